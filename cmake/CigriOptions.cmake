@@ -1,0 +1,44 @@
+# What the whole tree is compiled with. Options, warnings, libraries; nothing clever.
+option(CIGRI_TESTS "build the tests" ON)
+option(CIGRI_BENCH "build the benchmarks" OFF)
+set(CIGRI_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers need these two relaxations, or every look-up is a miss.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${CCACHE})
+  add_compile_options(-fpch-preprocess)
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror)
+if(CIGRI_SANITIZE)
+  add_compile_options(-fsanitize=${CIGRI_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${CIGRI_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)
+pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(LUACPP REQUIRED IMPORTED_TARGET lua5.4-c++)
+pkg_check_modules(SIMDJSON REQUIRED IMPORTED_TARGET simdjson)
+pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
+# libpqxx 6.4 reads NULL into std::optional only with this, in every file (reference: ecosystem).
+add_compile_definitions(PQXX_HAVE_OPTIONAL)

@@ -1,0 +1,243 @@
+// The batch scheduler of one cluster, as the grid needs it: one interface, one file per kind.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/states.h"
+
+namespace cigri::cluster {
+
+/// A row of `clusters`, as a driver needs it.
+struct ClusterConfig {
+  std::int64_t id = 0;
+  std::string name, kind;  ///< kind: local, oar2, oar3, slurm
+  std::string api_url;     ///< http::Endpoint::Parse reads it
+  std::string auth_type;   ///< none, header, basic, cert, jwt
+  std::string auth_user, auth_password, auth_header;  ///< decrypted; "" when unused
+  std::string resource_unit = "resource_id";
+  std::string properties;   ///< which resources are ours to count, e.g. "cluster='luke'"
+  nlohmann::json options = nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
+  std::chrono::milliseconds call_timeout{25000};
+};
+
+/// What a cluster can do; read once after making it.
+struct Capabilities {
+  int max_array = 1000;             ///< most elements of one Submit
+  std::size_t max_bytes = 1 << 20;  ///< most bytes of one Submit's commands, all together
+  bool fences = false;       ///< Find(tag, fence) makes a later Submit of that tag impossible
+  bool hold_release = false; ///< Submit leaves the jobs on hold until Release
+  bool feed = false;         ///< Poll answers what changed since a token, and can wait for it
+  bool output = false;       ///< ReadOutput works
+  std::chrono::seconds remembers{std::chrono::hours(24 * 365)};  ///< how long ended jobs are known
+  std::chrono::seconds absence_delay{60};  ///< between two absences that together are final
+};
+
+/// One job of a batch. `command` is one line for a POSIX shell, complete: the driver adds nothing
+/// to it and lets nothing expand it before the job's own shell reads it, once.
+struct Element {
+  std::int64_t job_id = 0;
+  std::int64_t task_index = 0;  ///< index in the campaign, from 0; -1 for prologue and epilogue
+  int attempt = 1;
+  std::string command;
+};
+
+/// One POST. The elements are numbered from 0; a driver must be able to say, for every remote job
+/// that carries the tag, which element it is.
+struct Batch {
+  std::int64_t id = 0, campaign_id = 0;
+  BatchKind kind = BatchKind::kTask;
+  std::string tag;        ///< unique for ever: cigri.<campaign>.<grid id>.<random>
+  std::string grid_user, cluster_user;
+  std::string campaign_name;
+  std::string directory;  ///< working directory; "" = the user's home. May hold $HOME.
+  std::string setup;      ///< shell lines run before the command in the same shell; "" = none
+  std::string resources;  ///< OAR -l hierarchy without walltime: "/nodes=1/core=4"
+  int slots = 1;          ///< resource units that one job takes, of `resources`
+  std::string properties, project;
+  std::vector<std::string> job_types;  ///< extra types (JDL cluster_job_type)
+  bool best_effort = true;
+  int walltime_s = 3600;
+  nlohmann::json options = nlohmann::json::object();  ///< cores, mem, gpus, partition, qos, ...
+  std::vector<Element> elements;
+};
+
+/// A remote job is (cluster, id, tag, index), checked in every answer: ids are re-issued.
+struct RemoteRef {
+  std::string remote_id;
+  std::string tag;
+  int index = 0;           ///< element of its batch, from 0
+  std::int64_t job_id = 0; ///< ours; echoed, never interpreted
+  std::string cluster_user;
+  std::int64_t walltime_s = 0;
+};
+
+enum class RemoteState { kHeld, kWaiting, kRunning, kEnded };
+
+/// Why a remote job ended.
+enum class EndCause {
+  kExited,        ///< by itself: `wait_status` tells
+  kPreempted,     ///< best-effort kill by the cluster, for its own users
+  kWalltime,      ///< the cluster ended it at its walltime
+  kDeleted,       ///< somebody asked the cluster to delete it (we, or its user there)
+  kNodeFailed,    ///< its node went away
+  kBadDirectory,  ///< the working directory is not there or not usable
+  kBadOutput,     ///< its output file cannot be written
+  kLaunchFailed,  ///< the cluster could not start it
+  kUnknown        ///< gone, and nobody knows how it ended. Never a success.
+};
+
+struct RemoteJob {
+  RemoteRef ref;
+  RemoteState state = RemoteState::kWaiting;
+  EndCause cause = EndCause::kExited;
+  std::optional<int> wait_status;  ///< raw wait(2) status when known: exit << 8 | signal
+  double submitted_at = 0, started_at = 0, ended_at = 0;  ///< the cluster's clock, 0 = not known
+  std::string node;
+  std::string message;  ///< the cluster's own words, or the last lines of stderr; may be ""
+};
+
+/// The cluster said no, and has not taken any of it.
+class SubmitRefused : public std::runtime_error {
+ public:
+  enum class Why {
+    kBatch,      ///< this request is wrong here: resources, directory, project, size...
+    kUser,       ///< this user may not, or has no valid token
+    kLimit,      ///< over a limit of the cluster: fewer or later. `limit` when it said how many
+    kTemporary   ///< not now: down, restarting, too busy
+  };
+  SubmitRefused(Why why, const std::string& message, int limit = 0)
+      : std::runtime_error(message), why_(why), limit_(limit) {}
+  Why why() const { return why_; }
+  int limit() const { return limit_; }
+
+ private:
+  Why why_;
+  int limit_;
+};
+
+/// Nobody knows whether the cluster has taken the jobs: Find(tag) before anything else.
+/// `ids` are remote ids that the answer named all the same (OAR's 500 that lists them).
+class SubmitInDoubt : public std::runtime_error {
+ public:
+  explicit SubmitInDoubt(const std::string& message, std::vector<std::string> named = {})
+      : std::runtime_error(message), ids(std::move(named)) {}
+  std::vector<std::string> ids;
+};
+
+/// A call that is no submission failed: the cluster is to be asked again later.
+class CallFailed : public std::runtime_error {
+ public:
+  enum class Why { kUnreachable, kTimeout, kAuth, kServer, kGarbage };
+  CallFailed(Why why, const std::string& message) : std::runtime_error(message), why_(why) {}
+  Why why() const { return why_; }
+
+ private:
+  Why why_;
+};
+
+struct FindResult {
+  std::vector<RemoteJob> jobs;  ///< every job that carries the tag, in any state
+  bool complete = false;  ///< the answer covers all jobs the cluster remembers: absence counts
+  bool fenced = false;    ///< the tag can never be submitted any more
+};
+
+struct PollRequest {
+  std::vector<RemoteRef> jobs;     ///< those believed alive (ignored by a feed with a token)
+  std::string token;               ///< of the last answer, for a feed; "" = everything
+  std::chrono::milliseconds wait{0};  ///< a feed may hold its answer this long for news
+};
+struct PollResult {
+  std::vector<RemoteJob> jobs;     ///< present state of those asked for, or what changed
+  std::vector<RemoteRef> missing;  ///< asked for and not known to the cluster (any more)
+  bool full = true;  ///< false: only changes; a job not listed is as it was
+  std::string token;
+  double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not told
+  int calls = 0;            ///< HTTP requests it took
+};
+
+struct KillResult {
+  std::vector<RemoteRef> gone;    ///< ended, or never heard of any more
+  std::vector<RemoteRef> asked;   ///< the cluster has registered it: look again until it ended
+  std::vector<std::pair<RemoteRef, std::string>> failed;  ///< and why: ask again
+};
+
+struct Resources {
+  int max = 0;          ///< resource units that exist
+  int used = 0;         ///< taken by any job
+  int unavailable = 0;  ///< down, drained, absent
+  int free() const { return std::max(0, max - used - unavailable); }
+  double stress = 0;    ///< 0..1, what the cluster says of its own load
+  int preemptible = 0;  ///< of `used`, by best-effort jobs of others
+  std::string note;     ///< for people: "2 of 4 nodes down"
+};
+
+enum class Stream { kStdout, kStderr };
+struct OutputPart {
+  bool exists = false;
+  std::string bytes;
+  std::int64_t size = 0;  ///< of the whole file, -1 unknown
+  std::string where;      ///< path or URL for people
+};
+
+/// One line of `gridclusters --check`.
+struct CheckItem {
+  std::string what;  ///< "reachable", "authorised", "clock", "version", "limits", "test job"
+  enum class Verdict { kOk, kWarn, kFail, kSkipped } verdict = Verdict::kOk;
+  std::string detail;  ///< what was seen and, when not ok, what to do
+};
+
+/// The batch scheduler of one cluster. Thread-safe as far as: one object per thread.
+/// Every call has a deadline (ClusterConfig::call_timeout); none retries by itself.
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+  virtual Capabilities capabilities() const = 0;
+  /// Submits the batch as one array (or the nearest the cluster has); the remote ids come in the
+  /// order of the elements. REQUIRES: 1 <= elements <= capabilities().max_array.
+  /// Throws SubmitRefused (nothing was taken) or SubmitInDoubt; nothing else.
+  virtual std::vector<std::string> Submit(const Batch& batch) = 0;
+  /// Lets held jobs go. Only with capabilities().hold_release; may be repeated. Throws CallFailed.
+  virtual void Release(const Batch& batch, const std::vector<std::string>& remote_ids);
+  /// The jobs that carry `tag`, in any state. `since` is when its batch was intended (the
+  /// cluster's listings may be cut by time). With `fence` (and capabilities().fences) a later
+  /// Submit of that tag is refused. Throws CallFailed.
+  virtual FindResult Find(const std::string& tag, const std::string& cluster_user,
+                          double since, bool fence) = 0;
+  /// States of jobs, in as few calls as the API allows. Throws CallFailed.
+  virtual PollResult Poll(const PollRequest& request) = 0;
+  /// Asks the cluster to end these jobs. Throws CallFailed when it cannot be reached at all.
+  virtual KillResult Kill(const std::vector<RemoteRef>& jobs) = 0;
+  virtual Resources GetResources() = 0;
+  /// `bytes` from `offset` (negative: that many from the end) of the job's output.
+  /// Throws CallFailed; std::runtime_error with words for people where there is no way.
+  virtual OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
+                                std::size_t bytes);
+  /// All jobs whose tag begins with `prefix`: the slow sweep that finds unknown and twin jobs.
+  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix);
+  /// What an operator wants to know of a new cluster; ends with a test job when `submit`.
+  virtual std::vector<CheckItem> Check(const std::string& cluster_user, bool submit);
+  /// Why `batch` can never run here, in words with the cluster's limit; "" when it can.
+  virtual std::string WhyNot(const Batch& batch);
+};
+
+/// Short-lived credentials of a user on a cluster (JWT clusters), "" when there are none.
+/// Asked before each call that acts as a user.
+using TokenSource = std::function<std::string(const std::string& cluster_user)>;
+
+/// Makes the driver of `config.kind`; throws Fatal(kExitConfig) for an unknown kind.
+std::unique_ptr<Cluster> MakeCluster(const ClusterConfig& config, TokenSource tokens = {});
+/// The kinds there are: {"local", "oar2", ...}.
+std::vector<std::string> ClusterKinds();
+
+/// A driver registers itself in cluster.cc's table with its factory.
+using Factory = std::unique_ptr<Cluster> (*)(const ClusterConfig&, TokenSource);
+
+}  // namespace cigri::cluster

@@ -1,0 +1,171 @@
+#include "core/config.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace cigri {
+namespace {
+
+// Every key that some part of the system reads: a slip in a key is told, not swallowed.
+const std::vector<std::string> kKnownKeys = {
+    "DATABASE_TYPE", "DATABASE_HOST", "DATABASE_PORT", "DATABASE_NAME", "DATABASE_USER_NAME",
+    "DATABASE_USER_PASSWORD", "DATABASE_SSL_MODE", "INSTALL_PATH", "REMOTE_WAITING_TIMEOUT",
+    "AUTOFIX_DELAY", "DEFAULT_JOB_RESOURCES", "DEFAULT_JOB_WALLTIME", "DEFAULT_CLUSTERS",
+    "STRESS_FACTOR", "PID_FILE", "LOG_FILE", "LOG_LEVEL", "STDERR_TAIL", "REST_QUERIES_TIMEOUT",
+    "REST_CLIENT_CERTIFICATE_FILE", "REST_CLIENT_KEY_FILE", "REST_CLIENT_CA_FILE",
+    "REST_CLIENT_VERIFY_SSL", "RUNNER_MIN_CYCLE_DURATION", "RUNNER_DEFAULT_INITIAL_NUMBER_OF_JOBS",
+    "RUNNER_TAP_INCREASE_FACTOR", "RUNNER_TAP_INCREASE_MAX", "RUNNER_TAP_GRACE_PERIOD",
+    "API_HEADER_USERNAME", "API_SOCKET", "API_LISTEN", "API_TRUSTED_PROXY", "API_BASE",
+    "API_OPERATORS", "API_TIMEOUT", "CAMPAIGN_THROUGHPUT_WINDOW", "GRID_USAGE_UPDATE_PERIOD",
+    "SAFETY_TICK", "TURN_BUDGET_MS", "SECRET_KEY_FILE", "SEND_WINDOW", "TEST_CAMPAIGN_WAIT",
+    "EPILOGUE_WAIT", "DRAFT_KEEP", "KEEP_CAMPAIGNS_DAYS", "JOB_OUTPUT_DIRECTORY", "MAX_JOBS",
+    "LOST_AFTER"};
+
+
+std::string HomeOfUser() {
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
+  if (const passwd* pw = getpwuid(geteuid())) return pw->pw_dir;
+  return "/";
+}
+
+std::string ConnPart(const std::string& key, const std::string& value) {
+  if (value.empty()) return "";
+  std::string quoted;
+  for (char c : value) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return key + "='" + quoted + "' ";
+}
+
+}  // namespace
+
+Config Config::Parse(std::string_view text, const std::string& file) {
+  static const std::regex kLine(
+      R"re(^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^"'#\s][^#]*?)|)\s*(?:#.*)?$)re");
+  Config config;
+  config.file_ = file;
+  int number = 0;
+  for (const std::string& line : Split(text, '\n')) {
+    ++number;
+    const auto plain = Trim(line);
+    if (plain.empty() || plain[0] == '#') continue;
+    std::smatch match;
+    const std::string whole(plain);
+    if (!std::regex_match(whole, match, kLine))
+      throw Fatal(kExitConfig, file + ":" + std::to_string(number) + ": not a KEY = \"value\" line");
+    const std::string value =
+        match[2].matched ? match[2].str() : match[3].matched ? match[3].str() : match[4].str();
+    config.values_[match[1].str()] = {value, number};
+  }
+  return config;
+}
+
+Config Config::LoadFile(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw Fatal(kExitConfig, "cannot read the configuration file " + path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return Parse(text.str(), path);
+}
+
+Config Config::Load() {
+  if (const char* file = std::getenv("CIGRICONFFILE"); file != nullptr && *file != '\0')
+    return LoadFile(file);
+  std::vector<std::string> places;
+  if (const char* dir = std::getenv("CIGRICONFDIR"); dir != nullptr && *dir != '\0')
+    places.push_back(std::string(dir) + "/cigri.conf");
+  places.insert(places.end(), {"./cigri.conf", "/etc/cigri/cigri.conf"});
+  for (const auto& place : places)
+    if (access(place.c_str(), R_OK) == 0) return LoadFile(place);
+  return {};
+}
+
+std::string Config::Get(const std::string& key, const std::string& fallback) const {
+  const auto it = values_.find(key);
+  return it == values_.end() ? fallback : it->second.text;
+}
+
+std::int64_t Config::GetInt(const std::string& key, std::int64_t fallback, std::int64_t least,
+                            std::int64_t most) const {
+  const auto it = values_.find(key);
+  if (it == values_.end()) return fallback;
+  char* end = nullptr;
+  errno = 0;
+  const long long n = std::strtoll(it->second.text.c_str(), &end, 10);
+  if (errno != 0 || it->second.text.empty() || *end != '\0' || n < least || n > most)
+    throw Fatal(kExitConfig, file_ + ":" + std::to_string(it->second.line) + ": " + key + " = \"" +
+                                 it->second.text + "\" is not a whole number from " +
+                                 std::to_string(least) + " to " + std::to_string(most));
+  return n;
+}
+
+double Config::GetDouble(const std::string& key, double fallback) const {
+  const auto it = values_.find(key);
+  if (it == values_.end()) return fallback;
+  char* end = nullptr;
+  const double x = std::strtod(it->second.text.c_str(), &end);
+  if (it->second.text.empty() || *end != '\0' || !(x >= 0) || x > 1e12)
+    throw Fatal(kExitConfig, file_ + ":" + std::to_string(it->second.line) + ": " + key + " = \"" +
+                                 it->second.text + "\" is not a number from 0");
+  return x;
+}
+
+bool Config::GetBool(const std::string& key, bool fallback) const {
+  const auto it = values_.find(key);
+  if (it == values_.end()) return fallback;
+  const std::string word = Lower(it->second.text);
+  if (word == "true" || word == "yes" || word == "1" || word == "on") return true;
+  if (word == "false" || word == "no" || word == "0" || word == "off" || word.empty()) return false;
+  throw Fatal(kExitConfig, file_ + ":" + std::to_string(it->second.line) + ": " + key + " = \"" +
+                               it->second.text + "\" is neither true nor false");
+}
+
+std::vector<std::string> Config::Warnings() const {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : values_) {
+    if (std::find(kKnownKeys.begin(), kKnownKeys.end(), key) != kKnownKeys.end()) continue;
+    if (StartsWith(key, "NOTIFICATIONS_") || StartsWith(key, "LOG_JOBS")) continue;
+    std::string line = file_ + ":" + std::to_string(value.line) + ": unknown key " + key;
+    if (const auto near = DidYouMean(key, kKnownKeys)) line += ", did you mean " + *near + "?";
+    out.push_back(line);
+  }
+  return out;
+}
+
+std::string CigriHome() {
+  if (const char* home = std::getenv("CIGRI_HOME"); home != nullptr && *home != '\0') return home;
+  if (geteuid() == 0) return "/var/lib/cigri";
+  if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg == '/')
+    return std::string(xdg) + "/cigri";
+  return HomeOfUser() + "/.local/state/cigri";
+}
+
+std::string DatabaseConninfo(const Config& config) {
+  if (const char* db = std::getenv("CIGRI_DB"); db != nullptr && *db != '\0') return db;
+  if (config.Has("DATABASE_HOST") || config.Has("DATABASE_NAME"))
+    return ConnPart("host", config.Get("DATABASE_HOST")) +
+           ConnPart("port", config.Get("DATABASE_PORT")) +
+           ConnPart("dbname", config.Get("DATABASE_NAME", "cigri")) +
+           ConnPart("user", config.Get("DATABASE_USER_NAME")) +
+           ConnPart("password", config.Get("DATABASE_USER_PASSWORD")) +
+           ConnPart("sslmode", config.Get("DATABASE_SSL_MODE"));
+  for (const char* name : {"PGHOST", "PGSERVICE", "PGDATABASE"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return "";
+  std::ifstream in(CigriHome() + "/conninfo");
+  std::string line;
+  if (in && std::getline(in, line) && !line.empty()) return line;
+  throw Fatal(kExitUnavailable, "no database: no embedded grid in " + CigriHome() +
+                                    " and none configured",
+              "start one with `cigri up`, or set DATABASE_* in cigri.conf");
+}
+
+}  // namespace cigri

@@ -1,0 +1,41 @@
+// Small words about text: quoting, splitting, suggestions, spans of time for people.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cigri {
+
+/// `s` as one word of a POSIX shell, byte for byte. REQUIRES: no NUL in `s`.
+std::string ShellQuote(std::string_view s);
+
+std::string_view Trim(std::string_view s);
+std::vector<std::string> Split(std::string_view s, char separator);
+std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+std::string Lower(std::string_view s);
+std::string ReplaceAll(std::string s, std::string_view from, std::string_view to);
+bool StartsWith(std::string_view s, std::string_view prefix);
+
+/// The candidate nearest to `word` (edit distance at most a third of its length, at least 1),
+/// for "did you mean"; nothing when none is near.
+std::optional<std::string> DidYouMean(std::string_view word,
+                                      const std::vector<std::string>& candidates);
+
+/// `s` with every invalid UTF-8 byte replaced by U+FFFD.
+std::string ValidUtf8(std::string_view s);
+bool IsValidUtf8(std::string_view s);
+
+/// A walltime as users write it: an integer (seconds), or h:mm:ss with mm, ss < 60. Nothing else.
+/// Returns seconds, > 0 and < 2^31; nothing when it is not one.
+std::optional<int> ParseWalltime(std::string_view s);
+/// 3661 -> "1:01:01", the form that ParseWalltime reads and clusters understand.
+std::string FormatWalltime(std::int64_t seconds);
+/// 93784.0 -> "1 d 2 h", 75 -> "1 min 15 s", 0.4 -> "0.4 s": two units at most, for people.
+std::string HumanSpan(double seconds);
+
+/// Lowercase base-16 of `n` random bytes, from the kernel.
+std::string RandomHex(int n);
+
+}  // namespace cigri

@@ -1,0 +1,190 @@
+#include "db/db.h"
+
+#include <poll.h>
+
+#include <chrono>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace cigri::db {
+namespace {
+
+template <typename T, typename Write>
+std::string Braces(const std::vector<T>& values, Write write) {
+  std::string out = "{";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) out += ',';
+    write(out, values[i]);
+  }
+  return out + "}";
+}
+
+void Quoted(std::string& out, const std::string& value) {
+  out += '"';
+  for (char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += '"';
+}
+
+std::string Number(double x) { return pqxx::to_string(x); }
+
+struct Inbox : pqxx::notification_receiver {
+  Inbox(pqxx::connection& c, const std::string& channel, std::set<std::string>& seen)
+      : notification_receiver(c, channel), seen_(seen) {}
+  void operator()(const std::string&, int) override { seen_.insert(channel()); }
+  std::set<std::string>& seen_;
+};
+
+}  // namespace
+
+std::string Array(const std::vector<std::int64_t>& values) {
+  return Braces(values, [](std::string& o, std::int64_t v) { o += std::to_string(v); });
+}
+std::string Array(const std::vector<int>& values) {
+  return Braces(values, [](std::string& o, int v) { o += std::to_string(v); });
+}
+std::string Array(const std::vector<double>& values) {
+  return Braces(values, [](std::string& o, double v) { o += Number(v); });
+}
+std::string Array(const std::vector<bool>& values) {
+  return Braces(values, [](std::string& o, bool v) { o += v ? "t" : "f"; });
+}
+std::string Array(const std::vector<std::string>& values) {
+  return Braces(values, Quoted);
+}
+std::string Array(const std::vector<std::optional<std::string>>& values) {
+  return Braces(values, [](std::string& o, const std::optional<std::string>& v) {
+    if (v)
+      Quoted(o, *v);
+    else
+      o += "NULL";
+  });
+}
+std::string Array(const std::vector<std::optional<std::int64_t>>& values) {
+  return Braces(values, [](std::string& o, const std::optional<std::int64_t>& v) {
+    o += v ? std::to_string(*v) : "NULL";
+  });
+}
+std::string Array(const std::vector<std::optional<double>>& values) {
+  return Braces(values,
+                [](std::string& o, const std::optional<double>& v) { o += v ? Number(*v) : "NULL"; });
+}
+
+std::vector<std::string> Strings(const pqxx::field& field) {
+  std::vector<std::string> out;
+  if (field.is_null()) return out;
+  using Juncture = pqxx::array_parser::juncture;
+  auto parser = field.as_array();
+  for (auto item = parser.get_next(); item.first != Juncture::done; item = parser.get_next()) {
+    if (item.first == Juncture::string_value) out.push_back(item.second);
+    if (item.first == Juncture::null_value) out.emplace_back();
+  }
+  return out;
+}
+
+std::vector<std::int64_t> Int64s(const pqxx::field& field) {
+  std::vector<std::int64_t> out;
+  for (const auto& text : Strings(field)) out.push_back(std::stoll(text));
+  return out;
+}
+
+struct Connection::Impl {
+  explicit Impl(const std::string& conninfo) : c(conninfo) {}
+  pqxx::connection c;
+  std::set<std::string> prepared;
+  std::set<std::string> notices;
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+};
+
+Connection::Connection(const std::string& conninfo, const std::string& application) {
+  try {
+    impl_ = std::make_unique<Impl>(conninfo);
+    // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    impl_->c.inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+    pqxx::nontransaction setup(impl_->c);
+    // Plans cached while tables were empty cost 1.4 times (reference: performance, section 8).
+    setup.exec("SET plan_cache_mode = force_custom_plan");
+    setup.exec("SET application_name = " + setup.quote(application));
+    setup.exec("SET lock_timeout = '20s'");
+    setup.exec("SET idle_in_transaction_session_timeout = '60s'");
+    setup.exec("SET jit = off");
+    pid_ = impl_->c.backendpid();
+  } catch (const pqxx::broken_connection& e) {
+    throw Fatal(kExitUnavailable,
+                "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())),
+                "start an embedded grid with `cigri up`, or mend DATABASE_* in cigri.conf");
+  }
+}
+Connection::~Connection() = default;
+
+bool Connection::alive() const { return impl_->c.is_open(); }
+int Connection::socket() const { return impl_->c.sock(); }
+
+void Connection::Listen(const std::string& channel) {
+  impl_->inboxes.push_back(std::make_unique<Inbox>(impl_->c, channel, impl_->notices));
+}
+
+std::set<std::string> Connection::Wait(int ms) {
+  impl_->c.get_notifs();
+  if (impl_->notices.empty() && ms > 0) impl_->c.await_notification(ms / 1000, ms % 1000 * 1000);
+  return std::exchange(impl_->notices, {});
+}
+
+Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
+  work_ = std::make_unique<pqxx::work>(connection.impl_->c);
+  if (sync == Sync::kOff) work_->exec("SET LOCAL synchronous_commit = off");
+}
+Tx::~Tx() = default;
+
+void Tx::Prepare(const Statement& statement) {
+  if (!connection_.impl_->prepared.insert(statement.name).second) return;
+  connection_.impl_->c.prepare(statement.name, statement.sql);
+}
+pqxx::result Tx::Raw(const std::string& sql) { return work_->exec(sql); }
+void Tx::Commit() { work_->commit(); }
+pqxx::work& Tx::work() { return *work_; }
+
+Pool::Pool(std::string conninfo, std::string application, int most)
+    : conninfo_(std::move(conninfo)), application_(std::move(application)), most_(most) {}
+
+Pool::Lease Pool::Get() {
+  std::unique_lock lock(mutex_);
+  if (!returned_.wait_for(lock, std::chrono::seconds(10),
+                          [&] { return !idle_.empty() || out_ < most_; }))
+    throw Fatal(kExitTryLater, "all database connections are busy", "try again in some seconds");
+  ++out_;
+  if (!idle_.empty()) {
+    auto connection = std::move(idle_.back());
+    idle_.pop_back();
+    return Lease(this, std::move(connection));
+  }
+  lock.unlock();
+  try {
+    return Lease(this, std::make_unique<Connection>(conninfo_, application_));
+  } catch (...) {
+    lock.lock();
+    --out_;
+    returned_.notify_one();
+    throw;
+  }
+}
+
+Pool::Lease::~Lease() {
+  if (connection_ == nullptr) return;
+  std::lock_guard lock(pool_->mutex_);
+  --pool_->out_;
+  if (connection_->alive()) {
+    pool_->idle_.push_back(std::move(connection_));
+  } else {
+    pool_->idle_.clear();  // they went with the server
+  }
+  pool_->returned_.notify_one();
+}
+
+}  // namespace cigri::db

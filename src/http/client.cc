@@ -1,0 +1,211 @@
+#include "http/client.h"
+
+#include <httplib.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace cigri::http {
+
+Endpoint Endpoint::Parse(const std::string& url) {
+  Endpoint e;
+  const auto bad = [&]() -> Fatal {
+    return Fatal(kExitConfig, "\"" + url + "\" is no address of an API",
+                 "like unix:/run/cigri/api.sock, http://host:6668/oarapi-cigri or https://host/api");
+  };
+  if (StartsWith(url, "unix:")) {
+    e.scheme = "unix";
+    const auto parts = Split(std::string_view(url).substr(5), ':');
+    if (parts[0].empty() || parts[0][0] != '/' || parts.size() > 2) throw bad();
+    e.host = parts[0];
+    e.port = 80;
+    if (parts.size() == 2) e.prefix = parts[1];
+  } else {
+    const auto at = url.find("://");
+    if (at == url.npos) throw bad();
+    e.scheme = url.substr(0, at);
+    if (e.scheme != "http" && e.scheme != "https") throw bad();
+    std::string rest = url.substr(at + 3);
+    const auto slash = rest.find('/');
+    if (slash != rest.npos) {
+      e.prefix = rest.substr(slash);
+      rest.resize(slash);
+    }
+    e.port = e.scheme == "http" ? 80 : 443;
+    const auto colon = rest.rfind(':');
+    if (colon != rest.npos && rest.find(']', colon) == rest.npos) {
+      const auto port = ParseWalltime(rest.substr(colon + 1));  // a positive whole number
+      if (!port || *port > 65535) throw bad();
+      e.port = *port;
+      rest.resize(colon);
+    }
+    if (rest.empty() || rest.find_first_of(" @\t") != rest.npos) throw bad();
+    e.host = rest;
+  }
+  while (!e.prefix.empty() && e.prefix.back() == '/') e.prefix.pop_back();
+  if (!e.prefix.empty() && e.prefix[0] != '/') throw bad();
+  return e;
+}
+
+std::string Endpoint::Text() const {
+  if (scheme == "unix") return "unix:" + host + (prefix.empty() ? "" : ":" + prefix);
+  const bool usual = port == (scheme == "http" ? 80 : 443);
+  return scheme + "://" + host + (usual ? "" : ":" + std::to_string(port)) + prefix;
+}
+
+struct Client::Impl {
+  Endpoint endpoint;
+  Options options;
+  std::unique_ptr<httplib::Client> client;
+  int used = 0;  // requests on the present connection object
+
+  httplib::Client& Get() {
+    if (client) return *client;
+    used = 0;
+    if (endpoint.scheme == "unix") {
+      client = std::make_unique<httplib::Client>(endpoint.host, endpoint.port);
+      client->set_address_family(AF_UNIX);
+    } else {
+      const std::string url =
+          endpoint.scheme + "://" + endpoint.host + ":" + std::to_string(endpoint.port);
+      client = std::make_unique<httplib::Client>(url, options.client_cert_file,
+                                                 options.client_key_file);
+      if (endpoint.scheme == "https") {
+        client->enable_server_certificate_verification(options.verify_tls);
+        if (!options.ca_file.empty()) client->set_ca_cert_path(options.ca_file);
+      }
+    }
+    client->set_tcp_nodelay(true);
+    client->set_keep_alive(true);
+    client->set_follow_location(false);
+    client->set_connection_timeout(options.connect_timeout);
+    client->set_write_timeout(options.read_timeout);
+    if (!options.basic_user.empty())
+      client->set_basic_auth(options.basic_user, options.basic_password);
+    return *client;
+  }
+
+  httplib::Headers Merge(const Headers& headers) const {
+    httplib::Headers out;
+    auto all = options.headers;
+    for (const auto& [k, v] : headers) all[k] = v;
+    if (endpoint.scheme == "unix" && all.count("Host") == 0) all["Host"] = "localhost";
+    for (const auto& [k, v] : all) out.emplace(k, v);
+    return out;
+  }
+
+  static Outcome OutcomeOf(httplib::Error error) {
+    using E = httplib::Error;
+    switch (error) {
+      case E::Success:
+        return Outcome::kAnswered;
+      case E::Connection:
+      case E::BindIPAddress:
+      case E::SSLConnection:
+      case E::SSLLoadingCerts:
+      case E::SSLServerVerification:
+        return Outcome::kNotSent;
+      default:
+        return Outcome::kMaybeSent;
+    }
+  }
+
+  std::string Words(httplib::Error error, std::chrono::milliseconds timeout) const {
+    using E = httplib::Error;
+    switch (error) {
+      case E::Connection:
+        return "cannot connect to " + endpoint.Text();
+      case E::SSLServerVerification:
+        return "the certificate of " + endpoint.Text() + " is not to be trusted";
+      case E::SSLConnection:
+      case E::SSLLoadingCerts:
+        return "no TLS connection to " + endpoint.Text();
+      case E::Read:
+        return "no whole answer from " + endpoint.Text() + " (limit " +
+               HumanSpan(static_cast<double>(timeout.count()) / 1000) + ")";
+      default:
+        return "the call to " + endpoint.Text() + " failed: " + httplib::to_string(error);
+    }
+  }
+
+  template <typename Call>
+  Response Run(std::chrono::milliseconds timeout, bool repeatable, Call call) {
+    if (timeout.count() == 0) timeout = options.read_timeout;
+    for (bool again = true;; again = false) {
+      const bool fresh = client == nullptr || used == 0;
+      auto& c = Get();
+      c.set_read_timeout(timeout);
+      ++used;
+      const auto began = std::chrono::steady_clock::now();
+      const httplib::Result result = call(c);
+      Response r;
+      if (result) {
+        r.outcome = Outcome::kAnswered;
+        r.status = result->status;
+        r.body = result->body;
+        r.content_type = result->get_header_value("Content-Type");
+        for (const auto& [k, v] : result->headers) r.headers.emplace(Lower(k), v);
+        return r;
+      }
+      client.reset();  // whatever happened, this connection is not to be used again
+      // A kept connection that the server had closed fails at once: worth one fresh try.
+      const bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(1);
+      if (!fresh && again && repeatable && quick) continue;
+      r.outcome = OutcomeOf(result.error());
+      r.error = Words(result.error(), timeout);
+      return r;
+    }
+  }
+};
+
+Client::Client(Endpoint endpoint, Options options) : impl_(std::make_unique<Impl>()) {
+  impl_->endpoint = std::move(endpoint);
+  impl_->options = std::move(options);
+}
+Client::~Client() = default;
+Client::Client(Client&&) noexcept = default;
+const Endpoint& Client::endpoint() const { return impl_->endpoint; }
+void Client::Close() { impl_->client.reset(); }
+
+Response Client::Get(const std::string& path, const Headers& headers,
+                     std::chrono::milliseconds read_timeout) {
+  return impl_->Run(read_timeout, true, [&](httplib::Client& c) {
+    return c.Get(impl_->endpoint.prefix + path, impl_->Merge(headers));
+  });
+}
+Response Client::Delete(const std::string& path, const Headers& headers) {
+  return impl_->Run({}, true, [&](httplib::Client& c) {
+    return c.Delete(impl_->endpoint.prefix + path, impl_->Merge(headers));
+  });
+}
+Response Client::Post(const std::string& path, const std::string& body,
+                      const std::string& content_type, const Headers& headers,
+                      std::chrono::milliseconds read_timeout) {
+  return impl_->Run(read_timeout, false, [&](httplib::Client& c) {
+    return c.Post(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+  });
+}
+Response Client::Put(const std::string& path, const std::string& body,
+                     const std::string& content_type, const Headers& headers) {
+  return impl_->Run({}, false, [&](httplib::Client& c) {
+    return c.Put(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+  });
+}
+
+std::string PercentEncode(std::string_view s, bool keep_slash) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (unsigned char c : s) {
+    if (std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~' ||
+        (keep_slash && c == '/')) {
+      out += static_cast<char>(c);
+    } else {
+      out += '%';
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
+    }
+  }
+  return out;
+}
+
+}  // namespace cigri::http

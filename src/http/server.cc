@@ -1,0 +1,225 @@
+#include "http/server.h"
+
+#include <poll.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace cigri::http {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The headers that carry the peer from the socket to the handler; erased from every request first.
+constexpr char kPeerUid[] = "X-Guard-Peer-Uid";
+constexpr char kPeerPid[] = "X-Guard-Peer-Pid";
+constexpr char kPeerUser[] = "X-Guard-Peer-User";
+
+// One connection: every byte read counts against the request's budget and deadline.
+class GuardStream final : public httplib::Stream {
+ public:
+  GuardStream(socket_t s, const Limits& limits) : s_(s), limits_(limits) { Arm(); }
+  void Arm() {
+    used_ = 0;
+    end_ = Clock::now() + limits_.request_deadline;
+  }
+  bool is_readable() const override { return pos_ < len_ || Await(POLLIN, end_); }
+  bool is_writable() const override { return Await(POLLOUT, Clock::now() + limits_.write_timeout); }
+  ssize_t read(char* p, std::size_t n) override {
+    if (pos_ == len_) {
+      if (used_ >= limits_.max_request_bytes || !Await(POLLIN, end_)) return -1;
+      ssize_t k;
+      do {
+        k = ::recv(s_, buffer_, sizeof buffer_, 0);
+      } while (k < 0 && errno == EINTR);
+      if (k <= 0) return k;
+      pos_ = 0;
+      len_ = static_cast<std::size_t>(k);
+      used_ += len_;
+    }
+    const std::size_t k = std::min(n, len_ - pos_);
+    std::memcpy(p, buffer_ + pos_, k);
+    pos_ += k;
+    return static_cast<ssize_t>(k);
+  }
+  ssize_t write(const char* p, std::size_t n) override {
+    for (std::size_t done = 0; done < n;) {
+      if (!is_writable()) return -1;
+      const ssize_t k = ::send(s_, p + done, n - done, MSG_NOSIGNAL);
+      if (k < 0 && errno == EINTR) continue;
+      if (k < 0) return -1;
+      done += static_cast<std::size_t>(k);
+    }
+    return static_cast<ssize_t>(n);
+  }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override {
+    sockaddr_storage a{};
+    socklen_t n = sizeof a;
+    char host[NI_MAXHOST] = "", service[NI_MAXSERV] = "";
+    if (getpeername(s_, reinterpret_cast<sockaddr*>(&a), &n) == 0 && a.ss_family != AF_UNIX &&
+        getnameinfo(reinterpret_cast<sockaddr*>(&a), n, host, sizeof host, service, sizeof service,
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+      ip = host;
+      port = std::atoi(service);
+    }
+  }
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return s_; }
+  bool buffered() const { return pos_ < len_; }
+
+ private:
+  bool Await(short events, Clock::time_point end) const {
+    for (;;) {
+      const auto ms =
+          std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+      if (ms <= 0) return false;
+      pollfd f{s_, events, 0};
+      const int n = ::poll(&f, 1, static_cast<int>(std::min<long>(ms, 60000)));
+      if (n > 0) return true;
+      if (n < 0 && errno != EINTR) return false;
+    }
+  }
+  socket_t s_;
+  const Limits& limits_;
+  std::size_t used_ = 0;
+  Clock::time_point end_;
+  char buffer_[16384];
+  std::size_t pos_ = 0, len_ = 0;
+};
+
+std::string UserName(uid_t uid) {
+  char buffer[4096];
+  passwd pw{}, *found = nullptr;
+  if (getpwuid_r(uid, &pw, buffer, sizeof buffer, &found) == 0 && found != nullptr)
+    return pw.pw_name;
+  return "";
+}
+
+bool HasControl(const std::string& s) {
+  for (unsigned char c : s)
+    if ((c < 0x20 && c != '\t') || c == 0x7f) return true;
+  return false;
+}
+
+}  // namespace
+
+GuardServer::GuardServer(Limits limits) : limits_(limits) {
+  const int threads = limits_.threads;
+  new_task_queue = [threads] { return new httplib::ThreadPool(static_cast<std::size_t>(threads)); };
+  set_tcp_nodelay(true);  // off by default: 44 ms a request
+  set_payload_max_length(limits_.max_request_bytes);
+  set_keep_alive_max_count(static_cast<std::size_t>(limits_.keep_alive_max));
+  set_keep_alive_timeout(limits_.keep_alive_s);
+  // Only SO_REUSEADDR: with httplib's SO_REUSEPORT a second daemon would share the port.
+  set_socket_options([](socket_t s) {
+    const int on = 1;
+    setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  });
+  set_pre_routing_handler([this](const httplib::Request& q, httplib::Response& r) {
+    const auto refuse = [&](int status, const char* text) {
+      r.status = status;
+      r.set_header("Connection", "close");
+      r.set_content(std::string("{\"status\":") + std::to_string(status) +
+                        ",\"title\":\"Refused\",\"message\":\"" + text + "\"}\n",
+                    "application/json");
+      return HandlerResponse::Handled;
+    };
+    if (q.has_header("Transfer-Encoding"))
+      return refuse(411, "send a Content-Length instead of Transfer-Encoding");
+    if (q.has_header("Content-Encoding")) return refuse(415, "send the body uncompressed");
+    for (const auto& [key, value] : q.headers)
+      if (HasControl(value)) return refuse(400, "control character in a header");
+    if (before && before(q, r)) return HandlerResponse::Handled;
+    return HandlerResponse::Unhandled;
+  });
+  set_exception_handler([](const httplib::Request&, httplib::Response& r, std::exception_ptr) {
+    r.status = 500;
+    r.set_content("{\"status\":500,\"title\":\"Error\",\"message\":\"internal error, see the log\"}\n",
+                  "application/json");
+  });
+}
+
+bool GuardServer::BindUnix(const std::string& path, int mode, std::string* why) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) {
+    *why = "the socket path " + path + " is longer than 107 bytes";
+    return false;
+  }
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool alive = ::connect(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(probe);
+  if (alive) {
+    *why = "another server is alive on " + path;
+    return false;
+  }
+  ::unlink(path.c_str());
+  set_address_family(AF_UNIX);
+  const mode_t old = ::umask(0777 & ~static_cast<mode_t>(mode));
+  const bool bound = bind_to_port(path, 1);
+  ::umask(old);
+  if (!bound) *why = "cannot make the socket " + path + ": " + std::strerror(errno);
+  return bound;
+}
+
+bool GuardServer::BindTcp(const std::string& host, int port, std::string* why) {
+  port_ = port;
+  if (port == 0) {
+    port_ = bind_to_any_port(host);
+    if (port_ > 0) return true;
+  } else if (bind_to_port(host, port)) {
+    return true;
+  }
+  *why = "cannot listen on " + host + ":" + std::to_string(port) + ": " + std::strerror(errno);
+  return false;
+}
+
+bool GuardServer::process_and_close_socket(socket_t sock) {
+  int family = 0;
+  socklen_t length = sizeof family;
+  getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &family, &length);
+  ucred cred{};
+  length = sizeof cred;
+  const bool local =
+      family == AF_UNIX && getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0;
+  const std::string user = local ? UserName(cred.uid) : "";
+  GuardStream stream(sock, limits_);
+  bool closed = false;
+  for (std::size_t left = keep_alive_max_count_; left > 0 && !closed; --left) {
+    if (left != keep_alive_max_count_) {
+      pollfd f{sock, POLLIN, 0};
+      if (!stream.buffered() && ::poll(&f, 1, static_cast<int>(keep_alive_timeout_sec_) * 1000) <= 0)
+        break;
+      stream.Arm();
+    }
+    const bool ok = process_request(stream, left == 1, closed, [&](httplib::Request& q) {
+      for (const char* name : {kPeerUid, kPeerPid, kPeerUser, "REMOTE_ADDR", "REMOTE_PORT"})
+        q.headers.erase(name);
+      if (!local) return;
+      q.headers.emplace(kPeerUid, std::to_string(cred.uid));
+      q.headers.emplace(kPeerPid, std::to_string(cred.pid));
+      q.headers.emplace(kPeerUser, user);
+    });
+    if (!ok) break;
+  }
+  ::shutdown(sock, SHUT_RDWR);
+  ::close(sock);
+  return true;
+}
+
+Peer PeerOf(const httplib::Request& request) {
+  Peer peer;
+  if (!request.has_header(kPeerUid)) return peer;
+  peer.unix_socket = true;
+  peer.uid = std::atoi(request.get_header_value(kPeerUid).c_str());
+  peer.pid = std::atoi(request.get_header_value(kPeerPid).c_str());
+  peer.user = request.get_header_value(kPeerUser);
+  return peer;
+}
+
+}  // namespace cigri::http

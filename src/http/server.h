@@ -1,0 +1,58 @@
+// An HTTP server that strangers may speak to: cpp-httplib 0.11.4 with limits on bytes, time and
+// headers, the caller's identity from the kernel, and no request bodies of unknown length.
+#pragma once
+#include <httplib.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace cigri::http {
+
+struct Limits {
+  std::size_t max_request_bytes = (1u << 20) + (64u << 10);  ///< headers and body of one request
+  std::chrono::seconds request_deadline{10};  ///< for all bytes of one request to arrive
+  std::chrono::seconds write_timeout{10};
+  int threads = 8;
+  int keep_alive_max = 1000;
+  int keep_alive_s = 5;
+};
+
+/// Who calls, as the kernel (unix socket) or nobody (TCP) says. Set for each request by
+/// GuardServer; handlers read it with PeerOf().
+struct Peer {
+  bool unix_socket = false;
+  int uid = -1;
+  int pid = -1;
+  std::string user;  ///< "" when unknown
+};
+
+/// httplib::Server with the guards of docs/design.md section 10. Use Get/Post/... of httplib;
+/// throw anything in a handler: it becomes a 500 without its text.
+/// Requests with Transfer-Encoding get 411, with Content-Encoding 415, with control characters in
+/// a header 400, over the byte limit or deadline the connection is closed.
+class GuardServer : public httplib::Server {
+ public:
+  explicit GuardServer(Limits limits = {});
+  /// Listens on a unix socket; removes a stale file first; the socket gets `mode`. False when
+  /// another server is alive behind it or it cannot be made (reason in `why`).
+  bool BindUnix(const std::string& path, int mode, std::string* why);
+  /// Binds host:port (port 0: any, returned by port()). No SO_REUSEPORT: a taken port is an error.
+  bool BindTcp(const std::string& host, int port, std::string* why);
+  int port() const { return port_; }
+  /// Serves until Stop(). REQUIRES: a successful Bind.
+  bool Serve() { return listen_after_bind(); }
+  void Stop() { stop(); }
+  /// A pre-routing check of the user's, after the guards: return true when it answered.
+  std::function<bool(const httplib::Request&, httplib::Response&)> before;
+
+ private:
+  bool process_and_close_socket(socket_t sock) override;
+  Limits limits_;
+  int port_ = 0;
+};
+
+/// The caller of `request`, as GuardServer recorded it (never from what the client said).
+Peer PeerOf(const httplib::Request& request);
+
+}  // namespace cigri::http
