@@ -1,0 +1,17 @@
+// The environment that a job gets on every kind of cluster (CIG-45, docs/jobs.md).
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/cluster.h"
+
+namespace cigri::cluster {
+
+/// The variables of the 2009 note with their aliases, and ours, that do not depend on the node:
+/// all but CIGRI_NODE_FILE (alias CIGRI_NODEFILE) and CIGRI_WORKDIR (CIGRI_WORKING_DIRECTORY),
+/// which only the job's host knows: the driver's job script sets those two.
+std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& batch,
+                                                                const Element& element);
+
+}  // namespace cigri::cluster
