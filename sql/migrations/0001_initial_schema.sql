@@ -335,6 +335,7 @@ CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('
 CREATE INDEX batches_of_campaign ON batches (campaign_id, id);
 CREATE INDEX batches_by_job ON batches (first_job_id);
 CREATE INDEX batches_recorded ON batches (recorded_xid);
+CREATE INDEX batches_held ON batches (cluster_id) WHERE NOT released AND state = 'recorded';
 
 -- Jobs in flight. The runner inserts them complete; only the updator's fold moves them.
 CREATE TABLE live (
