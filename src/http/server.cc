@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
 
 namespace cigri::http {
 namespace {
@@ -138,8 +139,9 @@ GuardServer::GuardServer(Limits limits) : limits_(limits) {
   });
   set_exception_handler([](const httplib::Request&, httplib::Response& r, std::exception_ptr) {
     r.status = 500;
-    r.set_content("{\"status\":500,\"title\":\"Error\",\"message\":\"internal error, see the log\"}\n",
-                  "application/json");
+    r.set_content(
+        "{\"status\":500,\"title\":\"Error\",\"message\":\"internal error, see the log\"}\n",
+        "application/json");
   });
 }
 
@@ -179,6 +181,33 @@ bool GuardServer::BindTcp(const std::string& host, int port, std::string* why) {
   return false;
 }
 
+void GuardServer::AwaitServing() {
+  while (!is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void GuardServer::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (socket_t sock : idle_) ::shutdown(sock, SHUT_RD);
+  }
+  stop();
+}
+
+// Waits for the next request on a kept connection; false: it is not coming.
+bool GuardServer::AwaitNext(socket_t sock) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    idle_.insert(sock);
+  }
+  pollfd f{sock, POLLIN, 0};
+  const bool came = ::poll(&f, 1, static_cast<int>(keep_alive_timeout_sec_) * 1000) > 0;
+  std::lock_guard lock(mutex_);
+  idle_.erase(sock);
+  return came && !stopping_;
+}
+
 bool GuardServer::process_and_close_socket(socket_t sock) {
   int family = 0;
   socklen_t length = sizeof family;
@@ -192,14 +221,15 @@ bool GuardServer::process_and_close_socket(socket_t sock) {
   bool closed = false;
   for (std::size_t left = keep_alive_max_count_; left > 0 && !closed; --left) {
     if (left != keep_alive_max_count_) {
-      pollfd f{sock, POLLIN, 0};
-      if (!stream.buffered() && ::poll(&f, 1, static_cast<int>(keep_alive_timeout_sec_) * 1000) <= 0)
-        break;
+      if (!stream.buffered() && !AwaitNext(sock)) break;
       stream.Arm();
     }
     const bool ok = process_request(stream, left == 1, closed, [&](httplib::Request& q) {
       for (const char* name : {kPeerUid, kPeerPid, kPeerUser, "REMOTE_ADDR", "REMOTE_PORT"})
         q.headers.erase(name);
+      // RFC 9112: neither length nor encoding means no body; httplib would read until the deadline.
+      if (!q.has_header("Content-Length") && !q.has_header("Transfer-Encoding"))
+        q.headers.emplace("Content-Length", "0");
       if (!local) return;
       q.headers.emplace(kPeerUid, std::to_string(cred.uid));
       q.headers.emplace(kPeerPid, std::to_string(cred.pid));

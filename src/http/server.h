@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 
 namespace cigri::http {
@@ -42,14 +44,22 @@ class GuardServer : public httplib::Server {
   int port() const { return port_; }
   /// Serves until Stop(). REQUIRES: a successful Bind.
   bool Serve() { return listen_after_bind(); }
-  void Stop() { stop(); }
+  /// Returns once Serve(), called in another thread, can be stopped by Stop().
+  void AwaitServing();
+  /// Accepts nothing more; requests that are being answered still get their answers, connections
+  /// that idle are closed at once. Serve() then returns.
+  void Stop();
   /// A pre-routing check of the user's, after the guards: return true when it answered.
   std::function<bool(const httplib::Request&, httplib::Response&)> before;
 
  private:
   bool process_and_close_socket(socket_t sock) override;
+  bool AwaitNext(socket_t sock);
   Limits limits_;
   int port_ = 0;
+  std::mutex mutex_;
+  bool stopping_ = false;
+  std::set<socket_t> idle_;  ///< kept connections between two requests
 };
 
 /// The caller of `request`, as GuardServer recorded it (never from what the client said).
