@@ -192,6 +192,12 @@ Response Client::Put(const std::string& path, const std::string& body,
     return c.Put(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
   });
 }
+Response Client::Patch(const std::string& path, const std::string& body,
+                       const std::string& content_type, const Headers& headers) {
+  return impl_->Run({}, false, [&](httplib::Client& c) {
+    return c.Patch(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+  });
+}
 
 std::string PercentEncode(std::string_view s, bool keep_slash) {
   static constexpr char kHex[] = "0123456789ABCDEF";
