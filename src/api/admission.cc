@@ -31,7 +31,8 @@ void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& t
   std::vector<Fault> list;
   for (const auto& f : faults) list.push_back(ToApi(f));
   const auto& first = faults.front();
-  std::string message = "Error submitting campaign: " + (first.key.empty() ? "" : first.key + ": ") + first.message;
+  std::string message =
+      "Error submitting campaign: " + (first.key.empty() ? "" : first.key + ": ") + first.message;
   if (faults.size() > 1) message += " (and " + std::to_string(faults.size() - 1) + " more)";
   throw ApiError(400, title, message, first.hint, std::move(list));
 }
@@ -41,7 +42,8 @@ std::string NoteOf(const jdl::Fault& warning) {
   return warning.hint.empty() ? note : note + " (" + warning.hint + ")";
 }
 
-Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaign, std::int64_t jobs) {
+Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaign,
+               std::int64_t jobs) {
   nlohmann::json seen = jdl::ToJson(campaign);
   seen["jobs"] = jobs;
   seen["user"] = facts.user.at("name");
@@ -49,8 +51,9 @@ Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaig
   if (!verdict.ok()) {
     if (verdict.outcome == rules::Outcome::kBroken) log::error("admission: {}", verdict.message);
     const bool broken = verdict.outcome == rules::Outcome::kBroken;
-    throw ApiError(400, kTitle, verdict.message,
-                   broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
+    throw ApiError(
+        400, kTitle, verdict.message,
+        broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
   }
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
   if (verdict.campaign == seen) return out;

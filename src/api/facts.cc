@@ -22,7 +22,9 @@ std::vector<std::string> GroupsOf(const std::string& user) {
   for (int i = 0; i < n; ++i) {
     group gr{}, *known = nullptr;
     std::vector<char> space(65536);  // a group may have many members
-    if (getgrgid_r(ids[static_cast<std::size_t>(i)], &gr, space.data(), space.size(), &known) == 0 && known != nullptr)
+    if (getgrgid_r(ids[static_cast<std::size_t>(i)], &gr, space.data(), space.size(), &known) ==
+            0 &&
+        known != nullptr)
       names.emplace_back(gr.gr_name);
   }
   return names;
@@ -31,7 +33,8 @@ std::vector<std::string> GroupsOf(const std::string& user) {
 nlohmann::json UserJson(db::Tx& tx, const std::string& user, bool is_operator) {
   const auto row = tx.Exec(sql::api::kUserFacts, user)[0];
   nlohmann::json json{{"name", user}, {"groups", GroupsOf(user)}, {"operator", is_operator}};
-  for (const char* number : {"active_campaigns", "active_test_campaigns", "running_jobs", "waiting_jobs"})
+  for (const char* number :
+       {"active_campaigns", "active_test_campaigns", "running_jobs", "waiting_jobs"})
     json[number] = row[number].as<std::int64_t>();
   return json;
 }

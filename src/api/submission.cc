@@ -58,7 +58,8 @@ void Wake(db::Tx& tx, std::int64_t campaign) {
   tx.Exec(sql::api::kTellProgress, std::to_string(campaign));
 }
 
-void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what, const Facts& facts) {
+void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
+                   const Facts& facts) {
   for (const auto& s : what.clusters) {
     const ClusterFacts& cluster = facts.clusters.at(s.name);
     const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
@@ -66,8 +67,8 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
             jdl::WithCampaignId(s.exec_directory, campaign), s.setup, s.resources,
             std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort,
             db::Array(s.job_types), Join(s.prologue, "\n"), Join(s.epilogue, "\n"),
-            s.prologue_walltime_s, s.epilogue_walltime_s, s.max_jobs, s.test_mode,
-            s.options.dump(), cluster.login);
+            s.prologue_walltime_s, s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(),
+            cluster.login);
   }
   tx.Exec(sql::api::kInsertLanes, campaign);
 }

@@ -24,7 +24,8 @@ std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& fac
                            const Admitted& admitted, const Parameters& parameters);
 
 /// What it runs on its clusters: inserted or replaced.
-void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what, const Facts& facts);
+void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
+                   const Facts& facts);
 
 /// Tells the almighty that there is something to do, and those who wait that something changed.
 void Wake(db::Tx& tx, std::int64_t campaign);

@@ -128,7 +128,7 @@ Draft TakeDraft(db::Tx& tx, const Request& request) {
 
 std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
   const auto rows = tx.Exec(sql::api::kFirstBlock, upload);
-  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0][0].view(), 0, n);
+  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
 }
 
 std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
@@ -138,7 +138,8 @@ std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
     bytes += static_cast<std::int64_t>(block.size());
     lines += jdl::CountLines(block);
   }
-  const auto id = tx.Exec(sql::api::kInlineUpload, user, blocks.size(), lines, bytes)[0][0].as<std::int64_t>();
+  const auto id =
+      tx.Exec(sql::api::kInlineUpload, user, blocks.size(), lines, bytes)[0][0].as<std::int64_t>();
   std::int64_t off = 0;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     const auto n = jdl::CountLines(blocks[k]);
