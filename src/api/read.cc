@@ -40,7 +40,8 @@ CampaignFacts OwnFacts(db::Tx& tx, const Request& request, std::int64_t campaign
 }
 
 bool MayRead(const Request& request, const std::string& owner) {
-  return request.caller.is_operator || (request.caller.identified() && request.caller.user == owner);
+  return request.caller.is_operator ||
+         (request.caller.identified() && request.caller.user == owner);
 }
 
 nlohmann::json PageJson(const Request& request, const std::string& to, nlohmann::json items,
@@ -51,7 +52,10 @@ nlohmann::json PageJson(const Request& request, const std::string& to, nlohmann:
   };
   auto links = nlohmann::json::array({LinkJson(request, "self", page(offset))});
   if (offset + limit < total) links.push_back(LinkJson(request, "next", page(offset + limit)));
-  return {{"items", std::move(items)}, {"total", total}, {"offset", offset}, {"limit", limit},
+  return {{"items", std::move(items)},
+          {"total", total},
+          {"offset", offset},
+          {"limit", limit},
           {"links", std::move(links)}};
 }
 

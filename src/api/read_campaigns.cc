@@ -16,8 +16,10 @@ using nlohmann::json;
 
 constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
 
-std::string AllStates() { return db::Array(std::vector<std::string>(
-    WordsOf<CampaignState>().begin(), WordsOf<CampaignState>().end())); }
+std::string AllStates() {
+  return db::Array(
+      std::vector<std::string>(WordsOf<CampaignState>().begin(), WordsOf<CampaignState>().end()));
+}
 
 // ?state=terminated,paused, else ?all=1, else CiGri's choice: what is alive.
 std::string StatesAsked(const Request& request) {
@@ -45,8 +47,9 @@ void AddLaneState(json& lane, const pqxx::row& row) {
   };
   if (!row["enabled"].as<bool>()) return say("disabled", "disabled by the operators");
   if (row["drained"].as<bool>())
-    return say("drained", std::string("drained by ") + row["drained_by"].as<std::string>("an operator") +
-                              ": " + row["drain_reason"].as<std::string>(""));
+    return say("drained", std::string("drained by ") +
+                              row["drained_by"].as<std::string>("an operator") + ": " +
+                              row["drain_reason"].as<std::string>(""));
   if (!row["held_since"].is_null()) return say("held", row["held_why"].as<std::string>(""));
   if (!row["failing_since"].is_null())
     return say("unreachable", row["error"].as<std::string>("it does not answer"));
@@ -60,18 +63,25 @@ json LaneJson(const pqxx::row& row) {
   const auto count = [&](const char* name) { return row[name].as<std::int64_t>(); };
   const auto n_ok = count("n_ok");
   const double sum = row["sum_s"].as<double>();
-  json lane = {
-      {"cluster_name", row["name"].c_str()},
-      {"active_jobs", count("submitted") + count("remote_waiting") + count("running")},
-      {"queued_jobs", count("launching")},
-      {"prologue_ok", !row["has_prologue"].as<bool>() || std::string(row["prologue"].c_str()) == "done"},
-      {"epilogue_ok", !row["has_epilogue"].as<bool>() || std::string(row["epilogue"].c_str()) == "done"},
-      {"running", count("running")}, {"remote_waiting", count("remote_waiting")},
-      {"submitted", count("submitted")}, {"done", count("done")}, {"failed", count("ended_badly")},
-      {"preempted", count("preempted")}, {"throughput", NumberOrNull(row["rate"])},
-      {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
-      {"job_ratio", NumberOrNull(row["job_ratio"])}, {"slots", count("slots")}};
-  // Until the predictor has seen enough, the whole life of the campaign there says how fast it goes.
+  json lane = {{"cluster_name", row["name"].c_str()},
+               {"active_jobs", count("submitted") + count("remote_waiting") + count("running")},
+               {"queued_jobs", count("launching")},
+               {"prologue_ok",
+                !row["has_prologue"].as<bool>() || std::string(row["prologue"].c_str()) == "done"},
+               {"epilogue_ok",
+                !row["has_epilogue"].as<bool>() || std::string(row["epilogue"].c_str()) == "done"},
+               {"running", count("running")},
+               {"remote_waiting", count("remote_waiting")},
+               {"submitted", count("submitted")},
+               {"done", count("done")},
+               {"failed", count("ended_badly")},
+               {"preempted", count("preempted")},
+               {"throughput", NumberOrNull(row["rate"])},
+               {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
+               {"job_ratio", NumberOrNull(row["job_ratio"])},
+               {"slots", count("slots")}};
+  // Until the predictor has seen enough, the whole life of the campaign there says how fast it
+  // goes.
   if (lane["throughput"].is_null() && n_ok > 0 && !row["first_start"].is_null()) {
     const double span = row["last_end"].as<double>() - row["first_start"].as<double>();
     if (span > 0) lane["throughput"] = static_cast<double>(n_ok) / span;
@@ -98,8 +108,7 @@ json ListCampaigns(db::Tx& tx, const Request& request) {
   json items = json::array();
   for (const auto& row : tx.Exec(sql::read::kCampaigns, any, user, states, limit, offset))
     items.push_back(CampaignJson(request, row));
-  const auto total =
-      tx.Exec(sql::read::kCampaignsTotal, user, states)[0][0].as<std::int64_t>();
+  const auto total = tx.Exec(sql::read::kCampaignsTotal, user, states)[0][0].as<std::int64_t>();
   std::string keep = request.Flag("all") ? "&all=1" : "";
   if (user) keep += "&user=" + *user;
   if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
@@ -137,13 +146,16 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   const auto foreseen = tx.Exec(sql::read::kForecast, campaign);
   const auto numbers = NumbersOf(rows[0]);
   const auto n = static_cast<double>(all.n);
-  json stats = {{"average_jobs_duration", nullptr}, {"stddev_jobs_duration", nullptr},
-                {"end_low", nullptr}, {"end_high", nullptr}};
+  json stats = {{"average_jobs_duration", nullptr},
+                {"stddev_jobs_duration", nullptr},
+                {"end_low", nullptr},
+                {"end_high", nullptr}};
   if (all.n > 0) stats["average_jobs_duration"] = all.sum / n;
   if (all.n > 1)
     stats["stddev_jobs_duration"] =
         std::sqrt(std::max(0.0, (all.sum_sq - all.sum * all.sum / n) / (n - 1)));
-  double rate = all.n > 0 && all.last_end > all.first_start ? n / (all.last_end - all.first_start) : 0;
+  double rate =
+      all.n > 0 && all.last_end > all.first_start ? n / (all.last_end - all.first_start) : 0;
   if (!foreseen.empty()) {
     if (!foreseen[0]["rate"].is_null()) rate = foreseen[0]["rate"].as<double>();
     stats["end_low"] = NumberOrNull(foreseen[0]["end_low"]);
@@ -153,7 +165,8 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   stats["remaining_time"] =
       static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
   const auto bad = rows[0]["ended_badly"].as<std::int64_t>();
-  const auto sent_again = rows[0]["again"].as<std::int64_t>() + rows[0]["preempted"].as<std::int64_t>() +
+  const auto sent_again = rows[0]["again"].as<std::int64_t>() +
+                          rows[0]["preempted"].as<std::int64_t>() +
                           rows[0]["infrastructure"].as<std::int64_t>();
   stats["failures_rate"] = Share(bad, bad + numbers.done);
   stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
@@ -166,8 +179,11 @@ json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
 
 // CIG-49: waiting, running, terminated, to fix; a row per campaign, and one per user.
 json SummaryRow(const Numbers& n) {
-  return {{"waiting", n.waiting},   {"running", n.InFlight()}, {"terminated", n.done},
-          {"to_fix", n.failed},     {"total", n.total}};
+  return {{"waiting", n.waiting},
+          {"running", n.InFlight()},
+          {"terminated", n.done},
+          {"to_fix", n.failed},
+          {"total", n.total}};
 }
 
 void AddTo(json& sum, const json& row) {
@@ -181,15 +197,19 @@ json Summary(db::Tx& tx, const Request& request) {
   // A range of ids is asked for to see what is over, too (CiGri 2: -s N-M).
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
   json items = json::array(), users = json::object();
-  for (const auto& row : tx.Exec(sql::read::kCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
+  for (const auto& row :
+       tx.Exec(sql::read::kCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
     const auto id = row["id"].as<std::int64_t>();
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
     json& user = users[row["grid_user"].c_str()];
     AddTo(user, item);
     user["campaigns"] = user.value("campaigns", std::int64_t{0}) + 1;
-    item.update({{"id", id}, {"user", row["grid_user"].c_str()}, {"state", row["state"].c_str()},
-                 {"name", row["name"].c_str()}, {"type", row["type"].c_str()},
+    item.update({{"id", id},
+                 {"user", row["grid_user"].c_str()},
+                 {"state", row["state"].c_str()},
+                 {"name", row["name"].c_str()},
+                 {"type", row["type"].c_str()},
                  {"has_events", row["has_events"].as<bool>()}});
     items.push_back(std::move(item));
   }
@@ -221,19 +241,33 @@ json CampaignJson(const Request& request, const pqxx::row& row) {
   const auto id = row["id"].as<std::int64_t>();
   const auto n = NumbersOf(row);
   json campaign = {
-      {"id", id}, {"name", row["name"].c_str()}, {"user", row["grid_user"].c_str()},
-      {"state", row["state"].c_str()}, {"has_events", row["has_events"].as<bool>()},
+      {"id", id},
+      {"name", row["name"].c_str()},
+      {"user", row["grid_user"].c_str()},
+      {"state", row["state"].c_str()},
+      {"has_events", row["has_events"].as<bool>()},
       {"submission_time", static_cast<std::int64_t>(row["submission_time"].as<double>())},
-      {"total_jobs", n.total}, {"finished_jobs", n.done}, {"links", LinksOf(request, id)},
-      {"wanted", row["wanted"].c_str()}, {"state_reason", TextOrNull(row["state_reason"])},
+      {"total_jobs", n.total},
+      {"finished_jobs", n.done},
+      {"links", LinksOf(request, id)},
+      {"wanted", row["wanted"].c_str()},
+      {"state_reason", TextOrNull(row["state_reason"])},
       {"completion_time", NumberOrNull(row["completion_time"])},
-      {"finishing", row["finishing"].as<bool>()}, {"type", row["type"].c_str()},
-      {"project", row["project"].c_str()}, {"priority", row["priority"].as<int>()},
-      {"waiting_jobs", n.waiting}, {"again_jobs", n.again}, {"launching_jobs", n.launching},
-      {"submitted_jobs", n.submitted}, {"remote_waiting_jobs", n.remote_waiting},
-      {"running_jobs", n.running}, {"failed_jobs", n.failed}, {"not_run_jobs", n.not_run},
+      {"finishing", row["finishing"].as<bool>()},
+      {"type", row["type"].c_str()},
+      {"project", row["project"].c_str()},
+      {"priority", row["priority"].as<int>()},
+      {"waiting_jobs", n.waiting},
+      {"again_jobs", n.again},
+      {"launching_jobs", n.launching},
+      {"submitted_jobs", n.submitted},
+      {"remote_waiting_jobs", n.remote_waiting},
+      {"running_jobs", n.running},
+      {"failed_jobs", n.failed},
+      {"not_run_jobs", n.not_run},
       {"preempted", row["preempted"].as<std::int64_t>()}};
-  if (MayRead(request, row["grid_user"].c_str())) campaign["notes"] = json::parse(row["notes"].c_str());
+  if (MayRead(request, row["grid_user"].c_str()))
+    campaign["notes"] = json::parse(row["notes"].c_str());
   return campaign;
 }
 
@@ -266,7 +300,8 @@ void AddCampaignReadRoutes(Router& router) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return Stats(tx, request.Id()); }));
   });
   router.Get("/campaigns/{id}/jdl", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return Jdl(tx, request, request.Id()); }));
+    return Reply::Json(
+        context.Transact([&](db::Tx& tx) { return Jdl(tx, request, request.Id()); }));
   });
   router.Get("/summary", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return Summary(tx, request); }));

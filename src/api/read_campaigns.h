@@ -4,8 +4,8 @@
 
 namespace cigri::api {
 
-/// Where the tasks of a campaign are. total = done + failed + waiting + in flight, but for replicas:
-/// these make a task be in flight twice.
+/// Where the tasks of a campaign are. total = done + failed + waiting + in flight, but for
+/// replicas: these make a task be in flight twice.
 struct Numbers {
   std::int64_t total = 0, done = 0, failed = 0;
   std::int64_t waiting = 0;  ///< not sent yet, or again; `again` of them go again

@@ -30,12 +30,18 @@ void AddEnd(json& job, const Attempt& a) {
 json JobLine(const Request& request, const CampaignFacts& facts, const Attempt& a,
              const std::string* line) {
   const std::string id = std::to_string(facts.first_task_id + a.idx);
-  json job = {{"id", facts.first_task_id + a.idx}, {"index", a.idx},
+  json job = {{"id", facts.first_task_id + a.idx},
+              {"index", a.idx},
               {"name", line ? json(ParamName(facts, *line)) : json()},
               {"parameters", line ? json(ParamText(facts, *line, ' ')) : json()},
-              {"cluster", OrNull(a.cluster)}, {"cigri_job_id", OrNull(a.job_id)},
-              {"remote_id", OrNull(a.remote_id)}, {"state", a.state}, {"to_fix", a.to_fix},
-              {"counted", a.counted}, {"started", OrNull(a.started)}, {"ended", OrNull(a.ended)},
+              {"cluster", OrNull(a.cluster)},
+              {"cigri_job_id", OrNull(a.job_id)},
+              {"remote_id", OrNull(a.remote_id)},
+              {"state", a.state},
+              {"to_fix", a.to_fix},
+              {"counted", a.counted},
+              {"started", OrNull(a.started)},
+              {"ended", OrNull(a.ended)},
               {"href", request.Link("/campaigns/" + std::to_string(facts.id) + "/jobs/" + id)}};
   AddEnd(job, a);
   return job;
@@ -85,11 +91,13 @@ json PageOfState(db::Tx& tx, const Request& request) {
   const auto after = request.QueryInt("after", -1, -1, std::int64_t{1} << 40);
   const auto idxs = NextTasks(tx, facts.id, WhichOf(request.Query("state")), after, limit);
   const std::string to = "/campaigns/" + std::to_string(facts.id) +
-                         "/jobs?state=" + request.Query("state") + "&limit=" + std::to_string(limit);
+                         "/jobs?state=" + request.Query("state") +
+                         "&limit=" + std::to_string(limit);
   auto links = json::array({LinkJson(request, "self", to + "&after=" + std::to_string(after))});
   if (static_cast<std::int64_t>(idxs.size()) == limit)
     links.push_back(LinkJson(request, "next", to + "&after=" + std::to_string(idxs.back())));
-  return WithWords({{"items", JobLines(tx, request, facts, idxs)}, {"limit", limit},
+  return WithWords({{"items", JobLines(tx, request, facts, idxs)},
+                    {"limit", limit},
                     {"links", std::move(links)}});
 }
 
@@ -105,12 +113,16 @@ json TaskJson(db::Tx& tx, const Request& request, const CampaignFacts& facts, st
   const auto attempts = AttemptsOf(tx, facts.id, {idx});
   const auto items = JobLines(tx, request, facts, {idx});
   const std::string self = "/campaigns/" + std::to_string(facts.id);
-  return {{"id", facts.first_task_id + idx}, {"index", idx}, {"name", items[0]["name"]},
-          {"parameters", items[0]["parameters"]}, {"state", StateOfTask(attempts)},
-          {"execution", items},
-          {"links", json::array({LinkJson(request, "self", self + "/jobs/" +
-                                                              std::to_string(facts.first_task_id + idx)),
-                                 LinkJson(request, "parent", self)})}};
+  return {
+      {"id", facts.first_task_id + idx},
+      {"index", idx},
+      {"name", items[0]["name"]},
+      {"parameters", items[0]["parameters"]},
+      {"state", StateOfTask(attempts)},
+      {"execution", items},
+      {"links", json::array({LinkJson(request, "self",
+                                      self + "/jobs/" + std::to_string(facts.first_task_id + idx)),
+                             LinkJson(request, "parent", self)})}};
 }
 
 // CiGri's columns of a job, those it never wrote left out.
@@ -120,20 +132,34 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
   const auto b = batches[0];
   const auto campaign = b["campaign_id"].as<std::int64_t>(), idx = b["idx"].as<std::int64_t>();
   const auto facts = FactsOf(tx, campaign);
-  json out = {{"id", job}, {"campaign_id", campaign}, {"grid_user", facts.user}, {"index", idx},
-              {"param_id", idx < 0 ? json(0) : json(facts.first_task_id + idx)},
-              {"batch_id", b["id"].as<std::int64_t>()}, {"cluster_id", b["cluster_id"].as<int>()},
-              {"cluster_name", b["cluster"].c_str()}, {"kind", b["kind"].c_str()},
-              {"resources_used", TextOrNull(b["resources"])}, {"state", "launching"},
-              {"submission_time", DateOrNull(b["created"])}, {"return_code", nullptr},
-              {"start_time", nullptr}, {"stop_time", nullptr}, {"node_name", nullptr},
-              {"remote_id", nullptr}, {"message", TextOrNull(b["error"])},
-              {"tag", idx < 0 ? json(b["kind"].c_str()) : json()}, {"grid_tag", b["tag"].c_str()},
-              {"links", json::array({LinkJson(request, "self", "/jobs/" + std::to_string(job)),
-                                     LinkJson(request, "parent", "/campaigns/" + std::to_string(campaign))})}};
+  json out = {
+      {"id", job},
+      {"campaign_id", campaign},
+      {"grid_user", facts.user},
+      {"index", idx},
+      {"param_id", idx < 0 ? json(0) : json(facts.first_task_id + idx)},
+      {"batch_id", b["id"].as<std::int64_t>()},
+      {"cluster_id", b["cluster_id"].as<int>()},
+      {"cluster_name", b["cluster"].c_str()},
+      {"kind", b["kind"].c_str()},
+      {"resources_used", TextOrNull(b["resources"])},
+      {"state", "launching"},
+      {"submission_time", DateOrNull(b["created"])},
+      {"return_code", nullptr},
+      {"start_time", nullptr},
+      {"stop_time", nullptr},
+      {"node_name", nullptr},
+      {"remote_id", nullptr},
+      {"message", TextOrNull(b["error"])},
+      {"tag", idx < 0 ? json(b["kind"].c_str()) : json()},
+      {"grid_tag", b["tag"].c_str()},
+      {"links",
+       json::array({LinkJson(request, "self", "/jobs/" + std::to_string(job)),
+                    LinkJson(request, "parent", "/campaigns/" + std::to_string(campaign))})}};
   const auto rows = tx.Exec(sql::read::kJobNow, job, campaign, idx);
   const std::string batch_state = b["state"].c_str();
-  if (rows.empty() && (batch_state == "refused" || batch_state == "void")) out["state"] = batch_state;
+  if (rows.empty() && (batch_state == "refused" || batch_state == "void"))
+    out["state"] = batch_state;
   if (!rows.empty()) {
     const auto row = rows[0];
     Attempt a;
@@ -141,11 +167,15 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
     a.code = row["code"].as<std::string>("");
     a.account = row["account"].as<std::string>("");
     AddEnd(out, a);
-    out.update({{"state", row["state"].c_str()}, {"remote_id", TextOrNull(row["remote_id"])},
-                {"attempt", row["attempt"].as<int>()}, {"return_code", OrNull(a.wait_status)},
+    out.update({{"state", row["state"].c_str()},
+                {"remote_id", TextOrNull(row["remote_id"])},
+                {"attempt", row["attempt"].as<int>()},
+                {"return_code", OrNull(a.wait_status)},
                 {"submission_time", DateOrNull(row["submitted"])},
-                {"start_time", DateOrNull(row["started"])}, {"stop_time", DateOrNull(row["ended"])},
-                {"node_name", TextOrNull(row["node"])}, {"message", TextOrNull(row["message"])},
+                {"start_time", DateOrNull(row["started"])},
+                {"stop_time", DateOrNull(row["ended"])},
+                {"node_name", TextOrNull(row["node"])},
+                {"message", TextOrNull(row["message"])},
                 {"counted", row["counted"].as<bool>()}});
   }
   if (MayRead(request, facts.user)) {

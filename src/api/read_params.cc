@@ -42,7 +42,8 @@ void ParamReader::Fetch(db::Tx& tx, const std::vector<Place>& places) {
   blocks_ = std::move(kept);
   for (const auto& [upload, offs] : missing)
     for (const auto& row : tx.Exec(sql::read::kParamChunks, upload, db::Array(offs)))
-      blocks_[{upload, row["off"].as<std::int64_t>()}] = jdl::DecodeBlock(row["params"].view());
+      blocks_[{upload, row["off"].as<std::int64_t>()}] =
+          jdl::DecodeBlock({row["params"].c_str(), row["params"].size()});
 }
 
 std::string ParamText(const CampaignFacts& facts, const std::string& line, char separator) {

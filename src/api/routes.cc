@@ -32,8 +32,7 @@ Router AllRoutes() {
   AddTaskRoutes(router);
   AddUploadRoutes(router);
   AddProgressRoutes(router);
-  AddCampaignReadRoutes(router);
-  AddJobReadRoutes(router);
+  AddReadRoutes(router);
   return router;
 }
 
