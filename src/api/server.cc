@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMostBodyOfStrangers = 16 << 10;
 constexpr std::size_t kMostForm = 8192;  // compiled into cpp-httplib
-// A long poll holds a thread; a thread costs some pages, a database session some MB.
-constexpr int kThreads = 64, kTcpThreads = 16;
+// A long poll holds a thread, which costs some pages, and no database session, which costs MB.
+constexpr int kThreads = 512, kTcpThreads = 128;
 
 void Send(const httplib::Request& request, httplib::Response& response, Reply reply) {
   response.status = reply.status;
@@ -95,8 +95,7 @@ void ApiServer::Stop() {
 std::unique_ptr<http::GuardServer> ApiServer::MakeServer(int threads) {
   http::Limits limits;
   limits.threads = threads;
-  limits.max_request_bytes = (64u << 20) + (64u << 10);  // a JDL with its parameters in it
-  limits.request_deadline = std::chrono::seconds(60);
+  limits.max_request_bytes = 112u << 20;  // 1000 lines of 100 kB: the longest block
   auto server = std::make_unique<http::GuardServer>(limits);
   const auto handle = [this](const httplib::Request& q, httplib::Response& r) { Handle(q, r); };
   server->before = [this](const httplib::Request& q, httplib::Response& r) { return Before(q, r); };

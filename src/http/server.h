@@ -13,9 +13,10 @@ namespace cigri::http {
 
 struct Limits {
   std::size_t max_request_bytes = (1u << 20) + (64u << 10);  ///< headers and body of one request
-  std::chrono::seconds request_deadline{10};  ///< for all bytes of one request to arrive
+  std::chrono::milliseconds request_deadline{10000};  ///< for the bytes of one request to arrive,
+  std::size_t least_bytes_per_s = 256 << 10;          ///< and more for bodies that come this fast
   std::chrono::seconds write_timeout{10};
-  int threads = 8;
+  int threads = 64;  ///< most; they come and go with the requests
   int keep_alive_max = 1000;
   int keep_alive_s = 5;
 };
@@ -46,20 +47,20 @@ class GuardServer : public httplib::Server {
   bool Serve() { return listen_after_bind(); }
   /// Returns once Serve(), called in another thread, can be stopped by Stop().
   void AwaitServing();
-  /// Accepts nothing more; requests that are being answered still get their answers, connections
-  /// that idle are closed at once. Serve() then returns.
+  /// Accepts and reads nothing more; requests that have arrived still get their answers. Serve()
+  /// then returns.
   void Stop();
   /// A pre-routing check of the user's, after the guards: return true when it answered.
   std::function<bool(const httplib::Request&, httplib::Response&)> before;
 
  private:
   bool process_and_close_socket(socket_t sock) override;
-  bool AwaitNext(socket_t sock);
+  bool ServeOne(httplib::Stream& stream, bool last, bool* closed, const Peer& peer);
   Limits limits_;
   int port_ = 0;
   std::mutex mutex_;
   bool stopping_ = false;
-  std::set<socket_t> idle_;  ///< kept connections between two requests
+  std::set<socket_t> open_;
 };
 
 /// The caller of `request`, as GuardServer recorded it (never from what the client said).
