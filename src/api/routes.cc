@@ -1,3 +1,4 @@
+#include "api/admin.h"
 #include "api/server.h"
 
 namespace cigri::api {
@@ -26,6 +27,7 @@ Router AllRoutes() {
   Router router;
   router.Get("/", Root, Access::kAnyone);
   router.Get("/health", Health, Access::kAnyone);
+  AddAdminRoutes(router);
   return router;
 }
 
