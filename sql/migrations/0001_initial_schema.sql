@@ -87,6 +87,8 @@ CREATE TABLE clusters (
     drained_by text,
     drained_at timestamptz,
     drained_until timestamptz,
+    lost_at timestamptz,              -- what was sent before will not come back (gridadmin cluster lost)
+    lost_by text,
     created_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT limited_has_a_limit CHECK (mode <> 'limited' OR mode_limit IS NOT NULL),
     CONSTRAINT a_drain_has_a_reason CHECK (NOT drained OR drain_reason IS NOT NULL)
