@@ -1,3 +1,4 @@
+#include "api/admin.h"
 #include "api/read.h"
 #include "api/server.h"
 
@@ -33,6 +34,7 @@ Router AllRoutes() {
   AddUploadRoutes(router);
   AddProgressRoutes(router);
   AddReadRoutes(router);
+  AddAdminRoutes(router);
   return router;
 }
 

@@ -99,7 +99,9 @@ void CheckFormat(Document& doc, const Options& options, Campaign& campaign) {
   if (options.uploaded && !options.format.empty()) campaign.format = options.format;
   if (options.uploaded && !options.columns.empty()) campaign.columns = options.columns;
   const auto problem = ColumnsProblem(campaign.columns);
-  if (!problem.empty()) doc.Fault("columns", problem);
+  if (problem.empty()) return;
+  doc.Fault("columns", problem);
+  campaign.columns.clear();  // one fault, not what follows from it too
 }
 
 // Parameters that are texts become rows of one value.

@@ -283,10 +283,10 @@ bool Reader::parse_error(std::size_t, const std::string&, const json::exception&
   std::string message = e.what();
   const auto syntax = message.find("syntax error");
   if (syntax != message.npos) message.erase(0, syntax);
-  const std::size_t at = read_ == 0 ? 0 : read_ - 1;
-  const bool cut = message.find("end of input") != message.npos;
-  return Stop(cut ? text_.size() : at, "", Shown(message).substr(0, 300),
-              SyntaxHint(text_, cut ? text_.size() : at));
+  std::size_t at = read_ == 0 ? 0 : read_ - 1;
+  if (message.find("end of input") != message.npos) at = text_.size();
+  if (message.find("unexpected string literal") != message.npos) at = StringBegin();
+  return Stop(at, "", Shown(message), SyntaxHint(text_, at));
 }
 
 std::size_t FirstBadByte(std::string_view text) {

@@ -72,7 +72,7 @@ struct Campaign {
   Lines params;            ///< with kParams
   std::string param_file;  ///< with kFile
   std::string format = std::string(kFormatLine);
-  std::vector<std::string> columns;
+  std::vector<std::string> columns = {};
   std::string project;  ///< the global one
   int priority = kPriorityNormal;
   std::string sla_group;
@@ -85,8 +85,8 @@ struct Campaign {
 };
 
 struct ClusterDefaults {
-  std::optional<std::string> resources;
-  std::optional<int> walltime_s;
+  std::optional<std::string> resources = {};
+  std::optional<int> walltime_s = {};
   std::string resource_unit = "resource_id";
 };
 
@@ -102,8 +102,8 @@ struct Defaults {
 struct Options {
   bool may_read_files = false;  ///< gridsub: param_file is good. The server refuses it.
   bool uploaded = false;        ///< the parameters came in blocks: those of the text do not count
-  std::string format;           ///< with `uploaded`: overrides the text's, "" = does not
-  std::vector<std::string> columns;
+  std::string format = {};      ///< with `uploaded`: overrides the text's, "" = does not
+  std::vector<std::string> columns = {};
 };
 
 struct Result {
