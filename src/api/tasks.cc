@@ -61,8 +61,7 @@ void AskRules(Context& context, const Request& request) {
   auto seen = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "add tasks to");
-    return Seen{LoadFacts(tx, context.config, campaign.user, request.caller.is_operator),
-                campaign.jdl, campaign.nb_params};
+    return Seen{LoadFacts(tx, context.config, campaign.user), campaign.jdl, campaign.nb_params};
   });
   auto campaign = jdl::FromJson(seen.jdl, seen.facts.defaults);
   if (!campaign.ok()) return;  // of clusters that are gone by now: the rules have seen it before
