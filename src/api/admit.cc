@@ -9,9 +9,19 @@ constexpr char kTitle[] = "Admission rule error";
 
 Fault ToApi(const jdl::Fault& f) { return {f.line, f.column, f.key, f.message, f.hint}; }
 
-// Rules may change what a campaign is, not whose it is nor how much.
-nlohmann::json WithoutFrozen(nlohmann::json campaign) {
-  for (const char* key : {"id", "user", "jobs"}) campaign.erase(key);
+// A campaign as rules see it: with its user, its size, and `type` for what a JDL calls jobs_type.
+nlohmann::json ForRules(const jdl::Campaign& campaign, const std::string& user, std::int64_t jobs) {
+  nlohmann::json seen = jdl::ToJson(campaign);
+  seen["type"] = campaign.type;
+  seen.erase("jobs_type");
+  seen["user"] = user;
+  seen["jobs"] = jobs;
+  return seen;
+}
+
+nlohmann::json FromRules(nlohmann::json campaign) {
+  if (campaign.contains("type")) campaign["jobs_type"] = campaign["type"];
+  for (const char* key : {"type", "id", "user", "jobs"}) campaign.erase(key);
   return campaign;
 }
 
@@ -44,10 +54,8 @@ std::string NoteOf(const jdl::Fault& warning) {
 
 Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaign,
                std::int64_t jobs) {
-  nlohmann::json seen = jdl::ToJson(campaign);
-  seen["jobs"] = jobs;
   const auto& [list, user, grid] = facts.admission;
-  seen["user"] = user.at("name");
+  const auto seen = ForRules(campaign, user.at("name"), jobs);
   const auto verdict = rules::Admit(list, seen, user, grid, context.rule_limits);
   if (!verdict.ok()) {
     if (verdict.outcome == rules::Outcome::kBroken) log::error("admission: {}", verdict.message);
@@ -58,7 +66,7 @@ Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaig
   }
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
   if (verdict.campaign == seen) return out;
-  auto again = jdl::FromJson(WithoutFrozen(verdict.campaign), facts.defaults);
+  auto again = jdl::FromJson(FromRules(verdict.campaign), facts.defaults);
   RequireNoFaults(again.faults, kTitle);
   KeepParameters(again.campaign, out.campaign);
   out.campaign = std::move(again.campaign);

@@ -110,7 +110,8 @@ Reply Retry(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "retry tasks of");
-    const auto n = tx.Exec(sql::api::kRetryFailed, campaign.id)[0][0].as<std::int64_t>();
+    const auto n = tx.Exec(sql::api::kRetryFailed, campaign.id, std::optional<std::int64_t>())[0][0]
+                       .as<std::int64_t>();
     tx.Exec(sql::api::kCloseFailures, campaign.id, request.caller.user);
     if (n > 0) Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "RESUBMIT", Plural(n, "failed task") + " to be tried again");
