@@ -87,6 +87,8 @@ CREATE TABLE clusters (
     drained_by text,
     drained_at timestamptz,
     drained_until timestamptz,
+    lost_at timestamptz,              -- what was sent before will not come back (gridadmin cluster lost)
+    lost_by text,
     created_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT limited_has_a_limit CHECK (mode <> 'limited' OR mode_limit IS NOT NULL),
     CONSTRAINT a_drain_has_a_reason CHECK (NOT drained OR drain_reason IS NOT NULL)
@@ -461,6 +463,8 @@ CREATE TABLE lanes (
     answered_test boolean NOT NULL DEFAULT false,
     PRIMARY KEY (campaign_id, cluster_id)
 ) WITH (fillfactor = 50);
+
+CREATE INDEX lanes_held ON lanes (campaign_id) WHERE held_since IS NOT NULL;
 
 -- Slot-seconds by campaign (so user and project), cluster and minute, folded at each end whatever it
 -- was. Thinned to hours after a day, to days after a month.

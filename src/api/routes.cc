@@ -1,3 +1,4 @@
+#include "api/admin.h"
 #include "api/read.h"
 #include "api/server.h"
 
@@ -27,7 +28,13 @@ Router AllRoutes() {
   Router router;
   router.Get("/", Root, Access::kAnyone);
   router.Get("/health", Health, Access::kAnyone);
+  AddSubmitRoutes(router);
+  AddControlRoutes(router);
+  AddTaskRoutes(router);
+  AddUploadRoutes(router);
+  AddProgressRoutes(router);
   AddReadRoutes(router);
+  AddAdminRoutes(router);
   return router;
 }
 
