@@ -15,7 +15,7 @@ ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, Shared& shared)
       name_(row.config.name),
       shared_(shared),
       store_(row.config.id, shared.grid_id, shared.epoch),
-      cluster_(clusterdb::MakeDriver(row)),
+      cluster_(clusterdb::MakeDriver(row, shared.conninfo)),
       caps_(cluster_->capabilities()) {
   thread_ = std::thread([this] { Loop(); });
 }

@@ -15,7 +15,7 @@ namespace cigri::runner {
 /// What all cluster runners of the process share. Outlives them.
 struct Shared {
   db::Pool pool;
-  std::string grid_id;
+  std::string conninfo, grid_id;
   std::int64_t epoch;
   int send_window_s;
   module::Waker& waker;

@@ -39,6 +39,7 @@ class Runner {
       grid_id = tx.Raw("SELECT grid_id FROM grid")[0][0].as<std::string>();
     }
     shared_.reset(new Shared{{turn.conninfo, "cigri runner", 8},
+                             turn.conninfo,
                              grid_id,
                              turn.epoch,
                              static_cast<int>(turn.config.GetInt("SEND_WINDOW", 10, 2, 300)),
@@ -75,9 +76,10 @@ class Runner {
 
 int Main(int argc, char** argv) {
   Runner runner;
-  return module::Run(argc, argv,
-                     {.name = "runner", .description = "sends what the plan grants to the clusters"},
-                     [&](module::Turn& turn) { runner.Pass(turn); });
+  const int code = module::Run(
+      argc, argv, {.name = "runner", .description = "sends what the plan grants to the clusters"},
+      [&](module::Turn& turn) { runner.Pass(turn); });
+  std::_Exit(code);  // a thread may await an answer: its batch is looked up by the next runner
 }
 
 }  // namespace

@@ -11,7 +11,10 @@ namespace {
 using cluster::EndCause;
 
 Booking Free(const EndFacts& f, Account account, const std::string& code) {
-  Booking b{.account = account, .code = code, .next = Next::kRetryFront};
+  Booking b;
+  b.account = account;
+  b.code = code;
+  b.next = Next::kRetryFront;
   if (f.free + 1 >= kMostFree && f.kill_reason.empty()) {
     b.code = "TOO_MANY_FREE";
     b.next = Next::kToFix;
@@ -24,14 +27,18 @@ Booking Free(const EndFacts& f, Account account, const std::string& code) {
 
 Booking Charged(const EndFacts& f, const std::string& code) {
   const bool spent = f.program + 1 >= f.max_tries;
-  return {.account = Account::kProgram,
-          .code = code,
-          .next = spent ? Next::kToFix : Next::kRetryFront,
-          .avoid_here = f.other_clusters};
+  Booking b;
+  b.account = Account::kProgram;
+  b.code = code;
+  b.next = spent ? Next::kToFix : Next::kRetryFront;
+  b.avoid_here = f.other_clusters;
+  return b;
 }
 
 Booking Again(const EndFacts& f, int exit_code) {
-  Booking b{.account = Account::kProgram, .again = true};
+  Booking b;
+  b.account = Account::kProgram;
+  b.again = true;
   b.code = exit_code == 66 ? "RESUBMIT" : "RESUBMIT_END";
   b.next = exit_code == 66 ? Next::kRetryFront : Next::kRetryBack;
   if (f.again + 1 > kMostAgain) {
@@ -44,7 +51,10 @@ Booking Again(const EndFacts& f, int exit_code) {
 // Our own kills: free, and back to where tasks wait, unless a person or the walltime wanted it.
 Booking OurKill(const EndFacts& f) {
   if (f.kill_reason == "walltime") return Charged(f, "WALLTIME");
-  Booking b{.account = Account::kOurKill, .code = "KILLED_BY_GRID", .next = Next::kRetryFront};
+  Booking b;
+  b.account = Account::kOurKill;
+  b.code = "KILLED_BY_GRID";
+  b.next = Next::kRetryFront;
   if (f.kill_reason == "user") {
     b.code = "USER_FRAG";
     b.next = Next::kToFix;
@@ -84,8 +94,10 @@ Booking ByCause(const EndFacts& f) {
 
 Booking Book(const EndFacts& f) {
   // Exit 0 is a success, whoever was killing; but only an end by itself, never a guess.
-  if (f.cause == EndCause::kExited && f.wait_status == 0) return {.success = true};
-  Booking b = f.kill_reason.empty() ? ByCause(f) : OurKill(f);
+  Booking b;
+  b.success = f.cause == EndCause::kExited && f.wait_status == 0;
+  if (b.success) return b;
+  b = f.kill_reason.empty() ? ByCause(f) : OurKill(f);
   if (f.kind == BatchKind::kPrologue || f.kind == BatchKind::kEpilogue) b.next = Next::kNothing;
   // CIG-28: one job per cluster, never another try.
   if (f.test_campaign && b.next != Next::kNothing) b.next = Next::kToFix;

@@ -1,6 +1,6 @@
 // Asks one cluster how our jobs are, in a thread of its own: a slow cluster costs the others nothing.
 #pragma once
-#include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -41,10 +41,13 @@ struct Pace {
   double idle_s = 60;  ///< else
 };
 
+/// Its thread may be deep in a call when it is dropped: it then ends by itself, heard by nobody.
 class Poller {
  public:
-  Poller(const clusterdb::ClusterRow& row, std::string token, Mailbox& mailbox, module::Waker& waker);
+  Poller(const clusterdb::ClusterRow& row, std::string token, std::shared_ptr<Mailbox> mailbox,
+         module::Waker& waker, const std::string& conninfo);
   ~Poller();
+  Poller(const Poller&) = delete;
 
   /// What the pass knows: whether anything is to be expected there, and, when Due(), the jobs to
   /// ask about. A feed needs no list.
@@ -55,27 +58,8 @@ class Poller {
   void Taken();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void Loop();
-  bool Sleep(double seconds);  // false: to end
-  bool AwaitRefs();
-  Answer Ask();
-
-  const std::int64_t id_;
-  std::unique_ptr<cluster::Cluster> cluster_;
-  const cluster::Capabilities caps_;
-  Pace pace_;
-  Mailbox& mailbox_;
-  module::Waker& waker_;
-  std::string token_;
-  int failures_ = 0;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stop_ = false, busy_ = false, due_ = false;
-  int untaken_ = 0;
-  std::optional<std::vector<cluster::RemoteRef>> refs_;
-  std::thread thread_;
+  struct State;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace cigri::updator
