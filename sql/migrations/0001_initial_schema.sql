@@ -465,6 +465,8 @@ CREATE TABLE lanes (
     PRIMARY KEY (campaign_id, cluster_id)
 ) WITH (fillfactor = 50);
 
+CREATE INDEX lanes_held ON lanes (campaign_id) WHERE held_since IS NOT NULL;
+
 -- Slot-seconds by campaign (so user and project), cluster and minute, folded at each end whatever it
 -- was. Thinned to hours after a day, to days after a month.
 CREATE TABLE usage (

@@ -7,6 +7,7 @@
 #include "cluster/cluster.h"
 #include "core/config.h"
 #include "db/db.h"
+#include "rules/rules.h"
 
 namespace cigri::api {
 
@@ -41,6 +42,8 @@ class Context {
   std::unique_ptr<News> news;
   /// Drivers for reading output; a test puts a fake in its place.
   std::function<std::unique_ptr<cluster::Cluster>(const cluster::ClusterConfig&)> make_cluster;
+
+  rules::Limits rule_limits;  ///< of one run of the admission rules
 
  private:
   void Run(const std::function<void(db::Tx&)>& body);

@@ -1,12 +1,12 @@
 #include "api/identity.h"
 
 #include <pwd.h>
-#include <sodium.h>
 #include <sql/api.h>
 #include <unistd.h>
 
 #include "core/text.h"
 #include "http/server.h"
+#include "secrets/secrets.h"
 
 namespace cigri::api {
 namespace {
@@ -51,12 +51,7 @@ std::string Identity::NamedByProxy(const httplib::Request& request) const {
 }
 
 std::string Identity::UserOfToken(const std::string& token) {
-  unsigned char raw[32];
-  crypto_generichash(raw, sizeof raw, reinterpret_cast<const unsigned char*>(token.data()),
-                     token.size(), nullptr, 0);
-  char hex[sizeof raw * 2 + 1];
-  sodium_bin2hex(hex, sizeof hex, raw, sizeof raw);
-  const std::string hash = hex;
+  const std::string hash = HashToken(token);
   const auto now = std::chrono::steady_clock::now();
   {
     std::lock_guard lock(mutex_);

@@ -61,11 +61,13 @@ void RequireOperator(const Request& request);
 void RequireOwner(const Request& request, const std::string& owner, const std::string& what);
 
 // The routes, a file each. Every Add...Routes is called once, in server.cc.
-void AddCampaignWriteRoutes(Router& router);  // campaigns_write.cc
-void AddTaskRoutes(Router& router);           // tasks.cc: adding, retry
-void AddUploadRoutes(Router& router);         // uploads.cc
-void AddEventWriteRoutes(Router& router);     // events_write.cc
-void AddUserRoutes(Router& router);           // user_settings.cc: notifications, tokens
-void AddProgressRoutes(Router& router);       // progress.cc
+void AddSubmitRoutes(Router& router);      // campaigns_submit.cc
+void AddControlRoutes(Router& router);     // campaigns_control.cc: cancel, pause, resume, purge
+void AddSettingsRoutes(Router& router);    // campaigns_set.cc: PATCH
+void AddTaskRoutes(Router& router);        // tasks.cc: adding, retry
+void AddUploadRoutes(Router& router);      // uploads.cc
+void AddEventWriteRoutes(Router& router);  // events_write.cc
+void AddUserRoutes(Router& router);        // user_settings.cc: notifications, tokens
+void AddProgressRoutes(Router& router);    // progress.cc
 
 }  // namespace cigri::api

@@ -1,4 +1,5 @@
 #include "api/admin.h"
+#include "api/read.h"
 #include "api/server.h"
 
 namespace cigri::api {
@@ -27,6 +28,12 @@ Router AllRoutes() {
   Router router;
   router.Get("/", Root, Access::kAnyone);
   router.Get("/health", Health, Access::kAnyone);
+  AddSubmitRoutes(router);
+  AddControlRoutes(router);
+  AddTaskRoutes(router);
+  AddUploadRoutes(router);
+  AddProgressRoutes(router);
+  AddReadRoutes(router);
   AddAdminRoutes(router);
   return router;
 }

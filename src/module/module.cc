@@ -122,6 +122,7 @@ class Loop {
     waker_ = &own_waker_;
     auto next = Clock::now();
     while (!stop_) {
+      if (db_ && HasNotice()) next = Clock::now();
       if (Clock::now() >= std::min(next, own_waker_.due())) {
         own_waker_.Clear();
         GuardedPass(++number_);
@@ -130,7 +131,6 @@ class Loop {
       pollfd fds[2] = {{self_, POLLIN, 0}, {db_ ? db_->socket() : -1, POLLIN, 0}};
       poll(fds, 2, MsUntil(std::min({next, own_waker_.due(), retry_at_})));
       if (fds[0].revents != 0) ReadSelf();
-      if (db_ && HasNotice()) next = Clock::now();
       if (Clock::now() >= retry_at_ && TryConnect()) next = Clock::now();
     }
     return code_;

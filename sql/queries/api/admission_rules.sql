@@ -1,0 +1,1 @@
+SELECT id, name, code, priority, mode FROM admission_rules ORDER BY priority, id;
