@@ -199,6 +199,25 @@ Response Client::Patch(const std::string& path, const std::string& body,
   });
 }
 
+Response Client::Stream(const std::string& path, const Sink& sink, const Headers& headers) {
+  bool good = false;
+  std::string refusal;
+  Response response = impl_->Run({}, false, [&](httplib::Client& c) {
+    return c.Get(
+        impl_->endpoint.prefix + path, impl_->Merge(headers),
+        [&](const httplib::Response& r) {
+          return (good = r.status >= 200 && r.status < 300), true;
+        },
+        [&](const char* bytes, std::size_t n) {
+          if (good) return sink({bytes, n});
+          refusal.append(bytes, n);
+          return true;
+        });
+  });
+  response.body = std::move(refusal);
+  return response;
+}
+
 std::string PercentEncode(std::string_view s, bool keep_slash) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;

@@ -1,9 +1,11 @@
 // An HTTP client whose errors say whether the server may have acted on the request.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cigri::http {
 
@@ -67,6 +69,10 @@ class Client {
                const std::string& content_type = "application/json", const Headers& headers = {});
   Response Patch(const std::string& path, const std::string& body,
                  const std::string& content_type = "application/json", const Headers& headers = {});
+  /// GET whose body goes to `sink` as it arrives when the status is 2xx (else it is in
+  /// Response::body). A sink that returns false ends the call; a cut answer is kMaybeSent.
+  using Sink = std::function<bool(std::string_view)>;
+  Response Stream(const std::string& path, const Sink& sink, const Headers& headers = {});
   /// Closes the kept connection, so that the next POST cannot meet one that the server has closed.
   void Close();
   const Endpoint& endpoint() const;

@@ -102,6 +102,9 @@ Answer Api::Take(const http::Response& response) const {
 Answer Api::Get(const std::string& path, std::chrono::milliseconds wait) {
   return Take(client_->Get(path, {}, wait));
 }
+Answer Api::Stream(const std::string& path, const http::Client::Sink& sink) {
+  return Take(client_->Stream(path, sink));
+}
 Answer Api::Delete(const std::string& path) { return Take(client_->Delete(path)); }
 Answer Api::Post(const std::string& path, const nlohmann::json& body) {
   return PostText(path, body.dump());

@@ -36,6 +36,9 @@ class Api {
 
   /// `wait`: silence allowed until the answer; 0 means API_TIMEOUT (60 s).
   Answer Get(const std::string& path, std::chrono::milliseconds wait = {});
+  /// The body of a success goes to `sink` as it arrives; a refusal is returned as an answer.
+  /// Throws Fatal(kExitTryLater) when the API broke off in the middle.
+  Answer Stream(const std::string& path, const http::Client::Sink& sink);
   Answer Delete(const std::string& path);
   Answer Post(const std::string& path, const nlohmann::json& body);
   Answer Patch(const std::string& path, const nlohmann::json& body);
