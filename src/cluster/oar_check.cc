@@ -122,7 +122,7 @@ std::vector<CheckItem> OarCluster::Check(const std::string& cluster_user, bool s
     items.push_back(CheckFailure("reachable", e));
     return items;
   }
-  items.push_back(CheckClock(api_));
+  items.push_back(CheckClock(api_.clock()));
   items.push_back(CheckUser(cluster_user));
   items.push_back(CheckResources());
   const auto c = capabilities();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/slurm_array.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -12,30 +13,10 @@ using Why = CallFailed::Why;
 // slurmrestd says the same of a refused token and of a controller that does not answer; it says
 // the one at once, the other after 9 s.
 constexpr std::chrono::seconds kAtOnce{2};
-constexpr int kUnknownJob = 2017, kNotFound = 9002, kNothingStored = 9003;
-
-std::string ArrayOf(const std::string& remote_id) {
-  return remote_id.substr(0, remote_id.find('_'));
-}
-
-bool HasTag(const SlurmRecord& r, const std::string& tag) {
-  return r.name == tag || r.comment == tag;
-}
+constexpr int kNotFound = 9002, kNothingStored = 9003;
 
 std::string Id(std::int64_t array, int task) {
   return std::to_string(array) + "_" + std::to_string(task);
-}
-
-// The tasks of a part of an array that slurmdbd writes as the bitmap "0xEA".
-std::set<int> TasksOfBitmap(const std::string& text) {
-  std::set<int> tasks;
-  if (!StartsWith(text, "0x")) return tasks;
-  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
-    const int digit = std::stoi("0" + std::string(1, text[text.size() - 1 - i]), nullptr, 16);
-    for (int bit = 0; bit < 4; ++bit)
-      if ((digit >> bit & 1) != 0) tasks.insert(static_cast<int>(i) * 4 + bit);
-  }
-  return tasks;
 }
 
 RemoteJob JobOf(const RemoteRef& ref, const SlurmRecord& record) {
@@ -44,32 +25,6 @@ RemoteJob JobOf(const RemoteRef& ref, const SlurmRecord& record) {
   FillFromSlurmRecord(&job, record);
   return job;
 }
-
-// Where the tasks of an array stand in its records, which it keeps.
-struct ArrayView {
-  std::vector<SlurmRecord> records;
-  std::map<int, const SlurmRecord*> split;  // started, or ended
-  const SlurmRecord* rest = nullptr;        // not started: record A itself
-  std::set<int> in_rest;
-  bool cut = false;
-
-  ArrayView(std::vector<SlurmRecord> all, const std::string& tag) : records(std::move(all)) {
-    for (const auto& r : records) {
-      if (!HasTag(r, tag)) continue;
-      if (r.task)
-        split[*r.task] = &r;
-      else
-        rest = &r;
-    }
-    if (rest != nullptr) in_rest = ParseTaskString(rest->task_string, &cut);
-  }
-  ArrayView(const ArrayView&) = delete;
-  // A cut list of tasks does not show all: then what has not started is what is not split off.
-  const SlurmRecord* Of(int task) const {
-    if (const auto it = split.find(task); it != split.end()) return it->second;
-    return rest != nullptr && (cut || in_rest.count(task) != 0) ? rest : nullptr;
-  }
-};
 
 }  // namespace
 
@@ -127,7 +82,7 @@ std::optional<SlurmCluster::Records> SlurmCluster::GetJobs(const std::string& wh
   auto response = api_.Get(path, user);
   if (response.ok()) return ParseSlurmJobs(what, std::move(response.body));
   const int number = SlurmErrorOf(response.body).number;
-  if (number == kUnknownJob || number == kNotFound) return std::nullopt;
+  if (number == kSlurmUnknownJob || number == kNotFound) return std::nullopt;
   ThrowFailed(what, response, user, std::chrono::steady_clock::now() - began);
 }
 
@@ -153,7 +108,7 @@ PollResult SlurmCluster::Poll(const PollRequest& request) {
   const int calls = api_.calls();
   std::map<std::pair<std::string, std::string>, Refs> arrays;
   for (const auto& ref : request.jobs)
-    arrays[{ref.cluster_user, ArrayOf(ref.remote_id)}].push_back(ref);
+    arrays[{ref.cluster_user, SlurmArrayOf(ref.remote_id)}].push_back(ref);
   std::optional<CallFailed> refused;
   std::set<std::string> without;
   bool any = false;
@@ -279,7 +234,8 @@ FindResult SlurmCluster::Find(const std::string& tag, const std::string& cluster
   FindResult result;
   result.complete = true;
   if (records.empty()) {
-    const auto from = static_cast<std::int64_t>(std::max(1.0, since - 3600));
+    // "uts" and less than ten digits is no time for slurmrestd.
+    const auto from = static_cast<std::int64_t>(std::max(1e9, since - 3600));
     const auto stored =
         GetStored(DbPath("jobs?skip_steps=true&job_name=" + http::PercentEncode(tag) +
                          "&start_time=uts" + std::to_string(from)),
@@ -314,52 +270,6 @@ OutputPart SlurmCluster::ReadOutput(const RemoteRef& job, Stream stream, std::in
                              "shared_folder is configured. It is on the cluster, below " +
                              script_.folder + "/" + OutputPath(job, stream));
   return shared_.Read(job.cluster_user, OutputPath(job, stream), offset, bytes);
-}
-
-KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
-  std::map<std::pair<std::string, std::string>, Refs> arrays;
-  for (const auto& ref : jobs) arrays[{ref.cluster_user, ArrayOf(ref.remote_id)}].push_back(ref);
-  KillResult result;
-  for (const auto& [key, refs] : arrays) {
-    if (refs.size() > 3 && KillWhole(key.second, refs)) {
-      result.asked.insert(result.asked.end(), refs.begin(), refs.end());
-      continue;
-    }
-    for (const auto& ref : refs) KillOne(ref, &result);
-  }
-  return result;
-}
-
-// Cancels the array of `refs` in one call when all that lives of it is among them.
-bool SlurmCluster::KillWhole(const std::string& array, const Refs& refs) {
-  const auto user = refs.front().cluster_user;
-  const auto records =
-      GetJobs("read array " + array + " of " + api_.config().name, Path("job/" + array), user);
-  const ArrayView view(records.value_or(Records{}), refs.front().tag);
-  std::set<int> wanted;
-  for (const auto& ref : refs) wanted.insert(ref.index);
-  int meant = 0;
-  for (const auto& [task, record] : view.split) {
-    if (SlurmEnded(record->state)) continue;
-    if (wanted.count(task) == 0) return false;
-    ++meant;
-  }
-  for (const int task : view.in_rest)
-    if (++meant; wanted.count(task) == 0) return false;
-  return meant > 0 && !view.cut && api_.Delete(Path("job/" + array), user).ok();
-}
-
-// Tasks are deleted as A_T: by the id that a started one also has, Slurm refuses.
-void SlurmCluster::KillOne(const RemoteRef& ref, KillResult* result) {
-  const auto what = "delete job " + ref.remote_id + " of " + api_.config().name;
-  const auto response = api_.Delete(Path("job/" + ref.remote_id), ref.cluster_user);
-  if (response.outcome == http::Outcome::kNotSent) throw api_.Failed(what, response);
-  if (response.ok())
-    result->asked.push_back(ref);
-  else if (SlurmErrorOf(response.body).number == kUnknownJob)
-    result->gone.push_back(ref);
-  else
-    result->failed.emplace_back(ref, api_.Failure(what, response));
 }
 
 std::unique_ptr<Cluster> MakeSlurm(const ClusterConfig& config, TokenSource tokens) {

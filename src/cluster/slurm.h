@@ -68,6 +68,7 @@ class SlurmCluster final : public Cluster {
   /// Why jobs of `partition` ("" = the default one) are not preempted; "" when they are.
   std::string WhyNotPreemptible(const std::string& partition, const std::string& user);
   nlohmann::json Nodes(const std::string& user);
+  CheckItem CheckTime(const std::string& user);
   CheckItem CheckUser(const std::string& user);
   CheckItem CheckPartition(const std::string& user);
   CheckItem CheckResources();

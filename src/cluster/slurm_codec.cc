@@ -3,9 +3,7 @@
 #include <simdjson.h>
 
 #include <charconv>
-#include <csignal>
 
-#include "cluster/job_script.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"
 
@@ -141,64 +139,7 @@ SlurmRecord RecordOf(const element& job) {
   return r;
 }
 
-nlohmann::json SetNumber(int n, int version) {
-  if (version < 39) return n;
-  return {{"set", true}, {"infinite", false}, {"number", n}};
-}
-
 }  // namespace
-
-std::optional<int> SlurmApiVersion(const std::string& text) {
-  if (!StartsWith(text, "v0.0.")) return std::nullopt;
-  int n = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + 5, end, n);
-  if (error != std::errc() || at != end || n < kOldestSlurmApi) return std::nullopt;
-  return n;
-}
-
-nlohmann::json WriteSlurmRequest(const SlurmRequest& r, int version) {
-  const bool old = version < 39;
-  nlohmann::json job{{"name", r.tag},
-                     {"comment", r.tag},
-                     {"array", r.array},
-                     {"hold", true},
-                     {"current_working_directory", "/"},
-                     {"standard_output", "/dev/null"},
-                     {"standard_error", "/dev/null"},
-                     // Whole minutes, rounded up; 0 would mean without limit.
-                     {"time_limit", SetNumber((r.walltime_s + 59) / 60, version)},
-                     {"tasks", r.tasks},
-                     {"cpus_per_task", r.cpus_per_task}};
-  // "requeue": false means true in 22.05; no_requeue is taken by all three versions there.
-  if (old)
-    job["no_requeue"] = true;
-  else
-    job["requeue"] = false;
-  if (r.nodes > 1)
-    job["nodes"] = old ? nlohmann::json(r.nodes) : nlohmann::json(std::to_string(r.nodes));
-  if (!r.partition.empty()) job["partition"] = r.partition;
-  if (!r.account.empty()) job["account"] = r.account;
-  if (!r.qos.empty()) job["qos"] = r.qos;
-  if (!r.constraints.empty()) job["constraints"] = r.constraints;
-  if (r.mem_mb > 0) job["memory_per_node"] = SetNumber(r.mem_mb, version);
-  if (r.gpus > 0) {
-    const auto n = std::to_string(r.gpus);
-    if (old)
-      job["gres"] = "gpu:" + n;
-    else
-      job["tres_per_node"] = "gres/gpu:" + n;
-  }
-  // All that the job gets: the script finds out HOME and USER itself.
-  constexpr char kPath[] = "/usr/local/bin:/usr/bin:/bin";
-  if (old)
-    job["environment"] = {{"PATH", kPath}};
-  else
-    job["environment"] = nlohmann::json::array({std::string("PATH=") + kPath});
-  if (version < 40) return {{"script", r.script}, {"job", job}};
-  job["script"] = r.script;
-  return {{"job", job}};
-}
 
 std::vector<SlurmRecord> ParseSlurmJobs(const std::string& what, std::string body) {
   thread_local simdjson::dom::parser parser;
@@ -233,86 +174,6 @@ std::set<int> ParseTaskString(const std::string& text, bool* cut) {
     for (int t = from; t <= to; t += step) tasks.insert(tasks.end(), t);
   }
   return tasks;
-}
-
-bool SlurmEnded(const std::string& state) {
-  for (const char* live : {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING",
-                           "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESIZING", "SIGNALING",
-                           "STAGE_OUT", "STOPPED", "SPECIAL_EXIT", "RESV_DEL_HOLD", ""})
-    if (state == live) return false;
-  return true;
-}
-
-namespace {
-
-RemoteState LiveState(const SlurmRecord& r) {
-  // An array that could not be launched is held by Slurm too, and waits for a person.
-  if (r.state == "PENDING" && StartsWith(r.reason, "JobHeld")) return RemoteState::kHeld;
-  for (const char* waiting : {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
-                              "SPECIAL_EXIT", "RESV_DEL_HOLD"})
-    if (r.state == waiting) return RemoteState::kWaiting;
-  return RemoteState::kRunning;
-}
-
-constexpr struct {
-  const char* state;
-  EndCause cause;
-} kEnds[] = {{"TIMEOUT", EndCause::kWalltime},          {"DEADLINE", EndCause::kWalltime},
-             {"CANCELLED", EndCause::kDeleted},         {"PREEMPTED", EndCause::kPreempted},
-             {"NODE_FAIL", EndCause::kNodeFailed},      {"BOOT_FAIL", EndCause::kNodeFailed},
-             {"LAUNCH_FAILED", EndCause::kLaunchFailed}};
-
-// "Signal 53": slurmstepd could not open the output file.
-constexpr int kOutputSignal = 53;
-
-void FillFailed(RemoteJob* job, const SlurmRecord& r) {
-  if (!r.exit_known) {
-    job->cause = EndCause::kUnknown;
-    job->message = "Slurm says FAILED, and its accounting no longer tells the exit code";
-  } else if ((r.wait_status & 127) == kOutputSignal) {
-    job->cause = EndCause::kBadOutput;
-  } else if (r.wait_status == 0) {
-    job->cause = EndCause::kLaunchFailed;
-  } else {
-    EndByScript(job, r.wait_status);
-  }
-}
-
-void FillEnd(RemoteJob* job, const SlurmRecord& r) {
-  job->state = RemoteState::kEnded;
-  job->message = r.reason == "None" ? "" : r.reason;
-  if (r.state == "COMPLETED") {
-    EndByScript(job, 0);
-  } else if (r.state == "FAILED") {
-    FillFailed(job, r);
-  } else if (r.state == "OUT_OF_MEMORY") {
-    EndByScript(job, r.wait_status == 0 ? SIGKILL : r.wait_status);
-    job->message = "killed: it used more memory than it had asked for";
-  } else {
-    job->cause = EndCause::kUnknown;
-    // "CANCELLED by 1000" in some versions.
-    for (const auto& [state, cause] : kEnds)
-      if (StartsWith(r.state, state)) job->cause = cause;
-    if (job->cause == EndCause::kUnknown) job->message = "Slurm says " + r.state;
-  }
-}
-
-}  // namespace
-
-void FillFromSlurmRecord(RemoteJob* job, const SlurmRecord& r) {
-  job->submitted_at = r.submitted_at;
-  if (!SlurmEnded(r.state)) {
-    job->state = LiveState(r);
-    // For a pending job start_time may be a forecast, for a running one end_time is its limit.
-    if (job->state == RemoteState::kRunning) job->started_at = r.started_at;
-    if (job->state == RemoteState::kRunning) job->node = r.node;
-    if (job->state != RemoteState::kRunning && r.reason != "None") job->message = r.reason;
-    return;
-  }
-  job->started_at = r.started_at;
-  job->ended_at = r.ended_at;
-  job->node = r.node == "None assigned" ? "" : r.node;
-  FillEnd(job, r);
 }
 
 SlurmError SlurmErrorOf(const std::string& body) {
