@@ -37,8 +37,7 @@ struct Known {
 
 Known Look(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    Known known{
-        LoadFacts(tx, context.config, request.caller.user, request.caller.is_operator), {}, {}};
+    Known known{LoadFacts(tx, context.config, request.caller.user), {}, {}};
     if (!request.HasQuery("upload")) return known;
     known.parameters.draft = TakeDraft(tx, request);
     known.parameters.n = known.parameters.draft->lines;

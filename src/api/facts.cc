@@ -1,7 +1,5 @@
 #include "api/facts.h"
 
-#include <grp.h>
-#include <pwd.h>
 #include <sql/api.h>
 
 #include "core/error.h"
@@ -9,35 +7,6 @@
 
 namespace cigri::api {
 namespace {
-
-std::vector<std::string> GroupsOf(const std::string& user) {
-  char buffer[4096];
-  passwd pw{}, *found = nullptr;
-  if (getpwnam_r(user.c_str(), &pw, buffer, sizeof buffer, &found) != 0 || found == nullptr)
-    return {};
-  std::vector<gid_t> ids(256);
-  int n = static_cast<int>(ids.size());
-  if (getgrouplist(user.c_str(), pw.pw_gid, ids.data(), &n) < 0) n = static_cast<int>(ids.size());
-  std::vector<std::string> names;
-  for (int i = 0; i < n; ++i) {
-    group gr{}, *known = nullptr;
-    std::vector<char> space(65536);  // a group may have many members
-    if (getgrgid_r(ids[static_cast<std::size_t>(i)], &gr, space.data(), space.size(), &known) ==
-            0 &&
-        known != nullptr)
-      names.emplace_back(gr.gr_name);
-  }
-  return names;
-}
-
-nlohmann::json UserJson(db::Tx& tx, const std::string& user, bool is_operator) {
-  const auto row = tx.Exec(sql::api::kUserFacts, user)[0];
-  nlohmann::json json{{"name", user}, {"groups", GroupsOf(user)}, {"operator", is_operator}};
-  for (const char* number :
-       {"active_campaigns", "active_test_campaigns", "running_jobs", "waiting_jobs"})
-    json[number] = row[number].as<std::int64_t>();
-  return json;
-}
 
 ClusterFacts ClusterOf(const pqxx::row& row) {
   ClusterFacts c;
@@ -54,19 +23,6 @@ ClusterFacts ClusterOf(const pqxx::row& row) {
   c.max_resources = db::Opt<int>(row["max_resources"]);
   c.free_resources = db::Opt<int>(row["free_resources"]);
   return c;
-}
-
-// What rules see of a cluster: its options (max_walltime, ...) and what it is.
-nlohmann::json ClusterJson(const pqxx::row& row, const ClusterFacts& c) {
-  auto json = nlohmann::json::parse(row["options"].as<std::string>(), nullptr, false);
-  if (!json.is_object()) json = nlohmann::json::object();
-  json.update({{"id", c.id},
-               {"kind", c.kind},
-               {"state", c.State()},
-               {"resource_unit", c.resource_unit},
-               {"power", row["power"].as<int>()}});
-  if (c.max_resources) json["resources"] = *c.max_resources;
-  return json;
 }
 
 jdl::ClusterDefaults DefaultsOf(const pqxx::row& row) {
@@ -96,21 +52,15 @@ std::string ClusterFacts::State() const {
   return failing ? "not answering" : mode;
 }
 
-Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user, bool is_operator) {
+Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user) {
   Facts facts;
   facts.defaults = GridDefaults(config);
-  facts.user = UserJson(tx, user, is_operator);
-  facts.grid = {{"clusters", nlohmann::json::object()}};
+  facts.admission = LoadAdmission(tx, user);
   for (const auto& row : tx.Exec(sql::api::kClustersFacts, user)) {
     const ClusterFacts c = ClusterOf(row);
-    facts.grid["clusters"][c.name] = ClusterJson(row, c);
     facts.defaults.clusters[c.name] = DefaultsOf(row);
     facts.clusters[c.name] = c;
   }
-  for (const auto& row : tx.Exec(sql::api::kAdmissionRules))
-    facts.rules.push_back({row["id"].as<std::int64_t>(), row["name"].as<std::string>(),
-                           row["code"].as<std::string>(), row["priority"].as<int>(),
-                           rules::ModeFromString(row["mode"].as<std::string>()).value()});
   return facts;
 }
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "api/admission.h"
 #include "core/config.h"
 #include "db/db.h"
 #include "jdl/jdl.h"
-#include "rules/rules.h"
 
 namespace cigri::api {
 
@@ -27,11 +27,10 @@ struct ClusterFacts {
 struct Facts {
   std::map<std::string, ClusterFacts> clusters;  ///< by name
   jdl::Defaults defaults;                        ///< for reading a JDL
-  std::vector<rules::Rule> rules;
-  nlohmann::json user, grid;  ///< as admission rules see them
+  Admission admission;                           ///< rules, and what they may know
 };
 
 /// Reads what is there for `user`.
-Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user, bool is_operator);
+Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user);
 
 }  // namespace cigri::api

@@ -63,7 +63,7 @@ std::int64_t Request::QueryInt(const std::string& name, std::int64_t fallback, s
 
 bool Request::Flag(const std::string& name) const {
   const std::string value = Query(name, "0");
-  return HasQuery(name) && value != "0" && value != "false";
+  return value != "0" && value != "false";
 }
 
 std::string Request::Header(const std::string& lower_case_name) const {

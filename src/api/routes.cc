@@ -30,8 +30,11 @@ Router AllRoutes() {
   router.Get("/health", Health, Access::kAnyone);
   AddSubmitRoutes(router);
   AddControlRoutes(router);
+  AddSettingsRoutes(router);
   AddTaskRoutes(router);
   AddUploadRoutes(router);
+  AddEventWriteRoutes(router);
+  AddUserRoutes(router);
   AddProgressRoutes(router);
   AddReadRoutes(router);
   AddAdminRoutes(router);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/admission.h"
+#include "api/admit.h"
 #include "api/context.h"
 #include "api/facts.h"
 #include "api/message.h"

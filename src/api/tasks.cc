@@ -61,8 +61,7 @@ void AskRules(Context& context, const Request& request) {
   auto seen = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "add tasks to");
-    return Seen{LoadFacts(tx, context.config, campaign.user, request.caller.is_operator),
-                campaign.jdl, campaign.nb_params};
+    return Seen{LoadFacts(tx, context.config, campaign.user), campaign.jdl, campaign.nb_params};
   });
   auto campaign = jdl::FromJson(seen.jdl, seen.facts.defaults);
   if (!campaign.ok()) return;  // of clusters that are gone by now: the rules have seen it before
@@ -111,7 +110,8 @@ Reply Retry(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "retry tasks of");
-    const auto n = tx.Exec(sql::api::kRetryFailed, campaign.id)[0][0].as<std::int64_t>();
+    const auto n = tx.Exec(sql::api::kRetryFailed, campaign.id, std::optional<std::int64_t>())[0][0]
+                       .as<std::int64_t>();
     tx.Exec(sql::api::kCloseFailures, campaign.id, request.caller.user);
     if (n > 0) Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "RESUBMIT", Plural(n, "failed task") + " to be tried again");

@@ -1,6 +1,6 @@
 -- The clusters as submission needs them, with the login of user $1 there and what is known of the moment.
 SELECT c.id, c.name, c.kind, c.enabled, c.mode, c.drained, c.drain_reason, c.default_resources,
-    c.resource_unit, c.power, c.options, c.api_auth_type,
+    c.resource_unit,
     coalesce(m.cluster_login, $1) AS cluster_login,
     s.failing_since IS NOT NULL AS failing, g.max_resources, g.free_resources
 FROM clusters AS c

@@ -1,7 +1,7 @@
--- Every failed task of campaign $1 goes again, as if it had never failed. One statement: a task is
--- always in exactly one place.
+-- Failed tasks of campaign $1 go again, as if they had never failed: all, or those that wait for event $2. One
+-- statement: a task is always in exactly one place.
 WITH failed AS (
-    DELETE FROM tofix WHERE campaign_id = $1 RETURNING idx
+    DELETE FROM tofix WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2) RETURNING idx
 ), forgiven AS (
     UPDATE tries SET program = 0, again = 0, free = 0, free_here = 0
     FROM failed

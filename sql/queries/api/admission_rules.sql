@@ -1,1 +1,0 @@
-SELECT id, name, code, priority, mode FROM admission_rules ORDER BY priority, id;
