@@ -17,6 +17,8 @@ function(cigri_library name)
   target_link_libraries(cigri_${name} PUBLIC ${A_LINK} Threads::Threads nlohmann_json::nlohmann_json)
   if(CIGRI_PCH)
     target_precompile_headers(cigri_${name} REUSE_FROM cigri_pch)
+  else()  # the same text, so that both kinds of build accept the same sources
+    target_compile_options(cigri_${name} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
   endif()
 endfunction()
 
