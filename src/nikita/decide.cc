@@ -11,7 +11,8 @@ Wipe Decide(const WaitingLane& lane) {
   Wipe wipe;
   const auto& jobs = lane.newest_first;
   const std::size_t keep = static_cast<std::size_t>(std::max(1, lane.keep));
-  const bool flood = lane.allowed && jobs.size() > 2 * static_cast<std::size_t>(std::max(1, *lane.allowed));
+  const bool flood =
+      lane.allowed && jobs.size() > 2 * static_cast<std::size_t>(std::max(1, *lane.allowed));
   std::size_t left = jobs.size();
   for (const auto& job : jobs) {
     if (flood && left > keep && job.age_s >= kYoung) {

@@ -50,7 +50,8 @@ void Killer::Loop() {
 Outcome Killer::Call(const std::vector<cluster::RemoteRef>& jobs) {
   Outcome outcome;
   try {
-    for (const auto& [ref, why] : driver_->Kill(jobs).failed) outcome.failed.emplace_back(ref.job_id, why);
+    for (const auto& [ref, why] : driver_->Kill(jobs).failed)
+      outcome.failed.emplace_back(ref.job_id, why);
   } catch (const std::exception& e) {
     for (const auto& job : jobs) outcome.failed.emplace_back(job.job_id, e.what());
   }

@@ -80,8 +80,8 @@ void Nikita::WipeQueues(db::Tx& tx) {
     const auto wipe = Decide(lane);
     if (!wipe.excess.empty())
       tx.Exec(sql::nikita::kAddKills, db::Array(wipe.excess), "excess_waiting",
-              std::to_string(lane.newest_first.size()) + " waited, " + std::to_string(lane.allowed.value_or(0)) +
-                  " may");
+              std::to_string(lane.newest_first.size()) + " waited, " +
+                  std::to_string(lane.allowed.value_or(0)) + " may");
     if (!wipe.too_long.empty())
       tx.Exec(sql::nikita::kAddKills, db::Array(wipe.too_long), "waiting_too_long",
               "waited longer than " + HumanSpan(lane.timeout_s));
@@ -97,11 +97,13 @@ Killer* Nikita::KillerOf(db::Tx& tx, module::Turn& turn, std::int64_t cluster_id
   const auto row = rows_.find(cluster_id);
   if (row == rows_.end()) return nullptr;
   auto& entry = killers_[cluster_id];
-  if (entry.killer && (entry.fingerprint == row->second.fingerprint || entry.killer->busy())) return entry.killer.get();
+  if (entry.killer && (entry.fingerprint == row->second.fingerprint || entry.killer->busy()))
+    return entry.killer.get();
   entry.killer.reset();
   entry.fingerprint = row->second.fingerprint;
   try {
-    entry.killer = std::make_unique<Killer>(clusterdb::MakeDriver(row->second, turn.conninfo), turn.waker);
+    entry.killer =
+        std::make_unique<Killer>(clusterdb::MakeDriver(row->second, turn.conninfo), turn.waker);
   } catch (const std::exception& e) {
     log::error("[{}] cannot kill there: {}", row->second.config.name, e.what());
   }
@@ -132,7 +134,8 @@ void Nikita::Call(module::Turn& turn) {
     calls.emplace_back(killer, std::move(refs));
   }
   if (!called.empty()) tx.Exec(sql::nikita::kCalled, db::Array(called));
-  const auto next = db::Opt<double>(tx.Exec(sql::nikita::kNextDue, kFirstAgainS, kLastAgainS)[0][0]);
+  const auto next =
+      db::Opt<double>(tx.Exec(sql::nikita::kNextDue, kFirstAgainS, kLastAgainS)[0][0]);
   tx.Commit();
   for (auto& [killer, refs] : calls) killer->Kill(std::move(refs));
   if (next) turn.waker.WakeIn(milliseconds(static_cast<std::int64_t>(1000 * std::max(1.0, *next))));
@@ -165,7 +168,8 @@ void Nikita::ReportStubborn(db::Tx& tx) {
     event.cluster_id = row["id"].as<std::int64_t>();
     const auto n = row["n"].as<std::int64_t>();
     event.message = std::string(row["name"].c_str()) + " has not ended " + std::to_string(n) +
-                    " jobs that it was asked to: " + (row["error"].is_null() ? "it gives no reason" : row["error"].c_str());
+                    " jobs that it was asked to: " +
+                    (row["error"].is_null() ? "it gives no reason" : row["error"].c_str());
     if (n > 0)
       module::RaiseEvent(tx, event);
     else
