@@ -144,6 +144,9 @@ inline constexpr EventCode kEventCodes[] = {
     {"RULE_BROKEN", "cluster", "api",
      "an admission rule does not run: submissions are refused until it is mended",
      "gridadmin rule show NAME, gridadmin rule edit NAME, or gridadmin rule mode NAME off"},
+    {"POLICY_INVALID", "cluster", "metascheduler",
+     "a row of policy_settings is wrong: the policy that was valid before goes on",
+     "gridadmin policy lint names the setting; gridadmin policy set mends it"},
     {"MANUAL_EVENT", "job", "operator", "an operator marked this job (gridevents --mark-job-event)",
      "ask the operator; gridevents -e E -f"},
     // what happened, for the record
