@@ -315,6 +315,19 @@ TEST_F(SlurmTest, ADoubtIsLookedUpAmongTheLiveAndThenAmongTheStored) {
   EXPECT_FALSE(slurm_->Find(kTag, "alice", 1.8e9, false).complete);
 }
 
+TEST_F(SlurmTest, TheSweepSeesNoJobOfCigri3) {
+  const auto job = [](int id, const std::string& name) {
+    return Json{{"job_id", id},           {"array_job_id", id}, {"array_task_id", 4},
+                {"job_state", "RUNNING"}, {"name", name},       {"user_name", "alice"}};
+  };
+  server_.On("GET", "/jobs", Says({{"jobs", {job(1, "cigri.12"), job(2, kTag), job(3, "x")}}}));
+  const auto jobs = slurm_->ListTagged("cigri.");
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].ref.tag, kTag);
+  EXPECT_EQ(jobs[0].ref.remote_id, "2_4");
+  EXPECT_EQ(jobs[0].ref.index, 4);
+}
+
 TEST_F(SlurmTest, DeletionsAreOfTasksAndReadByTheirNumber) {
   const struct {
     const char* fixture;
