@@ -367,6 +367,7 @@ TEST_F(SlurmTest, DrainingNodesAreNotFreeThoughTheySayIdle) {
   nodes["nodes"].push_back(foreign);
   auto busy = nodes["nodes"][0];
   busy["state"] = "mixed";
+  busy["state_flags"] = {"COMPLETING"};
   busy["alloc_cpus"] = 3;
   busy["idle_cpus"] = 1;
   nodes["nodes"].push_back(busy);
@@ -378,6 +379,19 @@ TEST_F(SlurmTest, DrainingNodesAreNotFreeThoughTheySayIdle) {
   EXPECT_EQ(r.used, 3);
   EXPECT_EQ(r.unavailable, 4);
   EXPECT_NEAR(r.stress, 3.0 / 256, 1e-9);
+}
+
+TEST_F(SlurmTest, NodesOfLaterVersionsHaveTheirFlagsInTheState) {
+  const auto node = [](const Json& state) { return Json{{"state", state}, {"cpus", 4}}; };
+  config_.options.erase("best_effort_partition");
+  server_.On("GET", "/nodes",
+             Says({{"nodes",
+                    {node({"IDLE"}), node({"IDLE", "DRAIN"}), node({"DOWN"}),
+                     node({"MIXED", "PLANNED"}), node(nullptr)}}}));
+  server_.On("GET", "/diag", Fixture("slurm/diag"));
+  const auto r = MakeCluster(config_)->GetResources();
+  EXPECT_EQ(r.max, 20);
+  EXPECT_EQ(r.unavailable, 12) << r.note;
 }
 
 TEST_F(SlurmTest, WithoutASharedFolderItSaysWhereTheOutputIs) {
