@@ -1,0 +1,226 @@
+// What makes a configuration impossible, and what makes it odd.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/text.h"
+#include "policy/config.h"
+
+namespace cigri::policy {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const PolicyConfig& config) : c_(config) {}
+
+  std::vector<Fault> Run() {
+    Numbers();
+    Weights();
+    Groups();
+    Tree();
+    Queues();
+    Limits();
+    Reserves();
+    return std::move(faults_);
+  }
+
+ private:
+  void Add(const std::string& key, const std::string& what, std::string hint = "") {
+    faults_.push_back({key, "\"" + key + "\" " + what, std::move(hint)});
+  }
+  // NaN fails every comparison, so each of these asks for what must be true.
+  void Want(bool good, const std::string& key, const std::string& what) {
+    if (!good) Add(key, what);
+  }
+
+  void Numbers() {
+    auto least = [&](const char* key, double value, double limit) {
+      Want(std::isfinite(value) && value >= limit, key,
+           "must be at least " + std::to_string(static_cast<int>(limit)));
+    };
+    least("first_results", c_.first_results, 0);
+    least("parallel_campaigns", c_.parallel_campaigns, 0);
+    least("first_ten", c_.first_ten, 1);
+    least("affinity_wait", c_.affinity_wait_s, 0);
+    least("usage.window", c_.usage_window_s, 1);
+    least("fairshare.half_life", c_.fairshare_half_life_s, 1);
+    least("fairshare.window", c_.fairshare_window_s, 1);
+    least("simple.days", c_.simple_days, 1);
+    least("rank.usage", c_.rank_usage, 0);
+    least("rank.running", c_.rank_running, 0);
+    least("rank.age", c_.rank_age, 0);
+    least("urgent.delay", c_.urgent_delay_s, 0);
+    least("preempt.threshold", c_.preempt_threshold_s, 1);
+    least("wide.gap", c_.wide_gap, -1);
+    least("wide.hold", c_.wide_hold_s, 1);
+    least("wide.rest", c_.wide_rest_s, 0);
+    least("sink.count", c_.sink_count, 0);
+    least("sink.min", c_.sink_min_s, 0);
+    least("sink.hold", c_.sink_hold_s, 1);
+    least("survival.kills", c_.survival_kills, 0);
+    Want(c_.wide_step > 0, "wide.step", "must be above 0");
+    Want(c_.simple_decay >= 0 && c_.simple_decay <= 1, "simple.decay", "must be from 0 to 1");
+    Want(c_.sink_fraction > 0 && c_.sink_fraction < 1, "sink.fraction", "must be between 0 and 1");
+    Want(c_.urgent_percent >= 0 && c_.urgent_percent <= 100, "urgent.percent",
+         "must be from 0 to 100");
+  }
+
+  void Positive(const std::string& key, const std::string& name, double value) {
+    Want(std::isfinite(value) && value > 0, key, "of \"" + name + "\" must be above 0");
+  }
+
+  void Weights() {
+    for (const auto& [level, weight] : c_.weights) {
+      if (level == 0)
+        Add("weights", "has priority 0, which is suspended and has no weight");
+      else
+        Positive("weights", std::to_string(level), weight);
+    }
+    for (const auto& [user, weight] : c_.user_weights) Positive("user_weights", user, weight);
+  }
+
+  // GRID-37: all whole numbers, or all fractions of one.
+  void Groups() {
+    int wholes = 0, fractions = 0;
+    double sum = 0;
+    for (const auto& [name, x] : c_.sla_groups) {
+      const bool fraction = x > 0 && x < 1;
+      const bool whole = std::isfinite(x) && x >= 1 && x == std::floor(x);
+      if (!fraction && !whole)
+        Add("sla.groups", "of \"" + name + "\" is neither a number of slots nor a part of one",
+            "write 20 for twenty slots, or 0.25 for a quarter");
+      fractions += fraction, wholes += whole;
+      if (fraction) sum += x;
+    }
+    if (wholes > 0 && fractions > 0)
+      Add("sla.groups", "mixes numbers of slots and parts", "write all of them in one way");
+    if (sum > 1 + 1e-9) Add("sla.groups", "add up to more than the whole");
+    if (c_.policy == PolicyKind::kSla && c_.sla_groups.empty())
+      Add("sla.groups", "is empty, and policy sla needs groups");
+  }
+
+  void Tree() {
+    std::vector<std::string> names;
+    for (const auto& [name, share] : c_.projects) names.push_back(name);
+    auto parent = [&](const std::string& key, const std::string& name, const Share& s) {
+      Positive(key, name, s.share);
+      if (s.parent.empty() || c_.projects.count(s.parent) != 0) return;
+      const auto near = DidYouMean(s.parent, names);
+      Add(key, "of \"" + name + "\" names the unknown project \"" + s.parent + "\"",
+          near ? "did you mean \"" + *near + "\"?" : "");
+    };
+    for (const auto& [name, share] : c_.users) parent("users", name, share);
+    for (const auto& [name, share] : c_.projects) {
+      parent("projects", name, share);
+      if (InCycle(name)) Add("projects", "go in a circle through \"" + name + "\"");
+    }
+  }
+
+  bool InCycle(const std::string& start) const {
+    std::set<std::string> seen;
+    std::string at = start;
+    while (seen.insert(at).second) {
+      const auto it = c_.projects.find(at);
+      if (it == c_.projects.end() || it->second.parent.empty()) return false;
+      at = it->second.parent;
+    }
+    return at == start;
+  }
+
+  void Queues() {
+    for (const auto& [name, q] : c_.queues) {
+      Want(std::isfinite(q.min) && q.max > q.min, "queues",
+           "of \"" + name + "\" needs max above min");
+      Want(q.inc >= 0 && std::isfinite(q.inc), "queues",
+           "of \"" + name + "\" needs inc of 0 or more");
+      Want(q.dec > 0 && std::isfinite(q.dec), "queues", "of \"" + name + "\" needs dec above 0");
+      Want(q.gap >= 0, "queues", "of \"" + name + "\" needs gap of 0 or more");
+    }
+  }
+
+  void Scope(const std::string& key, const std::string& scope, std::vector<std::string> words) {
+    if (std::find(words.begin(), words.end(), scope) != words.end()) return;
+    const auto near = DidYouMean(scope, words);
+    Add(key, "has scope \"" + scope + "\", which is none of " + Join(words, ", "),
+        near ? "did you mean \"" + *near + "\"?" : "");
+  }
+
+  void Limits() {
+    for (const auto& q : c_.quotas) {
+      Scope("quotas", q.scope, {"grid", "user", "project", "campaign", "class"});
+      if (q.slots < 0 && q.jobs < 0)
+        Add("quotas", "of " + q.scope + " \"" + q.name + "\" limits nothing", "give slots or jobs");
+    }
+    for (const auto& r : c_.start_rates) {
+      Scope("start_rates", r.scope, {"grid", "cluster", "user", "project", "campaign", "class"});
+      Positive("start_rates", r.scope, r.per_minute);
+    }
+    for (const auto& [name, size] : c_.licences)
+      Want(size >= 0, "licences", "of \"" + name + "\" must be 0 or more");
+  }
+
+  void Reserves() {
+    std::map<std::string, double> sum;
+    for (const auto& r : c_.reserves) {
+      Want(r.fraction > 0 && r.fraction <= 1, "reserves",
+           "for \"" + r.cls + "\" must be above 0 and at most 1");
+      if (r.cls.empty()) Add("reserves", "has an entry without a class");
+      sum[r.cluster] += r.fraction;
+    }
+    for (const auto& [cluster, x] : sum)
+      if (x + (cluster.empty() ? 0 : sum[""]) > 1 + 1e-9)
+        Add("reserves", "add up to more than the whole of " +
+                            (cluster.empty() ? "a cluster" : "\"" + cluster + "\""));
+  }
+
+  const PolicyConfig& c_;
+  std::vector<Fault> faults_;
+};
+
+}  // namespace
+
+std::vector<Fault> ValidateConfig(const PolicyConfig& config) { return Checker(config).Run(); }
+
+std::vector<Fault> LintConfig(const PolicyConfig& c) {
+  std::vector<Fault> odd;
+  auto warn = [&](const std::string& key, const std::string& what, const std::string& hint = "") {
+    odd.push_back({key, what, hint});
+  };
+  for (const auto& [low, a] : c.queues)
+    for (const auto& [high, b] : c.queues)
+      if (a.min < b.min && a.max >= b.min)  // FBS-23
+        warn("queues",
+             "\"" + low + "\" can rise to " + std::to_string(static_cast<int>(a.max)) +
+                 " and pass \"" + high + "\", which starts at " +
+                 std::to_string(static_cast<int>(b.min)),
+             "set max of \"" + low + "\" below min of \"" + high + "\"");
+  auto unused = [&](bool set, const char* key, bool used) {
+    if (set && !used)
+      warn(key, std::string("\"") + key + "\" says nothing under policy " + ToString(c.policy));
+  };
+  const bool tree = c.policy == PolicyKind::kFairshare || c.policy == PolicyKind::kFairshareSimple;
+  unused(!c.queues.empty(), "queues", c.policy == PolicyKind::kDynamic);
+  unused(!c.sla_groups.empty(), "sla.groups", c.policy == PolicyKind::kSla);
+  unused(!c.projects.empty(), "projects", tree || c.aggregate == Aggregate::kProject);
+  unused(c.sla_preempt, "sla.preempt", c.policy == PolicyKind::kSla);
+  if (c.policy == PolicyKind::kFairshareSimple)
+    warn("policy", "fairshare-simple does not hold shares under steady load (58/42 for 75/25)",
+         "policy fairshare does");
+  if (c.urgent_percent > 0 || c.scavenger_preempt || c.sla_preempt)
+    warn("urgent.percent", "preemption throws work away, and a freed slot may go to a local user",
+         "watch its yield and its lost time");
+  if (c.policy == PolicyKind::kSla && c.urgent_percent > 0)
+    warn("urgent.percent", "urgent campaigns go before the numbers of every group");
+  if (c.policy == PolicyKind::kDynamic && c.wide_gap >= 0)
+    warn("wide.gap", "policy dynamic holds slots for wide jobs by its own gaps: two holds compete");
+  if (c.policy == PolicyKind::kFifo && c.affinity_wait_s > 0)
+    warn("affinity_wait", "under fifo the first campaign keeps a place that it refuses to use");
+  double before = 0;
+  for (const auto& [level, weight] : c.weights) {
+    if (weight < before) warn("weights", "a higher priority has less weight than a lower one");
+    before = weight;
+  }
+  return odd;
+}
+
+}  // namespace cigri::policy

@@ -1,0 +1,203 @@
+// Policies that deal slots one by one: lottery (TECH-20..26) and stride, its deterministic twin.
+#include "policy/draws.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+
+#include "policy/shares.h"
+
+namespace cigri::policy {
+
+Dealer::Dealer(Ledger& ledger, std::vector<Unit> units)
+    : ledger_(ledger),
+      units_(std::move(units)),
+      at_(ledger.clusters.size()),
+      lane_(ledger.campaigns.size()) {
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    for (const int i : units_[u].campaigns) {
+      const CampaignBook& c = ledger_.campaigns[i];
+      lane_[i].assign(ledger_.clusters.size(), -1);
+      for (int l = c.lanes_begin; l < c.lanes_end; ++l) {
+        const LaneBook& lane = ledger_.lanes[l];
+        lane_[i][lane.cluster] = l;
+        auto& here = at_[lane.cluster];
+        const bool open =
+            lane.block == Code::kNone && ledger_.clusters[lane.cluster].block == Code::kNone;
+        const int unit = static_cast<int>(u);
+        if (open && (here.empty() || here.back() != unit)) here.push_back(unit);
+      }
+    }
+  }
+}
+
+bool Dealer::TakeOne(int u, int cluster) {
+  for (const int i : units_[u].campaigns) {
+    const int l = lane_[i][cluster];
+    if (l >= 0 && ledger_.Demand(i) > 0 && ledger_.Take(l, 1) > 0) return true;
+  }
+  return false;
+}
+
+int Dealer::Wants(int u, int cluster) const {
+  for (const int i : units_[u].campaigns) {
+    const int l = lane_[i][cluster];
+    if (l >= 0 && ledger_.Demand(i) > 0 && ledger_.lanes[l].left > 0 &&
+        ledger_.campaigns[i].left > ledger_.lanes[l].row->avoid)
+      return i;
+  }
+  return -1;
+}
+
+namespace {
+
+/// Weights that can be drawn from and set to zero, in O(log n) each (a Fenwick tree).
+class Urn {
+ public:
+  explicit Urn(const std::vector<double>& weights)
+      : weight_(weights), tree_(weights.size() + 1, 0), left_(weights.size()) {
+    for (std::size_t i = 0; i < weights.size(); ++i) Add(i, weights[i]);
+  }
+  bool empty() const { return left_ == 0; }
+  void Remove(std::size_t i) {
+    Add(i, -weight_[i]);
+    weight_[i] = 0;
+    --left_;
+  }
+  /// The place where `at` (in [0, 1)) of the weight that is left falls. REQUIRES: !empty().
+  std::size_t Draw(double at) const {
+    double rest = at * Sum();
+    std::size_t place = 0;
+    std::size_t step = 1;
+    while (step * 2 < tree_.size()) step *= 2;
+    for (; step > 0; step /= 2)
+      if (place + step < tree_.size() && tree_[place + step] <= rest)
+        place += step, rest -= tree_[place];
+    // Rounding may end on one that is taken out: its next neighbour then, round the end.
+    place = std::min(place, weight_.size() - 1);
+    while (weight_[place] <= 0) place = (place + 1) % weight_.size();
+    return place;
+  }
+
+ private:
+  void Add(std::size_t i, double w) {
+    for (++i; i < tree_.size(); i += i & (~i + 1)) tree_[i] += w;
+  }
+  double Sum() const {
+    double sum = 0;
+    for (std::size_t i = tree_.size() - 1; i > 0; i -= i & (~i + 1)) sum += tree_[i];
+    return std::max(0.0, sum);
+  }
+  std::vector<double> weight_, tree_;
+  std::size_t left_;
+};
+
+double WeightOf(const Ledger& ledger, const Unit& unit) {
+  const CampaignBook& head = ledger.campaigns[unit.head()];
+  const auto it = ledger.config.user_weights.find(head.row->user);
+  return head.weight * (it == ledger.config.user_weights.end() ? 1 : it->second);
+}
+
+// TECH-22, our formula: a rank grows with use, with jobs in flight, with a later creation, and
+// falls with the weights of user and priority. Every part is in [0, 1].
+std::vector<double> Ranks(const Ledger& ledger, const std::vector<Unit>& units,
+                          const Context& context) {
+  const PolicyConfig& config = ledger.config;
+  std::vector<double> used(units.size(), 0), held(units.size(), 0), ranks;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    for (const int i : units[u].campaigns) {
+      used[u] += context.standing.window[i];
+      held[u] += ledger.campaigns[i].held_slots;
+    }
+  }
+  const double all_used = std::accumulate(used.begin(), used.end(), 0.0);
+  const double all_held = std::accumulate(held.begin(), held.end(), 0.0);
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const double later = static_cast<double>(u) / static_cast<double>(units.size());
+    const double rank = 1 + (all_used > 0 ? config.rank_usage * used[u] / all_used : 0) +
+                        (all_held > 0 ? config.rank_running * held[u] / all_held : 0) +
+                        config.rank_age * later;
+    ranks.push_back(rank / WeightOf(ledger, units[u]));
+  }
+  return ranks;
+}
+
+class Lottery : public Policy {
+ public:
+  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
+    Dealer dealer(ledger, MakeUnits(ledger, campaigns));
+    const auto tickets = Tickets(Ranks(ledger, dealer.units(), context));
+    for (std::size_t k = 0; k < ledger.clusters.size(); ++k) {  // fastest first
+      const auto& here = dealer.At(static_cast<int>(k));
+      std::vector<double> weights;
+      for (const int u : here) weights.push_back(tickets[u]);
+      // A finished campaign stays in the urn until it is drawn: it then has nothing to take.
+      for (Urn urn(weights); !urn.empty();) {
+        const std::size_t drawn = urn.Draw(context.random.Uniform());
+        if (!dealer.TakeOne(here[drawn], static_cast<int>(k))) urn.Remove(drawn);
+      }
+    }
+  }
+};
+
+class Stride : public Policy {
+ public:
+  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
+    Dealer dealer(ledger, MakeUnits(ledger, campaigns));
+    auto passes = Passes(ledger, dealer.units(), context.next);
+    for (std::size_t k = 0; k < ledger.clusters.size(); ++k) {
+      using Turn = std::pair<double, int>;
+      std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
+      for (const int u : dealer.At(static_cast<int>(k))) turns.emplace(passes[u], u);
+      while (!turns.empty()) {
+        const int u = turns.top().second;
+        turns.pop();
+        if (!dealer.TakeOne(u, static_cast<int>(k))) continue;
+        passes[u] += 1 / WeightOf(ledger, dealer.units()[u]);
+        turns.emplace(passes[u], u);
+      }
+    }
+    Keep(ledger, dealer.units(), passes, context.next);
+  }
+
+ private:
+  // Who is new starts where the foremost of the others waits: no credit for having been away.
+  static std::vector<double> Passes(const Ledger& ledger, const std::vector<Unit>& units,
+                                    const State& state) {
+    double least = 0;
+    bool any = false;
+    for (const auto& unit : units) {
+      const auto it = state.pass.find(ledger.campaigns[unit.head()].row->id);
+      if (it == state.pass.end()) continue;
+      least = any ? std::min(least, it->second) : it->second;
+      any = true;
+    }
+    std::vector<double> passes;
+    for (const auto& unit : units) {
+      const auto it = state.pass.find(ledger.campaigns[unit.head()].row->id);
+      passes.push_back(it == state.pass.end() ? 0 : it->second - least);
+    }
+    return passes;
+  }
+
+  static void Keep(const Ledger& ledger, const std::vector<Unit>& units,
+                   const std::vector<double>& passes, State& state) {
+    for (std::size_t u = 0; u < units.size(); ++u)
+      state.pass[ledger.campaigns[units[u].head()].row->id] = passes[u];
+  }
+};
+
+}  // namespace
+
+const Policy& LotteryPolicy() {
+  static const Lottery policy;
+  return policy;
+}
+
+const Policy& StridePolicy() {
+  static const Stride policy;
+  return policy;
+}
+
+}  // namespace cigri::policy

@@ -1,0 +1,31 @@
+// What lottery, stride and dynamic share: slots are dealt one by one, cluster by cluster.
+// Internal to src/policy.
+#pragma once
+#include <vector>
+
+#include "policy/policy.h"
+
+namespace cigri::policy {
+
+/// The units with an open lane on each cluster; `lane[k]` is where unit `unit[k]` may take. A
+/// unit's lane there is that of its first campaign that still wants something and can have it.
+class Dealer {
+ public:
+  Dealer(Ledger& ledger, std::vector<Unit> units);
+  const std::vector<Unit>& units() const { return units_; }
+  /// Units that may take on cluster c, in order.
+  const std::vector<int>& At(int cluster) const { return at_[cluster]; }
+  /// One job for unit u on cluster c; false when it can take none there.
+  bool TakeOne(int u, int cluster);
+  /// The first campaign of u that wants something on c: what a gap is measured for; -1 = none.
+  int Wants(int u, int cluster) const;
+  int LaneOf(int campaign, int cluster) const { return lane_[campaign][cluster]; }
+
+ private:
+  Ledger& ledger_;
+  std::vector<Unit> units_;
+  std::vector<std::vector<int>> at_;
+  std::vector<std::vector<int>> lane_;  // campaign x cluster, -1 = none
+};
+
+}  // namespace cigri::policy

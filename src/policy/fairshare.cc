@@ -1,0 +1,87 @@
+// Fair shares over the tree project > user > campaign (FAIR-12..20), and the simple form.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "policy/claims.h"
+#include "policy/fairtree.h"
+#include "policy/policy.h"
+#include "policy/shares.h"
+
+namespace cigri::policy {
+namespace {
+
+class Fairshare : public Policy {
+ public:
+  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
+    auto claims = MakeClaims(ledger, campaigns);
+    std::vector<int> heads;
+    for (const auto& c : claims) heads.push_back(c.unit.head());
+    const auto leaves = FairTree(ledger, context.standing, heads);
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+      claims[i].weight = std::max(1e-12, leaves[i].weight);
+      claims[i].usage = leaves[i].order;
+    }
+    SetTargets(Engines(ledger, claims), claims);
+    std::stable_sort(claims.begin(), claims.end(),
+                     [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
+    Give(ledger, claims);
+  }
+};
+
+// FAIR-14: P = S - U, the highest takes all it can. For teaching: it does not hold shares
+// (FAIR-20).
+class FairshareSimple : public Policy {
+ public:
+  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
+    const auto units = MakeUnits(ledger, campaigns);
+    std::map<std::string, double> shares;
+    for (const auto& unit : units) shares[UserOf(ledger, unit)] = 0;
+    for (const auto& [name, share] : ledger.config.users) shares[name] = share.share;
+    for (auto& [name, share] : shares)
+      if (ledger.config.users.count(name) == 0) share = 1;
+    double sum = 0, slots = 0;
+    for (const auto& [name, share] : shares) sum += share;
+    for (const auto& c : ledger.clusters) slots += c.row->max;
+    struct Turn {
+      double priority, share;
+      const Unit* unit;
+    };
+    std::vector<Turn> turns;
+    for (const auto& unit : units) {
+      const double share = shares[UserOf(ledger, unit)] / sum;
+      double used = 0;
+      if (const auto it = context.standing.days.find(UserOf(ledger, unit));
+          it != context.standing.days.end() && slots > 0)
+        used = DecayedUse(it->second, ledger.config.simple_decay, ledger.config.simple_days) /
+               (slots * 86400);
+      const double priority = share - (ledger.config.simple_times_share ? share * used : used);
+      turns.push_back({std::round(priority * 1e9) / 1e9, share, &unit});  // a hair is no lead
+    }
+    // FAIR-19: of equals the greater share.
+    std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
+      return std::tuple(a.priority, a.share) > std::tuple(b.priority, b.share);
+    });
+    for (const auto& turn : turns) TakeUnit(ledger, *turn.unit, 1 << 30);
+  }
+
+ private:
+  static const std::string& UserOf(const Ledger& ledger, const Unit& unit) {
+    return ledger.campaigns[unit.head()].row->user;
+  }
+};
+
+}  // namespace
+
+const Policy& FairsharePolicy() {
+  static const Fairshare policy;
+  return policy;
+}
+
+const Policy& FairshareSimplePolicy() {
+  static const FairshareSimple policy;
+  return policy;
+}
+
+}  // namespace cigri::policy

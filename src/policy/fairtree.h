@@ -1,0 +1,20 @@
+// The share tree project > user > campaign of those that want something now.
+#pragma once
+#include <vector>
+
+#include "policy/ledger.h"
+#include "policy/standing.h"
+
+namespace cigri::policy {
+
+struct Leaf {
+  double weight = 0;  ///< its part of the whole, its ancestors' factors in it; they sum to 1
+  double order = 0;   ///< 0, 1, 2...: level by level, the best factor first (FAIR-12)
+};
+
+/// One leaf for each of `campaigns` (places in the ledger), in their order. Shares and usage are
+/// normalised among the siblings that are here: who is away neither keeps nor saves up slots.
+std::vector<Leaf> FairTree(const Ledger& ledger, const Standing& standing,
+                           const std::vector<int>& campaigns);
+
+}  // namespace cigri::policy

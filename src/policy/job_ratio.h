@@ -1,0 +1,33 @@
+// Jobs per free slot of a campaign on a cluster, learnt from what was sent and what ran (CIG-32,
+// CIG-38..44). One step per fresh look at the cluster, never per round.
+#pragma once
+#include <optional>
+#include <string_view>
+
+namespace cigri::policy {
+
+enum class RatioRule { kSlowStart, kAdaptive, kAdaptive2009, kAdaptiveDownExponentialUp };
+
+/// "slow-start", "adaptive" (the default), "adaptive-2009", "adaptive-down-exponential-up".
+std::string_view ToString(RatioRule rule);
+std::optional<RatioRule> RatioRuleFrom(std::string_view word);
+
+/// What the last submission led to, in a sweep that can show it.
+struct RatioLook {
+  double ratio = 1;      ///< the ratio it was made with
+  double free = 0;       ///< free slots it was made for
+  int submitted = 0;     ///< jobs of it
+  int running = 0;       ///< of those, how many started (running now, or already over)
+  int waiting = 0;       ///< of those, how many wait in the queue
+  int allowed = 1;       ///< WaitingAllowed()
+  int max_slots = 1;     ///< slots of the cluster
+  double max_ratio = 4;  ///< CIG-44: short jobs raise the flow by themselves; not without end
+};
+
+/// The next ratio, in [1 / max_slots, max_ratio]. Nothing submitted teaches nothing.
+double NextRatio(RatioRule rule, const RatioLook& look);
+
+/// How many jobs that is on `free` slots, at least 1 when there is one (CIG-29).
+int JobsFor(double free, double ratio);
+
+}  // namespace cigri::policy

@@ -1,0 +1,114 @@
+#include "policy/json.h"
+
+#include <stdexcept>
+
+#include "policy/reason.h"
+
+namespace cigri {
+
+// Found by the argument's namespace, so they stand beside the enums.
+static void to_json(nlohmann::json& j, ClusterMode v) { j = ToString(v); }
+static void from_json(const nlohmann::json& j, ClusterMode& v) {
+  const auto word = FromString<ClusterMode>(j.get<std::string>());
+  if (!word) throw std::invalid_argument("no cluster mode " + j.dump());
+  v = *word;
+}
+static void to_json(nlohmann::json& j, BatchKind v) { j = ToString(v); }
+static void from_json(const nlohmann::json& j, BatchKind& v) {
+  const auto word = FromString<BatchKind>(j.get<std::string>());
+  if (!word) throw std::invalid_argument("no kind of batch " + j.dump());
+  v = *word;
+}
+
+}  // namespace cigri
+
+namespace cigri::policy {
+namespace {
+
+constexpr std::pair<Unusable, const char*> kUnusable[] = {
+    {Unusable::kNo, "no"},        {Unusable::kDisabled, "disabled"},
+    {Unusable::kStale, "stale"},  {Unusable::kDrained, "drained"},
+    {Unusable::kHours, "hours"},  {Unusable::kBreaker, "breaker"},
+    {Unusable::kStress, "stress"}};
+constexpr std::pair<Prologue, const char*> kPrologue[] = {{Prologue::kNone, "none"},
+                                                          {Prologue::kNeeded, "needed"},
+                                                          {Prologue::kRunning, "running"},
+                                                          {Prologue::kDone, "done"},
+                                                          {Prologue::kFailed, "failed"}};
+
+template <typename T, std::size_t N>
+const char* WordOf(T value, const std::pair<T, const char*> (&words)[N]) {
+  for (const auto& [v, word] : words)
+    if (v == value) return word;
+  return words[0].second;
+}
+
+template <typename T, std::size_t N>
+T ValueOf(const nlohmann::json& j, const std::pair<T, const char*> (&words)[N]) {
+  for (const auto& [value, word] : words)
+    if (j == word) return value;
+  throw std::invalid_argument("unknown word " + j.dump());
+}
+
+}  // namespace
+
+static void to_json(nlohmann::json& j, Unusable v) { j = WordOf(v, kUnusable); }
+static void from_json(const nlohmann::json& j, Unusable& v) { v = ValueOf(j, kUnusable); }
+static void to_json(nlohmann::json& j, Prologue v) { j = WordOf(v, kPrologue); }
+static void from_json(const nlohmann::json& j, Prologue& v) { v = ValueOf(j, kPrologue); }
+static void to_json(nlohmann::json& j, Code v) { j = ToString(v); }
+static void from_json(const nlohmann::json& j, Code& v) {
+  const auto code = CodeFrom(j.get<std::string>());
+  if (!code) throw std::invalid_argument("unknown reason " + j.dump());
+  v = *code;
+}
+
+void to_json(nlohmann::json& j, const PolicyConfig& v) {
+  j = nlohmann::json::object();
+  for (const auto& [key, value] : ToRows(v)) j[key] = value;
+}
+
+void from_json(const nlohmann::json& j, PolicyConfig& v) {
+  std::map<std::string, nlohmann::json> rows;
+  for (const auto& [key, value] : j.items()) rows[key] = value;
+  const Parsed parsed = ParseConfig(rows);
+  if (!parsed.faults.empty()) throw std::invalid_argument(parsed.faults.front().message);
+  v = parsed.config;
+}
+
+// The macro of the library makes inline functions that nothing outside could use: wrapped by plain
+// ones.
+#define CIGRI_JSON(Type, ...)                                                               \
+  void to_json(nlohmann::json& nlohmann_json_j, const Type& nlohmann_json_t) {              \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                \
+  }                                                                                         \
+  void from_json(const nlohmann::json& nlohmann_json_j, Type& nlohmann_json_t) {            \
+    const Type nlohmann_json_default_obj;                                                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM_WITH_DEFAULT, __VA_ARGS__)) \
+  }
+
+CIGRI_JSON(Release, at, slots)
+
+CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, launching_slots,
+           running, running_slots, waiting_allowed, speed, mode, limited, max_running, unusable,
+           why, releases)
+CIGRI_JSON(Lane, cluster, slots, in_flight, running, running_since, max_jobs, job_ratio, proven,
+           held, prologue, affinity, local, avoid, single, overdue, tested, mean_s, median_s,
+           recent, recent_longest_s, kills, median_life_s)
+CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
+           waiting, done, replicas, affinity_wait_s, waiting_since, need_s, walltime_s, licences,
+           lanes)
+CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
+CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at)
+CIGRI_JSON(Snapshot, clusters, campaigns, usage, running, config)
+CIGRI_JSON(Grant, campaign, cluster, n, rank, kind, shadow)
+CIGRI_JSON(Preempt, job, campaign, cluster, for_campaign, code, value, slots, lost_s)
+CIGRI_JSON(Hold, campaign, cluster, code, since, until, requeue)
+CIGRI_JSON(Plan, grants, preempt, holds)
+CIGRI_JSON(Reason, campaign, cluster, code, numbers, other, main, detail)
+CIGRI_JSON(State::Ageing, age, held_since, rest_until)
+CIGRI_JSON(State::Credit, usage, since)
+CIGRI_JSON(State::Bucket, tokens, at)
+CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates)
+
+}  // namespace cigri::policy

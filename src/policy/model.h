@@ -1,0 +1,239 @@
+// What a decision reads and what it says: plain values, no I/O, no clock. Both the metascheduler
+// (which fills a Snapshot from PostgreSQL) and gridsim (which makes one up) use these.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/states.h"
+#include "policy/config.h"
+
+namespace cigri::policy {
+
+/// In every limit of this file: nothing is limited.
+inline constexpr int kNoLimit = -1;
+
+/// Why a cluster gets nothing at all now.
+enum class Unusable { kNo, kDisabled, kStale, kDrained, kHours, kBreaker, kStress };
+
+/// Slots of ours that will be given back: `slots` of them at `at` (predicted). For backfill only.
+struct Release {
+  double at = 0;
+  int slots = 0;
+};
+
+/// A cluster as its last sweep showed it. Slots are resource units, jobs are ours alone.
+struct Cluster {
+  std::int64_t id = 0;
+  std::string name{};
+  int max = 0;      ///< slots that exist for the grid
+  int free = 0;     ///< slots idle at the sweep; launching and waiting jobs are not yet taken off
+  int waiting = 0;  ///< our jobs in its queue...
+  int waiting_slots = 0;
+  int launching =
+      0;  ///< our jobs that the sweep cannot have seen: unsent, in doubt, just submitted
+  int launching_slots = 0;
+  int running = 0;  ///< our jobs that run there
+  int running_slots = 0;
+  int waiting_allowed = 1;  ///< jobs that may wait there: WaitingAllowed() of flow.h
+  double speed = 1;         ///< measured, else declared; faster is more
+  ClusterMode mode = ClusterMode::kOpen;
+  int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
+  int max_running = kNoLimit;  ///< operator's ceiling on our jobs in flight
+  Unusable unusable = Unusable::kNo;
+  std::string why{};  ///< the operator's reason, the age of the sweep... for people
+  std::vector<Release> releases{};
+};
+
+enum class Prologue { kNone, kNeeded, kRunning, kDone, kFailed };
+
+/// One campaign on one cluster. A cluster without a lane is not in the campaign's JDL.
+struct Lane {
+  std::int64_t cluster = 0;  ///< Cluster::id
+  int slots = 1;             ///< what one job takes here, > 0
+  int in_flight = 0;         ///< jobs launching, waiting or running here, replicas too
+  int running = 0;
+  double running_since = 0;  ///< sum of the starts of the running jobs (counters.sum_start)
+  int max_jobs = kNoLimit;   ///< JDL max_jobs: most in flight here
+  double job_ratio = 0;      ///< jobs per free slot, from the predictor; 0: 1 / slots
+  bool proven = false;       ///< one job of the campaign has succeeded here (design: first ten)
+  std::string held{};        ///< event code or policy code that holds it, "" = open
+  Prologue prologue = Prologue::kNone;
+  int affinity = 0;     ///< users_priority(user, cluster); > 0 is affine
+  bool local = false;   ///< its data is there: prologue done, staged or a success before
+  int avoid = 0;        ///< tasks of `retry` that must not go here again
+  int single = 0;       ///< tasks whose only live copy is here (may be replicated)
+  int overdue = 0;      ///< of `single`: run longer than StragglerThreshold() of forecast.h
+  bool tested = false;  ///< type test: its job here was made (even if it has ended)
+  double mean_s = 0;    ///< mean duration of successes here, 0 = none
+  double median_s = 0;
+  int recent = 0;               ///< latest successes in a row here, counted up to sink.count
+  double recent_longest_s = 0;  ///< the longest of those
+  int kills = 0;                ///< jobs of the campaign killed here by the cluster
+  double median_life_s = 0;     ///< how long jobs live here before such a kill, 0 = not known
+};
+
+/// A campaign in treatment. Paused and cancelled ones do not appear.
+struct Campaign {
+  std::int64_t id = 0;
+  std::string user{}, project{};  ///< project "": of its user in the configuration, else none
+  bool test = false;              ///< type test: one job per cluster, never retried
+  int priority = 4;               ///< 0..9, 0 = suspended
+  double weight = 0;              ///< 0: from the priority
+  std::string sla_group{};        ///< policy sla
+  std::string cls{};              ///< class: "urgent", "scavenger" or one of the configuration's
+  double submitted_at = 0;
+  std::int64_t waiting = 0;    ///< tasks to claim now: fresh ones + retry rows whose time has come
+  std::int64_t done = 0;       ///< tasks that ended well
+  bool replicas = false;       ///< asked for copies of its last and its overdue jobs (opt-in)
+  double affinity_wait_s = 0;  ///< refuses clusters without its data for so long...
+  double waiting_since = 0;    ///< ...counted from here: its oldest unserved wish
+  double need_s = 0;           ///< how long one of its jobs is known to take, 0 = not known
+  int walltime_s = 0;          ///< declared, 0 = not
+  std::map<std::string, int> licences{};  ///< counted tokens that each job takes
+  std::vector<Lane> lanes{};
+};
+
+/// Slot-seconds used in [start, start + length) by jobs that have ended, whatever their outcome.
+struct Usage {
+  std::int64_t campaign = 0;
+  std::string user{}, project{};
+  double start = 0, length = 0;
+  double slot_seconds = 0;
+};
+
+/// One of our running jobs, a possible victim. Needed only when a preemption is switched on, and
+/// then of each cluster at least the youngest thousand.
+struct RunningJob {
+  std::int64_t job = 0, campaign = 0, cluster = 0;
+  int slots = 1;
+  double started_at = 0;
+};
+
+struct Snapshot {
+  std::vector<Cluster> clusters{};
+  std::vector<Campaign> campaigns{};
+  std::vector<Usage> usage{};
+  std::vector<RunningJob> running{};
+  PolicyConfig config;
+};
+
+/// `n` jobs of a campaign may be claimed on a cluster in addition to what is in flight there.
+struct Grant {
+  std::int64_t campaign = 0, cluster = 0;
+  int n = 0;
+  int rank = 0;  ///< 1 is claimed first on that cluster
+  BatchKind kind = BatchKind::kTask;
+  bool shadow = false;  ///< the cluster is only observed: show it, send nothing
+};
+
+/// One of our own running jobs to cancel; its task goes again without being charged (GRID-33).
+struct Preempt {
+  std::int64_t job = 0, campaign = 0, cluster = 0, for_campaign = 0;
+  std::string code{};  ///< URGENT, SCAVENGER, SLA
+  double value = 0;    ///< what made it the victim: the lowest (GRID-32)
+  int slots = 1;
+  double lost_s = 0;  ///< slot-seconds thrown away
+};
+
+/// A campaign that gets nothing more on a cluster until `until`; with an event for its user.
+struct Hold {
+  std::int64_t campaign = 0, cluster = 0;
+  std::string code{};  ///< SINK
+  double since = 0, until = 0;
+  int requeue = 0;  ///< latest successes there that are not believed and go again
+};
+
+struct Plan {
+  std::vector<Grant> grants{};
+  std::vector<Preempt> preempt{};
+  std::vector<Hold> holds{};  ///< new ones only; those that last are in the state
+};
+
+/// Stable codes: docs/policies.md lists them, tables store their words (ToString).
+enum class Code {
+  kNone,
+  // the campaign
+  kSuspended,
+  kNoTask,
+  kNoCluster,
+  kTestDone,
+  kBehindOwn,
+  // the campaign on this cluster
+  kTooWide,
+  kHeld,
+  kSink,
+  kPrologueRuns,
+  kPrologueFailed,
+  kTooShortLives,
+  kAffinityWait,
+  kAvoided,
+  kMaxJobs,
+  kFirstTen,
+  kBadGroup,
+  // the cluster
+  kDisabled,
+  kStale,
+  kDrained,
+  kHours,
+  kBreaker,
+  kStress,
+  kObserved,
+  kLimited,
+  kMaxRunning,
+  kFull,
+  kServedBefore,
+  kGapHold,
+  // the grid's rules
+  kQuota,
+  kLicence,
+  kRate,
+  kReserve,
+};
+
+/// Why a campaign that waits got no more on a cluster, or anywhere (`cluster` 0). Numbers mean
+/// what NumberNames(code) says; ReasonTexts (reason.h) makes sentences of it.
+struct Reason {
+  std::int64_t campaign = 0, cluster = 0;
+  Code code = Code::kNone;
+  std::array<double, 3> numbers{};
+  std::int64_t other = 0;  ///< the campaign that was served before it, 0 = none
+  bool main = false;       ///< the one to show when only one is shown
+  std::string detail{};    ///< a name: of the quota, licence, hold, class...
+};
+
+/// What one decision hands to the next; written with the plan, so that a restart or a replay
+/// changes nothing. An empty state is a fresh grid.
+struct State {
+  struct Ageing {
+    double age = 0;         ///< grows by wide.step with each narrower start that passed (FBS-19)
+    double held_since = 0;  ///< narrower jobs are held for it since then, 0 = not
+    double rest_until = 0;  ///< its hold was given up: no other before this time
+  };
+  struct Credit {
+    double usage = 0;  ///< virtual slot-seconds of a newcomer (GRID-13), fades over the window
+    double since = 0;
+  };
+  struct Bucket {
+    double tokens = 0, at = 0;
+  };
+  using Pair = std::pair<std::int64_t, std::int64_t>;  ///< campaign, cluster
+  double decided_at = 0;
+  std::map<std::int64_t, double> pass{};     ///< stride, by campaign
+  std::map<std::string, double> priority{};  ///< dynamic, by queue
+  std::map<std::int64_t, Credit> credit{};   ///< usage and sla, by campaign
+  std::map<Pair, Ageing> ageing{};
+  std::map<Pair, Hold> holds{};
+  std::map<std::string, Bucket> rates{};  ///< start rates, by limit
+};
+
+struct PlanResult {
+  Plan plan;
+  State next;
+  /// By campaign in order of submission, its main one first. Only of campaigns that wait.
+  std::vector<Reason> reasons{};
+};
+
+}  // namespace cigri::policy

@@ -1,0 +1,60 @@
+// The policies between campaigns: each gives what is left in the ledger to a set of campaigns.
+// Internal to src/policy; decide.cc runs one for every tier (tests, urgent, levels, scavengers).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "policy/ledger.h"
+#include "policy/standing.h"
+
+namespace cigri::policy {
+
+/// splitmix64: the same numbers on every machine and with every standard library.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t Next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  /// In [0, 1).
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Context {
+  const Snapshot& snapshot;
+  const Standing& standing;
+  State& next;
+  Random& random;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  /// Gives to `campaigns` (places in the ledger, in order of submission) until nothing more can
+  /// be given: no policy leaves a slot idle that one of them could take.
+  virtual void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const = 0;
+};
+
+const Policy& PolicyOf(PolicyKind kind);
+
+// One maker for each file that holds policies; PolicyOf knows them all.
+const Policy& FifoPolicy();
+const Policy& AffinityPolicy();
+const Policy& UsagePolicy();
+const Policy& SlaPolicy();
+const Policy& FairsharePolicy();
+const Policy& FairshareSimplePolicy();
+const Policy& LotteryPolicy();
+const Policy& StridePolicy();
+const Policy& DynamicPolicy();
+
+/// Gives a unit up to `want` jobs over all its lanes, best first; returns how many.
+std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want);
+
+}  // namespace cigri::policy

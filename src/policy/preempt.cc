@@ -1,0 +1,162 @@
+#include "policy/preempt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace cigri::policy {
+namespace {
+
+struct Victim {
+  const RunningJob* job;
+  int campaign;  // place in the ledger
+  double value;
+  bool taken = false;
+};
+
+// Running jobs by cluster, the lowest value first; of equals the youngest, then the latest made.
+using Victims = std::map<std::int64_t, std::vector<Victim>>;
+
+Victims Candidates(const Ledger& ledger, const Snapshot& snapshot) {
+  std::map<std::int64_t, int> place;
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
+    place[ledger.campaigns[i].row->id] = static_cast<int>(i);
+  Victims victims;
+  for (const auto& job : snapshot.running) {
+    const auto it = place.find(job.campaign);
+    if (it == place.end()) continue;
+    const Campaign& c = *ledger.campaigns[it->second].row;
+    const double value =
+        VictimValue(c.priority, ledger.now - job.started_at, ledger.config.preempt_threshold_s);
+    victims[job.cluster].push_back({&job, it->second, value});
+  }
+  for (auto& [cluster, list] : victims)
+    std::sort(list.begin(), list.end(), [](const Victim& a, const Victim& b) {
+      return std::tuple(a.value, -a.job->started_at, -a.job->job) <
+             std::tuple(b.value, -b.job->started_at, -b.job->job);
+    });
+  return victims;
+}
+
+class Chooser {
+ public:
+  Chooser(const Ledger& ledger, Victims victims) : ledger_(ledger), victims_(std::move(victims)) {}
+
+  /// Frees up to `slots` slots where campaign i may run, from victims that `allowed` names.
+  template <typename Allowed>
+  double Free(int i, double slots, const char* code, Allowed allowed) {
+    double freed = 0;
+    const CampaignBook& campaign = ledger_.campaigns[i];
+    for (int l = campaign.lanes_begin; l < campaign.lanes_end && freed < slots; ++l) {
+      const LaneBook& lane = ledger_.lanes[l];
+      // Only where nothing but room is missing does a kill help.
+      const Code why = ledger_.RoomOf(l).code;
+      if (why != Code::kFull && why != Code::kServedBefore) continue;
+      freed += FreeOn(i, lane.row->cluster, slots - freed, code, allowed);
+    }
+    return freed;
+  }
+
+  std::vector<Preempt> chosen;
+
+ private:
+  template <typename Allowed>
+  double FreeOn(int i, std::int64_t cluster, double slots, const char* code, Allowed allowed) {
+    double freed = 0;
+    for (auto& victim : victims_[cluster]) {
+      if (victim.taken || victim.campaign == i || !allowed(victim.campaign)) continue;
+      if (freed + victim.job->slots > slots + 1e-9) continue;  // never more than was asked for
+      victim.taken = true;
+      freed += victim.job->slots;
+      const double ran = std::max(0.0, ledger_.now - victim.job->started_at);
+      chosen.push_back({victim.job->job, victim.job->campaign, cluster,
+                        ledger_.campaigns[i].row->id, code, victim.value, victim.job->slots,
+                        ran * victim.job->slots});
+    }
+    return freed;
+  }
+
+  const Ledger& ledger_;
+  Victims victims_;
+};
+
+double MissingSlots(const CampaignBook& c) {
+  const Lane* lane = c.row->lanes.empty() ? nullptr : &c.row->lanes.front();
+  return static_cast<double>(c.left) * (lane == nullptr ? 1 : lane->slots);
+}
+
+bool IsUrgent(const CampaignBook& c) { return c.row->cls == "urgent"; }
+bool IsScavenger(const CampaignBook& c) { return c.row->cls == "scavenger"; }
+
+// GRID-29: something is still wanted, for long enough, and urgent jobs stay within their part.
+void ForUrgent(const Ledger& ledger, Chooser& chooser) {
+  if (ledger.config.urgent_percent <= 0) return;
+  double all = 0, urgent = 0;
+  for (const auto& c : ledger.clusters) all += c.row->max;
+  for (const auto& c : ledger.campaigns)
+    if (IsUrgent(c)) urgent += c.held_slots;
+  double allowed = std::floor(all * ledger.config.urgent_percent / 100 + 1e-9) - urgent;
+  for (std::size_t i = 0; i < ledger.campaigns.size() && allowed > 0; ++i) {
+    const CampaignBook& c = ledger.campaigns[i];
+    if (!IsUrgent(c) || !c.in_play || c.left <= 0) continue;
+    if (ledger.now - c.row->waiting_since < ledger.config.urgent_delay_s) continue;
+    allowed -= chooser.Free(static_cast<int>(i), std::min(allowed, MissingSlots(c)), "URGENT",
+                            [&](int v) { return !IsUrgent(ledger.campaigns[v]); });
+  }
+}
+
+// TECH-08: a scavenger gives way to campaigns of priority normal and higher, and to nobody else.
+void ForNormal(const Ledger& ledger, Chooser& chooser) {
+  constexpr int kNormal = 4;
+  if (!ledger.config.scavenger_preempt) return;
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+    const CampaignBook& c = ledger.campaigns[i];
+    if (IsScavenger(c) || !c.in_play || c.left <= 0 || c.row->priority < kNormal) continue;
+    chooser.Free(static_cast<int>(i), MissingSlots(c), "SCAVENGER",
+                 [&](int v) { return IsScavenger(ledger.campaigns[v]); });
+  }
+}
+
+// GRID-45: a group below its number takes back from groups above theirs, never below.
+void ForGroups(const Ledger& ledger, Chooser& chooser) {
+  if (!ledger.config.sla_preempt || ledger.config.policy != PolicyKind::kSla) return;
+  std::map<std::string, double> over;
+  double all = 0;
+  for (const auto& c : ledger.clusters) all += c.row->max;
+  for (const auto& [name, number] : ledger.config.sla_groups)
+    over[name] = -(number < 1 ? number * all : number);
+  for (const auto& c : ledger.campaigns) over[c.row->sla_group] += c.held_slots;
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+    const CampaignBook& c = ledger.campaigns[i];
+    double& mine = over[c.row->sla_group];
+    if (!c.in_play || c.left <= 0 || mine >= 0) continue;
+    const std::size_t before = chooser.chosen.size();
+    mine += chooser.Free(static_cast<int>(i), std::min(-mine, MissingSlots(c)), "SLA",
+                         [&](int v) { return over[ledger.campaigns[v].row->sla_group] > 0; });
+    for (std::size_t k = before; k < chooser.chosen.size(); ++k)
+      for (const auto& v : ledger.campaigns)
+        if (v.row->id == chooser.chosen[k].campaign)
+          over[v.row->sla_group] -= chooser.chosen[k].slots;
+  }
+}
+
+}  // namespace
+
+double VictimValue(double priority, double running_s, double threshold_s) {
+  return priority + (threshold_s > 0 ? std::max(0.0, running_s) / threshold_s : 0);
+}
+
+std::vector<Preempt> ChooseVictims(const Ledger& ledger, const Snapshot& snapshot) {
+  const PolicyConfig& config = ledger.config;
+  if (snapshot.running.empty() ||
+      (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt))
+    return {};
+  Chooser chooser(ledger, Candidates(ledger, snapshot));
+  ForUrgent(ledger, chooser);
+  ForNormal(ledger, chooser);
+  ForGroups(ledger, chooser);
+  return std::move(chooser.chosen);
+}
+
+}  // namespace cigri::policy

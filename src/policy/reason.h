@@ -1,0 +1,39 @@
+// Reasons for people: the stable word of a code, its numbers by name, one sentence, one action.
+#pragma once
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "policy/model.h"
+
+namespace cigri::policy {
+
+/// "SERVED_BEFORE": what tables and tools store. Never renamed.
+std::string_view ToString(Code code);
+std::optional<Code> CodeFrom(std::string_view word);
+const std::vector<Code>& AllCodes();
+
+/// What Reason::numbers mean for a code; "" ends the list.
+std::array<std::string_view, 3> NumberNames(Code code);
+
+/// Renders reasons lazily: a decision makes thousands, people read few. Keeps names only.
+class ReasonTexts {
+ public:
+  explicit ReasonTexts(const Snapshot& snapshot);
+  /// One sentence for the user.
+  std::string Text(const Reason& reason) const;
+  /// What its reader may do about it, "" = nothing but wait.
+  std::string Action(const Reason& reason) const;
+  /// {"limit": 10, ...}, detail and other included when they say something.
+  static nlohmann::json Numbers(const Reason& reason);
+
+ private:
+  std::string Fill(std::string_view pattern, const Reason& reason) const;
+  std::unordered_map<std::int64_t, std::string> clusters_;
+};
+
+}  // namespace cigri::policy

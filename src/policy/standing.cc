@@ -1,0 +1,103 @@
+#include "policy/standing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cigri::policy {
+namespace {
+
+// The part of [start, start + length) that lies in [from, to).
+double Overlap(double start, double length, double from, double to) {
+  if (length <= 0) return start >= from && start <= to ? 1 : 0;
+  const double inside = std::min(start + length, to) - std::max(start, from);
+  return std::clamp(inside / length, 0.0, 1.0);
+}
+
+struct Clock {
+  double now, window, half_life, decay_window;
+
+  double Decay(double at) const {
+    const double age = std::max(0.0, now - at);
+    if (age > decay_window) return 0;
+    return half_life > 0 ? std::exp2(-age / half_life) : 1;
+  }
+};
+
+class Counter {
+ public:
+  Counter(const Ledger& ledger, Standing& standing)
+      : standing_(standing),
+        config_(ledger.config),
+        clock_{ledger.now, config_.usage_window_s, config_.fairshare_half_life_s,
+               config_.fairshare_window_s} {}
+
+  /// `slot_seconds` used evenly over [start, start + length); place -1: a campaign that is over.
+  void Add(int place, const std::string& user, const std::string& project, double start,
+           double length, double slot_seconds) {
+    const double decayed = slot_seconds * clock_.Decay(start + length / 2);
+    if (config_.policy == PolicyKind::kFairshareSimple) AddDays(user, start, length, slot_seconds);
+    if (place < 0) {
+      standing_.user[UserKey(project, user)] += decayed;
+      standing_.project[project] += decayed;
+      return;
+    }
+    standing_.decayed[place] += decayed;
+    standing_.window[place] +=
+        slot_seconds * Overlap(start, length, clock_.now - clock_.window, clock_.now);
+  }
+
+ private:
+  // FAIR-15: whole days of the clock, today first.
+  void AddDays(const std::string& user, double start, double length, double slot_seconds) {
+    auto& days = standing_.days[user];
+    days.resize(std::max(1, config_.simple_days));
+    const double today = std::floor(clock_.now / 86400) * 86400;
+    for (std::size_t d = 0; d < days.size(); ++d) {
+      const double from = today - static_cast<double>(d) * 86400;
+      days[d] += slot_seconds * Overlap(start, length, from, from + 86400);
+    }
+  }
+
+  Standing& standing_;
+  const PolicyConfig& config_;
+  Clock clock_;
+};
+
+}  // namespace
+
+std::string UserKey(const std::string& project, const std::string& user) {
+  return project + '\n' + user;
+}
+
+Standing StandingOf(const Ledger& ledger, const Snapshot& snapshot) {
+  Standing standing;
+  standing.window.assign(ledger.campaigns.size(), 0);
+  standing.decayed.assign(ledger.campaigns.size(), 0);
+  std::unordered_map<std::int64_t, int> place;
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
+    place[ledger.campaigns[i].row->id] = static_cast<int>(i);
+  Counter counter(ledger, standing);
+  for (const auto& row : snapshot.usage) {
+    const auto it = place.find(row.campaign);
+    const int i = it == place.end() ? -1 : it->second;
+    const std::string& project =
+        row.project.empty() && i >= 0 ? ledger.campaigns[i].project : row.project;
+    counter.Add(i, row.user, project, row.start, row.length, row.slot_seconds);
+  }
+  for (const auto& lane : ledger.lanes) {
+    if (lane.row->running <= 0) continue;
+    const CampaignBook& c = ledger.campaigns[lane.campaign];
+    const double start = std::min(ledger.now, lane.row->running_since / lane.row->running);
+    const double length = ledger.now - start;
+    counter.Add(lane.campaign, c.row->user, c.project, start, length,
+                length * lane.row->running * lane.row->slots);
+  }
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+    standing.user[UserKey(ledger.campaigns[i].project, ledger.campaigns[i].row->user)] +=
+        standing.decayed[i];
+    standing.project[ledger.campaigns[i].project] += standing.decayed[i];
+  }
+  return standing;
+}
+
+}  // namespace cigri::policy

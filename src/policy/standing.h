@@ -1,0 +1,27 @@
+// What users, projects and campaigns have used so far, as one decision needs it.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "policy/ledger.h"
+
+namespace cigri::policy {
+
+/// Slot-seconds of jobs that ended and of those that run (their part so far).
+struct Standing {
+  std::vector<double> window;   ///< by place in the ledger: inside usage.window_s
+  std::vector<double> decayed;  ///< by place in the ledger: aged as fairshare says
+  /// Decayed, with campaigns that are over: by UserKey(), and by project.
+  std::unordered_map<std::string, double> user;
+  std::unordered_map<std::string, double> project;
+  /// By user: slot-seconds of today, yesterday... (fairshare-simple), `simple_days` of them.
+  std::unordered_map<std::string, std::vector<double>> days;
+};
+
+/// A user inside a project: nobody's use in one project counts in another.
+std::string UserKey(const std::string& project, const std::string& user);
+
+Standing StandingOf(const Ledger& ledger, const Snapshot& snapshot);
+
+}  // namespace cigri::policy

@@ -1,0 +1,147 @@
+// Policies by recent usage: usage (GRID-11..19) and sla (GRID-37..45).
+#include <algorithm>
+#include <map>
+
+#include "policy/claims.h"
+#include "policy/policy.h"
+#include "policy/shares.h"
+
+namespace cigri::policy {
+namespace {
+
+// GRID-18: least usage for its weight first.
+void SortByUsage(std::vector<Claim>& claims) {
+  std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
+    return a.usage / a.weight < b.usage / b.weight;
+  });
+}
+
+// GRID-25: a group gets the weight of one, whoever is in it; its members share that.
+void AggregateClaims(const Ledger& ledger, std::vector<Claim>& claims) {
+  const auto kind = ledger.config.aggregate;
+  if (kind == Aggregate::kNone) return;
+  auto key = [&](const Claim& claim) {
+    const CampaignBook& c = ledger.campaigns[claim.unit.head()];
+    if (kind == Aggregate::kLevel) return std::to_string(c.row->priority);
+    return kind == Aggregate::kUser ? c.row->user : c.project;
+  };
+  std::map<std::string, double> sum;
+  for (const auto& c : claims) sum[key(c)] += c.weight;
+  for (auto& c : claims) {
+    const std::string name = key(c);
+    double group = c.weight;  // of a level: its own weight
+    if (kind == Aggregate::kUser) {
+      const auto it = ledger.config.user_weights.find(name);
+      group = it == ledger.config.user_weights.end() ? 1 : it->second;
+    } else if (kind == Aggregate::kProject) {
+      const auto it = ledger.config.projects.find(name);
+      group = it == ledger.config.projects.end() ? 1 : it->second.share;
+    }
+    c.weight = group * c.weight / sum[name];
+  }
+}
+
+// GRID-13: who is new counts as if it had had its ideal over the whole window; this fades.
+void AddUsage(const Ledger& ledger, double engines, std::vector<Claim>& claims, Context& context) {
+  const double window = ledger.config.usage_window_s;
+  double weights = 0;
+  for (const auto& c : claims) weights += c.weight;
+  for (auto& c : claims) {
+    for (const int i : c.unit.campaigns) {
+      c.usage += context.standing.window[i];
+      const auto id = ledger.campaigns[i].row->id;
+      const State::Credit fresh{window * engines * c.weight / weights, ledger.now};
+      const State::Credit& credit = context.next.credit.try_emplace(id, fresh).first->second;
+      const double age = std::max(0.0, ledger.now - credit.since);
+      if (window > 0 && i == c.unit.head())
+        c.usage += credit.usage * std::max(0.0, 1 - age / window);
+    }
+  }
+}
+
+class UsageShares : public Policy {
+ public:
+  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
+    auto claims = MakeClaims(ledger, campaigns);
+    AggregateClaims(ledger, claims);
+    const double engines = Engines(ledger, claims);
+    AddUsage(ledger, engines, claims, context);
+    SetTargets(engines, claims);
+    SortByUsage(claims);
+    Give(ledger, claims);
+  }
+};
+
+class Sla : public Policy {
+ public:
+  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
+    auto claims = MakeClaims(ledger, campaigns);
+    const double engines = Engines(ledger, claims);
+    AddUsage(ledger, engines, claims, context);
+    const auto targets = GroupTargets(ledger, engines, claims);
+    for (const auto& [name, target] : targets) Divide(ledger, name, target, claims);
+    SortByUsage(claims);
+    Give(ledger, claims);
+  }
+
+ private:
+  static const std::string& GroupOf(const Ledger& ledger, const Claim& c) {
+    return ledger.campaigns[c.unit.head()].row->sla_group;
+  }
+
+  // GRID-41, GRID-43: the numbers first if they all can be had, then the rest in proportion.
+  static std::map<std::string, double> GroupTargets(const Ledger& ledger, double engines,
+                                                    const std::vector<Claim>& claims) {
+    std::map<std::string, double> want;
+    for (const auto& c : claims) want[GroupOf(ledger, c)] += c.want;
+    std::vector<std::string> names;
+    std::vector<double> numbers, firsts, wants;
+    double sum = 0;
+    for (const auto& [name, wanted] : want) {
+      const double number = ledger.config.sla_groups.at(name);
+      const double slots = number < 1 ? number * engines : number;
+      names.push_back(name), numbers.push_back(slots), wants.push_back(wanted);
+      firsts.push_back(std::min(slots, wanted));
+      sum += firsts.back();
+    }
+    const bool enough = sum <= engines + 1e-9;
+    if (!enough) std::fill(firsts.begin(), firsts.end(), 0.0), sum = 0;
+    std::vector<double> rest;
+    for (std::size_t g = 0; g < names.size(); ++g) rest.push_back(wants[g] - firsts[g]);
+    const auto more = WaterFill(engines - sum, numbers, rest);
+    std::map<std::string, double> targets;
+    for (std::size_t g = 0; g < names.size(); ++g)
+      targets[names[g]] = RoundUp(firsts[g]) + RoundUp(more[g]);
+    return targets;
+  }
+
+  static void Divide(const Ledger& ledger, const std::string& name, double target,
+                     std::vector<Claim>& claims) {
+    std::vector<Claim*> members;
+    std::vector<double> weights, caps;
+    for (auto& c : claims) {
+      if (GroupOf(ledger, c) != name) continue;
+      members.push_back(&c), weights.push_back(c.weight), caps.push_back(c.want);
+    }
+    const auto ideals = WaterFill(target, weights, caps);
+    // The rest goes round by the groups' numbers too: a group's weight is what it is to get.
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      members[i]->target = RoundUp(ideals[i]);
+      members[i]->weight = std::max(1e-9, ideals[i]);
+    }
+  }
+};
+
+}  // namespace
+
+const Policy& UsagePolicy() {
+  static const UsageShares policy;
+  return policy;
+}
+
+const Policy& SlaPolicy() {
+  static const Sla policy;
+  return policy;
+}
+
+}  // namespace cigri::policy

@@ -1,0 +1,348 @@
+// fifo, affinity, test campaigns, flow control: what the grid of 2009 promised.
+#include <gtest/gtest.h>
+
+#include "policy/flow.h"
+#include "tests/policy/scene.h"
+
+namespace cigri::policy {
+namespace {
+
+using test::Scene;
+
+TEST(T01, TheFastestSlotsRunUpToTheCapAndTheRestStaysIdle) {
+  Scene s;
+  for (int i = 1; i <= 1200; ++i) s.AddCluster(1, i);
+  s.AddCampaign(5000);
+  s.snapshot.config.quotas = {{.scope = "grid", .slots = 500}};
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 500);
+  for (int i = 1; i <= 700; ++i) EXPECT_EQ(s.Given(1, i), 0);
+  EXPECT_EQ(s.Why(1, 700), "QUOTA");
+  s.cluster(1200).unusable = Unusable::kDisabled;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 500);
+  EXPECT_EQ(s.Given(1, 700), 1);
+}
+
+TEST(T03, StepsOfTwoCampaignsOfOneUserOnFourSlots) {
+  Scene s;
+  s.snapshot.config.parallel_campaigns = 1;
+  s.AddCluster(4);
+  s.AddCampaign(6);
+  s.AddCampaign(6);
+  const int want[3][2] = {{4, 0}, {2, 2}, {0, 4}};
+  for (const auto& step : want) {
+    s.Run();
+    EXPECT_EQ(s.Given(1), step[0]);
+    EXPECT_EQ(s.Given(2), step[1]);
+    s.Start();
+    s.now += 1;
+    s.EndAll();
+  }
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+}
+
+TEST(T04, AnOverdueJobIsCopiedBeforeTheNextCampaignOfItsUser) {
+  Scene s;
+  s.snapshot.config.parallel_campaigns = 1;
+  s.AddCluster(4).free = 3;
+  auto& c = s.AddCampaign(0);
+  c.replicas = true;
+  c.lanes[0].in_flight = c.lanes[0].running = 1;
+  c.lanes[0].running_since = 998;
+  c.lanes[0].single = c.lanes[0].overdue = 1;
+  s.AddCampaign(4);
+  s.Run();
+  EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 1);
+  EXPECT_EQ(s.Given(2), 2);
+  EXPECT_EQ(s.result.plan.grants.front().campaign, 1);
+}
+
+TEST(T04, NobodyWhoDidNotAskGetsCopies) {
+  Scene s;
+  s.AddCluster(4);
+  auto& c = s.AddCampaign(0);
+  c.lanes[0].in_flight = c.lanes[0].running = c.lanes[0].single = c.lanes[0].overdue = 1;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+}
+
+TEST(T10, AClusterWithTheDataIsTakenFirstAndAnotherWhenItIsBusy) {
+  Scene s;
+  s.AddCluster(1, 1);
+  s.AddCluster(1, 5);
+  s.AddCampaign(1);
+  s.lane(1, 1).local = true;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 1);
+  s.cluster(1).free = 0;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 2), 1);
+}
+
+TEST(AffinityWait, ClustersWithoutTheDataAreRefusedBeforeTheDelayAndUsedAfterIt) {  // GRID-23
+  Scene s;
+  s.AddCluster(1).free = 0;
+  s.AddCluster(1);
+  auto& c = s.AddCampaign(1);
+  s.lane(1, 1).local = true;
+  c.affinity_wait_s = 60;
+  c.waiting_since = s.now - 59;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+  EXPECT_EQ(s.Why(1, 2), "AFFINITY_WAIT");
+  s.now += 1;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 2), 1);
+}
+
+TEST(T20, AffinePairsGoFirstInTheOrderOfCampaignsThenTheOthers) {
+  Scene s(PolicyKind::kAffinity);
+  s.AddCluster(9);
+  s.AddCluster(9);
+  for (int i = 0; i < 3; ++i) s.AddCampaign(2);
+  s.lane(1, 1).affinity = s.lane(2, 1).affinity = s.lane(2, 2).affinity = 1;
+  // One job a turn, so that every pair shows: cap each lane by max_jobs.
+  for (auto& c : s.snapshot.campaigns)
+    for (auto& l : c.lanes) l.max_jobs = 1;
+  s.Run();
+  std::vector<std::pair<int, int>> by_cluster[2];
+  for (const auto& g : s.result.plan.grants)
+    by_cluster[g.cluster - 1].emplace_back(g.rank, g.campaign);
+  using Ranks = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(by_cluster[0], (Ranks{{1, 1}, {2, 2}, {3, 3}}));
+  EXPECT_EQ(by_cluster[1], (Ranks{{1, 2}, {2, 1}, {3, 3}}));
+  std::vector<std::pair<int, int>> order;
+  for (const auto& g : s.result.plan.grants) order.emplace_back(g.campaign, g.cluster);
+  EXPECT_EQ(order, (Ranks{{1, 1}, {2, 1}, {2, 2}, {1, 2}, {3, 1}, {3, 2}}));
+}
+
+TEST(T22, ATestCampaignMakesOneJobPerClusterBeforeEverybody) {
+  Scene s;
+  for (int i = 0; i < 3; ++i) s.AddCluster(1);
+  s.AddCampaign(1000);
+  s.AddCampaign(10000).test = true;
+  s.Run();
+  for (int k = 1; k <= 3; ++k) {
+    EXPECT_EQ(s.Given(2, k), 1);
+    EXPECT_EQ(s.Given(1, k), 0);
+  }
+  EXPECT_EQ(s.GivenOf(2, BatchKind::kTest), 3);
+  EXPECT_EQ(s.Why(2), "TEST_DONE");
+  s.Start();
+  for (auto& l : s.campaign(2).lanes) l.tested = true;
+  s.EndAll();
+  s.Run();
+  EXPECT_EQ(s.Given(2), 0);
+}
+
+TEST(T23, TestsInTheirOrderThenDefaultsInTheirs) {
+  for (const auto policy : {PolicyKind::kFifo, PolicyKind::kFairshare, PolicyKind::kUsage}) {
+    Scene s(policy);
+    s.AddCluster(10);
+    for (const bool test : {false, true, false, true}) s.AddCampaign(2).test = test;
+    s.Run();
+    std::vector<int> order;
+    for (const auto& g : s.result.plan.grants) order.push_back(int(g.campaign));
+    EXPECT_EQ(order, (std::vector<int>{2, 4, 1, 3})) << ToString(policy);
+  }
+}
+
+TEST(T24, TheLastJobsGetAtMostOneCopyEachAndOnlyOnFreeSlots) {
+  Scene s;
+  s.AddCluster(10);
+  auto& c = s.AddCampaign(0);
+  c.lanes[0].in_flight = c.lanes[0].running = c.lanes[0].single = 5;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0) << "not asked for";
+  c.replicas = true;
+  s.Run();
+  EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 5);
+  s.cluster(1).free = 2;
+  s.cluster(1).waiting_allowed = 10;
+  s.Run();
+  EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 2);
+  c.lanes[0].single = 0;  // all have their copy
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+}
+
+TEST(T24, CopiesGoToAnotherClusterWhenThereIsOne) {
+  Scene s;
+  s.AddCluster(10, 2);
+  s.AddCluster(10, 1);
+  auto& c = s.AddCampaign(0);
+  c.replicas = true;
+  s.lane(1, 1).in_flight = s.lane(1, 1).single = 5;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 0);
+  EXPECT_EQ(s.Given(1, 2), 5);
+}
+
+TEST(T25, AClusterIsOfferedToTheNextOnlyWhenTheFirstHasNothingWaiting) {
+  Scene s;
+  for (int i = 0; i < 4; ++i) s.AddCluster(10);
+  s.AddCampaign(1000, "alice", {1, 2, 3});
+  s.AddCampaign(1000, "bob", {2, 4});
+  s.Run();
+  EXPECT_EQ(s.Given(1), 30);
+  EXPECT_EQ(s.Given(2, 2), 0);
+  EXPECT_EQ(s.Given(2, 4), 10);
+  EXPECT_EQ(s.Why(2, 2), "SERVED_BEFORE");
+  s.campaign(1).waiting = 15;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 15);
+  EXPECT_EQ(s.Given(2, 2), 5);
+}
+
+TEST(Flow, TheQueueTakesWhatIsAllowedBeyondTheFreeSlotsLessWhatWaits) {
+  const struct {
+    const char* when;
+    int free, allowed, waiting, launching, want;
+  } cases[] = {
+      {"nothing waits", 10, 5, 0, 0, 15},         {"some wait and will start", 10, 5, 4, 0, 11},
+      {"some are on their way", 10, 5, 2, 3, 10}, {"the queue is full", 0, 5, 5, 0, 0},
+      {"more wait than may", 2, 5, 9, 0, 0},      {"nothing free, one may wait", 0, 1, 0, 0, 1}};
+  for (const auto& c : cases) {
+    Scene s;
+    auto& cluster = s.AddCluster(20);
+    cluster.free = c.free;
+    cluster.waiting_allowed = c.allowed;
+    cluster.waiting = cluster.waiting_slots = c.waiting;
+    cluster.launching = cluster.launching_slots = c.launching;
+    s.AddCampaign(100);
+    s.Run();
+    EXPECT_EQ(s.GivenInAll(), c.want) << c.when;
+  }
+}
+
+TEST(Flow, TheJobRatioTurnsFreeSlotsIntoJobs) {  // CIG-29
+  Scene s;
+  s.AddCluster(100);
+  s.AddCampaign(1000);
+  const std::pair<double, int> cases[] = {{0, 100}, {0.55, 55}, {0.5, 50}, {2, 200}, {0.01, 1}};
+  for (const auto& [ratio, want] : cases) {
+    s.lane(1, 1).job_ratio = ratio;
+    s.Run();
+    EXPECT_EQ(s.GivenInAll(), want) << ratio;
+  }
+  s.lane(1, 1).job_ratio = 0;
+  s.lane(1, 1).slots = 3;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 33);
+}
+
+TEST(Flow, WaitingAllowedIsATimeOfWorkBetweenOneAndTheMost) {
+  EXPECT_EQ(WaitingAllowed(50, 5, 0), 1);
+  EXPECT_EQ(WaitingAllowed(50, 5, 2.5), 12);
+  EXPECT_EQ(WaitingAllowed(50, 5, 1000), 50);
+  EXPECT_EQ(WipeExcess(60, 50, 5), 55);
+  EXPECT_EQ(WipeExcess(50, 50, 5), 0);
+}
+
+TEST(FirstTen, AnUnprovenCampaignHasAtMostTenJobsOnACluster) {
+  Scene s;
+  s.snapshot.config.first_ten = 10;
+  s.AddCluster(1000);
+  s.AddCampaign(40000);
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 10);
+  EXPECT_EQ(s.Why(1), "FIRST_TEN");
+  s.lane(1, 1).proven = true;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 1000);
+}
+
+TEST(Prologue, ItGoesAloneAndTheJobsAfterIt) {
+  Scene s;
+  s.AddCluster(10);
+  s.AddCampaign(10);
+  s.lane(1, 1).prologue = Prologue::kNeeded;
+  s.Run();
+  EXPECT_EQ(s.GivenOf(1, BatchKind::kPrologue), 1);
+  EXPECT_EQ(s.GivenInAll(), 1);
+  EXPECT_EQ(s.Why(1, 1), "PROLOGUE");
+  s.lane(1, 1).prologue = Prologue::kRunning;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+  s.lane(1, 1).prologue = Prologue::kDone;
+  s.Run();
+  EXPECT_EQ(s.GivenOf(1, BatchKind::kTask), 10);
+}
+
+TEST(Observe, AnObservedClusterIsDecidedForAndTakesNothingFromOthers) {
+  Scene s;
+  s.AddCluster(4).mode = ClusterMode::kObserve;
+  s.AddCluster(4);
+  s.AddCampaign(5);
+  s.Run();
+  EXPECT_EQ(s.Given(1, 2), 4);
+  EXPECT_EQ(s.Given(1, 1), 0);
+  int shadow = 0;
+  for (const auto& g : s.result.plan.grants) shadow += g.shadow ? g.n : 0;
+  EXPECT_EQ(shadow, 4);
+  EXPECT_EQ(s.Why(1, 1), "CLUSTER_OBSERVED");
+}
+
+TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
+  const struct {
+    const char* want;
+    void (*close)(Scene&);
+  } cases[] = {
+      {"SUSPENDED", [](Scene& s) { s.campaign(1).priority = 0; }},
+      {"CLUSTER_STALE", [](Scene& s) { s.cluster(1).unusable = Unusable::kStale; }},
+      {"CLUSTER_DRAINED", [](Scene& s) { s.cluster(1).unusable = Unusable::kDrained; }},
+      {"CLUSTER_HOURS", [](Scene& s) { s.cluster(1).unusable = Unusable::kHours; }},
+      {"CLUSTER_BREAKER", [](Scene& s) { s.cluster(1).unusable = Unusable::kBreaker; }},
+      {"CLUSTER_STRESS", [](Scene& s) { s.cluster(1).unusable = Unusable::kStress; }},
+      {"TOO_WIDE", [](Scene& s) { s.lane(1, 1).slots = 11; }},
+      {"HELD", [](Scene& s) { s.lane(1, 1).held = "BLACKLIST"; }},
+      {"MAX_JOBS", [](Scene& s) { s.lane(1, 1).max_jobs = 0; }},
+      {"AVOIDED", [](Scene& s) { s.lane(1, 1).avoid = 5; }},
+      {"PROLOGUE_FAILED", [](Scene& s) { s.lane(1, 1).prologue = Prologue::kFailed; }},
+      {"CLUSTER_MAX_RUNNING", [](Scene& s) { s.cluster(1).max_running = 0; }},
+      {"CLUSTER_LIMITED",
+       [](Scene& s) { s.cluster(1).mode = ClusterMode::kLimited, s.cluster(1).limited = 0; }},
+      {"FULL", [](Scene& s) { s.cluster(1).free = 0; }},
+      {"NO_CLUSTER", [](Scene& s) { s.lane(1, 1).cluster = 77; }},
+      {"TOO_SHORT_LIVES",
+       [](Scene& s) {
+         s.campaign(1).need_s = 5 * 3600;
+         s.lane(1, 1).kills = 6;
+         s.lane(1, 1).median_life_s = 2 * 3600;
+       }},
+  };
+  for (const auto& c : cases) {
+    Scene s;
+    s.AddCluster(10);
+    s.AddCampaign(5);
+    c.close(s);
+    s.Run();
+    EXPECT_EQ(s.GivenInAll(), 0) << c.want;
+    EXPECT_EQ(s.Why(1), c.want);
+  }
+}
+
+TEST(Reasons, OneSentenceWithItsNumbersAndAnAction) {
+  Scene s;
+  s.AddCluster(10);
+  s.AddCampaign(5);
+  s.campaign(1).need_s = 5 * 3600;
+  s.lane(1, 1).kills = 6;
+  s.lane(1, 1).median_life_s = 2 * 3600;
+  s.Run();
+  const ReasonTexts texts(s.snapshot);
+  ASSERT_EQ(s.result.reasons.size(), 1u);
+  EXPECT_EQ(texts.Text(s.result.reasons[0]),
+            "a job needs 5 h, the median life on c1 is 2 h, and 6 were killed");
+  EXPECT_EQ(texts.Action(s.result.reasons[0]), "make the jobs shorter, or choose other clusters");
+  EXPECT_EQ(ReasonTexts::Numbers(s.result.reasons[0])["kills"], 6);
+}
+
+TEST(Reasons, EveryCodeHasAWordOfItsOwnThatReadsBack) {
+  for (const auto code : AllCodes()) EXPECT_EQ(CodeFrom(ToString(code)), code);
+}
+
+}  // namespace
+}  // namespace cigri::policy
