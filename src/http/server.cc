@@ -209,6 +209,7 @@ void GuardServer::AwaitServing() {
 void GuardServer::Stop() {
   {
     std::lock_guard lock(mutex_);
+    if (stopping_) return;
     stopping_ = true;
     for (socket_t sock : open_) ::shutdown(sock, SHUT_RD);
   }
