@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/server.h"
+#include "core/text.h"
 #include "http/client.h"
 #include "jdl/blocks.h"
 #include "tests/support/pg.h"
@@ -49,7 +50,7 @@ class ApiTest : public PgTest {
 
   static std::string Me();
   std::string Socket() const { return dir_ / "api.sock"; }
-  http::Client Connect() const {
+  http::Client Http() const {
     return http::Client(http::Endpoint::Parse("unix:" + Socket()), http::Options());
   }
   /// One request of `user` ("" = anonymous). A body that is no text is sent as JSON.

@@ -10,7 +10,7 @@ std::string ApiTest::Me() { return getpwuid(geteuid())->pw_name; }
 Answer ApiTest::Ask(const std::string& user, const std::string& method, const std::string& path,
                     const nlohmann::json& body, http::Client::Headers headers,
                     const std::string& type) {
-  auto client = Connect();
+  auto client = Http();
   if (!user.empty()) headers["X-Cigri-User"] = user;
   const std::string text = body.is_null()     ? ""
                            : body.is_string() ? body.get<std::string>()

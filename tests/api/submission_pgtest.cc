@@ -66,7 +66,7 @@ TEST_F(ApiTest, EveryFaultOfAJdlIsToldWithItsPlaceAndNothingIsLeftBehind) {
   const auto a = Ask(
       "alice", "POST", "/campaigns",
       "{\n  \"name\": \"x\", \"nb_jobs\": 0,\n  \"exec_file\": \"./x\", \"walltime\": \"1:99\",\n"
-      "  \"clusters\": {\"alhpa\": {}}\n}");
+      "  \"clusters\": {\"alhpa\": {}, \"beta\": {}}\n}");
   EXPECT_EQ(a.status, 400);
   EXPECT_EQ(a.body["title"], "Error");
   ASSERT_GE(a.body["faults"].size(), 3u) << a.body;
