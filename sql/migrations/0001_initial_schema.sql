@@ -181,7 +181,8 @@ CREATE TABLE admission_rules_log (
 CREATE FUNCTION log_admission_rule() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        INSERT INTO admission_rules_log VALUES (OLD.name, OLD.version + 1, NULL, NULL, NULL, current_user);
+        INSERT INTO admission_rules_log VALUES (OLD.name, OLD.version + 1, NULL, NULL, NULL,
+            coalesce(nullif(current_setting('cigri.user', true), ''), current_user));
         RETURN OLD;
     END IF;
     IF TG_OP = 'UPDATE' THEN

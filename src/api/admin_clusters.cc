@@ -151,26 +151,50 @@ void CheckKind(const std::string& kind) {
     throw BadRequest("unknown kind \"" + kind + "\"", "possible: " + Join(kinds, ", "));
 }
 
+struct Tested {
+  json checks = json::array();
+  bool ok = true;
+};
+
+Tested TestAs(Context& context, const Request& request, const std::string& name,
+              const std::string& kind, const json& body, bool submit) {
+  Tested tested;
+  std::string login;
+  const auto config = AsItWouldBe(context, name, kind, body, request.caller.user, &login);
+  tested.checks = RunCheck(context, config, login, submit, &tested.ok);
+  return tested;
+}
+
+// Which kind answers there: an API of another kind fails the first checks.
+std::string FindKind(Context& context, const Request& request, const std::string& name,
+                     const json& body) {
+  for (const auto& kind : cluster::ClusterKinds())
+    if (TestAs(context, request, name, kind, body, false).ok) return kind;
+  throw BadRequest("cannot find out what kind of cluster is at " + TextOf(body, "api_url"),
+                   "say --kind and see what fails: " + Join(cluster::ClusterKinds(), ", "));
+}
+
+json TestBeforeSaving(Context& context, const Request& request, const std::string& name,
+                      const std::string& kind, const json& body) {
+  const Tested tested = TestAs(context, request, name, kind, body, request.Flag("submit"));
+  if (tested.ok) return tested.checks;
+  ApiError error(400, "Cluster check failed", Label(name) + " was not saved: a check failed",
+                 "mend what is said, or save it unchecked with --no-check");
+  error.extra["checks"] = tested.checks;
+  throw error;
+}
+
 Reply Add(Context& context, const Request& request) {
   auto keys = kSettable;
   keys.insert(keys.end(), {"name", "kind"});
   json body = ObjectBody(request, keys);
-  const std::string name = TextOf(body, "name"), kind = TextOf(body, "kind");
-  CheckKind(kind);
   Seal(context.config, &body);
+  const std::string name = TextOf(body, "name");
+  auto kind = OptionalText(body, "kind").value_or("");
+  if (kind.empty()) kind = FindKind(context, request, name, body);
+  CheckKind(kind);
   json checks = json::array();
-  if (request.Flag("check")) {
-    std::string login;
-    bool ok = true;
-    const auto config = AsItWouldBe(context, name, kind, body, request.caller.user, &login);
-    checks = RunCheck(context, config, login, request.Flag("submit"), &ok);
-    if (!ok) {
-      ApiError error(400, "Cluster check failed", Label(name) + " was not saved: a check failed",
-                     "mend what is said, or save it unchecked with --no-check");
-      error.extra["checks"] = checks;
-      throw error;
-    }
-  }
+  if (request.Flag("check")) checks = TestBeforeSaving(context, request, name, kind, body);
   json row = TransactChecked(context, [&](db::Tx& tx) { return Insert(tx, name, kind, body); });
   log::info("{} added cluster {} ({})", request.caller.user, name, kind);
   row["checks"] = checks;

@@ -2,6 +2,7 @@
 // /admin/resume.
 #include <sql/admin.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "api/admin.h"
@@ -58,6 +59,7 @@ Reply Drain(Context& context, const Request& request) {
       ids.push_back(row[0].as<std::int64_t>());
       names.push_back(row[1].as<std::string>());
     }
+    std::sort(names.begin(), names.end());
     return json();
   });
   log::info("{} drained {}{}: {}", request.caller.user, names.dump(), kill ? " and kills" : "",
@@ -79,6 +81,7 @@ Reply Resume(Context& context, const Request& request) {
     if (which) MustHave(tx.Exec(sql::admin::kListClusters, which), "cluster \"" + *which + "\"");
     for (const auto& row : tx.Exec(sql::admin::kResume, which))
       names.push_back(row[0].as<std::string>());
+    std::sort(names.begin(), names.end());
   });
   log::info("{} resumed {}", request.caller.user, names.dump());
   return Reply::Json({{"resumed", names}});

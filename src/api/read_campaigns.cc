@@ -203,6 +203,7 @@ json Summary(db::Tx& tx, const Request& request) {
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
     json& user = users[row["grid_user"].c_str()];
+    if (user.is_null()) user = json::object();
     AddTo(user, item);
     user["campaigns"] = user.value("campaigns", std::int64_t{0}) + 1;
     item.update({{"id", id},

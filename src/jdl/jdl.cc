@@ -42,6 +42,11 @@ Result Check(Document& doc, std::string_view text, const Defaults& defaults,
   }
   result.faults = Placed(doc.faults, text, doc.has_text);
   result.warnings = Placed(doc.warnings, text, doc.has_text);
+  if (const auto at = doc.where.find("param_file"); at != doc.where.end()) {
+    const auto place = Placed({{at->second, "", "", ""}}, text, doc.has_text)[0];
+    result.param_file_line = place.line;
+    result.param_file_column = place.column;
+  }
   return result;
 }
 

@@ -112,6 +112,8 @@ struct Result {
   std::vector<Fault> warnings;
   /// Bytes of the value of "params" in the text, from [ to behind ]; 0, 0 when there is none.
   std::size_t params_begin = 0, params_end = 0;
+  /// Where the value of "param_file" stands, for whoever cannot read that file.
+  int param_file_line = 0, param_file_column = 0;
   bool ok() const { return faults.empty(); }
 };
 

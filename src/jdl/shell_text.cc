@@ -98,7 +98,9 @@ std::string ExpandDirectory(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto rest = text.substr(i);
     auto [variable, length] = MacroAt(rest, false);
-    if (length == 0 || StartsWith(rest, "{CAMPAIGN_ID}")) {
+    // A ~ that is not the first is part of a name: CiGri made a home in the middle of a path of it.
+    const bool stays = StartsWith(rest, "{CAMPAIGN_ID}") || (rest[0] == '~' && i > 0);
+    if (length == 0 || stays) {
       out += text[i++];
       continue;
     }

@@ -200,6 +200,9 @@ class Routes {
                   "}\n");
   }
   void Job(const Request& q, Response& r) {
+    Own(q);
+    engine_.AwaitEnd(q.matches[1],
+                     std::chrono::milliseconds(Param(q, "wait", 0, 0, kLongestWaitMs)));
     std::string out;
     AppendJob(Own(q), &out);
     Answer(r, out + "\n");

@@ -264,6 +264,14 @@ Room Ledger::RoomOf(int l) const {
   return room;
 }
 
+Room Ledger::WhyOf(int l) const {
+  const Room room = RoomOf(l);
+  if (room.code != Code::kFull && room.code != Code::kServedBefore) return room;
+  if (lanes[l].left <= 0) return {0, lanes[l].limit, -1};
+  const Room rule = MeterRoom(lanes[l], {1, Code::kNone, -1});
+  return rule.jobs <= 0 ? rule : room;
+}
+
 // A copy goes where the slow one is not; to the same cluster only when there is no other.
 std::int64_t Ledger::OverdueElsewhere(const LaneBook& lane) const {
   const CampaignBook& campaign = campaigns[lane.campaign];

@@ -99,6 +99,8 @@ class Ledger {
 
   /// What lane `l` can be given now. `code` says what binds; with jobs > 0 it is meaningless.
   Room RoomOf(int l) const;
+  /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one.
+  Room WhyOf(int l) const;
   /// Gives up to `want` jobs, overdue copies first; returns how many.
   std::int64_t Take(int l, std::int64_t want);
   /// Gives up to `want` copies of running tasks (campaign scheduler finalize).

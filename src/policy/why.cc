@@ -121,7 +121,7 @@ int Distance(Code code) {
 
 Reason ReasonOf(const Ledger& ledger, int l) {
   const LaneBook& lane = ledger.lanes[l];
-  Room room = ledger.RoomOf(l);
+  const Room room = ledger.WhyOf(l);
   Reason reason{.campaign = ledger.campaigns[lane.campaign].row->id,
                 .cluster = ledger.clusters[lane.cluster].row->id,
                 .code = room.code};

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/error.h"
@@ -20,6 +22,9 @@ namespace cigri::tools {
 namespace {
 
 constexpr char kUsualSocket[] = "/var/lib/cigri/run/api.sock";
+
+std::mutex open_mutex;
+std::set<SshTunnel*> open_tunnels;
 
 bool Connects(const std::string& path) {
   sockaddr_un address{};
@@ -49,6 +54,8 @@ SshTunnel::SshTunnel(const std::string& url) {
   socket_ = folder_ + "/api.sock";
   Start("ssh://" + rest, remote);
   AwaitSocket(url);
+  const std::lock_guard lock(open_mutex);
+  open_tunnels.insert(this);
 }
 
 void SshTunnel::Start(const std::string& destination, const std::string& remote_socket) {
@@ -73,21 +80,31 @@ void SshTunnel::AwaitSocket(const std::string& url) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       continue;
     }
-    std::error_code ignored;
-    if (pid_ > 0) kill(pid_, SIGTERM), waitpid(pid_, nullptr, 0);
-    std::filesystem::remove_all(folder_, ignored);
+    End();
     throw Fatal(kExitUnavailable, "no API at " + url + ": ssh could not forward its socket",
                 "ssh's own words stand above; try `ssh HOST gridstat`");
   }
 }
 
-SshTunnel::~SshTunnel() {
+void SshTunnel::End() {
   if (pid_ > 0) {
     kill(pid_, SIGTERM);
     waitpid(pid_, nullptr, 0);
+    pid_ = -1;
   }
   std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+SshTunnel::~SshTunnel() {
+  const std::lock_guard lock(open_mutex);
+  open_tunnels.erase(this);
+  End();
+}
+
+void SshTunnel::EndAll() {
+  const std::lock_guard lock(open_mutex);
+  for (auto* tunnel : open_tunnels) tunnel->End();
 }
 
 }  // namespace cigri::tools

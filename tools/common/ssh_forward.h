@@ -17,10 +17,13 @@ class SshTunnel {
   SshTunnel(const SshTunnel&) = delete;
   SshTunnel& operator=(const SshTunnel&) = delete;
   const std::string& socket() const { return socket_; }
+  /// Ends the tunnels of this process: for whoever is about to _exit.
+  static void EndAll();
 
  private:
   void Start(const std::string& destination, const std::string& remote_socket);
   void AwaitSocket(const std::string& url);
+  void End();
   std::string folder_, socket_;
   pid_t pid_ = -1;
 };

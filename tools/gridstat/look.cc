@@ -31,19 +31,20 @@ void PrintJobs(tools::Api& api, const Options& o) {
 
 void CopyOut(tools::Api& api, const std::string& path, const std::string& what) {
   bool reader = true;
+  tools::Answer answer;
   try {
-    const auto answer = api.Stream(path, [&](std::string_view bytes) {
+    answer = api.Stream(path, [&](std::string_view bytes) {
       return reader = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
     });
-    if (!answer.ok()) throw tools::Refused(answer, what);
   } catch (const Fatal& e) {
-    if (!reader) return;
-    if (e.code() != kExitTryLater) throw;
     std::fflush(stdout);
+    if (!reader) return;  // | head
+    if (e.code() != kExitTryLater) throw;
     throw Fatal(kExitNo, "cannot " + what + " to its end: the API broke off",
-                "what came is above; the log of the API says which job");
+                "what could be read is above; the log of the API says which job could not");
   }
-  if (std::fflush(stdout) != 0 && reader) throw Fatal(kExitNo, "cannot write to standard output");
+  if (!answer.ok()) throw tools::Refused(answer, what);
+  if (std::fflush(stdout) != 0) throw Fatal(kExitNo, "cannot write to standard output");
 }
 
 }  // namespace cigri::gridstat

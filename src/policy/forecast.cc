@@ -1,0 +1,90 @@
+#include "policy/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace cigri::policy {
+namespace {
+
+constexpr double kNineInTen = 1.645;  // standard deviations
+
+double Deviation(const std::vector<double>& values, double mean) {
+  if (values.size() < 2) return mean;  // one job says little: as much as an exponential law
+  double sum = 0;
+  for (const double v : values) sum += (v - mean) * (v - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+// What the jobs that run still need: they have run for a while, so less than a whole one.
+double Residual(const Durations& durations, double mean) {
+  double sum = 0;
+  for (const double age : durations.running) sum += std::max(mean - age, mean * 0.1);
+  return sum;
+}
+
+}  // namespace
+
+std::optional<double> Quantile(const Durations& durations, double q) {
+  std::vector<std::pair<double, bool>> all;  // duration, still runs
+  for (const double d : durations.ended) all.emplace_back(d, false);
+  for (const double d : durations.running) all.emplace_back(d, true);
+  std::sort(all.begin(), all.end());
+  double alive = 1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].second) continue;
+    const double at_risk = static_cast<double>(all.size() - i);
+    alive *= (at_risk - 1) / at_risk;
+    if (1 - alive >= q - 1e-12) return all[i].first;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Mean(const Durations& durations) {
+  if (durations.ended.empty()) return std::nullopt;
+  double sum = std::accumulate(durations.ended.begin(), durations.ended.end(), 0.0);
+  double n = static_cast<double>(durations.ended.size());
+  const double plain = sum / n;
+  for (const double age : durations.running)
+    if (age > plain) sum += age, n += 1;
+  return sum / n;
+}
+
+std::optional<double> StragglerThreshold(const Durations& durations, int least) {
+  if (durations.ended.size() < static_cast<std::size_t>(std::max(1, least))) return std::nullopt;
+  const Durations successes{durations.ended, {}};  // overdue ones must not raise their own limit
+  const double median = *Quantile(successes, 0.5);
+  const double slow = *Quantile(successes, 0.95);
+  return std::max(2 * median, 1.5 * slow);
+}
+
+double Throughput(const Work& work) {
+  return work.window_s > 0 ? work.done_in_window / work.window_s : 0;
+}
+
+std::optional<Span> TimeLeft(const Work& work) {
+  const auto mean = Mean(work.durations);
+  const double n = static_cast<double>(work.durations.ended.size());
+  const double left = static_cast<double>(work.waiting + work.durations.running.size());
+  if (left == 0) return Span{};
+  // By what ends: counts of ends scatter like a Poisson law.
+  const double ends = work.done_in_window;
+  if (work.window_s > 0 && ends >= 10) {
+    const double rate = ends / work.window_s, scatter = kNineInTen * std::sqrt(ends);
+    const double tail = mean.value_or(0);
+    return Span{left / ((ends + scatter) / work.window_s), left / rate,
+                left / ((ends - scatter) / work.window_s) + tail};
+  }
+  // By what a job takes: the mean is known to its standard error, the last job to the spread.
+  if (!mean || work.at_once <= 0) return std::nullopt;
+  const double at_once = static_cast<double>(work.at_once);
+  const double spread = Deviation(work.durations.ended, *mean);
+  const double error = std::min(1.0, kNineInTen * spread / (*mean * std::sqrt(std::max(1.0, n))));
+  const double work_left =
+      static_cast<double>(work.waiting) * *mean + Residual(work.durations, *mean);
+  const double likely = work_left / at_once;
+  const double tail = at_once > 1 ? kNineInTen * spread : 0;
+  return Span{likely * (1 - error), likely, likely * (1 + error) + tail};
+}
+
+}  // namespace cigri::policy

@@ -1,0 +1,62 @@
+#include "policy/forecast.h"
+
+#include <gtest/gtest.h>
+
+namespace cigri::policy {
+namespace {
+
+TEST(Quantile, JobsThatStillRunCountAsAtLeastThisLong) {
+  EXPECT_EQ(Quantile({{1, 2, 3, 4}, {}}, 0.5), 2);
+  EXPECT_EQ(Quantile({{1, 2, 3, 4}, {}}, 1.0), 4);
+  // Two of four have ended, two run longer: the median is what half have passed.
+  EXPECT_EQ(Quantile({{1, 2}, {10, 10}}, 0.5), 2);
+  EXPECT_EQ(Quantile({{1, 2}, {10, 10}}, 0.75), std::nullopt);
+  EXPECT_EQ(Quantile({{}, {5}}, 0.5), std::nullopt);
+  // One that was left out early says nothing about the later ones.
+  EXPECT_EQ(Quantile({{2, 4}, {1}}, 0.5), 2);
+}
+
+TEST(Mean, OldRunningJobsRaiseItAndYoungOnesDoNot) {
+  EXPECT_DOUBLE_EQ(*Mean({{10, 20}, {}}), 15);
+  EXPECT_DOUBLE_EQ(*Mean({{10, 20}, {3}}), 15);
+  EXPECT_DOUBLE_EQ(*Mean({{10, 20}, {30}}), 20);
+  EXPECT_EQ(Mean({{}, {30}}), std::nullopt);
+}
+
+TEST(Straggler, TheThresholdIsLearntFromTenSuccessesAndNotFromTheOverdue) {
+  std::vector<double> nine(9, 10), ten(10, 10);
+  EXPECT_EQ(StragglerThreshold({nine, {}}), std::nullopt);
+  EXPECT_DOUBLE_EQ(*StragglerThreshold({ten, {}}), 20);
+  EXPECT_DOUBLE_EQ(*StragglerThreshold({ten, {5000}}), 20);
+  ten.back() = 100;  // slow ones are usual here
+  EXPECT_DOUBLE_EQ(*StragglerThreshold({ten, {}}), 150);
+}
+
+TEST(TimeLeft, IsAnIntervalAroundTheLikelyEnd) {
+  Work work{.waiting = 80, .at_once = 10};
+  work.durations.ended.assign(20, 60);
+  const auto span = TimeLeft(work);
+  ASSERT_TRUE(span);
+  EXPECT_DOUBLE_EQ(span->likely, 480);
+  EXPECT_LE(span->low, span->likely);
+  EXPECT_GE(span->high, span->likely);
+}
+
+TEST(TimeLeft, MoreEndsMakeItNarrower) {
+  auto width = [](double ends) {
+    const auto s =
+        TimeLeft({.waiting = 1000, .at_once = 10, .done_in_window = ends, .window_s = ends});
+    return s->high - s->low;
+  };
+  EXPECT_LT(width(1000), width(100));
+  EXPECT_LT(width(100), width(10));
+}
+
+TEST(TimeLeft, NothingIsSaidBeforeAnythingIsKnownAndNothingIsLeftAtTheEnd) {
+  EXPECT_FALSE(TimeLeft({.waiting = 10, .at_once = 5}));
+  EXPECT_FALSE(TimeLeft({.waiting = 10, .at_once = 0, .durations = {{5, 5}, {}}}));
+  EXPECT_EQ(TimeLeft({})->high, 0);
+}
+
+}  // namespace
+}  // namespace cigri::policy

@@ -1,0 +1,311 @@
+// What composes with any policy: levels, caps, licences, rates, reserves, classes, sinks.
+#include <gtest/gtest.h>
+
+#include "policy/preempt.h"
+#include "tests/policy/scene.h"
+
+namespace cigri::policy {
+namespace {
+
+using test::Scene;
+
+constexpr PolicyKind kAll[] = {PolicyKind::kFifo,      PolicyKind::kAffinity,
+                               PolicyKind::kUsage,     PolicyKind::kLottery,
+                               PolicyKind::kStride,    PolicyKind::kDynamic,
+                               PolicyKind::kFairshare, PolicyKind::kFairshareSimple};
+
+TEST(Levels, PriorityZeroGetsNothingEvenWithAllSlotsIdle) {  // GRID-05
+  for (const auto policy : kAll) {
+    Scene s(policy);
+    s.AddCluster(10);
+    s.AddCampaign(5).priority = 0;
+    s.Run();
+    EXPECT_EQ(s.GivenInAll(), 0) << ToString(policy);
+  }
+}
+
+TEST(Levels, StrictLevelsTakeAllTheyCanInDescendingOrder) {  // GRID-21
+  for (const auto policy : kAll) {
+    Scene s(policy);
+    s.snapshot.config.strict_priority = true;
+    s.AddCluster(10);
+    s.AddCampaign(100).priority = 4;
+    s.AddCampaign(7).priority = 9;
+    s.Run();
+    EXPECT_EQ(s.Given(2), 7) << ToString(policy);
+    EXPECT_EQ(s.Given(1), 3) << ToString(policy);
+  }
+}
+
+TEST(FirstResults, TheFirstJobsOfEveryCampaignGoAhead) {  // CIG-16
+  Scene s;
+  s.snapshot.config.first_results = 2;
+  s.AddCluster(10);
+  s.AddCampaign(1000);
+  s.AddCampaign(1000);
+  s.Run();
+  EXPECT_EQ(s.Given(2), 2);
+  EXPECT_EQ(s.Given(1), 8);
+  s.campaign(2).done = 2;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 10);
+}
+
+TEST(T05, OneCampaignPerUserTakesPartTheBestThenTheEarliest) {
+  for (const auto policy : {PolicyKind::kLottery, PolicyKind::kUsage, PolicyKind::kStride}) {
+    Scene s(policy);
+    s.snapshot.config.parallel_campaigns = 1;
+    s.AddCluster(50);
+    s.AddCampaign(1000, "john").priority = 4;
+    s.AddCampaign(1000, "john").priority = 5;
+    s.AddCampaign(1000, "alice");
+    s.AddCampaign(1000, "alice");
+    s.Run();
+    EXPECT_EQ(s.Given(1), 0);
+    EXPECT_EQ(s.Given(4), 0);
+    EXPECT_GT(s.Given(2), 0);
+    EXPECT_GT(s.Given(3), 0);
+    EXPECT_EQ(s.GivenInAll(), 50);
+    EXPECT_EQ(s.Why(1), "BEHIND_OWN");
+  }
+}
+
+TEST(Quotas, CountWhatIsInFlightAndHoldForEveryPolicy) {  // TECH-05, FBS-30
+  for (const auto policy : kAll) {
+    Scene s(policy);
+    s.snapshot.config.quotas = {{.scope = "user", .name = "alice", .slots = 5},
+                                {.scope = "project", .cluster = "c2", .jobs = 2}};
+    s.AddCluster(10);
+    s.AddCluster(10);
+    s.AddCampaign(100, "alice");
+    s.AddCampaign(100, "bob").project = "phys";
+    s.lane(1, 1).in_flight = s.lane(1, 1).running = 2;
+    s.Run();
+    EXPECT_EQ(s.Given(1), 3) << ToString(policy);
+    EXPECT_EQ(s.Given(2, 2), 2) << ToString(policy);
+    EXPECT_EQ(s.Why(1), "QUOTA");
+    EXPECT_EQ(s.result.reasons[0].detail, "user alice, slots");
+  }
+}
+
+TEST(Licences, AreCountedOverTheGridAndAPoolNobodyNamedIsEmpty) {  // FAIR-21
+  Scene s;
+  s.snapshot.config.licences = {{"matlab", 7}};
+  s.AddCluster(10);
+  s.AddCampaign(10).licences = {{"matlab", 2}};
+  s.AddCampaign(10, "bob").licences = {{"idl", 1}};
+  s.lane(1, 1).in_flight = 1;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 2);
+  EXPECT_EQ(s.Why(1), "LICENCE");
+  EXPECT_EQ(s.Given(2), 0);
+}
+
+TEST(StartRate, FillsByTheClockAndIsKeptInTheState) {
+  Scene s;
+  s.snapshot.config.start_rates = {{.scope = "user", .per_minute = 60, .burst = 5}};
+  s.AddCluster(100);
+  s.AddCampaign(1000);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 5);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0);
+  EXPECT_EQ(s.Why(1), "START_RATE");
+  s.now += 3;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 3);
+  s.now -= 500;  // a clock that steps back gives nothing
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0);
+}
+
+TEST(Reserve, APartOfAClusterIsKeptForAClass) {  // FAIR-23
+  Scene s;
+  s.snapshot.config.reserves = {{.cls = "new", .fraction = 0.3}};
+  s.AddCluster(10);
+  s.AddCampaign(100);
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 7);
+  EXPECT_EQ(s.Why(1), "RESERVE");
+  s.AddCampaign(100, "bob").cls = "new";
+  s.Run();
+  EXPECT_EQ(s.Given(2), 3);
+}
+
+TEST(Urgent, GoesFirstAndWhatItLeavesGoesOn) {  // GRID-27, GRID-35
+  for (const auto policy : kAll) {
+    Scene s(policy);
+    s.AddCluster(10);
+    s.AddCampaign(100);
+    s.AddCampaign(4).cls = "urgent";
+    s.AddCampaign(3).cls = "urgent";
+    s.Run();
+    EXPECT_EQ(s.Given(2), 4) << ToString(policy);
+    EXPECT_EQ(s.Given(3), 3) << ToString(policy);
+    EXPECT_EQ(s.Given(1), 3) << ToString(policy);
+  }
+}
+
+// A cluster of `max` slots whose busy ones run jobs of campaign 1 since `ages` seconds.
+void Busy(Scene& s, int max, int free, std::int64_t campaign, int jobs, double age) {
+  if (s.snapshot.clusters.empty()) s.AddCluster(max);
+  s.cluster(1).max = max, s.cluster(1).free = free;
+  if (s.campaign(campaign).lanes.empty()) s.campaign(campaign).lanes.push_back({.cluster = 1});
+  Lane& lane = s.lane(campaign, 1);
+  lane.in_flight = lane.running = jobs;
+  lane.running_since = jobs * (s.now - age);
+  for (int i = 0; i < jobs; ++i)
+    s.snapshot.running.push_back({.job = campaign * 1000 + i,
+                                  .campaign = campaign,
+                                  .cluster = 1,
+                                  .started_at = s.now - age - i});
+}
+
+Scene UrgentScene(int free) {
+  Scene s;
+  s.snapshot.config.urgent_percent = 50;
+  s.AddCluster(100);
+  s.AddCampaign(0);
+  s.AddCampaign(20).cls = "urgent";
+  Busy(s, 100, free, 1, 53 - free, 100);
+  Busy(s, 100, free, 2, 47, 100);
+  return s;
+}
+
+TEST(T12, UrgentJobsPreemptOnlyWithinTheirPartAndAfterTheFreeSlots) {
+  auto s = UrgentScene(0);
+  s.Run();
+  EXPECT_EQ(s.result.plan.preempt.size(), 3u);
+  for (const auto& p : s.result.plan.preempt) {
+    EXPECT_EQ(p.campaign, 1);
+    EXPECT_EQ(p.for_campaign, 2);
+    EXPECT_EQ(p.code, "URGENT");
+    EXPECT_GE(p.lost_s, 100);
+  }
+  auto with_free = UrgentScene(10);
+  with_free.Run();
+  EXPECT_EQ(with_free.Given(2), 10);
+  EXPECT_TRUE(with_free.result.plan.preempt.empty());
+}
+
+TEST(Urgent, PreemptsNothingByDefaultNorBeforeItsDelayNorOtherUrgentJobs) {
+  auto off = UrgentScene(0);
+  off.snapshot.config.urgent_percent = 0;
+  off.Run();
+  EXPECT_TRUE(off.result.plan.preempt.empty());
+  auto early = UrgentScene(0);
+  early.campaign(2).waiting_since = early.now - 59;
+  early.Run();
+  EXPECT_TRUE(early.result.plan.preempt.empty());
+  auto all_urgent = UrgentScene(0);
+  all_urgent.snapshot.config.urgent_percent = 100;
+  all_urgent.campaign(1).cls = "urgent";
+  all_urgent.Run();
+  EXPECT_TRUE(all_urgent.result.plan.preempt.empty());
+}
+
+TEST(T13, TheVictimHasTheLowestPriorityPlusTimeRun) {
+  EXPECT_LT(VictimValue(2, 0, 1800), VictimValue(1, 31 * 60, 1800));
+  EXPECT_GT(VictimValue(2, 0, 1800), VictimValue(1, 29 * 60, 1800));
+  EXPECT_EQ(VictimValue(2, 0, 1800), VictimValue(1, 30 * 60, 1800));
+  for (const auto& [minutes, victim] : {std::pair{31, 1}, std::pair{29, 2}}) {
+    Scene s;
+    s.snapshot.config.urgent_percent = 50;
+    s.AddCluster(2);
+    s.AddCampaign(0).priority = 2;
+    s.AddCampaign(0).priority = 1;
+    s.AddCampaign(1).cls = "urgent";
+    Busy(s, 2, 0, 1, 1, 0);
+    Busy(s, 2, 0, 2, 1, minutes * 60);
+    s.Run();
+    ASSERT_EQ(s.result.plan.preempt.size(), 1u);
+    EXPECT_EQ(s.result.plan.preempt[0].campaign, victim);
+  }
+}
+
+TEST(T02, AScavengerGivesWayToNormalAndHigherOnly) {
+  // Techila's level k is priority 8 - k: levels 1 to 4 are priorities 7 to 4.
+  for (int k = 1; k <= 7; ++k) {
+    Scene s;
+    s.snapshot.config.scavenger_preempt = true;
+    s.AddCluster(1);
+    auto& low = s.AddCampaign(0);
+    low.priority = 1, low.cls = "scavenger";
+    s.AddCampaign(1, "bob").priority = 8 - k;
+    Busy(s, 1, 0, 1, 1, 10);
+    s.Run();
+    EXPECT_EQ(s.result.plan.preempt.size(), k <= 4 ? 1u : 0u) << "level " << k;
+    s.campaign(1).cls = "", s.campaign(1).priority = 2;  // level 6
+    s.Run();
+    EXPECT_TRUE(s.result.plan.preempt.empty());
+  }
+}
+
+TEST(Scavenger, TakesWhatAllOthersLeave) {
+  for (const auto policy : kAll) {
+    Scene s(policy);
+    s.AddCluster(10);
+    s.AddCampaign(100).cls = "scavenger";
+    s.AddCampaign(8);
+    s.Run();
+    EXPECT_EQ(s.Given(2), 8) << ToString(policy);
+    EXPECT_EQ(s.Given(1), 2) << ToString(policy);
+  }
+}
+
+TEST(Sla, AGroupTakesBackWhatWasBorrowedAndNoMore) {  // GRID-45
+  Scene s(PolicyKind::kSla);
+  s.snapshot.config.sla_groups = {{"a", 4}, {"b", 6}};
+  s.snapshot.config.sla_preempt = true;
+  s.AddCluster(10);
+  s.AddCampaign(100).sla_group = "a";
+  s.AddCampaign(100).sla_group = "b";
+  Busy(s, 10, 0, 1, 10, 50);
+  s.Run();
+  EXPECT_EQ(s.result.plan.preempt.size(), 6u);
+  s.snapshot.config.sla_preempt = false;
+  s.Run();
+  EXPECT_TRUE(s.result.plan.preempt.empty());
+}
+
+TEST(T21, AClusterThatSwallowsJobsIsHeldForTheCampaign) {
+  Scene s;
+  s.snapshot.config.sink_count = 20;
+  s.AddCluster(100);
+  s.AddCluster(100);
+  s.AddCampaign(10000);
+  s.lane(1, 1).recent = 19, s.lane(1, 1).recent_longest_s = 0.2;
+  s.lane(1, 2).median_s = 300;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 100);
+  s.lane(1, 1).recent = 20;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 0);
+  EXPECT_EQ(s.Given(1, 2), 100);
+  ASSERT_EQ(s.result.plan.holds.size(), 1u);
+  EXPECT_EQ(s.result.plan.holds[0].code, "SINK");
+  EXPECT_EQ(s.result.plan.holds[0].requeue, 20);
+  EXPECT_EQ(s.Why(1, 1), "SINK");
+  s.lane(1, 1).recent = 0;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 0) << "the hold lasts, and is said once";
+  EXPECT_TRUE(s.result.plan.holds.empty());
+  s.now += 3601;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 100) << "and heals itself";
+}
+
+TEST(T21, ACampaignOfShortJobsIsNoSink) {
+  Scene s;
+  s.snapshot.config.sink_count = 5;
+  s.AddCluster(10);
+  s.AddCluster(10);
+  s.AddCampaign(100);
+  s.lane(1, 1).recent = 5, s.lane(1, 1).recent_longest_s = 0.01;
+  s.lane(1, 2).median_s = 0.5;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 10);
+}
+
+}  // namespace
+}  // namespace cigri::policy

@@ -1,0 +1,273 @@
+// usage, sla, fairshare and the arithmetic below them.
+#include "policy/shares.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/policy/scene.h"
+
+namespace cigri::policy {
+namespace {
+
+using test::Scene;
+using Numbers = std::vector<double>;
+
+// One free cluster and hungry campaigns of these weights.
+Scene Hungry(PolicyKind policy, int slots, const Numbers& weights) {
+  Scene s(policy);
+  s.AddCluster(slots);
+  for (const double w : weights) s.AddCampaign(100000).weight = w;
+  return s;
+}
+
+TEST(T06, TicketsAreTheSumOfRanksOverTheOwn) {
+  EXPECT_EQ(Tickets({1, 1}), (Numbers{2, 2}));
+  EXPECT_EQ(Tickets({2, 2, 4}), (Numbers{4, 4, 2}));
+  const auto t = Tickets({1, 3});
+  EXPECT_DOUBLE_EQ(t[0], 4);
+  EXPECT_NEAR(t[1], 1.333, 0.001);
+  EXPECT_DOUBLE_EQ(t[0] / (t[0] + t[1]), 0.75);
+}
+
+TEST(T07, EightSlotsByWeight) {
+  auto s = Hungry(PolicyKind::kUsage, 8, {2, 2, 4});
+  s.Run();
+  EXPECT_EQ(s.Given(1), 2);
+  EXPECT_EQ(s.Given(2), 2);
+  EXPECT_EQ(s.Given(3), 4);
+}
+
+TEST(T08, ANewcomerCountsAsIfItHadHadItsIdealOverTheWindow) {
+  auto s = Hungry(PolicyKind::kUsage, 8, {2, 2, 4});
+  s.snapshot.config.usage_window_s = 600;
+  s.Run();
+  EXPECT_DOUBLE_EQ(s.state.credit.at(1).usage, 1200);
+  EXPECT_DOUBLE_EQ(s.state.credit.at(2).usage, 1200);
+  EXPECT_DOUBLE_EQ(s.state.credit.at(3).usage, 2400);
+  auto alone = Hungry(PolicyKind::kUsage, 8, {2});
+  alone.snapshot.config.usage_window_s = 600;
+  alone.Run();
+  EXPECT_DOUBLE_EQ(alone.state.credit.at(1).usage, 4800);
+}
+
+TEST(T09, IdealsAreRoundedUpAndTheLeastUsedIsNotTheOneWhoIsShort) {
+  auto s = Hungry(PolicyKind::kUsage, 9, {2, 2, 4});
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 9);
+  EXPECT_EQ(s.Given(1), 3);
+  EXPECT_EQ(s.Given(2), 3);
+  EXPECT_EQ(s.Given(3), 3);
+  // Now the third has used least for its weight, so the others share what it leaves.
+  s.snapshot.usage = {{1, "", "", s.now - 100, 100, 500}, {2, "", "", s.now - 100, 100, 400}};
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 9);
+  EXPECT_EQ(s.Given(3), 5);
+  EXPECT_EQ(s.Given(2), 3);
+  EXPECT_EQ(s.Given(1), 1);
+}
+
+TEST(T11, ALevelKeepsItsPartHoweverManyShareIt) {
+  auto s = Hungry(PolicyKind::kUsage, 100, {});
+  for (const int level : {6, 4, 4}) s.AddCampaign(1000).priority = level;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 100);
+  EXPECT_EQ(s.Given(1), 43);
+  EXPECT_GE(s.Given(2) + s.Given(3), 57);
+  s.snapshot.config.aggregate = Aggregate::kLevel;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 60);
+  EXPECT_EQ(s.Given(2), 20);
+  EXPECT_EQ(s.Given(3), 20);
+}
+
+TEST(Usage, AUserWithManyCampaignsGetsNoMoreThanOneWithOne) {  // GRID-25
+  auto s = Hungry(PolicyKind::kUsage, 100, {});
+  s.snapshot.config.aggregate = Aggregate::kUser;
+  s.AddCampaign(1000, "alice");
+  for (int i = 0; i < 4; ++i) s.AddCampaign(1000, "bob");
+  s.Run();
+  EXPECT_EQ(s.Given(1), 50);
+}
+
+TEST(Usage, WhatOneCannotUseTheOthersGet) {  // GRID-17, GRID-19
+  auto s = Hungry(PolicyKind::kUsage, 90, {1, 1, 1});
+  s.campaign(1).waiting = 5;
+  s.lane(2, 1).max_jobs = 25;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 5);
+  EXPECT_EQ(s.Given(2), 25);
+  EXPECT_EQ(s.Given(3), 60);
+}
+
+TEST(Usage, JobsThatRunNowCountAndOnlyTheDifferenceIsGiven) {  // GRID-03, GRID-12
+  auto s = Hungry(PolicyKind::kUsage, 10, {1, 1});
+  s.cluster(1).free = 4;
+  s.lane(1, 1).in_flight = s.lane(1, 1).running = 6;
+  s.lane(1, 1).running_since = 6 * (s.now - 300);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0);
+  EXPECT_EQ(s.Given(2), 4);
+}
+
+// The numbers of T-14 and T-15: groups a, b, c with one hungry campaign each.
+Scene Groups(int slots, double a, double b, double c) {
+  Scene s(PolicyKind::kSla);
+  s.snapshot.config.sla_groups = {{"a", a}, {"b", b}, {"c", c}};
+  s.AddCluster(slots);
+  for (const char* group : {"a", "b", "c"}) s.AddCampaign(1000).sla_group = group;
+  return s;
+}
+
+TEST(T14, FractionsAreOfAllSlots) {
+  auto s = Groups(40, .25, .5, .1);
+  for (auto& c : s.snapshot.campaigns) c.lanes[0].max_jobs = 1000;
+  s.campaign(1).waiting = 10, s.campaign(2).waiting = 20, s.campaign(3).waiting = 4;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 10);
+  EXPECT_EQ(s.Given(2), 20);
+  EXPECT_EQ(s.Given(3), 4);
+}
+
+TEST(T15, NumbersFirstThenTheRestInProportionRoundedUpWithOneShort) {
+  auto s = Groups(109, 20, 30, 50);
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 109);
+  const int extra[3] = {s.Given(1) - 20, s.Given(2) - 30, s.Given(3) - 50};
+  const int most[3] = {2, 3, 5};
+  int missing = 0;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(extra[i], most[i]);
+    EXPECT_GE(extra[i], most[i] - 1);
+    missing += most[i] - extra[i];
+  }
+  EXPECT_EQ(missing, 1);
+}
+
+TEST(Sla, ScarceSlotsAreDividedByTheNumbers) {  // GRID-43
+  auto s = Groups(50, 20, 30, 50);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 10);
+  EXPECT_EQ(s.Given(2), 15);
+  EXPECT_EQ(s.Given(3), 25);
+}
+
+TEST(Sla, AnIdleGroupLendsAndAnUnknownOneIsRefused) {  // GRID-39, GRID-45
+  auto s = Groups(100, 20, 30, 50);
+  s.campaign(3).waiting = 0;
+  s.campaign(2).sla_group = "zzz";
+  s.Run();
+  EXPECT_EQ(s.Given(1), 100);
+  EXPECT_EQ(s.Why(2), "BAD_GROUP");
+}
+
+TEST(Fairshare, UsersShareEquallyHoweverManyCampaignsTheyHave) {
+  Scene s(PolicyKind::kFairshare);
+  s.AddCluster(100);
+  s.AddCampaign(1000, "alice");
+  for (int i = 0; i < 9; ++i) s.AddCampaign(1000, "bob");
+  s.Run();
+  EXPECT_EQ(s.Given(1), 50);
+}
+
+TEST(Fairshare, TheTreeIsProjectThenUserThenCampaign) {
+  Scene s(PolicyKind::kFairshare);
+  s.snapshot.config.projects = {{"phys", {60, ""}}, {"bio", {40, ""}}};
+  s.snapshot.config.users = {
+      {"a", {1, "phys"}}, {"b", {2, "phys"}}, {"c", {1, "bio"}}, {"d", {1, "bio"}}};
+  s.AddCluster(300);
+  for (const char* user : {"a", "b", "c", "d"}) s.AddCampaign(1000, user);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 60);
+  EXPECT_EQ(s.Given(2), 120);
+  EXPECT_EQ(s.Given(3), 60);
+  EXPECT_EQ(s.Given(4), 60);
+}
+
+TEST(Fairshare, WhoUsedLessGetsMoreAndOldUseIsForgotten) {  // FAIR-13
+  Scene s(PolicyKind::kFairshare);
+  s.AddCluster(100);
+  s.AddCampaign(1000, "alice");
+  s.AddCampaign(1000, "bob");
+  s.now = 100 * 86400;
+  s.snapshot.usage = {{99, "alice", "", s.now - 7200, 3600, 1e6}};
+  s.Run();
+  EXPECT_GT(s.Given(2), s.Given(1));
+  EXPECT_GT(s.Given(1), 0);
+  s.snapshot.usage[0].start = s.now - 15 * 86400;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 50);
+}
+
+TEST(Fairshare, SitesWithoutUsageHistoryShareByShares) {
+  EXPECT_EQ(FairFactor(0, 0), 0);
+  EXPECT_EQ(FairFactor(0.5, 0), 1);
+  EXPECT_EQ(FairFactor(0.5, 0.5), 0.5);
+}
+
+TEST(T34, TheSimplePriorityComesBackDayByDay) {
+  const Numbers want = {0, .225, .3825, .49275, .56993, .62395, .66176, .75};
+  for (int day = 0; day < 8; ++day) {
+    Numbers daily(std::min(day, 6) + 1, 0.0);
+    if (day < 7) daily[day] = 1;
+    EXPECT_NEAR(.75 - .75 * DecayedUse(daily, .7, 7), want[day], 6e-6) << day;
+  }
+}
+
+// Two users on 4 nodes with endless jobs of 4 nodes x 6 hours, one after the other: FAIR-14.
+class TwoOwners {
+ public:
+  explicit TwoOwners(PolicyKind policy, bool times_share = false) : scene_(policy) {
+    scene_.snapshot.config.users = {{"jack", {1, ""}}, {"jill", {3, ""}}};
+    scene_.snapshot.config.simple_times_share = times_share;
+    scene_.now = 1000 * 86400.0;
+    scene_.AddCluster(4);
+    scene_.AddCampaign(1'000'000, "jack", {}, 4);
+    scene_.AddCampaign(1'000'000, "jill", {}, 4);
+    for (auto& c : scene_.snapshot.campaigns) c.need_s = 6 * 3600;
+  }
+  std::string Next() {
+    scene_.Run();
+    const std::string winner = scene_.Given(1) > 0 ? "jack" : "jill";
+    EXPECT_EQ(scene_.GivenInAll(), 1);
+    scene_.Start();
+    scene_.now += 6 * 3600;
+    scene_.EndAll();
+    auto& usage = scene_.snapshot.usage;
+    std::erase_if(usage, [&](const Usage& u) { return u.start < scene_.now - 15 * 86400; });
+    return winner;
+  }
+  // The part of jill after `days` days.
+  double Jill(int days) {
+    int jill = 0;
+    for (int i = 0; i < 4 * days; ++i) jill += Next() == "jill";
+    return jill / (4.0 * days);
+  }
+
+ private:
+  Scene scene_;
+};
+
+TEST(T35, JillJillJillJackOnTheFirstDay) {
+  TwoOwners plain(PolicyKind::kFairshareSimple);
+  for (const char* want : {"jill", "jill", "jill", "jack"}) EXPECT_EQ(plain.Next(), want);
+  TwoOwners times_share(PolicyKind::kFairshareSimple, true);
+  for (const char* want : {"jill", "jill", "jill", "jack"}) EXPECT_EQ(times_share.Next(), want);
+}
+
+TEST(T36, OnlyTheNormalisedPolicyHoldsSharesUnderSteadyLoad) {
+  EXPECT_NEAR(TwoOwners(PolicyKind::kFairshareSimple).Jill(400), .584, .01);
+  EXPECT_NEAR(TwoOwners(PolicyKind::kFairshareSimple, true).Jill(400), .438, .01);
+  EXPECT_NEAR(TwoOwners(PolicyKind::kFairshare).Jill(400), .75, .0075);
+}
+
+TEST(WaterFill, NobodyGetsMoreThanItsCapAndTheRestGoesToTheOthers) {
+  EXPECT_EQ(WaterFill(9, {2, 2, 4}, {100, 100, 100}), (Numbers{2.25, 2.25, 4.5}));
+  EXPECT_EQ(WaterFill(10, {1, 1, 2}, {1, 100, 100}), (Numbers{1, 3, 6}));
+  EXPECT_EQ(WaterFill(10, {1, 1}, {2, 3}), (Numbers{2, 3}));
+  EXPECT_EQ(WaterFill(0, {1, 1}, {2, 3}), (Numbers{0, 0}));
+  EXPECT_TRUE(WaterFill(5, {}, {}).empty());
+}
+
+}  // namespace
+}  // namespace cigri::policy

@@ -1,0 +1,302 @@
+// lottery, stride, dynamic, and wide jobs among narrow ones.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/policy/scene.h"
+
+namespace cigri::policy {
+namespace {
+
+using test::Scene;
+
+TEST(T06, TheLotteryGivesByTicketsWithinBinomialBounds) {  // TECH-15: never exact
+  Scene s(PolicyKind::kLottery);
+  constexpr int kSlots = 100000;
+  s.AddCluster(kSlots);
+  for (const double w : {2., 2., 1.}) s.AddCampaign(1'000'000).weight = w;  // ranks 2, 2, 4
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    s.seed = seed;
+    s.Run();
+    for (const auto& [campaign, p] : {std::pair{1, .4}, std::pair{2, .4}, std::pair{3, .2}})
+      EXPECT_NEAR(s.Given(campaign), p * kSlots, 5 * std::sqrt(kSlots * p * (1 - p)));
+  }
+}
+
+TEST(Lottery, TheRankGrowsWithUseAndWithJobsInFlight) {  // TECH-22
+  auto share_of_first = [](auto change) {
+    Scene s(PolicyKind::kLottery);
+    s.AddCluster(20000);
+    s.AddCampaign(1'000'000);
+    s.AddCampaign(1'000'000, "bob");
+    change(s);
+    s.Run();
+    return s.Given(1) / 20000.0;
+  };
+  EXPECT_NEAR(share_of_first([](Scene&) {}), .5, .02);
+  EXPECT_LT(share_of_first([](Scene& s) {
+              s.snapshot.usage = {{1, "alice", "", s.now - 60, 60, 1e5}};
+            }),
+            .36);
+  EXPECT_LT(share_of_first([](Scene& s) { s.lane(1, 1).in_flight = 50; }), .36);
+  EXPECT_LT(share_of_first([](Scene& s) { s.snapshot.config.user_weights = {{"bob", 3}}; }), .27);
+}
+
+TEST(Stride, HoldsTheSharesOfTheLotteryExactlyOverRounds) {
+  Scene s(PolicyKind::kStride);
+  s.AddCluster(7);
+  for (const double w : {2., 2., 1.}) s.AddCampaign(1'000'000).weight = w;
+  int given[4] = {};
+  for (int round = 0; round < 100; ++round) {
+    s.Run();
+    for (int i = 1; i <= 3; ++i) given[i] += s.Given(i);
+  }
+  EXPECT_NEAR(given[1], 280, 1);
+  EXPECT_NEAR(given[2], 280, 1);
+  EXPECT_NEAR(given[3], 140, 1);
+}
+
+TEST(Stride, WhoWasAwayDoesNotCatchUp) {
+  Scene s(PolicyKind::kStride);
+  s.AddCluster(10);
+  s.AddCampaign(1'000'000);
+  s.AddCampaign(1'000'000, "bob");
+  s.Run();
+  s.campaign(2).waiting = 0;
+  for (int i = 0; i < 20; ++i) s.Run();
+  s.campaign(2).waiting = 1'000'000;
+  s.Run();
+  EXPECT_NEAR(s.Given(2), 5, 1);
+}
+
+// Starts one by one on one slot; the order as letters.
+std::string Starts(Scene& s, int n, const std::string& letters) {
+  std::string order;
+  for (int i = 0; i < n; ++i) {
+    s.Run();
+    for (std::size_t c = 0; c < letters.size(); ++c)
+      if (s.Given(static_cast<int>(c) + 1) > 0) order += letters[c];
+  }
+  return order;
+}
+
+TEST(T17, SeventyThirtyByTheDecrements) {
+  Scene s(PolicyKind::kDynamic);
+  s.snapshot.config.queues = {{"A", {.dec = 3}}, {"B", {.dec = 7}}};
+  s.AddCluster(1);
+  s.AddCampaign(1'000'000).cls = "A";
+  s.AddCampaign(1'000'000).cls = "B";
+  const std::string order = Starts(s, 1000, "AB");
+  EXPECT_EQ(order.substr(0, 10), "ABAABAABAA");
+  EXPECT_EQ(std::count(order.begin(), order.end(), 'A'), 700);
+  s.state = {};
+  s.cluster(1).free = s.cluster(1).max = 1000;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 700) << "the same in one decision";
+}
+
+TEST(Dynamic, SharesAreInverseToTheDecrements) {  // FBS-28
+  Scene s(PolicyKind::kDynamic);
+  s.snapshot.config.queues = {{"A", {.max = 1000, .dec = 2}},
+                              {"B", {.max = 1000, .dec = 4}},
+                              {"C", {.max = 1000, .dec = 8}}};
+  s.AddCluster(7000);
+  for (const char* cls : {"A", "B", "C"}) s.AddCampaign(1'000'000).cls = cls;
+  s.Run();
+  EXPECT_NEAR(s.Given(1), 4000, 5);
+  EXPECT_NEAR(s.Given(2), 2000, 5);
+  EXPECT_NEAR(s.Given(3), 1000, 5);
+}
+
+TEST(Dynamic, CampaignsWithoutAClassShareByWeight) {
+  Scene s(PolicyKind::kDynamic);
+  s.AddCluster(900);
+  for (const double w : {4., 8.}) s.AddCampaign(1'000'000).weight = w;
+  s.Run();
+  EXPECT_NEAR(s.Given(1), 300, 5);
+  EXPECT_NEAR(s.Given(2), 600, 5);
+}
+
+// T-16: High needs two slots and one is free; how many background jobs start, one slot at a time.
+int BackgroundStarts(double inc, double gap) {
+  Scene s(PolicyKind::kDynamic);
+  s.snapshot.config.queues = {{"high", {.min = 5, .max = 100, .inc = inc, .gap = gap}},
+                              {"bg", {.min = 0, .max = 4}}};
+  s.AddCluster(1).max = 2;
+  s.AddCampaign(100, "alice", {}, 2).cls = "high";
+  s.AddCampaign(100, "bob").cls = "bg";
+  int starts = 0;
+  for (int i = 0; i < 10; ++i) {
+    s.Run();
+    starts += s.Given(2);
+    EXPECT_EQ(s.Given(1), 0);
+  }
+  EXPECT_EQ(s.Why(2), "GAP_HOLD");
+  s.cluster(1).free = 2;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 1);
+  return starts;
+}
+
+TEST(T16, BackgroundIsHeldOnceItIsTheGapBelowAStuckHigh) {
+  EXPECT_EQ(BackgroundStarts(3, 7), 1);
+  EXPECT_EQ(BackgroundStarts(1, 7), 2);
+  EXPECT_EQ(BackgroundStarts(3, 5), 0);
+}
+
+TEST(Dynamic, AHoldIsBoundedInTime) {  // FBS-05
+  Scene s(PolicyKind::kDynamic);
+  s.snapshot.config.queues = {{"high", {.min = 5, .gap = 5}}, {"bg", {.max = 4}}};
+  s.AddCluster(1).max = 2;
+  s.AddCampaign(100, "alice", {}, 2).cls = "high";
+  s.AddCampaign(100, "bob").cls = "bg";
+  s.Run();
+  EXPECT_EQ(s.Given(2), 0);
+  s.now += 3599;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 0);
+  s.now += 1;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 1) << "given up";
+  s.now += 10;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 1) << "and not taken up again at once";
+}
+
+TEST(T18, BulkStartsAsOftenAsLight) {
+  Scene s(PolicyKind::kDynamic);
+  s.snapshot.config.queues = {{"bulk", {.gap = 1}}, {"light", {.gap = 100}}};
+  s.AddCluster(2);
+  s.AddCampaign(1000, "alice", {}, 2).cls = "bulk";
+  s.AddCampaign(1000, "bob").cls = "light";
+  std::string order;
+  for (int i = 0; i < 12; ++i) {
+    s.cluster(1).free = 1;  // too little for a bulk job; held for it, the other slot comes free
+    s.Run();
+    if (s.GivenInAll() == 0) {
+      s.cluster(1).free = 2;
+      s.Run();
+    }
+    order += s.Given(1) > 0 ? 'B' : 'L';
+  }
+  EXPECT_EQ(order, "LBLBLBLBLBLB");
+}
+
+TEST(T19, ExactlyTheGapOfLightJobsPassesAWideOne) {
+  for (const int gap : {1, 3, 10}) {
+    Scene s;
+    s.snapshot.config.wide_gap = gap;
+    s.AddCluster(8).free = 2;
+    s.AddCampaign(10, "alice", {}, 4);
+    s.AddCampaign(1000, "bob");
+    int passed = 0;
+    for (int i = 0; i < 12; ++i) {
+      s.Run();
+      EXPECT_EQ(s.Given(1), 0);
+      passed += s.Given(2);
+    }
+    EXPECT_EQ(passed, gap);
+    EXPECT_EQ(s.Why(2), "GAP_HOLD");
+    s.cluster(1).free = 4;
+    s.Run();
+    EXPECT_EQ(s.Given(1), 1) << "it goes first when it fits";
+  }
+}
+
+TEST(Wide, TheHoldIsGivenUpAfterItsTime) {
+  Scene s;
+  s.snapshot.config.wide_gap = 0;
+  s.snapshot.config.wide_hold_s = 600;
+  s.AddCluster(4).free = 2;
+  s.AddCampaign(10, "alice", {}, 4);
+  s.AddCampaign(1000, "bob");
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+  s.now += 600;
+  s.Run();
+  s.now += 1;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 2);
+}
+
+// FAIR-05: jobs of `hours` on `nodes` of 4, in this order; when each starts.
+struct Mix {
+  double makespan = 0;
+  std::vector<double> starts;
+  double Utilisation(double node_hours) const { return 100 * node_hours / (4 * makespan); }
+};
+
+Mix RunMix(Scene s, const std::vector<std::pair<double, int>>& jobs) {
+  s.AddCluster(4);
+  Mix mix;
+  mix.starts.assign(jobs.size(), -1);
+  for (const auto& [hours, nodes] : jobs) s.AddCampaign(1, "u", {}, nodes).need_s = hours;
+  std::vector<double> ends(jobs.size(), 0);
+  s.now = 0;
+  for (int step = 0; step < 20; ++step) {
+    s.cluster(1).releases.clear();
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (s.lane(int(i) + 1, 1).running > 0)
+        s.cluster(1).releases.push_back({ends[i], jobs[i].second});
+    s.Run();
+    s.Start();
+    for (const auto& g : s.result.plan.grants) {
+      mix.starts[g.campaign - 1] = s.now;
+      ends[g.campaign - 1] = s.now + jobs[g.campaign - 1].first;
+      mix.makespan = std::max(mix.makespan, ends[g.campaign - 1]);
+    }
+    double next = 1e9;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (s.lane(int(i) + 1, 1).running > 0) next = std::min(next, ends[i]);
+    if (next == 1e9) break;
+    s.now = next;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (s.lane(int(i) + 1, 1).running > 0 && ends[i] <= s.now) s.End(int(i) + 1, 1, 1);
+  }
+  return mix;
+}
+
+Scene Serial() {
+  Scene s;
+  s.snapshot.config.quotas = {{.scope = "grid", .jobs = 1}};
+  s.snapshot.config.wide_gap = 0;
+  s.snapshot.config.backfill = false;
+  return s;
+}
+Scene Packed(bool backfill) {
+  Scene s;
+  s.snapshot.config.wide_gap = 0;
+  s.snapshot.config.backfill = backfill;
+  return s;
+}
+
+const std::vector<std::pair<double, int>> kMix = {{2, 2}, {2, 2}, {1, 1}, {4, 4}};
+const std::vector<std::pair<double, int>> kReordered = {{2, 2}, {4, 4}, {2, 2}, {1, 1}};
+
+TEST(T31, OneJobAtATimeTakesNineHours) {
+  const Mix mix = RunMix(Serial(), kMix);
+  EXPECT_DOUBLE_EQ(mix.makespan, 9);
+  EXPECT_NEAR(mix.Utilisation(25), 69.44, .005);
+  EXPECT_DOUBLE_EQ((50 + 50 + 25 + 100) / 4.0, 56.25);  // the seed's other denominator
+}
+
+TEST(T32, PackedAndBackfilledTakeSeven) {
+  for (const bool backfill : {false, true}) {
+    const Mix mix = RunMix(Packed(backfill), kMix);
+    EXPECT_DOUBLE_EQ(mix.makespan, 7);
+    EXPECT_NEAR(mix.Utilisation(25), 89.29, .005);
+    EXPECT_EQ(mix.starts, (std::vector<double>{0, 0, 2, 3}));
+  }
+}
+
+TEST(T33, TheOtherOrderTellsPackedFromBackfilled) {
+  const Mix packed = RunMix(Packed(false), kReordered);
+  EXPECT_DOUBLE_EQ(packed.makespan, 8);
+  EXPECT_NEAR(packed.Utilisation(25), 78.13, .005);
+  const Mix easy = RunMix(Packed(true), kReordered);
+  EXPECT_DOUBLE_EQ(easy.makespan, 7);
+  EXPECT_EQ(easy.starts, (std::vector<double>{0, 2, 0, 6}));
+}
+
+}  // namespace
+}  // namespace cigri::policy
