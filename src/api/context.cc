@@ -1,6 +1,7 @@
 #include "api/context.h"
 
 #include "api/news.h"
+#include "clusterdb/clusterdb.h"
 
 namespace cigri::api {
 
@@ -8,7 +9,9 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
       news(std::make_unique<News>(conninfo)),
-      make_cluster([](const cluster::ClusterConfig& c) { return cluster::MakeCluster(c); }) {}
+      make_cluster([conninfo](const cluster::ClusterConfig& c) {
+        return clusterdb::MakeDriver({.config = c}, conninfo);
+      }) {}
 
 Context::~Context() = default;
 

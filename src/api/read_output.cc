@@ -3,7 +3,7 @@
 
 #include "api/read_tasks.h"
 #include "api/router.h"
-#include "secrets/secrets.h"
+#include "clusterdb/clusterdb.h"
 
 namespace cigri::api {
 namespace {
@@ -19,23 +19,10 @@ struct Job {
   cluster::RemoteRef ref;
 };
 
-cluster::ClusterConfig ConfigOf(const Context& context, const pqxx::row& row) {
-  cluster::ClusterConfig c;
-  c.id = row["id"].as<std::int64_t>();
-  c.name = row["name"].c_str();
-  c.kind = row["kind"].c_str();
-  c.api_url = row["api_url"].c_str();
-  c.auth_type = row["api_auth_type"].c_str();
-  c.auth_user = row["api_username"].c_str();
-  c.auth_header = row["api_auth_header"].c_str();
-  c.resource_unit = row["resource_unit"].c_str();
-  c.properties = row["properties"].c_str();
-  c.options = json::parse(row["options"].c_str());
-  c.auth_password = row["api_password"].c_str();
-  // Only a stored secret needs the key file: an API without one must not make it.
-  if (SecretBox::IsEncrypted(c.auth_password))
-    c.auth_password = SecretBox(SecretKeyFile(context.config)).Decrypt(c.auth_password);
-  return c;
+cluster::ClusterConfig ConfigOf(db::Tx& tx, std::int64_t id) {
+  for (auto& row : clusterdb::LoadClusters(tx))
+    if (row.config.id == id) return std::move(row.config);
+  throw NotFound("cluster " + std::to_string(id));
 }
 
 /// The drivers of one walk, made as they are needed.
@@ -45,11 +32,8 @@ class Drivers {
   cluster::Cluster& Of(std::int64_t id) {
     auto& driver = drivers_[id];
     if (!driver)
-      driver = context_.make_cluster(context_.Transact([&](db::Tx& tx) {
-        const auto rows = tx.Exec(sql::read::kClusterConfig, id);
-        if (rows.empty()) throw NotFound("cluster " + std::to_string(id));
-        return ConfigOf(context_, rows[0]);
-      }));
+      driver =
+          context_.make_cluster(context_.Transact([&](db::Tx& tx) { return ConfigOf(tx, id); }));
     return *driver;
   }
 

@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "cluster/cluster.h"
-#include "cluster/rest_api.h"
 
 namespace cigri::cluster {
 
-/// How far the cluster's clock, as of the last answer, is from ours.
-CheckItem CheckClock(const RestApi& api);
+/// How far `clock`, the cluster's time now (0 = not told), is from ours.
+CheckItem CheckClock(double clock);
 /// What a failed call means to an operator: the words and what to do.
 CheckItem CheckFailure(const std::string& what, const CallFailed& failure);
 /// A job of one unit, `echo`, submitted and followed to its end; deleted when it does not end.

@@ -9,6 +9,7 @@ namespace cigri::cluster {
 std::unique_ptr<Cluster> MakeLocal(const ClusterConfig&, TokenSource);
 std::unique_ptr<Cluster> MakeOar2(const ClusterConfig&, TokenSource);
 std::unique_ptr<Cluster> MakeOar3(const ClusterConfig&, TokenSource);
+std::unique_ptr<Cluster> MakeSlurm(const ClusterConfig&, TokenSource);
 
 namespace {
 const std::map<std::string, Factory>& Factories() {
@@ -16,6 +17,7 @@ const std::map<std::string, Factory>& Factories() {
       {"local", MakeLocal},
       {"oar2", MakeOar2},
       {"oar3", MakeOar3},
+      {"slurm", MakeSlurm},
   };
   return factories;
 }

@@ -108,7 +108,7 @@ void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
     // An id that carries another name was given out again: it is not our job.
     if (it != by_id.end() && it->second->name == ref.tag) {
       result->jobs.push_back(JobOf(*it->second, ref, details_left));
-    } else if ((*details_left)-- <= 0) {
+    } else if (script_.records && (*details_left)-- <= 0) {
       RemoteJob job;
       job.ref = ref;
       job.state = RemoteState::kRunning;  // asked for its record in the next sweep

@@ -66,7 +66,8 @@ int OarCluster::UsedUnits(const std::map<std::string, bool>& units) {
   const auto path = dialect_->ResourceUse(config.resource_unit);
   int used = 0;
   if (path.empty()) return UsedByJobs();
-  for (const auto& item : At(api_.GetJson(what, path, config.auth_user), "items")) {
+  const auto answer = api_.GetJson(what, path, config.auth_user);
+  for (const auto& item : At(answer, "items")) {
     const auto& value = At(item, config.resource_unit.c_str());
     const auto unit = units.find(value.is_string() ? value.get<std::string>() : value.dump());
     if (unit != units.end() && unit->second && !At(item, "jobs").empty()) ++used;
@@ -122,7 +123,7 @@ std::vector<CheckItem> OarCluster::Check(const std::string& cluster_user, bool s
     items.push_back(CheckFailure("reachable", e));
     return items;
   }
-  items.push_back(CheckClock(api_));
+  items.push_back(CheckClock(api_.clock()));
   items.push_back(CheckUser(cluster_user));
   items.push_back(CheckResources());
   const auto c = capabilities();

@@ -72,6 +72,7 @@ void GridTest::SetUp() {
   me_ = getpwuid(geteuid())->pw_name;
   Config config;
   config.Set("API_TRUSTED_PROXY", "127.0.0.1");
+  config.Set("SECRET_KEY_FILE", dir_ + "/secret.key");
   context_ = std::make_unique<api::Context>(config, conninfo());
   context_->make_cluster = [this](const cluster::ClusterConfig&) {
     return std::make_unique<PrintingCluster>(output_);

@@ -35,8 +35,8 @@ void OverrideClusters(json& jdl, const std::string& names) {
 // The text with the options put in. REQUIRES: a text without faults.
 std::string WithSettings(const std::string& text, const Args& args) {
   json jdl = json::object();
-  for (auto& [key, value] : json::parse(text, nullptr, true, true).items())
-    jdl[Lower(key)] = std::move(value);
+  json read = json::parse(text, nullptr, true, true);
+  for (auto& [key, value] : read.items()) jdl[Lower(key)] = std::move(value);
   if (!args.clusters.empty()) OverrideClusters(jdl, args.clusters);
   if (!args.name.empty()) jdl["name"] = args.name;
   if (!args.walltime.empty()) Override(jdl, "walltime", args.walltime);

@@ -147,8 +147,8 @@ int RetryFailed(tools::Api& api, const Args& args) {
   const json body = tools::Expect(api.Post("/campaigns/" + id + "/retry", {{"failed", true}}),
                                   "run the failures of campaign " + id + " again");
   const auto tasks = body.value("tasks", std::int64_t{0});
-  std::printf("%lld failed %s of campaign %s again\n", static_cast<long long>(tasks),
-              tasks == 1 ? "task" : "tasks", id.c_str());
+  std::printf("%lld failed %s of campaign %s %s again\n", static_cast<long long>(tasks),
+              tasks == 1 ? "task" : "tasks", id.c_str(), tasks == 1 ? "runs" : "run");
   PrintDetails(args, body);
   std::fflush(stdout);
   return kExitOk;

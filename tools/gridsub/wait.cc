@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -22,22 +23,28 @@ using Seconds = std::chrono::seconds;
 constexpr int kPollMs = 10'000;
 constexpr Seconds kPatience{60};
 
+std::atomic<std::int64_t> waited_for = 0;
+
+void SayHowToGoOn() {
+  const auto id = std::to_string(waited_for.load());
+  std::fprintf(stderr,
+               "%sCampaign %s goes on without you.\n"
+               "  look at it:  gridstat -c %s -f\n  stop it:     griddel %s\n",
+               isatty(STDERR_FILENO) == 1 ? "\n" : "", id.c_str(), id.c_str(), id.c_str());
+}
+
 // A thread waits for Ctrl-C, so that it works at once, also while a call waits for its answer.
-// It lives as long as the process: there is one --wait in it.
-void LeaveOnInterrupt(std::int64_t campaign) {
+// It lives as long as the process.
+void LeaveOnInterrupt() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([set, campaign] {
+  std::thread([set] {
     int signal = 0;
     sigwait(&set, &signal);
-    const auto id = std::to_string(campaign);
-    std::fprintf(stderr,
-                 "%sCampaign %s goes on without you.\n"
-                 "  look at it:  gridstat -c %s -f\n  stop it:     griddel %s\n",
-                 isatty(STDERR_FILENO) == 1 ? "\n" : "", id.c_str(), id.c_str(), id.c_str());
+    SayHowToGoOn();
     tools::SshTunnel::EndAll();
     _exit(signal == SIGINT ? 130 : 143);
   }).detach();
@@ -58,9 +65,12 @@ std::string EndsIn(const json& progress) {
   if (at == progress.end() || !at->is_array() || at->size() != 2 || !(*at)[0].is_number() ||
       !(*at)[1].is_number())
     return "";
-  const auto from = HumanSpan(std::round((*at)[0].get<double>()));
-  const auto to = HumanSpan(std::round((*at)[1].get<double>()));
-  return from == to ? "ends in " + to : "ends in " + from + " to " + to;
+  const double from = std::ceil((*at)[0].get<double>()), to = std::ceil((*at)[1].get<double>());
+  if (to < 60 && from < to)
+    return "ends in " + std::to_string(static_cast<int>(from)) + "-" +
+           std::to_string(static_cast<int>(to)) + " s";
+  if (HumanSpan(from) == HumanSpan(to)) return "ends in " + HumanSpan(to);
+  return "ends in " + HumanSpan(from) + " to " + HumanSpan(to);
 }
 
 void Append(std::string& line, const std::string& text) {
@@ -143,7 +153,7 @@ std::string SummaryText(const json& progress) {
 }
 
 int Wait(tools::Api& api, std::int64_t campaign) {
-  LeaveOnInterrupt(campaign);
+  if (waited_for.exchange(campaign) == 0) LeaveOnInterrupt();
   const std::string path = "/campaigns/" + std::to_string(campaign);
   tools::ProgressLine line(STDERR_FILENO);
   json progress;
