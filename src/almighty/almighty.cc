@@ -92,7 +92,6 @@ int Run(const Options& options) {
     auto leadership = Waiting(options, config, signals.get()).Lead();
     if (!leadership) return kExitOk;
     only.Close();
-    log::info("leading, epoch {}", leadership->epoch);
     if (Lead(options, config, std::move(*leadership), signals.get()).Run() == Lead::End::kAsked)
       return kExitOk;
   }

@@ -81,6 +81,7 @@ Lead::End Lead::Run() {
   try {
     leadership_.session->Listen("cigri_wake");
     standby_at_ = Clock::now() + kStandbyEvery;
+    Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     while (!asked_ && !lost_) {
       HearNotices();  // those that came during a statement wake no poll()
       StartDue();
@@ -220,7 +221,7 @@ void Lead::Bury(std::size_t i) {
 }
 
 void Lead::Note(const std::string& code, const std::string& module, const std::string& message) {
-  log::warn("{} {}", module, message);
+  log::info("{} {}", module, message);
   db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
   module::Event event;
   event.cls = "log";

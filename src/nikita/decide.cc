@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/flow.h"
+
 namespace cigri::nikita {
 namespace {
 constexpr std::int64_t kYoung = 30;
@@ -9,15 +11,14 @@ constexpr std::int64_t kYoung = 30;
 
 Wipe Decide(const WaitingLane& lane) {
   Wipe wipe;
-  const auto& jobs = lane.newest_first;
-  const std::size_t keep = static_cast<std::size_t>(std::max(1, lane.keep));
-  const bool flood =
-      lane.allowed && jobs.size() > 2 * static_cast<std::size_t>(std::max(1, *lane.allowed));
-  std::size_t left = jobs.size();
-  for (const auto& job : jobs) {
-    if (flood && left > keep && job.age_s >= kYoung) {
+  const int waiting = static_cast<int>(lane.newest_first.size());
+  int excess = lane.allowed ? policy::WipeExcess(waiting, 2 * std::max(1, *lane.allowed),
+                                                 std::max(1, lane.keep))
+                            : 0;
+  for (const auto& job : lane.newest_first) {
+    if (excess > 0 && job.age_s >= kYoung) {
       wipe.excess.push_back(job.job_id);
-      --left;
+      --excess;
     } else if (lane.elsewhere && job.age_s >= lane.timeout_s) {
       wipe.too_long.push_back(job.job_id);
     }

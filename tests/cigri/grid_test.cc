@@ -1,0 +1,210 @@
+// `cigri` on a whole grid of real processes: a real almighty and PostgreSQL, and programs that
+// stand for the modules. As root all of it runs a second time as an ordinary user.
+#include <pwd.h>
+
+#include "embedded/machine.h"
+#include "embedded/postgres.h"
+#include "http/client.h"
+#include "tests/almighty/scene.h"
+
+namespace cigri {
+namespace {
+
+namespace fs = std::filesystem;
+using embedded::CommandResult;
+using embedded::Home;
+using test::Await;
+
+// In memory where there is room: what is tested is not the disk, and a busy one takes a minute to sync.
+std::string Place() {
+  std::error_code failed;
+  const auto space = fs::space("/dev/shm", failed);
+  return !failed && space.available > (1u << 30) ? "/dev/shm" : "/tmp";
+}
+
+class GridTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"CIGRI_DB", "PGHOST", "PGDATABASE", "PGSERVICE", "CIGRICONFFILE"})
+      unsetenv(name);
+    if (user() != "" && geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    fs::create_directories(home.dir);
+    if (user() != "") {
+      const passwd* pw = getpwnam(user().c_str());
+      ASSERT_NE(pw, nullptr);
+      ASSERT_EQ(chown(home.dir.c_str(), pw->pw_uid, pw->pw_gid), 0);
+    }
+  }
+  void TearDown() override {
+    if (!IsSkipped()) Cigri({"down"});
+    std::error_code ignored;
+    fs::remove_all(home.dir, ignored);
+  }
+
+  std::string user() const { return GetParam(); }
+  CommandResult Cigri(std::vector<std::string> words, std::vector<std::string> environment = {}) {
+    std::vector<std::string> argv{"env", "CIGRI_HOME=" + home.dir};
+    argv.insert(argv.end(), environment.begin(), environment.end());
+    if (user() != "") argv.insert(argv.end(), {"runuser", "-u", user(), "--"});
+    argv.push_back(bin.dir() + "/cigri");
+    argv.insert(argv.end(), words.begin(), words.end());
+    return embedded::RunCommand(argv, std::chrono::seconds(100));
+  }
+  int Count(const std::string& name) {
+    int n = 0;
+    for (const auto& process : embedded::GridProcesses(home)) n += process.name == name;
+    return n;
+  }
+  pid_t PidOf(const std::string& name) {
+    for (const auto& process : embedded::GridProcesses(home))
+      if (process.name == name) return process.pid;
+    return 0;
+  }
+  bool Healthy(const std::string& socket) {
+    return http::Client(http::Endpoint::Parse("unix:" + home.socket(socket)), {})
+        .Get("/health")
+        .ok();
+  }
+  bool Whole() {
+    for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita", "api"})
+      if (Count(name) != 1) return false;
+    return Count("almighty") == 2 && Count("localcluster") == 2 && Healthy("api.sock") &&
+           Healthy("alpha.sock") && embedded::PostgresPid(home) != 0;
+  }
+
+  Home home{Place() + "/cigri-grid-" + RandomHex(4)};
+  test::BinFolder bin{{"almighty", "cigri"}};
+};
+
+INSTANTIATE_TEST_SUITE_P(AsOurselves, GridTest, ::testing::Values(""));
+INSTANTIATE_TEST_SUITE_P(AsAnOrdinaryUser, GridTest, ::testing::Values("nobody"));
+
+TEST_P(GridTest, ComesUpTwiceTheSameAndGoesDownWithoutATrace) {
+  const auto up = Cigri({"up"});
+  ASSERT_EQ(up.code, 0) << up.output;
+  EXPECT_NE(up.output.find("grid up in "), std::string::npos) << up.output;
+  EXPECT_NE(up.output.find("own PostgreSQL, alpha "), std::string::npos) << up.output;
+  EXPECT_TRUE(Await([&] { return Whole(); })) << Cigri({"status"}).output;
+  const pid_t leader = PidOf("almighty");
+  EXPECT_EQ(Cigri({"up"}).code, 0);
+  EXPECT_EQ(PidOf("almighty"), leader) << "a second `up` starts nothing";
+  EXPECT_EQ(Cigri({"status"}).code, 0);
+  const auto doctor = Cigri({"doctor"});
+  EXPECT_EQ(doctor.code, 0) << doctor.output;
+
+  const auto down = Cigri({"down"});
+  EXPECT_EQ(down.code, 0) << down.output;
+  EXPECT_TRUE(embedded::GridProcesses(home).empty());
+  EXPECT_EQ(embedded::PostgresPid(home), 0);
+  for (const auto& entry :
+       fs::recursive_directory_iterator(home.dir, fs::directory_options::skip_permission_denied))
+    EXPECT_FALSE(entry.is_socket()) << entry.path();
+  EXPECT_EQ(Cigri({"status"}).code, 1);
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+}
+
+TEST_P(GridTest, ComesBackAfterAPowerCut) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  for (const auto& process : embedded::GridProcesses(home)) kill(process.pid, SIGKILL);
+  for (const auto& process : embedded::PostgresProcesses(home)) kill(process.pid, SIGKILL);
+  const auto up = Cigri({"up"});
+  EXPECT_EQ(up.code, 0) << up.output;
+  EXPECT_TRUE(Await([&] { return Whole(); }));
+}
+
+TEST_P(GridTest, HealsItselfWhateverIsKilled) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  kill(embedded::PostgresPid(home), SIGKILL);
+  EXPECT_TRUE(Await([&] { return Whole(); }, std::chrono::seconds(40)))
+      << "the postmaster: " << Cigri({"status"}).output;
+  for (const char* name : {"almighty", "localcluster", "api"}) {
+    const pid_t victim = PidOf(name);
+    kill(victim, SIGKILL);
+    EXPECT_TRUE(Await([&] { return !test::Alive(victim) && Whole(); }, std::chrono::seconds(40)))
+        << name;
+  }
+  const auto sessions = embedded::PostgresProcesses(home);
+  kill(sessions.back().pid, SIGKILL);  // its server restarts all of its sessions
+  EXPECT_TRUE(Await([&] { return Whole(); }, std::chrono::seconds(40))) << "a session";
+}
+
+class CigriTest : public GridTest {};
+INSTANTIATE_TEST_SUITE_P(AsOurselves, CigriTest, ::testing::Values(""));
+
+TEST_P(CigriTest, SeveralGridsRunSideBySide) {
+  ASSERT_EQ(Cigri({"up", "--slots", "one=3"}).code, 0);
+  const Home first = home;
+  home.dir += "b";
+  const auto up = Cigri({"up", "--clusters", "3"});
+  EXPECT_EQ(up.code, 0) << up.output;
+  EXPECT_NE(up.output.find("gamma"), std::string::npos) << up.output;
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  fs::remove_all(home.dir);
+  home = first;
+  EXPECT_EQ(Count("localcluster"), 1);
+  EXPECT_TRUE(Healthy("one.sock"));
+}
+
+TEST_P(CigriTest, OtherClustersThanThoseThatRunAreRefused) {
+  ASSERT_EQ(Cigri({"up", "--slots", "one=3"}).code, 0);
+  EXPECT_EQ(Cigri({"up", "--slots", "one=3"}).code, 0);
+  const auto other = Cigri({"up", "--slots", "one=4"});
+  EXPECT_EQ(other.code, 64);
+  EXPECT_NE(other.output.find("one 3 slots"), std::string::npos) << other.output;
+}
+
+TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
+  const Home other{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(other);
+  {
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    tx.Raw("CREATE TABLE payroll (id int)");
+    tx.Commit();
+  }
+  std::ofstream(home.dir + "/cigri.conf")
+      << "DATABASE_HOST = \"" << other.PostgresSocketDir()
+      << "\"\nDATABASE_NAME = \"postgres\"\nDATABASE_USER_NAME = \"cigri\"\n";
+  const auto up = Cigri({"up"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
+  EXPECT_EQ(up.code, 78) << up.output;
+  EXPECT_NE(up.output.find("payroll"), std::string::npos) << up.output;
+  EXPECT_NE(up.output.find("cigri.conf"), std::string::npos) << "which one, and why: " << up.output;
+  EXPECT_EQ(Count("almighty"), 0);
+  {
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    EXPECT_EQ(tx.Raw("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0][0].as<int>(),
+              1);
+    tx.Raw("DROP TABLE payroll");
+    tx.Commit();
+  }
+  // Emptied, the same one is used; --embedded ignores it.
+  const auto again = Cigri({"up"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_FALSE(embedded::HasPostgres(home));
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  EXPECT_NE(embedded::PostgresPid(other), 0) << "a server that is not ours is not stopped";
+  const auto own = Cigri({"up", "--embedded"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
+  EXPECT_EQ(own.code, 0) << own.output;
+  EXPECT_TRUE(embedded::HasPostgres(home));
+  embedded::StopPostgres(other);
+  fs::remove_all(other.dir);
+}
+
+TEST_P(CigriTest, WrongWordsAreUsageErrors) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{},
+                                                                 {"upp"},
+                                                                 {"up", "--slots", "a"},
+                                                                 {"up", "--slots", "a=0"},
+                                                                 {"up", "--slots", "a=1,a=2"},
+                                                                 {"up", "--slots", "a/b=1"},
+                                                                 {"up", "--clusters", "9"}})
+    EXPECT_EQ(Cigri(words).code, 64) << Join(words, " ");
+}
+
+TEST(MachineTest, AProcessMayUseAtLeastOneCpu) { EXPECT_GE(embedded::UsableCpus(), 1); }
+
+}  // namespace
+}  // namespace cigri

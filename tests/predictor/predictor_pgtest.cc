@@ -1,0 +1,90 @@
+#include "predictor/predictor.h"
+#include "tests/nikita/scene.h"
+
+namespace cigri::predictor {
+namespace {
+
+class PredictorPgTest : public test::PassTest {
+ protected:
+  void SetUp() override {
+    PassTest::SetUp();
+    db_ = Connect();
+    GivenCluster(1, "unix:/none");
+    GivenCluster(2, "unix:/none");
+    GivenCampaign(1, 100, "{1,2}");
+    Sql("INSERT INTO gridstatus SELECT c, now(), 4, 2, 2, 0, 2, 2, 0 FROM generate_series(1, 2) AS "
+        "c");
+  }
+  // Each is a process of its own, that has just started.
+  void Pass() {
+    auto turn = TurnOf(*db_);
+    Predictor().Pass(turn);
+  }
+  void GivenEnds(int cluster, int n, double seconds) {
+    const std::string k = std::to_string(cluster), count = std::to_string(n),
+                      s = std::to_string(seconds);
+    Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n) VALUES (1, " + k +
+        ", 'task', 'terminated', 'updator', " + count +
+        ");"
+        "INSERT INTO lanes (campaign_id, cluster_id, n_ok, sum_s, sum_sq, hist) SELECT 1, " +
+        k + ", " + count + ", " + count + " * " + s + ", " + count + " * " + s +
+        "^2, array_agg(CASE WHEN i = floor((log(2, " + s + ") + 7) * 4) THEN " + count +
+        " ELSE 0 END) FROM generate_series(0, 111) AS i;"
+        "UPDATE campaign_cursor SET next_idx = next_idx + " +
+        count);
+  }
+
+ private:
+  std::unique_ptr<db::Connection> db_;
+};
+
+TEST_F(PredictorPgTest, ACampaignGetsARowAClusterAndOneAsAWhole) {  // CIG-47
+  Pass();
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM forecasts WHERE campaign_id = 1 AND cluster_id IN (0, 1, 2)"),
+      3);
+  EXPECT_EQ(Number("SELECT count(*) FROM forecasts_history"), 3);
+  EXPECT_EQ(Number("SELECT count(end_low) FROM forecasts"), 0) << "nothing has ended: nobody knows";
+}
+
+TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-48
+  GivenEnds(1, 20, 10.0);
+  Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start) "
+      "VALUES (1, 1, 'task', 'running', 'updator', 4, 4, 4 * extract(epoch FROM now()))");
+  Sql("UPDATE campaign_cursor SET next_idx = next_idx + 4");
+  Pass();
+  const auto row =
+      Sql("SELECT extract(epoch FROM end_low - now()), extract(epoch FROM end_high - now()), "
+          "average_s FROM "
+          "forecasts WHERE cluster_id = 0")[0];
+  // 76 tasks of 10 s and 4 that have just begun, 4 at a time: 200 s.
+  EXPECT_LT(row[0].as<double>(), 202);
+  EXPECT_GT(row[1].as<double>(), 199);
+  EXPECT_GT(row[0].as<double>(), 50);
+  EXPECT_LT(row[1].as<double>(), 600);
+  EXPECT_NEAR(row[2].as<double>(), 10, 0.01);
+}
+
+TEST_F(PredictorPgTest, NothingChangedMeansNothingWritten) {
+  Predictor predictor;
+  auto db = Connect();
+  auto turn = TurnOf(*db);
+  predictor.Pass(turn);
+  const auto before = Number("SELECT txid_snapshot_xmax(txid_current_snapshot())");
+  auto again = TurnOf(*db);
+  again.fresh = false;
+  const auto began = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(600))
+    predictor.Pass(again);
+  EXPECT_EQ(Number("SELECT txid_snapshot_xmax(txid_current_snapshot())"), before);
+}
+
+TEST_F(PredictorPgTest, ACampaignThatIsOverIsLeftAsItWas) {
+  Pass();
+  Sql("UPDATE campaigns SET state = 'terminated'; DELETE FROM forecasts");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM forecasts"), 0);
+}
+
+}  // namespace
+}  // namespace cigri::predictor
