@@ -2,9 +2,11 @@
 # cigri_program(updator LINK a b): main.cc of this folder, as bin/updator.
 # cigri_tests(core LINK a b): tests/<folder>/*_test.cc as one program, *_pgtest.cc as another.
 
-add_library(cigri_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
-target_precompile_headers(cigri_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
-target_link_libraries(cigri_pch PUBLIC Threads::Threads nlohmann_json::nlohmann_json)
+if(CIGRI_PCH)
+  add_library(cigri_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+  target_precompile_headers(cigri_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  target_link_libraries(cigri_pch PUBLIC Threads::Threads nlohmann_json::nlohmann_json)
+endif()
 
 function(cigri_library name)
   cmake_parse_arguments(A "" "" "LINK;EXTRA" ${ARGN})
@@ -13,7 +15,11 @@ function(cigri_library name)
   add_library(cigri_${name} STATIC ${sources} ${A_EXTRA})
   target_include_directories(cigri_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(cigri_${name} PUBLIC ${A_LINK} Threads::Threads nlohmann_json::nlohmann_json)
-  target_precompile_headers(cigri_${name} REUSE_FROM cigri_pch)
+  if(CIGRI_PCH)
+    target_precompile_headers(cigri_${name} REUSE_FROM cigri_pch)
+  else()  # the same text, so that both kinds of build accept the same sources
+    target_compile_options(cigri_${name} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  endif()
 endfunction()
 
 function(cigri_program name)

@@ -7,11 +7,17 @@ namespace cigri::cluster {
 
 // One line per kind: its factory lives in the file of that kind.
 std::unique_ptr<Cluster> MakeLocal(const ClusterConfig&, TokenSource);
+std::unique_ptr<Cluster> MakeOar2(const ClusterConfig&, TokenSource);
+std::unique_ptr<Cluster> MakeOar3(const ClusterConfig&, TokenSource);
+std::unique_ptr<Cluster> MakeSlurm(const ClusterConfig&, TokenSource);
 
 namespace {
 const std::map<std::string, Factory>& Factories() {
   static const std::map<std::string, Factory> factories{
       {"local", MakeLocal},
+      {"oar2", MakeOar2},
+      {"oar3", MakeOar3},
+      {"slurm", MakeSlurm},
   };
   return factories;
 }
@@ -32,7 +38,8 @@ std::string Cluster::WhyNot(const Batch&) { return ""; }
 std::unique_ptr<Cluster> MakeCluster(const ClusterConfig& config, TokenSource tokens) {
   const auto it = Factories().find(config.kind);
   if (it == Factories().end())
-    throw Fatal(kExitConfig, "cluster " + config.name + " has the unknown kind \"" + config.kind + "\"",
+    throw Fatal(kExitConfig,
+                "cluster " + config.name + " has the unknown kind \"" + config.kind + "\"",
                 "known kinds: " + Join(ClusterKinds(), ", "));
   return it->second(config, std::move(tokens));
 }

@@ -149,6 +149,16 @@ struct FindResult {
   bool fenced = false;    ///< the tag can never be submitted any more
 };
 
+struct Resources {
+  int max = 0;          ///< resource units that exist
+  int used = 0;         ///< taken by any job
+  int unavailable = 0;  ///< down, drained, absent
+  int free() const { return std::max(0, max - used - unavailable); }
+  double stress = 0;    ///< 0..1, what the cluster says of its own load
+  int preemptible = 0;  ///< of `used`, by best-effort jobs of others
+  std::string note;     ///< for people: "2 of 4 nodes down"
+};
+
 struct PollRequest {
   std::vector<RemoteRef> jobs;     ///< those believed alive (ignored by a feed with a token)
   std::string token;               ///< of the last answer, for a feed; "" = everything
@@ -161,22 +171,13 @@ struct PollResult {
   std::string token;
   double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not told
   int calls = 0;            ///< HTTP requests it took
+  std::optional<Resources> resources;  ///< when the same answer tells them (local)
 };
 
 struct KillResult {
   std::vector<RemoteRef> gone;    ///< ended, or never heard of any more
   std::vector<RemoteRef> asked;   ///< the cluster has registered it: look again until it ended
   std::vector<std::pair<RemoteRef, std::string>> failed;  ///< and why: ask again
-};
-
-struct Resources {
-  int max = 0;          ///< resource units that exist
-  int used = 0;         ///< taken by any job
-  int unavailable = 0;  ///< down, drained, absent
-  int free() const { return std::max(0, max - used - unavailable); }
-  double stress = 0;    ///< 0..1, what the cluster says of its own load
-  int preemptible = 0;  ///< of `used`, by best-effort jobs of others
-  std::string note;     ///< for people: "2 of 4 nodes down"
 };
 
 enum class Stream { kStdout, kStderr };

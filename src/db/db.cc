@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/error.h"
@@ -160,7 +161,7 @@ Pool::Lease Pool::Get() {
     throw Fatal(kExitTryLater, "all database connections are busy", "try again in some seconds");
   ++out_;
   if (!idle_.empty()) {
-    auto connection = std::move(idle_.back());
+    auto connection = std::move(idle_.back().connection);
     idle_.pop_back();
     return Lease(this, std::move(connection));
   }
@@ -175,12 +176,22 @@ Pool::Lease Pool::Get() {
   }
 }
 
+void Pool::CloseIdle(std::chrono::steady_clock::duration age) {
+  std::vector<Idle> closing;  // closed without the lock
+  std::lock_guard lock(mutex_);
+  const auto before = std::chrono::steady_clock::now() - age;
+  const auto kept = std::find_if(idle_.begin(), idle_.end(),
+                                 [&](const Idle& idle) { return idle.since > before; });
+  closing.assign(std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
+  idle_.erase(idle_.begin(), kept);
+}
+
 Pool::Lease::~Lease() {
   if (connection_ == nullptr) return;
   std::lock_guard lock(pool_->mutex_);
   --pool_->out_;
   if (connection_->alive()) {
-    pool_->idle_.push_back(std::move(connection_));
+    pool_->idle_.push_back({std::move(connection_), std::chrono::steady_clock::now()});
   } else {
     pool_->idle_.clear();  // they went with the server
   }

@@ -1,6 +1,7 @@
 // PostgreSQL for the modules: connections, transactions, named statements, arrays, notices.
 // The only folder that includes pqxx.
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -118,11 +119,17 @@ class Pool {
   };
   /// Waits for a free one, at most 10 s (then throws Fatal(kExitTryLater)).
   Lease Get();
+  /// Closes sessions that nobody has used for `age`: an idle server costs the database nothing.
+  void CloseIdle(std::chrono::steady_clock::duration age);
 
  private:
+  struct Idle {
+    std::unique_ptr<Connection> connection;
+    std::chrono::steady_clock::time_point since;
+  };
   std::string conninfo_, application_;
   int most_, out_ = 0;
-  std::vector<std::unique_ptr<Connection>> idle_;
+  std::vector<Idle> idle_;  // the last used at the end: the first ones fall idle
   std::mutex mutex_;
   std::condition_variable returned_;
 };

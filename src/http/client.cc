@@ -10,8 +10,9 @@ namespace cigri::http {
 Endpoint Endpoint::Parse(const std::string& url) {
   Endpoint e;
   const auto bad = [&]() -> Fatal {
-    return Fatal(kExitConfig, "\"" + url + "\" is no address of an API",
-                 "like unix:/run/cigri/api.sock, http://host:6668/oarapi-cigri or https://host/api");
+    return Fatal(
+        kExitConfig, "\"" + url + "\" is no address of an API",
+        "like unix:/run/cigri/api.sock, http://host:6668/oarapi-cigri or https://host/api");
   };
   if (StartsWith(url, "unix:")) {
     e.scheme = "unix";
@@ -68,8 +69,8 @@ struct Client::Impl {
     } else {
       const std::string url =
           endpoint.scheme + "://" + endpoint.host + ":" + std::to_string(endpoint.port);
-      client = std::make_unique<httplib::Client>(url, options.client_cert_file,
-                                                 options.client_key_file);
+      client =
+          std::make_unique<httplib::Client>(url, options.client_cert_file, options.client_key_file);
       if (endpoint.scheme == "https") {
         client->enable_server_certificate_verification(options.verify_tls);
         if (!options.ca_file.empty()) client->set_ca_cert_path(options.ca_file);
@@ -190,6 +191,31 @@ Response Client::Put(const std::string& path, const std::string& body,
   return impl_->Run({}, false, [&](httplib::Client& c) {
     return c.Put(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
   });
+}
+Response Client::Patch(const std::string& path, const std::string& body,
+                       const std::string& content_type, const Headers& headers) {
+  return impl_->Run({}, false, [&](httplib::Client& c) {
+    return c.Patch(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+  });
+}
+
+Response Client::Stream(const std::string& path, const Sink& sink, const Headers& headers) {
+  bool good = false;
+  std::string refusal;
+  Response response = impl_->Run({}, false, [&](httplib::Client& c) {
+    return c.Get(
+        impl_->endpoint.prefix + path, impl_->Merge(headers),
+        [&](const httplib::Response& r) {
+          return (good = r.status >= 200 && r.status < 300), true;
+        },
+        [&](const char* bytes, std::size_t n) {
+          if (good) return sink({bytes, n});
+          refusal.append(bytes, n);
+          return true;
+        });
+  });
+  response.body = std::move(refusal);
+  return response;
 }
 
 std::string PercentEncode(std::string_view s, bool keep_slash) {

@@ -1,9 +1,11 @@
 // An HTTP client whose errors say whether the server may have acted on the request.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cigri::http {
 
@@ -47,7 +49,7 @@ struct Response {
 
 /// One kept-alive connection. Never follows redirects (credentials would follow). Not for two
 /// threads at once. A kept connection that the server closed meanwhile is opened anew by itself
-/// for GET and DELETE only; for POST and PUT the answer is then kMaybeSent.
+/// for GET and DELETE only; for POST, PUT and PATCH the answer is then kMaybeSent.
 class Client {
  public:
   Client(Endpoint endpoint, Options options);
@@ -65,6 +67,12 @@ class Client {
                 std::chrono::milliseconds read_timeout = {});
   Response Put(const std::string& path, const std::string& body,
                const std::string& content_type = "application/json", const Headers& headers = {});
+  Response Patch(const std::string& path, const std::string& body,
+                 const std::string& content_type = "application/json", const Headers& headers = {});
+  /// GET whose body goes to `sink` as it arrives when the status is 2xx (else it is in
+  /// Response::body). A sink that returns false ends the call; a cut answer is kMaybeSent.
+  using Sink = std::function<bool(std::string_view)>;
+  Response Stream(const std::string& path, const Sink& sink, const Headers& headers = {});
   /// Closes the kept connection, so that the next POST cannot meet one that the server has closed.
   void Close();
   const Endpoint& endpoint() const;

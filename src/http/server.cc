@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
+
+#include "http/task_queue.h"
 
 namespace cigri::http {
 namespace {
@@ -27,11 +30,11 @@ class GuardStream final : public httplib::Stream {
     used_ = 0;
     end_ = Clock::now() + limits_.request_deadline;
   }
-  bool is_readable() const override { return pos_ < len_ || Await(POLLIN, end_); }
+  bool is_readable() const override { return pos_ < len_ || Await(POLLIN, Deadline()); }
   bool is_writable() const override { return Await(POLLOUT, Clock::now() + limits_.write_timeout); }
   ssize_t read(char* p, std::size_t n) override {
     if (pos_ == len_) {
-      if (used_ >= limits_.max_request_bytes || !Await(POLLIN, end_)) return -1;
+      if (used_ >= limits_.max_request_bytes || !Await(POLLIN, Deadline())) return -1;
       ssize_t k;
       do {
         k = ::recv(s_, buffer_, sizeof buffer_, 0);
@@ -72,6 +75,9 @@ class GuardStream final : public httplib::Stream {
   bool buffered() const { return pos_ < len_; }
 
  private:
+  Clock::time_point Deadline() const {
+    return end_ + std::chrono::milliseconds(used_ * 1000 / limits_.least_bytes_per_s);
+  }
   bool Await(short events, Clock::time_point end) const {
     for (;;) {
       const auto ms =
@@ -99,6 +105,22 @@ std::string UserName(uid_t uid) {
   return "";
 }
 
+Peer KernelPeer(socket_t sock) {
+  Peer peer;
+  int family = 0;
+  socklen_t length = sizeof family;
+  getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &family, &length);
+  ucred cred{};
+  length = sizeof cred;
+  if (family != AF_UNIX || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &length) != 0)
+    return peer;
+  peer.unix_socket = true;
+  peer.uid = static_cast<int>(cred.uid);
+  peer.pid = cred.pid;
+  peer.user = UserName(cred.uid);
+  return peer;
+}
+
 bool HasControl(const std::string& s) {
   for (unsigned char c : s)
     if ((c < 0x20 && c != '\t') || c == 0x7f) return true;
@@ -109,7 +131,7 @@ bool HasControl(const std::string& s) {
 
 GuardServer::GuardServer(Limits limits) : limits_(limits) {
   const int threads = limits_.threads;
-  new_task_queue = [threads] { return new httplib::ThreadPool(static_cast<std::size_t>(threads)); };
+  new_task_queue = [threads] { return new GrowingPool(threads); };
   set_tcp_nodelay(true);  // off by default: 44 ms a request
   set_payload_max_length(limits_.max_request_bytes);
   set_keep_alive_max_count(static_cast<std::size_t>(limits_.keep_alive_max));
@@ -138,8 +160,9 @@ GuardServer::GuardServer(Limits limits) : limits_(limits) {
   });
   set_exception_handler([](const httplib::Request&, httplib::Response& r, std::exception_ptr) {
     r.status = 500;
-    r.set_content("{\"status\":500,\"title\":\"Error\",\"message\":\"internal error, see the log\"}\n",
-                  "application/json");
+    r.set_content(
+        "{\"status\":500,\"title\":\"Error\",\"message\":\"internal error, see the log\"}\n",
+        "application/json");
   });
 }
 
@@ -179,34 +202,53 @@ bool GuardServer::BindTcp(const std::string& host, int port, std::string* why) {
   return false;
 }
 
+void GuardServer::AwaitServing() {
+  while (!is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void GuardServer::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (socket_t sock : open_) ::shutdown(sock, SHUT_RD);
+  }
+  stop();
+}
+
+bool GuardServer::ServeOne(httplib::Stream& stream, bool last, bool* closed, const Peer& peer) {
+  return process_request(stream, last, *closed, [&](httplib::Request& q) {
+    for (const char* name : {kPeerUid, kPeerPid, kPeerUser, "REMOTE_ADDR", "REMOTE_PORT"})
+      q.headers.erase(name);
+    // RFC 9112: neither length nor encoding means no body; httplib would read until the deadline.
+    if (!q.has_header("Content-Length") && !q.has_header("Transfer-Encoding"))
+      q.headers.emplace("Content-Length", "0");
+    if (!peer.unix_socket) return;
+    q.headers.emplace(kPeerUid, std::to_string(peer.uid));
+    q.headers.emplace(kPeerPid, std::to_string(peer.pid));
+    q.headers.emplace(kPeerUser, peer.user);
+  });
+}
+
 bool GuardServer::process_and_close_socket(socket_t sock) {
-  int family = 0;
-  socklen_t length = sizeof family;
-  getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &family, &length);
-  ucred cred{};
-  length = sizeof cred;
-  const bool local =
-      family == AF_UNIX && getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &length) == 0;
-  const std::string user = local ? UserName(cred.uid) : "";
+  {
+    std::lock_guard lock(mutex_);
+    open_.insert(sock);
+    if (stopping_) ::shutdown(sock, SHUT_RD);
+  }
+  const Peer peer = KernelPeer(sock);
   GuardStream stream(sock, limits_);
   bool closed = false;
   for (std::size_t left = keep_alive_max_count_; left > 0 && !closed; --left) {
     if (left != keep_alive_max_count_) {
       pollfd f{sock, POLLIN, 0};
-      if (!stream.buffered() && ::poll(&f, 1, static_cast<int>(keep_alive_timeout_sec_) * 1000) <= 0)
-        break;
+      const int wait_ms = static_cast<int>(keep_alive_timeout_sec_) * 1000;
+      if (!stream.buffered() && ::poll(&f, 1, wait_ms) <= 0) break;
       stream.Arm();
     }
-    const bool ok = process_request(stream, left == 1, closed, [&](httplib::Request& q) {
-      for (const char* name : {kPeerUid, kPeerPid, kPeerUser, "REMOTE_ADDR", "REMOTE_PORT"})
-        q.headers.erase(name);
-      if (!local) return;
-      q.headers.emplace(kPeerUid, std::to_string(cred.uid));
-      q.headers.emplace(kPeerPid, std::to_string(cred.pid));
-      q.headers.emplace(kPeerUser, user);
-    });
-    if (!ok) break;
+    if (!ServeOne(stream, left == 1, &closed, peer)) break;
   }
+  std::lock_guard lock(mutex_);  // Stop() must not meet a number that is somebody else's by then
+  open_.erase(sock);
   ::shutdown(sock, SHUT_RDWR);
   ::close(sock);
   return true;

@@ -5,15 +5,18 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 
 namespace cigri::http {
 
 struct Limits {
   std::size_t max_request_bytes = (1u << 20) + (64u << 10);  ///< headers and body of one request
-  std::chrono::seconds request_deadline{10};  ///< for all bytes of one request to arrive
+  std::chrono::milliseconds request_deadline{10000};  ///< for the bytes of one request to arrive,
+  std::size_t least_bytes_per_s = 256 << 10;          ///< and more for bodies that come this fast
   std::chrono::seconds write_timeout{10};
-  int threads = 8;
+  int threads = 64;  ///< most; they come and go with the requests
   int keep_alive_max = 1000;
   int keep_alive_s = 5;
 };
@@ -42,14 +45,22 @@ class GuardServer : public httplib::Server {
   int port() const { return port_; }
   /// Serves until Stop(). REQUIRES: a successful Bind.
   bool Serve() { return listen_after_bind(); }
-  void Stop() { stop(); }
+  /// Returns once Serve(), called in another thread, can be stopped by Stop().
+  void AwaitServing();
+  /// Accepts and reads nothing more; requests that have arrived still get their answers. Serve()
+  /// then returns.
+  void Stop();
   /// A pre-routing check of the user's, after the guards: return true when it answered.
   std::function<bool(const httplib::Request&, httplib::Response&)> before;
 
  private:
   bool process_and_close_socket(socket_t sock) override;
+  bool ServeOne(httplib::Stream& stream, bool last, bool* closed, const Peer& peer);
   Limits limits_;
   int port_ = 0;
+  std::mutex mutex_;
+  bool stopping_ = false;
+  std::set<socket_t> open_;
 };
 
 /// The caller of `request`, as GuardServer recorded it (never from what the client said).

@@ -1,0 +1,1 @@
+SELECT to_jsonb(o) FROM operators AS o ORDER BY name

@@ -1,0 +1,1 @@
+SELECT to_jsonb(r) - 'code' FROM admission_rules AS r ORDER BY priority, id

@@ -1,0 +1,1 @@
+DELETE FROM operators WHERE name = $1 RETURNING name

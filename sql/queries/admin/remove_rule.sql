@@ -1,0 +1,1 @@
+DELETE FROM admission_rules WHERE name = $1

@@ -1,0 +1,1 @@
+SELECT grid_user FROM campaigns WHERE id = $1;

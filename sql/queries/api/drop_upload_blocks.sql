@@ -1,0 +1,1 @@
+DELETE FROM params_chunk WHERE upload_id = $1;

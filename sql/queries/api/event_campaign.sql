@@ -1,0 +1,1 @@
+SELECT campaign_id FROM events WHERE id = $1;

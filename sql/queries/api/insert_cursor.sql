@@ -1,0 +1,1 @@
+INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);

@@ -1,0 +1,1 @@
+UPDATE campaigns SET name = $2 WHERE id = $1;

@@ -1,0 +1,1 @@
+SELECT pg_notify('cigri_progress', $1::text);

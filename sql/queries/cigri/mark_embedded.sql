@@ -1,0 +1,1 @@
+UPDATE grid SET embedded = true WHERE NOT embedded

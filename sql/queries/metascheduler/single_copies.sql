@@ -1,0 +1,8 @@
+-- Tasks of these campaigns with one copy in flight only, by the cluster where it is (CIG-30).
+SELECT campaign_id, cluster_id, count(*) AS n
+FROM (
+    SELECT campaign_id, idx, min(cluster_id) AS cluster_id FROM live
+    WHERE campaign_id = ANY ($1::bigint[]) AND kind IN ('task', 'replica')
+    GROUP BY campaign_id, idx HAVING count(*) = 1
+) AS s
+GROUP BY 1, 2

@@ -1,0 +1,3 @@
+-- Whether there is anything to look at: kills on their way, clusters to be emptied, jobs at all.
+SELECT EXISTS (SELECT FROM kills) AS kills, EXISTS (SELECT FROM clusters WHERE kill_all) AS emptied,
+       EXISTS (SELECT FROM live) AS live

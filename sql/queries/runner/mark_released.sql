@@ -1,0 +1,1 @@
+UPDATE batches SET released = true WHERE id = $1

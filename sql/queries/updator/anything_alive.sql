@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM campaigns WHERE state = 'in_treatment')

@@ -1,0 +1,21 @@
+// Starts, sequences, watches and restarts the modules. Schedules nothing.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "embedded/home.h"
+
+namespace cigri::almighty {
+
+struct Options {
+  std::string bin_dir;    ///< where the programs of the modules are
+  bool embedded = false;  ///< a grid of `cigri up`: starts its services and keeps a standby alive
+  bool own_postgres = false;  ///< and its private PostgreSQL
+  embedded::Home home;        ///< only with `embedded`
+};
+
+/// Waits to lead, leads, and waits again when it has lost its session, until SIGTERM or SIGINT.
+/// With `embedded`, at most one process waits: another one ends at once. Returns the exit code.
+int Run(const Options& options);
+
+}  // namespace cigri::almighty

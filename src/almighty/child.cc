@@ -1,0 +1,99 @@
+#include "almighty/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cigri::almighty {
+namespace {
+
+struct Pipe {
+  embedded::Fd read, write;
+};
+Pipe MakePipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
+  return {embedded::Fd(ends[0]), embedded::Fd(ends[1])};
+}
+
+std::string HowItEnded(int status) {
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Child::Child(std::string name, std::vector<std::string> argv, bool turns)
+    : name_(std::move(name)), argv_(std::move(argv)), turns_(turns) {}
+
+bool Child::Start(Time now, std::string* why) {
+  try {
+    embedded::SpawnOptions options;
+    options.die_with_parent = true;
+    embedded::Fd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    Pipe to, from;
+    options.in = null.get();
+    options.out = STDERR_FILENO;
+    if (turns_) {
+      to = MakePipe();
+      from = MakePipe();
+      options.in = to.read.get();
+      options.out = from.write.get();
+      // A module that does not read must never block the one who gives turns.
+      fcntl(to.write.get(), F_SETFL, O_NONBLOCK);
+      fcntl(from.read.get(), F_SETFL, O_NONBLOCK);
+    }
+    pid_ = embedded::Spawn(argv_, options);
+    ended_ = embedded::PidFd(pid_);
+    in_ = std::move(to.write);
+    out_fd_ = std::move(from.read);
+    out_ = module::LineReader(out_fd_.get());
+    started_ = now;
+    return true;
+  } catch (const std::runtime_error& e) {
+    *why = e.what();
+    started_ = now;
+    Postpone(now);
+    return false;
+  }
+}
+
+void Child::Postpone(Time now) {
+  if (now - started_ >= std::chrono::seconds(1)) deaths_ = 0;
+  const auto wait = deaths_ == 0 ? milliseconds(0) : milliseconds(100 << std::min(deaths_ - 1, 6));
+  start_at_ = now + std::min(wait, milliseconds(5000));
+  ++deaths_;
+}
+
+std::string Child::Reap(Time now) {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  ended_.Close();
+  in_.Close();
+  out_fd_.Close();
+  out_ = module::LineReader();
+  Postpone(now);
+  return HowItEnded(status);
+}
+
+void Child::Turn(std::int64_t number) {
+  module::WriteLine(in_.get(), "turn " + std::to_string(number));
+}
+
+void Child::Stop() {
+  if (!alive()) return;
+  in_.Close();
+  kill(pid_, SIGTERM);
+}
+
+void Child::Kill() {
+  if (alive()) kill(pid_, SIGKILL);
+}
+
+}  // namespace cigri::almighty

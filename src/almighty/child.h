@@ -1,0 +1,50 @@
+// A program that the almighty keeps alive.
+#pragma once
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "almighty/rounds.h"
+#include "embedded/process.h"
+#include "module/lines.h"
+
+namespace cigri::almighty {
+
+/// One child process after another, of the same program. It ends with the process that started it.
+class Child {
+ public:
+  /// `turns`: it speaks the protocol of module::Run on stdin and stdout; else it is a daemon.
+  Child(std::string name, std::vector<std::string> argv, bool turns);
+
+  const std::string& name() const { return name_; }
+  bool turns() const { return turns_; }
+  bool alive() const { return pid_ > 0; }
+  pid_t pid() const { return pid_; }
+  int pid_fd() const { return ended_.get(); }
+  module::LineReader& out() { return out_; }
+  /// When it is to be started (again).
+  Time start_at() const { return start_at_; }
+
+  /// Starts it; false when that was not possible (`why`), then start_at() is later.
+  bool Start(Time now, std::string* why);
+  /// Its process has ended: reaps it, says how ("exit code 3", "signal 9"), and sets start_at():
+  /// at once, but later and later when it dies again and again within a second.
+  std::string Reap(Time now);
+  void Turn(std::int64_t number);
+  /// Asks it to end: closes its stdin, and SIGTERM to a daemon.
+  void Stop();
+  void Kill();
+
+ private:
+  void Postpone(Time now);
+  std::string name_;
+  std::vector<std::string> argv_;
+  bool turns_;
+  pid_t pid_ = 0;
+  embedded::Fd ended_, in_, out_fd_;
+  module::LineReader out_;
+  Time started_{}, start_at_{};
+  int deaths_ = 0;  // within a second of their start, in a row
+};
+
+}  // namespace cigri::almighty

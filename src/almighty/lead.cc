@@ -1,0 +1,246 @@
+#include "almighty/lead.h"
+
+#include <poll.h>
+#include <sql/almighty.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "almighty/log_file.h"
+#include "core/log.h"
+#include "module/events.h"
+
+namespace cigri::almighty {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+constexpr seconds kIdleTick{30}, kStandbyEvery{1}, kRotateEvery{60}, kGrace{5};
+
+// The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
+std::vector<Seat> Seats() {
+  return {{"updator", true},
+          {"predictor", true},
+          {"metascheduler", true},
+          {"runner", false},
+          {"nikita", false}};
+}
+
+std::vector<std::vector<std::string>> Services(const embedded::Home& home) {
+  std::vector<std::vector<std::string>> services;
+  std::ifstream in(home.services_file());
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty())
+      services.push_back(nlohmann::json::parse(line).get<std::vector<std::string>>());
+  return services;
+}
+
+// "localcluster --name alpha ..." is called localcluster[alpha] in logs and events.
+std::string ServiceName(const std::vector<std::string>& argv) {
+  const std::string program = argv.at(0).substr(argv[0].rfind('/') + 1);
+  const auto option = std::find(argv.begin(), argv.end(), "--name");
+  if (option == argv.end() || option + 1 == argv.end()) return program;
+  return program + "[" + *(option + 1) + "]";
+}
+
+}  // namespace
+
+Lead::Lead(const Options& options, const Config& config, Leadership leadership, int signals)
+    : options_(options),
+      leadership_(std::move(leadership)),
+      signals_(signals),
+      busy_tick_(
+          static_cast<std::int64_t>(1000 * std::max(0.1, config.GetDouble("SAFETY_TICK", 5)))),
+      rounds_(Seats(), Pace{}) {
+  setenv("CIGRI_EPOCH", std::to_string(leadership_.epoch).c_str(), 1);
+  AddChildren();
+}
+
+void Lead::AddChildren() {
+  for (const auto& seat : Seats())
+    children_.emplace_back(seat.name, std::vector<std::string>{options_.bin_dir + "/" + seat.name},
+                           true);
+  children_.emplace_back("api", std::vector<std::string>{options_.bin_dir + "/api"}, false);
+  if (!options_.embedded) return;
+  for (auto& argv : Services(options_.home)) {
+    if (argv.at(0).find('/') == std::string::npos) argv[0] = options_.bin_dir + "/" + argv[0];
+    children_.emplace_back(ServiceName(argv), argv, false);
+  }
+}
+
+Lead::~Lead() {
+  for (auto& child : children_) child.Kill();
+  for (auto& child : children_)
+    if (child.alive()) child.Reap(Clock::now());
+}
+
+Lead::End Lead::Run() {
+  try {
+    leadership_.session->Listen("cigri_wake");
+    standby_at_ = Clock::now() + kStandbyEvery;
+    while (!asked_ && !lost_) {
+      HearNotices();  // those that came during a statement wake no poll()
+      StartDue();
+      KillStuck();
+      GiveTurns();
+      Tick();
+      Wait();
+    }
+  } catch (const db::Broken& e) {
+    log::warn("lost the database: {}", e.what());
+    lost_ = true;
+  }
+  if (asked_) StopChildren();
+  return asked_ ? End::kAsked : End::kSessionLost;
+}
+
+void Lead::StartDue() {
+  const auto now = Clock::now();
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    auto& child = children_[i];
+    if (child.alive() || child.start_at() > now) continue;
+    std::string why;
+    if (!child.Start(now, &why)) {
+      log::error("{}", why);
+      continue;
+    }
+    if (!child.turns()) continue;
+    rounds_.Up(i);
+    rounds_.Wake(now);
+  }
+}
+
+void Lead::GiveTurns() {
+  for (const auto& send : rounds_.Step(Clock::now())) children_[send.seat].Turn(send.number);
+}
+
+void Lead::KillStuck() {
+  for (std::size_t i : rounds_.Stuck(Clock::now())) {
+    if (!children_[i].alive()) continue;
+    Note("MODULE_STUCK", children_[i].name(),
+         "has not answered its turn for a minute: killed, started again");
+    children_[i].Kill();
+    rounds_.Down(i);
+  }
+}
+
+// Nothing depends on a notice: a round comes by itself. A grid without work rests longer.
+void Lead::Tick() {
+  const auto now = Clock::now();
+  if (now >= rotate_at_) {
+    RotateLogs(options_);
+    rotate_at_ = now + kRotateEvery;
+  }
+  KeepStandby();
+  if (now < tick_at_) return;
+  if (now < rounds_.last_began() + busy_tick_) {
+    tick_at_ = rounds_.last_began() + busy_tick_;
+    return;
+  }
+  db::Tx tx(*leadership_.session);
+  const auto row = tx.Exec(sql::almighty::kLook)[0];
+  if (row["epoch"].as<std::int64_t>() != leadership_.epoch) {
+    log::warn("another almighty leads (epoch {})", row["epoch"].c_str());
+    lost_ = true;
+    return;
+  }
+  idle_ = !row["work"].as<bool>();
+  const auto next = rounds_.last_began() + (idle_ ? milliseconds(kIdleTick) : busy_tick_);
+  if (next <= now) rounds_.Wake(now);
+  tick_at_ = std::max(next, now + busy_tick_);
+}
+
+// A standby holds its lock by being alive; the kernel lets it go whatever the standby dies of.
+void Lead::KeepStandby() {
+  const auto now = Clock::now();
+  if (!options_.embedded || now < standby_at_) return;
+  standby_at_ = now + kStandbyEvery;
+  if (!embedded::LockFile(options_.home.standby_lock(), milliseconds(0))) return;
+  std::vector<std::string> argv{embedded::OwnFolder() + "/almighty", "--standby", "--embedded",
+                                "--bin-dir", options_.bin_dir};
+  if (options_.own_postgres) argv.push_back("--own-postgres");
+  embedded::SpawnDaemon(argv, "");
+}
+
+Time Lead::NextLook() const {
+  auto next = std::min(tick_at_, rotate_at_);
+  if (options_.embedded) next = std::min(next, standby_at_);
+  if (const auto round = rounds_.NextLook()) next = std::min(next, *round);
+  for (const auto& child : children_)
+    if (!child.alive()) next = std::min(next, child.start_at());
+  return next;
+}
+
+void Lead::Wait() {
+  std::vector<pollfd> fds{{signals_, POLLIN, 0}, {leadership_.session->socket(), POLLIN, 0}};
+  for (auto& child : children_) {
+    fds.push_back({child.alive() ? child.pid_fd() : -1, POLLIN, 0});
+    fds.push_back({child.alive() && child.turns() && !child.out().closed() ? child.out().fd() : -1,
+                   POLLIN, 0});
+  }
+  const auto ms = std::chrono::ceil<milliseconds>(NextLook() - Clock::now()).count();
+  poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60000)));
+  if (fds[0].revents != 0) asked_ = true;
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    if (fds[3 + 2 * i].revents != 0) Hear(i);
+    if (fds[2 + 2 * i].revents != 0) Bury(i);
+  }
+}
+
+void Lead::HearNotices() {
+  if (!leadership_.session->Wait(0).empty()) rounds_.Wake(Clock::now());
+  if (!leadership_.session->alive()) {
+    log::warn("lost the database session");
+    lost_ = true;
+  }
+}
+
+void Lead::Hear(std::size_t i) {
+  const auto now = Clock::now();
+  for (const auto& line : children_[i].out().Read()) {
+    if (line == "wake") {
+      rounds_.Wake(now);
+    } else if (line.rfind("wake ", 0) == 0) {
+      rounds_.Wake(now + milliseconds(std::max(0ll, std::atoll(line.c_str() + 5))));
+    } else if (line.rfind("done ", 0) == 0) {
+      rounds_.Done(i, now);
+    } else {
+      log::warn("{} wrote to its protocol: {}", children_[i].name(), line.substr(0, 200));
+    }
+  }
+}
+
+void Lead::Bury(std::size_t i) {
+  const std::string how = children_[i].Reap(Clock::now());
+  if (children_[i].turns()) rounds_.Down(i);
+  Note("MODULE_RESTARTED", children_[i].name(), "ended (" + how + "), started again");
+}
+
+void Lead::Note(const std::string& code, const std::string& module, const std::string& message) {
+  log::warn("{} {}", module, message);
+  db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
+  module::Event event;
+  event.cls = "log";
+  event.code = code;
+  event.fingerprint = module;
+  event.message = module + " " + message;
+  module::RaiseEvent(tx, event);
+  tx.Commit();
+}
+
+void Lead::StopChildren() {
+  for (auto& child : children_) child.Stop();
+  const auto deadline = Clock::now() + kGrace;
+  for (auto& child : children_) {
+    if (!child.alive()) continue;
+    pollfd fd{child.pid_fd(), POLLIN, 0};
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    if (poll(&fd, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) == 0) child.Kill();
+    child.Reap(Clock::now());
+  }
+}
+
+}  // namespace cigri::almighty

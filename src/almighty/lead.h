@@ -1,0 +1,48 @@
+// One term of a leading almighty.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "almighty/almighty.h"
+#include "almighty/child.h"
+#include "almighty/election.h"
+#include "almighty/rounds.h"
+#include "core/config.h"
+
+namespace cigri::almighty {
+
+/// From winning the election to the end of the term. When it ends, so have all its children.
+class Lead {
+ public:
+  /// `signals`: readable when the process is asked to end.
+  Lead(const Options& options, const Config& config, Leadership leadership, int signals);
+  ~Lead();
+  enum class End { kAsked, kSessionLost };
+  End Run();
+
+ private:
+  void AddChildren();
+  void StartDue();
+  void GiveTurns();
+  void KillStuck();
+  void Tick();
+  void KeepStandby();
+  void Wait();
+  void Hear(std::size_t child);
+  void Bury(std::size_t child);
+  void HearNotices();
+  void StopChildren();
+  void Note(const std::string& code, const std::string& module, const std::string& message);
+  Time NextLook() const;
+
+  const Options& options_;
+  Leadership leadership_;
+  int signals_;
+  milliseconds busy_tick_;
+  std::vector<Child> children_;  // the modules first, in the order of their seats
+  Rounds rounds_;
+  bool asked_ = false, lost_ = false, idle_ = false;
+  Time tick_at_{}, standby_at_{}, rotate_at_{};
+};
+
+}  // namespace cigri::almighty

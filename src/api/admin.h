@@ -1,0 +1,39 @@
+// What operators do to a grid: the routes under /admin (docs/gridadmin.md).
+#pragma once
+#include <functional>
+
+#include "api/router.h"
+
+namespace cigri::api {
+
+/// All routes under /admin, for operators only.
+void AddAdminRoutes(Router& router);
+
+// Its parts, a file each.
+void AddRuleRoutes(Router& router);          // admin_rules.cc
+void AddClusterAdminRoutes(Router& router);  // admin_clusters.cc
+void AddDrainRoutes(Router& router);         // admin_drain.cc
+void AddPeopleRoutes(Router& router);  // admin_people.cc: affinity, mapping, operators, tokens
+void AddLawRoutes(Router& router);     // admin_check.cc
+
+/// {"items":[...],"total":n} of rows that hold one JSON value each.
+Reply Items(const pqxx::result& rows);
+/// The one JSON value of the one row; throws NotFound(what) when there is none.
+nlohmann::json TheRow(const pqxx::result& rows, const std::string& what);
+/// Throws NotFound(what) when a statement has touched nothing.
+void MustHave(const pqxx::result& rows, const std::string& what);
+
+/// Runs `body` in a transaction; what the database says against the values is a 400 (409 for a
+/// name that is taken), in its words.
+nlohmann::json TransactChecked(Context& context,
+                               const std::function<nlohmann::json(db::Tx&)>& body);
+
+/// The body, which must be an object with these keys at most; throws 400 with "did you mean".
+nlohmann::json ObjectBody(const Request& request, const std::vector<std::string>& keys);
+/// A text of a body; throws 400 when it is missing or no text.
+std::string TextOf(const nlohmann::json& body, const std::string& key);
+/// The same, or nothing when the key is absent or null.
+std::optional<std::string> OptionalText(const nlohmann::json& body, const std::string& key);
+std::optional<int> OptionalInt(const nlohmann::json& body, const std::string& key);
+
+}  // namespace cigri::api

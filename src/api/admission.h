@@ -1,0 +1,25 @@
+// Admission rules as the API uses them: rows of the database, and what a rule may know.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/context.h"
+#include "rules/rules.h"
+
+namespace cigri::api {
+
+/// All that rules::Admit needs beside the campaign; loaded in one transaction, before it runs.
+struct Admission {
+  std::vector<rules::Rule> rules;  ///< those in force and on trial
+  nlohmann::json user, grid;
+  rules::Verdict Admit(const nlohmann::json& campaign) const {
+    return rules::Admit(rules, campaign, user, grid);
+  }
+};
+/// `user` is the campaign's. The fields are those of docs/admission-rules.md.
+Admission LoadAdmission(db::Tx& tx, const std::string& user);
+
+/// Adds the shipped rules that this grid has never had; for `cigri up` after a migration.
+void InstallShippedRules(db::Tx& tx);
+
+}  // namespace cigri::api

@@ -1,0 +1,76 @@
+#include "api/admit.h"
+
+#include "core/log.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr char kTitle[] = "Admission rule error";
+
+Fault ToApi(const jdl::Fault& f) { return {f.line, f.column, f.key, f.message, f.hint}; }
+
+// A campaign as rules see it: with its user, its size, and `type` for what a JDL calls jobs_type.
+nlohmann::json ForRules(const jdl::Campaign& campaign, const std::string& user, std::int64_t jobs) {
+  nlohmann::json seen = jdl::ToJson(campaign);
+  seen["type"] = campaign.type;
+  seen.erase("jobs_type");
+  seen["user"] = user;
+  seen["jobs"] = jobs;
+  return seen;
+}
+
+nlohmann::json FromRules(nlohmann::json campaign) {
+  if (campaign.contains("type")) campaign["jobs_type"] = campaign["type"];
+  for (const char* key : {"type", "id", "user", "jobs"}) campaign.erase(key);
+  return campaign;
+}
+
+// What a rule cannot see stays as it was.
+void KeepParameters(jdl::Campaign& to, jdl::Campaign& from) {
+  to.source = from.source;
+  to.count = from.count;
+  to.params = std::move(from.params);
+  to.format = from.format;
+  to.columns = from.columns;
+}
+
+}  // namespace
+
+void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& title) {
+  if (faults.empty()) return;
+  std::vector<Fault> list;
+  for (const auto& f : faults) list.push_back(ToApi(f));
+  const auto& first = faults.front();
+  std::string message =
+      "Error submitting campaign: " + (first.key.empty() ? "" : first.key + ": ") + first.message;
+  if (faults.size() > 1) message += " (and " + std::to_string(faults.size() - 1) + " more)";
+  throw ApiError(400, title, message, first.hint, std::move(list));
+}
+
+std::string NoteOf(const jdl::Fault& warning) {
+  std::string note = (warning.key.empty() ? "" : warning.key + ": ") + warning.message;
+  return warning.hint.empty() ? note : note + " (" + warning.hint + ")";
+}
+
+Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaign,
+               std::int64_t jobs) {
+  const auto& [list, user, grid] = facts.admission;
+  const auto seen = ForRules(campaign, user.at("name"), jobs);
+  const auto verdict = rules::Admit(list, seen, user, grid, context.rule_limits);
+  if (!verdict.ok()) {
+    if (verdict.outcome == rules::Outcome::kBroken) log::error("admission: {}", verdict.message);
+    const bool broken = verdict.outcome == rules::Outcome::kBroken;
+    throw ApiError(
+        400, kTitle, verdict.message,
+        broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
+  }
+  Admitted out{std::move(campaign), verdict.notes, verdict.changes};
+  if (verdict.campaign == seen) return out;
+  auto again = jdl::FromJson(FromRules(verdict.campaign), facts.defaults);
+  RequireNoFaults(again.faults, kTitle);
+  KeepParameters(again.campaign, out.campaign);
+  out.campaign = std::move(again.campaign);
+  return out;
+}
+
+}  // namespace cigri::api

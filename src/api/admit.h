@@ -1,0 +1,30 @@
+// The way of a campaign through the JDL's checks and the grid's admission rules.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/context.h"
+#include "api/facts.h"
+#include "api/message.h"
+
+namespace cigri::api {
+
+/// A campaign that may be stored.
+struct Admitted {
+  jdl::Campaign campaign;
+  std::vector<std::string> notes;    ///< for the user: warnings, what rules said
+  std::vector<std::string> changes;  ///< what rules changed
+};
+
+/// Throws 400 with all faults unless there are none.
+void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& title = "Error");
+/// "priority: no number" and a hint behind it, as a note.
+std::string NoteOf(const jdl::Fault& warning);
+
+/// Runs the rules on `campaign` with its `jobs` parameters and checks what they left. Throws 400
+/// "Admission rule error" when a rule refuses, or left something that is no campaign any more.
+/// Takes as long as the rules: not inside a transaction.
+Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaign,
+               std::int64_t jobs);
+
+}  // namespace cigri::api

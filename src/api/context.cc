@@ -1,0 +1,32 @@
+#include "api/context.h"
+
+#include "api/news.h"
+#include "clusterdb/clusterdb.h"
+
+namespace cigri::api {
+
+Context::Context(Config a_config, const std::string& conninfo, int connections)
+    : config(std::move(a_config)),
+      pool(conninfo, "cigri api", connections),
+      news(std::make_unique<News>(conninfo)),
+      make_cluster([conninfo](const cluster::ClusterConfig& c) {
+        return clusterdb::MakeDriver({.config = c}, conninfo);
+      }) {}
+
+Context::~Context() = default;
+
+void Context::Run(const std::function<void(db::Tx&)>& body) {
+  const auto once = [&] {
+    auto session = pool.Get();
+    db::Tx tx(*session);
+    body(tx);
+    tx.Commit();
+  };
+  try {
+    once();
+  } catch (const db::Broken&) {
+    once();  // the session had gone with a restart of the server; the pool has dropped the others
+  }
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,60 @@
+#include <malloc.h>
+#include <signal.h>
+#include <sodium.h>
+
+#include <filesystem>
+
+#include "api/server.h"
+#include "core/error.h"
+#include "core/log.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr timespec kHousekeeping{30, 0};
+constexpr auto kIdle = std::chrono::seconds(60);
+
+sigset_t EndSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+void Listen(ApiServer& server, const Config& config) {
+  const std::string socket = config.Get("API_SOCKET", CigriHome() + "/run/api.sock");
+  std::filesystem::create_directories(std::filesystem::path(socket).parent_path());
+  server.ListenUnix(socket);
+  log::info("serving on {}", socket);
+  if (!config.Has("API_LISTEN")) return;
+  const int port = server.ListenTcp(config.Get("API_LISTEN"));
+  log::info("serving on {} (port {})", config.Get("API_LISTEN"), port);
+}
+
+int Main(int argc, char**) {
+  if (argc > 1)
+    throw Fatal(kExitUsage, "api takes no arguments",
+                "it is configured by cigri.conf: docs/api.md");
+  log::Init("api");
+  ::mallopt(M_ARENA_MAX, 2);  // 64 threads would keep memory in 16 arenas
+  if (sodium_init() < 0) throw Fatal(kExitSoftware, "libsodium does not start");
+  const sigset_t ends = EndSignals();
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread: all inherit it
+  const Config config = Config::Load();
+  Context context(config, DatabaseConninfo(config));
+  ApiServer server(context, AllRoutes());
+  Listen(server, config);
+  while (::sigtimedwait(&ends, nullptr, &kHousekeeping) < 0) {
+    context.pool.CloseIdle(kIdle);
+    ::malloc_trim(0);
+  }
+  log::info("ends");
+  server.Stop();
+  return 0;
+}
+
+}  // namespace
+}  // namespace cigri::api
+
+int main(int argc, char** argv) { return cigri::RunMain("api", cigri::api::Main, argc, argv); }

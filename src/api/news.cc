@@ -1,0 +1,87 @@
+#include "api/news.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "db/db.h"
+
+namespace cigri::api {
+namespace {
+constexpr auto kKeepListening = std::chrono::seconds(60);
+}
+
+News::~News() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+}
+
+std::uint64_t News::Heard() {
+  std::lock_guard lock(mutex_);
+  return heard_;
+}
+
+bool News::stopped() {
+  std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+void News::WaitBeyond(std::uint64_t heard, int ms) {
+  std::unique_lock lock(mutex_);
+  last_wait_ = std::chrono::steady_clock::now();
+  if (!listening_ && !stop_) {
+    if (thread_.joinable()) thread_.join();  // it has ended: it was idle
+    if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    listening_ = true;
+    thread_ = std::thread([this] { Listen(); });
+  }
+  told_.wait_for(lock, std::chrono::milliseconds(ms), [&] { return stop_ || heard_ > heard; });
+}
+
+void News::Stop() {
+  std::lock_guard lock(mutex_);
+  stop_ = true;
+  told_.notify_all();
+  const std::uint64_t one = 1;
+  if (wake_fd_ >= 0 && ::write(wake_fd_, &one, sizeof one) < 0) return;  // full: awake already
+}
+
+void News::Tell() {
+  std::lock_guard lock(mutex_);
+  ++heard_;
+  told_.notify_all();
+}
+
+bool News::IdleForLong() {
+  std::lock_guard lock(mutex_);
+  if (!stop_ && std::chrono::steady_clock::now() - last_wait_ < kKeepListening) return false;
+  listening_ = false;
+  return true;
+}
+
+void News::Listen() {
+  while (!IdleForLong()) {
+    try {
+      ListenOnce();
+      return;
+    } catch (const std::exception& e) {
+      log::warn("long polls: cannot listen for news: {}", e.what());
+      pollfd wake{wake_fd_, POLLIN, 0};
+      ::poll(&wake, 1, 1000);
+    }
+  }
+}
+
+void News::ListenOnce() {
+  db::Connection connection(conninfo_, "cigri api news");
+  connection.Listen("cigri_progress");
+  Tell();  // what happened before we listened
+  while (!IdleForLong()) {
+    pollfd fds[2] = {{connection.socket(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    if (::poll(fds, 2, 10000) > 0 && !connection.Wait(0).empty()) Tell();
+  }
+}
+
+}  // namespace cigri::api

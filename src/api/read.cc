@@ -1,0 +1,81 @@
+#include "api/read.h"
+
+#include <sql/read.h>
+
+#include <ctime>
+
+#include "api/router.h"
+
+namespace cigri::api {
+
+void AddReadRoutes(Router& router) {
+  AddCampaignReadRoutes(router);
+  AddJobReadRoutes(router);
+  AddTaskReadRoutes(router);
+  AddOutputRoutes(router);
+  AddEventReadRoutes(router);
+  AddClusterReadRoutes(router);
+  AddWhyRoutes(router);
+}
+
+CampaignFacts FactsOf(db::Tx& tx, std::int64_t campaign) {
+  const auto rows = tx.Exec(sql::read::kOwner, campaign);
+  if (rows.empty()) throw NotFound("campaign " + std::to_string(campaign));
+  const auto row = rows[0];
+  CampaignFacts facts;
+  facts.id = campaign;
+  facts.user = row["grid_user"].c_str();
+  facts.format = row["format"].c_str();
+  facts.columns = db::Strings(row["columns"]);
+  facts.first_task_id = row["first_task_id"].as<std::int64_t>();
+  facts.nb_params = row["nb_params"].as<std::int64_t>();
+  facts.jdl = nlohmann::json::parse(row["jdl"].c_str());
+  return facts;
+}
+
+CampaignFacts OwnFacts(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  auto facts = FactsOf(tx, campaign);
+  RequireOwner(request, facts.user, "campaign " + std::to_string(campaign));
+  return facts;
+}
+
+bool MayRead(const Request& request, const std::string& owner) {
+  return request.caller.is_operator ||
+         (request.caller.identified() && request.caller.user == owner);
+}
+
+nlohmann::json PageJson(const Request& request, const std::string& to, nlohmann::json items,
+                        std::int64_t total, std::int64_t offset, std::int64_t limit,
+                        const std::string& keep) {
+  const auto page = [&](std::int64_t from) {
+    return to + "?offset=" + std::to_string(from) + "&limit=" + std::to_string(limit) + keep;
+  };
+  auto links = nlohmann::json::array({LinkJson(request, "self", page(offset))});
+  if (offset + limit < total) links.push_back(LinkJson(request, "next", page(offset + limit)));
+  return {{"items", std::move(items)},
+          {"total", total},
+          {"offset", offset},
+          {"limit", limit},
+          {"links", std::move(links)}};
+}
+
+nlohmann::json TextOrNull(const pqxx::field& field) {
+  return field.is_null() ? nlohmann::json() : nlohmann::json(field.c_str());
+}
+nlohmann::json NumberOrNull(const pqxx::field& field) {
+  return field.is_null() ? nlohmann::json() : nlohmann::json(field.as<double>());
+}
+nlohmann::json IntOrNull(const pqxx::field& field) {
+  return field.is_null() ? nlohmann::json() : nlohmann::json(field.as<std::int64_t>());
+}
+nlohmann::json DateOrNull(const pqxx::field& epoch) {
+  if (epoch.is_null()) return nullptr;
+  const auto at = static_cast<std::time_t>(epoch.as<double>());
+  std::tm utc{};
+  gmtime_r(&at, &utc);
+  char text[40];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S+00", &utc);
+  return text;
+}
+
+}  // namespace cigri::api

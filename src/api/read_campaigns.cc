@@ -1,0 +1,312 @@
+#include "api/read_campaigns.h"
+
+#include <sql/read.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/router.h"
+#include "core/states.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
+
+std::string AllStates() {
+  return db::Array(
+      std::vector<std::string>(WordsOf<CampaignState>().begin(), WordsOf<CampaignState>().end()));
+}
+
+// ?state=terminated,paused, else ?all=1, else CiGri's choice: what is alive.
+std::string StatesAsked(const Request& request) {
+  if (request.Flag("all")) return AllStates();
+  const std::string asked = request.Query("state");
+  if (asked.empty()) return db::Array(std::vector<std::string>{"in_treatment", "paused"});
+  const auto states = Split(asked, ',');
+  for (const auto& state : states)
+    if (!FromString<CampaignState>(state))
+      throw BadRequest("there is no campaign state \"" + state + "\"",
+                       "states are in_treatment, paused, cancelled, terminated");
+  return db::Array(states);
+}
+
+std::optional<std::string> Asked(const Request& request, const std::string& name) {
+  if (!request.HasQuery(name)) return std::nullopt;
+  return request.Query(name);
+}
+
+// One word and one reason for people, the strongest first.
+void AddLaneState(json& lane, const pqxx::row& row) {
+  const auto say = [&](const char* state, const std::string& reason) {
+    lane["state"] = state;
+    lane["reason"] = reason;
+  };
+  if (!row["enabled"].as<bool>()) return say("disabled", "disabled by the operators");
+  if (row["drained"].as<bool>())
+    return say("drained", std::string("drained by ") +
+                              row["drained_by"].as<std::string>("an operator") + ": " +
+                              row["drain_reason"].as<std::string>(""));
+  if (!row["held_since"].is_null()) return say("held", row["held_why"].as<std::string>(""));
+  if (!row["failing_since"].is_null())
+    return say("unreachable", row["error"].as<std::string>("it does not answer"));
+  if (!row["probation_until"].is_null()) return say("set_aside", "on probation");
+  if (std::string(row["mode"].c_str()) == "observe")
+    return say("observe", "in observation: nothing is sent there");
+  say("ok", "");
+}
+
+json LaneJson(const pqxx::row& row) {
+  const auto count = [&](const char* name) { return row[name].as<std::int64_t>(); };
+  const auto n_ok = count("n_ok");
+  const double sum = row["sum_s"].as<double>();
+  json lane = {{"cluster_name", row["name"].c_str()},
+               {"active_jobs", count("submitted") + count("remote_waiting") + count("running")},
+               {"queued_jobs", count("launching")},
+               {"prologue_ok",
+                !row["has_prologue"].as<bool>() || std::string(row["prologue"].c_str()) == "done"},
+               {"epilogue_ok",
+                !row["has_epilogue"].as<bool>() || std::string(row["epilogue"].c_str()) == "done"},
+               {"running", count("running")},
+               {"remote_waiting", count("remote_waiting")},
+               {"submitted", count("submitted")},
+               {"done", count("done")},
+               {"failed", count("ended_badly")},
+               {"preempted", count("preempted")},
+               {"throughput", NumberOrNull(row["rate"])},
+               {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
+               {"job_ratio", NumberOrNull(row["job_ratio"])},
+               {"slots", count("slots")}};
+  // Until the predictor has seen enough, the whole life of the campaign there says how fast it
+  // goes.
+  if (lane["throughput"].is_null() && n_ok > 0 && !row["first_start"].is_null()) {
+    const double span = row["last_end"].as<double>() - row["first_start"].as<double>();
+    if (span > 0) lane["throughput"] = static_cast<double>(n_ok) / span;
+  }
+  AddLaneState(lane, row);
+  return lane;
+}
+
+json LinksOf(const Request& request, std::int64_t id) {
+  const std::string self = "/campaigns/" + std::to_string(id);
+  return json::array({LinkJson(request, "self", self), LinkJson(request, "parent", "/campaigns"),
+                      LinkJson(request, "collection", self + "/jobs", "jobs"),
+                      LinkJson(request, "collection", self + "/events", "events"),
+                      LinkJson(request, "item", self + "/jdl", "jdl")});
+}
+
+json ListCampaigns(db::Tx& tx, const Request& request) {
+  const auto states = StatesAsked(request);
+  const auto user = Asked(request, "user");
+  // CiGri's clients know no pages here: without a limit they get everything that is alive.
+  const auto limit = request.QueryInt("limit", 10'000, 1, 10'000);
+  const auto offset = request.QueryInt("offset", 0);
+  const std::optional<std::int64_t> any;
+  json items = json::array();
+  for (const auto& row : tx.Exec(sql::read::kCampaigns, any, user, states, limit, offset))
+    items.push_back(CampaignJson(request, row));
+  const auto total = tx.Exec(sql::read::kCampaignsTotal, user, states)[0][0].as<std::int64_t>();
+  std::string keep = request.Flag("all") ? "&all=1" : "";
+  if (user) keep += "&user=" + *user;
+  if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
+  return PageJson(request, "/campaigns", std::move(items), total, offset, limit, keep);
+}
+
+struct Durations {
+  std::int64_t n = 0;
+  double sum = 0, sum_sq = 0, first_start = 0, last_end = 0;
+};
+
+Durations DurationsOf(const pqxx::result& lanes) {
+  Durations all;
+  for (const auto& row : lanes) {
+    const auto n = row["n_ok"].as<std::int64_t>();
+    if (n == 0) continue;
+    const double first = row["first_start"].as<double>(0), last = row["last_end"].as<double>(0);
+    all.first_start = all.n == 0 ? first : std::min(all.first_start, first);
+    all.last_end = std::max(all.last_end, last);
+    all.n += n;
+    all.sum += row["sum_s"].as<double>();
+    all.sum_sq += row["sum_sq"].as<double>();
+  }
+  return all;
+}
+
+double Share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// CiGri's keys; what it computed from all jobs is kept up to date in lanes, counters and forecasts.
+json Stats(db::Tx& tx, std::int64_t campaign) {
+  const auto rows = CampaignRow(tx, campaign);
+  const auto all = DurationsOf(tx.Exec(sql::read::kLanes, campaign));
+  const auto foreseen = tx.Exec(sql::read::kForecast, campaign);
+  const auto numbers = NumbersOf(rows[0]);
+  const auto n = static_cast<double>(all.n);
+  json stats = {{"average_jobs_duration", nullptr},
+                {"stddev_jobs_duration", nullptr},
+                {"end_low", nullptr},
+                {"end_high", nullptr}};
+  if (all.n > 0) stats["average_jobs_duration"] = all.sum / n;
+  if (all.n > 1)
+    stats["stddev_jobs_duration"] =
+        std::sqrt(std::max(0.0, (all.sum_sq - all.sum * all.sum / n) / (n - 1)));
+  double rate =
+      all.n > 0 && all.last_end > all.first_start ? n / (all.last_end - all.first_start) : 0;
+  if (!foreseen.empty()) {
+    if (!foreseen[0]["rate"].is_null()) rate = foreseen[0]["rate"].as<double>();
+    stats["end_low"] = NumberOrNull(foreseen[0]["end_low"]);
+    stats["end_high"] = NumberOrNull(foreseen[0]["end_high"]);
+  }
+  stats["jobs_throughput"] = std::max(rate, 1e-16);
+  stats["remaining_time"] =
+      static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
+  const auto bad = rows[0]["ended_badly"].as<std::int64_t>();
+  const auto sent_again = rows[0]["again"].as<std::int64_t>() +
+                          rows[0]["preempted"].as<std::int64_t>() +
+                          rows[0]["infrastructure"].as<std::int64_t>();
+  stats["failures_rate"] = Share(bad, bad + numbers.done);
+  stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
+  return stats;
+}
+
+json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  return OwnFacts(tx, request, campaign).jdl;
+}
+
+// CIG-49: waiting, running, terminated, to fix; a row per campaign, and one per user.
+json SummaryRow(const Numbers& n) {
+  return {{"waiting", n.waiting},
+          {"running", n.InFlight()},
+          {"terminated", n.done},
+          {"to_fix", n.failed},
+          {"total", n.total}};
+}
+
+void AddTo(json& sum, const json& row) {
+  for (const auto& [key, value] : row.items())
+    sum[key] = sum.value(key, std::int64_t{0}) + value.get<std::int64_t>();
+}
+
+json Summary(db::Tx& tx, const Request& request) {
+  const std::optional<std::int64_t> any;
+  const auto from = request.QueryInt("from", 0), to = request.QueryInt("to", 0);
+  // A range of ids is asked for to see what is over, too (CiGri 2: -s N-M).
+  const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
+  json items = json::array(), users = json::object();
+  for (const auto& row :
+       tx.Exec(sql::read::kCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
+    const auto id = row["id"].as<std::int64_t>();
+    if (id < from || (to > 0 && id > to)) continue;
+    json item = SummaryRow(NumbersOf(row));
+    json& user = users[row["grid_user"].c_str()];
+    if (user.is_null()) user = json::object();
+    AddTo(user, item);
+    user["campaigns"] = user.value("campaigns", std::int64_t{0}) + 1;
+    item.update({{"id", id},
+                 {"user", row["grid_user"].c_str()},
+                 {"state", row["state"].c_str()},
+                 {"name", row["name"].c_str()},
+                 {"type", row["type"].c_str()},
+                 {"has_events", row["has_events"].as<bool>()}});
+    items.push_back(std::move(item));
+  }
+  return {{"items", std::move(items)}, {"users", std::move(users)}};
+}
+
+}  // namespace
+
+Numbers NumbersOf(const pqxx::row& row) {
+  const auto at = [&](const char* name) { return row[name].as<std::int64_t>(); };
+  Numbers n;
+  n.total = at("ntasks");
+  n.done = at("done");
+  n.launching = at("launching");
+  n.submitted = at("submitted");
+  n.remote_waiting = at("remote_waiting");
+  n.running = at("running");
+  const auto fresh = n.total - at("next_idx");
+  // Beyond some number rows are not counted any more: what is left over is theirs.
+  const auto rest = std::max<std::int64_t>(0, n.total - n.done - fresh - n.InFlight());
+  n.failed = at("to_fix") <= kCountedExactly ? at("to_fix") : rest - std::min(rest, at("retry"));
+  n.again = at("retry") <= kCountedExactly ? at("retry") : rest - std::min(rest, n.failed);
+  n.waiting = fresh + n.again;
+  n.not_run = std::max<std::int64_t>(0, at("nb_params") - n.total);
+  return n;
+}
+
+json CampaignJson(const Request& request, const pqxx::row& row) {
+  const auto id = row["id"].as<std::int64_t>();
+  const auto n = NumbersOf(row);
+  json campaign = {
+      {"id", id},
+      {"name", row["name"].c_str()},
+      {"user", row["grid_user"].c_str()},
+      {"state", row["state"].c_str()},
+      {"has_events", row["has_events"].as<bool>()},
+      {"submission_time", static_cast<std::int64_t>(row["submission_time"].as<double>())},
+      {"total_jobs", n.total},
+      {"finished_jobs", n.done},
+      {"links", LinksOf(request, id)},
+      {"wanted", row["wanted"].c_str()},
+      {"state_reason", TextOrNull(row["state_reason"])},
+      {"completion_time", NumberOrNull(row["completion_time"])},
+      {"finishing", row["finishing"].as<bool>()},
+      {"type", row["type"].c_str()},
+      {"project", row["project"].c_str()},
+      {"priority", row["priority"].as<int>()},
+      {"waiting_jobs", n.waiting},
+      {"again_jobs", n.again},
+      {"launching_jobs", n.launching},
+      {"submitted_jobs", n.submitted},
+      {"remote_waiting_jobs", n.remote_waiting},
+      {"running_jobs", n.running},
+      {"failed_jobs", n.failed},
+      {"not_run_jobs", n.not_run},
+      {"preempted", row["preempted"].as<std::int64_t>()}};
+  if (MayRead(request, row["grid_user"].c_str()))
+    campaign["notes"] = json::parse(row["notes"].c_str());
+  return campaign;
+}
+
+pqxx::result CampaignRow(db::Tx& tx, std::int64_t campaign) {
+  const std::optional<std::int64_t> id = campaign;
+  const std::optional<std::string> anybody;
+  auto rows = tx.Exec(sql::read::kCampaigns, id, anybody, AllStates(), 1, 0);
+  if (rows.empty()) throw NotFound("campaign " + std::to_string(campaign));
+  return rows;
+}
+
+json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  const auto rows = CampaignRow(tx, campaign);
+  json answer = CampaignJson(request, rows[0]);
+  answer["clusters"] = json::object();
+  for (const auto& row : tx.Exec(sql::read::kLanes, campaign))
+    answer["clusters"][row["id"].c_str()] = LaneJson(row);
+  return answer;
+}
+
+void AddCampaignReadRoutes(Router& router) {
+  router.Get("/campaigns", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return ListCampaigns(tx, request); }));
+  });
+  router.Get("/campaigns/{id}", [](Context& context, const Request& request) {
+    return Reply::Json(
+        context.Transact([&](db::Tx& tx) { return CampaignJson(tx, request, request.Id()); }));
+  });
+  router.Get("/campaigns/{id}/stats", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return Stats(tx, request.Id()); }));
+  });
+  router.Get("/campaigns/{id}/jdl", [](Context& context, const Request& request) {
+    return Reply::Json(
+        context.Transact([&](db::Tx& tx) { return Jdl(tx, request, request.Id()); }));
+  });
+  router.Get("/summary", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return Summary(tx, request); }));
+  });
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,143 @@
+// Clusters as people see them, and their usage.
+#include <sql/read.h>
+
+#include "api/read.h"
+#include "api/router.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+// A cluster that has not answered for so long is stale: nothing new goes there (docs/design.md 2).
+constexpr double kStaleAfter_s = 120;
+
+std::string Short(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+json CountedOrNull(const pqxx::row& row) {
+  if (row["max_resources"].is_null()) return nullptr;
+  json usage = {{"seen_at", row["seen_at"].as<double>()}, {"note", TextOrNull(row["note"])}};
+  for (const char* name :
+       {"max_resources", "free_resources", "used_resources", "unavailable_resources",
+        "used_by_cigri", "jobs_running", "jobs_waiting"})
+    usage[name] = row[name].as<int>();
+  return usage;
+}
+
+// The columns of `clusters` but its secrets, by type, as CiGri names them.
+void AddColumns(json& out, const pqxx::row& row) {
+  for (const char* name :
+       {"kind", "api_url", "api_group", "api_auth_type", "api_auth_header", "ssh_host",
+        "resource_unit", "properties", "default_resources", "mode", "job_ratio", "hours",
+        "drain_reason", "drained_by", "drained_at", "drained_until", "learnt_from", "error"})
+    out[name] = TextOrNull(row[name]);
+  for (const char* name : {"power", "mode_limit", "max_waiting", "keep_waiting", "max_running",
+                           "max_calls_per_min", "waiting_timeout_s", "max_array", "max_bytes"})
+    out[name] = IntOrNull(row[name]);
+  for (const char* name : {"queue_s", "min_round_s", "stress_limit", "calls_per_min",
+                           "clock_skew_s", "swept_ago", "failing_for", "try_again_in"})
+    out[name] = NumberOrNull(row[name]);
+  for (const char* name : {"enabled", "drained", "kill_all"}) out[name] = row[name].as<bool>();
+}
+
+json ClusterJson(const Request& request, const pqxx::row& row) {
+  const std::string self = "/clusters/" + std::string(row["id"].c_str());
+  const double stress = row["stress"].as<double>(), limit = row["stress_limit"].as<double>();
+  json out = {
+      {"id", row["id"].as<int>()},
+      {"name", row["name"].c_str()},
+      {"batch", row["kind"].c_str()},  // CiGri's name of it
+      {"stress_factor", Short(stress) + "/" + Short(limit)},
+      {"under_stress", stress >= limit},
+      {"blacklisted", row["disabled_by_hand"].as<bool>() || !row["failing_for"].is_null()},
+      {"stale", row["swept_ago"].is_null() || row["swept_ago"].as<double>() > kStaleAfter_s},
+      {"usage", CountedOrNull(row)},
+      {"links",
+       json::array({LinkJson(request, "self", self), LinkJson(request, "parent", "/clusters")})}};
+  AddColumns(out, row);
+  return out;
+}
+
+json ListClusters(db::Tx& tx, const Request& request) {
+  const std::optional<int> any;
+  const std::optional<std::string> any_name;
+  json items = json::array();
+  for (const auto& row : tx.Exec(sql::read::kClusters, any, any_name, request.Flag("all")))
+    items.push_back(
+        request.Flag("full")
+            ? ClusterJson(request, row)
+            : json{{"id", row["id"].as<int>()},
+                   {"name", row["name"].c_str()},
+                   {"links", json::array({LinkJson(request, "self",
+                                                   "/clusters/" + std::string(row["id"].c_str())),
+                                          LinkJson(request, "parent", "/clusters")})}});
+  const auto total = items.size();
+  return {{"items", std::move(items)},
+          {"total", total},
+          {"links", json::array({LinkJson(request, "self", "/clusters")})}};
+}
+
+// By id or name: a name of digits only is taken for an id, as CiGri does.
+json OneCluster(db::Tx& tx, const Request& request) {
+  const std::string& word = request.Word("name");
+  std::optional<int> id;
+  std::optional<std::string> name;
+  if (word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos)
+    id = std::stoi(word);
+  else
+    name = word;
+  const auto rows = tx.Exec(sql::read::kClusters, id, name, true);
+  if (rows.empty()) throw NotFound("cluster " + word);
+  return ClusterJson(request, rows[0]);
+}
+
+json UsageRow(const pqxx::row& row) {
+  json usage = {{"cluster_name", row["cluster_name"].c_str()}};
+  for (const char* name : {"cluster_id", "max_resources", "used_resources", "used_by_cigri",
+                           "unavailable_resources", "jobs_running", "jobs_waiting"})
+    usage[name] = row[name].as<int>();
+  return usage;
+}
+
+// Without bounds the last snapshot of each cluster, as one item dated with the latest of them.
+json GridUsage(db::Tx& tx, const Request& request) {
+  const bool bounds = request.HasQuery("from") || request.HasQuery("to");
+  const auto from = request.QueryInt("from", 0, 0, std::int64_t{1} << 40);
+  const auto to = request.QueryInt("to", std::int64_t{1} << 36, 0, std::int64_t{1} << 40);
+  const auto rows =
+      bounds ? tx.Exec(sql::read::kGridusage, from, to) : tx.Exec(sql::read::kGridusageLast);
+  json items = json::array();
+  for (const auto& row : rows) {
+    const auto date = row["date"].as<std::int64_t>();
+    if (items.empty() || (bounds && items.back()["date"] != date))
+      items.push_back({{"date", date}, {"clusters", json::array()}});
+    items.back()["clusters"].push_back(UsageRow(row));
+    items.back()["date"] = std::max(items.back()["date"].get<std::int64_t>(), date);
+  }
+  const auto total = items.size();
+  return {{"items", std::move(items)},
+          {"total", total},
+          {"from", bounds ? json(from) : json()},
+          {"to", bounds ? json(to) : json()},
+          {"links", json::array({LinkJson(request, "self", "/gridusage")})}};
+}
+
+}  // namespace
+
+void AddClusterReadRoutes(Router& router) {
+  router.Get("/clusters", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return ListClusters(tx, request); }));
+  });
+  router.Get("/clusters/{name:text}", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return OneCluster(tx, request); }));
+  });
+  router.Get("/gridusage", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return GridUsage(tx, request); }));
+  });
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,138 @@
+// Events, and the failures of a campaign grouped by what they say.
+#include <sql/read.h>
+
+#include "api/read_tasks.h"
+#include "api/router.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+json EventJson(const pqxx::row& row) {
+  return {{"id", row["id"].as<std::int64_t>()},
+          {"class", row["class"].c_str()},
+          {"code", row["code"].c_str()},
+          {"state", row["state"].c_str()},
+          {"job_id", IntOrNull(row["job_id"])},
+          {"cluster_id", IntOrNull(row["cluster_id"])},
+          {"cluster_name", TextOrNull(row["cluster_name"])},
+          {"campaign_id", IntOrNull(row["campaign_id"])},
+          {"index", IntOrNull(row["idx"])},
+          {"parent", IntOrNull(row["parent"])},
+          {"count", row["count"].as<std::int64_t>()},
+          {"message", row["message"].c_str()},
+          {"date_open", TextOrNull(row["date_open"])},
+          {"date_update", TextOrNull(row["date_update"])},
+          {"date_closed", TextOrNull(row["date_closed"])},
+          {"closed_by", TextOrNull(row["closed_by"])},
+          {"sample", row["sample"].is_null() ? json() : json::parse(row["sample"].c_str())}};
+}
+
+std::string StatesAsked(const Request& request) {
+  std::vector<std::string> states = {"open"};
+  if (request.Flag("all")) states.push_back("closed");
+  return db::Array(states);
+}
+
+// One row more than asked tells whether there is a next page, without counting years of events.
+json EventPage(const Request& request, const std::string& to, const pqxx::result& rows,
+               std::int64_t offset, std::int64_t limit) {
+  json items = json::array();
+  for (const auto& row : rows)
+    if (static_cast<std::int64_t>(items.size()) < limit) items.push_back(EventJson(row));
+  const auto seen = offset + static_cast<std::int64_t>(rows.size());
+  auto page = PageJson(request, to, std::move(items), seen, offset, limit,
+                       request.Flag("all") ? "&all=1" : "");
+  page["total"] = offset + static_cast<std::int64_t>(page["items"].size());
+  return page;
+}
+
+json CampaignEvents(db::Tx& tx, const Request& request) {
+  const auto facts = OwnFacts(tx, request, request.Id());
+  const auto limit = request.QueryInt("limit", 1000, 1, 10'000),
+             offset = request.QueryInt("offset", 0);
+  // As CiGri: with closed ones asked for, the global ones of its clusters are left out.
+  const auto rows = tx.Exec(sql::read::kEvents, facts.id, StatesAsked(request),
+                            !request.Flag("all"), limit + 1, offset);
+  return EventPage(request, "/campaigns/" + std::to_string(facts.id) + "/events", rows, offset,
+                   limit);
+}
+
+json GlobalEvents(db::Tx& tx, const Request& request) {
+  const auto limit = request.QueryInt("limit", 1000, 1, 10'000),
+             offset = request.QueryInt("offset", 0);
+  const auto rows = tx.Exec(sql::read::kEventsGlobal, StatesAsked(request), limit + 1, offset,
+                            request.Flag("all"));
+  return EventPage(request, "/events", rows, offset, limit);
+}
+
+json OneEvent(db::Tx& tx, const Request& request) {
+  const auto rows = tx.Exec(sql::read::kEvent, request.Id());
+  const std::string what = "event " + std::to_string(request.Id());
+  if (rows.empty()) throw NotFound(what);
+  if (!rows[0]["grid_user"].is_null()) RequireOwner(request, rows[0]["grid_user"].c_str(), what);
+  json event = EventJson(rows[0]);
+  event["links"] =
+      json::array({LinkJson(request, "self", "/events/" + std::to_string(request.Id()))});
+  return event;
+}
+
+// The task that stands for a group of equal failures: what it ran with, where, and how it ended.
+json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const pqxx::row& row) {
+  if (row["idx"].is_null())
+    return row["sample"].is_null() ? json() : json::parse(row["sample"].c_str());
+  const auto idx = row["idx"].as<std::int64_t>();
+  json sample = {
+      {"task", idx}, {"job", IntOrNull(row["job_id"])}, {"cluster", TextOrNull(row["cluster"])}};
+  auto lines = params.Read(tx, facts.id, {idx});
+  if (lines.count(idx) != 0) sample["params"] = ParamText(facts, lines[idx], ' ');
+  for (const auto& a : AttemptsOf(tx, facts.id, {idx})) {
+    if (row["job_id"].is_null() || a.job_id != row["job_id"].as<std::int64_t>()) continue;
+    const auto how = Decode(a.wait_status);
+    sample["cluster"] = a.cluster;
+    sample["node"] = a.node;
+    sample["stderr"] = a.message;
+    sample["exit"] = a.wait_status && how.signal == 0 ? json(how.exit) : json();
+    sample["signal"] = how.signal != 0 ? json(how.signal) : json();
+  }
+  return sample;
+}
+
+json Failures(db::Tx& tx, const Request& request) {
+  const auto facts = OwnFacts(tx, request, request.Id());
+  ParamReader params;
+  json items = json::array();
+  for (const auto& row :
+       tx.Exec(sql::read::kFailures, facts.id, request.QueryInt("limit", 20, 1, 1000)))
+    items.push_back({{"event", row["id"].as<std::int64_t>()},
+                     {"class", row["class"].c_str()},
+                     {"code", row["code"].c_str()},
+                     {"message", row["message"].c_str()},
+                     {"count", row["count"].as<std::int64_t>()},
+                     {"tasks", row["tasks"].as<std::int64_t>()},
+                     {"cluster", TextOrNull(row["cluster"])},
+                     {"last", row["date_update"].c_str()},
+                     {"sample", SampleOf(tx, facts, params, row)}});
+  const auto total = tx.Exec(sql::read::kFailuresTotal, facts.id)[0][0].as<std::int64_t>();
+  return {{"items", std::move(items)}, {"total", total}};
+}
+
+}  // namespace
+
+void AddEventReadRoutes(Router& router) {
+  router.Get("/campaigns/{id}/events", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return CampaignEvents(tx, request); }));
+  });
+  router.Get("/campaigns/{id}/failures", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return Failures(tx, request); }));
+  });
+  router.Get("/events", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return GlobalEvents(tx, request); }));
+  });
+  router.Get("/events/{id}", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return OneEvent(tx, request); }));
+  });
+}
+
+}  // namespace cigri::api

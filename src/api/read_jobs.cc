@@ -1,0 +1,249 @@
+// Jobs: the paged list of a campaign, one task, one job.
+#include <sql/read.h>
+
+#include "api/read_tasks.h"
+#include "api/router.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kPage = 100, kMostPage = 10'000;
+
+template <typename T>
+json OrNull(const std::optional<T>& value) {
+  return value ? json(*value) : json();
+}
+json OrNull(const std::string& text) { return text.empty() ? json() : json(text); }
+
+// What people are told of an end beside the raw status that CiGri shows.
+void AddEnd(json& job, const Attempt& a) {
+  const auto how = Decode(a.wait_status);
+  job["exit"] = a.wait_status && how.signal == 0 ? json(how.exit) : json();
+  job["signal"] = how.signal != 0 ? json(how.signal) : json();
+  job["code"] = OrNull(a.code);
+  job["account"] = OrNull(a.account);
+}
+
+/// One line of gridstat -f. `line` is null for those who may not see parameters.
+json JobLine(const Request& request, const CampaignFacts& facts, const Attempt& a,
+             const std::string* line) {
+  const std::string id = std::to_string(facts.first_task_id + a.idx);
+  json job = {{"id", facts.first_task_id + a.idx},
+              {"index", a.idx},
+              {"name", line ? json(ParamName(facts, *line)) : json()},
+              {"parameters", line ? json(ParamText(facts, *line, ' ')) : json()},
+              {"cluster", OrNull(a.cluster)},
+              {"cigri_job_id", OrNull(a.job_id)},
+              {"remote_id", OrNull(a.remote_id)},
+              {"state", a.state},
+              {"to_fix", a.to_fix},
+              {"counted", a.counted},
+              {"started", OrNull(a.started)},
+              {"ended", OrNull(a.ended)},
+              {"href", request.Link("/campaigns/" + std::to_string(facts.id) + "/jobs/" + id)}};
+  AddEnd(job, a);
+  return job;
+}
+
+json JobLines(db::Tx& tx, const Request& request, const CampaignFacts& facts,
+              const std::vector<std::int64_t>& idxs) {
+  ParamReader params;
+  std::map<std::int64_t, std::string> lines;
+  const bool shown = MayRead(request, facts.user);
+  if (shown) lines = params.Read(tx, facts.id, idxs);
+  json items = json::array();
+  for (const auto& a : AttemptsOf(tx, facts.id, idxs))
+    items.push_back(JobLine(request, facts, a, shown ? &lines[a.idx] : nullptr));
+  return items;
+}
+
+std::int64_t TotalOf(db::Tx& tx, std::int64_t campaign) {
+  return tx.Exec(sql::read::kTaskCount, campaign)[0][0].as<std::int64_t>();
+}
+
+// CiGri's words for a page beyond the end, beside an empty list that needs no special case.
+json WithWords(json page) {
+  if (!page["items"].empty()) return page;
+  page["title"] = "No jobs found";
+  page["message"] = "No more jobs";
+  return page;
+}
+
+// A page is a range of tasks with all their attempts: offset, limit and total count tasks, so any
+// page of ten million costs the same.
+json Page(db::Tx& tx, const Request& request) {
+  const auto facts = FactsOf(tx, request.Id());
+  const auto limit = request.QueryInt("limit", kPage, 1, kMostPage);
+  const auto offset = request.QueryInt("offset", 0, 0, std::int64_t{1} << 40);
+  const auto total = TotalOf(tx, facts.id);
+  std::vector<std::int64_t> idxs;
+  for (auto i = offset; i < std::min(total, offset + limit); ++i) idxs.push_back(i);
+  return WithWords(PageJson(request, "/campaigns/" + std::to_string(facts.id) + "/jobs",
+                            JobLines(tx, request, facts, idxs), total, offset, limit));
+}
+
+// Of one state: pages follow the index of the last task shown (?after=), which `next` names.
+json PageOfState(db::Tx& tx, const Request& request) {
+  const auto facts = FactsOf(tx, request.Id());
+  const auto limit = request.QueryInt("limit", kPage, 1, kMostPage);
+  const auto after = request.QueryInt("after", -1, -1, std::int64_t{1} << 40);
+  const auto idxs = NextTasks(tx, facts.id, WhichOf(request.Query("state")), after, limit);
+  const std::string to = "/campaigns/" + std::to_string(facts.id) +
+                         "/jobs?state=" + request.Query("state") +
+                         "&limit=" + std::to_string(limit);
+  auto links = json::array({LinkJson(request, "self", to + "&after=" + std::to_string(after))});
+  if (static_cast<std::int64_t>(idxs.size()) == limit)
+    links.push_back(LinkJson(request, "next", to + "&after=" + std::to_string(idxs.back())));
+  return WithWords({{"items", JobLines(tx, request, facts, idxs)},
+                    {"limit", limit},
+                    {"links", std::move(links)}});
+}
+
+std::string StateOfTask(const std::vector<Attempt>& attempts) {
+  for (const auto& a : attempts)
+    if (a.counted) return "done";
+  return attempts.back().to_fix ? "to_fix" : attempts.back().state;
+}
+
+json TaskJson(db::Tx& tx, const Request& request, const CampaignFacts& facts, std::int64_t idx) {
+  if (idx < 0 || idx >= TotalOf(tx, facts.id))
+    throw NotFound("task " + std::to_string(idx) + " of campaign " + std::to_string(facts.id));
+  const auto attempts = AttemptsOf(tx, facts.id, {idx});
+  const auto items = JobLines(tx, request, facts, {idx});
+  const std::string self = "/campaigns/" + std::to_string(facts.id);
+  return {
+      {"id", facts.first_task_id + idx},
+      {"index", idx},
+      {"name", items[0]["name"]},
+      {"parameters", items[0]["parameters"]},
+      {"state", StateOfTask(attempts)},
+      {"execution", items},
+      {"links", json::array({LinkJson(request, "self",
+                                      self + "/jobs/" + std::to_string(facts.first_task_id + idx)),
+                             LinkJson(request, "parent", self)})}};
+}
+
+// CiGri's columns of a job, those it never wrote left out.
+json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
+  const auto batches = tx.Exec(sql::read::kJobBatch, job);
+  if (batches.empty()) throw NotFound("job " + std::to_string(job));
+  const auto b = batches[0];
+  const auto campaign = b["campaign_id"].as<std::int64_t>(), idx = b["idx"].as<std::int64_t>();
+  const auto facts = FactsOf(tx, campaign);
+  json out = {
+      {"id", job},
+      {"campaign_id", campaign},
+      {"grid_user", facts.user},
+      {"index", idx},
+      {"param_id", idx < 0 ? json(0) : json(facts.first_task_id + idx)},
+      {"batch_id", b["id"].as<std::int64_t>()},
+      {"cluster_id", b["cluster_id"].as<int>()},
+      {"cluster_name", b["cluster"].c_str()},
+      {"kind", b["kind"].c_str()},
+      {"resources_used", TextOrNull(b["resources"])},
+      {"state", "launching"},
+      {"submission_time", DateOrNull(b["created"])},
+      {"return_code", nullptr},
+      {"start_time", nullptr},
+      {"stop_time", nullptr},
+      {"node_name", nullptr},
+      {"remote_id", nullptr},
+      {"message", TextOrNull(b["error"])},
+      {"tag", idx < 0 ? json(b["kind"].c_str()) : json()},
+      {"grid_tag", b["tag"].c_str()},
+      {"links",
+       json::array({LinkJson(request, "self", "/jobs/" + std::to_string(job)),
+                    LinkJson(request, "parent", "/campaigns/" + std::to_string(campaign))})}};
+  const auto rows = tx.Exec(sql::read::kJobNow, job, campaign, idx);
+  const std::string batch_state = b["state"].c_str();
+  if (rows.empty() && (batch_state == "refused" || batch_state == "void"))
+    out["state"] = batch_state;
+  if (!rows.empty()) {
+    const auto row = rows[0];
+    Attempt a;
+    a.wait_status = db::Opt<int>(row["wait_status"]);
+    a.code = row["code"].as<std::string>("");
+    a.account = row["account"].as<std::string>("");
+    AddEnd(out, a);
+    out.update({{"state", row["state"].c_str()},
+                {"remote_id", TextOrNull(row["remote_id"])},
+                {"attempt", row["attempt"].as<int>()},
+                {"return_code", OrNull(a.wait_status)},
+                {"submission_time", DateOrNull(row["submitted"])},
+                {"start_time", DateOrNull(row["started"])},
+                {"stop_time", DateOrNull(row["ended"])},
+                {"node_name", TextOrNull(row["node"])},
+                {"message", TextOrNull(row["message"])},
+                {"counted", row["counted"].as<bool>()}});
+  }
+  if (MayRead(request, facts.user)) {
+    ParamReader params;
+    if (idx >= 0) out["param"] = ParamText(facts, params.Read(tx, campaign, {idx})[idx], ' ');
+  } else {
+    out["message"] = nullptr;
+  }
+  return out;
+}
+
+json JobOfRemote(db::Tx& tx, const Request& request) {
+  const std::string cluster = request.Query("cluster"), id = request.Query("id");
+  if (cluster.empty() || id.empty())
+    throw BadRequest("a remote job is named by ?cluster=NAME&id=REMOTE_ID");
+  auto rows = tx.Exec(sql::read::kJobOfRemoteLive, cluster, id);
+  if (rows.empty()) rows = tx.Exec(sql::read::kJobOfRemoteEnded, cluster, id);
+  if (rows.empty()) throw NotFound("job " + id + " of cluster " + cluster);
+  return JobJson(tx, request, rows[0][0].as<std::int64_t>());
+}
+
+// CiGri answered all of them at once; ten million are walked by `next`.
+json Finished(db::Tx& tx, const Request& request) {
+  const auto facts = OwnFacts(tx, request, request.Id());
+  const auto limit = request.QueryInt("limit", 1000, 1, kMostPage);
+  const auto after = request.QueryInt("after", -1, -1, std::int64_t{1} << 40);
+  const auto idxs = NextTasks(tx, facts.id, Which::kEnded, after, limit);
+  json items = json::array();
+  for (auto& item : JobLines(tx, request, facts, idxs))
+    if (item["state"] == "terminated" || item["state"] == "event") items.push_back(std::move(item));
+  const std::string to =
+      "/campaigns/" + std::to_string(facts.id) + "/jobs/finished?limit=" + std::to_string(limit);
+  auto links = json::array({LinkJson(request, "self", to + "&after=" + std::to_string(after))});
+  if (static_cast<std::int64_t>(idxs.size()) == limit)
+    links.push_back(LinkJson(request, "next", to + "&after=" + std::to_string(idxs.back())));
+  return {{"items", std::move(items)}, {"limit", limit}, {"links", std::move(links)}};
+}
+
+}  // namespace
+
+void AddJobReadRoutes(Router& router) {
+  router.Get("/campaigns/{id}/jobs", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) {
+      return request.HasQuery("state") ? PageOfState(tx, request) : Page(tx, request);
+    }));
+  });
+  router.Get("/campaigns/{id}/jobs/finished", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return Finished(tx, request); }));
+  });
+  // P is the id of the parameter, as the list shows it.
+  router.Get("/campaigns/{id}/jobs/{p}", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) {
+      const auto facts = FactsOf(tx, request.Id());
+      return TaskJson(tx, request, facts, request.Id("p") - facts.first_task_id);
+    }));
+  });
+  router.Get("/campaigns/{id}/tasks/{index}", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) {
+      return TaskJson(tx, request, FactsOf(tx, request.Id()), request.Id("index"));
+    }));
+  });
+  router.Get("/jobs/remote", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return JobOfRemote(tx, request); }));
+  });
+  router.Get("/jobs/{id}", [](Context& context, const Request& request) {
+    return Reply::Json(
+        context.Transact([&](db::Tx& tx) { return JobJson(tx, request, request.Id()); }));
+  });
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,44 @@
+#include "api/admin.h"
+#include "api/read.h"
+#include "api/server.h"
+
+namespace cigri::api {
+namespace {
+
+Reply Root(Context&, const Request& request) {
+  return Reply::Json(
+      {{"links",
+        {LinkJson(request, "self", "/"), LinkJson(request, "collection", "/campaigns", "campaigns"),
+         LinkJson(request, "collection", "/clusters", "clusters")}}});
+}
+
+// For `cigri up` and monitoring: is there an API, and has it a database.
+Reply Health(Context& context, const Request&) {
+  const auto grid = context.Transact(
+      [](db::Tx& tx) { return tx.Raw("SELECT grid_id, epoch, leader IS NOT NULL FROM grid")[0]; });
+  return Reply::Json({{"ok", true},
+                      {"grid_id", grid[0].as<std::string>()},
+                      {"epoch", grid[1].as<std::int64_t>()},
+                      {"led", grid[2].as<bool>()}});
+}
+
+}  // namespace
+
+Router AllRoutes() {
+  Router router;
+  router.Get("/", Root, Access::kAnyone);
+  router.Get("/health", Health, Access::kAnyone);
+  AddSubmitRoutes(router);
+  AddControlRoutes(router);
+  AddSettingsRoutes(router);
+  AddTaskRoutes(router);
+  AddUploadRoutes(router);
+  AddEventWriteRoutes(router);
+  AddUserRoutes(router);
+  AddProgressRoutes(router);
+  AddReadRoutes(router);
+  AddAdminRoutes(router);
+  return router;
+}
+
+}  // namespace cigri::api

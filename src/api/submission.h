@@ -1,0 +1,36 @@
+// A campaign becomes rows: one short transaction.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/admit.h"
+#include "api/context.h"
+#include "api/facts.h"
+#include "api/message.h"
+#include "api/uploads.h"
+
+namespace cigri::api {
+
+/// What a campaign's parameters are when it is stored.
+struct Parameters {
+  std::int64_t n = 0;
+  std::optional<Draft> draft;  ///< uploaded before; else inline, or counted
+};
+
+/// Writes everything a campaign is; returns its id. The draft, when there is one, must be locked by
+/// this transaction (TakeDraft).
+std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& facts,
+                           const Admitted& admitted, const Parameters& parameters);
+
+/// What it runs on its clusters: inserted or replaced.
+void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
+                   const Facts& facts);
+
+/// Tells the almighty that there is something to do, and those who wait that something changed.
+void Wake(db::Tx& tx, std::int64_t campaign);
+
+/// One entry of campaigns.notes: who said what, now.
+nlohmann::json NotesJson(const std::string& who, const std::vector<std::string>& texts);
+
+}  // namespace cigri::api

@@ -1,0 +1,132 @@
+// More tasks for a campaign, and failed ones again.
+#include <sql/api.h>
+
+#include "api/campaign_lock.h"
+#include "api/read_campaigns.h"
+#include "api/router.h"
+#include "api/submission.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+std::string Plural(std::int64_t n, const std::string& word) {
+  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
+}
+
+// CiGri's body: a JSON array of lines; numbers are fine, arrays are rows of values.
+std::string LineOf(const nlohmann::json& item, const LockedCampaign& campaign) {
+  if (item.is_array() && campaign.format == jdl::kFormatValues) {
+    std::vector<std::string> values;
+    for (const auto& value : item)
+      values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    return jdl::EncodeValues(values);
+  }
+  if (item.is_number()) return item.dump();
+  if (!item.is_string()) throw BadRequest("it must be a text");
+  return item.get<std::string>();
+}
+
+jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
+  if (!body.is_array() || body.empty())
+    throw BadRequest("the body must be a JSON array of parameter lines, and not empty",
+                     "like [\"a01 --in a01.csv\", \"a02 --in a02.csv\"]");
+  jdl::Lines lines;
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    std::string problem;
+    try {
+      const std::string line = LineOf(body[i], campaign);
+      problem = jdl::LineProblem(line);
+      if (problem.empty() && campaign.format == jdl::kFormatValues)
+        problem = jdl::ValuesProblem(line, campaign.columns.size());
+      if (problem.empty()) lines.Add(line);
+    } catch (const ApiError& e) {
+      problem = e.what();
+    }
+    if (!problem.empty()) faults.push_back({0, 0, "[" + std::to_string(i) + "]", problem, ""});
+  }
+  if (!faults.empty())
+    throw ApiError(400, "Error", faults[0].key + ": " + faults[0].message, "", faults);
+  return lines;
+}
+
+// Rules run when tasks are added, too; what they change of the campaign is not for this request.
+void AskRules(Context& context, const Request& request) {
+  struct Seen {
+    Facts facts;
+    nlohmann::json jdl;
+    std::int64_t jobs;
+  };
+  auto seen = context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockOwn(tx, request);
+    RequireNotCancelled(campaign, "add tasks to");
+    return Seen{LoadFacts(tx, context.config, campaign.user), campaign.jdl, campaign.nb_params};
+  });
+  auto campaign = jdl::FromJson(seen.jdl, seen.facts.defaults);
+  if (!campaign.ok()) return;  // of clusters that are gone by now: the rules have seen it before
+  Admit(context, seen.facts, std::move(campaign.campaign), seen.jobs);
+}
+
+struct Added {
+  std::int64_t n, upload;
+};
+
+Added TakeTasks(db::Tx& tx, const Request& request, const LockedCampaign& campaign) {
+  if (request.HasQuery("upload")) {
+    const Draft draft = TakeDraft(tx, request);
+    tx.Exec(sql::api::kPublishUpload, draft.id);
+    return {draft.lines, draft.id};
+  }
+  const auto lines = LinesOf(request.Json(), campaign);
+  return {lines.size(), StoreBlocks(tx, campaign.user, lines.blocks())};
+}
+
+Reply AddTasks(Context& context, const Request& request) {
+  AskRules(context, request);
+  const auto answer = context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockOwn(tx, request);
+    RequireNotCancelled(campaign, "add tasks to");
+    if (campaign.type == "test")
+      throw BadRequest("campaign " + std::to_string(campaign.id) +
+                           " is a test: it makes one job for each cluster",
+                       "submit a campaign without -t test");
+    const Added added = TakeTasks(tx, request, campaign);
+    tx.Exec(sql::api::kInsertSegment, campaign.id, campaign.ntasks, added.n, added.upload);
+    tx.Exec(sql::api::kGrowCampaign, campaign.id, added.n);
+    Reopen(tx, campaign);
+    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Plural(added.n, "task") + " added");
+    Wake(tx, campaign.id);
+    return CampaignJson(tx, request, campaign.id);
+  });
+  return Reply::Json(answer, 201);
+}
+
+// {"failed": true}: every task whose tries are spent goes again, with all its tries.
+Reply Retry(Context& context, const Request& request) {
+  const auto body = request.Json();
+  if (!body.is_object() || body.value("failed", nlohmann::json()) != true)
+    throw BadRequest("say what is to be tried again: {\"failed\": true}");
+  return context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockOwn(tx, request);
+    RequireNotCancelled(campaign, "retry tasks of");
+    const auto n = tx.Exec(sql::api::kRetryFailed, campaign.id, std::optional<std::int64_t>())[0][0]
+                       .as<std::int64_t>();
+    tx.Exec(sql::api::kCloseFailures, campaign.id, request.caller.user);
+    if (n > 0) Reopen(tx, campaign);
+    LogEvent(tx, request, campaign.id, "RESUBMIT", Plural(n, "failed task") + " to be tried again");
+    Wake(tx, campaign.id);
+    return Reply::Json(
+        {{"status", 202}, {"tasks", n}, {"message", Plural(n, "task") + " to be tried again"}},
+        202);
+  });
+}
+
+}  // namespace
+
+void AddTaskRoutes(Router& router) {
+  router.Post("/campaigns/{id}/jobs", AddTasks);
+  router.Post("/campaigns/{id}/retry", Retry);
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,159 @@
+#include "api/uploads.h"
+
+#include <sql/api.h>
+
+#include "api/router.h"
+#include "jdl/blocks.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr int kMostDrafts = 100;
+
+struct Row {
+  std::string owner;
+  int blocks;
+  std::int64_t lines;
+  bool published;
+  std::optional<std::int64_t> campaign;
+};
+
+std::string Name(std::int64_t upload) { return "upload " + std::to_string(upload); }
+
+// The draft, locked; only its owner's (not even an operator has a use for another's).
+Row Lock(db::Tx& tx, const Request& request, std::int64_t id) {
+  const auto rows = tx.Exec(sql::api::kLockUpload, id);
+  if (rows.empty()) throw NotFound(Name(id));
+  const auto& r = rows[0];
+  Row row{r["grid_user"].as<std::string>(), r["blocks"].as<int>(), r["lines"].as<std::int64_t>(),
+          r["published"].as<bool>(), db::Opt<std::int64_t>(r["campaign_id"])};
+  if (row.owner != request.caller.user) throw Forbidden(Name(id) + " belongs to " + row.owner);
+  return row;
+}
+
+void RequireDraft(const Row& row, std::int64_t id) {
+  if (!row.published) return;
+  const std::string where = row.campaign ? " by campaign " + std::to_string(*row.campaign) : "";
+  ApiError error(409, "Conflict", Name(id) + " has been used already" + where);
+  if (row.campaign) error.extra["campaign"] = *row.campaign;
+  throw error;
+}
+
+Reply Open(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    const auto rows = tx.Exec(sql::api::kOpenUpload, request.caller.user, kMostDrafts);
+    if (rows.empty())
+      throw ApiError(429, "Too many", "you have " + std::to_string(kMostDrafts) + " open uploads",
+                     "DELETE /uploads/N those that are abandoned");
+    return Reply::Json({{"id", rows[0][0].as<std::int64_t>()}}, 201);
+  });
+}
+
+Reply Show(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    const Row row = Lock(tx, request, request.Id());
+    return Reply::Json({{"id", request.Id()},
+                        {"blocks", row.blocks},
+                        {"lines", row.lines},
+                        {"published", row.published}});
+  });
+}
+
+Reply Drop(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    RequireDraft(Lock(tx, request, request.Id()), request.Id());
+    tx.Exec(sql::api::kDropUploadBlocks, request.Id());
+    tx.Exec(sql::api::kDropUpload, request.Id());
+    return Reply::Json({{"status", 202}, {"message", Name(request.Id()) + " is gone"}}, 202);
+  });
+}
+
+std::int64_t LinesOf(const Request& request) {
+  const std::int64_t counted = jdl::CountLines(request.body);
+  const std::string told = request.Header("x-cigri-lines");
+  if (!told.empty() && told != std::to_string(counted))
+    throw BadRequest("the block has " + std::to_string(counted) + " lines, not " + told);
+  if (counted < 1 || counted > jdl::kBlockLines)
+    throw BadRequest("a block has 1 to " + std::to_string(jdl::kBlockLines) + " lines, not " +
+                     std::to_string(counted));
+  if (const auto problem = jdl::BlockProblem(request.body, counted); !problem.empty())
+    throw BadRequest(problem);
+  return counted;
+}
+
+Reply Received(int blocks, std::int64_t lines) {
+  return Reply::Json({{"blocks", blocks}, {"lines", lines}});
+}
+
+// A block that has been received: fine when it is the same, for the answer may have been lost.
+void RequireSame(db::Tx& tx, const Request& request, std::int64_t block, std::int64_t lines) {
+  const auto rows = tx.Exec(sql::api::kSameBlock, request.Id(), block, request.body, lines);
+  if (!rows.empty() && rows[0][0].as<bool>()) return;
+  throw ApiError(409, "Conflict",
+                 "block " + std::to_string(block) + " has been received with another content");
+}
+
+Reply PutBlock(Context& context, const Request& request) {
+  const std::int64_t lines = LinesOf(request), block = request.Id("block");
+  return context.Transact([&](db::Tx& tx) {
+    const Row row = Lock(tx, request, request.Id());
+    if (block < row.blocks) {
+      RequireSame(tx, request, block, lines);
+      return Received(row.blocks, row.lines);
+    }
+    RequireDraft(row, request.Id());
+    if (block > row.blocks) {
+      ApiError error(409, "Conflict", "block " + std::to_string(row.blocks) + " comes next");
+      error.extra["next"] = row.blocks;
+      throw error;
+    }
+    if (row.lines + lines > jdl::kMaxLines)
+      throw BadRequest("a campaign takes at most " + std::to_string(jdl::kMaxLines) +
+                       " parameters at once");
+    tx.Exec(sql::api::kAddBlock, request.Id(), block, row.lines, lines, request.body);
+    tx.Exec(sql::api::kGrowUpload, request.Id(), lines, request.body.size());
+    return Received(row.blocks + 1, row.lines + lines);
+  });
+}
+
+}  // namespace
+
+Draft TakeDraft(db::Tx& tx, const Request& request) {
+  const Draft draft{request.QueryInt("upload", 0, 1, INT64_MAX), 0};
+  const Row row = Lock(tx, request, draft.id);
+  RequireDraft(row, draft.id);
+  if (row.lines == 0) throw BadRequest(Name(draft.id) + " has no parameters");
+  return {draft.id, row.lines};
+}
+
+std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
+  const auto rows = tx.Exec(sql::api::kFirstBlock, upload);
+  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
+}
+
+std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
+                         const std::vector<std::string>& blocks) {
+  std::int64_t bytes = 0, lines = 0;
+  for (const auto& block : blocks) {
+    bytes += static_cast<std::int64_t>(block.size());
+    lines += jdl::CountLines(block);
+  }
+  const auto id =
+      tx.Exec(sql::api::kInlineUpload, user, blocks.size(), lines, bytes)[0][0].as<std::int64_t>();
+  std::int64_t off = 0;
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    const auto n = jdl::CountLines(blocks[k]);
+    tx.Exec(sql::api::kAddBlock, id, k, off, n, blocks[k]);
+    off += n;
+  }
+  return id;
+}
+
+void AddUploadRoutes(Router& router) {
+  router.Post("/uploads", Open);
+  router.Get("/uploads/{id}", Show);
+  router.Delete("/uploads/{id}", Drop);
+  router.Put("/uploads/{id}/blocks/{block}", PutBlock);
+}
+
+}  // namespace cigri::api

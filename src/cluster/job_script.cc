@@ -1,0 +1,221 @@
+#include "cluster/job_script.h"
+
+#include <openssl/evp.h>
+#include <zlib.h>
+
+#include "cluster/job_environment.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+// Variables whose value is an argument of the script, not a constant of the batch.
+const std::map<std::string, std::string>& ElementVariables() {
+  static const std::map<std::string, std::string> variables{{"CIGRI_JOB_ID", "$2"},
+                                                            {"CIGRI_JOBID", "$2"},
+                                                            {"CIGRI_TASK_INDEX", "$3"},
+                                                            {"CIGRI_ATTEMPT", "$4"}};
+  return variables;
+}
+
+// OAR gives a node file, one line per resource, and the user's own environment.
+constexpr char kOarPart[] = R"sh(rid=$OAR_JOB_ID
+CIGRI_NODE_FILE=$OAR_NODE_FILE
+read -r node <"$OAR_NODE_FILE"
+)sh";
+
+// Slurm gives the environment of the request and nothing else, and a list of nodes to be expanded.
+constexpr char kSlurmPart[] = R"sh(USER=$(id -un)
+eval "HOME=~$USER"
+LOGNAME=$USER SHELL=${SHELL:-/bin/sh}
+export USER HOME LOGNAME SHELL
+rid=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}_${SLURM_ARRAY_TASK_ID:-0}
+node=$SLURMD_NODENAME
+lines() { k=$2; while [ "$k" -gt 0 ]; do echo "$1"; k=$((k - 1)); done; }
+CIGRI_NODE_FILE=$(mktemp)
+if [ "${SLURM_JOB_NUM_NODES:-1}" = 1 ]; then
+  lines "$node" "${SLURM_CPUS_ON_NODE:-1}"
+else
+  cpus=$(echo "$SLURM_JOB_CPUS_PER_NODE" | sed 's/(x\([0-9]*\))/ \1/g' | tr , '\n' |
+    while read -r n k; do lines "$n" "${k:-1}"; done)
+  for h in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
+    lines "$h" "${cpus%%[!0-9]*}"
+    cpus=${cpus#*[!0-9]}
+  done
+fi >"$CIGRI_NODE_FILE"
+nodes=$CIGRI_NODE_FILE
+)sh";
+
+// $record and $out are "" until their folders are there. Signals that a scheduler sends before it
+// kills (checkpoint, walltime) are for the program: the script outlives them to write the record.
+constexpr char kRunPart[] = R"sh(t0=$(date +%s)
+leave() {
+  [ -z "$out" ] || { [ -s "$out.out" ] || rm -f "$out.out"; [ -s "$out.err" ] || rm -f "$out.err"; }
+  [ -z "$record" ] || echo "cigri1 $1 $t0 $(date +%s) ${node:-?} ${rid:-?} $CIGRI_JOB_ID end" >"$record"
+  [ -z "$nodes" ] || rm -f "$nodes"
+}
+die() { echo "cigri: $2" >"${out:-/dev/null}${out:+.err}"; leave $(($1 * 256)); exit "$1"; }
+mkdir -p "$folder/$outdir" 2>/dev/null || die 214 "cannot write below $folder on $node"
+out=$folder/$outdir/$1
+if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
+  record=$folder/$recorddir/$1
+  [ "$1" != 0 ] || (cd "$folder/records" && {
+    find . -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} +
+    ls -1t | tail -n +101 | while read -r old; do rm -rf "./$old"; done
+  }) 2>/dev/null
+fi
+cd "$directory" 2>/dev/null || die 213 "no directory $directory on $node"
+CIGRI_WORKDIR=$PWD CIGRI_WORKING_DIRECTORY=$PWD CIGRI_NODEFILE=$CIGRI_NODE_FILE
+export CIGRI_WORKDIR CIGRI_WORKING_DIRECTORY CIGRI_NODE_FILE CIGRI_NODEFILE
+case $5 in
+z) c=$(printf %s "$6" | base64 -d | gzip -dc; printf x) ;;
+*) c=$(printf %s "$6" | base64 -d; printf x) ;;
+esac
+trap : HUP INT TERM USR1 USR2 XCPU
+$shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
+rc=$?
+case $rc in
+129 | 13[0-9] | 14[0-3] | 152 | 153)
+  leave $((rc - 128))
+  ulimit -c 0
+  trap - HUP INT TERM USR1 USR2 XCPU
+  kill -$((rc - 128)) $$ ;;
+esac
+leave $((rc * 256))
+exit $rc
+)sh";
+
+// tag = cigri.<campaign>.<grid id>.<random>: one folder per campaign of a grid.
+std::pair<std::string, std::string> SplitTag(const std::string& tag) {
+  const auto first = tag.find('.'), last = tag.rfind('.');
+  if (first == tag.npos || first == last) return {"other", tag};
+  return {tag.substr(first + 1, last - first - 1), tag.substr(last + 1)};
+}
+
+// At most 1000 entries in a folder: two streams of 500 jobs.
+std::string OutputFolder(const std::string& tag, const std::string& chunk) {
+  const auto [campaign, random] = SplitTag(tag);
+  return "output/" + campaign + "/" + random + "." + chunk;
+}
+
+std::string RecordFolder(const std::string& tag, const std::string& chunk) {
+  return "records/" + tag + "/" + chunk;
+}
+
+std::string Exports(const Batch& batch) {
+  std::string text;
+  for (const auto& [name, value] : JobEnvironment(batch, {})) {
+    const auto own = ElementVariables().find(name);
+    text += "export " + name + "=" +
+            (own != ElementVariables().end() ? own->second : ShellQuote(value)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+ScriptSettings ScriptSettings::From(const ClusterConfig& config, Kind kind) {
+  ScriptSettings s;
+  s.kind = kind;
+  s.folder = config.options.value("job_folder", s.folder);
+  s.shell = config.options.value("shell", s.shell);
+  s.records = config.options.value("records", true);
+  return s;
+}
+
+std::string HomeWord(const std::string& path) {
+  for (const std::string home : {"$HOME", "${HOME}", "~"})
+    if (path == home || StartsWith(path, home + "/"))
+      return "\"$HOME\"" + (path == home ? "" : ShellQuote(path.substr(home.size())));
+  return path.empty() ? "\"$HOME\"" : ShellQuote(path);
+}
+
+std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
+  const bool oar = settings.kind == ScriptSettings::Kind::kOar;
+  const std::string shell = !settings.shell.empty() ? settings.shell
+                            : batch.setup.empty()   ? "sh"
+                                                    : "bash -l";
+  const std::string setup = batch.setup.empty() ? "" : batch.setup + "\n";
+  return std::string(oar ? kOarPart : kSlurmPart) + Exports(batch) +
+         "out= record= shell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
+         "\nfolder=" + HomeWord(settings.folder) + "\ndirectory=" + HomeWord(batch.directory) +
+         "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") +
+         "\nrecorddir=" + (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") + "\n" +
+         kRunPart;
+}
+
+std::string ElementWords(const Element& element, int index) {
+  // Compressing costs the job a process: only where the line would not fit otherwise.
+  const bool big = element.command.size() > 48 << 10;
+  return std::to_string(index) + " " + std::to_string(element.job_id) + " " +
+         std::to_string(element.task_index) + " " + std::to_string(element.attempt) +
+         (big ? " z " + Base64(Gzip(element.command)) : " b " + Base64(element.command));
+}
+
+std::string Base64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int n = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                reinterpret_cast<const unsigned char*>(bytes.data()),
+                                static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(n));
+  return out;
+}
+
+std::string Gzip(std::string_view bytes) {
+  z_stream z{};
+  constexpr int kGzipFormat = 15 + 16;
+  if (deflateInit2(&z, 9, Z_DEFLATED, kGzipFormat, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("cannot compress");
+  std::string out(deflateBound(&z, bytes.size()), '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  z.avail_in = static_cast<uInt>(bytes.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  const int end = deflate(&z, Z_FINISH);
+  out.resize(z.total_out);
+  deflateEnd(&z);
+  if (end != Z_STREAM_END) throw std::runtime_error("cannot compress");
+  return out;
+}
+
+std::string RecordPath(const RemoteRef& ref) {
+  return RecordFolder(ref.tag, std::to_string(ref.index / 500)) + "/" + std::to_string(ref.index);
+}
+
+std::string OutputPath(const RemoteRef& ref, Stream stream) {
+  return OutputFolder(ref.tag, std::to_string(ref.index / 500)) + "/" + std::to_string(ref.index) +
+         (stream == Stream::kStdout ? ".out" : ".err");
+}
+
+std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
+  const auto words = Split(Trim(text), ' ');
+  if (words.size() != 8 || words[0] != "cigri1" || words[7] != "end") return std::nullopt;
+  ExitRecord record;
+  try {
+    record.wait_status = std::stoi(words[1]);
+    record.started_at = std::stod(words[2]);
+    record.ended_at = std::stod(words[3]);
+    record.job_id = std::stoll(words[6]);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  record.node = words[4];
+  record.remote_id = words[5];
+  if (ref.job_id != 0 && record.job_id != ref.job_id) return std::nullopt;
+  return record;
+}
+
+void EndByScript(RemoteJob* job, int wait_status) {
+  job->state = RemoteState::kEnded;
+  job->cause = EndCause::kExited;
+  job->wait_status = wait_status;
+  if (wait_status == kExitBadDirectory << 8) {
+    job->cause = EndCause::kBadDirectory;
+    job->message = "the working directory is not there, or may not be entered";
+  } else if (wait_status == kExitBadOutput << 8) {
+    job->cause = EndCause::kBadOutput;
+    job->message = "the job cannot write its output: is the disk full, or over quota?";
+  }
+}
+
+}  // namespace cigri::cluster

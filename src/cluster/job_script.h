@@ -1,0 +1,58 @@
+// What a remote job runs: a POSIX script around the element's command, the same on every kind of
+// cluster that is driven through somebody else's batch scheduler (docs/clusters.md).
+#pragma once
+#include <string>
+
+#include "cluster/cluster.h"
+
+namespace cigri::cluster {
+
+/// Exit codes of the script itself, for what the schedulers would not notice: Slurm runs a job
+/// whose directory is missing in /tmp and calls it completed.
+inline constexpr int kExitBadDirectory = 213;
+inline constexpr int kExitBadOutput = 214;
+
+/// What differs between clusters, read from ClusterConfig::options.
+struct ScriptSettings {
+  /// Where jobs leave records and output; may begin with $HOME. Option "job_folder".
+  std::string folder = "$HOME/.cigri";
+  /// The shell that reads setup and command. Option "shell"; by default sh, and bash as a login
+  /// shell where there are setup lines, because `module` is a function of login shells.
+  std::string shell;
+  bool records = true;  ///< leave an exit record. Option "records".
+  enum class Kind { kOar, kSlurm } kind = Kind::kOar;
+  static ScriptSettings From(const ClusterConfig& config, Kind kind);
+};
+
+/// The script of all jobs of `batch`. Its arguments are the words of one element.
+std::string JobScript(const Batch& batch, const ScriptSettings& settings);
+
+/// An element as six words, "INDEX JOB_ID TASK_INDEX ATTEMPT b|z DATA": only letters, digits and
+/// +/=- so that no shell, API or file on the way has anything to expand, cut or recode.
+std::string ElementWords(const Element& element, int index);
+
+std::string Base64(std::string_view bytes);
+/// `bytes` as gzip writes them, without a time or a name in them.
+std::string Gzip(std::string_view bytes);
+
+/// A value that may begin with $HOME, ${HOME} or ~ as one word of a shell: "$HOME"'/a b'.
+std::string HomeWord(const std::string& path);
+
+/// Below ScriptSettings::folder: where the job of `ref` leaves its record and its output.
+std::string RecordPath(const RemoteRef& ref);
+std::string OutputPath(const RemoteRef& ref, Stream stream);
+
+/// What a job's record says.
+struct ExitRecord {
+  int wait_status = 0;
+  double started_at = 0, ended_at = 0;
+  std::string node, remote_id;
+  std::int64_t job_id = 0;
+};
+/// The record in `text`; nothing when it is no whole record of job `ref`.
+std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref);
+
+/// Fills the end of `job` from the wait status of its script: by itself, or one of the two above.
+void EndByScript(RemoteJob* job, int wait_status);
+
+}  // namespace cigri::cluster

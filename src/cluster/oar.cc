@@ -1,0 +1,223 @@
+#include "cluster/oar.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Why = CallFailed::Why;
+
+// OAR answers GET /jobs/ID in 10 to 30 ms: what a sweep may spend on ended jobs. The rest stays
+// as it was until the next one.
+constexpr int kDetailsPerPoll = 250;
+// Between the clocks of the grid and of a cluster, when a list is cut by time.
+constexpr int kClockMargin = 3600;
+
+std::string SomeUser(const std::vector<RemoteRef>& refs) {
+  return refs.empty() ? "" : refs.front().cluster_user;
+}
+
+}  // namespace
+
+OarCluster::OarCluster(const ClusterConfig& config, TokenSource tokens,
+                       std::unique_ptr<OarDialect> dialect)
+    : api_(config, std::move(tokens), RestApi::Identity::kOar),
+      dialect_(std::move(dialect)),
+      script_(ScriptSettings::From(config, ScriptSettings::Kind::kOar)) {}
+
+Capabilities OarCluster::capabilities() const {
+  Capabilities c;
+  const auto& options = api_.config().options;
+  c.max_array = options.value("max_array", 1000);
+  // As base64 with its numbers this stays below mod_fcgid's usual limit of 128 KiB for a body.
+  c.max_bytes = options.value("max_bytes", std::size_t{70000});
+  c.output = true;
+  return c;
+}
+
+OarCluster::Items OarCluster::List(const std::string& what, const std::string& path,
+                                   const std::string& user) {
+  Items all;
+  for (std::int64_t offset = 0;;) {
+    auto page = ParseOarList(
+        what, api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), user),
+        dialect_->details_in_lists());
+    const auto n = static_cast<std::int64_t>(page.items.size());
+    std::move(page.items.begin(), page.items.end(), std::back_inserter(all));
+    offset += n;
+    if (n == 0 || offset >= page.total) return all;
+  }
+}
+
+nlohmann::json OarCluster::Details(const OarItem& item, const std::string& user) {
+  if (!item.details.empty()) return ParseAnswer("read a job", item.details);
+  const auto id = std::to_string(item.id);
+  return api_.GetJson("read job " + id + " of " + api_.config().name, dialect_->Job(id), user);
+}
+
+RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* details_left) {
+  RemoteJob job;
+  job.ref = ref;
+  job.ref.remote_id = std::to_string(item.id);
+  if (!OarEnded(item.state)) {
+    job.state = OarState(item.state);
+  } else if (item.details.empty() && (*details_left)-- <= 0) {
+    job.state = RemoteState::kRunning;  // the next sweep tells how it ended
+  } else {
+    FillFromOarJob(&job, Details(item, ref.cluster_user));
+  }
+  return job;
+}
+
+PollResult OarCluster::Poll(const PollRequest& request) {
+  PollResult result;
+  const int calls = api_.calls();
+  int details_left = kDetailsPerPoll;
+  // Over about 8 kB of URL the web server answers 414 in HTML.
+  constexpr std::size_t kMaxUrl = 7000;
+  std::vector<RemoteRef> some;
+  std::size_t bytes = 0;
+  for (const auto& ref : request.jobs) {
+    if (bytes + ref.remote_id.size() + 1 > kMaxUrl) {
+      PollSome(some, &details_left, &result);
+      some.clear();
+      bytes = 0;
+    }
+    bytes += ref.remote_id.size() + (dialect_->details_in_lists() ? 9 : 1);
+    some.push_back(ref);
+  }
+  if (!some.empty()) PollSome(some, &details_left, &result);
+  result.calls = api_.calls() - calls;
+  result.cluster_time = api_.clock();
+  return result;
+}
+
+void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
+                          PollResult* result) {
+  std::vector<std::string> ids;
+  for (const auto& ref : refs) ids.push_back(ref.remote_id);
+  const auto items =
+      List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids), SomeUser(refs));
+  std::unordered_map<std::string, const OarItem*> by_id;
+  for (const auto& item : items) by_id[std::to_string(item.id)] = &item;
+  for (const auto& ref : refs) {
+    const auto it = by_id.find(ref.remote_id);
+    // An id that carries another name was given out again: it is not our job.
+    if (it != by_id.end() && it->second->name == ref.tag) {
+      result->jobs.push_back(JobOf(*it->second, ref, details_left));
+    } else if (script_.records && (*details_left)-- <= 0) {
+      RemoteJob job;
+      job.ref = ref;
+      job.state = RemoteState::kRunning;  // asked for its record in the next sweep
+      result->jobs.push_back(std::move(job));
+    } else if (const auto record = ReadRecord(ref)) {
+      RemoteJob job;
+      job.ref = ref;
+      job.started_at = record->started_at;
+      job.ended_at = record->ended_at;
+      job.node = record->node;
+      EndByScript(&job, record->wait_status);
+      result->jobs.push_back(std::move(job));
+    } else {
+      result->missing.push_back(ref);
+    }
+  }
+}
+
+std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref) {
+  if (!script_.records) return std::nullopt;
+  const auto path = ReplaceAll(script_.folder, "$HOME", "~") + "/" + RecordPath(ref);
+  const auto response = api_.Get(dialect_->Media(path, 0), ref.cluster_user);
+  if (!response.ok()) return std::nullopt;
+  return ParseExitRecord(response.body, ref);
+}
+
+FindResult OarCluster::Find(const std::string& tag, const std::string& cluster_user, double since,
+                            bool) {
+  const auto what = "look for batch " + tag + " on " + api_.config().name;
+  // Two lists: the one by time leaves out jobs that are just being launched, the one of live jobs
+  // those that have ended. In this order a job that ends in between is in the second.
+  auto items = List(what, dialect_->LiveJobs(cluster_user), cluster_user);
+  const auto from = static_cast<std::int64_t>(std::max(0.0, since - kClockMargin));
+  auto ended = List(what, dialect_->JobsSince(cluster_user, from), cluster_user);
+  std::move(ended.begin(), ended.end(), std::back_inserter(items));
+  std::erase_if(items, [&](const OarItem& item) { return item.name != tag; });
+  FindResult result;
+  result.jobs = Tagged(std::move(items), cluster_user);
+  result.complete = true;
+  return result;
+}
+
+std::vector<RemoteJob> OarCluster::ListTagged(const std::string& prefix) {
+  auto items = List("list live jobs of " + api_.config().name, dialect_->LiveJobs(""),
+                    api_.config().auth_user);
+  std::erase_if(items, [&](const OarItem& item) { return !StartsWith(item.name, prefix); });
+  return Tagged(std::move(items), "");
+}
+
+// Gives every job the index that it knows itself; jobs that are not ours are left out.
+std::vector<RemoteJob> OarCluster::Tagged(Items items, const std::string& user) {
+  const auto order = [](const OarItem& a, const OarItem& b) { return a.id < b.id; };
+  const auto same = [](const OarItem& a, const OarItem& b) { return a.id == b.id; };
+  // The later of two answers about a job counts.
+  std::stable_sort(items.begin(), items.end(), order);
+  std::reverse(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end(), same), items.end());
+  std::reverse(items.begin(), items.end());
+  std::vector<std::optional<int>> indexes(items.size());
+  for (std::size_t from = 0, to = 0; from < items.size(); from = to) {
+    for (to = from + 1; to < items.size() && items[to].id == items[to - 1].id + 1 &&
+                        items[to].name == items[from].name;)
+      ++to;
+    IndexRun(items, from, to, &indexes);
+  }
+  std::vector<RemoteJob> jobs;
+  int details_left = kDetailsPerPoll;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!indexes[i]) continue;
+    const RemoteRef ref{"", items[i].name, *indexes[i], 0, user.empty() ? items[i].owner : user, 0};
+    jobs.push_back(JobOf(items[i], ref, &details_left));
+  }
+  return jobs;
+}
+
+// The index stands in a job's command, at the price of a call. An array's ids are consecutive, so
+// where the ends of a run of ids are as far apart as their indexes, those between follow. A copy
+// that OAR made by itself keeps its index under a new id, and breaks this.
+void OarCluster::IndexRun(const Items& items, std::size_t from, std::size_t to,
+                          std::vector<std::optional<int>>* indexes) {
+  const auto first = IndexOf(items[from]);
+  const auto last = to - from == 1 ? first : IndexOf(items[to - 1]);
+  const bool even = first && last && *last - *first == static_cast<int>(to - from) - 1;
+  for (std::size_t i = from; i < to; ++i)
+    (*indexes)[i] =
+        even ? std::optional<int>(*first + static_cast<int>(i - from)) : IndexOf(items[i]);
+}
+
+std::optional<int> OarCluster::IndexOf(const OarItem& item) {
+  return IndexInCommand(TextIn(Details(item, item.owner), "command"));
+}
+
+OutputPart OarCluster::ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
+                                  std::size_t bytes) {
+  const auto path = ReplaceAll(script_.folder, "$HOME", "~") + "/" + OutputPath(job, stream);
+  // The API can cut at lines only; 40 bytes are a short one.
+  const int tail = offset < 0 ? static_cast<int>(bytes / 40 + 10) : 0;
+  const auto response = api_.Get(dialect_->Media(path, tail), job.cluster_user);
+  OutputPart part;
+  part.where = api_.config().name + ":" + path;
+  if (response.outcome == http::Outcome::kAnswered && response.status == 404) return part;
+  if (!response.ok()) throw api_.Failed("read " + part.where + " of " + job.cluster_user, response);
+  part.exists = true;
+  const auto size = static_cast<std::int64_t>(response.body.size());
+  part.size = tail == 0 ? size : -1;
+  const auto from = offset < 0 ? std::max<std::int64_t>(0, size - static_cast<std::int64_t>(bytes))
+                               : std::min(offset, size);
+  part.bytes = response.body.substr(static_cast<std::size_t>(from), bytes);
+  return part;
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,97 @@
+// The driver of OAR clusters: what OAR 2.5 and OAR 3 have in common. oar2.cc and oar3.cc say
+// where their APIs differ.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "cluster/job_script.h"
+#include "cluster/oar_jobs.h"
+#include "cluster/rest_api.h"
+
+namespace cigri::cluster {
+
+/// The paths of one version of OAR's API, and what its answers hold.
+class OarDialect {
+ public:
+  virtual ~OarDialect() = default;
+  virtual std::string Job(const std::string& id) const = 0;
+  /// Lists of jobs that are complete in one page, or carry total and offset (then Page follows).
+  virtual std::string JobsByIds(const std::vector<std::string>& ids) const = 0;
+  virtual std::string JobsOfArray(const std::string& array_id) const = 0;
+  /// Live jobs of a user ("" = of everybody).
+  virtual std::string LiveJobs(const std::string& user) const = 0;
+  /// All jobs of a user that were submitted or ended after `from`, in any state.
+  virtual std::string JobsSince(const std::string& user, std::int64_t from) const = 0;
+  /// `list` from its item `offset` on.
+  virtual std::string Page(const std::string& list, std::int64_t offset) const = 0;
+  virtual std::string Resources() const = 0;
+  /// The values of a property with the jobs on them; "" when this version cannot tell.
+  virtual std::string ResourceUse(const std::string& property) const = 0;
+  virtual std::string Media(const std::string& path, int tail) const = 0;
+  virtual std::string ArrayDeletion(const std::string& array_id) const = 0;  ///< "" = none
+  virtual std::string Submission() const = 0;
+  virtual std::string Version() const = 0;
+  virtual std::string StressFactor() const = 0;
+  virtual std::string Identity() const = 0;  ///< who the API takes us for; "" = it does not say
+  /// Whether lists hold all that single jobs hold: then nothing is looked up one by one.
+  virtual bool details_in_lists() const = 0;
+  virtual bool lists_in_body() const = 0;  ///< resource and type as lists in a submission
+};
+
+/// Options: max_array (1000), max_bytes (70000), max_line (120000), stress (true),
+/// node_unit ("nodes"), core_unit ("core"), gpu_unit ("gpu"), mem_property, page (500, OAR 3),
+/// check_options, and those of RestApi and ScriptSettings.
+class OarCluster final : public Cluster {
+ public:
+  OarCluster(const ClusterConfig& config, TokenSource tokens, std::unique_ptr<OarDialect> dialect);
+  Capabilities capabilities() const override;
+  std::vector<std::string> Submit(const Batch& batch) override;
+  FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
+                  bool fence) override;
+  PollResult Poll(const PollRequest& request) override;
+  KillResult Kill(const std::vector<RemoteRef>& jobs) override;
+  Resources GetResources() override;
+  OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
+                        std::size_t bytes) override;
+  std::vector<RemoteJob> ListTagged(const std::string& prefix) override;
+  std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
+  std::string WhyNot(const Batch& batch) override;
+
+ private:
+  using Items = std::vector<OarItem>;
+  Items List(const std::string& what, const std::string& path, const std::string& user);
+  nlohmann::json Details(const OarItem& item, const std::string& user);
+  RemoteJob JobOf(const OarItem& item, const RemoteRef& ref, int* details_left);
+  std::vector<RemoteJob> Tagged(Items items, const std::string& user);
+  std::optional<int> IndexOf(const OarItem& item);
+  void IndexRun(const Items& items, std::size_t from, std::size_t to,
+                std::vector<std::optional<int>>* indexes);
+  void PollSome(const std::vector<RemoteRef>& refs, int* details_left, PollResult* result);
+  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
+  void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
+  bool KillWhole(const std::vector<RemoteRef>& refs);
+  void KillOne(const RemoteRef& ref, KillResult* result);
+  std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);
+  std::string SubmissionBody(const Batch& batch) const;
+  int UsedUnits(const std::map<std::string, bool>& units);
+  int UsedByJobs();
+  CheckItem CheckUser(const std::string& user);
+  CheckItem CheckResources();
+
+  RestApi api_;
+  std::unique_ptr<OarDialect> dialect_;
+  ScriptSettings script_;
+};
+
+/// The resources of `batch` as OAR writes them, with the walltime.
+std::string OarResources(const Batch& batch, const ClusterConfig& config);
+/// `text` so that the shell of the API's host gives it back unchanged: OAR runs a submission's
+/// words through one, where neither kind of quotes protects `$` and backquotes.
+std::string OarEscape(const std::string& text);
+/// What the answer to a submission of `n` jobs means: the ids, or the exception to throw.
+std::vector<std::string> ReadOarSubmission(const RestApi& api, const std::string& what,
+                                           const http::Response& response, std::size_t n);
+
+}  // namespace cigri::cluster

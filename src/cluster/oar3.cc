@@ -1,0 +1,56 @@
+// OAR 3: the documented API, which CiGri 3 speaks too. Lists are paged and can hold whole jobs;
+// the identity is a JWT or the header of a trusted place.
+#include "cluster/oar.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+class Oar3 final : public OarDialect {
+ public:
+  explicit Oar3(int page) : limit_("&limit=" + std::to_string(page)) {}
+  std::string Job(const std::string& id) const override { return "/jobs/" + id; }
+  std::string JobsByIds(const std::vector<std::string>& ids) const override {
+    std::string path = "/jobs?details=1";
+    for (const auto& id : ids) path += "&job_ids=" + id;
+    return path + limit_;
+  }
+  std::string JobsOfArray(const std::string& array_id) const override {
+    return "/jobs?details=1&array=" + array_id + limit_;
+  }
+  std::string LiveJobs(const std::string& user) const override {
+    return "/jobs?details=1" + (user.empty() ? "" : "&user=" + http::PercentEncode(user)) + limit_;
+  }
+  std::string JobsSince(const std::string& user, std::int64_t from) const override {
+    return "/jobs?details=1&user=" + http::PercentEncode(user) +
+           "&start_time=" + std::to_string(from) + limit_;
+  }
+  std::string Page(const std::string& list, std::int64_t offset) const override {
+    return list + "&offset=" + std::to_string(offset);
+  }
+  std::string Resources() const override { return "/resources?detailed=true" + limit_; }
+  std::string ResourceUse(const std::string&) const override { return ""; }
+  std::string Media(const std::string& path, int tail) const override {
+    return "/media?path_filename=" + http::PercentEncode(path[0] == '~' ? "/" + path : path, true) +
+           "&tail=" + std::to_string(tail);
+  }
+  std::string ArrayDeletion(const std::string&) const override { return ""; }
+  std::string Submission() const override { return "/jobs"; }
+  std::string Version() const override { return "/version"; }
+  std::string StressFactor() const override { return "/stress_factor"; }
+  std::string Identity() const override { return ""; }
+  bool details_in_lists() const override { return true; }
+  bool lists_in_body() const override { return true; }
+
+ private:
+  std::string limit_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cluster> MakeOar3(const ClusterConfig& config, TokenSource tokens) {
+  return std::make_unique<OarCluster>(config, std::move(tokens),
+                                      std::make_unique<Oar3>(config.options.value("page", 500)));
+}
+
+}  // namespace cigri::cluster

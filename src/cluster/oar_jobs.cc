@@ -1,0 +1,171 @@
+#include "cluster/oar_jobs.h"
+
+#include <simdjson.h>
+
+#include <charconv>
+
+#include "cluster/job_script.h"
+#include "cluster/rest_api.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+std::int64_t IntegerOf(const simdjson::dom::element& value) {
+  std::int64_t n = 0;
+  if (value.get(n) == simdjson::SUCCESS) return n;
+  std::string_view text;
+  if (value.get(text) == simdjson::SUCCESS)
+    std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+std::int64_t IntegerAt(const simdjson::dom::element& object, std::string_view key) {
+  simdjson::dom::element value;
+  return object[key].get(value) == simdjson::SUCCESS ? IntegerOf(value) : 0;
+}
+
+std::string TextAt(const simdjson::dom::element& object, std::string_view key) {
+  std::string_view text;
+  return object[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
+}
+
+OarItem ItemOf(const simdjson::dom::element& element, bool with_details) {
+  OarItem item{IntegerAt(element, "id"),
+               TextAt(element, "name"),
+               TextAt(element, "state"),
+               TextAt(element, "owner"),
+               0,
+               ""};
+  simdjson::dom::array resources;
+  if (with_details && element["resources"].get(resources) == simdjson::SUCCESS)
+    item.resources = static_cast<int>(resources.size());
+  if (with_details && OarEnded(item.state)) item.details = simdjson::minify(element);
+  return item;
+}
+
+// The events that tell why OAR ended a job, the telling ones first: a walltime or a best-effort
+// kill also leaves a FRAG_JOB_REQUEST "User root".
+constexpr struct {
+  const char* type;
+  EndCause cause;
+} kTellingEvents[] = {
+    {"BESTEFFORT_KILL", EndCause::kPreempted},
+    {"WALLTIME", EndCause::kWalltime},
+    {"WORKING_DIRECTORY", EndCause::kBadDirectory},
+    {"OUTPUT_FILES", EndCause::kBadOutput},
+    {"RESUBMIT_JOB_AUTOMATICALLY", EndCause::kNodeFailed},
+    {"PING_CHECKER_NODE_SUSPECTED", EndCause::kNodeFailed},
+    {"FRAG_JOB_REQUEST", EndCause::kDeleted},
+};
+
+const nlohmann::json* EventOf(const nlohmann::json& answer, const char* type) {
+  for (const auto& event : At(answer, "events"))
+    if (TextIn(event, "type") == type) return &event;
+  return nullptr;
+}
+
+// The cause and the words of the first telling event; what OAR last said when there is none.
+std::optional<EndCause> CauseOf(const nlohmann::json& answer, std::string* words) {
+  for (const auto& [type, cause] : kTellingEvents)
+    if (const auto* event = EventOf(answer, type)) {
+      *words = type + (": " + TextIn(*event, "description"));
+      return cause;
+    }
+  const auto& events = At(answer, "events");
+  if (events.is_array() && !events.empty())
+    *words = TextIn(events.back(), "type") + ": " + TextIn(events.back(), "description");
+  return std::nullopt;
+}
+
+std::string NodeOf(const nlohmann::json& answer) {
+  const auto& nodes = At(answer, "nodes");
+  return nodes.is_array() && !nodes.empty() ? TextIn(nodes[0], "network_address") : "";
+}
+
+void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
+  const auto& code = At(answer, "exit_code");
+  std::string words;
+  const auto cause = CauseOf(answer, &words);
+  job->state = RemoteState::kEnded;
+  // Exit 0 is a success, whoever was killing.
+  if (code.is_number() && (code == 0 || !cause)) {
+    EndByScript(job, code.get<int>());
+    return;
+  }
+  if (code.is_number()) job->wait_status = code.get<int>();
+  job->message = Words(words);
+  const bool terminated = TextIn(answer, "state") == "Terminated";
+  job->cause = cause.value_or(terminated ? EndCause::kUnknown : EndCause::kLaunchFailed);
+}
+
+}  // namespace
+
+OarPage ParseOarList(const std::string& what, std::string body, bool with_details) {
+  thread_local simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
+  auto error = parser.parse(body).get(root);
+  if (error == simdjson::UTF8_ERROR) {
+    body = ValidUtf8(body);
+    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
+    error = parser.parse(body).get(root);
+  }
+  simdjson::dom::array items;
+  if (error != simdjson::SUCCESS || root["items"].get(items) != simdjson::SUCCESS)
+    throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list: " +
+                                                    (body.empty() ? "(empty)" : Words(body)));
+  OarPage page;
+  page.items.reserve(items.size());
+  for (const auto element : items) page.items.push_back(ItemOf(element, with_details));
+  page.total = IntegerAt(root, "total");
+  page.offset = IntegerAt(root, "offset");
+  return page;
+}
+
+bool OarEnded(const std::string& state) { return state == "Terminated" || state == "Error"; }
+
+RemoteState OarState(const std::string& state) {
+  if (state == "Hold") return RemoteState::kHeld;
+  for (const char* waiting : {"Waiting", "toLaunch", "Launching", "toAckReservation"})
+    if (state == waiting) return RemoteState::kWaiting;
+  return RemoteState::kRunning;  // Running, Suspended, Resuming, Finishing, toError
+}
+
+void FillFromOarJob(RemoteJob* job, const nlohmann::json& answer) {
+  job->submitted_at = NumberIn(At(answer, "submission_time"));
+  job->started_at = NumberIn(At(answer, "start_time"));
+  job->ended_at = NumberIn(At(answer, "stop_time"));
+  job->node = NodeOf(answer);
+  const auto state = TextIn(answer, "state");
+  if (OarEnded(state))
+    FillEnd(job, answer);
+  else
+    job->state = OarState(state);
+}
+
+std::optional<int> IndexInCommand(const std::string& command) {
+  // "... cigri INDEX JOB TASK ATTEMPT b DATA": job_script.h. The script stands before it as base64.
+  const auto at = command.rfind("' cigri ");
+  if (at == command.npos) return std::nullopt;
+  const auto words = Split(std::string_view(command).substr(at + 8), ' ');
+  if (words.size() < 6) return std::nullopt;
+  int index = -1;
+  const auto [end, error] =
+      std::from_chars(words[0].data(), words[0].data() + words[0].size(), index);
+  if (error != std::errc() || *end != '\0' || index < 0) return std::nullopt;
+  return index;
+}
+
+std::vector<std::string> OarJobIds(const std::string& text) {
+  static constexpr std::string_view kKey = "OAR_JOB_ID=";
+  std::vector<std::string> ids;
+  for (auto at = text.find(kKey); at != text.npos; at = text.find(kKey, at + 1)) {
+    const auto from = at + kKey.size();
+    const auto to = text.find_first_not_of("0123456789", from);
+    if (const auto id = text.substr(from, to - from); !id.empty() && id != "0") ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,69 @@
+// Deleting jobs of OAR: by the array where all that lives of it is to go, else one by one.
+#include <set>
+
+#include "cluster/oar.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+// Below this, single calls are not dearer than looking whether all of the array is meant.
+constexpr std::size_t kFewJobs = 3;
+
+// The first id of an array is its name. REQUIRES: not a copy that OAR made under a new id; for
+// that one the answer names no array of ours, and it is deleted alone.
+std::string ArrayOf(const RemoteRef& ref) {
+  return std::to_string(std::strtoll(ref.remote_id.c_str(), nullptr, 10) - ref.index);
+}
+
+}  // namespace
+
+KillResult OarCluster::Kill(const std::vector<RemoteRef>& jobs) {
+  std::map<std::pair<std::string, std::string>, std::vector<RemoteRef>> arrays;
+  for (const auto& ref : jobs) arrays[{ref.cluster_user, ref.tag}].push_back(ref);
+  KillResult result;
+  for (const auto& [key, refs] : arrays) KillArray(refs, &result);
+  return result;
+}
+
+void OarCluster::KillArray(const std::vector<RemoteRef>& refs, KillResult* result) {
+  if (refs.size() > kFewJobs && KillWhole(refs)) {
+    result->asked.insert(result->asked.end(), refs.begin(), refs.end());
+    return;
+  }
+  for (const auto& ref : refs) KillOne(ref, result);
+}
+
+// Deletes the array of `refs` in one call when all its live jobs are among them.
+bool OarCluster::KillWhole(const std::vector<RemoteRef>& refs) {
+  const auto array = ArrayOf(refs.front());
+  const auto deletion = dialect_->ArrayDeletion(array);
+  if (deletion.empty()) return false;
+  std::set<std::string> wanted;
+  for (const auto& ref : refs) wanted.insert(ref.remote_id);
+  const auto user = refs.front().cluster_user;
+  int meant = 0;
+  for (const auto& item : List("list array " + array + " of " + api_.config().name,
+                               dialect_->JobsOfArray(array), user)) {
+    if (item.name != refs.front().tag) return false;
+    if (OarEnded(item.state)) continue;
+    if (wanted.count(std::to_string(item.id)) == 0) return false;
+    ++meant;
+  }
+  return meant > 0 && api_.Post(deletion, "", user).ok();
+}
+
+void OarCluster::KillOne(const RemoteRef& ref, KillResult* result) {
+  const auto what = "delete job " + ref.remote_id + " of " + api_.config().name;
+  const auto response = api_.Delete(dialect_->Job(ref.remote_id), ref.cluster_user);
+  if (response.outcome == http::Outcome::kNotSent) throw api_.Failed(what, response);
+  const auto text = api_.Failure(what, response);
+  if (response.ok() || text.find("already killed") != text.npos)
+    result->asked.push_back(ref);
+  else if (response.status == 404)
+    result->gone.push_back(ref);
+  else
+    result->failed.emplace_back(ref, text);
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,175 @@
+// Submission to OAR: what is sent, and what each of its answers means.
+#include <regex>
+
+#include "cluster/oar.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Why = SubmitRefused::Why;
+
+// The API acts as the first \w+ of the name: "alice-x" would submit as alice.
+bool OarCanName(const std::string& user) {
+  static const std::regex name("[A-Za-z0-9_]+");
+  return std::regex_match(user, name);
+}
+
+// The exit status of oarsub in the API's words, nothing when oarsub was not even run.
+std::optional<std::string> OarsubStatus(const std::string& words) {
+  static const std::regex status("Oarsub command exited with status (\\d+)");
+  std::smatch match;
+  if (!std::regex_search(words, match, status)) return std::nullopt;
+  return match[1].str();
+}
+
+std::string ResourceRequest(const nlohmann::json& options, const ClusterConfig& config) {
+  std::string text = "/" + config.options.value("node_unit", "nodes") + "=1";
+  if (options.contains("gpus") && NumberIn(options["gpus"]) > 0)
+    text += "/" + config.options.value("gpu_unit", "gpu") + "=" +
+            std::to_string(static_cast<int>(NumberIn(options["gpus"])));
+  else
+    text += "/" + config.options.value("core_unit", "core") + "=" +
+            std::to_string(static_cast<int>(NumberIn(At(options, "cores"), 1)));
+  return text;
+}
+
+std::string Properties(const Batch& batch, const ClusterConfig& config) {
+  const auto mem = NumberIn(At(batch.options, "mem"));
+  const auto column = config.options.value("mem_property", "");
+  if (mem <= 0 || column.empty()) return batch.properties;
+  const auto need = column + " >= " + std::to_string(static_cast<std::int64_t>(mem));
+  return batch.properties.empty() ? need : "(" + batch.properties + ") AND " + need;
+}
+
+std::vector<std::string> Types(const Batch& batch) {
+  std::vector<std::string> types;
+  if (batch.best_effort) types.push_back("besteffort");
+  types.insert(types.end(), batch.job_types.begin(), batch.job_types.end());
+  return types;
+}
+
+[[noreturn]] void ThrowForError(const std::string& text, int status, const std::string& words) {
+  const auto oarsub = OarsubStatus(words);
+  if (status == 401 || status == 403) throw SubmitRefused(Why::kUser, text);
+  if (status == 413 || status == 414) throw SubmitRefused(Why::kLimit, text);
+  if (status == 404 || status == 405 || status == 406) throw SubmitRefused(Why::kTemporary, text);
+  if (status == 400) throw SubmitRefused(Why::kBatch, text);
+  // The argument list of oarsub was too long for its kernel.
+  if (oarsub && *oarsub == "72057594037927935") throw SubmitRefused(Why::kLimit, text);
+  // Refused by an admission rule, unknown option, queue or syntax: wrong for ever.
+  for (const char* permanent : {"1", "2", "248", "254", "255"})
+    if (oarsub && *oarsub == permanent) throw SubmitRefused(Why::kBatch, text);
+  throw SubmitInDoubt(text);
+}
+
+}  // namespace
+
+std::string OarEscape(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto end = text.find_first_not_of('\\', i);
+    const bool special = end != text.npos && (text[end] == '$' || text[end] == '`');
+    if (text[i] == '\\' && special) {
+      out += std::string(2 * (end - i), '\\');
+      i = end - 1;
+    } else {
+      if (text[i] == '$' || text[i] == '`') out += '\\';
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string OarResources(const Batch& batch, const ClusterConfig& config) {
+  std::string text = batch.resources;
+  if (text.empty() && (batch.options.contains("cores") || batch.options.contains("gpus")))
+    text = ResourceRequest(batch.options, config);
+  if (text.empty()) text = "/" + config.resource_unit + "=" + std::to_string(batch.slots);
+  if (text[0] != '/' && text[0] != '{') text = "/" + text;
+  return text + ",walltime=" + FormatWalltime(batch.walltime_s);
+}
+
+std::string OarCluster::SubmissionBody(const Batch& batch) const {
+  const std::string script = Base64(Gzip(JobScript(batch, script_)));
+  // The user's login shell may be any: exec, and one word in single quotes, mean the same in all.
+  const std::string command =
+      "exec /bin/sh -c 'eval \"$(echo " + script + "|base64 -d|gzip -dc)\"' cigri";
+  std::string lines;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i)
+    lines += ElementWords(batch.elements[i], static_cast<int>(i)) + "\n";
+  const auto resource = OarEscape(OarResources(batch, api_.config()));
+  nlohmann::json body{
+      {"command", OarEscape(command)}, {"param_file", lines},   {"name", batch.tag},
+      {"stdout", "/dev/null"},         {"stderr", "/dev/null"}, {"resource", resource}};
+  if (dialect_->lists_in_body()) body["resource"] = nlohmann::json::array({resource});
+  if (const auto types = Types(batch); !types.empty()) body["type"] = types;
+  if (const auto p = Properties(batch, api_.config()); !p.empty()) body["property"] = OarEscape(p);
+  if (!batch.project.empty()) body["project"] = OarEscape(batch.project);
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::string> OarCluster::Submit(const Batch& batch) {
+  if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);
+  if (!OarCanName(batch.cluster_user))
+    throw SubmitRefused(Why::kUser, "user \"" + batch.cluster_user + "\" cannot submit to " +
+                                        api_.config().name +
+                                        ": OAR would act as another user, whose name is the part "
+                                        "before the first sign that is no letter, digit or _");
+  if (const auto trouble = api_.TokenTrouble(batch.cluster_user); !trouble.empty())
+    throw SubmitRefused(Why::kUser, trouble);
+  const std::string what =
+      "submit " + std::to_string(batch.elements.size()) + " jobs to " + api_.config().name;
+  const auto response =
+      api_.Post(dialect_->Submission(), SubmissionBody(batch), batch.cluster_user);
+  // OAR 3 names the array only.
+  if (response.ok() && OarJobIds(response.body).empty())
+    if (auto ids = IdsOfArray(batch, response.body); !ids.empty()) return ids;
+  return ReadOarSubmission(api_, what, response, batch.elements.size());
+}
+
+// The jobs of an array whose first is named in `answer`; none when the answer names none. Throws
+// SubmitInDoubt when they cannot be listed, or are not those of `batch`.
+std::vector<std::string> OarCluster::IdsOfArray(const Batch& batch, const std::string& answer) {
+  const auto parsed = nlohmann::json::parse(ValidUtf8(answer), nullptr, false);
+  const auto first = static_cast<std::int64_t>(NumberIn(At(parsed, "id")));
+  if (first <= 0) return {};
+  std::vector<std::string> ids{std::to_string(first)};
+  if (batch.elements.size() == 1) return ids;
+  const auto what = "list array " + ids[0] + " of " + api_.config().name;
+  try {
+    std::vector<std::int64_t> numbers;
+    for (const auto& item : List(what, dialect_->JobsOfArray(ids[0]), batch.cluster_user))
+      if (item.name == batch.tag) numbers.push_back(item.id);
+    std::sort(numbers.begin(), numbers.end());
+    if (numbers.size() == batch.elements.size()) {
+      ids.clear();
+      for (const auto id : numbers) ids.push_back(std::to_string(id));
+      return ids;
+    }
+  } catch (const CallFailed& e) {
+    throw SubmitInDoubt(e.what(), ids);
+  }
+  throw SubmitInDoubt("cannot " + what + ": it has not the jobs that were submitted", ids);
+}
+
+std::vector<std::string> ReadOarSubmission(const RestApi& api, const std::string& what,
+                                           const http::Response& response, std::size_t n) {
+  const auto text = api.Failure(what, response);
+  if (response.outcome == http::Outcome::kNotSent) throw SubmitRefused(Why::kTemporary, text);
+  if (response.outcome == http::Outcome::kMaybeSent) throw SubmitInDoubt(text);
+  const auto answer = nlohmann::json::parse(ValidUtf8(response.body), nullptr, false);
+  const auto words = TextIn(answer, response.ok() ? "cmd_output" : "message");
+  auto ids = OarJobIds(words);
+  if (response.ok() && ids.size() == n) return ids;
+  // A scheduler that is down answers 500 "Job is killed" and runs the jobs when it is back.
+  if (!ids.empty() || response.ok())
+    throw SubmitInDoubt(response.ok() ? "cannot " + what + ": the answer names " +
+                                            std::to_string(ids.size()) + " jobs: " + Words(words)
+                                      : text,
+                        ids);
+  if (!answer.is_object() && response.status >= 500) throw SubmitInDoubt(text);
+  ThrowForError(text, response.status, words);
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,225 @@
+#include "cluster/rest_api.h"
+
+#include <ctime>
+
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+http::Options ClientOptions(const ClusterConfig& config) {
+  http::Options o;
+  o.read_timeout = config.call_timeout;
+  o.connect_timeout = std::min(o.connect_timeout, config.call_timeout);
+  o.client_cert_file = config.options.value("client_cert_file", "");
+  o.client_key_file = config.options.value("client_key_file", "");
+  o.ca_file = config.options.value("ca_file", "");
+  o.verify_tls = config.options.value("verify_tls", true);
+  if (config.auth_type == "basic") {
+    o.basic_user = config.auth_user;
+    o.basic_password = config.auth_password;
+  }
+  return o;
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// The part of an error body that its writers meant to be read.
+std::string ErrorWords(const std::string& body) {
+  const auto parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
+  if (!parsed.is_object()) return Words(body);
+  if (const auto message = TextIn(parsed, "message"); !message.empty()) {
+    const auto title = TextIn(parsed, "title");
+    return Words(title.empty() ? message : title + ": " + message);
+  }
+  for (const auto& e : At(parsed, "errors"))
+    for (const char* key : {"description", "error"})
+      if (const auto text = TextIn(e, key); !text.empty()) return Words(text);
+  return Words(body);
+}
+
+}  // namespace
+
+RestApi::RestApi(const ClusterConfig& config, TokenSource tokens, Identity identity)
+    : config_(config),
+      tokens_(std::move(tokens)),
+      identity_(identity),
+      client_(http::Endpoint::Parse(config.api_url), ClientOptions(config)) {
+  url_ = client_.endpoint().Text();
+}
+
+std::string RestApi::TokenTrouble(const std::string& user) {
+  if (config_.auth_type != "jwt") return "";
+  const std::string token = tokens_ ? tokens_(user) : "";
+  const std::string used = token.empty() ? config_.auth_password : token;
+  const std::string whose = user.empty() ? "" : " of user " + user;
+  if (used.empty())
+    return "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken";
+  const auto expiry = JwtExpiry(used);
+  if (expiry && *expiry <= Now())
+    return "the token" + whose + " for cluster " + config_.name + " expired " +
+           HumanSpan(Now() - *expiry) + " ago: give a new one with gridtoken";
+  return "";
+}
+
+void RestApi::OarIdentity(const std::string& user, http::Client::Headers* headers) {
+  (*headers)["Accept"] = "application/json";
+  if (config_.auth_type == "none" || config_.auth_type == "jwt" || user.empty()) return;
+  const std::string name = config_.auth_header.empty() ? "X-Remote-Ident" : config_.auth_header;
+  (*headers)[name] = user;
+  // Apache 2.4 hides headers with an underscore from CGIs unless the site maps them.
+  if (name.find('_') != name.npos) (*headers)[ReplaceAll(name, "_", "-")] = user;
+}
+
+http::Client::Headers RestApi::Headers(const std::string& user) {
+  http::Client::Headers headers;
+  std::string token;
+  if (config_.auth_type == "jwt") {
+    if (const auto trouble = TokenTrouble(user); !trouble.empty())
+      throw CallFailed(CallFailed::Why::kAuth, trouble);
+    token = tokens_ ? tokens_(user) : "";
+    if (token.empty()) token = config_.auth_password;
+  }
+  if (identity_ == Identity::kOar) {
+    OarIdentity(user, &headers);
+    if (!token.empty()) headers["Authorization"] = "Bearer " + token;
+  } else {
+    headers["X-SLURM-USER-NAME"] = user.empty() ? config_.auth_user : user;
+    if (!token.empty()) headers["X-SLURM-USER-TOKEN"] = token;
+  }
+  return headers;
+}
+
+http::Response RestApi::Note(http::Response response) {
+  ++calls_;
+  if (const auto date = response.headers.find("date"); date != response.headers.end())
+    clock_ = ParseHttpDate(date->second);
+  return response;
+}
+
+http::Response RestApi::Get(const std::string& path, const std::string& user) {
+  return Note(client_.Get(path, Headers(user)));
+}
+
+http::Response RestApi::Delete(const std::string& path, const std::string& user) {
+  return Note(client_.Delete(path, Headers(user)));
+}
+
+http::Response RestApi::Post(const std::string& path, const std::string& body,
+                             const std::string& user) {
+  // A kept connection that the server closes meanwhile would leave every such POST in doubt.
+  client_.Close();
+  return Note(client_.Post(path, body, "application/json", Headers(user)));
+}
+
+std::string RestApi::GetBody(const std::string& what, const std::string& path,
+                             const std::string& user) {
+  auto response = Get(path, user);
+  if (!response.ok()) throw Failed(what, response);
+  return std::move(response.body);
+}
+
+nlohmann::json RestApi::GetJson(const std::string& what, const std::string& path,
+                                const std::string& user) {
+  return ParseAnswer(what + " (" + url_ + ")", GetBody(what, path, user));
+}
+
+std::string RestApi::Failure(const std::string& what, const http::Response& response) const {
+  const std::string head = "cannot " + what + ": ";
+  if (response.outcome != http::Outcome::kAnswered) return head + response.error;
+  const auto words = ErrorWords(response.body);
+  return head + "HTTP " + std::to_string(response.status) + " from " + url_ +
+         (words.empty() ? "" : ": " + words);
+}
+
+CallFailed RestApi::Failed(const std::string& what, const http::Response& response) const {
+  using Why = CallFailed::Why;
+  const auto text = Failure(what, response);
+  if (response.outcome == http::Outcome::kNotSent) return {Why::kUnreachable, text};
+  if (response.outcome == http::Outcome::kMaybeSent) return {Why::kTimeout, text};
+  if (response.status == 401 || response.status == 403) return {Why::kAuth, text};
+  return {Why::kServer, text};
+}
+
+nlohmann::json ParseAnswer(const std::string& what, const std::string& body) {
+  auto parsed = nlohmann::json::parse(body, nullptr, false);
+  if (parsed.is_discarded() && !IsValidUtf8(body))
+    parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
+  if (parsed.is_discarded())
+    throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no JSON: " +
+                                                    (body.empty() ? "(empty)" : Words(body)));
+  return parsed;
+}
+
+const nlohmann::json& At(const nlohmann::json& object, const char* key) {
+  static const nlohmann::json nothing;
+  if (!object.is_object()) return nothing;
+  const auto it = object.find(key);
+  return it == object.end() ? nothing : *it;
+}
+
+double NumberIn(const nlohmann::json& value, double fallback) {
+  if (value.is_number()) return value.get<double>();
+  if (value.is_object()) {
+    if (At(value, "set") == false) return fallback;
+    return NumberIn(At(value, "number"), fallback);
+  }
+  if (!value.is_string()) return fallback;
+  char* end = nullptr;
+  const auto& text = value.get_ref<const std::string&>();
+  const double number = std::strtod(text.c_str(), &end);
+  return end != text.c_str() && *end == '\0' ? number : fallback;
+}
+
+std::string TextIn(const nlohmann::json& object, const char* key) {
+  const auto& value = At(object, key);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+double ParseHttpDate(const std::string& date) {
+  std::tm tm{};
+  return strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &tm) == nullptr
+             ? 0
+             : static_cast<double>(timegm(&tm));
+}
+
+std::optional<double> JwtExpiry(const std::string& token) {
+  const auto parts = Split(token, '.');
+  if (parts.size() != 3) return std::nullopt;
+  std::string bytes;
+  unsigned bits = 0, have = 0;
+  for (char c : parts[1]) {
+    static constexpr std::string_view kDigits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const auto digit = kDigits.find(c);
+    if (digit == kDigits.npos) continue;  // padding
+    bits = (bits << 6 | static_cast<unsigned>(digit)) & 0xFFFFFF;
+    have += 6;
+    if (have < 8) continue;
+    have -= 8;
+    bytes += static_cast<char>(bits >> have & 0xFF);
+  }
+  const auto claims = nlohmann::json::parse(bytes, nullptr, false);
+  if (!At(claims, "exp").is_number()) return std::nullopt;
+  return At(claims, "exp").get<double>();
+}
+
+std::string Words(const std::string& body) {
+  std::string text;
+  bool tag = false;
+  for (char c : ValidUtf8(std::string_view(body).substr(0, 4000))) {
+    if (c == '<') tag = true;
+    const bool space = tag || static_cast<unsigned char>(c) <= ' ';
+    if (c == '>') tag = false;
+    if (!space)
+      text += c;
+    else if (!text.empty() && text.back() != ' ')
+      text += ' ';
+  }
+  if (text.size() > 300) text = ValidUtf8(text.substr(0, 300)) + "...";
+  return std::string(Trim(text));
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,26 @@
+// What jobs left in a folder that this host shares with a cluster (Slurm has no API for files).
+#pragma once
+#include <string>
+
+#include "cluster/cluster.h"
+
+namespace cigri::cluster {
+
+/// Reads below a folder of each user's, as it is seen from here: "/home/%u/.cigri", %u = user.
+/// Gives out only regular files that belong to that user: a link that the user laid to somebody
+/// else's file is not followed into it, since the reader here may be root.
+class SharedFiles {
+ public:
+  explicit SharedFiles(std::string folder) : folder_(std::move(folder)) {}
+  bool configured() const { return !folder_.empty(); }
+  std::string Path(const std::string& user, const std::string& relative) const;
+  /// `bytes` from `offset` (negative: from the end). Throws std::runtime_error with words for
+  /// people when there is such a file and it must not or cannot be read.
+  OutputPart Read(const std::string& user, const std::string& relative, std::int64_t offset,
+                  std::size_t bytes) const;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace cigri::cluster

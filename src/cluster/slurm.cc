@@ -1,0 +1,279 @@
+#include "cluster/slurm.h"
+
+#include <algorithm>
+
+#include "cluster/slurm_array.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Why = CallFailed::Why;
+
+// slurmrestd says the same of a refused token and of a controller that does not answer; it says
+// the one at once, the other after 9 s.
+constexpr std::chrono::seconds kAtOnce{2};
+constexpr int kNotFound = 9002, kNothingStored = 9003;
+
+std::string Id(std::int64_t array, int task) {
+  return std::to_string(array) + "_" + std::to_string(task);
+}
+
+RemoteJob JobOf(const RemoteRef& ref, const SlurmRecord& record) {
+  RemoteJob job;
+  job.ref = ref;
+  FillFromSlurmRecord(&job, record);
+  return job;
+}
+
+}  // namespace
+
+SlurmCluster::SlurmCluster(const ClusterConfig& config, TokenSource tokens)
+    : api_(config, std::move(tokens), RestApi::Identity::kSlurm),
+      script_(ScriptSettings::From(config, ScriptSettings::Kind::kSlurm)),
+      shared_(config.options.value("shared_folder", "")) {}
+
+Capabilities SlurmCluster::capabilities() const {
+  Capabilities c;
+  const auto& options = api_.config().options;
+  c.max_array = options.value("max_array", 1000);  // MaxArraySize is 1001 where nobody raised it
+  // The whole script goes to the node of every job of the array.
+  c.max_bytes = options.value("max_bytes", std::size_t{256} << 10);
+  c.hold_release = true;
+  c.output = shared_.configured();
+  return c;
+}
+
+int SlurmCluster::Version() {
+  if (version_ != 0) return version_;
+  const auto& given = api_.config().options.value("api_version", "");
+  if (!given.empty()) {
+    const auto version = SlurmApiVersion(given);
+    if (!version)
+      throw CallFailed(Why::kServer, "cannot speak api_version \"" + given + "\" to cluster " +
+                                         api_.config().name + ": known are v0.0.36 to v0.0.42");
+    return version_ = *version;
+  }
+  const std::string what = "find the version of " + api_.config().name;
+  for (int v = kNewestSlurmApi; v >= kOldestSlurmApi; --v) {
+    const auto response =
+        api_.Get("/slurm/v0.0." + std::to_string(v) + "/ping", api_.config().auth_user);
+    if (response.outcome != http::Outcome::kAnswered) throw api_.Failed(what, response);
+    // A refused token is a 500 of a version that is there.
+    if (response.status == 200 || response.status == 500) return version_ = v;
+    if (response.status != 404) throw api_.Failed(what, response);
+  }
+  throw CallFailed(Why::kServer,
+                   "cannot " + what + ": " + api_.url() + " offers none of v0.0.36 to v0.0.42");
+}
+
+std::string SlurmCluster::Path(const std::string& rest) {
+  return "/slurm/v0.0." + std::to_string(Version()) + "/" + rest;
+}
+
+std::string SlurmCluster::DbPath(const std::string& rest) {
+  return "/slurmdb/v0.0." + std::to_string(Version()) + "/" + rest;
+}
+
+std::optional<SlurmCluster::Records> SlurmCluster::GetJobs(const std::string& what,
+                                                           const std::string& path,
+                                                           const std::string& user) {
+  const auto began = std::chrono::steady_clock::now();
+  auto response = api_.Get(path, user);
+  if (response.ok()) return ParseSlurmJobs(what, std::move(response.body));
+  const int number = SlurmErrorOf(response.body).number;
+  if (number == kSlurmUnknownJob || number == kNotFound) return std::nullopt;
+  ThrowFailed(what, response, user, std::chrono::steady_clock::now() - began);
+}
+
+nlohmann::json SlurmCluster::GetJson(const std::string& what, const std::string& path,
+                                     const std::string& user) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto response = api_.Get(path, user);
+  if (response.ok()) return ParseAnswer(what, response.body);
+  ThrowFailed(what, response, user, std::chrono::steady_clock::now() - began);
+}
+
+void SlurmCluster::ThrowFailed(const std::string& what, const http::Response& response,
+                               const std::string& user, std::chrono::duration<double> took) {
+  const bool answered = response.outcome == http::Outcome::kAnswered && response.status == 500;
+  if (answered && SlurmErrorOf(response.body).number == -1 && took < kAtOnce)
+    throw CallFailed(Why::kAuth, api_.Failure(what, response) + " (at once: so the token of user " +
+                                     user + " is refused)");
+  throw api_.Failed(what, response);
+}
+
+PollResult SlurmCluster::Poll(const PollRequest& request) {
+  PollResult result;
+  const int calls = api_.calls();
+  std::map<std::pair<std::string, std::string>, Refs> arrays;
+  for (const auto& ref : request.jobs)
+    arrays[{ref.cluster_user, SlurmArrayOf(ref.remote_id)}].push_back(ref);
+  std::optional<CallFailed> refused;
+  std::set<std::string> without;
+  bool any = false;
+  for (const auto& [key, refs] : arrays) {
+    if (without.count(key.first) != 0) continue;
+    try {
+      PollArray(key.second, refs, &result);
+      any = true;
+    } catch (const CallFailed& e) {
+      // One user without a token: no news of their jobs, the others' are read all the same.
+      if (e.why() != Why::kAuth) throw;
+      refused = e;
+      without.insert(key.first);
+    }
+  }
+  if (refused && !any) throw *refused;
+  result.calls = api_.calls() - calls;
+  result.cluster_time = api_.clock();
+  return result;
+}
+
+void SlurmCluster::PollArray(const std::string& array, const Refs& refs, PollResult* result) {
+  const auto records = GetJobs("read array " + array + " of " + api_.config().name,
+                               Path("job/" + array), refs.front().cluster_user);
+  // Ids are given out again after a crash of slurmctld: only records with the tag are ours.
+  const ArrayView view(records.value_or(Records{}), refs.front().tag);
+  Refs unknown;
+  for (const auto& ref : refs) {
+    const auto* record = ref.tag == refs.front().tag ? view.Of(ref.index) : nullptr;
+    if (record != nullptr)
+      result->jobs.push_back(JobOf(ref, *record));
+    else
+      unknown.push_back(ref);
+  }
+  if (!unknown.empty()) Resolve(array, unknown, result);
+}
+
+// slurmctld has forgotten these (MinJobAge), or they were deleted before they started.
+void SlurmCluster::Resolve(const std::string& array, const Refs& refs, PollResult* result) {
+  const auto stored = GetStored(DbPath("job/" + array), refs.front().cluster_user);
+  for (const auto& ref : refs) {
+    if (ResolveOne(ref, stored, result)) continue;
+    // While the accounting is away nothing is known: no news, and not "missing".
+    if (stored.answer != Stored::Answer::kDown) result->missing.push_back(ref);
+  }
+}
+
+bool SlurmCluster::ResolveOne(const RemoteRef& ref, const Stored& stored, PollResult* result) {
+  const SlurmRecord* last = nullptr;  // a job that was requeued has several: the last counts
+  for (const auto& r : stored.records) {
+    if (!HasTag(r, ref.tag)) continue;
+    if (r.task == ref.index || (!r.task && TasksOfBitmap(r.task_string).count(ref.index) != 0))
+      last = &r;
+  }
+  const bool exact = last != nullptr && SlurmEnded(last->state) && last->exit_known;
+  if (!exact) {
+    if (const auto record = ReadRecord(ref)) {
+      RemoteJob job;
+      job.ref = ref;
+      job.started_at = record->started_at;
+      job.ended_at = record->ended_at;
+      job.node = record->node;
+      EndByScript(&job, record->wait_status);
+      result->jobs.push_back(std::move(job));
+      return true;
+    }
+  }
+  // A record that says RUNNING of a job that slurmctld does not know is no news.
+  if (last == nullptr || !SlurmEnded(last->state)) return false;
+  result->jobs.push_back(JobOf(ref, *last));
+  return true;
+}
+
+SlurmCluster::Stored SlurmCluster::GetStored(const std::string& path, const std::string& user) {
+  Stored stored;
+  auto response = api_.Get(path, user);
+  if (response.outcome == http::Outcome::kAnswered && response.status == 404) return stored;
+  const auto error = SlurmErrorOf(response.body);
+  // 200 with an empty list also stands for "the database is down".
+  if (!response.ok() || (error.any && error.number != kNothingStored)) {
+    stored.answer = Stored::Answer::kDown;
+    return stored;
+  }
+  stored.answer = Stored::Answer::kKnown;
+  stored.records =
+      ParseSlurmJobs("read the accounting of " + api_.config().name, std::move(response.body));
+  return stored;
+}
+
+std::optional<ExitRecord> SlurmCluster::ReadRecord(const RemoteRef& ref) {
+  if (!shared_.configured() || !script_.records) return std::nullopt;
+  try {
+    return ParseExitRecord(shared_.Read(ref.cluster_user, RecordPath(ref), 0, 1000).bytes, ref);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;  // what cannot be read says nothing
+  }
+}
+
+std::vector<RemoteJob> SlurmCluster::Tagged(const Records& records, bool* cut) {
+  std::vector<RemoteJob> jobs;
+  for (const auto& r : records) {
+    std::set<int> tasks = r.task ? std::set<int>{*r.task} : TasksOfBitmap(r.task_string);
+    if (tasks.empty()) {
+      bool here = false;
+      tasks = ParseTaskString(r.task_string, &here);
+      *cut = *cut || here;
+    }
+    const auto array = r.array_job_id != 0 ? r.array_job_id : r.job_id;
+    for (const int t : tasks) {
+      const auto& tag = StartsWith(r.comment, "cigri.") ? r.comment : r.name;
+      jobs.push_back(JobOf({Id(array, t), tag, t, 0, r.user, 0}, r));
+    }
+  }
+  return jobs;
+}
+
+// The one call that lists the jobs of the whole site (slurmrestd has no filter): for doubts only.
+FindResult SlurmCluster::Find(const std::string& tag, const std::string& cluster_user, double since,
+                              bool) {
+  const auto what = "look for batch " + tag + " on " + api_.config().name;
+  auto records = GetJobs(what, Path("jobs"), cluster_user).value_or(Records{});
+  std::erase_if(records, [&](const SlurmRecord& r) { return !HasTag(r, tag); });
+  FindResult result;
+  result.complete = true;
+  if (records.empty()) {
+    // "uts" and less than ten digits is no time for slurmrestd.
+    const auto from = static_cast<std::int64_t>(std::max(1e9, since - 3600));
+    const auto stored =
+        GetStored(DbPath("jobs?skip_steps=true&job_name=" + http::PercentEncode(tag) +
+                         "&start_time=uts" + std::to_string(from)),
+                  cluster_user);
+    result.complete = stored.answer != Stored::Answer::kDown;
+    records = stored.records;
+    std::erase_if(records, [&](const SlurmRecord& r) { return !HasTag(r, tag); });
+  }
+  bool cut = false;
+  result.jobs = Tagged(records, &cut);
+  for (auto& job : result.jobs) job.ref.cluster_user = cluster_user;
+  result.complete = result.complete && !cut;
+  return result;
+}
+
+std::vector<RemoteJob> SlurmCluster::ListTagged(const std::string& prefix) {
+  auto records =
+      GetJobs("list jobs of " + api_.config().name, Path("jobs"), api_.config().auth_user)
+          .value_or(Records{});
+  std::erase_if(records, [&](const SlurmRecord& r) {
+    return !StartsWith(r.comment, prefix) && !StartsWith(r.name, prefix);
+  });
+  bool cut = false;
+  return Tagged(records, &cut);
+}
+
+OutputPart SlurmCluster::ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
+                                    std::size_t bytes) {
+  if (!shared_.configured())
+    throw std::runtime_error("cluster " + api_.config().name +
+                             " gives no way to read a job's output: Slurm has none, and no "
+                             "shared_folder is configured. It is on the cluster, below " +
+                             script_.folder + "/" + OutputPath(job, stream));
+  return shared_.Read(job.cluster_user, OutputPath(job, stream), offset, bytes);
+}
+
+std::unique_ptr<Cluster> MakeSlurm(const ClusterConfig& config, TokenSource tokens) {
+  return std::make_unique<SlurmCluster>(config, std::move(tokens));
+}
+
+}  // namespace cigri::cluster

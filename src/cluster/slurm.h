@@ -1,0 +1,84 @@
+// The driver of Slurm through slurmrestd. What each version writes stands in slurm_codec.h.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "cluster/job_script.h"
+#include "cluster/rest_api.h"
+#include "cluster/shared_files.h"
+#include "cluster/slurm_codec.h"
+
+namespace cigri::cluster {
+
+/// Every batch is an array, also of one job; remote ids are "A_T" with T = index of the element.
+/// Options: api_version ("v0.0.38"; found out when not given), partition, best_effort_partition,
+/// account, qos, constraint, not_preemptible, shared_folder, max_array (1000), max_bytes (262144),
+/// check_options, and those of RestApi and ScriptSettings.
+class SlurmCluster final : public Cluster {
+ public:
+  SlurmCluster(const ClusterConfig& config, TokenSource tokens);
+  Capabilities capabilities() const override;
+  std::vector<std::string> Submit(const Batch& batch) override;
+  void Release(const Batch& batch, const std::vector<std::string>& remote_ids) override;
+  FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
+                  bool fence) override;
+  PollResult Poll(const PollRequest& request) override;
+  KillResult Kill(const std::vector<RemoteRef>& jobs) override;
+  Resources GetResources() override;
+  OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
+                        std::size_t bytes) override;
+  std::vector<RemoteJob> ListTagged(const std::string& prefix) override;
+  std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
+  std::string WhyNot(const Batch& batch) override;
+
+ private:
+  using Records = std::vector<SlurmRecord>;
+  using Refs = std::vector<RemoteRef>;
+  /// What slurmdbd knows of an array.
+  struct Stored {
+    enum class Answer { kNone, kDown, kKnown } answer = Answer::kNone;
+    Records records;
+  };
+
+  int Version();
+  std::string Path(const std::string& rest);
+  std::string DbPath(const std::string& rest);
+  /// GET that slurmrestd answers with 500 for a job it does not know: nothing then.
+  std::optional<Records> GetJobs(const std::string& what, const std::string& path,
+                                 const std::string& user);
+  nlohmann::json GetJson(const std::string& what, const std::string& path, const std::string& user);
+  [[noreturn]] void ThrowFailed(const std::string& what, const http::Response& response,
+                                const std::string& user, std::chrono::duration<double> took);
+  void PollArray(const std::string& array, const Refs& refs, PollResult* result);
+  void Resolve(const std::string& array, const Refs& refs, PollResult* result);
+  bool ResolveOne(const RemoteRef& ref, const Stored& stored, PollResult* result);
+  Stored GetStored(const std::string& path, const std::string& user);
+  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
+  std::vector<RemoteJob> Tagged(const Records& records, bool* cut);
+  bool KillWhole(const std::string& array, const Refs& refs);
+  void KillOne(const RemoteRef& ref, KillResult* result);
+  SlurmRequest RequestOf(const Batch& batch) const;
+  std::vector<std::string> ReadSubmission(const Batch& batch, const http::Response& response);
+  [[noreturn]] void ThrowForError(const std::string& text, const SlurmError& error,
+                                  const Batch& batch, const http::Response& response);
+  bool TokenRefused(const std::string& user);
+  std::string PartitionOf(const Batch& batch) const;
+  /// Why jobs of `partition` ("" = the default one) are not preempted; "" when they are.
+  std::string WhyNotPreemptible(const std::string& partition, const std::string& user);
+  nlohmann::json Nodes(const std::string& user);
+  CheckItem CheckTime(const std::string& user);
+  CheckItem CheckUser(const std::string& user);
+  CheckItem CheckPartition(const std::string& user);
+  CheckItem CheckResources();
+
+  RestApi api_;
+  ScriptSettings script_;
+  SharedFiles shared_;
+  int version_ = 0;
+  // Partitions whose jobs were seen to be preempted, and when.
+  std::map<std::string, std::chrono::steady_clock::time_point> preemptible_;
+};
+
+}  // namespace cigri::cluster

@@ -1,0 +1,52 @@
+// Deleting jobs of Slurm: the array where all that lives of it is to go, else one by one.
+#include <algorithm>
+
+#include "cluster/slurm.h"
+#include "cluster/slurm_array.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+
+KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
+  std::map<std::pair<std::string, std::string>, Refs> arrays;
+  for (const auto& ref : jobs)
+    arrays[{ref.cluster_user, SlurmArrayOf(ref.remote_id)}].push_back(ref);
+  KillResult result;
+  for (const auto& [key, refs] : arrays) {
+    if (refs.size() > 3 && KillWhole(key.second, refs)) {
+      result.asked.insert(result.asked.end(), refs.begin(), refs.end());
+      continue;
+    }
+    for (const auto& ref : refs) KillOne(ref, &result);
+  }
+  return result;
+}
+
+// Cancels the array of `refs` in one call when all that lives of it is among them.
+bool SlurmCluster::KillWhole(const std::string& array, const Refs& refs) {
+  const auto user = refs.front().cluster_user;
+  const auto records =
+      GetJobs("read array " + array + " of " + api_.config().name, Path("job/" + array), user);
+  const ArrayView view(records.value_or(Records{}), refs.front().tag);
+  std::set<int> wanted;
+  for (const auto& ref : refs) wanted.insert(ref.index);
+  const auto alive = view.Alive();
+  if (alive.empty() || view.cut()) return false;
+  if (!std::includes(wanted.begin(), wanted.end(), alive.begin(), alive.end())) return false;
+  return api_.Delete(Path("job/" + array), user).ok();
+}
+
+// Tasks are deleted as A_T: by the id that a started one also has, Slurm refuses.
+void SlurmCluster::KillOne(const RemoteRef& ref, KillResult* result) {
+  const auto what = "delete job " + ref.remote_id + " of " + api_.config().name;
+  const auto response = api_.Delete(Path("job/" + ref.remote_id), ref.cluster_user);
+  if (response.outcome == http::Outcome::kNotSent) throw api_.Failed(what, response);
+  if (response.ok())
+    result->asked.push_back(ref);
+  else if (SlurmErrorOf(response.body).number == kSlurmUnknownJob)
+    result->gone.push_back(ref);
+  else
+    result->failed.emplace_back(ref, api_.Failure(what, response));
+}
+
+}  // namespace cigri::cluster

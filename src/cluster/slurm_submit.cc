@@ -1,0 +1,162 @@
+// Submission to Slurm: always an array, always on hold, so that a doubt leaves only held jobs.
+#include <algorithm>
+
+#include "cluster/slurm.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Why = SubmitRefused::Why;
+
+// The job's script: the element is picked by the number of the task, and becomes its arguments.
+std::string ArrayScript(const Batch& batch, const ScriptSettings& settings) {
+  std::string script = "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n";
+  for (std::size_t i = 0; i < batch.elements.size(); ++i)
+    script += std::to_string(i) + ") set -- " +
+              ElementWords(batch.elements[i], static_cast<int>(i)) + " ;;\n";
+  return script + "esac\n" + JobScript(batch, settings);
+}
+
+// A hierarchy as OAR writes it ("/nodes=2/core=4") as nodes and CPUs of each.
+void ReadHierarchy(const std::string& text, SlurmRequest* r) {
+  int cpus = 1;
+  for (const auto& level : Split(text, '/')) {
+    const auto parts = Split(Trim(level), '=');
+    const int n = parts.size() == 2 ? std::atoi(parts[1].c_str()) : 0;
+    if (n < 1) continue;
+    if (parts[0] == "nodes" || parts[0] == "host" || parts[0] == "network_address")
+      r->nodes = n;
+    else
+      cpus *= n;
+  }
+  r->tasks = r->nodes;
+  r->cpus_per_task = cpus;
+}
+
+int IntIn(const nlohmann::json& options, const char* key) {
+  return static_cast<int>(NumberIn(At(options, key)));
+}
+
+// What a batch says, else what the cluster's row says.
+std::string Option(const Batch& batch, const ClusterConfig& config, const char* key) {
+  const auto own = TextIn(batch.options, key);
+  return own.empty() ? TextIn(config.options, key) : own;
+}
+
+constexpr int kHeld = 2042;
+
+}  // namespace
+
+std::string SlurmCluster::PartitionOf(const Batch& batch) const {
+  const auto own = TextIn(batch.options, "partition");
+  if (!own.empty()) return own;
+  const auto& options = api_.config().options;
+  const auto partition = TextIn(options, "partition");
+  return batch.best_effort ? options.value("best_effort_partition", partition) : partition;
+}
+
+SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
+  const auto& config = api_.config();
+  SlurmRequest r;
+  r.script = ArrayScript(batch, script_);
+  r.tag = batch.tag;
+  r.array = "0-" + std::to_string(batch.elements.size() - 1);
+  r.partition = PartitionOf(batch);
+  r.account = Option(batch, config, "account");
+  if (r.account.empty()) r.account = batch.project;
+  r.qos = Option(batch, config, "qos");
+  r.constraints = Option(batch, config, "constraint");
+  if (r.constraints.empty()) r.constraints = batch.properties;
+  r.walltime_s = batch.walltime_s;
+  r.cpus_per_task = batch.slots;
+  if (!batch.resources.empty()) ReadHierarchy(batch.resources, &r);
+  if (const int cores = IntIn(batch.options, "cores"); cores > 0) r.cpus_per_task = cores;
+  r.mem_mb = IntIn(batch.options, "mem");
+  r.gpus = IntIn(batch.options, "gpus");
+  return r;
+}
+
+std::vector<std::string> SlurmCluster::Submit(const Batch& batch) {
+  if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);
+  if (const auto trouble = api_.TokenTrouble(batch.cluster_user); !trouble.empty())
+    throw SubmitRefused(Why::kUser, trouble);
+  std::string path;
+  try {  // nothing has been sent that could be a job
+    if (batch.best_effort) {
+      const auto why = WhyNotPreemptible(PartitionOf(batch), batch.cluster_user);
+      if (!why.empty()) throw SubmitRefused(Why::kBatch, why);
+    }
+    path = Path("job/submit");
+  } catch (const CallFailed& e) {
+    throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kUser : Why::kTemporary, e.what());
+  }
+  const auto body = WriteSlurmRequest(RequestOf(batch), version_);
+  const auto text = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return ReadSubmission(batch, api_.Post(path, text, batch.cluster_user));
+}
+
+std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
+                                                      const http::Response& response) {
+  const std::string what =
+      "submit " + std::to_string(batch.elements.size()) + " jobs to " + api_.config().name;
+  auto text = api_.Failure(what, response);
+  if (response.outcome == http::Outcome::kNotSent) throw SubmitRefused(Why::kTemporary, text);
+  if (response.outcome == http::Outcome::kMaybeSent) throw SubmitInDoubt(text);
+  const auto answer = nlohmann::json::parse(ValidUtf8(response.body), nullptr, false);
+  const auto array = static_cast<std::int64_t>(NumberIn(At(answer, "job_id")));
+  const auto error = SlurmErrorOf(response.body);
+  if (array <= 0) ThrowForError(text, error, batch, response);
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i)
+    ids.push_back(std::to_string(array) + "_" + std::to_string(i));
+  if (!error.any || error.number == kHeld || error.number == 0) return ids;
+  // Accepted, and can never run: it would wait for ever. It is on hold, so nothing has run.
+  text = "cannot " + what + ": " + error.text;
+  if (api_.Delete(Path("job/" + std::to_string(array)), batch.cluster_user).ok())
+    throw SubmitRefused(Why::kBatch, text);
+  throw SubmitInDoubt(text, ids);
+}
+
+void SlurmCluster::ThrowForError(const std::string& text, const SlurmError& error,
+                                 const Batch& batch, const http::Response& response) {
+  const int n = error.number;
+  if (response.status == 401 || response.status == 403) throw SubmitRefused(Why::kUser, text);
+  if (response.status == 404 || response.status == 405) throw SubmitRefused(Why::kTemporary, text);
+  if (response.status == 413 || n == 2012) throw SubmitRefused(Why::kLimit, text);
+  // Slurm's own errors: 1800 controller not reached, 11 too many jobs, 2070 partition closed, 2050
+  // over a limit of the accounting, 2081 an array larger than MaxArraySize.
+  if (n == 1800 || n == 11 || n == 2070) throw SubmitRefused(Why::kTemporary, text);
+  if (n == 2050) throw SubmitRefused(Why::kLimit, text);
+  if (n == 2081) throw SubmitRefused(batch.elements.size() > 1 ? Why::kLimit : Why::kBatch, text);
+  if ((n >= 2000 && n < 3000) || (n >= 9000 && n < 10000) || response.status == 400)
+    throw SubmitRefused(Why::kBatch, text);
+  // "Zero bytes": the controller died over it, or, much more often, the token is bad.
+  if (n == 5005 && TokenRefused(batch.cluster_user))
+    throw SubmitRefused(Why::kUser, "the token of user " + batch.cluster_user +
+                                        " is refused by cluster " + api_.config().name +
+                                        ": give a new one with gridtoken");
+  throw SubmitInDoubt(text);
+}
+
+// Whether any call of this user is refused at once.
+bool SlurmCluster::TokenRefused(const std::string& user) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto response = api_.Get(Path("ping"), user);
+  return response.outcome == http::Outcome::kAnswered && response.status == 500 &&
+         std::chrono::steady_clock::now() - began < std::chrono::seconds(2);
+}
+
+void SlurmCluster::Release(const Batch& batch, const std::vector<std::string>& remote_ids) {
+  const auto id = remote_ids.at(0).substr(0, remote_ids[0].find('_'));
+  const auto what = "release array " + id + " of " + api_.config().name;
+  const auto response = api_.Post(Path("job/" + id), R"({"hold":false})", batch.cluster_user);
+  if (!response.ok()) throw api_.Failed(what, response);
+  // 200 with an error that has no number is how Slurm says that an array was updated. One with a
+  // number was not; a poll then shows the jobs still held.
+  const auto error = SlurmErrorOf(response.body);
+  if (error.number != 0)
+    throw CallFailed(CallFailed::Why::kServer, "cannot " + what + ": " + error.text);
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,28 @@
+// The rows of `clusters` as modules need them, and the drivers made from them.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "core/states.h"
+#include "db/db.h"
+
+namespace cigri::clusterdb {
+
+struct ClusterRow {
+  cluster::ClusterConfig config;  ///< its password decrypted only by MakeDriver
+  bool enabled = true;
+  double min_round_s = 5;   ///< FBS-15: 5 for remote kinds, 0 for local, or the operator's figure
+  std::string fingerprint;  ///< changes when the driver must be made anew
+  std::string token_command;
+};
+
+/// All clusters, by id; also those that are not enabled (their jobs must still be followed).
+std::vector<ClusterRow> LoadClusters(db::Tx& tx);
+/// Makes the driver. Throws Fatal for an unknown kind, a bad address or a secret that cannot be read.
+/// `conninfo`: where the driver's credentials of users are (users_mapping), for kinds that need them.
+std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::string& conninfo = "");
+
+}  // namespace cigri::clusterdb

@@ -1,0 +1,161 @@
+// Every event code there is, with its line of the runbook. docs/events.md holds the same table; a
+// test compares the two and greps the sources for codes that are not here.
+#pragma once
+#include <string_view>
+
+namespace cigri {
+
+struct EventCode {
+  std::string_view code, cls, opened_by, meaning, what_to_do;
+};
+
+/// "task" in `cls`: not an event of its own, but the code of a job's end (`done`, `retry`); it
+/// becomes an event of class job only when the tries of its task are spent.
+inline constexpr EventCode kEventCodes[] = {
+    // ends of jobs
+    {"EXIT_ERROR", "job", "updator",
+     "the program exited with a code that is not 0, 66 or 67; it counts as a try",
+     "read the sample's stderr (gridstat -c N on a terminal, gridstat -j J -E), mend the program "
+     "or its parameter, then gridsub --retry-failed N or gridevents -c N -f -r"},
+    {"KILLED_BY_SIGNAL", "job", "updator",
+     "the program ended by a signal that the grid did not send; it counts as a try",
+     "signal 9 is often memory: ask for more (mem, resources); signals 6, 8 and 11 are faults of "
+     "the program; then gridsub --retry-failed N"},
+    {"WALLTIME", "job", "updator", "the job ran into its walltime; it counts as a try",
+     "gridsub -c N --set walltime=h:mm:ss, then gridsub --retry-failed N; or make the jobs "
+     "shorter"},
+    {"WORKING_DIRECTORY_ERROR", "job", "updator",
+     "exec_directory is not there or not usable on that cluster; it counts as a try",
+     "make the directory there (a prologue can), or correct exec_directory; then gridsub "
+     "--retry-failed N"},
+    {"OUTPUT_ERROR", "job", "updator",
+     "the job's output file could not be written; it counts as a try",
+     "look at quota, rights and free space in exec_directory on that cluster; then gridsub "
+     "--retry-failed N"},
+    {"LAUNCH_FAILED", "task", "updator",
+     "the cluster could not start the job; not charged, it goes again",
+     "nothing for the user; many of them on one cluster: its operator looks at that cluster's log"},
+    {"NODE_FAILED", "task", "updator",
+     "the node went away under the job; not charged, it goes again", "nothing"},
+    {"PREEMPTED", "notify", "updator",
+     "the cluster took the slot back for its own users (best-effort); not charged, it goes again",
+     "nothing; when the same task is killed again and again, make its jobs shorter or name other "
+     "clusters (gridstat -c N --why)"},
+    {"LOST", "task", "updator",
+     "the cluster has forgotten the job and nobody can say how it ended; not charged, it goes "
+     "again",
+     "nothing; if the work must never run twice, look whether it has left results first"},
+    {"UNKNOWN_END", "task", "updator",
+     "the job is gone and its exit status is not known; never taken for a success; not charged, it "
+     "goes again",
+     "nothing; often: raise how long the cluster remembers ended jobs (MinJobAge on Slurm)"},
+    {"FRAG_RESUBMIT", "task", "updator",
+     "somebody deleted the job on its cluster, past the grid; not charged, it goes again",
+     "to be rid of a job for good: griddel -j J"},
+    {"KILLED_BY_GRID", "task", "updator",
+     "the grid ended the job itself (campaign cancelled, copy done elsewhere, drain, flood, too "
+     "long in a queue); not charged",
+     "nothing"},
+    {"USER_FRAG", "job", "updator", "its user cancelled this job with griddel -j",
+     "gridevents -e E -f -r runs the task again; gridevents -e E -f leaves it"},
+    {"RESUBMIT", "task", "updator",
+     "the program asked to run again at once (exit code 66); at most 10 times a task", "nothing"},
+    {"RESUBMIT_END", "task", "updator",
+     "the program asked to run again after the others (exit code 67); at most 10 times a task",
+     "nothing"},
+    {"TOO_MANY_AGAIN", "job", "updator", "a task asked to run again (66, 67) more than 10 times",
+     "look what the program waits for; then gridevents -e E -f -r"},
+    {"TOO_MANY_FREE", "job", "updator",
+     "a task was killed or lost 20 times through no fault of its own and goes no more",
+     "gridstat -c N --task I shows where; choose clusters where its jobs live long enough, or make "
+     "them shorter; then gridevents -e E -f -r"},
+    // campaigns
+    {"PROLOGUE_FAILED", "campaign", "updator",
+     "the prologue failed on a cluster: nothing of the campaign runs there",
+     "read its output (gridstat -j J -E), mend the cause, then gridevents -e E -f tries it again"},
+    {"EPILOGUE_FAILED", "campaign", "updator",
+     "the epilogue failed on a cluster; the results of the tasks are there",
+     "do by hand what it should have done; gridevents -e E -f"},
+    {"EPILOGUE_GIVEN_UP", "campaign", "updator",
+     "a cluster stayed away longer than EPILOGUE_WAIT: its epilogue was not run",
+     "when the cluster is back, do by hand what it should have done; gridevents -e E -f"},
+    {"HELD_FIRST_TEN", "campaign", "updator",
+     "the first 10 jobs on that cluster all failed: the campaign is held there, no try was charged",
+     "the message has command, exit code, node and stderr: most often a wrong path; mend it "
+     "(gridsub -c N --set exec_file=...), then gridevents -e E -f"},
+    {"HELD_EVERYWHERE", "campaign", "updator",
+     "the campaign is held on all its clusters and has stopped",
+     "mend what its HELD_FIRST_TEN and PROLOGUE_FAILED events say, then gridevents -c N -f"},
+    {"SINK", "campaign", "updator",
+     "jobs ended there too fast to be true, one after another: the cluster is set aside for the "
+     "campaign on probation",
+     "look whether the results are there; a node without the data or program is the usual cause; "
+     "it heals by itself"},
+    {"NOT_TESTED", "campaign", "updator", "a test campaign got no answer from that cluster in time",
+     "gridclusters --why NAME (operators); submit the test again later"},
+    {"SUBMIT_REFUSED", "campaign", "runner",
+     "the cluster refuses this campaign's jobs as they are (resources, project, directory, user)",
+     "the message has the cluster's words; correct with gridsub -c N --set ..., then gridevents -e "
+     "E -f"},
+    {"SUBMIT_IN_DOUBT", "cluster", "runner",
+     "jobs were sent and the answer was lost: the grid looks for them before anything is sent "
+     "again",
+     "nothing, it ends by itself; when the cluster is gone for good: gridadmin cluster lost NAME"},
+    {"TOKEN_MISSING", "campaign", "runner",
+     "the user has no valid token for that cluster; the campaign sends nothing there",
+     "gridtoken -i CLUSTER -t TOKEN, then gridevents -e E -f"},
+    // clusters
+    {"CLUSTER_UNREACHABLE", "cluster", "updator",
+     "the cluster does not answer; nothing new is sent, what runs there goes on",
+     "gridclusters --check NAME says at which step; closes by itself when it answers"},
+    {"CLUSTER_ERROR", "cluster", "updator", "the cluster answers with errors",
+     "gridclusters --check NAME; look at the log of its API; closes by itself"},
+    {"UNDER_STRESS", "cluster", "updator",
+     "the cluster says that it is overloaded: nothing new is sent",
+     "nothing; wrong limit: gridadmin cluster set NAME stress_limit=0.9"},
+    {"DRAINED", "cluster", "api", "an operator stopped sending jobs there",
+     "gridadmin resume NAME when it is over"},
+    {"LIMIT_LEARNT", "log", "runner",
+     "the cluster refused an array as too large; smaller ones are sent from now on",
+     "nothing; gridclusters -I shows max_array and max_bytes"},
+    {"TWIN_JOB", "cluster", "updator",
+     "the cluster had started a job of ours a second time by itself; one of the two was adopted, "
+     "the other killed",
+     "on Slurm forbid requeue (JobRequeue=0), on OAR its automatic resubmission, for the grid's "
+     "jobs"},
+    {"UNKNOWN_JOB", "cluster", "updator",
+     "a job on the cluster carries our tag and is in no record of ours",
+     "after a restored backup: let it be killed; else report it"},
+    {"KILL_UNCONFIRMED", "cluster", "nikita",
+     "the cluster has not confirmed our kills for a long time; they are repeated",
+     "look for the jobs on the cluster; its operator deletes them there"},
+    {"CLUSTER_MANUALLY_DISABLED", "cluster", "operator",
+     "an operator set the cluster aside (gridevents --blacklist-cluster)",
+     "gridevents -e E -f gives it back"},
+    // the grid itself
+    {"MODULE_RESTARTED", "log", "almighty",
+     "a module had died and was started again; nothing was lost",
+     "once: nothing; often: its log, and cigri doctor"},
+    {"MODULE_STUCK", "log", "almighty",
+     "a module did not answer its turn and was killed and started again",
+     "its log; a slow database is the usual cause (cigri doctor)"},
+    {"ALMIGHTY_STARTING", "log", "almighty", "the grid was started, or a standby took over",
+     "nothing"},
+    {"RULE_BROKEN", "cluster", "api",
+     "an admission rule does not run: submissions are refused until it is mended",
+     "gridadmin rule show NAME, gridadmin rule edit NAME, or gridadmin rule mode NAME off"},
+    {"MANUAL_EVENT", "job", "operator", "an operator marked this job (gridevents --mark-job-event)",
+     "ask the operator; gridevents -e E -f"},
+    // what happened, for the record
+    {"PAUSED", "log", "updator", "the campaign was paused", "griddel -r N resumes it"},
+    {"RESUMED", "log", "updator", "the campaign was resumed", "nothing"},
+    {"CANCELLED", "log", "updator", "the campaign was cancelled; its jobs are being killed",
+     "nothing"},
+    {"FINISHED_CAMPAIGN", "notify", "updator", "every task of the campaign has ended",
+     "gridstat -c N"},
+    {"TASKS_ADDED", "log", "api", "tasks were added to the campaign", "nothing"},
+    {"SETTINGS_CHANGED", "log", "api",
+     "settings of the campaign were changed; what is sent from now on has them", "nothing"},
+};
+
+}  // namespace cigri

@@ -1,0 +1,20 @@
+// The private PostgreSQL of an embedded grid: made on first use, owned by `postgres` when we are
+// root, reached through a unix socket that nobody else may enter.
+#pragma once
+#include <string>
+
+#include "embedded/home.h"
+
+namespace cigri::embedded {
+
+/// True when `home` has a database cluster of its own.
+bool HasPostgres(const Home& home);
+/// Makes it if there is none, starts it if it does not run; the conninfo, also written to
+/// home.conninfo_file(). Any number of processes may call it at once. Throws Fatal with what to do.
+std::string StartPostgres(const Home& home);
+/// Ends it (fast: open transactions are rolled back). Nothing when it does not run.
+void StopPostgres(const Home& home);
+/// The process of the running server, 0 when there is none.
+int PostgresPid(const Home& home);
+
+}  // namespace cigri::embedded

@@ -1,0 +1,237 @@
+#include <array>
+
+#include "core/text.h"
+#include "jdl/check.h"
+#include "jdl/keys.h"
+#include "jdl/values.h"
+
+namespace cigri::jdl {
+namespace {
+
+using nlohmann::json;
+
+Found Top(const Document& doc, const char* key) { return Find(doc.root, "", key); }
+
+void CheckName(Document& doc, Campaign& campaign) {
+  const auto found = Top(doc, "name");
+  if (!found) return doc.Fault("", "the mandatory key \"name\" is missing", "\"name\": \"...\"");
+  campaign.name = ReadText(doc, found).value_or("?");
+  if (campaign.name.empty()) doc.Fault("name", "must not be empty");
+  if (campaign.name.size() > 255) doc.Fault("name", "is longer than 255 bytes");
+  for (char c : campaign.name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      return doc.Fault("name", "contains a control character");
+}
+
+void CheckType(Document& doc, Campaign& campaign) {
+  const auto type = ReadText(doc, Top(doc, "jobs_type")).value_or("default");
+  if (type == "test") {
+    campaign.type = "test";
+  } else if (type == "desktop_computing") {
+    doc.Fault("jobs_type", "desktop_computing campaigns are not supported");
+  } else if (type != "default" && type != "normal") {
+    const auto near = DidYouMean(type, {"default", "normal", "test"});
+    doc.Fault("jobs_type", "must be default (or normal) or test, not \"" + Shown(type) + "\"",
+              near ? "did you mean \"" + *near + "\"?" : "");
+  }
+}
+
+void TakeParams(Document& doc, Campaign& campaign) {
+  campaign.source = Source::kParams;
+  campaign.params = std::move(doc.params.lines);
+  campaign.count = campaign.params.size();
+  if (campaign.count == 0)
+    doc.Fault("params", "is empty: there is nothing to run", "give at least one parameter");
+}
+
+void TakeCount(Document& doc, const Found& found, Campaign& campaign) {
+  campaign.source = Source::kCount;
+  if (found.value->is_string())
+    return doc.Fault("nb_jobs", "must be a number, not a text", "write it without quotes");
+  campaign.count = ReadWhole(doc, found, 1, 2147483647).value_or(0);
+}
+
+void TakeFile(Document& doc, const Found& found, const Options& options, Campaign& campaign) {
+  campaign.source = Source::kFile;
+  campaign.param_file = ReadText(doc, found).value_or("");
+  if (!options.may_read_files)
+    doc.Fault("param_file", "is a file of yours, which the server does not read",
+              "submit with gridsub, which reads it as you");
+  else if (found.value->is_string() && campaign.param_file.empty())
+    doc.Fault("param_file", "must not be empty");
+}
+
+void WarnOfUnused(Document& doc, const char* winner, std::initializer_list<const char*> losers) {
+  for (const char* key : losers)
+    if (doc.root.contains(key) && Top(doc, key))
+      doc.Warn(key, std::string("has no effect: ") + winner + " wins over it");
+}
+
+// params wins over nb_jobs, nb_jobs over param_file, as in CiGri 3.
+void CheckSource(Document& doc, const Options& options, Campaign& campaign) {
+  if (const auto params = Top(doc, "params"))
+    doc.Fault("params", "must be an array of texts", "\"params\": [\"first\", \"second\"]");
+  const auto count = Top(doc, "nb_jobs"), file = Top(doc, "param_file");
+  if (options.uploaded) {
+    campaign.source = Source::kUpload;
+  } else if (doc.params.given) {
+    TakeParams(doc, campaign);
+    WarnOfUnused(doc, "params", {"nb_jobs", "param_file"});
+  } else if (doc.root.contains("nb_jobs") && !doc.root["nb_jobs"].is_null()) {
+    TakeCount(doc, {&doc.root["nb_jobs"], "nb_jobs"}, campaign);
+    WarnOfUnused(doc, "nb_jobs", {"param_file"});
+  } else if (file) {
+    TakeFile(doc, file, options, campaign);
+  } else if (doc.has_text && !Top(doc, "params")) {
+    doc.Fault("", "there are no parameters", "give \"params\", \"nb_jobs\" or \"param_file\"");
+  }
+}
+
+void CheckFormat(Document& doc, const Options& options, Campaign& campaign) {
+  campaign.columns = ReadTexts(doc, Top(doc, "columns"));
+  const auto format = ReadText(doc, Top(doc, "format"));
+  const bool values = !campaign.columns.empty() || doc.params.rows;
+  campaign.format = format.value_or(std::string(values ? kFormatValues : kFormatLine));
+  if (campaign.format != kFormatLine && campaign.format != kFormatValues)
+    doc.Fault("format", "must be \"line\" or \"values\"");
+  else if (values && campaign.format == kFormatLine)
+    doc.Fault("format", "is \"line\", but the parameters have columns", "write \"values\"");
+  if (options.uploaded && !options.format.empty()) campaign.format = options.format;
+  if (options.uploaded && !options.columns.empty()) campaign.columns = options.columns;
+  const auto problem = ColumnsProblem(campaign.columns);
+  if (problem.empty()) return;
+  doc.Fault("columns", problem);
+  campaign.columns.clear();  // one fault, not what follows from it too
+}
+
+// Parameters that are texts become rows of one value.
+Lines AsRows(const Lines& lines) {
+  Lines rows;
+  for (const auto& block : lines.blocks())
+    for (const auto& line : DecodeBlock(block)) rows.Add(EncodeValues({line}));
+  return rows;
+}
+
+void FitParamsToColumns(Document& doc, Campaign& campaign) {
+  if (campaign.format != kFormatValues) return;
+  const std::size_t columns = campaign.columns.size();
+  if (campaign.source == Source::kParams) {
+    const std::size_t have = doc.params.rows ? doc.params.row_length : 1;
+    if (columns != 0 && have != columns)
+      doc.Fault("params", "have " + std::to_string(have) + " values each for " +
+                              std::to_string(columns) + " columns");
+    if (!doc.params.rows) campaign.params = AsRows(campaign.params);
+  } else if (campaign.source == Source::kFile && columns > 0) {
+    doc.Fault("columns", "cannot be used with param_file, whose lines have none",
+              "give the rows with gridsub --csv FILE");
+  } else if (campaign.source == Source::kCount && columns > 1) {
+    doc.Fault("columns", "nb_jobs gives one value for " + std::to_string(columns) + " columns");
+  }
+}
+
+void CheckLicences(Document& doc, Campaign& campaign) {
+  const auto found = Top(doc, "licences");
+  if (!found) return;
+  if (!found.value->is_object())
+    return doc.Fault("licences", "must be an object of names and numbers", "{\"matlab\": 1}");
+  for (const auto& [name, n] : found.value->items())
+    if (const auto count = ReadWhole(doc, {&n, Join2("licences", name)}, 1, 1'000'000))
+      campaign.licences[name] = static_cast<int>(*count);
+}
+
+void CheckAfter(Document& doc, Campaign& campaign) {
+  const auto found = Top(doc, "after");
+  if (!found) return;
+  if (!found.value->is_array()) {
+    if (const auto id = ReadWhole(doc, found, 1, 9'000'000'000'000'000)) campaign.after = {*id};
+    return;
+  }
+  for (std::size_t i = 0; i < found.value->size(); ++i)
+    if (const auto id = ReadWhole(doc, {&(*found.value)[i], "after[" + std::to_string(i) + "]"}, 1,
+                                  9'000'000'000'000'000))
+      campaign.after.push_back(*id);
+}
+
+void CheckPriority(Document& doc, Campaign& campaign) {
+  const auto found = Top(doc, "priority");
+  if (!found) return;
+  const auto text = found.value->is_string() ? found.value->get<std::string>() : "";
+  if (const auto named = ParsePriority(text))
+    campaign.priority = *named;
+  else if (!found.value->is_string())
+    campaign.priority = static_cast<int>(ReadWhole(doc, found, 0, 9).value_or(kPriorityNormal));
+  else
+    doc.Fault("priority", "must be 0 to 9 or a name, not \"" + Shown(text) + "\"",
+              "highest, high, above_normal, normal, below_normal, low, lowest");
+}
+
+void CheckFinalize(Document& doc, Campaign& campaign) {
+  const auto found = Top(doc, "finalize");
+  if (!found) return;
+  if (*found.value == true || *found.value == "true")
+    campaign.max_replicas = 1;
+  else if (*found.value != "false")
+    campaign.max_replicas = static_cast<int>(ReadWhole(doc, found, 0, 100).value_or(0));
+}
+
+void CheckConduct(Document& doc, Campaign& campaign) {
+  CheckPriority(doc, campaign);
+  CheckFinalize(doc, campaign);
+  CheckLicences(doc, campaign);
+  CheckAfter(doc, campaign);
+  const auto project = Top(doc, "project");
+  if (project && project.value->is_string()) campaign.project = project.value->get<std::string>();
+  campaign.sla_group = ReadText(doc, Top(doc, "sla_group")).value_or("");
+  campaign.max_tries = static_cast<int>(ReadWhole(doc, Top(doc, "max_tries"), 1, 1000).value_or(2));
+  campaign.affinity_wait_s = ReadSeconds(doc, Top(doc, "affinity_wait"), 0);
+  campaign.min_duration_s = ReadSeconds(doc, Top(doc, "min_duration"), 0);
+  campaign.lost_after_s = ReadSeconds(doc, Top(doc, "lost_after"));
+}
+
+bool IsOff(const json& v) {
+  return v.is_null() || v == false || v == "false" || v == "None" || v == "";
+}
+
+void CheckKeys(Document& doc) {
+  for (const auto& [key, value] : doc.root.items()) {
+    const auto scope = ScopeOf(key);
+    if (!scope)
+      doc.Warn(Shown(key), "nobody knows this key: it is kept, but has no effect", NearestKey(key));
+    else if (*scope == KeyScope::kDead && !IsOff(value))
+      doc.Warn(key, "has no effect");
+  }
+}
+
+}  // namespace
+
+std::string NearestKey(std::string_view key) {
+  const auto near = DidYouMean(key, KnownKeys());
+  return near ? "did you mean \"" + *near + "\"?" : "";
+}
+
+std::optional<int> ParsePriority(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, int>, 7> kNames{
+      {{"highest", 7},
+       {"high", 6},
+       {"above_normal", 5},
+       {"normal", kPriorityNormal},
+       {"below_normal", 3},
+       {"low", 2},
+       {"lowest", 1}}};
+  for (const auto& [name, n] : kNames)
+    if (Lower(text) == name) return n;
+  if (text.size() == 1 && text[0] >= '0' && text[0] <= '9') return text[0] - '0';
+  return std::nullopt;
+}
+
+void CheckCampaign(Document& doc, const Options& options, Campaign& campaign) {
+  CheckKeys(doc);
+  CheckName(doc, campaign);
+  CheckType(doc, campaign);
+  CheckSource(doc, options, campaign);
+  CheckFormat(doc, options, campaign);
+  FitParamsToColumns(doc, campaign);
+  CheckConduct(doc, campaign);
+}
+
+}  // namespace cigri::jdl

@@ -1,0 +1,209 @@
+#include <regex>
+
+#include "core/text.h"
+#include "jdl/check.h"
+#include "jdl/keys.h"
+#include "jdl/values.h"
+
+namespace cigri::jdl {
+namespace {
+
+using nlohmann::json;
+
+// Reads the block of one cluster. A key that it lacks is taken from the whole campaign.
+class ClusterCheck {
+ public:
+  ClusterCheck(Document& doc, const Defaults& defaults, const Campaign& campaign,
+               const std::string& name, const json& block)
+      : doc_(doc), campaign_(campaign), block_(block), path_(Join2("clusters", name)) {
+    out_.name = name;
+    const auto own = defaults.clusters.find(name);
+    if (own != defaults.clusters.end()) own_ = own->second;
+    resources_ = own_.resources.value_or(defaults.resources);
+    walltime_s_ = own_.walltime_s.value_or(defaults.walltime_s);
+    directory_ = defaults.exec_directory;
+  }
+
+  ClusterSettings Run() {
+    Program();
+    Resources();
+    Type();
+    Hooks();
+    ForSlurm();
+    Keys();
+    out_.properties = Text("properties");
+    out_.project = Text("project");
+    out_.test_mode = ReadFlag(doc_, Get("test_mode"));
+    if (const auto n = ReadWhole(doc_, Get("max_jobs"), 1, 2147483647))
+      out_.max_jobs = static_cast<int>(*n);
+    return std::move(out_);
+  }
+
+ private:
+  Found Get(const char* key) const {
+    if (block_.contains(key)) return Find(block_, path_, key);
+    return Find(doc_.root, "", key);
+  }
+  std::string Text(const char* key) { return ReadText(doc_, Get(key)).value_or(""); }
+  void Option(const char* key, std::optional<std::int64_t> value) {
+    if (value) out_.options[key] = *value;
+  }
+
+  void Program();
+  void Resources();
+  void Type();
+  void Hooks();
+  void ForSlurm();
+  void Keys();
+  std::string MissingHint() const;
+
+  Document& doc_;
+  const Campaign& campaign_;
+  const json& block_;
+  const std::string path_;
+  ClusterDefaults own_;
+  std::string resources_, directory_;
+  int walltime_s_ = 0;
+  ClusterSettings out_;
+};
+
+// A misspelt exec_file is nearer to the truth than "missing".
+std::string ClusterCheck::MissingHint() const {
+  for (const json* object : {&block_, static_cast<const json*>(&doc_.root)})
+    for (const auto& [key, value] : object->items())
+      if (!ScopeOf(key) && DidYouMean(key, {"exec_file"}))
+        return "is \"" + Shown(key) + "\" meant to be it?";
+  return "\"exec_file\": \"PROGRAM\", here or for all clusters";
+}
+
+void ClusterCheck::Program() {
+  const auto found = Get("exec_file");
+  const auto text = ReadText(doc_, found);
+  if (!found) doc_.FaultAtKey(path_, "the mandatory key \"exec_file\" is missing", MissingHint());
+  if (text && Trim(*text).empty()) doc_.Fault(found.path, "must not be empty");
+  if (text) out_.exec_file = ExpandMacros(*text, false);
+  if (text && campaign_.format == kFormatValues) {
+    const auto problem = TemplateProblem(*text, campaign_.columns);
+    if (!problem.empty()) doc_.Fault(found.path, problem, "use $( ) in place of backquotes");
+  }
+  const auto directory = Get("exec_directory");
+  out_.exec_directory = ExpandDirectory(ReadText(doc_, directory).value_or(directory_));
+  if (out_.exec_directory.find('\n') != std::string::npos)
+    doc_.Fault(directory.path, "contains a newline");
+  const auto setup = Get("setup");
+  if (setup && setup.value->is_array())
+    out_.setup = Join(ReadTexts(doc_, setup), "\n");
+  else
+    out_.setup = ReadText(doc_, setup).value_or("");
+}
+
+void ClusterCheck::Resources() {
+  const auto cores = ReadWhole(doc_, Get("cores"), 1, 1'000'000);
+  const auto found = Get("resources");
+  Option("cores", cores);
+  out_.resources = cores ? "/core=" + std::to_string(*cores) : resources_;
+  if (const auto text = ReadText(doc_, found)) {
+    out_.resources = *text;
+    const auto slots = ParseResources(*text, own_.resource_unit);
+    if (!slots.problem.empty()) doc_.Fault(found.path, slots.problem, slots.hint);
+  }
+  out_.walltime_s = ReadSeconds(doc_, Get("walltime")).value_or(walltime_s_);
+}
+
+void ClusterCheck::Type() {
+  const auto found = Get("type");
+  const auto type = ReadText(doc_, found).value_or("best-effort");
+  out_.best_effort = type != "normal";
+  if (type == "semi-best-effort" || type == "nightly")
+    doc_.Warn(found.path, "\"" + type + "\" is run as best-effort, as in CiGri 3");
+  else if (type != "best-effort" && type != "besteffort" && type != "normal")
+    doc_.Fault(found.path, "must be best-effort or normal, not \"" + Shown(type) + "\"",
+               "jobs_type says whether the campaign is a test");
+  for (const auto& job_type : Split(Text("cluster_job_type"), ','))
+    if (!Trim(job_type).empty()) out_.job_types.emplace_back(Trim(job_type));
+}
+
+void ClusterCheck::Hooks() {
+  for (const auto& line : ReadTexts(doc_, Get("prologue")))
+    out_.prologue.push_back(ExpandMacros(line, true));
+  for (const auto& line : ReadTexts(doc_, Get("epilogue")))
+    out_.epilogue.push_back(ExpandMacros(line, true));
+  out_.prologue_walltime_s = ReadSeconds(doc_, Get("prologue_walltime"));
+  out_.epilogue_walltime_s = ReadSeconds(doc_, Get("epilogue_walltime"));
+}
+
+void ClusterCheck::ForSlurm() {
+  static const std::regex kMem("[1-9][0-9]*(\\.[0-9]+)?[KMGT]B?");
+  for (const char* key : {"partition", "account", "qos", "constraint"})
+    if (const auto text = ReadText(doc_, Get(key))) out_.options[key] = *text;
+  Option("gpus", ReadWhole(doc_, Get("gpus"), 0, 10'000));
+  if (const auto rate = ReadPositive(doc_, Get("start_rate"))) out_.options["start_rate"] = *rate;
+  const auto mem = Get("mem");
+  const auto text = ReadText(doc_, mem);
+  if (text && (text->size() > 20 || !std::regex_match(*text, kMem)))
+    doc_.Fault(mem.path, "\"" + Shown(*text) + "\" is no amount of memory", "like \"2G\"");
+  else if (text)
+    out_.options["mem"] = *text;
+}
+
+void ClusterCheck::Keys() {
+  for (const auto& [key, value] : doc_.root.items())
+    if (!ScopeOf(key) && !block_.contains(key)) out_.unknown[key] = value;
+  for (const auto& [key, value] : block_.items()) {
+    const auto scope = ScopeOf(key);
+    const std::string path = Join2(path_, key);
+    if (!scope) {
+      out_.unknown[key] = value;
+      // Keys in a block are case-sensitive: Exec_File is not exec_file there.
+      doc_.Warn(path, "nobody knows this key: it is kept, but has no effect", NearestKey(key));
+    } else if (*scope == KeyScope::kCampaign) {
+      doc_.Warn(path, "belongs to the whole campaign and has no effect in a cluster",
+                "move it out of \"clusters\"");
+    } else if (*scope == KeyScope::kDead && value != "false" && value != false) {
+      doc_.Warn(path, "has no effect");
+    }
+  }
+}
+
+bool CheckClusterName(Document& doc, const std::string& name, const Defaults& defaults) {
+  static const std::regex kName("[A-Za-z0-9_.-]{1,64}");
+  const std::string path = Join2("clusters", name);
+  if (name.size() > 64 || !std::regex_match(name, kName)) {
+    doc.FaultAtKey(path, "\"" + Shown(name) + "\" cannot be the name of a cluster",
+                   "letters, digits and _ . - only");
+    return false;
+  }
+  if (defaults.clusters.empty() || defaults.clusters.count(name) != 0) return true;
+  std::vector<std::string> known;
+  for (const auto& [other, ignored] : defaults.clusters) known.push_back(other);
+  const auto near = DidYouMean(name, known);
+  doc.FaultAtKey(path, "unknown cluster \"" + name + "\"",
+                 (near ? "did you mean \"" + *near + "\"? " : "") + "`gridclusters` lists them");
+  return false;
+}
+
+}  // namespace
+
+void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign) {
+  const auto clusters = doc.root.find("clusters");
+  if (clusters == doc.root.end())
+    return doc.Fault("", "the mandatory key \"clusters\" is missing",
+                     "\"clusters\": {\"NAME\": {}}");
+  if (!clusters->is_object())
+    return doc.Fault("clusters", "must be an object: the name of each cluster and its block",
+                     "\"clusters\": {\"NAME\": {}}");
+  if (clusters->empty())
+    return doc.Fault("clusters", "names no cluster", "\"clusters\": {\"NAME\": {}}");
+  static const json kEmpty = json::object();
+  for (const auto& [name, block] : clusters->items()) {
+    if (!CheckClusterName(doc, name, defaults)) continue;
+    const bool none = block.is_null() || (block.is_array() && block.empty());  // Lua's empty table
+    if (!none && !block.is_object())
+      doc.Fault(Join2("clusters", name), "must be an object", "{} when there is nothing to say");
+    else
+      campaign.clusters.push_back(
+          ClusterCheck(doc, defaults, campaign, name, none ? kEmpty : block).Run());
+  }
+}
+
+}  // namespace cigri::jdl

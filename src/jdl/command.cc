@@ -1,0 +1,182 @@
+#include "jdl/command.h"
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "core/text.h"
+#include "jdl/shell_text.h"
+
+namespace cigri::jdl {
+namespace {
+
+constexpr int kAll = -1;    // {}
+constexpr int kIndex = -2;  // {#}
+
+// A placeholder at the begin of some text.
+struct Placeholder {
+  std::size_t length = 0;
+  int column = kAll;      // from 0, or kAll, kIndex
+  std::string_view part;  // "", ".", "/", "//", "/."
+};
+
+std::optional<int> ColumnOf(std::string_view name, const std::vector<std::string>& columns) {
+  if (name.empty()) return kAll;
+  const auto named = std::find(columns.begin(), columns.end(), name);
+  if (named != columns.end()) return static_cast<int>(named - columns.begin());
+  if (name == "#") return kIndex;
+  const auto number = ParseWalltime(name);  // a positive whole number
+  if (!number || name.find(':') != name.npos || *number > 1000) return std::nullopt;
+  return *number - 1;
+}
+
+std::optional<Placeholder> PlaceholderAt(std::string_view text,
+                                         const std::vector<std::string>& columns) {
+  if (text.empty() || text[0] != '{') return std::nullopt;
+  const auto end = text.find('}');
+  if (end == text.npos) return std::nullopt;
+  const auto name = text.substr(1, end - 1);
+  if (const auto column = ColumnOf(name, columns)) return Placeholder{end + 1, *column, ""};
+  for (std::string_view part : {"//", "/.", "/", "."}) {
+    if (name.size() < part.size() || name.substr(name.size() - part.size()) != part) continue;
+    const auto column = ColumnOf(name.substr(0, name.size() - part.size()), columns);
+    if (!column || *column == kIndex) return std::nullopt;
+    return Placeholder{end + 1, *column, part};
+  }
+  return std::nullopt;
+}
+
+std::string WithoutExtension(const std::string& value) {
+  const auto dot = value.rfind('.');
+  const auto slash = value.rfind('/');
+  const bool in_name = dot != value.npos && (slash == value.npos || dot > slash);
+  return in_name ? value.substr(0, dot) : value;
+}
+
+std::string PartOf(const std::string& value, std::string_view part) {
+  const auto slash = value.rfind('/');
+  if (part == ".") return WithoutExtension(value);
+  if (part == "/") return slash == value.npos ? value : value.substr(slash + 1);
+  if (part == "/.") return WithoutExtension(PartOf(value, "/"));
+  if (part == "//") return slash == value.npos ? "." : slash == 0 ? "/" : value.substr(0, slash);
+  return value;
+}
+
+// {}: one argument for each value. Within quotes the blank between them is part of the text.
+std::string AllValues(ShellPlace place, const std::vector<std::string>& values,
+                      std::string_view part) {
+  std::string out;
+  for (const auto& value : values) {
+    if (!out.empty()) out += ' ';
+    out += QuoteAt(place, PartOf(value, part));
+  }
+  return out;
+}
+
+std::string Filled(const Placeholder& p, ShellPlace place, const std::vector<std::string>& values,
+                   std::int64_t index) {
+  if (p.column == kIndex) return QuoteAt(place, std::to_string(index + 1));
+  if (p.column == kAll) return AllValues(place, values, p.part);
+  const auto column = static_cast<std::size_t>(p.column);
+  // A row that is too short is refused when it is uploaded; the empty value here is the last guard.
+  return QuoteAt(place, column < values.size() ? PartOf(values[column], p.part) : "");
+}
+
+using Visit = std::function<std::string(const Placeholder&, ShellPlace, std::string_view)>;
+
+// Copies exec_file with every placeholder replaced by what `visit` says.
+std::string Replace(std::string_view exec_file, const std::vector<std::string>& columns,
+                    const Visit& visit) {
+  std::string out;
+  ShellWalk walk(exec_file);
+  while (!walk.AtEnd()) {
+    const auto rest = exec_file.substr(walk.at());
+    if (const auto found = PlaceholderAt(rest, columns)) {
+      out += visit(*found, walk.place(), rest.substr(0, found->length));
+      walk.Skip(found->length);
+    } else {
+      out += walk.Next();
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string EncodeValues(const std::vector<std::string>& values) {
+  return nlohmann::json(values).dump();
+}
+
+std::string ValuesProblem(std::string_view line, std::size_t columns) {
+  if (line.empty() || line[0] != '[' || !nlohmann::json::accept(line)) return "it is no JSON array";
+  const auto values = nlohmann::json::parse(line);
+  for (const auto& value : values) {
+    if (!value.is_string()) return "its values are not all texts in quotes";
+    if (value.get_ref<const std::string&>().find('\0') != std::string::npos)
+      return "it contains a NUL byte, which no program can be given";
+  }
+  if (columns != 0 && values.size() != columns)
+    return "it has " + std::to_string(values.size()) + " values for " + std::to_string(columns) +
+           " columns";
+  return "";
+}
+
+std::vector<std::string> DecodeValues(std::string_view line) {
+  if (!ValuesProblem(line, 0).empty()) return {std::string(line)};
+  return nlohmann::json::parse(line).get<std::vector<std::string>>();
+}
+
+std::string CommandLine(std::string_view exec_file, std::string_view format,
+                        const std::vector<std::string>& columns, std::string_view line,
+                        std::int64_t index) {
+  if (format != kFormatValues) return std::string(exec_file) + " " + std::string(line);
+  const auto values = DecodeValues(line);
+  bool any = false;
+  std::string out = Replace(exec_file, columns, [&](const Placeholder& p, ShellPlace place, auto) {
+    any = true;
+    return Filled(p, place, values, index);
+  });
+  if (!any) out += " " + AllValues(ShellPlace::kPlain, values, "");
+  return out;
+}
+
+std::vector<std::string> Placeholders(std::string_view exec_file,
+                                      const std::vector<std::string>& columns) {
+  std::vector<std::string> found;
+  Replace(exec_file, columns, [&](const Placeholder&, ShellPlace, std::string_view text) {
+    found.emplace_back(text);
+    return std::string();
+  });
+  return found;
+}
+
+std::string TemplateProblem(std::string_view exec_file, const std::vector<std::string>& columns) {
+  std::string problem;
+  Replace(exec_file, columns, [&](const Placeholder& p, ShellPlace place, std::string_view text) {
+    if (place == ShellPlace::kBackquote)
+      problem = std::string(text) + " stands within backquotes, where no quoting is safe";
+    const auto count = static_cast<int>(columns.size());
+    if (count > 0 && p.column >= count)
+      problem = std::string(text) + " asks for more than the " + std::to_string(count) +
+                " columns there are";
+    return std::string();
+  });
+  return problem;
+}
+
+std::string ColumnsProblem(const std::vector<std::string>& columns) {
+  std::set<std::string> seen;
+  for (const auto& name : columns) {
+    if (name.empty()) return "a column has no name";
+    if (name.find_first_of("{},\n") != name.npos || name == "#")
+      return "\"" + name + "\" cannot be the name of a column";
+    if (name == "HOME" || name == "CAMPAIGN_ID" || name == "OAR_JOB_ID")
+      return "{" + name + "} is a macro and cannot be a column";
+    if (!seen.insert(name).second) return "column \"" + name + "\" is there twice";
+  }
+  return "";
+}
+
+}  // namespace cigri::jdl

@@ -1,0 +1,54 @@
+// A JDL as read: values, where each stands, and what was wrong already at reading.
+#pragma once
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jdl/blocks.h"
+
+namespace cigri::jdl {
+
+/// A fault before its place is known as line and column.
+struct RawFault {
+  std::size_t offset = 0;
+  std::string key, message, hint;
+  auto operator<=>(const RawFault&) const = default;
+};
+
+/// What "params" held: the elements are never made into JSON values.
+struct ParamsRead {
+  bool given = false;  ///< an array
+  std::size_t begin = 0, end = 0;
+  Lines lines;
+  bool rows = false;           ///< elements are arrays: format values
+  std::size_t row_length = 0;  ///< of the first row; others must have the same
+};
+
+struct Document {
+  nlohmann::json root;
+  std::map<std::string, std::size_t> where;      ///< key path -> offset of the value
+  std::map<std::string, std::size_t> key_where;  ///< key path -> offset of the key
+  ParamsRead params;
+  std::set<RawFault> faults, warnings;
+  bool whole = false;     ///< read to its end
+  bool has_text = false;  ///< false for FromJson: faults have no place
+
+  void Fault(const std::string& path, const std::string& message, const std::string& hint = "");
+  void FaultAtKey(const std::string& path, const std::string& message, const std::string& hint);
+  void Warn(const std::string& path, const std::string& message, const std::string& hint = "");
+};
+
+/// Reads JSON with // and /* */ comments. Top-level keys come in lower case; a key given twice, a
+/// NUL, too much depth or size are faults; after a syntax error `whole` is false.
+Document Read(std::string_view text);
+
+/// Text of a user's for a message: at most 60 characters, nothing that steers a terminal.
+std::string Shown(std::string_view text);
+
+/// "clusters" + "luke" -> "clusters.luke"
+std::string Join2(const std::string& path, const std::string& key);
+
+}  // namespace cigri::jdl

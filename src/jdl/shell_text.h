@@ -1,0 +1,49 @@
+// Where in a line for the shell a place is: plain, in quotes, in backquotes. What is put there by
+// us must be quoted for exactly that.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cigri::jdl {
+
+/// How the shell reads the text at a place.
+enum class ShellPlace { kPlain, kSingle, kDouble, kBackquote };
+
+/// Walks a shell line from left to right. Knows quotes, \, $( ) within double quotes, backquotes;
+/// not here-documents, and no comments.
+class ShellWalk {
+ public:
+  explicit ShellWalk(std::string_view text) : text_(text) {}
+  bool AtEnd() const { return at_ >= text_.size(); }
+  std::size_t at() const { return at_; }
+  ShellPlace place() const { return places_.back(); }
+  /// Takes one character, or two when the first is a \ that protects the second, or $( .
+  /// Returns what was taken.
+  std::string_view Next();
+  /// Goes over `n` bytes that are no part of the line's own syntax (a placeholder).
+  void Skip(std::size_t n) { at_ += n; }
+
+ private:
+  void Enter(char c);
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::vector<ShellPlace> places_{ShellPlace::kPlain};
+};
+
+/// `value` as text that the shell reads back byte for byte at such a place.
+/// REQUIRES: place is not kBackquote; no NUL in `value`.
+std::string QuoteAt(ShellPlace place, std::string_view value);
+
+/// CiGri's macros in a line for the shell: ~ and {HOME} become $HOME, {CAMPAIGN_ID} becomes
+/// $CIGRI_CAMPAIGN_ID and, `with_job`, {OAR_JOB_ID} becomes $OAR_JOB_ID. Nothing changes within
+/// single quotes, where the shell would not expand them either, and `~name` is left to the shell.
+std::string ExpandMacros(std::string_view text, bool with_job);
+
+/// CiGri's macros in a directory, which no shell reads: a leading ~ and {HOME} become $HOME; {CAMPAIGN_ID}
+/// stays until the number is known (WithCampaignId).
+std::string ExpandDirectory(std::string_view text);
+std::string WithCampaignId(std::string directory, std::int64_t campaign_id);
+
+}  // namespace cigri::jdl

@@ -1,0 +1,111 @@
+#include "jdl/values.h"
+
+#include <cmath>
+
+#include "core/text.h"
+
+namespace cigri::jdl {
+namespace {
+
+using nlohmann::json;
+
+// "a text", "a number", for messages.
+std::string Kind(const json& v) {
+  if (v.is_string()) return "\"" + Shown(v.get_ref<const std::string&>()).substr(0, 60) + "\"";
+  if (v.is_object()) return "an object";
+  if (v.is_array()) return "an array";
+  return v.dump();
+}
+
+std::optional<std::int64_t> Whole(const json& v) {
+  constexpr double kMost = 9e15;
+  if (v.is_number_unsigned() && v.get<std::uint64_t>() > static_cast<std::uint64_t>(kMost))
+    return std::nullopt;
+  if (v.is_number_integer()) return v.get<std::int64_t>();
+  if (v.is_number_float()) {  // what a rule in Lua has touched comes back as 3600.0
+    const double d = v.get<double>();
+    if (std::trunc(d) != d || std::abs(d) > kMost) return std::nullopt;
+    return static_cast<std::int64_t>(d);
+  }
+  if (!v.is_string()) return std::nullopt;
+  const auto& text = v.get_ref<const std::string&>();
+  if (text.empty() || text.size() > 15 || text.find_first_not_of("0123456789") != text.npos)
+    return std::nullopt;
+  return std::stoll(text);
+}
+
+}  // namespace
+
+Found Find(const json& object, const std::string& path, const std::string& key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null() || *at == false) return {};
+  return {&*at, Join2(path, key)};
+}
+
+std::optional<std::string> ReadText(Document& doc, const Found& found) {
+  if (!found) return std::nullopt;
+  if (found.value->is_string()) return found.value->get<std::string>();
+  doc.Fault(found.path, "must be a text, not " + Kind(*found.value), "write it in double quotes");
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> ReadWhole(Document& doc, const Found& found, std::int64_t least,
+                                      std::int64_t most) {
+  if (!found) return std::nullopt;
+  const auto n = Whole(*found.value);
+  if (n && *n >= least && *n <= most) return n;
+  doc.Fault(found.path, "must be a whole number from " + std::to_string(least) + " to " +
+                            std::to_string(most) + ", not " + Kind(*found.value));
+  return std::nullopt;
+}
+
+std::optional<int> ReadSeconds(Document& doc, const Found& found, int least) {
+  if (!found) return std::nullopt;
+  std::optional<std::int64_t> seconds = Whole(*found.value);
+  if (!seconds && found.value->is_string())
+    seconds = ParseWalltime(found.value->get_ref<const std::string&>());
+  if (seconds && *seconds >= least && *seconds <= 2147483647) return static_cast<int>(*seconds);
+  doc.Fault(found.path, Kind(*found.value) + " is no span of time" + (least > 0 ? " above 0" : ""),
+            "write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")");
+  return std::nullopt;
+}
+
+std::optional<double> ReadPositive(Document& doc, const Found& found) {
+  if (!found) return std::nullopt;
+  if (found.value->is_number() && found.value->get<double>() > 0 &&
+      found.value->get<double>() < 1e9)
+    return found.value->get<double>();
+  doc.Fault(found.path, "must be a number above 0, not " + Kind(*found.value));
+  return std::nullopt;
+}
+
+std::vector<std::string> ReadTexts(Document& doc, const Found& found) {
+  std::vector<std::string> texts;
+  if (!found) return texts;
+  if (!found.value->is_array()) {
+    const bool text = found.value->is_string();
+    doc.Fault(found.path, "must be an array of texts, not " + Kind(*found.value),
+              text ? "write it as [" + Kind(*found.value) + "]" : "");
+    return texts;
+  }
+  for (std::size_t i = 0; i < found.value->size(); ++i) {
+    const auto& item = (*found.value)[i];
+    const std::string path = found.path + "[" + std::to_string(i) + "]";
+    if (item.is_string())
+      texts.push_back(item.get<std::string>());
+    else
+      doc.Fault(path, "must be a text, not " + Kind(item), "write it in double quotes");
+  }
+  return texts;
+}
+
+bool ReadFlag(Document& doc, const Found& found) {
+  if (!found) return false;
+  if (found.value->is_boolean()) return found.value->get<bool>();
+  if (*found.value == "true") return true;
+  if (*found.value != "false" && *found.value != "")
+    doc.Fault(found.path, "must be true or false, not " + Kind(*found.value));
+  return false;
+}
+
+}  // namespace cigri::jdl

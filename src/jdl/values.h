@@ -1,0 +1,37 @@
+// Values of a JDL read as what they should be; what they are not becomes a fault.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jdl/document.h"
+
+namespace cigri::jdl {
+
+/// A value and where it stands. `value` is null when the key is not given; as in CiGri 3 a null or
+/// false is as good as not given.
+struct Found {
+  const nlohmann::json* value = nullptr;
+  std::string path;
+  explicit operator bool() const { return value != nullptr; }
+};
+
+/// The value of `key` in `object`, which stands at `path`.
+Found Find(const nlohmann::json& object, const std::string& path, const std::string& key);
+
+// Each returns nothing when the value is not given, or is a fault (then added to `doc`).
+
+std::optional<std::string> ReadText(Document& doc, const Found& found);
+/// A whole number, also as "7".
+std::optional<std::int64_t> ReadWhole(Document& doc, const Found& found, std::int64_t least,
+                                      std::int64_t most);
+/// Seconds: 90, "90" or "0:01:30".
+std::optional<int> ReadSeconds(Document& doc, const Found& found, int least = 1);
+std::optional<double> ReadPositive(Document& doc, const Found& found);
+/// An array of texts.
+std::vector<std::string> ReadTexts(Document& doc, const Found& found);
+/// true, false, "true", "false".
+bool ReadFlag(Document& doc, const Found& found);
+
+}  // namespace cigri::jdl

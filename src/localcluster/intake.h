@@ -1,0 +1,24 @@
+// Reads the body of POST /batches.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "localcluster/job.h"
+
+namespace cigri::localcluster {
+
+struct Intake {
+  std::shared_ptr<Batch> batch;  ///< without seq and account
+  std::vector<std::unique_ptr<Job>> jobs;
+};
+
+struct IntakeLimits {
+  int slots = 1;          ///< a job cannot take more
+  int elements = 10'000;  ///< of one batch
+};
+
+/// Throws Refused with the key that is wrong and what would be right. The account is not looked up.
+Intake ReadBatch(const std::string& body, const IntakeLimits& limits);
+
+}  // namespace cigri::localcluster

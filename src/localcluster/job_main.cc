@@ -1,0 +1,365 @@
+// cigri-job: stands over one job of the local cluster (docs/localcluster.md).
+//
+// It is all that knows how a job ends, so it depends on nobody: it writes a start mark and, when
+// the job and everything it left behind are gone, an end record to a file that the daemon reads,
+// now or after its own death. It enforces the walltime and carries out kills. Started once a job,
+// it is linked statically and uses nothing but libc: half of its time is the kernel's exec.
+//
+//   cigri-job ID WALLTIME GRACE NICE IDS OUTPUT DIRECTORY SCRIPT PLACES
+//     IDS     "-", or UID:GID:GROUP,GROUP... to become before the job's shell starts
+//     OUTPUT  path without .out and .err
+//     SCRIPT  text for /bin/sh -c; "" = the file open as kScriptFd (longer than one exec argument)
+//     PLACES  the slots it takes, copied into the start mark
+// Open at start: kRecordsFd (O_APPEND) and kBirthFd (a lock held until the start mark is written).
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "localcluster/protocol.h"
+
+namespace {
+
+using cigri::localcluster::kBirthFd;
+using cigri::localcluster::kRecordsFd;
+using cigri::localcluster::kScriptFd;
+
+struct Output {
+  int fd = -1;
+  bool linked = false;
+  char path[PATH_MAX];
+};
+
+char** g_argv;
+Output g_out, g_err;
+uid_t g_uid = static_cast<uid_t>(-1);
+gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
+int g_ngroups = 0;
+long long g_started_us = 0;
+
+// Set by the child before it gives up; it shares our memory until exec (vfork).
+volatile char g_child_cause = 0;
+volatile int g_child_errno = 0;
+
+long long NowUs(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+}
+
+bool WriteAll(const char* text, size_t n) {
+  return write(kRecordsFd, text, n) == static_cast<ssize_t>(n);
+}
+
+bool WriteStartMark() {
+  char line[4096];
+  g_started_us = NowUs(CLOCK_REALTIME);
+  const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_argv[1], getpid(),
+                         g_started_us, g_argv[9]);
+  return WriteAll(line, static_cast<size_t>(n));
+}
+
+// The end of a job must not be lost to a full disk: the slot waits for room instead. A part that
+// did get written is closed by the newline that every further try begins with.
+void WriteEndRecord(int status, char cause, const char* escaped) {
+  char line[4096];
+  const int n = snprintf(line, sizeof line, "E %s %d %c %lld %lld %s\n", g_argv[1], status, cause,
+                         g_started_us, NowUs(CLOCK_REALTIME), escaped);
+  if (WriteAll(line, static_cast<size_t>(n))) return;
+  do {
+    sleep(1);
+    WriteAll("\n", 1);
+  } while (!WriteAll(line, static_cast<size_t>(n)));
+}
+
+void Escape(const char* text, size_t n, char* out, size_t room) {
+  size_t k = 0;
+  for (size_t i = 0; i < n && k + 3 < room; ++i) {
+    if (text[i] == '\n' || text[i] == '\\') {
+      out[k++] = '\\';
+      out[k++] = text[i] == '\n' ? 'n' : '\\';
+    } else if (text[i] != '\0') {
+      out[k++] = text[i];
+    }
+  }
+  out[k] = '\0';
+}
+
+[[noreturn]] void EndWithoutJob(char cause, const char* what, const char* path, int error) {
+  char text[PATH_MAX + 200], escaped[1800];
+  snprintf(text, sizeof text, "%s %s: %s", what, path, strerror(error));
+  Escape(text, strlen(text), escaped, sizeof escaped);
+  WriteEndRecord(0, cause, escaped);
+  _exit(0);
+}
+
+// A file without a name until it holds something: silent jobs leave none. NFS knows no O_TMPFILE;
+// there the file is made at once and removed when it stayed empty.
+bool OpenOutput(Output* o, const char* suffix) {
+  snprintf(o->path, sizeof o->path, "%s%s", g_argv[6], suffix);
+  char folder[PATH_MAX];
+  snprintf(folder, sizeof folder, "%s", o->path);
+  char* slash = strrchr(folder, '/');
+  if (slash == nullptr) return false;
+  *slash = '\0';
+  o->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_APPEND, 0600);
+  if (o->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    o->linked = true;
+    o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
+  }
+  if (o->fd < 0) return false;
+  return g_uid == static_cast<uid_t>(-1) || fchown(o->fd, g_uid, g_gid) == 0;
+}
+
+void LinkIfNotEmpty(Output* o, bool last) {
+  struct stat s {};
+  if (fstat(o->fd, &s) != 0) return;
+  if (s.st_size == 0) {
+    if (last && o->linked) unlink(o->path);
+    return;
+  }
+  if (o->linked) return;
+  char self[64];
+  snprintf(self, sizeof self, "/proc/self/fd/%d", o->fd);
+  o->linked = linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+// The last five lines of stderr, for the people who will ask why it failed.
+void StderrTail(char* escaped, size_t room) {
+  char text[1500];
+  escaped[0] = '\0';
+  struct stat s {};
+  if (g_err.fd < 0 || fstat(g_err.fd, &s) != 0 || s.st_size == 0) return;
+  const off_t from =
+      s.st_size > static_cast<off_t>(sizeof text) ? s.st_size - static_cast<off_t>(sizeof text) : 0;
+  ssize_t n = pread(g_err.fd, text, sizeof text, from);
+  while (n > 0 && text[n - 1] == '\n') --n;
+  ssize_t begin = n;
+  for (int lines = 0; begin > 0; --begin)
+    if (text[begin - 1] == '\n' && ++lines == 5) break;
+  if (n > 0) Escape(text + begin, static_cast<size_t>(n - begin), escaped, room);
+}
+
+void ParseIds(const char* text) {
+  if (strcmp(text, "-") == 0) return;
+  char* at = nullptr;
+  g_uid = static_cast<uid_t>(strtoul(text, &at, 10));
+  g_gid = static_cast<gid_t>(strtoul(at + 1, &at, 10));
+  while ((*at == ':' || *at == ',') && at[1] != '\0' && g_ngroups < 1024)
+    g_groups[g_ngroups++] = static_cast<gid_t>(strtoul(at + 1, &at, 10));
+}
+
+[[noreturn]] void ChildFails(char cause) {
+  g_child_errno = errno;
+  g_child_cause = cause;
+  _exit(127);
+}
+
+// Runs between vfork and exec: system calls only. The raw ones, since libc's setuid would look for
+// other threads of the memory that it borrows.
+[[noreturn]] void Child(char** envp) {
+  dup2(g_out.fd, 1);
+  dup2(g_err.fd, 2);
+  setpriority(PRIO_PROCESS, 0, atoi(g_argv[4]));
+  if (g_uid != static_cast<uid_t>(-1)) {
+    if (syscall(SYS_setgroups, g_ngroups, g_groups) != 0 ||
+        syscall(SYS_setresgid, g_gid, g_gid, g_gid) != 0 ||
+        syscall(SYS_setresuid, g_uid, g_uid, g_uid) != 0)
+      ChildFails('l');
+  }
+  if (chdir(g_argv[7]) != 0) ChildFails('c');
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  char sh[] = "sh", c[] = "-c", file[] = "/dev/fd/9";
+  static_assert(kScriptFd == 9);
+  char* by_text[] = {sh, c, g_argv[8], nullptr};
+  char* by_file[] = {sh, file, nullptr};
+  execve("/bin/sh", g_argv[8][0] != '\0' ? by_text : by_file, envp);
+  ChildFails('l');
+}
+
+struct Process {
+  pid_t pid, parent;
+  bool ours;
+};
+
+size_t ReadProcesses(Process** list) {
+  size_t n = 0, room = 0;
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return 0;
+  while (dirent* entry = readdir(proc)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    char path[300], text[512];
+    snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    const ssize_t k = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (k <= 0) continue;
+    text[k] = '\0';
+    const char* after = strrchr(text, ')');  // the name may hold anything, ')' included
+    int parent = 0;
+    if (after == nullptr || sscanf(after + 1, " %*c %d", &parent) != 1) continue;
+    if (n == room) {
+      room = room == 0 ? 256 : room * 2;
+      *list = static_cast<Process*>(realloc(*list, room * sizeof(Process)));
+      if (*list == nullptr) abort();
+    }
+    (*list)[n++] = {atoi(entry->d_name), parent, false};
+  }
+  closedir(proc);
+  return n;
+}
+
+// Everything that descends from us: as its subreaper we are the ancestor of whatever the job has
+// started, whatever sessions and groups it made.
+void SignalAll(int signal) {
+  Process* list = nullptr;
+  const size_t n = ReadProcesses(&list);
+  const pid_t self = getpid();
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < n; ++i) {
+      if (list[i].ours) continue;
+      bool ours = list[i].parent == self;
+      for (size_t j = 0; j < n && !ours; ++j) ours = list[j].ours && list[j].pid == list[i].parent;
+      if (ours) more = list[i].ours = true;
+    }
+  }
+  for (size_t i = 0; i < n; ++i)
+    if (list[i].ours) kill(list[i].pid, signal);
+  free(list);
+}
+
+class Watch {
+ public:
+  explicit Watch(pid_t child) : child_(child) {
+    walltime_at_ = begun_ + atoll(g_argv[2]) * 1000000LL;
+    grace_us_ = atoll(g_argv[3]) * 1000LL;
+    link_at_ = begun_ + 1000000;
+  }
+  // Returns when the job and all it started are gone.
+  void Run(const sigset_t& signals) {
+    while (!Reap()) {
+      siginfo_t info{};
+      const timespec wait = TimeLeft();
+      const int signal = sigtimedwait(&signals, &info, &wait);
+      // A plain `kill` of ours by a person is a deletion too.
+      if (signal == SIGTERM)
+        Kill(info.si_code == SI_QUEUE ? static_cast<char>(info.si_value.sival_int) : 'd');
+      OnTime();
+    }
+  }
+  int status() const { return status_; }
+  char cause() const {
+    if (g_child_cause != 0) return g_child_cause;
+    return status_ == 0 ? 'x' : cause_;  // exit 0 is a success, whoever was killing
+  }
+
+ private:
+  bool Reap() {
+    for (;;) {
+      int status = 0;
+      const pid_t pid = waitpid(-1, &status, WNOHANG);
+      if (pid == 0) break;
+      if (pid < 0) return errno == ECHILD;
+      if (pid != child_) continue;
+      status_ = status;
+      done_ = true;
+    }
+    // The command is over but something of it still runs: nobody will ever wait for that.
+    if (done_ && phase_ == 0) Terminate();
+    return false;
+  }
+  void Kill(char cause) {
+    if (done_ || phase_ != 0) return;
+    cause_ = cause;
+    Terminate();
+  }
+  void Terminate() {
+    phase_ = 1;
+    phase_at_ = NowUs(CLOCK_MONOTONIC) + grace_us_;
+    SignalAll(SIGTERM);
+    SignalAll(SIGCONT);
+  }
+  void OnTime() {
+    const long long now = NowUs(CLOCK_MONOTONIC);
+    if (phase_ == 0 && now >= walltime_at_) Kill('w');
+    if (phase_ > 0 && now >= phase_at_) {
+      SignalAll(SIGSTOP);  // first stop them, or what forks faster than we look gets away
+      SignalAll(SIGKILL);
+      phase_ = 2;
+      phase_at_ = now + 20000;
+    }
+    if (now >= link_at_) {
+      LinkIfNotEmpty(&g_out, false);
+      LinkIfNotEmpty(&g_err, false);
+      const bool both = g_out.linked && g_err.linked;
+      link_at_ = both ? LLONG_MAX : now + (now - begun_ < 10000000 ? now - begun_ : 10000000);
+    }
+  }
+  timespec TimeLeft() const {
+    long long at = phase_ == 0 ? walltime_at_ : phase_at_;
+    if (link_at_ < at) at = link_at_;
+    long long us = at - NowUs(CLOCK_MONOTONIC);
+    if (us < 0) us = 0;
+    return {static_cast<time_t>(us / 1000000), static_cast<long>(us % 1000000 * 1000)};
+  }
+
+  pid_t child_;
+  int status_ = 0, phase_ = 0;  // 0 runs, 1 told to end, 2 being killed
+  bool done_ = false;
+  char cause_ = 'x';
+  long long begun_ = NowUs(CLOCK_MONOTONIC), walltime_at_ = 0, phase_at_ = 0, link_at_ = 0,
+            grace_us_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv, char** envp) {
+  if (argc != 10) {
+    fputs("cigri-job: started by localcluster, not by people\nHINT: localsub runs a job\n", stderr);
+    return 64;
+  }
+  g_argv = argv;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t signals;  // blocked by whoever started us, so that no early kill is missed
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  fcntl(kRecordsFd, F_SETFD, FD_CLOEXEC);
+  if (!WriteStartMark()) return 71;  // unmarked, so never begun
+  close(kBirthFd);
+  ParseIds(argv[5]);
+  if (!OpenOutput(&g_out, ".out")) EndWithoutJob('o', "cannot write", g_out.path, errno);
+  if (!OpenOutput(&g_err, ".err")) EndWithoutJob('o', "cannot write", g_err.path, errno);
+  const pid_t child = vfork();
+  if (child == 0) Child(envp);
+  if (child < 0) EndWithoutJob('l', "cannot start", "/bin/sh", errno);
+  if (argv[8][0] == '\0') close(kScriptFd);
+  Watch watch(child);
+  watch.Run(signals);
+  if (g_child_cause == 'c')
+    EndWithoutJob('c', "cannot enter the working directory", argv[7], g_child_errno);
+  if (g_child_cause != 0) EndWithoutJob('l', "cannot start", "/bin/sh", g_child_errno);
+  LinkIfNotEmpty(&g_out, true);
+  LinkIfNotEmpty(&g_err, true);
+  char tail[3600] = "";
+  if (watch.status() != 0) StderrTail(tail, sizeof tail);
+  WriteEndRecord(watch.status(), watch.cause(), tail);
+  return 0;
+}

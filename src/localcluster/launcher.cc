@@ -1,0 +1,251 @@
+#include "localcluster/launcher.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "localcluster/users.h"
+
+namespace cigri::localcluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The kernel takes 128 kB in one argument of exec; above this the script goes through a file.
+constexpr std::size_t kLongestArgument = 120'000;
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (auto& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+std::string Ids(const Account& account) {
+  if (geteuid() != 0) return "-";
+  std::string text = std::to_string(account.uid) + ":" + std::to_string(account.gid) + ":";
+  std::vector<std::string> groups;
+  for (gid_t g : account.groups) groups.push_back(std::to_string(g));
+  return text + Join(groups, ",");
+}
+
+// A file without a name that holds `script`, at a number that cigri-job's own cannot meet.
+int ScriptFile(const std::string& script) {
+  const int fd = memfd_create("script", MFD_CLOEXEC);
+  if (fd < 0) throw TryLater(std::string("no memory for a script: ") + std::strerror(errno));
+  for (std::size_t done = 0; done < script.size();) {
+    const ssize_t k = write(fd, script.data() + done, script.size() - done);
+    if (k < 0) {
+      close(fd);
+      throw TryLater(std::string("no memory for a script: ") + std::strerror(errno));
+    }
+    done += static_cast<std::size_t>(k);
+  }
+  lseek(fd, 0, SEEK_SET);
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+  close(fd);
+  return high;
+}
+
+// Descriptors, signals and session of a cigri-job.
+class SpawnPlan {
+ public:
+  SpawnPlan(int records_fd, int birth_fd, int script_fd) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions_, records_fd, kRecordsFd);
+    posix_spawn_file_actions_adddup2(&actions_, birth_fd, kBirthFd);
+    if (script_fd >= 0) posix_spawn_file_actions_adddup2(&actions_, script_fd, kScriptFd);
+    for (int fd = kBirthFd + 1; fd < kScriptFd + (script_fd < 0 ? 1 : 0); ++fd)
+      posix_spawn_file_actions_addclose(&actions_, fd);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, kScriptFd + 1);
+    posix_spawnattr_init(&attributes_);
+    sigset_t blocked, defaults;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    sigaddset(&blocked, SIGTERM);  // a kill that comes before cigri-job is ready waits for it
+    sigfillset(&defaults);
+    posix_spawnattr_setsigmask(&attributes_, &blocked);
+    posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  int Run(const std::string& program, char** argv, char** envp, pid_t* pid) {
+    return posix_spawn(pid, program.c_str(), &actions_, &attributes_, argv, envp);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<std::string> Environment(const Job& job, const std::string& node_file,
+                                     const std::string& directory) {
+  const Batch& b = *job.batch;
+  std::vector<std::string> env = BaseEnvironment(*b.account);
+  env.insert(env.end(), b.env.begin(), b.env.end());
+  env.insert(env.end(), job.env.begin(), job.env.end());
+  for (const char* name : {"CIGRI_NODE_FILE=", "CIGRI_NODEFILE="}) env.push_back(name + node_file);
+  for (const char* name : {"CIGRI_WORKDIR=", "CIGRI_WORKING_DIRECTORY=", "PWD="})
+    env.push_back(name + directory);
+  env.push_back("CIGRI_LOCAL_ID=" + IdOf(b.seq, job.index));
+  return env;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Session of a process, 0 when it is gone.
+pid_t SessionOf(const std::string& pid) {
+  const std::string stat = ReadFile("/proc/" + pid + "/stat");
+  const auto after = stat.rfind(')');
+  int session = 0;
+  char state = 'Z';
+  if (after == stat.npos ||
+      std::sscanf(stat.c_str() + after + 1, " %c %*d %*d %d", &state, &session) != 2)
+    return 0;
+  return state == 'Z' ? 0 : session;
+}
+
+int KillOnce(pid_t wrapper, const std::string& mark) {
+  int found = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string pid = entry.path().filename();
+    if (pid[0] < '1' || pid[0] > '9') continue;
+    const pid_t session = SessionOf(pid);
+    if (session == 0) continue;
+    if (session != wrapper && ReadFile("/proc/" + pid + "/environ").find(mark) == std::string::npos)
+      continue;
+    kill(std::stoi(pid), SIGKILL);
+    ++found;
+  }
+  return found;
+}
+
+}  // namespace
+
+Launcher::Launcher(LauncherOptions options) : options_(std::move(options)) {
+  program_ = fs::read_symlink("/proc/self/exe").parent_path() / "cigri-job";
+  if (access(program_.c_str(), X_OK) != 0)
+    throw Fatal(kExitConfig, "cannot start jobs: no program " + program_,
+                "cigri-job is installed beside localcluster");
+  fs::create_directories(options_.state_dir + "/nodes");
+}
+
+std::string Launcher::OutputStem(std::int64_t campaign, const std::string& user,
+                                 std::int64_t task_index, int attempt, std::int64_t job_id) const {
+  // A thousand tasks a folder; jobs that belong to no task are told apart by their id.
+  const std::string top = options_.output_dir + "/";
+  const std::string of = campaign > 0 ? std::to_string(campaign) : "local-" + user;
+  const std::int64_t number = task_index >= 0 ? task_index : job_id;
+  const std::string name = (task_index >= 0 ? "" : "job-") + std::to_string(number);
+  return top + of + "/" + std::to_string(number / 1000) + "/" + name + "." +
+         std::to_string(attempt);
+}
+
+void Launcher::MakeFolder(const std::string& path) {
+  if (folders_.count(path) != 0) return;
+  // Owned by the daemon, root's when root's: a user who could rename here would lead a file that
+  // cigri-job names to anywhere. The files are their users'.
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw LaunchError(Cause::kBadOutput, "cannot make " + path + ": " + error.message());
+  if (folders_.size() > 1000) folders_.clear();
+  folders_.insert(path);
+}
+
+std::string Launcher::NodeFile(const std::vector<std::string>& lines) {
+  // Jobs on equal places share a file: there are few kinds, and most jobs need one line.
+  std::string name, text;
+  for (std::size_t i = 0; i < lines.size();) {
+    std::size_t n = 1;
+    while (i + n < lines.size() && lines[i + n] == lines[i]) ++n;
+    name += (name.empty() ? "" : ",") + lines[i].substr(lines[i].rfind('-') + 1) + "x" +
+            std::to_string(n);
+    i += n;
+  }
+  if (name.size() > 200) name = "h" + std::to_string(std::hash<std::string>()(name));
+  const std::string path = options_.state_dir + "/nodes/" + name;
+  if (node_files_.count(path) != 0) return path;
+  for (const auto& line : lines) text += line + "\n";
+  std::ofstream out(path + ".new");
+  out << text << std::flush;
+  if (!out || std::rename((path + ".new").c_str(), path.c_str()) != 0)
+    throw LaunchError(Cause::kLaunchFailed,
+                      "cannot write the node file " + path + ": " + std::strerror(errno));
+  node_files_.insert(path);
+  return path;
+}
+
+pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int records_fd,
+                      int birth_fd) {
+  const Batch& b = *job.batch;
+  if (b.account == nullptr)
+    throw LaunchError(Cause::kLaunchFailed, "user \"" + b.user + "\" is not known on this machine");
+  const std::string stem = OutputStem(b.campaign, b.user, job.task_index, job.attempt, job.job_id);
+  MakeFolder(fs::path(stem).parent_path());
+  const std::string directory = ExpandHome(b.directory, *b.account);
+  std::string script = b.setup.empty() ? job.command : b.setup + "\n" + job.command;
+  const int script_fd = script.size() > kLongestArgument ? ScriptFile(script) : -1;
+  if (script_fd >= 0) script.clear();
+  std::vector<std::string> places;
+  for (int p : job.places) places.push_back(std::to_string(p));
+  // Beyond what a start mark holds it is left out: an adopting daemon then finds other slots.
+  if (places.size() > 500) places.clear();
+  std::vector<std::string> words = {"cigri-job",
+                                    IdOf(b.seq, job.index),
+                                    std::to_string(b.walltime_s),
+                                    std::to_string(options_.grace_ms),
+                                    std::to_string(options_.nice),
+                                    Ids(*b.account),
+                                    stem,
+                                    directory,
+                                    script,
+                                    Join(places, " ")};
+  std::vector<std::string> env = Environment(job, NodeFile(lines), directory);
+  pid_t pid = 0;
+  SpawnPlan plan(records_fd, birth_fd, script_fd);
+  const int error = plan.Run(program_, Pointers(words).data(), Pointers(env).data(), &pid);
+  if (script_fd >= 0) close(script_fd);
+  if (error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE)
+    throw TryLater(std::strerror(error));
+  if (error != 0)
+    throw LaunchError(Cause::kLaunchFailed,
+                      "cannot start " + program_ + ": " + std::strerror(error));
+  return pid;
+}
+
+void KillRemains(pid_t wrapper, const std::string& id) {
+  const std::string mark = "CIGRI_LOCAL_ID=" + id + std::string(1, '\0');
+  for (int i = 0; i < 100 && KillOnce(wrapper, mark) > 0; ++i) usleep(10000);
+}
+
+bool IsWrapperOf(pid_t pid, const std::string& id) {
+  const std::string line = ReadFile("/proc/" + std::to_string(pid) + "/cmdline");
+  return StartsWith(line, std::string("cigri-job") + '\0' + id + '\0');
+}
+
+}  // namespace cigri::localcluster

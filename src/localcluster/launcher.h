@@ -1,0 +1,63 @@
+// Starts cigri-job for a job: environment, node file, output folder, descriptors.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "localcluster/job.h"
+
+namespace cigri::localcluster {
+
+struct LauncherOptions {
+  std::string cluster, state_dir;
+  std::string output_dir;  ///< campaigns' output goes below it
+  int grace_ms = 5000, nice = 10;
+};
+
+/// The job cannot be started; `cause()` says whose trouble it is.
+class LaunchError : public std::runtime_error {
+ public:
+  LaunchError(Cause cause, const std::string& message)
+      : std::runtime_error(message), cause_(cause) {}
+  Cause cause() const { return cause_; }
+
+ private:
+  Cause cause_;
+};
+
+/// Not now: the machine has no process or memory for it. Nothing has happened.
+class TryLater : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Launcher {
+ public:
+  /// Throws Fatal when cigri-job does not stand beside this program.
+  explicit Launcher(LauncherOptions options);
+  /// Starts `job` on the nodes `lines` (one a slot); returns the pid of its cigri-job. `records_fd`
+  /// and `birth_fd` become what protocol.h says. Throws LaunchError or TryLater.
+  pid_t Start(const Job& job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
+  /// Path of a job's output without .out or .err.
+  std::string OutputStem(std::int64_t campaign, const std::string& user, std::int64_t task_index,
+                         int attempt, std::int64_t job_id) const;
+
+ private:
+  void MakeFolder(const std::string& path);
+  std::string NodeFile(const std::vector<std::string>& lines);
+
+  LauncherOptions options_;
+  std::string program_;
+  std::set<std::string> folders_;     // made already
+  std::set<std::string> node_files_;  // written already
+};
+
+/// Kills what a job whose cigri-job is dead has left: its session, and whatever carries its id in
+/// its environment. Returns when nothing is left, or after a second.
+void KillRemains(pid_t wrapper, const std::string& id);
+
+/// True when `pid` is the cigri-job of job `id`.
+bool IsWrapperOf(pid_t pid, const std::string& id);
+
+}  // namespace cigri::localcluster

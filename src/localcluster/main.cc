@@ -1,0 +1,144 @@
+// localcluster: the batch scheduler of one machine (docs/localcluster.md).
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "http/server.h"
+#include "localcluster/api.h"
+#include "localcluster/engine.h"
+
+namespace cigri::localcluster {
+namespace {
+
+struct Options {
+  EngineOptions engine;
+  ApiOptions api;
+  std::string socket;
+  double grace_s = 5;
+};
+
+void CheckName(const std::string& name) {
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789_.-") != name.npos)
+    throw Fatal(kExitUsage, "\"" + name + "\" cannot be the name of a cluster",
+                "letters, digits and _.- are allowed");
+}
+
+// Returns the exit code when the command line was answered by itself (--help, wrong usage).
+std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
+  CLI::App app("Runs jobs on this machine for a grid and for local users");
+  auto& launcher = o->engine.launcher;
+  std::vector<std::string> trusted;
+  app.add_option("--name", launcher.cluster, "name of the cluster")->required();
+  app.add_option("--slots", o->engine.slots, "jobs of one slot that run at a time")
+      ->required()
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--nodes", o->engine.nodes, "nodes that the slots are divided over")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--state", launcher.state_dir, "folder of its own for what must survive")
+      ->required();
+  app.add_option("--socket", o->socket, "unix socket of its API")->required();
+  app.add_option("--output", launcher.output_dir, "folder for the output of jobs (STATE/output)");
+  app.add_option("--nice", launcher.nice, "niceness of the jobs (10)")->check(CLI::Range(0, 19));
+  app.add_option("--grace", o->grace_s, "seconds from TERM to KILL (5)")
+      ->check(CLI::Range(0.0, 3600.0));
+  app.add_option("--max-ended", o->engine.max_ended, "ended jobs to remember (1000000)")
+      ->check(CLI::Range(1000, 100000000));
+  app.add_option("--trust", trusted, "users that may submit for others: the grid's account");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kExitOk : kExitUsage;
+  }
+  CheckName(launcher.cluster);
+  if (o->engine.nodes > o->engine.slots) throw Fatal(kExitUsage, "more nodes than slots");
+  launcher.grace_ms = static_cast<int>(o->grace_s * 1000);
+  o->api.cluster = launcher.cluster;
+  o->api.trusted.insert(trusted.begin(), trusted.end());
+  return {};
+}
+
+void MakeFolders(Options* o) {
+  namespace fs = std::filesystem;
+  auto& launcher = o->engine.launcher;
+  std::error_code error;
+  fs::create_directories(launcher.state_dir, error);
+  if (error)
+    throw Fatal(kExitConfig,
+                "cannot make the folder " + launcher.state_dir + ": " + error.message());
+  launcher.state_dir = fs::absolute(launcher.state_dir);
+  if (launcher.output_dir.empty()) launcher.output_dir = launcher.state_dir + "/output";
+  launcher.output_dir = fs::absolute(launcher.output_dir);
+}
+
+// One descriptor a running job. Not more than needed: jobs inherit the limit, and some programs
+// close every number below it.
+void RaiseFileLimit(int slots) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const auto needed = static_cast<rlim_t>(slots) + 200;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(needed, limit.rlim_max));
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// SIGTERM: end, the jobs go on. SIGINT: end the jobs first.
+int Serve(Options& options, const sigset_t& signals) {
+  Engine engine(options.engine);
+  http::Limits limits;
+  limits.max_request_bytes = 32u << 20;
+  limits.request_deadline = std::chrono::seconds(30);
+  limits.keep_alive_s = 60;
+  limits.keep_alive_max = 1'000'000;
+  http::GuardServer server(limits);
+  options.api.shutdown = [](bool kill) { ::kill(getpid(), kill ? SIGINT : SIGTERM); };
+  AddRoutes(server, engine, options.api);
+  std::string why;
+  // Everybody may knock where root serves all users; the kernel tells who it is.
+  if (!server.BindUnix(options.socket, geteuid() == 0 ? 0666 : 0600, &why))
+    throw Fatal(kExitUnavailable, "cluster " + options.api.cluster + " cannot be served: " + why);
+  std::thread loop([&] { engine.Run(); });
+  std::thread http([&] { server.Serve(); });
+  log::info("{} slots on {}", options.engine.slots, options.socket);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  log::info("ending on signal {}", signal);
+  if (signal == SIGINT) engine.KillAll();
+  engine.Stop();
+  server.Stop();
+  unlink(options.socket.c_str());
+  http.join();
+  loop.join();
+  return kExitOk;
+}
+
+int Main(int argc, char** argv) {
+  mallopt(M_ARENA_MAX, 1);  // a process that is to stay small
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  Options options;
+  if (const auto code = ParseOptions(argc, argv, &options)) return *code;
+  log::Init("localcluster[" + options.api.cluster + "]");
+  MakeFolders(&options);
+  RaiseFileLimit(options.engine.slots);
+  return Serve(options, signals);
+}
+
+}  // namespace
+}  // namespace cigri::localcluster
+
+int main(int argc, char** argv) {
+  return cigri::RunMain("localcluster", cigri::localcluster::Main, argc, argv);
+}

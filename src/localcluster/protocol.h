@@ -1,0 +1,27 @@
+// What the daemon and cigri-job agree upon. Included by a program without the C++ library.
+#pragma once
+
+namespace cigri::localcluster {
+
+/// Descriptors that cigri-job finds open.
+constexpr int kRecordsFd = 3;  ///< start marks and end records are appended here
+constexpr int kBirthFd = 4;    ///< holds a shared flock; closed once the start mark is written
+constexpr int kScriptFd = 9;   ///< only when the script is too long for an argument
+/// Where it opens the job's output: the lowest numbers that are free by then. While a job runs its
+/// output is read there, since it has no name yet.
+constexpr int kOutFd = 4, kErrFd = 5;
+
+/// Why a job ended, as a record and the value of a queued SIGTERM spell it.
+enum class Cause : char {
+  kExited = 'x',
+  kPreempted = 'p',
+  kWalltime = 'w',
+  kDeleted = 'd',
+  kNodeFailed = 'n',
+  kBadDirectory = 'c',
+  kBadOutput = 'o',
+  kLaunchFailed = 'l',
+  kUnknown = 'u'
+};
+
+}  // namespace cigri::localcluster

@@ -1,0 +1,164 @@
+#include "metascheduler/store.h"
+
+#include <sql/metascheduler.h>
+
+#include "module/events.h"
+#include "policy/json.h"
+#include "policy/reason.h"
+
+namespace cigri::metascheduler {
+namespace {
+
+constexpr double kReasonsEvery = 1;    // s: people read them, nobody schedules by them
+constexpr double kSnapshotEvery = 10;  // s between two snapshots that are kept for replay
+
+struct GrantRow {
+  std::int64_t campaign, cluster;
+  BatchKind kind;
+  std::int64_t n;
+  int rank;
+};
+
+std::vector<GrantRow> Rows(const Loaded& loaded, const policy::PlanResult& result) {
+  std::vector<GrantRow> rows;
+  std::map<std::int64_t, int> last_rank;
+  for (const auto& g : result.plan.grants) {
+    if (g.shadow) continue;  // an observed cluster is only shown what it would be sent
+    const auto it = loaded.in_flight.find({g.campaign, g.cluster, g.kind});
+    const auto in_flight = it == loaded.in_flight.end() ? 0 : it->second;
+    rows.push_back({g.campaign, g.cluster, g.kind, in_flight + g.n, g.rank});
+    last_rank[g.cluster] = std::max(last_rank[g.cluster], g.rank);
+  }
+  for (const auto& [campaign, cluster] : loaded.epilogues) {
+    const auto* row = [&]() -> const policy::Campaign* {
+      for (const auto& c : loaded.snapshot.campaigns)
+        if (c.id == campaign) return &c;
+      return nullptr;
+    }();
+    if (row == nullptr || row->waiting > 0) continue;
+    rows.push_back({campaign, cluster, BatchKind::kEpilogue, 1, ++last_rank[cluster]});
+  }
+  return rows;
+}
+
+}  // namespace
+
+policy::State Store::LoadState(db::Tx& tx) {
+  const auto rows = tx.Exec(sql::metascheduler::kPlanState);
+  if (rows.empty()) return {};
+  return nlohmann::json::parse(rows[0][0].c_str()).get<policy::State>();
+}
+
+void Store::Reset(db::Tx& tx) {
+  written_grants_ = "?";
+  written_state_.clear();
+  config_rows_ = {{"?", nullptr}};
+  old_usage_until_ = 0;
+  reasons_.clear();
+  for (const auto& row : tx.Exec(sql::metascheduler::kOpenReasons))
+    reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] = "?";
+}
+
+bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& result,
+                  std::uint64_t seed, double took_ms) {
+  const auto rows = Rows(loaded, result);
+  std::vector<std::int64_t> campaigns;
+  std::vector<int> clusters, n, ranks;
+  std::vector<std::string> kinds;
+  for (const auto& r : rows) {
+    campaigns.push_back(r.campaign);
+    clusters.push_back(static_cast<int>(r.cluster));
+    kinds.emplace_back(ToString(r.kind));
+    n.push_back(static_cast<int>(std::min<std::int64_t>(r.n, 1 << 30)));
+    ranks.push_back(r.rank);
+  }
+  const std::string grants = db::Array(campaigns) + db::Array(clusters) + db::Array(kinds) +
+                             db::Array(n) + db::Array(ranks);
+  const bool changed = grants != written_grants_;
+  const std::string state = nlohmann::json(result.next).dump();
+  if (changed || (state != written_state_ && now_ - snapshot_at_ >= kSnapshotEvery)) {
+    std::optional<std::string> snapshot;
+    if (now_ - snapshot_at_ >= kSnapshotEvery) {
+      const auto bytes = nlohmann::json::to_cbor(nlohmann::json(loaded.snapshot));
+      snapshot = "\\x" + [&] {
+        static constexpr char kHex[] = "0123456789abcdef";
+        std::string hex;
+        for (const auto b : bytes) {
+          hex += kHex[b >> 4];
+          hex += kHex[b & 15];
+        }
+        return hex;
+      }();
+      snapshot_at_ = now_;
+    }
+    const auto plan = tx.Exec(sql::metascheduler::kNewPlan, static_cast<std::int64_t>(seed),
+                              snapshot, took_ms)[0][0].as<std::int64_t>();
+    tx.Exec(sql::metascheduler::kWriteState, plan, state);
+    written_state_ = state;
+    if (changed) {
+      tx.Exec(sql::metascheduler::kClearGrants);
+      if (!rows.empty())
+        tx.Exec(sql::metascheduler::kWriteGrants, plan, db::Array(campaigns), db::Array(clusters),
+                db::Array(kinds), db::Array(n), db::Array(ranks));
+      written_grants_ = grants;
+    }
+  }
+  if (!result.plan.preempt.empty()) {
+    std::vector<std::int64_t> jobs, winners;
+    std::vector<std::string> why;
+    for (const auto& p : result.plan.preempt) {
+      jobs.push_back(p.job);
+      winners.push_back(p.for_campaign);
+      why.push_back(p.code);
+    }
+    tx.Exec(sql::metascheduler::kWritePreemptions, db::Array(jobs), db::Array(winners),
+            db::Array(why));
+  }
+  for (const auto& hold : result.plan.holds) {
+    module::Event e{.cls = "campaign", .code = hold.code, .message = ""};
+    e.campaign_id = hold.campaign;
+    e.cluster_id = hold.cluster;
+    e.message = "jobs end here much faster than elsewhere, without an error: nothing more is sent "
+                "here for a while";
+    module::RaiseEvent(tx, e);
+  }
+  WriteReasons(tx, result);
+  return changed;
+}
+
+void Store::WriteReasons(db::Tx& tx, const policy::PlanResult& result) {
+  if (now_ - reasons_at_ < kReasonsEvery && now_ >= reasons_at_) return;
+  reasons_at_ = now_;
+  std::map<ReasonKey, std::string> present;
+  for (const auto& r : result.reasons) {
+    auto numbers = policy::ReasonTexts::Numbers(r);
+    if (r.main) numbers["main"] = true;
+    present[{r.campaign, r.cluster, std::string(policy::ToString(r.code))}] = numbers.dump();
+  }
+  std::vector<std::int64_t> campaigns, gone_campaigns;
+  std::vector<int> clusters, gone_clusters;
+  std::vector<std::string> codes, numbers, gone_codes;
+  for (const auto& [key, text] : present) {
+    const auto it = reasons_.find(key);
+    if (it != reasons_.end() && it->second == text) continue;
+    campaigns.push_back(std::get<0>(key));
+    clusters.push_back(static_cast<int>(std::get<1>(key)));
+    codes.push_back(std::get<2>(key));
+    numbers.push_back(text);
+  }
+  for (const auto& [key, text] : reasons_) {
+    if (present.count(key) != 0) continue;
+    gone_campaigns.push_back(std::get<0>(key));
+    gone_clusters.push_back(static_cast<int>(std::get<1>(key)));
+    gone_codes.push_back(std::get<2>(key));
+  }
+  if (!gone_codes.empty())
+    tx.Exec(sql::metascheduler::kCloseReasons, db::Array(gone_campaigns), db::Array(gone_clusters),
+            db::Array(gone_codes));
+  if (!codes.empty())
+    tx.Exec(sql::metascheduler::kWriteReasons, db::Array(campaigns), db::Array(clusters),
+            db::Array(codes), db::Array(numbers));
+  reasons_ = std::move(present);
+}
+
+}  // namespace cigri::metascheduler

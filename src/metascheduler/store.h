@@ -1,0 +1,55 @@
+// From tables to a Snapshot, from a Plan to tables.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "db/db.h"
+#include "policy/decide.h"
+
+namespace cigri::metascheduler {
+
+/// A Snapshot, and what the plan must be told in besides: what is in flight by kind (a grant is a
+/// target), and the campaigns whose epilogues are to run.
+struct Loaded {
+  policy::Snapshot snapshot;
+  double now = 0;  ///< the database's clock, epoch s
+  using Key = std::tuple<std::int64_t, std::int64_t, BatchKind>;  // campaign, cluster, kind
+  std::map<Key, std::int64_t> in_flight;
+  std::set<std::pair<std::int64_t, std::int64_t>> epilogues;
+};
+
+class Store {
+ public:
+  /// Everything a decision reads, in one transaction.
+  Loaded Load(db::Tx& tx);
+  policy::State LoadState(db::Tx& tx);
+  /// Replaces the plan whole, with the state it left and the reasons, when they differ from what
+  /// was written last. True when the grants changed.
+  bool Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& result, std::uint64_t seed,
+             double took_ms);
+  /// Forgets what it has written: after a lost session or a failed pass.
+  void Reset(db::Tx& tx);
+
+ private:
+  void LoadClusters(db::Tx& tx, Loaded& loaded);
+  void LoadCampaigns(db::Tx& tx, Loaded& loaded);
+  void LoadLanes(db::Tx& tx, Loaded& loaded);
+  void LoadUsage(db::Tx& tx, Loaded& loaded);
+  policy::PolicyConfig LoadConfig(db::Tx& tx);
+  std::string GrantsOf(const Loaded& loaded, const policy::PlanResult& result);
+  void WriteReasons(db::Tx& tx, const policy::PlanResult& result);
+
+  std::map<std::string, nlohmann::json> config_rows_;
+  policy::PolicyConfig config_;  // the last that was valid
+  std::vector<policy::Usage> old_usage_;
+  double old_usage_until_ = 0;
+  std::string written_grants_ = "?", written_state_;
+  using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
+  std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
+  double reasons_at_ = 0, snapshot_at_ = 0, now_ = 0;
+};
+
+}  // namespace cigri::metascheduler

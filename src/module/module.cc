@@ -1,0 +1,297 @@
+#include "module/module.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sql/module.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "module/lines.h"
+
+namespace cigri::module {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+constexpr milliseconds kHeartbeatEvery{10000};
+constexpr milliseconds kFirstRetry{100}, kLastRetry{2000};
+
+int g_stop_pipe = -1;
+void OnStop(int) {
+  const int saved = errno;
+  [[maybe_unused]] const auto ignored = write(g_stop_pipe, "s", 1);
+  errno = saved;
+}
+
+// "s": a signal asks to end; "w": somebody asks for a pass (alone only).
+int MakeSelfPipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw std::runtime_error("cannot make a pipe");
+  g_stop_pipe = ends[1];
+  struct sigaction action {};
+  action.sa_handler = OnStop;
+  for (int signal : {SIGTERM, SIGINT}) sigaction(signal, &action, nullptr);
+  return ends[0];
+}
+
+// A module whose almighty has died must not outlive it: the next one starts its own. The parent
+// may have died before the call, so it is looked at after it.
+void DieWithParent() {
+  const pid_t parent = getppid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+}
+
+class PipeWaker : public Waker {
+ public:
+  void Wake() override { WriteLine(STDOUT_FILENO, "wake"); }
+  void WakeIn(milliseconds delay) override {
+    WriteLine(STDOUT_FILENO, "wake " + std::to_string(std::max<std::int64_t>(0, delay.count())));
+  }
+};
+
+class OwnWaker : public Waker {
+ public:
+  void Wake() override { WakeIn(milliseconds(0)); }
+  void WakeIn(milliseconds delay) override {
+    const auto at = (Clock::now() + delay).time_since_epoch().count();
+    auto due = due_.load();
+    while (at < due && !due_.compare_exchange_weak(due, at)) {
+    }
+    [[maybe_unused]] const auto ignored = write(g_stop_pipe, "w", 1);
+  }
+  Clock::time_point due() const { return Clock::time_point(Clock::duration(due_.load())); }
+  void Clear() { due_ = Clock::time_point::max().time_since_epoch().count(); }
+
+ private:
+  std::atomic<Clock::rep> due_{Clock::time_point::max().time_since_epoch().count()};
+};
+
+std::string HostName() {
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+class Loop {
+ public:
+  Loop(const Options& options, const std::function<void(Turn&)>& pass)
+      : options_(options), pass_(pass), config_(Config::Load()) {
+    for (const auto& warning : config_.Warnings()) log::warn("{}", warning);
+    self_ = MakeSelfPipe();
+  }
+
+  int Once() {
+    try {
+      Connect();
+      Pass(1);
+    } catch (const StaleEpoch& e) {
+      throw Fatal(kExitTryLater, e.what());
+    }
+    return kExitOk;
+  }
+
+  int Turns() {
+    DieWithParent();
+    waker_ = &pipe_waker_;
+    LineReader in(STDIN_FILENO);
+    while (!stop_) {
+      pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {self_, POLLIN, 0}};
+      poll(fds, 2, MsUntil(retry_at_));
+      if (fds[1].revents != 0) ReadSelf();
+      std::int64_t number = -1;
+      if (fds[0].revents != 0)
+        for (const auto& line : in.Read())
+          if (line.rfind("turn ", 0) == 0) number = std::atoll(line.c_str() + 5);
+      if (number >= 0 && !stop_) Answer(number);
+      if (number < 0 && Clock::now() >= retry_at_ && TryConnect()) pipe_waker_.Wake();
+      if (in.closed()) stop_ = true;
+    }
+    return code_;
+  }
+
+  int Alone() {
+    waker_ = &own_waker_;
+    auto next = Clock::now();
+    while (!stop_) {
+      if (db_ && HasNotice()) next = Clock::now();
+      if (Clock::now() >= std::min(next, own_waker_.due())) {
+        own_waker_.Clear();
+        GuardedPass(++number_);
+        next = Clock::now() + options_.loop_every;
+      }
+      pollfd fds[2] = {{self_, POLLIN, 0}, {db_ ? db_->socket() : -1, POLLIN, 0}};
+      poll(fds, 2, MsUntil(std::min({next, own_waker_.due(), retry_at_})));
+      if (fds[0].revents != 0) ReadSelf();
+      if (Clock::now() >= retry_at_ && TryConnect()) next = Clock::now();
+    }
+    return code_;
+  }
+
+ private:
+  void Answer(std::int64_t number) {
+    const auto began = Clock::now();
+    GuardedPass(number);
+    const auto ms = std::chrono::duration_cast<milliseconds>(Clock::now() - began).count();
+    if (!stop_)
+      WriteLine(STDOUT_FILENO, "done " + std::to_string(number) + " " + std::to_string(ms));
+  }
+
+  // Only here all exceptions are caught: what failed is tried again in the next turn.
+  void GuardedPass(std::int64_t number) {
+    if (!db_ && !TryConnect()) return;
+    try {
+      Pass(number);
+    } catch (const StaleEpoch& e) {
+      log::warn("{}: ending", e.what());
+      code_ = kExitTryLater;
+      stop_ = true;
+    } catch (const db::Broken& e) {
+      log::warn("lost the database: {}", e.what());
+      Disconnect();
+    } catch (const std::exception& e) {
+      log::error("pass failed: {}", e.what());
+      if (db_ && !db_->alive()) Disconnect();
+    }
+  }
+
+  void Pass(std::int64_t number) {
+    const auto began = Clock::now();
+    Turn turn{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_};
+    pass_(turn);
+    fresh_ = false;
+    ++passes_;
+    const std::chrono::duration<double, std::milli> took = Clock::now() - began;
+    if (Clock::now() >= heartbeat_at_) Heartbeat(took.count());
+  }
+
+  void Heartbeat(double took_ms) {
+    db::Tx tx(*db_, db::Tx::Sync::kOff);
+    tx.Exec(sql::module::kHeartbeat, options_.name, HostName(), static_cast<int>(getpid()), epoch_,
+            started_, passes_, took_ms);
+    tx.Commit();
+    heartbeat_at_ = Clock::now() + kHeartbeatEvery;
+  }
+
+  void Connect() {
+    conninfo_ = DatabaseConninfo(config_);
+    auto connection = std::make_unique<db::Connection>(conninfo_, "cigri " + options_.name);
+    db::RequireSchema(*connection);
+    const char* given = std::getenv("CIGRI_EPOCH");
+    if (given != nullptr && *given != '\0') {
+      epoch_ = std::atoll(given);
+    } else {
+      db::Tx tx(*connection);
+      epoch_ = tx.Exec(sql::module::kCurrentEpoch)[0][0].as<std::int64_t>();
+    }
+    if (waker_ == &own_waker_) connection->Listen("cigri_wake");
+    db_ = std::move(connection);
+    fresh_ = true;
+    heartbeat_at_ = {};
+    retry_at_ = Clock::time_point::max();
+    retry_after_ = kFirstRetry;
+  }
+
+  // One line in the log when the database goes, one when it is back.
+  bool TryConnect() {
+    try {
+      Connect();
+      if (waiting_) log::info("the database is back");
+      waiting_ = false;
+      return true;
+    } catch (const Fatal& e) {
+      if (e.code() != kExitUnavailable) throw;
+      if (!waiting_) log::warn("waiting for the database: {}", e.what());
+    } catch (const db::Broken& e) {
+      if (!waiting_) log::warn("waiting for the database: {}", e.what());
+    }
+    waiting_ = true;
+    retry_at_ = Clock::now() + retry_after_;
+    retry_after_ = std::min(2 * retry_after_, kLastRetry);
+    return false;
+  }
+
+  void Disconnect() {
+    db_.reset();
+    retry_at_ = Clock::now() + retry_after_;
+  }
+
+  bool HasNotice() {
+    try {
+      return !db_->Wait(0).empty();
+    } catch (const std::exception&) {
+      Disconnect();
+      return false;
+    }
+  }
+
+  void ReadSelf() {
+    char bytes[64];
+    const auto n = read(self_, bytes, sizeof bytes);
+    for (ssize_t i = 0; i < n; ++i)
+      if (bytes[i] == 's') stop_ = true;
+  }
+
+  static int MsUntil(Clock::time_point at) {
+    if (at == Clock::time_point::max()) return -1;
+    const auto ms = std::chrono::ceil<milliseconds>(at - Clock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 3600'000));
+  }
+
+  const Options& options_;
+  const std::function<void(Turn&)>& pass_;
+  Config config_;
+  std::string conninfo_;
+  std::unique_ptr<db::Connection> db_;
+  PipeWaker pipe_waker_;
+  OwnWaker own_waker_;
+  struct : Waker {
+    void Wake() override {}
+    void WakeIn(milliseconds) override {}
+  } no_waker_;
+  Waker* waker_ = &no_waker_;
+  int self_ = -1, code_ = kExitOk;
+  bool stop_ = false, fresh_ = true, waiting_ = false;
+  std::int64_t epoch_ = 0, passes_ = 0, number_ = 0;
+  double started_ = static_cast<double>(time(nullptr));
+  Clock::time_point heartbeat_at_{}, retry_at_ = Clock::time_point::max();
+  milliseconds retry_after_ = kFirstRetry;
+};
+
+bool StdinIsPipe() {
+  struct stat st {};
+  return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+}  // namespace
+
+int Run(int argc, char** argv, const Options& options, const std::function<void(Turn&)>& pass) {
+  CLI::App app(options.description, options.name);
+  bool once = false, alone = false;
+  app.add_flag("--once", once, "make one pass and end");
+  app.add_flag("--loop", alone, "run alone, by timer and notices, without an almighty");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kExitOk : kExitUsage;
+  }
+  log::Init(options.name);
+  Loop loop(options, pass);
+  if (once) return loop.Once();
+  return alone || !StdinIsPipe() ? loop.Alone() : loop.Turns();
+}
+
+void CheckEpoch(db::Tx& tx, std::int64_t epoch) {
+  if (tx.Exec(sql::module::kCheckEpoch, epoch).empty())
+    throw StaleEpoch("epoch " + std::to_string(epoch) + " leads no more");
+}
+
+}  // namespace cigri::module

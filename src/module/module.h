@@ -1,0 +1,66 @@
+// The main loop of every module: turns from the almighty, a live database, an epoch, an orderly
+// end.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "core/config.h"
+#include "db/db.h"
+
+namespace cigri::module {
+
+/// Another almighty leads: what this process believes may be old. Let it pass through the pass;
+/// Run() then ends the process.
+class StaleEpoch : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Asks for a round of the whole grid. Thread-safe; costs a write to a pipe at most.
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  /// At once (many of them are one round).
+  virtual void Wake() = 0;
+  /// In `delay` at the latest, for what becomes due by time alone. An earlier one is kept.
+  virtual void WakeIn(std::chrono::milliseconds delay) = 0;
+};
+
+/// What a pass is given.
+struct Turn {
+  db::Connection& db;  ///< alive when the pass begins; nobody else uses it
+  const Config& config;
+  std::int64_t epoch;   ///< to be named in every claim, fold, adoption: CheckEpoch(tx, turn.epoch)
+  std::int64_t number;  ///< of the round; rises, may skip
+  bool fresh;    ///< first pass on this connection: what was remembered of the tables may be wrong
+  Waker& waker;  ///< lives as long as the process
+  const std::string& conninfo;  ///< for connections of one's own threads
+};
+
+struct Options {
+  std::string name;         ///< "updator": in logs, in table `modules`, in pg_stat_activity
+  std::string description;  ///< one line for --help
+  /// Alone (--loop): the longest time between two passes.
+  std::chrono::milliseconds loop_every{5000};
+};
+
+/// The main of a module. Runs `pass` once for each turn until it is told to end; returns the exit
+/// code. How the turns come:
+///  - from the almighty (stdin is a pipe): lines "turn <n>", answered on stdout by
+///    "done <n> <ms>"; "wake" and "wake <ms>" go out through turn.waker; EOF ends the process;
+///  - `--once`: one pass; an error of it ends the program with its exit code;
+///  - `--loop`: by timer and NOTIFY cigri_wake.
+/// Nothing else may write to stdout. An exception of a pass is logged and the next turn comes all
+/// the same; a lost database is waited for (turns are answered meanwhile, without a pass);
+/// StaleEpoch and SIGTERM end the process. Environment: CIGRI_DB, CIGRI_EPOCH (else the present
+/// one), CIGRI_HOME, CIGRICONFFILE.
+int Run(int argc, char** argv, const Options& options, const std::function<void(Turn&)>& pass);
+
+/// Makes sure that `epoch` leads until `tx` ends. Throws StaleEpoch. For every transaction that
+/// claims, folds, adopts or voids.
+void CheckEpoch(db::Tx& tx, std::int64_t epoch);
+
+}  // namespace cigri::module

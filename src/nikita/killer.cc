@@ -1,0 +1,61 @@
+#include "nikita/killer.h"
+
+namespace cigri::nikita {
+
+Killer::Killer(std::unique_ptr<cluster::Cluster> driver, module::Waker& waker)
+    : driver_(std::move(driver)), waker_(waker), thread_([this] { Loop(); }) {}
+
+Killer::~Killer() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool Killer::busy() {
+  std::lock_guard lock(mutex_);
+  return !jobs_.empty();
+}
+
+void Killer::Kill(std::vector<cluster::RemoteRef> jobs) {
+  {
+    std::lock_guard lock(mutex_);
+    jobs_ = std::move(jobs);
+  }
+  changed_.notify_all();
+}
+
+std::vector<Outcome> Killer::Take() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(outcomes_, {});
+}
+
+void Killer::Loop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    const auto jobs = jobs_;
+    lock.unlock();
+    auto outcome = Call(jobs);
+    lock.lock();
+    jobs_.clear();
+    outcomes_.push_back(std::move(outcome));
+    waker_.Wake();
+  }
+}
+
+Outcome Killer::Call(const std::vector<cluster::RemoteRef>& jobs) {
+  Outcome outcome;
+  try {
+    for (const auto& [ref, why] : driver_->Kill(jobs).failed)
+      outcome.failed.emplace_back(ref.job_id, why);
+  } catch (const std::exception& e) {
+    for (const auto& job : jobs) outcome.failed.emplace_back(job.job_id, e.what());
+  }
+  return outcome;
+}
+
+}  // namespace cigri::nikita

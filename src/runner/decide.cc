@@ -1,0 +1,50 @@
+#include "runner/decide.h"
+
+#include <algorithm>
+
+namespace cigri::runner {
+
+namespace {
+constexpr std::size_t kMostWants = 16;
+}
+
+std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most) {
+  std::vector<Want> wants;
+  if (!ceiling.open) return wants;
+  for (const auto& c : candidates) {
+    std::int64_t n = c.n - c.in_flight_kind;
+    if (c.max_jobs) n = std::min(n, *c.max_jobs - c.in_flight);
+    if (ceiling.max_jobs) n = std::min(n, *ceiling.max_jobs - ceiling.jobs);
+    if (ceiling.max_slots) n = std::min(n, (*ceiling.max_slots - ceiling.slots) / c.slots);
+    n = std::min<std::int64_t>(n, most);
+    if (n <= 0) continue;
+    wants.push_back({c.campaign_id, c.kind, static_cast<int>(n), c.slots, c.fresh});
+    ceiling.jobs += n;
+    ceiling.slots += n * c.slots;
+    most -= static_cast<int>(n);
+    // What is claimed now must be sent within its window, one POST after the other.
+    if (most <= 0 || wants.size() == kMostWants) break;
+  }
+  return wants;
+}
+
+int RetryShare(int n, std::int64_t fresh) {
+  const std::int64_t kept = std::min<std::int64_t>(fresh, n / 4);
+  return static_cast<int>(n - kept);
+}
+
+std::vector<std::pair<int, int>> Cut(int n, int most) {
+  std::vector<std::pair<int, int>> pieces;
+  for (int from = 0; from < n; from += most) pieces.emplace_back(from, std::min(most, n - from));
+  return pieces;
+}
+
+bool AbsenceIsFinal(const Look& look) {
+  if (!look.complete) return false;
+  if (look.fenced) return true;
+  return look.send_over && look.absences >= 1 && look.quiet_s >= look.absence_delay_s;
+}
+
+double NextLook(int looks) { return std::min(60.0, static_cast<double>(1 << std::min(looks, 6))); }
+
+}  // namespace cigri::runner

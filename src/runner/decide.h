@@ -1,0 +1,69 @@
+// What the runner decides without looking at anything: how much room a grant leaves, how a claim is
+// cut into POSTs, when silence about a tag is final. Pure functions.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/states.h"
+
+namespace cigri::runner {
+
+/// A grant of the plan with what is in flight against it (sql/queries/runner/claim_candidates.sql).
+struct Candidate {
+  std::int64_t campaign_id = 0;
+  BatchKind kind = BatchKind::kTask;
+  int n = 0;               ///< most jobs of this kind in flight
+  int slots = 1;           ///< of one job
+  std::optional<int> max_jobs;
+  std::int64_t in_flight_kind = 0, in_flight = 0;
+  std::int64_t fresh = 0;  ///< tasks the cursor has not passed
+};
+
+/// What the operator allows on the cluster now.
+struct Ceiling {
+  bool open = true;              ///< enabled, not drained, not merely observed, within its hours
+  std::optional<int> max_jobs;   ///< `limited N`
+  std::optional<int> max_slots;  ///< max_running
+  std::int64_t jobs = 0, slots = 0;  ///< in flight now, all campaigns
+};
+
+struct Want {
+  std::int64_t campaign_id;
+  BatchKind kind;
+  int n;
+  int slots;
+  std::int64_t fresh;
+};
+/// How many jobs of each candidate may be claimed now, in the order of the plan; at most `most` in all.
+std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most);
+
+/// Of `n` jobs to claim, how many tasks that go again may come first: all but a quarter, kept for
+/// fresh ones while there are any, so that a few bad tasks never starve a campaign.
+int RetryShare(int n, std::int64_t fresh);
+
+/// One element of a claim.
+struct ClaimedTask {
+  std::int64_t idx;
+  int attempt;
+};
+/// Cuts [0, n) into pieces of at most `most`.
+std::vector<std::pair<int, int>> Cut(int n, int most);
+
+/// What is known of a batch in doubt when it has just been looked up.
+struct Look {
+  bool complete;          ///< the answer covered everything the cluster remembers
+  bool fenced;            ///< the cluster will never take the tag any more
+  bool send_over;         ///< no runner may start this POST any more
+  int absences;           ///< complete answers without the tag before this one
+  double quiet_s;         ///< since send_by, the doubt and the first absence, whichever came last
+  double absence_delay_s; ///< what the kind of cluster asks for between two absences
+};
+/// Whether absence of the tag (or of one element) is now final (docs/design.md section 5.4).
+bool AbsenceIsFinal(const Look& look);
+
+/// Seconds until the next look at a batch in doubt: 1, 2, 4 ... 60.
+double NextLook(int looks);
+
+}  // namespace cigri::runner

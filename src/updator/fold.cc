@@ -1,0 +1,406 @@
+#include "updator/fold.h"
+
+#include <sql/updator.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/histogram.h"
+#include "core/text.h"
+#include "db/counters.h"
+#include "module/events.h"
+
+namespace cigri::updator {
+namespace {
+
+using cluster::RemoteState;
+using LaneKey = std::pair<std::int64_t, std::int64_t>;  // campaign, cluster
+
+// Seconds between `then` (the cluster's clock) and the cluster's answer; 0 when not told.
+double Ago(const News& news, double then) {
+  if (news.cluster_time <= 0 || then <= 0) return 0;
+  return std::max(0.0, news.cluster_time - then);
+}
+
+JobState StateOf(RemoteState state) {
+  return state == RemoteState::kRunning ? JobState::kRunning : JobState::kRemoteWaiting;
+}
+
+struct Lane {
+  int ended = 0, failures = 0, tests = 0;
+  std::int64_t n_ok = 0, not_ok = 0;
+  double sum = 0, sum_sq = 0, slot_s = 0;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  double first_start = std::numeric_limits<double>::infinity(), last_end = 0;
+  std::vector<std::int64_t> hist;
+  std::optional<std::string> prologue, epilogue;
+};
+
+// One failed end, booked.
+struct Failure {
+  Booking booking;
+  std::int64_t campaign_id, cluster_id, idx, job_id;
+  BatchKind kind;
+  bool nowhere_else;  // no other copy lives, and the task is not counted: it must go somewhere
+  std::string message;
+};
+
+class Folder {
+ public:
+  Folder(db::Tx& tx, const std::map<std::int64_t, std::string>& names) : tx_(tx), names_(names) {}
+
+  Folded Run(const std::vector<News>& news) {
+    std::vector<const News*> moves;
+    for (const auto& n : news) {
+      if (n.remote.state == RemoteState::kEnded)
+        ends_.push_back(&n);
+      else
+        moves.push_back(&n);
+    }
+    if (!moves.empty()) Move(moves);
+    if (!ends_.empty()) {
+      BookFailures();
+      End();
+      WriteLanes();
+      WriteTasks();
+    }
+    db::AddCounters(tx_, counters_, "updator");
+    return std::move(folded_);
+  }
+
+ private:
+  void Move(const std::vector<const News*>& moves) {
+    std::vector<std::int64_t> ids;
+    std::vector<std::string> states, nodes;
+    std::vector<double> ago;
+    for (const auto* n : moves) {
+      ids.push_back(n->job_id);
+      states.emplace_back(ToString(StateOf(n->remote.state)));
+      ago.push_back(Ago(*n, n->remote.started_at));
+      nodes.push_back(ValidUtf8(n->remote.node));
+    }
+    for (const auto& row : tx_.Exec(sql::updator::kMoveLive, db::Array(ids), db::Array(states),
+                                    db::Array(ago), db::Array(nodes))) {
+      const auto campaign = row["campaign_id"].as<std::int64_t>();
+      const auto cluster = row["cluster_id"].as<std::int64_t>();
+      const auto kind = FromString<BatchKind>(row["kind"].c_str()).value();
+      const auto slots = row["slots"].as<std::int64_t>();
+      const std::string from = row["old_state"].c_str(), to = row["new_state"].c_str();
+      counters_.Add(campaign, cluster, kind, from, -1, slots,
+                    from == "running" ? row["old_started"].as<double>(0) : 0);
+      counters_.Add(campaign, cluster, kind, to, 1, slots,
+                    to == "running" ? row["started"].as<double>(0) : 0);
+      folded_.moved.emplace_back(row["job_id"].as<std::int64_t>(),
+                                 FromString<JobState>(to).value());
+    }
+  }
+
+  void BookFailures() {
+    std::map<std::int64_t, const News*> failed;
+    for (const auto* n : ends_)
+      if (!Book({.cause = n->remote.cause, .wait_status = n->remote.wait_status}).success)
+        failed[n->job_id] = n;
+    if (failed.empty()) return;
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, n] : failed) ids.push_back(id);
+    for (const auto& row : tx_.Exec(sql::updator::kEndFacts, db::Array(ids))) {
+      const auto job_id = row["job_id"].as<std::int64_t>();
+      const News& n = *failed.at(job_id);
+      EndFacts f;
+      f.cause = n.remote.cause;
+      f.wait_status = n.remote.wait_status;
+      f.kind = FromString<BatchKind>(row["kind"].c_str()).value();
+      f.kill_reason = row["kill_reason"].as<std::string>();
+      f.test_campaign = row["test_campaign"].as<bool>();
+      f.other_clusters = row["other_clusters"].as<bool>();
+      f.max_tries = row["max_tries"].as<int>();
+      f.program = row["program"].as<int>();
+      f.again = row["again"].as<int>();
+      f.free = row["free"].as<int>();
+      f.free_here = row["free_here"].as<int>();
+      Failure failure{Book(f),
+                      row["campaign_id"].as<std::int64_t>(),
+                      row["cluster_id"].as<std::int64_t>(),
+                      row["idx"].as<std::int64_t>(),
+                      job_id,
+                      f.kind,
+                      !row["other_copy"].as<bool>() && !row["counted"].as<bool>(),
+                      Message(n, row["kill_detail"].as<std::string>())};
+      failures_.emplace(job_id, std::move(failure));
+    }
+  }
+
+  static std::string Message(const News& n, const std::string& kill_detail) {
+    std::string text = kill_detail;
+    if (text.empty() && n.remote.wait_status && n.remote.cause == cluster::EndCause::kExited)
+      text = WaitStatusText(*n.remote.wait_status);
+    if (!n.remote.message.empty()) text += (text.empty() ? "" : ": ") + n.remote.message;
+    text = ValidUtf8(text.substr(0, 2000));
+    std::erase(text, '\0');
+    return text;
+  }
+
+  void End() {
+    std::vector<std::int64_t> ids;
+    std::vector<bool> ok;
+    std::vector<std::string> accounts, codes, nodes;
+    std::vector<std::optional<std::int64_t>> statuses;
+    std::vector<std::optional<double>> started;
+    std::vector<double> ended;
+    std::vector<std::optional<std::string>> messages;
+    for (const auto* n : ends_) {
+      const auto it = failures_.find(n->job_id);
+      const bool success = it == failures_.end() && n->remote.wait_status == 0 &&
+                           n->remote.cause == cluster::EndCause::kExited;
+      if (!success && it == failures_.end()) continue;  // not live any more: folded before
+      ids.push_back(n->job_id);
+      ok.push_back(success);
+      accounts.emplace_back(ToString(success ? Account::kNone : it->second.booking.account));
+      codes.push_back(success ? "" : it->second.booking.code);
+      statuses.push_back(n->remote.wait_status ? std::optional<std::int64_t>(*n->remote.wait_status)
+                                               : std::nullopt);
+      started.push_back(n->remote.started_at > 0 && n->cluster_time > 0
+                            ? std::optional(Ago(*n, n->remote.started_at))
+                            : std::nullopt);
+      ended.push_back(Ago(*n, n->remote.ended_at));
+      nodes.push_back(ValidUtf8(n->remote.node));
+      messages.push_back(success ? std::nullopt : std::optional(it->second.message));
+    }
+    for (const auto& row : tx_.Exec(sql::updator::kEndJobs, db::Array(ids), db::Array(ok),
+                                    db::Array(accounts), db::Array(codes), db::Array(statuses),
+                                    db::Array(started), db::Array(ended), db::Array(nodes),
+                                    db::Array(messages)))
+      Ended(row);
+  }
+
+  void Ended(const pqxx::row& row) {
+    const auto job_id = row["job_id"].as<std::int64_t>();
+    const auto campaign = row["campaign_id"].as<std::int64_t>();
+    const auto cluster = row["cluster_id"].as<std::int64_t>();
+    const auto idx = row["idx"].as<std::int64_t>();
+    const auto kind = FromString<BatchKind>(row["kind"].c_str()).value();
+    const auto slots = row["slots"].as<std::int64_t>();
+    const bool ok = row["ok"].as<bool>(), counted = row["counted"].as<bool>();
+    folded_.ended.push_back(job_id);
+    folded_.campaigns.insert(campaign);
+
+    const std::string old_state = row["old_state"].c_str();
+    counters_.Add(campaign, cluster, kind, old_state, -1, slots,
+                  old_state == "running" ? row["live_started"].as<double>(0) : 0);
+    const auto failure = failures_.find(job_id);
+    if (ok) {
+      counters_.Add(campaign, cluster, kind, counted || idx < 0 ? "terminated" : "duplicate", 1, slots);
+      if (counted) won_.emplace(campaign, idx);
+    } else {
+      const auto& b = failure->second.booking;
+      counters_.Add(campaign, cluster, kind, "event", 1, slots);
+      counters_.Add(campaign, cluster, kind, b.again ? "again" : ToString(b.account), 1, slots);
+    }
+
+    auto& lane = lanes_[{campaign, cluster}];
+    const double end = row["ended"].as<double>();
+    const double start = row["started"].is_null() ? end : row["started"].as<double>();
+    const double lasted = std::max(0.0, end - start);
+    lane.slot_s += lasted * static_cast<double>(slots);
+    lane.first_start = std::min(lane.first_start, start);
+    lane.last_end = std::max(lane.last_end, end);
+    if (kind == BatchKind::kPrologue || kind == BatchKind::kEpilogue) {
+      const bool certain = ok || failure->second.booking.account == Account::kProgram;
+      if (certain)
+        (kind == BatchKind::kPrologue ? lane.prologue : lane.epilogue) = ok ? "done" : "failed";
+      return;
+    }
+    if (kind == BatchKind::kTest) ++lane.tests;
+    if (ok) {
+      ++lane.n_ok;
+      ++lane.ended;
+      lane.sum += lasted;
+      lane.sum_sq += lasted * lasted;
+      lane.least = std::min(lane.least, lasted);
+      lane.most = std::max(lane.most, lasted);
+      const auto bucket = static_cast<std::size_t>(DurationBucket(lasted));
+      if (lane.hist.size() <= bucket) lane.hist.resize(bucket + 1);
+      ++lane.hist[bucket];
+    } else {
+      ++lane.not_ok;
+      const auto& b = failure->second.booking;
+      if (b.account == Account::kProgram && !b.again) {
+        ++lane.ended;
+        ++lane.failures;
+      }
+    }
+  }
+
+  void WriteLanes() {
+    std::vector<std::int64_t> campaigns, n_ok, not_ok;
+    std::vector<int> clusters, ended, failures, tests;
+    std::vector<double> sum, sum_sq, slot_s;
+    std::vector<std::optional<double>> least, most, first_start, last_end;
+    std::vector<std::optional<std::string>> hist, prologue, epilogue;
+    for (const auto& [key, lane] : lanes_) {
+      campaigns.push_back(key.first);
+      clusters.push_back(static_cast<int>(key.second));
+      ended.push_back(lane.ended);
+      failures.push_back(lane.failures);
+      n_ok.push_back(lane.n_ok);
+      not_ok.push_back(lane.not_ok);
+      sum.push_back(lane.sum);
+      sum_sq.push_back(lane.sum_sq);
+      slot_s.push_back(lane.slot_s);
+      const bool any = lane.n_ok > 0;
+      least.push_back(any ? std::optional(lane.least) : std::nullopt);
+      most.push_back(any ? std::optional(lane.most) : std::nullopt);
+      first_start.push_back(any ? std::optional(lane.first_start) : std::nullopt);
+      last_end.push_back(lane.last_end > 0 ? std::optional(lane.last_end) : std::nullopt);
+      hist.push_back(any ? std::optional(db::Array(lane.hist)) : std::nullopt);
+      prologue.push_back(lane.prologue);
+      epilogue.push_back(lane.epilogue);
+      tests.push_back(lane.tests);
+    }
+    if (campaigns.empty()) return;
+    tx_.Exec(sql::updator::kAddLanes, db::Array(campaigns), db::Array(clusters), db::Array(ended),
+             db::Array(failures), db::Array(n_ok), db::Array(sum), db::Array(sum_sq),
+             db::Array(least), db::Array(most), db::Array(hist), db::Array(first_start),
+             db::Array(last_end), db::Array(prologue), db::Array(epilogue), db::Array(tests));
+    tx_.Exec(sql::updator::kAddUsage, db::Array(campaigns), db::Array(clusters), db::Array(slot_s),
+             db::Array(n_ok), db::Array(not_ok));
+  }
+
+  // Where the tasks go: forgotten elsewhere when won, else to retry or tofix.
+  void WriteTasks() {
+    if (!won_.empty()) {
+      std::vector<std::int64_t> campaigns, idxs;
+      for (const auto& [campaign, idx] : won_) {
+        campaigns.push_back(campaign);
+        idxs.push_back(idx);
+      }
+      tx_.Exec(sql::updator::kForgetElsewhere, db::Array(campaigns), db::Array(idxs));
+    }
+    if (failures_.empty()) return;
+    AddTries();
+    std::map<std::pair<std::int64_t, std::int64_t>, const Failure*> last;  // one place a task
+    for (const auto& [job, f] : failures_)
+      if (f.idx >= 0 && f.nowhere_else && f.booking.next != Next::kNothing &&
+          won_.count({f.campaign_id, f.idx}) == 0)
+        last[{f.campaign_id, f.idx}] = &f;
+    PutRetry(last);
+    PutToFix(last);
+    for (const auto& [job, f] : failures_)
+      if (f.idx < 0 && f.booking.account == Account::kProgram)
+        Raise(f, f.kind == BatchKind::kPrologue ? "PROLOGUE_FAILED" : "EPILOGUE_FAILED");
+  }
+
+  void AddTries() {
+    struct Spent {
+      int attempts = 0, program = 0, again = 0, free = 0, cluster = 0;
+    };
+    std::map<std::pair<std::int64_t, std::int64_t>, Spent> spent;
+    for (const auto& [job, f] : failures_) {
+      if (f.idx < 0) continue;
+      auto& s = spent[{f.campaign_id, f.idx}];
+      ++s.attempts;
+      s.cluster = static_cast<int>(f.cluster_id);
+      if (f.booking.again)
+        ++s.again;
+      else if (f.booking.account == Account::kProgram)
+        ++s.program;
+      else if (f.booking.account != Account::kOurKill)
+        ++s.free;
+    }
+    std::vector<std::int64_t> campaigns, idxs;
+    std::vector<int> attempts, program, again, free, clusters;
+    for (const auto& [key, s] : spent) {
+      campaigns.push_back(key.first);
+      idxs.push_back(key.second);
+      attempts.push_back(s.attempts);
+      program.push_back(s.program);
+      again.push_back(s.again);
+      free.push_back(s.free);
+      clusters.push_back(s.cluster);
+    }
+    if (campaigns.empty()) return;
+    tx_.Exec(sql::updator::kAddTries, db::Array(campaigns), db::Array(idxs), db::Array(attempts),
+             db::Array(program), db::Array(again), db::Array(free), db::Array(clusters));
+  }
+
+  using Last = std::map<std::pair<std::int64_t, std::int64_t>, const Failure*>;
+
+  void PutRetry(const Last& last) {
+    std::vector<std::int64_t> campaigns, idxs;
+    std::vector<int> ranks;
+    std::vector<double> delays;
+    std::vector<std::optional<std::int64_t>> avoid;
+    std::vector<std::string> why;
+    std::map<std::tuple<std::int64_t, std::int64_t, std::string>, int> told;
+    for (const auto& [key, f] : last) {
+      const auto& b = f->booking;
+      if (b.next == Next::kToFix) continue;
+      campaigns.push_back(key.first);
+      idxs.push_back(key.second);
+      ranks.push_back(b.next == Next::kRetryBack ? 1 : 0);
+      delays.push_back(b.delay_s);
+      avoid.push_back(b.avoid_here ? std::optional(f->cluster_id) : std::nullopt);
+      why.push_back(b.code);
+      if (b.account == Account::kPreemption) ++told[{key.first, f->cluster_id, b.code}];
+    }
+    if (!campaigns.empty())
+      tx_.Exec(sql::updator::kPutRetry, db::Array(campaigns), db::Array(idxs), db::Array(ranks),
+               db::Array(delays), db::Array(avoid), db::Array(why));
+    // One open line per campaign and cluster, with a count: to be read, not to be answered.
+    for (const auto& [key, n] : told) {
+      module::Event e{.cls = "notify", .code = std::get<2>(key), .message = ""};
+      e.campaign_id = std::get<0>(key);
+      e.cluster_id = std::get<1>(key);
+      e.count = n;
+      e.message = names_.at(*e.cluster_id) +
+                  ": local users took their slots back, jobs were killed, they go again (not your fault)";
+      module::RaiseEvent(tx_, e);
+    }
+  }
+
+  void PutToFix(const Last& last) {
+    std::vector<std::int64_t> campaigns, idxs, jobs, events;
+    for (const auto& [key, f] : last) {
+      if (f->booking.next != Next::kToFix) continue;
+      campaigns.push_back(key.first);
+      idxs.push_back(key.second);
+      jobs.push_back(f->job_id);
+      events.push_back(Raise(*f, f->booking.code));
+    }
+    if (!campaigns.empty())
+      tx_.Exec(sql::updator::kPutTofix, db::Array(campaigns), db::Array(idxs), db::Array(jobs),
+               db::Array(events));
+  }
+
+  // Failures with the same words on the same cluster are one event with a count and a sample.
+  std::int64_t Raise(const Failure& f, const std::string& code) {
+    module::Event e{.cls = "job", .code = code, .message = f.message};
+    e.campaign_id = f.campaign_id;
+    e.cluster_id = f.cluster_id;
+    e.job_id = f.job_id;
+    e.idx = f.idx;
+    // Digits differ from job to job (line numbers, paths): they do not make another failure.
+    for (char c : f.message.substr(0, 300))
+      if (c < '0' || c > '9') e.fingerprint += c;
+    e.sample = {{"job", f.job_id}, {"task", f.idx}, {"message", f.message}};
+    return module::RaiseEvent(tx_, e);
+  }
+
+  db::Tx& tx_;
+  const std::map<std::int64_t, std::string>& names_;
+  std::vector<const News*> ends_;
+  std::map<std::int64_t, Failure> failures_;  // by job
+  std::set<std::pair<std::int64_t, std::int64_t>> won_;  // tasks counted by this fold
+  std::map<LaneKey, Lane> lanes_;
+  CounterDeltas counters_;
+  Folded folded_;
+};
+
+}  // namespace
+
+Folded Fold(db::Tx& tx, const std::vector<News>& news,
+            const std::map<std::int64_t, std::string>& cluster_names) {
+  return Folder(tx, cluster_names).Run(news);
+}
+
+}  // namespace cigri::updator

@@ -1,0 +1,301 @@
+// updator: asks the clusters how our jobs are and writes what they answer. The only one that folds.
+#include <sql/updator.h>
+
+#include <deque>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "module/events.h"
+#include "updator/campaigns.h"
+#include "updator/fold.h"
+#include "updator/poller.h"
+
+namespace cigri::updator {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Late {  // news of a job whose batch is not recorded yet
+  std::int64_t cluster_id;
+  News news;
+};
+
+class Updator {
+ public:
+  void Pass(module::Turn& turn) {
+    // A pass that failed has lost the answers it had taken: begin again from what is in the tables.
+    const bool anew = turn.fresh || !finished_;
+    finished_ = false;
+    db::Tx tx(turn.db);
+    module::CheckEpoch(tx, turn.epoch);
+    if (anew) Start(tx, turn);
+    RefreshClusters(tx, turn);
+    auto answers = mailbox_->TakeAll();
+    memory_.Refresh(tx);
+
+    std::map<std::int64_t, News> news;  // by job: the last word counts
+    for (auto& answer : answers)
+      if (answer.ok) Gather(answer, news);
+    TakeLate(tx, news);
+    std::vector<News> list;
+    for (auto& [id, n] : news) list.push_back(std::move(n));
+    const Folded folded = list.empty() ? Folded{} : Fold(tx, list, names_);
+    SaveTokens(tx, answers);
+
+    const bool sweep = Clock::now() - swept_ > std::chrono::seconds(2) || anew;
+    if (sweep) swept_ = Clock::now();
+    HoldPrologues(tx, folded.campaigns);
+    const bool moved = UpdateCampaigns(tx, folded.campaigns, sweep, limits_);
+    SaveStatus(tx, answers);
+    if (moved || !folded.ended.empty() || !folded.moved.empty()) tx.Raw("NOTIFY cigri_progress");
+    tx.Commit();
+
+    for (const auto& [job, state] : folded.moved) memory_.Moved(job, state);
+    for (const auto job : folded.ended) memory_.Ended(job);
+    for (const auto& a : answers)
+      if (const auto it = pollers_.find(a.cluster_id); it != pollers_.end()) it->second.poller->Taken();
+    for (auto& [id, entry] : pollers_)
+      if (entry.poller->Due()) entry.poller->Give(memory_.RefsOf(id));
+    finished_ = true;
+  }
+
+ private:
+  struct Entry {
+    std::string fingerprint;
+    std::unique_ptr<Poller> poller;
+  };
+  struct Shown {  // what gridstatus and cluster_status said last
+    Clock::time_point status{}, resources{};
+    cluster::Resources last;
+    Memory::Counts counts;
+    bool ok = true;
+    std::deque<std::pair<Clock::time_point, int>> calls;
+  };
+
+  void Start(db::Tx& tx, module::Turn& turn) {
+    pollers_.clear();
+    late_.clear();
+    mailbox_ = std::make_shared<Mailbox>();
+    memory_.Load(tx);
+    tokens_.clear();
+    saved_tokens_.clear();
+    missed_.clear();
+    for (const auto& row : tx.Exec(sql::updator::kFeedTokens))
+      tokens_[row[0].as<std::int64_t>()] = row[1].as<std::string>();
+    grid_mark_ = "." + tx.Raw("SELECT grid_id FROM grid")[0][0].as<std::string>() + ".";
+    limits_.test_wait_s = static_cast<int>(turn.config.GetInt("TEST_CAMPAIGN_WAIT", 600, 1));
+    limits_.epilogue_wait_s = static_cast<int>(turn.config.GetInt("EPILOGUE_WAIT", 3600, 1));
+    clusters_read_ = {};
+  }
+
+  void RefreshClusters(db::Tx& tx, module::Turn& turn) {
+    if (Clock::now() - clusters_read_ < std::chrono::seconds(2)) return;
+    clusters_read_ = Clock::now();
+    std::set<std::int64_t> present;
+    for (const auto& row : clusterdb::LoadClusters(tx)) {
+      const auto id = row.config.id;
+      names_[id] = row.config.name;
+      if (!row.enabled && memory_.RefsOf(id).empty()) continue;
+      present.insert(id);
+      auto& entry = pollers_[id];
+      if (entry.poller && entry.fingerprint == row.fingerprint) continue;
+      try {
+        entry.poller.reset();
+        entry.poller = std::make_unique<Poller>(row, tokens_[id], mailbox_, turn.waker, turn.conninfo);
+        entry.fingerprint = row.fingerprint;
+      } catch (const std::exception& e) {
+        log::error("[{}] cannot be driven: {}", row.config.name, e.what());
+        pollers_.erase(id);
+      }
+    }
+    std::erase_if(pollers_, [&](const auto& item) { return present.count(item.first) == 0; });
+    const bool alive = tx.Exec(sql::updator::kAnythingAlive)[0][0].as<bool>();
+    for (auto& [id, entry] : pollers_) entry.poller->SetBusy(alive);
+  }
+
+  // What an answer says of jobs that we know to be in flight, where it differs from what we know.
+  void Gather(const Answer& answer, std::map<std::int64_t, News>& news) {
+    std::set<std::int64_t> seen;
+    for (const auto& remote : answer.poll.jobs) {
+      News n{0, remote, answer.poll.cluster_time};
+      const auto* batch = memory_.BatchOf(remote.ref.tag);
+      if (batch == nullptr) {
+        // Perhaps recorded a moment from now; or long over, or of another grid.
+        if (remote.ref.tag.find(grid_mark_) != std::string::npos && !long_over_.count(remote.ref.tag))
+          late_[remote.ref.tag].push_back({answer.cluster_id, std::move(n)});
+        continue;
+      }
+      if (Note(*batch, std::move(n), news)) seen.insert(batch->first_job_id + remote.ref.index);
+    }
+    for (const auto& ref : answer.poll.missing) Missed(ref.job_id, answer, news);
+    if (answer.feed && answer.poll.full)
+      for (const auto& ref : memory_.RefsOf(answer.cluster_id))
+        if (seen.count(ref.job_id) == 0) Missed(ref.job_id, answer, news);
+  }
+
+  bool Note(const KnownBatch& batch, News n, std::map<std::int64_t, News>& news) {
+    if (n.remote.ref.index < 0 || n.remote.ref.index >= batch.n) return false;
+    n.job_id = batch.first_job_id + n.remote.ref.index;
+    const auto* known = memory_.Find(n.job_id);
+    if (known == nullptr) return true;
+    missed_.erase(n.job_id);
+    const bool running = n.remote.state == cluster::RemoteState::kRunning;
+    if (n.remote.state != cluster::RemoteState::kEnded &&
+        known->state == (running ? JobState::kRunning : JobState::kRemoteWaiting)) {
+      news.erase(n.job_id);
+      return true;
+    }
+    news[n.job_id] = std::move(n);
+    return true;
+  }
+
+  // Absence never means success, and not at once the end either: three looks and a minute.
+  void Missed(std::int64_t job_id, const Answer& answer, std::map<std::int64_t, News>& news) {
+    const auto* known = memory_.Find(job_id);
+    if (known == nullptr) return;
+    auto& m = missed_[job_id];
+    if (m.first++ == 0) m.second = answer.began;
+    if (!(answer.feed && answer.poll.full) &&
+        (m.first < 3 || answer.began - m.second < std::chrono::seconds(60)))
+      return;
+    News n{job_id, {}, answer.poll.cluster_time};
+    n.remote.state = cluster::RemoteState::kEnded;
+    n.remote.cause = cluster::EndCause::kUnknown;
+    n.remote.message = "the cluster does not know this job any more, nor how it ended";
+    news[job_id] = std::move(n);
+  }
+
+  void TakeLate(db::Tx& tx, std::map<std::int64_t, News>& news) {
+    if (late_.empty()) return;
+    std::vector<std::string> unknown;
+    for (auto it = late_.begin(); it != late_.end();) {
+      const auto* batch = memory_.BatchOf(it->first);
+      if (batch == nullptr) {
+        unknown.push_back((it++)->first);
+        continue;
+      }
+      for (auto& l : it->second) Note(*batch, std::move(l.news), news);
+      it = late_.erase(it);
+    }
+    if (unknown.empty()) return;
+    std::map<std::string, std::string> states;
+    for (const auto& row : tx.Exec(sql::updator::kTagStates, db::Array(unknown)))
+      states[row[0].as<std::string>()] = row[1].as<std::string>();
+    for (const auto& tag : unknown) {
+      const auto& state = states[tag];
+      if (state == "intended" || state == "in_doubt") continue;
+      if (state == "recorded" && memory_.BatchOf(tag) != nullptr) continue;
+      // Recorded and all folded, refused, void, or nobody's: nothing to wait for.
+      late_.erase(tag);
+      if (long_over_.size() > 10000) long_over_.clear();
+      long_over_.insert(tag);
+    }
+  }
+
+  // A token is kept only when nothing before it waits in memory: a restart then asks for it again.
+  void SaveTokens(db::Tx& tx, const std::vector<Answer>& answers) {
+    std::set<std::int64_t> waiting;
+    for (const auto& [tag, list] : late_)
+      for (const auto& l : list) waiting.insert(l.cluster_id);
+    for (const auto& a : answers)
+      if (a.ok && a.feed && !a.poll.token.empty()) tokens_[a.cluster_id] = a.poll.token;
+    for (const auto& a : answers) {
+      if (!a.ok || !a.feed || waiting.count(a.cluster_id) != 0) continue;
+      auto& saved = saved_tokens_[a.cluster_id];
+      if (saved == tokens_[a.cluster_id]) continue;
+      saved = tokens_[a.cluster_id];
+      tx.Exec(sql::updator::kSetToken, a.cluster_id, saved);
+    }
+  }
+
+  void HoldPrologues(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
+    if (campaigns.empty()) return;
+    tx.Exec(sql::updator::kHoldPrologues,
+            db::Array(std::vector<std::int64_t>(campaigns.begin(), campaigns.end())));
+  }
+
+  void SaveStatus(db::Tx& tx, const std::vector<Answer>& answers) {
+    std::map<std::int64_t, const Answer*> last;
+    for (const auto& a : answers) {
+      last[a.cluster_id] = &a;
+      shown_[a.cluster_id].calls.emplace_back(Clock::now(), std::max(1, a.poll.calls));
+    }
+    for (const auto& [id, a] : last) {
+      auto& shown = shown_[id];
+      const bool news = a->ok != shown.ok || a->failures == 1;
+      if (news || Clock::now() - shown.status >= std::chrono::seconds(1)) {
+        Status(tx, *a, shown);
+        shown.status = Clock::now();
+      }
+      if (a->ok && a->resources) Resources(tx, *a, shown);
+      shown.ok = a->ok;
+    }
+  }
+
+  void Status(db::Tx& tx, const Answer& a, Shown& shown) {
+    while (!shown.calls.empty() && Clock::now() - shown.calls.front().first > std::chrono::minutes(1))
+      shown.calls.pop_front();
+    double calls = 0;
+    for (const auto& [at, n] : shown.calls) calls += n;
+    tx.Exec(sql::updator::kSetStatus, a.cluster_id, a.ok, a.failures, a.again_in_s,
+            a.ok ? std::optional<std::string>() : std::optional(ValidUtf8(a.error)),
+            a.resources ? a.resources->stress : 0.0, calls, std::optional<std::string>());
+    module::Event e{.cls = "cluster", .code = "CLUSTER_UNREACHABLE", .message = ""};
+    e.cluster_id = a.cluster_id;
+    if (a.ok && !shown.ok) {
+      module::CloseEvent(tx, e, "updator");
+      log::info("[{}] answers again", names_[a.cluster_id]);
+    }
+    if (!a.ok && a.failures == 3) {
+      e.message = names_[a.cluster_id] + ": " + a.error;
+      module::RaiseEvent(tx, e);
+      log::warn("[{}] does not answer: {}", names_[a.cluster_id], a.error);
+    }
+  }
+
+  // A snapshot when something changed (at most one a second), else one a minute.
+  void Resources(db::Tx& tx, const Answer& a, Shown& shown) {
+    const auto& r = *a.resources;
+    const auto counts = memory_.CountsOf(a.cluster_id);
+    const auto age = Clock::now() - shown.resources;
+    const bool same = r.max == shown.last.max && r.used == shown.last.used &&
+                      r.unavailable == shown.last.unavailable &&
+                      counts.running == shown.counts.running && counts.waiting == shown.counts.waiting;
+    if (age < std::chrono::seconds(1) && shown.resources != Clock::time_point{}) return;
+    if (same && age < std::chrono::seconds(60)) return;
+    tx.Exec(sql::updator::kAddGridstatus, a.cluster_id, r.max, r.free(), r.used, r.unavailable,
+            counts.running, counts.waiting + counts.submitted, r.stress, r.note);
+    shown.resources = Clock::now();
+    shown.last = r;
+    shown.counts = counts;
+  }
+
+  std::shared_ptr<Mailbox> mailbox_;
+  bool finished_ = false;  // the last pass came to its end
+  Memory memory_;
+  Limits limits_;
+  std::string grid_mark_;
+  std::map<std::int64_t, std::string> names_, tokens_, saved_tokens_;
+  std::map<std::string, std::vector<Late>> late_;
+  std::set<std::string> long_over_;
+  std::map<std::int64_t, std::pair<int, Clock::time_point>> missed_;
+  std::map<std::int64_t, Shown> shown_;
+  Clock::time_point clusters_read_{}, swept_{};
+  std::map<std::int64_t, Entry> pollers_;
+};
+
+int Main(int argc, char** argv) {
+  Updator updator;
+  const int code =
+      module::Run(argc, argv, {.name = "updator", .description = "asks the clusters how our jobs are"},
+                  [&](module::Turn& turn) { updator.Pass(turn); });
+  std::_Exit(code);  // threads may be deep in a call; nothing of theirs is lost
+}
+
+}  // namespace
+}  // namespace cigri::updator
+
+int main(int argc, char** argv) {
+  return cigri::RunMain("updator", cigri::updator::Main, argc, argv);
+}

@@ -1,0 +1,116 @@
+#include "updator/memory.h"
+
+#include <sql/updator.h>
+
+namespace cigri::updator {
+namespace {
+
+int& CountOf(Memory::Counts& counts, JobState state) {
+  if (state == JobState::kRunning) return counts.running;
+  return state == JobState::kRemoteWaiting ? counts.waiting : counts.submitted;
+}
+
+}  // namespace
+
+void Memory::Load(db::Tx& tx) {
+  jobs_.clear();
+  batches_.clear();
+  by_tag_.clear();
+  counts_.clear();
+  horizon_ = tx.Exec(sql::updator::kHorizon)[0][0].as<std::string>();
+  Take(tx, tx.Exec(sql::updator::kLiveBatches));
+}
+
+void Memory::Refresh(db::Tx& tx) {
+  const auto next = tx.Exec(sql::updator::kHorizon)[0][0].as<std::string>();
+  const auto rows = tx.Exec(sql::updator::kNewBatches, horizon_);
+  Take(tx, rows);
+  horizon_ = next;
+}
+
+void Memory::Take(db::Tx& tx, const pqxx::result& rows) {
+  std::vector<std::int64_t> first, last;
+  for (const auto& row : rows) {
+    KnownBatch b;
+    b.id = row["id"].as<std::int64_t>();
+    if (batches_.count(b.id) != 0) continue;
+    b.first_job_id = row["first_job_id"].as<std::int64_t>();
+    b.campaign_id = row["campaign_id"].as<std::int64_t>();
+    b.cluster_id = row["cluster_id"].as<std::int64_t>();
+    b.tag = row["tag"].as<std::string>();
+    b.n = row["n"].as<int>();
+    b.cluster_user = row["cluster_login"].is_null() ? "" : row["cluster_login"].as<std::string>();
+    b.walltime_s = row["walltime_s"].is_null() ? 0 : row["walltime_s"].as<int>();
+    first.push_back(b.first_job_id);
+    last.push_back(b.first_job_id + b.n - 1);
+    by_tag_[b.tag] = b.id;
+    batches_[b.id] = std::move(b);
+  }
+  if (first.empty()) return;
+  for (const auto& row : tx.Exec(sql::updator::kLiveOf, db::Array(first), db::Array(last))) {
+    KnownJob job;
+    job.job_id = row["job_id"].as<std::int64_t>();
+    job.batch_id = row["batch_id"].as<std::int64_t>();
+    job.element = row["element"].as<int>();
+    job.remote_id = row["remote_id"].as<std::string>();
+    job.state = FromString<JobState>(row["state"].c_str()).value();
+    auto& batch = batches_.at(job.batch_id);
+    ++batch.live;
+    ++CountOf(counts_[batch.cluster_id], job.state);
+    jobs_[job.job_id] = std::move(job);
+  }
+}
+
+const KnownJob* Memory::Find(std::int64_t job_id) const {
+  const auto it = jobs_.find(job_id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+const KnownBatch* Memory::BatchOf(const std::string& tag) const {
+  const auto it = by_tag_.find(tag);
+  return it == by_tag_.end() ? nullptr : BatchById(it->second);
+}
+
+const KnownBatch* Memory::BatchById(std::int64_t id) const {
+  const auto it = batches_.find(id);
+  return it == batches_.end() ? nullptr : &it->second;
+}
+
+void Memory::Moved(std::int64_t job_id, JobState state) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  auto& counts = counts_[batches_.at(it->second.batch_id).cluster_id];
+  --CountOf(counts, it->second.state);
+  ++CountOf(counts, state);
+  it->second.state = state;
+}
+
+void Memory::Ended(std::int64_t job_id) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  const auto batch = batches_.find(it->second.batch_id);
+  --CountOf(counts_[batch->second.cluster_id], it->second.state);
+  if (--batch->second.live == 0) {
+    by_tag_.erase(batch->second.tag);
+    batches_.erase(batch);
+  }
+  jobs_.erase(it);
+}
+
+std::vector<cluster::RemoteRef> Memory::RefsOf(std::int64_t cluster_id) const {
+  std::vector<cluster::RemoteRef> refs;
+  for (const auto& [id, job] : jobs_) {
+    const auto& batch = batches_.at(job.batch_id);
+    if (batch.cluster_id != cluster_id) continue;
+    refs.push_back(
+        {job.remote_id, batch.tag, job.element, id, batch.cluster_user, batch.walltime_s});
+  }
+  return refs;
+}
+
+Memory::Counts Memory::CountsOf(std::int64_t cluster_id) const {
+  const auto it = counts_.find(cluster_id);
+  return it == counts_.end() ? Counts{} : it->second;
+}
+
+}  // namespace cigri::updator

@@ -1,0 +1,187 @@
+#include "tests/almighty/scene.h"
+
+namespace cigri {
+namespace {
+
+using test::Alive;
+using test::Await;
+using test::Running;
+
+class AlmightyPgTest : public test::PgTest {
+ protected:
+  void SetUp() override {
+    PgTest::SetUp();
+    setenv("CIGRI_DB", conninfo().c_str(), 1);
+    setenv("CIGRI_HOME", bin.dir().c_str(), 1);
+    Sql("CREATE TABLE fake_passes (id serial, name text, pid int, turn bigint, epoch bigint);"
+        "CREATE TABLE fake_orders (name text, what text)");
+  }
+  void TearDown() override {
+    PgTest::TearDown();
+    unsetenv("CIGRI_DB");
+    unsetenv("CIGRI_HOME");
+  }
+
+  Running Almighty() { return Running({bin.dir() + "/almighty", "--bin-dir", bin.dir()}); }
+  std::int64_t Number(const std::string& sql) { return Sql(sql)[0][0].as<std::int64_t>(); }
+  std::int64_t Passes(const std::string& name) {
+    return Number("SELECT count(*) FROM fake_passes WHERE name = '" + name + "'");
+  }
+  bool AllHavePassed(std::int64_t epoch) {
+    return Number("SELECT count(DISTINCT name) FROM fake_passes WHERE epoch = " +
+                  std::to_string(epoch)) == 5;
+  }
+  pid_t PidOf(const std::string& name) {
+    const auto rows =
+        Sql("SELECT pid FROM fake_passes WHERE name = '" + name + "' ORDER BY id DESC LIMIT 1");
+    return rows.empty() ? 0 : rows[0][0].as<pid_t>();
+  }
+  void Order(const std::string& name, const std::string& what) {
+    Sql("INSERT INTO fake_orders VALUES ('" + name + "', '" + what + "'); NOTIFY cigri_wake");
+  }
+
+  test::BinFolder bin{{"almighty"}};
+};
+
+TEST_F(AlmightyPgTest, ANoticeStartsARoundInWhichTheModulesPassInOrder) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const auto before = Number("SELECT max(turn) FROM fake_passes");
+  Sql("NOTIFY cigri_wake");
+  ASSERT_TRUE(Await([&] {
+    return Number(
+               "SELECT count(*) FROM fake_passes WHERE turn = (SELECT max(turn) FROM fake_passes) "
+               "AND turn > " +
+               std::to_string(before)) == 5;
+  }));
+  std::vector<std::string> order;
+  for (const auto& row :
+       Sql("SELECT name FROM fake_passes WHERE turn = (SELECT max(turn) FROM fake_passes) "
+           "AND name NOT IN ('runner', 'nikita') ORDER BY id"))
+    order.push_back(row[0].c_str());
+  EXPECT_EQ(order, (std::vector<std::string>{"updator", "predictor", "metascheduler"}));
+}
+
+TEST_F(AlmightyPgTest, AKilledModuleIsBackAndAnEventSaysSo) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  for (const char* name : {"runner", "updator", "nikita", "metascheduler", "predictor"}) {
+    const pid_t old = PidOf(name);
+    kill(old, SIGKILL);
+    EXPECT_TRUE(Await([&] { return PidOf(name) != old; })) << name;
+    EXPECT_EQ(
+        Number(
+            std::string(
+                "SELECT count(*) FROM events WHERE code = 'MODULE_RESTARTED' AND fingerprint = '") +
+            name + "'"),
+        1);
+  }
+}
+
+TEST_F(AlmightyPgTest, AModuleThatCrashesOrThrowsInItsPassHoldsUpNobody) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const pid_t predictor = PidOf("predictor"), updator = PidOf("updator");
+  Order("predictor", "crash");
+  ASSERT_TRUE(Await([&] { return PidOf("predictor") != predictor; }));
+  const auto before = Passes("runner");
+  Order("updator", "throw");
+  ASSERT_TRUE(Await([&] { return Passes("runner") > before; }));
+  Sql("NOTIFY cigri_wake");
+  const auto passes = Passes("updator");
+  ASSERT_TRUE(Await([&] { return Passes("updator") > passes; }));
+  EXPECT_EQ(PidOf("updator"), updator) << "an exception ends a pass, not a module";
+}
+
+TEST_F(AlmightyPgTest, AModuleThatHangsIsLeftBehindAfterItsBudget) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  Order("predictor", "hang");
+  const auto hung = Passes("predictor");
+  ASSERT_TRUE(Await([&] { return Passes("predictor") > hung; }));
+  const auto before = Passes("metascheduler");
+  EXPECT_TRUE(Await([&] {
+    Sql("NOTIFY cigri_wake");
+    return Passes("metascheduler") > before + 2;
+  }));
+}
+
+TEST_F(AlmightyPgTest, TheChildrenOfAKilledAlmightyEndAndTheOneThatWaitedLeadsInANewEpoch) {
+  auto first = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  auto second = Almighty();
+  std::vector<pid_t> children;
+  for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita"})
+    children.push_back(PidOf(name));
+  first.Kill(SIGKILL);
+  ASSERT_TRUE(Await([&] { return AllHavePassed(2); }));
+  for (const pid_t child : children) EXPECT_TRUE(Await([&] { return !Alive(child); })) << child;
+  EXPECT_EQ(Number("SELECT epoch FROM grid"), 2);
+  EXPECT_NE(
+      Sql("SELECT leader FROM grid")[0][0].as<std::string>().find(std::to_string(second.pid())),
+      std::string::npos);
+}
+
+TEST_F(AlmightyPgTest, TwoAlmightiesNeverLeadAtOnce) {
+  auto first = Almighty(), second = Almighty(), third = Almighty();
+  ASSERT_TRUE(Await([&] { return Number("SELECT epoch FROM grid") >= 1 && AllHavePassed(1); }));
+  Sql("NOTIFY cigri_wake");
+  const auto before = Passes("runner");
+  ASSERT_TRUE(Await([&] {
+    Sql("NOTIFY cigri_wake");
+    return Passes("runner") > before + 20;
+  }));
+  EXPECT_EQ(Number("SELECT epoch FROM grid"), 1);
+  EXPECT_EQ(Number("SELECT count(DISTINCT pid) FROM fake_passes WHERE name = 'runner'"), 1);
+}
+
+TEST_F(AlmightyPgTest, WhoseSessionIsLostStopsItsModulesAndStandsForElectionAgain) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const pid_t runner = PidOf("runner");
+  Sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = "
+      "(hashtext('cigri almighty')::bigint & 4294967295)::oid AND objid = "
+      "(hashtext(current_schema())::bigint & 4294967295)::oid");
+  ASSERT_TRUE(Await([&] { return AllHavePassed(2); }));
+  EXPECT_TRUE(Await([&] { return !Alive(runner); }));
+}
+
+TEST_F(AlmightyPgTest, AnAlmightyThatSeesAnotherEpochStopsLeading) {
+  setenv("CIGRICONFFILE", (bin.dir() + "/cigri.conf").c_str(), 1);
+  std::ofstream(bin.dir() + "/cigri.conf") << "SAFETY_TICK = 0.2\n";
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  Sql("UPDATE grid SET epoch = 41");
+  EXPECT_TRUE(Await([&] { return AllHavePassed(42); }));
+  EXPECT_EQ(Number("SELECT count(*) FROM fake_passes WHERE epoch = 41"), 0);
+  unsetenv("CIGRICONFFILE");
+}
+
+TEST_F(AlmightyPgTest, AskedToEndItEndsItsChildrenFirst) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const pid_t runner = PidOf("runner");
+  EXPECT_EQ(almighty.Kill(SIGTERM), 0);
+  EXPECT_FALSE(Alive(runner));
+}
+
+TEST_F(AlmightyPgTest, RandomKillsOfAnyChildLeaveAllModulesPassing) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const char* names[] = {"updator", "predictor", "metascheduler", "runner", "nikita"};
+  for (int i = 0; i < 25; ++i) {
+    const pid_t victim = PidOf(names[i * 7 % 5]);
+    kill(victim, SIGKILL);
+    ASSERT_TRUE(Await([&] { return PidOf(names[i * 7 % 5]) != victim; })) << i;
+  }
+  const auto last = Number("SELECT max(id) FROM fake_passes");
+  Sql("NOTIFY cigri_wake");
+  EXPECT_TRUE(Await([&] {
+    return Number("SELECT count(DISTINCT name) FROM fake_passes WHERE id > " +
+                  std::to_string(last)) == 5;
+  }));
+  EXPECT_EQ(Number("SELECT epoch FROM grid"), 1);
+}
+
+}  // namespace
+}  // namespace cigri

@@ -1,0 +1,81 @@
+// A folder of programs that stand for a whole grid, and almighties that run on them.
+#pragma once
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "core/text.h"
+#include "embedded/process.h"
+#include "tests/support/pg.h"
+
+namespace cigri::test {
+
+/// Waits until `condition` holds; false when it does not within `limit`.
+inline bool Await(const std::function<bool()>& condition,
+                  std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+inline bool Alive(pid_t pid) { return kill(pid, 0) == 0; }
+
+/// Copies (hard links where possible) of the fake under every name, and of real programs.
+class BinFolder {
+ public:
+  explicit BinFolder(const std::vector<std::string>& real)
+      : dir_("/tmp/cigri-bin-" + RandomHex(6)) {
+    namespace fs = std::filesystem;
+    fs::create_directories(dir_);
+    fs::create_directories(dir_ + "/run");
+    for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita", "api",
+                             "localcluster", "cigri-job"})
+      Place(FAKE_MODULE, name);
+    for (const auto& name : real) Place(std::string(CIGRI_BIN_DIR) + "/" + name, name);
+  }
+  ~BinFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(dir_, ignored);
+  }
+  const std::string& dir() const { return dir_; }
+
+ private:
+  void Place(const std::string& from, const std::string& name) {
+    std::error_code failed;
+    std::filesystem::create_hard_link(from, dir_ + "/" + name, failed);
+    if (failed) std::filesystem::copy_file(from, dir_ + "/" + name);
+  }
+  std::string dir_;
+};
+
+/// A process of the test; killed and reaped at its end.
+class Running {
+ public:
+  explicit Running(const std::vector<std::string>& argv) : pid_(embedded::Spawn(argv, {})) {}
+  Running(Running&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  ~Running() { Kill(SIGKILL); }
+  pid_t pid() const { return pid_; }
+  /// Ends it and waits for its end; its raw status.
+  int Kill(int signal) {
+    if (pid_ == 0) return 0;
+    kill(pid_, signal);
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace cigri::test

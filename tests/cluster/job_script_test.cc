@@ -1,0 +1,175 @@
+// The script of a job, run by the real shell as a batch scheduler would.
+#include "cluster/job_script.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/text.h"
+#include "recorded_server.h"
+
+namespace cigri::cluster {
+namespace {
+
+namespace fs = std::filesystem;
+using test::BatchOf;
+
+std::string Contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+class JobScriptTest : public testing::Test {
+ protected:
+  JobScriptTest() {
+    char name[] = "/tmp/cigri-script-XXXXXX";
+    home_ = mkdtemp(name);
+    std::ofstream(home_ / "nodes") << "node1\nnode1\nnode2\n";
+  }
+  ~JobScriptTest() override { fs::remove_all(home_); }
+
+  // Runs element `index` of `batch` as OAR would; the raw wait status.
+  int Run(const Batch& batch, int index = 0, ScriptSettings settings = {}) {
+    std::ofstream(home_ / "script") << JobScript(batch, settings);
+    const auto& element = batch.elements.at(static_cast<std::size_t>(index));
+    std::ofstream(home_ / "words") << ElementWords(element, index);
+    const std::string command = "cd / && export HOME=" + home_.string() +
+                                " OAR_JOB_ID=77 OAR_NODE_FILE=" + (home_ / "nodes").string() +
+                                " && set -- $(cat " + (home_ / "words").string() + ") && . " +
+                                (home_ / "script").string();
+    return std::system(command.c_str());
+  }
+  RemoteRef Ref(const Batch& batch, int index = 0) const {
+    return {"77",    batch.tag, index, batch.elements.at(static_cast<std::size_t>(index)).job_id,
+            "alice", 0};
+  }
+  std::string Out(const Batch& batch, int index = 0, Stream s = Stream::kStdout) const {
+    return Contents(home_ / ".cigri" / OutputPath(Ref(batch, index), s));
+  }
+  std::optional<ExitRecord> Record(const Batch& batch, int index = 0) const {
+    return ParseExitRecord(Contents(home_ / ".cigri" / RecordPath(Ref(batch, index))),
+                           Ref(batch, index));
+  }
+  fs::path home_;
+};
+
+TEST_F(JobScriptTest, ACommandIsReadOnceWhateverItHolds) {
+  const std::string values[] = {
+      "",   "#x", "it's $HOME `id` \\$x \\\\", "caf\xC3\xA9\xFF", "two\nlines\n",
+      "-n", "%s", std::string(100 * 1024, '#')};
+  for (const auto& value : values) {
+    const auto batch = BatchOf({"printf %s " + ShellQuote(value)});
+    EXPECT_EQ(Run(batch), 0);
+    EXPECT_TRUE(Out(batch) == value) << value.substr(0, 40);
+  }
+}
+
+TEST_F(JobScriptTest, WordsOfAnElementNeedNoQuotingAnywhere) {
+  const auto words = ElementWords({1, 2, 3, "'\"$`#\n\\ \xC3\xA9" + std::string(60000, '#')}, 4);
+  EXPECT_EQ(words.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                    "0123456789+/= "),
+            std::string::npos);
+  EXPECT_LT(words.size(), 1000u) << "long lines are compressed";
+}
+
+// CIG-45: the environment of a job.
+TEST_F(JobScriptTest, TheEnvironmentAndTheSetupAreThere) {
+  auto batch =
+      BatchOf({"echo $CIGRI_CAMPAIGN_ID $CIGRI_JOB_ID $CIGRI_TASK_INDEX $CIGRI_ATTEMPT "
+               "$greeting; wc -l <$CIGRI_NODE_FILE; echo $CIGRI_WORKDIR; echo \"$0 $#\""});
+  batch.setup = "greeting='a # b'";
+  batch.directory = "$HOME/it's here";
+  fs::create_directory(home_ / "it's here");
+  EXPECT_EQ(Run(batch), 0);
+  EXPECT_EQ(Out(batch), "12 100 0 1 a # b\n3\n" + home_.string() + "/it's here\nsh 0\n");
+}
+
+TEST_F(JobScriptTest, AnEndIsRecordedWithItsWaitStatus) {
+  const struct {
+    const char* command;
+    int status;
+  } cases[] = {{"exit 0", 0},         {"exit 3", 3 << 8},    {"exit 255", 255 << 8},
+               {"kill -9 $$", 9},     {"kill -TERM $$", 15}, {"nosuchprogram", 127 << 8},
+               {"exit 213", 213 << 8}};
+  for (const auto& c : cases) {
+    const auto batch = BatchOf({c.command});
+    const int status = Run(batch);
+    const auto record = Record(batch);
+    ASSERT_TRUE(record) << c.command;
+    EXPECT_EQ(record->wait_status, c.status) << c.command;
+    EXPECT_EQ(status, c.status) << c.command;
+    EXPECT_EQ(record->remote_id, "77");
+    EXPECT_EQ(record->node, "node1");
+    EXPECT_GT(record->started_at, 1e9);
+  }
+}
+
+TEST_F(JobScriptTest, ASilentJobLeavesNoFile) {
+  const auto batch = BatchOf({"true", "echo x >&2"});
+  Run(batch, 0);
+  Run(batch, 1);
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(home_ / ".cigri/output"))
+    files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, 1);
+  EXPECT_EQ(Out(batch, 1, Stream::kStderr), "x\n");
+}
+
+TEST_F(JobScriptTest, AMissingDirectoryRunsNothingAndSaysSo) {
+  auto batch = BatchOf({"touch ran"});
+  batch.directory = "/no/such/place";
+  EXPECT_EQ(Run(batch), kExitBadDirectory << 8);
+  EXPECT_NE(Out(batch, 0, Stream::kStderr).find("no directory /no/such/place"), std::string::npos);
+  RemoteJob job;
+  EndByScript(&job, Record(batch)->wait_status);
+  EXPECT_EQ(job.cause, EndCause::kBadDirectory);
+}
+
+TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsSaidAndNothingRuns) {
+  auto batch = BatchOf({"touch $HOME/ran"});
+  ScriptSettings settings;
+  settings.folder = "/proc/nosuch";
+  EXPECT_EQ(Run(batch, 0, settings), kExitBadOutput << 8);
+  EXPECT_FALSE(fs::exists(home_ / "ran"));
+}
+
+TEST_F(JobScriptTest, ATermThatTheProgramSurvivesDoesNotLoseTheRecord) {
+  const auto batch = BatchOf({"trap 'exit 5' TERM; kill -TERM $PPID; kill -TERM $$"});
+  Run(batch);
+  ASSERT_TRUE(Record(batch));
+  EXPECT_EQ(Record(batch)->wait_status, 5 << 8);
+}
+
+TEST_F(JobScriptTest, RecordsOfOldBatchesGo) {
+  const auto records = home_ / ".cigri/records";
+  for (int i = 0; i < 150; ++i) fs::create_directories(records / ("old" + std::to_string(i)));
+  const auto batch = BatchOf({"true"});
+  Run(batch);
+  const auto left = std::distance(fs::directory_iterator(records), fs::directory_iterator());
+  EXPECT_LE(left, 101);
+  EXPECT_TRUE(Record(batch)) << "its own stays";
+}
+
+TEST_F(JobScriptTest, AHalfWrittenOrForeignRecordIsNone) {
+  const RemoteRef ref{"77", "cigri.1.g.r", 0, 100, "alice", 0};
+  EXPECT_TRUE(ParseExitRecord("cigri1 0 1 2 node 77 100 end\n", ref));
+  for (const char* text : {"", "cigri1 0 1 2 node 77 100", "cigri1 0 1 2 node 77 101 end",
+                           "cigri1 x 1 2 node 77 100 end", "hello"})
+    EXPECT_FALSE(ParseExitRecord(text, ref)) << text;
+}
+
+TEST(HomeWordTest, OnlyALeadingHomeIsExpanded) {
+  EXPECT_EQ(HomeWord(""), "\"$HOME\"");
+  EXPECT_EQ(HomeWord("$HOME/a b"), "\"$HOME\"'/a b'");
+  EXPECT_EQ(HomeWord("~/x"), "\"$HOME\"/x");
+  EXPECT_EQ(HomeWord("/data/$HOME"), "'/data/$HOME'");
+  EXPECT_EQ(HomeWord("$HOMER"), "'$HOMER'");
+}
+
+}  // namespace
+}  // namespace cigri::cluster

@@ -1,0 +1,413 @@
+// The OAR 2.5 driver against answers that a real OAR gave.
+#include <gtest/gtest.h>
+
+#include "cluster/job_script.h"
+#include "cluster/oar_jobs.h"
+#include "core/text.h"
+#include "recorded_server.h"
+
+namespace cigri::cluster {
+namespace {
+
+using test::Answer;
+using test::BatchOf;
+using test::ConfigOf;
+using test::Fixture;
+using test::FixtureJson;
+using test::RefOf;
+using test::Says;
+
+class OarTest : public testing::Test {
+ protected:
+  OarTest() : oar_(MakeCluster(ConfigOf("oar2", server_.port()))) {}
+
+  // "ids", "doubt [84 85]", "kUser"... and the words of the exception.
+  std::pair<std::string, std::string> Submitted(const Batch& batch) {
+    try {
+      return {"ids " + Join(oar_->Submit(batch), " "), ""};
+    } catch (const SubmitInDoubt& e) {
+      return {"doubt [" + Join(e.ids, " ") + "]", e.what()};
+    } catch (const SubmitRefused& e) {
+      static const char* const kWhy[] = {"batch", "user", "limit", "temporary"};
+      return {kWhy[static_cast<int>(e.why())], e.what()};
+    }
+  }
+  // A list item of OAR 2.5.
+  static nlohmann::json Item(int id, const std::string& state, const std::string& name = kTag) {
+    return {{"id", id}, {"name", name}, {"owner", "alice"}, {"state", state}};
+  }
+  static Answer List(const nlohmann::json& items) {
+    return Says({{"items", items}, {"total", items.size()}, {"offset", 0}});
+  }
+  static nlohmann::json Job(int id, int index, const std::string& state = "Running") {
+    return {{"id", id},
+            {"name", kTag},
+            {"state", state},
+            {"exit_code", 0},
+            {"command", "exec /bin/sh -c 'eval \"$(echo QQ==|base64 -d)\"' cigri " +
+                            std::to_string(index) + " 100 0 1 b QQ=="}};
+  }
+  static constexpr char kTag[] = "cigri.12.g1.abcd";
+  test::RecordedServer server_;
+  std::unique_ptr<Cluster> oar_;
+};
+
+TEST_F(OarTest, ASubmissionIsOneArrayThatNothingOnTheWayCanExpand) {
+  server_.On("POST", "/jobs.json", Fixture("oar/post_array_param_201"));
+  auto batch = BatchOf({"echo $HOME", "echo '#'", "echo \xC3\xA9"});
+  batch.resources = "/nodes=1/core=2";
+  batch.properties = "mem > `5`";
+  batch.project = "p$1";
+  EXPECT_EQ(Submitted(batch).first, "ids 84 85 86");
+  const auto asked = server_.requests().at(0);
+  EXPECT_EQ(asked.Header("X-Remote-Ident"), "alice");
+  const auto body = nlohmann::json::parse(asked.body);
+  EXPECT_EQ(body["name"], kTag);
+  EXPECT_EQ(body["resource"], "/nodes=1/core=2,walltime=1:00:00");
+  EXPECT_EQ(body["type"], nlohmann::json::array({"besteffort"}));
+  EXPECT_EQ(body["property"], "mem > \\`5\\`");
+  EXPECT_EQ(body["project"], "p\\$1");
+  const std::string lines = body["param_file"];
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
+  EXPECT_EQ(lines.find_first_of("#$`\"'\\"), lines.npos);
+  EXPECT_TRUE(StartsWith(lines, "0 100 0 1 b ")) << lines;
+}
+
+TEST_F(OarTest, EveryAnswerToASubmissionMeansWhatItMeansForTheJobs) {
+  const struct {
+    const char* fixture;
+    const char* want;
+  } cases[] = {
+      {"post_single_201", "ids 83"},
+      {"post_array_param_201", "doubt [84 85 86]"},  // three jobs of one element: not ours to judge
+      {"server_down_post_500", "doubt [73]"},
+      {"server_down_post_array_500", "doubt [74 75 76]"},
+      {"jobs_500_html_spurious", "doubt []"},
+      {"api_down_503", "doubt []"},
+      {"err_admission_rule_500", "batch"},
+      {"err_admin_queue_500", "batch"},
+      {"err_unknown_queue_500", "batch"},
+      {"err_unknown_option_500", "batch"},
+      {"err_garbage_resource_500", "batch"},
+      {"err_trailing_backslash_500", "batch"},
+      {"err_workdir_500", "batch"},
+      {"err_no_matching_resource_400", "batch"},
+      {"err_too_many_resources_400", "batch"},
+      {"err_unknown_property_400", "batch"},
+      {"err_bad_json_400", "batch"},
+      {"err_unknown_user_401", "user"},
+      {"err_noauth_post_401", "user"},
+      {"err_unknown_uri_404", "temporary"},
+  };
+  for (const auto& c : cases) {
+    server_.On("POST", "/jobs.json", Fixture(std::string("oar/") + c.fixture));
+    const auto [outcome, words] = Submitted(BatchOf({"true"}));
+    EXPECT_EQ(outcome, c.want) << c.fixture << ": " << words;
+    if (c.want[0] != 'i') {
+      EXPECT_NE(words.find("submit 1 jobs to froggy"), words.npos) << words;
+    }
+  }
+}
+
+TEST_F(OarTest, ARefusalSaysTheSitesOwnWords) {
+  server_.On("POST", "/jobs.json", Fixture("oar/err_admission_rule_500"));
+  const auto words = Submitted(BatchOf({"true"})).second;
+  EXPECT_NE(words.find("unknown job type: nosuchtype"), words.npos) << words;
+}
+
+TEST_F(OarTest, ABodyTooLargeIsALimitAndAnArgumentTooLongTooB) {
+  server_.On("POST", "/jobs.json", {413, "<h1>Request Entity Too Large</h1>", "text/html"});
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "limit");
+  server_.On("POST", "/jobs.json",
+             Says({{"message", "Oarsub command exited with status 72057594037927935: "}}, 500));
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "limit");
+}
+
+TEST_F(OarTest, AUserWhomOarWouldTakeForAnotherIsRefused) {
+  for (const char* user : {"alice-x", "alice.x@dom", "", "al ice"}) {
+    auto batch = BatchOf({"true"});
+    batch.cluster_user = user;
+    EXPECT_EQ(Submitted(batch).first, "user") << user;
+  }
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(OarTest, WhatCannotBeCarriedIsRefusedWithTheLimitAndTheTask) {
+  auto batch = BatchOf({"true", RandomHex(200000)});
+  EXPECT_NE(oar_->WhyNot(batch).find("at most 120000 bytes once encoded; that of task 1"),
+            std::string::npos)
+      << oar_->WhyNot(batch);
+  EXPECT_EQ(Submitted(batch).first, "batch");
+  EXPECT_EQ(oar_->WhyNot(BatchOf({"echo " + std::string(100 * 1024, 'x')})), "");
+  batch = BatchOf({"true"});
+  batch.job_types = {"idempotent"};
+  EXPECT_NE(oar_->WhyNot(batch).find("idempotent"), std::string::npos);
+  batch = BatchOf({"true"});
+  batch.options = {{"mem", 4000}};
+  EXPECT_NE(oar_->WhyNot(batch).find("mem_property"), std::string::npos);
+}
+
+// What OAR says of an ended job, and what it means.
+TEST_F(OarTest, EveryEndHasItsCause) {
+  const struct {
+    const char* fixture;
+    EndCause cause;
+    int status;  // -1: not known
+  } cases[] = {
+      {"job_terminated", EndCause::kExited, 3 << 8},
+      {"job_killed_by_signal", EndCause::kExited, 15},
+      {"besteffort_killed", EndCause::kPreempted, -1},
+      {"job_walltime_exceeded", EndCause::kWalltime, -1},
+      {"job_deleted_running", EndCause::kDeleted, -1},
+      {"job_deleted_waiting", EndCause::kDeleted, -1},
+      {"job_bad_directory", EndCause::kBadDirectory, -1},
+      {"job_bad_stdout", EndCause::kBadOutput, -1},
+      {"job_node_failed", EndCause::kNodeFailed, -1},
+      {"job_noop", EndCause::kWalltime, -1},
+  };
+  for (const auto& c : cases) {
+    RemoteJob job;
+    FillFromOarJob(&job, FixtureJson(std::string("oar/") + c.fixture));
+    EXPECT_EQ(job.state, RemoteState::kEnded) << c.fixture;
+    EXPECT_EQ(job.cause, c.cause) << c.fixture << ": " << job.message;
+    EXPECT_EQ(job.wait_status.value_or(-1), c.status) << c.fixture;
+  }
+}
+
+TEST_F(OarTest, ABestEffortJobThatEndsWellBeforeItsKillIsASuccess) {
+  auto answer = FixtureJson("oar/besteffort_killed");
+  answer["state"] = "Terminated";
+  answer["exit_code"] = 0;
+  RemoteJob job;
+  FillFromOarJob(&job, answer);
+  EXPECT_EQ(job.cause, EndCause::kExited);
+  EXPECT_EQ(job.wait_status, 0);
+  answer["exit_code"] = 15;
+  FillFromOarJob(&job, answer);
+  EXPECT_EQ(job.cause, EndCause::kPreempted) << "what it did when it was killed is not its fault";
+}
+
+TEST_F(OarTest, LiveStatesAreToldApart) {
+  EXPECT_EQ(OarState("Hold"), RemoteState::kHeld);
+  for (const char* s : {"Waiting", "toLaunch", "Launching", "toAckReservation"})
+    EXPECT_EQ(OarState(s), RemoteState::kWaiting) << s;
+  for (const char* s : {"Running", "Suspended", "Resuming", "Finishing", "toError"})
+    EXPECT_EQ(OarState(s), RemoteState::kRunning) << s;
+}
+
+TEST_F(OarTest, APollReadsOneListAndThenOnlyTheEnded) {
+  server_.On("GET",
+             "ids=", List({Item(84, "Running"), Item(85, "Waiting"), Item(86, "Terminated")}));
+  server_.On("GET", "/jobs/86.json", Fixture("oar/job_terminated"));
+  PollRequest request;
+  for (int i = 0; i < 4; ++i) request.jobs.push_back(RefOf(std::to_string(84 + i), kTag, i));
+  const auto result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 3u);
+  EXPECT_EQ(result.jobs[2].wait_status, 3 << 8);
+  EXPECT_EQ(result.jobs[2].ref.index, 2);
+  ASSERT_EQ(result.missing.size(), 1u) << "an id that the answer leaves out is no success";
+  EXPECT_EQ(result.missing[0].remote_id, "87");
+  EXPECT_EQ(result.calls, 2);
+  EXPECT_EQ(server_.requests().at(0).target, "/oarapi-cigri/jobs.json?limit=0&ids=84:85:86:87");
+}
+
+TEST_F(OarTest, AnIdThatWasGivenOutAgainIsNotOurJob) {
+  server_.On("GET", "ids=", List({Item(84, "Terminated", "cigri.12"), Item(85, "Running", "")}));
+  PollRequest request;
+  request.jobs = {RefOf("84", kTag), RefOf("85", kTag, 1)};
+  const auto result = oar_->Poll(request);
+  EXPECT_TRUE(result.jobs.empty());
+  EXPECT_EQ(result.missing.size(), 2u);
+}
+
+TEST_F(OarTest, AForgottenJobIsReadFromItsOwnRecord) {
+  auto config = ConfigOf("oar2", server_.port());
+  config.options["records"] = true;
+  oar_ = MakeCluster(config);
+  server_.On("GET", "ids=", Fixture("oar/jobs_empty"));
+  server_.On("GET", "/media/~/.cigri/records/cigri.12.g1.abcd/0/1",
+             {200, "cigri1 1792 1000 1005 node7 85 1 end\n", "application/octet-stream"});
+  PollRequest request;
+  request.jobs = {RefOf("84", kTag, 0), RefOf("85", kTag, 1)};
+  const auto result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 1u);
+  EXPECT_EQ(result.jobs[0].wait_status, 7 << 8);
+  EXPECT_EQ(result.jobs[0].node, "node7");
+  EXPECT_EQ(result.missing.size(), 1u);
+}
+
+TEST_F(OarTest, ListsAreCutBeforeTheWebServersLimitOfUrls) {
+  server_.On("GET", "ids=", Fixture("oar/jobs_empty"));
+  PollRequest request;
+  for (int i = 0; i < 2500; ++i) request.jobs.push_back(RefOf(std::to_string(1234567 + i), kTag));
+  const auto result = oar_->Poll(request);
+  EXPECT_EQ(result.calls, 3);
+  EXPECT_EQ(result.missing.size(), 2500u);
+  for (const auto& r : server_.requests()) EXPECT_LT(r.target.size(), 8000u);
+}
+
+// A sweep after a long outage: thousands of ends at once must not hold it up for minutes.
+TEST_F(OarTest, DetailsOfTheEndedAreBoundedPerPoll) {
+  nlohmann::json items = nlohmann::json::array();
+  PollRequest request;
+  for (int i = 0; i < 400; ++i) {
+    items.push_back(Item(1000 + i, "Terminated"));
+    request.jobs.push_back(RefOf(std::to_string(1000 + i), kTag, i));
+  }
+  server_.On("GET", "ids=", List(items));
+  server_.On("GET", "/jobs/1", Fixture("oar/job_terminated"));
+  const auto result = oar_->Poll(request);
+  int ended = 0;
+  for (const auto& job : result.jobs) ended += job.state == RemoteState::kEnded ? 1 : 0;
+  EXPECT_EQ(result.jobs.size(), 400u);
+  EXPECT_EQ(ended, 250);
+}
+
+TEST_F(OarTest, AForeignNameWithInvalidBytesDoesNotStopAList) {
+  auto body = List({Item(84, "Running"), Item(85, "Running", "BAD")}).body;
+  server_.On("GET", "ids=", {200, ReplaceAll(body, "BAD", "caf\xE9")});
+  PollRequest request;
+  request.jobs = {RefOf("84", kTag)};
+  EXPECT_EQ(oar_->Poll(request).jobs.size(), 1u);
+}
+
+TEST_F(OarTest, ADoubtfulBatchIsFoundWithTheIndexThatEachJobKnows) {
+  server_.On("GET", "from=", List({Item(85, "Running"), Item(90, "Running", "cigri.12")}));
+  server_.On("GET", "/jobs.json?limit=0&user=alice",
+             List({Item(84, "Running"), Item(85, "Waiting"), Item(86, "Waiting"),
+                   Item(87, "Waiting", "cigri.12")}));
+  server_.On("GET", "/jobs/84.json", Says(Job(84, 0)));
+  server_.On("GET", "/jobs/86.json", Says(Job(86, 2)));
+  const auto found = oar_->Find(kTag, "alice", 1e9, false);
+  EXPECT_TRUE(found.complete);
+  ASSERT_EQ(found.jobs.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(found.jobs[static_cast<std::size_t>(i)].ref.index, i);
+    EXPECT_EQ(found.jobs[static_cast<std::size_t>(i)].ref.remote_id, std::to_string(84 + i));
+  }
+  EXPECT_EQ(found.jobs[1].state, RemoteState::kRunning) << "the later answer counts";
+}
+
+TEST_F(OarTest, ACopyThatOarMadeKeepsItsIndexUnderANewId) {
+  server_.On("GET", "/jobs.json",
+             List({Item(84, "Running"), Item(85, "Waiting"), Item(86, "Waiting")}));
+  server_.On("GET", "/jobs/84.json", Says(Job(84, 0)));
+  server_.On("GET", "/jobs/85.json", Says(Job(85, 1)));
+  server_.On("GET", "/jobs/86.json", Says(Job(86, 0)));  // resubmitted 84
+  const auto found = oar_->Find(kTag, "alice", 1e9, false);
+  ASSERT_EQ(found.jobs.size(), 3u);
+  EXPECT_EQ(found.jobs[0].ref.index, 0);
+  EXPECT_EQ(found.jobs[1].ref.index, 1);
+  EXPECT_EQ(found.jobs[2].ref.index, 0);
+}
+
+TEST_F(OarTest, TheSweepSeesOnlyWhatCarriesThePrefixAndOurCommand) {
+  server_.On("GET", "/jobs.json?limit=0",
+             List({Item(84, "Running"), Item(90, "Running", "cigri.12"),
+                   Item(91, "Running", "cigri.12.g1.fake")}));
+  server_.On("GET", "/jobs/84.json", Says(Job(84, 5)));
+  server_.On("GET", "/jobs/91.json", Says({{"id", 91}, {"command", "sleep 5"}}));
+  const auto jobs = oar_->ListTagged("cigri.12.");
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].ref.index, 5);
+  EXPECT_EQ(jobs[0].ref.cluster_user, "alice");
+}
+
+TEST_F(OarTest, AnswersToADeletionAreReadByTheirWords) {
+  const struct {
+    const char* fixture;
+    const char* want;
+  } cases[] = {{"delete_running_202", "asked"},
+               {"delete_terminated_202", "asked"},
+               {"delete_twice_400", "asked"},
+               {"delete_unknown_400", "failed"},
+               {"server_down_delete_400", "failed"}};
+  for (const auto& c : cases) {
+    server_.On("DELETE", "/jobs/84.json", Fixture(std::string("oar/") + c.fixture));
+    const auto result = oar_->Kill({RefOf("84", kTag)});
+    EXPECT_EQ(result.asked.size(), std::string(c.want) == "asked" ? 1u : 0u) << c.fixture;
+    EXPECT_EQ(result.failed.size(), std::string(c.want) == "failed" ? 1u : 0u) << c.fixture;
+  }
+}
+
+TEST_F(OarTest, AnArrayIsDeletedWholeOnlyWhenAllThatLivesOfItIsMeant) {
+  server_.On("GET", "array=84",
+             List({Item(84, "Terminated"), Item(85, "Running"), Item(86, "Waiting"),
+                   Item(87, "Waiting"), Item(88, "Waiting")}));
+  server_.On("POST", "/jobs/array/84/deletions/new.json", Fixture("oar/array_deletions_202"));
+  server_.On("DELETE", "/jobs/", Fixture("oar/delete_running_202"));
+  std::vector<RemoteRef> refs;
+  for (int i = 1; i < 5; ++i) refs.push_back(RefOf(std::to_string(84 + i), kTag, i));
+  EXPECT_EQ(oar_->Kill(refs).asked.size(), 4u);
+  EXPECT_EQ(server_.Asked("DELETE", "").size(), 0u);
+  server_.On("GET", "array=84",
+             List({Item(84, "Running"), Item(85, "Running"), Item(86, "Waiting"),
+                   Item(87, "Waiting"), Item(88, "Waiting")}));
+  EXPECT_EQ(oar_->Kill(refs).asked.size(), 4u);
+  EXPECT_EQ(server_.Asked("DELETE", "").size(), 4u);
+}
+
+TEST_F(OarTest, ResourcesAreCountedByUnitAndProperties) {
+  nlohmann::json items = nlohmann::json::array();
+  for (int i = 1; i <= 8; ++i)
+    items.push_back({{"id", i},
+                     {"core", i},
+                     {"host", "h" + std::to_string((i + 1) / 2)},
+                     {"cluster", i <= 6 ? "luke" : "leia"},
+                     {"drain", "NO"},
+                     {"state", i == 1 ? "Suspected" : "Alive"}});
+  server_.On("GET", "/resources/full.json", Says({{"items", items}, {"total", 8}}));
+  const auto busy = [](const char* unit, const std::string& value) {
+    const nlohmann::json used{{unit, value}, {"jobs", nlohmann::json::array({83})}};
+    const nlohmann::json idle{{unit, "h3"}, {"jobs", nlohmann::json::array()}};
+    return Says({{"items", nlohmann::json::array({used, idle})}});
+  };
+  server_.On("GET", "/resources/host/jobs.json", busy("host", "h2"));
+  server_.On("GET", "/resources/resource_id/jobs.json", busy("resource_id", "3"));
+  server_.On("GET", "/stress_factor.json", Says({{"GLOBAL_STRESS", "0.85"}}));
+  auto config = ConfigOf("oar2", server_.port());
+  config.properties = "cluster='luke'";
+  auto r = MakeCluster(config)->GetResources();
+  EXPECT_EQ(std::tuple(r.max, r.used, r.unavailable), std::tuple(6, 1, 1));
+  EXPECT_DOUBLE_EQ(r.stress, 0.85);
+  config.resource_unit = "host";
+  r = MakeCluster(config)->GetResources();
+  EXPECT_EQ(std::tuple(r.max, r.used, r.unavailable), std::tuple(3, 1, 1));
+  EXPECT_EQ(r.note, "1 of 3 hosts are not available");
+}
+
+TEST_F(OarTest, OutputIsReadFromItsEndOrFromAnOffset) {
+  server_.On("GET", "/media/~/.cigri/output/12.g1/abcd.0/3.err", {200, "one\ntwo\nthree\n", "x/y"});
+  const auto ref = RefOf("84", kTag, 3);
+  EXPECT_EQ(oar_->ReadOutput(ref, Stream::kStderr, -6, 6).bytes, "three\n");
+  EXPECT_EQ(oar_->ReadOutput(ref, Stream::kStderr, 4, 3).bytes, "two");
+  server_.On("GET", "/media/", Says({{"code", 404}}, 404));
+  EXPECT_FALSE(oar_->ReadOutput(RefOf("84", kTag, 4), Stream::kStdout, 0, 10).exists);
+}
+
+TEST(OarEscapeTest, IsUndoneByTheShellOfTheApisHost) {
+  auto batch = BatchOf({"true"});
+  for (const std::string text :
+       {"$HOME", "`id`", "a\\$b", "\\\\`x`", "plain\\n", "\\", "a'b\"c#d"}) {
+    batch.project = text;
+    test::RecordedServer server;
+    server.On("POST", "/jobs.json", Fixture("oar/post_single_201"));
+    const auto oar = MakeCluster(ConfigOf("oar2", server.port()));
+    if (text.back() == '\\') {
+      EXPECT_THROW(oar->Submit(batch), SubmitRefused);
+      continue;
+    }
+    oar->Submit(batch);
+    const std::string sent = nlohmann::json::parse(server.requests().at(0).body)["project"];
+    // What OAR does: the value inside double quotes, a quote in it escaped.
+    const auto command = "printf %s \"" + ReplaceAll(sent, "\"", "\\\"") + "\"";
+    FILE* shell = popen(("sh -c " + ShellQuote(command)).c_str(), "r");
+    char buffer[100] = "";
+    const auto n = fread(buffer, 1, sizeof buffer, shell);
+    pclose(shell);
+    EXPECT_EQ(std::string(buffer, n), text) << sent;
+  }
+}
+
+}  // namespace
+}  // namespace cigri::cluster

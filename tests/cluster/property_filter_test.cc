@@ -1,0 +1,47 @@
+#include "cluster/property_filter.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <stdexcept>
+
+namespace cigri::cluster {
+namespace {
+
+bool Accepts(const std::string& text) {
+  const std::map<std::string, std::string> resource{
+      {"cluster", "luke"}, {"mem", "16000"}, {"gpu", "NO"}, {"empty", ""}};
+  return PropertyFilter(text).Accepts([&](const std::string& name) {
+    const auto it = resource.find(name);
+    return it == resource.end() ? std::string() : it->second;
+  });
+}
+
+TEST(PropertyFilterTest, ComparesAndCombinesAsOarDoes) {
+  const struct {
+    const char* text;
+    bool want;
+  } cases[] = {{"", true},
+               {"cluster='luke'", true},
+               {"cluster = \"froggy\"", false},
+               {"cluster != 'froggy' AND mem >= 16000", true},
+               {"mem > 9000", true},
+               {"mem > '9000'", true},
+               {"gpu='YES' or (cluster='luke' and mem<=16000)", true},
+               {"not gpu='YES'", true},
+               {"NOT (gpu = 'NO')", false},
+               {"gpu <> 'NO' OR nosuch = 'x'", false},
+               {"empty = ''", true}};
+  for (const auto& c : cases) EXPECT_EQ(Accepts(c.text), c.want) << c.text;
+}
+
+TEST(PropertyFilterTest, SaysWhereATextCannotBeRead) {
+  for (const char* text : {"cluster", "cluster=", "='x'", "cluster='luke' mem=1", "(mem=1",
+                           "cluster='luke", "cluster like 'l%'", "mem=1 and"}) {
+    EXPECT_THROW(PropertyFilter{text}, std::runtime_error) << text;
+  }
+  EXPECT_THROW(PropertyFilter{std::string(100000, '(')}, std::runtime_error);
+}
+
+}  // namespace
+}  // namespace cigri::cluster

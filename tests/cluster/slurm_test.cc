@@ -1,0 +1,462 @@
+// The Slurm driver against answers that a real slurmrestd 22.05 gave.
+#include <gtest/gtest.h>
+
+#include "cluster/slurm_array.h"
+#include "cluster/slurm_codec.h"
+#include "core/text.h"
+#include "recorded_server.h"
+
+namespace cigri::cluster {
+namespace {
+
+using test::Answer;
+using test::BatchOf;
+using test::Fixture;
+using test::FixtureJson;
+using test::RefOf;
+using test::Says;
+using Json = nlohmann::json;
+
+constexpr char kTag[] = "cigri.12.g1.abcd";
+// What the recorded jobs were called.
+constexpr char kRecorded[] = "arr";
+
+class SlurmTest : public testing::Test {
+ protected:
+  SlurmTest() {
+    config_ = test::ConfigOf("slurm", server_.port());
+    config_.options["best_effort_partition"] = "besteffort";
+    slurm_ = MakeCluster(config_);
+    server_.On("GET", "/partitions", Fixture("slurm/partitions"));
+  }
+  std::pair<std::string, std::string> Submitted(const Batch& batch) {
+    try {
+      return {"ids " + Join(slurm_->Submit(batch), " "), ""};
+    } catch (const SubmitInDoubt& e) {
+      return {"doubt [" + Join(e.ids, " ") + "]", e.what()};
+    } catch (const SubmitRefused& e) {
+      static const char* const kWhy[] = {"batch", "user", "limit", "temporary"};
+      return {kWhy[static_cast<int>(e.why())], e.what()};
+    }
+  }
+  PollResult Poll(const std::string& tag, const std::vector<std::string>& ids) {
+    PollRequest request;
+    for (const auto& id : ids)
+      request.jobs.push_back(RefOf(id, tag, std::stoi(id.substr(id.find('_') + 1))));
+    return slurm_->Poll(request);
+  }
+  test::RecordedServer server_;
+  ClusterConfig config_;
+  std::unique_ptr<Cluster> slurm_;
+};
+
+TEST_F(SlurmTest, ASubmissionIsAHeldArrayThatSlurmNeverRequeues) {
+  server_.On("POST", "/job/submit", Fixture("slurm/submit-array"));
+  auto batch = BatchOf({"echo $HOME", "echo '#'"});
+  batch.walltime_s = 61;
+  batch.resources = "/nodes=2/core=3";
+  batch.options = {{"mem", 2000}, {"gpus", 1}, {"qos", "low"}, {"constraint", "ib"}};
+  EXPECT_TRUE(StartsWith(Submitted(batch).first, "ids "));
+  const auto asked = server_.Asked("POST", "").at(0);
+  EXPECT_EQ(asked.Header("X-SLURM-USER-NAME"), "alice");
+  EXPECT_EQ(asked.Header("Content-Type"), "application/json");
+  const auto body = Json::parse(asked.body);
+  const auto& job = body["job"];
+  EXPECT_EQ(job["name"], kTag);
+  EXPECT_EQ(job["comment"], kTag);
+  EXPECT_EQ(job["array"], "0-1");
+  EXPECT_EQ(job["hold"], true);
+  EXPECT_EQ(job["no_requeue"], true);
+  EXPECT_FALSE(job.contains("requeue"));
+  EXPECT_EQ(job["time_limit"], 2);
+  EXPECT_EQ(job["nodes"], 2);
+  EXPECT_EQ(job["tasks"], 2);
+  EXPECT_EQ(job["cpus_per_task"], 3);
+  EXPECT_EQ(job["memory_per_node"], 2000);
+  EXPECT_EQ(job["gres"], "gpu:1");
+  EXPECT_EQ(job["qos"], "low");
+  EXPECT_EQ(job["constraints"], "ib");
+  EXPECT_EQ(job["partition"], "besteffort");
+  EXPECT_TRUE(StartsWith(body["script"].get<std::string>(), "#!/bin/sh\n"));
+}
+
+TEST_F(SlurmTest, EveryAnswerToASubmissionMeansWhatItMeansForTheJobs) {
+  server_.On("GET", "/ping", Fixture("slurm/ping"));
+  const struct {
+    const char* fixture;
+    const char* want;
+  } cases[] = {
+      {"submit-ok", "ids 3_0"},
+      {"submit-held", "ids 4_0"},
+      {"err-controller-down-submit", "temporary"},
+      {"err-bad-token-submit", "doubt []"},
+      {"err-unknown-partition", "batch"},
+      {"err-array-spec", "batch"},
+      {"err-comment-too-long", "limit"},
+      {"err-unknown-key", "batch"},
+      {"err-missing-environment", "batch"},
+      {"err-malformed-json", "batch"},
+      {"err-no-token", "user"},
+      {"err-404", "temporary"},
+  };
+  for (const auto& c : cases) {
+    server_.On("POST", "/job/submit", Fixture(std::string("slurm/") + c.fixture));
+    const auto [outcome, words] = Submitted(BatchOf({"true"}));
+    EXPECT_EQ(outcome, c.want) << c.fixture << ": " << words;
+    if (c.want[0] != 'i') {
+      EXPECT_NE(words.find("submit 1 jobs to froggy"), words.npos) << words;
+    }
+  }
+  server_.On("POST", "/job/submit", {502, "<html>Bad Gateway</html>", "text/html"});
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "doubt []");
+  server_.On("POST", "/job/submit", Fixture("slurm/err-array-spec"));
+  EXPECT_EQ(Submitted(BatchOf({"a", "b"})).first, "limit") << "MaxArraySize";
+}
+
+TEST_F(SlurmTest, ABadTokenIsToldFromADoubtByAskingAgain) {
+  server_.On("POST", "/job/submit", Fixture("slurm/err-bad-token-submit"));
+  server_.On("GET", "/ping", Fixture("slurm/err-bad-token-get"));
+  const auto [outcome, words] = Submitted(BatchOf({"true"}));
+  EXPECT_EQ(outcome, "user");
+  EXPECT_NE(words.find("token of user alice"), words.npos) << words;
+}
+
+TEST_F(SlurmTest, WhatIsAcceptedAndCanNeverRunIsTakenBack) {
+  server_.On("POST", "/job/submit", Fixture("slurm/submit-impossible-accepted"));
+  server_.On("DELETE", "/job/5", Fixture("slurm/delete-already-done"));
+  const auto [outcome, words] = Submitted(BatchOf({"true"}));
+  EXPECT_EQ(outcome, "batch");
+  EXPECT_NE(words.find("not available now"), words.npos) << words;
+  EXPECT_EQ(server_.Asked("DELETE", "/job/5").size(), 1u);
+}
+
+TEST_F(SlurmTest, BestEffortNeedsAPartitionWhoseJobsArePreempted) {
+  server_.On("POST", "/job/submit", Fixture("slurm/submit-ok"));
+  auto batch = BatchOf({"true"});
+  batch.options = {{"partition", "normal"}};
+  EXPECT_EQ(Submitted(batch).first, "batch");
+  EXPECT_NE(Submitted(batch).second.find("partition normal of cluster froggy are not preempted"),
+            std::string::npos)
+      << Submitted(batch).second;
+  batch.options = {{"partition", "nosuch"}};
+  EXPECT_EQ(Submitted(batch).first, "batch");
+  batch.options = {{"partition", "requeue"}};
+  EXPECT_EQ(Submitted(batch).first, "ids 3_0");
+  batch.options = {{"partition", "normal"}};
+  batch.best_effort = false;
+  EXPECT_EQ(Submitted(batch).first, "ids 3_0");
+  // The highest of all partitions cannot be preempted by another, whatever its mode says.
+  auto all = FixtureJson("slurm/partitions");
+  for (auto& p : all["partitions"]) p["priority_tier"] = 1;
+  server_.On("GET", "/partitions", Says(all));
+  slurm_ = MakeCluster(config_);
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "batch");
+  config_.options["not_preemptible"] = true;
+  slurm_ = MakeCluster(config_);
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "ids 3_0");
+}
+
+TEST_F(SlurmTest, AnArrayIsReadInOneCallWhateverStateItsTasksAreIn) {
+  server_.On("GET", "/job/12", Fixture("slurm/array-running"));
+  const auto r = Poll(kRecorded, {"12_13", "12_15", "12_16", "12_20"});
+  EXPECT_EQ(r.calls, 1);
+  ASSERT_EQ(r.jobs.size(), 4u);
+  EXPECT_EQ(r.jobs[0].state, RemoteState::kRunning);
+  EXPECT_EQ(r.jobs[0].node, "n4");
+  EXPECT_EQ(r.jobs[2].state, RemoteState::kWaiting);
+  EXPECT_EQ(r.jobs[3].state, RemoteState::kWaiting);
+  server_.On("GET", "/job/12", Fixture("slurm/array-held"));
+  EXPECT_EQ(Poll(kRecorded, {"12_1"}).jobs.at(0).state, RemoteState::kHeld);
+  server_.On("GET", "/job/12", Fixture("slurm/array-done"));
+  const auto done = Poll(kRecorded, {"12_17", "12_20"});
+  ASSERT_EQ(done.jobs.size(), 2u);
+  EXPECT_EQ(done.jobs[0].wait_status, 256);
+  EXPECT_EQ(done.jobs[1].wait_status, 0) << "the record of the array became its last task";
+}
+
+TEST_F(SlurmTest, ACutListOfTasksLosesNoneOfThem) {
+  server_.On("GET", "/job/32", Fixture("slurm/array-task-string-truncated"));
+  const auto r = Poll("arrs", {"32_2", "32_999"});
+  ASSERT_EQ(r.jobs.size(), 2u);
+  EXPECT_EQ(r.jobs[1].state, RemoteState::kHeld);
+}
+
+TEST_F(SlurmTest, TasksCancelledBeforeTheyStartedAreDeleted) {
+  server_.On("GET", "/job/31", Fixture("slurm/array-cancelled-pending"));
+  const auto r = Poll("arrp", {"31_1", "31_2", "31_6"});
+  ASSERT_EQ(r.jobs.size(), 2u);
+  EXPECT_EQ(r.jobs[0].cause, EndCause::kDeleted);
+  EXPECT_FALSE(r.jobs[0].wait_status) << "exit code 0 of a job that never ran is no success";
+  EXPECT_EQ(r.missing.size(), 1u);
+}
+
+TEST_F(SlurmTest, AnIdThatWasGivenOutAgainIsNotOurJob) {
+  server_.On("GET", "/job/12", Fixture("slurm/array-done"));
+  const auto r = Poll(kTag, {"12_17"});
+  EXPECT_TRUE(r.jobs.empty());
+  EXPECT_EQ(r.missing.size(), 1u);
+}
+
+TEST_F(SlurmTest, EveryEndHasItsCause) {
+  const struct {
+    const char* fixture;
+    EndCause cause;
+    int status;
+  } cases[] = {
+      {"job-completed-full", EndCause::kExited, 0},
+      {"job-failed-exit3", EndCause::kExited, 3 << 8},
+      {"job-failed-signal9", EndCause::kExited, 9},
+      {"job-failed-output-path", EndCause::kBadOutput, -1},
+      {"job-timeout", EndCause::kWalltime, -1},
+      {"job-cancelled-running", EndCause::kDeleted, -1},
+      {"job-cancelled-pending", EndCause::kDeleted, -1},
+      {"job-preempted", EndCause::kPreempted, -1},
+      {"job-node-fail", EndCause::kNodeFailed, -1},
+      {"slurmdb-job-failed-exit3", EndCause::kUnknown, -1},
+      {"slurmdb-job-signal9", EndCause::kExited, 9},
+  };
+  for (const auto& c : cases) {
+    const auto records = ParseSlurmJobs("test", Fixture(std::string("slurm/") + c.fixture).body);
+    ASSERT_FALSE(records.empty()) << c.fixture;
+    RemoteJob job;
+    FillFromSlurmRecord(&job, records.back());
+    EXPECT_EQ(job.state, RemoteState::kEnded) << c.fixture;
+    EXPECT_EQ(job.cause, c.cause) << c.fixture << ": " << job.message;
+    EXPECT_EQ(job.wait_status.value_or(-1), c.status) << c.fixture;
+  }
+}
+
+TEST_F(SlurmTest, CompletingHidesTheEndToCome) {
+  auto answer = FixtureJson("slurm/job-cancelled-running");
+  answer["jobs"][0]["job_state"] = "COMPLETING";
+  RemoteJob job;
+  FillFromSlurmRecord(&job, ParseSlurmJobs("test", answer.dump()).at(0));
+  EXPECT_EQ(job.state, RemoteState::kRunning);
+}
+
+TEST_F(SlurmTest, AJobThatSlurmctldForgotIsAskedOfTheAccounting) {
+  server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/err-unknown-job"));
+  server_.On("GET", "/slurmdb/v0.0.38/job/12", Fixture("slurm/slurmdb-array-done"));
+  const auto r = Poll(kRecorded, {"12_2", "12_1"});
+  ASSERT_EQ(r.jobs.size(), 2u);
+  EXPECT_EQ(r.jobs[0].wait_status, 0);
+  EXPECT_EQ(r.jobs[1].cause, EndCause::kUnknown) << "the accounting loses exit codes: no success";
+  EXPECT_EQ(r.calls, 2);
+}
+
+TEST_F(SlurmTest, NeitherKnownNorStoredIsMissingAndNothingMore) {
+  server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/err-unknown-job"));
+  EXPECT_EQ(Poll(kTag, {"12_2"}).missing.size(), 1u) << "a cluster without accounting: 404";
+  server_.On("GET", "/slurmdb/v0.0.38/job/12", Fixture("slurm/slurmdb-job-unknown-200"));
+  EXPECT_EQ(Poll(kTag, {"12_2"}).missing.size(), 1u);
+}
+
+TEST_F(SlurmTest, AnAccountingThatIsDownIsNoNewsAtAll) {
+  server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/err-unknown-job"));
+  server_.On("GET", "/slurmdb/v0.0.38/job/12", Fixture("slurm/err-slurmdbd-down-200"));
+  const auto r = Poll(kTag, {"12_2"});
+  EXPECT_TRUE(r.missing.empty());
+  EXPECT_TRUE(r.jobs.empty());
+}
+
+TEST_F(SlurmTest, OneUserWithoutATokenDoesNotStopTheOthers) {
+  config_.auth_type = "jwt";
+  slurm_ = MakeCluster(config_, [](const std::string& user) {
+    return user == "alice" ? std::string("t") : std::string();
+  });
+  server_.On("GET", "/job/12", Fixture("slurm/array-running"));
+  PollRequest request;
+  request.jobs = {RefOf("11_0", kTag), RefOf("12_15", kRecorded, 15)};
+  request.jobs[0].cluster_user = "bob";
+  const auto r = slurm_->Poll(request);
+  EXPECT_EQ(r.jobs.size(), 1u);
+  EXPECT_TRUE(r.missing.empty());
+  request.jobs.pop_back();
+  EXPECT_THROW(slurm_->Poll(request), CallFailed) << "nobody could be asked";
+}
+
+TEST_F(SlurmTest, AnExpiredTokenIsToldBeforeAnythingIsSent) {
+  config_.auth_type = "jwt";
+  // {"exp":1000000000,"sun":"alice"}
+  slurm_ = MakeCluster(config_, [](const std::string&) {
+    return "eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjEwMDAwMDAwMDAsInN1biI6ImFsaWNlIn0.sig";
+  });
+  const auto [outcome, words] = Submitted(BatchOf({"true"}));
+  EXPECT_EQ(outcome, "user");
+  EXPECT_NE(words.find("the token of user alice for cluster froggy expired"), words.npos) << words;
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(SlurmTest, AReleaseIsBelievedUnlessAnErrorHasANumber) {
+  const auto batch = BatchOf({"a", "b"});
+  server_.On("POST", "/job/12", Fixture("slurm/array-update-release-200-with-error"));
+  EXPECT_NO_THROW(slurm_->Release(batch, {"12_0", "12_1"}));
+  server_.On("POST", "/job/12", Fixture("slurm/update-release"));
+  EXPECT_NO_THROW(slurm_->Release(batch, {"12_0", "12_1"}));
+  server_.On("POST", "/job/12", Fixture("slurm/update-parse-error-200"));
+  EXPECT_THROW(slurm_->Release(batch, {"12_0", "12_1"}), CallFailed);
+  server_.On("POST", "/job/12", Fixture("slurm/err-unknown-job"));
+  EXPECT_THROW(slurm_->Release(batch, {"12_0", "12_1"}), CallFailed);
+}
+
+TEST_F(SlurmTest, ADoubtIsLookedUpAmongTheLiveAndThenAmongTheStored) {
+  server_.On("GET", "/slurm/v0.0.38/jobs", Fixture("slurm/array-held"));
+  auto found = slurm_->Find(kRecorded, "alice", 1.8e9, false);
+  EXPECT_TRUE(found.complete);
+  EXPECT_EQ(found.jobs.size(), 20u);
+  EXPECT_EQ(found.jobs[0].ref.remote_id, "12_1");
+  EXPECT_EQ(found.jobs[0].state, RemoteState::kHeld);
+  EXPECT_TRUE(server_.Asked("GET", "/slurmdb/").empty());
+
+  found = slurm_->Find(kTag, "alice", 1.8e9, false);
+  EXPECT_TRUE(found.jobs.empty());
+  EXPECT_TRUE(found.complete) << "held jobs do not end: the live list is all there is";
+  server_.On("GET", "/slurmdb/", Fixture("slurm/err-slurmdbd-down-200"));
+  EXPECT_FALSE(slurm_->Find(kTag, "alice", 1.8e9, false).complete);
+}
+
+TEST_F(SlurmTest, DeletionsAreOfTasksAndReadByTheirNumber) {
+  const struct {
+    const char* fixture;
+    int asked, gone, failed;
+  } cases[] = {{"delete-running", 1, 0, 0},
+               {"delete-already-done", 1, 0, 0},
+               {"err-delete-unknown", 0, 1, 0},
+               {"err-delete-foreign", 0, 0, 1}};
+  for (const auto& c : cases) {
+    server_.On("DELETE", "/job/12_3", Fixture(std::string("slurm/") + c.fixture));
+    const auto r = slurm_->Kill({RefOf("12_3", kTag, 3)});
+    EXPECT_EQ(r.asked.size(), static_cast<std::size_t>(c.asked)) << c.fixture;
+    EXPECT_EQ(r.gone.size(), static_cast<std::size_t>(c.gone)) << c.fixture;
+    EXPECT_EQ(r.failed.size(), static_cast<std::size_t>(c.failed)) << c.fixture;
+  }
+}
+
+TEST_F(SlurmTest, AnArrayIsDeletedWholeOnlyWhenAllThatLivesOfItIsMeant) {
+  server_.On("GET", "/job/12", Fixture("slurm/array-held"));  // 1-20
+  server_.On("DELETE", "/job/12", Fixture("slurm/delete-running"));
+  std::vector<RemoteRef> refs;
+  for (int i = 1; i <= 20; ++i) refs.push_back(RefOf("12_" + std::to_string(i), kRecorded, i));
+  EXPECT_EQ(slurm_->Kill(refs).asked.size(), 20u);
+  EXPECT_EQ(server_.Asked("DELETE", "").size(), 1u);
+  refs.pop_back();
+  EXPECT_EQ(slurm_->Kill(refs).asked.size(), 19u);
+  EXPECT_EQ(server_.Asked("DELETE", "/job/12_").size(), 19u);
+}
+
+TEST_F(SlurmTest, DrainingNodesAreNotFreeThoughTheySayIdle) {
+  auto nodes = FixtureJson("slurm/nodes");
+  auto node = nodes["nodes"][0];
+  node["state_flags"] = {"DRAIN"};
+  nodes["nodes"].push_back(node);
+  auto foreign = nodes["nodes"][0];
+  foreign["partitions"] = {"gpu"};
+  nodes["nodes"].push_back(foreign);
+  auto busy = nodes["nodes"][0];
+  busy["state"] = "mixed";
+  busy["alloc_cpus"] = 3;
+  busy["idle_cpus"] = 1;
+  nodes["nodes"].push_back(busy);
+  const auto n = static_cast<int>(nodes["nodes"].size()) - 1;
+  server_.On("GET", "/nodes", Says(nodes));
+  server_.On("GET", "/diag", Fixture("slurm/diag"));
+  const auto r = slurm_->GetResources();
+  EXPECT_EQ(r.max, 4 * n);
+  EXPECT_EQ(r.used, 3);
+  EXPECT_EQ(r.unavailable, 4);
+  EXPECT_NEAR(r.stress, 3.0 / 256, 1e-9);
+}
+
+TEST_F(SlurmTest, WithoutASharedFolderItSaysWhereTheOutputIs) {
+  try {
+    slurm_->ReadOutput(RefOf("12_3", kTag, 3), Stream::kStdout, 0, 10);
+    ADD_FAILURE() << "read";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("$HOME/.cigri/output/12.g1/abcd.0/3.out"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+TEST_F(SlurmTest, TheVersionIsFoundFromTheNewestDown) {
+  config_.options.erase("api_version");
+  slurm_ = MakeCluster(config_);
+  server_.On("GET", "/slurm/v0.0.38/ping", Fixture("slurm/ping"));
+  server_.On("GET", "/slurm/v0.0.37/ping", Fixture("slurm/ping"));
+  server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/array-held"));
+  Poll(kRecorded, {"12_1"});
+  Poll(kRecorded, {"12_1"});
+  EXPECT_EQ(server_.Asked("GET", "/ping").size(), 5u) << "42 to 38, once";
+  EXPECT_EQ(server_.Asked("GET", "/slurm/v0.0.38/job/12").size(), 2u);
+}
+
+TEST(SlurmCodecTest, LaterVersionsAreWrittenAsDocumented) {
+  SlurmRequest r;
+  r.script = "#!/bin/sh\n";
+  r.tag = kTag;
+  r.array = "0-0";
+  r.walltime_s = 60;
+  r.nodes = 2;
+  r.gpus = 2;
+  r.mem_mb = 100;
+  const auto body = WriteSlurmRequest(r, 40);
+  const auto& job = body["job"];
+  EXPECT_EQ(job["time_limit"], Json({{"set", true}, {"infinite", false}, {"number", 1}}));
+  EXPECT_TRUE(job["environment"].is_array());
+  EXPECT_EQ(job["requeue"], false);
+  EXPECT_EQ(job["script"], r.script);
+  EXPECT_EQ(job["nodes"], "2");
+  EXPECT_EQ(job["tres_per_node"], "gres/gpu:2");
+  EXPECT_TRUE(WriteSlurmRequest(r, 39).contains("script"));
+}
+
+TEST(SlurmCodecTest, LaterVersionsAreReadAsDocumented) {
+  const auto number = [](int n) { return Json{{"set", true}, {"infinite", false}, {"number", n}}; };
+  const Json unset{{"set", false}, {"infinite", false}, {"number", 0}};
+  Json job{{"job_id", 77},
+           {"array_job_id", number(12)},
+           {"array_task_id", number(3)},
+           {"name", kTag},
+           {"comment", kTag},
+           {"user_name", "alice"},
+           {"job_state", {"RUNNING", "COMPLETING"}},
+           {"start_time", number(1000)},
+           {"end_time", number(1005)},
+           {"nodes", "n1"},
+           {"exit_code", {{"status", {"ERROR"}}, {"return_code", number(3)}}}};
+  const auto read = [&] { return ParseSlurmJobs("t", Json{{"jobs", {job}}}.dump()).at(0); };
+  EXPECT_EQ(read().state, "COMPLETING");
+  job["job_state"] = {"FAILED"};
+  EXPECT_EQ(read().state, "FAILED");
+  EXPECT_EQ(read().task, 3);
+  EXPECT_EQ(read().array_job_id, 12);
+  EXPECT_EQ(read().wait_status, 3 << 8);
+  EXPECT_DOUBLE_EQ(read().ended_at, 1005);
+  job["exit_code"] = {{"status", {"SIGNALED"}},
+                      {"return_code", unset},
+                      {"signal", {{"id", number(9)}, {"name", "KILL"}}}};
+  EXPECT_EQ(read().wait_status, 9);
+  job["array_task_id"] = unset;
+  job["array_task_string"] = "4-9";
+  EXPECT_FALSE(read().task);
+}
+
+TEST(SlurmCodecTest, ListsOfTasksAreReadInAllTheirForms) {
+  bool cut = false;
+  EXPECT_EQ(ParseTaskString("1,3,5-7", &cut), (std::set<int>{1, 3, 5, 6, 7}));
+  EXPECT_EQ(ParseTaskString("1-9:4%2", &cut), (std::set<int>{1, 5, 9}));
+  EXPECT_FALSE(cut);
+  EXPECT_EQ(ParseTaskString("", &cut), (std::set<int>{}));
+  ParseTaskString("1,2,...", &cut);
+  EXPECT_TRUE(cut);
+  EXPECT_EQ(TasksOfBitmap("0xEA"), (std::set<int>{1, 3, 5, 6, 7}));
+  EXPECT_EQ(TasksOfBitmap("1-3"), (std::set<int>{}));
+}
+
+TEST(SlurmCodecTest, AJobNameWithInvalidBytesDoesNotStopAList) {
+  const auto body = ReplaceAll(FixtureJson("slurm/array-held").dump(), "cigri:13:arr", "caf\xE9");
+  EXPECT_EQ(ParseSlurmJobs("t", body).size(), 1u);
+}
+
+}  // namespace
+}  // namespace cigri::cluster

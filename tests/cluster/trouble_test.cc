@@ -1,0 +1,227 @@
+// "Bad input and trouble": what each kind of broken API means, for every driver. The message says
+// which cluster, what, and what happened; nothing throws anything else, and nothing is taken for
+// an answer that is none.
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <filesystem>
+
+#include "core/text.h"
+#include "recorded_server.h"
+
+namespace cigri::cluster {
+namespace {
+
+using test::BatchOf;
+using test::ConfigOf;
+using test::RawServer;
+using test::RefOf;
+using Why = CallFailed::Why;
+
+const char* const kKinds[] = {"oar2", "oar3", "slurm"};
+
+// What a poll of one job came to: the reason and the words.
+std::pair<std::optional<Why>, std::string> Polled(const ClusterConfig& config) {
+  const auto cluster = MakeCluster(config);
+  PollRequest request;
+  request.jobs = {RefOf("84_0", "cigri.12.g1.abcd")};
+  try {
+    const auto result = cluster->Poll(request);
+    return {std::nullopt, "jobs " + std::to_string(result.jobs.size()) + " missing " +
+                              std::to_string(result.missing.size())};
+  } catch (const CallFailed& e) {
+    return {e.why(), e.what()};
+  }
+}
+
+// "doubt", "temporary"...: what became of a submission.
+std::pair<std::string, std::string> Submitted(const ClusterConfig& config) {
+  const auto cluster = MakeCluster(config);
+  auto batch = BatchOf({"true"});
+  batch.best_effort = false;  // Slurm: nothing is asked before
+  try {
+    cluster->Submit(batch);
+    return {"taken", ""};
+  } catch (const SubmitInDoubt& e) {
+    return {"doubt", e.what()};
+  } catch (const SubmitRefused& e) {
+    static const char* const kWhy[] = {"batch", "user", "limit", "temporary"};
+    return {kWhy[static_cast<int>(e.why())], e.what()};
+  }
+}
+
+ClusterConfig At(const std::string& kind, int port) {
+  auto config = ConfigOf(kind, port);
+  config.call_timeout = std::chrono::milliseconds(300);
+  return config;
+}
+
+std::string Http(const std::string& status, const std::string& body, std::size_t claimed = 0) {
+  return "HTTP/1.1 " + status + "\r\nContent-Type: text/html\r\nContent-Length: " +
+         std::to_string(claimed == 0 ? body.size() : claimed) + "\r\n\r\n" + body;
+}
+
+TEST(TroubleTest, AnAnswerThatIsNoneIsNeverTakenForOne) {
+  const std::string html = "<html><body><h1>Down for <b>maintenance</b></h1></body></html>";
+  const struct {
+    const char* what;
+    std::string bytes;
+    Why want;
+    const char* words;  // part of the message
+  } cases[] = {
+      {"HTML", Http("200 OK", html), Why::kGarbage, "Down for maintenance"},
+      {"garbage", Http("200 OK", "\x01\x02\xFF{["), Why::kGarbage, "no list"},
+      {"an empty body", Http("200 OK", ""), Why::kGarbage, "(empty)"},
+      {"JSON of something else", Http("200 OK", "{\"hello\":1}"), Why::kGarbage, "no list"},
+      {"half a body", Http("200 OK", "{\"items\":[{\"id\":84", 500), Why::kTimeout,
+       "no whole answer from http://127.0.0.1"},
+      {"no HTTP", "220 mail.example ESMTP\r\n", Why::kTimeout, "127.0.0.1"},
+      {"503", Http("503 Service Unavailable", html), Why::kServer,
+       "HTTP 503 from http://127.0.0.1"},
+      {"401", Http("401 Unauthorized", "no"), Why::kAuth, "HTTP 401"},
+      {"414", Http("414 URI Too Long", html), Why::kServer, "HTTP 414"},
+  };
+  for (const auto* kind : kKinds)
+    for (const auto& c : cases) {
+      const RawServer server(c.bytes);
+      const auto [why, words] = Polled(At(kind, server.port()));
+      EXPECT_EQ(why, c.want) << kind << ", " << c.what << ": " << words;
+      EXPECT_NE(words.find(c.words), words.npos) << kind << ", " << c.what << ": " << words;
+      EXPECT_NE(words.find("froggy"), words.npos) << words;
+    }
+}
+
+TEST(TroubleTest, ASubmissionWithoutAWholeAnswerIsInDoubt) {
+  const std::string html = "<html><h1>Internal Server Error</h1></html>";
+  const std::string bytes[] = {Http("500 Internal Server Error", html),
+                               Http("502 Bad Gateway", html),
+                               Http("503 Service Unavailable", html),
+                               Http("504 Gateway Timeout", html),
+                               Http("201 Created", "{\"id\":", 500),
+                               Http("200 OK", html),
+                               Http("201 Created", ""),
+                               ""};
+  for (const auto* kind : kKinds)
+    for (const auto& b : bytes) {
+      const RawServer server(b);
+      const auto [outcome, words] = Submitted(At(kind, server.port()));
+      EXPECT_EQ(outcome, "doubt") << kind << ", " << b << ": " << words;
+      EXPECT_NE(words.find("froggy"), words.npos) << words;
+    }
+}
+
+TEST(TroubleTest, SilenceIsATimeOutAndASubmissionIntoItADoubt) {
+  for (const auto* kind : kKinds) {
+    test::RecordedServer server;
+    server.Hang("GET", "");
+    server.Hang("POST", "");
+    const auto [why, words] = Polled(At(kind, server.port()));
+    EXPECT_EQ(why, Why::kTimeout) << kind << words;
+    EXPECT_NE(words.find("limit 0.3 s"), words.npos) << words;
+    EXPECT_EQ(Submitted(At(kind, server.port())).first, "doubt") << kind;
+  }
+}
+
+TEST(TroubleTest, WhereNobodyListensNothingWasSubmitted) {
+  int port = 0;
+  {
+    const RawServer gone("");
+    port = gone.port();
+  }
+  for (const auto* kind : kKinds) {
+    const auto [why, words] = Polled(At(kind, port));
+    EXPECT_EQ(why, Why::kUnreachable) << kind;
+    EXPECT_NE(words.find("cannot connect to http://127.0.0.1"), words.npos) << words;
+    EXPECT_EQ(Submitted(At(kind, port)).first, "temporary") << kind;
+  }
+}
+
+TEST(TroubleTest, AWrongPasswordIsToldAndTheRightOneIsSent) {
+  test::RecordedServer server;
+  server.On("GET", "", {401, "<h1>Unauthorized</h1>", "text/html"});
+  auto config = At("oar2", server.port());
+  config.auth_type = "basic";
+  config.auth_password = "secret";
+  const auto [why, words] = Polled(config);
+  EXPECT_EQ(why, Why::kAuth);
+  EXPECT_EQ(words.find("secret"), words.npos) << "never printed";
+  EXPECT_EQ(server.requests().at(0).Header("Authorization"), "Basic YWxpY2U6c2VjcmV0");
+}
+
+TEST(TroubleTest, ACertificateOfAnotherHostIsNotTrusted) {
+  char folder[] = "/tmp/cigri-tls-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string key = std::string(folder) + "/key", cert = std::string(folder) + "/cert";
+  ASSERT_EQ(std::system(("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
+                         "/CN=other.example -addext subjectAltName=DNS:other.example -keyout " +
+                         key + " -out " + cert + " 2>/dev/null")
+                            .c_str()),
+            0);
+  httplib::SSLServer server(cert.c_str(), key.c_str());
+  server.Get(".*", [](const httplib::Request&, httplib::Response& r) {
+    r.set_content("{\"items\":[],\"total\":0,\"jobs\":[]}", "application/json");
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread thread([&] { server.listen_after_bind(); });
+  while (!server.is_running()) std::this_thread::yield();
+  for (const auto* kind : kKinds) {
+    auto config = At(kind, port);
+    config.call_timeout = std::chrono::seconds(5);
+    config.api_url = ReplaceAll(config.api_url, "http:", "https:");
+    config.options["ca_file"] = cert;
+    const auto [why, words] = Polled(config);
+    EXPECT_EQ(why, Why::kUnreachable) << words;
+    EXPECT_NE(words.find("certificate"), words.npos) << words;
+    EXPECT_EQ(Submitted(config).first, "temporary") << kind;
+    config.options["verify_tls"] = false;
+    EXPECT_EQ(Polled(config).first, std::nullopt) << "only when the operator says so";
+  }
+  server.stop();
+  thread.join();
+  std::filesystem::remove_all(folder);
+}
+
+// gridclusters --check names the fault and what to do.
+TEST(TroubleTest, CheckNamesTheFault) {
+  using Verdict = CheckItem::Verdict;
+  for (const auto* kind : kKinds) {
+    const RawServer html(Http("404 Not Found", "<h1>Not Found</h1>"));
+    auto config = At(kind, html.port());
+    config.options.erase("api_version");
+    const auto items = MakeCluster(config)->Check("alice", true);
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].what, "reachable");
+    EXPECT_EQ(items[0].verdict, Verdict::kFail);
+    EXPECT_NE(items[0].detail.find("froggy"), std::string::npos) << items[0].detail;
+  }
+}
+
+TEST(TroubleTest, CheckTellsAWrongClockAndAnIdentityThatIsNotTrusted) {
+  using Verdict = CheckItem::Verdict;
+  test::RecordedServer server;
+  server.On("GET", "/version", test::Fixture("oar/version"));
+  server.On("GET", "/whoami", test::Says({{"authenticated_user", ""}}));
+  server.On("GET", "/resources/full", test::Fixture("oar/resources_full"));
+  server.On("GET", "/resources/", test::Says({{"items", nlohmann::json::array()}}));
+  server.On("GET", "/stress_factor", test::Fixture("oar/stress_factor"));
+  std::map<std::string, CheckItem> items;
+  for (const auto& item : MakeCluster(At("oar2", server.port()))->Check("alice", false))
+    items[item.what] = item;
+  EXPECT_EQ(items.at("reachable").verdict, Verdict::kOk);
+  EXPECT_EQ(items.at("version").detail, "OAR 2.5.9 (Canicule)");
+  EXPECT_EQ(items.at("authorised").verdict, Verdict::kFail);
+  EXPECT_NE(items.at("authorised").detail.find("takes us for nobody"), std::string::npos);
+  EXPECT_EQ(items.at("resources").verdict, Verdict::kOk) << items.at("resources").detail;
+
+  const RawServer late(
+      "HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2020 10:00:00 GMT\r\n"
+      "Content-Length: 2\r\n\r\n{}");
+  items.clear();
+  for (const auto& item : MakeCluster(At("oar2", late.port()))->Check("alice", false))
+    items[item.what] = item;
+  EXPECT_EQ(items.at("clock").verdict, Verdict::kWarn);
+  EXPECT_NE(items.at("clock").detail.find("behind"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cigri::cluster

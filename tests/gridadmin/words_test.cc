@@ -1,0 +1,67 @@
+// What gridadmin makes of words on its command line.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tools/gridadmin/session.h"
+#include "tools/gridadmin/when.h"
+
+namespace cigri::gridadmin {
+namespace {
+
+class WhenTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("TZ", "UTC", 1);
+    tzset();
+  }
+  static std::string When(const std::string& text) {
+    const auto t = ParseWhen(text, kNow);
+    return t ? UtcText(*t) : "";
+  }
+  static constexpr std::time_t kNow = 1'767'182'400;  // 2025-12-31T12:00:00Z
+};
+
+TEST_F(WhenTest, SpansHoursAndDatesAreReadAndThePastIsNot) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"30m", "2025-12-31T12:30:00Z"},
+      {"2h", "2025-12-31T14:00:00Z"},
+      {"3d", "2026-01-03T12:00:00Z"},
+      {"18:00", "2025-12-31T18:00:00Z"},
+      {"08:00", "2026-01-01T08:00:00Z"},  // the next one
+      {"2026-02-01", "2026-02-01T00:00:00Z"},
+      {"2026-02-01 07:30", "2026-02-01T07:30:00Z"},
+      {"2025-12-31 11:59", ""},
+      {"2025-01-01", ""},
+      {"", ""},
+      {"0h", ""},
+      {"-2h", ""},
+      {"2 hours", ""},
+      {"25:00", ""},
+      {"tomorrow", ""},
+  };
+  for (const auto& [text, want] : cases) EXPECT_EQ(When(text), want) << text;
+}
+
+TEST(SettingsTest, ValuesKeepTheirTypeAndOptionsAreApart) {
+  EXPECT_EQ(Settings({"power=120", "hours=20-8", "enabled=false", "max_running=",
+                      "option.partition=gpu", "option.max_walltime=7200", "properties=a='b=c'"}),
+            nlohmann::json({{"power", 120},
+                            {"hours", "20-8"},
+                            {"enabled", false},
+                            {"max_running", nullptr},
+                            {"properties", "a='b=c'"},
+                            {"options", {{"partition", "gpu"}, {"max_walltime", 7200}}}}));
+  EXPECT_THROW(Settings({"power"}), Fatal);
+  EXPECT_THROW(Settings({"=3"}), Fatal);
+}
+
+TEST(CellTest, TimesAreShortAndTextsCannotSteerTheTerminal) {
+  EXPECT_EQ(Cell("2026-11-20T10:34:39.123456+00:00"), "2026-11-20 10:34:39");
+  EXPECT_EQ(Cell(nullptr), "-");
+  EXPECT_EQ(Cell(true), "yes");
+  EXPECT_EQ(Cell("a\x1b[31mb").find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cigri::gridadmin

@@ -1,0 +1,51 @@
+#include "tools/gridsub/csv.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/error.h"
+
+namespace cigri::gridsub {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows Read(const std::string& text) {
+  std::istringstream in(text);
+  CsvReader reader(in, "f.csv");
+  Rows rows;
+  for (std::vector<std::string> row; reader.Next(row);) rows.push_back(row);
+  return rows;
+}
+
+std::string Refusal(const std::string& text) {
+  try {
+    Read(text);
+  } catch (const Fatal& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(CsvTest, QuotesCommasNewlinesAndEmptyValuesAreKept) {
+  EXPECT_EQ(Read("a,b\n1,2\n\"x, y\",\"say \"\"hi\"\"\"\n\"two\nlines\",\n\n , z\n"),
+            (Rows{{"1", "2"}, {"x, y", "say \"hi\""}, {"two\nlines", ""}, {" ", " z"}}));
+}
+
+TEST(CsvTest, WhatWindowsWritesIsReadToo) {
+  EXPECT_EQ(Read("\xEF\xBB\xBF"
+                 "a,b\r\n1,\"2\"\r\n3,4"),
+            (Rows{{"1", "2"}, {"3", "4"}}));
+}
+
+TEST(CsvTest, WrongRowsAreRefusedWithTheirLine) {
+  EXPECT_EQ(Refusal("a,b\n1,2\n\"x\ny\",2\n3\n"), "f.csv:5: 1 values, the header has 2 columns");
+  EXPECT_EQ(Refusal("a\n\"x\n"), "f.csv:2: a quote has no end");
+  EXPECT_EQ(Refusal("a\n\"x\"y\n"), "f.csv:2: text behind a closing quote");
+  EXPECT_EQ(Refusal(""), "f.csv:1: there is no header");
+  EXPECT_EQ(Refusal("a,a\n"), "f.csv:1: column \"a\" is there twice");
+}
+
+}  // namespace
+}  // namespace cigri::gridsub

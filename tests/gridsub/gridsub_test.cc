@@ -1,0 +1,365 @@
+// gridsub as users run it, against an API that notes what it was sent.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/gridsub/fake_api.h"
+
+namespace cigri::gridsub {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kJdl[] =
+    R"({"name":"n","params":["a 1","b 2"],"exec_file":"x","clusters":{"alpha":{}}})";
+constexpr char kSubmitted[] = "Campaign successfully submitted\nCAMPAIGN_ID=7\n";
+
+TEST(GridsubTest, AJdlIsSentAsItStandsAndTheIdIsPrintedForScripts) {
+  FakeApi api;
+  const auto file = api.Write("a.json", kJdl);
+  for (const std::string& args : {"-f " + file, file, std::string("--json '") + kJdl + "'"}) {
+    const auto ran = Gridsub(api, args);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.out, kSubmitted);
+    EXPECT_EQ(api.Last("/campaigns").body, kJdl);
+  }
+  const auto piped = Gridsub(api, "-f - -d", kJdl);
+  EXPECT_EQ(piped.out,
+            std::string(kSubmitted) + "{\n  \"id\": 7,\n  \"state\": \"in_treatment\"\n}\n");
+}
+
+TEST(GridsubTest, AllFaultsOfAllFilesAreToldAndNothingIsSent) {
+  FakeApi api;
+  api.Write("a.json", kJdl);
+  api.Write("b.json",
+            "{\n \"name\": \"n\",\n \"nb_jobs\": 0,\n \"exec_file\": \"x\",\n"
+            " \"walltime\": \"1h\",\n \"clusters\": {\"alpha\": {}}\n}");
+  const auto ran = Gridsub(api, "-f a.json -f b.json");
+  EXPECT_EQ(ran.code, 65);
+  EXPECT_EQ(ran.err,
+            "b.json:3:13: nb_jobs: must be a whole number from 1 to 2147483647, not 0\n"
+            "b.json:5:14: walltime: \"1h\" is no span of time above 0\n"
+            "HINT: write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")\n");
+  EXPECT_EQ(api.Calls(), "");
+}
+
+TEST(GridsubTest, FaultsThatOnlyTheServerKnowsAreToldAlike) {
+  FakeApi api;
+  api.campaign_status = 400;
+  api.campaign_answer = {{"status", 400},
+                         {"title", "Error"},
+                         {"message", "2 faults"},
+                         {"faults",
+                          {{{"line", 1},
+                            {"column", 60},
+                            {"key", "clusters.alpha"},
+                            {"message", "unknown cluster \"alpha\""},
+                            {"hint", "did you mean \"alfa\"?"}}}}};
+  const auto ran = Gridsub(api, "-f " + api.Write("a.json", kJdl));
+  EXPECT_EQ(ran.code, 65);
+  EXPECT_EQ(ran.err, api.folder() +
+                         "/a.json:1:60: clusters.alpha: unknown cluster \"alpha\"\n"
+                         "HINT: did you mean \"alfa\"?\n");
+}
+
+TEST(GridsubTest, ARefusalByARuleIsPrintedAsCigri3Did) {
+  FakeApi api;
+  api.campaign_status = 400;
+  api.campaign_answer = {{"title", "Admission rule error"}, {"message", "rule 2 (cap): too long"}};
+  const auto ran = Gridsub(api, "-f " + api.Write("a.json", kJdl));
+  EXPECT_EQ(ran.code, 65);
+  EXPECT_EQ(ran.err, "Admission rule error:\n    rule 2 (cap): too long\n");
+}
+
+TEST(GridsubTest, ExitCodesSayWhoCannotDoIt) {
+  FakeApi api;
+  api.Write("a.json", kJdl);
+  const std::pair<int, int> cases[] = {{403, 77}, {503, 75}, {500, 70}, {404, 1}};
+  for (const auto& [status, code] : cases) {
+    api.campaign_status = status;
+    api.campaign_answer = {{"message", "no"}};
+    EXPECT_EQ(Gridsub(api, "-f a.json").code, code) << status;
+  }
+  EXPECT_EQ(Gridsub(api, "--api /nonexistent/api.sock -f a.json").code, 69);
+  EXPECT_EQ(Gridsub(api, "--api nonsense -f a.json").code, 78);
+  EXPECT_EQ(Gridsub(api, "-f nowhere.json").code, 65);
+  EXPECT_EQ(Gridsub(api, "-f .").code, 65);
+  for (const char* wrong : {"", "--nonsense", "-c 0 -F x", "-c 3", "--joblog x -f a.json",
+                            "-f a.json -- true", "wc ::: a", "-t nonsense -f a.json", "--"})
+    EXPECT_EQ(Gridsub(api, wrong).code, 64) << wrong;
+}
+
+TEST(GridsubTest, AParamFileIsReadByTheUserNextToTheJdlAndStripped) {
+  FakeApi api;
+  std::filesystem::create_directory(api.folder() + "/sub");
+  api.Write("sub/a.json",
+            R"({"name":"n","param_file":"${P}.txt","exec_file":"x","clusters":{"alpha":{}}})");
+  api.Write("sub/lines.txt", "  one 'x y' $HOME \n\ntwo #\ntwo #");
+  const auto ran = Gridsub(api, "sub/a.json", "", "P=lines");
+  EXPECT_EQ(ran.out, kSubmitted) << ran.err;
+  EXPECT_EQ(api.Uploaded(), (std::vector<std::string>{"one 'x y' $HOME", "", "two #", "two #"}));
+  const auto sent = api.Last("/campaigns");
+  EXPECT_EQ(sent.query.find("upload")->second, "3");
+  EXPECT_EQ(sent.query.find("format")->second, "line");
+}
+
+TEST(GridsubTest, AParamFileThatCannotBeReadIsToldAtItsPlace) {
+  FakeApi api;
+  api.Write(
+      "a.json",
+      "{\"name\":\"n\",\n\"param_file\":\"gone\",\"exec_file\":\"x\",\"clusters\":{\"alpha\":{}}}");
+  const auto ran = Gridsub(api, "a.json");
+  EXPECT_EQ(ran.code, 65);
+  EXPECT_EQ(ran.err,
+            "gridsub: a.json:2:14: param_file: cannot read gone: No such file or directory\n");
+  api.Write("gone", std::string("ok\na\0b\n", 7));
+  EXPECT_NE(
+      Gridsub(api, "a.json").err.find("gone:2: this parameter cannot be used: it contains a NUL"),
+      std::string::npos);
+}
+
+TEST(GridsubTest, ManyParametersAreStreamedInBlocksThatMayBeRepeated) {
+  FakeApi api;
+  api.fail_blocks = 1;
+  api.lose_answers = 1;
+  std::string lines;
+  for (int i = 0; i < 2500; ++i) lines += "p" + std::to_string(i) + "\n";
+  const auto ran = Gridsub(api, "-- echo {}", lines);
+  EXPECT_EQ(ran.out, kSubmitted) << ran.err;
+  const auto got = api.Uploaded();
+  ASSERT_EQ(got.size(), 2500u);
+  EXPECT_EQ(got[2499], R"(["p2499"])");
+  EXPECT_EQ(api.blocks.size(), 3u);
+  EXPECT_FALSE(json::parse(api.Last("/campaigns").body).contains("params"));
+}
+
+TEST(GridsubTest, ManyParamsWithinAJdlTravelApartAndTheLinesOfTheTextStay) {
+  FakeApi api;
+  std::string text = "{\"name\":\"n\",\"params\":[";
+  for (int i = 0; i < 1500; ++i) text += "\n\"p" + std::to_string(i) + "\",";
+  text += "\n\"last\"],\n\"exec_file\":\"x\",\"clusters\":{\"alpha\":{}}}";
+  EXPECT_EQ(Gridsub(api, "-f " + api.Write("a.json", text)).code, 0);
+  EXPECT_EQ(api.Uploaded().size(), 1501u);
+  const auto body = api.Last("/campaigns").body;
+  EXPECT_EQ(std::count(body.begin(), body.end(), '\n'), 1502);
+  EXPECT_EQ(json::parse(body)["params"], json::array());
+}
+
+TEST(GridsubTest, ACommandLineOfParallelBecomesAJdlAndItsDefaultsAreSaid) {
+  FakeApi api;
+  const auto ran = Gridsub(api, "-- /usr/bin/wc -c {} 'a b' ::: 'x y' z ::: 1 2");
+  EXPECT_EQ(ran.out, kSubmitted) << ran.err;
+  EXPECT_EQ(ran.err,
+            "gridsub: clusters alpha (all there are); walltime 1:00:00 (default); "
+            "directory " +
+                api.folder() + " (here)\n");
+  EXPECT_EQ(json::parse(api.Last("/campaigns").body),
+            json::parse(R"({"name":"wc","clusters":{"alpha":{}},"walltime":"1:00:00",
+              "exec_directory":")" +
+                        api.folder() + R"(","exec_file":"/usr/bin/wc -c {} 'a b'",
+              "format":"values","params":[["x y","1"],["x y","2"],["z","1"],["z","2"]]})"));
+  EXPECT_EQ(api.Calls(), "GET /clusters, POST /campaigns");
+}
+
+TEST(GridsubTest, OptionsReplaceTheDefaults) {
+  FakeApi api;
+  const auto ran = Gridsub(api,
+                           "--clusters b,c --walltime 90 --directory /d --name N "
+                           "--resources /core=2 --max-jobs 3 --project p -t test -- true ::: 1");
+  EXPECT_EQ(ran.err, "gridsub: clusters b, c; walltime 90; directory /d\n");
+  const auto sent = api.Last("/campaigns");
+  const auto body = json::parse(sent.body);
+  EXPECT_EQ(body["clusters"], json::parse(R"({"b":{},"c":{}})"));
+  EXPECT_EQ(body["max_jobs"], 3);
+  EXPECT_EQ(sent.query.find("type")->second, "test");
+  EXPECT_EQ(Gridsub(api, "--walltime soon -- true ::: 1").code, 65);
+}
+
+TEST(GridsubTest, OptionsWinOverAJdlAndItsClusters) {
+  FakeApi api;
+  const auto file = api.Write("a.json", R"({"name":"n","nb_jobs":2,"Walltime":60,"exec_file":"x",
+     "clusters":{"alpha":{"walltime":5},"beta":{}}})");
+  EXPECT_EQ(Gridsub(api, "--walltime 2:00:00 --clusters alpha,gamma " + file).code, 0);
+  const auto body = json::parse(api.Last("/campaigns").body);
+  EXPECT_EQ(body["walltime"], "2:00:00");
+  EXPECT_EQ(body["clusters"], json::parse(R"({"alpha":{},"gamma":{}})"));
+}
+
+TEST(GridsubTest, FilesOfValuesCombineWithOthers) {
+  FakeApi api;
+  api.Write("f", "one\ntwo words\n");
+  EXPECT_EQ(Gridsub(api, "-- p ::: a :::: f").code, 0);
+  EXPECT_EQ(json::parse(api.Last("/campaigns").body)["params"],
+            json::parse(R"([["a","one"],["a","two words"]])"));
+  EXPECT_EQ(Gridsub(api, "-- p :::: f").code, 0);
+  EXPECT_EQ(json::parse(api.Last("/campaigns").body)["params"],
+            json::parse(R"([["one"],["two words"]])"));
+  EXPECT_EQ(Gridsub(api, "-- p :::: gone").code, 65);
+  EXPECT_EQ(Gridsub(api, "-- p", "").code, 65);
+}
+
+TEST(GridsubTest, ACsvGivesNamedColumns) {
+  FakeApi api;
+  api.Write("f.csv", "k,file\n3,\"a b.txt\"\n5,c\n");
+  EXPECT_EQ(Gridsub(api, "--csv f.csv -- ./sim --k {k} {file.}").code, 0);
+  const auto body = json::parse(api.Last("/campaigns").body);
+  EXPECT_EQ(body["columns"], json::parse(R"(["k","file"])"));
+  EXPECT_EQ(body["exec_file"], "./sim --k {k} {file.}");
+  EXPECT_EQ(body["params"], json::parse(R"([["3","a b.txt"],["5","c"]])"));
+
+  const auto jdl =
+      api.Write("a.json", R"({"name":"n","exec_file":"x {k}","clusters":{"alpha":{}}})");
+  EXPECT_EQ(Gridsub(api, "--csv f.csv " + jdl).code, 0);
+  const auto query = api.Last("/campaigns").query;
+  EXPECT_EQ(query.find("format")->second, "values");
+  EXPECT_EQ(query.find("columns")->second, "k,file");
+  EXPECT_EQ(api.Uploaded()[0], R"(["3","a b.txt"])");
+}
+
+TEST(GridsubTest, ADryRunShowsWhatWouldHappenAndSubmitsNothing) {
+  FakeApi api;
+  api.campaign_status = 200;
+  api.campaign_answer = {{"jdl", {{"name", "n"}}},
+                         {"changes", {"rule cap changed walltime 7200 -> 3600"}},
+                         {"clusters",
+                          {{{"name", "alpha"}, {"matched", true}, {"why", ""}},
+                           {{"name", "beta"}, {"matched", false}, {"why", "drained"}}}},
+                         {"commands", {"x a 1", "x b 2"}},
+                         {"total_jobs", 2}};
+  const auto ran = Gridsub(api, "--dry-run -f " + api.Write("a.json", kJdl));
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(api.Last("/campaigns").query.find("dry_run")->second, "1");
+  EXPECT_EQ(ran.out,
+            "JDL as it would be stored:\n{\n  \"name\": \"n\"\n}\n"
+            "Changed by admission rules:\n  rule cap changed walltime 7200 -> 3600\n"
+            "Clusters:\n  alpha: yes\n  beta: no, drained\n"
+            "First commands, as the job's shell gets them:\n  x a 1\n  x b 2\n"
+            "2 parameters. Nothing was submitted.\n");
+}
+
+TEST(GridsubTest, ParametersAreAddedToACampaign) {
+  FakeApi api;
+  api.other["/campaigns/7/jobs"] = {201, {{"id", 7}}};
+  const auto ran = Gridsub(api, "-c 7 -J '[\"a\", 2]'");
+  EXPECT_EQ(ran.out, "Jobs successfully added to campaign 7\n") << ran.err;
+  EXPECT_EQ(api.Last("/campaigns/7/jobs").body, R"(["a","2"])");
+  EXPECT_EQ(Gridsub(api, "-c 7 -F -", "[\"x\",\n\"y\"]").code, 0);
+  EXPECT_EQ(api.Last("/campaigns/7/jobs").body, R"(["x","y"])");
+  EXPECT_EQ(Gridsub(api, "-c 7 -F -", " l1\nl2").code, 0);
+  EXPECT_EQ(api.Last("/campaigns/7/jobs").body, R"(["l1","l2"])");
+  EXPECT_EQ(Gridsub(api, "-c 7 -J '[\"a\", null]'").code, 65);
+  EXPECT_EQ(Gridsub(api, "-c 7 -J '[\"a\"'").code, 65);
+  EXPECT_EQ(Gridsub(api, "-c 8 -J '[\"a\"]'").code, 1);
+}
+
+TEST(GridsubTest, WhatIsNotYetSentCanBeChanged) {
+  FakeApi api;
+  api.other["/campaigns/7"] = {202, {{"changes", {"walltime 3600 -> 7200"}}}};
+  const auto ran = Gridsub(api, "-c 7 --set walltime=2:00:00 --set max_jobs=3 --set clusters=a,b");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(api.Last("/campaigns/7").method, "PATCH");
+  EXPECT_EQ(json::parse(api.Last("/campaigns/7").body),
+            json::parse(R"({"set":{"walltime":"2:00:00","max_jobs":3,"clusters":["a","b"]}})"));
+  EXPECT_EQ(Gridsub(api, "-c 7 --set walltime").code, 64);
+}
+
+TEST(GridsubTest, FailuresAreRunAgain) {
+  FakeApi api;
+  api.other["/campaigns/7/retry"] = {202, {{"tasks", 2}}};
+  const auto ran = Gridsub(api, "--retry-failed 7");
+  EXPECT_EQ(ran.out, "2 failed tasks of campaign 7 run again\n");
+  EXPECT_EQ(json::parse(api.Last("/campaigns/7/retry").body), json({{"failed", true}}));
+}
+
+json Progress(const char* state, int done, int failed, bool over) {
+  return {{"token", done},      {"state", state},   {"total", 4},
+          {"done", done},       {"failed", failed}, {"clusters", json::array()},
+          {"ends_in", nullptr}, {"over", over}};
+}
+
+TEST(GridsubTest, WaitEndsWithTheTruth) {
+  const struct {
+    json last;
+    int code;
+    const char* summary;
+  } cases[] = {{Progress("terminated", 4, 0, true), 0, "4 of 4 done\n"},
+               {Progress("cancelled", 1, 0, true), 1, "1 of 4 done, the campaign was cancelled\n"}};
+  for (const auto& c : cases) {
+    FakeApi api;
+    api.progress = {Progress("in_treatment", 1, 0, false), c.last};
+    const auto ran = Gridsub(api, "--wait -f " + api.Write("a.json", kJdl));
+    EXPECT_EQ(ran.code, c.code);
+    EXPECT_EQ(ran.out, std::string(kSubmitted) + c.summary);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_EQ(api.Last("/campaigns/7/progress").query.find("seen")->second, "1");
+  }
+}
+
+TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
+  FakeApi api;
+  api.progress = {Progress("terminated", 3, 1, true)};
+  api.other["/campaigns/7/failures"] = {200,
+                                        {{"items",
+                                          {{{"message", "exit code 2"},
+                                            {"count", 1},
+                                            {"sample",
+                                             {{"task", 9},
+                                              {"params", "b 2"},
+                                              {"cluster", "alpha"},
+                                              {"stderr", "no such \x1b[31mfile\n"}}}}}}}};
+  api.other["/campaigns/7/joblog"] = {200, "Seq\tHost\n"};
+  const auto ran = Gridsub(api, "--wait --joblog log -f " + api.Write("a.json", kJdl));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, std::string(kSubmitted) +
+                         "3 of 4 done, 1 failed\n  1 x exit code 2\n"
+                         "      like task 9 (b 2) on alpha\n      | no such ?[31mfile\n"
+                         "  again: gridsub --retry-failed 7\n");
+  EXPECT_EQ(Slurp(api.folder() + "/log"), "\"Seq\\tHost\\n\"");
+}
+
+TEST(GridsubTest, CtrlCLeavesTheCampaignRunningAndSaysHowToStopIt) {
+  FakeApi api;
+  api.progress = {Progress("in_treatment", 1, 0, false)};
+  const auto file = api.Write("a.json", kJdl);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    std::freopen((api.folder() + "/err").c_str(), "w", stderr);
+    std::freopen((api.folder() + "/out").c_str(), "w", stdout);
+    execl(CIGRI_BIN_DIR "/gridsub", "gridsub", "--api", api.socket().c_str(), "--wait",
+          file.c_str(), nullptr);
+    _exit(127);
+  }
+  while (api.Last("/campaigns/7/progress").path.empty()) std::this_thread::yield();
+  kill(pid, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(Slurp(api.folder() + "/err"),
+            "Campaign 7 goes on without you.\n  look at it:  gridstat -c 7 -f\n"
+            "  stop it:     griddel 7\n");
+  EXPECT_EQ(Slurp(api.folder() + "/out"), kSubmitted);
+}
+
+TEST(GridsubTest, TheApiOfAnotherHostIsReachedThroughSsh) {
+  FakeApi api;
+  std::filesystem::create_directory(api.folder() + "/bin");
+  // Stands for ssh: "forwards" by a link, and ends when it is told to.
+  api.Write("bin/ssh",
+            "#!/bin/sh\necho \"$@\" >ssh.args\nwhile [ \"$1\" != -L ]; do shift; done\n"
+            "ln -s \"${2#*:}\" \"${2%%:*}\"\nexec sleep 60\n");
+  std::filesystem::permissions(api.folder() + "/bin/ssh", std::filesystem::perms::owner_all);
+  const auto before = "PATH=" + api.folder() + "/bin:$PATH";
+  const auto file = api.Write("a.json", kJdl);
+  const auto ran = Gridsub(api, "--api ssh://me@far" + api.socket() + " " + file, "", before);
+  EXPECT_EQ(ran.out, kSubmitted) << ran.err;
+  EXPECT_NE(Slurp(api.folder() + "/ssh.args").find(" -- ssh://me@far"), std::string::npos);
+
+  api.Write("bin/ssh", "#!/bin/sh\necho 'host unknown' >&2\nexit 255\n");
+  const auto refused = Gridsub(api, "--api ssh://far " + file, "", before);
+  EXPECT_EQ(refused.code, 69);
+  EXPECT_NE(refused.err.find("host unknown"), std::string::npos);
+  EXPECT_EQ(Gridsub(api, "--api 'ssh://-oProxyCommand=id' " + file, "", before).code, 78);
+}
+
+}  // namespace
+}  // namespace cigri::gridsub

@@ -1,0 +1,149 @@
+// What reaches a program: every case is really run by /bin/sh.
+#include "jdl/command.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+#include "core/text.h"
+#include "jdl/shell_text.h"
+
+namespace cigri::jdl {
+namespace {
+
+// The output of `command`, read by /bin/sh as a job's shell reads it.
+std::string Sh(const std::string& command) {
+  FILE* pipe = popen(("exec /bin/sh -c " + ShellQuote(command) + " 2>&1").c_str(), "r");
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    out.append(buffer.data(), n);
+  pclose(pipe);
+  return out;
+}
+
+std::string Output(const std::string& exec_file, const std::vector<std::string>& values,
+                   const std::vector<std::string>& columns = {}) {
+  return Sh(CommandLine(exec_file, kFormatValues, columns, EncodeValues(values), 6));
+}
+
+const std::vector<std::string> kNasty = {"plain",
+                                         "",
+                                         " ",
+                                         "two words",
+                                         "it's",
+                                         "\"",
+                                         "$HOME",
+                                         "`id`",
+                                         "$(id)",
+                                         "a;b",
+                                         "a&b|c",
+                                         "#x",
+                                         "~",
+                                         "*",
+                                         "\\",
+                                         "\\n",
+                                         "new\nline",
+                                         "é",
+                                         "-n",
+                                         "if",
+                                         "A=b",
+                                         "2",
+                                         "{}",
+                                         "{1}",
+                                         "%s",
+                                         "!x",
+                                         "\t",
+                                         "'\\''",
+                                         "'; echo broken; '",
+                                         "\"; echo broken; \"",
+                                         "trailing\\",
+                                         "\x7f",
+                                         "a\rb"};
+
+TEST(CommandLineTest, AValueReachesTheProgramByteForByteWhereverItsPlaceholderStands) {
+  for (const auto& value : kNasty) {
+    EXPECT_EQ(Output("printf '<%s>'", {value}), "<" + value + ">") << "appended: " << value;
+    EXPECT_EQ(Output("printf '<%s>' {}", {value}), "<" + value + ">") << "plain: " << value;
+    EXPECT_EQ(Output("printf '<%s>' 'a {} b'", {value}), "<a " + value + " b>") << value;
+    EXPECT_EQ(Output("printf '<%s>' \"a {} b\"", {value}), "<a " + value + " b>") << value;
+    EXPECT_EQ(Output("printf '<%s>' x{}y", {value}), "<x" + value + "y>") << value;
+    EXPECT_EQ(Output("printf '<%s>' \"$(printf '%s.' {})\"", {value}), "<" + value + ".>") << value;
+    EXPECT_EQ(Output("H=1; printf '<%s>' $H{}", {value}), "<1" + value + ">") << value;
+    EXPECT_EQ(Output("(printf '<%s>' {})", {value}), "<" + value + ">") << value;
+  }
+}
+
+TEST(CommandLineTest, AValueIsNeverAnOperatorOrAKeyword) {
+  EXPECT_EQ(Output("echo {}>/dev/null; echo end", {"2"}), "end\n");
+  EXPECT_NE(Output("{}", {"if"}).find("not found"), std::string::npos);
+  EXPECT_NE(Output("{} echo x", {"A=b"}).find("not found"), std::string::npos);
+}
+
+TEST(CommandLineTest, PlaceholdersAreThoseOfGnuParallel) {
+  const std::vector<std::string> values = {"dir/a.b.txt", "w x"};
+  const struct {
+    const char* exec_file;
+    const char* want;
+  } cases[] = {{"printf '<%s>' {}", "<dir/a.b.txt><w x>"},
+               {"printf '<%s>' {2} {1}", "<w x><dir/a.b.txt>"},
+               {"printf '<%s>' {1.}", "<dir/a.b>"},
+               {"printf '<%s>' {1/}", "<a.b.txt>"},
+               {"printf '<%s>' {1//}", "<dir>"},
+               {"printf '<%s>' {1/.}", "<a.b>"},
+               {"printf '<%s>' {/}", "<a.b.txt><w x>"},
+               {"printf '<%s>' {2//}", "<.>"},
+               {"printf '<%s>' {#}", "<7>"},
+               {"printf '<%s>' {file/.} {n}", "<a.b><w x>"},
+               {"printf '<%s>' \\{} {1}", "<{}><dir/a.b.txt>"},
+               {"printf '<%s>' {unknown} {1}", "<{unknown}><dir/a.b.txt>"}};
+  for (const auto& c : cases)
+    EXPECT_EQ(Output(c.exec_file, values, {"file", "n"}), c.want) << c.exec_file;
+}
+
+TEST(CommandLineTest, BracesThatAreNoPlaceholderStayWithTheProgram) {
+  EXPECT_EQ(Output("printf 'a b\\n' | awk '{print $2}' #", {"x"}), "b\n");
+  EXPECT_EQ(Placeholders("awk '{print $1}' {} ${X} {0}", {}), std::vector<std::string>{"{}"});
+}
+
+TEST(CommandLineTest, AJdlLineIsReadOnceByTheShellAsInCigri3) {
+  EXPECT_EQ(CommandLine("./fit.sh {}", kFormatLine, {}, "a01 --in 'x y' $HOME", 3),
+            "./fit.sh {} a01 --in 'x y' $HOME");
+  EXPECT_EQ(Sh(CommandLine("printf '<%s>'", kFormatLine, {}, "'x y' $((1+1)) \\$", 0)),
+            "<x y><2><$>");
+}
+
+TEST(CommandLineTest, ALineThatIsNoRowIsOneValue) {
+  EXPECT_EQ(Sh(CommandLine("printf '<%s>' {}", kFormatValues, {}, "12", 0)), "<12>");
+  EXPECT_EQ(ValuesProblem("[\"a\"]", 1), "");
+  for (const char* bad : {"", "12", "[1]", "[[\"a\"]]", "[\"a\"", "{}", "[\"a\",\"b\"]"})
+    EXPECT_NE(ValuesProblem(bad, 1), "") << bad;
+  EXPECT_NE(ValuesProblem("[\"a\\u0000\"]", 1), "");
+}
+
+TEST(TemplateTest, AValueWithinBackquotesIsRefused) {
+  EXPECT_NE(TemplateProblem("echo `cat {}`", {}), "");
+  EXPECT_NE(TemplateProblem("echo {3}", {"a", "b"}), "");
+  EXPECT_EQ(TemplateProblem("echo \"$(cat {})\" '`{}`'", {}), "");
+}
+
+TEST(MacrosTest, HomeAndCampaignBecomeVariablesWhereTheShellWouldExpandThem) {
+  const struct {
+    const char* text;
+    const char* want;
+  } cases[] = {{"~/run.sh", "$HOME/run.sh"},
+               {"{HOME}/run.sh {CAMPAIGN_ID}", "$HOME/run.sh $CIGRI_CAMPAIGN_ID"},
+               {"out{CAMPAIGN_ID}_x", "out${CIGRI_CAMPAIGN_ID}_x"},
+               {"\"~/a\" '~/b'", "\"$HOME/a\" '~/b'"},
+               {"~bob/x", "~bob/x"},
+               {"sed 's/~/{HOME}/'", "sed 's/~/{HOME}/'"},
+               {"a \\~ b", "a \\~ b"},
+               {"{OAR_JOB_ID}", "{OAR_JOB_ID}"}};
+  for (const auto& c : cases) EXPECT_EQ(ExpandMacros(c.text, false), c.want);
+  EXPECT_EQ(ExpandMacros("{OAR_JOB_ID}", true), "$OAR_JOB_ID");
+  EXPECT_EQ(WithCampaignId(ExpandDirectory("~/mc/{CAMPAIGN_ID}"), 12), "$HOME/mc/12");
+}
+
+}  // namespace
+}  // namespace cigri::jdl

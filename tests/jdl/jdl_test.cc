@@ -1,0 +1,357 @@
+#include "jdl/jdl.h"
+
+#include <gtest/gtest.h>
+
+namespace cigri::jdl {
+namespace {
+
+Defaults Grid() {
+  Defaults defaults;
+  defaults.clusters["alpha"] = {};
+  defaults.clusters["beta"] = {.resources = "/core=2", .walltime_s = 60, .resource_unit = "core"};
+  return defaults;
+}
+
+std::string Faults(const Result& result) {
+  std::string out;
+  for (const auto& fault : result.faults) out += Text(fault, "f") + "\n";
+  return out;
+}
+
+// The campaign of a JDL without faults.
+Campaign Good(std::string_view text, const Options& options = {.may_read_files = true}) {
+  const Result result = Parse(text, Grid(), options);
+  EXPECT_TRUE(result.ok()) << text << "\n" << Faults(result);
+  return result.campaign;
+}
+
+// `body` within a JDL that is good without it.
+std::string With(const std::string& body) {
+  return R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}},)" + body + "}";
+}
+
+TEST(JdlTest, TheExamplesOfCigri3AreReadWithTheirPrecedence) {
+  const auto campaign = Good(R"({ "name": "montecarlo", "nb_jobs": 5000, "resources": "core=1",
+    "walltime": "00:20:00", // a comment
+    "exec_file": "{HOME}/mc/run.sh", "exec_directory": "{HOME}/mc/out/{CAMPAIGN_ID}", /* and one */
+    "prologue": ["mkdir -p {HOME}/mc/out/{CAMPAIGN_ID}"],
+    "clusters": { "alpha": {}, "beta": { "walltime": "00:40:00", "max_jobs": 200 } } })");
+  EXPECT_EQ(campaign.source, Source::kCount);
+  EXPECT_EQ(campaign.count, 5000);
+  ASSERT_EQ(campaign.clusters.size(), 2u);
+  const auto& alpha = campaign.clusters[0];
+  const auto& beta = campaign.clusters[1];
+  EXPECT_EQ(alpha.exec_file, "$HOME/mc/run.sh");
+  EXPECT_EQ(alpha.exec_directory, "$HOME/mc/out/{CAMPAIGN_ID}");
+  EXPECT_EQ(alpha.prologue[0], "mkdir -p $HOME/mc/out/$CIGRI_CAMPAIGN_ID");
+  EXPECT_EQ(alpha.walltime_s, 1200);
+  EXPECT_FALSE(alpha.max_jobs.has_value());
+  EXPECT_TRUE(alpha.best_effort);
+  EXPECT_EQ(beta.walltime_s, 2400);
+  EXPECT_EQ(beta.max_jobs, 200);
+}
+
+TEST(JdlTest, TopLevelKeysAreWrittenInAnyCaseAndThoseOfAClusterAreNot) {
+  const auto text =
+      R"({"NAME":"n","Nb_Jobs":2,"Exec_File":"x","clusters":{"alpha":{"Walltime":5}}})";
+  const Result result = Parse(text, Grid());
+  EXPECT_TRUE(result.ok()) << Faults(result);
+  EXPECT_EQ(result.campaign.clusters[0].walltime_s, 3600);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_EQ(result.warnings[0].key, "clusters.alpha.Walltime");
+  EXPECT_EQ(result.warnings[0].hint, "did you mean \"walltime\"?");
+}
+
+TEST(JdlTest, DefaultsComeFromTheClusterThenFromTheGrid) {
+  const auto campaign =
+      Good(R"({"name":"n","nb_jobs":2,"exec_file":"x","clusters":{"alpha":{},"beta":{}}})");
+  EXPECT_EQ(campaign.clusters[0].resources, "/resource_id=1");
+  EXPECT_EQ(campaign.clusters[0].walltime_s, 3600);
+  EXPECT_EQ(campaign.clusters[0].exec_directory, "$HOME");
+  EXPECT_EQ(campaign.clusters[1].resources, "/core=2");
+  EXPECT_EQ(campaign.clusters[1].walltime_s, 60);
+}
+
+TEST(JdlTest, ParamsWinOverNbJobsAndTheseOverParamFile) {
+  const std::string head = R"({"name":"n","exec_file":"x","clusters":{"alpha":{}})";
+  const auto all = head + R"(,"param_file":"f","nb_jobs":3,"params":["a 1",7,1.50,"a 1",""]})";
+  const auto campaign = Good(all);
+  EXPECT_EQ(campaign.source, Source::kParams);
+  EXPECT_EQ(campaign.params.First(9), (std::vector<std::string>{"a 1", "7", "1.50", "a 1", ""}));
+  EXPECT_EQ(Parse(all, Grid()).warnings.size(), 2u);
+  EXPECT_EQ(Good(head + R"(,"param_file":"f","nb_jobs":3})").source, Source::kCount);
+  EXPECT_EQ(Good(head + R"(,"param_file":"f"})").param_file, "f");
+  EXPECT_EQ(Good(all, {.uploaded = true}).source, Source::kUpload);
+}
+
+TEST(JdlTest, NullAndFalseAreAsGoodAsNotGivenAlsoOverAGlobalValue) {
+  const auto campaign = Good(
+      R"({"name":"n","nb_jobs":1,"exec_file":"x","max_jobs":4,"project":null,
+          "clusters":{"alpha":{"max_jobs":false},"beta":{}}})");
+  EXPECT_FALSE(campaign.clusters[0].max_jobs.has_value());
+  EXPECT_EQ(campaign.clusters[1].max_jobs, 4);
+}
+
+TEST(JdlTest, AllFaultsAreFoundInOnePassAtTheirPlaces) {
+  const auto result = Parse(R"({
+  "name": "é", "name": "y",
+  "nb_jobs": 0,
+  "exec_file": "x",
+  "prologue": "mkdir x",
+  "clusters": {
+    "alpa": {},
+    "beta": { "walltime": "1h", "type": "besteffort",
+              "resources": "/nodes=x" }
+  }
+})",
+                            Grid());
+  EXPECT_EQ(Faults(result),
+            "f:2:16: name: key \"name\" is given twice\nHINT: keep one of them\n"
+            "f:3:14: nb_jobs: must be a whole number from 1 to 2147483647, not 0\n"
+            "f:5:15: prologue: must be an array of texts, not \"mkdir x\"\n"
+            "HINT: write it as [\"mkdir x\"]\n"
+            "f:7:5: clusters.alpa: unknown cluster \"alpa\"\n"
+            "HINT: did you mean \"alpha\"? `gridclusters` lists them\n"
+            "f:8:27: clusters.beta.walltime: \"1h\" is no span of time above 0\n"
+            "HINT: write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")\n"
+            "f:9:28: clusters.beta.resources: \"nodes=x\" is not a number of resources that can be "
+            "counted\nHINT: give a whole number of at least 1\n");
+}
+
+TEST(JdlTest, AFaultOfAGlobalValueIsToldOnceForAllClusters) {
+  const auto result = Parse(
+      R"({"name":"n","nb_jobs":1,"walltime":"5m","exec_file":"x","clusters":{"alpha":{},"beta":{}}})",
+      Grid());
+  EXPECT_EQ(result.faults.size(), 1u) << Faults(result);
+}
+
+TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
+  const struct {
+    std::string text;
+    const char* key;
+    const char* part;
+  } cases[] = {
+      {"", "", "end of input"},
+      {"[]", "", "a JDL is an object"},
+      {"7", "", "a JDL is an object"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x"})", "", "\"clusters\" is missing"},
+      {R"({"nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}}})", "", "\"name\" is missing"},
+      {R"({"name":"n","exec_file":"x","clusters":{"alpha":{}}})", "", "no parameters"},
+      {R"({"name":"n","nb_jobs":1,"clusters":{"alpha":{}}})", "clusters.alpha", "exec_file"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{}})", "clusters", "names no"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":["alpha"]})", "clusters", "object"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{"a b":{}}})", "clusters.a b", "name"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{"alpha":3}})", "clusters.alpha", ""},
+      {R"({"name":"n","nb_jobs":-1,"exec_file":"x","clusters":{"alpha":{}}})", "nb_jobs", ""},
+      {R"({"name":"n","nb_jobs":2147483648,"exec_file":"x","clusters":{"alpha":{}}})", "nb_jobs",
+       ""},
+      {R"({"name":"n","nb_jobs":1e99,"exec_file":"x","clusters":{"alpha":{}}})", "nb_jobs", ""},
+      {R"({"name":"n","nb_jobs":"7","exec_file":"x","clusters":{"alpha":{}}})", "nb_jobs", "text"},
+      {R"({"name":"n","params":[],"exec_file":"x","clusters":{"alpha":{}}})", "params", "empty"},
+      {R"({"name":"n","params":"a","exec_file":"x","clusters":{"alpha":{}}})", "params", "array"},
+      {R"({"name":"n","params":["a",null],"exec_file":"x","clusters":{"alpha":{}}})", "params[1]",
+       ""},
+      {R"({"name":"n","params":["a",{}],"exec_file":"x","clusters":{"alpha":{}}})", "params[1]",
+       ""},
+      {R"({"name":"n","params":["a\u0000"],"exec_file":"x","clusters":{"alpha":{}}})", "params[0]",
+       "NUL"},
+      {R"({"name":"n","params":[["a"],["b","c"]],"exec_file":"x","clusters":{"alpha":{}}})",
+       "params[1]", "2 values"},
+      {R"({"name":"n","params":["a",["b"]],"exec_file":"x","clusters":{"alpha":{}}})", "params[1]",
+       ""},
+      {R"({"name":"","nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}}})", "name", "empty"},
+      {R"({"name":12,"nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}}})", "name", "text"},
+      {R"({"name":"a\nb","nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}}})", "name", "control"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":" ","clusters":{"alpha":{}}})", "exec_file", "empty"},
+      {With(R"("exec_directory":"a\u0000")"), "exec_directory", "NUL"},
+      {With(R"("type":"bestefort")"), "type", "best-effort or normal"},
+      {With(R"("jobs_type":"tset")"), "jobs_type", ""},
+      {With(R"("jobs_type":"desktop_computing")"), "jobs_type", "not supported"},
+      {With(R"("walltime":"1:00")"), "walltime", "span"},
+      {With(R"("walltime":0)"), "walltime", "span"},
+      {With(R"("walltime":1.5)"), "walltime", "span"},
+      {With(R"("walltime":[])"), "walltime", "span"},
+      {With(R"("max_jobs":0)"), "max_jobs", ""},
+      {With(R"("max_jobs":"many")"), "max_jobs", ""},
+      {With(R"("test_mode":"yes")"), "test_mode", ""},
+      {With(R"("epilogue":[1])"), "epilogue[0]", "text"},
+      {With(R"("priority":10)"), "priority", ""},
+      {With(R"("priority":"urgent")"), "priority", ""},
+      {With(R"("finalize":"much")"), "finalize", ""},
+      {With(R"("max_tries":0)"), "max_tries", ""},
+      {With(R"("licences":["x"])"), "licences", ""},
+      {With(R"("licences":{"x":0})"), "licences.x", ""},
+      {With(R"("mem":"lots")"), "mem", "memory"},
+      {With(R"("cores":0)"), "cores", ""},
+      {With(R"("start_rate":0)"), "start_rate", ""},
+      {With(R"("after":[0])"), "after[0]", ""},
+      {With(R"("columns":["a","a"])"), "columns", "twice"},
+      {With(R"("columns":["HOME"])"), "columns", "macro"},
+      {With(R"("format":"csv")"), "format", ""},
+  };
+  for (const auto& c : cases) {
+    const auto result = Parse(c.text, Grid());
+    ASSERT_FALSE(result.ok()) << c.text;
+    const auto& fault = result.faults[0];
+    EXPECT_EQ(result.faults.size(), 1u) << c.text << "\n" << Faults(result);
+    EXPECT_EQ(fault.key, c.key) << c.text;
+    EXPECT_NE(fault.message.find(c.part), std::string::npos) << c.text << ": " << fault.message;
+    EXPECT_GE(fault.line, 1);
+  }
+}
+
+TEST(JdlTest, SyntaxErrorsSayWhereAndWhatWouldBeRight) {
+  const struct {
+    const char* text;
+    int line, column;
+    const char* hint;
+  } cases[] = {{"{\n  \"name\": \"x\",\n}", 3, 1, "remove the comma before it"},
+               {"{\n# c\n}", 2, 1, "comments begin with // or stand between /* and */"},
+               {"{\"a\": 'x'}", 1, 7, "text stands in double quotes"},
+               {"{\"a\": \"x\"\n \"b\": 1}", 2, 2, "a comma is missing before it"},
+               {"{\"a\": 1", 1, 8, "something is not closed: a quote, a bracket or a brace"}};
+  for (const auto& c : cases) {
+    const auto result = Parse(c.text, Grid());
+    ASSERT_EQ(result.faults.size(), 1u) << c.text;
+    EXPECT_EQ(result.faults[0].line, c.line) << c.text;
+    EXPECT_EQ(result.faults[0].column, c.column) << c.text;
+    EXPECT_EQ(result.faults[0].hint, c.hint) << c.text << result.faults[0].message;
+  }
+}
+
+TEST(JdlTest, HugeDeepAndBinaryTextIsRefusedQuickly) {
+  const auto deep = Parse(std::string(100'000, '['), Grid());
+  ASSERT_EQ(deep.faults.size(), 1u);
+  EXPECT_EQ(deep.faults[0].message, "nested deeper than 32 levels");
+  EXPECT_EQ(deep.faults[0].column, 33);
+  const auto binary = Parse("{\n \"name\": \"caf\xE9\"}", Grid());
+  ASSERT_EQ(binary.faults.size(), 1u);
+  EXPECT_EQ(binary.faults[0].line, 2);
+  EXPECT_EQ(binary.faults[0].column, 14);
+  EXPECT_FALSE(Parse(std::string("{\0}", 3), Grid()).ok());
+  EXPECT_EQ(Parse(std::string(kMaxText + 1, ' '), Grid()).faults.size(), 1u);
+  std::string many = "{";
+  for (int i = 0; i < 200'000; ++i) many += "\"k" + std::to_string(i) + "\":1,";
+  EXPECT_FALSE(Parse(many + "\"z\":1}", Grid()).ok());
+  std::string wrong = "{\"params\":[";
+  for (int i = 0; i < 100'000; ++i) wrong += "\"\\u0000\",";
+  EXPECT_LE(Parse(wrong + "1]}", Grid()).faults.size(), 51u);
+}
+
+TEST(JdlTest, AParameterLineOfMoreThanItsLimitIsRefused) {
+  const auto text = R"({"name":"n","exec_file":"x","clusters":{"alpha":{}},"params":["a",")" +
+                    std::string(kLineBytes + 1, 'x') + "\"]}";
+  const auto result = Parse(text, Grid());
+  ASSERT_EQ(result.faults.size(), 1u);
+  EXPECT_EQ(result.faults[0].key, "params[1]");
+}
+
+TEST(JdlTest, OnTheServerAParamFileIsRefusedWithTheWayThatWorks) {
+  const auto result =
+      Parse(R"({"name":"n","param_file":"/etc/passwd","exec_file":"x","clusters":{"alpha":{}}})",
+            Grid(), {.may_read_files = false});
+  ASSERT_EQ(result.faults.size(), 1u);
+  EXPECT_EQ(result.faults[0].hint, "submit with gridsub, which reads it as you");
+}
+
+TEST(JdlTest, UnknownKeysAreKeptInEveryClusterAndWarnedOf) {
+  const auto result = Parse(With(R"("walltme":"1:00:00","x":[1])"), Grid());
+  EXPECT_TRUE(result.ok());
+  ASSERT_EQ(result.warnings.size(), 2u);
+  EXPECT_EQ(result.warnings[0].hint, "did you mean \"walltime\"?");
+  EXPECT_EQ(ToJson(result.campaign)["clusters"]["alpha"]["x"], nlohmann::json({1}));
+}
+
+TEST(JdlTest, KeysWithoutEffectAreSaidToHaveNone) {
+  const auto result =
+      Parse(With(R"("temporal_grouping":"true","dimensional_grouping":"false")"), Grid());
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_EQ(result.warnings[0].key, "temporal_grouping");
+}
+
+TEST(JdlTest, OurOwnKeysAreRead) {
+  const auto campaign = Good(With(
+      R"("priority":"high","sla_group":"g","project":"p","finalize":2,"max_tries":5,"cores":4,
+         "mem":"2G","gpus":1,"setup":["a","b"],"start_rate":0.5,"affinity_wait":0,
+         "min_duration":"3","lost_after":"1:00:00","licences":{"m":2},"partition":"q","after":7,
+         "jobs_type":"test","test_mode":"true","cluster_job_type":"devel, x")"));
+  EXPECT_EQ(campaign.priority, 6);
+  EXPECT_EQ(campaign.type, "test");
+  EXPECT_EQ(campaign.max_replicas, 2);
+  EXPECT_EQ(campaign.max_tries, 5);
+  EXPECT_EQ(campaign.licences.at("m"), 2);
+  EXPECT_EQ(campaign.affinity_wait_s, 0);
+  EXPECT_EQ(campaign.lost_after_s, 3600);
+  EXPECT_EQ(campaign.after, std::vector<std::int64_t>{7});
+  const auto& alpha = campaign.clusters[0];
+  EXPECT_EQ(alpha.resources, "/core=4");
+  EXPECT_EQ(alpha.setup, "a\nb");
+  EXPECT_TRUE(alpha.test_mode);
+  EXPECT_EQ(alpha.project, "p");
+  EXPECT_EQ(alpha.job_types, (std::vector<std::string>{"devel", "x"}));
+  EXPECT_EQ(
+      alpha.options,
+      nlohmann::json(
+          {{"cores", 4}, {"mem", "2G"}, {"gpus", 1}, {"start_rate", 0.5}, {"partition", "q"}}));
+}
+
+TEST(JdlTest, RowsMakeValuesAndColumnsNameThem) {
+  const auto campaign = Good(
+      R"({"name":"n","columns":["a","b"],"params":[["x y",1],["z","2"]],"exec_file":"p {a}",
+          "clusters":{"alpha":{}}})");
+  EXPECT_EQ(campaign.format, "values");
+  EXPECT_EQ(campaign.params.First(1)[0], R"(["x y","1"])");
+  const auto one = Good(R"({"name":"n","columns":["a"],"params":["x y"],"exec_file":"p",
+                            "clusters":{"alpha":{}}})");
+  EXPECT_EQ(one.params.First(1)[0], R"(["x y"])");
+  EXPECT_FALSE(Parse(R"({"name":"n","columns":["a","b"],"params":["x"],"exec_file":"p",
+                         "clusters":{"alpha":{}}})",
+                     Grid())
+                   .ok());
+}
+
+TEST(JdlTest, TheExpandedJdlReadsBackAsItself) {
+  const auto campaign = Good(With(
+      R"("priority":0,"finalize":true,"prologue":["~/x"],"max_jobs":"3","unknown":{"a":[]},
+         "prologue_walltime":"0:01:00","setup":"module load x","licences":{"m":1})"));
+  const auto json = ToJson(campaign);
+  const auto again = FromJson(json, Grid());
+  EXPECT_TRUE(again.ok()) << Faults(again);
+  EXPECT_EQ(ToJson(again.campaign), json);
+  EXPECT_EQ(json["clusters"]["alpha"]["walltime"], 3600);
+  EXPECT_FALSE(json.contains("params"));
+}
+
+TEST(JdlTest, WhatARuleHasSpoiltIsFoundAgain) {
+  auto json = ToJson(Good(With(R"("max_jobs":3)")));
+  json["clusters"]["alpha"]["walltime"] = 7200.0;  // Lua knows one kind of number
+  EXPECT_EQ(FromJson(json, Grid()).campaign.clusters[0].walltime_s, 7200);
+  json["clusters"]["alpha"]["walltime"] = "soon";
+  const auto result = FromJson(json, Grid());
+  ASSERT_EQ(result.faults.size(), 1u);
+  EXPECT_EQ(result.faults[0].key, "clusters.alpha.walltime");
+  EXPECT_EQ(result.faults[0].line, 0);
+}
+
+TEST(JdlTest, ThePlaceOfParamsIsKnownSoThatTheyCanTravelApart) {
+  const std::string text = R"({"params": ["a", "b]"], "name": 1})";
+  const auto result = Parse(text, Grid());
+  EXPECT_EQ(text.substr(result.params_begin, result.params_end - result.params_begin),
+            R"(["a", "b]"])");
+}
+
+TEST(JdlTest, StringsWithEscapesAndNumbersKeepTheirPlaces) {
+  const auto result =
+      Parse("{\"a\\\\\\\"b\": 1,\n \"exec_file\": [1, -2.5e3], \"nb_jobs\": 1.5 }", Grid());
+  ASSERT_GE(result.faults.size(), 2u);
+  for (const auto& fault : result.faults) {
+    if (fault.key == "nb_jobs") {
+      EXPECT_EQ(fault.column, 39);
+    }
+  }
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_EQ(result.warnings[0].column, 2);
+}
+
+}  // namespace
+}  // namespace cigri::jdl

@@ -1,0 +1,155 @@
+#include "nikita/nikita.h"
+#include "tests/nikita/scene.h"
+
+namespace cigri::nikita {
+namespace {
+
+class KillPgTest : public test::PassTest {
+ protected:
+  void SetUp() override {
+    PassTest::SetUp();
+    db_ = Connect();
+    GivenCluster(1, server.url());
+    GivenCampaign(1, 100);
+  }
+  // A pass with what becomes true by time, as if none had been for long.
+  void Pass() {
+    nikita_ = std::make_unique<Nikita>();
+    PassAgain();
+  }
+  void PassAgain() {
+    auto turn = TurnOf(*db_);
+    nikita_->Pass(turn);
+  }
+  bool AwaitAsked(const std::string& remote_id) {
+    for (int i = 0; i < 2000 && !server.Asked(remote_id); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return server.Asked(remote_id);
+  }
+  std::string ReasonOf(int job) {
+    const auto rows = Sql("SELECT reason FROM kills WHERE job_id = " + std::to_string(job));
+    return rows.empty() ? "" : rows[0][0].c_str();
+  }
+
+  std::string Error() { return Sql("SELECT coalesce(max(error), '') FROM kills")[0][0].c_str(); }
+
+  test::KillServer server;
+
+ private:
+  std::unique_ptr<db::Connection> db_;
+  std::unique_ptr<Nikita> nikita_;
+};
+
+TEST_F(KillPgTest, JobsOfACancelledCampaignAreKilledButForItsEpilogue) {
+  GivenJobs(1, 2, 1, 1, "running");
+  GivenJobs(10, 1, 1, 1, "running", 0, "epilogue");
+  GivenJobs(20, 1, 1, 1, "submitted", 0, "prologue");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
+  Sql("UPDATE campaigns SET wanted = 'cancelled', state = 'cancelled'");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "campaign_cancelled");
+  EXPECT_EQ(ReasonOf(2), "campaign_cancelled");
+  EXPECT_EQ(ReasonOf(20), "campaign_cancelled");
+  EXPECT_EQ(ReasonOf(10), "");
+  EXPECT_TRUE(AwaitAsked("R1"));
+  EXPECT_TRUE(AwaitAsked("R20"));
+}
+
+TEST_F(KillPgTest, OtherCopiesOfATaskThatIsDoneAreKilled) {  // T-24
+  Sql("UPDATE campaigns SET max_replicas = 1");
+  GivenJobs(1, 2, 1, 1, "running");
+  Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
+      "state, account, slots, "
+      "submitted_at, remote_id) VALUES (99, 1, 2, 9, 1, 1, 'replica', true, 'terminated', 'none', "
+      "1, now(), 'R99')");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "");
+  EXPECT_EQ(ReasonOf(2), "task_done");
+}
+
+TEST_F(KillPgTest, AUsersWishADrainAndAPreemptionEachGiveTheirReason) {
+  GivenCluster(2, server.url());
+  GivenJobs(1, 3, 1, 1, "running");
+  GivenJobs(11, 1, 1, 2, "running");
+  Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann'), (777, 'ann')");
+  Sql("INSERT INTO preemptions (job_id, for_campaign, why) VALUES (2, 7, 'urgent campaign 7')");
+  Sql("UPDATE clusters SET drained = true, kill_all = true, drain_reason = 'fire' WHERE id = 2");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "user");
+  EXPECT_EQ(ReasonOf(2), "preempted_by_grid");
+  EXPECT_EQ(ReasonOf(3), "");
+  EXPECT_EQ(ReasonOf(11), "drain");
+  EXPECT_EQ(Sql("SELECT detail FROM kills WHERE job_id = 11")[0][0].as<std::string>(), "fire");
+  EXPECT_EQ(ReasonOf(777), "") << "a job that is not in flight";
+}
+
+TEST_F(KillPgTest, AFloodedQueueIsWipedAndTheTasksCanGoElsewhere) {  // CIG-36
+  GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills WHERE reason = 'excess_waiting'"), 9);
+  EXPECT_EQ(ReasonOf(1), "") << "the oldest stays";
+}
+
+TEST_F(KillPgTest, NothingIsKilledOnAStaleAnswer) {
+  GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");
+  Sql("UPDATE cluster_status SET swept_at = now() - interval '1 hour'");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
+}
+
+TEST_F(KillPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
+  GivenCluster(3, server.url(), "oar2");
+  GivenCampaign(2, 10, "{1,3}");
+  GivenJobs(1, 1, 2, 1, "running", 5000);
+  GivenJobs(2, 1, 2, 3, "running", 5000);
+  GivenJobs(3, 1, 2, 3, "running", 3700);
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "");
+  EXPECT_EQ(ReasonOf(2), "walltime");
+  EXPECT_EQ(ReasonOf(3), "") << "within the slack";
+}
+
+TEST_F(KillPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
+  server.Break(true);
+  GivenJobs(1, 1, 1, 1, "running");
+  Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann')");
+  Pass();
+  for (int i = 0; i < 2000 && Error().empty(); ++i) {
+    PassAgain();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_NE(Error(), "");
+  EXPECT_EQ(Number("SELECT calls FROM kills"), 1) << "not before it is due";
+  server.Break(false);
+  Sql("UPDATE kills SET called_at = now() - interval '6 seconds'");
+  Pass();
+  EXPECT_TRUE(AwaitAsked("R1"));
+  EXPECT_EQ(Number("SELECT calls FROM kills"), 2);
+}
+
+TEST_F(KillPgTest, AClusterThatConfirmsNothingIsReportedUntilItDoes) {
+  GivenJobs(1, 1, 1, 1, "running");
+  Sql("INSERT INTO kills (job_id, reason, called_at, calls, error) VALUES (1, 'user', now(), 9, "
+      "'busy')");
+  Pass();
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM events WHERE code = 'KILL_UNCONFIRMED' AND state = 'open'"), 1);
+  Sql("DELETE FROM live; DELETE FROM kills");
+  Pass();
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM events WHERE code = 'KILL_UNCONFIRMED' AND state = 'closed'"),
+      1);
+}
+
+TEST_F(KillPgTest, AnIdleGridIsNotWritten) {
+  const char* next_transaction = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
+  const auto before = Number(next_transaction);
+  Pass();
+  EXPECT_EQ(Number(next_transaction), before);
+}
+
+}  // namespace
+}  // namespace cigri::nikita

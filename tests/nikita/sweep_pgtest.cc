@@ -1,0 +1,104 @@
+#include "nikita/sweep.h"
+#include "tests/nikita/scene.h"
+
+namespace cigri::nikita {
+namespace {
+
+class SweepPgTest : public test::PassTest {
+ protected:
+  void Sweep() {
+    auto db = Connect();
+    auto turn = TurnOf(*db);
+    Sweeper().Sweep(turn);
+  }
+};
+
+TEST_F(SweepPgTest, AbandonedDraftsGoAndPublishedOnesStay) {
+  Sql("INSERT INTO uploads (id, grid_user, published, touched_at) VALUES (1, 'ann', false, now() - "
+      "interval '2 days'), "
+      "(2, 'ann', false, now()), (3, 'ann', true, now() - interval '2 days');"
+      "INSERT INTO params_chunk SELECT u, 0, 0, 1, 'x' FROM generate_series(1, 3) AS u");
+  Sweep();
+  EXPECT_EQ(Number("SELECT sum(id) FROM uploads"), 5);
+  EXPECT_EQ(Number("SELECT sum(upload_id) FROM params_chunk"), 5);
+}
+
+TEST_F(SweepPgTest, SnapshotsAreThinnedByAge) {
+  Sql("INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '3 hours' + i * "
+      "interval '10 seconds', "
+      "1, 1, 0, 0, 0, 0, 0 FROM generate_series(0, 59) AS i;"  // 10 minutes, 6 a minute
+      "INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '3 days' + i * "
+      "interval '1 minute', "
+      "1, 1, 0, 0, 0, 0, 0 FROM generate_series(0, 119) AS i;"  // 2 hours
+      "INSERT INTO gridstatus SELECT 1, now() - i * interval '1 second', 1, 1, 0, 0, 0, 0, 0 FROM "
+      "generate_series(0, 29) AS i;"
+      "INSERT INTO gridstatus VALUES (1, now() - interval '400 days', 1, 1, 0, 0, 0, 0, 0)");
+  Sweep();
+  EXPECT_EQ(Number("SELECT count(*) FROM gridstatus WHERE at < now() - interval '1 day'"), 2);
+  EXPECT_EQ(Number("SELECT count(*) FROM gridstatus WHERE at BETWEEN now() - interval '1 day' AND "
+                   "now() - interval '1 hour'"),
+            10);
+  EXPECT_EQ(Number("SELECT count(*) FROM gridstatus WHERE at > now() - interval '1 hour'"), 30);
+}
+
+TEST_F(SweepPgTest, UsageKeepsItsSumsWhenItIsThinned) {
+  Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok) "
+      "SELECT date_trunc('hour', now()) - interval '3 days' + i * interval '1 minute', 1, 1 + i % "
+      "2, 'ann', '', 10, 1, 2 "
+      "FROM generate_series(0, 299) AS i;"
+      "INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, width) "
+      "SELECT date_trunc('day', now()) - interval '60 days' + i * interval '1 hour', 1, 1, 'ann', "
+      "'', 5, 1, '1 hour' "
+      "FROM generate_series(0, 47) AS i");
+  const auto before = Sql("SELECT sum(slot_s), sum(ok), sum(not_ok) FROM usage")[0];
+  for (int i = 0; i < 3; ++i) Sweep();
+  const auto after = Sql("SELECT sum(slot_s), sum(ok), sum(not_ok) FROM usage")[0];
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(before[i].as<double>(), after[i].as<double>());
+  EXPECT_EQ(Number("SELECT count(*) FROM usage WHERE width = '1 hour'"), 10);
+  EXPECT_EQ(Number("SELECT count(*) FROM usage WHERE width = '1 day'"), 2);
+  EXPECT_EQ(Number("SELECT count(*) FROM usage"), 12);
+}
+
+TEST_F(SweepPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
+  config.Set("KEEP_CAMPAIGNS_DAYS", "30");
+  GivenCluster(1, "unix:/none");
+  for (int id : {1, 2, 3}) GivenCampaign(id, 5);
+  Sql("UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '31 days' "
+      "WHERE id IN (1, 2);"
+      "INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
+      "state, account, slots, "
+      "submitted_at, remote_id) SELECT i, 1, i, 1, 1, 1, 'task', true, 'terminated', 'none', 1, "
+      "now(), 'R' FROM generate_series(1, 5) AS i");
+  GivenJobs(50, 1, 2, 1, "running");
+  Sweep();
+  EXPECT_EQ(Number("SELECT count(*) FROM campaigns WHERE id = 1"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM done"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM campaigns"), 2);
+}
+
+TEST_F(SweepPgTest, ClosedEventsGoAfterNinetyDaysAndLogEventsCloseThemselves) {
+  Sql("INSERT INTO events (class, code, state, date_closed, date_update, fingerprint) VALUES "
+      "('job', 'EXIT_ERROR', 'closed', now() - interval '91 days', now(), 'a'), ('job', "
+      "'EXIT_ERROR', 'closed', now(), now(), 'b'),"
+      "('log', 'MODULE_RESTARTED', 'open', NULL, now() - interval '2 days', 'c'), ('job', "
+      "'EXIT_ERROR', 'open', NULL, now() - interval '2 days', 'd')");
+  Sweep();
+  std::string left;
+  for (const auto& row : Sql("SELECT fingerprint, state FROM events ORDER BY 1"))
+    left += row[0].c_str() + std::string(row[1].c_str()) + " ";
+  EXPECT_EQ(left, "bclosed cclosed dopen ");
+}
+
+TEST_F(SweepPgTest, WishesAboutJobsThatHaveEndedAreForgotten) {
+  Sql("INSERT INTO kills (job_id, reason, asked_at) VALUES (5, 'user', now() - interval '1 hour'), "
+      "(6, 'user', now());"
+      "INSERT INTO job_requests (job_id, asked_by, asked_at) VALUES (5, 'ann', now() - interval '2 "
+      "hours'), (6, 'ann', now())");
+  Sweep();
+  EXPECT_EQ(Number("SELECT sum(job_id) FROM kills"), 6);
+  EXPECT_EQ(Number("SELECT sum(job_id) FROM job_requests"), 6)
+      << "its batch may still be on its way";
+}
+
+}  // namespace
+}  // namespace cigri::nikita

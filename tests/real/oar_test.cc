@@ -1,0 +1,246 @@
+// The driver oar2 on a real OAR 2.5 (tests/clusters/oar-up).
+#include "cluster/job_script.h"
+#include "core/text.h"
+#include "real_cluster.h"
+
+namespace cigri::real {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::Batch;
+using cluster::EndCause;
+using cluster::RemoteState;
+
+class RealOarTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (Allowed()) RunScript("oar-up");
+  }
+  static void TearDownTestSuite() {
+    if (Allowed() && std::getenv("CIGRI_REAL_KEEP") == nullptr) RunScript("oar-down");
+  }
+  void SetUp() override {
+    if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts OAR";
+    oar_ = Make(6668);
+  }
+  static std::unique_ptr<cluster::Cluster> Make(int port) {
+    cluster::ClusterConfig config;
+    config.name = "froggy";
+    config.kind = "oar2";
+    config.api_url = "http://127.0.0.1:" + std::to_string(port) + "/oarapi-cigri";
+    config.auth_type = "header";
+    return cluster::MakeCluster(config);
+  }
+  std::unique_ptr<cluster::Cluster> oar_;
+};
+
+TEST_F(RealOarTest, ParametersReachTheProgramByteForByte) {
+  const auto values = OddValues();
+  const auto folder = "/home/alice/odd." + RandomHex(4);
+  Shell("runuser -u alice -- mkdir " + folder);
+  std::vector<std::string> commands;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    commands.push_back("printf %s " + ShellQuote(values[i]) + " >" + std::to_string(i));
+  auto batch = BatchOf("alice", commands);
+  batch.directory = folder;
+  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
+    EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
+  }
+}
+
+TEST_F(RealOarTest, EndsAreToldAsTheyWere) {
+  auto batch = BatchOf("alice", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
+                                 "nosuchprogram", "sh -c 'kill -SEGV $$'"});
+  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(ends.jobs.at(i).cause, EndCause::kExited) << i;
+    EXPECT_EQ(ends.jobs.at(i).wait_status, want[i]) << batch.elements[i].command;
+    EXPECT_GT(ends.jobs.at(i).started_at, 0) << i;
+    EXPECT_GE(ends.jobs.at(i).ended_at, ends.jobs.at(i).started_at) << i;
+  }
+}
+
+TEST_F(RealOarTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {
+  auto batch = BatchOf("alice", {"echo $greeting; echo $CIGRI_TASK_INDEX $CIGRI_JOB_ID "
+                                 "$CIGRI_CAMPAIGN_ID $CIGRI_JOB_NAME; pwd; wc -l "
+                                 "<$CIGRI_NODE_FILE; echo oops >&2; exit 1"});
+  batch.setup = "greeting='hello # world'";
+  batch.directory = "$HOME";
+  batch.resources = "/network_address=1/core=2";
+  const auto refs = SubmitAll(*oar_, batch);
+  ASSERT_TRUE(Await(*oar_, refs, 60s).all);
+  const auto out = oar_->ReadOutput(refs[0], cluster::Stream::kStdout, 0, 10000);
+  EXPECT_EQ(out.bytes, "hello # world\n50 1000 7 it's a test\n/home/alice\n2\n");
+  const auto err = oar_->ReadOutput(refs[0], cluster::Stream::kStderr, -100, 100);
+  EXPECT_EQ(err.bytes, "oops\n");
+}
+
+TEST_F(RealOarTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
+  auto batch = BatchOf("alice", {"touch /tmp/cigri-must-not-run"});
+  batch.directory = "$HOME/no such place";
+  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 60s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kBadDirectory);
+  EXPECT_NE(access("/tmp/cigri-must-not-run", F_OK), 0);
+}
+
+TEST_F(RealOarTest, AnArrayIsDeletedInOneCallWhenAllOfItIsMeant) {
+  const auto refs = SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(30, "sleep 100")));
+  const auto killed = oar_->Kill(refs);
+  EXPECT_EQ(killed.asked.size(), 30u);
+  const auto ends = Await(*oar_, refs, 120s);
+  ASSERT_TRUE(ends.all);
+  for (const auto& [index, job] : ends.jobs) EXPECT_EQ(job.cause, EndCause::kDeleted) << index;
+}
+
+TEST_F(RealOarTest, OneJobOfAnArrayIsDeletedAndTheOthersEndByThemselves) {
+  const auto refs = SubmitAll(*oar_, BatchOf("alice", {"sleep 100", "sleep 3", "sleep 3"}));
+  EXPECT_EQ(oar_->Kill({refs[0]}).asked.size(), 1u);
+  EXPECT_EQ(oar_->Kill({refs[0]}).asked.size(), 1u) << "killing twice is no fault";
+  const auto ends = Await(*oar_, refs, 60s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kDeleted);
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 0);
+  EXPECT_EQ(ends.jobs.at(2).wait_status, 0);
+}
+
+TEST_F(RealOarTest, AWalltimeIsTold) {
+  auto batch = BatchOf("alice", {"sleep 100"});
+  batch.walltime_s = 3;
+  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 90s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kWalltime);
+}
+
+// GRID-20: a best-effort job gives way to the cluster's own users.
+TEST_F(RealOarTest, ANormalJobPreemptsABestEffortOne) {
+  auto batch = BatchOf("alice", {"sleep 200"});
+  batch.resources = "/core=8";
+  const auto refs = SubmitAll(*oar_, batch);
+  ASSERT_TRUE(AwaitPoll(*oar_, refs, 60s, [](const cluster::PollResult& r) {
+    return r.jobs.at(0).state == RemoteState::kRunning;
+  }));
+  auto normal = BatchOf("bob", {"true"});
+  normal.best_effort = false;
+  normal.resources = "/core=8";
+  const auto normal_refs = SubmitAll(*oar_, normal);
+  const auto ends = Await(*oar_, refs, 60s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kPreempted) << ends.jobs.at(0).message;
+  const auto normal_ends = Await(*oar_, normal_refs, 60s);
+  ASSERT_TRUE(normal_ends.all);
+  EXPECT_EQ(normal_ends.jobs.at(0).wait_status, 0);
+}
+
+TEST_F(RealOarTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTag) {
+  CuttingProxy proxy(6668);
+  const auto through = Make(proxy.port());
+  const auto batch = BatchOf("alice", {"exit 4", "exit 5", "exit 6"});
+  proxy.Cut(true);
+  EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
+  proxy.Cut(false);
+  const auto now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch());
+  const auto found = through->Find(batch.tag, "alice", now.count(), false);
+  EXPECT_TRUE(found.complete);
+  ASSERT_EQ(found.jobs.size(), 3u);
+  std::vector<cluster::RemoteRef> refs;
+  for (const auto& job : found.jobs) refs.push_back(job.ref);
+  const auto ends = Await(*oar_, refs, 60s);
+  ASSERT_TRUE(ends.all);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ends.jobs.at(i).wait_status, (4 + i) << 8);
+}
+
+TEST_F(RealOarTest, JobsSubmittedWhileTheSchedulerIsDownAreNamedAndRunOnce) {
+  RunScript("oar-down", "OAR_DOWN_ONLY=server");
+  const auto batch = BatchOf("alice", {"exit 1", "exit 2"});
+  std::vector<std::string> named;
+  try {
+    oar_->Submit(batch);
+    ADD_FAILURE() << "accepted without a scheduler";
+  } catch (const cluster::SubmitInDoubt& e) {
+    named = e.ids;
+  }
+  RunScript("oar-up");
+  ASSERT_EQ(named.size(), 2u);
+  const auto found = oar_->Find(batch.tag, "alice", 0, false);
+  ASSERT_EQ(found.jobs.size(), 2u);
+  EXPECT_EQ(found.jobs[0].ref.remote_id, named[0]);
+  const auto ends = Await(*oar_, RefsOf(batch, named), 90s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 2 << 8);
+}
+
+TEST_F(RealOarTest, AJobThatOarSubmittedAgainIsFoundAsATwinWithItsIndex) {
+  Shell("for h in 1 2 3 4; do echo 127.0.0.1$h; done >/var/lib/oar-up/1/down-nodes");
+  const auto batch = BatchOf("alice", {"exit 0", "exit 1"});
+  const auto refs = SubmitAll(*oar_, batch);
+  const auto ends = Await(*oar_, {refs[1]}, 60s);
+  Shell(
+      "rm /var/lib/oar-up/1/down-nodes; /usr/sbin/oarnodesetting -s Alive --sql "
+      "\"state='Suspected'\"");
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(1).cause, EndCause::kNodeFailed);
+  const auto found = oar_->Find(batch.tag, "alice", 0, false);
+  int copies = 0;
+  for (const auto& job : found.jobs) copies += job.ref.index == 1 ? 1 : 0;
+  EXPECT_GE(copies, 2);
+  std::vector<cluster::RemoteRef> all;
+  for (const auto& job : found.jobs) all.push_back(job.ref);
+  oar_->Kill(all);
+}
+
+TEST_F(RealOarTest, RefusalsSayWhyAndWhoseFaultTheyAre) {
+  const auto why = [&](const Batch& batch) {
+    try {
+      oar_->Submit(batch);
+    } catch (const cluster::SubmitRefused& e) {
+      return std::pair(e.why(), std::string(e.what()));
+    }
+    return std::pair(cluster::SubmitRefused::Why::kTemporary, std::string("accepted"));
+  };
+  using Why = cluster::SubmitRefused::Why;
+  auto batch = BatchOf("alice", {"true"});
+  batch.resources = "/nosuch=1";
+  EXPECT_EQ(why(batch).first, Why::kBatch) << why(batch).second;
+  batch = BatchOf("alice", {"true"});
+  batch.resources = "/core=1000";
+  EXPECT_EQ(why(batch).first, Why::kBatch) << why(batch).second;
+  batch = BatchOf("alice", {"true"});
+  batch.job_types = {"nosuchtype"};
+  EXPECT_EQ(why(batch).first, Why::kBatch) << why(batch).second;
+  EXPECT_EQ(why(BatchOf("nosuchuser", {"true"})).first, Why::kUser);
+  EXPECT_EQ(why(BatchOf("alice-x", {"true"})).first, Why::kUser);
+}
+
+TEST_F(RealOarTest, CheckNamesAVersionAndRunsATestJob) {
+  for (const auto& item : oar_->Check("alice", true))
+    EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;
+}
+
+TEST_F(RealOarTest, ResourcesAreCountedInTheClustersUnit) {
+  const auto r = oar_->GetResources();
+  EXPECT_EQ(r.max, 8);
+  EXPECT_EQ(r.unavailable, 0) << r.note;
+}
+
+TEST_F(RealOarTest, AThousandLiveJobsAreSweptInOneCall) {
+  const auto refs = SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(1000, "true")));
+  cluster::PollRequest request;
+  request.jobs = refs;
+  const auto result = oar_->Poll(request);
+  int ended = 0;
+  for (const auto& job : result.jobs) ended += job.state == RemoteState::kEnded ? 1 : 0;
+  EXPECT_EQ(result.jobs.size(), 1000u);
+  EXPECT_LE(result.calls - ended, 1);
+  RecordProperty("calls", result.calls);
+  oar_->Kill(refs);
+}
+
+}  // namespace
+}  // namespace cigri::real

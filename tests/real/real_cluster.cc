@@ -1,0 +1,189 @@
+#include "real_cluster.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "core/text.h"
+
+namespace cigri::real {
+
+using cluster::RemoteState;
+
+bool Allowed() {
+  const char* wanted = std::getenv("CIGRI_REAL");
+  return wanted != nullptr && std::string(wanted) == "1" && geteuid() == 0;
+}
+
+std::string Shell(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "re");
+  std::string out;
+  char buffer[4096];
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  const int status = pclose(pipe);
+  EXPECT_EQ(status, 0) << command << "\n" << out;
+  return out;
+}
+
+std::string RunScript(const std::string& script, const std::string& environment) {
+  return Shell(environment + " timeout 300 " CIGRI_SOURCE_DIR "/tests/clusters/" + script +
+               " 2>/dev/null");
+}
+
+cluster::Batch BatchOf(const std::string& user, const std::vector<std::string>& commands) {
+  cluster::Batch batch;
+  batch.tag = "cigri.7.real." + RandomHex(6);
+  batch.campaign_id = 7;
+  batch.campaign_name = "it's a test";
+  batch.grid_user = batch.cluster_user = user;
+  batch.walltime_s = 300;
+  for (const auto& command : commands) {
+    const auto i = static_cast<std::int64_t>(batch.elements.size());
+    batch.elements.push_back({1000 + i, 50 + i, 1, command});
+  }
+  return batch;
+}
+
+std::vector<cluster::RemoteRef> RefsOf(const cluster::Batch& batch,
+                                       const std::vector<std::string>& ids) {
+  std::vector<cluster::RemoteRef> refs;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    refs.push_back({ids[i], batch.tag, static_cast<int>(i), batch.elements[i].job_id,
+                    batch.cluster_user, batch.walltime_s});
+  return refs;
+}
+
+std::vector<cluster::RemoteRef> SubmitAll(cluster::Cluster& cluster, const cluster::Batch& batch) {
+  const auto ids = cluster.Submit(batch);
+  EXPECT_EQ(ids.size(), batch.elements.size());
+  if (cluster.capabilities().hold_release) cluster.Release(batch, ids);
+  return RefsOf(batch, ids);
+}
+
+bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
+               std::chrono::seconds patience,
+               const std::function<bool(const cluster::PollResult&)>& condition) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  cluster::PollRequest request;
+  request.jobs = refs;
+  while (std::chrono::steady_clock::now() < end) {
+    if (condition(cluster.Poll(request))) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  return false;
+}
+
+Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
+           std::chrono::seconds patience) {
+  Ends ends;
+  ends.all = AwaitPoll(cluster, refs, patience, [&](const cluster::PollResult& result) {
+    ++ends.polls;
+    ends.calls += result.calls;
+    ends.missing = result.missing;
+    for (const auto& job : result.jobs)
+      if (job.state == RemoteState::kEnded) ends.jobs[job.ref.index] = job;
+    return ends.jobs.size() + ends.missing.size() == refs.size();
+  });
+  return ends;
+}
+
+std::vector<std::string> OddValues() {
+  return {"",
+          " ",
+          "#x",
+          "a # b",
+          "it's",
+          "\"quoted\"",
+          "$HOME `id` $(id) ${x}",
+          "back\\slash \\$HOME \\\\",
+          "trailing\\",
+          "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80",
+          "latin\xE9 byte",
+          "tab\there",
+          "two\nlines\n",
+          "! * ~ ? [a-z] {1,2} ; | & < > ( )",
+          "-n",
+          "%s %d %%",
+          "\r",
+          std::string(100 * 1024, 'x') + "end"};
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+struct CuttingProxy::Impl {
+  int listener = -1, port = 0, target = 0;
+  std::atomic<bool> cut{false}, stop{false};
+  std::thread thread;
+
+  static bool Relay(int from, int to) {
+    char buffer[65536];
+    const auto n = ::recv(from, buffer, sizeof buffer, 0);
+    return n > 0 && ::send(to, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL) == n;
+  }
+  int Connect() const {
+    sockaddr_in a{};
+    a.sin_family = AF_INET;
+    a.sin_port = htons(static_cast<std::uint16_t>(target));
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::connect(s, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0) perror("proxy");
+    return s;
+  }
+  void Serve(int client) {
+    const int server = Connect();
+    pollfd fds[2]{{client, POLLIN, 0}, {server, POLLIN, 0}};
+    while (!stop) {
+      if (::poll(fds, 2, 100) < 0) break;
+      if (fds[0].revents != 0 && !Relay(client, server)) break;
+      // The server has begun to answer: it has the whole request, and the client hears nothing.
+      if (fds[1].revents != 0 && (cut || !Relay(server, client))) break;
+    }
+    ::close(server);
+    ::close(client);
+  }
+  void Accept() {
+    while (!stop) {
+      pollfd fd{listener, POLLIN, 0};
+      if (::poll(&fd, 1, 100) <= 0) continue;
+      const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      if (client >= 0) Serve(client);
+    }
+  }
+};
+
+CuttingProxy::CuttingProxy(int target_port) : impl_(std::make_unique<Impl>()) {
+  impl_->target = target_port;
+  impl_->listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in a{};
+  a.sin_family = AF_INET;
+  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t n = sizeof a;
+  ::bind(impl_->listener, reinterpret_cast<sockaddr*>(&a), sizeof a);
+  ::listen(impl_->listener, 16);
+  ::getsockname(impl_->listener, reinterpret_cast<sockaddr*>(&a), &n);
+  impl_->port = ntohs(a.sin_port);
+  impl_->thread = std::thread([this] { impl_->Accept(); });
+}
+
+CuttingProxy::~CuttingProxy() {
+  impl_->stop = true;
+  impl_->thread.join();
+  ::close(impl_->listener);
+}
+
+int CuttingProxy::port() const { return impl_->port; }
+void CuttingProxy::Cut(bool on) { impl_->cut = on; }
+
+}  // namespace cigri::real

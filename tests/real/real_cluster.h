@@ -1,0 +1,61 @@
+// What the tests on real clusters share: bringing them up, and following batches to their ends.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+
+namespace cigri::real {
+
+/// Whether real clusters may be brought up here: CIGRI_REAL=1, and root.
+bool Allowed();
+/// Runs a script of tests/clusters with `environment` ("OAR_INSTANCE=2"); fails the test when it
+/// fails. Returns what it wrote.
+std::string RunScript(const std::string& script, const std::string& environment = "");
+/// Runs a command and returns its output.
+std::string Shell(const std::string& command);
+
+/// A batch of `commands` for `user`, with a tag of its own.
+cluster::Batch BatchOf(const std::string& user, const std::vector<std::string>& commands);
+std::vector<cluster::RemoteRef> RefsOf(const cluster::Batch& batch,
+                                       const std::vector<std::string>& ids);
+/// Submits and, where jobs are held, releases.
+std::vector<cluster::RemoteRef> SubmitAll(cluster::Cluster& cluster, const cluster::Batch& batch);
+/// Polls every 0.3 s until `refs` have all ended, or are missing; by index.
+struct Ends {
+  std::map<int, cluster::RemoteJob> jobs;
+  std::vector<cluster::RemoteRef> missing;
+  int polls = 0, calls = 0;
+  bool all = false;
+};
+Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
+           std::chrono::seconds patience);
+/// Polls until `condition` holds for the jobs of a poll.
+bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
+               std::chrono::seconds patience,
+               const std::function<bool(const cluster::PollResult&)>& condition);
+
+/// Values that shells, JSON, YAML and parameter files like to mangle.
+std::vector<std::string> OddValues();
+std::string ReadFile(const std::string& path);
+
+/// A proxy that passes whole requests on and, while `cut` is set, closes the connection instead of
+/// giving back the answer: "accepted, and nobody knows".
+class CuttingProxy {
+ public:
+  explicit CuttingProxy(int target_port);
+  ~CuttingProxy();
+  int port() const;
+  void Cut(bool on);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cigri::real

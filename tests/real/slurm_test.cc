@@ -1,0 +1,268 @@
+// The driver slurm on a real Slurm 22.05 (tests/clusters/slurm-up), with and without accounting.
+#include "core/text.h"
+#include "real_cluster.h"
+
+namespace cigri::real {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::EndCause;
+using cluster::RemoteState;
+
+class RealSlurmTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (Allowed()) token_ = TokenIn(RunScript("slurm-up alpha 6817"));
+  }
+  static void TearDownTestSuite() {
+    if (Allowed() && std::getenv("CIGRI_REAL_KEEP") == nullptr) RunScript("slurm-down alpha");
+  }
+  void SetUp() override {
+    if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts Slurm";
+    slurm_ = Make(6820, token_);
+  }
+  static std::string TokenIn(const std::string& lines) {
+    const std::string key = "SLURM_REST_TOKEN=";
+    for (const auto& line : Split(lines, '\n'))
+      if (StartsWith(line, key)) return line.substr(key.size());
+    return "";
+  }
+  static cluster::ClusterConfig Config(int port) {
+    cluster::ClusterConfig config;
+    config.name = "luke";
+    config.kind = "slurm";
+    config.api_url = "http://127.0.0.1:" + std::to_string(port);
+    config.auth_type = "jwt";
+    config.auth_user = "grid";
+    config.options = {{"best_effort_partition", "besteffort"},
+                      {"partition", "normal"},
+                      {"shared_folder", "/home/%u/.cigri"}};
+    return config;
+  }
+  static std::unique_ptr<cluster::Cluster> Make(
+      int port, const std::string& token,
+      const nlohmann::json& options = nlohmann::json::object()) {
+    auto config = Config(port);
+    config.options.update(options);
+    return cluster::MakeCluster(config, [token](const std::string&) { return token; });
+  }
+  static std::string token_;
+  std::unique_ptr<cluster::Cluster> slurm_;
+};
+std::string RealSlurmTest::token_;
+
+TEST_F(RealSlurmTest, ParametersReachTheProgramByteForByte) {
+  const auto values = OddValues();
+  const auto folder = "/home/grid/odd." + RandomHex(4);
+  Shell("runuser -u grid -- mkdir " + folder);
+  std::vector<std::string> commands;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    commands.push_back("printf %s " + ShellQuote(values[i]) + " >" + std::to_string(i));
+  auto batch = BatchOf("grid", commands);
+  batch.directory = folder;
+  const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
+    EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
+  }
+}
+
+TEST_F(RealSlurmTest, EndsAreToldAsTheyWere) {
+  auto batch = BatchOf("grid", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
+                                "nosuchprogram", "sh -c 'kill -SEGV $$'"});
+  const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(ends.jobs.at(i).cause, EndCause::kExited) << i;
+    EXPECT_EQ(ends.jobs.at(i).wait_status, want[i]) << batch.elements[i].command;
+    EXPECT_GT(ends.jobs.at(i).started_at, 0) << i;
+    EXPECT_NE(ends.jobs.at(i).node, "") << i;
+  }
+}
+
+TEST_F(RealSlurmTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {
+  auto batch = BatchOf("grid", {"echo $greeting; echo $CIGRI_TASK_INDEX $CIGRI_JOB_ID "
+                                "$CIGRI_CAMPAIGN_ID $CIGRI_JOB_NAME; pwd; cat "
+                                "$CIGRI_NODE_FILE | sort | uniq -c | wc -l; wc -l "
+                                "<$CIGRI_NODE_FILE; echo oops >&2; exit 1"});
+  batch.setup = "greeting='hello # world'";
+  batch.directory = "$HOME";
+  batch.resources = "/nodes=2/core=3";
+  const auto refs = SubmitAll(*slurm_, batch);
+  ASSERT_TRUE(Await(*slurm_, refs, 60s).all);
+  const auto out = slurm_->ReadOutput(refs[0], cluster::Stream::kStdout, 0, 10000);
+  EXPECT_EQ(out.bytes, "hello # world\n50 1000 7 it's a test\n/home/grid\n2\n6\n");
+  EXPECT_EQ(slurm_->ReadOutput(refs[0], cluster::Stream::kStderr, -3, 100).bytes, "ps\n");
+}
+
+TEST_F(RealSlurmTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
+  auto batch = BatchOf("grid", {"touch /tmp/cigri-must-not-run"});
+  batch.directory = "/no/such place";
+  const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 60s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kBadDirectory);
+  EXPECT_NE(access("/tmp/cigri-must-not-run", F_OK), 0);
+}
+
+TEST_F(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
+  const auto batch = BatchOf("grid", {"exit 1", "exit 2"});
+  const auto ids = slurm_->Submit(batch);
+  const auto found = slurm_->Find(batch.tag, "grid", 0, false);
+  EXPECT_TRUE(found.complete);
+  ASSERT_EQ(found.jobs.size(), 2u);
+  EXPECT_EQ(found.jobs[1].state, RemoteState::kHeld);
+  EXPECT_EQ(found.jobs[1].ref.remote_id, ids[1]);
+  EXPECT_EQ(found.jobs[1].ref.index, 1);
+  slurm_->Release(batch, ids);
+  slurm_->Release(batch, ids);
+  EXPECT_TRUE(Await(*slurm_, RefsOf(batch, ids), 60s).all);
+  const auto never = slurm_->Find("cigri.7.real.never", "grid", 0, false);
+  EXPECT_TRUE(never.complete);
+  EXPECT_TRUE(never.jobs.empty());
+}
+
+TEST_F(RealSlurmTest, DeletionsAreTold) {
+  // More than fits: some run, some wait.
+  const auto refs = SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(30, "sleep 100")));
+  ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
+    return r.jobs.at(0).state == RemoteState::kRunning;
+  }));
+  EXPECT_EQ(slurm_->Kill({refs[0], refs[29]}).asked.size(), 2u);
+  EXPECT_EQ(slurm_->Kill(refs).failed.size(), 0u);
+  const auto ends = Await(*slurm_, refs, 120s);
+  ASSERT_TRUE(ends.all);
+  for (const auto& [index, job] : ends.jobs) EXPECT_EQ(job.cause, EndCause::kDeleted) << index;
+  // Deleted alone before it started, a task leaves no trace in slurmctld; in slurmdbd it may.
+  for (const auto& ref : ends.missing) EXPECT_EQ(ref.index, 29);
+}
+
+// GRID-20: a best-effort job gives way to the cluster's own users, and is not requeued.
+TEST_F(RealSlurmTest, ANormalJobPreemptsBestEffortOnesAlsoWhereSlurmWouldRequeue) {
+  for (const char* partition : {"besteffort", "requeue"}) {
+    auto batch = BatchOf("grid", std::vector<std::string>(4, "sleep 200"));
+    batch.options = {{"partition", partition}, {"cores", 4}};
+    const auto refs = SubmitAll(*slurm_, batch);
+    ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
+      for (const auto& job : r.jobs)
+        if (job.state != RemoteState::kRunning) return false;
+      return true;
+    }));
+    auto normal = BatchOf("grid", {"exit 7"});
+    normal.best_effort = false;
+    normal.options = {{"cores", 4}};
+    const auto normal_refs = SubmitAll(*slurm_, normal);
+    const auto normal_ends = Await(*slurm_, normal_refs, 90s);
+    ASSERT_TRUE(normal_ends.all);
+    EXPECT_EQ(normal_ends.jobs.at(0).wait_status, 7 << 8);
+    slurm_->Kill(refs);
+    const auto ends = Await(*slurm_, refs, 60s);
+    ASSERT_TRUE(ends.all);
+    int preempted = 0;
+    for (const auto& [index, job] : ends.jobs) preempted += job.cause == EndCause::kPreempted;
+    EXPECT_EQ(preempted, 1) << partition;
+  }
+}
+
+TEST_F(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
+  auto batch = BatchOf("grid", {"true"});
+  batch.options = {{"partition", "normal"}};
+  try {
+    slurm_->Submit(batch);
+    ADD_FAILURE() << "accepted";
+  } catch (const cluster::SubmitRefused& e) {
+    EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kBatch);
+    EXPECT_NE(std::string(e.what()).find("--not-preemptible"), std::string::npos) << e.what();
+  }
+  const auto told = Make(6820, token_, {{"not_preemptible", true}});
+  EXPECT_TRUE(Await(*told, SubmitAll(*told, batch), 60s).all);
+}
+
+TEST_F(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) {
+  CuttingProxy proxy(6820);
+  const auto through = Make(proxy.port(), token_);
+  ASSERT_TRUE(Await(*through, SubmitAll(*through, BatchOf("grid", {"true"})), 60s).all);
+  const auto batch = BatchOf("grid", {"exit 4", "exit 5", "exit 6"});
+  proxy.Cut(true);
+  EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
+  proxy.Cut(false);
+  const auto found = through->Find(batch.tag, "grid", 0, false);
+  EXPECT_TRUE(found.complete);
+  ASSERT_EQ(found.jobs.size(), 3u);
+  std::vector<std::string> ids;
+  for (const auto& job : found.jobs) ids.push_back(job.ref.remote_id);
+  through->Release(batch, ids);
+  const auto ends = Await(*slurm_, RefsOf(batch, ids), 60s);
+  ASSERT_TRUE(ends.all);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ends.jobs.at(i).wait_status, (4 + i) << 8);
+}
+
+TEST_F(RealSlurmTest, ABadTokenIsTheUsersAndNotADoubt) {
+  const auto bad = Make(6820, "eyJhbGciOiJIUzI1NiJ9.e30.bad");
+  try {
+    bad->Submit(BatchOf("grid", {"true"}));
+    ADD_FAILURE() << "accepted";
+  } catch (const cluster::SubmitRefused& e) {
+    EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kUser) << e.what();
+  }
+  try {
+    cluster::PollRequest request;
+    request.jobs = {{"1_0", "cigri.x", 0, 1, "grid", 60}};
+    bad->Poll(request);
+    ADD_FAILURE() << "answered";
+  } catch (const cluster::CallFailed& e) {
+    EXPECT_EQ(e.why(), cluster::CallFailed::Why::kAuth) << e.what();
+  }
+}
+
+TEST_F(RealSlurmTest, CheckFindsTheVersionAndRunsATestJob) {
+  for (const auto& item : slurm_->Check("grid", true))
+    EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;
+}
+
+TEST_F(RealSlurmTest, ResourcesAreCpusOfThePartition) {
+  const auto r = slurm_->GetResources();
+  EXPECT_EQ(r.max, 16);
+  EXPECT_EQ(r.unavailable, 0) << r.note;
+}
+
+TEST_F(RealSlurmTest, AnArrayIsPolledInOneCall) {
+  const auto refs = SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(500, "true")));
+  cluster::PollRequest request;
+  request.jobs = refs;
+  const auto result = slurm_->Poll(request);
+  EXPECT_EQ(result.jobs.size(), 500u);
+  EXPECT_EQ(result.calls, 1);
+  slurm_->Kill(refs);
+}
+
+// A cluster that forgets after 5 s and has no accounting: only the job's own record tells.
+class RealForgetfulSlurmTest : public RealSlurmTest {
+ protected:
+  static void SetUpTestSuite() {
+    if (Allowed())
+      token_ = TokenIn(
+          RunScript("slurm-up beta 6917", "SLURM_UP_DBD=0 SLURM_UP_MINJOBAGE=5 SLURM_UP_NODES=1"));
+  }
+  static void TearDownTestSuite() {
+    if (Allowed() && std::getenv("CIGRI_REAL_KEEP") == nullptr) RunScript("slurm-down beta");
+  }
+};
+
+TEST_F(RealForgetfulSlurmTest, AForgottenJobsEndIsReadFromItsOwnRecordElseItIsMissing) {
+  const auto slurm = Make(6920, token_);
+  const auto blind = Make(6920, token_, {{"shared_folder", ""}});
+  const auto refs = SubmitAll(*slurm, BatchOf("grid", {"exit 9", "exit 0"}));
+  cluster::PollResult last;
+  ASSERT_TRUE(AwaitPoll(*blind, refs, 120s,
+                        [](const cluster::PollResult& r) { return r.missing.size() == 2; }));
+  const auto ends = Await(*slurm, refs, 10s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 9 << 8);
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 0);
+  EXPECT_GT(ends.jobs.at(1).ended_at, 0);
+}
+
+}  // namespace
+}  // namespace cigri::real

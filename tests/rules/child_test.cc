@@ -1,0 +1,108 @@
+// What happens when the child itself fails: programs that are no gridadmit stand in for one.
+#include "rules/child.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "rules/rules.h"
+
+namespace cigri::rules {
+namespace {
+
+class ChildTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/cigri-rules-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+  std::string Script(const std::string& body) {
+    const std::string path = dir_ + "/program";
+    std::ofstream(path) << "#!/bin/sh\nPATH=/usr/bin:/bin\n" << body << "\n";
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+  Verdict With(const std::string& body, Mode mode = Mode::kEnforce,
+               std::chrono::milliseconds deadline = std::chrono::seconds(10)) {
+    Limits limits;
+    limits.program = Script(body);
+    limits.deadline = deadline;
+    Rule rule;
+    rule.id = 5;
+    rule.name = "slow";
+    rule.mode = mode;
+    return Admit({rule}, {{"name", "x"}}, {}, {}, limits);
+  }
+
+ private:
+  std::string dir_;
+};
+
+TEST_F(ChildTest, ACrashInARuleIsBlamedOnIt) {
+  const Verdict v = With("echo '{\"rule\":0}'; kill -SEGV $$");
+  EXPECT_EQ(v.outcome, Outcome::kBroken);
+  EXPECT_EQ(v.rule_id, 5);
+  EXPECT_NE(v.message.find("rule 5 (slow) failed: it was ended by signal 11"), v.message.npos)
+      << v.message;
+}
+
+TEST_F(ChildTest, ACrashOutsideOfRulesRefusesToo) {
+  const Verdict v = With("exit 3");
+  EXPECT_EQ(v.outcome, Outcome::kBroken);
+  EXPECT_EQ(v.rule_id, 0);
+  EXPECT_NE(v.message.find("ended with code 3"), v.message.npos) << v.message;
+}
+
+TEST_F(ChildTest, ARuleThatHangsIsEndedAtTheDeadline) {
+  const Verdict v =
+      With("echo '{\"rule\":0}'; exec sleep 100", Mode::kEnforce, std::chrono::milliseconds(300));
+  EXPECT_EQ(v.outcome, Outcome::kBroken);
+  EXPECT_NE(v.message.find("rule 5 (slow) failed: it did not end in time"), v.message.npos)
+      << v.message;
+}
+
+TEST_F(ChildTest, ARuleOnTrialThatCrashesRefusesNobody) {
+  const Verdict v = With("echo '{\"rule\":0}'; kill -KILL $$", Mode::kWarn);
+  EXPECT_TRUE(v.ok());
+  ASSERT_EQ(v.notes.size(), 1u);
+  EXPECT_NE(v.notes[0].find("signal 9"), std::string::npos);
+}
+
+TEST_F(ChildTest, AMissingProgramRefusesEverybody) {
+  Limits limits;
+  limits.program = "/nowhere/gridadmit";
+  const Verdict v = Admit({Rule()}, {{"name", "x"}}, {}, {}, limits);
+  EXPECT_EQ(v.outcome, Outcome::kBroken);
+  EXPECT_NE(v.message.find("cannot start /nowhere/gridadmit"), v.message.npos) << v.message;
+}
+
+TEST_F(ChildTest, TheChildInheritsNothing) {
+  setenv("CIGRI_TEST_SECRET", "hunter2", 1);
+  const auto r =
+      RunChild(Script("env; ls /proc/self/fd | wc -l"), "", std::chrono::seconds(10), 1 << 20);
+  unsetenv("CIGRI_TEST_SECRET");
+  EXPECT_EQ(r.out.find("hunter2"), std::string::npos);
+  // 0, 1, 2 and the one that ls opens.
+  EXPECT_NE(r.out.find("\n4\n"), std::string::npos) << r.out;
+}
+
+TEST_F(ChildTest, LargeTextsPassInBothDirectionsAtOnce) {
+  const std::string text(3 << 20, 'x');
+  const auto r = RunChild(Script("exec cat"), text, std::chrono::seconds(20), 8 << 20);
+  EXPECT_FALSE(r.timed_out);
+  EXPECT_EQ(r.out.size(), text.size());
+}
+
+TEST_F(ChildTest, AnEndlessAnswerIsCut) {
+  const auto r = RunChild(Script("exec cat /dev/zero"), "", std::chrono::seconds(20), 1 << 20);
+  EXPECT_TRUE(r.timed_out);
+}
+
+}  // namespace
+}  // namespace cigri::rules

@@ -1,0 +1,258 @@
+// What gridstat prints, byte for byte, of rows that the test has written.
+#include "tests/tools/grid.h"
+
+namespace cigri {
+namespace {
+
+class GridstatPgTest : public test::GridTest {
+ protected:
+  // Ten tasks: 0 done on alpha, 1 failed twice (to fix), 2 runs on beta, 3 is being sent, 4 goes
+  // again, 5.. wait.
+  std::int64_t GivenEveryKind() {
+    const auto c =
+        GivenCampaign({.ntasks = 8,
+                       .next_idx = 5,
+                       .params = {"p0 0", "p1 1", "p2 2", "p3 3", "p4 4", "p5 5", "p6 6", "p7 7"}});
+    const auto first = GivenBatch(c, 1, 0, 3);
+    GivenDone(c, first, 0, 1);
+    GivenDone(c, first + 1, 1, 1, Failure());
+    const auto second = GivenBatch(c, 2, 1, 2);
+    GivenDone(c, second, 1, 2, Failure());
+    GivenLive(c, second + 1, 2, 2, "running");
+    GivenBatch(c, 1, 3, 1, "sent");
+    const auto fourth = GivenBatch(c, 1, 4, 1);
+    GivenDone(c, fourth, 4, 1,
+              {.counted = false, .state = "event", .account = "preemption", .code = "PREEMPTED"});
+    Sql("INSERT INTO retry (campaign_id, idx, why) VALUES (1, 4, 'PREEMPTED')");
+    Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, job_id, idx, count, "
+        "message, date_open) VALUES "
+        "(7, 'job', 'EXIT_ERROR', 1, 2, 44, 1, 2, 'exit 3: no such file', '2026-11-20 "
+        "09:00:03+00')");
+    Sql("INSERT INTO tofix (campaign_id, idx, job_id, event_id) VALUES (1, 1, 44, 7)");
+    for (const auto& [cluster, state, n] : {std::tuple{1, "terminated", 1},
+                                            {1, "event", 2},
+                                            {1, "program", 1},
+                                            {1, "preemption", 1},
+                                            {1, "launching", 1},
+                                            {2, "event", 1},
+                                            {2, "program", 1},
+                                            {2, "running", 1}})
+      GivenCounter(c, cluster, state, n);
+    Sql("INSERT INTO lanes (campaign_id, cluster_id, proved, n_ok, sum_s, sum_sq, first_start, "
+        "last_end) VALUES "
+        "(1, 1, true, 1, 2, 4, '2026-11-20 09:00:00', '2026-11-20 09:01:00')");
+    return c;
+  }
+  static test::DoneRow Failure() {
+    return {.counted = false,
+            .state = "event",
+            .account = "program",
+            .code = "EXIT_ERROR",
+            .message = "no such file",
+            .wait_status = 3 << 8};
+  }
+};
+
+TEST_F(GridstatPgTest, TheListHasCigrisBytes) {
+  GivenCampaign(
+      {.user = "alice", .name = "a-name-of-more-than-nineteen", .ntasks = 6, .next_idx = 6});
+  GivenCounter(1, 1, "terminated", 4);
+  GivenCampaign({.user = "bob", .name = "b", .state = "paused", .ntasks = 0});
+  GivenCampaign({.user = "bob", .name = "over", .state = "terminated"});
+  Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'HELD_FIRST_TEN', 1)");
+  const auto ran = Run("gridstat", {});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "Campaign id Name                User             Submission time     S  Progress\n"
+            "----------- ------------------- ---------------- ------------------- -- --------\n"
+            "1           a-name-of-more-than alice            2026-11-20 08-40-15 Re 4/6 (66%)\n"
+            "2           b                   bob              2026-11-20 08-40-15 P  0/0 (0%)\n");
+  EXPECT_EQ(Run("gridstat", {"-H", "-u", "bob", "-a"}).out,
+            "2           b                   bob              2026-11-20 08-40-15 P  0/0 (0%)\n"
+            "3           over                bob              2026-11-20 08-40-15 T  0/10 (0%)\n");
+}
+
+TEST_F(GridstatPgTest, OneCampaignHasCigrisBytes) {
+  GivenEveryKind();
+  const auto ran = Run("gridstat", {"-c", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "Campaign: 1\n  Name: sweep\n  User: " + me() +
+                         "\n  Date: 2026-11-20 08-40-15\n  State: in_treatment (events)\n"
+                         "  Progress: 1/8 (12%)\n  Stats: \n    average_jobs_duration: 2\n"
+                         "    stddev_jobs_duration: \n    jobs_throughput: 60.0 jobs/h\n"
+                         "    remaining_time: 0.1 hours\n    failures_rate: 75.0 %\n"
+                         "    resubmit_rate: 25.0 %\n  Clusters: \n"
+                         "    alpha:\n      active_jobs: 0\n      queued_jobs: 1\n"
+                         "      prologue_ok: true\n      epilogue_ok: true\n"
+                         "    beta:\n      active_jobs: 1\n      queued_jobs: 0\n"
+                         "      prologue_ok: true\n      epilogue_ok: true\n\n");
+  EXPECT_EQ(Run("gridstat", {"1"}).out, ran.out) << "the id as an argument";
+}
+
+// T-30, CIG-49: what the 2009 note wants of gridstat -f.
+TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
+  GivenEveryKind();
+  const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
+  EXPECT_NE(
+      out.find("    alpha:\n      active_jobs: 0\n      queued_jobs: 1\n      prologue_ok: true\n"
+               "      epilogue_ok: true\n      jobs_throughput: 60.0 jobs/h\n      "
+               "average_jobs_duration: 2\n"),
+      std::string::npos)
+      << out;
+  const auto jobs = out.find("\n Jobs:\n");
+  ASSERT_NE(jobs, std::string::npos);
+  EXPECT_EQ(out.substr(jobs + 1),
+            " Jobs:\n"
+            "  1000: 41,r41,terminated,alpha,p0,p0 0\n"
+            "  1001: 42,r42,event,alpha,p1,p1 1\n"
+            "  1001: 44,r44,event,beta,p1,p1 1\n"
+            "  1002: 45,r45,running,beta,p2,p2 2\n"
+            "  1003: 46,*,launching,alpha,p3,p3 3\n"
+            "  1004: 47,r47,event,alpha,p4,p4 4\n"
+            "  1004: *,*,pending,*,p4,p4 4\n"
+            "  1005: *,*,pending,*,p5,p5 5\n"
+            "  1006: *,*,pending,*,p6,p6 6\n"
+            "  1007: *,*,pending,*,p7,p7 7\n");
+  EXPECT_NE(Run("gridstat", {"-c", "1", "-f", "-o", "7"}).out.find(" Jobs:\n  1007:"),
+            std::string::npos);
+}
+
+TEST_F(GridstatPgTest, T30SummaryTellsWaitingRunningTerminatedAndToFix) {
+  GivenEveryKind();
+  GivenCampaign({.user = "bob", .state = "terminated", .ntasks = 3, .next_idx = 3});
+  GivenCounter(2, 1, "terminated", 3);
+  EXPECT_EQ(
+      Run("gridstat", {"-s", "-a", "-u", "bob"}).out,
+      "Id          User             Status       Type     Waiting  Running Terminated  ToFix Err\n"
+      "----------- ---------------- ------------ ------- -------- -------- ---------- ------ ---\n"
+      "2           bob              terminated   default        0        0          3      0   \n");
+  const auto one = Run("gridstat", {"-H", "-s", "1-1"}).out;
+  EXPECT_NE(one.find("in_treatment default        4        2          1      1  x"),
+            std::string::npos)
+      << one;
+  const auto users = Run("gridstat", {"--by-user", "-a", "-H"}).out;
+  EXPECT_NE(users.find("bob                      1        0        0          3      0\n"),
+            std::string::npos)
+      << users;
+}
+
+TEST_F(GridstatPgTest, ManyJobsAreAllListed) {
+  GivenCampaign({.ntasks = 4500});
+  const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
+  for (int i : {0, 1999, 2000, 4499})
+    EXPECT_NE(out.find("  " + std::to_string(1000 + i) + ": *,*,pending,*," + std::to_string(i) +
+                       "," + std::to_string(i) + "\n"),
+              std::string::npos)
+        << i;
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 30 + 4500);
+}
+
+TEST_F(GridstatPgTest, ParametersCanBeTakenAwayByState) {
+  GivenEveryKind();
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--params", "waiting"}).out, "p4 4\np5 5\np6 6\np7 7\n");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--params", "failed"}).out, "p1 1\n");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--params", "done"}).out, "p0 0\n");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--params", "running"}).out, "p2 2\n");
+}
+
+TEST_F(GridstatPgTest, ValuesAreSeparatedByTabs) {
+  GivenCampaign(
+      {.format = "values", .params = {R"(["a b","ü"])", R"(["c","'"])"}, .columns = {"x", "y"}});
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--params", "waiting"}).out, "a b\tü\nc\t'\n");
+}
+
+TEST_F(GridstatPgTest, TheJobLogHasParallelsColumns) {
+  GivenEveryKind();
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--joblog"}).out,
+            "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+            "1\talpha\t1795165201.000\t     2.000\t0\t0\t0\t0\t./fit.sh p0 0\n"
+            "2\talpha\t1795165201.000\t     2.000\t0\t0\t3\t0\t./fit.sh p1 1\n"
+            "2\tbeta\t1795165201.000\t     2.000\t0\t0\t3\t0\t./fit.sh p1 1\n"
+            "5\talpha\t1795165201.000\t     2.000\t0\t0\t0\t0\t./fit.sh p4 4\n");
+}
+
+TEST_F(GridstatPgTest, OutputComesInParameterOrderByteForByte) {
+  GivenEveryKind();
+  output_ = {{"r41", std::string("zero\0\xff\n", 7)},
+             {"r44", "second try\n"},
+             {"r42", "first try\n"},
+             {"r44.err", "no such file\n"}};
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "-O"}).out,
+            std::string("zero\0\xff\n", 7) + "second try\n");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "-E"}).out, "no such file\n");
+  EXPECT_EQ(Run("gridstat", {"-j", "42", "-O"}).out, "first try\n");
+}
+
+TEST_F(GridstatPgTest, OutputThatCannotBeReadIsNoSuccess) {
+  GivenEveryKind();
+  output_ = {{"r41", "zero\n"}};
+  Sql("UPDATE done SET remote_id = 'lost' WHERE job_id = 44");
+  const auto ran = Run("gridstat", {"-c", "1", "-O"});
+  EXPECT_EQ(ran.out, "zero\n");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("to its end"), std::string::npos) << ran.err;
+  EXPECT_NE(Run("gridstat", {"-j", "44", "-O"}).err.find("alpha does not answer"),
+            std::string::npos);
+}
+
+TEST_F(GridstatPgTest, AJobIsFoundByItsClustersName) {
+  GivenEveryKind();
+  const auto out = Run("gridstat", {"-j", "beta:r45"}).out;
+  EXPECT_NE(
+      out.find("id: 45\nparam: p2 2\ngrid_user: " + me() + "\ncampaign_id: 1\nparam_id: 1002\n"),
+      std::string::npos)
+      << out;
+  EXPECT_NE(out.find("state: running\nreturn_code: \n"), std::string::npos) << out;
+  EXPECT_NE(Run("gridstat", {"-j", "beta:r44"}).out.find("return_code: 768\n"), std::string::npos)
+      << "ended jobs are found too, with the raw status that CiGri shows";
+  const auto no = Run("gridstat", {"-j", "beta:r999"});
+  EXPECT_EQ(no.code, 1);
+}
+
+TEST_F(GridstatPgTest, ATaskShowsItsAttempts) {
+  GivenEveryKind();
+  const auto out = Run("gridstat", {"-c", "1", "--task", "1"}).out;
+  EXPECT_EQ(out,
+            "Task: 1\n  Id: 1001\n  Parameters: p1 1\n  State: to_fix\n  Jobs:\n"
+            "    1001: 42,r42,event,alpha,p1,p1 1\n      EXIT_ERROR, exit 3\n"
+            "    1001: 44,r44,event,beta,p1,p1 1\n      EXIT_ERROR, exit 3\n");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--task", "8"}).code, 1);
+}
+
+TEST_F(GridstatPgTest, AnUnknownCampaignSaysSoAndEndsWithOne) {
+  const auto ran = Run("gridstat", {"-c", "99"});
+  EXPECT_EQ(ran.err, "Campaign 99 not found!\n");
+  EXPECT_EQ(ran.code, 1);
+}
+
+TEST_F(GridstatPgTest, AWrongCommandLineEndsWith64) {
+  for (const auto& args : std::vector<std::vector<std::string>>{{"-f"},
+                                                                {"-e"},
+                                                                {"-J"},
+                                                                {"-O"},
+                                                                {"-C"},
+                                                                {"--why"},
+                                                                {"-c", "x"},
+                                                                {"--nonsense"},
+                                                                {"-c", "1", "-j", "2"}})
+    EXPECT_EQ(Run("gridstat", args).code, 64) << args[0];
+}
+
+TEST_F(GridstatPgTest, WithoutAnApiItSaysWhatToDo) {
+  const auto ran = Run("gridstat", {"--api", "unix:/tmp/there-is-none.sock"});
+  EXPECT_EQ(ran.code, 69);
+  EXPECT_NE(ran.err.find("cigri up"), std::string::npos) << ran.err;
+}
+
+TEST_F(GridstatPgTest, ADrainedClusterIsToldBesideTheUnchangedLayout) {
+  GivenEveryKind();
+  const auto before = Run("gridstat", {"-c", "1"});
+  Sql("UPDATE clusters SET drained = true, drain_reason = 'new disks', drained_by = 'root' WHERE "
+      "id = 1");
+  const auto ran = Run("gridstat", {"-c", "1"});
+  EXPECT_EQ(ran.out, before.out);
+  EXPECT_EQ(ran.err, "gridstat: alpha: drained by root: new disks\n");
+}
+
+}  // namespace
+}  // namespace cigri

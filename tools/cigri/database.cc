@@ -1,0 +1,55 @@
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "embedded/postgres.h"
+
+namespace cigri::cli {
+namespace {
+
+bool Given(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+Database ChooseDatabase(const Config& config, bool embedded) {
+  if (embedded) return {true, "", "own PostgreSQL", "--embedded was given"};
+  if (Given("CIGRI_DB"))
+    return {false, std::getenv("CIGRI_DB"), "the PostgreSQL of $CIGRI_DB", "CIGRI_DB is set"};
+  if (config.Has("DATABASE_HOST") || config.Has("DATABASE_NAME"))
+    return {false, DatabaseConninfo(config), "the PostgreSQL of " + config.file(),
+            "DATABASE_* is set there"};
+  for (const char* name : {"PGHOST", "PGSERVICE", "PGDATABASE"})
+    if (Given(name))
+      return {false, "", std::string("the PostgreSQL of $") + name, std::string(name) + " is set"};
+  return {true, "", "own PostgreSQL", "no DATABASE_* in cigri.conf, no PG* variables"};
+}
+
+Database KnownDatabase(const embedded::Home& home, const Config& config) {
+  std::ifstream in(home.grid_file());
+  const auto known = nlohmann::json::parse(in, nullptr, false);
+  if (!known.is_object() || !known.value("own", false)) return ChooseDatabase(config, false);
+  std::string conninfo;
+  std::ifstream file(home.conninfo_file());
+  std::getline(file, conninfo);
+  return {true, conninfo, "own PostgreSQL", "this grid was started with it"};
+}
+
+void Remember(const embedded::Home& home, const Database& database) {
+  const std::string fresh = home.grid_file() + ".tmp";
+  std::ofstream(fresh) << nlohmann::json{{"own", database.own}, {"name", database.name}}.dump()
+                       << "\n";
+  if (std::rename(fresh.c_str(), home.grid_file().c_str()) != 0)
+    throw Fatal(kExitNoPermission, "cannot write " + home.grid_file());
+}
+
+std::unique_ptr<db::Connection> Open(const Database& database) {
+  return std::make_unique<db::Connection>(database.conninfo, "cigri");
+}
+
+}  // namespace cigri::cli

@@ -1,0 +1,178 @@
+#include <sql/cigri.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "embedded/machine.h"
+#include "embedded/postgres.h"
+#include "embedded/process.h"
+
+namespace cigri::cli {
+namespace {
+
+// One line a check: what, ok/warn/fail, and what to do about it.
+class Report {
+ public:
+  void Ok(const std::string& what, const std::string& seen) { Line("ok", what, seen, ""); }
+  void Warn(const std::string& what, const std::string& seen, const std::string& todo) {
+    Line("warn", what, seen, todo);
+  }
+  void Fail(const std::string& what, const std::string& seen, const std::string& todo) {
+    Line("fail", what, seen, todo);
+    ++failures_;
+  }
+  int failures() const { return failures_; }
+
+ private:
+  static void Line(const char* verdict, const std::string& what, const std::string& seen,
+                   const std::string& todo) {
+    std::printf("%-4s  %-12s %s%s%s\n", verdict, what.c_str(), seen.c_str(),
+                todo.empty() ? "" : "; ", todo.c_str());
+  }
+  int failures_ = 0;
+};
+
+void CheckPrograms(Report& report) {
+  std::vector<std::string> missing;
+  for (const char* name : {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita",
+                           "api", "localcluster", "cigri-job"})
+    if (access((embedded::OwnFolder() + "/" + name).c_str(), X_OK) != 0) missing.push_back(name);
+  if (missing.empty())
+    report.Ok("programs", "all in " + embedded::OwnFolder());
+  else
+    report.Fail("programs", "not in " + embedded::OwnFolder() + ": " + Join(missing, ", "),
+                "build or install them all");
+}
+
+void CheckDisk(Report& report, const std::string& folder) {
+  struct statvfs fs {};
+  if (statvfs(folder.c_str(), &fs) != 0)
+    return report.Fail("disk", folder + " cannot be looked at", "check that it exists");
+  const double mb = static_cast<double>(fs.f_bavail) * static_cast<double>(fs.f_frsize) / 1048576;
+  const double inodes =
+      fs.f_files == 0 ? 1 : static_cast<double>(fs.f_favail) / static_cast<double>(fs.f_files);
+  const std::string seen = std::to_string(static_cast<long long>(mb)) + " MB free in " + folder;
+  if (mb < 200) return report.Fail("disk", seen, "make room: the database stops when it is full");
+  if (mb < 2000 || inodes < 0.02)
+    return report.Warn("disk", seen, "make room before a big campaign");
+  report.Ok("disk", seen);
+}
+
+void CheckHome(Report& report, const embedded::Home& home) {
+  if (access(home.dir.c_str(), F_OK) != 0)
+    return report.Warn("home", home.dir + " is not there yet", "`cigri up` makes it");
+  if (access(home.dir.c_str(), W_OK | X_OK) != 0)
+    return report.Fail("home", home.dir + " is not yours to write",
+                       "run as its owner, or set CIGRI_HOME");
+  report.Ok("home", home.dir);
+  CheckDisk(report, home.dir);
+}
+
+void CheckProcesses(Report& report, const embedded::Home& home) {
+  std::map<std::string, int> count;
+  for (const auto& process : embedded::GridProcesses(home)) ++count[process.name];
+  if (count.empty()) return report.Fail("processes", "the grid is down", "`cigri up`");
+  for (const char* name :
+       {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita", "api"})
+    if (count[name] == 0)
+      report.Fail("processes", std::string(name) + " does not run",
+                  "see the end of " + home.log_file());
+  if (count["almighty"] == 1)
+    report.Warn("processes", "no almighty stands by",
+                "it comes back within a second or two; if not, see " + home.log_file());
+  report.Ok("processes", std::to_string(count.size()) + " kinds run");
+}
+
+void CheckClock(Report& report, double database_clock) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const double skew = std::fabs(database_clock - static_cast<double>(now.tv_sec) -
+                                static_cast<double>(now.tv_nsec) / 1e9);
+  if (skew > 5)
+    report.Warn("clock", "the database's clock is " + HumanSpan(skew) + " away from this host's",
+                "set up time synchronisation");
+  else
+    report.Ok("clock", "agrees with the database's");
+}
+
+void CheckClusters(Report& report, db::Tx& tx) {
+  for (const auto& row : tx.Exec(sql::cigri::kClusters)) {
+    const std::string what = "cluster", name = row["name"].c_str();
+    if (!row["enabled"].as<bool>()) continue;
+    const std::string url = row["api_url"].c_str();
+    if (row["drained"].as<bool>())
+      report.Warn(what, name + " is drained: " + row["drain_reason"].c_str(),
+                  "`gridadmin resume " + name + "`");
+    else if (url.rfind("unix:", 0) == 0 && !AnswersHealth(url.substr(5)))
+      report.Fail(what, name + " does not answer on " + url,
+                  "its daemon is started again by itself; see the log");
+    else if (!row["failing_s"].is_null())
+      report.Fail(what,
+                  name + " has failed for " + HumanSpan(row["failing_s"].as<double>()) + ": " +
+                      row["error"].c_str(),
+                  "`gridadmin cluster check " + name + "`");
+    else if (row["swept_s"].is_null() || row["swept_s"].as<double>() > 120)
+      report.Warn(what, name + " has not been looked at lately", "is the updator at work?");
+    else
+      report.Ok(what, name + ", looked at " + HumanSpan(row["swept_s"].as<double>()) + " ago");
+  }
+}
+
+void CheckModules(Report& report, db::Tx& tx) {
+  for (const auto& row : tx.Exec(sql::cigri::kModules)) {
+    const double idle = row["idle_s"].is_null() ? 0 : row["idle_s"].as<double>();
+    if (idle > 90)
+      report.Warn(
+          "module",
+          std::string(row["name"].c_str()) + " made its last pass " + HumanSpan(idle) + " ago",
+          "see the log");
+  }
+}
+
+void CheckDatabase(Report& report, const Database& database) {
+  try {
+    const auto connection = Open(database);
+    report.Ok("database", database.name + " answers (" + database.why + ")");
+    db::RequireSchema(*connection);
+    report.Ok("schema", "version " + std::to_string(db::SchemaVersion()));
+    db::Tx tx(*connection);
+    CheckClock(report, tx.Exec(sql::cigri::kGrid)[0]["clock"].as<double>());
+    CheckClusters(report, tx);
+    CheckModules(report, tx);
+  } catch (const Fatal& e) {
+    report.Fail("database", e.what(), e.hint());
+  }
+}
+
+}  // namespace
+
+int Doctor() {
+  Report report;
+  const auto home = embedded::Home::FromEnvironment();
+  const Config config = Config::Load();
+  for (const auto& warning : config.Warnings()) report.Warn("config", warning, "mend it");
+  CheckPrograms(report);
+  CheckHome(report, home);
+  CheckProcesses(report, home);
+  const std::string api = config.Get("API_SOCKET", home.socket("api.sock"));
+  if (AnswersHealth(api))
+    report.Ok("api", "answers on " + api);
+  else
+    report.Fail("api", "no answer on " + api, "`cigri up`, or see the log");
+  const auto database = KnownDatabase(home, config);
+  if (database.own && !embedded::HasPostgres(home))
+    report.Fail("database", "there is none in " + home.dir, "`cigri up` makes one");
+  else
+    CheckDatabase(report, database);
+  return report.failures() == 0 ? kExitOk : kExitNo;
+}
+
+}  // namespace cigri::cli

@@ -1,0 +1,161 @@
+#include <sql/cigri.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "embedded/machine.h"
+#include "embedded/postgres.h"
+
+namespace cigri::cli {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::int64_t DiskBytes(const std::string& folder) {
+  std::int64_t bytes = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator
+           it(folder, fs::directory_options::skip_permission_denied, failed),
+       end;
+       !failed && it != end; it.increment(failed))
+    if (std::error_code gone; it->is_regular_file(gone))
+      bytes += static_cast<std::int64_t>(it->file_size(gone));
+  return bytes;
+}
+
+json ProcessesOf(const embedded::Home& home) {
+  auto processes = embedded::GridProcesses(home);
+  std::int64_t pss = 0;
+  double cpu = 0;
+  const auto server = embedded::PostgresProcesses(home);
+  for (const auto& process : server) pss += process.pss_kb, cpu += process.cpu_s;
+  if (const int pid = embedded::PostgresPid(home); pid != 0)
+    processes.push_back({pid, 1, "postgres",
+                         "PostgreSQL, " + std::to_string(server.size()) + " processes",
+                         server.empty() ? 0 : server.front().age_s, pss, cpu});
+  json out = json::array();
+  for (const auto& p : processes)
+    out.push_back({{"name", p.name},
+                   {"pid", p.pid},
+                   {"age_s", p.age_s},
+                   {"pss_mb", static_cast<double>(p.pss_kb) / 1024},
+                   {"cpu_s", p.cpu_s},
+                   {"command", p.command}});
+  return out;
+}
+
+template <typename Row>
+json RowJson(const Row& row) {
+  json out = json::object();
+  for (const auto& field : row) {
+    if (field.is_null())
+      out[field.name()] = nullptr;
+    else if (field.type() == 16)  // bool
+      out[field.name()] = field.template as<bool>();
+    else if (const auto number = json::parse(field.c_str(), nullptr, false); number.is_number())
+      out[field.name()] = number;
+    else
+      out[field.name()] = field.c_str();
+  }
+  return out;
+}
+
+void ReadDatabase(const Database& database, json& status) {
+  try {
+    const auto connection = Open(database);
+    db::RequireSchema(*connection);
+    db::Tx tx(*connection);
+    status["grid"] = RowJson(tx.Exec(sql::cigri::kGrid)[0]);
+    for (const auto& row : tx.Exec(sql::cigri::kClusters))
+      status["clusters"].push_back(RowJson(row));
+    for (const auto& row : tx.Exec(sql::cigri::kModules)) status["modules"].push_back(RowJson(row));
+  } catch (const Fatal& e) {
+    status["error"] = e.what();
+  }
+}
+
+std::string ModuleWords(const json& status, const std::string& name, int pid) {
+  for (const auto& module : status.value("modules", json::array()))
+    if (module["name"] == name && module["pid"] == pid && module["idle_s"].is_number())
+      return std::to_string(module["passes"].get<std::int64_t>()) + " passes, the last " +
+             HumanSpan(module["idle_s"].get<double>()) + " ago";
+  return "";
+}
+
+void PrintProcesses(const json& status) {
+  std::printf("%-14s %8s %12s %8s %9s\n", "PROCESS", "PID", "AGE", "MB", "CPU");
+  double mb = 0;
+  for (const auto& p : status["processes"]) {
+    const std::string name = p["name"], command = p["command"];
+    std::string words = ModuleWords(status, name, p["pid"]);
+    if (name == "almighty")
+      words = command.find("--standby") != command.npos ? "started to stand by" : "";
+    if (name == "postgres") words = command;
+    if (const auto at = command.find("--name "); at != command.npos)
+      words = Split(command.substr(at + 7), ' ').front();
+    mb += p["pss_mb"].get<double>();
+    std::printf("%-14s %8d %12s %8.1f %7.1f s  %s\n", name.c_str(), p["pid"].get<int>(),
+                HumanSpan(p["age_s"].get<double>()).c_str(), p["pss_mb"].get<double>(),
+                p["cpu_s"].get<double>(), words.c_str());
+  }
+  std::printf("%-14s %8s %12s %8.1f\n", "all", "", "", mb);
+}
+
+void PrintClusters(const json& status) {
+  for (const auto& c : status.value("clusters", json::array())) {
+    std::string words = c["enabled"].get<bool>() ? c["mode"].get<std::string>() : "disabled";
+    if (c["drained"].get<bool>()) words = "drained: " + c["drain_reason"].get<std::string>();
+    if (c["swept_s"].is_number())
+      words += ", seen " + HumanSpan(c["swept_s"].get<double>()) + " ago";
+    if (c["failing_s"].is_number()) words += ", FAILING: " + c.value("error", json("")).dump();
+    std::printf("cluster %-12s %-6s %s\n", c["name"].get<std::string>().c_str(),
+                c["kind"].get<std::string>().c_str(), words.c_str());
+  }
+}
+
+void Print(const json& status) {
+  PrintProcesses(status);
+  if (status.contains("error")) {
+    std::printf("database: %s\n", status["error"].get<std::string>().c_str());
+  } else {
+    const auto& g = status["grid"];
+    std::printf("grid %s, epoch %lld, led by %s; %lld campaigns at work, %lld jobs in flight\n",
+                g["grid_id"].dump().c_str(), g["epoch"].get<long long>(),
+                g["leader"].is_null() ? "nobody" : g["leader"].get<std::string>().c_str(),
+                g["campaigns"].get<long long>(), g["live"].get<long long>());
+    std::printf("database: %s, %.1f MB\n", status["database"].get<std::string>().c_str(),
+                g["bytes"].get<double>() / 1048576);
+  }
+  PrintClusters(status);
+  std::printf("jobs of embedded clusters running: %d\n", status["jobs"].get<int>());
+  std::printf("disk: %.1f MB in %s\n", status["disk_mb"].get<double>(),
+              status["home"].get<std::string>().c_str());
+}
+
+}  // namespace
+
+int Status(bool as_json) {
+  const auto home = embedded::Home::FromEnvironment();
+  const auto database = KnownDatabase(home, Config::Load());
+  json status{{"home", home.dir}, {"database", database.name}};
+  status["processes"] = ProcessesOf(home);
+  status["jobs"] = embedded::JobProcesses(home).size();
+  status["disk_mb"] = static_cast<double>(DiskBytes(home.dir)) / 1048576;
+  const bool up = !status["processes"].empty();
+  if (up || !database.own) ReadDatabase(database, status);
+  if (as_json) {
+    std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+  } else if (!up) {
+    std::printf("the grid is down (%s); start it with `cigri up`\n", home.dir.c_str());
+  } else {
+    Print(status);
+  }
+  return up ? kExitOk : kExitNo;
+}
+
+}  // namespace cigri::cli

@@ -1,0 +1,219 @@
+#include <sql/cigri.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "commands.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "embedded/machine.h"
+#include "embedded/postgres.h"
+#include "embedded/process.h"
+#include "http/client.h"
+
+namespace cigri::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using embedded::Home;
+
+const char* const kNames[] = {"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"};
+
+// CPUs are shared out; every cluster has at least one slot (jobs are niced).
+std::vector<LocalCluster> Shared(int clusters) {
+  const int cpus = embedded::UsableCpus();
+  std::vector<LocalCluster> out;
+  for (int i = 0; i < clusters; ++i)
+    out.push_back({kNames[i], std::max(1, cpus / clusters + (i < cpus % clusters ? 1 : 0))});
+  return out;
+}
+
+std::vector<LocalCluster> ParseSlots(const std::string& text) {
+  const Fatal wrong(kExitUsage, "--slots is \"" + text + "\"", "write it as alpha=2,beta=2");
+  std::vector<LocalCluster> out;
+  std::set<std::string> names;
+  for (const auto& part : Split(text, ',')) {
+    const auto at = part.find('=');
+    if (at == part.npos || at == 0 || at > 16) throw wrong;
+    const std::string name = part.substr(0, at), digits = part.substr(at + 1);
+    if (name.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != name.npos ||
+        digits.empty() || digits.size() > 5 ||
+        digits.find_first_not_of("0123456789") != digits.npos || std::stoi(digits) < 1 ||
+        !names.insert(name).second)
+      throw wrong;
+    out.push_back({name, std::stoi(digits)});
+  }
+  return out;
+}
+
+std::vector<LocalCluster> WantedClusters(const UpOptions& options, const Home& home) {
+  if (!options.slots.empty()) return ParseSlots(options.slots);
+  if (options.clusters > static_cast<int>(std::size(kNames)))
+    throw Fatal(kExitUsage, "--clusters goes up to " + std::to_string(std::size(kNames)),
+                "name them: --slots a=1,b=1,...");
+  if (options.clusters > 0) return Shared(options.clusters);
+  const auto known = LocalClusters(home);
+  return known.empty() ? Shared(2) : known;
+}
+
+void WriteServices(const Home& home, const std::vector<LocalCluster>& clusters) {
+  const std::string fresh = home.services_file() + ".tmp";
+  std::ofstream out(fresh);
+  for (const auto& cluster : clusters)
+    out << nlohmann::json{"localcluster",
+                          "--name",
+                          cluster.name,
+                          "--slots",
+                          std::to_string(cluster.slots),
+                          "--state",
+                          home.cluster_state(cluster.name),
+                          "--socket",
+                          home.socket(cluster.name + ".sock")}
+               .dump()
+        << "\n";
+  out.close();
+  if (!out || std::rename(fresh.c_str(), home.services_file().c_str()) != 0)
+    throw Fatal(kExitNoPermission, "cannot write " + home.services_file());
+}
+
+void WriteClusters(db::Connection& connection, const Home& home,
+                   const std::vector<LocalCluster>& clusters) {
+  db::Tx tx(connection);
+  tx.Exec(sql::cigri::kMarkEmbedded);
+  std::vector<std::string> names;
+  for (const auto& cluster : clusters) {
+    names.push_back(cluster.name);
+    const std::string url = "unix:" + home.socket(cluster.name + ".sock");
+    if (tx.Exec(sql::cigri::kAddLocalCluster, cluster.name, url).empty())
+      throw Fatal(kExitConfig, "there is a cluster " + cluster.name + " of another kind already",
+                  "name the local ones otherwise: --slots here=1");
+  }
+  tx.Exec(sql::cigri::kRetireLocalClusters, "unix:" + home.run() + "/", db::Array(names));
+  tx.Commit();
+}
+
+bool AlmightyRuns(const Home& home) {
+  for (const auto& process : embedded::GridProcesses(home))
+    if (process.name == "almighty") return true;
+  return false;
+}
+
+// What the daemons know of the grid is in their environment; what the shell had besides is not
+// their business, but for PATH and language (jobs of an ordinary user inherit those).
+void StartAlmighty(const Home& home, const Config& config, const Database& database) {
+  setenv("CIGRI_HOME", home.dir.c_str(), 1);
+  if (!database.conninfo.empty() && database.own) setenv("CIGRI_DB", database.conninfo.c_str(), 1);
+  if (!config.file().empty())
+    setenv("CIGRICONFFILE", std::filesystem::absolute(config.file()).c_str(), 1);
+  std::vector<std::string> argv{embedded::OwnFolder() + "/almighty", "--embedded"};
+  if (database.own) argv.push_back("--own-postgres");
+  if (chdir(home.dir.c_str()) != 0) throw Fatal(kExitNoPermission, "cannot enter " + home.dir);
+  embedded::SpawnDaemon(argv, home.log_file());
+}
+
+std::vector<std::string> Silent(const Home& home, const Config& config,
+                                const std::vector<LocalCluster>& clusters) {
+  std::vector<std::string> silent;
+  if (!AnswersHealth(config.Get("API_SOCKET", home.socket("api.sock")))) silent.push_back("api");
+  for (const auto& cluster : clusters)
+    if (!AnswersHealth(home.socket(cluster.name + ".sock"))) silent.push_back(cluster.name);
+  return silent;
+}
+
+void AwaitAnswers(const Home& home, const Config& config, const std::vector<LocalCluster>& clusters,
+                  double timeout_s) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
+  std::vector<std::string> silent;
+  while (!(silent = Silent(home, config, clusters)).empty()) {
+    if (Clock::now() >= deadline)
+      throw Fatal(kExitUnavailable,
+                  "the grid does not come up: no answer from " + Join(silent, ", "),
+                  "see the end of " + home.log_file() + ", and `cigri doctor`");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+std::string Slots(const std::vector<LocalCluster>& clusters) {
+  std::string text;
+  for (const auto& cluster : clusters)
+    text += ", " + cluster.name + " " + std::to_string(cluster.slots) +
+            (cluster.slots == 1 ? " slot" : " slots");
+  return text;
+}
+
+bool Same(const std::vector<LocalCluster>& a, const std::vector<LocalCluster>& b) {
+  return Slots(a) == Slots(b);
+}
+
+}  // namespace
+
+std::vector<LocalCluster> LocalClusters(const Home& home) {
+  std::vector<LocalCluster> out;
+  std::ifstream in(home.services_file());
+  for (std::string line; std::getline(in, line);) {
+    const auto argv = nlohmann::json::parse(line, nullptr, false);
+    if (!argv.is_array() || argv.size() < 5 || argv[0] != "localcluster") continue;
+    out.push_back({argv[2].get<std::string>(), std::stoi(argv[4].get<std::string>())});
+  }
+  return out;
+}
+
+bool AnswersHealth(const std::string& socket) {
+  http::Options options;
+  options.connect_timeout = options.read_timeout = std::chrono::milliseconds(2000);
+  return access(socket.c_str(), F_OK) == 0 &&
+         http::Client(http::Endpoint::Parse("unix:" + socket), options).Get("/health").ok();
+}
+
+int Up(const UpOptions& options) {
+  const auto began = Clock::now();
+  const Config config = Config::Load();
+  const Home home = Home::FromEnvironment();
+  home.Make();
+  const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));
+  if (!lock)
+    throw Fatal(kExitTryLater, "another `cigri up` or `cigri down` is at work in " + home.dir);
+  const bool running = AlmightyRuns(home);
+  Database database =
+      running ? KnownDatabase(home, config) : ChooseDatabase(config, options.embedded);
+  const auto clusters = WantedClusters(options, home);
+  if (running && !Same(clusters, LocalClusters(home)))
+    throw Fatal(kExitUsage, "the grid is up with other clusters" + Slots(LocalClusters(home)),
+                "`cigri down` first");
+  std::fprintf(stderr, "database: %s (%s)\n", database.name.c_str(), database.why.c_str());
+  if (database.own) database.conninfo = embedded::StartPostgres(home);
+  const auto connection = Open(database);
+  db::Migrate(*connection);
+  if (!running) {
+    WriteServices(home, clusters);
+    WriteClusters(*connection, home, clusters);
+    Remember(home, database);
+    StartAlmighty(home, config, database);
+  }
+  AwaitAnswers(home, config, clusters, options.timeout_s);
+  const std::chrono::duration<double> took = Clock::now() - began;
+  std::printf("grid %s %.1f s: %s%s\n", running ? "is up, checked in" : "up in", took.count(),
+              database.name.c_str(), Slots(clusters).c_str());
+  return kExitOk;
+}
+
+int Migrate() {
+  const Config config = Config::Load();
+  const auto connection = Open(KnownDatabase(Home::FromEnvironment(), config));
+  const auto before = db::InspectSchema(*connection);
+  db::Migrate(*connection);
+  if (before.version == db::SchemaVersion())
+    std::printf("schema version %d, nothing to do\n", before.version);
+  else
+    std::printf("schema version %d, was %d\n", db::SchemaVersion(), before.version);
+  return kExitOk;
+}
+
+}  // namespace cigri::cli

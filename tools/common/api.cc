@@ -1,0 +1,135 @@
+#include "tools/common/api.h"
+
+#include <cstdlib>
+
+#include "core/config.h"
+#include "core/text.h"
+#include "tools/common/ssh_forward.h"
+
+namespace cigri::tools {
+namespace {
+
+std::string SiteAddress(const Config& config) {
+  const bool tls = config.GetBool("API_SSL", false);
+  return std::string(tls ? "https://" : "http://") + config.Get("API_HOST") + ":" +
+         config.Get("API_PORT", tls ? "443" : "80") + config.Get("API_BASE");
+}
+
+http::Options ClientOptions() {
+  const Config config = Config::Load();
+  http::Options options;
+  options.read_timeout = std::chrono::seconds(config.GetInt("API_TIMEOUT", 60, 1, 86400));
+  options.headers["Accept"] = "application/json";
+  if (const char* token = std::getenv("CIGRI_TOKEN"); token != nullptr && *token != '\0')
+    options.headers["Authorization"] = std::string("Bearer ") + token;
+  return options;
+}
+
+ExitCode CodeOf(int status) {
+  switch (status) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return kExitBadInput;
+    case 401:
+    case 403:
+      return kExitNoPermission;
+    case 404:
+    case 409:
+    case 410:
+      return kExitNo;
+    case 429:
+    case 503:
+      return kExitTryLater;
+    default:
+      return kExitSoftware;
+  }
+}
+
+std::string Text(const nlohmann::json& body, const char* key) {
+  if (!body.is_object()) return "";
+  const auto at = body.find(key);
+  return at != body.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::string ApiAddress(const std::string& option) {
+  std::string address = option;
+  if (const char* given = std::getenv("CIGRI_API"); address.empty() && given != nullptr)
+    address = given;
+  if (address.empty()) {
+    const Config config = Config::Load();
+    address = config.Get("API_SOCKET");
+    if (address.empty() && config.Has("API_HOST")) address = SiteAddress(config);
+  }
+  if (address.empty()) address = CigriHome() + "/run/api.sock";
+  return address[0] == '/' ? "unix:" + address : address;
+}
+
+struct Api::SshForward {
+  explicit SshForward(const std::string& url) : tunnel(url) {}
+  SshTunnel tunnel;
+};
+
+Api::Api(const std::string& address) : address_(address) {
+  std::string reached = address;
+  if (StartsWith(address, "ssh://")) {
+    ssh_ = std::make_unique<SshForward>(address);
+    reached = "unix:" + ssh_->tunnel.socket();
+  }
+  client_ = std::make_unique<http::Client>(http::Endpoint::Parse(reached), ClientOptions());
+}
+Api::~Api() = default;
+Api::Api(Api&&) noexcept = default;
+
+Answer Api::Take(const http::Response& response) const {
+  if (response.outcome == http::Outcome::kNotSent)
+    throw Fatal(kExitUnavailable, "no API at " + address_ + ": " + response.error,
+                "start a grid with `cigri up`, or name its API with --api or $CIGRI_API");
+  if (response.outcome == http::Outcome::kMaybeSent)
+    throw Fatal(kExitTryLater, "the API at " + address_ + " has not answered: " + response.error,
+                "it may have done it all the same: look with gridstat before trying again");
+  Answer answer;
+  answer.status = response.status;
+  answer.text = response.body;
+  answer.body = nlohmann::json::parse(response.body, nullptr, false);
+  if (answer.body.is_discarded()) answer.body = nullptr;
+  return answer;
+}
+
+Answer Api::Get(const std::string& path, std::chrono::milliseconds wait) {
+  return Take(client_->Get(path, {}, wait));
+}
+Answer Api::Stream(const std::string& path, const http::Client::Sink& sink) {
+  return Take(client_->Stream(path, sink));
+}
+Answer Api::Delete(const std::string& path) { return Take(client_->Delete(path)); }
+Answer Api::Post(const std::string& path, const nlohmann::json& body) {
+  return PostText(path, body.dump());
+}
+Answer Api::Patch(const std::string& path, const nlohmann::json& body) {
+  return Take(client_->Patch(path, body.dump()));
+}
+Answer Api::PostText(const std::string& path, const std::string& text, const std::string& type) {
+  return Take(client_->Post(path, text, type));
+}
+Answer Api::PutText(const std::string& path, const std::string& text, const std::string& type,
+                    const http::Client::Headers& headers) {
+  return Take(client_->Put(path, text, type, headers));
+}
+
+Fatal Refused(const Answer& answer, const std::string& what) {
+  std::string why = Text(answer.body, "message");
+  if (why.empty()) why = Text(answer.body, "title");
+  if (why.empty()) why = "HTTP " + std::to_string(answer.status);
+  return Fatal(CodeOf(answer.status), "cannot " + what + ": " + why, Text(answer.body, "hint"));
+}
+
+nlohmann::json Expect(Answer answer, const std::string& what) {
+  if (!answer.ok()) throw Refused(answer, what);
+  return std::move(answer.body);
+}
+
+}  // namespace cigri::tools

@@ -1,0 +1,69 @@
+// How every tool finds the API and speaks to it. The tools use nothing else of the grid.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/error.h"
+#include "http/client.h"
+
+namespace cigri::tools {
+
+/// Where the API is: `option` (--api) when given, else $CIGRI_API, else API_SOCKET of the
+/// configuration, else API_HOST, API_PORT, API_BASE and API_SSL as CiGri 3's clients have them,
+/// else the embedded grid's socket, unix:<CigriHome()>/run/api.sock. A bare path is a socket.
+std::string ApiAddress(const std::string& option);
+
+/// One answer of the API, of any status.
+struct Answer {
+  int status = 0;
+  std::string text;
+  nlohmann::json body;  ///< null when the answer was no JSON
+  bool ok() const { return status >= 200 && status < 300; }
+};
+
+/// A connection to the API. Throws Fatal(kExitUnavailable) when there is none; every other answer
+/// is returned. Not for two threads at once. $CIGRI_TOKEN is sent as a bearer token.
+class Api {
+ public:
+  /// `address` as ApiAddress gives it: unix:PATH, http://, https:// or
+  /// ssh://[user@]host[:port][/socket], which forwards the socket by `ssh -L` for as long as this
+  /// object lives.
+  explicit Api(const std::string& address);
+  ~Api();
+  Api(Api&&) noexcept;
+
+  /// `wait`: silence allowed until the answer; 0 means API_TIMEOUT (60 s).
+  Answer Get(const std::string& path, std::chrono::milliseconds wait = {});
+  /// The body of a success goes to `sink` as it arrives; a refusal is returned as an answer.
+  /// Throws Fatal(kExitTryLater) when the API broke off in the middle.
+  Answer Stream(const std::string& path, const http::Client::Sink& sink);
+  Answer Delete(const std::string& path);
+  Answer Post(const std::string& path, const nlohmann::json& body);
+  Answer Patch(const std::string& path, const nlohmann::json& body);
+  /// Body as it stands: JDL text, blocks of parameters. PutText may be repeated by the caller after
+  /// a Fatal with kExitTryLater, which says that the connection was cut meanwhile.
+  Answer PostText(const std::string& path, const std::string& text,
+                  const std::string& type = "application/json");
+  Answer PutText(const std::string& path, const std::string& text, const std::string& type,
+                 const http::Client::Headers& headers);
+  const std::string& address() const { return address_; }
+
+ private:
+  Answer Take(const http::Response& response) const;
+  struct SshForward;
+  std::string address_;
+  std::unique_ptr<SshForward> ssh_;
+  std::unique_ptr<http::Client> client_;
+};
+
+/// What an answer that is no success ends a tool with: 65 (400, 413, 415, 422), 77 (401, 403),
+/// 1 (404, 409, 410), 75 (429, 503), else 70; with the API's message and hint. `what` names what
+/// could not be done: "show campaign 12".
+Fatal Refused(const Answer& answer, const std::string& what);
+
+/// The body of an answer that must be a success; throws Refused(answer, what) when it is not.
+nlohmann::json Expect(Answer answer, const std::string& what);
+
+}  // namespace cigri::tools

@@ -1,0 +1,110 @@
+#include "tools/common/ssh_forward.h"
+
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace cigri::tools {
+namespace {
+
+constexpr char kUsualSocket[] = "/var/lib/cigri/run/api.sock";
+
+std::mutex open_mutex;
+std::set<SshTunnel*> open_tunnels;
+
+bool Connects(const std::string& path) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) return false;
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, path.c_str());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool ok = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return ok;
+}
+
+}  // namespace
+
+SshTunnel::SshTunnel(const std::string& url) {
+  std::string rest = url.substr(std::strlen("ssh://"));
+  const auto slash = rest.find('/');
+  const std::string remote = slash == rest.npos ? kUsualSocket : rest.substr(slash);
+  rest.resize(std::min(slash, rest.size()));
+  if (rest.empty() || rest[0] == '-' || rest.find_first_of(" \t'\"") != rest.npos)
+    throw Fatal(kExitConfig, "\"" + url + "\" is no address of an API",
+                "like ssh://host or ssh://me@host/run/cigri/api.sock");
+  char folder[] = "/tmp/cigri-ssh-XXXXXX";
+  if (mkdtemp(folder) == nullptr)
+    throw Fatal(kExitUnavailable, std::string("cannot make a folder in /tmp: ") + strerror(errno));
+  folder_ = folder;
+  socket_ = folder_ + "/api.sock";
+  Start("ssh://" + rest, remote);
+  AwaitSocket(url);
+  const std::lock_guard lock(open_mutex);
+  open_tunnels.insert(this);
+}
+
+void SshTunnel::Start(const std::string& destination, const std::string& remote_socket) {
+  const std::string forward = socket_ + ":" + remote_socket;
+  pid_ = fork();
+  if (pid_ != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // our standard output is for answers only
+  execlp("ssh", "ssh", "-o", "StreamLocalBindUnlink=yes", "-o", "ExitOnForwardFailure=yes", "-N",
+         "-L", forward.c_str(), "--", destination.c_str(), nullptr);
+  std::perror("cannot run ssh");
+  _exit(127);
+}
+
+void SshTunnel::AwaitSocket(const std::string& url) {
+  // Long enough for a password typed by hand.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!Connects(socket_)) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) pid_ = -1;
+    if (pid_ > 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    End();
+    throw Fatal(kExitUnavailable, "no API at " + url + ": ssh could not forward its socket",
+                "ssh's own words stand above; try `ssh HOST gridstat`");
+  }
+}
+
+void SshTunnel::End() {
+  if (pid_ > 0) {
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+SshTunnel::~SshTunnel() {
+  const std::lock_guard lock(open_mutex);
+  open_tunnels.erase(this);
+  End();
+}
+
+void SshTunnel::EndAll() {
+  const std::lock_guard lock(open_mutex);
+  for (auto* tunnel : open_tunnels) tunnel->End();
+}
+
+}  // namespace cigri::tools

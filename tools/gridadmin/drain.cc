@@ -1,0 +1,107 @@
+// gridadmin drain|stop|resume|check: stopping the flow, and whether the law is kept.
+#include <cstdio>
+
+#include "core/text.h"
+#include "tools/gridadmin/session.h"
+#include "tools/gridadmin/when.h"
+
+namespace cigri::gridadmin {
+namespace {
+
+using nlohmann::json;
+using tools::Expect;
+
+struct DrainOptions {
+  std::string cluster, reason, until;
+  std::int64_t campaign = 0;
+  bool kill = false;
+};
+
+std::string Names(const json& list) {
+  std::vector<std::string> names;
+  for (const json& name : list) names.push_back(Cell(name));
+  return names.empty() ? "nothing" : Join(names, ", ");
+}
+
+int Drain(const Session& s, const DrainOptions& o) {
+  json body{{"cluster", o.cluster}, {"reason", o.reason}, {"kill", o.kill}};
+  if (!o.until.empty()) {
+    const auto until = ParseWhen(o.until, std::time(nullptr));
+    if (!until)
+      throw Fatal(kExitUsage, "not a time to come: \"" + o.until + "\"",
+                  "write 30m, 2h, 3d, 18:00 or \"2026-12-24 18:00\"");
+    body["until"] = UtcText(*until);
+  }
+  const json answer = Expect(s.Connect().Post("/admin/drain", body), "drain " + o.cluster);
+  if (s.json) {
+    PrintJson(answer);
+    return kExitOk;
+  }
+  std::printf("drained: %s; nothing is sent there any more%s\n",
+              Names(answer.at("drained")).c_str(),
+              o.kill ? ", what runs is being killed" : ", what runs may end");
+  std::printf("`gridadmin resume %s` goes on\n", o.cluster.c_str());
+  return kExitOk;
+}
+
+int Resume(const Session& s, const DrainOptions& o) {
+  const json answer =
+      Expect(s.Connect().Post("/admin/resume", {{"cluster", o.cluster}}), "resume " + o.cluster);
+  if (s.json)
+    PrintJson(answer);
+  else
+    std::printf("resumed: %s\n", Names(answer.at("resumed")).c_str());
+  return kExitOk;
+}
+
+void PrintViolation(const json& v) {
+  std::printf(
+      "campaign %s: %s tasks, but waiting %s + retry %s + in flight %s + tofix %s + done %s",
+      v.at("campaign_id").dump().c_str(), v.at("ntasks").dump().c_str(),
+      v.at("waiting").dump().c_str(), v.at("retry").dump().c_str(),
+      v.at("in_flight").dump().c_str(), v.at("tofix").dump().c_str(), v.at("done").dump().c_str());
+  if (v.at("twice") != 0) std::printf("; %s in two places", v.at("twice").dump().c_str());
+  if (v.at("outside") != 0) std::printf("; %s never handed out", v.at("outside").dump().c_str());
+  std::printf("\n");
+}
+
+int Check(const Session& s, const DrainOptions& o) {
+  const std::string query = o.campaign == 0 ? "" : "?campaign=" + std::to_string(o.campaign);
+  const json body =
+      Expect(s.Connect().Get("/admin/check" + query, std::chrono::minutes(10)), "check the grid");
+  const bool ok = body.at("ok");
+  if (s.json) {
+    PrintJson(body);
+    return ok ? kExitOk : kExitNo;
+  }
+  for (const json& v : body.at("violated")) PrintViolation(v);
+  for (const json& d : body.at("drifted"))
+    std::printf("campaign %s: the counters say %s %s, there are %s\n",
+                d.at("campaign_id").dump().c_str(), d.at("counted").dump().c_str(),
+                Cell(d.at("state")).c_str(), d.at("is").dump().c_str());
+  std::printf("%s campaigns checked: %s\n", body.at("campaigns").dump().c_str(),
+              ok ? "every task is in exactly one place" : "the law is broken");
+  return ok ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+void AddDrainCommands(CLI::App& app, Session& session) {
+  auto o = std::make_shared<DrainOptions>();
+  for (const char* name : {"drain", "stop"}) {
+    CLI::App* drain = Command(app, session, name, "send nothing more to a cluster, or to all",
+                              [&session, o] { return Drain(session, *o); });
+    drain->add_option("CLUSTER", o->cluster, "a cluster, or all")->required();
+    drain->add_option("--reason", o->reason, "shown to every user it concerns")->required();
+    drain->add_flag("--kill", o->kill, "also kill what runs there");
+    drain->add_option("--until", o->until, "resume by itself: 2h, 18:00, \"2026-12-24 18:00\"");
+  }
+  Command(app, session, "resume", "end a drain", [&session, o] { return Resume(session, *o); })
+      ->add_option("CLUSTER", o->cluster, "a cluster, or all")
+      ->required();
+  Command(app, session, "check", "is every task in exactly one place? exit 1 when not",
+          [&session, o] { return Check(session, *o); })
+      ->add_option("-c,--campaign", o->campaign, "only this one");
+}
+
+}  // namespace cigri::gridadmin

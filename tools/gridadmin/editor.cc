@@ -1,0 +1,77 @@
+#include "tools/gridadmin/editor.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tools/gridadmin/session.h"
+
+extern char** environ;
+
+namespace cigri::gridadmin {
+namespace {
+
+std::string Editor() {
+  for (const char* name : {"VISUAL", "EDITOR"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return "vi";
+}
+
+// $EDITOR may hold options ("emacs -nw"): the shell splits it, as git does; the file is one word.
+void RunEditor(const std::string& file) {
+  const std::string command = Editor() + " \"$1\"";
+  const char* const argv[] = {"sh", "-c", command.c_str(), "sh", file.c_str(), nullptr};
+  pid_t pid = 0;
+  int status = 0;
+  if (posix_spawn(&pid, "/bin/sh", nullptr, nullptr, const_cast<char* const*>(argv), environ) != 0)
+    throw Fatal(kExitSoftware, "cannot start the editor " + Editor());
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0)
+    throw Fatal(kExitBadInput, "nothing saved: the editor " + Editor() + " failed",
+                "set $EDITOR, or pass the text with --file");
+}
+
+class Draft {
+ public:
+  Draft(const std::string& name, const std::string& text) {
+    const char* tmp = std::getenv("TMPDIR");
+    std::string folder =
+        std::string(tmp != nullptr && *tmp != '\0' ? tmp : "/tmp") + "/gridadmin-XXXXXX";
+    if (mkdtemp(folder.data()) == nullptr) throw Fatal(kExitBadInput, "cannot write to " + folder);
+    folder_ = folder;
+    file_ = folder + "/" + name + ".lua";
+    std::ofstream(file_) << text;
+  }
+  const std::string& file() const { return file_; }
+  void Remove() const { std::filesystem::remove_all(folder_); }
+
+ private:
+  std::string folder_, file_;
+};
+
+}  // namespace
+
+bool EditUntilSaved(const std::string& name, const std::string& text,
+                    const std::function<std::string(const std::string&)>& save) {
+  const Draft draft(name, text);
+  for (;;) {
+    RunEditor(draft.file());
+    const std::string edited = ReadFile(draft.file());
+    if (edited == text) break;
+    const std::string why = save(edited);
+    if (why.empty()) break;
+    std::fprintf(stderr, "gridadmin: %s\n", why.c_str());
+    if (!Confirm("edit it again?"))
+      throw Fatal(kExitBadInput, "nothing saved", "your text is in " + draft.file());
+  }
+  const bool changed = ReadFile(draft.file()) != text;
+  draft.Remove();
+  return changed;
+}
+
+}  // namespace cigri::gridadmin

@@ -1,0 +1,61 @@
+// gridadmin policy ...: who gets what; the rules of it are the API's.
+#include <cstdio>
+
+#include "tools/gridadmin/session.h"
+
+namespace cigri::gridadmin {
+namespace {
+
+using nlohmann::json;
+using tools::Expect;
+
+// Text when the API has written it for people, else JSON.
+void Print(const Session& s, const json& body) {
+  const json text = body.is_object() ? body.value("text", json()) : json();
+  if (!s.json && text.is_string())
+    std::printf("%s\n", text.get<std::string>().c_str());
+  else if (!s.json && body.is_object() && !body.contains("items"))
+    PrintObject(s, body);
+  else
+    PrintJson(body);
+}
+
+int Get(const Session& s, const std::string& what) {
+  const std::string path = what == "show" ? "/admin/policy" : "/admin/policy/" + what;
+  Print(s, Expect(s.Connect().Get(path), what + " the policy"));
+  return kExitOk;
+}
+
+// Faults make it 1, as a compiler's would.
+int Lint(const Session& s) {
+  const json body = Expect(s.Connect().Get("/admin/policy/lint"), "lint the policy");
+  Print(s, body);
+  return body.is_object() && body.value("ok", true) ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+void AddPolicyCommands(CLI::App& app, Session& session) {
+  CLI::App* policy = app.add_subcommand("policy", "who gets what, and why");
+  policy->require_subcommand(1);
+  for (const auto& [name, what] :
+       std::vector<std::pair<std::string, std::string>>{{"show", "all settings"},
+                                                        {"explain", "the settings in words"},
+                                                        {"history", "who changed what, and when"},
+                                                        {"presets", "named sets of settings"}})
+    Command(*policy, session, name, what, [&session, name = name] { return Get(session, name); });
+  Command(*policy, session, "lint",
+          "warn of combinations nobody tested; exit 1 when there are faults",
+          [&session] { return Lint(session); });
+  auto settings = std::make_shared<std::vector<std::string>>();
+  Command(*policy, session, "set", "change settings: key=value ...",
+          [&session, settings] {
+            Print(session, Expect(session.Connect().Patch("/admin/policy", Settings(*settings)),
+                                  "change the policy"));
+            return static_cast<int>(kExitOk);
+          })
+      ->add_option("SETTING", *settings, "key=value")
+      ->required();
+}
+
+}  // namespace cigri::gridadmin

@@ -1,0 +1,78 @@
+// Subscribes to notifications.
+#include <cstdio>
+
+#include "tools/common/options.h"
+
+namespace cigri::gridnotify {
+namespace {
+
+struct Options {
+  tools::CommonOptions common;
+  std::string mail, jabber, severity;
+  bool list = false, unsubscribe = false, verbose = false;
+};
+
+std::optional<int> Read(int argc, char** argv, Options& o) {
+  CLI::App app("Subscribes to notifications of the grid.", "gridnotify");
+  tools::AddCommonOptions(app, o.common);
+  app.add_flag("-l,--list", o.list, "list your subscriptions");
+  auto* mail = app.add_option("-m,--mail", o.mail, "by mail to this address");
+  app.add_option("-j,--jabber", o.jabber, "by jabber to this identity")->excludes(mail);
+  app.add_option("-s,--severity", o.severity, "from this on: low, medium or high");
+  app.add_flag("-u,--unsubscribe", o.unsubscribe, "with -m or -j: end the subscription");
+  app.add_flag("-v,--verbose", o.verbose, "say what was done");
+  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  if (o.mail.empty() && o.jabber.empty() && !o.list) {
+    std::fputs(app.help().c_str(), stdout);
+    return kExitUsage;
+  }
+  const bool known = o.severity == "low" || o.severity == "medium" || o.severity == "high";
+  if (!o.list && !o.unsubscribe && !known) {
+    // CiGri's words and exit status.
+    std::fputs("ERROR: Severity should be 'low', 'medium' or 'high'!\n", stderr);
+    return 2;
+  }
+  return std::nullopt;
+}
+
+int List(tools::Api& api) {
+  const auto answer = tools::Expect(api.Get("/notifications"), "list notifications");
+  if (!answer["items"].empty()) std::puts("You have the following notification subscriptions:");
+  for (const auto& item : answer["items"])
+    std::printf(" - %s on %s with severity %s\n", item.value("type", "").c_str(),
+                item.value("identity", "").c_str(), item.value("severity", "").c_str());
+  return kExitOk;
+}
+
+int Unsubscribe(tools::Api& api, const Options& o, const std::string& path,
+                const std::string& identity) {
+  const auto answer = tools::Expect(api.Delete(path + "?identity=" + http::PercentEncode(identity)),
+                                    "unsubscribe " + identity);
+  const bool any = answer.value("removed", 1) > 0;
+  if (!any)
+    throw Fatal(kExitNo, "there is no subscription of " + identity, "gridnotify -l lists them");
+  if (o.verbose) std::printf("%s is unsubscribed.\n", identity.c_str());
+  return kExitOk;
+}
+
+int Main(int argc, char** argv) {
+  Options o;
+  if (const auto code = Read(argc, argv, o)) return *code;
+  auto api = tools::Connect(o.common);
+  if (o.list) return List(api);
+  const std::string path = o.mail.empty() ? "/notifications/jabber" : "/notifications/mail";
+  const std::string identity = o.mail.empty() ? o.jabber : o.mail;
+  if (o.unsubscribe) return Unsubscribe(api, o, path, identity);
+  tools::Expect(api.Post(path, {{"identity", identity}, {"severity", o.severity}}),
+                "subscribe with " + identity);
+  if (o.verbose)
+    std::printf("%s is subscribed with severity %s.\n", identity.c_str(), o.severity.c_str());
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace cigri::gridnotify
+
+int main(int argc, char** argv) {
+  return cigri::RunMain("gridnotify", cigri::gridnotify::Main, argc, argv);
+}

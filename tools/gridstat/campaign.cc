@@ -1,0 +1,249 @@
+#include "tools/gridstat/campaign.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "core/text.h"
+#include "tools/common/terminal.h"
+
+namespace cigri::gridstat {
+namespace {
+
+using nlohmann::json;
+using tools::Paint;
+using tools::Printable;
+using tools::Tint;
+
+std::int64_t Int(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number() ? it->get<std::int64_t>() : 0;
+}
+double Real(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number() ? it->get<double>() : 0;
+}
+std::string Str(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+// Names come from other people: what is no printable character must not reach a terminal. Bytes of
+// UTF-8 are kept whole where CiGri cuts characters.
+std::string Column(const std::string& text, int width) {
+  std::string out = Printable(text);
+  while (tools::DisplayWidth(out) > width) {
+    out.pop_back();
+    while (!out.empty() && !IsValidUtf8(out)) out.pop_back();
+  }
+  return out + std::string(static_cast<std::size_t>(width - tools::DisplayWidth(out)), ' ');
+}
+
+char Letter(const std::string& state) {
+  if (state == "in_treatment") return 'R';
+  if (state == "paused") return 'P';
+  if (state == "cancelled") return 'C';
+  return state == "terminated" ? 'T' : '?';
+}
+
+Tint TintOf(const json& campaign) {
+  const std::string state = Str(campaign, "state");
+  if (Int(campaign, "failed_jobs") > 0 || campaign.value("has_events", false)) return Tint::kRed;
+  if (state == "in_treatment") return Tint::kGreen;
+  return state == "paused" ? Tint::kYellow : Tint::kDim;
+}
+
+// A rate or a span that says nothing is a tilde.
+std::string PerHour(double per_second) {
+  const double x = per_second * 3600;
+  return x < 0.01 ? "~" : fmt::format("{:.1f}", x);
+}
+std::string Hours(double seconds) {
+  const double x = seconds / 3600;
+  return x > 10000 ? "~" : fmt::format("{:.1f}", x);
+}
+std::string Percent(double share) { return share <= 0 ? "0" : fmt::format("{:.1f}", share * 100); }
+std::string Raw(const json& number) {
+  return number.is_number() ? fmt::format("{:.15g}", number.get<double>()) : "";
+}
+
+std::string Stats(const json& stats) {
+  std::string out = "  Stats: \n";
+  out += "    average_jobs_duration: " + Raw(stats["average_jobs_duration"]) + "\n";
+  out += "    stddev_jobs_duration: " + Raw(stats["stddev_jobs_duration"]) + "\n";
+  out += "    jobs_throughput: " + PerHour(Real(stats, "jobs_throughput")) + " jobs/h\n";
+  out += "    remaining_time: " + Hours(Real(stats, "remaining_time")) + " hours\n";
+  out += "    failures_rate: " + Percent(Real(stats, "failures_rate")) + " %\n";
+  out += "    resubmit_rate: " + Percent(Real(stats, "resubmit_rate")) + " %\n";
+  return out;
+}
+
+std::string ClusterBlock(const json& lane, bool full) {
+  std::string out = "    " + Str(lane, "cluster_name") + ":\n";
+  out += fmt::format("      active_jobs: {}\n", Int(lane, "active_jobs"));
+  out += fmt::format("      queued_jobs: {}\n", Int(lane, "queued_jobs"));
+  out += fmt::format("      prologue_ok: {}\n", lane.value("prologue_ok", true));
+  out += fmt::format("      epilogue_ok: {}\n", lane.value("epilogue_ok", true));
+  if (!full) return out;
+  out += fmt::format("      jobs_throughput: {} jobs/h\n", PerHour(Real(lane, "throughput")));
+  out += "      average_jobs_duration: " + Raw(lane.value("mean_s", json())) + "\n";
+  return out;
+}
+
+// Cluster ids are keys of a JSON object: in order of their number, not of their text.
+std::vector<const json*> LanesOf(const json& campaign) {
+  std::map<long, const json*> by_id;
+  if (campaign.contains("clusters"))
+    for (const auto& [id, lane] : campaign["clusters"].items()) by_id[std::stol(id)] = &lane;
+  std::vector<const json*> lanes;
+  for (const auto& [id, lane] : by_id) lanes.push_back(lane);
+  return lanes;
+}
+
+std::string Sample(const json& sample) {
+  if (!sample.is_object()) return "";
+  std::string out;
+  if (sample.contains("task")) out += fmt::format("task {}", Int(sample, "task"));
+  if (!Str(sample, "params").empty())
+    out += " (" + tools::CutTo(Printable(Str(sample, "params")), 40) + ")";
+  if (!Str(sample, "cluster").empty()) out += " on " + Str(sample, "cluster");
+  if (!Str(sample, "node").empty()) out += " " + Str(sample, "node");
+  if (sample.contains("exit") && sample["exit"].is_number())
+    out += fmt::format(", exit {}", Int(sample, "exit"));
+  if (sample.contains("signal") && sample["signal"].is_number())
+    out += fmt::format(", signal {}", Int(sample, "signal"));
+  if (!out.empty()) out = "       e.g. " + out + "\n";
+  for (const auto& line : Split(Trim(Str(sample, "stderr")), '\n'))
+    if (!line.empty()) out += "       | " + Printable(line) + "\n";
+  return out;
+}
+
+std::string SummaryLine(const json& row) {
+  return fmt::format("{:>8} {:>8} {:>10} {:>6}", Int(row, "waiting"), Int(row, "running"),
+                     Int(row, "terminated"), Int(row, "to_fix"));
+}
+
+std::string UserSummary(const json& summary, bool header) {
+  std::string out;
+  if (header)
+    out =
+        "User             Campaigns  Waiting  Running Terminated  ToFix\n"
+        "---------------- --------- -------- -------- ---------- ------\n";
+  for (const auto& [user, row] : summary["users"].items())
+    out +=
+        Column(user, 16) + fmt::format(" {:>9} ", Int(row, "campaigns")) + SummaryLine(row) + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string Date(double epoch) {
+  const auto at = static_cast<std::time_t>(epoch);
+  std::tm local{};
+  localtime_r(&at, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H-%M-%S", &local);
+  return text;
+}
+
+std::string Progress(const json& campaign) {
+  const auto done = Int(campaign, "finished_jobs"), total = Int(campaign, "total_jobs");
+  return fmt::format("{}/{} ({}%)", done, total, total > 0 ? done * 100 / total : 0);
+}
+
+std::string ListHeader() {
+  return "Campaign id Name                User             Submission time     S  Progress\n"
+         "----------- ------------------- ---------------- ------------------- -- --------\n";
+}
+
+std::string ListLine(const json& campaign, const Style& style) {
+  const std::string flag = campaign.value("has_events", false) ? "e" : " ";
+  std::string line =
+      fmt::format("{:<11} {} {} {} ", Int(campaign, "id"), Column(Str(campaign, "name"), 19),
+                  Column(Str(campaign, "user"), 16), Date(Real(campaign, "submission_time")));
+  line +=
+      Paint(TintOf(campaign), std::string(1, Letter(Str(campaign, "state"))) + flag, style.colour);
+  line += " " + Progress(campaign);
+  if (style.people) {
+    const auto active = Int(campaign, "running_jobs") + Int(campaign, "submitted_jobs") +
+                        Int(campaign, "remote_waiting_jobs") + Int(campaign, "launching_jobs");
+    if (active > 0) line += fmt::format(", {} in flight", active);
+    if (Int(campaign, "failed_jobs") > 0)
+      line +=
+          Paint(Tint::kRed, fmt::format(", {} failed", Int(campaign, "failed_jobs")), style.colour);
+  }
+  return line + "\n";
+}
+
+std::string Campaign(const json& campaign, const json& stats, bool full, const Style& style) {
+  const bool events = campaign.value("has_events", false);
+  std::string out = fmt::format("Campaign: {}\n", Int(campaign, "id"));
+  out += "  Name: " + Printable(Str(campaign, "name")) + "\n";
+  out += "  User: " + Printable(Str(campaign, "user")) + "\n";
+  out += "  Date: " + Date(Real(campaign, "submission_time")) + "\n";
+  out += "  State: " + Paint(TintOf(campaign), Str(campaign, "state"), style.colour) + " " +
+         (events ? "(events)" : " ") + "\n";
+  out += "  Progress: " + Progress(campaign) + "\n";
+  out += Stats(stats) + "  Clusters: \n";
+  for (const auto* lane : LanesOf(campaign)) out += ClusterBlock(*lane, full);
+  return out + "\n";
+}
+
+std::string Notes(const json& campaign) {
+  std::string out;
+  if (!Str(campaign, "state_reason").empty())
+    out += Printable(Str(campaign, "state_reason")) + "\n";
+  for (const auto* lane : LanesOf(campaign))
+    if (const std::string state = Str(*lane, "state"); !state.empty() && state != "ok")
+      out += Str(*lane, "cluster_name") + ": " + Printable(Str(*lane, "reason")) + "\n";
+  return out;
+}
+
+std::string Failures(const json& failures, const Style& style) {
+  std::string out;
+  for (const auto& item : failures["items"]) {
+    const auto lines = Split(Trim(Str(item, "message")), '\n');
+    out += Paint(Tint::kRed, fmt::format("{:>5} x {}", Int(item, "count"), Printable(lines[0])),
+                 style.colour);
+    out += Paint(Tint::kDim, fmt::format("  [{}]", Str(item, "code")), style.colour) + "\n";
+    out += Sample(item["sample"]);
+  }
+  const auto left = Int(failures, "total") - static_cast<std::int64_t>(failures["items"].size());
+  if (left > 0) out += fmt::format("      and {} more kinds: gridevents lists them\n", left);
+  return out;
+}
+
+std::string Bar(const json& campaign, int width, const Style& style) {
+  const auto total = std::max<std::int64_t>(1, Int(campaign, "total_jobs"));
+  const auto active = Int(campaign, "running_jobs") + Int(campaign, "submitted_jobs") +
+                      Int(campaign, "remote_waiting_jobs") + Int(campaign, "launching_jobs");
+  const auto cells = [&](std::int64_t n) { return static_cast<std::size_t>(n * width / total); };
+  const auto done = cells(Int(campaign, "finished_jobs")),
+             bad = cells(Int(campaign, "failed_jobs"));
+  const auto now = std::min(cells(active), static_cast<std::size_t>(width) - done - bad);
+  std::string out = "  [" + Paint(Tint::kGreen, std::string(done, '#'), style.colour) +
+                    Paint(Tint::kYellow, std::string(now, '+'), style.colour) +
+                    Paint(Tint::kRed, std::string(bad, 'x'), style.colour) +
+                    std::string(static_cast<std::size_t>(width) - done - bad - now, '.') + "]\n";
+  return out + fmt::format("  {} done, {} in flight ({} running), {} waiting, {} to fix\n",
+                           Int(campaign, "finished_jobs"), active, Int(campaign, "running_jobs"),
+                           Int(campaign, "waiting_jobs"), Int(campaign, "failed_jobs"));
+}
+
+std::string Summary(const json& summary, bool by_user, bool header) {
+  if (by_user) return UserSummary(summary, header);
+  std::string out;
+  if (header)
+    out =
+        "Id          User             Status       Type     Waiting  Running Terminated  ToFix "
+        "Err\n"
+        "----------- ---------------- ------------ ------- -------- -------- ---------- ------ "
+        "---\n";
+  for (const auto& row : summary["items"])
+    out += fmt::format("{:<11} {} {:<12} {:<7} {}  {}\n", Int(row, "id"),
+                       Column(Str(row, "user"), 16), Str(row, "state"), Str(row, "type"),
+                       SummaryLine(row), row.value("has_events", false) ? "x" : " ");
+  return out;
+}
+
+}  // namespace cigri::gridstat

@@ -1,0 +1,138 @@
+#include "tools/gridstat/jobs.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <set>
+
+#include "core/text.h"
+#include "tools/common/terminal.h"
+
+namespace cigri::gridstat {
+namespace {
+
+using nlohmann::json;
+using tools::Printable;
+
+std::string Plain(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_null() ? "" : value.dump();
+}
+
+std::string OrStar(const json& item, const char* key) {
+  const auto it = item.find(key);
+  return it == item.end() || it->is_null() ? "*" : Plain(*it);
+}
+
+// A span of time since `epoch`, for people.
+std::string Ago(const json& epoch) {
+  if (!epoch.is_number()) return "";
+  const double s = static_cast<double>(std::time(nullptr)) - epoch.get<double>();
+  return " for " + HumanSpan(s < 0 ? 0 : s);
+}
+
+std::string NumbersText(const json& numbers) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : numbers.items())
+    parts.push_back(
+        key + " " +
+        (value.is_number_float() ? fmt::format("{:.4g}", value.get<double>()) : Plain(value)));
+  return parts.empty() ? "" : " (" + Join(parts, ", ") + ")";
+}
+
+std::string ReasonLines(const json& reasons, const std::string& indent) {
+  std::string out;
+  for (const auto& reason : reasons) {
+    out += indent + reason.value("code", "") + Ago(reason["since"]) + ": " +
+           Printable(reason.value("sentence", "")) + NumbersText(reason["numbers"]) + "\n";
+    if (const auto action = reason.value("action", ""); !action.empty())
+      out += indent + "  -> " + Printable(action) + "\n";
+  }
+  return out;
+}
+
+std::string LaneLines(const json& lane) {
+  std::string out =
+      fmt::format("  {}: {} running, {} queued, {} allowed, {} done", lane.value("name", ""),
+                  lane.value("running", 0L), lane.value("queued", 0L), lane.value("granted", 0L),
+                  lane.value("done", 0L));
+  if (lane["job_ratio"].is_number())
+    out += fmt::format(", job ratio {:.3g}", lane["job_ratio"].get<double>());
+  if (lane["swept_ago"].is_number())
+    out += ", seen " + HumanSpan(lane["swept_ago"].get<double>()) + " ago";
+  out += "\n";
+  if (lane["sentence"].is_string())
+    out += "    " + Printable(lane["sentence"].get<std::string>()) + "\n";
+  return out + ReasonLines(lane["reasons"], "    ");
+}
+
+}  // namespace
+
+std::string JobLine(const json& item) {
+  return "  " + Plain(item["id"]) + ": " + OrStar(item, "cigri_job_id") + "," +
+         OrStar(item, "remote_id") + "," + Plain(item["state"]) + "," + OrStar(item, "cluster") +
+         "," + OrStar(item, "name") + "," + OrStar(item, "parameters") + "\n";
+}
+
+std::string Job(const json& job) {
+  static const std::vector<std::string> kFirst = {"id",
+                                                  "param",
+                                                  "grid_user",
+                                                  "campaign_id",
+                                                  "param_id",
+                                                  "batch_id",
+                                                  "cluster_id",
+                                                  "collect_id",
+                                                  "state",
+                                                  "return_code",
+                                                  "submission_time",
+                                                  "start_time",
+                                                  "stop_time",
+                                                  "node_name",
+                                                  "resources_used",
+                                                  "remote_id",
+                                                  "tag",
+                                                  "runner_options",
+                                                  "nodb",
+                                                  "cluster_name"};
+  std::string out;
+  std::set<std::string> printed = {"links"};
+  for (const auto& key : kFirst) {
+    // Columns that CiGri never wrote are empty there too.
+    out += key + ": " + (job.contains(key) ? Plain(job[key]) : "") + "\n";
+    printed.insert(key);
+  }
+  for (const auto& [key, value] : job.items())
+    if (printed.count(key) == 0 && !value.is_null()) out += key + ": " + Plain(value) + "\n";
+  return out;
+}
+
+std::string Task(const json& task) {
+  std::string out = fmt::format("Task: {}\n  Id: {}\n  Parameters: {}\n  State: {}\n  Jobs:\n",
+                                task["index"].get<std::int64_t>(), Plain(task["id"]),
+                                OrStar(task, "parameters"), Plain(task["state"]));
+  for (const auto& item : task["execution"]) {
+    out += "  " + JobLine(item);
+    if (item["code"].is_string()) out += "      " + Plain(item["code"]);
+    if (item["exit"].is_number()) out += ", exit " + Plain(item["exit"]);
+    if (item["signal"].is_number()) out += ", signal " + Plain(item["signal"]);
+    if (item["code"].is_string() || item["exit"].is_number() || item["signal"].is_number())
+      out += "\n";
+  }
+  return out;
+}
+
+std::string Why(const json& why, bool verbose) {
+  std::string out = Printable(why.value("sentence", "")) + "\n";
+  if (const auto action = why.value("action", ""); !action.empty())
+    out += "-> " + Printable(action) + "\n";
+  if (!verbose) return out;
+  out += fmt::format("{} waiting, {} in flight, {} done, {} to fix\n", why.value("waiting", 0L),
+                     why.value("in_flight", 0L), why.value("done", 0L), why.value("failed", 0L));
+  out += ReasonLines(why["reasons"], "  ");
+  for (const auto& lane : why["clusters"]) out += LaneLines(lane);
+  if (!why["past"].empty()) out += "Before:\n" + ReasonLines(why["past"], "  ");
+  return out;
+}
+
+}  // namespace cigri::gridstat

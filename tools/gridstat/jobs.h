@@ -1,0 +1,18 @@
+// Jobs and tasks as text.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cigri::gridstat {
+
+/// One line of gridstat -f: "  <param>: <job>,<remote>,<state>,<cluster>,<name>,<parameters>",
+/// "*" for what there is not or may not be seen.
+std::string JobLine(const nlohmann::json& item);
+/// gridstat -j: a "key: value" a line, CiGri's keys first, in its order.
+std::string Job(const nlohmann::json& job);
+/// gridstat -c N --task I: the task, then its attempts.
+std::string Task(const nlohmann::json& task);
+/// One sentence, one action; with `verbose` the numbers of each rule on each cluster.
+std::string Why(const nlohmann::json& why, bool verbose);
+
+}  // namespace cigri::gridstat

@@ -1,0 +1,27 @@
+// What gridstat may be asked for.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "tools/common/options.h"
+
+namespace cigri::gridstat {
+
+struct Options {
+  tools::CommonOptions common;
+  std::string campaign, job, user, params, summary;
+  bool full = false, all = false, by_user = false, joblog = false, why = false, verbose = false;
+  bool cinfos = false, out = false, err = false, jdl = false, events = false;
+  bool dump = false, pretty = false, json = false, headerless = false;
+  bool summed = false;  ///< -s
+  bool watched = false;
+  std::optional<std::int64_t> offset, task;
+  double watch_s = 2;
+  bool colour = false;    ///< decided from --color and the terminal
+  bool terminal = false;  ///< stdout is one: people look, and more may be said
+};
+
+/// Reads the command line. Nothing: an exit code has been decided (help). Throws Fatal(64).
+std::optional<int> ReadOptions(int argc, char** argv, Options& o);
+
+}  // namespace cigri::gridstat

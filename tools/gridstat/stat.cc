@@ -1,0 +1,247 @@
+#include "tools/gridstat/stat.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "core/text.h"
+#include "tools/common/events_text.h"
+#include "tools/common/terminal.h"
+#include "tools/gridstat/campaign.h"
+#include "tools/gridstat/jobs.h"
+#include "tools/gridstat/look.h"
+
+namespace cigri::gridstat {
+namespace {
+
+using nlohmann::json;
+using tools::Expect;
+
+// Words that scripts know.
+class NoCampaign {};
+
+json GetOf(tools::Api& api, const Options& o, const std::string& rest, const std::string& what) {
+  auto answer = api.Get("/campaigns/" + o.campaign + rest);
+  if (answer.status == 404 && rest.find("/tasks/") == std::string::npos) throw NoCampaign();
+  return Expect(std::move(answer), what);
+}
+
+int PutJson(const json& value, const Options& o) {
+  Put(value.dump(o.pretty || o.terminal ? 2 : -1, ' ', false, json::error_handler_t::replace) +
+      "\n");
+  return kExitOk;
+}
+
+Style StyleOf(const Options& o) { return {o.colour, o.terminal}; }
+
+// ---------------------------------------------------------------- many campaigns
+std::string ListPath(const Options& o) {
+  std::string path = "/campaigns";
+  const char* mark = "?";
+  if (o.all) path += "?all=1", mark = "&";
+  if (!o.user.empty()) path += mark + ("user=" + http::PercentEncode(o.user));
+  return path;
+}
+
+json AllPages(tools::Api& api, const Options& o) {
+  json all = Expect(api.Get(ListPath(o)), "list campaigns");
+  const std::string path = ListPath(o) + (ListPath(o) == "/campaigns" ? "?" : "&") + "offset=";
+  while (all["items"].size() < all["total"].get<std::size_t>()) {
+    const auto page = Expect(api.Get(path + std::to_string(all["items"].size())), "list campaigns");
+    if (page["items"].empty()) break;
+    for (const auto& item : page["items"]) all["items"].push_back(item);
+  }
+  return all;
+}
+
+int List(tools::Api& api, const Options& o) {
+  const json page = AllPages(api, o);
+  if (o.dump || o.json) return PutJson(page, o);
+  std::string text = o.headerless ? "" : ListHeader();
+  for (const auto& campaign : page["items"]) text += ListLine(campaign, StyleOf(o));
+  Put(text);
+  return kExitOk;
+}
+
+// "5", "5-9", "5-*", "*-9", "*-*" (CiGri 2).
+std::string RangeQuery(const std::string& range) {
+  if (range.empty()) return "";
+  const auto ends = Split(range, '-');
+  const auto number = [&](const std::string& s) {
+    if (s == "*") return std::string("0");
+    if (s.empty() || s.find_first_not_of("0123456789") != std::string::npos)
+      throw Fatal(kExitUsage, "\"" + range + "\" is no range of campaigns",
+                  "say N, N-M, N-* or *-M");
+    return s;
+  };
+  if (ends.size() > 2) throw Fatal(kExitUsage, "\"" + range + "\" is no range of campaigns");
+  const std::string from = number(ends[0]), to = number(ends.back());
+  return "from=" + (from == "0" ? "1" : from) + "&to=" + to + "&";
+}
+
+int Summed(tools::Api& api, const Options& o) {
+  std::string path = "/summary?" + RangeQuery(o.summary.empty() ? o.campaign : o.summary);
+  if (o.all) path += "all=1&";
+  if (!o.user.empty()) path += "user=" + http::PercentEncode(o.user);
+  const auto summary = Expect(api.Get(path), "sum up campaigns");
+  if (o.dump || o.json) return PutJson(summary, o);
+  Put(Summary(summary, o.by_user, !o.headerless));
+  return kExitOk;
+}
+
+// ---------------------------------------------------------------- one campaign
+// Things that concern the reader and are no part of CiGri's layout go to stderr when piped.
+void PutNotes(const json& campaign, const Options& o) {
+  const auto notes = Notes(campaign);
+  if (notes.empty()) return;
+  std::fflush(stdout);
+  for (const auto& line : Split(Trim(notes), '\n'))
+    std::fprintf(o.terminal ? stdout : stderr, "%s\n", ("gridstat: " + line).c_str());
+}
+
+void PutFailures(tools::Api& api, const Options& o) {
+  const auto answer = api.Get("/campaigns/" + o.campaign + "/failures?limit=5");
+  if (!answer.ok()) return;  // somebody else's campaign: its numbers are all there is to see
+  const auto text = Failures(answer.body, StyleOf(o));
+  if (!text.empty()) Put("Failures:\n" + text + "\n");
+}
+
+int OneCampaign(tools::Api& api, const Options& o, bool* over) {
+  const std::string what = "show campaign " + o.campaign;
+  const json campaign = GetOf(api, o, "", what);
+  *over = campaign["state"] == "terminated" || campaign["state"] == "cancelled";
+  if (o.dump || o.json) return PutJson(campaign, o);
+  const json stats = GetOf(api, o, "/stats", what);
+  if (o.terminal && campaign.value("has_events", false)) PutFailures(api, o);
+  std::string text = Campaign(campaign, stats, o.full, StyleOf(o));
+  if (o.terminal) {
+    text.pop_back();
+    text += Bar(campaign, std::min(60, tools::TerminalWidth(STDOUT_FILENO) - 4), StyleOf(o)) + "\n";
+  }
+  Put(text);
+  PutNotes(campaign, o);
+  if (o.full) PrintJobs(api, o);
+  return kExitOk;
+}
+
+int Events(tools::Api& api, const Options& o) {
+  const json page = GetOf(api, o, "/events", "list the events of campaign " + o.campaign);
+  if (o.dump || o.json) return PutJson(page, o);
+  const auto text = tools::EventsText(page["items"]);
+  Put(text.empty() ? "No events!\n" : text);
+  return kExitOk;
+}
+
+int JobsDump(tools::Api& api, const Options& o) {
+  const auto offset = std::to_string(o.offset.value_or(0));
+  return PutJson(GetOf(api, o, "/jobs?limit=10000&offset=" + offset, "list jobs"), o);
+}
+
+int OneTask(tools::Api& api, const Options& o) {
+  const auto path = "/tasks/" + std::to_string(*o.task);
+  const json task = GetOf(api, o, path, "show task " + std::to_string(*o.task));
+  if (o.dump || o.json) return PutJson(task, o);
+  Put(Task(task));
+  return kExitOk;
+}
+
+int PutWhy(const json& why, const Options& o) {
+  if (o.dump || o.json) return PutJson(why, o);
+  Put(Why(why, o.verbose));
+  return kExitOk;
+}
+
+int CampaignWhy(tools::Api& api, const Options& o) {
+  const std::string path = o.task ? "/tasks/" + std::to_string(*o.task) + "/why" : "/why";
+  return PutWhy(GetOf(api, o, path, "explain campaign " + o.campaign), o);
+}
+
+int Streamed(tools::Api& api, const Options& o) {
+  const std::string of = " of campaign " + o.campaign, path = "/campaigns/" + o.campaign;
+  if (o.joblog)
+    CopyOut(api, path + "/joblog", "read the job log" + of);
+  else if (!o.params.empty())
+    CopyOut(api, path + "/params?state=" + o.params, "read the parameters" + of);
+  else
+    CopyOut(api, path + "/output?stream=" + (o.err ? "stderr" : "stdout"), "read the output" + of);
+  return kExitOk;
+}
+
+int AboutCampaign(tools::Api& api, const Options& o, bool* over) {
+  if (o.joblog || !o.params.empty() || o.out || o.err) return Streamed(api, o);
+  if (o.why) return CampaignWhy(api, o);
+  if (o.task) return OneTask(api, o);
+  if (o.events) return Events(api, o);
+  if (o.jdl) {
+    Put(GetOf(api, o, "/jdl", "show the JDL of campaign " + o.campaign)
+            .dump(o.dump && !o.pretty ? -1 : 2) +
+        "\n");
+    return kExitOk;
+  }
+  if (o.full && (o.dump || o.json)) return JobsDump(api, o);
+  return OneCampaign(api, o, over);
+}
+
+// ---------------------------------------------------------------- one job
+// "alpha:17" names a job as its cluster does.
+std::string JobPath(tools::Api& api, const Options& o) {
+  const auto colon = o.job.find(':');
+  if (colon == std::string::npos) return "/jobs/" + o.job;
+  const auto job =
+      Expect(api.Get("/jobs/remote?cluster=" + http::PercentEncode(o.job.substr(0, colon)) +
+                     "&id=" + http::PercentEncode(o.job.substr(colon + 1))),
+             "find job " + o.job);
+  return "/jobs/" + std::to_string(job["id"].get<std::int64_t>());
+}
+
+int AboutJob(tools::Api& api, const Options& o) {
+  const std::string path = JobPath(api, o);
+  if (o.out || o.err) {
+    CopyOut(api, path + (o.err ? "/stderr" : "/stdout") + "?raw=1",
+            "read the output of job " + o.job);
+    return kExitOk;
+  }
+  if (o.cinfos) {
+    Put(Expect(api.Get(path + "/cinfos"), "ask the cluster about job " + o.job).dump(2) + "\n");
+    return kExitOk;
+  }
+  if (o.why) return PutWhy(Expect(api.Get(path + "/why"), "explain job " + o.job), o);
+  const json job = Expect(api.Get(path), "show job " + o.job);
+  if (o.dump || o.json) return PutJson(job, o);
+  Put(Job(job));
+  return kExitOk;
+}
+
+int Once(tools::Api& api, const Options& o, bool* over) {
+  if (!o.job.empty()) return AboutJob(api, o);
+  if (o.summed) return Summed(api, o);
+  return o.campaign.empty() ? List(api, o) : AboutCampaign(api, o, over);
+}
+
+int Watch(tools::Api& api, const Options& o) {
+  for (bool over = false;;) {
+    if (o.terminal) Put("\x1b[H\x1b[2J");
+    const int code = Once(api, o, &over);
+    if (over || code != kExitOk || std::ferror(stdout) != 0) return code;
+    std::this_thread::sleep_for(std::chrono::duration<double>(o.watch_s));
+  }
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  Options o;
+  if (const auto code = ReadOptions(argc, argv, o)) return *code;
+  auto api = tools::Connect(o.common);
+  try {
+    bool over = false;
+    return o.watched ? Watch(api, o) : Once(api, o, &over);
+  } catch (const NoCampaign&) {
+    std::fprintf(stderr, "Campaign %s not found!\n", o.campaign.c_str());
+    return kExitNo;
+  }
+}
+
+}  // namespace cigri::gridstat

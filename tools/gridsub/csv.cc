@@ -1,0 +1,77 @@
+#include "tools/gridsub/csv.h"
+
+#include "core/error.h"
+#include "core/text.h"
+#include "jdl/command.h"
+
+namespace cigri::gridsub {
+
+CsvReader::CsvReader(std::istream& in, std::string file) : in_(in), file_(std::move(file)) {
+  if (!ReadRow(columns_)) Bad("there is no header");
+  auto& first = columns_.front();
+  if (StartsWith(first, "\xEF\xBB\xBF")) first.erase(0, 3);
+  for (auto& name : columns_) name = std::string(Trim(name));
+  const auto problem = jdl::ColumnsProblem(columns_);
+  if (!problem.empty()) Bad(problem);
+}
+
+bool CsvReader::Next(std::vector<std::string>& row) {
+  if (!ReadRow(row)) return false;
+  if (row.size() != columns_.size())
+    Bad(std::to_string(row.size()) + " values, the header has " + std::to_string(columns_.size()) +
+        " columns");
+  return true;
+}
+
+bool CsvReader::ReadRow(std::vector<std::string>& row) {
+  while (in_.peek() == '\n' || in_.peek() == '\r') {
+    if (in_.get() == '\n') ++at_line_;
+  }
+  if (in_.peek() == std::istream::traits_type::eof()) return false;
+  line_ = at_line_;
+  row.clear();
+  for (bool last = false; !last;) row.push_back(ReadField(last));
+  return true;
+}
+
+std::string CsvReader::ReadField(bool& last) {
+  std::string field;
+  if (in_.peek() == '"') field = ReadQuoted();
+  for (int c = in_.get();; c = in_.get()) {
+    if (c == ',') return field;
+    if (c == '\n' || c == std::istream::traits_type::eof()) {
+      if (c == '\n') ++at_line_;
+      last = true;
+      if (!field.empty() && field.back() == '\r') field.pop_back();
+      return field;
+    }
+    field += static_cast<char>(c);
+  }
+}
+
+std::string CsvReader::ReadQuoted() {
+  std::string field;
+  in_.get();
+  for (int c = in_.get();; c = in_.get()) {
+    if (c == std::istream::traits_type::eof()) Bad("a quote has no end");
+    if (c == '\n') ++at_line_;
+    if (c != '"') {
+      field += static_cast<char>(c);
+    } else if (in_.peek() == '"') {
+      field += static_cast<char>(in_.get());
+    } else {
+      const int next = in_.peek();
+      const bool ends =
+          next == ',' || next == '\n' || next == '\r' || next == std::istream::traits_type::eof();
+      if (!ends) Bad("text behind a closing quote");
+      return field;
+    }
+  }
+}
+
+void CsvReader::Bad(const std::string& why) const {
+  throw Fatal(kExitBadInput, file_ + ":" + std::to_string(std::max(line_, 1)) + ": " + why,
+              "the first line names the columns, every row has as many values");
+}
+
+}  // namespace cigri::gridsub

@@ -1,0 +1,33 @@
+// CSV with a header (RFC 4180): quotes, doubled quotes, newlines within quotes, CRLF.
+#pragma once
+#include <istream>
+#include <string>
+#include <vector>
+
+namespace cigri::gridsub {
+
+/// Reads row after row, in the memory of one row.
+class CsvReader {
+ public:
+  /// Reads the header. Throws Fatal(kExitBadInput, "FILE:1: ...") when it is no set of columns.
+  CsvReader(std::istream& in, std::string file);
+  const std::vector<std::string>& columns() const { return columns_; }
+  /// The next row into `row`; false at the end. Throws Fatal(kExitBadInput, "FILE:LINE: ...") for a
+  /// row of another length or a quote without its end. Empty lines are passed over.
+  bool Next(std::vector<std::string>& row);
+  /// The line on which the last row began.
+  int line() const { return line_; }
+
+ private:
+  bool ReadRow(std::vector<std::string>& row);
+  std::string ReadField(bool& last);
+  std::string ReadQuoted();
+  [[noreturn]] void Bad(const std::string& why) const;
+
+  std::istream& in_;
+  std::string file_;
+  std::vector<std::string> columns_;
+  int line_ = 0, at_line_ = 1;
+};
+
+}  // namespace cigri::gridsub

@@ -1,0 +1,159 @@
+#include "tools/gridsub/inputs.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "core/text.h"
+#include "jdl/jdl.h"
+#include "tools/gridsub/csv.h"
+
+namespace cigri::gridsub {
+namespace {
+
+std::string Home() {
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
+  const passwd* pw = getpwuid(geteuid());
+  return pw == nullptr ? "/" : pw->pw_dir;
+}
+
+bool IsNameChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// $VAR and ${VAR} of the user's environment.
+std::string WithVariables(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool braced = text[i] == '$' && i + 1 < text.size() && text[i + 1] == '{';
+    std::size_t end = i + (braced ? 2 : 1);
+    while (text[i] == '$' && end < text.size() && IsNameChar(text[end])) ++end;
+    const std::string name = text.substr(i, end - i).substr(braced ? 2 : 1);
+    if (text[i] != '$' || name.empty() || (braced && (end == text.size() || text[end] != '}'))) {
+      out += text[i++];
+      continue;
+    }
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr)
+      throw Fatal(kExitBadInput, "$" + name + " of \"" + text + "\" is not set");
+    out += value;
+    i = end + (braced ? 1 : 0);
+  }
+  return out;
+}
+
+void AddLine(std::string_view line, LineUse use, std::int64_t at, LineSink& sink) {
+  if (use == LineUse::kJdl) return sink.Add(Trim(line), at);
+  // JSON holds no bytes that are not UTF-8: the sink says so about the line as it stands.
+  sink.Add(IsValidUtf8(line) ? jdl::EncodeValues({std::string(line)}) : std::string(line), at);
+}
+
+}  // namespace
+
+Input::Input(const std::string& path) : stream_(&std::cin), name_("standard input") {
+  if (path == "-") return;
+  name_ = path;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    throw Fatal(kExitBadInput, "cannot read " + path + ": it is a directory");
+  auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+  if (!*file) throw Fatal(kExitBadInput, "cannot read " + path + ": " + std::strerror(errno));
+  stream_ = file.get();
+  owned_ = std::move(file);
+}
+
+std::string Input::ReadAll(std::size_t limit) {
+  std::string text;
+  char buffer[65536];
+  while (stream_->read(buffer, sizeof buffer), stream_->gcount() > 0) {
+    text.append(buffer, static_cast<std::size_t>(stream_->gcount()));
+    if (text.size() > limit)
+      throw Fatal(kExitBadInput, name_ + " has more than " + std::to_string(limit) + " bytes",
+                  "give the parameters one on each line, with -a FILE or param_file");
+  }
+  return text;
+}
+
+std::string ParamFilePath(const std::string& text, const std::string& jdl_file) {
+  std::string path = text;
+  if (path == "~" || StartsWith(path, "~/")) path.replace(0, 1, Home());
+  path = WithVariables(ReplaceAll(path, "{HOME}", Home()));
+  const auto folder = std::filesystem::path(jdl_file).parent_path();
+  return (folder / path).string();  // an absolute path stays what it is
+}
+
+void AddLines(Input& input, LineUse use, LineSink& sink) {
+  std::string line;
+  for (std::int64_t at = 1; std::getline(input.stream(), line); ++at) AddLine(line, use, at, sink);
+}
+
+std::vector<std::string> AddCsv(Input& input, LineSink& sink) {
+  CsvReader reader(input.stream(), input.name());
+  std::vector<std::string> row;
+  while (reader.Next(row)) {
+    for (const auto& value : row)
+      if (const auto problem = jdl::LineProblem(value); !problem.empty())
+        throw Fatal(kExitBadInput, input.name() + ":" + std::to_string(reader.line()) +
+                                       ": a value cannot be used: " + problem);
+    sink.Add(jdl::EncodeValues(row), reader.line());
+  }
+  return reader.columns();
+}
+
+void AddJson(const std::string& text, const std::string& name, LineUse use, LineSink& sink) {
+  nlohmann::json array;
+  try {
+    array = nlohmann::json::parse(text, nullptr, true, true);
+  } catch (const nlohmann::json::parse_error& e) {
+    const std::string what = e.what();
+    const auto at = what.find("] ");
+    throw Fatal(kExitBadInput, name + ": " + std::string(what.substr(at == what.npos ? 0 : at + 2)),
+                "a JSON array of parameters looks like [\"first\", \"second\"]");
+  }
+  if (!array.is_array())
+    throw Fatal(kExitBadInput, name + ": is no JSON array of parameters",
+                "like [\"first\", \"second\"]");
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    const auto& item = array[i];
+    if (!item.is_string() && !item.is_number())
+      throw Fatal(kExitBadInput, name + ": [" + std::to_string(i) + "] is no text and no number");
+    const auto line = item.is_string() ? item.get<std::string>() : item.dump();
+    sink.Add(use == LineUse::kValue ? jdl::EncodeValues({line}) : line, 0);
+  }
+}
+
+void AddJobFile(Input& input, LineUse use, LineSink& sink) {
+  if ((input.stream() >> std::ws).peek() == '[')
+    AddJson(input.ReadAll(jdl::kMaxText), input.name(), use, sink);
+  else
+    AddLines(input, use, sink);
+}
+
+std::vector<std::string> AddParameters(const Args& args, LineUse use, LineSink& sink) {
+  if (!args.csv.empty()) {
+    Input input(args.csv);
+    return AddCsv(input, sink);
+  }
+  if (!args.jsonjob.empty()) {
+    AddJson(args.jsonjob, ParametersName(args), use, sink);
+  } else if (!args.jobfile.empty()) {
+    Input input(args.jobfile);
+    AddJobFile(input, use, sink);
+  } else if (!args.param_file.empty()) {
+    Input input(args.param_file);
+    AddLines(input, use, sink);
+  }
+  return {};
+}
+
+std::string ParametersName(const Args& args) {
+  if (!args.jsonjob.empty()) return "--jsonjob";
+  for (const auto* name : {&args.csv, &args.jobfile, &args.param_file})
+    if (!name->empty()) return *name == "-" ? "standard input" : *name;
+  return "parameters";
+}
+
+}  // namespace cigri::gridsub

@@ -1,0 +1,68 @@
+// gridsub: submits campaigns, adds to them, waits for them.
+#include <algorithm>
+#include <cstdio>
+
+#include "core/error.h"
+#include "tools/gridsub/args.h"
+#include "tools/gridsub/command_form.h"
+#include "tools/gridsub/submit.h"
+#include "tools/gridsub/wait.h"
+
+namespace cigri::gridsub {
+namespace {
+
+// Waits, when asked to. The worst of the codes.
+int AfterSubmission(tools::Api& api, const Args& args, std::int64_t campaign) {
+  if (!args.wait || campaign == 0) return kExitOk;
+  const int code = Wait(api, campaign);
+  if (!args.joblog.empty()) WriteJoblog(api, campaign, args.joblog);
+  return code;
+}
+
+int SubmitCommand(tools::Api& api, const Args& args) {
+  const auto made = DraftOfCommand(api, args);
+  if (!made) return kExitBadInput;
+  const auto outcome = Submit(api, args, made->first, made->second);
+  return std::max(outcome.exit_code, AfterSubmission(api, args, outcome.campaign));
+}
+
+// All are checked before the first is sent, all are sent before the first is waited for.
+int SubmitJdls(const Args& args) {
+  auto drafts = ReadDrafts(args);
+  if (!drafts) return kExitBadInput;
+  auto api = tools::Connect(args.common);
+  std::vector<std::int64_t> campaigns;
+  int code = kExitOk;
+  for (auto& draft : *drafts) {
+    const auto parcel = SendParameters(api, args, draft);
+    const auto outcome = Submit(api, args, draft, parcel);
+    campaigns.push_back(outcome.campaign);
+    code = std::max(code, outcome.exit_code);
+  }
+  for (const auto campaign : campaigns) code = std::max(code, AfterSubmission(api, args, campaign));
+  return code;
+}
+
+int ChangeOrAdd(tools::Api& api, const Args& args) {
+  int code = args.sets.empty() ? int{kExitOk} : ChangeCampaign(api, args);
+  if (code == kExitOk && args.has_params()) code = AddToCampaign(api, args);
+  return code == kExitOk ? AfterSubmission(api, args, args.campaign) : code;
+}
+
+int Main(int argc, char** argv) {
+  Args args;
+  if (const auto code = ReadArgs(argc, argv, args)) return *code;
+  if (!args.command && args.retry == 0 && args.campaign == 0) return SubmitJdls(args);
+  auto api = tools::Connect(args.common);
+  if (args.command) return SubmitCommand(api, args);
+  if (args.campaign != 0) return ChangeOrAdd(api, args);
+  RetryFailed(api, args);
+  return AfterSubmission(api, args, args.retry);
+}
+
+}  // namespace
+}  // namespace cigri::gridsub
+
+int main(int argc, char** argv) {
+  return cigri::RunMain("gridsub", cigri::gridsub::Main, argc, argv);
+}

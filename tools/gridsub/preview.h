@@ -1,0 +1,10 @@
+// What --dry-run shows.
+#pragma once
+#include <nlohmann/json.hpp>
+
+namespace cigri::gridsub {
+
+/// Prints the answer of POST /campaigns?dry_run=1 for people.
+void PrintPreview(const nlohmann::json& body);
+
+}  // namespace cigri::gridsub

@@ -1,0 +1,157 @@
+#include "tools/gridsub/submit.h"
+
+#include <cstdio>
+
+#include "core/text.h"
+#include "tools/gridsub/inputs.h"
+#include "tools/gridsub/preview.h"
+
+namespace cigri::gridsub {
+namespace {
+
+using nlohmann::json;
+
+std::string Query(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::string out;
+  for (const auto& [key, value] : pairs)
+    if (!value.empty()) out += (out.empty() ? "?" : "&") + key + "=" + http::PercentEncode(value);
+  return out;
+}
+
+std::string Query(const Args& args, const Parcel& parcel) {
+  const bool sent = parcel.upload.has_value();
+  return Query({{"upload", sent ? std::to_string(*parcel.upload) : ""},
+                {"format", sent ? parcel.format : ""},
+                {"columns", Join(parcel.columns, ",")},
+                {"type", args.type == "normal" ? "default" : args.type},
+                {"dry_run", args.dry_run ? "1" : ""}});
+}
+
+std::string Field(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::vector<jdl::Fault> FaultsOf(const json& body) {
+  std::vector<jdl::Fault> faults;
+  if (!body.is_object() || !body.contains("faults") || !body["faults"].is_array()) return faults;
+  for (const auto& f : body["faults"]) {
+    if (!f.is_object()) continue;
+    const auto number = [&](const char* key) {
+      return f.contains(key) && f[key].is_number_integer() ? f[key].get<int>() : 0;
+    };
+    faults.push_back(
+        {number("line"), number("column"), Field(f, "key"), Field(f, "message"), Field(f, "hint")});
+  }
+  return faults;
+}
+
+// The server has refused the JDL itself; false for any other kind of answer.
+bool PrintRefusal(const tools::Answer& answer, const std::string& name) {
+  if (answer.status != 400 || !answer.body.is_object()) return false;
+  if (Field(answer.body, "title") == "Admission rule error") {
+    const auto text = ReplaceAll(Field(answer.body, "message"), "\n", "\n    ");
+    std::fprintf(stderr, "Admission rule error:\n    %s\n", text.c_str());
+    return true;
+  }
+  const auto faults = FaultsOf(answer.body);
+  PrintFaults(faults, name.empty() ? "gridsub" : name);
+  return !faults.empty();
+}
+
+// What rules changed or warned of; what we have said ourselves is not said again.
+void PrintNotes(const json& body, const Draft& draft) {
+  if (!body.contains("notes") || !body["notes"].is_array()) return;
+  for (const auto& note : body["notes"]) {
+    const auto text = note.is_string() ? note.get<std::string>() : note.dump();
+    bool said = false;
+    for (const auto& warning : draft.checked.warnings)
+      said = said || text.find(warning.message) != text.npos;
+    if (!said) std::fprintf(stderr, "gridsub: note: %s\n", text.c_str());
+  }
+}
+
+void PrintDetails(const Args& args, const json& body) {
+  if (args.details) std::printf("%s\n", body.dump(2).c_str());
+}
+
+json ValueOf(const std::string& key, const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  if (key == "clusters") return Split(text, ',');
+  if (digits && text.size() < 10) return std::stoi(text);
+  return text;
+}
+
+}  // namespace
+
+Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parcel& parcel) {
+  const auto answer = api.PostText("/campaigns" + Query(args, parcel), draft.text);
+  if (PrintRefusal(answer, draft.name)) return {0, kExitBadInput};
+  const json body = tools::Expect(answer, "submit " + (draft.name.empty() ? "it" : draft.name));
+  if (args.dry_run) {
+    PrintPreview(body);
+    return {};
+  }
+  PrintNotes(body, draft);
+  const auto id = body.value("id", std::int64_t{0});
+  std::printf("Campaign successfully submitted\nCAMPAIGN_ID=%lld\n", static_cast<long long>(id));
+  PrintDetails(args, body);
+  std::fflush(stdout);
+  return {id, kExitOk};
+}
+
+int AddToCampaign(tools::Api& api, const Args& args) {
+  LineSink sink(api, ParametersName(args));
+  const auto columns = AddParameters(args, LineUse::kJdl, sink);
+  if (sink.size() == 0)
+    throw Fatal(kExitBadInput, ParametersName(args) + " is empty: there is nothing to add");
+  const std::string what = std::to_string(args.campaign);
+  std::string path = "/campaigns/" + what + "/jobs";
+  std::string body;
+  if (!columns.empty() || sink.upload_id()) {
+    path += Query({{"upload", std::to_string(sink.ForceUpload())},
+                   {"format", std::string(columns.empty() ? "" : jdl::kFormatValues)},
+                   {"columns", Join(columns, ",")}});
+  } else {
+    body = json(sink.Held()).dump();
+  }
+  const auto answer = tools::Expect(api.PostText(path, body), "add parameters to campaign " + what);
+  std::printf("Jobs successfully added to campaign %s\n", what.c_str());
+  PrintDetails(args, answer);
+  std::fflush(stdout);
+  return kExitOk;
+}
+
+int ChangeCampaign(tools::Api& api, const Args& args) {
+  json set = json::object();
+  for (const auto& pair : args.sets) {
+    const auto equals = pair.find('=');
+    if (equals == pair.npos || equals == 0)
+      throw Fatal(kExitUsage, "--set " + pair + ": no key=value", "like --set walltime=2:00:00");
+    set[pair.substr(0, equals)] = ValueOf(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  const std::string id = std::to_string(args.campaign);
+  const auto answer = api.Patch("/campaigns/" + id, {{"set", set}});
+  if (PrintRefusal(answer, "campaign " + id)) return kExitBadInput;
+  const json body = tools::Expect(answer, "change campaign " + id);
+  for (const auto& change : body.value("changes", json::array()))
+    std::printf("%s\n", (change.is_string() ? change.get<std::string>() : change.dump()).c_str());
+  std::printf("Campaign %s changed: it counts for what is not yet sent\n", id.c_str());
+  PrintDetails(args, body);
+  std::fflush(stdout);
+  return kExitOk;
+}
+
+int RetryFailed(tools::Api& api, const Args& args) {
+  const std::string id = std::to_string(args.retry);
+  const json body = tools::Expect(api.Post("/campaigns/" + id + "/retry", {{"failed", true}}),
+                                  "run the failures of campaign " + id + " again");
+  const auto tasks = body.value("tasks", std::int64_t{0});
+  std::printf("%lld failed %s of campaign %s %s again\n", static_cast<long long>(tasks),
+              tasks == 1 ? "task" : "tasks", id.c_str(), tasks == 1 ? "runs" : "run");
+  PrintDetails(args, body);
+  std::fflush(stdout);
+  return kExitOk;
+}
+
+}  // namespace cigri::gridsub

@@ -1,0 +1,193 @@
+#include "tools/gridsub/wait.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "core/text.h"
+#include "tools/common/ssh_forward.h"
+#include "tools/common/terminal.h"
+
+namespace cigri::gridsub {
+namespace {
+
+using nlohmann::json;
+using Seconds = std::chrono::seconds;
+
+constexpr int kPollMs = 10'000;
+constexpr Seconds kPatience{60};
+
+std::atomic<std::int64_t> waited_for = 0;
+
+void SayHowToGoOn() {
+  const auto id = std::to_string(waited_for.load());
+  std::fprintf(stderr,
+               "%sCampaign %s goes on without you.\n"
+               "  look at it:  gridstat -c %s -f\n  stop it:     griddel %s\n",
+               isatty(STDERR_FILENO) == 1 ? "\n" : "", id.c_str(), id.c_str(), id.c_str());
+}
+
+// A thread waits for Ctrl-C, so that it works at once, also while a call waits for its answer.
+// It lives as long as the process.
+void LeaveOnInterrupt() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread([set] {
+    int signal = 0;
+    sigwait(&set, &signal);
+    SayHowToGoOn();
+    tools::SshTunnel::EndAll();
+    _exit(signal == SIGINT ? 130 : 143);
+  }).detach();
+}
+
+std::int64_t Number(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number() ? at->get<std::int64_t>() : 0;
+}
+
+std::string Word(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+std::string EndsIn(const json& progress) {
+  const auto at = progress.find("ends_in");
+  if (at == progress.end() || !at->is_array() || at->size() != 2 || !(*at)[0].is_number() ||
+      !(*at)[1].is_number())
+    return "";
+  const double from = std::ceil((*at)[0].get<double>()), to = std::ceil((*at)[1].get<double>());
+  if (to < 60 && from < to)
+    return "ends in " + std::to_string(static_cast<int>(from)) + "-" +
+           std::to_string(static_cast<int>(to)) + " s";
+  if (HumanSpan(from) == HumanSpan(to)) return "ends in " + HumanSpan(to);
+  return "ends in " + HumanSpan(from) + " to " + HumanSpan(to);
+}
+
+void Append(std::string& line, const std::string& text) {
+  if (!text.empty()) line += (line.empty() ? "" : "  ") + text;
+}
+
+std::string Counted(std::int64_t n, const char* what) {
+  return n == 0 ? "" : std::to_string(n) + " " + what;
+}
+
+// Asks until there is an answer; an API that is being restarted is no reason to give up.
+json AskPatiently(tools::Api& api, const std::string& path, tools::ProgressLine& line) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    try {
+      const auto answer = api.Get(path, std::chrono::milliseconds(kPollMs + 20'000));
+      const bool later = answer.status == 429 || answer.status == 503;
+      if (!later) return tools::Expect(answer, "follow the campaign");
+    } catch (const Fatal& e) {
+      const bool away = e.code() == kExitUnavailable || e.code() == kExitTryLater;
+      if (!away || std::chrono::steady_clock::now() > end) throw;
+      line.Show("the API does not answer, the campaign goes on; asking again");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  }
+}
+
+void PrintNews(const json& progress, tools::ProgressLine& line) {
+  if (!line.on() || !progress.contains("news") || !progress["news"].is_array()) return;
+  for (const auto& news : progress["news"]) {
+    line.Clear();
+    const auto text = news.is_string() ? news.get<std::string>() : news.dump();
+    std::fprintf(stderr, "  %s\n", tools::Printable(text).c_str());
+  }
+}
+
+void PrintFailures(tools::Api& api, const std::string& path, bool colour) {
+  const auto answer = api.Get(path + "/failures?limit=5");
+  if (!answer.ok() || !answer.body.is_object()) return;  // an extra: the summary stands
+  for (const auto& item : answer.body.value("items", json::array())) {
+    const auto head = Counted(Number(item, "count"), "x ") + Word(item, "message");
+    std::printf("  %s\n", tools::Paint(tools::Tint::kRed, tools::Printable(head), colour).c_str());
+    const auto sample = item.value("sample", json::object());
+    const auto params = tools::CutTo(tools::Printable(Word(sample, "params")), 60);
+    std::printf("      like task %lld (%s) on %s\n", static_cast<long long>(Number(sample, "task")),
+                params.c_str(), tools::Printable(Word(sample, "cluster")).c_str());
+    for (const auto& text : Split(Word(sample, "stderr"), '\n'))
+      if (!Trim(text).empty()) std::printf("      | %s\n", tools::Printable(text).c_str());
+  }
+}
+
+bool AllDone(const json& progress) {
+  return Word(progress, "state") == "terminated" && Number(progress, "failed") == 0 &&
+         Number(progress, "done") + Number(progress, "not_run") >= Number(progress, "total");
+}
+
+}  // namespace
+
+std::string ProgressText(const json& progress) {
+  std::string line = std::to_string(Number(progress, "done")) + "/" +
+                     std::to_string(Number(progress, "total")) + " done";
+  for (const auto& cluster : progress.value("clusters", json::array()))
+    if (Number(cluster, "done") + Number(cluster, "running") > 0)
+      Append(line, Word(cluster, "name") + " " + std::to_string(Number(cluster, "done")));
+  Append(line, Counted(Number(progress, "failed"), "failed"));
+  if (Word(progress, "state") == "paused") Append(line, "paused");
+  Append(line, EndsIn(progress));
+  return line;
+}
+
+std::string SummaryText(const json& progress) {
+  std::string line = std::to_string(Number(progress, "done")) + " of " +
+                     std::to_string(Number(progress, "total")) + " done";
+  const std::pair<const char*, const char*> rest[] = {
+      {"failed", "failed"}, {"not_run", "not run"}, {"preempted", "preempted and run again"}};
+  for (const auto& [key, words] : rest)
+    if (const auto text = Counted(Number(progress, key), words); !text.empty()) line += ", " + text;
+  if (Word(progress, "state") == "cancelled") line += ", the campaign was cancelled";
+  return line;
+}
+
+int Wait(tools::Api& api, std::int64_t campaign) {
+  if (waited_for.exchange(campaign) == 0) LeaveOnInterrupt();
+  const std::string path = "/campaigns/" + std::to_string(campaign);
+  tools::ProgressLine line(STDERR_FILENO);
+  json progress;
+  std::string token;
+  do {
+    progress = AskPatiently(
+        api,
+        path + "/progress?wait=" + std::to_string(kPollMs) + "&seen=" + http::PercentEncode(token),
+        line);
+    token = progress.contains("token") && progress["token"].is_number() ? progress["token"].dump()
+                                                                        : Word(progress, "token");
+    PrintNews(progress, line);
+    line.Show(ProgressText(progress));
+  } while (!progress.value("over", false));
+  line.Clear();
+  const bool good = AllDone(progress);
+  const bool colour = tools::UseColour("auto", STDOUT_FILENO);
+  const auto tint = good ? tools::Tint::kGreen : tools::Tint::kRed;
+  std::printf("%s\n", tools::Paint(tint, SummaryText(progress), colour).c_str());
+  if (Number(progress, "failed") > 0) {
+    PrintFailures(api, path, colour);
+    std::printf("  again: gridsub --retry-failed %lld\n", static_cast<long long>(campaign));
+  }
+  std::fflush(stdout);
+  return good ? kExitOk : kExitNo;
+}
+
+void WriteJoblog(tools::Api& api, std::int64_t campaign, const std::string& path) {
+  const auto answer = api.Get("/campaigns/" + std::to_string(campaign) + "/joblog");
+  if (!answer.ok()) throw tools::Refused(answer, "get the job log");
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << answer.text;
+  file.close();
+  if (!file) throw Fatal(kExitBadInput, "cannot write the job log to " + path);
+}
+
+}  // namespace cigri::gridsub

@@ -1,0 +1,181 @@
+// localsub: gives a local cluster a job of its own users, before which best-effort jobs yield.
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "http/client.h"
+
+namespace cigri {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string cluster = "alpha", socket, directory, walltime = "1:00:00", name;
+  int slots = 1;
+  bool list = false, wait = false;
+  std::vector<std::string> remove, command;
+};
+
+std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
+  CLI::App app(
+      "Runs a program on a local cluster as one of its own jobs: best-effort jobs make room");
+  app.add_option("-c,--cluster", o->cluster, "cluster of this machine (alpha)");
+  app.add_option("--socket", o->socket, "socket of its API, when it is not that of `cigri up`");
+  app.add_option("-s,--slots", o->slots, "slots the job takes (1)")->check(CLI::Range(1, 100000));
+  app.add_option("-w,--walltime", o->walltime, "seconds or h:mm:ss (1:00:00)");
+  app.add_option("-d,--directory", o->directory, "working directory (the present one)");
+  app.add_option("-n,--name", o->name, "name of the job (the program)");
+  app.add_flag("-W,--wait", o->wait, "wait for its end; show its output; exit as it did");
+  app.add_flag("-l,--list", o->list, "your jobs that wait or run there");
+  app.add_option("--delete", o->remove, "end these jobs");
+  app.add_option("command", o->command, "program and arguments, after --");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kExitOk : kExitUsage;
+  }
+  const int asked = (o->list ? 1 : 0) + (o->remove.empty() ? 0 : 1) + (o->command.empty() ? 0 : 1);
+  if (asked != 1)
+    throw Fatal(kExitUsage, "say what is to be done: a program, --list or --delete ID",
+                "localsub -- ./simulate 42");
+  return {};
+}
+
+std::string CallerName() {
+  const passwd* pw = getpwuid(geteuid());
+  if (pw == nullptr) throw Fatal(kExitConfig, "your user has no name on this machine");
+  return pw->pw_name;
+}
+
+class Localsub {
+ public:
+  explicit Localsub(const Options& o) : options_(o), client_(Where(o), {}) {}
+
+  int Run() {
+    if (options_.list) return List();
+    if (!options_.remove.empty()) return Delete();
+    return Submit();
+  }
+
+ private:
+  static http::Endpoint Where(const Options& o) {
+    const std::string path = o.socket.empty() ? CigriHome() + "/run/" + o.cluster + ".sock"
+                                              : std::filesystem::absolute(o.socket).string();
+    return http::Endpoint::Parse("unix:" + path);
+  }
+
+  // The answer of a call that went well; else ends with the cluster's own words.
+  json Checked(const http::Response& r) const {
+    if (r.outcome != http::Outcome::kAnswered)
+      throw Fatal(kExitUnavailable, "cluster " + options_.cluster + " does not answer: " + r.error,
+                  "`cigri status` shows the clusters of this machine; --socket names another");
+    const json j = json::parse(r.body, nullptr, false);
+    if (r.ok()) return j;
+    const std::string message = j.is_object() && j.contains("message") && j["message"].is_string()
+                                    ? j["message"].get<std::string>()
+                                    : "HTTP " + std::to_string(r.status);
+    const ExitCode code = r.status == 403   ? kExitNoPermission
+                          : r.status == 404 ? kExitNo
+                          : r.status >= 500 ? kExitTryLater
+                                            : kExitBadInput;
+    throw Fatal(code, "cluster " + options_.cluster + " refuses: " + message);
+  }
+
+  int Submit() {
+    const auto walltime = ParseWalltime(options_.walltime);
+    if (!walltime)
+      throw Fatal(kExitUsage, "\"" + options_.walltime + "\" is no walltime",
+                  "seconds, or h:mm:ss");
+    std::vector<std::string> words;
+    for (const auto& word : options_.command) words.push_back(ShellQuote(word));
+    const json body = {
+        {"tag", "local." + RandomHex(8)},
+        {"user", CallerName()},
+        {"name", options_.name.empty() ? options_.command[0] : options_.name},
+        {"directory",
+         std::filesystem::absolute(options_.directory.empty() ? "." : options_.directory).string()},
+        {"best_effort", false},
+        {"walltime_s", *walltime},
+        {"slots", options_.slots},
+        // Output is filed by this number: one that no other job of the user has.
+        {"elements",
+         {{{"command", Join(words, " ")},
+           {"job_id", std::time(nullptr) * 1000 + getpid() % 1000}}}}};
+    const json answer =
+        Checked(client_.Post("/batches", body.dump(-1, ' ', false, json::error_handler_t::strict)));
+    const std::string id = answer.at("ids").at(0);
+    if (!options_.wait) {
+      std::printf("JOB_ID=%s\n", id.c_str());
+      return kExitOk;
+    }
+    return Await(id);
+  }
+
+  int Await(const std::string& id) {
+    json job;
+    do {
+      job = Checked(client_.Get("/jobs/" + id + "?wait=20000"));
+    } while (job.value("state", "") != "ended");
+    Show(id, "stdout", stdout);
+    Show(id, "stderr", stderr);
+    const int status = job.value("status", -1);
+    if (status >= 0 && WIFEXITED(status)) return WEXITSTATUS(status);
+    std::fprintf(stderr, "localsub: job %s: %s %s\n", id.c_str(),
+                 job.value("cause", "unknown").c_str(), job.value("message", "").c_str());
+    return status >= 0 && WIFSIGNALED(status) ? 128 + WTERMSIG(status) : kExitNo;
+  }
+
+  void Show(const std::string& id, const char* stream, FILE* to) {
+    constexpr int kPart = 1 << 20;
+    for (std::int64_t offset = 0;;) {
+      const auto r = client_.Get("/jobs/" + id + "/output?stream=" + stream + "&offset=" +
+                                 std::to_string(offset) + "&bytes=" + std::to_string(kPart));
+      if (!r.ok() || r.body.empty()) return;
+      std::fwrite(r.body.data(), 1, r.body.size(), to);
+      offset += static_cast<std::int64_t>(r.body.size());
+    }
+  }
+
+  int List() {
+    const json jobs = Checked(client_.Get("/jobs")).at("jobs");
+    std::printf("%-20s %-10s %-8s %-12s %s\n", "Id", "User", "State", "Node", "Tag");
+    for (const auto& j : jobs)
+      std::printf("%-20s %-10s %-8s %-12s %s\n", j.value("id", "").c_str(),
+                  j.value("user", "").c_str(), j.value("state", "").c_str(),
+                  j.value("node", "-").c_str(), j.value("tag", "").c_str());
+    return kExitOk;
+  }
+
+  int Delete() {
+    json body = json::array();
+    for (const auto& id : options_.remove) {
+      Checked(client_.Get("/jobs/" + http::PercentEncode(id)));  // unknown, or another user's
+      body.push_back({{"id", id}});
+    }
+    Checked(client_.Post("/kills", body.dump()));
+    return kExitOk;
+  }
+
+  const Options& options_;
+  http::Client client_;
+};
+
+int Main(int argc, char** argv) {
+  Options options;
+  if (const auto code = ParseOptions(argc, argv, &options)) return *code;
+  return Localsub(options).Run();
+}
+
+}  // namespace
+}  // namespace cigri
+
+int main(int argc, char** argv) { return cigri::RunMain("localsub", cigri::Main, argc, argv); }
