@@ -17,6 +17,9 @@ void AddPeopleRoutes(Router& router);  // admin_people.cc: affinity, mapping, op
 void AddLawRoutes(Router& router);     // admin_check.cc
 void AddPolicyRoutes(Router& router);  // admin_policy.cc
 
+/// Gives a grid whose policy nobody has touched yet the preset `site-default`.
+void InstallDefaultPolicy(db::Tx& tx);
+
 /// {"items":[...],"total":n} of rows that hold one JSON value each.
 Reply Items(const pqxx::result& rows);
 /// The one JSON value of the one row; throws NotFound(what) when there is none.

@@ -172,6 +172,12 @@ Reply Change(Context& context, const Request& request) {
 
 }  // namespace
 
+void InstallDefaultPolicy(db::Tx& tx) {
+  if (tx.Exec(sql::admin::kPolicyTouched)[0][0].as<bool>()) return;
+  for (const auto& [key, value] : policy::Presets().front().rows)
+    tx.Exec(sql::admin::kPolicySet, key, std::optional(value.dump()), "cigri");
+}
+
 void AddPolicyRoutes(Router& router) {
   router.Get("/admin/policy", Show, Access::kOperator);
   router.Get("/admin/policy/explain", Explain, Access::kOperator);
