@@ -16,16 +16,25 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
 Context::~Context() = default;
 
 void Context::Run(const std::function<void(db::Tx&)>& body) {
+  bool lost = false;
   const auto once = [&] {
     auto session = pool.Get();
-    db::Tx tx(*session);
-    body(tx);
-    tx.Commit();
+    try {
+      db::Tx tx(*session);
+      body(tx);
+      tx.Commit();
+    } catch (const pqxx::in_doubt_error&) {
+      throw;  // it may have been committed: never once more
+    } catch (...) {
+      lost = !session->alive();
+      throw;
+    }
   };
   try {
     once();
-  } catch (const db::Broken&) {
-    once();  // the session had gone with a restart of the server; the pool has dropped the others
+  } catch (...) {
+    if (!lost) throw;
+    once();  // the session had gone with a restart of the server, and nothing was committed
   }
 }
 

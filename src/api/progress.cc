@@ -105,7 +105,7 @@ struct Progress {
 };
 
 Progress Look(Context& context, const Request& request, const Seen& seen) {
-  return context.Transact([&](db::Tx& tx) {
+  return context.Read([&](db::Tx& tx) {
     const json campaign = CampaignJson(tx, request, request.Id());
     Progress out{Numbers(campaign), false};
     out.body["clusters"] = json::array();

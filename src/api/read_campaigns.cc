@@ -8,6 +8,7 @@
 #include "api/router.h"
 #include "core/states.h"
 #include "core/text.h"
+#include "http/client.h"
 
 namespace cigri::api {
 namespace {
@@ -110,7 +111,7 @@ json ListCampaigns(db::Tx& tx, const Request& request) {
     items.push_back(CampaignJson(request, row));
   const auto total = tx.Exec(sql::read::kCampaignsTotal, user, states)[0][0].as<std::int64_t>();
   std::string keep = request.Flag("all") ? "&all=1" : "";
-  if (user) keep += "&user=" + *user;
+  if (user) keep += "&user=" + http::PercentEncode(*user);
   if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
   return PageJson(request, "/campaigns", std::move(items), total, offset, limit, keep);
 }

@@ -3,6 +3,8 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
+#include <csignal>
+
 #include "cluster/job_environment.h"
 #include "core/text.h"
 
@@ -216,6 +218,22 @@ void EndByScript(RemoteJob* job, int wait_status) {
     job->cause = EndCause::kBadOutput;
     job->message = "the job cannot write its output: is the disk full, or over quota?";
   }
+}
+
+void EndByRecord(RemoteJob* job, const ExitRecord& record) {
+  EndByScript(job, record.wait_status);
+  job->started_at = record.started_at;
+  job->ended_at = record.ended_at;
+  job->node = record.node;
+  if (record.wait_status != SIGTERM) return;
+  job->cause = EndCause::kUnknown;
+  job->message = "ended by TERM; the cluster no longer tells who sent it";
+}
+
+bool IsTag(const std::string& name) {
+  const auto parts = Split(name, '.');
+  if (parts.size() != 4 || parts[0] != "cigri") return false;
+  return std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); });
 }
 
 }  // namespace cigri::cluster

@@ -54,5 +54,12 @@ std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef
 
 /// Fills the end of `job` from the wait status of its script: by itself, or one of the two above.
 void EndByScript(RemoteJob* job, int wait_status);
+/// Fills `job` from its record, when that is all there is. A job that TERM ended was ended by
+/// somebody whom the record does not name: the cause is then unknown.
+void EndByRecord(RemoteJob* job, const ExitRecord& record);
+
+/// Whether a job's name is one of our tags: cigri.<campaign>.<grid id>.<random>. CiGri 3 calls its
+/// jobs cigri.<campaign>.
+bool IsTag(const std::string& name);
 
 }  // namespace cigri::cluster

@@ -289,6 +289,7 @@ CheckItem LocalCluster::CheckTestJob(const std::string& cluster_user) {
   batch.tag = "cigri.check." + RandomHex(8);
   batch.grid_user = batch.cluster_user = cluster_user;
   batch.campaign_name = "check";
+  batch.directory = "/";
   batch.walltime_s = 60;
   batch.elements.push_back({1, -1, 1, "true"});
   try {

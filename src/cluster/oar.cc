@@ -16,8 +16,11 @@ constexpr int kDetailsPerPoll = 250;
 // Between the clocks of the grid and of a cluster, when a list is cut by time.
 constexpr int kClockMargin = 3600;
 
-std::string SomeUser(const std::vector<RemoteRef>& refs) {
-  return refs.empty() ? "" : refs.front().cluster_user;
+// Lists are the same for every user: any who may ask will do.
+std::string Reader(RestApi* api, const std::vector<RemoteRef>& refs) {
+  for (const auto& ref : refs)
+    if (api->TokenTrouble(ref.cluster_user).empty()) return ref.cluster_user;
+  return refs.front().cluster_user;
 }
 
 }  // namespace
@@ -100,7 +103,7 @@ void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
   std::vector<std::string> ids;
   for (const auto& ref : refs) ids.push_back(ref.remote_id);
   const auto items =
-      List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids), SomeUser(refs));
+      List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids), Reader(&api_, refs));
   std::unordered_map<std::string, const OarItem*> by_id;
   for (const auto& item : items) by_id[std::to_string(item.id)] = &item;
   for (const auto& ref : refs) {
@@ -116,10 +119,7 @@ void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
     } else if (const auto record = ReadRecord(ref)) {
       RemoteJob job;
       job.ref = ref;
-      job.started_at = record->started_at;
-      job.ended_at = record->ended_at;
-      job.node = record->node;
-      EndByScript(&job, record->wait_status);
+      EndByRecord(&job, *record);
       result->jobs.push_back(std::move(job));
     } else {
       result->missing.push_back(ref);
@@ -154,7 +154,9 @@ FindResult OarCluster::Find(const std::string& tag, const std::string& cluster_u
 std::vector<RemoteJob> OarCluster::ListTagged(const std::string& prefix) {
   auto items = List("list live jobs of " + api_.config().name, dialect_->LiveJobs(""),
                     api_.config().auth_user);
-  std::erase_if(items, [&](const OarItem& item) { return !StartsWith(item.name, prefix); });
+  std::erase_if(items, [&](const OarItem& item) {
+    return !StartsWith(item.name, prefix) || !IsTag(item.name);
+  });
   return Tagged(std::move(items), "");
 }
 

@@ -168,10 +168,7 @@ bool SlurmCluster::ResolveOne(const RemoteRef& ref, const Stored& stored, PollRe
     if (const auto record = ReadRecord(ref)) {
       RemoteJob job;
       job.ref = ref;
-      job.started_at = record->started_at;
-      job.ended_at = record->ended_at;
-      job.node = record->node;
-      EndByScript(&job, record->wait_status);
+      EndByRecord(&job, *record);
       result->jobs.push_back(std::move(job));
       return true;
     }
@@ -218,7 +215,7 @@ std::vector<RemoteJob> SlurmCluster::Tagged(const Records& records, bool* cut) {
     }
     const auto array = r.array_job_id != 0 ? r.array_job_id : r.job_id;
     for (const int t : tasks) {
-      const auto& tag = StartsWith(r.comment, "cigri.") ? r.comment : r.name;
+      const auto& tag = IsTag(r.comment) ? r.comment : r.name;
       jobs.push_back(JobOf({Id(array, t), tag, t, 0, r.user, 0}, r));
     }
   }
@@ -256,7 +253,8 @@ std::vector<RemoteJob> SlurmCluster::ListTagged(const std::string& prefix) {
       GetJobs("list jobs of " + api_.config().name, Path("jobs"), api_.config().auth_user)
           .value_or(Records{});
   std::erase_if(records, [&](const SlurmRecord& r) {
-    return !StartsWith(r.comment, prefix) && !StartsWith(r.name, prefix);
+    const auto& tag = IsTag(r.comment) ? r.comment : r.name;
+    return !StartsWith(tag, prefix) || !IsTag(tag);
   });
   bool cut = false;
   return Tagged(records, &cut);

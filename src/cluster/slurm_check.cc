@@ -1,4 +1,6 @@
 // What an operator asks of a Slurm cluster: its CPUs, its partitions, and whether all is well.
+#include <algorithm>
+
 #include "cluster/check.h"
 #include "cluster/slurm.h"
 #include "core/text.h"
@@ -8,17 +10,23 @@ namespace {
 
 using Verdict = CheckItem::Verdict;
 
-// "idle", ["IDLE", "DRAIN"], with or without the flags in a list of their own.
+// Flags of a node that takes new jobs all the same.
+bool Harmless(const nlohmann::json& flag) {
+  for (const char* word : {"completing", "planned", "cloud", "dynamic_norm"})
+    if (flag.is_string() && Lower(flag.get<std::string>()) == word) return true;
+  return false;
+}
+
+// A draining or silent node is "idle" too: "idle" with flags in a list of their own, or, in later
+// versions, ["IDLE", "DRAIN"].
 bool Usable(const nlohmann::json& node) {
-  const auto& state = At(node, "state");
-  std::string base = state.is_string() ? state.get<std::string>() : "";
-  bool flagged = At(node, "state_flags").is_array() && !At(node, "state_flags").empty();
-  if (state.is_array()) {
-    flagged = flagged || state.size() > 1;
-    base = state.empty() || !state[0].is_string() ? "" : state[0].get<std::string>();
-  }
-  base = Lower(base);
-  return !flagged && (base == "idle" || base == "mixed" || base == "allocated");
+  auto words =
+      At(node, "state").is_array() ? At(node, "state") : nlohmann::json::array({At(node, "state")});
+  for (const auto& flag : At(node, "state_flags")) words.push_back(flag);
+  if (words.empty() || !words[0].is_string()) return false;
+  const auto base = Lower(words[0].get<std::string>());
+  return (base == "idle" || base == "mixed" || base == "allocated") &&
+         std::all_of(words.begin() + 1, words.end(), Harmless);
 }
 
 bool InPartition(const nlohmann::json& node, const std::string& partition) {
@@ -75,7 +83,6 @@ Resources SlurmCluster::GetResources() {
     ++nodes;
     r.max += cpus;
     r.used += static_cast<int>(NumberIn(At(node, "alloc_cpus")));
-    // A draining or silent node is "idle" too, with all its CPUs free: only its flags tell.
     if (Usable(node)) continue;
     ++down;
     r.unavailable += cpus - static_cast<int>(NumberIn(At(node, "alloc_cpus")));

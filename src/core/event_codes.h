@@ -66,7 +66,7 @@ inline constexpr EventCode kEventCodes[] = {
     {"TOO_MANY_AGAIN", "job", "updator", "a task asked to run again (66, 67) more than 10 times",
      "look what the program waits for; then gridevents -e E -f -r"},
     {"TOO_MANY_FREE", "job", "updator",
-     "a task was killed or lost 20 times through no fault of its own and goes no more",
+     "a task was killed or lost 60 times through no fault of its own and goes no more",
      "gridstat -c N --task I shows where; choose clusters where its jobs live long enough, or make "
      "them shorter; then gridevents -e E -f -r"},
     // campaigns
@@ -144,6 +144,9 @@ inline constexpr EventCode kEventCodes[] = {
     {"RULE_BROKEN", "cluster", "api",
      "an admission rule does not run: submissions are refused until it is mended",
      "gridadmin rule show NAME, gridadmin rule edit NAME, or gridadmin rule mode NAME off"},
+    {"POLICY_INVALID", "cluster", "metascheduler",
+     "a row of policy_settings is wrong: the policy that was valid before goes on",
+     "gridadmin policy lint names the setting; gridadmin policy set mends it"},
     {"MANUAL_EVENT", "job", "operator", "an operator marked this job (gridevents --mark-job-event)",
      "ask the operator; gridevents -e E -f"},
     // what happened, for the record

@@ -22,6 +22,9 @@ constexpr char kPeerUid[] = "X-Guard-Peer-Uid";
 constexpr char kPeerPid[] = "X-Guard-Peer-Pid";
 constexpr char kPeerUser[] = "X-Guard-Peer-User";
 
+// httplib listens with 5: a burst of clients on a unix socket would be refused.
+constexpr int kBacklog = 1024;
+
 // One connection: every byte read counts against the request's budget and deadline.
 class GuardStream final : public httplib::Stream {
  public:
@@ -105,6 +108,27 @@ std::string UserName(uid_t uid) {
   return "";
 }
 
+// Set while a request is answered whose rest must not be read as the next one: httplib 0.11 takes
+// no notice of a "Connection: close" of ours.
+thread_local bool close_after_answer = false;
+
+void Explain(httplib::Response& r, const std::string& text) {
+  r.set_header("Connection", "close");
+  r.set_content("{\"status\":" + std::to_string(r.status) +
+                    ",\"title\":\"Refused\",\"message\":\"" + text + "\"}\n",
+                "application/json");
+}
+
+// Closing a TCP socket with bytes unread would reset it, and the answer might be lost: some more
+// are read and forgotten, for a moment.
+void LetAnswerArrive(socket_t sock) {
+  ::shutdown(sock, SHUT_WR);
+  char buffer[16384];
+  pollfd f{sock, POLLIN, 0};
+  for (int i = 0; i < 64 && ::poll(&f, 1, 100) > 0; ++i)
+    if (::recv(sock, buffer, sizeof buffer, 0) <= 0) return;
+}
+
 Peer KernelPeer(socket_t sock) {
   Peer peer;
   int family = 0;
@@ -144,10 +168,8 @@ GuardServer::GuardServer(Limits limits) : limits_(limits) {
   set_pre_routing_handler([this](const httplib::Request& q, httplib::Response& r) {
     const auto refuse = [&](int status, const char* text) {
       r.status = status;
-      r.set_header("Connection", "close");
-      r.set_content(std::string("{\"status\":") + std::to_string(status) +
-                        ",\"title\":\"Refused\",\"message\":\"" + text + "\"}\n",
-                    "application/json");
+      close_after_answer = true;
+      Explain(r, text);
       return HandlerResponse::Handled;
     };
     if (q.has_header("Transfer-Encoding"))
@@ -155,8 +177,15 @@ GuardServer::GuardServer(Limits limits) : limits_(limits) {
     if (q.has_header("Content-Encoding")) return refuse(415, "send the body uncompressed");
     for (const auto& [key, value] : q.headers)
       if (HasControl(value)) return refuse(400, "control character in a header");
-    if (before && before(q, r)) return HandlerResponse::Handled;
-    return HandlerResponse::Unhandled;
+    if (!before || !before(q, r)) return HandlerResponse::Unhandled;
+    close_after_answer = true;  // its body has not been read
+    return HandlerResponse::Handled;
+  });
+  // What httplib itself refuses: it says nothing, and would take the rest for another request.
+  set_error_handler([](const httplib::Request&, httplib::Response& r) {
+    if (!r.body.empty()) return;
+    close_after_answer = true;
+    Explain(r, r.status == 413 ? "the request is too long" : "this is no request");
   });
   set_exception_handler([](const httplib::Request&, httplib::Response& r, std::exception_ptr) {
     r.status = 500;
@@ -186,6 +215,7 @@ bool GuardServer::BindUnix(const std::string& path, int mode, std::string* why) 
   const mode_t old = ::umask(0777 & ~static_cast<mode_t>(mode));
   const bool bound = bind_to_port(path, 1);
   ::umask(old);
+  if (bound) ::listen(svr_sock_, kBacklog);
   if (!bound) *why = "cannot make the socket " + path + ": " + std::strerror(errno);
   return bound;
 }
@@ -194,8 +224,11 @@ bool GuardServer::BindTcp(const std::string& host, int port, std::string* why) {
   port_ = port;
   if (port == 0) {
     port_ = bind_to_any_port(host);
-    if (port_ > 0) return true;
-  } else if (bind_to_port(host, port)) {
+  } else if (!bind_to_port(host, port)) {
+    port_ = -1;
+  }
+  if (port_ > 0) {
+    ::listen(svr_sock_, kBacklog);
     return true;
   }
   *why = "cannot listen on " + host + ":" + std::to_string(port) + ": " + std::strerror(errno);
@@ -209,6 +242,7 @@ void GuardServer::AwaitServing() {
 void GuardServer::Stop() {
   {
     std::lock_guard lock(mutex_);
+    if (stopping_) return;
     stopping_ = true;
     for (socket_t sock : open_) ::shutdown(sock, SHUT_RD);
   }
@@ -245,7 +279,12 @@ bool GuardServer::process_and_close_socket(socket_t sock) {
       if (!stream.buffered() && ::poll(&f, 1, wait_ms) <= 0) break;
       stream.Arm();
     }
+    close_after_answer = false;
     if (!ServeOne(stream, left == 1, &closed, peer)) break;
+    if (close_after_answer) {
+      LetAnswerArrive(sock);
+      break;
+    }
   }
   std::lock_guard lock(mutex_);  // Stop() must not meet a number that is somebody else's by then
   open_.erase(sock);

@@ -22,9 +22,12 @@ int TakeLock(const std::string& dir) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0)
     throw Fatal(kExitConfig, "cannot use the folder " + dir + ": " + std::strerror(errno));
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-    throw Fatal(kExitTryLater, "another localcluster serves " + dir);
-  return fd;
+  // A job that a dead daemon was just starting holds a copy until its exec.
+  for (int i = 0; i < 100; ++i) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+    usleep(20'000);
+  }
+  throw Fatal(kExitTryLater, "another localcluster serves " + dir);
 }
 
 Store OpenStore(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -92,7 +93,7 @@ void RaiseFileLimit(int slots) {
 }
 
 // SIGTERM: end, the jobs go on. SIGINT: end the jobs first.
-int Serve(Options& options, const sigset_t& signals) {
+[[noreturn]] void Serve(Options& options, const sigset_t& signals) {
   Engine engine(options.engine);
   http::Limits limits;
   limits.max_request_bytes = 32u << 20;
@@ -113,12 +114,11 @@ int Serve(Options& options, const sigset_t& signals) {
   sigwait(&signals, &signal);
   log::info("ending on signal {}", signal);
   if (signal == SIGINT) engine.KillAll();
-  engine.Stop();
-  server.Stop();
   unlink(options.socket.c_str());
-  http.join();
+  engine.Stop();
   loop.join();
-  return kExitOk;
+  // Kept connections would hold the server's threads for a minute; nothing is left to be saved.
+  std::_Exit(kExitOk);
 }
 
 int Main(int argc, char** argv) {
@@ -133,7 +133,7 @@ int Main(int argc, char** argv) {
   log::Init("localcluster[" + options.api.cluster + "]");
   MakeFolders(&options);
   RaiseFileLimit(options.engine.slots);
-  return Serve(options, signals);
+  Serve(options, signals);
 }
 
 }  // namespace

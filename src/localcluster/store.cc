@@ -1,6 +1,8 @@
 #include "localcluster/store.h"
 
+#include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "core/text.h"
 
@@ -255,25 +257,32 @@ std::optional<Ended> Store::EndedJob(std::int64_t seq, int index) {
   return ReadEnded(rows);
 }
 
+std::int64_t Store::FirstToKeep(double now, std::int64_t max_jobs) {
+  // By number, which rises with time: no look at the rows that stay.
+  std::int64_t first = 0;
+  Rows newest =
+      db_.Query("SELECT change FROM ended ORDER BY change DESC LIMIT 1 OFFSET ?1", max_jobs);
+  if (newest.Step()) first = newest.Int(0) + 1;
+  Rows young = db_.Query("SELECT change FROM ended WHERE ended_at >= ?1 ORDER BY change LIMIT 1",
+                         now - kRemembered);
+  return std::max(first, young.Step() ? young.Int(0) : std::numeric_limits<std::int64_t>::max());
+}
+
 void Store::Prune(double now, std::int64_t max_jobs) {
   Transaction tx(db_);
-  std::int64_t upto = 0;
+  const std::int64_t first = FirstToKeep(now, max_jobs);
+  std::int64_t last = 0;  // that goes: a token below it has lost something
   {
-    // By number, which rises with time: no look at the rows that stay.
-    Rows rows = db_.Query(
-        "SELECT max(coalesce((SELECT change FROM ended ORDER BY change DESC LIMIT 1 OFFSET ?1), 0),"
-        " coalesce((SELECT change FROM ended WHERE ended_at >= ?2 ORDER BY change LIMIT 1) - 1,"
-        " (SELECT max(change) FROM ended), 0))",
-        max_jobs, now - kRemembered);
-    if (rows.Step()) upto = rows.Int(0);
+    Rows rows = db_.Query("SELECT coalesce(max(change), 0) FROM ended WHERE change < ?1", first);
+    if (rows.Step()) last = rows.Int(0);
   }
-  if (upto > Meta("pruned", 0)) {
+  if (last > 0) {
     // Not those of an open batch: an end that is forgotten there is a job that runs again.
     db_.Exec(
         "DELETE FROM ended WHERE change <= ?1 AND seq NOT IN "
         "(SELECT seq FROM batches WHERE body IS NOT NULL)",
-        upto);
-    SetMeta("pruned", upto);
+        last);
+    SetMeta("pruned", last);
     db_.Exec(
         "DELETE FROM batches WHERE body IS NULL AND submitted_at < ?1 AND NOT EXISTS "
         "(SELECT 1 FROM ended AS e WHERE e.seq = batches.seq)",

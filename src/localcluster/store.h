@@ -76,6 +76,7 @@ class Store {
  private:
   std::int64_t Meta(const char* key, std::int64_t fallback);
   void SetMeta(const char* key, std::int64_t value);
+  std::int64_t FirstToKeep(double now, std::int64_t max_jobs);
   void ReadIdentity();
   Ended ReadEnded(Rows& rows);
 

@@ -163,7 +163,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     const auto n_ok = row["n_ok"].as<std::int64_t>();
     if (n_ok > 0) lane.mean_s = row["sum_s"].as<double>() / static_cast<double>(n_ok);
     c.walltime_s = std::max(c.walltime_s, row["walltime_s"].as<int>());
-    if (row["has_epilogue"].as<bool>() && row["has_run"].as<bool>() &&
+    if (row["epilogue_due"].as<bool>() && row["has_run"].as<bool>() &&
         std::string(row["epilogue"].c_str()) == "none")
       loaded.epilogues.emplace(campaign, lane.cluster);
     c.lanes.push_back(std::move(lane));

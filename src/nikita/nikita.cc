@@ -52,6 +52,7 @@ bool Nikita::Collect(module::Turn& turn) {
   db::Tx tx(turn.db);
   tx.Exec(sql::nikita::kCollect);
   const auto flags = tx.Exec(sql::nikita::kFlags)[0];
+  if (flags["drain_over"].as<bool>()) tx.Exec(sql::nikita::kEndDrains);
   if (flags["emptied"].as<bool>()) tx.Exec(sql::nikita::kCollectDrained);
   const bool live = flags["live"].as<bool>();
   if (live && Clock::now() - slow_ >= kSlowEvery) CollectSlow(tx);

@@ -19,7 +19,7 @@ double Reach(const Ledger& ledger, const Unit& unit) {
     for (int l = c.lanes_begin; l < c.lanes_end && jobs < demand; ++l) {
       const std::int64_t n = std::min(ledger.RoomOf(l).jobs, demand - jobs);
       jobs += n;
-      mine += static_cast<double>(n) * ledger.lanes[l].row->slots;
+      mine += static_cast<double>(n) * ledger.lanes[l].slots;
     }
     slots += mine;
   }
@@ -35,7 +35,7 @@ std::vector<Claim> MakeClaims(Ledger& ledger, const std::vector<int>& campaigns)
     Claim claim{.unit = unit, .weight = head.weight};
     for (const int i : unit.campaigns) claim.held += ledger.campaigns[i].held_slots;
     claim.want = claim.held + Reach(ledger, unit);
-    if (head.lanes_begin < head.lanes_end) claim.width = ledger.lanes[head.lanes_begin].row->slots;
+    if (head.lanes_begin < head.lanes_end) claim.width = ledger.lanes[head.lanes_begin].slots;
     claims.push_back(std::move(claim));
   }
   return claims;

@@ -90,7 +90,7 @@ void AddGrants(const Ledger& ledger, bool shadow, Plan& plan) {
       grant.rank = ++rank[lane->cluster];
       plan.grants.push_back(grant);
     };
-    add(lane->prologues, BatchKind::kPrologue);
+    add(lane->prologue ? 1 : 0, BatchKind::kPrologue);
     add(lane->copies, BatchKind::kReplica);
     add(lane->given, ledger.campaigns[lane->campaign].scheduler->Kind());
   }

@@ -44,7 +44,7 @@ int Dealer::Wants(int u, int cluster) const {
   for (const int i : units_[u].campaigns) {
     const int l = lane_[i][cluster];
     if (l >= 0 && ledger_.Demand(i) > 0 && ledger_.lanes[l].left > 0 &&
-        ledger_.campaigns[i].left > ledger_.lanes[l].row->avoid)
+        ledger_.campaigns[i].left > ledger_.lanes[l].avoid)
       return i;
   }
   return -1;

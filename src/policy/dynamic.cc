@@ -187,7 +187,7 @@ class Dynamic : public Policy {
         const int i = dealer_.Wants(u, cluster_);
         if (i < 0) continue;
         const int l = dealer_.LaneOf(i, cluster_);
-        const bool wide = free > 0 && ledger_.lanes[l].row->slots > free;
+        const bool wide = free > 0 && ledger_.lanes[l].slots > free;
         if (wide && ledger_.lanes[l].block == Code::kNone && MayHold(i)) return i;
       }
       return -1;

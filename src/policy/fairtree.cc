@@ -39,7 +39,7 @@ class Tree {
     nodes_[node].leaf = leaf;
     // Without the half, who is due is served at the threshold and always ends above its share:
     // .739 for .75 with long jobs. With it a division is unbiased (Sainte-Lague).
-    const double slots = c.lanes_begin < c.lanes_end ? ledger_.lanes[c.lanes_begin].row->slots : 1;
+    const double slots = c.lanes_begin < c.lanes_end ? ledger_.lanes[c.lanes_begin].slots : 1;
     for (int up = node; up > 0; up = nodes_[up].parent)
       nodes_[up].ahead = std::max(nodes_[up].ahead, c.row->need_s * slots / 2);
   }

@@ -91,6 +91,9 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
   std::sort(campaigns.begin(), campaigns.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.row->submitted_at, a.row->id) < std::tuple(b.row->submitted_at, b.row->id);
   });
+  std::size_t total = 0;
+  for (const auto& row : snapshot.campaigns) total += row.lanes.size();
+  lanes.reserve(total);
   std::vector<const Lane*> by_cluster(clusters.size());
   for (std::size_t i = 0; i < campaigns.size(); ++i) {
     auto& book = campaigns[i];
@@ -110,6 +113,7 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
     for (const auto& lane : c.lanes) {
       const auto it = place.find(lane.cluster);
       if (it != place.end()) by_cluster[it->second] = &lane;
+      CountRunning(book, lane);
       book.held_jobs += lane.in_flight;
       book.held_slots += static_cast<double>(lane.in_flight) * lane.slots;
       if (c.replicas && !c.test) book.overdue += lane.overdue;
@@ -130,14 +134,27 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
   }
 }
 
+void Ledger::CountRunning(CampaignBook& campaign, const Lane& lane) const {
+  if (lane.running <= 0) return;
+  const double slots = static_cast<double>(lane.running) * lane.slots;
+  const double age = std::max(0.0, now - lane.running_since / lane.running);
+  campaign.running_slots += slots;
+  campaign.running_seconds += slots * age;
+  campaign.running_in_window += slots * std::min(age, config.usage_window_s);
+}
+
 void Ledger::OpenLane(LaneBook& book, const State& carried) {
   const Lane& lane = *book.row;
   const Campaign& campaign = *campaigns[book.campaign].row;
   const Cluster& cluster = *clusters[book.cluster].row;
+  book.slots = std::max(1, lane.slots);
+  book.avoid = lane.avoid;
+  book.whole = !(lane.job_ratio > 0);
   book.cost = lane.job_ratio > 0 ? 1 / lane.job_ratio : std::max(1, lane.slots);
   book.left = kPlenty;
   auto limit = [&](std::int64_t n, Code code) {
-    if (n < book.left) book.left = std::max<std::int64_t>(0, n), book.limit = code;
+    if (n < book.left)
+      book.left = static_cast<int>(std::max<std::int64_t>(0, n)), book.limit = code;
   };
   if (lane.max_jobs != kNoLimit) limit(lane.max_jobs - lane.in_flight, Code::kMaxJobs);
   if (!lane.proven && !campaign.test) limit(config.first_ten - lane.in_flight, Code::kFirstTen);
@@ -174,13 +191,13 @@ double Ledger::TotalRoom() const {
 std::int64_t Ledger::FreeJobs(const LaneBook& lane) const {
   const double free = clusters[lane.cluster].free;
   // A job wider than what is idle cannot start, whatever its measured ratio says.
-  if (free + kEpsilon < lane.row->slots && lane.row->job_ratio <= 0) return 0;
+  if (lane.whole && free + kEpsilon < lane.slots) return 0;
   return static_cast<std::int64_t>(std::floor(free / lane.cost + kEpsilon));
 }
 
 Room Ledger::MeterRoom(const LaneBook& lane, Room room) const {
   auto apply = [&](const MeterUse& use) {
-    const double each = use.per_job + use.per_slot * lane.row->slots;
+    const double each = use.per_job + use.per_slot * lane.slots;
     if (each <= 0) return;
     const auto n = static_cast<std::int64_t>(std::floor(meters[use.meter].room / each + kEpsilon));
     if (n < room.jobs) room = {n, meters[use.meter].code, use.meter};
@@ -193,7 +210,7 @@ Room Ledger::MeterRoom(const LaneBook& lane, Room room) const {
 
 // Slots that later jobs may use without keeping the wide one from starting when it could.
 double Ledger::PassSlots(const ClusterBook& c) const {
-  const double needs = lanes[c.wides[c.wide].lane].row->slots;
+  const double needs = lanes[c.wides[c.wide].lane].slots;
   if (c.free >= needs) return c.free - needs;
   return config.backfill ? c.spare : 0;
 }
@@ -204,7 +221,7 @@ Room Ledger::GapRoom(const LaneBook& lane, Room room) const {
   if (!c.HasWide()) return room;
   const LaneBook& wide = lanes[c.wides[c.wide].lane];
   const Campaign& who = *campaigns[lane.campaign].row;
-  if (lane.campaign <= wide.campaign || lane.row->slots >= wide.row->slots) return room;
+  if (lane.campaign <= wide.campaign || lane.slots >= wide.slots) return room;
   if (who.test || who.cls == "urgent") return room;
   const double need = LengthOf(who);
   if (config.backfill && need > 0 && c.ends_by > 0 && now + need <= c.ends_by + kEpsilon)
@@ -228,12 +245,12 @@ void Ledger::PassWide(const LaneBook& lane, std::int64_t jobs) {
 void Ledger::NextWide(ClusterBook& c) {
   for (; c.HasWide(); ++c.wide) {
     const LaneBook& lane = lanes[c.wides[c.wide].lane];
-    const bool wants = campaigns[lane.campaign].left > lane.row->avoid && lane.left > 0;
+    const bool wants = campaigns[lane.campaign].left > lane.avoid && lane.left > 0;
     if (wants && lane.given == 0) break;
   }
   c.ends_by = c.spare = 0;
   if (!c.HasWide()) return;
-  const double needs = lanes[c.wides[c.wide].lane].row->slots;
+  const double needs = lanes[c.wides[c.wide].lane].slots;
   std::sort(c.releases.begin(), c.releases.end(),
             [](const auto& a, const auto& b) { return a.at < b.at; });
   double free = c.free;
@@ -256,7 +273,7 @@ Room Ledger::RoomOf(int l) const {
   Room room{places, Code::kFull, -1};
   if (lane.left < room.jobs) room = {lane.left, lane.limit, -1};
   const std::int64_t tasks =
-      std::max<std::int64_t>(0, campaign.left - lane.row->avoid) + OverdueElsewhere(lane);
+      std::max<std::int64_t>(0, campaign.left - lane.avoid) + OverdueElsewhere(lane);
   const std::int64_t demand = std::min(tasks, campaign.cap);
   if (demand < room.jobs) room = {demand, campaign.left > 0 ? Code::kAvoided : Code::kNoTask, -1};
   if (room.jobs > 0) room = GapRoom(lane, room);
@@ -266,6 +283,7 @@ Room Ledger::RoomOf(int l) const {
 
 Room Ledger::WhyOf(int l) const {
   const Room room = RoomOf(l);
+  if (room.jobs > 0) return {room.jobs, Code::kNone, -1};
   if (room.code != Code::kFull && room.code != Code::kServedBefore) return room;
   if (lanes[l].left <= 0) return {0, lanes[l].limit, -1};
   const Room rule = MeterRoom(lanes[l], {1, Code::kNone, -1});
@@ -289,7 +307,7 @@ void Ledger::Spend(LaneBook& lane, std::int64_t jobs) {
   const std::int64_t start = std::min(jobs, FreeJobs(lane));
   cluster.free = std::max(0.0, cluster.free - static_cast<double>(start) * lane.cost);
   cluster.queue -= jobs - start;
-  const double slots = static_cast<double>(jobs) * lane.row->slots;
+  const double slots = static_cast<double>(jobs) * lane.slots;
   if (const double length = LengthOf(*campaign.row); cluster.HasWide() && length > 0)
     cluster.releases.push_back({now + length, static_cast<int>(slots)});
   auto spend = [&](const MeterUse& use) {
@@ -298,12 +316,12 @@ void Ledger::Spend(LaneBook& lane, std::int64_t jobs) {
   for (const auto& use : cluster.uses) spend(use);
   for (const auto& use : campaign.uses) spend(use);
   for (int i = lane.uses_begin; i < lane.uses_end; ++i) spend(lane_uses[i]);
-  lane.left -= jobs;
+  lane.left -= static_cast<int>(jobs);
   campaign.held_slots += slots;
   campaign.held_jobs += jobs;
   campaign.cap -= jobs;
   if (lane.rank == 0) lane.rank = next_rank_++;
-  const std::int64_t here = lane.given + lane.copies + lane.prologues + jobs;
+  const std::int64_t here = lane.given + lane.copies + (lane.prologue ? 1 : 0) + jobs;
   if (here > cluster.winner_jobs) cluster.winner = lane.campaign, cluster.winner_jobs = here;
 }
 
@@ -314,17 +332,17 @@ std::int64_t Ledger::Take(int l, std::int64_t want) {
   CampaignBook& campaign = campaigns[lane.campaign];
   if (lane.row->prologue == Prologue::kNeeded) {
     Spend(lane, 1);
-    lane.prologues = 1;
+    lane.prologue = true;
     NextWide(clusters[lane.cluster]);
     return 1;
   }
   const std::int64_t copies = TakeCopies(l, std::min(want, OverdueElsewhere(lane)));
   campaign.overdue -= copies;
   const Offer offer{FreeJobs(lane), clusters[lane.cluster].queue,
-                    std::min(want - copies, campaign.left - lane.row->avoid)};
+                    std::min(want - copies, campaign.left - lane.avoid)};
   const std::int64_t n = std::max<std::int64_t>(0, campaign.scheduler->Jobs(*lane.row, offer));
   if (n > 0) Spend(lane, n);
-  lane.given += n;
+  lane.given += static_cast<int>(n);
   campaign.left -= n;
   if (clusters[lane.cluster].HasWide()) NextWide(clusters[lane.cluster]);
   if (n > 0 && campaign.row->test) lane.block = Code::kTestDone;
@@ -338,7 +356,7 @@ std::int64_t Ledger::TakeCopies(int l, std::int64_t want) {
   const std::int64_t n = SchedulerNamed("finalize").Jobs(*lane.row, offer);
   if (n <= 0) return 0;
   Spend(lane, n);
-  lane.copies += n;
+  lane.copies += static_cast<int>(n);
   return n;
 }
 
@@ -347,7 +365,7 @@ std::int64_t Ledger::TakeSpare(int l, std::int64_t want) {
   CampaignBook& campaign = campaigns[lanes[l].campaign];
   if (want <= 0 || lanes[l].row->prologue == Prologue::kNeeded) return 0;
   const std::int64_t left = campaign.left;
-  campaign.left = want + lanes[l].row->avoid;
+  campaign.left = want + lanes[l].avoid;
   const std::int64_t room = RoomOf(l).jobs;
   campaign.left = left;
   return TakeCopies(l, std::min(want, room));

@@ -47,17 +47,22 @@ struct ClusterBook {
   bool HasWide() const { return wide < wides.size(); }
 };
 
+/// One cache line: a decision looks at a hundred thousand of these, several times.
 struct LaneBook {
   const Lane* row = nullptr;
-  int campaign = 0, cluster = 0;     ///< places in the ledger
-  double cost = 1;                   ///< free slots that one job takes: 1 / job ratio
-  std::int64_t left = 0;             ///< jobs that rules of the lane itself still allow
+  double cost = 1;                ///< free slots that one job takes: 1 / job ratio
+  int campaign = 0, cluster = 0;  ///< places in the ledger
+  int slots = 1, avoid = 0;       ///< of the row
+  int left = 0;                   ///< jobs that rules of the lane itself still allow
+  int given = 0, copies = 0;
+  int uses_begin = 0, uses_end = 0;  ///< limits of this campaign on this cluster: lane_uses
+  int rank = 0;                      ///< of its first grant; 0 = none
   Code block = Code::kNone;          ///< closed altogether
   Code limit = Code::kNone;          ///< the rule that made `left`
-  int uses_begin = 0, uses_end = 0;  ///< limits of this campaign on this cluster: LaneUses
-  std::int64_t given = 0, copies = 0, prologues = 0;
-  int rank = 0;  ///< of its first grant; 0 = none
+  bool whole = true;                 ///< no measured ratio: a job needs all its slots idle
+  bool prologue = false;             ///< its prologue was given
 };
+static_assert(sizeof(LaneBook) <= 64);
 
 struct CampaignBook {
   const Campaign* row = nullptr;
@@ -72,7 +77,10 @@ struct CampaignBook {
   std::int64_t held_jobs = 0;
   bool in_play = true;  ///< may be given anything at all
   Code block = Code::kNone;
-  int behind = -1;  ///< one campaign per user: the one that goes before it
+  double running_slots = 0;      ///< of its running jobs...
+  double running_seconds = 0;    ///< ...slot-seconds so far
+  double running_in_window = 0;  ///< ...and those inside usage.window
+  int behind = -1;               ///< one campaign per user: the one that goes before it
   int open_lanes = 0;
   std::vector<MeterUse> uses{};
 };
@@ -97,9 +105,10 @@ class Ledger {
   const PolicyConfig& config;
   const double now;
 
-  /// What lane `l` can be given now. `code` says what binds; with jobs > 0 it is meaningless.
+  /// What lane `l` can be given now. `code` says what binds.
   Room RoomOf(int l) const;
-  /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one.
+  /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;
+  /// kNone when nothing binds.
   Room WhyOf(int l) const;
   /// Gives up to `want` jobs, overdue copies first; returns how many.
   std::int64_t Take(int l, std::int64_t want);
@@ -120,6 +129,7 @@ class Ledger {
   void OpenClusters(const Snapshot& snapshot);
   void OpenCampaigns(const Snapshot& snapshot, const State& carried);
   void OpenLane(LaneBook& lane, const State& carried);
+  void CountRunning(CampaignBook& campaign, const Lane& lane) const;
   std::int64_t FreeJobs(const LaneBook& lane) const;
   Room MeterRoom(const LaneBook& lane, Room room) const;
   Room GapRoom(const LaneBook& lane, Room room) const;

@@ -35,7 +35,7 @@ Held HeldIn(const Ledger& ledger, const CampaignBook& campaign, const std::strin
   for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l) {
     const LaneBook& lane = ledger.lanes[l];
     if (ledger.clusters[lane.cluster].row->name != cluster) continue;
-    held.slots += double(lane.row->in_flight) * lane.row->slots;
+    held.slots += double(lane.row->in_flight) * lane.slots;
     held.jobs += lane.row->in_flight;
   }
   return held;
@@ -101,7 +101,7 @@ void AddReserve(Ledger& ledger, LaneUse& lane_use, const Reserve& reserve) {
   auto outside = [&](const CampaignBook& c) { return NameIn("class", c) != reserve.cls; };
   for (const auto& lane : ledger.lanes)
     if (outside(ledger.campaigns[lane.campaign]))
-      used[lane.cluster] += double(lane.row->in_flight) * lane.row->slots;
+      used[lane.cluster] += double(lane.row->in_flight) * lane.slots;
   for (std::size_t k = 0; k < ledger.clusters.size(); ++k) {
     const Cluster& c = *ledger.clusters[k].row;
     if (!reserve.cluster.empty() && reserve.cluster != c.name) continue;

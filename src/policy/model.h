@@ -153,7 +153,7 @@ struct Plan {
 };
 
 /// Stable codes: docs/policies.md lists them, tables store their words (ToString).
-enum class Code {
+enum class Code : std::uint8_t {
   kNone,
   // the campaign
   kSuspended,

@@ -1,7 +1,8 @@
 // Policies that are an order: who comes first takes all it can.
-#include <algorithm>
+#include <functional>
 #include <limits>
-#include <tuple>
+#include <map>
+#include <vector>
 
 #include "policy/policy.h"
 
@@ -35,23 +36,18 @@ class Fifo : public Policy {
 class Affinity : public Policy {
  public:
   void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context&) const override {
-    struct Pair {
-      int affinity, unit, lane;
-    };
-    std::vector<Pair> pairs;
-    const auto units = MakeUnits(ledger, campaigns);
-    for (std::size_t u = 0; u < units.size(); ++u) {
-      for (const int i : units[u].campaigns) {
-        if (ledger.Demand(i) <= 0) continue;
+    // Lanes come in the order of campaigns, so that each affinity needs no sorting.
+    std::map<int, std::vector<int>, std::greater<>> by_affinity;
+    for (const auto& unit : MakeUnits(ledger, campaigns)) {
+      for (const int i : unit.campaigns) {
         const auto& campaign = ledger.campaigns[i];
+        if (ledger.Demand(i) <= 0) continue;
         for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l)
-          pairs.push_back({ledger.lanes[l].row->affinity, static_cast<int>(u), l});
+          by_affinity[ledger.lanes[l].row->affinity].push_back(l);
       }
     }
-    std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
-      return std::tuple(-a.affinity, a.unit, a.lane) < std::tuple(-b.affinity, b.unit, b.lane);
-    });
-    for (const auto& pair : pairs) ledger.Take(pair.lane, kAll);
+    for (const auto& [affinity, lanes] : by_affinity)
+      for (const int l : lanes) ledger.Take(l, kAll);
   }
 };
 

@@ -46,6 +46,16 @@ class Counter {
         slot_seconds * Overlap(start, length, clock_.now - clock_.window, clock_.now);
   }
 
+  /// Its running jobs, as if all had started at the mean of their starts; the window is exact.
+  void AddRunning(int place, const CampaignBook& c) {
+    const double length = c.running_seconds / c.running_slots;
+    const double start = clock_.now - length;
+    standing_.decayed[place] += c.running_seconds * clock_.Decay(start + length / 2);
+    standing_.window[place] += c.running_in_window;
+    if (config_.policy == PolicyKind::kFairshareSimple)
+      AddDays(c.row->user, start, length, c.running_seconds);
+  }
+
  private:
   // FAIR-15: whole days of the clock, today first.
   void AddDays(const std::string& user, double start, double length, double slot_seconds) {
@@ -84,13 +94,10 @@ Standing StandingOf(const Ledger& ledger, const Snapshot& snapshot) {
         row.project.empty() && i >= 0 ? ledger.campaigns[i].project : row.project;
     counter.Add(i, row.user, project, row.start, row.length, row.slot_seconds);
   }
-  for (const auto& lane : ledger.lanes) {
-    if (lane.row->running <= 0) continue;
-    const CampaignBook& c = ledger.campaigns[lane.campaign];
-    const double start = std::min(ledger.now, lane.row->running_since / lane.row->running);
-    const double length = ledger.now - start;
-    counter.Add(lane.campaign, c.row->user, c.project, start, length,
-                length * lane.row->running * lane.row->slots);
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+    const CampaignBook& c = ledger.campaigns[i];
+    if (c.running_slots <= 0) continue;
+    counter.AddRunning(static_cast<int>(i), c);
   }
   for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
     standing.user[UserKey(ledger.campaigns[i].project, ledger.campaigns[i].row->user)] +=

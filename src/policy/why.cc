@@ -27,7 +27,7 @@ void Explain(const Ledger& ledger, int l, const Room& room, Reason& reason) {
       reason.numbers = {double(campaign.left)};
       break;
     case Code::kTooWide:
-      reason.numbers = {double(lane.row->slots), double(cluster.row->max)};
+      reason.numbers = {double(lane.slots), double(cluster.row->max)};
       break;
     case Code::kHeld:
       reason.numbers = {double(lane.row->in_flight)};
@@ -66,17 +66,17 @@ void Explain(const Ledger& ledger, int l, const Room& room, Reason& reason) {
       reason.detail = cluster.row->why;
       break;
     case Code::kFull:
-      reason.numbers = {cluster.free, double(lane.row->slots),
+      reason.numbers = {cluster.free, double(lane.slots),
                         double(cluster.row->waiting + cluster.row->launching)};
       break;
     case Code::kServedBefore:
-      reason.numbers = {cluster.free, double(lane.row->slots), double(cluster.winner_jobs)};
+      reason.numbers = {cluster.free, double(lane.slots), double(cluster.winner_jobs)};
       reason.other = ledger.campaigns[cluster.winner].row->id;
       break;
     case Code::kGapHold: {
       const int wide = WideLane(ledger, cluster, lane.cluster);
       if (wide < 0) break;
-      reason.numbers = {cluster.free, double(ledger.lanes[wide].row->slots)};
+      reason.numbers = {cluster.free, double(ledger.lanes[wide].slots)};
       reason.other = ledger.campaigns[ledger.lanes[wide].campaign].row->id;
       break;
     }

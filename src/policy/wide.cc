@@ -24,8 +24,8 @@ double AgeOf(const State& next, const State::Pair& key) {
 bool WantsWidth(const Ledger& ledger, const LaneBook& lane) {
   const CampaignBook& campaign = ledger.campaigns[lane.campaign];
   const ClusterBook& cluster = ledger.clusters[lane.cluster];
-  return lane.row->slots > 1 && lane.block == Code::kNone && lane.left > 0 && campaign.in_play &&
-         campaign.left > lane.row->avoid && cluster.block == Code::kNone && cluster.queue == 0;
+  return lane.slots > 1 && lane.block == Code::kNone && lane.left > 0 && campaign.in_play &&
+         campaign.left > lane.avoid && cluster.block == Code::kNone && cluster.queue == 0;
 }
 
 // Starts that may still pass before the gap is reached: its age only grows, by `wide_step` each.
@@ -59,7 +59,7 @@ void ServeHeldWide(Ledger& ledger) {
   for (auto& cluster : ledger.clusters) {
     if (!cluster.HasWide() || cluster.wides[cluster.wide].pass > 0) continue;
     const int lane = cluster.wides[cluster.wide].lane;
-    if (cluster.free >= ledger.lanes[lane].row->slots) ledger.Take(lane, 1);
+    if (cluster.free >= ledger.lanes[lane].slots) ledger.Take(lane, 1);
   }
 }
 

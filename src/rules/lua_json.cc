@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::json;
 
+const json kNothing;
+
 // One walk over a rule's result, bounded in depth and in bytes: ten references to one table, 16
 // levels deep, would otherwise be 10^16 nodes.
 class Puller {
@@ -87,7 +89,7 @@ class Puller {
       lua_rawgeti(lua_, index, i);
       const auto at = static_cast<std::size_t>(i - 1);
       const bool had = before.is_array() && at < before.size();
-      list.push_back(Value(-1, had ? before[at] : json(), depth + 1));
+      list.push_back(Value(-1, had ? before[at] : kNothing, depth + 1));
       lua_pop(lua_, 1);
     }
     return list;
@@ -98,7 +100,7 @@ class Puller {
     for (lua_pushnil(lua_); lua_next(lua_, index) != 0; lua_pop(lua_, 1)) {
       const std::string key = Text(-2);
       const bool had = before.is_object() && before.contains(key);
-      object[key] = Value(-1, had ? before[key] : json(), depth + 1);
+      object[key] = Value(-1, had ? before[key] : kNothing, depth + 1);
     }
     if (before.is_object())
       for (const auto& [key, value] : before.items())

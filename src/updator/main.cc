@@ -35,9 +35,10 @@ class Updator {
     memory_.Refresh(tx);
 
     std::map<std::int64_t, News> news;  // by job: the last word counts
+    TakeLate(tx, news);  // older than these answers: their word is the later one
     for (auto& answer : answers)
       if (answer.ok) Gather(answer, news);
-    TakeLate(tx, news);
+    GiveUpLost(tx, news);
     std::vector<News> list;
     for (auto& [id, n] : news) list.push_back(std::move(n));
     const Folded folded = list.empty() ? Folded{} : Fold(tx, list, names_);
@@ -68,12 +69,14 @@ class Updator {
   struct Shown {  // what gridstatus and cluster_status said last
     Clock::time_point status{}, resources{};
     cluster::Resources last;
+    std::optional<cluster::Resources> pending;  // told, not yet written
     Memory::Counts counts;
     bool ok = true;
     std::deque<std::pair<Clock::time_point, int>> calls;
   };
 
   void Start(db::Tx& tx, module::Turn& turn) {
+    waker_ = &turn.waker;
     pollers_.clear();
     late_.clear();
     mailbox_ = std::make_shared<Mailbox>();
@@ -132,6 +135,20 @@ class Updator {
     if (answer.feed && answer.poll.full)
       for (const auto& ref : memory_.RefsOf(answer.cluster_id))
         if (seen.count(ref.job_id) == 0) Missed(ref.job_id, answer, news);
+  }
+
+  // "gridadmin cluster lost": what was there is gone, at nobody's charge.
+  void GiveUpLost(db::Tx& tx, std::map<std::int64_t, News>& news) {
+    if (Clock::now() - swept_ <= std::chrono::seconds(2)) return;
+    for (const auto& row : tx.Exec(sql::updator::kLostJobs)) {
+      const auto job = row[0].as<std::int64_t>();
+      if (memory_.Find(job) == nullptr || news.count(job) != 0) continue;
+      News n{job, {}, 0};
+      n.remote.state = cluster::RemoteState::kEnded;
+      n.remote.cause = cluster::EndCause::kNodeFailed;
+      n.remote.message = "its cluster was given up as lost";
+      news[job] = std::move(n);
+    }
   }
 
   bool Note(const KnownBatch& batch, News n, std::map<std::int64_t, News>& news) {
@@ -228,9 +245,11 @@ class Updator {
         Status(tx, *a, shown);
         shown.status = Clock::now();
       }
-      if (a->ok && a->resources) Resources(tx, *a, shown);
+      if (a->ok && a->resources) shown.pending = *a->resources;
       shown.ok = a->ok;
     }
+    for (auto& [id, shown] : shown_)
+      if (shown.pending) Resources(tx, id, shown);
   }
 
   void Status(db::Tx& tx, const Answer& a, Shown& shown) {
@@ -255,16 +274,20 @@ class Updator {
   }
 
   // A snapshot when something changed (at most one a second), else one a minute.
-  void Resources(db::Tx& tx, const Answer& a, Shown& shown) {
-    const auto& r = *a.resources;
-    const auto counts = memory_.CountsOf(a.cluster_id);
+  void Resources(db::Tx& tx, std::int64_t id, Shown& shown) {
+    const cluster::Resources r = *shown.pending;
+    const auto counts = memory_.CountsOf(id);
     const auto age = Clock::now() - shown.resources;
     const bool same = r.max == shown.last.max && r.used == shown.last.used &&
                       r.unavailable == shown.last.unavailable &&
                       counts.running == shown.counts.running && counts.waiting == shown.counts.waiting;
-    if (age < std::chrono::seconds(1) && shown.resources != Clock::time_point{}) return;
+    if (age < std::chrono::seconds(1)) {
+      waker_->WakeIn(std::chrono::milliseconds(1000));
+      return;
+    }
+    shown.pending.reset();
     if (same && age < std::chrono::seconds(60)) return;
-    tx.Exec(sql::updator::kAddGridstatus, a.cluster_id, r.max, r.free(), r.used, r.unavailable,
+    tx.Exec(sql::updator::kAddGridstatus, id, r.max, r.free(), r.used, r.unavailable,
             counts.running, counts.waiting + counts.submitted, r.stress, r.note);
     shown.resources = Clock::now();
     shown.last = r;
@@ -272,6 +295,7 @@ class Updator {
   }
 
   std::shared_ptr<Mailbox> mailbox_;
+  module::Waker* waker_ = nullptr;
   bool finished_ = false;  // the last pass came to its end
   Memory memory_;
   Limits limits_;

@@ -163,6 +163,22 @@ TEST_F(JobScriptTest, AHalfWrittenOrForeignRecordIsNone) {
     EXPECT_FALSE(ParseExitRecord(text, ref)) << text;
 }
 
+TEST(ExitRecordTest, ATermIsNobodysFaultUntilItIsKnownWhoSentIt) {
+  RemoteJob job;
+  EndByRecord(&job, {15, 1000, 1005, "n1", "77", 100});
+  EXPECT_EQ(job.cause, EndCause::kUnknown);
+  EndByRecord(&job, {9 << 8, 1000, 1005, "n1", "77", 100});
+  EXPECT_EQ(job.cause, EndCause::kExited);
+  EXPECT_EQ(job.node, "n1");
+}
+
+TEST(TagTest, IsToldFromTheNamesOfCigri3) {
+  EXPECT_TRUE(IsTag("cigri.12.g1.abcd"));
+  for (const char* name :
+       {"cigri.12", "cigri", "", "cigri..g1.abcd", "a.12.g1.abcd", "cigri.1.2.3.4"})
+    EXPECT_FALSE(IsTag(name)) << name;
+}
+
 TEST(HomeWordTest, OnlyALeadingHomeIsExpanded) {
   EXPECT_EQ(HomeWord(""), "\"$HOME\"");
   EXPECT_EQ(HomeWord("$HOME/a b"), "\"$HOME\"'/a b'");

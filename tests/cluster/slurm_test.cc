@@ -315,6 +315,19 @@ TEST_F(SlurmTest, ADoubtIsLookedUpAmongTheLiveAndThenAmongTheStored) {
   EXPECT_FALSE(slurm_->Find(kTag, "alice", 1.8e9, false).complete);
 }
 
+TEST_F(SlurmTest, TheSweepSeesNoJobOfCigri3) {
+  const auto job = [](int id, const std::string& name) {
+    return Json{{"job_id", id},           {"array_job_id", id}, {"array_task_id", 4},
+                {"job_state", "RUNNING"}, {"name", name},       {"user_name", "alice"}};
+  };
+  server_.On("GET", "/jobs", Says({{"jobs", {job(1, "cigri.12"), job(2, kTag), job(3, "x")}}}));
+  const auto jobs = slurm_->ListTagged("cigri.");
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].ref.tag, kTag);
+  EXPECT_EQ(jobs[0].ref.remote_id, "2_4");
+  EXPECT_EQ(jobs[0].ref.index, 4);
+}
+
 TEST_F(SlurmTest, DeletionsAreOfTasksAndReadByTheirNumber) {
   const struct {
     const char* fixture;
@@ -354,6 +367,7 @@ TEST_F(SlurmTest, DrainingNodesAreNotFreeThoughTheySayIdle) {
   nodes["nodes"].push_back(foreign);
   auto busy = nodes["nodes"][0];
   busy["state"] = "mixed";
+  busy["state_flags"] = {"COMPLETING"};
   busy["alloc_cpus"] = 3;
   busy["idle_cpus"] = 1;
   nodes["nodes"].push_back(busy);
@@ -365,6 +379,19 @@ TEST_F(SlurmTest, DrainingNodesAreNotFreeThoughTheySayIdle) {
   EXPECT_EQ(r.used, 3);
   EXPECT_EQ(r.unavailable, 4);
   EXPECT_NEAR(r.stress, 3.0 / 256, 1e-9);
+}
+
+TEST_F(SlurmTest, NodesOfLaterVersionsHaveTheirFlagsInTheState) {
+  const auto node = [](const Json& state) { return Json{{"state", state}, {"cpus", 4}}; };
+  config_.options.erase("best_effort_partition");
+  server_.On("GET", "/nodes",
+             Says({{"nodes",
+                    {node({"IDLE"}), node({"IDLE", "DRAIN"}), node({"DOWN"}),
+                     node({"MIXED", "PLANNED"}), node(nullptr)}}}));
+  server_.On("GET", "/diag", Fixture("slurm/diag"));
+  const auto r = MakeCluster(config_)->GetResources();
+  EXPECT_EQ(r.max, 20);
+  EXPECT_EQ(r.unavailable, 12) << r.note;
 }
 
 TEST_F(SlurmTest, WithoutASharedFolderItSaysWhereTheOutputIs) {

@@ -1,4 +1,6 @@
 // A drain has an end that can be relied on: no POST starts after it has returned.
+#include <sql/nikita.h>
+
 #include <future>
 
 #include "tests/gridadmin/grid.h"
@@ -81,6 +83,18 @@ TEST_F(DrainPgTest, KillIsRememberedUntilResumed) {
   EXPECT_EQ(
       One("SELECT count(*) FROM clusters WHERE drained OR kill_all OR drain_reason IS NOT NULL"),
       "0");
+}
+
+TEST_F(DrainPgTest, ADrainEndsAtTheTimeThatWasSaidAndNotBefore) {
+  Sql("UPDATE clusters SET drained = true, kill_all = true, drain_reason = 'x', drained_until = "
+      "now() + "
+      "CASE name WHEN 'c1' THEN interval '-1 second' ELSE interval '1 hour' END");
+  context_->Transact([](db::Tx& tx) {
+    EXPECT_TRUE(tx.Exec(sql::nikita::kFlags)[0]["drain_over"].as<bool>());
+    tx.Exec(sql::nikita::kEndDrains);
+    EXPECT_FALSE(tx.Exec(sql::nikita::kFlags)[0]["drain_over"].as<bool>());
+  });
+  EXPECT_EQ(One("SELECT string_agg(name, ' ') FROM clusters WHERE drained AND kill_all"), "c2");
 }
 
 TEST_F(DrainPgTest, WhatIsMissingOrWrongIsSaid) {

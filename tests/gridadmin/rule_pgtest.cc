@@ -103,6 +103,10 @@ TEST_F(RulePgTest, TestRunsARuleThatIsOffOnAJdl) {
   const Ran refused = Admin("rule test small --user bob --jdl " + many);
   EXPECT_EQ(refused.code, 1);
   EXPECT_EQ(refused.out, "refused: rule 1 (small): bob may have 3 jobs, not 20\n") << refused.err;
+  const std::string lines = Written("lines", "a\nb\nc\nd");
+  const std::string file =
+      Written("file.json", ReplaceAll(jdl, R"("nb_jobs": %)", "\"param_file\": \"" + lines + "\""));
+  EXPECT_TRUE(Has(Admin("rule test small --user bob --jdl " + file).out, "not 4"));
   EXPECT_EQ(Admin("rule test nosuch --user bob --jdl " + few).code, 1);
   EXPECT_EQ(Admin("rule test small --user bob --jdl " + Written("x.json", "{")).code, 65);
 }

@@ -240,6 +240,7 @@ TEST(GridsubTest, ADryRunShowsWhatWouldHappenAndSubmitsNothing) {
 TEST(GridsubTest, ParametersAreAddedToACampaign) {
   FakeApi api;
   api.other["/campaigns/7/jobs"] = {201, {{"id", 7}}};
+  api.other["/campaigns/7/jdl"] = {200, {{"name", "n"}}};
   const auto ran = Gridsub(api, "-c 7 -J '[\"a\", 2]'");
   EXPECT_EQ(ran.out, "Jobs successfully added to campaign 7\n") << ran.err;
   EXPECT_EQ(api.Last("/campaigns/7/jobs").body, R"(["a","2"])");
@@ -250,6 +251,14 @@ TEST(GridsubTest, ParametersAreAddedToACampaign) {
   EXPECT_EQ(Gridsub(api, "-c 7 -J '[\"a\", null]'").code, 65);
   EXPECT_EQ(Gridsub(api, "-c 7 -J '[\"a\"'").code, 65);
   EXPECT_EQ(Gridsub(api, "-c 8 -J '[\"a\"]'").code, 1);
+}
+
+TEST(GridsubTest, LinesAddedToACampaignOfValuesAreOneValueEach) {
+  FakeApi api;
+  api.other["/campaigns/7/jdl"] = {200, {{"format", "values"}}};
+  api.other["/campaigns/7/jobs"] = {201, {{"id", 7}}};
+  EXPECT_EQ(Gridsub(api, "-c 7 -a -", " a b \n").code, 0);
+  EXPECT_EQ(json::parse(api.Last("/campaigns/7/jobs").body), json({R"([" a b "])"}));
 }
 
 TEST(GridsubTest, WhatIsNotYetSentCanBeChanged) {

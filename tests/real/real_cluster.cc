@@ -83,14 +83,24 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
 Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
            std::chrono::seconds patience) {
   Ends ends;
-  ends.all = AwaitPoll(cluster, refs, patience, [&](const cluster::PollResult& result) {
+  cluster::PollRequest request;
+  request.jobs = refs;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    const auto result = cluster.Poll(request);
     ++ends.polls;
     ends.calls += result.calls;
     ends.missing = result.missing;
+    request.jobs = result.missing;  // asked for again: they are not known to have ended
     for (const auto& job : result.jobs)
-      if (job.state == RemoteState::kEnded) ends.jobs[job.ref.index] = job;
-    return ends.jobs.size() + ends.missing.size() == refs.size();
-  });
+      if (job.state == RemoteState::kEnded)
+        ends.jobs[job.ref.index] = job;
+      else
+        request.jobs.push_back(job.ref);
+    ends.all = ends.jobs.size() + ends.missing.size() == refs.size();
+    if (ends.all) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
   return ends;
 }
 

@@ -52,6 +52,12 @@ TEST_F(ChildTest, ACrashInARuleIsBlamedOnIt) {
       << v.message;
 }
 
+TEST_F(ChildTest, TheSecondWallOfTimeReadsAsTheFirst) {
+  EXPECT_NE(With("echo '{\"rule\":0}'; kill -PROF $$")
+                .message.find("rule 5 (slow) failed: it exceeded its limit of time"),
+            std::string::npos);
+}
+
 TEST_F(ChildTest, ACrashOutsideOfRulesRefusesToo) {
   const Verdict v = With("exit 3");
   EXPECT_EQ(v.outcome, Outcome::kBroken);

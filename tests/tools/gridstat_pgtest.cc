@@ -252,6 +252,7 @@ TEST_F(GridstatPgTest, ADrainedClusterIsToldBesideTheUnchangedLayout) {
   const auto ran = Run("gridstat", {"-c", "1"});
   EXPECT_EQ(ran.out, before.out);
   EXPECT_EQ(ran.err, "gridstat: alpha: drained by root: new disks\n");
+  EXPECT_EQ(Run("gridstat", {}).err, ran.err);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // gridadmin rule ...: admission rules.
+#include <algorithm>
 #include <cstdio>
 
 #include "core/text.h"
@@ -145,6 +146,13 @@ int Revert(const Session& s, const RuleOptions& o) {
   return kExitOk;
 }
 
+std::int64_t JobsOf(const jdl::Campaign& campaign) {
+  if (campaign.source != jdl::Source::kFile) return campaign.count;
+  const std::string text = ReadFile(campaign.param_file);
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  return lines + (!text.empty() && text.back() != '\n' ? 1 : 0);
+}
+
 // The campaign as the API would show it to the rules; clusters' own defaults are not known here.
 json CampaignOf(const RuleOptions& o) {
   jdl::Options options;
@@ -154,8 +162,9 @@ json CampaignOf(const RuleOptions& o) {
     std::fprintf(stderr, "%s\n", jdl::Text(fault, o.jdl).c_str());
   if (!read.ok()) throw Fatal(kExitBadInput, "cannot read the JDL " + o.jdl);
   json campaign = jdl::ToJson(read.campaign);
-  campaign["jobs"] = read.campaign.count;
+  campaign["jobs"] = JobsOf(read.campaign);
   campaign["type"] = read.campaign.type;
+  campaign.erase("jobs_type");
   return campaign;
 }
 

@@ -56,12 +56,34 @@ json AllPages(tools::Api& api, const Options& o) {
   return all;
 }
 
+// Things that concern the reader and are no part of CiGri's layout go to stderr when piped.
+void PutNote(const std::string& note, const Options& o) {
+  std::fflush(stdout);
+  std::fprintf(o.terminal ? stdout : stderr, "gridstat: %s\n", note.c_str());
+}
+
+// A drained cluster concerns everybody who waits.
+void PutDrains(tools::Api& api, const Options& o) {
+  const auto answer = api.Get("/clusters?full=1");
+  if (!answer.ok()) return;
+  for (const auto& c : answer.body["items"])
+    if (c.value("drained", false))
+      PutNote(
+          c.value("name", "") + ": drained by " +
+              (c["drained_by"].is_string() ? c["drained_by"].get<std::string>() : "an operator") +
+              ": " +
+              tools::Printable(c["drain_reason"].is_string() ? c["drain_reason"].get<std::string>()
+                                                             : ""),
+          o);
+}
+
 int List(tools::Api& api, const Options& o) {
   const json page = AllPages(api, o);
   if (o.dump || o.json) return PutJson(page, o);
   std::string text = o.headerless ? "" : ListHeader();
   for (const auto& campaign : page["items"]) text += ListLine(campaign, StyleOf(o));
   Put(text);
+  if (!page["items"].empty()) PutDrains(api, o);
   return kExitOk;
 }
 
@@ -92,13 +114,9 @@ int Summed(tools::Api& api, const Options& o) {
 }
 
 // ---------------------------------------------------------------- one campaign
-// Things that concern the reader and are no part of CiGri's layout go to stderr when piped.
 void PutNotes(const json& campaign, const Options& o) {
-  const auto notes = Notes(campaign);
-  if (notes.empty()) return;
-  std::fflush(stdout);
-  for (const auto& line : Split(Trim(notes), '\n'))
-    std::fprintf(o.terminal ? stdout : stderr, "%s\n", ("gridstat: " + line).c_str());
+  for (const auto& line : Split(Trim(Notes(campaign)), '\n'))
+    if (!line.empty()) PutNote(line, o);
 }
 
 void PutFailures(tools::Api& api, const Options& o) {

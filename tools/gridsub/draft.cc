@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <cstdio>
 
 #include "core/text.h"
@@ -66,12 +67,22 @@ bool CheckDraft(Draft& draft, const Args& args) {
   return draft.checked.ok();
 }
 
+// {JDL_DIR} in a JDL file is the folder that the file lies in, so that a campaign can be shipped with
+// its programs. Replaced in the text: within a JSON string, hence escaped as one.
+std::string WithJdlDir(std::string text, const std::string& path) {
+  if (text.find("{JDL_DIR}") == std::string::npos) return text;
+  const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal().string();
+  const auto quoted = nlohmann::json(folder).dump();
+  return ReplaceAll(std::move(text), "{JDL_DIR}", quoted.substr(1, quoted.size() - 2));
+}
+
 Draft ReadFile(const std::string& path) {
   Input input(path);
   Draft draft;
   draft.name = input.name();
   draft.file = path == "-" ? "" : path;
   draft.text = input.ReadAll(jdl::kMaxText);
+  if (!draft.file.empty()) draft.text = WithJdlDir(std::move(draft.text), path);
   return draft;
 }
 

@@ -100,9 +100,17 @@ Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parc
   return {id, kExitOk};
 }
 
+// A campaign of values (the `--` form, a CSV) takes rows: a line is then one value, as it stands.
+LineUse UseOf(tools::Api& api, std::int64_t campaign) {
+  const std::string id = std::to_string(campaign);
+  const auto body =
+      tools::Expect(api.Get("/campaigns/" + id + "/jdl"), "add parameters to campaign " + id);
+  return Field(body, "format") == jdl::kFormatValues ? LineUse::kValue : LineUse::kJdl;
+}
+
 int AddToCampaign(tools::Api& api, const Args& args) {
   LineSink sink(api, ParametersName(args));
-  const auto columns = AddParameters(args, LineUse::kJdl, sink);
+  const auto columns = AddParameters(args, UseOf(api, args.campaign), sink);
   if (sink.size() == 0)
     throw Fatal(kExitBadInput, ParametersName(args) + " is empty: there is nothing to add");
   const std::string what = std::to_string(args.campaign);

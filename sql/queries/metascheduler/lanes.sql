@@ -1,6 +1,6 @@
 -- Each of these campaigns ($1) on each of its clusters.
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.prologue IS NOT NULL AS has_prologue,
-    cc.epilogue IS NOT NULL AS has_epilogue, cc.test_mode,
+    cc.epilogue IS NOT NULL AND c.finishing_since IS NOT NULL AS epilogue_due, cc.test_mode,
     coalesce(l.proved, false) AS proved, coalesce(l.held_since IS NOT NULL, false) AS held,
     coalesce(l.held_why, '') AS held_why, coalesce(l.probation_until > now(), false) AS probation,
     coalesce(l.prologue, 'none') AS prologue, coalesce(l.epilogue, 'none') AS epilogue,

@@ -4,11 +4,11 @@
 WITH wanted AS (
     SELECT unnest($2::bigint[]) AS idx
 ), open_batches AS (
-    SELECT b.id, b.kind, b.cluster_id, b.first_job_id, b.first_idx, b.n, b.idxs, b.created_at, b.state
-    FROM campaign_clusters AS cc
-    JOIN batches AS b ON b.cluster_id = cc.cluster_id AND b.campaign_id = cc.campaign_id
-    WHERE cc.campaign_id = $1 AND b.state IN ('intended', 'sent', 'in_doubt')
-      AND b.kind IN ('task', 'replica', 'test')
+    -- The index of open batches is small: all of it is read, whatever cluster they are for.
+    SELECT id, kind, cluster_id, first_job_id, first_idx, n, idxs, created_at, state
+    FROM batches
+    WHERE campaign_id = $1 AND state IN ('intended', 'sent', 'in_doubt')
+      AND kind IN ('task', 'replica', 'test')
 ), attempts AS (
     SELECT idx, job_id, remote_id, state::text AS state, cluster_id, attempt::int AS attempt, kind,
            account::text AS account, code, wait_status, submitted_at, started_at, ended_at, node,

@@ -2,7 +2,7 @@
 -- priority: 30
 -- mode: off
 -- A shorter walltime fits into more gaps between the cluster's own jobs. Lowers it and says so.
--- The cap is the cluster's own (`gridadmin cluster set NAME max_walltime=7200`), else this one:
+-- The cap is the cluster's own (`gridadmin cluster set NAME option.max_walltime=7200`), else this one:
 local default_cap = nil -- seconds, nil = none
 
 for name, cluster in pairs(campaign.clusters) do

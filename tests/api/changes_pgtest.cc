@@ -1,0 +1,275 @@
+// What its user does to a campaign afterwards: add, retry, set, cancel, pause; and events.
+#include <future>
+
+#include "tests/api/api_fixture.h"
+
+namespace cigri::test {
+namespace {
+
+using nlohmann::json;
+
+class ChangesPgTest : public ApiTest {
+ protected:
+  std::string Path(std::int64_t id, const std::string& rest = "") {
+    return "/campaigns/" + std::to_string(id) + rest;
+  }
+  void Terminate(std::int64_t id) {
+    const std::string n = std::to_string(id);
+    Sql("UPDATE campaign_cursor SET next_idx = ntasks WHERE campaign_id = " + n +
+        "; INSERT INTO done SELECT 1000 + i, " + n +
+        ", i, 1, 1, 1, 'task', true, 'terminated', 'none', '', 0, 1,"
+        " now(), now(), now(), 'n', 'r', NULL FROM campaign_cursor, generate_series(0, ntasks - 1) "
+        "AS i"
+        " WHERE campaign_id = " +
+        n + "; UPDATE campaigns SET state = 'terminated', completion_time = now() WHERE id = " + n);
+  }
+  // Two tasks whose tries are spent, with their event.
+  std::int64_t Fail(std::int64_t id) {
+    const std::string n = std::to_string(id);
+    Sql("UPDATE campaign_cursor SET next_idx = 2 WHERE campaign_id = " + n);
+    const auto event =
+        Sql("INSERT INTO events (class, code, campaign_id, message) VALUES ('job', 'EXIT_ERROR', " +
+            n + ", 'exit 1') RETURNING id")[0][0]
+            .as<std::int64_t>();
+    Sql("INSERT INTO tofix SELECT " + n + ", i, 10 + i, " + std::to_string(event) +
+        " FROM generate_series(0, 1) AS i"
+        "; INSERT INTO tries (campaign_id, idx, attempts, program) SELECT " +
+        n + ", i, 2, 2 FROM generate_series(0, 1) AS i");
+    return event;
+  }
+};
+
+TEST_F(ChangesPgTest, TasksAreAddedAsCiGriDoesAndReopenWhatHasEnded) {
+  const auto id = Submit({{"params", {"a", "b"}}});
+  Terminate(id);
+  const auto a = Ask("alice", "POST", Path(id, "/jobs"), json{"c d", 7});
+  ASSERT_EQ(a.status, 201) << a.body;
+  EXPECT_EQ(a.body["state"], "in_treatment");
+  EXPECT_EQ(a.body["total_jobs"], 4);
+  EXPECT_EQ(One("SELECT completion_time IS NULL FROM campaigns"), "t");
+  EXPECT_EQ(One("SELECT string_agg(first_idx || ':' || n, ' ' ORDER BY first_idx) FROM segments"),
+            "0:2 2:2");
+  ExpectLaw(id);
+  const auto b = Ask("alice", "POST", Path(id, "/jobs?upload=" + std::to_string(Upload({"e"}))));
+  EXPECT_EQ(b.body["total_jobs"], 5) << b.body;
+  ExpectLaw(id);
+}
+
+TEST_F(ChangesPgTest, NothingIsAddedToWhatIsCancelledOrATest) {
+  const auto id = Submit();
+  EXPECT_EQ(Ask("bob", "POST", Path(id, "/jobs"), json{"x"}).status, 403);
+  for (const json& bad : {json::array(), json::object(), json{{"a", nullptr}}, json{true},
+                          json{std::string("a\0b", 3)}})
+    EXPECT_EQ(Ask("alice", "POST", Path(id, "/jobs"), bad).status, 400) << bad;
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id)).status, 202);
+  const auto a = Ask("alice", "POST", Path(id, "/jobs"), json{"x"});
+  EXPECT_EQ(a.status, 400);
+  EXPECT_NE(a.body["message"].get<std::string>().find("cancelled"), std::string::npos);
+  const auto test = Submit({{"nb_jobs", 9}}, "?type=test");
+  EXPECT_EQ(Ask("alice", "POST", Path(test, "/jobs"), json{"x"}).status, 400);
+  EXPECT_EQ(Ask("alice", "POST", Path(77, "/jobs"), json{"x"}).status, 404);
+}
+
+TEST_F(ChangesPgTest, TasksAddedWhileTheCampaignEndsAreNotLost) {
+  const auto id = Submit({{"params", {"a"}}});
+  const std::string n = std::to_string(id);
+  // The updator's way to end a campaign: an exact look with the cursor locked.
+  auto updator = Connect("updator");
+  db::Tx ending(*updator);
+  ending.Raw("SELECT * FROM campaign_cursor WHERE campaign_id = " + n + " FOR UPDATE");
+  auto adding = std::async(std::launch::async,
+                           [&] { return Ask("alice", "POST", Path(id, "/jobs"), json{"b"}); });
+  const auto waits =
+      "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = "
+      "'cigri api'";
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (One(waits) == "0" && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  ending.Raw("UPDATE campaign_cursor SET next_idx = 1 WHERE campaign_id = " + n);
+  ending.Raw("UPDATE campaigns SET state = 'terminated', completion_time = now() WHERE id = " + n);
+  ending.Commit();
+  EXPECT_EQ(adding.get().status, 201);
+  EXPECT_EQ(One("SELECT state FROM campaigns"), "in_treatment") << "what was added brings it back";
+  EXPECT_EQ(One("SELECT ntasks - next_idx FROM campaign_cursor"), "1");
+}
+
+TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
+  const auto id = Submit();
+  const auto event = Fail(id);
+  Sql("UPDATE campaigns SET state = 'terminated'");
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json::object()).status, 400);
+  const auto a = Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}});
+  EXPECT_EQ(a.status, 202);
+  EXPECT_EQ(a.body["tasks"], 2);
+  EXPECT_EQ(One("SELECT count(*) || ' ' || min(rank) FROM retry"), "2 0");
+  EXPECT_EQ(One("SELECT max(program) FROM tries"), "0");
+  EXPECT_EQ(One("SELECT state FROM campaigns"), "in_treatment");
+  EXPECT_EQ(One("SELECT state FROM events WHERE id = " + std::to_string(event)), "closed");
+  ExpectLaw(id);
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 0)
+      << "once";
+}
+
+TEST_F(ChangesPgTest, ClosingAnEventResubmitsItsTasksOnce) {
+  const auto id = Submit();
+  const std::string event = "/events/" + std::to_string(Fail(id));
+  EXPECT_EQ(Ask("bob", "DELETE", event + "?resubmit").status, 403);
+  EXPECT_EQ(Ask("alice", "DELETE", event + "?resubmit").body["tasks"], 2);
+  EXPECT_EQ(Ask("alice", "DELETE", event + "?resubmit").body["tasks"], 0)
+      << "CiGri 3 made the tasks twice";
+  ExpectLaw(id);
+  Sql("INSERT INTO events (class, code, cluster_id) VALUES ('cluster', 'CLUSTER_ERROR', 1)");
+  const std::string global =
+      "/events/" + One("SELECT max(id) FROM events WHERE campaign_id IS NULL");
+  EXPECT_EQ(Ask("alice", "DELETE", global).status, 403);
+  EXPECT_EQ(Ask("oscar", "DELETE", global).status, 202);
+}
+
+TEST_F(ChangesPgTest, WhatPeopleAskForIsWantedAndChecked) {
+  const auto id = Submit();
+  EXPECT_EQ(Ask("bob", "DELETE", Path(id)).status, 403);
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?resume=1")).status, 400);
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?hold=1")).status, 202);
+  EXPECT_EQ(One("SELECT wanted || ' ' || state FROM campaigns"), "paused in_treatment")
+      << "state is the updator's";
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?hold=1")).status, 400);
+  EXPECT_EQ(Ask("alice", "PUT", Path(id), "state=in_treatment&name=other", {},
+                "application/x-www-form-urlencoded")
+                .status,
+            202);
+  EXPECT_EQ(One("SELECT wanted || ' ' || name FROM campaigns"), "in_treatment other");
+  EXPECT_EQ(Ask("alice", "PUT", Path(id), json{{"state", "terminated"}}).status, 400);
+  EXPECT_EQ(
+      Ask("oscar", "POST", Path(id), "_method=DELETE", {}, "application/x-www-form-urlencoded")
+          .status,
+      202)
+      << "operators may, and forms can say DELETE";
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id)).status, 400) << "already";
+  EXPECT_EQ(One("SELECT count(*) FROM events WHERE code IN ('PAUSED', 'RESUMED', 'CANCELLED')"),
+            "3");
+}
+
+TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
+  const auto id = Submit({{"params", {"a", "b"}}});
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "alive";
+  Terminate(id);
+  Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project) VALUES (now(), " +
+      std::to_string(id) + ", 1, 'alice', '')");
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 202);
+  for (const char* table : {"campaigns", "campaign_clusters", "campaign_cursor", "segments",
+                            "uploads", "params_chunk", "done", "lanes"})
+    EXPECT_EQ(One(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  EXPECT_EQ(One("SELECT count(*) FROM usage"), "1");
+}
+
+TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
+  const auto id = Submit();
+  Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'HELD_FIRST_TEN', " +
+      std::to_string(id) + ")");
+  const auto a = Ask("alice", "PATCH", Path(id),
+                     json{{"set",
+                           {{"walltime", "0:02:00"},
+                            {"exec_file", "./better.sh"},
+                            {"max_jobs", 4},
+                            {"priority", "high"},
+                            {"clusters", "beta"}}}});
+  ASSERT_EQ(a.status, 202) << a.body;
+  EXPECT_EQ(One("SELECT string_agg(cluster_id || ' ' || walltime_s || ' ' || exec_file || ' ' || "
+                "max_jobs, ',') FROM campaign_clusters"),
+            "2 120 ./better.sh 4");
+  EXPECT_EQ(One("SELECT priority FROM campaigns"), "6");
+  EXPECT_EQ(One("SELECT state FROM events WHERE code = 'HELD_FIRST_TEN'"), "closed")
+      << "another program, another ten jobs";
+  EXPECT_NE(One("SELECT notes::text FROM campaigns").find("\"alice\""), std::string::npos);
+  EXPECT_GE(a.body["changes"].size(), 4u) << a.body["changes"];
+  EXPECT_EQ(Ask("alice", "PATCH", Path(id), json{{"set", {{"clusters", "alpha,beta"}}}}).status,
+            202);
+  EXPECT_EQ(One("SELECT exec_file FROM campaign_clusters WHERE cluster_id = 1"), "./better.sh")
+      << "a new cluster runs the same";
+}
+
+TEST_F(ChangesPgTest, WrongSettingsChangeNothing) {
+  const auto id = Submit();
+  const struct {
+    const char* key;
+    json value;
+  } cases[] = {{"waltime", 60},       {"walltime", "soon"}, {"nb_jobs", 7},
+               {"clusters", "gamma"}, {"max_jobs", -1},     {"clusters.gamma.walltime", 9}};
+  const auto before =
+      One("SELECT md5(c::text || string_agg(cc::text, '')) FROM campaigns AS c, campaign_clusters "
+          "AS cc GROUP BY c.*");
+  for (const auto& c : cases)
+    EXPECT_EQ(Ask("alice", "PATCH", Path(id), json{{"set", {{c.key, c.value}}}}).status, 400)
+        << c.key;
+  EXPECT_EQ(Ask("bob", "PATCH", Path(id), json{{"set", {{"walltime", 60}}}}).status, 403);
+  EXPECT_EQ(One("SELECT md5(c::text || string_agg(cc::text, '')) FROM campaigns AS c, "
+                "campaign_clusters AS cc GROUP BY c.*"),
+            before);
+}
+
+TEST_F(ChangesPgTest, AJobIsKilledOnRequestOfItsUserWhileItLives) {
+  const auto id = Submit();
+  Sql("INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag, "
+      "state, epoch, send_by) VALUES"
+      " (100, 'task', " +
+      std::to_string(id) + ", 1, 3, 0, 1, 't1', 'sent', 0, now()), (103, 'task', " +
+      std::to_string(id) + ", 1, 1, 3, 1, 't2', 'recorded', 0, now())");
+  EXPECT_EQ(Ask("bob", "DELETE", "/jobs/101").status, 403);
+  EXPECT_EQ(Ask("alice", "DELETE", "/jobs/101").status, 202) << "on its way";
+  EXPECT_EQ(Ask("alice", "DELETE", "/jobs/101").status, 202) << "asked twice";
+  EXPECT_EQ(Ask("alice", "DELETE", "/jobs/103").status, 409) << "has ended";
+  EXPECT_EQ(Ask("alice", "DELETE", "/jobs/104").status, 404);
+  EXPECT_EQ(One("SELECT string_agg(job_id || asked_by, ',') FROM job_requests"), "101alice");
+}
+
+TEST_F(ChangesPgTest, OnlyOperatorsWriteEvents) {
+  const json event{
+      {"class", "cluster"}, {"code", "MANUAL_EVENT"}, {"cluster_id", 1}, {"message", "power cut"}};
+  EXPECT_EQ(Ask("alice", "POST", "/events", event).status, 403);
+  EXPECT_EQ(Ask("oscar", "POST", "/events", event).status, 201);
+  EXPECT_EQ(Ask("oscar", "POST", "/events", event).status, 201);
+  EXPECT_EQ(One("SELECT count(*) || ' ' || max(count) FROM events"), "1 2")
+      << "the same one is counted";
+  for (const char* code : {"x", "drop table", "_X"}) {
+    json bad = event;
+    bad["code"] = code;
+    EXPECT_EQ(Ask("oscar", "POST", "/events", bad).status, 400);
+  }
+}
+
+TEST_F(ChangesPgTest, NotificationsAndTokensAreOnesOwn) {
+  EXPECT_EQ(Ask("alice", "POST", "/notifications/mail",
+                json{{"identity", "a@b.org"}, {"severity", "high"}})
+                .status,
+            201);
+  EXPECT_EQ(Ask("alice", "POST", "/notifications/mail",
+                json{{"identity", "a@b.org"}, {"severity", "often"}})
+                .status,
+            400);
+  EXPECT_EQ(
+      Ask("alice", "POST", "/notifications/pigeon", json{{"identity", "x"}, {"severity", "low"}})
+          .status,
+      404);
+  EXPECT_EQ(Ask("alice", "GET", "/notifications").body["items"].size(), 1u);
+  EXPECT_EQ(Ask("bob", "GET", "/notifications").body["items"].size(), 0u);
+  EXPECT_EQ(Ask("alice", "DELETE", "/notifications/mail?identity=a@b.org").body["removed"], 1);
+
+  EXPECT_EQ(Ask("alice", "POST", "/tokens", json{{"cluster_id", 1}, {"token", "abc"}}).status, 403)
+      << "not a jwt cluster";
+  Sql("UPDATE clusters SET api_auth_type = 'jwt' WHERE id = 1");
+  // {"exp":2000000000}
+  const std::string secret = "eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjIwMDAwMDAwMDB9.c2lnbmF0dXJl";
+  EXPECT_EQ(Ask("alice", "POST", "/tokens", json{{"cluster_id", 1}, {"token", "Bearer " + secret}})
+                .status,
+            201);
+  EXPECT_EQ(One("SELECT token LIKE 's1:%' AND position('eyJ' IN token) = 0 FROM users_mapping"),
+            "t");
+  const auto list = Ask("alice", "GET", "/tokens");
+  EXPECT_EQ(list.body["items"][0]["expires"], 2000000000);
+  EXPECT_EQ(list.body.dump().find(secret), std::string::npos);
+  EXPECT_EQ(Ask("alice", "GET", "/tokens?user=oar").status, 403);
+  EXPECT_EQ(Ask("alice", "DELETE", "/tokens/1").status, 202);
+  EXPECT_EQ(Ask("alice", "DELETE", "/tokens/1").status, 404);
+}
+
+}  // namespace
+}  // namespace cigri::test

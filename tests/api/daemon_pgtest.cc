@@ -1,0 +1,94 @@
+// The daemon as a process: it starts, serves its kernel-known caller, and ends cleanly.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "core/text.h"
+#include "http/client.h"
+#include "tests/support/pg.h"
+
+namespace cigri::test {
+namespace {
+
+class DaemonPgTest : public PgTest {
+ protected:
+  void SetUp() override {
+    PgTest::SetUp();
+    home_ = std::filesystem::temp_directory_path() / ("cigri-home-" + RandomHex(6));
+    std::filesystem::create_directories(home_);
+  }
+  void TearDown() override {
+    for (pid_t pid : started_) ::kill(pid, SIGKILL);
+    std::filesystem::remove_all(home_);
+    PgTest::TearDown();
+  }
+  pid_t Start(const std::vector<std::string>& args = {}) {
+    std::vector<std::string> env = {"CIGRI_HOME=" + home_.string(), "CIGRI_DB=" + conninfo(),
+                                    "PATH=/usr/bin:/bin"};
+    std::vector<std::string> words = {std::string(CIGRI_BIN_DIR) + "/api"};
+    words.insert(words.end(), args.begin(), args.end());
+    std::vector<char*> argv, envp;
+    for (auto& word : words) argv.push_back(word.data());
+    for (auto& word : env) envp.push_back(word.data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::execve(argv[0], argv.data(), envp.data());
+      ::_exit(127);
+    }
+    started_.push_back(pid);
+    return pid;
+  }
+  int ExitOf(pid_t pid) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    std::erase(started_, pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  http::Response Get(const std::string& path) {
+    return http::Client(http::Endpoint::Parse("unix:" + (home_ / "run/api.sock").string()), {})
+        .Get(path);
+  }
+  bool AwaitServing() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < end) {
+      if (Get("/health").ok()) return true;
+      std::this_thread::yield();
+    }
+    return false;
+  }
+
+  std::filesystem::path home_;
+  std::vector<pid_t> started_;
+};
+
+TEST_F(DaemonPgTest, ItServesEndsOnSigtermAndLeavesNoSocket) {
+  const pid_t pid = Start();
+  ASSERT_TRUE(AwaitServing());
+  EXPECT_EQ(Get("/campaigns").status, 200) << "the kernel says who we are";
+  EXPECT_EQ(std::filesystem::status(home_ / "run/api.sock").permissions() &
+                std::filesystem::perms::others_all,
+            std::filesystem::perms::others_read | std::filesystem::perms::others_write);
+  EXPECT_EQ(ExitOf(Start()), 69) << "a second one on the same socket";
+  EXPECT_TRUE(Get("/health").ok()) << "does not disturb the first";
+  ::kill(pid, SIGTERM);
+  EXPECT_EQ(ExitOf(pid), 0);
+  EXPECT_FALSE(std::filesystem::exists(home_ / "run/api.sock"));
+}
+
+TEST_F(DaemonPgTest, AfterAKillTheNextOneTakesTheSocket) {
+  const pid_t pid = Start();
+  ASSERT_TRUE(AwaitServing());
+  ::kill(pid, SIGKILL);
+  ExitOf(pid);
+  Start();
+  EXPECT_TRUE(AwaitServing());
+}
+
+TEST_F(DaemonPgTest, ArgumentsAreUsageErrors) { EXPECT_EQ(ExitOf(Start({"--help-me"})), 64); }
+
+}  // namespace
+}  // namespace cigri::test

@@ -1,0 +1,169 @@
+// POST /campaigns: what becomes rows, and what leaves nothing behind.
+#include "tests/api/api_fixture.h"
+
+namespace cigri::test {
+namespace {
+
+using nlohmann::json;
+
+TEST_F(ApiTest, ACampaignBecomesRowsAndTheAnswerIsCiGris) {
+  const auto a =
+      Ask("alice", "POST", "/campaigns",
+          json{{"name", "sweep"},
+               {"nb_jobs", 5},
+               {"exec_file", "./run.sh"},
+               {"walltime", "0:10:00"},
+               {"resources", "/nodes=1/core=2"},
+               {"exec_directory", "{HOME}/out/{CAMPAIGN_ID}"},
+               {"clusters", {{"alpha", {{"max_jobs", 3}}}, {"beta", {{"walltime", 60}}}}}});
+  ASSERT_EQ(a.status, 201) << a.body;
+  const std::int64_t id = a.body["id"];
+  EXPECT_EQ(a.headers.find("location")->second, "/cigri-api/campaigns/" + std::to_string(id));
+  EXPECT_EQ(a.body["user"], "alice");
+  EXPECT_EQ(a.body["state"], "in_treatment");
+  EXPECT_EQ(a.body["total_jobs"], 5);
+  EXPECT_EQ(a.body["finished_jobs"], 0);
+  EXPECT_EQ(a.body["clusters_state"][0]["name"], "alpha");
+  EXPECT_EQ(One("SELECT string_agg(walltime_s || ' ' || slots || ' ' || coalesce(max_jobs, 0) || ' "
+                "' || cluster_login, ','"
+                " ORDER BY cluster_id) FROM campaign_clusters"),
+            "600 2 3 alice,60 2 0 alice");
+  EXPECT_EQ(One("SELECT exec_directory FROM campaign_clusters LIMIT 1"),
+            "$HOME/out/" + std::to_string(id));
+  EXPECT_EQ(
+      One("SELECT first_idx || ' ' || n || ' ' || coalesce(upload_id::text, 'none') FROM segments"),
+      "0 5 none");
+  EXPECT_EQ(One("SELECT ntasks || ' ' || next_idx FROM campaign_cursor"), "5 0");
+  EXPECT_EQ(One("SELECT count(*) FROM lanes"), "2");
+}
+
+TEST_F(ApiTest, InlineParametersAreKeptByteForByte) {
+  const auto id = Submit({{"params", {"a b", "it's \"x\" $HOME #", "\xC3\xA9\n2", 17, "", "a b"}}});
+  const auto params = Sql("SELECT params FROM params_chunk")[0][0].as<std::string>();
+  const std::vector<std::string> want{"a b", "it's \"x\" $HOME #", "\xC3\xA9\n2", "17", "", "a b"};
+  EXPECT_EQ(jdl::DecodeBlock(params), want);
+  EXPECT_EQ(Ask("alice", "GET", "/campaigns/" + std::to_string(id)).body["total_jobs"], 6);
+}
+
+TEST_F(ApiTest, TaskIdsOfCampaignsFollowEachOther) {
+  Submit({{"nb_jobs", 1000}});
+  Submit({{"nb_jobs", 7}});
+  Submit({{"nb_jobs", 1}});
+  EXPECT_EQ(One("SELECT string_agg(first_task_id::text, ' ' ORDER BY id) FROM campaigns"),
+            "1 1001 1008");
+}
+
+// CIG-19
+TEST_F(ApiTest, ATestCampaignMakesOneJobForEachCluster) {
+  const auto id = Submit({{"nb_jobs", 100}}, "?type=test");
+  EXPECT_EQ(One("SELECT ntasks FROM campaign_cursor"), "2");
+  const auto a = Ask("alice", "GET", "/campaigns/" + std::to_string(id));
+  EXPECT_EQ(a.body["type"], "test");
+  EXPECT_EQ(a.body["not_run_jobs"], 98);
+}
+
+TEST_F(ApiTest, EveryFaultOfAJdlIsToldWithItsPlaceAndNothingIsLeftBehind) {
+  const auto a = Ask(
+      "alice", "POST", "/campaigns",
+      "{\n  \"name\": \"x\", \"nb_jobs\": 0,\n  \"exec_file\": \"./x\", \"walltime\": \"1:99\",\n"
+      "  \"clusters\": {\"alhpa\": {}, \"beta\": {}}\n}");
+  EXPECT_EQ(a.status, 400);
+  EXPECT_EQ(a.body["title"], "Error");
+  ASSERT_GE(a.body["faults"].size(), 3u) << a.body;
+  const std::string all = a.body.dump();
+  EXPECT_NE(all.find("alpha"), std::string::npos) << "did you mean: " << all;
+  for (const auto& fault : a.body["faults"]) EXPECT_GT(fault.value("line", 0), 1) << fault;
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+}
+
+TEST_F(ApiTest, MalformedJdlsAreBadRequests) {
+  const std::string deep(100'000, '[');
+  for (const std::string& body : {std::string(), std::string("{"), std::string("[1]"),
+                                  std::string("\"x\""), std::string("\xff\xfe\x00", 3), deep}) {
+    const auto a = Ask("alice", "POST", "/campaigns", body);
+    EXPECT_EQ(a.status, 400) << body.substr(0, 20);
+    EXPECT_TRUE(a.body.contains("message"));
+  }
+}
+
+TEST_F(ApiTest, AParamFileIsRefusedWithAHint) {
+  const auto a = Ask("alice", "POST", "/campaigns",
+                     json{{"name", "x"},
+                          {"exec_file", "./x"},
+                          {"param_file", "/etc/shadow"},
+                          {"clusters", {{"alpha", json::object()}}}});
+  EXPECT_EQ(a.status, 400);
+  EXPECT_FALSE(a.body["faults"][0].value("hint", "").empty()) << a.body;
+}
+
+TEST_F(ApiTest, ADryRunShowsWhatWouldBeAndStoresNothing) {
+  const auto a = Ask("alice", "POST", "/campaigns?dry_run=1",
+                     json{{"name", "x"},
+                          {"exec_file", "./x"},
+                          {"params", {"1 2", "3", "4", "5"}},
+                          {"clusters", {{"alpha", json::object()}}}});
+  ASSERT_EQ(a.status, 200) << a.body;
+  EXPECT_EQ(a.body["total_jobs"], 4);
+  EXPECT_EQ(a.body["commands"], (json{"./x 1 2", "./x 3", "./x 4"}));
+  EXPECT_EQ(a.body["clusters"][0]["name"], "alpha");
+  EXPECT_EQ(a.body["clusters"][0]["matched"], true);
+  EXPECT_EQ(a.body["jdl"]["clusters"]["alpha"]["walltime"], 3600);
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+}
+
+// CIG-52
+TEST_F(ApiTest, RulesChangeRefuseAndAreTold) {
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('cap',"
+      " 'for _, c in pairs(campaign.clusters) do if c.walltime > 60 then c.walltime = 60 end end "
+      "warn(\"short ones\")')");
+  const auto a = Ask("alice", "POST", "/campaigns",
+                     json{{"name", "x"},
+                          {"exec_file", "./x"},
+                          {"params", {"1"}},
+                          {"clusters", {{"alpha", {{"walltime", 100}}}}}});
+  ASSERT_EQ(a.status, 201) << a.body;
+  EXPECT_EQ(One("SELECT walltime_s FROM campaign_clusters"), "60");
+  EXPECT_NE(a.body["notes"].dump().find("100 -> 60"), std::string::npos) << a.body["notes"];
+  EXPECT_NE(One("SELECT notes::text FROM campaigns").find("short ones"), std::string::npos);
+  EXPECT_EQ(One("SELECT count(*) FROM params_chunk"), "1")
+      << "the parameters survive a change by rules";
+
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('no', 'require_that(campaign.type == "
+      "\"test\" and user.name == \"x\", \"not today\")')");
+  const auto b = Ask("alice", "POST", "/campaigns",
+                     json{{"name", "x"},
+                          {"exec_file", "./x"},
+                          {"nb_jobs", 1},
+                          {"clusters", {{"alpha", json::object()}}}});
+  EXPECT_EQ(b.status, 400);
+  EXPECT_EQ(b.body["title"], "Admission rule error");
+  EXPECT_NE(b.body["message"].get<std::string>().find("not today"), std::string::npos);
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "1");
+}
+
+TEST_F(ApiTest, WhatARuleLeavesIsCheckedAgain) {
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('odd', 'campaign.clusters.alpha.walltime = "
+      "\"soon\"')");
+  const auto a = Ask("alice", "POST", "/campaigns",
+                     json{{"name", "x"},
+                          {"exec_file", "./x"},
+                          {"nb_jobs", 1},
+                          {"clusters", {{"alpha", json::object()}}}});
+  EXPECT_EQ(a.status, 400);
+  EXPECT_EQ(a.body["title"], "Admission rule error");
+}
+
+TEST_F(ApiTest, RubyClientsMaySendSmallJdlsAsForms) {
+  const auto a =
+      Ask("alice", "POST", "/cigri-api/campaigns/",
+          "{\"name\":\"x\",\"exec_file\":\"./x\",\"nb_jobs\":1,\"clusters\":{\"alpha\":{}}}", {},
+          "application/x-www-form-urlencoded");
+  EXPECT_EQ(a.status, 201) << a.body;
+  const auto b = Ask("alice", "POST", "/campaigns", std::string(9000, 'x'), {},
+                     "application/x-www-form-urlencoded");
+  EXPECT_EQ(b.status, 415);
+  EXPECT_NE(b.body["hint"].get<std::string>().find("application/json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cigri::test

@@ -1,0 +1,101 @@
+// Ten million parameters in numbered, repeatable blocks.
+#include "tests/api/api_fixture.h"
+
+namespace cigri::test {
+namespace {
+
+using nlohmann::json;
+
+class UploadsPgTest : public ApiTest {
+ protected:
+  Answer Put(std::int64_t id, int block, const std::string& text,
+             const std::string& user = "alice") {
+    return Ask(user, "PUT", "/uploads/" + std::to_string(id) + "/blocks/" + std::to_string(block),
+               text, {}, "text/plain");
+  }
+  std::int64_t Open() { return Ask("alice", "POST", "/uploads").body["id"]; }
+};
+
+std::string Block(int first, int n) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < n; ++i) lines.push_back("p" + std::to_string(first + i));
+  return jdl::EncodeBlock(lines);
+}
+
+TEST_F(UploadsPgTest, BlocksMayBeRepeatedButNotSkippedOrChanged) {
+  const auto id = Open();
+  EXPECT_EQ(Put(id, 0, Block(0, 1000)).body, (json{{"blocks", 1}, {"lines", 1000}}));
+  EXPECT_EQ(Put(id, 1, Block(1000, 1000)).body, (json{{"blocks", 2}, {"lines", 2000}}));
+  EXPECT_EQ(Put(id, 1, Block(1000, 1000)).body, (json{{"blocks", 2}, {"lines", 2000}}))
+      << "repeated";
+  const auto skipped = Put(id, 3, Block(3000, 10));
+  EXPECT_EQ(skipped.status, 409);
+  EXPECT_EQ(skipped.body["next"], 2);
+  EXPECT_EQ(Put(id, 0, Block(7, 1000)).status, 409) << "another content";
+  EXPECT_EQ(Put(id, 2, Block(2000, 5)).body["lines"], 2005);
+  const auto campaign = Submit(json::object(), "?upload=" + std::to_string(id));
+  EXPECT_EQ(One("SELECT n || ' ' || upload_id FROM segments WHERE campaign_id = " +
+                std::to_string(campaign)),
+            "2005 " + std::to_string(id));
+  EXPECT_EQ(Ask("alice", "GET", "/uploads/" + std::to_string(id)).body["published"], true);
+}
+
+TEST_F(UploadsPgTest, ADraftIsUsedOnceByItsOwner) {
+  const auto id = Upload({"a", "b"});
+  EXPECT_EQ(Put(id, 1, Block(0, 1), "bob").status, 403);
+  EXPECT_EQ(Ask("bob", "GET", "/uploads/" + std::to_string(id)).status, 403);
+  const json jdl{{"name", "x"}, {"exec_file", "./x"}, {"clusters", {{"alpha", json::object()}}}};
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns?upload=" + std::to_string(id), jdl).status, 403);
+  const auto first = Ask("alice", "POST", "/campaigns?upload=" + std::to_string(id), jdl);
+  ASSERT_EQ(first.status, 201) << first.body;
+  const auto again = Ask("alice", "POST", "/campaigns?upload=" + std::to_string(id), jdl);
+  EXPECT_EQ(again.status, 409);
+  EXPECT_EQ(again.body["campaign"], first.body["id"]) << "a lost answer can be found again";
+  EXPECT_EQ(Put(id, 1, Block(0, 1)).status, 409) << "immutable from now on";
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns?upload=9999", jdl).status, 404);
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns?upload=" + std::to_string(Open()), jdl).status, 400)
+      << "empty";
+}
+
+TEST_F(UploadsPgTest, BadBlocksAreRefusedWithTheLine) {
+  const auto id = Open();
+  EXPECT_EQ(Put(id, 0, std::string("a\nb\0c\n", 6)).status, 400);
+  const auto longer = Put(id, 0, jdl::EncodeBlock({"a", std::string(100'001, 'x')}));
+  EXPECT_EQ(longer.status, 400);
+  EXPECT_NE(longer.body["message"].get<std::string>().find("2"), std::string::npos) << longer.body;
+  EXPECT_EQ(Put(id, 0, Block(0, 1001)).status, 400);
+  EXPECT_EQ(Put(id, 0, "").status, 400);
+  EXPECT_EQ(Put(id, 0, "no newline").status, 400);
+  const auto miscounted = Ask("alice", "PUT", "/uploads/" + std::to_string(id) + "/blocks/0",
+                              Block(0, 3), {{"X-Cigri-Lines", "4"}}, "text/plain");
+  EXPECT_EQ(miscounted.status, 400);
+  EXPECT_EQ(One("SELECT count(*) FROM params_chunk"), "0");
+}
+
+TEST_F(UploadsPgTest, ValuesThatAreNoneAreFoundAtSubmission) {
+  const json jdl{
+      {"name", "x"}, {"exec_file", "./x {b}"}, {"clusters", {{"alpha", json::object()}}}};
+  const auto bad = Upload({"[\"1\",\"2\"]", "[\"1\"]"});
+  const auto a = Ask("alice", "POST",
+                     "/campaigns?format=values&columns=a,b&upload=" + std::to_string(bad), jdl);
+  EXPECT_EQ(a.status, 400);
+  EXPECT_NE(a.body["message"].get<std::string>().find("parameter 2"), std::string::npos) << a.body;
+  const auto good = Upload({"[\"1\",\"it's\"]"});
+  const auto b =
+      Ask("alice", "POST",
+          "/campaigns?dry_run=1&format=values&columns=a,b&upload=" + std::to_string(good), jdl);
+  ASSERT_EQ(b.status, 200) << b.body;
+  EXPECT_EQ(b.body["commands"][0], "./x 'it'\\''s'");
+  EXPECT_EQ(One("SELECT count(*) FROM uploads WHERE published"), "0")
+      << "a dry run uses nothing up";
+}
+
+TEST_F(UploadsPgTest, ADraftCanBeDropped) {
+  const auto id = Upload({"a"});
+  EXPECT_EQ(Ask("bob", "DELETE", "/uploads/" + std::to_string(id)).status, 403);
+  EXPECT_EQ(Ask("alice", "DELETE", "/uploads/" + std::to_string(id)).status, 202);
+  EXPECT_EQ(One("SELECT count(*) FROM params_chunk"), "0");
+}
+
+}  // namespace
+}  // namespace cigri::test

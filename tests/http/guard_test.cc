@@ -1,0 +1,194 @@
+// The guarded server against clients that mean no good (docs/design.md section 10).
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/text.h"
+#include "http/client.h"
+#include "http/server.h"
+
+namespace cigri::http {
+namespace {
+
+class GuardTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path() / ("cigri-guard-" + RandomHex(6));
+    Limits limits;
+    limits.max_request_bytes = 1 << 20;
+    limits.request_deadline = std::chrono::milliseconds(500);
+    limits.threads = 8;
+    server_ = std::make_unique<GuardServer>(limits);
+    server_->Get("/who", [](const httplib::Request& q, httplib::Response& r) {
+      const Peer peer = PeerOf(q);
+      r.set_content(
+          peer.user + " " + std::to_string(peer.uid) + " " + std::to_string(peer.unix_socket),
+          "text/plain");
+    });
+    server_->Post("/size", [](const httplib::Request& q, httplib::Response& r) {
+      r.set_content(std::to_string(q.body.size()), "text/plain");
+    });
+    server_->Get("/throws", [](const httplib::Request&, httplib::Response&) {
+      throw std::runtime_error("secret");
+    });
+    std::string why;
+    ASSERT_TRUE(server_->BindUnix(path_, 0600, &why)) << why;
+    thread_ = std::thread([this] { server_->Serve(); });
+    server_->AwaitServing();
+  }
+  void TearDown() override {
+    server_->Stop();
+    thread_.join();
+    std::filesystem::remove(path_);
+  }
+
+  int Dial() {
+    sockaddr_un a{};
+    a.sun_family = AF_UNIX;
+    std::strcpy(a.sun_path, path_.c_str());
+    const int s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    timeval limit{20, 0};  // a hang is a failure, not a hang
+    ::setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    EXPECT_EQ(::connect(s, reinterpret_cast<sockaddr*>(&a), sizeof a), 0);
+    return s;
+  }
+  // Everything up to the end of the connection; what was sent may be cut by the server.
+  std::string Raw(const std::string& text) {
+    const int s = Dial();
+    ::send(s, text.data(), text.size(), MSG_NOSIGNAL);
+    const std::string all = ReadAll(s);
+    ::close(s);
+    return all;
+  }
+  static std::string ReadAll(int s) {
+    std::string all;
+    char buffer[4096];
+    for (ssize_t n; (n = ::recv(s, buffer, sizeof buffer, 0)) > 0;)
+      all.append(buffer, static_cast<std::size_t>(n));
+    return all;
+  }
+  Client Http() { return Client(Endpoint::Parse("unix:" + path_), {}); }
+
+  std::string path_;
+  std::unique_ptr<GuardServer> server_;
+  std::thread thread_;
+};
+
+TEST_F(GuardTest, ThePeerIsWhoTheKernelSays) {
+  const auto r = Http().Get("/who", {{"X-Guard-Peer-Uid", "4711"},
+                                     {"x-guard-peer-user", "mallory"},
+                                     {"REMOTE_ADDR", "10.0.0.1"}});
+  EXPECT_EQ(r.body,
+            std::string(getpwuid(geteuid())->pw_name) + " " + std::to_string(geteuid()) + " 1");
+}
+
+TEST_F(GuardTest, BodiesOfUnknownLengthAreRefused) {
+  const auto a =
+      Raw("POST /size HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+          "chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n");
+  EXPECT_EQ(a.substr(0, 12), "HTTP/1.1 411") << a;
+  const auto b =
+      Raw("POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: "
+          "chunked\r\n\r\n0\r\n\r\nGET /who HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(b.find("HTTP/1.1", 1), std::string::npos) << "a smuggled request was answered: " << b;
+  const auto c = Raw("nonsense\r\nGET /who HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(c.find("200 OK"), std::string::npos) << c;
+}
+
+TEST_F(GuardTest, CompressedBodiesAreRefusedUnread) {
+  EXPECT_EQ(Http().Post("/size", "x", "text/plain", {{"Content-Encoding", "gzip"}}).status, 415);
+}
+
+TEST_F(GuardTest, HeadersWithControlCharactersAreRefused) {
+  EXPECT_EQ(Http().Get("/who", {{"X-Any", "a%0d%0ab"}}).status, 400)
+      << "httplib decodes them after its own checks";
+}
+
+TEST_F(GuardTest, APostWithoutLengthHasNoBody) {
+  const auto a = Raw("POST /size HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(a.substr(0, 12), "HTTP/1.1 200");
+  EXPECT_EQ(a.substr(a.size() - 1), "0");
+}
+
+TEST_F(GuardTest, FloodsEndAtTheByteLimit) {
+  std::string headers = "GET /who HTTP/1.1\r\n";
+  while (headers.size() < (4u << 20))
+    headers += "X-Flood: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n";
+  EXPECT_EQ(Raw(headers).find("200 OK"), std::string::npos);
+  EXPECT_EQ(Raw("GET /" + std::string(4u << 20, 'a')).find("200 OK"), std::string::npos);
+  EXPECT_EQ(Http().Get("/who").status, 200) << "and the server lives";
+}
+
+TEST_F(GuardTest, BodiesOverTheLimitAreRefused) {
+  const auto r = Http().Post("/size", std::string(2u << 20, 'a'), "application/json");
+  EXPECT_FALSE(r.ok());
+  EXPECT_EQ(Http().Post("/size", std::string(900'000, 'a'), "application/json").body, "900000");
+}
+
+TEST_F(GuardTest, DribblersAreCutAndOthersServed) {
+  std::vector<int> slow;
+  for (int i = 0; i < 8; ++i) {
+    slow.push_back(Dial());
+    ::send(slow.back(), "GET /w", 6, MSG_NOSIGNAL);
+  }
+  EXPECT_EQ(Http().Get("/who").status, 200) << "all threads were held, until the deadline";
+  for (int s : slow) {
+    ReadAll(s);  // returns: the server has closed it
+    ::close(s);
+  }
+}
+
+TEST_F(GuardTest, AnExceptionIsA500WithoutItsText) {
+  const auto r = Http().Get("/throws");
+  EXPECT_EQ(r.status, 500);
+  EXPECT_EQ(r.body.find("secret"), std::string::npos);
+  EXPECT_EQ(r.headers.count("exception_what"), 0u);
+}
+
+TEST_F(GuardTest, ASecondServerDoesNotTakeTheSocketOfALivingOne) {
+  GuardServer second;
+  std::string why;
+  EXPECT_FALSE(second.BindUnix(path_, 0600, &why));
+  EXPECT_NE(why.find("alive"), std::string::npos);
+  EXPECT_EQ(Http().Get("/who").status, 200);
+}
+
+TEST_F(GuardTest, StopDoesNotWaitForKeptConnections) {
+  auto kept = Http();
+  EXPECT_EQ(kept.Get("/who").status, 200);
+  const int half = Dial();
+  ::send(half, "GET /w", 6, MSG_NOSIGNAL);
+  server_->Stop();  // TearDown joins: it would hang for the keep-alive time at least
+  ReadAll(half);    // so would this, for the deadline
+  ::close(half);
+}
+
+TEST(GuardBindTest, ASecondBindOfATcpPortFails) {
+  GuardServer first, second;
+  std::string why;
+  ASSERT_TRUE(first.BindTcp("127.0.0.1", 0, &why)) << why;
+  EXPECT_FALSE(second.BindTcp("127.0.0.1", first.port(), &why));
+  EXPECT_NE(why.find("cannot listen on 127.0.0.1"), std::string::npos);
+}
+
+TEST(GuardBindTest, AStaleSocketFileIsReplacedAndALongPathNamed) {
+  const std::string path = std::filesystem::temp_directory_path() / ("cigri-stale-" + RandomHex(6));
+  std::ofstream(path) << "left over";
+  GuardServer server;
+  std::string why;
+  EXPECT_TRUE(server.BindUnix(path, 0600, &why)) << why;
+  std::filesystem::remove(path);
+  GuardServer other;
+  EXPECT_FALSE(other.BindUnix("/tmp/" + std::string(200, 'x'), 0600, &why));
+  EXPECT_NE(why.find("107 bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cigri::http

@@ -1,0 +1,200 @@
+// Jobs from begin to end, through the driver.
+#include <algorithm>
+
+#include "core/text.h"
+#include "tests/localcluster/daemon.h"
+
+namespace cigri::localcluster {
+namespace {
+
+class JobsTest : public DaemonTest {
+ protected:
+  std::string Out(const std::string& task, const std::string& stream = "out") {
+    return FileText("state/output/7/0/" + task + ".1." + stream);
+  }
+};
+
+TEST_F(JobsTest, AnEndTellsExitCodeTimesNodeAndTheLastLinesOfStderr) {
+  Start();
+  const auto job = RunOne("for i in 1 2 3 4 5 6 7; do echo line $i >&2; done; echo out; exit 3");
+  EXPECT_EQ(job.cause, EndCause::kExited);
+  EXPECT_EQ(job.wait_status, 3 << 8);
+  EXPECT_EQ(job.message, "line 3\nline 4\nline 5\nline 6\nline 7");
+  EXPECT_EQ(job.node, "alpha-1");
+  EXPECT_EQ(job.ref.job_id, 1000);
+  EXPECT_LE(job.submitted_at, job.ended_at);
+  EXPECT_LE(job.started_at, job.ended_at);
+  EXPECT_EQ(Out("0"), "out\n");
+}
+
+TEST_F(JobsTest, ASignalIsToldAsSuch) {
+  Start();
+  EXPECT_EQ(RunOne("kill -9 $$").wait_status, SIGKILL);
+}
+
+TEST_F(JobsTest, ASilentJobLeavesNoFile) {
+  Start();
+  EXPECT_EQ(RunOne("true").wait_status, 0);
+  EXPECT_TRUE(fs::is_empty(dir() + "/state/output/7/0"));
+}
+
+TEST_F(JobsTest, CommandsReachTheShellByteForByte) {
+  Start();
+  const std::vector<std::string> texts = {"$HOME `x` \\ \" '", "é ✓ #", "\xff\xfe latin \xe9", "",
+                                          "  two  "};
+  std::vector<std::string> commands;
+  for (const auto& text : texts) commands.push_back("printf '%s|' " + ShellQuote(text));
+  commands.push_back("printf %s " + ShellQuote(std::string(100'000, 'x')) + " | wc -c");
+  commands.push_back("printf %s " + ShellQuote(std::string(60'000, '\'')) +
+                     " | wc -c");  // 240 kB quoted
+  const auto batch = GivenBatch(commands);
+  for (const auto& [index, job] : Run(batch)) EXPECT_EQ(job.wait_status, 0) << index << job.message;
+  for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(Out(std::to_string(i)), texts[i] + "|");
+  EXPECT_EQ(Out("5"), "100000\n");
+  EXPECT_EQ(Out("6"), "60000\n");
+}
+
+TEST_F(JobsTest, SetupRunsBeforeTheCommandInTheSameShell) {
+  Start();
+  auto batch = GivenBatch({"echo $x $(pwd)"});
+  batch.setup = "x=5\ncd /";
+  Run(batch);
+  EXPECT_EQ(Out("0"), "5 /\n");
+}
+
+// T-29: the environment of the 2009 note with its aliases; CIG-45.
+TEST_F(JobsTest, TheEnvironmentIsCleanAndComplete) {
+  setenv("CIGRI_TEST_SECRET", "leaks", 1);
+  Start(4, {"--nodes", "2"});
+  unsetenv("CIGRI_TEST_SECRET");
+  auto batch =
+      GivenBatch({"env; cat $CIGRI_NODE_FILE; ls /proc/self/fd | wc -l; read x || echo no input"});
+  batch.slots = 3;
+  batch.resources = "/core=3";
+  Run(batch);
+  const std::string text = Out("0");
+  for (const std::string line :
+       {"CIGRI_CAMPAIGN_ID=7", "CIGRI_JOB_ID=1000", "CIGRI_JOBID=1000", "CIGRI_TASK_INDEX=0",
+        "CIGRI_ATTEMPT=1", "CIGRI_JOB_NAME=test", "CIGRI_RESOURCES=/core=3",
+        "CIGRI_WALLTIME=0:10:00", "CIGRI_WALLTIME_SECONDS=600", "alpha-1\nalpha-1\nalpha-2",
+        "no input"})
+    EXPECT_NE(text.find(line + "\n"), text.npos) << line << "\nis not in:\n" << text;
+  EXPECT_NE(text.find("CIGRI_WORKDIR=" + dir()), text.npos);
+  EXPECT_NE(text.find("CIGRI_NODEFILE=" + dir()), text.npos);
+  EXPECT_EQ(text.find("SECRET"), text.npos);
+  EXPECT_NE(text.find("\n4\n"), text.npos) << "0, 1, 2 and the one of ls, nothing of ours:\n"
+                                           << text;
+}
+
+TEST_F(JobsTest, AMissingDirectoryIsNamed) {
+  Start();
+  auto batch = GivenBatch({"true"});
+  batch.directory = "/no/such/place";
+  const auto job = Run(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kBadDirectory);
+  EXPECT_EQ(job.wait_status, std::nullopt);
+  EXPECT_EQ(job.message,
+            "cannot enter the working directory /no/such/place: No such file or directory");
+}
+
+TEST_F(JobsTest, AMissingProgramIsTheShells127) {
+  Start();
+  const auto job = RunOne("./fitt.py 1");
+  EXPECT_EQ(job.wait_status, 127 << 8);
+  EXPECT_NE(job.message.find("fitt.py: not found"), std::string::npos) << job.message;
+}
+
+TEST_F(JobsTest, OutputCanBeReadWhileTheJobRunsAndAfter) {
+  Start();
+  const auto batch = GivenBatch({"echo begin; echo trouble >&2; touch said; sleep 600"});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("said"));
+  cluster::RemoteRef ref;
+  ref.remote_id = id;
+  EXPECT_EQ(driver().ReadOutput(ref, cluster::Stream::kStdout, 0, 100).bytes, "begin\n");
+  EXPECT_EQ(driver().ReadOutput(ref, cluster::Stream::kStderr, 0, 100).bytes, "trouble\n");
+  driver().Kill({ref});
+  AwaitEnds(batch);
+  const auto part = driver().ReadOutput(ref, cluster::Stream::kStdout, -3, 2);
+  EXPECT_TRUE(part.exists);
+  EXPECT_EQ(part.bytes, "in");
+  EXPECT_EQ(part.size, 6);
+  EXPECT_EQ(part.where, dir() + "/state/output/7/0/0.1.out");
+  ref.remote_id = "12_0";
+  EXPECT_FALSE(driver().ReadOutput(ref, cluster::Stream::kStdout, 0, 10).exists);
+}
+
+TEST_F(JobsTest, ALongJobsOutputGetsItsNameWhileItRuns) {
+  Start();
+  driver().Submit(GivenBatch({"echo early; sleep 600"}));
+  EXPECT_TRUE(AwaitFile("state/output/7/0/0.1.out"));
+}
+
+TEST_F(JobsTest, TheFeedTellsEachChangeOnce) {
+  Start();
+  cluster::PollRequest request;
+  request.token = driver().Poll({}).token;
+  request.wait = std::chrono::seconds(10);
+  driver().Submit(GivenBatch({"true", "exit 4"}));
+  std::map<int, RemoteJob> ended;
+  int news = 0;
+  while (ended.size() < 2) {
+    const auto answer = driver().Poll(request);
+    ASSERT_FALSE(answer.full);
+    EXPECT_EQ(answer.calls, 1);
+    ASSERT_FALSE(answer.jobs.empty());
+    request.token = answer.token;
+    for (const auto& job : answer.jobs) {
+      ++news;
+      if (job.state != RemoteState::kEnded) continue;
+      EXPECT_TRUE(ended.emplace(job.ref.index, job).second);
+    }
+  }
+  EXPECT_LE(news, 6);  // waiting, running, ended of two jobs at most
+  request.wait = std::chrono::milliseconds(0);
+  EXPECT_TRUE(driver().Poll(request).jobs.empty());
+}
+
+TEST_F(JobsTest, AnUnknownTokenGetsTheWholeTruthAboutWhatIsAskedFor) {
+  Start();
+  const auto batch = GivenBatch({"exit 5", "sleep 600"});
+  const auto ids = driver().Submit(batch);
+  ASSERT_TRUE(Await([&] { return driver().GetResources().used == 1; }));
+  cluster::PollRequest request;
+  request.token = "never.1";
+  for (const auto& id : {ids[0], ids[1], std::string("99_0")}) {
+    cluster::RemoteRef ref;
+    ref.remote_id = id;
+    ref.tag = batch.tag;
+    request.jobs.push_back(ref);
+  }
+  const auto answer = driver().Poll(request);
+  EXPECT_TRUE(answer.full);
+  std::map<std::string, RemoteJob> jobs;
+  for (const auto& job : answer.jobs) jobs[job.ref.remote_id] = job;
+  EXPECT_EQ(jobs[ids[0]].wait_status, 5 << 8);
+  EXPECT_EQ(jobs[ids[1]].state, RemoteState::kRunning);
+  ASSERT_EQ(answer.missing.size(), 1u);
+  EXPECT_EQ(answer.missing[0].remote_id, "99_0");
+}
+
+TEST_F(JobsTest, ManyJobsAllEndAndAreAllTold) {
+  Start(4);
+  std::vector<std::string> commands(1200, "echo $CIGRI_TASK_INDEX >> done");
+  const auto jobs = Run(GivenBatch(commands));
+  for (const auto& [index, job] : jobs) EXPECT_EQ(job.wait_status, 0) << index;
+  const std::string text = FileText("done");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1200);
+}
+
+TEST_F(JobsTest, AFolderHoldsAThousandTasks) {
+  Start();
+  auto batch = GivenBatch({"echo a", "echo b"});
+  batch.elements[1].task_index = 123'456;
+  Run(batch);
+  EXPECT_EQ(FileText("state/output/7/0/0.1.out"), "a\n");
+  EXPECT_EQ(FileText("state/output/7/123/123456.1.out"), "b\n");
+}
+
+}  // namespace
+}  // namespace cigri::localcluster

@@ -1,0 +1,172 @@
+// Ends that the job has not chosen: deletion, walltime, preemption; and what it leaves behind.
+#include "tests/localcluster/daemon.h"
+
+namespace cigri::localcluster {
+namespace {
+
+class KillTest : public DaemonTest {
+ protected:
+  cluster::RemoteRef Ref(const std::string& id, const std::string& tag = "") {
+    cluster::RemoteRef ref;
+    ref.remote_id = id;
+    ref.tag = tag;
+    return ref;
+  }
+  /// A word that only the processes of this test have in their command line.
+  std::string Mark() const {
+    return "mark-" + std::to_string(getpid()) + "-" + fs::path(dir()).filename().string();
+  }
+  /// Starts processes in the same group, in another session, and one that ignores TERM.
+  std::string Family() const {
+    const std::string sleep = "sh -c 'sleep 600; : " + Mark() + "'";
+    return sleep + " & setsid " + sleep +
+           " & setsid sh -c 'trap \"\" TERM; while :; do sleep 600; done; : " + Mark() + "' & ";
+  }
+  static bool Killed(const RemoteJob& job) {
+    return job.wait_status && WIFSIGNALED(*job.wait_status);
+  }
+};
+
+TEST_F(KillTest, AKillTakesTheWholeFamilyAlsoWhatHasLeftItsSession) {
+  Start();
+  const auto batch = GivenBatch({Family() + "touch up; wait; : " + Mark()});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  EXPECT_EQ(driver().Kill({Ref(id, batch.tag)}).asked.size(), 1u);
+  const auto job = AwaitEnds(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kDeleted);
+  EXPECT_TRUE(Killed(job));
+  EXPECT_TRUE(NoProcess(Mark()));
+  EXPECT_EQ(driver().Kill({Ref(id, batch.tag)}).gone.size(), 1u);
+}
+
+TEST_F(KillTest, WhatAJobLeavesBehindEndsWithIt) {
+  Start();
+  const auto job = RunOne(Family() + "exit 6; : " + Mark());
+  EXPECT_EQ(job.cause, EndCause::kExited);
+  EXPECT_EQ(job.wait_status, 6 << 8);
+  EXPECT_TRUE(NoProcess(Mark()));
+}
+
+TEST_F(KillTest, AJobThatCleansUpOnTermHasTimeForIt) {
+  grace_ = "20";
+  Start(2);
+  const auto batch = GivenBatch(
+      {"trap 'echo saved > saved; exit 0' TERM; touch up; while :; do sleep 0.01; done"});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  driver().Kill({Ref(id)});
+  const auto job = AwaitEnds(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kExited) << "exit 0 is a success, whoever was killing";
+  EXPECT_EQ(job.wait_status, 0);
+  EXPECT_EQ(FileText("saved"), "saved\n");
+}
+
+TEST_F(KillTest, AJobOfAnotherTagIsNotTouched) {
+  Start();
+  const auto batch = GivenBatch({"touch up; sleep 600"});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  EXPECT_EQ(driver().Kill({Ref(id, "cigri.8.other.1")}).gone.size(), 1u)
+      << "that one does not exist";
+  EXPECT_EQ(driver().GetResources().used, 1);
+}
+
+TEST_F(KillTest, AWaitingJobIsDeletedAtOnceAndNeverStarts) {
+  Start(1);
+  const auto batch = GivenBatch({"touch up; sleep 600", "touch never"});
+  const auto ids = driver().Submit(batch);
+  ASSERT_TRUE(AwaitFile("up"));
+  EXPECT_EQ(driver().Kill({Ref(ids[1]), Ref(ids[0])}).gone.size(), 1u);
+  const auto jobs = AwaitEnds(batch);
+  EXPECT_EQ(jobs.at(1).cause, EndCause::kDeleted);
+  EXPECT_EQ(jobs.at(1).wait_status, std::nullopt);
+  EXPECT_FALSE(fs::exists(dir() + "/never"));
+}
+
+TEST_F(KillTest, TheWalltimeEndsAJobAndItsFamily) {
+  Start();
+  auto batch = GivenBatch({Family() + "wait; : " + Mark()});
+  batch.walltime_s = 1;
+  const auto job = Run(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kWalltime);
+  EXPECT_GE(job.ended_at - job.started_at, 1.0);
+  EXPECT_TRUE(NoProcess(Mark()));
+}
+
+TEST_F(KillTest, AKilledWrapperIsNeverASuccessAndLeavesNothing) {
+  Start();
+  const auto batch = GivenBatch({Family() + "touch up; wait; : " + Mark()});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  pid_t wrapper = 0;
+  for (const auto& entry : fs::directory_iterator("/proc"))
+    if (Slurp(entry.path() / "cmdline").rfind(std::string("cigri-job\0", 10) + id, 0) == 0)
+      wrapper = std::stoi(entry.path().filename());
+  ASSERT_GT(wrapper, 0);
+  kill(wrapper, SIGKILL);
+  const auto job = AwaitEnds(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kUnknown);
+  EXPECT_EQ(job.wait_status, std::nullopt);
+  EXPECT_TRUE(NoProcess(Mark()));
+}
+
+// CIG-36: best-effort jobs are those that the cluster takes back for its own users.
+TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
+  Start(2);
+  const auto old = GivenBatch({"touch old; sleep 600"});
+  driver().Submit(old);
+  ASSERT_TRUE(AwaitFile("old"));
+  const auto young = GivenBatch({"touch young; sleep 600", "true"});
+  driver().Submit(young);
+  ASSERT_TRUE(AwaitFile("young"));
+  auto local = GivenBatch({"touch local; while ! [ -e go ]; do sleep 0.01; done"});
+  local.best_effort = false;
+  driver().Submit(local);
+  ASSERT_TRUE(AwaitFile("local"));
+  const auto found = driver().Find(young.tag, Me(), 0, false).jobs;
+  for (const auto& job : found) {
+    if (job.ref.index == 0)
+      EXPECT_EQ(job.cause, EndCause::kPreempted);
+    else
+      EXPECT_EQ(job.state, RemoteState::kWaiting) << "it started on the slot of a local job";
+  }
+  EXPECT_EQ(driver().GetResources().note, "1 of 2 slots taken by local jobs");
+  std::ofstream(dir() + "/go");
+  EXPECT_EQ(AwaitEnds(local)[0].wait_status, 0);
+  EXPECT_EQ(AwaitEnds(young)[1].wait_status, 0);
+}
+
+TEST_F(KillTest, AWideJobIsNotPassedByNarrowOnesThatCameLater) {
+  Start(2);
+  driver().Submit(GivenBatch({"touch first; while ! [ -e go ]; do sleep 0.01; done"}));
+  ASSERT_TRUE(AwaitFile("first"));
+  auto wide = GivenBatch({"echo wide >> order"});
+  wide.slots = 2;
+  driver().Submit(wide);
+  const auto narrow = GivenBatch({"echo narrow >> order"});
+  driver().Submit(narrow);
+  EXPECT_EQ(driver().GetResources().used, 1);
+  std::ofstream(dir() + "/go");
+  AwaitEnds(narrow);
+  EXPECT_EQ(FileText("order"), "wide\nnarrow\n");
+}
+
+TEST_F(KillTest, AFormOfShutdownEndsAllJobsAndSaysSo) {
+  Start(2);
+  const auto batch =
+      GivenBatch({Family() + "touch up; wait; : " + Mark(), "touch up2; sleep 600", "true"});
+  driver().Submit(batch);
+  ASSERT_TRUE(AwaitFile("up") && AwaitFile("up2"));
+  Stop(SIGINT);
+  EXPECT_TRUE(NoProcess(Mark()));
+  EXPECT_FALSE(fs::exists(socket()));
+  Start(2);
+  const auto jobs = AwaitEnds(batch);
+  EXPECT_EQ(jobs.at(0).cause, EndCause::kNodeFailed);
+  EXPECT_EQ(jobs.at(1).cause, EndCause::kNodeFailed);
+  EXPECT_EQ(jobs.at(2).wait_status, 0) << "what waited goes on";
+}
+
+}  // namespace
+}  // namespace cigri::localcluster

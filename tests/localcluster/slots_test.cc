@@ -1,0 +1,90 @@
+// The pure parts: slots, victims, records, ids.
+#include "localcluster/slots.h"
+
+#include <gtest/gtest.h>
+
+#include "localcluster/records.h"
+
+namespace cigri::localcluster {
+namespace {
+
+using Places = std::vector<int>;
+using Chosen = std::vector<std::size_t>;
+
+TEST(SlotsTest, AreDividedOverTheNodes) {
+  Slots slots("a", 5, 2);
+  EXPECT_EQ(slots.Lines({0, 2, 3, 4}), (std::vector<std::string>{"a-1", "a-1", "a-2", "a-2"}));
+}
+
+TEST(SlotsTest, AJobStaysOnTheFullestNodeThatHasRoomForAllOfIt) {
+  Slots slots("a", 8, 2);
+  EXPECT_EQ(slots.Take(1), (Places{0}));
+  EXPECT_EQ(slots.Take(2), (Places{1, 2})) << "the large hole on a-2 stays whole";
+  EXPECT_EQ(slots.Take(4), (Places{4, 5, 6, 7}));
+  slots.Give({1, 5, 6});
+  EXPECT_EQ(slots.Take(4), (Places{1, 3, 5, 6})) << "on several nodes where none has room";
+  EXPECT_EQ(slots.free(), 0);
+}
+
+TEST(SlotsTest, AdoptedPlacesBeyondASmallerClusterAreLeftOut) {
+  Slots slots("a", 2, 1);
+  slots.Retake({1, 5});
+  EXPECT_EQ(slots.free(), 1);
+  slots.Give({1, 5});
+  EXPECT_EQ(slots.free(), 2);
+}
+
+TEST(ChooseVictimsTest, TakesTheYoungestAndNoMoreThanNeeded) {
+  const struct {
+    const char* when;
+    std::vector<Victim> running;
+    int needed;
+    Chosen want;
+  } cases[] = {
+      {"one slot", {{1, false}, {1, false}}, 1, {1}},
+      {"two slots", {{1, false}, {1, false}, {1, false}}, 2, {2, 1}},
+      {"a wide one is enough", {{1, false}, {4, false}}, 2, {1}},
+      {"one ends already", {{1, false}, {1, true}}, 1, {}},
+      {"one ends, one more is needed", {{1, false}, {1, true}, {1, false}}, 2, {2}},
+      {"all would not do: nobody dies in vain", {{1, false}}, 2, {}},
+      {"nothing needed", {{1, false}}, 0, {}},
+  };
+  for (const auto& c : cases) EXPECT_EQ(ChooseVictims(c.running, c.needed), c.want) << c.when;
+}
+
+TEST(ParseRecordTest, ReadsWhatCigriJobWrites) {
+  Record r;
+  ASSERT_TRUE(ParseRecord("S 12_3 456 1700000000000001 0 5", &r));
+  EXPECT_EQ(r.kind, Record::Kind::kStart);
+  EXPECT_EQ(r.seq, 12);
+  EXPECT_EQ(r.index, 3);
+  EXPECT_EQ(r.pid, 456);
+  EXPECT_EQ(r.places, (Places{0, 5}));
+  Record e;
+  ASSERT_TRUE(ParseRecord("E 12_3 768 x 1700000000000000 1700000000500000 a\\nb\\\\c", &e));
+  EXPECT_EQ(e.status, 768);
+  EXPECT_EQ(e.cause, Cause::kExited);
+  EXPECT_DOUBLE_EQ(e.ended_at, 1700000000.5);
+  EXPECT_EQ(e.message, "a\nb\\c");
+}
+
+TEST(ParseRecordTest, RefusesWhatAFullDiskHasCut) {
+  Record r;
+  for (const char* line :
+       {"", "S", "S 12_3", "S 12_3 45", "E 12_3 7", "E 12_3 7 x", "E 12_3 7 x 1700000000000000 ",
+        "E 12_3 7 q 1 2 ", "X 12_3 1 2", "S 12 1 2", "S 12_3 1 2 x"})
+    EXPECT_FALSE(ParseRecord(line, &r)) << line;
+}
+
+TEST(ParseIdTest, TakesOnlyWholeIds) {
+  std::int64_t seq = 0;
+  int index = 0;
+  EXPECT_TRUE(ParseId("27946725894_17", &seq, &index));
+  EXPECT_EQ(IdOf(seq, index), "27946725894_17");
+  for (const char* id :
+       {"", "_", "1", "1_", "_1", "-1_1", "1_-1", "1_1x", "99999999999999999999_1"})
+    EXPECT_FALSE(ParseId(id, &seq, &index)) << id;
+}
+
+}  // namespace
+}  // namespace cigri::localcluster

@@ -1,0 +1,105 @@
+// Whose jobs run, as whom, and what strangers may do.
+#include "tests/localcluster/daemon.h"
+
+namespace cigri::localcluster {
+namespace {
+
+class UsersTest : public DaemonTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root to be several users";
+    DaemonTest::SetUp();
+  }
+  void TearDown() override {
+    if (geteuid() == 0) DaemonTest::TearDown();
+  }
+  /// Runs a command line as nobody; returns its exit code, its output in FileText("said").
+  int AsNobody(const std::string& command) {
+    const int status = std::system(
+        ("cd " + dir() + " && setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c " +
+         ShellQuote(command) + " > " + dir() + "/said 2>&1")
+            .c_str());
+    return WEXITSTATUS(status);
+  }
+  std::string Localsub() const { return CIGRI_BIN_DIR "/localsub --socket " + socket() + " "; }
+};
+
+TEST_F(UsersTest, FromRootEachJobRunsAsItsUserWithAPlainEnvironment) {
+  Start();
+  auto batch = GivenBatch({"id -un; id -gn; id -G; echo $HOME $USER $PATH; nice"});
+  batch.cluster_user = "nobody";
+  driver().Submit(batch);
+  EXPECT_EQ(AwaitEnds(batch)[0].wait_status, 0);
+  const std::string path = "state/output/7/0/0.1.out";
+  EXPECT_EQ(FileText(path),
+            "nobody\nnogroup\n65534\n/nonexistent nobody "
+            "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games\n10\n");
+  struct stat s {};
+  ASSERT_EQ(stat((dir() + "/" + path).c_str(), &s), 0);
+  EXPECT_EQ(s.st_uid, getpwnam("nobody")->pw_uid);
+  EXPECT_EQ(s.st_mode & 0777, 0600u);
+}
+
+TEST_F(UsersTest, AnOrdinaryUsersClusterTakesOnlyItsOwnJobs) {
+  fs::create_directory(dir() + "/state");
+  chown((dir() + "/state").c_str(), getpwnam("nobody")->pw_uid, getpwnam("nobody")->pw_gid);
+  Start(1, {}, {"/usr/bin/setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"});
+  auto batch = GivenBatch({"id -un"});
+  EXPECT_THROW(driver().Submit(batch), cluster::SubmitRefused);
+  batch.cluster_user = "nobody";
+  EXPECT_EQ(Run(batch)[0].wait_status, 0);
+  EXPECT_EQ(FileText("state/output/7/0/0.1.out"), "nobody\n");
+}
+
+TEST_F(UsersTest, AStrangerMayUseOnlyTheirOwnJobs) {
+  Start(2);
+  const auto batch = GivenBatch({"echo secret; touch up; sleep 600"});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  const std::string curl =
+      "curl -s -o /dev/null -w '%{http_code}' --unix-socket " + socket() + " http://x";
+  for (const std::string& path :
+       {std::string("/changes"), "/tags/" + batch.tag, "/jobs/" + id, "/jobs/" + id + "/output"}) {
+    AsNobody(curl + path);
+    EXPECT_TRUE(FileText("said") == "403" || FileText("said") == "404") << path << FileText("said");
+  }
+  AsNobody("curl -s --unix-socket " + socket() + " http://x/jobs");
+  EXPECT_EQ(FileText("said"), "{\"jobs\":[]}\n");
+  EXPECT_EQ(AsNobody(Localsub() + "--delete " + id), 1);
+  EXPECT_EQ(AsNobody("curl -s --unix-socket " + socket() +
+                     " -H Content-Type:application/json -d '[{\"id\":\"" + id +
+                     "\"}]' http://x/kills | grep foreign.*" + id),
+            0)
+      << FileText("said");
+  AsNobody("curl -s -w '%{http_code}' --unix-socket " + socket() +
+           " -H Content-Type:application/json -d '" +
+           R"({"tag":"x","user":"root","elements":[{"command":"true"}]})" + "' http://x/batches");
+  EXPECT_NE(FileText("said").find("you may not submit jobs for"), std::string::npos)
+      << FileText("said");
+  EXPECT_EQ(driver().GetResources().used, 1);
+}
+
+TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {
+  Start(1);
+  EXPECT_EQ(AsNobody(Localsub() + "--wait -- sh -c 'id -un; echo \"[$1]\"; exit 5' - 'a  $b'"), 5);
+  EXPECT_EQ(FileText("said"), "nobody\n[a  $b]\n");
+  EXPECT_EQ(AsNobody(Localsub() + "-- sleep 600"), 0);
+  const std::string id = FileText("said").substr(7, FileText("said").size() - 8);
+  EXPECT_EQ(AsNobody(Localsub() + "--list | grep " + id), 0) << FileText("said");
+  EXPECT_EQ(AsNobody(Localsub() + "--delete " + id), 0) << FileText("said");
+  EXPECT_TRUE(Await([&] { return driver().GetResources().used == 0; }));
+  EXPECT_EQ(AsNobody(Localsub()), 64);
+  EXPECT_EQ(AsNobody(Localsub() + "--slots 3 -- true"), 65);
+  EXPECT_EQ(AsNobody(CIGRI_BIN_DIR "/localsub --socket /nowhere -- true"), 69);
+}
+
+TEST_F(UsersTest, ACheckOfTheClusterEndsWithATestJob) {
+  Start(1);
+  for (const auto& item : driver().Check("nobody", true))
+    EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;
+  Stop(SIGTERM);
+  EXPECT_EQ(driver().Check("nobody", true).at(0).verdict, cluster::CheckItem::Verdict::kFail);
+}
+
+}  // namespace
+}  // namespace cigri::localcluster

@@ -1,0 +1,58 @@
+// What gridstat says on a terminal beyond CiGri's layout.
+#include <gtest/gtest.h>
+
+#include "tools/gridstat/campaign.h"
+#include "tools/gridstat/jobs.h"
+
+namespace cigri::gridstat {
+namespace {
+
+using nlohmann::json;
+
+TEST(GridstatTextTest, FailuresAreGroupedWithCountAndSample) {
+  const json failures = {{"total", 3},
+                         {"items",
+                          {{{"code", "EXIT_ERROR"},
+                            {"count", 40},
+                            {"message", "exit code 3\nmore"},
+                            {"sample",
+                             {{"task", 7},
+                              {"params", "a \x1b[31m"},
+                              {"cluster", "beta"},
+                              {"exit", 3},
+                              {"stderr", "no such file\n"}}}}}}};
+  EXPECT_EQ(Failures(failures, {.colour = false, .people = true}),
+            "   40 x exit code 3  [EXIT_ERROR]\n       e.g. task 7 (a ?[31m) on beta, exit 3\n"
+            "       | no such file\n      and 2 more kinds: gridevents lists them\n");
+  EXPECT_EQ(Failures({{"total", 0}, {"items", json::array()}}, {}), "");
+}
+
+TEST(GridstatTextTest, TheBarIsAsWideAsAskedWhateverTheNumbers) {
+  for (const auto& [done, active, failed] :
+       {std::tuple{0, 0, 0}, {3, 4, 3}, {10, 0, 0}, {9, 7, 1}}) {
+    const json campaign = {{"total_jobs", 10},
+                           {"finished_jobs", done},
+                           {"running_jobs", active},
+                           {"failed_jobs", failed}};
+    const auto bar = Bar(campaign, 30, {});
+    EXPECT_EQ(bar.find(']'), 33u) << bar;
+  }
+  EXPECT_EQ(Bar({{"total_jobs", 4},
+                 {"finished_jobs", 1},
+                 {"running_jobs", 1},
+                 {"failed_jobs", 1},
+                 {"waiting_jobs", 1}},
+                8, {}),
+            "  [##++xx..]\n  1 done, 1 in flight (1 running), 1 waiting, 1 to fix\n");
+}
+
+TEST(GridstatTextTest, WhyIsOneSentenceAndOneActionUnlessMoreIsAskedFor) {
+  const json why = {{"sentence", "it waits"},   {"action", "raise max_jobs"},
+                    {"reasons", json::array()}, {"clusters", json::array()},
+                    {"past", json::array()},    {"waiting", 3}};
+  EXPECT_EQ(Why(why, false), "it waits\n-> raise max_jobs\n");
+  EXPECT_NE(Why(why, true).find("3 waiting"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cigri::gridstat
