@@ -42,6 +42,7 @@ function(cigri_tests name)
       add_executable(${program} ${sources})
       target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
       target_link_libraries(${program} PRIVATE ${A_LINK} cigri_test_support)
+      target_compile_options(${program} PRIVATE -O0)  # a test is compiled more often than it runs
       target_compile_definitions(${program} PRIVATE
         CIGRI_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CIGRI_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

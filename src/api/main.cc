@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "api/admin.h"
+#include "api/admission.h"
 #include "api/server.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -32,6 +34,22 @@ void Listen(ApiServer& server, const Config& config) {
   log::info("serving on {} (port {})", config.Get("API_LISTEN"), port);
 }
 
+// A fresh grid has the shipped admission rules and the policy preset `site-default`; what a person
+// removed or changed stays so. False while the database is away.
+bool InstallRules(Context& context) {
+  try {
+    auto db = context.pool.Get();
+    db::Tx tx(*db);
+    InstallShippedRules(tx);
+    InstallDefaultPolicy(tx);
+    tx.Commit();
+    return true;
+  } catch (const std::exception& e) {
+    log::warn("the shipped admission rules are not installed yet: {}", e.what());
+    return false;
+  }
+}
+
 int Main(int argc, char**) {
   if (argc > 1)
     throw Fatal(kExitUsage, "api takes no arguments",
@@ -43,9 +61,11 @@ int Main(int argc, char**) {
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread: all inherit it
   const Config config = Config::Load();
   Context context(config, DatabaseConninfo(config));
+  bool rules = InstallRules(context);
   ApiServer server(context, AllRoutes());
   Listen(server, config);
   while (::sigtimedwait(&ends, nullptr, &kHousekeeping) < 0) {
+    if (!rules) rules = InstallRules(context);
     context.pool.CloseIdle(kIdle);
     ::malloc_trim(0);
   }

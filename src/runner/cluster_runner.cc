@@ -74,7 +74,12 @@ bool ClusterRunner::ClaimAndSend() {
   {
     auto db = shared_.pool.Get();
     db::Tx tx(*db);
-    batches = store_.Claim(tx, 5000, MaxArray(), shared_.send_window_s, caps_.hold_release);
+    const int usual = MaxArray();
+    const auto cut = [&](std::int64_t campaign) {
+      const auto it = byte_cut_.find(campaign);
+      return it == byte_cut_.end() ? usual : std::min(usual, it->second);
+    };
+    batches = store_.Claim(tx, 5000, cut, shared_.send_window_s, caps_.hold_release);
     tx.Commit();
   }
   for (const auto& batch : batches) Send(batch, claimed_at);
@@ -94,6 +99,12 @@ void ClusterRunner::Send(const ClaimedBatch& batch, Clock::time_point claimed_at
   }
   if (const auto why = cluster_->WhyNot(spec); !why.empty())
     return Refused(batch, {cluster::SubmitRefused::Why::kBatch, why});
+  if (TooLarge(batch, spec)) {
+    auto db = shared_.pool.Get();
+    db::Tx tx(*db);
+    store_.GiveBack(tx, batch, BatchState::kRefused, "to be cut at the cluster's byte limit");
+    return tx.Commit();
+  }
   // A drain that has returned relies on this: after send_by no POST starts any more.
   if (Clock::now() - claimed_at > std::chrono::seconds(shared_.send_window_s) - milliseconds(500) ||
       Clock::now() < not_before_)
@@ -141,6 +152,13 @@ void ClusterRunner::Refused(const ClaimedBatch& batch, const cluster::SubmitRefu
     BackOff(e.what());
 }
 
+module::Event ClusterRunner::DoubtEvent(const std::string& why) const {
+  module::Event e{.cls = "cluster", .code = "SUBMIT_IN_DOUBT"};
+  e.message = name_ + ": nobody knows whether a submission was taken, it is being looked up: " + why;
+  e.cluster_id = id_;
+  return e;
+}
+
 void ClusterRunner::InDoubt(const ClaimedBatch& batch, const std::string& why) {
   log::warn("[{}] in doubt whether {} jobs of campaign {} were taken: {}", name_,
             batch.tasks.size(), batch.campaign_id, why);
@@ -148,6 +166,7 @@ void ClusterRunner::InDoubt(const ClaimedBatch& batch, const std::string& why) {
   auto db = shared_.pool.Get();
   db::Tx tx(*db);
   store_.Doubt(tx, batch, why);
+  module::RaiseEvent(tx, DoubtEvent(why));
   tx.Commit();
   shared_.waker.WakeIn(milliseconds(100));
 }
@@ -168,6 +187,12 @@ void ClusterRunner::ClearDoubts() {
     tx.Commit();
   }
   doubts_ = !open.empty();
+  if (!doubts_) {
+    auto db = shared_.pool.Get();
+    db::Tx tx(*db);
+    module::CloseEvent(tx, DoubtEvent(""), "runner");
+    tx.Commit();
+  }
   for (const auto& o : open)
     if (o.due) LookUp(o);
   if (doubts_) shared_.waker.WakeIn(milliseconds(1000));
@@ -175,6 +200,12 @@ void ClusterRunner::ClearDoubts() {
 
 void ClusterRunner::LookUp(const OpenBatch& open) {
   const auto& batch = open.batch;
+  if (open.lost) {
+    auto db = shared_.pool.Get();
+    db::Tx tx(*db);
+    store_.GiveBack(tx, batch, BatchState::kVoid, "given up as lost");
+    return tx.Commit();
+  }
   cluster::Batch spec;
   {
     auto db = shared_.pool.Get();
@@ -264,6 +295,19 @@ void ClusterRunner::BackOff(const std::string& why) {
   if (refusals_ == 1 || refusals_ % 10 == 0)
     log::warn("[{}] nothing is sent for {}: {}", name_, HumanSpan(s), why);
   shared_.waker.WakeIn(milliseconds(static_cast<int>(s * 1000) + 5));
+}
+
+// Parameters may be long: what does not fit into one POST is cut anew, by its mean size.
+bool ClusterRunner::TooLarge(const ClaimedBatch& batch, const cluster::Batch& spec) {
+  if (spec.elements.size() < 2) return false;
+  std::size_t bytes = 0;
+  for (const auto& e : spec.elements) bytes += e.command.size();
+  if (bytes <= caps_.max_bytes) return false;
+  const auto mean = bytes / spec.elements.size() + 1;
+  const int fit = static_cast<int>(caps_.max_bytes * 3 / 4 / mean);
+  byte_cut_[batch.campaign_id] =
+      std::max(1, std::min(fit, static_cast<int>(spec.elements.size()) / 2));
+  return true;
 }
 
 int ClusterRunner::MaxArray() {

@@ -7,6 +7,7 @@
 
 #include "clusterdb/clusterdb.h"
 #include "db/db.h"
+#include "module/events.h"
 #include "module/module.h"
 #include "runner/store.h"
 
@@ -39,6 +40,7 @@ class ClusterRunner {
   void Send(const ClaimedBatch& batch, Clock::time_point claimed_at);
   void Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& why);
   void InDoubt(const ClaimedBatch& batch, const std::string& why);
+  module::Event DoubtEvent(const std::string& why) const;
   void ClearDoubts();
   void LookUp(const OpenBatch& open);
   void ReleaseHeld();
@@ -46,6 +48,7 @@ class ClusterRunner {
   void BackOff(const std::string& why);
   int MaxArray();
   void LearnLimit(int limit, const std::string& from);
+  bool TooLarge(const ClaimedBatch& batch, const cluster::Batch& spec);
 
   const std::int64_t id_;
   const std::string name_;
@@ -56,6 +59,7 @@ class ClusterRunner {
   bool doubts_ = true;     // there may be open batches of an earlier life, or of ours
   bool unreleased_ = true;
   int learnt_max_array_ = 0;
+  std::map<std::int64_t, int> byte_cut_;  // by campaign: elements that fit into one POST
   int refusals_ = 0;       // in a row, for the back-off
   Clock::time_point not_before_{};
 

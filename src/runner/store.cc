@@ -101,8 +101,9 @@ void Store::TakeTasks(db::Tx& tx, const std::vector<Want>& wants,
   }
 }
 
-std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most, int max_array, int send_window_s,
-                                       bool hold) {
+std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
+                                       const std::function<int(std::int64_t)>& max_array,
+                                       int send_window_s, bool hold) {
   module::CheckEpoch(tx, epoch_);
   const Ceiling ceiling = CeilingNow(tx);
   if (!ceiling.open) return {};
@@ -113,7 +114,7 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most, int max_array, int 
 
   std::vector<ClaimedBatch> batches;
   const auto add = [&](const Want& want, const std::vector<ClaimedTask>& tasks) {
-    for (const auto& [from, n] : Cut(static_cast<int>(tasks.size()), max_array)) {
+    for (const auto& [from, n] : Cut(static_cast<int>(tasks.size()), max_array(want.campaign_id))) {
       ClaimedBatch b;
       b.campaign_id = want.campaign_id;
       b.kind = want.kind;
@@ -244,7 +245,7 @@ std::vector<OpenBatch> Store::OpenBatches(db::Tx& tx) {
     o.send_over = row["send_over"].as<bool>();
     o.due = row["due"].as<bool>();
     o.quiet_s = row["quiet_s"].is_null() ? 0 : row["quiet_s"].as<double>();
-    o.doubtful_s = row["doubtful_s"].is_null() ? 0 : row["doubtful_s"].as<double>();
+    o.lost = row["lost"].as<bool>();
     o.looks = row["looks"].as<int>();
     if (!idxs.empty()) {
       std::map<std::int64_t, int> tried;

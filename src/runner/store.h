@@ -2,6 +2,7 @@
 // caller commits.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct OpenBatch {
   BatchState state = BatchState::kIntended;
   double created_at = 0;  ///< epoch s, the database's clock
   bool send_over = false, due = false;
-  double quiet_s = 0, doubtful_s = 0;
+  bool lost = false;  ///< given up by a person or by the campaign's lost_after
+  double quiet_s = 0;
   int looks = 0;
 };
 
@@ -36,9 +38,11 @@ class Store {
       : cluster_id_(cluster_id), grid_id_(std::move(grid_id)), epoch_(epoch) {}
 
   /// Claims against the grants of the cluster and writes the intents: at most `most` jobs, in
-  /// batches of at most `max_array`; `send_window_s` is how long a POST may still start.
+  /// batches of at most `max_array(campaign)`; `send_window_s` is how long a POST may still start.
   /// `hold`: the batches will be on hold until released.
-  std::vector<ClaimedBatch> Claim(db::Tx& tx, int most, int max_array, int send_window_s, bool hold);
+  std::vector<ClaimedBatch> Claim(db::Tx& tx, int most,
+                                  const std::function<int(std::int64_t)>& max_array,
+                                  int send_window_s, bool hold);
 
   /// What the jobs of a batch are: settings and parameters, as the driver sends them.
   cluster::Batch Build(db::Tx& tx, const ClaimedBatch& batch);

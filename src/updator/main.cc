@@ -38,6 +38,7 @@ class Updator {
     TakeLate(tx, news);  // older than these answers: their word is the later one
     for (auto& answer : answers)
       if (answer.ok) Gather(answer, news);
+    GiveUpLost(tx, news);
     std::vector<News> list;
     for (auto& [id, n] : news) list.push_back(std::move(n));
     const Folded folded = list.empty() ? Folded{} : Fold(tx, list, names_);
@@ -134,6 +135,20 @@ class Updator {
     if (answer.feed && answer.poll.full)
       for (const auto& ref : memory_.RefsOf(answer.cluster_id))
         if (seen.count(ref.job_id) == 0) Missed(ref.job_id, answer, news);
+  }
+
+  // "gridadmin cluster lost": what was there is gone, at nobody's charge.
+  void GiveUpLost(db::Tx& tx, std::map<std::int64_t, News>& news) {
+    if (Clock::now() - swept_ <= std::chrono::seconds(2)) return;
+    for (const auto& row : tx.Exec(sql::updator::kLostJobs)) {
+      const auto job = row[0].as<std::int64_t>();
+      if (memory_.Find(job) == nullptr || news.count(job) != 0) continue;
+      News n{job, {}, 0};
+      n.remote.state = cluster::RemoteState::kEnded;
+      n.remote.cause = cluster::EndCause::kNodeFailed;
+      n.remote.message = "its cluster was given up as lost";
+      news[job] = std::move(n);
+    }
   }
 
   bool Note(const KnownBatch& batch, News n, std::map<std::int64_t, News>& news) {

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# 10,000 `true` jobs with 2 slots on one local cluster, from gridsub to all terminated, against GNU
+# parallel with 2 slots, in turns. Usage: bench/throughput.sh [JOBS [TURNS]]
+. "$(dirname "$0")/lib.sh"
+jobs=${1:-10000} turns=${2:-3}
+grid_up --slots one=2
+load
+for ((turn = 1; turn <= turns; ++turn)); do
+  seq "$jobs" > values
+  timed gridsub --wait -- true {} :::: values || fail "the campaign failed: $(tail -3 out)"
+  echo "$took" >> ours
+  # shellcheck disable=SC2046  # as people type it
+  timed parallel -j2 true ::: $(cat values) || fail "parallel failed: $(tail -3 out)"
+  echo "$took" >> theirs
+  printf 'turn %d: ours %s s, parallel %s s\n' "$turn" "$(tail -1 ours)" "$(tail -1 theirs)"
+done
+recorded=$(sql "SELECT count(*) FROM done WHERE counted AND started_at IS NOT NULL")
+[ "$recorded" = $((jobs * turns)) ] || { echo "recorded $recorded of $((jobs * turns)) jobs"; missed=1; }
+law
+ours=$(calc "$jobs / $(median < ours)") theirs=$(calc "$jobs / $(median < theirs)")
+verdict throughput "$ours jobs/s" "parallel -j2 $theirs jobs/s" "$(calc "$ours / $theirs")" least 1.0
+exit $missed
