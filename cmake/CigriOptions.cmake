@@ -31,7 +31,7 @@ add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
    AND NOT CMAKE_BUILD_TYPE STREQUAL Debug)
   # Optimising, g++ 12 sees overflows in "text" + std::string that are not there (its PR 105329, 105651).
-  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 if(CIGRI_SANITIZE)
   add_compile_options(-fsanitize=${CIGRI_SANITIZE} -fno-omit-frame-pointer -g1)
