@@ -8,6 +8,7 @@ set(CIGRI_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -31,7 +32,7 @@ add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
    AND NOT CMAKE_BUILD_TYPE STREQUAL Debug)
   # Optimising, g++ 12 sees overflows in "text" + std::string that are not there (its PR 105329, 105651).
-  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread)
 endif()
 if(CIGRI_SANITIZE)
   add_compile_options(-fsanitize=${CIGRI_SANITIZE} -fno-omit-frame-pointer -g1)

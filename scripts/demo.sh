@@ -5,8 +5,10 @@ set -u
 demo=build/demo
 rm -rf $demo && mkdir -p $demo
 
+socket=${CIGRI_HOME:-$([ "$(id -u)" = 0 ] && echo /var/lib/cigri || echo "${XDG_STATE_HOME:-$HOME/.local/state}/cigri")}/run/api.sock
 field() { python3 -c 'import json,sys; d=json.load(sys.stdin); print(d.get(sys.argv[1]) if d.get(sys.argv[1]) is not None else "")' "$1"; }
-progress() { gridstat -c "$id" --json 2>/dev/null; }
+# What the API says of the campaign, as gridsub --wait sees it.
+progress() { curl -s --unix-socket "$socket" "http://localhost/campaigns/$id/progress" 2>/dev/null; }
 runner_pid() { cigri status --json 2>/dev/null | python3 -c 'import json,sys
 for p in json.load(sys.stdin).get("processes", []):
     if p.get("name") == "runner": print(p["pid"])' | tail -1; }
@@ -26,17 +28,17 @@ if [ $local_job = 1 ]; then
   for _ in $(seq 160); do [ "$(progress | field preempted)" != 0 ] && break; kill -0 $waiter 2>/dev/null || break; sleep 0.05; done
 fi
 state=$(progress)
-printf '  %s/16 done   ' "$(printf '%s' "$state" | field finished_jobs)"
+printf '  %s/16 done   ' "$(printf '%s' "$state" | field done)"
 printf '%s' "$state" | python3 -c 'import json,sys
 d = json.load(sys.stdin)
-print("  ".join(f"{c.get(\"cluster_name\")} {c.get(\"done\", 0)}" for c in d.get("clusters", {}).values()), end="")'
+print("  ".join(str(c.get("name")) + " " + str(c.get("done", 0)) for c in d.get("clusters", [])), end="")'
 preempted=$(printf '%s' "$state" | field preempted)
 [ "${preempted:-0}" != 0 ] && printf '      beta: a local user took the slot, %s tile killed, goes again (not your fault)' "$preempted"
 echo
 
 pid=$(runner_pid)
 if [ -n "$pid" ] && kill -0 $waiter 2>/dev/null; then
-  running=$(progress | field running_jobs)
+  running=$(progress | field running)
   began=$(now)
   kill -9 "$pid"
   for _ in $(seq 500); do new=$(runner_pid); [ -n "$new" ] && [ "$new" != "$pid" ] && break; sleep 0.01; done

@@ -6,6 +6,7 @@
 
 #include "almighty/election.h"
 #include "almighty/lead.h"
+#include "almighty/pair.h"
 #include "core/config.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -15,7 +16,8 @@ namespace cigri::almighty {
 namespace {
 
 using std::chrono::seconds;
-constexpr seconds kAskEvery{1};
+constexpr seconds kAskEvery{1}, kHurryFor{2};
+constexpr milliseconds kHurry{30};
 
 // Blocked and read from a descriptor: nothing is interrupted. Children get a clean mask.
 embedded::Fd StopSignals() {
@@ -26,22 +28,17 @@ embedded::Fd StopSignals() {
   return embedded::Fd(signalfd(-1, &set, SFD_CLOEXEC));
 }
 
-bool AskedToEnd(int signals, milliseconds wait) {
-  pollfd fd{signals, POLLIN, 0};
-  return poll(&fd, 1, static_cast<int>(wait.count())) > 0;
-}
-
 // Waits for its turn to lead; nothing when asked to end.
 class Waiting {
  public:
-  Waiting(const Options& options, const Config& config, int signals)
-      : options_(options), config_(config), signals_(signals) {}
+  Waiting(const Options& options, const Config& config, int signals, Pair* pair)
+      : options_(options), config_(config), signals_(signals), pair_(pair) {}
 
   std::optional<Leadership> Lead() {
     std::unique_ptr<Candidate> candidate;
-    while (!AskedToEnd(signals_, pause_)) {
+    while (!AskedToEnd()) {
       try {
-        pause_ = kAskEvery;
+        pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
         if (!candidate) candidate = std::make_unique<Candidate>(DatabaseConninfo(config_));
         if (auto won = candidate->Try()) return won;
         silent_ = false;
@@ -56,6 +53,18 @@ class Waiting {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // Waits; when the other almighty has died it was perhaps the leader, whose lock goes in a moment.
+  bool AskedToEnd() {
+    pollfd fds[2] = {{signals_, POLLIN, 0}, {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0}};
+    poll(fds, 2, static_cast<int>(pause_.count()));
+    if (fds[1].revents != 0) {
+      pair_->Heard();
+      hurry_until_ = Clock::now() + kHurryFor;
+    }
+    return fds[0].revents != 0;
+  }
+
   // Leader and standby may both do this: one of them does it, under a lock.
   void Revive(const std::string& why) {
     if (!silent_) log::warn("no database: {}", why);
@@ -74,24 +83,32 @@ class Waiting {
   const Options& options_;
   const Config& config_;
   int signals_;
+  Pair* pair_;
+  Clock::time_point hurry_until_{};
   bool silent_ = false;
   milliseconds pause_{0};
 };
+
+std::vector<std::string> StandbyWords(const Options& options) {
+  std::vector<std::string> argv{embedded::OwnFolder() + "/almighty", "--standby", "--embedded",
+                                "--bin-dir", options.bin_dir};
+  if (options.own_postgres) argv.push_back("--own-postgres");
+  return argv;
+}
 
 }  // namespace
 
 int Run(const Options& options) {
   const Config config = Config::Load();
   const embedded::Fd signals = StopSignals();
+  std::unique_ptr<Pair> pair;
+  if (options.embedded) {
+    pair = Pair::Join(options.home, StandbyWords(options), signals.get());
+    if (!pair) return log::info("two almighties run already"), kExitOk;
+  }
   for (;;) {
-    embedded::Fd only;
-    if (options.embedded) {
-      only = embedded::LockFile(options.home.standby_lock(), milliseconds(100));
-      if (!only) return log::info("another almighty stands by"), kExitOk;
-    }
-    auto leadership = Waiting(options, config, signals.get()).Lead();
+    auto leadership = Waiting(options, config, signals.get(), pair.get()).Lead();
     if (!leadership) return kExitOk;
-    only.Close();
     if (Lead(options, config, std::move(*leadership), signals.get()).Run() == Lead::End::kAsked)
       return kExitOk;
   }

@@ -15,7 +15,8 @@ struct Options {
 };
 
 /// Waits to lead, leads, and waits again when it has lost its session, until SIGTERM or SIGINT.
-/// With `embedded`, at most one process waits: another one ends at once. Returns the exit code.
+/// With `embedded`, two processes keep each other alive: a third one ends at once. Returns the exit
+/// code.
 int Run(const Options& options);
 
 }  // namespace cigri::almighty

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
-constexpr seconds kIdleTick{30}, kStandbyEvery{1}, kRotateEvery{60}, kGrace{5};
+constexpr seconds kIdleTick{30}, kRotateEvery{60}, kGrace{5};
 
 // The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
 std::vector<Seat> Seats() {
@@ -80,7 +80,6 @@ Lead::~Lead() {
 Lead::End Lead::Run() {
   try {
     leadership_.session->Listen("cigri_wake");
-    standby_at_ = Clock::now() + kStandbyEvery;
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     while (!asked_ && !lost_) {
       HearNotices();  // those that came during a statement wake no poll()
@@ -135,7 +134,6 @@ void Lead::Tick() {
     RotateLogs(options_);
     rotate_at_ = now + kRotateEvery;
   }
-  KeepStandby();
   if (now < tick_at_) return;
   if (now < rounds_.last_began() + busy_tick_) {
     tick_at_ = rounds_.last_began() + busy_tick_;
@@ -154,21 +152,8 @@ void Lead::Tick() {
   tick_at_ = std::max(next, now + busy_tick_);
 }
 
-// A standby holds its lock by being alive; the kernel lets it go whatever the standby dies of.
-void Lead::KeepStandby() {
-  const auto now = Clock::now();
-  if (!options_.embedded || now < standby_at_) return;
-  standby_at_ = now + kStandbyEvery;
-  if (!embedded::LockFile(options_.home.standby_lock(), milliseconds(0))) return;
-  std::vector<std::string> argv{embedded::OwnFolder() + "/almighty", "--standby", "--embedded",
-                                "--bin-dir", options_.bin_dir};
-  if (options_.own_postgres) argv.push_back("--own-postgres");
-  embedded::SpawnDaemon(argv, "");
-}
-
 Time Lead::NextLook() const {
   auto next = std::min(tick_at_, rotate_at_);
-  if (options_.embedded) next = std::min(next, standby_at_);
   if (const auto round = rounds_.NextLook()) next = std::min(next, *round);
   for (const auto& child : children_)
     if (!child.alive()) next = std::min(next, child.start_at());

@@ -26,7 +26,6 @@ class Lead {
   void GiveTurns();
   void KillStuck();
   void Tick();
-  void KeepStandby();
   void Wait();
   void Hear(std::size_t child);
   void Bury(std::size_t child);
@@ -42,7 +41,7 @@ class Lead {
   std::vector<Child> children_;  // the modules first, in the order of their seats
   Rounds rounds_;
   bool asked_ = false, lost_ = false, idle_ = false;
-  Time tick_at_{}, standby_at_{}, rotate_at_{};
+  Time tick_at_{}, rotate_at_{};
 };
 
 }  // namespace cigri::almighty

@@ -14,6 +14,7 @@ void AddAdminRoutes(Router& router) {
   AddDrainRoutes(router);
   AddPeopleRoutes(router);
   AddLawRoutes(router);
+  AddPolicyRoutes(router);
 }
 
 Reply Items(const pqxx::result& rows) {

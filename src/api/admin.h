@@ -15,6 +15,10 @@ void AddClusterAdminRoutes(Router& router);  // admin_clusters.cc
 void AddDrainRoutes(Router& router);         // admin_drain.cc
 void AddPeopleRoutes(Router& router);  // admin_people.cc: affinity, mapping, operators, tokens
 void AddLawRoutes(Router& router);     // admin_check.cc
+void AddPolicyRoutes(Router& router);  // admin_policy.cc
+
+/// Gives a grid whose policy nobody has touched yet the preset `site-default`.
+void InstallDefaultPolicy(db::Tx& tx);
 
 /// {"items":[...],"total":n} of rows that hold one JSON value each.
 Reply Items(const pqxx::result& rows);

@@ -2,7 +2,9 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include "cluster/cluster.h"
 #include "core/config.h"
@@ -34,6 +36,15 @@ class Context {
       Run([&](db::Tx& tx) { result.emplace(body(tx)); });
       return std::move(*result);
     }
+  }
+
+  /// The same for what only reads, in one snapshot: numbers of several statements fit together.
+  template <typename Body>
+  auto Read(Body body) {
+    return Transact([&](db::Tx& tx) {
+      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+      return body(tx);
+    });
   }
 
   const Config config;

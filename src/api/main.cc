@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "api/admin.h"
 #include "api/admission.h"
 #include "api/server.h"
 #include "core/error.h"
@@ -33,13 +34,14 @@ void Listen(ApiServer& server, const Config& config) {
   log::info("serving on {} (port {})", config.Get("API_LISTEN"), port);
 }
 
-// A fresh grid has the shipped admission rules; one that a person removed stays removed. False while
-// the database is away.
+// A fresh grid has the shipped admission rules and the policy preset `site-default`; what a person
+// removed or changed stays so. False while the database is away.
 bool InstallRules(Context& context) {
   try {
     auto db = context.pool.Get();
     db::Tx tx(*db);
     InstallShippedRules(tx);
+    InstallDefaultPolicy(tx);
     tx.Commit();
     return true;
   } catch (const std::exception& e) {

@@ -50,6 +50,8 @@ std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
 
 json Numbers(const json& campaign) {
   const bool cancelled = campaign["state"] == "cancelled";
+  // Stopped by the grid itself (held everywhere): nothing moves until somebody answers.
+  const bool stopped = campaign["state"] == "paused" && campaign["wanted"] == "in_treatment";
   const std::int64_t waiting = campaign["waiting_jobs"], not_run = campaign["not_run_jobs"];
   return {{"state", campaign["state"]},
           {"wanted", campaign["wanted"]},
@@ -64,7 +66,7 @@ json Numbers(const json& campaign) {
           {"launching", campaign["launching_jobs"]},
           {"preempted", campaign["preempted"]},
           {"not_run", cancelled ? not_run + waiting : not_run},
-          {"over", cancelled || campaign["state"] == "terminated"}};
+          {"over", cancelled || stopped || campaign["state"] == "terminated"}};
 }
 
 // "in 2 to 4 s", as the predictor sees it; null when it does not, or all is over.
@@ -105,7 +107,7 @@ struct Progress {
 };
 
 Progress Look(Context& context, const Request& request, const Seen& seen) {
-  return context.Transact([&](db::Tx& tx) {
+  return context.Read([&](db::Tx& tx) {
     const json campaign = CampaignJson(tx, request, request.Id());
     Progress out{Numbers(campaign), false};
     out.body["clusters"] = json::array();

@@ -108,6 +108,9 @@ std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std:
     return Saying{"it is cancelled" + because +
                       (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still to be killed" : ""),
                   ""};
+  if (state == "paused" && wanted == "in_treatment")
+    return Saying{"it is stopped" + because,
+                  "mend it (gridsub -c " + id + " --set exec_file=...), then gridevents -c " + id + " -f"};
   if (wanted == "paused" || state == "paused")
     return Saying{"it is paused" + because, "griddel -r " + id + " resumes it"};
   if (row["finishing"].as<bool>()) return Saying{"all its tasks have ended; its epilogues run", ""};

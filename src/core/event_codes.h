@@ -66,7 +66,7 @@ inline constexpr EventCode kEventCodes[] = {
     {"TOO_MANY_AGAIN", "job", "updator", "a task asked to run again (66, 67) more than 10 times",
      "look what the program waits for; then gridevents -e E -f -r"},
     {"TOO_MANY_FREE", "job", "updator",
-     "a task was killed or lost 20 times through no fault of its own and goes no more",
+     "a task was killed or lost 60 times through no fault of its own and goes no more",
      "gridstat -c N --task I shows where; choose clusters where its jobs live long enough, or make "
      "them shorter; then gridevents -e E -f -r"},
     // campaigns

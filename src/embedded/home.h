@@ -18,7 +18,6 @@ struct Home {
   std::string conninfo_file() const { return dir + "/conninfo"; }
   std::string services_file() const { return dir + "/services"; }
   std::string grid_file() const { return dir + "/grid.json"; }
-  std::string standby_lock() const { return run() + "/standby.lock"; }
   std::string cluster_state(const std::string& cluster) const {
     return dir + "/clusters/" + cluster;
   }

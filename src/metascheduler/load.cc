@@ -146,6 +146,11 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     lane.running_since = f.since;
     lane.max_jobs = row["max_jobs"].is_null() ? kNoLimit : row["max_jobs"].as<int>();
     if (row["test_mode"].as<bool>()) lane.max_jobs = 1;  // one at a time, as CiGri 3 does
+    // Jobs that failed before the first success count too: ten in all, not ten at a time.
+    if (!row["first_ten_left"].is_null() && !c.test) {
+      const int left = row["first_ten_left"].as<int>();
+      lane.max_jobs = lane.max_jobs == kNoLimit ? left : std::min(lane.max_jobs, left);
+    }
     lane.job_ratio = row["job_ratio"].as<double>();
     lane.proven = row["proved"].as<bool>();
     if (row["held"].as<bool>()) lane.held = "HELD_FIRST_TEN";
@@ -163,7 +168,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     const auto n_ok = row["n_ok"].as<std::int64_t>();
     if (n_ok > 0) lane.mean_s = row["sum_s"].as<double>() / static_cast<double>(n_ok);
     c.walltime_s = std::max(c.walltime_s, row["walltime_s"].as<int>());
-    if (row["has_epilogue"].as<bool>() && row["has_run"].as<bool>() &&
+    if (row["epilogue_due"].as<bool>() && row["has_run"].as<bool>() &&
         std::string(row["epilogue"].c_str()) == "none")
       loaded.epilogues.emplace(campaign, lane.cluster);
     c.lanes.push_back(std::move(lane));

@@ -30,12 +30,6 @@ std::vector<GrantRow> Rows(const Loaded& loaded, const policy::PlanResult& resul
     last_rank[g.cluster] = std::max(last_rank[g.cluster], g.rank);
   }
   for (const auto& [campaign, cluster] : loaded.epilogues) {
-    const auto* row = [&]() -> const policy::Campaign* {
-      for (const auto& c : loaded.snapshot.campaigns)
-        if (c.id == campaign) return &c;
-      return nullptr;
-    }();
-    if (row == nullptr || row->waiting > 0) continue;
     rows.push_back({campaign, cluster, BatchKind::kEpilogue, 1, ++last_rank[cluster]});
   }
   return rows;

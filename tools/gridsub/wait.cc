@@ -173,6 +173,11 @@ int Wait(tools::Api& api, std::int64_t campaign) {
   const bool colour = tools::UseColour("auto", STDOUT_FILENO);
   const auto tint = good ? tools::Tint::kGreen : tools::Tint::kRed;
   std::printf("%s\n", tools::Paint(tint, SummaryText(progress), colour).c_str());
+  if (Word(progress, "state") == "paused") {
+    std::printf("  stopped: %s\n", tools::Printable(Word(progress, "state_reason")).c_str());
+    std::printf("  mend it, then let it go on: gridevents -c %lld -f\n",
+                static_cast<long long>(campaign));
+  }
   if (Number(progress, "failed") > 0) {
     PrintFailures(api, path, colour);
     std::printf("  again: gridsub --retry-failed %lld\n", static_cast<long long>(campaign));

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Fuzzes the JDL for a minute (or $1 seconds) with libFuzzer; fails on a crash.
+set -eu
+cd "$(dirname "$(readlink -f "$0")")/.."
+seconds=${1:-60}
+command -v clang++-14 >/dev/null || apt-get install -y -qq --no-install-recommends clang-14 libclang-rt-14-dev >/dev/null
+cmake --preset dev -DCIGRI_FUZZ=ON >/dev/null
+ninja -C build-dev fuzz_jdl
+mkdir -p build-dev/corpus
+build-dev/tests/fuzz_jdl -max_total_time="$seconds" -timeout=10 \
+  build-dev/corpus tests/jdl/corpus

@@ -1,0 +1,100 @@
+#include "almighty/pair.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/log.h"
+
+namespace cigri::almighty {
+namespace {
+
+using embedded::Fd;
+using std::chrono::milliseconds;
+
+std::string PlaceFile(const embedded::Home& home, int n) {
+  return home.run() + "/almighty." + std::to_string(n) + ".lock";
+}
+
+void WritePid(const Fd& fd) {
+  const std::string pid = std::to_string(getpid()) + "\n";
+  if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
+    throw std::runtime_error("cannot write a lock file of the almighties");
+}
+
+bool Ended(const Fd& process) {
+  pollfd fd{process.get(), POLLIN, 0};
+  return poll(&fd, 1, 0) > 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Pair> Pair::Join(const embedded::Home& home, std::vector<std::string> start,
+                                 int signals) {
+  // The other one may hold a place for a moment, to see whether it is empty.
+  for (int i = 0; i < 20; ++i)
+    for (int n : {1, 2}) {
+      Fd place = embedded::LockFile(PlaceFile(home, n), milliseconds(50));
+      if (!place) continue;
+      WritePid(place);
+      return std::unique_ptr<Pair>(
+          new Pair(PlaceFile(home, 3 - n), std::move(place), std::move(start), signals));
+    }
+  return nullptr;
+}
+
+Pair::Pair(std::string other, Fd place, std::vector<std::string> start, int signals)
+    : other_(std::move(other)),
+      place_(std::move(place)),
+      died_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      start_(std::move(start)),
+      signals_(signals),
+      thread_([this] { Watch(); }) {}
+
+Pair::~Pair() {
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
+}
+
+void Pair::Heard() {
+  eventfd_t ignored;
+  eventfd_read(died_.get(), &ignored);
+}
+
+bool Pair::Wait(int fd, int ms) {
+  pollfd fds[3] = {{stop_.get(), POLLIN, 0}, {signals_, POLLIN, 0}, {fd, POLLIN, 0}};
+  poll(fds, 3, ms);
+  return fds[0].revents == 0 && fds[1].revents == 0;
+}
+
+// Of whoever holds the other place; empty when nobody does.
+Fd Pair::OtherProcess() {
+  if (embedded::LockFile(other_, milliseconds(0))) return Fd();
+  pid_t pid = 0;
+  std::ifstream(other_) >> pid;
+  return pid > 1 ? embedded::PidFd(pid) : Fd();
+}
+
+void Pair::Watch() {
+  constexpr int kStarting = 200, kLookAgain = 10000;
+  while (Wait(-1, 0)) {
+    const Fd process = OtherProcess();
+    if (process) {
+      // Looked at anew now and then: a pid may have been read before its holder wrote its own.
+      if (!Wait(process.get(), kLookAgain)) return;
+      if (Ended(process)) eventfd_write(died_.get(), 1);
+      continue;
+    }
+    try {
+      if (embedded::LockFile(other_, milliseconds(0))) embedded::SpawnDaemon(start_, "");
+    } catch (const std::exception& e) {
+      log::error("cannot start a standby: {}", e.what());
+    }
+    if (!Wait(-1, kStarting)) return;
+  }
+}
+
+}  // namespace cigri::almighty

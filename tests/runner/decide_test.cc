@@ -1,0 +1,92 @@
+#include "runner/decide.h"
+
+#include <gtest/gtest.h>
+
+namespace cigri::runner {
+namespace {
+
+Candidate Of(std::int64_t campaign, int n, std::int64_t in_flight = 0) {
+  Candidate c;
+  c.campaign_id = campaign;
+  c.n = n;
+  c.in_flight_kind = c.in_flight = in_flight;
+  c.fresh = 1000;
+  return c;
+}
+
+TEST(RoomTest, AGrantIsATargetAndWhatIsInFlightCountsAgainstIt) {
+  const auto wants = Room({Of(1, 10, 4), Of(2, 3, 3), Of(3, 5)}, {}, 100);
+  ASSERT_EQ(wants.size(), 2u);
+  EXPECT_EQ(wants[0].campaign_id, 1);
+  EXPECT_EQ(wants[0].n, 6);
+  EXPECT_EQ(wants[1].campaign_id, 3);
+  EXPECT_EQ(wants[1].n, 5);
+}
+
+TEST(RoomTest, MaxJobsCountsEveryKind) {
+  auto c = Of(1, 10);
+  c.max_jobs = 4;
+  c.in_flight = 3;  // a replica, say
+  EXPECT_EQ(Room({c}, {}, 100).at(0).n, 1);
+}
+
+TEST(RoomTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
+  Ceiling closed;
+  closed.open = false;
+  EXPECT_TRUE(Room({Of(1, 10)}, closed, 100).empty());
+  Ceiling limited;
+  limited.max_jobs = 5;
+  limited.jobs = 3;
+  EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, limited, 100).size(), 1u);
+  EXPECT_EQ(Room({Of(1, 10)}, limited, 100)[0].n, 2);
+  Ceiling slots;
+  slots.max_slots = 8;
+  slots.slots = 3;
+  auto wide = Of(1, 10);
+  wide.slots = 2;
+  EXPECT_EQ(Room({wide}, slots, 100)[0].n, 2) << "5 slots are left, a job takes 2";
+}
+
+TEST(RoomTest, NoMoreThanAskedForInOneClaim) {
+  int sum = 0;
+  for (const auto& want : Room({Of(1, 70), Of(2, 70)}, {}, 100)) sum += want.n;
+  EXPECT_EQ(sum, 100);
+}
+
+TEST(RetryShareTest, AQuarterIsKeptForFreshTasksWhileThereAreAny) {
+  EXPECT_EQ(RetryShare(100, 1000), 75);
+  EXPECT_EQ(RetryShare(100, 0), 100);
+  EXPECT_EQ(RetryShare(100, 10), 90);
+  EXPECT_EQ(RetryShare(1, 1000), 1) << "a single place still goes to a task that goes again";
+}
+
+TEST(CutTest, PiecesCoverEverythingOnce) {
+  const auto pieces = Cut(2500, 1000);
+  ASSERT_EQ(pieces.size(), 3u);
+  EXPECT_EQ(pieces[2], (std::pair<int, int>{2000, 500}));
+  EXPECT_TRUE(Cut(0, 10).empty());
+}
+
+TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
+  const Look look{.complete = true, .fenced = false, .send_over = true, .absences = 1,
+                  .quiet_s = 61, .absence_delay_s = 60};
+  EXPECT_TRUE(AbsenceIsFinal(look));
+  auto first = look;
+  first.absences = 0;
+  EXPECT_FALSE(AbsenceIsFinal(first));
+  auto early = look;
+  early.quiet_s = 59;
+  EXPECT_FALSE(AbsenceIsFinal(early));
+  auto still_sending = look;
+  still_sending.send_over = false;
+  EXPECT_FALSE(AbsenceIsFinal(still_sending));
+  auto partial = look;
+  partial.complete = false;
+  EXPECT_FALSE(AbsenceIsFinal(partial));
+  const Look fenced{.complete = true, .fenced = true, .send_over = false, .absences = 0,
+                    .quiet_s = 0, .absence_delay_s = 60};
+  EXPECT_TRUE(AbsenceIsFinal(fenced)) << "the cluster itself will never take it any more";
+}
+
+}  // namespace
+}  // namespace cigri::runner

@@ -1,0 +1,141 @@
+#include "runner/store.h"
+
+#include <future>
+
+#include "module/module.h"
+#include "tests/support/rows.h"
+
+namespace cigri::runner {
+namespace {
+
+class RunnerStorePgTest : public test::RowsTest {
+ protected:
+  std::vector<ClaimedBatch> Claim(int cluster = 1, int most = 1000, int max_array = 1000) {
+    auto c = Connect();
+    db::Tx tx(*c);
+    Store store(cluster, "grid", 0);
+    auto batches = store.Claim(tx, most, [&](std::int64_t) { return max_array; }, 10, false);
+    tx.Commit();
+    return batches;
+  }
+  void Record(const ClaimedBatch& batch, std::vector<int> missing = {}) {
+    auto c = Connect();
+    db::Tx tx(*c);
+    std::vector<std::pair<int, std::string>> remote;
+    for (int i = 0; i < static_cast<int>(batch.tasks.size()); ++i)
+      if (std::find(missing.begin(), missing.end(), i) == missing.end())
+        remote.emplace_back(i, "r" + std::to_string(i));
+    EXPECT_TRUE(Store(1, "grid", 0).Record(tx, batch, remote, missing, false));
+    tx.Commit();
+  }
+};
+
+TEST_F(RunnerStorePgTest, TwoClaimsNeverTakeTheSameTask) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1000, .clusters = 2});
+  GivenGrant(campaign, 1, 600);
+  GivenGrant(campaign, 2, 600);
+  auto other = std::async(std::launch::async, [&] { return Claim(2); });
+  auto batches = Claim(1);
+  for (auto& b : other.get()) batches.push_back(b);
+  std::set<std::int64_t> seen, jobs;
+  std::size_t n = 0;
+  for (const auto& b : batches)
+    for (std::size_t i = 0; i < b.tasks.size(); ++i, ++n) {
+      seen.insert(b.tasks[i].idx);
+      jobs.insert(b.first_job_id + static_cast<std::int64_t>(i));
+    }
+  EXPECT_EQ(n, 1000u);
+  EXPECT_EQ(seen.size(), 1000u);
+  EXPECT_EQ(jobs.size(), 1000u) << "a job id is given once";
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerStorePgTest, WhatIsClaimedCountsAgainstTheGrantUntilItEnds) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 100});
+  GivenGrant(campaign, 1, 10);
+  const auto batches = Claim();
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].tasks.size(), 10u);
+  EXPECT_TRUE(Claim().empty()) << "an intent is in flight";
+  Record(batches[0]);
+  EXPECT_TRUE(Claim().empty()) << "so is a job";
+  EXPECT_EQ(Count("live"), 10);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothing) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({});
+  GivenGrant(campaign, 1, 5);
+  Sql("UPDATE clusters SET drained = true, drain_reason = 'cooling'");
+  EXPECT_TRUE(Claim().empty());
+  Sql("UPDATE clusters SET drained = false, mode = 'observe'");
+  EXPECT_TRUE(Claim().empty());
+  Sql("UPDATE clusters SET mode = 'open'");
+  Sql("UPDATE campaigns SET wanted = 'paused'");
+  EXPECT_TRUE(Claim().empty());
+  Sql("UPDATE campaigns SET wanted = 'in_treatment'");
+  EXPECT_EQ(Claim().size(), 1u);
+}
+
+TEST_F(RunnerStorePgTest, ARefusedBatchGivesItsTasksBackAndTheyGoFirst) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 20});
+  GivenGrant(campaign, 1, 5);
+  const auto batches = Claim();
+  {
+    auto c = Connect();
+    db::Tx tx(*c);
+    EXPECT_TRUE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kRefused, "no"));
+    EXPECT_FALSE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kVoid, "again"))
+        << "only once";
+    tx.Commit();
+  }
+  ExpectTheLaw(campaign);
+  const auto again = Claim();
+  ASSERT_FALSE(again.empty());
+  EXPECT_EQ(again[0].tasks[0].idx, 0) << "before the cursor moves";
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerStorePgTest, AHalfTakenBatchIsRecordedAndItsOtherHalfGoesBack) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  GivenGrant(campaign, 1, 4);
+  Record(Claim()[0], {1, 3});
+  EXPECT_EQ(Count("live"), 2);
+  EXPECT_EQ(Count("retry"), 2);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerStorePgTest, AnOldEpochChangesNothing) {
+  GivenClusters(1);
+  GivenGrant(GivenCampaign({}), 1, 5);
+  Sql("UPDATE grid SET epoch = 7");
+  EXPECT_THROW(Claim(), module::StaleEpoch);
+  EXPECT_EQ(Count("batches"), 0);
+}
+
+TEST_F(RunnerStorePgTest, TheParametersOfARangeComeFromItsChunks) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  Sql("INSERT INTO uploads (id, grid_user) VALUES (77, 'alice')");
+  Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (77, 0, 0, 2, E'a b\\n$HOME \"x\"\\n'), "
+      "(77, 1, 2, 1, E'last\\n')");
+  Sql("UPDATE segments SET upload_id = 77");
+  GivenGrant(campaign, 1, 3);
+  const auto batches = Claim();
+  auto c = Connect();
+  db::Tx tx(*c);
+  const auto spec = Store(1, "grid", 0).Build(tx, batches.at(0));
+  ASSERT_EQ(spec.elements.size(), 3u);
+  EXPECT_EQ(spec.elements[0].command, "./job.sh a b");
+  EXPECT_EQ(spec.elements[1].command, "./job.sh $HOME \"x\"");
+  EXPECT_EQ(spec.elements[2].command, "./job.sh last");
+  EXPECT_EQ(spec.tag.substr(0, 6), "cigri.");
+}
+
+}  // namespace
+}  // namespace cigri::runner

@@ -1,0 +1,95 @@
+// A whole grid of real programs for a test: its own $CIGRI_HOME, its tools, what its jobs wrote.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/system/child.h"
+#include "tests/system/processes.h"
+
+namespace cigri::test {
+
+using nlohmann::json;
+using Seconds = std::chrono::seconds;
+using Words = std::vector<std::string>;
+
+/// True as soon as `condition` holds; false after `limit`.
+bool Await(const std::function<bool()>& condition, Seconds limit = Seconds(30));
+
+/// One embedded grid. The programs are those of $CIGRI_BIN, else of this build.
+class Grid {
+ public:
+  /// `user`: who has it, and runs its tools ("": ourselves).
+  explicit Grid(std::string slots = "alpha=2,beta=2", std::string user = "");
+  ~Grid();
+  /// `cigri up`; fails the test when it does not come up.
+  void Up();
+  /// `cigri down`, and proves that nothing is left of it.
+  void Down();
+
+  /// Runs a tool to its end: {"gridstat", "-c", "1"}.
+  Result Run(const Words& words, const std::string& input = "", Seconds limit = Seconds(60));
+  std::unique_ptr<Child> Start(const Words& words, const std::string& input = "");
+  /// Runs it and expects exit code 0; its stdout.
+  std::string Ok(const Words& words, const std::string& input = "");
+  /// Submits with gridsub and these words; the campaign's id, 0 (and a failed test) when refused.
+  int Submit(const Words& words, const std::string& input = "");
+  int Submit(const json& jdl, const Words& more = {});
+
+  /// What GET `path` of the API answers, as JSON; null when it does not.
+  json Get(const std::string& path);
+  json Progress(int campaign) {
+    return Get("/campaigns/" + std::to_string(campaign) + "/progress");
+  }
+  /// Waits for the campaign to be over; false when it is not in time.
+  bool AwaitOver(int campaign, Seconds limit = Seconds(60));
+
+  const std::string& home() const { return home_; }
+  /// A folder of the grid's user that outlives `down`: jobs write here, tools run here.
+  const std::string& work() const { return work_; }
+  void set_work(const std::string& name);
+  /// Writes a file into work(), executable; its path.
+  std::string Script(const std::string& name, const std::string& text);
+  std::string Text(const std::string& name) const { return Slurp(work_ + "/" + name); }
+  /// The lines of a file in work(), in order.
+  Words Lines(const std::string& name) const;
+  /// The same, sorted as text.
+  Words SortedLines(const std::string& name) const;
+  /// The end of the grid's log, for messages of failed tests.
+  std::string Log() const;
+
+ private:
+  Words Environment() const;
+  Words Argv(const Words& words) const;
+  void Give(const std::string& path) const;
+
+  std::string slots_, user_, base_, home_, work_;
+  int children_ = 0;
+};
+
+/// A JDL for clusters alpha and beta whose jobs run `exec_file` in the grid's work folder.
+json Jdl(const Grid& grid, const std::string& name, const std::string& exec_file,
+         const json& more = json::object());
+/// "0", "1" ... "n-1", sorted as text.
+Words Indexes(int n);
+
+/// Tests that share one grid; each has a folder of its own, and what it leaves alive is cancelled.
+class SystemTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { GivenGrid("alpha=2,beta=2"); }
+  static void TearDownTestSuite();
+  static void GivenGrid(const std::string& slots);
+  void SetUp() override;
+  void TearDown() override;
+  Grid& grid() { return *grid_; }
+
+ private:
+  static std::unique_ptr<Grid> grid_;
+};
+
+}  // namespace cigri::test

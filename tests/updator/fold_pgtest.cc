@@ -1,0 +1,194 @@
+#include "updator/fold.h"
+
+#include "runner/store.h"
+#include "tests/support/rows.h"
+#include "updator/campaigns.h"
+
+namespace cigri::updator {
+namespace {
+
+using cluster::EndCause;
+using cluster::RemoteState;
+
+class FoldPgTest : public test::RowsTest {
+ protected:
+  // Claims and records as the runner does; the job ids.
+  std::vector<std::int64_t> GivenLive(std::int64_t campaign, int cluster, int n, const std::string& kind = "task") {
+    GivenGrant(campaign, cluster, n, kind);
+    auto c = Connect();
+    db::Tx tx(*c);
+    runner::Store store(cluster, "grid", 0);
+    std::vector<std::int64_t> jobs;
+    for (const auto& b : store.Claim(tx, 1000, [](std::int64_t) { return 1000; }, 10, false)) {
+      std::vector<std::pair<int, std::string>> remote;
+      for (int i = 0; i < static_cast<int>(b.tasks.size()); ++i) {
+        remote.emplace_back(i, b.tag + "_" + std::to_string(i));
+        jobs.push_back(b.first_job_id + i);
+      }
+      store.Record(tx, b, remote, {}, false);
+    }
+    tx.Commit();
+    return jobs;
+  }
+  static News Ended(std::int64_t job, std::optional<int> status, EndCause cause = EndCause::kExited) {
+    News n;
+    n.job_id = job;
+    n.remote.state = RemoteState::kEnded;
+    n.remote.cause = cause;
+    n.remote.wait_status = status;
+    n.remote.started_at = 1000;
+    n.remote.ended_at = 1012;
+    n.cluster_time = 1012;
+    return n;
+  }
+  Folded Fold(const std::vector<News>& news) {
+    auto c = Connect();
+    db::Tx tx(*c);
+    auto folded = updator::Fold(tx, news, {{1, "c1"}, {2, "c2"}});
+    tx.Commit();
+    return folded;
+  }
+  void Update(const std::set<std::int64_t>& ended) {
+    auto c = Connect();
+    db::Tx tx(*c);
+    UpdateCampaigns(tx, ended, true, {});
+    tx.Commit();
+  }
+  std::string State(std::int64_t campaign) {
+    return Sql("SELECT state FROM campaigns WHERE id = " + std::to_string(campaign))[0][0].c_str();
+  }
+};
+
+TEST_F(FoldPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 2});
+  const auto jobs = GivenLive(campaign, 1, 2);
+  ASSERT_EQ(jobs.size(), 2u);
+  Fold({Ended(jobs[0], 0)});
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "in_treatment");
+  Fold({Ended(jobs[1], 0)});
+  ExpectTheLaw(campaign);
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "terminated");
+  EXPECT_EQ(Count("done WHERE counted"), 2);
+  EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state IN ('launching', 'submitted')")[0][0].as<int>(), 0);
+  EXPECT_NEAR(Sql("SELECT sum(slot_s) FROM usage")[0][0].as<double>(), 24, 0.01)
+      << "the cluster's times are only subtracted from each other";
+}
+
+TEST_F(FoldPgTest, ASecondFoldOfTheSameNewsChangesNothing) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  const auto jobs = GivenLive(campaign, 1, 1);
+  EXPECT_EQ(Fold({Ended(jobs[0], 0)}).ended.size(), 1u);
+  EXPECT_EQ(Fold({Ended(jobs[0], 0)}).ended.size(), 0u);
+  EXPECT_EQ(Count("done"), 1);
+  EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state = 'terminated'")[0][0].as<int>(), 1);
+}
+
+TEST_F(FoldPgTest, AFailureGoesAgainOnceThenWaitsForItsUser) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  auto jobs = GivenLive(campaign, 1, 1);
+  Fold({Ended(jobs[0], 3 << 8)});
+  EXPECT_EQ(Count("retry"), 1);
+  ExpectTheLaw(campaign);
+  jobs = GivenLive(campaign, 1, 1);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(Sql("SELECT attempt FROM live")[0][0].as<int>(), 2);
+  Fold({Ended(jobs[0], 3 << 8)});
+  EXPECT_EQ(Count("tofix"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR' AND state = 'open'"), 1);
+  ExpectTheLaw(campaign);
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "terminated") << "over for its machines, shown with its failure";
+}
+
+TEST_F(FoldPgTest, APreemptedJobIsFreeAndGoesAgain) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1, .max_tries = 1});
+  const auto jobs = GivenLive(campaign, 1, 1);
+  Fold({Ended(jobs[0], std::nullopt, EndCause::kPreempted)});
+  EXPECT_EQ(Count("retry"), 1);
+  EXPECT_EQ(Sql("SELECT program FROM tries")[0][0].as<int>(), 0);
+  EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state = 'preemption'")[0][0].as<int>(), 1);
+  ExpectTheLaw(campaign);
+}
+
+// T-24 (CIG-30): two copies of a task end well in the same fold: one counts.
+TEST_F(FoldPgTest, OfTwoCopiesThatSucceedAtOnceOneCounts) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
+  const auto first = GivenLive(campaign, 1, 1);
+  const auto copy = GivenLive(campaign, 2, 1, "replica");
+  ASSERT_EQ(copy.size(), 1u);
+  Fold({Ended(first[0], 0), Ended(copy[0], 0)});
+  EXPECT_EQ(Count("done WHERE counted"), 1);
+  EXPECT_EQ(Count("done WHERE NOT counted"), 1);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(FoldPgTest, AFailedCopyChangesNothingWhileTheOtherLives) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
+  const auto first = GivenLive(campaign, 1, 1);
+  const auto copy = GivenLive(campaign, 2, 1, "replica");
+  Fold({Ended(first[0], 1 << 8)});
+  EXPECT_EQ(Count("retry"), 0) << "the task still has a copy";
+  ExpectTheLaw(campaign);
+  Fold({Ended(copy[0], 0)});
+  EXPECT_EQ(Count("done WHERE counted"), 1);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(FoldPgTest, AMisspeltProgramIsHeldAfterTenJobsUnchargedAndSaysSo) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4000});
+  const auto jobs = GivenLive(campaign, 1, 10);
+  std::vector<News> news;
+  for (const auto job : jobs) news.push_back(Ended(job, 127 << 8));
+  Fold(news);
+  Update({campaign});
+  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'HELD_FIRST_TEN' AND state = 'open'"), 1);
+  EXPECT_EQ(Sql("SELECT sum(program) FROM tries")[0][0].as<int>(), 0) << "no try charged";
+  Update({});
+  EXPECT_EQ(State(campaign), "paused") << "held everywhere: it stops";
+  ExpectTheLaw(campaign);
+  Sql("UPDATE events SET state = 'closed' WHERE code = 'HELD_FIRST_TEN'");
+  Update({});
+  EXPECT_EQ(State(campaign), "in_treatment") << "answered: ten more may try";
+}
+
+TEST_F(FoldPgTest, CancellingMovesTheStateAndATaskAddedAtTheEndIsNotLost) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  const auto jobs = GivenLive(campaign, 1, 1);
+  Fold({Ended(jobs[0], 0)});
+  Sql("UPDATE campaign_cursor SET ntasks = 2");  // added at this very moment
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "in_treatment");
+  Sql("UPDATE campaigns SET wanted = 'cancelled'");
+  Update({});
+  EXPECT_EQ(State(campaign), "cancelled");
+}
+
+TEST_F(FoldPgTest, EpiloguesRunWhereSomethingRanBeforeTheCampaignEnds) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1, .clusters = 2});
+  Sql("UPDATE campaign_clusters SET epilogue = 'true'");
+  const auto jobs = GivenLive(campaign, 1, 1);
+  Fold({Ended(jobs[0], 0)});
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "in_treatment");
+  EXPECT_EQ(Count("campaigns WHERE finishing_since IS NOT NULL"), 1);
+  const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
+  ASSERT_EQ(epilogue.size(), 1u);
+  Fold({Ended(epilogue[0], 0)});
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "terminated");
+}
+
+}  // namespace
+}  // namespace cigri::updator
