@@ -4,6 +4,12 @@
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-100000} span=${2:-60}
 
+# PSS by program, PostgreSQL's as one, largest first.
+pss_by_name() {
+  for pid in "$@"; do echo "$(pss_kb "$pid") $(cat "/proc/$pid/comm")"; done 2> /dev/null |
+    awk '{ kb[$2] += $1 } END { for (n in kb) printf "%.1f %s\n", kb[n] / 1024, n }' | sort -rn |
+    awk '{ printf "%s%s %s MB", NR > 1 ? ", " : "", $2, $1 } END { print "" }'
+}
 pss_kb() { for pid in "$@"; do awk '/^Pss:/ { print $2 }' "/proc/$pid/smaps_rollup" 2> /dev/null; done | awk '{ n += $1 } END { print n + 0 }'; }
 wal_bytes() { sql "SELECT pg_current_wal_lsn() - '0/0'"; }
 # Everything but the WAL, which is recycled and bounded (max_wal_size), and this script's own files.
@@ -26,6 +32,7 @@ look() {
   pss_own=$(calc "$(pss_kb "${own[@]}") / 1024" 1) pss_pg=$(calc "$(pss_kb "${pg[@]}") / 1024" 1)
   pss=$(calc "$pss_own + $pss_pg" 1)
   printf '  %s: %d processes %s MB, PostgreSQL %d processes %s MB\n' "$1" "${#own[@]}" "$pss_own" "${#pg[@]}" "$pss_pg"
+  printf '    %s\n' "$(pss_by_name "${own[@]}" "${pg[@]}")"
   printf '  %s: disk %s MB and WAL written (recycled) %s MB an idle day, extrapolated from %s s\n' "$1" \
     "$(calc "($(data_bytes) - $data) * 86400 / $seconds / 1e6" 1)" "$(calc "($(wal_bytes) - $wal) * 86400 / $seconds / 1e6" 1)" "$span"
 }
