@@ -25,10 +25,11 @@ class CampaignTest : public SystemTest {
 
 TEST_F(CampaignTest, PrologueComesFirstAndTheEpilogueOnceAfterTheLastJobOfAll) {
   json clusters;
+  const std::string log_file = grid().work() + "/log";  // they run in the user's home
   for (const std::string name : {"alpha", "beta"})
     clusters[name] = {{"exec_file", "sleep 0.1; echo job-" + name + " >> log #"},
-                      {"prologue", {"echo prologue-" + name + " >> log"}},
-                      {"epilogue", {"echo epilogue-" + name + " >> log"}}};
+                      {"prologue", {"echo prologue-" + name + " >> " + log_file}},
+                      {"epilogue", {"echo epilogue-" + name + " >> " + log_file}}};
   const int id =
       grid().Submit(Jdl(grid(), "both ends", "true", {{"nb_jobs", 12}, {"clusters", clusters}}));
   ASSERT_TRUE(grid().AwaitOver(id));
@@ -162,11 +163,15 @@ TEST_F(CampaignTest, ACopyOfTheLastTaskEndsACampaignWhoseJobHangs) {
   grid().Script("hang",
                 "#!/bin/sh\nif [ $1 = 7 ] && mkdir first 2>/dev/null; then echo $$ > pid; exec "
                 "sleep 300; fi\n"
-                "echo $1 >> out\n");
+                "echo $1 | tee -a out\n");
   const int id =
       grid().Submit(Jdl(grid(), "finalize", "./hang", {{"nb_jobs", 8}, {"finalize", true}}));
   ASSERT_TRUE(grid().AwaitOver(id)) << grid().Progress(id);
-  EXPECT_EQ(grid().SortedLines("out"), Indexes(8)) << "one result each";
+  for (const auto& index : Indexes(8)) {
+    EXPECT_GE(Count("out", index), 1) << index;
+    EXPECT_LE(Count("out", index), 2) << index << ": one copy is allowed";
+  }
+  EXPECT_EQ(grid().Ok({"gridstat", "-c", Campaign(id), "-O"}), "0\n1\n2\n3\n4\n5\n6\n7\n");
   EXPECT_EQ(grid().Progress(id).value("done", 0), 8);
   const int hung = std::atoi(grid().Text("pid").c_str());
   EXPECT_TRUE(Await([&] { return kill(hung, 0) != 0; }));

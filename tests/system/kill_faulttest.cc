@@ -25,13 +25,14 @@ class FaultTest : public ::testing::Test {
     return grid.Submit(Jdl(grid, "faults", "./job", {{"nb_jobs", n}}));
   }
   bool Started() { return !grid.Lines("out").empty(); }
-  /// Kills one part of the grid, whichever `random` says; its name.
+  /// Kills one part of the grid, each kind as likely as the others; its name.
   std::string KillOne(std::mt19937& random) {
-    const auto parts = PartsOf(grid.home());
-    if (parts.empty()) return "nothing";
-    const auto& victim = parts[random() % parts.size()];
-    kill(victim.pid, SIGKILL);
-    return victim.name;
+    std::map<std::string, std::vector<pid_t>> kinds;
+    for (const auto& part : PartsOf(grid.home())) kinds[part.name].push_back(part.pid);
+    if (kinds.empty()) return "nothing";
+    const auto& [name, pids] = *std::next(kinds.begin(), random() % kinds.size());
+    kill(pids[random() % pids.size()], SIGKILL);
+    return name;
   }
   void ExpectEachTaskOnce(int id, int n) {
     ASSERT_TRUE(grid.AwaitOver(id, Seconds(240))) << grid.Progress(id);
