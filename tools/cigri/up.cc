@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -127,15 +128,21 @@ std::vector<std::string> Silent(const Home& home, const Config& config,
   return silent;
 }
 
+// `start`: what to do when no almighty is there (any more): one that was seen may have been dying.
 void AwaitAnswers(const Home& home, const Config& config, const std::vector<LocalCluster>& clusters,
-                  double timeout_s) {
+                  double timeout_s, const std::function<void()>& start) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
   std::vector<std::string> silent;
+  auto looked = Clock::now();
   while (!(silent = Silent(home, config, clusters)).empty()) {
     if (Clock::now() >= deadline)
       throw Fatal(kExitUnavailable,
                   "the grid does not come up: no answer from " + Join(silent, ", "),
                   "see the end of " + home.log_file() + ", and `cigri doctor`");
+    if (Clock::now() - looked > std::chrono::seconds(1)) {
+      looked = Clock::now();
+      if (!AlmightyRuns(home)) start();
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
@@ -191,13 +198,14 @@ int Up(const UpOptions& options) {
   if (database.own) database.conninfo = embedded::StartPostgres(home);
   const auto connection = Open(database);
   db::Migrate(*connection);
-  if (!running) {
+  const auto start = [&] {
     WriteServices(home, clusters);
     WriteClusters(*connection, home, clusters);
     Remember(home, database);
     StartAlmighty(home, config, database);
-  }
-  AwaitAnswers(home, config, clusters, options.timeout_s);
+  };
+  if (!running) start();
+  AwaitAnswers(home, config, clusters, options.timeout_s, start);
   const std::chrono::duration<double> took = Clock::now() - began;
   std::printf("grid %s %.1f s: %s%s\n", running ? "is up, checked in" : "up in", took.count(),
               database.name.c_str(), Slots(clusters).c_str());
