@@ -1,8 +1,13 @@
 #include "localcluster/sqlite.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace cigri::localcluster {
 
 Sqlite::Sqlite(const std::string& path) {
+  // Users' command lines stand in it. SQLite gives its other files the mode of this one.
+  if (const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); fd >= 0) close(fd);
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) == SQLITE_OK) return;
   const std::string why = db_ == nullptr ? "no memory" : sqlite3_errmsg(db_);

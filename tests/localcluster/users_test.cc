@@ -66,6 +66,7 @@ TEST_F(UsersTest, AStrangerMayUseOnlyTheirOwnJobs) {
   AsNobody("curl -s --unix-socket " + socket() + " http://x/jobs");
   EXPECT_EQ(FileText("said"), "{\"jobs\":[]}\n");
   EXPECT_EQ(AsNobody(Localsub() + "--delete " + id), 1);
+  EXPECT_NE(AsNobody("cat " + dir() + "/state/state.db*"), 0) << "command lines of others";
   EXPECT_EQ(AsNobody("curl -s --unix-socket " + socket() +
                      " -H Content-Type:application/json -d '[{\"id\":\"" + id +
                      "\"}]' http://x/kills | grep foreign.*" + id),
