@@ -4,8 +4,12 @@
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-100000} span=${2:-60}
 
-# CPU ticks of some processes, with those of their children that have ended meanwhile.
-ticks() { for pid in "$@"; do sed 's/.*) //' "/proc/$pid/stat" 2> /dev/null; done | awk '{ n += $12 + $13 + $14 + $15 } END { print n + 0 }'; }
+# PSS by program, PostgreSQL's as one, largest first.
+pss_by_name() {
+  for pid in "$@"; do echo "$(pss_kb "$pid") $(cat "/proc/$pid/comm")"; done 2> /dev/null |
+    awk '{ kb[$2] += $1 } END { for (n in kb) printf "%.1f %s\n", kb[n] / 1024, n }' | sort -rn |
+    awk '{ printf "%s%s %s MB", NR > 1 ? ", " : "", $2, $1 } END { print "" }'
+}
 pss_kb() { for pid in "$@"; do awk '/^Pss:/ { print $2 }' "/proc/$pid/smaps_rollup" 2> /dev/null; done | awk '{ n += $1 } END { print n + 0 }'; }
 wal_bytes() { sql "SELECT pg_current_wal_lsn() - '0/0'"; }
 # Everything but the WAL, which is recycled and bounded (max_wal_size), and this script's own files.
@@ -14,12 +18,12 @@ data_bytes() { du -sb --exclude=pg_wal --exclude=work "$CIGRI_HOME" | cut -f1; }
 # look NAME: CPU, memory and disk over the span, in cpu_NAME ...
 look() {
   sleep 5  # what the last campaign left to do is done
-  local own pg before wal data from
+  local own pg before wal data from seconds used
   read -r -d '' -a own < <(own_pids) ; read -r -d '' -a pg < <(postgres_pids)
   wal=$(wal_bytes) data=$(data_bytes) from=$EPOCHREALTIME before=$(ticks "${own[@]}" "${pg[@]}")
   for pid in "${own[@]}" "${pg[@]}"; do echo "$(ticks "$pid") $pid"; done > before
   sleep "$span"
-  local used=$(( $(ticks "${own[@]}" "${pg[@]}") - before )) seconds
+  used=$(( $(ticks "${own[@]}" "${pg[@]}") - before ))
   seconds=$(calc "$EPOCHREALTIME - $from" 3)
   while read -r was pid; do
     echo "$(( $(ticks "$pid") - was )) $(cat "/proc/$pid/comm") $(tr '\0' ' ' < "/proc/$pid/cmdline" | cut -c1-70)"
@@ -28,6 +32,7 @@ look() {
   pss_own=$(calc "$(pss_kb "${own[@]}") / 1024" 1) pss_pg=$(calc "$(pss_kb "${pg[@]}") / 1024" 1)
   pss=$(calc "$pss_own + $pss_pg" 1)
   printf '  %s: %d processes %s MB, PostgreSQL %d processes %s MB\n' "$1" "${#own[@]}" "$pss_own" "${#pg[@]}" "$pss_pg"
+  printf '    %s\n' "$(pss_by_name "${own[@]}" "${pg[@]}")"
   printf '  %s: disk %s MB and WAL written (recycled) %s MB an idle day, extrapolated from %s s\n' "$1" \
     "$(calc "($(data_bytes) - $data) * 86400 / $seconds / 1e6" 1)" "$(calc "($(wal_bytes) - $wal) * 86400 / $seconds / 1e6" 1)" "$span"
 }

@@ -6,10 +6,9 @@ turns=${1:-15}
 grid_up
 load
 for ((turn = 1; turn <= turns; ++turn)); do
-  from=$EPOCHREALTIME
   timed gridsub --wait -- true ::: 1 || fail "the campaign failed: $(tail -3 out)"
   echo "$took" >> ours
-  echo "$(sql "SELECT max(id) FROM campaigns") $from $EPOCHREALTIME" >> runs
+  echo "$(sql "SELECT max(id) FROM campaigns") $began $(calc "$began + $took" 6)" >> runs
   timed parallel true ::: 1 || fail "parallel failed: $(tail -3 out)"
   echo "$took" >> theirs
 done

@@ -41,11 +41,18 @@ grid_down() {
 # sql QUERY: its rows, columns separated by blanks.
 sql() { psql -X -q -A -t -F ' ' -v ON_ERROR_STOP=1 "$(cat "$CIGRI_HOME/conninfo")" -c "SET search_path = cigri, public" -c "$1"; }
 
-# timed COMMAND...: its seconds in $took; its output goes to $work/out.
+# timed COMMAND...: its seconds in $took, its CPU ticks in $used; its output goes to $work/out.
 timed() {
-  local from=$EPOCHREALTIME code=0
+  local code=0 before stat to
+  read -r stat < "/proc/$$/stat"
+  read -r -a before <<< "${stat##*) }"
+  began=$EPOCHREALTIME
   "$@" > "$work/out" 2>&1 < /dev/null || code=$?
-  took=$(awk -v a="$from" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.6f", b - a }')
+  to=$EPOCHREALTIME
+  read -r stat < "/proc/$$/stat"
+  read -r -a after <<< "${stat##*) }"
+  used=$((after[13] + after[14] - before[13] - before[14]))
+  took=$(calc "$to - $began" 6)
   return $code
 }
 
@@ -82,4 +89,14 @@ postgres_pids() {
   server=$(head -1 "$CIGRI_HOME/pg/postmaster.pid" 2> /dev/null) || return 0
   echo "$server"
   pgrep -P "$server"
+}
+
+# CPU ticks of some processes, with those of their children that have ended.
+ticks() {
+  for pid in "$@"; do sed 's/.*) //' "/proc/$pid/stat" 2> /dev/null; done |
+    awk '{ n += $12 + $13 + $14 + $15 } END { print n + 0 }'
+}
+grid_ticks() {
+  # shellcheck disable=SC2046  # one word a process
+  ticks $(own_pids; postgres_pids)
 }

@@ -3,16 +3,21 @@
 # parallel with 2 slots, in turns. Usage: bench/throughput.sh [JOBS [TURNS]]
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-10000} turns=${2:-3}
+cpu_ms() { calc "$1 * 1000 / $(getconf CLK_TCK) / $jobs"; }
 grid_up --slots one=2
 load
 for ((turn = 1; turn <= turns; ++turn)); do
   seq "$jobs" > values
+  before=$(grid_ticks)
   timed gridsub --wait -- true {} :::: values || fail "the campaign failed: $(tail -3 out)"
+  ours_cpu=$(($(grid_ticks) - before + used))
   echo "$took" >> ours
   # shellcheck disable=SC2046  # as people type it
   timed parallel -j2 true ::: $(cat values) || fail "parallel failed: $(tail -3 out)"
   echo "$took" >> theirs
-  printf 'turn %d: ours %s s, parallel %s s\n' "$turn" "$(tail -1 ours)" "$(tail -1 theirs)"
+  # Rates move with what else the machine does, CPU hardly; the jobs themselves are included.
+  printf 'turn %d: ours %s s, CPU %s ms/job; parallel %s s, CPU %s ms/job\n' "$turn" "$(tail -1 ours)" \
+    "$(cpu_ms "$ours_cpu")" "$(tail -1 theirs)" "$(cpu_ms "$used")"
 done
 recorded=$(sql "SELECT count(*) FROM done WHERE counted AND started_at IS NOT NULL")
 [ "$recorded" = $((jobs * turns)) ] || { echo "recorded $recorded of $((jobs * turns)) jobs"; missed=1; }

@@ -1,6 +1,7 @@
 #include "localcluster/engine.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -417,6 +418,7 @@ void Engine::Run() {
         Drain(fd);
         timer_at_ = {};
         TryFlush();
+        if (live_ == 0) malloc_trim(0);  // what a large batch took goes back when all is over
       } else {
         OnExit(fd);
       }

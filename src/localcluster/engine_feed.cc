@@ -10,9 +10,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostPerAnswer = 5000;
-// While changes keep coming, an answer carries what came in this time. A burst may go out at once:
+// While changes keep coming, an answer carries what came in this time: each answer costs the grid a
+// round, and its queue of seconds here keeps the slots busy meanwhile. A burst may go out at once:
 // the few changes of a single job on an idle cluster wait for nothing.
-constexpr std::chrono::milliseconds kSpread{25};
+constexpr std::chrono::milliseconds kSpread{100};
 constexpr double kBurst = 4;
 
 }  // namespace
