@@ -54,11 +54,15 @@ Grid::Grid(std::string slots, std::string user)
   fs::permissions(base_, fs::perms(0755));
   Give(home_);
   set_work("work");
+  Words down = Argv({"cigri", "down"});
+  down.insert(down.begin(), {"/usr/bin/env", "CIGRI_HOME=" + home_});
+  guard_ = std::make_unique<Guard>(down, base_);
 }
 
 Grid::~Grid() {
   Run({"cigri", "down"}, "", Seconds(100));
   for (const auto& process : ProcessesOf(home_)) kill(process.pid, SIGKILL);
+  guard_.reset();
   std::error_code ignored;
   fs::remove_all(base_, ignored);
 }

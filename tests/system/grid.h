@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/system/child.h"
+#include "tests/system/guard.h"
 #include "tests/system/processes.h"
 
 namespace cigri::test {
@@ -29,7 +30,7 @@ class Grid {
   ~Grid();
   /// `cigri up`; fails the test when it does not come up.
   void Up();
-  /// `cigri down`, and proves that nothing is left of it.
+  /// `cigri down`, and proves that nothing is left of it. Done by a guard when the test dies.
   void Down();
 
   /// Runs a tool to its end: {"gridstat", "-c", "1"}.
@@ -70,6 +71,7 @@ class Grid {
 
   std::string slots_, user_, base_, home_, work_;
   int children_ = 0;
+  std::unique_ptr<Guard> guard_;
 };
 
 /// A JDL for clusters alpha and beta whose jobs run `exec_file` in the grid's work folder.
