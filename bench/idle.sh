@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What an idle grid costs: CPU over 60 s, memory, disk; the same after 100,000 jobs.
 # Usage: bench/idle.sh [JOBS [SECONDS]]
+# shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-100000} span=${2:-60}
 

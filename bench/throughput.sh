@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 10,000 `true` jobs with 2 slots on one local cluster, from gridsub to all terminated, against GNU
 # parallel with 2 slots, in turns. Usage: bench/throughput.sh [JOBS [TURNS]]
+# shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-10000} turns=${2:-3}
 cpu_ms() { calc "$1 * 1000 / $(getconf CLK_TCK) / $jobs"; }
