@@ -9,9 +9,9 @@ grid_up --slots one=2
 load
 for ((turn = 1; turn <= turns; ++turn)); do
   seq "$jobs" > values
-  before=$(grid_ticks)
+  was=$(grid_ticks)
   timed gridsub --wait -- true {} :::: values || fail "the campaign failed: $(tail -3 out)"
-  ours_cpu=$(($(grid_ticks) - before + used))
+  ours_cpu=$(($(grid_ticks) - was + used))
   echo "$took" >> ours
   # shellcheck disable=SC2046  # as people type it
   timed parallel -j2 true ::: $(cat values) || fail "parallel failed: $(tail -3 out)"
