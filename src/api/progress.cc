@@ -50,8 +50,10 @@ std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
 
 json Numbers(const json& campaign) {
   const bool cancelled = campaign["state"] == "cancelled";
-  // Stopped by the grid itself (held everywhere): nothing moves until somebody answers.
-  const bool stopped = campaign["state"] == "paused" && campaign["wanted"] == "in_treatment";
+  // Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Without a
+  // reason it was paused by its user and is about to go on.
+  const bool stopped = campaign["state"] == "paused" && campaign["wanted"] == "in_treatment" &&
+                       !campaign["state_reason"].is_null();
   const std::int64_t waiting = campaign["waiting_jobs"], not_run = campaign["not_run_jobs"];
   return {{"state", campaign["state"]},
           {"wanted", campaign["wanted"]},

@@ -419,6 +419,7 @@ void Engine::Run() {
         Drain(fd);
         timer_at_ = {};
         TryFlush();
+        if (live_ == 0) malloc_trim(0);  // what a large batch took goes back when all is over
       } else {
         OnExit(fd);
       }

@@ -88,7 +88,12 @@ void RaiseFileLimit(int slots) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   const auto needed = static_cast<rlim_t>(slots) + 200;
-  limit.rlim_cur = std::max(limit.rlim_cur, std::min(needed, limit.rlim_max));
+  if (needed > limit.rlim_max)
+    throw Fatal(kExitConfig,
+                std::to_string(slots) + " slots need " + std::to_string(needed) +
+                    " open files, the limit is " + std::to_string(limit.rlim_max),
+                "raise it: ulimit -Hn, or LimitNOFILE= of its systemd unit");
+  limit.rlim_cur = std::max(limit.rlim_cur, needed);
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 

@@ -90,9 +90,9 @@ std::vector<std::string> BaseEnvironment(const Account& account) {
                                   "LOGNAME=" + account.name, "SHELL=" + account.shell};
   if (geteuid() == 0) {
     const char* lang = std::getenv("LANG");
-    env.push_back("PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
+    env.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
     env.push_back(std::string("LANG=") + (lang != nullptr ? lang : "C.UTF-8"));
-    env.push_back("TMPDIR=/tmp");
+    env.emplace_back("TMPDIR=/tmp");
     return env;
   }
   for (char** e = environ; *e != nullptr; ++e) {
@@ -103,7 +103,7 @@ std::vector<std::string> BaseEnvironment(const Account& account) {
     const std::string_view name =
         std::string_view(missing).substr(0, std::string_view(missing).find('=') + 1);
     if (std::none_of(env.begin(), env.end(), [&](const auto& e) { return StartsWith(e, name); }))
-      env.push_back(missing);
+      env.emplace_back(missing);
   }
   return env;
 }

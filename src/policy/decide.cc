@@ -56,6 +56,15 @@ void ServeTiers(Ledger& ledger, Context& context) {
   }
 }
 
+// A wide job that is served in its turn frees what was kept from those before it: ask them again.
+void ServeAll(Ledger& ledger, Context& context) {
+  double before = 0;
+  do {
+    before = ledger.TotalRoom();
+    ServeTiers(ledger, context);
+  } while (ledger.config.wide_gap >= 0 && ledger.TotalRoom() < before);
+}
+
 // CIG-30: a campaign that asked for it gets copies of its last jobs where slots stay free.
 void Finalize(Ledger& ledger) {
   for (auto& c : ledger.campaigns) {
@@ -149,7 +158,7 @@ PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, st
   Context context{snapshot, standing, result.next, random};
   FindWide(ledger, result.next);
   ServeHeldWide(ledger);
-  ServeTiers(ledger, context);
+  ServeAll(ledger, context);
   Finalize(ledger);
   AgeWide(ledger, result.next);
   SpendRates(ledger, result.next);

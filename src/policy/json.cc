@@ -107,7 +107,7 @@ CIGRI_JSON(Hold, campaign, cluster, code, since, until, requeue)
 CIGRI_JSON(Plan, grants, preempt, holds)
 CIGRI_JSON(Reason, campaign, cluster, code, numbers, other, main, detail)
 CIGRI_JSON(State::Ageing, age, held_since, rest_until)
-CIGRI_JSON(State::Credit, usage, since)
+CIGRI_JSON(State::Credit, usage, since, per_weight)
 CIGRI_JSON(State::Bucket, tokens, at)
 CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates)
 

@@ -215,6 +215,7 @@ struct State {
   struct Credit {
     double usage = 0;  ///< virtual slot-seconds of a newcomer (GRID-13), fades over the window
     double since = 0;
+    double per_weight = 0;  ///< `usage` for a weight of 1: what the order is made by
   };
   struct Bucket {
     double tokens = 0, at = 0;

@@ -11,9 +11,8 @@ namespace {
 
 // GRID-18: least usage for its weight first.
 void SortByUsage(std::vector<Claim>& claims) {
-  std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
-    return a.usage / a.weight < b.usage / b.weight;
-  });
+  std::stable_sort(claims.begin(), claims.end(),
+                   [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
 }
 
 // GRID-25: a group gets the weight of one, whoever is in it; its members share that.
@@ -48,13 +47,16 @@ void AddUsage(const Ledger& ledger, double engines, std::vector<Claim>& claims, 
   for (const auto& c : claims) weights += c.weight;
   for (auto& c : claims) {
     for (const int i : c.unit.campaigns) {
-      c.usage += context.standing.window[i];
+      c.usage += context.standing.window[i] / c.weight;
       const auto id = ledger.campaigns[i].row->id;
-      const State::Credit fresh{window * engines * c.weight / weights, ledger.now};
+      // Per weight it is one number for all who come together: equals stay equal, to the bit, and
+      // go in order of submission; rounding noise must not choose who is short.
+      const double each = window * engines / weights;
+      const State::Credit fresh{each * c.weight, ledger.now, each};
       const State::Credit& credit = context.next.credit.try_emplace(id, fresh).first->second;
       const double age = std::max(0.0, ledger.now - credit.since);
       if (window > 0 && i == c.unit.head())
-        c.usage += credit.usage * std::max(0.0, 1 - age / window);
+        c.usage += credit.per_weight * std::max(0.0, 1 - age / window);
     }
   }
 }

@@ -206,15 +206,10 @@ void ClusterRunner::LookUp(const OpenBatch& open) {
     store_.GiveBack(tx, batch, BatchState::kVoid, "given up as lost");
     return tx.Commit();
   }
-  cluster::Batch spec;
-  {
-    auto db = shared_.pool.Get();
-    db::Tx tx(*db, db::Tx::Sync::kOff);
-    spec = store_.Build(tx, batch);
-  }
+  const std::string user = UserThere(batch.campaign_id);
   cluster::FindResult found;
   try {
-    found = cluster_->Find(batch.tag, spec.cluster_user, open.created_at, caps_.fences);
+    found = cluster_->Find(batch.tag, user, open.created_at, caps_.fences);
   } catch (const cluster::CallFailed& e) {
     auto db = shared_.pool.Get();
     db::Tx tx(*db);
@@ -249,6 +244,13 @@ void ClusterRunner::LookUp(const OpenBatch& open) {
   tx.Commit();
 }
 
+std::string ClusterRunner::UserThere(std::int64_t campaign) {
+  auto db = shared_.pool.Get();
+  db::Tx tx(*db, db::Tx::Sync::kOff);
+  const auto rows = tx.Exec(sql::runner::kUserThere, campaign, id_);
+  return rows.empty() ? "" : rows[0][0].as<std::string>();
+}
+
 void ClusterRunner::ReleaseHeld() {
   unreleased_ = false;
   if (!caps_.hold_release) return;
@@ -269,12 +271,7 @@ void ClusterRunner::ReleaseHeld() {
 
 void ClusterRunner::Release(const ClaimedBatch& batch, const std::vector<std::string>& ids) {
   cluster::Batch spec;
-  {
-    auto db = shared_.pool.Get();
-    db::Tx tx(*db, db::Tx::Sync::kOff);
-    const auto rows = tx.Exec(sql::runner::kBatchSettings, batch.campaign_id, id_);
-    spec.cluster_user = rows.empty() ? "" : rows[0]["cluster_login"].as<std::string>();
-  }
+  spec.cluster_user = UserThere(batch.campaign_id);
   spec.tag = batch.tag;
   spec.campaign_id = batch.campaign_id;
   try {

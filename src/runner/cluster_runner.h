@@ -44,6 +44,7 @@ class ClusterRunner {
   void ClearDoubts();
   void LookUp(const OpenBatch& open);
   void ReleaseHeld();
+  std::string UserThere(std::int64_t campaign);
   void Release(const ClaimedBatch& batch, const std::vector<std::string>& ids);
   void BackOff(const std::string& why);
   int MaxArray();

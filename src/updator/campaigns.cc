@@ -128,6 +128,7 @@ bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep
   bool moved = ApplyWanted(tx);
   moved |= HoldLanes(tx, ended);
   if (sweep || !ended.empty()) moved |= StopAndGo(tx);
+  if (sweep) tx.Exec(sql::updator::kReopenEpilogues);
   const std::vector<std::int64_t> some(ended.begin(), ended.end());
   for (const auto& row : tx.Exec(sql::updator::kEndCandidates, sweep, db::Array(some)))
     moved |= EndCampaign(tx, row[0].as<std::int64_t>(), limits);

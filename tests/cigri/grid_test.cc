@@ -3,6 +3,9 @@
 #include <poll.h>
 #include <pwd.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "http/client.h"
@@ -26,6 +29,7 @@ std::string Place() {
 
 class GridTest : public ::testing::TestWithParam<const char*> {
  protected:
+  std::string LogTail() const;
   void SetUp() override {
     for (const char* name : {"CIGRI_DB", "PGHOST", "PGDATABASE", "PGSERVICE", "CIGRICONFFILE"})
       unsetenv(name);
@@ -145,6 +149,15 @@ TEST_P(GridTest, HealsItselfWhateverIsKilled) {
   EXPECT_TRUE(Await([&] { return Whole(); }, std::chrono::seconds(40))) << "a session";
 }
 
+// What the grid said last, for a failure that nobody can repeat.
+std::string GridTest::LogTail() const {
+  std::ifstream in(home.log_file());
+  std::stringstream text;
+  text << in.rdbuf();
+  const auto all = text.str();
+  return all.substr(all.size() > 6000 ? all.size() - 6000 : 0);
+}
+
 TEST_P(GridTest, OutlivesKillsOfAnythingWhileItHeals) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   ASSERT_TRUE(Await([&] { return Whole(); }));
@@ -159,7 +172,8 @@ TEST_P(GridTest, OutlivesKillsOfAnythingWhileItHeals) {
     processes.insert(processes.end(), server.begin(), server.end());
     KillAndSee(processes[static_cast<std::size_t>(i * 37 + 11) % processes.size()].pid);
   }
-  EXPECT_TRUE(Await([&] { return Whole(); }, std::chrono::seconds(60))) << Cigri({"status"}).output;
+  EXPECT_TRUE(Await([&] { return Whole(); }, std::chrono::seconds(60)))
+      << Cigri({"status"}).output << LogTail();
 }
 
 class CigriTest : public GridTest {};

@@ -219,6 +219,22 @@ TEST(Wide, TheHoldIsGivenUpAfterItsTime) {
   EXPECT_EQ(s.Given(2), 2);
 }
 
+TEST(Wide, WhatWasKeptForAJobThatIsServedInItsTurnGoesToThoseBefore) {
+  Scene s(PolicyKind::kAffinity);  // the narrow one comes first in the order of service
+  s.snapshot.config.wide_gap = 0;
+  s.AddCluster(10);
+  s.AddCampaign(1, "alice", {}, 4);
+  s.AddCampaign(100, "bob");
+  s.lane(2, 1).affinity = 1;
+  s.cluster(1).free = 3, s.cluster(1).max = 10;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0);
+  s.lane(1, 1).job_ratio = 0.5;  // it is narrower than it says: it fits
+  s.Run();
+  EXPECT_EQ(s.Given(1), 1);
+  EXPECT_EQ(s.Given(2), 1) << "what was kept for it and not needed";
+}
+
 // FAIR-05: jobs of `hours` on `nodes` of 4, in this order; when each starts.
 struct Mix {
   double makespan = 0;

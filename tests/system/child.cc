@@ -9,7 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 namespace cigri::test {
@@ -40,7 +40,9 @@ int StatusOf(int status) {
 
 std::string Slurp(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::stringstream text;
+  text << in.rdbuf();  // no exception when a process goes while its /proc file is read
+  return text.str();
 }
 
 Child::Child(const std::vector<std::string>& argv, const std::vector<std::string>& environment,

@@ -144,7 +144,7 @@ int Grid::Submit(const json& jdl, const Words& more) {
 json Grid::Get(const std::string& path) {
   http::Client client(http::Endpoint::Parse("unix:" + home_ + "/run/api.sock"), {});
   const auto response = client.Get(path);
-  return response.ok() ? json::parse(response.body) : json();
+  return response.ok() ? json::parse(response.body) : json::object();
 }
 
 bool Grid::AwaitOver(int campaign, Seconds limit) {

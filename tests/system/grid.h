@@ -41,7 +41,7 @@ class Grid {
   int Submit(const Words& words, const std::string& input = "");
   int Submit(const json& jdl, const Words& more = {});
 
-  /// What GET `path` of the API answers, as JSON; null when it does not.
+  /// What GET `path` of the API answers, as JSON; an empty object when it does not.
   json Get(const std::string& path);
   json Progress(int campaign) {
     return Get("/campaigns/" + std::to_string(campaign) + "/progress");

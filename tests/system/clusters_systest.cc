@@ -1,0 +1,115 @@
+// Clusters and the people beside them: test campaigns, local users, operators, other grids.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "tests/system/grid.h"
+
+namespace cigri::test {
+namespace {
+
+class ClustersTest : public SystemTest {
+ protected:
+  static void SetUpTestSuite() { GivenGrid("alpha=1,beta=1"); }
+  void TearDown() override {
+    grid().Run({"gridadmin", "resume", "all"});
+    SystemTest::TearDown();
+  }
+  /// Both clusters, where jobs append `word`-CLUSTER to "log".
+  json Logging(const std::string& word) {
+    json clusters;
+    for (const std::string name : {"alpha", "beta"})
+      clusters[name] = {{"exec_file", "echo " + word + "-" + name + " >> log #"}};
+    return {{"clusters", clusters}};
+  }
+};
+
+// T-22: a test campaign is one job on each cluster, before all others.
+TEST_F(ClustersTest, ATestCampaignRunsOneJobOnEachClusterBeforeADefaultOne) {
+  grid().Ok({"gridadmin", "drain", "all", "--reason", "a queue is wanted"});
+  json jdl = Jdl(grid(), "many", "true", Logging("default"));
+  jdl["nb_jobs"] = 20;
+  const int many = grid().Submit(jdl);
+  jdl.update(Logging("test"));
+  const int test = grid().Submit(jdl, {"-t", "test"});
+  grid().Ok({"gridadmin", "resume", "all"});
+  ASSERT_TRUE(grid().AwaitOver(test));
+  ASSERT_TRUE(grid().AwaitOver(many));
+  const Words log = grid().Lines("log");
+  EXPECT_EQ(log.size(), 22u);
+  for (const std::string name : {"alpha", "beta"}) {
+    EXPECT_EQ(std::count(log.begin(), log.end(), "test-" + name), 1) << name;
+    EXPECT_LT(std::find(log.begin(), log.end(), "test-" + name),
+              std::find(log.begin(), log.end(), "default-" + name))
+        << Join(log, " ");
+  }
+  EXPECT_EQ(grid().Progress(test).value("done", 0), 2);
+}
+
+TEST_F(ClustersTest, ALocalUsersJobTakesTheSlotAndTheTaskGoesAgainUncharged) {
+  grid().Script("yield", "#!/bin/sh\necho start >> out\n[ -e free ] || exec sleep 300\n");
+  const int id = grid().Submit(
+      Jdl(grid(), "yield", "./yield", {{"nb_jobs", 1}, {"clusters", {{"alpha", json::object()}}}}));
+  ASSERT_TRUE(Await([&] { return grid().Lines("out").size() == 1; }));
+  const auto local = grid().Run({"localsub", "-c", "alpha", "--wait", "--", "touch", "free"});
+  EXPECT_EQ(local.code, 0) << local.out << local.err;
+  ASSERT_TRUE(grid().AwaitOver(id));
+  const json progress = grid().Progress(id);
+  EXPECT_EQ(progress.value("done", 0), 1) << progress;
+  EXPECT_EQ(progress.value("failed", -1), 0) << progress;
+  EXPECT_EQ(progress.value("preempted", 0), 1) << progress;
+  EXPECT_EQ(grid().Lines("out").size(), 2u);
+}
+
+TEST_F(ClustersTest, ADrainedClusterGetsNothingSaysWhyAndWorksAgainWhenResumed) {
+  const auto log = Logging("job");
+  json only_alpha = Jdl(grid(), "alpha only", "true", log);
+  only_alpha["clusters"].erase("beta");
+  only_alpha["nb_jobs"] = 1;
+  json both = Jdl(grid(), "both", "true", log);
+  both["nb_jobs"] = 12;
+  grid().Ok({"gridadmin", "drain", "alpha", "--reason", "new disks"});
+  const int waiting = grid().Submit(only_alpha), passing = grid().Submit(both);
+  ASSERT_TRUE(grid().AwaitOver(passing));
+  EXPECT_EQ(grid().Lines("log"), Words(12, "job-beta"));
+  const auto seen = grid().Run({"gridstat", "-c", std::to_string(waiting)});
+  EXPECT_NE((seen.out + seen.err).find("new disks"), std::string::npos) << seen.out << seen.err;
+  const auto why = grid().Ok({"gridstat", "-c", std::to_string(waiting), "--why"});
+  EXPECT_NE(why.find("new disks"), std::string::npos) << why;
+
+  grid().Ok({"gridadmin", "resume", "alpha"});
+  EXPECT_TRUE(grid().AwaitOver(waiting));
+  EXPECT_EQ(grid().Lines("log").back(), "job-alpha");
+}
+
+TEST(GridsTest, AnOrdinaryUserHasAGridOfHisOwn) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Grid grid("alpha=1", "nobody");
+  grid.Up();
+  const auto done = grid.Run({"gridsub", "--wait", "--", "sh", "-c", "echo $(id -un) $1 >> out",
+                              "x", "{}", ":::", "1", "2"});
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  EXPECT_EQ(grid.SortedLines("out"), (Words{"nobody 1", "nobody 2"}));
+  grid.Down();
+}
+
+TEST(GridsTest, TwoGridsRunSideBySideAndKnowNothingOfEachOther) {
+  Grid one("alpha=1,beta=1"), two("alpha=2");
+  one.Up();
+  two.Up();
+  const Words submit{"gridsub", "--wait", "--",  "sh", "-c", "echo $1 >> out",
+                     "x",       "{}",     ":::", "a",  "b"};
+  for (Grid* grid : {&one, &two}) {
+    const auto done = grid->Run(submit);
+    EXPECT_EQ(done.code, 0) << done.out << done.err;
+    EXPECT_NE(done.out.find("CAMPAIGN_ID=1\n"), std::string::npos) << done.out;
+    EXPECT_EQ(grid->SortedLines("out"), (Words{"a", "b"}));
+  }
+  one.Down();
+  EXPECT_EQ(two.Run(submit).code, 0);
+  two.Down();
+}
+
+}  // namespace
+}  // namespace cigri::test

@@ -1,0 +1,120 @@
+// A grid whose processes are killed, stopped and cut off ends its campaigns all the same: by the
+// jobs' own record every task has run exactly once, and every task is in exactly one place.
+#include <signal.h>
+
+#include <random>
+
+#include "core/text.h"
+#include "tests/system/cutting_proxy.h"
+#include "tests/system/grid.h"
+
+namespace cigri::test {
+namespace {
+
+using std::chrono::steady_clock;
+
+class FaultTest : public ::testing::Test {
+ protected:
+  void SetUp() override { grid.Up(); }
+  void TearDown() override {
+    if (HasFailure()) std::fprintf(stderr, "%s\n", grid.Log().c_str());
+    grid.Down();
+  }
+  int GivenCampaign(int n, const std::string& command) {
+    grid.Script("job", "#!/bin/sh\n" + command + "\necho $1 >> out\n");
+    return grid.Submit(Jdl(grid, "faults", "./job", {{"nb_jobs", n}}));
+  }
+  bool Started() { return !grid.Lines("out").empty(); }
+  /// Kills one part of the grid, each kind as likely as the others; its name.
+  std::string KillOne(std::mt19937& random) {
+    std::map<std::string, std::vector<pid_t>> kinds;
+    for (const auto& part : PartsOf(grid.home())) kinds[part.name].push_back(part.pid);
+    if (kinds.empty()) return "nothing";
+    const auto& [name, pids] = *std::next(kinds.begin(), random() % kinds.size());
+    kill(pids[random() % pids.size()], SIGKILL);
+    return name;
+  }
+  void ExpectEachTaskOnce(int id, int n) {
+    ASSERT_TRUE(grid.AwaitOver(id, Seconds(240))) << grid.Progress(id);
+    EXPECT_EQ(grid.Progress(id).value("done", 0), n) << grid.Progress(id);
+    EXPECT_EQ(Doubled(), Words{});
+    EXPECT_EQ(grid.Lines("out").size(), static_cast<std::size_t>(n));
+    Result check;
+    EXPECT_TRUE(Await(
+        [&] {
+          return (check = grid.Run({"gridadmin", "check"})).code == 0;
+        },
+        Seconds(20)))
+        << check.code << check.out << check.err;
+  }
+  Words Doubled() {
+    Words doubled;
+    const Words lines = grid.SortedLines("out");
+    for (std::size_t i = 1; i < lines.size(); ++i)
+      if (lines[i] == lines[i - 1]) doubled.push_back(lines[i]);
+    return doubled;
+  }
+
+  Grid grid{"alpha=1,beta=1"};
+};
+
+TEST_F(FaultTest, AnyOneProcessKilledEverySecondLosesAndDoublesNothing) {
+  const auto seed = std::random_device{}();
+  std::mt19937 random(seed);
+  const int id = GivenCampaign(3000, "");
+  ASSERT_TRUE(Await([&] { return Started(); }));
+  std::map<std::string, int> killed;
+  auto next = steady_clock::now();
+  EXPECT_TRUE(Await(
+      [&] {
+        if (steady_clock::now() >= next) {
+          ++killed[KillOne(random)];
+          next = steady_clock::now() + std::chrono::seconds(1);
+        }
+        return grid.Progress(id).value("over", false);
+      },
+      Seconds(300)))
+      << grid.Progress(id);
+  std::string score;
+  for (const auto& [name, n] : killed) score += name + " " + std::to_string(n) + "  ";
+  std::printf("seed %u killed: %s\n", seed, score.c_str());
+  ExpectEachTaskOnce(id, 3000);
+}
+
+TEST_F(FaultTest, ARunnerThatStandsStillInMidCampaignIsNotMissed) {
+  const int id = GivenCampaign(400, "sleep 0.02");
+  ASSERT_TRUE(Await([&] { return Started(); }));
+  pid_t runner = 0;
+  for (const auto& part : PartsOf(grid.home()))
+    if (part.name == "runner") runner = part.pid;
+  ASSERT_NE(runner, 0);
+  kill(runner, SIGSTOP);
+  const auto until = steady_clock::now() + std::chrono::seconds(15);
+  Await([&] { return steady_clock::now() > until; }, Seconds(20));
+  kill(runner, SIGCONT);
+  ExpectEachTaskOnce(id, 400);
+}
+
+TEST_F(FaultTest, AnswersToSubmissionsThatAreCutLoseAndDoubleNothing) {
+  const std::string socket = grid.home() + "/run/proxy.sock";
+  {
+    CuttingProxy proxy(socket, grid.home() + "/run/alpha.sock");
+    grid.Ok({"gridadmin", "cluster", "set", "alpha", "api_url=unix:" + socket});
+    const int id = GivenCampaign(300, "sleep 0.02");
+    ExpectEachTaskOnce(id, 300);
+    EXPECT_GT(proxy.cuts(), 0);
+  }
+}
+
+TEST_F(FaultTest, AfterAPowerCutTheNextUpGoesOn) {
+  const int id = GivenCampaign(600, "sleep 0.01");
+  ASSERT_TRUE(Await([&] { return grid.Lines("out").size() > 50; }));
+  // All at once; the jobs, being the machine's and not the grid's, go on.
+  for (int round = 0; round < 3; ++round)
+    for (const auto& part : PartsOf(grid.home())) kill(part.pid, SIGKILL);
+  grid.Up();
+  ExpectEachTaskOnce(id, 600);
+}
+
+}  // namespace
+}  // namespace cigri::test
