@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What an idle grid costs: CPU over 60 s, memory, disk; the same after 100,000 jobs.
 # Usage: bench/idle.sh [JOBS [SECONDS]]
+# shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-100000} span=${2:-60}
 
@@ -8,7 +9,7 @@ jobs=${1:-100000} span=${2:-60}
 pss_by_name() {
   for pid in "$@"; do echo "$(pss_kb "$pid") $(cat "/proc/$pid/comm")"; done 2> /dev/null |
     awk '{ kb[$2] += $1 } END { for (n in kb) printf "%.1f %s\n", kb[n] / 1024, n }' | sort -rn |
-    awk '{ printf "%s%s %s MB", NR > 1 ? ", " : "", $2, $1 } END { print "" }'
+    awk '{ printf "%s%s %s MB", (NR > 1 ? ", " : ""), $2, $1 } END { print "" }'
 }
 pss_kb() { for pid in "$@"; do awk '/^Pss:/ { print $2 }' "/proc/$pid/smaps_rollup" 2> /dev/null; done | awk '{ n += $1 } END { print n + 0 }'; }
 wal_bytes() { sql "SELECT pg_current_wal_lsn() - '0/0'"; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One `true` job on an idle grid, gridsub --wait from begin to end, against `parallel true ::: 1`, in
 # turns; and where the time goes. Usage: bench/latency.sh [TURNS]
+# shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 turns=${1:-15}
 grid_up

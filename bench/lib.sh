@@ -77,12 +77,13 @@ law() { gridadmin check > "$work/check" 2>&1 || { cat "$work/check" >&2; missed=
 
 # Processes of the grid, PostgreSQL not included / of its private PostgreSQL. Jobs are neither.
 own_pids() {
-  local environ name
-  for environ in /proc/[0-9]*/environ; do
-    name=$(cat "${environ%environ}comm" 2> /dev/null) || continue
+  local comm name pid
+  for comm in /proc/[0-9]*/comm; do
+    read -r name < "$comm" || continue
     case $name in almighty|updator|predictor|metascheduler|runner|nikita|api|localcluster) ;; *) continue ;; esac
-    grep -qzxF "CIGRI_HOME=$CIGRI_HOME" "$environ" 2> /dev/null && basename "${environ%/environ}"
-  done
+    pid=${comm#/proc/} pid=${pid%/comm}
+    grep -qzxF "CIGRI_HOME=$CIGRI_HOME" "/proc/$pid/environ" && echo "$pid"
+  done 2> /dev/null
 }
 postgres_pids() {
   local server

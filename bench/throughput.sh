@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # 10,000 `true` jobs with 2 slots on one local cluster, from gridsub to all terminated, against GNU
 # parallel with 2 slots, in turns. Usage: bench/throughput.sh [JOBS [TURNS]]
+# shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 jobs=${1:-10000} turns=${2:-3}
 cpu_ms() { calc "$1 * 1000 / $(getconf CLK_TCK) / $jobs"; }
@@ -8,9 +9,9 @@ grid_up --slots one=2
 load
 for ((turn = 1; turn <= turns; ++turn)); do
   seq "$jobs" > values
-  before=$(grid_ticks)
+  was=$(grid_ticks)
   timed gridsub --wait -- true {} :::: values || fail "the campaign failed: $(tail -3 out)"
-  ours_cpu=$(($(grid_ticks) - before + used))
+  ours_cpu=$(($(grid_ticks) - was + used))
   echo "$took" >> ours
   # shellcheck disable=SC2046  # as people type it
   timed parallel -j2 true ::: $(cat values) || fail "parallel failed: $(tail -3 out)"

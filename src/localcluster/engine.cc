@@ -373,6 +373,7 @@ void Engine::TryFlush() {
     }
     if (store_failing_) log::info("the store can be written again");
     store_failing_ = false;
+    if (live_ == 0) malloc_trim(0);  // an idle cluster is as small after many jobs as before
   } catch (const std::exception& e) {
     if (!store_failing_)
       log::error("cannot write the store in {}: {}; trying again every second",
