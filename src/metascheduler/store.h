@@ -47,6 +47,7 @@ class Store {
   std::vector<policy::Usage> old_usage_;
   double old_usage_until_ = 0;
   std::string written_grants_ = "?", written_state_;
+  policy::State carried_;  // into the decision that is written next: kept with its snapshot
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
   std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   double reasons_at_ = 0, snapshot_at_ = 0, now_ = 0;

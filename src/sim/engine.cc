@@ -29,6 +29,8 @@ Totals Engine::Run(double until) { return impl_->Run(until); }
 Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     : scenario_(scenario), observers_(std::move(observers)), usage_(scenario.policy) {
   snapshot_.config = scenario.policy;
+  snapshot_.usage = scenario.usage;
+  for (auto& row : snapshot_.usage) row.start += kEpoch;
   for (std::size_t k = 0; k < scenario.clusters.size(); ++k) {
     const ClusterSpec& spec = scenario.clusters[k];
     ClusterState c;
@@ -126,6 +128,8 @@ void Engine::Impl::OpenLane(int campaign, int cluster) {
   const std::string& name = scenario_.clusters[cluster].name;
   if (const auto it = spec.affinity.find(name); it != spec.affinity.end()) row.affinity = it->second;
   row.local = std::find(spec.data_on.begin(), spec.data_on.end(), name) != spec.data_on.end();
+  const auto& proven = spec.proven_on;
+  row.proven = std::find(proven.begin(), proven.end(), name) != proven.end();
   if (spec.prologue_s > 0 && !row.local) row.prologue = policy::Prologue::kNeeded;
   snapshot_.campaigns.back().lanes.push_back(row);
   auto lane = std::make_unique<LaneState>();

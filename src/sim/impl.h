@@ -59,6 +59,7 @@ class Engine::Impl {
   void Round();
   void Look();
   void LookAtLane(LaneState& lane);
+  void LookAtLives(LaneState& lane);
   void FillClusters();
   void FillCampaigns();
   void FillCopies(int campaign);

@@ -189,6 +189,7 @@ CampaignSpec ReadCampaign(Keys& keys) {
   keys.Names("clusters", c.clusters);
   ReadNumbers(keys, "affinity", c.affinity);
   keys.Names("data_on", c.data_on);
+  keys.Names("proven_on", c.proven_on);
   return c;
 }
 
@@ -288,6 +289,7 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
     if (!named) c.name = "campaign" + std::to_string(i + 1);
     CheckNames(keys, "clusters", c.clusters, scenario);
     CheckNames(keys, "data_on", c.data_on, scenario);
+    CheckNames(keys, "proven_on", c.proven_on, scenario);
     CheckNames(keys, "affinity", NamesOf(c.affinity), scenario);
     double gap = 0;
     keys.Seconds("group_within", gap);
@@ -304,6 +306,31 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
       Repeat(keys, c, scenario);
     }
     keys.Done();
+  }
+}
+
+void ReadUsage(jdl::Document& doc, Scenario& scenario) {
+  if (!doc.root.contains("usage")) return;
+  const json& list = doc.root["usage"];
+  if (!list.is_array())
+    return FaultAt(doc, "usage", "must be a list", "[{\"user\": \"alice\", \"slot_s\": 3600, \"ago\": \"2 d\"}]");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Keys keys(doc, "usage[" + std::to_string(i) + "]", list[i]);
+    policy::Usage u;
+    std::string campaign;
+    double ago = 0;
+    keys.Word("campaign", campaign);
+    keys.Word("user", u.user);
+    keys.Word("project", u.project);
+    keys.Seconds("ago", ago);
+    keys.Seconds("length", u.length);
+    keys.Number("slot_s", u.slot_seconds, 0, 1e18);
+    u.start = -ago;
+    for (std::size_t c = 0; c < scenario.campaigns.size(); ++c)
+      if (!campaign.empty() && scenario.campaigns[c].name == campaign)
+        u.campaign = static_cast<std::int64_t>(c) + 1;
+    keys.Done();
+    scenario.usage.push_back(std::move(u));
   }
 }
 

@@ -48,9 +48,19 @@ void Engine::Impl::Look() {
   }
 }
 
+// Jobs that ended by themselves lived at least so long: without them a cluster that kills one job
+// in a hundred, early, would look as if none lived there.
+void Engine::Impl::LookAtLives(LaneState& lane) {
+  if (scenario_.policy.survival_kills <= 0 || lane.row->kills < scenario_.policy.survival_kills) return;
+  policy::Durations lives;
+  for (const auto& [length, killed] : lane.lives) (killed ? lives.ended : lives.running).push_back(length);
+  lane.row->median_life_s = policy::Quantile(lives, 0.5).value_or(0);
+}
+
 void Engine::Impl::LookAtLane(LaneState& lane) {
   const ClusterState& c = clusters_[lane.cluster];
   lane.fresh = false;
+  LookAtLives(lane);
   if (c.spec->ratio == "none") return;
   predictor::Facts f;
   f.slots = lane.row->slots;

@@ -11,6 +11,13 @@ namespace {
 using nlohmann::json;
 using Rows = std::map<std::string, json>;
 
+using Faults = std::vector<jdl::Fault>;
+
+std::string Near(const std::string& word, const std::vector<std::string>& names) {
+  const auto near = DidYouMean(word, names);
+  return near ? "did you mean \"" + *near + "\"?" : "there are " + Join(names, ", ");
+}
+
 const policy::Preset* PresetNamed(const std::string& name) {
   for (const auto& preset : policy::Presets())
     if (preset.name == name) return &preset;
@@ -25,9 +32,8 @@ std::vector<std::string> PolicyWords() {
 }
 
 void UnknownPolicy(jdl::Document& doc, const std::string& path, const std::string& name) {
-  const auto near = DidYouMean(name, PolicyNames());
   FaultAt(doc, path, "there is no policy or preset \"" + jdl::Shown(name) + "\"",
-          near ? "did you mean \"" + *near + "\"?" : "there are " + Join(PolicyNames(), ", "));
+          Near(name, PolicyNames()));
 }
 
 // "policy": a word, or the rows of policy_settings, with "preset" for those it begins with.
@@ -83,7 +89,7 @@ json* ItemNamed(json& list, const std::string& name) {
   return nullptr;
 }
 
-void Set(jdl::Document& doc, const std::string& key, const std::string& value) {
+void Set(jdl::Document& doc, const std::string& key, const std::string& value, Faults& faults) {
   json v = json::parse(value, nullptr, false);
   if (v.is_discarded()) v = value;
   json& root = doc.root;
@@ -94,14 +100,18 @@ void Set(jdl::Document& doc, const std::string& key, const std::string& value) {
     json* item = dot > prefix.size() ? ItemNamed(root[list], key.substr(prefix.size(), dot - prefix.size()))
                                      : nullptr;
     if (item == nullptr)
-      return FaultAt(doc, "", "--set " + key + ": names nothing in \"" + list + "\"",
-                     "--set " + prefix + "NAME.KEY=VALUE");
+      return faults.push_back({0, 0, "--set " + key, std::string("names nothing in \"") + list + "\"",
+                               "--set " + prefix + "NAME.KEY=VALUE"}), void();
     (*item)[key.substr(dot + 1)] = v;
     return;
   }
   const auto& known = policy::KnownKeys();
-  const bool row = std::any_of(known.begin(), known.end(), [&](const auto& k) { return k.key == key; });
-  if (!row) {
+  std::vector<std::string> keys = {"name", "seed", "until", "round", "tick", "policy"};
+  const bool of_scenario = std::find(keys.begin(), keys.end(), key) != keys.end();
+  for (const auto& k : known) keys.push_back(k.key);
+  if (std::find(keys.begin(), keys.end(), key) == keys.end())
+    return faults.push_back({0, 0, "--set " + key, "unknown key", Near(key, keys)}), void();
+  if (of_scenario) {
     root[key] = v;  // checked with all the others
     return;
   }
@@ -117,7 +127,7 @@ void Forget(json& campaigns, const std::string& cluster, Scenario& scenario) {
     json& c = campaigns[i++];
     if (!c.is_object()) continue;
     if (c.contains("affinity") && c["affinity"].is_object()) c["affinity"].erase(cluster);
-    for (const char* key : {"clusters", "data_on"})
+    for (const char* key : {"clusters", "data_on", "proven_on"})
       if (c.contains(key) && c[key].is_array())
         c[key].erase(std::remove(c[key].begin(), c[key].end(), cluster), c[key].end());
     if (!c.contains("clusters") || !c["clusters"].empty()) continue;
@@ -127,7 +137,7 @@ void Forget(json& campaigns, const std::string& cluster, Scenario& scenario) {
   }
 }
 
-void Without(jdl::Document& doc, const std::string& name, Scenario& scenario) {
+void Without(jdl::Document& doc, const std::string& name, Scenario& scenario, Faults& faults) {
   json& list = doc.root["clusters"];
   std::vector<std::string> names;
   if (list.is_array())
@@ -138,9 +148,7 @@ void Without(jdl::Document& doc, const std::string& name, Scenario& scenario) {
       list.erase(i);
       return Forget(doc.root["campaigns"], name, scenario);
     }
-  const auto near = DidYouMean(name, names);
-  FaultAt(doc, "", "--without " + name + ": there is no such cluster",
-          near ? "did you mean \"" + *near + "\"?" : "there are " + Join(names, ", "));
+  faults.push_back({0, 0, "--without " + name, "there is no such cluster", Near(name, names)});
 }
 
 }  // namespace
@@ -167,8 +175,8 @@ ReadResult ReadScenario(std::string_view text, const std::string& folder, const 
   jdl::Document doc = jdl::Read(text);
   if (doc.whole && doc.faults.empty()) {
     if (doc.root.is_object()) {
-      for (const auto& name : edits.without) Without(doc, name, result.scenario);
-      for (const auto& [key, value] : edits.set) Set(doc, key, value);
+      for (const auto& name : edits.without) Without(doc, name, result.scenario, result.faults);
+      for (const auto& [key, value] : edits.set) Set(doc, key, value, result.faults);
     }
     Scenario& s = result.scenario;
     Keys keys(doc, "", doc.root);
@@ -179,15 +187,16 @@ ReadResult ReadScenario(std::string_view text, const std::string& folder, const 
     keys.Seconds("until", s.until);
     keys.Seconds("round", s.round_s);
     keys.Seconds("tick", s.tick_s, 0.001);
-    keys.Find("policy"), keys.Find("clusters"), keys.Find("campaigns");
+    for (const char* key : {"policy", "clusters", "campaigns", "usage"}) keys.Find(key);
     if (doc.root.is_object()) {
       ReadPolicy(doc, edits.policy, s, result.warnings);
       ReadClusters(doc, folder, s);
       ReadCampaigns(doc, folder, s);
+      ReadUsage(doc, s);
     }
     keys.Done();
   }
-  result.faults = jdl::Placed(doc.faults, text, true);
+  for (auto& fault : jdl::Placed(doc.faults, text, true)) result.faults.push_back(std::move(fault));
   return result;
 }
 

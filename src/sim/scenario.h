@@ -91,6 +91,7 @@ struct CampaignSpec {
   std::vector<std::string> clusters{};     ///< empty = all
   std::map<std::string, int> affinity{};   ///< users_priority, by cluster
   std::vector<std::string> data_on{};      ///< clusters that have its data from the start
+  std::vector<std::string> proven_on{};    ///< where a job of it has succeeded before
 };
 
 struct Scenario {
@@ -102,6 +103,7 @@ struct Scenario {
   policy::PolicyConfig policy{};
   std::vector<ClusterSpec> clusters{};
   std::vector<CampaignSpec> campaigns{};
+  std::vector<policy::Usage> usage{};  ///< from before; `campaign` is its place + 1, 0 = is over
   std::vector<std::string> notes{};  ///< what was assumed (SWF, history)
 };
 

@@ -105,7 +105,8 @@ struct LaneState {
   std::int64_t ended = 0, n_ok = 0, not_ok = 0;
   double sum_s = 0, sum_sq = 0, longest_recent = 0;
   std::deque<std::pair<std::int64_t, double>> recent;  // task, length: latest successes in a row
-  std::vector<double> lengths, lives;                  // for medians: the last few
+  std::vector<double> lengths;                         // of the last successes
+  std::vector<std::pair<double, bool>> lives;          // of the last ends: length, killed there
   predictor::Lane predictor;
   bool fresh = true;  // something changed since the predictor looked
 };

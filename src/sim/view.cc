@@ -7,10 +7,11 @@
 namespace cigri::sim {
 namespace {
 
-constexpr std::size_t kSample = 200;  // lengths and lives that medians are made of
+constexpr std::size_t kSample = 300;  // lengths and lives that medians are made of
 
 // The last kSample, in a ring.
-void Remember(std::vector<double>& sample, double value, std::int64_t n) {
+template <typename T>
+void Remember(std::vector<T>& sample, T value, std::int64_t n) {
   if (sample.size() < kSample)
     sample.push_back(value);
   else
@@ -101,6 +102,7 @@ void Engine::Impl::Book(int place) {
     usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
     clusters_[lane.cluster].minutes.Add(now_, used);
   }
+  if (job.running) Remember(lane.lives, {length, job.end == End::kPreempted}, lane.ended);
   if (job.kind == BatchKind::kTest) lane.row->tested = true;
   if (campaign.spec->replicas)
     if (const auto it = campaign.live.find(job.task); it != campaign.live.end()) {
@@ -115,14 +117,7 @@ void Engine::Impl::Book(int place) {
   } else if (job.end == End::kFailed || job.end == End::kWalltime) {
     BookTry(job, lane, campaign);
   } else if (job.end != End::kCopy) {
-    if (job.end == End::kPreempted && job.running) {
-      Remember(lane.lives, length, lane.row->kills);
-      ++lane.row->kills;
-      std::vector<double> lives = lane.lives;
-      std::nth_element(lives.begin(), lives.begin() + static_cast<std::ptrdiff_t>(lives.size() / 2),
-                       lives.end());
-      lane.row->median_life_s = lives[lives.size() / 2];
-    }
+    if (job.end == End::kPreempted && job.running) ++lane.row->kills;
     Again(job, campaign, job.tries);
   }
   free_jobs_.push_back(place);
@@ -163,7 +158,7 @@ void Engine::Impl::BookTry(Job& job, LaneState& lane, CampaignState& campaign) {
   ++lane.not_ok;
   lane.recent.clear();
   const int ten = scenario_.policy.first_ten;
-  if (lane.n_ok == 0 && campaign.spec->tasks > ten && !campaign.spec->test) {
+  if (!lane.row->proven && campaign.spec->tasks > ten && !campaign.spec->test) {
     const int left = std::max<int>(0, ten - static_cast<int>(lane.not_ok));
     if (left == 0) lane.row->held = "HELD_FIRST_TEN";
     const int most = campaign.spec->max_jobs;

@@ -1,17 +1,39 @@
 // gridsim: what a grid would do, without one.
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
-#include "sim/report.h"
-#include "tools/common/options.h"
-int main(int argc, char** argv) {
-  std::ifstream in(argv[1]); std::ostringstream t; t << in.rdbuf();
-  const auto r = cigri::sim::ReadScenario(t.str(), "");
-  for (const auto& f : r.faults) std::fprintf(stderr, "%s\n", cigri::jdl::Text(f, argv[1]).c_str());
-  if (!r.faults.empty() || argc < 2) return 65;
-  cigri::sim::Collector c(r.scenario);
-  cigri::sim::Engine e(r.scenario, {&c});
-  const auto totals = e.Run();
-  std::puts(ToText(c.Finish(totals, ToString(r.scenario.policy.policy))).c_str());
+#include "tools/gridsim/run.h"
+
+namespace cigri::gridsim {
+namespace {
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (in) text << in.rdbuf();
+  if (!in || in.bad()) throw Fatal(kExitBadInput, "cannot read " + path);
+  return text.str();
 }
+
+std::string FolderOf(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == path.npos ? "" : path.substr(0, slash);
+}
+
+int Main(int argc, char** argv) {
+  Options o;
+  if (const auto code = Read(argc, argv, o)) return *code;
+  if (o.from_history) return RunHistory(o);
+  return RunText(o, TextOf(o.scenario), o.scenario, FolderOf(o.scenario));
+}
+
+}  // namespace
+}  // namespace cigri::gridsim
+
+int main(int argc, char** argv) { return cigri::RunMain("gridsim", cigri::gridsim::Main, argc, argv); }
