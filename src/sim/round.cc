@@ -137,7 +137,7 @@ void Engine::Impl::FillCopies(int campaign) {
     lanes_[l]->row->single = lanes_[l]->row->overdue = 0;
   const auto slow = policy::StragglerThreshold({c.lengths, {}});
   for (const auto& [task, jobs] : c.live) {
-    if (jobs.size() != 1) continue;
+    if (jobs.size() != 1 || c.settled.count(task) != 0) continue;
     const Job& job = jobs_[jobs[0]];
     policy::Lane& row = *LaneOf(job).row;
     ++row.single;
@@ -201,7 +201,7 @@ std::vector<Redo> Engine::Impl::CopiesFor(int campaign, int cluster, int n) cons
   const CampaignState& c = campaigns_[campaign];
   std::vector<std::tuple<bool, double, std::int64_t>> order;  // here already, start, task
   for (const auto& [task, jobs] : c.live)
-    if (jobs.size() == 1) {
+    if (jobs.size() == 1 && c.settled.count(task) == 0) {
       const Job& job = jobs_[jobs[0]];
       order.emplace_back(lanes_[job.lane]->cluster == cluster,
                          job.started < 0 ? 1e300 : job.started, task);

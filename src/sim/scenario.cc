@@ -106,7 +106,7 @@ void Set(jdl::Document& doc, const std::string& key, const std::string& value, F
     return;
   }
   const auto& known = policy::KnownKeys();
-  std::vector<std::string> keys = {"name", "seed", "until", "round", "tick", "policy"};
+  std::vector<std::string> keys = {"name", "seed", "until", "round", "tick"};
   const bool of_scenario = std::find(keys.begin(), keys.end(), key) != keys.end();
   for (const auto& k : known) keys.push_back(k.key);
   if (std::find(keys.begin(), keys.end(), key) == keys.end())

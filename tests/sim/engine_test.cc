@@ -1,4 +1,5 @@
 // What a simulated grid does, and what holds for every scenario.
+#include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
@@ -110,6 +111,13 @@ TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
   EXPECT_LE(run.Count(End::kCancelled), 25);
 }
 
+TEST(EngineTest, ATaskThatIsDoneIsNotCopiedAgainWhileItsCopysEndIsUnseen) {
+  const Outcome run(R"({"round": 0, "clusters": [{"slots": 4, "see": 2}], "policy": "fifo",
+    "campaigns": [{"tasks": 1, "duration": 0, "replicas": true}]})");
+  EXPECT_EQ(run.report.totals.done, 1);
+  EXPECT_LE(run.attempts.size(), 2u);
+}
+
 // ---------------------------------------------------------------- what holds for every scenario
 int In(int low, int high) { return *rc::gen::inRange(low, high + 1); }
 bool Maybe(int percent) { return In(0, 99) < percent; }
@@ -201,7 +209,8 @@ RC_GTEST_PROP(EngineProperty, NothingIsLostNoCapIsPassedAndEveryIdleSlotHasAReas
   std::int64_t tasks = 0;
   for (const auto& c : s.campaigns) tasks += c.tasks;
   RC_ASSERT(totals.done + totals.failed + totals.not_done == tasks);
-  for (const auto& [task, n] : watch.ends) RC_ASSERT(n <= 1);
+  for (const auto& [task, n] : watch.ends)  // a copy may end before the first one's end is seen
+    RC_ASSERT(n <= (s.campaigns[task.first].replicas ? 2 : 1));
   // Never more slots held than there are.
   for (std::size_t k = 0; k < s.clusters.size(); ++k) {
     std::vector<std::pair<double, int>> steps;

@@ -33,9 +33,9 @@ TEST(ScenarioTest, EveryFaultHasItsLineItsKeyAndWhatWouldBeRight) {
 })");
   const std::string all = test::FaultsOf(read);
   for (const char* want :
-       {"scenario:2:12: polcy: unknown key\nHINT: did you mean \"policy\"?", ":4:32: clusters[0].slotz: unknown key",
+       {"scenario:2:12: polcy: unknown key\nHINT: did you mean \"policy\"?", ":4:31: clusters[0].slotz: unknown key",
         "clusters[1].speed: must be a number", "\"adaptiv\" is none of", "HINT: did you mean \"adaptive\"?",
-        ":5:5: clusters[1].name: there are two", "campaigns[0].tasks: must be a whole number, 1 to",
+        ":5:14: clusters[1].name: there are two", "campaigns[0].tasks: must be a whole number, 1 to",
         "campaigns[0].duration: must be a time", "there is no cluster \"lukke\"",
         "campaigns[0].priority: must be 0 to 9", "campaigns[1].duration.max: is less than min",
         "did you mean \"fairshare\"?", "policy.wide.gap: \"wide.gap\" must be a number"})
