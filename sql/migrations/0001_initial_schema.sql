@@ -11,7 +11,7 @@ CREATE TABLE schema_migrations (
 
 CREATE TYPE campaign_state AS ENUM ('in_treatment', 'paused', 'cancelled', 'terminated');
 CREATE TYPE batch_kind AS ENUM ('task', 'replica', 'test', 'prologue', 'epilogue');
-CREATE TYPE batch_state AS ENUM ('intended', 'sent', 'recorded', 'refused', 'in_doubt', 'void');
+CREATE TYPE batch_state AS ENUM ('intended', 'recorded', 'refused', 'in_doubt', 'void');
 CREATE TYPE job_state AS ENUM ('launching', 'submitted', 'remote_waiting', 'running', 'terminated', 'event');
 CREATE TYPE account AS ENUM ('none', 'program', 'infrastructure', 'preemption', 'our_kill');
 CREATE TYPE cluster_mode AS ENUM ('observe', 'limited', 'open');
@@ -319,7 +319,6 @@ CREATE TABLE batches (
     epoch bigint NOT NULL,
     send_by timestamptz NOT NULL,     -- last moment at which the POST may start
     created_at timestamptz NOT NULL DEFAULT now(),
-    sent_at timestamptz,
     recorded_at timestamptz,
     recorded_xid xid8,                -- transaction that recorded it: how the updator finds what is new
     remote_id text,                   -- of its first job, or of the array
@@ -334,7 +333,7 @@ CREATE TABLE batches (
 ) WITH (fillfactor = 60);
 -- Rows of POSTs, not of jobs: an index on their open ones is small and pays for every look at the end
 -- of a campaign.
-CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'sent', 'in_doubt');
+CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'in_doubt');
 CREATE INDEX batches_of_campaign ON batches (campaign_id, id);
 CREATE INDEX batches_by_job ON batches (first_job_id);
 CREATE INDEX batches_recorded ON batches (recorded_xid);

@@ -209,10 +209,10 @@ TEST_F(ChangesPgTest, WrongSettingsChangeNothing) {
 TEST_F(ChangesPgTest, AJobIsKilledOnRequestOfItsUserWhileItLives) {
   const auto id = Submit();
   Sql("INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag, "
-      "state, epoch, send_by) VALUES"
+      "state, doubtful_since, epoch, send_by) VALUES"
       " (100, 'task', " +
-      std::to_string(id) + ", 1, 3, 0, 1, 't1', 'sent', 0, now()), (103, 'task', " +
-      std::to_string(id) + ", 1, 1, 3, 1, 't2', 'recorded', 0, now())");
+      std::to_string(id) + ", 1, 3, 0, 1, 't1', 'in_doubt', now(), 0, now()), (103, 'task', " +
+      std::to_string(id) + ", 1, 1, 3, 1, 't2', 'recorded', NULL, 0, now())");
   EXPECT_EQ(Ask("bob", "DELETE", "/jobs/101").status, 403);
   EXPECT_EQ(Ask("alice", "DELETE", "/jobs/101").status, 202) << "on its way";
   EXPECT_EQ(Ask("alice", "DELETE", "/jobs/101").status, 202) << "asked twice";
