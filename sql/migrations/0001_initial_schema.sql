@@ -221,8 +221,8 @@ CREATE TABLE campaigns (
     state campaign_state NOT NULL DEFAULT 'in_treatment',    -- what is
     state_reason text,                -- why it is not in treatment, or held everywhere
     submission_time timestamptz NOT NULL DEFAULT now(),
-    completion_time timestamptz,
-    finishing_since timestamptz,      -- all tasks have ended; epilogues are on their way
+    completion_time timestamptz,      -- terminated; or cancelled, its kills confirmed and its epilogues over
+    finishing_since timestamptz,      -- nothing of it is in flight any more; epilogues are on their way
     nb_params bigint NOT NULL,        -- parameters given; a test campaign makes fewer tasks
     first_task_id bigint NOT NULL,
     format text NOT NULL DEFAULT 'line' CHECK (format IN ('line', 'values')),
@@ -237,6 +237,7 @@ CREATE TABLE campaigns (
 ) WITH (fillfactor = 70);
 -- Few rows are alive among years of them; `wanted` and `state` change some times in a campaign's life.
 CREATE INDEX campaigns_alive ON campaigns (id) WHERE state IN ('in_treatment', 'paused');
+CREATE INDEX campaigns_incomplete ON campaigns (id) WHERE completion_time IS NULL;
 CREATE INDEX campaigns_by_user ON campaigns (grid_user, id);
 
 -- What a campaign runs on each cluster it names: the JDL after precedence and rules.

@@ -50,6 +50,31 @@ TEST_F(CampaignTest, PrologueComesFirstAndTheEpilogueOnceAfterTheLastJobOfAll) {
   EXPECT_EQ(jobs, 12);
 }
 
+TEST_F(CampaignTest, AfterACancelTheEpilogueRunsOnceWhereThePrologueRan) {
+  const std::string log_file = grid().work() + "/log";
+  grid().Script("long", "#!/bin/sh\necho started >> log\nsleep 300\necho survived >> log\n");
+  const auto block = [&](const std::string& name) {
+    return json{{"exec_file", "./long"},
+                {"max_jobs", 1},
+                {"prologue", {"echo prologue-" + name + " >> " + log_file}},
+                {"epilogue", {"echo epilogue-" + name + " >> " + log_file}}};
+  };
+  const int id = grid().Submit(Jdl(
+      grid(), "cancelled", "true",
+      {{"nb_jobs", 40}, {"clusters", {{"alpha", block("alpha")}, {"beta", block("beta")}}}}));
+  ASSERT_TRUE(Await([&] { return Count("log", "started") == 2; }));
+  grid().Ok({"griddel", Campaign(id)});
+  const auto completed = [&] {
+    const auto campaign = grid().Get("/campaigns/" + Campaign(id));
+    return campaign.contains("completion_time") && !campaign["completion_time"].is_null();
+  };
+  ASSERT_TRUE(Await(completed)) << grid().Get("/campaigns/" + Campaign(id));
+  EXPECT_EQ(grid().SortedLines("log"), (Words{"epilogue-alpha", "epilogue-beta", "prologue-alpha",
+                                              "prologue-beta", "started", "started"}));
+  EXPECT_EQ(grid().Progress(id).value("state", ""), "cancelled");
+  ExpectTheLaw();
+}
+
 TEST_F(CampaignTest, Exit66GoesAgainAtOnceAndExit67AfterTheOthers) {
   for (const std::string code : {"66", "67"}) {
     const std::string out = "out" + code;
