@@ -105,6 +105,20 @@ TEST_F(FoldPgTest, AFailureGoesAgainOnceThenWaitsForItsUser) {
   EXPECT_EQ(State(campaign), "terminated") << "over for its machines, shown with its failure";
 }
 
+TEST_F(FoldPgTest, NumbersInTheWordsOfAFailureMakeNoOtherOneButItsExitCodeDoes) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 3, .max_tries = 1});
+  const auto jobs = GivenLive(campaign, 1, 3);
+  const auto failed = [](std::int64_t job, int code, const std::string& words) {
+    News n = Ended(job, code << 8);
+    n.remote.message = words;
+    return n;
+  };
+  Fold({failed(jobs[0], 3, "line 17"), failed(jobs[1], 3, "line 18"), failed(jobs[2], 4, "line 17")});
+  EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR'"), 2);
+  EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 2);
+}
+
 TEST_F(FoldPgTest, APreemptedJobIsFreeAndGoesAgain) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1, .max_tries = 1});
@@ -188,6 +202,41 @@ TEST_F(FoldPgTest, EpiloguesRunWhereSomethingRanBeforeTheCampaignEnds) {
   Fold({Ended(epilogue[0], 0)});
   Update({campaign});
   EXPECT_EQ(State(campaign), "terminated");
+}
+
+TEST_F(FoldPgTest, AnEpilogueIsNotWaitedForInSilence) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 2, .clusters = 2});
+  Sql("UPDATE campaign_clusters SET epilogue = 'false'");
+  const auto one = GivenLive(campaign, 1, 1), two = GivenLive(campaign, 2, 1);
+  Fold({Ended(one[0], 0), Ended(two[0], 0)});
+  Update({campaign});
+  const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
+  Fold({Ended(epilogue.at(0), 1 << 8)});
+  EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_FAILED' AND cluster_id = 1 AND state = 'open'"), 1);
+  Update({campaign}, {.epilogue_wait_s = 600});
+  EXPECT_EQ(State(campaign), "in_treatment") << "the other cluster has some time";
+  Sql("UPDATE campaigns SET finishing_since = now() - interval '11 minutes'");
+  Update({}, {.epilogue_wait_s = 600});
+  EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_GIVEN_UP' AND cluster_id = 2 AND state = 'open'"), 1);
+  EXPECT_EQ(State(campaign), "terminated");
+}
+
+// CIG-19
+TEST_F(FoldPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 2, .type = "test", .clusters = 2});
+  const auto jobs = GivenLive(campaign, 1, 1, "test");
+  GivenLive(campaign, 2, 1, "test");
+  Fold({Ended(jobs.at(0), 0)});
+  Update({campaign}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "in_treatment");
+  Sql("UPDATE campaigns SET submission_time = now() - interval '11 minutes'");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "terminated");
+  EXPECT_EQ(Sql("SELECT string_agg(cluster_id || message, '') FROM events WHERE code = 'NOT_TESTED'")[0][0].as<std::string>(),
+            "2c2 was not tested: no answer within 10 min");
+  ExpectTheLaw(campaign);
 }
 
 TEST_F(FoldPgTest, ACancelledCampaignIsCompleteWhenItsKillsAreConfirmedAndItsEpilogueHasRun) {
