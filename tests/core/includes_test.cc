@@ -37,7 +37,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"nikita", {"core", "db", "module", "cluster", "clusterdb", "policy"}},
     {"api", {"core", "db", "http", "secrets", "jdl", "policy", "rules", "cluster", "clusterdb"}},
     // Tools speak to the API; only `cigri` opens the database.
-    {"tools/cigri", {"core", "db", "http", "embedded", "tools/common"}},
+    {"tools/cigri", {"core", "db", "http", "embedded", "localcluster", "tools/common"}},
     {"tools/common", {"core", "http"}},
     {"tools/gridadmin", {"core", "jdl", "tools/common"}},
     {"tools/gridsub", {"core", "jdl", "tools/common"}},

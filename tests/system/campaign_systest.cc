@@ -50,6 +50,23 @@ TEST_F(CampaignTest, PrologueComesFirstAndTheEpilogueOnceAfterTheLastJobOfAll) {
   EXPECT_EQ(jobs, 12);
 }
 
+TEST_F(CampaignTest, APrologueThatFailsKeepsTheCampaignOffThatClusterAndSaysSo) {
+  const std::string log_file = grid().work() + "/log";
+  json clusters;
+  for (const std::string name : {"alpha", "beta"})
+    clusters[name] = {{"exec_file", "echo job-" + name + " >> log #"},
+                      {"prologue", {"echo prologue-" + name + " >> " + log_file,
+                                    name == "alpha" ? "echo no space on scratch >&2; exit 3" : "true"}}};
+  const int id = grid().Submit(Jdl(grid(), "prologue", "true", {{"nb_jobs", 6}, {"clusters", clusters}}));
+  ASSERT_TRUE(grid().AwaitOver(id));
+  EXPECT_EQ(Count("log", "job-beta"), 6);
+  EXPECT_EQ(Count("log", "job-alpha"), 0);
+  EXPECT_EQ(Count("log", "prologue-alpha"), 1) << "it is not tried again until somebody answers";
+  const std::string events = grid().Ok({"gridevents", Campaign(id)});
+  EXPECT_NE(events.find("PROLOGUE_FAILED"), std::string::npos) << events;
+  EXPECT_NE(events.find("no space on scratch"), std::string::npos) << events;
+}
+
 TEST_F(CampaignTest, AfterACancelTheEpilogueRunsOnceWhereThePrologueRan) {
   const std::string log_file = grid().work() + "/log";
   grid().Script("long", "#!/bin/sh\necho started >> log\nsleep 300\necho survived >> log\n");
