@@ -49,9 +49,8 @@ Known Look(Context& context, const Request& request) {
 // A client that says `values` and sends something else is told where, whichever block it is in.
 void CheckRows(Context& context, const jdl::Campaign& campaign, const Known& known) {
   if (campaign.format != jdl::kFormatValues || !known.parameters.draft) return;
-  context.Transact([&](db::Tx& tx) {
-    RequireRows(tx, *known.parameters.draft, campaign.columns.size());
-  });
+  context.Transact(
+      [&](db::Tx& tx) { RequireRows(tx, *known.parameters.draft, campaign.columns.size()); });
 }
 
 // Why a cluster would not take the campaign's jobs as things are; "" when it would.

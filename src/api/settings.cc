@@ -56,7 +56,8 @@ Change AdmitChange(const Context& context, Facts facts, json before, const json&
 void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campaign,
                  const Change& change, const std::vector<std::string>& asked_for) {
   if (campaign.jdl != change.before)
-    throw ApiError(409, "Conflict", "somebody else has changed the campaign meanwhile", "try again");
+    throw ApiError(409, "Conflict", "somebody else has changed the campaign meanwhile",
+                   "try again");
   if (change.changes.empty()) return;
   const jdl::Campaign& c = change.admitted.campaign;
   auto notes = NotesJson(request.caller.user, asked_for);

@@ -12,7 +12,7 @@ namespace cigri::api {
 
 /// A campaign as it is stored, and as it is going to be.
 struct Change {
-  nlohmann::json before, after;      ///< campaigns.jdl
+  nlohmann::json before, after;  ///< campaigns.jdl
   Facts facts;
   Admitted admitted;
   std::vector<std::string> changes;  ///< "clusters/alpha/walltime 3600 -> 7200"

@@ -166,10 +166,10 @@ class Folder {
       nodes.push_back(ValidUtf8(n->remote.node));
       messages.push_back(success ? std::nullopt : std::optional(it->second.message));
     }
-    for (const auto& row : tx_.Exec(sql::updator::kEndJobs, db::Array(ids), db::Array(ok),
-                                    db::Array(accounts), db::Array(codes), db::Array(statuses),
-                                    db::Array(started), db::Array(ended), db::Array(nodes),
-                                    db::Array(messages)))
+    for (const auto& row :
+         tx_.Exec(sql::updator::kEndJobs, db::Array(ids), db::Array(ok), db::Array(accounts),
+                  db::Array(codes), db::Array(statuses), db::Array(started), db::Array(ended),
+                  db::Array(nodes), db::Array(messages)))
       Ended(row);
   }
 
@@ -189,7 +189,8 @@ class Folder {
                   old_state == "running" ? row["live_started"].as<double>(0) : 0);
     const auto failure = failures_.find(job_id);
     if (ok) {
-      counters_.Add(campaign, cluster, kind, counted || idx < 0 ? "terminated" : "duplicate", 1, slots);
+      counters_.Add(campaign, cluster, kind, counted || idx < 0 ? "terminated" : "duplicate", 1,
+                    slots);
       if (counted) won_.emplace(campaign, idx);
     } else {
       const auto& b = failure->second.booking;
@@ -352,8 +353,9 @@ class Folder {
       e.campaign_id = std::get<0>(key);
       e.cluster_id = std::get<1>(key);
       e.count = n;
-      e.message = names_.at(*e.cluster_id) +
-                  ": local users took their slots back, jobs were killed, they go again (not your fault)";
+      e.message =
+          names_.at(*e.cluster_id) +
+          ": local users took their slots back, jobs were killed, they go again (not your fault)";
       module::RaiseEvent(tx_, e);
     }
   }
@@ -393,7 +395,7 @@ class Folder {
   db::Tx& tx_;
   const std::map<std::int64_t, std::string>& names_;
   std::vector<const News*> ends_;
-  std::map<std::int64_t, Failure> failures_;  // by job
+  std::map<std::int64_t, Failure> failures_;             // by job
   std::set<std::pair<std::int64_t, std::int64_t>> won_;  // tasks counted by this fold
   std::map<LaneKey, Lane> lanes_;
   CounterDeltas counters_;

@@ -103,7 +103,8 @@ TEST(GridsTest, AGridThatIsStoppedGivesItsRunningTasksBackFreeOfCharge) {
   const int id = grid.Submit(jdl);
   ASSERT_TRUE(Await([&] { return grid.Progress(id).value("running", 0) == 1; }));
   const auto down = grid.Run({"cigri", "down"});
-  EXPECT_NE(down.out.find("1 running job of campaign " + std::to_string(id) + " stopped"), std::string::npos)
+  EXPECT_NE(down.out.find("1 running job of campaign " + std::to_string(id) + " stopped"),
+            std::string::npos)
       << down.out;
   grid.Script("go", "");
   grid.Up();
