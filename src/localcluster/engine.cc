@@ -265,6 +265,7 @@ void Engine::OnRecord(std::int64_t segment, const Record& r) {
                    r.cause != Cause::kLaunchFailed;
   std::string message = r.message;
   if (message.empty() && r.cause == Cause::kPreempted) message = "a local job needed the slot";
+  if (r.cause == Cause::kNodeFailed) message = "the grid was stopped while it ran";
   End(job, r.cause, ran ? r.status : -1, r.started_at, r.ended_at, std::move(message));
 }
 
