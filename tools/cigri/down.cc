@@ -60,14 +60,16 @@ int Down(bool keep_jobs) {
   if (!keep_jobs)
     embedded::EndAll(embedded::JobProcesses, home, kJobGrace,
                      static_cast<char>(localcluster::Cause::kNodeFailed));
+  const int real = keep_jobs ? 0 : StopReal(home);
   const bool server = embedded::PostgresPid(home) != 0;
   embedded::StopPostgres(home);
   RemoveSockets(home);
-  if (modules == 0 && !server && running == 0) {
+  if (modules == 0 && !server && running == 0 && real == 0) {
     std::printf("the grid was down already\n");
     return kExitOk;
   }
   std::printf("grid down: %d processes ended%s", modules, server ? ", PostgreSQL stopped" : "");
+  if (real != 0) std::printf(", %d real clusters stopped", real);
   if (running != 0 && keep_jobs)
     std::printf(", %s%s left running; `cigri up` adopts what is there", Jobs(running).c_str(),
                 whose.c_str());
