@@ -139,6 +139,7 @@ std::set<std::string> Connection::Wait(int ms) {
 
 Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
   work_ = std::make_unique<pqxx::work>(connection.impl_->c);
+  ++connection_.transactions_;
   if (sync == Sync::kOff) work_->exec("SET LOCAL synchronous_commit = off");
 }
 Tx::~Tx() = default;

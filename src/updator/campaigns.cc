@@ -87,9 +87,11 @@ bool TestGivenUp(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
   return !rows.empty();
 }
 
-// True when no epilogue is to come any more.
-bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
-  for (const auto& row : tx.Exec(sql::updator::kGiveUpEpilogues, campaign, limits.epilogue_wait_s)) {
+// True when no epilogue is to come any more. `away`: clusters that are not waited for.
+bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits,
+                   const std::vector<int>& away = {}) {
+  for (const auto& row : tx.Exec(sql::updator::kGiveUpEpilogues, campaign, limits.epilogue_wait_s,
+                                 db::Array(away))) {
     module::Event e{.cls = "campaign", .code = "EPILOGUE_GIVEN_UP", .message = ""};
     e.campaign_id = campaign;
     e.cluster_id = row[0].as<std::int64_t>();
@@ -121,6 +123,21 @@ bool EndCampaign(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
   return true;
 }
 
+// A cancelled campaign is complete when its kills are confirmed and its epilogues have run. A
+// cluster that confirms nothing is waited for only so long.
+bool CompleteCancelled(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
+  std::vector<int> away;
+  for (const auto& row :
+       tx.Exec(sql::updator::kCancelledInFlight, campaign, limits.epilogue_wait_s)) {
+    if (!row["overdue"].as<bool>()) return false;
+    away.push_back(row["cluster_id"].as<int>());
+  }
+  if (!EpiloguesOver(tx, campaign, limits, away))
+    return tx.Exec(sql::updator::kBeginFinishing, campaign).affected_rows() > 0;
+  tx.Exec(sql::updator::kCompleteCancelled, campaign);
+  return true;
+}
+
 }  // namespace
 
 bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep,
@@ -131,7 +148,9 @@ bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep
   if (sweep) tx.Exec(sql::updator::kReopenEpilogues);
   const std::vector<std::int64_t> some(ended.begin(), ended.end());
   for (const auto& row : tx.Exec(sql::updator::kEndCandidates, sweep, db::Array(some)))
-    moved |= EndCampaign(tx, row[0].as<std::int64_t>(), limits);
+    moved |= row[1].as<std::string>() == "cancelled"
+                 ? CompleteCancelled(tx, row[0].as<std::int64_t>(), limits)
+                 : EndCampaign(tx, row[0].as<std::int64_t>(), limits);
   return moved;
 }
 

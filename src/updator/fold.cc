@@ -372,15 +372,19 @@ class Folder {
                db::Array(events));
   }
 
-  // Failures with the same words on the same cluster are one event with a count and a sample.
+  // Failures with the same words on a cluster are one event with a count and a sample; equal
+  // fingerprints on several clusters are shown as one failure (read/failures).
   std::int64_t Raise(const Failure& f, const std::string& code) {
     module::Event e{.cls = "job", .code = code, .message = f.message};
     e.campaign_id = f.campaign_id;
     e.cluster_id = f.cluster_id;
     e.job_id = f.job_id;
     e.idx = f.idx;
-    // Digits differ from job to job (line numbers, paths): they do not make another failure.
-    for (char c : f.message.substr(0, 300))
+    // Digits differ from job to job (line numbers, paths): they do not make another failure. Those
+    // of an exit code do.
+    const auto status = code == "EXIT_ERROR" ? std::min<std::size_t>(f.message.find(':'), 300) : 0;
+    e.fingerprint = f.message.substr(0, status);
+    for (char c : f.message.substr(e.fingerprint.size(), 300))
       if (c < '0' || c > '9') e.fingerprint += c;
     e.sample = {{"job", f.job_id}, {"task", f.idx}, {"message", f.message}};
     return module::RaiseEvent(tx_, e);

@@ -97,7 +97,7 @@ std::int64_t UploadParams(tools::Api& api, Draft& draft) {
                                 draft.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
   draft.text.replace(begin, end - begin,
                      "[" + std::string(static_cast<std::size_t>(lines), '\n') + "]");
-  return upload.id();
+  return upload.Release();
 }
 
 std::int64_t UploadParamFile(tools::Api& api, const Draft& draft) {
