@@ -77,6 +77,7 @@ struct CuttingProxy::Impl {
   int socket = -1, port = 0;
   std::atomic<bool> stopping{false}, all{false};
   std::atomic<int> matched{0}, cuts{0};
+  std::atomic<std::FILE*> printed{nullptr};
   std::mutex mutex;
   std::vector<std::thread> relays;
   std::thread thread;
@@ -87,6 +88,11 @@ struct CuttingProxy::Impl {
     if (start.empty() || request.rfind(start, 0) != 0) return Cut::kNo;
     const int n = ++matched;
     return n % 2 != 0 ? Cut::kNo : n % 4 == 0 ? Cut::kRequest : Cut::kAnswer;
+  }
+  void Print(const std::string& request) {
+    const auto line = request.substr(0, request.find(" HTTP/")) + "\n";
+    std::fputs(line.c_str(), printed);
+    std::fflush(printed);
   }
   void Serve() {
     while (!stopping) {
@@ -113,6 +119,7 @@ struct CuttingProxy::Impl {
         if (answered) request.clear();
         request.append(bytes);
         if (answered) cut = CutOf(request);
+        if (answered && printed) Print(request);
       } else if (cut == Cut::kAnswer || all) {  // the server has done it: nobody will be told
         ++cuts;
         break;
@@ -159,6 +166,7 @@ void CuttingProxy::CutEachSecond(const std::string& start) {
   std::lock_guard lock(impl_->mutex);
   impl_->start = start;
 }
+void CuttingProxy::Print(std::FILE* to) { impl_->printed = to; }
 int CuttingProxy::cuts() const { return impl_->cuts; }
 
 }  // namespace cigri::test

@@ -1,5 +1,6 @@
 // Stands between the grid and a cluster, and cuts connections at the worst moments.
 #pragma once
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,8 @@ class CuttingProxy {
   /// the server begins to answer, and as soon as it has the whole request.
   void CutEachSecond(const std::string& start);
   int cuts() const;
+  /// Prints method and path of each request from now on.
+  void Print(std::FILE* to);
 
  private:
   struct Impl;
