@@ -1,5 +1,7 @@
 -- What its operator says of a cluster, locked so that a drain that has returned is seen by every
 -- later claim (and waits for those under way).
-SELECT enabled, drained OR kill_all AS drained, mode::text, mode_limit, max_running, hours
-FROM clusters WHERE id = $1
-FOR SHARE
+SELECT c.enabled, c.drained OR c.kill_all AS drained, c.mode::text, c.mode_limit, c.max_running, c.hours,
+    c.max_calls_per_min, a.probation
+FROM clusters AS c LEFT JOIN api_load AS a ON a.api = c.api
+WHERE c.id = $1
+FOR SHARE OF c
