@@ -4,6 +4,7 @@
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/submission.h"
+#include "api/token_notes.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -134,6 +135,8 @@ Reply Submit(Context& context, const Request& request) {
   if (!known.parameters.draft) known.parameters.n = read.campaign.count;
   Admitted admitted = Admit(context, known.facts, std::move(read.campaign), known.parameters.n);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
+  for (auto& note : TokenNotes(known.facts, admitted.campaign, known.parameters.n))
+    admitted.notes.push_back(std::move(note));
   return request.Flag("dry_run") ? DryRun(known, admitted)
                                  : Store(context, request, known, admitted);
 }

@@ -28,7 +28,7 @@ const std::vector<std::string> kKnownKeys = {
     "API_OPERATORS", "API_TIMEOUT", "API_HOST", "API_PORT", "API_SSL",
     "CAMPAIGN_THROUGHPUT_WINDOW", "GRID_USAGE_UPDATE_PERIOD",
     "SAFETY_TICK", "SECRET_KEY_FILE", "SEND_WINDOW", "TEST_CAMPAIGN_WAIT", "EPILOGUE_WAIT",
-    "DRAFT_KEEP", "KEEP_CAMPAIGNS_DAYS"};
+    "DRAFT_KEEP", "KEEP_CAMPAIGNS_DAYS", "SLOW_SWEEP"};
 // clang-format on
 
 std::string HomeOfUser() {

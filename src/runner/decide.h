@@ -27,6 +27,8 @@ struct Ceiling {
   std::optional<int> max_jobs;   ///< `limited N`
   std::optional<int> max_slots;  ///< max_running
   std::int64_t jobs = 0, slots = 0;  ///< in flight now, all campaigns
+  std::optional<int> probation;      ///< after its breaker was open: most jobs of this claim
+  bool sparing = false;              ///< under a ceiling on calls: one POST a claim
 };
 
 struct Want {

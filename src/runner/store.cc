@@ -42,6 +42,9 @@ Ceiling Store::CeilingNow(db::Tx& tx) {
     ceiling.open = WithinHours(*hours, std::time(nullptr));
   if (mode == "limited") ceiling.max_jobs = db::Opt<int>(row["mode_limit"]);
   ceiling.max_slots = db::Opt<int>(row["max_running"]);
+  ceiling.probation = db::Opt<int>(row["probation"]);
+  on_probation_ = ceiling.probation.has_value();
+  ceiling.sparing = !row["max_calls_per_min"].is_null();
   if (ceiling.open && (ceiling.max_jobs || ceiling.max_slots)) {
     const auto sums = tx.Exec(sql::runner::kClusterInFlight, cluster_id_);
     ceiling.jobs = sums[0][0].as<std::int64_t>();
@@ -201,6 +204,8 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
              static_cast<std::int64_t>(remote.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
+  if (on_probation_)
+    tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_, static_cast<int>(remote.size()));
   return true;
 }
 

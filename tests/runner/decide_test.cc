@@ -47,6 +47,17 @@ TEST(RoomTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
   EXPECT_EQ(Room({wide}, slots, 100)[0].n, 2) << "5 slots are left, a job takes 2";
 }
 
+TEST(RoomTest, AfterABreakerWasOpenAndUnderACeilingOnCallsAClaimIsOnePost) {
+  Ceiling careful;
+  careful.probation = 2;
+  ASSERT_EQ(Room({Of(1, 10), Of(2, 10)}, careful, 100).size(), 1u);
+  EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, careful, 100)[0].n, 2);
+  Ceiling sparing;
+  sparing.sparing = true;
+  ASSERT_EQ(Room({Of(1, 10), Of(2, 10)}, sparing, 100).size(), 1u);
+  EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, sparing, 100)[0].n, 10);
+}
+
 TEST(RoomTest, NoMoreThanAskedForInOneClaim) {
   int sum = 0;
   for (const auto& want : Room({Of(1, 70), Of(2, 70)}, {}, 100)) sum += want.n;

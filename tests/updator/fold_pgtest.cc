@@ -124,6 +124,22 @@ TEST_F(FoldPgTest, NumbersInTheWordsOfAFailureMakeNoOtherOneButItsExitCodeDoes) 
   EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 2);
 }
 
+TEST_F(FoldPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4, .max_tries = 1});
+  const auto jobs = GivenLive(campaign, 1, 4);
+  Fold({Ended(jobs[0], 127 << 8), Ended(jobs[1], 126 << 8), Ended(jobs[2], 213 << 8, EndCause::kBadDirectory)});
+  const auto said = [&](std::size_t i) {
+    return Sql("SELECT message FROM done WHERE job_id = " + std::to_string(jobs[i]))[0][0].as<std::string>();
+  };
+  EXPECT_EQ(said(0), "not on cluster c1: ./job.sh");
+  EXPECT_EQ(said(1), "not executable on cluster c1: ./job.sh");
+  EXPECT_EQ(said(2), "not on cluster c1: $HOME");
+  Sql("UPDATE lanes SET proved = true");
+  Fold({Ended(jobs[3], 127 << 8)});
+  EXPECT_EQ(said(3), "exit code 127") << "its own, once it has run there";
+}
+
 TEST_F(FoldPgTest, APreemptedJobIsFreeAndGoesAgain) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1, .max_tries = 1});

@@ -8,7 +8,7 @@ WITH lane AS (
     LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
     LEFT JOIN LATERAL (
         SELECT message FROM events WHERE campaign_id = c.id AND cluster_id = cc.cluster_id AND state = 'open'
-            AND code IN ('SUBMIT_REFUSED', 'PROLOGUE_FAILED') LIMIT 1
+            AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED') LIMIT 1
     ) AS e ON true
     WHERE c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
 ), reason AS (
