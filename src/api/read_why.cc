@@ -297,6 +297,21 @@ json OneTaskWhy(db::Tx& tx, const Request& request) {
 }
 
 // ---------------------------------------------------------------- a whole cluster, for operators
+std::string Short(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+// "; would send 12 jobs of campaign 3, 1 job of campaign 5".
+std::string WouldSend(const pqxx::row& row) {
+  if (row["would_send"].is_null()) return "; would send nothing now";
+  std::vector<std::string> parts;
+  for (const auto& w : json::parse(row["would_send"].c_str()))
+    parts.push_back(Jobs(w["jobs"].get<std::int64_t>()) + " of campaign " + w["campaign"].dump());
+  return "; would send " + Join(parts, ", ");
+}
+
 std::string ClusterSentence(const pqxx::row& row) {
   const std::string name = row["name"].c_str(), mode = row["mode"].c_str();
   if (!row["enabled"].as<bool>()) return name + " is disabled";
@@ -307,9 +322,10 @@ std::string ClusterSentence(const pqxx::row& row) {
     return name + " has not answered for " + HumanSpan(row["failing_for"].as<double>()) + ": " +
            row["error"].as<std::string>("no reason given");
   if (row["swept_ago"].is_null()) return name + " has not been looked at yet";
-  if (mode == "observe") return name + " is only observed: nothing is sent there";
+  if (mode == "observe") return name + " is only observed: nothing is sent there" + WouldSend(row);
   if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
-    return name + " is under stress";
+    return name + " is under stress: " + Short(row["stress"].as<double>()) + ", the limit is " +
+           Short(row["stress_limit"].as<double>());
   if (row["max_resources"].is_null()) return name + " has not told its resources yet";
   const std::string of = " of " + std::string(row["max_resources"].c_str()) + " slots";
   if (row["free_resources"].as<int>() == 0) return name + " is full: 0" + of + " free";

@@ -20,11 +20,12 @@ class HistoryPgTest : public ApiTest {
     s.AddCampaign(300, "bob");
     s.now = at, s.seed = static_cast<std::uint64_t>(seed);
     const json before = s.state, snapshot = s.snapshot;
-    const auto bytes = json::to_cbor({{"snapshot", snapshot}, {"state", before}, {"now", at}, {"plan", s.Run().plan}});
+    const auto bytes = json::to_cbor(
+        {{"snapshot", snapshot}, {"state", before}, {"now", at}, {"plan", s.Run().plan}});
     std::string hex;
     for (const auto b : bytes) hex += fmt::format("{:02x}", b);
-    Sql("INSERT INTO plans (at, seed, snapshot) VALUES (to_timestamp(" + std::to_string(at) + "), " +
-        std::to_string(seed) + ", '\\x" + hex + "')");
+    Sql("INSERT INTO plans (at, seed, snapshot) VALUES (to_timestamp(" + std::to_string(at) +
+        "), " + std::to_string(seed) + ", '\\x" + hex + "')");
   }
   std::vector<double> Times(const std::string& query) {
     const auto answer = Ask("oscar", "GET", "/admin/plans/history" + query);
@@ -60,15 +61,17 @@ TEST_F(HistoryPgTest, WhatIsReadTakesTheSameDecisionAgain) {
   Store(1234.5, 77);
   const auto item = Ask("oscar", "GET", "/admin/plans/history").body["items"][0];
   EXPECT_EQ(item["seed"], 77);
-  const auto again = policy::Decide(item["snapshot"].get<policy::Snapshot>(), item["state"].get<policy::State>(),
-                                    item["now"].get<double>(), 77);
+  const auto again =
+      policy::Decide(item["snapshot"].get<policy::Snapshot>(), item["state"].get<policy::State>(),
+                     item["now"].get<double>(), 77);
   EXPECT_FALSE(again.plan.grants.empty());
   EXPECT_EQ(json(again.plan), item["plan"]);
 }
 
 TEST_F(HistoryPgTest, ItTellsHowLongJobsTook) {
   Store(1000, 1);
-  Sql("INSERT INTO lanes (campaign_id, cluster_id, n_ok, sum_s, hist) VALUES (1, 1, 4, 100, '{0,4}'), (9, 1, 4, 100, '{0,4}')");
+  Sql("INSERT INTO lanes (campaign_id, cluster_id, n_ok, sum_s, hist) VALUES (1, 1, 4, 100, "
+      "'{0,4}'), (9, 1, 4, 100, '{0,4}')");
   const auto durations = Ask("oscar", "GET", "/admin/plans/history").body["durations"];
   ASSERT_EQ(durations.size(), 1u) << "of the campaigns in the snapshots";
   EXPECT_EQ(durations[0]["sum_s"], 100);

@@ -26,7 +26,8 @@ TEST_F(GridsimTest, ItsPastIsAScenarioThatCanBeComparedAndChanged) {
   EXPECT_EQ(one.code, 0) << one.out << one.err;
   EXPECT_GT(json::parse(one.out)["done"], 0);
   EXPECT_NE(one.err.find("note: jobs that were in flight begin again"), std::string::npos);
-  const auto without = grid().Run({"gridsim", "--from-history", "--without", "beta", "--compare", "fifo,site-default"});
+  const auto without = grid().Run(
+      {"gridsim", "--from-history", "--without", "beta", "--compare", "fifo,site-default"});
   EXPECT_EQ(without.code, 0) << without.err;
   EXPECT_NE(without.out.find("site-default"), std::string::npos) << without.out;
   EXPECT_EQ(grid().Run({"gridsim", saved}).code, 0);
