@@ -110,7 +110,9 @@ void Engine::Impl::WipeFlood(int cluster) {
   ClusterState& c = clusters_[cluster];
   const policy::Cluster& row = Row(cluster);
   const int allowed = std::max(1, row.waiting_allowed);
-  for (int excess = policy::WipeExcess(row.waiting, 2 * allowed, allowed);
+  // What was taken back and is not yet seen to be gone counts no more.
+  const int waiting = std::min(row.waiting, static_cast<int>(c.queue.size()));
+  for (int excess = policy::WipeExcess(waiting, 2 * allowed, allowed);
        excess > 0 && !c.queue.empty() && now_ - jobs_[c.queue.back()].sent >= kYoung; --excess)
     EndJob(c.queue.back(), End::kCancelled);
 }
@@ -273,7 +275,7 @@ int Engine::Impl::Send(int l, BatchKind kind, const Redo& task) {
   job.lane = l;
   job.kind = kind;
   job.tries = task.tries;
-  job.starts = static_cast<std::int16_t>(task.starts + 1);
+  job.starts = static_cast<std::int16_t>(std::min(task.starts + 1, 30000));
   job.sent = now_;
   ++lane.row->in_flight;
   ++campaign.in_flight;

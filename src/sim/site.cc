@@ -50,7 +50,8 @@ void Engine::Impl::Arrive(int cluster) {
 // In order of arrival; a job that does not fit lets narrower ones past it.
 void Engine::Impl::StartQueued(int cluster) {
   ClusterState& c = clusters_[cluster];
-  if (c.down || !c.local_queue.empty()) return;  // local users go first
+  // Local users go first; who can be killed for them may run until they fit.
+  if (c.down || (!c.local_queue.empty() && !c.spec->preempts)) return;
   for (std::size_t i = 0; i < c.queue.size() && c.free() > 0;) {
     const std::int32_t job = c.queue[i];
     if (campaigns_[LaneOf(jobs_[job]).campaign].spec->slots > c.free()) {
@@ -189,6 +190,7 @@ void Engine::Impl::LocalNext(int cluster, std::uint32_t n) {
 void Engine::Impl::LocalArrives(int cluster, const LocalJob& job) {
   clusters_[cluster].local_queue.push_back(job);
   StartLocal(cluster);
+  StartQueued(cluster);  // a wide job may have gone for a narrow one
 }
 
 void Engine::Impl::StartLocal(int cluster) {
