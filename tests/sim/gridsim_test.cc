@@ -75,10 +75,10 @@ TEST_F(GridsimTest, FaultsAreToldAllAtOnceAndNothingIsLeftBehind) {
   const std::string out =
       Run("- --jobs jobs.csv", 65,
           "{\n \"clusters\": [{\"slot\": 3}],\n \"campaigns\": [{\"tasks\": -1}]\n}");
-  EXPECT_NE(out.find("-:2:23: clusters[0].slot: unknown key\nHINT: did you mean \"slots\"?"),
+  EXPECT_NE(out.find("-:2:24: clusters[0].slot: unknown key\nHINT: did you mean \"slots\"?"),
             out.npos)
       << out;
-  EXPECT_NE(out.find("-:3:27: campaigns[0].tasks: must be"), out.npos) << out;
+  EXPECT_NE(out.find("-:3:26: campaigns[0].tasks: must be"), out.npos) << out;
   EXPECT_TRUE(Files().empty());
   EXPECT_NE(Run(first_ + " --gantt nowhere/x.svg", 65).find("cannot write nowhere/x.svg"),
             std::string::npos);

@@ -68,6 +68,7 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
                  "with --from-history: write the scenario that was made: FILE.json");
   if (const auto code = tools::Parse(app, argc, argv)) return code;
   Together(o);
+  EditsOf(o);  // a wrong --set is told before any file is read
   return std::nullopt;
 }
 
