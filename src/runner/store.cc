@@ -204,8 +204,7 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
              static_cast<std::int64_t>(remote.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
-  if (on_probation_)
-    tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_, static_cast<int>(remote.size()));
+  if (on_probation_) tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_);
   return true;
 }
 
