@@ -11,7 +11,7 @@ CREATE TABLE schema_migrations (
 
 CREATE TYPE campaign_state AS ENUM ('in_treatment', 'paused', 'cancelled', 'terminated');
 CREATE TYPE batch_kind AS ENUM ('task', 'replica', 'test', 'prologue', 'epilogue');
-CREATE TYPE batch_state AS ENUM ('intended', 'sent', 'recorded', 'refused', 'in_doubt', 'void');
+CREATE TYPE batch_state AS ENUM ('intended', 'recorded', 'refused', 'in_doubt', 'void');
 CREATE TYPE job_state AS ENUM ('launching', 'submitted', 'remote_waiting', 'running', 'terminated', 'event');
 CREATE TYPE account AS ENUM ('none', 'program', 'infrastructure', 'preemption', 'our_kill');
 CREATE TYPE cluster_mode AS ENUM ('observe', 'limited', 'open');
@@ -255,8 +255,8 @@ CREATE TABLE campaigns (
     state campaign_state NOT NULL DEFAULT 'in_treatment',    -- what is
     state_reason text,                -- why it is not in treatment, or held everywhere
     submission_time timestamptz NOT NULL DEFAULT now(),
-    completion_time timestamptz,
-    finishing_since timestamptz,      -- all tasks have ended; epilogues are on their way
+    completion_time timestamptz,      -- terminated; or cancelled, its kills confirmed and its epilogues over
+    finishing_since timestamptz,      -- nothing of it is in flight any more; epilogues are on their way
     nb_params bigint NOT NULL,        -- parameters given; a test campaign makes fewer tasks
     first_task_id bigint NOT NULL,
     format text NOT NULL DEFAULT 'line' CHECK (format IN ('line', 'values')),
@@ -271,6 +271,7 @@ CREATE TABLE campaigns (
 ) WITH (fillfactor = 70);
 -- Few rows are alive among years of them; `wanted` and `state` change some times in a campaign's life.
 CREATE INDEX campaigns_alive ON campaigns (id) WHERE state IN ('in_treatment', 'paused');
+CREATE INDEX campaigns_incomplete ON campaigns (id) WHERE completion_time IS NULL;
 CREATE INDEX campaigns_by_user ON campaigns (grid_user, id);
 
 -- What a campaign runs on each cluster it names: the JDL after precedence and rules.
@@ -353,7 +354,6 @@ CREATE TABLE batches (
     epoch bigint NOT NULL,
     send_by timestamptz NOT NULL,     -- last moment at which the POST may start
     created_at timestamptz NOT NULL DEFAULT now(),
-    sent_at timestamptz,
     recorded_at timestamptz,
     recorded_xid xid8,                -- transaction that recorded it: how the updator finds what is new
     remote_id text,                   -- of its first job, or of the array
@@ -368,7 +368,7 @@ CREATE TABLE batches (
 ) WITH (fillfactor = 60);
 -- Rows of POSTs, not of jobs: an index on their open ones is small and pays for every look at the end
 -- of a campaign.
-CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'sent', 'in_doubt');
+CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'in_doubt');
 CREATE INDEX batches_of_campaign ON batches (campaign_id, id);
 CREATE INDEX batches_by_job ON batches (first_job_id);
 CREATE INDEX batches_recorded ON batches (recorded_xid);

@@ -43,6 +43,7 @@ void AddColumns(json& out, const pqxx::row& row) {
                            "clock_skew_s", "swept_ago", "failing_for", "try_again_in", "shut_for"})
     out[name] = NumberOrNull(row[name]);
   for (const char* name : {"enabled", "drained", "kill_all"}) out[name] = row[name].as<bool>();
+  out["ssh_host"] = row["ssh_host"].as<std::string>("");  // CiGri's clients join it to text
   for (const char* name : {"calls_by", "would_send"})
     out[name] = row[name].is_null() ? json() : json::parse(row[name].c_str());
 }

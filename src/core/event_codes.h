@@ -129,7 +129,7 @@ inline constexpr EventCode kEventCodes[] = {
      "the cluster has not confirmed our kills for a long time; they are repeated",
      "look for the jobs on the cluster; its operator deletes them there"},
     {"CLUSTER_MANUALLY_DISABLED", "cluster", "operator",
-     "an operator set the cluster aside (gridevents --blacklist-cluster)",
+     "an operator set the cluster aside (gridevents --blacklist-cluster): nothing is sent there",
      "gridevents -e E -f gives it back"},
     // the grid itself
     {"MODULE_RESTARTED", "log", "almighty",

@@ -39,8 +39,9 @@ std::vector<GrantRow> Rows(const Loaded& loaded, const policy::PlanResult& resul
 
 policy::State Store::LoadState(db::Tx& tx) {
   const auto rows = tx.Exec(sql::metascheduler::kPlanState);
-  if (rows.empty()) return {};
-  return nlohmann::json::parse(rows[0][0].c_str()).get<policy::State>();
+  carried_ = {};
+  if (rows.empty()) return carried_;
+  return carried_ = nlohmann::json::parse(rows[0][0].c_str()).get<policy::State>();
 }
 
 void Store::Reset(db::Tx& tx) {
@@ -71,10 +72,14 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
                              db::Array(n) + db::Array(ranks);
   const bool changed = grants != written_grants_;
   const std::string state = nlohmann::json(result.next).dump();
+  const policy::State before = std::exchange(carried_, result.next);
   if (changed || (state != written_state_ && now_ - snapshot_at_ >= kSnapshotEvery)) {
     std::optional<std::string> snapshot;
     if (now_ - snapshot_at_ >= kSnapshotEvery) {
-      const auto bytes = nlohmann::json::to_cbor(nlohmann::json(loaded.snapshot));
+      const auto bytes = nlohmann::json::to_cbor({{"snapshot", loaded.snapshot},
+                                                  {"state", before},
+                                                  {"now", loaded.now},
+                                                  {"plan", result.plan}});
       snapshot = "\\x" + [&] {
         static constexpr char kHex[] = "0123456789abcdef";
         std::string hex;

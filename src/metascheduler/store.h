@@ -48,6 +48,7 @@ class Store {
   std::vector<policy::Usage> old_usage_;
   double old_usage_until_ = 0;
   std::string written_grants_ = "?", written_state_;
+  policy::State carried_;  // into the decision that is written next: kept with its snapshot
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
   std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   std::map<std::pair<std::int64_t, std::int64_t>, int> observed_;  // as written last

@@ -133,8 +133,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
       add(want, fresh[want.campaign_id]);
     } else if (want.kind == BatchKind::kReplica) {
       std::vector<ClaimedTask> tasks;
-      for (const auto& row : tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n,
-                                     cluster_id_, true))
+      for (const auto& row :
+           tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n, cluster_id_, true))
         tasks.push_back({row[0].as<std::int64_t>(), row[1].as<int>()});
       add(want, tasks);
     } else {
@@ -158,8 +158,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
     sizes.push_back(static_cast<int>(b.tasks.size()));
     slots.push_back(b.slots);
     const bool fresh_range =
-        IsTask(b.kind) && b.tasks.back().idx - b.tasks.front().idx + 1 ==
-                              static_cast<std::int64_t>(b.tasks.size()) &&
+        IsTask(b.kind) &&
+        b.tasks.back().idx - b.tasks.front().idx + 1 == static_cast<std::int64_t>(b.tasks.size()) &&
         std::all_of(b.tasks.begin(), b.tasks.end(), [](const auto& t) { return t.attempt == 1; });
     firsts.push_back(fresh_range ? std::optional(b.tasks.front().idx) : std::nullopt);
     std::vector<std::int64_t> idxs;
@@ -167,10 +167,10 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
     sets.push_back(fresh_range || b.tasks.front().idx < 0 ? std::nullopt
                                                           : std::optional(db::Array(idxs)));
   }
-  const auto rows = tx.Exec(sql::runner::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s,
-                            !hold, db::Array(offsets), db::Array(kinds), db::Array(campaigns),
-                            db::Array(sizes), db::Array(firsts), db::Array(sets), db::Array(slots),
-                            db::Array(tags));
+  const auto rows =
+      tx.Exec(sql::runner::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s, !hold,
+              db::Array(offsets), db::Array(kinds), db::Array(campaigns), db::Array(sizes),
+              db::Array(firsts), db::Array(sets), db::Array(slots), db::Array(tags));
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) by_tag[b.tag] = &b;
   for (const auto& row : rows) {
@@ -208,7 +208,8 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   return true;
 }
 
-bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end, const std::string& why) {
+bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
+                     const std::string& why) {
   module::CheckEpoch(tx, epoch_);
   const auto closed = tx.Exec(sql::runner::kCloseBatch, batch.id, std::string(ToString(end)), why);
   if (closed.affected_rows() == 0) return false;

@@ -79,8 +79,12 @@ TEST(CutTest, PiecesCoverEverythingOnce) {
 }
 
 TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
-  const Look look{.complete = true, .fenced = false, .send_over = true, .absences = 1,
-                  .quiet_s = 61, .absence_delay_s = 60};
+  const Look look{.complete = true,
+                  .fenced = false,
+                  .send_over = true,
+                  .absences = 1,
+                  .quiet_s = 61,
+                  .absence_delay_s = 60};
   EXPECT_TRUE(AbsenceIsFinal(look));
   auto first = look;
   first.absences = 0;
@@ -94,8 +98,12 @@ TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
   auto partial = look;
   partial.complete = false;
   EXPECT_FALSE(AbsenceIsFinal(partial));
-  const Look fenced{.complete = true, .fenced = true, .send_over = false, .absences = 0,
-                    .quiet_s = 0, .absence_delay_s = 60};
+  const Look fenced{.complete = true,
+                    .fenced = true,
+                    .send_over = false,
+                    .absences = 0,
+                    .quiet_s = 0,
+                    .absence_delay_s = 60};
   EXPECT_TRUE(AbsenceIsFinal(fenced)) << "the cluster itself will never take it any more";
 }
 

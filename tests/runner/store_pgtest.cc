@@ -1,8 +1,7 @@
-#include "runner/store.h"
-
 #include <future>
 
 #include "module/module.h"
+#include "runner/store.h"
 #include "tests/support/rows.h"
 
 namespace cigri::runner {
@@ -14,7 +13,8 @@ class RunnerStorePgTest : public test::RowsTest {
     auto c = Connect();
     db::Tx tx(*c);
     Store store(cluster, "grid", 0);
-    auto batches = store.Claim(tx, most, [&](std::int64_t) { return max_array; }, 10, false);
+    auto batches = store.Claim(
+        tx, most, [&](std::int64_t) { return max_array; }, 10, false);
     tx.Commit();
     return batches;
   }
@@ -73,7 +73,10 @@ TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothi
   EXPECT_TRUE(Claim().empty());
   Sql("UPDATE clusters SET drained = false, mode = 'observe'");
   EXPECT_TRUE(Claim().empty());
-  Sql("UPDATE clusters SET mode = 'open'");
+  Sql("UPDATE clusters SET mode = 'open'; INSERT INTO events (class, code, cluster_id) VALUES "
+      "('cluster', 'CLUSTER_MANUALLY_DISABLED', 1)");
+  EXPECT_TRUE(Claim().empty()) << "gridevents --blacklist-cluster";
+  Sql("UPDATE events SET state = 'closed'");
   Sql("UPDATE campaigns SET wanted = 'paused'");
   EXPECT_TRUE(Claim().empty());
   Sql("UPDATE campaigns SET wanted = 'in_treatment'");
@@ -151,7 +154,8 @@ TEST_F(RunnerStorePgTest, TheParametersOfARangeComeFromItsChunks) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
   Sql("INSERT INTO uploads (id, grid_user) VALUES (77, 'alice')");
-  Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (77, 0, 0, 2, E'a b\\n$HOME \"x\"\\n'), "
+  Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (77, 0, 0, 2, E'a "
+      "b\\n$HOME \"x\"\\n'), "
       "(77, 1, 2, 1, E'last\\n')");
   Sql("UPDATE segments SET upload_id = 77");
   GivenGrant(campaign, 1, 3);

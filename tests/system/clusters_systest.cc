@@ -150,6 +150,30 @@ TEST(GridsTest, AnOrdinaryUserHasAGridOfHisOwn) {
   grid.Down();
 }
 
+TEST(GridsTest, AGridThatIsStoppedGivesItsRunningTasksBackFreeOfCharge) {
+  Grid grid("alpha=1");
+  grid.Up();
+  grid.Script("job", "#!/bin/sh\necho start >> out\n[ -e go ] && exit 0\nsleep 300\n");
+  json jdl = Jdl(grid, "stopped", "./job", {{"nb_jobs", 1}, {"max_tries", 1}});
+  jdl["clusters"].erase("beta");
+  const int id = grid.Submit(jdl);
+  ASSERT_TRUE(Await([&] { return grid.Progress(id).value("running", 0) == 1; }));
+  const auto down = grid.Run({"cigri", "down"});
+  EXPECT_NE(down.out.find("1 running job of campaign " + std::to_string(id) + " stopped"),
+            std::string::npos)
+      << down.out;
+  grid.Script("go", "");
+  grid.Up();
+  EXPECT_TRUE(grid.AwaitOver(id));
+  EXPECT_EQ(grid.Progress(id).value("done", 0), 1);
+  EXPECT_EQ(grid.Lines("out").size(), 2u);
+  const auto attempts = grid.Get("/campaigns/" + std::to_string(id) + "/jobs?full=1");
+  const auto why = grid.Ok({"gridstat", "-c", std::to_string(id), "-f", "--json"});
+  EXPECT_NE((attempts.dump() + why).find("NODE_FAILED"), std::string::npos) << attempts << why;
+  EXPECT_EQ((attempts.dump() + why).find("FRAG_RESUBMIT"), std::string::npos);
+  grid.Down();
+}
+
 TEST(GridsTest, TwoGridsRunSideBySideAndKnowNothingOfEachOther) {
   Grid one("alpha=1,beta=1"), two("alpha=2");
   one.Up();

@@ -2,7 +2,7 @@
 -- where campaigns wait for a token.
 SELECT cluster_id FROM grants
 UNION
-SELECT cluster_id FROM batches WHERE state IN ('intended', 'sent', 'in_doubt')
+SELECT cluster_id FROM batches WHERE state IN ('intended', 'in_doubt')
 UNION
 SELECT cluster_id FROM batches WHERE NOT released AND state = 'recorded'
 UNION
