@@ -38,7 +38,7 @@ bool LiftsHolds(const json& before, const json& after) {
 
 }  // namespace
 
-Change AdmitChange(const Context& context, Facts facts, json before, const json& edited,
+Change AdmitChange(Context& context, Facts facts, json before, const json& edited,
                    std::int64_t jobs) {
   Change change;
   change.before = std::move(before);

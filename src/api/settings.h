@@ -20,7 +20,7 @@ struct Change {
 
 /// Checks `edited` as a JDL and runs the rules on it, for a campaign of `jobs` parameters. Throws
 /// 400. Takes as long as the rules: not inside a transaction.
-Change AdmitChange(const Context& context, Facts facts, nlohmann::json before,
+Change AdmitChange(Context& context, Facts facts, nlohmann::json before,
                    const nlohmann::json& edited, std::int64_t jobs);
 
 /// Stores it; what was sent before is not touched. `asked_for`: what its user asked for, for the
