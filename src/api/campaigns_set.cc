@@ -114,7 +114,13 @@ Change Prepare(Context& context, const Request& request, const json& set) {
   });
   auto read = jdl::FromJson(Edited(change.before, set), change.facts.defaults);
   RequireNoFaults(read.faults);
+  const int before = change.before.value("priority", jdl::kPriorityNormal);
+  const int asked = read.campaign.priority;
+  RequireMayGive(request, change.facts, before, asked);
   change.admitted = Admit(context, change.facts, std::move(read.campaign), jobs);
+  // Rules bind users; a priority that an operator gives is the operator's word.
+  if (request.caller.is_operator && set.contains("priority"))
+    change.admitted.campaign.priority = asked;
   return change;
 }
 

@@ -1,6 +1,7 @@
 #include "api/context.h"
 
 #include "api/news.h"
+#include "api/why_snapshot.h"
 #include "clusterdb/clusterdb.h"
 
 namespace cigri::api {
@@ -9,6 +10,7 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
       news(std::make_unique<News>(conninfo)),
+      snapshots(std::make_unique<SnapshotCache>()),
       make_cluster([conninfo](const cluster::ClusterConfig& c) {
         return clusterdb::MakeDriver({.config = c}, conninfo);
       }) {}
