@@ -140,30 +140,6 @@ RC_GTEST_PROP(Property, NeverMoreIsGivenThanThereIs, ()) {
   }
 }
 
-// An idle slot beside a waiting job always has a reason that can be read.
-RC_GTEST_PROP(Property, WhoeverWaitsHasAReasonOnEachOfItsClusters, ()) {
-  const Snapshot s = AnyGrid();
-  const auto result = Decide(s, {}, 1000, 1);
-  const Sums sums = SumOf(s, result.plan);
-  const ReasonTexts texts(s);
-  for (const auto& c : s.campaigns) {
-    if (c.waiting <= (sums.tasks_of.count(c.id) ? sums.tasks_of.at(c.id) : 0)) continue;
-    bool whole = false;
-    std::map<std::int64_t, const Reason*> there;
-    for (const auto& r : result.reasons) {
-      if (r.campaign != c.id) continue;
-      whole = whole || r.cluster == 0;
-      there[r.cluster] = &r;
-      RC_ASSERT(!texts.Text(r).empty());
-    }
-    for (const auto& l : c.lanes) {
-      const bool said = there.count(l.cluster) != 0 && there.at(l.cluster)->code != Code::kNone;
-      RC_ASSERT(whole || said);
-    }
-    RC_ASSERT(whole || !c.lanes.empty());
-  }
-}
-
 RC_GTEST_PROP(Property, CapsAreNeverPassed, ()) {
   const Snapshot s = AnyGrid();
   const auto result = Decide(s, {}, 1000, 1);
