@@ -87,29 +87,33 @@ void AddTerms(const SnapshotCache::Stored& stored, std::int64_t campaign, json& 
 
 std::shared_ptr<const SnapshotCache::Stored> SnapshotCache::Newest(Context& context,
                                                                    std::string* fault) {
-  return context.Transact([&](db::Tx& tx) -> std::shared_ptr<const Stored> {
+  auto stored = std::make_shared<Stored>();
+  std::string snapshot, state;
+  context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::read::kNewestSnapshot);
     if (rows.empty()) {
       *fault = "no decision has been stored yet";
-      return nullptr;
+      return;
     }
-    const auto id = rows[0]["id"].as<std::int64_t>();
-    if (last_ && last_->plan == id) return last_;
-    if (rows[0]["bytes"].as<std::int64_t>() > kMostBytes) {
-      *fault = "the grid is too large to try it here";
-      return nullptr;
-    }
-    const auto row = tx.Exec(sql::read::kSnapshot, id)[0];
-    auto stored = std::make_shared<Stored>();
-    stored->plan = id;
+    stored->plan = rows[0]["id"].as<std::int64_t>();
     stored->at = rows[0]["at"].as<double>();
     stored->seed = static_cast<std::uint64_t>(rows[0]["seed"].as<std::int64_t>());
-    stored->snapshot = json::from_cbor(Bytes(row["snapshot"].c_str())).get<policy::Snapshot>();
-    if (!row["state"].is_null())
-      stored->state = json::parse(row["state"].c_str()).get<policy::State>();
-    last_ = stored;
-    return stored;
+    if (last_ && last_->plan == stored->plan) return;
+    if (rows[0]["bytes"].as<std::int64_t>() > kMostBytes) {
+      *fault = "the grid is too large to try it here";
+      return;
+    }
+    const auto row = tx.Exec(sql::read::kSnapshot, stored->plan)[0];
+    snapshot = row["snapshot"].c_str();
+    state = row["state"].as<std::string>("{}");
   });
+  if (!fault->empty()) return nullptr;
+  if (last_ && last_->plan == stored->plan) return last_;
+  // Reading it takes long: without a session of the database.
+  stored->snapshot = json::from_cbor(Bytes(snapshot)).get<policy::Snapshot>();
+  stored->state = json::parse(state).get<policy::State>();
+  last_ = stored;
+  return stored;
 }
 
 void AddWhatIf(Context& context, const Request& request, json& why) {

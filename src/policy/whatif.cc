@@ -226,7 +226,7 @@ class Finder {
   // Others may be served with them first: more and more, until it gets one.
   void AddSlots(const Reason& r, const Lane& lane, const Cluster& cluster) {
     const int width = std::max(1, lane.slots);
-    for (int more = width; more < 64 * width; more *= 2)
+    for (int more = width; more <= 4096 * width; more *= 2)
       Add(r, Doer::kNobody, more, Text(more) + (more == 1 ? " more free slot on " : " more free slots on ") + cluster.name,
           [more](Place& p) { p.cluster->free += more, p.cluster->max += more; });
   }

@@ -1,6 +1,7 @@
 // The policy as operators set it through the API, and who may give which priority.
 #include <cstdlib>
 
+#include "secrets/secrets.h"
 #include "tests/api/api_fixture.h"
 
 namespace cigri::test {
@@ -246,8 +247,15 @@ TEST_F(PriorityPgTest, OperatorsMayMakeItUrgentPastTheRulesAndItStaysSo) {
 
 TEST_F(PriorityPgTest, GridmodChangesSeveralAndSaysWhatItDid) {
   const auto a = Submit(), b = Submit();
+  const std::string url = "http://" + std::string("127.0.0.1:") +
+                          std::to_string(server_->ListenTcp("127.0.0.1:0"));
+  const std::string token = RandomToken();
+  Sql("INSERT INTO api_tokens (grid_user, hash, prefix, created_by) VALUES ('alice', '" +
+      HashToken(token) + "', 'x', 'test')");
   const auto run = [&](const std::string& args) {
-    FILE* pipe = popen(("CIGRI_API=unix:" + Socket() + " " CIGRI_BIN_DIR "/gridmod " + args + " 2>&1").c_str(), "r");
+    const std::string command = "CIGRI_API=" + url + " CIGRI_TOKEN=" + token +
+                                " " CIGRI_BIN_DIR "/gridmod " + args + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
     std::string out;
     char buffer[4096];
     for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
@@ -267,6 +275,9 @@ TEST_F(PriorityPgTest, GridmodChangesSeveralAndSaysWhatItDid) {
   EXPECT_NE(unknown.second.find(std::to_string(b) + ": priority 2 -> 5"), std::string::npos)
       << "one that is not there keeps the others from nothing: " << unknown.second;
   EXPECT_EQ(run("-c " + std::to_string(b) + " -p soon").first, 65);
+  const auto urgent = run("-c " + std::to_string(b) + " -p urgent");
+  EXPECT_EQ(urgent.first, 77);
+  EXPECT_NE(urgent.second.find("up to 9 is allowed"), std::string::npos) << urgent.second;
   EXPECT_EQ(run("-c x -p 3").first, 64);
   EXPECT_EQ(run("-c 1").first, 64);
   EXPECT_EQ(run("-p 3").first, 64);

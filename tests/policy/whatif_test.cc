@@ -176,7 +176,7 @@ TEST(WhyFirst, TheTermOfThePolicyIsNamedWithItsNumbers) {
     return WhyFirst(s.snapshot, s.state, s.now, 1, 2, 1);
   };
   const auto nothing = [](Scene&) {};
-  EXPECT_EQ(say(PolicyKind::kFifo, nothing), "it was submitted 1 s earlier");
+  EXPECT_EQ(say(PolicyKind::kFifo, nothing), "it was submitted 1.0 s earlier");
   EXPECT_EQ(say(PolicyKind::kAffinity, [](Scene& s) { s.lane(1, 1).affinity = 3; }),
             "the affinity of its user and the cluster is 3 against 0");
   EXPECT_EQ(say(PolicyKind::kFairshare,

