@@ -2,7 +2,6 @@
 
 #include "api/news.h"
 #include "api/why_snapshot.h"
-#include "clusterdb/clusterdb.h"
 
 namespace cigri::api {
 
@@ -11,8 +10,8 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
       pool(conninfo, "cigri api", connections),
       news(std::make_unique<News>(conninfo)),
       snapshots(std::make_unique<SnapshotCache>()),
-      make_cluster([conninfo](const cluster::ClusterConfig& c) {
-        return clusterdb::MakeDriver({.config = c}, conninfo);
+      make_cluster([conninfo](const clusterdb::ClusterRow& row) {
+        return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);
       }) {}
 
 Context::~Context() = default;

@@ -22,6 +22,9 @@ ClusterFacts ClusterOf(const pqxx::row& row) {
   c.drain_reason = row["drain_reason"].as<std::string>("");
   c.max_resources = db::Opt<int>(row["max_resources"]);
   c.free_resources = db::Opt<int>(row["free_resources"]);
+  c.needs_token = row["needs_token"].as<bool>();
+  c.has_token = row["has_token"].as<bool>();
+  c.token_s = db::Opt<double>(row["token_s"]);
   return c;
 }
 

@@ -20,6 +20,9 @@ struct ClusterFacts {
   bool enabled = true, drained = false, failing = false;
   std::string drain_reason;
   std::optional<int> max_resources, free_resources;
+  bool needs_token = false;        ///< of each user, given with gridtoken
+  bool has_token = false;          ///< of this user
+  std::optional<double> token_s;   ///< until it expires, nothing when it does not say
   /// "open", "limited", "observe", "drained", "disabled" or "not answering".
   std::string State() const;
 };

@@ -1,6 +1,8 @@
 // A whole cluster, for operators: what is idle and why, what bounds us there, who waits for it.
 #include <sql/read.h>
 
+#include <cstdio>
+
 #include "api/why.h"
 #include "core/text.h"
 
@@ -15,6 +17,21 @@ std::string Text(const pqxx::field& field, const std::string& fallback) {
   return field.as<std::string>(fallback);
 }
 
+std::string Number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+// "; would send 12 jobs of campaign 3, 1 job of campaign 5".
+std::string WouldSend(const pqxx::row& row) {
+  if (row["would_send"].is_null()) return "; would send nothing now";
+  std::vector<std::string> parts;
+  for (const auto& w : json::parse(row["would_send"].c_str()))
+    parts.push_back(Jobs(w["jobs"].get<std::int64_t>()) + " of campaign " + w["campaign"].dump());
+  return "; would send " + Join(parts, ", ");
+}
+
 // Why nothing at all is sent there; nothing when jobs may go.
 std::optional<std::string> Closed(const pqxx::row& row) {
   const std::string name = row["name"].c_str();
@@ -27,9 +44,10 @@ std::optional<std::string> Closed(const pqxx::row& row) {
            Text(row["error"], "no reason given");
   if (row["swept_ago"].is_null()) return name + " has not been looked at yet";
   if (std::string(row["mode"].c_str()) == "observe")
-    return name + " is only observed: nothing is sent there";
+    return name + " is only observed: nothing is sent there" + WouldSend(row);
   if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
-    return name + " is under stress";
+    return name + " is under stress: " + Number(row["stress"].as<double>()) + ", the limit is " +
+           Number(row["stress_limit"].as<double>());
   if (row["max_resources"].is_null()) return name + " has not told its resources yet";
   return std::nullopt;
 }
@@ -50,13 +68,6 @@ std::string Idle(const pqxx::row& row) {
   const std::string of = " of " + std::string(row["max_resources"].c_str()) + " slots";
   if (row["free_resources"].as<int>() == 0) return name + " is full: 0" + of + " free";
   return name + " has " + row["free_resources"].c_str() + of + " free";
-}
-
-std::string Number(double x) {
-  std::string s = std::to_string(x);
-  s.erase(s.find_last_not_of('0') + 1);
-  if (s.back() == '.') s.pop_back();
-  return s;
 }
 
 // What keeps us from taking the whole cluster, a line each.
@@ -82,6 +93,10 @@ json Ceilings(const pqxx::row& row, const pqxx::row& held) {
         (row["try_again_in"].is_null() || row["try_again_in"].as<double>() <= 0
              ? ", asked again now"
              : ", asked again in " + HumanSpan(row["try_again_in"].as<double>())));
+  if (!row["shut_for"].is_null() && row["shut_for"].as<double>() > 0)
+    add("its API is left alone for " + HumanSpan(row["shut_for"].as<double>()));
+  if (!row["probation"].is_null())
+    add("probation: at most " + Jobs(row["probation"].as<int>()) + " in the next submission");
   if (!row["max_array"].is_null())
     add("arrays of at most " + Text(row["max_array"], "") + " jobs, learnt from its refusals");
   if (held["held"].as<int>() > 0)

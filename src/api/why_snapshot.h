@@ -17,7 +17,7 @@ class SnapshotCache {
     double at = 0;  ///< epoch s: the moment of the decision
     std::uint64_t seed = 0;
     policy::Snapshot snapshot;
-    policy::State state;  ///< that the newest decision has left
+    policy::State state;  ///< carried into it
   };
   std::timed_mutex turn;
   /// Null, and `fault` says why, when there is none that can be used.

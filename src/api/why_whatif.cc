@@ -88,7 +88,7 @@ void AddTerms(const SnapshotCache::Stored& stored, std::int64_t campaign, json& 
 std::shared_ptr<const SnapshotCache::Stored> SnapshotCache::Newest(Context& context,
                                                                    std::string* fault) {
   auto stored = std::make_shared<Stored>();
-  std::string snapshot, state;
+  std::string snapshot;
   context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::read::kNewestSnapshot);
     if (rows.empty()) {
@@ -103,15 +103,15 @@ std::shared_ptr<const SnapshotCache::Stored> SnapshotCache::Newest(Context& cont
       *fault = "the grid is too large to try it here";
       return;
     }
-    const auto row = tx.Exec(sql::read::kSnapshot, stored->plan)[0];
-    snapshot = row["snapshot"].c_str();
-    state = row["state"].as<std::string>("{}");
+    snapshot = tx.Exec(sql::read::kSnapshot, stored->plan)[0][0].c_str();
   });
   if (!fault->empty()) return nullptr;
   if (last_ && last_->plan == stored->plan) return last_;
   // Reading it takes long: without a session of the database.
-  stored->snapshot = json::from_cbor(Bytes(snapshot)).get<policy::Snapshot>();
-  stored->state = json::parse(state).get<policy::State>();
+  const json all = json::from_cbor(Bytes(snapshot));
+  stored->snapshot = all.at("snapshot").get<policy::Snapshot>();
+  stored->state = all.at("state").get<policy::State>();
+  stored->at = all.at("now").get<double>();
   last_ = stored;
   return stored;
 }

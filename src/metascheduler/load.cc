@@ -165,9 +165,6 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     const auto n_ok = row["n_ok"].as<std::int64_t>();
     if (n_ok > 0) lane.mean_s = row["sum_s"].as<double>() / static_cast<double>(n_ok);
     c.walltime_s = std::max(c.walltime_s, row["walltime_s"].as<int>());
-    if (row["epilogue_due"].as<bool>() && row["has_run"].as<bool>() &&
-        std::string(row["epilogue"].c_str()) == "none")
-      loaded.epilogues.emplace(campaign, lane.cluster);
     c.lanes.push_back(std::move(lane));
   }
   const auto count = [&](const pqxx::result& rows, int policy::Lane::*member) {
@@ -232,6 +229,8 @@ Loaded Store::Load(db::Tx& tx) {
   LoadCampaigns(tx, loaded);
   LoadLanes(tx, loaded);
   LoadUsage(tx, loaded);
+  for (const auto& row : tx.Exec(sql::metascheduler::kEpilogues))
+    loaded.epilogues.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
   const auto& config = loaded.snapshot.config;
   if (config.urgent_percent > 0 || config.scavenger_preempt || config.sla_preempt)
     for (const auto& row : tx.Exec(sql::metascheduler::kRunningJobs))

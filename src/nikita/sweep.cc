@@ -64,6 +64,7 @@ void Sweeper::Sweep(module::Turn& turn) {
   swept_ = now;
   SweepDrafts(turn);
   Run(turn.db, sql::nikita::kDropOrphans);
+  Run(turn.db, sql::nikita::kDropCalls);
   PurgeCampaigns(turn);
   if (thinned_ != Clock::time_point{} && now - thinned_ < kThinEvery) return;
   thinned_ = now;

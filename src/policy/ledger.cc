@@ -295,6 +295,14 @@ Room Ledger::WhyOf(int l) const {
   return rule.jobs <= 0 ? rule : room;
 }
 
+std::int64_t Ledger::RulesAllow(int l) const {
+  const LaneBook& lane = lanes[l];
+  const CampaignBook& campaign = campaigns[lane.campaign];
+  if (clusters[lane.cluster].block != Code::kNone || lane.block != Code::kNone) return 0;
+  const std::int64_t jobs = std::min<std::int64_t>(lane.left, campaign.left - lane.avoid);
+  return jobs <= 0 ? 0 : MeterRoom(lane, {jobs, Code::kNone, -1}).jobs;
+}
+
 // A copy goes where the slow one is not; to the same cluster only when there is no other.
 std::int64_t Ledger::OverdueElsewhere(const LaneBook& lane) const {
   const CampaignBook& campaign = campaigns[lane.campaign];

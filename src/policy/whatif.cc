@@ -245,7 +245,11 @@ class Finder {
           [each, name = r.detail](Place& p) { p.snapshot.config.licences[name] += each; });
     } else if (r.code == Code::kRate) {
       Add(r, Doer::kNobody, 1, "the next start that " + r.detail + " is allowed",
-          [key = r.detail](Place& p) { p.state.rates[key].tokens += 1; });
+          [key = r.detail](Place& p) {
+            p.state.rates[key].tokens += 1;
+            for (auto& rate : p.snapshot.config.start_rates)
+              if (StartsWith(key, rate.scope + ":" + rate.name)) rate.burst += 1;
+          });
     } else if (r.code == Code::kReserve) {
       Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail, [name = r.detail](Place& p) {
         std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });

@@ -1,4 +1,4 @@
-// The driver oar2 on a real OAR 2.5 (tests/clusters/oar-up).
+// The driver oar2 on a real OAR 2.5 (scripts/clusters/oar-up).
 #include "cluster/job_script.h"
 #include "core/text.h"
 #include "real_cluster.h"
@@ -138,12 +138,12 @@ TEST_F(RealOarTest, ANormalJobPreemptsABestEffortOne) {
 }
 
 TEST_F(RealOarTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTag) {
-  CuttingProxy proxy(6668);
+  CuttingProxy proxy("0", "6668");
   const auto through = Make(proxy.port());
   const auto batch = BatchOf("alice", {"exit 4", "exit 5", "exit 6"});
-  proxy.Cut(true);
+  proxy.CutAll(true);
   EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
-  proxy.Cut(false);
+  proxy.CutAll(false);
   const auto now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch());
   const auto found = through->Find(batch.tag, "alice", now.count(), false);

@@ -1,4 +1,4 @@
-// The driver slurm on a real Slurm 22.05 (tests/clusters/slurm-up), with and without accounting.
+// The driver slurm on a real Slurm 22.05 (scripts/clusters/slurm-up), with and without accounting.
 #include "core/text.h"
 #include "real_cluster.h"
 
@@ -180,13 +180,13 @@ TEST_F(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
 }
 
 TEST_F(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) {
-  CuttingProxy proxy(6820);
+  CuttingProxy proxy("0", "6820");
   const auto through = Make(proxy.port(), token_);
   ASSERT_TRUE(Await(*through, SubmitAll(*through, BatchOf("grid", {"true"})), 60s).all);
   const auto batch = BatchOf("grid", {"exit 4", "exit 5", "exit 6"});
-  proxy.Cut(true);
+  proxy.CutAll(true);
   EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
-  proxy.Cut(false);
+  proxy.CutAll(false);
   const auto found = through->Find(batch.tag, "grid", 0, false);
   EXPECT_TRUE(found.complete);
   ASSERT_EQ(found.jobs.size(), 3u);

@@ -1,6 +1,7 @@
 // What gridstat says on a terminal beyond CiGri's layout.
 #include <gtest/gtest.h>
 
+#include "tools/common/failures_text.h"
 #include "tools/gridstat/campaign.h"
 #include "tools/gridstat/jobs.h"
 
@@ -9,22 +10,29 @@ namespace {
 
 using nlohmann::json;
 
-TEST(GridstatTextTest, FailuresAreGroupedWithCountAndSample) {
-  const json failures = {{"total", 3},
-                         {"items",
-                          {{{"code", "EXIT_ERROR"},
-                            {"count", 40},
-                            {"message", "exit code 3\nmore"},
-                            {"sample",
-                             {{"task", 7},
-                              {"params", "a \x1b[31m"},
-                              {"cluster", "beta"},
-                              {"exit", 3},
-                              {"stderr", "no such file\n"}}}}}}};
-  EXPECT_EQ(Failures(failures, {.colour = false, .people = true}),
-            "   40 x exit code 3  [EXIT_ERROR]\n       e.g. task 7 (a ?[31m) on beta, exit 3\n"
-            "       | no such file\n      and 2 more kinds: gridevents lists them\n");
-  EXPECT_EQ(Failures({{"total", 0}, {"items", json::array()}}, {}), "");
+TEST(FailuresTextTest, EqualFailuresHaveACountTheirClustersAndASampleThatRepeatsNothing) {
+  const json failures = {
+      {"total", 4},
+      {"items",
+       {{{"code", "EXIT_ERROR"},
+         {"count", 40},
+         {"clusters", {"alpha", "beta"}},
+         {"message", "exit code 3: no such file\nmore \x1b[31m\n"},
+         {"sample", {{"task", 7}, {"params", "a \x1b[31m"}, {"cluster", "beta"}, {"exit", 3}}}},
+        {{"code", "KILLED_BY_SIGNAL"},
+         {"count", 1},
+         {"clusters", {"alpha"}},
+         {"message", "signal 9 (Killed)"},
+         {"sample", {{"task", 8}, {"cluster", "alpha"}, {"signal", 9}, {"stderr", "a core\n"}}}}}}};
+  EXPECT_EQ(tools::FailuresText(failures, false),
+            "  40 x exit code 3: no such file  [EXIT_ERROR]  on alpha, beta\n"
+            "       | more ?[31m\n"
+            "       e.g. task 7 (a ?[31m) on beta, exit 3\n"
+            "  1 x signal 9 (Killed)  [KILLED_BY_SIGNAL]\n"
+            "       e.g. task 8 on alpha, signal 9\n"
+            "       | a core\n"
+            "      and 2 more kinds: gridevents lists them\n");
+  EXPECT_EQ(tools::FailuresText({{"total", 0}, {"items", json::array()}}, false), "");
 }
 
 TEST(GridstatTextTest, TheBarIsAsWideAsAskedWhateverTheNumbers) {

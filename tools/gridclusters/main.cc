@@ -18,15 +18,16 @@ struct Options {
   tools::CommonOptions common;
   bool infos = false, more = false, usage = false, bars = false, all = false, json_out = false,
        verbose = false, submit = false;
-  std::string why, check;
+  std::string name, why, check;
   bool colour = false;
 };
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
   CLI::App app("Shows available clusters.", "gridclusters");
   tools::AddCommonOptions(app, o.common);
+  app.add_option("NAME", o.name, "only this cluster, by name or id");
   app.add_flag("-i,--infos", o.infos, "with host, stress, state and our load in calls per minute");
-  app.add_flag("-I,--more_infos,--more-infos", o.more, "with all that is known");
+  app.add_flag("-I,-f,--more_infos,--more-infos,--full", o.more, "with all that is known");
   app.add_flag("-u,--usage", o.usage, "with the use of resources (implies -i)");
   app.add_flag("-b,--bars", o.bars, "the same as coloured bars (implies -i -u)");
   app.add_flag("-a,--all", o.all, "disabled clusters too");
@@ -67,10 +68,24 @@ std::string Info(const json& c) {
   return out;
 }
 
+// "12 jobs of campaign 3, 1 job of campaign 5", "updator 36, runner 4".
+std::string Listed(const std::string& key, const json& value) {
+  std::vector<std::string> parts;
+  if (key == "calls_by")
+    for (const auto& [module, n] : value.items()) parts.push_back(module + " " + n.dump());
+  if (key == "would_send")
+    for (const auto& w : value)
+      parts.push_back(w["jobs"].dump() + (w["jobs"] == 1 ? " job" : " jobs") + " of campaign " +
+                      w["campaign"].dump());
+  return Join(parts, ", ");
+}
+
 std::string MoreInfo(const json& c) {
   std::string out;
   for (const auto& [key, value] : c.items())
-    if (key != "links" && key != "usage" && !value.is_null())
+    if ((key == "calls_by" || key == "would_send") && !value.is_null())
+      out += "\n    " + key + ": " + Listed(key, value);
+    else if (key != "links" && key != "usage" && !value.is_null())
       out += "\n    " + key + ": " + Text(value);
   return out;
 }
@@ -134,8 +149,15 @@ std::string OneCluster(const json& c, const Options& o) {
   return out + "\n";
 }
 
+json One(tools::Api& api, const Options& o) {
+  json items = json::array();
+  items.push_back(tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.name)),
+                                "show cluster " + o.name));
+  return {{"items", std::move(items)}};
+}
+
 int List(tools::Api& api, const Options& o) {
-  const auto answer =
+  const auto answer = !o.name.empty() ? One(api, o) :
       tools::Expect(api.Get(std::string("/clusters?x=1") +
                             (o.infos || o.json_out ? "&full=1" : "") + (o.all ? "&all=1" : "")),
                     "list clusters");

@@ -108,24 +108,6 @@ std::vector<const json*> LanesOf(const json& campaign) {
   return lanes;
 }
 
-std::string Sample(const json& sample) {
-  if (!sample.is_object()) return "";
-  std::string out;
-  if (sample.contains("task")) out += fmt::format("task {}", Int(sample, "task"));
-  if (!Str(sample, "params").empty())
-    out += " (" + tools::CutTo(Printable(Str(sample, "params")), 40) + ")";
-  if (!Str(sample, "cluster").empty()) out += " on " + Str(sample, "cluster");
-  if (!Str(sample, "node").empty()) out += " " + Str(sample, "node");
-  if (sample.contains("exit") && sample["exit"].is_number())
-    out += fmt::format(", exit {}", Int(sample, "exit"));
-  if (sample.contains("signal") && sample["signal"].is_number())
-    out += fmt::format(", signal {}", Int(sample, "signal"));
-  if (!out.empty()) out = "       e.g. " + out + "\n";
-  for (const auto& line : Split(Trim(Str(sample, "stderr")), '\n'))
-    if (!line.empty()) out += "       | " + Printable(line) + "\n";
-  return out;
-}
-
 std::string SummaryLine(const json& row) {
   return fmt::format("{:>8} {:>8} {:>10} {:>6}", Int(row, "waiting"), Int(row, "running"),
                      Int(row, "terminated"), Int(row, "to_fix"));
@@ -209,20 +191,6 @@ std::string Notes(const json& campaign) {
   for (const auto* lane : LanesOf(campaign))
     if (const std::string state = Str(*lane, "state"); !state.empty() && state != "ok")
       out += Str(*lane, "cluster_name") + ": " + Printable(Str(*lane, "reason")) + "\n";
-  return out;
-}
-
-std::string Failures(const json& failures, const Style& style) {
-  std::string out;
-  for (const auto& item : failures["items"]) {
-    const auto lines = Split(Trim(Str(item, "message")), '\n');
-    out += Paint(Tint::kRed, fmt::format("{:>5} x {}", Int(item, "count"), Printable(lines[0])),
-                 style.colour);
-    out += Paint(Tint::kDim, fmt::format("  [{}]", Str(item, "code")), style.colour) + "\n";
-    out += Sample(item["sample"]);
-  }
-  const auto left = Int(failures, "total") - static_cast<std::int64_t>(failures["items"].size());
-  if (left > 0) out += fmt::format("      and {} more kinds: gridevents lists them\n", left);
   return out;
 }
 

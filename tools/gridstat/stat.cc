@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "tools/common/events_text.h"
+#include "tools/common/failures_text.h"
 #include "tools/common/terminal.h"
 #include "tools/gridstat/campaign.h"
 #include "tools/gridstat/jobs.h"
@@ -122,7 +123,7 @@ void PutNotes(const json& campaign, const Options& o) {
 void PutFailures(tools::Api& api, const Options& o) {
   const auto answer = api.Get("/campaigns/" + o.campaign + "/failures?limit=5");
   if (!answer.ok()) return;  // somebody else's campaign: its numbers are all there is to see
-  const auto text = Failures(answer.body, StyleOf(o));
+  const auto text = tools::FailuresText(answer.body, StyleOf(o).colour);
   if (!text.empty()) Put("Failures:\n" + text + "\n");
 }
 

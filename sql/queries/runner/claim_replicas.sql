@@ -5,7 +5,7 @@ FROM live AS l
 WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
     AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
     AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = $1 AND b.kind = 'replica'
-        AND b.state IN ('intended', 'sent', 'in_doubt') AND l.idx = ANY (b.idxs))
+        AND b.state IN ('intended', 'in_doubt') AND l.idx = ANY (b.idxs))
 GROUP BY l.idx
 HAVING count(*) = 1 AND bool_and(l.cluster_id <> $3 OR $4)
 ORDER BY min(l.started_at) NULLS LAST, l.idx
