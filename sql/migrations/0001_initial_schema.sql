@@ -559,7 +559,7 @@ CREATE TABLE reasons (
     until timestamptz
 );
 CREATE UNIQUE INDEX reasons_now ON reasons (campaign_id, cluster_id, code) WHERE until IS NULL;
-CREATE INDEX reasons_past ON reasons (campaign_id, since) WHERE until IS NOT NULL;
+CREATE INDEX reasons_past ON reasons (campaign_id, cluster_id, code, until) WHERE until IS NOT NULL;
 
 -- The policy: rows edited live, each change kept.
 CREATE TABLE policy_settings (

@@ -63,6 +63,14 @@ std::string NoteOf(const jdl::Fault& warning) {
   return warning.hint.empty() ? note : note + " (" + warning.hint + ")";
 }
 
+void RequireMayGive(const Request& request, const Facts& facts, int before, int after) {
+  if (request.caller.is_operator || after <= std::max(before, facts.user_priority)) return;
+  throw ApiError(403, "Forbidden",
+                 "priority " + std::to_string(after) + " is more than you may give",
+                 "up to " + std::to_string(std::max(before, facts.user_priority)) +
+                     " is allowed; operators give more (gridmod -p)");
+}
+
 Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign,
                std::int64_t jobs) {
   const auto& [list, user, grid, told_broken] = facts.admission;

@@ -31,6 +31,7 @@ struct Facts {
   std::map<std::string, ClusterFacts> clusters;  ///< by name
   jdl::Defaults defaults;                        ///< for reading a JDL
   Admission admission;                           ///< rules, and what they may know
+  int user_priority = 9;                         ///< the policy's: users give no more
 };
 
 /// Reads what is there for `user`.

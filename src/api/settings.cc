@@ -39,13 +39,18 @@ bool LiftsHolds(const json& before, const json& after) {
 }  // namespace
 
 Change AdmitChange(Context& context, Facts facts, json before, const json& edited,
-                   std::int64_t jobs) {
+                   std::int64_t jobs, const Request* by) {
   Change change;
   change.before = std::move(before);
   change.facts = std::move(facts);
   auto read = jdl::FromJson(edited, change.facts.defaults);
   RequireNoFaults(read.faults);
+  const int present = change.before.value("priority", jdl::kPriorityNormal);
+  const int asked = read.campaign.priority;
+  if (by != nullptr) RequireMayGive(*by, change.facts, present, asked);
   change.admitted = Admit(context, change.facts, std::move(read.campaign), jobs);
+  if (by != nullptr && by->caller.is_operator && asked != present)
+    change.admitted.campaign.priority = asked;
   change.after = jdl::ToJson(change.admitted.campaign);
   // Where the parameters come from is not in what was edited.
   if (change.before.contains("nb_jobs")) change.after["nb_jobs"] = change.before["nb_jobs"];

@@ -9,6 +9,7 @@
 namespace cigri::policy {
 namespace {
 
+constexpr int kHeldAfter = 10;     // failures (design section 8; updator/lanes_to_hold.sql)
 constexpr double kEpsilon = 1e-9;  // 0.1 x 10 must be 1 job, not 0
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int32_t>::max();
 
@@ -157,7 +158,11 @@ void Ledger::OpenLane(LaneBook& book, const State& carried) {
       book.left = static_cast<int>(std::max<std::int64_t>(0, n)), book.limit = code;
   };
   if (lane.max_jobs != kNoLimit) limit(lane.max_jobs - lane.in_flight, Code::kMaxJobs);
-  if (!lane.proven && !campaign.test) limit(config.first_ten - lane.in_flight, Code::kFirstTen);
+  if (!lane.proven && !campaign.test) {
+    limit(config.first_ten - lane.in_flight, Code::kFirstTen);
+    // The updator holds the lane when ten have failed: ten in all, not ten at a time.
+    if (lane.tried > 0) limit(kHeldAfter - lane.tried - lane.in_flight, Code::kFirstTen);
+  }
   if (lane.prologue == Prologue::kNeeded) limit(1, Code::kPrologueRuns);
 
   const auto hold =
