@@ -65,8 +65,9 @@ json WhatIfJson(const policy::WhatIfs& found, double age_s, bool is_operator) {
   std::string sentence = "nothing that was tried would give it more";
   if (best != nullptr) sentence = Sentence(*best);
   if (found.reasons.empty()) sentence = "at the last stored decision nothing held it back";
-  return {{"sentence", sentence},    {"items", std::move(items)}, {"tried", found.tried},
-          {"cut", found.cut},        {"age_s", age_s},            {"jobs_now", found.jobs_now}};
+  return {{"sentence", sentence}, {"items", std::move(items)},
+          {"tried", found.tried}, {"cut", found.cut},
+          {"age_s", age_s},       {"jobs_now", found.jobs_now}};
 }
 
 json Refused(const std::string& why) { return {{"sentence", why}, {"items", json::array()}}; }
@@ -136,9 +137,8 @@ void AddWhatIf(Context& context, const Request& request, json& why) {
     const auto found =
         policy::FindWhatIfs(stored->snapshot, stored->state, stored->at, stored->seed, campaign,
                             [&] { return Clock::now() - begin > kTime; });
-    const double now = std::chrono::duration<double>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
+    const double now =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     why["what_if"] = WhatIfJson(found, std::max(0.0, now - stored->at), request.caller.is_operator);
   } catch (const std::invalid_argument& e) {  // a snapshot of another version
     log::warn("the stored snapshot cannot be read: {}", e.what());
