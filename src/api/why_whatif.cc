@@ -1,6 +1,7 @@
 // What would change things: the last stored decision taken again with a limit lifted.
 #include <sql/read.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -134,6 +135,11 @@ void AddWhatIf(Context& context, const Request& request, json& why) {
       return;
     }
     for (auto& lane : why["clusters"]) AddTerms(*stored, campaign, lane["reasons"]);
+    const auto& all = stored->snapshot.campaigns;
+    if (std::none_of(all.begin(), all.end(), [&](const auto& c) { return c.id == campaign; })) {
+      why["what_if"] = Refused("it was not in the last stored decision");
+      return;
+    }
     const auto found =
         policy::FindWhatIfs(stored->snapshot, stored->state, stored->at, stored->seed, campaign,
                             [&] { return Clock::now() - begin > kTime; });

@@ -223,7 +223,8 @@ class Finder {
 
   void AddPriorities(const Reason& r) {
     for (int level = c_.priority + 1; level <= 9; ++level)
-      Add(r, Doer::kOperator, level - c_.priority, "priority " + From(c_.priority, level),
+      Add(r, level <= s_.config.user_priority ? Doer::kUser : Doer::kOperator, level - c_.priority,
+          "priority " + From(c_.priority, level),
           [level](Place& p) { p.campaign.priority = level; });
   }
 

@@ -117,8 +117,10 @@ TEST(WhatIf, ThePriorityThatBringsItForwardIsTheLeastThatDoes) {
   const auto found = Ask(s, 2);
   ASSERT_FALSE(found.useful.empty());
   EXPECT_EQ(found.useful[0].change, "priority 7 instead of 4");
-  EXPECT_EQ(found.useful[0].doer, Doer::kOperator);
+  EXPECT_EQ(found.useful[0].doer, Doer::kUser);
   EXPECT_EQ(found.useful[0].jobs, 4);
+  s.snapshot.config.user_priority = 6;
+  EXPECT_EQ(Ask(s, 2).useful[0].doer, Doer::kOperator) << "more than users may give";
 }
 
 TEST(WhatIf, SlotsAreCountedUntilOneIsItsOwn) {

@@ -114,6 +114,10 @@ TEST_F(WhyPgTest, WithoutAStoredDecisionItSaysSo) {
   EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],
             "the stored decision cannot be read");
   EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "10 tasks wait for the next round");
+  Decide();
+  GivenProved();
+  EXPECT_EQ(Get("/campaigns/2/why?full=1")["what_if"]["sentence"],
+            "it was not in the last stored decision");
 }
 
 // ---------------------------------------------------------------- each case has its sentence
