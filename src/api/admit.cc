@@ -1,6 +1,9 @@
 #include "api/admit.h"
 
+#include <algorithm>
+
 #include "core/log.h"
+#include "core/text.h"
 
 namespace cigri::api {
 namespace {
@@ -34,6 +37,16 @@ void KeepParameters(jdl::Campaign& to, jdl::Campaign& from) {
   to.columns = from.columns;
 }
 
+// GRID-39: a campaign of no group would wait for ever.
+void RequireGroup(const Facts& facts, const jdl::Campaign& campaign) {
+  if (!facts.sla_groups) return;
+  const auto& groups = *facts.sla_groups;
+  if (std::find(groups.begin(), groups.end(), campaign.sla_group) != groups.end()) return;
+  const std::string what = campaign.sla_group.empty() ? "is missing: this grid shares by groups"
+                                                      : "\"" + campaign.sla_group + "\" is no group";
+  RequireNoFaults({{0, 0, "sla_group", what, "one of: " + Join(groups, ", ")}});
+}
+
 }  // namespace
 
 void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& title) {
@@ -65,9 +78,13 @@ Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaig
         broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
   }
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
-  if (verdict.campaign == seen) return out;
+  if (verdict.campaign == seen) {
+    RequireGroup(facts, out.campaign);
+    return out;
+  }
   auto again = jdl::FromJson(FromRules(verdict.campaign), facts.defaults);
   RequireNoFaults(again.faults, kTitle);
+  RequireGroup(facts, again.campaign);
   KeepParameters(again.campaign, out.campaign);
   out.campaign = std::move(again.campaign);
   return out;

@@ -121,6 +121,7 @@ Change Prepare(Context& context, const Request& request, const json& set) {
 void StoreSettings(db::Tx& tx, const Request& request, std::int64_t id, const Change& change,
                    const json& after, const std::vector<std::string>& changes) {
   const jdl::Campaign& c = change.admitted.campaign;
+  RequireAfter(tx, c);
   auto notes = NotesJson(request.caller.user, changes);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
   tx.Exec(sql::api::kSetCampaign, id, c.name, c.project, c.priority, c.sla_group, c.max_tries,
