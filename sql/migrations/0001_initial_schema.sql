@@ -11,7 +11,7 @@ CREATE TABLE schema_migrations (
 
 CREATE TYPE campaign_state AS ENUM ('in_treatment', 'paused', 'cancelled', 'terminated');
 CREATE TYPE batch_kind AS ENUM ('task', 'replica', 'test', 'prologue', 'epilogue');
-CREATE TYPE batch_state AS ENUM ('intended', 'sent', 'recorded', 'refused', 'in_doubt', 'void');
+CREATE TYPE batch_state AS ENUM ('intended', 'recorded', 'refused', 'in_doubt', 'void');
 CREATE TYPE job_state AS ENUM ('launching', 'submitted', 'remote_waiting', 'running', 'terminated', 'event');
 CREATE TYPE account AS ENUM ('none', 'program', 'infrastructure', 'preemption', 'our_kill');
 CREATE TYPE cluster_mode AS ENUM ('observe', 'limited', 'open');
@@ -55,6 +55,7 @@ CREATE TABLE clusters (
     kind text NOT NULL,                               -- local, oar2, oar3, slurm
     api_url text NOT NULL,
     api_group text,                                   -- rows with the same word share bucket and breaker
+    api text NOT NULL GENERATED ALWAYS AS (coalesce('group ' || api_group, 'cluster ' || id::text)) STORED,  -- key of api_load
     api_auth_type text NOT NULL DEFAULT 'none' CHECK (api_auth_type IN ('none', 'header', 'basic', 'cert', 'jwt')),
     api_username text,
     api_password text,                                -- encrypted with the key file ("s1:...")
@@ -80,7 +81,6 @@ CREATE TABLE clusters (
     min_round_s double precision CHECK (min_round_s >= 0),             -- NULL: 5, 0 for local (FBS-15)
     waiting_timeout_s int NOT NULL DEFAULT 900 CHECK (waiting_timeout_s > 0),
     stress_limit double precision NOT NULL DEFAULT 0.8,
-    observed_life_s double precision,                 -- operator's own figure; NULL: measured
     drained boolean NOT NULL DEFAULT false,           -- nothing new is sent
     kill_all boolean NOT NULL DEFAULT false,          -- and what runs is killed
     drain_reason text,
@@ -103,13 +103,47 @@ CREATE TABLE cluster_status (
     failures int NOT NULL DEFAULT 0,  -- in a row
     try_again_at timestamptz,         -- circuit breaker: nothing is asked before
     error text,
-    event_id bigint,
-    clock_skew_s double precision,
+    clock_skew_s double precision,    -- how far its clock is ahead of ours; NULL: it does not tell
     stress double precision NOT NULL DEFAULT 0,
     calls_per_min double precision NOT NULL DEFAULT 0,
     feed_token text,                  -- up to where a change feed has been folded
     sweeps bigint NOT NULL DEFAULT 0  -- number of fresh looks: what learns steps by these
 ) WITH (fillfactor = 50);
+
+-- How an API is spoken to by all our processes together: the tokens of max_calls_per_min, the circuit
+-- breaker, and how carefully jobs are sent after it was open. A row an API, not a cluster.
+CREATE TABLE api_load (
+    api text PRIMARY KEY,
+    tokens double precision NOT NULL DEFAULT 0,
+    filled_at timestamptz NOT NULL DEFAULT 'epoch',
+    failures int NOT NULL DEFAULT 0,  -- calls in a row that were not answered
+    shut_until timestamptz,           -- nothing is asked before; then one call of the updator tries
+    error text,                       -- of the last failure
+    probation int                     -- most jobs of the next claim, doubled by each that was taken; NULL: any
+) WITH (fillfactor = 50);
+-- Calls made, by cluster and module, in slices of 10 s; those of the last minutes.
+CREATE TABLE api_calls (
+    cluster_id int NOT NULL,
+    module text NOT NULL,
+    slice timestamptz NOT NULL,
+    n int NOT NULL,
+    PRIMARY KEY (cluster_id, module, slice)
+) WITH (fillfactor = 50);
+
+-- Jobs on a cluster that carry the tag of a batch of ours under an id that is not the recorded one:
+-- copies that the cluster, or a proxy before it, has made. To be killed.
+CREATE TABLE twins (
+    cluster_id int NOT NULL,
+    remote_id text NOT NULL,
+    tag text NOT NULL,
+    element int NOT NULL,
+    cluster_user text NOT NULL,
+    seen_at timestamptz NOT NULL DEFAULT now(),
+    called_at timestamptz,
+    calls int NOT NULL DEFAULT 0,
+    error text,
+    PRIMARY KEY (cluster_id, remote_id)
+);
 
 -- Limits the runner has learnt from a cluster's refusals; written by the runner alone.
 CREATE TABLE cluster_limits (
@@ -221,8 +255,8 @@ CREATE TABLE campaigns (
     state campaign_state NOT NULL DEFAULT 'in_treatment',    -- what is
     state_reason text,                -- why it is not in treatment, or held everywhere
     submission_time timestamptz NOT NULL DEFAULT now(),
-    completion_time timestamptz,
-    finishing_since timestamptz,      -- all tasks have ended; epilogues are on their way
+    completion_time timestamptz,      -- terminated; or cancelled, its kills confirmed and its epilogues over
+    finishing_since timestamptz,      -- nothing of it is in flight any more; epilogues are on their way
     nb_params bigint NOT NULL,        -- parameters given; a test campaign makes fewer tasks
     first_task_id bigint NOT NULL,
     format text NOT NULL DEFAULT 'line' CHECK (format IN ('line', 'values')),
@@ -237,6 +271,7 @@ CREATE TABLE campaigns (
 ) WITH (fillfactor = 70);
 -- Few rows are alive among years of them; `wanted` and `state` change some times in a campaign's life.
 CREATE INDEX campaigns_alive ON campaigns (id) WHERE state IN ('in_treatment', 'paused');
+CREATE INDEX campaigns_incomplete ON campaigns (id) WHERE completion_time IS NULL;
 CREATE INDEX campaigns_by_user ON campaigns (grid_user, id);
 
 -- What a campaign runs on each cluster it names: the JDL after precedence and rules.
@@ -319,7 +354,6 @@ CREATE TABLE batches (
     epoch bigint NOT NULL,
     send_by timestamptz NOT NULL,     -- last moment at which the POST may start
     created_at timestamptz NOT NULL DEFAULT now(),
-    sent_at timestamptz,
     recorded_at timestamptz,
     recorded_xid xid8,                -- transaction that recorded it: how the updator finds what is new
     remote_id text,                   -- of its first job, or of the array
@@ -334,7 +368,7 @@ CREATE TABLE batches (
 ) WITH (fillfactor = 60);
 -- Rows of POSTs, not of jobs: an index on their open ones is small and pays for every look at the end
 -- of a campaign.
-CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'sent', 'in_doubt');
+CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'in_doubt');
 CREATE INDEX batches_of_campaign ON batches (campaign_id, id);
 CREATE INDEX batches_by_job ON batches (first_job_id);
 CREATE INDEX batches_recorded ON batches (recorded_xid);
@@ -517,11 +551,18 @@ CREATE TABLE grants (
     plan_id bigint NOT NULL,
     PRIMARY KEY (campaign_id, cluster_id, kind)
 );
+-- What a cluster that is only observed would be sent; never claimed against.
+CREATE TABLE would_send (
+    campaign_id bigint NOT NULL,
+    cluster_id int NOT NULL,
+    n int NOT NULL,
+    PRIMARY KEY (cluster_id, campaign_id)
+);
 CREATE TABLE plans (
     id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     at timestamptz NOT NULL DEFAULT now(),
     seed bigint NOT NULL,
-    snapshot bytea,                   -- a bounded ring of them, for replay
+    snapshot bytea,                   -- cbor: what was read, the state before, the time, the plan; for replay
     took_ms double precision
 );
 -- Carried state of the decision, written with the plan: one row.
@@ -540,7 +581,7 @@ CREATE TABLE reasons (
     until timestamptz
 );
 CREATE UNIQUE INDEX reasons_now ON reasons (campaign_id, cluster_id, code) WHERE until IS NULL;
-CREATE INDEX reasons_past ON reasons (campaign_id, since) WHERE until IS NOT NULL;
+CREATE INDEX reasons_past ON reasons (campaign_id, cluster_id, code, until) WHERE until IS NOT NULL;
 
 -- The policy: rows edited live, each change kept.
 CREATE TABLE policy_settings (
@@ -592,7 +633,7 @@ CREATE TABLE job_requests (
 CREATE TABLE kills (
     job_id bigint PRIMARY KEY,
     reason text NOT NULL CHECK (reason IN ('campaign_cancelled', 'task_done', 'user', 'drain', 'excess_waiting',
-                                           'waiting_too_long', 'walltime', 'preempted_by_grid', 'twin')),
+                                           'waiting_too_long', 'walltime', 'preempted_by_grid')),
     detail text,
     asked_at timestamptz NOT NULL DEFAULT now(),
     called_at timestamptz,

@@ -43,9 +43,9 @@ class Waiting {
         if (auto won = candidate->Try()) return won;
         silent_ = false;
       } catch (const Fatal& e) {
-        if (e.code() != kExitUnavailable) throw;
+        if (e.code() != kExitUnavailable && pair_ == nullptr) throw;
         Revive(e.what());
-      } catch (const db::Broken& e) {
+      } catch (const std::exception& e) {
         Revive(e.what());
       }
     }
@@ -74,7 +74,7 @@ class Waiting {
     try {
       embedded::StartPostgres(options_.home);
       pause_ = std::chrono::milliseconds(0);
-    } catch (const Fatal& e) {
+    } catch (const std::exception& e) {
       log::error("{}", e.what());
       pause_ = kAskEvery;
     }

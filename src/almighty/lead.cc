@@ -89,8 +89,10 @@ Lead::End Lead::Run() {
       Tick();
       Wait();
     }
-  } catch (const db::Broken& e) {
-    log::warn("lost the database: {}", e.what());
+  } catch (const std::exception& e) {
+    // Whatever it was (also a commit in doubt): the children end, and this process asks again to
+    // lead. It must not end itself: what hit it may hit the other almighty in the same moment.
+    log::warn("leads no longer: {}", e.what());
     lost_ = true;
   }
   if (asked_) StopChildren();

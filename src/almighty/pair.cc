@@ -81,14 +81,13 @@ Fd Pair::OtherProcess() {
 void Pair::Watch() {
   constexpr int kStarting = 200, kLookAgain = 10000;
   while (Wait(-1, 0)) {
-    const Fd process = OtherProcess();
-    if (process) {
-      // Looked at anew now and then: a pid may have been read before its holder wrote its own.
-      if (!Wait(process.get(), kLookAgain)) return;
-      if (Ended(process)) eventfd_write(died_.get(), 1);
-      continue;
-    }
     try {
+      if (const Fd process = OtherProcess()) {
+        // Looked at anew now and then: a pid may have been read before its holder wrote its own.
+        if (!Wait(process.get(), kLookAgain)) return;
+        if (Ended(process)) eventfd_write(died_.get(), 1);
+        continue;
+      }
       if (embedded::LockFile(other_, milliseconds(0))) embedded::SpawnDaemon(start_, "");
     } catch (const std::exception& e) {
       log::error("cannot start a standby: {}", e.what());

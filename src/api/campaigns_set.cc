@@ -1,12 +1,9 @@
 // PATCH /campaigns/N {"set": {...}}: other settings for what is not yet sent.
-#include <sql/api.h>
-
 #include <algorithm>
 
-#include "api/campaign_lock.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
-#include "api/submission.h"
+#include "api/settings.h"
 #include "core/text.h"
 #include "jdl/keys.h"
 
@@ -18,10 +15,6 @@ using nlohmann::json;
 // What a campaign is made of cannot be changed, only how it runs.
 const std::vector<std::string> kFixed = {"jobs_type",  "params", "nb_jobs",
                                          "param_file", "format", "columns"};
-// Another command, place or size deserves another ten jobs on each cluster: holds are lifted.
-const std::vector<std::string> kLiftsHolds = {"exec_file", "exec_directory", "setup",
-                                              "resources", "properties",     "walltime"};
-
 bool Has(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
@@ -75,87 +68,27 @@ json Edited(const json& jdl, const json& set) {
   return out;
 }
 
-// "clusters/alpha/walltime 3600 -> 7200"
-std::vector<std::string> Differences(const json& before, const json& after) {
-  std::vector<std::string> list;
-  for (const auto& step : json::diff(before, after)) {
-    const json::json_pointer at(step["path"].get<std::string>());
-    const std::string path = step["path"].get<std::string>().substr(1);
-    const std::string was = before.contains(at) ? before[at].dump() : "default";
-    list.push_back(path + " " + was + " -> " +
-                   (step.contains("value") ? step["value"].dump() : "default"));
-  }
-  return list;
-}
-
-bool LiftsHolds(const json& before, const json& after) {
-  for (const auto& step : json::diff(before, after))
-    for (const auto& part : Split(step["path"].get<std::string>(), '/'))
-      if (Has(kLiftsHolds, part)) return true;
-  return false;
-}
-
-struct Change {
-  json before;
-  Facts facts;
-  Admitted admitted;
-};
-
-// Reads, edits, checks and admits; nothing is locked meanwhile.
-Change Prepare(Context& context, const Request& request, const json& set) {
-  Change change;
-  std::int64_t jobs = 0;
-  context.Transact([&](db::Tx& tx) {
-    const auto campaign = LockOwn(tx, request);
-    RequireNotCancelled(campaign, "change");
-    change.before = campaign.jdl;
-    jobs = campaign.nb_params;
-    change.facts = LoadFacts(tx, context.config, campaign.user);
-  });
-  auto read = jdl::FromJson(Edited(change.before, set), change.facts.defaults);
-  RequireNoFaults(read.faults);
-  change.admitted = Admit(context, change.facts, std::move(read.campaign), jobs);
-  return change;
-}
-
-void StoreSettings(db::Tx& tx, const Request& request, std::int64_t id, const Change& change,
-                   const json& after, const std::vector<std::string>& changes) {
-  const jdl::Campaign& c = change.admitted.campaign;
-  RequireAfter(tx, c);
-  auto notes = NotesJson(request.caller.user, changes);
-  for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
-  tx.Exec(sql::api::kSetCampaign, id, c.name, c.project, c.priority, c.sla_group, c.max_tries,
-          c.max_replicas, c.lost_after_s, after.dump(), notes.dump());
-  std::vector<std::int64_t> clusters;
-  for (const auto& s : c.clusters) clusters.push_back(change.facts.clusters.at(s.name).id);
-  tx.Exec(sql::api::kDropCampaignClusters, id, db::Array(clusters));
-  StoreClusters(tx, id, c, change.facts);
-  if (LiftsHolds(change.before, after)) tx.Exec(sql::api::kCloseHolds, id, request.caller.user);
-  LogEvent(tx, request, id, "SETTINGS_CHANGED", Join(changes, "; "));
-  Wake(tx, id);
-}
-
 Reply Set(Context& context, const Request& request) {
   const auto body = request.Json();
   if (!body.is_object() || !body.contains("set") || !body["set"].is_object() || body["set"].empty())
     throw BadRequest("say what to change: {\"set\": {\"walltime\": 7200}}");
-  const Change change = Prepare(context, request, body["set"]);
-  json after = jdl::ToJson(change.admitted.campaign);
-  // Where the parameters come from is not in what was edited.
-  if (change.before.contains("nb_jobs")) after["nb_jobs"] = change.before["nb_jobs"];
-  const auto changes = Differences(change.before, after);
+  Facts facts;
+  const auto before = context.Transact([&](db::Tx& tx) {
+    auto campaign = LockOwn(tx, request);
+    RequireNotCancelled(campaign, "change");
+    facts = LoadFacts(tx, context.config, campaign.user);
+    return campaign;
+  });
+  const Change change = AdmitChange(context, std::move(facts), before.jdl,
+                                    Edited(before.jdl, body["set"]), before.nb_params, &request);
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "change");
-    if (campaign.jdl != change.before)
-      throw ApiError(409, "Conflict", "somebody else has changed the campaign meanwhile",
-                     "try again");
-    if (!changes.empty()) StoreSettings(tx, request, campaign.id, change, after, changes);
+    StoreChange(tx, request, campaign, change, change.changes);
     return CampaignJson(tx, request, campaign.id);
   });
-  answer["changes"] = changes;
-  answer["notes"] = change.admitted.changes;
-  for (const auto& note : change.admitted.notes) answer["notes"].push_back(note);
+  answer["changes"] = change.changes;
+  answer["notes"] = NotesOf(change.admitted);
   return Reply::Json(std::move(answer), 202);
 }
 

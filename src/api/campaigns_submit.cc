@@ -4,6 +4,7 @@
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/submission.h"
+#include "api/token_notes.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -41,18 +42,16 @@ Known Look(Context& context, const Request& request) {
     if (!request.HasQuery("upload")) return known;
     known.parameters.draft = TakeDraft(tx, request);
     known.parameters.n = known.parameters.draft->lines;
-    known.first = FirstLines(tx, known.parameters.draft->id, jdl::kBlockLines);
+    known.first = FirstLines(tx, known.parameters.draft->id, kPreview);
     return known;
   });
 }
 
-// A client that says `values` and sends something else is told at once, and where.
-void CheckValues(const jdl::Campaign& campaign, const std::vector<std::string>& lines) {
-  if (campaign.format != jdl::kFormatValues) return;
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    if (const auto problem = jdl::ValuesProblem(lines[i], campaign.columns.size());
-        !problem.empty())
-      throw BadRequest("parameter " + std::to_string(i + 1) + ": " + problem);
+// A client that says `values` and sends something else is told where, whichever block it is in.
+void CheckRows(Context& context, const jdl::Campaign& campaign, const Known& known) {
+  if (campaign.format != jdl::kFormatValues || !known.parameters.draft) return;
+  context.Transact(
+      [&](db::Tx& tx) { RequireRows(tx, *known.parameters.draft, campaign.columns.size()); });
 }
 
 // Why a cluster would not take the campaign's jobs as things are; "" when it would.
@@ -113,7 +112,8 @@ Reply DryRun(const Known& known, const Admitted& admitted) {
 Reply Store(Context& context, const Request& request, Known& known, const Admitted& admitted) {
   const std::string& user = request.caller.user;
   auto answer = context.Transact([&](db::Tx& tx) {
-    if (known.parameters.draft) known.parameters.draft = TakeDraft(tx, request);
+    if (known.parameters.draft && TakeDraft(tx, request).lines != known.parameters.n)
+      throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
     const auto id = StoreCampaign(tx, user, known.facts, admitted, known.parameters);
     return CampaignJson(tx, request, id);
   });
@@ -131,10 +131,13 @@ Reply Submit(Context& context, const Request& request) {
   auto read = jdl::Parse(request.body, known.facts.defaults, OptionsOf(request));
   RequireNoFaults(read.faults);
   OverrideType(request, read.campaign);
-  CheckValues(read.campaign, known.first);
+  CheckRows(context, read.campaign, known);
+  RequireMayGive(request, known.facts, jdl::kPriorityNormal, read.campaign.priority);
   if (!known.parameters.draft) known.parameters.n = read.campaign.count;
   Admitted admitted = Admit(context, known.facts, std::move(read.campaign), known.parameters.n);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
+  for (auto& note : TokenNotes(known.facts, admitted.campaign, known.parameters.n))
+    admitted.notes.push_back(std::move(note));
   return request.Flag("dry_run") ? DryRun(known, admitted)
                                  : Store(context, request, known, admitted);
 }

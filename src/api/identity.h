@@ -1,7 +1,5 @@
 // Who calls: the kernel, a token or a trusted proxy says; never the client alone.
 #pragma once
-#include <httplib.h>
-
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -10,6 +8,7 @@
 
 #include "api/context.h"
 #include "api/message.h"
+#include "http/server.h"
 
 namespace cigri::api {
 

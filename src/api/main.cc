@@ -1,6 +1,5 @@
 #include <malloc.h>
 #include <signal.h>
-#include <sodium.h>
 
 #include <filesystem>
 
@@ -56,7 +55,6 @@ int Main(int argc, char**) {
                 "it is configured by cigri.conf: docs/api.md");
   log::Init("api");
   ::mallopt(M_ARENA_MAX, 2);  // 64 threads would keep memory in 16 arenas
-  if (sodium_init() < 0) throw Fatal(kExitSoftware, "libsodium does not start");
   const sigset_t ends = EndSignals();
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread: all inherit it
   const Config config = Config::Load();

@@ -48,12 +48,16 @@ std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
          " again (not your fault)";
 }
 
-json Numbers(const json& campaign) {
+// Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Once the
+// events are answered it is about to go on; so it is without a reason: it was paused by its user.
+bool IsStopped(db::Tx& tx, const json& campaign) {
+  return campaign["state"] == "paused" && campaign["wanted"] == "in_treatment" &&
+         !campaign["state_reason"].is_null() &&
+         tx.Exec(sql::api::kStillHeld, campaign["id"].get<std::int64_t>())[0][0].as<bool>();
+}
+
+json Numbers(const json& campaign, bool stopped) {
   const bool cancelled = campaign["state"] == "cancelled";
-  // Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Without a
-  // reason it was paused by its user and is about to go on.
-  const bool stopped = campaign["state"] == "paused" && campaign["wanted"] == "in_treatment" &&
-                       !campaign["state_reason"].is_null();
   const std::int64_t waiting = campaign["waiting_jobs"], not_run = campaign["not_run_jobs"];
   return {{"state", campaign["state"]},
           {"wanted", campaign["wanted"]},
@@ -111,7 +115,7 @@ struct Progress {
 Progress Look(Context& context, const Request& request, const Seen& seen) {
   return context.Read([&](db::Tx& tx) {
     const json campaign = CampaignJson(tx, request, request.Id());
-    Progress out{Numbers(campaign), false};
+    Progress out{Numbers(campaign, IsStopped(tx, campaign)), false};
     out.body["clusters"] = json::array();
     for (const auto& lane : campaign["clusters"]) out.body["clusters"].push_back(LaneJson(lane));
     std::string counted = out.body.dump(-1, ' ', false, json::error_handler_t::replace), mark;

@@ -92,7 +92,7 @@ json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const
     const auto how = Decode(a.wait_status);
     sample["cluster"] = a.cluster;
     sample["node"] = a.node;
-    sample["stderr"] = a.message;
+    if (a.message != row["message"].c_str()) sample["stderr"] = a.message;  // said already
     sample["exit"] = a.wait_status && how.signal == 0 ? json(how.exit) : json();
     sample["signal"] = how.signal != 0 ? json(how.signal) : json();
   }
@@ -106,12 +106,14 @@ json Failures(db::Tx& tx, const Request& request) {
   for (const auto& row :
        tx.Exec(sql::read::kFailures, facts.id, request.QueryInt("limit", 20, 1, 1000)))
     items.push_back({{"event", row["id"].as<std::int64_t>()},
+                     {"events", json::parse(row["events"].c_str())},
                      {"class", row["class"].c_str()},
                      {"code", row["code"].c_str()},
                      {"message", row["message"].c_str()},
                      {"count", row["count"].as<std::int64_t>()},
                      {"tasks", row["tasks"].as<std::int64_t>()},
                      {"cluster", TextOrNull(row["cluster"])},
+                     {"clusters", json::parse(row["clusters"].c_str())},
                      {"last", row["date_update"].c_str()},
                      {"sample", SampleOf(tx, facts, params, row)}});
   const auto total = tx.Exec(sql::read::kFailuresTotal, facts.id)[0][0].as<std::int64_t>();

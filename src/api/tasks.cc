@@ -1,9 +1,9 @@
 // More tasks for a campaign, and failed ones again.
 #include <sql/api.h>
 
-#include "api/campaign_lock.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
+#include "api/settings.h"
 #include "api/submission.h"
 #include "core/text.h"
 
@@ -51,54 +51,72 @@ jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
   return lines;
 }
 
-// Rules run when tasks are added, too; what they change of the campaign is not for this request.
-void AskRules(Context& context, const Request& request) {
-  struct Seen {
-    Facts facts;
-    nlohmann::json jdl;
-    std::int64_t jobs;
-  };
-  auto seen = context.Transact([&](db::Tx& tx) {
-    const auto campaign = LockOwn(tx, request);
-    RequireNotCancelled(campaign, "add tasks to");
-    return Seen{LoadFacts(tx, context.config, campaign.user), campaign.jdl, campaign.nb_params};
-  });
-  auto campaign = jdl::FromJson(seen.jdl, seen.facts.defaults);
-  if (!campaign.ok()) return;  // of clusters that are gone by now: the rules have seen it before
-  Admit(context, seen.facts, std::move(campaign.campaign), seen.jobs);
-}
-
-struct Added {
-  std::int64_t n, upload;
+// What is asked for, read and checked before anything is written.
+struct Addition {
+  LockedCampaign campaign;
+  Facts facts;
+  std::optional<Draft> draft;  ///< else `lines`
+  jdl::Lines lines;
+  std::int64_t n() const { return draft ? draft->lines : lines.size(); }
 };
 
-Added TakeTasks(db::Tx& tx, const Request& request, const LockedCampaign& campaign) {
-  if (request.HasQuery("upload")) {
-    const Draft draft = TakeDraft(tx, request);
-    tx.Exec(sql::api::kPublishUpload, draft.id);
-    return {draft.lines, draft.id};
-  }
-  const auto lines = LinesOf(request.Json(), campaign);
-  return {lines.size(), StoreBlocks(tx, campaign.user, lines.blocks())};
+LockedCampaign LockTaker(db::Tx& tx, const Request& request) {
+  auto campaign = LockOwn(tx, request);
+  RequireNotCancelled(campaign, "add tasks to");
+  if (campaign.type == "test")
+    throw BadRequest(
+        "campaign " + std::to_string(campaign.id) + " is a test: it makes one job for each cluster",
+        "submit a campaign without -t test");
+  return campaign;
 }
 
+Addition ReadAddition(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    Addition add{LockTaker(tx, request), {}, {}, {}};
+    const auto& campaign = add.campaign;
+    if (request.HasQuery("columns") && request.Query("columns") != Join(campaign.columns, ","))
+      throw BadRequest("the columns are " + request.Query("columns") + ", those of campaign " +
+                       std::to_string(campaign.id) + " are " +
+                       (campaign.columns.empty() ? "none" : Join(campaign.columns, ",")));
+    if (request.HasQuery("upload")) {
+      add.draft = TakeDraft(tx, request);
+      if (campaign.format == jdl::kFormatValues)
+        RequireRows(tx, *add.draft, campaign.columns.size());
+    } else {
+      add.lines = LinesOf(request.Json(), campaign);
+    }
+    add.facts = LoadFacts(tx, context.config, campaign.user);
+    return add;
+  });
+}
+
+std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add) {
+  if (!add.draft) return StoreBlocks(tx, add.campaign.user, add.lines.blocks());
+  const Draft draft = TakeDraft(tx, request);
+  if (draft.lines != add.draft->lines)
+    throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
+  tx.Exec(sql::api::kPublishUpload, draft.id);
+  return draft.id;
+}
+
+// Rules run when tasks are added, too: what they change counts for what is not yet sent.
 Reply AddTasks(Context& context, const Request& request) {
-  AskRules(context, request);
-  const auto answer = context.Transact([&](db::Tx& tx) {
-    const auto campaign = LockOwn(tx, request);
-    RequireNotCancelled(campaign, "add tasks to");
-    if (campaign.type == "test")
-      throw BadRequest("campaign " + std::to_string(campaign.id) +
-                           " is a test: it makes one job for each cluster",
-                       "submit a campaign without -t test");
-    const Added added = TakeTasks(tx, request, campaign);
-    tx.Exec(sql::api::kInsertSegment, campaign.id, campaign.ntasks, added.n, added.upload);
-    tx.Exec(sql::api::kGrowCampaign, campaign.id, added.n);
+  const Addition add = ReadAddition(context, request);
+  const auto& jdl = add.campaign.jdl;
+  const Change change = AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n(),
+                                    nullptr);
+  auto answer = context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockTaker(tx, request);
+    const auto upload = StoreTasks(tx, request, add);
+    StoreChange(tx, request, campaign, change, {});
+    tx.Exec(sql::api::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
+    tx.Exec(sql::api::kGrowCampaign, campaign.id, add.n());
     Reopen(tx, campaign);
-    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Plural(added.n, "task") + " added");
+    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Plural(add.n(), "task") + " added");
     Wake(tx, campaign.id);
     return CampaignJson(tx, request, campaign.id);
   });
+  answer["notes"] = NotesOf(change.admitted);
   return Reply::Json(answer, 201);
 }
 

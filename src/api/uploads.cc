@@ -4,6 +4,7 @@
 
 #include "api/router.h"
 #include "jdl/blocks.h"
+#include "jdl/command.h"
 
 namespace cigri::api {
 namespace {
@@ -126,9 +127,23 @@ Draft TakeDraft(db::Tx& tx, const Request& request) {
   return {draft.id, row.lines};
 }
 
+void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
+  for (std::int64_t at = 0; at < draft.lines;) {
+    const auto rows = tx.Exec(sql::api::kBlocksFrom, draft.id, at);
+    if (rows.empty()) return;
+    for (const auto& row : rows)
+      for (const auto& line : jdl::DecodeBlock(row[0].as<std::string>())) {
+        ++at;
+        if (const auto problem = jdl::ValuesProblem(line, columns); !problem.empty())
+          throw BadRequest("parameter " + std::to_string(at) + ": " + problem);
+      }
+  }
+}
+
 std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
   const auto rows = tx.Exec(sql::api::kFirstBlock, upload);
-  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
+  return rows.empty() ? std::vector<std::string>()
+                      : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
 }
 
 std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,

@@ -16,6 +16,8 @@ struct Draft {
 /// The draft ?upload= of the caller, locked until the transaction ends. Throws 404, 403 (of
 /// another user), 409 (used already; extra "campaign"), 400 (empty).
 Draft TakeDraft(db::Tx& tx, const Request& request);
+/// Throws 400, naming the first of its lines that is no row of `columns` values.
+void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns);
 /// Its first lines, at most `n`.
 std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n);
 /// Parameters that came in the request itself, as encoded blocks; returns the upload's id.

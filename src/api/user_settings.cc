@@ -1,5 +1,4 @@
 // What users keep with the grid: notifications, and their tokens for clusters.
-#include <sodium.h>
 #include <sql/api.h>
 
 #include "api/router.h"
@@ -57,6 +56,7 @@ Reply Subscribe(Context& context, const Request& request) {
   });
   return Reply::Json({{"status", 201},
                       {"title", "Created"},
+                      {"message", "subscribed to " + type + " for " + identity},
                       {"type", type},
                       {"identity", identity},
                       {"severity", severity}},
@@ -93,24 +93,6 @@ Reply ListTokens(Context& context, const Request& request) {
   });
 }
 
-// "exp" of a JWT, when it is one: nothing is verified here, the cluster does that.
-std::optional<std::int64_t> ExpiryOf(const std::string& token) {
-  const auto parts = Split(token, '.');
-  if (parts.size() != 3) return std::nullopt;
-  std::string payload(parts[1].size(), '\0');
-  std::size_t length = 0;
-  if (sodium_base642bin(reinterpret_cast<unsigned char*>(payload.data()), payload.size(),
-                        parts[1].data(), parts[1].size(), nullptr, &length, nullptr,
-                        sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
-    return std::nullopt;
-  payload.resize(length);
-  const auto json_payload = json::parse(payload, nullptr, false);
-  if (!json_payload.is_object() || !json_payload.contains("exp") ||
-      !json_payload["exp"].is_number_integer())
-    return std::nullopt;
-  return json_payload["exp"].get<std::int64_t>();
-}
-
 void RequireJwt(db::Tx& tx, std::int64_t cluster) {
   const auto rows = tx.Exec(sql::api::kClusterAuth, cluster);
   if (rows.empty()) throw NotFound("cluster " + std::to_string(cluster));
@@ -135,7 +117,8 @@ Reply PutToken(Context& context, const Request& request) {
   const SecretBox box(SecretKeyFile(context.config));
   context.Transact([&](db::Tx& tx) {
     RequireJwt(tx, cluster);
-    tx.Exec(sql::api::kPutToken, TokenUser(request), cluster, box.Encrypt(token), ExpiryOf(token));
+    tx.Exec(sql::api::kPutToken, TokenUser(request), cluster, box.Encrypt(token),
+            TokenExpiry(token));
     tx.Exec(sql::api::kWake);
   });
   return Reply::Json({{"status", 201}, {"title", "Created"}, {"cluster_id", cluster}}, 201);

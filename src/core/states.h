@@ -14,7 +14,7 @@ enum class CampaignState { kInTreatment, kPaused, kCancelled, kTerminated };
 enum class BatchKind { kTask, kReplica, kTest, kPrologue, kEpilogue };
 
 /// One POST to a cluster, from intent to certainty (docs/design.md section 5).
-enum class BatchState { kIntended, kSent, kRecorded, kRefused, kInDoubt, kVoid };
+enum class BatchState { kIntended, kRecorded, kRefused, kInDoubt, kVoid };
 
 /// A job, one attempt of a task on one cluster. `launching` has no live row: its batch is not yet
 /// recorded. `terminated` (exit 0) and `event` (any other end) have a done row instead.

@@ -54,6 +54,9 @@ class Connection {
 
   /// False once the session is lost; make a new Connection then (locks and LISTENs are gone too).
   bool alive() const;
+  /// True after many transactions: the server's process has grown by what it caches (1.5 to 2 MB),
+  /// and gives it back only by ending. Whoever has nothing to do for a while makes a new one.
+  bool worn() const { return transactions_ > 100; }
   int backend_pid() const { return pid_; }
 
   /// LISTENs on `channel`; Wait() returns its notices.
@@ -67,7 +70,7 @@ class Connection {
   friend class Tx;
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  int pid_ = 0;
+  int pid_ = 0, transactions_ = 0;
 };
 
 /// A transaction: rolled back unless Commit() is reached. `Sync::kOff` is for what the next poll

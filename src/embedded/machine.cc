@@ -145,7 +145,7 @@ std::vector<Process> PostgresProcesses(const Home& home) {
   });
 }
 
-int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s) {
+int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s, int why) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
   std::set<pid_t> asked;
@@ -153,7 +153,7 @@ int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double g
     const bool kill_now = Clock::now() >= deadline;
     for (const auto& process : left)
       if (asked.insert(process.pid).second || kill_now)
-        kill(process.pid, kill_now ? SIGKILL : SIGTERM);
+        sigqueue(process.pid, kill_now ? SIGKILL : SIGTERM, sigval{.sival_int = why});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return static_cast<int>(asked.size());

@@ -110,8 +110,9 @@ std::string EncodeValues(const std::vector<std::string>& values) {
 }
 
 std::string ValuesProblem(std::string_view line, std::size_t columns) {
-  if (line.empty() || line[0] != '[' || !nlohmann::json::accept(line)) return "it is no JSON array";
-  const auto values = nlohmann::json::parse(line);
+  if (line.empty() || line[0] != '[') return "it is no JSON array";
+  const auto values = nlohmann::json::parse(line, nullptr, false);
+  if (!values.is_array()) return "it is no JSON array";
   for (const auto& value : values) {
     if (!value.is_string()) return "its values are not all texts in quotes";
     if (value.get_ref<const std::string&>().find('\0') != std::string::npos)

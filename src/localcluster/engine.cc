@@ -265,6 +265,7 @@ void Engine::OnRecord(std::int64_t segment, const Record& r) {
                    r.cause != Cause::kLaunchFailed;
   std::string message = r.message;
   if (message.empty() && r.cause == Cause::kPreempted) message = "a local job needed the slot";
+  if (r.cause == Cause::kNodeFailed) message = "the grid was stopped while it ran";
   End(job, r.cause, ran ? r.status : -1, r.started_at, r.ended_at, std::move(message));
 }
 
@@ -373,7 +374,6 @@ void Engine::TryFlush() {
     }
     if (store_failing_) log::info("the store can be written again");
     store_failing_ = false;
-    if (live_ == 0) malloc_trim(0);  // an idle cluster is as small after many jobs as before
   } catch (const std::exception& e) {
     if (!store_failing_)
       log::error("cannot write the store in {}: {}; trying again every second",
@@ -381,6 +381,12 @@ void Engine::TryFlush() {
     store_failing_ = true;
     ArmTimer(milliseconds(1000));
   }
+}
+
+// An idle cluster is as small after many jobs as before.
+void Engine::ReleaseMemory() {
+  store_.ReleaseMemory();
+  malloc_trim(0);
 }
 
 void Engine::NewSegmentIfLarge() {
@@ -419,7 +425,7 @@ void Engine::Run() {
         Drain(fd);
         timer_at_ = {};
         TryFlush();
-        if (live_ == 0) malloc_trim(0);  // what a large batch took goes back when all is over
+        if (live_ == 0) ReleaseMemory();
       } else {
         OnExit(fd);
       }

@@ -122,6 +122,7 @@ class Engine {
   std::int64_t NextChange();
   void Flush();
   void TryFlush();
+  void ReleaseMemory();
   void NewSegmentIfLarge();
   void ArmTimer(std::chrono::milliseconds in);
   Job* FindLive(std::int64_t seq, int index);

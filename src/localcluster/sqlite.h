@@ -58,6 +58,8 @@ class Sqlite {
   Sqlite(const Sqlite&) = delete;
   Sqlite& operator=(const Sqlite&) = delete;
 
+  /// Gives cached pages back.
+  void ReleaseMemory() { sqlite3_db_release_memory(db_); }
   /// Several statements without values.
   void Script(const char* sql);
   /// Runs `sql` with `values`. REQUIRES: `sql` is a literal: its address is the key of its plan.

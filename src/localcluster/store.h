@@ -72,6 +72,7 @@ class Store {
   void Prune(double now, std::int64_t max_jobs);
   /// Returns the space of a large write-ahead log.
   void Checkpoint();
+  void ReleaseMemory() { db_.ReleaseMemory(); }
 
  private:
   std::int64_t Meta(const char* key, std::int64_t fallback);

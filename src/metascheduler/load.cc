@@ -168,6 +168,8 @@ Loaded Store::Load(db::Tx& tx) {
   LoadLanes(tx, loaded);
   LoadUsage(tx, loaded);
   LoadRunning(tx, loaded);
+  for (const auto& row : tx.Exec(sql::metascheduler::kEpilogues))
+    loaded.epilogues.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
   return loaded;
 }
 

@@ -131,8 +131,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     c.walltime_s = std::max(c.walltime_s, r.Get<int>());
     if (r.Get<bool>()) lane.max_jobs = 1;  // test_mode: one at a time, as CiGri 3 does
     // Jobs that failed before the first success count too: ten in all, not ten at a time.
-    if (const int left = r.Or<int>(kNoLimit); left != kNoLimit && !c.test)
-      lane.max_jobs = lane.max_jobs == kNoLimit ? left : std::min(lane.max_jobs, left);
+    lane.tried = r.Get<int>();
     lane.job_ratio = r.Get<double>();
     lane.proven = r.Get<bool>();
     if (r.Get<bool>()) lane.held = "HELD_FIRST_TEN";
@@ -140,7 +139,6 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     const bool has_prologue = r.Get<bool>();
     const auto prologue = r.Text();
     lane.prologue = PrologueOf(has_prologue, prologue, f.prologue > 0);
-    if (r.Get<bool>()) loaded.epilogues.emplace(campaign, lane.cluster);
     lane.affinity = r.Get<int>();
     lane.local = prologue == "done" || lane.proven;
     lane.tested = r.Get<bool>();

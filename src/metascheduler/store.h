@@ -62,6 +62,7 @@ class Store {
   void TellYield(db::Tx& tx);
   void CloseSinks(db::Tx& tx, const policy::State& next);
   void TellOverdue(db::Tx& tx, const Loaded& loaded);
+  void WriteObserved(db::Tx& tx, const policy::PlanResult& result);
   void WriteReasons(db::Tx& tx, const policy::PlanResult& result);
 
   std::map<std::string, nlohmann::json> config_rows_;
@@ -69,10 +70,12 @@ class Store {
   std::vector<policy::Usage> old_usage_;
   double old_usage_until_ = 0;
   std::string written_grants_ = "?", written_state_;
+  policy::State carried_;  // into the decision that is written next: kept with its snapshot
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
   std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   std::vector<Loaded::Overdue> overdue_;
   std::set<std::pair<std::int64_t, std::int64_t>> sinks_;  // with an open event
+  std::map<std::pair<std::int64_t, std::int64_t>, int> observed_;  // as written last
   double reasons_at_ = 0, snapshot_at_ = 0, overdue_at_ = 0, yield_at_ = 0, now_ = 0;
   bool preempted_ = true;  // there may be preemptions to tell of
 };

@@ -112,7 +112,10 @@ class Loop {
       if (fds[0].revents != 0)
         for (const auto& line : in.Read())
           if (line.rfind("turn ", 0) == 0) number = std::atoll(line.c_str() + 5);
-      if (number >= 0 && !stop_) Answer(number);
+      if (number >= 0 && !stop_) {
+        RenewIfIdle();
+        Answer(number);
+      }
       if (number < 0 && Clock::now() >= retry_at_ && TryConnect()) pipe_waker_.Wake();
       if (in.closed()) stop_ = true;
     }
@@ -221,6 +224,12 @@ class Loop {
     return false;
   }
 
+  // A grid at rest is as small after 100,000 jobs as before. Its turns come half a minute apart.
+  void RenewIfIdle() {
+    const auto now = Clock::now(), last = std::exchange(last_turn_, now);
+    if (db_ && db_->worn() && now - last > std::chrono::seconds(20)) db_.reset();
+  }
+
   void Disconnect() {
     db_.reset();
     retry_at_ = Clock::now() + retry_after_;
@@ -264,7 +273,8 @@ class Loop {
   bool stop_ = false, fresh_ = true, waiting_ = false;
   std::int64_t epoch_ = 0, passes_ = 0, number_ = 0;
   double started_ = static_cast<double>(time(nullptr));
-  Clock::time_point heartbeat_at_{}, retry_at_ = Clock::time_point::max();
+  Clock::time_point heartbeat_at_{}, last_turn_ = Clock::now(),
+                    retry_at_ = Clock::time_point::max();
   milliseconds retry_after_ = kFirstRetry;
 };
 

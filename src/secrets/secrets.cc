@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/error.h"
@@ -145,6 +146,15 @@ std::string HashToken(std::string_view token) {
 
 std::string ShownPart(std::string_view secret) {
   return std::string(secret.substr(0, std::min<std::size_t>(10, secret.size() / 2))) + "...";
+}
+
+std::optional<std::int64_t> TokenExpiry(std::string_view token) {
+  const auto parts = Split(token, '.');
+  if (parts.size() != 3) return std::nullopt;
+  const auto payload = nlohmann::json::parse(FromBase64(parts[1]), nullptr, false);
+  if (!payload.is_object() || !payload.contains("exp") || !payload["exp"].is_number_integer())
+    return std::nullopt;
+  return payload["exp"].get<std::int64_t>();
 }
 
 }  // namespace cigri

@@ -1,5 +1,7 @@
 // Secrets of clusters and users: encrypted with a key that is not in the database, or only hashed.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,5 +40,8 @@ std::string RandomToken();
 std::string HashToken(std::string_view token);
 /// What may be shown of a secret, to tell one from another: "cigri_Ab12...", never more than half.
 std::string ShownPart(std::string_view secret);
+/// When a JWT ends ("exp", epoch s); nothing when it is none or does not say. Nothing is verified:
+/// the cluster does that.
+std::optional<std::int64_t> TokenExpiry(std::string_view token);
 
 }  // namespace cigri

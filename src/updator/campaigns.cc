@@ -25,8 +25,11 @@ bool ApplyWanted(db::Tx& tx) {
   for (const auto& row : rows) {
     const auto campaign = row[0].as<std::int64_t>();
     const std::string state = row[1].c_str();
-    Log(tx, state == "cancelled" ? "CANCELLED" : state == "paused" ? "PAUSED" : "RESUMED", campaign,
-        "campaign " + std::to_string(campaign) + " is " + state);
+    Log(tx,
+        state == "cancelled" ? "CANCELLED"
+        : state == "paused"  ? "PAUSED"
+                             : "RESUMED",
+        campaign, "campaign " + std::to_string(campaign) + " is " + state);
     if (state == "cancelled") tx.Exec(sql::updator::kCloseCampaignEvents, campaign, false);
   }
   return !rows.empty();
@@ -42,9 +45,8 @@ bool HoldLanes(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
     e.campaign_id = row["campaign_id"].as<std::int64_t>();
     e.cluster_id = row["cluster_id"].as<std::int64_t>();
     const std::string sample = row["message"].is_null() ? "" : row["message"].as<std::string>();
-    e.message = "the first " + row["ended"].as<std::string>() + " jobs on " +
-                row["cluster"].as<std::string>() + " all failed: " +
-                row["exec_file"].as<std::string>() + ": " + sample;
+    e.message = "the first " + row["ended"].as<std::string>() +
+                " jobs all failed: " + row["exec_file"].as<std::string>() + ": " + sample;
     e.sample = {{"command", row["exec_file"].as<std::string>()},
                 {"node", row["node"].is_null() ? "" : row["node"].as<std::string>()},
                 {"message", sample}};
@@ -74,7 +76,8 @@ void TakeSinks(db::Tx& tx) {
 bool StopAndGo(db::Tx& tx) {
   bool moved = tx.Exec(sql::updator::kFreeLanes).affected_rows() > 0;
   for (const auto& row : tx.Exec(sql::updator::kStopHeld)) {
-    module::Event e{.cls = "campaign", .code = "HELD_EVERYWHERE", .message = row[1].as<std::string>()};
+    module::Event e{
+        .cls = "campaign", .code = "HELD_EVERYWHERE", .message = row[1].as<std::string>()};
     e.campaign_id = row[0].as<std::int64_t>();
     module::RaiseEvent(tx, e);
     moved = true;
@@ -102,9 +105,11 @@ bool TestGivenUp(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
   return !rows.empty();
 }
 
-// True when no epilogue is to come any more.
-bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
-  for (const auto& row : tx.Exec(sql::updator::kGiveUpEpilogues, campaign, limits.epilogue_wait_s)) {
+// True when no epilogue is to come any more. `away`: clusters that are not waited for.
+bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits,
+                   const std::vector<int>& away = {}) {
+  for (const auto& row :
+       tx.Exec(sql::updator::kGiveUpEpilogues, campaign, limits.epilogue_wait_s, db::Array(away))) {
     module::Event e{.cls = "campaign", .code = "EPILOGUE_GIVEN_UP", .message = ""};
     e.campaign_id = campaign;
     e.cluster_id = row[0].as<std::int64_t>();
@@ -116,7 +121,8 @@ bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
 }
 
 bool EndCampaign(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
-  // The cursor row is locked first: a task added at this moment is seen, or finds us ended and reopens.
+  // The cursor row is locked first: a task added at this moment is seen, or finds us ended and
+  // reopens.
   const auto cursor = tx.Exec(sql::updator::kLockCursor, campaign);
   if (cursor.empty()) return false;
   const bool test = cursor[0]["type"].as<std::string>() == "test";
@@ -136,6 +142,21 @@ bool EndCampaign(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
   return true;
 }
 
+// A cancelled campaign is complete when its kills are confirmed and its epilogues have run. A
+// cluster that confirms nothing is waited for only so long.
+bool CompleteCancelled(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
+  std::vector<int> away;
+  for (const auto& row :
+       tx.Exec(sql::updator::kCancelledInFlight, campaign, limits.epilogue_wait_s)) {
+    if (!row["overdue"].as<bool>()) return false;
+    away.push_back(row["cluster_id"].as<int>());
+  }
+  if (!EpiloguesOver(tx, campaign, limits, away))
+    return tx.Exec(sql::updator::kBeginFinishing, campaign).affected_rows() > 0;
+  tx.Exec(sql::updator::kCompleteCancelled, campaign);
+  return true;
+}
+
 }  // namespace
 
 bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep,
@@ -149,7 +170,9 @@ bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep
   if (sweep) tx.Exec(sql::updator::kReopenEpilogues);
   const std::vector<std::int64_t> some(ended.begin(), ended.end());
   for (const auto& row : tx.Exec(sql::updator::kEndCandidates, sweep, db::Array(some)))
-    moved |= EndCampaign(tx, row[0].as<std::int64_t>(), limits);
+    moved |= row[1].as<std::string>() == "cancelled"
+                 ? CompleteCancelled(tx, row[0].as<std::int64_t>(), limits)
+                 : EndCampaign(tx, row[0].as<std::int64_t>(), limits);
   return moved;
 }
 

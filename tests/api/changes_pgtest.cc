@@ -151,6 +151,8 @@ TEST_F(ChangesPgTest, WhatPeopleAskForIsWantedAndChecked) {
 TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
   const auto id = Submit({{"params", {"a", "b"}}});
   EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "alive";
+  Sql("UPDATE campaigns SET wanted = 'cancelled', state = 'cancelled'");
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "its epilogues are to come";
   Terminate(id);
   Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project) VALUES (now(), " +
       std::to_string(id) + ", 1, 'alice', '')");
@@ -187,6 +189,45 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
       << "a new cluster runs the same";
 }
 
+// CIG-52
+TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreRecorded) {
+  const auto id = Submit({{"nb_jobs", 2}});
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('cap', 'if campaign.jobs > 3 then "
+      "for _, c in pairs(campaign.clusters) do c.walltime = 61 end end')");
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/jobs"), json{"x"}).status, 201);
+  EXPECT_EQ(One("SELECT count(*) FROM campaign_clusters WHERE walltime_s = 61"), "0");
+  const auto a = Ask("alice", "POST", Path(id, "/jobs"), json{"y", "z"});
+  ASSERT_EQ(a.status, 201) << a.body;
+  EXPECT_NE(a.body["notes"].dump().find("-> 61"), std::string::npos) << a.body["notes"];
+  EXPECT_EQ(One("SELECT bool_and(walltime_s = 61) FROM campaign_clusters"), "t");
+  EXPECT_EQ(One("SELECT jdl->'clusters'->'alpha'->>'walltime' FROM campaigns"), "61");
+  EXPECT_EQ(One("SELECT jdl->>'nb_jobs' FROM campaigns"), "2") << "where its first tasks come from";
+  EXPECT_NE(One("SELECT notes::text FROM campaigns").find("admission rules"), std::string::npos);
+  EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'SETTINGS_CHANGED'"), "1");
+  ExpectLaw(id);
+
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('no', 'reject(\"not today\")')");
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/jobs"), json{"w"}).status, 400);
+  EXPECT_EQ(One("SELECT nb_params FROM campaigns"), "5");
+}
+
+TEST_F(ChangesPgTest, AHeldCampaignIsOverForThoseWhoWaitUntilItsEventIsAnswered) {
+  const auto id = Submit();
+  const std::string n = std::to_string(id);
+  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere'; "
+      "INSERT INTO events (id, class, code, campaign_id, cluster_id, fingerprint) VALUES "
+      "(1, 'campaign', 'HELD_FIRST_TEN', " +
+      n + ", 1, ''), (2, 'campaign', 'SUBMIT_REFUSED', " + n +
+      ", 2, ''); "
+      "UPDATE lanes SET held_since = now(), held_event = 1 WHERE cluster_id = 1");
+  const auto over = [&] { return Ask("alice", "GET", Path(id, "/progress")).body["over"]; };
+  EXPECT_EQ(over(), true);
+  Sql("UPDATE events SET state = 'closed' WHERE id = 2");
+  EXPECT_EQ(over(), false) << "the updator is about to let it go on";
+  Sql("UPDATE events SET state = CASE id WHEN 1 THEN 'closed' ELSE 'open' END");
+  EXPECT_EQ(over(), false);
+}
+
 TEST_F(ChangesPgTest, WrongSettingsChangeNothing) {
   const auto id = Submit();
   const struct {
@@ -209,10 +250,10 @@ TEST_F(ChangesPgTest, WrongSettingsChangeNothing) {
 TEST_F(ChangesPgTest, AJobIsKilledOnRequestOfItsUserWhileItLives) {
   const auto id = Submit();
   Sql("INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag, "
-      "state, epoch, send_by) VALUES"
+      "state, doubtful_since, epoch, send_by) VALUES"
       " (100, 'task', " +
-      std::to_string(id) + ", 1, 3, 0, 1, 't1', 'sent', 0, now()), (103, 'task', " +
-      std::to_string(id) + ", 1, 1, 3, 1, 't2', 'recorded', 0, now())");
+      std::to_string(id) + ", 1, 3, 0, 1, 't1', 'in_doubt', now(), 0, now()), (103, 'task', " +
+      std::to_string(id) + ", 1, 1, 3, 1, 't2', 'recorded', NULL, 0, now())");
   EXPECT_EQ(Ask("bob", "DELETE", "/jobs/101").status, 403);
   EXPECT_EQ(Ask("alice", "DELETE", "/jobs/101").status, 202) << "on its way";
   EXPECT_EQ(Ask("alice", "DELETE", "/jobs/101").status, 202) << "asked twice";

@@ -44,6 +44,7 @@ class FakeApi {
     server_.Get(R"(/.*)", call(&FakeApi::Other));
     server_.Post(R"(/.*)", call(&FakeApi::Other));
     server_.Patch(R"(/.*)", call(&FakeApi::Other));
+    server_.Delete(R"(/.*)", call(&FakeApi::Other));
     std::string why;
     if (!server_.BindUnix(socket(), 0600, &why)) throw std::runtime_error(why);
     thread_ = std::thread([this] { server_.Serve(); });

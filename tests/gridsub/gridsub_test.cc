@@ -118,6 +118,39 @@ TEST(GridsubTest, AParamFileThatCannotBeReadIsToldAtItsPlace) {
       std::string::npos);
 }
 
+TEST(GridsubTest, AValueWithANulIsRefusedWithItsLineFromWhateverSource) {
+  const std::string bad("ok\na\0b\n", 7);
+  FakeApi api;
+  api.Write("bad", bad);
+  for (const char* words : {"-- echo {}", "-- echo {} :::: bad", "-a bad -- echo {}"}) {
+    const auto ran = Gridsub(api, words, bad);
+    EXPECT_EQ(ran.code, 65) << words;
+    EXPECT_NE(ran.err.find(":2: this parameter cannot be used: it contains a NUL"),
+              std::string::npos)
+        << words << ": " << ran.err;
+  }
+  EXPECT_EQ(Gridsub(api, R"(-J '["a\u0000b"]' -- echo {})").code, 65);
+  EXPECT_EQ(api.Calls().find("POST /campaigns"), std::string::npos) << api.Calls();
+}
+
+TEST(GridsubTest, AFaultInTheCommandLineHasNoLineOfTheTextThatIsMadeOfIt) {
+  FakeApi api;
+  api.campaign_status = 400;
+  api.campaign_answer = {{"title", "Error"},
+                         {"faults",
+                          {{{"line", 1},
+                            {"column", 14},
+                            {"key", "clusters.gama"},
+                            {"message", "unknown cluster \"gama\""},
+                            {"hint", "did you mean \"gamma\"?"}}}}};
+  const auto ran = Gridsub(api, "--clusters gama -- true ::: a");
+  EXPECT_NE(
+      ran.err.find(
+          "gridsub: clusters.gama: unknown cluster \"gama\"\nHINT: did you mean \"gamma\"?\n"),
+      std::string::npos)
+      << ran.err;
+}
+
 TEST(GridsubTest, ManyParametersAreStreamedInBlocksThatMayBeRepeated) {
   FakeApi api;
   api.fail_blocks = 1;
@@ -261,6 +294,52 @@ TEST(GridsubTest, LinesAddedToACampaignOfValuesAreOneValueEach) {
   EXPECT_EQ(json::parse(api.Last("/campaigns/7/jobs").body), json({R"([" a b "])"}));
 }
 
+TEST(GridsubTest, RowsThatAreAddedMustHaveTheColumnsOfTheCampaign) {
+  FakeApi api;
+  api.other["/campaigns/7/jdl"] = {200, {{"format", "values"}, {"columns", {"a", "b"}}}};
+  api.other["/campaigns/8/jdl"] = {200, {{"name", "lines"}}};
+  api.other["/campaigns/7/jobs"] = {201, {{"id", 7}, {"notes", {"rule cap changed it"}}}};
+  const auto good = Gridsub(api, "-c 7 --csv " + api.Write("good.csv", "a,b\n1,2\n"));
+  EXPECT_EQ(good.out, "Jobs successfully added to campaign 7\n") << good.err;
+  EXPECT_EQ(good.err, "gridsub: note: rule cap changed it\n");
+  const struct {
+    const char *words, *why;
+  } cases[] = {
+      {"-c 7 --csv other.csv", "other.csv:1: the columns are b,a, those of campaign 7 are a,b"},
+      {"-c 7 -a lines", "campaign 7 has the columns a,b"},
+      {"-c 8 --csv other.csv", "campaign 8 takes lines, not the columns of a CSV"}};
+  api.Write("other.csv", "b,a\n1,2\n");
+  api.Write("lines", "1\n2\n");
+  for (const auto& c : cases) {
+    const auto ran = Gridsub(api, c.words);
+    EXPECT_EQ(ran.code, 65) << c.words;
+    EXPECT_NE(ran.err.find(c.why), std::string::npos) << ran.err;
+  }
+}
+
+TEST(GridsubTest, ARefusedOrDryRunLeavesNoDraftBehind) {
+  const std::string with_file = R"({"name":"n","exec_file":"x","clusters":{"alpha":{}}})";
+  for (const int status : {201, 400}) {
+    FakeApi api;
+    api.campaign_status = status;
+    api.Write("a.json", with_file);
+    Gridsub(api, "-f a.json -a -", "p1\np2\n");
+    EXPECT_EQ(api.Calls().find("DELETE /uploads/3") != std::string::npos, status == 400)
+        << api.Calls();
+  }
+  FakeApi api;
+  api.Write("a.json", with_file);
+  Gridsub(api, "-f a.json --dry-run -a -", "p1\np2\n");
+  EXPECT_NE(api.Calls().find("DELETE /uploads/3"), std::string::npos) << api.Calls();
+  std::string lines;
+  for (int i = 0; i < 2500; ++i) lines += "p" + std::to_string(i) + "\n";
+  FakeApi broken;
+  broken.Write("a.json", with_file);
+  EXPECT_EQ(Gridsub(broken, "-f a.json -a -", lines + std::string("a\0b\n", 4)).code, 65);
+  EXPECT_NE(broken.Calls().find("DELETE /uploads/3"), std::string::npos) << "it was on its way";
+  EXPECT_EQ(broken.Calls().find("POST /campaigns"), std::string::npos);
+}
+
 TEST(GridsubTest, WhatIsNotYetSentCanBeChanged) {
   FakeApi api;
   api.other["/campaigns/7"] = {202, {{"changes", {"walltime 3600 -> 7200"}}}};
@@ -310,6 +389,7 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
   api.other["/campaigns/7/failures"] = {200,
                                         {{"items",
                                           {{{"message", "exit code 2"},
+                                            {"code", "EXIT_ERROR"},
                                             {"count", 1},
                                             {"sample",
                                              {{"task", 9},
@@ -320,8 +400,8 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
   const auto ran = Gridsub(api, "--wait --joblog log -f " + api.Write("a.json", kJdl));
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.out, std::string(kSubmitted) +
-                         "3 of 4 done, 1 failed\n  1 x exit code 2\n"
-                         "      like task 9 (b 2) on alpha\n      | no such ?[31mfile\n"
+                         "3 of 4 done, 1 failed\n  1 x exit code 2  [EXIT_ERROR]\n"
+                         "       e.g. task 9 (b 2) on alpha\n       | no such ?[31mfile\n"
                          "  again: gridsub --retry-failed 7\n");
   EXPECT_EQ(Slurp(api.folder() + "/log"), "\"Seq\\tHost\\n\"");
 }

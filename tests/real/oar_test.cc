@@ -1,4 +1,4 @@
-// The driver oar2 on a real OAR 2.5 (tests/clusters/oar-up).
+// The driver oar2 on a real OAR 2.5 (scripts/clusters/oar-up).
 #include "cluster/job_script.h"
 #include "core/text.h"
 #include "real_cluster.h"
@@ -138,12 +138,12 @@ TEST_F(RealOarTest, ANormalJobPreemptsABestEffortOne) {
 }
 
 TEST_F(RealOarTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTag) {
-  CuttingProxy proxy(6668);
+  CuttingProxy proxy("0", "6668");
   const auto through = Make(proxy.port());
   const auto batch = BatchOf("alice", {"exit 4", "exit 5", "exit 6"});
-  proxy.Cut(true);
+  proxy.CutAll(true);
   EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
-  proxy.Cut(false);
+  proxy.CutAll(false);
   const auto now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch());
   const auto found = through->Find(batch.tag, "alice", now.count(), false);
@@ -242,9 +242,9 @@ TEST_F(RealOarTest, AJobOfCigri3IsNotSeen) {
   EXPECT_EQ(seen[1].ref.index, 1);
 }
 
-// Printed for the record: what a campaign costs the cluster's API.
+// bench/real_calls.sh measures what a whole campaign costs.
 TEST_F(RealOarTest, CallsPerThousandJobsAreCounted) {
-  constexpr int kJobs = 60;
+  constexpr int kJobs = 20;
   const auto ends = Await(
       *oar_, SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(kJobs, "true"))), 200s);
   ASSERT_TRUE(ends.all);

@@ -1,12 +1,7 @@
 #include "real_cluster.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -33,7 +28,7 @@ std::string Shell(const std::string& command) {
 }
 
 std::string RunScript(const std::string& script, const std::string& environment) {
-  return Shell(environment + " timeout 300 " CIGRI_SOURCE_DIR "/tests/clusters/" + script +
+  return Shell(environment + " timeout 300 " CIGRI_SOURCE_DIR "/scripts/clusters/" + script +
                " 2>/dev/null");
 }
 
@@ -131,69 +126,5 @@ std::string ReadFile(const std::string& path) {
   out << in.rdbuf();
   return out.str();
 }
-
-struct CuttingProxy::Impl {
-  int listener = -1, port = 0, target = 0;
-  std::atomic<bool> cut{false}, stop{false};
-  std::thread thread;
-
-  static bool Relay(int from, int to) {
-    char buffer[65536];
-    const auto n = ::recv(from, buffer, sizeof buffer, 0);
-    return n > 0 && ::send(to, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL) == n;
-  }
-  int Connect() const {
-    sockaddr_in a{};
-    a.sin_family = AF_INET;
-    a.sin_port = htons(static_cast<std::uint16_t>(target));
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(s, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0) perror("proxy");
-    return s;
-  }
-  void Serve(int client) {
-    const int server = Connect();
-    pollfd fds[2]{{client, POLLIN, 0}, {server, POLLIN, 0}};
-    while (!stop) {
-      if (::poll(fds, 2, 100) < 0) break;
-      if (fds[0].revents != 0 && !Relay(client, server)) break;
-      // The server has begun to answer: it has the whole request, and the client hears nothing.
-      if (fds[1].revents != 0 && (cut || !Relay(server, client))) break;
-    }
-    ::close(server);
-    ::close(client);
-  }
-  void Accept() {
-    while (!stop) {
-      pollfd fd{listener, POLLIN, 0};
-      if (::poll(&fd, 1, 100) <= 0) continue;
-      const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-      if (client >= 0) Serve(client);
-    }
-  }
-};
-
-CuttingProxy::CuttingProxy(int target_port) : impl_(std::make_unique<Impl>()) {
-  impl_->target = target_port;
-  impl_->listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in a{};
-  a.sin_family = AF_INET;
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t n = sizeof a;
-  ::bind(impl_->listener, reinterpret_cast<sockaddr*>(&a), sizeof a);
-  ::listen(impl_->listener, 16);
-  ::getsockname(impl_->listener, reinterpret_cast<sockaddr*>(&a), &n);
-  impl_->port = ntohs(a.sin_port);
-  impl_->thread = std::thread([this] { impl_->Accept(); });
-}
-
-CuttingProxy::~CuttingProxy() {
-  impl_->stop = true;
-  impl_->thread.join();
-  ::close(impl_->listener);
-}
-
-int CuttingProxy::port() const { return impl_->port; }
-void CuttingProxy::Cut(bool on) { impl_->cut = on; }
 
 }  // namespace cigri::real

@@ -4,17 +4,19 @@
 
 #include <chrono>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cluster/cluster.h"
+#include "tests/support/cutting_proxy.h"
 
 namespace cigri::real {
 
+using test::CuttingProxy;
+
 /// Whether real clusters may be brought up here: CIGRI_REAL=1, and root.
 bool Allowed();
-/// Runs a script of tests/clusters with `environment` ("OAR_INSTANCE=2"); fails the test when it
+/// Runs a script of scripts/clusters with `environment` ("OAR_INSTANCE=2"); fails the test when it
 /// fails. Returns what it wrote.
 std::string RunScript(const std::string& script, const std::string& environment = "");
 /// Runs a command and returns its output.
@@ -43,19 +45,5 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
 /// Values that shells, JSON, YAML and parameter files like to mangle.
 std::vector<std::string> OddValues();
 std::string ReadFile(const std::string& path);
-
-/// A proxy that passes whole requests on and, while `cut` is set, closes the connection instead of
-/// giving back the answer: "accepted, and nobody knows".
-class CuttingProxy {
- public:
-  explicit CuttingProxy(int target_port);
-  ~CuttingProxy();
-  int port() const;
-  void Cut(bool on);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace cigri::real

@@ -1,4 +1,4 @@
-// The driver slurm on a real Slurm 22.05 (tests/clusters/slurm-up), with and without accounting.
+// The driver slurm on a real Slurm 22.05 (scripts/clusters/slurm-up), with and without accounting.
 #include "core/text.h"
 #include "real_cluster.h"
 
@@ -180,13 +180,13 @@ TEST_F(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
 }
 
 TEST_F(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) {
-  CuttingProxy proxy(6820);
+  CuttingProxy proxy("0", "6820");
   const auto through = Make(proxy.port(), token_);
   ASSERT_TRUE(Await(*through, SubmitAll(*through, BatchOf("grid", {"true"})), 60s).all);
   const auto batch = BatchOf("grid", {"exit 4", "exit 5", "exit 6"});
-  proxy.Cut(true);
+  proxy.CutAll(true);
   EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
-  proxy.Cut(false);
+  proxy.CutAll(false);
   const auto found = through->Find(batch.tag, "grid", 0, false);
   EXPECT_TRUE(found.complete);
   ASSERT_EQ(found.jobs.size(), 3u);
@@ -237,12 +237,12 @@ TEST_F(RealSlurmTest, AnArrayIsPolledInOneCall) {
   slurm_->Kill(refs);
 }
 
-// Printed for the record: what a campaign costs the cluster's API.
+// bench/real_calls.sh measures what a whole campaign costs.
 TEST_F(RealSlurmTest, CallsPerThousandJobsAreCounted) {
   const auto ends = Await(
-      *slurm_, SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(1000, "true"))), 300s);
+      *slurm_, SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(100, "true"))), 300s);
   ASSERT_TRUE(ends.all);
-  std::printf("slurm: 1000 jobs: 1 submission, 1 release, %d sweeps of %d calls in all\n",
+  std::printf("slurm: 100 jobs: 1 submission, 1 release, %d sweeps of %d calls in all\n",
               ends.polls, ends.calls);
   EXPECT_EQ(ends.calls, ends.polls);
 }

@@ -50,6 +50,50 @@ TEST_F(CampaignTest, PrologueComesFirstAndTheEpilogueOnceAfterTheLastJobOfAll) {
   EXPECT_EQ(jobs, 12);
 }
 
+TEST_F(CampaignTest, APrologueThatFailsKeepsTheCampaignOffThatClusterAndSaysSo) {
+  const std::string log_file = grid().work() + "/log";
+  json clusters;
+  for (const std::string name : {"alpha", "beta"})
+    clusters[name] = {{"exec_file", "echo job-" + name + " >> log #"},
+                      {"prologue",
+                       {"echo prologue-" + name + " >> " + log_file,
+                        name == "alpha" ? "echo no space on scratch >&2; exit 3" : "true"}}};
+  const int id =
+      grid().Submit(Jdl(grid(), "prologue", "true", {{"nb_jobs", 6}, {"clusters", clusters}}));
+  ASSERT_TRUE(grid().AwaitOver(id));
+  EXPECT_EQ(Count("log", "job-beta"), 6);
+  EXPECT_EQ(Count("log", "job-alpha"), 0);
+  EXPECT_EQ(Count("log", "prologue-alpha"), 1) << "it is not tried again until somebody answers";
+  const std::string events = grid().Ok({"gridevents", Campaign(id)});
+  EXPECT_NE(events.find("PROLOGUE_FAILED"), std::string::npos) << events;
+  EXPECT_NE(events.find("no space on scratch"), std::string::npos) << events;
+}
+
+TEST_F(CampaignTest, AfterACancelTheEpilogueRunsOnceWhereThePrologueRan) {
+  const std::string log_file = grid().work() + "/log";
+  grid().Script("long", "#!/bin/sh\necho started >> log\nsleep 300\necho survived >> log\n");
+  const auto block = [&](const std::string& name) {
+    return json{{"exec_file", "./long"},
+                {"max_jobs", 1},
+                {"prologue", {"echo prologue-" + name + " >> " + log_file}},
+                {"epilogue", {"echo epilogue-" + name + " >> " + log_file}}};
+  };
+  const int id = grid().Submit(
+      Jdl(grid(), "cancelled", "true",
+          {{"nb_jobs", 40}, {"clusters", {{"alpha", block("alpha")}, {"beta", block("beta")}}}}));
+  ASSERT_TRUE(Await([&] { return Count("log", "started") == 2; }));
+  grid().Ok({"griddel", Campaign(id)});
+  const auto completed = [&] {
+    const auto campaign = grid().Get("/campaigns/" + Campaign(id));
+    return campaign.contains("completion_time") && !campaign["completion_time"].is_null();
+  };
+  ASSERT_TRUE(Await(completed)) << grid().Get("/campaigns/" + Campaign(id));
+  EXPECT_EQ(grid().SortedLines("log"), (Words{"epilogue-alpha", "epilogue-beta", "prologue-alpha",
+                                              "prologue-beta", "started", "started"}));
+  EXPECT_EQ(grid().Progress(id).value("state", ""), "cancelled");
+  ExpectTheLaw();
+}
+
 TEST_F(CampaignTest, Exit66GoesAgainAtOnceAndExit67AfterTheOthers) {
   for (const std::string code : {"66", "67"}) {
     const std::string out = "out" + code;

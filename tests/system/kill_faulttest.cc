@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/text.h"
-#include "tests/system/cutting_proxy.h"
+#include "tests/support/cutting_proxy.h"
 #include "tests/system/grid.h"
 
 namespace cigri::test {
@@ -99,6 +99,7 @@ TEST_F(FaultTest, AnswersToSubmissionsThatAreCutLoseAndDoubleNothing) {
   const std::string socket = grid.home() + "/run/proxy.sock";
   {
     CuttingProxy proxy(socket, grid.home() + "/run/alpha.sock");
+    proxy.CutEachSecond("POST /batches");
     grid.Ok({"gridadmin", "cluster", "set", "alpha", "api_url=unix:" + socket});
     const int id = GivenCampaign(300, "sleep 0.02");
     ExpectEachTaskOnce(id, 300);

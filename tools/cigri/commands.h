@@ -30,6 +30,7 @@ struct UpOptions {
   bool embedded = false;
   std::string slots;  ///< "alpha=2,beta=2"; "" = CPUs shared among the clusters
   int clusters = 0;   ///< 0: two, or as they are
+  std::string with;   ///< "oar,slurm=2": real batch schedulers; "" = as they were, "none"
   double timeout_s = 60;
 };
 int Up(const UpOptions& options);
@@ -45,6 +46,25 @@ struct LocalCluster {
 };
 /// Those of the services file; empty when there is none.
 std::vector<LocalCluster> LocalClusters(const embedded::Home& home);
+/// A real batch scheduler that belongs to this grid.
+struct RealCluster {
+  std::string kind;  ///< oar or slurm
+  int instance = 1;  ///< of this machine: OAR_INSTANCE, or the number in Slurm's ClusterName
+  std::string name() const { return kind + std::to_string(instance); }
+  /// Who root's jobs run as.
+  const char* user() const { return kind == "oar" ? "alice" : "grid"; }
+  bool operator==(const RealCluster& other) const = default;
+};
+/// Those that `cigri up --with` gave to the grid, started or not.
+std::vector<RealCluster> RealClusters(const embedded::Home& home);
+/// Checks what `--with` says and takes places on this machine for it; starts nothing. Throws Fatal:
+/// kExitUsage, kExitNoPermission (not root), kExitUnavailable (packages are missing).
+std::vector<RealCluster> ClaimReal(const embedded::Home& home, const std::string& with);
+/// Starts `wanted`, adds them to the grid through its API and opens them; stops the grid's others.
+void StartReal(const embedded::Home& home, const std::string& socket,
+               const std::vector<RealCluster>& wanted);
+/// Stops the grid's, and says how many; they are started again by the next `cigri up`.
+int StopReal(const embedded::Home& home);
 /// True when an HTTP server answers GET /health on the socket.
 bool AnswersHealth(const std::string& socket);
 

@@ -1,3 +1,4 @@
+#include <sql/cigri.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -5,15 +6,34 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "embedded/process.h"
+#include "localcluster/protocol.h"
 
 namespace cigri::cli {
 namespace {
 
 // A job gets SIGTERM, its own grace, SIGKILL; its cigri-job keeps how it ended.
 constexpr double kJobGrace = 12, kModuleGrace = 8;
+
+// "campaigns 3 and 12", of the jobs that run now; "" when the database is away.
+std::string CampaignsThatRun(const embedded::Home& home) {
+  try {
+    const auto connection = Open(KnownDatabase(home, Config::Load()));
+    db::Tx tx(*connection);
+    std::vector<std::string> ids;
+    for (const auto& row : tx.Exec(sql::cigri::kRunningCampaigns)) ids.emplace_back(row[0].c_str());
+    if (ids.empty()) return "";
+    if (ids.size() > 5) return " of " + std::to_string(ids.size()) + " campaigns";
+    return (ids.size() == 1 ? " of campaign " : " of campaigns ") + Join(ids, ", ");
+  } catch (const std::exception&) {
+    return "";
+  }
+}
+
+std::string Jobs(int n) { return std::to_string(n) + (n == 1 ? " running job" : " running jobs"); }
 
 void RemoveSockets(const embedded::Home& home) {
   std::error_code failed;
@@ -32,22 +52,30 @@ int Down(bool keep_jobs) {
   const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));
   if (!lock)
     throw Fatal(kExitTryLater, "another `cigri up` or `cigri down` is at work in " + home.dir);
+  const auto whose = CampaignsThatRun(home);
   // First those who would start the others again.
   const int modules = embedded::EndAll(embedded::GridProcesses, home, kModuleGrace);
   const int running = static_cast<int>(embedded::JobProcesses(home).size());
-  if (!keep_jobs) embedded::EndAll(embedded::JobProcesses, home, kJobGrace);
+  // Nobody has deleted them: they end as jobs of a node that went away, free of charge.
+  if (!keep_jobs)
+    embedded::EndAll(embedded::JobProcesses, home, kJobGrace,
+                     static_cast<char>(localcluster::Cause::kNodeFailed));
+  const int real = keep_jobs ? 0 : StopReal(home);
   const bool server = embedded::PostgresPid(home) != 0;
   embedded::StopPostgres(home);
   RemoveSockets(home);
-  if (modules == 0 && !server && running == 0) {
+  if (modules == 0 && !server && running == 0 && real == 0) {
     std::printf("the grid was down already\n");
     return kExitOk;
   }
   std::printf("grid down: %d processes ended%s", modules, server ? ", PostgreSQL stopped" : "");
+  if (real != 0) std::printf(", %d real clusters stopped", real);
   if (running != 0 && keep_jobs)
-    std::printf(", %d running jobs go on; `cigri up` adopts them", running);
+    std::printf(", %s%s left running; `cigri up` adopts what is there", Jobs(running).c_str(),
+                whose.c_str());
   if (running != 0 && !keep_jobs)
-    std::printf(", %d running jobs killed; they go again after `cigri up`", running);
+    std::printf(", %s%s stopped; the next `cigri up` runs their tasks again, free of charge",
+                Jobs(running).c_str(), whose.c_str());
   std::printf("\n");
   return kExitOk;
 }

@@ -155,6 +155,12 @@ std::string Slots(const std::vector<LocalCluster>& clusters) {
   return text;
 }
 
+std::string Names(const std::vector<RealCluster>& clusters) {
+  std::string text;
+  for (const auto& cluster : clusters) text += ", " + cluster.name();
+  return text;
+}
+
 bool Same(const std::vector<LocalCluster>& a, const std::vector<LocalCluster>& b) {
   return Slots(a) == Slots(b);
 }
@@ -191,6 +197,7 @@ int Up(const UpOptions& options) {
   Database database =
       running ? KnownDatabase(home, config) : ChooseDatabase(config, options.embedded);
   const auto clusters = WantedClusters(options, home);
+  const auto real = ClaimReal(home, options.with);
   if (running && !Same(clusters, LocalClusters(home)))
     throw Fatal(kExitUsage, "the grid is up with other clusters" + Slots(LocalClusters(home)),
                 "`cigri down` first");
@@ -206,9 +213,10 @@ int Up(const UpOptions& options) {
   };
   if (!running) start();
   AwaitAnswers(home, config, clusters, options.timeout_s, start);
+  StartReal(home, config.Get("API_SOCKET", home.socket("api.sock")), real);
   const std::chrono::duration<double> took = Clock::now() - began;
-  std::printf("grid %s %.1f s: %s%s\n", running ? "is up, checked in" : "up in", took.count(),
-              database.name.c_str(), Slots(clusters).c_str());
+  std::printf("grid %s %.1f s: %s%s%s\n", running ? "is up, checked in" : "up in", took.count(),
+              database.name.c_str(), Slots(clusters).c_str(), Names(real).c_str());
   return kExitOk;
 }
 

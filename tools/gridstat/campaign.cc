@@ -67,6 +67,14 @@ std::string Raw(const json& number) {
   return number.is_number() ? fmt::format("{:.15g}", number.get<double>()) : "";
 }
 
+std::string Priority(std::int64_t level) {
+  static const std::map<std::int64_t, const char*> names = {
+      {10, "urgent"}, {7, "highest"},      {6, "high"}, {5, "above_normal"}, {4, "normal"},
+      {3, "below_normal"}, {2, "low"}, {1, "lowest"}, {0, "suspended"}};
+  const auto it = names.find(level);
+  return std::to_string(level) + (it == names.end() ? "" : std::string(" (") + it->second + ")");
+}
+
 std::string Stats(const json& stats) {
   std::string out = "  Stats: \n";
   out += "    average_jobs_duration: " + Raw(stats["average_jobs_duration"]) + "\n";
@@ -98,24 +106,6 @@ std::vector<const json*> LanesOf(const json& campaign) {
   std::vector<const json*> lanes;
   for (const auto& [id, lane] : by_id) lanes.push_back(lane);
   return lanes;
-}
-
-std::string Sample(const json& sample) {
-  if (!sample.is_object()) return "";
-  std::string out;
-  if (sample.contains("task")) out += fmt::format("task {}", Int(sample, "task"));
-  if (!Str(sample, "params").empty())
-    out += " (" + tools::CutTo(Printable(Str(sample, "params")), 40) + ")";
-  if (!Str(sample, "cluster").empty()) out += " on " + Str(sample, "cluster");
-  if (!Str(sample, "node").empty()) out += " " + Str(sample, "node");
-  if (sample.contains("exit") && sample["exit"].is_number())
-    out += fmt::format(", exit {}", Int(sample, "exit"));
-  if (sample.contains("signal") && sample["signal"].is_number())
-    out += fmt::format(", signal {}", Int(sample, "signal"));
-  if (!out.empty()) out = "       e.g. " + out + "\n";
-  for (const auto& line : Split(Trim(Str(sample, "stderr")), '\n'))
-    if (!line.empty()) out += "       | " + Printable(line) + "\n";
-  return out;
 }
 
 std::string SummaryLine(const json& row) {
@@ -183,6 +173,8 @@ std::string Campaign(const json& campaign, const json& stats, bool full, const S
   out += "  Date: " + Date(Real(campaign, "submission_time")) + "\n";
   out += "  State: " + Paint(TintOf(campaign), Str(campaign, "state"), style.colour) + " " +
          (events ? "(events)" : " ") + "\n";
+  if (style.people && campaign.contains("priority"))
+    out += "  Priority: " + Priority(Int(campaign, "priority")) + "\n";
   out += "  Progress: " + Progress(campaign) + "\n";
   out += Stats(stats) + "  Clusters: \n";
   for (const auto* lane : LanesOf(campaign)) out += ClusterBlock(*lane, full);
@@ -191,25 +183,14 @@ std::string Campaign(const json& campaign, const json& stats, bool full, const S
 
 std::string Notes(const json& campaign) {
   std::string out;
+  const bool alive = Str(campaign, "state") == "in_treatment";
+  if (alive && campaign.contains("priority") && Int(campaign, "priority") == 0)
+    out += "its priority is 0: suspended, nothing is sent (gridmod -p)\n";
   if (!Str(campaign, "state_reason").empty())
     out += Printable(Str(campaign, "state_reason")) + "\n";
   for (const auto* lane : LanesOf(campaign))
     if (const std::string state = Str(*lane, "state"); !state.empty() && state != "ok")
       out += Str(*lane, "cluster_name") + ": " + Printable(Str(*lane, "reason")) + "\n";
-  return out;
-}
-
-std::string Failures(const json& failures, const Style& style) {
-  std::string out;
-  for (const auto& item : failures["items"]) {
-    const auto lines = Split(Trim(Str(item, "message")), '\n');
-    out += Paint(Tint::kRed, fmt::format("{:>5} x {}", Int(item, "count"), Printable(lines[0])),
-                 style.colour);
-    out += Paint(Tint::kDim, fmt::format("  [{}]", Str(item, "code")), style.colour) + "\n";
-    out += Sample(item["sample"]);
-  }
-  const auto left = Int(failures, "total") - static_cast<std::int64_t>(failures["items"].size());
-  if (left > 0) out += fmt::format("      and {} more kinds: gridevents lists them\n", left);
   return out;
 }
 

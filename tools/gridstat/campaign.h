@@ -19,8 +19,6 @@ std::string Campaign(const nlohmann::json& campaign, const nlohmann::json& stats
                      const Style& style);
 /// Drained, held, unreachable clusters: a line each; "" when there are none.
 std::string Notes(const nlohmann::json& campaign);
-/// Failures grouped by what they say, with count and sample; "" when there are none.
-std::string Failures(const nlohmann::json& failures, const Style& style);
 /// A line of tasks by state and a bar, for people.
 std::string Bar(const nlohmann::json& campaign, int width, const Style& style);
 /// CIG-49: Id, User, Status, Type, Waiting, Running, Finished, ToFix, Err; or a line per user.

@@ -131,13 +131,12 @@ std::optional<std::pair<Draft, Parcel>> DraftOfCommand(tools::Api& api, const Ar
   Parcel parcel;
   parcel.columns = AddValues(args, form, sink);
   parcel.format = std::string(jdl::kFormatValues);
-  sink.Finish();
   if (sink.size() == 0) throw Fatal(kExitBadInput, "there are no values: nothing to run");
   jdl["exec_file"] = ExecFileOf(form.words, parcel.columns);
   jdl["format"] = parcel.format;
   if (!parcel.columns.empty()) jdl["columns"] = parcel.columns;
-  if (sink.upload_id()) {
-    parcel.upload = sink.upload_id();
+  if (sink.uploaded()) {
+    parcel.upload = sink.ForceUpload();
   } else {
     jdl["params"] = json::array();  // a few: one call less than an upload
     for (const auto& line : sink.Held()) jdl["params"].push_back(jdl::DecodeValues(line));

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <filesystem>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/text.h"
 #include "tools/gridsub/inputs.h"
@@ -67,8 +67,8 @@ bool CheckDraft(Draft& draft, const Args& args) {
   return draft.checked.ok();
 }
 
-// {JDL_DIR} in a JDL file is the folder that the file lies in, so that a campaign can be shipped with
-// its programs. Replaced in the text: within a JSON string, hence escaped as one.
+// {JDL_DIR} in a JDL file is the folder that the file lies in, so that a campaign can be shipped
+// with its programs. Replaced in the text: within a JSON string, hence escaped as one.
 std::string WithJdlDir(std::string text, const std::string& path) {
   if (text.find("{JDL_DIR}") == std::string::npos) return text;
   const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal().string();
@@ -97,7 +97,7 @@ std::int64_t UploadParams(tools::Api& api, Draft& draft) {
                                 draft.text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
   draft.text.replace(begin, end - begin,
                      "[" + std::string(static_cast<std::size_t>(lines), '\n') + "]");
-  return upload.id();
+  return upload.Release();
 }
 
 std::int64_t UploadParamFile(tools::Api& api, const Draft& draft) {

@@ -54,7 +54,9 @@ bool PrintRefusal(const tools::Answer& answer, const std::string& name) {
     std::fprintf(stderr, "Admission rule error:\n    %s\n", text.c_str());
     return true;
   }
-  const auto faults = FaultsOf(answer.body);
+  auto faults = FaultsOf(answer.body);
+  if (name.empty())
+    for (auto& fault : faults) fault.line = 0;  // of a text that its user has not written
   PrintFaults(faults, name.empty() ? "gridsub" : name);
   return !faults.empty();
 }
@@ -85,6 +87,7 @@ json ValueOf(const std::string& key, const std::string& text) {
 }  // namespace
 
 Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parcel& parcel) {
+  Handed upload(api, parcel.upload);
   const auto answer = api.PostText("/campaigns" + Query(args, parcel), draft.text);
   if (PrintRefusal(answer, draft.name)) return {0, kExitBadInput};
   const json body = tools::Expect(answer, "submit " + (draft.name.empty() ? "it" : draft.name));
@@ -92,6 +95,7 @@ Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parc
     PrintPreview(body);
     return {};
   }
+  upload.Taken();
   PrintNotes(body, draft);
   const auto id = body.value("id", std::int64_t{0});
   std::printf("Campaign successfully submitted\nCAMPAIGN_ID=%lld\n", static_cast<long long>(id));
@@ -101,29 +105,52 @@ Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parc
 }
 
 // A campaign of values (the `--` form, a CSV) takes rows: a line is then one value, as it stands.
-LineUse UseOf(tools::Api& api, std::int64_t campaign) {
+struct Rows {
+  LineUse use = LineUse::kJdl;
+  std::vector<std::string> columns;
+};
+
+Rows RowsOf(tools::Api& api, std::int64_t campaign) {
   const std::string id = std::to_string(campaign);
   const auto body =
       tools::Expect(api.Get("/campaigns/" + id + "/jdl"), "add parameters to campaign " + id);
-  return Field(body, "format") == jdl::kFormatValues ? LineUse::kValue : LineUse::kJdl;
+  if (Field(body, "format") != jdl::kFormatValues) return {};
+  Rows rows{LineUse::kValue, {}};
+  for (const auto& column : body.value("columns", json::array()))
+    if (column.is_string()) rows.columns.push_back(column.get<std::string>());
+  return rows;
+}
+
+std::vector<std::string> AddRows(const Args& args, const Rows& rows, LineSink& sink) {
+  const std::string what = "campaign " + std::to_string(args.campaign);
+  if (args.csv.empty() && rows.columns.size() > 1)
+    throw Fatal(kExitBadInput, what + " has the columns " + Join(rows.columns, ","),
+                "give them as a CSV: --csv FILE");
+  if (!args.csv.empty() && rows.use == LineUse::kJdl)
+    throw Fatal(kExitBadInput, what + " takes lines, not the columns of a CSV", "-a FILE");
+  const auto columns = AddParameters(args, rows.use, sink);
+  if (columns != rows.columns && !columns.empty())
+    throw Fatal(kExitBadInput, ParametersName(args) + ":1: the columns are " + Join(columns, ",") +
+                                   ", those of " + what + " are " + Join(rows.columns, ","));
+  return columns;
 }
 
 int AddToCampaign(tools::Api& api, const Args& args) {
   LineSink sink(api, ParametersName(args));
-  const auto columns = AddParameters(args, UseOf(api, args.campaign), sink);
+  const auto columns = AddRows(args, RowsOf(api, args.campaign), sink);
   if (sink.size() == 0)
     throw Fatal(kExitBadInput, ParametersName(args) + " is empty: there is nothing to add");
   const std::string what = std::to_string(args.campaign);
-  std::string path = "/campaigns/" + what + "/jobs";
-  std::string body;
-  if (!columns.empty() || sink.upload_id()) {
-    path += Query({{"upload", std::to_string(sink.ForceUpload())},
-                   {"format", std::string(columns.empty() ? "" : jdl::kFormatValues)},
-                   {"columns", Join(columns, ",")}});
-  } else {
-    body = json(sink.Held()).dump();
-  }
-  const auto answer = tools::Expect(api.PostText(path, body), "add parameters to campaign " + what);
+  const bool uploaded = !columns.empty() || sink.uploaded();
+  const auto upload = uploaded ? std::optional(sink.ForceUpload()) : std::nullopt;
+  const std::string path =
+      "/campaigns/" + what + "/jobs" +
+      (upload ? Query({{"upload", std::to_string(*upload)}, {"columns", Join(columns, ",")}}) : "");
+  Handed handed(api, upload);
+  const auto answer = tools::Expect(api.PostText(path, upload ? "" : json(sink.Held()).dump()),
+                                    "add parameters to campaign " + what);
+  handed.Taken();
+  PrintNotes(answer, {});
   std::printf("Jobs successfully added to campaign %s\n", what.c_str());
   PrintDetails(args, answer);
   std::fflush(stdout);

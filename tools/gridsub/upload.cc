@@ -13,12 +13,33 @@ namespace cigri::gridsub {
 namespace {
 constexpr int kTries = 6;
 constexpr std::int64_t kShowEvery = 50;  // blocks
+
+// A refused submission leaves nothing behind. When it cannot be told so now, the draft is swept.
+void Drop(tools::Api& api, std::int64_t upload) {
+  try {
+    api.Delete("/uploads/" + std::to_string(upload));
+  } catch (const Fatal&) {
+  }
+}
 }  // namespace
 
 Upload::Upload(tools::Api& api) : api_(api), progress_(STDERR_FILENO) {
   const auto answer =
       tools::Expect(api_.Post("/uploads", nlohmann::json::object()), "begin to upload parameters");
   id_ = answer.value("id", std::int64_t{0});
+}
+
+Upload::~Upload() {
+  if (!released_) Drop(api_, id_);
+}
+
+std::int64_t Upload::Release() {
+  released_ = true;
+  return id_;
+}
+
+Handed::~Handed() {
+  if (upload_) Drop(api_, *upload_);
 }
 
 void Upload::Put(const std::string& block, std::int64_t n) {
@@ -75,17 +96,9 @@ void LineSink::Flush() {
   in_block_ = 0;
 }
 
-void LineSink::Finish() {
-  if (upload_ && in_block_ > 0) Flush();
-}
-
 std::int64_t LineSink::ForceUpload() {
   if (in_block_ > 0) Flush();
-  return upload_ ? upload_->id() : 0;
-}
-
-std::optional<std::int64_t> LineSink::upload_id() const {
-  return upload_ ? std::optional(upload_->id()) : std::nullopt;
+  return upload_ ? upload_->Release() : 0;
 }
 
 std::vector<std::string> LineSink::Held() const { return jdl::DecodeBlock(block_); }

@@ -16,17 +16,37 @@ namespace cigri::gridsub {
 class Upload {
  public:
   explicit Upload(tools::Api& api);
+  /// Drops the draft, unless it was released.
+  ~Upload();
+  Upload(const Upload&) = delete;
+  Upload& operator=(const Upload&) = delete;
   /// Sends the next block. Throws Fatal when the server refuses it or stays away.
   void Put(const std::string& block, std::int64_t n);
-  std::int64_t id() const { return id_; }
-  std::int64_t lines() const { return lines_; }
+  /// Hands the draft over; its id.
+  std::int64_t Release();
 
  private:
   bool Try(const std::string& block, std::int64_t n, int tries_left);
   tools::Api& api_;
   std::int64_t id_ = 0, lines_ = 0;
   int next_ = 0;
+  bool released_ = false;
   tools::ProgressLine progress_;
+};
+
+/// A draft handed over: dropped when nothing takes it. Dropping one that a campaign has taken is
+/// refused by the API and does no harm.
+class Handed {
+ public:
+  Handed(tools::Api& api, std::optional<std::int64_t> upload) : api_(api), upload_(upload) {}
+  ~Handed();
+  Handed(const Handed&) = delete;
+  Handed& operator=(const Handed&) = delete;
+  void Taken() { upload_.reset(); }
+
+ private:
+  tools::Api& api_;
+  std::optional<std::int64_t> upload_;
 };
 
 /// Takes lines of any number in the memory of one block: up to a block they stay here, beyond it
@@ -38,13 +58,11 @@ class LineSink {
   /// Throws Fatal(kExitBadInput, "FILE:LINE: ...") for what cannot be a parameter.
   /// `at_line` is where it stands in its file, 0 = it is in none.
   void Add(std::string_view line, std::int64_t at_line);
-  /// Sends what is left, if anything was sent before.
-  void Finish();
   std::int64_t size() const { return size_; }
-  /// Set when they were uploaded; otherwise Held() are all of them.
-  std::optional<std::int64_t> upload_id() const;
+  /// Whether some were uploaded; otherwise Held() are all of them.
+  bool uploaded() const { return upload_.has_value(); }
   std::vector<std::string> Held() const;
-  /// Uploads them in any case.
+  /// Uploads them in any case, and hands the draft over; 0 when there are none.
   std::int64_t ForceUpload();
 
  private:

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/text.h"
+#include "tools/common/failures_text.h"
 #include "tools/common/ssh_forward.h"
 #include "tools/common/terminal.h"
 
@@ -110,16 +111,7 @@ void PrintNews(const json& progress, tools::ProgressLine& line) {
 void PrintFailures(tools::Api& api, const std::string& path, bool colour) {
   const auto answer = api.Get(path + "/failures?limit=5");
   if (!answer.ok() || !answer.body.is_object()) return;  // an extra: the summary stands
-  for (const auto& item : answer.body.value("items", json::array())) {
-    const auto head = Counted(Number(item, "count"), "x ") + Word(item, "message");
-    std::printf("  %s\n", tools::Paint(tools::Tint::kRed, tools::Printable(head), colour).c_str());
-    const auto sample = item.value("sample", json::object());
-    const auto params = tools::CutTo(tools::Printable(Word(sample, "params")), 60);
-    std::printf("      like task %lld (%s) on %s\n", static_cast<long long>(Number(sample, "task")),
-                params.c_str(), tools::Printable(Word(sample, "cluster")).c_str());
-    for (const auto& text : Split(Word(sample, "stderr"), '\n'))
-      if (!Trim(text).empty()) std::printf("      | %s\n", tools::Printable(text).c_str());
-  }
+  std::fputs(tools::FailuresText(answer.body, colour).c_str(), stdout);
 }
 
 bool AllDone(const json& progress) {

@@ -10,7 +10,7 @@ WITH told AS (
     GROUP BY campaign_id, state
     UNION ALL
     SELECT campaign_id, 'launching', sum(n) FROM batches
-    WHERE state IN ('intended', 'sent', 'in_doubt') AND ($1::bigint IS NULL OR campaign_id = $1)
+    WHERE state IN ('intended', 'in_doubt') AND ($1::bigint IS NULL OR campaign_id = $1)
     GROUP BY campaign_id
 )
 SELECT jsonb_build_object('campaign_id', campaign_id, 'state', state, 'counted', coalesce(told.n, 0),

@@ -8,7 +8,7 @@ WITH c AS (
     FROM batches AS b
     LEFT JOIN LATERAL unnest(b.idxs) AS x (idx) ON true
     LEFT JOIN LATERAL generate_series(b.first_idx, b.first_idx + b.n - 1) AS r (idx) ON true
-    WHERE b.state IN ('intended', 'sent', 'in_doubt') AND b.kind IN ('task', 'test', 'replica')
+    WHERE b.state IN ('intended', 'in_doubt') AND b.kind IN ('task', 'test', 'replica')
 ), flight AS (
     SELECT f.campaign_id, f.idx,
         EXISTS (SELECT FROM done AS d WHERE d.campaign_id = f.campaign_id AND d.idx = f.idx AND d.counted) AS copy

@@ -2,5 +2,5 @@
 UPDATE clusters SET lost_at = now(), lost_by = $2 WHERE name = $1
 RETURNING
     (SELECT count(*) FROM batches AS b
-     WHERE b.cluster_id = clusters.id AND b.state IN ('intended', 'sent', 'in_doubt')) AS in_doubt,
+     WHERE b.cluster_id = clusters.id AND b.state IN ('intended', 'in_doubt')) AS in_doubt,
     (SELECT count(*) FROM live AS l WHERE l.cluster_id = clusters.id) AS live

@@ -7,7 +7,7 @@ WITH RECURSIVE flying (id) AS (
 ), busy AS (
     SELECT id FROM flying WHERE id IS NOT NULL
     UNION
-    SELECT campaign_id FROM batches WHERE state IN ('intended', 'sent', 'in_doubt')
+    SELECT campaign_id FROM batches WHERE state IN ('intended', 'in_doubt')
 )
 SELECT k.campaign_id, k.cluster_id, k.kind::text, k.state, sum(k.n) AS n, sum(k.slots) AS slots, sum(k.sum_start) AS sum_start
 FROM busy JOIN counters AS k ON k.campaign_id = busy.id

@@ -1,12 +1,10 @@
 -- Each of these campaigns ($1) on each of its clusters. The ends that may show a sink only of those that look for
 -- one ($2: all of them).
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.test_mode,
-    CASE WHEN l.proved OR cur.ntasks <= 10 THEN NULL ELSE greatest(10 - coalesce(l.ended, 0), 0) END AS first_ten_left,
+    CASE WHEN l.proved OR cur.ntasks <= 10 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
     coalesce(f.job_ratio, 0) AS job_ratio, coalesce(l.proved, false) AS proved,
     coalesce(l.held_since IS NOT NULL, false) AS held, coalesce(e.code, '') AS blocked,
     cc.prologue IS NOT NULL AS has_prologue, coalesce(l.prologue, 'none') AS prologue,
-    cc.epilogue IS NOT NULL AND c.finishing_since IS NOT NULL AND l.last_end IS NOT NULL
-        AND coalesce(l.epilogue, 'none') = 'none' AS epilogue_due,
     coalesce(p.priority, 0) AS affinity, coalesce(l.answered_test, false) AS answered_test,
     CASE WHEN l.n_ok > 0 THEN l.sum_s / l.n_ok ELSE 0 END AS mean_s, coalesce(f.p50_s, 0) AS p50_s,
     coalesce(f.waiting_allowed, 0) AS waiting_allowed, cc.options ->> 'start_rate' AS start_rate,

@@ -7,7 +7,7 @@ WITH wanted AS (
     -- The index of open batches is small: all of it is read, whatever cluster they are for.
     SELECT id, kind, cluster_id, first_job_id, first_idx, n, idxs, created_at, state
     FROM batches
-    WHERE campaign_id = $1 AND state IN ('intended', 'sent', 'in_doubt')
+    WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt')
       AND kind IN ('task', 'replica', 'test')
 ), attempts AS (
     SELECT idx, job_id, remote_id, state::text AS state, cluster_id, attempt::int AS attempt, kind,

@@ -2,7 +2,8 @@
 SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs, coalesce(f.same, 0) AS in_flight_kind,
     coalesce(f.all_kinds, 0) AS in_flight, cur.ntasks - cur.next_idx AS fresh
 FROM grants AS g
-JOIN campaigns AS c ON c.id = g.campaign_id AND c.wanted = 'in_treatment' AND c.state = 'in_treatment'
+JOIN campaigns AS c ON c.id = g.campaign_id
+    AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment') OR (c.state = 'cancelled' AND g.kind = 'epilogue'))
 JOIN campaign_clusters AS cc ON cc.campaign_id = g.campaign_id AND cc.cluster_id = g.cluster_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = g.campaign_id
 LEFT JOIN LATERAL (

@@ -6,7 +6,7 @@ FROM live AS l JOIN campaigns AS c ON c.id = l.campaign_id
 WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
     AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
     AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = $1 AND b.kind = 'replica'
-        AND b.state IN ('intended', 'sent', 'in_doubt') AND l.idx = ANY (b.idxs))
+        AND b.state IN ('intended', 'in_doubt') AND l.idx = ANY (b.idxs))
     AND (SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
          FROM done AS b WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
 GROUP BY l.idx

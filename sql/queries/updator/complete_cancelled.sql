@@ -1,0 +1,1 @@
+UPDATE campaigns SET completion_time = now() WHERE id = $1 AND state = 'cancelled'

@@ -1,0 +1,142 @@
+#include "policy/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/histogram.h"
+#include "policy/flow.h"
+#include "policy/job_ratio.h"
+
+namespace cigri::predictor {
+namespace {
+
+constexpr double kMostEnded = 1000, kMostRunning = 100;  // sample points of one lane
+
+std::optional<double> Known(double x) { return std::isfinite(x) ? std::optional(x) : std::nullopt; }
+
+void Spread(const Facts& f, Forecast& out) {
+  if (f.n_ok == 0) return;
+  const double n = static_cast<double>(f.n_ok), mean = f.sum_s / n;
+  out.average_s = mean;
+  out.stddev_s = std::sqrt(std::max(0.0, f.sum_sq / n - mean * mean));
+  out.p50_s = Known(HistogramQuantile(f.hist, 0.5));
+  out.p90_s = Known(HistogramQuantile(f.hist, 0.9));
+  out.p99_s = Known(HistogramQuantile(f.hist, 0.99));
+}
+
+// A bucket is 19 % wide; the mean is known exactly.
+void MatchMean(const Facts& f, std::vector<double>& values, std::size_t first) {
+  double sum = 0;
+  for (std::size_t i = first; i < values.size(); ++i) sum += values[i];
+  if (sum <= 0 || f.n_ok == 0 || f.sum_s <= 0) return;
+  const double scale =
+      f.sum_s / static_cast<double>(f.n_ok) * static_cast<double>(values.size() - first) / sum;
+  for (std::size_t i = first; i < values.size(); ++i) values[i] *= scale;
+}
+
+}  // namespace
+
+void Lane::Measure(const Facts& f, double now, double window_s) {
+  if (ends_.empty() || now - ends_.back().first >= window_s / 60 || ends_.size() == 1)
+    ends_.emplace_back(now, f.ended);
+  while (ends_.size() > 2 && ends_[1].first <= now - window_s) ends_.pop_front();
+  window_ = now - ends_.front().first;
+  ended_in_window_ = static_cast<double>(f.ended - ends_.front().second);
+}
+
+// Measured, or what was measured before this process began to look.
+double Lane::Rate(const Facts& f) const {
+  if (window_ >= 1 || !f.last_rate) return window_ > 0 ? ended_in_window_ / window_ : 0;
+  return *f.last_rate;
+}
+
+// Only jobs that a look has shown teach something: those recorded since wait for the next one.
+void Lane::Step(const Facts& f, int allowed) {
+  const std::int64_t seen = f.waiting + f.running + f.ended;
+  if (f.sweeps <= sweep_ || seen <= seen_) return;
+  policy::RatioLook look;
+  look.ratio = ratio_;
+  look.free = free_;
+  look.submitted = static_cast<int>(std::min<std::int64_t>(seen - seen_, 1 << 30));
+  look.waiting = static_cast<int>(std::min<std::int64_t>(f.waiting, look.submitted));
+  look.running = look.submitted - look.waiting;
+  look.allowed = allowed;
+  look.max_slots = std::max(1, f.max_resources);
+  ratio_ =
+      policy::NextRatio(policy::RatioRuleFrom(f.rule).value_or(policy::RatioRule::kAdaptive), look);
+  sweep_ = f.sweeps;
+  nsub_ = seen - seen_;
+  seen_ = seen;
+  free_ = f.free_resources;
+}
+
+Forecast Lane::Look(const Facts& f, double now, double window_s) {
+  Forecast out;
+  Measure(f, now, window_s);
+  out.rate = Rate(f);
+  Spread(f, out);
+  // What the cluster would start per second if all of it were ours: by what ended there lately,
+  // else by this campaign's own durations.
+  const double own = out.average_s.value_or(0) * f.slots;
+  const double each = f.mean_slot_s > 0 ? f.mean_slot_s : own;
+  const double capacity = each > 0 ? f.max_resources / each : 0;
+  const int allowed = policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, capacity);
+  if (known_) {
+    Step(f, allowed);
+  } else {
+    known_ = true;
+    ratio_ = f.last_ratio.value_or(1.0 / std::max(1, f.slots));  // CIG-32, for the slots it asks for
+    seen_ = f.last_ratio ? f.waiting + f.running + f.ended : 0;
+    sweep_ = f.sweeps;
+    free_ = f.free_resources;
+  }
+  out.job_ratio = ratio_;
+  out.sweep = sweep_;
+  out.nsub = nsub_;
+  out.waiting_allowed = allowed;
+  return out;
+}
+
+Facts Together(const std::vector<Facts>& lanes) {
+  Facts all;
+  all.campaign_id = lanes.front().campaign_id;
+  for (const auto& f : lanes) {
+    all.submitted += f.submitted;
+    all.waiting += f.waiting;
+    all.running += f.running;
+    all.ended += f.ended;
+    all.free_resources += f.free_resources;
+    all.n_ok += f.n_ok;
+    all.sum_s += f.sum_s;
+    all.sum_sq += f.sum_sq;
+    all.hist.resize(std::max(all.hist.size(), f.hist.size()));
+    for (std::size_t i = 0; i < f.hist.size(); ++i) all.hist[i] += f.hist[i];
+  }
+  return all;
+}
+
+Forecast WholeOf(const Facts& all) {
+  Forecast out;
+  Spread(all, out);
+  return out;
+}
+
+policy::Durations DurationsOf(const std::vector<Facts>& lanes) {
+  policy::Durations out;
+  for (const auto& f : lanes) {
+    const double share =
+        std::min(1.0, kMostEnded / std::max<double>(1, static_cast<double>(f.n_ok)));
+    const auto first = out.ended.size();
+    for (std::size_t i = 0; i < f.hist.size(); ++i) {
+      const auto n = static_cast<std::size_t>(std::ceil(static_cast<double>(f.hist[i]) * share));
+      out.ended.insert(out.ended.end(), n, BucketSeconds(static_cast<int>(i)));
+    }
+    MatchMean(f, out.ended, first);
+    const auto running =
+        static_cast<std::size_t>(std::min<double>(kMostRunning, static_cast<double>(f.running)));
+    out.running.insert(out.running.end(), running, std::max(0.0, f.mean_age_s));
+  }
+  return out;
+}
+
+}  // namespace cigri::predictor

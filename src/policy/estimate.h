@@ -1,0 +1,73 @@
+// What the predictor says of the next moments of a campaign on a cluster, from what is known now and what
+// was remembered. No I/O, no clock.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/forecast.h"
+
+namespace cigri::predictor {
+
+/// A campaign on a cluster, as the tables have it.
+struct Facts {
+  std::int64_t campaign_id = 0, cluster_id = 0;
+  int slots = 1;  ///< of one job
+  std::string rule;
+  double queue_s = 5;
+  int max_waiting = 1;
+  std::int64_t sweeps = 0;  ///< fresh looks at the cluster so far
+  int max_resources = 0, free_resources = 0;
+  std::int64_t submitted = 0;  ///< recorded, and in no look yet
+  std::int64_t waiting = 0, running = 0, ended = 0;
+  double mean_age_s = 0;  ///< of the running ones
+  double mean_slot_s = 0;  ///< slot-seconds of a job on that cluster lately, of all campaigns; 0 = none ended
+  std::int64_t n_ok = 0;
+  double sum_s = 0, sum_sq = 0;
+  std::vector<std::int64_t> hist;               ///< of durations (core/histogram.h)
+  std::optional<double> last_ratio, last_rate;  ///< predicted last
+};
+
+struct Forecast {
+  double job_ratio = 1;
+  std::int64_t sweep = 0;
+  std::int64_t nsub = 0;  ///< jobs that the last step was made on (CIG-35)
+  double rate = 0;        ///< ends per second
+  std::optional<double> average_s, stddev_s, p50_s, p90_s, p99_s;
+  std::optional<int> waiting_allowed;  ///< on the cluster, of all campaigns: the one estimate of it
+  std::optional<double> overdue_s;     ///< of a campaign as a whole: a job that runs longer is overdue
+};
+
+/// What is remembered of a campaign on a cluster between two passes.
+class Lane {
+ public:
+  /// One step of the job ratio per fresh look that can show jobs sent since the last step
+  /// (CIG-31..48), never per pass. `now` in seconds, of a clock that does not jump.
+  Forecast Look(const Facts& facts, double now, double window_s);
+  /// Ends within the window that Look() was given, and how long it really is.
+  double ended_in_window() const { return ended_in_window_; }
+  double window() const { return window_; }
+
+ private:
+  void Measure(const Facts& facts, double now, double window_s);
+  double Rate(const Facts& facts) const;
+  void Step(const Facts& facts, int allowed);
+
+  bool known_ = false;
+  std::int64_t seen_ = 0;  // jobs ever that a look has shown, at the last step
+  std::int64_t sweep_ = 0, nsub_ = 0;
+  double ratio_ = 1, free_ = 0;
+  double ended_in_window_ = 0, window_ = 0;
+  std::deque<std::pair<double, std::int64_t>> ends_;  // time, jobs ended until then
+};
+
+/// The lanes of one campaign as one, on "cluster" 0. REQUIRES: !lanes.empty().
+Facts Together(const std::vector<Facts>& lanes);
+/// Durations of a campaign as a whole; no ratio, no queue.
+Forecast WholeOf(const Facts& all);
+/// Durations of some lanes of one campaign together.
+policy::Durations DurationsOf(const std::vector<Facts>& lanes);
+
+}  // namespace cigri::predictor

@@ -1,0 +1,132 @@
+// Which folder may include which, and which libraries: docs/design.md section 1.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cigri {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+
+// An arrow not in this table is an error of design, not of the table.
+const std::map<std::string, Names> kMayInclude = {
+    {"core", {}},
+    {"db", {"core"}},
+    {"http", {"core"}},
+    {"secrets", {"core"}},
+    {"jdl", {"core"}},
+    {"policy", {"core"}},
+    {"rules", {"core"}},
+    {"embedded", {"core", "db"}},
+    {"module", {"core", "db"}},
+    {"cluster", {"core", "http"}},
+    {"clusterdb", {"core", "db", "secrets", "cluster"}},
+    {"localcluster", {"core", "http"}},
+    {"almighty", {"core", "db", "module", "embedded"}},
+    {"updator", {"core", "db", "module", "cluster", "clusterdb"}},
+    {"predictor", {"core", "db", "module", "policy"}},
+    {"metascheduler", {"core", "db", "module", "policy"}},
+    {"runner", {"core", "db", "module", "cluster", "clusterdb", "jdl"}},
+    {"nikita", {"core", "db", "module", "cluster", "clusterdb", "policy"}},
+    {"api", {"core", "db", "http", "secrets", "jdl", "policy", "rules", "cluster", "clusterdb"}},
+    // Tools speak to the API; only `cigri` opens the database.
+    {"tools/cigri", {"core", "db", "http", "embedded", "localcluster", "tools/common"}},
+    {"tools/common", {"core", "http"}},
+    {"tools/gridadmin", {"core", "jdl", "tools/common"}},
+    {"tools/gridsub", {"core", "jdl", "tools/common"}},
+    {"tools/gridstat", {"core", "tools/common"}},
+    {"tools/gridclusters", {"core", "tools/common"}},
+    {"tools/griddel", {"core", "tools/common"}},
+    {"tools/gridevents", {"core", "tools/common"}},
+    {"tools/gridnotify", {"core", "tools/common"}},
+    {"tools/gridtoken", {"core", "tools/common"}},
+    {"tools/localsub", {"core", "http"}},
+};
+
+// Who may include the headers of a library itself; everybody else includes that folder's.
+const std::map<std::string, std::string> kLibraryOf = {
+    {"pqxx", "db"},           {"libpq-fe.h", "db"},          {"httplib.h", "http"},
+    {"sodium.h", "secrets"},  {"sqlite3.h", "localcluster"}, {"lua.hpp", "rules"},
+    {"simdjson.h", "cluster"}};
+
+struct Include {
+  std::string file, folder, what;
+  bool ours;
+};
+
+std::vector<Include> Includes() {
+  static const std::regex kLine(R"re(^\s*#include\s*(["<])([^">]+)[">])re");
+  std::vector<Include> out;
+  for (const std::string top : {"src", "tools"}) {
+    const fs::path root = fs::path(CIGRI_SOURCE_DIR) / top;
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      const auto extension = entry.path().extension();
+      if (extension != ".cc" && extension != ".h") continue;
+      const std::string below = fs::relative(entry.path(), root).string();
+      const std::string folder = (top == "src" ? "" : "tools/") + below.substr(0, below.find('/'));
+      std::ifstream in(entry.path());
+      std::smatch match;
+      for (std::string line; std::getline(in, line);)
+        if (std::regex_search(line, match, kLine))
+          out.push_back({top + "/" + below, folder, match[2], match[1] == "\""});
+    }
+  }
+  return out;
+}
+
+// "policy/model.h" -> policy, "tools/common/args.h" -> tools/common, "args.h" -> "".
+std::string FolderOf(const std::string& header) {
+  const auto last = header.rfind('/');
+  return last == std::string::npos ? "" : header.substr(0, last);
+}
+
+TEST(IncludesTest, ArrowsBetweenFoldersPointOneWay) {
+  std::size_t seen = 0;
+  for (const auto& include : Includes()) {
+    const auto folder = kMayInclude.find(include.folder);
+    ASSERT_NE(folder, kMayInclude.end())
+        << include.file << ": a folder without a line in this test";
+    const std::string to = FolderOf(include.what);
+    if (!include.ours || to.empty() || to == include.folder) continue;
+    ++seen;
+    EXPECT_TRUE(folder->second.count(to)) << include.file << " includes " << include.what;
+  }
+  EXPECT_GT(seen, 100u) << "the search finds nothing: mend it";
+}
+
+TEST(IncludesTest, ALibraryIsUsedByOneFolder) {
+  Names used;
+  for (const auto& include : Includes()) {
+    if (include.ours) continue;
+    const auto it = kLibraryOf.find(include.what.substr(0, include.what.find('/')));
+    if (it == kLibraryOf.end()) continue;
+    used.insert(it->second);
+    EXPECT_EQ(include.folder, it->second) << include.file << " includes <" << include.what << ">";
+  }
+  EXPECT_EQ(used, (Names{"db", "http", "secrets", "localcluster", "rules", "cluster"}));
+}
+
+TEST(IncludesTest, OnlyTheDatabaseFolderOpensConnections) {
+  // Connections are opened in one place, with its settings (plan_cache_mode, timeouts,
+  // TCP_NODELAY).
+  static const std::regex kOpens(
+      R"(pqxx::connection\s*[({]|make_unique<pqxx::connection>|PQconnect)");
+  for (const std::string top : {"src", "tools"})
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(CIGRI_SOURCE_DIR) / top)) {
+      if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;
+      if (entry.path().parent_path().filename() == "db") continue;
+      std::ifstream in(entry.path());
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      EXPECT_FALSE(std::regex_search(text, kOpens)) << entry.path();
+    }
+}
+
+}  // namespace
+}  // namespace cigri

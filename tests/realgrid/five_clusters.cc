@@ -1,0 +1,176 @@
+#include "tests/realgrid/five_clusters.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/text.h"
+
+namespace cigri::test {
+namespace {
+
+const Words kAll{"oar1", "oar2", "slurm1", "slurm2", "local"};
+std::string slurm1_token, slurm2_token;
+
+std::string TokenIn(const std::string& lines) {
+  const std::string key = "SLURM_REST_TOKEN=";
+  for (const auto& line : Split(lines, '\n'))
+    if (StartsWith(line, key)) return line.substr(key.size());
+  return "";
+}
+
+}  // namespace
+
+bool Allowed() {
+  const char* wanted = std::getenv("CIGRI_REAL");
+  return wanted != nullptr && std::string(wanted) == "1" && geteuid() == 0;
+}
+
+int Sized(int whole, int brief) { return std::getenv("CIGRI_REAL_SHORT") != nullptr ? brief : whole; }
+
+std::string Shell(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "re");
+  std::string out;
+  char buffer[4096];
+  for (std::size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  EXPECT_EQ(pclose(pipe), 0) << command << "\n" << out;
+  return out;
+}
+
+std::string RunScript(const std::string& script, const std::string& arguments,
+                      const std::string& environment) {
+  return Shell(environment + " timeout 300 " CIGRI_SOURCE_DIR "/scripts/clusters/" + script + " " +
+               arguments + " 2>/dev/null");
+}
+
+std::unique_ptr<Grid> FiveClusters::grid_;
+std::unique_ptr<CuttingProxy> FiveClusters::proxy_;
+
+void FiveClusters::StartOar() {
+  RunScript("oar-up");
+  RunScript("oar-up", "", "OAR_INSTANCE=2 OAR_HOSTS=2");
+}
+
+void FiveClusters::StartSlurm() {
+  slurm1_token = TokenIn(RunScript("slurm-up", "alpha 6817"));
+  slurm2_token = TokenIn(RunScript("slurm-up", "beta 6917", "SLURM_UP_DBD=0 SLURM_UP_MINJOBAGE=5"));
+}
+
+void FiveClusters::SetUpTestSuite() {
+  if (!Allowed()) return;
+  StartOar();
+  StartSlurm();
+  proxy_ = std::make_unique<CuttingProxy>("0", "6768");
+  grid_ = std::make_unique<Grid>("local=2");
+  grid_->Up();
+  AddClusters();
+}
+
+// As an operator does it, by hand.
+void FiveClusters::AddClusters() {
+  const auto add = [](const std::string& name, const Words& words, const std::string& login,
+                      const std::string& token) {
+    Words argv{"gridadmin", "cluster", "add", name, "--no-check"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    grid_->Ok(argv);
+    grid_->Ok({"gridadmin", "mapping", "set", "root", name, login});
+    if (!token.empty()) grid_->Ok({"gridtoken", "-i", name, "-t", "-"}, token + "\n");
+    grid_->Ok({"gridadmin", "cluster", "check", name});
+    grid_->Ok({"gridadmin", "cluster", "open", name});
+  };
+  const auto oar = [&](const std::string& name, int port, const std::string& login) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(port) + "/oarapi-cigri";
+    add(name, {"--kind", "oar2", "--auth", "header", "--url", url}, login, "");
+  };
+  const auto slurm = [&](const std::string& name, int port, const std::string& token) {
+    add(name,
+        {"--kind", "slurm", "--auth", "jwt", "--user", "grid", "--url",
+         "http://127.0.0.1:" + std::to_string(port), "--set", "option.partition=normal", "--set",
+         "option.best_effort_partition=besteffort", "--set",
+         "option.shared_folder=/home/%u/.cigri"},
+        "grid", token);
+  };
+  oar("oar1", 6668, "alice");
+  oar("oar2", proxy_->port(), "bob");
+  slurm("slurm1", 6820, slurm1_token);
+  slurm("slurm2", 6920, slurm2_token);
+}
+
+void FiveClusters::TearDownTestSuite() {
+  if (!Allowed()) return;
+  if (grid_) grid_->Down();
+  grid_.reset();
+  proxy_.reset();
+  if (std::getenv("CIGRI_REAL_KEEP") != nullptr) return;
+  RunScript("oar-down", "--all");
+  RunScript("slurm-down", "alpha");
+  RunScript("slurm-down", "beta");
+}
+
+void FiveClusters::SetUp() {
+  if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts OAR and Slurm";
+  grid().set_work(::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::filesystem::permissions(grid().work(), std::filesystem::perms(0777));
+}
+
+void FiveClusters::TearDown() {
+  if (!Allowed()) return;
+  if (HasFailure()) std::fprintf(stderr, "%s\n", grid().Log().c_str());
+  for (const auto& campaign : grid().Get("/campaigns").value("items", json::array()))
+    grid().Run({"griddel", std::to_string(campaign.value("id", 0))});
+  EXPECT_TRUE(Await([] { return Number("SELECT count(*) FROM live") == 0; }, Seconds(180)))
+      << "jobs that do not end after griddel";
+}
+
+int FiveClusters::Submit(const std::string& name, int n, const std::string& command,
+                         const json& more, const std::vector<std::string>& clusters) {
+  const std::string out = grid().work() + "/" + name + ".out";
+  { std::ofstream make(out); }
+  std::filesystem::permissions(out, std::filesystem::perms(0666));
+  grid().Script(name, "#!/bin/sh\nset -e\n" + command + "\necho $1 >> " + name + ".out\n");
+  json jdl{{"name", name},
+           {"exec_file", "./" + name},
+           {"exec_directory", grid().work()},
+           {"nb_jobs", n},
+           {"walltime", 300},
+           {"clusters", json::object()}};
+  for (const auto& cluster : clusters.empty() ? kAll : clusters)
+    jdl["clusters"][cluster] = json::object();
+  if (more.is_object()) jdl.update(more);
+  return grid().Submit(jdl);
+}
+
+void FiveClusters::ExpectEachOnce(int id, const std::string& name, int n, Seconds limit) {
+  EXPECT_TRUE(grid().AwaitOver(id, limit)) << name << " " << grid().Progress(id);
+  EXPECT_EQ(grid().Progress(id).value("done", 0), n) << name << " " << grid().Progress(id);
+  EXPECT_EQ(grid().SortedLines(name + ".out"), Indexes(n)) << name;
+}
+
+void FiveClusters::ExpectLaw() {
+  Result check;
+  EXPECT_TRUE(Await(
+      [&] {
+        check = grid().Run({"gridadmin", "check"});
+        return check.code == 0;
+      },
+      Seconds(30)))
+      << check.out << check.err;
+}
+
+std::vector<Words> FiveClusters::Rows(const std::string& query) {
+  const std::string conninfo = std::string(Trim(Slurp(grid().home() + "/conninfo")));
+  const auto text = Shell("psql -XqAt -v ON_ERROR_STOP=1 '" + ReplaceAll(conninfo, "'", "'\\''") +
+                          "' -c 'SET search_path = cigri, public' -c \"" + query + "\"");
+  std::vector<Words> rows;
+  for (const auto& line : Split(text, '\n'))
+    if (!line.empty()) rows.push_back(Split(line, '|'));
+  return rows;
+}
+
+int FiveClusters::Number(const std::string& query) {
+  const auto rows = Rows(query);
+  return rows.empty() ? 0 : std::atoi(rows[0][0].c_str());
+}
+
+}  // namespace cigri::test

@@ -1,0 +1,12 @@
+// What a campaign fails of, for people: gridstat on a terminal, gridsub --wait.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cigri::tools {
+
+/// The answer of /campaigns/N/failures: equal failures with count, clusters and one sample; "" when
+/// there are none.
+std::string FailuresText(const nlohmann::json& failures, bool colour);
+
+}  // namespace cigri::tools
