@@ -76,8 +76,8 @@ Forecast Lane::Look(const Facts& f, double now, double window_s) {
   out.rate = Rate(f);
   Spread(f, out);
   // What the cluster would end per second if all of it were ours, or what it does.
-  const double capacity =
-      out.average_s && *out.average_s > 0 ? f.max_resources / (*out.average_s * f.slots) : 0;
+  const double each = out.average_s ? std::max(*out.average_s, f.resolution_s) * f.slots : 0;
+  const double capacity = each > 0 ? f.max_resources / each : 0;
   const int allowed =
       policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, std::max(capacity, out.rate));
   if (known_) {
