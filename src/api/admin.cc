@@ -15,6 +15,7 @@ void AddAdminRoutes(Router& router) {
   AddPeopleRoutes(router);
   AddLawRoutes(router);
   AddPolicyRoutes(router);
+  AddHistoryRoutes(router);
 }
 
 Reply Items(const pqxx::result& rows) {

@@ -16,6 +16,7 @@ void AddDrainRoutes(Router& router);         // admin_drain.cc
 void AddPeopleRoutes(Router& router);  // admin_people.cc: affinity, mapping, operators, tokens
 void AddLawRoutes(Router& router);     // admin_check.cc
 void AddPolicyRoutes(Router& router);  // admin_policy.cc
+void AddHistoryRoutes(Router& router);  // admin_history.cc
 
 /// Gives a grid whose policy nobody has touched yet the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);

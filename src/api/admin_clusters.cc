@@ -38,7 +38,6 @@ const std::vector<std::string> kSettable = {"api_url",
                                             "min_round_s",
                                             "waiting_timeout_s",
                                             "stress_limit",
-                                            "observed_life_s",
                                             "options"};
 
 std::string Label(const std::string& name) { return "cluster \"" + name + "\""; }
@@ -64,13 +63,14 @@ Reply Show(Context& context, const Request& request) {
 }
 
 // The driver's configuration of a stored cluster, and who `user` is there.
-cluster::ClusterConfig ConfigOf(db::Tx& tx, const Config& config, const std::string& name,
-                                const std::string& user, std::string* login) {
+clusterdb::ClusterRow RowOf(db::Tx& tx, const Config& config, const std::string& name,
+                            const std::string& user, std::string* login) {
   const auto rows = tx.Exec(sql::admin::kClusterForCheck, name, user);
   MustHave(rows, Label(name));
   const auto& row = rows[0];
   const auto text = [&](int i) { return row[i].is_null() ? "" : row[i].as<std::string>(); };
-  cluster::ClusterConfig c;
+  clusterdb::ClusterRow found;
+  cluster::ClusterConfig& c = found.config;
   c.id = row[0].as<std::int64_t>();
   c.name = text(1);
   c.kind = text(2);
@@ -83,7 +83,9 @@ cluster::ClusterConfig ConfigOf(db::Tx& tx, const Config& config, const std::str
   c.properties = text(9);
   c.options = json::parse(text(10));
   *login = text(11);
-  return c;
+  found.token_command = text(12);
+  found.api = text(13);
+  return found;
 }
 
 json CheckJson(const std::vector<cluster::CheckItem>& items, bool* ok) {
@@ -99,10 +101,10 @@ json CheckJson(const std::vector<cluster::CheckItem>& items, bool* ok) {
 }
 
 // Speaks to the cluster; whatever goes wrong there is an item of the answer, not an error.
-json RunCheck(Context& context, const cluster::ClusterConfig& config, const std::string& login,
+json RunCheck(Context& context, const clusterdb::ClusterRow& row, const std::string& login,
               bool submit, bool* ok) {
   try {
-    return CheckJson(context.make_cluster(config)->Check(login, submit), ok);
+    return CheckJson(context.make_cluster(row)->Check(login, submit), ok);
   } catch (const std::exception& e) {
     *ok = false;
     return json::array({{{"what", "driver"}, {"verdict", "fail"}, {"detail", e.what()}}});
@@ -113,10 +115,10 @@ Reply Check(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const std::string user = request.Query("user", request.caller.user);
   std::string login;
-  const auto config = context.Transact(
-      [&](db::Tx& tx) { return ConfigOf(tx, context.config, name, user, &login); });
+  const auto row = context.Transact(
+      [&](db::Tx& tx) { return RowOf(tx, context.config, name, user, &login); });
   bool ok = true;
-  const json checks = RunCheck(context, config, login, request.Flag("submit"), &ok);
+  const json checks = RunCheck(context, row, login, request.Flag("submit"), &ok);
   return Reply::Json({{"cluster", name}, {"ok", ok}, {"checks", checks}});
 }
 
@@ -130,19 +132,20 @@ json Insert(db::Tx& tx, const std::string& name, const std::string& kind, const 
   return Row(tx, name);
 }
 
-cluster::ClusterConfig AsItWouldBe(Context& context, const std::string& name,
-                                   const std::string& kind, const json& body,
-                                   const std::string& user, std::string* login) {
-  cluster::ClusterConfig config;
+clusterdb::ClusterRow AsItWouldBe(Context& context, const std::string& name,
+                                  const std::string& kind, const json& body,
+                                  const std::string& user, std::string* login) {
+  clusterdb::ClusterRow row;
   try {
     TransactChecked(context, [&](db::Tx& tx) -> json {
       Insert(tx, name, kind, body);
-      config = ConfigOf(tx, context.config, name, user, login);
+      row = RowOf(tx, context.config, name, user, login);
       throw NotSaved();
     });
   } catch (const NotSaved&) {
   }
-  return config;
+  row.api.clear();  // there is nothing yet to count its calls on
+  return row;
 }
 
 void CheckKind(const std::string& kind) {
@@ -160,17 +163,44 @@ Tested TestAs(Context& context, const Request& request, const std::string& name,
               const std::string& kind, const json& body, bool submit) {
   Tested tested;
   std::string login;
-  const auto config = AsItWouldBe(context, name, kind, body, request.caller.user, &login);
-  tested.checks = RunCheck(context, config, login, submit, &tested.ok);
+  const auto row = AsItWouldBe(context, name, kind, body, request.caller.user, &login);
+  tested.checks = RunCheck(context, row, login, submit, &tested.ok);
   return tested;
 }
 
-// Which kind answers there: an API of another kind fails the first checks.
+// Whether it could not even be spoken to: then it does not matter who we say we are.
+bool Silent(const Tested& tested) {
+  return !tested.checks.empty() && tested.checks[0]["what"] == "reachable" &&
+         tested.checks[0]["verdict"] == "fail";
+}
+
+// How one may be known there, where it was not said: what the API believes is found out.
+std::vector<std::string> AuthsToTry(const json& body) {
+  if (body.contains("api_auth_type")) return {TextOf(body, "api_auth_type")};
+  if (body.contains("token_command")) return {"jwt"};
+  if (body.contains("api_password")) return {"basic", "jwt"};
+  return {"none", "header"};
+}
+
+// Completes `body` with how we are known there when `kind` answers as it should; an API of another
+// kind fails the first checks.
+bool Answers(Context& context, const Request& request, const std::string& name,
+             const std::string& kind, json* body) {
+  for (const auto& auth : AuthsToTry(*body)) {
+    json tried = *body;
+    tried["api_auth_type"] = auth;
+    const auto tested = TestAs(context, request, name, kind, tried, false);
+    if (tested.ok) return *body = tried, true;
+    if (Silent(tested)) return false;
+  }
+  return false;
+}
+
 std::string FindKind(Context& context, const Request& request, const std::string& name,
-                     const json& body) {
+                     json* body) {
   for (const auto& kind : cluster::ClusterKinds())
-    if (TestAs(context, request, name, kind, body, false).ok) return kind;
-  throw BadRequest("cannot find out what kind of cluster is at " + TextOf(body, "api_url"),
+    if (Answers(context, request, name, kind, body)) return kind;
+  throw BadRequest("cannot find out what kind of cluster is at " + TextOf(*body, "api_url"),
                    "say --kind and see what fails: " + Join(cluster::ClusterKinds(), ", "));
 }
 
@@ -191,8 +221,10 @@ Reply Add(Context& context, const Request& request) {
   Seal(context.config, &body);
   const std::string name = TextOf(body, "name");
   auto kind = OptionalText(body, "kind").value_or("");
-  if (kind.empty()) kind = FindKind(context, request, name, body);
+  if (kind.empty()) kind = FindKind(context, request, name, &body);
   CheckKind(kind);
+  if (request.Flag("check") && !body.contains("api_auth_type"))
+    Answers(context, request, name, kind, &body);  // else the test below says what fails
   json checks = json::array();
   if (request.Flag("check")) checks = TestBeforeSaving(context, request, name, kind, body);
   json row = TransactChecked(context, [&](db::Tx& tx) { return Insert(tx, name, kind, body); });

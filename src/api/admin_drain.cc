@@ -58,6 +58,9 @@ Reply Drain(Context& context, const Request& request) {
     for (const auto& row : rows) {
       ids.push_back(row[0].as<std::int64_t>());
       names.push_back(row[1].as<std::string>());
+      tx.Exec(sql::admin::kRaiseDrained, ids.back(),
+              row[1].as<std::string>() + (kill ? " is emptied by " : " is drained by ") +
+                  request.caller.user + (until ? " until " + *until : "") + ": " + reason);
     }
     std::sort(names.begin(), names.end());
     return json();
@@ -79,8 +82,10 @@ Reply Resume(Context& context, const Request& request) {
   context.Transact([&](db::Tx& tx) {
     names.clear();
     if (which) MustHave(tx.Exec(sql::admin::kListClusters, which), "cluster \"" + *which + "\"");
-    for (const auto& row : tx.Exec(sql::admin::kResume, which))
+    for (const auto& row : tx.Exec(sql::admin::kResume, which)) {
       names.push_back(row[0].as<std::string>());
+      tx.Exec(sql::admin::kCloseDrained, row[1].as<std::int64_t>(), request.caller.user);
+    }
     std::sort(names.begin(), names.end());
   });
   log::info("{} resumed {}", request.caller.user, names.dump());

@@ -56,7 +56,8 @@ Reply Explain(Context& context, const Request&) {
   for (const auto& key : policy::KnownKeys()) {
     const auto it = rows.find(key.key);
     const json& value = it == rows.end() ? key.fallback : it->second;
-    items.push_back({{"key", key.key}, {"type", key.type}, {"value", value}, {"meaning", key.meaning}});
+    items.push_back(
+        {{"key", key.key}, {"type", key.type}, {"value", value}, {"meaning", key.meaning}});
     text += key.key + " = " + value.dump() + "\n    " + key.meaning + "\n";
   }
   if (!text.empty()) text.pop_back();
@@ -80,7 +81,8 @@ Reply Lint(Context& context, const Request&) {
   }
   if (text.empty()) text = "nothing to say\n";
   text.pop_back();
-  return Reply::Json({{"ok", faults.empty()}, {"faults", items}, {"warnings", warnings}, {"text", text}});
+  return Reply::Json(
+      {{"ok", faults.empty()}, {"faults", items}, {"warnings", warnings}, {"text", text}});
 }
 
 Reply History(Context& context, const Request&) {

@@ -53,6 +53,7 @@ Admission LoadAdmission(db::Tx& tx, const std::string& user) {
   }
   admission.user = UserFacts(tx, user);
   admission.grid = json::parse(tx.Exec(sql::admin::kGridFacts)[0][0].as<std::string>());
+  admission.told_broken = tx.Exec(sql::admin::kAnyRuleBroken)[0][0].as<bool>();
   return admission;
 }
 

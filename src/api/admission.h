@@ -12,6 +12,7 @@ namespace cigri::api {
 struct Admission {
   std::vector<rules::Rule> rules;  ///< those in force and on trial
   nlohmann::json user, grid;
+  bool told_broken = false;  ///< an event RULE_BROKEN is open
   rules::Verdict Admit(const nlohmann::json& campaign) const {
     return rules::Admit(rules, campaign, user, grid);
   }

@@ -1,6 +1,9 @@
 #include "api/admit.h"
 
+#include <sql/admin.h>
+
 #include "core/log.h"
+#include "core/text.h"
 
 namespace cigri::api {
 namespace {
@@ -34,6 +37,14 @@ void KeepParameters(jdl::Campaign& to, jdl::Campaign& from) {
   to.columns = from.columns;
 }
 
+void TellBroken(Context& context, const rules::Verdict& verdict) {
+  log::error("admission: {}", verdict.message);
+  context.Transact([&](db::Tx& tx) {
+    tx.Exec(sql::admin::kRaiseRuleBroken, std::to_string(verdict.rule_id),
+            ValidUtf8(verdict.message));
+  });
+}
+
 }  // namespace
 
 void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& title) {
@@ -52,18 +63,27 @@ std::string NoteOf(const jdl::Fault& warning) {
   return warning.hint.empty() ? note : note + " (" + warning.hint + ")";
 }
 
-Admitted Admit(const Context& context, const Facts& facts, jdl::Campaign campaign,
+void RequireMayGive(const Request& request, const Facts& facts, int before, int after) {
+  if (request.caller.is_operator || after <= std::max(before, facts.user_priority)) return;
+  throw ApiError(403, "Forbidden",
+                 "priority " + std::to_string(after) + " is more than you may give",
+                 "up to " + std::to_string(std::max(before, facts.user_priority)) +
+                     " is allowed; operators give more (gridmod -p)");
+}
+
+Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign,
                std::int64_t jobs) {
-  const auto& [list, user, grid] = facts.admission;
+  const auto& [list, user, grid, told_broken] = facts.admission;
   const auto seen = ForRules(campaign, user.at("name"), jobs);
   const auto verdict = rules::Admit(list, seen, user, grid, context.rule_limits);
   if (!verdict.ok()) {
-    if (verdict.outcome == rules::Outcome::kBroken) log::error("admission: {}", verdict.message);
     const bool broken = verdict.outcome == rules::Outcome::kBroken;
+    if (broken) TellBroken(context, verdict);
     throw ApiError(
         400, kTitle, verdict.message,
         broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
   }
+  if (told_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::admin::kCloseRuleBroken); });
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
   if (verdict.campaign == seen) return out;
   auto again = jdl::FromJson(FromRules(verdict.campaign), facts.defaults);

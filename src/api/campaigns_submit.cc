@@ -4,6 +4,7 @@
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/submission.h"
+#include "api/token_notes.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -49,9 +50,8 @@ Known Look(Context& context, const Request& request) {
 // A client that says `values` and sends something else is told where, whichever block it is in.
 void CheckRows(Context& context, const jdl::Campaign& campaign, const Known& known) {
   if (campaign.format != jdl::kFormatValues || !known.parameters.draft) return;
-  context.Transact([&](db::Tx& tx) {
-    RequireRows(tx, *known.parameters.draft, campaign.columns.size());
-  });
+  context.Transact(
+      [&](db::Tx& tx) { RequireRows(tx, *known.parameters.draft, campaign.columns.size()); });
 }
 
 // Why a cluster would not take the campaign's jobs as things are; "" when it would.
@@ -132,9 +132,12 @@ Reply Submit(Context& context, const Request& request) {
   RequireNoFaults(read.faults);
   OverrideType(request, read.campaign);
   CheckRows(context, read.campaign, known);
+  RequireMayGive(request, known.facts, jdl::kPriorityNormal, read.campaign.priority);
   if (!known.parameters.draft) known.parameters.n = read.campaign.count;
   Admitted admitted = Admit(context, known.facts, std::move(read.campaign), known.parameters.n);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
+  for (auto& note : TokenNotes(known.facts, admitted.campaign, known.parameters.n))
+    admitted.notes.push_back(std::move(note));
   return request.Flag("dry_run") ? DryRun(known, admitted)
                                  : Store(context, request, known, admitted);
 }

@@ -1,7 +1,7 @@
 #include "api/context.h"
 
 #include "api/news.h"
-#include "clusterdb/clusterdb.h"
+#include "api/why_snapshot.h"
 
 namespace cigri::api {
 
@@ -9,8 +9,9 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
       news(std::make_unique<News>(conninfo)),
-      make_cluster([conninfo](const cluster::ClusterConfig& c) {
-        return clusterdb::MakeDriver({.config = c}, conninfo);
+      snapshots(std::make_unique<SnapshotCache>()),
+      make_cluster([conninfo](const clusterdb::ClusterRow& row) {
+        return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);
       }) {}
 
 Context::~Context() = default;

@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include "cluster/cluster.h"
+#include "clusterdb/clusterdb.h"
 #include "core/config.h"
 #include "db/db.h"
 #include "rules/rules.h"
@@ -14,6 +14,7 @@
 namespace cigri::api {
 
 class News;
+class SnapshotCache;
 
 /// One per process, shared by all threads.
 class Context {
@@ -51,8 +52,10 @@ class Context {
   db::Pool pool;
   /// Long polls wait here (progress.cc).
   std::unique_ptr<News> news;
-  /// Drivers for reading output; a test puts a fake in its place.
-  std::function<std::unique_ptr<cluster::Cluster>(const cluster::ClusterConfig&)> make_cluster;
+  /// For explanations (why_snapshot.h).
+  std::unique_ptr<SnapshotCache> snapshots;
+  /// Drivers for reading output and for checks; a test puts a fake in its place.
+  std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow&)> make_cluster;
 
   rules::Limits rule_limits;  ///< of one run of the admission rules
 

@@ -10,10 +10,14 @@ namespace {
 
 using nlohmann::json;
 
+std::string Counted(std::int64_t n, const char* word) {
+  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
+}
+
 Reply Closed(std::int64_t events, std::int64_t tasks) {
   return Reply::Json({{"status", 202},
-                      {"message", std::to_string(events) + " events closed, " +
-                                      std::to_string(tasks) + " tasks to be tried again"},
+                      {"message", Counted(events, "event") + " closed, " + Counted(tasks, "task") +
+                                      " to be tried again"},
                       {"closed", events},
                       {"tasks", tasks}},
                      202);

@@ -22,6 +22,9 @@ ClusterFacts ClusterOf(const pqxx::row& row) {
   c.drain_reason = row["drain_reason"].as<std::string>("");
   c.max_resources = db::Opt<int>(row["max_resources"]);
   c.free_resources = db::Opt<int>(row["free_resources"]);
+  c.needs_token = row["needs_token"].as<bool>();
+  c.has_token = row["has_token"].as<bool>();
+  c.token_s = db::Opt<double>(row["token_s"]);
   return c;
 }
 
@@ -56,6 +59,7 @@ Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user) {
   Facts facts;
   facts.defaults = GridDefaults(config);
   facts.admission = LoadAdmission(tx, user);
+  facts.user_priority = tx.Exec(sql::api::kUserPriority)[0][0].as<int>();
   for (const auto& row : tx.Exec(sql::api::kClustersFacts, user)) {
     const ClusterFacts c = ClusterOf(row);
     facts.defaults.clusters[c.name] = DefaultsOf(row);

@@ -48,8 +48,8 @@ std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
          " again (not your fault)";
 }
 
-// Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Once the events
-// are answered it is about to go on; so it is without a reason: it was paused by its user.
+// Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Once the
+// events are answered it is about to go on; so it is without a reason: it was paused by its user.
 bool IsStopped(db::Tx& tx, const json& campaign) {
   return campaign["state"] == "paused" && campaign["wanted"] == "in_treatment" &&
          !campaign["state_reason"].is_null() &&

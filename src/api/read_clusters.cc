@@ -36,12 +36,16 @@ void AddColumns(json& out, const pqxx::row& row) {
         "drain_reason", "drained_by", "drained_at", "drained_until", "learnt_from", "error"})
     out[name] = TextOrNull(row[name]);
   for (const char* name : {"power", "mode_limit", "max_waiting", "keep_waiting", "max_running",
-                           "max_calls_per_min", "waiting_timeout_s", "max_array", "max_bytes"})
+                           "max_calls_per_min", "waiting_timeout_s", "max_array", "max_bytes",
+                           "probation"})
     out[name] = IntOrNull(row[name]);
   for (const char* name : {"queue_s", "min_round_s", "stress_limit", "calls_per_min",
-                           "clock_skew_s", "swept_ago", "failing_for", "try_again_in"})
+                           "clock_skew_s", "swept_ago", "failing_for", "try_again_in", "shut_for"})
     out[name] = NumberOrNull(row[name]);
   for (const char* name : {"enabled", "drained", "kill_all"}) out[name] = row[name].as<bool>();
+  out["ssh_host"] = row["ssh_host"].as<std::string>("");  // CiGri's clients join it to text
+  for (const char* name : {"calls_by", "would_send"})
+    out[name] = row[name].is_null() ? json() : json::parse(row[name].c_str());
 }
 
 json ClusterJson(const Request& request, const pqxx::row& row) {

@@ -19,9 +19,9 @@ struct Job {
   cluster::RemoteRef ref;
 };
 
-cluster::ClusterConfig ConfigOf(db::Tx& tx, std::int64_t id) {
+clusterdb::ClusterRow RowOf(db::Tx& tx, std::int64_t id) {
   for (auto& row : clusterdb::LoadClusters(tx))
-    if (row.config.id == id) return std::move(row.config);
+    if (row.config.id == id) return std::move(row);
   throw NotFound("cluster " + std::to_string(id));
 }
 
@@ -33,7 +33,7 @@ class Drivers {
     auto& driver = drivers_[id];
     if (!driver)
       driver =
-          context_.make_cluster(context_.Transact([&](db::Tx& tx) { return ConfigOf(tx, id); }));
+          context_.make_cluster(context_.Transact([&](db::Tx& tx) { return RowOf(tx, id); }));
     return *driver;
   }
 

@@ -50,6 +50,8 @@ bool Matches(const std::vector<std::string>& pattern, const std::vector<std::str
   return pattern.size() == path.size();
 }
 
+constexpr char kDiskFull[] = "53100";  // SQLSTATE
+
 Reply ErrorReply(const ApiError& error) { return Reply::Json(error.Body(), error.status); }
 
 // What an exception of a handler tells the caller. Only what nobody expected is logged here.
@@ -70,6 +72,11 @@ Reply ReplyOf(const std::exception& e, const Request& request) {
   if (dynamic_cast<const pqxx::broken_connection*>(&e) != nullptr)
     return ErrorReply(
         ApiError(503, "Unavailable", "the database has gone away", "try again in some seconds"));
+  const auto* sql = dynamic_cast<const pqxx::sql_error*>(&e);
+  if (sql != nullptr && sql->sqlstate() == kDiskFull)
+    return ErrorReply(ApiError(503, "Unavailable",
+                               "the disk of the database is full: nothing was stored",
+                               "try again when its operators have made room"));
   return ErrorReply(
       ApiError(500, "Error", "internal error, see the log (request " + request.id + ")"));
 }

@@ -38,14 +38,19 @@ bool LiftsHolds(const json& before, const json& after) {
 
 }  // namespace
 
-Change AdmitChange(const Context& context, Facts facts, json before, const json& edited,
-                   std::int64_t jobs) {
+Change AdmitChange(Context& context, Facts facts, json before, const json& edited,
+                   std::int64_t jobs, const Request* by) {
   Change change;
   change.before = std::move(before);
   change.facts = std::move(facts);
   auto read = jdl::FromJson(edited, change.facts.defaults);
   RequireNoFaults(read.faults);
+  const int present = change.before.value("priority", jdl::kPriorityNormal);
+  const int asked = read.campaign.priority;
+  if (by != nullptr) RequireMayGive(*by, change.facts, present, asked);
   change.admitted = Admit(context, change.facts, std::move(read.campaign), jobs);
+  if (by != nullptr && by->caller.is_operator && asked != present)
+    change.admitted.campaign.priority = asked;
   change.after = jdl::ToJson(change.admitted.campaign);
   // Where the parameters come from is not in what was edited.
   if (change.before.contains("nb_jobs")) change.after["nb_jobs"] = change.before["nb_jobs"];
@@ -56,7 +61,8 @@ Change AdmitChange(const Context& context, Facts facts, json before, const json&
 void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campaign,
                  const Change& change, const std::vector<std::string>& asked_for) {
   if (campaign.jdl != change.before)
-    throw ApiError(409, "Conflict", "somebody else has changed the campaign meanwhile", "try again");
+    throw ApiError(409, "Conflict", "somebody else has changed the campaign meanwhile",
+                   "try again");
   if (change.changes.empty()) return;
   const jdl::Campaign& c = change.admitted.campaign;
   auto notes = NotesJson(request.caller.user, asked_for);

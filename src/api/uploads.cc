@@ -142,7 +142,8 @@ void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
 
 std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
   const auto rows = tx.Exec(sql::api::kFirstBlock, upload);
-  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
+  return rows.empty() ? std::vector<std::string>()
+                      : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
 }
 
 std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,

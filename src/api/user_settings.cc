@@ -56,6 +56,7 @@ Reply Subscribe(Context& context, const Request& request) {
   });
   return Reply::Json({{"status", 201},
                       {"title", "Created"},
+                      {"message", "subscribed to " + type + " for " + identity},
                       {"type", type},
                       {"identity", identity},
                       {"severity", severity}},
@@ -116,7 +117,8 @@ Reply PutToken(Context& context, const Request& request) {
   const SecretBox box(SecretKeyFile(context.config));
   context.Transact([&](db::Tx& tx) {
     RequireJwt(tx, cluster);
-    tx.Exec(sql::api::kPutToken, TokenUser(request), cluster, box.Encrypt(token), TokenExpiry(token));
+    tx.Exec(sql::api::kPutToken, TokenUser(request), cluster, box.Encrypt(token),
+            TokenExpiry(token));
     tx.Exec(sql::api::kWake);
   });
   return Reply::Json({{"status", 201}, {"title", "Created"}, {"cluster_id", cluster}}, 201);

@@ -25,6 +25,8 @@ const char* Advice(CallFailed::Why why) {
       return "look into the log of the cluster's API";
     case CallFailed::Why::kGarbage:
       return "is api_url the API of this kind of cluster, with its prefix?";
+    case CallFailed::Why::kBusy:
+      return "try again then, or raise max_calls_per_min";
   }
   return "";
 }

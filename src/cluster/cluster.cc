@@ -29,11 +29,13 @@ OutputPart Cluster::ReadOutput(const RemoteRef&, Stream, std::int64_t, std::size
   throw std::runtime_error("this kind of cluster gives no way to read a job's output");
 }
 
-std::vector<RemoteJob> Cluster::ListTagged(const std::string&) { return {}; }
+std::vector<RemoteJob> Cluster::ListTagged(const std::string&, const JobFilter&) { return {}; }
 
 std::vector<CheckItem> Cluster::Check(const std::string&, bool) { return {}; }
 
 std::string Cluster::WhyNot(const Batch&) { return ""; }
+
+std::string Cluster::CredentialTrouble(const std::string&) { return ""; }
 
 std::unique_ptr<Cluster> MakeCluster(const ClusterConfig& config, TokenSource tokens) {
   const auto it = Factories().find(config.kind);

@@ -15,6 +15,24 @@
 
 namespace cigri::cluster {
 
+/// Stands before every call to the API of a remote cluster: the operator's ceiling on calls
+/// (max_calls_per_min) and the circuit breaker, shared by all processes that speak to that API.
+/// One object per driver, for its thread.
+class CallGate {
+ public:
+  using Clock = std::chrono::steady_clock;
+  virtual ~CallGate() = default;
+  /// Waits for the call's turn, to `until` at the latest. Throws CallFailed when it must not be
+  /// made, with the time to wait: kBusy over the ceiling, kUnreachable while the breaker is open.
+  virtual void Before(Clock::time_point until) = 0;
+  /// Whether the API answered the call, or why not.
+  virtual void After(bool answered, const std::string& error) = 0;
+  /// Seconds until so many calls can be made one after the other; 0 = now.
+  virtual double WaitFor(int calls) = 0;
+  /// Calls a minute that all of us together may make, 0 = any number.
+  virtual int ceiling() = 0;
+};
+
 /// A row of `clusters`, as a driver needs it.
 struct ClusterConfig {
   std::int64_t id = 0;
@@ -26,6 +44,7 @@ struct ClusterConfig {
   std::string properties;   ///< which resources are ours to count, e.g. "cluster='luke'"
   nlohmann::json options = nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
   std::chrono::milliseconds call_timeout{25000};
+  std::shared_ptr<CallGate> gate;  ///< of a remote kind; none: nothing is limited or counted
 };
 
 /// What a cluster can do; read once after making it.
@@ -67,6 +86,8 @@ struct Batch {
   int walltime_s = 3600;
   nlohmann::json options = nlohmann::json::object();  ///< cores, mem, gpus, partition, qos, ...
   std::vector<Element> elements;
+  /// After it the POST must not start any more, whatever was waited for before it.
+  std::chrono::steady_clock::time_point send_by = std::chrono::steady_clock::time_point::max();
 };
 
 /// A remote job is (cluster, id, tag, index), checked in every answer: ids are re-issued.
@@ -109,8 +130,10 @@ class SubmitRefused : public std::runtime_error {
  public:
   enum class Why {
     kBatch,      ///< this request is wrong here: resources, directory, project, size...
-    kUser,       ///< this user may not, or has no valid token
+    kUser,       ///< this user may not
+    kToken,      ///< this user has no token there, or none that is valid
     kLimit,      ///< over a limit of the cluster: fewer or later. `limit` when it said how many
+    kBytes,      ///< the request has too many bytes: fewer or shorter elements
     kTemporary   ///< not now: down, restarting, too busy
   };
   SubmitRefused(Why why, const std::string& message, int limit = 0)
@@ -135,12 +158,22 @@ class SubmitInDoubt : public std::runtime_error {
 /// A call that is no submission failed: the cluster is to be asked again later.
 class CallFailed : public std::runtime_error {
  public:
-  enum class Why { kUnreachable, kTimeout, kAuth, kServer, kGarbage };
-  CallFailed(Why why, const std::string& message) : std::runtime_error(message), why_(why) {}
+  enum class Why {
+    kUnreachable,
+    kTimeout,
+    kAuth,
+    kServer,
+    kGarbage,
+    kBusy  ///< not made: it would have gone over our own ceiling on calls
+  };
+  CallFailed(Why why, const std::string& message, double wait_s = 0)
+      : std::runtime_error(message), why_(why), wait_s_(wait_s) {}
   Why why() const { return why_; }
+  double wait_s() const { return wait_s_; }  ///< not before so many seconds; 0 = nobody said
 
  private:
   Why why_;
+  double wait_s_;
 };
 
 struct FindResult {
@@ -157,6 +190,7 @@ struct Resources {
   double stress = 0;    ///< 0..1, what the cluster says of its own load
   int preemptible = 0;  ///< of `used`, by best-effort jobs of others
   std::string note;     ///< for people: "2 of 4 nodes down"
+  double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not told
 };
 
 struct PollRequest {
@@ -221,16 +255,23 @@ class Cluster {
   /// Throws CallFailed; std::runtime_error with words for people where there is no way.
   virtual OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                                 std::size_t bytes);
-  /// All jobs whose tag begins with `prefix`: the slow sweep that finds unknown and twin jobs.
-  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix);
+  /// All jobs whose tag begins with `prefix`: the slow sweep that finds unknown and twin jobs. Those
+  /// for which `wanted` is false are left out before anything more is asked about them.
+  using JobFilter = std::function<bool(const std::string& remote_id, const std::string& tag)>;
+  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted = {});
   /// What an operator wants to know of a new cluster; ends with a test job when `submit`.
   virtual std::vector<CheckItem> Check(const std::string& cluster_user, bool submit);
   /// Why `batch` can never run here, in words with the cluster's limit; "" when it can.
   virtual std::string WhyNot(const Batch& batch);
+  /// Why `cluster_user` cannot be authenticated there now, as far as is known without a call; ""
+  /// when nothing speaks against it.
+  virtual std::string CredentialTrouble(const std::string& cluster_user);
+  /// The gate before its API, nullptr when there is none.
+  virtual CallGate* gate() { return nullptr; }
 };
 
-/// Short-lived credentials of a user on a cluster (JWT clusters), "" when there are none.
-/// Asked before each call that acts as a user.
+/// Short-lived credentials of a user on a cluster (JWT clusters), "" when there are none. Asked
+/// before each call that acts as a user. Throws std::runtime_error when none can be made now.
 using TokenSource = std::function<std::string(const std::string& cluster_user)>;
 
 /// Makes the driver of `config.kind`; throws Fatal(kExitConfig) for an unknown kind.

@@ -1,4 +1,6 @@
 // Driver of the embedded local cluster (docs/localcluster.md): its daemon on a unix socket.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -6,6 +8,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/local_wire.h"
+#include "cluster/wishes.h"
 #include "core/text.h"
 #include "http/client.h"
 
@@ -133,8 +136,12 @@ class LocalCluster : public Cluster {
     return part;
   }
 
-  std::vector<RemoteJob> ListTagged(const std::string& prefix) override {
-    return local::ReadAnswer(Get("/jobs?prefix=" + http::PercentEncode(prefix)).body).jobs;
+  std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override {
+    auto jobs = local::ReadAnswer(Get("/jobs?prefix=" + http::PercentEncode(prefix)).body).jobs;
+    std::erase_if(jobs, [&](const RemoteJob& job) {
+      return wanted && !wanted(job.ref.remote_id, job.ref.tag);
+    });
+    return jobs;
   }
 
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
@@ -144,6 +151,13 @@ class LocalCluster : public Cluster {
     if (batch.slots > r.max)
       return "a job asks for " + std::to_string(batch.slots) + " slots, " + config_.name + " has " +
              std::to_string(r.max);
+    const auto wishes = WishesOf(batch);
+    if (wishes.gpus > 0) return config_.name + " has no GPUs to give: leave gpus out there";
+    const auto memory_mb = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
+                           sysconf(_SC_PAGESIZE) / (1 << 20);
+    if (wishes.mem_mb > memory_mb)
+      return "a job asks for " + std::to_string(wishes.mem_mb) + " MB of memory, " + config_.name +
+             " has " + std::to_string(memory_mb);
     for (const auto& e : batch.elements)
       if (batch.setup.size() + e.command.size() > (1u << 20))
         return "setup and command of a job may be 1 MB on " + config_.name + ", they are " +
@@ -271,7 +285,7 @@ std::vector<CheckItem> LocalCluster::Check(const std::string& cluster_user, bool
   const double skew = std::abs(now - health.value("time", 0.0));
   items.push_back({"clock", skew < 5 ? Verdict::kOk : Verdict::kWarn, HumanSpan(skew) + " apart"});
   try {
-    ListTagged("cigri.check.");
+    ListTagged("cigri.check.", {});
     const Resources r = GetResources();
     items.push_back({"authorised", Verdict::kOk, "may act for all users there"});
     items.push_back({"limits", Verdict::kOk, std::to_string(r.max) + " slots, 5000 jobs an array"});

@@ -13,6 +13,12 @@ using Why = CallFailed::Why;
 // OAR answers GET /jobs/ID in 10 to 30 ms: what a sweep may spend on ended jobs. The rest stays
 // as it was until the next one.
 constexpr int kDetailsPerPoll = 250;
+// Under a ceiling on calls a sweep leaves most of them to others.
+int DetailsPerPoll(const ClusterConfig& config) {
+  const int ceiling = config.gate ? config.gate->ceiling() : 0;
+  return ceiling == 0 ? kDetailsPerPoll : std::clamp(ceiling / 4, 1, kDetailsPerPoll);
+}
+
 // Between the clocks of the grid and of a cluster, when a list is cut by time.
 constexpr int kClockMargin = 3600;
 
@@ -78,7 +84,7 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
 PollResult OarCluster::Poll(const PollRequest& request) {
   PollResult result;
   const int calls = api_.calls();
-  int details_left = kDetailsPerPoll;
+  int details_left = DetailsPerPoll(api_.config());
   // Over about 8 kB of URL the web server answers 414 in HTML.
   constexpr std::size_t kMaxUrl = 7000;
   std::vector<RemoteRef> some;
@@ -151,11 +157,12 @@ FindResult OarCluster::Find(const std::string& tag, const std::string& cluster_u
   return result;
 }
 
-std::vector<RemoteJob> OarCluster::ListTagged(const std::string& prefix) {
+std::vector<RemoteJob> OarCluster::ListTagged(const std::string& prefix, const JobFilter& wanted) {
   auto items = List("list live jobs of " + api_.config().name, dialect_->LiveJobs(""),
                     api_.config().auth_user);
   std::erase_if(items, [&](const OarItem& item) {
-    return !StartsWith(item.name, prefix) || !IsTag(item.name);
+    return !StartsWith(item.name, prefix) || !IsTag(item.name) ||
+           (wanted && !wanted(std::to_string(item.id), item.name));
   });
   return Tagged(std::move(items), "");
 }

@@ -56,9 +56,13 @@ class OarCluster final : public Cluster {
   Resources GetResources() override;
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override;
-  std::vector<RemoteJob> ListTagged(const std::string& prefix) override;
+  std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
   std::string WhyNot(const Batch& batch) override;
+  std::string CredentialTrouble(const std::string& cluster_user) override {
+    return api_.TokenTrouble(cluster_user);
+  }
+  CallGate* gate() override { return api_.config().gate.get(); }
 
  private:
   using Items = std::vector<OarItem>;

@@ -1,6 +1,7 @@
 // What an operator asks of an OAR cluster: whether all is as it should be.
 #include "cluster/check.h"
 #include "cluster/oar.h"
+#include "cluster/wishes.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -30,9 +31,16 @@ std::string OarCluster::WhyNot(const Batch& batch) {
   for (const auto* text : {&batch.properties, &batch.project, &batch.resources})
     if (!text->empty() && text->back() == '\\')
       return "cluster " + config.name + " cannot take \"" + *text + "\": it ends in a backslash";
-  if (NumberIn(At(batch.options, "mem")) > 0 && config.options.value("mem_property", "").empty())
+  const auto wishes = WishesOf(batch);
+  if (wishes.mem_mb > 0 && config.options.value("mem_property", "").empty())
     return "cluster " + config.name +
-           " does not say which property holds the memory of a node (option mem_property)";
+           " does not say which property holds the memory of a node: its operator sets the option "
+           "mem_property (gridadmin cluster set " +
+           config.name + " option.mem_property=...), or leave mem out";
+  if (wishes.gpus > 0 && !wishes.plain &&
+      batch.resources.find(config.options.value("gpu_unit", "gpu")) == std::string::npos)
+    return "cluster " + config.name + " gets both gpus and resources \"" + batch.resources +
+           "\": write the GPUs into resources, or leave resources out";
   return "";
 }
 

@@ -60,6 +60,7 @@ Resources OarCluster::GetResources() {
   if (config.options.value("stress", true))
     r.stress = NumberIn(
         At(api_.GetJson(what, dialect_->StressFactor(), config.auth_user), "GLOBAL_STRESS"));
+  r.cluster_time = api_.clock();
   return r;
 }
 

@@ -2,6 +2,7 @@
 #include <regex>
 
 #include "cluster/oar.h"
+#include "cluster/wishes.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -23,22 +24,19 @@ std::optional<std::string> OarsubStatus(const std::string& words) {
   return match[1].str();
 }
 
-std::string ResourceRequest(const nlohmann::json& options, const ClusterConfig& config) {
-  std::string text = "/" + config.options.value("node_unit", "nodes") + "=1";
-  if (options.contains("gpus") && NumberIn(options["gpus"]) > 0)
-    text += "/" + config.options.value("gpu_unit", "gpu") + "=" +
-            std::to_string(static_cast<int>(NumberIn(options["gpus"])));
-  else
-    text += "/" + config.options.value("core_unit", "core") + "=" +
-            std::to_string(static_cast<int>(NumberIn(At(options, "cores"), 1)));
-  return text;
+// Cores and GPUs are of one node, as on every other kind. OAR gives a GPU's cores with it.
+std::string ResourceRequest(const Wishes& wishes, const ClusterConfig& config) {
+  const auto& o = config.options;
+  const std::string node = "/" + o.value("node_unit", "nodes") + "=1/";
+  if (wishes.gpus > 0) return node + o.value("gpu_unit", "gpu") + "=" + std::to_string(wishes.gpus);
+  return node + o.value("core_unit", "core") + "=" + std::to_string(wishes.cores);
 }
 
 std::string Properties(const Batch& batch, const ClusterConfig& config) {
-  const auto mem = NumberIn(At(batch.options, "mem"));
+  const auto mem = WishesOf(batch).mem_mb;
   const auto column = config.options.value("mem_property", "");
   if (mem <= 0 || column.empty()) return batch.properties;
-  const auto need = column + " >= " + std::to_string(static_cast<std::int64_t>(mem));
+  const auto need = column + " >= " + std::to_string(mem);
   return batch.properties.empty() ? need : "(" + batch.properties + ") AND " + need;
 }
 
@@ -52,11 +50,11 @@ std::vector<std::string> Types(const Batch& batch) {
 [[noreturn]] void ThrowForError(const std::string& text, int status, const std::string& words) {
   const auto oarsub = OarsubStatus(words);
   if (status == 401 || status == 403) throw SubmitRefused(Why::kUser, text);
-  if (status == 413 || status == 414) throw SubmitRefused(Why::kLimit, text);
+  if (status == 413 || status == 414) throw SubmitRefused(Why::kBytes, text);
   if (status == 404 || status == 405 || status == 406) throw SubmitRefused(Why::kTemporary, text);
   if (status == 400) throw SubmitRefused(Why::kBatch, text);
   // The argument list of oarsub was too long for its kernel.
-  if (oarsub && *oarsub == "72057594037927935") throw SubmitRefused(Why::kLimit, text);
+  if (oarsub && *oarsub == "72057594037927935") throw SubmitRefused(Why::kBytes, text);
   // Refused by an admission rule, unknown option, queue or syntax: wrong for ever.
   for (const char* permanent : {"1", "2", "248", "254", "255"})
     if (oarsub && *oarsub == permanent) throw SubmitRefused(Why::kBatch, text);
@@ -83,8 +81,8 @@ std::string OarEscape(const std::string& text) {
 
 std::string OarResources(const Batch& batch, const ClusterConfig& config) {
   std::string text = batch.resources;
-  if (text.empty() && (batch.options.contains("cores") || batch.options.contains("gpus")))
-    text = ResourceRequest(batch.options, config);
+  if (const auto wishes = WishesOf(batch); wishes.plain && (wishes.cores > 0 || wishes.gpus > 0))
+    text = ResourceRequest(wishes, config);
   if (text.empty()) text = "/" + config.resource_unit + "=" + std::to_string(batch.slots);
   if (text[0] != '/' && text[0] != '{') text = "/" + text;
   return text + ",walltime=" + FormatWalltime(batch.walltime_s);
@@ -117,11 +115,14 @@ std::vector<std::string> OarCluster::Submit(const Batch& batch) {
                                         ": OAR would act as another user, whose name is the part "
                                         "before the first sign that is no letter, digit or _");
   if (const auto trouble = api_.TokenTrouble(batch.cluster_user); !trouble.empty())
-    throw SubmitRefused(Why::kUser, trouble);
+    throw SubmitRefused(Why::kToken, trouble);
   const std::string what =
       "submit " + std::to_string(batch.elements.size()) + " jobs to " + api_.config().name;
-  const auto response =
-      api_.Post(dialect_->Submission(), SubmissionBody(batch), batch.cluster_user);
+  const auto response = api_.PostBatch(dialect_->Submission(), SubmissionBody(batch), batch);
+  if (response.outcome == http::Outcome::kAnswered &&
+      (response.status == 401 || response.status == 403))
+    throw SubmitRefused(api_.RefusalKind(),
+                        api_.Failure(what, response) + ": " + api_.Refused(batch.cluster_user));
   // OAR 3 names the array only.
   if (response.ok() && OarJobIds(response.body).empty())
     if (auto ids = IdsOfArray(batch, response.body); !ids.empty()) return ids;

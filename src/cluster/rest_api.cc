@@ -26,6 +26,14 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// How long a token that was refused is not tried again.
+constexpr std::chrono::minutes kRefusedFor{5};
+
+// Whether whoever answers is the API itself: a proxy says these for one that is away.
+bool OfTheApi(const http::Response& r) {
+  return r.outcome == http::Outcome::kAnswered && (r.status < 502 || r.status > 504);
+}
+
 // The part of an error body that its writers meant to be read.
 std::string ErrorWords(const std::string& body) {
   const auto parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
@@ -50,18 +58,51 @@ RestApi::RestApi(const ClusterConfig& config, TokenSource tokens, Identity ident
   url_ = client_.endpoint().Text();
 }
 
+// Who gives a token: the operator's program, else the user.
+std::string RestApi::TokenOf(const std::string& user, std::string* trouble) {
+  const std::string whose = user.empty() ? "" : " of user " + user;
+  std::string token, why;
+  try {
+    token = tokens_ ? tokens_(user) : "";
+  } catch (const std::runtime_error& e) {
+    why = std::string("; its token_command: ") + e.what();
+  }
+  if (token.empty()) token = config_.auth_password;
+  const auto expiry = JwtExpiry(token);
+  if (token.empty())
+    *trouble = "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken" + why;
+  else if (expiry && *expiry <= Now())
+    *trouble = "the token" + whose + " for cluster " + config_.name + " expired " +
+               HumanSpan(Now() - *expiry) + " ago: give a new one with gridtoken" + why;
+  return token;
+}
+
 std::string RestApi::TokenTrouble(const std::string& user) {
   if (config_.auth_type != "jwt") return "";
-  const std::string token = tokens_ ? tokens_(user) : "";
-  const std::string used = token.empty() ? config_.auth_password : token;
-  const std::string whose = user.empty() ? "" : " of user " + user;
-  if (used.empty())
-    return "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken";
-  const auto expiry = JwtExpiry(used);
-  if (expiry && *expiry <= Now())
-    return "the token" + whose + " for cluster " + config_.name + " expired " +
-           HumanSpan(Now() - *expiry) + " ago: give a new one with gridtoken";
-  return "";
+  std::string trouble;
+  const auto token = TokenOf(user, &trouble);
+  const auto it = refused_.find(user);
+  const bool lately = it != refused_.end() &&
+                      std::chrono::steady_clock::now() - it->second.second < kRefusedFor;
+  if (trouble.empty() && lately && it->second.first == token)
+    trouble = "the token of user " + user + " is refused by cluster " + config_.name +
+              ": give a new one with gridtoken";
+  return trouble;
+}
+
+std::string RestApi::Refused(const std::string& user) {
+  if (config_.auth_type == "jwt") {
+    std::string trouble;
+    refused_[user] = {TokenOf(user, &trouble), std::chrono::steady_clock::now()};
+    return TokenTrouble(user);
+  }
+  return "cluster " + config_.name + " does not accept us as user " + user +
+         ": check auth_type, user and password of this cluster (gridclusters --check " +
+         config_.name + "); is there an account \"" + user + "\" there (gridadmin mapping)?";
+}
+
+SubmitRefused::Why RestApi::RefusalKind() const {
+  return config_.auth_type == "jwt" ? SubmitRefused::Why::kToken : SubmitRefused::Why::kUser;
 }
 
 void RestApi::OarIdentity(const std::string& user, http::Client::Headers* headers) {
@@ -77,10 +118,9 @@ http::Client::Headers RestApi::Headers(const std::string& user) {
   http::Client::Headers headers;
   std::string token;
   if (config_.auth_type == "jwt") {
-    if (const auto trouble = TokenTrouble(user); !trouble.empty())
-      throw CallFailed(CallFailed::Why::kAuth, trouble);
-    token = tokens_ ? tokens_(user) : "";
-    if (token.empty()) token = config_.auth_password;
+    std::string trouble;
+    token = TokenOf(user, &trouble);
+    if (!trouble.empty()) throw CallFailed(CallFailed::Why::kAuth, trouble);
   }
   if (identity_ == Identity::kOar) {
     OarIdentity(user, &headers);
@@ -92,26 +132,55 @@ http::Client::Headers RestApi::Headers(const std::string& user) {
   return headers;
 }
 
-http::Response RestApi::Note(http::Response response) {
+http::Response RestApi::Call(CallGate::Clock::time_point until,
+                             const std::function<http::Response()>& call) {
+  const auto& gate = config_.gate;
+  if (gate) gate->Before(until);
+  auto response = call();
   ++calls_;
   if (const auto date = response.headers.find("date"); date != response.headers.end())
     clock_ = ParseHttpDate(date->second);
+  const bool answered = OfTheApi(response);
+  if (gate) gate->After(answered, answered ? "" : Failure("speak to " + config_.name, response));
   return response;
 }
 
 http::Response RestApi::Get(const std::string& path, const std::string& user) {
-  return Note(client_.Get(path, Headers(user)));
+  const auto headers = Headers(user);
+  return Call(CallGate::Clock::now() + config_.call_timeout,
+              [&] { return client_.Get(path, headers); });
 }
 
 http::Response RestApi::Delete(const std::string& path, const std::string& user) {
-  return Note(client_.Delete(path, Headers(user)));
+  const auto headers = Headers(user);
+  return Call(CallGate::Clock::now() + config_.call_timeout,
+              [&] { return client_.Delete(path, headers); });
 }
 
 http::Response RestApi::Post(const std::string& path, const std::string& body,
                              const std::string& user) {
+  const auto headers = Headers(user);
   // A kept connection that the server closes meanwhile would leave every such POST in doubt.
   client_.Close();
-  return Note(client_.Post(path, body, "application/json", Headers(user)));
+  return Call(CallGate::Clock::now() + config_.call_timeout,
+              [&] { return client_.Post(path, body, "application/json", headers); });
+}
+
+http::Response RestApi::PostBatch(const std::string& path, const std::string& body,
+                                  const Batch& batch) {
+  using Why = SubmitRefused::Why;
+  const auto until = std::min(batch.send_by, CallGate::Clock::now() + config_.call_timeout);
+  try {
+    const auto headers = Headers(batch.cluster_user);
+    client_.Close();
+    return Call(until, [&] {
+      if (CallGate::Clock::now() >= batch.send_by)
+        throw SubmitRefused(Why::kTemporary, "its time to be sent had passed");
+      return client_.Post(path, body, "application/json", headers);
+    });
+  } catch (const CallFailed& e) {  // thrown before the call only
+    throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kToken : Why::kTemporary, e.what());
+  }
 }
 
 std::string RestApi::GetBody(const std::string& what, const std::string& path,

@@ -16,11 +16,13 @@ class RestApi {
   enum class Identity { kOar, kSlurm };
   RestApi(const ClusterConfig& config, TokenSource tokens, Identity identity);
 
-  /// Plain calls as `user` ("" = nobody in particular). Throw CallFailed(kAuth) when there is no
-  /// valid token for the user; else the Response tells.
+  /// Plain calls as `user` ("" = nobody in particular). Throw CallFailed when the call is not made:
+  /// kAuth without a valid token for the user, kBusy at the gate; else the Response tells.
   http::Response Get(const std::string& path, const std::string& user);
   http::Response Delete(const std::string& path, const std::string& user);
   http::Response Post(const std::string& path, const std::string& body, const std::string& user);
+  /// The POST of a batch: when it is not made, throws SubmitRefused, also after batch.send_by.
+  http::Response PostBatch(const std::string& path, const std::string& body, const Batch& batch);
   /// GET that must be answered with 200; throws CallFailed saying `what` could not be done.
   std::string GetBody(const std::string& what, const std::string& path, const std::string& user);
   nlohmann::json GetJson(const std::string& what, const std::string& path, const std::string& user);
@@ -29,8 +31,13 @@ class RestApi {
   std::string Failure(const std::string& what, const http::Response& response) const;
   /// The exception for a response that was not the one hoped for.
   CallFailed Failed(const std::string& what, const http::Response& response) const;
-  /// Why there is no usable token for `user`: "" when there is one, or none is needed.
+  /// Why there is no usable token for `user`: "" when there is one, or none is needed. One that the
+  /// cluster has refused is not usable for some minutes.
   std::string TokenTrouble(const std::string& user);
+  /// The cluster has refused what we know `user` by there: why, in words for people.
+  std::string Refused(const std::string& user);
+  /// What kind of refusal that is for a submission.
+  SubmitRefused::Why RefusalKind() const;
 
   int calls() const { return calls_; }
   const std::string& url() const { return url_; }
@@ -41,7 +48,9 @@ class RestApi {
  private:
   http::Client::Headers Headers(const std::string& user);
   void OarIdentity(const std::string& user, http::Client::Headers* headers);
-  http::Response Note(http::Response response);
+  /// The token to use for `user`, "" and `trouble` when there is none.
+  std::string TokenOf(const std::string& user, std::string* trouble);
+  http::Response Call(CallGate::Clock::time_point until, const std::function<http::Response()>& call);
   ClusterConfig config_;
   TokenSource tokens_;
   Identity identity_;
@@ -49,6 +58,8 @@ class RestApi {
   http::Client client_;
   int calls_ = 0;
   double clock_ = 0;
+  // By user: the token that was refused, and when.
+  std::map<std::string, std::pair<std::string, std::chrono::steady_clock::time_point>> refused_;
 };
 
 /// Parses an answer; bytes that are no UTF-8 (a foreign user's job name) are replaced first.

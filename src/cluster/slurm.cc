@@ -109,30 +109,33 @@ PollResult SlurmCluster::Poll(const PollRequest& request) {
   std::map<std::pair<std::string, std::string>, Refs> arrays;
   for (const auto& ref : request.jobs)
     arrays[{ref.cluster_user, SlurmArrayOf(ref.remote_id)}].push_back(ref);
-  std::optional<CallFailed> refused;
+  const bool own_tokens = api_.config().auth_type == "jwt";
   std::set<std::string> without;
-  bool any = false;
   for (const auto& [key, refs] : arrays) {
     if (without.count(key.first) != 0) continue;
     try {
       PollArray(key.second, refs, &result);
-      any = true;
     } catch (const CallFailed& e) {
-      // One user without a token: no news of their jobs, the others' are read all the same.
-      if (e.why() != Why::kAuth) throw;
-      refused = e;
+      // One user without a token: no news of their jobs, the others' are read all the same. Where
+      // nobody may read anything, the resources cannot be read either.
+      if (e.why() != Why::kAuth || !own_tokens) throw;
       without.insert(key.first);
     }
   }
-  if (refused && !any) throw *refused;
   result.calls = api_.calls() - calls;
   result.cluster_time = api_.clock();
   return result;
 }
 
+// Everybody may read: where the user's token is no more, the grid's own will do.
+std::string SlurmCluster::ReaderFor(const std::string& user) {
+  const auto& ours = api_.config().auth_user;
+  return !api_.TokenTrouble(user).empty() && api_.TokenTrouble(ours).empty() ? ours : user;
+}
+
 void SlurmCluster::PollArray(const std::string& array, const Refs& refs, PollResult* result) {
   const auto records = GetJobs("read array " + array + " of " + api_.config().name,
-                               Path("job/" + array), refs.front().cluster_user);
+                               Path("job/" + array), ReaderFor(refs.front().cluster_user));
   // Ids are given out again after a crash of slurmctld: only records with the tag are ours.
   const ArrayView view(records.value_or(Records{}), refs.front().tag);
   Refs unknown;
@@ -148,7 +151,7 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, PollRes
 
 // slurmctld has forgotten these (MinJobAge), or they were deleted before they started.
 void SlurmCluster::Resolve(const std::string& array, const Refs& refs, PollResult* result) {
-  const auto stored = GetStored(DbPath("job/" + array), refs.front().cluster_user);
+  const auto stored = GetStored(DbPath("job/" + array), ReaderFor(refs.front().cluster_user));
   for (const auto& ref : refs) {
     if (ResolveOne(ref, stored, result)) continue;
     // While the accounting is away nothing is known: no news, and not "missing".
@@ -248,7 +251,8 @@ FindResult SlurmCluster::Find(const std::string& tag, const std::string& cluster
   return result;
 }
 
-std::vector<RemoteJob> SlurmCluster::ListTagged(const std::string& prefix) {
+std::vector<RemoteJob> SlurmCluster::ListTagged(const std::string& prefix,
+                                                const JobFilter& wanted) {
   auto records =
       GetJobs("list jobs of " + api_.config().name, Path("jobs"), api_.config().auth_user)
           .value_or(Records{});
@@ -257,7 +261,11 @@ std::vector<RemoteJob> SlurmCluster::ListTagged(const std::string& prefix) {
     return !StartsWith(tag, prefix) || !IsTag(tag);
   });
   bool cut = false;
-  return Tagged(records, &cut);
+  auto jobs = Tagged(records, &cut);
+  std::erase_if(jobs, [&](const RemoteJob& job) {
+    return wanted && !wanted(job.ref.remote_id, job.ref.tag);
+  });
+  return jobs;
 }
 
 OutputPart SlurmCluster::ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,

@@ -29,9 +29,13 @@ class SlurmCluster final : public Cluster {
   Resources GetResources() override;
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override;
-  std::vector<RemoteJob> ListTagged(const std::string& prefix) override;
+  std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
   std::string WhyNot(const Batch& batch) override;
+  std::string CredentialTrouble(const std::string& cluster_user) override {
+    return api_.TokenTrouble(cluster_user);
+  }
+  CallGate* gate() override { return api_.config().gate.get(); }
 
  private:
   using Records = std::vector<SlurmRecord>;
@@ -51,6 +55,7 @@ class SlurmCluster final : public Cluster {
   nlohmann::json GetJson(const std::string& what, const std::string& path, const std::string& user);
   [[noreturn]] void ThrowFailed(const std::string& what, const http::Response& response,
                                 const std::string& user, std::chrono::duration<double> took);
+  std::string ReaderFor(const std::string& user);
   void PollArray(const std::string& array, const Refs& refs, PollResult* result);
   void Resolve(const std::string& array, const Refs& refs, PollResult* result);
   bool ResolveOne(const RemoteRef& ref, const Stored& stored, PollResult* result);
@@ -63,6 +68,7 @@ class SlurmCluster final : public Cluster {
   std::vector<std::string> ReadSubmission(const Batch& batch, const http::Response& response);
   [[noreturn]] void ThrowForError(const std::string& text, const SlurmError& error,
                                   const Batch& batch, const http::Response& response);
+  bool Deleted(std::int64_t array, const std::string& user);
   bool TokenRefused(const std::string& user);
   std::string PartitionOf(const Batch& batch) const;
   /// Why jobs of `partition` ("" = the default one) are not preempted; "" when they are.

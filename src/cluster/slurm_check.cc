@@ -91,6 +91,7 @@ Resources SlurmCluster::GetResources() {
     r.note = std::to_string(down) + " of " + std::to_string(nodes) + " nodes are not available";
   const auto diag = GetJson("read the load of " + config.name, Path("diag"), config.auth_user);
   // slurmctld serves at most 256 calls at a time.
+  r.cluster_time = NumberIn(At(At(diag, "statistics"), "req_time"));
   r.stress = std::min(1.0, NumberIn(At(At(diag, "statistics"), "server_thread_count")) / 256);
   return r;
 }

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "cluster/slurm.h"
+#include "cluster/wishes.h"
+#include "cluster/wishes.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -32,10 +34,6 @@ void ReadHierarchy(const std::string& text, SlurmRequest* r) {
   }
   r->tasks = r->nodes;
   r->cpus_per_task = cpus;
-}
-
-int IntIn(const nlohmann::json& options, const char* key) {
-  return static_cast<int>(NumberIn(At(options, key)));
 }
 
 // What a batch says, else what the cluster's row says.
@@ -71,16 +69,17 @@ SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   r.walltime_s = batch.walltime_s;
   r.cpus_per_task = batch.slots;
   if (!batch.resources.empty()) ReadHierarchy(batch.resources, &r);
-  if (const int cores = IntIn(batch.options, "cores"); cores > 0) r.cpus_per_task = cores;
-  r.mem_mb = IntIn(batch.options, "mem");
-  r.gpus = IntIn(batch.options, "gpus");
+  const auto wishes = WishesOf(batch);
+  if (wishes.plain && wishes.cores > 0) r.cpus_per_task = wishes.cores;
+  r.mem_mb = static_cast<int>(wishes.mem_mb);
+  r.gpus = wishes.gpus;
   return r;
 }
 
 std::vector<std::string> SlurmCluster::Submit(const Batch& batch) {
   if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);
   if (const auto trouble = api_.TokenTrouble(batch.cluster_user); !trouble.empty())
-    throw SubmitRefused(Why::kUser, trouble);
+    throw SubmitRefused(Why::kToken, trouble);
   std::string path;
   try {  // nothing has been sent that could be a job
     if (batch.best_effort) {
@@ -89,11 +88,13 @@ std::vector<std::string> SlurmCluster::Submit(const Batch& batch) {
     }
     path = Path("job/submit");
   } catch (const CallFailed& e) {
-    throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kUser : Why::kTemporary, e.what());
+    if (e.why() != CallFailed::Why::kAuth) throw SubmitRefused(Why::kTemporary, e.what());
+    throw SubmitRefused(api_.RefusalKind(),
+                        std::string(e.what()) + ": " + api_.Refused(batch.cluster_user));
   }
   const auto body = WriteSlurmRequest(RequestOf(batch), version_);
   const auto text = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return ReadSubmission(batch, api_.Post(path, text, batch.cluster_user));
+  return ReadSubmission(batch, api_.PostBatch(path, text, batch));
 }
 
 std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
@@ -113,17 +114,25 @@ std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
   if (!error.any || error.number == kHeld || error.number == 0) return ids;
   // Accepted, and can never run: it would wait for ever. It is on hold, so nothing has run.
   text = "cannot " + what + ": " + error.text;
-  if (api_.Delete(Path("job/" + std::to_string(array)), batch.cluster_user).ok())
-    throw SubmitRefused(Why::kBatch, text);
+  if (Deleted(array, batch.cluster_user)) throw SubmitRefused(Why::kBatch, text);
   throw SubmitInDoubt(text, ids);
+}
+
+bool SlurmCluster::Deleted(std::int64_t array, const std::string& user) {
+  try {
+    return api_.Delete(Path("job/" + std::to_string(array)), user).ok();
+  } catch (const CallFailed&) {
+    return false;  // not even asked
+  }
 }
 
 void SlurmCluster::ThrowForError(const std::string& text, const SlurmError& error,
                                  const Batch& batch, const http::Response& response) {
   const int n = error.number;
-  if (response.status == 401 || response.status == 403) throw SubmitRefused(Why::kUser, text);
+  if (response.status == 401 || response.status == 403)
+    throw SubmitRefused(api_.RefusalKind(), text + ": " + api_.Refused(batch.cluster_user));
   if (response.status == 404 || response.status == 405) throw SubmitRefused(Why::kTemporary, text);
-  if (response.status == 413 || n == 2012) throw SubmitRefused(Why::kLimit, text);
+  if (response.status == 413 || n == 2012) throw SubmitRefused(Why::kBytes, text);
   // Slurm's own errors: 1800 controller not reached, 11 too many jobs, 2070 partition closed, 2050
   // over a limit of the accounting, 2081 an array larger than MaxArraySize.
   if (n == 1800 || n == 11 || n == 2070) throw SubmitRefused(Why::kTemporary, text);
@@ -133,18 +142,19 @@ void SlurmCluster::ThrowForError(const std::string& text, const SlurmError& erro
     throw SubmitRefused(Why::kBatch, text);
   // "Zero bytes": the controller died over it, or, much more often, the token is bad.
   if (n == 5005 && TokenRefused(batch.cluster_user))
-    throw SubmitRefused(Why::kUser, "the token of user " + batch.cluster_user +
-                                        " is refused by cluster " + api_.config().name +
-                                        ": give a new one with gridtoken");
+    throw SubmitRefused(api_.RefusalKind(), api_.Refused(batch.cluster_user));
   throw SubmitInDoubt(text);
 }
 
 // Whether any call of this user is refused at once.
-bool SlurmCluster::TokenRefused(const std::string& user) {
+bool SlurmCluster::TokenRefused(const std::string& user) try {
+  const auto path = Path("ping");
   const auto began = std::chrono::steady_clock::now();
-  const auto response = api_.Get(Path("ping"), user);
+  const auto response = api_.Get(path, user);
   return response.outcome == http::Outcome::kAnswered && response.status == 500 &&
          std::chrono::steady_clock::now() - began < std::chrono::seconds(2);
+} catch (const CallFailed&) {
+  return false;  // not asked: nobody knows
 }
 
 void SlurmCluster::Release(const Batch& batch, const std::vector<std::string>& remote_ids) {

@@ -2,6 +2,10 @@
 
 #include <sql/clusterdb.h>
 
+#include <map>
+#include <mutex>
+
+#include "clusterdb/user_tokens.h"
 #include "core/config.h"
 #include "secrets/secrets.h"
 
@@ -24,30 +28,57 @@ std::vector<ClusterRow> LoadClusters(db::Tx& tx) {
     c.properties = r["properties"].as<std::string>();
     c.options = nlohmann::json::parse(r["options"].as<std::string>());
     row.token_command = r["token_command"].as<std::string>();
+    row.api = r["api"].as<std::string>();
+    row.stress_limit = r["stress_limit"].as<double>();
     row.enabled = r["enabled"].as<bool>();
     row.min_round_s = r["min_round_s"].as<double>();
     for (const char* column : {"name", "kind", "api_url", "api_auth_type", "api_username",
                                "api_password", "api_auth_header", "token_command", "resource_unit",
-                               "properties", "options", "min_round_s"})
+                               "properties", "options", "min_round_s", "api"})
       row.fingerprint += r[column].c_str() + std::string(1, '\n');
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::string& conninfo) {
+namespace {
+
+// Two sessions for all drivers of the process: a call's bookkeeping takes a fraction of the call.
+std::shared_ptr<db::Pool> PoolOf(const std::string& conninfo) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<db::Pool>> pools;
+  std::lock_guard lock(mutex);
+  auto pool = pools[conninfo].lock();
+  if (!pool) pools[conninfo] = pool = std::make_shared<db::Pool>(conninfo, "cigri calls", 2);
+  return pool;
+}
+
+cluster::TokenSource TokensOf(const ClusterRow& row, const std::string& key_file,
+                              std::shared_ptr<db::Pool> pool) {
+  const auto given = [id = row.config.id, key_file, pool](const std::string& user) {
+    auto db = pool->Get();
+    db::Tx tx(*db, db::Tx::Sync::kOff);
+    const auto found = tx.Exec(sql::clusterdb::kUserToken, id, user);
+    if (found.empty()) return std::string();
+    return SecretBox(key_file).Decrypt(found[0][0].as<std::string>());
+  };
+  auto tokens = std::make_shared<UserTokens>(row.token_command, given);
+  return [tokens](const std::string& user) { return tokens->Of(user); };
+}
+
+}  // namespace
+
+std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::string& conninfo,
+                                             Caller caller) {
   auto config = row.config;
   const auto key_file = SecretKeyFile(Config::Load());
   if (SecretBox::IsEncrypted(config.auth_password))
     config.auth_password = SecretBox(key_file).Decrypt(config.auth_password);
-  if (conninfo.empty()) return cluster::MakeCluster(config);
-  return cluster::MakeCluster(config, [id = config.id, conninfo, key_file](const std::string& user) {
-    db::Connection connection(conninfo, "cigri token");
-    db::Tx tx(connection);
-    const auto found = tx.Exec(sql::clusterdb::kUserToken, id, user);
-    if (found.empty()) return std::string();
-    return SecretBox(key_file).Decrypt(found[0][0].as<std::string>());
-  });
+  if (conninfo.empty() || config.kind == "local") return cluster::MakeCluster(config);
+  const auto pool = PoolOf(conninfo);
+  // A cluster that is tried before it is saved has no row to count on.
+  if (!row.api.empty()) config.gate = MakeGate(pool, config.id, config.name, row.api, caller);
+  return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 
 }  // namespace cigri::clusterdb

@@ -15,6 +15,7 @@ namespace cigri {
 namespace {
 
 // Every key that some part of the system reads: a slip in a key is told, not swallowed.
+// clang-format off
 const std::vector<std::string> kKnownKeys = {
     "DATABASE_TYPE", "DATABASE_HOST", "DATABASE_PORT", "DATABASE_NAME", "DATABASE_USER_NAME",
     "DATABASE_USER_PASSWORD", "DATABASE_SSL_MODE", "INSTALL_PATH", "REMOTE_WAITING_TIMEOUT",
@@ -27,8 +28,8 @@ const std::vector<std::string> kKnownKeys = {
     "API_OPERATORS", "API_TIMEOUT", "API_HOST", "API_PORT", "API_SSL",
     "CAMPAIGN_THROUGHPUT_WINDOW", "GRID_USAGE_UPDATE_PERIOD",
     "SAFETY_TICK", "SECRET_KEY_FILE", "SEND_WINDOW", "TEST_CAMPAIGN_WAIT", "EPILOGUE_WAIT",
-    "DRAFT_KEEP", "KEEP_CAMPAIGNS_DAYS"};
-
+    "DRAFT_KEEP", "KEEP_CAMPAIGNS_DAYS", "SLOW_SWEEP"};
+// clang-format on
 
 std::string HomeOfUser() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
@@ -61,9 +62,11 @@ Config Config::Parse(std::string_view text, const std::string& file) {
     std::smatch match;
     const std::string whole(plain);
     if (!std::regex_match(whole, match, kLine))
-      throw Fatal(kExitConfig, file + ":" + std::to_string(number) + ": not a KEY = \"value\" line");
-    const std::string value =
-        match[2].matched ? match[2].str() : match[3].matched ? match[3].str() : match[4].str();
+      throw Fatal(kExitConfig,
+                  file + ":" + std::to_string(number) + ": not a KEY = \"value\" line");
+    const std::string value = match[2].matched   ? match[2].str()
+                              : match[3].matched ? match[3].str()
+                                                 : match[4].str();
     config.values_[match[1].str()] = {value, number};
   }
   return config;
@@ -163,8 +166,8 @@ std::string DatabaseConninfo(const Config& config) {
   std::ifstream in(CigriHome() + "/conninfo");
   std::string line;
   if (in && std::getline(in, line) && !line.empty()) return line;
-  throw Fatal(kExitUnavailable, "no database: no embedded grid in " + CigriHome() +
-                                    " and none configured",
+  throw Fatal(kExitUnavailable,
+              "no database: no embedded grid in " + CigriHome() + " and none configured",
               "start one with `cigri up`, or set DATABASE_* in cigri.conf");
 }
 

@@ -41,10 +41,6 @@ inline constexpr EventCode kEventCodes[] = {
      "the cluster took the slot back for its own users (best-effort); not charged, it goes again",
      "nothing; when the same task is killed again and again, make its jobs shorter or name other "
      "clusters (gridstat -c N --why)"},
-    {"LOST", "task", "updator",
-     "the cluster has forgotten the job and nobody can say how it ended; not charged, it goes "
-     "again",
-     "nothing; if the work must never run twice, look whether it has left results first"},
     {"UNKNOWN_END", "task", "updator",
      "the job is gone and its exit status is not known; never taken for a success; not charged, it "
      "goes again",
@@ -103,7 +99,10 @@ inline constexpr EventCode kEventCodes[] = {
      "nothing, it ends by itself; when the cluster is gone for good: gridadmin cluster lost NAME"},
     {"TOKEN_MISSING", "campaign", "runner",
      "the user has no valid token for that cluster; the campaign sends nothing there",
-     "gridtoken -i CLUSTER -t TOKEN, then gridevents -e E -f"},
+     "gridtoken -i CLUSTER -t TOKEN; closes by itself when there is a valid one"},
+    {"TOKEN_EXPIRES", "notify", "runner",
+     "the user's token for that cluster expires before the campaign is expected to end",
+     "gridtoken -i CLUSTER -t TOKEN with a longer one; closes by itself"},
     // clusters
     {"CLUSTER_UNREACHABLE", "cluster", "updator",
      "the cluster does not answer; nothing new is sent, what runs there goes on",
@@ -112,25 +111,25 @@ inline constexpr EventCode kEventCodes[] = {
      "gridclusters --check NAME; look at the log of its API; closes by itself"},
     {"UNDER_STRESS", "cluster", "updator",
      "the cluster says that it is overloaded: nothing new is sent",
-     "nothing; wrong limit: gridadmin cluster set NAME stress_limit=0.9"},
+     "nothing, it closes by itself; wrong limit: gridadmin cluster set NAME stress_limit=0.9"},
     {"DRAINED", "cluster", "api", "an operator stopped sending jobs there",
      "gridadmin resume NAME when it is over"},
     {"LIMIT_LEARNT", "log", "runner",
      "the cluster refused an array as too large; smaller ones are sent from now on",
      "nothing; gridclusters -I shows max_array and max_bytes"},
     {"TWIN_JOB", "cluster", "updator",
-     "the cluster had started a job of ours a second time by itself; one of the two was adopted, "
-     "the other killed",
+     "the cluster has a job of ours a second time, under an id that we were never given; the copy "
+     "is killed",
      "on Slurm forbid requeue (JobRequeue=0), on OAR its automatic resubmission, for the grid's "
      "jobs"},
     {"UNKNOWN_JOB", "cluster", "updator",
-     "a job on the cluster carries our tag and is in no record of ours",
-     "after a restored backup: let it be killed; else report it"},
+     "jobs on the cluster carry our tag and are in no record of ours; they are left alone",
+     "after a restored backup: delete them on the cluster by the ids of the sample; else report it"},
     {"KILL_UNCONFIRMED", "cluster", "nikita",
      "the cluster has not confirmed our kills for a long time; they are repeated",
      "look for the jobs on the cluster; its operator deletes them there"},
     {"CLUSTER_MANUALLY_DISABLED", "cluster", "operator",
-     "an operator set the cluster aside (gridevents --blacklist-cluster)",
+     "an operator set the cluster aside (gridevents --blacklist-cluster): nothing is sent there",
      "gridevents -e E -f gives it back"},
     // the grid itself
     {"MODULE_RESTARTED", "log", "almighty",

@@ -16,8 +16,8 @@ const std::vector<std::string_view>& WordsOf<BatchKind>() {
 }
 template <>
 const std::vector<std::string_view>& WordsOf<BatchState>() {
-  static const std::vector<std::string_view> words{"intended", "recorded", "refused",
-                                                   "in_doubt", "void"};
+  static const std::vector<std::string_view> words{"intended", "recorded", "refused", "in_doubt",
+                                                   "void"};
   return words;
 }
 template <>

@@ -75,8 +75,8 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i)
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1,
-                          d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      d[i][j] = std::min(
+          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
@@ -200,12 +200,13 @@ std::string HumanSpan(double seconds) {
       {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
   for (std::size_t i = 0; i < kUnits.size(); ++i) {
     if (whole < kUnits[i].first) continue;
-    const long long rest = i + 1 < kUnits.size() ? whole % kUnits[i].first / kUnits[i + 1].first : 0;
+    const long long rest =
+        i + 1 < kUnits.size() ? whole % kUnits[i].first / kUnits[i + 1].first : 0;
     if (rest == 0)
       std::snprintf(text, sizeof text, "%lld %s", whole / kUnits[i].first, kUnits[i].second);
     else
-      std::snprintf(text, sizeof text, "%lld %s %lld %s", whole / kUnits[i].first,
-                    kUnits[i].second, rest, kUnits[i + 1].second);
+      std::snprintf(text, sizeof text, "%lld %s %lld %s", whole / kUnits[i].first, kUnits[i].second,
+                    rest, kUnits[i + 1].second);
     return text;
   }
   return "0 s";

@@ -53,9 +53,7 @@ std::string Array(const std::vector<double>& values) {
 std::string Array(const std::vector<bool>& values) {
   return Braces(values, [](std::string& o, bool v) { o += v ? "t" : "f"; });
 }
-std::string Array(const std::vector<std::string>& values) {
-  return Braces(values, Quoted);
-}
+std::string Array(const std::vector<std::string>& values) { return Braces(values, Quoted); }
 std::string Array(const std::vector<std::optional<std::string>>& values) {
   return Braces(values, [](std::string& o, const std::optional<std::string>& v) {
     if (v)
@@ -70,8 +68,8 @@ std::string Array(const std::vector<std::optional<std::int64_t>>& values) {
   });
 }
 std::string Array(const std::vector<std::optional<double>>& values) {
-  return Braces(values,
-                [](std::string& o, const std::optional<double>& v) { o += v ? Number(*v) : "NULL"; });
+  return Braces(
+      values, [](std::string& o, const std::optional<double>& v) { o += v ? Number(*v) : "NULL"; });
 }
 
 std::vector<std::string> Strings(const pqxx::field& field) {
@@ -119,7 +117,8 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   } catch (const pqxx::broken_connection& e) {
     throw Fatal(kExitUnavailable,
                 "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())),
-                "start an embedded grid with `cigri up`, or mend DATABASE_* in cigri.conf");
+                "start an embedded grid with `cigri up`, or mend $CIGRI_DB, DATABASE_* in "
+                "cigri.conf or PG*");
   }
 }
 Connection::~Connection() = default;

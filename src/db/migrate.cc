@@ -60,7 +60,8 @@ void Migrate(Connection& connection) {
         tx.Raw("SELECT to_regclass(current_schema() || '.schema_migrations') IS NULL")[0][0]
             .as<bool>();
     const int version =
-        fresh ? 0 : tx.Raw("SELECT coalesce(max(number), 0) FROM schema_migrations")[0][0].as<int>();
+        fresh ? 0
+              : tx.Raw("SELECT coalesce(max(number), 0) FROM schema_migrations")[0][0].as<int>();
     for (const auto& migration : sql::kMigrations) {
       if (migration.number != version + 1) continue;
       tx.Raw(migration.sql);

@@ -33,6 +33,7 @@ std::vector<Process> PostgresProcesses(const Home& home);
 /// Asks all of them to end (SIGTERM, with `why` queued to it: cigri-job reads that), waits, and
 /// kills what is left after `grace`. Processes that `list` finds meanwhile are asked too. Returns
 /// how many there were.
-int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s, int why = 0);
+int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s,
+           int why = 0);
 
 }  // namespace cigri::embedded

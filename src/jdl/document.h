@@ -45,6 +45,10 @@ struct Document {
 /// NUL, too much depth or size are faults; after a syntax error `whole` is false.
 Document Read(std::string_view text);
 
+struct Fault;  // jdl.h
+/// Offsets to lines and columns, in one walk: the faults come sorted.
+std::vector<Fault> Placed(const std::set<RawFault>& raw, std::string_view text, bool has_text);
+
 /// Text of a user's for a message: at most 60 characters, nothing that steers a terminal.
 std::string Shown(std::string_view text);
 

@@ -5,11 +5,9 @@
 #include "jdl/document.h"
 
 namespace cigri::jdl {
-namespace {
 
 using nlohmann::json;
 
-// Offsets to lines and columns, in one walk: the faults come sorted.
 std::vector<Fault> Placed(const std::set<RawFault>& raw, std::string_view text, bool has_text) {
   std::vector<Fault> faults;
   std::size_t at = 0;
@@ -28,6 +26,8 @@ std::vector<Fault> Placed(const std::set<RawFault>& raw, std::string_view text, 
   }
   return faults;
 }
+
+namespace {
 
 Result Check(Document& doc, std::string_view text, const Defaults& defaults,
              const Options& options) {

@@ -18,6 +18,7 @@ namespace cigri::jdl {
 inline constexpr std::size_t kMaxText = 64u << 20;  ///< most bytes of a JDL
 inline constexpr int kMaxDepth = 32;
 inline constexpr int kPriorityNormal = 4;
+inline constexpr int kPriorityUrgent = 10;  ///< GRID-06; given by operators and rules only
 
 /// Something wrong, or worth a warning, and where.
 struct Fault {

@@ -95,7 +95,7 @@ Slots ParseResources(std::string_view text, std::string_view resource_unit) {
   if (text.size() > 1000) return Bad("resources are longer than 1000 characters");
   Slots sum;
   for (const auto& part : Split(text, '+')) {
-    const Slots one = Hierarchy(Trim(part), resource_unit);
+    Slots one = Hierarchy(Trim(part), resource_unit);
     if (!one.problem.empty()) return one;
     sum.n += one.n;
     sum.exact = sum.exact && one.exact;

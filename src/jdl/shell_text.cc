@@ -64,7 +64,7 @@ std::string_view ShellWalk::Next() {
 }
 
 std::string QuoteAt(ShellPlace place, std::string_view value) {
-  const std::string escaped = ReplaceAll(std::string(value), "'", "'\\''");
+  std::string escaped = ReplaceAll(std::string(value), "'", "'\\''");
   switch (place) {
     case ShellPlace::kSingle:
       return escaped;  // the quotes around it stand there already

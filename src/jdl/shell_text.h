@@ -41,8 +41,8 @@ std::string QuoteAt(ShellPlace place, std::string_view value);
 /// single quotes, where the shell would not expand them either, and `~name` is left to the shell.
 std::string ExpandMacros(std::string_view text, bool with_job);
 
-/// CiGri's macros in a directory, which no shell reads: a leading ~ and {HOME} become $HOME; {CAMPAIGN_ID}
-/// stays until the number is known (WithCampaignId).
+/// CiGri's macros in a directory, which no shell reads: a leading ~ and {HOME} become $HOME;
+/// {CAMPAIGN_ID} stays until the number is known (WithCampaignId).
 std::string ExpandDirectory(std::string_view text);
 std::string WithCampaignId(std::string directory, std::int64_t campaign_id);
 

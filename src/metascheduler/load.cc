@@ -147,10 +147,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     lane.max_jobs = row["max_jobs"].is_null() ? kNoLimit : row["max_jobs"].as<int>();
     if (row["test_mode"].as<bool>()) lane.max_jobs = 1;  // one at a time, as CiGri 3 does
     // Jobs that failed before the first success count too: ten in all, not ten at a time.
-    if (!row["first_ten_left"].is_null() && !c.test) {
-      const int left = row["first_ten_left"].as<int>();
-      lane.max_jobs = lane.max_jobs == kNoLimit ? left : std::min(lane.max_jobs, left);
-    }
+    lane.tried = row["tried"].as<int>();
     lane.job_ratio = row["job_ratio"].as<double>();
     lane.proven = row["proved"].as<bool>();
     if (row["held"].as<bool>()) lane.held = "HELD_FIRST_TEN";

@@ -39,8 +39,9 @@ std::vector<GrantRow> Rows(const Loaded& loaded, const policy::PlanResult& resul
 
 policy::State Store::LoadState(db::Tx& tx) {
   const auto rows = tx.Exec(sql::metascheduler::kPlanState);
-  if (rows.empty()) return {};
-  return nlohmann::json::parse(rows[0][0].c_str()).get<policy::State>();
+  carried_ = {};
+  if (rows.empty()) return carried_;
+  return carried_ = nlohmann::json::parse(rows[0][0].c_str()).get<policy::State>();
 }
 
 void Store::Reset(db::Tx& tx) {
@@ -49,6 +50,7 @@ void Store::Reset(db::Tx& tx) {
   config_rows_ = {{"?", nullptr}};
   old_usage_until_ = 0;
   reasons_.clear();
+  observed_ = {{{0, 0}, 0}};  // unlike any
   for (const auto& row : tx.Exec(sql::metascheduler::kOpenReasons))
     reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] = "?";
 }
@@ -70,10 +72,14 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
                              db::Array(n) + db::Array(ranks);
   const bool changed = grants != written_grants_;
   const std::string state = nlohmann::json(result.next).dump();
+  const policy::State before = std::exchange(carried_, result.next);
   if (changed || (state != written_state_ && now_ - snapshot_at_ >= kSnapshotEvery)) {
     std::optional<std::string> snapshot;
     if (now_ - snapshot_at_ >= kSnapshotEvery) {
-      const auto bytes = nlohmann::json::to_cbor(nlohmann::json(loaded.snapshot));
+      const auto bytes = nlohmann::json::to_cbor({{"snapshot", loaded.snapshot},
+                                                  {"state", before},
+                                                  {"now", loaded.now},
+                                                  {"plan", result.plan}});
       snapshot = "\\x" + [&] {
         static constexpr char kHex[] = "0123456789abcdef";
         std::string hex;
@@ -120,9 +126,27 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
   return changed;
 }
 
+// What clusters that are only observed would be sent: shown, never claimed against.
+void Store::WriteObserved(db::Tx& tx, const policy::PlanResult& result) {
+  std::map<std::pair<std::int64_t, std::int64_t>, int> wanted;
+  for (const auto& g : result.plan.grants)
+    if (g.shadow) wanted[{g.campaign, g.cluster}] += g.n;
+  if (wanted == observed_) return;
+  std::vector<std::int64_t> campaigns;
+  std::vector<int> clusters, n;
+  for (const auto& [key, jobs] : wanted) {
+    campaigns.push_back(key.first);
+    clusters.push_back(static_cast<int>(key.second));
+    n.push_back(jobs);
+  }
+  tx.Exec(sql::metascheduler::kWriteObserved, db::Array(campaigns), db::Array(clusters), db::Array(n));
+  observed_ = std::move(wanted);
+}
+
 void Store::WriteReasons(db::Tx& tx, const policy::PlanResult& result) {
   if (now_ - reasons_at_ < kReasonsEvery && now_ >= reasons_at_) return;
   reasons_at_ = now_;
+  WriteObserved(tx, result);
   std::map<ReasonKey, std::string> present;
   for (const auto& r : result.reasons) {
     auto numbers = policy::ReasonTexts::Numbers(r);

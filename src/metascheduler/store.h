@@ -40,6 +40,7 @@ class Store {
   void LoadUsage(db::Tx& tx, Loaded& loaded);
   policy::PolicyConfig LoadConfig(db::Tx& tx);
   std::string GrantsOf(const Loaded& loaded, const policy::PlanResult& result);
+  void WriteObserved(db::Tx& tx, const policy::PlanResult& result);
   void WriteReasons(db::Tx& tx, const policy::PlanResult& result);
 
   std::map<std::string, nlohmann::json> config_rows_;
@@ -47,8 +48,10 @@ class Store {
   std::vector<policy::Usage> old_usage_;
   double old_usage_until_ = 0;
   std::string written_grants_ = "?", written_state_;
+  policy::State carried_;  // into the decision that is written next: kept with its snapshot
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
   std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
+  std::map<std::pair<std::int64_t, std::int64_t>, int> observed_;  // as written last
   double reasons_at_ = 0, snapshot_at_ = 0, now_ = 0;
 };
 

@@ -49,11 +49,19 @@ void Killer::Loop() {
 
 Outcome Killer::Call(const std::vector<cluster::RemoteRef>& jobs) {
   Outcome outcome;
-  try {
-    for (const auto& [ref, why] : driver_->Kill(jobs).failed)
+  const auto failed = [&](const cluster::RemoteRef& ref, const std::string& why) {
+    if (ref.job_id == 0)
+      outcome.twins[ref.remote_id] = why;
+    else
       outcome.failed.emplace_back(ref.job_id, why);
+  };
+  try {
+    const auto result = driver_->Kill(jobs);
+    for (const auto& [ref, why] : result.failed) failed(ref, why);
+    for (const auto& ref : result.gone)
+      if (ref.job_id == 0) outcome.twins[ref.remote_id] = "";
   } catch (const std::exception& e) {
-    for (const auto& job : jobs) outcome.failed.emplace_back(job.job_id, e.what());
+    for (const auto& job : jobs) failed(job, e.what());
   }
   return outcome;
 }

@@ -1,6 +1,7 @@
 // Asks one cluster to end jobs, in a thread of its own: a slow cluster costs the others nothing.
 #pragma once
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,8 @@ namespace cigri::nikita {
 /// What came of one call.
 struct Outcome {
   std::vector<std::pair<std::int64_t, std::string>> failed;  ///< job, and what the cluster said
+  /// Of copies, which have no job: by remote id, what the cluster said, "" = it is gone.
+  std::map<std::string, std::string> twins;
 };
 
 class Killer {

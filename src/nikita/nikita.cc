@@ -52,14 +52,22 @@ bool Nikita::Collect(module::Turn& turn) {
   db::Tx tx(turn.db);
   tx.Exec(sql::nikita::kCollect);
   const auto flags = tx.Exec(sql::nikita::kFlags)[0];
-  if (flags["drain_over"].as<bool>()) tx.Exec(sql::nikita::kEndDrains);
+  if (flags["drain_over"].as<bool>()) EndDrains(tx);
   if (flags["emptied"].as<bool>()) tx.Exec(sql::nikita::kCollectDrained);
   const bool live = flags["live"].as<bool>();
   if (live && Clock::now() - slow_ >= kSlowEvery) CollectSlow(tx);
   if (Clock::now() - stubborn_ >= kStubbornEvery) ReportStubborn(tx);
   const bool kills = live && tx.Exec(sql::nikita::kFlags)[0]["kills"].as<bool>();
   tx.Commit();
-  return kills;
+  return kills || flags["twins"].as<bool>();
+}
+
+void Nikita::EndDrains(db::Tx& tx) {
+  for (const auto& row : tx.Exec(sql::nikita::kEndDrains)) {
+    module::Event e{.cls = "cluster", .code = "DRAINED", .message = ""};
+    e.cluster_id = row[0].as<std::int64_t>();
+    module::CloseEvent(tx, e, "nikita");
+  }
 }
 
 // What becomes true by time alone.
@@ -104,7 +112,8 @@ Killer* Nikita::KillerOf(db::Tx& tx, module::Turn& turn, std::int64_t cluster_id
   entry.fingerprint = row->second.fingerprint;
   try {
     entry.killer =
-        std::make_unique<Killer>(clusterdb::MakeDriver(row->second, turn.conninfo), turn.waker);
+        std::make_unique<Killer>(
+            clusterdb::MakeDriver(row->second, turn.conninfo, clusterdb::Caller::kNikita), turn.waker);
   } catch (const std::exception& e) {
     log::error("[{}] cannot kill there: {}", row->second.config.name, e.what());
   }
@@ -126,15 +135,33 @@ void Nikita::Call(module::Turn& turn) {
     ref.walltime_s = row["walltime_s"].as<std::int64_t>();
     jobs[row["cluster_id"].as<std::int64_t>()].push_back(std::move(ref));
   }
-  std::vector<std::int64_t> called;
+  for (const auto& row : tx.Exec(sql::nikita::kTwinsDue, kFirstAgainS, kLastAgainS)) {
+    cluster::RemoteRef ref;  // without a job: nothing of ours ends with it
+    ref.remote_id = row["remote_id"].as<std::string>();
+    ref.tag = row["tag"].as<std::string>();
+    ref.index = row["element"].as<int>();
+    ref.cluster_user = row["cluster_user"].as<std::string>();
+    jobs[row["cluster_id"].as<std::int64_t>()].push_back(std::move(ref));
+  }
+  std::vector<std::int64_t> called, twin_clusters;
+  std::vector<std::string> twins;
   std::vector<std::pair<Killer*, std::vector<cluster::RemoteRef>>> calls;
   for (auto& [cluster_id, refs] : jobs) {
     Killer* killer = KillerOf(tx, turn, cluster_id);
     if (killer == nullptr || killer->busy()) continue;
-    for (const auto& ref : refs) called.push_back(ref.job_id);
+    for (const auto& ref : refs) {
+      if (ref.job_id != 0) {
+        called.push_back(ref.job_id);
+        continue;
+      }
+      twin_clusters.push_back(cluster_id);
+      twins.push_back(ref.remote_id);
+    }
     calls.emplace_back(killer, std::move(refs));
   }
   if (!called.empty()) tx.Exec(sql::nikita::kCalled, db::Array(called));
+  if (!twins.empty())
+    tx.Exec(sql::nikita::kTwinsCalled, db::Array(twin_clusters), db::Array(twins));
   const auto next =
       db::Opt<double>(tx.Exec(sql::nikita::kNextDue, kFirstAgainS, kLastAgainS)[0][0]);
   tx.Commit();
@@ -143,19 +170,27 @@ void Nikita::Call(module::Turn& turn) {
 }
 
 void Nikita::Report(db::Connection& db) {
-  std::vector<std::int64_t> jobs;
-  std::vector<std::string> errors;
+  std::vector<std::int64_t> jobs, twin_clusters;
+  std::vector<std::string> errors, twins, twin_errors;
   for (auto& [id, entry] : killers_) {
     if (!entry.killer) continue;
-    for (const auto& outcome : entry.killer->Take())
+    for (const auto& outcome : entry.killer->Take()) {
       for (const auto& [job, error] : outcome.failed) {
         jobs.push_back(job);
         errors.push_back(ValidUtf8(error));
       }
+      for (const auto& [twin, error] : outcome.twins) {
+        twin_clusters.push_back(id);
+        twins.push_back(twin);
+        twin_errors.push_back(ValidUtf8(error));
+      }
+    }
   }
-  if (jobs.empty()) return;
+  if (jobs.empty() && twins.empty()) return;
   db::Tx tx(db, db::Tx::Sync::kOff);
-  tx.Exec(sql::nikita::kCallFailed, db::Array(jobs), db::Array(errors));
+  if (!jobs.empty()) tx.Exec(sql::nikita::kCallFailed, db::Array(jobs), db::Array(errors));
+  if (!twins.empty())
+    tx.Exec(sql::nikita::kTwinsToldOf, db::Array(twin_clusters), db::Array(twins), db::Array(twin_errors));
   tx.Commit();
 }
 

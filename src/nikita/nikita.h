@@ -21,6 +21,7 @@ class Nikita {
   using Clock = std::chrono::steady_clock;
   bool Soon(module::Turn& turn);
   bool Collect(module::Turn& turn);
+  void EndDrains(db::Tx& tx);
   void CollectSlow(db::Tx& tx);
   void WipeQueues(db::Tx& tx);
   void Call(module::Turn& turn);

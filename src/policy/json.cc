@@ -93,7 +93,7 @@ CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, laun
            running, running_slots, waiting_allowed, speed, mode, limited, max_running, unusable,
            why, releases)
 CIGRI_JSON(Lane, cluster, slots, in_flight, running, running_since, max_jobs, job_ratio, proven,
-           held, prologue, affinity, local, avoid, single, overdue, tested, mean_s, median_s,
+           tried, held, prologue, affinity, local, avoid, single, overdue, tested, mean_s, median_s,
            recent, recent_longest_s, kills, median_life_s)
 CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
            waiting, done, replicas, affinity_wait_s, waiting_since, need_s, walltime_s, licences,

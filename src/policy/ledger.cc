@@ -9,6 +9,7 @@
 namespace cigri::policy {
 namespace {
 
+constexpr int kHeldAfter = 10;     // failures (design section 8; updator/lanes_to_hold.sql)
 constexpr double kEpsilon = 1e-9;  // 0.1 x 10 must be 1 job, not 0
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int32_t>::max();
 
@@ -157,7 +158,11 @@ void Ledger::OpenLane(LaneBook& book, const State& carried) {
       book.left = static_cast<int>(std::max<std::int64_t>(0, n)), book.limit = code;
   };
   if (lane.max_jobs != kNoLimit) limit(lane.max_jobs - lane.in_flight, Code::kMaxJobs);
-  if (!lane.proven && !campaign.test) limit(config.first_ten - lane.in_flight, Code::kFirstTen);
+  if (!lane.proven && !campaign.test) {
+    limit(config.first_ten - lane.in_flight, Code::kFirstTen);
+    // The updator holds the lane when ten have failed: ten in all, not ten at a time.
+    if (lane.tried > 0) limit(kHeldAfter - lane.tried - lane.in_flight, Code::kFirstTen);
+  }
   if (lane.prologue == Prologue::kNeeded) limit(1, Code::kPrologueRuns);
 
   const auto hold =
@@ -288,6 +293,14 @@ Room Ledger::WhyOf(int l) const {
   if (lanes[l].left <= 0) return {0, lanes[l].limit, -1};
   const Room rule = MeterRoom(lanes[l], {1, Code::kNone, -1});
   return rule.jobs <= 0 ? rule : room;
+}
+
+std::int64_t Ledger::RulesAllow(int l) const {
+  const LaneBook& lane = lanes[l];
+  const CampaignBook& campaign = campaigns[lane.campaign];
+  if (clusters[lane.cluster].block != Code::kNone || lane.block != Code::kNone) return 0;
+  const std::int64_t jobs = std::min<std::int64_t>(lane.left, campaign.left - lane.avoid);
+  return jobs <= 0 ? 0 : MeterRoom(lane, {jobs, Code::kNone, -1}).jobs;
 }
 
 // A copy goes where the slow one is not; to the same cluster only when there is no other.

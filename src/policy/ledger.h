@@ -110,6 +110,8 @@ class Ledger {
   /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;
   /// kNone when nothing binds.
   Room WhyOf(int l) const;
+  /// Jobs that lane `l` could be given on an idle cluster: what its rules and limits leave.
+  std::int64_t RulesAllow(int l) const;
   /// Gives up to `want` jobs, overdue copies first; returns how many.
   std::int64_t Take(int l, std::int64_t want);
   /// Gives up to `want` copies of running tasks (campaign scheduler finalize).

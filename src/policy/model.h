@@ -59,6 +59,7 @@ struct Lane {
   int max_jobs = kNoLimit;   ///< JDL max_jobs: most in flight here
   double job_ratio = 0;      ///< jobs per free slot, from the predictor; 0: 1 / slots
   bool proven = false;       ///< one job of the campaign has succeeded here (design: first ten)
+  int tried = 0;             ///< until then: jobs that have ended here, of the first ten too
   std::string held{};        ///< event code or policy code that holds it, "" = open
   Prologue prologue = Prologue::kNone;
   int affinity = 0;     ///< users_priority(user, cluster); > 0 is affine

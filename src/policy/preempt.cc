@@ -53,7 +53,10 @@ class Chooser {
       // Only where nothing but room is missing does a kill help.
       const Code why = ledger_.RoomOf(l).code;
       if (why != Code::kFull && why != Code::kServedBefore) continue;
-      freed += FreeOn(i, lane.row->cluster, slots - freed, code, allowed);
+      // And only for as many as may start then: a slot freed for nobody is taken by the victim's
+      // own campaign, and so on for ever.
+      const double useful = static_cast<double>(ledger_.RulesAllow(l)) * lane.slots;
+      freed += FreeOn(i, lane.row->cluster, std::min(slots - freed, useful), code, allowed);
     }
     return freed;
   }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "module/module.h"
-#include "predictor/estimate.h"
+#include "policy/estimate.h"
 #include "predictor/store.h"
 
 namespace cigri::predictor {

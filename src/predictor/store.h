@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "db/db.h"
-#include "predictor/estimate.h"
+#include "policy/estimate.h"
 
 namespace cigri::predictor {
 

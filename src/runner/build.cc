@@ -60,8 +60,7 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
     // As in CiGri 3: a normal job on one resource, in the home directory.
     out.resources = "/resource_id=1";
     out.best_effort = false;
-    out.walltime_s =
-        s[prologue ? "prologue_walltime_s" : "epilogue_walltime_s"].as<int>();
+    out.walltime_s = s[prologue ? "prologue_walltime_s" : "epilogue_walltime_s"].as<int>();
     out.elements.push_back(
         {batch.first_job_id, -1, 1, s[prologue ? "prologue" : "epilogue"].as<std::string>()});
     return out;
@@ -83,9 +82,9 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
     if (line == lines.end())
       throw std::runtime_error("campaign " + std::to_string(batch.campaign_id) +
                                " has no parameter for task " + std::to_string(task.idx));
-    out.elements.push_back(
-        {batch.first_job_id + static_cast<std::int64_t>(i), task.idx, task.attempt,
-         jdl::CommandLine(exec_file, format, columns, line->second, task.idx)});
+    out.elements.push_back({batch.first_job_id + static_cast<std::int64_t>(i), task.idx,
+                            task.attempt,
+                            jdl::CommandLine(exec_file, format, columns, line->second, task.idx)});
   }
   return out;
 }

@@ -2,6 +2,9 @@
 
 #include <sql/runner.h>
 
+#include <map>
+#include <set>
+
 #include "core/log.h"
 #include "core/text.h"
 #include "module/events.h"
@@ -10,13 +13,25 @@ namespace cigri::runner {
 
 using std::chrono::milliseconds;
 
+namespace {
+constexpr milliseconds kTokensEvery{5000};
+constexpr int kCallsOfSubmission = 4;  // at most, on the dearest kind: what it may do, POST, release
+
+std::size_t BytesOf(const cluster::Batch& spec) {
+  std::size_t bytes = 0;
+  for (const auto& e : spec.elements) bytes += e.command.size();
+  return bytes;
+}
+}  // namespace
+
 ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, Shared& shared)
     : id_(row.config.id),
       name_(row.config.name),
       shared_(shared),
       store_(row.config.id, shared.grid_id, shared.epoch),
-      cluster_(clusterdb::MakeDriver(row, shared.conninfo)),
-      caps_(cluster_->capabilities()) {
+      cluster_(clusterdb::MakeDriver(row, shared.conninfo, clusterdb::Caller::kRunner)),
+      caps_(cluster_->capabilities()),
+      tokens_(row.config.auth_type == "jwt") {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -62,7 +77,8 @@ void ClusterRunner::Pass() {
   if (Clock::now() < not_before_) return;
   if (doubts_) ClearDoubts();
   if (unreleased_) ReleaseHeld();
-  while (ClaimAndSend()) {
+  if (tokens_) LookAtTokens();
+  while (MayCall() && ClaimAndSend()) {
     std::lock_guard lock(mutex_);
     if (stop_) return;
   }
@@ -74,7 +90,8 @@ bool ClusterRunner::ClaimAndSend() {
   {
     auto db = shared_.pool.Get();
     db::Tx tx(*db);
-    const int usual = MaxArray();
+    ReadLimits();
+    const int usual = max_array_;
     const auto cut = [&](std::int64_t campaign) {
       const auto it = byte_cut_.find(campaign);
       return it == byte_cut_.end() ? usual : std::min(usual, it->second);
@@ -110,10 +127,11 @@ void ClusterRunner::Send(const ClaimedBatch& batch, Clock::time_point claimed_at
       Clock::now() < not_before_)
     return Refused(batch, {cluster::SubmitRefused::Why::kTemporary, "its time to be sent had passed"});
   std::vector<std::string> ids;
+  spec.send_by = claimed_at + std::chrono::seconds(shared_.send_window_s) - milliseconds(500);
   try {
     ids = cluster_->Submit(spec);
   } catch (const cluster::SubmitRefused& e) {
-    return Refused(batch, e);
+    return Refused(batch, e, BytesOf(spec));
   } catch (const std::exception& e) {
     return InDoubt(batch, e.what());
   }
@@ -129,27 +147,93 @@ void ClusterRunner::Send(const ClaimedBatch& batch, Clock::time_point claimed_at
   if (caps_.hold_release) Release(batch, ids);
 }
 
-void ClusterRunner::Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& e) {
+void ClusterRunner::Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& e,
+                            std::size_t bytes) {
   using Why = cluster::SubmitRefused::Why;
-  const std::string what = "cannot submit " + std::to_string(batch.tasks.size()) +
-                           " jobs of campaign " + std::to_string(batch.campaign_id) + ": " + e.what();
+  const auto user = UserThere(batch.campaign_id);
   {
     auto db = shared_.pool.Get();
     db::Tx tx(*db);
     store_.GiveBack(tx, batch, BatchState::kRefused, e.what());
-    if (e.why() == Why::kBatch || e.why() == Why::kUser) {
-      module::Event event{.cls = "campaign", .code = "SUBMIT_REFUSED", .message = name_ + ": " + e.what()};
-      event.campaign_id = batch.campaign_id;
-      event.cluster_id = id_;
-      module::RaiseEvent(tx, event);
+    Tell(tx, batch, e, user, bytes);
+    tx.Commit();
+  }
+  log::warn("[{}] cannot submit {} jobs of campaign {}: {}", name_, batch.tasks.size(),
+            batch.campaign_id, e.what());
+  if (e.why() == Why::kTemporary || (e.why() == Why::kLimit && batch.tasks.size() == 1))
+    BackOff(e.what());
+}
+
+// What a refusal means to people. A limit is learnt while there is something to cut.
+void ClusterRunner::Tell(db::Tx& tx, const ClaimedBatch& batch, const cluster::SubmitRefused& e,
+                         const std::string& user, std::size_t bytes) {
+  using Why = cluster::SubmitRefused::Why;
+  if (e.why() == Why::kTemporary) return;
+  const bool size = e.why() == Why::kLimit || e.why() == Why::kBytes;
+  if (size && batch.tasks.size() > 1) return LearnLimit(tx, batch, e, bytes);
+  if (e.why() == Why::kLimit) return;  // too many jobs there already: later
+  module::Event event{.cls = "campaign", .code = "SUBMIT_REFUSED", .message = name_ + ": " + e.what()};
+  if (e.why() == Why::kToken) {
+    event.code = "TOKEN_MISSING";
+    event.sample = {{"user", user}};
+    shared_.waker.WakeIn(kTokensEvery);
+  }
+  event.campaign_id = batch.campaign_id;
+  event.cluster_id = id_;
+  event.message = ValidUtf8(event.message);
+  module::RaiseEvent(tx, event);
+}
+
+// Campaigns that wait for a token go on as soon as there is one that is not known to be refused;
+// and whose token ends before the campaign does is told so.
+void ClusterRunner::LookAtTokens() {
+  if (Clock::now() < tokens_at_) return;
+  tokens_at_ = Clock::now() + kTokensEvery;
+  std::map<std::int64_t, std::string> waiting;
+  std::set<std::int64_t> over;
+  {
+    auto db = shared_.pool.Get();
+    db::Tx tx(*db, db::Tx::Sync::kOff);
+    for (const auto& row : tx.Exec(sql::runner::kMissingTokens, id_)) {
+      waiting[row[0].as<std::int64_t>()] = row[1].as<std::string>();
+      if (!row[2].as<bool>()) over.insert(row[0].as<std::int64_t>());
+    }
+    for (const auto& row : tx.Exec(sql::runner::kExpiringTokens, id_)) {
+      module::Event e{.cls = "notify", .code = "TOKEN_EXPIRES", .message = ""};
+      e.campaign_id = row[0].as<std::int64_t>();
+      e.cluster_id = id_;
+      e.message = name_ + ": your token expires in " + HumanSpan(row[1].as<double>()) +
+                  ", the campaign is expected to end in " + HumanSpan(row[2].as<double>());
+      if (row[3].as<bool>())
+        module::RaiseEvent(tx, e);
+      else
+        module::CloseEvent(tx, e, "runner");
     }
     tx.Commit();
   }
-  log::warn("[{}] {}", name_, what);
-  if (e.why() == Why::kLimit && batch.tasks.size() > 1)
-    LearnLimit(e.limit() > 0 ? e.limit() : static_cast<int>(batch.tasks.size() / 2), e.what());
-  else if (e.why() == Why::kTemporary || e.why() == Why::kLimit)
-    BackOff(e.what());
+  for (const auto& [campaign, user] : waiting) {
+    if (over.count(campaign) == 0 && !cluster_->CredentialTrouble(user).empty()) continue;
+    auto db = shared_.pool.Get();
+    db::Tx tx(*db);
+    module::Event e{.cls = "campaign", .code = "TOKEN_MISSING", .message = ""};
+    e.campaign_id = campaign;
+    e.cluster_id = id_;
+    module::CloseEvent(tx, e, "runner");
+    tx.Commit();
+    if (over.count(campaign) == 0)
+      log::info("[{}] user {} has a token again: campaign {} goes on", name_, user, campaign);
+    shared_.waker.Wake();
+  }
+  if (!waiting.empty()) shared_.waker.WakeIn(kTokensEvery);
+}
+
+// Before anything is claimed: a claim that may not be sent would only be given back.
+bool ClusterRunner::MayCall() {
+  auto* gate = cluster_->gate();
+  const double wait_s = gate == nullptr ? 0 : gate->WaitFor(kCallsOfSubmission);
+  if (wait_s <= 0) return true;
+  shared_.waker.WakeIn(milliseconds(static_cast<int>(std::min(wait_s, 60.0) * 1000) + 10));
+  return false;
 }
 
 module::Event ClusterRunner::DoubtEvent(const std::string& why) const {
@@ -297,33 +381,49 @@ void ClusterRunner::BackOff(const std::string& why) {
 // Parameters may be long: what does not fit into one POST is cut anew, by its mean size.
 bool ClusterRunner::TooLarge(const ClaimedBatch& batch, const cluster::Batch& spec) {
   if (spec.elements.size() < 2) return false;
-  std::size_t bytes = 0;
-  for (const auto& e : spec.elements) bytes += e.command.size();
-  if (bytes <= caps_.max_bytes) return false;
+  const auto bytes = BytesOf(spec);
+  if (bytes <= max_bytes_) return false;
   const auto mean = bytes / spec.elements.size() + 1;
-  const int fit = static_cast<int>(caps_.max_bytes * 3 / 4 / mean);
+  const int fit = static_cast<int>(max_bytes_ * 3 / 4 / mean);
   byte_cut_[batch.campaign_id] =
       std::max(1, std::min(fit, static_cast<int>(spec.elements.size()) / 2));
   return true;
 }
 
-int ClusterRunner::MaxArray() {
-  if (learnt_max_array_ == 0) {
-    auto db = shared_.pool.Get();
-    db::Tx tx(*db, db::Tx::Sync::kOff);
-    const auto rows = tx.Exec(sql::runner::kLimits, id_);
-    learnt_max_array_ = rows.empty() || rows[0][0].is_null() ? caps_.max_array : rows[0][0].as<int>();
-  }
-  return std::min(caps_.max_array, learnt_max_array_);
+void ClusterRunner::ReadLimits() {
+  if (max_array_ > 0) return;
+  auto db = shared_.pool.Get();
+  db::Tx tx(*db, db::Tx::Sync::kOff);
+  const auto rows = tx.Exec(sql::runner::kLimits, id_);
+  max_array_ = caps_.max_array;
+  max_bytes_ = caps_.max_bytes;
+  if (rows.empty()) return;
+  max_array_ = std::min(max_array_, db::Opt<int>(rows[0][0]).value_or(max_array_));
+  max_bytes_ = std::min(max_bytes_, static_cast<std::size_t>(
+                                        db::Opt<std::int64_t>(rows[0][1]).value_or(INT64_MAX)));
 }
 
-void ClusterRunner::LearnLimit(int limit, const std::string& from) {
-  learnt_max_array_ = std::max(1, limit);
-  auto db = shared_.pool.Get();
-  db::Tx tx(*db);
-  tx.Exec(sql::runner::kLearnLimit, id_, learnt_max_array_, from);
-  tx.Commit();
-  log::warn("[{}] arrays are cut at {} jobs from now on: {}", name_, learnt_max_array_, from);
+// Half of what was refused, or what the cluster said itself.
+void ClusterRunner::LearnLimit(db::Tx& tx, const ClaimedBatch& batch,
+                               const cluster::SubmitRefused& e, std::size_t bytes) {
+  std::optional<int> jobs;
+  std::optional<std::int64_t> most_bytes;
+  if (e.why() == cluster::SubmitRefused::Why::kBytes) {
+    max_bytes_ = std::min(max_bytes_, std::max<std::size_t>(1, bytes / 2));
+    most_bytes = static_cast<std::int64_t>(max_bytes_);
+  } else {
+    const int half = static_cast<int>(batch.tasks.size() / 2);
+    max_array_ = std::min(max_array_, std::max(1, e.limit() > 0 ? e.limit() : half));
+    jobs = max_array_;
+  }
+  tx.Exec(sql::runner::kLearnLimit, id_, jobs, most_bytes, ValidUtf8(e.what()));
+  module::Event event{.cls = "log", .code = "LIMIT_LEARNT", .message = ""};
+  event.cluster_id = id_;
+  event.message = name_ + ": arrays are cut at " +
+                  (jobs ? std::to_string(*jobs) + " jobs" : std::to_string(*most_bytes) + " bytes of commands") +
+                  " from now on: " + ValidUtf8(e.what());
+  module::RaiseEvent(tx, event);
+  log::warn("{}", event.message);
 }
 
 }  // namespace cigri::runner

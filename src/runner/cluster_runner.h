@@ -38,7 +38,9 @@ class ClusterRunner {
   void Pass();
   bool ClaimAndSend();
   void Send(const ClaimedBatch& batch, Clock::time_point claimed_at);
-  void Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& why);
+  void Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& why, std::size_t bytes = 0);
+  void Tell(db::Tx& tx, const ClaimedBatch& batch, const cluster::SubmitRefused& why,
+            const std::string& user, std::size_t bytes);
   void InDoubt(const ClaimedBatch& batch, const std::string& why);
   module::Event DoubtEvent(const std::string& why) const;
   void ClearDoubts();
@@ -47,8 +49,11 @@ class ClusterRunner {
   std::string UserThere(std::int64_t campaign);
   void Release(const ClaimedBatch& batch, const std::vector<std::string>& ids);
   void BackOff(const std::string& why);
-  int MaxArray();
-  void LearnLimit(int limit, const std::string& from);
+  bool MayCall();
+  void LookAtTokens();
+  void ReadLimits();
+  void LearnLimit(db::Tx& tx, const ClaimedBatch& batch, const cluster::SubmitRefused& why,
+                  std::size_t bytes);
   bool TooLarge(const ClaimedBatch& batch, const cluster::Batch& spec);
 
   const std::int64_t id_;
@@ -59,7 +64,10 @@ class ClusterRunner {
   cluster::Capabilities caps_;
   bool doubts_ = true;     // there may be open batches of an earlier life, or of ours
   bool unreleased_ = true;
-  int learnt_max_array_ = 0;
+  int max_array_ = 0;             // both 0 until they are read: the driver's, or what was learnt
+  std::size_t max_bytes_ = 0;
+  const bool tokens_;             // users have tokens there
+  Clock::time_point tokens_at_{}; // next look at those that are missing
   std::map<std::int64_t, int> byte_cut_;  // by campaign: elements that fit into one POST
   int refusals_ = 0;       // in a row, for the back-off
   Clock::time_point not_before_{};

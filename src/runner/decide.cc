@@ -11,6 +11,8 @@ constexpr std::size_t kMostWants = 16;
 std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most) {
   std::vector<Want> wants;
   if (!ceiling.open) return wants;
+  if (ceiling.probation) most = std::min(most, *ceiling.probation);
+  const std::size_t most_wants = ceiling.sparing || ceiling.probation ? 1 : kMostWants;
   for (const auto& c : candidates) {
     std::int64_t n = c.n - c.in_flight_kind;
     if (c.max_jobs) n = std::min(n, *c.max_jobs - c.in_flight);
@@ -23,7 +25,7 @@ std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling
     ceiling.slots += n * c.slots;
     most -= static_cast<int>(n);
     // What is claimed now must be sent within its window, one POST after the other.
-    if (most <= 0 || wants.size() == kMostWants) break;
+    if (most <= 0 || wants.size() == most_wants) break;
   }
   return wants;
 }

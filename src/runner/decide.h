@@ -14,8 +14,8 @@ namespace cigri::runner {
 struct Candidate {
   std::int64_t campaign_id = 0;
   BatchKind kind = BatchKind::kTask;
-  int n = 0;               ///< most jobs of this kind in flight
-  int slots = 1;           ///< of one job
+  int n = 0;      ///< most jobs of this kind in flight
+  int slots = 1;  ///< of one job
   std::optional<int> max_jobs;
   std::int64_t in_flight_kind = 0, in_flight = 0;
   std::int64_t fresh = 0;  ///< tasks the cursor has not passed
@@ -27,6 +27,8 @@ struct Ceiling {
   std::optional<int> max_jobs;   ///< `limited N`
   std::optional<int> max_slots;  ///< max_running
   std::int64_t jobs = 0, slots = 0;  ///< in flight now, all campaigns
+  std::optional<int> probation;      ///< after its breaker was open: most jobs of this claim
+  bool sparing = false;              ///< under a ceiling on calls: one POST a claim
 };
 
 struct Want {
@@ -36,7 +38,8 @@ struct Want {
   int slots;
   std::int64_t fresh;
 };
-/// How many jobs of each candidate may be claimed now, in the order of the plan; at most `most` in all.
+/// How many jobs of each candidate may be claimed now, in the order of the plan; at most `most` in
+/// all.
 std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most);
 
 /// Of `n` jobs to claim, how many tasks that go again may come first: all but a quarter, kept for
@@ -53,12 +56,12 @@ std::vector<std::pair<int, int>> Cut(int n, int most);
 
 /// What is known of a batch in doubt when it has just been looked up.
 struct Look {
-  bool complete;          ///< the answer covered everything the cluster remembers
-  bool fenced;            ///< the cluster will never take the tag any more
-  bool send_over;         ///< no runner may start this POST any more
-  int absences;           ///< complete answers without the tag before this one
-  double quiet_s;         ///< since send_by, the doubt and the first absence, whichever came last
-  double absence_delay_s; ///< what the kind of cluster asks for between two absences
+  bool complete;           ///< the answer covered everything the cluster remembers
+  bool fenced;             ///< the cluster will never take the tag any more
+  bool send_over;          ///< no runner may start this POST any more
+  int absences;            ///< complete answers without the tag before this one
+  double quiet_s;          ///< since send_by, the doubt and the first absence, whichever came last
+  double absence_delay_s;  ///< what the kind of cluster asks for between two absences
 };
 /// Whether absence of the tag (or of one element) is now final (docs/design.md section 5.4).
 bool AbsenceIsFinal(const Look& look);

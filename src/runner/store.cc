@@ -42,6 +42,9 @@ Ceiling Store::CeilingNow(db::Tx& tx) {
     ceiling.open = WithinHours(*hours, std::time(nullptr));
   if (mode == "limited") ceiling.max_jobs = db::Opt<int>(row["mode_limit"]);
   ceiling.max_slots = db::Opt<int>(row["max_running"]);
+  ceiling.probation = db::Opt<int>(row["probation"]);
+  on_probation_ = ceiling.probation.has_value();
+  ceiling.sparing = !row["max_calls_per_min"].is_null();
   if (ceiling.open && (ceiling.max_jobs || ceiling.max_slots)) {
     const auto sums = tx.Exec(sql::runner::kClusterInFlight, cluster_id_);
     ceiling.jobs = sums[0][0].as<std::int64_t>();
@@ -130,8 +133,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
       add(want, fresh[want.campaign_id]);
     } else if (want.kind == BatchKind::kReplica) {
       std::vector<ClaimedTask> tasks;
-      for (const auto& row : tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n,
-                                     cluster_id_, true))
+      for (const auto& row :
+           tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n, cluster_id_, true))
         tasks.push_back({row[0].as<std::int64_t>(), row[1].as<int>()});
       add(want, tasks);
     } else {
@@ -155,8 +158,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
     sizes.push_back(static_cast<int>(b.tasks.size()));
     slots.push_back(b.slots);
     const bool fresh_range =
-        IsTask(b.kind) && b.tasks.back().idx - b.tasks.front().idx + 1 ==
-                              static_cast<std::int64_t>(b.tasks.size()) &&
+        IsTask(b.kind) &&
+        b.tasks.back().idx - b.tasks.front().idx + 1 == static_cast<std::int64_t>(b.tasks.size()) &&
         std::all_of(b.tasks.begin(), b.tasks.end(), [](const auto& t) { return t.attempt == 1; });
     firsts.push_back(fresh_range ? std::optional(b.tasks.front().idx) : std::nullopt);
     std::vector<std::int64_t> idxs;
@@ -164,10 +167,10 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
     sets.push_back(fresh_range || b.tasks.front().idx < 0 ? std::nullopt
                                                           : std::optional(db::Array(idxs)));
   }
-  const auto rows = tx.Exec(sql::runner::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s,
-                            !hold, db::Array(offsets), db::Array(kinds), db::Array(campaigns),
-                            db::Array(sizes), db::Array(firsts), db::Array(sets), db::Array(slots),
-                            db::Array(tags));
+  const auto rows =
+      tx.Exec(sql::runner::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s, !hold,
+              db::Array(offsets), db::Array(kinds), db::Array(campaigns), db::Array(sizes),
+              db::Array(firsts), db::Array(sets), db::Array(slots), db::Array(tags));
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) by_tag[b.tag] = &b;
   for (const auto& row : rows) {
@@ -201,10 +204,12 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
              static_cast<std::int64_t>(remote.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
+  if (on_probation_) tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_);
   return true;
 }
 
-bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end, const std::string& why) {
+bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
+                     const std::string& why) {
   module::CheckEpoch(tx, epoch_);
   const auto closed = tx.Exec(sql::runner::kCloseBatch, batch.id, std::string(ToString(end)), why);
   if (closed.affected_rows() == 0) return false;

@@ -70,6 +70,7 @@ class Store {
   std::int64_t cluster_id_;
   std::string grid_id_;
   std::int64_t epoch_;
+  bool on_probation_ = false;  // as the last claim saw it
 };
 
 }  // namespace cigri::runner

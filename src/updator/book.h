@@ -31,16 +31,16 @@ enum class Next {
 struct Booking {
   bool success = false;
   Account account = Account::kNone;
-  bool again = false;   ///< exit codes 66 and 67: counted apart
-  std::string code;     ///< event code, "" for a success
+  bool again = false;  ///< exit codes 66 and 67: counted apart
+  std::string code;    ///< event code, "" for a success
   Next next = Next::kNothing;
   bool avoid_here = false;  ///< stay away from this cluster while another will do
   double delay_s = 0;       ///< before it may go again
 };
 
-constexpr int kMostAgain = 10;      ///< ends with 66 or 67 a task may have
-constexpr int kFreeHere = 20;       ///< free ends on one cluster before a task goes elsewhere
-constexpr int kMostFree = 60;       ///< free ends in all before its user is asked
+constexpr int kMostAgain = 10;  ///< ends with 66 or 67 a task may have
+constexpr int kFreeHere = 20;   ///< free ends on one cluster before a task goes elsewhere
+constexpr int kMostFree = 60;   ///< free ends in all before its user is asked
 
 Booking Book(const EndFacts& facts);
 

@@ -24,8 +24,11 @@ bool ApplyWanted(db::Tx& tx) {
   for (const auto& row : rows) {
     const auto campaign = row[0].as<std::int64_t>();
     const std::string state = row[1].c_str();
-    Log(tx, state == "cancelled" ? "CANCELLED" : state == "paused" ? "PAUSED" : "RESUMED", campaign,
-        "campaign " + std::to_string(campaign) + " is " + state);
+    Log(tx,
+        state == "cancelled" ? "CANCELLED"
+        : state == "paused"  ? "PAUSED"
+                             : "RESUMED",
+        campaign, "campaign " + std::to_string(campaign) + " is " + state);
     if (state == "cancelled") tx.Exec(sql::updator::kCloseCampaignEvents, campaign, false);
   }
   return !rows.empty();
@@ -41,9 +44,8 @@ bool HoldLanes(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
     e.campaign_id = row["campaign_id"].as<std::int64_t>();
     e.cluster_id = row["cluster_id"].as<std::int64_t>();
     const std::string sample = row["message"].is_null() ? "" : row["message"].as<std::string>();
-    e.message = "the first " + row["ended"].as<std::string>() + " jobs on " +
-                row["cluster"].as<std::string>() + " all failed: " +
-                row["exec_file"].as<std::string>() + ": " + sample;
+    e.message = "the first " + row["ended"].as<std::string>() +
+                " jobs all failed: " + row["exec_file"].as<std::string>() + ": " + sample;
     e.sample = {{"command", row["exec_file"].as<std::string>()},
                 {"node", row["node"].is_null() ? "" : row["node"].as<std::string>()},
                 {"message", sample}};
@@ -59,7 +61,8 @@ bool HoldLanes(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
 bool StopAndGo(db::Tx& tx) {
   bool moved = tx.Exec(sql::updator::kFreeLanes).affected_rows() > 0;
   for (const auto& row : tx.Exec(sql::updator::kStopHeld)) {
-    module::Event e{.cls = "campaign", .code = "HELD_EVERYWHERE", .message = row[1].as<std::string>()};
+    module::Event e{
+        .cls = "campaign", .code = "HELD_EVERYWHERE", .message = row[1].as<std::string>()};
     e.campaign_id = row[0].as<std::int64_t>();
     module::RaiseEvent(tx, e);
     moved = true;
@@ -90,8 +93,8 @@ bool TestGivenUp(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
 // True when no epilogue is to come any more. `away`: clusters that are not waited for.
 bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits,
                    const std::vector<int>& away = {}) {
-  for (const auto& row : tx.Exec(sql::updator::kGiveUpEpilogues, campaign, limits.epilogue_wait_s,
-                                 db::Array(away))) {
+  for (const auto& row :
+       tx.Exec(sql::updator::kGiveUpEpilogues, campaign, limits.epilogue_wait_s, db::Array(away))) {
     module::Event e{.cls = "campaign", .code = "EPILOGUE_GIVEN_UP", .message = ""};
     e.campaign_id = campaign;
     e.cluster_id = row[0].as<std::int64_t>();
@@ -103,7 +106,8 @@ bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits,
 }
 
 bool EndCampaign(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
-  // The cursor row is locked first: a task added at this moment is seen, or finds us ended and reopens.
+  // The cursor row is locked first: a task added at this moment is seen, or finds us ended and
+  // reopens.
   const auto cursor = tx.Exec(sql::updator::kLockCursor, campaign);
   if (cursor.empty()) return false;
   const bool test = cursor[0]["type"].as<std::string>() == "test";

@@ -1,4 +1,5 @@
-// The states of campaigns: what people want becomes what is, lanes are held and freed, campaigns end.
+// The states of campaigns: what people want becomes what is, lanes are held and freed, campaigns
+// end.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -14,6 +15,7 @@ struct Limits {
 
 /// Whether a campaign moved (the progress channel is to be notified).
 /// `ended`: campaigns that had an end since the last call; `sweep`: look at all candidates.
-bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep, const Limits& limits);
+bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep,
+                     const Limits& limits);
 
 }  // namespace cigri::updator

@@ -125,13 +125,28 @@ class Folder {
                       job_id,
                       f.kind,
                       !row["other_copy"].as<bool>() && !row["counted"].as<bool>(),
-                      Message(n, row["kill_detail"].as<std::string>())};
+                      Message(n, NotThere(n, row) + row["kill_detail"].as<std::string>())};
       failures_.emplace(job_id, std::move(failure));
     }
   }
 
-  static std::string Message(const News& n, const std::string& kill_detail) {
-    std::string text = kill_detail;
+  // What the first job on a cluster finds missing; once one has succeeded there, codes 126 and 127 are
+  // the program's own.
+  std::string NotThere(const News& n, const pqxx::row& row) const {
+    const std::string on = names_.at(row["cluster_id"].as<std::int64_t>()) + ": ";
+    if (n.remote.cause == cluster::EndCause::kBadDirectory)
+      return "not on cluster " + on + row["directory"].as<std::string>();
+    if (n.remote.cause != cluster::EndCause::kExited || row["proved"].as<bool>() ||
+        row["idx"].as<std::int64_t>() < 0)
+      return "";
+    const std::string file = row["program_file"].as<std::string>();
+    if (n.remote.wait_status == 127 << 8) return "not on cluster " + on + file;
+    if (n.remote.wait_status == 126 << 8) return "not executable on cluster " + on + file;
+    return "";
+  }
+
+  static std::string Message(const News& n, const std::string& detail) {
+    std::string text = detail;
     if (text.empty() && n.remote.wait_status && n.remote.cause == cluster::EndCause::kExited)
       text = WaitStatusText(*n.remote.wait_status);
     if (!n.remote.message.empty()) text += (text.empty() ? "" : ": ") + n.remote.message;
@@ -166,10 +181,10 @@ class Folder {
       nodes.push_back(ValidUtf8(n->remote.node));
       messages.push_back(success ? std::nullopt : std::optional(it->second.message));
     }
-    for (const auto& row : tx_.Exec(sql::updator::kEndJobs, db::Array(ids), db::Array(ok),
-                                    db::Array(accounts), db::Array(codes), db::Array(statuses),
-                                    db::Array(started), db::Array(ended), db::Array(nodes),
-                                    db::Array(messages)))
+    for (const auto& row :
+         tx_.Exec(sql::updator::kEndJobs, db::Array(ids), db::Array(ok), db::Array(accounts),
+                  db::Array(codes), db::Array(statuses), db::Array(started), db::Array(ended),
+                  db::Array(nodes), db::Array(messages)))
       Ended(row);
   }
 
@@ -189,7 +204,8 @@ class Folder {
                   old_state == "running" ? row["live_started"].as<double>(0) : 0);
     const auto failure = failures_.find(job_id);
     if (ok) {
-      counters_.Add(campaign, cluster, kind, counted || idx < 0 ? "terminated" : "duplicate", 1, slots);
+      counters_.Add(campaign, cluster, kind, counted || idx < 0 ? "terminated" : "duplicate", 1,
+                    slots);
       if (counted) won_.emplace(campaign, idx);
     } else {
       const auto& b = failure->second.booking;
@@ -352,8 +368,9 @@ class Folder {
       e.campaign_id = std::get<0>(key);
       e.cluster_id = std::get<1>(key);
       e.count = n;
-      e.message = names_.at(*e.cluster_id) +
-                  ": local users took their slots back, jobs were killed, they go again (not your fault)";
+      e.message =
+          names_.at(*e.cluster_id) +
+          ": local users took their slots back, jobs were killed, they go again (not your fault)";
       module::RaiseEvent(tx_, e);
     }
   }
@@ -393,7 +410,7 @@ class Folder {
   db::Tx& tx_;
   const std::map<std::int64_t, std::string>& names_;
   std::vector<const News*> ends_;
-  std::map<std::int64_t, Failure> failures_;  // by job
+  std::map<std::int64_t, Failure> failures_;             // by job
   std::set<std::pair<std::int64_t, std::int64_t>> won_;  // tasks counted by this fold
   std::map<LaneKey, Lane> lanes_;
   CounterDeltas counters_;

@@ -25,7 +25,9 @@ struct Folded {
   std::set<std::int64_t> campaigns;  ///< that had an end: perhaps over now
 };
 
-/// Folds `news` (each job at most once, each known to be live). The caller commits, then tells Memory.
-Folded Fold(db::Tx& tx, const std::vector<News>& news, const std::map<std::int64_t, std::string>& cluster_names);
+/// Folds `news` (each job at most once, each known to be live). The caller commits, then tells
+/// Memory.
+Folded Fold(db::Tx& tx, const std::vector<News>& news,
+            const std::map<std::int64_t, std::string>& cluster_names);
 
 }  // namespace cigri::updator

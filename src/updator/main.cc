@@ -6,10 +6,11 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "module/events.h"
 #include "updator/campaigns.h"
 #include "updator/fold.h"
+#include "updator/health.h"
 #include "updator/poller.h"
+#include "updator/strays.h"
 
 namespace cigri::updator {
 namespace {
@@ -43,6 +44,8 @@ class Updator {
     for (auto& [id, n] : news) list.push_back(std::move(n));
     const Folded folded = list.empty() ? Folded{} : Fold(tx, list, names_);
     SaveTokens(tx, answers);
+    for (const auto& a : answers)
+      if (a.strays) JudgeStrays(tx, a.cluster_id, names_[a.cluster_id], *a.strays, &shown_[a.cluster_id].unknown);
 
     const bool sweep = Clock::now() - swept_ > std::chrono::seconds(2) || anew;
     if (sweep) swept_ = Clock::now();
@@ -72,6 +75,8 @@ class Updator {
     std::optional<cluster::Resources> pending;  // told, not yet written
     Memory::Counts counts;
     bool ok = true;
+    Told told;
+    std::set<std::string> unknown;  // jobs there that the last UNKNOWN_JOB named
     std::deque<std::pair<Clock::time_point, int>> calls;
   };
 
@@ -90,6 +95,8 @@ class Updator {
     limits_.test_wait_s = static_cast<int>(turn.config.GetInt("TEST_CAMPAIGN_WAIT", 600, 1));
     limits_.epilogue_wait_s = static_cast<int>(turn.config.GetInt("EPILOGUE_WAIT", 3600, 1));
     clusters_read_ = {};
+    slow_s_ = static_cast<double>(turn.config.GetInt("SLOW_SWEEP", 600, 1));
+    for (auto& [id, shown] : shown_) shown.told = {};  // what was told may not have been committed
   }
 
   void RefreshClusters(db::Tx& tx, module::Turn& turn) {
@@ -99,13 +106,15 @@ class Updator {
     for (const auto& row : clusterdb::LoadClusters(tx)) {
       const auto id = row.config.id;
       names_[id] = row.config.name;
+      stress_limits_[id] = row.stress_limit;
       if (!row.enabled && memory_.RefsOf(id).empty()) continue;
       present.insert(id);
       auto& entry = pollers_[id];
       if (entry.poller && entry.fingerprint == row.fingerprint) continue;
       try {
         entry.poller.reset();
-        entry.poller = std::make_unique<Poller>(row, tokens_[id], mailbox_, turn.waker, turn.conninfo);
+        entry.poller = std::make_unique<Poller>(row, tokens_[id], mailbox_, turn.waker, turn.conninfo,
+                                                grid_mark_, slow_s_);
         entry.fingerprint = row.fingerprint;
       } catch (const std::exception& e) {
         log::error("[{}] cannot be driven: {}", row.config.name, e.what());
@@ -259,18 +268,8 @@ class Updator {
     for (const auto& [at, n] : shown.calls) calls += n;
     tx.Exec(sql::updator::kSetStatus, a.cluster_id, a.ok, a.failures, a.again_in_s,
             a.ok ? std::optional<std::string>() : std::optional(ValidUtf8(a.error)),
-            a.resources ? a.resources->stress : 0.0, calls, std::optional<std::string>());
-    module::Event e{.cls = "cluster", .code = "CLUSTER_UNREACHABLE", .message = ""};
-    e.cluster_id = a.cluster_id;
-    if (a.ok && !shown.ok) {
-      module::CloseEvent(tx, e, "updator");
-      log::info("[{}] answers again", names_[a.cluster_id]);
-    }
-    if (!a.ok && a.failures == 3) {
-      e.message = names_[a.cluster_id] + ": " + a.error;
-      module::RaiseEvent(tx, e);
-      log::warn("[{}] does not answer: {}", names_[a.cluster_id], a.error);
-    }
+            a.resources ? a.resources->stress : 0.0, calls, std::optional<std::string>(), a.skew_s);
+    TellHealth(tx, a, names_[a.cluster_id], stress_limits_[a.cluster_id], &shown.told);
   }
 
   // A snapshot when something changed (at most one a second), else one a minute.
@@ -300,6 +299,8 @@ class Updator {
   Memory memory_;
   Limits limits_;
   std::string grid_mark_;
+  double slow_s_ = 600;
+  std::map<std::int64_t, double> stress_limits_;
   std::map<std::int64_t, std::string> names_, tokens_, saved_tokens_;
   std::map<std::string, std::vector<Late>> late_;
   std::set<std::string> long_over_;

@@ -149,6 +149,16 @@ TEST_F(AccessPgTest, TheApiSurvivesTheLossOfItsSessions) {
   }
 }
 
+TEST_F(AccessPgTest, AFullDiskOfTheDatabaseIsSaidAndWorthAnotherTry) {
+  Sql("CREATE FUNCTION is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+      "'could not "
+      "extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$; "
+      "CREATE TRIGGER is_full BEFORE INSERT ON uploads FOR EACH ROW EXECUTE FUNCTION is_full()");
+  const auto a = Ask("alice", "POST", "/uploads");
+  EXPECT_EQ(a.status, 503);
+  EXPECT_EQ(a.body["message"], "the disk of the database is full: nothing was stored");
+}
+
 class NoDatabaseTest : public ::testing::Test {};
 
 TEST_F(NoDatabaseTest, WithoutADatabaseTheAnswerIsOneLineThatSaysWhatToDo) {

@@ -151,6 +151,8 @@ TEST_F(ChangesPgTest, WhatPeopleAskForIsWantedAndChecked) {
 TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
   const auto id = Submit({{"params", {"a", "b"}}});
   EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "alive";
+  Sql("UPDATE campaigns SET wanted = 'cancelled', state = 'cancelled'");
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "its epilogues are to come";
   Terminate(id);
   Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project) VALUES (now(), " +
       std::to_string(id) + ", 1, 'alice', '')");
@@ -214,7 +216,9 @@ TEST_F(ChangesPgTest, AHeldCampaignIsOverForThoseWhoWaitUntilItsEventIsAnswered)
   const std::string n = std::to_string(id);
   Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere'; "
       "INSERT INTO events (id, class, code, campaign_id, cluster_id, fingerprint) VALUES "
-      "(1, 'campaign', 'HELD_FIRST_TEN', " + n + ", 1, ''), (2, 'campaign', 'SUBMIT_REFUSED', " + n + ", 2, ''); "
+      "(1, 'campaign', 'HELD_FIRST_TEN', " +
+      n + ", 1, ''), (2, 'campaign', 'SUBMIT_REFUSED', " + n +
+      ", 2, ''); "
       "UPDATE lanes SET held_since = now(), held_event = 1 WHERE cluster_id = 1");
   const auto over = [&] { return Ask("alice", "GET", Path(id, "/progress")).body["over"]; };
   EXPECT_EQ(over(), true);

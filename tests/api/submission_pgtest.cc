@@ -165,5 +165,44 @@ TEST_F(ApiTest, RubyClientsMaySendSmallJdlsAsForms) {
   EXPECT_NE(b.body["hint"].get<std::string>().find("application/json"), std::string::npos);
 }
 
+TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(\'oops\')')");
+  const json jdl = {{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"clusters", {{"alpha", json::object()}}}};
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
+  EXPECT_EQ(One("SELECT count FROM events WHERE code = 'RULE_BROKEN' AND state = 'open'"), "2");
+  EXPECT_NE(One("SELECT message FROM events").find("(bad) failed"), std::string::npos) << One("SELECT message FROM events");
+  Sql("UPDATE admission_rules SET code = '-- nothing'");
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 201);
+  EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'RULE_BROKEN' AND state = 'open'"), "0");
+}
+
+// A token is looked at when it can still be mended: at the submission.
+TEST_F(ApiTest, ATokenThatIsMissingOrEndsTooEarlyIsToldAtTheSubmission) {
+  Sql("UPDATE clusters SET api_auth_type = 'jwt' WHERE name = 'alpha'");
+  Sql("INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, unavailable_resources, "
+      "used_by_cigri, jobs_running, jobs_waiting) SELECT id, 2, 2, 0, 0, 0, 0, 0 FROM clusters WHERE name = 'alpha'");
+  const json jdl = {{"name", "x"}, {"nb_jobs", 8}, {"walltime", 3600}, {"exec_file", "true"},
+                    {"clusters", {{"alpha", json::object()}}}};
+  const auto notes = [&] { return Ask("alice", "POST", "/campaigns", jdl).body["notes"].dump(); };
+  const auto token = [&](const std::string& expires) {
+    Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, token_expires_at) SELECT 'alice', id, "
+        "'alice', 't', " + expires + " FROM clusters WHERE name = 'alpha' ON CONFLICT (grid_login, cluster_id) "
+        "DO UPDATE SET token_expires_at = excluded.token_expires_at");
+    return notes();
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  const auto none = notes();
+  EXPECT_TRUE(has(none, "you have no token for cluster alpha, nothing is sent there: gridtoken -i alpha")) << none;
+  const auto expired = token("now() - interval '1 day'");
+  EXPECT_TRUE(has(expired, "your token for cluster alpha expired")) << expired;
+  const auto early = token("now() + interval '2 hours'");  // 8 jobs of an hour on 2 slots take 4
+  EXPECT_TRUE(has(early, "your token for cluster alpha expires in")) << early;
+  EXPECT_FALSE(has(token("now() + interval '5 hours'"), "token"));
+  EXPECT_FALSE(has(token("NULL"), "token"));
+  Sql("UPDATE clusters SET token_command = 'make-token %u'; DELETE FROM users_mapping");
+  EXPECT_FALSE(has(notes(), "token")) << "the site makes them";
+}
+
 }  // namespace
 }  // namespace cigri::test

@@ -85,8 +85,8 @@ TEST_F(UploadsPgTest, ValuesThatAreNoneAreFoundAtSubmission) {
   Put(draft, 1, jdl::EncodeBlock(many));
   many[222] = R"(["1",2])";
   Put(draft, 2, jdl::EncodeBlock(many));
-  const auto late = Ask("alice", "POST",
-                        "/campaigns?format=values&columns=a,b&upload=" + std::to_string(draft), jdl);
+  const auto late = Ask(
+      "alice", "POST", "/campaigns?format=values&columns=a,b&upload=" + std::to_string(draft), jdl);
   EXPECT_EQ(late.status, 400) << "in any block";
   EXPECT_NE(late.body["message"].get<std::string>().find("parameter 2223"), std::string::npos);
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
@@ -101,15 +101,18 @@ TEST_F(UploadsPgTest, ValuesThatAreNoneAreFoundAtSubmission) {
 }
 
 TEST_F(UploadsPgTest, RowsThatAreAddedMustFitTheCampaign) {
-  const auto campaign = Ask("alice", "POST",
-                            "/campaigns?format=values&columns=a,b&upload=" +
-                                std::to_string(Upload({R"(["1","2"])"})),
-                            json{{"name", "x"}, {"exec_file", "./x {b}"}, {"clusters", {{"alpha", json::object()}}}});
+  const auto campaign =
+      Ask("alice", "POST",
+          "/campaigns?format=values&columns=a,b&upload=" + std::to_string(Upload({R"(["1","2"])"})),
+          json{{"name", "x"}, {"exec_file", "./x {b}"}, {"clusters", {{"alpha", json::object()}}}});
   ASSERT_EQ(campaign.status, 201) << campaign.body;
-  const std::string path = "/campaigns/" + std::to_string(campaign.body["id"].get<int>()) + "/jobs?";
-  const auto bad = Ask("alice", "POST", path + "upload=" + std::to_string(Upload({R"(["3","4"])", "5"})));
+  const std::string path =
+      "/campaigns/" + std::to_string(campaign.body["id"].get<int>()) + "/jobs?";
+  const auto bad =
+      Ask("alice", "POST", path + "upload=" + std::to_string(Upload({R"(["3","4"])", "5"})));
   EXPECT_EQ(bad.status, 400);
-  EXPECT_NE(bad.body["message"].get<std::string>().find("parameter 2"), std::string::npos) << bad.body;
+  EXPECT_NE(bad.body["message"].get<std::string>().find("parameter 2"), std::string::npos)
+      << bad.body;
   const std::string good = "upload=" + std::to_string(Upload({R"(["3","4"])"}));
   EXPECT_EQ(Ask("alice", "POST", path + good + "&columns=b,a").status, 400) << "in another order";
   EXPECT_EQ(Ask("alice", "POST", path + good + "&columns=a,b").status, 201);

@@ -107,7 +107,7 @@ TEST_F(Oar3Test, AUserWithoutATokenIsRefusedBeforeAnythingIsSent) {
     oar->Submit(BatchOf({"true"}));
     ADD_FAILURE() << "accepted";
   } catch (const SubmitRefused& e) {
-    EXPECT_EQ(e.why(), SubmitRefused::Why::kUser);
+    EXPECT_EQ(e.why(), SubmitRefused::Why::kToken);
     EXPECT_NE(std::string(e.what()).find("gridtoken"), std::string::npos) << e.what();
   }
   EXPECT_TRUE(server_.requests().empty());

@@ -28,7 +28,8 @@ class OarTest : public testing::Test {
     } catch (const SubmitInDoubt& e) {
       return {"doubt [" + Join(e.ids, " ") + "]", e.what()};
     } catch (const SubmitRefused& e) {
-      static const char* const kWhy[] = {"batch", "user", "limit", "temporary"};
+      static const char* const kWhy[] = {"batch", "user",  "token",
+                                         "limit", "bytes", "temporary"};
       return {kWhy[static_cast<int>(e.why())], e.what()};
     }
   }
@@ -117,10 +118,10 @@ TEST_F(OarTest, ARefusalSaysTheSitesOwnWords) {
 
 TEST_F(OarTest, ABodyTooLargeIsALimitAndAnArgumentTooLongTooB) {
   server_.On("POST", "/jobs.json", {413, "<h1>Request Entity Too Large</h1>", "text/html"});
-  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "limit");
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "bytes");
   server_.On("POST", "/jobs.json",
              Says({{"message", "Oarsub command exited with status 72057594037927935: "}}, 500));
-  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "limit");
+  EXPECT_EQ(Submitted(BatchOf({"true"})).first, "bytes");
 }
 
 TEST_F(OarTest, AUserWhomOarWouldTakeForAnotherIsRefused) {
@@ -143,8 +144,36 @@ TEST_F(OarTest, WhatCannotBeCarriedIsRefusedWithTheLimitAndTheTask) {
   batch.job_types = {"idempotent"};
   EXPECT_NE(oar_->WhyNot(batch).find("idempotent"), std::string::npos);
   batch = BatchOf({"true"});
-  batch.options = {{"mem", 4000}};
+  batch.options = {{"mem", "2G"}};
   EXPECT_NE(oar_->WhyNot(batch).find("mem_property"), std::string::npos);
+  batch.options = {{"gpus", 1}};
+  batch.resources = "/nodes=2/core=4";
+  EXPECT_NE(oar_->WhyNot(batch).find("both gpus and resources"), std::string::npos);
+  batch.resources = "/nodes=2/gpu=1";
+  EXPECT_EQ(oar_->WhyNot(batch), "");
+}
+
+// As the runner sends them: the JDL's "cores" has become /core=N, and what it does not say the
+// grid's default.
+TEST_F(OarTest, CoresGpusAndMemoryAreOfOneNode) {
+  auto config = ConfigOf("oar2", server_.port());
+  config.options["mem_property"] = "memnode";
+  oar_ = MakeCluster(config);
+  server_.On("POST", "/jobs.json", Fixture("oar/post_single_201"));
+  const auto sent = [&](const nlohmann::json& options, const std::string& resources) {
+    auto batch = BatchOf({"true"});
+    batch.options = options;
+    batch.resources = resources;
+    EXPECT_EQ(Submitted(batch).first, "ids 83");
+    const auto body = nlohmann::json::parse(server_.requests().back().body);
+    return body.value("resource", "") + " " + body.value("property", "");
+  };
+  EXPECT_EQ(sent({{"cores", 4}}, "/core=4"), "/nodes=1/core=4,walltime=1:00:00 ");
+  EXPECT_EQ(sent({{"mem", "1.5G"}}, "/resource_id=1"),
+            "/resource_id=1,walltime=1:00:00 memnode >= 1536");
+  EXPECT_EQ(sent({{"gpus", 2}, {"cores", 4}}, "/core=4"), "/nodes=1/gpu=2,walltime=1:00:00 ");
+  EXPECT_EQ(sent({{"cores", 4}}, "/nodes=2/core=2"), "/nodes=2/core=2,walltime=1:00:00 ")
+      << "resources of its own count";
 }
 
 // What OAR says of an ended job, and what it means.

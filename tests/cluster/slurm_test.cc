@@ -35,7 +35,8 @@ class SlurmTest : public testing::Test {
     } catch (const SubmitInDoubt& e) {
       return {"doubt [" + Join(e.ids, " ") + "]", e.what()};
     } catch (const SubmitRefused& e) {
-      static const char* const kWhy[] = {"batch", "user", "limit", "temporary"};
+      static const char* const kWhy[] = {"batch", "user",  "token",
+                                         "limit", "bytes", "temporary"};
       return {kWhy[static_cast<int>(e.why())], e.what()};
     }
   }
@@ -55,7 +56,7 @@ TEST_F(SlurmTest, ASubmissionIsAHeldArrayThatSlurmNeverRequeues) {
   auto batch = BatchOf({"echo $HOME", "echo '#'"});
   batch.walltime_s = 61;
   batch.resources = "/nodes=2/core=3";
-  batch.options = {{"mem", 2000}, {"gpus", 1}, {"qos", "low"}, {"constraint", "ib"}};
+  batch.options = {{"mem", "2000M"}, {"gpus", 1}, {"qos", "low"}, {"constraint", "ib"}};
   EXPECT_TRUE(StartsWith(Submitted(batch).first, "ids "));
   const auto asked = server_.Asked("POST", "").at(0);
   EXPECT_EQ(asked.Header("X-SLURM-USER-NAME"), "alice");
@@ -92,7 +93,7 @@ TEST_F(SlurmTest, EveryAnswerToASubmissionMeansWhatItMeansForTheJobs) {
       {"err-bad-token-submit", "doubt []"},
       {"err-unknown-partition", "batch"},
       {"err-array-spec", "batch"},
-      {"err-comment-too-long", "limit"},
+      {"err-comment-too-long", "bytes"},
       {"err-unknown-key", "batch"},
       {"err-missing-environment", "batch"},
       {"err-malformed-json", "batch"},
@@ -114,10 +115,17 @@ TEST_F(SlurmTest, EveryAnswerToASubmissionMeansWhatItMeansForTheJobs) {
 }
 
 TEST_F(SlurmTest, ABadTokenIsToldFromADoubtByAskingAgain) {
+  config_.auth_type = "jwt";
+  std::string token = "bad";
+  slurm_ = MakeCluster(config_, [&](const std::string&) { return token; });
   server_.On("POST", "/job/submit", Fixture("slurm/err-bad-token-submit"));
   server_.On("GET", "/ping", Fixture("slurm/err-bad-token-get"));
   const auto [outcome, words] = Submitted(BatchOf({"true"}));
-  EXPECT_EQ(outcome, "user");
+  EXPECT_EQ(outcome, "token");
+  EXPECT_NE(slurm_->CredentialTrouble("alice"), "") << "it is not tried again at once";
+  EXPECT_EQ(slurm_->CredentialTrouble("bob"), "");
+  token = "new";
+  EXPECT_EQ(slurm_->CredentialTrouble("alice"), "");
   EXPECT_NE(words.find("token of user alice"), words.npos) << words;
 }
 
@@ -261,6 +269,7 @@ TEST_F(SlurmTest, AnAccountingThatIsDownIsNoNewsAtAll) {
 
 TEST_F(SlurmTest, OneUserWithoutATokenDoesNotStopTheOthers) {
   config_.auth_type = "jwt";
+  config_.auth_user = "grid";
   slurm_ = MakeCluster(config_, [](const std::string& user) {
     return user == "alice" ? std::string("t") : std::string();
   });
@@ -272,7 +281,16 @@ TEST_F(SlurmTest, OneUserWithoutATokenDoesNotStopTheOthers) {
   EXPECT_EQ(r.jobs.size(), 1u);
   EXPECT_TRUE(r.missing.empty());
   request.jobs.pop_back();
-  EXPECT_THROW(slurm_->Poll(request), CallFailed) << "nobody could be asked";
+  const auto none = slurm_->Poll(request);
+  EXPECT_TRUE(none.jobs.empty() && none.missing.empty()) << "no news, and no fault of the cluster";
+  // The grid's own account reads what users' tokens no longer can.
+  config_.auth_password = "grid";
+  slurm_ = MakeCluster(config_, [](const std::string& user) {
+    return user == "bob" ? std::string("eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjEwMDAwMDAwMDB9.sig") : std::string();
+  });
+  server_.On("GET", "/job/11", Fixture("slurm/err-unknown-job"));
+  slurm_->Poll(request);
+  EXPECT_EQ(server_.Asked("GET", "/job/11").at(0).Header("X-SLURM-USER-TOKEN"), "grid");
 }
 
 TEST_F(SlurmTest, AnExpiredTokenIsToldBeforeAnythingIsSent) {
@@ -282,7 +300,7 @@ TEST_F(SlurmTest, AnExpiredTokenIsToldBeforeAnythingIsSent) {
     return "eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjEwMDAwMDAwMDAsInN1biI6ImFsaWNlIn0.sig";
   });
   const auto [outcome, words] = Submitted(BatchOf({"true"}));
-  EXPECT_EQ(outcome, "user");
+  EXPECT_EQ(outcome, "token");
   EXPECT_NE(words.find("the token of user alice for cluster froggy expired"), words.npos) << words;
   EXPECT_TRUE(server_.requests().empty());
 }

@@ -45,7 +45,8 @@ std::pair<std::string, std::string> Submitted(const ClusterConfig& config) {
   } catch (const SubmitInDoubt& e) {
     return {"doubt", e.what()};
   } catch (const SubmitRefused& e) {
-    static const char* const kWhy[] = {"batch", "user", "limit", "temporary"};
+    static const char* const kWhy[] = {"batch", "user",  "token",
+                                         "limit", "bytes", "temporary"};
     return {kWhy[static_cast<int>(e.why())], e.what()};
   }
 }
@@ -145,30 +146,66 @@ TEST(TroubleTest, AWrongPasswordIsToldAndTheRightOneIsSent) {
   const auto [why, words] = Polled(config);
   EXPECT_EQ(why, Why::kAuth);
   EXPECT_EQ(words.find("secret"), words.npos) << "never printed";
+  server.On("POST", "", {401, "<h1>Unauthorized</h1>", "text/html"});
+  const auto [outcome, told] = Submitted(config);
+  EXPECT_EQ(outcome, "user");
+  EXPECT_NE(told.find("cluster froggy does not accept us as user alice: check auth_type, user and password"),
+            told.npos) << told;
   EXPECT_EQ(server.requests().at(0).Header("Authorization"), "Basic YWxpY2U6c2VjcmV0");
 }
 
-TEST(TroubleTest, ACertificateOfAnotherHostIsNotTrusted) {
-  char folder[] = "/tmp/cigri-tls-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string key = std::string(folder) + "/key", cert = std::string(folder) + "/cert";
-  ASSERT_EQ(std::system(("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
-                         "/CN=other.example -addext subjectAltName=DNS:other.example -keyout " +
-                         key + " -out " + cert + " 2>/dev/null")
-                            .c_str()),
-            0);
-  httplib::SSLServer server(cert.c_str(), key.c_str());
-  server.Get(".*", [](const httplib::Request&, httplib::Response& r) {
-    r.set_content("{\"items\":[],\"total\":0,\"jobs\":[]}", "application/json");
-  });
-  const int port = server.bind_to_any_port("127.0.0.1");
-  std::thread thread([&] { server.listen_after_bind(); });
-  while (!server.is_running()) std::this_thread::yield();
-  for (const auto* kind : kKinds) {
+// Certificates as an operator makes them: an authority, and what it has signed for `name`.
+class TlsTest : public testing::Test {
+ protected:
+  TlsTest() {
+    char folder[] = "/tmp/cigri-tls-XXXXXX";
+    folder_ = mkdtemp(folder);
+    Make("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem");
+  }
+  ~TlsTest() override {
+    if (server_) server_->stop();
+    if (thread_.joinable()) thread_.join();
+    std::filesystem::remove_all(folder_);
+  }
+  std::string File(const std::string& name) const { return folder_ + "/" + name; }
+  void Make(const std::string& openssl) const {
+    ASSERT_EQ(std::system(("cd " + folder_ + " && openssl " + openssl + " 2>/dev/null").c_str()), 0);
+  }
+  void Sign(const std::string& name, const std::string& alternative) const {
+    Make("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -addext subjectAltName=" + alternative +
+         " -keyout " + name + ".key -out " + name + ".csr");
+    Make("x509 -req -days 2 -copy_extensions copy -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -out " +
+         name + ".pem");
+  }
+  // A server with the certificate of `name`; `clients`: it wants one of them too.
+  int Serve(const std::string& name, bool clients) {
+    server_ = std::make_unique<httplib::SSLServer>(File(name + ".pem").c_str(), File(name + ".key").c_str(),
+                                                   clients ? File("ca.pem").c_str() : nullptr);
+    server_->Get(".*", [](const httplib::Request&, httplib::Response& r) {
+      r.set_content("{\"items\":[],\"total\":0,\"jobs\":[]}", "application/json");
+    });
+    const int port = server_->bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_->listen_after_bind(); });
+    while (!server_->is_running()) std::this_thread::yield();
+    return port;
+  }
+  ClusterConfig Https(const std::string& kind, int port) const {
     auto config = At(kind, port);
     config.call_timeout = std::chrono::seconds(5);
     config.api_url = ReplaceAll(config.api_url, "http:", "https:");
-    config.options["ca_file"] = cert;
+    config.options["ca_file"] = File("ca.pem");
+    return config;
+  }
+  std::string folder_;
+  std::unique_ptr<httplib::SSLServer> server_;
+  std::thread thread_;
+};
+
+TEST_F(TlsTest, ACertificateOfAnotherHostIsNotTrusted) {
+  Sign("other", "DNS:other.example");
+  const int port = Serve("other", false);
+  for (const auto* kind : kKinds) {
+    auto config = Https(kind, port);
     const auto [why, words] = Polled(config);
     EXPECT_EQ(why, Why::kUnreachable) << words;
     EXPECT_NE(words.find("certificate"), words.npos) << words;
@@ -176,9 +213,73 @@ TEST(TroubleTest, ACertificateOfAnotherHostIsNotTrusted) {
     config.options["verify_tls"] = false;
     EXPECT_EQ(Polled(config).first, std::nullopt) << "only when the operator says so";
   }
-  server.stop();
-  thread.join();
-  std::filesystem::remove_all(folder);
+}
+
+TEST_F(TlsTest, ACertificateOfAnUnknownAuthorityIsNotTrusted) {
+  Sign("here", "IP:127.0.0.1");
+  const int port = Serve("here", false);
+  for (const auto* kind : kKinds) {
+    auto config = Https(kind, port);
+    EXPECT_EQ(Polled(config).first, std::nullopt) << Polled(config).second;
+    config.options.erase("ca_file");  // the host's own list does not have it
+    EXPECT_EQ(Polled(config).first, Why::kUnreachable) << kind;
+  }
+}
+
+TEST_F(TlsTest, AServerThatWantsOurCertificateGetsIt) {
+  Sign("here", "IP:127.0.0.1");
+  Sign("grid", "DNS:grid.example");
+  const int port = Serve("here", true);
+  for (const auto* kind : kKinds) {
+    auto config = Https(kind, port);
+    config.auth_type = "cert";
+    EXPECT_NE(Polled(config).first, std::nullopt) << kind << ": without ours there is no call";
+    EXPECT_NE(Submitted(config).first, "taken");
+    config.options["client_cert_file"] = File("grid.pem");
+    config.options["client_key_file"] = File("grid.key");
+    EXPECT_EQ(Polled(config).first, std::nullopt) << Polled(config).second;
+    config.options["client_key_file"] = File("nowhere.key");
+    const auto [why, words] = Polled(config);
+    EXPECT_NE(why, std::nullopt);
+    EXPECT_NE(words.find("froggy"), words.npos) << words;
+  }
+}
+
+// A gate that lets nothing through.
+class ShutGate : public CallGate {
+ public:
+  void Before(Clock::time_point) override { throw CallFailed(Why::kBusy, "not now", 9); }
+  void After(bool, const std::string&) override {}
+  double WaitFor(int) override { return 9; }
+  int ceiling() override { return 1; }
+};
+
+TEST(TroubleTest, WhatTheGateDoesNotLetThroughIsNeverSentAndNeverInDoubt) {
+  for (const auto* kind : kKinds) {
+    test::RecordedServer server;
+    auto config = At(kind, server.port());
+    config.gate = std::make_shared<ShutGate>();
+    EXPECT_EQ(Submitted(config).first, "temporary") << kind;
+    EXPECT_EQ(Polled(config).first, Why::kBusy) << kind;
+    EXPECT_TRUE(server.requests().empty()) << kind;
+  }
+}
+
+TEST(TroubleTest, NoPostStartsAfterItsTime) {
+  for (const auto* kind : kKinds) {
+    test::RecordedServer server;
+    const auto cluster = MakeCluster(At(kind, server.port()));
+    auto batch = BatchOf({"true"});
+    batch.best_effort = false;
+    batch.send_by = std::chrono::steady_clock::now();
+    try {
+      cluster->Submit(batch);
+      ADD_FAILURE() << kind << " sent it";
+    } catch (const SubmitRefused& e) {
+      EXPECT_EQ(e.why(), SubmitRefused::Why::kTemporary) << e.what();
+    }
+    EXPECT_TRUE(server.Asked("POST", "").empty()) << kind;
+  }
 }
 
 // gridclusters --check names the fault and what to do.

@@ -52,8 +52,8 @@ const std::map<std::string, Names> kMayInclude = {
 
 // Who may include the headers of a library itself; everybody else includes that folder's.
 const std::map<std::string, std::string> kLibraryOf = {
-    {"pqxx", "db"},      {"libpq-fe.h", "db"},       {"httplib.h", "http"},
-    {"sodium.h", "secrets"}, {"sqlite3.h", "localcluster"}, {"lua.hpp", "rules"},
+    {"pqxx", "db"},           {"libpq-fe.h", "db"},          {"httplib.h", "http"},
+    {"sodium.h", "secrets"},  {"sqlite3.h", "localcluster"}, {"lua.hpp", "rules"},
     {"simdjson.h", "cluster"}};
 
 struct Include {
@@ -91,7 +91,8 @@ TEST(IncludesTest, ArrowsBetweenFoldersPointOneWay) {
   std::size_t seen = 0;
   for (const auto& include : Includes()) {
     const auto folder = kMayInclude.find(include.folder);
-    ASSERT_NE(folder, kMayInclude.end()) << include.file << ": a folder without a line in this test";
+    ASSERT_NE(folder, kMayInclude.end())
+        << include.file << ": a folder without a line in this test";
     const std::string to = FolderOf(include.what);
     if (!include.ours || to.empty() || to == include.folder) continue;
     ++seen;
@@ -113,8 +114,10 @@ TEST(IncludesTest, ALibraryIsUsedByOneFolder) {
 }
 
 TEST(IncludesTest, OnlyTheDatabaseFolderOpensConnections) {
-  // Connections are opened in one place, with its settings (plan_cache_mode, timeouts, TCP_NODELAY).
-  static const std::regex kOpens(R"(pqxx::connection\s*[({]|make_unique<pqxx::connection>|PQconnect)");
+  // Connections are opened in one place, with its settings (plan_cache_mode, timeouts,
+  // TCP_NODELAY).
+  static const std::regex kOpens(
+      R"(pqxx::connection\s*[({]|make_unique<pqxx::connection>|PQconnect)");
   for (const std::string top : {"src", "tools"})
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(CIGRI_SOURCE_DIR) / top)) {
       if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;

@@ -17,9 +17,11 @@ TEST(WalltimeTest, SecondsOrHoursMinutesSecondsAndNothingElse) {
   const struct {
     const char* text;
     int want;  // 0: refused
-  } cases[] = {{"90", 90},     {"01:00:00", 3600}, {"100:00:01", 360001}, {"1:00", 0}, {"1h", 0},
-               {"0", 0},       {"-5", 0},          {"1:60:00", 0},        {"", 0},     {"1.5", 0},
-               {"00:00:00", 0}, {"2147483648", 0}, {" 5", 0}};
+  } cases[] = {{"90", 90},  {"01:00:00", 3600}, {"100:00:01", 360001},
+               {"1:00", 0}, {"1h", 0},          {"0", 0},
+               {"-5", 0},   {"1:60:00", 0},     {"", 0},
+               {"1.5", 0},  {"00:00:00", 0},    {"2147483648", 0},
+               {" 5", 0}};
   for (const auto& c : cases) EXPECT_EQ(ParseWalltime(c.text).value_or(0), c.want) << c.text;
 }
 

@@ -26,7 +26,9 @@ TEST_F(MigratePgTest, ADatabaseThatIsNotOursIsNeverWritten) {
   EXPECT_EQ(db::InspectSchema(*c).kind, db::SchemaKind::kForeign);
   EXPECT_THROW(db::Migrate(*c), Fatal);
   EXPECT_EQ(Sql("SELECT count(*) FROM information_schema.tables WHERE table_schema = "
-                "current_schema()")[0][0].as<int>(), 1);
+                "current_schema()")[0][0]
+                .as<int>(),
+            1);
 }
 
 TEST_F(MigratePgTest, ACigri3DatabaseIsRefusedByName) {

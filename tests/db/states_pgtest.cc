@@ -1,6 +1,5 @@
 // The words of src/core/states.h are those of the SQL types, in the same order.
 #include "core/states.h"
-
 #include "tests/support/pg.h"
 
 namespace cigri {
@@ -33,7 +32,8 @@ TEST_F(StatesPgTest, EveryTypeHasTheWordsOfItsEnumAndNoOther) {
   ExpectSame<Account>("account");
   ExpectSame<ClusterMode>("cluster_mode");
   EXPECT_EQ(Sql("SELECT count(*) FROM pg_type WHERE typtype = 'e' AND "
-                "typnamespace = current_schema()::regnamespace")[0][0].as<int>(),
+                "typnamespace = current_schema()::regnamespace")[0][0]
+                .as<int>(),
             compared_)
       << "a type of the schema is not compared here";
 }

@@ -14,16 +14,18 @@ class ClusterPgTest : public GridadminPgTest {
  protected:
   void SetUp() override {
     GridadminPgTest::SetUp();
-    context_->make_cluster = [this](const cluster::ClusterConfig& config) {
-      seen_ = config;
-      const auto verdict = config.kind == real_kind_ ? Verdict::kOk : Verdict::kFail;
+    context_->make_cluster = [this](const clusterdb::ClusterRow& row) {
+      const auto& config = seen_ = row.config;
+      const auto verdict = config.kind == real_kind_ && (real_auth_.empty() || config.auth_type == real_auth_)
+                               ? Verdict::kOk
+                               : Verdict::kFail;
       return std::make_unique<CheckedCluster>(
           std::vector<cluster::CheckItem>{{"reachable", Verdict::kOk, "0.01 s"},
                                           {"authorised", verdict, "as " + config.auth_user}});
     };
   }
   cluster::ClusterConfig seen_;  // what the driver was given last
-  std::string real_kind_ = cluster::ClusterKinds().front();
+  std::string real_kind_ = cluster::ClusterKinds().front(), real_auth_;
 };
 
 TEST_F(ClusterPgTest, AClusterIsTestedWithTheRowThatIsSavedAndItsPasswordIsSealed) {
@@ -67,6 +69,18 @@ TEST_F(ClusterPgTest, TheKindIsFoundOut) {
   EXPECT_EQ(none.code, 65);
   EXPECT_TRUE(Has(none.err, "cannot find out what kind of cluster is at http://z/api")) << none.err;
   EXPECT_EQ(Admin("cluster add z").code, 64);  // no terminal to ask for the URL
+}
+
+TEST_F(ClusterPgTest, HowWeAreKnownThereIsFoundOutUnlessItIsSaid) {
+  real_kind_ = "oar2";
+  real_auth_ = "header";
+  ASSERT_EQ(Admin("cluster add y --url http://y/api").code, 0);
+  EXPECT_EQ(One("SELECT kind || ' ' || api_auth_type FROM clusters"), "oar2 header");
+  EXPECT_EQ(Admin("cluster add z --url http://z/api --kind oar2 --auth none").code, 65);
+  real_kind_ = "slurm";
+  real_auth_ = "jwt";
+  ASSERT_EQ(Admin("cluster add z --url http://z/api --set 'token_command=make %u'").code, 0);
+  EXPECT_EQ(One("SELECT kind || ' ' || api_auth_type FROM clusters WHERE name = 'z'"), "slurm jwt");
 }
 
 TEST_F(ClusterPgTest, SettingsAreCheckedWhole) {

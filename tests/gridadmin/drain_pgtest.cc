@@ -105,5 +105,16 @@ TEST_F(DrainPgTest, WhatIsMissingOrWrongIsSaid) {
   EXPECT_EQ(One("SELECT count(*) FROM clusters WHERE drained"), "0");
 }
 
+TEST_F(DrainPgTest, ADrainIsAnEventUntilTheClusterIsResumed) {
+  ASSERT_EQ(Admin("drain all --reason 'new disks'").code, 0);
+  EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'DRAINED' AND state = 'open'"), "2");
+  EXPECT_TRUE(Has(One("SELECT message FROM events WHERE cluster_id = 1"), "c1 is drained by"));
+  EXPECT_TRUE(Has(One("SELECT message FROM events WHERE cluster_id = 1"), ": new disks"));
+  ASSERT_EQ(Admin("drain c1 --reason 'more disks'").code, 0);
+  EXPECT_TRUE(Has(One("SELECT message FROM events WHERE cluster_id = 1"), "more disks"));
+  ASSERT_EQ(Admin("resume c1").code, 0);
+  EXPECT_EQ(One("SELECT string_agg(cluster_id::text, ' ') FROM events WHERE state = 'open'"), "2");
+}
+
 }  // namespace
 }  // namespace cigri::test

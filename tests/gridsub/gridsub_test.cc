@@ -118,6 +118,39 @@ TEST(GridsubTest, AParamFileThatCannotBeReadIsToldAtItsPlace) {
       std::string::npos);
 }
 
+TEST(GridsubTest, AValueWithANulIsRefusedWithItsLineFromWhateverSource) {
+  const std::string bad("ok\na\0b\n", 7);
+  FakeApi api;
+  api.Write("bad", bad);
+  for (const char* words : {"-- echo {}", "-- echo {} :::: bad", "-a bad -- echo {}"}) {
+    const auto ran = Gridsub(api, words, bad);
+    EXPECT_EQ(ran.code, 65) << words;
+    EXPECT_NE(ran.err.find(":2: this parameter cannot be used: it contains a NUL"),
+              std::string::npos)
+        << words << ": " << ran.err;
+  }
+  EXPECT_EQ(Gridsub(api, R"(-J '["a\u0000b"]' -- echo {})").code, 65);
+  EXPECT_EQ(api.Calls().find("POST /campaigns"), std::string::npos) << api.Calls();
+}
+
+TEST(GridsubTest, AFaultInTheCommandLineHasNoLineOfTheTextThatIsMadeOfIt) {
+  FakeApi api;
+  api.campaign_status = 400;
+  api.campaign_answer = {{"title", "Error"},
+                         {"faults",
+                          {{{"line", 1},
+                            {"column", 14},
+                            {"key", "clusters.gama"},
+                            {"message", "unknown cluster \"gama\""},
+                            {"hint", "did you mean \"gamma\"?"}}}}};
+  const auto ran = Gridsub(api, "--clusters gama -- true ::: a");
+  EXPECT_NE(
+      ran.err.find(
+          "gridsub: clusters.gama: unknown cluster \"gama\"\nHINT: did you mean \"gamma\"?\n"),
+      std::string::npos)
+      << ran.err;
+}
+
 TEST(GridsubTest, ManyParametersAreStreamedInBlocksThatMayBeRepeated) {
   FakeApi api;
   api.fail_blocks = 1;
@@ -271,9 +304,10 @@ TEST(GridsubTest, RowsThatAreAddedMustHaveTheColumnsOfTheCampaign) {
   EXPECT_EQ(good.err, "gridsub: note: rule cap changed it\n");
   const struct {
     const char *words, *why;
-  } cases[] = {{"-c 7 --csv other.csv", "other.csv:1: the columns are b,a, those of campaign 7 are a,b"},
-               {"-c 7 -a lines", "campaign 7 has the columns a,b"},
-               {"-c 8 --csv other.csv", "campaign 8 takes lines, not the columns of a CSV"}};
+  } cases[] = {
+      {"-c 7 --csv other.csv", "other.csv:1: the columns are b,a, those of campaign 7 are a,b"},
+      {"-c 7 -a lines", "campaign 7 has the columns a,b"},
+      {"-c 8 --csv other.csv", "campaign 8 takes lines, not the columns of a CSV"}};
   api.Write("other.csv", "b,a\n1,2\n");
   api.Write("lines", "1\n2\n");
   for (const auto& c : cases) {
@@ -290,7 +324,8 @@ TEST(GridsubTest, ARefusedOrDryRunLeavesNoDraftBehind) {
     api.campaign_status = status;
     api.Write("a.json", with_file);
     Gridsub(api, "-f a.json -a -", "p1\np2\n");
-    EXPECT_EQ(api.Calls().find("DELETE /uploads/3") != std::string::npos, status == 400) << api.Calls();
+    EXPECT_EQ(api.Calls().find("DELETE /uploads/3") != std::string::npos, status == 400)
+        << api.Calls();
   }
   FakeApi api;
   api.Write("a.json", with_file);

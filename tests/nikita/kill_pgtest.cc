@@ -151,5 +151,45 @@ TEST_F(KillPgTest, AnIdleGridIsNotWritten) {
   EXPECT_EQ(Number(next_transaction), before);
 }
 
+TEST_F(KillPgTest, ACopyThatTheClusterHasMadeIsKilledAndNothingOfOursEndsWithIt) {
+  GivenJobs(1, 1, 1, 1, "running");
+  Sql("INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user) "
+      "VALUES (1, 'R900', 'cigri.1.grid.1', 0, 'ann')");
+  Pass();
+  ASSERT_TRUE(AwaitAsked("R900"));
+  EXPECT_FALSE(server.Asked("R1")) << "the recorded one goes on";
+  // The cluster knows it no more: it is forgotten.
+  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM twins") > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    PassAgain();
+  }
+  EXPECT_EQ(Number("SELECT count(*) FROM twins"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
+}
+
+TEST_F(KillPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
+  server.Break(true);
+  Sql("INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user) "
+      "VALUES (1, 'R900', 'cigri.1.grid.1', 0, 'ann')");
+  Pass();
+  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM twins WHERE error IS NOT NULL") == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    PassAgain();
+  }
+  EXPECT_EQ(Number("SELECT calls FROM twins"), 1);
+  server.Break(false);
+  Sql("UPDATE twins SET called_at = now() - interval '1 hour'");
+  Pass();
+  EXPECT_TRUE(AwaitAsked("R900"));
+}
+
+TEST_F(KillPgTest, ADrainWhoseTimeIsOverEndsWithItsEvent) {
+  Sql("UPDATE clusters SET drained = true, drain_reason = 'x', drained_until = now() - interval '1 second'");
+  Sql("INSERT INTO events (class, code, cluster_id) VALUES ('cluster', 'DRAINED', 1)");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE state = 'open'"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM clusters WHERE drained"), 0);
+}
+
 }  // namespace
 }  // namespace cigri::nikita

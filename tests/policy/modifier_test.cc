@@ -204,6 +204,20 @@ TEST(Urgent, PreemptsNothingByDefaultNorBeforeItsDelayNorOtherUrgentJobs) {
   EXPECT_TRUE(all_urgent.result.plan.preempt.empty());
 }
 
+TEST(Urgent, FreesNoSlotThatARuleKeepsItFromTaking) {
+  auto s = UrgentScene(0);
+  s.snapshot.config.urgent_percent = 100;
+  s.snapshot.config.first_ten = 49;  // 47 of its jobs run, none has succeeded yet
+  s.Run();
+  EXPECT_EQ(s.result.plan.preempt.size(), 2u);
+  s.snapshot.config.quotas = {{.scope = "class", .name = "urgent", .jobs = 48}};
+  s.Run();
+  EXPECT_EQ(s.result.plan.preempt.size(), 1u);
+  s.snapshot.config.first_ten = 10;
+  s.Run();
+  EXPECT_TRUE(s.result.plan.preempt.empty());
+}
+
 TEST(T13, TheVictimHasTheLowestPriorityPlusTimeRun) {
   EXPECT_LT(VictimValue(2, 0, 1800), VictimValue(1, 31 * 60, 1800));
   EXPECT_GT(VictimValue(2, 0, 1800), VictimValue(1, 29 * 60, 1800));

@@ -47,6 +47,17 @@ TEST(RoomTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
   EXPECT_EQ(Room({wide}, slots, 100)[0].n, 2) << "5 slots are left, a job takes 2";
 }
 
+TEST(RoomTest, AfterABreakerWasOpenAndUnderACeilingOnCallsAClaimIsOnePost) {
+  Ceiling careful;
+  careful.probation = 2;
+  ASSERT_EQ(Room({Of(1, 10), Of(2, 10)}, careful, 100).size(), 1u);
+  EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, careful, 100)[0].n, 2);
+  Ceiling sparing;
+  sparing.sparing = true;
+  ASSERT_EQ(Room({Of(1, 10), Of(2, 10)}, sparing, 100).size(), 1u);
+  EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, sparing, 100)[0].n, 10);
+}
+
 TEST(RoomTest, NoMoreThanAskedForInOneClaim) {
   int sum = 0;
   for (const auto& want : Room({Of(1, 70), Of(2, 70)}, {}, 100)) sum += want.n;
@@ -68,8 +79,12 @@ TEST(CutTest, PiecesCoverEverythingOnce) {
 }
 
 TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
-  const Look look{.complete = true, .fenced = false, .send_over = true, .absences = 1,
-                  .quiet_s = 61, .absence_delay_s = 60};
+  const Look look{.complete = true,
+                  .fenced = false,
+                  .send_over = true,
+                  .absences = 1,
+                  .quiet_s = 61,
+                  .absence_delay_s = 60};
   EXPECT_TRUE(AbsenceIsFinal(look));
   auto first = look;
   first.absences = 0;
@@ -83,8 +98,12 @@ TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
   auto partial = look;
   partial.complete = false;
   EXPECT_FALSE(AbsenceIsFinal(partial));
-  const Look fenced{.complete = true, .fenced = true, .send_over = false, .absences = 0,
-                    .quiet_s = 0, .absence_delay_s = 60};
+  const Look fenced{.complete = true,
+                    .fenced = true,
+                    .send_over = false,
+                    .absences = 0,
+                    .quiet_s = 0,
+                    .absence_delay_s = 60};
   EXPECT_TRUE(AbsenceIsFinal(fenced)) << "the cluster itself will never take it any more";
 }
 

@@ -1,8 +1,7 @@
-#include "runner/store.h"
-
 #include <future>
 
 #include "module/module.h"
+#include "runner/store.h"
 #include "tests/support/rows.h"
 
 namespace cigri::runner {
@@ -14,7 +13,8 @@ class RunnerStorePgTest : public test::RowsTest {
     auto c = Connect();
     db::Tx tx(*c);
     Store store(cluster, "grid", 0);
-    auto batches = store.Claim(tx, most, [&](std::int64_t) { return max_array; }, 10, false);
+    auto batches = store.Claim(
+        tx, most, [&](std::int64_t) { return max_array; }, 10, false);
     tx.Commit();
     return batches;
   }
@@ -73,11 +73,43 @@ TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothi
   EXPECT_TRUE(Claim().empty());
   Sql("UPDATE clusters SET drained = false, mode = 'observe'");
   EXPECT_TRUE(Claim().empty());
-  Sql("UPDATE clusters SET mode = 'open'");
+  Sql("UPDATE clusters SET mode = 'open'; INSERT INTO events (class, code, cluster_id) VALUES "
+      "('cluster', 'CLUSTER_MANUALLY_DISABLED', 1)");
+  EXPECT_TRUE(Claim().empty()) << "gridevents --blacklist-cluster";
+  Sql("UPDATE events SET state = 'closed'");
   Sql("UPDATE campaigns SET wanted = 'paused'");
   EXPECT_TRUE(Claim().empty());
   Sql("UPDATE campaigns SET wanted = 'in_treatment'");
   EXPECT_EQ(Claim().size(), 1u);
+}
+
+// Whatever the plan says: what an operator allows is looked at in the claim.
+TEST_F(RunnerStorePgTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1000});
+  GivenGrant(campaign, 1, 900);
+  const auto claimed = [&](const std::string& set) {
+    Sql("UPDATE clusters SET mode = 'open', mode_limit = NULL, max_running = NULL, hours = NULL, enabled = true, "
+        "kill_all = false");
+    Sql("UPDATE clusters SET " + set);
+    std::size_t n = 0;
+    for (const auto& b : Claim()) n += b.tasks.size();
+    return n;
+  };
+  EXPECT_EQ(claimed("mode = 'observe'"), 0u);
+  EXPECT_EQ(claimed("enabled = false"), 0u);
+  EXPECT_EQ(claimed("kill_all = true"), 0u);
+  // Hours that are over now: two hours that begin three hours from now.
+  std::tm local{};
+  const std::time_t then = std::time(nullptr) + 3 * 3600;
+  localtime_r(&then, &local);
+  EXPECT_EQ(claimed("hours = '" + std::to_string(local.tm_hour) + "-" + std::to_string((local.tm_hour + 2) % 24) + "'"), 0u);
+  EXPECT_EQ(claimed("mode = 'limited', mode_limit = 3"), 3u);
+  EXPECT_EQ(claimed("mode = 'limited', mode_limit = 3"), 0u) << "those in flight count";
+  EXPECT_EQ(claimed("max_running = 5"), 2u);
+  EXPECT_EQ(claimed("max_running = 5"), 0u);
+  EXPECT_EQ(claimed("mode = 'limited', mode_limit = 20, max_running = 6"), 1u) << "the lowest counts";
+  ExpectTheLaw(campaign);
 }
 
 TEST_F(RunnerStorePgTest, ARefusedBatchGivesItsTasksBackAndTheyGoFirst) {
@@ -122,7 +154,8 @@ TEST_F(RunnerStorePgTest, TheParametersOfARangeComeFromItsChunks) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
   Sql("INSERT INTO uploads (id, grid_user) VALUES (77, 'alice')");
-  Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (77, 0, 0, 2, E'a b\\n$HOME \"x\"\\n'), "
+  Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (77, 0, 0, 2, E'a "
+      "b\\n$HOME \"x\"\\n'), "
       "(77, 1, 2, 1, E'last\\n')");
   Sql("UPDATE segments SET upload_id = 77");
   GivenGrant(campaign, 1, 3);

@@ -1,4 +1,5 @@
-// The main of every test program: a peer that hangs up must fail one expectation, not end the suite.
+// The main of every test program: a peer that hangs up must fail one expectation, not end the
+// suite.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -43,8 +43,8 @@ class PrivateServer {
     }
     Run(as + bin + "/initdb -D " + dir_ + "/pg -U cigri -A trust -N -E UTF8 --locale=C.UTF-8");
     // One process, no fork of ours to outlive us: `postgres` ends when its stdin's owner kills it.
-    Run(as + bin + "/pg_ctl -D " + dir_ + "/pg -s -w -l " + dir_ + "/log -o \"-c listen_addresses='' " +
-        "-c unix_socket_directories=" + dir_ +
+    Run(as + bin + "/pg_ctl -D " + dir_ + "/pg -s -w -l " + dir_ +
+        "/log -o \"-c listen_addresses='' " + "-c unix_socket_directories=" + dir_ +
         " -c fsync=off -c shared_buffers=64MB -c max_connections=200 -c autovacuum=off\" start");
     conninfo_ = "host=" + dir_ + " user=cigri dbname=postgres";
     std::ifstream in(dir_ + "/pg/postmaster.pid");

@@ -18,27 +18,37 @@ class RowsTest : public PgTest {
  protected:
   void GivenClusters(int n) {
     for (int i = 1; i <= n; ++i)
-      Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (" + std::to_string(i) + ", 'c" +
-          std::to_string(i) + "', 'local', 'unix:/nowhere', 'open')");
+      Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (" + std::to_string(i) +
+          ", 'c" + std::to_string(i) + "', 'local', 'unix:/nowhere', 'open')");
   }
   std::int64_t GivenCampaign(const CampaignRow& row) {
-    const auto id = Sql("INSERT INTO campaigns (grid_user, name, type, nb_params, first_task_id, jdl, max_tries, "
-                        "max_replicas) VALUES ('" + row.user + "', 'test', '" + row.type + "', " +
-                        std::to_string(row.ntasks) + ", 1, '{}', " + std::to_string(row.max_tries) + ", " +
-                        std::to_string(row.max_replicas) + ") RETURNING id")[0][0].as<std::int64_t>();
+    const auto id = Sql("INSERT INTO campaigns (grid_user, name, type, nb_params, first_task_id, "
+                        "jdl, max_tries, "
+                        "max_replicas) VALUES ('" +
+                        row.user + "', 'test', '" + row.type + "', " + std::to_string(row.ntasks) +
+                        ", 1, '{}', " + std::to_string(row.max_tries) + ", " +
+                        std::to_string(row.max_replicas) + ") RETURNING id")[0][0]
+                        .as<std::int64_t>();
     const std::string c = std::to_string(id);
-    Sql("INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES (" + c + ", " + std::to_string(row.ntasks) + ")");
-    Sql("INSERT INTO segments (campaign_id, first_idx, n) VALUES (" + c + ", 0, " + std::to_string(row.ntasks) + ")");
+    Sql("INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES (" + c + ", " +
+        std::to_string(row.ntasks) + ")");
+    Sql("INSERT INTO segments (campaign_id, first_idx, n) VALUES (" + c + ", 0, " +
+        std::to_string(row.ntasks) + ")");
     for (int k = 1; k <= row.clusters; ++k) {
-      Sql("INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, walltime_s, cluster_login) "
-          "VALUES (" + c + ", " + std::to_string(k) + ", './job.sh', '/resource_id=1', 60, 'alice')");
-      Sql("INSERT INTO lanes (campaign_id, cluster_id) VALUES (" + c + ", " + std::to_string(k) + ") ON CONFLICT DO NOTHING");
+      Sql("INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, "
+          "walltime_s, cluster_login) "
+          "VALUES (" +
+          c + ", " + std::to_string(k) + ", './job.sh', '/resource_id=1', 60, 'alice')");
+      Sql("INSERT INTO lanes (campaign_id, cluster_id) VALUES (" + c + ", " + std::to_string(k) +
+          ") ON CONFLICT DO NOTHING");
     }
     return id;
   }
   void GivenGrant(std::int64_t campaign, int cluster, int n, const std::string& kind = "task") {
-    Sql("INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id) VALUES (" + std::to_string(campaign) +
-        ", " + std::to_string(cluster) + ", '" + kind + "', " + std::to_string(n) + ", 1, 1) "
+    Sql("INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id) VALUES (" +
+        std::to_string(campaign) + ", " + std::to_string(cluster) + ", '" + kind + "', " +
+        std::to_string(n) +
+        ", 1, 1) "
         "ON CONFLICT (campaign_id, cluster_id, kind) DO UPDATE SET n = excluded.n");
   }
   std::int64_t Count(const std::string& what) {
@@ -47,17 +57,32 @@ class RowsTest : public PgTest {
   /// The law (docs/design.md section 3): every task is in exactly one place.
   void ExpectTheLaw(std::int64_t campaign) {
     const std::string c = std::to_string(campaign);
-    EXPECT_EQ(Sql("SELECT cur.ntasks - (cur.ntasks - cur.next_idx)"
-                  " - (SELECT count(*) FROM retry WHERE campaign_id = " + c + ")"
-                  " - (SELECT count(*) FROM tofix WHERE campaign_id = " + c + ")"
-                  " - (SELECT count(*) FROM done WHERE counted AND campaign_id = " + c + ")"
-                  " - (SELECT count(DISTINCT idx) FROM ("
-                  "     SELECT idx FROM live WHERE campaign_id = " + c + " AND idx >= 0 AND NOT EXISTS (SELECT FROM done d"
-                  "         WHERE d.campaign_id = live.campaign_id AND d.idx = live.idx AND d.counted)"
-                  "     UNION SELECT unnest(coalesce(idxs, (SELECT array_agg(g) FROM generate_series(first_idx, first_idx + n - 1) AS g)))"
-                  "     FROM batches WHERE campaign_id = " + c + " AND state IN ('intended', 'in_doubt') AND kind IN ('task', 'test')"
-                  " ) AS flying)"
-                  " FROM campaign_cursor AS cur WHERE cur.campaign_id = " + c)[0][0].as<std::int64_t>(), 0)
+    EXPECT_EQ(
+        Sql("SELECT cur.ntasks - (cur.ntasks - cur.next_idx)"
+            " - (SELECT count(*) FROM retry WHERE campaign_id = " +
+            c +
+            ")"
+            " - (SELECT count(*) FROM tofix WHERE campaign_id = " +
+            c +
+            ")"
+            " - (SELECT count(*) FROM done WHERE counted AND campaign_id = " +
+            c +
+            ")"
+            " - (SELECT count(DISTINCT idx) FROM ("
+            "     SELECT idx FROM live WHERE campaign_id = " +
+            c +
+            " AND idx >= 0 AND NOT EXISTS (SELECT FROM done d"
+            "         WHERE d.campaign_id = live.campaign_id AND d.idx = live.idx AND d.counted)"
+            "     UNION SELECT unnest(coalesce(idxs, (SELECT array_agg(g) FROM "
+            "generate_series(first_idx, first_idx + n - 1) AS g)))"
+            "     FROM batches WHERE campaign_id = " +
+            c +
+            " AND state IN ('intended', 'in_doubt') AND kind IN ('task', 'test')"
+            " ) AS flying)"
+            " FROM campaign_cursor AS cur WHERE cur.campaign_id = " +
+            c)[0][0]
+            .as<std::int64_t>(),
+        0)
         << "tasks of campaign " << campaign << " in no place, or in two";
   }
 };

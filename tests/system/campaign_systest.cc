@@ -55,9 +55,11 @@ TEST_F(CampaignTest, APrologueThatFailsKeepsTheCampaignOffThatClusterAndSaysSo) 
   json clusters;
   for (const std::string name : {"alpha", "beta"})
     clusters[name] = {{"exec_file", "echo job-" + name + " >> log #"},
-                      {"prologue", {"echo prologue-" + name + " >> " + log_file,
-                                    name == "alpha" ? "echo no space on scratch >&2; exit 3" : "true"}}};
-  const int id = grid().Submit(Jdl(grid(), "prologue", "true", {{"nb_jobs", 6}, {"clusters", clusters}}));
+                      {"prologue",
+                       {"echo prologue-" + name + " >> " + log_file,
+                        name == "alpha" ? "echo no space on scratch >&2; exit 3" : "true"}}};
+  const int id =
+      grid().Submit(Jdl(grid(), "prologue", "true", {{"nb_jobs", 6}, {"clusters", clusters}}));
   ASSERT_TRUE(grid().AwaitOver(id));
   EXPECT_EQ(Count("log", "job-beta"), 6);
   EXPECT_EQ(Count("log", "job-alpha"), 0);
@@ -76,9 +78,9 @@ TEST_F(CampaignTest, AfterACancelTheEpilogueRunsOnceWhereThePrologueRan) {
                 {"prologue", {"echo prologue-" + name + " >> " + log_file}},
                 {"epilogue", {"echo epilogue-" + name + " >> " + log_file}}};
   };
-  const int id = grid().Submit(Jdl(
-      grid(), "cancelled", "true",
-      {{"nb_jobs", 40}, {"clusters", {{"alpha", block("alpha")}, {"beta", block("beta")}}}}));
+  const int id = grid().Submit(
+      Jdl(grid(), "cancelled", "true",
+          {{"nb_jobs", 40}, {"clusters", {{"alpha", block("alpha")}, {"beta", block("beta")}}}}));
   ASSERT_TRUE(Await([&] { return Count("log", "started") == 2; }));
   grid().Ok({"griddel", Campaign(id)});
   const auto completed = [&] {

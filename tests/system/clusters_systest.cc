@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "tests/cluster/recorded_server.h"
 #include "tests/system/grid.h"
 
 namespace cigri::test {
@@ -83,6 +84,61 @@ TEST_F(ClustersTest, ADrainedClusterGetsNothingSaysWhyAndWorksAgainWhenResumed) 
   EXPECT_EQ(grid().Lines("log").back(), "job-alpha");
 }
 
+TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
+  grid().Ok({"gridadmin", "cluster", "observe", "alpha"});
+  json jdl = Jdl(grid(), "watch", "true", Logging("job"));
+  jdl["nb_jobs"] = 6;
+  jdl["clusters"]["beta"]["exec_file"] = "while ! [ -e go ]; do sleep 0.05; done; echo job-beta >> log #";
+  const int id = grid().Submit(jdl);
+  const std::string words = "alpha is only observed: nothing is sent there; would send ";
+  std::string why;
+  EXPECT_TRUE(Await([&] {
+    why = grid().Ok({"gridclusters", "--why", "alpha"});
+    return why.find(words) != why.npos && why.find(" of campaign " + std::to_string(id)) != why.npos;
+  })) << why;
+  const auto full = grid().Ok({"gridclusters", "alpha", "-f"});
+  EXPECT_NE(full.find("would_send: "), full.npos) << full;
+  EXPECT_EQ(full.find("beta"), full.npos) << full;
+  grid().Script("go", "");
+  EXPECT_TRUE(grid().AwaitOver(id));
+  EXPECT_EQ(grid().Lines("log"), Words(6, "job-beta")) << "beta got all of it";
+  grid().Ok({"gridadmin", "cluster", "open", "alpha"});
+}
+
+// Issue 3: whatever one cluster does, it is told of that one and stops nobody.
+TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
+  const RawServer nonsense("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
+  int away = 0;
+  {
+    const RawServer gone("");
+    away = gone.port();
+  }
+  const auto add = [&](const std::string& name, const std::string& kind, int port) {
+    grid().Ok({"gridadmin", "cluster", "add", name, "--kind", kind, "--url",
+               "http://127.0.0.1:" + std::to_string(port) + "/api", "--no-check"});
+    grid().Ok({"gridadmin", "cluster", "open", name});
+  };
+  add("away", "oar2", away);
+  add("nonsense", "slurm", nonsense.port());
+  json jdl = Jdl(grid(), "all", "true", Logging("job"));
+  for (const std::string name : {"away", "nonsense"}) jdl["clusters"][name] = {{"exec_file", "true"}};
+  jdl["nb_jobs"] = 10;
+  EXPECT_TRUE(grid().AwaitOver(grid().Submit(jdl)));
+  EXPECT_EQ(grid().Lines("log").size(), 10u);
+  std::string events;
+  EXPECT_TRUE(Await([&] {
+    events = grid().Ok({"gridevents", "-g"});
+    return events.find("CLUSTER_UNREACHABLE") != events.npos && events.find("CLUSTER_ERROR") != events.npos;
+  })) << events;
+  EXPECT_NE(events.find("cannot connect to http://127.0.0.1:" + std::to_string(away)), events.npos) << events;
+  const auto check = grid().Run({"gridclusters", "--check", "nonsense"});
+  EXPECT_EQ(check.code, 1);
+  EXPECT_NE(check.out.find("fail"), check.out.npos) << check.out << check.err;
+  const auto listed = grid().Ok({"gridclusters", "-i"});
+  EXPECT_NE(listed.find("calls/min"), listed.npos) << listed;
+  for (const std::string name : {"away", "nonsense"}) grid().Ok({"gridadmin", "cluster", "disable", name});
+}
+
 TEST(GridsTest, AnOrdinaryUserHasAGridOfHisOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   Grid grid("alpha=1", "nobody");
@@ -103,7 +159,8 @@ TEST(GridsTest, AGridThatIsStoppedGivesItsRunningTasksBackFreeOfCharge) {
   const int id = grid.Submit(jdl);
   ASSERT_TRUE(Await([&] { return grid.Progress(id).value("running", 0) == 1; }));
   const auto down = grid.Run({"cigri", "down"});
-  EXPECT_NE(down.out.find("1 running job of campaign " + std::to_string(id) + " stopped"), std::string::npos)
+  EXPECT_NE(down.out.find("1 running job of campaign " + std::to_string(id) + " stopped"),
+            std::string::npos)
       << down.out;
   grid.Script("go", "");
   grid.Up();

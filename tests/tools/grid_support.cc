@@ -74,7 +74,7 @@ void GridTest::SetUp() {
   config.Set("API_TRUSTED_PROXY", "127.0.0.1");
   config.Set("SECRET_KEY_FILE", dir_ + "/secret.key");
   context_ = std::make_unique<api::Context>(config, conninfo());
-  context_->make_cluster = [this](const cluster::ClusterConfig&) {
+  context_->make_cluster = [this](const clusterdb::ClusterRow&) {
     return std::make_unique<PrintingCluster>(output_);
   };
   server_ = std::make_unique<api::ApiServer>(*context_, api::AllRoutes());

@@ -157,11 +157,14 @@ TEST_F(ReadPgTest, EqualFailuresOnTwoClustersAreOneGroupThatSaysItsWordsOnce) {
              .code = "EXIT_ERROR",
              .message = "exit code 3: no licence",
              .wait_status = 3 << 8});
-  Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, job_id, idx, count, message, fingerprint, "
+  Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, job_id, idx, count, message, "
+      "fingerprint, "
       "date_update) VALUES "
-      "(5, 'job', 'EXIT_ERROR', 1, 1, " + std::to_string(job + 1) +
+      "(5, 'job', 'EXIT_ERROR', 1, 1, " +
+      std::to_string(job + 1) +
       ", 1, 40, 'exit code 3: no licence', 'same', now()),"
-      "(6, 'job', 'EXIT_ERROR', 1, 2, NULL, 0, 2, 'exit code 3: no licence', 'same', now() - interval '1 hour'),"
+      "(6, 'job', 'EXIT_ERROR', 1, 2, NULL, 0, 2, 'exit code 3: no licence', 'same', now() - "
+      "interval '1 hour'),"
       "(7, 'job', 'EXIT_ERROR', 1, 2, NULL, 0, 41, 'exit code 4: disk', 'other', now()),"
       "(8, 'campaign', 'HELD_FIRST_TEN', 1, 1, NULL, NULL, 1, 'on alpha', '', now()),"
       "(9, 'campaign', 'HELD_FIRST_TEN', 1, 2, NULL, NULL, 1, 'on beta', '', now())");
@@ -287,7 +290,7 @@ TEST_F(ReadPgTest, WhySaysTheMetaschedulersReasonInOneSentence) {
   EXPECT_EQ(why["sentence"],
             "7 tasks wait while 3 jobs are in flight: its own max_jobs allows 3 on alpha, 3 are in "
             "flight");
-  EXPECT_EQ(why["action"], "raise max_jobs");
+  EXPECT_EQ(why["action"], "raise it: gridsub -c 1 --set max_jobs=...");
   EXPECT_EQ(why["clusters"][0]["reasons"][0]["numbers"]["limit"], 3);
   EXPECT_EQ(why["clusters"][1]["reasons"][0]["code"], "CLUSTER_OBSERVED");
 }

@@ -76,7 +76,7 @@ TEST_F(ToolsPgTest, GrideventsFixResubmitsTheTasksThatWait) {
       "'EXIT_ERROR', 1, 44, 0);"
       "INSERT INTO tofix (campaign_id, idx, job_id, event_id) VALUES (1, 0, 44, 7)");
   const auto ran = Run("gridevents", {"-c", "1", "-f", "-r", "-v"});
-  EXPECT_EQ(ran.out, "1 events closed, 1 tasks to be tried again.\n") << ran.err;
+  EXPECT_EQ(ran.out, "1 event closed, 1 task to be tried again.\n") << ran.err;
   EXPECT_EQ(Value("SELECT count(*) FROM retry"), "1");
 }
 
@@ -120,7 +120,7 @@ TEST_F(ToolsPgTest, GridclustersHasCigrisLines) {
 TEST_F(ToolsPgTest, GridclustersSaysWhyAClusterTakesNothing) {
   Sql("UPDATE clusters SET mode = 'observe' WHERE id = 1");
   EXPECT_EQ(Run("gridclusters", {"--why", "alpha"}).out,
-            "alpha is only observed: nothing is sent there\n");
+            "alpha is only observed: nothing is sent there; would send nothing now\n-> gridadmin cluster open alpha\n");
   EXPECT_EQ(Run("gridclusters", {"--why", "nowhere"}).code, 1);
 }
 

@@ -1,8 +1,7 @@
-#include "updator/fold.h"
-
 #include "runner/store.h"
 #include "tests/support/rows.h"
 #include "updator/campaigns.h"
+#include "updator/fold.h"
 
 namespace cigri::updator {
 namespace {
@@ -13,13 +12,15 @@ using cluster::RemoteState;
 class FoldPgTest : public test::RowsTest {
  protected:
   // Claims and records as the runner does; the job ids.
-  std::vector<std::int64_t> GivenLive(std::int64_t campaign, int cluster, int n, const std::string& kind = "task") {
+  std::vector<std::int64_t> GivenLive(std::int64_t campaign, int cluster, int n,
+                                      const std::string& kind = "task") {
     GivenGrant(campaign, cluster, n, kind);
     auto c = Connect();
     db::Tx tx(*c);
     runner::Store store(cluster, "grid", 0);
     std::vector<std::int64_t> jobs;
-    for (const auto& b : store.Claim(tx, 1000, [](std::int64_t) { return 1000; }, 10, false)) {
+    for (const auto& b : store.Claim(
+             tx, 1000, [](std::int64_t) { return 1000; }, 10, false)) {
       std::vector<std::pair<int, std::string>> remote;
       for (int i = 0; i < static_cast<int>(b.tasks.size()); ++i) {
         remote.emplace_back(i, b.tag + "_" + std::to_string(i));
@@ -30,7 +31,8 @@ class FoldPgTest : public test::RowsTest {
     tx.Commit();
     return jobs;
   }
-  static News Ended(std::int64_t job, std::optional<int> status, EndCause cause = EndCause::kExited) {
+  static News Ended(std::int64_t job, std::optional<int> status,
+                    EndCause cause = EndCause::kExited) {
     News n;
     n.job_id = job;
     n.remote.state = RemoteState::kEnded;
@@ -72,7 +74,9 @@ TEST_F(FoldPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
   Update({campaign});
   EXPECT_EQ(State(campaign), "terminated");
   EXPECT_EQ(Count("done WHERE counted"), 2);
-  EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state IN ('launching', 'submitted')")[0][0].as<int>(), 0);
+  EXPECT_EQ(
+      Sql("SELECT sum(n) FROM counters WHERE state IN ('launching', 'submitted')")[0][0].as<int>(),
+      0);
   EXPECT_NEAR(Sql("SELECT sum(slot_s) FROM usage")[0][0].as<double>(), 24, 0.01)
       << "the cluster's times are only subtracted from each other";
 }
@@ -114,9 +118,26 @@ TEST_F(FoldPgTest, NumbersInTheWordsOfAFailureMakeNoOtherOneButItsExitCodeDoes) 
     n.remote.message = words;
     return n;
   };
-  Fold({failed(jobs[0], 3, "line 17"), failed(jobs[1], 3, "line 18"), failed(jobs[2], 4, "line 17")});
+  Fold({failed(jobs[0], 3, "line 17"), failed(jobs[1], 3, "line 18"),
+        failed(jobs[2], 4, "line 17")});
   EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR'"), 2);
   EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 2);
+}
+
+TEST_F(FoldPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4, .max_tries = 1});
+  const auto jobs = GivenLive(campaign, 1, 4);
+  Fold({Ended(jobs[0], 127 << 8), Ended(jobs[1], 126 << 8), Ended(jobs[2], 213 << 8, EndCause::kBadDirectory)});
+  const auto said = [&](std::size_t i) {
+    return Sql("SELECT message FROM done WHERE job_id = " + std::to_string(jobs[i]))[0][0].as<std::string>();
+  };
+  EXPECT_EQ(said(0), "not on cluster c1: ./job.sh");
+  EXPECT_EQ(said(1), "not executable on cluster c1: ./job.sh");
+  EXPECT_EQ(said(2), "not on cluster c1: $HOME");
+  Sql("UPDATE lanes SET proved = true");
+  Fold({Ended(jobs[3], 127 << 8)});
+  EXPECT_EQ(said(3), "exit code 127") << "its own, once it has run there";
 }
 
 TEST_F(FoldPgTest, APreemptedJobIsFreeAndGoesAgain) {
@@ -175,6 +196,23 @@ TEST_F(FoldPgTest, AMisspeltProgramIsHeldAfterTenJobsUnchargedAndSaysSo) {
   EXPECT_EQ(State(campaign), "in_treatment") << "answered: ten more may try";
 }
 
+TEST_F(FoldPgTest, HeldEverywhereForOneReasonSaysItOnceAndNamesTheClusters) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 100, .clusters = 2});
+  std::vector<News> news;
+  for (const int cluster : {1, 2})
+    for (const auto job : GivenLive(campaign, cluster, 10)) {
+      news.push_back(Ended(job, 127 << 8));
+      news.back().remote.message = "not found";
+    }
+  Fold(news);
+  Update({campaign});
+  Update({});
+  EXPECT_EQ(
+      Sql("SELECT state_reason FROM campaigns")[0][0].as<std::string>(),
+      "held everywhere: c1, c2: the first 10 jobs all failed: ./job.sh: exit code 127: not found");
+}
+
 TEST_F(FoldPgTest, CancellingMovesTheStateAndATaskAddedAtTheEndIsNotLost) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1});
@@ -213,12 +251,14 @@ TEST_F(FoldPgTest, AnEpilogueIsNotWaitedForInSilence) {
   Update({campaign});
   const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
   Fold({Ended(epilogue.at(0), 1 << 8)});
-  EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_FAILED' AND cluster_id = 1 AND state = 'open'"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_FAILED' AND cluster_id = 1 AND state = 'open'"),
+            1);
   Update({campaign}, {.epilogue_wait_s = 600});
   EXPECT_EQ(State(campaign), "in_treatment") << "the other cluster has some time";
   Sql("UPDATE campaigns SET finishing_since = now() - interval '11 minutes'");
   Update({}, {.epilogue_wait_s = 600});
-  EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_GIVEN_UP' AND cluster_id = 2 AND state = 'open'"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_GIVEN_UP' AND cluster_id = 2 AND state = 'open'"),
+            1);
   EXPECT_EQ(State(campaign), "terminated");
 }
 
@@ -234,8 +274,11 @@ TEST_F(FoldPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) {
   Sql("UPDATE campaigns SET submission_time = now() - interval '11 minutes'");
   Update({}, {.test_wait_s = 600});
   EXPECT_EQ(State(campaign), "terminated");
-  EXPECT_EQ(Sql("SELECT string_agg(cluster_id || message, '') FROM events WHERE code = 'NOT_TESTED'")[0][0].as<std::string>(),
-            "2c2 was not tested: no answer within 10 min");
+  EXPECT_EQ(
+      Sql("SELECT string_agg(cluster_id || message, '') FROM events WHERE code = 'NOT_TESTED'")
+          [0][0]
+              .as<std::string>(),
+      "2c2 was not tested: no answer within 10 min");
   ExpectTheLaw(campaign);
 }
 

@@ -71,7 +71,8 @@ int Down(bool keep_jobs) {
   std::printf("grid down: %d processes ended%s", modules, server ? ", PostgreSQL stopped" : "");
   if (real != 0) std::printf(", %d real clusters stopped", real);
   if (running != 0 && keep_jobs)
-    std::printf(", %s%s left running; `cigri up` adopts what is there", Jobs(running).c_str(), whose.c_str());
+    std::printf(", %s%s left running; `cigri up` adopts what is there", Jobs(running).c_str(),
+                whose.c_str());
   if (running != 0 && !keep_jobs)
     std::printf(", %s%s stopped; the next `cigri up` runs their tasks again, free of charge",
                 Jobs(running).c_str(), whose.c_str());

@@ -32,7 +32,8 @@ std::string Sample(const json& sample) {
   if (!sample.is_object()) return "";
   std::string out;
   if (IsNumber(sample, "task")) out += " task " + std::to_string(Int(sample, "task"));
-  if (!Str(sample, "params").empty()) out += " (" + CutTo(Printable(Str(sample, "params")), 40) + ")";
+  if (!Str(sample, "params").empty())
+    out += " (" + CutTo(Printable(Str(sample, "params")), 40) + ")";
   if (!Str(sample, "cluster").empty()) out += " on " + Printable(Str(sample, "cluster"));
   if (!Str(sample, "node").empty()) out += " " + Printable(Str(sample, "node"));
   if (IsNumber(sample, "exit")) out += ", exit " + std::to_string(Int(sample, "exit"));
@@ -59,8 +60,10 @@ std::string FailuresText(const json& failures, bool colour) {
   for (const auto& item : items) {
     const std::string message(Trim(Str(item, "message")));
     const auto end = std::min(message.find('\n'), message.size());
-    out += Paint(Tint::kRed, "  " + std::to_string(Int(item, "count")) + " x " + Printable(message.substr(0, end)),
-                 colour);
+    out +=
+        Paint(Tint::kRed,
+              "  " + std::to_string(Int(item, "count")) + " x " + Printable(message.substr(0, end)),
+              colour);
     out += Paint(Tint::kDim, "  [" + Str(item, "code") + "]" + Where(item), colour) + "\n";
     out += Quoted(message.substr(end));
     if (item.contains("sample")) out += Sample(item["sample"]);

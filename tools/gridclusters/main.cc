@@ -18,21 +18,22 @@ struct Options {
   tools::CommonOptions common;
   bool infos = false, more = false, usage = false, bars = false, all = false, json_out = false,
        verbose = false, submit = false;
-  std::string why, check;
+  std::string name, why, check;
   bool colour = false;
 };
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
   CLI::App app("Shows available clusters.", "gridclusters");
   tools::AddCommonOptions(app, o.common);
+  app.add_option("NAME", o.name, "only this cluster, by name or id");
   app.add_flag("-i,--infos", o.infos, "with host, stress, state and our load in calls per minute");
-  app.add_flag("-I,--more_infos,--more-infos", o.more, "with all that is known");
+  app.add_flag("-I,-f,--more_infos,--more-infos,--full", o.more, "with all that is known");
   app.add_flag("-u,--usage", o.usage, "with the use of resources (implies -i)");
   app.add_flag("-b,--bars", o.bars, "the same as coloured bars (implies -i -u)");
   app.add_flag("-a,--all", o.all, "disabled clusters too");
   app.add_flag("--json", o.json_out, "JSON");
   app.add_option("--why", o.why, "operators: why this cluster gives campaigns no more");
-  app.add_flag("-v,--verbose", o.verbose, "with --why: each campaign's reason");
+  app.add_flag("-v,--verbose", o.verbose, "with --why: what bounds us there, and each campaign's reason");
   app.add_option("--check", o.check,
                  "operators: is this cluster reachable, authorised, ...; exit 1 if not");
   app.add_flag("--submit", o.submit, "with --check: run a test job too");
@@ -67,10 +68,24 @@ std::string Info(const json& c) {
   return out;
 }
 
+// "12 jobs of campaign 3, 1 job of campaign 5", "updator 36, runner 4".
+std::string Listed(const std::string& key, const json& value) {
+  std::vector<std::string> parts;
+  if (key == "calls_by")
+    for (const auto& [module, n] : value.items()) parts.push_back(module + " " + n.dump());
+  if (key == "would_send")
+    for (const auto& w : value)
+      parts.push_back(w["jobs"].dump() + (w["jobs"] == 1 ? " job" : " jobs") + " of campaign " +
+                      w["campaign"].dump());
+  return Join(parts, ", ");
+}
+
 std::string MoreInfo(const json& c) {
   std::string out;
   for (const auto& [key, value] : c.items())
-    if (key != "links" && key != "usage" && !value.is_null())
+    if ((key == "calls_by" || key == "would_send") && !value.is_null())
+      out += "\n    " + key + ": " + Listed(key, value);
+    else if (key != "links" && key != "usage" && !value.is_null())
       out += "\n    " + key + ": " + Text(value);
   return out;
 }
@@ -134,8 +149,15 @@ std::string OneCluster(const json& c, const Options& o) {
   return out + "\n";
 }
 
+json One(tools::Api& api, const Options& o) {
+  json items = json::array();
+  items.push_back(tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.name)),
+                                "show cluster " + o.name));
+  return {{"items", std::move(items)}};
+}
+
 int List(tools::Api& api, const Options& o) {
-  const auto answer =
+  const auto answer = !o.name.empty() ? One(api, o) :
       tools::Expect(api.Get(std::string("/clusters?x=1") +
                             (o.infos || o.json_out ? "&full=1" : "") + (o.all ? "&all=1" : "")),
                     "list clusters");
@@ -150,21 +172,29 @@ int List(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
+void PutReason(const json& r) {
+  std::printf("  campaign %s of %s, %s waiting, %s in flight here: %s", r["campaign"].dump().c_str(),
+              Text(r["user"]).c_str(), r["waiting"].dump().c_str(), r["in_flight"].dump().c_str(),
+              Text(r["sentence"]).c_str());
+  if (r["code"].is_string()) std::printf(" [%s]", Text(r["code"]).c_str());
+  std::printf("\n");
+  if (r["expected"].is_string()) std::printf("    %s\n", Text(r["expected"]).c_str());
+  if (const std::string action = r.value("action", ""); !action.empty())
+    std::printf("    -> %s\n", tools::Printable(action).c_str());
+}
+
 int Why(tools::Api& api, const Options& o) {
   const auto why = tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.why) + "/why"),
                                  "explain cluster " + o.why);
   if (o.json_out) return std::puts(why.dump(2).c_str()), kExitOk;
-  std::printf("%s\n", tools::Printable(why.value("sentence", "")).c_str());
-  const auto& reasons = why["reasons"];
-  if (!o.verbose) {
-    if (!reasons.empty())
-      std::printf("%zu reasons hold campaigns back there: gridclusters --why %s -v\n",
-                  reasons.size(), o.why.c_str());
-    return kExitOk;
-  }
-  for (const auto& r : reasons)
-    std::printf("  campaign %s: %s [%s]\n", r["campaign"].dump().c_str(),
-                tools::Printable(r.value("sentence", "")).c_str(), r.value("code", "").c_str());
+  std::printf("%s\n", Text(why["sentence"]).c_str());
+  if (const std::string action = why.value("action", ""); !action.empty())
+    std::printf("-> %s\n", tools::Printable(action).c_str());
+  if (!o.verbose) return kExitOk;
+  for (const auto& line : why["ceilings"]) std::printf("  %s\n", Text(line).c_str());
+  for (const auto& reason : why["reasons"]) PutReason(reason);
+  const auto left = why["waiting_campaigns"].get<std::size_t>() - why["reasons"].size();
+  if (left > 0) std::printf("  and %zu more campaigns\n", left);
   return kExitOk;
 }
 

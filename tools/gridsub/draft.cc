@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <filesystem>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/text.h"
 #include "tools/gridsub/inputs.h"
@@ -67,8 +67,8 @@ bool CheckDraft(Draft& draft, const Args& args) {
   return draft.checked.ok();
 }
 
-// {JDL_DIR} in a JDL file is the folder that the file lies in, so that a campaign can be shipped with
-// its programs. Replaced in the text: within a JSON string, hence escaped as one.
+// {JDL_DIR} in a JDL file is the folder that the file lies in, so that a campaign can be shipped
+// with its programs. Replaced in the text: within a JSON string, hence escaped as one.
 std::string WithJdlDir(std::string text, const std::string& path) {
   if (text.find("{JDL_DIR}") == std::string::npos) return text;
   const auto folder = std::filesystem::absolute(path).parent_path().lexically_normal().string();

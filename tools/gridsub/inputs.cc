@@ -47,8 +47,10 @@ std::string WithVariables(const std::string& text) {
 
 void AddLine(std::string_view line, LineUse use, std::int64_t at, LineSink& sink) {
   if (use == LineUse::kJdl) return sink.Add(Trim(line), at);
-  // JSON holds no bytes that are not UTF-8: the sink says so about the line as it stands.
-  sink.Add(IsValidUtf8(line) ? jdl::EncodeValues({std::string(line)}) : std::string(line), at);
+  // JSON has no bytes that are not UTF-8 and hides a NUL: the sink looks at such a line as it
+  // stands.
+  const std::string text(line);
+  sink.Add(jdl::LineProblem(line).empty() ? jdl::EncodeValues({text}) : text, at);
 }
 
 }  // namespace
@@ -121,7 +123,8 @@ void AddJson(const std::string& text, const std::string& name, LineUse use, Line
     if (!item.is_string() && !item.is_number())
       throw Fatal(kExitBadInput, name + ": [" + std::to_string(i) + "] is no text and no number");
     const auto line = item.is_string() ? item.get<std::string>() : item.dump();
-    sink.Add(use == LineUse::kValue ? jdl::EncodeValues({line}) : line, 0);
+    const bool encode = use == LineUse::kValue && jdl::LineProblem(line).empty();
+    sink.Add(encode ? jdl::EncodeValues({line}) : line, 0);
   }
 }
 

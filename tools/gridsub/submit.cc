@@ -54,7 +54,9 @@ bool PrintRefusal(const tools::Answer& answer, const std::string& name) {
     std::fprintf(stderr, "Admission rule error:\n    %s\n", text.c_str());
     return true;
   }
-  const auto faults = FaultsOf(answer.body);
+  auto faults = FaultsOf(answer.body);
+  if (name.empty())
+    for (auto& fault : faults) fault.line = 0;  // of a text that its user has not written
   PrintFaults(faults, name.empty() ? "gridsub" : name);
   return !faults.empty();
 }

@@ -1,6 +1,7 @@
 -- Every cluster with its last snapshot, its health and what is ours there now.
 SELECT k.id, k.name, k.kind, k.power, k.enabled, k.mode::text, k.mode_limit, k.max_running, k.hours,
-    k.drained OR k.kill_all AS drained, coalesce(k.drain_reason, '') AS drain_reason, k.queue_s + coalesce(k.min_round_s, CASE k.kind WHEN 'local' THEN 0 ELSE 5 END) AS queue_s,
+    k.drained OR k.kill_all OR e.message IS NOT NULL AS drained, coalesce(k.drain_reason, e.message, '') AS drain_reason,
+    k.queue_s + coalesce(k.min_round_s, CASE k.kind WHEN 'local' THEN 0 ELSE 5 END) AS queue_s,
     coalesce(k.max_waiting, 2000) AS max_waiting,
     k.stress_limit, coalesce(g.max_resources, 0) AS max_resources, coalesce(g.free_resources, 0) AS free_resources,
     coalesce(g.used_by_cigri, 0) AS used_by_cigri, coalesce(s.stress, 0) AS stress,
@@ -19,4 +20,8 @@ LEFT JOIN (
     SELECT cluster_id, sum(slot_s) / nullif(sum(ok + not_ok), 0) AS mean_slot_s
     FROM usage WHERE bucket >= now() - interval '5 minutes' GROUP BY cluster_id
 ) AS u ON u.cluster_id = k.id
+LEFT JOIN LATERAL (
+    SELECT message FROM events WHERE state = 'open' AND campaign_id IS NULL AND cluster_id = k.id
+        AND code = 'CLUSTER_MANUALLY_DISABLED' LIMIT 1
+) AS e ON true
 ORDER BY k.id

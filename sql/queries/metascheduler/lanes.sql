@@ -4,7 +4,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.p
     coalesce(l.proved, false) AS proved, coalesce(l.held_since IS NOT NULL, false) AS held,
     coalesce(l.held_why, '') AS held_why, coalesce(l.probation_until > now(), false) AS probation,
     coalesce(l.prologue, 'none') AS prologue,
-    CASE WHEN l.proved OR cur.ntasks <= 10 THEN NULL ELSE greatest(10 - coalesce(l.ended, 0), 0) END AS first_ten_left,
+    CASE WHEN l.proved OR cur.ntasks <= 10 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
     coalesce(l.answered_test, false) AS answered_test,
     coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s,
     coalesce(f.job_ratio, 0) AS job_ratio, coalesce(p.priority, 0) AS affinity, coalesce(e.code, '') AS blocked

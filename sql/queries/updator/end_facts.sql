@@ -6,9 +6,13 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text, l.attempt, co
     (SELECT count(*) > 1 FROM campaign_clusters AS cc WHERE cc.campaign_id = l.campaign_id) AS other_clusters,
     EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx AND l.idx >= 0
         AND o.job_id <> ALL ($1::bigint[])) AS other_copy,
-    EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted) AS counted
+    EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted) AS counted,
+    coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file, coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
+    coalesce(n.proved, false) AS proved
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+LEFT JOIN lanes AS n ON n.campaign_id = l.campaign_id AND n.cluster_id = l.cluster_id
 LEFT JOIN kills AS k ON k.job_id = l.job_id
 LEFT JOIN tries AS t ON t.campaign_id = l.campaign_id AND t.idx = l.idx
 WHERE l.job_id = ANY ($1::bigint[])

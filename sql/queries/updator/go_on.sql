@@ -7,5 +7,5 @@ WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT
         LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
         WHERE cc.campaign_id = c.id AND l.held_since IS NULL
             AND NOT EXISTS (SELECT FROM events AS e WHERE e.campaign_id = c.id AND e.cluster_id = cc.cluster_id
-                AND e.state = 'open' AND e.code IN ('SUBMIT_REFUSED', 'PROLOGUE_FAILED')))
+                AND e.state = 'open' AND e.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED')))
 RETURNING c.id

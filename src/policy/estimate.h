@@ -1,4 +1,4 @@
-// What the next moments of a campaign on a cluster will be like, from what is known now and what
+// What the predictor says of the next moments of a campaign on a cluster, from what is known now and what
 // was remembered. No I/O, no clock.
 #pragma once
 #include <cstdint>

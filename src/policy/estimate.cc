@@ -1,4 +1,4 @@
-#include "predictor/estimate.h"
+#include "policy/estimate.h"
 
 #include <algorithm>
 #include <cmath>

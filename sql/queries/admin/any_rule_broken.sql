@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM events WHERE code = 'RULE_BROKEN' AND state = 'open')

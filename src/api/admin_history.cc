@@ -1,0 +1,78 @@
+// What the grid has decided: stored snapshots with the state, time and seed that make each decision
+// repeatable, and how long jobs took. For gridsim.
+#include <sql/admin.h>
+
+#include <set>
+
+#include "api/admin.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostBytes = 32u << 20;  // of stored snapshots in one answer
+
+json Durations(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
+  json items = json::array();
+  const std::vector<std::int64_t> ids(campaigns.begin(), campaigns.end());
+  for (const auto& row : tx.Exec(sql::admin::kLaneDurations, db::Array(ids)))
+    items.push_back({{"campaign", row["campaign_id"].as<std::int64_t>()},
+                     {"cluster", row["cluster_id"].as<std::int64_t>()},
+                     {"n", row["n_ok"].as<std::int64_t>()},
+                     {"sum_s", row["sum_s"].as<double>()},
+                     {"hist", db::Int64s(row["hist"])}});
+  return items;
+}
+
+json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
+  json items = json::array();
+  std::set<std::int64_t> campaigns;
+  std::size_t bytes = 0;
+  bool more = false;
+  for (const auto& row : tx.Exec(sql::admin::kPlansHistory, from, until, limit + 1)) {
+    const pqxx::binarystring cbor(row["snapshot"]);
+    bytes += cbor.size();
+    if (static_cast<std::int64_t>(items.size()) >= limit ||
+        (bytes > kMostBytes && !items.empty())) {
+      more = true;
+      break;
+    }
+    json item = json::from_cbor(cbor.data(), cbor.data() + cbor.size(), true, false);
+    if (!item.is_object() || !item.contains("snapshot")) continue;  // of an older version
+    for (const auto& c : item["snapshot"].value("campaigns", json::array()))
+      campaigns.insert(c.value("id", std::int64_t{0}));
+    item["id"] = row["id"].as<std::int64_t>();
+    item["at"] = row["at"].as<double>();
+    item["seed"] = row["seed"].as<std::int64_t>();
+    items.push_back(std::move(item));
+  }
+  return {{"items", std::move(items)}, {"durations", Durations(tx, campaigns)}, {"more", more}};
+}
+
+double TimeOf(const Request& request, const std::string& name, double fallback) {
+  const std::string text = request.Query(name);
+  if (text.empty()) return fallback;
+  try {
+    std::size_t used = 0;
+    const double at = std::stod(text, &used);
+    if (used == text.size() && at >= -1e11 && at <= 1e11) return at;
+  } catch (const std::exception&) {
+  }
+  throw BadRequest("\"" + name + "\" is a time in seconds since 1970, as " + name + "=1790000000");
+}
+
+Reply History(Context& context, const Request& request) {
+  const double from = TimeOf(request, "from", 0), until = TimeOf(request, "until", 1e11);
+  const auto limit = request.QueryInt("limit", 100, 1, 1000);
+  return Reply::Json(
+      context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));
+}
+
+}  // namespace
+
+void AddHistoryRoutes(Router& router) {
+  router.Get("/admin/plans/history", History, Access::kOperator);
+}
+
+}  // namespace cigri::api

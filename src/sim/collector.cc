@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "policy/shares.h"
+#include "sim/report.h"
+
+namespace cigri::sim {
+namespace {
+
+constexpr double kLeastRun = 10;  // s: shorter jobs would make slowdowns of millions
+
+double ShareOf(const std::map<std::string, policy::Share>& shares, const std::string& name) {
+  const auto it = shares.find(name);
+  return it == shares.end() ? 1 : it->second.share;
+}
+
+bool WasLost(End end) {
+  return end == End::kPreempted || end == End::kLost || end == End::kCancelled || end == End::kCopy;
+}
+
+}  // namespace
+
+Collector::Collector(const Scenario& scenario)
+    : scenario_(scenario),
+      longest_(scenario.campaigns.size(), 0),
+      work_(scenario.campaigns.size(), 0),
+      speed_(scenario.campaigns.size(), 0) {
+  for (const auto& c : scenario.clusters) report_.clusters.push_back({.name = c.name});
+  for (std::size_t i = 0; i < scenario.campaigns.size(); ++i) {
+    const CampaignSpec& c = scenario.campaigns[i];
+    const auto [it, fresh] = names_.try_emplace(c.user, static_cast<int>(users_.size()));
+    if (fresh) {
+      users_.emplace_back();
+      report_.users.push_back({.name = c.user});
+    }
+    user_of_.push_back(it->second);
+    report_.campaigns.push_back({.name = c.name, .user = c.user, .tasks = c.tasks});
+    for (const auto& k : scenario.clusters)
+      if (c.clusters.empty() ||
+          std::find(c.clusters.begin(), c.clusters.end(), k.name) != c.clusters.end())
+        speed_[i] += k.slots * k.speed;
+  }
+}
+
+void Collector::Advance(User& user, double now) {
+  user.used += user.running * (now - user.since);
+  user.since = now;
+}
+
+void Collector::Submitted(int campaign, double now) { report_.campaigns[campaign].submitted = now; }
+
+void Collector::Started(int campaign, int slots, double now) {
+  User& user = users_[user_of_[campaign]];
+  Advance(user, now);
+  user.running += slots;
+  auto& c = report_.campaigns[campaign];
+  if (c.first_start < 0) c.first_start = now;
+}
+
+void Collector::Ended(const Attempt& a) {
+  const double run = a.started < 0 ? 0 : a.ended - a.started, slot_s = run * a.slots;
+  auto& cluster = report_.clusters[a.cluster];
+  auto& campaign = report_.campaigns[a.campaign];
+  if (a.started >= 0) {
+    User& user = users_[user_of_[a.campaign]];
+    Advance(user, a.ended);
+    user.running -= a.slots;
+    ++cluster.jobs;
+    report_.makespan_s = std::max(report_.makespan_s, a.ended);
+  }
+  cluster.slot_s += slot_s;
+  report_.used_slot_s += slot_s;
+  report_.preempted += a.end == End::kPreempted;
+  report_.lost += a.end == End::kLost;
+  report_.cancelled += a.end == End::kCancelled;
+  report_.copies += a.end == End::kCopy;
+  report_.failures += a.end == End::kFailed || a.end == End::kWalltime;
+  if (WasLost(a.end)) {
+    ++cluster.preempted;
+    cluster.lost_slot_s += slot_s;
+    report_.lost_slot_s += slot_s;
+  }
+  if (a.end != End::kDone || a.kind == BatchKind::kPrologue) return;
+  const double wait = a.started - campaign.submitted;
+  waits_.push_back(static_cast<float>(wait));
+  slowdown_sum_ += std::max(1.0, (wait + run) / std::max(run, kLeastRun));
+  ++campaign.done;
+  auto& user = report_.users[user_of_[a.campaign]];
+  ++user.done;
+  user.wait_s += wait;
+  const double plain = run * scenario_.clusters[a.cluster].speed;
+  longest_[a.campaign] = std::max(longest_[a.campaign], plain);
+  work_[a.campaign] += plain * a.slots;
+}
+
+void Collector::Over(int campaign, double now) { report_.campaigns[campaign].over = now; }
+
+// What each user should have of whatever is used from now on, by shares among those who want it.
+std::vector<double> Collector::Due(const Moment& moment) {
+  std::map<std::int64_t, std::int64_t> given;
+  for (const auto& g : moment.result.plan.grants)
+    if (!g.shadow) given[g.campaign] += g.n;
+  std::vector<double> caps(users_.size(), 0), shares(users_.size(), 0);
+  std::vector<std::string> project(users_.size());
+  double total = 0;
+  for (const auto& c : moment.snapshot.clusters) total += c.max;
+  for (const auto& c : moment.snapshot.campaigns) {
+    const int u = user_of_[c.id - 1];
+    const auto it = given.find(c.id);
+    const std::int64_t more = it == given.end() ? 0 : it->second;
+    if (c.priority > 0 && c.waiting > more) caps[u] = total;
+    for (const auto& l : c.lanes) caps[u] += static_cast<double>(l.in_flight) * l.slots;
+    if (!c.lanes.empty()) caps[u] += static_cast<double>(more * c.lanes[0].slots);
+    const auto& users = scenario_.policy.users;
+    const auto who = users.find(c.user);
+    project[u] = !c.project.empty() || who == users.end() ? c.project : who->second.parent;
+  }
+  std::map<std::string, double> in_project;
+  int wanting = 0;
+  for (std::size_t u = 0; u < users_.size(); ++u) {
+    if (caps[u] <= 0) continue;
+    ++wanting;
+    in_project[project[u]] += ShareOf(scenario_.policy.users, report_.users[u].name);
+  }
+  contended_ = wanting > 1;
+  if (!contended_) return caps;
+  for (std::size_t u = 0; u < users_.size(); ++u)
+    if (caps[u] > 0)
+      shares[u] = ShareOf(scenario_.policy.projects, project[u]) *
+                  ShareOf(scenario_.policy.users, report_.users[u].name) /
+                  std::max(1e-12, in_project[project[u]]);
+  auto due = policy::WaterFill(total, shares, caps);
+  const double sum = std::accumulate(due.begin(), due.end(), 0.0);
+  for (auto& d : due) d = sum > 0 ? d / sum : 0;
+  return due;
+}
+
+// The time since the last decision, by the shares that held then.
+void Collector::Settle(double now) {
+  double used = 0;
+  for (auto& user : users_) Advance(user, now);
+  for (auto& user : users_) used += user.used - user.mark;
+  for (auto& user : users_) {
+    if (contended_) {
+      user.contended += user.used - user.mark;
+      user.due += user.part * used;
+    }
+    user.mark = user.used;
+  }
+}
+
+void Collector::Decided(const Moment& moment) {
+  Settle(moment.now);
+  const auto due = Due(moment);
+  for (std::size_t u = 0; u < users_.size(); ++u) users_[u].part = due[u];
+}
+
+Report Collector::Finish(const Totals& totals, const std::string& label) {
+  Settle(totals.until);
+  Report r = std::move(report_);
+  r.label = label;
+  r.totals = totals;
+  const double ratio = totals.until > 0 ? std::min(1.0, r.makespan_s / totals.until) : 0;
+  const double capacity =
+      scenario_.until > 0 ? totals.capacity_slot_s : totals.capacity_slot_s * ratio;
+  const double local = scenario_.until > 0 ? totals.local_slot_s : totals.local_slot_s * ratio;
+  if (capacity > 0) r.utilisation = r.used_slot_s / capacity;
+  if (capacity > 0) r.with_local = (r.used_slot_s + local) / capacity;
+  if (capacity - local > 0) r.of_left = r.used_slot_s / (capacity - local);
+  if (!waits_.empty()) {
+    const double n = static_cast<double>(waits_.size());
+    r.wait_mean_s = std::accumulate(waits_.begin(), waits_.end(), 0.0) / n;
+    const auto at = waits_.begin() + static_cast<std::ptrdiff_t>((waits_.size() - 1) * 95 / 100);
+    std::nth_element(waits_.begin(), at, waits_.end());
+    r.wait_p95_s = *at;
+    r.slowdown = slowdown_sum_ / n;
+  }
+  double contended = 0, due = 0, all = 0, error = 0, slow = 0;
+  std::int64_t over = 0;
+  for (const auto& u : users_) contended += u.contended, due += u.due, all += u.used;
+  for (std::size_t u = 0; u < users_.size(); ++u) {
+    UserReport& user = r.users[u];
+    user.slot_s = users_[u].used;
+    user.part = all > 0 ? user.slot_s / all : 0;
+    user.contended = contended > 0 ? users_[u].contended / contended : 0;
+    user.due = due > 0 ? users_[u].due / due : 0;
+    if (user.done > 0) user.wait_s /= static_cast<double>(user.done);
+    error += std::abs(user.contended - user.due);
+  }
+  r.share_error = error / 2;
+  for (std::size_t i = 0; i < r.campaigns.size(); ++i) {
+    auto& c = r.campaigns[i];
+    if (c.over < 0 || speed_[i] <= 0) continue;
+    const double alone = std::max({longest_[i], work_[i] / speed_[i], 1e-3});
+    c.slowdown = std::max(1.0, (c.over - c.submitted) / alone);
+    slow += c.slowdown;
+    ++over;
+  }
+  r.campaign_slowdown = over > 0 ? slow / static_cast<double>(over) : 0;
+  return r;
+}
+
+}  // namespace cigri::sim

@@ -1,0 +1,243 @@
+#include "sim/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/impl.h"
+#include "sim/random.h"
+
+namespace cigri::sim {
+namespace {
+
+constexpr double kLongest = 20 * 365 * 86400.0;  // of a scenario that says no end
+constexpr int kIdleRounds = 20'000;              // in a row with nothing in flight: it hangs
+
+}  // namespace
+
+std::string_view ToString(End end) {
+  static constexpr std::array<std::string_view, 9> kWords = {
+      "done", "failed", "walltime", "preempted", "lost", "cancelled", "copy", "running", "never"};
+  return kWords[static_cast<std::size_t>(end)];
+}
+
+Engine::Engine(const Scenario& scenario, std::vector<Observer*> observers)
+    : impl_(std::make_unique<Impl>(scenario, std::move(observers))) {}
+Engine::~Engine() = default;
+Totals Engine::Run(double until) { return impl_->Run(until); }
+
+Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
+    : scenario_(scenario), observers_(std::move(observers)), usage_(scenario.policy) {
+  snapshot_.config = scenario.policy;
+  snapshot_.usage = scenario.usage;
+  for (auto& row : snapshot_.usage) row.start += kEpoch;
+  for (std::size_t k = 0; k < scenario.clusters.size(); ++k) {
+    const ClusterSpec& spec = scenario.clusters[k];
+    ClusterState c;
+    c.spec = &spec;
+    c.up = c.seen_capacity = spec.slots;
+    c.next_local.assign(spec.local.size(), 0);
+    clusters_.push_back(std::move(c));
+    snapshot_.clusters.push_back({.id = static_cast<std::int64_t>(k) + 1,
+                                  .name = spec.name,
+                                  .max = spec.slots,
+                                  .free = spec.slots,
+                                  .speed = spec.speed,
+                                  .mode = spec.mode,
+                                  .limited = spec.limited,
+                                  .max_running = spec.max_running});
+    const int who = static_cast<int>(k);
+    for (std::size_t n = 0; n < spec.local.size(); ++n)
+      Push(spec.local[n].jobs.empty() ? spec.local[n].from : spec.local[n].jobs[0].at,
+           Kind::kLocalNext, who, static_cast<std::uint32_t>(n));
+    for (const auto* windows : {&spec.down, &spec.closed})
+      for (const auto& w : *windows)
+        for (const double at : {w.from, w.until})
+          if (std::isfinite(at)) Push(at, Kind::kWindow, who);
+    ScheduleNode(who);
+  }
+  for (std::size_t i = 0; i < scenario.campaigns.size(); ++i) {
+    CampaignState c;
+    c.spec = &scenario.campaigns[i];
+    campaigns_.push_back(std::move(c));
+    Push(scenario.campaigns[i].at, Kind::kCampaign, static_cast<int>(i));
+    ++to_come_;
+  }
+}
+
+void Engine::Impl::Push(double at, Kind kind, int who, std::uint32_t n) {
+  events_.push({at, seq_++, who, n, kind});
+}
+
+Totals Engine::Impl::Run(double until) {
+  if (scenario_.until > 0) until = std::min(until, scenario_.until);
+  until = std::min(until, kLongest);
+  while (!events_.empty() && idle_rounds_ <= kIdleRounds) {
+    // Without an end in the scenario it stops with the last campaign.
+    if (scenario_.until <= 0 && to_come_ == 0 && snapshot_.campaigns.empty()) break;
+    if (events_.top().at > until) break;
+    now_ = events_.top().at;
+    while (!events_.empty() && events_.top().at <= now_) {
+      const Event event = events_.top();
+      events_.pop();
+      Handle(event);
+    }
+    TryRound();
+  }
+  if (scenario_.until > 0 || (!events_.empty() && events_.top().at > until)) now_ = until;
+  totals_.until = now_;
+  StopAll();
+  return totals_;
+}
+
+void Engine::Impl::Handle(const Event& event) {
+  ++totals_.events;
+  switch (event.kind) {
+    case Kind::kJobEnd:
+      if (jobs_[event.who].turn == event.n) EndJob(event.who, jobs_[event.who].end);
+      break;
+    case Kind::kArrive:
+      return Arrive(event.who);
+    case Kind::kSeen:
+      return See(event.who);
+    case Kind::kCampaign:
+      return Submit(event.who);
+    case Kind::kLocalNext:
+      return LocalNext(event.who, event.n);
+    case Kind::kLocalEnd:
+      return LocalEnd(event.who, event.n);
+    case Kind::kNodeFails:
+      return NodeFails(event.who);
+    case Kind::kNodeBack:
+      return NodeBack(event.who);
+    case Kind::kWindow:
+      return WindowTurns(event.who);
+    case Kind::kRound:
+      (event.n == 0 ? round_set_ : tick_set_) = false;
+      dirty_ = true;
+      break;
+  }
+}
+
+void Engine::Impl::OpenLane(int campaign, int cluster) {
+  const CampaignSpec& spec = *campaigns_[campaign].spec;
+  policy::Lane row;
+  row.cluster = cluster + 1;
+  row.slots = spec.slots;
+  row.max_jobs = spec.max_jobs;
+  const std::string& name = scenario_.clusters[cluster].name;
+  if (const auto it = spec.affinity.find(name); it != spec.affinity.end())
+    row.affinity = it->second;
+  row.local = std::find(spec.data_on.begin(), spec.data_on.end(), name) != spec.data_on.end();
+  const auto& proven = spec.proven_on;
+  row.proven = std::find(proven.begin(), proven.end(), name) != proven.end();
+  if (spec.prologue_s > 0 && !row.local) row.prologue = policy::Prologue::kNeeded;
+  snapshot_.campaigns.back().lanes.push_back(row);
+  auto lane = std::make_unique<LaneState>();
+  lane->campaign = campaign;
+  lane->cluster = cluster;
+  lanes_.push_back(std::move(lane));
+}
+
+void Engine::Impl::Submit(int i) {
+  CampaignState& c = campaigns_[i];
+  const CampaignSpec& spec = *c.spec;
+  --to_come_;
+  c.place = static_cast<int>(snapshot_.campaigns.size());
+  c.first_lane = static_cast<int>(lanes_.size());
+  c.waiting_since = now_;
+  policy::Campaign row{.id = i + 1, .user = spec.user, .project = spec.project};
+  row.test = spec.test;
+  row.priority = spec.priority;
+  row.weight = spec.weight;
+  row.sla_group = spec.sla_group;
+  row.cls = spec.cls;
+  row.submitted_at = row.waiting_since = kEpoch + now_;
+  row.waiting = spec.tasks;
+  row.replicas = spec.replicas;
+  row.affinity_wait_s = spec.affinity_wait_s;
+  row.need_s = spec.need_s;
+  row.walltime_s = spec.walltime_s;
+  row.licences = spec.licences;
+  snapshot_.campaigns.push_back(std::move(row));
+  for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    const auto& names = spec.clusters;
+    if (names.empty() ||
+        std::find(names.begin(), names.end(), scenario_.clusters[k].name) != names.end())
+      OpenLane(i, static_cast<int>(k));
+  }
+  c.lanes = static_cast<int>(lanes_.size()) - c.first_lane;
+  auto& rows = snapshot_.campaigns.back().lanes;  // moves with its campaign, its items do not
+  for (int l = 0; l < c.lanes; ++l) lanes_[c.first_lane + l]->row = &rows[l];
+  dirty_ = true;
+  for (auto* o : observers_) o->Submitted(i, now_);
+}
+
+bool Engine::Impl::IsOver(int i) const {
+  const CampaignState& c = campaigns_[i];
+  if (c.in_flight > 0) return false;
+  if (c.done + c.failed >= c.spec->tasks) return true;
+  if (!c.spec->test) return false;
+  for (int l = c.first_lane; l < c.first_lane + c.lanes; ++l)
+    if (!lanes_[l]->row->tested) return false;
+  return c.lanes > 0;
+}
+
+void Engine::Impl::Over(int i) {
+  CampaignState& c = campaigns_[i];
+  for (int l = c.first_lane; l < c.first_lane + c.lanes; ++l) lanes_[l].reset();
+  snapshot_.campaigns.erase(snapshot_.campaigns.begin() + c.place);
+  for (std::size_t p = static_cast<std::size_t>(c.place); p < snapshot_.campaigns.size(); ++p)
+    campaigns_[snapshot_.campaigns[p].id - 1].place = static_cast<int>(p);
+  c.place = -1;
+  c.live.clear(), c.settled.clear(), c.redo.clear();
+  dirty_ = true;
+  for (auto* o : observers_) o->Over(i, now_);
+}
+
+// Rules that let work go on as time passes, with nothing else happening.
+bool Engine::Impl::LooksAtClock() const {
+  const auto& config = scenario_.policy;
+  if (!config.start_rates.empty() || config.wide_gap >= 0 || !state_.holds.empty()) return true;
+  if (config.policy == policy::PolicyKind::kDynamic) return true;
+  for (const auto& c : snapshot_.campaigns)
+    if ((config.urgent_percent > 0 && c.cls == "urgent") || c.affinity_wait_s > 0 ||
+        config.affinity_wait_s > 0 || c.replicas)
+      return true;
+  return false;
+}
+
+void Engine::Impl::TryRound() {
+  if (!dirty_) return;
+  const double due = last_round_ + scenario_.round_s;
+  if (now_ >= due) return Round();
+  if (round_set_) return;
+  round_set_ = true;
+  dirty_ = false;
+  Push(due, Kind::kRound, 0);
+}
+
+void Engine::Impl::StopAll() {
+  for (const auto& job : jobs_) {
+    if (job.view == View::kGone || job.ended) continue;
+    const LaneState& lane = *lanes_[job.lane];
+    const Attempt attempt{
+        job.id,   job.task, lane.campaign, lane.cluster, campaigns_[lane.campaign].spec->slots,
+        job.kind, job.sent, job.started,   now_,         job.running ? End::kRunning : End::kNever};
+    for (auto* o : observers_) o->Ended(attempt);
+  }
+  for (auto& c : clusters_) {
+    CountTo(c, now_);
+    totals_.capacity_slot_s += c.capacity_slot_s;
+    totals_.local_slot_s += c.local_slot_s;
+  }
+  for (const auto& c : campaigns_) {
+    totals_.done += c.done;
+    totals_.failed += c.failed;
+    totals_.active += c.place >= 0;
+    if (!c.spec->test) totals_.not_done += c.spec->tasks - c.done - c.failed;
+  }
+  totals_.jobs = job_ids_;
+}
+
+}  // namespace cigri::sim

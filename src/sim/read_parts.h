@@ -1,0 +1,15 @@
+// The parts of a scenario file. Internal to src/sim.
+#pragma once
+#include "sim/keys.h"
+#include "sim/scenario.h"
+
+namespace cigri::sim {
+
+void ReadLaw(Keys& keys, const std::string& key, Law& out);
+void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scenario);
+void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scenario);
+void ReadUsage(jdl::Document& doc, Scenario& scenario);
+/// The whole of a file that a scenario names; a fault and nothing when it cannot be read.
+std::optional<std::string> FileText(Keys& keys, const std::string& key, const std::string& folder);
+
+}  // namespace cigri::sim

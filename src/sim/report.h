@@ -1,0 +1,91 @@
+// What a simulation was like, in the numbers that people compare schedulers by.
+#pragma once
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/engine.h"
+
+namespace cigri::sim {
+
+struct UserReport {
+  std::string name{};
+  std::int64_t done = 0;
+  double slot_s = 0;
+  double part = 0;  ///< of all slot-seconds of the grid's users
+  /// While at least two users wanted slots: what it had and what its share was, as parts.
+  double contended = 0, due = 0;
+  double wait_s = 0;  ///< mean
+};
+struct CampaignReport {
+  std::string name{}, user{};
+  std::int64_t tasks = 0, done = 0;
+  double submitted = 0, first_start = -1, over = -1;  ///< -1: did not happen
+  /// Turnaround over what it takes alone on all its clusters (or its longest task).
+  double slowdown = 0;
+};
+struct ClusterReport {
+  std::string name{};
+  std::int64_t jobs = 0, preempted = 0;
+  double slot_s = 0, lost_slot_s = 0;
+};
+
+struct Report {
+  std::string label{};  ///< policy or preset
+  Totals totals{};
+  double makespan_s = 0;   ///< last end of a job
+  double used_slot_s = 0;  ///< by jobs of the grid, lost ones too
+  double utilisation = 0;  ///< part of all slots that our jobs used until the makespan
+  double with_local = 0;   ///< local users' included
+  double of_left = 0;      ///< of what local users left
+  double wait_mean_s = 0, wait_p95_s = 0;  ///< from submission of the campaign to the start
+  double slowdown = 0;  ///< mean over tasks: (wait + run) / run, run at least 10 s
+  double campaign_slowdown = 0;
+  double share_error = 0;  ///< part of the contended slots that others should have had
+  std::int64_t preempted = 0, lost = 0, cancelled = 0, failures = 0, copies = 0;
+  double lost_slot_s = 0;  ///< run by jobs that were preempted, lost, cancelled or copies
+  std::vector<UserReport> users{};
+  std::vector<CampaignReport> campaigns{};
+  std::vector<ClusterReport> clusters{};
+};
+
+nlohmann::json ToJson(const Report& report);
+/// For people. `most` users, campaigns and clusters are shown.
+std::string ToText(const Report& report, std::size_t most = 20);
+/// A row a report.
+std::string CompareText(const std::vector<Report>& reports);
+
+/// Makes a Report of what it hears.
+class Collector : public Observer {
+ public:
+  explicit Collector(const Scenario& scenario);
+  void Submitted(int campaign, double now) override;
+  void Started(int campaign, int slots, double now) override;
+  void Ended(const Attempt& attempt) override;
+  void Over(int campaign, double now) override;
+  void Decided(const Moment& moment) override;
+  Report Finish(const Totals& totals, const std::string& label);
+
+ private:
+  struct User {
+    double running = 0, since = 0, used = 0;
+    double contended = 0, due = 0, mark = 0, part = 0, wait = 0;
+  };
+  void Advance(User& user, double now);
+  void Settle(double now);
+  std::vector<double> Due(const Moment& moment);
+
+  const Scenario& scenario_;
+  std::vector<int> user_of_;  // by campaign
+  std::vector<User> users_;
+  std::map<std::string, int> names_;
+  std::vector<float> waits_;
+  double slowdown_sum_ = 0;
+  bool contended_ = false;
+  std::vector<double> longest_, work_;  // by campaign
+  std::vector<double> speed_;           // by campaign: slots x speed that it could have
+  Report report_;
+};
+
+}  // namespace cigri::sim

@@ -1,0 +1,294 @@
+// One round, in the grid's order: the predictor looks, the metascheduler decides, the runner
+// claims and sends.
+#include <algorithm>
+
+#include "policy/flow.h"
+#include "sim/impl.h"
+#include "sim/random.h"
+
+namespace cigri::sim {
+namespace {
+
+constexpr int kVictims = 1000;  // youngest jobs of a cluster that a preemption may choose from
+constexpr double kYoung = 30;   // s: nothing younger is wiped, as nikita has it
+constexpr double kWindow = 60;  // s: CAMPAIGN_THROUGHPUT_WINDOW
+
+}  // namespace
+
+void Engine::Impl::Round() {
+  dirty_ = false;
+  last_round_ = now_;
+  ++rounds_;
+  ++totals_.decisions;
+  usage_.Tidy(kEpoch + now_, snapshot_.usage);
+  Look();
+  FillClusters();
+  FillCampaigns();
+  FillRunning();
+  const auto result =
+      policy::Decide(snapshot_, state_, kEpoch + now_, Key(scenario_.seed, Draw::kDecide, rounds_));
+  for (auto* o : observers_) o->Decided({now_, snapshot_, result});
+  const auto jobs = job_ids_;
+  Carry(result);
+  const bool idle = job_ids_ == jobs && in_flight_ == 0 && to_come_ == 0;
+  idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
+  if (tick_set_ || !LooksAtClock()) return;
+  const bool waits = std::any_of(snapshot_.campaigns.begin(), snapshot_.campaigns.end(),
+                                 [](const auto& c) { return c.waiting > 0 || c.replicas; });
+  if (!waits) return;
+  tick_set_ = true;
+  Push(now_ + scenario_.tick_s, Kind::kRound, 0, 1);
+}
+
+void Engine::Impl::Look() {
+  for (const auto& c : snapshot_.campaigns) {
+    const CampaignState& campaign = campaigns_[c.id - 1];
+    for (int l = campaign.first_lane; l < campaign.first_lane + campaign.lanes; ++l)
+      if (lanes_[l]->fresh) LookAtLane(*lanes_[l]);
+  }
+}
+
+// Jobs that ended by themselves lived at least so long: without them a cluster that kills one job
+// in a hundred, early, would look as if none lived there.
+void Engine::Impl::LookAtLives(LaneState& lane) {
+  if (scenario_.policy.survival_kills <= 0 || lane.row->kills < scenario_.policy.survival_kills)
+    return;
+  policy::Durations lives;
+  for (const auto& [length, killed] : lane.lives)
+    (killed ? lives.ended : lives.running).push_back(length);
+  lane.row->median_life_s = policy::Quantile(lives, 0.5).value_or(0);
+}
+
+void Engine::Impl::LookAtLane(LaneState& lane) {
+  const ClusterState& c = clusters_[lane.cluster];
+  lane.fresh = false;
+  LookAtLives(lane);
+  if (c.spec->ratio == "none") return;
+  predictor::Facts f;
+  f.slots = lane.row->slots;
+  f.rule = c.spec->ratio;
+  f.queue_s = c.spec->queue_s;
+  f.max_waiting = c.spec->max_waiting;
+  f.sweeps = c.looks;
+  f.max_resources = c.seen_capacity;
+  f.free_resources = Row(lane.cluster).free;
+  f.submitted = lane.launching;
+  f.waiting = lane.waiting;
+  f.running = lane.row->running;
+  f.ended = lane.ended;
+  f.n_ok = lane.n_ok;
+  f.sum_s = lane.sum_s;
+  f.sum_sq = lane.sum_sq;
+  lane.row->job_ratio = lane.predictor.Look(f, now_, kWindow).job_ratio;
+}
+
+void Engine::Impl::FillClusters() {
+  for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    ClusterState& c = clusters_[k];
+    policy::Cluster& row = Row(static_cast<int>(k));
+    row.free = std::clamp(c.seen_capacity - c.seen_local - row.running_slots, 0, row.max);
+    const double mean = c.minutes.MeanSlotSeconds(now_);
+    row.waiting_allowed = c.spec->max_waiting == 0
+                              ? 0
+                              : policy::WaitingAllowed(c.spec->max_waiting, c.spec->queue_s,
+                                                       mean > 0 ? row.max / mean : 0);
+    WipeFlood(static_cast<int>(k));
+    row.releases.clear();
+    if (scenario_.policy.wide_gap < 0) continue;
+    for (auto j = c.first; j >= 0; j = jobs_[j].after) {
+      const CampaignState& campaign = campaigns_[LaneOf(jobs_[j]).campaign];
+      const policy::Campaign& who = Row(campaign);
+      const double length = who.need_s > 0 ? who.need_s : who.walltime_s;
+      if (length > 0)
+        row.releases.push_back({kEpoch + jobs_[j].started + length, campaign.spec->slots});
+    }
+  }
+}
+
+// CIG-36: a queue that came to more than twice what is allowed is brought back, the last first.
+void Engine::Impl::WipeFlood(int cluster) {
+  ClusterState& c = clusters_[cluster];
+  const policy::Cluster& row = Row(cluster);
+  const int allowed = std::max(1, row.waiting_allowed);
+  for (int excess = policy::WipeExcess(row.waiting, 2 * allowed, allowed);
+       excess > 0 && !c.queue.empty() && now_ - jobs_[c.queue.back()].sent >= kYoung; --excess)
+    EndJob(c.queue.back(), End::kCancelled);
+}
+
+void Engine::Impl::FillCampaigns() {
+  for (const auto& c : snapshot_.campaigns)
+    if (c.replicas) FillCopies(static_cast<int>(c.id) - 1);
+  const auto& config = scenario_.policy;
+  if (config.sink_count <= 0) return;
+  for (auto& lane : lanes_) {
+    if (lane == nullptr) continue;
+    lane->row->recent = static_cast<int>(lane->recent.size());
+    lane->row->recent_longest_s = 0;
+    for (const auto& [task, length] : lane->recent)
+      lane->row->recent_longest_s = std::max(lane->row->recent_longest_s, length);
+    if (lane->lengths.empty()) continue;
+    std::vector<double> lengths = lane->lengths;
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    lane->row->median_s = *middle;
+  }
+}
+
+void Engine::Impl::FillCopies(int campaign) {
+  const CampaignState& c = campaigns_[campaign];
+  for (int l = c.first_lane; l < c.first_lane + c.lanes; ++l)
+    lanes_[l]->row->single = lanes_[l]->row->overdue = 0;
+  const auto slow = policy::StragglerThreshold({c.lengths, {}});
+  for (const auto& [task, jobs] : c.live) {
+    if (jobs.size() != 1 || c.settled.count(task) != 0) continue;
+    const Job& job = jobs_[jobs[0]];
+    policy::Lane& row = *LaneOf(job).row;
+    ++row.single;
+    if (slow && job.view == View::kRunning && now_ - job.started > *slow) ++row.overdue;
+  }
+}
+
+void Engine::Impl::FillRunning() {
+  snapshot_.running.clear();
+  const auto& config = scenario_.policy;
+  if (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt) return;
+  for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    int n = 0;
+    for (auto j = clusters_[k].last; j >= 0 && n < kVictims; j = jobs_[j].before) {
+      const Job& job = jobs_[j];
+      if (job.view != View::kRunning || job.kind == BatchKind::kPrologue) continue;
+      const LaneState& lane = LaneOf(job);
+      snapshot_.running.push_back({.job = j,
+                                   .campaign = lane.campaign + 1,
+                                   .cluster = static_cast<std::int64_t>(k) + 1,
+                                   .slots = lane.row->slots,
+                                   .started_at = kEpoch + job.started});
+      ++n;
+    }
+  }
+}
+
+void Engine::Impl::Carry(const policy::PlanResult& result) {
+  state_ = result.next;
+  for (const auto& hold : result.plan.holds) TakeBack(hold);
+  for (const auto& victim : result.plan.preempt)
+    EndJob(static_cast<int>(victim.job), End::kCancelled);
+  for (const auto& grant : result.plan.grants)
+    if (!grant.shadow) Claim(grant);
+}
+
+// CIG-11: what a sink has swallowed is not believed and goes again.
+void Engine::Impl::TakeBack(const policy::Hold& hold) {
+  CampaignState& c = campaigns_[hold.campaign - 1];
+  LaneState& lane =
+      *lanes_[LaneOn(static_cast<int>(hold.campaign) - 1, static_cast<int>(hold.cluster) - 1)];
+  int left = hold.requeue;
+  for (; left > 0 && !lane.recent.empty(); --left) {
+    const std::int64_t task = lane.recent.back().first;
+    lane.recent.pop_back();
+    if (c.settled.erase(task) == 0) continue;
+    --c.done;
+    c.redo.push_back({task, 0, 0});
+  }
+  Row(c).done = c.done;
+  CountWaiting(c);
+}
+
+int Engine::Impl::LaneOn(int campaign, int cluster) const {
+  const CampaignState& c = campaigns_[campaign];
+  for (int l = c.first_lane; l < c.first_lane + c.lanes; ++l)
+    if (lanes_[l]->cluster == cluster) return l;
+  return -1;
+}
+
+std::vector<Redo> Engine::Impl::CopiesFor(int campaign, int cluster, int n) const {
+  const CampaignState& c = campaigns_[campaign];
+  std::vector<std::tuple<bool, double, std::int64_t>> order;  // here already, start, task
+  for (const auto& [task, jobs] : c.live)
+    if (jobs.size() == 1 && c.settled.count(task) == 0) {
+      const Job& job = jobs_[jobs[0]];
+      order.emplace_back(lanes_[job.lane]->cluster == cluster,
+                         job.started < 0 ? 1e300 : job.started, task);
+    }
+  std::sort(order.begin(), order.end());
+  std::vector<Redo> copies;
+  for (const auto& [here, started, task] : order) {
+    if (static_cast<int>(copies.size()) >= n) break;
+    const Job& first = jobs_[c.live.at(task)[0]];
+    copies.push_back({task, first.tries, static_cast<std::int16_t>(first.starts + 1000)});
+  }
+  return copies;
+}
+
+void Engine::Impl::Claim(const policy::Grant& grant) {
+  const int i = static_cast<int>(grant.campaign) - 1, cluster = static_cast<int>(grant.cluster) - 1;
+  const int lane = LaneOn(i, cluster);
+  CampaignState& c = campaigns_[i];
+  if (c.place < 0 || lane < 0) return;
+  if (grant.kind == BatchKind::kPrologue) {
+    Send(lane, grant.kind, {-1, 0, 0});
+    lanes_[lane]->row->prologue = policy::Prologue::kRunning;
+    return;
+  }
+  if (grant.kind == BatchKind::kReplica) {
+    for (const auto& copy : CopiesFor(i, cluster, grant.n)) Send(lane, grant.kind, copy);
+    return;
+  }
+  for (int n = 0; n < grant.n; ++n) {
+    Redo task{c.next, 0, 0};
+    if (!c.redo.empty()) {
+      task = c.redo.front();
+      c.redo.pop_front();
+    } else if (c.next < c.spec->tasks) {
+      ++c.next;
+    } else {
+      break;
+    }
+    Send(lane, grant.kind, task);
+  }
+  CountWaiting(c);
+}
+
+int Engine::Impl::NewJob() {
+  if (free_jobs_.empty()) {
+    jobs_.emplace_back();
+    return static_cast<int>(jobs_.size()) - 1;
+  }
+  const int place = free_jobs_.back();
+  free_jobs_.pop_back();
+  const auto turn = jobs_[place].turn + 1;
+  jobs_[place] = Job{};
+  jobs_[place].turn = turn;
+  return place;
+}
+
+int Engine::Impl::Send(int l, BatchKind kind, const Redo& task) {
+  LaneState& lane = *lanes_[l];
+  CampaignState& campaign = campaigns_[lane.campaign];
+  ClusterState& c = clusters_[lane.cluster];
+  const int place = NewJob();
+  Job& job = jobs_[place];
+  job.id = ++job_ids_;
+  job.task = task.task;
+  job.lane = l;
+  job.kind = kind;
+  job.tries = task.tries;
+  job.starts = static_cast<std::int16_t>(task.starts + 1);
+  job.sent = now_;
+  ++lane.row->in_flight;
+  ++campaign.in_flight;
+  ++in_flight_;
+  ++lane.launching;
+  policy::Cluster& row = Row(lane.cluster);
+  ++row.launching;
+  row.launching_slots += lane.row->slots;
+  lane.fresh = true;
+  if (campaign.spec->replicas && kind != BatchKind::kPrologue)
+    campaign.live[job.task].push_back(place);
+  const double at = now_ + c.spec->submit_s;
+  if (c.arriving.empty() || c.arriving.back().first != at) Push(at, Kind::kArrive, lane.cluster);
+  c.arriving.emplace_back(at, place);
+  return place;
+}
+
+}  // namespace cigri::sim

@@ -1,0 +1,133 @@
+// What is simulated: clusters, campaigns, local load and the policy, as a scenario file says it
+// (docs/gridsim.md has every key). Times are in seconds of the scenario's clock, from 0.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jdl/jdl.h"
+#include "policy/model.h"
+
+namespace cigri::sim {
+
+/// How long something takes.
+struct Law {
+  enum class Kind { kConstant, kUniform, kExponential, kLognormal, kList };
+  Kind kind = Kind::kConstant;
+  double a = 0;                ///< seconds; uniform: least; exponential: mean; lognormal: median
+  double b = 0;                ///< uniform: most; lognormal: sigma of the logarithm
+  std::vector<double> list{};  ///< in turn, by the number of the task
+
+  /// >= 0. `key` as random.h makes it, `n` the number of the task.
+  double At(std::uint64_t key, std::int64_t n) const;
+  double Mean() const;
+  static Law Constant(double seconds) { return {Kind::kConstant, seconds, 0, {}}; }
+};
+
+/// From `from` to before `until`.
+struct Window {
+  double from = 0, until = 0;
+};
+
+struct LocalJob {
+  double at = 0, duration = 0;
+  int slots = 1;
+};
+
+/// Jobs of a cluster's own users: a stream by chance, or a list (of an SWF file).
+struct LocalLoad {
+  double every_s = 0;  ///< mean time between two, exponential; 0: only `jobs`
+  Law duration{};
+  int slots = 1;
+  double from = 0, until = 0;  ///< of the stream; until 0 = to the end
+  std::vector<LocalJob> jobs{};
+};
+
+struct ClusterSpec {
+  std::string name{};
+  int slots = 1;
+  int nodes = 1;                   ///< a node that fails takes slots / nodes slots with it
+  double speed = 1;                ///< a job takes its duration / speed
+  double submit_s = 0;             ///< from the claim to the cluster's queue
+  double see_s = 0;                ///< from what happens to when the grid knows
+  std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
+  double queue_s = 5;              ///< flow control
+  int max_waiting = -1;            ///< -1: half of the slots, at least 1
+  ClusterMode mode = ClusterMode::kOpen;
+  int limited = policy::kNoLimit, max_running = policy::kNoLimit;
+  double failures = 0;                ///< part of the jobs that fail, somewhere on their way
+  double slow = 0, slow_factor = 10;  ///< part of the jobs that take so many times as long
+  std::optional<Law> life{};          ///< a job of ours is killed after so long, if it still runs
+  double swallow_s = 0;               ///< > 0: ends every job after it, with success (a sink)
+  double node_mtbf_s = 0;             ///< mean time between failures of one node, 0 = never
+  double node_repair_s = 3600;
+  std::vector<Window> down{};    ///< does not answer; its jobs are lost
+  std::vector<Window> closed{};  ///< its operator lets us send nothing; jobs go on
+  bool preempts = true;          ///< local jobs kill ours; else they wait for them
+  std::vector<LocalLoad> local{};
+};
+
+struct CampaignSpec {
+  std::string name{}, user{}, project{}, cls{}, sla_group{};
+  bool test = false, replicas = false;
+  double at = 0;
+  std::int64_t tasks = 1;
+  Law duration{};
+  int slots = 1;
+  int priority = 4;
+  double weight = 0;
+  int tries = 2;
+  double failures = 0;              ///< part of the tasks' runs that fail by themselves
+  int max_jobs = policy::kNoLimit;  ///< on each cluster
+  int walltime_s = 0;               ///< 0 = none: nothing is killed for its length
+  double need_s = 0;                ///< known from before; 0: learnt from its own jobs
+  double prologue_s = 0;            ///< > 0: a job of its own on each cluster first
+  double affinity_wait_s = 0;
+  std::map<std::string, int> licences{};
+  std::vector<std::string> clusters{};    ///< empty = all
+  std::map<std::string, int> affinity{};  ///< users_priority, by cluster
+  std::vector<std::string> data_on{};     ///< clusters that have its data from the start
+  std::vector<std::string> proven_on{};   ///< where a job of it has succeeded before
+};
+
+struct Scenario {
+  std::string name{};
+  std::uint64_t seed = 1;
+  double until = 0;    ///< 0: to the end of the last campaign
+  double round_s = 1;  ///< the grid decides again after so long, when something has changed
+  double tick_s = 5;   ///< and after so long while a rule that looks at the clock holds work back
+  policy::PolicyConfig policy{};
+  std::vector<ClusterSpec> clusters{};
+  std::vector<CampaignSpec> campaigns{};
+  std::vector<policy::Usage> usage{};  ///< from before; `campaign` is its place + 1, 0 = is over
+  std::vector<std::string> notes{};    ///< what was assumed (SWF, history)
+};
+
+struct ReadResult {
+  Scenario scenario{};
+  std::vector<jdl::Fault> faults{};    ///< in the order of the text; none: it is good
+  std::vector<jdl::Fault> warnings{};  ///< lint of its policy
+};
+
+/// What the command line changes before the whole is checked.
+struct Edits {
+  std::vector<std::string> without{};                      ///< names of clusters
+  std::vector<std::pair<std::string, std::string>> set{};  ///< KEY, VALUE (JSON, else a word)
+  std::string policy{};  ///< a policy or a preset instead of the scenario's, "" = its own
+};
+
+/// Reads and checks a scenario as a whole. `folder` is where files that it names are looked for.
+/// Never throws for what stands in `text`.
+ReadResult ReadScenario(std::string_view text, const std::string& folder, const Edits& edits = {});
+/// The rows of a scenario's policy with a policy or preset put in their place; nothing for an
+/// unknown name.
+std::optional<policy::PolicyConfig> PolicyNamed(const policy::PolicyConfig& base,
+                                                const std::string& name);
+/// Names that PolicyNamed knows.
+std::vector<std::string> PolicyNames();
+
+}  // namespace cigri::sim

@@ -1,0 +1,131 @@
+// What a simulation holds. Two sides: the clusters as they are, and the grid's view of them, which
+// follows `see` seconds later. Internal to src/sim.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "policy/estimate.h"
+#include "sim/engine.h"
+
+namespace cigri::sim {
+
+enum class Kind : std::uint8_t {
+  kJobEnd,     // who: job
+  kArrive,     // who: cluster
+  kSeen,       // who: cluster
+  kCampaign,   // who: campaign
+  kLocalNext,  // who: cluster, n: load
+  kLocalEnd,   // who: cluster, n: local job
+  kNodeFails,  // who: cluster
+  kNodeBack,   // who: cluster
+  kWindow,     // who: cluster: down, up, closed or open again
+  kRound,
+};
+
+struct Event {
+  double at = 0;
+  std::uint64_t seq = 0;
+  std::int32_t who = 0;
+  std::uint32_t n = 0;  // kJobEnd: of that attempt alone; a job that was killed has another
+  Kind kind = Kind::kRound;
+  bool operator>(const Event& o) const { return at > o.at || (at == o.at && seq > o.seq); }
+};
+
+enum class View : std::uint8_t { kLaunching, kWaiting, kRunning, kGone };
+
+struct Job {
+  std::int64_t id = 0, task = 0;
+  std::int32_t lane = 0;
+  std::int32_t before = -1, after = -1;  // running jobs of a cluster, in order of their starts
+  std::uint32_t turn = 0;                // raised whenever this place is used anew or the job dies
+  std::int16_t tries = 0, starts = 0;
+  BatchKind kind = BatchKind::kTask;
+  View view = View::kLaunching;  // as the grid sees it
+  bool running = false, ended = false;
+  End end = End::kDone;  // planned when it starts
+  double sent = 0, started = -1, stopped = 0;
+};
+
+struct Seen {
+  double at = 0;
+  std::int32_t job = -1;  // -1: the cluster itself
+  View view = View::kGone;
+  int capacity = 0, local = 0;
+  bool down = false;
+};
+
+struct LocalRun {
+  double started = 0;
+  int slots = 0;
+};
+
+// Slot-seconds and ends of the last minutes: the rate at which places of a queue come free.
+struct Minutes {
+  struct One {
+    std::int64_t minute = -1;
+    double slot_s = 0;
+    std::int64_t ends = 0;
+  };
+  One ring[6];
+  void Add(double now, double slot_s);
+  double MeanSlotSeconds(double now) const;
+};
+
+struct ClusterState {
+  const ClusterSpec* spec = nullptr;
+  int up = 0;  // slots of nodes that work
+  int used = 0, local = 0, in_queue_slots = 0;
+  bool down = false, closed = false;
+  int seen_capacity = 0, seen_local = 0;  // by the grid
+  std::deque<std::int32_t> queue;         // ours, in order of arrival
+  std::deque<std::pair<double, std::int32_t>> arriving;
+  std::int32_t first = -1, last = -1;  // running
+  std::deque<LocalJob> local_queue;
+  std::unordered_map<std::uint32_t, LocalRun> local_running;
+  std::vector<std::size_t> next_local;  // of each load with a list
+  std::uint32_t local_ids = 0;
+  std::uint64_t draws = 0;
+  std::deque<Seen> seen;
+  std::int64_t looks = 0;
+  Minutes minutes;
+  double counted_at = 0, capacity_slot_s = 0, local_slot_s = 0;
+
+  int capacity() const { return down ? 0 : up; }
+  int free() const { return capacity() - used - local; }
+};
+
+struct LaneState {
+  int campaign = 0, cluster = 0;  // places in the scenario
+  policy::Lane* row = nullptr;    // in the snapshot while the campaign is there
+  int launching = 0, waiting = 0;
+  std::int64_t ended = 0, n_ok = 0, not_ok = 0;
+  double sum_s = 0, sum_sq = 0, longest_recent = 0;
+  std::deque<std::pair<std::int64_t, double>> recent;  // task, length: latest successes in a row
+  std::vector<double> lengths;                         // of the last successes
+  std::vector<std::pair<double, bool>> lives;          // of the last ends: length, killed there
+  predictor::Lane predictor;
+  bool fresh = true;  // something changed since the predictor looked
+};
+
+struct Redo {
+  std::int64_t task = 0;
+  std::int16_t tries = 0, starts = 0;
+};
+
+struct CampaignState {
+  const CampaignSpec* spec = nullptr;
+  int place = -1;  // in the snapshot
+  int first_lane = 0, lanes = 0;
+  std::int64_t next = 0, done = 0, failed = 0, in_flight = 0, n_ok = 0;
+  double sum_s = 0, waiting_since = 0;
+  std::deque<Redo> redo;
+  std::map<std::int64_t, std::vector<std::int32_t>> live;  // replicas: jobs of each task in flight
+  std::vector<double> lengths;                             // replicas: of successes
+  std::unordered_set<std::int64_t> settled;                // replicas and sinks: tasks done
+};
+
+}  // namespace cigri::sim

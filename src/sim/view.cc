@@ -1,0 +1,203 @@
+// What the grid sees of its clusters, `see` seconds after it has happened, and what it books.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/impl.h"
+
+namespace cigri::sim {
+namespace {
+
+constexpr std::size_t kSample = 300;  // lengths and lives that medians are made of
+
+// The last kSample, in a ring.
+template <typename T>
+void Remember(std::vector<T>& sample, T value, std::int64_t n) {
+  if (sample.size() < kSample)
+    sample.push_back(value);
+  else
+    sample[static_cast<std::size_t>(n) % kSample] = value;
+}
+
+}  // namespace
+
+void Engine::Impl::Tell(int cluster, Seen seen) {
+  ClusterState& c = clusters_[cluster];
+  if (c.spec->see_s <= 0) return Apply(cluster, seen);
+  seen.at = now_ + c.spec->see_s;
+  if (c.seen.empty() || c.seen.back().at != seen.at) Push(seen.at, Kind::kSeen, cluster);
+  c.seen.push_back(seen);
+}
+
+void Engine::Impl::TellCluster(int cluster) {
+  const ClusterState& c = clusters_[cluster];
+  Tell(cluster, {.capacity = c.capacity(), .local = c.local, .down = c.down});
+}
+
+void Engine::Impl::See(int cluster) {
+  ClusterState& c = clusters_[cluster];
+  while (!c.seen.empty() && c.seen.front().at <= now_) {
+    const Seen seen = c.seen.front();
+    c.seen.pop_front();
+    Apply(cluster, seen);
+  }
+}
+
+void Engine::Impl::Apply(int cluster, const Seen& seen) {
+  ClusterState& c = clusters_[cluster];
+  dirty_ = true;
+  ++c.looks;
+  if (seen.job >= 0) {
+    if (seen.view == View::kGone)
+      Book(seen.job);
+    else
+      Move(seen.job, seen.view);
+    return;
+  }
+  policy::Cluster& row = Row(cluster);
+  c.seen_capacity = seen.capacity;
+  c.seen_local = seen.local;
+  row.unusable = seen.down ? policy::Unusable::kStale
+                           : (c.closed ? policy::Unusable::kHours : policy::Unusable::kNo);
+  row.why = seen.down ? "down" : (c.closed ? "closed by its operator" : "");
+  if (!seen.down) row.max = std::max(0, seen.capacity);
+}
+
+void Engine::Impl::Move(int place, View view) {
+  Job& job = jobs_[place];
+  if (job.view == View::kGone) return;
+  LaneState& lane = LaneOf(job);
+  policy::Cluster& row = Row(lane.cluster);
+  const int slots = campaigns_[lane.campaign].spec->slots;
+  const auto add = [&](View v, int n) {
+    if (v == View::kLaunching) {
+      row.launching += n, row.launching_slots += n * slots, lane.launching += n;
+    } else if (v == View::kWaiting) {
+      row.waiting += n, row.waiting_slots += n * slots, lane.waiting += n;
+    } else if (v == View::kRunning) {
+      row.running += n, row.running_slots += n * slots;
+      lane.row->running += n;
+      lane.row->running_since += n * (kEpoch + job.started);
+      if (lane.row->running == 0) lane.row->running_since = 0;  // no rounding left behind
+    }
+  };
+  add(job.view, -1);
+  add(view, 1);
+  job.view = view;
+  lane.fresh = true;
+}
+
+void Engine::Impl::Book(int place) {
+  Job& job = jobs_[place];
+  LaneState& lane = LaneOf(job);
+  CampaignState& campaign = campaigns_[lane.campaign];
+  const int i = lane.campaign;
+  Move(place, View::kGone);
+  --lane.row->in_flight;
+  --campaign.in_flight;
+  --in_flight_;
+  ++lane.ended;
+  const double length = job.running ? job.stopped - job.started : 0;
+  if (job.running) {
+    const double used = length * campaign.spec->slots;
+    usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
+    clusters_[lane.cluster].minutes.Add(now_, used);
+  }
+  if (job.running) Remember(lane.lives, {length, job.end == End::kPreempted}, lane.ended);
+  if (job.kind == BatchKind::kTest) lane.row->tested = true;
+  if (campaign.spec->replicas)
+    if (const auto it = campaign.live.find(job.task); it != campaign.live.end()) {
+      std::erase(it->second, place);
+      if (it->second.empty()) campaign.live.erase(it);
+    }
+  if (job.kind == BatchKind::kPrologue) {
+    lane.row->prologue =
+        job.end == End::kDone ? policy::Prologue::kDone : policy::Prologue::kNeeded;
+    lane.row->local = lane.row->local || job.end == End::kDone;
+  } else if (job.end == End::kDone) {
+    BookSuccess(job, lane, campaign, length);
+  } else if (job.end == End::kFailed || job.end == End::kWalltime) {
+    BookTry(job, lane, campaign);
+  } else if (job.end != End::kCopy) {
+    if (job.end == End::kPreempted && job.running) ++lane.row->kills;
+    Again(job, campaign, job.tries);
+  }
+  free_jobs_.push_back(place);
+  if (campaign.place < 0) return;  // its last copy ended with this one
+  CountWaiting(campaign);
+  if (IsOver(i)) Over(i);
+}
+
+void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaign, double length) {
+  const bool counted = campaign.spec->replicas || scenario_.policy.sink_count > 0;
+  if (counted && !campaign.settled.insert(job.task).second) return;
+  ++campaign.done;
+  ++campaign.n_ok;
+  campaign.sum_s += length;
+  ++lane.n_ok;
+  lane.sum_s += length;
+  lane.sum_sq += length * length;
+  policy::Campaign& row = Row(campaign);
+  row.done = campaign.done;
+  lane.row->proven = lane.row->local = true;
+  lane.row->max_jobs = campaign.spec->max_jobs;
+  lane.row->mean_s = lane.sum_s / static_cast<double>(lane.n_ok);
+  if (campaign.spec->need_s <= 0) row.need_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
+  if (scenario_.policy.sink_count > 0) {
+    Remember(lane.lengths, length, lane.n_ok);
+    lane.recent.emplace_back(job.task, length);
+    if (lane.recent.size() > static_cast<std::size_t>(scenario_.policy.sink_count))
+      lane.recent.pop_front();
+  }
+  if (campaign.spec->replicas) {
+    Remember(campaign.lengths, length, campaign.n_ok);
+    EndCopies(job.task, campaign);
+  }
+}
+
+// A failure counts; ten of them before the first success close the lane (design section 8).
+void Engine::Impl::BookTry(Job& job, LaneState& lane, CampaignState& campaign) {
+  ++lane.not_ok;
+  lane.recent.clear();
+  const int ten = scenario_.policy.first_ten;
+  if (!lane.row->proven && campaign.spec->tasks > ten && !campaign.spec->test) {
+    const int left = std::max<int>(0, ten - static_cast<int>(lane.not_ok));
+    if (left == 0) lane.row->held = "HELD_FIRST_TEN";
+    const int most = campaign.spec->max_jobs;
+    lane.row->max_jobs = most == policy::kNoLimit ? left : std::min(most, left);
+    return Again(job, campaign, job.tries);  // not the tasks' fault, if they all fail
+  }
+  if (campaign.spec->test) {
+    ++campaign.failed;
+    return;
+  }
+  if (job.tries + 1 >= campaign.spec->tries)
+    ++campaign.failed;
+  else
+    Again(job, campaign, job.tries + 1);
+}
+
+void Engine::Impl::Again(const Job& job, CampaignState& campaign, int tries) {
+  if (job.kind == BatchKind::kReplica || job.kind == BatchKind::kPrologue) {
+    if (job.kind == BatchKind::kPrologue || campaign.live.count(job.task) != 0) return;
+  }
+  if (campaign.live.count(job.task) != 0 || campaign.settled.count(job.task) != 0) return;
+  campaign.redo.push_back(
+      {job.task, static_cast<std::int16_t>(std::min(tries, 30000)), job.starts});
+}
+
+void Engine::Impl::EndCopies(std::int64_t task, CampaignState& campaign) {
+  const auto it = campaign.live.find(task);
+  if (it == campaign.live.end()) return;
+  const std::vector<std::int32_t> copies = it->second;
+  for (const auto copy : copies) EndJob(copy, End::kCopy);
+}
+
+void Engine::Impl::CountWaiting(CampaignState& campaign) {
+  policy::Campaign& row = Row(campaign);
+  const std::int64_t before = row.waiting;
+  row.waiting =
+      campaign.spec->tasks - campaign.next + static_cast<std::int64_t>(campaign.redo.size());
+  if (before == 0 && row.waiting > 0) row.waiting_since = kEpoch + now_;
+}
+
+}  // namespace cigri::sim

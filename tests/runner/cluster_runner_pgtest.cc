@@ -1,0 +1,244 @@
+// The runner of one cluster against a recorded API: what a refusal leads to, and what heals it.
+#include "runner/cluster_runner.h"
+
+#include <filesystem>
+
+#include "core/text.h"
+#include "tests/cluster/recorded_server.h"
+#include "tests/support/rows.h"
+
+namespace cigri::runner {
+namespace {
+
+using test::Says;
+
+class QuietWaker : public module::Waker {
+ public:
+  void Wake() override {}
+  void WakeIn(std::chrono::milliseconds) override {}
+};
+
+class ClusterRunnerPgTest : public test::RowsTest {
+ protected:
+  void SetUp() override {
+    RowsTest::SetUp();
+    home_ = "/tmp/cigri-runner-" + RandomHex(6);
+    setenv("CIGRI_HOME", home_.c_str(), 1);
+  }
+  void TearDown() override {
+    runner_.reset();
+    shared_.reset();
+    unsetenv("CIGRI_HOME");
+    std::filesystem::remove_all(home_);
+    RowsTest::TearDown();
+  }
+  // Cluster 1, an OAR behind `server_`.
+  void GivenOar(const std::string& more = "") {
+    Sql("INSERT INTO clusters (id, name, kind, api_url, mode, api_auth_type) VALUES (1, 'froggy', 'oar2', "
+        "'http://127.0.0.1:" + std::to_string(server_.port()) + "', 'open', 'jwt')");
+    if (!more.empty()) Sql("UPDATE clusters SET " + more);
+  }
+  void Start() {
+    shared_.reset(new Shared{{conninfo(), "runner", 4}, conninfo(), "grid", 0, 10, waker_});
+    auto c = Connect();
+    db::Tx tx(*c);
+    runner_ = std::make_unique<ClusterRunner>(clusterdb::LoadClusters(tx).at(0), *shared_);
+  }
+  // Wakes it until `what` is there.
+  bool Await(const std::string& what) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < end) {
+      if (!Sql("SELECT 1 FROM " + what).empty()) return true;
+      runner_->Wake();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+  void GivenToken(const std::string& expires = "NULL") {
+    Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, token_expires_at) "
+        "VALUES ('alice', 1, 'alice', 'tok', " + expires + ") ON CONFLICT (grid_login, cluster_id) DO UPDATE "
+        "SET token = excluded.token, token_expires_at = excluded.token_expires_at");
+  }
+  void TakesJobs(int n) {
+    std::string ids;
+    for (int i = 0; i < n; ++i) ids += "OAR_JOB_ID=" + std::to_string(84 + i) + "\n";
+    server_.On("POST", "/jobs.json", Says({{"cmd_output", ids}}, 201));
+  }
+  std::string home_;
+  test::RecordedServer server_;
+  QuietWaker waker_;
+  std::unique_ptr<Shared> shared_;
+  std::unique_ptr<ClusterRunner> runner_;
+};
+
+TEST_F(ClusterRunnerPgTest, ACampaignWithoutATokenPausesThereAndGoesOnWhenItComes) {
+  GivenOar();
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  GivenGrant(campaign, 1, 3);
+  TakesJobs(3);
+  Start();
+  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
+  const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
+  EXPECT_EQ(message, "froggy: no token of user alice for cluster froggy: give one with gridtoken");
+  EXPECT_EQ(Count("events WHERE code = 'SUBMIT_REFUSED'"), 0);
+  EXPECT_TRUE(server_.Asked("POST", "").empty());
+  ExpectTheLaw(campaign);
+  GivenToken();
+  ASSERT_TRUE(Await("live HAVING count(*) = 3"));
+  EXPECT_EQ(Count("events WHERE state = 'open'"), 0);
+  EXPECT_EQ(Sql("SELECT closed_by FROM events")[0][0].as<std::string>(), "runner");
+  EXPECT_EQ(server_.Asked("POST", "/jobs.json").at(0).Header("Authorization"), "Bearer tok");
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
+  GivenOar();
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  GivenGrant(campaign, 1, 1);
+  GivenToken();
+  server_.On("POST", "/jobs.json", {401, "<h1>Unauthorized</h1>", "text/html"});
+  Start();
+  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
+  const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
+  EXPECT_NE(message.find("is refused by cluster froggy: give a new one with gridtoken"), message.npos) << message;
+  const auto posts = server_.Asked("POST", "").size();
+  EXPECT_EQ(posts, 1u);
+  TakesJobs(1);
+  Sql("UPDATE users_mapping SET token = 'another'");
+  ASSERT_TRUE(Await("live HAVING count(*) = 1"));
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(ClusterRunnerPgTest, ATokenOfTheSitesProgramIsMadeOnDemand) {
+  GivenOar("token_command = 'echo made-for-%u'");
+  const auto campaign = GivenCampaign({.ntasks = 2});
+  GivenGrant(campaign, 1, 2);
+  TakesJobs(2);
+  Start();
+  ASSERT_TRUE(Await("live HAVING count(*) = 2"));
+  EXPECT_EQ(server_.Asked("POST", "").at(0).Header("Authorization"), "Bearer made-for-alice");
+}
+
+TEST_F(ClusterRunnerPgTest, AProgramThatFailsIsNamedInTheEvent) {
+  GivenOar("token_command = 'sh -c ''echo no ticket for %u >&2; exit 4'''");
+  GivenGrant(GivenCampaign({.ntasks = 1}), 1, 1);
+  Start();
+  ASSERT_TRUE(Await("events WHERE code = 'TOKEN_MISSING'"));
+  const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
+  EXPECT_NE(message.find("its token_command: it exited with code 4: no ticket for alice"), message.npos) << message;
+}
+
+TEST_F(ClusterRunnerPgTest, ATokenThatEndsBeforeTheCampaignIsToldOnce) {
+  GivenOar();
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  GivenGrant(campaign, 1, 1);
+  GivenToken("now() + interval '1 hour'");
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, end_high) VALUES (" + std::to_string(campaign) +
+      ", 0, now() + interval '3 hours')");
+  TakesJobs(1);
+  Start();
+  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_EXPIRES'"));
+  const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
+  EXPECT_NE(message.find("froggy: your token expires in"), message.npos) << message;
+}
+
+TEST_F(ClusterRunnerPgTest, ABodyTooLargeTeachesHowManyBytesFitAndSaysSo) {
+  GivenOar();
+  GivenToken();
+  const auto campaign = GivenCampaign({.ntasks = 8});
+  GivenGrant(campaign, 1, 8);
+  server_.On("POST", "/jobs.json", {413, "<h1>Request Entity Too Large</h1>", "text/html"});
+  Start();
+  ASSERT_TRUE(Await("cluster_limits WHERE max_bytes IS NOT NULL"));
+  EXPECT_EQ(Count("cluster_limits WHERE max_array IS NULL"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'LIMIT_LEARNT' AND message LIKE 'froggy: arrays are cut at % bytes%'"), 1);
+  // At last a single job is refused: nothing is left to cut, and its user is told.
+  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUsersMatter) {
+  const struct {
+    const char* fixture;
+    const char* words;
+  } cases[] = {{"oar/err_no_matching_resource_400", "froggy: cannot submit 1 jobs to froggy: HTTP 400"},
+               {"oar/err_unknown_user_401", "is there an account \"alice\" there (gridadmin mapping)?"}};
+  GivenOar("api_auth_type = 'header'");
+  for (const auto& c : cases) {
+    const auto campaign = GivenCampaign({.ntasks = 1});
+    const auto other = GivenCampaign({.ntasks = 1});
+    GivenGrant(campaign, 1, 1);
+    server_.On("POST", "/jobs.json", test::Fixture(c.fixture));
+    Start();
+    ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
+    const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
+    EXPECT_NE(message.find(c.words), message.npos) << message;
+    ExpectTheLaw(campaign);
+    GivenGrant(other, 1, 1);  // another campaign there goes on
+    TakesJobs(1);
+    EXPECT_TRUE(Await("live WHERE campaign_id = " + std::to_string(other)));
+    runner_.reset();
+    Sql("DELETE FROM events; DELETE FROM grants");
+  }
+}
+
+TEST_F(ClusterRunnerPgTest, WhatIsLearntIsKeptAndUsedByTheNextRunner) {
+  GivenOar();
+  GivenToken();
+  Sql("INSERT INTO cluster_limits (cluster_id, max_array) VALUES (1, 2)");
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  GivenGrant(campaign, 1, 4);
+  TakesJobs(2);
+  Start();
+  ASSERT_TRUE(Await("batches WHERE state = 'recorded' HAVING count(*) = 2"));
+  EXPECT_EQ(Count("batches WHERE n > 2"), 0);
+}
+
+TEST_F(ClusterRunnerPgTest, UnderACeilingOnCallsNoMinuteHoldsMore) {
+  GivenOar("max_calls_per_min = 10");
+  GivenToken();
+  Sql("INSERT INTO cluster_limits (cluster_id, max_array) VALUES (1, 1)");
+  const auto campaign = GivenCampaign({.ntasks = 50});
+  GivenGrant(campaign, 1, 50);
+  TakesJobs(1);
+  Start();
+  ASSERT_TRUE(Await("batches WHERE state = 'recorded'"));
+  for (int i = 0; i < 50; ++i) {
+    runner_->Wake();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_LE(server_.requests().size(), 10u);
+  EXPECT_EQ(Count("batches WHERE state = 'refused'"), 0) << "what may not be sent is not claimed";
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(ClusterRunnerPgTest, AfterTheBreakerWasOpenOneJobGoesFirst) {
+  GivenOar();
+  GivenToken();
+  Sql("INSERT INTO api_load (api, probation) VALUES ('cluster 1', 1)");
+  const auto campaign = GivenCampaign({.ntasks = 7});
+  GivenGrant(campaign, 1, 7);
+  TakesJobs(1);
+  Start();
+  ASSERT_TRUE(Await("batches WHERE state = 'recorded'"));
+  EXPECT_EQ(Sql("SELECT n FROM batches ORDER BY id LIMIT 1")[0][0].as<int>(), 1);
+  EXPECT_GE(Sql("SELECT probation FROM api_load")[0][0].as<int>(), 2);
+}
+
+TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
+  GivenOar();
+  GivenToken();
+  Sql("INSERT INTO api_load (api, failures, shut_until, error) VALUES ('cluster 1', 3, now() + interval '1 hour', 'x')");
+  const auto campaign = GivenCampaign({.ntasks = 7});
+  GivenGrant(campaign, 1, 7);
+  Start();
+  for (int i = 0; i < 30; ++i) {
+    runner_->Wake();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(Count("batches"), 0);
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+}  // namespace
+}  // namespace cigri::runner

@@ -1,0 +1,267 @@
+// What a simulated grid does, and what holds for every scenario.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "sim/writers.h"
+#include "tests/sim/run.h"
+
+namespace cigri::sim {
+namespace {
+
+using test::kHour;
+using test::Outcome;
+
+TEST(EngineTest, AFasterClusterTakesLessTimeAndSubmittingAndSeeingTakeTheirs) {
+  const Outcome run(
+      R"({"round": 0, "clusters": [{"speed": 2, "submit": 5, "see": 3, "job_ratio": "none", "max_waiting": 0}],
+    "campaigns": [{"tasks": 2, "duration": 100}]})");
+  const auto starts = run.Starts("campaign1");
+  ASSERT_EQ(starts.size(), 2u);
+  EXPECT_DOUBLE_EQ(starts[0], 5);
+  EXPECT_DOUBLE_EQ(starts[1], 5 + 50 + 3 + 5) << "sent when the end of the first was seen";
+}
+
+TEST(EngineTest, LocalUsersTakeTheirSlotsBackAndWhatTheyKillGoesAgain) {
+  const Outcome run(
+      R"({"clusters": [{"slots": 4, "job_ratio": "none", "local": [{"every": "30 min", "slots": 3, "duration": "10 min"}]}],
+    "campaigns": [{"tasks": 200, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 0}})");
+  EXPECT_EQ(run.report.totals.done, 200);
+  EXPECT_GT(run.report.preempted, 0);
+  EXPECT_GT(run.report.lost_slot_s, 0);
+  EXPECT_EQ(run.Count(End::kPreempted), run.report.preempted);
+  EXPECT_GT(run.report.of_left, run.report.utilisation);
+}
+
+TEST(EngineTest, AClusterThatGoesDownLosesItsJobsAndTheyRunElsewhere) {
+  const Outcome run(
+      R"({"clusters": [{"name": "a", "slots": 5, "down": [{"from": 300, "until": "1 h"}]}, {"name": "b", "slots": 5}],
+    "campaigns": [{"tasks": 100, "duration": "10 min"}], "policy": {"policy": "fifo", "first_ten": 100}})");
+  EXPECT_EQ(run.report.totals.done, 100);
+  EXPECT_GE(run.Count(End::kLost), 5);
+  EXPECT_EQ(run.RunningAt(2000, "", "a"), 0);
+  EXPECT_GT(run.RunningAt(2000, "", "b"), 0);
+  EXPECT_GT(run.RunningAt(3700, "", "a"), 0);
+  EXPECT_TRUE(run.Had("campaign1", "CLUSTER_STALE"));
+}
+
+TEST(EngineTest, AClosedClusterEndsItsJobsAndGetsNoNewOnes) {
+  const Outcome run(
+      R"({"clusters": [{"slots": 2, "max_waiting": 0, "job_ratio": "none", "closed": [{"from": 60, "until": "2 h"}]}],
+    "campaigns": [{"tasks": 6, "duration": "10 min"}], "policy": "fifo"})");
+  EXPECT_EQ(run.report.totals.done, 6);
+  EXPECT_EQ(run.Count(End::kLost), 0);
+  EXPECT_DOUBLE_EQ(run.Starts("campaign1")[2], 2 * kHour);
+  EXPECT_TRUE(run.Had("campaign1", "CLUSTER_HOURS"));
+}
+
+TEST(EngineTest, FailuresUseUpTriesAndWalltimesKill) {
+  const Outcome run(R"({"clusters": [{"slots": 4}], "campaigns": [
+    {"name": "bad", "tasks": 200, "duration": 60, "failures": 0.5, "tries": 2},
+    {"name": "long", "tasks": 3, "duration": ["10 min", "10 min", "3 h"], "walltime": "1 h"}]})");
+  EXPECT_NEAR(static_cast<double>(run.report.totals.failed), 50, 25);
+  EXPECT_EQ(run.Count(End::kWalltime, "long"), 2);
+  EXPECT_EQ(run.report.campaigns[1].done, 2);
+}
+
+TEST(EngineTest, ACampaignWhoseFirstTenFailIsHeldAndTheSimulationEnds) {
+  const Outcome run(
+      R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "bad", "tasks": 200, "duration": 60, "failures": 1}]})");
+  EXPECT_EQ(run.attempts.size(), 10u);
+  EXPECT_TRUE(run.Had("bad", "HELD"));
+  EXPECT_EQ(run.report.totals.not_done, 200);
+}
+
+TEST(EngineTest, ZeroDurationsDivideNothing) {
+  const Outcome run(
+      R"({"clusters": [{"slots": 3}], "campaigns": [{"tasks": 1000, "duration": 0}, {"user": "b", "tasks": 10}]})");
+  EXPECT_EQ(run.report.totals.done, 1010);
+  const auto text = ToText(run.report) + ToJson(run.report).dump();
+  EXPECT_EQ(text.find("nan"), text.npos) << text;
+  EXPECT_EQ(ToJson(run.report).dump().find("null"), std::string::npos);
+}
+
+TEST(EngineTest, AStartRateIsKeptThoughNothingElseHappens) {
+  const Outcome run(
+      R"({"clusters": [{"slots": 100, "job_ratio": "none"}], "campaigns": [{"tasks": 60, "duration": "1 h"}],
+    "policy": {"policy": "fifo", "first_ten": 1000, "start_rates": [{"scope": "grid", "per_minute": 6, "burst": 1}]}})");
+  const auto starts = run.Starts("campaign1");
+  EXPECT_NEAR(starts.back(), 590, 15);
+}
+
+TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
+  const Outcome run(
+      R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "wide", "slots": 9}, {"name": "off", "priority": 0}],
+    "policy": {"policy": "fifo", "start_rates": [{"scope": "user", "per_minute": 60}]}})");
+  EXPECT_EQ(run.report.totals.not_done, 2);
+  EXPECT_TRUE(run.Had("wide", "TOO_WIDE"));
+  EXPECT_TRUE(run.Had("off", "SUSPENDED"));
+}
+
+TEST(EngineTest, AClusterThatKillsOneInAHundredIsNotSetAsideForItsLives) {
+  const Outcome run(
+      R"({"clusters": [{"name": "a", "slots": 8, "life": {"law": "exponential", "mean": "10 h"}}, {"name": "b", "slots": 1}],
+    "campaigns": [{"name": "c", "tasks": 600, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 3}})");
+  EXPECT_GT(run.Count(End::kPreempted), 3);
+  EXPECT_FALSE(run.Had("c", "TOO_SHORT_LIVES"));
+  const Outcome deadly(
+      R"({"clusters": [{"name": "a", "slots": 8, "life": "5 min"}, {"name": "b", "slots": 1}],
+    "campaigns": [{"name": "c", "tasks": 60, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 3}})");
+  EXPECT_TRUE(deadly.Had("c", "TOO_SHORT_LIVES"));
+  EXPECT_EQ(deadly.report.totals.done, 60);
+  EXPECT_LT(deadly.Count(End::kPreempted), 60) << "not sent there blindly again";
+}
+
+TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
+  const Outcome run(R"({"policy": {"policy": "usage", "urgent.percent": 25, "urgent.delay": 60},
+    "clusters": [{"slots": 100, "job_ratio": "none", "max_waiting": 0}],
+    "campaigns": [{"name": "background", "tasks": 1000, "duration": "6 h"},
+                  {"name": "alarm", "user": "ops", "class": "urgent", "at": "9 h", "tasks": 25, "duration": "20 min"}]})");
+  EXPECT_EQ(run.report.campaigns[1].done, 25);
+  EXPECT_LE(run.Count(End::kCancelled), 25);
+}
+
+TEST(EngineTest, ATaskThatIsDoneIsNotCopiedAgainWhileItsCopysEndIsUnseen) {
+  const Outcome run(R"({"round": 0, "clusters": [{"slots": 4, "see": 2}], "policy": "fifo",
+    "campaigns": [{"tasks": 1, "duration": 0, "replicas": true}]})");
+  EXPECT_EQ(run.report.totals.done, 1);
+  EXPECT_LE(run.attempts.size(), 2u);
+}
+
+// ---------------------------------------------------------------- what holds for every scenario
+int In(int low, int high) { return *rc::gen::inRange(low, high + 1); }
+bool Maybe(int percent) { return In(0, 99) < percent; }
+
+Scenario AnyScenario() {
+  Scenario s;
+  s.seed = static_cast<std::uint64_t>(In(0, 1000));
+  s.round_s = In(0, 3);
+  s.policy.policy = static_cast<policy::PolicyKind>(In(0, 8));
+  if (s.policy.policy == policy::PolicyKind::kSla) s.policy.sla_groups = {{"g", 5}};
+  s.policy.first_results = Maybe(30) ? 3 : 0;
+  s.policy.parallel_campaigns = Maybe(30) ? 1 : 0;
+  s.policy.strict_priority = Maybe(20);
+  if (Maybe(40)) s.policy.quotas.push_back({.scope = "user", .slots = In(1, 12)});
+  if (Maybe(20)) s.policy.quotas.push_back({.scope = "grid", .jobs = In(1, 12)});
+  for (int k = In(1, 3); k > 0; --k) {
+    ClusterSpec c;
+    c.name = "c" + std::to_string(k);
+    c.slots = In(2, 12), c.nodes = 2, c.speed = In(1, 3);
+    c.submit_s = Maybe(50) ? In(0, 5) : 0;
+    c.see_s = Maybe(50) ? In(0, 20) : 0;
+    c.ratio = Maybe(50) ? "adaptive" : "none";
+    c.max_waiting = In(0, 6);
+    if (Maybe(30)) c.max_running = In(1, 8);
+    if (Maybe(30)) c.failures = 0.1;
+    if (Maybe(20)) c.node_mtbf_s = 5000, c.node_repair_s = 300;
+    if (Maybe(30))
+      c.local.push_back({.every_s = 400, .duration = Law::Constant(200), .slots = In(1, 2)});
+    if (Maybe(20)) c.down.push_back({500, 900});
+    s.clusters.push_back(c);
+  }
+  for (int i = In(1, 5); i > 0; --i) {
+    CampaignSpec c;
+    c.name = "x" + std::to_string(i), c.user = std::string(1, static_cast<char>('a' + In(0, 2)));
+    c.at = In(0, 300), c.tasks = In(1, 60), c.slots = Maybe(80) ? 1 : 2;
+    c.duration = {Law::Kind::kUniform, 0, 120, {}};
+    c.priority = In(1, 9), c.tries = 50, c.sla_group = "g";
+    c.replicas = Maybe(20);
+    if (Maybe(20)) c.max_jobs = In(1, 5);
+    s.campaigns.push_back(c);
+  }
+  s.policy.survival_kills = 0;
+  return s;
+}
+
+// Watches each decision and each slot while a scenario runs.
+class Watch : public Observer {
+ public:
+  explicit Watch(const Scenario& s) : s_(s), held_(s.clusters.size()) {}
+  void Started(int campaign, int slots, double) override {
+    by_user[s_.campaigns[campaign].user] += slots;
+    CheckUsers();
+  }
+  void Ended(const Attempt& a) override {
+    if (a.started >= 0) by_user[s_.campaigns[a.campaign].user] -= a.slots;
+    ends[{a.campaign, a.task}] += a.end == End::kDone;
+    if (a.started >= 0) spans.push_back(a);
+    order += std::to_string(a.job) + ToString(a.end).data() + std::to_string(a.ended) + "\n";
+  }
+  // Work conserving: where a job would fit, every campaign that still waits has a reason.
+  void Decided(const Moment& m) override {
+    std::map<std::int64_t, std::int64_t> given;
+    for (const auto& g : m.result.plan.grants) given[g.campaign] += g.n;
+    std::set<std::pair<std::int64_t, std::int64_t>> why;
+    for (const auto& r : m.result.reasons)
+      if (r.code != policy::Code::kNone) why.insert({r.campaign, r.cluster});
+    for (const auto& c : m.snapshot.campaigns) {
+      if (c.waiting <= given[c.id]) continue;
+      for (const auto& l : c.lanes) unexplained += why.count({c.id, l.cluster}) == 0;
+    }
+  }
+  void CheckUsers() {
+    for (const auto& quota : s_.policy.quotas)
+      if (quota.scope == "user")
+        for (const auto& [user, slots] : by_user) over += slots > quota.slots;
+  }
+  const Scenario& s_;
+  std::vector<int> held_;
+  std::map<std::string, int> by_user;
+  std::map<std::pair<int, std::int64_t>, int> ends;
+  std::vector<Attempt> spans;
+  std::string order;
+  int unexplained = 0, over = 0;
+};
+
+RC_GTEST_PROP(EngineProperty, NothingIsLostNoCapIsPassedAndEveryIdleSlotHasAReason, ()) {
+  const Scenario s = AnyScenario();
+  Watch watch(s);
+  Engine engine(s, {&watch});
+  const Totals totals = engine.Run();
+  RC_ASSERT(watch.unexplained == 0);
+  RC_ASSERT(watch.over == 0);
+  std::int64_t tasks = 0;
+  for (const auto& c : s.campaigns) tasks += c.tasks;
+  RC_ASSERT(totals.done + totals.failed + totals.not_done == tasks);
+  for (const auto& [task, n] : watch.ends)  // a copy may end before the first one's end is seen
+    RC_ASSERT(n <= (s.campaigns[task.first].replicas ? 2 : 1));
+  // Never more slots held than there are.
+  for (std::size_t k = 0; k < s.clusters.size(); ++k) {
+    std::vector<std::pair<double, int>> steps;
+    for (const auto& a : watch.spans)
+      if (a.cluster == static_cast<int>(k) && a.ended > a.started)
+        steps.emplace_back(a.started, a.slots), steps.emplace_back(a.ended, -a.slots);
+    std::sort(steps.begin(), steps.end());
+    int held = 0;
+    for (const auto& [at, n] : steps) RC_ASSERT((held += n) <= s.clusters[k].slots);
+  }
+}
+
+RC_GTEST_PROP(EngineProperty, WithoutTroubleEveryTaskIsDoneOnce, ()) {
+  Scenario s = AnyScenario();
+  for (auto& c : s.clusters) c.failures = 0;
+  Watch watch(s);
+  const Totals totals = Engine(s, {&watch}).Run();
+  for (const auto& c : s.campaigns) {
+    const bool fits = std::any_of(s.clusters.begin(), s.clusters.end(),
+                                  [&](const auto& k) { return k.slots >= c.slots; });
+    RC_ASSERT(fits);
+  }
+  bool blocked = false;
+  for (const auto& q : s.policy.quotas)
+    for (const auto& c : s.campaigns) blocked = blocked || (q.slots >= 0 && q.slots < c.slots);
+  if (!blocked) RC_ASSERT(totals.not_done == 0);
+}
+
+RC_GTEST_PROP(EngineProperty, TheSameSeedGivesTheSameBytes, ()) {
+  const Scenario s = AnyScenario();
+  Watch a(s), b(s);
+  Collector first(s), second(s);
+  Engine one(s, {&a, &first}), two(s, {&b, &second});
+  RC_ASSERT(ToJson(first.Finish(one.Run(), "")).dump() ==
+            ToJson(second.Finish(two.Run(), "")).dump());
+  RC_ASSERT(a.order == b.order);
+}
+
+}  // namespace
+}  // namespace cigri::sim

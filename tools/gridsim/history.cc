@@ -1,0 +1,81 @@
+// --from-history: the grid's own past, read from its API.
+#include "sim/history.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "sim/writers.h"
+#include "tools/gridsim/run.h"
+
+namespace cigri::gridsim {
+namespace {
+
+using nlohmann::json;
+
+// Seconds since 1970, or 2026-01-31, or 2026-01-31T12:00:00Z: as a number for the API.
+std::string Epoch(const std::string& option, const std::string& text) {
+  if (text.find_first_not_of("0123456789.") == text.npos) return text;
+  for (const char* format :
+       {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d"}) {
+    std::tm tm{};
+    const char* end = strptime(text.c_str(), format, &tm);
+    if (end != nullptr && *end == '\0') return std::to_string(timegm(&tm));
+  }
+  throw Fatal(kExitUsage, option + " " + text + " is no time",
+              option + " 2026-01-31T12:00:00Z (UTC)");
+}
+
+json Read(const Options& o) {
+  std::string path = "/admin/plans/history?limit=" + std::to_string(std::min(o.limit, 1000));
+  if (!o.from.empty()) path += "&from=" + Epoch("--from", o.from);
+  if (!o.until.empty()) path += "&until=" + Epoch("--until", o.until);
+  auto api = tools::Connect(o.common);
+  json answer = tools::Expect(api.Get(path), "read the history of decisions");
+  if (answer.value("more", false))
+    std::fprintf(stderr, "note: there is more than was read: --from, --until, --limit\n");
+  return answer;
+}
+
+int Replay(const Options& o, const json& answer) {
+  const auto all = sim::Replay(answer);
+  std::size_t same = 0;
+  json different = json::array();
+  for (const auto& one : all) {
+    same += one.same;
+    if (one.same) continue;
+    different.push_back({{"id", one.id}, {"now", one.at}, {"difference", one.difference}});
+    if (!o.json) std::printf("decision %ld at %.3f: %s\n", one.id, one.at, one.difference.c_str());
+  }
+  if (o.json)
+    std::puts(json({{"decisions", all.size()}, {"same", same}, {"different", different}})
+                  .dump(2)
+                  .c_str());
+  else
+    std::printf("%zu decisions taken again, %zu the same\n", all.size(), same);
+  if (all.empty()) std::fprintf(stderr, "note: no decision was stored in that time\n");
+  return same == all.size() ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+int RunHistory(const Options& o) {
+  const json answer = Read(o);
+  if (o.replay) return Replay(o, answer);
+  std::vector<std::string> notes;
+  std::string text;
+  try {
+    text = sim::ScenarioOf(answer, notes);
+  } catch (const std::invalid_argument& e) {
+    throw Fatal(kExitNo, e.what(), "snapshots are stored while campaigns are in treatment");
+  }
+  for (const auto& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  if (!o.save.empty()) {
+    sim::OutFile file(o.save);
+    file.Write(text);
+    file.Commit();
+  }
+  return RunText(o, text, "history", "");
+}
+
+}  // namespace cigri::gridsim

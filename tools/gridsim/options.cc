@@ -1,0 +1,85 @@
+#include "tools/gridsim/options.h"
+
+#include "core/text.h"
+
+namespace cigri::gridsim {
+namespace {
+
+constexpr char kFooter[] = R"(
+Examples:
+  gridsim first.json                              what would happen: waits, shares, utilisation
+  gridsim first.json --gantt first.svg            the same as a picture
+  gridsim first.json --compare fifo,usage,fairshare --plot policies.svg
+  gridsim first.json --without luke               what if that cluster goes
+  gridsim first.json --set first_results=20 --set clusters.luke.slots=64
+  gridsim first.json --why "2 h"                  why was that slot idle, who waited for what
+  gridsim --from-history --compare fairshare,usage    the same questions to the grid as it is
+  gridsim --from-history --replay                 are stored decisions taken again the same way
+
+Exit codes: 0 done; 1 --replay found a difference; 64 wrong options; 65 bad scenario;
+69 no API; 77 not an operator (--from-history).)";
+
+void Together(const Options& o) {
+  if (o.scenario.empty() && !o.from_history)
+    throw Fatal(kExitUsage, "no scenario", "gridsim SCENARIO, or gridsim --from-history");
+  if (!o.scenario.empty() && o.from_history)
+    throw Fatal(kExitUsage, "a scenario and --from-history do not go together");
+  if (!o.from_history && (o.replay || !o.from.empty() || !o.until.empty() || !o.save.empty()))
+    throw Fatal(kExitUsage, "--replay, --from, --until and --save are for --from-history");
+  if (!o.plot.empty() && o.compare.empty())
+    throw Fatal(kExitUsage, "--plot draws what --compare compares", "--compare fifo,usage");
+  if (!o.compare.empty() && !(o.jobs + o.swf + o.gantt + o.why + o.policy).empty())
+    throw Fatal(kExitUsage, "--compare has no --jobs, --swf, --gantt, --why or --policy",
+                "run each policy by itself with --policy NAME");
+}
+
+}  // namespace
+
+std::optional<int> Read(int argc, char** argv, Options& o) {
+  CLI::App app("Simulates a grid with the grid's own scheduler.", "gridsim");
+  tools::AddCommonOptions(app, o.common);
+  app.footer(kFooter);
+  app.add_option("SCENARIO", o.scenario, "a scenario file (docs/gridsim.md), - for standard input");
+  app.add_option("--policy", o.policy, "this policy or preset instead of the scenario's");
+  app.add_option("--compare", o.compare, "policies or presets, one after the other: fifo,usage")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--without", o.without, "leave this cluster out (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--set", o.set,
+                 "KEY=VALUE: a key of the policy or the scenario, clusters.NAME.KEY, "
+                 "campaigns.NAME.KEY (may be repeated)")
+      ->allow_extra_args(false);
+  app.add_option("--jobs", o.jobs, "a row for each job: FILE.csv");
+  app.add_option("--swf", o.swf, "the same in the Standard Workload Format: FILE.swf");
+  app.add_option("--gantt", o.gantt, "who ran where and when: FILE.svg");
+  app.add_option("--plot", o.plot, "with --compare: a picture of the numbers: FILE.svg");
+  app.add_option("--why", o.why, "stop there and tell who waited, and why: \"2 h\"");
+  app.add_flag("--json", o.json, "JSON");
+  app.add_flag("--all", o.all, "all users, campaigns and clusters, not the first 20");
+  app.add_flag("--check", o.check, "only check the scenario");
+  app.add_flag("--from-history", o.from_history, "operators: simulate the grid's own past");
+  app.add_flag("--replay", o.replay, "with --from-history: take stored decisions again");
+  app.add_option("--from", o.from,
+                 "with --from-history: since then, 2026-01-31T12:00:00Z or epoch s");
+  app.add_option("--until", o.until, "and until then");
+  app.add_option("--limit", o.limit, "most snapshots to read (1000)")->check(CLI::Range(1, 1000));
+  app.add_option("--save", o.save,
+                 "with --from-history: write the scenario that was made: FILE.json");
+  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  Together(o);
+  return std::nullopt;
+}
+
+sim::Edits EditsOf(const Options& o) {
+  sim::Edits edits{.without = o.without, .set = {}, .policy = o.policy};
+  for (const auto& text : o.set) {
+    const auto equals = text.find('=');
+    if (equals == text.npos || equals == 0)
+      throw Fatal(kExitUsage, "--set " + text + " is no KEY=VALUE", "--set clusters.luke.slots=64");
+    edits.set.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return edits;
+}
+
+}  // namespace cigri::gridsim
