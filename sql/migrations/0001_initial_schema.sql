@@ -73,9 +73,9 @@ CREATE TABLE clusters (
     job_ratio text NOT NULL DEFAULT 'adaptive'
         CHECK (job_ratio IN ('slow-start', 'adaptive', 'adaptive-2009', 'adaptive-down-exponential-up')),
     queue_s double precision NOT NULL DEFAULT 5 CHECK (queue_s >= 0),  -- waiting allowed, as work of so long
-    max_waiting int CHECK (max_waiting >= 0),         -- NULL: half the slots; 2000 for local
+    max_waiting int CHECK (max_waiting >= 0),         -- NULL: 2000
     keep_waiting int NOT NULL DEFAULT 1 CHECK (keep_waiting >= 0),     -- what a wipe leaves (CIG-36)
-    max_running int CHECK (max_running >= 0),
+    max_running int CHECK (max_running >= 0),         -- most slots of our jobs in flight
     max_calls_per_min int CHECK (max_calls_per_min > 0),
     hours text,                                       -- "20-8" or "Mon-Fri 20-8,Sat,Sun": when we may send
     min_round_s double precision CHECK (min_round_s >= 0),             -- NULL: 5, 0 for local (FBS-15)
@@ -482,9 +482,12 @@ CREATE TABLE lanes (
     held_since timestamptz,
     held_event bigint,
     held_why text,
-    probation_until timestamptz,            -- set aside for a while, heals by itself (M-06)
+    probation_until timestamptz,            -- set aside as a sink (CIG-11), heals by itself
     probation_since timestamptz,
-    too_fast int NOT NULL DEFAULT 0,        -- ends too fast in a row (CIG-11)
+    recent_s real[],                        -- durations of its last 20 ends, in order; a failure of the program is infinite
+    recent_idx bigint[],                    -- and their tasks
+    killed_at timestamptz,                  -- last job of it that the cluster killed for its own users
+    longest_killed_s double precision,      -- the longest that such a job had lived
     n_ok bigint NOT NULL DEFAULT 0,         -- successes, with the moments of their durations
     sum_s double precision NOT NULL DEFAULT 0,
     sum_sq double precision NOT NULL DEFAULT 0,
@@ -500,6 +503,25 @@ CREATE TABLE lanes (
 ) WITH (fillfactor = 50);
 
 CREATE INDEX lanes_held ON lanes (campaign_id) WHERE held_since IS NOT NULL;
+
+-- How long jobs of ours live on a cluster: histograms as in `lanes`, of those it killed for its own users
+-- and of those that ended otherwise (which lived at least so long). Halved when they have grown large,
+-- so that they follow the cluster.
+CREATE TABLE cluster_lives (
+    cluster_id int PRIMARY KEY,
+    killed int[] NOT NULL,
+    ended int[] NOT NULL
+) WITH (fillfactor = 50);
+
+-- Sinks that the metascheduler has found (CIG-11): the last n successes of a campaign on a cluster are not
+-- believed. The updator takes the row and sends their tasks again.
+CREATE TABLE sinks (
+    campaign_id bigint NOT NULL,
+    cluster_id int NOT NULL,
+    n int NOT NULL,
+    until timestamptz NOT NULL,       -- nothing is sent there before
+    PRIMARY KEY (campaign_id, cluster_id)
+);
 
 -- Slot-seconds by campaign (so user and project), cluster and minute, folded at each end whatever it
 -- was. Thinned to hours after a day, to days after a month.
@@ -559,7 +581,7 @@ CREATE TABLE reasons (
     until timestamptz
 );
 CREATE UNIQUE INDEX reasons_now ON reasons (campaign_id, cluster_id, code) WHERE until IS NULL;
-CREATE INDEX reasons_past ON reasons (campaign_id, since) WHERE until IS NOT NULL;
+CREATE INDEX reasons_past ON reasons (campaign_id, cluster_id, code, until) WHERE until IS NOT NULL;
 
 -- The policy: rows edited live, each change kept.
 CREATE TABLE policy_settings (
@@ -589,7 +611,8 @@ CREATE TABLE forecasts (
     average_s double precision,
     stddev_s double precision,
     p50_s double precision, p90_s double precision, p99_s double precision,
-    waiting_allowed int,
+    waiting_allowed int,              -- jobs of ours that may wait in the cluster's queue, of all campaigns
+    overdue_s double precision,       -- cluster 0: a job that runs longer is overdue (TECH-12)
     end_low timestamptz,              -- the end, as an interval
     end_high timestamptz,
     PRIMARY KEY (campaign_id, cluster_id)
@@ -620,7 +643,10 @@ CREATE TABLE kills (
 -- Jobs the policy wants to give back (urgent, scavenger, SLA reclaim); written by the metascheduler.
 CREATE TABLE preemptions (
     job_id bigint PRIMARY KEY,
-    for_campaign bigint,
+    for_campaign bigint NOT NULL,
+    cluster_id int NOT NULL,
+    slots int NOT NULL,
+    lost_s double precision NOT NULL, -- slot-seconds of work thrown away
     why text NOT NULL,
     at timestamptz NOT NULL DEFAULT now()
 );
