@@ -118,11 +118,6 @@ TEST_F(GridTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereBlindlyAgain) 
   EXPECT_NEAR(numbers["median life, s"].get<double>(), 7200, 1500);
   EXPECT_EQ(numbers["kills"], 6);
   EXPECT_GT(Granted(c, 2), 0);
-  Sql("UPDATE clusters SET observed_life_s = 36000 WHERE id = 1");
-  Fresh();
-  Pass();
-  EXPECT_GT(Granted(c, 1), 0) << "its operator knows better";
-  Sql("UPDATE clusters SET observed_life_s = NULL");
   Sql("UPDATE lanes SET killed_at = now() - interval '25 hours'");
   Fresh();
   Pass();
