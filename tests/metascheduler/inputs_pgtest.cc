@@ -272,7 +272,7 @@ TEST_F(GridTest, AShortageOfOneCampaignIsNotBookedOnManyRowsOfRetry) {
       bytes.push_back(static_cast<std::uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
     return bytes;
   }());
-  EXPECT_EQ(snapshot["campaigns"][0]["waiting"], 150) << "those whose time has not come do not wait";
+  EXPECT_EQ(snapshot["snapshot"]["campaigns"][0]["waiting"], 150) << "those whose time has not come do not wait";
 }
 
 }  // namespace
