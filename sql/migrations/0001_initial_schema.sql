@@ -73,7 +73,7 @@ CREATE TABLE clusters (
     job_ratio text NOT NULL DEFAULT 'adaptive'
         CHECK (job_ratio IN ('slow-start', 'adaptive', 'adaptive-2009', 'adaptive-down-exponential-up')),
     queue_s double precision NOT NULL DEFAULT 5 CHECK (queue_s >= 0),  -- waiting allowed, as work of so long
-    max_waiting int CHECK (max_waiting >= 0),         -- NULL: half the slots; 2000 for local
+    max_waiting int CHECK (max_waiting >= 0),         -- NULL: 2000
     keep_waiting int NOT NULL DEFAULT 1 CHECK (keep_waiting >= 0),     -- what a wipe leaves (CIG-36)
     max_running int CHECK (max_running >= 0),         -- most slots of our jobs in flight
     max_calls_per_min int CHECK (max_calls_per_min > 0),

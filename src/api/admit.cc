@@ -83,8 +83,7 @@ void RequireMayGive(const Request& request, const Facts& facts, int before, int 
                      " is allowed; operators give more (gridmod -p)");
 }
 
-Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign,
-               std::int64_t jobs) {
+Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign, std::int64_t jobs) {
   const auto& [list, user, grid, told_broken] = facts.admission;
   const auto seen = ForRules(campaign, user.at("name"), jobs);
   const auto verdict = rules::Admit(list, seen, user, grid, context.rule_limits);

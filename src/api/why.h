@@ -1,5 +1,5 @@
-// Why things are where they are: one sentence and one action first, then the numbers. What the files
-// why_*.cc share; the routes are in read_why.cc.
+// Why things are where they are: one sentence and one action first, then the numbers. What the
+// files why_*.cc share; the routes are in read_why.cc.
 #pragma once
 #include <map>
 #include <optional>
@@ -27,7 +27,8 @@ inline policy::Reader ReaderOf(const Request& request) {
 // ---------------------------------------------------------------- why_reasons.cc
 /// The texts for reasons on clusters, rows with `id` and `name`.
 policy::ReasonTexts TextsFor(const pqxx::result& clusters);
-/// A row of `reasons`: {"cluster","cluster_id","code","sentence","action","numbers","main","since"}.
+/// A row of `reasons`:
+/// {"cluster","cluster_id","code","sentence","action","numbers","main","since"}.
 nlohmann::json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row,
                           std::int64_t campaign, policy::Reader reader);
 
@@ -51,7 +52,8 @@ class Outlook {
 };
 
 // ---------------------------------------------------------------- who is asked about
-nlohmann::json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign);  // why_campaign.cc
+nlohmann::json CampaignWhy(db::Tx& tx, const Request& request,
+                           std::int64_t campaign);                   // why_campaign.cc
 nlohmann::json CampaignHistory(db::Tx& tx, const Request& request);  // why_campaign.cc
 nlohmann::json TaskWhy(db::Tx& tx, const Request& request);          // why_task.cc
 nlohmann::json JobWhy(db::Tx& tx, const Request& request);           // why_task.cc

@@ -59,9 +59,9 @@ std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std:
                       (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still to be killed" : ""),
                   ""};
   if (state == "paused" && wanted == "in_treatment")
-    return Saying{"it is stopped" + because, "mend it (gridsub -c " + id +
-                                                 " --set exec_file=...), then gridevents -c " + id +
-                                                 " -f"};
+    return Saying{
+        "it is stopped" + because,
+        "mend it (gridsub -c " + id + " --set exec_file=...), then gridevents -c " + id + " -f"};
   if (wanted == "paused" || state == "paused")
     return Saying{"it is paused" + because, "griddel -r " + id + " resumes it"};
   if (row["finishing"].as<bool>()) return Saying{"all its tasks have ended; its epilogues run", ""};
@@ -104,8 +104,10 @@ std::optional<std::string> NeverFits(const json& reasons, std::size_t lanes) {
     if (n == 0 || n < lanes || lanes < 2) continue;
     return wide ? "one job needs " + Count(std::llround(need), "slot", "slots") +
                       " and no cluster of it has more than " + std::to_string(std::llround(most))
-                : "a job needs " + HumanSpan(need) + " and on no cluster of it do jobs live longer "
-                  "than " + HumanSpan(most) + " as a rule";
+                : "a job needs " + HumanSpan(need) +
+                      " and on no cluster of it do jobs live longer "
+                      "than " +
+                      HumanSpan(most) + " as a rule";
   }
   return std::nullopt;
 }
@@ -242,7 +244,8 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
 json CampaignHistory(db::Tx& tx, const Request& request) {
   const auto campaign = request.Id();
   OwnFacts(tx, request, campaign);
-  const auto limit = request.QueryInt("limit", 100, 1, 2000), offset = request.QueryInt("offset", 0);
+  const auto limit = request.QueryInt("limit", 100, 1, 2000),
+             offset = request.QueryInt("offset", 0);
   const auto texts = TextsFor(tx.Exec(sql::read::kLanes, campaign));
   json items = json::array();
   std::int64_t total = 0;

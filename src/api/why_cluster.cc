@@ -152,14 +152,17 @@ json ClusterWhy(db::Tx& tx, const Request& request) {
   std::string sentence = closed.value_or("");
   if (!closed) {
     sentence = Idle(row) + "; ";
-    sentence += total == 0 ? "no campaign waits for it"
-                           : Count(total, "campaign waits", "campaigns wait") + " for it, the first: " +
-                                 std::to_string(waiting[0]["campaign"].get<std::int64_t>()) + ", " +
-                                 waiting[0]["sentence"].get<std::string>();
+    sentence += total == 0
+                    ? "no campaign waits for it"
+                    : Count(total, "campaign waits", "campaigns wait") + " for it, the first: " +
+                          std::to_string(waiting[0]["campaign"].get<std::int64_t>()) + ", " +
+                          waiting[0]["sentence"].get<std::string>();
   }
   return {{"cluster", *name},
           {"sentence", sentence},
-          {"action", closed ? Action(row) : total == 0 ? "" : waiting[0]["action"].get<std::string>()},
+          {"action", closed       ? Action(row)
+                     : total == 0 ? ""
+                                  : waiting[0]["action"].get<std::string>()},
           {"slots", IntOrNull(row["max_resources"])},
           {"free", IntOrNull(row["free_resources"])},
           {"ours", IntOrNull(row["used_by_cigri"])},

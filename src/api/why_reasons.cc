@@ -108,7 +108,8 @@ json Outlook::Of(const json& reason, double rate) const {
   const auto number = [&](const char* name) { return numbers.value(name, 0.0); };
   if (code == "SINK" && number("held until") > 0)
     return "the hold ends " + In(number("held until") - now_);
-  if (code == "AFFINITY_WAIT") return "it takes it " + In(number("waits for, s") - number("waited, s"));
+  if (code == "AFFINITY_WAIT")
+    return "it takes it " + In(number("waits for, s") - number("waited, s"));
   if (code == "START_RATE" && number("per minute") > 0)
     return "the next start within " + HumanSpan(60 / number("per minute"));
   if (OneOf(code, {"MAX_JOBS", "FIRST_TEN", "QUOTA", "LICENCE", "PROLOGUE"}) && rate > 0)

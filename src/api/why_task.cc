@@ -85,8 +85,8 @@ json WhyOfTask(db::Tx& tx, const Request& request, std::int64_t campaign, std::i
     why["sentence"] = saying.sentence;
     why["action"] = saying.action;
   } else {
-    why["sentence"] = Waits(tx, campaign, attempts) + "; of its campaign: " +
-                      why["sentence"].get<std::string>();
+    why["sentence"] =
+        Waits(tx, campaign, attempts) + "; of its campaign: " + why["sentence"].get<std::string>();
   }
   return why;
 }

@@ -1,6 +1,7 @@
 // What would change things: the last stored decision taken again with a limit lifted.
 #include <sql/read.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -65,8 +66,9 @@ json WhatIfJson(const policy::WhatIfs& found, double age_s, bool is_operator) {
   std::string sentence = "nothing that was tried would give it more";
   if (best != nullptr) sentence = Sentence(*best);
   if (found.reasons.empty()) sentence = "at the last stored decision nothing held it back";
-  return {{"sentence", sentence},    {"items", std::move(items)}, {"tried", found.tried},
-          {"cut", found.cut},        {"age_s", age_s},            {"jobs_now", found.jobs_now}};
+  return {{"sentence", sentence}, {"items", std::move(items)},
+          {"tried", found.tried}, {"cut", found.cut},
+          {"age_s", age_s},       {"jobs_now", found.jobs_now}};
 }
 
 json Refused(const std::string& why) { return {{"sentence", why}, {"items", json::array()}}; }
@@ -133,12 +135,16 @@ void AddWhatIf(Context& context, const Request& request, json& why) {
       return;
     }
     for (auto& lane : why["clusters"]) AddTerms(*stored, campaign, lane["reasons"]);
+    const auto& all = stored->snapshot.campaigns;
+    if (std::none_of(all.begin(), all.end(), [&](const auto& c) { return c.id == campaign; })) {
+      why["what_if"] = Refused("it was not in the last stored decision");
+      return;
+    }
     const auto found =
         policy::FindWhatIfs(stored->snapshot, stored->state, stored->at, stored->seed, campaign,
                             [&] { return Clock::now() - begin > kTime; });
-    const double now = std::chrono::duration<double>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
+    const double now =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     why["what_if"] = WhatIfJson(found, std::max(0.0, now - stored->at), request.caller.is_operator);
   } catch (const std::invalid_argument& e) {  // a snapshot of another version
     log::warn("the stored snapshot cannot be read: {}", e.what());

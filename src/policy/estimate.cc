@@ -75,12 +75,15 @@ Forecast Lane::Look(const Facts& f, double now, double window_s) {
   Measure(f, now, window_s);
   out.rate = Rate(f);
   Spread(f, out);
-  // What the cluster would start per second if all of it were ours: by what ended there lately,
-  // else by this campaign's own durations.
+  // What the cluster would end per second if all of it were ours, or what it does: by what ended
+  // there lately, else by this campaign's own durations.
   const double own = out.average_s.value_or(0) * f.slots;
-  const double each = f.mean_slot_s > 0 ? f.mean_slot_s : own;
+  const double lately = f.mean_slot_s > 0 ? f.mean_slot_s : own;
+  const double each =
+      lately > 0 || out.average_s ? std::max(lately, f.resolution_s * f.slots) : 0;
   const double capacity = each > 0 ? f.max_resources / each : 0;
-  const int allowed = policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, capacity);
+  const int allowed =
+      policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, std::max(capacity, out.rate));
   if (known_) {
     Step(f, allowed);
   } else {

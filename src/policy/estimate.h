@@ -16,7 +16,8 @@ struct Facts {
   std::int64_t campaign_id = 0, cluster_id = 0;
   int slots = 1;  ///< of one job
   std::string rule;
-  double queue_s = 5;
+  double queue_s = 5;       ///< seconds of work that may wait, with those between two looks
+  double resolution_s = 0;  ///< of the cluster's times: 1 where they are whole seconds
   int max_waiting = 1;
   std::int64_t sweeps = 0;  ///< fresh looks at the cluster so far
   int max_resources = 0, free_resources = 0;

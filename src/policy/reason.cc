@@ -15,7 +15,7 @@ struct Row {
   const char* word;
   std::array<std::string_view, 3> numbers;
   const char* text;
-  const char* action;           // of its user
+  const char* action;               // of its user
   const char* operators = nullptr;  // of an operator, when that is another
 };
 

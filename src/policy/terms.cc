@@ -78,7 +78,8 @@ class Comparer {
 
   static std::string Submission(const Campaign& a, const Campaign& b) {
     if (a.submitted_at > b.submitted_at) return "in its turn";
-    if (a.submitted_at == b.submitted_at) return "of two that came together it has the lower number";
+    if (a.submitted_at == b.submitted_at)
+      return "of two that came together it has the lower number";
     return "it was submitted " + HumanSpan(b.submitted_at - a.submitted_at) + " earlier";
   }
 

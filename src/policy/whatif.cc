@@ -182,24 +182,28 @@ class Finder {
       case Code::kDisabled:
       case Code::kDrained:
       case Code::kHours:
-        Add(r, Doer::kOperator, 1, name + " open", [](Place& p) { p.cluster->unusable = Unusable::kNo; });
+        Add(r, Doer::kOperator, 1, name + " open",
+            [](Place& p) { p.cluster->unusable = Unusable::kNo; });
         return true;
       case Code::kStale:
       case Code::kBreaker:
       case Code::kStress:
-        Add(r, Doer::kNobody, 1, name + " in order", [](Place& p) { p.cluster->unusable = Unusable::kNo; });
+        Add(r, Doer::kNobody, 1, name + " in order",
+            [](Place& p) { p.cluster->unusable = Unusable::kNo; });
         return true;
       case Code::kObserved:
         Add(r, Doer::kOperator, 1, name + " open instead of observed",
             [](Place& p) { p.cluster->mode = ClusterMode::kOpen; });
         return true;
       case Code::kLimited:
-        Add(r, Doer::kOperator, 1, "a limit of " + From(cluster.limited, cluster.limited + 1) +
-            " jobs on " + name, [](Place& p) { ++p.cluster->limited; });
+        Add(r, Doer::kOperator, 1,
+            "a limit of " + From(cluster.limited, cluster.limited + 1) + " jobs on " + name,
+            [](Place& p) { ++p.cluster->limited; });
         return true;
       case Code::kMaxRunning:
-        Add(r, Doer::kOperator, 1, "max_running " + From(cluster.max_running, cluster.max_running + 1) +
-            " on " + name, [](Place& p) { ++p.cluster->max_running; });
+        Add(r, Doer::kOperator, 1,
+            "max_running " + From(cluster.max_running, cluster.max_running + 1) + " on " + name,
+            [](Place& p) { ++p.cluster->max_running; });
         return true;
       case Code::kServedBefore:
         AddPriorities(r);
@@ -219,7 +223,8 @@ class Finder {
 
   void AddPriorities(const Reason& r) {
     for (int level = c_.priority + 1; level <= 9; ++level)
-      Add(r, Doer::kOperator, level - c_.priority, "priority " + From(c_.priority, level),
+      Add(r, level <= s_.config.user_priority ? Doer::kUser : Doer::kOperator, level - c_.priority,
+          "priority " + From(c_.priority, level),
           [level](Place& p) { p.campaign.priority = level; });
   }
 
@@ -227,7 +232,8 @@ class Finder {
   void AddSlots(const Reason& r, const Lane& lane, const Cluster& cluster) {
     const int width = std::max(1, lane.slots);
     for (int more = width; more <= 4096 * width; more *= 2)
-      Add(r, Doer::kNobody, more, Text(more) + (more == 1 ? " more free slot on " : " more free slots on ") + cluster.name,
+      Add(r, Doer::kNobody, more,
+          Text(more) + (more == 1 ? " more free slot on " : " more free slots on ") + cluster.name,
           [more](Place& p) { p.cluster->free += more, p.cluster->max += more; });
   }
 
@@ -271,8 +277,8 @@ class Finder {
   void AddQuota(const Reason& r, std::size_t i, int width) {
     const bool slots = r.detail.ends_with("slots");
     const int more = slots ? width : 1;
-    Add(r, Doer::kOperator, more, "a quota of " + r.detail + " of " +
-            From(r.numbers[0], r.numbers[0] + more),
+    Add(r, Doer::kOperator, more,
+        "a quota of " + r.detail + " of " + From(r.numbers[0], r.numbers[0] + more),
         [i, more, slots](Place& p) {
           Quota& q = p.snapshot.config.quotas[i];
           (slots ? q.slots : q.jobs) += more;

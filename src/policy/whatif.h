@@ -14,18 +14,18 @@ namespace cigri::policy {
 enum class Doer { kUser, kOperator, kNobody };
 
 struct WhatIf {
-  Code code = Code::kNone;    ///< the rule that is lifted...
-  std::int64_t cluster = 0;   ///< ...there; 0 = everywhere
-  std::string change{};       ///< "max_jobs 4 instead of 3 on alpha"
+  Code code = Code::kNone;   ///< the rule that is lifted...
+  std::int64_t cluster = 0;  ///< ...there; 0 = everywhere
+  std::string change{};      ///< "max_jobs 4 instead of 3 on alpha"
   Doer doer = Doer::kNobody;
-  double size = 0;            ///< how much is changed, in jobs, slots or levels: less is cheaper
-  std::int64_t jobs = 0;      ///< jobs that it then gets more than it gets now
+  double size = 0;        ///< how much is changed, in jobs, slots or levels: less is cheaper
+  std::int64_t jobs = 0;  ///< jobs that it then gets more than it gets now
 };
 
 struct WhatIfs {
-  std::int64_t jobs_now = 0;       ///< what the snapshot's decision gives it
-  std::vector<Reason> reasons{};   ///< why no more, as of the snapshot
-  std::vector<WhatIf> useful{};    ///< those that give it something, the cheapest first
+  std::int64_t jobs_now = 0;      ///< what the snapshot's decision gives it
+  std::vector<Reason> reasons{};  ///< why no more, as of the snapshot
+  std::vector<WhatIf> useful{};   ///< those that give it something, the cheapest first
   int tried = 0;
   bool cut = false;  ///< the time was over before all were tried
 };

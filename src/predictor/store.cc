@@ -13,6 +13,7 @@ std::vector<Facts> LoadLanes(db::Tx& tx) {
     f.slots = row["slots"].as<int>();
     f.rule = row["rule"].as<std::string>();
     f.queue_s = row["queue_s"].as<double>();
+    f.resolution_s = row["resolution_s"].as<double>();
     f.max_waiting = row["max_waiting"].as<int>();
     f.sweeps = row["sweeps"].as<std::int64_t>();
     f.max_resources = row["max_resources"].as<int>();

@@ -37,7 +37,7 @@ void OutFile::Commit() {
 
 namespace {
 
-// RFC 4180, and no formula for a spreadsheet.
+// RFC 4180.
 std::string Cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   return "\"" + ReplaceAll(text, "\"", "\"\"") + "\"";

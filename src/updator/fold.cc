@@ -150,30 +150,32 @@ class Folder {
                       job_id,
                       f.kind,
                       !row["other_copy"].as<bool>() && !row["counted"].as<bool>(),
-                      Message(n, NotThere(n, row) + row["kill_detail"].as<std::string>())};
+                      Message(n, row["kill_detail"].as<std::string>(), NotThere(n, row))};
       failures_.emplace(job_id, std::move(failure));
     }
   }
 
   // What the first job on a cluster finds missing; once one has succeeded there, codes 126 and 127 are
-  // the program's own.
-  std::string NotThere(const News& n, const pqxx::row& row) const {
-    const std::string on = names_.at(row["cluster_id"].as<std::int64_t>()) + ": ";
+  // the program's own. Without the cluster's name, which people see beside it: the same on all
+  // clusters is one failure.
+  static std::string NotThere(const News& n, const pqxx::row& row) {
     if (n.remote.cause == cluster::EndCause::kBadDirectory)
-      return "not on cluster " + on + row["directory"].as<std::string>();
+      return "not on the cluster: " + row["directory"].as<std::string>();
     if (n.remote.cause != cluster::EndCause::kExited || row["proved"].as<bool>() ||
         row["idx"].as<std::int64_t>() < 0)
       return "";
     const std::string file = row["program_file"].as<std::string>();
-    if (n.remote.wait_status == 127 << 8) return "not on cluster " + on + file;
-    if (n.remote.wait_status == 126 << 8) return "not executable on cluster " + on + file;
+    if (n.remote.wait_status == 127 << 8) return "not on the cluster: " + file;
+    if (n.remote.wait_status == 126 << 8) return "not executable on the cluster: " + file;
     return "";
   }
 
-  static std::string Message(const News& n, const std::string& detail) {
-    std::string text = detail;
+  static std::string Message(const News& n, const std::string& kill_detail,
+                             const std::string& not_there) {
+    std::string text = kill_detail;
     if (text.empty() && n.remote.wait_status && n.remote.cause == cluster::EndCause::kExited)
       text = WaitStatusText(*n.remote.wait_status);
+    if (!not_there.empty()) text = not_there + (text.empty() ? "" : ": " + text);
     if (!n.remote.message.empty()) text += (text.empty() ? "" : ": ") + n.remote.message;
     text = ValidUtf8(text.substr(0, 2000));
     std::erase(text, '\0');

@@ -15,8 +15,9 @@ class PolicyPgTest : public ApiTest {
     return Ask(who, "PATCH", "/admin/policy", body);
   }
   std::string Rows() {
-    return One("SELECT coalesce(string_agg(key || '=' || value, ' ' ORDER BY key), '') FROM "
-               "policy_settings");
+    return One(
+        "SELECT coalesce(string_agg(key || '=' || value, ' ' ORDER BY key), '') FROM "
+        "policy_settings");
   }
 };
 
@@ -40,7 +41,8 @@ TEST_F(PolicyPgTest, ShowHasEveryKeyWithItsValueAndSaysWhichAreSet) {
   EXPECT_EQ(text.find("first_ten = 10   (set)"), std::string::npos) << text;
   const auto explained = Ask("oscar", "GET", "/admin/policy/explain").body;
   EXPECT_EQ(explained["items"].size(), shown["settings"].size());
-  for (const auto& item : explained["items"]) EXPECT_FALSE(item["meaning"].get<std::string>().empty());
+  for (const auto& item : explained["items"])
+    EXPECT_FALSE(item["meaning"].get<std::string>().empty());
 }
 
 // T-14 and the rest of what is impossible: refused with the key and the reason, nothing is stored.
@@ -65,10 +67,12 @@ TEST_F(PolicyPgTest, T14WhatIsImpossibleIsRefusedWithItsReasonAndChangesNothing)
       {{{"users", {{"alice", {{"share", 1}, {"parent", "phyics"}}}}},
         {"projects", {{"physics", {{"share", 1}}}}}},
        "did you mean \"physics\"?"},
-      {{{"projects", {{"a", {{"share", 1}, {"parent", "b"}}}, {"b", {{"share", 1}, {"parent", "a"}}}}}},
+      {{{"projects",
+         {{"a", {{"share", 1}, {"parent", "b"}}}, {"b", {{"share", 1}, {"parent", "a"}}}}}},
        "go in a circle"},
       {{{"projects", {{"a", {{"share", -2}}}}}}, "must be above 0"},
-      {{{"reserves", json::array({{{"class", "a"}, {"fraction", 0.6}}, {{"class", "b"}, {"fraction", 0.6}}})}},
+      {{{"reserves",
+         json::array({{{"class", "a"}, {"fraction", 0.6}}, {{"class", "b"}, {"fraction", 0.6}}})}},
        "add up to more than the whole"},
       {{{"quotas", json::array({{{"scope", "usr"}, {"slots", 1}}})}}, "did you mean \"user\"?"},
       {{{"quotas", json::array({{{"scope", "user"}}})}}, "limits nothing"},
@@ -104,7 +108,8 @@ TEST_F(PolicyPgTest, SettingsAreCheckedTogetherWithWhatIsThere) {
 }
 
 TEST_F(PolicyPgTest, WordsOfACommandLineAreReadAsJson) {
-  ASSERT_EQ(Set({{"weights", "{\"4\": 2.5}"}, {"test_first", "false"}, {"policy", "usage"}}).status, 200);
+  ASSERT_EQ(Set({{"weights", "{\"4\": 2.5}"}, {"test_first", "false"}, {"policy", "usage"}}).status,
+            200);
   EXPECT_EQ(Rows(), "policy=\"usage\" test_first=false weights={\"4\": 2.5}");
 }
 
@@ -139,7 +144,8 @@ TEST_F(PolicyPgTest, LintWarnsOfWhatIsAllowedAndProbablyNotMeant) {
                 .status,
             200);
   EXPECT_TRUE(warned("can rise to 5 and pass"));
-  ASSERT_EQ(Set({{"queues", {{"high", {{"min", 5}}}, {"bg", {{"min", 0}, {"max", 4}}}}}}).status, 200);
+  ASSERT_EQ(Set({{"queues", {{"high", {{"min", 5}}}, {"bg", {{"min", 0}, {"max", 4}}}}}}).status,
+            200);
   EXPECT_FALSE(warned("can rise"));
   const auto answer = Set({{"wide.gap", 3}});
   EXPECT_NE(answer.body["text"].get<std::string>().find("two holds compete"), std::string::npos)
@@ -170,7 +176,8 @@ TEST_F(PolicyPgTest, EveryPresetIsTakenWholeAndItsNamesAreListed) {
     ASSERT_EQ(Set({{"preset", preset["name"]}}).status, 200) << preset;
     for (const auto& [key, value] : preset["settings"].items())
       EXPECT_EQ(Ask("oscar", "GET", "/admin/policy").body["settings"][key], value) << key;
-    EXPECT_EQ(One("SELECT count(*) FROM policy_settings"), std::to_string(preset["settings"].size()))
+    EXPECT_EQ(One("SELECT count(*) FROM policy_settings"),
+              std::to_string(preset["settings"].size()))
         << "what the last one set is gone";
   }
 }
@@ -181,7 +188,9 @@ class PriorityPgTest : public PolicyPgTest {
   Answer Give(const std::string& who, std::int64_t id, const json& level) {
     return Ask(who, "PATCH", "/campaigns/" + std::to_string(id), {{"set", {{"priority", level}}}});
   }
-  std::string Level() { return One("SELECT priority || ' ' || (jdl ->> 'priority') FROM campaigns"); }
+  std::string Level() {
+    return One("SELECT priority || ' ' || (jdl ->> 'priority') FROM campaigns");
+  }
 };
 
 TEST_F(PriorityPgTest, UsersChangeTheirOwnAndItIsKeptWithWhoAndWhen) {
@@ -218,7 +227,10 @@ TEST_F(PriorityPgTest, ThePolicySaysHowHighUsersMayGo) {
   EXPECT_EQ(Give("oscar", id, 9).status, 202);
   EXPECT_EQ(Give("alice", id, 8).status, 202) << "lowering is always allowed";
   EXPECT_EQ(Give("alice", id, 9).status, 403);
-  const json jdl{{"name", "x"}, {"exec_file", "./x"}, {"nb_jobs", 1}, {"priority", 7},
+  const json jdl{{"name", "x"},
+                 {"exec_file", "./x"},
+                 {"nb_jobs", 1},
+                 {"priority", 7},
                  {"clusters", {{"alpha", json::object()}}}};
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 403);
   EXPECT_EQ(Ask("oscar", "POST", "/campaigns", jdl).status, 201);
@@ -235,20 +247,24 @@ TEST_F(PriorityPgTest, OperatorsMayMakeItUrgentPastTheRulesAndItStaysSo) {
   ASSERT_EQ(Give("oscar", id, "urgent").status, 202);
   EXPECT_EQ(Level(), "10 10");
   Sql("DELETE FROM admission_rules");
-  ASSERT_EQ(Ask("alice", "PATCH", "/campaigns/" + std::to_string(id), {{"set", {{"walltime", 60}}}}).status,
+  ASSERT_EQ(Ask("alice", "PATCH", "/campaigns/" + std::to_string(id), {{"set", {{"walltime", 60}}}})
+                .status,
             202);
   EXPECT_EQ(Level(), "10 10") << "another setting leaves it alone";
   EXPECT_EQ(Give("alice", id, "normal").status, 202);
   EXPECT_EQ(Level(), "4 4");
-  const json jdl{{"name", "x"}, {"exec_file", "./x"}, {"nb_jobs", 1}, {"priority", 10},
+  const json jdl{{"name", "x"},
+                 {"exec_file", "./x"},
+                 {"nb_jobs", 1},
+                 {"priority", 10},
                  {"clusters", {{"alpha", json::object()}}}};
   EXPECT_EQ(Ask("oscar", "POST", "/campaigns", jdl).status, 400) << "nobody submits an urgent one";
 }
 
 TEST_F(PriorityPgTest, GridmodChangesSeveralAndSaysWhatItDid) {
   const auto a = Submit(), b = Submit();
-  const std::string url = "http://" + std::string("127.0.0.1:") +
-                          std::to_string(server_->ListenTcp("127.0.0.1:0"));
+  const std::string url =
+      "http://" + std::string("127.0.0.1:") + std::to_string(server_->ListenTcp("127.0.0.1:0"));
   const std::string token = RandomToken();
   Sql("INSERT INTO api_tokens (grid_user, hash, prefix, created_by) VALUES ('alice', '" +
       HashToken(token) + "', 'x', 'test')");

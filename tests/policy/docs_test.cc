@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "core/text.h"
-
 #include "policy/config.h"
 #include "policy/reason.h"
 

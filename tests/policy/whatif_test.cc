@@ -64,7 +64,9 @@ TEST(WhatIf, EachRuleThatHoldsACampaignBackIsLiftedByTheLeastThatHelps) {
       {"a quota of user alice, slots of 1 instead of 0", Doer::kOperator,
        [](Scene& s) { s.snapshot.config.quotas = {{.scope = "user", .slots = 0}}; }},
       {"a quota of the grid on c1, jobs of 1 instead of 0", Doer::kOperator,
-       [](Scene& s) { s.snapshot.config.quotas = {{.scope = "grid", .cluster = "c1", .jobs = 0}}; }},
+       [](Scene& s) {
+         s.snapshot.config.quotas = {{.scope = "grid", .cluster = "c1", .jobs = 0}};
+       }},
       {"licences x 2 instead of 0", Doer::kOperator,
        [](Scene& s) {
          s.campaign(1).licences = {{"x", 2}};
@@ -100,7 +102,7 @@ TEST(WhatIf, TheRateOfStartsGivesTheNextOne) {
 TEST(WhatIf, WhatHelpsNobodyIsNotReported) {
   Scene s;
   s.AddCluster(4);
-  s.AddCampaign(100);                      // takes all, and would take one more
+  s.AddCampaign(100);  // takes all, and would take one more
   s.AddCampaign(100, "bob");
   s.lane(2, 1).max_jobs = s.lane(2, 1).in_flight = 1;  // lifting it alone gives bob nothing
   for (const auto& what : Ask(s, 2).useful) EXPECT_NE(what.code, Code::kMaxJobs) << what.change;
@@ -115,8 +117,10 @@ TEST(WhatIf, ThePriorityThatBringsItForwardIsTheLeastThatDoes) {
   const auto found = Ask(s, 2);
   ASSERT_FALSE(found.useful.empty());
   EXPECT_EQ(found.useful[0].change, "priority 7 instead of 4");
-  EXPECT_EQ(found.useful[0].doer, Doer::kOperator);
+  EXPECT_EQ(found.useful[0].doer, Doer::kUser);
   EXPECT_EQ(found.useful[0].jobs, 4);
+  s.snapshot.config.user_priority = 6;
+  EXPECT_EQ(Ask(s, 2).useful[0].doer, Doer::kOperator) << "more than users may give";
 }
 
 TEST(WhatIf, SlotsAreCountedUntilOneIsItsOwn) {
@@ -133,8 +137,7 @@ TEST(WhatIf, WithoutTimeNothingIsTriedAndThatIsSaid) {
   Scene s;
   s.AddCluster(4);
   s.AddCampaign(100).priority = 0;
-  const auto found =
-      FindWhatIfs(s.snapshot, s.state, s.now, s.seed, 1, [] { return true; });
+  const auto found = FindWhatIfs(s.snapshot, s.state, s.now, s.seed, 1, [] { return true; });
   EXPECT_TRUE(found.cut);
   EXPECT_EQ(found.tried, 0);
   EXPECT_TRUE(found.useful.empty());
@@ -189,7 +192,10 @@ TEST(WhyFirst, TheTermOfThePolicyIsNamedWithItsNumbers) {
                   s.snapshot.usage = {{2, "bob", "", 940, 60, 2400}};
                 }),
             "in the last 10 min it has used, for its weight, 0 slot-min, this one 10 slot-min");
-  EXPECT_EQ(say(PolicyKind::kStride, [](Scene& s) { s.state.pass = {{1, 2}, {2, 5}}; }),
+  EXPECT_EQ(say(PolicyKind::kStride,
+                [](Scene& s) {
+                  s.state.pass = {{1, 2}, {2, 5}};
+                }),
             "its pass is 2 against 5, the lower goes first");
   EXPECT_EQ(say(PolicyKind::kFifo,
                 [](Scene& s) {

@@ -1,4 +1,5 @@
-// Why things are where they are: rows, the real metascheduler's decision over them, the API, the tools.
+// Why things are where they are: rows, the real metascheduler's decision over them, the API, the
+// tools.
 #include <cstdlib>
 
 #include "core/text.h"
@@ -13,8 +14,8 @@ class WhyPgTest : public test::GridTest {
  protected:
   /// One pass of the real program; it stores the snapshot, too.
   void Decide() {
-    const std::string command =
-        "CIGRI_DB=" + ShellQuote(conninfo()) + " " CIGRI_BIN_DIR "/metascheduler --once 2>/dev/null";
+    const std::string command = "CIGRI_DB=" + ShellQuote(conninfo()) +
+                                " " CIGRI_BIN_DIR "/metascheduler --once 2>/dev/null";
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
   /// The cluster as it was seen just now; `ours` of the used ones are the grid's.
@@ -61,7 +62,8 @@ TEST_F(WhyPgTest, ItsOwnLimitIsNamedWithTheLeastThatWouldChangeIt) {
             "in flight");
   EXPECT_EQ(why["action"], "raise it: gridsub -c 1 --set max_jobs=...");
   EXPECT_EQ(why["expected"], "a job of it ends there about every 10 s");
-  EXPECT_EQ(why["what_if"]["sentence"], "max_jobs 4 instead of 3 on alpha would give it 1 job more");
+  EXPECT_EQ(why["what_if"]["sentence"],
+            "max_jobs 4 instead of 3 on alpha would give it 1 job more");
   EXPECT_EQ(why["what_if"]["items"][0]["who"], "user");
   EXPECT_FALSE(Get("/campaigns/1/why").contains("what_if")) << "only for those who ask";
   const auto ran = Run("gridstat", {"-c", "1", "--why"});
@@ -112,6 +114,10 @@ TEST_F(WhyPgTest, WithoutAStoredDecisionItSaysSo) {
   EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],
             "the stored decision cannot be read");
   EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "10 tasks wait for the next round");
+  Decide();
+  GivenProved();
+  EXPECT_EQ(Get("/campaigns/2/why?full=1")["what_if"]["sentence"],
+            "it was not in the last stored decision");
 }
 
 // ---------------------------------------------------------------- each case has its sentence
@@ -142,12 +148,14 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
   EXPECT_EQ(why["action"],
             "ask for fewer resources (gridsub -c 1 --set resources=...), or for another cluster");
 
-  why = say("INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (1, 1, now(), "
-            "'./fit.sh: not found'), (1, 2, now(), 'the same')");
+  why =
+      say("INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (1, 1, now(), "
+          "'./fit.sh: not found'), (1, 2, now(), 'the same')");
   EXPECT_EQ(why["sentence"], "held on alpha: ./fit.sh: not found");
 
-  why = say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
-            "drained_until = now() + interval '3 hours 30 seconds'");
+  why =
+      say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
+          "drained_until = now() + interval '3 hours 30 seconds'");
   EXPECT_EQ(why["sentence"], "alpha is drained by root: disks");
   EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
       << why["clusters"];
@@ -157,8 +165,9 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
   EXPECT_EQ(why["code"], "CLUSTER_HOURS");
   EXPECT_TRUE(Has(why["expected"], "it opens in ")) << why["expected"];
 
-  why = say("UPDATE campaigns SET notes = '[{\"at\": 1, \"by\": \"admission rules\", \"text\": "
-            "\"walltime: 7200 -> 3600\"}, {\"at\": 1, \"by\": \"alice\", \"text\": \"x\"}]'");
+  why =
+      say("UPDATE campaigns SET notes = '[{\"at\": 1, \"by\": \"admission rules\", \"text\": "
+          "\"walltime: 7200 -> 3600\"}, {\"at\": 1, \"by\": \"alice\", \"text\": \"x\"}]'");
   EXPECT_EQ(why["rules"], json::array({"walltime: 7200 -> 3600"}));
   EXPECT_TRUE(Has(Run("gridstat", {"-c", "1", "--why", "-v"}).out,
                   "  admission rules: walltime: 7200 -> 3600\n"));
@@ -174,7 +183,8 @@ TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
   Decide();
   EXPECT_EQ(Get("/campaigns/1/why")["sentence"],
             "nothing of it waits to be sent: 2 jobs running, 0 in the clusters' queues");
-  GivenCampaign({.state = "terminated", .type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
+  GivenCampaign(
+      {.state = "terminated", .type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
   GivenCounter(2, 1, "terminated", 2, "test");
   EXPECT_EQ(Get("/campaigns/2/why")["sentence"],
             "it is over: 2 of 2 tasks done, 8 parameters not run (test)");
@@ -198,11 +208,21 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
   const auto job = GivenBatch(1, 1, 0, 4);
   GivenDone(1, job, 0, 1);
   GivenDone(1, job + 1, 1, 1,
-            {.counted = false, .state = "event", .account = "program", .code = "EXIT_ERROR", .wait_status = 768});
-  Sql("INSERT INTO tofix (campaign_id, idx, job_id) VALUES (1, 1, " + std::to_string(job + 1) + ")");
+            {.counted = false,
+             .state = "event",
+             .account = "program",
+             .code = "EXIT_ERROR",
+             .wait_status = 768});
+  Sql("INSERT INTO tofix (campaign_id, idx, job_id) VALUES (1, 1, " + std::to_string(job + 1) +
+      ")");
   GivenDone(1, job + 2, 2, 1,
-            {.counted = false, .state = "event", .account = "preemption", .code = "PREEMPTED", .wait_status = 9});
-  Sql("INSERT INTO retry (campaign_id, idx, why, not_before, avoid) VALUES (1, 2, 'PREEMPTED', now() "
+            {.counted = false,
+             .state = "event",
+             .account = "preemption",
+             .code = "PREEMPTED",
+             .wait_status = 9});
+  Sql("INSERT INTO retry (campaign_id, idx, why, not_before, avoid) VALUES (1, 2, 'PREEMPTED', "
+      "now() "
       "+ interval '1 hour 30 seconds', '{1}')");
   GivenLive(1, job + 3, 3, 1, "running");
   GivenBatch(1, 2, 4, 1, "intended");
@@ -213,12 +233,14 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
     return why["sentence"].get<std::string>() + " -> " + why["action"].get<std::string>();
   };
   EXPECT_EQ(say(0), "it is done on alpha -> ");
-  EXPECT_EQ(say(1), "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
-                    "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
-                    "failures again");
+  EXPECT_EQ(say(1),
+            "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
+            "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
+            "failures again");
   EXPECT_TRUE(Has(say(2), "it waits to go again in 1 h")) << say(2);
-  EXPECT_TRUE(Has(say(2), "rather not on alpha (PREEMPTED); last time it was killed by signal 9 on "
-                          "alpha; of its campaign: "))
+  EXPECT_TRUE(Has(say(2),
+                  "rather not on alpha (PREEMPTED); last time it was killed by signal 9 on "
+                  "alpha; of its campaign: "))
       << say(2);
   EXPECT_EQ(say(3), "it runs on alpha -> ");
   EXPECT_EQ(say(4), "it is on its way on beta -> ");
@@ -241,13 +263,13 @@ TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
   GivenSetting("licences", R"({"x": 0})");
   for (const char* user : {"alice", "bob", "carol", "dave", "erin", "frank"})
     GivenCampaign({.user = user, .ntasks = 1000});
-  Sql("UPDATE campaigns SET priority = 0 WHERE id = 1;"                       // suspended
-      "UPDATE campaign_clusters SET max_jobs = 1 WHERE campaign_id = 2;"      // its own limit
+  Sql("UPDATE campaigns SET priority = 0 WHERE id = 1;"                   // suspended
+      "UPDATE campaign_clusters SET max_jobs = 1 WHERE campaign_id = 2;"  // its own limit
       "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots) VALUES (2, 1, "
       "'task', 'running', 'updator', 1, 1), (2, 2, 'task', 'running', 'updator', 1, 1), (3, 1, "
-      "'task', 'running', 'updator', 1, 1);"                                  // carol's quota
-      "UPDATE campaigns SET jdl = '{\"licences\": {\"x\": 1}}' WHERE id = 4;" // none left
-      "UPDATE campaign_clusters SET slots = 30 WHERE campaign_id = 5;"        // too wide
+      "'task', 'running', 'updator', 1, 1);"                                   // carol's quota
+      "UPDATE campaigns SET jdl = '{\"licences\": {\"x\": 1}}' WHERE id = 4;"  // none left
+      "UPDATE campaign_clusters SET slots = 30 WHERE campaign_id = 5;"         // too wide
       "INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (6, 1, now(), "
       "'failed'), (6, 2, now(), 'failed')");
   Decide();
@@ -271,23 +293,28 @@ TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
   const auto more = Run("gridclusters", {"--why", "alpha", "-v"}).out;
   EXPECT_TRUE(Has(more, "  mode open\n")) << more;
   EXPECT_TRUE(Has(more, "  1 campaign is held there\n")) << more;
-  EXPECT_TRUE(Has(more, "campaign 3 of carol, 1000 waiting, 1 in flight here: the quota of user "
-                        "carol, slots is 1, 0 left [QUOTA]\n    -> gridadmin policy set quotas=...\n"))
+  EXPECT_TRUE(Has(more,
+                  "campaign 3 of carol, 1000 waiting, 1 in flight here: the quota of user "
+                  "carol, slots is 1, 0 left [QUOTA]\n    -> gridadmin policy set quotas=...\n"))
       << more;
 }
 
 TEST_F(WhyPgTest, WhatBoundsUsOnAClusterIsListed) {
   GivenSlots(1, 20, 20);
-  Sql("UPDATE clusters SET mode = 'limited', mode_limit = 7, max_running = 5, max_waiting = 30, hours = "
-      "'0-24', drained = true, drain_reason = 'x', drained_until = '2031-01-01 00:00:00+00' WHERE id = 1;"
-      "UPDATE cluster_status SET stress = 0.25, failures = 3, failing_since = now() - interval '1 min', "
+  Sql("UPDATE clusters SET mode = 'limited', mode_limit = 7, max_running = 5, max_waiting = 30, "
+      "hours = "
+      "'0-24', drained = true, drain_reason = 'x', drained_until = '2031-01-01 00:00:00+00' WHERE "
+      "id = 1;"
+      "UPDATE cluster_status SET stress = 0.25, failures = 3, failing_since = now() - interval '1 "
+      "min', "
       "error = 'no route', try_again_at = now() + interval '10 min' WHERE cluster_id = 1;"
       "INSERT INTO cluster_limits (cluster_id, max_array) VALUES (1, 500)");
   const auto lines = Get("/clusters/alpha/why")["ceilings"].dump();
   for (const char* line :
        {"mode limited: at most 7 jobs", "max_running: at most 5 jobs", "queue: 5 s of our work",
-        "at most 30 jobs", "stress 0.25, the limit is 0.8", "hours: 0-24", "drained until 2031-01-01",
-        "backoff: 3 failures in a row, asked again in ", "arrays of at most 500 jobs"})
+        "at most 30 jobs", "stress 0.25, the limit is 0.8", "hours: 0-24",
+        "drained until 2031-01-01", "backoff: 3 failures in a row, asked again in ",
+        "arrays of at most 500 jobs"})
     EXPECT_TRUE(Has(lines, line)) << line << " in " << lines;
   EXPECT_EQ(Get("/clusters/alpha/why")["action"], "gridadmin resume alpha");
 }
@@ -307,23 +334,30 @@ TEST_F(WhyPgTest, HistoryHasFromAndToAndAReasonThatComesAndGoesIsOneRow) {
   for (int i = 0; i < 3; ++i) {  // on and off within a minute
     Sql("UPDATE campaigns SET priority = 4");
     Decide();
-    EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND until IS NULL")[0][0].as<int>(), 0);
+    EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND until IS NULL")[0][0]
+                  .as<int>(),
+              0);
     Sql("UPDATE campaigns SET priority = 0");
     Decide();
   }
-  EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND cluster_id = 0")[0][0].as<int>(), 1);
+  EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND cluster_id = 0")[0][0]
+                .as<int>(),
+            1);
   // What ceased longer ago begins anew.
   Sql("UPDATE campaigns SET priority = 4");
   Decide();
-  Sql("UPDATE reasons SET since = '2026-11-20 08:00:00+00', until = '2026-11-20 09:30:00+00' WHERE code = 'SUSPENDED'");
+  Sql("UPDATE reasons SET since = '2026-11-20 08:00:00+00', until = '2026-11-20 09:30:00+00' WHERE "
+      "code = 'SUSPENDED'");
   Sql("UPDATE campaigns SET priority = 0");
   Decide();
   const auto ran = Run("gridstat", {"-c", "1", "--why", "--history"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(Has(ran.out, "  now                  SUSPENDED: its priority is 0: nothing is sent\n"))
+  EXPECT_TRUE(
+      Has(ran.out, "  now                  SUSPENDED: its priority is 0: nothing is sent\n"))
       << ran.out;
-  EXPECT_TRUE(Has(ran.out, "2026-11-20 08-00-00  2026-11-20 09-30-00  SUSPENDED: its priority is 0: "
-                           "nothing is sent\n"))
+  EXPECT_TRUE(Has(ran.out,
+                  "2026-11-20 08-00-00  2026-11-20 09-30-00  SUSPENDED: its priority is 0: "
+                  "nothing is sent\n"))
       << ran.out;
   const auto page = Get("/campaigns/1/why/history?limit=1");
   EXPECT_EQ(page["items"].size(), 1u);

@@ -44,15 +44,14 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   if (const auto code = tools::Parse(app, argc, argv)) return code;
   o.campaigns.insert(o.campaigns.end(), arguments.begin(), arguments.end());
   o.campaigns = Ids(o.campaigns);
-  if (o.campaigns.empty())
-    throw Fatal(kExitUsage, "no campaign given", "gridmod -c 12 -p low");
+  if (o.campaigns.empty()) throw Fatal(kExitUsage, "no campaign given", "gridmod -c 12 -p low");
   return std::nullopt;
 }
 
 // A word or a number; the API knows which there are.
 json Level(const std::string& text) {
-  const bool number = !text.empty() && text.size() < 4 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
+  const bool number =
+      !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos;
   return number ? json(std::stoi(text)) : json(text);
 }
 
@@ -70,8 +69,7 @@ void Tell(const std::string& id, const json& answer, bool verbose) {
 
 // Trouble with one campaign is said, and keeps the others from nothing.
 int Change(tools::Api& api, const std::string& id, const Options& o) {
-  const auto answer =
-      api.Patch("/campaigns/" + id, {{"set", {{"priority", Level(o.priority)}}}});
+  const auto answer = api.Patch("/campaigns/" + id, {{"set", {{"priority", Level(o.priority)}}}});
   if (answer.ok()) {
     Tell(id, answer.body, o.verbose);
     return kExitOk;

@@ -1,7 +1,8 @@
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and the
--- number of fresh looks at the cluster.
-SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule, k.queue_s,
-    coalesce(k.max_waiting, CASE k.kind WHEN 'local' THEN 2000 ELSE greatest(coalesce(g.max_resources, 0) / 2, 1) END) AS max_waiting,
+-- number of fresh looks at the cluster. What may wait there has to last until the look after the next one.
+SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
+    k.queue_s + coalesce(k.min_round_s, CASE k.kind WHEN 'local' THEN 0 ELSE 5 END) AS queue_s,
+    CASE k.kind WHEN 'local' THEN 0 ELSE 1 END AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
     coalesce(s.sweeps, 0) AS sweeps, coalesce(g.max_resources, 0) AS max_resources,
     coalesce(g.free_resources, 0) AS free_resources,
     coalesce(n.submitted, 0) AS submitted, coalesce(n.waiting, 0) AS waiting, coalesce(n.running, 0) AS running,
