@@ -184,14 +184,12 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
   LoadReleases(tx, loaded);
 }
 
-// How long jobs live on each cluster: as its operator says, else as it was seen.
+// How long jobs live on each cluster, as it was seen.
 void Store::LoadLives(db::Tx& tx, Loaded& loaded) {
   std::unordered_map<std::int64_t, double> median;
-  for (const auto& row : tx.Exec(sql::metascheduler::kLives)) {
-    const auto said = db::Opt<double>(row["observed_life_s"]);
-    const auto seen = policy::MedianLife(db::Int64s(row["killed"]), db::Int64s(row["ended"]));
-    median[row["id"].as<std::int64_t>()] = said ? *said : seen.value_or(0);
-  }
+  for (const auto& row : tx.Exec(sql::metascheduler::kLives))
+    median[row[0].as<std::int64_t>()] =
+        policy::MedianLife(db::Int64s(row[1]), db::Int64s(row[2])).value_or(0);
   for (auto& c : loaded.snapshot.campaigns)
     for (auto& lane : c.lanes)
       if (lane.kills > 0) lane.median_life_s = median[lane.cluster];
