@@ -7,6 +7,9 @@
 namespace cigri::test {
 namespace {
 
+// Runs until the test makes the file.
+const std::string kUntilGo = "while [ ! -e go ]; do sleep 1; done";
+
 class RealGridTest : public FiveClusters {
  protected:
   std::vector<OurEnd> OurEnds() {
@@ -30,6 +33,7 @@ class RealGridTest : public FiveClusters {
     std::printf("%zu ends compared with the clusters' own records, %zu disagree\n", ours.size(),
                 wrong.size());
   }
+  int Preempted(int id) { return grid().Progress(id).value("preempted", 0); }
   Words CodesOf(int id) {
     Words codes;
     for (const auto& row : Rows("SELECT DISTINCT coalesce(code, '-') FROM done WHERE campaign_id = " +
@@ -137,20 +141,22 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksGoAgain) {
       {"local", "", 2, 1}};
   std::vector<int> ids;
   for (const auto& c : cases)
-    ids.push_back(Submit("yield-" + c.cluster, c.n, "sleep 25", {{"cores", c.cores}}, {c.cluster}));
+    ids.push_back(Submit("yield-" + c.cluster, c.n, kUntilGo, {{"cores", c.cores}}, {c.cluster}));
   for (std::size_t i = 0; i < cases.size(); ++i)
     ASSERT_TRUE(Await([&] { return grid().Progress(ids[i]).value("running", 0) == cases[i].n; },
                       Seconds(180)))
         << cases[i].cluster << grid().Progress(ids[i]);
   for (const auto& c : cases) {
     if (c.normal.empty())
-      grid().Ok({"localsub", "-c", c.cluster, "--", "sleep", "5"});
+      grid().Ok({"localsub", "-c", c.cluster, "--", "true"});
     else
       Shell(c.normal);
   }
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    EXPECT_TRUE(Await([&] { return Preempted(ids[i]) >= 1; }, Seconds(120))) << cases[i].cluster;
+  grid().Script("go", "");
   for (std::size_t i = 0; i < cases.size(); ++i) {
     ExpectEachOnce(ids[i], "yield-" + cases[i].cluster, cases[i].n, Seconds(300));
-    EXPECT_GE(grid().Progress(ids[i]).value("preempted", 0), 1) << cases[i].cluster;
     EXPECT_EQ(grid().Progress(ids[i]).value("failed", -1), 0) << cases[i].cluster;
   }
   ExpectLaw();
@@ -159,13 +165,14 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksGoAgain) {
 
 // Slurm would requeue what it preempts in this partition, under the same id.
 TEST_F(RealGridTest, WhatSlurmWouldRequeueGoesAgainOnceAndOnlyByTheGrid) {
-  const int id = Submit("again", 4, "sleep 25", {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
+  const int id = Submit("again", 4, kUntilGo, {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
   ASSERT_TRUE(Await([&] { return grid().Progress(id).value("running", 0) == 4; }, Seconds(120)))
       << grid().Progress(id);
   Shell("export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; runuser -u grid -- sbatch -p "
         "normal -c 4 -D /tmp -o /dev/null --wrap true");
+  EXPECT_TRUE(Await([&] { return Preempted(id) >= 1; }, Seconds(120))) << grid().Progress(id);
+  grid().Script("go", "");
   ExpectEachOnce(id, "again", 4, Seconds(240));
-  EXPECT_GE(grid().Progress(id).value("preempted", 0), 1);
   ExpectAgreement();
 }
 
