@@ -21,6 +21,10 @@ void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& t
 /// "priority: no number" and a hint behind it, as a note.
 std::string NoteOf(const jdl::Fault& warning);
 
+/// Throws 403 when the caller may not make a priority of `before` one of `after`: users lower it as
+/// they like and raise it to user_priority of the policy, operators do what they like (TECH-27).
+void RequireMayGive(const Request& request, const Facts& facts, int before, int after);
+
 /// Runs the rules on `campaign` with its `jobs` parameters and checks what they left. Throws 400
 /// "Admission rule error" when a rule refuses, or left something that is no campaign any more.
 /// Takes as long as the rules: not inside a transaction. A rule that does not run is told to the

@@ -80,7 +80,7 @@ Reply Set(Context& context, const Request& request) {
     return campaign;
   });
   const Change change = AdmitChange(context, std::move(facts), before.jdl,
-                                    Edited(before.jdl, body["set"]), before.nb_params);
+                                    Edited(before.jdl, body["set"]), before.nb_params, &request);
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "change");

@@ -132,6 +132,7 @@ Reply Submit(Context& context, const Request& request) {
   RequireNoFaults(read.faults);
   OverrideType(request, read.campaign);
   CheckRows(context, read.campaign, known);
+  RequireMayGive(request, known.facts, jdl::kPriorityNormal, read.campaign.priority);
   if (!known.parameters.draft) known.parameters.n = read.campaign.count;
   Admitted admitted = Admit(context, known.facts, std::move(read.campaign), known.parameters.n);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));

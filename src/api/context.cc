@@ -1,6 +1,7 @@
 #include "api/context.h"
 
 #include "api/news.h"
+#include "api/why_snapshot.h"
 
 namespace cigri::api {
 
@@ -8,6 +9,7 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
       news(std::make_unique<News>(conninfo)),
+      snapshots(std::make_unique<SnapshotCache>()),
       make_cluster([conninfo](const clusterdb::ClusterRow& row) {
         return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);
       }) {}

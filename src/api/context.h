@@ -14,6 +14,7 @@
 namespace cigri::api {
 
 class News;
+class SnapshotCache;
 
 /// One per process, shared by all threads.
 class Context {
@@ -51,6 +52,8 @@ class Context {
   db::Pool pool;
   /// Long polls wait here (progress.cc).
   std::unique_ptr<News> news;
+  /// For explanations (why_snapshot.h).
+  std::unique_ptr<SnapshotCache> snapshots;
   /// Drivers for reading output and for checks; a test puts a fake in its place.
   std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow&)> make_cluster;
 

@@ -59,10 +59,15 @@ Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user) {
   Facts facts;
   facts.defaults = GridDefaults(config);
   facts.admission = LoadAdmission(tx, user);
+  facts.user_priority = tx.Exec(sql::api::kUserPriority)[0][0].as<int>();
   for (const auto& row : tx.Exec(sql::api::kClustersFacts, user)) {
     const ClusterFacts c = ClusterOf(row);
     facts.defaults.clusters[c.name] = DefaultsOf(row);
     facts.clusters[c.name] = c;
+  }
+  for (const auto& row : tx.Exec(sql::api::kSlaGroups)) {
+    if (!facts.sla_groups) facts.sla_groups.emplace();
+    facts.sla_groups->push_back(row[0].as<std::string>());
   }
   return facts;
 }

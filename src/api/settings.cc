@@ -38,14 +38,19 @@ bool LiftsHolds(const json& before, const json& after) {
 
 }  // namespace
 
-Change AdmitChange(const Context& context, Facts facts, json before, const json& edited,
-                   std::int64_t jobs) {
+Change AdmitChange(Context& context, Facts facts, json before, const json& edited,
+                   std::int64_t jobs, const Request* by) {
   Change change;
   change.before = std::move(before);
   change.facts = std::move(facts);
   auto read = jdl::FromJson(edited, change.facts.defaults);
   RequireNoFaults(read.faults);
+  const int present = change.before.value("priority", jdl::kPriorityNormal);
+  const int asked = read.campaign.priority;
+  if (by != nullptr) RequireMayGive(*by, change.facts, present, asked);
   change.admitted = Admit(context, change.facts, std::move(read.campaign), jobs);
+  if (by != nullptr && by->caller.is_operator && asked != present)
+    change.admitted.campaign.priority = asked;
   change.after = jdl::ToJson(change.admitted.campaign);
   // Where the parameters come from is not in what was edited.
   if (change.before.contains("nb_jobs")) change.after["nb_jobs"] = change.before["nb_jobs"];
@@ -60,6 +65,7 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
                    "try again");
   if (change.changes.empty()) return;
   const jdl::Campaign& c = change.admitted.campaign;
+  RequireAfter(tx, c);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
   tx.Exec(sql::api::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group,

@@ -19,9 +19,11 @@ struct Change {
 };
 
 /// Checks `edited` as a JDL and runs the rules on it, for a campaign of `jobs` parameters. Throws
-/// 400. Takes as long as the rules: not inside a transaction.
-Change AdmitChange(const Context& context, Facts facts, nlohmann::json before,
-                   const nlohmann::json& edited, std::int64_t jobs);
+/// 400. Takes as long as the rules: not inside a transaction. `by`: who asks for other settings,
+/// nobody when tasks are added; throws 403 when that priority is not theirs to give. Rules bind
+/// users; a priority that an operator gives is the operator's word.
+Change AdmitChange(Context& context, Facts facts, nlohmann::json before,
+                   const nlohmann::json& edited, std::int64_t jobs, const Request* by);
 
 /// Stores it; what was sent before is not touched. `asked_for`: what its user asked for, for the
 /// record beside what rules did. Throws 409 when the campaign is not `before` any more.

@@ -103,7 +103,8 @@ std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add)
 Reply AddTasks(Context& context, const Request& request) {
   const Addition add = ReadAddition(context, request);
   const auto& jdl = add.campaign.jdl;
-  const Change change = AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n());
+  const Change change = AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n(),
+                                    nullptr);
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockTaker(tx, request);
     const auto upload = StoreTasks(tx, request, add);

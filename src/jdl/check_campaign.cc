@@ -156,13 +156,15 @@ void CheckPriority(Document& doc, Campaign& campaign) {
   const auto found = Top(doc, "priority");
   if (!found) return;
   const auto text = found.value->is_string() ? found.value->get<std::string>() : "";
-  if (const auto named = ParsePriority(text))
+  // Urgent is what an operator or a rule makes of a campaign; nobody submits one.
+  const int most = doc.has_text ? 9 : kPriorityUrgent;
+  if (const auto named = ParsePriority(text); named && *named <= most)
     campaign.priority = *named;
   else if (!found.value->is_string())
-    campaign.priority = static_cast<int>(ReadWhole(doc, found, 0, 9).value_or(kPriorityNormal));
+    campaign.priority = static_cast<int>(ReadWhole(doc, found, 0, most).value_or(kPriorityNormal));
   else
     doc.Fault("priority", "must be 0 to 9 or a name, not \"" + Shown(text) + "\"",
-              "highest, high, above_normal, normal, below_normal, low, lowest");
+              "highest, high, above_normal, normal, below_normal, low, lowest, suspended");
 }
 
 void CheckFinalize(Document& doc, Campaign& campaign) {
@@ -174,11 +176,23 @@ void CheckFinalize(Document& doc, Campaign& campaign) {
     campaign.max_replicas = static_cast<int>(ReadWhole(doc, found, 0, 100).value_or(0));
 }
 
+void CheckClass(Document& doc, Campaign& campaign) {
+  const auto cls = ReadText(doc, Top(doc, "class"));
+  if (!cls) return;
+  if (*cls == "urgent")
+    doc.Fault("class", "urgent is an operator's word", "ask an operator to make the campaign urgent");
+  else if (cls->size() > 64)
+    doc.Fault("class", "is longer than 64 bytes");
+  else
+    campaign.cls = *cls;
+}
+
 void CheckConduct(Document& doc, Campaign& campaign) {
   CheckPriority(doc, campaign);
   CheckFinalize(doc, campaign);
   CheckLicences(doc, campaign);
   CheckAfter(doc, campaign);
+  CheckClass(doc, campaign);
   const auto project = Top(doc, "project");
   if (project && project.value->is_string()) campaign.project = project.value->get<std::string>();
   campaign.sla_group = ReadText(doc, Top(doc, "sla_group")).value_or("");
@@ -210,14 +224,16 @@ std::string NearestKey(std::string_view key) {
 }
 
 std::optional<int> ParsePriority(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, int>, 7> kNames{
-      {{"highest", 7},
+  static constexpr std::array<std::pair<std::string_view, int>, 9> kNames{
+      {{"urgent", kPriorityUrgent},
+       {"highest", 7},
        {"high", 6},
        {"above_normal", 5},
        {"normal", kPriorityNormal},
        {"below_normal", 3},
        {"low", 2},
-       {"lowest", 1}}};
+       {"lowest", 1},
+       {"suspended", 0}}};
   for (const auto& [name, n] : kNames)
     if (Lower(text) == name) return n;
   if (text.size() == 1 && text[0] >= '0' && text[0] <= '9') return text[0] - '0';

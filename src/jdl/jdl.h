@@ -18,6 +18,7 @@ namespace cigri::jdl {
 inline constexpr std::size_t kMaxText = 64u << 20;  ///< most bytes of a JDL
 inline constexpr int kMaxDepth = 32;
 inline constexpr int kPriorityNormal = 4;
+inline constexpr int kPriorityUrgent = 10;  ///< GRID-06; given by operators and rules only
 
 /// Something wrong, or worth a warning, and where.
 struct Fault {
@@ -76,6 +77,7 @@ struct Campaign {
   std::string project;  ///< the global one
   int priority = kPriorityNormal;
   std::string sla_group;
+  std::string cls;  ///< "class": what the policy's rules speak of
   int max_replicas = 0;  ///< "finalize"
   int max_tries = 2;
   std::map<std::string, int> licences;

@@ -69,6 +69,7 @@ void Sweeper::Sweep(module::Turn& turn) {
   if (thinned_ != Clock::time_point{} && now - thinned_ < kThinEvery) return;
   thinned_ = now;
   Run(turn.db, sql::nikita::kDropReasons, kRows);
+  Run(turn.db, sql::nikita::kCapReasons, kRows);
   Run(turn.db, sql::nikita::kDropEvents, kRows);
   Run(turn.db, sql::nikita::kCloseLogEvents);
   Thin(turn.db);

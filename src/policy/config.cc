@@ -159,6 +159,8 @@ const std::vector<Field>& Fields() {
         "jobs tried on a cluster before the first success there"),
       F("affinity_wait", &P::affinity_wait_s, "seconds",
         "how long a campaign waits for a cluster that has its data"),
+      F("user_priority", &P::user_priority, "int",
+        "highest priority that users may give their campaigns; operators give any, 10 is urgent"),
       F("weights", &P::weights, "object", "weight of each priority, default the priority itself"),
       F("user_weights", &P::user_weights, "object", "weight of a user, default 1"),
       F("usage.window", &P::usage_window_s, "seconds", "usage counts for so long"),

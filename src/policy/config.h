@@ -67,6 +67,7 @@ struct PolicyConfig {
   Aggregate aggregate = Aggregate::kUser;  // GRID-25
   int first_ten = 10;                      // design section 8
   double affinity_wait_s = 0;              // GRID-23: for campaigns that say nothing
+  int user_priority = 9;                   // TECH-27: users give no more, operators any
 
   std::map<int, double> weights{};  // GRID-08: of a priority, default the number itself
   std::map<std::string, double> user_weights{};

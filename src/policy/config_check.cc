@@ -55,9 +55,11 @@ class Checker {
     least("wide.hold", c_.wide_hold_s, 1);
     least("wide.rest", c_.wide_rest_s, 0);
     least("sink.count", c_.sink_count, 0);
+    Want(c_.sink_count <= 20, "sink.count", "must be at most 20: so many ends are remembered");
     least("sink.min", c_.sink_min_s, 0);
     least("sink.hold", c_.sink_hold_s, 1);
     least("survival.kills", c_.survival_kills, 0);
+    Want(c_.user_priority >= 0 && c_.user_priority <= 10, "user_priority", "must be from 0 to 10");
     Want(c_.wide_step > 0, "wide.step", "must be above 0");
     Want(c_.simple_decay >= 0 && c_.simple_decay <= 1, "simple.decay", "must be from 0 to 1");
     Want(c_.sink_fraction > 0 && c_.sink_fraction < 1, "sink.fraction", "must be between 0 and 1");
@@ -215,6 +217,11 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
     warn("wide.gap", "policy dynamic holds slots for wide jobs by its own gaps: two holds compete");
   if (c.policy == PolicyKind::kFifo && c.affinity_wait_s > 0)
     warn("affinity_wait", "under fifo the first campaign keeps a place that it refuses to use");
+  if (c.strict_priority && c.user_priority > 4)
+    warn("user_priority", "users may put their campaigns before everybody else's",
+         "user_priority=4 leaves what is above normal to operators");
+  else if (c.user_priority > 9)
+    warn("user_priority", "users may call their own campaigns urgent");
   double before = 0;
   for (const auto& [level, weight] : c.weights) {
     if (weight < before) warn("weights", "a higher priority has less weight than a lower one");

@@ -164,7 +164,7 @@ PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, st
   SpendRates(ledger, result.next);
   AddGrants(ledger, false, result.plan);
   result.plan.preempt = ChooseVictims(ledger, snapshot);
-  result.reasons = ReasonsOf(ledger);
+  result.reasons = ReasonsOf(ledger, result.next);
   ServeObserved(ledger, context, result.plan);
   return result;
 }

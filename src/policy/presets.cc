@@ -25,6 +25,7 @@ const std::vector<Preset>& Presets() {
        "grid, scavengers fill the rest and give way",
        {{"policy", "usage"},
         {"strict_priority", true},
+        {"user_priority", 4},
         {"urgent.percent", 25},
         {"scavenger.preempt", true},
         {"first_results", 5}}},

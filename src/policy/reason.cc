@@ -9,13 +9,14 @@ namespace cigri::policy {
 namespace {
 
 // {0} {1} {2}: the numbers; {s0}...: the same as a span of time; {c}: the cluster; {o}: the other
-// campaign; {d}: the detail.
+// campaign; {n}: its own; {d}: the detail; {:d}: the detail behind a colon, when there is one.
 struct Row {
   Code code;
   const char* word;
   std::array<std::string_view, 3> numbers;
   const char* text;
-  const char* action;
+  const char* action;               // of its user
+  const char* operators = nullptr;  // of an operator, when that is another
 };
 
 using C = Code;
@@ -25,13 +26,13 @@ constexpr Row kRows[] = {
      "SUSPENDED",
      {"priority"},
      "its priority is {0}: nothing is sent",
-     "raise the priority of the campaign (gridmod -p)"},
+     "gridmod -c {n} -p normal lets it go on"},
     {C::kNoTask, "NO_TASK", {"waiting"}, "no task of it waits", ""},
     {C::kNoCluster,
      "NO_CLUSTER",
      {},
      "none of its clusters exists in the grid",
-     "choose clusters that gridclusters lists"},
+     "choose clusters that gridclusters lists: gridsub -c {n} --set clusters=NAME,NAME"},
     {C::kTestDone,
      "TEST_DONE",
      {"waiting"},
@@ -41,17 +42,22 @@ constexpr Row kRows[] = {
      "BEHIND_OWN",
      {"campaigns at once"},
      "campaign {o} of the same user goes first ({0} of a user run at once)",
-     "give it a higher priority than campaign {o}"},
+     "gridmod -c {o} -p low lets this one go before it"},
+    {C::kAfter,
+     "AFTER",
+     {},
+     "campaign {o} has to end first (after)",
+     "wait for campaign {o}, or cancel it if it is not needed"},
     {C::kTooWide,
      "TOO_WIDE",
      {"slots of a job", "slots of the cluster"},
      "one job needs {0} slots and {c} has {1}",
-     "ask for fewer resources, or for another cluster"},
+     "ask for fewer resources (gridsub -c {n} --set resources=...), or for another cluster"},
     {C::kHeld,
      "HELD",
      {"in flight"},
      "held on {c} by {d}",
-     "look at its events (gridevents) and close what is repaired"},
+     "gridevents -c {n} shows why; when it is repaired: gridevents -c {n} -f"},
     {C::kSink,
      "SINK",
      {"jobs in a row", "longest, s", "held until"},
@@ -62,46 +68,82 @@ constexpr Row kRows[] = {
      "PROLOGUE_FAILED",
      {},
      "its prologue on {c} failed",
-     "mend the prologue and close the event"},
+     "mend the prologue, then gridevents -c {n} -f"},
     {C::kTooShortLives,
      "TOO_SHORT_LIVES",
      {"needs, s", "median life, s", "kills"},
      "a job needs {s0}, the median life on {c} is {s1}, and {2} were killed",
-     "make the jobs shorter, or choose other clusters"},
+     "make the jobs shorter, or choose other clusters (gridsub -c {n} --set clusters=...)"},
     {C::kAffinityWait,
      "AFFINITY_WAIT",
      {"waited, s", "waits for, s"},
      "waits {s1} for a cluster that has its data before it takes {c}",
      ""},
-    {C::kAvoided, "AVOIDED", {"tasks"}, "its {0} waiting tasks have failed on {c} before", ""},
+    {C::kAvoided,
+     "AVOIDED",
+     {"tasks"},
+     "its {0} waiting tasks have failed on {c} before",
+     "gridstat -c {n} -e shows how they failed"},
     {C::kMaxJobs,
      "MAX_JOBS",
      {"limit", "in flight"},
      "its own max_jobs allows {0} on {c}, {1} are in flight",
-     "raise max_jobs"},
+     "raise it: gridsub -c {n} --set max_jobs=..."},
     {C::kFirstTen,
      "FIRST_TEN",
-     {"limit", "in flight"},
-     "until one of its jobs has succeeded on {c}, {0} are tried ({1} in flight)",
+     {"limit", "in flight", "ended"},
+     "until one of its jobs has succeeded on {c}, {0} are tried ({1} in flight, {2} ended)",
      ""},
     {C::kBadGroup,
      "BAD_GROUP",
      {},
      "its group \"{d}\" is none of sla.groups",
-     "ask your operator for a group"},
-    {C::kDisabled, "CLUSTER_DISABLED", {}, "{c} is switched off: {d}", ""},
-    {C::kStale, "CLUSTER_STALE", {}, "{c} does not answer: {d}", ""},
-    {C::kDrained, "CLUSTER_DRAINED", {}, "{c} is drained: {d}", ""},
-    {C::kHours, "CLUSTER_HOURS", {}, "{c} is closed at this hour: {d}", ""},
-    {C::kBreaker, "CLUSTER_BREAKER", {}, "{c} failed too often and rests: {d}", ""},
-    {C::kStress, "CLUSTER_STRESS", {}, "{c} is overloaded: {d}", ""},
-    {C::kObserved, "CLUSTER_OBSERVED", {}, "{c} is only observed: nothing is sent", ""},
-    {C::kLimited, "CLUSTER_LIMITED", {"limit"}, "{c} is limited to {0} jobs of the grid", ""},
+     "ask your operator for a group, then gridsub -c {n} --set sla_group=...",
+     "gridadmin policy set sla.groups=..."},
+    {C::kDisabled,
+     "CLUSTER_DISABLED",
+     {},
+     "{c} is switched off{:d}",
+     "",
+     "gridadmin cluster enable {c}"},
+    {C::kStale, "CLUSTER_STALE", {}, "{c} does not answer{:d}", "", "gridclusters --check {c}"},
+    {C::kDrained, "CLUSTER_DRAINED", {}, "{c} is drained{:d}", "", "gridadmin resume {c}"},
+    {C::kHours,
+     "CLUSTER_HOURS",
+     {},
+     "{c} is closed at this hour{:d}",
+     "",
+     "gridadmin cluster set {c} hours=..."},
+    {C::kBreaker,
+     "CLUSTER_BREAKER",
+     {},
+     "{c} failed too often and rests{:d}",
+     "",
+     "gridclusters --check {c}"},
+    {C::kStress,
+     "CLUSTER_STRESS",
+     {},
+     "{c} is overloaded{:d}",
+     "",
+     "gridadmin cluster set {c} stress_limit=..."},
+    {C::kObserved,
+     "CLUSTER_OBSERVED",
+     {},
+     "{c} is only observed: nothing is sent",
+     "",
+     "gridadmin cluster open {c}"},
+    {C::kLimited,
+     "CLUSTER_LIMITED",
+     {"limit", "left"},
+     "{c} is limited to {0} jobs of the grid",
+     "",
+     "gridadmin cluster limited {c} N"},
     {C::kMaxRunning,
      "CLUSTER_MAX_RUNNING",
-     {"limit"},
-     "{c} takes at most {0} jobs of the grid",
-     ""},
+     {"limit", "left"},
+     "{c} takes jobs of the grid on at most {0} slots",
+     "",
+     "gridadmin cluster set {c} max_running=..."},
     {C::kFull,
      "FULL",
      {"free slots", "slots of a job", "waiting there"},
@@ -111,20 +153,38 @@ constexpr Row kRows[] = {
      "SERVED_BEFORE",
      {"free slots left", "slots of a job", "given to the other"},
      "campaign {o} was served first on {c} ({2} jobs), {0} slots were left and a job takes {1}",
-     ""},
+     "",
+     "gridmod -c {n} -p LEVEL gives it another priority"},
     {C::kGapHold,
      "GAP_HOLD",
      {"idle slots", "slots it needs"},
      "campaign {o} was passed by too often on {c}: its {1} slots are kept free for it ({0} so far)",
-     "a declared walltime short enough lets a job go before it"},
-    {C::kQuota, "QUOTA", {"limit", "left"}, "the quota of {d} is {0}, {1} left", ""},
-    {C::kLicence, "LICENCE", {"pool", "left"}, "licence {d}: {1} of {0} left", ""},
-    {C::kRate, "START_RATE", {"per minute"}, "at most {0} starts a minute for {d}", ""},
+     "a walltime that is short enough lets a job go before it: gridsub -c {n} --set walltime=...",
+     "gridadmin policy set wide.hold=..."},
+    {C::kQuota,
+     "QUOTA",
+     {"limit", "left"},
+     "the quota of {d} is {0}, {1} left",
+     "",
+     "gridadmin policy set quotas=..."},
+    {C::kLicence,
+     "LICENCE",
+     {"pool", "left"},
+     "licence {d}: {1} of {0} left",
+     "",
+     "gridadmin policy set licences=..."},
+    {C::kRate,
+     "START_RATE",
+     {"per minute"},
+     "at most {0} starts a minute for {d}",
+     "",
+     "gridadmin policy set start_rates=..."},
     {C::kReserve,
      "RESERVE",
      {"slots for others", "left"},
      "the rest of {c} is reserved for class {d}",
-     ""},
+     "",
+     "gridadmin policy set reserves=..."},
 };
 
 const Row& RowOf(Code code) {
@@ -170,6 +230,8 @@ std::string ReasonTexts::Fill(std::string_view pattern, const Reason& reason) co
   std::string text(pattern);
   text = ReplaceAll(text, "{c}", it == clusters_.end() ? "every cluster" : it->second);
   text = ReplaceAll(text, "{o}", std::to_string(reason.other));
+  text = ReplaceAll(text, "{n}", std::to_string(reason.campaign));
+  text = ReplaceAll(text, "{:d}", reason.detail.empty() ? "" : ": {d}");
   for (int i = 0; i < 3; ++i) {
     const std::string n = std::to_string(i);
     text = ReplaceAll(text, "{" + n + "}", Number(reason.numbers[i]));
@@ -182,8 +244,10 @@ std::string ReasonTexts::Text(const Reason& reason) const {
   return Fill(RowOf(reason.code).text, reason);
 }
 
-std::string ReasonTexts::Action(const Reason& reason) const {
-  return Fill(RowOf(reason.code).action, reason);
+std::string ReasonTexts::Action(const Reason& reason, Reader reader) const {
+  const Row& row = RowOf(reason.code);
+  const bool other = reader == Reader::kOperator && row.operators != nullptr;
+  return Fill(other ? row.operators : row.action, reason);
 }
 
 nlohmann::json ReasonTexts::Numbers(const Reason& reason) {

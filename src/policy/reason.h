@@ -20,14 +20,16 @@ const std::vector<Code>& AllCodes();
 /// What Reason::numbers mean for a code; "" ends the list.
 std::array<std::string_view, 3> NumberNames(Code code);
 
+enum class Reader { kUser, kOperator };
+
 /// Renders reasons lazily: a decision makes thousands, people read few. Keeps names only.
 class ReasonTexts {
  public:
   explicit ReasonTexts(const Snapshot& snapshot);
   /// One sentence for the user.
   std::string Text(const Reason& reason) const;
-  /// What its reader may do about it, "" = nothing but wait.
-  std::string Action(const Reason& reason) const;
+  /// What this reader may do about it, "" = nothing but wait. Users cannot change the policy.
+  std::string Action(const Reason& reason, Reader reader = Reader::kUser) const;
   /// {"limit": 10, ...}, detail and other included when they say something.
   static nlohmann::json Numbers(const Reason& reason);
 

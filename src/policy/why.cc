@@ -12,8 +12,13 @@ int WideLane(const Ledger& ledger, const ClusterBook& cluster, int place) {
   return -1;
 }
 
+double HeldUntil(const State& next, const Reason& reason) {
+  const auto it = next.holds.find({reason.campaign, reason.cluster});
+  return it == next.holds.end() ? 0 : it->second.until;
+}
+
 // Numbers as NumberNames() calls them.
-void Explain(const Ledger& ledger, int l, const Room& room, Reason& reason) {
+void Explain(const Ledger& ledger, const State& next, int l, const Room& room, Reason& reason) {
   const LaneBook& lane = ledger.lanes[l];
   const ClusterBook& cluster = ledger.clusters[lane.cluster];
   const CampaignBook& campaign = ledger.campaigns[lane.campaign];
@@ -34,7 +39,8 @@ void Explain(const Ledger& ledger, int l, const Room& room, Reason& reason) {
       reason.detail = lane.row->held;
       break;
     case Code::kSink:
-      reason.numbers = {double(lane.row->recent), lane.row->recent_longest_s, 0};
+      reason.numbers = {double(lane.row->recent), lane.row->recent_longest_s,
+                        HeldUntil(next, reason)};
       break;
     case Code::kTooShortLives:
       reason.numbers = {campaign.row->need_s, lane.row->median_life_s, double(lane.row->kills)};
@@ -49,13 +55,17 @@ void Explain(const Ledger& ledger, int l, const Room& room, Reason& reason) {
       break;
     case Code::kMaxJobs:
     case Code::kFirstTen: {
-      const double limit =
-          reason.code == Code::kMaxJobs ? lane.row->max_jobs : ledger.config.first_ten;
-      reason.numbers = {limit, double(lane.row->in_flight + lane.given + lane.copies)};
+      const bool own = reason.code == Code::kMaxJobs;
+      reason.numbers = {double(own ? lane.row->max_jobs : ledger.config.first_ten),
+                        double(lane.row->in_flight + lane.given + lane.copies),
+                        own ? 0 : double(lane.row->tried)};
       break;
     }
     case Code::kBadGroup:
       reason.detail = campaign.row->sla_group;
+      break;
+    case Code::kAfter:
+      reason.other = campaign.row->after;
       break;
     case Code::kDisabled:
     case Code::kStale:
@@ -119,7 +129,7 @@ int Distance(Code code) {
   }
 }
 
-Reason ReasonOf(const Ledger& ledger, int l) {
+Reason ReasonOf(const Ledger& ledger, const State& next, int l) {
   const LaneBook& lane = ledger.lanes[l];
   const Room room = ledger.WhyOf(l);
   Reason reason{.campaign = ledger.campaigns[lane.campaign].row->id,
@@ -128,7 +138,7 @@ Reason ReasonOf(const Ledger& ledger, int l) {
   // Its own jobs filled the cluster: nobody was served before it.
   if (room.code == Code::kServedBefore && ledger.clusters[lane.cluster].winner == lane.campaign)
     reason.code = Code::kFull;
-  Explain(ledger, l, room, reason);
+  Explain(ledger, next, l, room, reason);
   return reason;
 }
 
@@ -139,6 +149,7 @@ Reason WholeReason(const Ledger& ledger, const CampaignBook& campaign) {
     reason.code = campaign.block;
     reason.numbers = {double(campaign.row->priority)};
     if (reason.code == Code::kBadGroup) reason.detail = campaign.row->sla_group;
+    if (reason.code == Code::kAfter) reason.numbers = {}, reason.other = campaign.row->after;
   } else if (campaign.behind >= 0 && ledger.campaigns[campaign.behind].left > 0) {
     reason.code = Code::kBehindOwn;
     reason.numbers = {double(ledger.config.parallel_campaigns)};
@@ -151,7 +162,7 @@ Reason WholeReason(const Ledger& ledger, const CampaignBook& campaign) {
 
 }  // namespace
 
-std::vector<Reason> ReasonsOf(const Ledger& ledger) {
+std::vector<Reason> ReasonsOf(const Ledger& ledger, const State& next) {
   std::vector<Reason> reasons;
   reasons.reserve(ledger.lanes.size() + ledger.campaigns.size());
   for (const auto& campaign : ledger.campaigns) {
@@ -161,7 +172,7 @@ std::vector<Reason> ReasonsOf(const Ledger& ledger) {
     if (whole.code != Code::kNone) reasons.push_back(whole);
     std::size_t main = first;
     for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l) {
-      reasons.push_back(ReasonOf(ledger, l));
+      reasons.push_back(ReasonOf(ledger, next, l));
       if (Distance(reasons.back().code) < Distance(reasons[main].code)) main = reasons.size() - 1;
     }
     if (whole.code == Code::kNone) std::swap(reasons[first], reasons[main]);

@@ -7,6 +7,6 @@
 namespace cigri::policy {
 
 /// One reason per open lane of each campaign that still waits, its main one first.
-std::vector<Reason> ReasonsOf(const Ledger& ledger);
+std::vector<Reason> ReasonsOf(const Ledger& ledger, const State& next);
 
 }  // namespace cigri::policy

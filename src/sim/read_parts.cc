@@ -63,7 +63,8 @@ void ReadLawObject(Keys& keys, const std::string& key, const json& v, Law& out) 
 void ReadWindows(Keys& keys, const std::string& key, std::vector<Window>& out) {
   const json* list = keys.Find(key);
   if (list == nullptr) return;
-  if (!list->is_array()) return keys.Fault(key, "must be a list", "[{\"from\": 0, \"until\": \"1 h\"}]");
+  if (!list->is_array())
+    return keys.Fault(key, "must be a list", "[{\"from\": 0, \"until\": \"1 h\"}]");
   for (std::size_t i = 0; i < list->size(); ++i) {
     Keys one(keys.doc(), keys.PathOf(key) + "[" + std::to_string(i) + "]", (*list)[i]);
     Window w{0, kInfinite};
@@ -271,7 +272,8 @@ void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scena
       if (count > 1) one.name += "-" + std::to_string(n);
       one.speed += step * (n - 1);
       for (const auto& other : scenario.clusters)
-        if (other.name == one.name) keys.Fault("name", "there are two clusters \"" + one.name + "\"");
+        if (other.name == one.name)
+          keys.Fault("name", "there are two clusters \"" + one.name + "\"");
       scenario.clusters.push_back(std::move(one));
     }
   }
@@ -280,8 +282,9 @@ void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scena
 void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scenario) {
   const json& list = doc.root.value("campaigns", json());
   if (!list.is_array() || list.empty())
-    return FaultAt(doc, "campaigns", "must be a list of at least one campaign",
-                   "\"campaigns\": [{\"user\": \"alice\", \"tasks\": 100, \"duration\": \"10 min\"}]");
+    return FaultAt(
+        doc, "campaigns", "must be a list of at least one campaign",
+        "\"campaigns\": [{\"user\": \"alice\", \"tasks\": 100, \"duration\": \"10 min\"}]");
   for (std::size_t i = 0; i < list.size(); ++i) {
     Keys keys(doc, "campaigns[" + std::to_string(i) + "]", list[i]);
     CampaignSpec c = ReadCampaign(keys);
@@ -313,7 +316,8 @@ void ReadUsage(jdl::Document& doc, Scenario& scenario) {
   if (!doc.root.contains("usage")) return;
   const json& list = doc.root["usage"];
   if (!list.is_array())
-    return FaultAt(doc, "usage", "must be a list", "[{\"user\": \"alice\", \"slot_s\": 3600, \"ago\": \"2 d\"}]");
+    return FaultAt(doc, "usage", "must be a list",
+                   "[{\"user\": \"alice\", \"slot_s\": 3600, \"ago\": \"2 d\"}]");
   for (std::size_t i = 0; i < list.size(); ++i) {
     Keys keys(doc, "usage[" + std::to_string(i) + "]", list[i]);
     policy::Usage u;

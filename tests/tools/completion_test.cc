@@ -30,6 +30,7 @@ TEST(CompletionTest, OffersTheOptionsThatTheToolHas) {
 TEST(CompletionTest, OffersTheWordsOfAnOption) {
   EXPECT_EQ(Offered("gridstat", "f", "--params"), "failed");
   EXPECT_EQ(Offered("gridnotify", "", "-s"), "low medium high");
+  EXPECT_EQ(Offered("gridmod", "lowe", "-p"), "lowest");
 }
 
 }  // namespace

@@ -54,6 +54,25 @@ TEST(GridstatTextTest, TheBarIsAsWideAsAskedWhateverTheNumbers) {
             "  [##++xx..]\n  1 done, 1 in flight (1 running), 1 waiting, 1 to fix\n");
 }
 
+TEST(GridstatTextTest, OnATerminalThePriorityIsShownByItsName) {
+  const json campaign = {{"id", 1}, {"priority", 2}, {"clusters", json::object()}};
+  const json stats = {{"average_jobs_duration", nullptr}, {"stddev_jobs_duration", nullptr}};
+  EXPECT_NE(Campaign(campaign, stats, false, {.people = true}).find("  Priority: 2 (low)\n"),
+            std::string::npos);
+  EXPECT_EQ(Campaign(campaign, stats, false, {}).find("Priority"), std::string::npos)
+      << "CiGri's layout has none";
+}
+
+TEST(GridstatTextTest, HistoryHasALineForEachReason) {
+  setenv("TZ", "UTC", 1);
+  const json items = {{{"since", 1795165200}, {"until", nullptr}, {"code", "FULL"}, {"sentence", "no room"}},
+                      {{"since", 1795161600}, {"until", 1795165200}, {"code", "QUOTA"}, {"sentence", "q"}}};
+  EXPECT_EQ(WhyHistory(items),
+            "2026-11-20 09-00-00  now                  FULL: no room\n"
+            "2026-11-20 08-00-00  2026-11-20 09-00-00  QUOTA: q\n");
+  EXPECT_EQ(WhyHistory(json::array()), "nothing has held it back\n");
+}
+
 TEST(GridstatTextTest, WhyIsOneSentenceAndOneActionUnlessMoreIsAskedFor) {
   const json why = {{"sentence", "it waits"},   {"action", "raise max_jobs"},
                     {"reasons", json::array()}, {"clusters", json::array()},

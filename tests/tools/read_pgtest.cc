@@ -290,7 +290,7 @@ TEST_F(ReadPgTest, WhySaysTheMetaschedulersReasonInOneSentence) {
   EXPECT_EQ(why["sentence"],
             "7 tasks wait while 3 jobs are in flight: its own max_jobs allows 3 on alpha, 3 are in "
             "flight");
-  EXPECT_EQ(why["action"], "raise max_jobs");
+  EXPECT_EQ(why["action"], "raise it: gridsub -c 1 --set max_jobs=...");
   EXPECT_EQ(why["clusters"][0]["reasons"][0]["numbers"]["limit"], 3);
   EXPECT_EQ(why["clusters"][1]["reasons"][0]["code"], "CLUSTER_OBSERVED");
 }

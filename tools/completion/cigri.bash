@@ -11,6 +11,7 @@ _cigri() {
         -c|--campaign|--campaigns|--retry-failed) COMPREPLY=($(compgen -W "$(_cigri_campaigns)" -- "$word")); return ;;
         --check|--why|-i|--cluster|--blacklist-cluster|--clusters)
             if [[ $tool != gridstat ]]; then COMPREPLY=($(compgen -W "$(_cigri_clusters)" -- "$word")); return; fi ;;
+        -p|--priority) if [[ $tool == gridmod ]]; then COMPREPLY=($(compgen -W "highest high above_normal normal below_normal low lowest suspended urgent" -- "$word")); return; fi ;;
         --color) COMPREPLY=($(compgen -W "auto always never" -- "$word")); return ;;
         --params) COMPREPLY=($(compgen -W "waiting running failed done" -- "$word")); return ;;
         -s|--severity) if [[ $tool == gridnotify ]]; then COMPREPLY=($(compgen -W "low medium high" -- "$word")); return; fi ;;
@@ -18,11 +19,11 @@ _cigri() {
     esac
     if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$(_cigri_options "$tool")" -- "$word"))
-    elif [[ $tool == gridsub ]]; then
+    elif [[ $tool == gridsub || $tool == gridsim ]]; then
         COMPREPLY=($(compgen -f -- "$word"))
     else
         COMPREPLY=($(compgen -W "$(_cigri_campaigns)" -- "$word"))
     fi
 }
-complete -o filenames -F _cigri gridsub
-complete -F _cigri gridstat griddel gridevents gridclusters gridnotify gridtoken gridadmin
+complete -o filenames -F _cigri gridsub gridsim
+complete -F _cigri gridstat griddel gridmod gridevents gridclusters gridnotify gridtoken gridadmin

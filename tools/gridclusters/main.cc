@@ -33,7 +33,7 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   app.add_flag("-a,--all", o.all, "disabled clusters too");
   app.add_flag("--json", o.json_out, "JSON");
   app.add_option("--why", o.why, "operators: why this cluster gives campaigns no more");
-  app.add_flag("-v,--verbose", o.verbose, "with --why: each campaign's reason");
+  app.add_flag("-v,--verbose", o.verbose, "with --why: what bounds us there, and each campaign's reason");
   app.add_option("--check", o.check,
                  "operators: is this cluster reachable, authorised, ...; exit 1 if not");
   app.add_flag("--submit", o.submit, "with --check: run a test job too");
@@ -172,21 +172,29 @@ int List(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
+void PutReason(const json& r) {
+  std::printf("  campaign %s of %s, %s waiting, %s in flight here: %s", r["campaign"].dump().c_str(),
+              Text(r["user"]).c_str(), r["waiting"].dump().c_str(), r["in_flight"].dump().c_str(),
+              Text(r["sentence"]).c_str());
+  if (r["code"].is_string()) std::printf(" [%s]", Text(r["code"]).c_str());
+  std::printf("\n");
+  if (r["expected"].is_string()) std::printf("    %s\n", Text(r["expected"]).c_str());
+  if (const std::string action = r.value("action", ""); !action.empty())
+    std::printf("    -> %s\n", tools::Printable(action).c_str());
+}
+
 int Why(tools::Api& api, const Options& o) {
   const auto why = tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.why) + "/why"),
                                  "explain cluster " + o.why);
   if (o.json_out) return std::puts(why.dump(2).c_str()), kExitOk;
-  std::printf("%s\n", tools::Printable(why.value("sentence", "")).c_str());
-  const auto& reasons = why["reasons"];
-  if (!o.verbose) {
-    if (!reasons.empty())
-      std::printf("%zu reasons hold campaigns back there: gridclusters --why %s -v\n",
-                  reasons.size(), o.why.c_str());
-    return kExitOk;
-  }
-  for (const auto& r : reasons)
-    std::printf("  campaign %s: %s [%s]\n", r["campaign"].dump().c_str(),
-                tools::Printable(r.value("sentence", "")).c_str(), r.value("code", "").c_str());
+  std::printf("%s\n", Text(why["sentence"]).c_str());
+  if (const std::string action = why.value("action", ""); !action.empty())
+    std::printf("-> %s\n", tools::Printable(action).c_str());
+  if (!o.verbose) return kExitOk;
+  for (const auto& line : why["ceilings"]) std::printf("  %s\n", Text(line).c_str());
+  for (const auto& reason : why["reasons"]) PutReason(reason);
+  const auto left = why["waiting_campaigns"].get<std::size_t>() - why["reasons"].size();
+  if (left > 0) std::printf("  and %zu more campaigns\n", left);
   return kExitOk;
 }
 

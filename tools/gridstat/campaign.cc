@@ -67,6 +67,14 @@ std::string Raw(const json& number) {
   return number.is_number() ? fmt::format("{:.15g}", number.get<double>()) : "";
 }
 
+std::string Priority(std::int64_t level) {
+  static const std::map<std::int64_t, const char*> names = {
+      {10, "urgent"}, {7, "highest"},      {6, "high"}, {5, "above_normal"}, {4, "normal"},
+      {3, "below_normal"}, {2, "low"}, {1, "lowest"}, {0, "suspended"}};
+  const auto it = names.find(level);
+  return std::to_string(level) + (it == names.end() ? "" : std::string(" (") + it->second + ")");
+}
+
 std::string Stats(const json& stats) {
   std::string out = "  Stats: \n";
   out += "    average_jobs_duration: " + Raw(stats["average_jobs_duration"]) + "\n";
@@ -165,6 +173,8 @@ std::string Campaign(const json& campaign, const json& stats, bool full, const S
   out += "  Date: " + Date(Real(campaign, "submission_time")) + "\n";
   out += "  State: " + Paint(TintOf(campaign), Str(campaign, "state"), style.colour) + " " +
          (events ? "(events)" : " ") + "\n";
+  if (style.people && campaign.contains("priority"))
+    out += "  Priority: " + Priority(Int(campaign, "priority")) + "\n";
   out += "  Progress: " + Progress(campaign) + "\n";
   out += Stats(stats) + "  Clusters: \n";
   for (const auto* lane : LanesOf(campaign)) out += ClusterBlock(*lane, full);
@@ -173,6 +183,9 @@ std::string Campaign(const json& campaign, const json& stats, bool full, const S
 
 std::string Notes(const json& campaign) {
   std::string out;
+  const bool alive = Str(campaign, "state") == "in_treatment";
+  if (alive && campaign.contains("priority") && Int(campaign, "priority") == 0)
+    out += "its priority is 0: suspended, nothing is sent (gridmod -p)\n";
   if (!Str(campaign, "state_reason").empty())
     out += Printable(Str(campaign, "state_reason")) + "\n";
   for (const auto* lane : LanesOf(campaign))

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "tools/common/terminal.h"
+#include "tools/gridstat/campaign.h"
 
 namespace cigri::gridstat {
 namespace {
@@ -45,6 +46,9 @@ std::string ReasonLines(const json& reasons, const std::string& indent) {
   for (const auto& reason : reasons) {
     out += indent + reason.value("code", "") + Ago(reason["since"]) + ": " +
            Printable(reason.value("sentence", "")) + NumbersText(reason["numbers"]) + "\n";
+    for (const char* key : {"before", "expected"})
+      if (const auto it = reason.find(key); it != reason.end() && it->is_string())
+        out += indent + "  " + Printable(it->get<std::string>()) + "\n";
     if (const auto action = reason.value("action", ""); !action.empty())
       out += indent + "  -> " + Printable(action) + "\n";
   }
@@ -64,6 +68,23 @@ std::string LaneLines(const json& lane) {
   if (lane["sentence"].is_string())
     out += "    " + Printable(lane["sentence"].get<std::string>()) + "\n";
   return out + ReasonLines(lane["reasons"], "    ");
+}
+
+// The predictor's interval.
+std::string Ends(const json& ends) {
+  if (!ends.is_array()) return "";
+  return "Expected end: " + Date(ends[0].get<double>()) + " to " + Date(ends[1].get<double>()) +
+         "\n";
+}
+
+std::string WhatIf(const json& found) {
+  if (!found.is_object()) return "";
+  std::string out = "What would change it: " + Printable(found.value("sentence", "")) + "\n";
+  for (const auto& item : found["items"])
+    out += fmt::format("  {}: {} more ({})\n", Printable(item.value("change", "")),
+                       item.value("jobs", 0L), item.value("who", ""));
+  if (found.value("cut", false)) out += "  (not all was tried: the time was over)\n";
+  return out;
 }
 
 }  // namespace
@@ -131,8 +152,21 @@ std::string Why(const json& why, bool verbose) {
                      why.value("in_flight", 0L), why.value("done", 0L), why.value("failed", 0L));
   out += ReasonLines(why["reasons"], "  ");
   for (const auto& lane : why["clusters"]) out += LaneLines(lane);
+  for (const auto& line : why.value("rules", json::array()))
+    out += "  admission rules: " + Printable(Plain(line)) + "\n";
   if (!why["past"].empty()) out += "Before:\n" + ReasonLines(why["past"], "  ");
-  return out;
+  return out + Ends(why.value("ends", json())) + WhatIf(why.value("what_if", json()));
+}
+
+std::string WhyHistory(const json& items) {
+  std::string out;
+  for (const auto& item : items) {
+    const json until = item.value("until", json());
+    out += Date(item["since"].get<double>()) + "  " +
+           (until.is_number() ? Date(until.get<double>()) : std::string("now                ")) + "  " +
+           item.value("code", "") + ": " + Printable(item.value("sentence", "")) + "\n";
+  }
+  return out.empty() ? "nothing has held it back\n" : out;
 }
 
 }  // namespace cigri::gridstat

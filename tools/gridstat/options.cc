@@ -39,7 +39,9 @@ void AddOurOptions(CLI::App& app, Options& o) {
       ->check(CLI::IsMember({"waiting", "running", "failed", "done"}));
   app.add_flag("--joblog", o.joblog, "with -c: ended jobs in GNU parallel's columns");
   app.add_flag("--why", o.why, "with -c or -j: why it is where it is, and what you can do");
-  app.add_flag("-v,--verbose", o.verbose, "with --why: the numbers behind it");
+  app.add_flag("-v,--verbose", o.verbose,
+               "with --why: the numbers behind it, what to expect, and what would change it");
+  app.add_flag("--history", o.history, "with -c and --why: what held it back, from when to when");
   app.add_option("--task", o.task, "with -c: one task, by its index from 0");
 }
 
@@ -58,6 +60,8 @@ void CheckTogether(const Options& o) {
   if (o.job.empty() && o.cinfos) throw Usage("You must provide a job id with --cinfos!");
   if (o.job.empty() && o.campaign.empty() && (o.out || o.err || o.why))
     throw Usage("--stdout, --stderr and --why need a job (-j ID) or a campaign (-c ID)");
+  if (o.history && (!o.why || o.campaign.empty() || o.task))
+    throw Usage("--history goes with -c ID --why");
   if (o.out && o.err) throw Usage("--stdout and --stderr cannot be mixed in one output");
   if (!o.job.empty() && !o.campaign.empty()) throw Usage("-c and -j exclude each other");
   if (o.campaign.find_first_not_of("0123456789") != std::string::npos)

@@ -172,8 +172,27 @@ int PutWhy(const json& why, const Options& o) {
   return kExitOk;
 }
 
+// What would change it is worth some work only for those who want to know more.
+std::string WhyPath(const Options& o) { return o.verbose ? "/why?full=1" : "/why"; }
+
+int History(tools::Api& api, const Options& o) {
+  const std::string what = "explain campaign " + o.campaign;
+  json all = GetOf(api, o, "/why/history?limit=2000", what);
+  while (all["items"].size() < all["total"].get<std::size_t>()) {
+    const auto offset = std::to_string(all["items"].size());
+    const json page = GetOf(api, o, "/why/history?limit=2000&offset=" + offset, what);
+    if (page["items"].empty()) break;
+    for (const auto& item : page["items"]) all["items"].push_back(item);
+  }
+  if (o.dump || o.json) return PutJson(all, o);
+  Put(WhyHistory(all["items"]));
+  return kExitOk;
+}
+
 int CampaignWhy(tools::Api& api, const Options& o) {
-  const std::string path = o.task ? "/tasks/" + std::to_string(*o.task) + "/why" : "/why";
+  if (o.history) return History(api, o);
+  const std::string path =
+      (o.task ? "/tasks/" + std::to_string(*o.task) : std::string()) + WhyPath(o);
   return PutWhy(GetOf(api, o, path, "explain campaign " + o.campaign), o);
 }
 
@@ -226,7 +245,7 @@ int AboutJob(tools::Api& api, const Options& o) {
     Put(Expect(api.Get(path + "/cinfos"), "ask the cluster about job " + o.job).dump(2) + "\n");
     return kExitOk;
   }
-  if (o.why) return PutWhy(Expect(api.Get(path + "/why"), "explain job " + o.job), o);
+  if (o.why) return PutWhy(Expect(api.Get(path + WhyPath(o)), "explain job " + o.job), o);
   const json job = Expect(api.Get(path), "show job " + o.job);
   if (o.dump || o.json) return PutJson(job, o);
   Put(Job(job));

@@ -1,0 +1,68 @@
+// Why things are where they are: one sentence and one action first, then the numbers. What the
+// files why_*.cc share; the routes are in read_why.cc.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/read.h"
+#include "api/router.h"
+#include "policy/reason.h"
+
+namespace cigri::api {
+
+struct Saying {
+  std::string sentence, action;
+};
+
+std::string Count(std::int64_t n, const std::string& one, const std::string& many);
+inline std::string Jobs(std::int64_t n) { return Count(n, "job", "jobs"); }
+inline std::string Tasks(std::int64_t n) { return Count(n, "task", "tasks"); }
+
+/// Operators may be told to do what users cannot.
+inline policy::Reader ReaderOf(const Request& request) {
+  return request.caller.is_operator ? policy::Reader::kOperator : policy::Reader::kUser;
+}
+
+// ---------------------------------------------------------------- why_reasons.cc
+/// The texts for reasons on clusters, rows with `id` and `name`.
+policy::ReasonTexts TextsFor(const pqxx::result& clusters);
+/// A row of `reasons`:
+/// {"cluster","cluster_id","code","sentence","action","numbers","main","since"}.
+nlohmann::json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row,
+                          std::int64_t campaign, policy::Reader reader);
+
+/// When clusters may take more: from forecasts, hours, drains, holds.
+class Outlook {
+ public:
+  Outlook(db::Tx& tx, const std::vector<int>& clusters);
+  /// What has to happen, and when it is expected, for a reason as ReasonJson gives it; null when
+  /// nobody knows. `rate`: ends per second of the campaign itself there.
+  nlohmann::json Of(const nlohmann::json& reason, double rate = 0) const;
+
+ private:
+  struct Row {
+    std::string hours;
+    std::optional<double> drained_for, try_again_in;
+    double rate = 0;
+  };
+  nlohmann::json OfCluster(const std::string& code, const Row& row) const;
+  std::map<std::int64_t, Row> rows_;
+  double now_ = 0;
+};
+
+// ---------------------------------------------------------------- who is asked about
+nlohmann::json CampaignWhy(db::Tx& tx, const Request& request,
+                           std::int64_t campaign);                   // why_campaign.cc
+nlohmann::json CampaignHistory(db::Tx& tx, const Request& request);  // why_campaign.cc
+nlohmann::json TaskWhy(db::Tx& tx, const Request& request);          // why_task.cc
+nlohmann::json JobWhy(db::Tx& tx, const Request& request);           // why_task.cc
+nlohmann::json ClusterWhy(db::Tx& tx, const Request& request);       // why_cluster.cc
+
+/// Adds `what_if` to the answer about a campaign: what would give it more, found by taking the last
+/// stored decision again with each limit lifted; and to each reason that names another campaign,
+/// `before`: by which term that one came first. Outside any transaction, at most some seconds, one
+/// at a time (why_whatif.cc).
+void AddWhatIf(Context& context, const Request& request, nlohmann::json& why);
+
+}  // namespace cigri::api

@@ -1,0 +1,261 @@
+// Why a campaign gets no more: its own rows first, then the metascheduler's reasons
+// (docs/policies.md lists their codes).
+#include <sql/read.h>
+
+#include <cmath>
+
+#include "api/read_campaigns.h"
+#include "api/why.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+// A lane that takes nothing whatever the policy says: the strongest cause, or nothing.
+std::optional<Saying> LaneTrouble(const pqxx::row& row, std::int64_t campaign) {
+  const std::string name = row["name"].c_str(), id = std::to_string(campaign);
+  if (!row["enabled"].as<bool>()) return Saying{name + " is disabled by the operators", ""};
+  if (row["drained"].as<bool>())
+    return Saying{name + " is drained by " + row["drained_by"].as<std::string>("an operator") +
+                      ": " + row["drain_reason"].as<std::string>(""),
+                  ""};
+  if (!row["held_since"].is_null())
+    return Saying{
+        "held on " + name + ": " + row["held_why"].as<std::string>("its first jobs failed"),
+        "mend it, then close the event: gridevents -c " + id + " -f"};
+  if (!row["failing_since"].is_null())
+    return Saying{name + " does not answer: " + row["error"].as<std::string>("no reason given"),
+                  ""};
+  if (!row["probation_until"].is_null())
+    return Saying{
+        name + " is set aside for it for a while: its jobs ended too fast or failed there", ""};
+  if (std::string(row["mode"].c_str()) == "observe")
+    return Saying{name + " is only observed: nothing is sent there", ""};
+  if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
+    return Saying{name + " is under stress", ""};
+  return std::nullopt;
+}
+
+Saying Over(const Numbers& n, const std::string& id) {
+  std::string sentence =
+      "it is over: " + std::to_string(n.done) + " of " + Tasks(n.total) + " done";
+  if (n.not_run > 0)
+    sentence += ", " + Count(n.not_run, "parameter", "parameters") + " not run (test)";
+  if (n.failed == 0) return {sentence, ""};
+  return {sentence + ", " + std::to_string(n.failed) + " failed",
+          "gridstat -c " + id + " shows why; gridsub --retry-failed " + id + " runs them again"};
+}
+
+// States that leave nothing to decide.
+std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std::string& id) {
+  const std::string state = row["state"].c_str(), wanted = row["wanted"].c_str();
+  const std::string why = row["state_reason"].as<std::string>("");
+  const std::string because = why.empty() ? "" : ": " + why;
+  if (state == "terminated") return Over(n, id);
+  if (wanted == "cancelled")
+    return Saying{"it is cancelled" + because +
+                      (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still to be killed" : ""),
+                  ""};
+  if (state == "paused" && wanted == "in_treatment")
+    return Saying{
+        "it is stopped" + because,
+        "mend it (gridsub -c " + id + " --set exec_file=...), then gridevents -c " + id + " -f"};
+  if (wanted == "paused" || state == "paused")
+    return Saying{"it is paused" + because, "griddel -r " + id + " resumes it"};
+  if (row["finishing"].as<bool>()) return Saying{"all its tasks have ended; its epilogues run", ""};
+  if (row["priority"].as<int>() == 0)
+    return Saying{"it is suspended: its priority is 0, nothing new is sent" +
+                      (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still in flight" : ""),
+                  "gridmod -c " + id + " -p normal lets it go on"};
+  if (n.waiting > 0) return std::nullopt;
+  if (n.InFlight() > 0)
+    return Saying{"nothing of it waits to be sent: " + Jobs(n.running) + " running, " +
+                      std::to_string(n.InFlight() - n.running) + " in the clusters' queues",
+                  ""};
+  return Saying{"all its tasks have ended; the updator is about to close it", ""};
+}
+
+// It waits, and the metascheduler has given no reason (yet).
+Saying Waiting(const pqxx::row& row, const Numbers& n, const std::vector<Saying>& troubles,
+               std::size_t lanes) {
+  if (!row["state_reason"].is_null()) return {row["state_reason"].c_str(), ""};
+  if (!troubles.empty() && troubles.size() == lanes) return troubles[0];
+  if (n.InFlight() > 0)
+    return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + Tasks(n.waiting) + " wait for room",
+            ""};
+  return {Tasks(n.waiting) + " wait for the next round", ""};
+}
+
+// Wider than all of its clusters, or longer than jobs live on any: no waiting helps.
+std::optional<std::string> NeverFits(const json& reasons, std::size_t lanes) {
+  for (const char* code : {"TOO_WIDE", "TOO_SHORT_LIVES"}) {
+    std::size_t n = 0;
+    double need = 0, most = 0;
+    const bool wide = std::string(code) == "TOO_WIDE";
+    for (const auto& reason : reasons) {
+      if (reason["code"] != code) continue;
+      const json& numbers = reason["numbers"];
+      need = std::max(need, numbers.value(wide ? "slots of a job" : "needs, s", 0.0));
+      most = std::max(most, numbers.value(wide ? "slots of the cluster" : "median life, s", 0.0));
+      ++n;
+    }
+    if (n == 0 || n < lanes || lanes < 2) continue;
+    return wide ? "one job needs " + Count(std::llround(need), "slot", "slots") +
+                      " and no cluster of it has more than " + std::to_string(std::llround(most))
+                : "a job needs " + HumanSpan(need) +
+                      " and on no cluster of it do jobs live longer "
+                      "than " +
+                      HumanSpan(most) + " as a rule";
+  }
+  return std::nullopt;
+}
+
+const json* MainReason(const json& reasons) {
+  const json* chosen = nullptr;
+  for (const auto& reason : reasons)
+    if (chosen == nullptr || (reason["main"] == true && (*chosen)["main"] == false))
+      chosen = &reason;
+  return chosen;
+}
+
+// A reader who can do nothing is told what to wait for.
+std::string OrWait(const json& reason) {
+  if (const std::string action = reason["action"]; !action.empty()) return action;
+  if (reason["expected"].is_string())
+    return "nothing to do but wait: " + reason["expected"].get<std::string>();
+  return "nothing to do but wait";
+}
+
+// Held everywhere, paused or over beats every reason of the metascheduler; then its main one.
+Saying MainOf(const pqxx::row& row, const Numbers& n, const json& reasons,
+              const std::vector<Saying>& troubles, std::size_t lanes, const std::string& id) {
+  if (const auto settled = Settled(row, n, id)) return *settled;
+  if (!troubles.empty() && troubles.size() == lanes) return Waiting(row, n, troubles, lanes);
+  const json* chosen = MainReason(reasons);
+  if (chosen == nullptr) return Waiting(row, n, troubles, lanes);
+  std::string sentence = Tasks(n.waiting) + " wait";
+  if (n.InFlight() > 0) sentence += " while " + Jobs(n.InFlight()) + " are in flight";
+  const auto never = NeverFits(reasons, lanes);
+  return {sentence + ": " + never.value_or((*chosen)["sentence"].get<std::string>()),
+          OrWait(*chosen)};
+}
+
+json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
+  json lane = {
+      {"name", row["name"].c_str()},
+      {"running", row["running"].as<std::int64_t>()},
+      {"queued", row["launching"].as<std::int64_t>() + row["submitted"].as<std::int64_t>() +
+                     row["remote_waiting"].as<std::int64_t>()},
+      {"granted", row["granted"].as<std::int64_t>()},
+      {"done", row["done"].as<std::int64_t>()},
+      {"job_ratio", NumberOrNull(row["job_ratio"])},
+      {"rate", NumberOrNull(row["rate"])},
+      {"swept_ago", NumberOrNull(row["swept_ago"])},
+      {"sentence", nullptr}};
+  if (const auto trouble = LaneTrouble(row, campaign)) {
+    lane["sentence"] = trouble->sentence;
+    lane["action"] = trouble->action;
+  }
+  lane["reasons"] = json::array();
+  for (const auto& reason : reasons)
+    if (reason["cluster_id"] == row["id"].as<std::int64_t>()) lane["reasons"].push_back(reason);
+  return lane;
+}
+
+// What admission rules took away at submission is a limit too, and no decision knows of it.
+json RulesSaid(const pqxx::row& row) {
+  json said = json::array();
+  for (const auto& note : json::parse(row["notes"].c_str()))
+    if (note.is_object() && note.value("by", "") == "admission rules")
+      said.push_back(note.value("text", ""));
+  return said;
+}
+
+json Reasons(db::Tx& tx, const pqxx::result& lanes, std::int64_t campaign, policy::Reader reader) {
+  const auto texts = TextsFor(lanes);
+  std::vector<int> clusters;
+  std::map<std::int64_t, double> rates;
+  for (const auto& row : lanes) {
+    clusters.push_back(row["id"].as<int>());
+    rates[clusters.back()] = row["rate"].is_null() ? 0 : row["rate"].as<double>();
+  }
+  const Outlook outlook(tx, clusters);
+  json reasons = json::array();
+  for (const auto& row : tx.Exec(sql::read::kReasons, campaign)) {
+    json reason = ReasonJson(texts, row, campaign, reader);
+    reason["expected"] = outlook.Of(reason, rates[row["cluster_id"].as<std::int64_t>()]);
+    reasons.push_back(std::move(reason));
+  }
+  return reasons;
+}
+
+// [earliest, latest], epoch s; null while nobody knows.
+json EndsIn(db::Tx& tx, std::int64_t campaign) {
+  const auto rows = tx.Exec(sql::read::kForecast, campaign);
+  if (rows.empty() || rows[0]["end_low"].is_null()) return nullptr;
+  return json::array({rows[0]["end_low"].as<double>(), rows[0]["end_high"].as<double>()});
+}
+
+}  // namespace
+
+json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  const auto rows = CampaignRow(tx, campaign);
+  const auto numbers = NumbersOf(rows[0]);
+  const auto lanes = tx.Exec(sql::read::kLanes, campaign);
+  const json reasons = Reasons(tx, lanes, campaign, ReaderOf(request));
+  const auto texts = TextsFor(lanes);
+  json past = json::array(), clusters = json::array(), whole = json::array();
+  for (const auto& row : tx.Exec(sql::read::kReasonsPast, campaign, 20)) {
+    past.push_back(ReasonJson(texts, row, campaign, ReaderOf(request)));
+    past.back()["until"] = row["until"].as<double>();
+  }
+  std::vector<Saying> troubles;
+  for (const auto& row : lanes) {
+    clusters.push_back(LaneWhy(row, reasons, campaign));
+    if (const auto trouble = LaneTrouble(row, campaign)) troubles.push_back(*trouble);
+  }
+  for (const auto& reason : reasons)
+    if (reason["cluster_id"] == 0) whole.push_back(reason);
+  const auto main =
+      MainOf(rows[0], numbers, reasons, troubles, lanes.size(), std::to_string(campaign));
+  const json* chosen = MainReason(reasons);
+  return {{"campaign", campaign},
+          {"sentence", main.sentence},
+          {"action", main.action},
+          {"code", chosen == nullptr ? json() : (*chosen)["code"]},
+          {"since", chosen == nullptr ? json() : (*chosen)["since"]},
+          {"expected", chosen == nullptr ? json() : (*chosen)["expected"]},
+          {"ends", EndsIn(tx, campaign)},
+          {"priority", rows[0]["priority"].as<int>()},
+          {"reasons", std::move(whole)},
+          {"clusters", std::move(clusters)},
+          {"past", std::move(past)},
+          {"rules", RulesSaid(rows[0])},
+          {"waiting", numbers.waiting},
+          {"in_flight", numbers.InFlight()},
+          {"done", numbers.done},
+          {"failed", numbers.failed},
+          {"links",
+           json::array({LinkJson(request, "parent", "/campaigns/" + std::to_string(campaign))})}};
+}
+
+json CampaignHistory(db::Tx& tx, const Request& request) {
+  const auto campaign = request.Id();
+  OwnFacts(tx, request, campaign);
+  const auto limit = request.QueryInt("limit", 100, 1, 2000),
+             offset = request.QueryInt("offset", 0);
+  const auto texts = TextsFor(tx.Exec(sql::read::kLanes, campaign));
+  json items = json::array();
+  std::int64_t total = 0;
+  for (const auto& row : tx.Exec(sql::read::kReasonsHistory, campaign, limit, offset)) {
+    items.push_back(ReasonJson(texts, row, campaign, ReaderOf(request)));
+    items.back()["until"] = NumberOrNull(row["until"]);
+    total = row["total"].as<std::int64_t>();
+  }
+  return PageJson(request, "/campaigns/" + std::to_string(campaign) + "/why/history",
+                  std::move(items), total, offset, limit);
+}
+
+}  // namespace cigri::api

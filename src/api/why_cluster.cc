@@ -1,0 +1,175 @@
+// A whole cluster, for operators: what is idle and why, what bounds us there, who waits for it.
+#include <sql/read.h>
+
+#include <cstdio>
+
+#include "api/why.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kCampaigns = 100;  // shown; more are counted
+
+std::string Text(const pqxx::field& field, const std::string& fallback) {
+  return field.as<std::string>(fallback);
+}
+
+std::string Number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+// "; would send 12 jobs of campaign 3, 1 job of campaign 5".
+std::string WouldSend(const pqxx::row& row) {
+  if (row["would_send"].is_null()) return "; would send nothing now";
+  std::vector<std::string> parts;
+  for (const auto& w : json::parse(row["would_send"].c_str()))
+    parts.push_back(Jobs(w["jobs"].get<std::int64_t>()) + " of campaign " + w["campaign"].dump());
+  return "; would send " + Join(parts, ", ");
+}
+
+// Why nothing at all is sent there; nothing when jobs may go.
+std::optional<std::string> Closed(const pqxx::row& row) {
+  const std::string name = row["name"].c_str();
+  if (!row["enabled"].as<bool>()) return name + " is disabled";
+  if (row["drained"].as<bool>())
+    return name + " is drained by " + Text(row["drained_by"], "an operator") + ": " +
+           Text(row["drain_reason"], "");
+  if (!row["failing_for"].is_null())
+    return name + " has not answered for " + HumanSpan(row["failing_for"].as<double>()) + ": " +
+           Text(row["error"], "no reason given");
+  if (row["swept_ago"].is_null()) return name + " has not been looked at yet";
+  if (std::string(row["mode"].c_str()) == "observe")
+    return name + " is only observed: nothing is sent there" + WouldSend(row);
+  if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
+    return name + " is under stress: " + Number(row["stress"].as<double>()) + ", the limit is " +
+           Number(row["stress_limit"].as<double>());
+  if (row["max_resources"].is_null()) return name + " has not told its resources yet";
+  return std::nullopt;
+}
+
+std::string Action(const pqxx::row& row) {
+  const std::string name = row["name"].c_str();
+  if (!row["enabled"].as<bool>()) return "gridadmin cluster enable " + name;
+  if (row["drained"].as<bool>()) return "gridadmin resume " + name;
+  if (!row["failing_for"].is_null()) return "gridclusters --check " + name;
+  if (std::string(row["mode"].c_str()) == "observe") return "gridadmin cluster open " + name;
+  if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
+    return "gridadmin cluster set " + name + " stress_limit=... when the limit is wrong";
+  return "";
+}
+
+std::string Idle(const pqxx::row& row) {
+  const std::string name = row["name"].c_str();
+  const std::string of = " of " + std::string(row["max_resources"].c_str()) + " slots";
+  if (row["free_resources"].as<int>() == 0) return name + " is full: 0" + of + " free";
+  return name + " has " + row["free_resources"].c_str() + of + " free";
+}
+
+// What keeps us from taking the whole cluster, a line each.
+json Ceilings(const pqxx::row& row, const pqxx::row& held) {
+  json lines = json::array();
+  const auto add = [&](const std::string& line) { lines.push_back(line); };
+  const std::string mode = row["mode"].c_str();
+  if (mode == "limited")
+    add("mode limited: at most " + Text(row["mode_limit"], "?") + " jobs of ours in flight");
+  else
+    add("mode " + mode);
+  if (!row["max_running"].is_null())
+    add("max_running: at most " + Text(row["max_running"], "") + " jobs of ours in flight");
+  add("queue: " + Number(row["queue_s"].as<double>()) + " s of our work may wait there" +
+      (row["max_waiting"].is_null() ? "" : ", at most " + Text(row["max_waiting"], "") + " jobs") +
+      "; " + Count(row["jobs_waiting"].as<int>(0), "waits", "wait"));
+  add("stress " + Number(row["stress"].as<double>()) + ", the limit is " +
+      Number(row["stress_limit"].as<double>()));
+  if (!row["hours"].is_null()) add("hours: " + Text(row["hours"], ""));
+  if (!row["drained_until"].is_null()) add("drained until " + Text(row["drained_until"], ""));
+  if (!row["failing_for"].is_null())
+    add("backoff: " + Count(row["failures"].as<int>(0), "failure", "failures") + " in a row" +
+        (row["try_again_in"].is_null() || row["try_again_in"].as<double>() <= 0
+             ? ", asked again now"
+             : ", asked again in " + HumanSpan(row["try_again_in"].as<double>())));
+  if (!row["shut_for"].is_null() && row["shut_for"].as<double>() > 0)
+    add("its API is left alone for " + HumanSpan(row["shut_for"].as<double>()));
+  if (!row["probation"].is_null())
+    add("probation: at most " + Jobs(row["probation"].as<int>()) + " in the next submission");
+  if (!row["max_array"].is_null())
+    add("arrays of at most " + Text(row["max_array"], "") + " jobs, learnt from its refusals");
+  if (held["held"].as<int>() > 0)
+    add(Count(held["held"].as<int>(), "campaign is", "campaigns are") + " held there");
+  if (held["probation"].as<int>() > 0)
+    add(Count(held["probation"].as<int>(), "campaign is", "campaigns are") +
+        " set aside there for a while");
+  return lines;
+}
+
+// A campaign without a row of its own there has been given what it may have, or is new.
+json WaitingJson(const pqxx::row& row, const policy::ReasonTexts& texts, const Outlook& outlook) {
+  const auto campaign = row["campaign_id"].as<std::int64_t>();
+  json item = {{"code", nullptr}, {"action", ""}, {"since", nullptr}, {"expected", nullptr}};
+  const auto granted = row["granted"].as<std::int64_t>();
+  const auto in_flight = row["in_flight"].as<std::int64_t>();
+  if (!row["code"].is_null()) {
+    item = ReasonJson(texts, row, campaign, policy::Reader::kOperator);
+    item["expected"] = outlook.Of(item);
+  }
+  const bool sending = granted > in_flight;
+  if (sending && (row["code"].is_null() || item["code"] == "NONE"))
+    item["sentence"] = Jobs(granted - in_flight) + " of it may be sent now";
+  else if (row["code"].is_null())
+    item["sentence"] = "it has come since the last decision";
+  item["campaign"] = campaign;
+  item["user"] = row["grid_user"].c_str();
+  item["priority"] = row["priority"].as<int>();
+  item["waiting"] = row["waiting"].as<std::int64_t>();
+  item["in_flight"] = in_flight;
+  item["granted"] = granted;
+  return item;
+}
+
+}  // namespace
+
+json ClusterWhy(db::Tx& tx, const Request& request) {
+  const std::optional<int> any;
+  const std::optional<std::string> name = request.Word("name");
+  const auto rows = tx.Exec(sql::read::kClusters, any, name, true);
+  if (rows.empty()) throw NotFound("cluster " + *name);
+  const auto& row = rows[0];
+  const int id = row["id"].as<int>();
+  const auto texts = TextsFor(rows);
+  const Outlook outlook(tx, {id});
+  json waiting = json::array();
+  std::int64_t total = 0;
+  for (const auto& campaign : tx.Exec(sql::read::kWaitingOnCluster, id, kCampaigns)) {
+    waiting.push_back(WaitingJson(campaign, texts, outlook));
+    total = campaign["total"].as<std::int64_t>();
+  }
+  const auto closed = Closed(row);
+  std::string sentence = closed.value_or("");
+  if (!closed) {
+    sentence = Idle(row) + "; ";
+    sentence += total == 0
+                    ? "no campaign waits for it"
+                    : Count(total, "campaign waits", "campaigns wait") + " for it, the first: " +
+                          std::to_string(waiting[0]["campaign"].get<std::int64_t>()) + ", " +
+                          waiting[0]["sentence"].get<std::string>();
+  }
+  return {{"cluster", *name},
+          {"sentence", sentence},
+          {"action", closed       ? Action(row)
+                     : total == 0 ? ""
+                                  : waiting[0]["action"].get<std::string>()},
+          {"slots", IntOrNull(row["max_resources"])},
+          {"free", IntOrNull(row["free_resources"])},
+          {"ours", IntOrNull(row["used_by_cigri"])},
+          {"unavailable", IntOrNull(row["unavailable_resources"])},
+          {"ceilings", Ceilings(row, tx.Exec(sql::read::kHeldOnCluster, id)[0])},
+          {"reasons", std::move(waiting)},
+          {"waiting_campaigns", total}};
+}
+
+}  // namespace cigri::api

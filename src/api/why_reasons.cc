@@ -1,0 +1,121 @@
+// Rows of `reasons` as sentences, and what is expected to change them.
+#include <sql/read.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "api/why.h"
+#include "core/hours.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+policy::Reason ReasonOf(const pqxx::row& row, const json& numbers, std::int64_t campaign) {
+  policy::Reason reason;
+  reason.campaign = campaign;
+  reason.cluster = row["cluster_id"].as<std::int64_t>();
+  reason.code = policy::CodeFrom(row["code"].c_str()).value_or(policy::Code::kNone);
+  const auto names = policy::NumberNames(reason.code);
+  for (std::size_t i = 0; i < names.size() && !names[i].empty(); ++i)
+    reason.numbers[i] = numbers.value(std::string(names[i]), 0.0);
+  reason.other = numbers.value("other", std::int64_t{0});
+  reason.detail = numbers.value("detail", "");
+  return reason;
+}
+
+bool OneOf(const std::string& code, std::initializer_list<const char*> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+std::string Every(double rate, const std::string& whose) {
+  return "a job of " + whose + " ends there about every " + HumanSpan(1 / rate);
+}
+
+std::string In(double seconds) { return "in " + HumanSpan(std::max(0.0, seconds)); }
+
+// The next full hour within `hours`; nothing when there is none in eight days.
+std::optional<double> OpensIn(const std::string& hours, double now) {
+  const auto begin = static_cast<std::time_t>(now) / 900 * 900;
+  for (std::time_t at = begin + 900; at < begin + 8 * 86400; at += 900)
+    if (WithinHours(hours, at)) return static_cast<double>(at) - now;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string Count(std::int64_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+policy::ReasonTexts TextsFor(const pqxx::result& clusters) {
+  policy::Snapshot names;
+  for (const auto& row : clusters) {
+    policy::Cluster cluster;
+    cluster.id = row["id"].as<std::int64_t>();
+    cluster.name = row["name"].c_str();
+    names.clusters.push_back(std::move(cluster));
+  }
+  return policy::ReasonTexts(names);
+}
+
+json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row, std::int64_t campaign,
+                policy::Reader reader) {
+  json numbers = json::parse(row["numbers"].c_str());
+  const auto reason = ReasonOf(row, numbers, campaign);
+  const bool main = row["cluster_id"].as<std::int64_t>() == 0 || numbers.value("main", false);
+  numbers.erase("main");
+  return {{"cluster", TextOrNull(row["cluster"])},
+          {"cluster_id", row["cluster_id"].as<std::int64_t>()},
+          {"code", row["code"].c_str()},
+          {"sentence", texts.Text(reason)},
+          {"action", texts.Action(reason, reader)},
+          {"numbers", std::move(numbers)},
+          {"main", main},
+          {"since", row["since"].as<double>()}};
+}
+
+Outlook::Outlook(db::Tx& tx, const std::vector<int>& clusters) {
+  for (const auto& row : tx.Exec(sql::read::kOutlook, db::Array(clusters))) {
+    rows_[row["id"].as<std::int64_t>()] = {
+        row["hours"].as<std::string>(""), db::Opt<double>(row["drained_for"]),
+        db::Opt<double>(row["try_again_in"]), row["rate"].as<double>()};
+    now_ = row["now"].as<double>();
+  }
+}
+
+json Outlook::OfCluster(const std::string& code, const Row& row) const {
+  if (code == "CLUSTER_DRAINED")
+    return row.drained_for ? "the drain ends " + In(*row.drained_for)
+                           : std::string("until an operator resumes it");
+  if (code == "CLUSTER_HOURS") {
+    const auto span = OpensIn(row.hours, now_);
+    return span ? json("it opens " + In(*span)) : json();
+  }
+  if (OneOf(code, {"CLUSTER_BREAKER", "CLUSTER_STALE"}) && row.try_again_in)
+    return "it is asked again " + In(*row.try_again_in);
+  if (OneOf(code, {"FULL", "SERVED_BEFORE", "CLUSTER_LIMITED", "CLUSTER_MAX_RUNNING", "RESERVE"}) &&
+      row.rate > 0)
+    return Every(row.rate, "the grid");
+  return nullptr;
+}
+
+json Outlook::Of(const json& reason, double rate) const {
+  const std::string code = reason.value("code", "");
+  const json& numbers = reason["numbers"];
+  const auto number = [&](const char* name) { return numbers.value(name, 0.0); };
+  if (code == "SINK" && number("held until") > 0)
+    return "the hold ends " + In(number("held until") - now_);
+  if (code == "AFFINITY_WAIT")
+    return "it takes it " + In(number("waits for, s") - number("waited, s"));
+  if (code == "START_RATE" && number("per minute") > 0)
+    return "the next start within " + HumanSpan(60 / number("per minute"));
+  if (OneOf(code, {"MAX_JOBS", "FIRST_TEN", "QUOTA", "LICENCE", "PROLOGUE"}) && rate > 0)
+    return Every(rate, "it");
+  const auto it = rows_.find(reason.value("cluster_id", std::int64_t{0}));
+  return it == rows_.end() ? json() : OfCluster(code, it->second);
+}
+
+}  // namespace cigri::api

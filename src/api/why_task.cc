@@ -1,0 +1,125 @@
+// Where one task is, or how one job ended, and whose fault that was.
+#include <sql/read.h>
+
+#include "api/read_tasks.h"
+#include "api/why.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+std::string EndOf(const Attempt& a) {
+  const auto how = Decode(a.wait_status);
+  if (how.signal != 0) return "was killed by signal " + std::to_string(how.signal);
+  if (how.exit >= 0) return "exited with code " + std::to_string(how.exit);
+  return "ended, and nobody knows how";
+}
+
+std::string Blame(const std::string& account) {
+  if (account == "program") return "the program's own failure: it counts as a try";
+  if (account == "preemption")
+    return "the cluster took the slot back: not your fault, no try charged";
+  if (account == "infrastructure") return "the machines' fault: no try charged";
+  if (account == "our_kill") return "the grid killed it: no try charged";
+  return "";
+}
+
+Saying OfAttempt(const Attempt& a, const std::string& campaign) {
+  const std::string where = a.cluster.empty() ? "" : " on " + a.cluster;
+  if (a.state == "running") return {"it runs" + where, ""};
+  if (a.state == "remote_waiting" || a.state == "submitted")
+    return {"it is in the queue" + where + ": the cluster decides when it starts", ""};
+  if (a.state == "launching")
+    return a.code == "SUBMIT_IN_DOUBT"
+               ? Saying{"it was sent" + where +
+                            " without an answer: the grid looks whether it arrived",
+                        ""}
+               : Saying{"it is on its way" + where, ""};
+  if (a.state == "terminated") return {"it is done" + where, ""};
+  Saying saying{"it " + EndOf(a) + where + " (" + a.code + "): " + Blame(a.account), ""};
+  if (a.to_fix) {
+    saying.sentence += "; its tries are spent";
+    saying.action = "gridsub --retry-failed " + campaign + " runs the failures again";
+  }
+  return saying;
+}
+
+// It waits: to go again, with the end of its last attempt, or for its first.
+std::string Waits(db::Tx& tx, std::int64_t campaign, const std::vector<Attempt>& attempts) {
+  const Attempt& last = attempts.back();
+  const auto row = tx.Exec(sql::read::kRetryOf, campaign, last.idx)[0];
+  if (row["wait_s"].is_null()) {
+    const auto before = row["before"].as<std::int64_t>();
+    return before == 0 ? "it is the next to be sent"
+                       : "it waits its turn, " + Tasks(before) + " before it";
+  }
+  std::string sentence = "it waits to go again";
+  if (const double s = row["wait_s"].as<double>(); s > 0) sentence += " in " + HumanSpan(s);
+  if (!row["avoid"].is_null()) sentence += ", rather not on " + row["avoid"].as<std::string>();
+  if (!last.code.empty()) sentence += " (" + last.code + ")";
+  if (attempts.size() > 1)
+    sentence += "; last time it " + EndOf(attempts[attempts.size() - 2]) + " on " +
+                attempts[attempts.size() - 2].cluster;
+  return sentence;
+}
+
+// Of several copies the one that matters: done, then in flight, then what is written last.
+const Attempt& Telling(const std::vector<Attempt>& attempts) {
+  for (const auto& a : attempts)
+    if (a.counted) return a;
+  for (const auto& a : attempts)
+    if (!a.HasEnded() && a.state != "pending") return a;
+  return attempts.back();
+}
+
+json WhyOfTask(db::Tx& tx, const Request& request, std::int64_t campaign, std::int64_t idx) {
+  const auto attempts = AttemptsOf(tx, campaign, {idx});
+  const Attempt& telling = Telling(attempts);
+  json why = CampaignWhy(tx, request, campaign);
+  why["task"] = idx;
+  why["attempts"] = static_cast<std::int64_t>(attempts.size()) - (attempts.back().job_id ? 0 : 1);
+  if (telling.state != "pending") {
+    const auto saying = OfAttempt(telling, std::to_string(campaign));
+    why["sentence"] = saying.sentence;
+    why["action"] = saying.action;
+  } else {
+    why["sentence"] =
+        Waits(tx, campaign, attempts) + "; of its campaign: " + why["sentence"].get<std::string>();
+  }
+  return why;
+}
+
+}  // namespace
+
+json TaskWhy(db::Tx& tx, const Request& request) {
+  OwnFacts(tx, request, request.Id());
+  const auto idx = request.Id("index");
+  if (idx >= tx.Exec(sql::read::kTaskCount, request.Id())[0][0].as<std::int64_t>())
+    throw NotFound("task " + std::to_string(idx) + " of campaign " + std::to_string(request.Id()));
+  return WhyOfTask(tx, request, request.Id(), idx);
+}
+
+json JobWhy(db::Tx& tx, const Request& request) {
+  const auto batches = tx.Exec(sql::read::kJobBatch, request.Id());
+  if (batches.empty()) throw NotFound("job " + std::to_string(request.Id()));
+  const auto b = batches[0];
+  const auto campaign = b["campaign_id"].as<std::int64_t>();
+  RequireOwner(request, b["grid_user"].c_str(), "job " + std::to_string(request.Id()));
+  json why = CampaignWhy(tx, request, campaign);
+  why["job"] = request.Id();
+  for (const auto& a : AttemptsOf(tx, campaign, {b["idx"].as<std::int64_t>()})) {
+    if (a.job_id != request.Id()) continue;
+    const auto saying = OfAttempt(a, std::to_string(campaign));
+    why["sentence"] = saying.sentence;
+    why["action"] = saying.action;
+    return why;
+  }
+  why["sentence"] = "it was never taken by " + std::string(b["cluster"].c_str()) + ": " +
+                    b["error"].as<std::string>("its submission was given up");
+  why["action"] = "";
+  return why;
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,188 @@
+#include "policy/terms.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "policy/standing.h"
+
+namespace cigri::policy {
+namespace {
+
+std::string Number(double x) {
+  std::string s = std::to_string(std::abs(x) < 10 ? std::round(x * 100) / 100 : std::round(x));
+  s.erase(s.find_last_not_of('0') + 1);
+  if (s.back() == '.') s.pop_back();
+  return s;
+}
+
+std::string Slots(double seconds) { return Number(seconds / 60) + " slot-min"; }
+
+class Comparer {
+ public:
+  Comparer(const Snapshot& snapshot, const State& carried, double now)
+      : s_(snapshot), state_(carried), ledger_(snapshot, carried, now) {}
+
+  std::string Say(std::int64_t winner, std::int64_t loser, std::int64_t cluster) const {
+    const CampaignBook* a = Find(winner);
+    const CampaignBook* b = Find(loser);
+    if (a == nullptr || b == nullptr) return "";
+    const std::string by_tier = Tier(*a->row, *b->row);
+    return by_tier.empty() ? ByPolicy(*a, *b, cluster) : by_tier;
+  }
+
+ private:
+  const CampaignBook* Find(std::int64_t id) const {
+    for (const auto& c : ledger_.campaigns)
+      if (c.row->id == id) return &c;
+    return nullptr;
+  }
+
+  // What goes before every policy (decide.cc).
+  std::string Tier(const Campaign& a, const Campaign& b) const {
+    const PolicyConfig& config = ledger_.config;
+    if (config.test_first && a.test != b.test) return a.test ? "test campaigns go first" : "";
+    if (a.cls != b.cls && a.cls == "urgent") return "it is urgent";
+    if (a.cls != b.cls && b.cls == "scavenger") return "scavengers take what others leave";
+    if (config.strict_priority && a.priority > b.priority)
+      return "its priority is " + std::to_string(a.priority) + " against " +
+             std::to_string(b.priority) + ", and that is obeyed strictly";
+    const auto missing = [&](const Campaign& c) { return config.first_results - c.done; };
+    if (missing(a) > 0 && missing(b) <= 0)
+      return "it still waits for its first " + std::to_string(config.first_results) + " results";
+    return "";
+  }
+
+  std::string ByPolicy(const CampaignBook& a, const CampaignBook& b, std::int64_t cluster) const {
+    switch (ledger_.config.policy) {
+      case PolicyKind::kAffinity:
+        return Affinity(*a.row, *b.row, cluster);
+      case PolicyKind::kUsage:
+      case PolicyKind::kSla:
+        return Usage(a, b);
+      case PolicyKind::kFairshare:
+      case PolicyKind::kFairshareSimple:
+        return Shares(a, b);
+      case PolicyKind::kStride:
+        return Carried(state_.pass, a.row->id, b.row->id, "its pass is ", ", the lower goes first");
+      case PolicyKind::kDynamic:
+        return Carried(state_.priority, QueueOf(*a.row), QueueOf(*b.row),
+                       "the priority of its queue is ", ", the higher goes first");
+      case PolicyKind::kLottery:
+        return "slots are drawn by lot, by rank of use and weight";
+      case PolicyKind::kFifo:
+        break;
+    }
+    return Submission(*a.row, *b.row);
+  }
+
+  static std::string Submission(const Campaign& a, const Campaign& b) {
+    if (a.submitted_at > b.submitted_at) return "in its turn";
+    if (a.submitted_at == b.submitted_at)
+      return "of two that came together it has the lower number";
+    return "it was submitted " + HumanSpan(b.submitted_at - a.submitted_at) + " earlier";
+  }
+
+  std::string Affinity(const Campaign& a, const Campaign& b, std::int64_t cluster) const {
+    const auto near = [&](const Campaign& c) {
+      for (const auto& l : c.lanes)
+        if (l.cluster == cluster) return l.affinity;
+      return 0;
+    };
+    if (near(a) == near(b)) return Submission(a, b);
+    return "the affinity of its user and the cluster is " + std::to_string(near(a)) + " against " +
+           std::to_string(near(b));
+  }
+
+  static double Weight(const CampaignBook& c) { return std::max(c.weight, 1e-9); }
+
+  std::string Usage(const CampaignBook& a, const CampaignBook& b) const {
+    const auto use = [&](const CampaignBook& c) {
+      const Standing& standing = Standings();
+      double sum = standing.window[&c - ledger_.campaigns.data()] / Weight(c);
+      const double window = ledger_.config.usage_window_s;
+      if (const auto it = state_.credit.find(c.row->id); it != state_.credit.end() && window > 0) {
+        const double age = std::max(0.0, ledger_.now - it->second.since);
+        sum += it->second.per_weight * std::max(0.0, 1 - age / window);
+      }
+      return sum;
+    };
+    std::string groups;
+    if (ledger_.config.policy == PolicyKind::kSla && a.row->sla_group != b.row->sla_group)
+      groups = "group " + a.row->sla_group + " against group " + b.row->sla_group + "; ";
+    return groups + "in the last " + HumanSpan(ledger_.config.usage_window_s) +
+           " it has used, for its weight, " + Slots(use(a)) + ", this one " + Slots(use(b));
+  }
+
+  double ShareOf(const std::map<std::string, Share>& shares, const std::string& name) const {
+    const auto it = shares.find(name);
+    return it == shares.end() ? 1 : it->second.share;
+  }
+
+  // Where the two paths of the tree part.
+  std::string Shares(const CampaignBook& a, const CampaignBook& b) const {
+    const Standing& standing = Standings();
+    const auto used = [](const auto& map, const std::string& key) {
+      const auto it = map.find(key);
+      return it == map.end() ? 0.0 : it->second;
+    };
+    const auto say = [](const std::string& left, double used_left, const std::string& right,
+                        double used_right) {
+      return left + " has used " + Slots(used_left) + " a share lately, " + right + " " +
+             Slots(used_right);
+    };
+    if (a.project != b.project) {
+      const auto name = [](const std::string& p) {
+        return p.empty() ? std::string("who has no project") : "project " + p;
+      };
+      const auto& shares = ledger_.config.projects;
+      return say(name(a.project), used(standing.project, a.project) / ShareOf(shares, a.project),
+                 name(b.project), used(standing.project, b.project) / ShareOf(shares, b.project));
+    }
+    if (a.row->user != b.row->user) {
+      const auto use = [&](const CampaignBook& c) {
+        return used(standing.user, UserKey(c.project, c.row->user)) /
+               ShareOf(ledger_.config.users, c.row->user);
+      };
+      return say("user " + a.row->user, use(a), "user " + b.row->user, use(b));
+    }
+    const auto use = [&](const CampaignBook& c) {
+      return standing.decayed[&c - ledger_.campaigns.data()] / Weight(c);
+    };
+    return say("of the same user, campaign " + std::to_string(a.row->id), use(a), "this one",
+               use(b));
+  }
+
+  std::string QueueOf(const Campaign& c) const {
+    return ledger_.config.queues.count(c.cls) != 0 ? c.cls : "campaign " + std::to_string(c.id);
+  }
+
+  template <typename Map, typename Key>
+  static std::string Carried(const Map& map, const Key& a, const Key& b, const std::string& what,
+                             const std::string& rule) {
+    const auto at = [&](const Key& key) {
+      const auto it = map.find(key);
+      return it == map.end() ? 0.0 : it->second;
+    };
+    return what + Number(at(a)) + " against " + Number(at(b)) + rule;
+  }
+
+  const Standing& Standings() const {
+    if (standing_.window.empty()) standing_ = StandingOf(ledger_, s_);
+    return standing_;
+  }
+
+  const Snapshot& s_;
+  const State& state_;
+  Ledger ledger_;
+  mutable Standing standing_;
+};
+
+}  // namespace
+
+std::string WhyFirst(const Snapshot& snapshot, const State& carried, double now,
+                     std::int64_t winner, std::int64_t loser, std::int64_t cluster) {
+  return Comparer(snapshot, carried, now).Say(winner, loser, cluster);
+}
+
+}  // namespace cigri::policy

@@ -1,0 +1,324 @@
+#include "policy/whatif.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "core/text.h"
+#include "policy/decide.h"
+
+namespace cigri::policy {
+namespace {
+
+// What a change may touch: one campaign, one of its lanes with the cluster, rules, carried state.
+struct Place {
+  Snapshot& snapshot;
+  State& state;
+  Campaign& campaign;
+  Lane* lane;
+  Cluster* cluster;
+};
+
+struct Change {
+  WhatIf what;
+  std::function<void(Place&)> apply;
+};
+
+std::string Text(double x) {
+  if (std::abs(x - std::round(x)) < 1e-9) return std::to_string(std::llround(x));
+  std::string s = std::to_string(x);
+  return s.substr(0, s.find('.') + 3);
+}
+
+std::string From(double now, double then) { return Text(then) + " instead of " + Text(now); }
+
+class Finder {
+ public:
+  Finder(Snapshot& snapshot, const State& carried, double now, std::uint64_t seed,
+         Campaign& campaign)
+      : s_(snapshot), state_(carried), now_(now), seed_(seed), c_(campaign) {}
+
+  std::pair<std::int64_t, std::vector<Reason>> Present() const {
+    const PlanResult result = Decide(s_, state_, now_, seed_);
+    std::vector<Reason> mine;
+    for (const auto& r : result.reasons)
+      if (r.campaign == c_.id && r.code != Code::kNone) mine.push_back(r);
+    return {JobsIn(result.plan), mine};
+  }
+
+  std::int64_t JobsAfter(const Change& change) {
+    const Campaign campaign = c_;
+    const PolicyConfig config = s_.config;
+    Cluster* cluster = ClusterOf(change.what.cluster);
+    const Cluster before = cluster == nullptr ? Cluster{} : *cluster;
+    State state = state_;
+    Place place{s_, state, c_, LaneOf(change.what.cluster), cluster};
+    change.apply(place);
+    const auto jobs = JobsIn(Decide(s_, state, now_, seed_).plan);
+    c_ = campaign;
+    s_.config = config;
+    if (cluster != nullptr) *cluster = before;
+    return jobs;
+  }
+
+  std::vector<Change> ChangesFor(const std::vector<Reason>& reasons) {
+    for (const auto& r : reasons) AddFor(r);
+    std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
+      return std::tuple(a.what.doer, a.what.size) < std::tuple(b.what.doer, b.what.size);
+    });
+    return std::move(changes_);
+  }
+
+ private:
+  std::int64_t JobsIn(const Plan& plan) const {
+    std::int64_t n = 0;
+    for (const auto& g : plan.grants)
+      if (g.campaign == c_.id && !g.shadow) n += g.n;
+    return n;
+  }
+  Cluster* ClusterOf(std::int64_t id) {
+    for (auto& k : s_.clusters)
+      if (k.id == id) return &k;
+    return nullptr;
+  }
+  Lane* LaneOf(std::int64_t cluster) {
+    for (auto& l : c_.lanes)
+      if (l.cluster == cluster) return &l;
+    return nullptr;
+  }
+
+  // A rule of the whole campaign is met on each of its clusters, and lifted once.
+  void Add(const Reason& r, Doer doer, double size, std::string change,
+           std::function<void(Place&)> apply) {
+    if (!seen_.insert(change).second) return;
+    changes_.push_back({{.code = r.code,
+                         .cluster = r.cluster,
+                         .change = std::move(change),
+                         .doer = doer,
+                         .size = size},
+                        std::move(apply)});
+  }
+
+  void AddFor(const Reason& r) {
+    if (r.cluster == 0) return OfCampaign(r);
+    const Lane* lane = LaneOf(r.cluster);
+    const Cluster* cluster = ClusterOf(r.cluster);
+    if (lane == nullptr || cluster == nullptr) return;
+    if (!OfLane(r, *lane, *cluster) && !OfCluster(r, *lane, *cluster)) OfRules(r, *lane);
+  }
+
+  void OfCampaign(const Reason& r) {
+    if (r.code == Code::kSuspended)
+      Add(r, Doer::kUser, 1, "priority 4 instead of 0",
+          [](Place& p) { p.campaign.priority = 4, p.campaign.weight = 0; });
+    if (r.code == Code::kBehindOwn)
+      Add(r, Doer::kUser, 1,
+          "another campaign of its user, " + std::to_string(r.other) + ", behind it",
+          [n = c_.id](Place& p) {
+            for (auto& c : p.snapshot.campaigns)
+              if (c.user == p.campaign.user && c.id != n)
+                p.campaign.priority = std::max(p.campaign.priority, std::min(9, c.priority + 1));
+          });
+    if (r.code == Code::kBadGroup && !s_.config.sla_groups.empty())
+      Add(r, Doer::kOperator, 1, "a group that there is",
+          [](Place& p) { p.campaign.sla_group = p.snapshot.config.sla_groups.begin()->first; });
+  }
+
+  // Rules of the campaign on this cluster: its own settings and its own history.
+  bool OfLane(const Reason& r, const Lane& lane, const Cluster& cluster) {
+    const std::string on = " on " + cluster.name;
+    switch (r.code) {
+      case Code::kTooWide:
+        Add(r, Doer::kUser, lane.slots - cluster.max,
+            "jobs of " + Text(cluster.max) + " slots instead of " + Text(lane.slots) + on,
+            [](Place& p) { p.lane->slots = std::max(1, p.cluster->max); });
+        return true;
+      case Code::kMaxJobs:
+        Add(r, Doer::kUser, 1, "max_jobs " + From(lane.max_jobs, lane.in_flight + 1) + on,
+            [](Place& p) { p.lane->max_jobs = p.lane->in_flight + 1; });
+        return true;
+      case Code::kTooShortLives:
+        Add(r, Doer::kUser, 1, "jobs of less than " + HumanSpan(lane.median_life_s) + on,
+            [](Place& p) { p.campaign.need_s = p.lane->median_life_s / 2; });
+        return true;
+      case Code::kHeld:
+        Add(r, Doer::kUser, 1, "the hold lifted" + on, [](Place& p) { p.lane->held.clear(); });
+        return true;
+      case Code::kPrologueFailed:
+        Add(r, Doer::kUser, 1, "a prologue that works" + on,
+            [](Place& p) { p.lane->prologue = Prologue::kDone; });
+        return true;
+      case Code::kPrologueRuns:
+        Add(r, Doer::kNobody, 1, "the end of its prologue" + on,
+            [](Place& p) { p.lane->prologue = Prologue::kDone; });
+        return true;
+      case Code::kSink:
+        Add(r, Doer::kNobody, 1, "the end of the hold for too fast ends" + on, [](Place& p) {
+          p.state.holds.erase({p.campaign.id, p.cluster->id});
+          p.lane->recent = 0;
+        });
+        return true;
+      case Code::kAffinityWait:
+        Add(r, Doer::kNobody, 1, "the end of its wait for a cluster that has its data",
+            [now = now_](Place& p) { p.campaign.waiting_since = now - 1e9; });
+        return true;
+      case Code::kAvoided:
+        Add(r, Doer::kNobody, lane.avoid, "tasks that have not failed before" + on,
+            [](Place& p) { p.lane->avoid = 0; });
+        return true;
+      case Code::kFirstTen:
+        Add(r, Doer::kNobody, 1, "its first success" + on,
+            [](Place& p) { p.lane->proven = true, p.lane->tried = 0; });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool OfCluster(const Reason& r, const Lane& lane, const Cluster& cluster) {
+    const std::string& name = cluster.name;
+    switch (r.code) {
+      case Code::kDisabled:
+      case Code::kDrained:
+      case Code::kHours:
+        Add(r, Doer::kOperator, 1, name + " open",
+            [](Place& p) { p.cluster->unusable = Unusable::kNo; });
+        return true;
+      case Code::kStale:
+      case Code::kBreaker:
+      case Code::kStress:
+        Add(r, Doer::kNobody, 1, name + " in order",
+            [](Place& p) { p.cluster->unusable = Unusable::kNo; });
+        return true;
+      case Code::kObserved:
+        Add(r, Doer::kOperator, 1, name + " open instead of observed",
+            [](Place& p) { p.cluster->mode = ClusterMode::kOpen; });
+        return true;
+      case Code::kLimited:
+        Add(r, Doer::kOperator, 1,
+            "a limit of " + From(cluster.limited, cluster.limited + 1) + " jobs on " + name,
+            [](Place& p) { ++p.cluster->limited; });
+        return true;
+      case Code::kMaxRunning:
+        Add(r, Doer::kOperator, 1,
+            "max_running " + From(cluster.max_running, cluster.max_running + 1) + " on " + name,
+            [](Place& p) { ++p.cluster->max_running; });
+        return true;
+      case Code::kServedBefore:
+        AddPriorities(r);
+        AddSlots(r, lane, cluster);
+        return true;
+      case Code::kFull:
+        AddSlots(r, lane, cluster);
+        return true;
+      case Code::kGapHold:
+        Add(r, Doer::kOperator, 1, "no slots kept free for wide jobs",
+            [](Place& p) { p.snapshot.config.wide_gap = -1; });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void AddPriorities(const Reason& r) {
+    for (int level = c_.priority + 1; level <= 9; ++level)
+      Add(r, level <= s_.config.user_priority ? Doer::kUser : Doer::kOperator, level - c_.priority,
+          "priority " + From(c_.priority, level),
+          [level](Place& p) { p.campaign.priority = level; });
+  }
+
+  // Others may be served with them first: more and more, until it gets one.
+  void AddSlots(const Reason& r, const Lane& lane, const Cluster& cluster) {
+    const int width = std::max(1, lane.slots);
+    for (int more = width; more <= 4096 * width; more *= 2)
+      Add(r, Doer::kNobody, more,
+          Text(more) + (more == 1 ? " more free slot on " : " more free slots on ") + cluster.name,
+          [more](Place& p) { p.cluster->free += more, p.cluster->max += more; });
+  }
+
+  void OfRules(const Reason& r, const Lane& lane) {
+    PolicyConfig& config = s_.config;
+    const int width = std::max(1, lane.slots);
+    if (r.code == Code::kQuota) {
+      for (std::size_t i = 0; i < config.quotas.size(); ++i)
+        if (Names(config.quotas[i], r.detail)) AddQuota(r, i, width);
+    } else if (r.code == Code::kLicence) {
+      const auto it = c_.licences.find(r.detail);
+      const int each = it == c_.licences.end() ? 1 : it->second;
+      Add(r, Doer::kOperator, each,
+          "licences " + r.detail + " " + From(r.numbers[0], r.numbers[0] + each),
+          [each, name = r.detail](Place& p) { p.snapshot.config.licences[name] += each; });
+    } else if (r.code == Code::kRate) {
+      Add(r, Doer::kNobody, 1, "the next start that " + r.detail + " is allowed",
+          [key = r.detail](Place& p) {
+            p.state.rates[key].tokens += 1;
+            for (auto& rate : p.snapshot.config.start_rates)
+              if (StartsWith(key, rate.scope + ":" + rate.name)) rate.burst += 1;
+          });
+    } else if (r.code == Code::kReserve) {
+      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail, [name = r.detail](Place& p) {
+        std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
+      });
+    }
+  }
+
+  // limits.cc labels a quota "user alice on alpha, slots"; "the grid, jobs".
+  static bool Names(const Quota& q, const std::string& label) {
+    const std::string unit = label.substr(std::min(label.size(), label.rfind(", ") + 2));
+    if ((unit == "slots" ? q.slots : q.jobs) < 0) return false;
+    const bool here = label.find(" on ") != std::string::npos;
+    if (here != !q.cluster.empty() || (here && label.find(" on " + q.cluster) == std::string::npos))
+      return false;
+    if (q.scope == "grid") return StartsWith(label, "the grid");
+    return StartsWith(label, q.scope + " " + q.name);
+  }
+
+  void AddQuota(const Reason& r, std::size_t i, int width) {
+    const bool slots = r.detail.ends_with("slots");
+    const int more = slots ? width : 1;
+    Add(r, Doer::kOperator, more,
+        "a quota of " + r.detail + " of " + From(r.numbers[0], r.numbers[0] + more),
+        [i, more, slots](Place& p) {
+          Quota& q = p.snapshot.config.quotas[i];
+          (slots ? q.slots : q.jobs) += more;
+        });
+  }
+
+  Snapshot& s_;
+  const State& state_;
+  const double now_;
+  const std::uint64_t seed_;
+  Campaign& c_;
+  std::vector<Change> changes_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+WhatIfs FindWhatIfs(Snapshot snapshot, const State& carried, double now, std::uint64_t seed,
+                    std::int64_t campaign, const std::function<bool()>& out_of_time) {
+  WhatIfs out;
+  const auto it = std::find_if(snapshot.campaigns.begin(), snapshot.campaigns.end(),
+                               [&](const Campaign& c) { return c.id == campaign; });
+  if (it == snapshot.campaigns.end()) return out;
+  Finder finder(snapshot, carried, now, seed, *it);
+  std::tie(out.jobs_now, out.reasons) = finder.Present();
+  std::set<std::tuple<Code, std::int64_t, Doer>> solved;  // more of the same needs no trying
+  for (const auto& change : finder.ChangesFor(out.reasons)) {
+    WhatIf what = change.what;
+    if (solved.count({what.code, what.cluster, what.doer}) != 0) continue;
+    if (out_of_time()) {
+      out.cut = true;
+      break;
+    }
+    ++out.tried;
+    what.jobs = finder.JobsAfter(change) - out.jobs_now;
+    if (what.jobs <= 0) continue;
+    solved.insert({what.code, what.cluster, what.doer});
+    out.useful.push_back(std::move(what));
+  }
+  return out;
+}
+
+}  // namespace cigri::policy

@@ -1,0 +1,370 @@
+// Why things are where they are: rows, the real metascheduler's decision over them, the API, the
+// tools.
+#include <cstdlib>
+
+#include "core/text.h"
+#include "tests/tools/grid.h"
+
+namespace cigri {
+namespace {
+
+using nlohmann::json;
+
+class WhyPgTest : public test::GridTest {
+ protected:
+  /// One pass of the real program; it stores the snapshot, too.
+  void Decide() {
+    const std::string command = "CIGRI_DB=" + ShellQuote(conninfo()) +
+                                " " CIGRI_BIN_DIR "/metascheduler --once 2>/dev/null";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  }
+  /// The cluster as it was seen just now; `ours` of the used ones are the grid's.
+  void GivenSlots(int cluster, int max, int free, int ours = 0) {
+    Sql("INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, "
+        "unavailable_resources, used_by_cigri, jobs_running, jobs_waiting) VALUES (" +
+        std::to_string(cluster) + "," + std::to_string(max) + "," + std::to_string(free) + "," +
+        std::to_string(max - free) + ",0," + std::to_string(ours) + "," + std::to_string(ours) +
+        ",0)");
+  }
+  void GivenSetting(const std::string& key, const std::string& value) {
+    Sql("INSERT INTO policy_settings (key, value) VALUES ('" + key + "', '" + value +
+        "') ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+  }
+  /// Of a campaign that runs on alpha alone, where one of its jobs has succeeded.
+  std::int64_t GivenProved(test::CampaignRow row = {}) {
+    const auto id = GivenCampaign(std::move(row));
+    Sql("DELETE FROM campaign_clusters WHERE cluster_id = 2; INSERT INTO lanes (campaign_id, "
+        "cluster_id, proved) VALUES (" +
+        std::to_string(id) + ", 1, true)");
+    return id;
+  }
+  json As1(const std::string& user, const std::string& path) {
+    return json::parse(client().Get(path, As(user)).body, nullptr, false);
+  }
+  static bool Has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+};
+
+// ---------------------------------------------------------------- counterfactuals
+TEST_F(WhyPgTest, ItsOwnLimitIsNamedWithTheLeastThatWouldChangeIt) {
+  GivenSlots(1, 8, 5, 3);
+  GivenProved({.ntasks = 50, .next_idx = 3});
+  Sql("UPDATE campaign_clusters SET max_jobs = 3");
+  Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots) VALUES (1, 1, "
+      "'task', 'running', 'updator', 3, 3)");
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, rate) VALUES (1, 1, 0.1)");
+  Decide();
+  const auto why = Get("/campaigns/1/why?full=1");
+  EXPECT_EQ(why["code"], "MAX_JOBS");
+  EXPECT_EQ(why["sentence"],
+            "47 tasks wait while 3 jobs are in flight: its own max_jobs allows 3 on alpha, 3 are "
+            "in flight");
+  EXPECT_EQ(why["action"], "raise it: gridsub -c 1 --set max_jobs=...");
+  EXPECT_EQ(why["expected"], "a job of it ends there about every 10 s");
+  EXPECT_EQ(why["what_if"]["sentence"],
+            "max_jobs 4 instead of 3 on alpha would give it 1 job more");
+  EXPECT_EQ(why["what_if"]["items"][0]["who"], "user");
+  EXPECT_FALSE(Get("/campaigns/1/why").contains("what_if")) << "only for those who ask";
+  const auto ran = Run("gridstat", {"-c", "1", "--why"});
+  EXPECT_EQ(ran.out,
+            "47 tasks wait while 3 jobs are in flight: its own max_jobs allows 3 on alpha, 3 are "
+            "in flight\n-> raise it: gridsub -c 1 --set max_jobs=...\n");
+  const auto more = Run("gridstat", {"-c", "1", "--why", "-v"}).out;
+  EXPECT_TRUE(Has(more, "    a job of it ends there about every 10 s\n")) << more;
+  EXPECT_TRUE(Has(more, "What would change it: max_jobs 4 instead of 3")) << more;
+}
+
+TEST_F(WhyPgTest, WhatOnlyOperatorsCanChangeIsNoActionForAUser) {
+  GivenSlots(1, 8, 8);
+  GivenProved({.user = "alice", .ntasks = 50});
+  GivenSetting("quotas", R"([{"scope": "user", "slots": 2}])");
+  Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots) VALUES (1, 1, "
+      "'task', 'running', 'updator', 2, 2)");
+  Decide();
+  const auto alice = As1("alice", "/campaigns/1/why?full=1");
+  EXPECT_EQ(alice["code"], "QUOTA");
+  EXPECT_EQ(alice["action"], "nothing to do but wait");
+  EXPECT_EQ(alice["what_if"]["sentence"],
+            "a quota of user alice, slots of 3 instead of 2 would give it 1 job more (for an "
+            "operator to do)");
+  EXPECT_EQ(Get("/campaigns/1/why")["action"], "gridadmin policy set quotas=...");
+}
+
+TEST_F(WhyPgTest, WhoWasServedBeforeAndByWhichTermIsTold) {
+  GivenSetting("policy", "\"fifo\"");
+  GivenSlots(1, 4, 4);
+  GivenProved({.user = "alice", .ntasks = 100});
+  GivenProved({.ntasks = 100});
+  Decide();
+  const auto why = Get("/campaigns/2/why?full=1");
+  EXPECT_EQ(why["code"], "SERVED_BEFORE");
+  EXPECT_TRUE(Has(why["sentence"], "campaign 1 was served first on alpha")) << why["sentence"];
+  EXPECT_EQ(why["clusters"][0]["reasons"][0]["before"],
+            "campaign 1 comes first: of two that came together it has the lower number");
+  EXPECT_EQ(why["what_if"]["sentence"], "128 more free slots on alpha would give it 31 jobs more");
+  EXPECT_EQ(why["action"], "gridmod -c 2 -p LEVEL gives it another priority") << "an operator asks";
+}
+
+TEST_F(WhyPgTest, WithoutAStoredDecisionItSaysSo) {
+  GivenProved();
+  EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],
+            "no decision has been stored yet");
+  Sql("INSERT INTO plans (seed, snapshot) VALUES (1, '\\x00ff')");
+  EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],
+            "the stored decision cannot be read");
+  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "10 tasks wait for the next round");
+  Decide();
+  GivenProved();
+  EXPECT_EQ(Get("/campaigns/2/why?full=1")["what_if"]["sentence"],
+            "it was not in the last stored decision");
+}
+
+// ---------------------------------------------------------------- each case has its sentence
+TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
+  GivenSlots(1, 8, 8);
+  GivenSlots(2, 4, 4);
+  const auto say = [&](const std::string& sql) {
+    Sql("UPDATE campaigns SET state = 'in_treatment', wanted = 'in_treatment', priority = 4, "
+        "state_reason = NULL; UPDATE campaign_clusters SET slots = 1; DELETE FROM lanes; UPDATE "
+        "clusters SET drained = false, drain_reason = NULL, drained_until = NULL, hours = NULL;" +
+        sql);
+    Decide();
+    return Get("/campaigns/1/why");
+  };
+  GivenCampaign({.ntasks = 10});
+  auto why = say("UPDATE campaigns SET priority = 0");
+  EXPECT_EQ(why["sentence"], "it is suspended: its priority is 0, nothing new is sent");
+  EXPECT_EQ(why["action"], "gridmod -c 1 -p normal lets it go on");
+  EXPECT_TRUE(Has(Run("gridstat", {"-c", "1"}).err, "its priority is 0: suspended"));
+  EXPECT_EQ(why["reasons"][0]["code"], "SUSPENDED") << "the metascheduler says the same";
+
+  why = say("UPDATE campaigns SET state = 'paused', wanted = 'paused'");
+  EXPECT_EQ(why["sentence"], "it is paused");
+
+  why = say("UPDATE campaign_clusters SET slots = 12");
+  EXPECT_EQ(why["sentence"],
+            "10 tasks wait: one job needs 12 slots and no cluster of it has more than 8");
+  EXPECT_EQ(why["action"],
+            "ask for fewer resources (gridsub -c 1 --set resources=...), or for another cluster");
+
+  why =
+      say("INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (1, 1, now(), "
+          "'./fit.sh: not found'), (1, 2, now(), 'the same')");
+  EXPECT_EQ(why["sentence"], "held on alpha: ./fit.sh: not found");
+
+  why =
+      say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
+          "drained_until = now() + interval '3 hours 30 seconds'");
+  EXPECT_EQ(why["sentence"], "alpha is drained by root: disks");
+  EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
+      << why["clusters"];
+
+  // Never open: an empty window is a fault of the row, so a window of yesterday's weekday.
+  why = say("UPDATE clusters SET hours = to_char(now() - interval '2 days', 'Dy') || ' 0-24'");
+  EXPECT_EQ(why["code"], "CLUSTER_HOURS");
+  EXPECT_TRUE(Has(why["expected"], "it opens in ")) << why["expected"];
+
+  why =
+      say("UPDATE campaigns SET notes = '[{\"at\": 1, \"by\": \"admission rules\", \"text\": "
+          "\"walltime: 7200 -> 3600\"}, {\"at\": 1, \"by\": \"alice\", \"text\": \"x\"}]'");
+  EXPECT_EQ(why["rules"], json::array({"walltime: 7200 -> 3600"}));
+  EXPECT_TRUE(Has(Run("gridstat", {"-c", "1", "--why", "-v"}).out,
+                  "  admission rules: walltime: 7200 -> 3600\n"));
+
+  why = say("UPDATE campaigns SET state = 'cancelled', wanted = 'cancelled'");
+  EXPECT_EQ(why["sentence"], "it is cancelled");
+}
+
+TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
+  GivenSlots(1, 8, 8);
+  GivenCampaign({.type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
+  for (int cluster : {1, 2}) GivenCounter(1, cluster, "running", 1, "test");
+  Decide();
+  EXPECT_EQ(Get("/campaigns/1/why")["sentence"],
+            "nothing of it waits to be sent: 2 jobs running, 0 in the clusters' queues");
+  GivenCampaign(
+      {.state = "terminated", .type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
+  GivenCounter(2, 1, "terminated", 2, "test");
+  EXPECT_EQ(Get("/campaigns/2/why")["sentence"],
+            "it is over: 2 of 2 tasks done, 8 parameters not run (test)");
+}
+
+TEST_F(WhyPgTest, LongerThanJobsLiveAnywhereIsSaidOnce) {
+  GivenCampaign();
+  for (int cluster : {1, 2})
+    Sql("INSERT INTO reasons (campaign_id, cluster_id, code, numbers) VALUES (1, " +
+        std::to_string(cluster) +
+        ", 'TOO_SHORT_LIVES', '{\"needs, s\": 18000, \"median life, s\": 7200, \"kills\": 6}')");
+  EXPECT_EQ(Get("/campaigns/1/why")["sentence"],
+            "10 tasks wait: a job needs 5 h and on no cluster of it do jobs live longer than 2 h "
+            "as a rule");
+  EXPECT_EQ(Get("/campaigns/1/why")["clusters"][0]["reasons"][0]["sentence"],
+            "a job needs 5 h, the median life on alpha is 2 h, and 6 were killed");
+}
+
+TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
+  GivenCampaign({.ntasks = 9, .next_idx = 6});
+  const auto job = GivenBatch(1, 1, 0, 4);
+  GivenDone(1, job, 0, 1);
+  GivenDone(1, job + 1, 1, 1,
+            {.counted = false,
+             .state = "event",
+             .account = "program",
+             .code = "EXIT_ERROR",
+             .wait_status = 768});
+  Sql("INSERT INTO tofix (campaign_id, idx, job_id) VALUES (1, 1, " + std::to_string(job + 1) +
+      ")");
+  GivenDone(1, job + 2, 2, 1,
+            {.counted = false,
+             .state = "event",
+             .account = "preemption",
+             .code = "PREEMPTED",
+             .wait_status = 9});
+  Sql("INSERT INTO retry (campaign_id, idx, why, not_before, avoid) VALUES (1, 2, 'PREEMPTED', "
+      "now() "
+      "+ interval '1 hour 30 seconds', '{1}')");
+  GivenLive(1, job + 3, 3, 1, "running");
+  GivenBatch(1, 2, 4, 1, "intended");
+  GivenBatch(1, 2, 5, 1, "recorded");
+  Sql("UPDATE batches SET state = 'in_doubt', doubtful_since = now() WHERE first_idx = 5");
+  const auto say = [&](int task) {
+    const auto why = Get("/campaigns/1/tasks/" + std::to_string(task) + "/why");
+    return why["sentence"].get<std::string>() + " -> " + why["action"].get<std::string>();
+  };
+  EXPECT_EQ(say(0), "it is done on alpha -> ");
+  EXPECT_EQ(say(1),
+            "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
+            "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
+            "failures again");
+  EXPECT_TRUE(Has(say(2), "it waits to go again in 1 h")) << say(2);
+  EXPECT_TRUE(Has(say(2),
+                  "rather not on alpha (PREEMPTED); last time it was killed by signal 9 on "
+                  "alpha; of its campaign: "))
+      << say(2);
+  EXPECT_EQ(say(3), "it runs on alpha -> ");
+  EXPECT_EQ(say(4), "it is on its way on beta -> ");
+  EXPECT_EQ(say(5), "it was sent on beta without an answer: the grid looks whether it arrived -> ");
+  EXPECT_TRUE(Has(say(6), "it is the next to be sent; of its campaign: ")) << say(6);
+  EXPECT_TRUE(Has(say(8), "it waits its turn, 2 tasks before it; of its campaign: ")) << say(8);
+  EXPECT_TRUE(Has(Run("gridstat", {"-c", "1", "--task", "3", "--why"}).out, "it runs on alpha\n"));
+  // A copy that runs matters more than one that was killed.
+  const auto copy = GivenBatch(1, 2, 2, 1);
+  Sql("DELETE FROM retry");
+  GivenLive(1, copy, 2, 2, "running");
+  EXPECT_EQ(say(2), "it runs on beta -> ");
+}
+
+// ---------------------------------------------------------------- clusters
+TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
+  GivenSlots(1, 20, 12, 2);
+  GivenSlots(2, 20, 20);
+  GivenSetting("quotas", R"([{"scope": "user", "name": "carol", "slots": 1}])");
+  GivenSetting("licences", R"({"x": 0})");
+  for (const char* user : {"alice", "bob", "carol", "dave", "erin", "frank"})
+    GivenCampaign({.user = user, .ntasks = 1000});
+  Sql("UPDATE campaigns SET priority = 0 WHERE id = 1;"                   // suspended
+      "UPDATE campaign_clusters SET max_jobs = 1 WHERE campaign_id = 2;"  // its own limit
+      "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots) VALUES (2, 1, "
+      "'task', 'running', 'updator', 1, 1), (2, 2, 'task', 'running', 'updator', 1, 1), (3, 1, "
+      "'task', 'running', 'updator', 1, 1);"                                   // carol's quota
+      "UPDATE campaigns SET jdl = '{\"licences\": {\"x\": 1}}' WHERE id = 4;"  // none left
+      "UPDATE campaign_clusters SET slots = 30 WHERE campaign_id = 5;"         // too wide
+      "INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (6, 1, now(), "
+      "'failed'), (6, 2, now(), 'failed')");
+  Decide();
+  std::string codes;
+  for (const std::string name : {"alpha", "beta"}) {
+    const auto why = Get("/clusters/" + name + "/why");
+    EXPECT_GT(why["free"].get<int>(), 0);
+    ASSERT_EQ(why["reasons"].size(), 6u) << why["reasons"];
+    for (const auto& r : why["reasons"]) {
+      EXPECT_TRUE(r["code"].is_string() && r["code"] != "NONE") << r;
+      EXPECT_FALSE(r["sentence"].get<std::string>().empty());
+      EXPECT_TRUE(r["since"].is_number());
+      if (name == "alpha") codes += r["code"].get<std::string>() + " ";
+    }
+  }
+  EXPECT_EQ(codes, "SUSPENDED MAX_JOBS QUOTA LICENCE TOO_WIDE HELD ");
+  const auto ran = Run("gridclusters", {"--why", "alpha"});
+  EXPECT_EQ(ran.out,
+            "alpha has 12 of 20 slots free; 6 campaigns wait for it, the first: 1, its priority is "
+            "0: nothing is sent\n-> gridmod -c 1 -p normal lets it go on\n");
+  const auto more = Run("gridclusters", {"--why", "alpha", "-v"}).out;
+  EXPECT_TRUE(Has(more, "  mode open\n")) << more;
+  EXPECT_TRUE(Has(more, "  1 campaign is held there\n")) << more;
+  EXPECT_TRUE(Has(more,
+                  "campaign 3 of carol, 1000 waiting, 1 in flight here: the quota of user "
+                  "carol, slots is 1, 0 left [QUOTA]\n    -> gridadmin policy set quotas=...\n"))
+      << more;
+}
+
+TEST_F(WhyPgTest, WhatBoundsUsOnAClusterIsListed) {
+  GivenSlots(1, 20, 20);
+  Sql("UPDATE clusters SET mode = 'limited', mode_limit = 7, max_running = 5, max_waiting = 30, "
+      "hours = "
+      "'0-24', drained = true, drain_reason = 'x', drained_until = '2031-01-01 00:00:00+00' WHERE "
+      "id = 1;"
+      "UPDATE cluster_status SET stress = 0.25, failures = 3, failing_since = now() - interval '1 "
+      "min', "
+      "error = 'no route', try_again_at = now() + interval '10 min' WHERE cluster_id = 1;"
+      "INSERT INTO cluster_limits (cluster_id, max_array) VALUES (1, 500)");
+  const auto lines = Get("/clusters/alpha/why")["ceilings"].dump();
+  for (const char* line :
+       {"mode limited: at most 7 jobs", "max_running: at most 5 jobs", "queue: 5 s of our work",
+        "at most 30 jobs", "stress 0.25, the limit is 0.8", "hours: 0-24",
+        "drained until 2031-01-01", "backoff: 3 failures in a row, asked again in ",
+        "arrays of at most 500 jobs"})
+    EXPECT_TRUE(Has(lines, line)) << line << " in " << lines;
+  EXPECT_EQ(Get("/clusters/alpha/why")["action"], "gridadmin resume alpha");
+}
+
+TEST_F(WhyPgTest, AnIdleClusterThatNobodyWaitsForSaysSo) {
+  GivenSlots(1, 4, 4);
+  EXPECT_EQ(Run("gridclusters", {"--why", "alpha"}).out,
+            "alpha has 4 of 4 slots free; no campaign waits for it\n");
+}
+
+// ---------------------------------------------------------------- history
+TEST_F(WhyPgTest, HistoryHasFromAndToAndAReasonThatComesAndGoesIsOneRow) {
+  GivenSlots(1, 4, 4);
+  GivenProved();
+  Sql("UPDATE campaigns SET priority = 0");
+  Decide();
+  for (int i = 0; i < 3; ++i) {  // on and off within a minute
+    Sql("UPDATE campaigns SET priority = 4");
+    Decide();
+    EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND until IS NULL")[0][0]
+                  .as<int>(),
+              0);
+    Sql("UPDATE campaigns SET priority = 0");
+    Decide();
+  }
+  EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND cluster_id = 0")[0][0]
+                .as<int>(),
+            1);
+  // What ceased longer ago begins anew.
+  Sql("UPDATE campaigns SET priority = 4");
+  Decide();
+  Sql("UPDATE reasons SET since = '2026-11-20 08:00:00+00', until = '2026-11-20 09:30:00+00' WHERE "
+      "code = 'SUSPENDED'");
+  Sql("UPDATE campaigns SET priority = 0");
+  Decide();
+  const auto ran = Run("gridstat", {"-c", "1", "--why", "--history"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(
+      Has(ran.out, "  now                  SUSPENDED: its priority is 0: nothing is sent\n"))
+      << ran.out;
+  EXPECT_TRUE(Has(ran.out,
+                  "2026-11-20 08-00-00  2026-11-20 09-30-00  SUSPENDED: its priority is 0: "
+                  "nothing is sent\n"))
+      << ran.out;
+  const auto page = Get("/campaigns/1/why/history?limit=1");
+  EXPECT_EQ(page["items"].size(), 1u);
+  EXPECT_GE(page["total"].get<int>(), 2);
+  EXPECT_EQ(client().Get("/campaigns/1/why/history", As("mallory")).status, 403);
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--history"}).code, 64);
+}
+
+}  // namespace
+}  // namespace cigri
