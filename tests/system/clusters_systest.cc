@@ -108,7 +108,7 @@ TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
 
 // Issue 3: whatever one cluster does, it is told of that one and stops nobody.
 TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
-  const RawServer nonsense("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
+  const RawServer nonsense("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
   int away = 0;
   {
     const RawServer gone("");
