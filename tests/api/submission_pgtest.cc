@@ -195,7 +195,7 @@ TEST_F(ApiTest, TheCampaignsThatEndFirstMustExist) {
 }
 
 TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
-  Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(\'oops\')')");
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(''oops'')')");
   const json jdl = {{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"clusters", {{"alpha", json::object()}}}};
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
