@@ -76,6 +76,7 @@ void Engine::Impl::LookAtLane(LaneState& lane) {
   f.waiting = lane.waiting;
   f.running = lane.row->running;
   f.ended = lane.ended;
+  f.mean_slot_s = c.minutes.MeanSlotSeconds(now_);
   f.n_ok = lane.n_ok;
   f.sum_s = lane.sum_s;
   f.sum_sq = lane.sum_sq;

@@ -7,6 +7,7 @@
 namespace cigri::sim {
 namespace {
 
+constexpr int kHeldAfter = 10;        // failures, as the updator has it
 constexpr std::size_t kSample = 300;  // lengths and lives that medians are made of
 
 // The last kSample, in a ring.
@@ -139,7 +140,7 @@ void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaig
   policy::Campaign& row = Row(campaign);
   row.done = campaign.done;
   lane.row->proven = lane.row->local = true;
-  lane.row->max_jobs = campaign.spec->max_jobs;
+  lane.row->tried = 0;
   lane.row->mean_s = lane.sum_s / static_cast<double>(lane.n_ok);
   if (campaign.spec->need_s <= 0) row.need_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
   if (scenario_.policy.sink_count > 0) {
@@ -158,12 +159,10 @@ void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaig
 void Engine::Impl::BookTry(Job& job, LaneState& lane, CampaignState& campaign) {
   ++lane.not_ok;
   lane.recent.clear();
-  const int ten = scenario_.policy.first_ten;
-  if (!lane.row->proven && campaign.spec->tasks > ten && !campaign.spec->test) {
-    const int left = std::max<int>(0, ten - static_cast<int>(lane.not_ok));
+  if (!lane.row->proven && campaign.spec->tasks > kHeldAfter && !campaign.spec->test) {
+    const int left = std::max<int>(0, kHeldAfter - static_cast<int>(lane.not_ok));
     if (left == 0) lane.row->held = "HELD_FIRST_TEN";
-    const int most = campaign.spec->max_jobs;
-    lane.row->max_jobs = most == policy::kNoLimit ? left : std::min(most, left);
+    lane.row->tried = static_cast<int>(lane.not_ok);
     return Again(job, campaign, job.tries);  // not the tasks' fault, if they all fail
   }
   if (campaign.spec->test) {
