@@ -103,9 +103,9 @@ double SortDoubles(int n) {
       [](auto& values) { std::sort(values.begin(), values.end()); });
 }
 
-// A decision comes seconds after the last, behind a load from the database: nothing of it is in a
-// cache. Without this a hundred campaigns would stay in the second level, and growth be the
-// cache's.
+// Cold: a decision comes seconds after the last, behind a load from the database, and nothing of it is
+// in a cache. Warm, a hundred campaigns stay in the second level and a thousand do not: growth is the
+// cache's too. Both are measured, both are bounded.
 int Forget() {
   static std::vector<int> memory(32 << 20);  // 128 MB
   static int turn = 0;
@@ -115,7 +115,7 @@ int Forget() {
 }
 
 struct Measure {
-  double seconds = 0;
+  double seconds = 0, warm = 0;
   std::size_t reasons = 0;
   long jobs = 0;
 };
@@ -125,12 +125,14 @@ Measure Time(int campaigns, PolicyKind policy) {
   // The state of a grid that has decided before.
   const State state = Decide(s, {}, 10000, 1).next;
   Measure m;
-  m.seconds = Median(Forget, [&](int) {
+  const auto decide = [&](int) {
     const auto r = Decide(s, state, 10005, 2);
     m.reasons = r.reasons.size();
     m.jobs = 0;
     for (const auto& g : r.plan.grants) m.jobs += g.n;
-  });
+  };
+  m.seconds = Median(Forget, decide);
+  m.warm = Median([] { return 0; }, decide);
   return m;
 }
 
@@ -146,12 +148,13 @@ int Main() {
                          policy == PolicyKind::kDynamic;
     const Measure small = Time(100, policy), large = Time(1000, policy);
     const double ratio = large.seconds / (by_slot ? doubles : pairs);
-    const double growth = large.seconds / small.seconds;
-    good = good && ratio <= 10 && growth <= 12;
+    const double growth = large.seconds / small.seconds, warm = large.warm / small.warm;
+    good = good && ratio <= 10 && growth <= 12 && warm <= 12;
     std::printf(
-        "%-10s %8.2f ms  %5.2f x sort (at most 10)  %5.2f x for 10 x campaigns (at most 12)"
-        "  %ld jobs, %zu reasons\n",
-        ToString(policy).c_str(), large.seconds * 1e3, ratio, growth, large.jobs, large.reasons);
+        "%-10s %8.2f ms cold, %8.2f warm  %5.2f x sort (at most 10)  for 10 x campaigns %5.2f x "
+        "cold, %5.2f warm (at most 12)  %ld jobs, %zu reasons\n",
+        ToString(policy).c_str(), large.seconds * 1e3, large.warm * 1e3, ratio, growth, warm,
+        large.jobs, large.reasons);
   }
   std::puts(good ? "all measures kept" : "a measure is missed");
   return good ? 0 : 1;

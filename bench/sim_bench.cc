@@ -83,22 +83,24 @@ Measure Time(const Scenario& scenario) {
   const double start = Now();
   const auto totals = engine.Run();
   Measure m{Now() - start, collector.Finish(totals, "usage")};
-  std::printf("  %ld jobs, %ld events, %ld decisions in %.2f s: %.0f jobs/s; %.1f %% used, %.1f days\n",
-              static_cast<long>(totals.jobs), static_cast<long>(totals.events),
-              static_cast<long>(totals.decisions), m.seconds,
-              static_cast<double>(totals.jobs) / m.seconds, 100 * m.report.utilisation,
-              m.report.makespan_s / 86400);
+  std::printf(
+      "  %ld jobs, %ld events, %ld decisions in %.2f s: %.0f jobs/s; %.1f %% used, %.1f days\n",
+      static_cast<long>(totals.jobs), static_cast<long>(totals.events),
+      static_cast<long>(totals.decisions), m.seconds, static_cast<double>(totals.jobs) / m.seconds,
+      100 * m.report.utilisation, m.report.makespan_s / 86400);
   return m;
 }
 
 int Main(bool year) {
   bool good = true;
   for (const double round : {60.0, 10.0}) {
-    std::printf("a million jobs of about an hour, 100 campaigns, decided every %.0f s at most:\n", round);
+    std::printf("a million jobs of about an hour, 100 campaigns, decided every %.0f s at most:\n",
+                round);
     const Measure m = Time(Grid(100, 10'000, 3600, 0, round));
     const double bare = BareLoop(m.report.totals.events, 10'000);
     const double ratio = bare / m.seconds;
-    std::printf("  %.3f of the rate of a bare loop of as many events (%.3f s; at least 0.05)\n", ratio, bare);
+    std::printf("  %.3f of the rate of a bare loop of as many events (%.3f s; at least 0.05)\n",
+                ratio, bare);
     if (round > 30) good = good && ratio >= 0.05 && m.report.totals.done == 1'000'000;
   }
   if (year) {

@@ -33,7 +33,8 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
   for (const auto& row : tx.Exec(sql::admin::kPlansHistory, from, until, limit + 1)) {
     const pqxx::binarystring cbor(row["snapshot"]);
     bytes += cbor.size();
-    if (static_cast<std::int64_t>(items.size()) >= limit || (bytes > kMostBytes && !items.empty())) {
+    if (static_cast<std::int64_t>(items.size()) >= limit ||
+        (bytes > kMostBytes && !items.empty())) {
       more = true;
       break;
     }
@@ -64,7 +65,8 @@ double TimeOf(const Request& request, const std::string& name, double fallback) 
 Reply History(Context& context, const Request& request) {
   const double from = TimeOf(request, "from", 0), until = TimeOf(request, "until", 1e11);
   const auto limit = request.QueryInt("limit", 100, 1, 1000);
-  return Reply::Json(context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));
+  return Reply::Json(
+      context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <sql/admin.h>
 
+#include <algorithm>
+
 #include "core/log.h"
 #include "core/text.h"
 
@@ -35,6 +37,16 @@ void KeepParameters(jdl::Campaign& to, jdl::Campaign& from) {
   to.params = std::move(from.params);
   to.format = from.format;
   to.columns = from.columns;
+}
+
+// GRID-39: a campaign of no group would wait for ever.
+void RequireGroup(const Facts& facts, const jdl::Campaign& campaign) {
+  if (!facts.sla_groups) return;
+  const auto& groups = *facts.sla_groups;
+  if (std::find(groups.begin(), groups.end(), campaign.sla_group) != groups.end()) return;
+  const std::string what = campaign.sla_group.empty() ? "is missing: this grid shares by groups"
+                                                      : "\"" + campaign.sla_group + "\" is no group";
+  RequireNoFaults({{0, 0, "sla_group", what, "one of: " + Join(groups, ", ")}});
 }
 
 void TellBroken(Context& context, const rules::Verdict& verdict) {
@@ -84,9 +96,13 @@ Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign, std
   }
   if (told_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::admin::kCloseRuleBroken); });
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
-  if (verdict.campaign == seen) return out;
+  if (verdict.campaign == seen) {
+    RequireGroup(facts, out.campaign);
+    return out;
+  }
   auto again = jdl::FromJson(FromRules(verdict.campaign), facts.defaults);
   RequireNoFaults(again.faults, kTitle);
+  RequireGroup(facts, again.campaign);
   KeepParameters(again.campaign, out.campaign);
   out.campaign = std::move(again.campaign);
   return out;

@@ -65,6 +65,10 @@ Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user) {
     facts.defaults.clusters[c.name] = DefaultsOf(row);
     facts.clusters[c.name] = c;
   }
+  for (const auto& row : tx.Exec(sql::api::kSlaGroups)) {
+    if (!facts.sla_groups) facts.sla_groups.emplace();
+    facts.sla_groups->push_back(row[0].as<std::string>());
+  }
   return facts;
 }
 

@@ -31,6 +31,8 @@ struct Facts {
   std::map<std::string, ClusterFacts> clusters;  ///< by name
   jdl::Defaults defaults;                        ///< for reading a JDL
   Admission admission;                           ///< rules, and what they may know
+  /// Policy sla: every campaign names one of these groups. Nothing: it need not.
+  std::optional<std::vector<std::string>> sla_groups = {};
   int user_priority = 9;                         ///< the policy's: users give no more
 };
 

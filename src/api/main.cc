@@ -34,15 +34,20 @@ void Listen(ApiServer& server, const Config& config) {
 }
 
 // A fresh grid has the shipped admission rules and the policy preset `site-default`; what a person
-// removed or changed stays so. False while the database is away.
+// removed or changed stays so. False while the database is away; throws when it is not ours.
 bool InstallRules(Context& context) {
   try {
     auto db = context.pool.Get();
+    db::RequireSchema(*db);
     db::Tx tx(*db);
     InstallShippedRules(tx);
     InstallDefaultPolicy(tx);
     tx.Commit();
     return true;
+  } catch (const Fatal& e) {
+    if (e.code() == kExitConfig) throw;
+    log::warn("{}", e.what());
+    return false;
   } catch (const std::exception& e) {
     log::warn("the shipped admission rules are not installed yet: {}", e.what());
     return false;

@@ -65,6 +65,7 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
                    "try again");
   if (change.changes.empty()) return;
   const jdl::Campaign& c = change.admitted.campaign;
+  RequireAfter(tx, c);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
   tx.Exec(sql::api::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group,

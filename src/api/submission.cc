@@ -73,9 +73,18 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
   tx.Exec(sql::api::kInsertLanes, campaign);
 }
 
+void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
+  if (campaign.after.empty()) return;
+  const auto missing = tx.Exec(sql::api::kMissingCampaigns, db::Array(campaign.after));
+  if (!missing.empty())
+    RequireNoFaults({{0, 0, "after", "there is no campaign " + missing[0][0].as<std::string>(),
+                      "gridstat lists them"}});
+}
+
 std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& facts,
                            const Admitted& admitted, const Parameters& parameters) {
   const jdl::Campaign& campaign = admitted.campaign;
+  RequireAfter(tx, campaign);
   const auto upload = StoreParameters(tx, user, campaign, parameters);
   const auto id = InsertCampaign(tx, user, admitted, parameters.n, upload);
   StoreClusters(tx, id, campaign, facts);

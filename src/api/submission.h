@@ -27,6 +27,9 @@ std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& fac
 void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
                    const Facts& facts);
 
+/// Throws 400 when a campaign that is to end first does not exist.
+void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign);
+
 /// Tells the almighty that there is something to do, and those who wait that something changed.
 void Wake(db::Tx& tx, std::int64_t campaign);
 

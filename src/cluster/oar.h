@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/cluster.h"
@@ -79,7 +80,8 @@ class OarCluster final : public Cluster {
   void KillOne(const RemoteRef& ref, KillResult* result);
   std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);
   std::string SubmissionBody(const Batch& batch) const;
-  int UsedUnits(const std::map<std::string, bool>& units);
+  using Units = std::unordered_map<std::string, bool>;  // a unit of resources, and whether it is usable
+  int UsedUnits(const Units& units);
   int UsedByJobs();
   CheckItem CheckUser(const std::string& user);
   CheckItem CheckResources();

@@ -1,7 +1,6 @@
-// What an operator asks of an OAR cluster: its resources, and whether all is as it should be.
+// What an operator asks of an OAR cluster: whether all is as it should be.
 #include "cluster/check.h"
 #include "cluster/oar.h"
-#include "cluster/property_filter.h"
 #include "cluster/wishes.h"
 #include "core/text.h"
 
@@ -10,81 +9,7 @@ namespace {
 
 using Verdict = CheckItem::Verdict;
 
-std::string PropertyOf(const nlohmann::json& resource, const std::string& name) {
-  // The API calls the column resource_id "id".
-  const auto& value = At(resource, name == "resource_id" ? "id" : name.c_str());
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_null() ? "" : value.dump();
-}
-
-bool Usable(const nlohmann::json& resource) {
-  return TextIn(resource, "state") == "Alive" && TextIn(resource, "drain") != "YES";
-}
-
-// The jobs of an OAR 3 list that hold resources now.
-bool Holds(const OarItem& item) { return OarState(item.state) == RemoteState::kRunning; }
-
 }  // namespace
-
-Resources OarCluster::GetResources() {
-  const auto& config = api_.config();
-  const PropertyFilter filter(config.properties);
-  const auto what = "read the resources of " + config.name;
-  Resources r;
-  // A unit (core, host...) counts as down when one of its resources is.
-  std::map<std::string, bool> units;
-  for (std::int64_t offset = 0, total = 1; offset < total;) {
-    const auto path = dialect_->Resources();
-    const auto page =
-        api_.GetJson(what, offset == 0 ? path : dialect_->Page(path, offset), config.auth_user);
-    const auto& items = At(page, "items");
-    if (!items.is_array())
-      throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list");
-    for (const auto& item : items) {
-      if (!filter.Accepts([&](const std::string& name) { return PropertyOf(item, name); }))
-        continue;
-      const auto [unit, fresh] = units.emplace(PropertyOf(item, config.resource_unit), true);
-      unit->second = unit->second && Usable(item);
-    }
-    offset += static_cast<std::int64_t>(items.size());
-    total = items.empty() ? 0 : static_cast<std::int64_t>(NumberIn(At(page, "total")));
-  }
-  r.max = static_cast<int>(units.size());
-  for (const auto& [unit, usable] : units) r.unavailable += usable ? 0 : 1;
-  r.used = UsedUnits(units);
-  if (r.unavailable > 0)
-    r.note = std::to_string(r.unavailable) + " of " + std::to_string(r.max) + " " +
-             config.resource_unit + "s are not available";
-  if (config.options.value("stress", true))
-    r.stress = NumberIn(
-        At(api_.GetJson(what, dialect_->StressFactor(), config.auth_user), "GLOBAL_STRESS"));
-  r.cluster_time = api_.clock();
-  return r;
-}
-
-int OarCluster::UsedUnits(const std::map<std::string, bool>& units) {
-  const auto& config = api_.config();
-  const auto what = "read what is in use on " + config.name;
-  const auto path = dialect_->ResourceUse(config.resource_unit);
-  int used = 0;
-  if (path.empty()) return UsedByJobs();
-  const auto answer = api_.GetJson(what, path, config.auth_user);
-  for (const auto& item : At(answer, "items")) {
-    const auto& value = At(item, config.resource_unit.c_str());
-    const auto unit = units.find(value.is_string() ? value.get<std::string>() : value.dump());
-    if (unit != units.end() && unit->second && !At(item, "jobs").empty()) ++used;
-  }
-  return used;
-}
-
-// OAR 3 has no list of what is in use: the resources of the jobs that run.
-int OarCluster::UsedByJobs() {
-  const auto what = "list live jobs of " + api_.config().name;
-  int used = 0;
-  for (const auto& item : List(what, dialect_->LiveJobs(""), api_.config().auth_user))
-    if (Holds(item)) used += std::max(1, item.resources);
-  return used;
-}
 
 std::string OarCluster::WhyNot(const Batch& batch) {
   const auto& config = api_.config();

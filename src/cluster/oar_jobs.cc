@@ -101,7 +101,8 @@ void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
 
 }  // namespace
 
-OarPage ParseOarList(const std::string& what, std::string body, bool with_details) {
+std::int64_t EachOarItem(const std::string& what, std::string body,
+                         const std::function<void(const simdjson::dom::element&)>& each) {
   thread_local simdjson::dom::parser parser;
   simdjson::dom::element root;
   body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
@@ -115,11 +116,15 @@ OarPage ParseOarList(const std::string& what, std::string body, bool with_detail
   if (error != simdjson::SUCCESS || root["items"].get(items) != simdjson::SUCCESS)
     throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list: " +
                                                     (body.empty() ? "(empty)" : Words(body)));
+  for (const auto element : items) each(element);
+  return IntegerAt(root, "total");
+}
+
+OarPage ParseOarList(const std::string& what, std::string body, bool with_details) {
   OarPage page;
-  page.items.reserve(items.size());
-  for (const auto element : items) page.items.push_back(ItemOf(element, with_details));
-  page.total = IntegerAt(root, "total");
-  page.offset = IntegerAt(root, "offset");
+  page.total = EachOarItem(what, std::move(body), [&](const simdjson::dom::element& item) {
+    page.items.push_back(ItemOf(item, with_details));
+  });
   return page;
 }
 

@@ -6,6 +6,10 @@
 
 #include "cluster/cluster.h"
 
+namespace simdjson::dom {
+class element;
+}
+
 namespace cigri::cluster {
 
 /// One item of a list of jobs.
@@ -19,11 +23,16 @@ struct OarItem {
 /// One page of a list.
 struct OarPage {
   std::vector<OarItem> items;
-  std::int64_t total = 0, offset = 0;
+  std::int64_t total = 0;
 };
 
-/// Reads a list; bytes that are no UTF-8 (somebody's job name) are replaced first. Keeps `details`
-/// of ended jobs when `with_details`. Throws CallFailed(kGarbage) naming `what`.
+/// Calls `each` for the items of a list of anything; returns how many there are on all its pages.
+/// Bytes that are no UTF-8 (somebody's job name) are replaced first. Throws CallFailed(kGarbage)
+/// naming `what`.
+std::int64_t EachOarItem(const std::string& what, std::string body,
+                         const std::function<void(const simdjson::dom::element&)>& each);
+
+/// Reads a list of jobs in the same way. Keeps `details` of ended jobs when `with_details`.
 OarPage ParseOarList(const std::string& what, std::string body, bool with_details);
 
 bool OarEnded(const std::string& state);

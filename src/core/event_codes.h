@@ -82,11 +82,21 @@ inline constexpr EventCode kEventCodes[] = {
     {"HELD_EVERYWHERE", "campaign", "updator",
      "the campaign is held on all its clusters and has stopped",
      "mend what its HELD_FIRST_TEN and PROLOGUE_FAILED events say, then gridevents -c N -f"},
-    {"SINK", "campaign", "updator",
+    {"SINK", "campaign", "metascheduler",
      "jobs ended there too fast to be true, one after another: the cluster is set aside for the "
-     "campaign on probation",
-     "look whether the results are there; a node without the data or program is the usual cause; "
-     "it heals by itself"},
+     "campaign for a while, these jobs go again elsewhere",
+     "look what the program does there; a node without the data or program is the usual cause; it "
+     "heals by itself (policy key sink.hold)"},
+    {"OVERDUE", "notify", "metascheduler",
+     "jobs run far longer than those of the campaign that have ended: twice the median, and half "
+     "as long again as 95 of 100",
+     "look at one (gridstat -j J); one that hangs: griddel -j J; \"finalize\": true in the JDL "
+     "lets the grid start copies elsewhere"},
+    {"PREEMPTION", "log", "metascheduler",
+     "jobs of ours were cancelled to make room for this campaign: how many, how much of their work "
+     "was lost, how much of the room it got",
+     "a low yield means that local users take the freed slots: gridadmin policy set "
+     "urgent.percent 0 (or scavenger.preempt, sla.preempt false)"},
     {"NOT_TESTED", "campaign", "updator", "a test campaign got no answer from that cluster in time",
      "gridclusters --why NAME (operators); submit the test again later"},
     {"SUBMIT_REFUSED", "campaign", "runner",

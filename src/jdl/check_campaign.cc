@@ -176,11 +176,23 @@ void CheckFinalize(Document& doc, Campaign& campaign) {
     campaign.max_replicas = static_cast<int>(ReadWhole(doc, found, 0, 100).value_or(0));
 }
 
+void CheckClass(Document& doc, Campaign& campaign) {
+  const auto cls = ReadText(doc, Top(doc, "class"));
+  if (!cls) return;
+  if (*cls == "urgent")
+    doc.Fault("class", "urgent is an operator's word", "ask an operator to make the campaign urgent");
+  else if (cls->size() > 64)
+    doc.Fault("class", "is longer than 64 bytes");
+  else
+    campaign.cls = *cls;
+}
+
 void CheckConduct(Document& doc, Campaign& campaign) {
   CheckPriority(doc, campaign);
   CheckFinalize(doc, campaign);
   CheckLicences(doc, campaign);
   CheckAfter(doc, campaign);
+  CheckClass(doc, campaign);
   const auto project = Top(doc, "project");
   if (project && project.value->is_string()) campaign.project = project.value->get<std::string>();
   campaign.sla_group = ReadText(doc, Top(doc, "sla_group")).value_or("");

@@ -111,6 +111,7 @@ json ToJson(const Campaign& c) {
   Put(out, "columns", c.columns);
   Put(out, "project", c.project);
   Put(out, "sla_group", c.sla_group);
+  Put(out, "class", c.cls);
   Put(out, "affinity_wait", c.affinity_wait_s);
   Put(out, "min_duration", c.min_duration_s);
   Put(out, "lost_after", c.lost_after_s);

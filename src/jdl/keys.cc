@@ -45,6 +45,7 @@ constexpr Key kKeys[] = {
     {"columns", kG},
     {"priority", kG},
     {"sla_group", kG},
+    {"class", kG},
     {"finalize", kG},
     {"max_tries", kG},
     {"licences", kG},

@@ -2,6 +2,7 @@
 
 #include <sql/metascheduler.h>
 
+#include "core/text.h"
 #include "module/events.h"
 #include "policy/json.h"
 #include "policy/reason.h"
@@ -48,8 +49,12 @@ void Store::Reset(db::Tx& tx) {
   written_grants_ = "?";
   written_state_.clear();
   config_rows_ = {{"?", nullptr}};
-  old_usage_until_ = 0;
+  old_usage_until_ = overdue_at_ = yield_at_ = 0;
+  preempted_ = true;
   reasons_.clear();
+  sinks_.clear();
+  for (const auto& row : tx.Exec(sql::metascheduler::kOpenSinks))
+    sinks_.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
   observed_ = {{{0, 0}, 0}};  // unlike any
   for (const auto& row : tx.Exec(sql::metascheduler::kOpenReasons))
     reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] = "?";
@@ -105,25 +110,111 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
   }
   if (!result.plan.preempt.empty()) {
     std::vector<std::int64_t> jobs, winners;
+    std::vector<int> clusters_of, slots;
+    std::vector<double> lost;
     std::vector<std::string> why;
     for (const auto& p : result.plan.preempt) {
       jobs.push_back(p.job);
       winners.push_back(p.for_campaign);
+      clusters_of.push_back(static_cast<int>(p.cluster));
+      slots.push_back(p.slots);
+      lost.push_back(p.lost_s);
       why.push_back(p.code);
     }
     tx.Exec(sql::metascheduler::kWritePreemptions, db::Array(jobs), db::Array(winners),
-            db::Array(why));
+            db::Array(clusters_of), db::Array(slots), db::Array(lost), db::Array(why));
+    preempted_ = true;
   }
-  for (const auto& hold : result.plan.holds) {
+  TellYield(tx);
+  WriteSinks(tx, loaded, result.plan.holds);
+  CloseSinks(tx, result.next);
+  TellOverdue(tx, loaded);
+  WriteReasons(tx, result);
+  return changed;
+}
+
+// CIG-11: their user is told, and the updator is asked to send what was swallowed again.
+void Store::WriteSinks(db::Tx& tx, const Loaded& loaded, const std::vector<policy::Hold>& holds) {
+  if (holds.empty()) return;
+  std::map<std::int64_t, std::string> names;
+  for (const auto& c : loaded.snapshot.clusters) names[c.id] = c.name;
+  std::vector<std::int64_t> campaigns;
+  std::vector<int> clusters, n;
+  std::vector<double> until;
+  for (const auto& hold : holds) {
+    campaigns.push_back(hold.campaign);
+    clusters.push_back(static_cast<int>(hold.cluster));
+    n.push_back(hold.requeue);
+    until.push_back(hold.until);
     module::Event e{.cls = "campaign", .code = hold.code, .message = ""};
     e.campaign_id = hold.campaign;
     e.cluster_id = hold.cluster;
-    e.message = "jobs end here much faster than elsewhere, without an error: nothing more is sent "
-                "here for a while";
+    e.message = "the last " + std::to_string(hold.requeue) + " jobs on " + names[hold.cluster] +
+                " ended too fast to be true, without an error: they go again elsewhere, nothing is "
+                "sent there for " + HumanSpan(hold.until - hold.since);
     module::RaiseEvent(tx, e);
   }
-  WriteReasons(tx, result);
-  return changed;
+  tx.Exec(sql::metascheduler::kWriteSinks, db::Array(campaigns), db::Array(clusters), db::Array(n),
+          db::Array(until));
+}
+
+// A hold that is over, or whose campaign is.
+void Store::CloseSinks(db::Tx& tx, const policy::State& next) {
+  for (const auto& [campaign, cluster] : sinks_) {
+    if (next.holds.count({campaign, cluster}) != 0) continue;
+    module::Event e{.cls = "campaign", .code = "SINK", .message = ""};
+    e.campaign_id = campaign;
+    e.cluster_id = cluster;
+    module::CloseEvent(tx, e, "metascheduler");
+  }
+  sinks_.clear();
+  for (const auto& [key, hold] : next.holds) sinks_.insert(key);
+}
+
+// GRID-28, GRID-36: a freed slot may go to a local user; what preemption costs and brings is said
+// once a minute while there is any.
+void Store::TellYield(db::Tx& tx) {
+  constexpr double kEvery = 60;
+  if (!preempted_ || (now_ - yield_at_ < kEvery && now_ >= yield_at_)) return;
+  yield_at_ = now_;
+  const auto rows = tx.Exec(sql::metascheduler::kPreemptionYield);
+  preempted_ = !rows.empty();
+  for (const auto& row : rows) {
+    const auto freed = row["freed"].as<std::int64_t>(), got = row["got"].as<std::int64_t>();
+    module::Event e{.cls = "log", .code = "PREEMPTION", .message = ""};
+    e.campaign_id = row["for_campaign"].as<std::int64_t>();
+    e.message = "in the last hour " + row["jobs"].as<std::string>() + " jobs (" +
+                row["slots"].as<std::string>() + " slots) were cancelled for it, " +
+                HumanSpan(row["lost_s"].as<double>()) + " of slot time lost; of " +
+                std::to_string(freed) + " slots freed it got " + std::to_string(got);
+    if (freed > 0) e.message += " (yield " + std::to_string(100 * got / freed) + " %)";
+    module::CloseEvent(tx, e, "metascheduler");
+    module::RaiseEvent(tx, e);
+  }
+}
+
+// TECH-12: who has not asked for copies is told of jobs that may hang, once.
+void Store::TellOverdue(db::Tx& tx, const Loaded& loaded) {
+  if (!loaded.tell_overdue) return;
+  std::set<std::pair<std::int64_t, std::int64_t>> told;
+  for (const auto& row : tx.Exec(sql::metascheduler::kOverdueTold))
+    told.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
+  const auto event = [](std::int64_t campaign, std::int64_t cluster) {
+    module::Event e{.cls = "notify", .code = "OVERDUE", .message = ""};
+    e.campaign_id = campaign;
+    e.cluster_id = cluster;
+    return e;
+  };
+  for (const auto& o : loaded.overdue) {
+    if (o.copies || told.erase({o.campaign, o.cluster}) != 0) continue;
+    auto e = event(o.campaign, o.cluster);
+    e.count = o.n;
+    e.message = std::to_string(o.n) + (o.n == 1 ? " job runs" : " jobs run") + " longer than " +
+                HumanSpan(o.limit_s) + ", which is far longer than those that have ended";
+    module::RaiseEvent(tx, e);
+  }
+  for (const auto& [campaign, cluster] : told)
+    module::CloseEvent(tx, event(campaign, cluster), "metascheduler");
 }
 
 // What clusters that are only observed would be sent: shown, never claimed against.

@@ -18,7 +18,21 @@ struct Loaded {
   double now = 0;  ///< the database's clock, epoch s
   using Key = std::tuple<std::int64_t, std::int64_t, BatchKind>;  // campaign, cluster, kind
   std::map<Key, std::int64_t> in_flight;
+  struct Flight {
+    std::int64_t n = 0, running = 0, running_slots = 0, prologue = 0;
+    double since = 0;  ///< sum over the running slots of their starts
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, Flight> flights;  ///< by campaign and cluster
   std::set<std::pair<std::int64_t, std::int64_t>> epilogues;
+  /// Jobs that run much too long, by campaign and cluster (TECH-12).
+  struct Overdue {
+    std::int64_t campaign = 0, cluster = 0;
+    int n = 0;
+    bool copies = false;  ///< the campaign asked for copies of them
+    double limit_s = 0;
+  };
+  std::vector<Overdue> overdue;
+  bool tell_overdue = false;  ///< they have just been looked at
 };
 
 class Store {
@@ -36,10 +50,18 @@ class Store {
  private:
   void LoadClusters(db::Tx& tx, Loaded& loaded);
   void LoadCampaigns(db::Tx& tx, Loaded& loaded);
+  void LoadInFlight(db::Tx& tx, Loaded& loaded);
   void LoadLanes(db::Tx& tx, Loaded& loaded);
+  void LoadLives(db::Tx& tx, Loaded& loaded);
+  void LoadOverdue(db::Tx& tx, Loaded& loaded);
+  void LoadReleases(db::Tx& tx, Loaded& loaded);
+  void LoadRunning(db::Tx& tx, Loaded& loaded);
   void LoadUsage(db::Tx& tx, Loaded& loaded);
   policy::PolicyConfig LoadConfig(db::Tx& tx);
-  std::string GrantsOf(const Loaded& loaded, const policy::PlanResult& result);
+  void WriteSinks(db::Tx& tx, const Loaded& loaded, const std::vector<policy::Hold>& holds);
+  void TellYield(db::Tx& tx);
+  void CloseSinks(db::Tx& tx, const policy::State& next);
+  void TellOverdue(db::Tx& tx, const Loaded& loaded);
   void WriteObserved(db::Tx& tx, const policy::PlanResult& result);
   void WriteReasons(db::Tx& tx, const policy::PlanResult& result);
 
@@ -51,8 +73,11 @@ class Store {
   policy::State carried_;  // into the decision that is written next: kept with its snapshot
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
   std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
+  std::vector<Loaded::Overdue> overdue_;
+  std::set<std::pair<std::int64_t, std::int64_t>> sinks_;  // with an open event
   std::map<std::pair<std::int64_t, std::int64_t>, int> observed_;  // as written last
-  double reasons_at_ = 0, snapshot_at_ = 0, now_ = 0;
+  double reasons_at_ = 0, snapshot_at_ = 0, overdue_at_ = 0, yield_at_ = 0, now_ = 0;
+  bool preempted_ = true;  // there may be preemptions to tell of
 };
 
 }  // namespace cigri::metascheduler

@@ -55,6 +55,7 @@ class Checker {
     least("wide.hold", c_.wide_hold_s, 1);
     least("wide.rest", c_.wide_rest_s, 0);
     least("sink.count", c_.sink_count, 0);
+    Want(c_.sink_count <= 20, "sink.count", "must be at most 20: so many ends are remembered");
     least("sink.min", c_.sink_min_s, 0);
     least("sink.hold", c_.sink_hold_s, 1);
     least("survival.kills", c_.survival_kills, 0);

@@ -75,16 +75,20 @@ Forecast Lane::Look(const Facts& f, double now, double window_s) {
   Measure(f, now, window_s);
   out.rate = Rate(f);
   Spread(f, out);
-  // What the cluster would end per second if all of it were ours, or what it does.
-  const double capacity =
-      out.average_s && *out.average_s > 0 ? f.max_resources / (*out.average_s * f.slots) : 0;
+  // What the cluster would end per second if all of it were ours, or what it does: by what ended
+  // there lately, else by this campaign's own durations.
+  const double own = out.average_s.value_or(0) * f.slots;
+  const double lately = f.mean_slot_s > 0 ? f.mean_slot_s : own;
+  const double each =
+      lately > 0 || out.average_s ? std::max(lately, f.resolution_s * f.slots) : 0;
+  const double capacity = each > 0 ? f.max_resources / each : 0;
   const int allowed =
       policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, std::max(capacity, out.rate));
   if (known_) {
     Step(f, allowed);
   } else {
     known_ = true;
-    ratio_ = f.last_ratio.value_or(1);
+    ratio_ = f.last_ratio.value_or(1.0 / std::max(1, f.slots));  // CIG-32, for the slots it asks for
     seen_ = f.last_ratio ? f.waiting + f.running + f.ended : 0;
     sweep_ = f.sweeps;
     free_ = f.free_resources;

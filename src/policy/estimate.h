@@ -16,13 +16,15 @@ struct Facts {
   std::int64_t campaign_id = 0, cluster_id = 0;
   int slots = 1;  ///< of one job
   std::string rule;
-  double queue_s = 5;
+  double queue_s = 5;       ///< seconds of work that may wait, with those between two looks
+  double resolution_s = 0;  ///< of the cluster's times: 1 where they are whole seconds
   int max_waiting = 1;
   std::int64_t sweeps = 0;  ///< fresh looks at the cluster so far
   int max_resources = 0, free_resources = 0;
   std::int64_t submitted = 0;  ///< recorded, and in no look yet
   std::int64_t waiting = 0, running = 0, ended = 0;
   double mean_age_s = 0;  ///< of the running ones
+  double mean_slot_s = 0;  ///< slot-seconds of a job on that cluster lately, of all campaigns; 0 = none ended
   std::int64_t n_ok = 0;
   double sum_s = 0, sum_sq = 0;
   std::vector<std::int64_t> hist;               ///< of durations (core/histogram.h)
@@ -35,7 +37,8 @@ struct Forecast {
   std::int64_t nsub = 0;  ///< jobs that the last step was made on (CIG-35)
   double rate = 0;        ///< ends per second
   std::optional<double> average_s, stddev_s, p50_s, p90_s, p99_s;
-  std::optional<int> waiting_allowed;
+  std::optional<int> waiting_allowed;  ///< on the cluster, of all campaigns: the one estimate of it
+  std::optional<double> overdue_s;     ///< of a campaign as a whole: a job that runs longer is overdue
 };
 
 /// What is remembered of a campaign on a cluster between two passes.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/histogram.h"
+
 namespace cigri::policy {
 namespace {
 
@@ -56,6 +58,22 @@ std::optional<double> StragglerThreshold(const Durations& durations, int least) 
   const double median = *Quantile(successes, 0.5);
   const double slow = *Quantile(successes, 0.95);
   return std::max(2 * median, 1.5 * slow);
+}
+
+std::optional<double> MedianLife(const std::vector<std::int64_t>& killed,
+                                 const std::vector<std::int64_t>& ended) {
+  const auto at = [](const std::vector<std::int64_t>& hist, std::size_t i) {
+    return i < hist.size() ? static_cast<double>(hist[i]) : 0;
+  };
+  const std::size_t buckets = std::max(killed.size(), ended.size());
+  double at_risk = 0, alive = 1;
+  for (std::size_t i = 0; i < buckets; ++i) at_risk += at(killed, i) + at(ended, i);
+  for (std::size_t i = 0; i < buckets; ++i) {
+    if (at(killed, i) > 0) alive *= 1 - at(killed, i) / at_risk;
+    if (alive <= 0.5 + 1e-12) return BucketSeconds(static_cast<int>(i));
+    at_risk -= at(killed, i) + at(ended, i);
+  }
+  return std::nullopt;
 }
 
 double Throughput(const Work& work) {

@@ -24,6 +24,12 @@ std::optional<double> Mean(const Durations& durations);
 /// with the forecasts. Nothing before `least` successes.
 std::optional<double> StragglerThreshold(const Durations& durations, int least = 10);
 
+/// How long half of the jobs live on a cluster before it kills them for its own users (design
+/// section 8), from histograms (core/histogram.h) of those it `killed` and of those that `ended`
+/// otherwise, which lived at least so long (Kaplan-Meier). Nothing when it kills less than half.
+std::optional<double> MedianLife(const std::vector<std::int64_t>& killed,
+                                 const std::vector<std::int64_t>& ended);
+
 struct Work {
   std::int64_t waiting = 0;  ///< tasks not yet sent
   std::int64_t at_once = 0;  ///< jobs of it that run at the same time now

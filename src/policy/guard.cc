@@ -20,7 +20,10 @@ double MedianElsewhere(const Ledger& ledger, const CampaignBook& campaign, int h
 
 bool IsSink(const Ledger& ledger, const CampaignBook& campaign, int l) {
   const Lane& lane = *ledger.lanes[l].row;
-  if (lane.recent < ledger.config.sink_count || lane.recent == 0) return false;
+  const int needed = SinkCount(ledger.config, *campaign.row);
+  if (needed == 0 || lane.recent < needed) return false;
+  if (lane.recent_longest_s < campaign.row->min_duration_s) return true;
+  if (ledger.config.sink_count <= 0) return false;
   // Short jobs are short everywhere: without another cluster nothing is known.
   const double elsewhere = MedianElsewhere(ledger, campaign, l);
   return elsewhere > ledger.config.sink_min_s &&
@@ -29,9 +32,15 @@ bool IsSink(const Ledger& ledger, const CampaignBook& campaign, int l) {
 
 }  // namespace
 
+int SinkCount(const PolicyConfig& config, const Campaign& campaign) {
+  constexpr int kUserSaysSo = 5;  // with min_duration in the JDL and no rule of the operator
+  if (config.sink_count > 0) return config.sink_count;
+  return campaign.min_duration_s > 0 ? kUserSaysSo : 0;
+}
+
 void HoldSinks(Ledger& ledger, PlanResult& result) {
-  if (ledger.config.sink_count <= 0) return;
   for (const auto& campaign : ledger.campaigns) {
+    if (SinkCount(ledger.config, *campaign.row) == 0) continue;
     for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l) {
       LaneBook& lane = ledger.lanes[l];
       if (lane.block != Code::kNone || !IsSink(ledger, campaign, l)) continue;

@@ -94,12 +94,12 @@ CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, laun
            why, releases)
 CIGRI_JSON(Lane, cluster, slots, in_flight, running, running_since, max_jobs, job_ratio, proven,
            tried, held, prologue, affinity, local, avoid, single, overdue, tested, mean_s, median_s,
-           recent, recent_longest_s, kills, median_life_s)
+           recent, recent_longest_s, kills, median_life_s, start_rate, started)
 CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
-           waiting, done, replicas, affinity_wait_s, waiting_since, need_s, walltime_s, licences,
-           lanes)
+           waiting, done, replicas, affinity_wait_s, waiting_since, need_s, walltime_s,
+           min_duration_s, after, licences, lanes)
 CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
-CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at)
+CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)
 CIGRI_JSON(Snapshot, clusters, campaigns, usage, running, config)
 CIGRI_JSON(Grant, campaign, cluster, n, rank, kind, shadow)
 CIGRI_JSON(Preempt, job, campaign, cluster, for_campaign, code, value, slots, lost_s)
@@ -108,7 +108,7 @@ CIGRI_JSON(Plan, grants, preempt, holds)
 CIGRI_JSON(Reason, campaign, cluster, code, numbers, other, main, detail)
 CIGRI_JSON(State::Ageing, age, held_since, rest_until)
 CIGRI_JSON(State::Credit, usage, since, per_weight)
-CIGRI_JSON(State::Bucket, tokens, at)
+CIGRI_JSON(State::Bucket, tokens, at, given, started)
 CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates)
 
 }  // namespace cigri::policy

@@ -79,8 +79,9 @@ void Ledger::OpenClusters(const Snapshot& snapshot) {
     const double ours = c.launching + c.waiting + c.running;
     if (c.mode == ClusterMode::kLimited && c.limited != kNoLimit)
       book.uses.push_back({AddMeter(c.limited, ours, Code::kLimited, c.name), 1, 0});
+    const double slots = std::max<double>(ours, c.launching_slots + c.waiting_slots + c.running_slots);
     if (c.max_running != kNoLimit)
-      book.uses.push_back({AddMeter(c.max_running, ours, Code::kMaxRunning, c.name), 1, 0});
+      book.uses.push_back({AddMeter(c.max_running, slots, Code::kMaxRunning, c.name), 0, 1});
   }
 }
 
@@ -107,6 +108,7 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
     book.left = c.waiting;
     book.cap = kPlenty;
     if (c.priority == 0 || !(book.weight > 0)) book.block = Code::kSuspended;
+    else if (c.after != 0) book.block = Code::kAfter;
     if (config.policy == PolicyKind::kSla && config.sla_groups.count(c.sla_group) == 0)
       book.block = Code::kBadGroup;  // GRID-39; refused at submission, but groups can be removed
     book.in_play = book.block == Code::kNone;
@@ -153,6 +155,7 @@ void Ledger::OpenLane(LaneBook& book, const State& carried) {
   book.whole = !(lane.job_ratio > 0);
   book.cost = lane.job_ratio > 0 ? 1 / lane.job_ratio : std::max(1, lane.slots);
   book.left = kPlenty;
+  lane_rates = lane_rates || lane.start_rate > 0;
   auto limit = [&](std::int64_t n, Code code) {
     if (n < book.left)
       book.left = static_cast<int>(std::max<std::int64_t>(0, n)), book.limit = code;
@@ -195,7 +198,7 @@ double Ledger::TotalRoom() const {
 
 std::int64_t Ledger::FreeJobs(const LaneBook& lane) const {
   const double free = clusters[lane.cluster].free;
-  // A job wider than what is idle cannot start, whatever its measured ratio says.
+  // A job wider than what is idle cannot start, unless it was measured to take less than it says.
   if (lane.whole && free + kEpsilon < lane.slots) return 0;
   return static_cast<std::int64_t>(std::floor(free / lane.cost + kEpsilon));
 }
@@ -273,7 +276,9 @@ Room Ledger::RoomOf(int l) const {
   if (lane.block != Code::kNone) return {0, lane.block, -1};
   if (campaign.block != Code::kNone) return {0, campaign.block, -1};
   if (cluster.held_for >= 0 && cluster.held_for != lane.campaign) return {0, Code::kGapHold, -1};
-  const std::int64_t places = FreeJobs(lane) + cluster.queue;
+  // Where wide jobs are waited for here (FBS-19), none is parked in a cluster's queue.
+  const bool waits_here = config.wide_gap >= 0 && lane.slots > 1;
+  const std::int64_t places = FreeJobs(lane) + (waits_here ? 0 : cluster.queue);
   if (places <= 0) return {0, cluster.winner >= 0 ? Code::kServedBefore : Code::kFull, -1};
   Room room{places, Code::kFull, -1};
   if (lane.left < room.jobs) room = {lane.left, lane.limit, -1};

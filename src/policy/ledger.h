@@ -104,6 +104,7 @@ class Ledger {
   std::vector<MeterUse> lane_uses{};
   const PolicyConfig& config;
   const double now;
+  bool lane_rates = false;  ///< some lane has a start rate of its own
 
   /// What lane `l` can be given now. `code` says what binds.
   Room RoomOf(int l) const;

@@ -115,41 +115,107 @@ void AddReserve(Ledger& ledger, LaneUse& lane_use, const Reserve& reserve) {
   }
 }
 
-std::string RateKey(const StartRate& rate, const std::string& name) {
-  return rate.scope + ":" + name;
+// Jobs ever claimed of a campaign, on one cluster (a place in the ledger) or on all (-1); -1 = not
+// told.
+std::int64_t StartedOf(const Ledger& ledger, const CampaignBook& c, int cluster) {
+  std::int64_t sum = 0;
+  for (int l = c.lanes_begin; l < c.lanes_end; ++l) {
+    if (cluster >= 0 && ledger.lanes[l].cluster != cluster) continue;
+    if (ledger.lanes[l].row->started < 0) return -1;
+    sum += ledger.lanes[l].row->started;
+  }
+  return sum;
 }
 
-// A clock that steps back fills nothing and loses nothing.
-double Tokens(const StartRate& rate, State& next, const std::string& key, double now) {
-  const double burst = std::max(1.0, rate.burst);
-  const auto [it, fresh] = next.rates.try_emplace(key, State::Bucket{burst, now});
-  State::Bucket& bucket = it->second;
-  if (!fresh) bucket.tokens += std::max(0.0, now - bucket.at) * rate.per_minute / 60;
-  bucket = {std::min(bucket.tokens, burst), now};
+struct Rate {
+  double per_minute = 0, burst = 1;
+};
+
+// What a bucket holds now. What the last decision spent and nobody claimed is given back: a cluster
+// that is slow to take jobs must not pay for them twice. A clock that steps back fills nothing.
+double Tokens(const Rate& rate, State::Bucket& bucket, bool fresh, double now,
+              std::int64_t started) {
+  if (!fresh) {
+    if (bucket.started >= 0 && started >= bucket.started)
+      bucket.tokens +=
+          std::max(0.0, bucket.given - static_cast<double>(started - bucket.started));
+    bucket.tokens += std::max(0.0, now - bucket.at) * rate.per_minute / 60;
+  }
+  bucket = {.tokens = std::min(bucket.tokens, rate.burst), .at = now, .started = started};
   return bucket.tokens;
 }
 
-void AddRate(Ledger& ledger, State& next, const StartRate& rate) {
-  std::map<std::string, int> meter;
-  auto meter_of = [&](const std::string& name) {
-    if (const auto it = meter.find(name); it != meter.end()) return it->second;
-    const std::string key = RateKey(rate, name);
-    const double tokens = Tokens(rate, next, key, ledger.now);
-    const int m = ledger.AddMeter(tokens, 0, Code::kRate, key);
-    ledger.meters[m].limit = rate.per_minute;
-    return meter[name] = m;
-  };
-  if (rate.scope == "cluster") {
-    for (auto& c : ledger.clusters)
-      if (Matches(rate.name, c.row->name)) c.uses.push_back({meter_of(c.row->name), 1, 0});
-    return;
+/// Makes the meters of start rates and drops the buckets that nothing draws from any more.
+class Rates {
+ public:
+  Rates(Ledger& ledger, State& next) : ledger_(ledger), next_(next), old_(std::move(next.rates)) {
+    next_.rates.clear();
   }
-  for (auto& c : ledger.campaigns) {
-    const std::string name = NameIn(rate.scope, c);
-    if (Matches(rate.scope == "grid" ? "" : rate.name, name))
-      c.uses.push_back({meter_of(name), 1, 0});
+
+  void Add(const StartRate& rule) {
+    const Rate rate{rule.per_minute, std::max(1.0, rule.burst)};
+    std::map<std::string, std::int64_t> started;
+    auto count = [&](const std::string& name, std::int64_t n) {
+      auto& sum = started[name];
+      sum = n < 0 || sum < 0 ? -1 : sum + n;
+    };
+    if (rule.scope == "cluster") {
+      for (std::size_t k = 0; k < ledger_.clusters.size(); ++k)
+        for (const auto& c : ledger_.campaigns)
+          count(ledger_.clusters[k].row->name, StartedOf(ledger_, c, static_cast<int>(k)));
+      for (auto& c : ledger_.clusters)
+        if (Matches(rule.name, c.row->name))
+          c.uses.push_back({Meter(rule, c.row->name, rate, started), 1, 0});
+      return;
+    }
+    const std::string wanted = rule.scope == "grid" ? "" : rule.name;
+    for (const auto& c : ledger_.campaigns)
+      if (const auto name = NameIn(rule.scope, c); Matches(wanted, name))
+        count(name, StartedOf(ledger_, c, -1));
+    for (auto& c : ledger_.campaigns)
+      if (const auto name = NameIn(rule.scope, c); Matches(wanted, name))
+        c.uses.push_back({Meter(rule, name, rate, started), 1, 0});
   }
-}
+
+  /// start_rate of the JDL: a campaign on a cluster.
+  void AddLanes(LaneUse& lane_use) {
+    if (!ledger_.lane_rates) return;
+    for (std::size_t l = 0; l < ledger_.lanes.size(); ++l) {
+      const LaneBook& lane = ledger_.lanes[l];
+      if (!(lane.row->start_rate > 0)) continue;
+      // Ten seconds' worth at once: rounds are seconds apart.
+      const Rate rate{lane.row->start_rate, std::max(1.0, lane.row->start_rate / 6)};
+      const std::string key = "campaign " +
+                              std::to_string(ledger_.campaigns[lane.campaign].row->id) + " on " +
+                              ledger_.clusters[lane.cluster].row->name;
+      lane_use[static_cast<int>(l)].push_back({Meter(key, rate, lane.row->started), 1, 0});
+    }
+  }
+
+ private:
+  int Meter(const StartRate& rule, const std::string& name, const Rate& rate,
+            const std::map<std::string, std::int64_t>& started) {
+    const auto it = started.find(name);
+    return Meter(rule.scope + ":" + name, rate, it == started.end() ? -1 : it->second);
+  }
+
+  int Meter(const std::string& key, const Rate& rate, std::int64_t started) {
+    if (const auto it = meter_.find(key); it != meter_.end()) return it->second;
+    const auto kept = old_.find(key);
+    const bool fresh = kept == old_.end();
+    auto& bucket = next_.rates[key] =
+        fresh ? State::Bucket{.tokens = rate.burst, .at = ledger_.now} : kept->second;
+    const double tokens = Tokens(rate, bucket, fresh, ledger_.now, started);
+    const int m = ledger_.AddMeter(tokens, 0, Code::kRate, key);
+    ledger_.meters[m].limit = rate.per_minute;
+    return meter_[key] = m;
+  }
+
+  Ledger& ledger_;
+  State& next_;
+  std::map<std::string, State::Bucket> old_;
+  std::map<std::string, int> meter_;
+};
 
 }  // namespace
 
@@ -158,7 +224,9 @@ void AddLimits(Ledger& ledger, State& next) {
   for (const auto& quota : ledger.config.quotas) AddQuota(ledger, lane_use, quota);
   for (const auto& reserve : ledger.config.reserves) AddReserve(ledger, lane_use, reserve);
   AddLicences(ledger);
-  for (const auto& rate : ledger.config.start_rates) AddRate(ledger, next, rate);
+  Rates rates(ledger, next);
+  for (const auto& rule : ledger.config.start_rates) rates.Add(rule);
+  rates.AddLanes(lane_use);
   for (const auto& [l, uses] : lane_use) {
     ledger.lanes[l].uses_begin = static_cast<int>(ledger.lane_uses.size());
     ledger.lane_uses.insert(ledger.lane_uses.end(), uses.begin(), uses.end());
@@ -169,8 +237,11 @@ void AddLimits(Ledger& ledger, State& next) {
 void SpendRates(const Ledger& ledger, State& next) {
   for (const auto& meter : ledger.meters) {
     if (meter.code != Code::kRate) continue;
-    if (const auto it = next.rates.find(meter.name); it != next.rates.end())
-      it->second.tokens = std::max(0.0, meter.room);
+    const auto it = next.rates.find(meter.name);
+    if (it == next.rates.end()) continue;
+    const double left = std::max(0.0, meter.room);
+    it->second.given = it->second.tokens - left;
+    it->second.tokens = left;
   }
 }
 

@@ -41,7 +41,7 @@ struct Cluster {
   double speed = 1;         ///< measured, else declared; faster is more
   ClusterMode mode = ClusterMode::kOpen;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
-  int max_running = kNoLimit;  ///< operator's ceiling on our jobs in flight
+  int max_running = kNoLimit;  ///< operator's ceiling on slots of our jobs in flight
   Unusable unusable = Unusable::kNo;
   std::string why{};  ///< the operator's reason, the age of the sweep... for people
   std::vector<Release> releases{};
@@ -68,15 +68,19 @@ struct Lane {
   int single = 0;       ///< tasks whose only live copy is here (may be replicated)
   int overdue = 0;      ///< of `single`: run longer than StragglerThreshold() of forecast.h
   bool tested = false;  ///< type test: its job here was made (even if it has ended)
+  int kills = 0;        ///< jobs of the campaign killed here by the cluster
+  double start_rate = 0;  ///< JDL: most starts a minute here, 0 = not limited
+  // What comes from here on few decisions look at: the above are two cache lines.
   double mean_s = 0;    ///< mean duration of successes here, 0 = none
   double median_s = 0;
   int recent = 0;               ///< latest successes in a row here, counted up to sink.count
   double recent_longest_s = 0;  ///< the longest of those
-  int kills = 0;                ///< jobs of the campaign killed here by the cluster
   double median_life_s = 0;     ///< how long jobs live here before such a kill, 0 = not known
+  std::int64_t started = -1;    ///< jobs ever claimed here; -1 = not told
 };
 
-/// A campaign in treatment. Paused and cancelled ones do not appear.
+/// A campaign in treatment. Paused and cancelled ones appear while jobs of theirs are in flight (these
+/// count against quotas and licences), with nothing waiting.
 struct Campaign {
   std::int64_t id = 0;
   std::string user{}, project{};  ///< project "": of its user in the configuration, else none
@@ -93,6 +97,8 @@ struct Campaign {
   double waiting_since = 0;    ///< ...counted from here: its oldest unserved wish
   double need_s = 0;           ///< how long one of its jobs is known to take, 0 = not known
   int walltime_s = 0;          ///< declared, 0 = not
+  double min_duration_s = 0;   ///< a shorter success is not believed (CIG-11), 0 = not said
+  std::int64_t after = 0;      ///< a campaign that has to end first, 0 = none
   std::map<std::string, int> licences{};  ///< counted tokens that each job takes
   std::vector<Lane> lanes{};
 };
@@ -111,6 +117,7 @@ struct RunningJob {
   std::int64_t job = 0, campaign = 0, cluster = 0;
   int slots = 1;
   double started_at = 0;
+  std::int64_t for_campaign = 0;  ///< already being cancelled for it; 0 = not
 };
 
 struct Snapshot {
@@ -162,6 +169,7 @@ enum class Code : std::uint8_t {
   kNoCluster,
   kTestDone,
   kBehindOwn,
+  kAfter,
   // the campaign on this cluster
   kTooWide,
   kHeld,
@@ -220,6 +228,8 @@ struct State {
   };
   struct Bucket {
     double tokens = 0, at = 0;
+    double given = 0;          ///< tokens that the last decision spent...
+    std::int64_t started = -1; ///< ...when so many jobs had been claimed; -1 = not told
   };
   using Pair = std::pair<std::int64_t, std::int64_t>;  ///< campaign, cluster
   double decided_at = 0;

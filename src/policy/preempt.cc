@@ -24,6 +24,7 @@ Victims Candidates(const Ledger& ledger, const Snapshot& snapshot) {
     place[ledger.campaigns[i].row->id] = static_cast<int>(i);
   Victims victims;
   for (const auto& job : snapshot.running) {
+    if (job.for_campaign != 0) continue;
     const auto it = place.find(job.campaign);
     if (it == place.end()) continue;
     const Campaign& c = *ledger.campaigns[it->second].row;
@@ -41,7 +42,26 @@ Victims Candidates(const Ledger& ledger, const Snapshot& snapshot) {
 
 class Chooser {
  public:
-  Chooser(const Ledger& ledger, Victims victims) : ledger_(ledger), victims_(std::move(victims)) {}
+  Chooser(const Ledger& ledger, const Snapshot& snapshot)
+      : ledger_(ledger), victims_(Candidates(ledger, snapshot)) {
+    // A kill takes a while: what is on its way is not asked for again.
+    for (const auto& job : snapshot.running)
+      if (job.for_campaign != 0) {
+        coming_[job.for_campaign] += job.slots;
+        going_[job.campaign] += job.slots;
+      }
+  }
+
+  /// Slots that are being freed for campaign i, and that are being taken from it.
+  double Coming(int i) const { return Of(coming_, i); }
+  double Going(int i) const { return Of(going_, i); }
+  /// What campaign i still lacks.
+  double Missing(int i) const {
+    const CampaignBook& c = ledger_.campaigns[i];
+    const Lane* lane = c.row->lanes.empty() ? nullptr : &c.row->lanes.front();
+    const double slots = static_cast<double>(c.left) * (lane == nullptr ? 1 : lane->slots);
+    return std::max(0.0, slots - Coming(i));
+  }
 
   /// Frees up to `slots` slots where campaign i may run, from victims that `allowed` names.
   template <typename Allowed>
@@ -80,14 +100,15 @@ class Chooser {
     return freed;
   }
 
+  double Of(const std::map<std::int64_t, double>& slots, int i) const {
+    const auto it = slots.find(ledger_.campaigns[i].row->id);
+    return it == slots.end() ? 0 : it->second;
+  }
+
   const Ledger& ledger_;
   Victims victims_;
+  std::map<std::int64_t, double> coming_, going_;  // by campaign
 };
-
-double MissingSlots(const CampaignBook& c) {
-  const Lane* lane = c.row->lanes.empty() ? nullptr : &c.row->lanes.front();
-  return static_cast<double>(c.left) * (lane == nullptr ? 1 : lane->slots);
-}
 
 bool IsUrgent(const CampaignBook& c) { return c.row->cls == "urgent"; }
 bool IsScavenger(const CampaignBook& c) { return c.row->cls == "scavenger"; }
@@ -97,14 +118,16 @@ void ForUrgent(const Ledger& ledger, Chooser& chooser) {
   if (ledger.config.urgent_percent <= 0) return;
   double all = 0, urgent = 0;
   for (const auto& c : ledger.clusters) all += c.row->max;
-  for (const auto& c : ledger.campaigns)
-    if (IsUrgent(c)) urgent += c.held_slots;
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
+    if (IsUrgent(ledger.campaigns[i]))
+      urgent += ledger.campaigns[i].held_slots + chooser.Coming(static_cast<int>(i));
   double allowed = std::floor(all * ledger.config.urgent_percent / 100 + 1e-9) - urgent;
   for (std::size_t i = 0; i < ledger.campaigns.size() && allowed > 0; ++i) {
     const CampaignBook& c = ledger.campaigns[i];
     if (!IsUrgent(c) || !c.in_play || c.left <= 0) continue;
     if (ledger.now - c.row->waiting_since < ledger.config.urgent_delay_s) continue;
-    allowed -= chooser.Free(static_cast<int>(i), std::min(allowed, MissingSlots(c)), "URGENT",
+    allowed -= chooser.Free(static_cast<int>(i), std::min(allowed, chooser.Missing(static_cast<int>(i))),
+                            "URGENT",
                             [&](int v) { return !IsUrgent(ledger.campaigns[v]); });
   }
 }
@@ -116,7 +139,7 @@ void ForNormal(const Ledger& ledger, Chooser& chooser) {
   for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
     const CampaignBook& c = ledger.campaigns[i];
     if (IsScavenger(c) || !c.in_play || c.left <= 0 || c.row->priority < kNormal) continue;
-    chooser.Free(static_cast<int>(i), MissingSlots(c), "SCAVENGER",
+    chooser.Free(static_cast<int>(i), chooser.Missing(static_cast<int>(i)), "SCAVENGER",
                  [&](int v) { return IsScavenger(ledger.campaigns[v]); });
   }
 }
@@ -129,13 +152,17 @@ void ForGroups(const Ledger& ledger, Chooser& chooser) {
   for (const auto& c : ledger.clusters) all += c.row->max;
   for (const auto& [name, number] : ledger.config.sla_groups)
     over[name] = -(number < 1 ? number * all : number);
-  for (const auto& c : ledger.campaigns) over[c.row->sla_group] += c.held_slots;
+  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+    const CampaignBook& c = ledger.campaigns[i];
+    const int place = static_cast<int>(i);
+    over[c.row->sla_group] += c.held_slots + chooser.Coming(place) - chooser.Going(place);
+  }
   for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
     const CampaignBook& c = ledger.campaigns[i];
     double& mine = over[c.row->sla_group];
     if (!c.in_play || c.left <= 0 || mine >= 0) continue;
     const std::size_t before = chooser.chosen.size();
-    mine += chooser.Free(static_cast<int>(i), std::min(-mine, MissingSlots(c)), "SLA",
+    mine += chooser.Free(static_cast<int>(i), std::min(-mine, chooser.Missing(static_cast<int>(i))), "SLA",
                          [&](int v) { return over[ledger.campaigns[v].row->sla_group] > 0; });
     for (std::size_t k = before; k < chooser.chosen.size(); ++k)
       for (const auto& v : ledger.campaigns)
@@ -155,7 +182,7 @@ std::vector<Preempt> ChooseVictims(const Ledger& ledger, const Snapshot& snapsho
   if (snapshot.running.empty() ||
       (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt))
     return {};
-  Chooser chooser(ledger, Candidates(ledger, snapshot));
+  Chooser chooser(ledger, snapshot);
   ForUrgent(ledger, chooser);
   ForNormal(ledger, chooser);
   ForGroups(ledger, chooser);

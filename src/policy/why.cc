@@ -64,6 +64,9 @@ void Explain(const Ledger& ledger, const State& next, int l, const Room& room, R
     case Code::kBadGroup:
       reason.detail = campaign.row->sla_group;
       break;
+    case Code::kAfter:
+      reason.other = campaign.row->after;
+      break;
     case Code::kDisabled:
     case Code::kStale:
     case Code::kDrained:
@@ -146,6 +149,7 @@ Reason WholeReason(const Ledger& ledger, const CampaignBook& campaign) {
     reason.code = campaign.block;
     reason.numbers = {double(campaign.row->priority)};
     if (reason.code == Code::kBadGroup) reason.detail = campaign.row->sla_group;
+    if (reason.code == Code::kAfter) reason.numbers = {}, reason.other = campaign.row->after;
   } else if (campaign.behind >= 0 && ledger.campaigns[campaign.behind].left > 0) {
     reason.code = Code::kBehindOwn;
     reason.numbers = {double(ledger.config.parallel_campaigns)};

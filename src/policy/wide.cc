@@ -25,7 +25,7 @@ bool WantsWidth(const Ledger& ledger, const LaneBook& lane) {
   const CampaignBook& campaign = ledger.campaigns[lane.campaign];
   const ClusterBook& cluster = ledger.clusters[lane.cluster];
   return lane.slots > 1 && lane.block == Code::kNone && lane.left > 0 && campaign.in_play &&
-         campaign.left > lane.avoid && cluster.block == Code::kNone && cluster.queue == 0;
+         campaign.left > lane.avoid && cluster.block == Code::kNone;
 }
 
 // Starts that may still pass before the gap is reached: its age only grows, by `wide_step` each.

@@ -12,6 +12,9 @@ constexpr seconds kKeepEvery{10};
 // The end of a campaign moves with time alone, but nobody sees less than a few seconds of it.
 constexpr seconds kWriteEvery{2};
 
+// Nobody waits for a copy of a job that is over before the copy would start.
+constexpr double kLeastOverdueS = 10;
+
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -24,6 +27,13 @@ std::vector<std::int64_t> SignatureOf(const Facts& f, const Forecast& forecast) 
           f.ended,
           static_cast<std::int64_t>(1000 * forecast.job_ratio),
           forecast.waiting_allowed.value_or(0)};
+}
+
+// Places of a queue that have doubled or halved: work waits for that, so it is told at once.
+bool Leap(const std::vector<std::int64_t>& before, const std::vector<std::int64_t>& now) {
+  const auto allowed = [](const auto& signature) { return signature.size() > 5 ? signature[5] : 0; };
+  const auto a = allowed(before), b = allowed(now);
+  return a != b && (a >= 2 * b || b >= 2 * a);
 }
 
 }  // namespace
@@ -66,7 +76,8 @@ bool Predictor::ToWrite(const Key& key, const std::vector<std::int64_t>& signatu
   auto& shown = shown_[key];
   const auto now = Clock::now();
   if (signature == shown.signature ||
-      (now - shown.written < kWriteEvery && shown.written != Clock::time_point{}))
+      (now - shown.written < kWriteEvery && shown.written != Clock::time_point{} &&
+       !Leap(shown.signature, signature)))
     return false;
   *keep = shown.kept == Clock::time_point{} || now - shown.kept >= kKeepEvery;
   if (*keep) shown.kept = now;
@@ -93,6 +104,8 @@ void Predictor::Campaign(const std::vector<Facts>& lanes, std::int64_t waiting, 
   work.waiting = waiting + all.submitted + all.waiting;
   work.at_once = all.running;
   work.durations = DurationsOf(lanes);
+  whole.overdue_s = policy::StragglerThreshold(work.durations);
+  if (whole.overdue_s) whole.overdue_s = std::max(*whole.overdue_s, kLeastOverdueS);
   bool keep = false;
   std::vector<std::int64_t> signature = SignatureOf(all, whole);
   signature.push_back(waiting);

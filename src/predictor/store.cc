@@ -13,6 +13,7 @@ std::vector<Facts> LoadLanes(db::Tx& tx) {
     f.slots = row["slots"].as<int>();
     f.rule = row["rule"].as<std::string>();
     f.queue_s = row["queue_s"].as<double>();
+    f.resolution_s = row["resolution_s"].as<double>();
     f.max_waiting = row["max_waiting"].as<int>();
     f.sweeps = row["sweeps"].as<std::int64_t>();
     f.max_resources = row["max_resources"].as<int>();
@@ -22,6 +23,7 @@ std::vector<Facts> LoadLanes(db::Tx& tx) {
     f.running = row["running"].as<std::int64_t>();
     f.ended = row["ended"].as<std::int64_t>();
     f.mean_age_s = row["mean_age_s"].as<double>();
+    f.mean_slot_s = row["mean_slot_s"].as<double>();
     f.n_ok = row["n_ok"].as<std::int64_t>();
     f.sum_s = row["sum_s"].as<double>();
     f.sum_sq = row["sum_sq"].as<double>();
@@ -57,6 +59,7 @@ void Rows::Add(const Facts& f, const Forecast& forecast, const std::optional<pol
   p90_.push_back(forecast.p90_s);
   p99_.push_back(forecast.p99_s);
   allowed_.push_back(forecast.waiting_allowed);
+  overdue_.push_back(forecast.overdue_s);
   low_.push_back(left ? std::optional(left->low) : std::nullopt);
   high_.push_back(left ? std::optional(left->high) : std::nullopt);
   keep_.push_back(keep);
@@ -67,7 +70,7 @@ void Rows::Write(db::Tx& tx) const {
           db::Array(sweep_), db::Array(nsub_), db::Array(free_), db::Array(running_),
           db::Array(waiting_), db::Array(rate_), db::Array(average_), db::Array(stddev_),
           db::Array(p50_), db::Array(p90_), db::Array(p99_), db::Array(allowed_), db::Array(low_),
-          db::Array(keep_), db::Array(high_));
+          db::Array(keep_), db::Array(high_), db::Array(overdue_));
 }
 
 }  // namespace cigri::predictor

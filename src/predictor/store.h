@@ -25,7 +25,7 @@ class Rows {
   std::vector<std::int64_t> campaign_, sweep_;
   std::vector<int> cluster_, nsub_, free_, running_, waiting_;
   std::vector<double> ratio_, rate_;
-  std::vector<std::optional<double>> average_, stddev_, p50_, p90_, p99_, low_, high_;
+  std::vector<std::optional<double>> average_, stddev_, p50_, p90_, p99_, low_, high_, overdue_;
   std::vector<std::optional<std::int64_t>> allowed_;
   std::vector<bool> keep_;
 };

@@ -133,8 +133,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
       add(want, fresh[want.campaign_id]);
     } else if (want.kind == BatchKind::kReplica) {
       std::vector<ClaimedTask> tasks;
-      for (const auto& row :
-           tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n, cluster_id_, true))
+      for (const auto& row : tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n,
+                                     cluster_id_))
         tasks.push_back({row[0].as<std::int64_t>(), row[1].as<int>()});
       add(want, tasks);
     } else {
@@ -204,8 +204,7 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
              static_cast<std::int64_t>(remote.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
-  if (on_probation_)
-    tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_, static_cast<int>(remote.size()));
+  if (on_probation_) tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_);
   return true;
 }
 

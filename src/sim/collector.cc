@@ -37,7 +37,8 @@ Collector::Collector(const Scenario& scenario)
     user_of_.push_back(it->second);
     report_.campaigns.push_back({.name = c.name, .user = c.user, .tasks = c.tasks});
     for (const auto& k : scenario.clusters)
-      if (c.clusters.empty() || std::find(c.clusters.begin(), c.clusters.end(), k.name) != c.clusters.end())
+      if (c.clusters.empty() ||
+          std::find(c.clusters.begin(), c.clusters.end(), k.name) != c.clusters.end())
         speed_[i] += k.slots * k.speed;
   }
 }
@@ -161,7 +162,8 @@ Report Collector::Finish(const Totals& totals, const std::string& label) {
   r.label = label;
   r.totals = totals;
   const double ratio = totals.until > 0 ? std::min(1.0, r.makespan_s / totals.until) : 0;
-  const double capacity = scenario_.until > 0 ? totals.capacity_slot_s : totals.capacity_slot_s * ratio;
+  const double capacity =
+      scenario_.until > 0 ? totals.capacity_slot_s : totals.capacity_slot_s * ratio;
   const double local = scenario_.until > 0 ? totals.local_slot_s : totals.local_slot_s * ratio;
   if (capacity > 0) r.utilisation = r.used_slot_s / capacity;
   if (capacity > 0) r.with_local = (r.used_slot_s + local) / capacity;

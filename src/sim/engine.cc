@@ -126,7 +126,8 @@ void Engine::Impl::OpenLane(int campaign, int cluster) {
   row.slots = spec.slots;
   row.max_jobs = spec.max_jobs;
   const std::string& name = scenario_.clusters[cluster].name;
-  if (const auto it = spec.affinity.find(name); it != spec.affinity.end()) row.affinity = it->second;
+  if (const auto it = spec.affinity.find(name); it != spec.affinity.end())
+    row.affinity = it->second;
   row.local = std::find(spec.data_on.begin(), spec.data_on.end(), name) != spec.data_on.end();
   const auto& proven = spec.proven_on;
   row.proven = std::find(proven.begin(), proven.end(), name) != proven.end();
@@ -220,9 +221,9 @@ void Engine::Impl::StopAll() {
   for (const auto& job : jobs_) {
     if (job.view == View::kGone || job.ended) continue;
     const LaneState& lane = *lanes_[job.lane];
-    const Attempt attempt{job.id, job.task, lane.campaign, lane.cluster,
-                          campaigns_[lane.campaign].spec->slots, job.kind, job.sent, job.started,
-                          now_, job.running ? End::kRunning : End::kNever};
+    const Attempt attempt{
+        job.id,   job.task, lane.campaign, lane.cluster, campaigns_[lane.campaign].spec->slots,
+        job.kind, job.sent, job.started,   now_,         job.running ? End::kRunning : End::kNever};
     for (auto* o : observers_) o->Ended(attempt);
   }
   for (auto& c : clusters_) {

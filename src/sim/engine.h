@@ -58,12 +58,12 @@ class Observer {
 
 /// What became of the whole.
 struct Totals {
-  double until = 0;             ///< when it stopped
+  double until = 0;  ///< when it stopped
   std::int64_t events = 0, decisions = 0, jobs = 0;
   std::int64_t done = 0, failed = 0, not_done = 0;  ///< tasks
-  std::int64_t active = 0;      ///< campaigns that were not over
-  double capacity_slot_s = 0;   ///< of all clusters, while they were up
-  double local_slot_s = 0;      ///< used by local users
+  std::int64_t active = 0;                          ///< campaigns that were not over
+  double capacity_slot_s = 0;                       ///< of all clusters, while they were up
+  double local_slot_s = 0;                          ///< used by local users
 };
 
 class Engine {

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kPoints = 20;           // quantiles that stand for the lengths of a campaign's jobs
+constexpr int kPoints = 20;             // quantiles that stand for the lengths of a campaign's jobs
 constexpr double kUnknownLength = 600;  // s: of jobs that nothing is known of
 
 struct Lengths {
@@ -39,7 +39,9 @@ class Maker {
       for (const auto& c : snapshot.campaigns) Campaign(c, item.at("now").get<double>() - begin_);
     }
     Usage(first);
-    json out = {{"name", "history"}, {"policy", first.config}, {"clusters", clusters_},
+    json out = {{"name", "history"},
+                {"policy", first.config},
+                {"clusters", clusters_},
                 {"campaigns", campaigns_}};
     if (!usage_.empty()) out["usage"] = usage_;
     if (campaigns_.empty()) throw std::invalid_argument("no campaign was there in that time");
@@ -73,7 +75,8 @@ class Maker {
     usable_.insert(c.id);
     json out = {{"name", c.name}, {"slots", c.max - local}, {"speed", c.speed}};
     if (local > 0)
-      Note("the " + std::to_string(local) + " slots of " + c.name + " that local users hold stay theirs");
+      Note("the " + std::to_string(local) + " slots of " + c.name +
+           " that local users hold stay theirs");
     out["mode"] = std::string(ToString(c.mode));
     if (c.limited != policy::kNoLimit) out["limit"] = c.limited;
     if (c.max_running != policy::kNoLimit) out["max_running"] = c.max_running;
@@ -102,17 +105,22 @@ class Maker {
     for (const auto& l : c.lanes)
       if (l.mean_s > 0) return l.mean_s;
     const double length = c.need_s > 0 ? c.need_s : kUnknownLength;
-    Note("no job of campaign " + std::to_string(c.id) + " has succeeded yet: its jobs are taken to last " +
+    Note("no job of campaign " + std::to_string(c.id) +
+         " has succeeded yet: its jobs are taken to last " +
          std::to_string(static_cast<int>(length)) + " s");
     return length;
   }
 
   void Campaign(const policy::Campaign& c, double at) {
     if (!seen_.insert(c.id).second) return;
-    json out = {{"name", std::to_string(c.id)}, {"user", c.user}, {"at", std::max(0.0, at)},
-                {"priority", c.priority}, {"duration", Duration(c)}};
+    json out = {{"name", std::to_string(c.id)},
+                {"user", c.user},
+                {"at", std::max(0.0, at)},
+                {"priority", c.priority},
+                {"duration", Duration(c)}};
     std::int64_t tasks = c.waiting;
-    json on = json::array(), data = json::array(), proven = json::array(), affinity = json::object();
+    json on = json::array(), data = json::array(), proven = json::array(),
+         affinity = json::object();
     int slots = 1, most = policy::kNoLimit;
     for (const auto& l : c.lanes) {
       tasks += l.in_flight;
@@ -130,7 +138,8 @@ class Maker {
       if (l.max_jobs > 0 && l.proven) most = std::max(most, l.max_jobs);
     }
     if (tasks <= 0) return;
-    if (on.empty()) return Note("campaign " + std::to_string(c.id) + " could run nowhere: left out");
+    if (on.empty())
+      return Note("campaign " + std::to_string(c.id) + " could run nowhere: left out");
     out["tasks"] = tasks, out["clusters"] = on, out["slots"] = slots;
     if (!data.empty()) out["data_on"] = data;
     if (!proven.empty()) out["proven_on"] = proven;
@@ -149,7 +158,8 @@ class Maker {
 
   // By the day, by the hour for the last one: enough for shares, and a bounded text.
   void Usage(const policy::Snapshot& snapshot) {
-    std::map<std::tuple<double, std::int64_t, std::string, std::string>, std::pair<double, double>> sums;
+    std::map<std::tuple<double, std::int64_t, std::string, std::string>, std::pair<double, double>>
+        sums;
     for (const auto& u : snapshot.usage) {
       const double ago = begin_ - u.start;
       const double width = ago > 86400 ? 86400 : 3600;
@@ -160,8 +170,12 @@ class Maker {
     }
     for (const auto& [key, sum] : sums) {
       const auto& [ago, campaign, user, project] = key;
-      usage_.push_back({{"campaign", std::to_string(campaign)}, {"user", user}, {"project", project},
-                        {"ago", ago}, {"length", sum.second}, {"slot_s", sum.first}});
+      usage_.push_back({{"campaign", std::to_string(campaign)},
+                        {"user", user},
+                        {"project", project},
+                        {"ago", ago},
+                        {"length", sum.second},
+                        {"slot_s", sum.first}});
     }
   }
 
@@ -188,9 +202,9 @@ std::vector<Replayed> Replay(const json& answer) {
   std::vector<Replayed> all;
   for (const auto& item : answer.at("items")) {
     Replayed one{.id = item.at("id").get<std::int64_t>(), .at = item.at("now").get<double>()};
-    const auto result = policy::Decide(item.at("snapshot").get<policy::Snapshot>(),
-                                       item.at("state").get<policy::State>(), one.at,
-                                       static_cast<std::uint64_t>(item.at("seed").get<std::int64_t>()));
+    const auto result = policy::Decide(
+        item.at("snapshot").get<policy::Snapshot>(), item.at("state").get<policy::State>(), one.at,
+        static_cast<std::uint64_t>(item.at("seed").get<std::int64_t>()));
     const json diff = json::diff(item.at("plan"), json(result.plan));
     one.same = diff.empty();
     if (!one.same) one.difference = diff.at(0).dump();

@@ -83,7 +83,7 @@ class Engine::Impl {
   double now_ = 0;
   std::uint64_t seq_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::int64_t to_come_ = 0;     // campaigns not yet submitted
+  std::int64_t to_come_ = 0;  // campaigns not yet submitted
   std::vector<Job> jobs_;
   std::vector<std::int32_t> free_jobs_;
   std::int64_t job_ids_ = 0, in_flight_ = 0;

@@ -33,11 +33,10 @@ std::optional<double> ParseSpan(std::string_view text) {
   double n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error != std::errc() || !std::isfinite(n)) return std::nullopt;
-  const std::string unit(
-      Trim(text.substr(static_cast<std::size_t>(end - text.data()))));
+  const std::string unit(Trim(text.substr(static_cast<std::size_t>(end - text.data()))));
   static const std::map<std::string, double> kUnits = {
-      {"", 1}, {"s", 1}, {"ms", 0.001}, {"min", 60}, {"h", 3600},
-      {"d", 86400}, {"w", 7 * 86400}, {"y", 365 * 86400}};
+      {"", 1},     {"s", 1},     {"ms", 0.001},    {"min", 60},
+      {"h", 3600}, {"d", 86400}, {"w", 7 * 86400}, {"y", 365 * 86400}};
   const auto it = kUnits.find(unit);
   return it == kUnits.end() ? std::nullopt : std::optional(n * it->second);
 }
@@ -81,8 +80,7 @@ void Keys::Number(const std::string& key, double& out, double least, double most
   out = x;
 }
 
-void Keys::Whole(const std::string& key, std::int64_t& out, std::int64_t least,
-                 std::int64_t most) {
+void Keys::Whole(const std::string& key, std::int64_t& out, std::int64_t least, std::int64_t most) {
   const json* v = Find(key);
   if (v == nullptr) return;
   if (!v->is_number_integer() || v->get<double>() < static_cast<double>(least) ||
@@ -104,7 +102,8 @@ void Keys::Seconds(const std::string& key, double& out, double least) {
   if (v->is_number()) seconds = v->get<double>();
   if (v->is_string()) seconds = ParseSpan(v->get<std::string>());
   if (!seconds || !std::isfinite(*seconds))
-    return Fault(key, "must be a time", "seconds, or \"90 s\", \"15 min\", \"6 h\", \"2 d\", \"1:30:00\"");
+    return Fault(key, "must be a time",
+                 "seconds, or \"90 s\", \"15 min\", \"6 h\", \"2 d\", \"1:30:00\"");
   if (*seconds < least || *seconds > 1e11)
     return Fault(key, "must be at least " + Plain(least) + " s (and less than 3000 years)");
   out = *seconds;

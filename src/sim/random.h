@@ -9,7 +9,16 @@
 namespace cigri::sim {
 
 /// What a number is drawn for: part of its key.
-enum class Draw : std::uint64_t { kDuration = 1, kFailure, kLife, kLocal, kNode, kArrival, kDecide, kSlow };
+enum class Draw : std::uint64_t {
+  kDuration = 1,
+  kFailure,
+  kLife,
+  kLocal,
+  kNode,
+  kArrival,
+  kDecide,
+  kSlow
+};
 
 inline std::uint64_t Mixed(std::uint64_t z) {  // splitmix64
   z += 0x9e3779b97f4a7c15ULL;

@@ -34,17 +34,17 @@ struct ClusterReport {
 struct Report {
   std::string label{};  ///< policy or preset
   Totals totals{};
-  double makespan_s = 0;     ///< last end of a job
-  double used_slot_s = 0;    ///< by jobs of the grid, lost ones too
-  double utilisation = 0;    ///< part of all slots that our jobs used until the makespan
-  double with_local = 0;     ///< local users' included
-  double of_left = 0;        ///< of what local users left
+  double makespan_s = 0;   ///< last end of a job
+  double used_slot_s = 0;  ///< by jobs of the grid, lost ones too
+  double utilisation = 0;  ///< part of all slots that our jobs used until the makespan
+  double with_local = 0;   ///< local users' included
+  double of_left = 0;      ///< of what local users left
   double wait_mean_s = 0, wait_p95_s = 0;  ///< from submission of the campaign to the start
-  double slowdown = 0;       ///< mean over tasks: (wait + run) / run, run at least 10 s
+  double slowdown = 0;  ///< mean over tasks: (wait + run) / run, run at least 10 s
   double campaign_slowdown = 0;
-  double share_error = 0;    ///< part of the contended slots that others should have had
+  double share_error = 0;  ///< part of the contended slots that others should have had
   std::int64_t preempted = 0, lost = 0, cancelled = 0, failures = 0, copies = 0;
-  double lost_slot_s = 0;    ///< run by jobs that were preempted, lost, cancelled or copies
+  double lost_slot_s = 0;  ///< run by jobs that were preempted, lost, cancelled or copies
   std::vector<UserReport> users{};
   std::vector<CampaignReport> campaigns{};
   std::vector<ClusterReport> clusters{};

@@ -25,8 +25,8 @@ void Engine::Impl::Round() {
   FillClusters();
   FillCampaigns();
   FillRunning();
-  const auto result = policy::Decide(snapshot_, state_, kEpoch + now_,
-                                     Key(scenario_.seed, Draw::kDecide, rounds_));
+  const auto result =
+      policy::Decide(snapshot_, state_, kEpoch + now_, Key(scenario_.seed, Draw::kDecide, rounds_));
   for (auto* o : observers_) o->Decided({now_, snapshot_, result});
   const auto jobs = job_ids_;
   Carry(result);
@@ -51,9 +51,11 @@ void Engine::Impl::Look() {
 // Jobs that ended by themselves lived at least so long: without them a cluster that kills one job
 // in a hundred, early, would look as if none lived there.
 void Engine::Impl::LookAtLives(LaneState& lane) {
-  if (scenario_.policy.survival_kills <= 0 || lane.row->kills < scenario_.policy.survival_kills) return;
+  if (scenario_.policy.survival_kills <= 0 || lane.row->kills < scenario_.policy.survival_kills)
+    return;
   policy::Durations lives;
-  for (const auto& [length, killed] : lane.lives) (killed ? lives.ended : lives.running).push_back(length);
+  for (const auto& [length, killed] : lane.lives)
+    (killed ? lives.ended : lives.running).push_back(length);
   lane.row->median_life_s = policy::Quantile(lives, 0.5).value_or(0);
 }
 
@@ -86,10 +88,10 @@ void Engine::Impl::FillClusters() {
     policy::Cluster& row = Row(static_cast<int>(k));
     row.free = std::clamp(c.seen_capacity - c.seen_local - row.running_slots, 0, row.max);
     const double mean = c.minutes.MeanSlotSeconds(now_);
-    row.waiting_allowed =
-        c.spec->max_waiting == 0
-            ? 0
-            : policy::WaitingAllowed(c.spec->max_waiting, c.spec->queue_s, mean > 0 ? row.max / mean : 0);
+    row.waiting_allowed = c.spec->max_waiting == 0
+                              ? 0
+                              : policy::WaitingAllowed(c.spec->max_waiting, c.spec->queue_s,
+                                                       mean > 0 ? row.max / mean : 0);
     WipeFlood(static_cast<int>(k));
     row.releases.clear();
     if (scenario_.policy.wide_gap < 0) continue;
@@ -97,7 +99,8 @@ void Engine::Impl::FillClusters() {
       const CampaignState& campaign = campaigns_[LaneOf(jobs_[j]).campaign];
       const policy::Campaign& who = Row(campaign);
       const double length = who.need_s > 0 ? who.need_s : who.walltime_s;
-      if (length > 0) row.releases.push_back({kEpoch + jobs_[j].started + length, campaign.spec->slots});
+      if (length > 0)
+        row.releases.push_back({kEpoch + jobs_[j].started + length, campaign.spec->slots});
     }
   }
 }
@@ -107,7 +110,9 @@ void Engine::Impl::WipeFlood(int cluster) {
   ClusterState& c = clusters_[cluster];
   const policy::Cluster& row = Row(cluster);
   const int allowed = std::max(1, row.waiting_allowed);
-  for (int excess = policy::WipeExcess(row.waiting, 2 * allowed, allowed);
+  // What was taken back and is not yet seen to be gone counts no more.
+  const int waiting = std::min(row.waiting, static_cast<int>(c.queue.size()));
+  for (int excess = policy::WipeExcess(waiting, 2 * allowed, allowed);
        excess > 0 && !c.queue.empty() && now_ - jobs_[c.queue.back()].sent >= kYoung; --excess)
     EndJob(c.queue.back(), End::kCancelled);
 }
@@ -137,7 +142,7 @@ void Engine::Impl::FillCopies(int campaign) {
     lanes_[l]->row->single = lanes_[l]->row->overdue = 0;
   const auto slow = policy::StragglerThreshold({c.lengths, {}});
   for (const auto& [task, jobs] : c.live) {
-    if (jobs.size() != 1) continue;
+    if (jobs.size() != 1 || c.settled.count(task) != 0) continue;
     const Job& job = jobs_[jobs[0]];
     policy::Lane& row = *LaneOf(job).row;
     ++row.single;
@@ -177,7 +182,8 @@ void Engine::Impl::Carry(const policy::PlanResult& result) {
 // CIG-11: what a sink has swallowed is not believed and goes again.
 void Engine::Impl::TakeBack(const policy::Hold& hold) {
   CampaignState& c = campaigns_[hold.campaign - 1];
-  LaneState& lane = *lanes_[LaneOn(static_cast<int>(hold.campaign) - 1, static_cast<int>(hold.cluster) - 1)];
+  LaneState& lane =
+      *lanes_[LaneOn(static_cast<int>(hold.campaign) - 1, static_cast<int>(hold.cluster) - 1)];
   int left = hold.requeue;
   for (; left > 0 && !lane.recent.empty(); --left) {
     const std::int64_t task = lane.recent.back().first;
@@ -201,7 +207,7 @@ std::vector<Redo> Engine::Impl::CopiesFor(int campaign, int cluster, int n) cons
   const CampaignState& c = campaigns_[campaign];
   std::vector<std::tuple<bool, double, std::int64_t>> order;  // here already, start, task
   for (const auto& [task, jobs] : c.live)
-    if (jobs.size() == 1) {
+    if (jobs.size() == 1 && c.settled.count(task) == 0) {
       const Job& job = jobs_[jobs[0]];
       order.emplace_back(lanes_[job.lane]->cluster == cluster,
                          job.started < 0 ? 1e300 : job.started, task);
@@ -269,7 +275,7 @@ int Engine::Impl::Send(int l, BatchKind kind, const Redo& task) {
   job.lane = l;
   job.kind = kind;
   job.tries = task.tries;
-  job.starts = static_cast<std::int16_t>(task.starts + 1);
+  job.starts = static_cast<std::int16_t>(std::min(task.starts + 1, 30000));
   job.sent = now_;
   ++lane.row->in_flight;
   ++campaign.in_flight;

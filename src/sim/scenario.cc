@@ -97,16 +97,19 @@ void Set(jdl::Document& doc, const std::string& key, const std::string& value, F
     const std::string prefix = std::string(list) + ".";
     if (!StartsWith(key, prefix)) continue;
     const auto dot = key.rfind('.');
-    json* item = dot > prefix.size() ? ItemNamed(root[list], key.substr(prefix.size(), dot - prefix.size()))
-                                     : nullptr;
+    json* item = dot > prefix.size()
+                     ? ItemNamed(root[list], key.substr(prefix.size(), dot - prefix.size()))
+                     : nullptr;
     if (item == nullptr)
-      return faults.push_back({0, 0, "--set " + key, std::string("names nothing in \"") + list + "\"",
-                               "--set " + prefix + "NAME.KEY=VALUE"}), void();
+      return faults.push_back({0, 0, "--set " + key,
+                               std::string("names nothing in \"") + list + "\"",
+                               "--set " + prefix + "NAME.KEY=VALUE"}),
+             void();
     (*item)[key.substr(dot + 1)] = v;
     return;
   }
   const auto& known = policy::KnownKeys();
-  std::vector<std::string> keys = {"name", "seed", "until", "round", "tick", "policy"};
+  std::vector<std::string> keys = {"name", "seed", "until", "round", "tick"};
   const bool of_scenario = std::find(keys.begin(), keys.end(), key) != keys.end();
   for (const auto& k : known) keys.push_back(k.key);
   if (std::find(keys.begin(), keys.end(), key) == keys.end())

@@ -18,8 +18,8 @@ namespace cigri::sim {
 struct Law {
   enum class Kind { kConstant, kUniform, kExponential, kLognormal, kList };
   Kind kind = Kind::kConstant;
-  double a = 0;  ///< seconds; uniform: least; exponential: mean; lognormal: median
-  double b = 0;  ///< uniform: most; lognormal: sigma of the logarithm
+  double a = 0;                ///< seconds; uniform: least; exponential: mean; lognormal: median
+  double b = 0;                ///< uniform: most; lognormal: sigma of the logarithm
   std::vector<double> list{};  ///< in turn, by the number of the task
 
   /// >= 0. `key` as random.h makes it, `n` the number of the task.
@@ -50,24 +50,24 @@ struct LocalLoad {
 struct ClusterSpec {
   std::string name{};
   int slots = 1;
-  int nodes = 1;      ///< a node that fails takes slots / nodes slots with it
-  double speed = 1;   ///< a job takes its duration / speed
-  double submit_s = 0;  ///< from the claim to the cluster's queue
-  double see_s = 0;     ///< from what happens to when the grid knows
+  int nodes = 1;                   ///< a node that fails takes slots / nodes slots with it
+  double speed = 1;                ///< a job takes its duration / speed
+  double submit_s = 0;             ///< from the claim to the cluster's queue
+  double see_s = 0;                ///< from what happens to when the grid knows
   std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
   double queue_s = 5;              ///< flow control
   int max_waiting = -1;            ///< -1: half of the slots, at least 1
   ClusterMode mode = ClusterMode::kOpen;
   int limited = policy::kNoLimit, max_running = policy::kNoLimit;
-  double failures = 0;          ///< part of the jobs that fail, somewhere on their way
+  double failures = 0;                ///< part of the jobs that fail, somewhere on their way
   double slow = 0, slow_factor = 10;  ///< part of the jobs that take so many times as long
-  std::optional<Law> life{};    ///< a job of ours is killed after so long, if it still runs
-  double swallow_s = 0;         ///< > 0: ends every job after it, with success (a sink)
-  double node_mtbf_s = 0;       ///< mean time between failures of one node, 0 = never
+  std::optional<Law> life{};          ///< a job of ours is killed after so long, if it still runs
+  double swallow_s = 0;               ///< > 0: ends every job after it, with success (a sink)
+  double node_mtbf_s = 0;             ///< mean time between failures of one node, 0 = never
   double node_repair_s = 3600;
-  std::vector<Window> down{};   ///< does not answer; its jobs are lost
+  std::vector<Window> down{};    ///< does not answer; its jobs are lost
   std::vector<Window> closed{};  ///< its operator lets us send nothing; jobs go on
-  bool preempts = true;         ///< local jobs kill ours; else they wait for them
+  bool preempts = true;          ///< local jobs kill ours; else they wait for them
   std::vector<LocalLoad> local{};
 };
 
@@ -81,17 +81,17 @@ struct CampaignSpec {
   int priority = 4;
   double weight = 0;
   int tries = 2;
-  double failures = 0;     ///< part of the tasks' runs that fail by themselves
+  double failures = 0;              ///< part of the tasks' runs that fail by themselves
   int max_jobs = policy::kNoLimit;  ///< on each cluster
-  int walltime_s = 0;      ///< 0 = none: nothing is killed for its length
-  double need_s = 0;       ///< known from before; 0: learnt from its own jobs
-  double prologue_s = 0;   ///< > 0: a job of its own on each cluster first
+  int walltime_s = 0;               ///< 0 = none: nothing is killed for its length
+  double need_s = 0;                ///< known from before; 0: learnt from its own jobs
+  double prologue_s = 0;            ///< > 0: a job of its own on each cluster first
   double affinity_wait_s = 0;
   std::map<std::string, int> licences{};
-  std::vector<std::string> clusters{};     ///< empty = all
-  std::map<std::string, int> affinity{};   ///< users_priority, by cluster
-  std::vector<std::string> data_on{};      ///< clusters that have its data from the start
-  std::vector<std::string> proven_on{};    ///< where a job of it has succeeded before
+  std::vector<std::string> clusters{};    ///< empty = all
+  std::map<std::string, int> affinity{};  ///< users_priority, by cluster
+  std::vector<std::string> data_on{};     ///< clusters that have its data from the start
+  std::vector<std::string> proven_on{};   ///< where a job of it has succeeded before
 };
 
 struct Scenario {
@@ -104,7 +104,7 @@ struct Scenario {
   std::vector<ClusterSpec> clusters{};
   std::vector<CampaignSpec> campaigns{};
   std::vector<policy::Usage> usage{};  ///< from before; `campaign` is its place + 1, 0 = is over
-  std::vector<std::string> notes{};  ///< what was assumed (SWF, history)
+  std::vector<std::string> notes{};    ///< what was assumed (SWF, history)
 };
 
 struct ReadResult {
@@ -115,8 +115,8 @@ struct ReadResult {
 
 /// What the command line changes before the whole is checked.
 struct Edits {
-  std::vector<std::string> without{};                            ///< names of clusters
-  std::vector<std::pair<std::string, std::string>> set{};        ///< KEY, VALUE (JSON, else a word)
+  std::vector<std::string> without{};                      ///< names of clusters
+  std::vector<std::pair<std::string, std::string>> set{};  ///< KEY, VALUE (JSON, else a word)
   std::string policy{};  ///< a policy or a preset instead of the scenario's, "" = its own
 };
 

@@ -43,13 +43,15 @@ void Engine::Impl::Arrive(int cluster) {
   c.queue.insert(c.queue.end(), arrived.begin(), arrived.end());
   StartQueued(cluster);
   for (const auto job : arrived)
-    if (!jobs_[job].running && !jobs_[job].ended) Tell(cluster, {.job = job, .view = View::kWaiting});
+    if (!jobs_[job].running && !jobs_[job].ended)
+      Tell(cluster, {.job = job, .view = View::kWaiting});
 }
 
 // In order of arrival; a job that does not fit lets narrower ones past it.
 void Engine::Impl::StartQueued(int cluster) {
   ClusterState& c = clusters_[cluster];
-  if (c.down || !c.local_queue.empty()) return;  // local users go first
+  // Local users go first; who can be killed for them may run until they fit.
+  if (c.down || (!c.local_queue.empty() && !c.spec->preempts)) return;
   for (std::size_t i = 0; i < c.queue.size() && c.free() > 0;) {
     const std::int32_t job = c.queue[i];
     if (campaigns_[LaneOf(jobs_[job]).campaign].spec->slots > c.free()) {
@@ -69,13 +71,15 @@ double Engine::Impl::LengthOf(const Job& job, const LaneState& lane, End* end) c
   const auto task = static_cast<std::uint64_t>(job.task);
   *end = End::kDone;
   if (cluster.swallow_s > 0) return cluster.swallow_s;
-  double length = job.kind == BatchKind::kPrologue
-                      ? campaign.prologue_s
-                      : campaign.duration.At(Key(scenario_.seed, Draw::kDuration, c, task), job.task);
+  double length =
+      job.kind == BatchKind::kPrologue
+          ? campaign.prologue_s
+          : campaign.duration.At(Key(scenario_.seed, Draw::kDuration, c, task), job.task);
   length /= cluster.speed;
-  const auto attempt = static_cast<std::uint64_t>(job.starts) << 32 |
-                       static_cast<std::uint64_t>(lane.cluster);
-  if (cluster.slow > 0 && Uniform(Key(scenario_.seed, Draw::kSlow, c, task, attempt)) < cluster.slow)
+  const auto attempt =
+      static_cast<std::uint64_t>(job.starts) << 32 | static_cast<std::uint64_t>(lane.cluster);
+  if (cluster.slow > 0 &&
+      Uniform(Key(scenario_.seed, Draw::kSlow, c, task, attempt)) < cluster.slow)
     length *= cluster.slow_factor;
   const double risk = 1 - (1 - campaign.failures) * (1 - cluster.failures);
   if (risk > 0 && job.kind != BatchKind::kPrologue) {
@@ -85,7 +89,8 @@ double Engine::Impl::LengthOf(const Job& job, const LaneState& lane, End* end) c
   if (campaign.walltime_s > 0 && length > campaign.walltime_s)
     *end = End::kWalltime, length = campaign.walltime_s;
   if (cluster.life) {
-    const double life = cluster.life->At(Key(scenario_.seed, Draw::kLife, c, task, attempt), job.id);
+    const double life =
+        cluster.life->At(Key(scenario_.seed, Draw::kLife, c, task, attempt), job.id);
     if (life < length) *end = End::kPreempted, length = life;
   }
   return length;
@@ -132,8 +137,8 @@ void Engine::Impl::EndJob(int place, End end) {
     std::erase(clusters_[cluster].queue, place);
     std::erase_if(clusters_[cluster].arriving, [&](const auto& a) { return a.second == place; });
   }
-  const Attempt attempt{job.id, job.task, lane.campaign, cluster, slots, job.kind,
-                        job.sent, job.started, now_, end};
+  const Attempt attempt{job.id,   job.task, lane.campaign, cluster, slots,
+                        job.kind, job.sent, job.started,   now_,    end};
   const bool ran = job.running;
   for (auto* o : observers_) o->Ended(attempt);
   Tell(cluster, {.job = place, .view = View::kGone});
@@ -166,7 +171,8 @@ void Engine::Impl::LocalNext(int cluster, std::uint32_t n) {
   const LocalLoad& load = c.spec->local[n];
   if (!load.jobs.empty()) {
     std::size_t& next = c.next_local[n];
-    while (next < load.jobs.size() && load.jobs[next].at <= now_) LocalArrives(cluster, load.jobs[next++]);
+    while (next < load.jobs.size() && load.jobs[next].at <= now_)
+      LocalArrives(cluster, load.jobs[next++]);
     if (next < load.jobs.size()) Push(load.jobs[next].at, Kind::kLocalNext, cluster, n);
     return;
   }
@@ -176,13 +182,15 @@ void Engine::Impl::LocalNext(int cluster, std::uint32_t n) {
   const auto key = Key(scenario_.seed, Draw::kLocal, who, draw);
   const double gap = -load.every_s * std::log(1 - Uniform(key, 3));
   if (draw > 0)  // the first only sets the pace
-    LocalArrives(cluster, {now_, load.duration.At(key, static_cast<std::int64_t>(draw)), load.slots});
+    LocalArrives(cluster,
+                 {now_, load.duration.At(key, static_cast<std::int64_t>(draw)), load.slots});
   Push(now_ + std::max(gap, 1e-3), Kind::kLocalNext, cluster, n);
 }
 
 void Engine::Impl::LocalArrives(int cluster, const LocalJob& job) {
   clusters_[cluster].local_queue.push_back(job);
   StartLocal(cluster);
+  StartQueued(cluster);  // a wide job may have gone for a narrow one
 }
 
 void Engine::Impl::StartLocal(int cluster) {
@@ -234,7 +242,8 @@ void Engine::Impl::NodeFails(int cluster) {
   int due = static_cast<int>(std::lround(static_cast<double>(node) * c.used / std::max(1, total)));
   c.up -= node;
   while (c.last >= 0 && (due > 0 || c.free() < 0)) {
-    const auto key = Key(scenario_.seed, Draw::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
+    const auto key =
+        Key(scenario_.seed, Draw::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
     std::int32_t victim = c.first;
     for (auto steps = Mixed(key) % 64; steps > 0 && jobs_[victim].after >= 0; --steps)
       victim = jobs_[victim].after;

@@ -14,15 +14,15 @@
 namespace cigri::sim {
 
 enum class Kind : std::uint8_t {
-  kJobEnd,       // who: job
-  kArrive,       // who: cluster
-  kSeen,         // who: cluster
-  kCampaign,     // who: campaign
-  kLocalNext,    // who: cluster, n: load
-  kLocalEnd,     // who: cluster, n: local job
-  kNodeFails,    // who: cluster
-  kNodeBack,     // who: cluster
-  kWindow,       // who: cluster: down, up, closed or open again
+  kJobEnd,     // who: job
+  kArrive,     // who: cluster
+  kSeen,       // who: cluster
+  kCampaign,   // who: campaign
+  kLocalNext,  // who: cluster, n: load
+  kLocalEnd,   // who: cluster, n: local job
+  kNodeFails,  // who: cluster
+  kNodeBack,   // who: cluster
+  kWindow,     // who: cluster: down, up, closed or open again
   kRound,
 };
 
@@ -46,7 +46,7 @@ struct Job {
   BatchKind kind = BatchKind::kTask;
   View view = View::kLaunching;  // as the grid sees it
   bool running = false, ended = false;
-  End end = End::kDone;          // planned when it starts
+  End end = End::kDone;  // planned when it starts
   double sent = 0, started = -1, stopped = 0;
 };
 
@@ -81,12 +81,12 @@ struct ClusterState {
   int used = 0, local = 0, in_queue_slots = 0;
   bool down = false, closed = false;
   int seen_capacity = 0, seen_local = 0;  // by the grid
-  std::deque<std::int32_t> queue;                       // ours, in order of arrival
+  std::deque<std::int32_t> queue;         // ours, in order of arrival
   std::deque<std::pair<double, std::int32_t>> arriving;
-  std::int32_t first = -1, last = -1;                   // running
+  std::int32_t first = -1, last = -1;  // running
   std::deque<LocalJob> local_queue;
   std::unordered_map<std::uint32_t, LocalRun> local_running;
-  std::vector<std::size_t> next_local;                  // of each load with a list
+  std::vector<std::size_t> next_local;  // of each load with a list
   std::uint32_t local_ids = 0;
   std::uint64_t draws = 0;
   std::deque<Seen> seen;

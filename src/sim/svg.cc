@@ -11,18 +11,24 @@
 namespace cigri::sim {
 namespace {
 
-constexpr std::array<const char*, 10> kColours = {"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#76b7b2",
-                                                  "#edc948", "#ff9da7", "#9c755f", "#86bcb6", "#d37295"};
+constexpr std::array<const char*, 10> kColours = {"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1",
+                                                  "#76b7b2", "#edc948", "#ff9da7", "#9c755f",
+                                                  "#86bcb6", "#d37295"};
 constexpr double kLeft = 110, kWidth = 900;
 
 std::string Escaped(const std::string& text) {
   std::string out;
   for (const char c : ValidUtf8(text)) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20) out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 0x20)
+      out += c;
   }
   return out;
 }
@@ -30,17 +36,20 @@ std::string Escaped(const std::string& text) {
 std::string Begin(double width, double height) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"white\"/>\n",
       width, height);
 }
 std::string Label(double x, double y, const std::string& text, const char* anchor = "start") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
                      Escaped(text));
 }
-std::string Box(double x, double y, double w, double h, const char* fill, const std::string& title = "",
-                const char* more = "") {
-  return fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}>{}</rect>\n",
-                     x, y, w, h, fill, more, title.empty() ? "" : "<title>" + Escaped(title) + "</title>");
+std::string Box(double x, double y, double w, double h, const char* fill,
+                const std::string& title = "", const char* more = "") {
+  return fmt::format(
+      "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" "
+      "fill=\"{}\"{}>{}</rect>\n",
+      x, y, w, h, fill, more, title.empty() ? "" : "<title>" + Escaped(title) + "</title>");
 }
 
 }  // namespace
@@ -74,32 +83,37 @@ void Gantt::Bars(std::string& svg, std::vector<Bar>& bars, int slots, double top
   for (const auto& bar : bars) {
     int left = bar.slots;
     const char* colour = bar.user < 0 ? "#bbbbbb" : kColours[bar.user % kColours.size()];
-    const std::string title = bar.user < 0 ? "local" : fmt::format("{}: job {}, {} to {}", users_[bar.user],
-                                                                   bar.job, HumanSpan(bar.from), HumanSpan(bar.to));
+    const std::string title = bar.user < 0
+                                  ? "local"
+                                  : fmt::format("{}: job {}, {} to {}", users_[bar.user], bar.job,
+                                                HumanSpan(bar.from), HumanSpan(bar.to));
     for (int s = 0; s < slots && left > 0;) {
       if (free_at[s] > bar.from + 1e-9) {
         ++s;
         continue;
       }
       int to = s;
-      while (to < slots && left > 0 && free_at[to] <= bar.from + 1e-9) free_at[to++] = bar.to, --left;
-      svg += Box(kLeft + bar.from * scale, top + s * row, std::max(0.3, (bar.to - bar.from) * scale),
-                 (to - s) * row, colour, title,
-                 bar.lost ? " stroke=\"#d00\" fill-opacity=\"0.35\"" : " stroke=\"white\" stroke-width=\"0.3\"");
+      while (to < slots && left > 0 && free_at[to] <= bar.from + 1e-9)
+        free_at[to++] = bar.to, --left;
+      svg += Box(kLeft + bar.from * scale, top + s * row,
+                 std::max(0.3, (bar.to - bar.from) * scale), (to - s) * row, colour, title,
+                 bar.lost ? " stroke=\"#d00\" fill-opacity=\"0.35\""
+                          : " stroke=\"white\" stroke-width=\"0.3\"");
       s = to;
     }
   }
 }
 
-void Gantt::Areas(std::string& svg, const std::vector<Bar>& bars, int slots, double top, double height,
-                  double until) {
+void Gantt::Areas(std::string& svg, const std::vector<Bar>& bars, int slots, double top,
+                  double height, double until) {
   constexpr int kBuckets = 450;
   const double step = std::max(until, 1e-9) / kBuckets;
   std::vector<std::vector<double>> held(users_.size() + 1, std::vector<double>(kBuckets, 0));
   for (const auto& bar : bars)
     for (int b = static_cast<int>(bar.from / step); b < kBuckets && b * step < bar.to; ++b)
       held[bar.user + 1][b] +=
-          bar.slots * std::max(0.0, std::min(bar.to, (b + 1) * step) - std::max(bar.from, b * step)) / step;
+          bar.slots *
+          std::max(0.0, std::min(bar.to, (b + 1) * step) - std::max(bar.from, b * step)) / step;
   std::vector<double> base(kBuckets, 0);
   for (std::size_t u = 0; u < held.size(); ++u) {
     const char* colour = u == 0 ? "#bbbbbb" : kColours[(u - 1) % kColours.size()];
@@ -132,7 +146,8 @@ std::string Gantt::Svg(double until) {
   }
   for (int i = 0; i <= 6; ++i) {
     const double x = kLeft + kWidth * i / 6;
-    body += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"30\" y2=\"{1:.1f}\" stroke=\"#ccc\"/>\n", x, top);
+    body += fmt::format(
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"30\" y2=\"{1:.1f}\" stroke=\"#ccc\"/>\n", x, top);
     body += Label(x, top + 14, HumanSpan(until * i / 6), "middle");
   }
   double x = kLeft;
@@ -158,18 +173,22 @@ std::string PlotSvg(const std::vector<Report>& reports, const std::string& title
       {"lost hours", [](const Report& r) { return r.lost_slot_s; }, false},
   };
   constexpr double kPanel = 240, kTall = 150;
-  const double bar = std::min(40.0, (kPanel - 40) / static_cast<double>(std::max<std::size_t>(1, reports.size())));
+  const double bar =
+      std::min(40.0, (kPanel - 40) / static_cast<double>(std::max<std::size_t>(1, reports.size())));
   std::string body = Label(20, 20, title);
   for (std::size_t m = 0; m < std::size(kMetrics); ++m) {
-    const double left = 20 + static_cast<double>(m % 3) * kPanel, base = 60 + kTall + static_cast<double>(m / 3) * (kTall + 60);
+    const double left = 20 + static_cast<double>(m % 3) * kPanel,
+                 base = 60 + kTall + static_cast<double>(m / 3) * (kTall + 60);
     double most = 1e-12;
     for (const auto& r : reports) most = std::max(most, kMetrics[m].of(r));
     body += Label(left, base - kTall - 10, kMetrics[m].name);
     for (std::size_t i = 0; i < reports.size(); ++i) {
       const double value = kMetrics[m].of(reports[i]), h = kTall * 0.85 * value / most;
       const double x = left + static_cast<double>(i) * bar;
-      const std::string text = kMetrics[m].percent ? fmt::format("{:.1f} %", 100 * value) : HumanSpan(value);
-      body += Box(x, base - h, bar - 4, h, kColours[i % kColours.size()], reports[i].label + ": " + text);
+      const std::string text =
+          kMetrics[m].percent ? fmt::format("{:.1f} %", 100 * value) : HumanSpan(value);
+      body += Box(x, base - h, bar - 4, h, kColours[i % kColours.size()],
+                  reports[i].label + ": " + text);
       body += Label(x, base + 12, text.substr(0, 8));
     }
   }

@@ -14,10 +14,11 @@ namespace {
 
 constexpr std::size_t kColumns = 18, kMostFaults = 20;
 constexpr std::array<std::string_view, kColumns> kNames = {
-    "job number",      "submit time",    "wait time",      "run time",       "processors",
-    "CPU time",        "memory",         "requested processors", "requested time", "requested memory",
-    "status",          "user",           "group",          "executable",     "queue",
-    "partition",       "preceding job",  "think time"};
+    "job number",     "submit time",      "wait time", "run time",
+    "processors",     "CPU time",         "memory",    "requested processors",
+    "requested time", "requested memory", "status",    "user",
+    "group",          "executable",       "queue",     "partition",
+    "preceding job",  "think time"};
 
 class Reader {
  public:
@@ -37,12 +38,12 @@ class Reader {
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), v[n]);
       if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(v[n]))
         return Fault("column " + std::to_string(n + 1) + " (" + std::string(kNames[n]) +
-                     ") is no number: \"" +
-                     std::string(word.substr(0, 40)) + "\"");
+                     ") is no number: \"" + std::string(word.substr(0, 40)) + "\"");
       ++n;
     }
     if (n < kColumns)
-      return Fault("has " + std::to_string(n) + " columns; a job has 18, -1 where nothing is known");
+      return Fault("has " + std::to_string(n) +
+                   " columns; a job has 18, -1 where nothing is known");
     Job(v);
   }
   Swf swf;
@@ -60,7 +61,8 @@ class Reader {
     std::from_chars(value.data(), value.data() + value.size(), swf.max_procs);
   }
   void Job(const std::array<double, kColumns>& v) {
-    if (v[1] < 0) return Fault("column 2 (submit time) is negative; times are from the trace's start");
+    if (v[1] < 0)
+      return Fault("column 2 (submit time) is negative; times are from the trace's start");
     SwfJob job;
     job.id = static_cast<std::int64_t>(v[0]);
     job.submit = v[1], job.wait = v[2], job.run = v[3], job.requested_s = v[8];

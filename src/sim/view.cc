@@ -110,7 +110,8 @@ void Engine::Impl::Book(int place) {
       if (it->second.empty()) campaign.live.erase(it);
     }
   if (job.kind == BatchKind::kPrologue) {
-    lane.row->prologue = job.end == End::kDone ? policy::Prologue::kDone : policy::Prologue::kNeeded;
+    lane.row->prologue =
+        job.end == End::kDone ? policy::Prologue::kDone : policy::Prologue::kNeeded;
     lane.row->local = lane.row->local || job.end == End::kDone;
   } else if (job.end == End::kDone) {
     BookSuccess(job, lane, campaign, length);
@@ -180,7 +181,8 @@ void Engine::Impl::Again(const Job& job, CampaignState& campaign, int tries) {
     if (job.kind == BatchKind::kPrologue || campaign.live.count(job.task) != 0) return;
   }
   if (campaign.live.count(job.task) != 0 || campaign.settled.count(job.task) != 0) return;
-  campaign.redo.push_back({job.task, static_cast<std::int16_t>(std::min(tries, 30000)), job.starts});
+  campaign.redo.push_back(
+      {job.task, static_cast<std::int16_t>(std::min(tries, 30000)), job.starts});
 }
 
 void Engine::Impl::EndCopies(std::int64_t task, CampaignState& campaign) {
@@ -193,7 +195,8 @@ void Engine::Impl::EndCopies(std::int64_t task, CampaignState& campaign) {
 void Engine::Impl::CountWaiting(CampaignState& campaign) {
   policy::Campaign& row = Row(campaign);
   const std::int64_t before = row.waiting;
-  row.waiting = campaign.spec->tasks - campaign.next + static_cast<std::int64_t>(campaign.redo.size());
+  row.waiting =
+      campaign.spec->tasks - campaign.next + static_cast<std::int64_t>(campaign.redo.size());
   if (before == 0 && row.waiting > 0) row.waiting_since = kEpoch + now_;
 }
 

@@ -37,7 +37,7 @@ void OutFile::Commit() {
 
 namespace {
 
-// RFC 4180, and no formula for a spreadsheet.
+// RFC 4180.
 std::string Cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   return "\"" + ReplaceAll(text, "\"", "\"\"") + "\"";
@@ -53,10 +53,10 @@ JobTable::JobTable(const Scenario& scenario, std::string path)
 void JobTable::Submitted(int campaign, double now) { submitted_[campaign] = now; }
 void JobTable::Ended(const Attempt& a) {
   const auto& c = scenario_.campaigns[a.campaign];
-  file_.Write(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", a.job, Cell(c.name), Cell(c.user),
-                          a.task, cigri::ToString(a.kind), Cell(scenario_.clusters[a.cluster].name),
-                          a.slots, Time(submitted_[a.campaign]), Time(a.sent), Time(a.started),
-                          Time(a.ended), ToString(a.end)));
+  file_.Write(fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{}\n", a.job, Cell(c.name), Cell(c.user), a.task,
+      cigri::ToString(a.kind), Cell(scenario_.clusters[a.cluster].name), a.slots,
+      Time(submitted_[a.campaign]), Time(a.sent), Time(a.started), Time(a.ended), ToString(a.end)));
 }
 
 std::string SwfTable::Text() {
@@ -75,11 +75,13 @@ std::string SwfTable::Text() {
   for (const auto& a : attempts_) {
     const auto& c = scenario_.campaigns[a.campaign];
     const bool ran = a.started >= 0;
-    const int status = a.end == End::kDone ? 1 : (a.end == End::kFailed || a.end == End::kWalltime ? 0 : 5);
-    out += fmt::format("{} {:.3f} {:.3f} {:.3f} {} -1 -1 {} {} -1 {} {} {} {} 1 {} -1 -1\n", a.job, a.sent,
-                       ran ? a.started - a.sent : -1.0, ran ? a.ended - a.started : -1.0, a.slots,
-                       a.slots, c.walltime_s > 0 ? c.walltime_s : -1, status, number(users, c.user),
-                       c.project.empty() ? -1 : number(groups, c.project), a.campaign + 1, a.cluster + 1);
+    const int status =
+        a.end == End::kDone ? 1 : (a.end == End::kFailed || a.end == End::kWalltime ? 0 : 5);
+    out += fmt::format("{} {:.3f} {:.3f} {:.3f} {} -1 -1 {} {} -1 {} {} {} {} 1 {} -1 -1\n", a.job,
+                       a.sent, ran ? a.started - a.sent : -1.0, ran ? a.ended - a.started : -1.0,
+                       a.slots, a.slots, c.walltime_s > 0 ? c.walltime_s : -1, status,
+                       number(users, c.user), c.project.empty() ? -1 : number(groups, c.project),
+                       a.campaign + 1, a.cluster + 1);
   }
   return out;
 }
@@ -118,7 +120,8 @@ std::string Why::Text(const Scenario& scenario, std::size_t most) const {
                        given[campaigns_[i]]);
     for (const auto& r : result_.reasons) {
       if (r.campaign != campaigns_[i]) continue;
-      out += fmt::format("  {} [{}]{}\n", texts.Text(r), policy::ToString(r.code), r.main ? " *" : "");
+      out +=
+          fmt::format("  {} [{}]{}\n", texts.Text(r), policy::ToString(r.code), r.main ? " *" : "");
     }
   }
   if (shown == 0) out += "no campaign waits for more\n";

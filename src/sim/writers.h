@@ -71,7 +71,8 @@ class Gantt : public Observer {
     bool lost = false;
     std::int64_t job = 0;
   };
-  void Bars(std::string& svg, std::vector<Bar>& bars, int slots, double top, double height, double until);
+  void Bars(std::string& svg, std::vector<Bar>& bars, int slots, double top, double height,
+            double until);
   void Areas(std::string& svg, const std::vector<Bar>& bars, int slots, double top, double height,
              double until);
 

@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "core/text.h"
+#include "db/counters.h"
 #include "module/events.h"
 
 namespace cigri::updator {
@@ -55,6 +56,20 @@ bool HoldLanes(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
     tx.Exec(sql::updator::kRefundTasks, *e.campaign_id, *e.cluster_id);
   }
   return !rows.empty();
+}
+
+// CIG-11: what a sink has swallowed goes again.
+void TakeSinks(db::Tx& tx) {
+  CounterDeltas deltas;
+  for (const auto& row : tx.Exec(sql::updator::kTakeSinks)) {
+    const auto campaign = row["campaign_id"].as<std::int64_t>();
+    const auto cluster = row["cluster_id"].as<std::int64_t>();
+    const auto kind = FromString<BatchKind>(row["kind"].c_str()).value();
+    const auto slots = row["slots"].as<std::int64_t>();
+    deltas.Add(campaign, cluster, kind, "terminated", -1, slots);
+    deltas.Add(campaign, cluster, kind, "duplicate", 1, slots);
+  }
+  db::AddCounters(tx, deltas, "updator");
 }
 
 // Everywhere held: the campaign stops and says so. Freed somewhere: it goes on.
@@ -148,7 +163,10 @@ bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep
                      const Limits& limits) {
   bool moved = ApplyWanted(tx);
   moved |= HoldLanes(tx, ended);
-  if (sweep || !ended.empty()) moved |= StopAndGo(tx);
+  if (sweep || !ended.empty()) {
+    moved |= StopAndGo(tx);
+    TakeSinks(tx);  // before a campaign is looked at that could end
+  }
   if (sweep) tx.Exec(sql::updator::kReopenEpilogues);
   const std::vector<std::int64_t> some(ended.begin(), ended.end());
   for (const auto& row : tx.Exec(sql::updator::kEndCandidates, sweep, db::Array(some)))

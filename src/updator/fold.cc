@@ -33,8 +33,32 @@ struct Lane {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   double first_start = std::numeric_limits<double>::infinity(), last_end = 0;
   std::vector<std::int64_t> hist;
+  std::vector<double> recent_s;  // the last ends in order, a failure of the program infinite
+  std::vector<std::int64_t> recent_idx;
+  std::optional<double> longest_killed;
   std::optional<std::string> prologue, epilogue;
+
+  void Remember(double lasted, std::int64_t idx) {
+    constexpr std::size_t kMost = 20;  // policy key sink.count goes so far
+    if (recent_s.size() == kMost) {
+      recent_s.erase(recent_s.begin());
+      recent_idx.erase(recent_idx.begin());
+    }
+    recent_s.push_back(lasted);
+    recent_idx.push_back(idx);
+  }
 };
+
+// How long jobs of ours lived on a cluster (table cluster_lives).
+struct Lives {
+  std::vector<std::int64_t> killed, ended;
+};
+
+void CountIn(std::vector<std::int64_t>& hist, double seconds) {
+  const auto bucket = static_cast<std::size_t>(DurationBucket(seconds));
+  if (hist.size() <= bucket) hist.resize(bucket + 1);
+  ++hist[bucket];
+}
 
 // One failed end, booked.
 struct Failure {
@@ -62,6 +86,7 @@ class Folder {
       BookFailures();
       End();
       WriteLanes();
+      WriteLives();
       WriteTasks();
     }
     db::AddCounters(tx_, counters_, "updator");
@@ -125,30 +150,32 @@ class Folder {
                       job_id,
                       f.kind,
                       !row["other_copy"].as<bool>() && !row["counted"].as<bool>(),
-                      Message(n, NotThere(n, row) + row["kill_detail"].as<std::string>())};
+                      Message(n, row["kill_detail"].as<std::string>(), NotThere(n, row))};
       failures_.emplace(job_id, std::move(failure));
     }
   }
 
   // What the first job on a cluster finds missing; once one has succeeded there, codes 126 and 127 are
-  // the program's own.
-  std::string NotThere(const News& n, const pqxx::row& row) const {
-    const std::string on = names_.at(row["cluster_id"].as<std::int64_t>()) + ": ";
+  // the program's own. Without the cluster's name, which people see beside it: the same on all
+  // clusters is one failure.
+  static std::string NotThere(const News& n, const pqxx::row& row) {
     if (n.remote.cause == cluster::EndCause::kBadDirectory)
-      return "not on cluster " + on + row["directory"].as<std::string>();
+      return "not on the cluster: " + row["directory"].as<std::string>();
     if (n.remote.cause != cluster::EndCause::kExited || row["proved"].as<bool>() ||
         row["idx"].as<std::int64_t>() < 0)
       return "";
     const std::string file = row["program_file"].as<std::string>();
-    if (n.remote.wait_status == 127 << 8) return "not on cluster " + on + file;
-    if (n.remote.wait_status == 126 << 8) return "not executable on cluster " + on + file;
+    if (n.remote.wait_status == 127 << 8) return "not on the cluster: " + file;
+    if (n.remote.wait_status == 126 << 8) return "not executable on the cluster: " + file;
     return "";
   }
 
-  static std::string Message(const News& n, const std::string& detail) {
-    std::string text = detail;
+  static std::string Message(const News& n, const std::string& kill_detail,
+                             const std::string& not_there) {
+    std::string text = kill_detail;
     if (text.empty() && n.remote.wait_status && n.remote.cause == cluster::EndCause::kExited)
       text = WaitStatusText(*n.remote.wait_status);
+    if (!not_there.empty()) text = not_there + (text.empty() ? "" : ": " + text);
     if (!n.remote.message.empty()) text += (text.empty() ? "" : ": ") + n.remote.message;
     text = ValidUtf8(text.substr(0, 2000));
     std::erase(text, '\0');
@@ -227,6 +254,12 @@ class Folder {
       return;
     }
     if (kind == BatchKind::kTest) ++lane.tests;
+    const bool preempted = !ok && failure->second.booking.account == Account::kPreemption;
+    if (!row["started"].is_null()) {
+      auto& lives = lives_[cluster];
+      CountIn(preempted ? lives.killed : lives.ended, lasted);
+      if (preempted) lane.longest_killed = std::max(lane.longest_killed.value_or(0), lasted);
+    }
     if (ok) {
       ++lane.n_ok;
       ++lane.ended;
@@ -234,15 +267,15 @@ class Folder {
       lane.sum_sq += lasted * lasted;
       lane.least = std::min(lane.least, lasted);
       lane.most = std::max(lane.most, lasted);
-      const auto bucket = static_cast<std::size_t>(DurationBucket(lasted));
-      if (lane.hist.size() <= bucket) lane.hist.resize(bucket + 1);
-      ++lane.hist[bucket];
+      CountIn(lane.hist, lasted);
+      if (counted) lane.Remember(lasted, idx);
     } else {
       ++lane.not_ok;
       const auto& b = failure->second.booking;
       if (b.account == Account::kProgram && !b.again) {
         ++lane.ended;
         ++lane.failures;
+        lane.Remember(std::numeric_limits<double>::infinity(), idx);
       }
     }
   }
@@ -252,7 +285,8 @@ class Folder {
     std::vector<int> clusters, ended, failures, tests;
     std::vector<double> sum, sum_sq, slot_s;
     std::vector<std::optional<double>> least, most, first_start, last_end;
-    std::vector<std::optional<std::string>> hist, prologue, epilogue;
+    std::vector<std::optional<std::string>> hist, prologue, epilogue, recent_s, recent_idx;
+    std::vector<std::optional<double>> longest_killed;
     for (const auto& [key, lane] : lanes_) {
       campaigns.push_back(key.first);
       clusters.push_back(static_cast<int>(key.second));
@@ -272,14 +306,31 @@ class Folder {
       prologue.push_back(lane.prologue);
       epilogue.push_back(lane.epilogue);
       tests.push_back(lane.tests);
+      const bool ends = !lane.recent_s.empty();
+      recent_s.push_back(ends ? std::optional(db::Array(lane.recent_s)) : std::nullopt);
+      recent_idx.push_back(ends ? std::optional(db::Array(lane.recent_idx)) : std::nullopt);
+      longest_killed.push_back(lane.longest_killed);
     }
     if (campaigns.empty()) return;
     tx_.Exec(sql::updator::kAddLanes, db::Array(campaigns), db::Array(clusters), db::Array(ended),
              db::Array(failures), db::Array(n_ok), db::Array(sum), db::Array(sum_sq),
              db::Array(least), db::Array(most), db::Array(hist), db::Array(first_start),
-             db::Array(last_end), db::Array(prologue), db::Array(epilogue), db::Array(tests));
+             db::Array(last_end), db::Array(prologue), db::Array(epilogue), db::Array(tests),
+             db::Array(recent_s), db::Array(recent_idx), db::Array(longest_killed));
     tx_.Exec(sql::updator::kAddUsage, db::Array(campaigns), db::Array(clusters), db::Array(slot_s),
              db::Array(n_ok), db::Array(not_ok));
+  }
+
+  void WriteLives() {
+    std::vector<int> clusters;
+    std::vector<std::string> killed, ended;
+    for (const auto& [cluster, lives] : lives_) {
+      clusters.push_back(static_cast<int>(cluster));
+      killed.push_back(db::Array(lives.killed));
+      ended.push_back(db::Array(lives.ended));
+    }
+    if (!clusters.empty())
+      tx_.Exec(sql::updator::kAddLives, db::Array(clusters), db::Array(killed), db::Array(ended));
   }
 
   // Where the tasks go: forgotten elsewhere when won, else to retry or tofix.
@@ -413,6 +464,7 @@ class Folder {
   std::map<std::int64_t, Failure> failures_;             // by job
   std::set<std::pair<std::int64_t, std::int64_t>> won_;  // tasks counted by this fold
   std::map<LaneKey, Lane> lanes_;
+  std::map<std::int64_t, Lives> lives_;  // by cluster
   CounterDeltas counters_;
   Folded folded_;
 };

@@ -157,7 +157,7 @@ std::optional<Answer> Poller::State::Ask() {
     }
     if (const double clock = std::max(a.poll.cluster_time, a.resources->cluster_time);
         clock > 0 && !caps.feed)
-      a.skew_s = clock - SystemTime();
+      a.skew_s = clock + 0.5 - SystemTime();  // APIs tell whole seconds
     token = a.poll.token;
     failures = 0;
     a.ok = true;

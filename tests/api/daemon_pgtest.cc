@@ -88,6 +88,21 @@ TEST_F(DaemonPgTest, AfterAKillTheNextOneTakesTheSocket) {
   EXPECT_TRUE(AwaitServing());
 }
 
+class ForeignDaemonPgTest : public DaemonPgTest {
+ protected:
+  bool Migrated() const override { return false; }
+};
+
+TEST_F(ForeignDaemonPgTest, ADatabaseThatIsNotOursIsRefusedAndNotWritten) {
+  Sql("CREATE TABLE payroll (id int)");
+  EXPECT_EQ(ExitOf(Start()), 78);
+  EXPECT_EQ(
+      Sql("SELECT string_agg(table_name, ' ') FROM information_schema.tables WHERE table_schema = "
+          "current_schema()")[0][0]
+          .as<std::string>(),
+      "payroll");
+}
+
 TEST_F(DaemonPgTest, ArgumentsAreUsageErrors) { EXPECT_EQ(ExitOf(Start({"--help-me"})), 64); }
 
 }  // namespace

@@ -165,8 +165,37 @@ TEST_F(ApiTest, RubyClientsMaySendSmallJdlsAsForms) {
   EXPECT_NE(b.body["hint"].get<std::string>().find("application/json"), std::string::npos);
 }
 
+TEST_F(ApiTest, WhereSharesGoByGroupsACampaignNamesOne) {  // GRID-39
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('policy', '\"sla\"'), ('sla.groups', '{\"a\": 10, \"b\": 20}')");
+  const auto ask = [&](const json& more) {
+    json body{{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"clusters", {{"alpha", json::object()}}}};
+    body.update(more);
+    return Ask("alice", "POST", "/campaigns", body);
+  };
+  for (const auto& bad : {json::object(), json{{"sla_group", "c"}}}) {
+    const auto a = ask(bad);
+    EXPECT_EQ(a.status, 400);
+    EXPECT_NE(a.body.dump().find("sla_group"), std::string::npos) << a.body;
+    EXPECT_NE(a.body.dump().find("one of: a, b"), std::string::npos) << a.body;
+  }
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+  EXPECT_EQ(ask({{"sla_group", "b"}}).status, 201);
+}
+
+TEST_F(ApiTest, TheCampaignsThatEndFirstMustExist) {
+  const auto first = Submit({{"nb_jobs", 1}});
+  EXPECT_EQ(One("SELECT jdl -> 'after' FROM campaigns WHERE id = " + std::to_string(Submit({{"nb_jobs", 1}, {"after", first}}))),
+            "[" + std::to_string(first) + "]");
+  const auto a = Ask("alice", "POST", "/campaigns",
+                     json{{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"after", {first, 4711}},
+                          {"clusters", {{"alpha", json::object()}}}});
+  EXPECT_EQ(a.status, 400);
+  EXPECT_NE(a.body.dump().find("there is no campaign 4711"), std::string::npos) << a.body;
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "2");
+}
+
 TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
-  Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(\'oops\')')");
+  Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(''oops'')')");
   const json jdl = {{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"clusters", {{"alpha", json::object()}}}};
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);

@@ -185,6 +185,7 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("cores":0)"), "cores", ""},
       {With(R"("start_rate":0)"), "start_rate", ""},
       {With(R"("after":[0])"), "after[0]", ""},
+      {With(R"("class":"urgent")"), "class", "operator's word"},
       {With(R"("columns":["a","a"])"), "columns", "twice"},
       {With(R"("columns":["HOME"])"), "columns", "macro"},
       {With(R"("format":"csv")"), "format", ""},
@@ -271,7 +272,7 @@ TEST(JdlTest, KeysWithoutEffectAreSaidToHaveNone) {
 
 TEST(JdlTest, OurOwnKeysAreRead) {
   const auto campaign = Good(With(
-      R"("priority":"high","sla_group":"g","project":"p","finalize":2,"max_tries":5,"cores":4,
+      R"("priority":"high","sla_group":"g","class":"scavenger","project":"p","finalize":2,"max_tries":5,"cores":4,
          "mem":"2G","gpus":1,"setup":["a","b"],"start_rate":0.5,"affinity_wait":0,
          "min_duration":"3","lost_after":"1:00:00","licences":{"m":2},"partition":"q","after":7,
          "jobs_type":"test","test_mode":"true","cluster_job_type":"devel, x")"));
@@ -282,6 +283,8 @@ TEST(JdlTest, OurOwnKeysAreRead) {
   EXPECT_EQ(campaign.licences.at("m"), 2);
   EXPECT_EQ(campaign.affinity_wait_s, 0);
   EXPECT_EQ(campaign.lost_after_s, 3600);
+  EXPECT_EQ(campaign.cls, "scavenger");
+  EXPECT_EQ(ToJson(campaign)["class"], "scavenger");
   EXPECT_EQ(campaign.after, std::vector<std::int64_t>{7});
   const auto& alpha = campaign.clusters[0];
   EXPECT_EQ(alpha.resources, "/core=4");

@@ -73,7 +73,7 @@ TEST_F(KillPgTest, AUsersWishADrainAndAPreemptionEachGiveTheirReason) {
   GivenJobs(1, 3, 1, 1, "running");
   GivenJobs(11, 1, 1, 2, "running");
   Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann'), (777, 'ann')");
-  Sql("INSERT INTO preemptions (job_id, for_campaign, why) VALUES (2, 7, 'urgent campaign 7')");
+  Sql("INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why) VALUES (2, 7, 1, 1, 60, 'urgent campaign 7')");
   Sql("UPDATE clusters SET drained = true, kill_all = true, drain_reason = 'fire' WHERE id = 2");
   Pass();
   EXPECT_EQ(ReasonOf(1), "user");

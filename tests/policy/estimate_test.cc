@@ -86,6 +86,15 @@ TEST(LaneTest, MoreMayWaitWhereJobsAreShort) {
       << "5 s of 2 slots that end 100 jobs a second each";
 }
 
+TEST(LaneTest, WhereTimesAreWholeSecondsAShortJobIsNotEndless) {
+  Lane lane;
+  auto f = Cluster(16);
+  f.max_waiting = 2000, f.queue_s = 10, f.resolution_s = 1;
+  EXPECT_EQ(lane.Look(f, 0, 60).waiting_allowed, 1) << "nothing has ended yet";
+  f.n_ok = 10, f.sum_s = 0;
+  EXPECT_EQ(lane.Look(f, 1, 60).waiting_allowed, 160);
+}
+
 TEST(LaneTest, DurationsComeWithSpreadAndQuantiles) {
   Lane lane;
   auto f = Cluster(2);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/histogram.h"
+
 namespace cigri::policy {
 namespace {
 
@@ -56,6 +58,20 @@ TEST(TimeLeft, NothingIsSaidBeforeAnythingIsKnownAndNothingIsLeftAtTheEnd) {
   EXPECT_FALSE(TimeLeft({.waiting = 10, .at_once = 5}));
   EXPECT_FALSE(TimeLeft({.waiting = 10, .at_once = 0, .durations = {{5, 5}, {}}}));
   EXPECT_EQ(TimeLeft({})->high, 0);
+}
+
+TEST(MedianLife, CountsWhatEndedByItselfAsHavingLivedAtLeastSoLong) {
+  const auto hist = [](std::initializer_list<std::pair<double, int>> jobs) {
+    std::vector<std::int64_t> h(kDurationBuckets);
+    for (const auto& [seconds, n] : jobs) h[DurationBucket(seconds)] += n;
+    return h;
+  };
+  EXPECT_FALSE(MedianLife({}, {}));
+  EXPECT_FALSE(MedianLife({}, hist({{60, 100}}))) << "nothing is ever killed there";
+  EXPECT_NEAR(*MedianLife(hist({{7200, 6}}), {}), 7200, 1400);
+  EXPECT_FALSE(MedianLife(hist({{60, 1}}), hist({{3600, 9}})));
+  // Short jobs that had ended before say nothing of long ones: all that lived longer were killed.
+  EXPECT_NEAR(*MedianLife(hist({{7200, 5}}), hist({{10, 1000}})), 7200, 1400);
 }
 
 }  // namespace

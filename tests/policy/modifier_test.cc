@@ -119,6 +119,60 @@ TEST(StartRate, FillsByTheClockAndIsKeptInTheState) {
   EXPECT_EQ(s.Given(1), 0);
 }
 
+TEST(StartRate, OfACampaignOnAClusterHoldsThereAndWhatNobodyClaimedComesBack) {
+  Scene s;
+  s.AddCluster(100);
+  s.AddCluster(100);
+  s.AddCampaign(1000);
+  s.lane(1, 1).start_rate = 30;
+  s.lane(1, 1).started = 0;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 5);  // ten seconds' worth
+  EXPECT_EQ(s.Given(1, 2), 100);
+  s.lane(1, 1).started = 2;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 3);
+  EXPECT_EQ(s.Why(1, 1), "START_RATE");
+  s.lane(1, 1).started = 5;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 0);
+  s.lane(1, 1).started = 0;  // counted anew: nothing is given back
+  s.now += 2;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 1);
+  EXPECT_EQ(s.state.rates.size(), 1u);
+  s.lane(1, 1).start_rate = 0;
+  s.Run();
+  EXPECT_TRUE(s.state.rates.empty()) << "what nobody draws from is not carried for ever";
+}
+
+TEST(After, ACampaignThatComesAfterAnotherWaitsAndSaysSo) {
+  Scene s;
+  s.AddCluster(10);
+  s.AddCampaign(5);
+  s.AddCampaign(100, "bob").after = 1;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 0);
+  EXPECT_EQ(s.Why(2), "AFTER");
+  EXPECT_EQ(s.Given(1), 5);
+}
+
+TEST(Urgent, WhatIsBeingCancelledForItIsNotAskedForAgain) {
+  Scene s;
+  s.snapshot.config.urgent_percent = 50;
+  s.AddCluster(10).free = 0;
+  s.AddCampaign(0);
+  s.AddCampaign(100, "bob").cls = "urgent";
+  s.lane(1, 1).in_flight = s.lane(1, 1).running = 10;
+  for (int j = 1; j <= 10; ++j) s.snapshot.running.push_back({j, 1, 1, 1, s.now - 10 * j});
+  s.campaign(2).waiting_since = s.now - 100;
+  EXPECT_EQ(s.Run().plan.preempt.size(), 5u);
+  for (int j = 1; j <= 3; ++j) s.snapshot.running[j - 1].for_campaign = 2;
+  const auto more = s.Run().plan.preempt;
+  ASSERT_EQ(more.size(), 2u);
+  for (const auto& p : more) EXPECT_GT(p.job, 3);
+}
+
 TEST(Reserve, APartOfAClusterIsKeptForAClass) {  // FAIR-23
   Scene s;
   s.snapshot.config.reserves = {{.cls = "new", .fraction = 0.3}};

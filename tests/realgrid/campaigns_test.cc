@@ -7,6 +7,9 @@
 namespace cigri::test {
 namespace {
 
+// Runs until the test makes the file.
+const std::string kUntilGo = "while [ ! -e go ]; do sleep 1; done";
+
 class RealGridTest : public FiveClusters {
  protected:
   std::vector<OurEnd> OurEnds() {
@@ -30,6 +33,7 @@ class RealGridTest : public FiveClusters {
     std::printf("%zu ends compared with the clusters' own records, %zu disagree\n", ours.size(),
                 wrong.size());
   }
+  int Preempted(int id) { return grid().Progress(id).value("preempted", 0); }
   Words CodesOf(int id) {
     Words codes;
     for (const auto& row : Rows("SELECT DISTINCT coalesce(code, '-') FROM done WHERE campaign_id = " +
@@ -72,10 +76,15 @@ struct Foreigners {
 
 TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLost) {
   Foreigners foreigners;
+  ASSERT_TRUE(Await([&] { return foreigners.States() == "Running RUNNING"; }, Seconds(120)))
+      << foreigners.States();
   proxy().CutEachSecond("POST /oarapi-cigri/jobs");
   const int n = Sized(2000, 300);
   const int lasting = Submit("lasting", 40, "sleep 600");
   const int brief = Submit("brief", n, "");
+  const Words slower{"oar1", "oar2", "local"};  // Slurm may take the others whole
+  std::vector<int> own;
+  for (const auto& cluster : slower) own.push_back(Submit("own-" + cluster, 16, "", {}, {cluster}));
   const int wide = Submit("wide", 20, "[ $(wc -l < $CIGRI_NODE_FILE) = 2 ] || exit 1", {{"cores", 2}});
   const int failing = Submit("failing", 20, "[ $(($1 % 4)) != 0 ] || exit 3");
   std::vector<int> late;
@@ -84,16 +93,19 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   ASSERT_TRUE(Await([&] { return grid().Progress(lasting).value("running", 0) >= 4; }, Seconds(120)));
   grid().Ok({"griddel", std::to_string(lasting)});
 
-  ASSERT_TRUE(Await([&] { return Written("brief") > n / 5; }, Seconds(600))) << grid().Progress(brief);
+  ASSERT_TRUE(Await([&] { return Written("brief") > n / 10; }, Seconds(600))) << grid().Progress(brief);
   RunScript("oar-down", "", "OAR_DOWN_ONLY=server");  // its API lives: 500, and the job exists
   RunScript("slurm-down", "--keep-jobs alpha");
   const int then = Written("brief");
-  EXPECT_TRUE(Await([&] { return Written("brief") > then + n / 10; }, Seconds(300)))
-      << "the other clusters stood still";
+  const auto others_went_on = [&] {
+    return Written("brief") > then + n / 10 || grid().Progress(brief).value("waiting", 0) == 0;
+  };
+  EXPECT_TRUE(Await(others_went_on, Seconds(300))) << grid().Progress(brief);
   RunScript("oar-up");
   StartSlurm();
 
   ExpectEachOnce(brief, "brief", n, Seconds(1500));
+  for (std::size_t i = 0; i < own.size(); ++i) ExpectEachOnce(own[i], "own-" + slower[i], 16, Seconds(900));
   ExpectEachOnce(wide, "wide", 20, Seconds(600));
   EXPECT_TRUE(grid().AwaitOver(failing, Seconds(600))) << grid().Progress(failing);
   EXPECT_EQ(grid().Progress(failing).value("done", 0), 15) << grid().Progress(failing);
@@ -104,8 +116,7 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   }
   EXPECT_TRUE(Await([&] { return Number("SELECT count(*) FROM live") == 0; }, Seconds(240)));
   EXPECT_EQ(Written("lasting"), 0);
-  for (const std::string cluster : {"oar1", "oar2", "slurm1", "slurm2", "local"})
-    EXPECT_GT(EndedOn(cluster, brief), 0) << cluster;
+  for (const std::string cluster : {"slurm1", "slurm2"}) EXPECT_GT(EndedOn(cluster, brief), 0) << cluster;
   EXPECT_GT(proxy().cuts(), 0);
   EXPECT_EQ(foreigners.States(), "Running RUNNING");
   proxy().CutEachSecond("");
@@ -131,20 +142,22 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksGoAgain) {
       {"local", "", 2, 1}};
   std::vector<int> ids;
   for (const auto& c : cases)
-    ids.push_back(Submit("yield-" + c.cluster, c.n, "sleep 25", {{"cores", c.cores}}, {c.cluster}));
+    ids.push_back(Submit("yield-" + c.cluster, c.n, kUntilGo, {{"cores", c.cores}}, {c.cluster}));
   for (std::size_t i = 0; i < cases.size(); ++i)
     ASSERT_TRUE(Await([&] { return grid().Progress(ids[i]).value("running", 0) == cases[i].n; },
                       Seconds(180)))
         << cases[i].cluster << grid().Progress(ids[i]);
   for (const auto& c : cases) {
     if (c.normal.empty())
-      grid().Ok({"localsub", "-c", c.cluster, "--", "sleep", "5"});
+      grid().Ok({"localsub", "-c", c.cluster, "--", "true"});
     else
       Shell(c.normal);
   }
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    EXPECT_TRUE(Await([&] { return Preempted(ids[i]) >= 1; }, Seconds(120))) << cases[i].cluster;
+  grid().Script("go", "");
   for (std::size_t i = 0; i < cases.size(); ++i) {
     ExpectEachOnce(ids[i], "yield-" + cases[i].cluster, cases[i].n, Seconds(300));
-    EXPECT_GE(grid().Progress(ids[i]).value("preempted", 0), 1) << cases[i].cluster;
     EXPECT_EQ(grid().Progress(ids[i]).value("failed", -1), 0) << cases[i].cluster;
   }
   ExpectLaw();
@@ -153,13 +166,14 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksGoAgain) {
 
 // Slurm would requeue what it preempts in this partition, under the same id.
 TEST_F(RealGridTest, WhatSlurmWouldRequeueGoesAgainOnceAndOnlyByTheGrid) {
-  const int id = Submit("again", 4, "sleep 25", {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
+  const int id = Submit("again", 4, kUntilGo, {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
   ASSERT_TRUE(Await([&] { return grid().Progress(id).value("running", 0) == 4; }, Seconds(120)))
       << grid().Progress(id);
   Shell("export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; runuser -u grid -- sbatch -p "
         "normal -c 4 -D /tmp -o /dev/null --wrap true");
+  EXPECT_TRUE(Await([&] { return Preempted(id) >= 1; }, Seconds(120))) << grid().Progress(id);
+  grid().Script("go", "");
   ExpectEachOnce(id, "again", 4, Seconds(240));
-  EXPECT_GE(grid().Progress(id).value("preempted", 0), 1);
   ExpectAgreement();
 }
 

@@ -110,6 +110,7 @@ void FiveClusters::TearDownTestSuite() {
 
 void FiveClusters::SetUp() {
   if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts OAR and Slurm";
+  StartOar();  // gives back nodes that OAR has come to suspect
   grid().set_work(::testing::UnitTest::GetInstance()->current_test_info()->name());
   std::filesystem::permissions(grid().work(), std::filesystem::perms(0777));
 }

@@ -1,4 +1,5 @@
 // What a simulated grid does, and what holds for every scenario.
+#include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
@@ -12,7 +13,8 @@ using test::kHour;
 using test::Outcome;
 
 TEST(EngineTest, AFasterClusterTakesLessTimeAndSubmittingAndSeeingTakeTheirs) {
-  const Outcome run(R"({"round": 0, "clusters": [{"speed": 2, "submit": 5, "see": 3, "job_ratio": "none", "max_waiting": 0}],
+  const Outcome run(
+      R"({"round": 0, "clusters": [{"speed": 2, "submit": 5, "see": 3, "job_ratio": "none", "max_waiting": 0}],
     "campaigns": [{"tasks": 2, "duration": 100}]})");
   const auto starts = run.Starts("campaign1");
   ASSERT_EQ(starts.size(), 2u);
@@ -21,7 +23,8 @@ TEST(EngineTest, AFasterClusterTakesLessTimeAndSubmittingAndSeeingTakeTheirs) {
 }
 
 TEST(EngineTest, LocalUsersTakeTheirSlotsBackAndWhatTheyKillGoesAgain) {
-  const Outcome run(R"({"clusters": [{"slots": 4, "job_ratio": "none", "local": [{"every": "30 min", "slots": 3, "duration": "10 min"}]}],
+  const Outcome run(
+      R"({"clusters": [{"slots": 4, "job_ratio": "none", "local": [{"every": "30 min", "slots": 3, "duration": "10 min"}]}],
     "campaigns": [{"tasks": 200, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 0}})");
   EXPECT_EQ(run.report.totals.done, 200);
   EXPECT_GT(run.report.preempted, 0);
@@ -31,7 +34,8 @@ TEST(EngineTest, LocalUsersTakeTheirSlotsBackAndWhatTheyKillGoesAgain) {
 }
 
 TEST(EngineTest, AClusterThatGoesDownLosesItsJobsAndTheyRunElsewhere) {
-  const Outcome run(R"({"clusters": [{"name": "a", "slots": 5, "down": [{"from": 300, "until": "1 h"}]}, {"name": "b", "slots": 5}],
+  const Outcome run(
+      R"({"clusters": [{"name": "a", "slots": 5, "down": [{"from": 300, "until": "1 h"}]}, {"name": "b", "slots": 5}],
     "campaigns": [{"tasks": 100, "duration": "10 min"}], "policy": {"policy": "fifo", "first_ten": 100}})");
   EXPECT_EQ(run.report.totals.done, 100);
   EXPECT_GE(run.Count(End::kLost), 5);
@@ -42,7 +46,8 @@ TEST(EngineTest, AClusterThatGoesDownLosesItsJobsAndTheyRunElsewhere) {
 }
 
 TEST(EngineTest, AClosedClusterEndsItsJobsAndGetsNoNewOnes) {
-  const Outcome run(R"({"clusters": [{"slots": 2, "max_waiting": 0, "job_ratio": "none", "closed": [{"from": 60, "until": "2 h"}]}],
+  const Outcome run(
+      R"({"clusters": [{"slots": 2, "max_waiting": 0, "job_ratio": "none", "closed": [{"from": 60, "until": "2 h"}]}],
     "campaigns": [{"tasks": 6, "duration": "10 min"}], "policy": "fifo"})");
   EXPECT_EQ(run.report.totals.done, 6);
   EXPECT_EQ(run.Count(End::kLost), 0);
@@ -60,14 +65,16 @@ TEST(EngineTest, FailuresUseUpTriesAndWalltimesKill) {
 }
 
 TEST(EngineTest, ACampaignWhoseFirstTenFailIsHeldAndTheSimulationEnds) {
-  const Outcome run(R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "bad", "tasks": 200, "duration": 60, "failures": 1}]})");
+  const Outcome run(
+      R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "bad", "tasks": 200, "duration": 60, "failures": 1}]})");
   EXPECT_EQ(run.attempts.size(), 10u);
   EXPECT_TRUE(run.Had("bad", "HELD"));
   EXPECT_EQ(run.report.totals.not_done, 200);
 }
 
 TEST(EngineTest, ZeroDurationsDivideNothing) {
-  const Outcome run(R"({"clusters": [{"slots": 3}], "campaigns": [{"tasks": 1000, "duration": 0}, {"user": "b", "tasks": 10}]})");
+  const Outcome run(
+      R"({"clusters": [{"slots": 3}], "campaigns": [{"tasks": 1000, "duration": 0}, {"user": "b", "tasks": 10}]})");
   EXPECT_EQ(run.report.totals.done, 1010);
   const auto text = ToText(run.report) + ToJson(run.report).dump();
   EXPECT_EQ(text.find("nan"), text.npos) << text;
@@ -75,14 +82,16 @@ TEST(EngineTest, ZeroDurationsDivideNothing) {
 }
 
 TEST(EngineTest, AStartRateIsKeptThoughNothingElseHappens) {
-  const Outcome run(R"({"clusters": [{"slots": 100, "job_ratio": "none"}], "campaigns": [{"tasks": 60, "duration": "1 h"}],
+  const Outcome run(
+      R"({"clusters": [{"slots": 100, "job_ratio": "none"}], "campaigns": [{"tasks": 60, "duration": "1 h"}],
     "policy": {"policy": "fifo", "first_ten": 1000, "start_rates": [{"scope": "grid", "per_minute": 6, "burst": 1}]}})");
   const auto starts = run.Starts("campaign1");
   EXPECT_NEAR(starts.back(), 590, 15);
 }
 
 TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
-  const Outcome run(R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "wide", "slots": 9}, {"name": "off", "priority": 0}],
+  const Outcome run(
+      R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "wide", "slots": 9}, {"name": "off", "priority": 0}],
     "policy": {"policy": "fifo", "start_rates": [{"scope": "user", "per_minute": 60}]}})");
   EXPECT_EQ(run.report.totals.not_done, 2);
   EXPECT_TRUE(run.Had("wide", "TOO_WIDE"));
@@ -90,11 +99,13 @@ TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
 }
 
 TEST(EngineTest, AClusterThatKillsOneInAHundredIsNotSetAsideForItsLives) {
-  const Outcome run(R"({"clusters": [{"name": "a", "slots": 8, "life": {"law": "exponential", "mean": "10 h"}}, {"name": "b", "slots": 1}],
+  const Outcome run(
+      R"({"clusters": [{"name": "a", "slots": 8, "life": {"law": "exponential", "mean": "10 h"}}, {"name": "b", "slots": 1}],
     "campaigns": [{"name": "c", "tasks": 600, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 3}})");
   EXPECT_GT(run.Count(End::kPreempted), 3);
   EXPECT_FALSE(run.Had("c", "TOO_SHORT_LIVES"));
-  const Outcome deadly(R"({"clusters": [{"name": "a", "slots": 8, "life": "5 min"}, {"name": "b", "slots": 1}],
+  const Outcome deadly(
+      R"({"clusters": [{"name": "a", "slots": 8, "life": "5 min"}, {"name": "b", "slots": 1}],
     "campaigns": [{"name": "c", "tasks": 60, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 3}})");
   EXPECT_TRUE(deadly.Had("c", "TOO_SHORT_LIVES"));
   EXPECT_EQ(deadly.report.totals.done, 60);
@@ -108,6 +119,13 @@ TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
                   {"name": "alarm", "user": "ops", "class": "urgent", "at": "9 h", "tasks": 25, "duration": "20 min"}]})");
   EXPECT_EQ(run.report.campaigns[1].done, 25);
   EXPECT_LE(run.Count(End::kCancelled), 25);
+}
+
+TEST(EngineTest, ATaskThatIsDoneIsNotCopiedAgainWhileItsCopysEndIsUnseen) {
+  const Outcome run(R"({"round": 0, "clusters": [{"slots": 4, "see": 2}], "policy": "fifo",
+    "campaigns": [{"tasks": 1, "duration": 0, "replicas": true}]})");
+  EXPECT_EQ(run.report.totals.done, 1);
+  EXPECT_LE(run.attempts.size(), 2u);
 }
 
 // ---------------------------------------------------------------- what holds for every scenario
@@ -136,7 +154,8 @@ Scenario AnyScenario() {
     if (Maybe(30)) c.max_running = In(1, 8);
     if (Maybe(30)) c.failures = 0.1;
     if (Maybe(20)) c.node_mtbf_s = 5000, c.node_repair_s = 300;
-    if (Maybe(30)) c.local.push_back({.every_s = 400, .duration = Law::Constant(200), .slots = In(1, 2)});
+    if (Maybe(30))
+      c.local.push_back({.every_s = 400, .duration = Law::Constant(200), .slots = In(1, 2)});
     if (Maybe(20)) c.down.push_back({500, 900});
     s.clusters.push_back(c);
   }
@@ -158,7 +177,10 @@ Scenario AnyScenario() {
 class Watch : public Observer {
  public:
   explicit Watch(const Scenario& s) : s_(s), held_(s.clusters.size()) {}
-  void Started(int campaign, int slots, double) override { by_user[s_.campaigns[campaign].user] += slots; CheckUsers(); }
+  void Started(int campaign, int slots, double) override {
+    by_user[s_.campaigns[campaign].user] += slots;
+    CheckUsers();
+  }
   void Ended(const Attempt& a) override {
     if (a.started >= 0) by_user[s_.campaigns[a.campaign].user] -= a.slots;
     ends[{a.campaign, a.task}] += a.end == End::kDone;
@@ -201,7 +223,8 @@ RC_GTEST_PROP(EngineProperty, NothingIsLostNoCapIsPassedAndEveryIdleSlotHasAReas
   std::int64_t tasks = 0;
   for (const auto& c : s.campaigns) tasks += c.tasks;
   RC_ASSERT(totals.done + totals.failed + totals.not_done == tasks);
-  for (const auto& [task, n] : watch.ends) RC_ASSERT(n <= 1);
+  for (const auto& [task, n] : watch.ends)  // a copy may end before the first one's end is seen
+    RC_ASSERT(n <= (s.campaigns[task.first].replicas ? 2 : 1));
   // Never more slots held than there are.
   for (std::size_t k = 0; k < s.clusters.size(); ++k) {
     std::vector<std::pair<double, int>> steps;
@@ -220,7 +243,8 @@ RC_GTEST_PROP(EngineProperty, WithoutTroubleEveryTaskIsDoneOnce, ()) {
   Watch watch(s);
   const Totals totals = Engine(s, {&watch}).Run();
   for (const auto& c : s.campaigns) {
-    const bool fits = std::any_of(s.clusters.begin(), s.clusters.end(), [&](const auto& k) { return k.slots >= c.slots; });
+    const bool fits = std::any_of(s.clusters.begin(), s.clusters.end(),
+                                  [&](const auto& k) { return k.slots >= c.slots; });
     RC_ASSERT(fits);
   }
   bool blocked = false;
@@ -234,7 +258,8 @@ RC_GTEST_PROP(EngineProperty, TheSameSeedGivesTheSameBytes, ()) {
   Watch a(s), b(s);
   Collector first(s), second(s);
   Engine one(s, {&a, &first}), two(s, {&b, &second});
-  RC_ASSERT(ToJson(first.Finish(one.Run(), "")).dump() == ToJson(second.Finish(two.Run(), "")).dump());
+  RC_ASSERT(ToJson(first.Finish(one.Run(), "")).dump() ==
+            ToJson(second.Finish(two.Run(), "")).dump());
   RC_ASSERT(a.order == b.order);
 }
 

@@ -1,6 +1,6 @@
 // The golden tests of scheduling runs (T-01 ... T-36), each as a scenario of tests/sim/scenarios.
-// T-06..T-09, T-14, T-26..T-28 and T-34 are formulas and stay in tests/policy; T-29 and T-30 are of the real grid
-// (tests/system, tests/localcluster, tests/tools).
+// T-06..T-09, T-14, T-26..T-28 and T-34 are formulas and stay in tests/policy; T-29 and T-30 are of
+// the real grid (tests/system, tests/localcluster, tests/tools).
 #include "tests/sim/run.h"
 
 namespace cigri::sim {
@@ -90,14 +90,16 @@ TEST(T12, UrgentJobsPreemptOnlyWithinTheirPartAndAfterTheFreeSlots) {
 
 TEST(T13, TheVictimHasTheLowestPriorityPlusTimeRun) {
   EXPECT_EQ(Outcome::Of("T-13").Count(End::kCancelled, "young"), 1);
-  const auto earlier = Outcome::Of("T-13", {{"campaigns.young.at", "29 min"}, {"campaigns.alarm.at", "1741 s"}});
+  const auto earlier =
+      Outcome::Of("T-13", {{"campaigns.young.at", "29 min"}, {"campaigns.alarm.at", "1741 s"}});
   EXPECT_EQ(earlier.Count(End::kCancelled, "old"), 1);
   EXPECT_EQ(earlier.Count(End::kCancelled), 1);
 }
 
 TEST(T15, NumbersFirstThenTheRestInProportionWithOneShort) {
   const auto run = Outcome::Of("T-15");
-  const int extra[] = {run.RunningAt(60, "a") - 20, run.RunningAt(60, "b") - 30, run.RunningAt(60, "c") - 50};
+  const int extra[] = {run.RunningAt(60, "a") - 20, run.RunningAt(60, "b") - 30,
+                       run.RunningAt(60, "c") - 50};
   EXPECT_EQ(run.RunningAt(60), 109);
   const int most[] = {2, 3, 5};
   int missing = 0;
@@ -107,12 +109,13 @@ TEST(T15, NumbersFirstThenTheRestInProportionWithOneShort) {
 
 int PassedHigh(const std::string& inc, const std::string& gap) {
   const auto run = Outcome::Of(
-      "T-16", {{"queues", R"({"high": {"min": 5, "max": 100, "inc": )" + inc + R"(, "gap": )" + gap +
-                              R"(}, "bg": {"min": 0, "max": 4}})"}});
+      "T-16", {{"queues", R"({"high": {"min": 5, "max": 100, "inc": )" + inc + R"(, "gap": )" +
+                              gap + R"(}, "bg": {"min": 0, "max": 4}})"}});
   const auto starts = run.Starts("bg");
   EXPECT_DOUBLE_EQ(run.Starts("high").at(0), 1800) << "first when the nodes are free";
   EXPECT_TRUE(run.Had("bg", "GAP_HOLD"));
-  return static_cast<int>(std::count_if(starts.begin(), starts.end(), [](double t) { return t < 1800; }));
+  return static_cast<int>(
+      std::count_if(starts.begin(), starts.end(), [](double t) { return t < 1800; }));
 }
 
 TEST(T16, BackgroundIsHeldOnceItIsTheGapBelowAStuckHigh) {

@@ -24,22 +24,31 @@ json Stored(policy::PolicyKind kind) {
     s.seed = static_cast<std::uint64_t>(i);
     s.now += 10;
     const auto result = s.Run();
-    json item = {{"id", i}, {"at", s.now}, {"seed", i}, {"now", s.now},
-                 {"snapshot", snapshot}, {"state", before}, {"plan", result.plan}};
+    json item = {{"id", i},
+                 {"at", s.now},
+                 {"seed", i},
+                 {"now", s.now},
+                 {"snapshot", snapshot},
+                 {"state", before},
+                 {"plan", result.plan}};
     // As it travels: cbor in the table, text in the answer.
     items.push_back(json::parse(json::from_cbor(json::to_cbor(item)).dump()));
     s.Start();
   }
   std::vector<std::int64_t> hist(112, 0);
   hist[50] = 20;
-  return {{"items", items}, {"more", false},
-          {"durations", {{{"campaign", 1}, {"cluster", 1}, {"n", 20}, {"sum_s", 900.0}, {"hist", hist}}}}};
+  return {{"items", items},
+          {"more", false},
+          {"durations",
+           {{{"campaign", 1}, {"cluster", 1}, {"n", 20}, {"sum_s", 900.0}, {"hist", hist}}}}};
 }
 
 TEST(HistoryTest, StoredDecisionsAreTakenAgainTheSame) {
-  for (const auto kind : {policy::PolicyKind::kFairshare, policy::PolicyKind::kLottery, policy::PolicyKind::kStride,
-                          policy::PolicyKind::kUsage, policy::PolicyKind::kDynamic})
-    for (const auto& one : Replay(Stored(kind))) EXPECT_TRUE(one.same) << ToString(kind) << " " << one.difference;
+  for (const auto kind :
+       {policy::PolicyKind::kFairshare, policy::PolicyKind::kLottery, policy::PolicyKind::kStride,
+        policy::PolicyKind::kUsage, policy::PolicyKind::kDynamic})
+    for (const auto& one : Replay(Stored(kind)))
+      EXPECT_TRUE(one.same) << ToString(kind) << " " << one.difference;
 }
 
 TEST(HistoryTest, ADifferenceIsFoundAndNamed) {
@@ -74,7 +83,8 @@ TEST(HistoryTest, AScenarioHasTheClustersTheCampaignsAndTheirLengths) {
 
 TEST(HistoryTest, WhatIsNoHistoryIsRefused) {
   std::vector<std::string> notes;
-  for (const char* text : {"{}", "{\"items\": []}", "{\"items\": [{}]}", "{\"items\": [{\"now\": 1, \"snapshot\": 3}]}"})
+  for (const char* text : {"{}", "{\"items\": []}", "{\"items\": [{}]}",
+                           "{\"items\": [{\"now\": 1, \"snapshot\": 3}]}"})
     EXPECT_THROW(ScenarioOf(json::parse(text), notes), std::invalid_argument) << text;
 }
 

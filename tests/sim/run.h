@@ -29,7 +29,8 @@ inline std::string FaultsOf(const ReadResult& read) {
 class Outcome : public Observer {
  public:
   /// A scenario's text; `set` as --set would have it.
-  explicit Outcome(const std::string& text, std::vector<std::pair<std::string, std::string>> set = {},
+  explicit Outcome(const std::string& text,
+                   std::vector<std::pair<std::string, std::string>> set = {},
                    double until = 1e300) {
     const std::string folder = std::string(CIGRI_SOURCE_DIR) + "/tests/sim/scenarios";
     auto read = ReadScenario(text, folder, {.without = {}, .set = std::move(set), .policy = ""});
@@ -41,7 +42,8 @@ class Outcome : public Observer {
     report = collector.Finish(engine.Run(until), "test");
   }
   /// tests/sim/scenarios/ID.json
-  static Outcome Of(const std::string& id, std::vector<std::pair<std::string, std::string>> set = {},
+  static Outcome Of(const std::string& id,
+                    std::vector<std::pair<std::string, std::string>> set = {},
                     double until = 1e300) {
     return Outcome(FileText(std::string(CIGRI_SOURCE_DIR) + "/tests/sim/scenarios/" + id + ".json"),
                    std::move(set), until);
@@ -61,7 +63,8 @@ class Outcome : public Observer {
     int n = 0;
     for (const auto& a : attempts)
       n += a.started >= 0 && a.started <= t && t < a.ended &&
-           (campaign.empty() || NameOf(a) == campaign) && (cluster.empty() || ClusterOf(a) == cluster);
+           (campaign.empty() || NameOf(a) == campaign) &&
+           (cluster.empty() || ClusterOf(a) == cluster);
     return n;
   }
   /// When the jobs of a campaign started, in order.
@@ -93,7 +96,9 @@ class Outcome : public Observer {
   std::set<std::pair<std::string, std::string>> reasons;  ///< campaign, code: ever
 
  private:
-  const std::string& scenario_name(std::int64_t id) const { return scenario.campaigns[id - 1].name; }
+  const std::string& scenario_name(std::int64_t id) const {
+    return scenario.campaigns[id - 1].name;
+  }
 };
 
 inline constexpr double kHour = 3600;

@@ -27,9 +27,10 @@ TEST(SwfTest, ReadsJobsInOrderOfSubmission) {
 }
 
 TEST(SwfTest, FaultsNameTheLineAndTheColumn) {
-  const Swf swf = ReadSwf("1 2 3\n; fine\n1 x 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
-                          "1 2 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n1 -2 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
-                          "1 nan 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n");
+  const Swf swf = ReadSwf(
+      "1 2 3\n; fine\n1 x 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
+      "1 2 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n1 -2 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"
+      "1 nan 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n");
   ASSERT_EQ(swf.faults.size(), 5u);
   EXPECT_EQ(swf.faults[0], "1: has 3 columns; a job has 18, -1 where nothing is known");
   EXPECT_EQ(swf.faults[1], "3: column 2 (submit time) is no number: \"x\"");
@@ -53,7 +54,8 @@ TEST(SwfTest, AsCampaignsJobsOfOneKindThatFollowEachOtherAreOne) {
 
 TEST(SwfTest, WhatIsWrittenIsReadAgain) {
   const auto read = ReadScenario(R"({"clusters": [{"slots": 3, "failures": 0.2}], "seed": 3,
-    "campaigns": [{"user": "a", "tasks": 40, "duration": {"law": "exponential", "mean": 100}, "tries": 9}]})", "");
+    "campaigns": [{"user": "a", "tasks": 40, "duration": {"law": "exponential", "mean": 100}, "tries": 9}]})",
+                                 "");
   ASSERT_EQ(test::FaultsOf(read), "");
   SwfTable table(read.scenario);
   Collector collector(read.scenario);
@@ -71,10 +73,12 @@ TEST(SwfTest, WhatIsWrittenIsReadAgain) {
 }
 
 TEST(SwfTest, ATraceAsLocalLoadTakesItsSlotsFirst) {
-  const test::Outcome run(R"({"until": 30000, "clusters": [{"name": "old", "slots": 32, "job_ratio": "none",
+  const test::Outcome run(
+      R"({"until": 30000, "clusters": [{"name": "old", "slots": 32, "job_ratio": "none",
       "local": [{"swf": "../../../examples/scenarios/trace.swf"}]}],
     "campaigns": [{"user": "a", "tasks": 5000, "duration": 300}], "policy": {"policy": "fifo", "first_ten": 1000}})");
-  // Job 5 of the trace wants all 32 at 4000 s; the last that holds any of them (job 4) ends at 8100.
+  // Job 5 of the trace wants all 32 at 4000 s; the last that holds any of them (job 4) ends at
+  // 8100.
   EXPECT_EQ(run.RunningAt(8200), 0);
   EXPECT_GT(run.Count(End::kPreempted), 0);
   const double local = 2 * 4 * 3600 + 16 * 1800 + 8 * 7200 + 32 * 900 + 12 * 5400 + 2 * 600;

@@ -86,6 +86,7 @@ TEST_F(ClustersTest, ADrainedClusterGetsNothingSaysWhyAndWorksAgainWhenResumed) 
 
 TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
   grid().Ok({"gridadmin", "cluster", "observe", "alpha"});
+  grid().Ok({"gridadmin", "cluster", "limited", "beta", "1"});  // so that tasks are left for alpha
   json jdl = Jdl(grid(), "watch", "true", Logging("job"));
   jdl["nb_jobs"] = 6;
   jdl["clusters"]["beta"]["exec_file"] = "while ! [ -e go ]; do sleep 0.05; done; echo job-beta >> log #";
@@ -102,12 +103,12 @@ TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
   grid().Script("go", "");
   EXPECT_TRUE(grid().AwaitOver(id));
   EXPECT_EQ(grid().Lines("log"), Words(6, "job-beta")) << "beta got all of it";
-  grid().Ok({"gridadmin", "cluster", "open", "alpha"});
+  for (const std::string name : {"alpha", "beta"}) grid().Ok({"gridadmin", "cluster", "open", name});
 }
 
 // Issue 3: whatever one cluster does, it is told of that one and stops nobody.
 TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
-  const RawServer nonsense("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
+  const RawServer nonsense("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
   int away = 0;
   {
     const RawServer gone("");

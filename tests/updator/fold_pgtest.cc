@@ -132,9 +132,9 @@ TEST_F(FoldPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
   const auto said = [&](std::size_t i) {
     return Sql("SELECT message FROM done WHERE job_id = " + std::to_string(jobs[i]))[0][0].as<std::string>();
   };
-  EXPECT_EQ(said(0), "not on cluster c1: ./job.sh");
-  EXPECT_EQ(said(1), "not executable on cluster c1: ./job.sh");
-  EXPECT_EQ(said(2), "not on cluster c1: $HOME");
+  EXPECT_EQ(said(0), "not on the cluster: ./job.sh: exit code 127");
+  EXPECT_EQ(said(1), "not executable on the cluster: ./job.sh: exit code 126");
+  EXPECT_EQ(said(2), "not on the cluster: $HOME");
   Sql("UPDATE lanes SET proved = true");
   Fold({Ended(jobs[3], 127 << 8)});
   EXPECT_EQ(said(3), "exit code 127") << "its own, once it has run there";
@@ -210,7 +210,8 @@ TEST_F(FoldPgTest, HeldEverywhereForOneReasonSaysItOnceAndNamesTheClusters) {
   Update({});
   EXPECT_EQ(
       Sql("SELECT state_reason FROM campaigns")[0][0].as<std::string>(),
-      "held everywhere: c1, c2: the first 10 jobs all failed: ./job.sh: exit code 127: not found");
+      "held everywhere: c1, c2: the first 10 jobs all failed: ./job.sh: not on the cluster: ./job.sh: "
+      "exit code 127: not found");
 }
 
 TEST_F(FoldPgTest, CancellingMovesTheStateAndATaskAddedAtTheEndIsNotLost) {

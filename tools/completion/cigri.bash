@@ -19,11 +19,11 @@ _cigri() {
     esac
     if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$(_cigri_options "$tool")" -- "$word"))
-    elif [[ $tool == gridsub ]]; then
+    elif [[ $tool == gridsub || $tool == gridsim ]]; then
         COMPREPLY=($(compgen -f -- "$word"))
     else
         COMPREPLY=($(compgen -W "$(_cigri_campaigns)" -- "$word"))
     fi
 }
-complete -o filenames -F _cigri gridsub
+complete -o filenames -F _cigri gridsub gridsim
 complete -F _cigri gridstat griddel gridmod gridevents gridclusters gridnotify gridtoken gridadmin

@@ -1,9 +1,10 @@
 // --from-history: the grid's own past, read from its API.
+#include "sim/history.h"
+
 #include <fmt/format.h>
 
 #include <ctime>
 
-#include "sim/history.h"
 #include "sim/writers.h"
 #include "tools/gridsim/run.h"
 
@@ -15,12 +16,14 @@ using nlohmann::json;
 // Seconds since 1970, or 2026-01-31, or 2026-01-31T12:00:00Z: as a number for the API.
 std::string Epoch(const std::string& option, const std::string& text) {
   if (text.find_first_not_of("0123456789.") == text.npos) return text;
-  for (const char* format : {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d"}) {
+  for (const char* format :
+       {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d"}) {
     std::tm tm{};
     const char* end = strptime(text.c_str(), format, &tm);
     if (end != nullptr && *end == '\0') return std::to_string(timegm(&tm));
   }
-  throw Fatal(kExitUsage, option + " " + text + " is no time", option + " 2026-01-31T12:00:00Z (UTC)");
+  throw Fatal(kExitUsage, option + " " + text + " is no time",
+              option + " 2026-01-31T12:00:00Z (UTC)");
 }
 
 json Read(const Options& o) {
@@ -45,7 +48,9 @@ int Replay(const Options& o, const json& answer) {
     if (!o.json) std::printf("decision %ld at %.3f: %s\n", one.id, one.at, one.difference.c_str());
   }
   if (o.json)
-    std::puts(json({{"decisions", all.size()}, {"same", same}, {"different", different}}).dump(2).c_str());
+    std::puts(json({{"decisions", all.size()}, {"same", same}, {"different", different}})
+                  .dump(2)
+                  .c_str());
   else
     std::printf("%zu decisions taken again, %zu the same\n", all.size(), same);
   if (all.empty()) std::fprintf(stderr, "note: no decision was stored in that time\n");

@@ -36,4 +36,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace cigri::gridsim
 
-int main(int argc, char** argv) { return cigri::RunMain("gridsim", cigri::gridsim::Main, argc, argv); }
+int main(int argc, char** argv) {
+  return cigri::RunMain("gridsim", cigri::gridsim::Main, argc, argv);
+}

@@ -60,12 +60,15 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   app.add_flag("--check", o.check, "only check the scenario");
   app.add_flag("--from-history", o.from_history, "operators: simulate the grid's own past");
   app.add_flag("--replay", o.replay, "with --from-history: take stored decisions again");
-  app.add_option("--from", o.from, "with --from-history: since then, 2026-01-31T12:00:00Z or epoch s");
+  app.add_option("--from", o.from,
+                 "with --from-history: since then, 2026-01-31T12:00:00Z or epoch s");
   app.add_option("--until", o.until, "and until then");
   app.add_option("--limit", o.limit, "most snapshots to read (1000)")->check(CLI::Range(1, 1000));
-  app.add_option("--save", o.save, "with --from-history: write the scenario that was made: FILE.json");
+  app.add_option("--save", o.save,
+                 "with --from-history: write the scenario that was made: FILE.json");
   if (const auto code = tools::Parse(app, argc, argv)) return code;
   Together(o);
+  EditsOf(o);  // a wrong --set is told before any file is read
   return std::nullopt;
 }
 

@@ -55,9 +55,11 @@ int One(const Options& o, const sim::Scenario& scenario) {
   std::unique_ptr<sim::JobTable> jobs;
   std::unique_ptr<sim::OutFile> swf_file, gantt_file;  // a path that is none is told at once
   std::vector<sim::Observer*> observers = {&collector};
-  if (!o.jobs.empty()) observers.push_back((jobs = std::make_unique<sim::JobTable>(scenario, o.jobs)).get());
+  if (!o.jobs.empty())
+    observers.push_back((jobs = std::make_unique<sim::JobTable>(scenario, o.jobs)).get());
   if (!o.swf.empty()) swf_file = std::make_unique<sim::OutFile>(o.swf), observers.push_back(&swf);
-  if (!o.gantt.empty()) gantt_file = std::make_unique<sim::OutFile>(o.gantt), observers.push_back(&gantt);
+  if (!o.gantt.empty())
+    gantt_file = std::make_unique<sim::OutFile>(o.gantt), observers.push_back(&gantt);
   const auto totals = sim::Engine(scenario, observers).Run();
   const auto report = collector.Finish(totals, LabelOf(o, scenario));
   if (jobs != nullptr) jobs->Commit();
@@ -93,8 +95,7 @@ int RunText(const Options& o, const std::string& text, const std::string& name,
     const auto totals = sim::Engine(reads[i].scenario, {&collector}).Run();
     reports.push_back(collector.Finish(totals, o.compare[i]));
   }
-  if (plot != nullptr)
-    plot->Write(sim::PlotSvg(reports, reads[0].scenario.name)), plot->Commit();
+  if (plot != nullptr) plot->Write(sim::PlotSvg(reports, reads[0].scenario.name)), plot->Commit();
   json all = json::array();
   for (const auto& r : reports) all.push_back(sim::ToJson(r));
   Print(o.json ? all.dump(2) + "\n" : sim::CompareText(reports));

@@ -1,6 +1,7 @@
--- The youngest running jobs of ours: possible victims of a preemption (GRID-32).
-SELECT job_id, campaign_id, cluster_id, slots, extract(epoch FROM started_at) AS started_at
-FROM live
-WHERE state = 'running' AND started_at IS NOT NULL AND idx >= 0
-    AND NOT EXISTS (SELECT FROM preemptions AS p WHERE p.job_id = live.job_id)
-ORDER BY started_at DESC LIMIT 20000
+-- The youngest running jobs of ours: possible victims of a preemption (GRID-32), and those that are being
+-- cancelled already, with whom for.
+SELECT l.job_id, l.campaign_id, l.cluster_id, l.slots, extract(epoch FROM l.started_at) AS started_at,
+    coalesce(p.for_campaign, 0) AS for_campaign
+FROM live AS l LEFT JOIN preemptions AS p ON p.job_id = l.job_id
+WHERE l.state = 'running' AND l.started_at IS NOT NULL AND l.idx >= 0
+ORDER BY p.job_id IS NULL, l.started_at DESC LIMIT 20000

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What a campaign costs each kind of cluster in calls of its API, from submission to the end of its
+# last job: a proxy before each API prints the requests. As root.
+# Usage: bench/real_calls.sh [OAR_JOBS [SLURM_JOBS [LOCAL_JOBS]]]
+# shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
+. "$(dirname "$0")/lib.sh"
+oar_jobs=${1:-200} slurm_jobs=${2:-1000} local_jobs=${3:-1000}
+[ "$(id -u)" = 0 ] || fail 'only root may start real batch schedulers' 77
+grid_up --slots here=2 --with oar,slurm
+chmod 1777 "$work"
+
+proxy() { # CLUSTER LISTEN SERVER URL: the cluster is driven through a proxy from now on
+  mkfifo "$work/$1.end"
+  logging_proxy "$2" "$3" < "$work/$1.end" >> "$work/$1.calls" &
+  exec {hold}> "$work/$1.end"
+  until [ -s "$work/$1.calls" ]; do sleep 0.05; done
+  gridadmin cluster set "$1" "api_url=${4//PORT/$(head -1 "$work/$1.calls")}" > /dev/null || fail "cannot move $1"
+}
+# Calls between two looks at the resources are one sweep; a sweep asks for an array, or a list of ids, once.
+twice() { awk -v poll="$1" -v end="$2" '$0 ~ end { delete seen; next } $1 == "GET" && $2 ~ poll { if (seen[$2]++) n++ } END { print n + 0 }' "$3"; }
+count() { grep -cE "$1" "$2"; }
+most() { # NAME N BOUND
+  local ok=ok
+  [ "$2" -le "$3" ] || { ok=MISSED; missed=1; }
+  printf '    %-34s %6d (at most %d) %s\n' "$1" "$2" "$3" "$ok"
+}
+
+campaign() { # CLUSTER JOBS KIND
+  local cluster=$1 n=$2 kind=$3 log=$work/$1.calls batches sweeps0 sweeps
+  sweeps0=$(sql "SELECT s.sweeps FROM cluster_status s JOIN clusters c ON c.id = s.cluster_id WHERE c.name = '$cluster'")
+  : > "$log"
+  seq "$n" > values
+  timed gridsub --wait --clusters "$cluster" -- true {} :::: values || fail "the campaign failed: $(tail -3 out)"
+  cp "$log" calls
+  batches=$(sql "SELECT count(*) FROM batches b JOIN clusters c ON c.id = b.cluster_id WHERE c.name = '$cluster' AND b.recorded_at IS NOT NULL")
+  sweeps=$(($(sql "SELECT s.sweeps FROM cluster_status s JOIN clusters c ON c.id = s.cluster_id WHERE c.name = '$cluster'") - sweeps0))
+  printf '%s: %d jobs in %d arrays, %s s, %d sweeps; %d calls, %s per 1,000 jobs\n' "$cluster" "$n" "$batches" "$took" "$sweeps" \
+    "$(wc -l < calls)" "$(calc "$(wc -l < calls) * 1000 / $n" 0)"
+  case $kind in
+    oar)
+      most submissions "$(count '^POST [^ ]*/jobs.json$' calls)" "$batches"
+      most 'polls (1 for 1,000 live ids)' "$(count '^GET [^ ]*ids=' calls)" $((sweeps + 1))
+      printf '    %-34s %6d\n' 'look-ups of ended jobs' "$(count '^GET [^ ]*/jobs/[0-9]+.json' calls)" ;;
+    slurm)
+      most submissions "$(count '^POST [^ ]*/job/submit$' calls)" "$batches"
+      most releases "$(count '^POST [^ ]*/job/[0-9]+$' calls)" "$batches"
+      most 'arrays asked for twice in a sweep' "$(twice '/job/[0-9]+$' '/(nodes|partition)' calls)" 0
+      printf '    %-34s %6d, %s a sweep\n' 'polls (1 for a live array)' "$(count '^GET [^ ]*/job/[0-9]+$' calls)" \
+        "$(calc "$(count '^GET [^ ]*/job/[0-9]+$' calls) / ($sweeps + 0.001)")"
+      printf '    %-34s %6d\n' 'look-ups of ended jobs' "$(count '^GET /slurmdb/' calls)" ;;
+    local)
+      most submissions "$(count '^POST [^ ]*/batches' calls)" "$batches"
+      most 'polls (1 a sweep)' "$(count '^GET ' calls)" $((sweeps + 1)) ;;
+  esac
+  sed -E 's/^([A-Z]+) ([^?]*).*/\1 \2/; s/[0-9]+(_[0-9]+)?/N/g' calls | sort | uniq -c | sort -rn | sed 's/^/      /'
+}
+
+load
+while read -r kind i; do
+  case $kind in
+    oar) proxy "oar$i" 0 "$((6668 + 100 * (i - 1)))" http://127.0.0.1:PORT/oarapi-cigri; campaign "oar$i" "$oar_jobs" oar ;;
+    slurm) proxy "slurm$i" 0 "$((7520 + 100 * (i - 1)))" http://127.0.0.1:PORT; campaign "slurm$i" "$slurm_jobs" slurm ;;
+  esac
+done < "$CIGRI_HOME/with"
+proxy here "$CIGRI_HOME/run/proxy.sock" "$CIGRI_HOME/run/here.sock" "unix:$CIGRI_HOME/run/proxy.sock"
+campaign here "$local_jobs" local
+law
+exit $missed

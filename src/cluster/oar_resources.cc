@@ -1,0 +1,98 @@
+// The resources of an OAR cluster: read at every look, thousands of lines on a large one.
+#include <simdjson.h>
+
+#include <unordered_map>
+
+#include "cluster/oar.h"
+#include "cluster/property_filter.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Item = simdjson::dom::element;
+
+// A property as text: the API writes the same ones now as a number, now as a string.
+std::string PropertyOf(const Item& resource, std::string_view name) {
+  // The API calls the column resource_id "id".
+  Item value;
+  if (resource[name == "resource_id" ? "id" : name].get(value) != simdjson::SUCCESS) return "";
+  std::string_view text;
+  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+  return value.is_null() ? "" : simdjson::minify(value);
+}
+
+bool Usable(const Item& resource) {
+  return PropertyOf(resource, "state") == "Alive" && PropertyOf(resource, "drain") != "YES";
+}
+
+// The jobs of an OAR 3 list that hold resources now.
+bool Holds(const OarItem& item) { return OarState(item.state) == RemoteState::kRunning; }
+
+}  // namespace
+
+Resources OarCluster::GetResources() {
+  const auto& config = api_.config();
+  const PropertyFilter filter(config.properties);
+  const auto what = "read the resources of " + config.name;
+  const auto path = dialect_->Resources();
+  Resources r;
+  // A unit (core, host...) counts as down when one of its resources is.
+  Units units;
+  for (std::int64_t offset = 0, total = 1; offset < total;) {
+    auto page =
+        api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), config.auth_user);
+    const auto before = offset;
+    total = EachOarItem(what, std::move(page), [&](const Item& item) {
+      ++offset;
+      if (!filter.Accepts([&](const std::string& name) { return PropertyOf(item, name); })) return;
+      const auto [unit, fresh] = units.emplace(PropertyOf(item, config.resource_unit), true);
+      unit->second = unit->second && Usable(item);
+    });
+    if (offset == before) break;
+  }
+  r.max = static_cast<int>(units.size());
+  for (const auto& [unit, usable] : units) r.unavailable += usable ? 0 : 1;
+  r.used = UsedUnits(units);
+  if (r.unavailable > 0)
+    r.note = std::to_string(r.unavailable) + " of " + std::to_string(r.max) + " " +
+             config.resource_unit + "s are not available";
+  if (config.options.value("stress", true))
+    r.stress = NumberIn(
+        At(api_.GetJson(what, dialect_->StressFactor(), config.auth_user), "GLOBAL_STRESS"));
+  r.cluster_time = api_.clock();
+  return r;
+}
+
+int OarCluster::UsedUnits(const Units& units) {
+  const auto& config = api_.config();
+  const auto path = dialect_->ResourceUse(config.resource_unit);
+  if (path.empty()) return UsedByJobs();
+  const auto what = "read what is in use on " + config.name;
+  int used = 0;
+  EachOarItem(what, api_.GetBody(what, path, config.auth_user), [&](const Item& item) {
+    Item value;
+    std::string name;
+    if (item[config.resource_unit].get(value) == simdjson::SUCCESS) {
+      std::string_view text;
+      name = value.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::minify(value);
+    }
+    simdjson::dom::array jobs;
+    const auto unit = units.find(name);
+    if (unit != units.end() && unit->second && item["jobs"].get(jobs) == simdjson::SUCCESS &&
+        jobs.size() > 0)
+      ++used;
+  });
+  return used;
+}
+
+// OAR 3 has no list of what is in use: the resources of the jobs that run.
+int OarCluster::UsedByJobs() {
+  const auto what = "list live jobs of " + api_.config().name;
+  int used = 0;
+  for (const auto& item : List(what, dialect_->LiveJobs(""), api_.config().auth_user))
+    if (Holds(item)) used += std::max(1, item.resources);
+  return used;
+}
+
+}  // namespace cigri::cluster

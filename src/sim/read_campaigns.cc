@@ -1,0 +1,137 @@
+// "campaigns" of a scenario file.
+#include "core/text.h"
+#include "sim/random.h"
+#include "sim/read_parts.h"
+#include "sim/swf.h"
+
+namespace cigri::sim {
+namespace {
+
+using nlohmann::json;
+constexpr double kMuch = 1e9;
+
+void ReadNumbers(Keys& keys, const std::string& key, std::map<std::string, int>& out) {
+  const json* v = keys.Find(key);
+  if (v == nullptr) return;
+  if (!v->is_object()) return keys.Fault(key, "must be an object {\"name\": number}");
+  for (const auto& [name, n] : v->items()) {
+    if (!n.is_number_integer() || n.get<double>() < 0 || n.get<double>() > kMuch)
+      keys.Fault(key + "." + name, "must be a whole number, 0 or more");
+    else
+      out[name] = n.get<int>();
+  }
+}
+
+void ReadPriority(Keys& keys, CampaignSpec& c) {
+  const json* v = keys.Find("priority");
+  if (v == nullptr) return;
+  const auto level = jdl::ParsePriority(v->is_string() ? v->get<std::string>() : v->dump());
+  if (!level) return keys.Fault("priority", "must be 0 to 9, or a name: low, normal, high...");
+  c.priority = std::min(9, *level);
+  if (*level > 9) c.cls = "urgent";
+}
+
+CampaignSpec ReadCampaign(Keys& keys) {
+  CampaignSpec c;
+  keys.Word("name", c.name);
+  keys.Word("user", c.user);
+  keys.Word("project", c.project);
+  ReadPriority(keys, c);
+  keys.Word("class", c.cls);
+  keys.Word("sla_group", c.sla_group);
+  std::string type = "default";
+  keys.Word("type", type, {"default", "test"});
+  c.test = type == "test";
+  keys.Bool("replicas", c.replicas);
+  keys.Seconds("at", c.at);
+  keys.Whole("tasks", c.tasks, 1, 1'000'000'000);
+  ReadLaw(keys, "duration", c.duration);
+  keys.Whole("slots", c.slots, 1, 100'000'000);
+  keys.Number("weight", c.weight, 0, kMuch);
+  keys.Whole("tries", c.tries, 1, 1000);
+  keys.Number("failures", c.failures, 0, 1);
+  keys.Whole("max_jobs", c.max_jobs, 0, 1'000'000'000);
+  double walltime = 0;
+  keys.Seconds("walltime", walltime);
+  c.walltime_s = static_cast<int>(std::min(walltime, kMuch));
+  keys.Seconds("known_duration", c.need_s);
+  keys.Seconds("prologue", c.prologue_s);
+  keys.Seconds("affinity_wait", c.affinity_wait_s);
+  ReadNumbers(keys, "licences", c.licences);
+  keys.Names("clusters", c.clusters);
+  ReadNumbers(keys, "affinity", c.affinity);
+  keys.Names("data_on", c.data_on);
+  keys.Names("proven_on", c.proven_on);
+  return c;
+}
+
+// "count" copies, each `every` after the one before.
+void Repeat(Keys& keys, const CampaignSpec& c, Scenario& scenario) {
+  int count = 1;
+  keys.Whole("count", count, 1, 1'000'000);
+  Law every;
+  ReadLaw(keys, "every", every);
+  double at = c.at;
+  for (int i = 0; i < count; ++i) {
+    CampaignSpec one = c;
+    if (count > 1) one.name += "-" + std::to_string(i + 1);
+    one.at = at;
+    at += every.At(Key(scenario.seed, Draw::kArrival, scenario.campaigns.size()), i);
+    scenario.campaigns.push_back(std::move(one));
+  }
+}
+
+void CheckNames(Keys& keys, const std::string& key, const std::vector<std::string>& names,
+                const Scenario& scenario) {
+  std::vector<std::string> known;
+  for (const auto& c : scenario.clusters) known.push_back(c.name);
+  for (const auto& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto near = DidYouMean(name, known);
+    keys.Fault(key, "there is no cluster \"" + jdl::Shown(name) + "\"",
+               near ? "did you mean \"" + *near + "\"?" : "there are " + Join(known, ", "));
+  }
+}
+
+std::vector<std::string> NamesOf(const std::map<std::string, int>& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, n] : map) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scenario) {
+  const json& list = doc.root.value("campaigns", json());
+  if (!list.is_array() || list.empty())
+    return FaultAt(
+        doc, "campaigns", "must be a list of at least one campaign",
+        "\"campaigns\": [{\"user\": \"alice\", \"tasks\": 100, \"duration\": \"10 min\"}]");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Keys keys(doc, "campaigns[" + std::to_string(i) + "]", list[i]);
+    CampaignSpec c = ReadCampaign(keys);
+    const bool named = !c.name.empty();
+    if (!named) c.name = "campaign" + std::to_string(i + 1);
+    CheckNames(keys, "clusters", c.clusters, scenario);
+    CheckNames(keys, "data_on", c.data_on, scenario);
+    CheckNames(keys, "proven_on", c.proven_on, scenario);
+    CheckNames(keys, "affinity", NamesOf(c.affinity), scenario);
+    double gap = 0;
+    keys.Seconds("group_within", gap);
+    if (const auto text = FileText(keys, "swf", folder)) {
+      const Swf swf = ReadSwf(*text);
+      for (const auto& fault : swf.faults) keys.Fault("swf", "line " + fault);
+      if (!named) c.name = "swf";
+      for (auto& one : Campaigns(swf, c, gap)) scenario.campaigns.push_back(std::move(one));
+      if (swf.skipped > 0)
+        scenario.notes.push_back(std::to_string(swf.skipped) +
+                                 " jobs of the trace have no run time or no processors: left out");
+    } else {
+      if (c.user.empty()) c.user = "user";
+      Repeat(keys, c, scenario);
+    }
+    keys.Done();
+  }
+}
+
+}  // namespace cigri::sim

@@ -1,0 +1,120 @@
+// "clusters" of a scenario file.
+#include <limits>
+
+#include "sim/read_parts.h"
+#include "sim/swf.h"
+
+namespace cigri::sim {
+namespace {
+
+using nlohmann::json;
+constexpr auto kInfinite = std::numeric_limits<double>::infinity();
+
+void ReadWindows(Keys& keys, const std::string& key, std::vector<Window>& out) {
+  const json* list = keys.Find(key);
+  if (list == nullptr) return;
+  if (!list->is_array())
+    return keys.Fault(key, "must be a list", "[{\"from\": 0, \"until\": \"1 h\"}]");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    Keys one(keys.doc(), keys.PathOf(key) + "[" + std::to_string(i) + "]", (*list)[i]);
+    Window w{0, kInfinite};
+    one.Seconds("from", w.from);
+    one.Seconds("until", w.until);
+    if (w.until <= w.from) one.Fault("until", "is not after from");
+    one.Done();
+    out.push_back(w);
+  }
+}
+
+void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
+  const json* list = keys.Find("local");
+  if (list == nullptr) return;
+  if (!list->is_array()) return keys.Fault("local", "must be a list of loads");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    Keys one(keys.doc(), keys.PathOf("local") + "[" + std::to_string(i) + "]", (*list)[i]);
+    LocalLoad load;
+    if (const auto text = FileText(one, "swf", folder)) {
+      const Swf swf = ReadSwf(*text);
+      for (const auto& fault : swf.faults) one.Fault("swf", "line " + fault);
+      load.jobs = LocalJobs(swf, c.slots);
+    }
+    one.Seconds("every", load.every_s);
+    ReadLaw(one, "duration", load.duration);
+    one.Whole("slots", load.slots, 1, c.slots);
+    one.Seconds("from", load.from);
+    one.Seconds("until", load.until);
+    if (load.every_s <= 0 && load.jobs.empty() && !one.Has("swf"))
+      one.Fault("every", "is missing", "\"every\": \"10 min\", or \"swf\": \"FILE\"");
+    one.Done();
+    c.local.push_back(std::move(load));
+  }
+}
+
+void ReadMode(Keys& keys, ClusterSpec& c) {
+  std::string mode = "open";
+  keys.Word("mode", mode, {"open", "limited", "observe"});
+  c.mode = FromString<ClusterMode>(mode).value_or(ClusterMode::kOpen);
+  keys.Whole("limit", c.limited, 0, 1'000'000'000);
+  if (c.mode == ClusterMode::kLimited && c.limited < 0)
+    keys.Fault("limit", "is missing: how many jobs a limited cluster takes");
+  keys.Whole("max_running", c.max_running, 0, 1'000'000'000);
+}
+
+ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
+  ClusterSpec c;
+  keys.Word("name", c.name);
+  keys.Whole("slots", c.slots, 1, 100'000'000);
+  c.nodes = 1;
+  keys.Whole("nodes", c.nodes, 1, c.slots);
+  keys.Number("speed", c.speed, 1e-6, 1e6);
+  keys.Seconds("submit", c.submit_s);
+  keys.Seconds("see", c.see_s);
+  keys.Word("job_ratio", c.ratio,
+            {"none", "slow-start", "adaptive", "adaptive-2009", "adaptive-down-exponential-up"});
+  keys.Seconds("queue_s", c.queue_s);
+  keys.Whole("max_waiting", c.max_waiting, 0, 100'000'000);
+  if (c.max_waiting < 0) c.max_waiting = std::max(1, c.slots / 2);
+  ReadMode(keys, c);
+  keys.Number("failures", c.failures, 0, 1);
+  keys.Number("slow_jobs", c.slow, 0, 1);
+  keys.Number("slow_factor", c.slow_factor, 1, 1e9);
+  if (keys.Has("life")) ReadLaw(keys, "life", c.life.emplace());
+  keys.Seconds("swallows", c.swallow_s);
+  keys.Seconds("node_fails_every", c.node_mtbf_s);
+  keys.Seconds("node_repair", c.node_repair_s);
+  ReadWindows(keys, "down", c.down);
+  ReadWindows(keys, "closed", c.closed);
+  keys.Bool("preempts", c.preempts);
+  ReadLocal(keys, folder, c);
+  return c;
+}
+
+}  // namespace
+
+void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scenario) {
+  const json& list = doc.root.value("clusters", json());
+  if (!list.is_array() || list.empty())
+    return FaultAt(doc, "clusters", "must be a list of at least one cluster",
+                   "\"clusters\": [{\"name\": \"luke\", \"slots\": 100}]");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Keys keys(doc, "clusters[" + std::to_string(i) + "]", list[i]);
+    ClusterSpec c = ReadCluster(keys, folder);
+    if (c.name.empty()) c.name = "cluster" + std::to_string(i + 1);
+    int count = 1;
+    double step = 0;
+    keys.Whole("count", count, 1, 100'000);
+    keys.Number("speed_step", step, 0, 1e6);
+    keys.Done();
+    for (int n = 1; n <= count; ++n) {
+      ClusterSpec one = c;
+      if (count > 1) one.name += "-" + std::to_string(n);
+      one.speed += step * (n - 1);
+      for (const auto& other : scenario.clusters)
+        if (other.name == one.name)
+          keys.Fault("name", "there are two clusters \"" + one.name + "\"");
+      scenario.clusters.push_back(std::move(one));
+    }
+  }
+}
+
+}  // namespace cigri::sim

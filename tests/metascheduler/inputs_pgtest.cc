@@ -1,0 +1,279 @@
+// What the tables know about jobs and a decision needs: sinks, lives, overdue jobs, queues.
+#include "core/histogram.h"
+#include "tests/metascheduler/scene.h"
+
+namespace cigri::metascheduler {
+namespace {
+
+using cluster::EndCause;
+
+TEST_F(GridTest, JobsTooFastToBeTrueAreASinkAndGoAgainElsewhere) {  // CIG-11, T-21
+  Policy("policy", "fifo");
+  Policy("sink.count", 4);
+  Cluster(1, 5);
+  Cluster(2, 5);
+  const auto c = Campaign({.clusters = {1, 2}});
+  Pass();
+  auto jobs = Claim();
+  End(jobs[{c, 2}], 300);
+  End({jobs[{c, 1}][0], jobs[{c, 1}][1], jobs[{c, 1}][2]}, 0.2);
+  Predict();  // medians
+  Fresh();
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0) << "three in a row are not enough";
+  End({jobs[{c, 1}][3]}, 0.2);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c, 1), 0);
+  EXPECT_EQ(Why(c, 1), "SINK");
+  EXPECT_GT(Granted(c, 2), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'SINK' AND state = 'open'"), 1);
+  Update();
+  EXPECT_EQ(Number("SELECT count(*) FROM retry WHERE why = 'SINK'"), 4);
+  EXPECT_EQ(Number("SELECT count(*) FROM done WHERE cluster_id = 1 AND counted"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM done WHERE cluster_id = 2 AND counted"), 5);
+  ExpectTheLaw();
+  LetPass(3601);  // sink.hold
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0) << "it heals by itself";
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'SINK' AND state = 'open'"), 0);
+}
+
+TEST_F(GridTest, AFailureBetweenThemIsNoSink) {
+  Policy("policy", "fifo");
+  Policy("sink.count", 3);
+  Cluster(1, 5);
+  Cluster(2, 5);
+  const auto c = Campaign({.clusters = {1, 2}});
+  Pass();
+  auto jobs = Claim();
+  End(jobs[{c, 2}], 300);
+  const auto& fast = jobs[{c, 1}];
+  End({fast[0]}, 0.2);
+  End({fast[1]}, 0.2);
+  End({fast[2]}, 0.2, 1 << 8);
+  End({fast[3]}, 0.2);
+  Predict();
+  Fresh();
+  Pass();
+  EXPECT_NE(Why(c, 1), "SINK");
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'SINK'"), 0);
+}
+
+TEST_F(GridTest, AUserMayNameTheShortestBelievableJob) {  // CIG-11: min_duration, without a rule
+  Policy("policy", "fifo");
+  Cluster(1, 8);
+  const auto believing = Campaign({.tasks = 5});
+  Round();
+  End(Live(believing), 0.5);
+  const auto c = Campaign({.jdl = {{"min_duration", 10}}});
+  Fresh();
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM sinks"), 0);
+  Claim();
+  End(Live(c), 0.5);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Why(c, 1), "SINK");
+  EXPECT_EQ(Number("SELECT n FROM sinks"), 5);
+}
+
+TEST_F(GridTest, ACampaignThatHasEndedIsNotTakenUpAgain) {
+  Policy("policy", "fifo");
+  Cluster(1, 8);
+  const auto c = Campaign({.tasks = 5, .jdl = {{"min_duration", 10}}});
+  Round();
+  End(Live(c), 0.5);
+  Update({c});
+  EXPECT_EQ(Text("SELECT state FROM campaigns"), "terminated");
+  Sql("INSERT INTO sinks VALUES (1, 1, 5, now())");
+  Update();
+  EXPECT_EQ(Number("SELECT count(*) FROM retry"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM sinks"), 0);
+  ExpectTheLaw();
+}
+
+// Design: "needs 5 h, median life on X 2 h, killed 6 times".
+TEST_F(GridTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereBlindlyAgain) {
+  Policy("policy", "fifo");
+  Cluster(1, 7);
+  Cluster(2, 7);
+  const auto c = Campaign({.clusters = {1, 2}});
+  Pass();
+  auto jobs = Claim();
+  End(jobs[{c, 2}], 5 * 3600);
+  auto killed = jobs[{c, 1}];
+  End({killed[0], killed[1]}, 2 * 3600, 0, EndCause::kPreempted);
+  Predict();
+  Fresh();
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0) << "two kills say little";
+  End({killed[2], killed[3], killed[4], killed[5]}, 2 * 3600, 0, EndCause::kPreempted);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c, 1), 0);
+  EXPECT_EQ(Why(c, 1), "TOO_SHORT_LIVES");
+  const auto numbers = nlohmann::json::parse(Text("SELECT numbers FROM reasons WHERE code = 'TOO_SHORT_LIVES'"));
+  EXPECT_NEAR(numbers["needs, s"].get<double>(), 18000, 3600);
+  EXPECT_NEAR(numbers["median life, s"].get<double>(), 7200, 1500);
+  EXPECT_EQ(numbers["kills"], 6);
+  EXPECT_GT(Granted(c, 2), 0);
+  Sql("UPDATE lanes SET killed_at = now() - interval '25 hours'");
+  Fresh();
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0) << "a day later it is tried again";
+}
+
+TEST_F(GridTest, WhatHasNeverSucceededNeedsLongerThanItWasLetLive) {
+  Policy("policy", "fifo");
+  Cluster(1, 4);
+  const auto c = Campaign({});
+  Round();
+  const auto jobs = Live(c);
+  End({jobs[0]}, 900, 0, EndCause::kPreempted);
+  End({jobs[1]}, 1000, 0, EndCause::kPreempted);
+  End({jobs[2], jobs[3]}, 2000, 0, EndCause::kPreempted);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Why(c, 1), "TOO_SHORT_LIVES");
+}
+
+TEST_F(GridTest, AClusterThatSeldomKillsIsNotBlamed) {
+  Policy("policy", "fifo");
+  Cluster(1, 20);
+  const auto c = Campaign({});
+  Round();
+  const auto jobs = Live(c);
+  for (std::size_t i = 0; i < jobs.size(); ++i) End({jobs[i]}, 600, 0, i < 5 ? EndCause::kPreempted : EndCause::kExited);
+  Predict();
+  Fresh();
+  Pass();
+  EXPECT_GT(Granted(c), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE code = 'TOO_SHORT_LIVES'"), 0);
+}
+
+class OverduePgTest : public GridTest {
+ protected:
+  // Twelve jobs of 20 s have ended, one runs on for five minutes on cluster 1; tasks still wait.
+  std::int64_t GivenStraggler(int max_replicas) {
+    Policy("policy", "fifo");
+    Cluster(1, 14);
+    Cluster(2, 14);
+    const auto c = Campaign({.clusters = {1, 2}, .max_replicas = max_replicas});
+    Pass();
+    auto jobs = Claim();
+    auto& here = jobs[{c, 1}];
+    End({here.begin() + 1, here.end()}, 20);
+    Run({here[0]}, 300);
+    End(jobs[{c, 2}], 20);
+    slow_ = here[0];
+    Predict();
+    Fresh();
+    return c;
+  }
+  std::int64_t slow_ = 0;
+};
+
+TEST_F(OverduePgTest, AnOverdueJobGetsACopyElsewhereBeforeOtherTasks) {  // TECH-12, TECH-13, T-04
+  const auto c = GivenStraggler(1);
+  EXPECT_NEAR(Sql("SELECT overdue_s FROM forecasts WHERE cluster_id = 0")[0][0].as<double>(), 40, 8)
+      << "learnt from its own durations, and published";
+  Pass();
+  EXPECT_EQ(Granted(c, 2, "replica"), 1);
+  EXPECT_EQ(Granted(c, 1, "replica"), 0);
+  EXPECT_EQ(Number("SELECT rank FROM grants WHERE kind = 'replica'"), 1);
+  Claim();
+  EXPECT_EQ(Number("SELECT count(*) FROM live WHERE kind = 'replica' AND cluster_id = 2 AND idx = "
+                   "(SELECT idx FROM live WHERE job_id = " + std::to_string(slow_) + ")"), 1);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'OVERDUE'"), 0);
+  End({Number("SELECT job_id FROM live WHERE kind = 'replica'")}, 20);
+  ExpectTheLaw();
+}
+
+TEST_F(OverduePgTest, WhoHasNotAskedForCopiesIsToldOnceAndGetsNone) {
+  const auto c = GivenStraggler(0);
+  Pass();
+  EXPECT_EQ(Granted(c, 0, "replica"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'OVERDUE' AND state = 'open'"), 1);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Number("SELECT sum(count) FROM events WHERE code = 'OVERDUE'"), 1);
+  End({slow_}, 400);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'OVERDUE' AND state = 'open'"), 0);
+}
+
+TEST_F(OverduePgTest, CopiesThatFailAreNotStartedForEver) {
+  const auto c = GivenStraggler(2);
+  int copies = 0;
+  for (int i = 0; i < 6; ++i) {
+    Fresh();
+    Pass();
+    Claim();
+    Jobs others;
+    for (const auto& row : Sql("SELECT job_id FROM live WHERE kind = 'task' AND cluster_id = 2"))
+      others.push_back(row[0].as<std::int64_t>());
+    End(others, 20);
+    const auto rows = Sql("SELECT job_id FROM live WHERE kind = 'replica'");
+    for (const auto& row : rows) {
+      ++copies;
+      End({row[0].as<std::int64_t>()}, 5, 1 << 8);
+    }
+  }
+  EXPECT_EQ(copies, 2);
+  EXPECT_EQ(Granted(c, 0, "replica"), 0) << "no slot is kept for a copy that nobody would claim";
+  ExpectTheLaw();
+}
+
+TEST_F(GridTest, TheLastJobsGetCopiesOnFreeSlots) {  // CIG-30, T-24
+  Policy("policy", "fifo");
+  Cluster(1, 6);
+  Cluster(2, 11);
+  const auto c = Campaign({.tasks = 5, .clusters = {1, 2}, .max_replicas = 1});
+  Pass();
+  Run(Claim()[{c, 1}]);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c, 0, "replica"), 5);
+  Sql("UPDATE campaigns SET wanted = 'paused', state = 'paused'");
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c, 0, "replica"), 0) << "a paused campaign starts nothing";
+}
+
+TEST_F(GridTest, HowManyMayWaitIsThePredictorsOneEstimate) {  // CIG-29, design section 6
+  Policy("policy", "fifo");
+  Cluster(1, 11);
+  const auto c = Campaign({});
+  EXPECT_EQ(Round()[c], 11) << "ten slots, and one that waits";
+  End(Live(c), 0.1);
+  Predict();
+  // 100 starts a second, 5 s of work: 500 places.
+  EXPECT_EQ(Number("SELECT waiting_allowed FROM forecasts WHERE cluster_id = 1"), 500);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(c), 510);
+}
+
+TEST_F(GridTest, AShortageOfOneCampaignIsNotBookedOnManyRowsOfRetry) {
+  Policy("policy", "fifo");
+  Cluster(1, 5);
+  const auto c = Campaign({.tasks = 200});
+  Sql("UPDATE campaign_cursor SET next_idx = 200");
+  Sql("INSERT INTO retry (campaign_id, idx, why, not_before) SELECT 1, i, 'x', now() + (i / 150) * interval '1 hour' "
+      "FROM generate_series(0, 199) AS i");
+  Pass();
+  EXPECT_EQ(Granted(c), 5);
+  const auto snapshot = nlohmann::json::from_cbor([&] {
+    const auto hex = Text("SELECT encode(snapshot, 'hex') FROM plans WHERE snapshot IS NOT NULL");
+    std::vector<std::uint8_t> bytes;
+    for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+      bytes.push_back(static_cast<std::uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    return bytes;
+  }());
+  EXPECT_EQ(snapshot["snapshot"]["campaigns"][0]["waiting"], 150) << "those whose time has not come do not wait";
+}
+
+}  // namespace
+}  // namespace cigri::metascheduler
