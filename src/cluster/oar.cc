@@ -110,10 +110,10 @@ void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
   for (const auto& ref : refs) ids.push_back(ref.remote_id);
   const auto items =
       List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids), Reader(&api_, refs));
-  std::unordered_map<std::string, const OarItem*> by_id;
-  for (const auto& item : items) by_id[std::to_string(item.id)] = &item;
+  std::unordered_map<std::int64_t, const OarItem*> by_id;
+  for (const auto& item : items) by_id[item.id] = &item;
   for (const auto& ref : refs) {
-    const auto it = by_id.find(ref.remote_id);
+    const auto it = by_id.find(std::atoll(ref.remote_id.c_str()));
     // An id that carries another name was given out again: it is not our job.
     if (it != by_id.end() && it->second->name == ref.tag) {
       result->jobs.push_back(JobOf(*it->second, ref, details_left));

@@ -13,13 +13,19 @@ namespace {
 using Item = simdjson::dom::element;
 
 // A property as text: the API writes the same ones now as a number, now as a string.
+std::string TextOf(const Item& value) {
+  std::string_view text;
+  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+  std::int64_t number = 0;
+  if (value.get(number) == simdjson::SUCCESS) return std::to_string(number);
+  return value.is_null() ? "" : simdjson::minify(value);
+}
+
 std::string PropertyOf(const Item& resource, std::string_view name) {
   // The API calls the column resource_id "id".
   Item value;
-  if (resource[name == "resource_id" ? "id" : name].get(value) != simdjson::SUCCESS) return "";
-  std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
-  return value.is_null() ? "" : simdjson::minify(value);
+  const auto key = name == "resource_id" ? "id" : name;
+  return resource[key].get(value) == simdjson::SUCCESS ? TextOf(value) : "";
 }
 
 bool Usable(const Item& resource) {
@@ -72,13 +78,9 @@ int OarCluster::UsedUnits(const Units& units) {
   int used = 0;
   EachOarItem(what, api_.GetBody(what, path, config.auth_user), [&](const Item& item) {
     Item value;
-    std::string name;
-    if (item[config.resource_unit].get(value) == simdjson::SUCCESS) {
-      std::string_view text;
-      name = value.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::minify(value);
-    }
+    if (item[config.resource_unit].get(value) != simdjson::SUCCESS) return;
     simdjson::dom::array jobs;
-    const auto unit = units.find(name);
+    const auto unit = units.find(TextOf(value));
     if (unit != units.end() && unit->second && item["jobs"].get(jobs) == simdjson::SUCCESS &&
         jobs.size() > 0)
       ++used;

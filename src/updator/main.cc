@@ -128,20 +128,21 @@ class Updator {
 
   // What an answer says of jobs that we know to be in flight, where it differs from what we know.
   void Gather(const Answer& answer, std::map<std::int64_t, News>& news) {
+    const bool complete = answer.feed && answer.poll.full;
     std::set<std::int64_t> seen;
     for (const auto& remote : answer.poll.jobs) {
-      News n{0, remote, answer.poll.cluster_time};
       const auto* batch = memory_.BatchOf(remote.ref.tag);
       if (batch == nullptr) {
         // Perhaps recorded a moment from now; or long over, or of another grid.
         if (remote.ref.tag.find(grid_mark_) != std::string::npos && !long_over_.count(remote.ref.tag))
-          late_[remote.ref.tag].push_back({answer.cluster_id, std::move(n)});
+          late_[remote.ref.tag].push_back({answer.cluster_id, {0, remote, answer.poll.cluster_time}});
         continue;
       }
-      if (Note(*batch, std::move(n), news)) seen.insert(batch->first_job_id + remote.ref.index);
+      if (Note(*batch, remote, answer.poll.cluster_time, news) && complete)
+        seen.insert(batch->first_job_id + remote.ref.index);
     }
     for (const auto& ref : answer.poll.missing) Missed(ref.job_id, answer, news);
-    if (answer.feed && answer.poll.full)
+    if (complete)
       for (const auto& ref : memory_.RefsOf(answer.cluster_id))
         if (seen.count(ref.job_id) == 0) Missed(ref.job_id, answer, news);
   }
@@ -160,19 +161,20 @@ class Updator {
     }
   }
 
-  bool Note(const KnownBatch& batch, News n, std::map<std::int64_t, News>& news) {
-    if (n.remote.ref.index < 0 || n.remote.ref.index >= batch.n) return false;
-    n.job_id = batch.first_job_id + n.remote.ref.index;
-    const auto* known = memory_.Find(n.job_id);
+  // Most answers say of most jobs what is known: nothing is copied for those.
+  bool Note(const KnownBatch& batch, const cluster::RemoteJob& remote, double cluster_time,
+            std::map<std::int64_t, News>& news) {
+    if (remote.ref.index < 0 || remote.ref.index >= batch.n) return false;
+    const auto job = batch.first_job_id + remote.ref.index;
+    const auto* known = memory_.Find(job);
     if (known == nullptr) return true;
-    missed_.erase(n.job_id);
-    const bool running = n.remote.state == cluster::RemoteState::kRunning;
-    if (n.remote.state != cluster::RemoteState::kEnded &&
-        known->state == (running ? JobState::kRunning : JobState::kRemoteWaiting)) {
-      news.erase(n.job_id);
-      return true;
-    }
-    news[n.job_id] = std::move(n);
+    missed_.erase(job);
+    const bool running = remote.state == cluster::RemoteState::kRunning;
+    if (remote.state != cluster::RemoteState::kEnded &&
+        known->state == (running ? JobState::kRunning : JobState::kRemoteWaiting))
+      news.erase(job);
+    else
+      news[job] = {job, remote, cluster_time};
     return true;
   }
 
@@ -201,7 +203,7 @@ class Updator {
         unknown.push_back((it++)->first);
         continue;
       }
-      for (auto& l : it->second) Note(*batch, std::move(l.news), news);
+      for (auto& l : it->second) Note(*batch, l.news.remote, l.news.cluster_time, news);
       it = late_.erase(it);
     }
     if (unknown.empty()) return;
