@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # What a campaign costs each kind of cluster in calls of its API, from submission to the end of its
 # last job: a proxy before each API prints the requests. As root.
-# Usage: bench/real_calls.sh [OAR_JOBS [SLURM_JOBS [LOCAL_JOBS]]]
+# Usage: bench/real_calls.sh [OAR_JOBS [SLURM_JOBS [LOCAL_JOBS]]]      a number of 0 leaves one out
 # shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 oar_jobs=${1:-200} slurm_jobs=${2:-1000} local_jobs=${3:-1000}
 [ "$(id -u)" = 0 ] || fail 'only root may start real batch schedulers' 77
-grid_up --slots here=2 --with oar,slurm
+with=none
+[ "$oar_jobs" = 0 ] || with=oar
+[ "$slurm_jobs" = 0 ] || with=${with#none}${with:+,}slurm
+grid_up --slots here=2 --with "${with#,}"
 chmod 1777 "$work"
 
 proxy() { # CLUSTER LISTEN SERVER URL: the cluster is driven through a proxy from now on
@@ -15,6 +18,7 @@ proxy() { # CLUSTER LISTEN SERVER URL: the cluster is driven through a proxy fro
   exec {hold}> "$work/$1.end"
   until [ -s "$work/$1.calls" ]; do sleep 0.05; done
   gridadmin cluster set "$1" "api_url=${4//PORT/$(head -1 "$work/$1.calls")}" > /dev/null || fail "cannot move $1"
+  until [ "$(wc -l < "$work/$1.calls")" -gt 1 ]; do sleep 0.1; done  # the updator has moved too
 }
 # Calls between two looks at the resources are one sweep; a sweep asks for an array, or a list of ids, once.
 twice() { awk -v poll="$1" -v end="$2" '$0 ~ end { delete seen; next } $1 == "GET" && $2 ~ poll { if (seen[$2]++) n++ } END { print n + 0 }' "$3"; }
@@ -61,7 +65,7 @@ while read -r kind i; do
     oar) proxy "oar$i" 0 "$((6668 + 100 * (i - 1)))" http://127.0.0.1:PORT/oarapi-cigri; campaign "oar$i" "$oar_jobs" oar ;;
     slurm) proxy "slurm$i" 0 "$((7520 + 100 * (i - 1)))" http://127.0.0.1:PORT; campaign "slurm$i" "$slurm_jobs" slurm ;;
   esac
-done < "$CIGRI_HOME/with"
+done < <(cat "$CIGRI_HOME/with" 2> /dev/null)
 proxy here "$CIGRI_HOME/run/proxy.sock" "$CIGRI_HOME/run/here.sock" "unix:$CIGRI_HOME/run/proxy.sock"
 campaign here "$local_jobs" local
 law

@@ -81,10 +81,11 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   proxy().CutEachSecond("POST /oarapi-cigri/jobs");
   const int n = Sized(2000, 300);
   const int lasting = Submit("lasting", 40, "sleep 600");
-  const int brief = Submit("brief", n, "");
+  // A job that OAR was launching when its server died ends at its walltime only.
+  const int brief = Submit("brief", n, "", {{"walltime", 120}});
   const Words slower{"oar1", "oar2", "local"};  // Slurm may take the others whole
   std::vector<int> own;
-  for (const auto& cluster : slower) own.push_back(Submit("own-" + cluster, 16, "", {}, {cluster}));
+  for (const auto& cluster : slower) own.push_back(Submit("own-" + cluster, 16, "", {{"walltime", 120}}, {cluster}));
   const int wide = Submit("wide", 20, "[ $(wc -l < $CIGRI_NODE_FILE) = 2 ] || exit 1", {{"cores", 2}});
   const int failing = Submit("failing", 20, "[ $(($1 % 4)) != 0 ] || exit 3");
   std::vector<int> late;

@@ -4,12 +4,23 @@
 namespace cigri::test {
 namespace {
 
-class GridsimTest : public SystemTest {};
+class GridsimTest : public SystemTest {
+ protected:
+  // A campaign that is there for longer than the ten seconds between two stored snapshots.
+  void RunLong(const std::string& name) {
+    const int id = grid().Submit(Jdl(grid(), name, "sleep 0.2 #", {{"nb_jobs", 250}}));
+    ASSERT_TRUE(Await([&] {
+      for (const auto& item : grid().Get("/admin/plans/history")["items"])
+        for (const auto& c : item["snapshot"]["campaigns"])
+          if (c["id"] == id) return true;
+      return false;
+    }));
+    ASSERT_TRUE(grid().AwaitOver(id));
+  }
+};
 
 TEST_F(GridsimTest, StoredDecisionsOfARealGridAreTakenAgainTheSame) {
-  const int id = grid().Submit(Jdl(grid(), "history", "sleep 0.2", {{"nb_jobs", 80}}));
-  ASSERT_TRUE(Await([&] { return grid().Get("/admin/plans/history")["items"].size() > 0; }));
-  ASSERT_TRUE(grid().AwaitOver(id));
+  RunLong("history");
   const auto replay = grid().Run({"gridsim", "--from-history", "--replay", "--json"});
   EXPECT_EQ(replay.code, 0) << replay.out << replay.err;
   const auto answer = json::parse(replay.out, nullptr, false);
@@ -19,8 +30,7 @@ TEST_F(GridsimTest, StoredDecisionsOfARealGridAreTakenAgainTheSame) {
 }
 
 TEST_F(GridsimTest, ItsPastIsAScenarioThatCanBeComparedAndChanged) {
-  const int id = grid().Submit(Jdl(grid(), "past", "sleep 0.2", {{"nb_jobs", 40}}));
-  ASSERT_TRUE(grid().AwaitOver(id));
+  RunLong("past");
   const std::string saved = grid().work() + "/past.json";
   const auto one = grid().Run({"gridsim", "--from-history", "--save", saved, "--json"});
   EXPECT_EQ(one.code, 0) << one.out << one.err;
