@@ -165,7 +165,10 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   stats["jobs_throughput"] = std::max(rate, 1e-16);
   stats["remaining_time"] =
       static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
-  const auto bad = rows[0]["ended_badly"].as<std::int64_t>();
+  // As in CiGri 3, what we took back ourselves (a wiped queue, a copy) is no failure.
+  const auto bad = std::max<std::int64_t>(0, rows[0]["ended_badly"].as<std::int64_t>() -
+                                                 rows[0]["our_kill"].as<std::int64_t>() -
+                                                 rows[0]["duplicate"].as<std::int64_t>());
   const auto sent_again = rows[0]["again"].as<std::int64_t>() +
                           rows[0]["preempted"].as<std::int64_t>() +
                           rows[0]["infrastructure"].as<std::int64_t>();

@@ -18,7 +18,7 @@ class PolicyTest : public SystemTest {
 
 // TECH-08, GRID-28, GRID-33, GRID-36
 TEST_F(PolicyTest, AScavengersJobsAreCancelledForOthersAndGoAgainUncharged) {
-  grid().Ok({"gridadmin", "policy", "set", "scavenger.preempt", "true"});
+  grid().Ok({"gridadmin", "policy", "set", "scavenger.preempt=true"});
   grid().Script("linger", "#!/bin/sh\necho start >> out\n[ -e free ] || exec sleep 300\n");
   const int scavenger =
       grid().Submit(Jdl(grid(), "fills", "./linger", OnAlpha(2, {{"class", "scavenger"}})));
@@ -30,7 +30,7 @@ TEST_F(PolicyTest, AScavengersJobsAreCancelledForOthersAndGoAgainUncharged) {
   EXPECT_EQ(progress.value("done", 0), 2) << progress;
   EXPECT_EQ(progress.value("failed", -1), 0) << progress;
   EXPECT_GE(grid().Lines("out").size(), 3u) << "what was cancelled has run again";
-  grid().Ok({"gridadmin", "policy", "set", "scavenger.preempt", "false"});
+  grid().Ok({"gridadmin", "policy", "set", "scavenger.preempt=false"});
 }
 
 // start_rate of the JDL: ten seconds' worth at once, then by the clock.
@@ -49,7 +49,7 @@ TEST_F(PolicyTest, AStartRateIsKept) {
 
 // GRID-07, TECH-18: a policy is chosen while the grid runs, and counts for what is sent from then on.
 TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
-  grid().Ok({"gridadmin", "policy", "set", "parallel_campaigns", "1"});
+  grid().Ok({"gridadmin", "policy", "set", "parallel_campaigns=1"});
   const int first = grid().Submit(Jdl(grid(), "first", "echo a >> out #", OnAlpha(30)));
   const int second = grid().Submit(Jdl(grid(), "second", "echo b >> out #", OnAlpha(30)));
   ASSERT_TRUE(grid().AwaitOver(first)) << grid().Log();
@@ -58,7 +58,7 @@ TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
   ASSERT_EQ(out.size(), 60u);
   const auto first_b = std::find(out.begin(), out.end(), "b") - out.begin();
   EXPECT_GE(first_b, 25) << "the second begins when the first has sent its last";
-  grid().Ok({"gridadmin", "policy", "set", "parallel_campaigns", "0"});
+  grid().Ok({"gridadmin", "policy", "set", "parallel_campaigns=0"});
 }
 
 }  // namespace

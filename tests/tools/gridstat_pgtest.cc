@@ -89,6 +89,16 @@ TEST_F(GridstatPgTest, OneCampaignHasCigrisBytes) {
   EXPECT_EQ(Run("gridstat", {"1"}).out, ran.out) << "the id as an argument";
 }
 
+// CIG-50: a queue that we wiped ourselves once showed as 58 % failures.
+TEST_F(GridstatPgTest, WhatWeTookBackIsNoFailure) {
+  GivenCampaign({.ntasks = 10, .next_idx = 4});
+  GivenCounter(1, 1, "terminated", 3);
+  GivenCounter(1, 1, "event", 6);
+  GivenCounter(1, 1, "our_kill", 4);
+  GivenCounter(1, 1, "duplicate", 1);
+  EXPECT_NE(Run("gridstat", {"-c", "1"}).out.find("failures_rate: 25.0 %"), std::string::npos);
+}
+
 // T-30, CIG-49: what the 2009 note wants of gridstat -f.
 TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
   GivenEveryKind();
