@@ -95,21 +95,19 @@ class Updator {
     limits_.test_wait_s = static_cast<int>(turn.config.GetInt("TEST_CAMPAIGN_WAIT", 600, 1));
     limits_.epilogue_wait_s = static_cast<int>(turn.config.GetInt("EPILOGUE_WAIT", 3600, 1));
     clusters_read_ = {};
-    reads_later_ = false;
     slow_s_ = static_cast<double>(turn.config.GetInt("SLOW_SWEEP", 600, 1));
     for (auto& [id, shown] : shown_) shown.told = {};  // what was told may not have been committed
   }
 
   void RefreshClusters(db::Tx& tx, module::Turn& turn) {
     // Not in every round; but what was changed meanwhile is seen soon, also when the grid then rests.
+    // (Asked for in each pass: a round ends all earlier wishes.)
     constexpr std::chrono::milliseconds kReadEvery{2000};
     if (const auto age = Clock::now() - clusters_read_; age < kReadEvery) {
-      if (!std::exchange(reads_later_, true))
-        turn.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadEvery - age));
+      turn.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadEvery - age));
       return;
     }
     clusters_read_ = Clock::now();
-    reads_later_ = false;
     std::set<std::int64_t> present;
     for (const auto& row : clusterdb::LoadClusters(tx)) {
       const auto id = row.config.id;
@@ -317,7 +315,6 @@ class Updator {
   std::map<std::int64_t, std::pair<int, Clock::time_point>> missed_;
   std::map<std::int64_t, Shown> shown_;
   Clock::time_point clusters_read_{}, swept_{};
-  bool reads_later_ = false;
   std::map<std::int64_t, Entry> pollers_;
 };
 

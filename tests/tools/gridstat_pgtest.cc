@@ -19,7 +19,7 @@ class GridstatPgTest : public test::GridTest {
     const auto second = GivenBatch(c, 2, 1, 2);
     GivenDone(c, second, 1, 2, Failure());
     GivenLive(c, second + 1, 2, 2, "running");
-    GivenBatch(c, 1, 3, 1, "sent");
+    GivenBatch(c, 1, 3, 1, "intended");
     const auto fourth = GivenBatch(c, 1, 4, 1);
     GivenDone(c, fourth, 4, 1,
               {.counted = false, .state = "event", .account = "preemption", .code = "PREEMPTED"});

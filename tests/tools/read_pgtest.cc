@@ -206,7 +206,7 @@ TEST_F(ReadPgTest, ACampaignsEventsIncludeThoseOfItsClusters) {
 
 TEST_F(ReadPgTest, AJobIsShownFromItsIntentToItsEnd) {
   GivenCampaign({.ntasks = 4});
-  const auto sent = std::to_string(GivenBatch(1, 1, 0, 1, "sent"));
+  const auto sent = std::to_string(GivenBatch(1, 1, 0, 1, "intended"));
   const auto refused = std::to_string(GivenBatch(1, 1, 1, 1, "refused"));
   const auto job = GivenBatch(1, 2, 2, 1);
   EXPECT_EQ(Get("/jobs/" + sent)["state"], "launching");
