@@ -3,7 +3,6 @@
 
 #include "cluster/slurm.h"
 #include "cluster/wishes.h"
-#include "cluster/wishes.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
