@@ -373,6 +373,12 @@ CREATE INDEX batches_of_campaign ON batches (campaign_id, id);
 CREATE INDEX batches_by_job ON batches (first_job_id);
 CREATE INDEX batches_recorded ON batches (recorded_xid);
 CREATE INDEX batches_held ON batches (cluster_id) WHERE NOT released AND state = 'recorded';
+-- Batches of which jobs are still on hold there long after they were recorded: a slurmctld that crashed
+-- has forgotten their release. Written by the updator; taken by the runner, which releases them again.
+CREATE TABLE still_held (
+    batch_id bigint PRIMARY KEY,
+    cluster_id int NOT NULL
+);
 
 -- Jobs in flight. The runner inserts them complete; only the updator's fold moves them.
 CREATE TABLE live (

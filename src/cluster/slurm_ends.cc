@@ -18,8 +18,9 @@ bool SlurmEnded(const std::string& state) {
 namespace {
 
 RemoteState LiveState(const SlurmRecord& r) {
-  // An array that could not be launched is held by Slurm too, and waits for a person.
-  if (r.state == "PENDING" && StartsWith(r.reason, "JobHeld")) return RemoteState::kHeld;
+  // Our own hold. An array that could not be launched is held by Slurm (JobHeldAdmin): that is no
+  // hold of ours, and waits for a person.
+  if (r.state == "PENDING" && r.reason == "JobHeldUser") return RemoteState::kHeld;
   for (const char* waiting : {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
                               "SPECIAL_EXIT", "RESV_DEL_HOLD"})
     if (r.state == waiting) return RemoteState::kWaiting;

@@ -67,7 +67,7 @@ void ClusterRunner::Loop() {
       return;
     } catch (const std::exception& e) {
       // What was intended stays intended: the next pass looks before anything is sent again.
-      doubts_ = unreleased_ = true;
+      doubts_ = true;
       BackOff(e.what());
     }
   }
@@ -76,7 +76,7 @@ void ClusterRunner::Loop() {
 void ClusterRunner::Pass() {
   if (Clock::now() < not_before_) return;
   if (doubts_) ClearDoubts();
-  if (unreleased_) ReleaseHeld();
+  if (caps_.hold_release) ReleaseHeld();
   if (tokens_) LookAtTokens();
   while (MayCall() && ClaimAndSend()) {
     std::lock_guard lock(mutex_);
@@ -314,7 +314,6 @@ void ClusterRunner::LookUp(const OpenBatch& open) {
   db::Tx tx(*db);
   if (missing.empty() || (!remote.empty() && final)) {
     store_.Record(tx, batch, remote, missing, caps_.hold_release);
-    unreleased_ = caps_.hold_release;
     log::info("[{}] adopted {} jobs of campaign {}, {} were never taken", name_, remote.size(),
               batch.campaign_id, missing.size());
   } else if (final) {
@@ -336,9 +335,12 @@ std::string ClusterRunner::UserThere(std::int64_t campaign) {
 }
 
 void ClusterRunner::ReleaseHeld() {
-  unreleased_ = false;
-  if (!caps_.hold_release) return;
-  std::vector<std::pair<ClaimedBatch, std::vector<std::string>>> held;
+  struct Held {
+    ClaimedBatch batch;
+    std::vector<std::string> ids;
+    bool again;
+  };
+  std::vector<Held> held;
   {
     auto db = shared_.pool.Get();
     db::Tx tx(*db, db::Tx::Sync::kOff);
@@ -347,13 +349,19 @@ void ClusterRunner::ReleaseHeld() {
       b.id = row["id"].as<std::int64_t>();
       b.tag = row["tag"].as<std::string>();
       b.campaign_id = row["campaign_id"].as<std::int64_t>();
-      held.emplace_back(std::move(b), db::Strings(row["remote_ids"]));
+      held.push_back({std::move(b), db::Strings(row["remote_ids"]), row["again"].as<bool>()});
     }
+    tx.Commit();
   }
-  for (const auto& [batch, ids] : held) Release(batch, ids);
+  for (const auto& h : held) {
+    if (h.again)
+      log::warn("[{}] array {} is on hold again: released once more", name_, h.ids.at(0));
+    Release(h.batch, h.ids, h.again);
+  }
 }
 
-void ClusterRunner::Release(const ClaimedBatch& batch, const std::vector<std::string>& ids) {
+void ClusterRunner::Release(const ClaimedBatch& batch, const std::vector<std::string>& ids,
+                            bool again) {
   cluster::Batch spec;
   spec.cluster_user = UserThere(batch.campaign_id);
   spec.tag = batch.tag;
@@ -361,9 +369,10 @@ void ClusterRunner::Release(const ClaimedBatch& batch, const std::vector<std::st
   try {
     cluster_->Release(spec, ids);
   } catch (const cluster::CallFailed& e) {
-    unreleased_ = true;
-    return BackOff(e.what());
+    if (!again) return BackOff(e.what());
+    return log::warn("[{}] {}", name_, e.what());  // the updator tells of it again
   }
+  if (again) return;
   auto db = shared_.pool.Get();
   db::Tx tx(*db);
   tx.Exec(sql::runner::kMarkReleased, batch.id);

@@ -47,7 +47,7 @@ class ClusterRunner {
   void LookUp(const OpenBatch& open);
   void ReleaseHeld();
   std::string UserThere(std::int64_t campaign);
-  void Release(const ClaimedBatch& batch, const std::vector<std::string>& ids);
+  void Release(const ClaimedBatch& batch, const std::vector<std::string>& ids, bool again = false);
   void BackOff(const std::string& why);
   bool MayCall();
   void LookAtTokens();
@@ -63,7 +63,6 @@ class ClusterRunner {
   std::unique_ptr<cluster::Cluster> cluster_;
   cluster::Capabilities caps_;
   bool doubts_ = true;     // there may be open batches of an earlier life, or of ours
-  bool unreleased_ = true;
   int max_array_ = 0;             // both 0 until they are read: the driver's, or what was learnt
   std::size_t max_bytes_ = 0;
   const bool tokens_;             // users have tokens there

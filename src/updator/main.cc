@@ -38,7 +38,10 @@ class Updator {
     std::map<std::int64_t, News> news;  // by job: the last word counts
     TakeLate(tx, news);  // older than these answers: their word is the later one
     for (auto& answer : answers)
-      if (answer.ok) Gather(answer, news);
+      if (answer.ok) {
+        Gather(answer, news);
+        if (answer.holds) TellHeld(tx, answer);
+      }
     GiveUpLost(tx, news);
     std::vector<News> list;
     for (auto& [id, n] : news) list.push_back(std::move(n));
@@ -151,6 +154,27 @@ class Updator {
     if (complete)
       for (const auto& ref : memory_.RefsOf(answer.cluster_id))
         if (seen.count(ref.job_id) == 0) Missed(ref.job_id, answer, news);
+  }
+
+  // A controller that crashed may have forgotten that jobs were released. What is recorded and still
+  // on hold after half a minute is released again, by the runner.
+  void TellHeld(db::Tx& tx, const Answer& answer) {
+    constexpr std::chrono::seconds kTooLong{30};
+    auto& since = held_since_[answer.cluster_id];
+    std::map<std::int64_t, Clock::time_point> now;
+    std::vector<std::int64_t> tell;
+    for (const auto& remote : answer.poll.jobs) {
+      if (remote.state != cluster::RemoteState::kHeld) continue;
+      const auto* batch = memory_.BatchOf(remote.ref.tag);
+      if (batch == nullptr || now.count(batch->id) != 0) continue;
+      const auto it = since.find(batch->id);
+      auto& first = now[batch->id] = it == since.end() ? answer.began : it->second;
+      if (answer.began - first < kTooLong) continue;
+      tell.push_back(batch->id);
+      first = answer.began;  // and again after as long
+    }
+    since = std::move(now);
+    if (!tell.empty()) tx.Exec(sql::updator::kStillHeld, answer.cluster_id, db::Array(tell));
   }
 
   // "gridadmin cluster lost": what was there is gone, at nobody's charge.
@@ -315,6 +339,7 @@ class Updator {
   std::map<std::int64_t, std::pair<int, Clock::time_point>> missed_;
   std::map<std::int64_t, Shown> shown_;
   Clock::time_point clusters_read_{}, swept_{};
+  std::map<std::int64_t, std::map<std::int64_t, Clock::time_point>> held_since_;  // cluster, batch
   std::map<std::int64_t, Entry> pollers_;
 };
 

@@ -138,6 +138,7 @@ std::optional<Answer> Poller::State::Ask() {
   Answer a;
   a.cluster_id = id;
   a.feed = caps.feed;
+  a.holds = caps.hold_release;
   a.began = Clock::now();
   try {
     cluster::PollRequest request;

@@ -16,6 +16,7 @@ struct Answer {
   std::int64_t cluster_id = 0;
   bool ok = false;
   bool feed = false;
+  bool holds = false;  ///< jobs are submitted on hold there
   std::string error;  ///< when not ok, for people
   bool unreachable = false;  ///< when not ok: it did not answer at all
   cluster::PollResult poll;

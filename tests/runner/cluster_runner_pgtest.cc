@@ -54,6 +54,12 @@ class ClusterRunnerPgTest : public test::RowsTest {
     }
     return false;
   }
+  bool AwaitAsked(const std::string& method, const std::string& part) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (server_.Asked(method, part).empty() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return !server_.Asked(method, part).empty();
+  }
   void GivenToken(const std::string& expires = "NULL") {
     Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, token_expires_at) "
         "VALUES ('alice', 1, 'alice', 'tok', " + expires + ") ON CONFLICT (grid_login, cluster_id) DO UPDATE "
@@ -238,6 +244,23 @@ TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
   }
   EXPECT_EQ(Count("batches"), 0);
   EXPECT_TRUE(server_.requests().empty());
+}
+
+// Seen on a real Slurm: a slurmctld that was killed came back with released jobs on hold, for ever.
+TEST_F(ClusterRunnerPgTest, WhatIsSeenOnHoldAgainIsReleasedAgain) {
+  Sql("INSERT INTO clusters (id, name, kind, api_url, mode, options) VALUES (1, 'luke', 'slurm', "
+      "'http://127.0.0.1:" + std::to_string(server_.port()) + "', 'open', '{\"api_version\": \"v0.0.38\"}')");
+  const auto campaign = std::to_string(GivenCampaign({.ntasks = 2}));
+  Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag, state, "
+      "epoch, send_by, released) VALUES (7, 1, 'task', " + campaign + ", 1, 2, 0, 1, 'cigri.x', 'recorded', 0, "
+      "now(), true); INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
+      "attempt, slots) SELECT 1 + i, " + campaign + ", i, 'task', 7, i, 1, '12_' || i, 1, 1 FROM "
+      "generate_series(0, 1) AS i");
+  server_.On("POST", "/job/12", Says({{"errors", nlohmann::json::array()}}));
+  Start();
+  Sql("INSERT INTO still_held VALUES (7, 1)");
+  EXPECT_TRUE(Await("(SELECT count(*) AS n FROM still_held) AS h WHERE n = 0"));
+  EXPECT_TRUE(AwaitAsked("POST", "/job/12"));
 }
 
 }  // namespace

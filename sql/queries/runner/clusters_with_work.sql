@@ -6,4 +6,6 @@ SELECT cluster_id FROM batches WHERE state IN ('intended', 'in_doubt')
 UNION
 SELECT cluster_id FROM batches WHERE NOT released AND state = 'recorded'
 UNION
+SELECT cluster_id FROM still_held
+UNION
 SELECT cluster_id FROM events WHERE state = 'open' AND code = 'TOKEN_MISSING'
