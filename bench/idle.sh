@@ -29,6 +29,8 @@ look() {
   while read -r was pid; do
     echo "$(( $(ticks "$pid") - was )) $(cat "/proc/$pid/comm") $(tr '\0' ' ' < "/proc/$pid/cmdline" | cut -c1-70)"
   done < before 2> /dev/null | sort -rn | awk -v hz="$(getconf CLK_TCK)" 'NR <= 6 && $1 > 0 { $1 = sprintf("    %5.0f ms", $1 * 1000 / hz); print }'
+  # Sessions were renewed meanwhile (a grid at rest gives their memory back): who is there now.
+  read -r -d '' -a own < <(own_pids) ; read -r -d '' -a pg < <(postgres_pids)
   cpu=$(calc "$used * 100 / $(getconf CLK_TCK) / $seconds" 3)
   pss_own=$(calc "$(pss_kb "${own[@]}") / 1024" 1) pss_pg=$(calc "$(pss_kb "${pg[@]}") / 1024" 1)
   pss=$(calc "$pss_own + $pss_pg" 1)
