@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "cluster/job_script.h"
+#include "cluster/json_list.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"
 
@@ -89,21 +90,7 @@ void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
 
 std::int64_t EachOarItem(const std::string& what, std::string body,
                          const std::function<void(const simdjson::dom::element&)>& each) {
-  thread_local simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-  auto error = parser.parse(body).get(root);
-  if (error == simdjson::UTF8_ERROR) {
-    body = ValidUtf8(body);
-    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-    error = parser.parse(body).get(root);
-  }
-  simdjson::dom::array items;
-  if (error != simdjson::SUCCESS || root["items"].get(items) != simdjson::SUCCESS)
-    throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list: " +
-                                                    (body.empty() ? "(empty)" : Words(body)));
-  for (const auto element : items) each(element);
-  return IntegerAt(root, "total");
+  return IntegerAt(EachInList(what, std::move(body), "items", each), "total");
 }
 
 std::int64_t EachOarJob(const std::string& what, std::string body,

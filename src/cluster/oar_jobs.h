@@ -30,9 +30,8 @@ struct OarItemView {
   OarItem Keep(bool with_details) const;
 };
 
-/// Calls `each` for the items of a list of anything; returns how many there are on all its pages.
-/// Bytes that are no UTF-8 (somebody's job name) are replaced first. Throws CallFailed(kGarbage)
-/// naming `what`.
+/// Calls `each` for the items of a list of anything (EachInList); returns how many there are on all
+/// its pages.
 std::int64_t EachOarItem(const std::string& what, std::string body,
                          const std::function<void(const simdjson::dom::element&)>& each);
 
