@@ -1,5 +1,7 @@
 #include "policy/reason.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -204,13 +206,13 @@ std::string Number(double x) {
 }
 
 // {i|one|many} with the number and the words that go with it.
-std::string WithWords(std::string text, int i, const std::string& number) {
-  const std::string open = "{" + std::to_string(i) + "|";
+std::string WithWords(std::string text, const std::string& i, const std::string& number) {
+  const std::string open = fmt::format("{{{}|", i);
   for (auto at = text.find(open); at != text.npos; at = text.find(open, at)) {
     const auto end = text.find('}', at), bar = text.find('|', at + open.size());
     const auto words = number == "1" ? text.substr(at + open.size(), bar - at - open.size())
                                      : text.substr(bar + 1, end - bar - 1);
-    text.replace(at, end + 1 - at, number + " " + words);
+    text.replace(at, end + 1 - at, fmt::format("{} {}", number, words));
   }
   return text;
 }
@@ -248,10 +250,9 @@ std::string ReasonTexts::Fill(std::string_view pattern, const Reason& reason) co
   text = ReplaceAll(text, "{n}", std::to_string(reason.campaign));
   text = ReplaceAll(text, "{:d}", reason.detail.empty() ? "" : ": {d}");
   for (int i = 0; i < 3; ++i) {
-    const std::string n = std::to_string(i);
-    text = WithWords(ReplaceAll(text, "{" + n + "}", Number(reason.numbers[i])), i,
-                     Number(reason.numbers[i]));
-    text = ReplaceAll(text, "{s" + n + "}", HumanSpan(reason.numbers[i]));
+    const std::string n = std::to_string(i), number = Number(reason.numbers[i]);
+    text = WithWords(ReplaceAll(text, fmt::format("{{{}}}", n), number), n, number);
+    text = ReplaceAll(text, fmt::format("{{s{}}}", n), HumanSpan(reason.numbers[i]));
   }
   return ReplaceAll(text, "{d}", reason.detail);  // last: a name may hold braces
 }
