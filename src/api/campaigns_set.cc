@@ -1,6 +1,7 @@
 // PATCH /campaigns/N {"set": {...}}: other settings for what is not yet sent.
 #include <algorithm>
 
+#include "api/carried.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/settings.h"
@@ -79,8 +80,9 @@ Reply Set(Context& context, const Request& request) {
     facts = LoadFacts(tx, context.config, campaign.user);
     return campaign;
   });
-  const Change change = AdmitChange(context, std::move(facts), before.jdl,
+  const Change change = AdmitChange(context, facts, before.jdl,
                                     Edited(before.jdl, body["set"]), before.nb_params, &request);
+  RequireCarried(context, facts, change.admitted.campaign, {}, {});
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "change");

@@ -1,6 +1,7 @@
 // POST /campaigns: reading, admitting and storing a campaign, or only saying what it would be.
 #include <sql/api.h>
 
+#include "api/carried.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/submission.h"
@@ -135,6 +136,8 @@ Reply Submit(Context& context, const Request& request) {
   RequireMayGive(request, known.facts, jdl::kPriorityNormal, read.campaign.priority);
   if (!known.parameters.draft) known.parameters.n = read.campaign.count;
   Admitted admitted = Admit(context, known.facts, std::move(read.campaign), known.parameters.n);
+  RequireCarried(context, known.facts, admitted.campaign, known.parameters.draft,
+                 admitted.campaign.params);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
   for (auto& note : TokenNotes(known.facts, admitted.campaign, known.parameters.n))
     admitted.notes.push_back(std::move(note));

@@ -1,6 +1,7 @@
 // More tasks for a campaign, and failed ones again.
 #include <sql/api.h>
 
+#include "api/carried.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/settings.h"
@@ -104,6 +105,10 @@ Reply AddTasks(Context& context, const Request& request) {
   const auto& jdl = add.campaign.jdl;
   const Change change = AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n(),
                                     nullptr);
+  jdl::Campaign sent = change.admitted.campaign;
+  sent.format = add.campaign.format;
+  sent.columns = add.campaign.columns;
+  RequireCarried(context, add.facts, sent, add.draft, add.lines);
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockTaker(tx, request);
     const auto upload = StoreTasks(tx, request, add);

@@ -33,7 +33,9 @@ std::vector<RemoteJob> Cluster::ListTagged(const std::string&, const JobFilter&)
 
 std::vector<CheckItem> Cluster::Check(const std::string&, bool) { return {}; }
 
-std::string Cluster::WhyNot(const Batch&) { return ""; }
+std::string Cluster::CannotCarry(const Batch&) { return ""; }
+
+std::string Cluster::WhyNot(const Batch& batch) { return CannotCarry(batch); }
 
 std::string Cluster::CredentialTrouble(const std::string&) { return ""; }
 

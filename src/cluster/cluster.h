@@ -264,7 +264,10 @@ class Cluster {
   virtual std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted = {});
   /// What an operator wants to know of a new cluster; ends with a test job when `submit`.
   virtual std::vector<CheckItem> Check(const std::string& cluster_user, bool submit);
-  /// Why `batch` can never run here, in words with the cluster's limit; "" when it can.
+  /// Why a cluster of this kind can never carry `batch` (its elements may be none), in words with
+  /// the limit; "" when it can. Makes no call: it is asked at submission, too.
+  virtual std::string CannotCarry(const Batch& batch);
+  /// Why `batch` can never run here, in the same way; may ask the cluster.
   virtual std::string WhyNot(const Batch& batch);
   /// Why `cluster_user` cannot be authenticated there now, as far as is known without a call; ""
   /// when nothing speaks against it.

@@ -151,6 +151,10 @@ class LocalCluster : public Cluster {
     if (batch.slots > r.max)
       return "a job asks for " + std::to_string(batch.slots) + " slots, " + config_.name + " has " +
              std::to_string(r.max);
+    return CannotCarry(batch);
+  }
+
+  std::string CannotCarry(const Batch& batch) override {
     const auto wishes = WishesOf(batch);
     if (wishes.gpus > 0) return config_.name + " has no GPUs to give: leave gpus out there";
     const auto memory_mb = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *

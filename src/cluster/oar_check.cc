@@ -11,7 +11,7 @@ using Verdict = CheckItem::Verdict;
 
 }  // namespace
 
-std::string OarCluster::WhyNot(const Batch& batch) {
+std::string OarCluster::CannotCarry(const Batch& batch) {
   const auto& config = api_.config();
   // The shell of the API's host gets command and line as one argument of at most 128 KiB.
   const auto most = config.options.value("max_line", std::size_t{120000});

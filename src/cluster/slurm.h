@@ -31,7 +31,7 @@ class SlurmCluster final : public Cluster {
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
-  std::string WhyNot(const Batch& batch) override;
+  std::string CannotCarry(const Batch& batch) override;
   std::string CredentialTrouble(const std::string& cluster_user) override {
     return api_.TokenTrouble(cluster_user);
   }

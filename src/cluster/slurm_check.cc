@@ -126,7 +126,7 @@ std::string SlurmCluster::WhyNotPreemptible(const std::string& partition, const 
   return why;
 }
 
-std::string SlurmCluster::WhyNot(const Batch& batch) {
+std::string SlurmCluster::CannotCarry(const Batch& batch) {
   // Setup and command are one argument of the shell that runs them: 128 KiB in Linux.
   constexpr std::size_t kMost = 131000;
   for (const auto& element : batch.elements)

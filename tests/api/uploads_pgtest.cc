@@ -1,4 +1,6 @@
 // Ten million parameters in numbered, repeatable blocks.
+#include <random>
+
 #include "tests/api/api_fixture.h"
 
 namespace cigri::test {
@@ -70,6 +72,52 @@ TEST_F(UploadsPgTest, BadBlocksAreRefusedWithTheLine) {
                               Block(0, 3), {{"X-Cigri-Lines", "4"}}, "text/plain");
   EXPECT_EQ(miscounted.status, 400);
   EXPECT_EQ(One("SELECT count(*) FROM params_chunk"), "0");
+}
+
+// Issue 3: refused at submission with the cluster, its limit and the parameter, and nothing is kept.
+TEST_F(UploadsPgTest, WhatAClusterCannotCarryIsRefusedAtSubmission) {
+  Sql("UPDATE clusters SET kind = 'slurm', api_url = 'http://127.0.0.1:1' WHERE name = 'alpha'");
+  Sql("UPDATE clusters SET kind = 'oar2', api_url = 'http://127.0.0.1:1' WHERE name = 'beta'");
+  const auto jdl = [](const std::string& cluster, const std::string& program) {
+    return json{{"name", "x"}, {"exec_file", program}, {"clusters", {{cluster, json::object()}}}};
+  };
+  const auto submit = [&](const json& campaign, std::int64_t upload) {
+    return Ask("alice", "POST", "/campaigns?upload=" + std::to_string(upload), campaign);
+  };
+  std::mt19937 random(7);  // what can be compressed would pass through OAR
+  const auto letters = [&](int n) {
+    std::string text;
+    while (n-- > 0) text += static_cast<char>('A' + random() % 58);
+    return text;
+  };
+  const std::string longest = letters(90'000);
+  const auto upload = Upload({"a", "b", longest, "c"});
+
+  const auto slurm = submit(jdl("alpha", "./p" + letters(60'000)), upload);
+  EXPECT_EQ(slurm.status, 400);
+  EXPECT_EQ(slurm.body["parameter"], 3) << slurm.body;
+  EXPECT_NE(slurm.body["message"].get<std::string>().find(
+                "cluster alpha takes commands of at most 131000 bytes"),
+            std::string::npos)
+      << slurm.body;
+  const auto oar = submit(jdl("beta", "./p" + letters(60'000)), upload);
+  EXPECT_EQ(oar.status, 400) << oar.body;
+  EXPECT_EQ(oar.body["parameter"], 3) << oar.body;
+  auto memory = jdl("beta", "./p");
+  memory["mem"] = "1G";
+  const auto whole = submit(memory, Upload({"a"}));
+  EXPECT_EQ(whole.status, 400);
+  EXPECT_NE(whole.body["message"].get<std::string>().find("mem_property"), std::string::npos)
+      << whole.body;
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+
+  // The same parameters where they can be carried; then one more that cannot.
+  const auto good = submit(jdl("alpha", "./p"), upload);
+  ASSERT_EQ(good.status, 201) << good.body;
+  const auto changed =
+      Ask("alice", "PATCH", "/campaigns/" + std::to_string(good.body["id"].get<int>()),
+          json{{"set", {{"exec_file", "./p" + std::string(140'000, 'y')}}}});
+  EXPECT_EQ(changed.status, 400) << changed.body;
 }
 
 TEST_F(UploadsPgTest, ValuesThatAreNoneAreFoundAtSubmission) {

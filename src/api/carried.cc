@@ -1,0 +1,113 @@
+#include "api/carried.h"
+
+#include <sql/api.h>
+
+#include "clusterdb/clusterdb.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "jdl/command.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr std::size_t kLong = 1000;
+
+// One cluster of the campaign, as its jobs will be sent there.
+struct Carrier {
+  std::unique_ptr<cluster::Cluster> driver;
+  cluster::Batch batch;
+  std::string exec_file;
+};
+
+Carrier CarrierOf(const clusterdb::ClusterRow& row, const jdl::ClusterSettings& s,
+                  const ClusterFacts& facts) {
+  Carrier c{clusterdb::MakeDriver(row), {}, s.exec_file};
+  c.batch.cluster_user = facts.login;
+  c.batch.directory = s.exec_directory;
+  c.batch.setup = s.setup;
+  c.batch.resources = s.resources;
+  c.batch.slots = jdl::ParseResources(s.resources, facts.resource_unit).n;
+  c.batch.properties = s.properties;
+  c.batch.project = s.project;
+  c.batch.job_types = s.job_types;
+  c.batch.best_effort = s.best_effort;
+  c.batch.walltime_s = s.walltime_s;
+  c.batch.options = s.options;
+  return c;
+}
+
+std::vector<Carrier> CarriersOf(db::Tx& tx, const Facts& facts, const jdl::Campaign& campaign) {
+  std::vector<Carrier> carriers;
+  for (const auto& row : clusterdb::LoadClusters(tx))
+    for (const auto& s : campaign.clusters) {
+      if (s.name != row.config.name) continue;
+      try {
+        carriers.push_back(CarrierOf(row, s, facts.clusters.at(s.name)));
+      } catch (const Fatal& e) {  // a row that its operator has to mend: no matter of this user
+        log::warn("cluster {}: {}", s.name, e.what());
+      }
+    }
+  return carriers;
+}
+
+class Check {
+ public:
+  Check(std::vector<Carrier> carriers, const jdl::Campaign& campaign)
+      : carriers_(std::move(carriers)), campaign_(campaign) {}
+
+  void Jobs() {
+    for (auto& c : carriers_)
+      if (const auto why = c.driver->CannotCarry(c.batch); !why.empty()) throw BadRequest(why);
+  }
+  void Line(std::int64_t index, const std::string& line) {
+    for (auto& c : carriers_) {
+      c.batch.elements = {
+          {0, index, 1,
+           jdl::CommandLine(c.exec_file, campaign_.format, campaign_.columns, line, index)}};
+      if (const auto why = c.driver->CannotCarry(c.batch); !why.empty())
+        throw BadParameter(index + 1, why);
+    }
+  }
+  /// The long ones of a block whose first line is number `index`.
+  void Block(std::int64_t index, std::string_view text) {
+    for (std::size_t at = 0; at < text.size(); ++index) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      if (index == 0 || end - at > kLong)
+        Line(index, jdl::DecodeBlock(std::string(text.substr(at, end - at)) + "\n").at(0));
+      at = end + 1;
+    }
+  }
+
+ private:
+  std::vector<Carrier> carriers_;
+  const jdl::Campaign& campaign_;
+};
+
+}  // namespace
+
+void RequireCarried(Context& context, const Facts& facts, const jdl::Campaign& campaign,
+                    const std::optional<Draft>& draft, const jdl::Lines& lines) {
+  context.Transact([&](db::Tx& tx) {
+    Check check(CarriersOf(tx, facts, campaign), campaign);
+    check.Jobs();
+    if (!draft) {
+      std::int64_t index = 0;
+      for (const auto& block : lines.blocks()) {
+        check.Block(index, block);
+        index += jdl::CountLines(block);
+      }
+      if (lines.empty()) check.Line(0, "0");  // they are counted
+      return;
+    }
+    for (std::int64_t at = 0; at < draft->lines;) {
+      const auto rows = tx.Exec(sql::api::kLongBlocks, draft->id, at, static_cast<int>(kLong));
+      if (rows.empty()) return;
+      for (const auto& row : rows) {
+        check.Block(row["off"].as<std::int64_t>(), row["params"].as<std::string>());
+        at = row["off"].as<std::int64_t>() + 1;
+      }
+    }
+  });
+}
+
+}  // namespace cigri::api
