@@ -9,6 +9,7 @@
 #include <queue>
 #include <random>
 
+#include "core/keep_memory.h"
 #include "sim/report.h"
 
 namespace cigri::sim {
@@ -92,6 +93,7 @@ Measure Time(const Scenario& scenario) {
 }
 
 int Main(bool year) {
+  KeepFreedMemory();  // as gridsim does
   bool good = true;
   for (const double round : {60.0, 10.0}) {
     std::printf("a million jobs of about an hour, 100 campaigns, decided every %.0f s at most:\n",

@@ -118,7 +118,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     const auto campaign = r.Get<std::int64_t>();
     auto& c = *campaigns.at(campaign);
     policy::Lane lane;
-    lane.cluster = r.Get<std::int64_t>();
+    lane.cluster = r.Get<int>();
     const auto flight = loaded.flights.find({campaign, lane.cluster});
     const Loaded::Flight f = flight == loaded.flights.end() ? Loaded::Flight{} : flight->second;
     lane.in_flight = static_cast<int>(f.n);

@@ -83,12 +83,10 @@ void Finalize(Ledger& ledger) {
 }
 
 void AddGrants(const Ledger& ledger, bool shadow, Plan& plan) {
-  std::vector<const LaneBook*> served;
-  for (const auto& lane : ledger.lanes)
-    if (lane.rank > 0) served.push_back(&lane);
-  std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
   std::vector<int> rank(ledger.clusters.size(), 0);
-  for (const auto* lane : served) {
+  plan.grants.reserve(plan.grants.size() + ledger.served.size());
+  for (const int l : ledger.served) {
+    const LaneBook* lane = &ledger.lanes[l];
     Grant grant{.campaign = ledger.campaigns[lane->campaign].row->id,
                 .cluster = ledger.clusters[lane->cluster].row->id,
                 .shadow = shadow};
@@ -115,7 +113,8 @@ void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
     c.block = observed ? Code::kNone : Code::kObserved;
   }
   if (!any) return;
-  for (auto& lane : ledger.lanes) lane.rank = 0;
+  for (const int l : ledger.served) ledger.lanes[l].served = false;
+  ledger.served.clear();
   for (auto& c : ledger.campaigns) c.left = c.row->waiting;
   State scratch = context.next;
   Context shown{context.snapshot, context.standing, scratch, context.random};
