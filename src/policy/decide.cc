@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "policy/guard.h"
@@ -125,16 +124,21 @@ void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
 // What the state says of campaigns and clusters that are gone is dropped.
 State Carry(const Snapshot& snapshot, const State& carried, double now) {
   State next = carried;
-  std::set<std::int64_t> campaigns, clusters;
-  for (const auto& c : snapshot.campaigns) campaigns.insert(c.id);
-  for (const auto& c : snapshot.clusters) clusters.insert(c.id);
-  auto gone = [&](std::int64_t id) { return campaigns.count(id) == 0; };
-  auto pair_gone = [&](const State::Pair& p) { return gone(p.first) || !clusters.count(p.second); };
   // Stride: who wants nothing for a while comes back as new, without credit for its absence.
-  std::set<std::int64_t> wanting;
-  for (const auto& c : snapshot.campaigns)
-    if (c.waiting > 0) wanting.insert(c.id);
-  std::erase_if(next.pass, [&](const auto& e) { return wanting.count(e.first) == 0; });
+  std::vector<std::int64_t> campaigns, clusters, wanting;
+  for (const auto& c : snapshot.campaigns) {
+    campaigns.push_back(c.id);
+    if (c.waiting > 0) wanting.push_back(c.id);
+  }
+  for (const auto& c : snapshot.clusters) clusters.push_back(c.id);
+  for (auto* ids : {&campaigns, &clusters, &wanting})
+    if (!std::is_sorted(ids->begin(), ids->end())) std::sort(ids->begin(), ids->end());
+  auto in = [](const std::vector<std::int64_t>& ids, std::int64_t id) {
+    return std::binary_search(ids.begin(), ids.end(), id);
+  };
+  auto gone = [&](std::int64_t id) { return !in(campaigns, id); };
+  auto pair_gone = [&](const State::Pair& p) { return gone(p.first) || !in(clusters, p.second); };
+  std::erase_if(next.pass, [&](const auto& e) { return !in(wanting, e.first); });
   std::erase_if(next.credit, [&](const auto& e) { return gone(e.first); });
   std::erase_if(next.ageing, [&](const auto& e) { return pair_gone(e.first); });
   std::erase_if(next.holds,
@@ -145,7 +149,8 @@ State Carry(const Snapshot& snapshot, const State& carried, double now) {
 
 }  // namespace
 
-PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, std::uint64_t seed) {
+PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, std::uint64_t seed,
+                  bool reasons) {
   PlanResult result;
   result.next = Carry(snapshot, carried, now);
   Ledger ledger(snapshot, result.next, now);
@@ -163,7 +168,7 @@ PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, st
   SpendRates(ledger, result.next);
   AddGrants(ledger, false, result.plan);
   result.plan.preempt = ChooseVictims(ledger, snapshot);
-  result.reasons = ReasonsOf(ledger, result.next);
+  if (reasons) result.reasons = ReasonsOf(ledger, result.next);
   ServeObserved(ledger, context, result.plan);
   return result;
 }

@@ -109,13 +109,15 @@ void Ledger::OpenClusters(const Snapshot& snapshot) {
 
 void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
   Places places(clusters);
-  campaigns.reserve(snapshot.campaigns.size());
-  for (const auto& row : snapshot.campaigns) campaigns.push_back({.row = &row});
-  std::sort(campaigns.begin(), campaigns.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.row->submitted_at, a.row->id) < std::tuple(b.row->submitted_at, b.row->id);
-  });
+  std::vector<const Campaign*> rows;
   std::size_t total = 0;
-  for (const auto& row : snapshot.campaigns) total += row.lanes.size();
+  for (const auto& row : snapshot.campaigns) rows.push_back(&row), total += row.lanes.size();
+  const auto before = [](const Campaign* a, const Campaign* b) {
+    return a->submitted_at < b->submitted_at || (a->submitted_at == b->submitted_at && a->id < b->id);
+  };
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) std::sort(rows.begin(), rows.end(), before);
+  campaigns.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) campaigns[i].row = rows[i];
   lanes.reserve(total);
   std::vector<const Lane*> by_cluster(clusters.size());
   for (std::size_t i = 0; i < campaigns.size(); ++i) {
@@ -218,9 +220,7 @@ double Ledger::TotalRoom() const {
 }
 
 bool Ledger::AllFull() const {
-  return std::all_of(clusters.begin(), clusters.end(), [](const ClusterBook& c) {
-    return c.block != Code::kNone || (c.free <= 0 && c.queue <= 0);
-  });
+  return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c.Full(); });
 }
 
 std::int64_t Ledger::FreeJobs(const LaneBook& lane) const {
@@ -253,7 +253,6 @@ double Ledger::PassSlots(const ClusterBook& c) const {
 // A wide job that later ones have passed too often keeps them out, save those that do not delay it.
 Room Ledger::GapRoom(const LaneBook& lane, Room room) const {
   const ClusterBook& c = clusters[lane.cluster];
-  if (!c.HasWide()) return room;
   const LaneBook& wide = lanes[c.wides[c.wide].lane];
   const Campaign& who = *campaigns[lane.campaign].row;
   if (lane.campaign <= wide.campaign || lane.slots >= wide.slots) return room;
@@ -310,11 +309,12 @@ Room Ledger::RoomOf(int l) const {
   Room room{places, Code::kFull, -1};
   if (lane.left < room.jobs) room = {lane.left, lane.limit, -1};
   const std::int64_t tasks =
-      std::max<std::int64_t>(0, campaign.left - lane.avoid) + OverdueElsewhere(lane);
+      std::max<std::int64_t>(0, campaign.left - lane.avoid) +
+      (campaign.overdue == 0 ? 0 : OverdueElsewhere(lane));
   const std::int64_t demand = std::min(tasks, campaign.cap);
   if (demand < room.jobs) room = {demand, campaign.left > 0 ? Code::kAvoided : Code::kNoTask, -1};
-  if (room.jobs > 0) room = GapRoom(lane, room);
-  if (room.jobs > 0) room = MeterRoom(lane, room);
+  if (room.jobs > 0 && cluster.HasWide()) room = GapRoom(lane, room);
+  if (room.jobs > 0 && !meters.empty()) room = MeterRoom(lane, room);
   return room;
 }
 
@@ -421,6 +421,7 @@ std::int64_t Ledger::TakeSpare(int l, std::int64_t want) {
 
 std::vector<Unit> MakeUnits(Ledger& ledger, const std::vector<int>& campaigns) {
   std::vector<Unit> units;
+  units.reserve(campaigns.size());
   const int parallel = ledger.config.parallel_campaigns;
   if (parallel <= 0) {
     for (const int i : campaigns) units.push_back({{i}});

@@ -44,6 +44,8 @@ struct ClusterBook {
   double ends_by = 0;               ///< backfill: jobs must end by then...
   double spare = 0;                 ///< ...or use these slots, which the wide job does not need
   int held_for = -1;  ///< policy dynamic: campaign that idle slots are kept for (FBS-05)
+  /// Nothing can be given here any more.
+  bool Full() const { return block != Code::kNone || (free <= 0 && queue <= 0); }
   bool HasWide() const { return wide < wides.size(); }
 };
 

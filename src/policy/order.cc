@@ -15,6 +15,7 @@ std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want) {
     const CampaignBook& campaign = ledger.campaigns[i];
     for (int l = campaign.lanes_begin; l < campaign.lanes_end && given < want; ++l) {
       if (ledger.Demand(i) <= 0) break;
+      if (ledger.clusters[ledger.lanes[l].cluster].Full()) continue;
       given += ledger.Take(l, want - given);
     }
   }

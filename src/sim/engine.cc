@@ -28,6 +28,7 @@ Totals Engine::Run(double until) { return impl_->Run(until); }
 
 Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     : scenario_(scenario), observers_(std::move(observers)), usage_(scenario.policy) {
+  for (const auto* o : observers_) reasons_ = reasons_ || o->ReadsReasons();
   snapshot_.config = scenario.policy;
   snapshot_.usage = scenario.usage;
   for (auto& row : snapshot_.usage) row.start += kEpoch;

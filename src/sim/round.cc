@@ -25,8 +25,9 @@ void Engine::Impl::Round() {
   FillClusters();
   FillCampaigns();
   FillRunning();
-  const auto result =
-      policy::Decide(snapshot_, state_, kEpoch + now_, Key(scenario_.seed, Draw::kDecide, rounds_));
+  auto result =
+      policy::Decide(snapshot_, state_, kEpoch + now_,
+                     Key(scenario_.seed, Draw::kDecide, rounds_), reasons_);
   for (auto* o : observers_) o->Decided({now_, snapshot_, result});
   const auto jobs = job_ids_;
   Carry(result);
@@ -171,8 +172,8 @@ void Engine::Impl::FillRunning() {
   }
 }
 
-void Engine::Impl::Carry(const policy::PlanResult& result) {
-  state_ = result.next;
+void Engine::Impl::Carry(policy::PlanResult& result) {
+  state_ = std::move(result.next);
   for (const auto& hold : result.plan.holds) TakeBack(hold);
   for (const auto& victim : result.plan.preempt)
     EndJob(static_cast<int>(victim.job), End::kCancelled);

@@ -199,6 +199,7 @@ class Watch : public Observer {
       for (const auto& l : c.lanes) unexplained += why.count({c.id, l.cluster}) == 0;
     }
   }
+  bool ReadsReasons() const override { return true; }
   void CheckUsers() {
     for (const auto& quota : s_.policy.quotas)
       if (quota.scope == "user")
