@@ -39,7 +39,7 @@ struct Cluster {
   int running = 0;  ///< our jobs that run there
   int running_slots = 0;
   int waiting_allowed = 1;  ///< jobs that may wait there: WaitingAllowed() of flow.h
-  double speed = 1;         ///< measured, else declared; faster is more
+  double speed = 1;         ///< declared, corrected by what was measured (speed.h); faster is more
   ClusterMode mode = ClusterMode::kOpen;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
   int max_running = kNoLimit;  ///< operator's ceiling on slots of our jobs in flight

@@ -78,6 +78,25 @@ TEST_F(GridTest, AUserMayNameTheShortestBelievableJob) {  // CIG-11: min_duratio
   EXPECT_EQ(Number("SELECT n FROM sinks"), 5);
 }
 
+TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-20, CIG-55
+  Policy("policy", "fifo");
+  Cluster(1, 20);
+  Cluster(2, 20);
+  const auto declared = Campaign({.tasks = 3, .clusters = {1, 2}});
+  Pass();
+  EXPECT_EQ(Granted(declared, 1), 3) << "equals go by their numbers";
+  const auto c = Campaign({.tasks = 60, .clusters = {1, 2}});
+  Pass();
+  auto jobs = Claim();
+  End(jobs[{c, 1}], 300);
+  End(jobs[{c, 2}], 100);
+  const auto next = Campaign({.tasks = 3, .user = "b", .clusters = {1, 2}});
+  Sql("UPDATE campaign_cursor SET next_idx = ntasks WHERE campaign_id <> " + std::to_string(next));
+  Pass();
+  EXPECT_EQ(Granted(next, 2), 3);
+  EXPECT_EQ(Granted(next, 1), 0);
+}
+
 TEST_F(GridTest, ACampaignThatHasEndedIsNotTakenUpAgain) {
   Policy("policy", "fifo");
   Cluster(1, 8);
