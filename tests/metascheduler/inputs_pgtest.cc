@@ -97,6 +97,26 @@ TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-2
   EXPECT_EQ(Granted(next, 1), 0);
 }
 
+TEST_F(GridTest, ATaskThatGoesAgainWaitsSinceItMayAndNotSinceItsCampaignCame) {
+  Policy("policy", "fifo");
+  Cluster(1, 10);
+  Cluster(2, 10);
+  const auto c = Campaign({.tasks = 6, .clusters = {1, 2}, .age_s = 1000, .jdl = {{"affinity_wait", 300}}});
+  Sql("UPDATE lanes SET proved = cluster_id = 1");
+  Round();
+  End(Live(c), 5, 0, EndCause::kPreempted);
+  Sql("UPDATE retry SET avoid = '{}', not_before = now()");
+  Resources(1, 2);  // not all of them fit where its data is
+  Fresh();
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0);
+  EXPECT_EQ(Granted(c, 2), 0);
+  EXPECT_EQ(Why(c, 2), "AFFINITY_WAIT");
+  Sql("UPDATE retry SET not_before = now() - interval '301 seconds'");
+  Pass();
+  EXPECT_GT(Granted(c, 2), 0);
+}
+
 TEST_F(GridTest, ACampaignThatHasEndedIsNotTakenUpAgain) {
   Policy("policy", "fifo");
   Cluster(1, 8);
