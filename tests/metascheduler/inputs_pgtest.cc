@@ -78,6 +78,24 @@ TEST_F(GridTest, AUserMayNameTheShortestBelievableJob) {  // CIG-11: min_duratio
   EXPECT_EQ(Number("SELECT n FROM sinks"), 5);
 }
 
+TEST_F(GridTest, WhoClosesTheEventOfASinkLiftsItsHold) {
+  Policy("policy", "fifo");
+  Cluster(1, 8);
+  const auto c = Campaign({.jdl = {{"min_duration", 10}}});
+  Round();
+  End(Live(c), 0.5);
+  Fresh();
+  Pass();
+  ASSERT_EQ(Why(c, 1), "SINK");
+  Update();  // what it swallowed is taken back
+  Pass();
+  ASSERT_EQ(Granted(c, 1), 0);
+  Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = 'SINK'");
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0);
+  EXPECT_EQ(Text("SELECT state -> 'holds' FROM plan_state"), "[]");
+}
+
 TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-20, CIG-55
   Policy("policy", "fifo");
   Cluster(1, 20);
