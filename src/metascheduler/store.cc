@@ -57,7 +57,8 @@ void Store::Reset(db::Tx& tx) {
     sinks_.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
   observed_ = {{{0, 0}, 0}};  // unlike any
   for (const auto& row : tx.Exec(sql::metascheduler::kOpenReasons))
-    reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] = "?";
+    reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] =
+        nlohmann::json::parse(row[3].c_str()).dump();
 }
 
 bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& result,
