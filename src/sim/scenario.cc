@@ -134,6 +134,11 @@ void Forget(json& campaigns, const std::string& cluster, Scenario& scenario) {
       if (c.contains(key) && c[key].is_array())
         c[key].erase(std::remove(c[key].begin(), c[key].end(), cluster), c[key].end());
     if (!c.contains("clusters") || !c["clusters"].empty()) continue;
+    const std::string gone = c.value("name", "");
+    for (json& other : campaigns)
+      if (other.is_object() && other.contains("after") && other["after"].is_array())
+        other["after"].erase(std::remove(other["after"].begin(), other["after"].end(), gone),
+                             other["after"].end());
     scenario.notes.push_back("campaign " + c.value("name", std::to_string(i)) + " may run on " +
                              cluster + " alone: left out");
     campaigns.erase(--i);

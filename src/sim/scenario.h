@@ -87,6 +87,9 @@ struct CampaignSpec {
   double need_s = 0;                ///< known from before; 0: learnt from its own jobs
   double prologue_s = 0;            ///< > 0: a job of its own on each cluster first
   double affinity_wait_s = 0;
+  double min_duration_s = 0;  ///< shorter successes are not believed
+  double start_rate = 0;      ///< most starts a minute on each cluster, 0 = not limited
+  std::vector<int> after{};  ///< places of campaigns that have to be over first; all before its own
   std::map<std::string, int> licences{};
   std::vector<std::string> clusters{};    ///< empty = all
   std::map<std::string, int> affinity{};  ///< users_priority, by cluster
