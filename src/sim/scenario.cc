@@ -178,6 +178,16 @@ std::optional<policy::PolicyConfig> PolicyNamed(const policy::PolicyConfig& base
   return config;
 }
 
+double DefaultRound(const std::vector<CampaignSpec>& campaigns) {
+  constexpr double kMany = 100'000, kPart = 360, kLeast = 1, kMost = 60;
+  double tasks = 0, seconds = 0;
+  for (const auto& c : campaigns) {
+    tasks += static_cast<double>(c.tasks);
+    seconds += static_cast<double>(c.tasks) * c.duration.Mean();
+  }
+  return tasks > kMany ? std::clamp(seconds / tasks / kPart, kLeast, kMost) : kLeast;
+}
+
 ReadResult ReadScenario(std::string_view text, const std::string& folder, const Edits& edits) {
   ReadResult result;
   jdl::Document doc = jdl::Read(text);
@@ -200,6 +210,7 @@ ReadResult ReadScenario(std::string_view text, const std::string& folder, const 
       ReadPolicy(doc, edits.policy, s, result.warnings);
       ReadClusters(doc, folder, s);
       ReadCampaigns(doc, folder, s);
+      if (!keys.Has("round")) s.round_s = DefaultRound(s.campaigns);
       ReadUsage(doc, s);
     }
     keys.Done();

@@ -114,6 +114,20 @@ TEST(ScenarioTest, WhatGoesWithItsClusterIsNotWaitedFor) {
   EXPECT_TRUE(read.scenario.campaigns[0].after.empty());
 }
 
+TEST(ScenarioTest, ALargeScenarioIsDecidedAsOftenAsItsJobsAreLong) {
+  const auto round = [](const std::string& tasks, const std::string& duration,
+                        const std::string& more = "") {
+    return Read("{\"clusters\": [{}]" + more + ", \"campaigns\": [{\"tasks\": " + tasks +
+                ", \"duration\": \"" + duration + "\"}]}")
+        .scenario.round_s;
+  };
+  EXPECT_EQ(round("100000", "1 h"), 1);
+  EXPECT_EQ(round("100001", "1 h"), 10);
+  EXPECT_EQ(round("100001", "1 min"), 1);
+  EXPECT_EQ(round("100001", "15 h"), 60);
+  EXPECT_EQ(round("100001", "15 h", ", \"round\": 2"), 2);
+}
+
 TEST(ScenarioTest, TheShippedExamplesAreGood) {
   const std::string folder = std::string(CIGRI_SOURCE_DIR) + "/examples/scenarios";
   for (const char* name : {"first", "local-users", "departments", "urgent", "trace"})
