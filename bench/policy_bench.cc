@@ -121,12 +121,13 @@ struct Case {
       : snapshot(Grid(campaigns, policy)), state(Decide(snapshot, {}, 10000, 1).next) {}
   double Decided() {
     const double start = Now();
-    const auto r = Decide(snapshot, state, 10005, 2);
-    const double took = Now() - start;
-    reasons = r.reasons.size();
-    jobs = 0;
-    for (const auto& g : r.plan.grants) jobs += g.n;
-    return took;
+    {
+      const auto r = Decide(snapshot, state, 10005, 2);
+      reasons = r.reasons.size();
+      jobs = 0;
+      for (const auto& g : r.plan.grants) jobs += g.n;
+    }
+    return Now() - start;
   }
 
   Snapshot snapshot;

@@ -122,8 +122,7 @@ void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
 }
 
 // What the state says of campaigns and clusters that are gone is dropped.
-State Carry(const Snapshot& snapshot, const State& carried, double now) {
-  State next = carried;
+State Carry(const Snapshot& snapshot, State next, double now) {
   // Stride: who wants nothing for a while comes back as new, without credit for its absence.
   std::vector<std::int64_t> campaigns, clusters, wanting;
   for (const auto& c : snapshot.campaigns) {
@@ -149,10 +148,10 @@ State Carry(const Snapshot& snapshot, const State& carried, double now) {
 
 }  // namespace
 
-PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, std::uint64_t seed,
+PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
                   bool reasons) {
   PlanResult result;
-  result.next = Carry(snapshot, carried, now);
+  result.next = Carry(snapshot, std::move(carried), now);
   Ledger ledger(snapshot, result.next, now);
   AddLimits(ledger, result.next);
   HoldSinks(ledger, result);

@@ -10,7 +10,7 @@ namespace cigri::policy {
 /// `now` is in seconds of one clock with the snapshot's times; it may step back (then nothing
 /// ages). REQUIRES: ids unique; a lane's cluster is in the snapshot, else the lane is ignored.
 /// `reasons` false: nobody will read them, and none are made; all else is the same.
-PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, std::uint64_t seed,
+PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
                   bool reasons = true);
 
 }  // namespace cigri::policy

@@ -77,6 +77,38 @@ class Counter {
   const bool ages_;
 };
 
+/// Places of campaigns in the ledger by their ids: these are numbers in a row, with gaps.
+class CampaignPlaces {
+ public:
+  explicit CampaignPlaces(const Ledger& ledger) {
+    if (ledger.campaigns.empty()) return;
+    std::int64_t last = first_ = ledger.campaigns[0].row->id;
+    for (const auto& c : ledger.campaigns)
+      first_ = std::min(first_, c.row->id), last = std::max(last, c.row->id);
+    // An old campaign among new ones must not make a table of all in between.
+    const auto most = first_ + 16 * static_cast<std::int64_t>(ledger.campaigns.size()) + 1024;
+    table_.assign(static_cast<std::size_t>(std::min(last, most) - first_) + 1, -1);
+    for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+      const std::int64_t id = ledger.campaigns[i].row->id;
+      (id <= most ? table_[static_cast<std::size_t>(id - first_)] : beyond_[id]) =
+          static_cast<int>(i);
+    }
+  }
+  /// -1: it is over.
+  int Of(std::int64_t id) const {
+    if (id < first_) return -1;
+    const auto at = static_cast<std::size_t>(id - first_);
+    if (at < table_.size()) return table_[at];
+    const auto it = beyond_.find(id);
+    return it == beyond_.end() ? -1 : it->second;
+  }
+
+ private:
+  std::int64_t first_ = 0;
+  std::vector<int> table_;
+  std::unordered_map<std::int64_t, int> beyond_;
+};
+
 }  // namespace
 
 std::string UserKey(const std::string& project, const std::string& user) {
@@ -87,15 +119,10 @@ Standing StandingOf(const Ledger& ledger, const Snapshot& snapshot) {
   Standing standing;
   standing.window.assign(ledger.campaigns.size(), 0);
   standing.decayed.assign(ledger.campaigns.size(), 0);
-  std::unordered_map<std::int64_t, int> place;
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
-    place[ledger.campaigns[i].row->id] = static_cast<int>(i);
+  const CampaignPlaces places(ledger);
   Counter counter(ledger, standing);
-  auto same = place.end();
   for (const auto& row : snapshot.usage) {
-    // Rows of one campaign mostly stand together.
-    if (same == place.end() || same->first != row.campaign) same = place.find(row.campaign);
-    const int i = same == place.end() ? -1 : same->second;
+    const int i = places.Of(row.campaign);
     const std::string& project =
         row.project.empty() && i >= 0 ? ledger.campaigns[i].project : row.project;
     counter.Add(i, row.user, project, row.start, row.length, row.slot_seconds);

@@ -26,7 +26,7 @@ void Engine::Impl::Round() {
   FillClusters();
   FillCampaigns();
   FillRunning();
-  auto result = policy::Decide(snapshot_, state_, kEpoch + now_,
+  auto result = policy::Decide(snapshot_, std::move(state_), kEpoch + now_,
                                Key(scenario_.seed, Draw::kDecide, rounds_), reasons_);
   for (auto* o : observers_) o->Decided({now_, snapshot_, result});
   const auto jobs = job_ids_;
