@@ -4,15 +4,12 @@
 #include "api/campaign_lock.h"
 #include "api/router.h"
 #include "api/submission.h"
+#include "core/counted.h"
 
 namespace cigri::api {
 namespace {
 
 using nlohmann::json;
-
-std::string Counted(std::int64_t n, const char* word) {
-  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
-}
 
 Reply Closed(std::int64_t events, std::int64_t tasks) {
   return Reply::Json({{"status", 202},

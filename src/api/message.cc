@@ -36,6 +36,12 @@ ApiError NotFound(const std::string& what) {
 ApiError BadRequest(const std::string& message, const std::string& hint) {
   return ApiError(400, "Error", message, hint);
 }
+ApiError BadParameter(std::int64_t number, const std::string& problem, std::vector<Fault> faults) {
+  ApiError error(400, "Error", "parameter " + std::to_string(number) + ": " + problem, "",
+                 std::move(faults));
+  error.extra = {{"parameter", number}, {"problem", problem}};
+  return error;
+}
 ApiError Forbidden(const std::string& why) {
   return ApiError(403, "Forbidden", "Access denied: " + why);
 }

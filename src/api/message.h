@@ -46,6 +46,10 @@ class ApiError : public std::runtime_error {
 ApiError NotFound(const std::string& what);
 /// 400.
 ApiError BadRequest(const std::string& message, const std::string& hint = "");
+/// The `number`th parameter that was sent, from 1, cannot be one. Its number stands apart: a client
+/// that has read it from a file says on which line.
+ApiError BadParameter(std::int64_t number, const std::string& problem,
+                      std::vector<Fault> faults = {});
 /// 403; `why` = "campaign 12 belongs to alice".
 ApiError Forbidden(const std::string& why);
 

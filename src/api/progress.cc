@@ -4,6 +4,7 @@
 #include "api/news.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -43,9 +44,8 @@ json LaneJson(const json& lane) {
 }
 
 std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
-  return cluster + ": a local user took the slot" + (n == 1 ? "" : "s") + ", " + std::to_string(n) +
-         " job" + (n == 1 ? "" : "s") + " killed, go" + (n == 1 ? "es" : "") +
-         " again (not your fault)";
+  return cluster + ": a local user took the slot" + (n == 1 ? "" : "s") + ", " +
+         Counted(n, "job killed, goes", "jobs killed, go") + " again (not your fault)";
 }
 
 // Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Once the

@@ -5,14 +5,11 @@
 #include "api/router.h"
 #include "api/settings.h"
 #include "api/submission.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace cigri::api {
 namespace {
-
-std::string Plural(std::int64_t n, const std::string& word) {
-  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
-}
 
 // CiGri's body: a JSON array of lines; numbers are fine, arrays are rows of values.
 std::string LineOf(const nlohmann::json& item, const LockedCampaign& campaign) {
@@ -33,6 +30,7 @@ jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
                      "like [\"a01 --in a01.csv\", \"a02 --in a02.csv\"]");
   jdl::Lines lines;
   std::vector<Fault> faults;
+  std::int64_t first = 0;
   for (std::size_t i = 0; i < body.size(); ++i) {
     std::string problem;
     try {
@@ -44,10 +42,11 @@ jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
     } catch (const ApiError& e) {
       problem = e.what();
     }
-    if (!problem.empty()) faults.push_back({0, 0, "[" + std::to_string(i) + "]", problem, ""});
+    if (problem.empty()) continue;
+    if (faults.empty()) first = static_cast<std::int64_t>(i) + 1;
+    faults.push_back({0, 0, "[" + std::to_string(i) + "]", problem, ""});
   }
-  if (!faults.empty())
-    throw ApiError(400, "Error", faults[0].key + ": " + faults[0].message, "", faults);
+  if (!faults.empty()) throw BadParameter(first, faults[0].message, faults);
   return lines;
 }
 
@@ -112,7 +111,7 @@ Reply AddTasks(Context& context, const Request& request) {
     tx.Exec(sql::api::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
     tx.Exec(sql::api::kGrowCampaign, campaign.id, add.n());
     Reopen(tx, campaign);
-    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Plural(add.n(), "task") + " added");
+    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Counted(add.n(), "task") + " added");
     Wake(tx, campaign.id);
     return CampaignJson(tx, request, campaign.id);
   });
@@ -132,10 +131,11 @@ Reply Retry(Context& context, const Request& request) {
                        .as<std::int64_t>();
     tx.Exec(sql::api::kCloseFailures, campaign.id, request.caller.user);
     if (n > 0) Reopen(tx, campaign);
-    LogEvent(tx, request, campaign.id, "RESUBMIT", Plural(n, "failed task") + " to be tried again");
+    LogEvent(tx, request, campaign.id, "RESUBMIT",
+             Counted(n, "failed task") + " to be tried again");
     Wake(tx, campaign.id);
     return Reply::Json(
-        {{"status", 202}, {"tasks", n}, {"message", Plural(n, "task") + " to be tried again"}},
+        {{"status", 202}, {"tasks", n}, {"message", Counted(n, "task") + " to be tried again"}},
         202);
   });
 }

@@ -135,7 +135,7 @@ void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
       for (const auto& line : jdl::DecodeBlock(row[0].as<std::string>())) {
         ++at;
         if (const auto problem = jdl::ValuesProblem(line, columns); !problem.empty())
-          throw BadRequest("parameter " + std::to_string(at) + ": " + problem);
+          throw BadParameter(at, problem);
       }
   }
 }

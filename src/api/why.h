@@ -7,6 +7,7 @@
 
 #include "api/read.h"
 #include "api/router.h"
+#include "core/counted.h"
 #include "policy/reason.h"
 
 namespace cigri::api {
@@ -15,9 +16,8 @@ struct Saying {
   std::string sentence, action;
 };
 
-std::string Count(std::int64_t n, const std::string& one, const std::string& many);
-inline std::string Jobs(std::int64_t n) { return Count(n, "job", "jobs"); }
-inline std::string Tasks(std::int64_t n) { return Count(n, "task", "tasks"); }
+inline std::string Jobs(std::int64_t n) { return Counted(n, "job"); }
+inline std::string Tasks(std::int64_t n) { return Counted(n, "task"); }
 
 /// Operators may be told to do what users cannot.
 inline policy::Reader ReaderOf(const Request& request) {

@@ -38,11 +38,12 @@ std::optional<Saying> LaneTrouble(const pqxx::row& row, std::int64_t campaign) {
   return std::nullopt;
 }
 
+std::string TasksWait(std::int64_t n) { return Counted(n, "task waits", "tasks wait"); }
+
 Saying Over(const Numbers& n, const std::string& id) {
   std::string sentence =
       "it is over: " + std::to_string(n.done) + " of " + Tasks(n.total) + " done";
-  if (n.not_run > 0)
-    sentence += ", " + Count(n.not_run, "parameter", "parameters") + " not run (test)";
+  if (n.not_run > 0) sentence += ", " + Counted(n.not_run, "parameter") + " not run (test)";
   if (n.failed == 0) return {sentence, ""};
   return {sentence + ", " + std::to_string(n.failed) + " failed",
           "gridstat -c " + id + " shows why; gridsub --retry-failed " + id + " runs them again"};
@@ -83,9 +84,9 @@ Saying Waiting(const pqxx::row& row, const Numbers& n, const std::vector<Saying>
   if (!row["state_reason"].is_null()) return {row["state_reason"].c_str(), ""};
   if (!troubles.empty() && troubles.size() == lanes) return troubles[0];
   if (n.InFlight() > 0)
-    return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + Tasks(n.waiting) + " wait for room",
+    return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + TasksWait(n.waiting) + " for room",
             ""};
-  return {Tasks(n.waiting) + " wait for the next round", ""};
+  return {TasksWait(n.waiting) + " for the next round", ""};
 }
 
 // Wider than all of its clusters, or longer than jobs live on any: no waiting helps.
@@ -102,7 +103,7 @@ std::optional<std::string> NeverFits(const json& reasons, std::size_t lanes) {
       ++n;
     }
     if (n == 0 || n < lanes || lanes < 2) continue;
-    return wide ? "one job needs " + Count(std::llround(need), "slot", "slots") +
+    return wide ? "one job needs " + Counted(std::llround(need), "slot") +
                       " and no cluster of it has more than " + std::to_string(std::llround(most))
                 : "a job needs " + HumanSpan(need) +
                       " and on no cluster of it do jobs live longer "
@@ -135,8 +136,9 @@ Saying MainOf(const pqxx::row& row, const Numbers& n, const json& reasons,
   if (!troubles.empty() && troubles.size() == lanes) return Waiting(row, n, troubles, lanes);
   const json* chosen = MainReason(reasons);
   if (chosen == nullptr) return Waiting(row, n, troubles, lanes);
-  std::string sentence = Tasks(n.waiting) + " wait";
-  if (n.InFlight() > 0) sentence += " while " + Jobs(n.InFlight()) + " are in flight";
+  std::string sentence = TasksWait(n.waiting);
+  if (n.InFlight() > 0)
+    sentence += " while " + Counted(n.InFlight(), "job is", "jobs are") + " in flight";
   const auto never = NeverFits(reasons, lanes);
   return {sentence + ": " + never.value_or((*chosen)["sentence"].get<std::string>()),
           OrWait(*chosen)};

@@ -76,20 +76,20 @@ json Ceilings(const pqxx::row& row, const pqxx::row& held) {
   const auto add = [&](const std::string& line) { lines.push_back(line); };
   const std::string mode = row["mode"].c_str();
   if (mode == "limited")
-    add("mode limited: at most " + Text(row["mode_limit"], "?") + " jobs of ours in flight");
+    add("mode limited: at most " + Jobs(row["mode_limit"].as<int>(0)) + " of ours in flight");
   else
     add("mode " + mode);
   if (!row["max_running"].is_null())
-    add("max_running: at most " + Text(row["max_running"], "") + " jobs of ours in flight");
+    add("max_running: at most " + Jobs(row["max_running"].as<int>()) + " of ours in flight");
   add("queue: " + Number(row["queue_s"].as<double>()) + " s of our work may wait there" +
-      (row["max_waiting"].is_null() ? "" : ", at most " + Text(row["max_waiting"], "") + " jobs") +
-      "; " + Count(row["jobs_waiting"].as<int>(0), "waits", "wait"));
+      (row["max_waiting"].is_null() ? "" : ", at most " + Jobs(row["max_waiting"].as<int>())) +
+      "; " + Counted(row["jobs_waiting"].as<int>(0), "waits", "wait"));
   add("stress " + Number(row["stress"].as<double>()) + ", the limit is " +
       Number(row["stress_limit"].as<double>()));
   if (!row["hours"].is_null()) add("hours: " + Text(row["hours"], ""));
   if (!row["drained_until"].is_null()) add("drained until " + Text(row["drained_until"], ""));
   if (!row["failing_for"].is_null())
-    add("backoff: " + Count(row["failures"].as<int>(0), "failure", "failures") + " in a row" +
+    add("backoff: " + Counted(row["failures"].as<int>(0), "failure") + " in a row" +
         (row["try_again_in"].is_null() || row["try_again_in"].as<double>() <= 0
              ? ", asked again now"
              : ", asked again in " + HumanSpan(row["try_again_in"].as<double>())));
@@ -98,11 +98,11 @@ json Ceilings(const pqxx::row& row, const pqxx::row& held) {
   if (!row["probation"].is_null())
     add("probation: at most " + Jobs(row["probation"].as<int>()) + " in the next submission");
   if (!row["max_array"].is_null())
-    add("arrays of at most " + Text(row["max_array"], "") + " jobs, learnt from its refusals");
+    add("arrays of at most " + Jobs(row["max_array"].as<int>()) + ", learnt from its refusals");
   if (held["held"].as<int>() > 0)
-    add(Count(held["held"].as<int>(), "campaign is", "campaigns are") + " held there");
+    add(Counted(held["held"].as<int>(), "campaign is", "campaigns are") + " held there");
   if (held["probation"].as<int>() > 0)
-    add(Count(held["probation"].as<int>(), "campaign is", "campaigns are") +
+    add(Counted(held["probation"].as<int>(), "campaign is", "campaigns are") +
         " set aside there for a while");
   return lines;
 }
@@ -154,7 +154,7 @@ json ClusterWhy(db::Tx& tx, const Request& request) {
     sentence = Idle(row) + "; ";
     sentence += total == 0
                     ? "no campaign waits for it"
-                    : Count(total, "campaign waits", "campaigns wait") + " for it, the first: " +
+                    : Counted(total, "campaign waits", "campaigns wait") + " for it, the first: " +
                           std::to_string(waiting[0]["campaign"].get<std::int64_t>()) + ", " +
                           waiting[0]["sentence"].get<std::string>();
   }

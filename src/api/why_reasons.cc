@@ -46,10 +46,6 @@ std::optional<double> OpensIn(const std::string& hours, double now) {
 
 }  // namespace
 
-std::string Count(std::int64_t n, const std::string& one, const std::string& many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
 policy::ReasonTexts TextsFor(const pqxx::result& clusters) {
   policy::Snapshot names;
   for (const auto& row : clusters) {

@@ -90,6 +90,8 @@ struct Batch {
   std::chrono::steady_clock::time_point send_by = std::chrono::steady_clock::time_point::max();
 };
 
+enum class RemoteState { kHeld, kWaiting, kRunning, kEnded };
+
 /// A remote job is (cluster, id, tag, index), checked in every answer: ids are re-issued.
 struct RemoteRef {
   std::string remote_id;
@@ -98,9 +100,8 @@ struct RemoteRef {
   std::int64_t job_id = 0; ///< ours; echoed, never interpreted
   std::string cluster_user;
   std::int64_t walltime_s = 0;
+  std::optional<RemoteState> known;  ///< in a PollRequest: what it is as far as we know
 };
-
-enum class RemoteState { kHeld, kWaiting, kRunning, kEnded };
 
 /// Why a remote job ended.
 enum class EndCause {
@@ -199,7 +200,9 @@ struct PollRequest {
   std::chrono::milliseconds wait{0};  ///< a feed may hold its answer this long for news
 };
 struct PollResult {
-  std::vector<RemoteJob> jobs;     ///< present state of those asked for, or what changed
+  /// Present state of those asked for, or what changed. A job that is as `known` may be left out:
+  /// of ten thousand that run a look finds a few that do not any more.
+  std::vector<RemoteJob> jobs;
   std::vector<RemoteRef> missing;  ///< asked for and not known to the cluster (any more)
   bool full = true;  ///< false: only changes; a job not listed is as it was
   std::string token;

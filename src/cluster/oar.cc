@@ -23,7 +23,7 @@ int DetailsPerPoll(const ClusterConfig& config) {
 constexpr int kClockMargin = 3600;
 
 // Lists are the same for every user: any who may ask will do.
-std::string Reader(RestApi* api, const std::vector<RemoteRef>& refs) {
+std::string Reader(RestApi* api, std::span<const RemoteRef> refs) {
   for (const auto& ref : refs)
     if (api->TokenTrouble(ref.cluster_user).empty()) return ref.cluster_user;
   return refs.front().cluster_user;
@@ -50,14 +50,22 @@ Capabilities OarCluster::capabilities() const {
 OarCluster::Items OarCluster::List(const std::string& what, const std::string& path,
                                    const std::string& user) {
   Items all;
-  for (std::int64_t offset = 0;;) {
-    auto page = ParseOarList(
-        what, api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), user),
-        dialect_->details_in_lists());
-    const auto n = static_cast<std::int64_t>(page.items.size());
-    std::move(page.items.begin(), page.items.end(), std::back_inserter(all));
-    offset += n;
-    if (n == 0 || offset >= page.total) return all;
+  EachOf(what, path, user,
+         [&](const OarItemView& item) { all.push_back(item.Keep(dialect_->details_in_lists())); });
+  return all;
+}
+
+// Calls `each` for the jobs on all pages of a list.
+void OarCluster::EachOf(const std::string& what, const std::string& path, const std::string& user,
+                        const std::function<void(const OarItemView&)>& each) {
+  for (std::int64_t offset = 0, total = 1; offset < total;) {
+    const auto before = offset;
+    auto page = api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), user);
+    total = EachOarJob(what, std::move(page), [&](const OarItemView& item) {
+      ++offset;
+      each(item);
+    });
+    if (offset == before) return;
   }
 }
 
@@ -87,50 +95,62 @@ PollResult OarCluster::Poll(const PollRequest& request) {
   int details_left = DetailsPerPoll(api_.config());
   // Over about 8 kB of URL the web server answers 414 in HTML.
   constexpr std::size_t kMaxUrl = 7000;
-  std::vector<RemoteRef> some;
-  std::size_t bytes = 0;
-  for (const auto& ref : request.jobs) {
-    if (bytes + ref.remote_id.size() + 1 > kMaxUrl) {
-      PollSome(some, &details_left, &result);
-      some.clear();
-      bytes = 0;
-    }
-    bytes += ref.remote_id.size() + (dialect_->details_in_lists() ? 9 : 1);
-    some.push_back(ref);
+  const std::span<const RemoteRef> all(request.jobs);
+  for (std::size_t from = 0, to = 0; from < all.size(); from = to) {
+    std::size_t bytes = 0;
+    do bytes += all[to++].remote_id.size() + (dialect_->details_in_lists() ? 9 : 1);
+    while (to < all.size() && bytes + all[to].remote_id.size() + 1 <= kMaxUrl);
+    PollSome(all.subspan(from, to - from), &details_left, &result);
   }
-  if (!some.empty()) PollSome(some, &details_left, &result);
   result.calls = api_.calls() - calls;
   result.cluster_time = api_.clock();
   return result;
 }
 
-void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
-                          PollResult* result) {
+// The list is compared while it is read: nothing is kept of the jobs that are as they were.
+void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result) {
+  struct Asked {
+    std::int64_t id;
+    const RemoteRef* ref;
+    bool seen = false;
+  };
   std::vector<std::string> ids;
-  for (const auto& ref : refs) ids.push_back(ref.remote_id);
-  const auto items =
-      List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids), Reader(&api_, refs));
-  std::unordered_map<std::int64_t, const OarItem*> by_id;
-  for (const auto& item : items) by_id[item.id] = &item;
+  std::vector<Asked> asked;
   for (const auto& ref : refs) {
-    const auto it = by_id.find(std::atoll(ref.remote_id.c_str()));
-    // An id that carries another name was given out again: it is not our job.
-    if (it != by_id.end() && it->second->name == ref.tag) {
-      result->jobs.push_back(JobOf(*it->second, ref, details_left));
-    } else if (script_.records && (*details_left)-- <= 0) {
-      RemoteJob job;
-      job.ref = ref;
-      job.state = RemoteState::kRunning;  // asked for its record in the next sweep
-      result->jobs.push_back(std::move(job));
-    } else if (const auto record = ReadRecord(ref)) {
-      RemoteJob job;
-      job.ref = ref;
-      EndByRecord(&job, *record);
-      result->jobs.push_back(std::move(job));
-    } else {
-      result->missing.push_back(ref);
-    }
+    ids.push_back(ref.remote_id);
+    asked.push_back({std::atoll(ref.remote_id.c_str()), &ref});
   }
+  std::stable_sort(asked.begin(), asked.end(), [](auto& a, auto& b) { return a.id < b.id; });
+  std::vector<std::pair<const RemoteRef*, OarItem>> news;
+  EachOf("list jobs of " + api_.config().name, dialect_->JobsByIds(ids), Reader(&api_, refs),
+         [&](const OarItemView& item) {
+           auto it = std::lower_bound(asked.begin(), asked.end(), item.id,
+                                      [](const Asked& a, std::int64_t id) { return a.id < id; });
+           for (; it != asked.end() && it->id == item.id; ++it) {
+             // An id that carries another name was given out again: it is not our job.
+             if (item.name != it->ref->tag) continue;
+             it->seen = true;
+             if (OarEnded(item.state) || it->ref->known != OarState(item.state))
+               news.emplace_back(it->ref, item.Keep(dialect_->details_in_lists()));
+           }
+         });
+  for (const auto& [ref, item] : news) result->jobs.push_back(JobOf(item, *ref, details_left));
+  for (const auto& a : asked)
+    if (!a.seen) LookForAbsent(*a.ref, details_left, result);
+}
+
+void OarCluster::LookForAbsent(const RemoteRef& ref, int* details_left, PollResult* result) {
+  RemoteJob job;
+  job.ref = ref;
+  if (script_.records && (*details_left)-- <= 0) {
+    job.state = RemoteState::kRunning;  // asked for its record in the next sweep
+  } else if (const auto record = ReadRecord(ref)) {
+    EndByRecord(&job, *record);
+  } else {
+    result->missing.push_back(ref);
+    return;
+  }
+  result->jobs.push_back(std::move(job));
 }
 
 std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref) {

@@ -2,6 +2,7 @@
 // where their APIs differ.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,21 +68,23 @@ class OarCluster final : public Cluster {
  private:
   using Items = std::vector<OarItem>;
   Items List(const std::string& what, const std::string& path, const std::string& user);
+  void EachOf(const std::string& what, const std::string& path, const std::string& user,
+              const std::function<void(const OarItemView&)>& each);
   nlohmann::json Details(const OarItem& item, const std::string& user);
   RemoteJob JobOf(const OarItem& item, const RemoteRef& ref, int* details_left);
   std::vector<RemoteJob> Tagged(Items items, const std::string& user);
   std::optional<int> IndexOf(const OarItem& item);
   void IndexRun(const Items& items, std::size_t from, std::size_t to,
                 std::vector<std::optional<int>>* indexes);
-  void PollSome(const std::vector<RemoteRef>& refs, int* details_left, PollResult* result);
+  void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
+  void LookForAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
   void KillOne(const RemoteRef& ref, KillResult* result);
   std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);
   std::string SubmissionBody(const Batch& batch) const;
-  using Units = std::unordered_map<std::string, bool>;  // a unit of resources, and whether it is usable
-  int UsedUnits(const Units& units);
+  int UsedUnits();
   int UsedByJobs();
   CheckItem CheckUser(const std::string& user);
   CheckItem CheckResources();
@@ -89,6 +92,15 @@ class OarCluster final : public Cluster {
   RestApi api_;
   std::unique_ptr<OarDialect> dialect_;
   ScriptSettings script_;
+
+  // A unit of resources (core, host...), in which look it was seen last and whether it is usable.
+  struct Unit {
+    std::int64_t look = 0;
+    bool usable = true;
+  };
+  // Kept from look to look: the same thousands of names come each time.
+  std::unordered_map<std::string, Unit> units_;
+  std::int64_t looks_ = 0;
 };
 
 /// The resources of `batch` as OAR writes them, with the walltime.

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "cluster/job_script.h"
+#include "cluster/json_list.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"
 
@@ -25,23 +26,9 @@ std::int64_t IntegerAt(const simdjson::dom::element& object, std::string_view ke
   return object[key].get(value) == simdjson::SUCCESS ? IntegerOf(value) : 0;
 }
 
-std::string TextAt(const simdjson::dom::element& object, std::string_view key) {
+std::string_view TextAt(const simdjson::dom::element& object, std::string_view key) {
   std::string_view text;
-  return object[key].get(text) == simdjson::SUCCESS ? std::string(text) : "";
-}
-
-OarItem ItemOf(const simdjson::dom::element& element, bool with_details) {
-  OarItem item{IntegerAt(element, "id"),
-               TextAt(element, "name"),
-               TextAt(element, "state"),
-               TextAt(element, "owner"),
-               0,
-               ""};
-  simdjson::dom::array resources;
-  if (with_details && element["resources"].get(resources) == simdjson::SUCCESS)
-    item.resources = static_cast<int>(resources.size());
-  if (with_details && OarEnded(item.state)) item.details = simdjson::minify(element);
-  return item;
+  return object[key].get(text) == simdjson::SUCCESS ? text : std::string_view();
 }
 
 // The events that tell why OAR ended a job, the telling ones first: a walltime or a best-effort
@@ -103,34 +90,28 @@ void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
 
 std::int64_t EachOarItem(const std::string& what, std::string body,
                          const std::function<void(const simdjson::dom::element&)>& each) {
-  thread_local simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-  auto error = parser.parse(body).get(root);
-  if (error == simdjson::UTF8_ERROR) {
-    body = ValidUtf8(body);
-    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-    error = parser.parse(body).get(root);
-  }
-  simdjson::dom::array items;
-  if (error != simdjson::SUCCESS || root["items"].get(items) != simdjson::SUCCESS)
-    throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list: " +
-                                                    (body.empty() ? "(empty)" : Words(body)));
-  for (const auto element : items) each(element);
-  return IntegerAt(root, "total");
+  return IntegerAt(EachInList(what, std::move(body), "items", each), "total");
 }
 
-OarPage ParseOarList(const std::string& what, std::string body, bool with_details) {
-  OarPage page;
-  page.total = EachOarItem(what, std::move(body), [&](const simdjson::dom::element& item) {
-    page.items.push_back(ItemOf(item, with_details));
+std::int64_t EachOarJob(const std::string& what, std::string body,
+                        const std::function<void(const OarItemView&)>& each) {
+  return EachOarItem(what, std::move(body), [&](const simdjson::dom::element& item) {
+    each({IntegerAt(item, "id"), TextAt(item, "name"), TextAt(item, "state"), item});
   });
-  return page;
 }
 
-bool OarEnded(const std::string& state) { return state == "Terminated" || state == "Error"; }
+OarItem OarItemView::Keep(bool with_details) const {
+  OarItem item{id, std::string(name), std::string(state), std::string(TextAt(all, "owner")), 0, ""};
+  simdjson::dom::array resources;
+  if (with_details && all["resources"].get(resources) == simdjson::SUCCESS)
+    item.resources = static_cast<int>(resources.size());
+  if (with_details && OarEnded(state)) item.details = simdjson::minify(all);
+  return item;
+}
 
-RemoteState OarState(const std::string& state) {
+bool OarEnded(std::string_view state) { return state == "Terminated" || state == "Error"; }
+
+RemoteState OarState(std::string_view state) {
   if (state == "Hold") return RemoteState::kHeld;
   for (const char* waiting : {"Waiting", "toLaunch", "Launching", "toAckReservation"})
     if (state == waiting) return RemoteState::kWaiting;

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/cluster.h"
@@ -20,24 +21,27 @@ struct OarItem {
   std::string details;  ///< the whole item as JSON, where lists have all that single jobs have
 };
 
-/// One page of a list.
-struct OarPage {
-  std::vector<OarItem> items;
-  std::int64_t total = 0;
+/// One item of a list of jobs while the list is being read.
+struct OarItemView {
+  std::int64_t id = 0;
+  std::string_view name, state;
+  const simdjson::dom::element& all;
+  /// To be kept; with the `details` of an ended job when `with_details`.
+  OarItem Keep(bool with_details) const;
 };
 
-/// Calls `each` for the items of a list of anything; returns how many there are on all its pages.
-/// Bytes that are no UTF-8 (somebody's job name) are replaced first. Throws CallFailed(kGarbage)
-/// naming `what`.
+/// Calls `each` for the items of a list of anything (EachInList); returns how many there are on all
+/// its pages.
 std::int64_t EachOarItem(const std::string& what, std::string body,
                          const std::function<void(const simdjson::dom::element&)>& each);
 
-/// Reads a list of jobs in the same way. Keeps `details` of ended jobs when `with_details`.
-OarPage ParseOarList(const std::string& what, std::string body, bool with_details);
+/// Reads a list of jobs in the same way.
+std::int64_t EachOarJob(const std::string& what, std::string body,
+                        const std::function<void(const OarItemView&)>& each);
 
-bool OarEnded(const std::string& state);
+bool OarEnded(std::string_view state);
 /// The state of a job that has not ended.
-RemoteState OarState(const std::string& state);
+RemoteState OarState(std::string_view state);
 
 /// Fills state, cause, times and words of `job` from GET /jobs/ID. By state first, then by events:
 /// a best-effort job may end by itself between the decision to kill it and the kill.

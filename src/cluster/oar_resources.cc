@@ -12,24 +12,30 @@ namespace {
 
 using Item = simdjson::dom::element;
 
-// A property as text: the API writes the same ones now as a number, now as a string.
-std::string TextOf(const Item& value) {
+// A property as text, in `room` unless it is a string: the API writes the same ones now as a
+// number, now as a string.
+std::string_view TextOf(const Item& value, std::string* room) {
   std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+  if (value.get(text) == simdjson::SUCCESS) return text;
   std::int64_t number = 0;
-  if (value.get(number) == simdjson::SUCCESS) return std::to_string(number);
-  return value.is_null() ? "" : simdjson::minify(value);
+  if (value.get(number) == simdjson::SUCCESS)
+    *room = std::to_string(number);
+  else
+    *room = value.is_null() ? "" : simdjson::minify(value);
+  return *room;
 }
 
-std::string PropertyOf(const Item& resource, std::string_view name) {
+std::string_view PropertyOf(const Item& resource, std::string_view name, std::string* room) {
   // The API calls the column resource_id "id".
   Item value;
   const auto key = name == "resource_id" ? "id" : name;
-  return resource[key].get(value) == simdjson::SUCCESS ? TextOf(value) : "";
+  return resource[key].get(value) == simdjson::SUCCESS ? TextOf(value, room) : "";
 }
 
 bool Usable(const Item& resource) {
-  return PropertyOf(resource, "state") == "Alive" && PropertyOf(resource, "drain") != "YES";
+  std::string room;
+  return PropertyOf(resource, "state", &room) == "Alive" &&
+         PropertyOf(resource, "drain", &room) != "YES";
 }
 
 // The jobs of an OAR 3 list that hold resources now.
@@ -43,23 +49,28 @@ Resources OarCluster::GetResources() {
   const auto what = "read the resources of " + config.name;
   const auto path = dialect_->Resources();
   Resources r;
-  // A unit (core, host...) counts as down when one of its resources is.
-  Units units;
+  std::string room;
+  ++looks_;
   for (std::int64_t offset = 0, total = 1; offset < total;) {
     auto page =
         api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), config.auth_user);
     const auto before = offset;
     total = EachOarItem(what, std::move(page), [&](const Item& item) {
       ++offset;
-      if (!filter.Accepts([&](const std::string& name) { return PropertyOf(item, name); })) return;
-      const auto [unit, fresh] = units.emplace(PropertyOf(item, config.resource_unit), true);
-      unit->second = unit->second && Usable(item);
+      if (!filter.Accepts(
+              [&](const std::string& name) { return std::string(PropertyOf(item, name, &room)); }))
+        return;
+      auto& unit = units_[std::string(PropertyOf(item, config.resource_unit, &room))];
+      // It counts as down when one of its resources is.
+      const bool others = unit.look != looks_ || unit.usable;
+      unit = {looks_, others && Usable(item)};
     });
     if (offset == before) break;
   }
-  r.max = static_cast<int>(units.size());
-  for (const auto& [unit, usable] : units) r.unavailable += usable ? 0 : 1;
-  r.used = UsedUnits(units);
+  std::erase_if(units_, [&](const auto& unit) { return unit.second.look != looks_; });
+  r.max = static_cast<int>(units_.size());
+  for (const auto& [name, unit] : units_) r.unavailable += unit.usable ? 0 : 1;
+  r.used = UsedUnits();
   if (r.unavailable > 0)
     r.note = std::to_string(r.unavailable) + " of " + std::to_string(r.max) + " " +
              config.resource_unit + "s are not available";
@@ -70,19 +81,20 @@ Resources OarCluster::GetResources() {
   return r;
 }
 
-int OarCluster::UsedUnits(const Units& units) {
+int OarCluster::UsedUnits() {
   const auto& config = api_.config();
   const auto path = dialect_->ResourceUse(config.resource_unit);
   if (path.empty()) return UsedByJobs();
   const auto what = "read what is in use on " + config.name;
   int used = 0;
+  std::string room;
   EachOarItem(what, api_.GetBody(what, path, config.auth_user), [&](const Item& item) {
     Item value;
     if (item[config.resource_unit].get(value) != simdjson::SUCCESS) return;
     simdjson::dom::array jobs;
-    const auto unit = units.find(TextOf(value));
-    if (unit != units.end() && unit->second && item["jobs"].get(jobs) == simdjson::SUCCESS &&
-        jobs.size() > 0)
+    const auto unit = units_.find(std::string(TextOf(value, &room)));
+    if (unit != units_.end() && unit->second.usable &&
+        item["jobs"].get(jobs) == simdjson::SUCCESS && jobs.size() > 0)
       ++used;
   });
   return used;

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "cluster/json_list.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"
 
@@ -142,22 +143,9 @@ SlurmRecord RecordOf(const element& job) {
 }  // namespace
 
 std::vector<SlurmRecord> ParseSlurmJobs(const std::string& what, std::string body) {
-  thread_local simdjson::dom::parser parser;
-  element root;
-  body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-  auto error = parser.parse(body).get(root);
-  if (error == simdjson::UTF8_ERROR) {
-    body = ValidUtf8(body);
-    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-    error = parser.parse(body).get(root);
-  }
-  simdjson::dom::array jobs;
-  if (error != simdjson::SUCCESS || root["jobs"].get(jobs) != simdjson::SUCCESS)
-    throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list: " +
-                                                    (body.empty() ? "(empty)" : Words(body)));
   std::vector<SlurmRecord> records;
-  records.reserve(jobs.size());
-  for (const auto job : jobs) records.push_back(RecordOf(job));
+  EachInList(what, std::move(body), "jobs",
+             [&](const element& job) { records.push_back(RecordOf(job)); });
   return records;
 }
 

@@ -29,9 +29,9 @@ constexpr const char* kSettings[] = {
     "max_worker_processes=0", "max_logical_replication_workers=0", "max_parallel_workers=0",
     "min_wal_size=64MB", "max_wal_size=512MB", "wal_buffers=1MB",
     // Quiet: idle it must cost nothing.
-    "autovacuum_naptime=60s", "checkpoint_timeout=30min", "wal_compression=lz4", "bgwriter_delay=1s",
-    "wal_writer_delay=1s", "log_checkpoints=off", "log_autovacuum_min_duration=-1", "jit=off",
-    "huge_pages=off",
+    "autovacuum_naptime=60s", "checkpoint_timeout=30min", "wal_compression=lz4",
+    "bgwriter_delay=1s", "wal_writer_delay=1s", "log_checkpoints=off",
+    "log_autovacuum_min_duration=-1", "jit=off", "huge_pages=off",
     // A leader on a host that has vanished must not keep its lock for two hours.
     "tcp_keepalives_idle=10", "tcp_keepalives_interval=5", "tcp_keepalives_count=3"};
 

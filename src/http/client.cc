@@ -138,12 +138,12 @@ struct Client::Impl {
       c.set_read_timeout(timeout);
       ++used;
       const auto began = std::chrono::steady_clock::now();
-      const httplib::Result result = call(c);
+      httplib::Result result = call(c);
       Response r;
       if (result) {
         r.outcome = Outcome::kAnswered;
         r.status = result->status;
-        r.body = result->body;
+        r.body = std::move(result->body);
         r.content_type = result->get_header_value("Content-Type");
         for (const auto& [k, v] : result->headers) r.headers.emplace(Lower(k), v);
         return r;

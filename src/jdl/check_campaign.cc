@@ -1,5 +1,6 @@
 #include <array>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "jdl/check.h"
 #include "jdl/keys.h"
@@ -118,14 +119,14 @@ void FitParamsToColumns(Document& doc, Campaign& campaign) {
   if (campaign.source == Source::kParams) {
     const std::size_t have = doc.params.rows ? doc.params.row_length : 1;
     if (columns != 0 && have != columns)
-      doc.Fault("params", "have " + std::to_string(have) + " values each for " +
-                              std::to_string(columns) + " columns");
+      doc.Fault("params",
+                "have " + Counted(have, "value") + " each for " + Counted(columns, "column"));
     if (!doc.params.rows) campaign.params = AsRows(campaign.params);
   } else if (campaign.source == Source::kFile && columns > 0) {
     doc.Fault("columns", "cannot be used with param_file, whose lines have none",
               "give the rows with gridsub --csv FILE");
   } else if (campaign.source == Source::kCount && columns > 1) {
-    doc.Fault("columns", "nb_jobs gives one value for " + std::to_string(columns) + " columns");
+    doc.Fault("columns", "nb_jobs gives one value for " + Counted(columns, "column"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "jdl/shell_text.h"
 
@@ -119,8 +120,7 @@ std::string ValuesProblem(std::string_view line, std::size_t columns) {
       return "it contains a NUL byte, which no program can be given";
   }
   if (columns != 0 && values.size() != columns)
-    return "it has " + std::to_string(values.size()) + " values for " + std::to_string(columns) +
-           " columns";
+    return "it has " + Counted(values.size(), "value") + " for " + Counted(columns, "column");
   return "";
 }
 

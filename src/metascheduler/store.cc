@@ -2,6 +2,7 @@
 
 #include <sql/metascheduler.h>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "module/events.h"
 #include "policy/json.h"
@@ -222,8 +223,8 @@ void Store::TellOverdue(db::Tx& tx, const Loaded& loaded) {
     if (o.copies || told.erase({o.campaign, o.cluster}) != 0) continue;
     auto e = event(o.campaign, o.cluster);
     e.count = o.n;
-    e.message = std::to_string(o.n) + (o.n == 1 ? " job runs" : " jobs run") + " longer than " +
-                HumanSpan(o.limit_s) + ", which is far longer than those that have ended";
+    e.message = Counted(o.n, "job runs", "jobs run") + " longer than " + HumanSpan(o.limit_s) +
+                ", which is far longer than those that have ended";
     module::RaiseEvent(tx, e);
   }
   for (const auto& [campaign, cluster] : told)

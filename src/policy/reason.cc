@@ -1,5 +1,7 @@
 #include "policy/reason.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,8 +10,9 @@
 namespace cigri::policy {
 namespace {
 
-// {0} {1} {2}: the numbers; {s0}...: the same as a span of time; {c}: the cluster; {o}: the other
-// campaign; {n}: its own; {d}: the detail; {:d}: the detail behind a colon, when there is one.
+// {0} {1} {2}: the numbers; {s0}...: the same as a span of time; {0|slot is|slots are}: a number
+// with its words, for one and for any other; {c}: the cluster; {o}: the other campaign; {n}: its
+// own; {d}: the detail; {:d}: the detail behind a colon, when there is one.
 struct Row {
   Code code;
   const char* word;
@@ -36,12 +39,12 @@ constexpr Row kRows[] = {
     {C::kTestDone,
      "TEST_DONE",
      {"waiting"},
-     "a test campaign makes one job per cluster; {0} parameters are not run",
+     "a test campaign makes one job per cluster; {0|parameter is|parameters are} not run",
      ""},
     {C::kBehindOwn,
      "BEHIND_OWN",
      {"campaigns at once"},
-     "campaign {o} of the same user goes first ({0} of a user run at once)",
+     "campaign {o} of the same user goes first ({0} of a user at once)",
      "gridmod -c {o} -p low lets this one go before it"},
     {C::kAfter,
      "AFTER",
@@ -51,7 +54,7 @@ constexpr Row kRows[] = {
     {C::kTooWide,
      "TOO_WIDE",
      {"slots of a job", "slots of the cluster"},
-     "one job needs {0} slots and {c} has {1}",
+     "one job needs {0|slot|slots} and {c} has {1}",
      "ask for fewer resources (gridsub -c {n} --set resources=...), or for another cluster"},
     {C::kHeld,
      "HELD",
@@ -61,7 +64,7 @@ constexpr Row kRows[] = {
     {C::kSink,
      "SINK",
      {"jobs in a row", "longest, s", "held until"},
-     "its last {0} jobs on {c} ended within {s1}, too fast to be true: held there",
+     "its last {0|job|jobs} on {c} ended within {s1}, too fast to be true: held there",
      "check what the program does on that cluster"},
     {C::kPrologueRuns, "PROLOGUE", {"in flight"}, "its prologue on {c} has to end first", ""},
     {C::kPrologueFailed,
@@ -72,7 +75,7 @@ constexpr Row kRows[] = {
     {C::kTooShortLives,
      "TOO_SHORT_LIVES",
      {"needs, s", "median life, s", "kills"},
-     "a job needs {s0}, the median life on {c} is {s1}, and {2} were killed",
+     "a job needs {s0}, the median life on {c} is {s1}, and {2|was|were} killed",
      "make the jobs shorter, or choose other clusters (gridsub -c {n} --set clusters=...)"},
     {C::kAffinityWait,
      "AFFINITY_WAIT",
@@ -82,17 +85,17 @@ constexpr Row kRows[] = {
     {C::kAvoided,
      "AVOIDED",
      {"tasks"},
-     "its {0} waiting tasks have failed on {c} before",
+     "its {0|waiting task has|waiting tasks have} failed on {c} before",
      "gridstat -c {n} -e shows how they failed"},
     {C::kMaxJobs,
      "MAX_JOBS",
      {"limit", "in flight"},
-     "its own max_jobs allows {0} on {c}, {1} are in flight",
+     "its own max_jobs allows {0} on {c}, {1|is|are} in flight",
      "raise it: gridsub -c {n} --set max_jobs=..."},
     {C::kFirstTen,
      "FIRST_TEN",
      {"limit", "in flight", "ended"},
-     "until one of its jobs has succeeded on {c}, {0} are tried ({1} in flight, {2} ended)",
+     "until one of its jobs has succeeded on {c}, {0|is|are} tried ({1} in flight, {2} ended)",
      ""},
     {C::kBadGroup,
      "BAD_GROUP",
@@ -135,30 +138,32 @@ constexpr Row kRows[] = {
     {C::kLimited,
      "CLUSTER_LIMITED",
      {"limit", "left"},
-     "{c} is limited to {0} jobs of the grid",
+     "{c} is limited to {0|job|jobs} of the grid",
      "",
      "gridadmin cluster limited {c} N"},
     {C::kMaxRunning,
      "CLUSTER_MAX_RUNNING",
      {"limit", "left"},
-     "{c} takes jobs of the grid on at most {0} slots",
+     "{c} takes jobs of the grid on at most {0|slot|slots}",
      "",
      "gridadmin cluster set {c} max_running=..."},
     {C::kFull,
      "FULL",
      {"free slots", "slots of a job", "waiting there"},
-     "no room on {c}: {0} slots free, a job takes {1}, {2} jobs wait there already",
+     "no room on {c}: {0|slot|slots} free, a job takes {1}, {2|job waits|jobs wait} there already",
      ""},
     {C::kServedBefore,
      "SERVED_BEFORE",
      {"free slots left", "slots of a job", "given to the other"},
-     "campaign {o} was served first on {c} ({2} jobs), {0} slots were left and a job takes {1}",
+     "campaign {o} was served first on {c} ({2|job|jobs}), {0|slot was|slots were} left and a job "
+     "takes {1}",
      "",
      "gridmod -c {n} -p LEVEL gives it another priority"},
     {C::kGapHold,
      "GAP_HOLD",
      {"idle slots", "slots it needs"},
-     "campaign {o} was passed by too often on {c}: its {1} slots are kept free for it ({0} so far)",
+     "campaign {o} was passed by too often on {c}: its {1|slot is|slots are} kept free for it ({0} "
+     "so far)",
      "a walltime that is short enough lets a job go before it: gridsub -c {n} --set walltime=...",
      "gridadmin policy set wide.hold=..."},
     {C::kQuota,
@@ -176,7 +181,7 @@ constexpr Row kRows[] = {
     {C::kRate,
      "START_RATE",
      {"per minute"},
-     "at most {0} starts a minute for {d}",
+     "at most {0|start|starts} a minute for {d}",
      "",
      "gridadmin policy set start_rates=..."},
     {C::kReserve,
@@ -198,6 +203,18 @@ std::string Number(double x) {
   std::string s = std::to_string(x);
   s.erase(s.find('.') + 3);
   return s;
+}
+
+// {i|one|many} with the number and the words that go with it.
+std::string WithWords(std::string text, const std::string& i, const std::string& number) {
+  const std::string open = fmt::format("{{{}|", i);
+  for (auto at = text.find(open); at != text.npos; at = text.find(open, at)) {
+    const auto end = text.find('}', at), bar = text.find('|', at + open.size());
+    const auto words = number == "1" ? text.substr(at + open.size(), bar - at - open.size())
+                                     : text.substr(bar + 1, end - bar - 1);
+    text.replace(at, end + 1 - at, fmt::format("{} {}", number, words));
+  }
+  return text;
 }
 
 }  // namespace
@@ -233,9 +250,9 @@ std::string ReasonTexts::Fill(std::string_view pattern, const Reason& reason) co
   text = ReplaceAll(text, "{n}", std::to_string(reason.campaign));
   text = ReplaceAll(text, "{:d}", reason.detail.empty() ? "" : ": {d}");
   for (int i = 0; i < 3; ++i) {
-    const std::string n = std::to_string(i);
-    text = ReplaceAll(text, "{" + n + "}", Number(reason.numbers[i]));
-    text = ReplaceAll(text, "{s" + n + "}", HumanSpan(reason.numbers[i]));
+    const std::string n = std::to_string(i), number = Number(reason.numbers[i]);
+    text = WithWords(ReplaceAll(text, fmt::format("{{{}}}", n), number), n, number);
+    text = ReplaceAll(text, fmt::format("{{s{}}}", n), HumanSpan(reason.numbers[i]));
   }
   return ReplaceAll(text, "{d}", reason.detail.str());  // last: a name may hold braces
 }

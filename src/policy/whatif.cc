@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "policy/decide.h"
 
@@ -131,7 +132,7 @@ class Finder {
     switch (r.code) {
       case Code::kTooWide:
         Add(r, Doer::kUser, lane.slots - cluster.max,
-            "jobs of " + Text(cluster.max) + " slots instead of " + Text(lane.slots) + on,
+            "jobs of " + Counted(cluster.max, "slot") + " instead of " + Text(lane.slots) + on,
             [](Place& p) { p.lane->slots = std::max(1, p.cluster->max); });
         return true;
       case Code::kMaxJobs:
@@ -232,8 +233,7 @@ class Finder {
   void AddSlots(const Reason& r, const Lane& lane, const Cluster& cluster) {
     const int width = std::max(1, lane.slots);
     for (int more = width; more <= 4096 * width; more *= 2)
-      Add(r, Doer::kNobody, more,
-          Text(more) + (more == 1 ? " more free slot on " : " more free slots on ") + cluster.name,
+      Add(r, Doer::kNobody, more, Counted(more, "more free slot") + " on " + cluster.name,
           [more](Place& p) { p.cluster->free += more, p.cluster->max += more; });
   }
 

@@ -168,6 +168,8 @@ bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep
     TakeSinks(tx);  // before a campaign is looked at that could end
   }
   if (sweep) tx.Exec(sql::updator::kReopenEpilogues);
+  // Without an end and without a wish nothing is over that was not before.
+  if (!sweep && !moved && ended.empty()) return false;
   const std::vector<std::int64_t> some(ended.begin(), ended.end());
   for (const auto& row : tx.Exec(sql::updator::kEndCandidates, sweep, db::Array(some)))
     moved |= row[1].as<std::string>() == "cancelled"

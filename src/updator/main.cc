@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "updator/absences.h"
 #include "updator/campaigns.h"
 #include "updator/fold.h"
 #include "updator/health.h"
@@ -91,7 +92,7 @@ class Updator {
     memory_.Load(tx);
     tokens_.clear();
     saved_tokens_.clear();
-    missed_.clear();
+    absences_.clear();
     for (const auto& row : tx.Exec(sql::updator::kFeedTokens))
       tokens_[row[0].as<std::int64_t>()] = row[1].as<std::string>();
     grid_mark_ = "." + tx.Raw("SELECT grid_id FROM grid")[0][0].as<std::string>() + ".";
@@ -150,10 +151,12 @@ class Updator {
       if (Note(*batch, remote, answer.poll.cluster_time, news) && complete)
         seen.insert(batch->first_job_id + remote.ref.index);
     }
-    for (const auto& ref : answer.poll.missing) Missed(ref.job_id, answer, news);
+    if (!answer.feed)
+      for (const auto job : absences_[answer.cluster_id].Look(answer.poll.missing, answer.began))
+        Gone(job, answer, news);
     if (complete)
       for (const auto& ref : memory_.RefsOf(answer.cluster_id))
-        if (seen.count(ref.job_id) == 0) Missed(ref.job_id, answer, news);
+        if (seen.count(ref.job_id) == 0) Gone(ref.job_id, answer, news);
   }
 
   // A controller that crashed may have forgotten that jobs were released. What is recorded and still
@@ -198,7 +201,6 @@ class Updator {
     const auto job = batch.first_job_id + remote.ref.index;
     const auto* known = memory_.Find(job);
     if (known == nullptr) return true;
-    missed_.erase(job);
     const bool running = remote.state == cluster::RemoteState::kRunning;
     if (remote.state != cluster::RemoteState::kEnded &&
         known->state == (running ? JobState::kRunning : JobState::kRemoteWaiting))
@@ -208,15 +210,8 @@ class Updator {
     return true;
   }
 
-  // Absence never means success, and not at once the end either: three looks and a minute.
-  void Missed(std::int64_t job_id, const Answer& answer, std::map<std::int64_t, News>& news) {
-    const auto* known = memory_.Find(job_id);
-    if (known == nullptr) return;
-    auto& m = missed_[job_id];
-    if (m.first++ == 0) m.second = answer.began;
-    if (!(answer.feed && answer.poll.full) &&
-        (m.first < 3 || answer.began - m.second < std::chrono::seconds(60)))
-      return;
+  void Gone(std::int64_t job_id, const Answer& answer, std::map<std::int64_t, News>& news) {
+    if (memory_.Find(job_id) == nullptr) return;
     News n{job_id, {}, answer.poll.cluster_time};
     n.remote.state = cluster::RemoteState::kEnded;
     n.remote.cause = cluster::EndCause::kUnknown;
@@ -336,7 +331,7 @@ class Updator {
   std::map<std::int64_t, std::string> names_, tokens_, saved_tokens_;
   std::map<std::string, std::vector<Late>> late_;
   std::set<std::string> long_over_;
-  std::map<std::int64_t, std::pair<int, Clock::time_point>> missed_;
+  std::map<std::int64_t, Absences> absences_;  // by cluster
   std::map<std::int64_t, Shown> shown_;
   Clock::time_point clusters_read_{}, swept_{};
   std::map<std::int64_t, std::map<std::int64_t, Clock::time_point>> held_since_;  // cluster, batch

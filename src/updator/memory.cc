@@ -10,6 +10,12 @@ int& CountOf(Memory::Counts& counts, JobState state) {
   return state == JobState::kRemoteWaiting ? counts.waiting : counts.submitted;
 }
 
+std::optional<cluster::RemoteState> Known(JobState state) {
+  if (state == JobState::kRunning) return cluster::RemoteState::kRunning;
+  if (state == JobState::kRemoteWaiting) return cluster::RemoteState::kWaiting;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void Memory::Load(db::Tx& tx) {
@@ -98,12 +104,15 @@ void Memory::Ended(std::int64_t job_id) {
 }
 
 std::vector<cluster::RemoteRef> Memory::RefsOf(std::int64_t cluster_id) const {
+  const auto counts = CountsOf(cluster_id);
   std::vector<cluster::RemoteRef> refs;
-  for (const auto& [id, job] : jobs_) {
-    const auto& batch = batches_.at(job.batch_id);
+  refs.reserve(static_cast<std::size_t>(counts.submitted + counts.waiting + counts.running));
+  for (const auto& [id, batch] : batches_) {
     if (batch.cluster_id != cluster_id) continue;
-    refs.push_back(
-        {job.remote_id, batch.tag, job.element, id, batch.cluster_user, batch.walltime_s});
+    for (auto job_id = batch.first_job_id; job_id < batch.first_job_id + batch.n; ++job_id)
+      if (const auto* job = Find(job_id))
+        refs.push_back({job->remote_id, batch.tag, job->element, job_id, batch.cluster_user,
+                        batch.walltime_s, Known(job->state)});
   }
   return refs;
 }

@@ -79,7 +79,9 @@ TEST_F(UploadsPgTest, ValuesThatAreNoneAreFoundAtSubmission) {
   const auto a = Ask("alice", "POST",
                      "/campaigns?format=values&columns=a,b&upload=" + std::to_string(bad), jdl);
   EXPECT_EQ(a.status, 400);
-  EXPECT_NE(a.body["message"].get<std::string>().find("parameter 2"), std::string::npos) << a.body;
+  EXPECT_EQ(a.body["message"], "parameter 2: it has 1 value for 2 columns");
+  EXPECT_EQ(a.body["parameter"], 2) << "for a client that knows its line";
+  EXPECT_EQ(a.body["problem"], "it has 1 value for 2 columns");
   std::vector<std::string> many(1000, R"(["1","2"])");
   const auto draft = Upload(many);
   Put(draft, 1, jdl::EncodeBlock(many));

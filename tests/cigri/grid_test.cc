@@ -239,6 +239,25 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   fs::remove_all(other.dir);
 }
 
+TEST_P(CigriTest, MigrateMeansTheDatabaseThatIsNamedElseTheGrids) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  const auto ours = Cigri({"migrate"});
+  EXPECT_EQ(ours.code, 0);
+  EXPECT_NE(ours.output.find("own PostgreSQL: schema version "), std::string::npos) << ours.output;
+  EXPECT_NE(ours.output.find("nothing to do"), std::string::npos) << ours.output;
+
+  const Home other{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(other);
+  const auto named = Cigri({"migrate"}, {"CIGRI_DB=" + conninfo});
+  EXPECT_EQ(named.code, 0);
+  EXPECT_NE(named.output.find("the PostgreSQL of $CIGRI_DB: schema version "), std::string::npos)
+      << named.output;
+  EXPECT_NE(named.output.find(", was 0"), std::string::npos) << named.output;
+  EXPECT_NO_THROW(db::RequireSchema(*std::make_unique<db::Connection>(conninfo, "test")));
+  embedded::StopPostgres(other);
+  fs::remove_all(other.dir);
+}
+
 TEST_P(CigriTest, WrongWordsAreUsageErrors) {
   for (const auto& words : std::vector<std::vector<std::string>>{{},
                                                                  {"upp"},

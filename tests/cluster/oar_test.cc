@@ -249,6 +249,37 @@ TEST_F(OarTest, AnIdThatWasGivenOutAgainIsNotOurJob) {
   EXPECT_EQ(result.missing.size(), 2u);
 }
 
+TEST_F(OarTest, OfJobsThatAreAsWeKnowAPollSaysNothing) {
+  server_.On("GET", "ids=",
+             List({Item(84, "Running"), Item(85, "Waiting"), Item(86, "Running"),
+                   Item(87, "Waiting"), Item(88, "Terminated"), Item(89, "Running")}));
+  server_.On("GET", "/jobs/88.json", Fixture("oar/job_terminated"));
+  PollRequest request;
+  for (int i = 0; i < 6; ++i) request.jobs.push_back(RefOf(std::to_string(84 + i), kTag, i));
+  using S = RemoteState;
+  const std::optional<S> known[] = {S::kRunning, S::kWaiting, S::kWaiting,
+                                    S::kRunning, S::kRunning, std::nullopt};
+  for (int i = 0; i < 6; ++i) request.jobs[i].known = known[i];
+  const auto result = oar_->Poll(request);
+  std::map<std::string, S> told;
+  for (const auto& job : result.jobs) told[job.ref.remote_id] = job.state;
+  EXPECT_EQ(told,
+            (std::map<std::string, S>{
+                {"86", S::kRunning}, {"87", S::kWaiting}, {"88", S::kEnded}, {"89", S::kRunning}}));
+  EXPECT_TRUE(result.missing.empty()) << "no news is not absence";
+}
+
+TEST_F(OarTest, AnIdOfTwoBatchesIsTheOneItsNameTells) {
+  server_.On("GET", "ids=", List(nlohmann::json::array({Item(84, "Running")})));
+  PollRequest request;
+  request.jobs = {RefOf("84", "cigri.12.g1.0000"), RefOf("84", kTag, 1)};
+  const auto result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 1u);
+  EXPECT_EQ(result.jobs[0].ref.index, 1);
+  ASSERT_EQ(result.missing.size(), 1u);
+  EXPECT_EQ(result.missing[0].tag, "cigri.12.g1.0000");
+}
+
 TEST_F(OarTest, AForgottenJobIsReadFromItsOwnRecord) {
   auto config = ConfigOf("oar2", server_.port());
   config.options["records"] = true;
@@ -403,6 +434,23 @@ TEST_F(OarTest, ResourcesAreCountedByUnitAndProperties) {
   r = MakeCluster(config)->GetResources();
   EXPECT_EQ(std::tuple(r.max, r.used, r.unavailable), std::tuple(3, 1, 1));
   EXPECT_EQ(r.note, "1 of 3 hosts are not available");
+}
+
+TEST_F(OarTest, ResourcesThatAreTakenAwayOrMendedAreSeenInTheNextLook) {
+  const auto resources = [&](const std::vector<std::pair<int, const char*>>& cores) {
+    nlohmann::json items = nlohmann::json::array();
+    for (const auto& [id, state] : cores)
+      items.push_back({{"id", id}, {"state", state}, {"drain", "NO"}});
+    server_.On("GET", "/resources/full.json", Says({{"items", items}, {"total", items.size()}}));
+    const auto r = oar_->GetResources();
+    return std::tuple(r.max, r.used, r.unavailable);
+  };
+  const nlohmann::json used{{"resource_id", "1"}, {"jobs", {83}}};
+  server_.On("GET", "/resources/resource_id/jobs.json", Says({{"items", {used}}}));
+  server_.On("GET", "/stress_factor.json", Says({{"GLOBAL_STRESS", "0"}}));
+  EXPECT_EQ(resources({{1, "Alive"}, {2, "Suspected"}, {3, "Alive"}}), std::tuple(3, 1, 1));
+  EXPECT_EQ(resources({{1, "Alive"}, {2, "Alive"}, {3, "Alive"}}), std::tuple(3, 1, 0));
+  EXPECT_EQ(resources({{2, "Alive"}, {3, "Absent"}}), std::tuple(2, 0, 1));
 }
 
 TEST_F(OarTest, OutputIsReadFromItsEndOrFromAnOffset) {

@@ -40,7 +40,7 @@ TEST(CsvTest, WhatWindowsWritesIsReadToo) {
 }
 
 TEST(CsvTest, WrongRowsAreRefusedWithTheirLine) {
-  EXPECT_EQ(Refusal("a,b\n1,2\n\"x\ny\",2\n3\n"), "f.csv:5: 1 values, the header has 2 columns");
+  EXPECT_EQ(Refusal("a,b\n1,2\n\"x\ny\",2\n3\n"), "f.csv:5: 1 value, the header has 2 columns");
   EXPECT_EQ(Refusal("a\n\"x\n"), "f.csv:2: a quote has no end");
   EXPECT_EQ(Refusal("a\n\"x\"y\n"), "f.csv:2: text behind a closing quote");
   EXPECT_EQ(Refusal(""), "f.csv:1: there is no header");

@@ -62,6 +62,35 @@ TEST(GridsubTest, FaultsThatOnlyTheServerKnowsAreToldAlike) {
                          "HINT: did you mean \"alfa\"?\n");
 }
 
+TEST(GridsubTest, AParameterThatTheServerRefusesIsToldWithItsLine) {
+  FakeApi api;
+  api.campaign_status = 400;
+  api.campaign_answer = {{"status", 400},
+                         {"message", "parameter 3: it has 1 value for 2 columns"},
+                         {"parameter", 3},
+                         {"problem", "it has 1 value for 2 columns"}};
+  api.other["/campaigns/7/jdl"] = {200, {{"name", "lines"}}};
+  api.other["/campaigns/7/jobs"] = {400, api.campaign_answer};
+  api.Write("lines", "a\n\nc\n");
+  api.Write("rows.csv", "k,v\n\n1,\"two\nlines\"\n2,b\n3,c\n");
+  api.Write("a.json",
+            R"({"name":"n","param_file":"lines","exec_file":"x","clusters":{"alpha":{}}})");
+  const std::string why = ": this parameter cannot be used: it has 1 value for 2 columns\n";
+  const struct {
+    const char *words, *place;
+  } cases[] = {{"a.json", "lines:3"},
+               {"-a lines a.json", "lines:3"},
+               {"--csv rows.csv -- ./x {k}", "rows.csv:6"},
+               {"-c 7 -a lines", "lines:3"},
+               {R"(-c 7 -J '["1","2","3"]')", "--jsonjob: parameter 3"}};
+  for (const auto& c : cases) {
+    const auto ran = Gridsub(api, c.words);
+    EXPECT_EQ(ran.code, 65) << c.words;
+    EXPECT_NE(ran.err.find(std::string("gridsub: ") + c.place + why), std::string::npos)
+        << c.words << ": " << ran.err;
+  }
+}
+
 TEST(GridsubTest, ARefusalByARuleIsPrintedAsCigri3Did) {
   FakeApi api;
   api.campaign_status = 400;
@@ -122,12 +151,19 @@ TEST(GridsubTest, AValueWithANulIsRefusedWithItsLineFromWhateverSource) {
   const std::string bad("ok\na\0b\n", 7);
   FakeApi api;
   api.Write("bad", bad);
-  for (const char* words : {"-- echo {}", "-- echo {} :::: bad", "-a bad -- echo {}"}) {
-    const auto ran = Gridsub(api, words, bad);
-    EXPECT_EQ(ran.code, 65) << words;
-    EXPECT_NE(ran.err.find(":2: this parameter cannot be used: it contains a NUL"),
-              std::string::npos)
-        << words << ": " << ran.err;
+  const struct {
+    const char *words, *place;
+  } cases[] = {{"-- echo {}", "standard input:2: this parameter"},
+               {"-- echo {} :::: bad", "bad:2: this parameter"},
+               {"-- echo {} ::: x :::: bad", "bad:2: a value"},
+               {"-a bad -- echo {}", "bad:2: this parameter"}};
+  for (const auto& c : cases) {
+    const auto ran = Gridsub(api, c.words, bad);
+    EXPECT_EQ(ran.code, 65) << c.words;
+    EXPECT_NE(
+        ran.err.find(std::string("gridsub: ") + c.place + " cannot be used: it contains a NUL"),
+        std::string::npos)
+        << c.words << ": " << ran.err;
   }
   EXPECT_EQ(Gridsub(api, R"(-J '["a\u0000b"]' -- echo {})").code, 65);
   EXPECT_EQ(api.Calls().find("POST /campaigns"), std::string::npos) << api.Calls();

@@ -340,6 +340,27 @@ TEST(Reasons, OneSentenceWithItsNumbersAndAnAction) {
   EXPECT_EQ(ReasonTexts::Numbers(s.result.reasons[0])["kills"], 6);
 }
 
+TEST(Reasons, WordsGoWithTheirNumbers) {
+  Scene s;
+  s.AddCluster(10);
+  const ReasonTexts texts(s.snapshot);
+  Reason reason;
+  reason.code = Code::kFull;
+  reason.cluster = 1;
+  reason.numbers = {1, 4, 1};
+  EXPECT_EQ(texts.Text(reason),
+            "no room on c1: 1 slot free, a job takes 4, 1 job waits there already");
+  reason.numbers = {0, 4, 2};
+  EXPECT_EQ(texts.Text(reason),
+            "no room on c1: 0 slots free, a job takes 4, 2 jobs wait there already");
+  for (const auto code : AllCodes())
+    for (const double n : {1, 2}) {
+      reason.code = code;
+      reason.numbers = {n, n, n};
+      EXPECT_EQ(texts.Text(reason).find_first_of("{|}"), std::string::npos) << texts.Text(reason);
+    }
+}
+
 TEST(Reasons, EveryCodeHasAWordOfItsOwnThatReadsBack) {
   for (const auto code : AllCodes()) EXPECT_EQ(CodeFrom(ToString(code)), code);
 }

@@ -119,6 +119,19 @@ TEST_F(WhyPgTest, WhoWasServedBeforeAndByWhichTermIsTold) {
   EXPECT_EQ(why["action"], "gridmod -c 2 -p LEVEL gives it another priority") << "an operator asks";
 }
 
+TEST_F(WhyPgTest, OneTaskWaitsAndTwoTasksWait) {
+  GivenSlots(1, 8, 7, 1);
+  GivenProved({.ntasks = 2, .next_idx = 1});
+  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "1 task waits for the next round");
+  GivenRunning(1, 1, 1);
+  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "it runs: 1 job in flight, 1 task waits for room");
+  Sql("UPDATE campaign_clusters SET max_jobs = 1");
+  Decide();
+  EXPECT_EQ(
+      Get("/campaigns/1/why")["sentence"],
+      "1 task waits while 1 job is in flight: its own max_jobs allows 1 on alpha, 1 is in flight");
+}
+
 TEST_F(WhyPgTest, WithoutAStoredDecisionItSaysSo) {
   GivenProved();
   EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],

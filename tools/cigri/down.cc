@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "embedded/machine.h"
@@ -33,7 +34,7 @@ std::string CampaignsThatRun(const embedded::Home& home) {
   }
 }
 
-std::string Jobs(int n) { return std::to_string(n) + (n == 1 ? " running job" : " running jobs"); }
+std::string Jobs(int n) { return Counted(n, "running job"); }
 
 void RemoveSockets(const embedded::Home& home) {
   std::error_code failed;

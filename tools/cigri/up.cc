@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "embedded/machine.h"
@@ -150,8 +151,7 @@ void AwaitAnswers(const Home& home, const Config& config, const std::vector<Loca
 std::string Slots(const std::vector<LocalCluster>& clusters) {
   std::string text;
   for (const auto& cluster : clusters)
-    text += ", " + cluster.name + " " + std::to_string(cluster.slots) +
-            (cluster.slots == 1 ? " slot" : " slots");
+    text += ", " + cluster.name + " " + Counted(cluster.slots, "slot");
   return text;
 }
 
@@ -222,13 +222,19 @@ int Up(const UpOptions& options) {
 
 int Migrate() {
   const Config config = Config::Load();
-  const auto connection = Open(KnownDatabase(Home::FromEnvironment(), config));
+  // Who names a database means that one, whichever the grid uses.
+  const char* named = std::getenv("CIGRI_DB");
+  const auto database = named != nullptr && *named != '\0'
+                            ? ChooseDatabase(config, false)
+                            : KnownDatabase(Home::FromEnvironment(), config);
+  const auto connection = Open(database);
   const auto before = db::InspectSchema(*connection);
   db::Migrate(*connection);
   if (before.version == db::SchemaVersion())
-    std::printf("schema version %d, nothing to do\n", before.version);
+    std::printf("%s: schema version %d, nothing to do\n", database.name.c_str(), before.version);
   else
-    std::printf("schema version %d, was %d\n", db::SchemaVersion(), before.version);
+    std::printf("%s: schema version %d, was %d\n", database.name.c_str(), db::SchemaVersion(),
+                before.version);
   return kExitOk;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "tools/common/options.h"
 #include "tools/common/terminal.h"
@@ -75,7 +76,7 @@ std::string Listed(const std::string& key, const json& value) {
     for (const auto& [module, n] : value.items()) parts.push_back(module + " " + n.dump());
   if (key == "would_send")
     for (const auto& w : value)
-      parts.push_back(w["jobs"].dump() + (w["jobs"] == 1 ? " job" : " jobs") + " of campaign " +
+      parts.push_back(Counted(w["jobs"].get<std::int64_t>(), "job") + " of campaign " +
                       w["campaign"].dump());
   return Join(parts, ", ");
 }
@@ -194,7 +195,7 @@ int Why(tools::Api& api, const Options& o) {
   for (const auto& line : why["ceilings"]) std::printf("  %s\n", Text(line).c_str());
   for (const auto& reason : why["reasons"]) PutReason(reason);
   const auto left = why["waiting_campaigns"].get<std::size_t>() - why["reasons"].size();
-  if (left > 0) std::printf("  and %zu more campaigns\n", left);
+  if (left > 0) std::printf("  and %s\n", Counted(left, "more campaign").c_str());
   return kExitOk;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "sim/keys.h"
 #include "sim/writers.h"
@@ -23,8 +24,7 @@ sim::ReadResult Checked(const Options& o, const std::string& text, const std::st
   for (const auto& fault : read.faults)
     std::fprintf(stderr, "%s\n", jdl::Text(fault, fault.line > 0 ? name : "gridsim").c_str());
   if (!read.faults.empty())
-    throw Fatal(kExitBadInput, fmt::format("{} has {} fault{}", name, read.faults.size(),
-                                           read.faults.size() == 1 ? "" : "s"));
+    throw Fatal(kExitBadInput, name + " has " + Counted(read.faults.size(), "fault"));
   return read;
 }
 
@@ -78,8 +78,8 @@ int RunText(const Options& o, const std::string& text, const std::string& name,
     const auto read = Checked(o, text, name, folder, "");
     Notes(read, true);
     if (o.check) {
-      Print(fmt::format("{}: {} clusters, {} campaigns, nothing wrong\n", name,
-                        read.scenario.clusters.size(), read.scenario.campaigns.size()));
+      Print(name + ": " + Counted(read.scenario.clusters.size(), "cluster") + ", " +
+            Counted(read.scenario.campaigns.size(), "campaign") + ", nothing wrong\n");
       return kExitOk;
     }
     return o.why.empty() ? One(o, read.scenario) : Why(o, read.scenario);

@@ -77,7 +77,12 @@ json JdlOf(tools::Api& api, const Args& args, const std::string& program) {
 std::vector<std::string> LinesOf(const std::string& path) {
   Input input(path);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(input.stream(), line);) lines.push_back(line);
+  for (std::string line; std::getline(input.stream(), line);) {
+    lines.push_back(line);
+    if (const auto problem = jdl::LineProblem(line); !problem.empty())
+      throw Fatal(kExitBadInput, input.name() + ":" + std::to_string(lines.size()) +
+                                     ": a value cannot be used: " + problem);
+  }
   return lines;
 }
 
@@ -92,6 +97,15 @@ std::vector<ParallelForm::Source> PerFile(const std::vector<ParallelForm::Source
     for (const auto& file : source.values) out.push_back({true, source.linked, {file}});
   }
   return out;
+}
+
+// Where the values come from, for messages.
+std::string NameOf(const Args& args, const ParallelForm& form) {
+  if (args.has_params()) return ParametersName(args);
+  const auto sources = PerFile(form.sources);
+  if (sources.empty()) return "standard input";
+  if (sources.size() > 1 || !sources[0].from_file) return "values";
+  return sources[0].values[0] == "-" ? "standard input" : sources[0].values[0];
 }
 
 void AddRows(const ParallelForm& form, LineSink& sink) {
@@ -126,7 +140,7 @@ std::vector<std::string> AddValues(const Args& args, const ParallelForm& form, L
 
 std::optional<std::pair<Draft, Parcel>> DraftOfCommand(tools::Api& api, const Args& args) {
   const auto form = ReadParallelForm(*args.command);
-  LineSink sink(api, args.has_params() ? ParametersName(args) : "standard input");
+  LineSink sink(api, NameOf(args, form));
   json jdl = JdlOf(api, args, std::filesystem::path(Split(form.words[0], ' ')[0]).filename());
   Parcel parcel;
   parcel.columns = AddValues(args, form, sink);
@@ -135,6 +149,7 @@ std::optional<std::pair<Draft, Parcel>> DraftOfCommand(tools::Api& api, const Ar
   jdl["exec_file"] = ExecFileOf(form.words, parcel.columns);
   jdl["format"] = parcel.format;
   if (!parcel.columns.empty()) jdl["columns"] = parcel.columns;
+  parcel.places = sink.places();
   if (sink.uploaded()) {
     parcel.upload = sink.ForceUpload();
   } else {

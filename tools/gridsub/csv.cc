@@ -1,5 +1,6 @@
 #include "tools/gridsub/csv.h"
 
+#include "core/counted.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "jdl/command.h"
@@ -18,8 +19,7 @@ CsvReader::CsvReader(std::istream& in, std::string file) : in_(in), file_(std::m
 bool CsvReader::Next(std::vector<std::string>& row) {
   if (!ReadRow(row)) return false;
   if (row.size() != columns_.size())
-    Bad(std::to_string(row.size()) + " values, the header has " + std::to_string(columns_.size()) +
-        " columns");
+    Bad(Counted(row.size(), "value") + ", the header has " + Counted(columns_.size(), "column"));
   return true;
 }
 

@@ -100,7 +100,7 @@ std::int64_t UploadParams(tools::Api& api, Draft& draft) {
   return upload.Release();
 }
 
-std::int64_t UploadParamFile(tools::Api& api, const Draft& draft) {
+void UploadParamFile(tools::Api& api, const Draft& draft, Parcel* parcel) {
   const auto& campaign = draft.checked.campaign;
   try {
     const auto path = ParamFilePath(campaign.param_file, draft.file);
@@ -109,7 +109,8 @@ std::int64_t UploadParamFile(tools::Api& api, const Draft& draft) {
     const bool values = campaign.format == jdl::kFormatValues;
     AddLines(input, values ? LineUse::kValue : LineUse::kJdl, sink);
     if (sink.size() == 0) throw Fatal(kExitBadInput, path + " is empty: there is nothing to run");
-    return sink.ForceUpload();
+    parcel->upload = sink.ForceUpload();
+    parcel->places = sink.places();
   } catch (const Fatal& e) {
     if (e.code() != kExitBadInput) throw;
     const jdl::Fault place{draft.checked.param_file_line, draft.checked.param_file_column,
@@ -153,8 +154,9 @@ Parcel SendParameters(tools::Api& api, const Args& args, Draft& draft) {
     if (sink.size() == 0)
       throw Fatal(kExitBadInput, ParametersName(args) + " is empty: there is nothing to run");
     parcel.upload = sink.ForceUpload();
+    parcel.places = sink.places();
   } else if (campaign.source == jdl::Source::kFile) {
-    parcel.upload = UploadParamFile(api, draft);
+    UploadParamFile(api, draft, &parcel);
   } else if (campaign.source == jdl::Source::kParams &&
              (campaign.count > jdl::kBlockLines || draft.text.size() > kMostInText)) {
     parcel.upload = UploadParams(api, draft);

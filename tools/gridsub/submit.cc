@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "tools/gridsub/inputs.h"
 #include "tools/gridsub/preview.h"
@@ -61,6 +62,16 @@ bool PrintRefusal(const tools::Answer& answer, const std::string& name) {
   return !faults.empty();
 }
 
+// A parameter that only the server found fault with is told where its user wrote it.
+void ThrowIfParameter(const tools::Answer& answer, const std::optional<Places>& places) {
+  const auto& body = answer.body;
+  if (!places || answer.ok() || !body.is_object()) return;
+  const auto number = body.find("parameter");
+  if (number == body.end() || !number->is_number_integer()) return;
+  throw Fatal(kExitBadInput, places->Of(number->get<std::int64_t>()) +
+                                 ": this parameter cannot be used: " + Field(body, "problem"));
+}
+
 // What rules changed or warned of; what we have said ourselves is not said again.
 void PrintNotes(const json& body, const Draft& draft) {
   if (!body.contains("notes") || !body["notes"].is_array()) return;
@@ -89,6 +100,7 @@ json ValueOf(const std::string& key, const std::string& text) {
 Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parcel& parcel) {
   Handed upload(api, parcel.upload);
   const auto answer = api.PostText("/campaigns" + Query(args, parcel), draft.text);
+  ThrowIfParameter(answer, parcel.places);
   if (PrintRefusal(answer, draft.name)) return {0, kExitBadInput};
   const json body = tools::Expect(answer, "submit " + (draft.name.empty() ? "it" : draft.name));
   if (args.dry_run) {
@@ -147,8 +159,9 @@ int AddToCampaign(tools::Api& api, const Args& args) {
       "/campaigns/" + what + "/jobs" +
       (upload ? Query({{"upload", std::to_string(*upload)}, {"columns", Join(columns, ",")}}) : "");
   Handed handed(api, upload);
-  const auto answer = tools::Expect(api.PostText(path, upload ? "" : json(sink.Held()).dump()),
-                                    "add parameters to campaign " + what);
+  auto said = api.PostText(path, upload ? "" : json(sink.Held()).dump());
+  ThrowIfParameter(said, sink.places());
+  const auto answer = tools::Expect(std::move(said), "add parameters to campaign " + what);
   handed.Taken();
   PrintNotes(answer, {});
   std::printf("Jobs successfully added to campaign %s\n", what.c_str());
@@ -182,8 +195,8 @@ int RetryFailed(tools::Api& api, const Args& args) {
   const json body = tools::Expect(api.Post("/campaigns/" + id + "/retry", {{"failed", true}}),
                                   "run the failures of campaign " + id + " again");
   const auto tasks = body.value("tasks", std::int64_t{0});
-  std::printf("%lld failed %s of campaign %s %s again\n", static_cast<long long>(tasks),
-              tasks == 1 ? "task" : "tasks", id.c_str(), tasks == 1 ? "runs" : "run");
+  std::printf("%s of campaign %s %s again\n", Counted(tasks, "failed task").c_str(), id.c_str(),
+              tasks == 1 ? "runs" : "run");
   PrintDetails(args, body);
   std::fflush(stdout);
   return kExitOk;

@@ -8,6 +8,7 @@
 #include "jdl/jdl.h"
 #include "tools/common/api.h"
 #include "tools/gridsub/args.h"
+#include "tools/gridsub/upload.h"
 
 namespace cigri::gridsub {
 
@@ -32,6 +33,7 @@ struct Parcel {
   std::optional<std::int64_t> upload;
   std::string format;
   std::vector<std::string> columns;
+  std::optional<Places> places;  ///< of parameters that do not stand in the JDL
 };
 
 /// Sends the parameters of a draft that do not travel in its text; shortens the text if they were

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -73,6 +74,20 @@ bool Upload::Try(const std::string& block, std::int64_t n, int tries_left) {
   return true;
 }
 
+void Places::Add(std::int64_t line) {
+  ++n_;
+  const bool follows = !runs_.empty() && line - runs_.back().line == n_ - runs_.back().parameter;
+  if (line > 0 && !follows) runs_.push_back({n_, line});
+}
+
+std::string Places::Of(std::int64_t parameter) const {
+  auto run = std::upper_bound(runs_.begin(), runs_.end(), parameter,
+                              [](std::int64_t p, const Run& r) { return p < r.parameter; });
+  if (run == runs_.begin()) return file_ + ": parameter " + std::to_string(parameter);
+  --run;
+  return file_ + ":" + std::to_string(run->line + parameter - run->parameter);
+}
+
 void LineSink::Add(std::string_view line, std::int64_t at_line) {
   const auto problem = jdl::LineProblem(line);
   if (!problem.empty())
@@ -82,6 +97,7 @@ void LineSink::Add(std::string_view line, std::int64_t at_line) {
       in_block_ == jdl::kBlockLines || block_.size() + 2 * line.size() > jdl::kBlockBytes;
   if (full && in_block_ > 0) Flush();
   jdl::AppendLine(block_, line);
+  places_.Add(at_line);
   ++in_block_;
   if (++size_ > jdl::kMaxLines)
     throw Fatal(kExitBadInput,

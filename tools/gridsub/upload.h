@@ -49,16 +49,37 @@ class Handed {
   std::optional<std::int64_t> upload_;
 };
 
+/// Where parameters stand, in the order in which they are sent. Lines one after the other are one
+/// entry, whatever their number.
+class Places {
+ public:
+  /// `file` names the source in messages.
+  explicit Places(std::string file) : file_(std::move(file)) {}
+  /// The next parameter; `line` 0 = it is on none (an element of an array).
+  void Add(std::int64_t line);
+  /// "values.txt:12"; "values.txt: parameter 3" where there are no lines. Counted from 1.
+  std::string Of(std::int64_t parameter) const;
+
+ private:
+  std::string file_;
+  std::int64_t n_ = 0;
+  struct Run {
+    std::int64_t parameter, line;
+  };
+  std::vector<Run> runs_;
+};
+
 /// Takes lines of any number in the memory of one block: up to a block they stay here, beyond it
 /// they are uploaded.
 class LineSink {
  public:
   /// `file` names the source in messages.
-  LineSink(tools::Api& api, std::string file) : api_(api), file_(std::move(file)) {}
+  LineSink(tools::Api& api, std::string file) : api_(api), file_(std::move(file)), places_(file_) {}
   /// Throws Fatal(kExitBadInput, "FILE:LINE: ...") for what cannot be a parameter.
   /// `at_line` is where it stands in its file, 0 = it is in none.
   void Add(std::string_view line, std::int64_t at_line);
   std::int64_t size() const { return size_; }
+  const Places& places() const { return places_; }
   /// Whether some were uploaded; otherwise Held() are all of them.
   bool uploaded() const { return upload_.has_value(); }
   std::vector<std::string> Held() const;
@@ -69,6 +90,7 @@ class LineSink {
   void Flush();
   tools::Api& api_;
   std::string file_;
+  Places places_;
   std::optional<Upload> upload_;
   std::string block_;
   std::int64_t in_block_ = 0, size_ = 0;
