@@ -86,7 +86,7 @@ inline constexpr EventCode kEventCodes[] = {
      "jobs ended there too fast to be true, one after another: the cluster is set aside for the "
      "campaign for a while, these jobs go again elsewhere",
      "look what the program does there; a node without the data or program is the usual cause; it "
-     "heals by itself (policy key sink.hold)"},
+     "heals by itself (policy key sink.hold), or when the event is closed"},
     {"OVERDUE", "notify", "metascheduler",
      "jobs run far longer than those of the campaign that have ended: twice the median, and half "
      "as long again as 95 of 100",

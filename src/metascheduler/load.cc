@@ -94,7 +94,7 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.waiting = row["waiting"].as<std::int64_t>();
     c.done = row["done"].as<std::int64_t>();
     c.replicas = row["replicas"].as<bool>();
-    c.waiting_since = c.submitted_at;
+    c.waiting_since = row["waiting_since"].as<double>();
     c.need_s = row["need_s"].as<double>();
     c.affinity_wait_s = Seconds(row["affinity_wait"]);
     c.min_duration_s = Seconds(row["min_duration"]);

@@ -9,6 +9,7 @@
 #include "policy/flow.h"
 #include "policy/forecast.h"
 #include "policy/guard.h"
+#include "policy/speed.h"
 
 namespace cigri::metascheduler {
 namespace {
@@ -112,13 +113,14 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
   if (ids.empty()) return;
   const bool rates = !snapshot.config.start_rates.empty();
   std::unordered_map<std::int64_t, double> longest_killed;
+  std::vector<policy::MeasuredLane> measured;
   for (const auto& row :
        tx.Exec(sql::metascheduler::kLanes, db::Array(ids), snapshot.config.sink_count > 0)) {
     Reader r(row);
     const auto campaign = r.Get<std::int64_t>();
     auto& c = *campaigns.at(campaign);
     policy::Lane lane;
-    lane.cluster = r.Get<std::int64_t>();
+    lane.cluster = r.Get<int>();
     const auto flight = loaded.flights.find({campaign, lane.cluster});
     const Loaded::Flight f = flight == loaded.flights.end() ? Loaded::Flight{} : flight->second;
     lane.in_flight = static_cast<int>(f.n);
@@ -143,6 +145,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     lane.local = prologue == "done" || lane.proven;
     lane.tested = r.Get<bool>();
     lane.mean_s = r.Get<double>();
+    measured.push_back({campaign, lane.cluster, r.Get<std::int64_t>(), lane.mean_s});
     lane.median_s = r.Get<double>();
     const int allowed = r.Get<int>();
     if (const auto it = clusters.find(lane.cluster); it != clusters.end())
@@ -156,6 +159,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
       if (counted.empty() || counted.back() != campaign) counted.push_back(campaign);
     c.lanes.push_back(std::move(lane));
   }
+  policy::MeasureSpeeds(measured, snapshot.clusters);
   // Until one has succeeded, a job is known to need longer than any has been let live.
   for (const auto& [id, seconds] : longest_killed)
     if (auto& c = *campaigns.at(id); c.need_s <= 0) c.need_s = seconds;

@@ -1,11 +1,13 @@
 // metascheduler: spreads waiting tasks over clusters: asks the policy, writes grants and why.
 #include "core/error.h"
+#include "core/keep_memory.h"
 #include "metascheduler/metascheduler.h"
 
 namespace cigri::metascheduler {
 namespace {
 
 int Main(int argc, char** argv) {
+  KeepFreedMemory();
   Metascheduler metascheduler;
   return module::Run(
       argc, argv,

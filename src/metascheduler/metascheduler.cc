@@ -14,6 +14,7 @@ void Metascheduler::Pass(module::Turn& turn) {
   }
   const auto began = std::chrono::steady_clock::now();
   const Loaded loaded = store_.Load(tx);
+  store_.LiftSinks(tx, state_);
   const auto seed = static_cast<std::uint64_t>(turn.number);
   const auto result = policy::Decide(loaded.snapshot, state_, loaded.now, seed);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;

@@ -58,7 +58,8 @@ void Store::Reset(db::Tx& tx) {
     sinks_.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
   observed_ = {{{0, 0}, 0}};  // unlike any
   for (const auto& row : tx.Exec(sql::metascheduler::kOpenReasons))
-    reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] = "?";
+    reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] =
+        nlohmann::json::parse(row[3].c_str()).dump();
 }
 
 bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& result,
@@ -157,6 +158,18 @@ void Store::WriteSinks(db::Tx& tx, const Loaded& loaded, const std::vector<polic
   }
   tx.Exec(sql::metascheduler::kWriteSinks, db::Array(campaigns), db::Array(clusters), db::Array(n),
           db::Array(until));
+}
+
+// Who closes the event by hand lifts the hold.
+void Store::LiftSinks(db::Tx& tx, policy::State& state) {
+  if (state.holds.empty()) return;
+  std::set<std::pair<std::int64_t, std::int64_t>> open;
+  for (const auto& row : tx.Exec(sql::metascheduler::kOpenSinks))
+    open.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
+  const auto lifted = [&](const auto& entry) {
+    return entry.second.code == "SINK" && open.count(entry.first) == 0;
+  };
+  if (std::erase_if(state.holds, lifted) > 0) carried_ = state;
 }
 
 // A hold that is over, or whose campaign is.

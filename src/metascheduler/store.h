@@ -40,6 +40,8 @@ class Store {
   /// Everything a decision reads, in one transaction.
   Loaded Load(db::Tx& tx);
   policy::State LoadState(db::Tx& tx);
+  /// Takes out of `state` the holds whose events were closed by hand.
+  void LiftSinks(db::Tx& tx, policy::State& state);
   /// Replaces the plan whole, with the state it left and the reasons, when they differ from what
   /// was written last. True when the grants changed.
   bool Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& result, std::uint64_t seed,

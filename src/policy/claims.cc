@@ -17,6 +17,7 @@ double Reach(const Ledger& ledger, const Unit& unit) {
     const std::int64_t demand = ledger.Demand(i);
     double mine = 0;
     for (int l = c.lanes_begin; l < c.lanes_end && jobs < demand; ++l) {
+      if (ledger.clusters[ledger.lanes[l].cluster].Full()) continue;
       const std::int64_t n = std::min(ledger.RoomOf(l).jobs, demand - jobs);
       jobs += n;
       mine += static_cast<double>(n) * ledger.lanes[l].slots;
@@ -29,12 +30,14 @@ double Reach(const Ledger& ledger, const Unit& unit) {
 }  // namespace
 
 std::vector<Claim> MakeClaims(Ledger& ledger, const std::vector<int>& campaigns) {
+  auto units = MakeUnits(ledger, campaigns);
   std::vector<Claim> claims;
-  for (auto& unit : MakeUnits(ledger, campaigns)) {
+  claims.reserve(units.size());
+  for (auto& unit : units) {
     const CampaignBook& head = ledger.campaigns[unit.head()];
-    Claim claim{.unit = unit, .weight = head.weight};
-    for (const int i : unit.campaigns) claim.held += ledger.campaigns[i].held_slots;
-    claim.want = claim.held + Reach(ledger, unit);
+    Claim claim{.unit = std::move(unit), .weight = head.weight};
+    for (const int i : claim.unit.campaigns) claim.held += ledger.campaigns[i].held_slots;
+    claim.want = claim.held + Reach(ledger, claim.unit);
     if (head.lanes_begin < head.lanes_end) claim.width = ledger.lanes[head.lanes_begin].slots;
     claims.push_back(std::move(claim));
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "policy/guard.h"
@@ -83,12 +82,10 @@ void Finalize(Ledger& ledger) {
 }
 
 void AddGrants(const Ledger& ledger, bool shadow, Plan& plan) {
-  std::vector<const LaneBook*> served;
-  for (const auto& lane : ledger.lanes)
-    if (lane.rank > 0) served.push_back(&lane);
-  std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
   std::vector<int> rank(ledger.clusters.size(), 0);
-  for (const auto* lane : served) {
+  plan.grants.reserve(plan.grants.size() + ledger.served.size());
+  for (const int l : ledger.served) {
+    const LaneBook* lane = &ledger.lanes[l];
     Grant grant{.campaign = ledger.campaigns[lane->campaign].row->id,
                 .cluster = ledger.clusters[lane->cluster].row->id,
                 .shadow = shadow};
@@ -115,7 +112,8 @@ void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
     c.block = observed ? Code::kNone : Code::kObserved;
   }
   if (!any) return;
-  for (auto& lane : ledger.lanes) lane.rank = 0;
+  for (const int l : ledger.served) ledger.lanes[l].served = false;
+  ledger.served.clear();
   for (auto& c : ledger.campaigns) c.left = c.row->waiting;
   State scratch = context.next;
   Context shown{context.snapshot, context.standing, scratch, context.random};
@@ -124,18 +122,22 @@ void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
 }
 
 // What the state says of campaigns and clusters that are gone is dropped.
-State Carry(const Snapshot& snapshot, const State& carried, double now) {
-  State next = carried;
-  std::set<std::int64_t> campaigns, clusters;
-  for (const auto& c : snapshot.campaigns) campaigns.insert(c.id);
-  for (const auto& c : snapshot.clusters) clusters.insert(c.id);
-  auto gone = [&](std::int64_t id) { return campaigns.count(id) == 0; };
-  auto pair_gone = [&](const State::Pair& p) { return gone(p.first) || !clusters.count(p.second); };
+State Carry(const Snapshot& snapshot, State next, double now) {
   // Stride: who wants nothing for a while comes back as new, without credit for its absence.
-  std::set<std::int64_t> wanting;
-  for (const auto& c : snapshot.campaigns)
-    if (c.waiting > 0) wanting.insert(c.id);
-  std::erase_if(next.pass, [&](const auto& e) { return wanting.count(e.first) == 0; });
+  std::vector<std::int64_t> campaigns, clusters, wanting;
+  for (const auto& c : snapshot.campaigns) {
+    campaigns.push_back(c.id);
+    if (c.waiting > 0) wanting.push_back(c.id);
+  }
+  for (const auto& c : snapshot.clusters) clusters.push_back(c.id);
+  for (auto* ids : {&campaigns, &clusters, &wanting})
+    if (!std::is_sorted(ids->begin(), ids->end())) std::sort(ids->begin(), ids->end());
+  auto in = [](const std::vector<std::int64_t>& ids, std::int64_t id) {
+    return std::binary_search(ids.begin(), ids.end(), id);
+  };
+  auto gone = [&](std::int64_t id) { return !in(campaigns, id); };
+  auto pair_gone = [&](const State::Pair& p) { return gone(p.first) || !in(clusters, p.second); };
+  std::erase_if(next.pass, [&](const auto& e) { return !in(wanting, e.first); });
   std::erase_if(next.credit, [&](const auto& e) { return gone(e.first); });
   std::erase_if(next.ageing, [&](const auto& e) { return pair_gone(e.first); });
   std::erase_if(next.holds,
@@ -146,9 +148,10 @@ State Carry(const Snapshot& snapshot, const State& carried, double now) {
 
 }  // namespace
 
-PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, std::uint64_t seed) {
+PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
+                  bool reasons) {
   PlanResult result;
-  result.next = Carry(snapshot, carried, now);
+  result.next = Carry(snapshot, std::move(carried), now);
   Ledger ledger(snapshot, result.next, now);
   AddLimits(ledger, result.next);
   HoldSinks(ledger, result);
@@ -164,7 +167,7 @@ PlanResult Decide(const Snapshot& snapshot, const State& carried, double now, st
   SpendRates(ledger, result.next);
   AddGrants(ledger, false, result.plan);
   result.plan.preempt = ChooseVictims(ledger, snapshot);
-  result.reasons = ReasonsOf(ledger, result.next);
+  if (reasons) result.reasons = ReasonsOf(ledger, result.next);
   ServeObserved(ledger, context, result.plan);
   return result;
 }

@@ -6,6 +6,9 @@
 
 namespace cigri {
 
+static void to_json(nlohmann::json& j, const RareText& v) { j = v.str(); }
+static void from_json(const nlohmann::json& j, RareText& v) { v = j.get<std::string>(); }
+
 // Found by the argument's namespace, so they stand beside the enums.
 static void to_json(nlohmann::json& j, ClusterMode v) { j = ToString(v); }
 static void from_json(const nlohmann::json& j, ClusterMode& v) {

@@ -45,6 +45,28 @@ void Fill(ClusterBook& book) {
   book.start_free = book.free;
 }
 
+/// Places of clusters in the ledger by their ids. Lanes mostly come in the order of ids, so the next
+/// one is looked at first.
+class Places {
+ public:
+  explicit Places(const std::vector<ClusterBook>& clusters) {
+    for (std::size_t i = 0; i < clusters.size(); ++i)
+      ids_.emplace_back(clusters[i].row->id, static_cast<int>(i));
+    std::sort(ids_.begin(), ids_.end());
+  }
+  /// -1: there is no such cluster.
+  int Of(std::int64_t id) {
+    if (at_ >= ids_.size() || ids_[at_].first != id)
+      at_ = static_cast<std::size_t>(
+          std::lower_bound(ids_.begin(), ids_.end(), std::pair(id, 0)) - ids_.begin());
+    return at_ < ids_.size() && ids_[at_].first == id ? ids_[at_++].second : -1;
+  }
+
+ private:
+  std::vector<std::pair<std::int64_t, int>> ids_;
+  std::size_t at_ = 0;
+};
+
 double LengthOf(const Campaign& c) { return c.need_s > 0 ? c.need_s : c.walltime_s; }
 
 double WeightOf(const Campaign& c, const PolicyConfig& config) {
@@ -86,15 +108,16 @@ void Ledger::OpenClusters(const Snapshot& snapshot) {
 }
 
 void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
-  std::unordered_map<std::int64_t, int> place;
-  for (std::size_t i = 0; i < clusters.size(); ++i)
-    place[clusters[i].row->id] = static_cast<int>(i);
-  for (const auto& row : snapshot.campaigns) campaigns.push_back({.row = &row});
-  std::sort(campaigns.begin(), campaigns.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.row->submitted_at, a.row->id) < std::tuple(b.row->submitted_at, b.row->id);
-  });
+  Places places(clusters);
+  std::vector<const Campaign*> rows;
   std::size_t total = 0;
-  for (const auto& row : snapshot.campaigns) total += row.lanes.size();
+  for (const auto& row : snapshot.campaigns) rows.push_back(&row), total += row.lanes.size();
+  const auto before = [](const Campaign* a, const Campaign* b) {
+    return a->submitted_at < b->submitted_at || (a->submitted_at == b->submitted_at && a->id < b->id);
+  };
+  if (!std::is_sorted(rows.begin(), rows.end(), before)) std::sort(rows.begin(), rows.end(), before);
+  campaigns.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) campaigns[i].row = rows[i];
   lanes.reserve(total);
   std::vector<const Lane*> by_cluster(clusters.size());
   for (std::size_t i = 0; i < campaigns.size(); ++i) {
@@ -114,8 +137,7 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
     book.in_play = book.block == Code::kNone;
     std::fill(by_cluster.begin(), by_cluster.end(), nullptr);
     for (const auto& lane : c.lanes) {
-      const auto it = place.find(lane.cluster);
-      if (it != place.end()) by_cluster[it->second] = &lane;
+      if (const int place = places.Of(lane.cluster); place >= 0) by_cluster[place] = &lane;
       CountRunning(book, lane);
       book.held_jobs += lane.in_flight;
       book.held_slots += static_cast<double>(lane.in_flight) * lane.slots;
@@ -126,11 +148,12 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
     for (const bool local : {true, false}) {
       for (std::size_t k = 0; k < clusters.size(); ++k) {
         if (by_cluster[k] == nullptr || by_cluster[k]->local != local) continue;
-        lanes.push_back({.row = by_cluster[k],
-                         .campaign = static_cast<int>(i),
-                         .cluster = static_cast<int>(k)});
-        OpenLane(lanes.back(), carried);
-        if (lanes.back().block == Code::kNone) ++book.open_lanes;
+        LaneBook& lane = lanes.emplace_back();  // filled where it is: copying costs more
+        lane.row = by_cluster[k];
+        lane.campaign = static_cast<int>(i);
+        lane.cluster = static_cast<int>(k);
+        OpenLane(lane, carried);
+        if (lane.block == Code::kNone) ++book.open_lanes;
       }
     }
     book.lanes_end = static_cast<int>(lanes.size());
@@ -196,11 +219,15 @@ double Ledger::TotalRoom() const {
   return total;
 }
 
+bool Ledger::AllFull() const {
+  return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c.Full(); });
+}
+
 std::int64_t Ledger::FreeJobs(const LaneBook& lane) const {
   const double free = clusters[lane.cluster].free;
   // A job wider than what is idle cannot start, unless it was measured to take less than it says.
-  if (lane.whole && free + kEpsilon < lane.slots) return 0;
-  return static_cast<std::int64_t>(std::floor(free / lane.cost + kEpsilon));
+  if (free <= 0 || (lane.whole && free + kEpsilon < lane.slots)) return 0;
+  return static_cast<std::int64_t>(free / lane.cost + kEpsilon);
 }
 
 Room Ledger::MeterRoom(const LaneBook& lane, Room room) const {
@@ -226,7 +253,6 @@ double Ledger::PassSlots(const ClusterBook& c) const {
 // A wide job that later ones have passed too often keeps them out, save those that do not delay it.
 Room Ledger::GapRoom(const LaneBook& lane, Room room) const {
   const ClusterBook& c = clusters[lane.cluster];
-  if (!c.HasWide()) return room;
   const LaneBook& wide = lanes[c.wides[c.wide].lane];
   const Campaign& who = *campaigns[lane.campaign].row;
   if (lane.campaign <= wide.campaign || lane.slots >= wide.slots) return room;
@@ -283,11 +309,12 @@ Room Ledger::RoomOf(int l) const {
   Room room{places, Code::kFull, -1};
   if (lane.left < room.jobs) room = {lane.left, lane.limit, -1};
   const std::int64_t tasks =
-      std::max<std::int64_t>(0, campaign.left - lane.avoid) + OverdueElsewhere(lane);
+      std::max<std::int64_t>(0, campaign.left - lane.avoid) +
+      (campaign.overdue == 0 ? 0 : OverdueElsewhere(lane));
   const std::int64_t demand = std::min(tasks, campaign.cap);
   if (demand < room.jobs) room = {demand, campaign.left > 0 ? Code::kAvoided : Code::kNoTask, -1};
-  if (room.jobs > 0) room = GapRoom(lane, room);
-  if (room.jobs > 0) room = MeterRoom(lane, room);
+  if (room.jobs > 0 && cluster.HasWide()) room = GapRoom(lane, room);
+  if (room.jobs > 0 && !meters.empty()) room = MeterRoom(lane, room);
   return room;
 }
 
@@ -338,7 +365,10 @@ void Ledger::Spend(LaneBook& lane, std::int64_t jobs) {
   campaign.held_slots += slots;
   campaign.held_jobs += jobs;
   campaign.cap -= jobs;
-  if (lane.rank == 0) lane.rank = next_rank_++;
+  if (!lane.served) {
+    lane.served = true;
+    served.push_back(static_cast<int>(&lane - lanes.data()));
+  }
   const std::int64_t here = lane.given + lane.copies + (lane.prologue ? 1 : 0) + jobs;
   if (here > cluster.winner_jobs) cluster.winner = lane.campaign, cluster.winner_jobs = here;
 }
@@ -391,6 +421,7 @@ std::int64_t Ledger::TakeSpare(int l, std::int64_t want) {
 
 std::vector<Unit> MakeUnits(Ledger& ledger, const std::vector<int>& campaigns) {
   std::vector<Unit> units;
+  units.reserve(campaigns.size());
   const int parallel = ledger.config.parallel_campaigns;
   if (parallel <= 0) {
     for (const int i : campaigns) units.push_back({{i}});

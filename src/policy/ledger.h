@@ -44,11 +44,13 @@ struct ClusterBook {
   double ends_by = 0;               ///< backfill: jobs must end by then...
   double spare = 0;                 ///< ...or use these slots, which the wide job does not need
   int held_for = -1;  ///< policy dynamic: campaign that idle slots are kept for (FBS-05)
+  /// Nothing can be given here any more.
+  bool Full() const { return block != Code::kNone || (free <= 0 && queue <= 0); }
   bool HasWide() const { return wide < wides.size(); }
 };
 
 /// One cache line: a decision looks at a hundred thousand of these, several times.
-struct LaneBook {
+struct alignas(64) LaneBook {
   const Lane* row = nullptr;
   double cost = 1;                ///< free slots that one job takes: 1 / job ratio
   int campaign = 0, cluster = 0;  ///< places in the ledger
@@ -56,13 +58,13 @@ struct LaneBook {
   int left = 0;                   ///< jobs that rules of the lane itself still allow
   int given = 0, copies = 0;
   int uses_begin = 0, uses_end = 0;  ///< limits of this campaign on this cluster: lane_uses
-  int rank = 0;                      ///< of its first grant; 0 = none
+  bool served = false;               ///< it is among Ledger::served
   Code block = Code::kNone;          ///< closed altogether
   Code limit = Code::kNone;          ///< the rule that made `left`
   bool whole = true;                 ///< no measured ratio: a job needs all its slots idle
   bool prologue = false;             ///< its prologue was given
 };
-static_assert(sizeof(LaneBook) <= 64);
+static_assert(sizeof(LaneBook) == 64);
 
 struct CampaignBook {
   const Campaign* row = nullptr;
@@ -102,6 +104,7 @@ class Ledger {
   std::vector<LaneBook> lanes{};          ///< of campaign i: [lanes_begin, lanes_end), best first
   std::vector<Meter> meters{};
   std::vector<MeterUse> lane_uses{};
+  std::vector<int> served{};  ///< lanes that were given something, in the order of their first grants
   const PolicyConfig& config;
   const double now;
   bool lane_rates = false;  ///< some lane has a start rate of its own
@@ -124,6 +127,8 @@ class Ledger {
   }
   /// Slots idle in all open clusters together, with the places of their queues.
   double TotalRoom() const;
+  /// Nothing can be given to anybody any more.
+  bool AllFull() const;
   /// Looks for the next wide job of a cluster that still wants, and when it could start.
   void NextWide(ClusterBook& cluster);
   int AddMeter(double limit, double used, Code code, std::string name);
@@ -141,7 +146,6 @@ class Ledger {
   double PassSlots(const ClusterBook& cluster) const;
   std::int64_t TakeCopies(int l, std::int64_t want);
   std::int64_t OverdueElsewhere(const LaneBook& lane) const;
-  int next_rank_ = 1;
 };
 
 /// The campaigns that share the turns of one claimant, first one first: one campaign, or all of a

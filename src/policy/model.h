@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/rare_text.h"
 #include "core/states.h"
 #include "policy/config.h"
 
@@ -38,7 +39,7 @@ struct Cluster {
   int running = 0;  ///< our jobs that run there
   int running_slots = 0;
   int waiting_allowed = 1;  ///< jobs that may wait there: WaitingAllowed() of flow.h
-  double speed = 1;         ///< measured, else declared; faster is more
+  double speed = 1;         ///< declared, corrected by what was measured (speed.h); faster is more
   ClusterMode mode = ClusterMode::kOpen;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
   int max_running = kNoLimit;  ///< operator's ceiling on slots of our jobs in flight
@@ -47,40 +48,42 @@ struct Cluster {
   std::vector<Release> releases{};
 };
 
-enum class Prologue { kNone, kNeeded, kRunning, kDone, kFailed };
+enum class Prologue : std::uint8_t { kNone, kNeeded, kRunning, kDone, kFailed };
 
-/// One campaign on one cluster. A cluster without a lane is not in the campaign's JDL.
-struct Lane {
-  std::int64_t cluster = 0;  ///< Cluster::id
+/// One campaign on one cluster. A cluster without a lane is not in the campaign's JDL. Two cache
+/// lines, the second for what few decisions look at: there are a hundred thousand of these.
+struct alignas(64) Lane {
+  double running_since = 0;  ///< sum of the starts of the running jobs (counters.sum_start)
+  double job_ratio = 0;      ///< jobs per free slot, from the predictor; 0: 1 / slots
+  double start_rate = 0;     ///< JDL: most starts a minute here, 0 = not limited
+  RareText held{};           ///< event code or policy code that holds it, "" = open
+  int cluster = 0;           ///< Cluster::id
   int slots = 1;             ///< what one job takes here, > 0
   int in_flight = 0;         ///< jobs launching, waiting or running here, replicas too
   int running = 0;
-  double running_since = 0;  ///< sum of the starts of the running jobs (counters.sum_start)
-  int max_jobs = kNoLimit;   ///< JDL max_jobs: most in flight here
-  double job_ratio = 0;      ///< jobs per free slot, from the predictor; 0: 1 / slots
-  bool proven = false;       ///< one job of the campaign has succeeded here (design: first ten)
-  int tried = 0;             ///< until then: jobs that have ended here, of the first ten too
-  std::string held{};        ///< event code or policy code that holds it, "" = open
+  int max_jobs = kNoLimit;  ///< JDL max_jobs: most in flight here
+  int avoid = 0;            ///< tasks of `retry` that must not go here again
+  int kills = 0;            ///< jobs of the campaign killed here by the cluster
+  bool proven = false;      ///< one job of the campaign has succeeded here (design: first ten)
+  bool local = false;       ///< its data is there: prologue done, staged or a success before
+  bool tested = false;      ///< type test: its job here was made (even if it has ended)
   Prologue prologue = Prologue::kNone;
-  int affinity = 0;     ///< users_priority(user, cluster); > 0 is affine
-  bool local = false;   ///< its data is there: prologue done, staged or a success before
-  int avoid = 0;        ///< tasks of `retry` that must not go here again
-  int single = 0;       ///< tasks whose only live copy is here (may be replicated)
-  int overdue = 0;      ///< of `single`: run longer than StragglerThreshold() of forecast.h
-  bool tested = false;  ///< type test: its job here was made (even if it has ended)
-  int kills = 0;        ///< jobs of the campaign killed here by the cluster
-  double start_rate = 0;  ///< JDL: most starts a minute here, 0 = not limited
-  // What comes from here on few decisions look at: the above are two cache lines.
-  double mean_s = 0;    ///< mean duration of successes here, 0 = none
+
+  double mean_s = 0;  ///< mean duration of successes here, 0 = none
   double median_s = 0;
-  int recent = 0;               ///< latest successes in a row here, counted up to sink.count
-  double recent_longest_s = 0;  ///< the longest of those
+  double recent_longest_s = 0;  ///< the longest of `recent`
   double median_life_s = 0;     ///< how long jobs live here before such a kill, 0 = not known
   std::int64_t started = -1;    ///< jobs ever claimed here; -1 = not told
+  int affinity = 0;             ///< users_priority(user, cluster); > 0 is affine
+  int single = 0;               ///< tasks whose only live copy is here (may be replicated)
+  int overdue = 0;              ///< of `single`: run longer than StragglerThreshold() of forecast.h
+  int tried = 0;   ///< until it is proven: jobs that have ended here, of the first ten too
+  int recent = 0;  ///< latest successes in a row here, counted up to sink.count
 };
+static_assert(sizeof(Lane) == 128);
 
-/// A campaign in treatment. Paused and cancelled ones appear while jobs of theirs are in flight (these
-/// count against quotas and licences), with nothing waiting.
+/// A campaign in treatment. Paused and cancelled ones appear while jobs of theirs are in flight
+/// (these count against quotas and licences), with nothing waiting.
 struct Campaign {
   std::int64_t id = 0;
   std::string user{}, project{};  ///< project "": of its user in the configuration, else none
@@ -207,10 +210,10 @@ enum class Code : std::uint8_t {
 struct Reason {
   std::int64_t campaign = 0, cluster = 0;
   Code code = Code::kNone;
+  bool main = false;  ///< the one to show when only one is shown
   std::array<double, 3> numbers{};
   std::int64_t other = 0;  ///< the campaign that was served before it, 0 = none
-  bool main = false;       ///< the one to show when only one is shown
-  std::string detail{};    ///< a name: of the quota, licence, hold, class...
+  RareText detail{};       ///< a name: of the quota, licence, hold, class...
 };
 
 /// What one decision hands to the next; written with the plan, so that a restart or a replay
@@ -228,8 +231,8 @@ struct State {
   };
   struct Bucket {
     double tokens = 0, at = 0;
-    double given = 0;          ///< tokens that the last decision spent...
-    std::int64_t started = -1; ///< ...when so many jobs had been claimed; -1 = not told
+    double given = 0;           ///< tokens that the last decision spent...
+    std::int64_t started = -1;  ///< ...when so many jobs had been claimed; -1 = not told
   };
   using Pair = std::pair<std::int64_t, std::int64_t>;  ///< campaign, cluster
   double decided_at = 0;

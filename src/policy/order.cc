@@ -10,10 +10,12 @@ namespace cigri::policy {
 
 std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want) {
   std::int64_t given = 0;
+  if (ledger.AllFull()) return given;
   for (const int i : unit.campaigns) {
     const CampaignBook& campaign = ledger.campaigns[i];
     for (int l = campaign.lanes_begin; l < campaign.lanes_end && given < want; ++l) {
       if (ledger.Demand(i) <= 0) break;
+      if (ledger.clusters[ledger.lanes[l].cluster].Full()) continue;
       given += ledger.Take(l, want - given);
     }
   }
@@ -38,16 +40,22 @@ class Affinity : public Policy {
   void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context&) const override {
     // Lanes come in the order of campaigns, so that each affinity needs no sorting.
     std::map<int, std::vector<int>, std::greater<>> by_affinity;
+    auto same = by_affinity.end();  // neighbours are mostly alike
     for (const auto& unit : MakeUnits(ledger, campaigns)) {
       for (const int i : unit.campaigns) {
         const auto& campaign = ledger.campaigns[i];
         if (ledger.Demand(i) <= 0) continue;
-        for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l)
-          by_affinity[ledger.lanes[l].row->affinity].push_back(l);
+        for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l) {
+          const int affinity = ledger.lanes[l].row->affinity;
+          if (same == by_affinity.end() || same->first != affinity)
+            same = by_affinity.try_emplace(affinity).first;
+          same->second.push_back(l);
+        }
       }
     }
     for (const auto& [affinity, lanes] : by_affinity)
-      for (const int l : lanes) ledger.Take(l, kAll);
+      for (const int l : lanes)
+        if (ledger.Take(l, kAll) > 0 && ledger.AllFull()) return;
   }
 };
 

@@ -9,6 +9,7 @@ namespace {
 // The part of [start, start + length) that lies in [from, to).
 double Overlap(double start, double length, double from, double to) {
   if (length <= 0) return start >= from && start <= to ? 1 : 0;
+  if (start >= from && start + length <= to) return 1;
   const double inside = std::min(start + length, to) - std::max(start, from);
   return std::clamp(inside / length, 0.0, 1.0);
 }
@@ -29,14 +30,16 @@ class Counter {
       : standing_(standing),
         config_(ledger.config),
         clock_{ledger.now, config_.usage_window_s, config_.fairshare_half_life_s,
-               config_.fairshare_window_s} {}
+               config_.fairshare_window_s},
+        ages_(config_.policy == PolicyKind::kFairshare) {}
 
   /// `slot_seconds` used evenly over [start, start + length); place -1: a campaign that is over.
   void Add(int place, const std::string& user, const std::string& project, double start,
            double length, double slot_seconds) {
-    const double decayed = slot_seconds * clock_.Decay(start + length / 2);
     if (config_.policy == PolicyKind::kFairshareSimple) AddDays(user, start, length, slot_seconds);
+    const double decayed = ages_ ? slot_seconds * clock_.Decay(start + length / 2) : 0;
     if (place < 0) {
+      if (!ages_) return;
       standing_.user[UserKey(project, user)] += decayed;
       standing_.project[project] += decayed;
       return;
@@ -50,7 +53,7 @@ class Counter {
   void AddRunning(int place, const CampaignBook& c) {
     const double length = c.running_seconds / c.running_slots;
     const double start = clock_.now - length;
-    standing_.decayed[place] += c.running_seconds * clock_.Decay(start + length / 2);
+    if (ages_) standing_.decayed[place] += c.running_seconds * clock_.Decay(start + length / 2);
     standing_.window[place] += c.running_in_window;
     if (config_.policy == PolicyKind::kFairshareSimple)
       AddDays(c.row->user, start, length, c.running_seconds);
@@ -71,6 +74,39 @@ class Counter {
   Standing& standing_;
   const PolicyConfig& config_;
   Clock clock_;
+  const bool ages_;
+};
+
+/// Places of campaigns in the ledger by their ids: these are numbers in a row, with gaps.
+class CampaignPlaces {
+ public:
+  explicit CampaignPlaces(const Ledger& ledger) {
+    if (ledger.campaigns.empty()) return;
+    std::int64_t last = first_ = ledger.campaigns[0].row->id;
+    for (const auto& c : ledger.campaigns)
+      first_ = std::min(first_, c.row->id), last = std::max(last, c.row->id);
+    // An old campaign among new ones must not make a table of all in between.
+    const auto most = first_ + 16 * static_cast<std::int64_t>(ledger.campaigns.size()) + 1024;
+    table_.assign(static_cast<std::size_t>(std::min(last, most) - first_) + 1, -1);
+    for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
+      const std::int64_t id = ledger.campaigns[i].row->id;
+      (id <= most ? table_[static_cast<std::size_t>(id - first_)] : beyond_[id]) =
+          static_cast<int>(i);
+    }
+  }
+  /// -1: it is over.
+  int Of(std::int64_t id) const {
+    if (id < first_) return -1;
+    const auto at = static_cast<std::size_t>(id - first_);
+    if (at < table_.size()) return table_[at];
+    const auto it = beyond_.find(id);
+    return it == beyond_.end() ? -1 : it->second;
+  }
+
+ private:
+  std::int64_t first_ = 0;
+  std::vector<int> table_;
+  std::unordered_map<std::int64_t, int> beyond_;
 };
 
 }  // namespace
@@ -83,13 +119,10 @@ Standing StandingOf(const Ledger& ledger, const Snapshot& snapshot) {
   Standing standing;
   standing.window.assign(ledger.campaigns.size(), 0);
   standing.decayed.assign(ledger.campaigns.size(), 0);
-  std::unordered_map<std::int64_t, int> place;
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
-    place[ledger.campaigns[i].row->id] = static_cast<int>(i);
+  const CampaignPlaces places(ledger);
   Counter counter(ledger, standing);
   for (const auto& row : snapshot.usage) {
-    const auto it = place.find(row.campaign);
-    const int i = it == place.end() ? -1 : it->second;
+    const int i = places.Of(row.campaign);
     const std::string& project =
         row.project.empty() && i >= 0 ? ledger.campaigns[i].project : row.project;
     counter.Add(i, row.user, project, row.start, row.length, row.slot_seconds);
@@ -99,6 +132,7 @@ Standing StandingOf(const Ledger& ledger, const Snapshot& snapshot) {
     if (c.running_slots <= 0) continue;
     counter.AddRunning(static_cast<int>(i), c);
   }
+  if (ledger.config.policy != PolicyKind::kFairshare) return standing;
   for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
     standing.user[UserKey(ledger.campaigns[i].project, ledger.campaigns[i].row->user)] +=
         standing.decayed[i];

@@ -19,15 +19,16 @@ void SortByUsage(std::vector<Claim>& claims) {
 void AggregateClaims(const Ledger& ledger, std::vector<Claim>& claims) {
   const auto kind = ledger.config.aggregate;
   if (kind == Aggregate::kNone) return;
-  auto key = [&](const Claim& claim) {
+  std::string level;
+  auto key = [&](const Claim& claim) -> const std::string& {
     const CampaignBook& c = ledger.campaigns[claim.unit.head()];
-    if (kind == Aggregate::kLevel) return std::to_string(c.row->priority);
+    if (kind == Aggregate::kLevel) return level = std::to_string(c.row->priority);
     return kind == Aggregate::kUser ? c.row->user : c.project;
   };
   std::map<std::string, double> sum;
   for (const auto& c : claims) sum[key(c)] += c.weight;
   for (auto& c : claims) {
-    const std::string name = key(c);
+    const std::string& name = key(c);
     double group = c.weight;  // of a level: its own weight
     if (kind == Aggregate::kUser) {
       const auto it = ledger.config.user_weights.find(name);

@@ -129,17 +129,16 @@ int Distance(Code code) {
   }
 }
 
-Reason ReasonOf(const Ledger& ledger, const State& next, int l) {
+void FillReason(const Ledger& ledger, const State& next, int l, Reason& reason) {
   const LaneBook& lane = ledger.lanes[l];
   const Room room = ledger.WhyOf(l);
-  Reason reason{.campaign = ledger.campaigns[lane.campaign].row->id,
-                .cluster = ledger.clusters[lane.cluster].row->id,
-                .code = room.code};
+  reason.campaign = ledger.campaigns[lane.campaign].row->id;
+  reason.cluster = ledger.clusters[lane.cluster].row->id;
+  reason.code = room.code;
   // Its own jobs filled the cluster: nobody was served before it.
   if (room.code == Code::kServedBefore && ledger.clusters[lane.cluster].winner == lane.campaign)
     reason.code = Code::kFull;
   Explain(ledger, next, l, room, reason);
-  return reason;
 }
 
 // What holds the whole campaign, if anything does.
@@ -172,7 +171,7 @@ std::vector<Reason> ReasonsOf(const Ledger& ledger, const State& next) {
     if (whole.code != Code::kNone) reasons.push_back(whole);
     std::size_t main = first;
     for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l) {
-      reasons.push_back(ReasonOf(ledger, next, l));
+      FillReason(ledger, next, l, reasons.emplace_back());
       if (Distance(reasons.back().code) < Distance(reasons[main].code)) main = reasons.size() - 1;
     }
     if (whole.code == Code::kNone) std::swap(reasons[first], reasons[main]);

@@ -28,6 +28,8 @@ Totals Engine::Run(double until) { return impl_->Run(until); }
 
 Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     : scenario_(scenario), observers_(std::move(observers)), usage_(scenario.policy) {
+  for (const auto* o : observers_) reasons_ = reasons_ || o->ReadsReasons();
+  sinks_ = scenario.policy.sink_count > 0;
   snapshot_.config = scenario.policy;
   snapshot_.usage = scenario.usage;
   for (auto& row : snapshot_.usage) row.start += kEpoch;
@@ -59,6 +61,7 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
   for (std::size_t i = 0; i < scenario.campaigns.size(); ++i) {
     CampaignState c;
     c.spec = &scenario.campaigns[i];
+    sinks_ = sinks_ || c.spec->min_duration_s > 0;
     campaigns_.push_back(std::move(c));
     Push(scenario.campaigns[i].at, Kind::kCampaign, static_cast<int>(i));
     ++to_come_;
@@ -125,6 +128,7 @@ void Engine::Impl::OpenLane(int campaign, int cluster) {
   row.cluster = cluster + 1;
   row.slots = spec.slots;
   row.max_jobs = spec.max_jobs;
+  row.start_rate = spec.start_rate;
   const std::string& name = scenario_.clusters[cluster].name;
   if (const auto it = spec.affinity.find(name); it != spec.affinity.end())
     row.affinity = it->second;
@@ -156,6 +160,8 @@ void Engine::Impl::Submit(int i) {
   row.waiting = spec.tasks;
   row.replicas = spec.replicas;
   row.affinity_wait_s = spec.affinity_wait_s;
+  row.min_duration_s = spec.min_duration_s;
+  row.after = AwaitedBy(c);
   row.need_s = spec.need_s;
   row.walltime_s = spec.walltime_s;
   row.licences = spec.licences;
@@ -171,6 +177,13 @@ void Engine::Impl::Submit(int i) {
   for (int l = 0; l < c.lanes; ++l) lanes_[c.first_lane + l]->row = &rows[l];
   dirty_ = true;
   for (auto* o : observers_) o->Submitted(i, now_);
+}
+
+// The first campaign that has to be over before it; 0 = none.
+std::int64_t Engine::Impl::AwaitedBy(const CampaignState& c) const {
+  for (const int place : c.spec->after)
+    if (!campaigns_[place].over) return place + 1;
+  return 0;
 }
 
 bool Engine::Impl::IsOver(int i) const {
@@ -190,6 +203,9 @@ void Engine::Impl::Over(int i) {
   for (std::size_t p = static_cast<std::size_t>(c.place); p < snapshot_.campaigns.size(); ++p)
     campaigns_[snapshot_.campaigns[p].id - 1].place = static_cast<int>(p);
   c.place = -1;
+  c.over = true;
+  for (auto& row : snapshot_.campaigns)
+    if (row.after != 0) row.after = AwaitedBy(campaigns_[row.id - 1]);
   c.live.clear(), c.settled.clear(), c.redo.clear();
   dirty_ = true;
   for (auto* o : observers_) o->Over(i, now_);
@@ -202,7 +218,7 @@ bool Engine::Impl::LooksAtClock() const {
   if (config.policy == policy::PolicyKind::kDynamic) return true;
   for (const auto& c : snapshot_.campaigns)
     if ((config.urgent_percent > 0 && c.cls == "urgent") || c.affinity_wait_s > 0 ||
-        config.affinity_wait_s > 0 || c.replicas)
+        config.affinity_wait_s > 0 || c.replicas || campaigns_[c.id - 1].spec->start_rate > 0)
       return true;
   return false;
 }

@@ -54,6 +54,8 @@ class Observer {
   virtual void Over(int /*campaign*/, double /*now*/) {}
   virtual void LocalEnded(int /*cluster*/, double /*started*/, double /*ended*/, int /*slots*/) {}
   virtual void Decided(const Moment&) {}
+  /// Decided() looks at the reasons: else none are made.
+  virtual bool ReadsReasons() const { return false; }
 };
 
 /// What became of the whole.

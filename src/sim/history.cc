@@ -122,6 +122,7 @@ class Maker {
     json on = json::array(), data = json::array(), proven = json::array(),
          affinity = json::object();
     int slots = 1, most = policy::kNoLimit;
+    double rate = 0;
     for (const auto& l : c.lanes) {
       tasks += l.in_flight;
       if (usable_.count(l.cluster) == 0) continue;
@@ -135,6 +136,7 @@ class Maker {
       if (l.proven) proven.push_back(name);
       if (l.affinity > 0) affinity[name] = l.affinity;
       slots = std::max(slots, l.slots);
+      rate = std::max(rate, l.start_rate);
       if (l.max_jobs > 0 && l.proven) most = std::max(most, l.max_jobs);
     }
     if (tasks <= 0) return;
@@ -152,6 +154,10 @@ class Maker {
     if (c.weight > 0) out["weight"] = c.weight;
     if (c.replicas) out["replicas"] = true;
     if (c.affinity_wait_s > 0) out["affinity_wait"] = c.affinity_wait_s;
+    if (c.min_duration_s > 0) out["min_duration"] = c.min_duration_s;
+    if (rate > 0) out["start_rate"] = rate;
+    for (const auto& other : campaigns_)
+      if (other.at("name") == std::to_string(c.after)) out["after"] = {std::to_string(c.after)};
     if (!c.licences.empty()) out["licences"] = c.licences;
     campaigns_.push_back(std::move(out));
   }

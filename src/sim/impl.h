@@ -19,6 +19,8 @@ class Engine::Impl {
   void OpenLane(int campaign, int cluster);
   void Over(int campaign);
   bool IsOver(int campaign) const;
+  std::int64_t AwaitedBy(const CampaignState& campaign) const;
+  int SinkCount(const CampaignState& campaign);
   void StopAll();
   bool LooksAtClock() const;
   void TryRound();
@@ -64,7 +66,7 @@ class Engine::Impl {
   void FillCampaigns();
   void FillCopies(int campaign);
   void FillRunning();
-  void Carry(const policy::PlanResult& result);
+  void Carry(policy::PlanResult& result);
   void Claim(const policy::Grant& grant);
   int Send(int lane, BatchKind kind, const Redo& task);
   std::vector<Redo> CopiesFor(int campaign, int cluster, int n) const;
@@ -79,6 +81,8 @@ class Engine::Impl {
 
   const Scenario& scenario_;
   std::vector<Observer*> observers_;
+  bool reasons_ = false;  // somebody reads them
+  bool sinks_ = false;    // somebody looks for them
   Totals totals_;
   double now_ = 0;
   std::uint64_t seq_ = 0;

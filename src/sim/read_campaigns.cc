@@ -57,6 +57,10 @@ CampaignSpec ReadCampaign(Keys& keys) {
   keys.Seconds("known_duration", c.need_s);
   keys.Seconds("prologue", c.prologue_s);
   keys.Seconds("affinity_wait", c.affinity_wait_s);
+  keys.Number("start_rate", c.start_rate, 0, kMuch);
+  keys.Seconds("min_duration", c.min_duration_s);
+  if (c.min_duration_s > 0 && !keys.Has("swf") && c.duration.Mean() <= c.min_duration_s)
+    keys.Fault("min_duration", "its jobs are shorter: none would ever be believed");
   ReadNumbers(keys, "licences", c.licences);
   keys.Names("clusters", c.clusters);
   ReadNumbers(keys, "affinity", c.affinity);
@@ -93,6 +97,25 @@ void CheckNames(Keys& keys, const std::string& key, const std::vector<std::strin
   }
 }
 
+/// Places of the campaigns read so far by their names, and by the names of items that are several.
+using Known = std::map<std::string, std::vector<int>>;
+
+// Only what stands before it: so nothing waits for itself in the end.
+void ReadAfter(Keys& keys, const Known& known, std::vector<int>& out) {
+  std::vector<std::string> wanted, names;
+  keys.Names("after", wanted);
+  for (const auto& [name, places] : known) names.push_back(name);
+  for (const auto& name : wanted) {
+    if (const auto it = known.find(name); it != known.end()) {
+      out.insert(out.end(), it->second.begin(), it->second.end());
+      continue;
+    }
+    const auto near = DidYouMean(name, names);
+    keys.Fault("after", "no campaign \"" + jdl::Shown(name) + "\" stands before it",
+               near ? "did you mean \"" + *near + "\"?" : "");
+  }
+}
+
 std::vector<std::string> NamesOf(const std::map<std::string, int>& map) {
   std::vector<std::string> names;
   for (const auto& [name, n] : map) names.push_back(name);
@@ -107,6 +130,7 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
     return FaultAt(
         doc, "campaigns", "must be a list of at least one campaign",
         "\"campaigns\": [{\"user\": \"alice\", \"tasks\": 100, \"duration\": \"10 min\"}]");
+  Known known;
   for (std::size_t i = 0; i < list.size(); ++i) {
     Keys keys(doc, "campaigns[" + std::to_string(i) + "]", list[i]);
     CampaignSpec c = ReadCampaign(keys);
@@ -116,6 +140,8 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
     CheckNames(keys, "data_on", c.data_on, scenario);
     CheckNames(keys, "proven_on", c.proven_on, scenario);
     CheckNames(keys, "affinity", NamesOf(c.affinity), scenario);
+    ReadAfter(keys, known, c.after);
+    const std::size_t first = scenario.campaigns.size();
     double gap = 0;
     keys.Seconds("group_within", gap);
     if (const auto text = FileText(keys, "swf", folder)) {
@@ -130,6 +156,12 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
       if (c.user.empty()) c.user = "user";
       Repeat(keys, c, scenario);
     }
+    std::vector<int> places;
+    for (std::size_t place = first; place < scenario.campaigns.size(); ++place) {
+      places.push_back(static_cast<int>(place));
+      known[scenario.campaigns[place].name] = {static_cast<int>(place)};
+    }
+    known[c.name] = places;
     keys.Done();
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/flow.h"
+#include "policy/guard.h"
 #include "sim/impl.h"
 #include "sim/random.h"
 
@@ -25,8 +26,8 @@ void Engine::Impl::Round() {
   FillClusters();
   FillCampaigns();
   FillRunning();
-  const auto result =
-      policy::Decide(snapshot_, state_, kEpoch + now_, Key(scenario_.seed, Draw::kDecide, rounds_));
+  auto result = policy::Decide(snapshot_, std::move(state_), kEpoch + now_,
+                               Key(scenario_.seed, Draw::kDecide, rounds_), reasons_);
   for (auto* o : observers_) o->Decided({now_, snapshot_, result});
   const auto jobs = job_ids_;
   Carry(result);
@@ -121,10 +122,9 @@ void Engine::Impl::WipeFlood(int cluster) {
 void Engine::Impl::FillCampaigns() {
   for (const auto& c : snapshot_.campaigns)
     if (c.replicas) FillCopies(static_cast<int>(c.id) - 1);
-  const auto& config = scenario_.policy;
-  if (config.sink_count <= 0) return;
+  if (!sinks_) return;
   for (auto& lane : lanes_) {
-    if (lane == nullptr) continue;
+    if (lane == nullptr || SinkCount(campaigns_[lane->campaign]) == 0) continue;
     lane->row->recent = static_cast<int>(lane->recent.size());
     lane->row->recent_longest_s = 0;
     for (const auto& [task, length] : lane->recent)
@@ -135,6 +135,11 @@ void Engine::Impl::FillCampaigns() {
     std::nth_element(lengths.begin(), middle, lengths.end());
     lane->row->median_s = *middle;
   }
+}
+
+// Successes in a row that make a sink of a cluster for this campaign, 0 = nobody looks.
+int Engine::Impl::SinkCount(const CampaignState& campaign) {
+  return sinks_ ? policy::SinkCount(scenario_.policy, Row(campaign)) : 0;
 }
 
 void Engine::Impl::FillCopies(int campaign) {
@@ -171,8 +176,8 @@ void Engine::Impl::FillRunning() {
   }
 }
 
-void Engine::Impl::Carry(const policy::PlanResult& result) {
-  state_ = result.next;
+void Engine::Impl::Carry(policy::PlanResult& result) {
+  state_ = std::move(result.next);
   for (const auto& hold : result.plan.holds) TakeBack(hold);
   for (const auto& victim : result.plan.preempt)
     EndJob(static_cast<int>(victim.job), End::kCancelled);

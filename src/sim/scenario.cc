@@ -134,6 +134,11 @@ void Forget(json& campaigns, const std::string& cluster, Scenario& scenario) {
       if (c.contains(key) && c[key].is_array())
         c[key].erase(std::remove(c[key].begin(), c[key].end(), cluster), c[key].end());
     if (!c.contains("clusters") || !c["clusters"].empty()) continue;
+    const std::string gone = c.value("name", "");
+    for (json& other : campaigns)
+      if (other.is_object() && other.contains("after") && other["after"].is_array())
+        other["after"].erase(std::remove(other["after"].begin(), other["after"].end(), gone),
+                             other["after"].end());
     scenario.notes.push_back("campaign " + c.value("name", std::to_string(i)) + " may run on " +
                              cluster + " alone: left out");
     campaigns.erase(--i);
@@ -173,6 +178,16 @@ std::optional<policy::PolicyConfig> PolicyNamed(const policy::PolicyConfig& base
   return config;
 }
 
+double DefaultRound(const std::vector<CampaignSpec>& campaigns) {
+  constexpr double kMany = 100'000, kPart = 360, kLeast = 1, kMost = 60;
+  double tasks = 0, seconds = 0;
+  for (const auto& c : campaigns) {
+    tasks += static_cast<double>(c.tasks);
+    seconds += static_cast<double>(c.tasks) * c.duration.Mean();
+  }
+  return tasks > kMany ? std::clamp(seconds / tasks / kPart, kLeast, kMost) : kLeast;
+}
+
 ReadResult ReadScenario(std::string_view text, const std::string& folder, const Edits& edits) {
   ReadResult result;
   jdl::Document doc = jdl::Read(text);
@@ -195,6 +210,7 @@ ReadResult ReadScenario(std::string_view text, const std::string& folder, const 
       ReadPolicy(doc, edits.policy, s, result.warnings);
       ReadClusters(doc, folder, s);
       ReadCampaigns(doc, folder, s);
+      if (!keys.Has("round")) s.round_s = DefaultRound(s.campaigns);
       ReadUsage(doc, s);
     }
     keys.Done();

@@ -87,6 +87,9 @@ struct CampaignSpec {
   double need_s = 0;                ///< known from before; 0: learnt from its own jobs
   double prologue_s = 0;            ///< > 0: a job of its own on each cluster first
   double affinity_wait_s = 0;
+  double min_duration_s = 0;  ///< shorter successes are not believed
+  double start_rate = 0;      ///< most starts a minute on each cluster, 0 = not limited
+  std::vector<int> after{};  ///< places of campaigns that have to be over first; all before its own
   std::map<std::string, int> licences{};
   std::vector<std::string> clusters{};    ///< empty = all
   std::map<std::string, int> affinity{};  ///< users_priority, by cluster
@@ -99,6 +102,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   double until = 0;    ///< 0: to the end of the last campaign
   double round_s = 1;  ///< the grid decides again after so long, when something has changed
+                       ///< (ReadScenario: DefaultRound)
   double tick_s = 5;   ///< and after so long while a rule that looks at the clock holds work back
   policy::PolicyConfig policy{};
   std::vector<ClusterSpec> clusters{};
@@ -119,6 +123,11 @@ struct Edits {
   std::vector<std::pair<std::string, std::string>> set{};  ///< KEY, VALUE (JSON, else a word)
   std::string policy{};  ///< a policy or a preset instead of the scenario's, "" = its own
 };
+
+/// Of a scenario that names no `round`: a second, but of more than 100,000 tasks a 360th of their
+/// mean length, a minute at most: what they take longer for it nobody sees, and it is decided far
+/// less often.
+double DefaultRound(const std::vector<CampaignSpec>& campaigns);
 
 /// Reads and checks a scenario as a whole. `folder` is where files that it names are looked for.
 /// Never throws for what stands in `text`.

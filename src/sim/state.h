@@ -119,6 +119,7 @@ struct Redo {
 struct CampaignState {
   const CampaignSpec* spec = nullptr;
   int place = -1;  // in the snapshot
+  bool over = false;
   int first_lane = 0, lanes = 0;
   std::int64_t next = 0, done = 0, failed = 0, in_flight = 0, n_ok = 0;
   double sum_s = 0, waiting_since = 0;

@@ -129,7 +129,8 @@ void Engine::Impl::Book(int place) {
 }
 
 void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaign, double length) {
-  const bool counted = campaign.spec->replicas || scenario_.policy.sink_count > 0;
+  const int sink_count = SinkCount(campaign);
+  const bool counted = campaign.spec->replicas || sink_count > 0;
   if (counted && !campaign.settled.insert(job.task).second) return;
   ++campaign.done;
   ++campaign.n_ok;
@@ -143,11 +144,10 @@ void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaig
   lane.row->tried = 0;
   lane.row->mean_s = lane.sum_s / static_cast<double>(lane.n_ok);
   if (campaign.spec->need_s <= 0) row.need_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
-  if (scenario_.policy.sink_count > 0) {
+  if (sink_count > 0) {
     Remember(lane.lengths, length, lane.n_ok);
     lane.recent.emplace_back(job.task, length);
-    if (lane.recent.size() > static_cast<std::size_t>(scenario_.policy.sink_count))
-      lane.recent.pop_front();
+    if (lane.recent.size() > static_cast<std::size_t>(sink_count)) lane.recent.pop_front();
   }
   if (campaign.spec->replicas) {
     Remember(campaign.lengths, length, campaign.n_ok);

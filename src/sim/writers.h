@@ -86,6 +86,7 @@ class Gantt : public Observer {
 class Why : public Observer {
  public:
   void Decided(const Moment& moment) override;
+  bool ReadsReasons() const override { return true; }
   /// `most` campaigns are shown.
   std::string Text(const Scenario& scenario, std::size_t most) const;
 

@@ -78,6 +78,63 @@ TEST_F(GridTest, AUserMayNameTheShortestBelievableJob) {  // CIG-11: min_duratio
   EXPECT_EQ(Number("SELECT n FROM sinks"), 5);
 }
 
+TEST_F(GridTest, WhoClosesTheEventOfASinkLiftsItsHold) {
+  Policy("policy", "fifo");
+  Cluster(1, 8);
+  const auto c = Campaign({.jdl = {{"min_duration", 10}}});
+  Round();
+  End(Live(c), 0.5);
+  Fresh();
+  Pass();
+  ASSERT_EQ(Why(c, 1), "SINK");
+  Update();  // what it swallowed is taken back
+  Pass();
+  ASSERT_EQ(Granted(c, 1), 0);
+  Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = 'SINK'");
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0);
+  EXPECT_EQ(Text("SELECT state -> 'holds' FROM plan_state"), "[]");
+}
+
+TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-20, CIG-55
+  Policy("policy", "fifo");
+  Cluster(1, 20);
+  Cluster(2, 20);
+  const auto declared = Campaign({.tasks = 3, .clusters = {1, 2}});
+  Pass();
+  EXPECT_EQ(Granted(declared, 1), 3) << "equals go by their numbers";
+  const auto c = Campaign({.tasks = 60, .clusters = {1, 2}});
+  Pass();
+  auto jobs = Claim();
+  End(jobs[{c, 1}], 300);
+  End(jobs[{c, 2}], 100);
+  const auto next = Campaign({.tasks = 3, .user = "b", .clusters = {1, 2}});
+  Sql("UPDATE campaign_cursor SET next_idx = ntasks WHERE campaign_id <> " + std::to_string(next));
+  Pass();
+  EXPECT_EQ(Granted(next, 2), 3);
+  EXPECT_EQ(Granted(next, 1), 0);
+}
+
+TEST_F(GridTest, ATaskThatGoesAgainWaitsSinceItMayAndNotSinceItsCampaignCame) {
+  Policy("policy", "fifo");
+  Cluster(1, 10);
+  Cluster(2, 10);
+  const auto c = Campaign({.tasks = 6, .clusters = {1, 2}, .age_s = 1000, .jdl = {{"affinity_wait", 300}}});
+  Sql("UPDATE lanes SET proved = cluster_id = 1");
+  Round();
+  End(Live(c), 5, 0, EndCause::kPreempted);
+  Sql("UPDATE retry SET avoid = '{}', not_before = now()");
+  Resources(1, 2);  // not all of them fit where its data is
+  Fresh();
+  Pass();
+  EXPECT_GT(Granted(c, 1), 0);
+  EXPECT_EQ(Granted(c, 2), 0);
+  EXPECT_EQ(Why(c, 2), "AFFINITY_WAIT");
+  Sql("UPDATE retry SET not_before = now() - interval '301 seconds'");
+  Pass();
+  EXPECT_GT(Granted(c, 2), 0);
+}
+
 TEST_F(GridTest, ACampaignThatHasEndedIsNotTakenUpAgain) {
   Policy("policy", "fifo");
   Cluster(1, 8);

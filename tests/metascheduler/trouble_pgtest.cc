@@ -121,6 +121,24 @@ TEST_F(TroublePgTest, WhatAUserWritesIntoItsJdlStopsNobody) {
   EXPECT_EQ(Granted(odd) + Granted(usual), 10);
 }
 
+TEST_F(TroublePgTest, ARestartWritesNoReasonAnewThatStillHolds) {
+  Policy("fifo");
+  Cluster(1, 4);
+  Cluster(2, 4);
+  for (int i = 0; i < 5; ++i) Campaign({.tasks = 30, .user = "u" + std::to_string(i), .clusters = {1, 2}});
+  Pass();
+  const std::string versions = "SELECT string_agg(xmin::text, ' ' ORDER BY campaign_id, cluster_id, code) FROM reasons";
+  const auto before = Text(versions);
+  ASSERT_GE(Number("SELECT count(*) FROM reasons"), 8);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Text(versions), before);
+  Sql("UPDATE reasons SET numbers = '{\"free\": 99}' WHERE cluster_id = 1");
+  Fresh();
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE numbers = '{\"free\": 99}'"), 0) << "what differs is written";
+}
+
 TEST_F(TroublePgTest, NoSlotIsIdleBesideAWaitingJobWithoutAReason) {
   Cluster(1, 20);
   Cluster(2, 20);

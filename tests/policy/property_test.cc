@@ -37,7 +37,9 @@ Cluster AnyCluster(std::int64_t id) {
 }
 
 Lane AnyLane(std::int64_t cluster) {
-  Lane l{.cluster = cluster, .slots = Maybe(70) ? 1 : In(1, 8), .in_flight = In(0, 4)};
+  Lane l{.cluster = static_cast<int>(cluster),
+         .slots = Maybe(70) ? 1 : In(1, 8),
+         .in_flight = In(0, 4)};
   l.running = In(0, l.in_flight);
   l.running_since = l.running * 900.0;
   if (Maybe(20)) l.max_jobs = In(0, 20);

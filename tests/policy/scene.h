@@ -42,7 +42,8 @@ class Scene {
     Campaign c{.id = id, .user = user, .submitted_at = double(id), .waiting = waiting};
     if (clusters.empty())
       for (const auto& cluster : snapshot.clusters) clusters.push_back(cluster.id);
-    for (const auto cluster : clusters) c.lanes.push_back({.cluster = cluster, .slots = slots});
+    for (const auto cluster : clusters)
+      c.lanes.push_back({.cluster = static_cast<int>(cluster), .slots = slots});
     snapshot.campaigns.push_back(c);
     return snapshot.campaigns.back();
   }

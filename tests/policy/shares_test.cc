@@ -110,6 +110,21 @@ TEST(Usage, JobsThatRunNowCountAndOnlyTheDifferenceIsGiven) {  // GRID-03, GRID-
   EXPECT_EQ(s.Given(2), 4);
 }
 
+TEST(Usage, AnOldCampaignAmongNewOnesIsKnownByItsNumberToo) {
+  for (const std::int64_t far : {2, 5'000'000}) {
+    auto s = Hungry(PolicyKind::kUsage, 1, {1, 1});
+    s.campaign(2).id = far;
+    s.snapshot.usage = {{1, "u", "", s.now - 60, 60, 1}, {far, "u", "", s.now - 60, 60, 500}};
+    s.snapshot.usage.push_back({99, "gone", "", s.now - 60, 60, 1e6});
+    s.Run();
+    EXPECT_EQ(s.Given(1), 1) << "the other has used more";
+    s.snapshot.usage[0].slot_seconds = 1000;
+    s.Run();
+    EXPECT_EQ(s.Given(1), 0);
+    EXPECT_EQ(s.Given(far), 1);
+  }
+}
+
 // The numbers of T-14 and T-15: groups a, b, c with one hungry campaign each.
 Scene Groups(int slots, double a, double b, double c) {
   Scene s(PolicyKind::kSla);

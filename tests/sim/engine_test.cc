@@ -89,6 +89,46 @@ TEST(EngineTest, AStartRateIsKeptThoughNothingElseHappens) {
   EXPECT_NEAR(starts.back(), 590, 15);
 }
 
+TEST(EngineTest, ACampaignsOwnStartRateHoldsOnEachCluster) {
+  const Outcome run(R"({"clusters": [{"name": "a", "slots": 50}, {"name": "b", "slots": 50}], "tick": 1,
+    "campaigns": [{"name": "x", "tasks": 80, "duration": 600, "start_rate": 6}],
+    "policy": {"policy": "fifo", "first_ten": 100}})");
+  EXPECT_EQ(run.report.totals.done, 80);
+  EXPECT_TRUE(run.Had("x", "START_RATE"));
+  std::map<std::string, std::vector<double>> starts;
+  for (const auto& a : run.attempts) starts[run.ClusterOf(a)].push_back(a.started);
+  EXPECT_EQ(starts.size(), 2u);
+  for (auto& [cluster, times] : starts) {
+    std::sort(times.begin(), times.end());
+    for (std::size_t i = 7; i < times.size(); ++i)
+      EXPECT_GE(times[i] - times[i - 7], 60 - 1e-6) << cluster << ": six a minute and one at once";
+  }
+}
+
+TEST(EngineTest, ACampaignStartsWhenThoseItComesAfterAreOver) {
+  const Outcome run(R"({"clusters": [{"slots": 20}], "policy": {"policy": "fifo", "first_ten": 100},
+    "campaigns": [{"name": "a", "tasks": 5, "duration": 100}, {"name": "late", "at": 500, "tasks": 2, "duration": 50},
+                  {"name": "then", "tasks": 3, "duration": 10, "after": ["a", "late"]}]})");
+  EXPECT_EQ(run.report.totals.done, 10);
+  EXPECT_TRUE(run.Had("then", "AFTER"));
+  for (const double t : run.Starts("then")) EXPECT_GE(t, 550);
+  EXPECT_LT(run.Starts("then")[0], 560);
+}
+
+TEST(EngineTest, ACampaignsOwnShortestJobShowsASink) {  // CIG-11: min_duration, without a rule
+  const char* scenario = R"({"clusters": [{"name": "X", "slots": 5, "swallows": 0.2}, {"name": "good", "slots": 20}],
+    "campaigns": [{"name": "x", "tasks": 100, "duration": 300, "min_duration": 10}],
+    "policy": {"policy": "fifo", "first_ten": 100}})";
+  const Outcome run(scenario);
+  EXPECT_TRUE(run.Had("x", "SINK"));
+  std::set<std::int64_t> good;
+  for (const auto& a : run.attempts)
+    if (run.ClusterOf(a) == "good" && a.end == End::kDone) good.insert(a.task);
+  EXPECT_GT(good.size(), 50u) << "without it the sink swallows nearly all";
+  const Outcome believing(scenario, {{"campaigns.x.min_duration", "0"}});
+  EXPECT_FALSE(believing.Had("x", "SINK"));
+}
+
 TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
   const Outcome run(
       R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "wide", "slots": 9}, {"name": "off", "priority": 0}],
@@ -199,6 +239,7 @@ class Watch : public Observer {
       for (const auto& l : c.lanes) unexplained += why.count({c.id, l.cluster}) == 0;
     }
   }
+  bool ReadsReasons() const override { return true; }
   void CheckUsers() {
     for (const auto& quota : s_.policy.quotas)
       if (quota.scope == "user")

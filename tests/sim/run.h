@@ -55,6 +55,8 @@ class Outcome : public Observer {
       reasons.insert({scenario_name(r.campaign), std::string(policy::ToString(r.code))});
   }
 
+  bool ReadsReasons() const override { return true; }
+
   const std::string& NameOf(const Attempt& a) const { return scenario.campaigns[a.campaign].name; }
   const std::string& ClusterOf(const Attempt& a) const { return scenario.clusters[a.cluster].name; }
 

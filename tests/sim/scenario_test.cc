@@ -90,6 +90,44 @@ TEST(ScenarioTest, ACampaignThatMayRunOnlyThereGoesWithItsCluster) {
   EXPECT_EQ(read.scenario.notes.size(), 1u);
 }
 
+TEST(ScenarioTest, WhatACampaignWaitsForStandsBeforeIt) {
+  const auto read = Read(R"({"clusters": [{}], "campaigns": [{"name": "first", "count": 2},
+    {"name": "x"}, {"name": "then", "after": ["first", "x"]}]})");
+  EXPECT_EQ(test::FaultsOf(read), "");
+  EXPECT_EQ(read.scenario.campaigns.back().after, (std::vector<int>{0, 1, 2}));
+  const auto wrong = Read(R"({"clusters": [{}], "campaigns": [{"name": "first", "after": ["first"]},
+    {"after": ["frist"], "start_rate": -1, "duration": 5, "min_duration": 5}]})");
+  const std::string all = test::FaultsOf(wrong);
+  for (const char* want : {"campaigns[0].after: no campaign \"first\" stands before it",
+                           "campaigns[1].after: no campaign \"frist\" stands before it\nHINT: did you mean \"first\"?",
+                           "campaigns[1].start_rate: must be a number, 0 to",
+                           "campaigns[1].min_duration: its jobs are shorter"})
+    EXPECT_NE(all.find(want), all.npos) << want << "\n" << all;
+}
+
+TEST(ScenarioTest, WhatGoesWithItsClusterIsNotWaitedFor) {
+  const auto read = Read(R"({"clusters": [{"name": "a"}, {"name": "b"}],
+    "campaigns": [{"name": "x", "clusters": ["a"]}, {"name": "y", "after": ["x"]}]})",
+                         {.without = {"a"}});
+  EXPECT_EQ(test::FaultsOf(read), "");
+  ASSERT_EQ(read.scenario.campaigns.size(), 1u);
+  EXPECT_TRUE(read.scenario.campaigns[0].after.empty());
+}
+
+TEST(ScenarioTest, ALargeScenarioIsDecidedAsOftenAsItsJobsAreLong) {
+  const auto round = [](const std::string& tasks, const std::string& duration,
+                        const std::string& more = "") {
+    return Read("{\"clusters\": [{}]" + more + ", \"campaigns\": [{\"tasks\": " + tasks +
+                ", \"duration\": \"" + duration + "\"}]}")
+        .scenario.round_s;
+  };
+  EXPECT_EQ(round("100000", "1 h"), 1);
+  EXPECT_EQ(round("100001", "1 h"), 10);
+  EXPECT_EQ(round("100001", "1 min"), 1);
+  EXPECT_EQ(round("100001", "15 h"), 60);
+  EXPECT_EQ(round("100001", "15 h", ", \"round\": 2"), 2);
+}
+
 TEST(ScenarioTest, TheShippedExamplesAreGood) {
   const std::string folder = std::string(CIGRI_SOURCE_DIR) + "/examples/scenarios";
   for (const char* name : {"first", "local-users", "departments", "urgent", "trace"})

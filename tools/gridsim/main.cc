@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "core/keep_memory.h"
 #include "tools/gridsim/run.h"
 
 namespace cigri::gridsim {
@@ -29,6 +30,7 @@ std::string FolderOf(const std::string& path) {
 int Main(int argc, char** argv) {
   Options o;
   if (const auto code = Read(argc, argv, o)) return *code;
+  KeepFreedMemory();
   if (o.from_history) return RunHistory(o);
   return RunText(o, TextOf(o.scenario), o.scenario, FolderOf(o.scenario));
 }

@@ -6,7 +6,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.t
     coalesce(l.held_since IS NOT NULL, false) AS held, coalesce(e.code, '') AS blocked,
     cc.prologue IS NOT NULL AS has_prologue, coalesce(l.prologue, 'none') AS prologue,
     coalesce(p.priority, 0) AS affinity, coalesce(l.answered_test, false) AS answered_test,
-    CASE WHEN l.n_ok > 0 THEN l.sum_s / l.n_ok ELSE 0 END AS mean_s, coalesce(f.p50_s, 0) AS p50_s,
+    CASE WHEN l.n_ok > 0 THEN l.sum_s / l.n_ok ELSE 0 END AS mean_s, coalesce(l.n_ok, 0) AS n_ok, coalesce(f.p50_s, 0) AS p50_s,
     coalesce(f.waiting_allowed, 0) AS waiting_allowed, cc.options ->> 'start_rate' AS start_rate,
     CASE WHEN $2 OR c.jdl ? 'min_duration' THEN l.recent_s END AS recent_s,
     CASE WHEN l.killed_at > now() - interval '1 day' THEN coalesce(l.longest_killed_s, 0) END AS longest_killed_s

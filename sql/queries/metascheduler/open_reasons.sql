@@ -1,1 +1,1 @@
-SELECT campaign_id, cluster_id, code FROM reasons WHERE until IS NULL
+SELECT campaign_id, cluster_id, code, numbers FROM reasons WHERE until IS NULL
