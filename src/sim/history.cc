@@ -20,7 +20,7 @@ constexpr double kUnknownLength = 600;  // s: of jobs that nothing is known of
 
 struct Lengths {
   std::vector<std::int64_t> hist = std::vector<std::int64_t>(kDurationBuckets, 0);
-  double n = 0, sum_s = 0;
+  double n = 0, sum_s = 0;  // seconds of a cluster of speed 1
 };
 
 class Maker {
@@ -31,8 +31,9 @@ class Maker {
     const json& items = answer_.at("items");
     if (items.empty()) throw std::invalid_argument("no decision was stored in that time");
     begin_ = items.front().at("now").get<double>();
-    ReadLengths();
     policy::Snapshot first = items.front().at("snapshot").get<policy::Snapshot>();
+    for (const auto& c : first.clusters) speeds_[c.id] = c.speed;
+    ReadLengths();
     for (const auto& c : first.clusters) Cluster(c);
     for (const auto& item : items) {
       const auto snapshot = item.at("snapshot").get<policy::Snapshot>();
@@ -54,11 +55,17 @@ class Maker {
     if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
   }
 
+  // What took a second on a cluster of speed 2 takes two on one of speed 1.
+  double SpeedOf(std::int64_t cluster) const {
+    const auto it = speeds_.find(cluster);
+    return it == speeds_.end() || it->second <= 0 ? 1 : it->second;
+  }
+
   void ReadLengths() {
     for (const auto& d : answer_.value("durations", json::array())) {
       Lengths& lengths = lengths_[d.at("campaign").get<std::int64_t>()];
       lengths.n += d.at("n").get<double>();
-      lengths.sum_s += d.at("sum_s").get<double>();
+      lengths.sum_s += d.at("sum_s").get<double>() * SpeedOf(d.at("cluster").get<std::int64_t>());
       const auto hist = d.at("hist").get<std::vector<std::int64_t>>();
       for (std::size_t i = 0; i < std::min(hist.size(), lengths.hist.size()); ++i)
         lengths.hist[i] += hist[i];
@@ -103,7 +110,7 @@ class Maker {
       return values;
     }
     for (const auto& l : c.lanes)
-      if (l.mean_s > 0) return l.mean_s;
+      if (l.mean_s > 0) return l.mean_s * SpeedOf(l.cluster);
     const double length = c.need_s > 0 ? c.need_s : kUnknownLength;
     Note("no job of campaign " + std::to_string(c.id) +
          " has succeeded yet: its jobs are taken to last " +
@@ -191,6 +198,7 @@ class Maker {
   json clusters_ = json::array(), campaigns_ = json::array(), usage_ = json::array();
   std::map<std::int64_t, std::string> names_;
   std::map<std::int64_t, Lengths> lengths_;
+  std::map<std::int64_t, double> speeds_;
   std::set<std::int64_t> usable_, seen_;
 };
 

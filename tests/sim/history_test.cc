@@ -81,6 +81,14 @@ TEST(HistoryTest, AScenarioHasTheClustersTheCampaignsAndTheirLengths) {
   EXPECT_EQ(run.report.totals.done, 570);
 }
 
+TEST(HistoryTest, WhatWasMeasuredOnAFastClusterIsLongerOnASlowOne) {
+  std::vector<std::string> notes;
+  json answer = Stored(policy::PolicyKind::kFairshare);
+  answer["durations"][0]["cluster"] = 2;  // of speed 2
+  const auto read = ReadScenario(ScenarioOf(answer, notes), "");
+  EXPECT_NEAR(read.scenario.campaigns[0].duration.Mean(), 90, .01);
+}
+
 TEST(HistoryTest, WhatIsNoHistoryIsRefused) {
   std::vector<std::string> notes;
   for (const char* text : {"{}", "{\"items\": []}", "{\"items\": [{}]}",
