@@ -73,10 +73,18 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
   job.ref.remote_id = std::to_string(item.id);
   if (!OarEnded(item.state)) {
     job.state = OarState(item.state);
+    // What a server that died was launching stays so for ever; a job that runs all the same ends well.
+    job.silent = item.state == "toLaunch" || item.state == "Launching";
   } else if (item.details.empty() && (*details_left)-- <= 0) {
     job.state = RemoteState::kRunning;  // the next sweep tells how it ended
   } else {
-    FillFromOarJob(&job, Details(item, ref.cluster_user));
+    const auto details = Details(item, ref.cluster_user);
+    FillFromOarJob(&job, details);
+    // OAR has struck it off without an answer of its node: its own record, where there is one, knows better.
+    if (!OarExterminated(details)) return job;
+    bool answered = false;
+    if (const auto record = ReadRecord(ref, &answered)) EndByRecord(&job, *record);
+    if (!answered) job.state = RemoteState::kRunning;  // the next sweep asks again
   }
   return job;
 }
@@ -133,10 +141,12 @@ void OarCluster::PollSome(const std::vector<RemoteRef>& refs, int* details_left,
   }
 }
 
-std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref) {
+std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref, bool* answered) {
+  if (answered != nullptr) *answered = true;
   if (!script_.records) return std::nullopt;
   const auto path = ReplaceAll(script_.folder, "$HOME", "~") + "/" + RecordPath(ref);
   const auto response = api_.Get(dialect_->Media(path, 0), ref.cluster_user);
+  if (answered != nullptr) *answered = response.outcome == http::Outcome::kAnswered;
   if (!response.ok()) return std::nullopt;
   return ParseExitRecord(response.body, ref);
 }

@@ -74,7 +74,7 @@ class OarCluster final : public Cluster {
   void IndexRun(const Items& items, std::size_t from, std::size_t to,
                 std::vector<std::optional<int>>* indexes);
   void PollSome(const std::vector<RemoteRef>& refs, int* details_left, PollResult* result);
-  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
+  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
   void KillOne(const RemoteRef& ref, KillResult* result);

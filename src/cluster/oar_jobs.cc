@@ -128,6 +128,10 @@ OarPage ParseOarList(const std::string& what, std::string body, bool with_detail
   return page;
 }
 
+bool OarExterminated(const nlohmann::json& answer) {
+  return EventOf(answer, "EXTERMINATE_JOB") != nullptr;
+}
+
 bool OarEnded(const std::string& state) { return state == "Terminated" || state == "Error"; }
 
 RemoteState OarState(const std::string& state) {

@@ -35,6 +35,8 @@ std::int64_t EachOarItem(const std::string& what, std::string body,
 /// Reads a list of jobs in the same way. Keeps `details` of ended jobs when `with_details`.
 OarPage ParseOarList(const std::string& what, std::string body, bool with_details);
 
+/// Whether OAR ended the job in its books alone: its node did not say how, or that, it ended.
+bool OarExterminated(const nlohmann::json& answer);
 bool OarEnded(const std::string& state);
 /// The state of a job that has not ended.
 RemoteState OarState(const std::string& state);

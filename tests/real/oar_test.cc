@@ -176,6 +176,35 @@ TEST_F(RealOarTest, JobsSubmittedWhileTheSchedulerIsDownAreNamedAndRunOnce) {
   EXPECT_EQ(ends.jobs.at(1).wait_status, 2 << 8);
 }
 
+// OAR starts again and leaves them so. One has run after all, as its own record says.
+TEST_F(RealOarTest, WhatADeadServerWasLaunchingGivesNoSignAndEndsByOurKillOrByItsOwnRecord) {
+  RunScript("oar-down", "OAR_DOWN_ONLY=server");
+  const auto batch = BatchOf("alice", {"exit 1", "exit 2"});
+  std::vector<std::string> named;
+  try {
+    oar_->Submit(batch);
+  } catch (const cluster::SubmitInDoubt& e) {
+    named = e.ids;
+  }
+  ASSERT_EQ(named.size(), 2u);
+  Shell("cd / && runuser -u postgres -- psql -XqAt -h /run/oar-up/pg -p 5441 -d oar1 -c \"UPDATE jobs SET "
+        "state = 'Launching' WHERE job_id IN (" + named[0] + ", " + named[1] + ")\"");
+  RunScript("oar-up");
+  const auto refs = RefsOf(batch, named);
+  const std::string folder = "/home/alice/.cigri/records/" + batch.tag + "/0";
+  Shell("runuser -u alice -- sh -c 'mkdir -p " + folder + " && echo cigri1 0 1000 1005 node1 " + named[1] +
+        " 1001 end > " + folder + "/1'");
+  ASSERT_TRUE(AwaitPoll(*oar_, refs, 30s, [](const cluster::PollResult& r) {
+    return r.jobs.size() == 2 && r.jobs[0].silent && r.jobs[1].silent;
+  }));
+  EXPECT_EQ(oar_->Kill(refs).asked.size(), 2u);
+  const auto ends = Await(*oar_, refs, 180s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kDeleted) << ends.jobs.at(0).message;
+  EXPECT_EQ(ends.jobs.at(1).cause, EndCause::kExited) << ends.jobs.at(1).message;
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 0);
+}
+
 TEST_F(RealOarTest, AJobThatOarSubmittedAgainIsFoundAsATwinWithItsIndex) {
   Shell("for h in 1 2 3 4; do echo 127.0.0.1$h; done >/var/lib/oar-up/1/down-nodes");
   const auto batch = BatchOf("alice", {"exit 0", "exit 1"});
