@@ -156,25 +156,28 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
   if (!unknown.empty()) Resolve(array, unknown, result);
 }
 
-// Running for slurmctld, and without the record that a job makes when it begins. Seen: a slurmd that took
-// the id for one of before a crash of slurmctld refuses the job, which then "runs" until its walltime.
-// Counts only where the record of another job of this user is there, so that the folder is the right one,
-// and for jobs that began after this driver: records of older ones may have been cleaned away.
+// Running for slurmctld, and by its record it has not begun, or has ended. Seen: a slurmd that took the id
+// for one of before a crash of slurmctld refuses the job, which then "runs" until its walltime; by then it
+// may have run already, in a start that slurmctld has forgotten. That there is no record counts only where
+// that of another job of this user is there, so that the folder is the right one, and for jobs that began
+// after this driver: records of older ones may have been cleaned away.
 bool SlurmCluster::Silent(const RemoteJob& job, const Begun& before) {
   const auto& ref = job.ref;
-  if (!shared_.configured() || !script_.records || job.started_at < made_at_) return false;
-  const auto has_record = [&](const RemoteRef& r) {
-    return shared_.Read(r.cluster_user, RecordPath(r), 0, 1).exists;
+  if (!shared_.configured() || !script_.records) return false;
+  const auto record_of = [&](const RemoteRef& r) {
+    return shared_.Read(r.cluster_user, RecordPath(r), 0, 1000);
   };
   const std::pair key{ref.tag, ref.index};
   try {
-    if (before.count(key) != 0 || has_record(ref)) {
+    const auto record = before.count(key) != 0 ? std::nullopt : std::optional(record_of(ref));
+    if (record && ParseExitRecord(record->bytes, ref)) return true;
+    if (!record || record->exists) {
       begun_.insert(key);
       recorded_[ref.cluster_user] = ref;
       return false;
     }
     const auto other = recorded_.find(ref.cluster_user);
-    return other != recorded_.end() && has_record(other->second);
+    return job.started_at >= made_at_ && other != recorded_.end() && record_of(other->second).exists;
   } catch (const std::runtime_error&) {
     return false;  // what cannot be read says nothing
   }
@@ -184,7 +187,8 @@ bool SlurmCluster::Silent(const RemoteJob& job, const Begun& before) {
 // succeeded has.
 void SlurmCluster::AskRecord(RemoteJob* job) {
   if (job->cause == EndCause::kExited) recorded_[job->ref.cluster_user] = job->ref;
-  if (job->started_at == 0 || (job->cause != EndCause::kNodeFailed && job->cause != EndCause::kDeleted))
+  const auto missed = {EndCause::kNodeFailed, EndCause::kDeleted, EndCause::kWalltime};
+  if (job->started_at == 0 || std::find(missed.begin(), missed.end(), job->cause) == missed.end())
     return;
   const auto record = ReadRecord(job->ref);
   if (record && record->wait_status == 0) EndByRecord(job, *record);

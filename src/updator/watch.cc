@@ -71,7 +71,8 @@ void SilentWatch::Tell(db::Tx& tx, const Answer& answer, const std::string& clus
     module::CloseEvent(tx, event, "updator");
   } else {
     event.message = ValidUtf8(cluster_name + " says of jobs of ours that they are starting or running, and they give "
-                              "no sign of it (they are killed and go again if it lasts): " + Join(named, ", "));
+                              "no sign of it or have ended by their own record (if it lasts they are killed, and those "
+                              "that have not succeeded go again): " + Join(named, ", "));
     event.sample = {{"remote_ids", named}};
     module::RaiseEvent(tx, event);
     log::warn("{}", event.message);

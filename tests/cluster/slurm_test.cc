@@ -488,6 +488,16 @@ TEST_F(SlurmRecordsTest, AJobThatRunsWithoutHavingBegunGivesNoSign) {
   EXPECT_FALSE(told[3].silent) << "the folder is not there any more";
 }
 
+// Started once, forgotten by a slurmctld that crashed, started again and refused by its node.
+TEST_F(SlurmRecordsTest, AJobThatRunsAndHasEndedByItsOwnRecordGivesNoSignEither) {
+  Record(1, "cigri1 began 1 n2 12_1 4711\ncigri1 0 1 2 n2 12_1 1 end\n");
+  const std::string running = "slurm/job-running", cancelled = "slurm/job-cancelled-running";
+  EXPECT_TRUE(Polled({{1, running}}, Soon())[1].silent);
+  const auto killed = Polled({{1, cancelled}}, Soon());
+  EXPECT_EQ(killed.at(1).cause, EndCause::kExited) << "and when it is killed its success counts";
+  EXPECT_EQ(killed.at(1).wait_status, 0);
+}
+
 TEST_F(SlurmRecordsTest, WhatBeganBeforeThisDriverIsNotJudged) {
   Record(1, "cigri1 began 1 n2 12_1 4711\n");
   const auto told = Polled({{1, "slurm/job-running"}, {2, "slurm/job-running"}}, 1795165861.0 - 1e8);

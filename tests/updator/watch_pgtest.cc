@@ -108,8 +108,9 @@ TEST_F(WatchPgTest, JobsWithoutASignOfTheirStartAreNamedAfterAMinuteUntilThereIs
   EXPECT_EQ(Silent(), "");
   LookSilent({1, 2, 19}, seconds(61));
   EXPECT_EQ(Silent(), "101/61") << "19 is not in flight";
-  EXPECT_EQ(Message(), "luke says of jobs of ours that they are starting or running, and they give no sign of it "
-                       "(they are killed and go again if it lasts): 12_1 on n4");
+  EXPECT_EQ(Message(), "luke says of jobs of ours that they are starting or running, and they give no sign of it or "
+                       "have ended by their own record (if it lasts they are killed, and those that have not succeeded "
+                       "go again): 12_1 on n4");
   LookSilent({1, 2}, seconds(62));
   LookSilent({1, 2}, seconds(121));
   EXPECT_EQ(Silent(), "101/61 102/60") << "since when does not change";
