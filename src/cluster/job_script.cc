@@ -51,10 +51,11 @@ nodes=$CIGRI_NODE_FILE
 // $record and $out are "" until their folders are there. Signals that a scheduler sends before it
 // kills (checkpoint, walltime) are for the program: the script outlives them to write the record.
 //
-// The record is also a fence: made at the start, where it is not there yet. A slurmctld that crashed
-// forgets that it has started a job and starts it again, OAR resubmits by itself: the second start of
-// the same job runs nothing. It waits for the end of the first and ends as that did; where the first
-// is gone without an end (or must be, by its walltime) nobody knows what it did.
+// The record is also a fence: made at the start, where it is not there yet. A slurmctld that
+// crashed forgets that it has started a job and starts it again, OAR resubmits by itself: the
+// second start of the same job runs nothing. It waits for the end of the first and ends as that
+// did; where the first is gone without an end (or must be, by its walltime) nobody knows what it
+// did.
 constexpr char kRunPart[] = R"sh(t0=$(date +%s)
 leave() {
   [ -z "$out" ] || { [ -s "$out.out" ] || rm -f "$out.out"; [ -s "$out.err" ] || rm -f "$out.err"; }
@@ -251,7 +252,8 @@ void EndByScript(RemoteJob* job, int wait_status) {
     job->message = "the job cannot write its output: is the disk full, or over quota?";
   } else if (wait_status == kExitStartedBefore << 8) {
     job->cause = EndCause::kUnknown;
-    job->message = "its cluster started it twice; the second start ran nothing, the first left no end";
+    job->message =
+        "its cluster started it twice; the second start ran nothing, the first left no end";
   }
 }
 

@@ -73,14 +73,16 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
   job.ref.remote_id = std::to_string(item.id);
   if (!OarEnded(item.state)) {
     job.state = OarState(item.state);
-    // What a server that died was launching stays so for ever; a job that runs all the same ends well.
+    // What a server that died was launching stays so for ever; a job that runs all the same ends
+    // well.
     job.silent = item.state == "toLaunch" || item.state == "Launching";
   } else if (item.details.empty() && (*details_left)-- <= 0) {
     job.state = RemoteState::kRunning;  // the next sweep tells how it ended
   } else {
     const auto details = Details(item, ref.cluster_user);
     FillFromOarJob(&job, details);
-    // OAR has struck it off without an answer of its node: its own record, where there is one, knows better.
+    // OAR has struck it off without an answer of its node: its own record, where there is one,
+    // knows better.
     if (!OarExterminated(details)) return job;
     bool answered = false;
     if (const auto record = ReadRecord(ref, &answered)) EndByRecord(&job, *record);

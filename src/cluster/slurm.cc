@@ -32,7 +32,8 @@ SlurmCluster::SlurmCluster(const ClusterConfig& config, TokenSource tokens)
     : api_(config, std::move(tokens), RestApi::Identity::kSlurm),
       script_(ScriptSettings::From(config, ScriptSettings::Kind::kSlurm)),
       shared_(config.options.value("shared_folder", "")),
-      made_at_(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()) {}
+      made_at_(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+                   .count()) {}
 
 Capabilities SlurmCluster::capabilities() const {
   Capabilities c;
@@ -156,11 +157,12 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
   if (!unknown.empty()) Resolve(array, unknown, result);
 }
 
-// Running for slurmctld, and by its record it has not begun, or has ended. Seen: a slurmd that took the id
-// for one of before a crash of slurmctld refuses the job, which then "runs" until its walltime; by then it
-// may have run already, in a start that slurmctld has forgotten. That there is no record counts only where
-// that of another job of this user is there, so that the folder is the right one, and for jobs that began
-// after this driver: records of older ones may have been cleaned away.
+// Running for slurmctld, and by its record it has not begun, or has ended. Seen: a slurmd that took
+// the id for one of before a crash of slurmctld refuses the job, which then "runs" until its
+// walltime; by then it may have run already, in a start that slurmctld has forgotten. That there is
+// no record counts only where that of another job of this user is there, so that the folder is the
+// right one, and for jobs that began after this driver: records of older ones may have been cleaned
+// away.
 bool SlurmCluster::Silent(const RemoteJob& job, const Begun& before) {
   const auto& ref = job.ref;
   if (!shared_.configured() || !script_.records) return false;
@@ -177,7 +179,8 @@ bool SlurmCluster::Silent(const RemoteJob& job, const Begun& before) {
       return false;
     }
     const auto other = recorded_.find(ref.cluster_user);
-    return job.started_at >= made_at_ && other != recorded_.end() && record_of(other->second).exists;
+    return job.started_at >= made_at_ && other != recorded_.end() &&
+           record_of(other->second).exists;
   } catch (const std::runtime_error&) {
     return false;  // what cannot be read says nothing
   }

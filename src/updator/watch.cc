@@ -70,9 +70,12 @@ void SilentWatch::Tell(db::Tx& tx, const Answer& answer, const std::string& clus
   if (silent.empty()) {
     module::CloseEvent(tx, event, "updator");
   } else {
-    event.message = ValidUtf8(cluster_name + " says of jobs of ours that they are starting or running, and they give "
-                              "no sign of it or have ended by their own record (if it lasts they are killed, and those "
-                              "that have not succeeded go again): " + Join(named, ", "));
+    event.message = ValidUtf8(
+        cluster_name +
+        " says of jobs of ours that they are starting or running, and they give "
+        "no sign of it or have ended by their own record (if it lasts they are killed, and those "
+        "that have not succeeded go again): " +
+        Join(named, ", "));
     event.sample = {{"remote_ids", named}};
     module::RaiseEvent(tx, event);
     log::warn("{}", event.message);

@@ -11,7 +11,8 @@
 namespace cigri::updator {
 
 /// A controller that crashed may have forgotten that jobs were released. What is recorded and still
-/// on hold after half a minute is told (still_held), and again after as long: the runner releases it.
+/// on hold after half a minute is told (still_held), and again after as long: the runner releases
+/// it.
 class HeldWatch {
  public:
   void Look(db::Tx& tx, const Memory& memory, const Answer& answer);
@@ -21,11 +22,13 @@ class HeldWatch {
   std::map<std::int64_t, std::map<std::int64_t, Clock::time_point>> since_;  // cluster, batch
 };
 
-/// Jobs that a cluster says are starting or running and that give no sign of it for a minute: told in
-/// silent_jobs and in an event that names them, until they give one or end. nikita takes them back.
+/// Jobs that a cluster says are starting or running and that give no sign of it for a minute: told
+/// in silent_jobs and in an event that names them, until they give one or end. nikita takes them
+/// back.
 class SilentWatch {
  public:
-  void Look(db::Tx& tx, const Memory& memory, const Answer& answer, const std::string& cluster_name);
+  void Look(db::Tx& tx, const Memory& memory, const Answer& answer,
+            const std::string& cluster_name);
   /// What was told may not have been committed.
   void TellAnew() { told_.clear(); }
 

@@ -179,7 +179,8 @@ TEST_F(JobScriptTest, ASecondStartOfTheSameJobRunsNothingAndEndsAsTheFirst) {
 }
 
 TEST_F(JobScriptTest, ASecondStartWhileTheFirstRunsWaitsForItsEnd) {
-  const auto batch = BatchOf({"echo ran >> $HOME/runs; until [ -e $HOME/go ]; do sleep 0.1; done; exit 4"});
+  const auto batch =
+      BatchOf({"echo ran >> $HOME/runs; until [ -e $HOME/go ]; do sleep 0.1; done; exit 4"});
   const auto record = home_ / ".cigri" / RecordPath(Ref(batch));
   auto first = std::async(std::launch::async, [&] { return Run(batch); });
   while (!fs::exists(home_ / "runs")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -198,8 +199,9 @@ TEST_F(JobScriptTest, ASecondStartAfterAFirstThatLeftNoEndRunsNothingAndSaysThat
   const auto record = home_ / ".cigri" / RecordPath(Ref(batch));
   const auto now = std::to_string(std::time(nullptr));
   // Its process is gone (no pid is that high); its walltime is over; it could not even write.
-  for (const auto& mark : {"cigri1 began " + now + " node1 77 99999999\n",
-                           std::string("cigri1 began 1000000000 elsewhere 77 1\n"), std::string()}) {
+  for (const auto& mark :
+       {"cigri1 began " + now + " node1 77 99999999\n",
+        std::string("cigri1 began 1000000000 elsewhere 77 1\n"), std::string()}) {
     fs::create_directories(record.parent_path());
     std::ofstream(record) << mark;
     EXPECT_EQ(Run(batch), kExitStartedBefore << 8) << mark;
@@ -214,8 +216,8 @@ TEST_F(JobScriptTest, AHalfWrittenOrForeignRecordIsNone) {
   const RemoteRef ref{"77", "cigri.1.g.r", 0, 100, "alice", 0};
   EXPECT_TRUE(ParseExitRecord("cigri1 0 1 2 node 77 100 end\n", ref));
   EXPECT_TRUE(ParseExitRecord("cigri1 began 1 node 77 4711\ncigri1 0 1 2 node 77 100 end\n", ref));
-  for (const char* text : {"", "cigri1 began 1 node 77 4711\n", "cigri1 0 1 2 node 77 100", "cigri1 0 1 2 node 77 101 end",
-                           "cigri1 x 1 2 node 77 100 end", "hello"})
+  for (const char* text : {"", "cigri1 began 1 node 77 4711\n", "cigri1 0 1 2 node 77 100",
+                           "cigri1 0 1 2 node 77 101 end", "cigri1 x 1 2 node 77 100 end", "hello"})
     EXPECT_FALSE(ParseExitRecord(text, ref)) << text;
 }
 
