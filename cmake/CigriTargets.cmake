@@ -49,6 +49,10 @@ function(cigri_tests name)
       # One line per suite in ctest: a suite is a program.
       add_test(NAME ${program} COMMAND ${program})
       set_tests_properties(${program} PROPERTIES TIMEOUT 600 LABELS ${kind})
+      if(CIGRI_SANITIZE)
+        set_tests_properties(${program} PROPERTIES TIMEOUT 1800 ENVIRONMENT
+          "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/lsan.supp;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp")
+      endif()
       if(kind STREQUAL systest)
         set_tests_properties(${program} PROPERTIES RUN_SERIAL ON LABELS system)
       elseif(kind STREQUAL faulttest)

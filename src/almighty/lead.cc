@@ -40,7 +40,7 @@ std::vector<std::vector<std::string>> Services(const embedded::Home& home) {
 
 // "localcluster --name alpha ..." is called localcluster[alpha] in logs and events.
 std::string ServiceName(const std::vector<std::string>& argv) {
-  const std::string program = argv.at(0).substr(argv[0].rfind('/') + 1);
+  std::string program = argv.at(0).substr(argv[0].rfind('/') + 1);
   const auto option = std::find(argv.begin(), argv.end(), "--name");
   if (option == argv.end() || option + 1 == argv.end()) return program;
   return program + "[" + *(option + 1) + "]";

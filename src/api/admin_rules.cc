@@ -26,7 +26,7 @@ void CheckCode(const std::string& code) {
 }
 
 std::optional<std::string> ModeOf(const json& body) {
-  const auto mode = OptionalText(body, "mode");
+  auto mode = OptionalText(body, "mode");
   if (mode && !rules::ModeFromString(*mode))
     throw BadRequest("unknown mode \"" + *mode + "\"", "possible: enforce, warn, off");
   return mode;

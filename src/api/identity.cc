@@ -58,7 +58,7 @@ std::string Identity::UserOfToken(const std::string& token) {
     if (const auto at = tokens_.find(hash); at != tokens_.end() && at->second.until > now)
       return at->second.user;
   }
-  const std::string user = context_.Transact([&](db::Tx& tx) {
+  std::string user = context_.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::api::kUserOfToken, hash);
     return rows.empty() ? std::string() : rows[0][0].as<std::string>();
   });

@@ -25,7 +25,7 @@ constexpr const char* kSettings[] = {
     "listen_addresses=''", "unix_socket_permissions=0700",
     // Small: a whole idle grid has to fit into 150 MB, and not grow by 10 % after 100,000 jobs. The
     // kernel caches the files anyway.
-    "shared_buffers=8MB", "max_connections=60", "max_wal_senders=0", "wal_level=minimal",
+    "shared_buffers=6MB", "max_connections=60", "max_wal_senders=0", "wal_level=minimal",
     "max_worker_processes=0", "max_logical_replication_workers=0", "max_parallel_workers=0",
     "min_wal_size=64MB", "max_wal_size=512MB", "wal_buffers=1MB",
     // Quiet: idle it must cost nothing.

@@ -383,7 +383,7 @@ void Engine::TryFlush() {
   }
 }
 
-// An idle cluster is as small after many jobs as before.
+// A quiet cluster is as small after many jobs as before: its ends have been asked for by now.
 void Engine::ReleaseMemory() {
   store_.ReleaseMemory();
   malloc_trim(0);
@@ -412,11 +412,15 @@ void Engine::ArmTimer(milliseconds in) {
 }
 
 void Engine::Run() {
+  constexpr int kQuietMs = 15'000;
+  bool released = false;
   epoll_event events[64];
   for (;;) {
-    const int n = epoll_wait(epoll_, events, 64, -1);
+    const int n = epoll_wait(epoll_, events, 64, released ? -1 : kQuietMs);
     Lock lock(mutex_);
     if (stopping_) break;
+    if (n == 0) ReleaseMemory();
+    released = n == 0;
     for (int i = 0; i < n; ++i) {
       const int fd = events[i].data.fd;
       if (fd == wake_) {
@@ -425,7 +429,6 @@ void Engine::Run() {
         Drain(fd);
         timer_at_ = {};
         TryFlush();
-        if (live_ == 0) ReleaseMemory();
       } else {
         OnExit(fd);
       }

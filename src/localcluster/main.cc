@@ -128,6 +128,7 @@ void RaiseFileLimit(int slots) {
 
 int Main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);  // a process that is to stay small
+  mallopt(M_MMAP_THRESHOLD, 64 << 10);
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

@@ -14,7 +14,7 @@ namespace {
 constexpr char kSchema[] = R"sql(
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
-PRAGMA cache_size = -1024;
+PRAGMA cache_size = -256;
 PRAGMA journal_size_limit = 1048576;
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS identity (instance TEXT NOT NULL, boot TEXT NOT NULL);

@@ -149,6 +149,9 @@ TEST_F(AlmightyPgTest, WhoseSessionIsLostStopsItsModulesAndStandsForElectionAgai
 TEST_F(AlmightyPgTest, AnAlmightyThatSeesAnotherEpochStopsLeading) {
   setenv("CIGRICONFFILE", (bin.dir() + "/cigri.conf").c_str(), 1);
   std::ofstream(bin.dir() + "/cigri.conf") << "SAFETY_TICK = 0.2\n";
+  // A grid at rest looks only twice a minute.
+  Sql("INSERT INTO campaigns (grid_user, name, nb_params, first_task_id, jdl) "
+      "VALUES ('alice', 'busy', 1, 1, '{}')");
   auto almighty = Almighty();
   ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
   Sql("UPDATE grid SET epoch = 41");
