@@ -639,12 +639,20 @@ CREATE TABLE job_requests (
 CREATE TABLE kills (
     job_id bigint PRIMARY KEY,
     reason text NOT NULL CHECK (reason IN ('campaign_cancelled', 'task_done', 'user', 'drain', 'excess_waiting',
-                                           'waiting_too_long', 'walltime', 'preempted_by_grid')),
+                                           'waiting_too_long', 'walltime', 'preempted_by_grid',
+                                           'never_started')),
     detail text,
     asked_at timestamptz NOT NULL DEFAULT now(),
     called_at timestamptz,
     calls int NOT NULL DEFAULT 0,
     error text
+);
+-- Jobs that their cluster says are starting or running and that give no sign of it, and since when.
+-- Written by the updator; leftovers removed by nikita, which kills those that stay so.
+CREATE TABLE silent_jobs (
+    job_id bigint PRIMARY KEY,
+    cluster_id int NOT NULL,
+    since timestamptz NOT NULL
 );
 -- Jobs the policy wants to give back (urgent, scavenger, SLA reclaim); written by the metascheduler.
 CREATE TABLE preemptions (

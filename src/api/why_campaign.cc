@@ -144,6 +144,17 @@ Saying MainOf(const pqxx::row& row, const Numbers& n, const json& reasons,
           OrWait(*chosen)};
 }
 
+// Jobs that a cluster says are starting or running, and that give no sign of it; "" when there are
+// none.
+std::string SilentOn(const pqxx::row& row) {
+  const auto n = row["silent"].as<std::int64_t>();
+  if (n == 0) return "";
+  return Jobs(n) + " on " + row["name"].c_str() + (n == 1 ? " is" : " are") +
+         " said to be starting or running and " + (n == 1 ? "gives" : "give") +
+         " no sign of it for " + HumanSpan(row["silent_s"].as<double>()) +
+         ": killed and sent again if that lasts";
+}
+
 json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
   json lane = {
       {"name", row["name"].c_str()},
@@ -159,6 +170,8 @@ json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
   if (const auto trouble = LaneTrouble(row, campaign)) {
     lane["sentence"] = trouble->sentence;
     lane["action"] = trouble->action;
+  } else if (const auto silent = SilentOn(row); !silent.empty()) {
+    lane["sentence"] = silent;
   }
   lane["reasons"] = json::array();
   for (const auto& reason : reasons)
@@ -220,8 +233,9 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   }
   for (const auto& reason : reasons)
     if (reason["cluster_id"] == 0) whole.push_back(reason);
-  const auto main =
-      MainOf(rows[0], numbers, reasons, troubles, lanes.size(), std::to_string(campaign));
+  auto main = MainOf(rows[0], numbers, reasons, troubles, lanes.size(), std::to_string(campaign));
+  for (const auto& row : lanes)
+    if (const auto silent = SilentOn(row); !silent.empty()) main.sentence += "; " + silent;
   const json* chosen = MainReason(reasons);
   return {{"campaign", campaign},
           {"sentence", main.sentence},

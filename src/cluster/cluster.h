@@ -123,6 +123,8 @@ struct RemoteJob {
   std::optional<int> wait_status;  ///< raw wait(2) status when known: exit << 8 | signal
   double submitted_at = 0, started_at = 0, ended_at = 0;  ///< the cluster's clock, 0 = not known
   std::string node;
+  /// Starting or running, says the cluster, and the job itself has given no sign of it (yet).
+  bool silent = false;
   std::string message;  ///< the cluster's own words, or the last lines of stderr; may be ""
 };
 

@@ -50,17 +50,49 @@ nodes=$CIGRI_NODE_FILE
 
 // $record and $out are "" until their folders are there. Signals that a scheduler sends before it
 // kills (checkpoint, walltime) are for the program: the script outlives them to write the record.
+//
+// The record is also a fence: made at the start, where it is not there yet. A slurmctld that
+// crashed forgets that it has started a job and starts it again, OAR resubmits by itself: the
+// second start of the same job runs nothing. It waits for the end of the first and ends as that
+// did; where the first is gone without an end (or must be, by its walltime) nobody knows what it
+// did.
 constexpr char kRunPart[] = R"sh(t0=$(date +%s)
 leave() {
   [ -z "$out" ] || { [ -s "$out.out" ] || rm -f "$out.out"; [ -s "$out.err" ] || rm -f "$out.err"; }
-  [ -z "$record" ] || echo "cigri1 $1 $t0 $(date +%s) ${node:-?} ${rid:-?} $CIGRI_JOB_ID end" >"$record"
+  [ -z "$record" ] || echo "cigri1 $1 $t0 $(date +%s) ${node:-?} ${rid:-?} $CIGRI_JOB_ID end" >>"$record"
   [ -z "$nodes" ] || rm -f "$nodes"
 }
 die() { echo "cigri: $2" >"${out:-/dev/null}${out:+.err}"; leave $(($1 * 256)); exit "$1"; }
+again() {
+  gone= odd=0
+  [ -z "$nodes" ] || rm -f "$nodes"
+  while :; do
+    set -- $(tail -n 1 "$record" 2>/dev/null)
+    if [ "$8" = end ]; then
+      [ $(($2 & 127)) = 0 ] || { ulimit -c 0; kill -$(($2 & 127)) $$; }
+      exit $(($2 >> 8))
+    elif [ "$2" != began ]; then
+      odd=$((odd + 1)); [ $odd -lt 5 ] || break
+    elif [ -n "$gone" ] || [ "$(date +%s)" -ge $(($3 + CIGRI_WALLTIME_SECONDS)) ]; then
+      break
+    elif [ "$4" = "${node:-?}" ] && ! kill -0 "$6" 2>/dev/null; then
+      gone=1; continue  # what it wrote meanwhile counts
+    fi
+    sleep 1
+  done
+  exit 215
+}
 mkdir -p "$folder/$outdir" 2>/dev/null || die 214 "cannot write below $folder on $node"
 out=$folder/$outdir/$1
 if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
   record=$folder/$recorddir/$1
+  set -C
+  if true 2>/dev/null >"$record"; then
+    echo "cigri1 began $t0 ${node:-?} ${rid:-?} $$" 2>/dev/null >>"$record"
+  elif [ -e "$record" ]; then
+    again
+  fi
+  set +C
   [ "$1" != 0 ] || (cd "$folder/records" && {
     find . -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} +
     ls -1t | tail -n +101 | while read -r old; do rm -rf "./$old"; done
@@ -190,7 +222,8 @@ std::string OutputPath(const RemoteRef& ref, Stream stream) {
 }
 
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
-  const auto words = Split(Trim(text), ' ');
+  text = Trim(text);  // its last line: before it stands when the job began
+  const auto words = Split(text.substr(text.rfind('\n') + 1), ' ');
   if (words.size() != 8 || words[0] != "cigri1" || words[7] != "end") return std::nullopt;
   ExitRecord record;
   try {
@@ -217,6 +250,10 @@ void EndByScript(RemoteJob* job, int wait_status) {
   } else if (wait_status == kExitBadOutput << 8) {
     job->cause = EndCause::kBadOutput;
     job->message = "the job cannot write its output: is the disk full, or over quota?";
+  } else if (wait_status == kExitStartedBefore << 8) {
+    job->cause = EndCause::kUnknown;
+    job->message =
+        "its cluster started it twice; the second start ran nothing, the first left no end";
   }
 }
 

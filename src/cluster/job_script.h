@@ -11,6 +11,8 @@ namespace cigri::cluster {
 /// whose directory is missing in /tmp and calls it completed.
 inline constexpr int kExitBadDirectory = 213;
 inline constexpr int kExitBadOutput = 214;
+/// A second start of the same job, of which nobody knows how the first ended. Nothing was run.
+inline constexpr int kExitStartedBefore = 215;
 
 /// What differs between clusters, read from ClusterConfig::options.
 struct ScriptSettings {

@@ -81,10 +81,20 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
   job.ref.remote_id = std::to_string(item.id);
   if (!OarEnded(item.state)) {
     job.state = OarState(item.state);
+    // What a server that died was launching stays so for ever; a job that runs all the same ends
+    // well.
+    job.silent = OarStarting(item.state);
   } else if (item.details.empty() && (*details_left)-- <= 0) {
     job.state = RemoteState::kRunning;  // the next sweep tells how it ended
   } else {
-    FillFromOarJob(&job, Details(item, ref.cluster_user));
+    const auto details = Details(item, ref.cluster_user);
+    FillFromOarJob(&job, details);
+    // OAR has struck it off without an answer of its node: its own record, where there is one,
+    // knows better.
+    if (!OarExterminated(details)) return job;
+    bool answered = false;
+    if (const auto record = ReadRecord(ref, &answered)) EndByRecord(&job, *record);
+    if (!answered) job.state = RemoteState::kRunning;  // the next sweep asks again
   }
   return job;
 }
@@ -130,7 +140,8 @@ void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, Po
              // An id that carries another name was given out again: it is not our job.
              if (item.name != it->ref->tag) continue;
              it->seen = true;
-             if (OarEnded(item.state) || it->ref->known != OarState(item.state))
+             if (OarEnded(item.state) || OarStarting(item.state) ||
+                 it->ref->known != OarState(item.state))
                news.emplace_back(it->ref, item.Keep(dialect_->details_in_lists()));
            }
          });
@@ -153,10 +164,12 @@ void OarCluster::LookForAbsent(const RemoteRef& ref, int* details_left, PollResu
   result->jobs.push_back(std::move(job));
 }
 
-std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref) {
+std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref, bool* answered) {
+  if (answered != nullptr) *answered = true;
   if (!script_.records) return std::nullopt;
   const auto path = ReplaceAll(script_.folder, "$HOME", "~") + "/" + RecordPath(ref);
   const auto response = api_.Get(dialect_->Media(path, 0), ref.cluster_user);
+  if (answered != nullptr) *answered = response.outcome == http::Outcome::kAnswered;
   if (!response.ok()) return std::nullopt;
   return ParseExitRecord(response.body, ref);
 }

@@ -78,7 +78,7 @@ class OarCluster final : public Cluster {
                 std::vector<std::optional<int>>* indexes);
   void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
   void LookForAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
-  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
+  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
   void KillOne(const RemoteRef& ref, KillResult* result);

@@ -109,7 +109,13 @@ OarItem OarItemView::Keep(bool with_details) const {
   return item;
 }
 
+bool OarExterminated(const nlohmann::json& answer) {
+  return EventOf(answer, "EXTERMINATE_JOB") != nullptr;
+}
+
 bool OarEnded(std::string_view state) { return state == "Terminated" || state == "Error"; }
+
+bool OarStarting(std::string_view state) { return state == "toLaunch" || state == "Launching"; }
 
 RemoteState OarState(std::string_view state) {
   if (state == "Hold") return RemoteState::kHeld;

@@ -39,7 +39,11 @@ std::int64_t EachOarItem(const std::string& what, std::string body,
 std::int64_t EachOarJob(const std::string& what, std::string body,
                         const std::function<void(const OarItemView&)>& each);
 
+/// Whether OAR ended the job in its books alone: its node did not say how, or that, it ended.
+bool OarExterminated(const nlohmann::json& answer);
 bool OarEnded(std::string_view state);
+/// On its way to its node: a job that a server that died was launching stays so.
+bool OarStarting(std::string_view state);
 /// The state of a job that has not ended.
 RemoteState OarState(std::string_view state);
 

@@ -31,7 +31,9 @@ RemoteJob JobOf(const RemoteRef& ref, const SlurmRecord& record) {
 SlurmCluster::SlurmCluster(const ClusterConfig& config, TokenSource tokens)
     : api_(config, std::move(tokens), RestApi::Identity::kSlurm),
       script_(ScriptSettings::From(config, ScriptSettings::Kind::kSlurm)),
-      shared_(config.options.value("shared_folder", "")) {}
+      shared_(config.options.value("shared_folder", "")),
+      made_at_(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+                   .count()) {}
 
 Capabilities SlurmCluster::capabilities() const {
   Capabilities c;
@@ -111,10 +113,11 @@ PollResult SlurmCluster::Poll(const PollRequest& request) {
     arrays[{ref.cluster_user, SlurmArrayOf(ref.remote_id)}].push_back(ref);
   const bool own_tokens = api_.config().auth_type == "jwt";
   std::set<std::string> without;
+  const auto before = std::exchange(begun_, {});
   for (const auto& [key, refs] : arrays) {
     if (without.count(key.first) != 0) continue;
     try {
-      PollArray(key.second, refs, &result);
+      PollArray(key.second, refs, before, &result);
     } catch (const CallFailed& e) {
       // One user without a token: no news of their jobs, the others' are read all the same. Where
       // nobody may read anything, the resources cannot be read either.
@@ -133,7 +136,8 @@ std::string SlurmCluster::ReaderFor(const std::string& user) {
   return !api_.TokenTrouble(user).empty() && api_.TokenTrouble(ours).empty() ? ours : user;
 }
 
-void SlurmCluster::PollArray(const std::string& array, const Refs& refs, PollResult* result) {
+void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const Begun& before,
+                             PollResult* result) {
   const auto records = GetJobs("read array " + array + " of " + api_.config().name,
                                Path("job/" + array), ReaderFor(refs.front().cluster_user));
   // Ids are given out again after a crash of slurmctld: only records with the tag are ours.
@@ -141,12 +145,56 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, PollRes
   Refs unknown;
   for (const auto& ref : refs) {
     const auto* record = ref.tag == refs.front().tag ? view.Of(ref.index) : nullptr;
-    if (record != nullptr)
-      result->jobs.push_back(JobOf(ref, *record));
-    else
+    if (record == nullptr) {
       unknown.push_back(ref);
+      continue;
+    }
+    auto job = JobOf(ref, *record);
+    if (job.state == RemoteState::kRunning) job.silent = Silent(job, before);
+    if (job.state == RemoteState::kEnded) AskRecord(&job);
+    result->jobs.push_back(std::move(job));
   }
   if (!unknown.empty()) Resolve(array, unknown, result);
+}
+
+// Running for slurmctld, and by its record it has not begun, or has ended. Seen: a slurmd that took
+// the id for one of before a crash of slurmctld refuses the job, which then "runs" until its
+// walltime; by then it may have run already, in a start that slurmctld has forgotten. That there is
+// no record counts only where that of another job of this user is there, so that the folder is the
+// right one, and for jobs that began after this driver: records of older ones may have been cleaned
+// away.
+bool SlurmCluster::Silent(const RemoteJob& job, const Begun& before) {
+  const auto& ref = job.ref;
+  if (!shared_.configured() || !script_.records) return false;
+  const auto record_of = [&](const RemoteRef& r) {
+    return shared_.Read(r.cluster_user, RecordPath(r), 0, 1000);
+  };
+  const std::pair key{ref.tag, ref.index};
+  try {
+    const auto record = before.count(key) != 0 ? std::nullopt : std::optional(record_of(ref));
+    if (record && ParseExitRecord(record->bytes, ref)) return true;
+    if (!record || record->exists) {
+      begun_.insert(key);
+      recorded_[ref.cluster_user] = ref;
+      return false;
+    }
+    const auto other = recorded_.find(ref.cluster_user);
+    return job.started_at >= made_at_ && other != recorded_.end() &&
+           record_of(other->second).exists;
+  } catch (const std::runtime_error&) {
+    return false;  // what cannot be read says nothing
+  }
+}
+
+// A crashed slurmctld, or a lost node, may have missed an end: a job that says itself that it has
+// succeeded has.
+void SlurmCluster::AskRecord(RemoteJob* job) {
+  if (job->cause == EndCause::kExited) recorded_[job->ref.cluster_user] = job->ref;
+  const auto missed = {EndCause::kNodeFailed, EndCause::kDeleted, EndCause::kWalltime};
+  if (job->started_at == 0 || std::find(missed.begin(), missed.end(), job->cause) == missed.end())
+    return;
+  const auto record = ReadRecord(job->ref);
+  if (record && record->wait_status == 0) EndByRecord(job, *record);
 }
 
 // slurmctld has forgotten these (MinJobAge), or they were deleted before they started.

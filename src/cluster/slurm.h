@@ -56,7 +56,11 @@ class SlurmCluster final : public Cluster {
   [[noreturn]] void ThrowFailed(const std::string& what, const http::Response& response,
                                 const std::string& user, std::chrono::duration<double> took);
   std::string ReaderFor(const std::string& user);
-  void PollArray(const std::string& array, const Refs& refs, PollResult* result);
+  using Begun = std::set<std::pair<std::string, int>>;  ///< running jobs whose record was found
+  void PollArray(const std::string& array, const Refs& refs, const Begun& before,
+                 PollResult* result);
+  bool Silent(const RemoteJob& job, const Begun& before);
+  void AskRecord(RemoteJob* job);
   void Resolve(const std::string& array, const Refs& refs, PollResult* result);
   bool ResolveOne(const RemoteRef& ref, const Stored& stored, PollResult* result);
   Stored GetStored(const std::string& path, const std::string& user);
@@ -83,6 +87,9 @@ class SlurmCluster final : public Cluster {
   ScriptSettings script_;
   SharedFiles shared_;
   int version_ = 0;
+  double made_at_;
+  Begun begun_;
+  std::map<std::string, RemoteRef> recorded_;  // by user: the last job that must have left a record
   // Partitions whose jobs were seen to be preempted, and when.
   std::map<std::string, std::chrono::steady_clock::time_point> preemptible_;
 };

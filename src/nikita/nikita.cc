@@ -19,6 +19,8 @@ constexpr double kFirstAgainS = 5, kLastAgainS = 60;
 constexpr int kStubbornCalls = 8;
 // CIG-36 leaves the walltime to the cluster; this is for one that does not enforce it.
 constexpr double kSlackShare = 0.1, kSlackS = 300;
+// Prologues and node checks take their time; what takes longer will not start any more.
+constexpr double kStartLimitS = 600;
 
 std::vector<WaitingJob> Jobs(const pqxx::row& row) {
   const auto ids = db::Int64s(row["jobs"]), ages = db::Int64s(row["ages"]);
@@ -75,6 +77,7 @@ void Nikita::CollectSlow(db::Tx& tx) {
   slow_ = Clock::now();
   tx.Exec(sql::nikita::kCollectCopies);
   tx.Exec(sql::nikita::kOverrun, kSlackShare, kSlackS);
+  tx.Exec(sql::nikita::kNeverStarted, kStartLimitS);
   WipeQueues(tx);
 }
 

@@ -59,7 +59,8 @@ Booking OurKill(const EndFacts& f) {
     b.code = "USER_FRAG";
     b.next = Next::kToFix;
   }
-  if (f.kill_reason == "waiting_too_long") b.avoid_here = f.other_clusters;
+  if (f.kill_reason == "waiting_too_long" || f.kill_reason == "never_started")
+    b.avoid_here = f.other_clusters;
   return b;
 }
 

@@ -12,6 +12,7 @@
 #include "updator/health.h"
 #include "updator/poller.h"
 #include "updator/strays.h"
+#include "updator/watch.h"
 
 namespace cigri::updator {
 namespace {
@@ -41,7 +42,8 @@ class Updator {
     for (auto& answer : answers)
       if (answer.ok) {
         Gather(answer, news);
-        if (answer.holds) TellHeld(tx, answer);
+        if (answer.holds) held_.Look(tx, memory_, answer);
+        if (!answer.feed) silent_.Look(tx, memory_, answer, names_[answer.cluster_id]);
       }
     GiveUpLost(tx, news);
     std::vector<News> list;
@@ -93,6 +95,7 @@ class Updator {
     tokens_.clear();
     saved_tokens_.clear();
     absences_.clear();
+    silent_.TellAnew();
     for (const auto& row : tx.Exec(sql::updator::kFeedTokens))
       tokens_[row[0].as<std::int64_t>()] = row[1].as<std::string>();
     grid_mark_ = "." + tx.Raw("SELECT grid_id FROM grid")[0][0].as<std::string>() + ".";
@@ -157,27 +160,6 @@ class Updator {
     if (complete)
       for (const auto& ref : memory_.RefsOf(answer.cluster_id))
         if (seen.count(ref.job_id) == 0) Gone(ref.job_id, answer, news);
-  }
-
-  // A controller that crashed may have forgotten that jobs were released. What is recorded and still
-  // on hold after half a minute is released again, by the runner.
-  void TellHeld(db::Tx& tx, const Answer& answer) {
-    constexpr std::chrono::seconds kTooLong{30};
-    auto& since = held_since_[answer.cluster_id];
-    std::map<std::int64_t, Clock::time_point> now;
-    std::vector<std::int64_t> tell;
-    for (const auto& remote : answer.poll.jobs) {
-      if (remote.state != cluster::RemoteState::kHeld) continue;
-      const auto* batch = memory_.BatchOf(remote.ref.tag);
-      if (batch == nullptr || now.count(batch->id) != 0) continue;
-      const auto it = since.find(batch->id);
-      auto& first = now[batch->id] = it == since.end() ? answer.began : it->second;
-      if (answer.began - first < kTooLong) continue;
-      tell.push_back(batch->id);
-      first = answer.began;  // and again after as long
-    }
-    since = std::move(now);
-    if (!tell.empty()) tx.Exec(sql::updator::kStillHeld, answer.cluster_id, db::Array(tell));
   }
 
   // "gridadmin cluster lost": what was there is gone, at nobody's charge.
@@ -334,7 +316,8 @@ class Updator {
   std::map<std::int64_t, Absences> absences_;  // by cluster
   std::map<std::int64_t, Shown> shown_;
   Clock::time_point clusters_read_{}, swept_{};
-  std::map<std::int64_t, std::map<std::int64_t, Clock::time_point>> held_since_;  // cluster, batch
+  HeldWatch held_;
+  SilentWatch silent_;
   std::map<std::int64_t, Entry> pollers_;
 };
 

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
+#include <thread>
 
 #include "core/text.h"
 #include "recorded_server.h"
@@ -63,7 +66,8 @@ TEST_F(JobScriptTest, ACommandIsReadOnceWhateverItHolds) {
       "",   "#x", "it's $HOME `id` \\$x \\\\", "caf\xC3\xA9\xFF", "two\nlines\n",
       "-n", "%s", std::string(100 * 1024, '#')};
   for (const auto& value : values) {
-    const auto batch = BatchOf({"printf %s " + ShellQuote(value)});
+    auto batch = BatchOf({"printf %s " + ShellQuote(value)});
+    batch.tag += RandomHex(4);
     EXPECT_EQ(Run(batch), 0);
     EXPECT_TRUE(Out(batch) == value) << value.substr(0, 40);
   }
@@ -97,7 +101,8 @@ TEST_F(JobScriptTest, AnEndIsRecordedWithItsWaitStatus) {
                {"kill -9 $$", 9},     {"kill -TERM $$", 15}, {"nosuchprogram", 127 << 8},
                {"exit 213", 213 << 8}};
   for (const auto& c : cases) {
-    const auto batch = BatchOf({c.command});
+    auto batch = BatchOf({c.command});
+    batch.tag += RandomHex(4);
     const int status = Run(batch);
     const auto record = Record(batch);
     ASSERT_TRUE(record) << c.command;
@@ -155,11 +160,64 @@ TEST_F(JobScriptTest, RecordsOfOldBatchesGo) {
   EXPECT_TRUE(Record(batch)) << "its own stays";
 }
 
+// Seen on a real Slurm: a slurmctld that was killed had forgotten which jobs it had started.
+TEST_F(JobScriptTest, ASecondStartOfTheSameJobRunsNothingAndEndsAsTheFirst) {
+  const struct {
+    const char* end;
+    int status;
+  } cases[] = {{"exit 0", 0}, {"exit 3", 3 << 8}, {"kill -TERM $$", 15}};
+  for (const auto& c : cases) {
+    const auto batch = BatchOf({std::string("echo ran >> $HOME/runs; ") + c.end});
+    EXPECT_EQ(Run(batch), c.status);
+    EXPECT_EQ(Run(batch), c.status) << c.end;
+    EXPECT_EQ(Contents(home_ / "runs"), "ran\n") << c.end;
+    ASSERT_TRUE(Record(batch));
+    EXPECT_EQ(Record(batch)->wait_status, c.status);
+    fs::remove_all(home_ / ".cigri");
+    fs::remove(home_ / "runs");
+  }
+}
+
+TEST_F(JobScriptTest, ASecondStartWhileTheFirstRunsWaitsForItsEnd) {
+  const auto batch =
+      BatchOf({"echo ran >> $HOME/runs; until [ -e $HOME/go ]; do sleep 0.1; done; exit 4"});
+  const auto record = home_ / ".cigri" / RecordPath(Ref(batch));
+  auto first = std::async(std::launch::async, [&] { return Run(batch); });
+  while (!fs::exists(home_ / "runs")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(Record(batch)) << "it has begun, not ended";
+  auto second = std::async(std::launch::async, [&] { return Run(batch); });
+  // Only an end lets it go: it has looked when it sleeps between two looks.
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(1500)), std::future_status::timeout);
+  std::ofstream(home_ / "go") << "";
+  EXPECT_EQ(first.get(), 4 << 8);
+  EXPECT_EQ(second.get(), 4 << 8);
+  EXPECT_EQ(Contents(home_ / "runs"), "ran\n");
+}
+
+TEST_F(JobScriptTest, ASecondStartAfterAFirstThatLeftNoEndRunsNothingAndSaysThatNobodyKnows) {
+  const auto batch = BatchOf({"touch $HOME/ran"});
+  const auto record = home_ / ".cigri" / RecordPath(Ref(batch));
+  const auto now = std::to_string(std::time(nullptr));
+  // Its process is gone (no pid is that high); its walltime is over; it could not even write.
+  for (const auto& mark :
+       {"cigri1 began " + now + " node1 77 99999999\n",
+        std::string("cigri1 began 1000000000 elsewhere 77 1\n"), std::string()}) {
+    fs::create_directories(record.parent_path());
+    std::ofstream(record) << mark;
+    EXPECT_EQ(Run(batch), kExitStartedBefore << 8) << mark;
+    EXPECT_FALSE(fs::exists(home_ / "ran")) << mark;
+  }
+  RemoteJob job;
+  EndByScript(&job, kExitStartedBefore << 8);
+  EXPECT_EQ(job.cause, EndCause::kUnknown);
+}
+
 TEST_F(JobScriptTest, AHalfWrittenOrForeignRecordIsNone) {
   const RemoteRef ref{"77", "cigri.1.g.r", 0, 100, "alice", 0};
   EXPECT_TRUE(ParseExitRecord("cigri1 0 1 2 node 77 100 end\n", ref));
-  for (const char* text : {"", "cigri1 0 1 2 node 77 100", "cigri1 0 1 2 node 77 101 end",
-                           "cigri1 x 1 2 node 77 100 end", "hello"})
+  EXPECT_TRUE(ParseExitRecord("cigri1 began 1 node 77 4711\ncigri1 0 1 2 node 77 100 end\n", ref));
+  for (const char* text : {"", "cigri1 began 1 node 77 4711\n", "cigri1 0 1 2 node 77 100",
+                           "cigri1 0 1 2 node 77 101 end", "cigri1 x 1 2 node 77 100 end", "hello"})
     EXPECT_FALSE(ParseExitRecord(text, ref)) << text;
 }
 

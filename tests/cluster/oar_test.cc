@@ -296,6 +296,51 @@ TEST_F(OarTest, AForgottenJobIsReadFromItsOwnRecord) {
   EXPECT_EQ(result.missing.size(), 1u);
 }
 
+// A server that dies leaves what it was launching in this state, for ever.
+TEST_F(OarTest, WhatIsBeingLaunchedHasGivenNoSignYet) {
+  server_.On("GET", "ids=", List({Item(84, "toLaunch"), Item(85, "Launching"), Item(86, "Running"), Item(87, "Waiting")}));
+  PollRequest request;
+  for (int i = 0; i < 4; ++i) request.jobs.push_back(RefOf(std::to_string(84 + i), kTag, i));
+  const auto result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 4u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(result.jobs[static_cast<std::size_t>(i)].silent, i < 2) << i;
+  // That they are as they were is the very news of them.
+  for (auto& ref : request.jobs) ref.known = RemoteState::kWaiting;
+  const auto again = oar_->Poll(request);
+  ASSERT_EQ(again.jobs.size(), 3u) << "but the one that waits";
+  EXPECT_TRUE(again.jobs[0].silent);
+  EXPECT_TRUE(again.jobs[1].silent);
+}
+
+TEST_F(OarTest, AJobThatOarStruckOffWithoutItsNodeIsAskedForItsOwnRecord) {
+  auto config = ConfigOf("oar2", server_.port());
+  config.options["records"] = true;
+  oar_ = MakeCluster(config);
+  server_.On("GET", "ids=", List({Item(84, "Error"), Item(85, "Error")}));
+  auto job = FixtureJson("oar/job_deleted_running");
+  server_.On("GET", "/jobs/85.json", Says(job));
+  job["events"].push_back({{"type", "EXTERMINATE_JOB"}, {"description", "[Leon] I exterminate the job 84"}});
+  server_.On("GET", "/jobs/84.json", Says(job));
+  const std::string record = "/media/~/.cigri/records/cigri.12.g1.abcd/0/0";
+  server_.On("GET", record, {200, "cigri1 began 990 node7 84 4711\ncigri1 0 1000 1005 node7 84 1 end\n", "x/y"});
+  PollRequest request;
+  request.jobs = {RefOf("84", kTag, 0), RefOf("85", kTag, 1)};
+  auto result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 2u);
+  EXPECT_EQ(result.jobs[0].cause, EndCause::kExited) << "it ran after all";
+  EXPECT_EQ(result.jobs[0].wait_status, 0);
+  EXPECT_EQ(result.jobs[1].cause, EndCause::kDeleted);
+  EXPECT_EQ(server_.Asked("GET", "/media/").size(), 1u) << "a node that has answered is believed";
+  server_.On("GET", record, Says({{"code", 404}}, 404));
+  result = oar_->Poll(request);
+  EXPECT_EQ(result.jobs.at(0).state, RemoteState::kEnded);
+  EXPECT_EQ(result.jobs[0].cause, EndCause::kDeleted) << "it never began";
+  server_.Hang("GET", record);
+  config.call_timeout = std::chrono::milliseconds(300);
+  result = MakeCluster(config)->Poll(request);
+  EXPECT_EQ(result.jobs.at(0).state, RemoteState::kRunning) << "nobody knows: asked again";
+}
+
 TEST_F(OarTest, ListsAreCutBeforeTheWebServersLimitOfUrls) {
   server_.On("GET", "ids=", Fixture("oar/jobs_empty"));
   PollRequest request;

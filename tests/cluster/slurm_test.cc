@@ -1,6 +1,12 @@
 // The Slurm driver against answers that a real slurmrestd 22.05 gave.
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "cluster/job_script.h"
 #include "cluster/slurm_array.h"
 #include "cluster/slurm_codec.h"
 #include "core/text.h"
@@ -421,6 +427,93 @@ TEST_F(SlurmTest, WithoutASharedFolderItSaysWhereTheOutputIs) {
               std::string::npos)
         << e.what();
   }
+}
+
+// What jobs leave in a folder that this host sees too.
+class SlurmRecordsTest : public SlurmTest {
+ protected:
+  SlurmRecordsTest() {
+    char name[] = "/tmp/cigri-shared-XXXXXX";
+    folder_ = mkdtemp(name);
+    user_ = getpwuid(geteuid())->pw_name;
+    config_.options["shared_folder"] = folder_;
+    config_.options["records"] = true;
+    slurm_ = MakeCluster(config_);
+  }
+  ~SlurmRecordsTest() override { std::filesystem::remove_all(folder_); }
+  RemoteRef Ref(int index) const {
+    auto ref = RefOf("12_" + std::to_string(index), kTag, index);
+    ref.cluster_user = user_;
+    return ref;
+  }
+  void Record(int index, const std::string& text) {
+    const auto path = std::filesystem::path(folder_) / RecordPath(Ref(index));
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  // What a poll says of the elements of array 12, whose recorded `fixture`s these are.
+  std::map<int, RemoteJob> Polled(const std::map<int, std::string>& fixtures, double started_at) {
+    Json jobs = Json::array();
+    PollRequest request;
+    for (const auto& [index, fixture] : fixtures) {
+      auto job = FixtureJson(fixture)["jobs"][0];
+      job.update({{"name", kTag}, {"array_job_id", 12}, {"array_task_id", index}, {"start_time", started_at}});
+      jobs.push_back(job);
+      request.jobs.push_back(Ref(index));
+    }
+    server_.On("GET", "/job/12", Says({{"jobs", jobs}, {"errors", Json::array()}}));
+    std::map<int, RemoteJob> told;
+    for (const auto& job : slurm_->Poll(request).jobs) told[job.ref.index] = job;
+    return told;
+  }
+  static double Soon() { return static_cast<double>(std::time(nullptr)) + 5; }
+  std::string folder_, user_;
+};
+
+// Seen on a real Slurm: a slurmd that knew the id from before a crash of slurmctld refused the job, which
+// "ran" until its time limit.
+TEST_F(SlurmRecordsTest, AJobThatRunsWithoutHavingBegunGivesNoSign) {
+  const std::string running = "slurm/job-running", done = "slurm/job-completed-full";
+  Record(1, "cigri1 began 1 n2 12_1 4711\n");
+  auto told = Polled({{2, running}}, Soon());
+  EXPECT_FALSE(told[2].silent) << "nothing shows yet that this is the right folder";
+  told = Polled({{1, running}, {2, running}}, Soon());
+  EXPECT_FALSE(told[1].silent);
+  EXPECT_TRUE(told[2].silent);
+  Record(2, "cigri1 began 1 n2 12_2 4712\n");
+  EXPECT_FALSE(Polled({{1, running}, {2, running}}, Soon())[2].silent);
+  std::filesystem::remove_all(folder_ + "/records");
+  told = Polled({{1, running}, {2, running}, {3, running}}, Soon());
+  EXPECT_FALSE(told[1].silent || told[2].silent) << "they had begun";
+  EXPECT_FALSE(told[3].silent) << "the folder is not there any more";
+}
+
+// Started once, forgotten by a slurmctld that crashed, started again and refused by its node.
+TEST_F(SlurmRecordsTest, AJobThatRunsAndHasEndedByItsOwnRecordGivesNoSignEither) {
+  Record(1, "cigri1 began 1 n2 12_1 4711\ncigri1 0 1 2 n2 12_1 1 end\n");
+  const std::string running = "slurm/job-running", cancelled = "slurm/job-cancelled-running";
+  EXPECT_TRUE(Polled({{1, running}}, Soon())[1].silent);
+  const auto killed = Polled({{1, cancelled}}, Soon());
+  EXPECT_EQ(killed.at(1).cause, EndCause::kExited) << "and when it is killed its success counts";
+  EXPECT_EQ(killed.at(1).wait_status, 0);
+}
+
+TEST_F(SlurmRecordsTest, WhatBeganBeforeThisDriverIsNotJudged) {
+  Record(1, "cigri1 began 1 n2 12_1 4711\n");
+  const auto told = Polled({{1, "slurm/job-running"}, {2, "slurm/job-running"}}, 1795165861.0 - 1e8);
+  EXPECT_FALSE(told.at(2).silent) << "its record may have been cleaned away";
+}
+
+TEST_F(SlurmRecordsTest, AJobOfALostNodeThatHasSucceededByItsOwnRecordHas) {
+  Record(1, "cigri1 began 1 n4 12_1 4711\ncigri1 0 1000 1005 n4 12_1 1 end\n");
+  Record(2, "cigri1 began 1 n4 12_2 4711\n");
+  Record(3, "cigri1 began 1 n4 12_3 4711\ncigri1 15 1000 1005 n4 12_3 1 end\n");
+  const std::string lost = "slurm/job-node-fail";
+  auto told = Polled({{1, lost}, {2, lost}, {3, "slurm/job-cancelled-running"}}, Soon());
+  EXPECT_EQ(told[1].cause, EndCause::kExited);
+  EXPECT_EQ(told[1].wait_status, 0);
+  EXPECT_EQ(told[2].cause, EndCause::kNodeFailed);
+  EXPECT_EQ(told[3].cause, EndCause::kDeleted);
 }
 
 TEST_F(SlurmTest, TheVersionIsFoundFromTheNewestDown) {

@@ -112,6 +112,19 @@ TEST_F(KillPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
   EXPECT_EQ(ReasonOf(3), "") << "within the slack";
 }
 
+TEST_F(KillPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster) {
+  GivenJobs(1, 4, 1, 1, "running");
+  Sql("INSERT INTO silent_jobs SELECT i, 1, now() - (i * 200 + 50) * interval '1 second' FROM generate_series(1, 3) AS i");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 1);
+  EXPECT_EQ(ReasonOf(3), "never_started") << "silent for 650 s; the limit is 600";
+  EXPECT_TRUE(AwaitAsked("R3"));
+  Sql("UPDATE clusters SET options = '{\"start_limit_s\": 300}'");
+  Pass();
+  EXPECT_EQ(ReasonOf(2), "never_started");
+  EXPECT_EQ(ReasonOf(1) + ReasonOf(4), "");
+}
+
 TEST_F(KillPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
   server.Break(true);
   GivenJobs(1, 1, 1, 1, "running");

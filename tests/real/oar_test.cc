@@ -176,6 +176,43 @@ TEST_F(RealOarTest, JobsSubmittedWhileTheSchedulerIsDownAreNamedAndRunOnce) {
   EXPECT_EQ(ends.jobs.at(1).wait_status, 2 << 8);
 }
 
+// OAR starts again and leaves them so. The processes of both are gone; one has ended well before,
+// by its own record.
+TEST_F(RealOarTest, WhatADeadServerWasLaunchingGivesNoSignAndEndsByOurKillOrByItsOwnRecord) {
+  const auto batch = BatchOf("alice", {"sleep 400", "sleep 400"});
+  const auto refs = SubmitAll(*oar_, batch);
+  ASSERT_TRUE(AwaitPoll(*oar_, refs, 60s, [](const cluster::PollResult& r) {
+    return r.jobs.size() == 2 && r.jobs[0].state == RemoteState::kRunning &&
+           r.jobs[1].state == RemoteState::kRunning;
+  }));
+  const std::string records = "/home/alice/.cigri/records/" + batch.tag + "/0/";
+  ASSERT_TRUE(AwaitPoll(*oar_, refs, 60s, [&](const auto&) {
+    return !ReadFile(records + "0").empty() && !ReadFile(records + "1").empty();
+  }));
+  RunScript("oar-down", "OAR_DOWN_ONLY=server");
+  const auto ids = refs[0].remote_id + ", " + refs[1].remote_id;
+  for (const auto& ref : refs)  // "cigri1 began TIME NODE ID PID"
+    Shell("read -r _ _ _ _ _ pid < " + records + std::to_string(ref.index) +
+          " && kill -9 $(cat /var/lib/oar/pid_of_oarexec_for_jobId_" + ref.remote_id +
+          ") $pid $(pgrep -P $pid)");
+  Shell(
+      "cd / && runuser -u postgres -- psql -XqAt -h /run/oar-up/pg -p 5441 -d oar1 -c \"UPDATE "
+      "jobs SET "
+      "state = 'Launching', start_time = 0 WHERE job_id IN (" +
+      ids + ")\"");
+  Shell("echo cigri1 0 1000 1005 node1 " + refs[1].remote_id + " 1001 end >> " + records + "1");
+  RunScript("oar-up");
+  ASSERT_TRUE(AwaitPoll(*oar_, refs, 30s, [](const cluster::PollResult& r) {
+    return r.jobs.size() == 2 && r.jobs[0].silent && r.jobs[1].silent;
+  }));
+  EXPECT_EQ(oar_->Kill(refs).asked.size(), 2u);
+  const auto ends = Await(*oar_, refs, 180s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kDeleted) << ends.jobs.at(0).message;
+  EXPECT_EQ(ends.jobs.at(1).cause, EndCause::kExited) << ends.jobs.at(1).message;
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 0);
+}
+
 TEST_F(RealOarTest, AJobThatOarSubmittedAgainIsFoundAsATwinWithItsIndex) {
   Shell("for h in 1 2 3 4; do echo 127.0.0.1$h; done >/var/lib/oar-up/1/down-nodes");
   const auto batch = BatchOf("alice", {"exit 0", "exit 1"});

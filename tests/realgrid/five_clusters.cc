@@ -81,14 +81,14 @@ void FiveClusters::AddClusters() {
   };
   const auto oar = [&](const std::string& name, int port, const std::string& login) {
     const std::string url = "http://127.0.0.1:" + std::to_string(port) + "/oarapi-cigri";
-    add(name, {"--kind", "oar2", "--auth", "header", "--url", url}, login, "");
+    add(name, {"--kind", "oar2", "--auth", "header", "--url", url, "--set", "option.start_limit_s=60"}, login, "");
   };
   const auto slurm = [&](const std::string& name, int port, const std::string& token) {
     add(name,
         {"--kind", "slurm", "--auth", "jwt", "--user", "grid", "--url",
          "http://127.0.0.1:" + std::to_string(port), "--set", "option.partition=normal", "--set",
          "option.best_effort_partition=besteffort", "--set",
-         "option.shared_folder=/home/%u/.cigri"},
+         "option.shared_folder=/home/%u/.cigri", "--set", "option.start_limit_s=60"},
         "grid", token);
   };
   oar("oar1", 6668, "alice");

@@ -17,11 +17,12 @@ TEST_F(RealTroubleTest, AGridThatWasDownLongerThanSlurmRemembersRunsNothingTwice
                         {{"max_tries", 1}}, {"slurm2"});
   ASSERT_TRUE(Await([&] { return grid().Progress(id).value("running", 0) == 10; }, Seconds(180)))
       << grid().Progress(id);
+  const auto grid_id = Rows("SELECT grid_id FROM grid")[0][0];
   grid().Ok({"cigri", "down", "--keep-jobs"});
   grid().Script("go", "");
   const std::string squeue =
       "export SLURM_CONF=/var/lib/slurm-clusters/beta/etc/slurm.conf; scontrol -o show jobs | grep -c "
-      "Name=cigri. || true";
+      "Name=cigri." + std::to_string(id) + "." + grid_id + ". || true";
   ASSERT_TRUE(Await([&] { return std::string(Trim(Shell(squeue))) == "0"; }, Seconds(180)));
   EXPECT_EQ(Written("forgotten"), 9);
   grid().Up();

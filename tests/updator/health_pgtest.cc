@@ -116,25 +116,28 @@ TEST_F(HealthPgTest, ACopyOfAJobIsATwinAndOneThatNobodyKnowsIsOnlyTold) {
   Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, attempt, slots) "
       "VALUES (10, 1, 0, 'task', 1, 0, 1, '100', 1, 1)");
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state, account, slots, "
-      "submitted_at, remote_id) VALUES (11, 1, 1, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '101')");
+      "submitted_at, remote_id) VALUES (11, 1, 1, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '101'), "
+      "(12, 1, 2, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '102')");
+  Sql("UPDATE done SET ended_at = now() - interval '1 hour' WHERE job_id = 12");
   Sweep({{"100", "cigri.1.g.aa", 0},    // recorded between the listing and now
          {"101", "cigri.1.g.aa", 1},    // ended meanwhile
+         {"102", "cigri.1.g.aa", 2},    // ended long ago: forgotten by a slurmctld that crashed, it lives again
          {"200", "cigri.1.g.aa", 0},    // a copy of one that lives
          {"201", "cigri.1.g.aa", 1},    // of one that has ended
          {"300", "cigri.1.g.bb", 0},    // the runner's matter
          {"400", "cigri.1.g.cc", 2},    // given up, and there all the same
          {"500", "cigri.9.g.dd", 0}});  // of a backup that was restored
-  EXPECT_EQ(Twins(), "200/0 201/1 400/2");
+  EXPECT_EQ(Twins(), "102/2 200/0 201/1 400/2");
   EXPECT_EQ(Open(), "TWIN_JOB UNKNOWN_JOB");
   EXPECT_EQ(Sql("SELECT message FROM events WHERE code = 'UNKNOWN_JOB'")[0][0].as<std::string>(),
             "froggy has jobs with our tag that are in no record of ours: 500");
-  EXPECT_EQ(Sql("SELECT count FROM events WHERE code = 'TWIN_JOB'")[0][0].as<int>(), 3);
+  EXPECT_EQ(Sql("SELECT count FROM events WHERE code = 'TWIN_JOB'")[0][0].as<int>(), 4);
 
   Sql("UPDATE twins SET calls = 2");
   Sweep({{"200", "cigri.1.g.aa", 0}, {"500", "cigri.9.g.dd", 0}});
   EXPECT_EQ(Twins(), "200/0") << "what is not seen any more has ended";
   EXPECT_EQ(Sql("SELECT calls FROM twins")[0][0].as<int>(), 2);
-  EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 3) << "nothing new, nothing told";
+  EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 4) << "nothing new, nothing told";
   Sweep({});
   EXPECT_EQ(Twins(), "");
   EXPECT_EQ(Open(), "");

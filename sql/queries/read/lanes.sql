@@ -13,6 +13,7 @@ SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason
        st.error, extract(epoch FROM st.failing_since) AS failing_since,
        extract(epoch FROM now() - st.swept_at) AS swept_ago, coalesce(st.stress, 0) AS stress,
        cl.stress_limit, coalesce(g.n, 0) AS granted,
+       q.n AS silent, q.longest_s AS silent_s,
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted
 FROM campaign_clusters AS cc
 JOIN clusters AS cl ON cl.id = cc.cluster_id
@@ -34,5 +35,10 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT sum(n) AS n FROM grants WHERE campaign_id = cc.campaign_id AND cluster_id = cc.cluster_id
 ) AS g
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n, extract(epoch FROM now() - min(s.since)) AS longest_s
+    FROM silent_jobs AS s JOIN live AS l USING (job_id)
+    WHERE s.cluster_id = cc.cluster_id AND l.campaign_id = cc.campaign_id
+) AS q
 WHERE cc.campaign_id = $1
 ORDER BY cl.id;
