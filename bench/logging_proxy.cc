@@ -1,6 +1,6 @@
 // logging_proxy LISTEN SERVER: passes HTTP on and prints the first words of each request
-// ("GET /jobs/1.json"). Addresses: the path of a unix socket, or a port of 127.0.0.1 ("0": any). Its
-// first line is the port it listens on. Ends with its standard input.
+// ("GET /jobs/1.json"). Addresses: the path of a unix socket, or a port of 127.0.0.1 ("0": any).
+// Its first line is the port it listens on. Ends with its standard input.
 #include <unistd.h>
 
 #include <cstdio>

@@ -52,7 +52,8 @@ class Grid {
   /// Slots that the plan gives in addition to what runs.
   std::int64_t Given() {
     return Sql("SELECT coalesce(sum(n), 0) FROM grants")[0][0].as<std::int64_t>() -
-           Sql("SELECT count(*) FROM live WHERE EXISTS (SELECT FROM grants AS g WHERE g.campaign_id "
+           Sql("SELECT count(*) FROM live WHERE EXISTS (SELECT FROM grants AS g WHERE "
+               "g.campaign_id "
                "= live.campaign_id AND g.cluster_id = live.cluster_id)")[0][0]
                .as<std::int64_t>();
   }
@@ -72,34 +73,48 @@ class Grid {
                       jobs = std::to_string(running),
                       max = std::to_string((kSlots + running) / kClusters);
     Sql("INSERT INTO clusters (id, name, kind, api_url, mode) SELECT k, 'c' || k, 'local', "
-        "'unix:/nowhere', 'open' FROM generate_series(1, " + clusters + ") AS k;"
-        "INSERT INTO cluster_status (cluster_id, swept_at, answered_at, sweeps) SELECT id, now(), now() + interval '1 hour', 1 FROM clusters;"
+        "'unix:/nowhere', 'open' FROM generate_series(1, " +
+        clusters +
+        ") AS k;"
+        "INSERT INTO cluster_status (cluster_id, swept_at, answered_at, sweeps) SELECT id, now(), "
+        "now() + interval '1 hour', 1 FROM clusters;"
         "INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, "
         "unavailable_resources, used_by_cigri, jobs_running, jobs_waiting) SELECT id, " +
         max + ", " + max + ", 0, 0, 0, 0, 0 FROM clusters");
     Sql("INSERT INTO campaigns (grid_user, name, project, priority, nb_params, first_task_id, jdl, "
         "submission_time) SELECT 'user' || i % 97, 'c', 'project' || i % 13, 1 + i % 9, " +
-        std::to_string(tasks) + ", 1, '{\"name\": \"c\", \"clusters\": {}}', now() - i * interval "
-        "'1 second' FROM generate_series(1, " + campaigns + ") AS i;"
+        std::to_string(tasks) +
+        ", 1, '{\"name\": \"c\", \"clusters\": {}}', now() - i * interval "
+        "'1 second' FROM generate_series(1, " +
+        campaigns +
+        ") AS i;"
         "INSERT INTO campaign_cursor (campaign_id, ntasks) SELECT id, nb_params FROM campaigns;"
         "INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, walltime_s, "
-        "cluster_login) SELECT c.id, k.id, './job.sh', '/resource_id=1', 3600, 'u' FROM campaigns AS "
+        "cluster_login) SELECT c.id, k.id, './job.sh', '/resource_id=1', 3600, 'u' FROM campaigns "
+        "AS "
         "c, clusters AS k;"
         "INSERT INTO lanes (campaign_id, cluster_id, proved, n_ok, sum_s) SELECT campaign_id, "
         "cluster_id, true, 10, 3000 FROM campaign_clusters;"
         "INSERT INTO forecasts (campaign_id, cluster_id, job_ratio, p50_s, waiting_allowed) SELECT "
         "campaign_id, cluster_id, 1, 300, 1 FROM campaign_clusters;"
-        "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n) SELECT campaign_id, "
+        "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n) SELECT "
+        "campaign_id, "
         "cluster_id, 'task', 'terminated', 'updator', 10 FROM campaign_clusters;"
         "INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s) SELECT "
-        "date_trunc('minute', now()) - m * interval '1 minute', c.id, 1, c.grid_user, c.project, 300 "
+        "date_trunc('minute', now()) - m * interval '1 minute', c.id, 1, c.grid_user, c.project, "
+        "300 "
         "FROM campaigns AS c, generate_series(0, 29) AS m");
     if (running > 0)
-      Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
-          "attempt, slots, state, started_at) SELECT j, 1 + j % " + campaigns + ", 1000000 + j, 'task', 1, 0, 1 + (j / " +
-          campaigns + ") % " + clusters + ", 'R' || j, 1, 1, 'running', now() - interval '100 seconds' "
-          "FROM generate_series(0, " + jobs + " - 1) AS j;"
-          "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start) SELECT "
+      Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, "
+          "remote_id, "
+          "attempt, slots, state, started_at) SELECT j, 1 + j % " +
+          campaigns + ", 1000000 + j, 'task', 1, 0, 1 + (j / " + campaigns + ") % " + clusters +
+          ", 'R' || j, 1, 1, 'running', now() - interval '100 seconds' "
+          "FROM generate_series(0, " +
+          jobs +
+          " - 1) AS j;"
+          "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots, "
+          "sum_start) SELECT "
           "campaign_id, cluster_id, 'task', 'running', 'updator', count(*), count(*), "
           "sum(extract(epoch FROM started_at)) FROM live GROUP BY 1, 2");
     Sql("ANALYZE");

@@ -1,8 +1,8 @@
 // recorded_oar serve: the API of an OAR 2.5 with 10,000 cores whose answers are shaped as the real
-// one's (docs/clusters.md). Takes any submission; its first 10 jobs have ended, all others run. Prints
-// its port.
-// recorded_oar sweep URL FIRST LAST N: the least that a look at jobs FIRST to LAST can cost: the same
-// calls, parsed with simdjson, compared in memory. Prints CPU milliseconds a look, of N.
+// one's (docs/clusters.md). Takes any submission; its first 10 jobs have ended, all others run.
+// Prints its port. recorded_oar sweep URL FIRST LAST N: the least that a look at jobs FIRST to LAST
+// can cost: the same calls, parsed with simdjson, compared in memory. Prints CPU milliseconds a
+// look, of N.
 #include <httplib.h>
 #include <simdjson.h>
 #include <sys/resource.h>
@@ -28,11 +28,13 @@ class RecordedOar {
     server_.Get(api + "/jobs.json", [this](auto& q, auto& r) {
       Json(r, Jobs(cigri::Split(q.get_param_value("ids"), ':')));
     });
-    server_.Get(api + R"(/jobs/(\d+)\.json)", [this](auto& q, auto& r) { Json(r, Job(q.matches[1])); });
+    server_.Get(api + R"(/jobs/(\d+)\.json)",
+                [this](auto& q, auto& r) { Json(r, Job(q.matches[1])); });
     server_.Get(api + "/resources/full.json", [](auto& q, auto& r) {
       Json(r, Resources(std::atoi(q.get_param_value("offset").c_str())));
     });
-    server_.Get(api + "/resources/resource_id/jobs.json", [this](auto&, auto& r) { Json(r, Use()); });
+    server_.Get(api + "/resources/resource_id/jobs.json",
+                [this](auto&, auto& r) { Json(r, Use()); });
     server_.Get(api + "/stress_factor.json",
                 [](auto&, auto& r) { Json(r, R"({"GLOBAL_STRESS":"0"})"); });
     std::printf("%d\n", server_.bind_to_any_port("127.0.0.1"));
@@ -72,12 +74,13 @@ class RecordedOar {
       items += items.empty() ? "" : ",\n";
       items += R"({"owner":"alice","api_timestamp":1795165460,"name":")" + names_[id - 1] +
                R"(","queue":"besteffort","links":[{"rel":"self","href":")" + link +
-               R"("},{"rel":"collection","href":")" + link + R"(/resources","title":"resources"},)" +
-               R"({"rel":"collection","href":")" + link + R"(/nodes","title":"nodes"}],"submission":1795165454,)" +
-               R"("state":")" + (Ended(id) ? "Terminated" : "Running") + R"(","id":)" + text + "}";
+               R"("},{"rel":"collection","href":")" + link +
+               R"(/resources","title":"resources"},)" + R"({"rel":"collection","href":")" + link +
+               R"(/nodes","title":"nodes"}],"submission":1795165454,)" + R"("state":")" +
+               (Ended(id) ? "Terminated" : "Running") + R"(","id":)" + text + "}";
     }
-    return R"({"offset":0,"total":)" + std::to_string(ids.size()) + R"(,"links":[],"items":[)" + items +
-           "]}\n\n";
+    return R"({"offset":0,"total":)" + std::to_string(ids.size()) + R"(,"links":[],"items":[)" +
+           items + "]}\n\n";
   }
   std::string Job(const std::string& id) {
     std::lock_guard lock(mutex_);
@@ -91,13 +94,15 @@ class RecordedOar {
     for (int i = offset + 1; i <= end; ++i) {
       const auto n = std::to_string(i), host = "node" + std::to_string((i - 1) / 16 + 1);
       items += i == offset + 1 ? "" : ",\n";
-      items += R"({"id":)" + n + R"(,"core":)" + n + R"(,"cpu":)" + std::to_string((i - 1) / 8 + 1) +
-               R"(,"host":")" + host + R"(","network_address":")" + host +
-               R"(","state":"Alive","next_state":"UnChanged","drain":"NO","besteffort":"YES","deploy":"NO",)"
-               R"("type":"default","cluster":"recorded","cpuset":0,"desktop_computing":"NO","state_num":1,)"
-               R"("finaud_decision":"NO","scheduler_priority":0,"suspended_jobs":"NO","last_job_date":1795165454,)"
-               R"("expiry_date":0,"available_upto":2147483647,"api_timestamp":1795165460,"links":[{"rel":"self",)"
-               R"("href":"/oarapi-cigri/resources/)" + n + R"("}]})";
+      items +=
+          R"({"id":)" + n + R"(,"core":)" + n + R"(,"cpu":)" + std::to_string((i - 1) / 8 + 1) +
+          R"(,"host":")" + host + R"(","network_address":")" + host +
+          R"(","state":"Alive","next_state":"UnChanged","drain":"NO","besteffort":"YES","deploy":"NO",)"
+          R"("type":"default","cluster":"recorded","cpuset":0,"desktop_computing":"NO","state_num":1,)"
+          R"("finaud_decision":"NO","scheduler_priority":0,"suspended_jobs":"NO","last_job_date":1795165454,)"
+          R"("expiry_date":0,"available_upto":2147483647,"api_timestamp":1795165460,"links":[{"rel":"self",)"
+          R"("href":"/oarapi-cigri/resources/)" +
+          n + R"("}]})";
     }
     return R"({"offset":)" + std::to_string(offset) + R"(,"total":)" + std::to_string(kCores) +
            R"(,"links":[],"items":[)" + items + "]}\n\n";
@@ -119,7 +124,9 @@ class RecordedOar {
 double CpuMs() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto ms = [](const timeval& t) { return 1e3 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_usec); };
+  const auto ms = [](const timeval& t) {
+    return 1e3 * static_cast<double>(t.tv_sec) + 1e-3 * static_cast<double>(t.tv_usec);
+  };
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
@@ -163,7 +170,8 @@ class Least {
     body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
     for (const auto item : parser_.parse(body)["items"].get_array()) each(item);
   }
-  const cigri::http::Client::Headers kAs{{"X-Remote-Ident", "alice"}, {"Accept", "application/json"}};
+  const cigri::http::Client::Headers kAs{{"X-Remote-Ident", "alice"},
+                                         {"Accept", "application/json"}};
   cigri::http::Client client_;
   simdjson::dom::parser parser_;
   std::vector<std::string> urls_;

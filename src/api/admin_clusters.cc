@@ -13,32 +13,15 @@ namespace {
 using nlohmann::json;
 
 // What PATCH and POST take; sql/queries/admin/change_cluster.sql sets no others.
-const std::vector<std::string> kSettable = {"api_url",
-                                            "api_group",
-                                            "api_auth_type",
-                                            "api_username",
-                                            "api_password",
-                                            "api_auth_header",
-                                            "token_command",
-                                            "ssh_host",
-                                            "resource_unit",
-                                            "power",
-                                            "properties",
-                                            "default_resources",
-                                            "enabled",
-                                            "mode",
-                                            "mode_limit",
-                                            "job_ratio",
-                                            "queue_s",
-                                            "max_waiting",
-                                            "keep_waiting",
-                                            "max_running",
-                                            "max_calls_per_min",
-                                            "hours",
-                                            "min_round_s",
-                                            "waiting_timeout_s",
-                                            "stress_limit",
-                                            "options"};
+const std::vector<std::string> kSettable = {"api_url",       "api_group",    "api_auth_type",
+                                            "api_username",  "api_password", "api_auth_header",
+                                            "token_command", "ssh_host",     "resource_unit",
+                                            "power",         "properties",   "default_resources",
+                                            "enabled",       "mode",         "mode_limit",
+                                            "job_ratio",     "queue_s",      "max_waiting",
+                                            "keep_waiting",  "max_running",  "max_calls_per_min",
+                                            "hours",         "min_round_s",  "waiting_timeout_s",
+                                            "stress_limit",  "options"};
 
 std::string Label(const std::string& name) { return "cluster \"" + name + "\""; }
 
@@ -115,8 +98,8 @@ Reply Check(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const std::string user = request.Query("user", request.caller.user);
   std::string login;
-  const auto row = context.Transact(
-      [&](db::Tx& tx) { return RowOf(tx, context.config, name, user, &login); });
+  const auto row =
+      context.Transact([&](db::Tx& tx) { return RowOf(tx, context.config, name, user, &login); });
   bool ok = true;
   const json checks = RunCheck(context, row, login, request.Flag("submit"), &ok);
   return Reply::Json({{"cluster", name}, {"ok", ok}, {"checks", checks}});

@@ -44,8 +44,9 @@ void RequireGroup(const Facts& facts, const jdl::Campaign& campaign) {
   if (!facts.sla_groups) return;
   const auto& groups = *facts.sla_groups;
   if (std::find(groups.begin(), groups.end(), campaign.sla_group) != groups.end()) return;
-  const std::string what = campaign.sla_group.empty() ? "is missing: this grid shares by groups"
-                                                      : "\"" + campaign.sla_group + "\" is no group";
+  const std::string what = campaign.sla_group.empty()
+                               ? "is missing: this grid shares by groups"
+                               : "\"" + campaign.sla_group + "\" is no group";
   RequireNoFaults({{0, 0, "sla_group", what, "one of: " + Join(groups, ", ")}});
 }
 

@@ -29,7 +29,6 @@ void RequireMayGive(const Request& request, const Facts& facts, int before, int 
 /// "Admission rule error" when a rule refuses, or left something that is no campaign any more.
 /// Takes as long as the rules: not inside a transaction. A rule that does not run is told to the
 /// operators (RULE_BROKEN) until a campaign has passed all rules.
-Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign,
-               std::int64_t jobs);
+Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign, std::int64_t jobs);
 
 }  // namespace cigri::api

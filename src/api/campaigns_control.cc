@@ -60,8 +60,9 @@ Reply Purge(Context& context, const Request& request) {
     if (!c.over())
       throw BadRequest("cannot purge " + Name(c) + ": it is " + c.state, "cancel it first");
     if (tx.Exec(sql::api::kStillBusy, c.id)[0][0].as<bool>())
-      throw BadRequest("cannot purge " + Name(c) + ": some of its jobs or epilogues have not ended yet",
-                       "try again in a minute");
+      throw BadRequest(
+          "cannot purge " + Name(c) + ": some of its jobs or epilogues have not ended yet",
+          "try again in a minute");
   });
   // Ten million rows take a while: pieces, and an answer before the client gives up.
   const auto end = std::chrono::steady_clock::now() + kPurgeTime;

@@ -80,8 +80,8 @@ Reply Set(Context& context, const Request& request) {
     facts = LoadFacts(tx, context.config, campaign.user);
     return campaign;
   });
-  const Change change = AdmitChange(context, facts, before.jdl,
-                                    Edited(before.jdl, body["set"]), before.nb_params, &request);
+  const Change change = AdmitChange(context, facts, before.jdl, Edited(before.jdl, body["set"]),
+                                    before.nb_params, &request);
   RequireCarried(context, facts, change.admitted.campaign, {}, {});
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);

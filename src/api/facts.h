@@ -20,9 +20,9 @@ struct ClusterFacts {
   bool enabled = true, drained = false, failing = false;
   std::string drain_reason;
   std::optional<int> max_resources, free_resources;
-  bool needs_token = false;        ///< of each user, given with gridtoken
-  bool has_token = false;          ///< of this user
-  std::optional<double> token_s;   ///< until it expires, nothing when it does not say
+  bool needs_token = false;       ///< of each user, given with gridtoken
+  bool has_token = false;         ///< of this user
+  std::optional<double> token_s;  ///< until it expires, nothing when it does not say
   /// "open", "limited", "observe", "drained", "disabled" or "not answering".
   std::string State() const;
 };
@@ -33,7 +33,7 @@ struct Facts {
   Admission admission;                           ///< rules, and what they may know
   /// Policy sla: every campaign names one of these groups. Nothing: it need not.
   std::optional<std::vector<std::string>> sla_groups = {};
-  int user_priority = 9;                         ///< the policy's: users give no more
+  int user_priority = 9;  ///< the policy's: users give no more
 };
 
 /// Reads what is there for `user`.

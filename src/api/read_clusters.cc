@@ -35,9 +35,9 @@ void AddColumns(json& out, const pqxx::row& row) {
         "resource_unit", "properties", "default_resources", "mode", "job_ratio", "hours",
         "drain_reason", "drained_by", "drained_at", "drained_until", "learnt_from", "error"})
     out[name] = TextOrNull(row[name]);
-  for (const char* name : {"power", "mode_limit", "max_waiting", "keep_waiting", "max_running",
-                           "max_calls_per_min", "waiting_timeout_s", "max_array", "max_bytes",
-                           "probation"})
+  for (const char* name :
+       {"power", "mode_limit", "max_waiting", "keep_waiting", "max_running", "max_calls_per_min",
+        "waiting_timeout_s", "max_array", "max_bytes", "probation"})
     out[name] = IntOrNull(row[name]);
   for (const char* name : {"queue_s", "min_round_s", "stress_limit", "calls_per_min",
                            "clock_skew_s", "swept_ago", "failing_for", "try_again_in", "shut_for"})

@@ -32,8 +32,7 @@ class Drivers {
   cluster::Cluster& Of(std::int64_t id) {
     auto& driver = drivers_[id];
     if (!driver)
-      driver =
-          context_.make_cluster(context_.Transact([&](db::Tx& tx) { return RowOf(tx, id); }));
+      driver = context_.make_cluster(context_.Transact([&](db::Tx& tx) { return RowOf(tx, id); }));
     return *driver;
   }
 

@@ -103,8 +103,8 @@ std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add)
 Reply AddTasks(Context& context, const Request& request) {
   const Addition add = ReadAddition(context, request);
   const auto& jdl = add.campaign.jdl;
-  const Change change = AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n(),
-                                    nullptr);
+  const Change change =
+      AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n(), nullptr);
   jdl::Campaign sent = change.admitted.campaign;
   sent.format = add.campaign.format;
   sent.columns = add.campaign.columns;

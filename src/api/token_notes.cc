@@ -29,7 +29,8 @@ std::vector<std::string> TokenNotes(const Facts& facts, const jdl::Campaign& cam
   for (const auto& s : campaign.clusters) {
     const ClusterFacts& cluster = facts.clusters.at(s.name);
     if (!cluster.needs_token) continue;
-    const std::string give = ": gridtoken -i " + s.name + " -t TOKEN gives one, and the campaign goes on there";
+    const std::string give =
+        ": gridtoken -i " + s.name + " -t TOKEN gives one, and the campaign goes on there";
     if (!cluster.has_token)
       notes.push_back("you have no token for cluster " + s.name + ", nothing is sent there" + give);
     else if (cluster.token_s && *cluster.token_s <= 0)

@@ -36,13 +36,14 @@ class CallGate {
 /// A row of `clusters`, as a driver needs it.
 struct ClusterConfig {
   std::int64_t id = 0;
-  std::string name, kind;  ///< kind: local, oar2, oar3, slurm
-  std::string api_url;     ///< http::Endpoint::Parse reads it
-  std::string auth_type;   ///< none, header, basic, cert, jwt
+  std::string name, kind;                             ///< kind: local, oar2, oar3, slurm
+  std::string api_url;                                ///< http::Endpoint::Parse reads it
+  std::string auth_type;                              ///< none, header, basic, cert, jwt
   std::string auth_user, auth_password, auth_header;  ///< decrypted; "" when unused
   std::string resource_unit = "resource_id";
-  std::string properties;   ///< which resources are ours to count, e.g. "cluster='luke'"
-  nlohmann::json options = nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
+  std::string properties;  ///< which resources are ours to count, e.g. "cluster='luke'"
+  nlohmann::json options =
+      nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
   std::chrono::milliseconds call_timeout{25000};
   std::shared_ptr<CallGate> gate;  ///< of a remote kind; none: nothing is limited or counted
 };
@@ -51,10 +52,10 @@ struct ClusterConfig {
 struct Capabilities {
   int max_array = 1000;             ///< most elements of one Submit
   std::size_t max_bytes = 1 << 20;  ///< most bytes of one Submit's commands, all together
-  bool fences = false;       ///< Find(tag, fence) makes a later Submit of that tag impossible
-  bool hold_release = false; ///< Submit leaves the jobs on hold until Release
-  bool feed = false;         ///< Poll answers what changed since a token, and can wait for it
-  bool output = false;       ///< ReadOutput works
+  bool fences = false;        ///< Find(tag, fence) makes a later Submit of that tag impossible
+  bool hold_release = false;  ///< Submit leaves the jobs on hold until Release
+  bool feed = false;          ///< Poll answers what changed since a token, and can wait for it
+  bool output = false;        ///< ReadOutput works
   std::chrono::seconds remembers{std::chrono::hours(24 * 365)};  ///< how long ended jobs are known
   std::chrono::seconds absence_delay{60};  ///< between two absences that together are final
 };
@@ -73,7 +74,7 @@ struct Element {
 struct Batch {
   std::int64_t id = 0, campaign_id = 0;
   BatchKind kind = BatchKind::kTask;
-  std::string tag;        ///< unique for ever: cigri.<campaign>.<grid id>.<random>
+  std::string tag;  ///< unique for ever: cigri.<campaign>.<grid id>.<random>
   std::string grid_user, cluster_user;
   std::string campaign_name;
   std::string directory;  ///< working directory; "" = the user's home. May hold $HOME.
@@ -96,8 +97,8 @@ enum class RemoteState { kHeld, kWaiting, kRunning, kEnded };
 struct RemoteRef {
   std::string remote_id;
   std::string tag;
-  int index = 0;           ///< element of its batch, from 0
-  std::int64_t job_id = 0; ///< ours; echoed, never interpreted
+  int index = 0;            ///< element of its batch, from 0
+  std::int64_t job_id = 0;  ///< ours; echoed, never interpreted
   std::string cluster_user;
   std::int64_t walltime_s = 0;
   std::optional<RemoteState> known;  ///< in a PollRequest: what it is as far as we know
@@ -132,12 +133,12 @@ struct RemoteJob {
 class SubmitRefused : public std::runtime_error {
  public:
   enum class Why {
-    kBatch,      ///< this request is wrong here: resources, directory, project, size...
-    kUser,       ///< this user may not
-    kToken,      ///< this user has no token there, or none that is valid
-    kLimit,      ///< over a limit of the cluster: fewer or later. `limit` when it said how many
-    kBytes,      ///< the request has too many bytes: fewer or shorter elements
-    kTemporary   ///< not now: down, restarting, too busy
+    kBatch,     ///< this request is wrong here: resources, directory, project, size...
+    kUser,      ///< this user may not
+    kToken,     ///< this user has no token there, or none that is valid
+    kLimit,     ///< over a limit of the cluster: fewer or later. `limit` when it said how many
+    kBytes,     ///< the request has too many bytes: fewer or shorter elements
+    kTemporary  ///< not now: down, restarting, too busy
   };
   SubmitRefused(Why why, const std::string& message, int limit = 0)
       : std::runtime_error(message), why_(why), limit_(limit) {}
@@ -190,15 +191,15 @@ struct Resources {
   int used = 0;         ///< taken by any job
   int unavailable = 0;  ///< down, drained, absent
   int free() const { return std::max(0, max - used - unavailable); }
-  double stress = 0;    ///< 0..1, what the cluster says of its own load
-  int preemptible = 0;  ///< of `used`, by best-effort jobs of others
-  std::string note;     ///< for people: "2 of 4 nodes down"
+  double stress = 0;        ///< 0..1, what the cluster says of its own load
+  int preemptible = 0;      ///< of `used`, by best-effort jobs of others
+  std::string note;         ///< for people: "2 of 4 nodes down"
   double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not told
 };
 
 struct PollRequest {
-  std::vector<RemoteRef> jobs;     ///< those believed alive (ignored by a feed with a token)
-  std::string token;               ///< of the last answer, for a feed; "" = everything
+  std::vector<RemoteRef> jobs;        ///< those believed alive (ignored by a feed with a token)
+  std::string token;                  ///< of the last answer, for a feed; "" = everything
   std::chrono::milliseconds wait{0};  ///< a feed may hold its answer this long for news
 };
 struct PollResult {
@@ -206,16 +207,16 @@ struct PollResult {
   /// of ten thousand that run a look finds a few that do not any more.
   std::vector<RemoteJob> jobs;
   std::vector<RemoteRef> missing;  ///< asked for and not known to the cluster (any more)
-  bool full = true;  ///< false: only changes; a job not listed is as it was
+  bool full = true;                ///< false: only changes; a job not listed is as it was
   std::string token;
-  double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not told
-  int calls = 0;            ///< HTTP requests it took
+  double cluster_time = 0;             ///< the cluster's clock at the answer, 0 = not told
+  int calls = 0;                       ///< HTTP requests it took
   std::optional<Resources> resources;  ///< when the same answer tells them (local)
 };
 
 struct KillResult {
-  std::vector<RemoteRef> gone;    ///< ended, or never heard of any more
-  std::vector<RemoteRef> asked;   ///< the cluster has registered it: look again until it ended
+  std::vector<RemoteRef> gone;   ///< ended, or never heard of any more
+  std::vector<RemoteRef> asked;  ///< the cluster has registered it: look again until it ended
   std::vector<std::pair<RemoteRef, std::string>> failed;  ///< and why: ask again
 };
 
@@ -249,8 +250,8 @@ class Cluster {
   /// The jobs that carry `tag`, in any state. `since` is when its batch was intended (the
   /// cluster's listings may be cut by time). With `fence` (and capabilities().fences) a later
   /// Submit of that tag is refused. Throws CallFailed.
-  virtual FindResult Find(const std::string& tag, const std::string& cluster_user,
-                          double since, bool fence) = 0;
+  virtual FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
+                          bool fence) = 0;
   /// States of jobs, in as few calls as the API allows. Throws CallFailed.
   virtual PollResult Poll(const PollRequest& request) = 0;
   /// Asks the cluster to end these jobs. Throws CallFailed when it cannot be reached at all.
@@ -260,10 +261,11 @@ class Cluster {
   /// Throws CallFailed; std::runtime_error with words for people where there is no way.
   virtual OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                                 std::size_t bytes);
-  /// All jobs whose tag begins with `prefix`: the slow sweep that finds unknown and twin jobs. Those
-  /// for which `wanted` is false are left out before anything more is asked about them.
+  /// All jobs whose tag begins with `prefix`: the slow sweep that finds unknown and twin jobs.
+  /// Those for which `wanted` is false are left out before anything more is asked about them.
   using JobFilter = std::function<bool(const std::string& remote_id, const std::string& tag)>;
-  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted = {});
+  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix,
+                                            const JobFilter& wanted = {});
   /// What an operator wants to know of a new cluster; ends with a test job when `submit`.
   virtual std::vector<CheckItem> Check(const std::string& cluster_user, bool submit);
   /// Why a cluster of this kind can never carry `batch` (its elements may be none), in words with

@@ -157,8 +157,8 @@ class LocalCluster : public Cluster {
   std::string CannotCarry(const Batch& batch) override {
     const auto wishes = WishesOf(batch);
     if (wishes.gpus > 0) return config_.name + " has no GPUs to give: leave gpus out there";
-    const auto memory_mb = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) *
-                           sysconf(_SC_PAGESIZE) / (1 << 20);
+    const auto memory_mb =
+        static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / (1 << 20);
     if (wishes.mem_mb > memory_mb)
       return "a job asks for " + std::to_string(wishes.mem_mb) + " MB of memory, " + config_.name +
              " has " + std::to_string(memory_mb);

@@ -70,7 +70,8 @@ std::string RestApi::TokenOf(const std::string& user, std::string* trouble) {
   if (token.empty()) token = config_.auth_password;
   const auto expiry = JwtExpiry(token);
   if (token.empty())
-    *trouble = "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken" + why;
+    *trouble =
+        "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken" + why;
   else if (expiry && *expiry <= Now())
     *trouble = "the token" + whose + " for cluster " + config_.name + " expired " +
                HumanSpan(Now() - *expiry) + " ago: give a new one with gridtoken" + why;
@@ -82,8 +83,8 @@ std::string RestApi::TokenTrouble(const std::string& user) {
   std::string trouble;
   const auto token = TokenOf(user, &trouble);
   const auto it = refused_.find(user);
-  const bool lately = it != refused_.end() &&
-                      std::chrono::steady_clock::now() - it->second.second < kRefusedFor;
+  const bool lately =
+      it != refused_.end() && std::chrono::steady_clock::now() - it->second.second < kRefusedFor;
   if (trouble.empty() && lately && it->second.first == token)
     trouble = "the token of user " + user + " is refused by cluster " + config_.name +
               ": give a new one with gridtoken";
@@ -179,7 +180,8 @@ http::Response RestApi::PostBatch(const std::string& path, const std::string& bo
       return client_.Post(path, body, "application/json", headers);
     });
   } catch (const CallFailed& e) {  // thrown before the call only
-    throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kToken : Why::kTemporary, e.what());
+    throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kToken : Why::kTemporary,
+                        e.what());
   }
 }
 

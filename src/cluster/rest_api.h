@@ -50,7 +50,8 @@ class RestApi {
   void OarIdentity(const std::string& user, http::Client::Headers* headers);
   /// The token to use for `user`, "" and `trouble` when there is none.
   std::string TokenOf(const std::string& user, std::string* trouble);
-  http::Response Call(CallGate::Clock::time_point until, const std::function<http::Response()>& call);
+  http::Response Call(CallGate::Clock::time_point until,
+                      const std::function<http::Response()>& call);
   ClusterConfig config_;
   TokenSource tokens_;
   Identity identity_;

@@ -15,10 +15,17 @@ std::int64_t Megabytes(const nlohmann::json& value) {
   char* end = nullptr;
   double n = std::strtod(text.c_str(), &end);
   switch (*end) {
-    case 'K': n /= 1024; break;
-    case 'G': n *= 1024; break;
-    case 'T': n *= 1024.0 * 1024; break;
-    default: break;
+    case 'K':
+      n /= 1024;
+      break;
+    case 'G':
+      n *= 1024;
+      break;
+    case 'T':
+      n *= 1024.0 * 1024;
+      break;
+    default:
+      break;
   }
   return static_cast<std::int64_t>(std::ceil(n));
 }

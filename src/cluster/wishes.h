@@ -7,8 +7,8 @@
 namespace cigri::cluster {
 
 struct Wishes {
-  int cores = 0, gpus = 0;   ///< 0 = not said
-  std::int64_t mem_mb = 0;   ///< of a node, in MB rounded up; 0 = not said
+  int cores = 0, gpus = 0;  ///< 0 = not said
+  std::int64_t mem_mb = 0;  ///< of a node, in MB rounded up; 0 = not said
   /// The batch has no resources of its own: what the API makes of `cores`, or the grid's default.
   bool plain = true;
 };

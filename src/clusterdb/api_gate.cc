@@ -25,7 +25,11 @@ class Gate final : public cluster::CallGate {
  public:
   Gate(std::shared_ptr<db::Pool> pool, std::int64_t id, std::string name, std::string api,
        Caller caller)
-      : pool_(std::move(pool)), id_(id), name_(std::move(name)), api_(std::move(api)), caller_(caller) {}
+      : pool_(std::move(pool)),
+        id_(id),
+        name_(std::move(name)),
+        api_(std::move(api)),
+        caller_(caller) {}
   ~Gate() override {
     try {
       if (counted_ > 0) Ask(0);
@@ -44,11 +48,11 @@ class Gate final : public cluster::CallGate {
       if (wait_s <= 0) return;
       const auto at = Clock::now() + milliseconds(static_cast<int>(wait_s * 1000) + 1);
       if (at > until)
-        throw cluster::CallFailed(
-            Why::kBusy,
-            "cluster " + name_ + " is not called for " + HumanSpan(wait_s) + ": at most " +
-                std::to_string(ceiling_) + " calls a minute are allowed (max_calls_per_min)",
-            wait_s);
+        throw cluster::CallFailed(Why::kBusy,
+                                  "cluster " + name_ + " is not called for " + HumanSpan(wait_s) +
+                                      ": at most " + std::to_string(ceiling_) +
+                                      " calls a minute are allowed (max_calls_per_min)",
+                                  wait_s);
       std::this_thread::sleep_until(std::min(at, Clock::now() + seconds(1)));
     }
   }
@@ -62,8 +66,7 @@ class Gate final : public cluster::CallGate {
         log::info("[{}] its API answers again", name_);
       } else {
         failures_ = tx.Exec(sql::clusterdb::kCallFailed, api_, ValidUtf8(error))[0][0].as<int>();
-        if (const double s = ShutFor(failures_); s > 0)
-          tx.Exec(sql::clusterdb::kShutApi, api_, s);
+        if (const double s = ShutFor(failures_); s > 0) tx.Exec(sql::clusterdb::kShutApi, api_, s);
       }
     });
   }
@@ -87,7 +90,8 @@ class Gate final : public cluster::CallGate {
 
   // What a submission leaves over for looking and killing.
   double Kept(const Bucket& bucket) const {
-    return caller_ == Caller::kRunner ? std::min(std::floor(bucket.burst / 4), bucket.burst - 1) : 0;
+    return caller_ == Caller::kRunner ? std::min(std::floor(bucket.burst / 4), bucket.burst - 1)
+                                      : 0;
   }
 
   // Takes a call; else the seconds to wait. Throws when the breaker is open.
@@ -124,7 +128,8 @@ class Gate final : public cluster::CallGate {
       const bool shut = state.shut_s > 0 && caller_ != Caller::kApi;
       if (ceiling_ > 0) {
         const auto bucket = BucketOf(ceiling_);
-        state.tokens = std::min(bucket.burst, state.tokens + row["age_s"].as<double>() * bucket.per_min / 60);
+        state.tokens =
+            std::min(bucket.burst, state.tokens + row["age_s"].as<double>() * bucket.per_min / 60);
         if (take > 0 && !shut) {
           const double left = state.tokens - 1 - Kept(bucket);
           if (left >= 0) tx.Exec(sql::clusterdb::kTakeCall, api_, state.tokens - 1);
@@ -148,7 +153,8 @@ class Gate final : public cluster::CallGate {
     } catch (const cluster::CallFailed&) {
       throw;
     } catch (const std::exception& e) {
-      throw cluster::CallFailed(Why::kBusy, std::string("the grid's database is away: ") + e.what(), 1);
+      throw cluster::CallFailed(Why::kBusy, std::string("the grid's database is away: ") + e.what(),
+                                1);
     }
   }
 

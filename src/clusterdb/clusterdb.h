@@ -24,10 +24,11 @@ struct ClusterRow {
 
 /// All clusters, by id; also those that are not enabled (their jobs must still be followed).
 std::vector<ClusterRow> LoadClusters(db::Tx& tx);
-/// Makes the driver. Throws Fatal for an unknown kind, a bad address or a secret that cannot be read.
-/// `conninfo`: where credentials of users are (users_mapping) and how the API may be called
+/// Makes the driver. Throws Fatal for an unknown kind, a bad address or a secret that cannot be
+/// read. `conninfo`: where credentials of users are (users_mapping) and how the API may be called
 /// (api_load); without it there is neither a token nor a gate.
-std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::string& conninfo = "",
+std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row,
+                                             const std::string& conninfo = "",
                                              Caller caller = Caller::kApi);
 
 }  // namespace cigri::clusterdb

@@ -59,14 +59,16 @@ pid_t Spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& 
   for (const auto& w : words) argv.push_back(const_cast<char*>(w.c_str()));
   argv.push_back(nullptr);
   // Not ours: it may hold the address and password of the database.
-  std::vector<std::string> kept{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+  std::vector<std::string> kept{
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
   for (const char* name : {"HOME", "LANG", "KRB5CCNAME"})
     if (const char* value = std::getenv(name)) kept.push_back(std::string(name) + "=" + value);
   std::vector<char*> environment;
   for (auto& e : kept) environment.push_back(e.data());
   environment.push_back(nullptr);
   pid_t pid = 0;
-  const int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environment.data());
+  const int rc =
+      posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (rc != 0) throw std::runtime_error("cannot start " + words[0] + ": " + std::strerror(rc));
@@ -181,10 +183,10 @@ std::string RunTokenCommand(const std::string& command, const std::string& user,
                              HumanSpan(static_cast<double>(deadline.count()) / 1000));
   if (status != 0) {
     const std::string said(Trim(ValidUtf8(errors)));
-    throw std::runtime_error(
-        (WIFEXITED(status) ? "it exited with code " + std::to_string(WEXITSTATUS(status))
-                           : "it was killed by signal " + std::to_string(WTERMSIG(status))) +
-        (said.empty() ? "" : ": " + said));
+    throw std::runtime_error((WIFEXITED(status)
+                                  ? "it exited with code " + std::to_string(WEXITSTATUS(status))
+                                  : "it was killed by signal " + std::to_string(WTERMSIG(status))) +
+                             (said.empty() ? "" : ": " + said));
   }
   return TokenIn(text);
 }

@@ -15,7 +15,8 @@ class UserTokens {
   /// `command`: token_command, "" = none. `given`: the stored token of a user, "" = none.
   UserTokens(std::string command, std::function<std::string(const std::string&)> given)
       : command_(std::move(command)), given_(std::move(given)) {}
-  /// "" when there is none; throws std::runtime_error when the command fails and no token is stored.
+  /// "" when there is none; throws std::runtime_error when the command fails and no token is
+  /// stored.
   std::string Of(const std::string& user);
 
  private:

@@ -16,9 +16,11 @@ class CounterDeltas {
     std::int64_t n = 0, slots = 0;
     double sum_start = 0;
   };
-  using Key = std::tuple<std::int64_t, std::int64_t, std::string, std::string>;  // campaign, cluster, kind, state
+  using Key = std::tuple<std::int64_t, std::int64_t, std::string,
+                         std::string>;  // campaign, cluster, kind, state
 
-  /// `jobs` more (or fewer) jobs of `slots` slots each in `state`; `start` (epoch s) only for running.
+  /// `jobs` more (or fewer) jobs of `slots` slots each in `state`; `start` (epoch s) only for
+  /// running.
   void Add(std::int64_t campaign, std::int64_t cluster, BatchKind kind, std::string_view state,
            std::int64_t jobs, std::int64_t slots, double start = 0) {
     auto& d = deltas_[{campaign, cluster, std::string(ToString(kind)), std::string(state)}];

@@ -9,11 +9,11 @@ namespace cigri {
 /// (docs/design.md, interfaces).
 enum ExitCode : int {
   kExitOk = 0,
-  kExitNo = 1,             // answered, but no: a task failed under --wait, unknown campaign
-  kExitUsage = 64,         // wrong options
-  kExitBadInput = 65,      // bad JDL, bad parameters
-  kExitUnavailable = 69,   // no API, no database
-  kExitSoftware = 70,      // a bug
+  kExitNo = 1,            // answered, but no: a task failed under --wait, unknown campaign
+  kExitUsage = 64,        // wrong options
+  kExitBadInput = 65,     // bad JDL, bad parameters
+  kExitUnavailable = 69,  // no API, no database
+  kExitSoftware = 70,     // a bug
   kExitTryLater = 75,
   kExitNoPermission = 77,
   kExitConfig = 78,

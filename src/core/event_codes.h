@@ -133,13 +133,17 @@ inline constexpr EventCode kEventCodes[] = {
      "on Slurm forbid requeue (JobRequeue=0), on OAR its automatic resubmission, for the grid's "
      "jobs"},
     {"NOT_STARTING", "cluster", "updator",
-     "the cluster says of jobs of ours that they are starting or running, and they give no sign of it; "
+     "the cluster says of jobs of ours that they are starting or running, and they give no sign of "
+     "it; "
      "after start_limit_s seconds (600) they are killed and go again, free of charge",
-     "OAR: nothing, a server that died was launching them; Slurm: a node that says \"Duplicate jobid\" "
-     "refuses them: restart slurmd there, then scontrol update nodename=N state=resume; closes by itself"},
+     "OAR: nothing, a server that died was launching them; Slurm: a node that says \"Duplicate "
+     "jobid\" "
+     "refuses them: restart slurmd there, then scontrol update nodename=N state=resume; closes by "
+     "itself"},
     {"UNKNOWN_JOB", "cluster", "updator",
      "jobs on the cluster carry our tag and are in no record of ours; they are left alone",
-     "after a restored backup: delete them on the cluster by the ids of the sample; else report it"},
+     "after a restored backup: delete them on the cluster by the ids of the sample; else report "
+     "it"},
     {"KILL_UNCONFIRMED", "cluster", "nikita",
      "the cluster has not confirmed our kills for a long time; they are repeated",
      "look for the jobs on the cluster; its operator deletes them there"},

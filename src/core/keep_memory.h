@@ -7,9 +7,9 @@
 
 namespace cigri {
 
-/// Undoes what RunMain sets for daemons: memory that is freed stays until the next heartbeat trims it (64 MB at
-/// most without one). Else the books of a large decision go back to the kernel after each, and taking their
-/// pages anew costs as much as the decision.
+/// Undoes what RunMain sets for daemons: memory that is freed stays until the next heartbeat trims
+/// it (64 MB at most without one). Else the books of a large decision go back to the kernel after
+/// each, and taking their pages anew costs as much as the decision.
 inline void KeepFreedMemory() {
 #ifdef __GLIBC__
   mallopt(M_TRIM_THRESHOLD, 64 << 20);

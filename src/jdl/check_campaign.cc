@@ -181,7 +181,8 @@ void CheckClass(Document& doc, Campaign& campaign) {
   const auto cls = ReadText(doc, Top(doc, "class"));
   if (!cls) return;
   if (*cls == "urgent")
-    doc.Fault("class", "urgent is an operator's word", "ask an operator to make the campaign urgent");
+    doc.Fault("class", "urgent is an operator's word",
+              "ask an operator to make the campaign urgent");
   else if (cls->size() > 64)
     doc.Fault("class", "is longer than 64 bytes");
   else

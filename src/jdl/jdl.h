@@ -77,7 +77,7 @@ struct Campaign {
   std::string project;  ///< the global one
   int priority = kPriorityNormal;
   std::string sla_group;
-  std::string cls;  ///< "class": what the policy's rules speak of
+  std::string cls;       ///< "class": what the policy's rules speak of
   int max_replicas = 0;  ///< "finalize"
   int max_tries = 2;
   std::map<std::string, int> licences;

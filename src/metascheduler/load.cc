@@ -16,7 +16,8 @@ namespace {
 using policy::kNoLimit;
 using policy::Unusable;
 
-constexpr double kStaleAfter = 90;  // s: an idle feed answers every 25, an idle sweep comes every 60
+constexpr double kStaleAfter =
+    90;  // s: an idle feed answers every 25, an idle sweep comes every 60
 
 Unusable WhyUnusable(const pqxx::row& row, std::string& why) {
   if (!row["enabled"].as<bool>()) return Unusable::kDisabled;

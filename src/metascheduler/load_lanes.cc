@@ -176,7 +176,8 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
          });
     // Lanes without a row of counters have started nothing.
     for (const auto id : counted)
-      for (auto& lane : campaigns.at(id)->lanes) lane.started = std::max<std::int64_t>(0, lane.started);
+      for (auto& lane : campaigns.at(id)->lanes)
+        lane.started = std::max<std::int64_t>(0, lane.started);
   }
   if (!longest_killed.empty()) LoadLives(tx, loaded);
   if (!replicating.empty())
@@ -206,9 +207,9 @@ void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
     overdue_at_ = now_;
     overdue_.clear();
     for (const auto& row : tx.Exec(sql::metascheduler::kOverdue))
-      overdue_.push_back({row["campaign_id"].as<std::int64_t>(), row["cluster_id"].as<std::int64_t>(),
-                          row["n"].as<int>(), row["copies"].as<bool>(),
-                          row["overdue_s"].as<double>()});
+      overdue_.push_back({row["campaign_id"].as<std::int64_t>(),
+                          row["cluster_id"].as<std::int64_t>(), row["n"].as<int>(),
+                          row["copies"].as<bool>(), row["overdue_s"].as<double>()});
     loaded.tell_overdue = true;
   }
   loaded.overdue = overdue_;

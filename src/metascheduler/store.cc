@@ -99,7 +99,8 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
       snapshot_at_ = now_;
     }
     const auto plan = tx.Exec(sql::metascheduler::kNewPlan, static_cast<std::int64_t>(seed),
-                              snapshot, took_ms)[0][0].as<std::int64_t>();
+                              snapshot, took_ms)[0][0]
+                          .as<std::int64_t>();
     tx.Exec(sql::metascheduler::kWriteState, plan, state);
     written_state_ = state;
     if (changed) {
@@ -153,7 +154,8 @@ void Store::WriteSinks(db::Tx& tx, const Loaded& loaded, const std::vector<polic
     e.cluster_id = hold.cluster;
     e.message = "the last " + std::to_string(hold.requeue) + " jobs on " + names[hold.cluster] +
                 " ended too fast to be true, without an error: they go again elsewhere, nothing is "
-                "sent there for " + HumanSpan(hold.until - hold.since);
+                "sent there for " +
+                HumanSpan(hold.until - hold.since);
     module::RaiseEvent(tx, e);
   }
   tx.Exec(sql::metascheduler::kWriteSinks, db::Array(campaigns), db::Array(clusters), db::Array(n),
@@ -244,7 +246,8 @@ void Store::WriteObserved(db::Tx& tx, const policy::PlanResult& result) {
     clusters.push_back(static_cast<int>(key.second));
     n.push_back(jobs);
   }
-  tx.Exec(sql::metascheduler::kWriteObserved, db::Array(campaigns), db::Array(clusters), db::Array(n));
+  tx.Exec(sql::metascheduler::kWriteObserved, db::Array(campaigns), db::Array(clusters),
+          db::Array(n));
   observed_ = std::move(wanted);
 }
 

@@ -15,7 +15,7 @@ namespace cigri::metascheduler {
 /// target), and the campaigns whose epilogues are to run.
 struct Loaded {
   policy::Snapshot snapshot;
-  double now = 0;  ///< the database's clock, epoch s
+  double now = 0;                                                 ///< the database's clock, epoch s
   using Key = std::tuple<std::int64_t, std::int64_t, BatchKind>;  // campaign, cluster, kind
   std::map<Key, std::int64_t> in_flight;
   struct Flight {
@@ -76,7 +76,7 @@ class Store {
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
   std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   std::vector<Loaded::Overdue> overdue_;
-  std::set<std::pair<std::int64_t, std::int64_t>> sinks_;  // with an open event
+  std::set<std::pair<std::int64_t, std::int64_t>> sinks_;          // with an open event
   std::map<std::pair<std::int64_t, std::int64_t>, int> observed_;  // as written last
   double reasons_at_ = 0, snapshot_at_ = 0, overdue_at_ = 0, yield_at_ = 0, now_ = 0;
   bool preempted_ = true;  // there may be preemptions to tell of

@@ -274,7 +274,7 @@ class Loop {
   std::int64_t epoch_ = 0, passes_ = 0, number_ = 0;
   double started_ = static_cast<double>(time(nullptr));
   Clock::time_point heartbeat_at_{}, last_turn_ = Clock::now(),
-                    retry_at_ = Clock::time_point::max();
+                                     retry_at_ = Clock::time_point::max();
   milliseconds retry_after_ = kFirstRetry;
 };
 

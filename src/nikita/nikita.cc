@@ -114,9 +114,8 @@ Killer* Nikita::KillerOf(db::Tx& tx, module::Turn& turn, std::int64_t cluster_id
   entry.killer.reset();
   entry.fingerprint = row->second.fingerprint;
   try {
-    entry.killer =
-        std::make_unique<Killer>(
-            clusterdb::MakeDriver(row->second, turn.conninfo, clusterdb::Caller::kNikita), turn.waker);
+    entry.killer = std::make_unique<Killer>(
+        clusterdb::MakeDriver(row->second, turn.conninfo, clusterdb::Caller::kNikita), turn.waker);
   } catch (const std::exception& e) {
     log::error("[{}] cannot kill there: {}", row->second.config.name, e.what());
   }
@@ -193,7 +192,8 @@ void Nikita::Report(db::Connection& db) {
   db::Tx tx(db, db::Tx::Sync::kOff);
   if (!jobs.empty()) tx.Exec(sql::nikita::kCallFailed, db::Array(jobs), db::Array(errors));
   if (!twins.empty())
-    tx.Exec(sql::nikita::kTwinsToldOf, db::Array(twin_clusters), db::Array(twins), db::Array(twin_errors));
+    tx.Exec(sql::nikita::kTwinsToldOf, db::Array(twin_clusters), db::Array(twins),
+            db::Array(twin_errors));
   tx.Commit();
 }
 

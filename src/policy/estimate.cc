@@ -79,8 +79,7 @@ Forecast Lane::Look(const Facts& f, double now, double window_s) {
   // there lately, else by this campaign's own durations.
   const double own = out.average_s.value_or(0) * f.slots;
   const double lately = f.mean_slot_s > 0 ? f.mean_slot_s : own;
-  const double each =
-      lately > 0 || out.average_s ? std::max(lately, f.resolution_s * f.slots) : 0;
+  const double each = lately > 0 || out.average_s ? std::max(lately, f.resolution_s * f.slots) : 0;
   const double capacity = each > 0 ? f.max_resources / each : 0;
   const int allowed =
       policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, std::max(capacity, out.rate));
@@ -88,7 +87,8 @@ Forecast Lane::Look(const Facts& f, double now, double window_s) {
     Step(f, allowed);
   } else {
     known_ = true;
-    ratio_ = f.last_ratio.value_or(1.0 / std::max(1, f.slots));  // CIG-32, for the slots it asks for
+    ratio_ =
+        f.last_ratio.value_or(1.0 / std::max(1, f.slots));  // CIG-32, for the slots it asks for
     seen_ = f.last_ratio ? f.waiting + f.running + f.ended : 0;
     sweep_ = f.sweeps;
     free_ = f.free_resources;

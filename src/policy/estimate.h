@@ -1,5 +1,5 @@
-// What the predictor says of the next moments of a campaign on a cluster, from what is known now and what
-// was remembered. No I/O, no clock.
+// What the predictor says of the next moments of a campaign on a cluster, from what is known now
+// and what was remembered. No I/O, no clock.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -24,7 +24,8 @@ struct Facts {
   std::int64_t submitted = 0;  ///< recorded, and in no look yet
   std::int64_t waiting = 0, running = 0, ended = 0;
   double mean_age_s = 0;  ///< of the running ones
-  double mean_slot_s = 0;  ///< slot-seconds of a job on that cluster lately, of all campaigns; 0 = none ended
+  double mean_slot_s =
+      0;  ///< slot-seconds of a job on that cluster lately, of all campaigns; 0 = none ended
   std::int64_t n_ok = 0;
   double sum_s = 0, sum_sq = 0;
   std::vector<std::int64_t> hist;               ///< of durations (core/histogram.h)
@@ -38,7 +39,7 @@ struct Forecast {
   double rate = 0;        ///< ends per second
   std::optional<double> average_s, stddev_s, p50_s, p90_s, p99_s;
   std::optional<int> waiting_allowed;  ///< on the cluster, of all campaigns: the one estimate of it
-  std::optional<double> overdue_s;     ///< of a campaign as a whole: a job that runs longer is overdue
+  std::optional<double> overdue_s;  ///< of a campaign as a whole: a job that runs longer is overdue
 };
 
 /// What is remembered of a campaign on a cluster between two passes.

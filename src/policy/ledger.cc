@@ -45,8 +45,8 @@ void Fill(ClusterBook& book) {
   book.start_free = book.free;
 }
 
-/// Places of clusters in the ledger by their ids. Lanes mostly come in the order of ids, so the next
-/// one is looked at first.
+/// Places of clusters in the ledger by their ids. Lanes mostly come in the order of ids, so the
+/// next one is looked at first.
 class Places {
  public:
   explicit Places(const std::vector<ClusterBook>& clusters) {
@@ -57,8 +57,8 @@ class Places {
   /// -1: there is no such cluster.
   int Of(std::int64_t id) {
     if (at_ >= ids_.size() || ids_[at_].first != id)
-      at_ = static_cast<std::size_t>(
-          std::lower_bound(ids_.begin(), ids_.end(), std::pair(id, 0)) - ids_.begin());
+      at_ = static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), std::pair(id, 0)) -
+                                     ids_.begin());
     return at_ < ids_.size() && ids_[at_].first == id ? ids_[at_++].second : -1;
   }
 
@@ -101,7 +101,8 @@ void Ledger::OpenClusters(const Snapshot& snapshot) {
     const double ours = c.launching + c.waiting + c.running;
     if (c.mode == ClusterMode::kLimited && c.limited != kNoLimit)
       book.uses.push_back({AddMeter(c.limited, ours, Code::kLimited, c.name), 1, 0});
-    const double slots = std::max<double>(ours, c.launching_slots + c.waiting_slots + c.running_slots);
+    const double slots =
+        std::max<double>(ours, c.launching_slots + c.waiting_slots + c.running_slots);
     if (c.max_running != kNoLimit)
       book.uses.push_back({AddMeter(c.max_running, slots, Code::kMaxRunning, c.name), 0, 1});
   }
@@ -113,9 +114,11 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
   std::size_t total = 0;
   for (const auto& row : snapshot.campaigns) rows.push_back(&row), total += row.lanes.size();
   const auto before = [](const Campaign* a, const Campaign* b) {
-    return a->submitted_at < b->submitted_at || (a->submitted_at == b->submitted_at && a->id < b->id);
+    return a->submitted_at < b->submitted_at ||
+           (a->submitted_at == b->submitted_at && a->id < b->id);
   };
-  if (!std::is_sorted(rows.begin(), rows.end(), before)) std::sort(rows.begin(), rows.end(), before);
+  if (!std::is_sorted(rows.begin(), rows.end(), before))
+    std::sort(rows.begin(), rows.end(), before);
   campaigns.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) campaigns[i].row = rows[i];
   lanes.reserve(total);
@@ -130,8 +133,10 @@ void Ledger::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
     book.weight = WeightOf(c, config);
     book.left = c.waiting;
     book.cap = kPlenty;
-    if (c.priority == 0 || !(book.weight > 0)) book.block = Code::kSuspended;
-    else if (c.after != 0) book.block = Code::kAfter;
+    if (c.priority == 0 || !(book.weight > 0))
+      book.block = Code::kSuspended;
+    else if (c.after != 0)
+      book.block = Code::kAfter;
     if (config.policy == PolicyKind::kSla && config.sla_groups.count(c.sla_group) == 0)
       book.block = Code::kBadGroup;  // GRID-39; refused at submission, but groups can be removed
     book.in_play = book.block == Code::kNone;
@@ -308,9 +313,8 @@ Room Ledger::RoomOf(int l) const {
   if (places <= 0) return {0, cluster.winner >= 0 ? Code::kServedBefore : Code::kFull, -1};
   Room room{places, Code::kFull, -1};
   if (lane.left < room.jobs) room = {lane.left, lane.limit, -1};
-  const std::int64_t tasks =
-      std::max<std::int64_t>(0, campaign.left - lane.avoid) +
-      (campaign.overdue == 0 ? 0 : OverdueElsewhere(lane));
+  const std::int64_t tasks = std::max<std::int64_t>(0, campaign.left - lane.avoid) +
+                             (campaign.overdue == 0 ? 0 : OverdueElsewhere(lane));
   const std::int64_t demand = std::min(tasks, campaign.cap);
   if (demand < room.jobs) room = {demand, campaign.left > 0 ? Code::kAvoided : Code::kNoTask, -1};
   if (room.jobs > 0 && cluster.HasWide()) room = GapRoom(lane, room);

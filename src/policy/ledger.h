@@ -104,7 +104,8 @@ class Ledger {
   std::vector<LaneBook> lanes{};          ///< of campaign i: [lanes_begin, lanes_end), best first
   std::vector<Meter> meters{};
   std::vector<MeterUse> lane_uses{};
-  std::vector<int> served{};  ///< lanes that were given something, in the order of their first grants
+  std::vector<int>
+      served{};  ///< lanes that were given something, in the order of their first grants
   const PolicyConfig& config;
   const double now;
   bool lane_rates = false;  ///< some lane has a start rate of its own

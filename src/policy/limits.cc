@@ -137,8 +137,7 @@ double Tokens(const Rate& rate, State::Bucket& bucket, bool fresh, double now,
               std::int64_t started) {
   if (!fresh) {
     if (bucket.started >= 0 && started >= bucket.started)
-      bucket.tokens +=
-          std::max(0.0, bucket.given - static_cast<double>(started - bucket.started));
+      bucket.tokens += std::max(0.0, bucket.given - static_cast<double>(started - bucket.started));
     bucket.tokens += std::max(0.0, now - bucket.at) * rate.per_minute / 60;
   }
   bucket = {.tokens = std::min(bucket.tokens, rate.burst), .at = now, .started = started};

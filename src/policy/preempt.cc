@@ -126,9 +126,9 @@ void ForUrgent(const Ledger& ledger, Chooser& chooser) {
     const CampaignBook& c = ledger.campaigns[i];
     if (!IsUrgent(c) || !c.in_play || c.left <= 0) continue;
     if (ledger.now - c.row->waiting_since < ledger.config.urgent_delay_s) continue;
-    allowed -= chooser.Free(static_cast<int>(i), std::min(allowed, chooser.Missing(static_cast<int>(i))),
-                            "URGENT",
-                            [&](int v) { return !IsUrgent(ledger.campaigns[v]); });
+    allowed -=
+        chooser.Free(static_cast<int>(i), std::min(allowed, chooser.Missing(static_cast<int>(i))),
+                     "URGENT", [&](int v) { return !IsUrgent(ledger.campaigns[v]); });
   }
 }
 
@@ -162,8 +162,9 @@ void ForGroups(const Ledger& ledger, Chooser& chooser) {
     double& mine = over[c.row->sla_group];
     if (!c.in_play || c.left <= 0 || mine >= 0) continue;
     const std::size_t before = chooser.chosen.size();
-    mine += chooser.Free(static_cast<int>(i), std::min(-mine, chooser.Missing(static_cast<int>(i))), "SLA",
-                         [&](int v) { return over[ledger.campaigns[v].row->sla_group] > 0; });
+    mine +=
+        chooser.Free(static_cast<int>(i), std::min(-mine, chooser.Missing(static_cast<int>(i))),
+                     "SLA", [&](int v) { return over[ledger.campaigns[v].row->sla_group] > 0; });
     for (std::size_t k = before; k < chooser.chosen.size(); ++k)
       for (const auto& v : ledger.campaigns)
         if (v.row->id == chooser.chosen[k].campaign)

@@ -10,7 +10,7 @@ namespace cigri::policy {
 
 /// Slot-seconds of jobs that ended and of those that run (their part so far).
 struct Standing {
-  std::vector<double> window;   ///< by place in the ledger: inside usage.window_s
+  std::vector<double> window;  ///< by place in the ledger: inside usage.window_s
   // Of policy fairshare only: to age each row of usage takes long.
   std::vector<double> decayed;  ///< by place in the ledger: aged as fairshare says
   /// Decayed, with campaigns that are over: by UserKey(), and by project.

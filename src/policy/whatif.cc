@@ -257,9 +257,10 @@ class Finder {
               if (StartsWith(key, rate.scope + ":" + rate.name)) rate.burst += 1;
           });
     } else if (r.code == Code::kReserve) {
-      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail.str(), [name = r.detail.str()](Place& p) {
-        std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
-      });
+      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail.str(),
+          [name = r.detail.str()](Place& p) {
+            std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
+          });
     }
   }
 

@@ -31,7 +31,9 @@ std::vector<std::int64_t> SignatureOf(const Facts& f, const Forecast& forecast) 
 
 // Places of a queue that have doubled or halved: work waits for that, so it is told at once.
 bool Leap(const std::vector<std::int64_t>& before, const std::vector<std::int64_t>& now) {
-  const auto allowed = [](const auto& signature) { return signature.size() > 5 ? signature[5] : 0; };
+  const auto allowed = [](const auto& signature) {
+    return signature.size() > 5 ? signature[5] : 0;
+  };
   const auto a = allowed(before), b = allowed(now);
   return a != b && (a >= 2 * b || b >= 2 * a);
 }

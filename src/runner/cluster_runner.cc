@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 
 namespace {
 constexpr milliseconds kTokensEvery{5000};
-constexpr int kCallsOfSubmission = 4;  // at most, on the dearest kind: what it may do, POST, release
+constexpr int kCallsOfSubmission =
+    4;  // at most, on the dearest kind: what it may do, POST, release
 
 std::size_t BytesOf(const cluster::Batch& spec) {
   std::size_t bytes = 0;
@@ -125,7 +126,8 @@ void ClusterRunner::Send(const ClaimedBatch& batch, Clock::time_point claimed_at
   // A drain that has returned relies on this: after send_by no POST starts any more.
   if (Clock::now() - claimed_at > std::chrono::seconds(shared_.send_window_s) - milliseconds(500) ||
       Clock::now() < not_before_)
-    return Refused(batch, {cluster::SubmitRefused::Why::kTemporary, "its time to be sent had passed"});
+    return Refused(batch,
+                   {cluster::SubmitRefused::Why::kTemporary, "its time to be sent had passed"});
   std::vector<std::string> ids;
   spec.send_by = claimed_at + std::chrono::seconds(shared_.send_window_s) - milliseconds(500);
   try {
@@ -172,7 +174,8 @@ void ClusterRunner::Tell(db::Tx& tx, const ClaimedBatch& batch, const cluster::S
   const bool size = e.why() == Why::kLimit || e.why() == Why::kBytes;
   if (size && batch.tasks.size() > 1) return LearnLimit(tx, batch, e, bytes);
   if (e.why() == Why::kLimit) return;  // too many jobs there already: later
-  module::Event event{.cls = "campaign", .code = "SUBMIT_REFUSED", .message = name_ + ": " + e.what()};
+  module::Event event{
+      .cls = "campaign", .code = "SUBMIT_REFUSED", .message = name_ + ": " + e.what()};
   if (e.why() == Why::kToken) {
     event.code = "TOKEN_MISSING";
     event.sample = {{"user", user}};
@@ -238,7 +241,8 @@ bool ClusterRunner::MayCall() {
 
 module::Event ClusterRunner::DoubtEvent(const std::string& why) const {
   module::Event e{.cls = "cluster", .code = "SUBMIT_IN_DOUBT"};
-  e.message = name_ + ": nobody knows whether a submission was taken, it is being looked up: " + why;
+  e.message =
+      name_ + ": nobody knows whether a submission was taken, it is being looked up: " + why;
   e.cluster_id = id_;
   return e;
 }
@@ -262,7 +266,8 @@ void ClusterRunner::ClearDoubts() {
     db::Tx tx(*db);
     module::CheckEpoch(tx, shared_.epoch);
     open = store_.OpenBatches(tx);
-    // Whoever intended these is gone (this thread has nothing on its way here): perhaps they were sent.
+    // Whoever intended these is gone (this thread has nothing on its way here): perhaps they were
+    // sent.
     for (auto& o : open)
       if (o.state == BatchState::kIntended) {
         store_.Doubt(tx, o.batch, "the runner that intended it is gone");
@@ -301,8 +306,9 @@ void ClusterRunner::LookUp(const OpenBatch& open) {
     tx.Commit();
     return BackOff(e.what());
   }
-  const bool final = AbsenceIsFinal({found.complete, found.fenced, open.send_over, open.looks,
-                                     open.quiet_s, static_cast<double>(caps_.absence_delay.count())});
+  const bool final =
+      AbsenceIsFinal({found.complete, found.fenced, open.send_over, open.looks, open.quiet_s,
+                      static_cast<double>(caps_.absence_delay.count())});
   std::map<int, std::string> there;
   for (const auto& job : found.jobs) there.emplace(job.ref.index, job.ref.remote_id);
   std::vector<std::pair<int, std::string>> remote(there.begin(), there.end());
@@ -408,8 +414,8 @@ void ClusterRunner::ReadLimits() {
   max_bytes_ = caps_.max_bytes;
   if (rows.empty()) return;
   max_array_ = std::min(max_array_, db::Opt<int>(rows[0][0]).value_or(max_array_));
-  max_bytes_ = std::min(max_bytes_, static_cast<std::size_t>(
-                                        db::Opt<std::int64_t>(rows[0][1]).value_or(INT64_MAX)));
+  max_bytes_ = std::min(
+      max_bytes_, static_cast<std::size_t>(db::Opt<std::int64_t>(rows[0][1]).value_or(INT64_MAX)));
 }
 
 // Half of what was refused, or what the cluster said itself.
@@ -429,7 +435,8 @@ void ClusterRunner::LearnLimit(db::Tx& tx, const ClaimedBatch& batch,
   module::Event event{.cls = "log", .code = "LIMIT_LEARNT", .message = ""};
   event.cluster_id = id_;
   event.message = name_ + ": arrays are cut at " +
-                  (jobs ? std::to_string(*jobs) + " jobs" : std::to_string(*most_bytes) + " bytes of commands") +
+                  (jobs ? std::to_string(*jobs) + " jobs"
+                        : std::to_string(*most_bytes) + " bytes of commands") +
                   " from now on: " + ValidUtf8(e.what());
   module::RaiseEvent(tx, event);
   log::warn("{}", event.message);

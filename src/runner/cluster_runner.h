@@ -62,13 +62,13 @@ class ClusterRunner {
   Store store_;
   std::unique_ptr<cluster::Cluster> cluster_;
   cluster::Capabilities caps_;
-  bool doubts_ = true;     // there may be open batches of an earlier life, or of ours
-  int max_array_ = 0;             // both 0 until they are read: the driver's, or what was learnt
+  bool doubts_ = true;  // there may be open batches of an earlier life, or of ours
+  int max_array_ = 0;   // both 0 until they are read: the driver's, or what was learnt
   std::size_t max_bytes_ = 0;
-  const bool tokens_;             // users have tokens there
-  Clock::time_point tokens_at_{}; // next look at those that are missing
+  const bool tokens_;                     // users have tokens there
+  Clock::time_point tokens_at_{};         // next look at those that are missing
   std::map<std::int64_t, int> byte_cut_;  // by campaign: elements that fit into one POST
-  int refusals_ = 0;       // in a row, for the back-off
+  int refusals_ = 0;                      // in a row, for the back-off
   Clock::time_point not_before_{};
 
   std::mutex mutex_;

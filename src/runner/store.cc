@@ -133,8 +133,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
       add(want, fresh[want.campaign_id]);
     } else if (want.kind == BatchKind::kReplica) {
       std::vector<ClaimedTask> tasks;
-      for (const auto& row : tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n,
-                                     cluster_id_))
+      for (const auto& row :
+           tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n, cluster_id_))
         tasks.push_back({row[0].as<std::int64_t>(), row[1].as<int>()});
       add(want, tasks);
     } else {

@@ -47,8 +47,8 @@ class Store {
   /// What the jobs of a batch are: settings and parameters, as the driver sends them.
   cluster::Batch Build(db::Tx& tx, const ClaimedBatch& batch);
 
-  /// The cluster has the elements of `remote` (element, remote id); those of `missing` are certainly
-  /// not there and go back. False when the batch was not open any more.
+  /// The cluster has the elements of `remote` (element, remote id); those of `missing` are
+  /// certainly not there and go back. False when the batch was not open any more.
   bool Record(db::Tx& tx, const ClaimedBatch& batch,
               const std::vector<std::pair<int, std::string>>& remote,
               const std::vector<int>& missing, bool on_hold);

@@ -155,8 +155,8 @@ class Folder {
     }
   }
 
-  // What the first job on a cluster finds missing; once one has succeeded there, codes 126 and 127 are
-  // the program's own. Without the cluster's name, which people see beside it: the same on all
+  // What the first job on a cluster finds missing; once one has succeeded there, codes 126 and 127
+  // are the program's own. Without the cluster's name, which people see beside it: the same on all
   // clusters is one failure.
   static std::string NotThere(const News& n, const pqxx::row& row) {
     if (n.remote.cause == cluster::EndCause::kBadDirectory)

@@ -17,8 +17,9 @@ module::Event EventOf(const Answer& answer, const std::string& code) {
 
 void TellFailures(db::Tx& tx, const Answer& answer, const std::string& name, Told* told) {
   if (!answer.ok && answer.failures < 3) return;
-  const std::string code =
-      answer.ok ? "" : answer.unreachable ? "CLUSTER_UNREACHABLE" : "CLUSTER_ERROR";
+  const std::string code = answer.ok            ? ""
+                           : answer.unreachable ? "CLUSTER_UNREACHABLE"
+                                                : "CLUSTER_ERROR";
   if (told->failing == code) return;
   for (const char* other : {"CLUSTER_UNREACHABLE", "CLUSTER_ERROR"})
     if (other != code) module::CloseEvent(tx, EventOf(answer, other), "updator");
@@ -34,18 +35,21 @@ void TellFailures(db::Tx& tx, const Answer& answer, const std::string& name, Tol
   told->failing = code;
 }
 
-void TellStress(db::Tx& tx, const Answer& answer, const std::string& name, double limit, Told* told) {
+void TellStress(db::Tx& tx, const Answer& answer, const std::string& name, double limit,
+                Told* told) {
   if (!answer.ok || !answer.resources) return;
   const bool stressed = answer.resources->stress >= limit;
   if (told->stressed == stressed) return;
   auto e = EventOf(answer, "UNDER_STRESS");
-  e.message = fmt::format("{} is overloaded (stress {:.2f}, the limit is {:.2f}): nothing new is sent there",
-                          name, answer.resources->stress, limit);
+  e.message = fmt::format(
+      "{} is overloaded (stress {:.2f}, the limit is {:.2f}): nothing new is sent there", name,
+      answer.resources->stress, limit);
   if (stressed)
     module::RaiseEvent(tx, e);
   else
     module::CloseEvent(tx, e, "updator");
-  if (stressed || told->stressed) log::info("[{}] {}", name, stressed ? e.message : "is no longer overloaded");
+  if (stressed || told->stressed)
+    log::info("[{}] {}", name, stressed ? e.message : "is no longer overloaded");
   told->stressed = stressed;
 }
 

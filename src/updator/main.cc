@@ -38,7 +38,7 @@ class Updator {
     memory_.Refresh(tx);
 
     std::map<std::int64_t, News> news;  // by job: the last word counts
-    TakeLate(tx, news);  // older than these answers: their word is the later one
+    TakeLate(tx, news);                 // older than these answers: their word is the later one
     for (auto& answer : answers)
       if (answer.ok) {
         Gather(answer, news);
@@ -51,7 +51,9 @@ class Updator {
     const Folded folded = list.empty() ? Folded{} : Fold(tx, list, names_);
     SaveTokens(tx, answers);
     for (const auto& a : answers)
-      if (a.strays) JudgeStrays(tx, a.cluster_id, names_[a.cluster_id], *a.strays, &shown_[a.cluster_id].unknown);
+      if (a.strays)
+        JudgeStrays(tx, a.cluster_id, names_[a.cluster_id], *a.strays,
+                    &shown_[a.cluster_id].unknown);
 
     const bool sweep = Clock::now() - swept_ > std::chrono::seconds(2) || anew;
     if (sweep) swept_ = Clock::now();
@@ -64,7 +66,8 @@ class Updator {
     for (const auto& [job, state] : folded.moved) memory_.Moved(job, state);
     for (const auto job : folded.ended) memory_.Ended(job);
     for (const auto& a : answers)
-      if (const auto it = pollers_.find(a.cluster_id); it != pollers_.end()) it->second.poller->Taken();
+      if (const auto it = pollers_.find(a.cluster_id); it != pollers_.end())
+        it->second.poller->Taken();
     for (auto& [id, entry] : pollers_)
       if (entry.poller->Due()) entry.poller->Give(memory_.RefsOf(id));
     finished_ = true;
@@ -107,8 +110,8 @@ class Updator {
   }
 
   void RefreshClusters(db::Tx& tx, module::Turn& turn) {
-    // Not in every round; but what was changed meanwhile is seen soon, also when the grid then rests.
-    // (Asked for in each pass: a round ends all earlier wishes.)
+    // Not in every round; but what was changed meanwhile is seen soon, also when the grid then
+    // rests. (Asked for in each pass: a round ends all earlier wishes.)
     constexpr std::chrono::milliseconds kReadEvery{2000};
     if (const auto age = Clock::now() - clusters_read_; age < kReadEvery) {
       turn.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadEvery - age));
@@ -126,8 +129,8 @@ class Updator {
       if (entry.poller && entry.fingerprint == row.fingerprint) continue;
       try {
         entry.poller.reset();
-        entry.poller = std::make_unique<Poller>(row, tokens_[id], mailbox_, turn.waker, turn.conninfo,
-                                                grid_mark_, slow_s_);
+        entry.poller = std::make_unique<Poller>(row, tokens_[id], mailbox_, turn.waker,
+                                                turn.conninfo, grid_mark_, slow_s_);
         entry.fingerprint = row.fingerprint;
       } catch (const std::exception& e) {
         log::error("[{}] cannot be driven: {}", row.config.name, e.what());
@@ -147,8 +150,10 @@ class Updator {
       const auto* batch = memory_.BatchOf(remote.ref.tag);
       if (batch == nullptr) {
         // Perhaps recorded a moment from now; or long over, or of another grid.
-        if (remote.ref.tag.find(grid_mark_) != std::string::npos && !long_over_.count(remote.ref.tag))
-          late_[remote.ref.tag].push_back({answer.cluster_id, {0, remote, answer.poll.cluster_time}});
+        if (remote.ref.tag.find(grid_mark_) != std::string::npos &&
+            !long_over_.count(remote.ref.tag))
+          late_[remote.ref.tag].push_back(
+              {answer.cluster_id, {0, remote, answer.poll.cluster_time}});
         continue;
       }
       if (Note(*batch, remote, answer.poll.cluster_time, news) && complete)
@@ -271,7 +276,8 @@ class Updator {
   }
 
   void Status(db::Tx& tx, const Answer& a, Shown& shown) {
-    while (!shown.calls.empty() && Clock::now() - shown.calls.front().first > std::chrono::minutes(1))
+    while (!shown.calls.empty() &&
+           Clock::now() - shown.calls.front().first > std::chrono::minutes(1))
       shown.calls.pop_front();
     double calls = 0;
     for (const auto& [at, n] : shown.calls) calls += n;
@@ -288,7 +294,8 @@ class Updator {
     const auto age = Clock::now() - shown.resources;
     const bool same = r.max == shown.last.max && r.used == shown.last.used &&
                       r.unavailable == shown.last.unavailable &&
-                      counts.running == shown.counts.running && counts.waiting == shown.counts.waiting;
+                      counts.running == shown.counts.running &&
+                      counts.waiting == shown.counts.waiting;
     if (age < std::chrono::seconds(1)) {
       waker_->WakeIn(std::chrono::milliseconds(1000));
       return;
@@ -323,9 +330,9 @@ class Updator {
 
 int Main(int argc, char** argv) {
   Updator updator;
-  const int code =
-      module::Run(argc, argv, {.name = "updator", .description = "asks the clusters how our jobs are"},
-                  [&](module::Turn& turn) { updator.Pass(turn); });
+  const int code = module::Run(
+      argc, argv, {.name = "updator", .description = "asks the clusters how our jobs are"},
+      [&](module::Turn& turn) { updator.Pass(turn); });
   std::_Exit(code);  // threads may be deep in a call; nothing of theirs is lost
 }
 

@@ -52,7 +52,7 @@ class Memory {
   std::unordered_map<std::int64_t, KnownBatch> batches_;
   std::unordered_map<std::string, std::int64_t> by_tag_;
   std::map<std::int64_t, Counts> counts_;  // by cluster
-  std::string horizon_ = "0";  // transactions before it are all known
+  std::string horizon_ = "0";              // transactions before it are all known
 };
 
 }  // namespace cigri::updator

@@ -37,7 +37,7 @@ struct Poller::State {
   cluster::Capabilities caps;
   Pace pace;
   std::shared_ptr<Mailbox> mailbox;
-  module::Waker* waker = nullptr;  // lives as long as the process
+  module::Waker* waker = nullptr;      // lives as long as the process
   std::string name, token, grid_mark;  // these: the thread's own
   int failures = 0;
   Clock::time_point slow_at;  // of the next slow sweep
@@ -179,8 +179,9 @@ void Poller::State::Failed(const std::string& error, bool unreachable, double wa
   a->failures = ++failures;
   const double most = caps.feed ? 5 : 300;
   a->again_in_s =
-      wait_s > 0 ? wait_s  // the breaker says when one may try again
-                 : std::min(most, 0.1 * std::exp2(std::min(failures - 1, 12)) * (caps.feed ? 1 : 20));
+      wait_s > 0
+          ? wait_s  // the breaker says when one may try again
+          : std::min(most, 0.1 * std::exp2(std::min(failures - 1, 12)) * (caps.feed ? 1 : 20));
 }
 
 // Everything there with a tag of ours that is not among those just asked for. When it fails, the
@@ -190,10 +191,12 @@ void Poller::State::SlowSweep(const std::vector<cluster::RemoteRef>& known, Answ
   std::set<std::string> ids;
   for (const auto& ref : known) ids.insert(ref.remote_id);
   try {
-    auto listed = cluster->ListTagged("cigri.", [&](const std::string& remote, const std::string& tag) {
-      return tag.find(grid_mark) != std::string::npos && ids.count(remote) == 0;
-    });
-    std::erase_if(listed, [](const auto& job) { return job.state == cluster::RemoteState::kEnded; });
+    auto listed =
+        cluster->ListTagged("cigri.", [&](const std::string& remote, const std::string& tag) {
+          return tag.find(grid_mark) != std::string::npos && ids.count(remote) == 0;
+        });
+    std::erase_if(listed,
+                  [](const auto& job) { return job.state == cluster::RemoteState::kEnded; });
     a->strays = std::move(listed);
   } catch (const std::exception& e) {
     log::warn("[{}] cannot be looked through for jobs of ours: {}", name, e.what());
@@ -231,7 +234,8 @@ void Poller::State::Loop() {
     }
     mailbox->Put(std::move(*a));
     waker->Wake();
-    if (!Sleep(caps.feed || now_busy || failures > 0 ? pause : std::max(pause, pace.idle_s))) return;
+    if (!Sleep(caps.feed || now_busy || failures > 0 ? pause : std::max(pause, pace.idle_s)))
+      return;
   }
 }
 

@@ -1,4 +1,5 @@
-// Asks one cluster how our jobs are, in a thread of its own: a slow cluster costs the others nothing.
+// Asks one cluster how our jobs are, in a thread of its own: a slow cluster costs the others
+// nothing.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -16,15 +17,15 @@ struct Answer {
   std::int64_t cluster_id = 0;
   bool ok = false;
   bool feed = false;
-  bool holds = false;  ///< jobs are submitted on hold there
-  std::string error;  ///< when not ok, for people
+  bool holds = false;        ///< jobs are submitted on hold there
+  std::string error;         ///< when not ok, for people
   bool unreachable = false;  ///< when not ok: it did not answer at all
   cluster::PollResult poll;
   std::optional<cluster::Resources> resources;
   std::chrono::steady_clock::time_point began;  ///< jobs recorded after it may be missing from it
-  int failures = 0;     ///< in a row
-  double again_in_s = 0;  ///< until the next try, when not ok
-  std::optional<double> skew_s;  ///< how far the cluster's clock is ahead of ours
+  int failures = 0;                             ///< in a row
+  double again_in_s = 0;                        ///< until the next try, when not ok
+  std::optional<double> skew_s;                 ///< how far the cluster's clock is ahead of ours
   /// After a slow sweep: jobs of this grid there that no poll asks about.
   std::optional<std::vector<cluster::RemoteJob>> strays;
 };
@@ -42,8 +43,8 @@ class Mailbox {
 
 /// How often a cluster is asked.
 struct Pace {
-  double sweep_s = 5;  ///< between two sweeps while we have jobs there or campaigns wait (FBS-15)
-  double idle_s = 60;  ///< else
+  double sweep_s = 5;   ///< between two sweeps while we have jobs there or campaigns wait (FBS-15)
+  double idle_s = 60;   ///< else
   double slow_s = 600;  ///< between two looks at all that carries our tag, of kinds without a feed
 };
 

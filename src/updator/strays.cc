@@ -61,7 +61,8 @@ void JudgeStrays(db::Tx& tx, std::int64_t cluster_id, const std::string& cluster
   tx.Exec(sql::updator::kForgetTwins, cluster_id, db::Array(strays.twins));
   const auto fresh =
       tx.Exec(sql::updator::kAddTwins, cluster_id, db::Array(strays.twins), db::Array(strays.tags),
-              db::Array(strays.elements), db::Array(strays.users)).affected_rows();
+              db::Array(strays.elements), db::Array(strays.users))
+          .affected_rows();
   if (fresh > 0) {
     twin.count = static_cast<std::int64_t>(fresh);
     twin.message = cluster_name + " has copies of jobs of ours, which are killed: " +
@@ -75,8 +76,9 @@ void JudgeStrays(db::Tx& tx, std::int64_t cluster_id, const std::string& cluster
   const std::set<std::string> now(strays.unknown.begin(), strays.unknown.end());
   if (!now.empty() && now != *told) {
     unknown.count = static_cast<std::int64_t>(now.size());
-    unknown.message = cluster_name + " has jobs with our tag that are in no record of ours: " +
-                      Join(Sample(strays.unknown)["remote_ids"].get<std::vector<std::string>>(), ", ");
+    unknown.message =
+        cluster_name + " has jobs with our tag that are in no record of ours: " +
+        Join(Sample(strays.unknown)["remote_ids"].get<std::vector<std::string>>(), ", ");
     unknown.sample = Sample(strays.unknown);
     module::RaiseEvent(tx, unknown);
     log::warn("{}", unknown.message);

@@ -1,4 +1,5 @@
-// What a slow sweep finds on a cluster: copies of our jobs, and jobs with our tag that nobody knows.
+// What a slow sweep finds on a cluster: copies of our jobs, and jobs with our tag that nobody
+// knows.
 #pragma once
 #include <set>
 #include <string>

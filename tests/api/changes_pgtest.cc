@@ -152,7 +152,8 @@ TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
   const auto id = Submit({{"params", {"a", "b"}}});
   EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "alive";
   Sql("UPDATE campaigns SET wanted = 'cancelled', state = 'cancelled'");
-  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400) << "its epilogues are to come";
+  EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 400)
+      << "its epilogues are to come";
   Terminate(id);
   Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project) VALUES (now(), " +
       std::to_string(id) + ", 1, 'alice', '')");

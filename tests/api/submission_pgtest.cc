@@ -166,9 +166,13 @@ TEST_F(ApiTest, RubyClientsMaySendSmallJdlsAsForms) {
 }
 
 TEST_F(ApiTest, WhereSharesGoByGroupsACampaignNamesOne) {  // GRID-39
-  Sql("INSERT INTO policy_settings (key, value) VALUES ('policy', '\"sla\"'), ('sla.groups', '{\"a\": 10, \"b\": 20}')");
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('policy', '\"sla\"'), ('sla.groups', "
+      "'{\"a\": 10, \"b\": 20}')");
   const auto ask = [&](const json& more) {
-    json body{{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"clusters", {{"alpha", json::object()}}}};
+    json body{{"name", "x"},
+              {"nb_jobs", 1},
+              {"exec_file", "true"},
+              {"clusters", {{"alpha", json::object()}}}};
     body.update(more);
     return Ask("alice", "POST", "/campaigns", body);
   };
@@ -184,10 +188,14 @@ TEST_F(ApiTest, WhereSharesGoByGroupsACampaignNamesOne) {  // GRID-39
 
 TEST_F(ApiTest, TheCampaignsThatEndFirstMustExist) {
   const auto first = Submit({{"nb_jobs", 1}});
-  EXPECT_EQ(One("SELECT jdl -> 'after' FROM campaigns WHERE id = " + std::to_string(Submit({{"nb_jobs", 1}, {"after", first}}))),
+  EXPECT_EQ(One("SELECT jdl -> 'after' FROM campaigns WHERE id = " +
+                std::to_string(Submit({{"nb_jobs", 1}, {"after", first}}))),
             "[" + std::to_string(first) + "]");
   const auto a = Ask("alice", "POST", "/campaigns",
-                     json{{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"after", {first, 4711}},
+                     json{{"name", "x"},
+                          {"nb_jobs", 1},
+                          {"exec_file", "true"},
+                          {"after", {first, 4711}},
                           {"clusters", {{"alpha", json::object()}}}});
   EXPECT_EQ(a.status, 400);
   EXPECT_NE(a.body.dump().find("there is no campaign 4711"), std::string::npos) << a.body;
@@ -196,11 +204,15 @@ TEST_F(ApiTest, TheCampaignsThatEndFirstMustExist) {
 
 TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
   Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(''oops'')')");
-  const json jdl = {{"name", "x"}, {"nb_jobs", 1}, {"exec_file", "true"}, {"clusters", {{"alpha", json::object()}}}};
+  const json jdl = {{"name", "x"},
+                    {"nb_jobs", 1},
+                    {"exec_file", "true"},
+                    {"clusters", {{"alpha", json::object()}}}};
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 400);
   EXPECT_EQ(One("SELECT count FROM events WHERE code = 'RULE_BROKEN' AND state = 'open'"), "2");
-  EXPECT_NE(One("SELECT message FROM events").find("(bad) failed"), std::string::npos) << One("SELECT message FROM events");
+  EXPECT_NE(One("SELECT message FROM events").find("(bad) failed"), std::string::npos)
+      << One("SELECT message FROM events");
   Sql("UPDATE admission_rules SET code = '-- nothing'");
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 201);
   EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'RULE_BROKEN' AND state = 'open'"), "0");
@@ -209,20 +221,32 @@ TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
 // A token is looked at when it can still be mended: at the submission.
 TEST_F(ApiTest, ATokenThatIsMissingOrEndsTooEarlyIsToldAtTheSubmission) {
   Sql("UPDATE clusters SET api_auth_type = 'jwt' WHERE name = 'alpha'");
-  Sql("INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, unavailable_resources, "
-      "used_by_cigri, jobs_running, jobs_waiting) SELECT id, 2, 2, 0, 0, 0, 0, 0 FROM clusters WHERE name = 'alpha'");
-  const json jdl = {{"name", "x"}, {"nb_jobs", 8}, {"walltime", 3600}, {"exec_file", "true"},
+  Sql("INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, "
+      "unavailable_resources, "
+      "used_by_cigri, jobs_running, jobs_waiting) SELECT id, 2, 2, 0, 0, 0, 0, 0 FROM clusters "
+      "WHERE name = 'alpha'");
+  const json jdl = {{"name", "x"},
+                    {"nb_jobs", 8},
+                    {"walltime", 3600},
+                    {"exec_file", "true"},
                     {"clusters", {{"alpha", json::object()}}}};
   const auto notes = [&] { return Ask("alice", "POST", "/campaigns", jdl).body["notes"].dump(); };
   const auto token = [&](const std::string& expires) {
-    Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, token_expires_at) SELECT 'alice', id, "
-        "'alice', 't', " + expires + " FROM clusters WHERE name = 'alpha' ON CONFLICT (grid_login, cluster_id) "
+    Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, "
+        "token_expires_at) SELECT 'alice', id, "
+        "'alice', 't', " +
+        expires +
+        " FROM clusters WHERE name = 'alpha' ON CONFLICT (grid_login, cluster_id) "
         "DO UPDATE SET token_expires_at = excluded.token_expires_at");
     return notes();
   };
-  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != text.npos;
+  };
   const auto none = notes();
-  EXPECT_TRUE(has(none, "you have no token for cluster alpha, nothing is sent there: gridtoken -i alpha")) << none;
+  EXPECT_TRUE(
+      has(none, "you have no token for cluster alpha, nothing is sent there: gridtoken -i alpha"))
+      << none;
   const auto expired = token("now() - interval '1 day'");
   EXPECT_TRUE(has(expired, "your token for cluster alpha expired")) << expired;
   const auto early = token("now() + interval '2 hours'");  // 8 jobs of an hour on 2 slots take 4

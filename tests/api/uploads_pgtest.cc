@@ -74,7 +74,8 @@ TEST_F(UploadsPgTest, BadBlocksAreRefusedWithTheLine) {
   EXPECT_EQ(One("SELECT count(*) FROM params_chunk"), "0");
 }
 
-// Issue 3: refused at submission with the cluster, its limit and the parameter, and nothing is kept.
+// Issue 3: refused at submission with the cluster, its limit and the parameter, and nothing is
+// kept.
 TEST_F(UploadsPgTest, WhatAClusterCannotCarryIsRefusedAtSubmission) {
   Sql("UPDATE clusters SET kind = 'slurm', api_url = 'http://127.0.0.1:1' WHERE name = 'alpha'");
   Sql("UPDATE clusters SET kind = 'oar2', api_url = 'http://127.0.0.1:1' WHERE name = 'beta'");

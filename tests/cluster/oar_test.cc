@@ -28,8 +28,7 @@ class OarTest : public testing::Test {
     } catch (const SubmitInDoubt& e) {
       return {"doubt [" + Join(e.ids, " ") + "]", e.what()};
     } catch (const SubmitRefused& e) {
-      static const char* const kWhy[] = {"batch", "user",  "token",
-                                         "limit", "bytes", "temporary"};
+      static const char* const kWhy[] = {"batch", "user", "token", "limit", "bytes", "temporary"};
       return {kWhy[static_cast<int>(e.why())], e.what()};
     }
   }
@@ -298,12 +297,15 @@ TEST_F(OarTest, AForgottenJobIsReadFromItsOwnRecord) {
 
 // A server that dies leaves what it was launching in this state, for ever.
 TEST_F(OarTest, WhatIsBeingLaunchedHasGivenNoSignYet) {
-  server_.On("GET", "ids=", List({Item(84, "toLaunch"), Item(85, "Launching"), Item(86, "Running"), Item(87, "Waiting")}));
+  server_.On("GET", "ids=",
+             List({Item(84, "toLaunch"), Item(85, "Launching"), Item(86, "Running"),
+                   Item(87, "Waiting")}));
   PollRequest request;
   for (int i = 0; i < 4; ++i) request.jobs.push_back(RefOf(std::to_string(84 + i), kTag, i));
   const auto result = oar_->Poll(request);
   ASSERT_EQ(result.jobs.size(), 4u);
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(result.jobs[static_cast<std::size_t>(i)].silent, i < 2) << i;
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(result.jobs[static_cast<std::size_t>(i)].silent, i < 2) << i;
   // That they are as they were is the very news of them.
   for (auto& ref : request.jobs) ref.known = RemoteState::kWaiting;
   const auto again = oar_->Poll(request);
@@ -319,10 +321,12 @@ TEST_F(OarTest, AJobThatOarStruckOffWithoutItsNodeIsAskedForItsOwnRecord) {
   server_.On("GET", "ids=", List({Item(84, "Error"), Item(85, "Error")}));
   auto job = FixtureJson("oar/job_deleted_running");
   server_.On("GET", "/jobs/85.json", Says(job));
-  job["events"].push_back({{"type", "EXTERMINATE_JOB"}, {"description", "[Leon] I exterminate the job 84"}});
+  job["events"].push_back(
+      {{"type", "EXTERMINATE_JOB"}, {"description", "[Leon] I exterminate the job 84"}});
   server_.On("GET", "/jobs/84.json", Says(job));
   const std::string record = "/media/~/.cigri/records/cigri.12.g1.abcd/0/0";
-  server_.On("GET", record, {200, "cigri1 began 990 node7 84 4711\ncigri1 0 1000 1005 node7 84 1 end\n", "x/y"});
+  server_.On("GET", record,
+             {200, "cigri1 began 990 node7 84 4711\ncigri1 0 1000 1005 node7 84 1 end\n", "x/y"});
   PollRequest request;
   request.jobs = {RefOf("84", kTag, 0), RefOf("85", kTag, 1)};
   auto result = oar_->Poll(request);

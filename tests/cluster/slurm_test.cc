@@ -41,8 +41,7 @@ class SlurmTest : public testing::Test {
     } catch (const SubmitInDoubt& e) {
       return {"doubt [" + Join(e.ids, " ") + "]", e.what()};
     } catch (const SubmitRefused& e) {
-      static const char* const kWhy[] = {"batch", "user",  "token",
-                                         "limit", "bytes", "temporary"};
+      static const char* const kWhy[] = {"batch", "user", "token", "limit", "bytes", "temporary"};
       return {kWhy[static_cast<int>(e.why())], e.what()};
     }
   }
@@ -292,7 +291,8 @@ TEST_F(SlurmTest, OneUserWithoutATokenDoesNotStopTheOthers) {
   // The grid's own account reads what users' tokens no longer can.
   config_.auth_password = "grid";
   slurm_ = MakeCluster(config_, [](const std::string& user) {
-    return user == "bob" ? std::string("eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjEwMDAwMDAwMDB9.sig") : std::string();
+    return user == "bob" ? std::string("eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjEwMDAwMDAwMDB9.sig")
+                         : std::string();
   });
   server_.On("GET", "/job/11", Fixture("slurm/err-unknown-job"));
   slurm_->Poll(request);
@@ -457,7 +457,10 @@ class SlurmRecordsTest : public SlurmTest {
     PollRequest request;
     for (const auto& [index, fixture] : fixtures) {
       auto job = FixtureJson(fixture)["jobs"][0];
-      job.update({{"name", kTag}, {"array_job_id", 12}, {"array_task_id", index}, {"start_time", started_at}});
+      job.update({{"name", kTag},
+                  {"array_job_id", 12},
+                  {"array_task_id", index},
+                  {"start_time", started_at}});
       jobs.push_back(job);
       request.jobs.push_back(Ref(index));
     }
@@ -470,8 +473,8 @@ class SlurmRecordsTest : public SlurmTest {
   std::string folder_, user_;
 };
 
-// Seen on a real Slurm: a slurmd that knew the id from before a crash of slurmctld refused the job, which
-// "ran" until its time limit.
+// Seen on a real Slurm: a slurmd that knew the id from before a crash of slurmctld refused the job,
+// which "ran" until its time limit.
 TEST_F(SlurmRecordsTest, AJobThatRunsWithoutHavingBegunGivesNoSign) {
   const std::string running = "slurm/job-running", done = "slurm/job-completed-full";
   Record(1, "cigri1 began 1 n2 12_1 4711\n");
@@ -500,7 +503,8 @@ TEST_F(SlurmRecordsTest, AJobThatRunsAndHasEndedByItsOwnRecordGivesNoSignEither)
 
 TEST_F(SlurmRecordsTest, WhatBeganBeforeThisDriverIsNotJudged) {
   Record(1, "cigri1 began 1 n2 12_1 4711\n");
-  const auto told = Polled({{1, "slurm/job-running"}, {2, "slurm/job-running"}}, 1795165861.0 - 1e8);
+  const auto told =
+      Polled({{1, "slurm/job-running"}, {2, "slurm/job-running"}}, 1795165861.0 - 1e8);
   EXPECT_FALSE(told.at(2).silent) << "its record may have been cleaned away";
 }
 

@@ -45,8 +45,7 @@ std::pair<std::string, std::string> Submitted(const ClusterConfig& config) {
   } catch (const SubmitInDoubt& e) {
     return {"doubt", e.what()};
   } catch (const SubmitRefused& e) {
-    static const char* const kWhy[] = {"batch", "user",  "token",
-                                         "limit", "bytes", "temporary"};
+    static const char* const kWhy[] = {"batch", "user", "token", "limit", "bytes", "temporary"};
     return {kWhy[static_cast<int>(e.why())], e.what()};
   }
 }
@@ -149,8 +148,11 @@ TEST(TroubleTest, AWrongPasswordIsToldAndTheRightOneIsSent) {
   server.On("POST", "", {401, "<h1>Unauthorized</h1>", "text/html"});
   const auto [outcome, told] = Submitted(config);
   EXPECT_EQ(outcome, "user");
-  EXPECT_NE(told.find("cluster froggy does not accept us as user alice: check auth_type, user and password"),
-            told.npos) << told;
+  EXPECT_NE(
+      told.find(
+          "cluster froggy does not accept us as user alice: check auth_type, user and password"),
+      told.npos)
+      << told;
   EXPECT_EQ(server.requests().at(0).Header("Authorization"), "Basic YWxpY2U6c2VjcmV0");
 }
 
@@ -160,7 +162,8 @@ class TlsTest : public testing::Test {
   TlsTest() {
     char folder[] = "/tmp/cigri-tls-XXXXXX";
     folder_ = mkdtemp(folder);
-    Make("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem");
+    Make(
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem");
   }
   ~TlsTest() override {
     if (server_) server_->stop();
@@ -169,17 +172,19 @@ class TlsTest : public testing::Test {
   }
   std::string File(const std::string& name) const { return folder_ + "/" + name; }
   void Make(const std::string& openssl) const {
-    ASSERT_EQ(std::system(("cd " + folder_ + " && openssl " + openssl + " 2>/dev/null").c_str()), 0);
+    ASSERT_EQ(std::system(("cd " + folder_ + " && openssl " + openssl + " 2>/dev/null").c_str()),
+              0);
   }
   void Sign(const std::string& name, const std::string& alternative) const {
-    Make("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -addext subjectAltName=" + alternative +
-         " -keyout " + name + ".key -out " + name + ".csr");
-    Make("x509 -req -days 2 -copy_extensions copy -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -out " +
-         name + ".pem");
+    Make("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -addext subjectAltName=" +
+         alternative + " -keyout " + name + ".key -out " + name + ".csr");
+    Make("x509 -req -days 2 -copy_extensions copy -in " + name +
+         ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -out " + name + ".pem");
   }
   // A server with the certificate of `name`; `clients`: it wants one of them too.
   int Serve(const std::string& name, bool clients) {
-    server_ = std::make_unique<httplib::SSLServer>(File(name + ".pem").c_str(), File(name + ".key").c_str(),
+    server_ = std::make_unique<httplib::SSLServer>(File(name + ".pem").c_str(),
+                                                   File(name + ".key").c_str(),
                                                    clients ? File("ca.pem").c_str() : nullptr);
     server_->Get(".*", [](const httplib::Request&, httplib::Response& r) {
       r.set_content("{\"items\":[],\"total\":0,\"jobs\":[]}", "application/json");

@@ -1,6 +1,5 @@
 // The gate before an API: a ceiling and a breaker that every process meets.
 #include "clusterdb/api_gate.h"
-
 #include "tests/support/pg.h"
 
 namespace cigri::clusterdb {

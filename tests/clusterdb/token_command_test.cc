@@ -20,7 +20,8 @@ using std::chrono::milliseconds;
 
 // A JWT that expires `left_s` from now; nobody checks its signature here.
 std::string Jwt(std::int64_t left_s) {
-  std::string claims = cluster::Base64("{\"exp\":" + std::to_string(std::time(nullptr) + left_s) + "}");
+  std::string claims =
+      cluster::Base64("{\"exp\":" + std::to_string(std::time(nullptr) + left_s) + "}");
   while (!claims.empty() && claims.back() == '=') claims.pop_back();
   return "eyJhbGciOiJIUzI1NiJ9." + claims + ".c2ln";
 }
@@ -56,7 +57,8 @@ class TokenCommandTest : public testing::Test {
 
 TEST_F(TokenCommandTest, WordsAreSplitAsAShellDoesAndNothingIsExpanded) {
   using Words = std::vector<std::string>;
-  EXPECT_EQ(CommandWords("scontrol token  username=%u"), (Words{"scontrol", "token", "username=%u"}));
+  EXPECT_EQ(CommandWords("scontrol token  username=%u"),
+            (Words{"scontrol", "token", "username=%u"}));
   EXPECT_EQ(CommandWords("a 'b c' \"d 'e\" f\\ g ''"), (Words{"a", "b c", "d 'e", "f g", ""}));
   EXPECT_EQ(CommandWords("a $HOME ;rm *"), (Words{"a", "$HOME", ";rm", "*"}));
   EXPECT_THROW(CommandWords("a 'b"), std::runtime_error);
@@ -65,8 +67,9 @@ TEST_F(TokenCommandTest, WordsAreSplitAsAShellDoesAndNothingIsExpanded) {
 
 TEST_F(TokenCommandTest, ItGetsTheUserAndNothingOfOurs) {
   setenv("CIGRI_DB", "password=hunter2", 1);
-  const auto command = Script("env > " + dir_ + "/env; ls /proc/self/fd > " + dir_ +
-                              "/fds; echo \"$1|$2|$3\" > " + dir_ + "/args; cat; echo SLURM_JWT=tok");
+  const auto command =
+      Script("env > " + dir_ + "/env; ls /proc/self/fd > " + dir_ + "/fds; echo \"$1|$2|$3\" > " +
+             dir_ + "/args; cat; echo SLURM_JWT=tok");
   EXPECT_EQ(RunTokenCommand(command + " user=%u '100%% $HOME' %x", "al.ice-1"), "tok");
   EXPECT_EQ(Text("args"), "user=al.ice-1|100% $HOME|%x\n");
   EXPECT_EQ(Text("env").find("hunter2"), std::string::npos);
@@ -118,7 +121,8 @@ TEST_F(TokenCommandTest, ATokenIsUsedAgainUntilNearItsExpiry) {
   EXPECT_EQ(KeepFor(-5), 0);
 
   const auto given = [](const std::string&) { return std::string("given"); };
-  UserTokens lasting(Script("echo x >> " + dir_ + "/runs; echo " + Jwt(3600) + "-$1") + " %u", given);
+  UserTokens lasting(Script("echo x >> " + dir_ + "/runs; echo " + Jwt(3600) + "-$1") + " %u",
+                     given);
   const auto first = lasting.Of("alice");
   EXPECT_EQ(lasting.Of("alice"), first);
   EXPECT_NE(lasting.Of("bob"), first);

@@ -17,8 +17,8 @@ class ConnectionPgTest : public test::PgTest {
   }
 };
 
-// The server says 57P01 (57P02 after a crash) before it closes: that must not look like an SQL error,
-// on which a module gives up its work and not its session.
+// The server says 57P01 (57P02 after a crash) before it closes: that must not look like an SQL
+// error, on which a module gives up its work and not its session.
 TEST_F(ConnectionPgTest, ASessionThatTheServerEndedIsBroken) {
   auto begins = Connect();
   EndSession(*begins);

@@ -16,9 +16,10 @@ class ClusterPgTest : public GridadminPgTest {
     GridadminPgTest::SetUp();
     context_->make_cluster = [this](const clusterdb::ClusterRow& row) {
       const auto& config = seen_ = row.config;
-      const auto verdict = config.kind == real_kind_ && (real_auth_.empty() || config.auth_type == real_auth_)
-                               ? Verdict::kOk
-                               : Verdict::kFail;
+      const auto verdict =
+          config.kind == real_kind_ && (real_auth_.empty() || config.auth_type == real_auth_)
+              ? Verdict::kOk
+              : Verdict::kFail;
       return std::make_unique<CheckedCluster>(
           std::vector<cluster::CheckItem>{{"reachable", Verdict::kOk, "0.01 s"},
                                           {"authorised", verdict, "as " + config.auth_user}});

@@ -90,7 +90,8 @@ TEST_F(GridTest, WhoClosesTheEventOfASinkLiftsItsHold) {
   Update();  // what it swallowed is taken back
   Pass();
   ASSERT_EQ(Granted(c, 1), 0);
-  Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = 'SINK'");
+  Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = "
+      "'SINK'");
   Pass();
   EXPECT_GT(Granted(c, 1), 0);
   EXPECT_EQ(Text("SELECT state -> 'holds' FROM plan_state"), "[]");
@@ -119,7 +120,8 @@ TEST_F(GridTest, ATaskThatGoesAgainWaitsSinceItMayAndNotSinceItsCampaignCame) {
   Policy("policy", "fifo");
   Cluster(1, 10);
   Cluster(2, 10);
-  const auto c = Campaign({.tasks = 6, .clusters = {1, 2}, .age_s = 1000, .jdl = {{"affinity_wait", 300}}});
+  const auto c =
+      Campaign({.tasks = 6, .clusters = {1, 2}, .age_s = 1000, .jdl = {{"affinity_wait", 300}}});
   Sql("UPDATE lanes SET proved = cluster_id = 1");
   Round();
   End(Live(c), 5, 0, EndCause::kPreempted);
@@ -170,7 +172,8 @@ TEST_F(GridTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereBlindlyAgain) 
   Pass();
   EXPECT_EQ(Granted(c, 1), 0);
   EXPECT_EQ(Why(c, 1), "TOO_SHORT_LIVES");
-  const auto numbers = nlohmann::json::parse(Text("SELECT numbers FROM reasons WHERE code = 'TOO_SHORT_LIVES'"));
+  const auto numbers =
+      nlohmann::json::parse(Text("SELECT numbers FROM reasons WHERE code = 'TOO_SHORT_LIVES'"));
   EXPECT_NEAR(numbers["needs, s"].get<double>(), 18000, 3600);
   EXPECT_NEAR(numbers["median life, s"].get<double>(), 7200, 1500);
   EXPECT_EQ(numbers["kills"], 6);
@@ -201,7 +204,8 @@ TEST_F(GridTest, AClusterThatSeldomKillsIsNotBlamed) {
   const auto c = Campaign({});
   Round();
   const auto jobs = Live(c);
-  for (std::size_t i = 0; i < jobs.size(); ++i) End({jobs[i]}, 600, 0, i < 5 ? EndCause::kPreempted : EndCause::kExited);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    End({jobs[i]}, 600, 0, i < 5 ? EndCause::kPreempted : EndCause::kExited);
   Predict();
   Fresh();
   Pass();
@@ -241,7 +245,9 @@ TEST_F(OverduePgTest, AnOverdueJobGetsACopyElsewhereBeforeOtherTasks) {  // TECH
   EXPECT_EQ(Number("SELECT rank FROM grants WHERE kind = 'replica'"), 1);
   Claim();
   EXPECT_EQ(Number("SELECT count(*) FROM live WHERE kind = 'replica' AND cluster_id = 2 AND idx = "
-                   "(SELECT idx FROM live WHERE job_id = " + std::to_string(slow_) + ")"), 1);
+                   "(SELECT idx FROM live WHERE job_id = " +
+                   std::to_string(slow_) + ")"),
+            1);
   EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'OVERDUE'"), 0);
   End({Number("SELECT job_id FROM live WHERE kind = 'replica'")}, 20);
   ExpectTheLaw();
@@ -320,7 +326,8 @@ TEST_F(GridTest, AShortageOfOneCampaignIsNotBookedOnManyRowsOfRetry) {
   Cluster(1, 5);
   const auto c = Campaign({.tasks = 200});
   Sql("UPDATE campaign_cursor SET next_idx = 200");
-  Sql("INSERT INTO retry (campaign_id, idx, why, not_before) SELECT 1, i, 'x', now() + (i / 150) * interval '1 hour' "
+  Sql("INSERT INTO retry (campaign_id, idx, why, not_before) SELECT 1, i, 'x', now() + (i / 150) * "
+      "interval '1 hour' "
       "FROM generate_series(0, 199) AS i");
   Pass();
   EXPECT_EQ(Granted(c), 5);
@@ -331,7 +338,8 @@ TEST_F(GridTest, AShortageOfOneCampaignIsNotBookedOnManyRowsOfRetry) {
       bytes.push_back(static_cast<std::uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
     return bytes;
   }());
-  EXPECT_EQ(snapshot["snapshot"]["campaigns"][0]["waiting"], 150) << "those whose time has not come do not wait";
+  EXPECT_EQ(snapshot["snapshot"]["campaigns"][0]["waiting"], 150)
+      << "those whose time has not come do not wait";
 }
 
 }  // namespace

@@ -67,12 +67,15 @@ TEST_F(GridTest, TestCampaignsGoFirstOneJobForEachCluster) {  // CIG-21, CIG-25,
   Policy("policy", "fifo");
   for (int k = 1; k <= 3; ++k) Cluster(k, 5);
   const auto all = Campaign({.clusters = {1, 2, 3}});
-  const auto test = Campaign({.tasks = 10000, .user = "b", .clusters = {1, 2, 3}, .type = "test", .proved = false});
+  const auto test = Campaign(
+      {.tasks = 10000, .user = "b", .clusters = {1, 2, 3}, .type = "test", .proved = false});
   Pass();
   EXPECT_EQ(Granted(test, 0, "test"), 3);
   EXPECT_EQ(Granted(all), 12);
   for (int k = 1; k <= 3; ++k)
-    EXPECT_EQ(Number("SELECT rank FROM grants WHERE kind = 'test' AND cluster_id = " + std::to_string(k)), 1);
+    EXPECT_EQ(
+        Number("SELECT rank FROM grants WHERE kind = 'test' AND cluster_id = " + std::to_string(k)),
+        1);
   EXPECT_EQ(Round()[test], 3);
   End(Live(test), 1);
   Fresh();
@@ -113,9 +116,12 @@ TEST_F(GridTest, ACampaignWaitsForAClusterThatHasItsData) {  // GRID-22, GRID-23
 
 TEST_F(GridTest, QuotasAndCapsCountWhatIsInFlight) {  // TECH-05, FBS-30, T-01
   Policy("policy", "fifo");
-  Policy("quotas", nlohmann::json::array({{{"scope", "grid"}, {"name", ""}, {"cluster", ""}, {"slots", 30}, {"jobs", -1}},
-                    {{"scope", "user"}, {"name", "a"}, {"cluster", ""}, {"slots", 8}, {"jobs", -1}},
-                    {{"scope", "project"}, {"name", "p"}, {"cluster", "c2"}, {"slots", -1}, {"jobs", 5}}}));
+  Policy(
+      "quotas",
+      nlohmann::json::array(
+          {{{"scope", "grid"}, {"name", ""}, {"cluster", ""}, {"slots", 30}, {"jobs", -1}},
+           {{"scope", "user"}, {"name", "a"}, {"cluster", ""}, {"slots", 8}, {"jobs", -1}},
+           {{"scope", "project"}, {"name", "p"}, {"cluster", "c2"}, {"slots", -1}, {"jobs", 5}}}));
   Cluster(1, 100);
   Cluster(2, 100);
   const auto a = Campaign({.user = "a", .clusters = {1}});
@@ -168,7 +174,8 @@ TEST_F(GridTest, ALicencePoolIsCountedOverTheGridPausedCampaignsIncluded) {  // 
 
 TEST_F(GridTest, AStartRateFillsWithTime) {
   Policy("policy", "fifo");
-  Policy("start_rates", nlohmann::json::array({{{"scope", "user"}, {"name", ""}, {"per_minute", 60}, {"burst", 5}}}));
+  Policy("start_rates", nlohmann::json::array(
+                            {{{"scope", "user"}, {"name", ""}, {"per_minute", 60}, {"burst", 5}}}));
   Cluster(1, 1000);
   const auto c = Campaign({});
   EXPECT_EQ(Round()[c], 5);
@@ -204,7 +211,8 @@ TEST_F(GridTest, TheStartRateOfAJdlHoldsOnItsClusterAndUnclaimedStartsAreNotLost
 
 TEST_F(GridTest, APartOfAClusterIsReservedForAClass) {  // FAIR-23
   Policy("policy", "fifo");
-  Policy("reserves", nlohmann::json::array({{{"class", "new"}, {"cluster", "c1"}, {"fraction", 0.25}}}));
+  Policy("reserves",
+         nlohmann::json::array({{{"class", "new"}, {"cluster", "c1"}, {"fraction", 0.25}}}));
   Cluster(1, 101);
   const auto old = Campaign({.user = "a"});
   const auto fresh = Campaign({.user = "b", .jdl = {{"class", "new"}}});
@@ -223,7 +231,8 @@ TEST_F(GridTest, ACampaignWaitsForTheOnesItComesAfter) {
   EXPECT_EQ(Granted(first), 2);
   EXPECT_EQ(Granted(second), 0);
   EXPECT_EQ(Why(second), "AFTER");
-  EXPECT_EQ(Number("SELECT (numbers ->> 'other')::bigint FROM reasons WHERE code = 'AFTER'"), first);
+  EXPECT_EQ(Number("SELECT (numbers ->> 'other')::bigint FROM reasons WHERE code = 'AFTER'"),
+            first);
   Round();
   End(Live(first), 1);
   Update({first});
@@ -256,11 +265,14 @@ TEST_F(GridTest, AScavengerTakesWhatNobodyElseWantsAndGivesWay) {  // TECH-08, T
   Policy("scavenger.preempt", true);
   Fresh();
   Pass();
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(usual)), 4);
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(low)), 0);
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(usual)), 4);
+  EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(low)),
+            0);
   Fresh();
   Pass();
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions"), 4) << "what is on its way is not asked for again";
+  EXPECT_EQ(Number("SELECT count(*) FROM preemptions"), 4)
+      << "what is on its way is not asked for again";
 }
 
 TEST_F(GridTest, UrgentPreemptsTheLowestWithinItsGuards) {  // GRID-29..34, T-12, T-13
@@ -279,17 +291,21 @@ TEST_F(GridTest, UrgentPreemptsTheLowestWithinItsGuards) {  // GRID-29..34, T-12
   EXPECT_EQ(Number("SELECT count(*) FROM preemptions"), 0) << "it has not waited long enough";
   LetPass(61);
   Pass();
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(urgent)), 4)
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(urgent)), 4)
       << "half of ten slots, with the one that it was given";
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions JOIN live USING (job_id) WHERE campaign_id = " +
-                   std::to_string(low)), 4)
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM preemptions JOIN live USING (job_id) WHERE campaign_id = " +
+             std::to_string(low)),
+      4)
       << "of the lowest priority";
   EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE lost_s >= 160"), 4);
   for (int i = 0; i < 3; ++i) {
     Fresh();
     Pass();
   }
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions"), 4) << "kills take a while; they are not repeated";
+  EXPECT_EQ(Number("SELECT count(*) FROM preemptions"), 4)
+      << "kills take a while; they are not repeated";
 }
 
 TEST_F(GridTest, WhatPreemptionCostsAndBringsIsReported) {  // GRID-28, GRID-36
@@ -306,7 +322,8 @@ TEST_F(GridTest, WhatPreemptionCostsAndBringsIsReported) {  // GRID-28, GRID-36
   EXPECT_EQ(Number("SELECT count(*) FROM preemptions"), 3);
   Claim();
   Jobs victims;
-  for (const auto& row : Sql("SELECT job_id FROM preemptions ORDER BY job_id")) victims.push_back(row[0].as<std::int64_t>());
+  for (const auto& row : Sql("SELECT job_id FROM preemptions ORDER BY job_id"))
+    victims.push_back(row[0].as<std::int64_t>());
   Sql("INSERT INTO kills (job_id, reason) SELECT job_id, 'preempted_by_grid' FROM preemptions");  // as nikita does
   End(victims, 3600, 9);
   EXPECT_EQ(Number("SELECT count(*) FROM tries WHERE program > 0"), 0) << "GRID-33: not charged";
@@ -315,12 +332,17 @@ TEST_F(GridTest, WhatPreemptionCostsAndBringsIsReported) {  // GRID-28, GRID-36
   Round();
   const auto started = Live(urgent);
   Run({started[0], started[1]}, 0);
-  Sql("UPDATE live SET started_at = now() WHERE state = 'running' AND campaign_id = " + std::to_string(urgent));
+  Sql("UPDATE live SET started_at = now() WHERE state = 'running' AND campaign_id = " +
+      std::to_string(urgent));
   Fresh();
   Pass();
-  const auto told = Text("SELECT message FROM events WHERE code = 'PREEMPTION' AND state = 'open' AND campaign_id = " + std::to_string(urgent));
+  const auto told = Text(
+      "SELECT message FROM events WHERE code = 'PREEMPTION' AND state = 'open' AND campaign_id = " +
+      std::to_string(urgent));
   // A fourth was cancelled for the slot that the local user took.
-  EXPECT_NE(told.find("4 jobs (4 slots) were cancelled for it, 4 h of slot time lost"), std::string::npos) << told;
+  EXPECT_NE(told.find("4 jobs (4 slots) were cancelled for it, 4 h of slot time lost"),
+            std::string::npos)
+      << told;
   EXPECT_NE(told.find("of 3 slots freed it got 2 (yield 66 %)"), std::string::npos) << told;
 }
 
@@ -335,7 +357,8 @@ TEST_F(GridTest, AGroupTakesBackWhatItHadLent) {  // GRID-45
   const auto a = Campaign({.user = "a", .sla_group = "a"});
   Fresh();
   Pass();
-  EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(a)), 5) << "six, with the one that it was given";
+  EXPECT_EQ(Number("SELECT count(*) FROM preemptions WHERE for_campaign = " + std::to_string(a)), 5)
+      << "six, with the one that it was given";
 }
 
 TEST_F(GridTest, AWideJobThatWasPassedByTooOftenIsWaitedFor) {  // FBS-19, FBS-27, T-19

@@ -177,7 +177,8 @@ TEST_F(GridTest, FairshareSimpleGivesAllToTheHighest) {  // FAIR-14, FAIR-17
   EXPECT_EQ(Why(jack), "SERVED_BEFORE");
   // She has had the whole day of all four slots: S - U is below his.
   Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s) SELECT "
-      "date_trunc('minute', now()), " + std::to_string(jill) + ", 1, 'jill', '', 4 * 86400");
+      "date_trunc('minute', now()), " +
+      std::to_string(jill) + ", 1, 'jill', '', 4 * 86400");
   Fresh();
   Pass();
   EXPECT_EQ(Granted(jack), 5);
@@ -196,11 +197,13 @@ TEST_F(GridTest, APolicyIsChangedWhileTheGridRunsAndABrokenRowIsNotTaken) {
   Policy("policy", "nonsense");
   Pass();
   EXPECT_EQ(Granted(b), 5) << "the last good one goes on";
-  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'POLICY_INVALID' AND state = 'open'"), 1);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'POLICY_INVALID' AND state = 'open'"),
+            1);
   Policy("policy", "fifo");
   Pass();
   EXPECT_EQ(Granted(a), 10);
-  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'POLICY_INVALID' AND state = 'open'"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'POLICY_INVALID' AND state = 'open'"),
+            0);
 }
 
 TEST_F(GridTest, AnotherProcessGoesOnWhereTheLastOneEnded) {

@@ -6,15 +6,16 @@ namespace cigri::metascheduler {
 
 std::int64_t GridTest::Campaign(const GivenCampaignRow& row) {
   const std::string n = std::to_string(row.tasks);
-  const auto id =
-      Number("INSERT INTO campaigns (grid_user, name, type, project, priority, sla_group, nb_params, "
-             "first_task_id, jdl, max_replicas, submission_time) VALUES ('" +
-             row.user + "', 'test', '" + row.type + "', '" + row.project + "', " +
-             std::to_string(row.priority) + ", nullif('" + row.sla_group + "', ''), " + n + ", 1, '" +
-             row.jdl.dump() + "', " + std::to_string(row.max_replicas) + ", now() - " +
-             std::to_string(row.age_s) + " * interval '1 second') RETURNING id");
+  const auto id = Number(
+      "INSERT INTO campaigns (grid_user, name, type, project, priority, sla_group, nb_params, "
+      "first_task_id, jdl, max_replicas, submission_time) VALUES ('" +
+      row.user + "', 'test', '" + row.type + "', '" + row.project + "', " +
+      std::to_string(row.priority) + ", nullif('" + row.sla_group + "', ''), " + n + ", 1, '" +
+      row.jdl.dump() + "', " + std::to_string(row.max_replicas) + ", now() - " +
+      std::to_string(row.age_s) + " * interval '1 second') RETURNING id");
   const std::string c = std::to_string(id);
-  const auto tasks = row.type == "test" ? static_cast<std::int64_t>(row.clusters.size()) : row.tasks;
+  const auto tasks =
+      row.type == "test" ? static_cast<std::int64_t>(row.clusters.size()) : row.tasks;
   Sql("INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES (" + c + ", " +
       std::to_string(tasks) + "); INSERT INTO segments (campaign_id, first_idx, n) VALUES (" + c +
       ", 0, " + n + ")");
@@ -23,8 +24,8 @@ std::int64_t GridTest::Campaign(const GivenCampaignRow& row) {
         "walltime_s, cluster_login, options) VALUES (" +
         c + ", " + std::to_string(k) + ", './job.sh', '/resource_id=1', " +
         std::to_string(row.slots) + ", " + std::to_string(row.walltime_s) + ", 'alice', '" +
-        row.options.dump() + "'); INSERT INTO lanes (campaign_id, cluster_id, proved) VALUES (" + c +
-        ", " + std::to_string(k) + ", " + (row.proved ? "true" : "false") + ")");
+        row.options.dump() + "'); INSERT INTO lanes (campaign_id, cluster_id, proved) VALUES (" +
+        c + ", " + std::to_string(k) + ", " + (row.proved ? "true" : "false") + ")");
   return id;
 }
 
@@ -34,7 +35,8 @@ std::map<std::pair<std::int64_t, int>, GridTest::Jobs> GridTest::Claim() {
     const int cluster = row[0].as<int>();
     runner::Store store(cluster, "grid", 0);
     db::Tx tx(*db_);
-    for (const auto& b : store.Claim(tx, 5000, [](std::int64_t) { return 5000; }, 10, false)) {
+    for (const auto& b : store.Claim(
+             tx, 5000, [](std::int64_t) { return 5000; }, 10, false)) {
       std::vector<std::pair<int, std::string>> remote;
       for (int i = 0; i < static_cast<int>(b.tasks.size()); ++i) {
         remote.emplace_back(i, b.tag + "_" + std::to_string(i));
@@ -99,7 +101,8 @@ void GridTest::LetPass(double s) {
   Sql("UPDATE plan_state SET state = '" + nlohmann::json(state).dump() + "'");
   const std::string span = std::to_string(s) + " * interval '1 second'";
   Sql("UPDATE campaigns SET submission_time = submission_time - " + span);
-  Sql("UPDATE live SET started_at = started_at - " + span + ", submitted_at = submitted_at - " + span);
+  Sql("UPDATE live SET started_at = started_at - " + span + ", submitted_at = submitted_at - " +
+      span);
   Sql("UPDATE counters SET sum_start = sum_start - slots * " + std::to_string(s) +
       " WHERE state = 'running'");
   Fresh();
@@ -109,12 +112,16 @@ void GridTest::ExpectTheLaw() {
   const auto wrong = Sql(
       "SELECT cur.campaign_id, cur.ntasks, cur.ntasks - cur.next_idx AS waiting, "
       "(SELECT count(*) FROM retry AS r WHERE r.campaign_id = cur.campaign_id) AS again, "
-      "(SELECT count(DISTINCT idx) FROM live AS l WHERE l.campaign_id = cur.campaign_id AND idx >= 0 AND NOT "
-      "EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)) AS live, "
+      "(SELECT count(DISTINCT idx) FROM live AS l WHERE l.campaign_id = cur.campaign_id AND idx >= "
+      "0 AND NOT "
+      "EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND "
+      "d.counted)) AS live, "
       "(SELECT count(*) FROM tofix AS t WHERE t.campaign_id = cur.campaign_id) AS tofix, "
-      "(SELECT count(*) FROM done AS d WHERE d.campaign_id = cur.campaign_id AND d.counted) AS done, "
+      "(SELECT count(*) FROM done AS d WHERE d.campaign_id = cur.campaign_id AND d.counted) AS "
+      "done, "
       "(SELECT coalesce(sum(n), 0) FROM counters AS k WHERE k.campaign_id = cur.campaign_id AND "
-      "k.state = 'terminated' AND kind IN ('task', 'test', 'replica')) AS told FROM campaign_cursor AS cur");
+      "k.state = 'terminated' AND kind IN ('task', 'test', 'replica')) AS told FROM "
+      "campaign_cursor AS cur");
   for (const auto& row : wrong) {
     const auto n = [&](const char* name) { return row[name].as<std::int64_t>(); };
     EXPECT_EQ(n("ntasks"), n("waiting") + n("again") + n("live") + n("tofix") + n("done"))

@@ -104,10 +104,10 @@ class GridTest : public test::PgTest {
 
   /// Jobs that the plan lets a campaign have in flight, on one cluster or (0) on all.
   int Granted(std::int64_t campaign, int cluster = 0, const std::string& kind = "task") {
-    return static_cast<int>(
-        Number("SELECT coalesce(sum(n), 0) FROM grants WHERE campaign_id = " +
-               std::to_string(campaign) + " AND kind = '" + kind + "'" +
-               (cluster == 0 ? "" : " AND cluster_id = " + std::to_string(cluster))));
+    return static_cast<int>(Number(
+        "SELECT coalesce(sum(n), 0) FROM grants WHERE campaign_id = " + std::to_string(campaign) +
+        " AND kind = '" + kind + "'" +
+        (cluster == 0 ? "" : " AND cluster_id = " + std::to_string(cluster))));
   }
   /// The open reason of a campaign on a cluster; 0: its main one. "" = there is none.
   std::string Why(std::int64_t campaign, int cluster = 0) {

@@ -5,8 +5,9 @@
 namespace cigri::metascheduler {
 namespace {
 
-constexpr const char* kPolicies[] = {"fifo",   "affinity", "usage",     "sla",             "lottery",
-                                     "stride", "dynamic",  "fairshare", "fairshare-simple"};
+constexpr const char* kPolicies[] = {"fifo",    "affinity",  "usage",
+                                     "sla",     "lottery",   "stride",
+                                     "dynamic", "fairshare", "fairshare-simple"};
 
 class TroublePgTest : public GridTest {
  protected:
@@ -16,9 +17,14 @@ class TroublePgTest : public GridTest {
   }
   // A campaign that waits while it is given nothing says why.
   void ExpectReasons(const std::string& when) {
-    EXPECT_EQ(Number("SELECT count(*) FROM campaigns AS c WHERE NOT EXISTS (SELECT FROM reasons AS r WHERE "
-                     "r.campaign_id = c.id AND r.until IS NULL AND r.code <> 'NONE') AND NOT EXISTS (SELECT FROM "
-                     "grants AS g WHERE g.campaign_id = c.id)"), 0) << when;
+    EXPECT_EQ(
+        Number(
+            "SELECT count(*) FROM campaigns AS c WHERE NOT EXISTS (SELECT FROM reasons AS r WHERE "
+            "r.campaign_id = c.id AND r.until IS NULL AND r.code <> 'NONE') AND NOT EXISTS (SELECT "
+            "FROM "
+            "grants AS g WHERE g.campaign_id = c.id)"),
+        0)
+        << when;
   }
 };
 
@@ -91,7 +97,9 @@ TEST_F(TroublePgTest, AClockThatStepsIsLivedWith) {
   Cluster(1, 10);
   const auto c = Campaign({.sla_group = "g", .age_s = 100});
   const auto other = Campaign({.user = "b", .sla_group = "g"});
-  GridTest::Policy("start_rates", nlohmann::json::array({{{"scope", "grid"}, {"name", ""}, {"per_minute", 6000}, {"burst", 1000}}}));
+  GridTest::Policy("start_rates",
+                   nlohmann::json::array(
+                       {{{"scope", "grid"}, {"name", ""}, {"per_minute", 6000}, {"burst", 1000}}}));
   for (const char* policy : kPolicies) {
     Policy(policy);
     for (const double step : {86400.0, -2 * 86400.0, 86400.0}) {
@@ -114,8 +122,13 @@ TEST_F(TroublePgTest, AClockThatStepsIsLivedWith) {
 TEST_F(TroublePgTest, WhatAUserWritesIntoItsJdlStopsNobody) {
   Policy("fifo");
   Cluster(1, 10);
-  const auto odd = Campaign({.tasks = 1, .jdl = {{"licences", {{"a", "b"}}}, {"affinity_wait", "soon"}, {"min_duration", {1}},
-                                     {"after", "x"}, {"class", 7}}, .options = {{"start_rate", "often"}}});
+  const auto odd = Campaign({.tasks = 1,
+                             .jdl = {{"licences", {{"a", "b"}}},
+                                     {"affinity_wait", "soon"},
+                                     {"min_duration", {1}},
+                                     {"after", "x"},
+                                     {"class", 7}},
+                             .options = {{"start_rate", "often"}}});
   const auto usual = Campaign({.user = "b"});
   Pass();
   EXPECT_EQ(Granted(odd) + Granted(usual), 10);
@@ -125,9 +138,11 @@ TEST_F(TroublePgTest, ARestartWritesNoReasonAnewThatStillHolds) {
   Policy("fifo");
   Cluster(1, 4);
   Cluster(2, 4);
-  for (int i = 0; i < 5; ++i) Campaign({.tasks = 30, .user = "u" + std::to_string(i), .clusters = {1, 2}});
+  for (int i = 0; i < 5; ++i)
+    Campaign({.tasks = 30, .user = "u" + std::to_string(i), .clusters = {1, 2}});
   Pass();
-  const std::string versions = "SELECT string_agg(xmin::text, ' ' ORDER BY campaign_id, cluster_id, code) FROM reasons";
+  const std::string versions =
+      "SELECT string_agg(xmin::text, ' ' ORDER BY campaign_id, cluster_id, code) FROM reasons";
   const auto before = Text(versions);
   ASSERT_GE(Number("SELECT count(*) FROM reasons"), 8);
   Fresh();
@@ -136,21 +151,28 @@ TEST_F(TroublePgTest, ARestartWritesNoReasonAnewThatStillHolds) {
   Sql("UPDATE reasons SET numbers = '{\"free\": 99}' WHERE cluster_id = 1");
   Fresh();
   Pass();
-  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE numbers = '{\"free\": 99}'"), 0) << "what differs is written";
+  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE numbers = '{\"free\": 99}'"), 0)
+      << "what differs is written";
 }
 
 TEST_F(TroublePgTest, NoSlotIsIdleBesideAWaitingJobWithoutAReason) {
   Cluster(1, 20);
   Cluster(2, 20);
   for (int i = 0; i < 6; ++i)
-    Campaign({.tasks = 30, .user = "u" + std::to_string(i % 3), .clusters = i % 2 == 0 ? std::vector{1, 2} : std::vector{2},
-              .slots = 1 + i % 3, .sla_group = "g", .proved = i != 4});
+    Campaign({.tasks = 30,
+              .user = "u" + std::to_string(i % 3),
+              .clusters = i % 2 == 0 ? std::vector{1, 2} : std::vector{2},
+              .slots = 1 + i % 3,
+              .sla_group = "g",
+              .proved = i != 4});
   for (const char* policy : kPolicies) {
     Policy(policy);
     Sql("DELETE FROM plan_state");
     Fresh();
     Pass();
-    EXPECT_GE(Number("SELECT sum(g.n * cc.slots) FROM grants AS g JOIN campaign_clusters AS cc USING (campaign_id, cluster_id)"), 36)
+    EXPECT_GE(Number("SELECT sum(g.n * cc.slots) FROM grants AS g JOIN campaign_clusters AS cc "
+                     "USING (campaign_id, cluster_id)"),
+              36)
         << policy << ": two slots at most are too few for the next job";
     ExpectReasons(policy);
   }

@@ -73,7 +73,8 @@ TEST_F(KillPgTest, AUsersWishADrainAndAPreemptionEachGiveTheirReason) {
   GivenJobs(1, 3, 1, 1, "running");
   GivenJobs(11, 1, 1, 2, "running");
   Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann'), (777, 'ann')");
-  Sql("INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why) VALUES (2, 7, 1, 1, 60, 'urgent campaign 7')");
+  Sql("INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why) VALUES (2, "
+      "7, 1, 1, 60, 'urgent campaign 7')");
   Sql("UPDATE clusters SET drained = true, kill_all = true, drain_reason = 'fire' WHERE id = 2");
   Pass();
   EXPECT_EQ(ReasonOf(1), "user");
@@ -114,7 +115,8 @@ TEST_F(KillPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
 
 TEST_F(KillPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster) {
   GivenJobs(1, 4, 1, 1, "running");
-  Sql("INSERT INTO silent_jobs SELECT i, 1, now() - (i * 200 + 50) * interval '1 second' FROM generate_series(1, 3) AS i");
+  Sql("INSERT INTO silent_jobs SELECT i, 1, now() - (i * 200 + 50) * interval '1 second' FROM "
+      "generate_series(1, 3) AS i");
   Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 1);
   EXPECT_EQ(ReasonOf(3), "never_started") << "silent for 650 s; the limit is 600";
@@ -185,7 +187,8 @@ TEST_F(KillPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
   Sql("INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user) "
       "VALUES (1, 'R900', 'cigri.1.grid.1', 0, 'ann')");
   Pass();
-  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM twins WHERE error IS NOT NULL") == 0; ++i) {
+  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM twins WHERE error IS NOT NULL") == 0;
+       ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     PassAgain();
   }
@@ -197,7 +200,8 @@ TEST_F(KillPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
 }
 
 TEST_F(KillPgTest, ADrainWhoseTimeIsOverEndsWithItsEvent) {
-  Sql("UPDATE clusters SET drained = true, drain_reason = 'x', drained_until = now() - interval '1 second'");
+  Sql("UPDATE clusters SET drained = true, drain_reason = 'x', drained_until = now() - interval '1 "
+      "second'");
   Sql("INSERT INTO events (class, code, cluster_id) VALUES ('cluster', 'DRAINED', 1)");
   Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM events WHERE state = 'open'"), 0);

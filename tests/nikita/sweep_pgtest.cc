@@ -94,7 +94,8 @@ TEST_F(SweepPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
       "(1, 1, 'OPEN', now() - interval '1 year', NULL), "
       "(1, 1, 'OLD', now() - interval '40 days', now() - interval '31 days'), "
       "(1, 1, 'KEPT', now() - interval '40 days', now() - interval '29 days'), "
-      "(1, 1, 'SHORT_OLD', now() - interval '121 minutes 30 seconds', now() - interval '121 minutes'), "
+      "(1, 1, 'SHORT_OLD', now() - interval '121 minutes 30 seconds', now() - interval '121 "
+      "minutes'), "
       "(1, 1, 'SHORT_NEW', now() - interval '100 seconds', now() - interval '90 seconds');"
       "INSERT INTO reasons SELECT 2, 1, 'MANY', '{}', now() - interval '20 days', now() - i * "
       "interval '5 minutes' FROM generate_series(1, 2500) AS i");
@@ -104,9 +105,10 @@ TEST_F(SweepPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
     left += row[0].c_str() + std::string(" ");
   EXPECT_EQ(left, "KEPT OPEN SHORT_NEW ");
   EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE campaign_id = 2"), 2000);
-  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE campaign_id = 2 AND until < now() - interval "
-                   "'10001 minutes'"),
-            0)
+  EXPECT_EQ(
+      Number("SELECT count(*) FROM reasons WHERE campaign_id = 2 AND until < now() - interval "
+             "'10001 minutes'"),
+      0)
       << "the oldest went";
 }
 

@@ -336,7 +336,8 @@ TEST(Reasons, OneSentenceWithItsNumbersAndAnAction) {
   ASSERT_EQ(s.result.reasons.size(), 1u);
   EXPECT_EQ(texts.Text(s.result.reasons[0]),
             "a job needs 5 h, the median life on c1 is 2 h, and 6 were killed");
-  EXPECT_EQ(texts.Action(s.result.reasons[0]), "make the jobs shorter, or choose other clusters (gridsub -c 1 --set clusters=...)");
+  EXPECT_EQ(texts.Action(s.result.reasons[0]),
+            "make the jobs shorter, or choose other clusters (gridsub -c 1 --set clusters=...)");
   EXPECT_EQ(ReasonTexts::Numbers(s.result.reasons[0])["kills"], 6);
 }
 

@@ -57,10 +57,12 @@ std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluste
                                          const std::vector<OurEnd>& ours) {
   auto ends = Of(cluster, ours);
   std::vector<std::string> wrong;
-  const auto rows = Shell("cd / && runuser -u postgres -- psql -XAt -h /run/oar-up/pg -p 5441 -d oar" +
-                          std::to_string(instance) +
-                          " -c \"SELECT job_id, job_name, state, exit_code FROM jobs WHERE job_name "
-                          "LIKE 'cigri.%." + grid_id + ".%'\"");
+  const auto rows =
+      Shell("cd / && runuser -u postgres -- psql -XAt -h /run/oar-up/pg -p 5441 -d oar" +
+            std::to_string(instance) +
+            " -c \"SELECT job_id, job_name, state, exit_code FROM jobs WHERE job_name "
+            "LIKE 'cigri.%." +
+            grid_id + ".%'\"");
   for (const auto& line : Split(rows, '\n')) {
     const auto row = Split(line, '|');
     if (row.size() != 4) continue;
@@ -97,7 +99,8 @@ std::vector<std::string> DisagreeWithSlurm(const std::string& name, const std::s
       continue;
     }
     if (it->second.tag != s.tag || !SlurmMeans(s, it->second))
-      wrong.push_back(Described(it->second) + ", Slurm says " + s.tag + " " + s.state + " " + s.exit);
+      wrong.push_back(Described(it->second) + ", Slurm says " + s.tag + " " + s.state + " " +
+                      s.exit);
     ends.erase(it);
   }
   for (const auto& [id, end] : ends)

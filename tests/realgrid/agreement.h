@@ -10,13 +10,13 @@ struct OurEnd {
   std::string cluster, remote_id, tag, account, code, wait_status;  ///< wait_status "" = not known
 };
 
-/// Compares with the database of OAR `instance`: the same jobs under the same ids and tags, ended in
-/// the same way. A line for each thing that does not agree.
+/// Compares with the database of OAR `instance`: the same jobs under the same ids and tags, ended
+/// in the same way. A line for each thing that does not agree.
 std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluster,
                                          const std::string& grid_id,
                                          const std::vector<OurEnd>& ours);
-/// The same with the log of ended jobs that Slurm keeps by itself (jobcomp). What was deleted before
-/// it started is in no log.
+/// The same with the log of ended jobs that Slurm keeps by itself (jobcomp). What was deleted
+/// before it started is in no log.
 std::vector<std::string> DisagreeWithSlurm(const std::string& name, const std::string& cluster,
                                            const std::string& grid_id,
                                            const std::vector<OurEnd>& ours);

@@ -25,9 +25,9 @@ class RealGridTest : public FiveClusters {
     const auto ours = OurEnds();
     const auto grid_id = Rows("SELECT grid_id FROM grid")[0][0];
     Words wrong = DisagreeWithOar(1, "oar1", grid_id, ours);
-    for (const auto& more :
-         {DisagreeWithOar(2, "oar2", grid_id, ours), DisagreeWithSlurm("alpha", "slurm1", grid_id, ours),
-          DisagreeWithSlurm("beta", "slurm2", grid_id, ours)})
+    for (const auto& more : {DisagreeWithOar(2, "oar2", grid_id, ours),
+                             DisagreeWithSlurm("alpha", "slurm1", grid_id, ours),
+                             DisagreeWithSlurm("beta", "slurm2", grid_id, ours)})
       wrong.insert(wrong.end(), more.begin(), more.end());
     EXPECT_EQ(wrong, Words{});
     std::printf("%zu ends compared with the clusters' own records, %zu disagree\n", ours.size(),
@@ -36,14 +36,16 @@ class RealGridTest : public FiveClusters {
   int Preempted(int id) { return grid().Progress(id).value("preempted", 0); }
   Words CodesOf(int id) {
     Words codes;
-    for (const auto& row : Rows("SELECT DISTINCT coalesce(code, '-') FROM done WHERE campaign_id = " +
-                                std::to_string(id) + " ORDER BY 1"))
+    for (const auto& row :
+         Rows("SELECT DISTINCT coalesce(code, '-') FROM done WHERE campaign_id = " +
+              std::to_string(id) + " ORDER BY 1"))
       codes.push_back(row[0]);
     return codes;
   }
   int EndedOn(const std::string& cluster, int id) {
-    return Number("SELECT count(*) FROM done d JOIN clusters c ON c.id = d.cluster_id WHERE c.name = '" +
-                  cluster + "' AND counted AND d.campaign_id = " + std::to_string(id));
+    return Number(
+        "SELECT count(*) FROM done d JOIN clusters c ON c.id = d.cluster_id WHERE c.name = '" +
+        cluster + "' AND counted AND d.campaign_id = " + std::to_string(id));
   }
 };
 
@@ -56,21 +58,23 @@ struct Foreigners {
         "'{\"command\":\"sleep 3000\",\"name\":\"cigri.12\"}' "
         "http://127.0.0.1:6668/oarapi-cigri/jobs.json");
     oar = std::to_string(json::parse(answer).value("id", 0));
-    slurm = std::string(Trim(Shell(Slurm() + "runuser -u grid -- sbatch --parsable -p normal -J cigri.12 "
-                                   "-D /tmp -o /dev/null --wrap 'sleep 3000'")));
+    slurm = std::string(
+        Trim(Shell(Slurm() + "runuser -u grid -- sbatch --parsable -p normal -J cigri.12 "
+                             "-D /tmp -o /dev/null --wrap 'sleep 3000'")));
   }
   static std::string Slurm() {
     return "export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; ";
   }
   std::string States() const {
-    const auto job = Shell("curl -sf -H 'X-Remote-Ident: alice' http://127.0.0.1:6668/oarapi-cigri/jobs/" +
-                           oar + ".json");
+    const auto job =
+        Shell("curl -sf -H 'X-Remote-Ident: alice' http://127.0.0.1:6668/oarapi-cigri/jobs/" + oar +
+              ".json");
     return json::parse(job).value("state", "") + " " +
            std::string(Trim(Shell(Slurm() + "squeue -h -o %T -j " + slurm)));
   }
   ~Foreigners() {
-    Shell("curl -sf -X DELETE -H 'X-Remote-Ident: alice' http://127.0.0.1:6668/oarapi-cigri/jobs/" + oar +
-          ".json; " + Slurm() + "scancel " + slurm);
+    Shell("curl -sf -X DELETE -H 'X-Remote-Ident: alice' http://127.0.0.1:6668/oarapi-cigri/jobs/" +
+          oar + ".json; " + Slurm() + "scancel " + slurm);
   }
 };
 
@@ -85,16 +89,21 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   const int brief = Submit("brief", n, "", {{"walltime", 120}});
   const Words slower{"oar1", "oar2", "local"};  // Slurm may take the others whole
   std::vector<int> own;
-  for (const auto& cluster : slower) own.push_back(Submit("own-" + cluster, 16, "", {{"walltime", 120}}, {cluster}));
-  const int wide = Submit("wide", 20, "[ $(wc -l < $CIGRI_NODE_FILE) = 2 ] || exit 1", {{"cores", 2}});
+  for (const auto& cluster : slower)
+    own.push_back(Submit("own-" + cluster, 16, "", {{"walltime", 120}}, {cluster}));
+  const int wide =
+      Submit("wide", 20, "[ $(wc -l < $CIGRI_NODE_FILE) = 2 ] || exit 1", {{"cores", 2}});
   const int failing = Submit("failing", 20, "[ $(($1 % 4)) != 0 ] || exit 3");
   std::vector<int> late;
   for (const std::string cluster : {"oar1", "slurm1", "slurm2", "local"})
-    late.push_back(Submit("late-" + cluster, 1, "sleep 600", {{"walltime", 60}, {"max_tries", 1}}, {cluster}));
-  ASSERT_TRUE(Await([&] { return grid().Progress(lasting).value("running", 0) >= 4; }, Seconds(120)));
+    late.push_back(
+        Submit("late-" + cluster, 1, "sleep 600", {{"walltime", 60}, {"max_tries", 1}}, {cluster}));
+  ASSERT_TRUE(
+      Await([&] { return grid().Progress(lasting).value("running", 0) >= 4; }, Seconds(120)));
   grid().Ok({"griddel", std::to_string(lasting)});
 
-  ASSERT_TRUE(Await([&] { return Written("brief") > n / 10; }, Seconds(600))) << grid().Progress(brief);
+  ASSERT_TRUE(Await([&] { return Written("brief") > n / 10; }, Seconds(600)))
+      << grid().Progress(brief);
   RunScript("oar-down", "", "OAR_DOWN_ONLY=server");  // its API lives: 500, and the job exists
   RunScript("slurm-down", "--keep-jobs alpha");
   const int then = Written("brief");
@@ -106,7 +115,8 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   StartSlurm();
 
   ExpectEachOnce(brief, "brief", n, Seconds(1500));
-  for (std::size_t i = 0; i < own.size(); ++i) ExpectEachOnce(own[i], "own-" + slower[i], 16, Seconds(900));
+  for (std::size_t i = 0; i < own.size(); ++i)
+    ExpectEachOnce(own[i], "own-" + slower[i], 16, Seconds(900));
   ExpectEachOnce(wide, "wide", 20, Seconds(600));
   EXPECT_TRUE(grid().AwaitOver(failing, Seconds(600))) << grid().Progress(failing);
   EXPECT_EQ(grid().Progress(failing).value("done", 0), 15) << grid().Progress(failing);
@@ -117,7 +127,8 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   }
   EXPECT_TRUE(Await([&] { return Number("SELECT count(*) FROM live") == 0; }, Seconds(240)));
   EXPECT_EQ(Written("lasting"), 0);
-  for (const std::string cluster : {"slurm1", "slurm2"}) EXPECT_GT(EndedOn(cluster, brief), 0) << cluster;
+  for (const std::string cluster : {"slurm1", "slurm2"})
+    EXPECT_GT(EndedOn(cluster, brief), 0) << cluster;
   EXPECT_GT(proxy().cuts(), 0);
   EXPECT_EQ(foreigners.States(), "Running RUNNING");
   proxy().CutEachSecond("");
@@ -170,8 +181,10 @@ TEST_F(RealGridTest, WhatSlurmWouldRequeueGoesAgainOnceAndOnlyByTheGrid) {
   const int id = Submit("again", 4, kUntilGo, {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
   ASSERT_TRUE(Await([&] { return grid().Progress(id).value("running", 0) == 4; }, Seconds(120)))
       << grid().Progress(id);
-  Shell("export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; runuser -u grid -- sbatch -p "
-        "normal -c 4 -D /tmp -o /dev/null --wrap true");
+  Shell(
+      "export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; runuser -u grid -- sbatch "
+      "-p "
+      "normal -c 4 -D /tmp -o /dev/null --wrap true");
   EXPECT_TRUE(Await([&] { return Preempted(id) >= 1; }, Seconds(120))) << grid().Progress(id);
   grid().Script("go", "");
   ExpectEachOnce(id, "again", 4, Seconds(240));

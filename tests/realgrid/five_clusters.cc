@@ -27,7 +27,9 @@ bool Allowed() {
   return wanted != nullptr && std::string(wanted) == "1" && geteuid() == 0;
 }
 
-int Sized(int whole, int brief) { return std::getenv("CIGRI_REAL_SHORT") != nullptr ? brief : whole; }
+int Sized(int whole, int brief) {
+  return std::getenv("CIGRI_REAL_SHORT") != nullptr ? brief : whole;
+}
 
 std::string Shell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "re");
@@ -81,14 +83,16 @@ void FiveClusters::AddClusters() {
   };
   const auto oar = [&](const std::string& name, int port, const std::string& login) {
     const std::string url = "http://127.0.0.1:" + std::to_string(port) + "/oarapi-cigri";
-    add(name, {"--kind", "oar2", "--auth", "header", "--url", url, "--set", "option.start_limit_s=60"}, login, "");
+    add(name,
+        {"--kind", "oar2", "--auth", "header", "--url", url, "--set", "option.start_limit_s=60"},
+        login, "");
   };
   const auto slurm = [&](const std::string& name, int port, const std::string& token) {
     add(name,
         {"--kind", "slurm", "--auth", "jwt", "--user", "grid", "--url",
          "http://127.0.0.1:" + std::to_string(port), "--set", "option.partition=normal", "--set",
-         "option.best_effort_partition=besteffort", "--set",
-         "option.shared_folder=/home/%u/.cigri", "--set", "option.start_limit_s=60"},
+         "option.best_effort_partition=besteffort", "--set", "option.shared_folder=/home/%u/.cigri",
+         "--set", "option.start_limit_s=60"},
         "grid", token);
   };
   oar("oar1", 6668, "alice");
@@ -109,7 +113,8 @@ void FiveClusters::TearDownTestSuite() {
 }
 
 void FiveClusters::SetUp() {
-  if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts OAR and Slurm";
+  if (!Allowed())
+    GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts OAR and Slurm";
   StartOar();  // gives back nodes that OAR has come to suspect
   grid().set_work(::testing::UnitTest::GetInstance()->current_test_info()->name());
   std::filesystem::permissions(grid().work(), std::filesystem::perms(0777));
@@ -130,12 +135,8 @@ int FiveClusters::Submit(const std::string& name, int n, const std::string& comm
   { std::ofstream make(out); }
   std::filesystem::permissions(out, std::filesystem::perms(0666));
   grid().Script(name, "#!/bin/sh\nset -e\n" + command + "\necho $1 >> " + name + ".out\n");
-  json jdl{{"name", name},
-           {"exec_file", "./" + name},
-           {"exec_directory", grid().work()},
-           {"nb_jobs", n},
-           {"walltime", 300},
-           {"clusters", json::object()}};
+  json jdl{{"name", name}, {"exec_file", "./" + name}, {"exec_directory", grid().work()},
+           {"nb_jobs", n}, {"walltime", 300},          {"clusters", json::object()}};
   for (const auto& cluster : clusters.empty() ? kAll : clusters)
     jdl["clusters"][cluster] = json::object();
   if (more.is_object()) jdl.update(more);

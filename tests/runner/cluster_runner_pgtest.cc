@@ -1,9 +1,8 @@
 // The runner of one cluster against a recorded API: what a refusal leads to, and what heals it.
-#include "runner/cluster_runner.h"
-
 #include <filesystem>
 
 #include "core/text.h"
+#include "runner/cluster_runner.h"
 #include "tests/cluster/recorded_server.h"
 #include "tests/support/rows.h"
 
@@ -34,8 +33,10 @@ class ClusterRunnerPgTest : public test::RowsTest {
   }
   // Cluster 1, an OAR behind `server_`.
   void GivenOar(const std::string& more = "") {
-    Sql("INSERT INTO clusters (id, name, kind, api_url, mode, api_auth_type) VALUES (1, 'froggy', 'oar2', "
-        "'http://127.0.0.1:" + std::to_string(server_.port()) + "', 'open', 'jwt')");
+    Sql("INSERT INTO clusters (id, name, kind, api_url, mode, api_auth_type) VALUES (1, 'froggy', "
+        "'oar2', "
+        "'http://127.0.0.1:" +
+        std::to_string(server_.port()) + "', 'open', 'jwt')");
     if (!more.empty()) Sql("UPDATE clusters SET " + more);
   }
   void Start() {
@@ -61,8 +62,11 @@ class ClusterRunnerPgTest : public test::RowsTest {
     return !server_.Asked(method, part).empty();
   }
   void GivenToken(const std::string& expires = "NULL") {
-    Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, token_expires_at) "
-        "VALUES ('alice', 1, 'alice', 'tok', " + expires + ") ON CONFLICT (grid_login, cluster_id) DO UPDATE "
+    Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, "
+        "token_expires_at) "
+        "VALUES ('alice', 1, 'alice', 'tok', " +
+        expires +
+        ") ON CONFLICT (grid_login, cluster_id) DO UPDATE "
         "SET token = excluded.token, token_expires_at = excluded.token_expires_at");
   }
   void TakesJobs(int n) {
@@ -106,7 +110,9 @@ TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
   Start();
   ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
   const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
-  EXPECT_NE(message.find("is refused by cluster froggy: give a new one with gridtoken"), message.npos) << message;
+  EXPECT_NE(message.find("is refused by cluster froggy: give a new one with gridtoken"),
+            message.npos)
+      << message;
   const auto posts = server_.Asked("POST", "").size();
   EXPECT_EQ(posts, 1u);
   TakesJobs(1);
@@ -131,7 +137,9 @@ TEST_F(ClusterRunnerPgTest, AProgramThatFailsIsNamedInTheEvent) {
   Start();
   ASSERT_TRUE(Await("events WHERE code = 'TOKEN_MISSING'"));
   const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
-  EXPECT_NE(message.find("its token_command: it exited with code 4: no ticket for alice"), message.npos) << message;
+  EXPECT_NE(message.find("its token_command: it exited with code 4: no ticket for alice"),
+            message.npos)
+      << message;
 }
 
 TEST_F(ClusterRunnerPgTest, ATokenThatEndsBeforeTheCampaignIsToldOnce) {
@@ -139,8 +147,8 @@ TEST_F(ClusterRunnerPgTest, ATokenThatEndsBeforeTheCampaignIsToldOnce) {
   const auto campaign = GivenCampaign({.ntasks = 1});
   GivenGrant(campaign, 1, 1);
   GivenToken("now() + interval '1 hour'");
-  Sql("INSERT INTO forecasts (campaign_id, cluster_id, end_high) VALUES (" + std::to_string(campaign) +
-      ", 0, now() + interval '3 hours')");
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, end_high) VALUES (" +
+      std::to_string(campaign) + ", 0, now() + interval '3 hours')");
   TakesJobs(1);
   Start();
   ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_EXPIRES'"));
@@ -157,7 +165,9 @@ TEST_F(ClusterRunnerPgTest, ABodyTooLargeTeachesHowManyBytesFitAndSaysSo) {
   Start();
   ASSERT_TRUE(Await("cluster_limits WHERE max_bytes IS NOT NULL"));
   EXPECT_EQ(Count("cluster_limits WHERE max_array IS NULL"), 1);
-  EXPECT_EQ(Count("events WHERE code = 'LIMIT_LEARNT' AND message LIKE 'froggy: arrays are cut at % bytes%'"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'LIMIT_LEARNT' AND message LIKE 'froggy: arrays are cut at "
+                  "% bytes%'"),
+            1);
   // At last a single job is refused: nothing is left to cut, and its user is told.
   ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
   ExpectTheLaw(campaign);
@@ -167,8 +177,9 @@ TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUse
   const struct {
     const char* fixture;
     const char* words;
-  } cases[] = {{"oar/err_no_matching_resource_400", "froggy: cannot submit 1 jobs to froggy: HTTP 400"},
-               {"oar/err_unknown_user_401", "is there an account \"alice\" there (gridadmin mapping)?"}};
+  } cases[] = {
+      {"oar/err_no_matching_resource_400", "froggy: cannot submit 1 jobs to froggy: HTTP 400"},
+      {"oar/err_unknown_user_401", "is there an account \"alice\" there (gridadmin mapping)?"}};
   GivenOar("api_auth_type = 'header'");
   for (const auto& c : cases) {
     const auto campaign = GivenCampaign({.ntasks = 1});
@@ -234,7 +245,8 @@ TEST_F(ClusterRunnerPgTest, AfterTheBreakerWasOpenOneJobGoesFirst) {
 TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
   GivenOar();
   GivenToken();
-  Sql("INSERT INTO api_load (api, failures, shut_until, error) VALUES ('cluster 1', 3, now() + interval '1 hour', 'x')");
+  Sql("INSERT INTO api_load (api, failures, shut_until, error) VALUES ('cluster 1', 3, now() + "
+      "interval '1 hour', 'x')");
   const auto campaign = GivenCampaign({.ntasks = 7});
   GivenGrant(campaign, 1, 7);
   Start();
@@ -249,12 +261,19 @@ TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
 // Seen on a real Slurm: a slurmctld that was killed came back with released jobs on hold, for ever.
 TEST_F(ClusterRunnerPgTest, WhatIsSeenOnHoldAgainIsReleasedAgain) {
   Sql("INSERT INTO clusters (id, name, kind, api_url, mode, options) VALUES (1, 'luke', 'slurm', "
-      "'http://127.0.0.1:" + std::to_string(server_.port()) + "', 'open', '{\"api_version\": \"v0.0.38\"}')");
+      "'http://127.0.0.1:" +
+      std::to_string(server_.port()) + "', 'open', '{\"api_version\": \"v0.0.38\"}')");
   const auto campaign = std::to_string(GivenCampaign({.ntasks = 2}));
-  Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag, state, "
-      "epoch, send_by, released) VALUES (7, 1, 'task', " + campaign + ", 1, 2, 0, 1, 'cigri.x', 'recorded', 0, "
-      "now(), true); INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
-      "attempt, slots) SELECT 1 + i, " + campaign + ", i, 'task', 7, i, 1, '12_' || i, 1, 1 FROM "
+  Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, "
+      "tag, state, "
+      "epoch, send_by, released) VALUES (7, 1, 'task', " +
+      campaign +
+      ", 1, 2, 0, 1, 'cigri.x', 'recorded', 0, "
+      "now(), true); INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, "
+      "cluster_id, remote_id, "
+      "attempt, slots) SELECT 1 + i, " +
+      campaign +
+      ", i, 'task', 7, i, 1, '12_' || i, 1, 1 FROM "
       "generate_series(0, 1) AS i");
   server_.On("POST", "/job/12", Says({{"errors", nlohmann::json::array()}}));
   Start();

@@ -89,7 +89,8 @@ TEST_F(RunnerStorePgTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
   const auto campaign = GivenCampaign({.ntasks = 1000});
   GivenGrant(campaign, 1, 900);
   const auto claimed = [&](const std::string& set) {
-    Sql("UPDATE clusters SET mode = 'open', mode_limit = NULL, max_running = NULL, hours = NULL, enabled = true, "
+    Sql("UPDATE clusters SET mode = 'open', mode_limit = NULL, max_running = NULL, hours = NULL, "
+        "enabled = true, "
         "kill_all = false");
     Sql("UPDATE clusters SET " + set);
     std::size_t n = 0;
@@ -103,12 +104,15 @@ TEST_F(RunnerStorePgTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
   std::tm local{};
   const std::time_t then = std::time(nullptr) + 3 * 3600;
   localtime_r(&then, &local);
-  EXPECT_EQ(claimed("hours = '" + std::to_string(local.tm_hour) + "-" + std::to_string((local.tm_hour + 2) % 24) + "'"), 0u);
+  EXPECT_EQ(claimed("hours = '" + std::to_string(local.tm_hour) + "-" +
+                    std::to_string((local.tm_hour + 2) % 24) + "'"),
+            0u);
   EXPECT_EQ(claimed("mode = 'limited', mode_limit = 3"), 3u);
   EXPECT_EQ(claimed("mode = 'limited', mode_limit = 3"), 0u) << "those in flight count";
   EXPECT_EQ(claimed("max_running = 5"), 2u);
   EXPECT_EQ(claimed("max_running = 5"), 0u);
-  EXPECT_EQ(claimed("mode = 'limited', mode_limit = 20, max_running = 6"), 1u) << "the lowest counts";
+  EXPECT_EQ(claimed("mode = 'limited', mode_limit = 20, max_running = 6"), 1u)
+      << "the lowest counts";
   ExpectTheLaw(campaign);
 }
 

@@ -90,7 +90,8 @@ TEST(EngineTest, AStartRateIsKeptThoughNothingElseHappens) {
 }
 
 TEST(EngineTest, ACampaignsOwnStartRateHoldsOnEachCluster) {
-  const Outcome run(R"({"clusters": [{"name": "a", "slots": 50}, {"name": "b", "slots": 50}], "tick": 1,
+  const Outcome run(
+      R"({"clusters": [{"name": "a", "slots": 50}, {"name": "b", "slots": 50}], "tick": 1,
     "campaigns": [{"name": "x", "tasks": 80, "duration": 600, "start_rate": 6}],
     "policy": {"policy": "fifo", "first_ten": 100}})");
   EXPECT_EQ(run.report.totals.done, 80);
@@ -116,7 +117,8 @@ TEST(EngineTest, ACampaignStartsWhenThoseItComesAfterAreOver) {
 }
 
 TEST(EngineTest, ACampaignsOwnShortestJobShowsASink) {  // CIG-11: min_duration, without a rule
-  const char* scenario = R"({"clusters": [{"name": "X", "slots": 5, "swallows": 0.2}, {"name": "good", "slots": 20}],
+  const char* scenario =
+      R"({"clusters": [{"name": "X", "slots": 5, "swallows": 0.2}, {"name": "good", "slots": 20}],
     "campaigns": [{"name": "x", "tasks": 100, "duration": 300, "min_duration": 10}],
     "policy": {"policy": "fifo", "first_ten": 100}})";
   const Outcome run(scenario);

@@ -98,10 +98,11 @@ TEST(ScenarioTest, WhatACampaignWaitsForStandsBeforeIt) {
   const auto wrong = Read(R"({"clusters": [{}], "campaigns": [{"name": "first", "after": ["first"]},
     {"after": ["frist"], "start_rate": -1, "duration": 5, "min_duration": 5}]})");
   const std::string all = test::FaultsOf(wrong);
-  for (const char* want : {"campaigns[0].after: no campaign \"first\" stands before it",
-                           "campaigns[1].after: no campaign \"frist\" stands before it\nHINT: did you mean \"first\"?",
-                           "campaigns[1].start_rate: must be a number, 0 to",
-                           "campaigns[1].min_duration: its jobs are shorter"})
+  for (const char* want :
+       {"campaigns[0].after: no campaign \"first\" stands before it",
+        "campaigns[1].after: no campaign \"frist\" stands before it\nHINT: did you mean \"first\"?",
+        "campaigns[1].start_rate: must be a number, 0 to",
+        "campaigns[1].min_duration: its jobs are shorter"})
     EXPECT_NE(all.find(want), all.npos) << want << "\n" << all;
 }
 

@@ -89,13 +89,15 @@ TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
   grid().Ok({"gridadmin", "cluster", "limited", "beta", "1"});  // so that tasks are left for alpha
   json jdl = Jdl(grid(), "watch", "true", Logging("job"));
   jdl["nb_jobs"] = 6;
-  jdl["clusters"]["beta"]["exec_file"] = "while ! [ -e go ]; do sleep 0.05; done; echo job-beta >> log #";
+  jdl["clusters"]["beta"]["exec_file"] =
+      "while ! [ -e go ]; do sleep 0.05; done; echo job-beta >> log #";
   const int id = grid().Submit(jdl);
   const std::string words = "alpha is only observed: nothing is sent there; would send ";
   std::string why;
   EXPECT_TRUE(Await([&] {
     why = grid().Ok({"gridclusters", "--why", "alpha"});
-    return why.find(words) != why.npos && why.find(" of campaign " + std::to_string(id)) != why.npos;
+    return why.find(words) != why.npos &&
+           why.find(" of campaign " + std::to_string(id)) != why.npos;
   })) << why;
   const auto full = grid().Ok({"gridclusters", "alpha", "-f"});
   EXPECT_NE(full.find("would_send: "), full.npos) << full;
@@ -103,12 +105,14 @@ TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
   grid().Script("go", "");
   EXPECT_TRUE(grid().AwaitOver(id));
   EXPECT_EQ(grid().Lines("log"), Words(6, "job-beta")) << "beta got all of it";
-  for (const std::string name : {"alpha", "beta"}) grid().Ok({"gridadmin", "cluster", "open", name});
+  for (const std::string name : {"alpha", "beta"})
+    grid().Ok({"gridadmin", "cluster", "open", name});
 }
 
 // Issue 3: whatever one cluster does, it is told of that one and stops nobody.
 TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
-  const RawServer nonsense("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
+  const RawServer nonsense(
+      "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
   int away = 0;
   {
     const RawServer gone("");
@@ -122,22 +126,26 @@ TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
   add("away", "oar2", away);
   add("nonsense", "slurm", nonsense.port());
   json jdl = Jdl(grid(), "all", "true", Logging("job"));
-  for (const std::string name : {"away", "nonsense"}) jdl["clusters"][name] = {{"exec_file", "true"}};
+  for (const std::string name : {"away", "nonsense"})
+    jdl["clusters"][name] = {{"exec_file", "true"}};
   jdl["nb_jobs"] = 10;
   EXPECT_TRUE(grid().AwaitOver(grid().Submit(jdl)));
   EXPECT_EQ(grid().Lines("log").size(), 10u);
   std::string events;
   EXPECT_TRUE(Await([&] {
     events = grid().Ok({"gridevents", "-g"});
-    return events.find("CLUSTER_UNREACHABLE") != events.npos && events.find("CLUSTER_ERROR") != events.npos;
+    return events.find("CLUSTER_UNREACHABLE") != events.npos &&
+           events.find("CLUSTER_ERROR") != events.npos;
   })) << events;
-  EXPECT_NE(events.find("cannot connect to http://127.0.0.1:" + std::to_string(away)), events.npos) << events;
+  EXPECT_NE(events.find("cannot connect to http://127.0.0.1:" + std::to_string(away)), events.npos)
+      << events;
   const auto check = grid().Run({"gridclusters", "--check", "nonsense"});
   EXPECT_EQ(check.code, 1);
   EXPECT_NE(check.out.find("fail"), check.out.npos) << check.out << check.err;
   const auto listed = grid().Ok({"gridclusters", "-i"});
   EXPECT_NE(listed.find("calls/min"), listed.npos) << listed;
-  for (const std::string name : {"away", "nonsense"}) grid().Ok({"gridadmin", "cluster", "disable", name});
+  for (const std::string name : {"away", "nonsense"})
+    grid().Ok({"gridadmin", "cluster", "disable", name});
 }
 
 TEST(GridsTest, AnOrdinaryUserHasAGridOfHisOwn) {

@@ -36,8 +36,8 @@ TEST_F(PolicyTest, AScavengersJobsAreCancelledForOthersAndGoAgainUncharged) {
 // start_rate of the JDL: ten seconds' worth at once, then by the clock.
 TEST_F(PolicyTest, AStartRateIsKept) {
   grid().Script("stamp", "#!/bin/sh\ndate +%s.%N >> out\n");
-  const int id = grid().Submit(Jdl(
-      grid(), "slow", "./stamp", OnAlpha(14, {{"clusters", {{"alpha", {{"start_rate", 60}}}}}})));
+  const int id = grid().Submit(Jdl(grid(), "slow", "./stamp",
+                                   OnAlpha(14, {{"clusters", {{"alpha", {{"start_rate", 60}}}}}})));
   ASSERT_TRUE(grid().AwaitOver(id)) << grid().Log();
   std::vector<double> starts;
   for (const auto& line : grid().Lines("out")) starts.push_back(std::stod(line));
@@ -47,7 +47,8 @@ TEST_F(PolicyTest, AStartRateIsKept) {
     EXPECT_GE(starts[i] - starts[0], static_cast<double>(i) - 10.5) << i;
 }
 
-// GRID-07, TECH-18: a policy is chosen while the grid runs, and counts for what is sent from then on.
+// GRID-07, TECH-18: a policy is chosen while the grid runs, and counts for what is sent from then
+// on.
 TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
   grid().Ok({"gridadmin", "policy", "set", "parallel_campaigns=1"});
   const int first = grid().Submit(Jdl(grid(), "first", "echo a >> out #", OnAlpha(30)));

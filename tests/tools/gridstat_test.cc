@@ -65,8 +65,9 @@ TEST(GridstatTextTest, OnATerminalThePriorityIsShownByItsName) {
 
 TEST(GridstatTextTest, HistoryHasALineForEachReason) {
   setenv("TZ", "UTC", 1);
-  const json items = {{{"since", 1795165200}, {"until", nullptr}, {"code", "FULL"}, {"sentence", "no room"}},
-                      {{"since", 1795161600}, {"until", 1795165200}, {"code", "QUOTA"}, {"sentence", "q"}}};
+  const json items = {
+      {{"since", 1795165200}, {"until", nullptr}, {"code", "FULL"}, {"sentence", "no room"}},
+      {{"since", 1795161600}, {"until", 1795165200}, {"code", "QUOTA"}, {"sentence", "q"}}};
   EXPECT_EQ(WhyHistory(items),
             "2026-11-20 09-00-00  now                  FULL: no room\n"
             "2026-11-20 08-00-00  2026-11-20 09-00-00  QUOTA: q\n");

@@ -45,8 +45,8 @@ class WhyPgTest : public test::GridTest {
     given_ += n;
     const auto text = std::to_string(n);
     Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots) VALUES (" +
-        std::to_string(campaign) + ", " + std::to_string(cluster) + ", 'task', 'running', 'updator', " +
-        text + ", " + text + ")");
+        std::to_string(campaign) + ", " + std::to_string(cluster) +
+        ", 'task', 'running', 'updator', " + text + ", " + text + ")");
   }
   json As1(const std::string& user, const std::string& path) {
     return json::parse(client().Get(path, As(user)).body, nullptr, false);
@@ -291,9 +291,9 @@ TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
     GivenCampaign({.user = user, .ntasks = 1000});
   GivenRunning(2, 1, 1);
   GivenRunning(2, 2, 1);
-  GivenRunning(3, 1, 1);  // carol's quota
-  Sql("UPDATE campaigns SET priority = 0 WHERE id = 1;"                   // suspended
-      "UPDATE campaign_clusters SET max_jobs = 1 WHERE campaign_id = 2;"  // its own limit
+  GivenRunning(3, 1, 1);                                                       // carol's quota
+  Sql("UPDATE campaigns SET priority = 0 WHERE id = 1;"                        // suspended
+      "UPDATE campaign_clusters SET max_jobs = 1 WHERE campaign_id = 2;"       // its own limit
       "UPDATE campaigns SET jdl = '{\"licences\": {\"x\": 1}}' WHERE id = 4;"  // none left
       "UPDATE campaign_clusters SET slots = 30 WHERE campaign_id = 5;"         // too wide
       "INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (6, 1, now(), "

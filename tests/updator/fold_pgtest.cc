@@ -128,9 +128,11 @@ TEST_F(FoldPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4, .max_tries = 1});
   const auto jobs = GivenLive(campaign, 1, 4);
-  Fold({Ended(jobs[0], 127 << 8), Ended(jobs[1], 126 << 8), Ended(jobs[2], 213 << 8, EndCause::kBadDirectory)});
+  Fold({Ended(jobs[0], 127 << 8), Ended(jobs[1], 126 << 8),
+        Ended(jobs[2], 213 << 8, EndCause::kBadDirectory)});
   const auto said = [&](std::size_t i) {
-    return Sql("SELECT message FROM done WHERE job_id = " + std::to_string(jobs[i]))[0][0].as<std::string>();
+    return Sql("SELECT message FROM done WHERE job_id = " + std::to_string(jobs[i]))[0][0]
+        .as<std::string>();
   };
   EXPECT_EQ(said(0), "not on the cluster: ./job.sh: exit code 127");
   EXPECT_EQ(said(1), "not executable on the cluster: ./job.sh: exit code 126");
@@ -208,10 +210,10 @@ TEST_F(FoldPgTest, HeldEverywhereForOneReasonSaysItOnceAndNamesTheClusters) {
   Fold(news);
   Update({campaign});
   Update({});
-  EXPECT_EQ(
-      Sql("SELECT state_reason FROM campaigns")[0][0].as<std::string>(),
-      "held everywhere: c1, c2: the first 10 jobs all failed: ./job.sh: not on the cluster: ./job.sh: "
-      "exit code 127: not found");
+  EXPECT_EQ(Sql("SELECT state_reason FROM campaigns")[0][0].as<std::string>(),
+            "held everywhere: c1, c2: the first 10 jobs all failed: ./job.sh: not on the cluster: "
+            "./job.sh: "
+            "exit code 127: not found");
 }
 
 TEST_F(FoldPgTest, CancellingMovesTheStateAndATaskAddedAtTheEndIsNotLost) {

@@ -1,7 +1,6 @@
 // Events of clusters: raised once, closed when their cause has gone.
-#include "updator/health.h"
-
 #include "tests/support/rows.h"
+#include "updator/health.h"
 #include "updator/strays.h"
 
 namespace cigri::updator {
@@ -36,7 +35,9 @@ class HealthPgTest : public test::RowsTest {
     return a;
   }
   std::string Open() {
-    return Sql("SELECT coalesce(string_agg(code, ' ' ORDER BY code), '') FROM events WHERE state = 'open'")[0][0].c_str();
+    return Sql("SELECT coalesce(string_agg(code, ' ' ORDER BY code), '') FROM events WHERE state = "
+               "'open'")[0][0]
+        .c_str();
   }
   std::string Message() {
     return Sql("SELECT message FROM events WHERE state = 'open'")[0][0].c_str();
@@ -60,12 +61,16 @@ class HealthPgTest : public test::RowsTest {
   }
   void GivenBatch(int id, const std::string& tag, const std::string& state) {
     const auto n = std::to_string(id);
-    Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag, state, epoch, "
-        "send_by, doubtful_since) VALUES (" + n + ", " + n + "0, 'task', 1, 1, 3, 0, 1, '" + tag + "', '" + state +
+    Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, "
+        "slots, tag, state, epoch, "
+        "send_by, doubtful_since) VALUES (" +
+        n + ", " + n + "0, 'task', 1, 1, 3, 0, 1, '" + tag + "', '" + state +
         "', 0, now(), now())");
   }
   std::string Twins() {
-    return Sql("SELECT coalesce(string_agg(remote_id || '/' || element, ' ' ORDER BY remote_id), '') FROM twins")[0][0].c_str();
+    return Sql("SELECT coalesce(string_agg(remote_id || '/' || element, ' ' ORDER BY remote_id), "
+               "'') FROM twins")[0][0]
+        .c_str();
   }
   Told told_;
   std::set<std::string> unknown_;
@@ -101,7 +106,8 @@ TEST_F(HealthPgTest, StressIsAnEventWhileItLasts) {
   Tell(Good(0.8));
   Tell(Good(0.95));
   EXPECT_EQ(Open(), "UNDER_STRESS");
-  EXPECT_EQ(Message(), "froggy is overloaded (stress 0.80, the limit is 0.80): nothing new is sent there");
+  EXPECT_EQ(Message(),
+            "froggy is overloaded (stress 0.80, the limit is 0.80): nothing new is sent there");
   Tell(Bad(1, true));
   EXPECT_EQ(Open(), "UNDER_STRESS") << "no answer says nothing of it";
   Tell(Good(0.95), 0.99);
@@ -113,15 +119,19 @@ TEST_F(HealthPgTest, ACopyOfAJobIsATwinAndOneThatNobodyKnowsIsOnlyTold) {
   GivenBatch(1, "cigri.1.g.aa", "recorded");
   GivenBatch(2, "cigri.1.g.bb", "in_doubt");
   GivenBatch(3, "cigri.1.g.cc", "void");
-  Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, attempt, slots) "
+  Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
+      "attempt, slots) "
       "VALUES (10, 1, 0, 'task', 1, 0, 1, '100', 1, 1)");
-  Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state, account, slots, "
-      "submitted_at, remote_id) VALUES (11, 1, 1, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '101'), "
+  Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
+      "state, account, slots, "
+      "submitted_at, remote_id) VALUES (11, 1, 1, 1, 1, 1, 'task', true, 'terminated', 'none', 1, "
+      "now(), '101'), "
       "(12, 1, 2, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '102')");
   Sql("UPDATE done SET ended_at = now() - interval '1 hour' WHERE job_id = 12");
-  Sweep({{"100", "cigri.1.g.aa", 0},    // recorded between the listing and now
-         {"101", "cigri.1.g.aa", 1},    // ended meanwhile
-         {"102", "cigri.1.g.aa", 2},    // ended long ago: forgotten by a slurmctld that crashed, it lives again
+  Sweep({{"100", "cigri.1.g.aa", 0},  // recorded between the listing and now
+         {"101", "cigri.1.g.aa", 1},  // ended meanwhile
+         {"102", "cigri.1.g.aa",
+          2},  // ended long ago: forgotten by a slurmctld that crashed, it lives again
          {"200", "cigri.1.g.aa", 0},    // a copy of one that lives
          {"201", "cigri.1.g.aa", 1},    // of one that has ended
          {"300", "cigri.1.g.bb", 0},    // the runner's matter

@@ -8,9 +8,9 @@
 namespace cigri::updator {
 namespace {
 
+using nlohmann::json;
 using test::Fixture;
 using test::Says;
-using nlohmann::json;
 
 class QuietWaker : public module::Waker {
  public:
@@ -50,7 +50,9 @@ class PollerTest : public testing::Test {
     return {{"id", id}, {"name", name}, {"owner", "alice"}, {"state", state}};
   }
   static json Job(int id, const std::string& name, int index) {
-    return {{"id", id}, {"name", name}, {"state", "Running"},
+    return {{"id", id},
+            {"name", name},
+            {"state", "Running"},
             {"command", "exec /bin/sh -c 'eval \"$(echo QQ==|base64 -d)\"' cigri " +
                             std::to_string(index) + " 100 0 1 b QQ=="}};
   }
@@ -63,8 +65,8 @@ class PollerTest : public testing::Test {
 
 TEST_F(PollerTest, ASlowSweepTellsOnlyOfOurJobsThatNobodyAsksAbout) {
   const std::string ours = "cigri.1.grid1.aaaa";
-  const json items = {Item(84, ours), Item(90, ours), Item(91, "cigri.1.other.bbbb"), Item(92, "cigri.12"),
-                      Item(93, "cigri.12.x"), Item(94, "bob's job")};
+  const json items = {Item(84, ours),       Item(90, ours),         Item(91, "cigri.1.other.bbbb"),
+                      Item(92, "cigri.12"), Item(93, "cigri.12.x"), Item(94, "bob's job")};
   server_.On("GET", "/jobs.json?limit=0", Says({{"items", items}, {"total", 6}, {"offset", 0}}));
   server_.On("GET", "/jobs/90.json", Says(Job(90, ours, 0)));
   Start(0.001);

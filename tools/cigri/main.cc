@@ -19,8 +19,9 @@ int Main(int argc, char** argv) {
   up_command->add_option("--slots", up.slots, "the local clusters and their slots: alpha=2,beta=2");
   up_command->add_option("--clusters", up.clusters, "number of local clusters that share the CPUs")
       ->check(CLI::Range(1, 8));
-  up_command->add_option("--with", up.with,
-                         "real batch schedulers beside them, as root: oar, slurm, oar=2,slurm=2, none");
+  up_command->add_option(
+      "--with", up.with,
+      "real batch schedulers beside them, as root: oar, slurm, oar=2,slurm=2, none");
   up_command->add_option("--timeout", up.timeout_s, "seconds to wait for its answers");
   auto* down =
       app.add_subcommand("down", "end the grid: its processes, running jobs and PostgreSQL");

@@ -98,9 +98,10 @@ std::vector<RealCluster> Choose(const Home& home, const std::map<std::string, in
     }
     ours.insert(ours.end(), free.begin(), free.end());
     if (static_cast<int>(ours.size()) < n)
-      throw Fatal(kExitTryLater, "other grids have all but " + std::to_string(ours.size()) +
-                                     " of the " + std::to_string(kMostInstances) + " places for " +
-                                     kind, "`cigri down` in one of them: see " + kClaims);
+      throw Fatal(kExitTryLater,
+                  "other grids have all but " + std::to_string(ours.size()) + " of the " +
+                      std::to_string(kMostInstances) + " places for " + kind,
+                  "`cigri down` in one of them: see " + kClaims);
     chosen.insert(chosen.end(), ours.begin(), ours.begin() + n);
   }
   return chosen;
@@ -118,8 +119,8 @@ void NeedPackages(const std::map<std::string, int>& wanted) {
   }
   if (missing.empty()) return;
   throw Fatal(kExitUnavailable, "Debian packages are missing, and nothing is installed unasked",
-              "apt-get install -y --no-install-recommends" + missing +
-                  "; or run " + Scripts() + "/oar-up and slurm-up once: they install them without "
+              "apt-get install -y --no-install-recommends" + missing + "; or run " + Scripts() +
+                  "/oar-up and slurm-up once: they install them without "
                   "starting the packages' own services");
 }
 
@@ -141,7 +142,9 @@ class Api {
       : client_(http::Endpoint::Parse("unix:" + socket), http::Options()) {}
   bool Has(const std::string& path) { return client_.Get(path).ok(); }
   json Get(const std::string& path) { return Body("GET " + path, client_.Get(path)); }
-  void Put(const std::string& path, const json& b) { Body("PUT " + path, client_.Put(path, b.dump())); }
+  void Put(const std::string& path, const json& b) {
+    Body("PUT " + path, client_.Put(path, b.dump()));
+  }
   void Patch(const std::string& path, const json& b) {
     Body("PATCH " + path, client_.Patch(path, b.dump()));
   }
@@ -194,8 +197,8 @@ void Join(Api& api, const RealCluster& c, const std::string& token) {
   std::string faults;
   for (const auto& item : check.at("checks"))
     if (item.at("verdict") == "fail")
-      faults += "\n  " + item.at("what").get<std::string>() + ": " +
-                item.at("detail").get<std::string>();
+      faults +=
+          "\n  " + item.at("what").get<std::string>() + ": " + item.at("detail").get<std::string>();
   if (!faults.empty()) throw Fatal(kExitUnavailable, c.name() + " is up, but not usable:" + faults);
   api.Patch(path, {{"mode", "open"}});
 }
@@ -239,7 +242,8 @@ std::vector<RealCluster> ClaimReal(const Home& home, const std::string& with) {
   return chosen;
 }
 
-void StartReal(const Home& home, const std::string& socket, const std::vector<RealCluster>& wanted) {
+void StartReal(const Home& home, const std::string& socket,
+               const std::vector<RealCluster>& wanted) {
   Api api(socket);
   for (const auto& c : RealClusters(home)) {
     if (std::find(wanted.begin(), wanted.end(), c) != wanted.end()) continue;

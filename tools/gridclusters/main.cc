@@ -34,7 +34,8 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   app.add_flag("-a,--all", o.all, "disabled clusters too");
   app.add_flag("--json", o.json_out, "JSON");
   app.add_option("--why", o.why, "operators: why this cluster gives campaigns no more");
-  app.add_flag("-v,--verbose", o.verbose, "with --why: what bounds us there, and each campaign's reason");
+  app.add_flag("-v,--verbose", o.verbose,
+               "with --why: what bounds us there, and each campaign's reason");
   app.add_option("--check", o.check,
                  "operators: is this cluster reachable, authorised, ...; exit 1 if not");
   app.add_flag("--submit", o.submit, "with --check: run a test job too");
@@ -152,16 +153,18 @@ std::string OneCluster(const json& c, const Options& o) {
 
 json One(tools::Api& api, const Options& o) {
   json items = json::array();
-  items.push_back(tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.name)),
-                                "show cluster " + o.name));
+  items.push_back(
+      tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.name)), "show cluster " + o.name));
   return {{"items", std::move(items)}};
 }
 
 int List(tools::Api& api, const Options& o) {
-  const auto answer = !o.name.empty() ? One(api, o) :
-      tools::Expect(api.Get(std::string("/clusters?x=1") +
-                            (o.infos || o.json_out ? "&full=1" : "") + (o.all ? "&all=1" : "")),
-                    "list clusters");
+  const auto answer = !o.name.empty()
+                          ? One(api, o)
+                          : tools::Expect(api.Get(std::string("/clusters?x=1") +
+                                                  (o.infos || o.json_out ? "&full=1" : "") +
+                                                  (o.all ? "&all=1" : "")),
+                                          "list clusters");
   if (o.json_out) {
     std::puts(answer["items"].dump(tools::IsTerminal(STDOUT_FILENO) ? 2 : -1).c_str());
     return kExitOk;
@@ -174,9 +177,9 @@ int List(tools::Api& api, const Options& o) {
 }
 
 void PutReason(const json& r) {
-  std::printf("  campaign %s of %s, %s waiting, %s in flight here: %s", r["campaign"].dump().c_str(),
-              Text(r["user"]).c_str(), r["waiting"].dump().c_str(), r["in_flight"].dump().c_str(),
-              Text(r["sentence"]).c_str());
+  std::printf("  campaign %s of %s, %s waiting, %s in flight here: %s",
+              r["campaign"].dump().c_str(), Text(r["user"]).c_str(), r["waiting"].dump().c_str(),
+              r["in_flight"].dump().c_str(), Text(r["sentence"]).c_str());
   if (r["code"].is_string()) std::printf(" [%s]", Text(r["code"]).c_str());
   std::printf("\n");
   if (r["expected"].is_string()) std::printf("    %s\n", Text(r["expected"]).c_str());

@@ -69,8 +69,8 @@ std::string Raw(const json& number) {
 
 std::string Priority(std::int64_t level) {
   static const std::map<std::int64_t, const char*> names = {
-      {10, "urgent"}, {7, "highest"},      {6, "high"}, {5, "above_normal"}, {4, "normal"},
-      {3, "below_normal"}, {2, "low"}, {1, "lowest"}, {0, "suspended"}};
+      {10, "urgent"},      {7, "highest"}, {6, "high"},   {5, "above_normal"}, {4, "normal"},
+      {3, "below_normal"}, {2, "low"},     {1, "lowest"}, {0, "suspended"}};
   const auto it = names.find(level);
   return std::to_string(level) + (it == names.end() ? "" : std::string(" (") + it->second + ")");
 }

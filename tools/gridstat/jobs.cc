@@ -163,8 +163,8 @@ std::string WhyHistory(const json& items) {
   for (const auto& item : items) {
     const json until = item.value("until", json());
     out += Date(item["since"].get<double>()) + "  " +
-           (until.is_number() ? Date(until.get<double>()) : std::string("now                ")) + "  " +
-           item.value("code", "") + ": " + Printable(item.value("sentence", "")) + "\n";
+           (until.is_number() ? Date(until.get<double>()) : std::string("now                ")) +
+           "  " + item.value("code", "") + ": " + Printable(item.value("sentence", "")) + "\n";
   }
   return out.empty() ? "nothing has held it back\n" : out;
 }

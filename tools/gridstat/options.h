@@ -10,7 +10,8 @@ namespace cigri::gridstat {
 struct Options {
   tools::CommonOptions common;
   std::string campaign, job, user, params, summary;
-  bool full = false, all = false, by_user = false, joblog = false, why = false, verbose = false, history = false;
+  bool full = false, all = false, by_user = false, joblog = false, why = false, verbose = false,
+       history = false;
   bool cinfos = false, out = false, err = false, jdl = false, events = false;
   bool dump = false, pretty = false, json = false, headerless = false;
   bool summed = false;  ///< -s
