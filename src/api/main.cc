@@ -13,7 +13,7 @@ namespace cigri::api {
 namespace {
 
 constexpr timespec kHousekeeping{30, 0};
-constexpr auto kIdle = std::chrono::seconds(60);
+constexpr auto kIdle = std::chrono::seconds(20);
 
 sigset_t EndSignals() {
   sigset_t set;
