@@ -33,6 +33,11 @@ std::pair<std::string, std::size_t> MacroAt(std::string_view rest, bool with_job
   return {"", 0};
 }
 
+// ${HOME} is the shell's own, and what {HOME} became before a letter: it stays as it is.
+bool IsShells(std::string_view text, std::size_t at) {
+  return at > 0 && text[at - 1] == '$' && text[at] == '{';
+}
+
 }  // namespace
 
 void ShellWalk::Enter(char c) {
@@ -80,7 +85,7 @@ std::string ExpandMacros(std::string_view text, bool with_job) {
   std::string out;
   ShellWalk walk(text);
   while (!walk.AtEnd()) {
-    if (walk.place() != ShellPlace::kSingle) {
+    if (walk.place() != ShellPlace::kSingle && !IsShells(text, walk.at())) {
       auto [variable, length] = MacroAt(text.substr(walk.at()), with_job);
       if (length > 0) {
         out += variable;
@@ -100,7 +105,7 @@ std::string ExpandDirectory(std::string_view text) {
     auto [variable, length] = MacroAt(rest, false);
     // A ~ that is not the first is part of a name: CiGri made a home in the middle of a path of it.
     const bool stays = StartsWith(rest, "{CAMPAIGN_ID}") || (rest[0] == '~' && i > 0);
-    if (length == 0 || stays) {
+    if (length == 0 || stays || IsShells(text, i)) {
       out += text[i++];
       continue;
     }

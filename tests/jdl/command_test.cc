@@ -142,6 +142,10 @@ TEST(MacrosTest, HomeAndCampaignBecomeVariablesWhereTheShellWouldExpandThem) {
                {"{OAR_JOB_ID}", "{OAR_JOB_ID}"}};
   for (const auto& c : cases) EXPECT_EQ(ExpandMacros(c.text, false), c.want);
   EXPECT_EQ(ExpandMacros("{OAR_JOB_ID}", true), "$OAR_JOB_ID");
+  // What was expanded stays as it is when it is read again: rules and --set do that.
+  EXPECT_EQ(ExpandMacros("{HOME}mc/run.sh", false), "${HOME}mc/run.sh");
+  EXPECT_EQ(ExpandMacros("${HOME}mc/run.sh", false), "${HOME}mc/run.sh");
+  EXPECT_EQ(ExpandDirectory("${HOME}mc"), "${HOME}mc");
   EXPECT_EQ(WithCampaignId(ExpandDirectory("~/mc/{CAMPAIGN_ID}"), 12), "$HOME/mc/12");
 }
 
