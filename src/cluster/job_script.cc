@@ -94,8 +94,10 @@ if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
   fi
   set +C
   [ "$1" != 0 ] || (cd "$folder/records" && {
-    find . -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} +
-    ls -1t | tail -n +101 | while read -r old; do rm -rf "./$old"; done
+    find . -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
+    ls -1t | tail -n +101 | while read -r old; do
+      [ -n "$(grep -rLs ' end$' "./$old")" ] || rm -rf "./$old"  # the record of what runs is needed
+    done
   }) 2>/dev/null
 fi
 cd "$directory" 2>/dev/null || die 213 "no directory $directory on $node"

@@ -121,6 +121,7 @@ PollResult SlurmCluster::Poll(const PollRequest& request) {
     } catch (const CallFailed& e) {
       // One user without a token: no news of their jobs, the others' are read all the same. Where
       // nobody may read anything, the resources cannot be read either.
+      begun_.merge(Begun(before));  // what was not looked at has begun all the same
       if (e.why() != Why::kAuth || !own_tokens) throw;
       without.insert(key.first);
     }

@@ -153,10 +153,17 @@ TEST_F(JobScriptTest, ATermThatTheProgramSurvivesDoesNotLoseTheRecord) {
 TEST_F(JobScriptTest, RecordsOfOldBatchesGo) {
   const auto records = home_ / ".cigri/records";
   for (int i = 0; i < 150; ++i) fs::create_directories(records / ("old" + std::to_string(i)));
+  const auto runs = records / "runs";
+  fs::create_directories(runs);
+  std::ofstream(runs / "0") << "cigri1 began 1 n1 4 4711\n";
+  fs::last_write_time(runs, fs::file_time_type::clock::now() - std::chrono::hours(24));
   const auto batch = BatchOf({"true"});
   Run(batch);
   const auto left = std::distance(fs::directory_iterator(records), fs::directory_iterator());
-  EXPECT_LE(left, 101);
+  EXPECT_LE(left, 102);
+  EXPECT_TRUE(fs::exists(runs / "0"))
+      << "a job that runs needs it: as a fence, and to be told from one "
+         "that never began";
   EXPECT_TRUE(Record(batch)) << "its own stays";
 }
 

@@ -491,6 +491,23 @@ TEST_F(SlurmRecordsTest, AJobThatRunsWithoutHavingBegunGivesNoSign) {
   EXPECT_FALSE(told[3].silent) << "the folder is not there any more";
 }
 
+// A look that failed had forgotten who had begun: where the record had been cleaned away since, a
+// job that ran well would have been killed.
+TEST_F(SlurmRecordsTest, ALookThatFailsForgetsNobodyWhoHasBegun) {
+  const std::string running = "slurm/job-running";
+  Record(1, "cigri1 began 1 n2 12_1 4711\n");
+  Record(2, "cigri1 began 1 n2 12_2 4712\n");
+  EXPECT_FALSE(Polled({{1, running}, {2, running}}, Soon())[1].silent);
+  PollRequest request;
+  request.jobs = {Ref(1), Ref(2)};
+  server_.On("GET", "/job/12", Says("<html>", 502));
+  EXPECT_THROW(slurm_->Poll(request), CallFailed);
+  std::filesystem::remove(std::filesystem::path(folder_) / RecordPath(Ref(1)));
+  const auto told = Polled({{1, running}, {2, running}}, Soon());
+  EXPECT_FALSE(told.at(1).silent);
+  EXPECT_FALSE(told.at(2).silent);
+}
+
 // Started once, forgotten by a slurmctld that crashed, started again and refused by its node.
 TEST_F(SlurmRecordsTest, AJobThatRunsAndHasEndedByItsOwnRecordGivesNoSignEither) {
   Record(1, "cigri1 began 1 n2 12_1 4711\ncigri1 0 1 2 n2 12_1 1 end\n");
