@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes the JDL for a minute (or $1 seconds) with libFuzzer; fails on a crash.
+# Fuzzes the JDL for a minute (or $1 seconds) with libFuzzer, and tries the properties of policies and
+# simulator on 5,000 new cases each; fails on a crash or a case that breaks one.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
 seconds=${1:-60}
@@ -9,3 +10,8 @@ ninja -C build-dev fuzz_jdl
 mkdir -p build-dev/corpus
 build-dev/tests/fuzz_jdl -max_total_time="$seconds" -timeout=10 \
   build-dev/corpus tests/jdl/corpus
+cmake --preset check >/dev/null
+ninja -C build policy_test sim_test
+for suite in policy sim; do
+  RC_PARAMS=max_success=5000 "build/tests/${suite}_test" --gtest_filter='*Property.*'
+done

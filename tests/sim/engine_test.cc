@@ -285,14 +285,13 @@ RC_GTEST_PROP(EngineProperty, WithoutTroubleEveryTaskIsDoneOnce, ()) {
   for (auto& c : s.clusters) c.failures = 0;
   Watch watch(s);
   const Totals totals = Engine(s, {&watch}).Run();
+  bool blocked = false;  // a job wider than a limit waits for ever, with that reason
   for (const auto& c : s.campaigns) {
-    const bool fits = std::any_of(s.clusters.begin(), s.clusters.end(),
-                                  [&](const auto& k) { return k.slots >= c.slots; });
-    RC_ASSERT(fits);
+    blocked = blocked || std::all_of(s.clusters.begin(), s.clusters.end(), [&](const auto& k) {
+                return k.max_running != policy::kNoLimit && k.max_running < c.slots;
+              });
+    for (const auto& q : s.policy.quotas) blocked = blocked || (q.slots >= 0 && q.slots < c.slots);
   }
-  bool blocked = false;
-  for (const auto& q : s.policy.quotas)
-    for (const auto& c : s.campaigns) blocked = blocked || (q.slots >= 0 && q.slots < c.slots);
   if (!blocked) RC_ASSERT(totals.not_done == 0);
 }
 
