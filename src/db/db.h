@@ -138,7 +138,7 @@ class Pool {
 };
 
 /// What a database is to us before we write a byte to it.
-enum class SchemaKind { kEmpty, kOurs, kOlder, kNewer, kCigri3, kForeign };
+enum class SchemaKind { kEmpty, kOurs, kOlder, kNewer, kOtherBuild, kCigri3, kForeign };
 struct SchemaState {
   SchemaKind kind;
   int version = 0;     ///< of ours, 0 else
@@ -148,7 +148,7 @@ struct SchemaState {
 SchemaState InspectSchema(Connection& connection);
 /// Brings an empty or older schema of ours to the version of this program, one transaction a
 /// migration, under an advisory lock. Throws Fatal(kExitConfig) for a CiGri 3, foreign or newer
-/// one: a database that is not ours is never written.
+/// one, and for one made from another text: a database that is not ours is never written.
 void Migrate(Connection& connection);
 /// Throws Fatal(kExitConfig / kExitUnavailable), one line with what to do, unless the schema is
 /// ours and of this program's version. What every module calls after connecting.

@@ -22,9 +22,9 @@ SchemaState InspectSchema(Connection& connection) {
       version = row[0].as<int>();
       for (const auto& migration : sql::kMigrations)
         if (migration.number == version && row[1].as<std::string>() != migration.checksum)
-          why = "migration " + std::to_string(version) + " was applied from another text";
+          why = "migration " + std::to_string(version) + " of another text than this program's";
     }
-    if (!why.empty()) return {SchemaKind::kNewer, version, why};
+    if (!why.empty()) return {SchemaKind::kOtherBuild, version, why};
     const SchemaKind kind = version == SchemaVersion()  ? SchemaKind::kOurs
                             : version < SchemaVersion() ? SchemaKind::kOlder
                                                         : SchemaKind::kNewer;
@@ -44,6 +44,12 @@ namespace {
                 "the database has " + state.detail + ", this program knows version " +
                     std::to_string(SchemaVersion()),
                 "use the programs that wrote it, or newer ones");
+  if (state.kind == SchemaKind::kOtherBuild)
+    throw Fatal(
+        kExitConfig, "the database was made by another build of CiGri-NG (" + state.detail + ")",
+        "use the build that made it; or give up its campaigns and begin anew: `cigri down`, "
+        "then remove $CIGRI_HOME (the first line of `cigri status` names it), or name an "
+        "empty database in DATABASE_NAME");
   throw Fatal(kExitConfig, "the database holds " + state.detail + "; nothing was written to it",
               "name an empty database in DATABASE_NAME (or PGDATABASE)");
 }

@@ -38,6 +38,22 @@ TEST_F(MigratePgTest, ACigri3DatabaseIsRefusedByName) {
   EXPECT_THROW(db::RequireSchema(*c), Fatal);
 }
 
+TEST_F(MigratePgTest, ASchemaOfAnotherBuildIsRefusedAndTheWayOutIsNamed) {
+  auto c = Connect();
+  db::Migrate(*c);
+  Sql("UPDATE schema_migrations SET checksum = 'x' WHERE number = 1");
+  EXPECT_EQ(db::InspectSchema(*c).kind, db::SchemaKind::kOtherBuild);
+  try {
+    db::RequireSchema(*c);
+    FAIL() << "it was taken";
+  } catch (const Fatal& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "the database was made by another build of CiGri-NG (migration 1 of another text "
+              "than this program's)");
+    EXPECT_NE(e.hint().find("begin anew: `cigri down`"), std::string::npos) << e.hint();
+  }
+}
+
 TEST_F(MigratePgTest, ANewerSchemaIsRefused) {
   auto c = Connect();
   db::Migrate(*c);
