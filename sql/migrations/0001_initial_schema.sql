@@ -333,6 +333,7 @@ CREATE TABLE params_chunk (
     block int NOT NULL,
     off bigint NOT NULL,
     n int NOT NULL,
+    longest int NOT NULL,                   -- bytes of its longest line, as encoded
     params text COMPRESSION lz4 NOT NULL,   -- jdl::EncodeBlock
     PRIMARY KEY (upload_id, off)
 );

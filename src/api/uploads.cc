@@ -94,6 +94,12 @@ void RequireSame(db::Tx& tx, const Request& request, std::int64_t block, std::in
                  "block " + std::to_string(block) + " has been received with another content");
 }
 
+void AddBlock(db::Tx& tx, std::int64_t upload, std::int64_t block, std::int64_t off, std::int64_t n,
+              const std::string& text) {
+  tx.Exec(sql::api::kAddBlock, upload, block, off, n, static_cast<int>(jdl::LongestLine(text)),
+          text);
+}
+
 Reply PutBlock(Context& context, const Request& request) {
   const std::int64_t lines = LinesOf(request), block = request.Id("block");
   return context.Transact([&](db::Tx& tx) {
@@ -111,7 +117,7 @@ Reply PutBlock(Context& context, const Request& request) {
     if (row.lines + lines > jdl::kMaxLines)
       throw BadRequest("a campaign takes at most " + std::to_string(jdl::kMaxLines) +
                        " parameters at once");
-    tx.Exec(sql::api::kAddBlock, request.Id(), block, row.lines, lines, request.body);
+    AddBlock(tx, request.Id(), block, row.lines, lines, request.body);
     tx.Exec(sql::api::kGrowUpload, request.Id(), lines, request.body.size());
     return Received(row.blocks + 1, row.lines + lines);
   });
@@ -158,7 +164,7 @@ std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
   std::int64_t off = 0;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     const auto n = jdl::CountLines(blocks[k]);
-    tx.Exec(sql::api::kAddBlock, id, k, off, n, blocks[k]);
+    AddBlock(tx, id, static_cast<std::int64_t>(k), off, n, blocks[k]);
     off += n;
   }
   return id;

@@ -66,6 +66,16 @@ std::int64_t CountLines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
+std::size_t LongestLine(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    longest = std::max(longest, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
 std::string LineProblem(std::string_view line) {
   if (line.size() > kLineBytes)
     return "it has " + std::to_string(line.size()) + " bytes, the limit is " +

@@ -21,6 +21,8 @@ std::vector<std::string> DecodeBlock(std::string_view text);
 /// Lines `from` .. `from + n - 1` of a block, fewer when it ends before.
 std::vector<std::string> NthLines(std::string_view text, std::int64_t from, std::int64_t n);
 std::int64_t CountLines(std::string_view text);
+/// Bytes of the longest line of a block, as it is encoded.
+std::size_t LongestLine(std::string_view text);
 
 /// Why `line` cannot be a parameter ("" when it can): NUL, not UTF-8, too long.
 std::string LineProblem(std::string_view line);

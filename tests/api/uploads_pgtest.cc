@@ -104,6 +104,11 @@ TEST_F(UploadsPgTest, WhatAClusterCannotCarryIsRefusedAtSubmission) {
   const auto oar = submit(jdl("beta", "./p" + letters(60'000)), upload);
   EXPECT_EQ(oar.status, 400) << oar.body;
   EXPECT_EQ(oar.body["parameter"], 3) << oar.body;
+  const auto later = Upload(std::vector<std::string>(1000, "a"));
+  Put(later, 1, jdl::EncodeBlock({"a", longest, "b"}));
+  const auto second = submit(jdl("alpha", "./p" + letters(60'000)), later);
+  EXPECT_EQ(second.status, 400) << "in any block";
+  EXPECT_EQ(second.body["parameter"], 1002) << second.body;
   auto memory = jdl("beta", "./p");
   memory["mem"] = "1G";
   const auto whole = submit(memory, Upload({"a"}));

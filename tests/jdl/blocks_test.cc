@@ -11,6 +11,9 @@ TEST(BlocksTest, LinesComeBackByteForByte) {
   const auto text = EncodeBlock(lines);
   EXPECT_EQ(DecodeBlock(text), lines);
   EXPECT_EQ(CountLines(text), 7);
+  EXPECT_EQ(LongestLine(text), 14u) << "é has two bytes";
+  EXPECT_EQ(LongestLine("a\n\n"), 1u);
+  EXPECT_EQ(LongestLine(""), 0u);
   EXPECT_EQ(BlockProblem(text, 7), "");
   EXPECT_EQ(text, "a\n\nb\\\\n\ntwo\\nlines\n\\\\\né $HOME 'x' #\n\r\n");
 }

@@ -17,7 +17,7 @@ TEST_F(SweepPgTest, AbandonedDraftsGoAndPublishedOnesStay) {
   Sql("INSERT INTO uploads (id, grid_user, published, touched_at) VALUES (1, 'ann', false, now() - "
       "interval '2 days'), "
       "(2, 'ann', false, now()), (3, 'ann', true, now() - interval '2 days');"
-      "INSERT INTO params_chunk SELECT u, 0, 0, 1, 'x' FROM generate_series(1, 3) AS u");
+      "INSERT INTO params_chunk SELECT u, 0, 0, 1, 1, 'x' FROM generate_series(1, 3) AS u");
   Sweep();
   EXPECT_EQ(Number("SELECT sum(id) FROM uploads"), 5);
   EXPECT_EQ(Number("SELECT sum(upload_id) FROM params_chunk"), 5);

@@ -158,9 +158,10 @@ TEST_F(RunnerStorePgTest, TheParametersOfARangeComeFromItsChunks) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
   Sql("INSERT INTO uploads (id, grid_user) VALUES (77, 'alice')");
-  Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (77, 0, 0, 2, E'a "
+  Sql("INSERT INTO params_chunk (upload_id, block, off, n, longest, params) VALUES (77, 0, 0, 2, "
+      "9, E'a "
       "b\\n$HOME \"x\"\\n'), "
-      "(77, 1, 2, 1, E'last\\n')");
+      "(77, 1, 2, 1, 4, E'last\\n')");
   Sql("UPDATE segments SET upload_id = 77");
   GivenGrant(campaign, 1, 3);
   const auto batches = Claim();

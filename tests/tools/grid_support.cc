@@ -130,9 +130,9 @@ std::int64_t GridTest::GivenCampaign(CampaignRow row) {
       const std::vector<std::string> lines(
           row.params.begin() + static_cast<long>(off),
           row.params.begin() + static_cast<long>(std::min(off + 1000, row.params.size())));
-      Sql("INSERT INTO params_chunk (upload_id, block, off, n, params) VALUES (" + n + "," +
-          std::to_string(off / 1000) + "," + std::to_string(off) + "," +
-          std::to_string(lines.size()) + "," + Quoted(jdl::EncodeBlock(lines)) + ")");
+      Sql("INSERT INTO params_chunk (upload_id, block, off, n, longest, params) VALUES (" + n +
+          "," + std::to_string(off / 1000) + "," + std::to_string(off) + "," +
+          std::to_string(lines.size()) + ",1," + Quoted(jdl::EncodeBlock(lines)) + ")");
     }
   }
   if (row.ntasks > 0)
