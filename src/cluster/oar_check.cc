@@ -72,15 +72,19 @@ CheckItem OarCluster::CheckUser(const std::string& user) {
   if (dialect_->Identity().empty())
     return {"authorised", Verdict::kSkipped, "this API does not say who it takes us for"};
   try {
-    const auto who =
-        TextIn(api_.GetJson("ask who we are", dialect_->Identity(), user), "authenticated_user");
+    const auto who = TextIn(
+        api_.GetJson("ask " + api_.config().name + " who we are", dialect_->Identity(), user),
+        "authenticated_user");
     if (who == user) return {"authorised", Verdict::kOk, "as " + who};
     return {"authorised", Verdict::kFail,
             "the API takes us for " + (who.empty() ? "nobody" : "\"" + who + "\"") +
                 ", not for \"" + user +
                 "\": does the site trust this host's identity header (auth_header)?"};
   } catch (const CallFailed& e) {
-    return CheckFailure("authorised", e);
+    auto item = CheckFailure("authorised", e);
+    if (e.why() == CallFailed::Why::kAuth)
+      item.detail += "; or user " + user + " has another name there (gridadmin mapping)";
+    return item;
   }
 }
 

@@ -46,6 +46,7 @@ struct RecordedServer::Impl {
     std::string method, part;
     Answer answer;
     bool hang = false;
+    std::function<Answer(const Request&)> each;
   };
   http::GuardServer server;
   std::thread thread;
@@ -76,8 +77,13 @@ struct RecordedServer::Impl {
     for (const auto& rule : rules) {
       if (rule.method != q.method || q.target.find(rule.part) == q.target.npos) continue;
       if (rule.hang) stopping.wait(lock, [&] { return stop; });
-      r.status = rule.answer.status;
-      r.set_content(rule.answer.body, rule.answer.type);
+      Answer answer = rule.answer;
+      if (const auto each = rule.each) {
+        lock.unlock();
+        answer = each(request);
+      }
+      r.status = answer.status;
+      r.set_content(answer.body, answer.type);
       return;
     }
     r.status = 404;
@@ -109,10 +115,14 @@ RecordedServer::~RecordedServer() {
 }
 
 void RecordedServer::On(const std::string& method, const std::string& part, const Answer& answer) {
-  impl_->Set({method, part, answer, false});
+  impl_->Set({method, part, answer, false, {}});
 }
 void RecordedServer::Hang(const std::string& method, const std::string& part) {
-  impl_->Set({method, part, {}, true});
+  impl_->Set({method, part, {}, true, {}});
+}
+void RecordedServer::OnEach(const std::string& method, const std::string& part,
+                            std::function<Answer(const Request&)> answer) {
+  impl_->Set({method, part, {}, false, std::move(answer)});
 }
 
 std::string RecordedServer::Request::Header(const std::string& name) const {

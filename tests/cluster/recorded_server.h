@@ -1,6 +1,7 @@
 // A cluster's API that answers what a real one once answered (fixtures/), and remembers what it
 // was asked.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class RecordedServer {
     std::multimap<std::string, std::string> headers;
     std::string Header(const std::string& name) const;
   };
+  /// As On(), with an answer made anew for each request; `answer` may ask this server what it got.
+  void OnEach(const std::string& method, const std::string& part,
+              std::function<Answer(const Request&)> answer);
   std::vector<Request> requests() const;
   /// Those of `method` whose target contains `part`.
   std::vector<Request> Asked(const std::string& method, const std::string& part) const;
