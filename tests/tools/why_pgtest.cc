@@ -202,6 +202,24 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
   EXPECT_EQ(why["sentence"], "it is cancelled");
 }
 
+TEST_F(WhyPgTest, JobsThatAreSaidToRunAndGiveNoSignOfItAreTold) {
+  GivenSlots(1, 8, 6, 2);
+  GivenSlots(2, 4, 4);
+  const auto id = GivenProved({.ntasks = 2});
+  GivenRunning(id, 1, 2);
+  Decide();
+  const auto path = "/campaigns/" + std::to_string(id) + "/why";
+  EXPECT_FALSE(Has(Get(path)["sentence"], "sign")) << Get(path)["sentence"];
+  Sql("INSERT INTO silent_jobs (job_id, cluster_id, since) SELECT min(job_id), 1, now() - interval "
+      "'3 minutes' FROM live");
+  const std::string told =
+      "1 job on alpha is said to be starting or running and gives no sign of "
+      "it for 3 min: killed and sent again if that lasts";
+  const auto why = Get(path);
+  EXPECT_TRUE(Has(why["sentence"], "; " + told)) << why["sentence"];
+  EXPECT_EQ(why["clusters"][0]["sentence"], told);
+}
+
 TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
   GivenSlots(1, 8, 8);
   GivenCampaign({.type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
