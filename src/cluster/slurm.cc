@@ -153,6 +153,7 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
     auto job = JobOf(ref, *record);
     if (job.state == RemoteState::kRunning) job.silent = Silent(job, before);
     if (job.state == RemoteState::kEnded) AskRecord(&job);
+    if (job.state == ref.known && job.state != RemoteState::kEnded && !job.silent) continue;
     result->jobs.push_back(std::move(job));
   }
   if (!unknown.empty()) Resolve(array, unknown, result);

@@ -187,6 +187,25 @@ TEST_F(SlurmTest, AnArrayIsReadInOneCallWhateverStateItsTasksAreIn) {
   EXPECT_EQ(done.jobs[1].wait_status, 0) << "the record of the array became its last task";
 }
 
+TEST_F(SlurmTest, OfJobsThatAreAsWeKnowAPollSaysNothing) {
+  server_.On("GET", "/job/12", Fixture("slurm/array-running"));
+  PollRequest request;
+  using S = RemoteState;
+  const std::pair<int, std::optional<S>> asked[] = {
+      {13, S::kRunning}, {15, S::kWaiting}, {16, S::kWaiting}, {20, S::kRunning}, {17, {}}};
+  for (const auto& [index, known] : asked) {
+    request.jobs.push_back(RefOf("12_" + std::to_string(index), kRecorded, index));
+    request.jobs.back().known = known;
+  }
+  const auto result = slurm_->Poll(request);
+  std::map<int, S> told;
+  for (const auto& job : result.jobs) told[job.ref.index] = job.state;
+  EXPECT_EQ(told, (std::map<int, S>{{15, S::kRunning}, {20, S::kWaiting}, {17, S::kWaiting}}));
+  EXPECT_TRUE(result.missing.empty()) << "no news is not absence";
+  server_.On("GET", "/job/12", Fixture("slurm/array-held"));
+  EXPECT_EQ(slurm_->Poll(request).jobs.at(0).state, S::kHeld);
+}
+
 TEST_F(SlurmTest, ACutListOfTasksLosesNoneOfThem) {
   server_.On("GET", "/job/32", Fixture("slurm/array-task-string-truncated"));
   const auto r = Poll("arrs", {"32_2", "32_999"});
