@@ -1,10 +1,15 @@
 // The policy: rows that operators edit, taken only when they are right as a whole.
 #include <sql/admin.h>
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "api/admin.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "policy/config.h"
+#include "policy/fairtree.h"
 
 namespace cigri::api {
 namespace {
@@ -102,6 +107,70 @@ Reply Presets(Context&, const Request&) {
   return Reply::Json({{"items", items}, {"text", text}});
 }
 
+std::string SharesText(const json& body) {
+  std::string out;
+  if (!body["utilisation"].is_null())
+    out = fmt::format("our jobs had {:.1f} % of the slots that were up and left by local users\n\n",
+                      body["utilisation"].get<double>() * 100);
+  out += fmt::format("{:<16} {:<16} {:>8} {:>8} {:>8} {:>12} {:>9} {:>11}\n", "user", "project",
+                     "due", "had", "error", "slot hours", "running", "waiting");
+  for (const auto& i : body["items"]) {
+    const double due = i["due"], had = i["had"];
+    out += fmt::format("{:<16} {:<16} {:>6.1f} % {:>6.1f} % {:>+6.1f} % {:>12.1f} {:>9} {:>11}\n",
+                       i["user"].get<std::string>(), i["project"].get<std::string>(), due * 100,
+                       had * 100, (had - due) * 100, i["slot_s"].get<double>() / 3600,
+                       i["running"].get<std::int64_t>(), i["waiting"].get<std::int64_t>());
+  }
+  out += fmt::format(
+      "\nshare error {:.1f} %: what some had above what they were due, of the last {}",
+      body["share_error"].get<double>() * 100, HumanSpan(body["window_s"].get<double>()));
+  if (!body["aimed_at"].get<bool>())
+    out +=
+        fmt::format("\npolicy {} does not aim at these shares", body["policy"].get<std::string>());
+  return out;
+}
+
+// FAIR-02, FAIR-04: what an operator would compute by hand when users complain.
+Reply Shares(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    policy::PolicyConfig config;
+    FaultsOf(Load(tx), &config);
+    const auto window = request.QueryInt(
+        "window", static_cast<std::int64_t>(config.fairshare_window_s), 1, 366 * 86400);
+    const auto rows = tx.Exec(sql::admin::kPolicyShares, window);
+    std::vector<std::pair<std::string, std::string>> users;
+    double all = 0;
+    for (const auto& row : rows) {
+      users.emplace_back(row["project"].c_str(), row["grid_user"].c_str());
+      all += row["slot_s"].as<double>();
+    }
+    const auto due = policy::DueParts(config, users);
+    json items = json::array();
+    double error = 0;
+    for (std::size_t i = 0; i < users.size(); ++i) {
+      const double slot_s = rows[static_cast<int>(i)]["slot_s"].as<double>();
+      const double had = all > 0 ? slot_s / all : 0;
+      error += all > 0 ? std::abs(had - due[i]) / 2 : 0;
+      items.push_back({{"user", users[i].second},
+                       {"project", users[i].first},
+                       {"due", due[i]},
+                       {"had", had},
+                       {"slot_s", slot_s},
+                       {"running", rows[static_cast<int>(i)]["running"].as<std::int64_t>()},
+                       {"waiting", rows[static_cast<int>(i)]["waiting"].as<std::int64_t>()}});
+    }
+    const auto used = tx.Exec(sql::admin::kUtilisation, window)[0][0];
+    json body = {{"window_s", window},
+                 {"policy", policy::ToString(config.policy)},
+                 {"aimed_at", config.policy == policy::PolicyKind::kFairshare},
+                 {"utilisation", used.is_null() ? json() : json(used.as<double>())},
+                 {"share_error", error},
+                 {"items", items}};
+    body["text"] = SharesText(body);
+    return Reply::Json(body);
+  });
+}
+
 // "preset": NAME stands for the settings of that preset, all others back to their defaults.
 Rows Wanted(const json& body, const Rows& present) {
   Rows wanted = present;
@@ -185,6 +254,7 @@ void AddPolicyRoutes(Router& router) {
   router.Get("/admin/policy/explain", Explain, Access::kOperator);
   router.Get("/admin/policy/lint", Lint, Access::kOperator);
   router.Get("/admin/policy/history", History, Access::kOperator);
+  router.Get("/admin/policy/shares", Shares, Access::kOperator);
   router.Get("/admin/policy/presets", Presets, Access::kOperator);
   router.Patch("/admin/policy", Change, Access::kOperator);
 }

@@ -333,6 +333,8 @@ CheckItem LocalCluster::CheckTestJob(const std::string& cluster_user) {
 
 }  // namespace
 
+// The signature of every kind; no token is needed here.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 std::unique_ptr<Cluster> MakeLocal(const ClusterConfig& config, TokenSource) {
   return std::make_unique<LocalCluster>(config);
 }

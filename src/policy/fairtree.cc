@@ -119,4 +119,21 @@ std::vector<Leaf> FairTree(const Ledger& ledger, const Standing& standing,
   return leaves;
 }
 
+std::vector<double> DueParts(const PolicyConfig& config,
+                             const std::vector<std::pair<std::string, std::string>>& users) {
+  Snapshot snapshot;
+  snapshot.config = config;
+  std::vector<int> all;
+  for (const auto& [project, user] : users) {
+    all.push_back(static_cast<int>(all.size()));
+    snapshot.campaigns.push_back({.id = all.back() + 1, .user = user, .project = project});
+  }
+  const Ledger ledger(snapshot, State{}, 0);
+  Standing nothing;
+  nothing.decayed.assign(all.size(), 0);
+  std::vector<double> due;
+  for (const auto& leaf : FairTree(ledger, nothing, all)) due.push_back(leaf.weight);
+  return due;
+}
+
 }  // namespace cigri::policy

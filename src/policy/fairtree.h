@@ -1,5 +1,7 @@
 // The share tree project > user > campaign of those that want something now.
 #pragma once
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/ledger.h"
@@ -16,5 +18,10 @@ struct Leaf {
 /// normalised among the siblings that are here: who is away neither keeps nor saves up slots.
 std::vector<Leaf> FairTree(const Ledger& ledger, const Standing& standing,
                            const std::vector<int>& campaigns);
+
+/// What each of `users` (project, or "" for the user's own in the configuration; user) is due of
+/// the whole by the tree, whatever was used: it sums to 1 (FAIR-02, FAIR-04).
+std::vector<double> DueParts(const PolicyConfig& config,
+                             const std::vector<std::pair<std::string, std::string>>& users);
 
 }  // namespace cigri::policy

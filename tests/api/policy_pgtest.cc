@@ -22,7 +22,7 @@ class PolicyPgTest : public ApiTest {
 };
 
 TEST_F(PolicyPgTest, EveryRouteIsForOperators) {
-  for (const char* path : {"", "/explain", "/lint", "/history", "/presets"}) {
+  for (const char* path : {"", "/explain", "/lint", "/history", "/presets", "/shares"}) {
     EXPECT_EQ(Ask("alice", "GET", std::string("/admin/policy") + path).status, 403) << path;
     EXPECT_EQ(Ask("oscar", "GET", std::string("/admin/policy") + path).status, 200) << path;
   }
@@ -43,6 +43,54 @@ TEST_F(PolicyPgTest, ShowHasEveryKeyWithItsValueAndSaysWhichAreSet) {
   EXPECT_EQ(explained["items"].size(), shown["settings"].size());
   for (const auto& item : explained["items"])
     EXPECT_FALSE(item["meaning"].get<std::string>().empty());
+}
+
+// FAIR-02, FAIR-04.
+TEST_F(PolicyPgTest, SharesTellWhoIsDueWhatAndHadWhat) {
+  auto shares = Ask("oscar", "GET", "/admin/policy/shares").body;
+  EXPECT_EQ(shares["items"].size(), 0u);
+  EXPECT_TRUE(shares["utilisation"].is_null());
+  ASSERT_EQ(Set({{"policy", "fairshare"},
+                 {"projects", {{"phys", {{"share", 3}}}, {"bio", {{"share", 1}}}}},
+                 {"users", {{"alice", {{"parent", "phys"}}}, {"bob", {{"parent", "phys"}}}}}})
+                .status,
+            200);
+  // 600 s, 200 s and 200 s; an old one that counts for nobody.
+  Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s) VALUES "
+      "(now() - interval '2 hours', 1, 1, 'alice', 'phys', 600), "
+      "(now() - interval '3 days', 2, 1, 'bob', 'phys', 200), "
+      "(now() - interval '1 hour', 3, 2, 'carol', 'bio', 200), "
+      "(now() - interval '99 days', 4, 1, 'bob', 'phys', 5000)");
+  Sql("INSERT INTO gridstatus (cluster_id, at, max_resources, free_resources, used_resources, "
+      "unavailable_resources, used_by_cigri, jobs_running, jobs_waiting) VALUES "
+      "(1, now() - interval '20 minutes', 10, 0, 8, 2, 6, 6, 0), "
+      "(1, now() - interval '10 minutes', 10, 5, 3, 2, 3, 3, 0)");
+  shares = Ask("oscar", "GET", "/admin/policy/shares").body;
+  std::map<std::string, std::pair<double, double>> of;
+  for (const auto& i : shares["items"]) of[i["user"]] = {i["due"], i["had"]};
+  const double eps = 1e-9;
+  ASSERT_EQ(of.size(), 3u);
+  EXPECT_NEAR(of["alice"].first, 0.375, eps);
+  EXPECT_NEAR(of["alice"].second, 0.6, eps);
+  EXPECT_NEAR(of["bob"].first, 0.375, eps);
+  EXPECT_NEAR(of["bob"].second, 0.2, eps);
+  EXPECT_NEAR(of["carol"].first, 0.25, eps);
+  EXPECT_NEAR(shares["share_error"], 0.225, eps);
+  EXPECT_NEAR(shares["utilisation"], 9.0 / 14, 0.01) << "6 of 10 - 2 - 2, then 3 of 10 - 2";
+  const std::string text = shares["text"];
+  EXPECT_NE(text.find("share error 22.5 %"), std::string::npos) << text;
+  EXPECT_EQ(text.find("does not aim"), std::string::npos) << text;
+  // Of the last day bob wanted nothing and is due nothing.
+  shares = Ask("oscar", "GET", "/admin/policy/shares?window=86400").body;
+  ASSERT_EQ(shares["items"].size(), 2u);
+  EXPECT_NEAR(shares["items"][0]["due"], 0.75, eps);
+  EXPECT_NEAR(shares["items"][0]["had"], 0.75, eps);
+  ASSERT_EQ(Set({{"policy", "fifo"}}).status, 200);
+  EXPECT_NE(Ask("oscar", "GET", "/admin/policy/shares")
+                .body["text"]
+                .get<std::string>()
+                .find("policy fifo does not aim at these shares"),
+            std::string::npos);
 }
 
 // T-14 and the rest of what is impossible: refused with the key and the reason, nothing is stored.

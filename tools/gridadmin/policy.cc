@@ -1,4 +1,5 @@
 // gridadmin policy ...: who gets what; the rules of it are the API's.
+#include <cmath>
 #include <cstdio>
 
 #include "tools/gridadmin/session.h"
@@ -22,7 +23,7 @@ void Print(const Session& s, const json& body) {
 
 int Get(const Session& s, const std::string& what) {
   const std::string path = what == "show" ? "/admin/policy" : "/admin/policy/" + what;
-  Print(s, Expect(s.Connect().Get(path), what + " the policy"));
+  Print(s, Expect(s.Connect().Get(path), "read the policy"));
   return kExitOk;
 }
 
@@ -47,6 +48,15 @@ void AddPolicyCommands(CLI::App& app, Session& session) {
   Command(*policy, session, "lint",
           "warn of combinations nobody tested; exit 1 when there are faults",
           [&session] { return Lint(session); });
+  auto days = std::make_shared<double>(0);
+  Command(*policy, session, "shares", "who is due what, and what they had",
+          [&session, days] {
+            const auto window =
+                *days > 0 ? "?window=" + std::to_string(std::llround(*days * 86400)) : "";
+            return Get(session, "shares" + window);
+          })
+      ->add_option("--days", *days, "of so many days back (default: fairshare.window)")
+      ->check(CLI::Range(0.001, 366.0));
   auto settings = std::make_shared<std::vector<std::string>>();
   Command(*policy, session, "set", "change settings: key=value ...",
           [&session, settings] {
