@@ -54,7 +54,8 @@ campaign() { # CLUSTER JOBS KIND
       printf '    %-34s %6d\n' 'look-ups of ended jobs' "$(count '^GET /slurmdb/' calls)" ;;
     local)
       most submissions "$(count '^POST [^ ]*/batches' calls)" "$batches"
-      most 'polls (1 a sweep)' "$(count '^GET ' calls)" $((sweeps + 1)) ;;
+      printf '    %-34s %6d\n' 'looks (answered when there is news)' "$(count '^GET [^ ]*/changes' calls)"
+      most 'other calls (1 before an array)' "$(count '^GET [^ ]*/(resources|jobs)|^POST [^ ]*/lookups' calls)" "$batches" ;;
   esac
   sed -E 's/^([A-Z]+) ([^?]*).*/\1 \2/; s/[0-9]+(_[0-9]+)?/N/g' calls | sort | uniq -c | sort -rn | sed 's/^/      /'
 }

@@ -116,7 +116,7 @@ std::string SharesText(const json& body) {
                      "due", "had", "error", "slot hours", "running", "waiting");
   for (const auto& i : body["items"]) {
     const double due = i["due"], had = i["had"];
-    out += fmt::format("{:<16} {:<16} {:>6.1f} % {:>6.1f} % {:>+6.1f} % {:>12.1f} {:>9} {:>11}\n",
+    out += fmt::format("{:<16} {:<16} {:>6.1f} % {:>6.1f} % {:>+6.1f} % {:>12.2f} {:>9} {:>11}\n",
                        i["user"].get<std::string>(), i["project"].get<std::string>(), due * 100,
                        had * 100, (had - due) * 100, i["slot_s"].get<double>() / 3600,
                        i["running"].get<std::int64_t>(), i["waiting"].get<std::int64_t>());

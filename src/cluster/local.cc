@@ -103,18 +103,7 @@ class LocalCluster : public Cluster {
     return result;
   }
 
-  Resources GetResources() override {
-    const json j = Json(Get("/resources"));
-    Resources r;
-    r.max = Number(j, "slots");
-    // What waiting local jobs ask for is not ours to take any more.
-    const int claimed = std::min(Number(j, "waiting_local"), r.max - Number(j, "local"));
-    r.used = std::max(Number(j, "used"), Number(j, "local") + claimed);
-    if (const int local = Number(j, "local"); local > 0)
-      r.note =
-          std::to_string(local) + " of " + std::to_string(r.max) + " slots taken by local jobs";
-    return r;
-  }
+  Resources GetResources() override { return local::ReadResources(Get("/resources").body); }
 
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override {
@@ -241,6 +230,7 @@ class LocalCluster : public Cluster {
                                    .body);
     ++into->calls;
     into->cluster_time = a.time;
+    into->resources = a.resources;
     std::move(a.jobs.begin(), a.jobs.end(), std::back_inserter(into->jobs));
     return a;
   }

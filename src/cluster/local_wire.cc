@@ -102,6 +102,21 @@ RemoteJob ReadJob(const simdjson::dom::element& e) {
   return job;
 }
 
+Resources ResourcesOf(const simdjson::dom::element& e) {
+  std::int64_t slots = 0, used = 0, local = 0, waiting = 0;
+  if (e["slots"].get(slots) != simdjson::SUCCESS || e["used"].get(used) != simdjson::SUCCESS ||
+      e["local"].get(local) != simdjson::SUCCESS ||
+      e["waiting_local"].get(waiting) != simdjson::SUCCESS)
+    Garbage("does not tell its slots");
+  Resources r;
+  r.max = static_cast<int>(slots);
+  // What waiting local jobs ask for is not ours to take any more.
+  r.used = static_cast<int>(std::max(used, local + std::min(waiting, slots - local)));
+  if (local > 0)
+    r.note = std::to_string(local) + " of " + std::to_string(slots) + " slots taken by local jobs";
+  return r;
+}
+
 }  // namespace
 
 std::string BatchBody(const Batch& b) {
@@ -149,11 +164,20 @@ Answer ReadAnswer(const std::string& body) {
   a.fenced = Flag(root, "fenced");
   a.token = Text(root, "token");
   a.time = Real(root, "time");
+  simdjson::dom::element resources;
+  if (root["resources"].get(resources) == simdjson::SUCCESS) a.resources = ResourcesOf(resources);
   a.jobs.reserve(jobs.size());
   for (const auto& e : jobs) a.jobs.push_back(ReadJob(e));
   if (root["missing"].get(missing) == simdjson::SUCCESS)
     for (const auto& e : missing) a.missing.emplace_back(e.get_string().value_unsafe());
   return a;
+}
+
+Resources ReadResources(const std::string& body) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  if (parser.parse(body).get(root) != simdjson::SUCCESS) Garbage("is not JSON");
+  return ResourcesOf(root);
 }
 
 }  // namespace cigri::cluster::local

@@ -1,5 +1,6 @@
 // The words of the local cluster's API, as its driver writes and reads them.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,11 @@ struct Answer {
   bool full = false, more = false, fenced = false;
   std::string token;
   double time = 0;
+  std::optional<Resources> resources;
 };
 /// An answer with "jobs"; throws CallFailed(kGarbage) when it is not one.
 Answer ReadAnswer(const std::string& body);
+/// The answer of GET /resources; throws CallFailed(kGarbage) when it is not one.
+Resources ReadResources(const std::string& body);
 
 }  // namespace cigri::cluster::local

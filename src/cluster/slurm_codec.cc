@@ -152,7 +152,7 @@ std::vector<SlurmRecord> ParseSlurmJobs(const std::string& what, std::string bod
 std::set<int> ParseTaskString(const std::string& text, bool* cut) {
   *cut = false;
   std::set<int> tasks;
-  for (auto part : Split(text.substr(0, text.find('%')), ',')) {
+  for (const auto& part : Split(text.substr(0, text.find('%')), ',')) {
     if (part.find("...") != part.npos) *cut = true;
     int from = 0, to = 0, step = 1;
     const int n = std::sscanf(part.c_str(), "%d-%d:%d", &from, &to, &step);

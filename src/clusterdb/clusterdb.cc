@@ -54,7 +54,7 @@ std::shared_ptr<db::Pool> PoolOf(const std::string& conninfo) {
 }
 
 cluster::TokenSource TokensOf(const ClusterRow& row, const std::string& key_file,
-                              std::shared_ptr<db::Pool> pool) {
+                              const std::shared_ptr<db::Pool>& pool) {
   const auto given = [id = row.config.id, key_file, pool](const std::string& user) {
     auto db = pool->Get();
     db::Tx tx(*db, db::Tx::Sync::kOff);

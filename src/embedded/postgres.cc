@@ -206,7 +206,7 @@ std::string StartPostgres(const Home& home) {
   GiveToOwner(home.PostgresSocketDir(), 0700);
   if (!HasPostgres(home)) Initialise(home, bin);
   if (PostgresPid(home) == 0 || !Answers(home, bin)) {
-    std::ofstream(home.postgres_log(), std::ios::app);
+    const std::ofstream made(home.postgres_log(), std::ios::app);
     if (geteuid() == 0) {
       // The log's folder is ours: the server gets its file, not the folder.
       if (chown(home.postgres_log().c_str(), Owner()->pw_uid, Owner()->pw_gid) != 0 ||

@@ -120,8 +120,8 @@ class Routes {
     });
   }
 
-  static void Answer(Response& r, std::string body) {
-    r.set_content(std::move(body), "application/json");
+  static void Answer(Response& r, const std::string& body) {
+    r.set_content(body, "application/json");
   }
   bool Trusted(const Request& q) const {
     const auto peer = http::PeerOf(q);
@@ -162,7 +162,8 @@ class Routes {
         engine_.ChangesSince(q.has_param("since") ? q.get_param_value("since") : "", wait);
     std::string out = std::string("{\"full\":") + (c.full ? "true" : "false") +
                       ",\"more\":" + (c.more ? "true" : "false") + ",\"token\":\"" + c.token +
-                      "\",\"time\":" + std::to_string(WallClock()) + ",\"jobs\":";
+                      "\",\"time\":" + std::to_string(WallClock()) +
+                      ",\"resources\":" + UsageJson().dump() + ",\"jobs\":";
     Answer(r, out + JobList(c.jobs) + "}\n");
   }
   void Lookups(const Request& q, Response& r) {
@@ -219,19 +220,18 @@ class Routes {
     r.set_header("X-Output-Where", part["where"].get<std::string>());
     r.set_content(part.value("bytes", std::string()), "application/octet-stream");
   }
-  void Resources(const Request&, Response& r) {
+  json UsageJson() const {
     const Usage u = engine_.GetUsage();
-    Answer(r, json{{"slots", u.slots},
-                   {"used", u.used},
-                   {"best_effort", u.best_effort},
-                   {"local", u.local},
-                   {"ending", u.ending},
-                   {"running", u.running},
-                   {"waiting", u.waiting},
-                   {"waiting_local", u.waiting_local}}
-                      .dump() +
-                  "\n");
+    return {{"slots", u.slots},
+            {"used", u.used},
+            {"best_effort", u.best_effort},
+            {"local", u.local},
+            {"ending", u.ending},
+            {"running", u.running},
+            {"waiting", u.waiting},
+            {"waiting_local", u.waiting_local}};
   }
+  void Resources(const Request&, Response& r) { Answer(r, UsageJson().dump() + "\n"); }
   void Health(const Request&, Response& r) {
     Answer(r, json{{"cluster", options_.cluster},
                    {"version", CIGRI_VERSION},

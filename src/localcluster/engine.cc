@@ -82,7 +82,7 @@ Engine::Accepted Engine::Submit(const std::string& body,
   return accepted;
 }
 
-void Engine::Enqueue(std::shared_ptr<Batch> batch, std::vector<std::unique_ptr<Job>> jobs) {
+void Engine::Enqueue(const std::shared_ptr<Batch>& batch, std::vector<std::unique_ptr<Job>> jobs) {
   LiveBatch& live = batches_[batch->seq];
   live.batch = batch;
   Queue& queue = batch->best_effort ? best_effort_ : normal_;
@@ -290,7 +290,7 @@ void Engine::Signal(Job* job, Cause cause) {
   info.si_code = SI_QUEUE;
   info.si_pid = getpid();
   info.si_uid = getuid();
-  info.si_value.sival_int = static_cast<char>(cause);
+  info.si_value.sival_int = static_cast<int>(cause);
   if (syscall(SYS_pidfd_send_signal, job->pidfd, SIGTERM, &info, 0) == 0)
     job->killing = static_cast<char>(cause);
 }

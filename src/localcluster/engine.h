@@ -106,7 +106,7 @@ class Engine {
   void Adopt();
   void BecomesRunning(Job* job, pid_t pid, double started_at, std::vector<int> places,
                       std::int64_t segment);
-  void Enqueue(std::shared_ptr<Batch> batch, std::vector<std::unique_ptr<Job>> jobs);
+  void Enqueue(const std::shared_ptr<Batch>& batch, std::vector<std::unique_ptr<Job>> jobs);
   void Schedule();
   bool StartJob(Job* job);
   bool StartAll(Queue* queue);

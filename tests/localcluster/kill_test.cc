@@ -132,6 +132,10 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
       EXPECT_EQ(job.state, RemoteState::kWaiting) << "it started on the slot of a local job";
   }
   EXPECT_EQ(driver().GetResources().note, "1 of 2 slots taken by local jobs");
+  const auto look = driver().Poll({});
+  ASSERT_TRUE(look.resources) << "one call a look";
+  EXPECT_EQ(look.calls, 1);
+  EXPECT_EQ(look.resources->note, "1 of 2 slots taken by local jobs");
   std::ofstream(dir() + "/go");
   EXPECT_EQ(AwaitEnds(local)[0].wait_status, 0);
   EXPECT_EQ(AwaitEnds(young)[1].wait_status, 0);
