@@ -69,8 +69,9 @@ int Down(bool keep_jobs) {
     std::printf("the grid was down already\n");
     return kExitOk;
   }
-  std::printf("grid down: %d processes ended%s", modules, server ? ", PostgreSQL stopped" : "");
-  if (real != 0) std::printf(", %d real clusters stopped", real);
+  std::printf("grid down: %s ended%s", Counted(modules, "process", "processes").c_str(),
+              server ? ", PostgreSQL stopped" : "");
+  if (real != 0) std::printf(", %s stopped", Counted(real, "real cluster").c_str());
   if (running != 0 && keep_jobs)
     std::printf(", %s%s left running; `cigri up` adopts what is there", Jobs(running).c_str(),
                 whose.c_str());
