@@ -239,6 +239,24 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   fs::remove_all(other.dir);
 }
 
+TEST_P(CigriTest, ADatabaseOfAnotherBuildIsRefusedAndNothingIsLeftRunning) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  {
+    std::string conninfo;
+    std::getline(std::ifstream(home.conninfo_file()) >> std::ws, conninfo);
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    tx.Raw("UPDATE schema_migrations SET checksum = 'x' WHERE number = 1");
+    tx.Commit();
+  }
+  ASSERT_EQ(Cigri({"down"}).code, 0);
+  const auto up = Cigri({"up"});
+  EXPECT_EQ(up.code, 78) << up.output;
+  EXPECT_NE(up.output.find("made by another build"), std::string::npos) << up.output;
+  EXPECT_TRUE(embedded::GridProcesses(home).empty());
+  EXPECT_EQ(embedded::PostgresPid(home), 0);
+}
+
 TEST_P(CigriTest, MigrateMeansTheDatabaseThatIsNamedElseTheGrids) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   const auto ours = Cigri({"migrate"});

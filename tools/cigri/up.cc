@@ -101,6 +101,19 @@ void WriteClusters(db::Connection& connection, const Home& home,
   tx.Commit();
 }
 
+// Calls `undo` when that database cannot be used.
+std::unique_ptr<db::Connection> OpenMigrated(const Database& database,
+                                             const std::function<void()>& undo) {
+  try {
+    auto connection = Open(database);
+    db::Migrate(*connection);
+    return connection;
+  } catch (...) {
+    undo();
+    throw;
+  }
+}
+
 bool AlmightyRuns(const Home& home) {
   for (const auto& process : embedded::GridProcesses(home))
     if (process.name == "almighty") return true;
@@ -202,9 +215,11 @@ int Up(const UpOptions& options) {
     throw Fatal(kExitUsage, "the grid is up with other clusters" + Slots(LocalClusters(home)),
                 "`cigri down` first");
   std::fprintf(stderr, "database: %s (%s)\n", database.name.c_str(), database.why.c_str());
+  const bool served = embedded::PostgresPid(home) != 0;
   if (database.own) database.conninfo = embedded::StartPostgres(home);
-  const auto connection = Open(database);
-  db::Migrate(*connection);
+  const auto connection = OpenMigrated(database, [&] {
+    if (database.own && !served) embedded::StopPostgres(home);
+  });
   const auto start = [&] {
     WriteServices(home, clusters);
     WriteClusters(*connection, home, clusters);
