@@ -58,6 +58,7 @@ class OarCheckTest : public CheckTest {
 TEST_F(OarCheckTest, AllIsWell) {
   for (const auto& [what, item] : Check())
     EXPECT_TRUE(item.verdict == Verdict::kOk || what == "clock") << what << ": " << item.detail;
+  EXPECT_EQ(Check().at("version").detail, "OAR 2.5.9 (Canicule)");
 }
 
 TEST_F(OarCheckTest, AnApiThatIsAwaySilentOrNone) {
@@ -76,6 +77,8 @@ TEST_F(OarCheckTest, AnApiThatIsAwaySilentOrNone) {
 TEST_F(OarCheckTest, AnApiThatTakesUsForAnother) {
   server_.On("GET", "/whoami", Says({{"authenticated_user", "oar"}}));
   Fails("authorised", {"\"oar\", not for \"alice\"", "trust this host's identity header"});
+  server_.On("GET", "/whoami", Says({{"authenticated_user", ""}}));
+  Fails("authorised", {"takes us for nobody"});
   server_.On("GET", "/whoami", Fixture("oar/err_unknown_user_401"));
   Fails("authorised", {"froggy", "user alice", "gridadmin mapping"});
 }
@@ -119,6 +122,26 @@ TEST_F(OarCheckTest, ATestJobThatEndsBadlyIsToldWithItsEnd) {
   server_.On("GET", "/jobs/" + id, Fixture("oar/job_bad_directory"));
   Fails("test job", {"job " + id + " did not end well", "look at it with the cluster's own tools"},
         Verdict::kFail, true);
+}
+
+TEST_F(OarCheckTest, AClockThatIsWrong) {
+  const test::RawServer late(
+      "HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2020 10:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}");
+  config_.api_url = "http://127.0.0.1:" + std::to_string(late.port());
+  Fails("clock", {"behind", "NTP"}, Verdict::kWarn);
+}
+
+TEST(AnyKindCheckTest, WhatIsNoApiOfThisKind) {
+  for (const auto* kind : {"oar2", "oar3", "slurm"}) {
+    test::RecordedServer empty;  // 404 as text
+    auto config = test::ConfigOf(kind, empty.port());
+    config.options.erase("api_version");
+    const auto items = MakeCluster(config)->Check("alice", true);
+    ASSERT_EQ(items.size(), 1u) << kind;
+    EXPECT_EQ(items[0].what, "reachable");
+    EXPECT_EQ(items[0].verdict, Verdict::kFail);
+    EXPECT_NE(items[0].detail.find("froggy"), std::string::npos) << items[0].detail;
+  }
 }
 
 class SlurmCheckTest : public CheckTest {

@@ -287,47 +287,5 @@ TEST(TroubleTest, NoPostStartsAfterItsTime) {
   }
 }
 
-// gridclusters --check names the fault and what to do.
-TEST(TroubleTest, CheckNamesTheFault) {
-  using Verdict = CheckItem::Verdict;
-  for (const auto* kind : kKinds) {
-    const RawServer html(Http("404 Not Found", "<h1>Not Found</h1>"));
-    auto config = At(kind, html.port());
-    config.options.erase("api_version");
-    const auto items = MakeCluster(config)->Check("alice", true);
-    ASSERT_EQ(items.size(), 1u);
-    EXPECT_EQ(items[0].what, "reachable");
-    EXPECT_EQ(items[0].verdict, Verdict::kFail);
-    EXPECT_NE(items[0].detail.find("froggy"), std::string::npos) << items[0].detail;
-  }
-}
-
-TEST(TroubleTest, CheckTellsAWrongClockAndAnIdentityThatIsNotTrusted) {
-  using Verdict = CheckItem::Verdict;
-  test::RecordedServer server;
-  server.On("GET", "/version", test::Fixture("oar/version"));
-  server.On("GET", "/whoami", test::Says({{"authenticated_user", ""}}));
-  server.On("GET", "/resources/full", test::Fixture("oar/resources_full"));
-  server.On("GET", "/resources/", test::Says({{"items", nlohmann::json::array()}}));
-  server.On("GET", "/stress_factor", test::Fixture("oar/stress_factor"));
-  std::map<std::string, CheckItem> items;
-  for (const auto& item : MakeCluster(At("oar2", server.port()))->Check("alice", false))
-    items[item.what] = item;
-  EXPECT_EQ(items.at("reachable").verdict, Verdict::kOk);
-  EXPECT_EQ(items.at("version").detail, "OAR 2.5.9 (Canicule)");
-  EXPECT_EQ(items.at("authorised").verdict, Verdict::kFail);
-  EXPECT_NE(items.at("authorised").detail.find("takes us for nobody"), std::string::npos);
-  EXPECT_EQ(items.at("resources").verdict, Verdict::kOk) << items.at("resources").detail;
-
-  const RawServer late(
-      "HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2020 10:00:00 GMT\r\n"
-      "Content-Length: 2\r\n\r\n{}");
-  items.clear();
-  for (const auto& item : MakeCluster(At("oar2", late.port()))->Check("alice", false))
-    items[item.what] = item;
-  EXPECT_EQ(items.at("clock").verdict, Verdict::kWarn);
-  EXPECT_NE(items.at("clock").detail.find("behind"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace cigri::cluster
