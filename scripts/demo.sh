@@ -38,11 +38,16 @@ echo
 
 pid=$(runner_pid)
 if [ -n "$pid" ] && kill -0 $waiter 2>/dev/null; then
-  running=$(progress | field running)
+  for _ in $(seq 100); do  # while jobs run: that is the point
+    running=$(progress | field running)
+    [ "${running:-0}" -gt 0 ] && break
+    kill -0 $waiter 2>/dev/null || break
+  done
+  jobs=jobs; [ "${running:-0}" = 1 ] && jobs=job
   began=$(now)
   kill -9 "$pid"
   for _ in $(seq 500); do new=$(runner_pid); [ -n "$new" ] && [ "$new" != "$pid" ] && break; sleep 0.01; done
-  printf '  demo: kill -9 runner (%s) ... back in %.1f s, %s running jobs went on\n' "$pid" "$(echo "$(now) - $began" | bc 2>/dev/null || python3 -c "print($(now) - $began)")" "${running:-0}"
+  printf '  demo: kill -9 runner (%s) ... back in %.1f s, %s running %s went on\n' "$pid" "$(echo "$(now) - $began" | bc 2>/dev/null || python3 -c "print($(now) - $began)")" "${running:-0}" "$jobs"
 fi
 
 wait $waiter; code=$?
