@@ -94,9 +94,14 @@ void PgTest::SetUp() {
 void PgTest::TearDown() {
   connection_.reset();
   db::Connection admin(TestServer(), "test");
-  db::Tx tx(admin);
-  tx.Raw("DROP SCHEMA " + schema_ + " CASCADE");
-  tx.Commit();
+  // A thread of the test's subject may still read: PostgreSQL then ends one of the two.
+  for (int tries = 0;; ++tries) try {
+      db::Tx tx(admin);
+      tx.Raw("DROP SCHEMA " + schema_ + " CASCADE");
+      return tx.Commit();
+    } catch (const pqxx::deadlock_detected&) {
+      if (tries == 9) throw;
+    }
 }
 
 std::unique_ptr<db::Connection> PgTest::Connect(const std::string& who) {
