@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "core/text.h"
 
@@ -78,6 +79,7 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
 Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
            std::chrono::seconds patience) {
   Ends ends;
+  std::map<int, int> absent;  // looks in a row
   cluster::PollRequest request;
   request.jobs = refs;
   const auto end = std::chrono::steady_clock::now() + patience;
@@ -85,7 +87,11 @@ Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& ref
     const auto result = cluster.Poll(request);
     ++ends.polls;
     ends.calls += result.calls;
-    ends.missing = result.missing;
+    // As the updator does: a list may leave out, once, a job that is changing its state.
+    ends.missing.clear();
+    auto before = std::exchange(absent, {});
+    for (const auto& ref : result.missing)
+      if ((absent[ref.index] = before[ref.index] + 1) >= 10) ends.missing.push_back(ref);
     request.jobs = result.missing;  // asked for again: they are not known to have ended
     for (const auto& job : result.jobs)
       if (job.state == RemoteState::kEnded)
