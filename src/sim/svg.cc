@@ -177,8 +177,9 @@ std::string PlotSvg(const std::vector<Report>& reports, const std::string& title
       std::min(40.0, (kPanel - 40) / static_cast<double>(std::max<std::size_t>(1, reports.size())));
   std::string body = Label(20, 20, title);
   for (std::size_t m = 0; m < std::size(kMetrics); ++m) {
-    const double left = 20 + static_cast<double>(m % 3) * kPanel,
-                 base = 60 + kTall + static_cast<double>(m / 3) * (kTall + 60);
+    const std::size_t row = m / 3, column = m % 3;
+    const double left = 20 + static_cast<double>(column) * kPanel,
+                 base = 60 + kTall + static_cast<double>(row) * (kTall + 60);
     double most = 1e-12;
     for (const auto& r : reports) most = std::max(most, kMetrics[m].of(r));
     body += Label(left, base - kTall - 10, kMetrics[m].name);

@@ -105,8 +105,9 @@ void Memory::Ended(std::int64_t job_id) {
 
 std::vector<cluster::RemoteRef> Memory::RefsOf(std::int64_t cluster_id) const {
   const auto counts = CountsOf(cluster_id);
+  const std::size_t all = counts.submitted + counts.waiting + counts.running;
   std::vector<cluster::RemoteRef> refs;
-  refs.reserve(static_cast<std::size_t>(counts.submitted + counts.waiting + counts.running));
+  refs.reserve(all);
   for (const auto& [id, batch] : batches_) {
     if (batch.cluster_id != cluster_id) continue;
     for (auto job_id = batch.first_job_id; job_id < batch.first_job_id + batch.n; ++job_id)
