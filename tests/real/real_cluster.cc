@@ -56,10 +56,32 @@ std::vector<cluster::RemoteRef> RefsOf(const cluster::Batch& batch,
   return refs;
 }
 
+namespace {
+// Seen of slurmrestd 22.05, rarely: "connection invalid", and a new connection is dropped with its
+// request. A doubt is looked up, as the runner does it.
+std::vector<std::string> SubmitSurely(cluster::Cluster& cluster, const cluster::Batch& batch) {
+  for (int tries = 0;; ++tries) try {
+      return cluster.Submit(batch);
+    } catch (const cluster::SubmitInDoubt&) {
+      const auto found = cluster.Find(batch.tag, batch.cluster_user, 0, false);
+      if (!found.complete || tries == 3) throw;
+      if (found.jobs.empty()) continue;
+      std::vector<std::string> ids(batch.elements.size());
+      for (const auto& job : found.jobs) ids.at(job.ref.index) = job.ref.remote_id;
+      return ids;
+    }
+}
+}  // namespace
+
 std::vector<cluster::RemoteRef> SubmitAll(cluster::Cluster& cluster, const cluster::Batch& batch) {
-  const auto ids = cluster.Submit(batch);
+  const auto ids = SubmitSurely(cluster, batch);
   EXPECT_EQ(ids.size(), batch.elements.size());
-  if (cluster.capabilities().hold_release) cluster.Release(batch, ids);
+  for (int tries = 0; cluster.capabilities().hold_release; ++tries) try {
+      cluster.Release(batch, ids);
+      break;
+    } catch (const cluster::CallFailed&) {
+      if (tries == 3) throw;
+    }
   return RefsOf(batch, ids);
 }
 
