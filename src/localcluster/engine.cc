@@ -77,7 +77,7 @@ Engine::Accepted Engine::Submit(const std::string& body,
     throw Refused(507, "temporary", std::string("cannot keep the batch: ") + e.what());
   }
   const Accepted accepted{in.batch->seq, in.batch->n};
-  Enqueue(std::move(in.batch), std::move(in.jobs));
+  Enqueue(in.batch, std::move(in.jobs));
   Schedule();
   return accepted;
 }
