@@ -10,8 +10,9 @@
 namespace cigri::test {
 namespace {
 
-// Appends its arguments, each in <>, as one line.
-constexpr const char* kRecord = "#!/bin/sh\n{ printf '<%s>' \"$@\"; echo; } >> out\n";
+// Appends its arguments, each in <>, as one line and by one write: jobs append side by side.
+constexpr const char* kRecord =
+    "#!/bin/sh\nline=$(printf '<%s>' \"$@\")\nprintf '%s\\n' \"$line\" >> out\n";
 
 class SubmitTest : public SystemTest {
  protected:
