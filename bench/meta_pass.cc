@@ -64,7 +64,7 @@ class Grid {
  private:
   pqxx::result Sql(const std::string& sql) {
     db::Tx tx(*db_);
-    auto result = tx.Raw(sql);
+    auto result = db::Native(tx).exec(sql);
     tx.Commit();
     return result;
   }

@@ -1,6 +1,6 @@
 #include "almighty/election.h"
 
-#include <sql/almighty.h>
+#include <sql/grid.h>
 #include <unistd.h>
 
 namespace cigri::almighty {
@@ -14,14 +14,14 @@ std::string HostAndPid() {
 
 bool TakeLock(db::Connection& connection) {
   db::Tx tx(connection);
-  const bool taken = tx.Exec(sql::almighty::kTryLead)[0][0].as<bool>();
+  const bool taken = tx.One(sql::kTryLead).pg_try_advisory_lock;
   tx.Commit();
   return taken;
 }
 
 std::int64_t BeginEpoch(db::Connection& connection) {
   db::Tx tx(connection);
-  const auto epoch = tx.Exec(sql::almighty::kBeginEpoch, HostAndPid())[0][0].as<std::int64_t>();
+  const auto epoch = tx.One(sql::kBeginEpoch, HostAndPid()).epoch;
   tx.Commit();
   return epoch;
 }

@@ -1,7 +1,7 @@
 #include "almighty/lead.h"
 
 #include <poll.h>
-#include <sql/almighty.h>
+#include <sql/grid.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -142,13 +142,13 @@ void Lead::Tick() {
     return;
   }
   db::Tx tx(*leadership_.session);
-  const auto row = tx.Exec(sql::almighty::kLook)[0];
-  if (row["epoch"].as<std::int64_t>() != leadership_.epoch) {
-    log::warn("another almighty leads (epoch {})", row["epoch"].c_str());
+  const auto row = tx.Exec(sql::kLeaderView)[0];
+  if (row.epoch != leadership_.epoch) {
+    log::warn("another almighty leads (epoch {})", row.epoch);
     lost_ = true;
     return;
   }
-  idle_ = !row["work"].as<bool>();
+  idle_ = !row.work;
   const auto next = rounds_.last_began() + (idle_ ? milliseconds(kIdleTick) : busy_tick_);
   if (next <= now) rounds_.Wake(now);
   tick_at_ = std::max(next, now + busy_tick_);

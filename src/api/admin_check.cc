@@ -1,5 +1,5 @@
 // The law of docs/design.md section 3, looked at in one snapshot: /admin/check.
-#include <sql/admin.h>
+#include <sql/checks.h>
 
 #include "api/admin.h"
 
@@ -14,12 +14,12 @@ Reply Check(Context& context, const Request& request) {
     campaign = request.QueryInt("campaign", 0, 1, std::int64_t{1} << 60);
   json answer{{"campaigns", 0}, {"violated", json::array()}, {"drifted", json::array()}};
   context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::admin::kCheckLaw, campaign);
+    const auto rows = tx.Exec(sql::kCheckConservation, campaign);
     answer["campaigns"] = rows.size();
     for (const auto& row : rows)
-      if (!row[1].as<bool>()) answer["violated"].push_back(json::parse(row[0].as<std::string>()));
-    for (const auto& row : tx.Exec(sql::admin::kCheckCounters, campaign))
-      answer["drifted"].push_back(json::parse(row[0].as<std::string>()));
+      if (!row.kept) answer["violated"].push_back(json::parse(row.item));
+    for (const auto& row : tx.Exec(sql::kCheckCounters, campaign))
+      answer["drifted"].push_back(json::parse(row.item));
   });
   answer["ok"] = answer["violated"].empty() && answer["drifted"].empty();
   return Reply::Json(answer);

@@ -1,5 +1,5 @@
 // The registry of clusters: /admin/clusters. A new one is tested before it is saved.
-#include <sql/admin.h>
+#include <sql/clusters.h>
 
 #include "api/admin.h"
 #include "core/error.h"
@@ -32,12 +32,12 @@ void Seal(const Config& config, json* body) {
 }
 
 json Row(db::Tx& tx, const std::string& name) {
-  return TheRow(tx.Exec(sql::admin::kListClusters, name), Label(name));
+  return TheRow(tx.Exec(sql::kListClusters, name), Label(name));
 }
 
 Reply List(Context& context, const Request&) {
   return context.Transact([](db::Tx& tx) {
-    return Items(tx.Exec(sql::admin::kListClusters, std::optional<std::string>()));
+    return Items(tx.Exec(sql::kListClusters, std::optional<std::string>()));
   });
 }
 
@@ -48,19 +48,19 @@ Reply Show(Context& context, const Request& request) {
 // The driver's configuration of a stored cluster, and who `user` is there.
 clusterdb::ClusterRow RowOf(db::Tx& tx, const Config& config, const std::string& name,
                             const std::string& user, std::string* login) {
-  const auto rows = tx.Exec(sql::admin::kClusterForCheck, name, user);
+  const auto rows = tx.Exec(sql::kClusterForCheck, name, user);
   MustHave(rows, Label(name));
   const auto& row = rows[0];
   const auto text = [&](int i) { return row[i].is_null() ? "" : row[i].as<std::string>(); };
   clusterdb::ClusterRow found;
   cluster::ClusterConfig& c = found.config;
-  c.id = row[0].as<std::int64_t>();
+  c.id = row.id;
   c.name = text(1);
   c.kind = text(2);
   c.api_url = text(3);
   c.auth_type = text(4);
   c.auth_user = text(5);
-  if (!row[6].is_null()) c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(text(6));
+  if (!!row.api_password) c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(text(6));
   c.auth_header = text(7);
   c.resource_unit = text(8);
   c.properties = text(9);
@@ -110,8 +110,8 @@ Reply Check(Context& context, const Request& request) {
 struct NotSaved {};
 
 json Insert(db::Tx& tx, const std::string& name, const std::string& kind, const json& body) {
-  tx.Exec(sql::admin::kAddCluster, name, kind, TextOf(body, "api_url"));
-  tx.Exec(sql::admin::kChangeCluster, name, body.dump());
+  tx.Exec(sql::kAddCluster, name, kind, TextOf(body, "api_url"));
+  tx.Exec(sql::kChangeCluster, name, body.dump());
   return Row(tx, name);
 }
 
@@ -221,7 +221,7 @@ Reply Change(Context& context, const Request& request) {
   Seal(context.config, &body);
   const std::string name = request.Word("name");
   const json row = TransactChecked(context, [&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::admin::kChangeCluster, name, body.dump()), Label(name));
+    MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), Label(name));
     return Row(tx, name);
   });
   std::vector<std::string> keys;
@@ -234,7 +234,7 @@ Reply Remove(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact([&](db::Tx& tx) {
     Row(tx, name);
-    if (tx.Exec(sql::admin::kRemoveCluster, name).empty())
+    if (tx.Exec(sql::kRemoveCluster, name).empty())
       throw ApiError(409, "Conflict", Label(name) + " has had campaigns: its history is kept",
                      "`gridadmin cluster disable " + name + "` ends its use");
   });
@@ -245,11 +245,11 @@ Reply Remove(Context& context, const Request& request) {
 Reply Lose(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const json lost = context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::admin::kLoseCluster, name, request.caller.user);
+    const auto rows = tx.Exec(sql::kMarkClusterLost, name, request.caller.user);
     MustHave(rows, Label(name));
     return json{{"cluster", name},
-                {"batches", rows[0][0].as<std::int64_t>()},
-                {"jobs", rows[0][1].as<std::int64_t>()}};
+                {"batches", rows[0].in_doubt},
+                {"jobs", rows[0].live}};
   });
   log::info("{} gave up what was sent to {}: {}", request.caller.user, name, lost.dump());
   return Reply::Json(lost);

@@ -1,6 +1,8 @@
 // Stopping the flow to clusters, at once and without any module's help: /admin/drain,
 // /admin/resume.
-#include <sql/admin.h>
+#include <sql/batches.h>
+#include <sql/clusters.h>
+#include <sql/events.h>
 
 #include <algorithm>
 #include <thread>
@@ -25,9 +27,9 @@ std::optional<std::string> Which(const json& body) {
 
 std::int64_t AboutToSend(Context& context, const std::vector<std::int64_t>& ids, double* seconds) {
   return context.Transact([&](db::Tx& tx) {
-    const auto row = tx.Exec(sql::admin::kAboutToSend, db::Array(ids))[0];
-    *seconds = row[1].as<double>();
-    return row[0].as<std::int64_t>();
+    const auto row = tx.Exec(sql::kCountUnsentBatches, ids)[0];
+    *seconds = row.wait_s;
+    return row.n;
   });
 }
 
@@ -53,12 +55,12 @@ Reply Drain(Context& context, const Request& request) {
   TransactChecked(context, [&](db::Tx& tx) {
     ids.clear();
     names.clear();
-    const auto rows = tx.Exec(sql::admin::kDrain, which, kill, reason, request.caller.user, until);
+    const auto rows = tx.Exec(sql::kDrainCluster, which, kill, reason, request.caller.user, until);
     if (which) MustHave(rows, "cluster \"" + *which + "\"");
     for (const auto& row : rows) {
-      ids.push_back(row[0].as<std::int64_t>());
-      names.push_back(row[1].as<std::string>());
-      tx.Exec(sql::admin::kRaiseDrained, ids.back(),
+      ids.push_back(row.id);
+      names.push_back(row.name);
+      tx.Exec(sql::kRaiseDrainedEvent, ids.back(),
               row[1].as<std::string>() + (kill ? " is emptied by " : " is drained by ") +
                   request.caller.user + (until ? " until " + *until : "") + ": " + reason);
     }
@@ -81,10 +83,10 @@ Reply Resume(Context& context, const Request& request) {
   json names = json::array();
   context.Transact([&](db::Tx& tx) {
     names.clear();
-    if (which) MustHave(tx.Exec(sql::admin::kListClusters, which), "cluster \"" + *which + "\"");
-    for (const auto& row : tx.Exec(sql::admin::kResume, which)) {
-      names.push_back(row[0].as<std::string>());
-      tx.Exec(sql::admin::kCloseDrained, row[1].as<std::int64_t>(), request.caller.user);
+    if (which) MustHave(tx.Exec(sql::kListClusters, which), "cluster \"" + *which + "\"");
+    for (const auto& row : tx.Exec(sql::kResumeCluster, which)) {
+      names.push_back(row.name);
+      tx.Exec(sql::kCloseDrainedEvent, row[1].as<std::int64_t>(), request.caller.user);
     }
     std::sort(names.begin(), names.end());
   });

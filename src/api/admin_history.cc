@@ -1,6 +1,7 @@
 // What the grid has decided: stored snapshots with the state, time and seed that make each decision
 // repeatable, and how long jobs took. For gridsim.
-#include <sql/admin.h>
+#include <sql/placements.h>
+#include <sql/plans.h>
 
 #include <set>
 
@@ -16,12 +17,12 @@ constexpr std::size_t kMostBytes = 32u << 20;  // of stored snapshots in one ans
 json Durations(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
   json items = json::array();
   const std::vector<std::int64_t> ids(campaigns.begin(), campaigns.end());
-  for (const auto& row : tx.Exec(sql::admin::kLaneDurations, db::Array(ids)))
-    items.push_back({{"campaign", row["campaign_id"].as<std::int64_t>()},
-                     {"cluster", row["cluster_id"].as<std::int64_t>()},
-                     {"n", row["n_ok"].as<std::int64_t>()},
-                     {"sum_s", row["sum_s"].as<double>()},
-                     {"hist", db::Int64s(row["hist"])}});
+  for (const auto& row : tx.Exec(sql::kDurationsByPlacement, ids))
+    items.push_back({{"campaign", row.campaign_id},
+                     {"cluster", row.cluster_id},
+                     {"n", row.n_ok},
+                     {"sum_s", row.sum_s},
+                     {"hist", row.hist}});
   return items;
 }
 
@@ -30,7 +31,7 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
   std::set<std::int64_t> campaigns;
   std::size_t bytes = 0;
   bool more = false;
-  for (const auto& row : tx.Exec(sql::admin::kPlansHistory, from, until, limit + 1)) {
+  for (const auto& row : tx.Exec(sql::kPlanHistory, from, until, limit + 1)) {
     const pqxx::binarystring cbor(row["snapshot"]);
     bytes += cbor.size();
     if (static_cast<std::int64_t>(items.size()) >= limit ||
@@ -42,9 +43,9 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
     if (!item.is_object() || !item.contains("snapshot")) continue;  // of an older version
     for (const auto& c : item["snapshot"].value("campaigns", json::array()))
       campaigns.insert(c.value("id", std::int64_t{0}));
-    item["id"] = row["id"].as<std::int64_t>();
-    item["at"] = row["at"].as<double>();
-    item["seed"] = row["seed"].as<std::int64_t>();
+    item["id"] = row.id;
+    item["at"] = row.at;
+    item["seed"] = row.seed;
     items.push_back(std::move(item));
   }
   return {{"items", std::move(items)}, {"durations", Durations(tx, campaigns)}, {"more", more}};

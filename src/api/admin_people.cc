@@ -1,5 +1,5 @@
 // Who is near to which cluster, who they are there, who operates the grid, and API tokens.
-#include <sql/admin.h>
+#include <sql/users.h>
 
 #include "api/admin.h"
 #include "core/log.h"
@@ -21,7 +21,7 @@ Reply SetAffinity(Context& context, const Request& request) {
   const auto priority = OptionalInt(body, "priority");
   if (!priority) throw BadRequest("\"priority\" is missing");
   context.Transact([&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::admin::kSetAffinity, user, cluster, *priority),
+    MustHave(tx.Exec(sql::kSetAffinity, user, cluster, *priority),
              "cluster \"" + cluster + "\"");
   });
   return Reply::Json(body);
@@ -32,7 +32,7 @@ Reply SetMapping(Context& context, const Request& request) {
   const std::string user = TextOf(body, "user"), cluster = TextOf(body, "cluster"),
                     login = TextOf(body, "login");
   context.Transact([&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::admin::kSetMapping, user, cluster, login), "cluster \"" + cluster + "\"");
+    MustHave(tx.Exec(sql::kSetMapping, user, cluster, login), "cluster \"" + cluster + "\"");
   });
   log::info("{}: {} is {} on {}", request.caller.user, user, login, cluster);
   return Reply::Json(body);
@@ -50,7 +50,7 @@ Reply RemovePair(Context& context, const Request& request) {
 Reply AddOperator(Context& context, const Request& request) {
   const std::string name = TextOf(ObjectBody(request, {"name"}), "name");
   context.Transact(
-      [&](db::Tx& tx) { tx.Exec(sql::admin::kAddOperator, name, request.caller.user); });
+      [&](db::Tx& tx) { tx.Exec(sql::kAddOperator, name, request.caller.user); });
   log::info("{} made {} an operator", request.caller.user, name);
   return Reply::Json({{"name", name}}, 201);
 }
@@ -58,7 +58,7 @@ Reply AddOperator(Context& context, const Request& request) {
 Reply RemoveOperator(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact([&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::admin::kRemoveOperator, name), "operator \"" + name + "\"");
+    MustHave(tx.Exec(sql::kRemoveOperator, name), "operator \"" + name + "\"");
   });
   return Reply::Json({{"removed", name}});
 }
@@ -70,7 +70,7 @@ Reply AddToken(Context& context, const Request& request) {
   const auto days = OptionalInt(body, "days");
   if (days && (*days < 1 || *days > 36500)) throw BadRequest("\"days\" must be from 1 to 36500");
   json row = context.Transact([&](db::Tx& tx) {
-    return TheRow(tx.Exec(sql::admin::kAddToken, user, HashToken(token), ShownPart(token),
+    return TheRow(tx.Exec(sql::kAddApiToken, user, HashToken(token), ShownPart(token),
                           request.caller.user, days),
                   "token");
   });
@@ -80,7 +80,7 @@ Reply AddToken(Context& context, const Request& request) {
 
 Reply RevokeToken(Context& context, const Request& request) {
   context.Transact([&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::admin::kRevokeToken, request.Id()),
+    MustHave(tx.Exec(sql::kRevokeApiToken, request.Id()),
              "token " + std::to_string(request.Id()));
   });
   return Reply::Json({{"revoked", request.Id()}});
@@ -90,18 +90,18 @@ Reply RevokeToken(Context& context, const Request& request) {
 
 void AddPeopleRoutes(Router& router) {
   constexpr auto kWho = Access::kOperator;
-  router.Get("/admin/affinity", ListOf<sql::admin::kListAffinity>, kWho);
+  router.Get("/admin/affinity", ListOf<sql::kListAffinities>, kWho);
   router.Put("/admin/affinity", SetAffinity, kWho);
   router.Delete("/admin/affinity/{user:text}/{cluster:text}",
-                RemovePair<sql::admin::kRemoveAffinity>, kWho);
-  router.Get("/admin/mapping", ListOf<sql::admin::kListMapping>, kWho);
+                RemovePair<sql::kRemoveAffinity>, kWho);
+  router.Get("/admin/mapping", ListOf<sql::kListMappings>, kWho);
   router.Put("/admin/mapping", SetMapping, kWho);
-  router.Delete("/admin/mapping/{user:text}/{cluster:text}", RemovePair<sql::admin::kRemoveMapping>,
+  router.Delete("/admin/mapping/{user:text}/{cluster:text}", RemovePair<sql::kRemoveMapping>,
                 kWho);
-  router.Get("/admin/operators", ListOf<sql::admin::kListOperators>, kWho);
+  router.Get("/admin/operators", ListOf<sql::kListOperators>, kWho);
   router.Post("/admin/operators", AddOperator, kWho);
   router.Delete("/admin/operators/{name:text}", RemoveOperator, kWho);
-  router.Get("/admin/tokens", ListOf<sql::admin::kListTokens>, kWho);
+  router.Get("/admin/tokens", ListOf<sql::kListApiTokens>, kWho);
   router.Post("/admin/tokens", AddToken, kWho);
   router.Delete("/admin/tokens/{id}", RevokeToken, kWho);
 }

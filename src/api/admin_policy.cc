@@ -1,5 +1,7 @@
 // The policy: rows that operators edit, taken only when they are right as a whole.
-#include <sql/admin.h>
+#include <sql/cluster_status.h>
+#include <sql/policy.h>
+#include <sql/usage.h>
 
 #include <fmt/format.h>
 
@@ -19,8 +21,8 @@ using Rows = std::map<std::string, json>;
 
 Rows Load(db::Tx& tx) {
   Rows rows;
-  for (const auto& row : tx.Exec(sql::admin::kPolicyRows))
-    rows[row["key"].as<std::string>()] = json::parse(row["value"].c_str());
+  for (const auto& row : tx.Exec(sql::kPolicySettingsWithAuthor))
+    rows[row.key] = json::parse(row.value);
   return rows;
 }
 
@@ -91,7 +93,7 @@ Reply Lint(Context& context, const Request&) {
 }
 
 Reply History(Context& context, const Request&) {
-  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::admin::kPolicyHistory)); });
+  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kPolicyHistory)); });
 }
 
 Reply Presets(Context&, const Request&) {
@@ -137,12 +139,12 @@ Reply Shares(Context& context, const Request& request) {
     FaultsOf(Load(tx), &config);
     const auto window = request.QueryInt(
         "window", static_cast<std::int64_t>(config.fairshare_window_s), 1, 366 * 86400);
-    const auto rows = tx.Exec(sql::admin::kPolicyShares, window);
+    const auto rows = tx.Exec(sql::kSharesByUser, window);
     std::vector<std::pair<std::string, std::string>> users;
     double all = 0;
     for (const auto& row : rows) {
-      users.emplace_back(row["project"].c_str(), row["grid_user"].c_str());
-      all += row["slot_s"].as<double>();
+      users.emplace_back(row.project, row.grid_user);
+      all += row.slot_s;
     }
     const auto due = policy::DueParts(config, users);
     json items = json::array();
@@ -159,7 +161,7 @@ Reply Shares(Context& context, const Request& request) {
                        {"running", rows[static_cast<int>(i)]["running"].as<std::int64_t>()},
                        {"waiting", rows[static_cast<int>(i)]["waiting"].as<std::int64_t>()}});
     }
-    const auto used = tx.Exec(sql::admin::kUtilisation, window)[0][0];
+    const auto used = tx.Exec(sql::kUtilisation, window)[0][0];
     json body = {{"window_s", window},
                  {"policy", policy::ToString(config.policy)},
                  {"aimed_at", config.policy == policy::PolicyKind::kFairshare},
@@ -215,7 +217,7 @@ Reply Change(Context& context, const Request& request) {
   body = Typed(body);
   std::vector<std::string> warnings;
   context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::admin::kPolicyLock);
+    tx.Exec(sql::kLockPolicy);
     const Rows present = Load(tx);
     const Rows wanted = Wanted(body, present);
     policy::PolicyConfig config;
@@ -228,11 +230,11 @@ Reply Change(Context& context, const Request& request) {
     for (const auto& [key, value] : wanted) {
       const auto it = present.find(key);
       if (it == present.end() || it->second != value)
-        tx.Exec(sql::admin::kPolicySet, key, std::optional(value.dump()), request.caller.user);
+        tx.Exec(sql::kSetPolicy, key, std::optional(value.dump()), request.caller.user);
     }
     for (const auto& [key, value] : present)
       if (wanted.count(key) == 0)
-        tx.Exec(sql::admin::kPolicySet, key, std::optional<std::string>(), request.caller.user);
+        tx.Exec(sql::kSetPolicy, key, std::optional<std::string>(), request.caller.user);
     tx.Raw("NOTIFY cigri_wake");
   });
   log::info("{} changed the policy", request.caller.user);
@@ -244,9 +246,9 @@ Reply Change(Context& context, const Request& request) {
 }  // namespace
 
 void InstallDefaultPolicy(db::Tx& tx) {
-  if (tx.Exec(sql::admin::kPolicyTouched)[0][0].as<bool>()) return;
+  if (tx.One(sql::kAnyPolicySet).any) return;
   for (const auto& [key, value] : policy::Presets().front().rows)
-    tx.Exec(sql::admin::kPolicySet, key, std::optional(value.dump()), "cigri");
+    tx.Exec(sql::kSetPolicy, key, std::optional(value.dump()), "cigri");
 }
 
 void AddPolicyRoutes(Router& router) {

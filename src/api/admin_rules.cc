@@ -1,6 +1,7 @@
 // Admission rules: /admin/rules. A rule that does not compile cannot be saved here; one that was
 // broken by hand in SQL is shown with its fault.
-#include <sql/admin.h>
+#include <sql/admission_rules.h>
+#include <sql/grid.h>
 
 #include "api/admin.h"
 #include "api/admission.h"
@@ -38,13 +39,13 @@ json WithFault(json rule) {
 }
 
 Reply List(Context& context, const Request&) {
-  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::admin::kListRules)); });
+  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kListRules)); });
 }
 
 Reply Show(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   return Reply::Json(WithFault(context.Transact(
-      [&](db::Tx& tx) { return TheRow(tx.Exec(sql::admin::kShowRule, name), Label(name)); })));
+      [&](db::Tx& tx) { return TheRow(tx.Exec(sql::kShowRule, name), Label(name)); })));
 }
 
 Reply New(Context& context, const Request& request) {
@@ -53,9 +54,9 @@ Reply New(Context& context, const Request& request) {
   const std::string mode = ModeOf(body).value_or("enforce");
   CheckCode(code);
   const json row = TransactChecked(context, [&](db::Tx& tx) {
-    tx.Exec(sql::admin::kActAs, request.caller.user);
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
     const auto rows =
-        tx.Exec(sql::admin::kAddRule, name, OptionalText(body, "title").value_or(""), code,
+        tx.Exec(sql::kAddRule, name, OptionalText(body, "title").value_or(""), code,
                 OptionalInt(body, "priority").value_or(100), mode, request.caller.user);
     if (rows.empty()) throw ApiError(409, "Conflict", Label(name) + " exists already");
     return TheRow(rows, name);
@@ -69,12 +70,12 @@ Reply Change(Context& context, const Request& request) {
   const auto code = OptionalText(body, "code"), mode = ModeOf(body);
   if (code) CheckCode(*code);
   return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
-    tx.Exec(sql::admin::kActAs, request.caller.user);
-    const auto rows = tx.Exec(sql::admin::kChangeRule, name, OptionalText(body, "title"), code,
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    const auto rows = tx.Exec(sql::kChangeRule, name, OptionalText(body, "title"), code,
                               OptionalInt(body, "priority"), mode, OptionalInt(body, "version"),
                               request.caller.user);
     if (!rows.empty()) return TheRow(rows, name);
-    const json now = TheRow(tx.Exec(sql::admin::kShowRule, name), Label(name));
+    const json now = TheRow(tx.Exec(sql::kShowRule, name), Label(name));
     throw ApiError(409, "Conflict",
                    Label(name) + " was changed meanwhile by " +
                        now.at("updated_by").get<std::string>() + " (version " +
@@ -86,15 +87,15 @@ Reply Change(Context& context, const Request& request) {
 Reply Remove(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::admin::kActAs, request.caller.user);
-    if (tx.Exec(sql::admin::kRemoveRule, name).affected_rows() == 0) throw NotFound(Label(name));
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    if (tx.Exec(sql::kRemoveRule, name) == 0) throw NotFound(Label(name));
   });
   return Reply::Json({{"removed", name}});
 }
 
 Reply History(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::admin::kRuleHistory, request.Word("name"));
+    const auto rows = tx.Exec(sql::kRuleHistory, request.Word("name"));
     MustHave(rows, Label(request.Word("name")));
     return Items(rows);
   });
@@ -106,14 +107,14 @@ Reply Revert(Context& context, const Request& request) {
   if (!version) throw BadRequest("\"version\" is missing");
   const std::string name = request.Word("name");
   return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
-    tx.Exec(sql::admin::kActAs, request.caller.user);
-    const auto old = tx.Exec(sql::admin::kRuleVersion, name, *version);
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    const auto old = tx.Exec(sql::kRuleVersion, name, *version);
     MustHave(old, "version " + std::to_string(*version) + " of " + Label(name));
-    const auto code = old[0][0].as<std::string>();
+    const auto code = old[0].code;
     CheckCode(code);
     // Its mode stays: to bring an old text back is not to put it in force.
     const std::optional<std::string> keep;
-    return TheRow(tx.Exec(sql::admin::kChangeRule, name, keep, code, old[0][1].as<int>(), keep,
+    return TheRow(tx.Exec(sql::kChangeRule, name, keep, code, old[0][1].as<int>(), keep,
                           std::optional<int>(), request.caller.user),
                   Label(name));
   }));
@@ -143,7 +144,7 @@ Reply Test(Context& context, const Request& request) {
   Admission admission;
   const json row = context.Transact([&](db::Tx& tx) {
     admission = LoadAdmission(tx, user);
-    return TheRow(tx.Exec(sql::admin::kShowRule, name), Label(name));
+    return TheRow(tx.Exec(sql::kShowRule, name), Label(name));
   });
   rules::Rule rule;
   rule.id = row.at("id");

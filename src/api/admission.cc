@@ -2,7 +2,9 @@
 
 #include <grp.h>
 #include <pwd.h>
-#include <sql/admin.h>
+#include <sql/admission_rules.h>
+#include <sql/events.h>
+#include <sql/grid.h>
 
 namespace cigri::api {
 namespace {
@@ -32,7 +34,7 @@ json GroupsOf(const std::string& user) {
 }
 
 json UserFacts(db::Tx& tx, const std::string& user) {
-  json facts = json::parse(tx.Exec(sql::admin::kUserFacts, user)[0][0].as<std::string>());
+  json facts = json::parse(tx.One(sql::kUserFactsForRules, user).item);
   facts["name"] = user;
   facts["groups"] = GroupsOf(user);
   return facts;
@@ -42,25 +44,25 @@ json UserFacts(db::Tx& tx, const std::string& user) {
 
 Admission LoadAdmission(db::Tx& tx, const std::string& user) {
   Admission admission;
-  for (const auto& row : tx.Exec(sql::admin::kLoadRules)) {
+  for (const auto& row : tx.Exec(sql::kLoadRules)) {
     rules::Rule rule;
-    rule.id = row[0].as<std::int64_t>();
-    rule.name = row[1].as<std::string>();
-    rule.code = row[2].as<std::string>();
-    rule.priority = row[3].as<int>();
-    rule.mode = rules::ModeFromString(row[4].as<std::string>()).value();
+    rule.id = row.id;
+    rule.name = row.name;
+    rule.code = row.code;
+    rule.priority = row.priority;
+    rule.mode = rules::ModeFromString(row.mode).value();
     admission.rules.push_back(std::move(rule));
   }
   admission.user = UserFacts(tx, user);
-  admission.grid = json::parse(tx.Exec(sql::admin::kGridFacts)[0][0].as<std::string>());
-  admission.told_broken = tx.Exec(sql::admin::kAnyRuleBroken)[0][0].as<bool>();
+  admission.grid = json::parse(tx.One(sql::kGridFactsForRules).item);
+  admission.told_broken = tx.One(sql::kAnyRuleBroken).any;
   return admission;
 }
 
 void InstallShippedRules(db::Tx& tx) {
-  tx.Exec(sql::admin::kActAs, "cigri");
+  tx.Exec(sql::kSetAuditUser, "cigri");
   for (const auto& rule : rules::ShippedRules())
-    tx.Exec(sql::admin::kInstallRule, rule.name, rule.title, rule.code, rule.priority,
+    tx.Exec(sql::kInstallRule, rule.name, rule.title, rule.code, rule.priority,
             std::string(rules::ToString(rule.mode)));
 }
 

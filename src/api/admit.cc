@@ -1,6 +1,6 @@
 #include "api/admit.h"
 
-#include <sql/admin.h>
+#include <sql/events.h>
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ void RequireGroup(const Facts& facts, const jdl::Campaign& campaign) {
 void TellBroken(Context& context, const rules::Verdict& verdict) {
   log::error("admission: {}", verdict.message);
   context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::admin::kRaiseRuleBroken, std::to_string(verdict.rule_id),
+    tx.Exec(sql::kRaiseRuleBrokenEvent, std::to_string(verdict.rule_id),
             ValidUtf8(verdict.message));
   });
 }
@@ -95,7 +95,7 @@ Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign, std
         400, kTitle, verdict.message,
         broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
   }
-  if (told_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::admin::kCloseRuleBroken); });
+  if (told_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::kCloseRuleBrokenEvent); });
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
   if (verdict.campaign == seen) {
     RequireGroup(facts, out.campaign);

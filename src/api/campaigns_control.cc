@@ -1,5 +1,5 @@
 // Cancelling, pausing, resuming, renaming and purging campaigns.
-#include <sql/api.h>
+#include <sql/campaigns.h>
 
 #include "api/campaign_lock.h"
 #include "api/read_campaigns.h"
@@ -17,7 +17,7 @@ std::string Name(const LockedCampaign& c) { return "campaign " + std::to_string(
 // What people ask for is `wanted`; the updator moves `state` after it.
 void Want(db::Tx& tx, const Request& request, const LockedCampaign& c, const std::string& wanted,
           const std::string& code, const std::string& message) {
-  tx.Exec(sql::api::kWantCampaign, c.id, wanted);
+  tx.Exec(sql::kSetWantedState, c.id, wanted);
   LogEvent(tx, request, c.id, code, message + " by " + request.caller.user);
   Wake(tx, c.id);
 }
@@ -47,10 +47,10 @@ Reply Accepted(const std::string& what) {
 // True when the campaign and all its rows are gone; usage stays, for accounts.
 bool PurgeSome(Context& context, std::int64_t id) {
   const auto left = context.Transact([&](db::Tx& tx) {
-    return tx.Exec(sql::api::kPurgeBulk, id, kPurgeRows)[0][0].as<std::int64_t>();
+    return tx.One(sql::kPurgeCampaignRows, id, kPurgeRows).n;
   });
   if (left > 0) return false;
-  context.Transact([&](db::Tx& tx) { tx.Exec(sql::api::kPurgeCampaign, id); });
+  context.Transact([&](db::Tx& tx) { tx.Exec(sql::kPurgeCampaign, id); });
   return true;
 }
 
@@ -59,7 +59,7 @@ Reply Purge(Context& context, const Request& request) {
     const auto c = LockOwn(tx, request);
     if (!c.over())
       throw BadRequest("cannot purge " + Name(c) + ": it is " + c.state, "cancel it first");
-    if (tx.Exec(sql::api::kStillBusy, c.id)[0][0].as<bool>())
+    if (tx.One(sql::kCampaignIsBusy, c.id).busy)
       throw BadRequest(
           "cannot purge " + Name(c) + ": some of its jobs or epilogues have not ended yet",
           "try again in a minute");
@@ -106,7 +106,7 @@ std::map<std::string, std::string> Fields(const Request& request) {
 
 void Rename(db::Tx& tx, const LockedCampaign& c, const std::string& name) {
   if (name.empty() || name.size() > 255) throw BadRequest("a name has 1 to 255 bytes");
-  tx.Exec(sql::api::kRenameCampaign, c.id, name);
+  tx.Exec(sql::kRenameCampaign, c.id, name);
 }
 
 Reply Put(Context& context, const Request& request) {

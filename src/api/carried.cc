@@ -1,6 +1,6 @@
 #include "api/carried.h"
 
-#include <sql/api.h>
+#include <sql/parameters.h>
 
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
@@ -100,11 +100,11 @@ void RequireCarried(Context& context, const Facts& facts, const jdl::Campaign& c
       return;
     }
     for (std::int64_t at = 0; at < draft->lines;) {
-      const auto rows = tx.Exec(sql::api::kLongBlocks, draft->id, at, static_cast<int>(kLong));
+      const auto rows = tx.Exec(sql::kLongBlocks, draft->id, at, static_cast<int>(kLong));
       if (rows.empty()) return;
       for (const auto& row : rows) {
-        check.Block(row["off"].as<std::int64_t>(), row["params"].as<std::string>());
-        at = row["off"].as<std::int64_t>() + 1;
+        check.Block(row.off, row.params);
+        at = row.off + 1;
       }
     }
   });

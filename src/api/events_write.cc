@@ -1,5 +1,9 @@
 // Closing and writing events, and asking for jobs to be killed.
-#include <sql/api.h>
+#include <sql/events.h>
+#include <sql/grid.h>
+#include <sql/jobs.h>
+#include <sql/kills.h>
+#include <sql/tasks.h>
 
 #include "api/campaign_lock.h"
 #include "api/router.h"
@@ -26,12 +30,12 @@ Reply CloseIn(db::Tx& tx, const Request& request, const LockedCampaign& campaign
   std::int64_t tasks = 0;
   if (request.Flag("resubmit")) {
     RequireNotCancelled(campaign, "resubmit tasks of");
-    tasks = tx.Exec(sql::api::kRetryFailed, campaign.id, event)[0][0].as<std::int64_t>();
+    tasks = tx.One(sql::kRetryFailedTasks, campaign.id, event).n;
     if (tasks > 0) Reopen(tx, campaign);
   }
-  const auto events = tx.Exec(sql::api::kCloseEvents, campaign.id, event, request.caller.user);
+  const auto events = tx.Exec(sql::kCloseCampaignEvents, campaign.id, event, request.caller.user);
   Wake(tx, campaign.id);
-  return Closed(static_cast<std::int64_t>(events.affected_rows()), tasks);
+  return Closed(static_cast<std::int64_t>(events), tasks);
 }
 
 Reply CloseAll(Context& context, const Request& request) {
@@ -41,17 +45,17 @@ Reply CloseAll(Context& context, const Request& request) {
 
 Reply CloseOne(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::api::kEventCampaign, request.Id());
+    const auto rows = tx.Exec(sql::kCampaignOfEvent, request.Id());
     if (rows.empty()) throw NotFound("event " + std::to_string(request.Id()));
-    if (!rows[0][0].is_null()) {
+    if (!!rows[0].campaign_id) {
       Request of_campaign = request;
-      of_campaign.captures["id"] = std::to_string(rows[0][0].as<std::int64_t>());
+      of_campaign.captures["id"] = std::to_string(rows[0].campaign_id);
       return CloseIn(tx, of_campaign, LockOwn(tx, of_campaign), request.Id());
     }
     RequireOperator(request);  // of a cluster, or of the grid
-    const auto closed = tx.Exec(sql::api::kCloseGlobalEvent, request.Id(), request.caller.user);
-    tx.Exec(sql::api::kWake);
-    return Closed(static_cast<std::int64_t>(closed.affected_rows()), 0);
+    const auto closed = tx.Exec(sql::kCloseGlobalEvent, request.Id(), request.caller.user);
+    tx.Exec(sql::kNotifyWake);
+    return Closed(static_cast<std::int64_t>(closed), 0);
   });
 }
 
@@ -87,10 +91,9 @@ Reply WriteEvent(Context& context, const Request& request) {
   if (!campaign && !cluster && !job)
     throw BadRequest("an event needs a cluster_id, a job_id or a campaign_id");
   return context.Transact([&](db::Tx& tx) {
-    const auto id = tx.Exec(sql::api::kWriteEvent, cls, code, campaign, cluster, job,
-                            TextIn(body, "message"))[0][0]
-                        .as<std::int64_t>();
-    tx.Exec(sql::api::kWake);
+    const auto id = tx.One(sql::kWriteUserEvent, cls, code, campaign, cluster, job,
+                            TextIn(body, "message")).id;
+    tx.Exec(sql::kNotifyWake);
     json answer = body;
     answer["id"] = id;
     answer["state"] = "open";
@@ -104,12 +107,12 @@ Reply WriteEvent(Context& context, const Request& request) {
 Reply KillJob(Context& context, const Request& request) {
   const std::string name = "job " + std::to_string(request.Id());
   return context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::api::kJobNow, request.Id());
+    const auto rows = tx.Exec(sql::kJobOwner, request.Id());
     if (rows.empty()) throw NotFound(name);
-    RequireOwner(request, rows[0]["grid_user"].as<std::string>(), name);
-    if (!rows[0]["alive"].as<bool>()) throw ApiError(409, "Conflict", name + " has already ended");
-    tx.Exec(sql::api::kAskKill, request.Id(), request.caller.user);
-    tx.Exec(sql::api::kWake);
+    RequireOwner(request, rows[0].grid_user, name);
+    if (!rows[0].alive) throw ApiError(409, "Conflict", name + " has already ended");
+    tx.Exec(sql::kRequestKill, request.Id(), request.caller.user);
+    tx.Exec(sql::kNotifyWake);
     return Reply::Json(
         {{"status", 202}, {"title", "Accepted"}, {"message", name + " is being killed"}}, 202);
   });

@@ -1,6 +1,7 @@
 #include "api/facts.h"
 
-#include <sql/api.h>
+#include <sql/clusters.h>
+#include <sql/policy.h>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -10,28 +11,28 @@ namespace {
 
 ClusterFacts ClusterOf(const pqxx::row& row) {
   ClusterFacts c;
-  c.id = row["id"].as<std::int64_t>();
-  c.name = row["name"].as<std::string>();
-  c.kind = row["kind"].as<std::string>();
-  c.mode = row["mode"].as<std::string>();
-  c.resource_unit = row["resource_unit"].as<std::string>();
-  c.login = row["cluster_login"].as<std::string>();
-  c.enabled = row["enabled"].as<bool>();
-  c.drained = row["drained"].as<bool>();
-  c.failing = row["failing"].as<bool>();
+  c.id = row.id;
+  c.name = row.name;
+  c.kind = row.kind;
+  c.mode = row.mode;
+  c.resource_unit = row.resource_unit;
+  c.login = row.cluster_login;
+  c.enabled = row.enabled;
+  c.drained = row.drained;
+  c.failing = row.failing;
   c.drain_reason = row["drain_reason"].as<std::string>("");
-  c.max_resources = db::Opt<int>(row["max_resources"]);
-  c.free_resources = db::Opt<int>(row["free_resources"]);
-  c.needs_token = row["needs_token"].as<bool>();
-  c.has_token = row["has_token"].as<bool>();
-  c.token_s = db::Opt<double>(row["token_s"]);
+  c.max_resources = row.max_resources;
+  c.free_resources = row.free_resources;
+  c.needs_token = row.needs_token;
+  c.has_token = row.has_token;
+  c.token_s = row.token_s;
   return c;
 }
 
 jdl::ClusterDefaults DefaultsOf(const pqxx::row& row) {
   jdl::ClusterDefaults d;
-  d.resources = db::Opt<std::string>(row["default_resources"]);
-  d.resource_unit = row["resource_unit"].as<std::string>();
+  d.resources = row.default_resources;
+  d.resource_unit = row.resource_unit;
   return d;
 }
 
@@ -59,15 +60,15 @@ Facts LoadFacts(db::Tx& tx, const Config& config, const std::string& user) {
   Facts facts;
   facts.defaults = GridDefaults(config);
   facts.admission = LoadAdmission(tx, user);
-  facts.user_priority = tx.Exec(sql::api::kUserPriority)[0][0].as<int>();
-  for (const auto& row : tx.Exec(sql::api::kClustersFacts, user)) {
+  facts.user_priority = tx.One(sql::kHighestUserPriority).priority;
+  for (const auto& row : tx.Exec(sql::kClustersForSubmission, user)) {
     const ClusterFacts c = ClusterOf(row);
     facts.defaults.clusters[c.name] = DefaultsOf(row);
     facts.clusters[c.name] = c;
   }
-  for (const auto& row : tx.Exec(sql::api::kSlaGroups)) {
+  for (const auto& row : tx.Exec(sql::kSlaGroups)) {
     if (!facts.sla_groups) facts.sla_groups.emplace();
-    facts.sla_groups->push_back(row[0].as<std::string>());
+    facts.sla_groups->push_back(row.key);
   }
   return facts;
 }

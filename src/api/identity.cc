@@ -1,7 +1,7 @@
 #include "api/identity.h"
 
 #include <pwd.h>
-#include <sql/api.h>
+#include <sql/users.h>
 #include <unistd.h>
 
 #include "core/text.h"
@@ -59,8 +59,8 @@ std::string Identity::UserOfToken(const std::string& token) {
       return at->second.user;
   }
   std::string user = context_.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::api::kUserOfToken, hash);
-    return rows.empty() ? std::string() : rows[0][0].as<std::string>();
+    const auto rows = tx.Exec(sql::kUserOfApiToken, hash);
+    return rows.empty() ? std::string() : rows[0].grid_user;
   });
   std::lock_guard lock(mutex_);
   if (tokens_.size() >= kMostTokens) tokens_.clear();
@@ -90,7 +90,7 @@ bool Identity::IsOperator(const std::string& user) {
   }
   std::set<std::string> names = context_.Transact([&](db::Tx& tx) {
     std::set<std::string> found;
-    for (const auto& row : tx.Exec(sql::api::kOperators)) found.insert(row[0].as<std::string>());
+    for (const auto& row : tx.Exec(sql::kOperatorNames)) found.insert(row.name);
     return found;
   });
   std::lock_guard lock(mutex_);

@@ -1,5 +1,7 @@
 // GET /campaigns/N/progress: numbers that move, and news, held until there are some.
-#include <sql/api.h>
+#include <sql/campaigns.h>
+#include <sql/events.h>
+#include <sql/forecasts.h>
 
 #include "api/news.h"
 #include "api/read_campaigns.h"
@@ -53,7 +55,7 @@ std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
 bool IsStopped(db::Tx& tx, const json& campaign) {
   return campaign["state"] == "paused" && campaign["wanted"] == "in_treatment" &&
          !campaign["state_reason"].is_null() &&
-         tx.Exec(sql::api::kStillHeld, campaign["id"].get<std::int64_t>())[0][0].as<bool>();
+         tx.One(sql::kCampaignIsHeldEverywhere, campaign["id"].get<std::int64_t>()).held;
 }
 
 json Numbers(const json& campaign, bool stopped) {
@@ -79,11 +81,11 @@ json Numbers(const json& campaign, bool stopped) {
 void AddForecast(db::Tx& tx, std::int64_t id, json& progress) {
   progress["ends_in"] = nullptr;
   progress["throughput"] = nullptr;
-  const auto rows = tx.Exec(sql::api::kEndsIn, id);
+  const auto rows = tx.Exec(sql::kEndEstimate, id);
   if (rows.empty()) return;
-  if (!rows[0]["rate"].is_null()) progress["throughput"] = rows[0]["rate"].as<double>();
-  if (progress["over"] == true || rows[0]["low"].is_null() || rows[0]["high"].is_null()) return;
-  progress["ends_in"] = {rows[0]["low"].as<double>(), rows[0]["high"].as<double>()};
+  if (!!rows[0].rate) progress["throughput"] = rows[0].rate;
+  if (progress["over"] == true || !rows[0].low || !rows[0].high) return;
+  progress["ends_in"] = {rows[0].low, rows[0].high};
 }
 
 // What has happened since `seen`; sets how far a client has then read, as the token's first parts.
@@ -99,9 +101,9 @@ json NewsSince(db::Tx& tx, std::int64_t id, const json& lanes, const Seen& seen,
     preempted.push_back(cluster + ":" + std::to_string(n));
   }
   std::int64_t last = seen.event;
-  for (const auto& row : tx.Exec(sql::api::kNewsSince, id, seen.event)) {
-    news.push_back(row["message"].as<std::string>());
-    last = std::max(last, row["id"].as<std::int64_t>());
+  for (const auto& row : tx.Exec(sql::kEventsSince, id, seen.event)) {
+    news.push_back(row.message);
+    last = std::max(last, row.id);
   }
   *mark = std::to_string(last) + "." + Join(preempted, ",");
   return news;

@@ -1,6 +1,6 @@
 #include "api/read.h"
 
-#include <sql/read.h>
+#include <sql/campaigns.h>
 
 #include <ctime>
 
@@ -19,17 +19,17 @@ void AddReadRoutes(Router& router) {
 }
 
 CampaignFacts FactsOf(db::Tx& tx, std::int64_t campaign) {
-  const auto rows = tx.Exec(sql::read::kOwner, campaign);
+  const auto rows = tx.Exec(sql::kCampaignFormat, campaign);
   if (rows.empty()) throw NotFound("campaign " + std::to_string(campaign));
   const auto row = rows[0];
   CampaignFacts facts;
   facts.id = campaign;
-  facts.user = row["grid_user"].c_str();
-  facts.format = row["format"].c_str();
-  facts.columns = db::Strings(row["columns"]);
-  facts.first_task_id = row["first_task_id"].as<std::int64_t>();
-  facts.nb_params = row["nb_params"].as<std::int64_t>();
-  facts.jdl = nlohmann::json::parse(row["jdl"].c_str());
+  facts.user = row.grid_user;
+  facts.format = row.format;
+  facts.columns = row.columns;
+  facts.first_task_id = row.first_task_id;
+  facts.nb_params = row.nb_params;
+  facts.jdl = nlohmann::json::parse(row.jdl);
   return facts;
 }
 

@@ -1,6 +1,8 @@
 #include "api/read_campaigns.h"
 
-#include <sql/read.h>
+#include <sql/campaigns.h>
+#include <sql/forecasts.h>
+#include <sql/placements.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +34,7 @@ std::string StatesAsked(const Request& request) {
     if (!FromString<CampaignState>(state))
       throw BadRequest("there is no campaign state \"" + state + "\"",
                        "states are in_treatment, paused, cancelled, terminated");
-  return db::Array(states);
+  return states;
 }
 
 std::optional<std::string> Asked(const Request& request, const std::string& name) {
@@ -46,16 +48,16 @@ void AddLaneState(json& lane, const pqxx::row& row) {
     lane["state"] = state;
     lane["reason"] = reason;
   };
-  if (!row["enabled"].as<bool>()) return say("disabled", "disabled by the operators");
-  if (row["drained"].as<bool>())
+  if (!row.enabled) return say("disabled", "disabled by the operators");
+  if (row.drained)
     return say("drained", std::string("drained by ") +
                               row["drained_by"].as<std::string>("an operator") + ": " +
                               row["drain_reason"].as<std::string>(""));
-  if (!row["held_since"].is_null()) return say("held", row["held_why"].as<std::string>(""));
-  if (!row["failing_since"].is_null())
+  if (!!row.held_since) return say("held", row["held_why"].as<std::string>(""));
+  if (!!row.failing_since)
     return say("unreachable", row["error"].as<std::string>("it does not answer"));
-  if (!row["probation_until"].is_null()) return say("set_aside", "on probation");
-  if (std::string(row["mode"].c_str()) == "observe")
+  if (!!row.probation_until) return say("set_aside", "on probation");
+  if (std::string(row.mode) == "observe")
     return say("observe", "in observation: nothing is sent there");
   say("ok", "");
 }
@@ -63,14 +65,14 @@ void AddLaneState(json& lane, const pqxx::row& row) {
 json LaneJson(const pqxx::row& row) {
   const auto count = [&](const char* name) { return row[name].as<std::int64_t>(); };
   const auto n_ok = count("n_ok");
-  const double sum = row["sum_s"].as<double>();
-  json lane = {{"cluster_name", row["name"].c_str()},
+  const double sum = row.sum_s;
+  json lane = {{"cluster_name", row.name},
                {"active_jobs", count("submitted") + count("remote_waiting") + count("running")},
                {"queued_jobs", count("launching")},
                {"prologue_ok",
-                !row["has_prologue"].as<bool>() || std::string(row["prologue"].c_str()) == "done"},
+                !row.has_prologue || std::string(row.prologue) == "done"},
                {"epilogue_ok",
-                !row["has_epilogue"].as<bool>() || std::string(row["epilogue"].c_str()) == "done"},
+                !row.has_epilogue || std::string(row.epilogue) == "done"},
                {"running", count("running")},
                {"remote_waiting", count("remote_waiting")},
                {"submitted", count("submitted")},
@@ -83,8 +85,8 @@ json LaneJson(const pqxx::row& row) {
                {"slots", count("slots")}};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.
-  if (lane["throughput"].is_null() && n_ok > 0 && !row["first_start"].is_null()) {
-    const double span = row["last_end"].as<double>() - row["first_start"].as<double>();
+  if (lane["throughput"].is_null() && n_ok > 0 && !!row.first_start) {
+    const double span = row.last_end - row.first_start;
     if (span > 0) lane["throughput"] = static_cast<double>(n_ok) / span;
   }
   AddLaneState(lane, row);
@@ -107,9 +109,9 @@ json ListCampaigns(db::Tx& tx, const Request& request) {
   const auto offset = request.QueryInt("offset", 0);
   const std::optional<std::int64_t> any;
   json items = json::array();
-  for (const auto& row : tx.Exec(sql::read::kCampaigns, any, user, states, limit, offset))
+  for (const auto& row : tx.Exec(sql::kListCampaigns, any, user, states, limit, offset))
     items.push_back(CampaignJson(request, row));
-  const auto total = tx.Exec(sql::read::kCampaignsTotal, user, states)[0][0].as<std::int64_t>();
+  const auto total = tx.One(sql::kCountCampaigns, user, states).n;
   std::string keep = request.Flag("all") ? "&all=1" : "";
   if (user) keep += "&user=" + http::PercentEncode(*user);
   if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
@@ -124,14 +126,14 @@ struct Durations {
 Durations DurationsOf(const pqxx::result& lanes) {
   Durations all;
   for (const auto& row : lanes) {
-    const auto n = row["n_ok"].as<std::int64_t>();
+    const auto n = row.n_ok;
     if (n == 0) continue;
     const double first = row["first_start"].as<double>(0), last = row["last_end"].as<double>(0);
     all.first_start = all.n == 0 ? first : std::min(all.first_start, first);
     all.last_end = std::max(all.last_end, last);
     all.n += n;
-    all.sum += row["sum_s"].as<double>();
-    all.sum_sq += row["sum_sq"].as<double>();
+    all.sum += row.sum_s;
+    all.sum_sq += row.sum_sq;
   }
   return all;
 }
@@ -143,8 +145,8 @@ double Share(std::int64_t part, std::int64_t whole) {
 // CiGri's keys; what it computed from all jobs is kept up to date in lanes, counters and forecasts.
 json Stats(db::Tx& tx, std::int64_t campaign) {
   const auto rows = CampaignRow(tx, campaign);
-  const auto all = DurationsOf(tx.Exec(sql::read::kLanes, campaign));
-  const auto foreseen = tx.Exec(sql::read::kForecast, campaign);
+  const auto all = DurationsOf(tx.Exec(sql::kShowPlacements, campaign));
+  const auto foreseen = tx.Exec(sql::kCampaignForecast, campaign);
   const auto numbers = NumbersOf(rows[0]);
   const auto n = static_cast<double>(all.n);
   json stats = {{"average_jobs_duration", nullptr},
@@ -158,7 +160,7 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   double rate =
       all.n > 0 && all.last_end > all.first_start ? n / (all.last_end - all.first_start) : 0;
   if (!foreseen.empty()) {
-    if (!foreseen[0]["rate"].is_null()) rate = foreseen[0]["rate"].as<double>();
+    if (!!foreseen[0].rate) rate = foreseen[0].rate;
     stats["end_low"] = NumberOrNull(foreseen[0]["end_low"]);
     stats["end_high"] = NumberOrNull(foreseen[0]["end_high"]);
   }
@@ -166,12 +168,12 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   stats["remaining_time"] =
       static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
   // As in CiGri 3, what we took back ourselves (a wiped queue, a copy) is no failure.
-  const auto bad = std::max<std::int64_t>(0, rows[0]["ended_badly"].as<std::int64_t>() -
-                                                 rows[0]["our_kill"].as<std::int64_t>() -
-                                                 rows[0]["duplicate"].as<std::int64_t>());
-  const auto sent_again = rows[0]["again"].as<std::int64_t>() +
-                          rows[0]["preempted"].as<std::int64_t>() +
-                          rows[0]["infrastructure"].as<std::int64_t>();
+  const auto bad = std::max<std::int64_t>(0, rows[0].ended_badly -
+                                                 rows[0].our_kill -
+                                                 rows[0].duplicate);
+  const auto sent_again = rows[0].again +
+                          rows[0].preempted +
+                          rows[0].infrastructure;
   stats["failures_rate"] = Share(bad, bad + numbers.done);
   stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
   return stats;
@@ -202,20 +204,20 @@ json Summary(db::Tx& tx, const Request& request) {
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
   json items = json::array(), users = json::object();
   for (const auto& row :
-       tx.Exec(sql::read::kCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
-    const auto id = row["id"].as<std::int64_t>();
+       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
+    const auto id = row.id;
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
-    json& user = users[row["grid_user"].c_str()];
+    json& user = users[row.grid_user];
     if (user.is_null()) user = json::object();
     AddTo(user, item);
     user["campaigns"] = user.value("campaigns", std::int64_t{0}) + 1;
     item.update({{"id", id},
-                 {"user", row["grid_user"].c_str()},
-                 {"state", row["state"].c_str()},
-                 {"name", row["name"].c_str()},
-                 {"type", row["type"].c_str()},
-                 {"has_events", row["has_events"].as<bool>()}});
+                 {"user", row.grid_user},
+                 {"state", row.state},
+                 {"name", row.name},
+                 {"type", row.type},
+                 {"has_events", row.has_events}});
     items.push_back(std::move(item));
   }
   return {{"items", std::move(items)}, {"users", std::move(users)}};
@@ -243,25 +245,25 @@ Numbers NumbersOf(const pqxx::row& row) {
 }
 
 json CampaignJson(const Request& request, const pqxx::row& row) {
-  const auto id = row["id"].as<std::int64_t>();
+  const auto id = row.id;
   const auto n = NumbersOf(row);
   json campaign = {
       {"id", id},
-      {"name", row["name"].c_str()},
-      {"user", row["grid_user"].c_str()},
-      {"state", row["state"].c_str()},
-      {"has_events", row["has_events"].as<bool>()},
-      {"submission_time", static_cast<std::int64_t>(row["submission_time"].as<double>())},
+      {"name", row.name},
+      {"user", row.grid_user},
+      {"state", row.state},
+      {"has_events", row.has_events},
+      {"submission_time", static_cast<std::int64_t>(row.submission_time)},
       {"total_jobs", n.total},
       {"finished_jobs", n.done},
       {"links", LinksOf(request, id)},
-      {"wanted", row["wanted"].c_str()},
+      {"wanted", row.wanted},
       {"state_reason", TextOrNull(row["state_reason"])},
       {"completion_time", NumberOrNull(row["completion_time"])},
-      {"finishing", row["finishing"].as<bool>()},
-      {"type", row["type"].c_str()},
-      {"project", row["project"].c_str()},
-      {"priority", row["priority"].as<int>()},
+      {"finishing", row.finishing},
+      {"type", row.type},
+      {"project", row.project},
+      {"priority", row.priority},
       {"waiting_jobs", n.waiting},
       {"again_jobs", n.again},
       {"launching_jobs", n.launching},
@@ -270,16 +272,16 @@ json CampaignJson(const Request& request, const pqxx::row& row) {
       {"running_jobs", n.running},
       {"failed_jobs", n.failed},
       {"not_run_jobs", n.not_run},
-      {"preempted", row["preempted"].as<std::int64_t>()}};
-  if (MayRead(request, row["grid_user"].c_str()))
-    campaign["notes"] = json::parse(row["notes"].c_str());
+      {"preempted", row.preempted}};
+  if (MayRead(request, row.grid_user))
+    campaign["notes"] = json::parse(row.notes);
   return campaign;
 }
 
 pqxx::result CampaignRow(db::Tx& tx, std::int64_t campaign) {
   const std::optional<std::int64_t> id = campaign;
   const std::optional<std::string> anybody;
-  auto rows = tx.Exec(sql::read::kCampaigns, id, anybody, AllStates(), 1, 0);
+  auto rows = tx.Exec(sql::kListCampaigns, id, anybody, AllStates(), 1, 0);
   if (rows.empty()) throw NotFound("campaign " + std::to_string(campaign));
   return rows;
 }
@@ -288,8 +290,8 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
   const auto rows = CampaignRow(tx, campaign);
   json answer = CampaignJson(request, rows[0]);
   answer["clusters"] = json::object();
-  for (const auto& row : tx.Exec(sql::read::kLanes, campaign))
-    answer["clusters"][row["id"].c_str()] = LaneJson(row);
+  for (const auto& row : tx.Exec(sql::kShowPlacements, campaign))
+    answer["clusters"][row.id] = LaneJson(row);
   return answer;
 }
 

@@ -1,5 +1,6 @@
 // Clusters as people see them, and their usage.
-#include <sql/read.h>
+#include <sql/cluster_status.h>
+#include <sql/clusters.h>
 
 #include "api/read.h"
 #include "api/router.h"
@@ -19,8 +20,8 @@ std::string Short(double x) {
 }
 
 json CountedOrNull(const pqxx::row& row) {
-  if (row["max_resources"].is_null()) return nullptr;
-  json usage = {{"seen_at", row["seen_at"].as<double>()}, {"note", TextOrNull(row["note"])}};
+  if (!row.max_resources) return nullptr;
+  json usage = {{"seen_at", row.seen_at}, {"note", TextOrNull(row["note"])}};
   for (const char* name :
        {"max_resources", "free_resources", "used_resources", "unavailable_resources",
         "used_by_cigri", "jobs_running", "jobs_waiting"})
@@ -49,16 +50,16 @@ void AddColumns(json& out, const pqxx::row& row) {
 }
 
 json ClusterJson(const Request& request, const pqxx::row& row) {
-  const std::string self = "/clusters/" + std::string(row["id"].c_str());
-  const double stress = row["stress"].as<double>(), limit = row["stress_limit"].as<double>();
+  const std::string self = "/clusters/" + std::string(row.id);
+  const double stress = row.stress, limit = row.stress_limit;
   json out = {
-      {"id", row["id"].as<int>()},
-      {"name", row["name"].c_str()},
-      {"batch", row["kind"].c_str()},  // CiGri's name of it
+      {"id", row.id},
+      {"name", row.name},
+      {"batch", row.kind},  // CiGri's name of it
       {"stress_factor", Short(stress) + "/" + Short(limit)},
       {"under_stress", stress >= limit},
-      {"blacklisted", row["disabled_by_hand"].as<bool>() || !row["failing_for"].is_null()},
-      {"stale", row["swept_ago"].is_null() || row["swept_ago"].as<double>() > kStaleAfter_s},
+      {"blacklisted", row.disabled_by_hand || !!row.failing_for},
+      {"stale", !row.swept_ago || row.swept_ago > kStaleAfter_s},
       {"usage", CountedOrNull(row)},
       {"links",
        json::array({LinkJson(request, "self", self), LinkJson(request, "parent", "/clusters")})}};
@@ -70,14 +71,14 @@ json ListClusters(db::Tx& tx, const Request& request) {
   const std::optional<int> any;
   const std::optional<std::string> any_name;
   json items = json::array();
-  for (const auto& row : tx.Exec(sql::read::kClusters, any, any_name, request.Flag("all")))
+  for (const auto& row : tx.Exec(sql::kShowClusters, any, any_name, request.Flag("all")))
     items.push_back(
         request.Flag("full")
             ? ClusterJson(request, row)
-            : json{{"id", row["id"].as<int>()},
-                   {"name", row["name"].c_str()},
+            : json{{"id", row.id},
+                   {"name", row.name},
                    {"links", json::array({LinkJson(request, "self",
-                                                   "/clusters/" + std::string(row["id"].c_str())),
+                                                   "/clusters/" + std::string(row.id)),
                                           LinkJson(request, "parent", "/clusters")})}});
   const auto total = items.size();
   return {{"items", std::move(items)},
@@ -94,13 +95,13 @@ json OneCluster(db::Tx& tx, const Request& request) {
     id = std::stoi(word);
   else
     name = word;
-  const auto rows = tx.Exec(sql::read::kClusters, id, name, true);
+  const auto rows = tx.Exec(sql::kShowClusters, id, name, true);
   if (rows.empty()) throw NotFound("cluster " + word);
   return ClusterJson(request, rows[0]);
 }
 
 json UsageRow(const pqxx::row& row) {
-  json usage = {{"cluster_name", row["cluster_name"].c_str()}};
+  json usage = {{"cluster_name", row.cluster_name}};
   for (const char* name : {"cluster_id", "max_resources", "used_resources", "used_by_cigri",
                            "unavailable_resources", "jobs_running", "jobs_waiting"})
     usage[name] = row[name].as<int>();
@@ -113,10 +114,10 @@ json GridUsage(db::Tx& tx, const Request& request) {
   const auto from = request.QueryInt("from", 0, 0, std::int64_t{1} << 40);
   const auto to = request.QueryInt("to", std::int64_t{1} << 36, 0, std::int64_t{1} << 40);
   const auto rows =
-      bounds ? tx.Exec(sql::read::kGridusage, from, to) : tx.Exec(sql::read::kGridusageLast);
+      bounds ? tx.Exec(sql::kGridUsage, from, to) : tx.Exec(sql::kLastGridUsage);
   json items = json::array();
   for (const auto& row : rows) {
-    const auto date = row["date"].as<std::int64_t>();
+    const auto date = row.date;
     if (items.empty() || (bounds && items.back()["date"] != date))
       items.push_back({{"date", date}, {"clusters", json::array()}});
     items.back()["clusters"].push_back(UsageRow(row));

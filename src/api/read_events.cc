@@ -1,5 +1,5 @@
 // Events, and the failures of a campaign grouped by what they say.
-#include <sql/read.h>
+#include <sql/events.h>
 
 #include "api/read_tasks.h"
 #include "api/router.h"
@@ -10,29 +10,29 @@ namespace {
 using nlohmann::json;
 
 json EventJson(const pqxx::row& row) {
-  return {{"id", row["id"].as<std::int64_t>()},
-          {"class", row["class"].c_str()},
-          {"code", row["code"].c_str()},
-          {"state", row["state"].c_str()},
+  return {{"id", row.id},
+          {"class", row.class},
+          {"code", row.code},
+          {"state", row.state},
           {"job_id", IntOrNull(row["job_id"])},
           {"cluster_id", IntOrNull(row["cluster_id"])},
           {"cluster_name", TextOrNull(row["cluster_name"])},
           {"campaign_id", IntOrNull(row["campaign_id"])},
           {"index", IntOrNull(row["idx"])},
           {"parent", IntOrNull(row["parent"])},
-          {"count", row["count"].as<std::int64_t>()},
-          {"message", row["message"].c_str()},
+          {"count", row.count},
+          {"message", row.message},
           {"date_open", TextOrNull(row["date_open"])},
           {"date_update", TextOrNull(row["date_update"])},
           {"date_closed", TextOrNull(row["date_closed"])},
           {"closed_by", TextOrNull(row["closed_by"])},
-          {"sample", row["sample"].is_null() ? json() : json::parse(row["sample"].c_str())}};
+          {"sample", !row.sample ? json() : json::parse(row.sample)}};
 }
 
 std::string StatesAsked(const Request& request) {
   std::vector<std::string> states = {"open"};
   if (request.Flag("all")) states.push_back("closed");
-  return db::Array(states);
+  return states;
 }
 
 // One row more than asked tells whether there is a next page, without counting years of events.
@@ -53,7 +53,7 @@ json CampaignEvents(db::Tx& tx, const Request& request) {
   const auto limit = request.QueryInt("limit", 1000, 1, 10'000),
              offset = request.QueryInt("offset", 0);
   // As CiGri: with closed ones asked for, the global ones of its clusters are left out.
-  const auto rows = tx.Exec(sql::read::kEvents, facts.id, StatesAsked(request),
+  const auto rows = tx.Exec(sql::kListEvents, facts.id, StatesAsked(request),
                             !request.Flag("all"), limit + 1, offset);
   return EventPage(request, "/campaigns/" + std::to_string(facts.id) + "/events", rows, offset,
                    limit);
@@ -62,16 +62,16 @@ json CampaignEvents(db::Tx& tx, const Request& request) {
 json GlobalEvents(db::Tx& tx, const Request& request) {
   const auto limit = request.QueryInt("limit", 1000, 1, 10'000),
              offset = request.QueryInt("offset", 0);
-  const auto rows = tx.Exec(sql::read::kEventsGlobal, StatesAsked(request), limit + 1, offset,
+  const auto rows = tx.Exec(sql::kListGlobalEvents, StatesAsked(request), limit + 1, offset,
                             request.Flag("all"));
   return EventPage(request, "/events", rows, offset, limit);
 }
 
 json OneEvent(db::Tx& tx, const Request& request) {
-  const auto rows = tx.Exec(sql::read::kEvent, request.Id());
+  const auto rows = tx.Exec(sql::kShowEvent, request.Id());
   const std::string what = "event " + std::to_string(request.Id());
   if (rows.empty()) throw NotFound(what);
-  if (!rows[0]["grid_user"].is_null()) RequireOwner(request, rows[0]["grid_user"].c_str(), what);
+  if (!!rows[0].grid_user) RequireOwner(request, rows[0].grid_user, what);
   json event = EventJson(rows[0]);
   event["links"] =
       json::array({LinkJson(request, "self", "/events/" + std::to_string(request.Id()))});
@@ -80,19 +80,19 @@ json OneEvent(db::Tx& tx, const Request& request) {
 
 // The task that stands for a group of equal failures: what it ran with, where, and how it ended.
 json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const pqxx::row& row) {
-  if (row["idx"].is_null())
-    return row["sample"].is_null() ? json() : json::parse(row["sample"].c_str());
-  const auto idx = row["idx"].as<std::int64_t>();
+  if (!row.idx)
+    return !row.sample ? json() : json::parse(row.sample);
+  const auto idx = row.idx;
   json sample = {
       {"task", idx}, {"job", IntOrNull(row["job_id"])}, {"cluster", TextOrNull(row["cluster"])}};
   auto lines = params.Read(tx, facts.id, {idx});
   if (lines.count(idx) != 0) sample["params"] = ParamText(facts, lines[idx], ' ');
   for (const auto& a : AttemptsOf(tx, facts.id, {idx})) {
-    if (row["job_id"].is_null() || a.job_id != row["job_id"].as<std::int64_t>()) continue;
+    if (!row.job_id || a.job_id != row.job_id) continue;
     const auto how = Decode(a.wait_status);
     sample["cluster"] = a.cluster;
     sample["node"] = a.node;
-    if (a.message != row["message"].c_str()) sample["stderr"] = a.message;  // said already
+    if (a.message != row.message) sample["stderr"] = a.message;  // said already
     sample["exit"] = a.wait_status && how.signal == 0 ? json(how.exit) : json();
     sample["signal"] = how.signal != 0 ? json(how.signal) : json();
   }
@@ -104,19 +104,19 @@ json Failures(db::Tx& tx, const Request& request) {
   ParamReader params;
   json items = json::array();
   for (const auto& row :
-       tx.Exec(sql::read::kFailures, facts.id, request.QueryInt("limit", 20, 1, 1000)))
-    items.push_back({{"event", row["id"].as<std::int64_t>()},
-                     {"events", json::parse(row["events"].c_str())},
-                     {"class", row["class"].c_str()},
-                     {"code", row["code"].c_str()},
-                     {"message", row["message"].c_str()},
-                     {"count", row["count"].as<std::int64_t>()},
-                     {"tasks", row["tasks"].as<std::int64_t>()},
+       tx.Exec(sql::kListFailures, facts.id, request.QueryInt("limit", 20, 1, 1000)))
+    items.push_back({{"event", row.id},
+                     {"events", json::parse(row.events)},
+                     {"class", row.class},
+                     {"code", row.code},
+                     {"message", row.message},
+                     {"count", row.count},
+                     {"tasks", row.tasks},
                      {"cluster", TextOrNull(row["cluster"])},
-                     {"clusters", json::parse(row["clusters"].c_str())},
-                     {"last", row["date_update"].c_str()},
+                     {"clusters", json::parse(row.clusters)},
+                     {"last", row.date_update},
                      {"sample", SampleOf(tx, facts, params, row)}});
-  const auto total = tx.Exec(sql::read::kFailuresTotal, facts.id)[0][0].as<std::int64_t>();
+  const auto total = tx.One(sql::kCountFailures, facts.id).n;
   return {{"items", std::move(items)}, {"total", total}};
 }
 

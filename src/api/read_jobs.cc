@@ -1,5 +1,7 @@
 // Jobs: the paged list of a campaign, one task, one job.
-#include <sql/read.h>
+#include <sql/batches.h>
+#include <sql/jobs.h>
+#include <sql/tasks.h>
 
 #include "api/read_tasks.h"
 #include "api/router.h"
@@ -60,7 +62,7 @@ json JobLines(db::Tx& tx, const Request& request, const CampaignFacts& facts,
 }
 
 std::int64_t TotalOf(db::Tx& tx, std::int64_t campaign) {
-  return tx.Exec(sql::read::kTaskCount, campaign)[0][0].as<std::int64_t>();
+  return tx.One(sql::kTaskCount, campaign).n;
 }
 
 // CiGri's words for a page beyond the end, beside an empty list that needs no special case.
@@ -127,10 +129,10 @@ json TaskJson(db::Tx& tx, const Request& request, const CampaignFacts& facts, st
 
 // CiGri's columns of a job, those it never wrote left out.
 json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
-  const auto batches = tx.Exec(sql::read::kJobBatch, job);
+  const auto batches = tx.Exec(sql::kBatchOfJob, job);
   if (batches.empty()) throw NotFound("job " + std::to_string(job));
   const auto b = batches[0];
-  const auto campaign = b["campaign_id"].as<std::int64_t>(), idx = b["idx"].as<std::int64_t>();
+  const auto campaign = b.campaign_id, idx = b.idx;
   const auto facts = FactsOf(tx, campaign);
   json out = {
       {"id", job},
@@ -138,10 +140,10 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
       {"grid_user", facts.user},
       {"index", idx},
       {"param_id", idx < 0 ? json(0) : json(facts.first_task_id + idx)},
-      {"batch_id", b["id"].as<std::int64_t>()},
-      {"cluster_id", b["cluster_id"].as<int>()},
-      {"cluster_name", b["cluster"].c_str()},
-      {"kind", b["kind"].c_str()},
+      {"batch_id", b.id},
+      {"cluster_id", b.cluster_id},
+      {"cluster_name", b.cluster},
+      {"kind", b.kind},
       {"resources_used", TextOrNull(b["resources"])},
       {"state", "launching"},
       {"submission_time", DateOrNull(b["created"])},
@@ -151,32 +153,32 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
       {"node_name", nullptr},
       {"remote_id", nullptr},
       {"message", TextOrNull(b["error"])},
-      {"tag", idx < 0 ? json(b["kind"].c_str()) : json()},
-      {"grid_tag", b["tag"].c_str()},
+      {"tag", idx < 0 ? json(b.kind) : json()},
+      {"grid_tag", b.tag},
       {"links",
        json::array({LinkJson(request, "self", "/jobs/" + std::to_string(job)),
                     LinkJson(request, "parent", "/campaigns/" + std::to_string(campaign))})}};
-  const auto rows = tx.Exec(sql::read::kJobNow, job, campaign, idx);
-  const std::string batch_state = b["state"].c_str();
+  const auto rows = tx.Exec(sql::kShowJob, job, campaign, idx);
+  const std::string batch_state = b.state;
   if (rows.empty() && (batch_state == "refused" || batch_state == "void"))
     out["state"] = batch_state;
   if (!rows.empty()) {
     const auto row = rows[0];
     Attempt a;
-    a.wait_status = db::Opt<int>(row["wait_status"]);
+    a.wait_status = row.wait_status;
     a.code = row["code"].as<std::string>("");
     a.account = row["account"].as<std::string>("");
     AddEnd(out, a);
-    out.update({{"state", row["state"].c_str()},
+    out.update({{"state", row.state},
                 {"remote_id", TextOrNull(row["remote_id"])},
-                {"attempt", row["attempt"].as<int>()},
+                {"attempt", row.attempt},
                 {"return_code", OrNull(a.wait_status)},
                 {"submission_time", DateOrNull(row["submitted"])},
                 {"start_time", DateOrNull(row["started"])},
                 {"stop_time", DateOrNull(row["ended"])},
                 {"node_name", TextOrNull(row["node"])},
                 {"message", TextOrNull(row["message"])},
-                {"counted", row["counted"].as<bool>()}});
+                {"counted", row.counted}});
   }
   if (MayRead(request, facts.user)) {
     ParamReader params;
@@ -191,10 +193,10 @@ json JobOfRemote(db::Tx& tx, const Request& request) {
   const std::string cluster = request.Query("cluster"), id = request.Query("id");
   if (cluster.empty() || id.empty())
     throw BadRequest("a remote job is named by ?cluster=NAME&id=REMOTE_ID");
-  auto rows = tx.Exec(sql::read::kJobOfRemoteLive, cluster, id);
-  if (rows.empty()) rows = tx.Exec(sql::read::kJobOfRemoteEnded, cluster, id);
+  auto rows = tx.Exec(sql::kLiveJobOfRemoteId, cluster, id);
+  if (rows.empty()) rows = tx.Exec(sql::kEndedJobOfRemoteId, cluster, id);
   if (rows.empty()) throw NotFound("job " + id + " of cluster " + cluster);
-  return JobJson(tx, request, rows[0][0].as<std::int64_t>());
+  return JobJson(tx, request, rows[0].job_id);
 }
 
 // CiGri answered all of them at once; ten million are walked by `next`.

@@ -1,5 +1,6 @@
 // What jobs printed, read live from their clusters through the drivers.
-#include <sql/read.h>
+#include <sql/batches.h>
+#include <sql/jobs.h>
 
 #include "api/read_tasks.h"
 #include "api/router.h"
@@ -53,14 +54,14 @@ std::vector<Job> JobsOf(db::Tx& tx, const std::vector<Attempt>& attempts) {
   for (const auto& a : attempts) batches.push_back(*a.batch_id);
   std::map<std::int64_t, Job> of_batch;
   std::map<std::int64_t, std::int64_t> first_job;
-  for (const auto& row : tx.Exec(sql::read::kBatchRefs, db::Array(batches))) {
-    const auto id = row["id"].as<std::int64_t>();
+  for (const auto& row : tx.Exec(sql::kBatchRefs, batches)) {
+    const auto id = row.id;
     Job& job = of_batch[id];
-    job.cluster_id = row["cluster_id"].as<std::int64_t>();
-    job.ref.tag = row["tag"].c_str();
+    job.cluster_id = row.cluster_id;
+    job.ref.tag = row.tag;
     job.ref.cluster_user = row["cluster_login"].as<std::string>("");
     job.ref.walltime_s = row["walltime_s"].as<std::int64_t>(0);
-    first_job[id] = row["first_job_id"].as<std::int64_t>();
+    first_job[id] = row.first_job_id;
   }
   std::vector<Job> jobs;
   for (const auto& a : attempts) {
@@ -134,19 +135,19 @@ Reply CampaignOutput(Context& context, const Request& request) {
 Job OneJob(db::Tx& tx, const Request& request) {
   const auto id = request.Id();
   const std::string what = "job " + std::to_string(id);
-  const auto batches = tx.Exec(sql::read::kJobBatch, id);
+  const auto batches = tx.Exec(sql::kBatchOfJob, id);
   if (batches.empty()) throw NotFound(what);
   const auto b = batches[0];
-  RequireOwner(request, b["grid_user"].c_str(), what);
-  const auto rows = tx.Exec(sql::read::kJobNow, id, b["campaign_id"].as<std::int64_t>(),
-                            b["idx"].as<std::int64_t>());
+  RequireOwner(request, b.grid_user, what);
+  const auto rows = tx.Exec(sql::kShowJob, id, b.campaign_id,
+                            b.idx);
   if (rows.empty()) throw ApiError(404, "Not found", what + " is not on its cluster yet");
   Job job;
-  job.cluster_id = b["cluster_id"].as<std::int64_t>();
-  job.ref.tag = b["tag"].c_str();
-  job.ref.index = b["element"].as<int>();
+  job.cluster_id = b.cluster_id;
+  job.ref.tag = b.tag;
+  job.ref.index = b.element;
   job.ref.job_id = id;
-  job.ref.remote_id = rows[0]["remote_id"].c_str();
+  job.ref.remote_id = rows[0].remote_id;
   job.ref.cluster_user = b["cluster_login"].as<std::string>("");
   job.ref.walltime_s = b["walltime_s"].as<std::int64_t>(0);
   return job;

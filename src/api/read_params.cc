@@ -1,6 +1,6 @@
 #include "api/read_params.h"
 
-#include <sql/read.h>
+#include <sql/parameters.h>
 
 #include "core/text.h"
 #include "jdl/blocks.h"
@@ -12,13 +12,13 @@ std::map<std::int64_t, std::string> ParamReader::Read(db::Tx& tx, std::int64_t c
                                                       const std::vector<std::int64_t>& idxs) {
   std::map<std::int64_t, std::string> lines;
   std::vector<Place> places;
-  for (const auto& row : tx.Exec(sql::read::kParamPlaces, campaign, db::Array(idxs))) {
-    const auto idx = row["idx"].as<std::int64_t>();
-    if (row["upload_id"].is_null())
+  for (const auto& row : tx.Exec(sql::kLocateParameters, campaign, idxs)) {
+    const auto idx = row.idx;
+    if (!row.upload_id)
       lines[idx] = std::to_string(idx);
-    else if (!row["off"].is_null())
-      places.push_back({idx, row["upload_id"].as<std::int64_t>(), row["line"].as<std::int64_t>(),
-                        row["off"].as<std::int64_t>()});
+    else if (!!row.off)
+      places.push_back({idx, row.upload_id, row.line,
+                        row.off});
   }
   Fetch(tx, places);
   for (const auto& p : places) {
@@ -41,9 +41,9 @@ void ParamReader::Fetch(db::Tx& tx, const std::vector<Place>& places) {
   }
   blocks_ = std::move(kept);
   for (const auto& [upload, offs] : missing)
-    for (const auto& row : tx.Exec(sql::read::kParamChunks, upload, db::Array(offs)))
-      blocks_[{upload, row["off"].as<std::int64_t>()}] =
-          jdl::DecodeBlock({row["params"].c_str(), row["params"].size()});
+    for (const auto& row : tx.Exec(sql::kReadBlocks, upload, offs))
+      blocks_[{upload, row.off}] =
+          jdl::DecodeBlock({row.params, row["params"].size()});
 }
 
 std::string ParamText(const CampaignFacts& facts, const std::string& line, char separator) {

@@ -1,6 +1,6 @@
 // Lists as long as a campaign, written as they are read: parameters, and GNU parallel's job log.
 #include <fmt/format.h>
-#include <sql/read.h>
+#include <sql/campaigns.h>
 
 #include "api/read_tasks.h"
 #include "api/router.h"
@@ -72,8 +72,8 @@ std::string LogLines(db::Tx& tx, const CampaignFacts& facts, ParamReader& params
 Reply JobLog(Context& context, const Request& request) {
   std::map<std::int64_t, std::string> programs;
   const auto facts = context.Transact([&](db::Tx& tx) {
-    for (const auto& row : tx.Exec(sql::read::kExecFiles, request.Id()))
-      programs[row["cluster_id"].as<std::int64_t>()] = row["exec_file"].c_str();
+    for (const auto& row : tx.Exec(sql::kExecFiles, request.Id()))
+      programs[row.cluster_id] = row.exec_file;
     return OwnFacts(tx, request, request.Id());
   });
   return Reply::Stream([&context, facts, programs](const Write& write) {

@@ -1,6 +1,6 @@
 #include "api/read_tasks.h"
 
-#include <sql/read.h>
+#include <sql/tasks.h>
 #include <sys/wait.h>
 
 namespace cigri::api {
@@ -8,25 +8,25 @@ namespace {
 
 Attempt AttemptOf(const pqxx::row& row) {
   Attempt a;
-  a.idx = row["idx"].as<std::int64_t>();
-  a.job_id = db::Opt<std::int64_t>(row["job_id"]);
-  a.cluster_id = db::Opt<std::int64_t>(row["cluster_id"]);
-  a.batch_id = db::Opt<std::int64_t>(row["batch_id"]);
-  a.wait_status = db::Opt<int>(row["wait_status"]);
-  a.submitted = db::Opt<double>(row["submitted"]);
-  a.started = db::Opt<double>(row["started"]);
-  a.ended = db::Opt<double>(row["ended"]);
+  a.idx = row.idx;
+  a.job_id = row.job_id;
+  a.cluster_id = row.cluster_id;
+  a.batch_id = row.batch_id;
+  a.wait_status = row.wait_status;
+  a.submitted = row.submitted;
+  a.started = row.started;
+  a.ended = row.ended;
   a.remote_id = row["remote_id"].as<std::string>("");
-  a.state = row["state"].c_str();
+  a.state = row.state;
   a.cluster = row["cluster"].as<std::string>("");
-  a.kind = row["kind"].c_str();
+  a.kind = row.kind;
   a.account = row["account"].as<std::string>("");
   a.code = row["code"].as<std::string>("");
   a.node = row["node"].as<std::string>("");
   a.message = row["message"].as<std::string>("");
-  a.attempt = row["attempt"].as<int>();
-  a.counted = row["counted"].as<bool>();
-  a.to_fix = row["to_fix"].as<bool>();
+  a.attempt = row.attempt;
+  a.counted = row.counted;
+  a.to_fix = row.to_fix;
   return a;
 }
 
@@ -40,24 +40,24 @@ Attempt Untouched(std::int64_t idx) {
 const db::Statement& StatementOf(Which which) {
   switch (which) {
     case Which::kFailed:
-      return sql::read::kTasksFailed;
+      return sql::kFailedTasks;
     case Which::kDone:
-      return sql::read::kTasksDone;
+      return sql::kDoneTasks;
     case Which::kRunning:
-      return sql::read::kTasksRunning;
+      return sql::kRunningTasks;
     case Which::kWaiting:
-      return sql::read::kTasksWaiting;
+      return sql::kWaitingTasks;
     case Which::kEnded:
       break;
   }
-  return sql::read::kTasksEnded;
+  return sql::kEndedTasks;
 }
 
 }  // namespace
 
 std::vector<Attempt> AttemptsOf(db::Tx& tx, std::int64_t campaign,
                                 const std::vector<std::int64_t>& idxs) {
-  const auto rows = tx.Exec(sql::read::kTaskRows, campaign, db::Array(idxs));
+  const auto rows = tx.Exec(sql::kAttemptsOfTasks, campaign, idxs);
   std::vector<Attempt> attempts;
   auto row = rows.begin();
   for (const auto idx : idxs) {
@@ -81,7 +81,7 @@ std::vector<std::int64_t> NextTasks(db::Tx& tx, std::int64_t campaign, Which whi
                                     std::int64_t after, std::int64_t limit) {
   std::vector<std::int64_t> idxs;
   for (const auto& row : tx.Exec(StatementOf(which), campaign, after, limit))
-    idxs.push_back(row[0].as<std::int64_t>());
+    idxs.push_back(row.idx);
   return idxs;
 }
 

@@ -1,6 +1,7 @@
 #include "api/settings.h"
 
-#include <sql/api.h>
+#include <sql/campaigns.h>
+#include <sql/events.h>
 
 #include <algorithm>
 
@@ -68,14 +69,14 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
   RequireAfter(tx, c);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
-  tx.Exec(sql::api::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group,
+  tx.Exec(sql::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group,
           c.max_tries, c.max_replicas, c.lost_after_s, change.after.dump(), notes.dump());
   std::vector<std::int64_t> clusters;
   for (const auto& s : c.clusters) clusters.push_back(change.facts.clusters.at(s.name).id);
-  tx.Exec(sql::api::kDropCampaignClusters, campaign.id, db::Array(clusters));
+  tx.Exec(sql::kDropCampaignClusters, campaign.id, clusters);
   StoreClusters(tx, campaign.id, c, change.facts);
   if (LiftsHolds(change.before, change.after))
-    tx.Exec(sql::api::kCloseHolds, campaign.id, request.caller.user);
+    tx.Exec(sql::kCloseHoldEvents, campaign.id, request.caller.user);
   LogEvent(tx, request, campaign.id, "SETTINGS_CHANGED", Join(change.changes, "; "));
   Wake(tx, campaign.id);
 }

@@ -1,6 +1,9 @@
 #include "api/submission.h"
 
-#include <sql/api.h>
+#include <sql/campaigns.h>
+#include <sql/grid.h>
+#include <sql/parameters.h>
+#include <sql/placements.h>
 
 #include <ctime>
 
@@ -25,7 +28,7 @@ std::optional<std::int64_t> StoreParameters(db::Tx& tx, const std::string& user,
                                             const jdl::Campaign& campaign,
                                             const Parameters& parameters) {
   if (parameters.draft) {
-    tx.Exec(sql::api::kPublishUpload, parameters.draft->id);
+    tx.Exec(sql::kPublishUpload, parameters.draft->id);
     return parameters.draft->id;
   }
   if (campaign.source == jdl::Source::kParams)
@@ -36,9 +39,9 @@ std::optional<std::int64_t> StoreParameters(db::Tx& tx, const std::string& user,
 std::int64_t InsertCampaign(db::Tx& tx, const std::string& user, const Admitted& admitted,
                             std::int64_t n, std::optional<std::int64_t> upload) {
   const jdl::Campaign& c = admitted.campaign;
-  const auto first_task = tx.Exec(sql::api::kTakeTaskIds, n)[0][0].as<std::int64_t>();
+  const auto first_task = tx.One(sql::kTakeTaskIds, n).first;
   return tx
-      .Exec(sql::api::kInsertCampaign, user, c.name, c.type, c.project, c.priority, c.sla_group, n,
+      .Exec(sql::kInsertCampaign, user, c.name, c.type, c.project, c.priority, c.sla_group, n,
             first_task, c.format, db::Array(c.columns), jdl::ToJson(c).dump(), c.max_tries,
             c.max_replicas, c.lost_after_s, AllNotes(user, admitted), upload)[0][0]
       .as<std::int64_t>();
@@ -54,8 +57,8 @@ nlohmann::json NotesJson(const std::string& who, const std::vector<std::string>&
 }
 
 void Wake(db::Tx& tx, std::int64_t campaign) {
-  tx.Exec(sql::api::kWake);
-  tx.Exec(sql::api::kTellProgress, std::to_string(campaign));
+  tx.Exec(sql::kNotifyWake);
+  tx.Exec(sql::kNotifyProgressOf, std::to_string(campaign));
 }
 
 void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
@@ -63,21 +66,21 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
   for (const auto& s : what.clusters) {
     const ClusterFacts& cluster = facts.clusters.at(s.name);
     const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
-    tx.Exec(sql::api::kPutCampaignCluster, campaign, cluster.id, s.exec_file,
+    tx.Exec(sql::kPutCampaignCluster, campaign, cluster.id, s.exec_file,
             jdl::WithCampaignId(s.exec_directory, campaign), s.setup, s.resources,
             std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort,
             db::Array(s.job_types), Join(s.prologue, "\n"), Join(s.epilogue, "\n"),
             s.prologue_walltime_s, s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(),
             cluster.login);
   }
-  tx.Exec(sql::api::kInsertLanes, campaign);
+  tx.Exec(sql::kInsertPlacements, campaign);
 }
 
 void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
   if (campaign.after.empty()) return;
-  const auto missing = tx.Exec(sql::api::kMissingCampaigns, db::Array(campaign.after));
+  const auto missing = tx.Exec(sql::kMissingCampaigns, db::Array(campaign.after));
   if (!missing.empty())
-    RequireNoFaults({{0, 0, "after", "there is no campaign " + missing[0][0].as<std::string>(),
+    RequireNoFaults({{0, 0, "after", "there is no campaign " + missing[0].id,
                       "gridstat lists them"}});
 }
 
@@ -88,8 +91,8 @@ std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& fac
   const auto upload = StoreParameters(tx, user, campaign, parameters);
   const auto id = InsertCampaign(tx, user, admitted, parameters.n, upload);
   StoreClusters(tx, id, campaign, facts);
-  tx.Exec(sql::api::kInsertSegment, id, 0, parameters.n, upload);
-  tx.Exec(sql::api::kInsertCursor, id, TasksOf(campaign, parameters.n));
+  tx.Exec(sql::kInsertSegment, id, 0, parameters.n, upload);
+  tx.Exec(sql::kInsertCursor, id, TasksOf(campaign, parameters.n));
   Wake(tx, id);
   return id;
 }

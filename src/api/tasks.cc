@@ -1,5 +1,8 @@
 // More tasks for a campaign, and failed ones again.
-#include <sql/api.h>
+#include <sql/campaigns.h>
+#include <sql/events.h>
+#include <sql/parameters.h>
+#include <sql/tasks.h>
 
 #include "api/carried.h"
 #include "api/read_campaigns.h"
@@ -95,7 +98,7 @@ std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add)
   const Draft draft = TakeDraft(tx, request);
   if (draft.lines != add.draft->lines)
     throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
-  tx.Exec(sql::api::kPublishUpload, draft.id);
+  tx.Exec(sql::kPublishUpload, draft.id);
   return draft.id;
 }
 
@@ -113,8 +116,8 @@ Reply AddTasks(Context& context, const Request& request) {
     const auto campaign = LockTaker(tx, request);
     const auto upload = StoreTasks(tx, request, add);
     StoreChange(tx, request, campaign, change, {});
-    tx.Exec(sql::api::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
-    tx.Exec(sql::api::kGrowCampaign, campaign.id, add.n());
+    tx.Exec(sql::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
+    tx.Exec(sql::kGrowCampaign, campaign.id, add.n());
     Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "TASKS_ADDED", Counted(add.n(), "task") + " added");
     Wake(tx, campaign.id);
@@ -132,9 +135,8 @@ Reply Retry(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "retry tasks of");
-    const auto n = tx.Exec(sql::api::kRetryFailed, campaign.id, std::optional<std::int64_t>())[0][0]
-                       .as<std::int64_t>();
-    tx.Exec(sql::api::kCloseFailures, campaign.id, request.caller.user);
+    const auto n = tx.One(sql::kRetryFailedTasks, campaign.id, std::optional<std::int64_t>()).n;
+    tx.Exec(sql::kCloseFailureEvents, campaign.id, request.caller.user);
     if (n > 0) Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "RESUBMIT",
              Counted(n, "failed task") + " to be tried again");

@@ -1,6 +1,6 @@
 #include "api/uploads.h"
 
-#include <sql/api.h>
+#include <sql/parameters.h>
 
 #include "api/router.h"
 #include "jdl/blocks.h"
@@ -23,11 +23,11 @@ std::string Name(std::int64_t upload) { return "upload " + std::to_string(upload
 
 // The draft, locked; only its owner's (not even an operator has a use for another's).
 Row Lock(db::Tx& tx, const Request& request, std::int64_t id) {
-  const auto rows = tx.Exec(sql::api::kLockUpload, id);
+  const auto rows = tx.Exec(sql::kLockUpload, id);
   if (rows.empty()) throw NotFound(Name(id));
   const auto& r = rows[0];
-  Row row{r["grid_user"].as<std::string>(), r["blocks"].as<int>(), r["lines"].as<std::int64_t>(),
-          r["published"].as<bool>(), db::Opt<std::int64_t>(r["campaign_id"])};
+  Row row{r.grid_user, r.blocks, r.lines,
+          r.published, r.campaign_id};
   if (row.owner != request.caller.user) throw Forbidden(Name(id) + " belongs to " + row.owner);
   return row;
 }
@@ -42,11 +42,11 @@ void RequireDraft(const Row& row, std::int64_t id) {
 
 Reply Open(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::api::kOpenUpload, request.caller.user, kMostDrafts);
+    const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, kMostDrafts);
     if (rows.empty())
       throw ApiError(429, "Too many", "you have " + std::to_string(kMostDrafts) + " open uploads",
                      "DELETE /uploads/N those that are abandoned");
-    return Reply::Json({{"id", rows[0][0].as<std::int64_t>()}}, 201);
+    return Reply::Json({{"id", rows[0].id}}, 201);
   });
 }
 
@@ -63,8 +63,8 @@ Reply Show(Context& context, const Request& request) {
 Reply Drop(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     RequireDraft(Lock(tx, request, request.Id()), request.Id());
-    tx.Exec(sql::api::kDropUploadBlocks, request.Id());
-    tx.Exec(sql::api::kDropUpload, request.Id());
+    tx.Exec(sql::kDropUploadBlocks, request.Id());
+    tx.Exec(sql::kDropUpload, request.Id());
     return Reply::Json({{"status", 202}, {"message", Name(request.Id()) + " is gone"}}, 202);
   });
 }
@@ -88,15 +88,15 @@ Reply Received(int blocks, std::int64_t lines) {
 
 // A block that has been received: fine when it is the same, for the answer may have been lost.
 void RequireSame(db::Tx& tx, const Request& request, std::int64_t block, std::int64_t lines) {
-  const auto rows = tx.Exec(sql::api::kSameBlock, request.Id(), block, request.body, lines);
-  if (!rows.empty() && rows[0][0].as<bool>()) return;
+  const auto rows = tx.Exec(sql::kSameBlock, request.Id(), block, request.body, lines);
+  if (!rows.empty() && rows[0].same) return;
   throw ApiError(409, "Conflict",
                  "block " + std::to_string(block) + " has been received with another content");
 }
 
 void AddBlock(db::Tx& tx, std::int64_t upload, std::int64_t block, std::int64_t off, std::int64_t n,
               const std::string& text) {
-  tx.Exec(sql::api::kAddBlock, upload, block, off, n, static_cast<int>(jdl::LongestLine(text)),
+  tx.Exec(sql::kAddBlock, upload, block, off, n, static_cast<int>(jdl::LongestLine(text)),
           text);
 }
 
@@ -118,7 +118,7 @@ Reply PutBlock(Context& context, const Request& request) {
       throw BadRequest("a campaign takes at most " + std::to_string(jdl::kMaxLines) +
                        " parameters at once");
     AddBlock(tx, request.Id(), block, row.lines, lines, request.body);
-    tx.Exec(sql::api::kGrowUpload, request.Id(), lines, request.body.size());
+    tx.Exec(sql::kGrowUpload, request.Id(), lines, request.body.size());
     return Received(row.blocks + 1, row.lines + lines);
   });
 }
@@ -135,10 +135,10 @@ Draft TakeDraft(db::Tx& tx, const Request& request) {
 
 void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
   for (std::int64_t at = 0; at < draft.lines;) {
-    const auto rows = tx.Exec(sql::api::kBlocksFrom, draft.id, at);
+    const auto rows = tx.Exec(sql::kBlocksFrom, draft.id, at);
     if (rows.empty()) return;
     for (const auto& row : rows)
-      for (const auto& line : jdl::DecodeBlock(row[0].as<std::string>())) {
+      for (const auto& line : jdl::DecodeBlock(row.params)) {
         ++at;
         if (const auto problem = jdl::ValuesProblem(line, columns); !problem.empty())
           throw BadParameter(at, problem);
@@ -147,9 +147,9 @@ void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
 }
 
 std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
-  const auto rows = tx.Exec(sql::api::kFirstBlock, upload);
+  const auto rows = tx.Exec(sql::kFirstBlock, upload);
   return rows.empty() ? std::vector<std::string>()
-                      : jdl::NthLines(rows[0][0].as<std::string>(), 0, n);
+                      : jdl::NthLines(rows[0].params, 0, n);
 }
 
 std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
@@ -160,7 +160,7 @@ std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
     lines += jdl::CountLines(block);
   }
   const auto id =
-      tx.Exec(sql::api::kInlineUpload, user, blocks.size(), lines, bytes)[0][0].as<std::int64_t>();
+      tx.One(sql::kAddInlineUpload, user, blocks.size(), lines, bytes).id;
   std::int64_t off = 0;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     const auto n = jdl::CountLines(blocks[k]);

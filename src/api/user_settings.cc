@@ -1,5 +1,8 @@
 // What users keep with the grid: notifications, and their tokens for clusters.
-#include <sql/api.h>
+#include <sql/clusters.h>
+#include <sql/grid.h>
+#include <sql/notifications.h>
+#include <sql/users.h>
 
 #include "api/router.h"
 #include "core/text.h"
@@ -18,12 +21,12 @@ std::string Subscriber(const Request& request) {
 Reply ListNotifications(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     json items = json::array();
-    for (const auto& row : tx.Exec(sql::api::kNotifications, Subscriber(request)))
-      items.push_back({{"id", row[0].as<int>()},
+    for (const auto& row : tx.Exec(sql::kListNotifications, Subscriber(request)))
+      items.push_back({{"id", row.id},
                        {"grid_user", Subscriber(request)},
-                       {"type", row[1].as<std::string>()},
-                       {"identity", row[2].as<std::string>()},
-                       {"severity", row[3].as<std::string>()}});
+                       {"type", row.type},
+                       {"identity", row.identity},
+                       {"severity", row.severity}});
     return Reply::Json(
         {{"items", items}, {"links", {LinkJson(request, "self", "/notifications")}}});
   });
@@ -52,7 +55,7 @@ Reply Subscribe(Context& context, const Request& request) {
   if (severity != "low" && severity != "medium" && severity != "high")
     throw BadRequest("\"" + severity + "\" is no severity", "write low, medium or high");
   context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::api::kSubscribe, Subscriber(request), type, identity, severity);
+    tx.Exec(sql::kSubscribe, Subscriber(request), type, identity, severity);
   });
   return Reply::Json({{"status", 201},
                       {"title", "Created"},
@@ -66,7 +69,7 @@ Reply Subscribe(Context& context, const Request& request) {
 Reply Unsubscribe(Context& context, const Request& request) {
   const std::string type = TypeOf(request), identity = request.Query("identity");
   const auto gone = context.Transact([&](db::Tx& tx) {
-    return tx.Exec(sql::api::kUnsubscribe, Subscriber(request), type, identity).affected_rows();
+    return tx.Exec(sql::kUnsubscribe, Subscriber(request), type, identity);
   });
   return Reply::Json({{"status", 202}, {"title", "Accepted"}, {"removed", gone}}, 202);
 }
@@ -82,22 +85,22 @@ Reply ListTokens(Context& context, const Request& request) {
   const SecretBox box(SecretKeyFile(context.config));
   return context.Transact([&](db::Tx& tx) {
     json items = json::array();
-    for (const auto& row : tx.Exec(sql::api::kTokens, TokenUser(request)))
+    for (const auto& row : tx.Exec(sql::kListClusterTokens, TokenUser(request)))
       items.push_back(
-          {{"cluster_id", row["cluster_id"].as<int>()},
-           {"cluster_name", row["name"].as<std::string>()},
-           {"cluster_login", ShownPart(box.Decrypt(row["token"].as<std::string>()))},
+          {{"cluster_id", row.cluster_id},
+           {"cluster_name", row.name},
+           {"cluster_login", ShownPart(box.Decrypt(row.token))},
            {"expires",
-            row["expires"].is_null() ? json() : json(row["expires"].as<std::int64_t>())}});
+            !row.expires ? json() : json(row.expires)}});
     return Reply::Json({{"items", items}, {"links", {LinkJson(request, "self", "/tokens")}}});
   });
 }
 
 void RequireJwt(db::Tx& tx, std::int64_t cluster) {
-  const auto rows = tx.Exec(sql::api::kClusterAuth, cluster);
+  const auto rows = tx.Exec(sql::kClusterAuth, cluster);
   if (rows.empty()) throw NotFound("cluster " + std::to_string(cluster));
-  if (rows[0]["api_auth_type"].as<std::string>() != "jwt")
-    throw Forbidden("cluster " + rows[0]["name"].as<std::string>() + " takes no tokens of users");
+  if (rows[0].api_auth_type != "jwt")
+    throw Forbidden("cluster " + rows[0].name + " takes no tokens of users");
 }
 
 Reply PutToken(Context& context, const Request& request) {
@@ -117,9 +120,9 @@ Reply PutToken(Context& context, const Request& request) {
   const SecretBox box(SecretKeyFile(context.config));
   context.Transact([&](db::Tx& tx) {
     RequireJwt(tx, cluster);
-    tx.Exec(sql::api::kPutToken, TokenUser(request), cluster, box.Encrypt(token),
+    tx.Exec(sql::kPutClusterToken, TokenUser(request), cluster, box.Encrypt(token),
             TokenExpiry(token));
-    tx.Exec(sql::api::kWake);
+    tx.Exec(sql::kNotifyWake);
   });
   return Reply::Json({{"status", 201}, {"title", "Created"}, {"cluster_id", cluster}}, 201);
 }
@@ -128,7 +131,7 @@ Reply DropToken(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     RequireJwt(tx, request.Id());
     const auto gone =
-        tx.Exec(sql::api::kDropToken, TokenUser(request), request.Id()).affected_rows();
+        tx.Exec(sql::kDropClusterToken, TokenUser(request), request.Id());
     if (gone == 0) throw NotFound("a token for cluster " + std::to_string(request.Id()));
     return Reply::Json({{"status", 202}, {"title", "Accepted"}}, 202);
   });

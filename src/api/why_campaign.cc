@@ -1,6 +1,8 @@
 // Why a campaign gets no more: its own rows first, then the metascheduler's reasons
 // (docs/policies.md lists their codes).
-#include <sql/read.h>
+#include <sql/forecasts.h>
+#include <sql/placements.h>
+#include <sql/reasons.h>
 
 #include <cmath>
 
@@ -15,25 +17,25 @@ using nlohmann::json;
 
 // A lane that takes nothing whatever the policy says: the strongest cause, or nothing.
 std::optional<Saying> LaneTrouble(const pqxx::row& row, std::int64_t campaign) {
-  const std::string name = row["name"].c_str(), id = std::to_string(campaign);
-  if (!row["enabled"].as<bool>()) return Saying{name + " is disabled by the operators", ""};
-  if (row["drained"].as<bool>())
+  const std::string name = row.name, id = std::to_string(campaign);
+  if (!row.enabled) return Saying{name + " is disabled by the operators", ""};
+  if (row.drained)
     return Saying{name + " is drained by " + row["drained_by"].as<std::string>("an operator") +
                       ": " + row["drain_reason"].as<std::string>(""),
                   ""};
-  if (!row["held_since"].is_null())
+  if (!!row.held_since)
     return Saying{
         "held on " + name + ": " + row["held_why"].as<std::string>("its first jobs failed"),
         "mend it, then close the event: gridevents -c " + id + " -f"};
-  if (!row["failing_since"].is_null())
+  if (!!row.failing_since)
     return Saying{name + " does not answer: " + row["error"].as<std::string>("no reason given"),
                   ""};
-  if (!row["probation_until"].is_null())
+  if (!!row.probation_until)
     return Saying{
         name + " is set aside for it for a while: its jobs ended too fast or failed there", ""};
-  if (std::string(row["mode"].c_str()) == "observe")
+  if (std::string(row.mode) == "observe")
     return Saying{name + " is only observed: nothing is sent there", ""};
-  if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
+  if (row.stress >= row.stress_limit)
     return Saying{name + " is under stress", ""};
   return std::nullopt;
 }
@@ -51,7 +53,7 @@ Saying Over(const Numbers& n, const std::string& id) {
 
 // States that leave nothing to decide.
 std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std::string& id) {
-  const std::string state = row["state"].c_str(), wanted = row["wanted"].c_str();
+  const std::string state = row.state, wanted = row.wanted;
   const std::string why = row["state_reason"].as<std::string>("");
   const std::string because = why.empty() ? "" : ": " + why;
   if (state == "terminated") return Over(n, id);
@@ -65,8 +67,8 @@ std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std:
         "mend it (gridsub -c " + id + " --set exec_file=...), then gridevents -c " + id + " -f"};
   if (wanted == "paused" || state == "paused")
     return Saying{"it is paused" + because, "griddel -r " + id + " resumes it"};
-  if (row["finishing"].as<bool>()) return Saying{"all its tasks have ended; its epilogues run", ""};
-  if (row["priority"].as<int>() == 0)
+  if (row.finishing) return Saying{"all its tasks have ended; its epilogues run", ""};
+  if (row.priority == 0)
     return Saying{"it is suspended: its priority is 0, nothing new is sent" +
                       (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still in flight" : ""),
                   "gridmod -c " + id + " -p normal lets it go on"};
@@ -81,7 +83,7 @@ std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std:
 // It waits, and the metascheduler has given no reason (yet).
 Saying Waiting(const pqxx::row& row, const Numbers& n, const std::vector<Saying>& troubles,
                std::size_t lanes) {
-  if (!row["state_reason"].is_null()) return {row["state_reason"].c_str(), ""};
+  if (!row["state_reason"].is_null()) return {row.state_reason, ""};
   if (!troubles.empty() && troubles.size() == lanes) return troubles[0];
   if (n.InFlight() > 0)
     return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + TasksWait(n.waiting) + " for room",
@@ -147,22 +149,22 @@ Saying MainOf(const pqxx::row& row, const Numbers& n, const json& reasons,
 // Jobs that a cluster says are starting or running, and that give no sign of it; "" when there are
 // none.
 std::string SilentOn(const pqxx::row& row) {
-  const auto n = row["silent"].as<std::int64_t>();
+  const auto n = row.silent;
   if (n == 0) return "";
-  return Jobs(n) + " on " + row["name"].c_str() + (n == 1 ? " is" : " are") +
+  return Jobs(n) + " on " + row.name + (n == 1 ? " is" : " are") +
          " said to be starting or running and " + (n == 1 ? "gives" : "give") +
-         " no sign of it for " + HumanSpan(row["silent_s"].as<double>()) +
+         " no sign of it for " + HumanSpan(row.silent_s) +
          ": killed and sent again if that lasts";
 }
 
 json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
   json lane = {
-      {"name", row["name"].c_str()},
-      {"running", row["running"].as<std::int64_t>()},
-      {"queued", row["launching"].as<std::int64_t>() + row["submitted"].as<std::int64_t>() +
-                     row["remote_waiting"].as<std::int64_t>()},
-      {"granted", row["granted"].as<std::int64_t>()},
-      {"done", row["done"].as<std::int64_t>()},
+      {"name", row.name},
+      {"running", row.running},
+      {"queued", row.launching + row.submitted +
+                     row.remote_waiting},
+      {"granted", row.granted},
+      {"done", row.done},
       {"job_ratio", NumberOrNull(row["job_ratio"])},
       {"rate", NumberOrNull(row["rate"])},
       {"swept_ago", NumberOrNull(row["swept_ago"])},
@@ -175,14 +177,14 @@ json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
   }
   lane["reasons"] = json::array();
   for (const auto& reason : reasons)
-    if (reason["cluster_id"] == row["id"].as<std::int64_t>()) lane["reasons"].push_back(reason);
+    if (reason["cluster_id"] == row.id) lane["reasons"].push_back(reason);
   return lane;
 }
 
 // What admission rules took away at submission is a limit too, and no decision knows of it.
 json RulesSaid(const pqxx::row& row) {
   json said = json::array();
-  for (const auto& note : json::parse(row["notes"].c_str()))
+  for (const auto& note : json::parse(row.notes))
     if (note.is_object() && note.value("by", "") == "admission rules")
       said.push_back(note.value("text", ""));
   return said;
@@ -193,14 +195,14 @@ json Reasons(db::Tx& tx, const pqxx::result& lanes, std::int64_t campaign, polic
   std::vector<int> clusters;
   std::map<std::int64_t, double> rates;
   for (const auto& row : lanes) {
-    clusters.push_back(row["id"].as<int>());
-    rates[clusters.back()] = row["rate"].is_null() ? 0 : row["rate"].as<double>();
+    clusters.push_back(row.id);
+    rates[clusters.back()] = !row.rate ? 0 : row.rate;
   }
   const Outlook outlook(tx, clusters);
   json reasons = json::array();
-  for (const auto& row : tx.Exec(sql::read::kReasons, campaign)) {
+  for (const auto& row : tx.Exec(sql::kCurrentReasons, campaign)) {
     json reason = ReasonJson(texts, row, campaign, reader);
-    reason["expected"] = outlook.Of(reason, rates[row["cluster_id"].as<std::int64_t>()]);
+    reason["expected"] = outlook.Of(reason, rates[row.cluster_id]);
     reasons.push_back(std::move(reason));
   }
   return reasons;
@@ -208,9 +210,9 @@ json Reasons(db::Tx& tx, const pqxx::result& lanes, std::int64_t campaign, polic
 
 // [earliest, latest], epoch s; null while nobody knows.
 json EndsIn(db::Tx& tx, std::int64_t campaign) {
-  const auto rows = tx.Exec(sql::read::kForecast, campaign);
-  if (rows.empty() || rows[0]["end_low"].is_null()) return nullptr;
-  return json::array({rows[0]["end_low"].as<double>(), rows[0]["end_high"].as<double>()});
+  const auto rows = tx.Exec(sql::kCampaignForecast, campaign);
+  if (rows.empty() || !rows[0].end_low) return nullptr;
+  return json::array({rows[0].end_low, rows[0].end_high});
 }
 
 }  // namespace
@@ -218,13 +220,13 @@ json EndsIn(db::Tx& tx, std::int64_t campaign) {
 json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   const auto rows = CampaignRow(tx, campaign);
   const auto numbers = NumbersOf(rows[0]);
-  const auto lanes = tx.Exec(sql::read::kLanes, campaign);
+  const auto lanes = tx.Exec(sql::kShowPlacements, campaign);
   const json reasons = Reasons(tx, lanes, campaign, ReaderOf(request));
   const auto texts = TextsFor(lanes);
   json past = json::array(), clusters = json::array(), whole = json::array();
-  for (const auto& row : tx.Exec(sql::read::kReasonsPast, campaign, 20)) {
+  for (const auto& row : tx.Exec(sql::kPastReasons, campaign, 20)) {
     past.push_back(ReasonJson(texts, row, campaign, ReaderOf(request)));
-    past.back()["until"] = row["until"].as<double>();
+    past.back()["until"] = row.until;
   }
   std::vector<Saying> troubles;
   for (const auto& row : lanes) {
@@ -244,7 +246,7 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
           {"since", chosen == nullptr ? json() : (*chosen)["since"]},
           {"expected", chosen == nullptr ? json() : (*chosen)["expected"]},
           {"ends", EndsIn(tx, campaign)},
-          {"priority", rows[0]["priority"].as<int>()},
+          {"priority", rows[0].priority},
           {"reasons", std::move(whole)},
           {"clusters", std::move(clusters)},
           {"past", std::move(past)},
@@ -262,13 +264,13 @@ json CampaignHistory(db::Tx& tx, const Request& request) {
   OwnFacts(tx, request, campaign);
   const auto limit = request.QueryInt("limit", 100, 1, 2000),
              offset = request.QueryInt("offset", 0);
-  const auto texts = TextsFor(tx.Exec(sql::read::kLanes, campaign));
+  const auto texts = TextsFor(tx.Exec(sql::kShowPlacements, campaign));
   json items = json::array();
   std::int64_t total = 0;
-  for (const auto& row : tx.Exec(sql::read::kReasonsHistory, campaign, limit, offset)) {
+  for (const auto& row : tx.Exec(sql::kReasonHistory, campaign, limit, offset)) {
     items.push_back(ReasonJson(texts, row, campaign, ReaderOf(request)));
     items.back()["until"] = NumberOrNull(row["until"]);
-    total = row["total"].as<std::int64_t>();
+    total = row.total;
   }
   return PageJson(request, "/campaigns/" + std::to_string(campaign) + "/why/history",
                   std::move(items), total, offset, limit);

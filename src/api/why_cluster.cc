@@ -1,5 +1,6 @@
 // A whole cluster, for operators: what is idle and why, what bounds us there, who waits for it.
-#include <sql/read.h>
+#include <sql/clusters.h>
+#include <sql/placements.h>
 
 #include <cstdio>
 
@@ -25,107 +26,107 @@ std::string Number(double x) {
 
 // "; would send 12 jobs of campaign 3, 1 job of campaign 5".
 std::string WouldSend(const pqxx::row& row) {
-  if (row["would_send"].is_null()) return "; would send nothing now";
+  if (!row.would_send) return "; would send nothing now";
   std::vector<std::string> parts;
-  for (const auto& w : json::parse(row["would_send"].c_str()))
+  for (const auto& w : json::parse(row.would_send))
     parts.push_back(Jobs(w["jobs"].get<std::int64_t>()) + " of campaign " + w["campaign"].dump());
   return "; would send " + Join(parts, ", ");
 }
 
 // Why nothing at all is sent there; nothing when jobs may go.
 std::optional<std::string> Closed(const pqxx::row& row) {
-  const std::string name = row["name"].c_str();
-  if (!row["enabled"].as<bool>()) return name + " is disabled";
-  if (row["drained"].as<bool>())
+  const std::string name = row.name;
+  if (!row.enabled) return name + " is disabled";
+  if (row.drained)
     return name + " is drained by " + Text(row["drained_by"], "an operator") + ": " +
            Text(row["drain_reason"], "");
-  if (!row["failing_for"].is_null())
-    return name + " has not answered for " + HumanSpan(row["failing_for"].as<double>()) + ": " +
+  if (!!row.failing_for)
+    return name + " has not answered for " + HumanSpan(row.failing_for) + ": " +
            Text(row["error"], "no reason given");
-  if (row["swept_ago"].is_null()) return name + " has not been looked at yet";
-  if (std::string(row["mode"].c_str()) == "observe")
+  if (!row.swept_ago) return name + " has not been looked at yet";
+  if (std::string(row.mode) == "observe")
     return name + " is only observed: nothing is sent there" + WouldSend(row);
-  if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
-    return name + " is under stress: " + Number(row["stress"].as<double>()) + ", the limit is " +
-           Number(row["stress_limit"].as<double>());
-  if (row["max_resources"].is_null()) return name + " has not told its resources yet";
+  if (row.stress >= row.stress_limit)
+    return name + " is under stress: " + Number(row.stress) + ", the limit is " +
+           Number(row.stress_limit);
+  if (!row.max_resources) return name + " has not told its resources yet";
   return std::nullopt;
 }
 
 std::string Action(const pqxx::row& row) {
-  const std::string name = row["name"].c_str();
-  if (!row["enabled"].as<bool>()) return "gridadmin cluster enable " + name;
-  if (row["drained"].as<bool>()) return "gridadmin resume " + name;
-  if (!row["failing_for"].is_null()) return "gridclusters --check " + name;
-  if (std::string(row["mode"].c_str()) == "observe") return "gridadmin cluster open " + name;
-  if (row["stress"].as<double>() >= row["stress_limit"].as<double>())
+  const std::string name = row.name;
+  if (!row.enabled) return "gridadmin cluster enable " + name;
+  if (row.drained) return "gridadmin resume " + name;
+  if (!!row.failing_for) return "gridclusters --check " + name;
+  if (std::string(row.mode) == "observe") return "gridadmin cluster open " + name;
+  if (row.stress >= row.stress_limit)
     return "gridadmin cluster set " + name + " stress_limit=... when the limit is wrong";
   return "";
 }
 
 std::string Idle(const pqxx::row& row) {
-  const std::string name = row["name"].c_str();
-  const std::string of = " of " + std::string(row["max_resources"].c_str()) + " slots";
-  if (row["free_resources"].as<int>() == 0) return name + " is full: 0" + of + " free";
-  return name + " has " + row["free_resources"].c_str() + of + " free";
+  const std::string name = row.name;
+  const std::string of = " of " + std::string(row.max_resources) + " slots";
+  if (row.free_resources == 0) return name + " is full: 0" + of + " free";
+  return name + " has " + row.free_resources + of + " free";
 }
 
 // What keeps us from taking the whole cluster, a line each.
 json Ceilings(const pqxx::row& row, const pqxx::row& held) {
   json lines = json::array();
   const auto add = [&](const std::string& line) { lines.push_back(line); };
-  const std::string mode = row["mode"].c_str();
+  const std::string mode = row.mode;
   if (mode == "limited")
     add("mode limited: at most " + Jobs(row["mode_limit"].as<int>(0)) + " of ours in flight");
   else
     add("mode " + mode);
-  if (!row["max_running"].is_null())
-    add("max_running: at most " + Jobs(row["max_running"].as<int>()) + " of ours in flight");
-  add("queue: " + Number(row["queue_s"].as<double>()) + " s of our work may wait there" +
-      (row["max_waiting"].is_null() ? "" : ", at most " + Jobs(row["max_waiting"].as<int>())) +
+  if (!!row.max_running)
+    add("max_running: at most " + Jobs(row.max_running) + " of ours in flight");
+  add("queue: " + Number(row.queue_s) + " s of our work may wait there" +
+      (!row.max_waiting ? "" : ", at most " + Jobs(row.max_waiting)) +
       "; " + Counted(row["jobs_waiting"].as<int>(0), "waits", "wait"));
-  add("stress " + Number(row["stress"].as<double>()) + ", the limit is " +
-      Number(row["stress_limit"].as<double>()));
-  if (!row["hours"].is_null()) add("hours: " + Text(row["hours"], ""));
-  if (!row["drained_until"].is_null()) add("drained until " + Text(row["drained_until"], ""));
-  if (!row["failing_for"].is_null())
+  add("stress " + Number(row.stress) + ", the limit is " +
+      Number(row.stress_limit));
+  if (!!row.hours) add("hours: " + Text(row["hours"], ""));
+  if (!!row.drained_until) add("drained until " + Text(row["drained_until"], ""));
+  if (!!row.failing_for)
     add("backoff: " + Counted(row["failures"].as<int>(0), "failure") + " in a row" +
-        (row["try_again_in"].is_null() || row["try_again_in"].as<double>() <= 0
+        (!row.try_again_in || row.try_again_in <= 0
              ? ", asked again now"
-             : ", asked again in " + HumanSpan(row["try_again_in"].as<double>())));
-  if (!row["shut_for"].is_null() && row["shut_for"].as<double>() > 0)
-    add("its API is left alone for " + HumanSpan(row["shut_for"].as<double>()));
-  if (!row["probation"].is_null())
-    add("probation: at most " + Jobs(row["probation"].as<int>()) + " in the next submission");
-  if (!row["max_array"].is_null())
-    add("arrays of at most " + Jobs(row["max_array"].as<int>()) + ", learnt from its refusals");
-  if (held["held"].as<int>() > 0)
-    add(Counted(held["held"].as<int>(), "campaign is", "campaigns are") + " held there");
-  if (held["probation"].as<int>() > 0)
-    add(Counted(held["probation"].as<int>(), "campaign is", "campaigns are") +
+             : ", asked again in " + HumanSpan(row.try_again_in)));
+  if (!!row.shut_for && row.shut_for > 0)
+    add("its API is left alone for " + HumanSpan(row.shut_for));
+  if (!!row.probation)
+    add("probation: at most " + Jobs(row.probation) + " in the next submission");
+  if (!!row.max_array)
+    add("arrays of at most " + Jobs(row.max_array) + ", learnt from its refusals");
+  if (held.held > 0)
+    add(Counted(held.held, "campaign is", "campaigns are") + " held there");
+  if (held.probation > 0)
+    add(Counted(held.probation, "campaign is", "campaigns are") +
         " set aside there for a while");
   return lines;
 }
 
 // A campaign without a row of its own there has been given what it may have, or is new.
 json WaitingJson(const pqxx::row& row, const policy::ReasonTexts& texts, const Outlook& outlook) {
-  const auto campaign = row["campaign_id"].as<std::int64_t>();
+  const auto campaign = row.campaign_id;
   json item = {{"code", nullptr}, {"action", ""}, {"since", nullptr}, {"expected", nullptr}};
-  const auto granted = row["granted"].as<std::int64_t>();
-  const auto in_flight = row["in_flight"].as<std::int64_t>();
-  if (!row["code"].is_null()) {
+  const auto granted = row.granted;
+  const auto in_flight = row.in_flight;
+  if (!!row.code) {
     item = ReasonJson(texts, row, campaign, policy::Reader::kOperator);
     item["expected"] = outlook.Of(item);
   }
   const bool sending = granted > in_flight;
-  if (sending && (row["code"].is_null() || item["code"] == "NONE"))
+  if (sending && (!row.code || item["code"] == "NONE"))
     item["sentence"] = Jobs(granted - in_flight) + " of it may be sent now";
-  else if (row["code"].is_null())
+  else if (!row.code)
     item["sentence"] = "it has come since the last decision";
   item["campaign"] = campaign;
-  item["user"] = row["grid_user"].c_str();
-  item["priority"] = row["priority"].as<int>();
-  item["waiting"] = row["waiting"].as<std::int64_t>();
+  item["user"] = row.grid_user;
+  item["priority"] = row.priority;
+  item["waiting"] = row.waiting;
   item["in_flight"] = in_flight;
   item["granted"] = granted;
   return item;
@@ -136,17 +137,17 @@ json WaitingJson(const pqxx::row& row, const policy::ReasonTexts& texts, const O
 json ClusterWhy(db::Tx& tx, const Request& request) {
   const std::optional<int> any;
   const std::optional<std::string> name = request.Word("name");
-  const auto rows = tx.Exec(sql::read::kClusters, any, name, true);
+  const auto rows = tx.Exec(sql::kShowClusters, any, name, true);
   if (rows.empty()) throw NotFound("cluster " + *name);
   const auto& row = rows[0];
-  const int id = row["id"].as<int>();
+  const int id = row.id;
   const auto texts = TextsFor(rows);
   const Outlook outlook(tx, {id});
   json waiting = json::array();
   std::int64_t total = 0;
-  for (const auto& campaign : tx.Exec(sql::read::kWaitingOnCluster, id, kCampaigns)) {
+  for (const auto& campaign : tx.Exec(sql::kWaitingOnCluster, id, kCampaigns)) {
     waiting.push_back(WaitingJson(campaign, texts, outlook));
-    total = campaign["total"].as<std::int64_t>();
+    total = campaign.total;
   }
   const auto closed = Closed(row);
   std::string sentence = closed.value_or("");
@@ -167,7 +168,7 @@ json ClusterWhy(db::Tx& tx, const Request& request) {
           {"free", IntOrNull(row["free_resources"])},
           {"ours", IntOrNull(row["used_by_cigri"])},
           {"unavailable", IntOrNull(row["unavailable_resources"])},
-          {"ceilings", Ceilings(row, tx.Exec(sql::read::kHeldOnCluster, id)[0])},
+          {"ceilings", Ceilings(row, tx.Exec(sql::kHeldOnCluster, id)[0])},
           {"reasons", std::move(waiting)},
           {"waiting_campaigns", total}};
 }

@@ -1,5 +1,5 @@
 // Rows of `reasons` as sentences, and what is expected to change them.
-#include <sql/read.h>
+#include <sql/cluster_status.h>
 
 #include <algorithm>
 #include <ctime>
@@ -16,8 +16,8 @@ using nlohmann::json;
 policy::Reason ReasonOf(const pqxx::row& row, const json& numbers, std::int64_t campaign) {
   policy::Reason reason;
   reason.campaign = campaign;
-  reason.cluster = row["cluster_id"].as<std::int64_t>();
-  reason.code = policy::CodeFrom(row["code"].c_str()).value_or(policy::Code::kNone);
+  reason.cluster = row.cluster_id;
+  reason.code = policy::CodeFrom(row.code).value_or(policy::Code::kNone);
   const auto names = policy::NumberNames(reason.code);
   for (std::size_t i = 0; i < names.size() && !names[i].empty(); ++i)
     reason.numbers[i] = numbers.value(std::string(names[i]), 0.0);
@@ -50,8 +50,8 @@ policy::ReasonTexts TextsFor(const pqxx::result& clusters) {
   policy::Snapshot names;
   for (const auto& row : clusters) {
     policy::Cluster cluster;
-    cluster.id = row["id"].as<std::int64_t>();
-    cluster.name = row["name"].c_str();
+    cluster.id = row.id;
+    cluster.name = row.name;
     names.clusters.push_back(std::move(cluster));
   }
   return policy::ReasonTexts(names);
@@ -59,26 +59,26 @@ policy::ReasonTexts TextsFor(const pqxx::result& clusters) {
 
 json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row, std::int64_t campaign,
                 policy::Reader reader) {
-  json numbers = json::parse(row["numbers"].c_str());
+  json numbers = json::parse(row.numbers);
   const auto reason = ReasonOf(row, numbers, campaign);
-  const bool main = row["cluster_id"].as<std::int64_t>() == 0 || numbers.value("main", false);
+  const bool main = row.cluster_id == 0 || numbers.value("main", false);
   numbers.erase("main");
   return {{"cluster", TextOrNull(row["cluster"])},
-          {"cluster_id", row["cluster_id"].as<std::int64_t>()},
-          {"code", row["code"].c_str()},
+          {"cluster_id", row.cluster_id},
+          {"code", row.code},
           {"sentence", texts.Text(reason)},
           {"action", texts.Action(reason, reader)},
           {"numbers", std::move(numbers)},
           {"main", main},
-          {"since", row["since"].as<double>()}};
+          {"since", row.since}};
 }
 
 Outlook::Outlook(db::Tx& tx, const std::vector<int>& clusters) {
-  for (const auto& row : tx.Exec(sql::read::kOutlook, db::Array(clusters))) {
-    rows_[row["id"].as<std::int64_t>()] = {
-        row["hours"].as<std::string>(""), db::Opt<double>(row["drained_for"]),
-        db::Opt<double>(row["try_again_in"]), row["rate"].as<double>()};
-    now_ = row["now"].as<double>();
+  for (const auto& row : tx.Exec(sql::kClusterOutlook, clusters)) {
+    rows_[row.id] = {
+        row["hours"].as<std::string>(""), row.drained_for,
+        row.try_again_in, row.rate};
+    now_ = row.now;
   }
 }
 

@@ -1,5 +1,6 @@
 // Where one task is, or how one job ended, and whose fault that was.
-#include <sql/read.h>
+#include <sql/batches.h>
+#include <sql/tasks.h>
 
 #include "api/read_tasks.h"
 #include "api/why.h"
@@ -49,15 +50,15 @@ Saying OfAttempt(const Attempt& a, const std::string& campaign) {
 // It waits: to go again, with the end of its last attempt, or for its first.
 std::string Waits(db::Tx& tx, std::int64_t campaign, const std::vector<Attempt>& attempts) {
   const Attempt& last = attempts.back();
-  const auto row = tx.Exec(sql::read::kRetryOf, campaign, last.idx)[0];
-  if (row["wait_s"].is_null()) {
-    const auto before = row["before"].as<std::int64_t>();
+  const auto row = tx.Exec(sql::kRetryOfTask, campaign, last.idx)[0];
+  if (!row.wait_s) {
+    const auto before = row.before;
     return before == 0 ? "it is the next to be sent"
                        : "it waits its turn, " + Tasks(before) + " before it";
   }
   std::string sentence = "it waits to go again";
-  if (const double s = row["wait_s"].as<double>(); s > 0) sentence += " in " + HumanSpan(s);
-  if (!row["avoid"].is_null()) sentence += ", rather not on " + row["avoid"].as<std::string>();
+  if (const double s = row.wait_s; s > 0) sentence += " in " + HumanSpan(s);
+  if (!!row.avoid) sentence += ", rather not on " + row.avoid;
   if (!last.code.empty()) sentence += " (" + last.code + ")";
   if (attempts.size() > 1)
     sentence += "; last time it " + EndOf(attempts[attempts.size() - 2]) + " on " +
@@ -96,27 +97,27 @@ json WhyOfTask(db::Tx& tx, const Request& request, std::int64_t campaign, std::i
 json TaskWhy(db::Tx& tx, const Request& request) {
   OwnFacts(tx, request, request.Id());
   const auto idx = request.Id("index");
-  if (idx >= tx.Exec(sql::read::kTaskCount, request.Id())[0][0].as<std::int64_t>())
+  if (idx >= tx.One(sql::kTaskCount, request.Id()).n)
     throw NotFound("task " + std::to_string(idx) + " of campaign " + std::to_string(request.Id()));
   return WhyOfTask(tx, request, request.Id(), idx);
 }
 
 json JobWhy(db::Tx& tx, const Request& request) {
-  const auto batches = tx.Exec(sql::read::kJobBatch, request.Id());
+  const auto batches = tx.Exec(sql::kBatchOfJob, request.Id());
   if (batches.empty()) throw NotFound("job " + std::to_string(request.Id()));
   const auto b = batches[0];
-  const auto campaign = b["campaign_id"].as<std::int64_t>();
-  RequireOwner(request, b["grid_user"].c_str(), "job " + std::to_string(request.Id()));
+  const auto campaign = b.campaign_id;
+  RequireOwner(request, b.grid_user, "job " + std::to_string(request.Id()));
   json why = CampaignWhy(tx, request, campaign);
   why["job"] = request.Id();
-  for (const auto& a : AttemptsOf(tx, campaign, {b["idx"].as<std::int64_t>()})) {
+  for (const auto& a : AttemptsOf(tx, campaign, {b.idx})) {
     if (a.job_id != request.Id()) continue;
     const auto saying = OfAttempt(a, std::to_string(campaign));
     why["sentence"] = saying.sentence;
     why["action"] = saying.action;
     return why;
   }
-  why["sentence"] = "it was never taken by " + std::string(b["cluster"].c_str()) + ": " +
+  why["sentence"] = "it was never taken by " + std::string(b.cluster) + ": " +
                     b["error"].as<std::string>("its submission was given up");
   why["action"] = "";
   return why;

@@ -1,5 +1,5 @@
 // What would change things: the last stored decision taken again with a limit lifted.
-#include <sql/read.h>
+#include <sql/plans.h>
 
 #include <algorithm>
 #include <chrono>
@@ -92,20 +92,20 @@ std::shared_ptr<const SnapshotCache::Stored> SnapshotCache::Newest(Context& cont
   auto stored = std::make_shared<Stored>();
   std::string snapshot;
   context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::read::kNewestSnapshot);
+    const auto rows = tx.Exec(sql::kNewestSnapshot);
     if (rows.empty()) {
       *fault = "no decision has been stored yet";
       return;
     }
-    stored->plan = rows[0]["id"].as<std::int64_t>();
-    stored->at = rows[0]["at"].as<double>();
-    stored->seed = static_cast<std::uint64_t>(rows[0]["seed"].as<std::int64_t>());
+    stored->plan = rows[0].id;
+    stored->at = rows[0].at;
+    stored->seed = static_cast<std::uint64_t>(rows[0].seed);
     if (last_ && last_->plan == stored->plan) return;
-    if (rows[0]["bytes"].as<std::int64_t>() > kMostBytes) {
+    if (rows[0].bytes > kMostBytes) {
       *fault = "the grid is too large to try it here";
       return;
     }
-    snapshot = tx.Exec(sql::read::kSnapshot, stored->plan)[0][0].c_str();
+    snapshot = tx.Exec(sql::kPlanSnapshot, stored->plan)[0][0].c_str();
   });
   if (!fault->empty()) return nullptr;
   if (last_ && last_->plan == stored->plan) return last_;

@@ -1,6 +1,6 @@
 #include "clusterdb/api_gate.h"
 
-#include <sql/clusterdb.h>
+#include <sql/breakers.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,12 +61,12 @@ class Gate final : public cluster::CallGate {
     if (answered && failures_ == 0) return;
     Guarded([&](db::Tx& tx) {
       if (answered) {
-        tx.Exec(sql::clusterdb::kCallAnswered, api_);
+        tx.Exec(sql::kCloseBreaker, api_);
         failures_ = 0;
         log::info("[{}] its API answers again", name_);
       } else {
-        failures_ = tx.Exec(sql::clusterdb::kCallFailed, api_, ValidUtf8(error))[0][0].as<int>();
-        if (const double s = ShutFor(failures_); s > 0) tx.Exec(sql::clusterdb::kShutApi, api_, s);
+        failures_ = tx.One(sql::kCountFailedCall, api_, ValidUtf8(error)).failures;
+        if (const double s = ShutFor(failures_); s > 0) tx.Exec(sql::kOpenBreaker, api_, s);
       }
     });
   }
@@ -114,29 +114,29 @@ class Gate final : public cluster::CallGate {
     State state;
     Guarded([&](db::Tx& tx) {
       const auto counted = std::exchange(counted_, 0);
-      const auto row = tx.Exec(sql::clusterdb::kApiState, api_)[0];
-      ceiling_ = row["ceiling"].as<int>();
-      failures_ = row["failures"].as<int>();
-      state.error = row["error"].c_str();
-      state.shut_s = row["shut_s"].as<double>();
+      const auto row = tx.Exec(sql::kLockApi, api_)[0];
+      ceiling_ = row.ceiling;
+      failures_ = row.failures;
+      state.error = row.error;
+      state.shut_s = row.shut_s;
       // Whoever tries an open API alone takes the turn: for others it stays shut meanwhile.
-      const bool tries = failures_ > 0 && state.shut_s <= 0 && row["was_shut"].as<bool>();
+      const bool tries = failures_ > 0 && state.shut_s <= 0 && row.was_shut;
       if (tries && caller_ != Caller::kUpdator && caller_ != Caller::kApi) state.shut_s = 1;
       if (tries && take > 0 && caller_ == Caller::kUpdator)
-        tx.Exec(sql::clusterdb::kShutApi, api_, 30.0);
-      state.tokens = row["tokens"].as<double>();
+        tx.Exec(sql::kOpenBreaker, api_, 30.0);
+      state.tokens = row.tokens;
       const bool shut = state.shut_s > 0 && caller_ != Caller::kApi;
       if (ceiling_ > 0) {
         const auto bucket = BucketOf(ceiling_);
         state.tokens =
-            std::min(bucket.burst, state.tokens + row["age_s"].as<double>() * bucket.per_min / 60);
+            std::min(bucket.burst, state.tokens + row.age_s * bucket.per_min / 60);
         if (take > 0 && !shut) {
           const double left = state.tokens - 1 - Kept(bucket);
-          if (left >= 0) tx.Exec(sql::clusterdb::kTakeCall, api_, state.tokens - 1);
+          if (left >= 0) tx.Exec(sql::kTakeCall, api_, state.tokens - 1);
           state.tokens = left;
         }
       }
-      if (counted > 0) tx.Exec(sql::clusterdb::kCountCalls, id_, Word(caller_), counted);
+      if (counted > 0) tx.Exec(sql::kCountCalls, id_, Word(caller_), counted);
     });
     asked_ = Clock::now();
     return state;

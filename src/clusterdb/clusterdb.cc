@@ -1,6 +1,7 @@
 #include "clusterdb/clusterdb.h"
 
-#include <sql/clusterdb.h>
+#include <sql/clusters.h>
+#include <sql/users.h>
 
 #include <map>
 #include <mutex>
@@ -13,25 +14,25 @@ namespace cigri::clusterdb {
 
 std::vector<ClusterRow> LoadClusters(db::Tx& tx) {
   std::vector<ClusterRow> rows;
-  for (const auto& r : tx.Exec(sql::clusterdb::kClusters)) {
+  for (const auto& r : tx.Exec(sql::kLoadClusters)) {
     ClusterRow row;
     auto& c = row.config;
-    c.id = r["id"].as<std::int64_t>();
-    c.name = r["name"].as<std::string>();
-    c.kind = r["kind"].as<std::string>();
-    c.api_url = r["api_url"].as<std::string>();
-    c.auth_type = r["api_auth_type"].as<std::string>();
-    c.auth_user = r["api_username"].as<std::string>();
-    c.auth_password = r["api_password"].as<std::string>();
-    c.auth_header = r["api_auth_header"].as<std::string>();
-    c.resource_unit = r["resource_unit"].as<std::string>();
-    c.properties = r["properties"].as<std::string>();
-    c.options = nlohmann::json::parse(r["options"].as<std::string>());
-    row.token_command = r["token_command"].as<std::string>();
-    row.api = r["api"].as<std::string>();
-    row.stress_limit = r["stress_limit"].as<double>();
-    row.enabled = r["enabled"].as<bool>();
-    row.min_round_s = r["min_round_s"].as<double>();
+    c.id = r.id;
+    c.name = r.name;
+    c.kind = r.kind;
+    c.api_url = r.api_url;
+    c.auth_type = r.api_auth_type;
+    c.auth_user = r.api_username;
+    c.auth_password = r.api_password;
+    c.auth_header = r.api_auth_header;
+    c.resource_unit = r.resource_unit;
+    c.properties = r.properties;
+    c.options = nlohmann::json::parse(r.options);
+    row.token_command = r.token_command;
+    row.api = r.api;
+    row.stress_limit = r.stress_limit;
+    row.enabled = r.enabled;
+    row.min_round_s = r.min_round_s;
     for (const char* column : {"name", "kind", "api_url", "api_auth_type", "api_username",
                                "api_password", "api_auth_header", "token_command", "resource_unit",
                                "properties", "options", "min_round_s", "api"})
@@ -58,9 +59,9 @@ cluster::TokenSource TokensOf(const ClusterRow& row, const std::string& key_file
   const auto given = [id = row.config.id, key_file, pool](const std::string& user) {
     auto db = pool->Get();
     db::Tx tx(*db, db::Tx::Sync::kOff);
-    const auto found = tx.Exec(sql::clusterdb::kUserToken, id, user);
+    const auto found = tx.Exec(sql::kUserClusterToken, id, user);
     if (found.empty()) return std::string();
-    return SecretBox(key_file).Decrypt(found[0][0].as<std::string>());
+    return SecretBox(key_file).Decrypt(found[0].token);
   };
   auto tokens = std::make_shared<UserTokens>(row.token_command, given);
   return [tokens](const std::string& user) { return tokens->Of(user); };

@@ -7,30 +7,11 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "db/native.h"
+#include "db/rows_impl.h"
 
 namespace cigri::db {
 namespace {
-
-template <typename T, typename Write>
-std::string Braces(const std::vector<T>& values, Write write) {
-  std::string out = "{";
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i != 0) out += ',';
-    write(out, values[i]);
-  }
-  return out + "}";
-}
-
-void Quoted(std::string& out, const std::string& value) {
-  out += '"';
-  for (char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  out += '"';
-}
-
-std::string Number(double x) { return pqxx::to_string(x); }
 
 struct Inbox : pqxx::notification_receiver {
   Inbox(pqxx::connection& c, const std::string& channel, std::set<std::string>& seen)
@@ -40,55 +21,6 @@ struct Inbox : pqxx::notification_receiver {
 };
 
 }  // namespace
-
-std::string Array(const std::vector<std::int64_t>& values) {
-  return Braces(values, [](std::string& o, std::int64_t v) { o += std::to_string(v); });
-}
-std::string Array(const std::vector<int>& values) {
-  return Braces(values, [](std::string& o, int v) { o += std::to_string(v); });
-}
-std::string Array(const std::vector<double>& values) {
-  return Braces(values, [](std::string& o, double v) { o += Number(v); });
-}
-std::string Array(const std::vector<bool>& values) {
-  return Braces(values, [](std::string& o, bool v) { o += v ? "t" : "f"; });
-}
-std::string Array(const std::vector<std::string>& values) { return Braces(values, Quoted); }
-std::string Array(const std::vector<std::optional<std::string>>& values) {
-  return Braces(values, [](std::string& o, const std::optional<std::string>& v) {
-    if (v)
-      Quoted(o, *v);
-    else
-      o += "NULL";
-  });
-}
-std::string Array(const std::vector<std::optional<std::int64_t>>& values) {
-  return Braces(values, [](std::string& o, const std::optional<std::int64_t>& v) {
-    o += v ? std::to_string(*v) : "NULL";
-  });
-}
-std::string Array(const std::vector<std::optional<double>>& values) {
-  return Braces(
-      values, [](std::string& o, const std::optional<double>& v) { o += v ? Number(*v) : "NULL"; });
-}
-
-std::vector<std::string> Strings(const pqxx::field& field) {
-  std::vector<std::string> out;
-  if (field.is_null()) return out;
-  using Juncture = pqxx::array_parser::juncture;
-  auto parser = field.as_array();
-  for (auto item = parser.get_next(); item.first != Juncture::done; item = parser.get_next()) {
-    if (item.first == Juncture::string_value) out.push_back(item.second);
-    if (item.first == Juncture::null_value) out.emplace_back();
-  }
-  return out;
-}
-
-std::vector<std::int64_t> Int64s(const pqxx::field& field) {
-  std::vector<std::int64_t> out;
-  for (const auto& text : Strings(field)) out.push_back(std::stoll(text));
-  return out;
-}
 
 struct Connection::Impl {
   explicit Impl(const std::string& conninfo) : c(conninfo) {}
@@ -127,29 +59,61 @@ bool Connection::alive() const { return impl_->c.is_open(); }
 int Connection::socket() const { return impl_->c.sock(); }
 
 void Connection::Listen(const std::string& channel) {
-  impl_->inboxes.push_back(std::make_unique<Inbox>(impl_->c, channel, impl_->notices));
+  Translated([&] {
+    impl_->inboxes.push_back(std::make_unique<Inbox>(impl_->c, channel, impl_->notices));
+  });
 }
 
 std::set<std::string> Connection::Wait(int ms) {
-  impl_->c.get_notifs();
-  if (impl_->notices.empty() && ms > 0) impl_->c.await_notification(ms / 1000, ms % 1000 * 1000);
-  return std::exchange(impl_->notices, {});
+  return Translated([&] {
+    impl_->c.get_notifs();
+    if (impl_->notices.empty() && ms > 0) impl_->c.await_notification(ms / 1000, ms % 1000 * 1000);
+    return std::exchange(impl_->notices, {});
+  });
 }
 
+struct Tx::Impl {
+  pqxx::work work;
+};
+
+// The one door to libpqxx behind a transaction.
+class NativeAccess {
+ public:
+  static pqxx::work& Work(Tx& tx) { return tx.impl_->work; }
+};
+pqxx::work& Native(Tx& tx) { return NativeAccess::Work(tx); }
+
 Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
-  work_ = std::make_unique<pqxx::work>(connection.impl_->c);
-  ++connection_.transactions_;
-  if (sync == Sync::kOff) work_->exec("SET LOCAL synchronous_commit = off");
+  Translated([&] {
+    impl_.reset(new Impl{pqxx::work(connection.impl_->c)});
+    ++connection_.transactions_;
+    if (sync == Sync::kOff) impl_->work.exec("SET LOCAL synchronous_commit = off");
+  });
 }
 Tx::~Tx() = default;
 
-void Tx::Prepare(const Statement& statement) {
-  if (!connection_.impl_->prepared.insert(statement.name).second) return;
-  connection_.impl_->c.prepare(statement.name, statement.sql);
+Rows Tx::Run(const char* name, const char* sql, const Params& params) {
+  return Translated([&] {
+    if (connection_.impl_->prepared.insert(name).second) connection_.impl_->c.prepare(name, sql);
+    std::vector<const char*> values;
+    for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
+    return Rows(std::make_shared<Rows::Impl>(Rows::Impl{
+        impl_->work.exec_prepared(name, pqxx::prepare::make_dynamic_params(values)), name}));
+  });
 }
-pqxx::result Tx::Raw(const std::string& sql) { return work_->exec(sql); }
-void Tx::Commit() { work_->commit(); }
-pqxx::work& Tx::work() { return *work_; }
+
+const Rows& Tx::Single(const Rows& rows, const char* name) {
+  if (rows.size() != 1)
+    throw Error(std::string(name) + ": " + std::to_string(rows.size()) + " rows instead of one");
+  return rows;
+}
+
+void Tx::Raw(const std::string& sql) {
+  Translated([&] { impl_->work.exec(sql); });
+}
+void Tx::Commit() {
+  Translated([&] { impl_->work.commit(); });
+}
 
 Pool::Pool(std::string conninfo, std::string application, int most)
     : conninfo_(std::move(conninfo)), application_(std::move(application)), most_(most) {}

@@ -1,5 +1,5 @@
-// PostgreSQL for the modules: connections, transactions, named statements, arrays, notices.
-// The only folder that includes pqxx.
+// PostgreSQL for the modules: connections, transactions, named statements, notices. The types of
+// libpqxx end in this folder (native.h is for it and for tests).
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -8,38 +8,55 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <pqxx/pqxx>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "db/params.h"
+#include "db/rows.h"
 #include "db/statement.h"
 
 namespace cigri::db {
 
+/// What the server or the session refused. The texts are the server's.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 /// The connection is gone, or the server is not there. Callers reconnect; what was in a
-/// transaction is lost, except that the outcome of a commit is unknown (pqxx::in_doubt_error).
-using Broken = pqxx::broken_connection;
+/// transaction is lost.
+class Broken : public Error {
+ public:
+  using Error::Error;
+};
+/// The connection was lost during a commit: it may have been committed. Look, never repeat.
+class InDoubt : public Error {
+ public:
+  using Error::Error;
+};
+class SqlError : public Error {
+ public:
+  SqlError(const std::string& what, std::string sqlstate)
+      : Error(what), sqlstate_(std::move(sqlstate)) {}
+  const std::string& sqlstate() const { return sqlstate_; }
 
-/// An array parameter: Array(std::vector<std::int64_t>{1, 2}) is passed as '{1,2}', to be cast
-/// in the statement ($1::bigint[]). A nullopt element is NULL.
-std::string Array(const std::vector<std::int64_t>& values);
-std::string Array(const std::vector<int>& values);
-std::string Array(const std::vector<double>& values);
-std::string Array(const std::vector<bool>& values);
-std::string Array(const std::vector<std::string>& values);
-std::string Array(const std::vector<std::optional<std::string>>& values);
-std::string Array(const std::vector<std::optional<std::int64_t>>& values);
-std::string Array(const std::vector<std::optional<double>>& values);
-/// The other way, for a field of a type like bigint[] or text[]; NULL is empty.
-std::vector<std::int64_t> Int64s(const pqxx::field& field);
-std::vector<std::string> Strings(const pqxx::field& field);
-
-template <typename T>
-std::optional<T> Opt(const pqxx::field& field) {
-  if (field.is_null()) return std::nullopt;
-  return field.as<T>();
-}
+ private:
+  std::string sqlstate_;
+};
+/// A value that the column's type does not take.
+class DataError : public SqlError {
+ public:
+  using SqlError::SqlError;
+};
+class ConstraintViolation : public SqlError {
+ public:
+  using SqlError::SqlError;
+};
+class UniqueViolation : public ConstraintViolation {
+ public:
+  using ConstraintViolation::ConstraintViolation;
+};
 
 class Tx;
 
@@ -73,8 +90,9 @@ class Connection {
   int pid_ = 0, transactions_ = 0;
 };
 
-/// A transaction: rolled back unless Commit() is reached. `Sync::kOff` is for what the next poll
-/// repeats (folds, heartbeats, statistics); never for intents, accepted campaigns or kills.
+/// A transaction: rolled back unless Commit() is reached. `Sync::kOff` commits without waiting for
+/// the disk, for what its writer repeats anyway (heartbeats, statistics); never for intents,
+/// accepted campaigns, status updates or kills.
 class Tx {
  public:
   enum class Sync { kOn, kOff };
@@ -82,25 +100,53 @@ class Tx {
   ~Tx();
   Tx(const Tx&) = delete;
 
-  /// Runs a named statement; parameters: numbers, strings, bool, std::optional of these, Array().
-  template <typename... Args>
-  pqxx::result Exec(const Statement& statement, const Args&... args) {
-    Prepare(statement);
-    return work().exec_prepared(statement.name, args...);
+  /// Runs a statement. Arguments: numbers, strings, bool, std::optional of these, vectors (arrays),
+  /// RowSet. All rows, in the server's order.
+  template <typename R, typename... Args>
+  std::vector<R> Exec(const Query<R>& query, const Args&... args) {
+    return Read<R>(Run(query.name, query.sql, Params(args...)));
   }
-  /// For statements without a name: tests, `cigri`, migrations. Never with data in the text.
-  pqxx::result Raw(const std::string& sql);
-  template <typename... Args>
-  pqxx::result RawParams(const std::string& sql, const Args&... args) {
-    return work().exec_params(sql, args...);
+  /// The only row; throws Error when there is none, or more than one.
+  template <typename R, typename... Args>
+  R One(const Query<R>& query, const Args&... args) {
+    return Read<R>(Single(Run(query.name, query.sql, Params(args...)), query.name)).front();
   }
+  /// The first row, if there is one.
+  template <typename R, typename... Args>
+  std::optional<R> First(const Query<R>& query, const Args&... args) {
+    const Rows rows = Run(query.name, query.sql, Params(args...));
+    if (rows.size() == 0) return std::nullopt;
+    RowReader reader(rows, 0);
+    return R::Read(reader);
+  }
+  /// The number of rows that a statement without an answer changed.
+  template <typename... Args>
+  std::size_t Exec(const Command& command, const Args&... args) {
+    return Run(command.name, command.sql, Params(args...)).affected();
+  }
+  /// For text without data in it: NOTIFY, SET, migrations.
+  void Raw(const std::string& sql);
+  /// Throws InDoubt when the connection is lost meanwhile.
   void Commit();
-  pqxx::work& work();
 
  private:
-  void Prepare(const Statement& statement);
+  friend class NativeAccess;
+  Rows Run(const char* name, const char* sql, const Params& params);
+  static const Rows& Single(const Rows& rows, const char* name);
+  template <typename R>
+  static std::vector<R> Read(const Rows& rows) {
+    std::vector<R> out;
+    out.reserve(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      RowReader reader(rows, i);
+      out.push_back(R::Read(reader));
+    }
+    return out;
+  }
+
+  struct Impl;
   Connection& connection_;
-  std::unique_ptr<pqxx::work> work_;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// A bounded set of connections for a server with threads. A lost session is not given out again.

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "db/db.h"
+#include "db/native.h"
 
 namespace cigri::db {
 
@@ -11,14 +11,15 @@ int SchemaVersion() { return std::end(sql::kMigrations)[-1].number; }
 SchemaState InspectSchema(Connection& connection) {
   Tx tx(connection);
   std::set<std::string> tables;
-  for (const auto& row : tx.Raw("SELECT table_name::text FROM information_schema.tables "
-                                "WHERE table_schema = current_schema() ORDER BY 1"))
+  for (const auto& row : Native(tx).exec("SELECT table_name::text FROM information_schema.tables "
+                                         "WHERE table_schema = current_schema() ORDER BY 1"))
     tables.insert(row[0].c_str());
   if (tables.empty()) return {SchemaKind::kEmpty, 0, "empty"};
   if (tables.count("schema_migrations") != 0 && tables.count("grid") != 0) {
     int version = 0;
     std::string why;
-    for (const auto& row : tx.Raw("SELECT number, checksum FROM schema_migrations ORDER BY 1")) {
+    for (const auto& row :
+         Native(tx).exec("SELECT number, checksum FROM schema_migrations ORDER BY 1")) {
       version = row[0].as<int>();
       for (const auto& migration : sql::kMigrations)
         if (migration.number == version && row[1].as<std::string>() != migration.checksum)
@@ -61,18 +62,22 @@ void Migrate(Connection& connection) {
     if (state.kind == SchemaKind::kOurs) return;
     if (state.kind != SchemaKind::kEmpty && state.kind != SchemaKind::kOlder) Refuse(state);
     Tx tx(connection);
-    tx.Raw("SELECT pg_advisory_xact_lock(hashtext('cigri migrate ' || current_schema()))");
+    Native(tx).exec("SELECT pg_advisory_xact_lock(hashtext('cigri migrate ' || current_schema()))");
     const bool fresh =
-        tx.Raw("SELECT to_regclass(current_schema() || '.schema_migrations') IS NULL")[0][0]
+        Native(tx)
+            .exec("SELECT to_regclass(current_schema() || '.schema_migrations') IS NULL")[0][0]
             .as<bool>();
     const int version =
         fresh ? 0
-              : tx.Raw("SELECT coalesce(max(number), 0) FROM schema_migrations")[0][0].as<int>();
+              : Native(tx)
+                    .exec("SELECT coalesce(max(number), 0) FROM schema_migrations")[0][0]
+                    .as<int>();
     for (const auto& migration : sql::kMigrations) {
       if (migration.number != version + 1) continue;
-      tx.Raw(migration.sql);
-      tx.RawParams("INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)",
-                   migration.number, migration.name, migration.checksum);
+      Native(tx).exec(migration.sql);
+      Native(tx).exec_params(
+          "INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)",
+          migration.number, migration.name, migration.checksum);
       break;
     }
     tx.Commit();

@@ -1,10 +1,18 @@
-// One SQL statement of sql/queries, or one migration: what the generated headers are made of.
+// What the generated headers of sql/queries and sql/migrations are made of.
 #pragma once
 
 namespace cigri::db {
 
-struct Statement {
-  const char* name;  ///< "runner_claim_tasks": its prepared name, and its name in logs
+/// A statement without rows; its `-- name:` is its prepared name and its name in logs.
+struct Command {
+  const char* name;
+  const char* sql;
+};
+
+/// A statement whose rows become `R`, the struct generated from its `-- returns:` lines.
+template <typename R>
+struct Query {
+  const char* name;
   const char* sql;
 };
 

@@ -1,5 +1,9 @@
 // From tables to a Snapshot: clusters, campaigns, usage, the configuration. Lanes: load_lanes.cc.
-#include <sql/metascheduler.h>
+#include <sql/campaigns.h>
+#include <sql/cluster_status.h>
+#include <sql/jobs.h>
+#include <sql/policy.h>
+#include <sql/usage.h>
 
 #include <cstdlib>
 #include <ctime>
@@ -20,25 +24,25 @@ constexpr double kStaleAfter =
     90;  // s: an idle feed answers every 25, an idle sweep comes every 60
 
 Unusable WhyUnusable(const pqxx::row& row, std::string& why) {
-  if (!row["enabled"].as<bool>()) return Unusable::kDisabled;
-  if (row["drained"].as<bool>()) {
-    why = row["drain_reason"].as<std::string>();
+  if (!row.enabled) return Unusable::kDisabled;
+  if (row.drained) {
+    why = row.drain_reason;
     return Unusable::kDrained;
   }
-  if (const auto hours = db::Opt<std::string>(row["hours"]);
+  if (const auto hours = row.hours;
       hours && !WithinHours(*hours, std::time(nullptr), &why)) {
     if (why.empty()) why = *hours;
     return Unusable::kHours;
   }
-  if (row["failing"].as<bool>()) {
-    why = row["error"].as<std::string>();
-    return row["broken"].as<bool>() ? Unusable::kBreaker : Unusable::kStale;
+  if (row.failing) {
+    why = row.error;
+    return row.broken ? Unusable::kBreaker : Unusable::kStale;
   }
-  if (const double age = row["age_s"].as<double>(); age > kStaleAfter) {
+  if (const double age = row.age_s; age > kStaleAfter) {
     why = age > 1e8 ? "never asked yet" : "last answer " + HumanSpan(age) + " ago";
     return Unusable::kStale;
   }
-  if (row["stress"].as<double>() >= row["stress_limit"].as<double>()) return Unusable::kStress;
+  if (row.stress >= row.stress_limit) return Unusable::kStress;
   return Unusable::kNo;
 }
 
@@ -62,17 +66,17 @@ std::map<std::string, int> Licences(const pqxx::field& field) {
 }  // namespace
 
 void Store::LoadClusters(db::Tx& tx, Loaded& loaded) {
-  for (const auto& row : tx.Exec(sql::metascheduler::kClusters)) {
+  for (const auto& row : tx.Exec(sql::kSchedulableClusters)) {
     policy::Cluster c;
-    c.id = row["id"].as<std::int64_t>();
-    c.name = row["name"].as<std::string>();
-    c.max = row["max_resources"].as<int>();
+    c.id = row.id;
+    c.name = row.name;
+    c.max = row.max_resources;
     // What ended or started since the snapshot is taken off it by our own counts (LoadInFlight).
-    c.free = row["free_resources"].as<int>() + row["used_by_cigri"].as<int>();
-    c.speed = row["power"].as<double>() / 100;
-    c.mode = FromString<ClusterMode>(row["mode"].c_str()).value();
-    c.limited = row["mode_limit"].is_null() ? kNoLimit : row["mode_limit"].as<int>();
-    c.max_running = row["max_running"].is_null() ? kNoLimit : row["max_running"].as<int>();
+    c.free = row.free_resources + row.used_by_cigri;
+    c.speed = row.power / 100;
+    c.mode = FromString<ClusterMode>(row.mode).value();
+    c.limited = !row.mode_limit ? kNoLimit : row.mode_limit;
+    c.max_running = !row.max_running ? kNoLimit : row.max_running;
     c.unusable = WhyUnusable(row, c.why);
     loaded.snapshot.clusters.push_back(std::move(c));
   }
@@ -81,26 +85,26 @@ void Store::LoadClusters(db::Tx& tx, Loaded& loaded) {
 void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
   std::vector<std::int64_t> in_flight;
   for (const auto& [key, flight] : loaded.flights) in_flight.push_back(key.first);
-  for (const auto& row : tx.Exec(sql::metascheduler::kCampaigns, db::Array(in_flight))) {
+  for (const auto& row : tx.Exec(sql::kSchedulableCampaigns, in_flight)) {
     policy::Campaign c;
-    c.id = row["id"].as<std::int64_t>();
-    c.user = row["grid_user"].as<std::string>();
-    c.project = row["project"].as<std::string>();
-    c.test = row["test"].as<bool>();
-    c.priority = std::min(9, row["priority"].as<int>());
-    c.cls = row["class"].as<std::string>();
-    if (row["priority"].as<int>() > 9) c.cls = "urgent";
-    c.sla_group = row["sla_group"].as<std::string>();
-    c.submitted_at = row["submitted_at"].as<double>();
-    c.waiting = row["waiting"].as<std::int64_t>();
-    c.done = row["done"].as<std::int64_t>();
-    c.replicas = row["replicas"].as<bool>();
-    c.waiting_since = row["waiting_since"].as<double>();
-    c.need_s = row["need_s"].as<double>();
+    c.id = row.id;
+    c.user = row.grid_user;
+    c.project = row.project;
+    c.test = row.test;
+    c.priority = std::min(9, row.priority);
+    c.cls = row.class;
+    if (row.priority > 9) c.cls = "urgent";
+    c.sla_group = row.sla_group;
+    c.submitted_at = row.submitted_at;
+    c.waiting = row.waiting;
+    c.done = row.done;
+    c.replicas = row.replicas;
+    c.waiting_since = row.waiting_since;
+    c.need_s = row.need_s;
     c.affinity_wait_s = Seconds(row["affinity_wait"]);
     c.min_duration_s = Seconds(row["min_duration"]);
     c.licences = Licences(row["licences"]);
-    c.after = row["after"].is_null() ? 0 : row["after"].as<std::int64_t>();
+    c.after = !row.after ? 0 : row.after;
     loaded.snapshot.campaigns.push_back(std::move(c));
   }
 }
@@ -111,10 +115,10 @@ void Store::LoadUsage(db::Tx& tx, Loaded& loaded) {
   const double window = std::max(config.fairshare_window_s, config.usage_window_s);
   const double cut = std::floor((loaded.now - 900) / 3600) * 3600;
   const auto read = [&](double from, double to, double step, std::vector<policy::Usage>& out) {
-    for (const auto& row : tx.Exec(sql::metascheduler::kUsage, from, to, step))
-      out.push_back({row["campaign_id"].as<std::int64_t>(), row["grid_user"].as<std::string>(),
-                     row["project"].as<std::string>(), row["start"].as<double>(), step,
-                     row["slot_s"].as<double>()});
+    for (const auto& row : tx.Exec(sql::kUsageSteps, from, to, step))
+      out.push_back({row.campaign_id, row.grid_user,
+                     row.project, row.start, step,
+                     row.slot_s});
   };
   if (old_usage_until_ != cut) {
     old_usage_.clear();
@@ -129,16 +133,16 @@ void Store::LoadUsage(db::Tx& tx, Loaded& loaded) {
 void Store::LoadRunning(db::Tx& tx, Loaded& loaded) {
   const auto& config = loaded.snapshot.config;
   if (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt) return;
-  for (const auto& row : tx.Exec(sql::metascheduler::kRunningJobs))
-    loaded.snapshot.running.push_back({row[0].as<std::int64_t>(), row[1].as<std::int64_t>(),
-                                       row[2].as<std::int64_t>(), row[3].as<int>(),
-                                       row[4].as<double>(), row[5].as<std::int64_t>()});
+  for (const auto& row : tx.Exec(sql::kYoungestRunningJobs))
+    loaded.snapshot.running.push_back({row.job_id, row.campaign_id,
+                                       row.cluster_id, row.slots,
+                                       row.started_at, row.for_campaign});
 }
 
 policy::PolicyConfig Store::LoadConfig(db::Tx& tx) {
   std::map<std::string, nlohmann::json> rows;
-  for (const auto& row : tx.Exec(sql::metascheduler::kPolicyRows))
-    rows[row[0].as<std::string>()] = nlohmann::json::parse(row[1].c_str());
+  for (const auto& row : tx.Exec(sql::kPolicySettings))
+    rows[row.key] = nlohmann::json::parse(row.value);
   if (rows == config_rows_) return config_;
   config_rows_ = rows;
   auto parsed = policy::ParseConfig(rows);
@@ -161,7 +165,7 @@ policy::PolicyConfig Store::LoadConfig(db::Tx& tx) {
 
 Loaded Store::Load(db::Tx& tx) {
   Loaded loaded;
-  loaded.now = now_ = tx.Raw("SELECT extract(epoch FROM now())")[0][0].as<double>();
+  loaded.now = now_ = tx.One(sql::kNow).now;
   loaded.snapshot.config = LoadConfig(tx);
   LoadClusters(tx, loaded);
   LoadInFlight(tx, loaded);
@@ -169,8 +173,8 @@ Loaded Store::Load(db::Tx& tx) {
   LoadLanes(tx, loaded);
   LoadUsage(tx, loaded);
   LoadRunning(tx, loaded);
-  for (const auto& row : tx.Exec(sql::metascheduler::kEpilogues))
-    loaded.epilogues.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
+  for (const auto& row : tx.Exec(sql::kDueEpilogues))
+    loaded.epilogues.emplace(row.id, row.cluster_id);
   return loaded;
 }
 

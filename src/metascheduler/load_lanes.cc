@@ -1,6 +1,9 @@
 // From tables to the lanes of a Snapshot: each campaign on each of its clusters, what is in flight
 // there, what is known of its jobs there.
-#include <sql/metascheduler.h>
+#include <sql/jobs.h>
+#include <sql/placements.h>
+#include <sql/survival.h>
+#include <sql/tasks.h>
 
 #include <cmath>
 #include <unordered_map>
@@ -62,7 +65,7 @@ void ReadRecent(const pqxx::field& field, int most, policy::Lane& lane) {
 void Store::LoadInFlight(db::Tx& tx, Loaded& loaded) {
   std::unordered_map<std::int64_t, policy::Cluster*> clusters;
   for (auto& c : loaded.snapshot.clusters) clusters[c.id] = &c;
-  for (const auto& row : tx.Exec(sql::metascheduler::kInFlight)) {
+  for (const auto& row : tx.Exec(sql::kInFlight)) {
     Reader r(row);
     const auto campaign = r.Get<std::int64_t>(), id = r.Get<std::int64_t>();
     const auto kind = FromString<BatchKind>(r.Text()).value();
@@ -115,7 +118,7 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
   std::unordered_map<std::int64_t, double> longest_killed;
   std::vector<policy::MeasuredLane> measured;
   for (const auto& row :
-       tx.Exec(sql::metascheduler::kLanes, db::Array(ids), snapshot.config.sink_count > 0)) {
+       tx.Exec(sql::kLoadPlacements, ids, snapshot.config.sink_count > 0)) {
     Reader r(row);
     const auto campaign = r.Get<std::int64_t>();
     auto& c = *campaigns.at(campaign);
@@ -165,14 +168,14 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
     if (auto& c = *campaigns.at(id); c.need_s <= 0) c.need_s = seconds;
   const auto each = [&](const pqxx::result& rows, auto set) {
     for (const auto& row : rows)
-      for (auto& lane : campaigns.at(row[0].as<std::int64_t>())->lanes)
-        if (lane.cluster == row[1].as<std::int64_t>()) set(lane, row);
+      for (auto& lane : campaigns.at(row.campaign_id)->lanes)
+        if (lane.cluster == row.cluster_id) set(lane, row);
   };
   if (!counted.empty()) {
-    each(tx.Exec(sql::metascheduler::kLaneCounts, db::Array(counted)),
+    each(tx.Exec(sql::kJobsByPlacement, counted),
          [](policy::Lane& lane, const pqxx::row& row) {
-           lane.started = row[2].as<std::int64_t>();
-           lane.kills = row[3].as<int>();
+           lane.started = row.started;
+           lane.kills = row.kills;
          });
     // Lanes without a row of counters have started nothing.
     for (const auto id : counted)
@@ -181,10 +184,10 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
   }
   if (!longest_killed.empty()) LoadLives(tx, loaded);
   if (!replicating.empty())
-    each(tx.Exec(sql::metascheduler::kSingleCopies, db::Array(replicating)),
-         [](policy::Lane& lane, const pqxx::row& row) { lane.single = row[2].as<int>(); });
-  each(tx.Exec(sql::metascheduler::kAvoided, db::Array(ids)),
-       [](policy::Lane& lane, const pqxx::row& row) { lane.avoid = row[2].as<int>(); });
+    each(tx.Exec(sql::kSingleCopies, replicating),
+         [](policy::Lane& lane, const pqxx::row& row) { lane.single = row.n; });
+  each(tx.Exec(sql::kAvoidedClusters, ids),
+       [](policy::Lane& lane, const pqxx::row& row) { lane.avoid = row.n; });
   LoadOverdue(tx, loaded);
   LoadReleases(tx, loaded);
 }
@@ -192,9 +195,9 @@ void Store::LoadLanes(db::Tx& tx, Loaded& loaded) {
 // How long jobs live on each cluster, as it was seen.
 void Store::LoadLives(db::Tx& tx, Loaded& loaded) {
   std::unordered_map<std::int64_t, double> median;
-  for (const auto& row : tx.Exec(sql::metascheduler::kLives))
-    median[row[0].as<std::int64_t>()] =
-        policy::MedianLife(db::Int64s(row[1]), db::Int64s(row[2])).value_or(0);
+  for (const auto& row : tx.Exec(sql::kClusterSurvival))
+    median[row.cluster_id] =
+        policy::MedianLife(row.killed, row.ended).value_or(0);
   for (auto& c : loaded.snapshot.campaigns)
     for (auto& lane : c.lanes)
       if (lane.kills > 0) lane.median_life_s = median[lane.cluster];
@@ -206,10 +209,10 @@ void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
   if (now_ - overdue_at_ >= kEvery || now_ < overdue_at_) {
     overdue_at_ = now_;
     overdue_.clear();
-    for (const auto& row : tx.Exec(sql::metascheduler::kOverdue))
-      overdue_.push_back({row["campaign_id"].as<std::int64_t>(),
-                          row["cluster_id"].as<std::int64_t>(), row["n"].as<int>(),
-                          row["copies"].as<bool>(), row["overdue_s"].as<double>()});
+    for (const auto& row : tx.Exec(sql::kOverdueJobs))
+      overdue_.push_back({row.campaign_id,
+                          row.cluster_id, row.n,
+                          row.copies, row.overdue_s});
     loaded.tell_overdue = true;
   }
   loaded.overdue = overdue_;
@@ -228,12 +231,12 @@ void Store::LoadReleases(db::Tx& tx, Loaded& loaded) {
   for (const auto& c : loaded.snapshot.campaigns)
     length[c.id] = c.need_s > 0 ? c.need_s : c.walltime_s;
   for (auto& c : loaded.snapshot.clusters) clusters[c.id] = &c;
-  for (const auto& row : tx.Exec(sql::metascheduler::kReleases)) {
-    const auto cluster = clusters.find(row[0].as<std::int64_t>());
-    const auto lasts = length.find(row[1].as<std::int64_t>());
+  for (const auto& row : tx.Exec(sql::kSlotReleases)) {
+    const auto cluster = clusters.find(row.cluster_id);
+    const auto lasts = length.find(row.campaign_id);
     if (cluster == clusters.end() || lasts == length.end() || lasts->second <= 0) continue;
-    const double at = std::max(loaded.now, row[2].as<double>() + lasts->second);
-    cluster->second->releases.push_back({at, row[3].as<int>()});
+    const double at = std::max(loaded.now, row.start + lasts->second);
+    cluster->second->releases.push_back({at, row.slots});
   }
 }
 

@@ -1,6 +1,11 @@
 #include "metascheduler/store.h"
 
-#include <sql/metascheduler.h>
+#include <sql/events.h>
+#include <sql/grants.h>
+#include <sql/kills.h>
+#include <sql/plans.h>
+#include <sql/reasons.h>
+#include <sql/survival.h>
 
 #include "core/counted.h"
 #include "core/text.h"
@@ -40,10 +45,10 @@ std::vector<GrantRow> Rows(const Loaded& loaded, const policy::PlanResult& resul
 }  // namespace
 
 policy::State Store::LoadState(db::Tx& tx) {
-  const auto rows = tx.Exec(sql::metascheduler::kPlanState);
+  const auto rows = tx.Exec(sql::kPlanState);
   carried_ = {};
   if (rows.empty()) return carried_;
-  return carried_ = nlohmann::json::parse(rows[0][0].c_str()).get<policy::State>();
+  return carried_ = nlohmann::json::parse(rows[0].state).get<policy::State>();
 }
 
 void Store::Reset(db::Tx& tx) {
@@ -54,12 +59,12 @@ void Store::Reset(db::Tx& tx) {
   preempted_ = true;
   reasons_.clear();
   sinks_.clear();
-  for (const auto& row : tx.Exec(sql::metascheduler::kOpenSinks))
-    sinks_.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
+  for (const auto& row : tx.Exec(sql::kOpenBlackHoles))
+    sinks_.emplace(row.campaign_id, row.cluster_id);
   observed_ = {{{0, 0}, 0}};  // unlike any
-  for (const auto& row : tx.Exec(sql::metascheduler::kOpenReasons))
-    reasons_[{row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::string>()}] =
-        nlohmann::json::parse(row[3].c_str()).dump();
+  for (const auto& row : tx.Exec(sql::kOpenReasons))
+    reasons_[{row.campaign_id, row.cluster_id, row.code}] =
+        nlohmann::json::parse(row.numbers).dump();
 }
 
 bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& result,
@@ -75,8 +80,8 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
     n.push_back(static_cast<int>(std::min<std::int64_t>(r.n, 1 << 30)));
     ranks.push_back(r.rank);
   }
-  const std::string grants = db::Array(campaigns) + db::Array(clusters) + db::Array(kinds) +
-                             db::Array(n) + db::Array(ranks);
+  const std::string grants = campaigns + clusters + kinds +
+                             n + ranks;
   const bool changed = grants != written_grants_;
   const std::string state = nlohmann::json(result.next).dump();
   const policy::State before = std::exchange(carried_, result.next);
@@ -98,16 +103,15 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
       }();
       snapshot_at_ = now_;
     }
-    const auto plan = tx.Exec(sql::metascheduler::kNewPlan, static_cast<std::int64_t>(seed),
-                              snapshot, took_ms)[0][0]
-                          .as<std::int64_t>();
-    tx.Exec(sql::metascheduler::kWriteState, plan, state);
+    const auto plan = tx.One(sql::kInsertPlan, static_cast<std::int64_t>(seed),
+                              snapshot, took_ms).id;
+    tx.Exec(sql::kPutPlanState, plan, state);
     written_state_ = state;
     if (changed) {
-      tx.Exec(sql::metascheduler::kClearGrants);
+      tx.Exec(sql::kClearGrants);
       if (!rows.empty())
-        tx.Exec(sql::metascheduler::kWriteGrants, plan, db::Array(campaigns), db::Array(clusters),
-                db::Array(kinds), db::Array(n), db::Array(ranks));
+        tx.Exec(sql::kInsertGrants, plan, campaigns, clusters,
+                kinds, n, ranks);
       written_grants_ = grants;
     }
   }
@@ -124,8 +128,8 @@ bool Store::Write(db::Tx& tx, const Loaded& loaded, const policy::PlanResult& re
       lost.push_back(p.lost_s);
       why.push_back(p.code);
     }
-    tx.Exec(sql::metascheduler::kWritePreemptions, db::Array(jobs), db::Array(winners),
-            db::Array(clusters_of), db::Array(slots), db::Array(lost), db::Array(why));
+    tx.Exec(sql::kInsertPreemptions, jobs, winners,
+            clusters_of, slots, lost, why);
     preempted_ = true;
   }
   TellYield(tx);
@@ -158,16 +162,16 @@ void Store::WriteSinks(db::Tx& tx, const Loaded& loaded, const std::vector<polic
                 HumanSpan(hold.until - hold.since);
     module::RaiseEvent(tx, e);
   }
-  tx.Exec(sql::metascheduler::kWriteSinks, db::Array(campaigns), db::Array(clusters), db::Array(n),
-          db::Array(until));
+  tx.Exec(sql::kInsertBlackHoles, campaigns, clusters, n,
+          until);
 }
 
 // Who closes the event by hand lifts the hold.
 void Store::LiftSinks(db::Tx& tx, policy::State& state) {
   if (state.holds.empty()) return;
   std::set<std::pair<std::int64_t, std::int64_t>> open;
-  for (const auto& row : tx.Exec(sql::metascheduler::kOpenSinks))
-    open.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
+  for (const auto& row : tx.Exec(sql::kOpenBlackHoles))
+    open.emplace(row.campaign_id, row.cluster_id);
   const auto lifted = [&](const auto& entry) {
     return entry.second.code == "SINK" && open.count(entry.first) == 0;
   };
@@ -193,15 +197,15 @@ void Store::TellYield(db::Tx& tx) {
   constexpr double kEvery = 60;
   if (!preempted_ || (now_ - yield_at_ < kEvery && now_ >= yield_at_)) return;
   yield_at_ = now_;
-  const auto rows = tx.Exec(sql::metascheduler::kPreemptionYield);
+  const auto rows = tx.Exec(sql::kPreemptionYield);
   preempted_ = !rows.empty();
   for (const auto& row : rows) {
-    const auto freed = row["freed"].as<std::int64_t>(), got = row["got"].as<std::int64_t>();
+    const auto freed = row.freed, got = row.got;
     module::Event e{.cls = "log", .code = "PREEMPTION", .message = ""};
-    e.campaign_id = row["for_campaign"].as<std::int64_t>();
-    e.message = "in the last hour " + row["jobs"].as<std::string>() + " jobs (" +
-                row["slots"].as<std::string>() + " slots) were cancelled for it, " +
-                HumanSpan(row["lost_s"].as<double>()) + " of slot time lost; of " +
+    e.campaign_id = row.for_campaign;
+    e.message = "in the last hour " + row.jobs + " jobs (" +
+                row.slots + " slots) were cancelled for it, " +
+                HumanSpan(row.lost_s) + " of slot time lost; of " +
                 std::to_string(freed) + " slots freed it got " + std::to_string(got);
     if (freed > 0) e.message += " (yield " + std::to_string(100 * got / freed) + " %)";
     module::CloseEvent(tx, e, "metascheduler");
@@ -213,8 +217,8 @@ void Store::TellYield(db::Tx& tx) {
 void Store::TellOverdue(db::Tx& tx, const Loaded& loaded) {
   if (!loaded.tell_overdue) return;
   std::set<std::pair<std::int64_t, std::int64_t>> told;
-  for (const auto& row : tx.Exec(sql::metascheduler::kOverdueTold))
-    told.emplace(row[0].as<std::int64_t>(), row[1].as<std::int64_t>());
+  for (const auto& row : tx.Exec(sql::kReportedOverdueJobs))
+    told.emplace(row.campaign_id, row.cluster_id);
   const auto event = [](std::int64_t campaign, std::int64_t cluster) {
     module::Event e{.cls = "notify", .code = "OVERDUE", .message = ""};
     e.campaign_id = campaign;
@@ -246,8 +250,8 @@ void Store::WriteObserved(db::Tx& tx, const policy::PlanResult& result) {
     clusters.push_back(static_cast<int>(key.second));
     n.push_back(jobs);
   }
-  tx.Exec(sql::metascheduler::kWriteObserved, db::Array(campaigns), db::Array(clusters),
-          db::Array(n));
+  tx.Exec(sql::kReplaceWouldSend, campaigns, clusters,
+          n);
   observed_ = std::move(wanted);
 }
 
@@ -279,11 +283,11 @@ void Store::WriteReasons(db::Tx& tx, const policy::PlanResult& result) {
     gone_codes.push_back(std::get<2>(key));
   }
   if (!gone_codes.empty())
-    tx.Exec(sql::metascheduler::kCloseReasons, db::Array(gone_campaigns), db::Array(gone_clusters),
-            db::Array(gone_codes));
+    tx.Exec(sql::kCloseReasons, gone_campaigns, gone_clusters,
+            gone_codes);
   if (!codes.empty())
-    tx.Exec(sql::metascheduler::kWriteReasons, db::Array(campaigns), db::Array(clusters),
-            db::Array(codes), db::Array(numbers));
+    tx.Exec(sql::kPutReasons, campaigns, clusters,
+            codes, numbers);
   reasons_ = std::move(present);
 }
 

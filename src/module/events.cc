@@ -1,6 +1,6 @@
 #include "module/events.h"
 
-#include <sql/module.h>
+#include <sql/events.h>
 
 namespace cigri::module {
 
@@ -9,13 +9,13 @@ std::int64_t RaiseEvent(db::Tx& tx, const Event& e) {
   if (!e.sample.is_null())
     sample = e.sample.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return tx
-      .Exec(sql::module::kRaiseEvent, e.cls, e.code, e.campaign_id, e.cluster_id, e.job_id, e.idx,
+      .Exec(sql::kRaiseEvent, e.cls, e.code, e.campaign_id, e.cluster_id, e.job_id, e.idx,
             e.fingerprint, e.message, sample, e.count)[0][0]
       .as<std::int64_t>();
 }
 
 void CloseEvent(db::Tx& tx, const Event& e, const std::string& by) {
-  tx.Exec(sql::module::kCloseEvent, e.code, e.campaign_id, e.cluster_id, e.fingerprint, by);
+  tx.Exec(sql::kCloseEvent, e.code, e.campaign_id, e.cluster_id, e.fingerprint, by);
 }
 
 }  // namespace cigri::module

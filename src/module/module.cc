@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <sql/module.h>
+#include <sql/grid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -179,7 +179,7 @@ class Loop {
 
   void Heartbeat(double took_ms) {
     db::Tx tx(*db_, db::Tx::Sync::kOff);
-    tx.Exec(sql::module::kHeartbeat, options_.name, HostName(), static_cast<int>(getpid()), epoch_,
+    tx.Exec(sql::kHeartbeat, options_.name, HostName(), static_cast<int>(getpid()), epoch_,
             started_, passes_, took_ms);
     tx.Commit();
     heartbeat_at_ = Clock::now() + kHeartbeatEvery;
@@ -195,7 +195,7 @@ class Loop {
       epoch_ = std::atoll(given);
     } else {
       db::Tx tx(*connection);
-      epoch_ = tx.Exec(sql::module::kCurrentEpoch)[0][0].as<std::int64_t>();
+      epoch_ = tx.One(sql::kCurrentEpoch).epoch;
     }
     if (waker_ == &own_waker_) connection->Listen("cigri_wake");
     db_ = std::move(connection);
@@ -302,7 +302,7 @@ int Run(int argc, char** argv, const Options& options, const std::function<void(
 }
 
 void CheckEpoch(db::Tx& tx, std::int64_t epoch) {
-  if (tx.Exec(sql::module::kCheckEpoch, epoch).empty())
+  if (tx.Exec(sql::kHoldEpoch, epoch).empty())
     throw StaleEpoch("epoch " + std::to_string(epoch) + " leads no more");
 }
 

@@ -1,6 +1,8 @@
 #include "nikita/nikita.h"
 
-#include <sql/nikita.h>
+#include <sql/clusters.h>
+#include <sql/kills.h>
+#include <sql/placements.h>
 
 #include "core/log.h"
 #include "core/text.h"
@@ -23,7 +25,7 @@ constexpr double kSlackShare = 0.1, kSlackS = 300;
 constexpr double kStartLimitS = 600;
 
 std::vector<WaitingJob> Jobs(const pqxx::row& row) {
-  const auto ids = db::Int64s(row["jobs"]), ages = db::Int64s(row["ages"]);
+  const auto ids = row.jobs, ages = row.ages;
   std::vector<WaitingJob> jobs;
   for (std::size_t i = 0; i < ids.size(); ++i) jobs.push_back({ids[i], ages[i]});
   return jobs;
@@ -52,22 +54,22 @@ bool Nikita::Soon(module::Turn& turn) {
 // True when there are kills on their way.
 bool Nikita::Collect(module::Turn& turn) {
   db::Tx tx(turn.db);
-  tx.Exec(sql::nikita::kCollect);
-  const auto flags = tx.Exec(sql::nikita::kFlags)[0];
-  if (flags["drain_over"].as<bool>()) EndDrains(tx);
-  if (flags["emptied"].as<bool>()) tx.Exec(sql::nikita::kCollectDrained);
-  const bool live = flags["live"].as<bool>();
+  tx.Exec(sql::kCollectKills);
+  const auto flags = tx.Exec(sql::kCleaningWork)[0];
+  if (flags.drain_over) EndDrains(tx);
+  if (flags.emptied) tx.Exec(sql::kCollectDrainedJobs);
+  const bool live = flags.live;
   if (live && Clock::now() - slow_ >= kSlowEvery) CollectSlow(tx);
   if (Clock::now() - stubborn_ >= kStubbornEvery) ReportStubborn(tx);
-  const bool kills = live && tx.Exec(sql::nikita::kFlags)[0]["kills"].as<bool>();
+  const bool kills = live && tx.Exec(sql::kCleaningWork)[0]["kills"].as<bool>();
   tx.Commit();
-  return kills || flags["twins"].as<bool>();
+  return kills || flags.twins;
 }
 
 void Nikita::EndDrains(db::Tx& tx) {
-  for (const auto& row : tx.Exec(sql::nikita::kEndDrains)) {
+  for (const auto& row : tx.Exec(sql::kEndTimedDrains)) {
     module::Event e{.cls = "cluster", .code = "DRAINED", .message = ""};
-    e.cluster_id = row[0].as<std::int64_t>();
+    e.cluster_id = row.id;
     module::CloseEvent(tx, e, "nikita");
   }
 }
@@ -75,27 +77,27 @@ void Nikita::EndDrains(db::Tx& tx) {
 // What becomes true by time alone.
 void Nikita::CollectSlow(db::Tx& tx) {
   slow_ = Clock::now();
-  tx.Exec(sql::nikita::kCollectCopies);
-  tx.Exec(sql::nikita::kOverrun, kSlackShare, kSlackS);
-  tx.Exec(sql::nikita::kNeverStarted, kStartLimitS);
+  tx.Exec(sql::kCollectSuperfluousCopies);
+  tx.Exec(sql::kCollectOverWalltime, kSlackShare, kSlackS);
+  tx.Exec(sql::kCollectNeverStarted, kStartLimitS);
   WipeQueues(tx);
 }
 
 void Nikita::WipeQueues(db::Tx& tx) {
-  for (const auto& row : tx.Exec(sql::nikita::kWaitingLanes)) {
+  for (const auto& row : tx.Exec(sql::kPendingByPlacement)) {
     WaitingLane lane;
-    lane.allowed = db::Opt<int>(row["waiting_allowed"]);
-    lane.keep = row["keep_waiting"].as<int>();
-    lane.timeout_s = row["waiting_timeout_s"].as<int>();
-    lane.elsewhere = row["elsewhere"].as<bool>();
+    lane.allowed = row.waiting_allowed;
+    lane.keep = row.keep_waiting;
+    lane.timeout_s = row.waiting_timeout_s;
+    lane.elsewhere = row.elsewhere;
     lane.newest_first = Jobs(row);
     const auto wipe = Decide(lane);
     if (!wipe.excess.empty())
-      tx.Exec(sql::nikita::kAddKills, db::Array(wipe.excess), "excess_waiting",
+      tx.Exec(sql::kAddKills, db::Array(wipe.excess), "excess_waiting",
               std::to_string(lane.newest_first.size()) + " waited, " +
                   std::to_string(lane.allowed.value_or(0)) + " may");
     if (!wipe.too_long.empty())
-      tx.Exec(sql::nikita::kAddKills, db::Array(wipe.too_long), "waiting_too_long",
+      tx.Exec(sql::kAddKills, db::Array(wipe.too_long), "waiting_too_long",
               "waited longer than " + HumanSpan(lane.timeout_s));
   }
 }
@@ -127,23 +129,23 @@ void Nikita::Call(module::Turn& turn) {
   db::Tx tx(turn.db);
   module::CheckEpoch(tx, turn.epoch);
   std::map<std::int64_t, std::vector<cluster::RemoteRef>> jobs;
-  for (const auto& row : tx.Exec(sql::nikita::kDue, kFirstAgainS, kLastAgainS)) {
+  for (const auto& row : tx.Exec(sql::kDueKills, kFirstAgainS, kLastAgainS)) {
     cluster::RemoteRef ref;
-    ref.job_id = row["job_id"].as<std::int64_t>();
-    ref.remote_id = row["remote_id"].as<std::string>();
-    ref.tag = row["tag"].as<std::string>();
-    ref.index = row["element"].as<int>();
-    ref.cluster_user = row["cluster_user"].as<std::string>();
-    ref.walltime_s = row["walltime_s"].as<std::int64_t>();
-    jobs[row["cluster_id"].as<std::int64_t>()].push_back(std::move(ref));
+    ref.job_id = row.job_id;
+    ref.remote_id = row.remote_id;
+    ref.tag = row.tag;
+    ref.index = row.element;
+    ref.cluster_user = row.cluster_user;
+    ref.walltime_s = row.walltime_s;
+    jobs[row.cluster_id].push_back(std::move(ref));
   }
-  for (const auto& row : tx.Exec(sql::nikita::kTwinsDue, kFirstAgainS, kLastAgainS)) {
+  for (const auto& row : tx.Exec(sql::kDueDuplicates, kFirstAgainS, kLastAgainS)) {
     cluster::RemoteRef ref;  // without a job: nothing of ours ends with it
-    ref.remote_id = row["remote_id"].as<std::string>();
-    ref.tag = row["tag"].as<std::string>();
-    ref.index = row["element"].as<int>();
-    ref.cluster_user = row["cluster_user"].as<std::string>();
-    jobs[row["cluster_id"].as<std::int64_t>()].push_back(std::move(ref));
+    ref.remote_id = row.remote_id;
+    ref.tag = row.tag;
+    ref.index = row.element;
+    ref.cluster_user = row.cluster_user;
+    jobs[row.cluster_id].push_back(std::move(ref));
   }
   std::vector<std::int64_t> called, twin_clusters;
   std::vector<std::string> twins;
@@ -161,11 +163,11 @@ void Nikita::Call(module::Turn& turn) {
     }
     calls.emplace_back(killer, std::move(refs));
   }
-  if (!called.empty()) tx.Exec(sql::nikita::kCalled, db::Array(called));
+  if (!called.empty()) tx.Exec(sql::kKillCalled, called);
   if (!twins.empty())
-    tx.Exec(sql::nikita::kTwinsCalled, db::Array(twin_clusters), db::Array(twins));
+    tx.Exec(sql::kDuplicateKillCalled, twin_clusters, twins);
   const auto next =
-      db::Opt<double>(tx.Exec(sql::nikita::kNextDue, kFirstAgainS, kLastAgainS)[0][0]);
+      db::Opt<double>(tx.Exec(sql::kNextDueKill, kFirstAgainS, kLastAgainS)[0][0]);
   tx.Commit();
   for (auto& [killer, refs] : calls) killer->Kill(std::move(refs));
   if (next) turn.waker.WakeIn(milliseconds(static_cast<std::int64_t>(1000 * std::max(1.0, *next))));
@@ -190,25 +192,25 @@ void Nikita::Report(db::Connection& db) {
   }
   if (jobs.empty() && twins.empty()) return;
   db::Tx tx(db, db::Tx::Sync::kOff);
-  if (!jobs.empty()) tx.Exec(sql::nikita::kCallFailed, db::Array(jobs), db::Array(errors));
+  if (!jobs.empty()) tx.Exec(sql::kKillCallFailed, jobs, errors);
   if (!twins.empty())
-    tx.Exec(sql::nikita::kTwinsToldOf, db::Array(twin_clusters), db::Array(twins),
-            db::Array(twin_errors));
+    tx.Exec(sql::kDuplicateKillAnswered, twin_clusters, twins,
+            twin_errors);
   tx.Commit();
 }
 
 // A cluster that does not confirm kills for minutes is an operator's matter.
 void Nikita::ReportStubborn(db::Tx& tx) {
   stubborn_ = Clock::now();
-  for (const auto& row : tx.Exec(sql::nikita::kStubborn, kStubbornCalls)) {
+  for (const auto& row : tx.Exec(sql::kStubbornJobs, kStubbornCalls)) {
     module::Event event;
     event.cls = "cluster";
     event.code = "KILL_UNCONFIRMED";
-    event.cluster_id = row["id"].as<std::int64_t>();
-    const auto n = row["n"].as<std::int64_t>();
-    event.message = std::string(row["name"].c_str()) + " has not ended " + std::to_string(n) +
+    event.cluster_id = row.id;
+    const auto n = row.n;
+    event.message = std::string(row.name) + " has not ended " + std::to_string(n) +
                     " jobs that it was asked to: " +
-                    (row["error"].is_null() ? "it gives no reason" : row["error"].c_str());
+                    (!row.error ? "it gives no reason" : row.error);
     if (n > 0)
       module::RaiseEvent(tx, event);
     else

@@ -1,7 +1,15 @@
 #include "nikita/sweep.h"
 
-#include <sql/api.h>
-#include <sql/nikita.h>
+#include <sql/breakers.h>
+#include <sql/campaigns.h>
+#include <sql/cluster_status.h>
+#include <sql/events.h>
+#include <sql/forecasts.h>
+#include <sql/kills.h>
+#include <sql/parameters.h>
+#include <sql/plans.h>
+#include <sql/reasons.h>
+#include <sql/usage.h>
 
 #include "core/log.h"
 
@@ -22,19 +30,19 @@ void Run(db::Connection& db, const db::Statement& statement, const Args&... args
 
 void SweepDrafts(module::Turn& turn) {
   const double keep_s = static_cast<double>(turn.config.GetInt("DRAFT_KEEP", 86400, 60));
-  Run(turn.db, sql::nikita::kDropDrafts, keep_s, 500);
-  Run(turn.db, sql::nikita::kDropEmptyDrafts, keep_s);
+  Run(turn.db, sql::kDropStaleUploadBlocks, keep_s, 500);
+  Run(turn.db, sql::kDropStaleUploads, keep_s);
 }
 
 void FoldUsage(db::Connection& db, const char* unit, const char* from, const char* age) {
-  Run(db, sql::nikita::kFoldUsage, unit, from, age, kRows);
-  Run(db, sql::nikita::kWidenUsage, unit, from, age, kRows);
+  Run(db, sql::kAggregateUsage, unit, from, age, kRows);
+  Run(db, sql::kWidenUsage, unit, from, age, kRows);
 }
 
 void Thin(db::Connection& db) {
-  Run(db, sql::nikita::kThinGridstatus, kRows);
-  Run(db, sql::nikita::kThinForecasts, kRows);
-  Run(db, sql::nikita::kThinPlans, kRows);
+  Run(db, sql::kThinGridstatus, kRows);
+  Run(db, sql::kThinForecasts, kRows);
+  Run(db, sql::kThinPlans, kRows);
   FoldUsage(db, "hour", "1 minute", "1 day");
   FoldUsage(db, "day", "1 hour", "30 days");
 }
@@ -45,11 +53,11 @@ void PurgeCampaigns(module::Turn& turn) {
   if (days == 0) return;
   for (int i = 0; i < kPurgeStatements; ++i) {
     db::Tx tx(turn.db, db::Tx::Sync::kOff);
-    const auto found = tx.Exec(sql::nikita::kPurgeable, days);
+    const auto found = tx.Exec(sql::kPurgeableCampaign, days);
     if (found.empty()) return;
-    const auto id = found[0][0].as<std::int64_t>();
-    if (tx.Exec(sql::api::kPurgeBulk, id, kRows)[0][0].as<std::int64_t>() == 0) {
-      tx.Exec(sql::api::kPurgeCampaign, id);
+    const auto id = found[0].id;
+    if (tx.One(sql::kPurgeCampaignRows, id, kRows).n == 0) {
+      tx.Exec(sql::kPurgeCampaign, id);
       log::info("campaign {} is gone: it ended more than {} days ago", id, days);
     }
     tx.Commit();
@@ -63,15 +71,15 @@ void Sweeper::Sweep(module::Turn& turn) {
   if (swept_ != Clock::time_point{} && now - swept_ < kSweepEvery) return;
   swept_ = now;
   SweepDrafts(turn);
-  Run(turn.db, sql::nikita::kDropOrphans);
-  Run(turn.db, sql::nikita::kDropCalls);
+  Run(turn.db, sql::kDropSettledRequests);
+  Run(turn.db, sql::kDropOldCalls);
   PurgeCampaigns(turn);
   if (thinned_ != Clock::time_point{} && now - thinned_ < kThinEvery) return;
   thinned_ = now;
-  Run(turn.db, sql::nikita::kDropReasons, kRows);
-  Run(turn.db, sql::nikita::kCapReasons, kRows);
-  Run(turn.db, sql::nikita::kDropEvents, kRows);
-  Run(turn.db, sql::nikita::kCloseLogEvents);
+  Run(turn.db, sql::kDropOldReasons, kRows);
+  Run(turn.db, sql::kCapReasons, kRows);
+  Run(turn.db, sql::kDropOldEvents, kRows);
+  Run(turn.db, sql::kCloseLogEvents);
   Thin(turn.db);
 }
 

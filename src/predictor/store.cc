@@ -1,35 +1,36 @@
 #include "predictor/store.h"
 
-#include <sql/predictor.h>
+#include <sql/forecasts.h>
+#include <sql/tasks.h>
 
 namespace cigri::predictor {
 
 std::vector<Facts> LoadLanes(db::Tx& tx) {
   std::vector<Facts> lanes;
-  for (const auto& row : tx.Exec(sql::predictor::kLanes)) {
+  for (const auto& row : tx.Exec(sql::kPlacementsToForecast)) {
     Facts f;
-    f.campaign_id = row["campaign_id"].as<std::int64_t>();
-    f.cluster_id = row["cluster_id"].as<std::int64_t>();
-    f.slots = row["slots"].as<int>();
-    f.rule = row["rule"].as<std::string>();
-    f.queue_s = row["queue_s"].as<double>();
-    f.resolution_s = row["resolution_s"].as<double>();
-    f.max_waiting = row["max_waiting"].as<int>();
-    f.sweeps = row["sweeps"].as<std::int64_t>();
-    f.max_resources = row["max_resources"].as<int>();
-    f.free_resources = row["free_resources"].as<int>();
-    f.submitted = row["submitted"].as<std::int64_t>();
-    f.waiting = row["waiting"].as<std::int64_t>();
-    f.running = row["running"].as<std::int64_t>();
-    f.ended = row["ended"].as<std::int64_t>();
-    f.mean_age_s = row["mean_age_s"].as<double>();
-    f.mean_slot_s = row["mean_slot_s"].as<double>();
-    f.n_ok = row["n_ok"].as<std::int64_t>();
-    f.sum_s = row["sum_s"].as<double>();
-    f.sum_sq = row["sum_sq"].as<double>();
-    f.hist = db::Int64s(row["hist"]);
-    f.last_ratio = db::Opt<double>(row["job_ratio"]);
-    f.last_rate = db::Opt<double>(row["rate"]);
+    f.campaign_id = row.campaign_id;
+    f.cluster_id = row.cluster_id;
+    f.slots = row.slots;
+    f.rule = row.rule;
+    f.queue_s = row.queue_s;
+    f.resolution_s = row.resolution_s;
+    f.max_waiting = row.max_waiting;
+    f.sweeps = row.sweeps;
+    f.max_resources = row.max_resources;
+    f.free_resources = row.free_resources;
+    f.submitted = row.submitted;
+    f.waiting = row.waiting;
+    f.running = row.running;
+    f.ended = row.ended;
+    f.mean_age_s = row.mean_age_s;
+    f.mean_slot_s = row.mean_slot_s;
+    f.n_ok = row.n_ok;
+    f.sum_s = row.sum_s;
+    f.sum_sq = row.sum_sq;
+    f.hist = row.hist;
+    f.last_ratio = row.job_ratio;
+    f.last_rate = row.rate;
     lanes.push_back(std::move(f));
   }
   return lanes;
@@ -37,8 +38,8 @@ std::vector<Facts> LoadLanes(db::Tx& tx) {
 
 std::map<std::int64_t, std::int64_t> LoadWaiting(db::Tx& tx) {
   std::map<std::int64_t, std::int64_t> waiting;
-  for (const auto& row : tx.Exec(sql::predictor::kWaiting))
-    waiting[row[0].as<std::int64_t>()] = row[1].as<std::int64_t>();
+  for (const auto& row : tx.Exec(sql::kUnsentTasks))
+    waiting[row.id] = row.waiting;
   return waiting;
 }
 
@@ -66,11 +67,11 @@ void Rows::Add(const Facts& f, const Forecast& forecast, const std::optional<pol
 }
 
 void Rows::Write(db::Tx& tx) const {
-  tx.Exec(sql::predictor::kPut, db::Array(campaign_), db::Array(cluster_), db::Array(ratio_),
-          db::Array(sweep_), db::Array(nsub_), db::Array(free_), db::Array(running_),
-          db::Array(waiting_), db::Array(rate_), db::Array(average_), db::Array(stddev_),
-          db::Array(p50_), db::Array(p90_), db::Array(p99_), db::Array(allowed_), db::Array(low_),
-          db::Array(keep_), db::Array(high_), db::Array(overdue_));
+  tx.Exec(sql::kPutForecasts, campaign_, cluster_, ratio_,
+          sweep_, nsub_, free_, running_,
+          waiting_, rate_, average_, stddev_,
+          p50_, p90_, p99_, allowed_, low_,
+          keep_, high_, overdue_);
 }
 
 }  // namespace cigri::predictor

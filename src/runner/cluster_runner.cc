@@ -1,6 +1,8 @@
 #include "runner/cluster_runner.h"
 
-#include <sql/runner.h>
+#include <sql/batches.h>
+#include <sql/clusters.h>
+#include <sql/users.h>
 
 #include <map>
 #include <set>
@@ -197,17 +199,17 @@ void ClusterRunner::LookAtTokens() {
   {
     auto db = shared_.pool.Get();
     db::Tx tx(*db, db::Tx::Sync::kOff);
-    for (const auto& row : tx.Exec(sql::runner::kMissingTokens, id_)) {
-      waiting[row[0].as<std::int64_t>()] = row[1].as<std::string>();
-      if (!row[2].as<bool>()) over.insert(row[0].as<std::int64_t>());
+    for (const auto& row : tx.Exec(sql::kMissingTokens, id_)) {
+      waiting[row.campaign_id] = row.cluster_login;
+      if (!row.alive) over.insert(row.campaign_id);
     }
-    for (const auto& row : tx.Exec(sql::runner::kExpiringTokens, id_)) {
+    for (const auto& row : tx.Exec(sql::kExpiringTokens, id_)) {
       module::Event e{.cls = "notify", .code = "TOKEN_EXPIRES", .message = ""};
-      e.campaign_id = row[0].as<std::int64_t>();
+      e.campaign_id = row.id;
       e.cluster_id = id_;
-      e.message = name_ + ": your token expires in " + HumanSpan(row[1].as<double>()) +
-                  ", the campaign is expected to end in " + HumanSpan(row[2].as<double>());
-      if (row[3].as<bool>())
+      e.message = name_ + ": your token expires in " + HumanSpan(row.token_s) +
+                  ", the campaign is expected to end in " + HumanSpan(row.end_s);
+      if (row.tell)
         module::RaiseEvent(tx, e);
       else
         module::CloseEvent(tx, e, "runner");
@@ -336,8 +338,8 @@ void ClusterRunner::LookUp(const OpenBatch& open) {
 std::string ClusterRunner::UserThere(std::int64_t campaign) {
   auto db = shared_.pool.Get();
   db::Tx tx(*db, db::Tx::Sync::kOff);
-  const auto rows = tx.Exec(sql::runner::kUserThere, campaign, id_);
-  return rows.empty() ? "" : rows[0][0].as<std::string>();
+  const auto rows = tx.Exec(sql::kClusterLogin, campaign, id_);
+  return rows.empty() ? "" : rows[0].login;
 }
 
 void ClusterRunner::ReleaseHeld() {
@@ -350,12 +352,12 @@ void ClusterRunner::ReleaseHeld() {
   {
     auto db = shared_.pool.Get();
     db::Tx tx(*db, db::Tx::Sync::kOff);
-    for (const auto& row : tx.Exec(sql::runner::kUnreleased, id_)) {
+    for (const auto& row : tx.Exec(sql::kUnreleasedBatches, id_)) {
       ClaimedBatch b;
-      b.id = row["id"].as<std::int64_t>();
-      b.tag = row["tag"].as<std::string>();
-      b.campaign_id = row["campaign_id"].as<std::int64_t>();
-      held.push_back({std::move(b), db::Strings(row["remote_ids"]), row["again"].as<bool>()});
+      b.id = row.id;
+      b.tag = row.tag;
+      b.campaign_id = row.campaign_id;
+      held.push_back({std::move(b), row.remote_ids, row.again});
     }
     tx.Commit();
   }
@@ -381,7 +383,7 @@ void ClusterRunner::Release(const ClaimedBatch& batch, const std::vector<std::st
   if (again) return;
   auto db = shared_.pool.Get();
   db::Tx tx(*db);
-  tx.Exec(sql::runner::kMarkReleased, batch.id);
+  tx.Exec(sql::kMarkReleased, batch.id);
   tx.Commit();
 }
 
@@ -409,13 +411,13 @@ void ClusterRunner::ReadLimits() {
   if (max_array_ > 0) return;
   auto db = shared_.pool.Get();
   db::Tx tx(*db, db::Tx::Sync::kOff);
-  const auto rows = tx.Exec(sql::runner::kLimits, id_);
+  const auto rows = tx.Exec(sql::kClusterLimits, id_);
   max_array_ = caps_.max_array;
   max_bytes_ = caps_.max_bytes;
   if (rows.empty()) return;
-  max_array_ = std::min(max_array_, db::Opt<int>(rows[0][0]).value_or(max_array_));
+  max_array_ = std::min(max_array_, rows[0].max_array.value_or(max_array_));
   max_bytes_ = std::min(
-      max_bytes_, static_cast<std::size_t>(db::Opt<std::int64_t>(rows[0][1]).value_or(INT64_MAX)));
+      max_bytes_, static_cast<std::size_t>(rows[0].max_bytes.value_or(INT64_MAX)));
 }
 
 // Half of what was refused, or what the cluster said itself.
@@ -431,7 +433,7 @@ void ClusterRunner::LearnLimit(db::Tx& tx, const ClaimedBatch& batch,
     max_array_ = std::min(max_array_, std::max(1, e.limit() > 0 ? e.limit() : half));
     jobs = max_array_;
   }
-  tx.Exec(sql::runner::kLearnLimit, id_, jobs, most_bytes, ValidUtf8(e.what()));
+  tx.Exec(sql::kLearnLimit, id_, jobs, most_bytes, ValidUtf8(e.what()));
   module::Event event{.cls = "log", .code = "LIMIT_LEARNT", .message = ""};
   event.cluster_id = id_;
   event.message = name_ + ": arrays are cut at " +

@@ -1,6 +1,7 @@
 // runner: sends what the plan grants. A thread for each cluster, so that a slow one costs the
 // others nothing; woken by the almighty, never awaited.
-#include <sql/runner.h>
+#include <sql/claims.h>
+#include <sql/grid.h>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -17,8 +18,8 @@ class Runner {
     std::set<std::int64_t> busy;
     {
       db::Tx tx(turn.db, db::Tx::Sync::kOff);
-      for (const auto& row : tx.Exec(sql::runner::kClustersWithWork))
-        busy.insert(row[0].as<std::int64_t>());
+      for (const auto& row : tx.Exec(sql::kClustersWithWork))
+        busy.insert(row.cluster_id);
       if (!busy.empty()) Refresh(tx);
     }
     for (const auto id : busy)
@@ -36,7 +37,7 @@ class Runner {
     std::string grid_id;
     {
       db::Tx tx(turn.db);
-      grid_id = tx.Raw("SELECT grid_id FROM grid")[0][0].as<std::string>();
+      grid_id = tx.One(sql::kGridId).grid_id;
     }
     shared_.reset(new Shared{{turn.conninfo, "cigri runner", 8},
                              turn.conninfo,

@@ -1,6 +1,9 @@
 #include "runner/store.h"
 
-#include <sql/runner.h>
+#include <sql/batches.h>
+#include <sql/breakers.h>
+#include <sql/claims.h>
+#include <sql/tasks.h>
 
 #include <numeric>
 
@@ -29,42 +32,42 @@ std::string Store::NewTag(std::int64_t campaign_id) const {
 }
 
 Ceiling Store::CeilingNow(db::Tx& tx) {
-  const auto rows = tx.Exec(sql::runner::kClaimCluster, cluster_id_);
+  const auto rows = tx.Exec(sql::kClaimCluster, cluster_id_);
   Ceiling ceiling;
   if (rows.empty()) {
     ceiling.open = false;
     return ceiling;
   }
   const auto& row = rows[0];
-  const auto mode = row["mode"].as<std::string>();
-  ceiling.open = row["enabled"].as<bool>() && !row["drained"].as<bool>() && mode != "observe";
-  if (const auto hours = db::Opt<std::string>(row["hours"]); ceiling.open && hours)
+  const auto mode = row.mode;
+  ceiling.open = row.enabled && !row.drained && mode != "observe";
+  if (const auto hours = row.hours; ceiling.open && hours)
     ceiling.open = WithinHours(*hours, std::time(nullptr));
-  if (mode == "limited") ceiling.max_jobs = db::Opt<int>(row["mode_limit"]);
-  ceiling.max_slots = db::Opt<int>(row["max_running"]);
-  ceiling.probation = db::Opt<int>(row["probation"]);
+  if (mode == "limited") ceiling.max_jobs = row.mode_limit;
+  ceiling.max_slots = row.max_running;
+  ceiling.probation = row.probation;
   on_probation_ = ceiling.probation.has_value();
-  ceiling.sparing = !row["max_calls_per_min"].is_null();
+  ceiling.sparing = !!row.max_calls_per_min;
   if (ceiling.open && (ceiling.max_jobs || ceiling.max_slots)) {
-    const auto sums = tx.Exec(sql::runner::kClusterInFlight, cluster_id_);
-    ceiling.jobs = sums[0][0].as<std::int64_t>();
-    ceiling.slots = sums[0][1].as<std::int64_t>();
+    const auto sums = tx.Exec(sql::kClusterInFlight, cluster_id_);
+    ceiling.jobs = sums[0].jobs;
+    ceiling.slots = sums[0].slots;
   }
   return ceiling;
 }
 
 std::vector<Candidate> Store::Candidates(db::Tx& tx) {
   std::vector<Candidate> out;
-  for (const auto& row : tx.Exec(sql::runner::kClaimCandidates, cluster_id_)) {
+  for (const auto& row : tx.Exec(sql::kClaimCandidates, cluster_id_)) {
     Candidate c;
-    c.campaign_id = row["campaign_id"].as<std::int64_t>();
-    c.kind = FromString<BatchKind>(row["kind"].c_str()).value();
-    c.n = row["n"].as<int>();
-    c.slots = IsTask(c.kind) || c.kind == BatchKind::kReplica ? row["slots"].as<int>() : 1;
-    if (IsTask(c.kind) || c.kind == BatchKind::kReplica) c.max_jobs = db::Opt<int>(row["max_jobs"]);
-    c.in_flight_kind = row["in_flight_kind"].as<std::int64_t>();
-    c.in_flight = row["in_flight"].as<std::int64_t>();
-    c.fresh = row["fresh"].as<std::int64_t>();
+    c.campaign_id = row.campaign_id;
+    c.kind = FromString<BatchKind>(row.kind).value();
+    c.n = row.n;
+    c.slots = IsTask(c.kind) || c.kind == BatchKind::kReplica ? row.slots : 1;
+    if (IsTask(c.kind) || c.kind == BatchKind::kReplica) c.max_jobs = row.max_jobs;
+    c.in_flight_kind = row.in_flight_kind;
+    c.in_flight = row.in_flight;
+    c.fresh = row.fresh;
     out.push_back(c);
   }
   return out;
@@ -84,9 +87,9 @@ void Store::TakeTasks(db::Tx& tx, const std::vector<Want>& wants,
     no_fresh.push_back(w.fresh == 0);
   }
   if (ids.empty()) return;
-  for (const auto& row : tx.Exec(sql::runner::kClaimRetry, db::Array(ids), db::Array(shares),
-                                 db::Array(no_fresh), cluster_id_))
-    again[row[0].as<std::int64_t>()].push_back({row[1].as<std::int64_t>(), row[2].as<int>()});
+  for (const auto& row : tx.Exec(sql::kClaimRetry, ids, shares,
+                                 no_fresh, cluster_id_))
+    again[row.campaign_id].push_back({row.idx, row.attempt});
   ids.clear();
   shares.clear();
   for (const auto& w : wants) {
@@ -97,10 +100,10 @@ void Store::TakeTasks(db::Tx& tx, const std::vector<Want>& wants,
     shares.push_back(rest);
   }
   if (ids.empty()) return;
-  for (const auto& row : tx.Exec(sql::runner::kClaimFresh, db::Array(ids), db::Array(shares))) {
-    const auto first = row[1].as<std::int64_t>();
-    for (std::int64_t i = 0; i < row[2].as<std::int64_t>(); ++i)
-      fresh[row[0].as<std::int64_t>()].push_back({first + i, 1});
+  for (const auto& row : tx.Exec(sql::kClaimFresh, ids, shares)) {
+    const auto first = row.first_idx;
+    for (std::int64_t i = 0; i < row.n; ++i)
+      fresh[row.campaign_id].push_back({first + i, 1});
   }
 }
 
@@ -134,8 +137,8 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
     } else if (want.kind == BatchKind::kReplica) {
       std::vector<ClaimedTask> tasks;
       for (const auto& row :
-           tx.Exec(sql::runner::kClaimReplicas, want.campaign_id, want.n, cluster_id_))
-        tasks.push_back({row[0].as<std::int64_t>(), row[1].as<int>()});
+           tx.Exec(sql::kClaimReplicas, want.campaign_id, want.n, cluster_id_))
+        tasks.push_back({row.idx, row.attempt});
       add(want, tasks);
     } else {
       add(want, {{-1, 1}});
@@ -168,15 +171,15 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
                                                           : std::optional(db::Array(idxs)));
   }
   const auto rows =
-      tx.Exec(sql::runner::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s, !hold,
-              db::Array(offsets), db::Array(kinds), db::Array(campaigns), db::Array(sizes),
-              db::Array(firsts), db::Array(sets), db::Array(slots), db::Array(tags));
+      tx.Exec(sql::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s, !hold,
+              offsets, kinds, campaigns, sizes,
+              firsts, sets, slots, tags);
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) by_tag[b.tag] = &b;
   for (const auto& row : rows) {
-    auto& b = *by_tag.at(row[2].as<std::string>());
-    b.id = row[0].as<std::int64_t>();
-    b.first_job_id = row[1].as<std::int64_t>();
+    auto& b = *by_tag.at(row.tag);
+    b.id = row.id;
+    b.first_job_id = row.first_job_id;
   }
   CountLaunching(tx, cluster_id_, batches);
   return batches;
@@ -193,29 +196,29 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
     ids.push_back(id);
     attempts.push_back(batch.tasks.at(static_cast<std::size_t>(element)).attempt);
   }
-  const auto result = tx.Exec(sql::runner::kRecordBatch, batch.id, db::Array(ids),
-                              db::Array(elements), db::Array(attempts), ids.front(), on_hold);
-  if (result.affected_rows() != remote.size()) return false;
+  const auto result = tx.Exec(sql::kRecordBatch, batch.id, ids,
+                              elements, attempts, ids.front(), on_hold);
+  if (result != remote.size()) return false;
   if (!missing.empty())
-    tx.Exec(sql::runner::kGiveBack, batch.id, db::Array(missing), "the cluster did not take it");
+    tx.Exec(sql::kGiveBackTasks, batch.id, missing, "the cluster did not take it");
   CounterDeltas deltas;
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "launching",
              -static_cast<std::int64_t>(batch.tasks.size()), batch.slots);
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
              static_cast<std::int64_t>(remote.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
-  if (on_probation_) tx.Exec(sql::runner::kMoreAfterProbation, cluster_id_);
+  if (on_probation_) tx.Exec(sql::kRaiseHalfOpenLimit, cluster_id_);
   return true;
 }
 
 bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
                      const std::string& why) {
   module::CheckEpoch(tx, epoch_);
-  const auto closed = tx.Exec(sql::runner::kCloseBatch, batch.id, std::string(ToString(end)), why);
-  if (closed.affected_rows() == 0) return false;
+  const auto closed = tx.Exec(sql::kCloseBatch, batch.id, std::string(ToString(end)), why);
+  if (closed == 0) return false;
   std::vector<int> elements(batch.tasks.size());
   std::iota(elements.begin(), elements.end(), 0);
-  tx.Exec(sql::runner::kGiveBack, batch.id, db::Array(elements), why);
+  tx.Exec(sql::kGiveBackTasks, batch.id, elements, why);
   CounterDeltas deltas;
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "launching",
              -static_cast<std::int64_t>(batch.tasks.size()), batch.slots);
@@ -224,38 +227,38 @@ bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
 }
 
 void Store::Doubt(db::Tx& tx, const ClaimedBatch& batch, const std::string& why) {
-  tx.Exec(sql::runner::kDoubtBatch, batch.id, why);
+  tx.Exec(sql::kMarkInDoubt, batch.id, why);
 }
 
 std::vector<OpenBatch> Store::OpenBatches(db::Tx& tx) {
   std::vector<OpenBatch> out;
-  for (const auto& row : tx.Exec(sql::runner::kOpenBatches, cluster_id_)) {
+  for (const auto& row : tx.Exec(sql::kOpenBatches, cluster_id_)) {
     OpenBatch o;
     auto& b = o.batch;
-    b.id = row["id"].as<std::int64_t>();
-    b.first_job_id = row["first_job_id"].as<std::int64_t>();
-    b.campaign_id = row["campaign_id"].as<std::int64_t>();
-    b.kind = FromString<BatchKind>(row["kind"].c_str()).value();
-    b.tag = row["tag"].as<std::string>();
-    b.slots = row["slots"].as<int>();
-    const auto idxs = db::Int64s(row["idxs"]);
-    const auto first = db::Opt<std::int64_t>(row["first_idx"]);
-    for (int i = 0; i < row["n"].as<int>(); ++i)
+    b.id = row.id;
+    b.first_job_id = row.first_job_id;
+    b.campaign_id = row.campaign_id;
+    b.kind = FromString<BatchKind>(row.kind).value();
+    b.tag = row.tag;
+    b.slots = row.slots;
+    const auto idxs = row.idxs;
+    const auto first = row.first_idx;
+    for (int i = 0; i < row.n; ++i)
       b.tasks.push_back({!idxs.empty() ? idxs[static_cast<std::size_t>(i)]
                          : first       ? *first + i
                                        : -1,
                          1});
-    o.state = FromString<BatchState>(row["state"].c_str()).value();
-    o.created_at = row["created_at"].as<double>();
-    o.send_over = row["send_over"].as<bool>();
-    o.due = row["due"].as<bool>();
-    o.quiet_s = row["quiet_s"].is_null() ? 0 : row["quiet_s"].as<double>();
-    o.lost = row["lost"].as<bool>();
-    o.looks = row["looks"].as<int>();
+    o.state = FromString<BatchState>(row.state).value();
+    o.created_at = row.created_at;
+    o.send_over = row.send_over;
+    o.due = row.due;
+    o.quiet_s = !row.quiet_s ? 0 : row.quiet_s;
+    o.lost = row.lost;
+    o.looks = row.looks;
     if (!idxs.empty()) {
       std::map<std::int64_t, int> tried;
-      for (const auto& t : tx.Exec(sql::runner::kAttempts, b.campaign_id, db::Array(idxs)))
-        tried[t[0].as<std::int64_t>()] = t[1].as<int>();
+      for (const auto& t : tx.Exec(sql::kAttemptsSoFar, b.campaign_id, idxs))
+        tried[t.idx] = t.attempts;
       for (auto& t : b.tasks) t.attempt = tried[t.idx] + 1;
     }
     out.push_back(std::move(o));
@@ -264,7 +267,7 @@ std::vector<OpenBatch> Store::OpenBatches(db::Tx& tx) {
 }
 
 void Store::NoteLook(db::Tx& tx, std::int64_t batch_id, bool absent, double next_look_s) {
-  tx.Exec(sql::runner::kNoteAbsence, batch_id, absent ? 1 : 0, next_look_s);
+  tx.Exec(sql::kNoteAbsence, batch_id, absent ? 1 : 0, next_look_s);
 }
 
 }  // namespace cigri::runner

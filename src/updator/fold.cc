@@ -1,6 +1,10 @@
 #include "updator/fold.h"
 
-#include <sql/updator.h>
+#include <sql/jobs.h>
+#include <sql/placements.h>
+#include <sql/survival.h>
+#include <sql/tasks.h>
+#include <sql/usage.h>
 
 #include <cmath>
 #include <limits>
@@ -104,18 +108,18 @@ class Folder {
       ago.push_back(Ago(*n, n->remote.started_at));
       nodes.push_back(ValidUtf8(n->remote.node));
     }
-    for (const auto& row : tx_.Exec(sql::updator::kMoveLive, db::Array(ids), db::Array(states),
-                                    db::Array(ago), db::Array(nodes))) {
-      const auto campaign = row["campaign_id"].as<std::int64_t>();
-      const auto cluster = row["cluster_id"].as<std::int64_t>();
-      const auto kind = FromString<BatchKind>(row["kind"].c_str()).value();
-      const auto slots = row["slots"].as<std::int64_t>();
-      const std::string from = row["old_state"].c_str(), to = row["new_state"].c_str();
+    for (const auto& row : tx_.Exec(sql::kMoveJobs, ids, states,
+                                    ago, nodes)) {
+      const auto campaign = row.campaign_id;
+      const auto cluster = row.cluster_id;
+      const auto kind = FromString<BatchKind>(row.kind).value();
+      const auto slots = row.slots;
+      const std::string from = row.old_state, to = row.new_state;
       counters_.Add(campaign, cluster, kind, from, -1, slots,
                     from == "running" ? row["old_started"].as<double>(0) : 0);
       counters_.Add(campaign, cluster, kind, to, 1, slots,
                     to == "running" ? row["started"].as<double>(0) : 0);
-      folded_.moved.emplace_back(row["job_id"].as<std::int64_t>(),
+      folded_.moved.emplace_back(row.job_id,
                                  FromString<JobState>(to).value());
     }
   }
@@ -128,29 +132,29 @@ class Folder {
     if (failed.empty()) return;
     std::vector<std::int64_t> ids;
     for (const auto& [id, n] : failed) ids.push_back(id);
-    for (const auto& row : tx_.Exec(sql::updator::kEndFacts, db::Array(ids))) {
-      const auto job_id = row["job_id"].as<std::int64_t>();
+    for (const auto& row : tx_.Exec(sql::kFactsOfEnds, ids)) {
+      const auto job_id = row.job_id;
       const News& n = *failed.at(job_id);
       EndFacts f;
       f.cause = n.remote.cause;
       f.wait_status = n.remote.wait_status;
-      f.kind = FromString<BatchKind>(row["kind"].c_str()).value();
-      f.kill_reason = row["kill_reason"].as<std::string>();
-      f.test_campaign = row["test_campaign"].as<bool>();
-      f.other_clusters = row["other_clusters"].as<bool>();
-      f.max_tries = row["max_tries"].as<int>();
-      f.program = row["program"].as<int>();
-      f.again = row["again"].as<int>();
-      f.free = row["free"].as<int>();
-      f.free_here = row["free_here"].as<int>();
+      f.kind = FromString<BatchKind>(row.kind).value();
+      f.kill_reason = row.kill_reason;
+      f.test_campaign = row.test_campaign;
+      f.other_clusters = row.other_clusters;
+      f.max_tries = row.max_tries;
+      f.program = row.program;
+      f.again = row.again;
+      f.free = row.free;
+      f.free_here = row.free_here;
       Failure failure{Book(f),
-                      row["campaign_id"].as<std::int64_t>(),
-                      row["cluster_id"].as<std::int64_t>(),
-                      row["idx"].as<std::int64_t>(),
+                      row.campaign_id,
+                      row.cluster_id,
+                      row.idx,
                       job_id,
                       f.kind,
-                      !row["other_copy"].as<bool>() && !row["counted"].as<bool>(),
-                      Message(n, row["kill_detail"].as<std::string>(), NotThere(n, row))};
+                      !row.other_copy && !row.counted,
+                      Message(n, row.kill_detail, NotThere(n, row))};
       failures_.emplace(job_id, std::move(failure));
     }
   }
@@ -160,11 +164,11 @@ class Folder {
   // clusters is one failure.
   static std::string NotThere(const News& n, const pqxx::row& row) {
     if (n.remote.cause == cluster::EndCause::kBadDirectory)
-      return "not on the cluster: " + row["directory"].as<std::string>();
-    if (n.remote.cause != cluster::EndCause::kExited || row["proved"].as<bool>() ||
-        row["idx"].as<std::int64_t>() < 0)
+      return "not on the cluster: " + row.directory;
+    if (n.remote.cause != cluster::EndCause::kExited || row.proved ||
+        row.idx < 0)
       return "";
-    const std::string file = row["program_file"].as<std::string>();
+    const std::string file = row.program_file;
     if (n.remote.wait_status == 127 << 8) return "not on the cluster: " + file;
     if (n.remote.wait_status == 126 << 8) return "not executable on the cluster: " + file;
     return "";
@@ -209,24 +213,24 @@ class Folder {
       messages.push_back(success ? std::nullopt : std::optional(it->second.message));
     }
     for (const auto& row :
-         tx_.Exec(sql::updator::kEndJobs, db::Array(ids), db::Array(ok), db::Array(accounts),
-                  db::Array(codes), db::Array(statuses), db::Array(started), db::Array(ended),
-                  db::Array(nodes), db::Array(messages)))
+         tx_.Exec(sql::kEndJobs, ids, ok, accounts,
+                  codes, statuses, started, ended,
+                  nodes, messages))
       Ended(row);
   }
 
   void Ended(const pqxx::row& row) {
-    const auto job_id = row["job_id"].as<std::int64_t>();
-    const auto campaign = row["campaign_id"].as<std::int64_t>();
-    const auto cluster = row["cluster_id"].as<std::int64_t>();
-    const auto idx = row["idx"].as<std::int64_t>();
-    const auto kind = FromString<BatchKind>(row["kind"].c_str()).value();
-    const auto slots = row["slots"].as<std::int64_t>();
-    const bool ok = row["ok"].as<bool>(), counted = row["counted"].as<bool>();
+    const auto job_id = row.job_id;
+    const auto campaign = row.campaign_id;
+    const auto cluster = row.cluster_id;
+    const auto idx = row.idx;
+    const auto kind = FromString<BatchKind>(row.kind).value();
+    const auto slots = row.slots;
+    const bool ok = row.ok, counted = row.counted;
     folded_.ended.push_back(job_id);
     folded_.campaigns.insert(campaign);
 
-    const std::string old_state = row["old_state"].c_str();
+    const std::string old_state = row.old_state;
     counters_.Add(campaign, cluster, kind, old_state, -1, slots,
                   old_state == "running" ? row["live_started"].as<double>(0) : 0);
     const auto failure = failures_.find(job_id);
@@ -241,8 +245,8 @@ class Folder {
     }
 
     auto& lane = lanes_[{campaign, cluster}];
-    const double end = row["ended"].as<double>();
-    const double start = row["started"].is_null() ? end : row["started"].as<double>();
+    const double end = row.ended;
+    const double start = !row.started ? end : row.started;
     const double lasted = std::max(0.0, end - start);
     lane.slot_s += lasted * static_cast<double>(slots);
     lane.first_start = std::min(lane.first_start, start);
@@ -255,7 +259,7 @@ class Folder {
     }
     if (kind == BatchKind::kTest) ++lane.tests;
     const bool preempted = !ok && failure->second.booking.account == Account::kPreemption;
-    if (!row["started"].is_null()) {
+    if (!!row.started) {
       auto& lives = lives_[cluster];
       CountIn(preempted ? lives.killed : lives.ended, lasted);
       if (preempted) lane.longest_killed = std::max(lane.longest_killed.value_or(0), lasted);
@@ -312,13 +316,13 @@ class Folder {
       longest_killed.push_back(lane.longest_killed);
     }
     if (campaigns.empty()) return;
-    tx_.Exec(sql::updator::kAddLanes, db::Array(campaigns), db::Array(clusters), db::Array(ended),
-             db::Array(failures), db::Array(n_ok), db::Array(sum), db::Array(sum_sq),
-             db::Array(least), db::Array(most), db::Array(hist), db::Array(first_start),
-             db::Array(last_end), db::Array(prologue), db::Array(epilogue), db::Array(tests),
-             db::Array(recent_s), db::Array(recent_idx), db::Array(longest_killed));
-    tx_.Exec(sql::updator::kAddUsage, db::Array(campaigns), db::Array(clusters), db::Array(slot_s),
-             db::Array(n_ok), db::Array(not_ok));
+    tx_.Exec(sql::kUpdatePlacements, campaigns, clusters, ended,
+             failures, n_ok, sum, sum_sq,
+             least, most, hist, first_start,
+             last_end, prologue, epilogue, tests,
+             recent_s, recent_idx, longest_killed);
+    tx_.Exec(sql::kAddUsage, campaigns, clusters, slot_s,
+             n_ok, not_ok);
   }
 
   void WriteLives() {
@@ -330,7 +334,7 @@ class Folder {
       ended.push_back(db::Array(lives.ended));
     }
     if (!clusters.empty())
-      tx_.Exec(sql::updator::kAddLives, db::Array(clusters), db::Array(killed), db::Array(ended));
+      tx_.Exec(sql::kAddSurvival, clusters, killed, ended);
   }
 
   // Where the tasks go: forgotten elsewhere when won, else to retry or tofix.
@@ -341,7 +345,7 @@ class Folder {
         campaigns.push_back(campaign);
         idxs.push_back(idx);
       }
-      tx_.Exec(sql::updator::kForgetElsewhere, db::Array(campaigns), db::Array(idxs));
+      tx_.Exec(sql::kForgetCountedTasks, campaigns, idxs);
     }
     if (failures_.empty()) return;
     AddTries();
@@ -386,8 +390,8 @@ class Folder {
       clusters.push_back(s.cluster);
     }
     if (campaigns.empty()) return;
-    tx_.Exec(sql::updator::kAddTries, db::Array(campaigns), db::Array(idxs), db::Array(attempts),
-             db::Array(program), db::Array(again), db::Array(free), db::Array(clusters));
+    tx_.Exec(sql::kAddTries, campaigns, idxs, attempts,
+             program, again, free, clusters);
   }
 
   using Last = std::map<std::pair<std::int64_t, std::int64_t>, const Failure*>;
@@ -411,8 +415,8 @@ class Folder {
       if (b.account == Account::kPreemption) ++told[{key.first, f->cluster_id, b.code}];
     }
     if (!campaigns.empty())
-      tx_.Exec(sql::updator::kPutRetry, db::Array(campaigns), db::Array(idxs), db::Array(ranks),
-               db::Array(delays), db::Array(avoid), db::Array(why));
+      tx_.Exec(sql::kPutRetries, campaigns, idxs, ranks,
+               delays, avoid, why);
     // One open line per campaign and cluster, with a count: to be read, not to be answered.
     for (const auto& [key, n] : told) {
       module::Event e{.cls = "notify", .code = std::get<2>(key), .message = ""};
@@ -436,8 +440,8 @@ class Folder {
       events.push_back(Raise(*f, f->booking.code));
     }
     if (!campaigns.empty())
-      tx_.Exec(sql::updator::kPutTofix, db::Array(campaigns), db::Array(idxs), db::Array(jobs),
-               db::Array(events));
+      tx_.Exec(sql::kPutNeedsAttention, campaigns, idxs, jobs,
+               events);
   }
 
   // Failures with the same words on a cluster are one event with a count and a sample; equal

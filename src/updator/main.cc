@@ -1,5 +1,10 @@
 // updator: asks the clusters how our jobs are and writes what they answer. The only one that folds.
-#include <sql/updator.h>
+#include <sql/batches.h>
+#include <sql/campaigns.h>
+#include <sql/cluster_status.h>
+#include <sql/grid.h>
+#include <sql/jobs.h>
+#include <sql/placements.h>
 
 #include <deque>
 
@@ -99,9 +104,9 @@ class Updator {
     saved_tokens_.clear();
     absences_.clear();
     silent_.TellAnew();
-    for (const auto& row : tx.Exec(sql::updator::kFeedTokens))
-      tokens_[row[0].as<std::int64_t>()] = row[1].as<std::string>();
-    grid_mark_ = "." + tx.Raw("SELECT grid_id FROM grid")[0][0].as<std::string>() + ".";
+    for (const auto& row : tx.Exec(sql::kFeedTokens))
+      tokens_[row.cluster_id] = row.feed_token;
+    grid_mark_ = "." + tx.One(sql::kGridId).grid_id + ".";
     limits_.test_wait_s = static_cast<int>(turn.config.GetInt("TEST_CAMPAIGN_WAIT", 600, 1));
     limits_.epilogue_wait_s = static_cast<int>(turn.config.GetInt("EPILOGUE_WAIT", 3600, 1));
     clusters_read_ = {};
@@ -138,7 +143,7 @@ class Updator {
       }
     }
     std::erase_if(pollers_, [&](const auto& item) { return present.count(item.first) == 0; });
-    const bool alive = tx.Exec(sql::updator::kAnythingAlive)[0][0].as<bool>();
+    const bool alive = tx.One(sql::kAnyCampaignActive).any;
     for (auto& [id, entry] : pollers_) entry.poller->SetBusy(alive);
   }
 
@@ -170,8 +175,8 @@ class Updator {
   // "gridadmin cluster lost": what was there is gone, at nobody's charge.
   void GiveUpLost(db::Tx& tx, std::map<std::int64_t, News>& news) {
     if (Clock::now() - swept_ <= std::chrono::seconds(2)) return;
-    for (const auto& row : tx.Exec(sql::updator::kLostJobs)) {
-      const auto job = row[0].as<std::int64_t>();
+    for (const auto& row : tx.Exec(sql::kLostJobs)) {
+      const auto job = row.job_id;
       if (memory_.Find(job) == nullptr || news.count(job) != 0) continue;
       News n{job, {}, 0};
       n.remote.state = cluster::RemoteState::kEnded;
@@ -220,8 +225,8 @@ class Updator {
     }
     if (unknown.empty()) return;
     std::map<std::string, std::string> states;
-    for (const auto& row : tx.Exec(sql::updator::kTagStates, db::Array(unknown)))
-      states[row[0].as<std::string>()] = row[1].as<std::string>();
+    for (const auto& row : tx.Exec(sql::kTagStates, unknown))
+      states[row.tag] = row.state;
     for (const auto& tag : unknown) {
       const auto& state = states[tag];
       if (state == "intended" || state == "in_doubt") continue;
@@ -245,13 +250,13 @@ class Updator {
       auto& saved = saved_tokens_[a.cluster_id];
       if (saved == tokens_[a.cluster_id]) continue;
       saved = tokens_[a.cluster_id];
-      tx.Exec(sql::updator::kSetToken, a.cluster_id, saved);
+      tx.Exec(sql::kSetFeedToken, a.cluster_id, saved);
     }
   }
 
   void HoldPrologues(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
     if (campaigns.empty()) return;
-    tx.Exec(sql::updator::kHoldPrologues,
+    tx.Exec(sql::kHoldFailedPrologues,
             db::Array(std::vector<std::int64_t>(campaigns.begin(), campaigns.end())));
   }
 
@@ -281,7 +286,7 @@ class Updator {
       shown.calls.pop_front();
     double calls = 0;
     for (const auto& [at, n] : shown.calls) calls += n;
-    tx.Exec(sql::updator::kSetStatus, a.cluster_id, a.ok, a.failures, a.again_in_s,
+    tx.Exec(sql::kSetClusterStatus, a.cluster_id, a.ok, a.failures, a.again_in_s,
             a.ok ? std::optional<std::string>() : std::optional(ValidUtf8(a.error)),
             a.resources ? a.resources->stress : 0.0, calls, std::optional<std::string>(), a.skew_s);
     TellHealth(tx, a, names_[a.cluster_id], stress_limits_[a.cluster_id], &shown.told);
@@ -302,7 +307,7 @@ class Updator {
     }
     shown.pending.reset();
     if (same && age < std::chrono::seconds(60)) return;
-    tx.Exec(sql::updator::kAddGridstatus, id, r.max, r.free(), r.used, r.unavailable,
+    tx.Exec(sql::kAddGridstatus, id, r.max, r.free(), r.used, r.unavailable,
             counts.running, counts.waiting + counts.submitted, r.stress, r.note);
     shown.resources = Clock::now();
     shown.last = r;

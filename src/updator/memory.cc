@@ -1,6 +1,8 @@
 #include "updator/memory.h"
 
-#include <sql/updator.h>
+#include <sql/batches.h>
+#include <sql/grid.h>
+#include <sql/jobs.h>
 
 namespace cigri::updator {
 namespace {
@@ -23,13 +25,13 @@ void Memory::Load(db::Tx& tx) {
   batches_.clear();
   by_tag_.clear();
   counts_.clear();
-  horizon_ = tx.Exec(sql::updator::kHorizon)[0][0].as<std::string>();
-  Take(tx, tx.Exec(sql::updator::kLiveBatches));
+  horizon_ = tx.One(sql::kTransactionHorizon).pg_snapshot_xmin;
+  Take(tx, tx.Exec(sql::kBatchesInFlight));
 }
 
 void Memory::Refresh(db::Tx& tx) {
-  const auto next = tx.Exec(sql::updator::kHorizon)[0][0].as<std::string>();
-  const auto rows = tx.Exec(sql::updator::kNewBatches, horizon_);
+  const auto next = tx.One(sql::kTransactionHorizon).pg_snapshot_xmin;
+  const auto rows = tx.Exec(sql::kNewBatches, horizon_);
   Take(tx, rows);
   horizon_ = next;
 }
@@ -38,28 +40,28 @@ void Memory::Take(db::Tx& tx, const pqxx::result& rows) {
   std::vector<std::int64_t> first, last;
   for (const auto& row : rows) {
     KnownBatch b;
-    b.id = row["id"].as<std::int64_t>();
+    b.id = row.id;
     if (batches_.count(b.id) != 0) continue;
-    b.first_job_id = row["first_job_id"].as<std::int64_t>();
-    b.campaign_id = row["campaign_id"].as<std::int64_t>();
-    b.cluster_id = row["cluster_id"].as<std::int64_t>();
-    b.tag = row["tag"].as<std::string>();
-    b.n = row["n"].as<int>();
-    b.cluster_user = row["cluster_login"].is_null() ? "" : row["cluster_login"].as<std::string>();
-    b.walltime_s = row["walltime_s"].is_null() ? 0 : row["walltime_s"].as<int>();
+    b.first_job_id = row.first_job_id;
+    b.campaign_id = row.campaign_id;
+    b.cluster_id = row.cluster_id;
+    b.tag = row.tag;
+    b.n = row.n;
+    b.cluster_user = !row.cluster_login ? "" : row.cluster_login;
+    b.walltime_s = !row.walltime_s ? 0 : row.walltime_s;
     first.push_back(b.first_job_id);
     last.push_back(b.first_job_id + b.n - 1);
     by_tag_[b.tag] = b.id;
     batches_[b.id] = std::move(b);
   }
   if (first.empty()) return;
-  for (const auto& row : tx.Exec(sql::updator::kLiveOf, db::Array(first), db::Array(last))) {
+  for (const auto& row : tx.Exec(sql::kLiveJobsOf, first, last)) {
     KnownJob job;
-    job.job_id = row["job_id"].as<std::int64_t>();
-    job.batch_id = row["batch_id"].as<std::int64_t>();
-    job.element = row["element"].as<int>();
-    job.remote_id = row["remote_id"].as<std::string>();
-    job.state = FromString<JobState>(row["state"].c_str()).value();
+    job.job_id = row.job_id;
+    job.batch_id = row.batch_id;
+    job.element = row.element;
+    job.remote_id = row.remote_id;
+    job.state = FromString<JobState>(row.state).value();
     auto& batch = batches_.at(job.batch_id);
     ++batch.live;
     ++CountOf(counts_[batch.cluster_id], job.state);

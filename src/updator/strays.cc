@@ -1,6 +1,7 @@
 #include "updator/strays.h"
 
-#include <sql/updator.h>
+#include <sql/jobs.h>
+#include <sql/kills.h>
 
 #include "core/log.h"
 #include "core/text.h"
@@ -27,15 +28,15 @@ Strays Judge(db::Tx& tx, std::int64_t cluster_id, const std::vector<cluster::Rem
     owners.push_back(ValidUtf8(job.ref.cluster_user));
   }
   if (ids.empty()) return strays;
-  for (const auto& row : tx.Exec(sql::updator::kJudgeStrays, cluster_id, db::Array(ids),
-                                 db::Array(tags), db::Array(elements), db::Array(owners))) {
-    const std::string verdict = row["verdict"].c_str(), id = row["remote_id"].c_str();
+  for (const auto& row : tx.Exec(sql::kReconcileOrphans, cluster_id, ids,
+                                 tags, elements, owners)) {
+    const std::string verdict = row.verdict, id = row.remote_id;
     if (verdict == "unknown") strays.unknown.push_back(id);
     if (verdict != "twin") continue;
     strays.twins.push_back(id);
-    strays.tags.emplace_back(row["tag"].c_str());
-    strays.elements.push_back(row["element"].as<int>());
-    strays.users.emplace_back(row["cluster_user"].c_str());
+    strays.tags.emplace_back(row.tag);
+    strays.elements.push_back(row.element);
+    strays.users.emplace_back(row.cluster_user);
   }
   return strays;
 }
@@ -58,11 +59,11 @@ void JudgeStrays(db::Tx& tx, std::int64_t cluster_id, const std::string& cluster
   const auto strays = Judge(tx, cluster_id, listed);
   auto twin = EventOf("TWIN_JOB", cluster_id), unknown = EventOf("UNKNOWN_JOB", cluster_id);
   // A sweep sees all that lives there: what it does not see has ended.
-  tx.Exec(sql::updator::kForgetTwins, cluster_id, db::Array(strays.twins));
+  tx.Exec(sql::kForgetDuplicates, cluster_id, db::Array(strays.twins));
   const auto fresh =
-      tx.Exec(sql::updator::kAddTwins, cluster_id, db::Array(strays.twins), db::Array(strays.tags),
+      tx.Exec(sql::kAddDuplicates, cluster_id, db::Array(strays.twins), db::Array(strays.tags),
               db::Array(strays.elements), db::Array(strays.users))
-          .affected_rows();
+          ;
   if (fresh > 0) {
     twin.count = static_cast<std::int64_t>(fresh);
     twin.message = cluster_name + " has copies of jobs of ours, which are killed: " +

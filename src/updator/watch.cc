@@ -1,6 +1,7 @@
 #include "updator/watch.h"
 
-#include <sql/updator.h>
+#include <sql/batches.h>
+#include <sql/jobs.h>
 
 #include "core/log.h"
 #include "core/text.h"
@@ -29,7 +30,7 @@ void HeldWatch::Look(db::Tx& tx, const Memory& memory, const Answer& answer) {
     first = answer.began;  // and again after as long
   }
   since = std::move(now);
-  if (!tell.empty()) tx.Exec(sql::updator::kStillHeld, answer.cluster_id, db::Array(tell));
+  if (!tell.empty()) tx.Exec(sql::kPutStillHeld, answer.cluster_id, tell);
 }
 
 void SilentWatch::Look(db::Tx& tx, const Memory& memory, const Answer& answer,
@@ -64,7 +65,7 @@ void SilentWatch::Tell(db::Tx& tx, const Answer& answer, const std::string& clus
         std::chrono::duration<double>(answer.began - since_[answer.cluster_id].at(job)).count());
     if (named.size() < kNamed) named.push_back(where);
   }
-  tx.Exec(sql::updator::kTellSilent, answer.cluster_id, db::Array(ids), db::Array(ages));
+  tx.Exec(sql::kPutUnresponsiveJobs, answer.cluster_id, ids, ages);
   module::Event event{.cls = "cluster", .code = "NOT_STARTING", .message = ""};
   event.cluster_id = answer.cluster_id;
   if (silent.empty()) {

@@ -20,7 +20,7 @@ using namespace cigri;
 std::string g_name;
 
 bool HasTable(db::Tx& tx) {
-  return tx.Raw("SELECT to_regclass('fake_passes') IS NOT NULL")[0][0].as<bool>();
+  return db::Native(tx).exec("SELECT to_regclass('fake_passes') IS NOT NULL")[0][0].as<bool>();
 }
 
 void Obey(const std::string& order) {
@@ -36,10 +36,10 @@ void Pass(module::Turn& turn) {
     db::Tx tx(turn.db);
     module::CheckEpoch(tx, turn.epoch);
     if (!HasTable(tx)) return;
-    tx.RawParams("INSERT INTO fake_passes (name, pid, turn, epoch) VALUES ($1, $2, $3, $4)", g_name,
+    db::Native(tx).exec_params("INSERT INTO fake_passes (name, pid, turn, epoch) VALUES ($1, $2, $3, $4)", g_name,
                  static_cast<int>(getpid()), turn.number, turn.epoch);
     for (const auto& row :
-         tx.RawParams("DELETE FROM fake_orders WHERE name = $1 RETURNING what", g_name))
+         db::Native(tx).exec_params("DELETE FROM fake_orders WHERE name = $1 RETURNING what", g_name))
       order = row[0].c_str();
     tx.Commit();
   }

@@ -221,7 +221,7 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   {
     db::Connection connection(conninfo, "test");
     db::Tx tx(connection);
-    EXPECT_EQ(tx.Raw("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0][0].as<int>(),
+    EXPECT_EQ(db::Native(tx).exec("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0][0].as<int>(),
               1);
     tx.Raw("DROP TABLE payroll");
     tx.Commit();

@@ -39,13 +39,13 @@ TEST_F(ConnectionPgTest, ASessionThatTheServerEndedIsBroken) {
   db::Tx last(*commits);
   last.Raw("SELECT 1");
   EndSession(*commits);
-  EXPECT_THROW(last.Commit(), pqxx::in_doubt_error) << "nobody knows whether it was committed";
+  EXPECT_THROW(last.Commit(), db::InDoubt) << "nobody knows whether it was committed";
 }
 
 TEST_F(ConnectionPgTest, AnErrorInAStatementIsNotALostSession) {
   auto c = Connect();
   db::Tx tx(*c);
-  EXPECT_THROW(tx.Raw("SELECT nonsense"), pqxx::sql_error);
+  EXPECT_THROW(tx.Raw("SELECT nonsense"), db::SqlError);
   EXPECT_TRUE(c->alive());
 }
 

@@ -1,5 +1,6 @@
 // A drain has an end that can be relied on: no POST starts after it has returned.
-#include <sql/nikita.h>
+#include <sql/clusters.h>
+#include <sql/kills.h>
 
 #include <future>
 
@@ -90,9 +91,9 @@ TEST_F(DrainPgTest, ADrainEndsAtTheTimeThatWasSaidAndNotBefore) {
       "now() + "
       "CASE name WHEN 'c1' THEN interval '-1 second' ELSE interval '1 hour' END");
   context_->Transact([](db::Tx& tx) {
-    EXPECT_TRUE(tx.Exec(sql::nikita::kFlags)[0]["drain_over"].as<bool>());
-    tx.Exec(sql::nikita::kEndDrains);
-    EXPECT_FALSE(tx.Exec(sql::nikita::kFlags)[0]["drain_over"].as<bool>());
+    EXPECT_TRUE(tx.Exec(sql::kCleaningWork)[0]["drain_over"].as<bool>());
+    tx.Exec(sql::kEndTimedDrains);
+    EXPECT_FALSE(tx.Exec(sql::kCleaningWork)[0]["drain_over"].as<bool>());
   });
   EXPECT_EQ(One("SELECT string_agg(name, ' ') FROM clusters WHERE drained AND kill_all"), "c2");
 }

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "core/text.h"
+#include "db/native.h"
 
 namespace cigri::test {
 namespace {
@@ -97,7 +98,7 @@ void PgTest::TearDown() {
   // A thread of the test's subject may still read: PostgreSQL then ends one of the two.
   for (int tries = 0;; ++tries) try {
       db::Tx tx(admin);
-      tx.Raw("DROP SCHEMA " + schema_ + " CASCADE");
+      db::Native(tx).exec("DROP SCHEMA " + schema_ + " CASCADE");
       return tx.Commit();
     } catch (const pqxx::deadlock_detected&) {
       if (tries == 9) throw;
@@ -110,7 +111,7 @@ std::unique_ptr<db::Connection> PgTest::Connect(const std::string& who) {
 
 pqxx::result PgTest::Sql(const std::string& sql) {
   db::Tx tx(*connection_);
-  auto result = tx.Raw(sql);
+  auto result = db::Native(tx).exec(sql);
   tx.Commit();
   return result;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "db/db.h"
+#include "db/native.h"
 
 namespace cigri::test {
 

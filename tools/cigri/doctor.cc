@@ -1,4 +1,5 @@
-#include <sql/cigri.h>
+#include <sql/cluster_status.h>
+#include <sql/grid.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -104,35 +105,35 @@ void CheckClock(Report& report, double database_clock) {
 }
 
 void CheckClusters(Report& report, db::Tx& tx) {
-  for (const auto& row : tx.Exec(sql::cigri::kClusters)) {
-    const std::string what = "cluster", name = row["name"].c_str();
-    if (!row["enabled"].as<bool>()) continue;
-    const std::string url = row["api_url"].c_str();
-    if (row["drained"].as<bool>())
-      report.Warn(what, name + " is drained: " + row["drain_reason"].c_str(),
+  for (const auto& row : tx.Exec(sql::kClusterHealth)) {
+    const std::string what = "cluster", name = row.name;
+    if (!row.enabled) continue;
+    const std::string url = row.api_url;
+    if (row.drained)
+      report.Warn(what, name + " is drained: " + row.drain_reason,
                   "`gridadmin resume " + name + "`");
     else if (url.rfind("unix:", 0) == 0 && !AnswersHealth(url.substr(5)))
       report.Fail(what, name + " does not answer on " + url,
                   "its daemon is started again by itself; see the log");
-    else if (!row["failing_s"].is_null())
+    else if (!!row.failing_s)
       report.Fail(what,
-                  name + " has failed for " + HumanSpan(row["failing_s"].as<double>()) + ": " +
-                      row["error"].c_str(),
+                  name + " has failed for " + HumanSpan(row.failing_s) + ": " +
+                      row.error,
                   "`gridadmin cluster check " + name + "`");
-    else if (row["swept_s"].is_null() || row["swept_s"].as<double>() > 120)
+    else if (!row.swept_s || row.swept_s > 120)
       report.Warn(what, name + " has not been looked at lately", "is the updator at work?");
     else
-      report.Ok(what, name + ", looked at " + HumanSpan(row["swept_s"].as<double>()) + " ago");
+      report.Ok(what, name + ", looked at " + HumanSpan(row.swept_s) + " ago");
   }
 }
 
 void CheckModules(Report& report, db::Tx& tx) {
-  for (const auto& row : tx.Exec(sql::cigri::kModules)) {
-    const double idle = row["idle_s"].is_null() ? 0 : row["idle_s"].as<double>();
+  for (const auto& row : tx.Exec(sql::kModuleStatus)) {
+    const double idle = !row.idle_s ? 0 : row.idle_s;
     if (idle > 90)
       report.Warn(
           "module",
-          std::string(row["name"].c_str()) + " made its last pass " + HumanSpan(idle) + " ago",
+          std::string(row.name) + " made its last pass " + HumanSpan(idle) + " ago",
           "see the log");
   }
 }
@@ -144,7 +145,7 @@ void CheckDatabase(Report& report, const Database& database) {
     db::RequireSchema(*connection);
     report.Ok("schema", "version " + std::to_string(db::SchemaVersion()));
     db::Tx tx(*connection);
-    CheckClock(report, tx.Exec(sql::cigri::kGrid)[0]["clock"].as<double>());
+    CheckClock(report, tx.Exec(sql::kGridStatus)[0]["clock"].as<double>());
     CheckClusters(report, tx);
     CheckModules(report, tx);
   } catch (const Fatal& e) {

@@ -1,4 +1,4 @@
-#include <sql/cigri.h>
+#include <sql/jobs.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ std::string CampaignsThatRun(const embedded::Home& home) {
     const auto connection = Open(KnownDatabase(home, Config::Load()));
     db::Tx tx(*connection);
     std::vector<std::string> ids;
-    for (const auto& row : tx.Exec(sql::cigri::kRunningCampaigns)) ids.emplace_back(row[0].c_str());
+    for (const auto& row : tx.Exec(sql::kCampaignsOnLocalClusters)) ids.emplace_back(row.campaign_id);
     if (ids.empty()) return "";
     if (ids.size() > 5) return " of " + std::to_string(ids.size()) + " campaigns";
     return (ids.size() == 1 ? " of campaign " : " of campaigns ") + Join(ids, ", ");

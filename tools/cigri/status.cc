@@ -1,4 +1,5 @@
-#include <sql/cigri.h>
+#include <sql/cluster_status.h>
+#include <sql/grid.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -70,10 +71,10 @@ void ReadDatabase(const Database& database, json& status) {
     const auto connection = Open(database);
     db::RequireSchema(*connection);
     db::Tx tx(*connection);
-    status["grid"] = RowJson(tx.Exec(sql::cigri::kGrid)[0]);
-    for (const auto& row : tx.Exec(sql::cigri::kClusters))
+    status["grid"] = RowJson(tx.Exec(sql::kGridStatus)[0]);
+    for (const auto& row : tx.Exec(sql::kClusterHealth))
       status["clusters"].push_back(RowJson(row));
-    for (const auto& row : tx.Exec(sql::cigri::kModules)) status["modules"].push_back(RowJson(row));
+    for (const auto& row : tx.Exec(sql::kModuleStatus)) status["modules"].push_back(RowJson(row));
   } catch (const Fatal& e) {
     status["error"] = e.what();
   }
@@ -126,7 +127,7 @@ void Print(const json& status) {
     const auto& g = status["grid"];
     std::printf("grid %s, epoch %lld, led by %s; %lld campaigns at work, %lld jobs in flight\n",
                 g["grid_id"].dump().c_str(), g["epoch"].get<long long>(),
-                g["leader"].is_null() ? "nobody" : g["leader"].get<std::string>().c_str(),
+                !g.leader ? "nobody" : g["leader"].get<std::string>().c_str(),
                 g["campaigns"].get<long long>(), g["live"].get<long long>());
     std::printf("database: %s, %.1f MB\n", status["database"].get<std::string>().c_str(),
                 g["bytes"].get<double>() / 1048576);

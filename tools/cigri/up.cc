@@ -1,4 +1,5 @@
-#include <sql/cigri.h>
+#include <sql/clusters.h>
+#include <sql/grid.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -88,16 +89,16 @@ void WriteServices(const Home& home, const std::vector<LocalCluster>& clusters) 
 void WriteClusters(db::Connection& connection, const Home& home,
                    const std::vector<LocalCluster>& clusters) {
   db::Tx tx(connection);
-  tx.Exec(sql::cigri::kMarkEmbedded);
+  tx.Exec(sql::kMarkEmbedded);
   std::vector<std::string> names;
   for (const auto& cluster : clusters) {
     names.push_back(cluster.name);
     const std::string url = "unix:" + home.socket(cluster.name + ".sock");
-    if (tx.Exec(sql::cigri::kAddLocalCluster, cluster.name, url).empty())
+    if (tx.Exec(sql::kAddLocalCluster, cluster.name, url).empty())
       throw Fatal(kExitConfig, "there is a cluster " + cluster.name + " of another kind already",
                   "name the local ones otherwise: --slots here=1");
   }
-  tx.Exec(sql::cigri::kRetireLocalClusters, "unix:" + home.run() + "/", db::Array(names));
+  tx.Exec(sql::kRetireLocalClusters, "unix:" + home.run() + "/", names);
   tx.Commit();
 }
 

@@ -1,2 +1,0 @@
--- Whom the history of rules names: $1, for this transaction.
-SELECT set_config('cigri.user', $1, true)

@@ -1,1 +1,0 @@
-SELECT EXISTS (SELECT FROM events WHERE code = 'RULE_BROKEN' AND state = 'open')

@@ -1,1 +1,0 @@
-SELECT to_jsonb(o) FROM operators AS o ORDER BY name

@@ -1,1 +1,0 @@
-SELECT key, value, changed_by, changed_at FROM policy_settings ORDER BY key

@@ -1,1 +1,0 @@
-DELETE FROM operators WHERE name = $1 RETURNING name

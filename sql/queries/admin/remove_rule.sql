@@ -1,1 +1,0 @@
-DELETE FROM admission_rules WHERE name = $1

@@ -1,1 +1,0 @@
-SELECT to_jsonb(r) FROM admission_rules AS r WHERE name = $1

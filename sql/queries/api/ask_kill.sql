@@ -1,1 +1,0 @@
-INSERT INTO job_requests (job_id, asked_by) VALUES ($1, $2) ON CONFLICT DO NOTHING;

@@ -1,1 +1,0 @@
-SELECT grid_user FROM campaigns WHERE id = $1;

@@ -1,1 +1,0 @@
-SELECT name, api_auth_type FROM clusters WHERE id = $1;

@@ -1,1 +1,0 @@
-DELETE FROM uploads WHERE id = $1;

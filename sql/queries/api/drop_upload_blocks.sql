@@ -1,1 +1,0 @@
-DELETE FROM params_chunk WHERE upload_id = $1;

@@ -1,1 +1,0 @@
-SELECT campaign_id FROM events WHERE id = $1;

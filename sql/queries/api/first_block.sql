@@ -1,3 +1,0 @@
-SELECT params, n
-FROM params_chunk
-WHERE upload_id = $1 AND off = 0;

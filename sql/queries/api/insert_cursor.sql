@@ -1,1 +1,0 @@
-INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);

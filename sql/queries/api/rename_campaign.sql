@@ -1,1 +1,0 @@
-UPDATE campaigns SET name = $2 WHERE id = $1;

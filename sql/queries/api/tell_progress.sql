@@ -1,1 +1,0 @@
-SELECT pg_notify('cigri_progress', $1::text);

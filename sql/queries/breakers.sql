@@ -1,0 +1,45 @@
+-- name: CloseBreaker
+-- The API $1 answers again: the breaker closes. `probation` stays until jobs were taken.
+UPDATE api_load SET failures = 0, shut_until = NULL, error = NULL WHERE api = $1;
+
+-- name: CountCalls
+-- $3 calls to cluster $1 made by module $2, in the slice of 10 s that is now.
+INSERT INTO api_calls AS a (cluster_id, module, slice, n)
+VALUES ($1, $2, to_timestamp(floor(extract(epoch FROM now()) / 10) * 10), $3)
+ON CONFLICT (cluster_id, module, slice) DO UPDATE SET n = a.n + excluded.n;
+
+-- name: CountFailedCall
+-- returns: failures int
+-- One more call to API $1 that nobody answered.
+UPDATE api_load SET failures = failures + 1, error = $2 WHERE api = $1 RETURNING failures;
+
+-- name: DropOldCalls
+-- Counts of calls that nobody shows any more.
+DELETE FROM api_calls WHERE slice < now() - interval '10 minutes';
+
+-- name: LockApi
+-- returns: tokens double, failures int, error text, was_shut bool, age_s double,
+-- returns: shut_s double, ceiling int
+-- The row of API $1, made when it is missing and locked until the end of the transaction: who takes a
+-- call takes it from what the one before left. `ceiling`: the lowest of the clusters that share it.
+INSERT INTO api_load AS a (api) VALUES ($1)
+ON CONFLICT (api) DO UPDATE SET api = excluded.api
+RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error, a.shut_until IS NOT NULL AS was_shut,
+    least(extract(epoch FROM clock_timestamp() - a.filled_at), 3600)::float8 AS age_s,
+    greatest(extract(epoch FROM a.shut_until - clock_timestamp()), 0)::float8 AS shut_s,
+    coalesce((SELECT min(c.max_calls_per_min) FROM clusters AS c WHERE c.api = $1), 0) AS ceiling;
+
+-- name: OpenBreaker
+-- Nothing is asked of API $1 for $2 seconds. When it answers again, jobs are sent one at first.
+UPDATE api_load SET shut_until = clock_timestamp() + $2 * interval '1 second', probation = 1 WHERE api = $1;
+
+-- name: RaiseHalfOpenLimit
+-- The API of cluster $1 has taken a batch after its breaker was open: the next claim may be twice as large,
+-- and after ten of them as large as it likes.
+UPDATE api_load AS a SET probation = CASE WHEN a.probation >= 512 THEN NULL ELSE 2 * a.probation END
+FROM clusters AS c
+WHERE c.id = $1 AND a.api = c.api AND a.probation IS NOT NULL;
+
+-- name: TakeCall
+-- What is left of the tokens of API $1.
+UPDATE api_load SET tokens = $2, filled_at = clock_timestamp() WHERE api = $1;

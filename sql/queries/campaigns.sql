@@ -1,0 +1,373 @@
+-- name: AnyCampaignActive
+-- returns: any bool
+SELECT EXISTS (SELECT FROM campaigns WHERE state = 'in_treatment')
+    OR EXISTS (SELECT FROM campaigns WHERE state = 'cancelled' AND completion_time IS NULL) AS any;
+
+-- name: ApplyWantedStates
+-- returns: id int64, state text
+-- What people want becomes what is. A campaign that we stopped (state_reason) stays so until it is freed.
+-- One that is cancelled is complete later: when its kills are confirmed and its epilogues have run.
+UPDATE campaigns
+SET state = wanted, finishing_since = CASE WHEN wanted <> 'cancelled' THEN finishing_since END,
+    state_reason = CASE WHEN wanted = 'in_treatment' THEN NULL ELSE state_reason END
+WHERE state IN ('in_treatment', 'paused') AND wanted <> state
+    AND NOT (state = 'paused' AND wanted = 'in_treatment' AND state_reason IS NOT NULL)
+RETURNING id, state::text;
+
+-- name: BeginFinishing
+UPDATE campaigns SET finishing_since = now() WHERE id = $1 AND finishing_since IS NULL;
+
+-- name: CampaignFormat
+-- returns: grid_user text, format text, columns text[], first_task_id int64, nb_params int64,
+-- returns: jdl text
+-- What a reader of campaign $1 needs first: whose it is and how its parameters are written.
+SELECT grid_user, format, columns, first_task_id, nb_params, jdl
+FROM campaigns WHERE id = $1;
+
+-- name: CampaignIsBusy
+-- returns: busy bool
+-- Whether campaign $1 has jobs that may still run, or epilogues to come.
+SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
+    OR EXISTS (SELECT FROM batches WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt'))
+    OR EXISTS (SELECT FROM campaigns WHERE id = $1 AND completion_time IS NULL) AS busy;
+
+-- name: CampaignIsHeldEverywhere
+-- returns: held bool
+-- Whether every cluster of campaign $1 is kept from it by an event that nobody has answered yet.
+SELECT NOT EXISTS (
+    SELECT FROM campaign_clusters AS cc
+    LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+    WHERE cc.campaign_id = $1
+        AND NOT EXISTS (SELECT FROM events AS e WHERE e.id = l.held_event AND e.state = 'open')
+        AND NOT EXISTS (SELECT FROM events AS e WHERE e.campaign_id = cc.campaign_id AND e.cluster_id = cc.cluster_id
+            AND e.state = 'open' AND e.code IN ('SUBMIT_REFUSED', 'PROLOGUE_FAILED'))) AS held;
+
+-- name: CampaignOwner
+-- returns: grid_user text
+SELECT grid_user FROM campaigns WHERE id = $1;
+
+-- name: CompleteCancelled
+UPDATE campaigns SET completion_time = now() WHERE id = $1 AND state = 'cancelled';
+
+-- name: ContinueCampaigns
+-- returns: id int64
+-- Campaigns that we had stopped and that some cluster would take again.
+UPDATE campaigns AS c
+SET state = 'in_treatment', state_reason = NULL
+WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT NULL
+    AND EXISTS (
+        SELECT FROM campaign_clusters AS cc
+        LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+        WHERE cc.campaign_id = c.id AND l.held_since IS NULL
+            AND NOT EXISTS (SELECT FROM events AS e WHERE e.campaign_id = c.id AND e.cluster_id = cc.cluster_id
+                AND e.state = 'open' AND e.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED')))
+RETURNING c.id;
+
+-- name: CountCampaigns
+-- returns: n int64
+-- How many campaigns read/campaigns.sql would list without its limit: of user $1 (or NULL), in a state of $2.
+SELECT count(*) AS n FROM campaigns
+WHERE ($1::text IS NULL OR grid_user = $1) AND state = ANY ($2::campaign_state[]);
+
+-- name: DropCampaignClusters
+-- Campaign $1 leaves the clusters that are not in $2.
+DELETE FROM campaign_clusters WHERE campaign_id = $1 AND NOT cluster_id = ANY ($2::int[]);
+
+-- name: DueEpilogues
+-- returns: id int64, cluster_id int64
+-- Epilogues that are due: all tasks of the campaign have ended, or it is cancelled and its kills are
+-- confirmed; on every cluster where something of it has run.
+SELECT c.id, cc.cluster_id
+FROM campaigns AS c
+JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
+WHERE c.completion_time IS NULL AND c.finishing_since IS NOT NULL
+    AND (c.state = 'cancelled' OR (c.state = 'in_treatment' AND c.wanted = 'in_treatment'))
+    AND cc.epilogue IS NOT NULL AND l.epilogue = 'none' AND l.last_end IS NOT NULL;
+
+-- name: EndCandidates
+-- returns: id int64, state text
+-- Campaigns that may be over: the cursor is through (or it is a test campaign); $2: those that had an
+-- end just now, $1: all. Counters only suggest; an exact look decides. And cancelled ones that are not complete.
+SELECT c.id, c.state::text
+FROM campaigns AS c JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+WHERE c.state = 'in_treatment' AND ($1 OR c.id = ANY ($2::bigint[]))
+    AND (cur.next_idx >= cur.ntasks OR c.type = 'test')
+UNION ALL
+SELECT id, state::text FROM campaigns WHERE state = 'cancelled' AND completion_time IS NULL
+ORDER BY 1;
+
+-- name: EpiloguesLeft
+-- returns: n int64
+-- Epilogues to come: on every cluster where something of the campaign has run, a prologue or a job.
+SELECT count(*) AS n
+FROM campaign_clusters AS cc JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none' AND l.last_end IS NOT NULL;
+
+-- name: ExecFiles
+-- returns: cluster_id int64, exec_file text
+-- What campaign $1 runs on each of its clusters.
+SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1;
+
+-- name: GrowCampaign
+WITH cursor AS (
+    UPDATE campaign_cursor SET ntasks = ntasks + $2 WHERE campaign_id = $1
+)
+UPDATE campaigns SET nb_params = nb_params + $2 WHERE id = $1;
+
+-- name: InsertCampaign
+-- returns: id int64
+INSERT INTO campaigns (grid_user, name, type, project, priority, sla_group, nb_params, first_task_id, format,
+    columns, jdl, max_tries, max_replicas, lost_after_s, notes, upload_id)
+VALUES ($1, $2, $3, $4, $5, nullif($6, ''), $7, $8, $9, $10::text[], $11::jsonb, $12, $13, $14, $15::jsonb, $16)
+RETURNING id;
+
+-- name: InsertCursor
+INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
+
+-- name: ListCampaigns
+-- returns: id int64, name text, grid_user text, type text, project text, priority int,
+-- returns: sla_group text, state text, wanted text, state_reason text, nb_params int64,
+-- returns: first_task_id int64, format text, notes text, max_tries int, max_replicas int,
+-- returns: submission_time double, completion_time int64, finishing bool, ntasks int64,
+-- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,
+-- returns: running int64, ended_badly int64, program int64, again int64, preempted int64,
+-- returns: infrastructure int64, our_kill int64, duplicate int64, retry int64, to_fix int64,
+-- returns: has_events bool
+-- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3;
+-- at most $4 after the first $5. Nothing is counted that grows with what is done: the numbers come
+-- from the cursor and the counters; retry and tofix are counted up to 100,001 (read_campaigns.cc).
+WITH page AS (
+    SELECT * FROM campaigns
+    WHERE ($1::bigint IS NULL OR id = $1) AND ($2::text IS NULL OR grid_user = $2)
+      AND state = ANY ($3::campaign_state[])
+    ORDER BY id LIMIT $4 OFFSET $5
+)
+SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.state, p.wanted,
+       p.state_reason, p.nb_params, p.first_task_id, p.format, p.notes, p.max_tries, p.max_replicas,
+       extract(epoch FROM p.submission_time) AS submission_time,
+       extract(epoch FROM p.completion_time) AS completion_time,
+       p.finishing_since IS NOT NULL AS finishing,
+       coalesce(c.ntasks, 0) AS ntasks, coalesce(c.next_idx, 0) AS next_idx,
+       n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.program,
+       n.again, n.preempted, n.infrastructure, n.our_kill, n.duplicate, r.n AS retry, t.n AS to_fix,
+       EXISTS (SELECT FROM events AS e WHERE e.campaign_id = p.id AND e.state = 'open'
+                                         AND e.class IN ('job', 'campaign', 'cluster')) AS has_events
+FROM page AS p
+LEFT JOIN campaign_cursor AS c ON c.campaign_id = p.id
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(k.n) FILTER (WHERE state = 'terminated'), 0)::bigint AS done,
+           coalesce(sum(k.n) FILTER (WHERE state = 'launching'), 0)::bigint AS launching,
+           coalesce(sum(k.n) FILTER (WHERE state = 'submitted'), 0)::bigint AS submitted,
+           coalesce(sum(k.n) FILTER (WHERE state = 'remote_waiting'), 0)::bigint AS remote_waiting,
+           coalesce(sum(k.n) FILTER (WHERE state = 'running'), 0)::bigint AS running,
+           coalesce(sum(k.n) FILTER (WHERE state = 'event'), 0)::bigint AS ended_badly,
+           coalesce(sum(k.n) FILTER (WHERE state = 'program'), 0)::bigint AS program,
+           coalesce(sum(k.n) FILTER (WHERE state = 'again'), 0)::bigint AS again,
+           coalesce(sum(k.n) FILTER (WHERE state = 'preemption'), 0)::bigint AS preempted,
+           coalesce(sum(k.n) FILTER (WHERE state = 'infrastructure'), 0)::bigint AS infrastructure,
+           coalesce(sum(k.n) FILTER (WHERE state = 'our_kill'), 0)::bigint AS our_kill,
+           coalesce(sum(k.n) FILTER (WHERE state = 'duplicate'), 0)::bigint AS duplicate
+    FROM counters AS k
+    WHERE k.campaign_id = p.id AND k.kind IN ('task', 'replica', 'test')
+) AS n
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n FROM (SELECT FROM retry WHERE campaign_id = p.id LIMIT 100001) AS few
+) AS r
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n FROM (SELECT FROM tofix WHERE campaign_id = p.id LIMIT 100001) AS few
+) AS t
+ORDER BY p.id;
+
+-- name: LockCampaign
+-- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
+-- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
+-- returns: next_idx int64
+-- The campaign and its cursor, both locked: the updator ends a campaign under the lock of its cursor, so nothing
+-- can be added or brought back while it is being ended. The cursor comes first, as it does there.
+WITH cursor AS MATERIALIZED (
+    SELECT campaign_id, ntasks, next_idx FROM campaign_cursor WHERE campaign_id = $1 FOR UPDATE
+)
+SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format, c.columns, c.first_task_id,
+    cursor.ntasks, cursor.next_idx
+FROM cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
+FOR UPDATE OF c;
+
+-- name: LockCursor
+-- returns: type text, waiting int64
+SELECT c.type, cur.ntasks - cur.next_idx AS waiting
+FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
+WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
+FOR UPDATE OF cur;
+
+-- name: MissingCampaigns
+-- returns: id text
+-- Those of $1 that are no campaigns.
+SELECT id FROM unnest($1::bigint[]) AS a (id) WHERE NOT EXISTS (SELECT FROM campaigns AS c WHERE c.id = a.id);
+
+-- name: PurgeCampaign
+-- What is left of campaign $1 when its bulk has gone. `usage` stays: accounts are kept.
+WITH d1 AS (DELETE FROM uploads WHERE id IN (SELECT upload_id FROM segments WHERE campaign_id = $1)),
+d2 AS (DELETE FROM segments WHERE campaign_id = $1),
+d3 AS (DELETE FROM campaign_cursor WHERE campaign_id = $1),
+d4 AS (DELETE FROM counters WHERE campaign_id = $1),
+d5 AS (DELETE FROM lanes WHERE campaign_id = $1),
+d6 AS (DELETE FROM grants WHERE campaign_id = $1),
+d7 AS (DELETE FROM reasons WHERE campaign_id = $1),
+d8 AS (DELETE FROM forecasts WHERE campaign_id = $1),
+d9 AS (DELETE FROM forecasts_history WHERE campaign_id = $1),
+d10 AS (DELETE FROM events WHERE campaign_id = $1)
+DELETE FROM campaigns WHERE id = $1;
+
+-- name: PurgeCampaignRows
+-- returns: n int64
+-- Removes at most $2 rows of each bulk table of campaign $1; how many it removed.
+WITH d1 AS (
+    DELETE FROM done WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM done WHERE campaign_id = $1 AND counted LIMIT $2)) RETURNING 1
+), d2 AS (
+    DELETE FROM done WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM done WHERE campaign_id = $1 AND NOT counted LIMIT $2)) RETURNING 1
+), d3 AS (
+    DELETE FROM tries WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM tries WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
+), d4 AS (
+    DELETE FROM tofix WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM tofix WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
+), d5 AS (
+    DELETE FROM retry WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM retry WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
+), d6 AS (
+    DELETE FROM batches WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM batches WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
+), d7 AS (
+    DELETE FROM params_chunk WHERE ctid = ANY (ARRAY(
+        SELECT p.ctid FROM params_chunk AS p JOIN segments AS s USING (upload_id)
+        WHERE s.campaign_id = $1 LIMIT $2 / 100)) RETURNING 1
+)
+SELECT (SELECT count(*) FROM d1) + (SELECT count(*) FROM d2) + (SELECT count(*) FROM d3) + (SELECT count(*) FROM d4)
+    + (SELECT count(*) FROM d5) + (SELECT count(*) FROM d6) + (SELECT count(*) FROM d7) AS n;
+
+-- name: PurgeableCampaign
+-- returns: id int64
+-- The oldest campaign that ended more than $1 days ago and has nothing in flight.
+SELECT id FROM campaigns AS c
+WHERE state IN ('terminated', 'cancelled') AND completion_time < now() - $1 * interval '1 day'
+    AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
+    AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id AND b.state IN ('intended', 'in_doubt'))
+ORDER BY id LIMIT 1;
+
+-- name: PutCampaignCluster
+-- What campaign $1 runs on cluster $2; replaced when it is there.
+INSERT INTO campaign_clusters AS cc (campaign_id, cluster_id, exec_file, exec_directory, setup, resources,
+    slots, properties, walltime_s, project, best_effort, job_types, prologue, epilogue, prologue_walltime_s,
+    epilogue_walltime_s, max_jobs, test_mode, options, cluster_login)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text[], nullif($13, ''), nullif($14, ''), $15, $16, $17,
+    $18, $19::jsonb, $20)
+ON CONFLICT (campaign_id, cluster_id)
+DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_directory, setup = excluded.setup,
+    resources = excluded.resources, slots = excluded.slots, properties = excluded.properties,
+    walltime_s = excluded.walltime_s, project = excluded.project, best_effort = excluded.best_effort,
+    job_types = excluded.job_types, prologue = excluded.prologue, epilogue = excluded.epilogue,
+    prologue_walltime_s = excluded.prologue_walltime_s, epilogue_walltime_s = excluded.epilogue_walltime_s,
+    max_jobs = excluded.max_jobs, test_mode = excluded.test_mode, options = excluded.options;
+
+-- name: RenameCampaign
+UPDATE campaigns SET name = $2 WHERE id = $1;
+
+-- name: ReopenCampaign
+-- REQUIRES: the cursor of $1 is locked, or the updator might be ending it right now.
+UPDATE campaigns
+SET state = CASE WHEN state = 'terminated' THEN wanted ELSE state END,
+    completion_time = NULL, finishing_since = NULL,
+    state_reason = CASE WHEN state = 'terminated' THEN NULL ELSE state_reason END
+WHERE id = $1;
+
+-- name: SchedulableCampaigns
+-- returns: id int64, grid_user text, project text, test bool, priority int, sla_group text,
+-- returns: submitted_at double, waiting_since double, waiting int64, done int64,
+-- returns: replicas bool, need_s double, class text, affinity_wait text, min_duration text,
+-- returns: licences text, after int64?
+-- Campaigns that may be given something, and those that have jobs in flight ($1) whatever their state: these count
+-- against quotas and licences, and want nothing. Of tasks that go again no more are counted than one decision gives.
+-- A campaign waits since it was submitted; with no task but those that go again, since the first of them may.
+SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority, coalesce(c.sla_group, '') AS sla_group,
+    extract(epoch FROM c.submission_time) AS submitted_at,
+    extract(epoch FROM CASE WHEN cur.next_idx < cur.ntasks THEN c.submission_time ELSE coalesce(r.since, c.submission_time) END)
+        AS waiting_since,
+    CASE WHEN c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
+        THEN cur.ntasks - cur.next_idx + r.n ELSE 0 END AS waiting,
+    coalesce(d.n, 0) AS done,
+    c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
+    coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class, j.affinity_wait, j.min_duration, j.licences,
+    CASE WHEN jsonb_typeof(j.after) = 'array' THEN (
+        SELECT min(a.id) FROM jsonb_array_elements_text(j.after) AS x (id)
+        JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END AND a.state IN ('in_treatment', 'paused')) END AS after
+FROM campaigns AS c
+JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n, min(due.not_before) AS since FROM (
+        SELECT t.not_before FROM retry AS t WHERE t.campaign_id = c.id AND t.not_before <= now() LIMIT 100000) AS due
+) AS r
+LEFT JOIN LATERAL (
+    SELECT sum(k.n) AS n FROM counters AS k WHERE k.campaign_id = c.id AND k.state = 'terminated'
+) AS d ON true
+LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
+CROSS JOIN LATERAL jsonb_to_record(c.jdl)
+    AS j (class text, affinity_wait text, min_duration text, licences text, after jsonb)
+WHERE (c.state = 'in_treatment' AND c.wanted = 'in_treatment') OR c.id = ANY ($1::bigint[])
+ORDER BY c.id;
+
+-- name: SetCampaign
+UPDATE campaigns
+SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_tries = $6, max_replicas = $7,
+    lost_after_s = $8, jdl = $9::jsonb, notes = notes || $10::jsonb
+WHERE id = $1;
+
+-- name: SetWantedState
+-- What people ask of a campaign. Its state follows when the updator has seen to it.
+UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
+
+-- name: StopHeldCampaigns
+-- returns: id int64, state_reason text
+-- Campaigns that no cluster of theirs will take: held, refused, or their prologue failed there.
+-- Clusters with the same reason are named together.
+WITH lane AS (
+    SELECT c.id, k.name, coalesce(l.held_why, e.message, CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
+    FROM campaigns AS c
+    JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+    JOIN clusters AS k ON k.id = cc.cluster_id
+    LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
+    LEFT JOIN LATERAL (
+        SELECT message FROM events WHERE campaign_id = c.id AND cluster_id = cc.cluster_id AND state = 'open'
+            AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED') LIMIT 1
+    ) AS e ON true
+    WHERE c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
+), reason AS (
+    SELECT id, string_agg(name, ', ' ORDER BY name) || ': ' || why AS text
+    FROM lane GROUP BY id, why
+    HAVING bool_and(id NOT IN (SELECT id FROM lane WHERE why IS NULL))
+), blocked AS (
+    SELECT id, string_agg(text, '; ' ORDER BY text) AS why FROM reason GROUP BY id
+)
+UPDATE campaigns AS c
+SET state = 'paused', state_reason = 'held everywhere: ' || blocked.why
+FROM blocked
+WHERE c.id = blocked.id
+    AND NOT EXISTS (SELECT FROM counters AS n WHERE n.campaign_id = c.id
+        AND n.state IN ('launching', 'submitted', 'remote_waiting', 'running') GROUP BY n.campaign_id HAVING sum(n.n) > 0)
+RETURNING c.id, c.state_reason;
+
+-- name: TerminateCampaign
+UPDATE campaigns SET state = 'terminated', completion_time = now(), state_reason = NULL
+WHERE id = $1 AND state = 'in_treatment';
+
+-- name: UnansweredTests
+-- returns: cluster_id int64, name text
+-- Clusters of a test campaign that have not answered after $2 seconds.
+SELECT cc.cluster_id, k.name
+FROM campaigns AS c
+JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+JOIN clusters AS k ON k.id = cc.cluster_id
+LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
+WHERE c.id = $1 AND c.submission_time < now() - $2 * interval '1 second' AND NOT coalesce(l.answered_test, false);

@@ -1,1 +1,0 @@
-UPDATE grid SET embedded = true WHERE NOT embedded

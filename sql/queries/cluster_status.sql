@@ -1,0 +1,121 @@
+-- name: AddGridstatus
+INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, unavailable_resources,
+    used_by_cigri, jobs_running, jobs_waiting, stress, note)
+VALUES ($1, $2, $3, $4, $5, (SELECT coalesce(sum(slots), 0) FROM live WHERE cluster_id = $1 AND state = 'running'),
+    $6, $7, $8, $9)
+ON CONFLICT DO NOTHING;
+
+-- name: ClusterHealth
+-- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int,
+-- returns: drained bool, drain_reason text, swept_s double?, error text, failing_s double?,
+-- returns: clock_skew_s double
+-- Every cluster with how it does, for `cigri status` and `cigri doctor`.
+SELECT c.name, c.kind, c.api_url, c.enabled, c.mode, c.mode_limit, c.drained, c.drain_reason,
+       extract(epoch FROM now() - s.swept_at) AS swept_s, s.error,
+       extract(epoch FROM now() - s.failing_since) AS failing_s, s.clock_skew_s
+FROM clusters AS c LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+ORDER BY c.name;
+
+-- name: ClusterOutlook
+-- returns: id int64, hours text, drained_for double?, try_again_in double?, rate double,
+-- returns: now double
+-- When clusters $1 may take more: our ends per second there of late, and what is known of their closing.
+SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
+       extract(epoch FROM s.try_again_at - now()) AS try_again_in, coalesce(f.rate, 0) AS rate,
+       extract(epoch FROM now()) AS now
+FROM clusters AS c
+LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+LEFT JOIN (
+    SELECT cluster_id, sum(rate) AS rate FROM forecasts
+    WHERE cluster_id = ANY ($1::int[]) AND at > now() - interval '2 minutes' GROUP BY cluster_id
+) AS f ON f.cluster_id = c.id
+WHERE c.id = ANY ($1::int[]);
+
+-- name: FeedTokens
+-- returns: cluster_id int64, feed_token text
+SELECT cluster_id, feed_token FROM cluster_status WHERE feed_token IS NOT NULL;
+
+-- name: GridUsage
+-- returns: date int64, cluster_id int, cluster_name text, max_resources int,
+-- returns: used_resources int, used_by_cigri int, unavailable_resources int, jobs_running int,
+-- returns: jobs_waiting int
+-- Snapshots of every cluster's resources between $1 and $2 (epoch seconds), oldest first; at most 100,000.
+SELECT floor(extract(epoch FROM g.at))::bigint AS date, g.cluster_id, c.name AS cluster_name, g.max_resources,
+       g.used_resources, g.used_by_cigri, g.unavailable_resources, g.jobs_running, g.jobs_waiting
+FROM gridstatus AS g JOIN clusters AS c ON c.id = g.cluster_id
+WHERE g.at BETWEEN to_timestamp($1) AND to_timestamp($2)
+ORDER BY g.at, g.cluster_id LIMIT 100000;
+
+-- name: LastGridUsage
+-- returns: date int64, cluster_id int, cluster_name text, max_resources int,
+-- returns: used_resources int, used_by_cigri int, unavailable_resources int, jobs_running int,
+-- returns: jobs_waiting int
+-- The last snapshot of each enabled cluster's resources.
+SELECT floor(extract(epoch FROM g.at))::bigint AS date, g.cluster_id, c.name AS cluster_name, g.max_resources,
+       g.used_resources, g.used_by_cigri, g.unavailable_resources, g.jobs_running, g.jobs_waiting
+FROM clusters AS c
+CROSS JOIN LATERAL (SELECT * FROM gridstatus WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1) AS g
+WHERE c.enabled ORDER BY g.cluster_id;
+
+-- name: SchedulableClusters
+-- returns: id int64, name text, kind text, power double, enabled bool, mode text,
+-- returns: mode_limit int?, max_running int?, hours text?, drained bool, drain_reason text,
+-- returns: stress_limit double, max_resources int, free_resources int, used_by_cigri int,
+-- returns: stress double, failing bool, error text, age_s double, broken bool
+-- Every cluster with its last snapshot, its health and what is ours there now.
+SELECT k.id, k.name, k.kind, k.power, k.enabled, k.mode::text, k.mode_limit, k.max_running, k.hours,
+    k.drained OR k.kill_all OR e.message IS NOT NULL AS drained, coalesce(k.drain_reason, e.message, '') AS drain_reason,
+    k.stress_limit, coalesce(g.max_resources, 0) AS max_resources, coalesce(g.free_resources, 0) AS free_resources,
+    coalesce(g.used_by_cigri, 0) AS used_by_cigri, coalesce(s.stress, 0) AS stress,
+    s.failing_since IS NOT NULL AS failing, coalesce(s.error, '') AS error,
+    coalesce(extract(epoch FROM now() - s.answered_at), 1e9) AS age_s, coalesce(s.try_again_at > now(), false) AS broken
+FROM clusters AS k
+LEFT JOIN cluster_status AS s ON s.cluster_id = k.id
+LEFT JOIN LATERAL (
+    SELECT max_resources, free_resources, used_by_cigri FROM gridstatus
+    WHERE cluster_id = k.id ORDER BY at DESC LIMIT 1
+) AS g ON true
+LEFT JOIN LATERAL (
+    SELECT message FROM events WHERE state = 'open' AND campaign_id IS NULL AND cluster_id = k.id
+        AND code = 'CLUSTER_MANUALLY_DISABLED' LIMIT 1
+) AS e ON true
+ORDER BY k.id;
+
+-- name: SetClusterStatus
+-- How a cluster did in its last answer. Fresh looks are counted: what learns steps by them.
+INSERT INTO cluster_status AS s (cluster_id, swept_at, answered_at, failing_since, failures, try_again_at, error,
+    stress, calls_per_min, sweeps, feed_token, clock_skew_s)
+VALUES ($1, CASE WHEN $2 THEN now() END, CASE WHEN $2 THEN now() END, CASE WHEN NOT $2 THEN now() END, $3,
+    CASE WHEN NOT $2 THEN now() + $4 * interval '1 second' END, $5, $6, $7, CASE WHEN $2 THEN 1 ELSE 0 END, $8, $9)
+ON CONFLICT (cluster_id) DO UPDATE SET
+    swept_at = coalesce(excluded.swept_at, s.swept_at), answered_at = coalesce(excluded.answered_at, s.answered_at),
+    failing_since = CASE WHEN $2 THEN NULL ELSE coalesce(s.failing_since, now()) END,
+    failures = excluded.failures, try_again_at = excluded.try_again_at, error = excluded.error,
+    stress = excluded.stress, calls_per_min = excluded.calls_per_min, sweeps = s.sweeps + excluded.sweeps,
+    feed_token = coalesce(excluded.feed_token, s.feed_token),
+    clock_skew_s = coalesce(excluded.clock_skew_s, s.clock_skew_s);
+
+-- name: SetFeedToken
+-- Up to where a feed has been folded: moved by the fold itself, so nothing is folded twice or never.
+INSERT INTO cluster_status AS s (cluster_id, feed_token) VALUES ($1, $2)
+ON CONFLICT (cluster_id) DO UPDATE SET feed_token = excluded.feed_token;
+
+-- name: ThinGridstatus
+-- Keeps all snapshots of the last hour, one a minute of the last day, one an hour of the last year.
+WITH ranked AS (
+    SELECT ctid, at, row_number() OVER (PARTITION BY cluster_id, date_trunc(
+        CASE WHEN at < now() - interval '1 day' THEN 'hour' ELSE 'minute' END, at) ORDER BY at) AS k
+    FROM gridstatus WHERE at < now() - interval '1 hour'
+)
+DELETE FROM gridstatus WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM ranked WHERE k > 1 OR at < now() - interval '1 year' LIMIT $1));
+
+-- name: Utilisation
+-- returns: part int64
+-- What part of the slots that local users left, and that were up, our jobs had in the last $1 seconds; NULL: there were none.
+SELECT sum(used_by_cigri * s) / nullif(sum((max_resources - unavailable_resources - greatest(used_resources - used_by_cigri, 0)) * s), 0) AS part
+FROM (
+    SELECT max_resources, unavailable_resources, used_resources, used_by_cigri,
+        extract(epoch FROM lead(at, 1, now()) OVER (PARTITION BY cluster_id ORDER BY at) - at) AS s
+    FROM gridstatus WHERE at >= now() - $1 * interval '1 second'
+) AS g;

@@ -1,0 +1,200 @@
+-- name: AddCluster
+-- returns: id int
+INSERT INTO clusters (name, kind, api_url, mode)
+VALUES ($1, $2, $3, (CASE WHEN $2 = 'local' THEN 'open' ELSE 'observe' END)::cluster_mode)
+RETURNING id;
+
+-- name: AddLocalCluster
+-- returns: id int
+-- The embedded cluster $1, whose daemon listens at $2. A row of that name and another kind is left alone.
+INSERT INTO clusters AS c (name, kind, api_url, mode)
+VALUES ($1, 'local', $2, 'open')
+ON CONFLICT (name) DO UPDATE SET api_url = excluded.api_url, enabled = true WHERE c.kind = 'local'
+RETURNING id;
+
+-- name: ChangeCluster
+-- returns: id int
+-- Sets the columns that $2, a JSON object, names; null empties one. `options` are merged, a null in
+-- them removes one. Columns that are not listed here cannot be changed in this way.
+UPDATE clusters AS c
+SET (api_url, api_group, api_auth_type, api_username, api_password, api_auth_header, token_command, ssh_host,
+    resource_unit, power, properties, default_resources, enabled, mode, mode_limit, job_ratio, queue_s,
+    max_waiting, keep_waiting, max_running, max_calls_per_min, hours, min_round_s, waiting_timeout_s,
+    stress_limit, options)
+    = (SELECT r.api_url, r.api_group, r.api_auth_type, r.api_username, r.api_password, r.api_auth_header,
+        r.token_command, r.ssh_host, r.resource_unit, r.power, r.properties, r.default_resources, r.enabled,
+        r.mode, r.mode_limit, r.job_ratio, r.queue_s, r.max_waiting, r.keep_waiting, r.max_running,
+        r.max_calls_per_min, r.hours, r.min_round_s, r.waiting_timeout_s, r.stress_limit,
+        jsonb_strip_nulls(c.options || coalesce($2::jsonb -> 'options', '{}'))
+       FROM jsonb_populate_record(c, $2::jsonb - 'options') AS r)
+WHERE name = $1
+RETURNING id;
+
+-- name: ClusterAuth
+-- returns: name text, api_auth_type text
+SELECT name, api_auth_type FROM clusters WHERE id = $1;
+
+-- name: ClusterForCheck
+-- returns: id int64, name text, kind text, api_url text, api_auth_type text,
+-- returns: api_username text, api_password text?, api_auth_header text, resource_unit text,
+-- returns: properties text, options text, cluster_login text, token_command text, api text
+-- What a driver needs of cluster $1, and who user $2 is there.
+SELECT c.id, c.name, c.kind, c.api_url, c.api_auth_type, c.api_username, c.api_password, c.api_auth_header,
+    c.resource_unit, c.properties, c.options::text, coalesce(m.cluster_login, $2) AS cluster_login, c.token_command, c.api
+FROM clusters AS c
+LEFT JOIN users_mapping AS m ON m.cluster_id = c.id AND m.grid_login = $2
+WHERE c.name = $1;
+
+-- name: ClusterLimits
+-- returns: max_array int?, max_bytes int64?
+SELECT max_array, max_bytes FROM cluster_limits WHERE cluster_id = $1;
+
+-- name: ClustersForSubmission
+-- returns: id int64, name text, kind text, enabled bool, mode text, drained bool,
+-- returns: drain_reason text, default_resources text?, resource_unit text, cluster_login text,
+-- returns: needs_token bool, has_token bool, token_s double?, failing bool,
+-- returns: max_resources int?, free_resources int?
+-- The clusters as submission needs them, with the login of user $1 there and what is known of the moment.
+SELECT c.id, c.name, c.kind, c.enabled, c.mode, c.drained, c.drain_reason, c.default_resources,
+    c.resource_unit,
+    coalesce(m.cluster_login, $1) AS cluster_login,
+    c.api_auth_type = 'jwt' AND c.token_command IS NULL AND c.api_password IS NULL AS needs_token,
+    m.token IS NOT NULL AS has_token, extract(epoch FROM m.token_expires_at - now())::float8 AS token_s,
+    s.failing_since IS NOT NULL AS failing, g.max_resources, g.free_resources
+FROM clusters AS c
+LEFT JOIN users_mapping AS m ON m.cluster_id = c.id AND m.grid_login = $1
+LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+LEFT JOIN LATERAL (
+    SELECT max_resources, free_resources
+    FROM gridstatus
+    WHERE cluster_id = c.id
+    ORDER BY at DESC
+    LIMIT 1
+) AS g ON true
+ORDER BY c.id;
+
+-- name: DrainCluster
+-- returns: id int64, name text
+-- The claim reads this row FOR SHARE: what comes after this statement's commit claims nothing, and
+-- what was before it is in `batches`. An existing order to kill stays.
+UPDATE clusters
+SET drained = true, kill_all = kill_all OR $2, drain_reason = $3, drained_by = $4, drained_at = now(),
+    drained_until = $5::timestamptz
+WHERE $1::text IS NULL OR name = $1
+RETURNING id, name;
+
+-- name: EndTimedDrains
+-- returns: id int64
+-- Ends the drains whose operator said until when.
+UPDATE clusters
+SET drained = false, kill_all = false, drain_reason = NULL, drained_by = NULL, drained_at = NULL,
+    drained_until = NULL
+WHERE drained_until <= now()
+RETURNING id;
+
+-- name: LearnLimit
+-- A limit of cluster $1 that a refusal has taught (the other one is NULL); never raised by us, a person
+-- deletes the row.
+INSERT INTO cluster_limits AS l (cluster_id, max_array, max_bytes, learnt_from) VALUES ($1, $2, $3, $4)
+ON CONFLICT (cluster_id) DO UPDATE
+SET max_array = least(l.max_array, excluded.max_array), max_bytes = least(l.max_bytes, excluded.max_bytes),
+    learnt_from = excluded.learnt_from, learnt_at = now();
+
+-- name: ListClusters
+-- returns: item text
+-- Every column of the registry but what is secret, with how the cluster does.
+SELECT to_jsonb(c) - 'api_password'
+    || jsonb_build_object('password_set', c.api_password IS NOT NULL,
+        'failing_since', s.failing_since, 'error', s.error, 'answered_at', s.answered_at) AS item
+FROM clusters AS c LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+WHERE $1::text IS NULL OR c.name = $1
+ORDER BY c.name;
+
+-- name: LoadClusters
+-- returns: id int64, name text, kind text, api_url text, api_auth_type text,
+-- returns: api_username text, api_password text, api_auth_header text, token_command text,
+-- returns: resource_unit text, properties text, options text, enabled bool, api text,
+-- returns: stress_limit double, max_calls_per_min int, min_round_s double
+SELECT id, name, kind, api_url, api_auth_type, coalesce(api_username, '') AS api_username,
+    coalesce(api_password, '') AS api_password, coalesce(api_auth_header, '') AS api_auth_header,
+    coalesce(token_command, '') AS token_command, resource_unit, properties, options, enabled, api, stress_limit, max_calls_per_min,
+    coalesce(min_round_s, CASE kind WHEN 'local' THEN 0 ELSE 5 END) AS min_round_s
+FROM clusters ORDER BY id;
+
+-- name: MarkClusterLost
+-- returns: in_doubt int64, live int64
+-- Its operator says that what was sent to cluster $1 until now will not come back.
+UPDATE clusters SET lost_at = now(), lost_by = $2 WHERE name = $1
+RETURNING
+    (SELECT count(*) FROM batches AS b
+     WHERE b.cluster_id = clusters.id AND b.state IN ('intended', 'in_doubt')) AS in_doubt,
+    (SELECT count(*) FROM live AS l WHERE l.cluster_id = clusters.id) AS live;
+
+-- name: RemoveCluster
+-- returns: id int
+-- Only one that no campaign has ever named: history is kept.
+DELETE FROM clusters AS c
+WHERE name = $1 AND NOT EXISTS (SELECT FROM campaign_clusters WHERE cluster_id = c.id)
+RETURNING id;
+
+-- name: ResumeCluster
+-- returns: name text, id int
+UPDATE clusters
+SET drained = false, kill_all = false, drain_reason = NULL, drained_by = NULL, drained_at = NULL,
+    drained_until = NULL
+WHERE (drained OR kill_all) AND ($1::text IS NULL OR name = $1)
+RETURNING name, id;
+
+-- name: RetireLocalClusters
+-- Embedded clusters below $1 that are no longer among $2 get no more jobs; their history stays.
+UPDATE clusters SET enabled = false
+WHERE kind = 'local' AND starts_with(api_url, $1) AND name <> ALL ($2::text[]) AND enabled;
+
+-- name: ShowClusters
+-- returns: id int, name text, kind text, api_url text, api_group text, api_auth_type text,
+-- returns: api_auth_header text, ssh_host text, resource_unit text, power int,
+-- returns: properties text, default_resources text, options text, enabled bool, mode text,
+-- returns: mode_limit int, job_ratio text, queue_s double, max_waiting int?, keep_waiting int,
+-- returns: max_running int?, max_calls_per_min int, hours text?, min_round_s double,
+-- returns: waiting_timeout_s int, stress_limit double, drained bool, kill_all bool,
+-- returns: drain_reason text, drained_by text, drained_at text, drained_until text?,
+-- returns: created_at text, stress double, error text, failures int, calls_per_min double,
+-- returns: calls_by text, probation int?, shut_for double?, would_send text?,
+-- returns: clock_skew_s double, swept_ago double?, failing_for double?, try_again_in double?,
+-- returns: max_array int?, max_bytes int64, learnt_from text, max_resources text?,
+-- returns: free_resources int, used_resources int, unavailable_resources int,
+-- returns: used_by_cigri int, jobs_running int, jobs_waiting int, note text, seen_at double,
+-- returns: disabled_by_hand bool
+-- Clusters with all that is known of them: number $1 or name $2 (NULL: all), disabled ones only when $3.
+SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth_header, c.ssh_host,
+       c.resource_unit, c.power, c.properties, c.default_resources, c.options, c.enabled, c.mode,
+       c.mode_limit, c.job_ratio, c.queue_s, c.max_waiting, c.keep_waiting, c.max_running,
+       c.max_calls_per_min, c.hours, c.min_round_s, c.waiting_timeout_s, c.stress_limit,
+       c.drained, c.kill_all, c.drain_reason, c.drained_by, c.drained_at, c.drained_until, c.created_at,
+       coalesce(s.stress, 0) AS stress, s.error, s.failures, 
+       CASE WHEN c.kind = 'local' THEN coalesce(s.calls_per_min, 0) ELSE coalesce(a.calls, 0) END AS calls_per_min,
+       a.by_module AS calls_by, p.probation, extract(epoch FROM p.shut_until - now()) AS shut_for,
+       (SELECT jsonb_agg(jsonb_build_object('campaign', w.campaign_id, 'jobs', w.n) ORDER BY w.campaign_id)
+        FROM would_send AS w WHERE w.cluster_id = c.id AND c.mode = 'observe') AS would_send,
+       s.clock_skew_s, extract(epoch FROM now() - s.swept_at) AS swept_ago,
+       extract(epoch FROM now() - s.failing_since) AS failing_for,
+       extract(epoch FROM s.try_again_at - now()) AS try_again_in,
+       l.max_array, l.max_bytes, l.learnt_from,
+       g.max_resources, g.free_resources, g.used_resources, g.unavailable_resources, g.used_by_cigri,
+       g.jobs_running, g.jobs_waiting, g.note, extract(epoch FROM g.at) AS seen_at,
+       EXISTS (SELECT FROM events AS e WHERE e.cluster_id = c.id AND e.campaign_id IS NULL AND e.state = 'open'
+               AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS disabled_by_hand
+FROM clusters AS c
+LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+LEFT JOIN api_load AS p ON p.api = c.api
+LEFT JOIN LATERAL (
+    SELECT sum(m.n) AS calls, jsonb_object_agg(m.module, m.n) AS by_module
+    FROM (SELECT module, sum(n) AS n FROM api_calls WHERE cluster_id = c.id AND slice > now() - interval '1 minute'
+          GROUP BY module) AS m
+) AS a ON true
+LEFT JOIN cluster_limits AS l ON l.cluster_id = c.id
+LEFT JOIN LATERAL (
+    SELECT * FROM gridstatus AS g WHERE g.cluster_id = c.id ORDER BY at DESC LIMIT 1
+) AS g ON true
+WHERE ($1::int IS NULL OR c.id = $1) AND ($2::text IS NULL OR c.name = $2) AND ($3 OR c.enabled)
+ORDER BY c.id;

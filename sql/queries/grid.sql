@@ -1,0 +1,96 @@
+-- name: BeginEpoch
+-- returns: epoch int64
+-- The new leader $1: from now on nothing claimed or folded under an older epoch can commit.
+UPDATE grid SET epoch = epoch + 1, leader = $1, leading_since = now() RETURNING epoch;
+
+-- name: CurrentEpoch
+-- returns: epoch int64
+-- The epoch of whoever leads, for a module that was started by hand.
+SELECT epoch FROM grid;
+
+-- name: GridStatus
+-- returns: grid_id text, epoch int64, leader text?, embedded bool, leading_s int64,
+-- returns: bytes int64, server text, campaigns int64, live int64, clock int64
+-- The grid in one row, for `cigri status`.
+SELECT g.grid_id, g.epoch, g.leader, g.embedded, extract(epoch FROM now() - g.leading_since) AS leading_s,
+       pg_database_size(current_database()) AS bytes, current_setting('server_version') AS server,
+       (SELECT count(*) FROM campaigns WHERE state IN ('in_treatment', 'paused')) AS campaigns,
+       (SELECT count(*) FROM live) AS live,
+       extract(epoch FROM clock_timestamp()) AS clock
+FROM grid AS g;
+
+-- name: Heartbeat
+-- Module $1 of process $3 on host $2, in epoch $4, has made $6 passes; the last took $7 ms.
+-- $5: when its process started.
+INSERT INTO modules AS m (name, host, pid, epoch, started_at, passes, last_pass_at, last_pass_ms)
+VALUES ($1, $2, $3, $4, to_timestamp($5), $6, now(), $7)
+ON CONFLICT (name) DO UPDATE
+SET host = excluded.host, pid = excluded.pid, epoch = excluded.epoch, started_at = excluded.started_at,
+    passes = excluded.passes, last_pass_at = excluded.last_pass_at, last_pass_ms = excluded.last_pass_ms
+WHERE m.epoch <= excluded.epoch;
+
+-- name: HoldEpoch
+-- returns: epoch int64
+-- Holds the epoch $1 for the rest of the transaction; no row: another almighty leads.
+-- FOR SHARE and not KEY SHARE: a new leader's UPDATE of the epoch has to wait for us.
+SELECT epoch FROM grid WHERE epoch = $1 FOR SHARE;
+
+-- name: LeaderView
+-- returns: epoch int64, work bool
+-- Is there anything to do at all, and do we still lead?
+SELECT (SELECT epoch FROM grid) AS epoch,
+       EXISTS (SELECT FROM campaigns WHERE state IN ('in_treatment', 'paused'))
+       OR EXISTS (SELECT FROM campaigns WHERE state = 'cancelled' AND completion_time IS NULL)
+       OR EXISTS (SELECT FROM live)
+       OR EXISTS (SELECT FROM batches WHERE state IN ('intended', 'in_doubt')) AS work;
+
+-- name: MarkEmbedded
+UPDATE grid SET embedded = true WHERE NOT embedded;
+
+-- name: ModuleStatus
+-- returns: name text, host text, pid int, epoch int64, passes int64, idle_s double?,
+-- returns: last_pass_ms double
+-- What each module says of itself.
+SELECT name, host, pid, epoch, passes, extract(epoch FROM now() - last_pass_at) AS idle_s, last_pass_ms
+FROM modules ORDER BY name;
+
+-- name: NotifyProgressOf
+SELECT pg_notify('cigri_progress', $1::text);
+
+-- name: NotifyWake
+SELECT pg_notify('cigri_wake', '');
+
+-- name: SetAuditUser
+-- returns: name text
+-- Whom the history of rules names: $1, for this transaction.
+SELECT set_config('cigri.user', $1, true) AS name;
+
+-- name: TakeTaskIds
+-- returns: first int64
+-- $1 ids in a row; the first of them. One row for all: keep the transaction short after it.
+UPDATE id_blocks SET next = next + $1 WHERE name = 'task' RETURNING next - $1 AS first;
+
+-- name: TransactionHorizon
+-- returns: pg_snapshot_xmin text
+-- Transactions older than this have ended: what they recorded is visible.
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text;
+
+-- name: TryLead
+-- returns: pg_try_advisory_lock bool
+-- One almighty leads a schema: the lock lives as long as this session. Never waits: a blocked
+-- statement would keep its snapshot and hold back vacuum.
+SELECT pg_try_advisory_lock(hashtext('cigri almighty'), hashtext(current_schema()));
+
+-- name: GridId
+-- returns: grid_id text
+-- What distinguishes this grid's tags from those of other grids on the same clusters.
+SELECT grid_id FROM grid;
+
+-- name: GridIdentity
+-- returns: grid_id text, epoch int64, led bool
+SELECT grid_id, epoch, leader IS NOT NULL AS led FROM grid;
+
+-- name: Now
+-- returns: now double
+-- The database's clock in seconds since the epoch.
+SELECT extract(epoch FROM now()) AS now;

@@ -1,0 +1,293 @@
+-- name: AddCounters
+-- Adds to a module's own rows of the counters; $1 is the writer. Each key at most once in a call.
+INSERT INTO counters AS c (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start)
+SELECT d.campaign_id, d.cluster_id, d.kind::batch_kind, d.state, $1, d.n, d.slots, d.sum_start
+FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::float8[])
+    AS d (campaign_id, cluster_id, kind, state, n, slots, sum_start)
+ORDER BY 1, 2, 3, 4  -- one order for everybody: two writers never deadlock
+ON CONFLICT (campaign_id, cluster_id, kind, state, writer)
+DO UPDATE SET n = c.n + excluded.n, slots = c.slots + excluded.slots, sum_start = c.sum_start + excluded.sum_start;
+
+-- name: CampaignsOnLocalClusters
+-- returns: campaign_id text
+-- Campaigns whose jobs run on the clusters of `cigri up`.
+SELECT DISTINCT l.campaign_id FROM live AS l JOIN clusters AS k ON k.id = l.cluster_id
+WHERE l.state = 'running' AND k.kind = 'local' ORDER BY 1;
+
+-- name: CancelledInFlight
+-- returns: cluster_id int, overdue bool
+-- Clusters where something of the cancelled campaign $1 is still in flight, epilogues excepted;
+-- overdue: its kill was asked for, or its batch sent, more than $2 seconds ago.
+SELECT cluster_id, bool_or(coalesce(asked_at < now() - $2 * interval '1 second', false)) AS overdue
+FROM (
+    SELECT l.cluster_id, k.asked_at
+    FROM live AS l LEFT JOIN kills AS k USING (job_id)
+    WHERE l.campaign_id = $1 AND l.kind <> 'epilogue'
+    UNION ALL
+    SELECT cluster_id, created_at FROM batches
+    WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt') AND kind <> 'epilogue'
+) AS f
+GROUP BY cluster_id;
+
+-- name: EndJobs
+-- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
+-- returns: slots int64, old_state text, ok bool, counted bool, live_started int64,
+-- returns: started double?, ended double
+-- The end of jobs: from live to done. The first success of a task counts; the unique index decides,
+-- whatever copies of it end at the same moment.
+WITH ends AS (
+    SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::text[], $4::text[], $5::int[], $6::float8[], $7::float8[],
+        $8::text[], $9::text[])
+        AS e (job_id, ok, account, code, wait_status, started_ago, ended_ago, node, message)
+), gone AS (
+    DELETE FROM live AS l USING ends AS e WHERE l.job_id = e.job_id
+    RETURNING l.job_id, l.campaign_id, l.idx, l.kind, l.batch_id, l.cluster_id, l.attempt, l.slots, l.state,
+        l.submitted_at, l.started_at, l.remote_id, l.node, l.element
+), rows AS (
+    SELECT g.*, e.ok, e.account, e.code, e.wait_status, e.message,
+        coalesce(nullif(e.node, ''), g.node) AS at_node,
+        now() - e.ended_ago * interval '1 second' AS ended,
+        CASE WHEN e.started_ago IS NULL THEN g.started_at ELSE now() - e.started_ago * interval '1 second' END AS started
+    FROM gone AS g JOIN ends AS e USING (job_id)
+), counted AS (
+    INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state, account, code,
+        wait_status, slots, submitted_at, started_at, ended_at, node, remote_id, message)
+    SELECT job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, true, 'terminated', 'none', '', wait_status,
+        slots, submitted_at, started, ended, at_node, remote_id, NULL
+    FROM rows WHERE ok AND idx >= 0
+    ON CONFLICT (campaign_id, idx) WHERE counted DO NOTHING
+    RETURNING job_id
+), others AS (
+    INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state, account, code,
+        wait_status, slots, submitted_at, started_at, ended_at, node, remote_id, message)
+    SELECT r.job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, false,
+        CASE WHEN ok THEN 'terminated' ELSE 'event' END::job_state, account::account, code, wait_status, slots,
+        submitted_at, started, ended, at_node, remote_id, message
+    FROM rows AS r WHERE NOT EXISTS (SELECT FROM counted AS c WHERE c.job_id = r.job_id)
+    RETURNING job_id
+), no_more_kills AS (
+    DELETE FROM kills AS k USING gone AS g WHERE k.job_id = g.job_id
+), no_more_requests AS (
+    DELETE FROM job_requests AS q USING gone AS g WHERE q.job_id = g.job_id
+)
+SELECT r.job_id, r.campaign_id, r.cluster_id, r.idx, r.kind::text, r.slots, r.state::text AS old_state, r.ok,
+    c.job_id IS NOT NULL AS counted, extract(epoch FROM r.started_at) AS live_started,
+    extract(epoch FROM r.started) AS started, extract(epoch FROM r.ended) AS ended
+FROM rows AS r LEFT JOIN counted AS c USING (job_id);
+
+-- name: EndedJobOfRemoteId
+-- returns: job_id int64
+-- The last of our jobs that cluster $1 (its name) called $2. Remote ids have no index (they are
+-- re-issued, and 25 bytes a job are worth more than this question): it reads the whole table.
+SELECT d.job_id FROM done AS d JOIN clusters AS cl ON cl.id = d.cluster_id
+WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
+
+-- name: FactsOfEnds
+-- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
+-- returns: attempt int, kill_reason text, kill_detail text, test_campaign bool, max_tries int,
+-- returns: program int, again int, free int, free_here int, other_clusters bool,
+-- returns: other_copy bool, counted bool, program_file text, directory text, proved bool
+-- What booking the ends of jobs $1 that did not simply succeed asks for.
+SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text, l.attempt, coalesce(k.reason, '') AS kill_reason,
+    coalesce(k.detail, '') AS kill_detail, c.type = 'test' AS test_campaign, c.max_tries,
+    coalesce(t.program, 0) AS program, coalesce(t.again, 0) AS again, coalesce(t.free, 0) AS free,
+    CASE WHEN t.last_cluster = l.cluster_id THEN t.free_here ELSE 0 END AS free_here,
+    (SELECT count(*) > 1 FROM campaign_clusters AS cc WHERE cc.campaign_id = l.campaign_id) AS other_clusters,
+    EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx AND l.idx >= 0
+        AND o.job_id <> ALL ($1::bigint[])) AS other_copy,
+    EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted) AS counted,
+    coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file, coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
+    coalesce(n.proved, false) AS proved
+FROM live AS l
+JOIN campaigns AS c ON c.id = l.campaign_id
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+LEFT JOIN lanes AS n ON n.campaign_id = l.campaign_id AND n.cluster_id = l.cluster_id
+LEFT JOIN kills AS k ON k.job_id = l.job_id
+LEFT JOIN tries AS t ON t.campaign_id = l.campaign_id AND t.idx = l.idx
+WHERE l.job_id = ANY ($1::bigint[]);
+
+-- name: InFlight
+-- returns: campaign_id int64, cluster_id int, kind text, state text, n int64, slots int64,
+-- returns: sum_start double
+-- What is in flight, by campaign, cluster, kind and state, of whatever campaign. Those that have anything in
+-- flight are found by steps through the index: the cost goes with them, not with their jobs.
+WITH RECURSIVE flying (id) AS (
+    (SELECT min(campaign_id) FROM live)
+    UNION ALL
+    SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying WHERE flying.id IS NOT NULL
+), busy AS (
+    SELECT id FROM flying WHERE id IS NOT NULL
+    UNION
+    SELECT campaign_id FROM batches WHERE state IN ('intended', 'in_doubt')
+)
+SELECT k.campaign_id, k.cluster_id, k.kind::text, k.state, sum(k.n) AS n, sum(k.slots) AS slots, sum(k.sum_start) AS sum_start
+FROM busy JOIN counters AS k ON k.campaign_id = busy.id
+WHERE k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
+GROUP BY 1, 2, 3, 4
+HAVING sum(k.n) > 0;
+
+-- name: JobOwner
+-- returns: grid_user text, alive bool
+-- Whose job $1 is, and whether it may still run: on its cluster, or on its way there.
+SELECT c.grid_user,
+    EXISTS (SELECT FROM live WHERE job_id = $1) OR b.state IN ('intended', 'in_doubt') AS alive
+FROM batches AS b
+JOIN campaigns AS c ON c.id = b.campaign_id
+WHERE b.id = (SELECT id FROM batches WHERE first_job_id <= $1 ORDER BY first_job_id DESC LIMIT 1)
+    AND $1 < b.first_job_id + b.n;
+
+-- name: JobsByPlacement
+-- returns: campaign_id int64, cluster_id int, started int64, kills int
+-- Jobs of these campaigns ($1) ever claimed on each cluster, and those killed there for the cluster's own users.
+SELECT campaign_id, cluster_id, coalesce(sum(n) FILTER (WHERE state <> 'preemption'), 0) AS started,
+    coalesce(sum(n) FILTER (WHERE state = 'preemption'), 0) AS kills
+FROM counters
+WHERE campaign_id = ANY ($1::bigint[]) AND kind <> 'epilogue' AND state IN ('launching', 'submitted', 'remote_waiting',
+    'running', 'terminated', 'duplicate', 'event', 'preemption')
+GROUP BY 1, 2;
+
+-- name: LiveJobOfRemoteId
+-- returns: job_id int64
+-- Our job that cluster $1 (its name) calls $2, among those in flight.
+SELECT l.job_id FROM live AS l JOIN clusters AS cl ON cl.id = l.cluster_id
+WHERE cl.name = $1 AND l.remote_id = $2 ORDER BY l.job_id DESC LIMIT 1;
+
+-- name: LiveJobsOf
+-- returns: job_id int64, batch_id int64, element int, remote_id text, state text
+-- The jobs in flight of some batches, by their ranges of job ids.
+SELECT l.job_id, l.batch_id, l.element, l.remote_id, l.state::text
+FROM unnest($1::bigint[], $2::bigint[]) AS r (first, last)
+JOIN live AS l ON l.job_id BETWEEN r.first AND r.last;
+
+-- name: LostJobs
+-- returns: job_id int64
+-- Jobs in flight on clusters that an operator has given up since they were sent (gridadmin cluster lost).
+SELECT l.job_id FROM clusters AS k JOIN live AS l ON l.cluster_id = k.id
+WHERE k.lost_at IS NOT NULL AND l.submitted_at < k.lost_at;
+
+-- name: MoveJobs
+-- returns: job_id int64, campaign_id int64, cluster_id int64, kind text, slots int64,
+-- returns: old_state text, new_state text, started int64, old_started int64
+-- States of jobs that go on; returns what really moved.
+WITH news AS (
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::text[]) AS n (job_id, state, started_ago, node)
+), old AS (
+    SELECT l.job_id, l.state, l.started_at FROM live AS l JOIN news USING (job_id)
+), moved AS (
+    UPDATE live AS l
+    SET state = n.state::job_state, changed_at = now(), node = coalesce(nullif(n.node, ''), l.node),
+        started_at = CASE WHEN n.state = 'running'
+            THEN coalesce(l.started_at, now() - n.started_ago * interval '1 second') ELSE l.started_at END
+    FROM news AS n
+    WHERE l.job_id = n.job_id AND l.state <> n.state::job_state
+    RETURNING l.job_id, l.campaign_id, l.cluster_id, l.kind, l.slots, l.state, l.started_at
+)
+SELECT m.job_id, m.campaign_id, m.cluster_id, m.kind::text, m.slots, old.state::text AS old_state,
+    m.state::text AS new_state, extract(epoch FROM m.started_at) AS started,
+    extract(epoch FROM old.started_at) AS old_started
+FROM moved AS m JOIN old USING (job_id);
+
+-- name: OverdueJobs
+-- returns: campaign_id int64, cluster_id int64, copies bool, overdue_s double, n int
+-- Jobs that run much longer than those of their campaign that have ended (TECH-12), with no other copy, by the
+-- cluster where they are; `copies`: their campaign wants copies of them, and they have not used theirs up.
+SELECT l.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*) AS n
+FROM forecasts AS f
+JOIN campaigns AS c ON c.id = f.campaign_id AND c.state = 'in_treatment' AND c.wanted = 'in_treatment'
+JOIN live AS l ON l.campaign_id = f.campaign_id AND l.state = 'running' AND l.kind IN ('task', 'replica')
+    AND l.started_at < now() - f.overdue_s * interval '1 second'
+WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
+    AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx AND o.job_id <> l.job_id)
+    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)
+    AND (c.max_replicas = 0 OR (
+        SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
+        FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica'))
+GROUP BY 1, 2, 3, 4;
+
+-- name: PutUnresponsiveJobs
+-- Jobs $2 are all that give no sign on cluster $1, each for $3 seconds.
+WITH others AS (
+    DELETE FROM silent_jobs WHERE cluster_id = $1 AND job_id <> ALL ($2::bigint[])
+)
+INSERT INTO silent_jobs (job_id, cluster_id, since)
+SELECT s.job_id, $1, now() - s.age * interval '1 second'
+FROM unnest($2::bigint[], $3::float8[]) AS s (job_id, age)
+ON CONFLICT DO NOTHING;
+
+-- name: ReconcileOrphans
+-- returns: remote_id text, tag text, element int, cluster_user text, verdict text
+-- What each job with our tag on cluster $1 is ($2 remote id, $3 tag, $4 element, $5 owner there): `known`
+-- (recorded under this id, live or ended a moment ago), `open` (its batch is in doubt: the runner's matter),
+-- `twin` (a job of ours that was recorded under another id, or given up, or that ended long ago and lives again,
+-- after a crash of slurmctld), or `unknown`.
+SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS cluster_user,
+    CASE WHEN b.id IS NULL OR s.element NOT BETWEEN 0 AND b.n - 1 THEN 'unknown'
+        WHEN b.state IN ('intended', 'in_doubt') THEN 'open'
+        WHEN EXISTS (SELECT FROM live AS l WHERE l.job_id = b.first_job_id + s.element AND l.remote_id = s.remote_id)
+            OR EXISTS (SELECT FROM done AS d WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND d.counted
+                AND d.job_id = b.first_job_id + s.element AND d.remote_id = s.remote_id
+                AND d.ended_at > now() - interval '10 minutes')
+            OR EXISTS (SELECT FROM done AS d WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND NOT d.counted
+                AND d.job_id = b.first_job_id + s.element AND d.remote_id = s.remote_id
+                AND d.ended_at > now() - interval '10 minutes') THEN 'known'
+        ELSE 'twin' END AS verdict
+FROM unnest($2::text[], $3::text[], $4::int[], $5::text[]) AS s (remote_id, tag, element, owner)
+LEFT JOIN LATERAL (
+    SELECT id, state, n, first_job_id, campaign_id, coalesce(idxs[s.element + 1], first_idx + s.element, -1) AS idx
+    FROM batches WHERE tag = s.tag AND cluster_id = $1
+) AS b ON true
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = $1;
+
+-- name: ShowJob
+-- returns: job_id int64, remote_id text, state text, attempt int, slots int, account text,
+-- returns: code text, wait_status int?, submitted int64, started int64, ended int64,
+-- returns: node text, message text, counted bool
+-- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
+SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS account, NULL AS code,
+       NULL::int AS wait_status, extract(epoch FROM submitted_at) AS submitted,
+       extract(epoch FROM started_at) AS started, NULL AS ended, node, NULL AS message, false AS counted
+FROM live WHERE job_id = $1
+UNION ALL
+SELECT job_id, remote_id, state::text, attempt, slots, account::text, code, wait_status,
+       extract(epoch FROM submitted_at), extract(epoch FROM started_at), extract(epoch FROM ended_at),
+       node, message, counted
+FROM done WHERE campaign_id = $2 AND idx = $3 AND counted AND job_id = $1
+UNION ALL
+SELECT job_id, remote_id, state::text, attempt, slots, account::text, code, wait_status,
+       extract(epoch FROM submitted_at), extract(epoch FROM started_at), extract(epoch FROM ended_at),
+       node, message, counted
+FROM done WHERE campaign_id = $2 AND idx = $3 AND NOT counted AND job_id = $1;
+
+-- name: SingleCopies
+-- returns: campaign_id int64, cluster_id int, n int
+-- Tasks of these campaigns that are not done, with one copy in flight only, by the cluster where it is (CIG-30).
+-- One whose copies have failed is left alone: as in runner/claim_replicas.
+SELECT campaign_id, cluster_id, count(*) AS n
+FROM (
+    SELECT l.campaign_id, l.idx, min(l.cluster_id) AS cluster_id
+    FROM live AS l JOIN campaigns AS c ON c.id = l.campaign_id
+    WHERE l.campaign_id = ANY ($1::bigint[]) AND l.kind IN ('task', 'replica')
+        AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)
+        AND (SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
+             FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
+    GROUP BY l.campaign_id, l.idx HAVING count(*) = 1
+) AS s
+GROUP BY 1, 2;
+
+-- name: SlotReleases
+-- returns: cluster_id int64, campaign_id int64, start double, slots int
+-- Slots of ours in use, by cluster, campaign and start (in steps of 10 s): when they will be given back (FAIR-08).
+SELECT cluster_id, campaign_id, floor(extract(epoch FROM started_at) / 10) * 10 AS start, sum(slots) AS slots
+FROM live WHERE state = 'running' AND started_at IS NOT NULL
+GROUP BY 1, 2, 3;
+
+-- name: YoungestRunningJobs
+-- returns: job_id int64, campaign_id int64, cluster_id int64, slots int, started_at double,
+-- returns: for_campaign int64
+-- The youngest running jobs of ours: possible victims of a preemption (GRID-32), and those that are being
+-- cancelled already, with whom for.
+SELECT l.job_id, l.campaign_id, l.cluster_id, l.slots, extract(epoch FROM l.started_at) AS started_at,
+    coalesce(p.for_campaign, 0) AS for_campaign
+FROM live AS l LEFT JOIN preemptions AS p ON p.job_id = l.job_id
+WHERE l.state = 'running' AND l.started_at IS NOT NULL AND l.idx >= 0
+ORDER BY p.job_id IS NULL, l.started_at DESC LIMIT 20000;

@@ -1,0 +1,211 @@
+-- name: AddDuplicates
+-- Copies of jobs of ours on cluster $1, to be killed; those that are known already stay as they are.
+INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user)
+SELECT $1, * FROM unnest($2::text[], $3::text[], $4::int[], $5::text[])
+ON CONFLICT DO NOTHING;
+
+-- name: AddKills
+-- Kills of the jobs $1 for the reason $2, as far as they are still in flight.
+INSERT INTO kills (job_id, reason, detail)
+SELECT l.job_id, $2, $3 FROM live AS l WHERE l.job_id = ANY ($1::bigint[])
+ON CONFLICT DO NOTHING;
+
+-- name: CleaningWork
+-- returns: kills bool, emptied bool, live bool, twins bool, drain_over bool
+-- Whether there is anything to look at: kills on their way, copies, clusters to be emptied, jobs at all,
+-- drains that have reached their end.
+SELECT EXISTS (SELECT FROM kills) AS kills, EXISTS (SELECT FROM clusters WHERE kill_all) AS emptied,
+       EXISTS (SELECT FROM live) AS live, EXISTS (SELECT FROM twins) AS twins,
+       EXISTS (SELECT FROM clusters WHERE drained_until <= now()) AS drain_over;
+
+-- name: CollectDrainedJobs
+-- Every job in flight on a cluster that an operator empties (`drain --kill`).
+INSERT INTO kills (job_id, reason, detail)
+SELECT l.job_id, 'drain', c.drain_reason
+FROM clusters AS c JOIN live AS l ON l.cluster_id = c.id
+WHERE c.kill_all AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
+ON CONFLICT DO NOTHING;
+
+-- name: CollectKills
+-- Kills that a condition asks for now, of jobs in flight that have none yet. The reason is kept here,
+-- before any call. Looks only at campaigns with jobs in flight, found by steps through the index.
+WITH RECURSIVE flying (id) AS (
+    (SELECT min(campaign_id) FROM live)
+    UNION ALL
+    SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying WHERE flying.id IS NOT NULL
+), campaign AS (
+    SELECT c.id, c.wanted, c.max_replicas FROM flying JOIN campaigns AS c USING (id)
+), wanted (job_id, reason, detail) AS (
+    SELECT l.job_id, 'campaign_cancelled', NULL::text
+    FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
+    WHERE c.wanted = 'cancelled' AND l.kind <> 'epilogue'  -- it cleans up after a cancelled campaign too
+    UNION ALL
+    SELECT l.job_id, 'task_done', NULL
+    FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
+    JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
+    WHERE c.max_replicas > 0 AND l.idx >= 0
+    UNION ALL
+    SELECT l.job_id, 'user', 'asked for by ' || q.asked_by FROM job_requests AS q JOIN live AS l USING (job_id)
+    UNION ALL
+    SELECT l.job_id, 'preempted_by_grid', p.why FROM preemptions AS p JOIN live AS l USING (job_id)
+), chosen AS (
+    SELECT DISTINCT ON (job_id) job_id, reason, detail FROM wanted
+    WHERE NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = wanted.job_id)
+    ORDER BY job_id, reason
+)
+INSERT INTO kills (job_id, reason, detail) SELECT job_id, reason, detail FROM chosen
+ON CONFLICT DO NOTHING;
+
+-- name: CollectNeverStarted
+-- Jobs that have given no sign of their start for longer than their cluster's option start_limit_s, else $1 s. Only
+-- where the last sweep is fresh.
+INSERT INTO kills (job_id, reason, detail)
+SELECT l.job_id, 'never_started',
+    'no sign of its start for ' || extract(epoch FROM now() - s.since)::int || ' s'
+FROM silent_jobs AS s
+JOIN live AS l USING (job_id)
+JOIN clusters AS c ON c.id = l.cluster_id
+JOIN cluster_status AS st ON st.cluster_id = c.id AND st.swept_at > now() - interval '2 minutes'
+WHERE s.since < now() - coalesce((c.options->>'start_limit_s')::float8, $1::float8) * interval '1 second'
+    AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
+ON CONFLICT DO NOTHING;
+
+-- name: CollectOverWalltime
+-- Running jobs of remote clusters past their walltime and $1 (share of it) and $2 (seconds) of
+-- slack; `local` enforces it itself. Only where the last sweep is fresh: nothing is killed on a
+-- stale answer.
+INSERT INTO kills (job_id, reason, detail)
+SELECT l.job_id, 'walltime', 'walltime of ' || cc.walltime_s || ' s is over'
+FROM live AS l
+JOIN clusters AS c ON c.id = l.cluster_id AND c.kind <> 'local'
+JOIN cluster_status AS s ON s.cluster_id = c.id AND s.swept_at > now() - interval '2 minutes'
+JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+WHERE l.state = 'running' AND l.idx >= 0
+    AND l.started_at + (cc.walltime_s * (1 + $1::float8) + $2::float8) * interval '1 second' < now()
+    AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
+ON CONFLICT DO NOTHING;
+
+-- name: CollectSuperfluousCopies
+-- Copies of tasks that are done, in campaigns without replicas: a lost job that was found again.
+INSERT INTO kills (job_id, reason)
+SELECT l.job_id, 'task_done'
+FROM live AS l JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
+WHERE l.idx >= 0 AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
+ON CONFLICT DO NOTHING;
+
+-- name: DropSettledRequests
+-- Wishes about jobs that are not in flight any more, or never came to be.
+WITH k AS (DELETE FROM kills WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = kills.job_id)
+           AND asked_at < now() - interval '1 minute'),
+p AS (DELETE FROM preemptions WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = preemptions.job_id)
+      AND at < now() - interval '1 hour'),
+s AS (DELETE FROM silent_jobs WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = silent_jobs.job_id))
+DELETE FROM job_requests WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = job_requests.job_id)
+    AND asked_at < now() - interval '1 hour';
+
+-- name: DueDuplicates
+-- returns: cluster_id int64, remote_id text, tag text, element int, cluster_user text
+-- Copies of our jobs (see `twins`) whose next call is due, as kills are (due.sql).
+SELECT t.cluster_id, t.remote_id, t.tag, t.element, t.cluster_user
+FROM twins AS t LEFT JOIN cluster_status AS s ON s.cluster_id = t.cluster_id
+WHERE (t.called_at IS NULL
+       OR t.called_at + least($1::float8 * 2 ^ (least(t.calls, 20) - 1), $2) * interval '1 second' <= now())
+    AND (s.try_again_at IS NULL OR s.try_again_at <= now())
+ORDER BY t.cluster_id, t.calls, t.remote_id
+LIMIT 1000;
+
+-- name: DueKills
+-- returns: job_id int64, calls int, remote_id text, element int, cluster_id int64, tag text,
+-- returns: cluster_user text, walltime_s int64
+-- Kills whose next call is due, of clusters that are to be asked at all now: called never, or
+-- so long ago that their end should have been seen ($1 s, doubled by each call up to $2).
+SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag, coalesce(cc.cluster_login, '') AS cluster_user,
+       coalesce(cc.walltime_s, 0) AS walltime_s
+FROM kills AS k
+JOIN live AS l USING (job_id)
+JOIN batches AS b ON b.id = l.batch_id
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+LEFT JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
+WHERE (k.called_at IS NULL
+       OR k.called_at + least($1::float8 * 2 ^ (least(k.calls, 20) - 1), $2) * interval '1 second' <= now())
+    AND (s.try_again_at IS NULL OR s.try_again_at <= now())
+ORDER BY l.cluster_id, k.calls, k.job_id
+LIMIT 5000;
+
+-- name: DuplicateKillAnswered
+-- What a cluster said of copies; an empty word: it is gone.
+WITH told AS (
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t (cluster_id, remote_id, error)
+), gone AS (
+    DELETE FROM twins AS t USING told WHERE t.cluster_id = told.cluster_id AND t.remote_id = told.remote_id AND told.error = ''
+)
+UPDATE twins AS t SET error = told.error
+FROM told WHERE t.cluster_id = told.cluster_id AND t.remote_id = told.remote_id AND told.error <> '';
+
+-- name: DuplicateKillCalled
+-- The calls for copies (cluster $1, remote id $2) are about to be made.
+UPDATE twins AS t SET called_at = now(), calls = calls + 1
+FROM unnest($1::bigint[], $2::text[]) AS c (cluster_id, remote_id)
+WHERE t.cluster_id = c.cluster_id AND t.remote_id = c.remote_id;
+
+-- name: ForgetDuplicates
+-- Copies on cluster $1 that are not there any more: all but $2.
+DELETE FROM twins WHERE cluster_id = $1 AND remote_id <> ALL ($2::text[]);
+
+-- name: InsertPreemptions
+INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::float8[], $6::text[])
+ON CONFLICT DO NOTHING;
+
+-- name: KillCallFailed
+-- What a cluster said when it would not kill.
+UPDATE kills AS k SET error = e.error
+FROM unnest($1::bigint[], $2::text[]) AS e (job_id, error) WHERE k.job_id = e.job_id;
+
+-- name: KillCalled
+-- The calls for jobs $1 are about to be made: committed before them.
+UPDATE kills SET called_at = now(), calls = calls + 1 WHERE job_id = ANY ($1::bigint[]);
+
+-- name: NextDueKill
+-- returns: seconds int64
+-- Seconds until the next call is due; NULL when there is none.
+SELECT extract(epoch FROM min(coalesce(called_at + least($1::float8 * 2 ^ (least(calls, 20) - 1), $2) * interval '1 second',
+                                       now())) - now()) AS seconds
+FROM kills;
+
+-- name: PreemptionYield
+-- returns: for_campaign int64, jobs text, slots text, lost_s double, freed int64, got int64
+-- What cancelling jobs for others has brought in the last hour, by campaign: jobs and slots, work lost, slots that are
+-- free by now, and those of its own jobs that started on these clusters since (at most as many as were freed).
+WITH p AS (
+    SELECT p.*, NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = p.job_id) AS freed FROM preemptions AS p
+    WHERE p.at > now() - interval '1 hour'
+), by_cluster AS (
+    SELECT for_campaign, cluster_id, count(*) AS jobs, sum(slots) AS slots, sum(lost_s) AS lost_s,
+        coalesce(sum(slots) FILTER (WHERE freed), 0) AS freed, min(at) AS since
+    FROM p GROUP BY 1, 2
+)
+SELECT b.for_campaign, sum(b.jobs) AS jobs, sum(b.slots) AS slots, sum(b.lost_s) AS lost_s, sum(b.freed) AS freed,
+    sum(least(b.freed, g.slots)) AS got
+FROM by_cluster AS b
+CROSS JOIN LATERAL (
+    SELECT coalesce((SELECT sum(l.slots) FROM live AS l
+            WHERE l.campaign_id = b.for_campaign AND l.cluster_id = b.cluster_id AND l.started_at >= b.since), 0)
+        + coalesce((SELECT sum(d.slots) FROM done AS d
+            WHERE d.campaign_id = b.for_campaign AND d.cluster_id = b.cluster_id AND d.started_at >= b.since), 0) AS slots
+) AS g
+GROUP BY 1;
+
+-- name: RequestKill
+INSERT INTO job_requests (job_id, asked_by) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: StubbornJobs
+-- returns: id int64, name text, n int64, error text?
+-- Clusters where a job has not ended after $1 calls, and where no such job is left any more though an
+-- event says so (n = 0).
+SELECT c.id, c.name, count(l.job_id) AS n, max(k.error) AS error
+FROM clusters AS c
+LEFT JOIN (live AS l JOIN kills AS k ON k.job_id = l.job_id AND k.calls >= $1) ON l.cluster_id = c.id
+GROUP BY c.id, c.name
+HAVING count(l.job_id) > 0
+    OR EXISTS (SELECT FROM events AS e WHERE e.code = 'KILL_UNCONFIRMED' AND e.cluster_id = c.id AND e.state = 'open');

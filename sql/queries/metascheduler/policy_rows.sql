@@ -1,1 +1,0 @@
-SELECT key, value FROM policy_settings

@@ -1,9 +1,0 @@
--- What observed clusters would be sent now, in place of what stood there: campaign $1, cluster $2, jobs $3.
-WITH new AS (
-    SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[]) AS w (campaign_id, cluster_id, n)
-), gone AS (
-    DELETE FROM would_send AS o
-    WHERE NOT EXISTS (SELECT FROM new WHERE new.campaign_id = o.campaign_id AND new.cluster_id = o.cluster_id)
-)
-INSERT INTO would_send (campaign_id, cluster_id, n) SELECT campaign_id, cluster_id, n FROM new
-ON CONFLICT (cluster_id, campaign_id) DO UPDATE SET n = excluded.n WHERE would_send.n <> excluded.n

@@ -1,2 +1,0 @@
--- The epoch of whoever leads, for a module that was started by hand.
-SELECT epoch FROM grid

@@ -1,0 +1,245 @@
+-- name: DurationsByPlacement
+-- returns: campaign_id int64, cluster_id int64, n_ok int64, sum_s double, hist int[]
+-- How long jobs of these campaigns ($1) took, by cluster.
+SELECT campaign_id, cluster_id, n_ok, sum_s, hist FROM lanes
+WHERE n_ok > 0 AND campaign_id = ANY ($1::bigint[]) ORDER BY campaign_id, cluster_id;
+
+-- name: FreePlacements
+-- Lanes whose hold somebody has answered (its event is closed): ten more jobs may try.
+UPDATE lanes AS l
+SET held_since = NULL, held_event = NULL, held_why = NULL, ended = 0, program_failures = 0,
+    prologue = CASE WHEN l.prologue = 'failed' THEN 'none' ELSE l.prologue END
+FROM events AS e
+WHERE l.held_since IS NOT NULL AND e.id = l.held_event AND e.state = 'closed';
+
+-- name: GiveUpEpilogues
+-- returns: cluster_id int64, name text
+-- Epilogues that a cluster has not run $2 seconds after the last task of the campaign ended, and those of
+-- the clusters $3, which have not confirmed its kills for as long.
+UPDATE lanes AS l SET epilogue = 'given_up'
+FROM campaigns AS c, campaign_clusters AS cc, clusters AS k
+WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id AND cc.cluster_id = l.cluster_id
+    AND k.id = l.cluster_id AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
+    AND (c.finishing_since < now() - $2 * interval '1 second' OR l.cluster_id = ANY ($3::int[]))
+    AND NOT EXISTS (SELECT FROM live AS v WHERE v.campaign_id = c.id AND v.cluster_id = l.cluster_id AND v.kind = 'epilogue')
+RETURNING l.cluster_id, k.name;
+
+-- name: HeldOnCluster
+-- returns: held int, probation int64
+-- How many campaigns that are alive are held on cluster $1, or set aside there for a while.
+SELECT count(*) FILTER (WHERE l.held_since IS NOT NULL) AS held,
+       count(*) FILTER (WHERE l.probation_until > now()) AS probation
+FROM campaigns AS c JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = $1
+WHERE c.state IN ('in_treatment', 'paused');
+
+-- name: HoldFailedPrologues
+-- A prologue that failed blocks its lane until its event is answered.
+UPDATE lanes AS l SET held_since = now(), held_event = e.id, held_why = 'its prologue failed: ' || e.message
+FROM events AS e
+WHERE l.campaign_id = ANY ($1::bigint[]) AND l.prologue = 'failed' AND l.held_since IS NULL
+    AND e.campaign_id = l.campaign_id AND e.cluster_id = l.cluster_id AND e.code = 'PROLOGUE_FAILED' AND e.state = 'open';
+
+-- name: HoldPlacement
+UPDATE lanes SET held_since = now(), held_event = $3, held_why = $4 WHERE campaign_id = $1 AND cluster_id = $2;
+
+-- name: InsertPlacements
+-- A lane per cluster of campaign $1; the updator alone changes them.
+INSERT INTO lanes (campaign_id, cluster_id)
+SELECT campaign_id, cluster_id FROM campaign_clusters WHERE campaign_id = $1
+ON CONFLICT DO NOTHING;
+
+-- name: LoadPlacements
+-- returns: campaign_id int64, cluster_id int64, slots int, max_jobs int, walltime_s int,
+-- returns: test_mode bool, tried int, job_ratio double, proved bool, held bool, blocked text,
+-- returns: has_prologue bool, prologue text, affinity int, answered_test bool, mean_s double,
+-- returns: n_ok int64, p50_s double, waiting_allowed int, start_rate text, recent_s double[],
+-- returns: longest_killed_s double
+-- Each of these campaigns ($1) on each of its clusters. The ends that may show a sink only of those that look for
+-- one ($2: all of them).
+SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.test_mode,
+    CASE WHEN l.proved OR cur.ntasks <= 10 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
+    coalesce(f.job_ratio, 0) AS job_ratio, coalesce(l.proved, false) AS proved,
+    coalesce(l.held_since IS NOT NULL, false) AS held, coalesce(e.code, '') AS blocked,
+    cc.prologue IS NOT NULL AS has_prologue, coalesce(l.prologue, 'none') AS prologue,
+    coalesce(p.priority, 0) AS affinity, coalesce(l.answered_test, false) AS answered_test,
+    CASE WHEN l.n_ok > 0 THEN l.sum_s / l.n_ok ELSE 0 END AS mean_s, coalesce(l.n_ok, 0) AS n_ok, coalesce(f.p50_s, 0) AS p50_s,
+    coalesce(f.waiting_allowed, 0) AS waiting_allowed, cc.options ->> 'start_rate' AS start_rate,
+    CASE WHEN $2 OR c.jdl ? 'min_duration' THEN l.recent_s END AS recent_s,
+    CASE WHEN l.killed_at > now() - interval '1 day' THEN coalesce(l.longest_killed_s, 0) END AS longest_killed_s
+FROM campaign_clusters AS cc
+JOIN campaigns AS c ON c.id = cc.campaign_id
+JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
+LEFT JOIN users_priority AS p ON p.grid_user = c.grid_user AND p.cluster_id = cc.cluster_id
+LEFT JOIN (
+    SELECT campaign_id, cluster_id, min(code) AS code FROM events
+    WHERE state = 'open' AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED')
+    GROUP BY campaign_id, cluster_id
+) AS e ON e.campaign_id = cc.campaign_id AND e.cluster_id = cc.cluster_id
+WHERE cc.campaign_id = ANY ($1::bigint[])
+ORDER BY cc.campaign_id, cc.cluster_id;
+
+-- name: PendingByPlacement
+-- returns: campaign_id int64, cluster_id int, keep_waiting int, waiting_timeout_s int,
+-- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages int64[]
+-- Jobs of ours that wait in the queues of clusters seen lately, by campaign and cluster, newest
+-- first, with how many may wait there (CIG-36, CIG-50) and for how long.
+SELECT l.campaign_id, l.cluster_id, c.keep_waiting, c.waiting_timeout_s, f.waiting_allowed,
+       EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
+               WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
+                   AND NOT oc.drained) AS elsewhere,
+       array_agg(l.job_id ORDER BY l.submitted_at DESC, l.job_id DESC) AS jobs,
+       array_agg(extract(epoch FROM now() - l.submitted_at)::bigint ORDER BY l.submitted_at DESC, l.job_id DESC) AS ages
+FROM live AS l
+JOIN clusters AS c ON c.id = l.cluster_id
+JOIN cluster_status AS s ON s.cluster_id = c.id AND s.swept_at > now() - interval '2 minutes'
+LEFT JOIN forecasts AS f ON f.campaign_id = l.campaign_id AND f.cluster_id = l.cluster_id
+WHERE l.state = 'remote_waiting' AND l.idx >= 0
+    AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
+GROUP BY 1, 2, 3, 4, 5, 6;
+
+-- name: PlacementsToHold
+-- returns: campaign_id int64, cluster_id int64, ended text, cluster text, exec_file text,
+-- returns: message text?, node text?
+-- Lanes where nothing has ever succeeded and the first $2 ends were all failures of the program.
+SELECT l.campaign_id, l.cluster_id, l.ended, k.name AS cluster, cc.exec_file, d.message, d.node
+FROM lanes AS l
+JOIN clusters AS k ON k.id = l.cluster_id
+JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+JOIN campaigns AS c ON c.id = l.campaign_id AND c.type = 'default' AND c.state IN ('in_treatment', 'paused')
+LEFT JOIN LATERAL (
+    SELECT message, node FROM done
+    WHERE campaign_id = l.campaign_id AND NOT counted AND cluster_id = l.cluster_id AND account = 'program'
+    ORDER BY ended_at DESC LIMIT 1
+) AS d ON true
+WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.proved AND l.held_since IS NULL
+    AND l.ended >= $2 AND l.program_failures = l.ended
+    AND EXISTS (SELECT FROM campaign_cursor AS cur WHERE cur.campaign_id = l.campaign_id AND cur.ntasks > $2);
+
+-- name: ReopenEpilogues
+-- A campaign that was reopened runs its epilogues again when its new tasks have ended.
+UPDATE lanes AS l SET epilogue = 'none'
+FROM campaigns AS c
+WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id = c.id AND l.epilogue <> 'none';
+
+-- name: ShowPlacements
+-- returns: id int64, name text, kind text, mode text, enabled bool, drained bool,
+-- returns: drain_reason text, drained_by text, drained_until int64, slots int, walltime_s int,
+-- returns: max_jobs int, has_prologue bool, has_epilogue bool, prologue text, epilogue text,
+-- returns: proved bool, held_why text, held_since int64?, probation_until int64?, n_ok int64,
+-- returns: sum_s double, sum_sq double, min_s double, max_s double, first_start double?,
+-- returns: last_end double, job_ratio double, rate double, p50_s double, p90_s double,
+-- returns: p99_s double, waiting_allowed int, error text, failing_since int64?,
+-- returns: swept_ago int64, stress double, stress_limit double, granted int64, silent int64,
+-- returns: silent_s double, done int64, launching int64, submitted int64,
+-- returns: remote_waiting int64, running int64, ended_badly int64, preempted int64
+-- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
+SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
+       extract(epoch FROM cl.drained_until) AS drained_until,
+       cc.slots, cc.walltime_s, cc.max_jobs, cc.prologue IS NOT NULL AS has_prologue,
+       cc.epilogue IS NOT NULL AS has_epilogue,
+       coalesce(l.prologue, 'none') AS prologue, coalesce(l.epilogue, 'none') AS epilogue,
+       coalesce(l.proved, false) AS proved, l.held_why, extract(epoch FROM l.held_since) AS held_since,
+       extract(epoch FROM l.probation_until) AS probation_until,
+       coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
+       l.min_s, l.max_s, extract(epoch FROM l.first_start) AS first_start,
+       extract(epoch FROM l.last_end) AS last_end,
+       f.job_ratio, f.rate, f.p50_s, f.p90_s, f.p99_s, f.waiting_allowed,
+       st.error, extract(epoch FROM st.failing_since) AS failing_since,
+       extract(epoch FROM now() - st.swept_at) AS swept_ago, coalesce(st.stress, 0) AS stress,
+       cl.stress_limit, coalesce(g.n, 0) AS granted,
+       q.n AS silent, q.longest_s AS silent_s,
+       n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted
+FROM campaign_clusters AS cc
+JOIN clusters AS cl ON cl.id = cc.cluster_id
+LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
+LEFT JOIN cluster_status AS st ON st.cluster_id = cc.cluster_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(k.n) FILTER (WHERE state = 'terminated'), 0)::bigint AS done,
+           coalesce(sum(k.n) FILTER (WHERE state = 'launching'), 0)::bigint AS launching,
+           coalesce(sum(k.n) FILTER (WHERE state = 'submitted'), 0)::bigint AS submitted,
+           coalesce(sum(k.n) FILTER (WHERE state = 'remote_waiting'), 0)::bigint AS remote_waiting,
+           coalesce(sum(k.n) FILTER (WHERE state = 'running'), 0)::bigint AS running,
+           coalesce(sum(k.n) FILTER (WHERE state = 'event'), 0)::bigint AS ended_badly,
+           coalesce(sum(k.n) FILTER (WHERE state = 'preemption'), 0)::bigint AS preempted
+    FROM counters AS k
+    WHERE k.campaign_id = cc.campaign_id AND k.cluster_id = cc.cluster_id
+      AND k.kind IN ('task', 'replica', 'test')
+) AS n
+CROSS JOIN LATERAL (
+    SELECT sum(n) AS n FROM grants WHERE campaign_id = cc.campaign_id AND cluster_id = cc.cluster_id
+) AS g
+CROSS JOIN LATERAL (
+    SELECT count(*) AS n, extract(epoch FROM now() - min(s.since)) AS longest_s
+    FROM silent_jobs AS s JOIN live AS l USING (job_id)
+    WHERE s.cluster_id = cc.cluster_id AND l.campaign_id = cc.campaign_id
+) AS q
+WHERE cc.campaign_id = $1
+ORDER BY cl.id;
+
+-- name: UpdatePlacements
+-- What the ends of a fold tell of a campaign on a cluster. Each lane once.
+INSERT INTO lanes AS l (campaign_id, cluster_id, proved, ended, program_failures, n_ok, sum_s, sum_sq, min_s, max_s,
+    hist, first_start, last_end, prologue, epilogue, answered_test, recent_s, recent_idx, longest_killed_s, killed_at)
+SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq, e.min_s, e.max_s,
+    e.hist::int[], to_timestamp(e.first_start), to_timestamp(e.last_end), coalesce(e.prologue, 'none'),
+    coalesce(e.epilogue, 'none'), e.tests > 0, e.recent_s::real[], e.recent_idx::bigint[], e.longest_killed,
+    CASE WHEN e.longest_killed IS NOT NULL THEN now() END
+FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::float8[], $7::float8[], $8::float8[],
+    $9::float8[], $10::text[], $11::float8[], $12::float8[], $13::text[], $14::text[], $15::int[],
+    $16::text[], $17::text[], $18::float8[])
+    AS e (campaign_id, cluster_id, ended, failures, n_ok, sum_s, sum_sq, min_s, max_s, hist, first_start, last_end,
+        prologue, epilogue, tests, recent_s, recent_idx, longest_killed)
+ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
+    proved = l.proved OR excluded.proved,
+    ended = l.ended + excluded.ended,
+    program_failures = l.program_failures + excluded.program_failures,
+    n_ok = l.n_ok + excluded.n_ok, sum_s = l.sum_s + excluded.sum_s, sum_sq = l.sum_sq + excluded.sum_sq,
+    min_s = least(l.min_s, excluded.min_s), max_s = greatest(l.max_s, excluded.max_s),
+    hist = CASE WHEN excluded.hist IS NULL THEN l.hist WHEN l.hist IS NULL THEN excluded.hist
+        ELSE (SELECT array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY i)
+              FROM unnest(l.hist, excluded.hist) WITH ORDINALITY AS h (a, b, i)) END,
+    first_start = least(l.first_start, excluded.first_start),
+    last_end = greatest(l.last_end, excluded.last_end),
+    prologue = CASE WHEN excluded.prologue = 'none' THEN l.prologue ELSE excluded.prologue END,
+    epilogue = CASE WHEN excluded.epilogue = 'none' THEN l.epilogue ELSE excluded.epilogue END,
+    answered_test = l.answered_test OR excluded.answered_test,
+    -- The last 20 ends.
+    recent_s = (l.recent_s || excluded.recent_s)[greatest(coalesce(cardinality(l.recent_s), 0)
+        + coalesce(cardinality(excluded.recent_s), 0) - 19, 1):],
+    recent_idx = (l.recent_idx || excluded.recent_idx)[greatest(coalesce(cardinality(l.recent_idx), 0)
+        + coalesce(cardinality(excluded.recent_idx), 0) - 19, 1):],
+    longest_killed_s = greatest(l.longest_killed_s, excluded.longest_killed_s),
+    killed_at = coalesce(excluded.killed_at, l.killed_at);
+
+-- name: WaitingOnCluster
+-- returns: campaign_id int64, grid_user text, priority int, waiting int64, granted int64,
+-- returns: in_flight int64, cluster_id int, cluster text, code text?, numbers text,
+-- returns: since int64, total int64
+-- Campaigns that wait and may run on cluster $1, each with what holds it back there (or altogether); at most $2.
+SELECT c.id AS campaign_id, c.grid_user, c.priority, w.n AS waiting, coalesce(g.n, 0) AS granted,
+       coalesce(k.n, 0) AS in_flight, r.cluster_id, cl.name AS cluster, r.code, r.numbers,
+       extract(epoch FROM r.since) AS since, count(*) OVER () AS total
+FROM campaign_clusters AS cc
+JOIN campaigns AS c ON c.id = cc.campaign_id AND c.state = 'in_treatment' AND c.wanted = 'in_treatment'
+JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+CROSS JOIN LATERAL (
+    SELECT cur.ntasks - cur.next_idx
+           + (SELECT count(*) FROM (SELECT FROM retry WHERE campaign_id = c.id LIMIT 1000) AS few) AS n
+) AS w
+LEFT JOIN LATERAL (
+    SELECT sum(n) AS n FROM grants WHERE campaign_id = c.id AND cluster_id = $1
+) AS g ON true
+LEFT JOIN LATERAL (
+    SELECT sum(n) AS n FROM counters WHERE campaign_id = c.id AND cluster_id = $1
+        AND state IN ('launching', 'submitted', 'remote_waiting', 'running')
+) AS k ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM reasons WHERE campaign_id = c.id AND cluster_id IN (0, $1) AND until IS NULL
+    ORDER BY cluster_id, since LIMIT 1
+) AS r ON true
+LEFT JOIN clusters AS cl ON cl.id = r.cluster_id
+WHERE cc.cluster_id = $1 AND w.n > 0
+ORDER BY c.id LIMIT $2;

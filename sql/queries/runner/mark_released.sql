@@ -1,1 +1,0 @@
-UPDATE batches SET released = true WHERE id = $1

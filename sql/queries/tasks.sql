@@ -1,0 +1,199 @@
+-- name: AddTries
+-- What failed tasks have used up. REQUIRES: each task once.
+INSERT INTO tries AS t (campaign_id, idx, attempts, program, again, free, free_here, last_cluster)
+SELECT e.campaign_id, e.idx, e.attempts, e.program, e.again, e.free, e.free, e.cluster_id
+FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[])
+    AS e (campaign_id, idx, attempts, program, again, free, cluster_id)
+ON CONFLICT (campaign_id, idx) DO UPDATE SET
+    attempts = t.attempts + excluded.attempts, program = t.program + excluded.program,
+    again = t.again + excluded.again, free = t.free + excluded.free,
+    free_here = CASE WHEN t.last_cluster = excluded.last_cluster THEN t.free_here + excluded.free ELSE excluded.free END,
+    last_cluster = excluded.last_cluster;
+
+-- name: AttemptsOfTasks
+-- returns: idx int64, job_id int64?, remote_id text, state text, cluster_id int64?,
+-- returns: cluster text, attempt int, kind text, account text, code text, wait_status int?,
+-- returns: submitted double?, started double?, ended double?, node text, counted bool,
+-- returns: message text, batch_id int64?, to_fix bool
+-- Every attempt of tasks $2 of campaign $1, by task and attempt: ended, live, and on its way to a
+-- cluster; and a row without job for a task that waits to go again. Two branches read `done`
+-- because its index is two partial ones.
+WITH wanted AS (
+    SELECT unnest($2::bigint[]) AS idx
+), open_batches AS (
+    -- The index of open batches is small: all of it is read, whatever cluster they are for.
+    SELECT id, kind, cluster_id, first_job_id, first_idx, n, idxs, created_at, state
+    FROM batches
+    WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt')
+      AND kind IN ('task', 'replica', 'test')
+), attempts AS (
+    SELECT idx, job_id, remote_id, state::text AS state, cluster_id, attempt::int AS attempt, kind,
+           account::text AS account, code, wait_status, submitted_at, started_at, ended_at, node,
+           counted, message, batch_id
+    FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND counted
+    UNION ALL
+    SELECT idx, job_id, remote_id, state::text, cluster_id, attempt, kind, account::text, code,
+           wait_status, submitted_at, started_at, ended_at, node, counted, message, batch_id
+    FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND NOT counted
+    UNION ALL
+    SELECT idx, job_id, remote_id, state::text, cluster_id, attempt, kind, NULL, NULL, NULL,
+           submitted_at, started_at, NULL, node, false, NULL, batch_id
+    FROM live WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
+    UNION ALL
+    SELECT coalesce(b.idxs[w.element + 1], b.first_idx + w.element), b.first_job_id + w.element, NULL,
+           'launching', b.cluster_id, 32767, b.kind, NULL,
+           CASE WHEN b.state = 'in_doubt' THEN 'SUBMIT_IN_DOUBT' END, NULL, b.created_at, NULL, NULL,
+           NULL, false, NULL, b.id
+    FROM open_batches AS b
+    CROSS JOIN LATERAL (
+        SELECT wanted.idx - b.first_idx AS element FROM wanted
+        WHERE b.first_idx IS NOT NULL AND wanted.idx >= b.first_idx AND wanted.idx < b.first_idx + b.n
+        UNION ALL
+        SELECT array_position(b.idxs, wanted.idx) - 1 FROM wanted
+        WHERE b.idxs IS NOT NULL AND wanted.idx = ANY (b.idxs)
+    ) AS w
+    UNION ALL
+    SELECT idx, NULL, NULL, 'pending', NULL, 32767, 'task', NULL, why, NULL, since, NULL, NULL, NULL,
+           false, NULL, NULL
+    FROM retry WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
+)
+SELECT a.idx, a.job_id, a.remote_id, a.state, a.cluster_id, cl.name AS cluster, a.attempt, a.kind,
+       a.account, a.code, a.wait_status, extract(epoch FROM a.submitted_at) AS submitted,
+       extract(epoch FROM a.started_at) AS started, extract(epoch FROM a.ended_at) AS ended, a.node,
+       a.counted, a.message, a.batch_id, t.job_id IS NOT NULL AS to_fix
+FROM attempts AS a
+LEFT JOIN clusters AS cl ON cl.id = a.cluster_id
+LEFT JOIN tofix AS t ON t.campaign_id = $1 AND t.idx = a.idx AND t.job_id = a.job_id
+ORDER BY a.idx, a.job_id NULLS LAST;
+
+-- name: AttemptsSoFar
+-- returns: idx int64, attempts int
+-- How often these tasks of campaign $1 have been tried.
+SELECT idx, attempts FROM tries WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]);
+
+-- name: AvoidedClusters
+-- returns: campaign_id int64, cluster_id int, n int
+-- Tasks to go again that keep away from a cluster for now.
+SELECT r.campaign_id, a.cluster_id, count(*) AS n
+FROM retry AS r, unnest(r.avoid) AS a (cluster_id)
+WHERE r.campaign_id = ANY ($1::bigint[]) AND r.since > now() - interval '2 minutes'
+GROUP BY 1, 2;
+
+-- name: DoneTasks
+-- returns: idx int64
+-- The next $3 tasks after $2 of campaign $1 that are done.
+SELECT idx FROM done WHERE campaign_id = $1 AND idx > $2 AND counted ORDER BY idx LIMIT $3;
+
+-- name: EndedTasks
+-- returns: idx int64
+-- The next $3 tasks after $2 of campaign $1 with a job that has ended.
+SELECT DISTINCT idx FROM (
+    (SELECT idx FROM done WHERE campaign_id = $1 AND idx > $2 AND counted ORDER BY idx LIMIT $3)
+    UNION ALL
+    (SELECT idx FROM done WHERE campaign_id = $1 AND idx > $2 AND NOT counted ORDER BY idx LIMIT $3)
+) AS ended ORDER BY idx LIMIT $3;
+
+-- name: FailedTasks
+-- returns: idx int64
+-- The next $3 tasks after $2 of campaign $1 whose tries are spent.
+SELECT idx FROM tofix WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3;
+
+-- name: ForgetCountedTasks
+-- A task that has been counted goes nowhere again, wherever an earlier copy of it had been put.
+WITH won AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS w (campaign_id, idx)),
+a AS (DELETE FROM retry AS r USING won WHERE r.campaign_id = won.campaign_id AND r.idx = won.idx)
+DELETE FROM tofix AS t USING won WHERE t.campaign_id = won.campaign_id AND t.idx = won.idx;
+
+-- name: PutNeedsAttention
+-- Tasks whose tries are spent.
+INSERT INTO tofix (campaign_id, idx, job_id, event_id)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+ON CONFLICT (campaign_id, idx) DO UPDATE SET job_id = excluded.job_id, event_id = excluded.event_id;
+
+-- name: PutRetries
+-- Tasks whose last copy has ended, and that go again.
+INSERT INTO retry (campaign_id, idx, rank, not_before, avoid, why)
+SELECT campaign_id, idx, rank, now() + delay_s * interval '1 second',
+    CASE WHEN avoid_cluster IS NULL THEN '{}'::int[] ELSE ARRAY[avoid_cluster] END, why
+FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::float8[], $5::int[], $6::text[])
+    AS r (campaign_id, idx, rank, delay_s, avoid_cluster, why)
+ON CONFLICT (campaign_id, idx) DO NOTHING;
+
+-- name: RefundTasks
+-- Tasks that failed on a cluster where the campaign is held now: not charged, and to go again.
+WITH failed AS (
+    SELECT DISTINCT idx FROM done
+    WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND account = 'program' AND idx >= 0
+), refunded AS (
+    UPDATE tries AS t SET program = 0 FROM failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
+), back AS (
+    DELETE FROM tofix AS t USING failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
+    RETURNING t.idx, t.event_id
+), closed AS (
+    UPDATE events AS e SET state = 'closed', date_closed = now(), closed_by = 'updator'
+    FROM (SELECT DISTINCT event_id FROM back) AS b WHERE e.id = b.event_id
+        AND NOT EXISTS (SELECT FROM tofix AS o WHERE o.event_id = e.id AND o.idx NOT IN (SELECT idx FROM back))
+)
+INSERT INTO retry (campaign_id, idx, rank, avoid, why)
+SELECT $1, idx, 0, ARRAY[$2::int], 'HELD_FIRST_TEN' FROM back
+ON CONFLICT DO NOTHING;
+
+-- name: RetryFailedTasks
+-- returns: n int64
+-- Failed tasks of campaign $1 go again, as if they had never failed: all, or those that wait for event $2. One
+-- statement: a task is always in exactly one place.
+WITH failed AS (
+    DELETE FROM tofix WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2) RETURNING idx
+), forgiven AS (
+    UPDATE tries SET program = 0, again = 0, free = 0, free_here = 0
+    FROM failed
+    WHERE tries.campaign_id = $1 AND tries.idx = failed.idx
+), moved AS (
+    INSERT INTO retry (campaign_id, idx, rank, why)
+    SELECT $1, idx, 0, 'asked for by its user' FROM failed
+    RETURNING 1
+)
+SELECT count(*) AS n FROM moved;
+
+-- name: RetryOfTask
+-- returns: wait_s double?, avoid text?, before int64
+-- When task $2 of campaign $1 goes again, and where it would rather not; and how many go before a task that was never sent.
+SELECT extract(epoch FROM r.not_before - now()) AS wait_s,
+       (SELECT string_agg(name, ', ' ORDER BY id) FROM clusters WHERE id = ANY (r.avoid)) AS avoid,
+       greatest($2 - c.next_idx, 0) AS before
+FROM campaign_cursor AS c LEFT JOIN retry AS r ON r.campaign_id = c.campaign_id AND r.idx = $2
+WHERE c.campaign_id = $1;
+
+-- name: RunningTasks
+-- returns: idx int64
+-- The next $3 tasks after $2 of campaign $1 that run on a cluster or wait in its queue.
+SELECT DISTINCT idx FROM live WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3;
+
+-- name: TaskCount
+-- returns: n int64
+-- How many tasks campaign $1 has.
+SELECT coalesce((SELECT ntasks FROM campaign_cursor WHERE campaign_id = $1), 0) AS n;
+
+-- name: TasksLeft
+-- returns: again bool, in_flight bool
+-- Exactly, whether tasks of the campaign are in flight or to go again. REQUIRES: its cursor is locked.
+SELECT EXISTS (SELECT FROM retry WHERE campaign_id = $1) AS again,
+    EXISTS (SELECT FROM live WHERE campaign_id = $1 AND idx >= 0)
+    OR EXISTS (SELECT FROM batches WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt')
+        AND kind IN ('task', 'replica', 'test')) AS in_flight;
+
+-- name: UnsentTasks
+-- returns: id int64, waiting int64
+-- Tasks that no job has been sent for, of the campaigns at work.
+SELECT c.id, u.ntasks - u.next_idx + (SELECT count(*) FROM retry AS r WHERE r.campaign_id = c.id) AS waiting
+FROM campaigns AS c JOIN campaign_cursor AS u ON u.campaign_id = c.id
+WHERE c.state IN ('in_treatment', 'paused');
+
+-- name: WaitingTasks
+-- returns: idx int64
+-- The next $3 tasks after $2 of campaign $1 that wait: to go again, and those the cursor has not reached.
+(SELECT idx FROM retry WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3)
+UNION ALL
+(SELECT generate_series(greatest(next_idx, $2 + 1), least(ntasks, greatest(next_idx, $2 + 1) + $3) - 1)
+ FROM campaign_cursor WHERE campaign_id = $1)
+ORDER BY idx LIMIT $3;

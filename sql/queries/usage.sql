@@ -1,0 +1,65 @@
+-- name: AddUsage
+-- Slot-seconds of a fold, by minute of the end.
+INSERT INTO usage AS u (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok)
+SELECT date_trunc('minute', now()), e.campaign_id, e.cluster_id, c.grid_user, c.project, e.slot_s, e.ok, e.not_ok
+FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::bigint[])
+    AS e (campaign_id, cluster_id, slot_s, ok, not_ok)
+JOIN campaigns AS c ON c.id = e.campaign_id
+ON CONFLICT (bucket, campaign_id, cluster_id) DO UPDATE SET
+    slot_s = u.slot_s + excluded.slot_s, ok = u.ok + excluded.ok, not_ok = u.not_ok + excluded.not_ok;
+
+-- name: AggregateUsage
+-- Usage of minutes older than a day becomes usage of hours, of hours older than a month that of
+-- days ($1: the unit, $2: the width it is made from, $3: the age). The row at the beginning of the
+-- unit takes up the others: at most $4 of them.
+WITH old AS (
+    DELETE FROM usage WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM usage
+        WHERE width = $2::interval AND bucket < date_trunc($1, now() - $3::interval)
+            AND bucket <> date_trunc($1, bucket)
+        LIMIT $4))
+    RETURNING *
+)
+INSERT INTO usage AS u (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok, width)
+SELECT date_trunc($1, bucket), campaign_id, cluster_id, min(grid_user), min(project), sum(slot_s), sum(ok), sum(not_ok),
+    ('1 ' || $1)::interval
+FROM old GROUP BY 1, 2, 3
+ON CONFLICT (bucket, campaign_id, cluster_id) DO UPDATE
+SET slot_s = u.slot_s + excluded.slot_s, ok = u.ok + excluded.ok, not_ok = u.not_ok + excluded.not_ok;
+
+-- name: SharesByUser
+-- returns: project text, grid_user text, slot_s double, running int64, waiting int64
+-- Who used what in the last $1 seconds, jobs that run included (all of what they have used), and who wants something.
+WITH had AS (
+    SELECT project, grid_user, slot_s, 0::bigint AS running, 0::bigint AS waiting
+    FROM usage WHERE bucket >= now() - $1 * interval '1 second'
+    UNION ALL
+    SELECT c.project, c.grid_user, extract(epoch FROM now()) * k.slots - k.sum_start, k.n, 0
+    FROM counters AS k JOIN campaigns AS c ON c.id = k.campaign_id
+    WHERE k.state = 'running' AND c.state NOT IN ('terminated', 'cancelled')
+    UNION ALL
+    SELECT c.project, c.grid_user, 0, 0, cur.ntasks - cur.next_idx
+    FROM campaigns AS c JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+    WHERE c.state = 'in_treatment' AND cur.next_idx < cur.ntasks
+)
+SELECT project, grid_user, sum(slot_s) AS slot_s, sum(running) AS running, sum(waiting) AS waiting
+FROM had GROUP BY 1, 2 HAVING sum(slot_s) > 0 OR sum(waiting) > 0
+ORDER BY 3 DESC, 1, 2;
+
+-- name: UsageSteps
+-- returns: campaign_id int64, grid_user text, project text, start double, slot_s double
+-- Slot-seconds since $1 (epoch s) and before $2, in steps of $3 seconds.
+SELECT campaign_id, grid_user, project, floor(extract(epoch FROM bucket) / $3) * $3 AS start, sum(slot_s) AS slot_s
+FROM usage
+WHERE bucket >= to_timestamp($1) AND bucket < to_timestamp($2)
+GROUP BY 1, 2, 3, 4;
+
+-- name: WidenUsage
+-- The rows that have taken up the others (fold_usage) say so.
+UPDATE usage SET width = ('1 ' || $1)::interval
+WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM usage AS u
+    WHERE width = $2::interval AND bucket < date_trunc($1, now() - $3::interval) AND bucket = date_trunc($1, bucket)
+        AND NOT EXISTS (SELECT FROM usage AS o WHERE o.campaign_id = u.campaign_id AND o.cluster_id = u.cluster_id
+            AND o.width = $2::interval AND o.bucket > u.bucket AND o.bucket < u.bucket + ('1 ' || $1)::interval)
+    LIMIT $4));

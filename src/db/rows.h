@@ -1,0 +1,44 @@
+// The rows of an answer, column by column, without a type of libpqxx in sight.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cigri::db {
+
+/// An answer of the server. Cheap to copy.
+class Rows {
+ public:
+  struct Impl;
+  explicit Rows(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::size_t size() const;
+  std::size_t affected() const;  ///< rows that an INSERT, UPDATE or DELETE changed
+
+ private:
+  friend class RowReader;
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Reads one row from left to right. `Get` throws Error, which names the column, when the value is
+/// NULL and T is no std::optional, or when the value is not of the type. An array that is NULL is
+/// an empty vector.
+class RowReader {
+ public:
+  RowReader(const Rows& rows, std::size_t row) : rows_(rows), row_(row) {}
+  /// T: bool, int, std::int64_t, double, std::string, std::optional of these, or a vector of int,
+  /// std::int64_t, double or std::string.
+  template <typename T>
+  T Get();
+  /// The next column, a bytea, as its bytes; NULL is empty.
+  std::string Bytes();
+
+ private:
+  const Rows& rows_;
+  std::size_t row_;
+  int column_ = 0;
+};
+
+}  // namespace cigri::db
