@@ -6,7 +6,7 @@
 namespace cigri::db {
 
 std::size_t Rows::size() const { return impl_->result.size(); }
-std::size_t Rows::affected() const { return impl_->result; }
+std::size_t Rows::affected() const { return impl_->result.affected_rows(); }
 
 namespace {
 
