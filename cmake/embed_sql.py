@@ -22,6 +22,7 @@ import sys
 
 TYPES = {"bool": "bool", "int": "int", "int64": "std::int64_t", "double": "double",
          "text": "std::string"}
+KEYWORDS = {"class", "default", "new", "operator"}  # members get an underscore behind them
 COLUMN = re.compile(r"^([a-z_][a-z0-9_]*) ([a-z0-9]+)(\[\]|\?)?$")
 
 
@@ -35,6 +36,7 @@ def member(where, text):
     if not match:
         raise Fault(f'{where}: "{text.strip()}" is not "name type"')
     name, base, suffix = match.groups()
+    name += "_" if name in KEYWORDS else ""
     if base == "bytes" and not suffix:
         return name, "std::string", "reader.Bytes()"
     if base not in TYPES:
@@ -87,6 +89,9 @@ def queries_header(path, seen):
         out += [f"  {cpp} {column};" for column, cpp, _ in members]
         out.append(f"  static {name}Row Read(db::RowReader& reader) {{")
         out.append("    return {" + ", ".join(read for _, _, read in members) + "};")
+        out += ["  }", "  /// Calls f(name, value) for each column.",
+                "  template <typename F>", "  void Each(F f) const {"]
+        out += [f'    f("{column.rstrip("_")}", {column});' for column, _, _ in members]
         out += ["  }", "};"]
         out.append(f'inline const db::Query<{name}Row> k{name}{{"{name}", {literal(sql)}}};')
     return "\n".join(out + ["}  // namespace cigri::sql", ""])

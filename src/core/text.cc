@@ -1,12 +1,14 @@
 #include "core/text.h"
 
 #include <sys/random.h>
+#include <utf8.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <stdexcept>
 
 namespace cigri {
@@ -101,52 +103,12 @@ std::optional<std::string> DidYouMean(std::string_view word,
   return best;
 }
 
-namespace {
-// Bytes of the UTF-8 character at `s`, 0 when it is not one.
-std::size_t Utf8Length(std::string_view s) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-  const auto tail = [&](std::size_t i) { return i < s.size() && (byte(i) & 0xC0) == 0x80; };
-  const unsigned char c = byte(0);
-  if (c < 0x80) return 1;
-  if (c >= 0xC2 && c <= 0xDF) return tail(1) ? 2 : 0;
-  if (c >= 0xE0 && c <= 0xEF) {
-    if (!tail(1) || !tail(2)) return 0;
-    if (c == 0xE0 && byte(1) < 0xA0) return 0;
-    if (c == 0xED && byte(1) > 0x9F) return 0;
-    return 3;
-  }
-  if (c >= 0xF0 && c <= 0xF4) {
-    if (!tail(1) || !tail(2) || !tail(3)) return 0;
-    if (c == 0xF0 && byte(1) < 0x90) return 0;
-    if (c == 0xF4 && byte(1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
-}
-}  // namespace
-
-bool IsValidUtf8(std::string_view s) {
-  while (!s.empty()) {
-    const auto n = Utf8Length(s);
-    if (n == 0) return false;
-    s.remove_prefix(n);
-  }
-  return true;
-}
+bool IsValidUtf8(std::string_view s) { return utf8::is_valid(s.begin(), s.end()); }
 
 std::string ValidUtf8(std::string_view s) {
   std::string out;
   out.reserve(s.size());
-  while (!s.empty()) {
-    const auto n = Utf8Length(s);
-    if (n == 0) {
-      out += "\xEF\xBF\xBD";
-      s.remove_prefix(1);
-    } else {
-      out += s.substr(0, n);
-      s.remove_prefix(n);
-    }
-  }
+  utf8::replace_invalid(s.begin(), s.end(), std::back_inserter(out));
   return out;
 }
 

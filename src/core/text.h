@@ -23,7 +23,7 @@ bool StartsWith(std::string_view s, std::string_view prefix);
 std::optional<std::string> DidYouMean(std::string_view word,
                                       const std::vector<std::string>& candidates);
 
-/// `s` with every invalid UTF-8 byte replaced by U+FFFD.
+/// `s` with U+FFFD in place of each sequence that is not UTF-8.
 std::string ValidUtf8(std::string_view s);
 bool IsValidUtf8(std::string_view s);
 

@@ -20,7 +20,7 @@ constexpr std::size_t kLongestSocket = 107;
 // "/run/<name of a cluster>.sock" follows, and clusters have short names here.
 constexpr std::size_t kLongestHome = kLongestSocket - 25;
 
-// FNV-1a: the same home gives the same folder, in every process and for ever.
+// FNV-1a: the same home gives the same folder, in every process and always.
 std::string ShortHash(const std::string& text) {
   std::uint32_t h = 2166136261u;
   for (unsigned char c : text) h = (h ^ c) * 16777619u;

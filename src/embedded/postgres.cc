@@ -200,7 +200,7 @@ int PostgresPid(const Home& home) {
 
 std::string StartPostgres(const Home& home) {
   home.Make();
-  const Fd lock = LockFile(home.dir + "/.pg.lock", seconds(120));
+  const process::Fd lock = LockFile(home.dir + "/.pg.lock", seconds(120));
   if (!lock) throw Fatal(kExitTryLater, "somebody else has been starting PostgreSQL for 2 minutes");
   const std::string bin = BinOf(home);
   GiveToOwner(home.PostgresSocketDir(), 0700);

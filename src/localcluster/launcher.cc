@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,13 +24,6 @@ namespace fs = std::filesystem;
 
 // The kernel takes 128 kB in one argument of exec; above this the script goes through a file.
 constexpr std::size_t kLongestArgument = 120'000;
-
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  for (auto& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
 
 std::string Ids(const Account& account) {
   if (geteuid() != 0) return "-";
@@ -60,44 +52,15 @@ int ScriptFile(const std::string& script) {
 }
 
 // Descriptors, signals and session of a cigri-job.
-class SpawnPlan {
- public:
-  SpawnPlan(int records_fd, int birth_fd, int script_fd) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, 1, 2);
-    posix_spawn_file_actions_adddup2(&actions_, records_fd, kRecordsFd);
-    posix_spawn_file_actions_adddup2(&actions_, birth_fd, kBirthFd);
-    if (script_fd >= 0) posix_spawn_file_actions_adddup2(&actions_, script_fd, kScriptFd);
-    for (int fd = kBirthFd + 1; fd < kScriptFd + (script_fd < 0 ? 1 : 0); ++fd)
-      posix_spawn_file_actions_addclose(&actions_, fd);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, kScriptFd + 1);
-    posix_spawnattr_init(&attributes_);
-    sigset_t blocked, defaults;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGCHLD);
-    sigaddset(&blocked, SIGTERM);  // a kill that comes before cigri-job is ready waits for it
-    sigfillset(&defaults);
-    posix_spawnattr_setsigmask(&attributes_, &blocked);
-    posix_spawnattr_setsigdefault(&attributes_, &defaults);
-    posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  int Run(const std::string& program, char** argv, char** envp, pid_t* pid) {
-    return posix_spawn(pid, program.c_str(), &actions_, &attributes_, argv, envp);
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+process::SpawnOptions OptionsOf(int null_fd, int records_fd, int birth_fd, int script_fd) {
+  process::SpawnOptions options;
+  options.in = options.out = options.err = null_fd;
+  options.descriptors = {{kRecordsFd, records_fd}, {kBirthFd, birth_fd}};
+  if (script_fd >= 0) options.descriptors.emplace_back(kScriptFd, script_fd);
+  options.own_session = true;
+  options.blocked = {SIGCHLD, SIGTERM};  // a kill that comes before cigri-job is ready waits for it
+  return options;
+}
 
 std::vector<std::string> Environment(const Job& job, const std::string& node_file,
                                      const std::string& directory) {
@@ -147,7 +110,8 @@ int KillOnce(pid_t wrapper, const std::string& mark) {
 
 }  // namespace
 
-Launcher::Launcher(LauncherOptions options) : options_(std::move(options)) {
+Launcher::Launcher(LauncherOptions options)
+    : options_(std::move(options)), null_(open("/dev/null", O_RDWR | O_CLOEXEC)) {
   program_ = fs::read_symlink("/proc/self/exe").parent_path() / "cigri-job";
   if (access(program_.c_str(), X_OK) != 0)
     throw Fatal(kExitConfig, "cannot start jobs: no program " + program_,
@@ -209,8 +173,8 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
   MakeFolder(fs::path(stem).parent_path());
   const std::string directory = ExpandHome(b.directory, *b.account);
   std::string script = b.setup.empty() ? job.command : b.setup + "\n" + job.command;
-  const int script_fd = script.size() > kLongestArgument ? ScriptFile(script) : -1;
-  if (script_fd >= 0) script.clear();
+  const process::Fd script_file(script.size() > kLongestArgument ? ScriptFile(script) : -1);
+  if (script_file) script.clear();
   std::vector<std::string> places;
   for (int p : job.places) places.push_back(std::to_string(p));
   // Beyond what a start mark holds it is left out: an adopting daemon then finds other slots.
@@ -225,17 +189,17 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                     directory,
                                     script,
                                     Join(places, " ")};
-  std::vector<std::string> env = Environment(job, NodeFile(lines), directory);
-  pid_t pid = 0;
-  SpawnPlan plan(records_fd, birth_fd, script_fd);
-  const int error = plan.Run(program_, Pointers(words).data(), Pointers(env).data(), &pid);
-  if (script_fd >= 0) close(script_fd);
-  if (error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE)
-    throw TryLater(std::strerror(error));
-  if (error != 0)
-    throw LaunchError(Cause::kLaunchFailed,
-                      "cannot start " + program_ + ": " + std::strerror(error));
-  return pid;
+  auto options = OptionsOf(null_.get(), records_fd, birth_fd, script_file.get());
+  options.program = program_;
+  options.environment = Environment(job, NodeFile(lines), directory);
+  try {
+    return process::Spawn(words, options);
+  } catch (const process::StartError& e) {
+    const int why = e.code().value();
+    if (why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE)
+      throw TryLater(e.code().message());
+    throw LaunchError(Cause::kLaunchFailed, e.what());
+  }
 }
 
 void KillRemains(pid_t wrapper, const std::string& id) {

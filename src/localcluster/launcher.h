@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "localcluster/job.h"
+#include "process/spawn.h"
 
 namespace cigri::localcluster {
 
@@ -49,6 +50,7 @@ class Launcher {
 
   LauncherOptions options_;
   std::string program_;
+  process::Fd null_;
   std::set<std::string> folders_;     // made already
   std::set<std::string> node_files_;  // written already
 };

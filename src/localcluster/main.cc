@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
+#include "core/command_line.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -37,30 +37,32 @@ void CheckName(const std::string& name) {
 
 // Returns the exit code when the command line was answered by itself (--help, wrong usage).
 std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
-  CLI::App app("Runs jobs on this machine for a grid and for local users");
+  CommandLine line("localcluster", "Runs jobs on this machine for a grid and for local users");
   auto& launcher = o->engine.launcher;
   std::vector<std::string> trusted;
-  app.add_option("--name", launcher.cluster, "name of the cluster")->required();
-  app.add_option("--slots", o->engine.slots, "jobs of one slot that run at a time")
-      ->required()
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--nodes", o->engine.nodes, "nodes that the slots are divided over")
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--state", launcher.state_dir, "folder of its own for what must survive")
-      ->required();
-  app.add_option("--socket", o->socket, "unix socket of its API")->required();
-  app.add_option("--output", launcher.output_dir, "folder for the output of jobs (STATE/output)");
-  app.add_option("--nice", launcher.nice, "niceness of the jobs (10)")->check(CLI::Range(0, 19));
-  app.add_option("--grace", o->grace_s, "seconds from TERM to KILL (5)")
-      ->check(CLI::Range(0.0, 3600.0));
-  app.add_option("--max-ended", o->engine.max_ended, "ended jobs to remember (1000000)")
-      ->check(CLI::Range(1000, 100000000));
-  app.add_option("--trust", trusted, "users that may submit for others: the grid's account");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kExitOk : kExitUsage;
-  }
+  line.Add({{"--name", &launcher.cluster, "name of the cluster", {.required = true}},
+            {"--slots",
+             &o->engine.slots,
+             "jobs of one slot that run at a time",
+             {.required = true, .range = {{1, 100000}}}},
+            {"--nodes",
+             &o->engine.nodes,
+             "nodes that the slots are divided over",
+             {.range = {{1, 100000}}}},
+            {"--state",
+             &launcher.state_dir,
+             "folder of its own for what must survive",
+             {.required = true}},
+            {"--socket", &o->socket, "unix socket of its API", {.required = true}},
+            {"--output", &launcher.output_dir, "folder for the output of jobs (STATE/output)"},
+            {"--nice", &launcher.nice, "niceness of the jobs (10)", {.range = {{0, 19}}}},
+            {"--grace", &o->grace_s, "seconds from TERM to KILL (5)", {.range = {{0.0, 3600.0}}}},
+            {"--max-ended",
+             &o->engine.max_ended,
+             "ended jobs to remember (1000000)",
+             {.range = {{1000, 100000000}}}},
+            {"--trust", &trusted, "users that may submit for others: the grid's account"}});
+  if (const auto code = line.Read(argc, argv)) return code;
   CheckName(launcher.cluster);
   if (o->engine.nodes > o->engine.slots) throw Fatal(kExitUsage, "more nodes than slots");
   launcher.grace_ms = static_cast<int>(o->grace_s * 1000);

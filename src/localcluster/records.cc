@@ -48,7 +48,7 @@ std::string Unescape(std::string_view s) {
   return out;
 }
 
-// Where a copy of a descriptor cannot meet the numbers that cigri-job gets (dup2 in posix_spawn).
+// Where a copy of a descriptor cannot meet the numbers that cigri-job gets (SpawnOptions::descriptors).
 int Above(int fd) {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
   close(fd);

@@ -1,14 +1,25 @@
 // What the local cluster must not forget: batches, how jobs ended, fences, what runs.
 #pragma once
+#include <SQLiteCpp/Exception.h>
+
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "localcluster/job.h"
-#include "localcluster/sqlite.h"
+
+namespace SQLite {
+class Database;
+}
 
 namespace cigri::localcluster {
+
+struct Statements;
+
+/// The store could not be written or read: disk full, I/O error, not a database.
+using StoreError = SQLite::Exception;
 
 /// A job that ran when the store was last written.
 struct Kept {
@@ -34,6 +45,7 @@ struct StoredBatch {
 class Store {
  public:
   explicit Store(const std::string& path);
+  ~Store();
 
   /// Made once with the store: part of every token, so that no other state's token is believed.
   const std::string& instance() const { return instance_; }
@@ -72,16 +84,17 @@ class Store {
   void Prune(double now, std::int64_t max_jobs);
   /// Returns the space of a large write-ahead log.
   void Checkpoint();
-  void ReleaseMemory() { db_.ReleaseMemory(); }
+  /// Gives cached pages back.
+  void ReleaseMemory();
 
  private:
   std::int64_t Meta(const char* key, std::int64_t fallback);
   void SetMeta(const char* key, std::int64_t value);
   std::int64_t FirstToKeep(double now, std::int64_t max_jobs);
   void ReadIdentity();
-  Ended ReadEnded(Rows& rows);
 
-  Sqlite db_;
+  std::unique_ptr<SQLite::Database> db_;
+  std::unique_ptr<Statements> sql_;
   std::string instance_;
   bool rebooted_ = false;
 };

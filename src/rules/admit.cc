@@ -1,4 +1,3 @@
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +6,7 @@
 #include <string_view>
 
 #include "core/text.h"
-#include "rules/child.h"
+#include "process/run.h"
 #include "rules/evaluate.h"
 #include "rules/rules.h"
 
@@ -87,19 +86,26 @@ void Fold(const json& line, const Rule& rule, Verdict* verdict) {
   }
 }
 
-std::string HowItEnded(const ChildResult& child) {
-  if (child.timed_out) return "it did not end in time";
-  if (WIFSIGNALED(child.wait_status)) {
-    const int signal = WTERMSIG(child.wait_status);
-    if (signal == SIGPROF || signal == SIGXCPU) return "it exceeded its limit of time";
-    return "it was ended by signal " + std::to_string(signal);
-  }
-  return "it ended with code " + std::to_string(WEXITSTATUS(child.wait_status));
+// Without environment or descriptors of ours but standard error, which goes to our log.
+process::Command ChildOf(const Limits& limits, const std::string& request) {
+  process::Command command{.argv = {ProgramOf(limits)}, .input = request};
+  command.environment = process::Environment{};
+  command.time_limit = limits.deadline;
+  command.output_limit = kMostAnswer;
+  command.errors = process::Errors::kOurs;
+  return command;
+}
+
+std::string WhyNoVerdict(const process::Command& command, const process::Result& child) {
+  const bool signalled = child.outcome == process::Outcome::kSignalled;
+  if (signalled && (child.code == SIGPROF || child.code == SIGXCPU))
+    return "it exceeded its limit of time";
+  return process::HowItEnded(command, child);
 }
 
 // Reads the child's lines. Returns the rule it died in, -1 when it came to a verdict, and -2 when
 // it died outside of all rules.
-int Read(const ChildResult& child, const std::vector<Rule>& rules, Verdict* verdict) {
+int Read(const process::Result& child, const std::vector<Rule>& rules, Verdict* verdict) {
   int running = -2;
   for (const std::string& text : Split(child.out, '\n')) {
     const json line = json::parse(text, nullptr, false);
@@ -126,21 +132,19 @@ Verdict AdmitOrThrow(std::vector<Rule> rules, const json& campaign, const json& 
     verdict.campaign = campaign;
     verdict.notes = trial_notes;
     if (rules.empty()) return verdict;
-    const ChildResult child =
-        RunChild(ProgramOf(limits), Request(rules, campaign, user, grid, limits), limits.deadline,
-                 kMostAnswer);
-    if (!child.started)
-      throw std::runtime_error("cannot start " + ProgramOf(limits) + ": " + child.error);
+    const auto command = ChildOf(limits, Request(rules, campaign, user, grid, limits));
+    const auto child = process::Run(command);
+    if (child.outcome == process::Outcome::kNotStarted) throw std::runtime_error(child.why);
     const int died_in = Read(child, rules, &verdict);
     if (died_in == -1) return verdict;
-    if (died_in == -2) throw std::runtime_error("gridadmit: " + HowItEnded(child));
+    if (died_in == -2) throw std::runtime_error("gridadmit: " + WhyNoVerdict(command, child));
     const Rule& rule = rules.at(static_cast<std::size_t>(died_in));
     if (rule.mode == Mode::kEnforce) {
-      Break(&verdict, rule, HowItEnded(child));
+      Break(&verdict, rule, WhyNoVerdict(command, child));
       return verdict;
     }
     // A rule on trial must not refuse anybody, whatever it does: once more without it.
-    trial_notes.push_back(Label(rule) + " failed: " + HowItEnded(child));
+    trial_notes.push_back(Label(rule) + " failed: " + WhyNoVerdict(command, child));
     rules.erase(rules.begin() + died_in);
   }
 }

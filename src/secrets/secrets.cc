@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "secrets/base64.h"
 
 namespace cigri {
 namespace {
@@ -20,29 +21,9 @@ namespace {
 constexpr std::string_view kPrefix = "s1:";
 constexpr std::size_t kKey = crypto_secretbox_KEYBYTES, kNonce = crypto_secretbox_NONCEBYTES,
                       kMac = crypto_secretbox_MACBYTES;
-constexpr int kUrlSafe = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
 
 void InitSodium() {
   if (sodium_init() < 0) throw Fatal(kExitSoftware, "cannot start libsodium");
-}
-
-std::string ToBase64(std::string_view bytes) {
-  std::string text(sodium_base64_encoded_len(bytes.size(), kUrlSafe), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                    bytes.size(), kUrlSafe);
-  text.resize(std::strlen(text.c_str()));
-  return text;
-}
-
-// The bytes of `text`; empty when it is no base64.
-std::string FromBase64(std::string_view text) {
-  std::string bytes(text.size(), '\0');
-  std::size_t n = 0;
-  if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
-                        text.size(), nullptr, &n, nullptr, kUrlSafe) != 0)
-    return "";
-  bytes.resize(n);
-  return bytes;
 }
 
 std::string RandomBytes(std::size_t n) {
@@ -66,7 +47,7 @@ void MakeKey(const std::string& file) {
   const std::string fresh = file + "." + RandomHex(8);
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) CannotRead(file, std::string("cannot create it: ") + std::strerror(errno));
-  const std::string text = ToBase64(RandomBytes(kKey)) + "\n";
+  const std::string text = Base64Url(RandomBytes(kKey)) + "\n";
   const bool written =
       write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
   close(fd);
@@ -86,7 +67,8 @@ std::string ReadKey(const std::string& file) {
   close(fd);
   if (known && (st.st_mode & 077) != 0)
     CannotRead(file, "others may read it", "chmod 600 " + ShellQuote(file));
-  const std::string key = n < 0 ? "" : FromBase64(Trim({text, static_cast<std::size_t>(n)}));
+  const std::string key =
+      n < 0 ? "" : FromBase64Url(Trim({text, static_cast<std::size_t>(n)})).value_or("");
   if (key.size() != kKey)
     CannotRead(file, "it holds no key", "put the right one back: secrets cannot be read without");
   return key;
@@ -114,12 +96,12 @@ std::string SecretBox::Encrypt(std::string_view plain) const {
   auto* bytes = reinterpret_cast<unsigned char*>(sealed.data());
   crypto_secretbox_easy(bytes + kNonce, reinterpret_cast<const unsigned char*>(plain.data()),
                         plain.size(), bytes, key_);
-  return std::string(kPrefix) + ToBase64(sealed);
+  return std::string(kPrefix) + Base64Url(sealed);
 }
 
 std::string SecretBox::Decrypt(std::string_view text) const {
   if (!IsEncrypted(text)) return std::string(text);
-  const std::string sealed = FromBase64(text.substr(kPrefix.size()));
+  const std::string sealed = FromBase64Url(text.substr(kPrefix.size())).value_or("");
   const auto* bytes = reinterpret_cast<const unsigned char*>(sealed.data());
   if (sealed.size() >= kNonce + kMac) {
     std::string plain(sealed.size() - kNonce - kMac, '\0');
@@ -133,7 +115,7 @@ std::string SecretBox::Decrypt(std::string_view text) const {
 
 bool SecretBox::IsEncrypted(std::string_view text) { return StartsWith(text, kPrefix); }
 
-std::string RandomToken() { return "cigri_" + ToBase64(RandomBytes(32)); }
+std::string RandomToken() { return "cigri_" + Base64Url(RandomBytes(32)); }
 
 std::string HashToken(std::string_view token) {
   InitSodium();
@@ -151,8 +133,8 @@ std::string ShownPart(std::string_view secret) {
 std::optional<std::int64_t> TokenExpiry(std::string_view token) {
   const auto parts = Split(token, '.');
   if (parts.size() != 3) return std::nullopt;
-  const auto payload = nlohmann::json::parse(FromBase64(parts[1]), nullptr, false);
-  if (!payload.is_object() || !payload.contains("exp") || !payload["exp"].is_number_integer())
+  const auto payload = nlohmann::json::parse(FromBase64Url(parts[1]).value_or(""), nullptr, false);
+  if (!payload.is_object() || !payload.contains("exp") || !payload["exp"].is_number())
     return std::nullopt;
   return payload["exp"].get<std::int64_t>();
 }

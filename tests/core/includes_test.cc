@@ -18,29 +18,37 @@ using Names = std::set<std::string>;
 // An arrow not in this table is an error of design, not of the table.
 const std::map<std::string, Names> kMayInclude = {
     {"core", {}},
+    {"process", {"core"}},
     {"db", {"core"}},
     {"http", {"core"}},
     {"secrets", {"core"}},
     {"jdl", {"core"}},
+    // The engine and its data; policies, forecasts and explanations use it, never the reverse.
     {"policy", {"core"}},
-    {"rules", {"core"}},
-    {"sim", {"core", "jdl", "policy"}},
-    {"embedded", {"core", "db"}},
+    {"policy/policies", {"core", "policy"}},
+    {"policy/forecast", {"core", "policy"}},
+    {"policy/explain", {"core", "policy"}},
+    {"rules", {"core", "process"}},
+    {"sim", {"core", "jdl", "policy", "policy/forecast"}},
+    {"embedded", {"core", "process", "db"}},
     {"module", {"core", "db"}},
-    {"cluster", {"core", "http"}},
-    {"clusterdb", {"core", "db", "secrets", "cluster"}},
-    {"localcluster", {"core", "http"}},
-    {"almighty", {"core", "db", "module", "embedded"}},
+    {"cluster", {"core", "http", "secrets"}},
+    {"clusterdb", {"core", "process", "db", "secrets", "cluster"}},
+    {"localcluster", {"core", "http", "process"}},
+    {"almighty", {"core", "process", "db", "module", "embedded"}},
     {"updator", {"core", "db", "module", "cluster", "clusterdb"}},
-    {"predictor", {"core", "db", "module", "policy"}},
-    {"metascheduler", {"core", "db", "module", "policy"}},
+    {"predictor", {"core", "db", "module", "policy/forecast"}},
+    {"metascheduler", {"core", "db", "module", "policy", "policy/forecast"}},
     {"runner", {"core", "db", "module", "cluster", "clusterdb", "jdl"}},
-    {"nikita", {"core", "db", "module", "cluster", "clusterdb", "policy"}},
-    {"api", {"core", "db", "http", "secrets", "jdl", "policy", "rules", "cluster", "clusterdb"}},
+    {"nikita", {"core", "db", "module", "cluster", "clusterdb", "policy/forecast"}},
+    {"api",
+     {"core", "db", "http", "secrets", "jdl", "policy", "policy/explain", "rules", "cluster",
+      "clusterdb"}},
     // Tools speak to the API; only `cigri` opens the database.
-    {"tools/cigri", {"core", "db", "http", "embedded", "localcluster", "tools/common"}},
-    {"tools/common", {"core", "http"}},
-    {"tools/gridadmin", {"core", "jdl", "tools/common"}},
+    {"tools/cigri",
+     {"core", "db", "http", "embedded", "cluster", "clusterdb", "localcluster", "tools/common"}},
+    {"tools/common", {"core", "http", "process"}},
+    {"tools/gridadmin", {"core", "process", "jdl", "cluster", "tools/common"}},
     {"tools/gridmod", {"core", "tools/common"}},
     {"tools/gridsim", {"core", "sim", "tools/common"}},
     {"tools/gridsub", {"core", "jdl", "tools/common"}},
@@ -53,11 +61,28 @@ const std::map<std::string, Names> kMayInclude = {
     {"tools/localsub", {"core", "http"}},
 };
 
+// Exceptions: a factory includes what it makes.
+const std::map<std::string, std::string> kFactories = {
+    {"src/policy/policy.cc", "policy/policies/policies.h"}};
+
 // Who may include the headers of a library itself; everybody else includes that folder's.
-const std::map<std::string, std::string> kLibraryOf = {
-    {"pqxx", "db"},           {"libpq-fe.h", "db"},          {"httplib.h", "http"},
-    {"sodium.h", "secrets"},  {"sqlite3.h", "localcluster"}, {"lua.hpp", "rules"},
-    {"simdjson.h", "cluster"}};
+const std::map<std::string, std::string> kLibraryOf = {{"pqxx", "db"},
+                                                       {"libpq-fe.h", "db"},
+                                                       {"httplib.h", "http"},
+                                                       {"sodium.h", "secrets"},
+                                                       {"SQLiteCpp", "localcluster"},
+                                                       {"lua.hpp", "rules"},
+                                                       {"simdjson.h", "cluster"},
+                                                       {"boost", "process"},
+                                                       {"utf8.h", "core"},
+                                                        {"CLI", "core"},
+                                                        {"spdlog", "core"}};
+
+// "policy/model.h" -> policy, "tools/common/args.h" -> tools/common, "args.h" -> "".
+std::string FolderOf(const std::string& header) {
+  const auto last = header.rfind('/');
+  return last == std::string::npos ? "" : header.substr(0, last);
+}
 
 struct Include {
   std::string file, folder, what;
@@ -73,7 +98,7 @@ std::vector<Include> Includes() {
       const auto extension = entry.path().extension();
       if (extension != ".cc" && extension != ".h") continue;
       const std::string below = fs::relative(entry.path(), root).string();
-      const std::string folder = (top == "src" ? "" : "tools/") + below.substr(0, below.find('/'));
+      const std::string folder = (top == "src" ? "" : "tools/") + FolderOf(below);
       std::ifstream in(entry.path());
       std::smatch match;
       for (std::string line; std::getline(in, line);)
@@ -82,12 +107,6 @@ std::vector<Include> Includes() {
     }
   }
   return out;
-}
-
-// "policy/model.h" -> policy, "tools/common/args.h" -> tools/common, "args.h" -> "".
-std::string FolderOf(const std::string& header) {
-  const auto last = header.rfind('/');
-  return last == std::string::npos ? "" : header.substr(0, last);
 }
 
 TEST(IncludesTest, ArrowsBetweenFoldersPointOneWay) {
@@ -99,9 +118,11 @@ TEST(IncludesTest, ArrowsBetweenFoldersPointOneWay) {
     const std::string to = FolderOf(include.what);
     if (!include.ours || to.empty() || to == include.folder) continue;
     ++seen;
+    const auto factory = kFactories.find(include.file);
+    if (factory != kFactories.end() && factory->second == include.what) continue;
     EXPECT_TRUE(folder->second.count(to)) << include.file << " includes " << include.what;
   }
-  EXPECT_GT(seen, 100u) << "the search finds nothing: mend it";
+  EXPECT_GT(seen, 100u) << "the search finds nothing: fix it";
 }
 
 TEST(IncludesTest, ALibraryIsUsedByOneFolder) {
@@ -113,7 +134,8 @@ TEST(IncludesTest, ALibraryIsUsedByOneFolder) {
     used.insert(it->second);
     EXPECT_EQ(include.folder, it->second) << include.file << " includes <" << include.what << ">";
   }
-  EXPECT_EQ(used, (Names{"db", "http", "secrets", "localcluster", "rules", "cluster"}));
+  EXPECT_EQ(used, (Names{"db", "http", "secrets", "localcluster", "rules", "cluster", "process",
+                         "core"}));
 }
 
 TEST(IncludesTest, OnlyTheDatabaseFolderOpensConnections) {

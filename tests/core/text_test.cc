@@ -35,7 +35,12 @@ TEST(Utf8Test, InvalidBytesAreReplacedAndTheRestIsKept) {
   EXPECT_TRUE(IsValidUtf8("caf\xC3\xA9"));
   EXPECT_FALSE(IsValidUtf8("caf\xE9"));
   EXPECT_EQ(ValidUtf8("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(ValidUtf8("caf\xC3\xA9\xF0\x9F\x98\x80"), "caf\xC3\xA9\xF0\x9F\x98\x80");
+  EXPECT_EQ(ValidUtf8("a\xE2\x82"), "a\xEF\xBF\xBD") << "cut inside a character";
+  EXPECT_EQ(ValidUtf8("\xE2\x82z"), "\xEF\xBF\xBDz");
   EXPECT_FALSE(IsValidUtf8("\xED\xA0\x80")) << "a surrogate";
+  EXPECT_FALSE(IsValidUtf8("\xC0\xAF")) << "overlong";
+  EXPECT_FALSE(IsValidUtf8("\xF4\x90\x80\x80")) << "above U+10FFFF";
 }
 
 TEST(HumanSpanTest, TwoUnitsAtMost) {

@@ -1,6 +1,4 @@
 // What happens when the child itself fails: programs that are no gridadmit stand in for one.
-#include "rules/child.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +38,8 @@ class ChildTest : public ::testing::Test {
     return Admit({rule}, {{"name", "x"}}, {}, {}, limits);
   }
 
+  const std::string& dir() const { return dir_; }
+
  private:
   std::string dir_;
 };
@@ -48,7 +48,7 @@ TEST_F(ChildTest, ACrashInARuleIsBlamedOnIt) {
   const Verdict v = With("echo '{\"rule\":0}'; kill -SEGV $$");
   EXPECT_EQ(v.outcome, Outcome::kBroken);
   EXPECT_EQ(v.rule_id, 5);
-  EXPECT_NE(v.message.find("rule 5 (slow) failed: it was ended by signal 11"), v.message.npos)
+  EXPECT_NE(v.message.find("rule 5 (slow) failed: it was killed by signal 11"), v.message.npos)
       << v.message;
 }
 
@@ -62,14 +62,14 @@ TEST_F(ChildTest, ACrashOutsideOfRulesRefusesToo) {
   const Verdict v = With("exit 3");
   EXPECT_EQ(v.outcome, Outcome::kBroken);
   EXPECT_EQ(v.rule_id, 0);
-  EXPECT_NE(v.message.find("ended with code 3"), v.message.npos) << v.message;
+  EXPECT_NE(v.message.find("exited with code 3"), v.message.npos) << v.message;
 }
 
 TEST_F(ChildTest, ARuleThatHangsIsEndedAtTheDeadline) {
   const Verdict v =
       With("echo '{\"rule\":0}'; exec sleep 100", Mode::kEnforce, std::chrono::milliseconds(300));
   EXPECT_EQ(v.outcome, Outcome::kBroken);
-  EXPECT_NE(v.message.find("rule 5 (slow) failed: it did not end in time"), v.message.npos)
+  EXPECT_NE(v.message.find("rule 5 (slow) failed: it did not end within 0.3 s"), v.message.npos)
       << v.message;
 }
 
@@ -90,24 +90,14 @@ TEST_F(ChildTest, AMissingProgramRefusesEverybody) {
 
 TEST_F(ChildTest, TheChildInheritsNothing) {
   setenv("CIGRI_TEST_SECRET", "hunter2", 1);
-  const auto r =
-      RunChild(Script("env; ls /proc/self/fd | wc -l"), "", std::chrono::seconds(10), 1 << 20);
+  const auto seen = "{ env; ls /proc/self/fd | wc -l; } > " + dir() + "/seen; exit 3";
+  EXPECT_EQ(With(seen).outcome, Outcome::kBroken);
   unsetenv("CIGRI_TEST_SECRET");
-  EXPECT_EQ(r.out.find("hunter2"), std::string::npos);
+  std::ifstream in(dir() + "/seen");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_EQ(text.find("hunter2"), std::string::npos);
   // 0, 1, 2 and the one that ls opens.
-  EXPECT_NE(r.out.find("\n4\n"), std::string::npos) << r.out;
-}
-
-TEST_F(ChildTest, LargeTextsPassInBothDirectionsAtOnce) {
-  const std::string text(3 << 20, 'x');
-  const auto r = RunChild(Script("exec cat"), text, std::chrono::seconds(20), 8 << 20);
-  EXPECT_FALSE(r.timed_out);
-  EXPECT_EQ(r.out.size(), text.size());
-}
-
-TEST_F(ChildTest, AnEndlessAnswerIsCut) {
-  const auto r = RunChild(Script("exec cat /dev/zero"), "", std::chrono::seconds(20), 1 << 20);
-  EXPECT_TRUE(r.timed_out);
+  EXPECT_NE(text.find("\n4\n"), std::string::npos) << text;
 }
 
 }  // namespace

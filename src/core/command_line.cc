@@ -1,0 +1,135 @@
+#include "core/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <type_traits>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace cigri {
+namespace {
+
+// The target decides whether --help and the check speak of whole numbers.
+void CheckRange(CLI::Option& option, const OptionTarget& target, const OptionRules::Range& range) {
+  if (std::holds_alternative<double*>(target))
+    option.check(CLI::Range(range.least, range.most));
+  else
+    option.check(CLI::Range(static_cast<int>(range.least), static_cast<int>(range.most)));
+}
+
+void ApplyRules(CLI::App& app, CLI::Option& option, const Option& line) {
+  const OptionRules& rules = line.rules;
+  if (rules.required) option.required();
+  if (rules.range) CheckRange(option, line.target, *rules.range);
+  if (rules.positive) option.check(CLI::PositiveNumber);
+  if (!rules.one_of.empty()) option.check(CLI::IsMember(rules.one_of));
+  if (rules.value_optional) option.expected(0, 1);
+  if (rules.separator != '\0') option.delimiter(rules.separator);
+  if (rules.one_value_each) option.allow_extra_args(false);
+  if (!rules.initial.empty()) option.default_val(rules.initial);
+  for (const auto& other : rules.excludes) option.excludes(app.get_option(other));
+}
+
+void AddOption(CLI::App& app, const Option& line) {
+  CLI::Option* option = std::visit(
+      [&](auto* target) {
+        if constexpr (std::is_same_v<decltype(target), bool*>)
+          return app.add_flag(line.names, *target, line.help);
+        else
+          return app.add_option(line.names, *target, line.help);
+      },
+      line.target);
+  ApplyRules(app, *option, line);
+}
+
+std::string Suggestion(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> known;
+  for (const auto* option : app.get_options())
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = Split(argv[i], '=')[0];
+    if (!StartsWith(word, "--") || word == "--") continue;
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    if (const auto near = DidYouMean(word, known)) return "did you mean " + *near + "? ";
+  }
+  return "";
+}
+
+}  // namespace
+
+struct CommandLine::App {
+  std::unique_ptr<CLI::App> root;  // only of the program itself
+  CLI::App* app = nullptr;
+  std::vector<std::unique_ptr<CommandLine>> commands;
+};
+
+CommandLine::CommandLine(const std::string& program, const std::string& description)
+    : app_(std::make_unique<App>()) {
+  app_->root = std::make_unique<CLI::App>(description, program);
+  app_->app = app_->root.get();
+}
+
+CommandLine::CommandLine(std::unique_ptr<App> app) : app_(std::move(app)) {}
+
+CommandLine::~CommandLine() = default;
+
+CommandLine& CommandLine::Add(std::initializer_list<Option> options) {
+  for (const auto& option : options) AddOption(*app_->app, option);
+  return *this;
+}
+
+CommandLine& CommandLine::AddCommand(const std::string& name, const std::string& description,
+                                     std::function<void()> chosen) {
+  auto command = std::make_unique<App>();
+  command->app = app_->app->add_subcommand(name, description);
+  if (chosen) command->app->callback(std::move(chosen));
+  app_->app->require_subcommand(1);
+  app_->commands.emplace_back(new CommandLine(std::move(command)));
+  return *app_->commands.back();
+}
+
+void CommandLine::AllowOptionsAfterCommands() { app_->app->fallthrough(); }
+
+void CommandLine::DescribeHelp(const std::string& text) {
+  app_->app->set_help_flag("-h,--help", text);
+}
+
+void CommandLine::AddVersion(const std::string& text, const std::string& help) {
+  app_->app->set_version_flag("--version", text, help);
+}
+
+void CommandLine::AddFooter(const std::string& text) { app_->app->footer(text); }
+
+std::optional<int> CommandLine::Read(int argc, const char* const* argv) {
+  try {
+    app_->app->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& e) {
+    return app_->app->exit(e) == 0 ? kExitOk : kExitUsage;
+  }
+}
+
+std::optional<int> CommandLine::ReadOrThrow(int argc, const char* const* argv) {
+  CLI::App& app = *app_->app;
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& asked) {  // --help or --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& e) {
+    throw Fatal(kExitUsage, e.what(),
+                Suggestion(app, argc, argv) + "`" + app.get_name() + " --help` lists the options");
+  }
+}
+
+bool CommandLine::Given(const std::string& option) const { return app_->app->count(option) > 0; }
+
+bool CommandLine::Chosen() const { return app_->app->parsed(); }
+
+const std::string& CommandLine::name() const { return app_->app->get_name(); }
+
+std::string CommandLine::Help() const { return app_->app->help(); }
+
+}  // namespace cigri
