@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "embedded/postgres.h"
+#include "embedded/process.h"
 
 namespace cigri::almighty {
 namespace {
@@ -20,15 +21,15 @@ constexpr seconds kAskEvery{1}, kHurryFor{2};
 constexpr milliseconds kHurry{30};
 
 // Blocked and read from a descriptor: nothing is interrupted. Children get a clean mask.
-embedded::Fd StopSignals() {
+process::Fd StopSignals() {
   sigset_t set;
   sigemptyset(&set);
   for (int n : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, n);
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  return embedded::Fd(signalfd(-1, &set, SFD_CLOEXEC));
+  return process::Fd(signalfd(-1, &set, SFD_CLOEXEC));
 }
 
-// Waits for its turn to lead; nothing when asked to end.
+// Waits until it leads; nullopt when asked to exit.
 class Waiting {
  public:
   Waiting(const Options& options, const Config& config, int signals, Pair* pair)
@@ -54,7 +55,8 @@ class Waiting {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Waits; when the other almighty has died it was perhaps the leader, whose lock goes in a moment.
+  // Waits. When the other almighty has died, it may have been the leader: its lock is free in a
+  // moment.
   bool AskedToEnd() {
     pollfd fds[2] = {{signals_, POLLIN, 0}, {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0}};
     poll(fds, 2, static_cast<int>(pause_.count()));
@@ -100,11 +102,11 @@ std::vector<std::string> StandbyWords(const Options& options) {
 
 int Run(const Options& options) {
   const Config config = Config::Load();
-  const embedded::Fd signals = StopSignals();
+  const process::Fd signals = StopSignals();
   std::unique_ptr<Pair> pair;
   if (options.embedded) {
     pair = Pair::Join(options.home, StandbyWords(options), signals.get());
-    if (!pair) return log::info("two almighties run already"), kExitOk;
+    if (!pair) return log::info("two almighties are running already"), kExitOk;
   }
   for (;;) {
     auto leadership = Waiting(options, config, signals.get(), pair.get()).Lead();

@@ -1,4 +1,4 @@
-// Starts, sequences, watches and restarts the modules. Schedules nothing.
+// Starts, sequences, watches and restarts the modules. It schedules no jobs.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ struct Options {
 };
 
 /// Waits to lead, leads, and waits again when it has lost its session, until SIGTERM or SIGINT.
-/// With `embedded`, two processes keep each other alive: a third one ends at once. Returns the exit
-/// code.
+/// With `embedded`, two processes keep each other running: a third one exits at once. Returns the
+/// exit code.
 int Run(const Options& options);
 
 }  // namespace cigri::almighty

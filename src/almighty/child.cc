@@ -12,12 +12,12 @@ namespace cigri::almighty {
 namespace {
 
 struct Pipe {
-  embedded::Fd read, write;
+  process::Fd read, write;
 };
 Pipe MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
-  return {embedded::Fd(ends[0]), embedded::Fd(ends[1])};
+  return {process::Fd(ends[0]), process::Fd(ends[1])};
 }
 
 std::string HowItEnded(int status) {
@@ -32,9 +32,9 @@ Child::Child(std::string name, std::vector<std::string> argv, bool turns)
 
 bool Child::Start(Time now, std::string* why) {
   try {
-    embedded::SpawnOptions options;
-    options.die_with_parent = true;
-    embedded::Fd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    process::SpawnOptions options;
+    options.death_signal = SIGKILL;
+    process::Fd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Pipe to, from;
     options.in = null.get();
     options.out = STDERR_FILENO;
@@ -47,8 +47,8 @@ bool Child::Start(Time now, std::string* why) {
       fcntl(to.write.get(), F_SETFL, O_NONBLOCK);
       fcntl(from.read.get(), F_SETFL, O_NONBLOCK);
     }
-    pid_ = embedded::Spawn(argv_, options);
-    ended_ = embedded::PidFd(pid_);
+    pid_ = process::Spawn(argv_, options);
+    ended_ = process::PidFd(pid_);
     in_ = std::move(to.write);
     out_fd_ = std::move(from.read);
     out_ = module::LineReader(out_fd_.get());

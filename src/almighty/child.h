@@ -1,16 +1,16 @@
-// A program that the almighty keeps alive.
+// A program that the almighty keeps running.
 #pragma once
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "almighty/rounds.h"
-#include "embedded/process.h"
 #include "module/lines.h"
+#include "process/spawn.h"
 
 namespace cigri::almighty {
 
-/// One child process after another, of the same program. It ends with the process that started it.
+/// One child process after another, of the same program. A child dies with its parent.
 class Child {
  public:
   /// `turns`: it speaks the protocol of module::Run on stdin and stdout; else it is a daemon.
@@ -27,11 +27,11 @@ class Child {
 
   /// Starts it; false when that was not possible (`why`), then start_at() is later.
   bool Start(Time now, std::string* why);
-  /// Its process has ended: reaps it, says how ("exit code 3", "signal 9"), and sets start_at():
-  /// at once, but later and later when it dies again and again within a second.
+  /// Reaps its process, which has exited; says how ("exit code 3", "signal 9"). Sets start_at():
+  /// now, but later each time when it exits again and again within a second.
   std::string Reap(Time now);
   void Turn(std::int64_t number);
-  /// Asks it to end: closes its stdin, and SIGTERM to a daemon.
+  /// Asks it to exit: closes its stdin and sends SIGTERM.
   void Stop();
   void Kill();
 
@@ -41,7 +41,7 @@ class Child {
   std::vector<std::string> argv_;
   bool turns_;
   pid_t pid_ = 0;
-  embedded::Fd ended_, in_, out_fd_;
+  process::Fd ended_, in_, out_fd_;
   module::LineReader out_;
   Time started_{}, start_at_{};
   int deaths_ = 0;  // within a second of their start, in a row

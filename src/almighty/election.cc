@@ -1,7 +1,8 @@
 #include "almighty/election.h"
 
-#include <sql/grid.h>
 #include <unistd.h>
+
+#include "almighty/store.h"
 
 namespace cigri::almighty {
 namespace {
@@ -14,14 +15,14 @@ std::string HostAndPid() {
 
 bool TakeLock(db::Connection& connection) {
   db::Tx tx(connection);
-  const bool taken = tx.One(sql::kTryLead).pg_try_advisory_lock;
+  const bool taken = TryLead(tx);
   tx.Commit();
   return taken;
 }
 
-std::int64_t BeginEpoch(db::Connection& connection) {
+std::int64_t NextEpoch(db::Connection& connection) {
   db::Tx tx(connection);
-  const auto epoch = tx.One(sql::kBeginEpoch, HostAndPid()).epoch;
+  const auto epoch = BeginEpoch(tx, HostAndPid());
   tx.Commit();
   return epoch;
 }
@@ -35,7 +36,7 @@ std::optional<Leadership> Candidate::Try() {
   }
   try {
     if (!TakeLock(*connection_)) return std::nullopt;
-    const auto epoch = BeginEpoch(*connection_);
+    const auto epoch = NextEpoch(*connection_);
     return Leadership{std::move(connection_), epoch};
   } catch (...) {
     connection_.reset();  // the lock goes with it

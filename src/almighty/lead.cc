@@ -1,7 +1,6 @@
 #include "almighty/lead.h"
 
 #include <poll.h>
-#include <sql/grid.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "almighty/log_file.h"
+#include "almighty/store.h"
 #include "core/log.h"
 #include "module/events.h"
 
@@ -82,7 +82,7 @@ Lead::End Lead::Run() {
     leadership_.session->Listen("cigri_wake");
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     while (!asked_ && !lost_) {
-      HearNotices();  // those that came during a statement wake no poll()
+      HearNotices();  // notices that came during a statement do not wake poll()
       StartDue();
       KillStuck();
       GiveTurns();
@@ -90,9 +90,9 @@ Lead::End Lead::Run() {
       Wait();
     }
   } catch (const std::exception& e) {
-    // Whatever it was (also a commit in doubt): the children end, and this process asks again to
-    // lead. It must not end itself: what hit it may hit the other almighty in the same moment.
-    log::warn("leads no longer: {}", e.what());
+    // Whatever it was (also a commit in doubt): the children exit, and this process asks again to
+    // lead. It must not exit itself: what hit it may hit the other almighty at the same moment.
+    log::warn("lost the lead: {}", e.what());
     lost_ = true;
   }
   if (asked_) StopChildren();
@@ -123,13 +123,13 @@ void Lead::KillStuck() {
   for (std::size_t i : rounds_.Stuck(Clock::now())) {
     if (!children_[i].alive()) continue;
     Note("MODULE_STUCK", children_[i].name(),
-         "has not answered its turn for a minute: killed, started again");
+         "has not answered its turn for a minute: the almighty kills and restarts it");
     children_[i].Kill();
     rounds_.Down(i);
   }
 }
 
-// Nothing depends on a notice: a round comes by itself. A grid without work rests longer.
+// Nothing depends on a notice: rounds come without one, less often in a grid without work.
 void Lead::Tick() {
   const auto now = Clock::now();
   if (now >= rotate_at_) {
@@ -142,13 +142,13 @@ void Lead::Tick() {
     return;
   }
   db::Tx tx(*leadership_.session);
-  const auto row = tx.Exec(sql::kLeaderView)[0];
-  if (row.epoch != leadership_.epoch) {
-    log::warn("another almighty leads (epoch {})", row.epoch);
+  const auto view = LoadLeaderView(tx);
+  if (view.epoch != leadership_.epoch) {
+    log::warn("another almighty leads (epoch {})", view.epoch);
     lost_ = true;
     return;
   }
-  idle_ = !row.work;
+  idle_ = !view.work;
   const auto next = rounds_.last_began() + (idle_ ? milliseconds(kIdleTick) : busy_tick_);
   if (next <= now) rounds_.Wake(now);
   tick_at_ = std::max(next, now + busy_tick_);
@@ -204,7 +204,7 @@ void Lead::Hear(std::size_t i) {
 void Lead::Bury(std::size_t i) {
   const std::string how = children_[i].Reap(Clock::now());
   if (children_[i].turns()) rounds_.Down(i);
-  Note("MODULE_RESTARTED", children_[i].name(), "ended (" + how + "), started again");
+  Note("MODULE_RESTARTED", children_[i].name(), "exited (" + how + "), the almighty restarts it");
 }
 
 void Lead::Note(const std::string& code, const std::string& module, const std::string& message) {

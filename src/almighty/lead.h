@@ -11,10 +11,10 @@
 
 namespace cigri::almighty {
 
-/// From winning the election to the end of the term. When it ends, so have all its children.
+/// From winning the election to losing the lead. All its children exit before it ends.
 class Lead {
  public:
-  /// `signals`: readable when the process is asked to end.
+  /// `signals`: readable when the process is asked to exit.
   Lead(const Options& options, const Config& config, Leadership leadership, int signals);
   ~Lead();
   enum class End { kAsked, kSessionLost };

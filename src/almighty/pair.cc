@@ -7,11 +7,12 @@
 #include <fstream>
 
 #include "core/log.h"
+#include "embedded/process.h"
 
 namespace cigri::almighty {
 namespace {
 
-using embedded::Fd;
+using process::Fd;
 using std::chrono::milliseconds;
 
 std::string PlaceFile(const embedded::Home& home, int n) {
@@ -33,7 +34,7 @@ bool Ended(const Fd& process) {
 
 std::unique_ptr<Pair> Pair::Join(const embedded::Home& home, std::vector<std::string> start,
                                  int signals) {
-  // The other one may hold a place for a moment, to see whether it is empty.
+  // The other almighty takes a place for a moment to find out whether it is empty.
   for (int i = 0; i < 20; ++i)
     for (int n : {1, 2}) {
       Fd place = embedded::LockFile(PlaceFile(home, n), milliseconds(50));
@@ -70,12 +71,12 @@ bool Pair::Wait(int fd, int ms) {
   return fds[0].revents == 0 && fds[1].revents == 0;
 }
 
-// Of whoever holds the other place; empty when nobody does.
+// The process that holds the other place; empty when nobody does.
 Fd Pair::OtherProcess() {
   if (embedded::LockFile(other_, milliseconds(0))) return Fd();
   pid_t pid = 0;
   std::ifstream(other_) >> pid;
-  return pid > 1 ? embedded::PidFd(pid) : Fd();
+  return pid > 1 ? process::PidFd(pid) : Fd();
 }
 
 void Pair::Watch() {
@@ -83,7 +84,7 @@ void Pair::Watch() {
   while (Wait(-1, 0)) {
     try {
       if (const Fd process = OtherProcess()) {
-        // Looked at anew now and then: a pid may have been read before its holder wrote its own.
+        // Read again now and then: the first pid may be older than the present holder.
         if (!Wait(process.get(), kLookAgain)) return;
         if (Ended(process)) eventfd_write(died_.get(), 1);
         continue;

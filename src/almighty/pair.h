@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "embedded/home.h"
-#include "embedded/process.h"
+#include "process/spawn.h"
 
 namespace cigri::almighty {
 
-/// One of the two places, for as long as the object lives: a lock that the kernel lets go whatever
-/// its holder dies of. A thread of its own watches the other place and starts an almighty there at
-/// once when it is empty, also while this one is busy with a database that is not there.
+/// One of the two places, as long as the object lives: a lock that the kernel releases however its
+/// holder dies. A thread watches the other place and starts an almighty there at once when it is
+/// empty, also while this process waits for a database.
 class Pair {
  public:
   /// Takes a place; nothing when both are taken. `start`: the words that start another almighty.
@@ -25,13 +25,13 @@ class Pair {
   void Heard();
 
  private:
-  Pair(std::string other, embedded::Fd place, std::vector<std::string> start, int signals);
+  Pair(std::string other, process::Fd place, std::vector<std::string> start, int signals);
   void Watch();
   bool Wait(int fd, int ms);  // false: to end
-  embedded::Fd OtherProcess();
+  process::Fd OtherProcess();
 
   std::string other_;  // lock file of the other place
-  embedded::Fd place_, died_, stop_;
+  process::Fd place_, died_, stop_;
   std::vector<std::string> start_;
   int signals_;
   std::thread thread_;

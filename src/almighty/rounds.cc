@@ -17,7 +17,7 @@ void Rounds::Down(std::size_t seat) { states_[seat] = {}; }
 void Rounds::Done(std::size_t seat, Time now) {
   auto& state = states_[seat];
   state.busy_since.reset();
-  // The round went on without what it has just written: the others have to see it.
+  // The round continued without what this module has just written: the others must see it.
   const bool late = seats_[seat].awaited && (!running() || at_ != seat || state.sent != number_);
   if (late) Wake(now);
 }

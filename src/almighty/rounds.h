@@ -13,18 +13,18 @@ using std::chrono::milliseconds;
 
 struct Pace {
   milliseconds min_gap{20};   ///< between the beginnings of two rounds
-  milliseconds budget{1000};  ///< of one turn; then the round goes on without that module
-  milliseconds stuck{60000};  ///< a turn unanswered for so long: the module is to be killed
+  milliseconds budget{1000};  ///< of one turn; then the round continues without that module
+  milliseconds stuck{60000};  ///< a module that has not answered for so long must be killed
 };
 
-/// A module in the order of a round. Of those not awaited the round does not wait for an answer.
+/// A module in the order of a round. The round waits for the answer of an awaited one.
 struct Seat {
   std::string name;
   bool awaited = true;
 };
 
 /// Rounds: updator -> predictor -> metascheduler -> runner -> nikita, each once, in order. A module
-/// has at most one turn unanswered; what it missed meanwhile it gets when it has answered.
+/// has at most one unanswered turn; it gets a turn that it missed after its answer.
 class Rounds {
  public:
   Rounds(std::vector<Seat> seats, Pace pace);
@@ -35,14 +35,14 @@ class Rounds {
   };
   /// Asks for a round now, or at `at` (the earliest counts).
   void Wake(Time at);
-  /// Module `seat` can take turns / takes none any more (its unanswered one is void).
+  /// Module `seat` takes turns from now on / takes none any more (its unanswered one is forgotten).
   void Up(std::size_t seat);
   void Down(std::size_t seat);
   /// It answered its turn.
   void Done(std::size_t seat, Time now);
   /// Turns to be sent now. Call after each of the above and at NextLook().
   std::vector<Send> Step(Time now);
-  /// When Step() has something to do though nothing happens; nothing: never.
+  /// When Step() has something to do although nothing happens; nullopt: never.
   std::optional<Time> NextLook() const;
   /// Modules that have not answered for Pace::stuck.
   std::vector<std::size_t> Stuck(Time now) const;

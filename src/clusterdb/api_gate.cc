@@ -38,7 +38,7 @@ class Gate final : public cluster::CallGate {
   }
 
   void Before(Clock::time_point until) override {
-    // Without a ceiling the row is looked at once a second, not for every call.
+    // Without a ceiling the gate reads the row once a second, not for every call.
     if (ceiling_ == 0 && failures_ == 0 && Clock::now() - asked_ < seconds(1)) {
       ++counted_;
       return;
@@ -88,7 +88,7 @@ class Gate final : public cluster::CallGate {
     std::string error;
   };
 
-  // What a submission leaves over for looking and killing.
+  // The tokens that a submission leaves for polling and killing.
   double Kept(const Bucket& bucket) const {
     return caller_ == Caller::kRunner ? std::min(std::floor(bucket.burst / 4), bucket.burst - 1)
                                       : 0;
@@ -119,17 +119,15 @@ class Gate final : public cluster::CallGate {
       failures_ = row.failures;
       state.error = row.error;
       state.shut_s = row.shut_s;
-      // Whoever tries an open API alone takes the turn: for others it stays shut meanwhile.
+      // One caller tries an API whose breaker was open; for the others it stays open meanwhile.
       const bool tries = failures_ > 0 && state.shut_s <= 0 && row.was_shut;
       if (tries && caller_ != Caller::kUpdator && caller_ != Caller::kApi) state.shut_s = 1;
-      if (tries && take > 0 && caller_ == Caller::kUpdator)
-        tx.Exec(sql::kOpenBreaker, api_, 30.0);
+      if (tries && take > 0 && caller_ == Caller::kUpdator) tx.Exec(sql::kOpenBreaker, api_, 30.0);
       state.tokens = row.tokens;
       const bool shut = state.shut_s > 0 && caller_ != Caller::kApi;
       if (ceiling_ > 0) {
         const auto bucket = BucketOf(ceiling_);
-        state.tokens =
-            std::min(bucket.burst, state.tokens + row.age_s * bucket.per_min / 60);
+        state.tokens = std::min(bucket.burst, state.tokens + row.age_s * bucket.per_min / 60);
         if (take > 0 && !shut) {
           const double left = state.tokens - 1 - Kept(bucket);
           if (left >= 0) tx.Exec(sql::kTakeCall, api_, state.tokens - 1);
@@ -142,7 +140,7 @@ class Gate final : public cluster::CallGate {
     return state;
   }
 
-  // Our own database away is no fault of the cluster.
+  // When our own database is away, that is no failure of the cluster.
   template <typename Body>
   void Guarded(Body body) {
     try {
@@ -153,8 +151,8 @@ class Gate final : public cluster::CallGate {
     } catch (const cluster::CallFailed&) {
       throw;
     } catch (const std::exception& e) {
-      throw cluster::CallFailed(Why::kBusy, std::string("the grid's database is away: ") + e.what(),
-                                1);
+      throw cluster::CallFailed(
+          Why::kBusy, std::string("the database of the grid is unavailable: ") + e.what(), 1);
     }
   }
 

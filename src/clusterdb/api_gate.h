@@ -1,4 +1,5 @@
-// The gate before a remote cluster's API: its row of api_load, shared by every process.
+// The rate limiter and circuit breaker before a remote cluster's API: its row of api_load, shared
+// by every process.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,23 +9,24 @@
 
 namespace cigri::clusterdb {
 
-/// Who calls. Looking at jobs comes before sending new ones: a submission leaves some calls over.
-/// Only the updator tries an API whose breaker is open; people (the api) always may.
+/// Who calls. Polling and killing jobs comes before submitting new ones: a submission leaves some
+/// calls for them. Only the updator tries an API whose circuit breaker is open; users and operators
+/// (the api) always may.
 enum class Caller { kUpdator, kRunner, kNikita, kApi };
 
-/// A gate of cluster `id`, whose row names its `api`. `pool` outlives no gate by itself.
+/// The rate limiter and circuit breaker of cluster `id`, whose row names its `api`. Keeps `pool`.
 std::shared_ptr<cluster::CallGate> MakeGate(std::shared_ptr<db::Pool> pool, std::int64_t id,
                                             const std::string& name, const std::string& api,
                                             Caller caller);
 
-/// What a ceiling of `per_min` calls is as a token bucket: at most so many at once, and so many
-/// tokens a minute, that no minute ever holds more than the ceiling.
+/// A ceiling of `per_min` calls as a token bucket: its size and its rate are such that no minute
+/// ever holds more calls than the ceiling.
 struct Bucket {
   double burst, per_min;
 };
 Bucket BucketOf(int per_min);
 
-/// How long the breaker is open after so many failures in a row, in s; 0 = it is not.
+/// How long the breaker is open after `failures` failures in a row, in s; 0 = it is closed.
 double ShutFor(int failures);
 
 }  // namespace cigri::clusterdb

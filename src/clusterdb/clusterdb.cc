@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "cluster/drivers.h"
 #include "clusterdb/user_tokens.h"
 #include "core/config.h"
 #include "secrets/secrets.h"
@@ -33,18 +34,43 @@ std::vector<ClusterRow> LoadClusters(db::Tx& tx) {
     row.stress_limit = r.stress_limit;
     row.enabled = r.enabled;
     row.min_round_s = r.min_round_s;
-    for (const char* column : {"name", "kind", "api_url", "api_auth_type", "api_username",
-                               "api_password", "api_auth_header", "token_command", "resource_unit",
-                               "properties", "options", "min_round_s", "api"})
-      row.fingerprint += r[column].c_str() + std::string(1, '\n');
+    for (const std::string& column :
+         {r.name, r.kind, r.api_url, r.api_auth_type, r.api_username, r.api_password,
+          r.api_auth_header, r.token_command, r.resource_unit, r.properties, r.options,
+          std::to_string(r.min_round_s), r.api})
+      row.fingerprint += column + '\n';
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
+std::optional<std::int64_t> AddCluster(db::Tx& tx, const cluster::Driver& driver,
+                                       const std::string& name, const std::string& api_url) {
+  const auto rows =
+      tx.Exec(sql::kAddCluster, name, driver.kind, api_url, driver.capabilities.dedicated);
+  if (rows.empty()) return std::nullopt;
+  StoreCapabilities(tx);
+  return rows[0].id;
+}
+
+void StoreCapabilities(db::Tx& tx) {
+  for (const auto& driver : cluster::Drivers()) {
+    const auto& c = driver.capabilities;
+    tx.Exec(sql::kStoreCapabilities, driver.kind, c.feed, c.exact_walltime, c.dedicated,
+            c.time_resolution_s);
+  }
+}
+
 namespace {
 
-// Two sessions for all drivers of the process: a call's bookkeeping takes a fraction of the call.
+// A cluster of an unknown kind has no driver either: MakeCluster says so.
+bool Dedicated(const std::string& kind) {
+  const auto* driver = cluster::FindDriver(kind);
+  return driver != nullptr && driver->capabilities.dedicated;
+}
+
+// Two sessions for all drivers of the process: the statements of a call take much less time than
+// the call.
 std::shared_ptr<db::Pool> PoolOf(const std::string& conninfo) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<db::Pool>> pools;
@@ -75,7 +101,7 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   const auto key_file = SecretKeyFile(Config::Load());
   if (SecretBox::IsEncrypted(config.auth_password))
     config.auth_password = SecretBox(key_file).Decrypt(config.auth_password);
-  if (conninfo.empty() || config.kind == "local") return cluster::MakeCluster(config);
+  if (conninfo.empty() || Dedicated(config.kind)) return cluster::MakeCluster(config);
   const auto pool = PoolOf(conninfo);
   // A cluster that is tried before it is saved has no row to count on.
   if (!row.api.empty()) config.gate = MakeGate(pool, config.id, config.name, row.api, caller);

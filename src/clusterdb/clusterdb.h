@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster.h"
+#include "cluster/drivers.h"
 #include "clusterdb/api_gate.h"
 #include "core/states.h"
 #include "db/db.h"
@@ -15,18 +15,25 @@ namespace cigri::clusterdb {
 struct ClusterRow {
   cluster::ClusterConfig config;  ///< its password decrypted only by MakeDriver
   bool enabled = true;
-  double min_round_s = 5;   ///< FBS-15: 5 for remote kinds, 0 for local, or the operator's figure
-  std::string fingerprint;  ///< changes when the driver must be made anew
+  double min_round_s = 5;   ///< FBS-15: the operator's figure, else 0 with a change feed, else 5
+  std::string fingerprint;  ///< changes when a new driver must be made
   std::string token_command;
   std::string api;  ///< the key of its row in api_load: rows of one api_group share it
   double stress_limit = 0.8;
 };
 
-/// All clusters, by id; also those that are not enabled (their jobs must still be followed).
+/// All clusters, by id; also disabled ones, whose jobs must still be followed.
 std::vector<ClusterRow> LoadClusters(db::Tx& tx);
+/// Adds a cluster with what its driver can do; its id, or nothing when there is one of that name.
+/// It starts in mode `open` when it serves this grid alone, else in `observe`.
+std::optional<std::int64_t> AddCluster(db::Tx& tx, const cluster::Driver& driver,
+                                       const std::string& name, const std::string& api_url);
+/// Writes what each driver can do to the rows of its clusters: another version of the programs may
+/// have written them. Changes only rows that differ.
+void StoreCapabilities(db::Tx& tx);
 /// Makes the driver. Throws Fatal for an unknown kind, a bad address or a secret that cannot be
-/// read. `conninfo`: where credentials of users are (users_mapping) and how the API may be called
-/// (api_load); without it there is neither a token nor a gate.
+/// read. `conninfo`: the database with the users' credentials (users_mapping) and the state of the
+/// API (api_load); without it the driver has neither tokens nor a gate.
 std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row,
                                              const std::string& conninfo = "",
                                              Caller caller = Caller::kApi);

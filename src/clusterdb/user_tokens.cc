@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "cluster/rest_api.h"
 #include "clusterdb/token_command.h"
+#include "secrets/secrets.h"
 
 namespace cigri::clusterdb {
 namespace {
 
 constexpr double kUnknown_s = 60;       // tokens that do not say when they expire
-constexpr double kMost_s = 600;         // a site that changed its key is noticed after so long
-constexpr double kStored_s = 5;         // gridtoken is noticed after so long
+constexpr double kMost_s = 600;         // so a new key of the site is noticed
+constexpr double kStored_s = 5;         // so a token given with gridtoken is noticed
 constexpr double kTroubleAgain_s = 30;  // a command that failed is not run for each call
 
 double Now() {
@@ -40,8 +40,8 @@ UserTokens::Kept UserTokens::Make(const std::string& user) const {
   if (!command_.empty() && !user.empty()) {
     try {
       kept.token = RunTokenCommand(command_, user);
-      const auto expiry = cluster::JwtExpiry(kept.token);
-      keep_s = KeepFor(expiry ? std::optional(*expiry - Now()) : std::nullopt);
+      const auto expiry = TokenExpiry(kept.token);
+      keep_s = KeepFor(expiry ? std::optional(static_cast<double>(*expiry) - Now()) : std::nullopt);
     } catch (const std::runtime_error& e) {
       kept.trouble = e.what();
       keep_s = kTroubleAgain_s;
@@ -52,7 +52,7 @@ UserTokens::Kept UserTokens::Make(const std::string& user) const {
     if (!kept.token.empty()) kept.trouble.clear();
     keep_s = std::min(keep_s, kept.token.empty() ? kStored_s : kTroubleAgain_s);
   }
-  // Without a token the command is asked again soon, but not for every call.
+  // Without a token the command runs again soon, but not for every call.
   kept.until = Clock::now() + std::chrono::milliseconds(static_cast<int>(keep_s * 1000));
   return kept;
 }

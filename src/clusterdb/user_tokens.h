@@ -9,7 +9,7 @@
 
 namespace cigri::clusterdb {
 
-/// Thread-safe. What was made is used again until near its expiry.
+/// Thread-safe. Reuses a token until shortly before it expires.
 class UserTokens {
  public:
   /// `command`: token_command, "" = none. `given`: the stored token of a user, "" = none.

@@ -9,9 +9,9 @@ std::int64_t RaiseEvent(db::Tx& tx, const Event& e) {
   if (!e.sample.is_null())
     sample = e.sample.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return tx
-      .Exec(sql::kRaiseEvent, e.cls, e.code, e.campaign_id, e.cluster_id, e.job_id, e.idx,
-            e.fingerprint, e.message, sample, e.count)[0][0]
-      .as<std::int64_t>();
+      .One(sql::kRaiseEvent, e.cls, e.code, e.campaign_id, e.cluster_id, e.job_id, e.idx,
+           e.fingerprint, e.message, sample, e.count)
+      .id;
 }
 
 void CloseEvent(db::Tx& tx, const Event& e, const std::string& by) {

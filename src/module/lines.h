@@ -21,8 +21,7 @@ class LineReader {
   std::string rest_;
 };
 
-/// Writes all of `text` or nothing is said of it: errors (a reader that has gone) are for the
-/// reader's side to notice.
+/// Writes `text` as a line. Ignores errors: a reader that has gone notices it itself.
 void WriteLine(int fd, const std::string& text);
 
 }  // namespace cigri::module

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdlib>
 
+#include "core/command_line.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "module/lines.h"
@@ -43,8 +43,8 @@ int MakeSelfPipe() {
   return ends[0];
 }
 
-// A module whose almighty has died must not outlive it: the next one starts its own. The parent
-// may have died before the call, so it is looked at after it.
+// A module must not outlive its almighty: the next one starts its own. The parent may have died
+// before the call, so the module checks it after the call.
 void DieWithParent() {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -149,13 +149,13 @@ class Loop {
       WriteLine(STDOUT_FILENO, "done " + std::to_string(number) + " " + std::to_string(ms));
   }
 
-  // Only here all exceptions are caught: what failed is tried again in the next turn.
+  // The only place that catches all exceptions: the next turn repeats what failed.
   void GuardedPass(std::int64_t number) {
     if (!db_ && !TryConnect()) return;
     try {
       Pass(number);
     } catch (const StaleEpoch& e) {
-      log::warn("{}: ending", e.what());
+      log::warn("{}: exiting", e.what());
       code_ = kExitTryLater;
       stop_ = true;
     } catch (const db::Broken& e) {
@@ -183,7 +183,7 @@ class Loop {
             started_, passes_, took_ms);
     tx.Commit();
     heartbeat_at_ = Clock::now() + kHeartbeatEvery;
-    malloc_trim(0);  // what a large campaign took is scattered: only this gives it back
+    malloc_trim(0);  // gives back what a large campaign took: it is scattered over the heap
   }
 
   void Connect() {
@@ -224,7 +224,8 @@ class Loop {
     return false;
   }
 
-  // A grid at rest is as small after 100,000 jobs as before. Its turns come half a minute apart.
+  // An idle grid, whose turns come half a minute apart, uses as little memory after 100,000 jobs as
+  // before: a new session replaces one that has grown.
   void RenewIfIdle() {
     const auto now = Clock::now(), last = std::exchange(last_turn_, now);
     if (db_ && db_->worn() && now - last > std::chrono::seconds(20)) db_.reset();
@@ -286,15 +287,11 @@ bool StdinIsPipe() {
 }  // namespace
 
 int Run(int argc, char** argv, const Options& options, const std::function<void(Turn&)>& pass) {
-  CLI::App app(options.description, options.name);
+  CommandLine line(options.name, options.description);
   bool once = false, alone = false;
-  app.add_flag("--once", once, "make one pass and end");
-  app.add_flag("--loop", alone, "run alone, by timer and notices, without an almighty");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kExitOk : kExitUsage;
-  }
+  line.Add({{"--once", &once, "make one pass and exit"},
+            {"--loop", &alone, "run alone, by timer and notices, without an almighty"}});
+  if (const auto code = line.Read(argc, argv)) return *code;
   log::Init(options.name);
   Loop loop(options, pass);
   if (once) return loop.Once();
@@ -303,7 +300,7 @@ int Run(int argc, char** argv, const Options& options, const std::function<void(
 
 void CheckEpoch(db::Tx& tx, std::int64_t epoch) {
   if (tx.Exec(sql::kHoldEpoch, epoch).empty())
-    throw StaleEpoch("epoch " + std::to_string(epoch) + " leads no more");
+    throw StaleEpoch("epoch " + std::to_string(epoch) + " does not lead any more");
 }
 
 }  // namespace cigri::module

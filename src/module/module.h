@@ -1,5 +1,5 @@
 // The main loop of every module: turns from the almighty, a live database, an epoch, an orderly
-// end.
+// exit.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace cigri::module {
 
-/// Another almighty leads: what this process believes may be old. Let it pass through the pass;
-/// Run() then ends the process.
+/// Another almighty leads: what this process believes may be old. A pass must not catch it; Run()
+/// then ends the process.
 class StaleEpoch : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,7 +25,7 @@ class Waker {
   virtual ~Waker() = default;
   /// At once (many of them are one round).
   virtual void Wake() = 0;
-  /// In `delay` at the latest, for what becomes due by time alone. An earlier one is kept.
+  /// In `delay` at the latest, for what becomes due without an event. An earlier one is kept.
   virtual void WakeIn(std::chrono::milliseconds delay) = 0;
 };
 
@@ -33,11 +33,11 @@ class Waker {
 struct Turn {
   db::Connection& db;  ///< alive when the pass begins; nobody else uses it
   const Config& config;
-  std::int64_t epoch;   ///< to be named in every claim, fold, adoption: CheckEpoch(tx, turn.epoch)
+  std::int64_t epoch;   ///< for CheckEpoch() in every transaction that claims, applies or adopts
   std::int64_t number;  ///< of the round; rises, may skip
   bool fresh;    ///< first pass on this connection: what was remembered of the tables may be wrong
   Waker& waker;  ///< lives as long as the process
-  const std::string& conninfo;  ///< for connections of one's own threads
+  const std::string& conninfo;  ///< for the connections of the module's own threads
 };
 
 struct Options {
@@ -47,20 +47,20 @@ struct Options {
   std::chrono::milliseconds loop_every{5000};
 };
 
-/// The main of a module. Runs `pass` once for each turn until it is told to end; returns the exit
-/// code. How the turns come:
+/// The main function of a module. Runs `pass` once for each turn until it is asked to exit; returns
+/// the exit code. Where turns come from:
 ///  - from the almighty (stdin is a pipe): lines "turn <n>", answered on stdout by
 ///    "done <n> <ms>"; "wake" and "wake <ms>" go out through turn.waker; EOF ends the process;
 ///  - `--once`: one pass; an error of it ends the program with its exit code;
 ///  - `--loop`: by timer and NOTIFY cigri_wake.
-/// Nothing else may write to stdout. An exception of a pass is logged and the next turn comes all
-/// the same; a lost database is waited for (turns are answered meanwhile, without a pass);
-/// StaleEpoch and SIGTERM end the process. Environment: CIGRI_DB, CIGRI_EPOCH (else the present
+/// Nothing else may write to stdout. Run() logs an exception of a pass and takes the next turn; it
+/// waits for a lost database and answers turns without a pass meanwhile; StaleEpoch and SIGTERM end
+/// the process. Environment: CIGRI_DB, CIGRI_EPOCH (else the present
 /// one), CIGRI_HOME, CIGRICONFFILE.
 int Run(int argc, char** argv, const Options& options, const std::function<void(Turn&)>& pass);
 
 /// Makes sure that `epoch` leads until `tx` ends. Throws StaleEpoch. For every transaction that
-/// claims, folds, adopts or voids.
+/// claims, applies status updates, adopts or gives back.
 void CheckEpoch(db::Tx& tx, std::int64_t epoch);
 
 }  // namespace cigri::module

@@ -2,10 +2,14 @@
 #include <sql/batches.h>
 #include <sql/parameters.h>
 
+#include "cluster/batch.h"
 #include "core/error.h"
 #include "jdl/blocks.h"
 #include "jdl/command.h"
 #include "runner/store.h"
+
+// A setting that is left out of BatchSettings is a fault here, not a default.
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 namespace cigri::runner {
 namespace {
@@ -24,8 +28,8 @@ Lines LoadLines(db::Tx& tx, const ClaimedBatch& batch) {
         if (idx >= first && idx < first + n) lines[idx] = std::to_string(idx);
       continue;
     }
-    const auto off = row.off;
-    const auto decoded = jdl::DecodeBlock(row.params);
+    const auto off = row.off.value();
+    const auto decoded = jdl::DecodeBlock(*row.params);
     for (const auto idx : idxs) {
       const auto at = idx - first - off;
       if (at >= 0 && at < static_cast<std::int64_t>(decoded.size()) && idx < first + n)
@@ -35,6 +39,49 @@ Lines LoadLines(db::Tx& tx, const ClaimedBatch& batch) {
   return lines;
 }
 
+cluster::BatchSettings SettingsOf(const sql::BatchSettingsRow& row, const ClaimedBatch& batch) {
+  return {.grid_user = row.grid_user,
+          .cluster_user = row.cluster_login,
+          .campaign_name = row.name,
+          .exec_directory = row.exec_directory,
+          .setup = row.setup,
+          .resources = row.resources,
+          .slots = batch.slots,
+          .properties = row.properties,
+          .project = row.project,
+          .job_types = row.job_types,
+          .best_effort = row.best_effort,
+          .walltime_s = row.walltime_s,
+          .options = nlohmann::json::parse(row.options)};
+}
+
+cluster::Batch BuildScript(const sql::BatchSettingsRow& row, const cluster::BatchSettings& settings,
+                           const ClaimedBatch& batch) {
+  const bool prologue = batch.kind == BatchKind::kPrologue;
+  return cluster::ScriptBatch(
+      settings, batch.kind, batch.first_job_id, (prologue ? row.prologue : row.epilogue).value(),
+      prologue ? row.prologue_walltime_s : row.epilogue_walltime_s);
+}
+
+std::vector<cluster::Element> ElementsOf(db::Tx& tx, const sql::BatchSettingsRow& row,
+                                         const ClaimedBatch& batch) {
+  const auto exec_file = row.exec_file;
+  const auto format = row.format;
+  const auto columns = row.columns;
+  const auto lines = LoadLines(tx, batch);
+  std::vector<cluster::Element> elements;
+  for (std::size_t i = 0; i < batch.tasks.size(); ++i) {
+    const auto& task = batch.tasks[i];
+    const auto line = lines.find(task.idx);
+    if (line == lines.end())
+      throw std::runtime_error("campaign " + std::to_string(batch.campaign_id) +
+                               " has no parameter for task " + std::to_string(task.idx));
+    elements.push_back({batch.first_job_id + static_cast<std::int64_t>(i), task.idx, task.attempt,
+                        jdl::CommandLine(exec_file, format, columns, line->second, task.idx)});
+  }
+  return elements;
+}
+
 }  // namespace
 
 cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
@@ -42,51 +89,15 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   if (rows.empty())
     throw std::runtime_error("campaign " + std::to_string(batch.campaign_id) +
                              " has no settings for cluster " + std::to_string(cluster_id_));
-  const auto& s = rows[0];
-  const bool prologue = batch.kind == BatchKind::kPrologue;
-  const bool script = prologue || batch.kind == BatchKind::kEpilogue;
-
-  cluster::Batch out;
+  const auto settings = SettingsOf(rows[0], batch);
+  const bool script = batch.kind == BatchKind::kPrologue || batch.kind == BatchKind::kEpilogue;
+  cluster::Batch out =
+      script ? BuildScript(rows[0], settings, batch) : cluster::TaskBatch(settings);
+  if (!script) out.elements = ElementsOf(tx, rows[0], batch);
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
   out.kind = batch.kind;
   out.tag = batch.tag;
-  out.grid_user = s.grid_user;
-  out.cluster_user = s.cluster_login;
-  out.campaign_name = s.name;
-  out.project = s.project;
-  out.slots = batch.slots;
-  out.job_types = s.job_types;
-  if (script) {
-    // As in CiGri 3: a normal job on one resource, in the home directory.
-    out.resources = "/resource_id=1";
-    out.best_effort = false;
-    out.walltime_s = s[prologue ? "prologue_walltime_s" : "epilogue_walltime_s"].as<int>();
-    out.elements.push_back(
-        {batch.first_job_id, -1, 1, s[prologue ? "prologue" : "epilogue"].as<std::string>()});
-    return out;
-  }
-  out.directory = s.exec_directory;
-  out.setup = s.setup;
-  out.resources = s.resources;
-  out.properties = s.properties;
-  out.best_effort = s.best_effort;
-  out.walltime_s = s.walltime_s;
-  out.options = nlohmann::json::parse(s.options);
-  const auto exec_file = s.exec_file;
-  const auto format = s.format;
-  const auto columns = s.columns;
-  const auto lines = LoadLines(tx, batch);
-  for (std::size_t i = 0; i < batch.tasks.size(); ++i) {
-    const auto& task = batch.tasks[i];
-    const auto line = lines.find(task.idx);
-    if (line == lines.end())
-      throw std::runtime_error("campaign " + std::to_string(batch.campaign_id) +
-                               " has no parameter for task " + std::to_string(task.idx));
-    out.elements.push_back({batch.first_job_id + static_cast<std::int64_t>(i), task.idx,
-                            task.attempt,
-                            jdl::CommandLine(exec_file, format, columns, line->second, task.idx)});
-  }
   return out;
 }
 

@@ -19,8 +19,10 @@ std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling
     if (ceiling.max_jobs) n = std::min(n, *ceiling.max_jobs - ceiling.jobs);
     if (ceiling.max_slots) n = std::min(n, (*ceiling.max_slots - ceiling.slots) / c.slots);
     n = std::min<std::int64_t>(n, most);
+    if (ceiling.sparing) n = std::min<std::int64_t>(n, c.max_array);
     if (n <= 0) continue;
-    wants.push_back({c.campaign_id, c.kind, static_cast<int>(n), c.slots, c.fresh});
+    wants.push_back(
+        {c.campaign_id, c.kind, static_cast<int>(n), c.slots, c.fresh, c.cluster_login});
     ceiling.jobs += n;
     ceiling.slots += n * c.slots;
     most -= static_cast<int>(n);

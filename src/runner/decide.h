@@ -1,5 +1,5 @@
-// What the runner decides without looking at anything: how much room a grant leaves, how a claim is
-// cut into POSTs, when silence about a tag is final. Pure functions.
+// What the runner decides, as pure functions: how much room a grant leaves, how a claim is cut into
+// POSTs, when the absence of a tag is final.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace cigri::runner {
 
-/// A grant of the plan with what is in flight against it (sql/queries/runner/claim_candidates.sql).
+/// A grant of the plan with what is in flight against it (ClaimCandidates in
+/// sql/queries/claims.sql).
 struct Candidate {
   std::int64_t campaign_id = 0;
   BatchKind kind = BatchKind::kTask;
@@ -18,7 +19,9 @@ struct Candidate {
   int slots = 1;  ///< of one job
   std::optional<int> max_jobs;
   std::int64_t in_flight_kind = 0, in_flight = 0;
-  std::int64_t fresh = 0;  ///< tasks the cursor has not passed
+  std::int64_t fresh = 0;     ///< tasks the cursor has not passed
+  int max_array = INT32_MAX;  ///< most jobs of one POST
+  std::string cluster_login;  ///< who the owner of the campaign is there
 };
 
 /// What the operator allows on the cluster now.
@@ -28,7 +31,7 @@ struct Ceiling {
   std::optional<int> max_slots;  ///< max_running
   std::int64_t jobs = 0, slots = 0;  ///< in flight now, all campaigns
   std::optional<int> probation;      ///< after its breaker was open: most jobs of this claim
-  bool sparing = false;              ///< under a ceiling on calls: one POST a claim
+  bool sparing = false;              ///< under a ceiling on calls: a claim is one POST
 };
 
 struct Want {
@@ -37,13 +40,14 @@ struct Want {
   int n;
   int slots;
   std::int64_t fresh;
+  std::string cluster_login;
 };
 /// How many jobs of each candidate may be claimed now, in the order of the plan; at most `most` in
 /// all.
 std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most);
 
-/// Of `n` jobs to claim, how many tasks that go again may come first: all but a quarter, kept for
-/// fresh ones while there are any, so that a few bad tasks never starve a campaign.
+/// Of `n` jobs to claim, how many retried tasks may come first: all but a quarter. The quarter is
+/// kept for fresh tasks while there are any, so that a few bad tasks never starve a campaign.
 int RetryShare(int n, std::int64_t fresh);
 
 /// One element of a claim.
@@ -54,14 +58,14 @@ struct ClaimedTask {
 /// Cuts [0, n) into pieces of at most `most`.
 std::vector<std::pair<int, int>> Cut(int n, int most);
 
-/// What is known of a batch in doubt when it has just been looked up.
+/// What is known of a batch in doubt right after a lookup of its tag.
 struct Look {
   bool complete;           ///< the answer covered everything the cluster remembers
   bool fenced;             ///< the cluster will never take the tag any more
   bool send_over;          ///< no runner may start this POST any more
   int absences;            ///< complete answers without the tag before this one
   double quiet_s;          ///< since send_by, the doubt and the first absence, whichever came last
-  double absence_delay_s;  ///< what the kind of cluster asks for between two absences
+  double absence_delay_s;  ///< of this kind of cluster, between two absences
 };
 /// Whether absence of the tag (or of one element) is now final (docs/design.md section 5.4).
 bool AbsenceIsFinal(const Look& look);

@@ -1,8 +1,8 @@
-// The runner's SQL: claiming, recording, giving back. Each function is one transaction's part; the
-// caller commits.
+// All SQL of the runner. Each function is a part of one transaction; the caller commits.
 #pragma once
-#include <chrono>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,26 +12,61 @@
 
 namespace cigri::runner {
 
-/// An intent: a batch that is, or may have been, sent.
+/// An intent: a batch that is sent, or may have been.
 struct ClaimedBatch {
   std::int64_t id = 0, first_job_id = 0, campaign_id = 0;
   BatchKind kind = BatchKind::kTask;
   std::string tag;
+  std::string cluster_login;  ///< who the owner of the campaign is on the cluster
   int slots = 1;
   std::vector<ClaimedTask> tasks;  ///< element by element; idx -1 for prologue and epilogue
 };
 
-/// A batch whose outcome is not known.
+/// A batch whose outcome is unknown.
 struct OpenBatch {
   ClaimedBatch batch;
   BatchState state = BatchState::kIntended;
   double created_at = 0;  ///< epoch s, the database's clock
   bool send_over = false, due = false;
-  bool lost = false;  ///< given up by a person or by the campaign's lost_after
+  bool lost = false;  ///< an operator or the campaign's lost_after has given it up
   double quiet_s = 0;
   int looks = 0;
 };
 
+/// A recorded batch whose jobs are on hold on the cluster.
+struct HeldBatch {
+  std::int64_t batch_id = 0, campaign_id = 0;
+  std::string tag, cluster_login;
+  std::vector<std::string> remote_ids;
+  bool again = false;  ///< it was released before
+};
+
+/// A campaign that sends nothing to the cluster because its user has no valid token there.
+struct TokenWait {
+  std::int64_t campaign_id = 0;
+  std::string cluster_login;
+  bool alive = false;  ///< the campaign still wants to run
+};
+
+/// A token that expires soon, or one that was reported so and is not any more.
+struct ExpiringToken {
+  std::int64_t campaign_id = 0;
+  double token_s = 0, end_s = 0;  ///< until the token expires, until the campaign ends
+  bool too_early = false;         ///< before the campaign ends
+};
+
+/// What refusals taught about a cluster; nothing: no limit but the driver's.
+struct LearntLimits {
+  std::optional<int> max_array;
+  std::optional<std::int64_t> max_bytes;
+};
+
+/// Clusters for which the plan grants something, or where the runner has something to finish.
+std::set<std::int64_t> ClustersWithWork(db::Tx& tx);
+/// What distinguishes the tags of this grid.
+std::string GridId(db::Tx& tx);
+
+/// The statements about one cluster.
 class Store {
  public:
   Store(std::int64_t cluster_id, std::string grid_id, std::int64_t epoch)
@@ -39,7 +74,7 @@ class Store {
 
   /// Claims against the grants of the cluster and writes the intents: at most `most` jobs, in
   /// batches of at most `max_array(campaign)`; `send_window_s` is how long a POST may still start.
-  /// `hold`: the batches will be on hold until released.
+  /// `hold`: the batches will be on hold until released. Throws StaleEpoch.
   std::vector<ClaimedBatch> Claim(db::Tx& tx, int most,
                                   const std::function<int(std::int64_t)>& max_array,
                                   int send_window_s, bool hold);
@@ -47,24 +82,46 @@ class Store {
   /// What the jobs of a batch are: settings and parameters, as the driver sends them.
   cluster::Batch Build(db::Tx& tx, const ClaimedBatch& batch);
 
-  /// The cluster has the elements of `remote` (element, remote id); those of `missing` are
-  /// certainly not there and go back. False when the batch was not open any more.
+  /// The cluster has the elements of `remote` (element, remote id); it certainly does not have
+  /// those of `missing`, which are requeued. False when the batch was not open any more. Throws
+  /// StaleEpoch.
   bool Record(db::Tx& tx, const ClaimedBatch& batch,
               const std::vector<std::pair<int, std::string>>& remote,
               const std::vector<int>& missing, bool on_hold);
-  /// None of it is there: `refused` or `void`; all tasks go back.
+  /// The cluster has none of it: `end` is the batch's last state, its tasks are requeued. False
+  /// when the batch was not open any more. Throws StaleEpoch.
   bool GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end, const std::string& why);
+  /// Nobody knows whether the cluster took it: its tag is to be looked up.
   void Doubt(db::Tx& tx, const ClaimedBatch& batch, const std::string& why);
-
+  /// Batches whose outcome is unknown, the oldest first.
   std::vector<OpenBatch> OpenBatches(db::Tx& tx);
+  /// A lookup that settled nothing; `absent`: its answer was complete and the tag was not in it.
   void NoteLook(db::Tx& tx, std::int64_t batch_id, bool absent, double next_look_s);
 
+  /// Batches to be released. Takes the notes of the updator about batches on hold again.
+  std::vector<HeldBatch> TakeHeld(db::Tx& tx);
+  void MarkReleased(db::Tx& tx, std::int64_t batch_id);
+
+  std::vector<TokenWait> MissingTokens(db::Tx& tx);
+  std::vector<ExpiringToken> ExpiringTokens(db::Tx& tx);
+
+  LearntLimits Limits(db::Tx& tx);
+  /// Keeps the lower of each limit and the one that is stored; a nullopt changes nothing.
+  void LearnLimit(db::Tx& tx, std::optional<int> max_array, std::optional<std::int64_t> max_bytes,
+                  const std::string& why);
+
  private:
-  std::vector<Candidate> Candidates(db::Tx& tx);
+  using TasksByCampaign = std::map<std::int64_t, std::vector<ClaimedTask>>;
+  std::vector<Candidate> Candidates(db::Tx& tx, const std::function<int(std::int64_t)>& max_array);
   Ceiling CeilingNow(db::Tx& tx);
-  void TakeTasks(db::Tx& tx, const std::vector<Want>& wants,
-                 std::map<std::int64_t, std::vector<ClaimedTask>>& again,
-                 std::map<std::int64_t, std::vector<ClaimedTask>>& fresh);
+  TasksByCampaign TakeRetried(db::Tx& tx, const std::vector<Want>& wants);
+  TasksByCampaign TakeFresh(db::Tx& tx, const std::vector<Want>& wants,
+                            const TasksByCampaign& retried, bool one_post);
+  std::vector<ClaimedTask> Replicas(db::Tx& tx, const Want& want);
+  std::vector<ClaimedBatch> TakeBatches(db::Tx& tx, const std::vector<Want>& wants,
+                                        const std::function<int(std::int64_t)>& max_array,
+                                        bool one_post);
+  void Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold);
   std::string NewTag(std::int64_t campaign_id) const;
 
   std::int64_t cluster_id_;

@@ -10,6 +10,7 @@
 #include "core/config.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "db/native.h"
 #include "http/server.h"
 #include "module/module.h"
 
@@ -36,10 +37,11 @@ void Pass(module::Turn& turn) {
     db::Tx tx(turn.db);
     module::CheckEpoch(tx, turn.epoch);
     if (!HasTable(tx)) return;
-    db::Native(tx).exec_params("INSERT INTO fake_passes (name, pid, turn, epoch) VALUES ($1, $2, $3, $4)", g_name,
-                 static_cast<int>(getpid()), turn.number, turn.epoch);
-    for (const auto& row :
-         db::Native(tx).exec_params("DELETE FROM fake_orders WHERE name = $1 RETURNING what", g_name))
+    db::Native(tx).exec_params(
+        "INSERT INTO fake_passes (name, pid, turn, epoch) VALUES ($1, $2, $3, $4)", g_name,
+        static_cast<int>(getpid()), turn.number, turn.epoch);
+    for (const auto& row : db::Native(tx).exec_params(
+             "DELETE FROM fake_orders WHERE name = $1 RETURNING what", g_name))
       order = row[0].c_str();
     tx.Commit();
   }

@@ -4,28 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <thread>
 
 #include "core/text.h"
 #include "embedded/process.h"
+#include "tests/support/await.h"
 #include "tests/support/pg.h"
 
 namespace cigri::test {
-
-/// Waits until `condition` holds; false when it does not within `limit`.
-inline bool Await(const std::function<bool()>& condition,
-                  std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 inline bool Alive(pid_t pid) { return kill(pid, 0) == 0; }
 
@@ -60,7 +47,7 @@ class BinFolder {
 /// A process of the test; killed and reaped at its end.
 class Running {
  public:
-  explicit Running(const std::vector<std::string>& argv) : pid_(embedded::Spawn(argv, {})) {}
+  explicit Running(const std::vector<std::string>& argv) : pid_(process::Spawn(argv, {})) {}
   Running(Running&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
   ~Running() { Kill(SIGKILL); }
   pid_t pid() const { return pid_; }

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "cluster/job_script.h"
 #include "clusterdb/user_tokens.h"
 #include "core/text.h"
+#include "secrets/base64.h"
 
 namespace cigri::clusterdb {
 namespace {
@@ -20,9 +20,7 @@ using std::chrono::milliseconds;
 
 // A JWT that expires `left_s` from now; nobody checks its signature here.
 std::string Jwt(std::int64_t left_s) {
-  std::string claims =
-      cluster::Base64("{\"exp\":" + std::to_string(std::time(nullptr) + left_s) + "}");
-  while (!claims.empty() && claims.back() == '=') claims.pop_back();
+  const auto claims = Base64Url("{\"exp\":" + std::to_string(std::time(nullptr) + left_s) + "}");
   return "eyJhbGciOiJIUzI1NiJ9." + claims + ".c2ln";
 }
 

@@ -4,18 +4,15 @@
 #include "core/text.h"
 #include "runner/cluster_runner.h"
 #include "tests/cluster/recorded_server.h"
+#include "tests/support/await.h"
 #include "tests/support/rows.h"
+#include "tests/support/wakers.h"
 
 namespace cigri::runner {
 namespace {
 
+using test::Await;
 using test::Says;
-
-class QuietWaker : public module::Waker {
- public:
-  void Wake() override {}
-  void WakeIn(std::chrono::milliseconds) override {}
-};
 
 class ClusterRunnerPgTest : public test::RowsTest {
  protected:
@@ -39,27 +36,30 @@ class ClusterRunnerPgTest : public test::RowsTest {
         std::to_string(server_.port()) + "', 'open', 'jwt')");
     if (!more.empty()) Sql("UPDATE clusters SET " + more);
   }
-  void Start() {
-    shared_.reset(new Shared{{conninfo(), "runner", 4}, conninfo(), "grid", 0, 10, waker_});
+  void Start(int sessions = 4) {
+    shared_.reset(new Shared{{conninfo(), "runner", sessions},
+                             "grid",
+                             0,
+                             10,
+                             waker_,
+                             [this](const clusterdb::ClusterRow& row) {
+                               return clusterdb::MakeDriver(row, conninfo(),
+                                                            clusterdb::Caller::kRunner);
+                             }});
     auto c = Connect();
     db::Tx tx(*c);
     runner_ = std::make_unique<ClusterRunner>(clusterdb::LoadClusters(tx).at(0), *shared_);
   }
-  // Wakes it until `what` is there.
-  bool Await(const std::string& what) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (std::chrono::steady_clock::now() < end) {
-      if (!Sql("SELECT 1 FROM " + what).empty()) return true;
+  // Wakes it until `condition` holds.
+  bool WakeUntil(const std::function<bool()>& condition) {
+    return Await([&] {
       runner_->Wake();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
+      return condition();
+    });
   }
-  bool AwaitAsked(const std::string& method, const std::string& part) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (server_.Asked(method, part).empty() && std::chrono::steady_clock::now() < end)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return !server_.Asked(method, part).empty();
+  // Wakes it until `what` has a row.
+  bool WakeUntilRow(const std::string& what) {
+    return WakeUntil([&] { return !Sql("SELECT 1 FROM " + what).empty(); });
   }
   void GivenToken(const std::string& expires = "NULL") {
     Sql("INSERT INTO users_mapping (grid_login, cluster_id, cluster_login, token, "
@@ -76,7 +76,7 @@ class ClusterRunnerPgTest : public test::RowsTest {
   }
   std::string home_;
   test::RecordedServer server_;
-  QuietWaker waker_;
+  test::TestWaker waker_;
   std::unique_ptr<Shared> shared_;
   std::unique_ptr<ClusterRunner> runner_;
 };
@@ -87,14 +87,14 @@ TEST_F(ClusterRunnerPgTest, ACampaignWithoutATokenPausesThereAndGoesOnWhenItCome
   GivenGrant(campaign, 1, 3);
   TakesJobs(3);
   Start();
-  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
+  ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
   const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
   EXPECT_EQ(message, "froggy: no token of user alice for cluster froggy: give one with gridtoken");
   EXPECT_EQ(Count("events WHERE code = 'SUBMIT_REFUSED'"), 0);
   EXPECT_TRUE(server_.Asked("POST", "").empty());
   ExpectTheLaw(campaign);
   GivenToken();
-  ASSERT_TRUE(Await("live HAVING count(*) = 3"));
+  ASSERT_TRUE(WakeUntilRow("live HAVING count(*) = 3"));
   EXPECT_EQ(Count("events WHERE state = 'open'"), 0);
   EXPECT_EQ(Sql("SELECT closed_by FROM events")[0][0].as<std::string>(), "runner");
   EXPECT_EQ(server_.Asked("POST", "/jobs.json").at(0).Header("Authorization"), "Bearer tok");
@@ -108,7 +108,7 @@ TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
   GivenToken();
   server_.On("POST", "/jobs.json", {401, "<h1>Unauthorized</h1>", "text/html"});
   Start();
-  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
+  ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'TOKEN_MISSING'"));
   const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
   EXPECT_NE(message.find("is refused by cluster froggy: give a new one with gridtoken"),
             message.npos)
@@ -117,7 +117,7 @@ TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
   EXPECT_EQ(posts, 1u);
   TakesJobs(1);
   Sql("UPDATE users_mapping SET token = 'another'");
-  ASSERT_TRUE(Await("live HAVING count(*) = 1"));
+  ASSERT_TRUE(WakeUntilRow("live HAVING count(*) = 1"));
   ExpectTheLaw(campaign);
 }
 
@@ -127,7 +127,7 @@ TEST_F(ClusterRunnerPgTest, ATokenOfTheSitesProgramIsMadeOnDemand) {
   GivenGrant(campaign, 1, 2);
   TakesJobs(2);
   Start();
-  ASSERT_TRUE(Await("live HAVING count(*) = 2"));
+  ASSERT_TRUE(WakeUntilRow("live HAVING count(*) = 2"));
   EXPECT_EQ(server_.Asked("POST", "").at(0).Header("Authorization"), "Bearer made-for-alice");
 }
 
@@ -135,7 +135,7 @@ TEST_F(ClusterRunnerPgTest, AProgramThatFailsIsNamedInTheEvent) {
   GivenOar("token_command = 'sh -c ''echo no ticket for %u >&2; exit 4'''");
   GivenGrant(GivenCampaign({.ntasks = 1}), 1, 1);
   Start();
-  ASSERT_TRUE(Await("events WHERE code = 'TOKEN_MISSING'"));
+  ASSERT_TRUE(WakeUntilRow("events WHERE code = 'TOKEN_MISSING'"));
   const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
   EXPECT_NE(message.find("its token_command: it exited with code 4: no ticket for alice"),
             message.npos)
@@ -151,7 +151,7 @@ TEST_F(ClusterRunnerPgTest, ATokenThatEndsBeforeTheCampaignIsToldOnce) {
       std::to_string(campaign) + ", 0, now() + interval '3 hours')");
   TakesJobs(1);
   Start();
-  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'TOKEN_EXPIRES'"));
+  ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'TOKEN_EXPIRES'"));
   const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
   EXPECT_NE(message.find("froggy: your token expires in"), message.npos) << message;
 }
@@ -163,13 +163,13 @@ TEST_F(ClusterRunnerPgTest, ABodyTooLargeTeachesHowManyBytesFitAndSaysSo) {
   GivenGrant(campaign, 1, 8);
   server_.On("POST", "/jobs.json", {413, "<h1>Request Entity Too Large</h1>", "text/html"});
   Start();
-  ASSERT_TRUE(Await("cluster_limits WHERE max_bytes IS NOT NULL"));
+  ASSERT_TRUE(WakeUntilRow("cluster_limits WHERE max_bytes IS NOT NULL"));
   EXPECT_EQ(Count("cluster_limits WHERE max_array IS NULL"), 1);
   EXPECT_EQ(Count("events WHERE code = 'LIMIT_LEARNT' AND message LIKE 'froggy: arrays are cut at "
                   "% bytes%'"),
             1);
   // At last a single job is refused: nothing is left to cut, and its user is told.
-  ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
+  ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
   ExpectTheLaw(campaign);
 }
 
@@ -187,13 +187,13 @@ TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUse
     GivenGrant(campaign, 1, 1);
     server_.On("POST", "/jobs.json", test::Fixture(c.fixture));
     Start();
-    ASSERT_TRUE(Await("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
+    ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
     const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
     EXPECT_NE(message.find(c.words), message.npos) << message;
     ExpectTheLaw(campaign);
     GivenGrant(other, 1, 1);  // another campaign there goes on
     TakesJobs(1);
-    EXPECT_TRUE(Await("live WHERE campaign_id = " + std::to_string(other)));
+    EXPECT_TRUE(WakeUntilRow("live WHERE campaign_id = " + std::to_string(other)));
     runner_.reset();
     Sql("DELETE FROM events; DELETE FROM grants");
   }
@@ -207,8 +207,19 @@ TEST_F(ClusterRunnerPgTest, WhatIsLearntIsKeptAndUsedByTheNextRunner) {
   GivenGrant(campaign, 1, 4);
   TakesJobs(2);
   Start();
-  ASSERT_TRUE(Await("batches WHERE state = 'recorded' HAVING count(*) = 2"));
+  ASSERT_TRUE(WakeUntilRow("batches WHERE state = 'recorded' HAVING count(*) = 2"));
   EXPECT_EQ(Count("batches WHERE n > 2"), 0);
+}
+
+// When each claim took a second session while it held one, the first claims of as many clusters as
+// the pool has sessions waited for each other for 10 s. A pool of one session shows it alone.
+TEST_F(ClusterRunnerPgTest, TheFirstClaimNeedsOneSessionOfThePool) {
+  GivenOar();
+  GivenToken();
+  GivenGrant(GivenCampaign({.ntasks = 2}), 1, 2);
+  TakesJobs(2);
+  Start(1);
+  EXPECT_TRUE(WakeUntilRow("live HAVING count(*) = 2"));
 }
 
 TEST_F(ClusterRunnerPgTest, UnderACeilingOnCallsNoMinuteHoldsMore) {
@@ -219,11 +230,10 @@ TEST_F(ClusterRunnerPgTest, UnderACeilingOnCallsNoMinuteHoldsMore) {
   GivenGrant(campaign, 1, 50);
   TakesJobs(1);
   Start();
-  ASSERT_TRUE(Await("batches WHERE state = 'recorded'"));
-  for (int i = 0; i < 50; ++i) {
-    runner_->Wake();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  ASSERT_TRUE(WakeUntilRow("batches WHERE state = 'recorded'"));
+  // Each pass that may not call asks to be woken later.
+  const int before = waker_.delayed;
+  ASSERT_TRUE(WakeUntil([&] { return waker_.delayed >= before + 5; }));
   EXPECT_LE(server_.requests().size(), 10u);
   EXPECT_EQ(Count("batches WHERE state = 'refused'"), 0) << "what may not be sent is not claimed";
   ExpectTheLaw(campaign);
@@ -237,7 +247,7 @@ TEST_F(ClusterRunnerPgTest, AfterTheBreakerWasOpenOneJobGoesFirst) {
   GivenGrant(campaign, 1, 7);
   TakesJobs(1);
   Start();
-  ASSERT_TRUE(Await("batches WHERE state = 'recorded'"));
+  ASSERT_TRUE(WakeUntilRow("batches WHERE state = 'recorded'"));
   EXPECT_EQ(Sql("SELECT n FROM batches ORDER BY id LIMIT 1")[0][0].as<int>(), 1);
   EXPECT_GE(Sql("SELECT probation FROM api_load")[0][0].as<int>(), 2);
 }
@@ -250,15 +260,13 @@ TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
   const auto campaign = GivenCampaign({.ntasks = 7});
   GivenGrant(campaign, 1, 7);
   Start();
-  for (int i = 0; i < 30; ++i) {
-    runner_->Wake();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  ASSERT_TRUE(WakeUntil([&] { return waker_.delayed >= 5; })) << "passes that may not call";
   EXPECT_EQ(Count("batches"), 0);
   EXPECT_TRUE(server_.requests().empty());
 }
 
-// Seen on a real Slurm: a slurmctld that was killed came back with released jobs on hold, for ever.
+// Seen on a real Slurm: a slurmctld that was killed came back with released jobs on hold, and they
+// never started.
 TEST_F(ClusterRunnerPgTest, WhatIsSeenOnHoldAgainIsReleasedAgain) {
   Sql("INSERT INTO clusters (id, name, kind, api_url, mode, options) VALUES (1, 'luke', 'slurm', "
       "'http://127.0.0.1:" +
@@ -278,8 +286,8 @@ TEST_F(ClusterRunnerPgTest, WhatIsSeenOnHoldAgainIsReleasedAgain) {
   server_.On("POST", "/job/12", Says({{"errors", nlohmann::json::array()}}));
   Start();
   Sql("INSERT INTO still_held VALUES (7, 1)");
-  EXPECT_TRUE(Await("(SELECT count(*) AS n FROM still_held) AS h WHERE n = 0"));
-  EXPECT_TRUE(AwaitAsked("POST", "/job/12"));
+  EXPECT_TRUE(WakeUntilRow("(SELECT count(*) AS n FROM still_held) AS h WHERE n = 0"));
+  EXPECT_TRUE(Await([&] { return !server_.Asked("POST", "/job/12").empty(); }));
 }
 
 }  // namespace

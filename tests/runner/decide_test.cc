@@ -56,6 +56,10 @@ TEST(RoomTest, AfterABreakerWasOpenAndUnderACeilingOnCallsAClaimIsOnePost) {
   sparing.sparing = true;
   ASSERT_EQ(Room({Of(1, 10), Of(2, 10)}, sparing, 100).size(), 1u);
   EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, sparing, 100)[0].n, 10);
+  auto cut = Of(1, 10);
+  cut.max_array = 4;
+  EXPECT_EQ(Room({cut}, sparing, 100)[0].n, 4) << "what fits into one array";
+  EXPECT_EQ(Room({cut}, {}, 100)[0].n, 10);
 }
 
 TEST(RoomTest, NoMoreThanAskedForInOneClaim) {

@@ -1,0 +1,44 @@
+#include "runner/cluster_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/log.h"
+#include "core/text.h"
+
+namespace cigri::runner {
+
+using std::chrono::milliseconds;
+
+ClusterSession::ClusterSession(const clusterdb::ClusterRow& row, Shared& a_shared)
+    : id(row.config.id),
+      name(row.config.name),
+      user_tokens(row.config.auth_type == "jwt"),
+      shared(a_shared),
+      store(row.config.id, shared.grid_id, shared.epoch),
+      driver(shared.make_driver(row)),
+      caps(driver->capabilities()) {}
+
+void ClusterSession::Transact(const std::function<void(db::Tx&)>& body, db::Tx::Sync sync) {
+  if (in_transaction_) throw std::logic_error("a transaction inside a transaction");
+  struct Mark {
+    bool& set;
+    explicit Mark(bool& flag) : set(flag) { set = true; }
+    ~Mark() { set = false; }
+  } mark(in_transaction_);
+  auto session = shared.pool.Get();
+  db::Tx tx(*session, sync);
+  body(tx);
+  tx.Commit();
+}
+
+void ClusterSession::BackOff(const std::string& why) {
+  const double s = std::min(60.0, 0.05 * static_cast<double>(1 << std::min(failures_++, 11)));
+  const milliseconds pause(static_cast<int>(s * 1000));
+  not_before_ = Clock::now() + pause;
+  if (failures_ == 1 || failures_ % 10 == 0)
+    log::warn("[{}] submits nothing for {}: {}", name, HumanSpan(s), why);
+  shared.waker.WakeIn(pause + milliseconds(5));
+}
+
+}  // namespace cigri::runner

@@ -1,0 +1,64 @@
+// What the parts of one cluster's runner share: the driver, the SQL, the back-off.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cluster/cluster.h"
+#include "clusterdb/clusterdb.h"
+#include "db/db.h"
+#include "module/module.h"
+#include "runner/store.h"
+
+namespace cigri::runner {
+
+using Clock = std::chrono::steady_clock;
+using DriverFactory =
+    std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow& row)>;
+
+/// What all cluster runners of the process share. Outlives them.
+struct Shared {
+  db::Pool pool;
+  std::string grid_id;
+  std::int64_t epoch;
+  int send_window_s;  ///< a POST starts at most this long after its claim began
+  module::Waker& waker;
+  DriverFactory make_driver;
+  std::atomic<bool> stale{false};  ///< another almighty leads: the process must end
+};
+
+/// One cluster, for the thread of its runner alone.
+class ClusterSession {
+ public:
+  /// Throws what the driver factory throws.
+  ClusterSession(const clusterdb::ClusterRow& row, Shared& shared);
+
+  const std::int64_t id;
+  const std::string name;
+  const bool user_tokens;  ///< users have tokens there
+  Shared& shared;
+  Store store;
+  const std::unique_ptr<cluster::Cluster> driver;
+  const cluster::Capabilities caps;
+
+  /// Runs `body` in a transaction on a session of the pool, and commits it. `body` must not call
+  /// Transact again (throws std::logic_error): threads that hold one session each and wait for a
+  /// second one would wait for each other.
+  void Transact(const std::function<void(db::Tx&)>& body, db::Tx::Sync sync = db::Tx::Sync::kOn);
+
+  /// Sends nothing for a while: 0.05 s after the first failure in a row, then twice as long each
+  /// time, at most a minute.
+  void BackOff(const std::string& why);
+  bool BackingOff() const { return Clock::now() < not_before_; }
+  /// A submission succeeded: the next failure counts as the first one.
+  void ResetBackOff() { failures_ = 0; }
+
+ private:
+  bool in_transaction_ = false;
+  int failures_ = 0;
+  Clock::time_point not_before_{};
+};
+
+}  // namespace cigri::runner

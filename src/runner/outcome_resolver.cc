@@ -1,0 +1,104 @@
+#include "runner/outcome_resolver.h"
+
+#include <map>
+
+#include "core/log.h"
+
+namespace cigri::runner {
+
+using std::chrono::milliseconds;
+
+namespace {
+constexpr milliseconds kSoon{100}, kLookEvery{1000};
+}
+
+module::Event OutcomeResolver::Event(const std::string& why) const {
+  module::Event e{.cls = "cluster", .code = "SUBMIT_IN_DOUBT"};
+  e.message =
+      session_.name + ": the outcome of a submission is unknown, the runner looks it up: " + why;
+  e.cluster_id = session_.id;
+  return e;
+}
+
+void OutcomeResolver::MarkInDoubt(const ClaimedBatch& batch, const std::string& why) {
+  log::warn("[{}] the outcome of submitting {} jobs of campaign {} is unknown: {}", session_.name,
+            batch.tasks.size(), batch.campaign_id, why);
+  Expect();
+  session_.Transact([&](db::Tx& tx) {
+    session_.store.Doubt(tx, batch, why);
+    module::RaiseEvent(tx, Event(why));
+  });
+  session_.shared.waker.WakeIn(kSoon);
+}
+
+void OutcomeResolver::Resolve() {
+  if (!expected_) return;
+  const auto open = LoadOpen();
+  expected_ = !open.empty();
+  for (const auto& batch : open)
+    if (batch.due) LookUp(batch);
+  if (expected_) session_.shared.waker.WakeIn(kLookEvery);
+}
+
+std::vector<OpenBatch> OutcomeResolver::LoadOpen() {
+  std::vector<OpenBatch> open;
+  session_.Transact([&](db::Tx& tx) {
+    module::CheckEpoch(tx, session_.shared.epoch);
+    open = session_.store.OpenBatches(tx);
+    // This thread is sending nothing now, so the runner that intended these batches is gone. It may
+    // have sent them.
+    for (auto& o : open)
+      if (o.state == BatchState::kIntended) {
+        session_.store.Doubt(tx, o.batch, "the runner that intended it is gone");
+        o.due = true;
+      }
+    if (open.empty()) module::CloseEvent(tx, Event(""), "runner");
+  });
+  return open;
+}
+
+void OutcomeResolver::LookUp(const OpenBatch& open) {
+  const auto& batch = open.batch;
+  if (open.lost)
+    return session_.Transact([&](db::Tx& tx) {
+      session_.store.GiveBack(tx, batch, BatchState::kVoid, "given up as lost");
+    });
+  try {
+    Settle(open, session_.driver->Find(batch.tag, batch.cluster_login, open.created_at,
+                                       session_.caps.fences));
+  } catch (const cluster::CallFailed& e) {
+    session_.Transact(
+        [&](db::Tx& tx) { session_.store.NoteLook(tx, batch.id, false, NextLook(open.looks)); });
+    session_.BackOff(e.what());
+  }
+}
+
+void OutcomeResolver::Settle(const OpenBatch& open, const cluster::FindResult& found) {
+  const auto& batch = open.batch;
+  const bool final =
+      AbsenceIsFinal({found.complete, found.fenced, open.send_over, open.looks, open.quiet_s,
+                      static_cast<double>(session_.caps.absence_delay.count())});
+  std::map<int, std::string> there;
+  for (const auto& job : found.jobs) there.emplace(job.ref.index, job.ref.remote_id);
+  const std::vector<std::pair<int, std::string>> remote(there.begin(), there.end());
+  std::vector<int> missing;
+  for (int i = 0; i < static_cast<int>(batch.tasks.size()); ++i)
+    if (there.count(i) == 0) missing.push_back(i);
+
+  session_.Transact([&](db::Tx& tx) {
+    if (missing.empty() || (!remote.empty() && final)) {
+      session_.store.Record(tx, batch, remote, missing, session_.caps.hold_release);
+      log::info("[{}] adopts {} jobs of campaign {}; the cluster did not take {} others",
+                session_.name, remote.size(), batch.campaign_id, missing.size());
+    } else if (final) {
+      session_.store.GiveBack(tx, batch, BatchState::kVoid, "the cluster never took it");
+      log::info("[{}] requeues {} jobs of campaign {}: the cluster did not take them",
+                session_.name, batch.tasks.size(), batch.campaign_id);
+    } else {
+      session_.store.NoteLook(tx, batch.id, found.complete, NextLook(open.looks));
+      session_.shared.waker.WakeIn(kLookEvery);
+    }
+  });
+}
+
+}  // namespace cigri::runner

@@ -1,0 +1,189 @@
+// Claiming: what the operator allows and the plan grants now, taken and written as intents.
+#include <sql/batches.h>
+#include <sql/claims.h>
+
+#include <algorithm>
+
+#include "core/hours.h"
+#include "core/text.h"
+#include "db/counters.h"
+#include "module/module.h"
+#include "runner/store.h"
+
+namespace cigri::runner {
+namespace {
+
+bool IsTask(BatchKind kind) { return kind == BatchKind::kTask || kind == BatchKind::kTest; }
+
+// Tasks that follow each other and were never tried: two numbers instead of a list.
+bool IsFreshRange(const ClaimedBatch& b) {
+  const auto n = static_cast<std::int64_t>(b.tasks.size());
+  return IsTask(b.kind) && b.tasks.back().idx - b.tasks.front().idx + 1 == n &&
+         std::all_of(b.tasks.begin(), b.tasks.end(), [](const auto& t) { return t.attempt == 1; });
+}
+
+std::optional<std::string> ListedTasks(const ClaimedBatch& b) {
+  if (IsFreshRange(b) || b.tasks.front().idx < 0) return std::nullopt;
+  std::vector<std::int64_t> idxs;
+  for (const auto& t : b.tasks) idxs.push_back(t.idx);
+  return db::Array(idxs);
+}
+
+CounterDeltas Launching(std::int64_t cluster, const std::vector<ClaimedBatch>& batches) {
+  CounterDeltas deltas;
+  for (const auto& b : batches)
+    deltas.Add(b.campaign_id, cluster, b.kind, "launching",
+               static_cast<std::int64_t>(b.tasks.size()), b.slots);
+  return deltas;
+}
+
+}  // namespace
+
+std::string Store::NewTag(std::int64_t campaign_id) const {
+  return "cigri." + std::to_string(campaign_id) + "." + grid_id_ + "." + RandomHex(8);
+}
+
+Ceiling Store::CeilingNow(db::Tx& tx) {
+  Ceiling ceiling;
+  const auto row = tx.First(sql::kClaimCluster, cluster_id_);
+  on_probation_ = row && row->probation;
+  ceiling.open = row && row->enabled && !row->drained && row->mode != "observe";
+  if (ceiling.open && row->hours) ceiling.open = WithinHours(*row->hours, std::time(nullptr));
+  if (!ceiling.open) return ceiling;
+  if (row->mode == "limited") ceiling.max_jobs = row->mode_limit;
+  ceiling.max_slots = row->max_running;
+  ceiling.probation = row->probation;
+  ceiling.sparing = row->max_calls_per_min.has_value();
+  if (ceiling.max_jobs || ceiling.max_slots) {
+    const auto sums = tx.One(sql::kClusterInFlight, cluster_id_);
+    ceiling.jobs = sums.jobs;
+    ceiling.slots = sums.slots;
+  }
+  return ceiling;
+}
+
+std::vector<Candidate> Store::Candidates(db::Tx& tx,
+                                         const std::function<int(std::int64_t)>& max_array) {
+  std::vector<Candidate> out;
+  for (auto& row : tx.Exec(sql::kClaimCandidates, cluster_id_)) {
+    Candidate c;
+    c.campaign_id = row.campaign_id;
+    c.kind = FromString<BatchKind>(row.kind).value();
+    c.n = row.n;
+    c.in_flight_kind = row.in_flight_kind;
+    c.in_flight = row.in_flight;
+    c.fresh = row.fresh;
+    c.max_array = max_array(row.campaign_id);
+    c.cluster_login = std::move(row.cluster_login);
+    if (IsTask(c.kind) || c.kind == BatchKind::kReplica) {
+      c.slots = row.slots;
+      c.max_jobs = row.max_jobs;
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+Store::TasksByCampaign Store::TakeRetried(db::Tx& tx, const std::vector<Want>& wants) {
+  db::RowSet<std::int64_t, int, bool> rows;  // campaign, most tasks, it has no fresh ones
+  for (const auto& w : wants)
+    if (IsTask(w.kind)) rows.Add(w.campaign_id, RetryShare(w.n, w.fresh), w.fresh == 0);
+  TasksByCampaign out;
+  if (rows.empty()) return out;
+  for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_))
+    out[row.campaign_id].push_back({row.idx, row.attempt});
+  return out;
+}
+
+Store::TasksByCampaign Store::TakeFresh(db::Tx& tx, const std::vector<Want>& wants,
+                                        const TasksByCampaign& retried, bool one_post) {
+  db::RowSet<std::int64_t, int> rows;  // campaign, most tasks
+  for (const auto& w : wants) {
+    if (!IsTask(w.kind) || w.fresh == 0) continue;
+    const auto it = retried.find(w.campaign_id);
+    if (one_post && it != retried.end()) continue;  // retried tasks are a batch of their own
+    const int rest = w.n - (it == retried.end() ? 0 : static_cast<int>(it->second.size()));
+    if (rest > 0) rows.Add(w.campaign_id, rest);
+  }
+  TasksByCampaign out;
+  if (rows.empty()) return out;
+  for (const auto& row : tx.Exec(sql::kClaimFresh, rows))
+    for (std::int64_t i = 0; i < row.n; ++i) out[row.campaign_id].push_back({row.first_idx + i, 1});
+  return out;
+}
+
+std::vector<ClaimedTask> Store::Replicas(db::Tx& tx, const Want& want) {
+  std::vector<ClaimedTask> tasks;
+  for (const auto& row : tx.Exec(sql::kClaimReplicas, want.campaign_id, want.n, cluster_id_))
+    tasks.push_back({row.idx, row.attempt});
+  return tasks;
+}
+
+std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>& wants,
+                                             const std::function<int(std::int64_t)>& max_array,
+                                             bool one_post) {
+  auto retried = TakeRetried(tx, wants), fresh = TakeFresh(tx, wants, retried, one_post);
+  std::vector<ClaimedBatch> batches;
+  const auto add = [&](const Want& want, const std::vector<ClaimedTask>& tasks) {
+    for (const auto& [from, n] : Cut(static_cast<int>(tasks.size()), max_array(want.campaign_id))) {
+      ClaimedBatch b;
+      b.campaign_id = want.campaign_id;
+      b.kind = want.kind;
+      b.slots = want.slots;
+      b.tag = NewTag(want.campaign_id);
+      b.cluster_login = want.cluster_login;
+      b.tasks.assign(tasks.begin() + from, tasks.begin() + from + n);
+      batches.push_back(std::move(b));
+    }
+  };
+  for (const auto& want : wants) {
+    if (IsTask(want.kind)) {
+      add(want, retried[want.campaign_id]);
+      add(want, fresh[want.campaign_id]);
+    } else if (want.kind == BatchKind::kReplica) {
+      add(want, Replicas(tx, want));
+    } else {
+      add(want, {{-1, 1}});
+    }
+  }
+  return batches;
+}
+
+void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold) {
+  db::RowSet<std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>,
+             std::optional<std::string>, int, std::string>
+      rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag
+  std::int64_t jobs = 0;
+  std::map<std::string, ClaimedBatch*> by_tag;
+  for (auto& b : batches) {
+    const auto first = IsFreshRange(b) ? std::optional(b.tasks.front().idx) : std::nullopt;
+    const int n = static_cast<int>(b.tasks.size());
+    rows.Add(jobs, std::string(ToString(b.kind)), b.campaign_id, n, first, ListedTasks(b), b.slots,
+             b.tag);
+    jobs += n;
+    by_tag[b.tag] = &b;
+  }
+  for (const auto& row :
+       tx.Exec(sql::kIntendBatches, jobs, cluster_id_, epoch_, send_window_s, !hold, rows)) {
+    auto& b = *by_tag.at(row.tag);
+    b.id = row.id;
+    b.first_job_id = row.first_job_id;
+  }
+}
+
+std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
+                                       const std::function<int(std::int64_t)>& max_array,
+                                       int send_window_s, bool hold) {
+  module::CheckEpoch(tx, epoch_);
+  const Ceiling ceiling = CeilingNow(tx);
+  if (!ceiling.open) return {};
+  const auto wants = Room(Candidates(tx, max_array), ceiling, most);
+  if (wants.empty()) return {};
+  auto batches = TakeBatches(tx, wants, max_array, ceiling.sparing);
+  if (batches.empty()) return {};
+  Intend(tx, batches, send_window_s, hold);
+  db::AddCounters(tx, Launching(cluster_id_, batches), "runner");
+  return batches;
+}
+
+}  // namespace cigri::runner

@@ -1,0 +1,52 @@
+#include "runner/token_watcher.h"
+
+#include "core/log.h"
+#include "core/text.h"
+#include "module/events.h"
+
+namespace cigri::runner {
+
+void TokenWatcher::Check() {
+  if (Clock::now() < next_) return;
+  next_ = Clock::now() + kTokensEvery;
+  std::vector<TokenWait> waits;
+  session_.Transact(
+      [&](db::Tx& tx) {
+        waits = session_.store.MissingTokens(tx);
+        ReportExpiring(tx);
+      },
+      db::Tx::Sync::kOff);
+  for (const auto& wait : waits)
+    if (!wait.alive || session_.driver->CredentialTrouble(wait.cluster_login).empty())
+      Continue(wait);
+  if (!waits.empty()) session_.shared.waker.WakeIn(kTokensEvery);
+}
+
+void TokenWatcher::ReportExpiring(db::Tx& tx) {
+  for (const auto& token : session_.store.ExpiringTokens(tx)) {
+    module::Event e{.cls = "notify", .code = "TOKEN_EXPIRES", .message = ""};
+    e.campaign_id = token.campaign_id;
+    e.cluster_id = session_.id;
+    e.message = session_.name + ": your token expires in " + HumanSpan(token.token_s) +
+                ", the campaign is expected to end in " + HumanSpan(token.end_s);
+    if (token.too_early)
+      module::RaiseEvent(tx, e);
+    else
+      module::CloseEvent(tx, e, "runner");
+  }
+}
+
+void TokenWatcher::Continue(const TokenWait& wait) {
+  session_.Transact([&](db::Tx& tx) {
+    module::Event e{.cls = "campaign", .code = "TOKEN_MISSING", .message = ""};
+    e.campaign_id = wait.campaign_id;
+    e.cluster_id = session_.id;
+    module::CloseEvent(tx, e, "runner");
+  });
+  if (wait.alive)
+    log::info("[{}] user {} has a token again: campaign {} continues", session_.name,
+              wait.cluster_login, wait.campaign_id);
+  session_.shared.waker.Wake();
+}
+
+}  // namespace cigri::runner

@@ -1,0 +1,93 @@
+#include "tests/runner/fake_site.h"
+
+#include <algorithm>
+
+namespace cigri::test {
+
+namespace {
+std::string RemoteId(const std::string& tag, int index) {
+  return tag + "/" + std::to_string(index);
+}
+}  // namespace
+
+class FakeCluster final : public cluster::Cluster {
+ public:
+  FakeCluster(FakeSite& site, std::string name) : site_(site), name_(std::move(name)) {
+    caps_.hold_release = site.hold_release;
+    caps_.fences = site.fences;
+  }
+  cluster::Capabilities capabilities() const override { return caps_; }
+
+  std::vector<std::string> Submit(const cluster::Batch& batch) override {
+    std::lock_guard lock(site_.mutex_);
+    const auto network = site_.network_;
+    if (network != Network::kLosesRequests)
+      site_.taken_.push_back({name_, batch.tag, static_cast<int>(batch.elements.size())});
+    if (network != Network::kWorks) throw cluster::SubmitInDoubt("connection reset");
+    std::vector<std::string> ids;
+    for (std::size_t i = 0; i < batch.elements.size(); ++i)
+      ids.push_back(RemoteId(batch.tag, static_cast<int>(i)));
+    return ids;
+  }
+
+  void Release(const cluster::Batch& batch, const std::vector<std::string>&) override {
+    std::lock_guard lock(site_.mutex_);
+    site_.releases_.push_back(batch.cluster_user);
+  }
+
+  cluster::FindResult Find(const std::string& tag, const std::string&, double,
+                           bool fence) override {
+    std::lock_guard lock(site_.mutex_);
+    cluster::FindResult found;
+    found.complete = true;
+    found.fenced = fence;
+    for (const auto& batch : site_.taken_)
+      for (int i = 0; batch.cluster == name_ && batch.tag == tag && i < batch.n; ++i) {
+        cluster::RemoteJob job;
+        job.ref.remote_id = RemoteId(tag, i);
+        job.ref.tag = tag;
+        job.ref.index = i;
+        found.jobs.push_back(std::move(job));
+      }
+    return found;
+  }
+
+  // The runner calls none of these.
+  cluster::PollResult Poll(const cluster::PollRequest&) override { return {}; }
+  cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
+  cluster::Resources GetResources() override { return {}; }
+
+ private:
+  FakeSite& site_;
+  const std::string name_;
+  cluster::Capabilities caps_;
+};
+
+std::unique_ptr<cluster::Cluster> FakeSite::MakeDriver(const clusterdb::ClusterRow& row) {
+  if (row.config.name == broken_cluster) throw std::runtime_error("its address is wrong");
+  return std::make_unique<FakeCluster>(*this, row.config.name);
+}
+
+void FakeSite::Set(Network network) {
+  std::lock_guard lock(mutex_);
+  network_ = network;
+}
+
+void FakeSite::GivenSubmitted(const std::string& cluster, const std::string& tag, int n) {
+  std::lock_guard lock(mutex_);
+  taken_.push_back({cluster, tag, n});
+}
+
+std::size_t FakeSite::Taken(const std::string& cluster) {
+  std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::count_if(taken_.begin(), taken_.end(), [&](const auto& b) {
+    return cluster.empty() || b.cluster == cluster;
+  }));
+}
+
+std::vector<std::string> FakeSite::Releases() {
+  std::lock_guard lock(mutex_);
+  return releases_;
+}
+
+}  // namespace cigri::test

@@ -1,0 +1,49 @@
+// Batch schedulers in memory, for passes of the runner.
+#pragma once
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "clusterdb/clusterdb.h"
+
+namespace cigri::test {
+
+/// What happens to the next submissions.
+enum class Network {
+  kWorks,
+  kLosesAnswers,  ///< the cluster takes the batch, and nobody hears of it
+  kLosesRequests  ///< the cluster never sees the batch, and nobody knows
+};
+
+/// The clusters of a test, as they are whatever the runner knows. Thread-safe.
+class FakeSite {
+ public:
+  /// Capabilities of drivers that are made from now on.
+  bool hold_release = false, fences = true;
+  std::string broken_cluster;  ///< its driver cannot be made
+
+  /// To be given to runner::Runner. The site outlives the drivers.
+  std::unique_ptr<cluster::Cluster> MakeDriver(const clusterdb::ClusterRow& row);
+  void Set(Network network);
+  /// As if `batch` had been submitted to `cluster` before.
+  void GivenSubmitted(const std::string& cluster, const std::string& tag, int n);
+  /// How many batches a cluster took, all clusters when "".
+  std::size_t Taken(const std::string& cluster = "");
+  /// Users in whose name held jobs were released, one per call.
+  std::vector<std::string> Releases();
+
+ private:
+  friend class FakeCluster;
+  struct TakenBatch {
+    std::string cluster, tag;
+    int n;
+  };
+  std::mutex mutex_;
+  Network network_ = Network::kWorks;
+  std::vector<TakenBatch> taken_;
+  std::vector<std::string> releases_;
+};
+
+}  // namespace cigri::test

@@ -1,0 +1,173 @@
+// The pass of the runner as it runs: rows in PostgreSQL, threads, and clusters in memory.
+#include "runner/runner.h"
+#include "tests/runner/fake_site.h"
+#include "tests/support/await.h"
+#include "tests/support/rows.h"
+#include "tests/support/wakers.h"
+
+namespace cigri::runner {
+namespace {
+
+using test::Await;
+using test::Network;
+
+class RunnerPgTest : public test::RowsTest {
+ protected:
+  void SetUp() override {
+    RowsTest::SetUp();
+    db_ = Connect();
+  }
+  void TearDown() override {
+    runner_.reset();
+    db_.reset();
+    RowsTest::TearDown();
+  }
+  void Pass() {
+    module::Turn turn{*db_, config_, 0, ++number_, number_ == 1, waker_, conninfo()};
+    runner_->Pass(turn);
+  }
+  /// Passes until `what` has a row.
+  bool PassUntil(const std::string& what) {
+    return Await([&] {
+      Pass();
+      return Count(what) > 0;
+    });
+  }
+  static std::string Jobs(int n, const std::string& where = "true") {
+    return "(SELECT count(*) AS n FROM live WHERE " + where +
+           ") AS jobs WHERE n = " + std::to_string(n);
+  }
+
+  test::FakeSite site_;
+  test::TestWaker waker_;
+  Config config_;
+  std::unique_ptr<db::Connection> db_;
+  int drivers_ = 0;
+  std::unique_ptr<Runner> runner_ =
+      std::make_unique<Runner>([this](const clusterdb::ClusterRow& row) {
+        ++drivers_;
+        return site_.MakeDriver(row);
+      });
+  std::int64_t number_ = 0;
+};
+
+TEST_F(RunnerPgTest, APassSubmitsWhatThePlanGrantsOnEveryCluster) {
+  GivenClusters(10);
+  const auto campaign = GivenCampaign({.ntasks = 100, .clusters = 10});
+  for (int k = 1; k <= 10; ++k) GivenGrant(campaign, k, 3);
+  EXPECT_TRUE(PassUntil(Jobs(30)));
+  EXPECT_EQ(site_.Taken(), 10u) << "one array each";
+  EXPECT_EQ(Count("batches WHERE state = 'recorded'"), 10);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerPgTest, WithoutWorkNoDriverIsMade) {
+  GivenClusters(2);
+  Pass();
+  EXPECT_EQ(drivers_, 0);
+  GivenGrant(GivenCampaign({.ntasks = 1}), 1, 1);
+  Pass();
+  EXPECT_EQ(drivers_, 2);
+}
+
+TEST_F(RunnerPgTest, AClusterWithoutADriverLeavesTheOthersAlone) {
+  GivenClusters(2);
+  site_.broken_cluster = "c1";
+  const auto campaign = GivenCampaign({.ntasks = 10, .clusters = 2});
+  GivenGrant(campaign, 1, 2);
+  GivenGrant(campaign, 2, 2);
+  EXPECT_TRUE(PassUntil(Jobs(2, "cluster_id = 2")));
+  EXPECT_EQ(site_.Taken("c1"), 0u);
+}
+
+TEST_F(RunnerPgTest, AClusterThatIsAddedLaterIsServed) {
+  GivenClusters(1);
+  const auto first = GivenCampaign({.ntasks = 5});
+  GivenGrant(first, 1, 5);
+  ASSERT_TRUE(PassUntil(Jobs(5)));
+  Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (2, 'c2', 'local', "
+      "'unix:/nowhere', 'open')");
+  GivenGrant(GivenCampaign({.ntasks = 5, .clusters = 2}), 2, 5);
+  EXPECT_TRUE(PassUntil(Jobs(5, "cluster_id = 2")));
+}
+
+TEST_F(RunnerPgTest, JobsWhoseSubmissionWasNotAnsweredAreAdopted) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  GivenGrant(campaign, 1, 4);
+  site_.Set(Network::kLosesAnswers);
+  EXPECT_TRUE(PassUntil(Jobs(4)));
+  EXPECT_EQ(site_.Taken(), 1u) << "never submitted twice";
+  EXPECT_TRUE(PassUntil("events WHERE code = 'SUBMIT_IN_DOUBT' AND state = 'closed'"));
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerPgTest, ASubmissionThatNeverArrivedIsRequeuedAndSubmittedAgain) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  GivenGrant(campaign, 1, 4);
+  site_.Set(Network::kLosesRequests);
+  ASSERT_TRUE(PassUntil("batches WHERE state = 'void'"));
+  ExpectTheLaw(campaign);
+  site_.Set(Network::kWorks);
+  EXPECT_TRUE(PassUntil(Jobs(4)));
+  EXPECT_EQ(site_.Taken(), 1u);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerPgTest, WithoutAFenceOneAbsenceIsNotFinal) {
+  GivenClusters(1);
+  site_.fences = false;
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  GivenGrant(campaign, 1, 4);
+  site_.Set(Network::kLosesRequests);
+  ASSERT_TRUE(PassUntil("batches WHERE looks = 2"));
+  EXPECT_EQ(Count("batches WHERE state = 'in_doubt'"), 1);
+  EXPECT_EQ(Count("retry"), 0);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerPgTest, TheIntentOfARunnerThatWasKilledIsLookedUp) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  GivenGrant(campaign, 1, 3);
+  {
+    db::Tx tx(*db_);
+    const auto batches = Store(1, "grid", 0)
+                             .Claim(
+                                 tx, 10, [](std::int64_t) { return 10; }, 10, false);
+    tx.Commit();
+    site_.GivenSubmitted("c1", batches.at(0).tag, 3);
+  }
+  EXPECT_TRUE(PassUntil(Jobs(3)));
+  EXPECT_EQ(site_.Taken(), 1u) << "adopted, not submitted again";
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(RunnerPgTest, JobsOnHoldAreReleasedInTheNameOfTheirUser) {
+  GivenClusters(1);
+  site_.hold_release = true;
+  const auto campaign = GivenCampaign({.ntasks = 2});
+  Sql("UPDATE campaign_clusters SET cluster_login = 'alice-there'");
+  GivenGrant(campaign, 1, 2);
+  EXPECT_TRUE(PassUntil("batches WHERE state = 'recorded' AND released"));
+  EXPECT_EQ(site_.Releases(), std::vector<std::string>{"alice-there"});
+}
+
+TEST_F(RunnerPgTest, WhenAnotherAlmightyLeadsNothingIsClaimedAndThePassSaysSo) {
+  GivenClusters(1);
+  GivenGrant(GivenCampaign({}), 1, 5);
+  Sql("UPDATE grid SET epoch = 7");
+  EXPECT_TRUE(Await([&] {
+    try {
+      Pass();
+      return false;
+    } catch (const module::StaleEpoch&) {
+      return true;
+    }
+  }));
+  EXPECT_EQ(Count("batches"), 0);
+}
+
+}  // namespace
+}  // namespace cigri::runner
