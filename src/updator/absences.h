@@ -1,4 +1,4 @@
-// Jobs that a cluster which was asked about them does not list.
+// Jobs that are missing from the answers of a cluster that was asked about them.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace cigri::updator {
 
-/// Of one cluster. Absence never means success, and not at once the end either: three looks one
-/// after the other, and a minute.
+/// Of one cluster. An absent job has never succeeded, and it has ended only when three answers in a
+/// row have missed it, for a minute.
 class Absences {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What a look that began at `began` did not find; returns the jobs that are gone for good. A job
-  /// that is not missing begins anew the next time.
+  /// `missing`: from the answer to a poll that began at `began`. Returns the jobs that have ended.
+  /// For a job that is not missing, counting starts again.
   std::vector<std::int64_t> Look(const std::vector<cluster::RemoteRef>& missing,
                                  Clock::time_point began);
 

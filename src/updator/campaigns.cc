@@ -1,186 +1,165 @@
 #include "updator/campaigns.h"
 
-#include <sql/campaigns.h>
-#include <sql/events.h>
-#include <sql/jobs.h>
-#include <sql/placements.h>
-#include <sql/survival.h>
-#include <sql/tasks.h>
-
 #include "core/log.h"
 #include "core/text.h"
-#include "db/counters.h"
-#include "module/events.h"
+#include "updator/decide.h"
+#include "updator/store.h"
 
 namespace cigri::updator {
 namespace {
 
-constexpr int kFirstTen = 10;
-
-void Log(db::Tx& tx, const std::string& code, std::int64_t campaign, const std::string& message) {
-  module::Event e{.cls = "log", .code = code, .message = message};
-  e.campaign_id = campaign;
-  e.fingerprint = std::to_string(campaign);
-  module::RaiseEvent(tx, e);
-  module::CloseEvent(tx, e, "updator");
+module::Event CampaignEvent(const std::string& code, std::int64_t campaign,
+                            const std::string& message = "") {
+  module::Event event{.cls = "campaign", .code = code, .message = message};
+  event.campaign_id = campaign;
+  return event;
 }
 
-bool ApplyWanted(db::Tx& tx) {
-  const auto rows = tx.Exec(sql::kApplyWantedStates);
+// An event that is closed from the beginning: it is only to be read.
+void Log(Store& store, const std::string& code, std::int64_t campaign, const std::string& message) {
+  auto event = CampaignEvent(code, campaign, message);
+  event.cls = "log";
+  event.fingerprint = std::to_string(campaign);
+  store.Raise(event);
+  store.Close(event);
+}
+
+bool ApplyWanted(Store& store) {
+  const auto rows = store.ApplyWantedStates();
   for (const auto& row : rows) {
-    const auto campaign = row.id;
-    const std::string state = row.state;
-    Log(tx,
-        state == "cancelled" ? "CANCELLED"
-        : state == "paused"  ? "PAUSED"
-                             : "RESUMED",
-        campaign, "campaign " + std::to_string(campaign) + " is " + state);
-    if (state == "cancelled") tx.Exec(sql::kCloseEventsAtEnd, campaign, false);
+    const std::string code = row.state == "cancelled" ? "CANCELLED"
+                             : row.state == "paused"  ? "PAUSED"
+                                                      : "RESUMED";
+    Log(store, code, row.id, "campaign " + std::to_string(row.id) + " is " + row.state);
+    if (row.state == "cancelled") store.CloseEventsAtEnd(row.id, false);
   }
   return !rows.empty();
 }
 
-// "A misspelt program costs 10 jobs per cluster, never 40,000" (docs/design.md section 8).
-bool HoldLanes(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
+// A misspelt program costs as many jobs per cluster as there are canary jobs, never 40,000
+// (docs/design.md section 8).
+bool HoldPlacements(Store& store, const std::set<std::int64_t>& campaigns) {
   if (campaigns.empty()) return false;
-  const std::vector<std::int64_t> ids(campaigns.begin(), campaigns.end());
-  const auto rows = tx.Exec(sql::kPlacementsToHold, ids, kFirstTen);
+  const auto rows = store.PlacementsToHold(campaigns, store.CanaryJobs());
   for (const auto& row : rows) {
-    module::Event e{.cls = "campaign", .code = "HELD_FIRST_TEN", .message = ""};
-    e.campaign_id = row.campaign_id;
-    e.cluster_id = row.cluster_id;
-    const std::string sample = !row.message ? "" : row.message;
-    e.message = "the first " + row.ended +
-                " jobs all failed: " + row.exec_file + ": " + sample;
-    e.sample = {{"command", row.exec_file},
-                {"node", !row.node ? "" : row.node},
-                {"message", sample}};
-    const auto id = module::RaiseEvent(tx, e);
-    tx.Exec(sql::kHoldPlacement, *e.campaign_id, *e.cluster_id, id, e.message);
-    // No try is charged for what was never the task's fault.
-    tx.Exec(sql::kRefundTasks, *e.campaign_id, *e.cluster_id);
+    const auto sample = row.message.value_or("");
+    auto event = CampaignEvent("HELD_FIRST_TEN", row.campaign_id);
+    event.cluster_id = row.cluster_id;
+    event.message = "the first " + std::to_string(row.ended) +
+                    " jobs all failed: " + row.exec_file + ": " + sample;
+    event.sample = {
+        {"command", row.exec_file}, {"node", row.node.value_or("")}, {"message", sample}};
+    const auto id = store.Raise(event);
+    store.HoldPlacement(row.campaign_id, row.cluster_id, id, event.message);
+    // The tasks were not at fault: they lose no try.
+    store.RefundTasks(row.campaign_id, row.cluster_id);
   }
   return !rows.empty();
 }
 
-// CIG-11: what a sink has swallowed goes again.
-void TakeSinks(db::Tx& tx) {
+// CIG-11: the tasks that a black hole has swallowed are retried.
+void TakeBlackHoles(Store& store) {
   CounterDeltas deltas;
-  for (const auto& row : tx.Exec(sql::kTakeBlackHoles)) {
-    const auto campaign = row.campaign_id;
-    const auto cluster = row.cluster_id;
+  for (const auto& row : store.TakeBlackHoles()) {
     const auto kind = FromString<BatchKind>(row.kind).value();
-    const auto slots = row.slots;
-    deltas.Add(campaign, cluster, kind, "terminated", -1, slots);
-    deltas.Add(campaign, cluster, kind, "duplicate", 1, slots);
+    deltas.Add(row.campaign_id, row.cluster_id, kind, "terminated", -1, row.slots);
+    deltas.Add(row.campaign_id, row.cluster_id, kind, "duplicate", 1, row.slots);
   }
-  db::AddCounters(tx, deltas, "updator");
+  store.AddCounters(deltas);
 }
 
-// Everywhere held: the campaign stops and says so. Freed somewhere: it goes on.
-bool StopAndGo(db::Tx& tx) {
-  bool moved = tx.Exec(sql::kFreePlacements) > 0;
-  for (const auto& row : tx.Exec(sql::kStopHeldCampaigns)) {
-    module::Event e{
-        .cls = "campaign", .code = "HELD_EVERYWHERE", .message = row.state_reason};
-    e.campaign_id = row.id;
-    module::RaiseEvent(tx, e);
-    moved = true;
+// A campaign that is held on each of its clusters stops and says so; it continues when one of its
+// placements is released.
+bool StopAndContinue(Store& store) {
+  bool changed = store.ReleasePlacements();
+  for (const auto& row : store.StopHeldCampaigns()) {
+    store.Raise(CampaignEvent("HELD_EVERYWHERE", row.id, row.state_reason));
+    changed = true;
   }
-  for (const auto& row : tx.Exec(sql::kContinueCampaigns)) {
-    module::Event e{.cls = "campaign", .code = "HELD_EVERYWHERE", .message = ""};
-    e.campaign_id = row.id;
-    module::CloseEvent(tx, e, "updator");
-    moved = true;
+  for (const auto id : store.ContinueCampaigns()) {
+    store.Close(CampaignEvent("HELD_EVERYWHERE", id));
+    changed = true;
   }
-  return moved;
+  return changed;
 }
 
-// Whether a test campaign need not be waited for any longer: what has not answered is reported.
-bool TestGivenUp(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
-  const auto rows = tx.Exec(sql::kUnansweredTests, campaign, limits.test_wait_s);
+// Reports the clusters that have not answered a test campaign in time; whether there are any.
+bool ReportUntested(Store& store, std::int64_t campaign, const Limits& limits) {
+  const auto rows = store.UnansweredTests(campaign, limits.test_wait_s);
   for (const auto& row : rows) {
-    module::Event e{.cls = "campaign", .code = "NOT_TESTED", .message = ""};
-    e.campaign_id = campaign;
-    e.cluster_id = row.cluster_id;
-    e.message = row.name + " was not tested: no answer within " +
-                HumanSpan(limits.test_wait_s);
-    module::RaiseEvent(tx, e);
+    auto event = CampaignEvent("NOT_TESTED", campaign);
+    event.cluster_id = row.cluster_id;
+    event.message = row.name + " was not tested: no answer within " + HumanSpan(limits.test_wait_s);
+    store.Raise(event);
   }
   return !rows.empty();
 }
 
 // True when no epilogue is to come any more. `away`: clusters that are not waited for.
-bool EpiloguesOver(db::Tx& tx, std::int64_t campaign, const Limits& limits,
+bool EpiloguesOver(Store& store, std::int64_t campaign, const Limits& limits,
                    const std::vector<int>& away = {}) {
-  for (const auto& row :
-       tx.Exec(sql::kGiveUpEpilogues, campaign, limits.epilogue_wait_s, away)) {
-    module::Event e{.cls = "campaign", .code = "EPILOGUE_GIVEN_UP", .message = ""};
-    e.campaign_id = campaign;
-    e.cluster_id = row.cluster_id;
-    e.message = "the epilogue could not be run on " + row.name + " within " +
-                HumanSpan(limits.epilogue_wait_s) + ": the cluster stayed away";
-    module::RaiseEvent(tx, e);
+  for (const auto& row : store.GiveUpEpilogues(campaign, limits.epilogue_wait_s, away)) {
+    auto event = CampaignEvent("EPILOGUE_GIVEN_UP", campaign);
+    event.cluster_id = row.cluster_id;
+    event.message = "the epilogue could not be run on " + row.name + " within " +
+                    HumanSpan(limits.epilogue_wait_s) + ": the cluster did not answer";
+    store.Raise(event);
   }
-  return tx.One(sql::kEpiloguesLeft, campaign).n == 0;
+  return !store.EpiloguesLeft(campaign);
 }
 
-bool EndCampaign(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
-  // The cursor row is locked first: a task added at this moment is seen, or finds us ended and
-  // reopens.
-  const auto cursor = tx.Exec(sql::kLockCursor, campaign);
-  if (cursor.empty()) return false;
-  const bool test = cursor[0].type == "test";
-  const auto left = tx.Exec(sql::kTasksLeft, campaign)[0];
-  const bool in_flight = left.in_flight;
-  const bool waiting = cursor[0].waiting > 0 || left.again;
-  if (in_flight && !test) return false;
-  if (test && (in_flight || waiting) && !TestGivenUp(tx, campaign, limits)) return false;
-  if (!test && waiting) return false;
-  if (!EpiloguesOver(tx, campaign, limits)) {
-    return tx.Exec(sql::kBeginFinishing, campaign) > 0;
-  }
-  tx.Exec(sql::kTerminateCampaign, campaign);
-  tx.Exec(sql::kCloseEventsAtEnd, campaign, true);
-  Log(tx, "FINISHED_CAMPAIGN", campaign, "campaign " + std::to_string(campaign) + " is terminated");
-  log::info("campaign {} is terminated", campaign);
+bool EndCampaign(Store& store, std::int64_t campaign, const Limits& limits) {
+  // The lock on the cursor comes first: a task that is added at this moment is either seen here, or
+  // its API call finds the campaign ended and reopens it.
+  const auto cursor = store.LockCursor(campaign);
+  if (!cursor) return false;
+  const auto left = store.TasksLeft(campaign);
+  const auto end =
+      DecideEnd(cursor->type == "test", left.in_flight, cursor->waiting > 0 || left.again);
+  if (end == CampaignEnd::kNotYet) return false;
+  if (end == CampaignEnd::kIfTestsTimedOut && !ReportUntested(store, campaign, limits))
+    return false;
+  if (!EpiloguesOver(store, campaign, limits)) return store.BeginFinishing(campaign);
+  const auto message = "campaign " + std::to_string(campaign) + " is terminated";
+  store.TerminateCampaign(campaign);
+  store.CloseEventsAtEnd(campaign, true);
+  Log(store, "FINISHED_CAMPAIGN", campaign, message);
+  log::info("{}", message);
   return true;
 }
 
-// A cancelled campaign is complete when its kills are confirmed and its epilogues have run. A
-// cluster that confirms nothing is waited for only so long.
-bool CompleteCancelled(db::Tx& tx, std::int64_t campaign, const Limits& limits) {
+// A cancelled campaign is complete when the clusters have confirmed its kills and its epilogues
+// have run. The updator waits only so long for a cluster that confirms nothing.
+bool CompleteCancelled(Store& store, std::int64_t campaign, const Limits& limits) {
   std::vector<int> away;
-  for (const auto& row :
-       tx.Exec(sql::kCancelledInFlight, campaign, limits.epilogue_wait_s)) {
+  for (const auto& row : store.CancelledInFlight(campaign, limits.epilogue_wait_s)) {
     if (!row.overdue) return false;
     away.push_back(row.cluster_id);
   }
-  if (!EpiloguesOver(tx, campaign, limits, away))
-    return tx.Exec(sql::kBeginFinishing, campaign) > 0;
-  tx.Exec(sql::kCompleteCancelled, campaign);
+  if (!EpiloguesOver(store, campaign, limits, away)) return store.BeginFinishing(campaign);
+  store.CompleteCancelled(campaign);
   return true;
 }
 
 }  // namespace
 
-bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep,
+bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool check_all,
                      const Limits& limits) {
-  bool moved = ApplyWanted(tx);
-  moved |= HoldLanes(tx, ended);
-  if (sweep || !ended.empty()) {
-    moved |= StopAndGo(tx);
-    TakeSinks(tx);  // before a campaign is looked at that could end
+  Store store(tx);
+  store.HoldFailedPrologues(ended);
+  bool changed = ApplyWanted(store);
+  changed |= HoldPlacements(store, ended);
+  if (check_all || !ended.empty()) {
+    changed |= StopAndContinue(store);
+    TakeBlackHoles(store);  // gives tasks back: before the campaigns that may be over are looked at
   }
-  if (sweep) tx.Exec(sql::kReopenEpilogues);
-  // Without an end and without a wish nothing is over that was not before.
-  if (!sweep && !moved && ended.empty()) return false;
-  const std::vector<std::int64_t> some(ended.begin(), ended.end());
-  for (const auto& row : tx.Exec(sql::kEndCandidates, sweep, some))
-    moved |= row.state == "cancelled"
-                 ? CompleteCancelled(tx, row.id, limits)
-                 : EndCampaign(tx, row.id, limits);
-  return moved;
+  if (check_all) store.ReopenEpilogues();
+  // When no job has ended and nobody asked for anything, no campaign is newly over.
+  if (!check_all && !changed && ended.empty()) return false;
+  for (const auto& row : store.EndCandidates(check_all, ended))
+    changed |= row.state == "cancelled" ? CompleteCancelled(store, row.id, limits)
+                                        : EndCampaign(store, row.id, limits);
+  return changed;
 }
 
 }  // namespace cigri::updator

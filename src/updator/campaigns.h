@@ -1,5 +1,5 @@
-// The states of campaigns: what people want becomes what is, lanes are held and freed, campaigns
-// end.
+// The states of campaigns: the updator carries out what users ask for, holds and releases
+// placements, and ends campaigns.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -9,13 +9,14 @@
 namespace cigri::updator {
 
 struct Limits {
-  int test_wait_s = 600;       ///< TEST_CAMPAIGN_WAIT: a cluster silent for so long is "not tested"
+  int test_wait_s = 600;       ///< TEST_CAMPAIGN_WAIT: how long a test waits for a silent cluster
   int epilogue_wait_s = 3600;  ///< EPILOGUE_WAIT: after it an epilogue is given up and reported
 };
 
-/// Whether a campaign moved (the progress channel is to be notified).
-/// `ended`: campaigns that had an end since the last call; `sweep`: look at all candidates.
-bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool sweep,
+/// Whether a campaign has changed (the caller notifies the progress channel).
+/// `ended`: campaigns of which a job has ended since the last call; `check_all`: look at every
+/// campaign that may be over.
+bool UpdateCampaigns(db::Tx& tx, const std::set<std::int64_t>& ended, bool check_all,
                      const Limits& limits);
 
 }  // namespace cigri::updator

@@ -4,7 +4,6 @@
 
 #include "core/log.h"
 #include "core/text.h"
-#include "module/events.h"
 
 namespace cigri::updator {
 namespace {
@@ -15,50 +14,51 @@ module::Event EventOf(const Answer& answer, const std::string& code) {
   return e;
 }
 
-void TellFailures(db::Tx& tx, const Answer& answer, const std::string& name, Told* told) {
+void ReportFailures(Store& store, const Answer& answer, const std::string& name,
+                    ReportedHealth* reported) {
   if (!answer.ok && answer.failures < 3) return;
   const std::string code = answer.ok            ? ""
                            : answer.unreachable ? "CLUSTER_UNREACHABLE"
                                                 : "CLUSTER_ERROR";
-  if (told->failing == code) return;
+  if (reported->failing == code) return;
   for (const char* other : {"CLUSTER_UNREACHABLE", "CLUSTER_ERROR"})
-    if (other != code) module::CloseEvent(tx, EventOf(answer, other), "updator");
+    if (other != code) store.Close(EventOf(answer, other));
   if (answer.ok) {
-    if (told->failing) log::info("[{}] answers again", name);
+    if (reported->failing) log::info("[{}] answers again", name);
   } else {
     auto e = EventOf(answer, code);
     e.message = name + ": " + ValidUtf8(answer.error);
-    module::RaiseEvent(tx, e);
+    store.Raise(e);
     log::warn("[{}] {}: {}", name, answer.unreachable ? "does not answer" : "answers with errors",
               answer.error);
   }
-  told->failing = code;
+  reported->failing = code;
 }
 
-void TellStress(db::Tx& tx, const Answer& answer, const std::string& name, double limit,
-                Told* told) {
+void ReportStress(Store& store, const Answer& answer, const std::string& name, double limit,
+                  ReportedHealth* reported) {
   if (!answer.ok || !answer.resources) return;
   const bool stressed = answer.resources->stress >= limit;
-  if (told->stressed == stressed) return;
+  if (reported->stressed == stressed) return;
   auto e = EventOf(answer, "UNDER_STRESS");
   e.message = fmt::format(
       "{} is overloaded (stress {:.2f}, the limit is {:.2f}): nothing new is sent there", name,
       answer.resources->stress, limit);
   if (stressed)
-    module::RaiseEvent(tx, e);
+    store.Raise(e);
   else
-    module::CloseEvent(tx, e, "updator");
-  if (stressed || told->stressed)
+    store.Close(e);
+  if (stressed || reported->stressed)
     log::info("[{}] {}", name, stressed ? e.message : "is no longer overloaded");
-  told->stressed = stressed;
+  reported->stressed = stressed;
 }
 
 }  // namespace
 
-void TellHealth(db::Tx& tx, const Answer& answer, const std::string& name, double stress_limit,
-                Told* told) {
-  TellFailures(tx, answer, name, told);
-  TellStress(tx, answer, name, stress_limit, told);
+void ReportHealth(Store& store, const Answer& answer, const std::string& name, double stress_limit,
+                  ReportedHealth* reported) {
+  ReportFailures(store, answer, name, reported);
+  ReportStress(store, answer, name, stress_limit, reported);
 }
 
 }  // namespace cigri::updator

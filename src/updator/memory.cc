@@ -1,8 +1,6 @@
 #include "updator/memory.h"
 
-#include <sql/batches.h>
-#include <sql/grid.h>
-#include <sql/jobs.h>
+#include "updator/store.h"
 
 namespace cigri::updator {
 namespace {
@@ -20,48 +18,32 @@ std::optional<cluster::RemoteState> Known(JobState state) {
 
 }  // namespace
 
-void Memory::Load(db::Tx& tx) {
+void Memory::Load(Store& store) {
   jobs_.clear();
   batches_.clear();
   by_tag_.clear();
+  for (const auto& [cluster, counts] : counts_) ++versions_[cluster];
   counts_.clear();
-  horizon_ = tx.One(sql::kTransactionHorizon).pg_snapshot_xmin;
-  Take(tx, tx.Exec(sql::kBatchesInFlight));
+  horizon_ = store.TransactionHorizon();
+  Add(store, store.BatchesInFlight());
 }
 
-void Memory::Refresh(db::Tx& tx) {
-  const auto next = tx.One(sql::kTransactionHorizon).pg_snapshot_xmin;
-  const auto rows = tx.Exec(sql::kNewBatches, horizon_);
-  Take(tx, rows);
+void Memory::Refresh(Store& store) {
+  const auto next = store.TransactionHorizon();
+  Add(store, store.BatchesRecordedSince(horizon_));
   horizon_ = next;
 }
 
-void Memory::Take(db::Tx& tx, const pqxx::result& rows) {
-  std::vector<std::int64_t> first, last;
-  for (const auto& row : rows) {
-    KnownBatch b;
-    b.id = row.id;
-    if (batches_.count(b.id) != 0) continue;
-    b.first_job_id = row.first_job_id;
-    b.campaign_id = row.campaign_id;
-    b.cluster_id = row.cluster_id;
-    b.tag = row.tag;
-    b.n = row.n;
-    b.cluster_user = !row.cluster_login ? "" : row.cluster_login;
-    b.walltime_s = !row.walltime_s ? 0 : row.walltime_s;
-    first.push_back(b.first_job_id);
-    last.push_back(b.first_job_id + b.n - 1);
-    by_tag_[b.tag] = b.id;
-    batches_[b.id] = std::move(b);
+void Memory::Add(Store& store, const std::vector<KnownBatch>& batches) {
+  std::vector<KnownBatch> fresh;
+  for (const auto& batch : batches)
+    if (batches_.count(batch.id) == 0) fresh.push_back(batch);
+  for (const auto& batch : fresh) {
+    by_tag_[batch.tag] = batch.id;
+    batches_[batch.id] = batch;
+    ++versions_[batch.cluster_id];
   }
-  if (first.empty()) return;
-  for (const auto& row : tx.Exec(sql::kLiveJobsOf, first, last)) {
-    KnownJob job;
-    job.job_id = row.job_id;
-    job.batch_id = row.batch_id;
-    job.element = row.element;
-    job.remote_id = row.remote_id;
-    job.state = FromString<JobState>(row.state).value();
+  for (auto& job : store.JobsOf(fresh)) {
     auto& batch = batches_.at(job.batch_id);
     ++batch.live;
     ++CountOf(counts_[batch.cluster_id], job.state);
@@ -87,7 +69,9 @@ const KnownBatch* Memory::BatchById(std::int64_t id) const {
 void Memory::Moved(std::int64_t job_id, JobState state) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
-  auto& counts = counts_[batches_.at(it->second.batch_id).cluster_id];
+  const auto cluster = batches_.at(it->second.batch_id).cluster_id;
+  auto& counts = counts_[cluster];
+  ++versions_[cluster];
   --CountOf(counts, it->second.state);
   ++CountOf(counts, state);
   it->second.state = state;
@@ -98,6 +82,7 @@ void Memory::Ended(std::int64_t job_id) {
   if (it == jobs_.end()) return;
   const auto batch = batches_.find(it->second.batch_id);
   --CountOf(counts_[batch->second.cluster_id], it->second.state);
+  ++versions_[batch->second.cluster_id];
   if (--batch->second.live == 0) {
     by_tag_.erase(batch->second.tag);
     batches_.erase(batch);
@@ -118,6 +103,11 @@ std::vector<cluster::RemoteRef> Memory::RefsOf(std::int64_t cluster_id) const {
                         batch.walltime_s, Known(job->state)});
   }
   return refs;
+}
+
+std::uint64_t Memory::VersionOf(std::int64_t cluster_id) const {
+  const auto it = versions_.find(cluster_id);
+  return it == versions_.end() ? 0 : it->second;
 }
 
 Memory::Counts Memory::CountsOf(std::int64_t cluster_id) const {

@@ -1,5 +1,5 @@
-// What the updator remembers of the jobs in flight, so that a poll is compared in memory and only
-// changes reach the database. It follows the commit, never precedes it.
+// What the updator remembers of the jobs in flight, so that it compares a poll in memory and writes
+// only changes to the database. It changes after the commit, never before it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,9 +9,10 @@
 
 #include "cluster/cluster.h"
 #include "core/states.h"
-#include "db/db.h"
 
 namespace cigri::updator {
+
+class Store;
 
 struct KnownJob {
   std::int64_t job_id = 0, batch_id = 0;
@@ -28,18 +29,20 @@ struct KnownBatch {
 
 class Memory {
  public:
-  /// Forgets all and reads every job in flight: after a start, or a lost session.
-  void Load(db::Tx& tx);
-  /// Learns what has been recorded since the last call.
-  void Refresh(db::Tx& tx);
+  /// Forgets everything and reads every job in flight: after a start, or a lost session.
+  void Load(Store& store);
+  /// Reads the batches that the runner has recorded since the last call.
+  void Refresh(Store& store);
 
   const KnownJob* Find(std::int64_t job_id) const;
   const KnownBatch* BatchOf(const std::string& tag) const;
   const KnownBatch* BatchById(std::int64_t id) const;
   void Moved(std::int64_t job_id, JobState state);
   void Ended(std::int64_t job_id);
-  /// The live jobs of a cluster, as its driver is asked for them.
+  /// The jobs in flight on a cluster, as its driver is asked about them.
   std::vector<cluster::RemoteRef> RefsOf(std::int64_t cluster_id) const;
+  /// Rises whenever RefsOf(cluster_id) changes. Load does not start again from 0.
+  std::uint64_t VersionOf(std::int64_t cluster_id) const;
   struct Counts {
     int submitted = 0, waiting = 0, running = 0;
   };
@@ -47,12 +50,13 @@ class Memory {
   std::size_t size() const { return jobs_.size(); }
 
  private:
-  void Take(db::Tx& tx, const pqxx::result& batches);
+  void Add(Store& store, const std::vector<KnownBatch>& batches);
   std::unordered_map<std::int64_t, KnownJob> jobs_;
   std::unordered_map<std::int64_t, KnownBatch> batches_;
   std::unordered_map<std::string, std::int64_t> by_tag_;
-  std::map<std::int64_t, Counts> counts_;  // by cluster
-  std::string horizon_ = "0";              // transactions before it are all known
+  std::map<std::int64_t, Counts> counts_;           // by cluster
+  std::map<std::int64_t, std::uint64_t> versions_;  // by cluster
+  std::string horizon_ = "0";                       // the transactions before it are all known
 };
 
 }  // namespace cigri::updator

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <set>
+#include <thread>
 
 #include "core/log.h"
 
@@ -18,7 +19,7 @@ double SystemTime() {
 }
 
 constexpr milliseconds kFeedWait{25000};
-constexpr int kMostUntaken = 2;  // answers ahead of the fold: no more memory than that
+constexpr int kMostUntaken = 2;  // answers of a feed that the pass has not taken yet
 }  // namespace
 
 void Mailbox::Put(Answer answer) {
@@ -32,46 +33,41 @@ std::vector<Answer> Mailbox::TakeAll() {
 }
 
 struct Poller::State {
-  std::int64_t id = 0;
+  // What the thread alone uses.
+  PollerSettings settings;
   std::unique_ptr<cluster::Cluster> cluster;
   cluster::Capabilities caps;
-  Pace pace;
   std::shared_ptr<Mailbox> mailbox;
-  module::Waker* waker = nullptr;      // lives as long as the process
-  std::string name, token, grid_mark;  // these: the thread's own
   int failures = 0;
-  Clock::time_point slow_at;  // of the next slow sweep
+  Clock::time_point full_at;  // of the next full listing
 
-  std::mutex mutex;
+  std::mutex mutex;  // of what follows
   std::condition_variable changed;
-  bool stop = false, busy = false, due = false;
+  module::Waker* waker = nullptr;  // not to be used after `stop`
+  bool stop = false, busy = false;
   int untaken = 0;
-  std::optional<std::vector<cluster::RemoteRef>> refs;
+  JobList jobs;
 
   void Loop();
-  bool Sleep(double seconds);  // false: to end
-  bool AwaitRefs();
-  std::optional<Answer> Ask();
-  void SlowSweep(const std::vector<cluster::RemoteRef>& known, Answer* a);
+  bool Sleep(double seconds);        // false: to end
+  bool AwaitTaken(JobList* to_ask);  // false: to end
+  bool Put(Answer answer);           // false: to end
+  std::optional<Answer> Ask(const JobList& to_ask);
+  void ListUnasked(const std::vector<cluster::RemoteRef>& asked, Answer* a);
   void Failed(const std::string& error, bool unreachable, double wait_s, Answer* a);
   double PauseAfter(const Answer& a);
 };
 
-Poller::Poller(const clusterdb::ClusterRow& row, std::string token,
-               std::shared_ptr<Mailbox> mailbox, module::Waker& waker, const std::string& conninfo,
-               std::string grid_mark, double slow_s)
+Poller::Poller(PollerSettings settings, std::unique_ptr<cluster::Cluster> cluster,
+               std::shared_ptr<Mailbox> mailbox, module::Waker& waker)
     : state_(std::make_shared<State>()) {
-  state_->id = row.config.id;
-  state_->name = row.config.name;
-  state_->cluster = clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kUpdator);
-  state_->grid_mark = std::move(grid_mark);
-  state_->pace.slow_s = slow_s;
-  state_->slow_at = Clock::now() + milliseconds(static_cast<int>(std::min(60.0, slow_s) * 1000));
+  state_->settings = std::move(settings);
+  state_->cluster = std::move(cluster);
   state_->caps = state_->cluster->capabilities();
-  state_->pace.sweep_s = row.min_round_s;
   state_->mailbox = std::move(mailbox);
   state_->waker = &waker;
-  state_->token = std::move(token);
+  const double first_s = std::min(60.0, state_->settings.pace.full_s);
+  state_->full_at = Clock::now() + milliseconds(static_cast<int>(first_s * 1000));
   std::thread([state = state_] { state->Loop(); }).detach();
 }
 
@@ -83,16 +79,12 @@ Poller::~Poller() {
   state_->changed.notify_all();
 }
 
-bool Poller::Due() {
-  std::lock_guard lock(state_->mutex);
-  return state_->due;
-}
+bool Poller::NeedsJobs() const { return !state_->caps.feed; }
 
-void Poller::Give(std::vector<cluster::RemoteRef> refs) {
+void Poller::Publish(JobList jobs) {
   {
     std::lock_guard lock(state_->mutex);
-    state_->refs = std::move(refs);
-    state_->due = false;
+    state_->jobs = std::move(jobs);
   }
   state_->changed.notify_all();
 }
@@ -122,33 +114,30 @@ bool Poller::State::Sleep(double seconds) {
   return !stop;
 }
 
-bool Poller::State::AwaitRefs() {
-  {
-    std::lock_guard lock(mutex);
-    due = true;
-  }
-  waker->Wake();
+// Waits until the pass has committed the last answers. Without a feed none may be left: the list
+// then says what the cluster said last, and the cluster is not asked about jobs that have ended.
+bool Poller::State::AwaitTaken(JobList* to_ask) {
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return stop || refs.has_value(); });
+  const int most = caps.feed ? kMostUntaken : 1;
+  changed.wait(lock, [&] { return stop || (untaken < most && (caps.feed || jobs)); });
+  *to_ask = jobs;
   return !stop;
 }
 
-// Nothing when our own ceiling on calls stands before it: that says nothing of the cluster.
-std::optional<Answer> Poller::State::Ask() {
+// Nothing when our own ceiling on calls forbids the call: the cluster is not to blame.
+std::optional<Answer> Poller::State::Ask(const JobList& to_ask) {
   Answer a;
-  a.cluster_id = id;
+  a.cluster_id = settings.cluster_id;
   a.feed = caps.feed;
   a.holds = caps.hold_release;
   a.began = Clock::now();
   try {
     cluster::PollRequest request;
     if (caps.feed) {
-      request.token = token;
+      request.token = settings.token;
       request.wait = kFeedWait;
     } else {
-      std::lock_guard lock(mutex);
-      request.jobs = std::move(*refs);
-      refs.reset();
+      request.jobs = *to_ask;
     }
     a.poll = cluster->Poll(request);
     a.resources = a.poll.resources;
@@ -158,11 +147,11 @@ std::optional<Answer> Poller::State::Ask() {
     }
     if (const double clock = std::max(a.poll.cluster_time, a.resources->cluster_time);
         clock > 0 && !caps.feed)
-      a.skew_s = clock + 0.5 - SystemTime();  // APIs tell whole seconds
-    token = a.poll.token;
+      a.skew_s = clock + 0.5 - SystemTime();  // APIs give whole seconds
+    settings.token = a.poll.token;
     failures = 0;
     a.ok = true;
-    if (!caps.feed && Clock::now() >= slow_at) SlowSweep(request.jobs, &a);
+    if (!caps.feed && Clock::now() >= full_at) ListUnasked(request.jobs, &a);
   } catch (const cluster::CallFailed& e) {
     using Why = cluster::CallFailed::Why;
     if (e.why() == Why::kBusy) return std::nullopt;
@@ -180,62 +169,56 @@ void Poller::State::Failed(const std::string& error, bool unreachable, double wa
   const double most = caps.feed ? 5 : 300;
   a->again_in_s =
       wait_s > 0
-          ? wait_s  // the breaker says when one may try again
+          ? wait_s  // the circuit breaker says when the next call may be made
           : std::min(most, 0.1 * std::exp2(std::min(failures - 1, 12)) * (caps.feed ? 1 : 20));
 }
 
-// Everything there with a tag of ours that is not among those just asked for. When it fails, the
-// sweep itself was good all the same: it is tried again in its time.
-void Poller::State::SlowSweep(const std::vector<cluster::RemoteRef>& known, Answer* a) {
-  slow_at = Clock::now() + milliseconds(static_cast<int>(pace.slow_s * 1000));
+// Everything on the cluster with a tag of ours that the poll did not ask about. When the listing
+// fails the answer is good all the same; the next listing comes in its time.
+void Poller::State::ListUnasked(const std::vector<cluster::RemoteRef>& asked, Answer* a) {
+  full_at = Clock::now() + milliseconds(static_cast<int>(settings.pace.full_s * 1000));
   std::set<std::string> ids;
-  for (const auto& ref : known) ids.insert(ref.remote_id);
+  for (const auto& ref : asked) ids.insert(ref.remote_id);
   try {
     auto listed =
         cluster->ListTagged("cigri.", [&](const std::string& remote, const std::string& tag) {
-          return tag.find(grid_mark) != std::string::npos && ids.count(remote) == 0;
+          return tag.find(settings.grid_mark) != std::string::npos && ids.count(remote) == 0;
         });
     std::erase_if(listed,
                   [](const auto& job) { return job.state == cluster::RemoteState::kEnded; });
-    a->strays = std::move(listed);
+    a->unasked = std::move(listed);
   } catch (const std::exception& e) {
-    log::warn("[{}] cannot be looked through for jobs of ours: {}", name, e.what());
+    log::warn("[{}] cannot list the jobs of this grid there: {}", settings.name, e.what());
   }
 }
 
-// Half of a ceiling on calls is for sweeps, the rest for sending and killing.
+// Half of a ceiling on calls is for polls, the rest for submitting and killing.
 double Poller::State::PauseAfter(const Answer& a) {
   if (!a.ok) return a.again_in_s;
   if (caps.feed) return 0;
+  double pause = settings.pace.poll_s;
   const int ceiling = cluster->gate() != nullptr ? cluster->gate()->ceiling() : 0;
-  return ceiling == 0 ? pace.sweep_s : std::max(pace.sweep_s, a.poll.calls * 120.0 / ceiling);
+  if (ceiling > 0) pause = std::max(pause, a.poll.calls * 120.0 / ceiling);
+  std::lock_guard lock(mutex);
+  return busy ? pause : std::max(pause, settings.pace.idle_s);
+}
+
+// Under the mutex, because the waker may be gone after `stop`.
+bool Poller::State::Put(Answer answer) {
+  std::lock_guard lock(mutex);
+  if (stop) return false;
+  ++untaken;
+  mailbox->Put(std::move(answer));
+  waker->Wake();
+  return true;
 }
 
 void Poller::State::Loop() {
-  for (;;) {
-    {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return stop || untaken < kMostUntaken; });
-      if (stop) return;
-    }
-    if (!caps.feed && !AwaitRefs()) return;
-    auto a = Ask();
-    if (!a) {
-      if (!Sleep(1)) return;
-      continue;
-    }
-    const double pause = PauseAfter(*a);
-    bool now_busy;
-    {
-      std::lock_guard lock(mutex);
-      if (stop) return;
-      ++untaken;
-      now_busy = busy;
-    }
-    mailbox->Put(std::move(*a));
-    waker->Wake();
-    if (!Sleep(caps.feed || now_busy || failures > 0 ? pause : std::max(pause, pace.idle_s)))
-      return;
+  for (JobList to_ask; AwaitTaken(&to_ask);) {
+    auto answer = Ask(to_ask);
+    const double pause = answer ? PauseAfter(*answer) : 1;
+    if (answer && !Put(std::move(*answer))) return;
+    if (!Sleep(pause)) return;
   }
 }
 

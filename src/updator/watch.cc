@@ -1,24 +1,20 @@
 #include "updator/watch.h"
 
-#include <sql/batches.h>
-#include <sql/jobs.h>
-
 #include "core/log.h"
 #include "core/text.h"
-#include "module/events.h"
 
 namespace cigri::updator {
 namespace {
 
-constexpr std::chrono::seconds kHeldTooLong{30}, kSilentTooLong{60};
+constexpr std::chrono::seconds kHeldTooLong{30}, kUnresponsiveTooLong{60};
 constexpr std::size_t kNamed = 20;  // jobs in one event
 
 }  // namespace
 
-void HeldWatch::Look(db::Tx& tx, const Memory& memory, const Answer& answer) {
+void HeldWatch::Update(Store& store, const Memory& memory, const Answer& answer) {
   auto& since = since_[answer.cluster_id];
   std::map<std::int64_t, Clock::time_point> now;
-  std::vector<std::int64_t> tell;
+  std::vector<std::int64_t> still_held;
   for (const auto& remote : answer.poll.jobs) {
     if (remote.state != cluster::RemoteState::kHeld) continue;
     const auto* batch = memory.BatchOf(remote.ref.tag);
@@ -26,18 +22,18 @@ void HeldWatch::Look(db::Tx& tx, const Memory& memory, const Answer& answer) {
     const auto it = since.find(batch->id);
     auto& first = now[batch->id] = it == since.end() ? answer.began : it->second;
     if (answer.began - first < kHeldTooLong) continue;
-    tell.push_back(batch->id);
-    first = answer.began;  // and again after as long
+    still_held.push_back(batch->id);
+    first = answer.began;
   }
   since = std::move(now);
-  if (!tell.empty()) tx.Exec(sql::kPutStillHeld, answer.cluster_id, tell);
+  store.PutStillHeld(answer.cluster_id, still_held);
 }
 
-void SilentWatch::Look(db::Tx& tx, const Memory& memory, const Answer& answer,
-                       const std::string& cluster_name) {
+void UnresponsiveWatch::Update(Store& store, const Memory& memory, const Answer& answer,
+                               const std::string& cluster_name) {
   auto& since = since_[answer.cluster_id];
   std::map<std::int64_t, Clock::time_point> now;
-  Jobs silent;
+  Jobs unresponsive;
   for (const auto& remote : answer.poll.jobs) {
     if (!remote.silent) continue;
     const auto* batch = memory.BatchOf(remote.ref.tag);
@@ -46,42 +42,41 @@ void SilentWatch::Look(db::Tx& tx, const Memory& memory, const Answer& answer,
     if (memory.Find(job) == nullptr) continue;
     const auto it = since.find(job);
     const auto first = now[job] = it == since.end() ? answer.began : it->second;
-    if (answer.began - first >= kSilentTooLong)
-      silent[job] = remote.ref.remote_id + (remote.node.empty() ? "" : " on " + remote.node);
+    if (answer.began - first >= kUnresponsiveTooLong)
+      unresponsive[job] = remote.ref.remote_id + (remote.node.empty() ? "" : " on " + remote.node);
   }
   since = std::move(now);
-  const auto told = told_.find(answer.cluster_id);
-  if (told == told_.end() || told->second != silent) Tell(tx, answer, cluster_name, silent);
+  const auto last = reported_.find(answer.cluster_id);
+  if (last == reported_.end() || last->second != unresponsive)
+    Report(store, answer, cluster_name, unresponsive);
 }
 
-void SilentWatch::Tell(db::Tx& tx, const Answer& answer, const std::string& cluster_name,
-                       const Jobs& silent) {
-  std::vector<std::int64_t> ids;
-  std::vector<double> ages;
+void UnresponsiveWatch::Report(Store& store, const Answer& answer, const std::string& cluster_name,
+                               const Jobs& jobs) {
+  std::map<std::int64_t, double> ages_s;
   std::vector<std::string> named;
-  for (const auto& [job, where] : silent) {
-    ids.push_back(job);
-    ages.push_back(
-        std::chrono::duration<double>(answer.began - since_[answer.cluster_id].at(job)).count());
+  for (const auto& [job, where] : jobs) {
+    const auto age = answer.began - since_[answer.cluster_id].at(job);
+    ages_s[job] = std::chrono::duration<double>(age).count();
     if (named.size() < kNamed) named.push_back(where);
   }
-  tx.Exec(sql::kPutUnresponsiveJobs, answer.cluster_id, ids, ages);
+  store.PutUnresponsive(answer.cluster_id, ages_s);
   module::Event event{.cls = "cluster", .code = "NOT_STARTING", .message = ""};
   event.cluster_id = answer.cluster_id;
-  if (silent.empty()) {
-    module::CloseEvent(tx, event, "updator");
+  if (jobs.empty()) {
+    store.Close(event);
   } else {
     event.message = ValidUtf8(
         cluster_name +
-        " says of jobs of ours that they are starting or running, and they give "
-        "no sign of it or have ended by their own record (if it lasts they are killed, and those "
-        "that have not succeeded go again): " +
+        " says that jobs of ours are starting or running, but the jobs give no sign of life or "
+        "have recorded their end. If this lasts, nikita kills them, and the grid retries those "
+        "that have not succeeded: " +
         Join(named, ", "));
     event.sample = {{"remote_ids", named}};
-    module::RaiseEvent(tx, event);
+    store.Raise(event);
     log::warn("{}", event.message);
   }
-  told_[answer.cluster_id] = silent;
+  reported_[answer.cluster_id] = jobs;
 }
 
 }  // namespace cigri::updator

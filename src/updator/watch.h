@@ -1,5 +1,5 @@
-// Jobs that stay where they should not: on hold after they were released, or started without a sign
-// of it. Schedulers that crash leave such jobs, and no answer says so: only that it lasts.
+// Jobs that stay where they should not: on hold after the runner released them, or started without
+// a sign of life. A scheduler that crashes leaves such jobs, and only time shows them.
 #pragma once
 #include <chrono>
 #include <map>
@@ -7,37 +7,39 @@
 
 #include "updator/memory.h"
 #include "updator/poller.h"
+#include "updator/store.h"
 
 namespace cigri::updator {
 
-/// A controller that crashed may have forgotten that jobs were released. What is recorded and still
-/// on hold after half a minute is told (still_held), and again after as long: the runner releases
-/// it.
+/// A controller that crashed may have forgotten that jobs were released. A recorded batch that is
+/// still on hold after half a minute goes to the table still_held, and once more every half
+/// minute: the runner releases it again.
 class HeldWatch {
  public:
-  void Look(db::Tx& tx, const Memory& memory, const Answer& answer);
+  void Update(Store& store, const Memory& memory, const Answer& answer);
 
  private:
   using Clock = std::chrono::steady_clock;
   std::map<std::int64_t, std::map<std::int64_t, Clock::time_point>> since_;  // cluster, batch
 };
 
-/// Jobs that a cluster says are starting or running and that give no sign of it for a minute: told
-/// in silent_jobs and in an event that names them, until they give one or end. nikita takes them
-/// back.
-class SilentWatch {
+/// Jobs that are starting or running, says their cluster, and that give no sign of life for a
+/// minute: they stay in silent_jobs, and an event names them, until they give a sign or end. nikita
+/// kills those that never do.
+class UnresponsiveWatch {
  public:
-  void Look(db::Tx& tx, const Memory& memory, const Answer& answer,
-            const std::string& cluster_name);
-  /// What was told may not have been committed.
-  void TellAnew() { told_.clear(); }
+  void Update(Store& store, const Memory& memory, const Answer& answer,
+              const std::string& cluster_name);
+  /// What was reported may not have been committed: the next Update reports it again.
+  void ReportAgain() { reported_.clear(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Jobs = std::map<std::int64_t, std::string>;  // job, where it is said to be
-  void Tell(db::Tx& tx, const Answer& answer, const std::string& cluster_name, const Jobs& silent);
+  using Jobs = std::map<std::int64_t, std::string>;  // job, where its cluster says it is
+  void Report(Store& store, const Answer& answer, const std::string& cluster_name,
+              const Jobs& jobs);
   std::map<std::int64_t, std::map<std::int64_t, Clock::time_point>> since_;  // cluster, job
-  std::map<std::int64_t, Jobs> told_;
+  std::map<std::int64_t, Jobs> reported_;                                    // by cluster
 };
 
 }  // namespace cigri::updator

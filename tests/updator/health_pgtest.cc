@@ -1,7 +1,7 @@
 // Events of clusters: raised once, closed when their cause has gone.
 #include "tests/support/rows.h"
 #include "updator/health.h"
-#include "updator/strays.h"
+#include "updator/orphans.h"
 
 namespace cigri::updator {
 namespace {
@@ -12,10 +12,11 @@ class HealthPgTest : public test::RowsTest {
     RowsTest::SetUp();
     GivenClusters(1);
   }
-  void Tell(const Answer& answer, double limit = 0.8) {
+  void Report(const Answer& answer, double limit = 0.8) {
     auto c = Connect();
     db::Tx tx(*c);
-    TellHealth(tx, answer, "froggy", limit, &told_);
+    Store store(tx);
+    ReportHealth(store, answer, "froggy", limit, &reported_);
     tx.Commit();
   }
   static Answer Good(double stress = 0) {
@@ -43,8 +44,8 @@ class HealthPgTest : public test::RowsTest {
     return Sql("SELECT message FROM events WHERE state = 'open'")[0][0].c_str();
   }
 
-  // What a slow sweep of cluster 1 lists.
-  void Sweep(const std::vector<std::tuple<std::string, std::string, int>>& jobs) {
+  // What a full listing of cluster 1 shows.
+  void List(const std::vector<std::tuple<std::string, std::string, int>>& jobs) {
     std::vector<cluster::RemoteJob> listed;
     for (const auto& [id, tag, index] : jobs) {
       cluster::RemoteJob job;
@@ -56,7 +57,8 @@ class HealthPgTest : public test::RowsTest {
     }
     auto c = Connect();
     db::Tx tx(*c);
-    JudgeStrays(tx, 1, "froggy", listed, &unknown_);
+    Store store(tx);
+    ReconcileOrphans(store, 1, "froggy", listed, &orphans_);
     tx.Commit();
   }
   void GivenBatch(int id, const std::string& tag, const std::string& state) {
@@ -67,54 +69,54 @@ class HealthPgTest : public test::RowsTest {
         n + ", " + n + "0, 'task', 1, 1, 3, 0, 1, '" + tag + "', '" + state +
         "', 0, now(), now())");
   }
-  std::string Twins() {
+  std::string Duplicates() {
     return Sql("SELECT coalesce(string_agg(remote_id || '/' || element, ' ' ORDER BY remote_id), "
                "'') FROM twins")[0][0]
         .c_str();
   }
-  Told told_;
-  std::set<std::string> unknown_;
+  ReportedHealth reported_;
+  std::set<std::string> orphans_;
 };
 
-TEST_F(HealthPgTest, SilenceAndErrorsAreTwoEventsAndAnAnswerClosesThem) {
-  Tell(Bad(2, true));
+TEST_F(HealthPgTest, SilenceAndErrorsAreTwoEventsThatAnAnswerCloses) {
+  Report(Bad(2, true));
   EXPECT_EQ(Open(), "");
-  Tell(Bad(3, true));
-  Tell(Bad(4, true));
+  Report(Bad(3, true));
+  Report(Bad(4, true));
   EXPECT_EQ(Open(), "CLUSTER_UNREACHABLE");
   EXPECT_EQ(Sql("SELECT count FROM events")[0][0].as<int>(), 1);
-  Tell(Bad(5, false, "HTTP 500"));
+  Report(Bad(5, false, "HTTP 500"));
   EXPECT_EQ(Open(), "CLUSTER_ERROR");
   EXPECT_EQ(Message(), "froggy: HTTP 500");
-  Tell(Good());
+  Report(Good());
   EXPECT_EQ(Open(), "");
-  Tell(Bad(7, true));
+  Report(Bad(7, true));
   EXPECT_EQ(Open(), "CLUSTER_UNREACHABLE") << "the third failure may pass unseen";
 }
 
-TEST_F(HealthPgTest, WhatAnEarlierProcessOpenedIsClosedByTheFirstAnswer) {
-  Tell(Bad(3, false));
-  Tell(Good(0.9));
-  told_ = {};
-  Tell(Good(0.1));
+TEST_F(HealthPgTest, TheFirstAnswerClosesWhatAnEarlierProcessOpened) {
+  Report(Bad(3, false));
+  Report(Good(0.9));
+  reported_ = {};
+  Report(Good(0.1));
   EXPECT_EQ(Open(), "");
 }
 
 TEST_F(HealthPgTest, StressIsAnEventWhileItLasts) {
-  Tell(Good(0.79));
+  Report(Good(0.79));
   EXPECT_EQ(Open(), "");
-  Tell(Good(0.8));
-  Tell(Good(0.95));
+  Report(Good(0.8));
+  Report(Good(0.95));
   EXPECT_EQ(Open(), "UNDER_STRESS");
   EXPECT_EQ(Message(),
             "froggy is overloaded (stress 0.80, the limit is 0.80): nothing new is sent there");
-  Tell(Bad(1, true));
-  EXPECT_EQ(Open(), "UNDER_STRESS") << "no answer says nothing of it";
-  Tell(Good(0.95), 0.99);
+  Report(Bad(1, true));
+  EXPECT_EQ(Open(), "UNDER_STRESS") << "without an answer the stress is not known";
+  Report(Good(0.95), 0.99);
   EXPECT_EQ(Open(), "") << "the operator's new limit";
 }
 
-TEST_F(HealthPgTest, ACopyOfAJobIsATwinAndOneThatNobodyKnowsIsOnlyTold) {
+TEST_F(HealthPgTest, ADuplicateIsToBeKilledAndAJobInNoTableIsOnlyReported) {
   GivenCampaign({.ntasks = 30});
   GivenBatch(1, "cigri.1.g.aa", "recorded");
   GivenBatch(2, "cigri.1.g.bb", "in_doubt");
@@ -128,28 +130,28 @@ TEST_F(HealthPgTest, ACopyOfAJobIsATwinAndOneThatNobodyKnowsIsOnlyTold) {
       "now(), '101'), "
       "(12, 1, 2, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '102')");
   Sql("UPDATE done SET ended_at = now() - interval '1 hour' WHERE job_id = 12");
-  Sweep({{"100", "cigri.1.g.aa", 0},  // recorded between the listing and now
-         {"101", "cigri.1.g.aa", 1},  // ended meanwhile
-         {"102", "cigri.1.g.aa",
-          2},  // ended long ago: forgotten by a slurmctld that crashed, it lives again
-         {"200", "cigri.1.g.aa", 0},    // a copy of one that lives
-         {"201", "cigri.1.g.aa", 1},    // of one that has ended
-         {"300", "cigri.1.g.bb", 0},    // the runner's matter
-         {"400", "cigri.1.g.cc", 2},    // given up, and there all the same
-         {"500", "cigri.9.g.dd", 0}});  // of a backup that was restored
-  EXPECT_EQ(Twins(), "102/2 200/0 201/1 400/2");
+  List({{"100", "cigri.1.g.aa", 0},  // recorded between the listing and now
+        {"101", "cigri.1.g.aa", 1},  // ended meanwhile
+        {"102", "cigri.1.g.aa",
+         2},  // ended long ago: forgotten by a slurmctld that crashed, it lives again
+        {"200", "cigri.1.g.aa", 0},    // a copy of one that lives
+        {"201", "cigri.1.g.aa", 1},    // of one that has ended
+        {"300", "cigri.1.g.bb", 0},    // the runner's matter
+        {"400", "cigri.1.g.cc", 2},    // given up, and there all the same
+        {"500", "cigri.9.g.dd", 0}});  // of a backup that was restored
+  EXPECT_EQ(Duplicates(), "102/2 200/0 201/1 400/2");
   EXPECT_EQ(Open(), "TWIN_JOB UNKNOWN_JOB");
   EXPECT_EQ(Sql("SELECT message FROM events WHERE code = 'UNKNOWN_JOB'")[0][0].as<std::string>(),
-            "froggy has jobs with our tag that are in no record of ours: 500");
+            "froggy has jobs with our tag that are in none of our tables: 500");
   EXPECT_EQ(Sql("SELECT count FROM events WHERE code = 'TWIN_JOB'")[0][0].as<int>(), 4);
 
   Sql("UPDATE twins SET calls = 2");
-  Sweep({{"200", "cigri.1.g.aa", 0}, {"500", "cigri.9.g.dd", 0}});
-  EXPECT_EQ(Twins(), "200/0") << "what is not seen any more has ended";
+  List({{"200", "cigri.1.g.aa", 0}, {"500", "cigri.9.g.dd", 0}});
+  EXPECT_EQ(Duplicates(), "200/0") << "what is not listed any more has ended";
   EXPECT_EQ(Sql("SELECT calls FROM twins")[0][0].as<int>(), 2);
-  EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 4) << "nothing new, nothing told";
-  Sweep({});
-  EXPECT_EQ(Twins(), "");
+  EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 4) << "nothing new, no event";
+  List({});
+  EXPECT_EQ(Duplicates(), "");
   EXPECT_EQ(Open(), "");
 }
 

@@ -1,9 +1,14 @@
-// One cluster asked again and again: what an answer tells, what a slow sweep adds.
+// One cluster that is polled again and again: what an answer says, what a full listing adds, and
+// how many cycles of the grid a poll costs.
 #include "updator/poller.h"
 
 #include <gtest/gtest.h>
 
+#include "clusterdb/clusterdb.h"
 #include "tests/cluster/recorded_server.h"
+#include "tests/support/await.h"
+#include "tests/support/wakers.h"
+#include "tests/updator/fake_cluster.h"
 
 namespace cigri::updator {
 namespace {
@@ -12,11 +17,9 @@ using nlohmann::json;
 using test::Fixture;
 using test::Says;
 
-class QuietWaker : public module::Waker {
- public:
-  void Wake() override {}
-  void WakeIn(std::chrono::milliseconds) override {}
-};
+JobList ListOf(const std::vector<cluster::RemoteRef>& refs) {
+  return std::make_shared<const std::vector<cluster::RemoteRef>>(refs);
+}
 
 class PollerTest : public testing::Test {
  protected:
@@ -25,26 +28,21 @@ class PollerTest : public testing::Test {
     server_.On("GET", "/resources/", Says({{"items", json::array()}}));
     server_.On("GET", "/stress_factor", Fixture("oar/stress_factor"));
     row_.config = test::ConfigOf("oar2", server_.port());
-    row_.min_round_s = 0.01;
   }
-  void Start(double slow_s = 3600) {
-    poller_ = std::make_unique<Poller>(row_, "", mailbox_, waker_, "", ".grid1.", slow_s);
+  void Start(double full_s = 3600) {
+    PollerSettings settings{.cluster_id = 1, .name = "froggy", .grid_mark = ".grid1."};
+    settings.pace = {.poll_s = 0.01, .full_s = full_s};
+    poller_ = std::make_unique<Poller>(settings, clusterdb::MakeDriver(row_), mailbox_, waker_);
     poller_->SetBusy(true);
   }
-  // The next answer; asked about the jobs of `refs`.
+  // The next answer to a poll that asks about the jobs of `refs`.
   Answer Next(const std::vector<cluster::RemoteRef>& refs = {}) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (std::chrono::steady_clock::now() < end) {
-      if (poller_->Due()) poller_->Give(refs);
-      auto answers = mailbox_->TakeAll();
-      if (!answers.empty()) {
-        poller_->Taken();
-        return answers.front();
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    ADD_FAILURE() << "no answer";
-    return {};
+    poller_->Publish(ListOf(refs));
+    std::vector<Answer> answers;
+    EXPECT_TRUE(test::Await([&] { return !(answers = mailbox_->TakeAll()).empty(); }));
+    if (answers.empty()) return {};
+    poller_->Taken();
+    return answers.front();
   }
   static json Item(int id, const std::string& name, const std::string& state = "Running") {
     return {{"id", id}, {"name", name}, {"owner", "alice"}, {"state", state}};
@@ -58,12 +56,12 @@ class PollerTest : public testing::Test {
   }
   test::RecordedServer server_;
   clusterdb::ClusterRow row_;
-  QuietWaker waker_;
+  test::TestWaker waker_;
   std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<Poller> poller_;
 };
 
-TEST_F(PollerTest, ASlowSweepTellsOnlyOfOurJobsThatNobodyAsksAbout) {
+TEST_F(PollerTest, AFullListingShowsOnlyOurJobsThatNoPollAsksAbout) {
   const std::string ours = "cigri.1.grid1.aaaa";
   const json items = {Item(84, ours),       Item(90, ours),         Item(91, "cigri.1.other.bbbb"),
                       Item(92, "cigri.12"), Item(93, "cigri.12.x"), Item(94, "bob's job")};
@@ -71,27 +69,27 @@ TEST_F(PollerTest, ASlowSweepTellsOnlyOfOurJobsThatNobodyAsksAbout) {
   server_.On("GET", "/jobs/90.json", Says(Job(90, ours, 0)));
   Start(0.001);
   Answer answer;
-  for (int i = 0; i < 20 && !answer.strays; ++i) answer = Next({test::RefOf("84", ours)});
-  ASSERT_TRUE(answer.strays);
-  ASSERT_EQ(answer.strays->size(), 1u);
-  EXPECT_EQ(answer.strays->at(0).ref.remote_id, "90");
-  EXPECT_EQ(answer.strays->at(0).ref.tag, ours);
-  EXPECT_EQ(answer.strays->at(0).ref.index, 0);
+  for (int i = 0; i < 20 && !answer.unasked; ++i) answer = Next({test::RefOf("84", ours)});
+  ASSERT_TRUE(answer.unasked);
+  ASSERT_EQ(answer.unasked->size(), 1u);
+  EXPECT_EQ(answer.unasked->at(0).ref.remote_id, "90");
+  EXPECT_EQ(answer.unasked->at(0).ref.tag, ours);
+  EXPECT_EQ(answer.unasked->at(0).ref.index, 0);
   for (const char* foreign : {"/jobs/84", "/jobs/91", "/jobs/92", "/jobs/93", "/jobs/94"})
     EXPECT_TRUE(server_.Asked("GET", foreign).empty()) << foreign << " was looked at";
 }
 
-TEST_F(PollerTest, ASlowSweepThatFailsSpoilsNoAnswer) {
+TEST_F(PollerTest, AnAnswerIsGoodWhenTheFullListingFails) {
   server_.On("GET", "/jobs.json", {500, "<h1>Internal Server Error</h1>", "text/html"});
   Start(0.001);
   for (int i = 0; i < 5; ++i) {
     const auto answer = Next();
     EXPECT_TRUE(answer.ok) << answer.error;
-    EXPECT_FALSE(answer.strays);
+    EXPECT_FALSE(answer.unasked);
   }
 }
 
-TEST_F(PollerTest, FailuresAreSilenceOrErrorsAndAreCounted) {
+TEST_F(PollerTest, FailuresAreCountedAndSilenceIsTellableFromErrors) {
   server_.On("GET", "/resources/", {500, "<h1>Oops</h1>", "text/html"});
   server_.On("GET", "/resources/full", {500, "<h1>Oops</h1>", "text/html"});
   Start();
@@ -105,21 +103,63 @@ TEST_F(PollerTest, FailuresAreSilenceOrErrorsAndAreCounted) {
   EXPECT_TRUE(Next().unreachable);
 }
 
+// A cycle of the grid is a turn of each of five modules. Before the pass published its lists, a
+// poller asked for one cycle to get the list and for another to hand in the answer: 2 per poll.
+TEST(PollerCycleTest, APollCostsOneCycle) {
+  constexpr int kPolls = 5;
+  const auto script = std::make_shared<FakeScript>();
+  const auto mailbox = std::make_shared<Mailbox>();
+  test::TestWaker waker;
+  Poller poller({.cluster_id = 1, .name = "c1", .pace = {.poll_s = 0.001}},
+                std::make_unique<FakeCluster>(script, false), mailbox, waker);
+  poller.SetBusy(true);
+  for (int poll = 1; poll <= kPolls; ++poll) {
+    poller.Publish(ListOf({test::RefOf(std::to_string(poll), "cigri.1.g.a")}));
+    script->Answer({});
+    ASSERT_TRUE(test::Await([&] { return waker.wakes == poll; })) << waker.wakes;
+    ASSERT_EQ(mailbox->TakeAll().size(), 1u);
+    ASSERT_EQ(script->requests().back().jobs.at(0).remote_id, std::to_string(poll));
+    if (poll < kPolls) {
+      poller.Publish(ListOf({test::RefOf(std::to_string(poll + 1), "cigri.1.g.a")}));
+      poller.Taken();
+      // The next poll has begun, and it has asked for nothing.
+      ASSERT_TRUE(test::Await([&] { return static_cast<int>(script->requests().size()) > poll; }));
+    }
+  }
+  EXPECT_EQ(waker.wakes, kPolls);
+  script->Close();
+}
+
+TEST(PollerCycleTest, AClusterIsNotAskedAgainBeforeThePassHasTakenItsAnswer) {
+  const auto script = std::make_shared<FakeScript>();
+  const auto mailbox = std::make_shared<Mailbox>();
+  test::TestWaker waker;
+  Poller poller({.cluster_id = 1, .name = "c1", .pace = {.poll_s = 0.001}},
+                std::make_unique<FakeCluster>(script, false), mailbox, waker);
+  poller.SetBusy(true);
+  script->Answer({});
+  script->Answer({});
+  poller.Publish(ListOf({}));
+  ASSERT_TRUE(test::Await([&] { return waker.wakes == 1; }));
+  EXPECT_FALSE(
+      test::Await([&] { return script->requests().size() > 1; }, std::chrono::milliseconds(50)));
+  poller.Taken();
+  EXPECT_TRUE(test::Await([&] { return waker.wakes == 2; }));
+  script->Close();
+}
+
 TEST(PollerClockTest, HowFarTheClustersClockIsAheadIsMeasured) {
   const test::RawServer late(
       "HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2020 10:00:00 GMT\r\nContent-Type: application/json\r\n"
       "Content-Length: 24\r\n\r\n{\"items\":[],\"total\":0}  ");
   clusterdb::ClusterRow row;
   row.config = test::ConfigOf("oar2", late.port());
-  QuietWaker waker;
+  test::TestWaker waker;
   const auto mailbox = std::make_shared<Mailbox>();
-  Poller poller(row, "", mailbox, waker, "", ".grid1.", 3600);
+  Poller poller({.cluster_id = 1, .name = "c1"}, clusterdb::MakeDriver(row), mailbox, waker);
+  poller.Publish(ListOf({}));
   std::vector<Answer> answers;
-  for (int i = 0; i < 6000 && answers.empty(); ++i) {
-    if (poller.Due()) poller.Give({});
-    answers = mailbox->TakeAll();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  test::Await([&] { return !(answers = mailbox->TakeAll()).empty(); });
   ASSERT_FALSE(answers.empty());
   ASSERT_TRUE(answers[0].ok) << answers[0].error;
   ASSERT_TRUE(answers[0].skew_s);

@@ -1,4 +1,4 @@
-// Jobs that stay on hold, or give no sign of their start: told only when it lasts.
+// Jobs that stay on hold or give no sign of life are reported only when it lasts.
 #include "tests/cluster/recorded_server.h"
 #include "tests/support/rows.h"
 #include "updator/watch.h"
@@ -40,16 +40,17 @@ class WatchPgTest : public test::RowsTest {
     EXPECT_EQ(a.poll.jobs.size(), 3u);
     return a;
   }
-  void LookHeld(const Answer& answer) {
+  void UpdateHeld(const Answer& answer) {
     auto c = Connect();
     db::Tx tx(*c);
     Memory memory;
-    memory.Load(tx);
-    held_.Look(tx, memory, answer);
+    Store store(tx);
+    memory.Load(store);
+    held_.Update(store, memory, answer);
     tx.Commit();
   }
   // Jobs of these elements are running and silent.
-  void LookSilent(const std::vector<int>& elements, seconds at) {
+  void UpdateUnresponsive(const std::vector<int>& elements, seconds at) {
     Answer a;
     a.cluster_id = 1;
     a.ok = true;
@@ -65,11 +66,12 @@ class WatchPgTest : public test::RowsTest {
     auto c = Connect();
     db::Tx tx(*c);
     Memory memory;
-    memory.Load(tx);
-    silent_.Look(tx, memory, a, "luke");
+    Store store(tx);
+    memory.Load(store);
+    unresponsive_.Update(store, memory, a, "luke");
     tx.Commit();
   }
-  std::string Silent() {
+  std::string Unresponsive() {
     return Sql("SELECT coalesce(string_agg(job_id || '/' || round(extract(epoch FROM now() - "
                "since)), ' ' "
                "ORDER BY job_id), '') FROM silent_jobs")[0][0]
@@ -84,49 +86,47 @@ class WatchPgTest : public test::RowsTest {
   cluster::ClusterConfig config_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   HeldWatch held_;
-  SilentWatch silent_;
+  UnresponsiveWatch unresponsive_;
 };
 
-TEST_F(WatchPgTest, ABatchThatIsOnHoldForHalfAMinuteIsToldAndAgainAfterAsLong) {
-  LookHeld(Polled("slurm/array-held", seconds(0)));
-  LookHeld(Polled("slurm/array-held", seconds(29)));
+TEST_F(WatchPgTest, ABatchOnHoldIsReportedEveryHalfMinute) {
+  UpdateHeld(Polled("slurm/array-held", seconds(0)));
+  UpdateHeld(Polled("slurm/array-held", seconds(29)));
   EXPECT_EQ(Count("still_held"), 0) << "its release may still be on its way";
-  LookHeld(Polled("slurm/array-held", seconds(30)));
+  UpdateHeld(Polled("slurm/array-held", seconds(30)));
   EXPECT_EQ(Count("still_held WHERE batch_id = 7 AND cluster_id = 1"), 1);
   Sql("DELETE FROM still_held");  // as the runner does
-  LookHeld(Polled("slurm/array-held", seconds(50)));
+  UpdateHeld(Polled("slurm/array-held", seconds(50)));
   EXPECT_EQ(Count("still_held"), 0);
-  LookHeld(Polled("slurm/array-held", seconds(60)));
+  UpdateHeld(Polled("slurm/array-held", seconds(60)));
   EXPECT_EQ(Count("still_held"), 1) << "the release did not take";
 }
 
-TEST_F(WatchPgTest, WhatRanMeanwhileIsNotOnHoldAndItsTimeBeginsAnew) {
-  LookHeld(Polled("slurm/array-held", seconds(0)));
-  LookHeld(Polled("slurm/array-done", seconds(20)));
-  LookHeld(Polled("slurm/array-held", seconds(40)));
+TEST_F(WatchPgTest, ABatchThatRanMeanwhileStartsItsHalfMinuteAgain) {
+  UpdateHeld(Polled("slurm/array-held", seconds(0)));
+  UpdateHeld(Polled("slurm/array-done", seconds(20)));
+  UpdateHeld(Polled("slurm/array-held", seconds(40)));
   EXPECT_EQ(Count("still_held"), 0);
-  LookHeld(Polled("slurm/array-held", seconds(70)));
+  UpdateHeld(Polled("slurm/array-held", seconds(70)));
   EXPECT_EQ(Count("still_held"), 1);
 }
 
-TEST_F(WatchPgTest, JobsWithoutASignOfTheirStartAreNamedAfterAMinuteUntilThereIsOne) {
-  LookSilent({1, 2}, seconds(0));
-  LookSilent({1}, seconds(30));  // 2 has begun
-  EXPECT_EQ(Silent(), "");
-  LookSilent({1, 2, 19}, seconds(61));
-  EXPECT_EQ(Silent(), "101/61") << "19 is not in flight";
-  EXPECT_EQ(
-      Message(),
-      "luke says of jobs of ours that they are starting or running, and they give no sign of it or "
-      "have ended by their own record (if it lasts they are killed, and those that have not "
-      "succeeded "
-      "go again): 12_1 on n4");
-  LookSilent({1, 2}, seconds(62));
-  LookSilent({1, 2}, seconds(121));
-  EXPECT_EQ(Silent(), "101/61 102/60") << "since when does not change";
+TEST_F(WatchPgTest, JobsWithoutASignOfLifeAreNamedAfterAMinuteUntilTheyGiveOne) {
+  UpdateUnresponsive({1, 2}, seconds(0));
+  UpdateUnresponsive({1}, seconds(30));  // 2 has begun
+  EXPECT_EQ(Unresponsive(), "");
+  UpdateUnresponsive({1, 2, 19}, seconds(61));
+  EXPECT_EQ(Unresponsive(), "101/61") << "19 is not in flight";
+  EXPECT_EQ(Message(),
+            "luke says that jobs of ours are starting or running, but the jobs give no sign of "
+            "life or have recorded their end. If this lasts, nikita kills them, and the grid "
+            "retries those that have not succeeded: 12_1 on n4");
+  UpdateUnresponsive({1, 2}, seconds(62));
+  UpdateUnresponsive({1, 2}, seconds(121));
+  EXPECT_EQ(Unresponsive(), "101/61 102/60") << "since when does not change";
   EXPECT_EQ(Count("events WHERE state = 'open'"), 1);
-  LookSilent({}, seconds(130));
-  EXPECT_EQ(Silent(), "");
+  UpdateUnresponsive({}, seconds(130));
+  EXPECT_EQ(Unresponsive(), "");
   EXPECT_EQ(Message(), "");
 }
 

@@ -1,7 +1,8 @@
+#include "core/defaults.h"
 #include "runner/store.h"
 #include "tests/support/rows.h"
 #include "updator/campaigns.h"
-#include "updator/fold.h"
+#include "updator/status_updates.h"
 
 namespace cigri::updator {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 using cluster::EndCause;
 using cluster::RemoteState;
 
-class FoldPgTest : public test::RowsTest {
+class StatusUpdatesPgTest : public test::RowsTest {
  protected:
   // Claims and records as the runner does; the job ids.
   std::vector<std::int64_t> GivenLive(std::int64_t campaign, int cluster, int n,
@@ -31,9 +32,9 @@ class FoldPgTest : public test::RowsTest {
     tx.Commit();
     return jobs;
   }
-  static News Ended(std::int64_t job, std::optional<int> status,
-                    EndCause cause = EndCause::kExited) {
-    News n;
+  static StatusUpdate Ended(std::int64_t job, std::optional<int> status,
+                            EndCause cause = EndCause::kExited) {
+    StatusUpdate n;
     n.job_id = job;
     n.remote.state = RemoteState::kEnded;
     n.remote.cause = cause;
@@ -43,12 +44,12 @@ class FoldPgTest : public test::RowsTest {
     n.cluster_time = 1012;
     return n;
   }
-  Folded Fold(const std::vector<News>& news) {
+  UpdateResult Apply(const std::vector<StatusUpdate>& updates) {
     auto c = Connect();
     db::Tx tx(*c);
-    auto folded = updator::Fold(tx, news, {{1, "c1"}, {2, "c2"}});
+    auto result = ApplyStatusUpdates(tx, updates, {{1, "c1"}, {2, "c2"}});
     tx.Commit();
-    return folded;
+    return result;
   }
   void Update(const std::set<std::int64_t>& ended, const Limits& limits = {}) {
     auto c = Connect();
@@ -61,15 +62,15 @@ class FoldPgTest : public test::RowsTest {
   }
 };
 
-TEST_F(FoldPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
+TEST_F(StatusUpdatesPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 2});
   const auto jobs = GivenLive(campaign, 1, 2);
   ASSERT_EQ(jobs.size(), 2u);
-  Fold({Ended(jobs[0], 0)});
+  Apply({Ended(jobs[0], 0)});
   Update({campaign});
   EXPECT_EQ(State(campaign), "in_treatment");
-  Fold({Ended(jobs[1], 0)});
+  Apply({Ended(jobs[1], 0)});
   ExpectTheLaw(campaign);
   Update({campaign});
   EXPECT_EQ(State(campaign), "terminated");
@@ -81,55 +82,55 @@ TEST_F(FoldPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
       << "the cluster's times are only subtracted from each other";
 }
 
-TEST_F(FoldPgTest, ASecondFoldOfTheSameNewsChangesNothing) {
+TEST_F(StatusUpdatesPgTest, ASecondReportOfTheSameEndChangesNothing) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1});
   const auto jobs = GivenLive(campaign, 1, 1);
-  EXPECT_EQ(Fold({Ended(jobs[0], 0)}).ended.size(), 1u);
-  EXPECT_EQ(Fold({Ended(jobs[0], 0)}).ended.size(), 0u);
+  EXPECT_EQ(Apply({Ended(jobs[0], 0)}).ended.size(), 1u);
+  EXPECT_EQ(Apply({Ended(jobs[0], 0)}).ended.size(), 0u);
   EXPECT_EQ(Count("done"), 1);
   EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state = 'terminated'")[0][0].as<int>(), 1);
 }
 
-TEST_F(FoldPgTest, AFailureGoesAgainOnceThenWaitsForItsUser) {
+TEST_F(StatusUpdatesPgTest, AFailedTaskIsRetriedOnceThenWaitsForItsUser) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1});
   auto jobs = GivenLive(campaign, 1, 1);
-  Fold({Ended(jobs[0], 3 << 8)});
+  Apply({Ended(jobs[0], 3 << 8)});
   EXPECT_EQ(Count("retry"), 1);
   ExpectTheLaw(campaign);
   jobs = GivenLive(campaign, 1, 1);
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(Sql("SELECT attempt FROM live")[0][0].as<int>(), 2);
-  Fold({Ended(jobs[0], 3 << 8)});
+  Apply({Ended(jobs[0], 3 << 8)});
   EXPECT_EQ(Count("tofix"), 1);
   EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR' AND state = 'open'"), 1);
   ExpectTheLaw(campaign);
   Update({campaign});
-  EXPECT_EQ(State(campaign), "terminated") << "over for its machines, shown with its failure";
+  EXPECT_EQ(State(campaign), "terminated") << "nothing is left to run";
 }
 
-TEST_F(FoldPgTest, NumbersInTheWordsOfAFailureMakeNoOtherOneButItsExitCodeDoes) {
+TEST_F(StatusUpdatesPgTest, FailuresThatDifferInNumbersAreOneEventUnlessTheirExitCodesDiffer) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 3, .max_tries = 1});
   const auto jobs = GivenLive(campaign, 1, 3);
   const auto failed = [](std::int64_t job, int code, const std::string& words) {
-    News n = Ended(job, code << 8);
+    StatusUpdate n = Ended(job, code << 8);
     n.remote.message = words;
     return n;
   };
-  Fold({failed(jobs[0], 3, "line 17"), failed(jobs[1], 3, "line 18"),
-        failed(jobs[2], 4, "line 17")});
+  Apply({failed(jobs[0], 3, "line 17"), failed(jobs[1], 3, "line 18"),
+         failed(jobs[2], 4, "line 17")});
   EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR'"), 2);
   EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 2);
 }
 
-TEST_F(FoldPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
+TEST_F(StatusUpdatesPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4, .max_tries = 1});
   const auto jobs = GivenLive(campaign, 1, 4);
-  Fold({Ended(jobs[0], 127 << 8), Ended(jobs[1], 126 << 8),
-        Ended(jobs[2], 213 << 8, EndCause::kBadDirectory)});
+  Apply({Ended(jobs[0], 127 << 8), Ended(jobs[1], 126 << 8),
+         Ended(jobs[2], 213 << 8, EndCause::kBadDirectory)});
   const auto said = [&](std::size_t i) {
     return Sql("SELECT message FROM done WHERE job_id = " + std::to_string(jobs[i]))[0][0]
         .as<std::string>();
@@ -138,54 +139,55 @@ TEST_F(FoldPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
   EXPECT_EQ(said(1), "not executable on the cluster: ./job.sh: exit code 126");
   EXPECT_EQ(said(2), "not on the cluster: $HOME");
   Sql("UPDATE lanes SET proved = true");
-  Fold({Ended(jobs[3], 127 << 8)});
-  EXPECT_EQ(said(3), "exit code 127") << "its own, once it has run there";
+  Apply({Ended(jobs[3], 127 << 8)});
+  EXPECT_EQ(said(3), "exit code 127")
+      << "the program's own exit code, once a job has succeeded there";
 }
 
-TEST_F(FoldPgTest, APreemptedJobIsFreeAndGoesAgain) {
+TEST_F(StatusUpdatesPgTest, APreemptedJobCostsNoTryAndItsTaskIsRetried) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1, .max_tries = 1});
   const auto jobs = GivenLive(campaign, 1, 1);
-  Fold({Ended(jobs[0], std::nullopt, EndCause::kPreempted)});
+  Apply({Ended(jobs[0], std::nullopt, EndCause::kPreempted)});
   EXPECT_EQ(Count("retry"), 1);
   EXPECT_EQ(Sql("SELECT program FROM tries")[0][0].as<int>(), 0);
   EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state = 'preemption'")[0][0].as<int>(), 1);
   ExpectTheLaw(campaign);
 }
 
-// T-24 (CIG-30): two copies of a task end well in the same fold: one counts.
-TEST_F(FoldPgTest, OfTwoCopiesThatSucceedAtOnceOneCounts) {
+// T-24 (CIG-30): two copies of a task succeed in the same answer: one counts.
+TEST_F(StatusUpdatesPgTest, OfTwoCopiesThatSucceedAtOnceOneCounts) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
   const auto first = GivenLive(campaign, 1, 1);
   const auto copy = GivenLive(campaign, 2, 1, "replica");
   ASSERT_EQ(copy.size(), 1u);
-  Fold({Ended(first[0], 0), Ended(copy[0], 0)});
+  Apply({Ended(first[0], 0), Ended(copy[0], 0)});
   EXPECT_EQ(Count("done WHERE counted"), 1);
   EXPECT_EQ(Count("done WHERE NOT counted"), 1);
   ExpectTheLaw(campaign);
 }
 
-TEST_F(FoldPgTest, AFailedCopyChangesNothingWhileTheOtherLives) {
+TEST_F(StatusUpdatesPgTest, AFailedCopyChangesNothingWhileTheOtherLives) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
   const auto first = GivenLive(campaign, 1, 1);
   const auto copy = GivenLive(campaign, 2, 1, "replica");
-  Fold({Ended(first[0], 1 << 8)});
+  Apply({Ended(first[0], 1 << 8)});
   EXPECT_EQ(Count("retry"), 0) << "the task still has a copy";
   ExpectTheLaw(campaign);
-  Fold({Ended(copy[0], 0)});
+  Apply({Ended(copy[0], 0)});
   EXPECT_EQ(Count("done WHERE counted"), 1);
   ExpectTheLaw(campaign);
 }
 
-TEST_F(FoldPgTest, AMisspeltProgramIsHeldAfterTenJobsUnchargedAndSaysSo) {
+TEST_F(StatusUpdatesPgTest, AMisspeltProgramIsHeldAfterItsCanaryJobsAndCostsNoTry) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4000});
   const auto jobs = GivenLive(campaign, 1, 10);
-  std::vector<News> news;
-  for (const auto job : jobs) news.push_back(Ended(job, 127 << 8));
-  Fold(news);
+  std::vector<StatusUpdate> updates;
+  for (const auto job : jobs) updates.push_back(Ended(job, 127 << 8));
+  Apply(updates);
   Update({campaign});
   EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
   EXPECT_EQ(Count("events WHERE code = 'HELD_FIRST_TEN' AND state = 'open'"), 1);
@@ -195,19 +197,50 @@ TEST_F(FoldPgTest, AMisspeltProgramIsHeldAfterTenJobsUnchargedAndSaysSo) {
   ExpectTheLaw(campaign);
   Sql("UPDATE events SET state = 'closed' WHERE code = 'HELD_FIRST_TEN'");
   Update({});
-  EXPECT_EQ(State(campaign), "in_treatment") << "answered: ten more may try";
+  EXPECT_EQ(State(campaign), "in_treatment") << "its user answered: more canary jobs may run";
 }
 
-TEST_F(FoldPgTest, HeldEverywhereForOneReasonSaysItOnceAndNamesTheClusters) {
+TEST_F(StatusUpdatesPgTest, ThePolicyKeySaysHowManyCanaryJobsThereAre) {
+  GivenClusters(1);
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('first_ten', '3')");
+  const auto campaign = GivenCampaign({.ntasks = 4000});
+  const auto jobs = GivenLive(campaign, 1, 3);
+  Apply({Ended(jobs[0], 127 << 8), Ended(jobs[1], 127 << 8)});
+  Update({campaign});
+  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 0) << "two of three";
+  Apply({Ended(jobs[2], 127 << 8)});
+  Update({campaign});
+  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
+  ExpectTheLaw(campaign);
+}
+
+TEST_F(StatusUpdatesPgTest, ABrokenPolicyKeyCountsAsTheDefault) {
+  GivenClusters(1);
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('first_ten', '\"many\"')");
+  const auto campaign = GivenCampaign({.ntasks = 4000});
+  const auto jobs = GivenLive(campaign, 1, kDefaultCanaryJobs);
+  std::vector<StatusUpdate> updates;
+  for (const auto job : jobs) updates.push_back(Ended(job, 127 << 8));
+  const auto last = updates.back();
+  updates.pop_back();
+  Apply(updates);
+  Update({campaign});
+  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 0);
+  Apply({last});
+  Update({campaign});
+  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
+}
+
+TEST_F(StatusUpdatesPgTest, ACampaignHeldEverywhereNamesEachReasonOnceWithItsClusters) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 100, .clusters = 2});
-  std::vector<News> news;
+  std::vector<StatusUpdate> updates;
   for (const int cluster : {1, 2})
     for (const auto job : GivenLive(campaign, cluster, 10)) {
-      news.push_back(Ended(job, 127 << 8));
-      news.back().remote.message = "not found";
+      updates.push_back(Ended(job, 127 << 8));
+      updates.back().remote.message = "not found";
     }
-  Fold(news);
+  Apply(updates);
   Update({campaign});
   Update({});
   EXPECT_EQ(Sql("SELECT state_reason FROM campaigns")[0][0].as<std::string>(),
@@ -216,11 +249,11 @@ TEST_F(FoldPgTest, HeldEverywhereForOneReasonSaysItOnceAndNamesTheClusters) {
             "exit code 127: not found");
 }
 
-TEST_F(FoldPgTest, CancellingMovesTheStateAndATaskAddedAtTheEndIsNotLost) {
+TEST_F(StatusUpdatesPgTest, ATaskThatIsAddedAtTheEndIsNotLostAndACancelledCampaignIsCancelled) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1});
   const auto jobs = GivenLive(campaign, 1, 1);
-  Fold({Ended(jobs[0], 0)});
+  Apply({Ended(jobs[0], 0)});
   Sql("UPDATE campaign_cursor SET ntasks = 2");  // added at this very moment
   Update({campaign});
   EXPECT_EQ(State(campaign), "in_treatment");
@@ -229,31 +262,31 @@ TEST_F(FoldPgTest, CancellingMovesTheStateAndATaskAddedAtTheEndIsNotLost) {
   EXPECT_EQ(State(campaign), "cancelled");
 }
 
-TEST_F(FoldPgTest, EpiloguesRunWhereSomethingRanBeforeTheCampaignEnds) {
+TEST_F(StatusUpdatesPgTest, EpiloguesRunWhereSomethingRanBeforeTheCampaignEnds) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 1, .clusters = 2});
   Sql("UPDATE campaign_clusters SET epilogue = 'true'");
   const auto jobs = GivenLive(campaign, 1, 1);
-  Fold({Ended(jobs[0], 0)});
+  Apply({Ended(jobs[0], 0)});
   Update({campaign});
   EXPECT_EQ(State(campaign), "in_treatment");
   EXPECT_EQ(Count("campaigns WHERE finishing_since IS NOT NULL"), 1);
   const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
   ASSERT_EQ(epilogue.size(), 1u);
-  Fold({Ended(epilogue[0], 0)});
+  Apply({Ended(epilogue[0], 0)});
   Update({campaign});
   EXPECT_EQ(State(campaign), "terminated");
 }
 
-TEST_F(FoldPgTest, AnEpilogueIsNotWaitedForInSilence) {
+TEST_F(StatusUpdatesPgTest, AnEpilogueThatDoesNotRunIsReportedAndGivenUp) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 2, .clusters = 2});
   Sql("UPDATE campaign_clusters SET epilogue = 'false'");
   const auto one = GivenLive(campaign, 1, 1), two = GivenLive(campaign, 2, 1);
-  Fold({Ended(one[0], 0), Ended(two[0], 0)});
+  Apply({Ended(one[0], 0), Ended(two[0], 0)});
   Update({campaign});
   const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
-  Fold({Ended(epilogue.at(0), 1 << 8)});
+  Apply({Ended(epilogue.at(0), 1 << 8)});
   EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_FAILED' AND cluster_id = 1 AND state = 'open'"),
             1);
   Update({campaign}, {.epilogue_wait_s = 600});
@@ -266,12 +299,12 @@ TEST_F(FoldPgTest, AnEpilogueIsNotWaitedForInSilence) {
 }
 
 // CIG-19
-TEST_F(FoldPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) {
+TEST_F(StatusUpdatesPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 2, .type = "test", .clusters = 2});
   const auto jobs = GivenLive(campaign, 1, 1, "test");
   GivenLive(campaign, 2, 1, "test");
-  Fold({Ended(jobs.at(0), 0)});
+  Apply({Ended(jobs.at(0), 0)});
   Update({campaign}, {.test_wait_s = 600});
   EXPECT_EQ(State(campaign), "in_treatment");
   Sql("UPDATE campaigns SET submission_time = now() - interval '11 minutes'");
@@ -285,7 +318,8 @@ TEST_F(FoldPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) {
   ExpectTheLaw(campaign);
 }
 
-TEST_F(FoldPgTest, ACancelledCampaignIsCompleteWhenItsKillsAreConfirmedAndItsEpilogueHasRun) {
+TEST_F(StatusUpdatesPgTest,
+       ACancelledCampaignIsCompleteWhenItsKillsAreConfirmedAndItsEpilogueHasRun) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 100, .clusters = 2});
   Sql("UPDATE campaign_clusters SET epilogue = 'true'");
@@ -294,28 +328,28 @@ TEST_F(FoldPgTest, ACancelledCampaignIsCompleteWhenItsKillsAreConfirmedAndItsEpi
   Sql("UPDATE campaigns SET wanted = 'cancelled'");
   Update({});
   EXPECT_EQ(State(campaign), "cancelled");
-  Fold({Ended(jobs[0], 15, EndCause::kDeleted)});
+  Apply({Ended(jobs[0], 15, EndCause::kDeleted)});
   Update({campaign});
   EXPECT_EQ(Count("campaigns WHERE finishing_since IS NULL AND completion_time IS NULL"), 1)
       << "one of its jobs still runs";
-  Fold({Ended(jobs[1], 15, EndCause::kDeleted)});
+  Apply({Ended(jobs[1], 15, EndCause::kDeleted)});
   Update({campaign});
   EXPECT_EQ(Count("campaigns WHERE finishing_since IS NOT NULL AND completion_time IS NULL"), 1);
   const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
   ASSERT_EQ(epilogue.size(), 1u) << "nothing else of a cancelled campaign may be claimed";
   EXPECT_TRUE(GivenLive(campaign, 2, 5).empty());
-  Fold({Ended(epilogue[0], 0)});
+  Apply({Ended(epilogue[0], 0)});
   Update({campaign});
   EXPECT_EQ(Count("campaigns WHERE state = 'cancelled' AND completion_time IS NOT NULL"), 1);
   EXPECT_EQ(Count("lanes WHERE epilogue = 'done'"), 1) << "nothing ran on the other cluster";
 }
 
-TEST_F(FoldPgTest, AClusterThatConfirmsNoKillsIsReportedAndKeepsNoOtherFromItsEpilogue) {
+TEST_F(StatusUpdatesPgTest, AClusterThatConfirmsNoKillsIsReportedAndKeepsNoOtherFromItsEpilogue) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 100, .clusters = 2});
   Sql("UPDATE campaign_clusters SET epilogue = 'true'");
   const auto here = GivenLive(campaign, 1, 1), away = GivenLive(campaign, 2, 2);
-  Fold({Ended(here[0], 0), Ended(away[0], 0)});
+  Apply({Ended(here[0], 0), Ended(away[0], 0)});
   Sql("UPDATE campaigns SET wanted = 'cancelled'");
   Sql("INSERT INTO kills (job_id, reason, asked_at) VALUES (" + std::to_string(away[1]) +
       ", 'campaign_cancelled', now() - interval '20 minutes')");
@@ -326,12 +360,12 @@ TEST_F(FoldPgTest, AClusterThatConfirmsNoKillsIsReportedAndKeepsNoOtherFromItsEp
   EXPECT_EQ(Count("campaigns WHERE completion_time IS NULL"), 1);
   const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
   ASSERT_EQ(epilogue.size(), 1u);
-  Fold({Ended(epilogue[0], 0)});
+  Apply({Ended(epilogue[0], 0)});
   Update({}, {.epilogue_wait_s = 600});
   EXPECT_EQ(Count("campaigns WHERE completion_time IS NOT NULL"), 1);
 }
 
-TEST_F(FoldPgTest, ACancelledCampaignThatNeverRanIsCompleteAtOnce) {
+TEST_F(StatusUpdatesPgTest, ACancelledCampaignThatNeverRanIsCompleteAtOnce) {
   GivenClusters(1);
   GivenCampaign({.ntasks = 5});
   Sql("UPDATE campaign_clusters SET epilogue = 'true'; UPDATE campaigns SET wanted = 'cancelled'");

@@ -1,0 +1,144 @@
+// All SQL of the updator. A Store serves one transaction; the caller commits.
+#pragma once
+#include <sql/campaigns.h>
+#include <sql/jobs.h>
+#include <sql/placements.h>
+#include <sql/survival.h>
+#include <sql/tasks.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "db/db.h"
+#include "module/events.h"
+#include "updator/memory.h"
+#include "updator/summarise.h"
+
+namespace cigri::updator {
+
+/// A change of state that a cluster reported; spans are seconds before now.
+struct StateChange {
+  std::int64_t job_id = 0;
+  JobState state = JobState::kRemoteWaiting;
+  double started_ago_s = 0;
+  std::string node;
+};
+
+/// An end that a cluster reported, classified; spans are seconds before now.
+struct JobEnd {
+  std::int64_t job_id = 0;
+  ExitInfo exit;
+  std::optional<int> wait_status;
+  std::optional<double> started_ago_s;
+  double ended_ago_s = 0;
+  std::string node;
+  std::optional<std::string> message;  ///< of a failure
+};
+
+/// How a cluster did in its last answers.
+struct ClusterStatus {
+  std::int64_t cluster_id = 0;
+  bool ok = false;
+  int failures = 0;       ///< in a row
+  double retry_in_s = 0;  ///< when not ok
+  std::string error;      ///< when not ok
+  double stress = 0, calls_per_min = 0;
+  std::optional<double> clock_skew_s;
+};
+
+class Store {
+ public:
+  explicit Store(db::Tx& tx) : tx_(tx) {}
+  Store(const Store&) = delete;
+
+  // Settings and the grid.
+  std::string GridId();
+  /// How many canary jobs a campaign runs on a cluster before the first success there.
+  int CanaryJobs();
+  bool AnyCampaignActive();
+
+  // Jobs in flight.
+  std::string TransactionHorizon();
+  std::vector<KnownBatch> BatchesInFlight();
+  /// Batches recorded by transactions from `horizon` on; some may be known already.
+  std::vector<KnownBatch> BatchesRecordedSince(const std::string& horizon);
+  std::vector<KnownJob> JobsOf(const std::vector<KnownBatch>& batches);
+  /// What became of the batches with these tags; a tag without a batch is not listed.
+  std::map<std::string, BatchState> TagStates(const std::vector<std::string>& tags);
+  /// Jobs on clusters that an operator has given up since the jobs were sent.
+  std::vector<std::int64_t> LostJobs();
+
+  // Status updates.
+  std::vector<MovedJob> MoveJobs(const std::vector<StateChange>& changes);
+  /// What ClassifyExit needs of the jobs `ids` that are still in flight.
+  std::vector<sql::FactsOfEndsRow> EndInfos(const std::vector<std::int64_t>& ids);
+  /// Moves jobs from `live` to `done`; a job that is not live any more is left out.
+  std::vector<EndedJob> EndJobs(const std::vector<JobEnd>& ends);
+  void AddCounters(const CounterDeltas& deltas);
+  void UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& placements);
+  void AddSurvival(const std::map<std::int64_t, ClusterSurvival>& survival);
+  /// A task that has succeeded is taken out of `retry` and `tofix`.
+  void ForgetTasks(const std::set<TaskKey>& succeeded);
+  void AddTries(const std::map<TaskKey, SpentTries>& tries);
+  void PutRetries(const std::vector<Failure>& failures);
+  /// `failures` and the events that tell their users, in one order.
+  void PutNeedsAttention(const std::vector<Failure>& failures,
+                         const std::vector<std::int64_t>& events);
+
+  // Campaigns and placements.
+  std::vector<sql::ApplyWantedStatesRow> ApplyWantedStates();
+  std::vector<sql::PlacementsToHoldRow> PlacementsToHold(const std::set<std::int64_t>& campaigns,
+                                                         int canary_jobs);
+  void HoldPlacement(std::int64_t campaign, std::int64_t cluster, std::int64_t event,
+                     const std::string& why);
+  void HoldFailedPrologues(const std::set<std::int64_t>& campaigns);
+  /// Tasks that failed on a cluster where the campaign is held lose no try and are retried.
+  void RefundTasks(std::int64_t campaign, std::int64_t cluster);
+  /// Whether a placement is free again because somebody answered the event that held it.
+  bool ReleasePlacements();
+  std::vector<sql::StopHeldCampaignsRow> StopHeldCampaigns();
+  std::vector<std::int64_t> ContinueCampaigns();
+  std::vector<sql::TakeBlackHolesRow> TakeBlackHoles();
+  void ReopenEpilogues();
+  std::vector<sql::EndCandidatesRow> EndCandidates(bool all, const std::set<std::int64_t>& some);
+  std::optional<sql::LockCursorRow> LockCursor(std::int64_t campaign);
+  sql::TasksLeftRow TasksLeft(std::int64_t campaign);
+  std::vector<sql::UnansweredTestsRow> UnansweredTests(std::int64_t campaign, int wait_s);
+  std::vector<sql::GiveUpEpiloguesRow> GiveUpEpilogues(std::int64_t campaign, int wait_s,
+                                                       const std::vector<int>& away);
+  bool EpiloguesLeft(std::int64_t campaign);
+  bool BeginFinishing(std::int64_t campaign);
+  void TerminateCampaign(std::int64_t campaign);
+  void CompleteCancelled(std::int64_t campaign);
+  std::vector<sql::CancelledInFlightRow> CancelledInFlight(std::int64_t campaign, int wait_s);
+
+  // Clusters.
+  std::map<std::int64_t, std::string> FeedTokens();
+  void SetFeedToken(std::int64_t cluster, const std::string& token);
+  void SetClusterStatus(const ClusterStatus& status);
+  void AddSnapshot(std::int64_t cluster, const cluster::Resources& resources,
+                   const Memory::Counts& jobs);
+  /// `jobs` and their ages in seconds are all that give no sign of life on the cluster.
+  void PutUnresponsive(std::int64_t cluster, const std::map<std::int64_t, double>& jobs);
+  void PutStillHeld(std::int64_t cluster, const std::vector<std::int64_t>& batches);
+  std::vector<sql::ReconcileOrphansRow> ReconcileOrphans(
+      std::int64_t cluster, const std::vector<cluster::RemoteJob>& listed);
+  /// Replaces the duplicates of a cluster; how many of them are new.
+  std::size_t SetDuplicates(std::int64_t cluster,
+                            const std::vector<sql::ReconcileOrphansRow>& duplicates);
+
+  // Events.
+  std::int64_t Raise(const module::Event& event) { return module::RaiseEvent(tx_, event); }
+  void Close(const module::Event& event) { module::CloseEvent(tx_, event, "updator"); }
+  /// At the end of a campaign; `read_only`: just those that nobody has to answer.
+  void CloseEventsAtEnd(std::int64_t campaign, bool read_only);
+  void NotifyProgress();
+
+ private:
+  db::Tx& tx_;
+};
+
+}  // namespace cigri::updator

@@ -1,0 +1,206 @@
+#include "updator/updator.h"
+
+#include "core/log.h"
+#include "updator/decide.h"
+#include "updator/orphans.h"
+
+namespace cigri::updator {
+namespace {
+
+constexpr std::chrono::milliseconds kReadClustersEvery{2000};
+constexpr std::chrono::seconds kFullCheckEvery{2};
+
+}  // namespace
+
+Updator::Updator()
+    : Updator([](const clusterdb::ClusterRow& row, const std::string& conninfo) {
+        return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kUpdator);
+      }) {}
+
+void Updator::Pass(module::Turn& turn) {
+  const bool restart = turn.fresh || !finished_;
+  finished_ = false;
+  db::Tx tx(turn.db);
+  module::CheckEpoch(tx, turn.epoch);
+  Store store(tx);
+  if (restart) Restart(store, turn.config);
+  RefreshClusters(tx, turn);
+  const auto answers = mailbox_->TakeAll();
+  memory_.Refresh(store);
+
+  const bool full_check = restart || Clock::now() - last_full_check_ > kFullCheckEvery;
+  if (full_check) last_full_check_ = Clock::now();
+  Updates by_job;
+  Gather(store, answers, by_job);
+  if (full_check) GatherLost(store, by_job);
+  std::vector<StatusUpdate> updates;
+  for (auto& [job, update] : by_job) updates.push_back(std::move(update));
+  std::map<std::int64_t, std::string> names;
+  for (const auto& [id, info] : clusters_) names[id] = info.name;
+
+  const auto result = updates.empty() ? UpdateResult{} : ApplyStatusUpdates(tx, updates, names);
+  tokens_.Save(store, answers, early_);
+  Reconcile(store, answers);
+  const bool changed = UpdateCampaigns(tx, result.campaigns, full_check, limits_);
+  status_.Write(store, answers, memory_, clusters_, turn.waker);
+  if (changed || !result.ended.empty() || !result.moved.empty()) store.NotifyProgress();
+  tx.Commit();
+  AfterCommit(result, answers);
+  finished_ = true;
+}
+
+void Updator::Restart(Store& store, const Config& config) {
+  pollers_.clear();
+  mailbox_ = std::make_shared<Mailbox>();
+  memory_.Load(store);
+  tokens_.Load(store);
+  early_.Clear();
+  absences_.clear();
+  // The events of a pass that failed were not committed.
+  unresponsive_.ReportAgain();
+  status_.ReportAgain();
+  reported_orphans_.clear();
+  grid_mark_ = "." + store.GridId() + ".";
+  limits_.test_wait_s = static_cast<int>(config.GetInt("TEST_CAMPAIGN_WAIT", 600, 1));
+  limits_.epilogue_wait_s = static_cast<int>(config.GetInt("EPILOGUE_WAIT", 3600, 1));
+  full_s_ = static_cast<double>(config.GetInt("SLOW_SWEEP", 600, 1));
+  clusters_read_ = {};
+}
+
+void Updator::RefreshClusters(db::Tx& tx, module::Turn& turn) {
+  // Not in every cycle; but a change is seen soon, also when the grid then has nothing to do. Each
+  // pass asks for the next read, because a cycle ends all earlier wishes.
+  if (const auto age = Clock::now() - clusters_read_; age < kReadClustersEvery) {
+    turn.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadClustersEvery - age));
+    return;
+  }
+  clusters_read_ = Clock::now();
+  std::set<std::int64_t> present;
+  for (const auto& row : clusterdb::LoadClusters(tx)) {
+    const auto id = row.config.id;
+    clusters_[id] = {row.config.name, row.stress_limit};
+    if (!row.enabled && memory_.RefsOf(id).empty()) continue;
+    present.insert(id);
+    const auto it = pollers_.find(id);
+    if (it == pollers_.end() || it->second.fingerprint != row.fingerprint) StartPoller(row, turn);
+  }
+  std::erase_if(pollers_, [&](const auto& item) { return present.count(item.first) == 0; });
+  const bool busy = Store(tx).AnyCampaignActive();
+  for (auto& [id, entry] : pollers_) entry.poller->SetBusy(busy);
+}
+
+void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Turn& turn) {
+  const auto id = row.config.id;
+  pollers_.erase(id);
+  try {
+    PollerSettings settings{.cluster_id = id,
+                            .name = row.config.name,
+                            .token = tokens_.Of(id),
+                            .grid_mark = grid_mark_,
+                            .pace = {.poll_s = row.min_round_s, .full_s = full_s_}};
+    auto poller = std::make_unique<Poller>(std::move(settings), make_driver_(row, turn.conninfo),
+                                           mailbox_, turn.waker);
+    pollers_[id] = {row.fingerprint, std::move(poller), std::nullopt};
+  } catch (const std::exception& e) {
+    log::error("[{}] cannot be driven: {}", row.config.name, e.what());
+  }
+}
+
+void Updator::Gather(Store& store, const std::vector<Answer>& answers, Updates& updates) {
+  GatherEarly(store, updates);  // older than the answers: what those say is later
+  for (const auto& answer : answers) {
+    if (!answer.ok) continue;
+    GatherAnswer(answer, updates);
+    if (answer.holds) held_.Update(store, memory_, answer);
+    if (!answer.feed)
+      unresponsive_.Update(store, memory_, answer, clusters_[answer.cluster_id].name);
+  }
+}
+
+// What an answer says of jobs in flight, where it differs from what we know.
+void Updator::GatherAnswer(const Answer& answer, Updates& updates) {
+  const double time = answer.poll.cluster_time;
+  std::set<std::int64_t> seen;
+  for (const auto& remote : answer.poll.jobs) {
+    if (const auto* batch = memory_.BatchOf(remote.ref.tag)) {
+      if (Compare(*batch, remote, time, updates))
+        seen.insert(batch->first_job_id + remote.ref.index);
+    } else if (remote.ref.tag.find(grid_mark_) != std::string::npos) {
+      // Its batch may be recorded a moment from now, or its jobs may all have ended long ago.
+      early_.Add({answer.cluster_id, remote, time});
+    }
+  }
+  std::vector<std::int64_t> gone;
+  if (!answer.feed) {
+    gone = absences_[answer.cluster_id].Look(answer.poll.missing, answer.began);
+  } else if (answer.poll.full) {
+    for (const auto& ref : memory_.RefsOf(answer.cluster_id))
+      if (seen.count(ref.job_id) == 0) gone.push_back(ref.job_id);
+  }
+  for (const auto job : gone)
+    Gone(job, cluster::EndCause::kUnknown,
+         "the cluster does not know this job any more, nor how it ended", time, updates);
+}
+
+void Updator::GatherEarly(Store& store, Updates& updates) {
+  for (const auto& report : early_.TakeKnown(memory_))
+    Compare(*memory_.BatchOf(report.remote.ref.tag), report.remote, report.cluster_time, updates);
+  const auto tags = early_.Tags();
+  if (!tags.empty()) early_.Settle(store.TagStates(tags));
+}
+
+// "gridadmin cluster lost": the jobs on that cluster have ended, and their tasks lose no try.
+void Updator::GatherLost(Store& store, Updates& updates) {
+  for (const auto job : store.LostJobs())
+    if (updates.count(job) == 0)
+      Gone(job, cluster::EndCause::kNodeFailed, "its cluster was given up as lost", 0, updates);
+}
+
+// Whether `remote` is a job of the batch. Most reports say what is known: nothing is copied then.
+bool Updator::Compare(const KnownBatch& batch, const cluster::RemoteJob& remote,
+                      double cluster_time, Updates& updates) const {
+  if (remote.ref.index < 0 || remote.ref.index >= batch.n) return false;
+  const auto job = batch.first_job_id + remote.ref.index;
+  const auto* known = memory_.Find(job);
+  if (known == nullptr) return true;
+  if (Changes(known->state, remote.state))
+    updates[job] = {job, remote, cluster_time};
+  else
+    updates.erase(job);
+  return true;
+}
+
+void Updator::Gone(std::int64_t job_id, cluster::EndCause cause, const std::string& message,
+                   double cluster_time, Updates& updates) const {
+  if (memory_.Find(job_id) == nullptr) return;
+  StatusUpdate update{job_id, {}, cluster_time};
+  update.remote.state = cluster::RemoteState::kEnded;
+  update.remote.cause = cause;
+  update.remote.message = message;
+  updates[job_id] = std::move(update);
+}
+
+void Updator::Reconcile(Store& store, const std::vector<Answer>& answers) {
+  for (const auto& answer : answers)
+    if (answer.unasked)
+      ReconcileOrphans(store, answer.cluster_id, clusters_[answer.cluster_id].name, *answer.unasked,
+                       &reported_orphans_[answer.cluster_id]);
+}
+
+void Updator::AfterCommit(const UpdateResult& result, const std::vector<Answer>& answers) {
+  for (const auto& [job, state] : result.moved) memory_.Moved(job, state);
+  for (const auto job : result.ended) memory_.Ended(job);
+  for (auto& [id, entry] : pollers_) {
+    const auto version = memory_.VersionOf(id);
+    if (!entry.poller->NeedsJobs() || entry.published == version) continue;
+    entry.poller->Publish(
+        std::make_shared<const std::vector<cluster::RemoteRef>>(memory_.RefsOf(id)));
+    entry.published = version;
+  }
+  // Only now: a poller asks again when its last answer is in the list that it asks with.
+  for (const auto& answer : answers)
+    if (const auto it = pollers_.find(answer.cluster_id); it != pollers_.end())
+      it->second.poller->Taken();
+}
+
+}  // namespace cigri::updator

@@ -1,0 +1,164 @@
+#include "updator/classify.h"
+
+#include <gtest/gtest.h>
+
+namespace cigri::updator {
+namespace {
+
+using cluster::EndCause;
+constexpr int Exit(int code) { return code << 8; }
+
+TEST(ClassifyExitTest, EveryEndHasItsExitClassAndNextStep) {
+  const struct {
+    const char* when;
+    EndInfo end;
+    Account exit_class;
+    const char* code;
+    NextStep next;
+  } cases[] = {
+      {"exit 3, first time",
+       {.wait_status = Exit(3)},
+       Account::kProgram,
+       "EXIT_ERROR",
+       NextStep::kRetryFront},
+      {"exit 3, tries spent",
+       {.wait_status = Exit(3), .program = 1},
+       Account::kProgram,
+       "EXIT_ERROR",
+       NextStep::kNeedsAttention},
+      {"signal 11",
+       {.wait_status = 11, .program = 1},
+       Account::kProgram,
+       "KILLED_BY_SIGNAL",
+       NextStep::kNeedsAttention},
+      {"exit 66", {.wait_status = Exit(66)}, Account::kProgram, "RESUBMIT", NextStep::kRetryFront},
+      {"exit 67",
+       {.wait_status = Exit(67)},
+       Account::kProgram,
+       "RESUBMIT_END",
+       NextStep::kRetryBack},
+      {"exit 66, eleventh time",
+       {.wait_status = Exit(66), .user_requeues = 10},
+       Account::kProgram,
+       "TOO_MANY_AGAIN",
+       NextStep::kNeedsAttention},
+      {"best-effort kill",
+       {.cause = EndCause::kPreempted, .program = 1},
+       Account::kPreemption,
+       "PREEMPTED",
+       NextStep::kRetryFront},
+      {"node died",
+       {.cause = EndCause::kNodeFailed},
+       Account::kInfrastructure,
+       "NODE_FAILED",
+       NextStep::kRetryFront},
+      {"the cluster does not know",
+       {.cause = EndCause::kUnknown},
+       Account::kInfrastructure,
+       "UNKNOWN_END",
+       NextStep::kRetryFront},
+      {"exited, status lost",
+       {.cause = EndCause::kExited},
+       Account::kInfrastructure,
+       "UNKNOWN_END",
+       NextStep::kRetryFront},
+      {"killed 60 times",
+       {.cause = EndCause::kPreempted, .uncharged = 59},
+       Account::kPreemption,
+       "TOO_MANY_FREE",
+       NextStep::kNeedsAttention},
+      {"walltime",
+       {.cause = EndCause::kWalltime},
+       Account::kProgram,
+       "WALLTIME",
+       NextStep::kRetryFront},
+      {"our kill",
+       {.cause = EndCause::kDeleted, .kill_reason = "excess_waiting", .program = 1},
+       Account::kOurKill,
+       "KILLED_BY_GRID",
+       NextStep::kRetryFront},
+      {"its user's kill",
+       {.cause = EndCause::kDeleted, .kill_reason = "user"},
+       Account::kOurKill,
+       "USER_FRAG",
+       NextStep::kNeedsAttention},
+      {"test campaign",
+       {.wait_status = Exit(1), .test_campaign = true},
+       Account::kProgram,
+       "EXIT_ERROR",
+       NextStep::kNeedsAttention},
+      {"a prologue",
+       {.wait_status = Exit(1), .kind = BatchKind::kPrologue},
+       Account::kProgram,
+       "EXIT_ERROR",
+       NextStep::kNothing},
+  };
+  for (const auto& c : cases) {
+    const auto b = ClassifyExit(c.end);
+    EXPECT_FALSE(b.success) << c.when;
+    EXPECT_EQ(ToString(b.exit_class), ToString(c.exit_class)) << c.when;
+    EXPECT_EQ(b.code, c.code) << c.when;
+    EXPECT_EQ(static_cast<int>(b.next), static_cast<int>(c.next)) << c.when;
+  }
+}
+
+TEST(ClassifyExitTest, ExitCodeZeroIsASuccessAlsoWhenTheGridWasKillingTheJob) {
+  EXPECT_TRUE(ClassifyExit({.wait_status = 0, .kill_reason = "campaign_cancelled"}).success);
+  EXPECT_TRUE(ClassifyExit({.wait_status = 0}).success);
+}
+
+TEST(ClassifyExitTest, AbsenceIsNeverASuccess) {
+  EXPECT_FALSE(ClassifyExit({.cause = EndCause::kUnknown, .wait_status = 0}).success);
+  EXPECT_FALSE(ClassifyExit({.cause = EndCause::kPreempted, .wait_status = 0}).success);
+}
+
+TEST(ClassifyExitTest, AFailedTaskAvoidsItsClusterWhenThereIsAnotherOne) {
+  EXPECT_TRUE(ClassifyExit({.wait_status = Exit(1), .other_clusters = true}).avoid_here);
+  EXPECT_FALSE(ClassifyExit({.wait_status = Exit(1), .other_clusters = false}).avoid_here);
+}
+
+TEST(ClassifyExitTest, AClusterThatKillsAtOnceIsFedMoreSlowlyAndThenAvoided) {
+  const auto preempted = [](int uncharged_here, bool other_clusters) {
+    return ClassifyExit({.cause = EndCause::kPreempted,
+                         .other_clusters = other_clusters,
+                         .uncharged = uncharged_here,
+                         .uncharged_here = uncharged_here});
+  };
+  EXPECT_EQ(preempted(2, true).delay_s, 0);
+  EXPECT_EQ(preempted(3, true).delay_s, 3);
+  EXPECT_FALSE(preempted(kMostUnchargedHere - 2, true).avoid_here);
+  EXPECT_TRUE(preempted(kMostUnchargedHere - 1, true).avoid_here);
+  EXPECT_FALSE(preempted(kMostUnchargedHere - 1, false).avoid_here);
+}
+
+TEST(FailureMessageTest, SaysWhatIsMissingThenTheExitCodeThenTheWordsOfTheCluster) {
+  cluster::RemoteJob job;
+  job.wait_status = Exit(127);
+  job.message = std::string("line 1\0\xFF", 8);
+  EXPECT_EQ(FailureMessage(job, "", "not on the cluster: ./a"),
+            "not on the cluster: ./a: exit code 127: line 1\xEF\xBF\xBD");
+  EXPECT_EQ(FailureMessage(job, "asked for by alice", "").substr(0, 19), "asked for by alice:");
+  job.message = std::string(5000, 'x');
+  EXPECT_EQ(FailureMessage(job, "", "").size(), 2000u);
+}
+
+TEST(MissingOnClusterTest, ExitCodes126And127AreTheProgramsOwnOnceItHasRunThere) {
+  const auto missing = [](int code, bool verified) {
+    return MissingOnCluster(EndCause::kExited, Exit(code), verified, "./a", "$HOME/x");
+  };
+  EXPECT_EQ(missing(127, false), "not on the cluster: ./a");
+  EXPECT_EQ(missing(126, false), "not executable on the cluster: ./a");
+  EXPECT_EQ(missing(127, true), "");
+  EXPECT_EQ(missing(1, false), "");
+  EXPECT_EQ(MissingOnCluster(EndCause::kBadDirectory, {}, true, "./a", "$HOME/x"),
+            "not on the cluster: $HOME/x");
+}
+
+TEST(FailureFingerprintTest, LeavesOutDigitsButThoseOfTheExitCode) {
+  EXPECT_EQ(FailureFingerprint("EXIT_ERROR", "exit code 3: line 17"), "exit code 3: line ");
+  EXPECT_EQ(FailureFingerprint("EXIT_ERROR", "exit code 3"), "exit code 3");
+  EXPECT_EQ(FailureFingerprint("WALLTIME", "walltime of 60 s is over"), "walltime of  s is over");
+}
+
+}  // namespace
+}  // namespace cigri::updator
