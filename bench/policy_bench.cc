@@ -125,7 +125,7 @@ struct Case {
       const auto r = Decide(snapshot, state, 10005, 2);
       reasons = r.reasons.size();
       jobs = 0;
-      for (const auto& g : r.plan.grants) jobs += g.n;
+      for (const auto& g : r.plan.allocations) jobs += g.n;
     }
     return Now() - start;
   }

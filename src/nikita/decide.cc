@@ -2,28 +2,28 @@
 
 #include <algorithm>
 
-#include "policy/flow.h"
+#include "policy/forecast/flow.h"
 
 namespace cigri::nikita {
 namespace {
-constexpr std::int64_t kYoung = 30;
+constexpr std::int64_t kYoungS = 30;
 }
 
-Wipe Decide(const WaitingLane& lane) {
-  Wipe wipe;
-  const int waiting = static_cast<int>(lane.newest_first.size());
-  int excess = lane.allowed ? policy::WipeExcess(waiting, 2 * std::max(1, *lane.allowed),
-                                                 std::max(1, lane.keep))
-                            : 0;
-  for (const auto& job : lane.newest_first) {
-    if (excess > 0 && job.age_s >= kYoung) {
-      wipe.excess.push_back(job.job_id);
+Trim Decide(const PendingJobs& pending) {
+  Trim trim;
+  const int waiting = static_cast<int>(pending.newest_first.size());
+  int excess = pending.allowed ? policy::WipeExcess(waiting, 2 * std::max(1, *pending.allowed),
+                                                    std::max(1, pending.keep))
+                               : 0;
+  for (const auto& job : pending.newest_first) {
+    if (excess > 0 && job.age_s >= kYoungS) {
+      trim.excess.push_back(job.job_id);
       --excess;
-    } else if (lane.elsewhere && job.age_s >= lane.timeout_s) {
-      wipe.too_long.push_back(job.job_id);
+    } else if (pending.elsewhere && job.age_s >= pending.timeout_s) {
+      trim.too_long.push_back(job.job_id);
     }
   }
-  return wipe;
+  return trim;
 }
 
 }  // namespace cigri::nikita

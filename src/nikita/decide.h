@@ -1,4 +1,4 @@
-// Which waiting jobs are too many or wait too long. No I/O.
+// Which jobs are to be killed: the nine reasons, and the two that are decided here. No I/O.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,28 +6,53 @@
 
 namespace cigri::nikita {
 
+/// A value of kills.reason, and who detects the jobs it applies to: a statement of
+/// sql/queries/kills.sql that finds them as a set, or "Decide" below.
+struct KillReason {
+  const char* reason;
+  const char* detector;
+  const char* when;
+};
+
+inline constexpr const char* kExcessWaiting = "excess_waiting";
+inline constexpr const char* kWaitingTooLong = "waiting_too_long";
+
+/// All reasons. The updator derives the exit class of the job's end from them.
+inline constexpr KillReason kKillReasons[] = {
+    // reason              detector               when
+    {"campaign_cancelled", "CollectKills", "its campaign is cancelled; epilogues go on"},
+    {"task_done", "CollectKills", "another copy of its task has succeeded"},
+    {"user", "CollectKills", "a user or operator asked to kill the job"},
+    {"preempted_by_grid", "CollectKills", "the policy gives its slots to another campaign"},
+    {"drain", "CollectDrainedJobs", "an operator drains its cluster with --kill"},
+    {"walltime", "CollectOverWalltime", "it runs past its walltime and some slack"},
+    {"never_started", "CollectNeverStarted", "its cluster says it runs, but it never started"},
+    {kExcessWaiting, "Decide", "too many jobs of its campaign are pending on its cluster"},
+    {kWaitingTooLong, "Decide", "it is pending for too long and could run elsewhere"},
+};
+
 struct WaitingJob {
   std::int64_t job_id = 0;
   std::int64_t age_s = 0;  ///< since its submission
 };
 
-/// Jobs of one campaign that wait in the queue of one cluster.
-struct WaitingLane {
+/// Jobs of one campaign that are pending in the queue of one cluster.
+struct PendingJobs {
   std::optional<int> allowed;  ///< the predictor's; nothing: not known yet
-  int keep = 1;                ///< what a wipe leaves (clusters.keep_waiting)
+  int keep = 1;                ///< jobs that a trim leaves (clusters.keep_waiting)
   int timeout_s = 900;         ///< clusters.waiting_timeout_s
   bool elsewhere = false;      ///< another cluster could take the campaign's tasks
   std::vector<WaitingJob> newest_first;
 };
 
-struct Wipe {
+struct Trim {
   std::vector<std::int64_t> excess;    ///< more than may wait: newest first, down to `keep`
   std::vector<std::int64_t> too_long;  ///< waiting longer than the timeout
 };
 
-/// CIG-36. More than twice what is allowed is a flood (what is allowed moves with each look, and a
-/// wipe at every step down would only churn); jobs younger than 30 s are left to start. A task that
-/// can go nowhere else is not called back for waiting long.
-Wipe Decide(const WaitingLane& lane);
+/// CIG-36. Trims the queue when more than twice the allowed jobs are pending: the allowed number
+/// moves with each poll, and killing at every step down would only churn. Jobs younger than 30 s
+/// may still start. A task that can go nowhere else is not killed for waiting long.
+Trim Decide(const PendingJobs& pending);
 
 }  // namespace cigri::nikita

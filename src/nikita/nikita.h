@@ -1,5 +1,5 @@
-// Kills and cleans. A kill is a condition looked at in every round, not a list: what should not be
-// in flight is asked to end until it is seen ended.
+// Kills and cleans. A kill is a condition looked at in every pass, not a list: nikita asks clusters
+// to end what should not be in flight until it sees the end.
 #pragma once
 #include <chrono>
 #include <map>
@@ -9,7 +9,8 @@
 #include "clusterdb/clusterdb.h"
 #include "module/module.h"
 #include "nikita/killer.h"
-#include "nikita/sweep.h"
+#include "nikita/retention.h"
+#include "nikita/store.h"
 
 namespace cigri::nikita {
 
@@ -19,15 +20,13 @@ class Nikita {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool Soon(module::Turn& turn);
+  bool TooSoon(module::Turn& turn);
   bool Collect(module::Turn& turn);
-  void EndDrains(db::Tx& tx);
-  void CollectSlow(db::Tx& tx);
-  void WipeQueues(db::Tx& tx);
+  void TrimQueues(db::Tx& tx);
   void Call(module::Turn& turn);
-  void Report(db::Connection& db);
-  void ReportStubborn(db::Tx& tx);
+  Answers TakeAnswers();
   Killer* KillerOf(db::Tx& tx, module::Turn& turn, std::int64_t cluster_id);
+  Killer* MakeKiller(const clusterdb::ClusterRow& row, module::Turn& turn);
 
   struct Entry {
     std::string fingerprint;
@@ -35,8 +34,8 @@ class Nikita {
   };
   std::map<std::int64_t, clusterdb::ClusterRow> rows_;
   std::map<std::int64_t, Entry> killers_;
-  Clock::time_point looked_{}, slow_{}, rows_read_{}, stubborn_{};
-  Sweeper sweeper_;
+  Clock::time_point passed_{}, by_time_{}, rows_read_{}, reported_{};
+  Retention retention_;
 };
 
 }  // namespace cigri::nikita

@@ -49,7 +49,7 @@ void ServeTiers(Ledger& ledger, Context& context) {
     for (const int i : members)
       ledger.campaigns[i].cap =
           kind >= 2 && part == 0 ? MissingFirstResults(ledger, ledger.campaigns[i]) : kPlenty;
-    const Policy& policy = kind == 0 ? FifoPolicy() : PolicyOf(ledger.config.policy);
+    const Policy& policy = PolicyOf(kind == 0 ? PolicyKind::kFifo : ledger.config.policy);
     policy.Serve(ledger, members, context);
     for (const int i : members) ledger.campaigns[i].cap = kPlenty;
   }
@@ -81,20 +81,20 @@ void Finalize(Ledger& ledger) {
   }
 }
 
-void AddGrants(const Ledger& ledger, bool shadow, Plan& plan) {
+void AddAllocations(const Ledger& ledger, bool shadow, Plan& plan) {
   std::vector<int> rank(ledger.clusters.size(), 0);
-  plan.grants.reserve(plan.grants.size() + ledger.served.size());
+  plan.allocations.reserve(plan.allocations.size() + ledger.served.size());
   for (const int l : ledger.served) {
     const LaneBook* lane = &ledger.lanes[l];
-    Grant grant{.campaign = ledger.campaigns[lane->campaign].row->id,
-                .cluster = ledger.clusters[lane->cluster].row->id,
-                .shadow = shadow};
+    Allocation allocation{.campaign = ledger.campaigns[lane->campaign].row->id,
+                          .cluster = ledger.clusters[lane->cluster].row->id,
+                          .shadow = shadow};
     auto add = [&](std::int64_t n, BatchKind kind) {
       if (n <= 0) return;
-      grant.n = static_cast<int>(n);
-      grant.kind = kind;
-      grant.rank = ++rank[lane->cluster];
-      plan.grants.push_back(grant);
+      allocation.n = static_cast<int>(n);
+      allocation.kind = kind;
+      allocation.rank = ++rank[lane->cluster];
+      plan.allocations.push_back(allocation);
     };
     add(lane->prologue ? 1 : 0, BatchKind::kPrologue);
     add(lane->copies, BatchKind::kReplica);
@@ -118,7 +118,7 @@ void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
   State scratch = context.next;
   Context shown{context.snapshot, context.standing, scratch, context.random};
   ServeTiers(ledger, shown);
-  AddGrants(ledger, true, plan);
+  AddAllocations(ledger, true, plan);
 }
 
 // What the state says of campaigns and clusters that are gone is dropped.
@@ -165,7 +165,7 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
   Finalize(ledger);
   AgeWide(ledger, result.next);
   SpendRates(ledger, result.next);
-  AddGrants(ledger, false, result.plan);
+  AddAllocations(ledger, false, result.plan);
   result.plan.preempt = ChooseVictims(ledger, snapshot);
   if (reasons) result.reasons = ReasonsOf(ledger, result.next);
   ServeObserved(ledger, context, result.plan);

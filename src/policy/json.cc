@@ -6,9 +6,6 @@
 
 namespace cigri {
 
-static void to_json(nlohmann::json& j, const RareText& v) { j = v.str(); }
-static void from_json(const nlohmann::json& j, RareText& v) { v = j.get<std::string>(); }
-
 // Found by the argument's namespace, so they stand beside the enums.
 static void to_json(nlohmann::json& j, ClusterMode v) { j = ToString(v); }
 static void from_json(const nlohmann::json& j, ClusterMode& v) {
@@ -104,10 +101,10 @@ CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, 
 CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
 CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)
 CIGRI_JSON(Snapshot, clusters, campaigns, usage, running, config)
-CIGRI_JSON(Grant, campaign, cluster, n, rank, kind, shadow)
+CIGRI_JSON(Allocation, campaign, cluster, n, rank, kind, shadow)
 CIGRI_JSON(Preempt, job, campaign, cluster, for_campaign, code, value, slots, lost_s)
 CIGRI_JSON(Hold, campaign, cluster, code, since, until, requeue)
-CIGRI_JSON(Plan, grants, preempt, holds)
+CIGRI_JSON(Plan, allocations, preempt, holds)
 CIGRI_JSON(Reason, campaign, cluster, code, numbers, other, main, detail)
 CIGRI_JSON(State::Ageing, age, held_since, rest_until)
 CIGRI_JSON(State::Credit, usage, since, per_weight)

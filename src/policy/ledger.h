@@ -49,8 +49,8 @@ struct ClusterBook {
   bool HasWide() const { return wide < wides.size(); }
 };
 
-/// One cache line: a decision looks at a hundred thousand of these, several times.
-struct alignas(64) LaneBook {
+/// What one decision knows of a campaign on a cluster.
+struct LaneBook {
   const Lane* row = nullptr;
   double cost = 1;                ///< free slots that one job takes: 1 / job ratio
   int campaign = 0, cluster = 0;  ///< places in the ledger
@@ -64,7 +64,6 @@ struct alignas(64) LaneBook {
   bool whole = true;                 ///< no measured ratio: a job needs all its slots idle
   bool prologue = false;             ///< its prologue was given
 };
-static_assert(sizeof(LaneBook) == 64);
 
 struct CampaignBook {
   const Campaign* row = nullptr;
@@ -105,7 +104,7 @@ class Ledger {
   std::vector<Meter> meters{};
   std::vector<MeterUse> lane_uses{};
   std::vector<int>
-      served{};  ///< lanes that were given something, in the order of their first grants
+      served{};  ///< lanes that were given something, in the order of their first allocations
   const PolicyConfig& config;
   const double now;
   bool lane_rates = false;  ///< some lane has a start rate of its own

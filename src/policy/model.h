@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/rare_text.h"
 #include "core/states.h"
 #include "policy/config.h"
 
@@ -50,13 +49,12 @@ struct Cluster {
 
 enum class Prologue : std::uint8_t { kNone, kNeeded, kRunning, kDone, kFailed };
 
-/// One campaign on one cluster. A cluster without a lane is not in the campaign's JDL. Two cache
-/// lines, the second for what few decisions look at: there are a hundred thousand of these.
-struct alignas(64) Lane {
+/// One campaign on one cluster. A cluster without a lane is not in the campaign's JDL.
+struct Lane {
   double running_since = 0;  ///< sum of the starts of the running jobs (counters.sum_start)
   double job_ratio = 0;      ///< jobs per free slot, from the predictor; 0: 1 / slots
   double start_rate = 0;     ///< JDL: most starts a minute here, 0 = not limited
-  RareText held{};           ///< event code or policy code that holds it, "" = open
+  std::string held{};        ///< event code or policy code that holds it, "" = open
   int cluster = 0;           ///< Cluster::id
   int slots = 1;             ///< what one job takes here, > 0
   int in_flight = 0;         ///< jobs launching, waiting or running here, replicas too
@@ -80,7 +78,6 @@ struct alignas(64) Lane {
   int tried = 0;   ///< until it is proven: jobs that have ended here, of the first ten too
   int recent = 0;  ///< latest successes in a row here, counted up to sink.count
 };
-static_assert(sizeof(Lane) == 128);
 
 /// A campaign in treatment. Paused and cancelled ones appear while jobs of theirs are in flight
 /// (these count against quotas and licences), with nothing waiting.
@@ -132,7 +129,7 @@ struct Snapshot {
 };
 
 /// `n` jobs of a campaign may be claimed on a cluster in addition to what is in flight there.
-struct Grant {
+struct Allocation {
   std::int64_t campaign = 0, cluster = 0;
   int n = 0;
   int rank = 0;  ///< 1 is claimed first on that cluster
@@ -158,7 +155,7 @@ struct Hold {
 };
 
 struct Plan {
-  std::vector<Grant> grants{};
+  std::vector<Allocation> allocations{};
   std::vector<Preempt> preempt{};
   std::vector<Hold> holds{};  ///< new ones only; those that last are in the state
 };
@@ -213,7 +210,7 @@ struct Reason {
   bool main = false;  ///< the one to show when only one is shown
   std::array<double, 3> numbers{};
   std::int64_t other = 0;  ///< the campaign that was served before it, 0 = none
-  RareText detail{};       ///< a name: of the quota, licence, hold, class...
+  std::string detail{};    ///< a name: of the quota, licence, hold, class...
 };
 
 /// What one decision hands to the next; written with the plan, so that a restart or a replay

@@ -1,5 +1,7 @@
 #include "policy/policy.h"
 
+#include "policy/policies/policies.h"
+
 namespace cigri::policy {
 
 const Policy& PolicyOf(PolicyKind kind) {
@@ -24,6 +26,20 @@ const Policy& PolicyOf(PolicyKind kind) {
       return FairshareSimplePolicy();
   }
   return FifoPolicy();
+}
+
+std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want) {
+  std::int64_t given = 0;
+  if (ledger.AllFull()) return given;
+  for (const int i : unit.campaigns) {
+    const CampaignBook& campaign = ledger.campaigns[i];
+    for (int l = campaign.lanes_begin; l < campaign.lanes_end && given < want; ++l) {
+      if (ledger.Demand(i) <= 0) break;
+      if (ledger.clusters[ledger.lanes[l].cluster].Full()) continue;
+      given += ledger.Take(l, want - given);
+    }
+  }
+  return given;
 }
 
 }  // namespace cigri::policy

@@ -41,18 +41,8 @@ class Policy {
   virtual void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const = 0;
 };
 
+/// The factory: the one file of the engine that knows src/policy/policies.
 const Policy& PolicyOf(PolicyKind kind);
-
-// One maker for each file that holds policies; PolicyOf knows them all.
-const Policy& FifoPolicy();
-const Policy& AffinityPolicy();
-const Policy& UsagePolicy();
-const Policy& SlaPolicy();
-const Policy& FairsharePolicy();
-const Policy& FairshareSimplePolicy();
-const Policy& LotteryPolicy();
-const Policy& StridePolicy();
-const Policy& DynamicPolicy();
 
 /// Gives a unit up to `want` jobs over all its lanes, best first; returns how many.
 std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want);

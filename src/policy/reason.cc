@@ -254,7 +254,7 @@ std::string ReasonTexts::Fill(std::string_view pattern, const Reason& reason) co
     text = WithWords(ReplaceAll(text, fmt::format("{{{}}}", n), number), n, number);
     text = ReplaceAll(text, fmt::format("{{s{}}}", n), HumanSpan(reason.numbers[i]));
   }
-  return ReplaceAll(text, "{d}", reason.detail.str());  // last: a name may hold braces
+  return ReplaceAll(text, "{d}", reason.detail);  // last: a name may hold braces
 }
 
 std::string ReasonTexts::Text(const Reason& reason) const {
@@ -272,7 +272,7 @@ nlohmann::json ReasonTexts::Numbers(const Reason& reason) {
   const auto names = NumberNames(reason.code);
   for (int i = 0; i < 3 && !names[i].empty(); ++i) json[std::string(names[i])] = reason.numbers[i];
   if (reason.other != 0) json["other"] = reason.other;
-  if (!reason.detail.empty()) json["detail"] = reason.detail.str();
+  if (!reason.detail.empty()) json["detail"] = reason.detail;
   return json;
 }
 

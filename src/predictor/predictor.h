@@ -2,10 +2,9 @@
 #pragma once
 #include <chrono>
 #include <map>
-#include <set>
 
 #include "module/module.h"
-#include "policy/estimate.h"
+#include "predictor/decide.h"
 #include "predictor/store.h"
 
 namespace cigri::predictor {
@@ -17,18 +16,19 @@ class Predictor {
  private:
   using Clock = std::chrono::steady_clock;
   using Key = std::pair<std::int64_t, std::int64_t>;  // campaign, cluster
-  struct Shown {                                      // what was written last
+  struct Written {                                    // what was written last
     std::vector<std::int64_t> signature;
-    Clock::time_point written{}, kept{};
+    Clock::time_point at{}, history_at{};
   };
   void Start();
-  void Campaign(const std::vector<Facts>& lanes, std::int64_t waiting, double window_s, Rows& rows);
-  bool ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* keep);
-  void Forget(const std::vector<Facts>& lanes);
+  void Forecasts(const std::vector<Facts>& facts, std::int64_t waiting, double window_s,
+                 ForecastRows& rows);
+  bool ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* history);
+  void Forget(const std::map<std::int64_t, std::vector<Facts>>& campaigns);
 
-  std::map<Key, Lane> lanes_;
-  std::map<Key, Shown> shown_;
-  Clock::time_point looked_{};
+  std::map<std::int64_t, Memory> memory_;  // by campaign
+  std::map<Key, Written> written_;
+  Clock::time_point passed_{};
 };
 
 }  // namespace cigri::predictor

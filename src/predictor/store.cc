@@ -5,8 +5,8 @@
 
 namespace cigri::predictor {
 
-std::vector<Facts> LoadLanes(db::Tx& tx) {
-  std::vector<Facts> lanes;
+std::map<std::int64_t, std::vector<Facts>> LoadFacts(db::Tx& tx) {
+  std::map<std::int64_t, std::vector<Facts>> campaigns;
   for (const auto& row : tx.Exec(sql::kPlacementsToForecast)) {
     Facts f;
     f.campaign_id = row.campaign_id;
@@ -31,47 +31,26 @@ std::vector<Facts> LoadLanes(db::Tx& tx) {
     f.hist = row.hist;
     f.last_ratio = row.job_ratio;
     f.last_rate = row.rate;
-    lanes.push_back(std::move(f));
+    campaigns[f.campaign_id].push_back(std::move(f));
   }
-  return lanes;
+  return campaigns;
 }
 
 std::map<std::int64_t, std::int64_t> LoadWaiting(db::Tx& tx) {
   std::map<std::int64_t, std::int64_t> waiting;
-  for (const auto& row : tx.Exec(sql::kUnsentTasks))
-    waiting[row.id] = row.waiting;
+  for (const auto& row : tx.Exec(sql::kUnsentTasks)) waiting[row.id] = row.waiting;
   return waiting;
 }
 
-void Rows::Add(const Facts& f, const Forecast& forecast, const std::optional<policy::Span>& left,
-               bool keep) {
-  campaign_.push_back(f.campaign_id);
-  cluster_.push_back(static_cast<int>(f.cluster_id));
-  ratio_.push_back(forecast.job_ratio);
-  sweep_.push_back(forecast.sweep);
-  nsub_.push_back(static_cast<int>(forecast.nsub));
-  free_.push_back(f.free_resources);
-  running_.push_back(static_cast<int>(f.running));
-  waiting_.push_back(static_cast<int>(f.waiting + f.submitted));
-  rate_.push_back(forecast.rate);
-  average_.push_back(forecast.average_s);
-  stddev_.push_back(forecast.stddev_s);
-  p50_.push_back(forecast.p50_s);
-  p90_.push_back(forecast.p90_s);
-  p99_.push_back(forecast.p99_s);
-  allowed_.push_back(forecast.waiting_allowed);
-  overdue_.push_back(forecast.overdue_s);
-  low_.push_back(left ? std::optional(left->low) : std::nullopt);
-  high_.push_back(left ? std::optional(left->high) : std::nullopt);
-  keep_.push_back(keep);
+void ForecastRows::Add(const Facts& f, const Forecast& forecast,
+                       const std::optional<policy::Span>& left, bool history) {
+  rows_.Add(f.campaign_id, f.cluster_id, forecast.job_ratio, forecast.sweep, forecast.nsub,
+            f.free_resources, f.running, f.waiting + f.submitted, forecast.rate, forecast.average_s,
+            forecast.stddev_s, forecast.p50_s, forecast.p90_s, forecast.p99_s,
+            forecast.waiting_allowed, left ? std::optional(left->low) : std::nullopt,
+            left ? std::optional(left->high) : std::nullopt, forecast.overdue_s, history);
 }
 
-void Rows::Write(db::Tx& tx) const {
-  tx.Exec(sql::kPutForecasts, campaign_, cluster_, ratio_,
-          sweep_, nsub_, free_, running_,
-          waiting_, rate_, average_, stddev_,
-          p50_, p90_, p99_, allowed_, low_,
-          keep_, high_, overdue_);
-}
+void ForecastRows::Write(db::Tx& tx) const { tx.Exec(sql::kPutForecasts, rows_); }
 
 }  // namespace cigri::predictor

@@ -1,33 +1,36 @@
-// The predictor's SQL.
+// All SQL of the predictor.
 #pragma once
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "db/db.h"
-#include "policy/estimate.h"
+#include "policy/forecast/estimate.h"
 
 namespace cigri::predictor {
 
-std::vector<Facts> LoadLanes(db::Tx& tx);
-/// Tasks that wait, by campaign.
+/// What is known of every campaign at work: by campaign, a row for each of its clusters.
+std::map<std::int64_t, std::vector<Facts>> LoadFacts(db::Tx& tx);
+/// Tasks that no job was sent for, by campaign.
 std::map<std::int64_t, std::int64_t> LoadWaiting(db::Tx& tx);
 
-/// Predictions to be written by one statement.
-class Rows {
+/// Forecasts to be written by one statement.
+class ForecastRows {
  public:
+  /// `history`: also as a row of forecasts_history.
   void Add(const Facts& facts, const Forecast& forecast, const std::optional<policy::Span>& left,
-           bool keep);
-  bool empty() const { return campaign_.empty(); }
+           bool history);
+  bool empty() const { return rows_.empty(); }
   void Write(db::Tx& tx) const;
 
  private:
-  std::vector<std::int64_t> campaign_, sweep_;
-  std::vector<int> cluster_, nsub_, free_, running_, waiting_;
-  std::vector<double> ratio_, rate_;
-  std::vector<std::optional<double>> average_, stddev_, p50_, p90_, p99_, low_, high_, overdue_;
-  std::vector<std::optional<std::int64_t>> allowed_;
-  std::vector<bool> keep_;
+  using Int = std::int64_t;
+  using Maybe = std::optional<double>;
+  // campaign, cluster, job ratio, sweep, submitted, free, running, waiting, rate, average, stddev,
+  // p50, p90, p99, waiting allowed, low, high, overdue, history
+  db::RowSet<Int, Int, double, Int, Int, int, Int, Int, double, Maybe, Maybe, Maybe, Maybe, Maybe,
+             std::optional<Int>, Maybe, Maybe, Maybe, bool>
+      rows_;
 };
 
 }  // namespace cigri::predictor

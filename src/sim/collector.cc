@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "policy/shares.h"
+#include "policy/policies/shares.h"
 #include "sim/report.h"
 
 namespace cigri::sim {
@@ -99,7 +99,7 @@ void Collector::Over(int campaign, double now) { report_.campaigns[campaign].ove
 // What each user should have of whatever is used from now on, by shares among those who want it.
 std::vector<double> Collector::Due(const Moment& moment) {
   std::map<std::int64_t, std::int64_t> given;
-  for (const auto& g : moment.result.plan.grants)
+  for (const auto& g : moment.result.plan.allocations)
     if (!g.shadow) given[g.campaign] += g.n;
   std::vector<double> caps(users_.size(), 0), shares(users_.size(), 0);
   std::vector<std::string> project(users_.size());

@@ -67,7 +67,7 @@ class Engine::Impl {
   void FillCopies(int campaign);
   void FillRunning();
   void Carry(policy::PlanResult& result);
-  void Claim(const policy::Grant& grant);
+  void Claim(const policy::Allocation& allocation);
   int Send(int lane, BatchKind kind, const Redo& task);
   std::vector<Redo> CopiesFor(int campaign, int cluster, int n) const;
   void TakeBack(const policy::Hold& hold);

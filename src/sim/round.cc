@@ -2,7 +2,7 @@
 // claims and sends.
 #include <algorithm>
 
-#include "policy/flow.h"
+#include "policy/forecast/flow.h"
 #include "policy/guard.h"
 #include "sim/impl.h"
 #include "sim/random.h"
@@ -181,8 +181,8 @@ void Engine::Impl::Carry(policy::PlanResult& result) {
   for (const auto& hold : result.plan.holds) TakeBack(hold);
   for (const auto& victim : result.plan.preempt)
     EndJob(static_cast<int>(victim.job), End::kCancelled);
-  for (const auto& grant : result.plan.grants)
-    if (!grant.shadow) Claim(grant);
+  for (const auto& allocation : result.plan.allocations)
+    if (!allocation.shadow) Claim(allocation);
 }
 
 // CIG-11: what a sink has swallowed is not believed and goes again.
@@ -228,21 +228,22 @@ std::vector<Redo> Engine::Impl::CopiesFor(int campaign, int cluster, int n) cons
   return copies;
 }
 
-void Engine::Impl::Claim(const policy::Grant& grant) {
-  const int i = static_cast<int>(grant.campaign) - 1, cluster = static_cast<int>(grant.cluster) - 1;
+void Engine::Impl::Claim(const policy::Allocation& allocation) {
+  const int i = static_cast<int>(allocation.campaign) - 1,
+            cluster = static_cast<int>(allocation.cluster) - 1;
   const int lane = LaneOn(i, cluster);
   CampaignState& c = campaigns_[i];
   if (c.place < 0 || lane < 0) return;
-  if (grant.kind == BatchKind::kPrologue) {
-    Send(lane, grant.kind, {-1, 0, 0});
+  if (allocation.kind == BatchKind::kPrologue) {
+    Send(lane, allocation.kind, {-1, 0, 0});
     lanes_[lane]->row->prologue = policy::Prologue::kRunning;
     return;
   }
-  if (grant.kind == BatchKind::kReplica) {
-    for (const auto& copy : CopiesFor(i, cluster, grant.n)) Send(lane, grant.kind, copy);
+  if (allocation.kind == BatchKind::kReplica) {
+    for (const auto& copy : CopiesFor(i, cluster, allocation.n)) Send(lane, allocation.kind, copy);
     return;
   }
-  for (int n = 0; n < grant.n; ++n) {
+  for (int n = 0; n < allocation.n; ++n) {
     Redo task{c.next, 0, 0};
     if (!c.redo.empty()) {
       task = c.redo.front();
@@ -252,7 +253,7 @@ void Engine::Impl::Claim(const policy::Grant& grant) {
     } else {
       break;
     }
-    Send(lane, grant.kind, task);
+    Send(lane, allocation.kind, task);
   }
   CountWaiting(c);
 }

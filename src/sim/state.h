@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "policy/estimate.h"
+#include "policy/forecast/estimate.h"
 #include "sim/engine.h"
 
 namespace cigri::sim {

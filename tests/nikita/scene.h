@@ -77,6 +77,10 @@ class PassTest : public PgTest {
   void GivenCluster(int id, const std::string& url, const std::string& kind = "local") {
     Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (" + std::to_string(id) +
         ", 'c" + std::to_string(id) + "', '" + kind + "', '" + url + "', 'open')");
+    if (kind == "local")
+      Sql("UPDATE clusters SET change_feed = true, exact_walltime = true, dedicated = true, "
+          "time_resolution_s = 0 WHERE id = " +
+          std::to_string(id));
     Sql("INSERT INTO cluster_status (cluster_id, swept_at, answered_at, sweeps) VALUES (" +
         std::to_string(id) + ", now(), now(), 1)");
   }

@@ -1,4 +1,4 @@
-#include "policy/estimate.h"
+#include "policy/forecast/estimate.h"
 
 #include <gtest/gtest.h>
 

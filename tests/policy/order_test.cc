@@ -1,7 +1,7 @@
 // fifo, affinity, test campaigns, flow control: what the grid of 2009 promised.
 #include <gtest/gtest.h>
 
-#include "policy/flow.h"
+#include "policy/forecast/flow.h"
 #include "tests/policy/scene.h"
 
 namespace cigri::policy {
@@ -56,7 +56,7 @@ TEST(T04, AnOverdueJobIsCopiedBeforeTheNextCampaignOfItsUser) {
   s.Run();
   EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 1);
   EXPECT_EQ(s.Given(2), 2);
-  EXPECT_EQ(s.result.plan.grants.front().campaign, 1);
+  EXPECT_EQ(s.result.plan.allocations.front().campaign, 1);
 }
 
 TEST(T04, NobodyWhoDidNotAskGetsCopies) {
@@ -108,13 +108,13 @@ TEST(T20, AffinePairsGoFirstInTheOrderOfCampaignsThenTheOthers) {
     for (auto& l : c.lanes) l.max_jobs = 1;
   s.Run();
   std::vector<std::pair<int, int>> by_cluster[2];
-  for (const auto& g : s.result.plan.grants)
+  for (const auto& g : s.result.plan.allocations)
     by_cluster[g.cluster - 1].emplace_back(g.rank, g.campaign);
   using Ranks = std::vector<std::pair<int, int>>;
   EXPECT_EQ(by_cluster[0], (Ranks{{1, 1}, {2, 2}, {3, 3}}));
   EXPECT_EQ(by_cluster[1], (Ranks{{1, 2}, {2, 1}, {3, 3}}));
   std::vector<std::pair<int, int>> order;
-  for (const auto& g : s.result.plan.grants) order.emplace_back(g.campaign, g.cluster);
+  for (const auto& g : s.result.plan.allocations) order.emplace_back(g.campaign, g.cluster);
   EXPECT_EQ(order, (Ranks{{1, 1}, {2, 1}, {2, 2}, {1, 2}, {3, 1}, {3, 2}}));
 }
 
@@ -144,7 +144,7 @@ TEST(T23, TestsInTheirOrderThenDefaultsInTheirs) {
     for (const bool test : {false, true, false, true}) s.AddCampaign(2).test = test;
     s.Run();
     std::vector<int> order;
-    for (const auto& g : s.result.plan.grants) order.push_back(int(g.campaign));
+    for (const auto& g : s.result.plan.allocations) order.push_back(int(g.campaign));
     EXPECT_EQ(order, (std::vector<int>{2, 4, 1, 3})) << ToString(policy);
   }
 }
@@ -280,7 +280,7 @@ TEST(Observe, AnObservedClusterIsDecidedForAndTakesNothingFromOthers) {
   EXPECT_EQ(s.Given(1, 2), 4);
   EXPECT_EQ(s.Given(1, 1), 0);
   int shadow = 0;
-  for (const auto& g : s.result.plan.grants) shadow += g.shadow ? g.n : 0;
+  for (const auto& g : s.result.plan.allocations) shadow += g.shadow ? g.n : 0;
   EXPECT_EQ(shadow, 4);
   EXPECT_EQ(s.Why(1, 1), "CLUSTER_OBSERVED");
 }

@@ -108,7 +108,7 @@ struct Sums {
 
 Sums SumOf(const Snapshot& s, const Plan& plan) {
   Sums sums;
-  for (const auto& g : plan.grants) {
+  for (const auto& g : plan.allocations) {
     if (g.shadow) continue;
     for (const auto& c : s.campaigns)
       for (const auto& l : c.lanes)
@@ -150,7 +150,7 @@ RC_GTEST_PROP(Property, CapsAreNeverPassed, ()) {
   for (const auto& c : s.campaigns) {
     for (const auto& l : c.lanes) {
       double n = 0;
-      for (const auto& g : result.plan.grants)
+      for (const auto& g : result.plan.allocations)
         if (!g.shadow && g.campaign == c.id && g.cluster == l.cluster) n += g.n;
       if (l.max_jobs != kNoLimit) RC_ASSERT(n == 0 || n + l.in_flight <= l.max_jobs);
       if (!l.proven && !c.test) RC_ASSERT(n == 0 || n + l.in_flight <= s.config.first_ten);
@@ -184,7 +184,7 @@ RC_GTEST_PROP(Property, AnIdleSlotBesideAWaitingJobHasAReason, ()) {
   const Snapshot s = AnyGrid();
   const auto result = Decide(s, {}, 1000, 1);
   std::map<std::int64_t, std::int64_t> given;
-  for (const auto& g : result.plan.grants)
+  for (const auto& g : result.plan.allocations)
     if (!g.shadow && (g.kind == BatchKind::kTask || g.kind == BatchKind::kTest))
       given[g.campaign] += g.n;
   for (const auto& c : s.campaigns) {
@@ -261,9 +261,9 @@ RC_GTEST_PROP(Property, ClockStepsAndEmptyGridsChangeNothingForTheWorse, ()) {
   const auto back = Decide(s, first.next, -1e9, 1);
   const auto forward = Decide(s, first.next, 1e12, 1);
   for (const auto* result : {&back, &forward})
-    for (const auto& g : result->plan.grants) RC_ASSERT(g.n > 0);
+    for (const auto& g : result->plan.allocations) RC_ASSERT(g.n > 0);
   s.clusters.clear();
-  RC_ASSERT(Decide(s, first.next, 1000, 1).plan.grants.empty());
+  RC_ASSERT(Decide(s, first.next, 1000, 1).plan.allocations.empty());
 }
 
 }  // namespace

@@ -66,20 +66,20 @@ class Scene {
   /// Jobs given to a campaign, on one cluster or (0) everywhere.
   int Given(std::int64_t campaign_id, std::int64_t cluster_id = 0) const {
     int n = 0;
-    for (const auto& g : result.plan.grants)
+    for (const auto& g : result.plan.allocations)
       if (!g.shadow && g.campaign == campaign_id && (cluster_id == 0 || g.cluster == cluster_id))
         n += g.n;
     return n;
   }
   int GivenOf(std::int64_t campaign_id, BatchKind kind) const {
     int n = 0;
-    for (const auto& g : result.plan.grants)
+    for (const auto& g : result.plan.allocations)
       if (g.campaign == campaign_id && g.kind == kind) n += g.n;
     return n;
   }
   int GivenInAll() const {
     int n = 0;
-    for (const auto& g : result.plan.grants) n += g.shadow ? 0 : g.n;
+    for (const auto& g : result.plan.allocations) n += g.shadow ? 0 : g.n;
     return n;
   }
   /// "SERVED_BEFORE" and the like; "" when there is no reason for the pair. Cluster 0: the main
@@ -92,7 +92,7 @@ class Scene {
   }
   /// The grants went out: their jobs now run there and use slots.
   void Start() {
-    for (const auto& g : result.plan.grants) {
+    for (const auto& g : result.plan.allocations) {
       if (g.shadow) continue;
       Lane& l = lane(g.campaign, g.cluster);
       Cluster& c = cluster(g.cluster);

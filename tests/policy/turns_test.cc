@@ -256,7 +256,7 @@ Mix RunMix(Scene s, const std::vector<std::pair<double, int>>& jobs) {
         s.cluster(1).releases.push_back({ends[i], jobs[i].second});
     s.Run();
     s.Start();
-    for (const auto& g : s.result.plan.grants) {
+    for (const auto& g : s.result.plan.allocations) {
       mix.starts[g.campaign - 1] = s.now;
       ends[g.campaign - 1] = s.now + jobs[g.campaign - 1].first;
       mix.makespan = std::max(mix.makespan, ends[g.campaign - 1]);

@@ -1,9 +1,9 @@
-#include "policy/whatif.h"
+#include "policy/explain/whatif.h"
 
 #include <gtest/gtest.h>
 
+#include "policy/explain/terms.h"
 #include "policy/json.h"
-#include "policy/terms.h"
 #include "tests/policy/scene.h"
 
 namespace cigri::policy {

@@ -232,7 +232,7 @@ class Watch : public Observer {
   // Work conserving: where a job would fit, every campaign that still waits has a reason.
   void Decided(const Moment& m) override {
     std::map<std::int64_t, std::int64_t> given;
-    for (const auto& g : m.result.plan.grants) given[g.campaign] += g.n;
+    for (const auto& g : m.result.plan.allocations) given[g.campaign] += g.n;
     std::set<std::pair<std::int64_t, std::int64_t>> why;
     for (const auto& r : m.result.reasons)
       if (r.code != policy::Code::kNone) why.insert({r.campaign, r.cluster});

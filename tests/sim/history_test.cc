@@ -53,10 +53,10 @@ TEST(HistoryTest, StoredDecisionsAreTakenAgainTheSame) {
 
 TEST(HistoryTest, ADifferenceIsFoundAndNamed) {
   json answer = Stored(policy::PolicyKind::kFifo);
-  answer["items"][0]["plan"]["grants"][0]["n"] = 999;
+  answer["items"][0]["plan"]["allocations"][0]["n"] = 999;
   const auto all = Replay(answer);
   EXPECT_FALSE(all[0].same);
-  EXPECT_NE(all[0].difference.find("/grants/0/n"), std::string::npos) << all[0].difference;
+  EXPECT_NE(all[0].difference.find("/allocations/0/n"), std::string::npos) << all[0].difference;
   EXPECT_TRUE(all[1].same);
 }
 

@@ -1,11 +1,11 @@
-#include "policy/estimate.h"
+#include "policy/forecast/estimate.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/histogram.h"
-#include "policy/flow.h"
-#include "policy/job_ratio.h"
+#include "policy/forecast/flow.h"
+#include "policy/forecast/job_ratio.h"
 
 namespace cigri::predictor {
 namespace {

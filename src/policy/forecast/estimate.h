@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/forecast.h"
+#include "policy/forecast/forecast.h"
 
 namespace cigri::predictor {
 

@@ -1,12 +1,12 @@
 // Policies that deal slots one by one: lottery (TECH-20..26) and stride, its deterministic twin.
-#include "policy/draws.h"
+#include "policy/policies/draws.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <queue>
 
-#include "policy/shares.h"
+#include "policy/policies/shares.h"
 
 namespace cigri::policy {
 

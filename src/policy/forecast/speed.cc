@@ -1,4 +1,4 @@
-#include "policy/speed.h"
+#include "policy/forecast/speed.h"
 
 #include <cmath>
 #include <map>

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <map>
 
-#include "policy/claims.h"
-#include "policy/policy.h"
-#include "policy/shares.h"
+#include "policy/policies/claims.h"
+#include "policy/policies/policies.h"
+#include "policy/policies/shares.h"
 
 namespace cigri::policy {
 namespace {

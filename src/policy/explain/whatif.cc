@@ -1,4 +1,4 @@
-#include "policy/whatif.h"
+#include "policy/explain/whatif.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +74,7 @@ class Finder {
  private:
   std::int64_t JobsIn(const Plan& plan) const {
     std::int64_t n = 0;
-    for (const auto& g : plan.grants)
+    for (const auto& g : plan.allocations)
       if (g.campaign == c_.id && !g.shadow) n += g.n;
     return n;
   }
@@ -247,20 +247,19 @@ class Finder {
       const auto it = c_.licences.find(r.detail);
       const int each = it == c_.licences.end() ? 1 : it->second;
       Add(r, Doer::kOperator, each,
-          "licences " + r.detail.str() + " " + From(r.numbers[0], r.numbers[0] + each),
-          [each, name = r.detail.str()](Place& p) { p.snapshot.config.licences[name] += each; });
+          "licences " + r.detail + " " + From(r.numbers[0], r.numbers[0] + each),
+          [each, name = r.detail](Place& p) { p.snapshot.config.licences[name] += each; });
     } else if (r.code == Code::kRate) {
-      Add(r, Doer::kNobody, 1, "the next start that " + r.detail.str() + " is allowed",
-          [key = r.detail.str()](Place& p) {
+      Add(r, Doer::kNobody, 1, "the next start that " + r.detail + " is allowed",
+          [key = r.detail](Place& p) {
             p.state.rates[key].tokens += 1;
             for (auto& rate : p.snapshot.config.start_rates)
               if (StartsWith(key, rate.scope + ":" + rate.name)) rate.burst += 1;
           });
     } else if (r.code == Code::kReserve) {
-      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail.str(),
-          [name = r.detail.str()](Place& p) {
-            std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
-          });
+      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail, [name = r.detail](Place& p) {
+        std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
+      });
     }
   }
 
@@ -276,10 +275,10 @@ class Finder {
   }
 
   void AddQuota(const Reason& r, std::size_t i, int width) {
-    const bool slots = r.detail.str().ends_with("slots");
+    const bool slots = r.detail.ends_with("slots");
     const int more = slots ? width : 1;
     Add(r, Doer::kOperator, more,
-        "a quota of " + r.detail.str() + " of " + From(r.numbers[0], r.numbers[0] + more),
+        "a quota of " + r.detail + " of " + From(r.numbers[0], r.numbers[0] + more),
         [i, more, slots](Place& p) {
           Quota& q = p.snapshot.config.quotas[i];
           (slots ? q.slots : q.jobs) += more;

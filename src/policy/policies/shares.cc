@@ -1,4 +1,4 @@
-#include "policy/shares.h"
+#include "policy/policies/shares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,29 +1,29 @@
-#include "nikita/sweep.h"
+#include "nikita/retention.h"
 #include "tests/nikita/scene.h"
 
 namespace cigri::nikita {
 namespace {
 
-class SweepPgTest : public test::PassTest {
+class RetentionPgTest : public test::PassTest {
  protected:
-  void Sweep() {
+  void Pass() {
     auto db = Connect();
     auto turn = TurnOf(*db);
-    Sweeper().Sweep(turn);
+    Retention().Pass(turn);
   }
 };
 
-TEST_F(SweepPgTest, AbandonedDraftsGoAndPublishedOnesStay) {
+TEST_F(RetentionPgTest, AbandonedDraftsGoAndPublishedOnesStay) {
   Sql("INSERT INTO uploads (id, grid_user, published, touched_at) VALUES (1, 'ann', false, now() - "
       "interval '2 days'), "
       "(2, 'ann', false, now()), (3, 'ann', true, now() - interval '2 days');"
       "INSERT INTO params_chunk SELECT u, 0, 0, 1, 1, 'x' FROM generate_series(1, 3) AS u");
-  Sweep();
+  Pass();
   EXPECT_EQ(Number("SELECT sum(id) FROM uploads"), 5);
   EXPECT_EQ(Number("SELECT sum(upload_id) FROM params_chunk"), 5);
 }
 
-TEST_F(SweepPgTest, SnapshotsAreThinnedByAge) {
+TEST_F(RetentionPgTest, SnapshotsAreThinnedByAge) {
   Sql("INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '3 hours' + i * "
       "interval '10 seconds', "
       "1, 1, 0, 0, 0, 0, 0 FROM generate_series(0, 59) AS i;"  // 10 minutes, 6 a minute
@@ -33,7 +33,7 @@ TEST_F(SweepPgTest, SnapshotsAreThinnedByAge) {
       "INSERT INTO gridstatus SELECT 1, now() - i * interval '1 second', 1, 1, 0, 0, 0, 0, 0 FROM "
       "generate_series(0, 29) AS i;"
       "INSERT INTO gridstatus VALUES (1, now() - interval '400 days', 1, 1, 0, 0, 0, 0, 0)");
-  Sweep();
+  Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM gridstatus WHERE at < now() - interval '1 day'"), 2);
   EXPECT_EQ(Number("SELECT count(*) FROM gridstatus WHERE at BETWEEN now() - interval '1 day' AND "
                    "now() - interval '1 hour'"),
@@ -41,7 +41,7 @@ TEST_F(SweepPgTest, SnapshotsAreThinnedByAge) {
   EXPECT_EQ(Number("SELECT count(*) FROM gridstatus WHERE at > now() - interval '1 hour'"), 30);
 }
 
-TEST_F(SweepPgTest, UsageKeepsItsSumsWhenItIsThinned) {
+TEST_F(RetentionPgTest, UsageKeepsItsSumsWhenItIsThinned) {
   Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok) "
       "SELECT date_trunc('hour', now()) - interval '3 days' + i * interval '1 minute', 1, 1 + i % "
       "2, 'ann', '', 10, 1, 2 "
@@ -51,7 +51,7 @@ TEST_F(SweepPgTest, UsageKeepsItsSumsWhenItIsThinned) {
       "'', 5, 1, '1 hour' "
       "FROM generate_series(0, 47) AS i");
   const auto before = Sql("SELECT sum(slot_s), sum(ok), sum(not_ok) FROM usage")[0];
-  for (int i = 0; i < 3; ++i) Sweep();
+  for (int i = 0; i < 3; ++i) Pass();
   const auto after = Sql("SELECT sum(slot_s), sum(ok), sum(not_ok) FROM usage")[0];
   for (int i = 0; i < 3; ++i) EXPECT_EQ(before[i].as<double>(), after[i].as<double>());
   EXPECT_EQ(Number("SELECT count(*) FROM usage WHERE width = '1 hour'"), 10);
@@ -59,7 +59,7 @@ TEST_F(SweepPgTest, UsageKeepsItsSumsWhenItIsThinned) {
   EXPECT_EQ(Number("SELECT count(*) FROM usage"), 12);
 }
 
-TEST_F(SweepPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
+TEST_F(RetentionPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
   config.Set("KEEP_CAMPAIGNS_DAYS", "30");
   GivenCluster(1, "unix:/none");
   for (int id : {1, 2, 3}) GivenCampaign(id, 5);
@@ -70,26 +70,26 @@ TEST_F(SweepPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
       "submitted_at, remote_id) SELECT i, 1, i, 1, 1, 1, 'task', true, 'terminated', 'none', 1, "
       "now(), 'R' FROM generate_series(1, 5) AS i");
   GivenJobs(50, 1, 2, 1, "running");
-  Sweep();
+  Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns WHERE id = 1"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM done"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns"), 2);
 }
 
-TEST_F(SweepPgTest, ClosedEventsGoAfterNinetyDaysAndLogEventsCloseThemselves) {
+TEST_F(RetentionPgTest, ClosedEventsGoAfterNinetyDaysAndLogEventsCloseThemselves) {
   Sql("INSERT INTO events (class, code, state, date_closed, date_update, fingerprint) VALUES "
       "('job', 'EXIT_ERROR', 'closed', now() - interval '91 days', now(), 'a'), ('job', "
       "'EXIT_ERROR', 'closed', now(), now(), 'b'),"
       "('log', 'MODULE_RESTARTED', 'open', NULL, now() - interval '2 days', 'c'), ('job', "
       "'EXIT_ERROR', 'open', NULL, now() - interval '2 days', 'd')");
-  Sweep();
+  Pass();
   std::string left;
   for (const auto& row : Sql("SELECT fingerprint, state FROM events ORDER BY 1"))
     left += row[0].c_str() + std::string(row[1].c_str()) + " ";
   EXPECT_EQ(left, "bclosed cclosed dopen ");
 }
 
-TEST_F(SweepPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
+TEST_F(RetentionPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
   Sql("INSERT INTO reasons (campaign_id, cluster_id, code, since, until) VALUES "
       "(1, 1, 'OPEN', now() - interval '1 year', NULL), "
       "(1, 1, 'OLD', now() - interval '40 days', now() - interval '31 days'), "
@@ -99,7 +99,7 @@ TEST_F(SweepPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
       "(1, 1, 'SHORT_NEW', now() - interval '100 seconds', now() - interval '90 seconds');"
       "INSERT INTO reasons SELECT 2, 1, 'MANY', '{}', now() - interval '20 days', now() - i * "
       "interval '5 minutes' FROM generate_series(1, 2500) AS i");
-  Sweep();
+  Pass();
   std::string left;
   for (const auto& row : Sql("SELECT code FROM reasons WHERE campaign_id = 1 ORDER BY 1"))
     left += row[0].c_str() + std::string(" ");
@@ -112,12 +112,12 @@ TEST_F(SweepPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
       << "the oldest went";
 }
 
-TEST_F(SweepPgTest, WishesAboutJobsThatHaveEndedAreForgotten) {
+TEST_F(RetentionPgTest, WishesAboutJobsThatHaveEndedAreForgotten) {
   Sql("INSERT INTO kills (job_id, reason, asked_at) VALUES (5, 'user', now() - interval '1 hour'), "
       "(6, 'user', now());"
       "INSERT INTO job_requests (job_id, asked_by, asked_at) VALUES (5, 'ann', now() - interval '2 "
       "hours'), (6, 'ann', now())");
-  Sweep();
+  Pass();
   EXPECT_EQ(Number("SELECT sum(job_id) FROM kills"), 6);
   EXPECT_EQ(Number("SELECT sum(job_id) FROM job_requests"), 6)
       << "its batch may still be on its way";

@@ -1,11 +1,11 @@
-#include "policy/fairtree.h"
+#include "policy/policies/fairtree.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 
-#include "policy/shares.h"
+#include "policy/policies/shares.h"
 
 namespace cigri::policy {
 namespace {

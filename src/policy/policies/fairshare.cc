@@ -4,10 +4,10 @@
 #include <map>
 #include <tuple>
 
-#include "policy/claims.h"
-#include "policy/fairtree.h"
-#include "policy/policy.h"
-#include "policy/shares.h"
+#include "policy/policies/claims.h"
+#include "policy/policies/fairtree.h"
+#include "policy/policies/policies.h"
+#include "policy/policies/shares.h"
 
 namespace cigri::policy {
 namespace {

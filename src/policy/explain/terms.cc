@@ -1,4 +1,4 @@
-#include "policy/terms.h"
+#include "policy/explain/terms.h"
 
 #include <algorithm>
 #include <cmath>

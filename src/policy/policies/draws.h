@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "policy/policy.h"
+#include "policy/policies/policies.h"
 
 namespace cigri::policy {
 

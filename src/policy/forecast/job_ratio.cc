@@ -1,4 +1,4 @@
-#include "policy/job_ratio.h"
+#include "policy/forecast/job_ratio.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "policy/claims.h"
+#include "policy/policies/claims.h"
 
 #include <algorithm>
 
+#include "policy/policies/shares.h"
 #include "policy/policy.h"
-#include "policy/shares.h"
 
 namespace cigri::policy {
 namespace {

@@ -1,6 +1,8 @@
-// From tables to a Snapshot: clusters, campaigns, usage, the configuration. Lanes: load_lanes.cc.
+// From tables to a Snapshot: clusters, campaigns, usage, the configuration.
+// The campaigns on their clusters: store_placements.cc.
 #include <sql/campaigns.h>
 #include <sql/cluster_status.h>
+#include <sql/grid.h>
 #include <sql/jobs.h>
 #include <sql/policy.h>
 #include <sql/usage.h>
@@ -20,43 +22,42 @@ namespace {
 using policy::kNoLimit;
 using policy::Unusable;
 
-constexpr double kStaleAfter =
-    90;  // s: an idle feed answers every 25, an idle sweep comes every 60
+// s: an idle feed answers every 25, an idle cluster is polled every 60.
+constexpr double kStaleAfter = 90;
 
-Unusable WhyUnusable(const pqxx::row& row, std::string& why) {
+Unusable WhyUnusable(const sql::SchedulableClustersRow& row, std::string& why) {
   if (!row.enabled) return Unusable::kDisabled;
   if (row.drained) {
     why = row.drain_reason;
     return Unusable::kDrained;
   }
-  if (const auto hours = row.hours;
-      hours && !WithinHours(*hours, std::time(nullptr), &why)) {
-    if (why.empty()) why = *hours;
+  if (row.hours && !WithinHours(*row.hours, std::time(nullptr), &why)) {
+    if (why.empty()) why = *row.hours;
     return Unusable::kHours;
   }
   if (row.failing) {
     why = row.error;
     return row.broken ? Unusable::kBreaker : Unusable::kStale;
   }
-  if (const double age = row.age_s; age > kStaleAfter) {
-    why = age > 1e8 ? "never asked yet" : "last answer " + HumanSpan(age) + " ago";
+  if (row.age_s > kStaleAfter) {
+    why = row.age_s > 1e8 ? "never asked yet" : "last answer " + HumanSpan(row.age_s) + " ago";
     return Unusable::kStale;
   }
   if (row.stress >= row.stress_limit) return Unusable::kStress;
   return Unusable::kNo;
 }
 
-// A number of the stored JDL. It was checked when it was stored; whatever it is, it stops nobody.
-double Seconds(const pqxx::field& field) {
-  if (field.is_null()) return 0;
-  const double value = std::strtod(field.c_str(), nullptr);
+// A number of the stored JDL. It was checked when it was stored; a wrong one limits nothing.
+double Seconds(const std::optional<std::string>& text) {
+  if (!text) return 0;
+  const double value = std::strtod(text->c_str(), nullptr);
   return value > 0 && value < 1e12 ? value : 0;
 }
 
-std::map<std::string, int> Licences(const pqxx::field& field) {
+std::map<std::string, int> Licences(const std::optional<std::string>& text) {
   std::map<std::string, int> licences;
-  if (field.is_null()) return licences;
-  const auto json = nlohmann::json::parse(field.c_str(), nullptr, false);
+  if (!text) return licences;
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
   if (!json.is_object()) return licences;
   for (const auto& [name, n] : json.items())
     if (n.is_number_integer()) licences[name] = n.get<int>();
@@ -71,12 +72,12 @@ void Store::LoadClusters(db::Tx& tx, Loaded& loaded) {
     c.id = row.id;
     c.name = row.name;
     c.max = row.max_resources;
-    // What ended or started since the snapshot is taken off it by our own counts (LoadInFlight).
+    // LoadInFlight takes off what our own counts say runs there now.
     c.free = row.free_resources + row.used_by_cigri;
     c.speed = row.power / 100;
     c.mode = FromString<ClusterMode>(row.mode).value();
-    c.limited = !row.mode_limit ? kNoLimit : row.mode_limit;
-    c.max_running = !row.max_running ? kNoLimit : row.max_running;
+    c.limited = row.mode_limit.value_or(kNoLimit);
+    c.max_running = row.max_running.value_or(kNoLimit);
     c.unusable = WhyUnusable(row, c.why);
     loaded.snapshot.clusters.push_back(std::move(c));
   }
@@ -92,7 +93,7 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.project = row.project;
     c.test = row.test;
     c.priority = std::min(9, row.priority);
-    c.cls = row.class;
+    c.cls = row.class_name;
     if (row.priority > 9) c.cls = "urgent";
     c.sla_group = row.sla_group;
     c.submitted_at = row.submitted_at;
@@ -101,24 +102,24 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.replicas = row.replicas;
     c.waiting_since = row.waiting_since;
     c.need_s = row.need_s;
-    c.affinity_wait_s = Seconds(row["affinity_wait"]);
-    c.min_duration_s = Seconds(row["min_duration"]);
-    c.licences = Licences(row["licences"]);
-    c.after = !row.after ? 0 : row.after;
+    c.affinity_wait_s = Seconds(row.affinity_wait);
+    c.min_duration_s = Seconds(row.min_duration);
+    c.licences = Licences(row.licences);
+    c.after = row.after.value_or(0);
     loaded.snapshot.campaigns.push_back(std::move(c));
   }
 }
 
-// What is older than a quarter of an hour changes slowly: read by the hour, once a minute.
+// Usage older than a quarter of an hour changes slowly: it is read in steps of an hour, and only
+// when the hour changes.
 void Store::LoadUsage(db::Tx& tx, Loaded& loaded) {
   const auto& config = loaded.snapshot.config;
   const double window = std::max(config.fairshare_window_s, config.usage_window_s);
   const double cut = std::floor((loaded.now - 900) / 3600) * 3600;
   const auto read = [&](double from, double to, double step, std::vector<policy::Usage>& out) {
     for (const auto& row : tx.Exec(sql::kUsageSteps, from, to, step))
-      out.push_back({row.campaign_id, row.grid_user,
-                     row.project, row.start, step,
-                     row.slot_s});
+      out.push_back(
+          {row.campaign_id, row.grid_user, row.project, row.start, step, row.slot_s});
   };
   if (old_usage_until_ != cut) {
     old_usage_.clear();
@@ -134,8 +135,7 @@ void Store::LoadRunning(db::Tx& tx, Loaded& loaded) {
   const auto& config = loaded.snapshot.config;
   if (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt) return;
   for (const auto& row : tx.Exec(sql::kYoungestRunningJobs))
-    loaded.snapshot.running.push_back({row.job_id, row.campaign_id,
-                                       row.cluster_id, row.slots,
+    loaded.snapshot.running.push_back({row.job_id, row.campaign_id, row.cluster_id, row.slots,
                                        row.started_at, row.for_campaign});
 }
 
@@ -153,10 +153,10 @@ policy::PolicyConfig Store::LoadConfig(db::Tx& tx) {
     config_ = parsed.config;
     module::CloseEvent(tx, e, "metascheduler");
   } else {
-    // Somebody broke a row by hand: the last good policy goes on, and says so.
+    // Somebody broke a row by hand: the last valid policy stays, and an event says so.
     e.cls = "cluster";
     e.message = "policy_settings: " + faults.front().key + ": " + faults.front().message +
-                "; the policy that was valid before goes on";
+                "; the policy that was valid before stays";
     module::RaiseEvent(tx, e);
     log::error("{}", e.message);
   }
@@ -170,7 +170,7 @@ Loaded Store::Load(db::Tx& tx) {
   LoadClusters(tx, loaded);
   LoadInFlight(tx, loaded);
   LoadCampaigns(tx, loaded);
-  LoadLanes(tx, loaded);
+  LoadPlacements(tx, loaded);
   LoadUsage(tx, loaded);
   LoadRunning(tx, loaded);
   for (const auto& row : tx.Exec(sql::kDueEpilogues))

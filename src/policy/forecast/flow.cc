@@ -1,4 +1,4 @@
-#include "policy/flow.h"
+#include "policy/forecast/flow.h"
 
 #include <algorithm>
 #include <cmath>

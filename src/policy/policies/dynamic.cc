@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "policy/draws.h"
+#include "policy/policies/draws.h"
 
 namespace cigri::policy {
 namespace {

@@ -1,4 +1,4 @@
-#include "policy/forecast.h"
+#include "policy/forecast/forecast.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,34 @@
+#include "metascheduler/decide.h"
+
+#include <algorithm>
+
+namespace cigri::metascheduler {
+namespace {
+
+std::vector<Grant> Targets(const Loaded& loaded, const policy::Plan& plan) {
+  std::vector<Grant> grants;
+  std::map<std::int64_t, int> last_rank;
+  for (const auto& a : plan.allocations) {
+    if (a.shadow) continue;
+    const auto it = loaded.in_flight.find({a.campaign, a.cluster, a.kind});
+    const auto in_flight = it == loaded.in_flight.end() ? 0 : it->second;
+    grants.push_back({a.campaign, a.cluster, a.kind, in_flight + a.n, a.rank});
+    last_rank[a.cluster] = std::max(last_rank[a.cluster], a.rank);
+  }
+  for (const auto& [campaign, cluster] : loaded.epilogues)
+    grants.push_back({campaign, cluster, BatchKind::kEpilogue, 1, ++last_rank[cluster]});
+  return grants;
+}
+
+}  // namespace
+
+Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_t seed) {
+  Decision decision;
+  decision.result = policy::Decide(loaded.snapshot, carried, loaded.now, seed);
+  decision.grants = Targets(loaded, decision.result.plan);
+  for (const auto& a : decision.result.plan.allocations)
+    if (a.shadow) decision.would_send[{a.campaign, a.cluster}] += a.n;
+  return decision;
+}
+
+}  // namespace cigri::metascheduler

@@ -1,0 +1,214 @@
+// From tables to the placements of a Snapshot: each campaign on each of its clusters, its jobs in
+// flight there, and the measurements of its jobs there.
+#include <sql/jobs.h>
+#include <sql/placements.h>
+#include <sql/survival.h>
+#include <sql/tasks.h>
+
+#include <cmath>
+#include <unordered_map>
+
+#include "metascheduler/store.h"
+#include "policy/forecast/flow.h"
+#include "policy/forecast/forecast.h"
+#include "policy/forecast/speed.h"
+#include "policy/guard.h"
+
+namespace cigri::metascheduler {
+namespace {
+
+using policy::kNoLimit;
+
+policy::Prologue PrologueOf(bool has, const std::string& state, bool in_flight) {
+  if (!has) return policy::Prologue::kNone;
+  if (state == "done") return policy::Prologue::kDone;
+  if (state == "failed") return policy::Prologue::kFailed;
+  return in_flight ? policy::Prologue::kRunning : policy::Prologue::kNeeded;
+}
+
+// CIG-11: of the last ends, the latest successes in a row (a failure is infinite), `most` at most.
+void ReadRecent(const std::vector<double>& ends, int most, policy::Lane& lane) {
+  for (auto it = ends.rbegin(); it != ends.rend() && lane.recent < most; ++it) {
+    if (!std::isfinite(*it)) break;
+    ++lane.recent;
+    lane.recent_longest_s = std::max(lane.recent_longest_s, *it);
+  }
+}
+
+void CountInFlight(const sql::InFlightRow& row, Loaded& loaded) {
+  const auto kind = FromString<BatchKind>(row.kind).value();
+  loaded.in_flight[{row.campaign_id, row.cluster_id, kind}] += row.n;
+  auto& f = loaded.flights[{row.campaign_id, row.cluster_id}];
+  if (kind == BatchKind::kPrologue) f.prologue += row.n;
+  f.n += row.n;
+  if (row.state != "running") return;
+  f.running += row.n;
+  f.running_slots += row.slots;
+  f.since += row.sum_start;
+}
+
+void CountOnCluster(const sql::InFlightRow& row, policy::Cluster& c) {
+  const int jobs = static_cast<int>(row.n), slots = static_cast<int>(row.slots);
+  if (row.state == "running") {
+    c.running += jobs;
+    c.running_slots += slots;
+  } else if (row.state == "remote_waiting") {
+    c.waiting += jobs;
+    c.waiting_slots += slots;
+  } else {
+    c.launching += jobs;
+    c.launching_slots += slots;
+  }
+}
+
+policy::Lane LaneOf(const sql::LoadPlacementsRow& row, const Loaded::Flight& f) {
+  policy::Lane lane;
+  lane.cluster = row.cluster_id;
+  lane.in_flight = static_cast<int>(f.n);
+  lane.running = static_cast<int>(f.running);
+  lane.slots = row.slots;
+  // The counter sums over slots, the lane over jobs.
+  if (f.running_slots > 0)
+    lane.running_since = f.since / static_cast<double>(f.running_slots) * lane.running;
+  // test_mode: one job at a time, as in CiGri 3.
+  lane.max_jobs = row.test_mode ? 1 : row.max_jobs.value_or(kNoLimit);
+  // Jobs that failed before the first success count too: ten in all, not ten at a time.
+  lane.tried = row.tried;
+  lane.job_ratio = row.job_ratio;
+  lane.proven = row.proved;
+  if (row.held) lane.held = "HELD_FIRST_TEN";
+  if (!row.blocked.empty()) lane.held = row.blocked;
+  lane.prologue = PrologueOf(row.has_prologue, row.prologue, f.prologue > 0);
+  lane.affinity = row.affinity;
+  lane.local = row.prologue == "done" || lane.proven;
+  lane.tested = row.answered_test;
+  lane.mean_s = row.mean_s;
+  lane.median_s = row.p50_s;
+  if (row.start_rate)
+    lane.start_rate = std::max(0.0, std::strtod(row.start_rate->c_str(), nullptr));
+  return lane;
+}
+
+}  // namespace
+
+void Store::LoadInFlight(db::Tx& tx, Loaded& loaded) {
+  std::unordered_map<std::int64_t, policy::Cluster*> clusters;
+  for (auto& c : loaded.snapshot.clusters) clusters[c.id] = &c;
+  for (const auto& row : tx.Exec(sql::kInFlight)) {
+    CountInFlight(row, loaded);
+    if (const auto it = clusters.find(row.cluster_id); it != clusters.end())
+      CountOnCluster(row, *it->second);
+  }
+  for (auto& c : loaded.snapshot.clusters) {
+    c.free = std::clamp(c.free - c.running_slots, 0, c.max);
+    // Raised by the predictor's estimate (LoadPlacements), which knows how fast jobs end there.
+    c.waiting_allowed = policy::WaitingAllowed(1, 0, 0);
+  }
+}
+
+void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
+  auto& snapshot = loaded.snapshot;
+  std::unordered_map<std::int64_t, policy::Cluster*> clusters;
+  std::unordered_map<std::int64_t, policy::Campaign*> campaigns;
+  std::vector<std::int64_t> ids, replicating, counted;
+  for (auto& c : snapshot.clusters) clusters[c.id] = &c;
+  for (auto& c : snapshot.campaigns) {
+    campaigns[c.id] = &c;
+    ids.push_back(c.id);
+    if (c.replicas && c.waiting == 0) replicating.push_back(c.id);
+  }
+  if (ids.empty()) return;
+  const bool rates = !snapshot.config.start_rates.empty();
+  std::unordered_map<std::int64_t, double> longest_killed;
+  std::vector<policy::MeasuredLane> measured;
+  for (const auto& row : tx.Exec(sql::kLoadPlacements, ids, snapshot.config.sink_count > 0)) {
+    auto& c = *campaigns.at(row.campaign_id);
+    const auto flight = loaded.flights.find({row.campaign_id, row.cluster_id});
+    policy::Lane lane =
+        LaneOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
+    c.walltime_s = std::max(c.walltime_s, row.walltime_s);
+    measured.push_back({c.id, lane.cluster, row.n_ok, lane.mean_s});
+    if (const auto it = clusters.find(lane.cluster); it != clusters.end())
+      it->second->waiting_allowed = std::max(it->second->waiting_allowed, row.waiting_allowed);
+    ReadRecent(row.recent_s, policy::SinkCount(snapshot.config, c), lane);
+    if (row.longest_killed_s)
+      longest_killed[c.id] = std::max(longest_killed[c.id], *row.longest_killed_s);
+    if (row.longest_killed_s || rates || lane.start_rate > 0)
+      if (counted.empty() || counted.back() != c.id) counted.push_back(c.id);
+    c.lanes.push_back(std::move(lane));
+  }
+  policy::MeasureSpeeds(measured, snapshot.clusters);
+  // Until one has succeeded, a job needs longer than the clusters let any of its like live.
+  for (const auto& [id, seconds] : longest_killed)
+    if (auto& c = *campaigns.at(id); c.need_s <= 0) c.need_s = seconds;
+  const auto each = [&](const auto& rows, auto set) {
+    for (const auto& row : rows)
+      for (auto& lane : campaigns.at(row.campaign_id)->lanes)
+        if (lane.cluster == row.cluster_id) set(lane, row);
+  };
+  if (!counted.empty()) {
+    each(tx.Exec(sql::kJobsByPlacement, counted), [](policy::Lane& lane, const auto& row) {
+      lane.started = row.started;
+      lane.kills = row.kills;
+    });
+    // A placement without a row of counters has started nothing.
+    for (const auto id : counted)
+      for (auto& lane : campaigns.at(id)->lanes)
+        lane.started = std::max<std::int64_t>(0, lane.started);
+  }
+  if (!longest_killed.empty()) LoadSurvival(tx, loaded);
+  if (!replicating.empty())
+    each(tx.Exec(sql::kSingleCopies, replicating),
+         [](policy::Lane& lane, const auto& row) { lane.single = row.n; });
+  each(tx.Exec(sql::kAvoidedClusters, ids),
+       [](policy::Lane& lane, const auto& row) { lane.avoid = row.n; });
+  LoadOverdue(tx, loaded);
+  LoadReleases(tx, loaded);
+}
+
+// How long jobs survived on each cluster, as measured.
+void Store::LoadSurvival(db::Tx& tx, Loaded& loaded) {
+  std::unordered_map<std::int64_t, double> median;
+  for (const auto& row : tx.Exec(sql::kClusterSurvival))
+    median[row.cluster_id] = policy::MedianLife(row.killed, row.ended).value_or(0);
+  for (auto& c : loaded.snapshot.campaigns)
+    for (auto& lane : c.lanes)
+      if (lane.kills > 0) lane.median_life_s = median[lane.cluster];
+}
+
+// TECH-12. Every few seconds is often enough: no job is overdue by less.
+void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
+  constexpr double kEvery = 10;
+  if (now_ - overdue_at_ >= kEvery || now_ < overdue_at_) {
+    overdue_at_ = now_;
+    overdue_.clear();
+    for (const auto& row : tx.Exec(sql::kOverdueJobs))
+      overdue_.push_back({row.campaign_id, row.cluster_id, row.n, row.copies, row.overdue_s});
+    loaded.overdue_fresh = true;
+  }
+  loaded.overdue = overdue_;
+  for (auto& c : loaded.snapshot.campaigns)
+    for (const auto& o : overdue_)
+      if (o.copies && o.campaign == c.id)
+        for (auto& lane : c.lanes)
+          if (lane.cluster == o.cluster) lane.overdue = o.n;
+}
+
+// FAIR-08: when slots of ours become free, for jobs that may start before a multi-slot job.
+void Store::LoadReleases(db::Tx& tx, Loaded& loaded) {
+  if (loaded.snapshot.config.wide_gap < 0) return;
+  std::unordered_map<std::int64_t, double> length;
+  std::unordered_map<std::int64_t, policy::Cluster*> clusters;
+  for (const auto& c : loaded.snapshot.campaigns)
+    length[c.id] = c.need_s > 0 ? c.need_s : c.walltime_s;
+  for (auto& c : loaded.snapshot.clusters) clusters[c.id] = &c;
+  for (const auto& row : tx.Exec(sql::kSlotReleases)) {
+    const auto cluster = clusters.find(row.cluster_id);
+    const auto lasts = length.find(row.campaign_id);
+    if (cluster == clusters.end() || lasts == length.end() || lasts->second <= 0) continue;
+    const double at = std::max(loaded.now, row.start + lasts->second);
+    cluster->second->releases.push_back({at, row.slots});
+  }
+}
+
+}  // namespace cigri::metascheduler

@@ -1,0 +1,34 @@
+#include "nikita/retention.h"
+
+#include "nikita/store.h"
+
+namespace cigri::nikita {
+namespace {
+
+using std::chrono::minutes;
+constexpr minutes kPassEvery{1}, kThinEvery{10};
+constexpr int kPurgeStatements = 20;  // a minute: 10 million jobs take a day and a half
+
+// KEEP_CAMPAIGNS_DAYS = 0 keeps them indefinitely.
+void PurgeCampaigns(module::Turn& turn) {
+  const auto days = static_cast<double>(turn.config.GetInt("KEEP_CAMPAIGNS_DAYS", 365));
+  if (days == 0) return;
+  for (int i = 0; i < kPurgeStatements && PurgeSomeOfOldestCampaign(turn.db, days);) ++i;
+}
+
+}  // namespace
+
+void Retention::Pass(module::Turn& turn) {
+  const auto now = Clock::now();
+  if (passed_ != Clock::time_point{} && now - passed_ < kPassEvery) return;
+  passed_ = now;
+  RemoveStaleUploads(turn.db, static_cast<double>(turn.config.GetInt("DRAFT_KEEP", 86400, 60)));
+  RemoveSettledRequests(turn.db);
+  PurgeCampaigns(turn);
+  if (thinned_ != Clock::time_point{} && now - thinned_ < kThinEvery) return;
+  thinned_ = now;
+  RemoveOldReasonsAndEvents(turn.db);
+  ThinHistory(turn.db);
+}
+
+}  // namespace cigri::nikita

@@ -1,0 +1,73 @@
+// Statements that remove what is old.
+#include <sql/breakers.h>
+#include <sql/campaigns.h>
+#include <sql/cluster_status.h>
+#include <sql/events.h>
+#include <sql/forecasts.h>
+#include <sql/kills.h>
+#include <sql/parameters.h>
+#include <sql/plans.h>
+#include <sql/reasons.h>
+#include <sql/usage.h>
+
+#include "core/log.h"
+#include "nikita/store.h"
+
+namespace cigri::nikita {
+namespace {
+
+constexpr int kRows = 5000;  // most rows that one statement touches
+constexpr int kUploadBlocks = 500;
+
+template <typename Statement, typename... Args>
+void Run(db::Connection& db, const Statement& statement, const Args&... args) {
+  db::Tx tx(db, db::Tx::Sync::kOff);
+  tx.Exec(statement, args...);
+  tx.Commit();
+}
+
+void AggregateUsage(db::Connection& db, const char* unit, const char* from, const char* age) {
+  Run(db, sql::kAggregateUsage, unit, from, age, kRows);
+  Run(db, sql::kWidenUsage, unit, from, age, kRows);
+}
+
+}  // namespace
+
+void RemoveStaleUploads(db::Connection& db, double keep_s) {
+  Run(db, sql::kDropStaleUploadBlocks, keep_s, kUploadBlocks);
+  Run(db, sql::kDropStaleUploads, keep_s);
+}
+
+void RemoveSettledRequests(db::Connection& db) {
+  Run(db, sql::kDropSettledRequests);
+  Run(db, sql::kDropOldCalls);
+}
+
+void RemoveOldReasonsAndEvents(db::Connection& db) {
+  Run(db, sql::kDropOldReasons, kRows);
+  Run(db, sql::kCapReasons, kRows);
+  Run(db, sql::kDropOldEvents, kRows);
+  Run(db, sql::kCloseLogEvents);
+}
+
+void ThinHistory(db::Connection& db) {
+  Run(db, sql::kThinGridstatus, kRows);
+  Run(db, sql::kThinForecasts, kRows);
+  Run(db, sql::kThinPlans, kRows);
+  AggregateUsage(db, "hour", "1 minute", "1 day");
+  AggregateUsage(db, "day", "1 hour", "30 days");
+}
+
+bool PurgeSomeOfOldestCampaign(db::Connection& db, double days) {
+  db::Tx tx(db, db::Tx::Sync::kOff);
+  const auto found = tx.First(sql::kPurgeableCampaign, days);
+  if (!found) return false;
+  if (tx.One(sql::kPurgeCampaignRows, found->id, kRows).n == 0) {
+    tx.Exec(sql::kPurgeCampaign, found->id);
+    log::info("removed campaign {}: it ended more than {} days ago", found->id, days);
+  }
+  tx.Commit();
+  return true;
+}
+
+}  // namespace cigri::nikita

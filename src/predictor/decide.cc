@@ -1,0 +1,35 @@
+#include "predictor/decide.h"
+
+#include <algorithm>
+
+namespace cigri::predictor {
+namespace {
+
+// A copy needs some time to start: nobody waits for a copy of a job that ends before.
+constexpr double kLeastOverdueS = 10;
+
+}  // namespace
+
+CampaignForecast Decide(const std::vector<Facts>& facts, std::int64_t waiting, double now,
+                        double window_s, Memory& memory) {
+  CampaignForecast out;
+  out.all = Together(facts);
+  out.whole = WholeOf(out.all);
+  policy::Work work;
+  for (const auto& f : facts) {
+    auto& lane = memory[f.cluster_id];
+    out.placements.push_back(lane.Look(f, now, window_s));
+    out.whole.rate += out.placements.back().rate;
+    work.done_in_window += lane.ended_in_window();
+    work.window_s = std::max(work.window_s, lane.window());
+  }
+  work.waiting = waiting + out.all.submitted + out.all.waiting;
+  work.at_once = out.all.running;
+  work.durations = DurationsOf(facts);
+  out.whole.overdue_s = policy::StragglerThreshold(work.durations);
+  if (out.whole.overdue_s) out.whole.overdue_s = std::max(*out.whole.overdue_s, kLeastOverdueS);
+  out.left = policy::TimeLeft(work);
+  return out;
+}
+
+}  // namespace cigri::predictor

@@ -1,0 +1,27 @@
+// The forecasts of one campaign from what is known of it. No I/O, no clock.
+#pragma once
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "policy/forecast/estimate.h"
+
+namespace cigri::predictor {
+
+/// What the predictor remembers of a campaign between two passes, by cluster.
+using Memory = std::map<std::int64_t, Lane>;
+
+struct CampaignForecast {
+  std::vector<Forecast> placements;  ///< in the order of the facts
+  Facts all;                         ///< of all clusters together, on "cluster" 0
+  Forecast whole;
+  std::optional<policy::Span> left;  ///< seconds until the campaign ends; nothing: not known
+};
+
+/// `facts`: the campaign on each of its clusters; `waiting`: its tasks that no job was sent for.
+/// `now` in seconds of a clock that does not jump; rates are measured over `window_s`. The result
+/// depends on the arguments alone; `memory` is updated. REQUIRES: !facts.empty().
+CampaignForecast Decide(const std::vector<Facts>& facts, std::int64_t waiting, double now,
+                        double window_s, Memory& memory);
+
+}  // namespace cigri::predictor
