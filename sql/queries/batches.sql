@@ -1,8 +1,8 @@
 -- name: BatchOfJob
 -- returns: id int64, campaign_id int64, cluster_id int, cluster text, kind text, state text,
--- returns: tag text, slots int, element int, error text, created int64, idx int64,
--- returns: grid_user text, first_task_id int64, cluster_login text, walltime_s int,
--- returns: resources text, best_effort bool, exec_directory text
+-- returns: tag text, slots int, element int, error text?, created double?, idx int64,
+-- returns: grid_user text, first_task_id int64, cluster_login text?, walltime_s int?,
+-- returns: resources text?, best_effort bool, exec_directory text
 -- The batch that job $1 was or will be sent in, and the task it is an attempt of.
 SELECT b.id, b.campaign_id, b.cluster_id, cl.name AS cluster, b.kind, b.state, b.tag, b.slots,
        ($1 - b.first_job_id)::int AS element, b.error, extract(epoch FROM b.created_at) AS created,
@@ -18,8 +18,8 @@ LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.clust
 WHERE $1 < b.first_job_id + b.n;
 
 -- name: BatchRefs
--- returns: id int64, tag text, first_job_id int64, cluster_id int64, cluster_login text,
--- returns: walltime_s int
+-- returns: id int64, tag text, first_job_id int64, cluster_id int64, cluster_login text?,
+-- returns: walltime_s int?
 -- What a cluster needs to find the jobs of batches $1: tag, first job, and who they run as there.
 SELECT b.id, b.tag, b.first_job_id, b.cluster_id, cc.cluster_login, cc.walltime_s
 FROM batches AS b
@@ -29,7 +29,7 @@ WHERE b.id = ANY ($1::bigint[]);
 -- name: BatchSettings
 -- returns: grid_user text, name text, format text, columns text[], exec_file text,
 -- returns: exec_directory text, setup text, resources text, properties text, walltime_s int,
--- returns: project text, best_effort bool, job_types text[], prologue text, epilogue text,
+-- returns: project text, best_effort bool, job_types text[], prologue text?, epilogue text?,
 -- returns: prologue_walltime_s int, epilogue_walltime_s int, options text, cluster_login text,
 -- returns: test_mode bool
 -- What the jobs of campaign $1 on cluster $2 are.
@@ -43,16 +43,18 @@ JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 WHERE c.id = $1 AND cc.cluster_id = $2;
 
 -- name: BatchesInFlight
--- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int, tag text, n int,
--- returns: cluster_login text, walltime_s int
+-- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int64, tag text, n int,
+-- returns: cluster_login text?, walltime_s int?
 -- Every batch with jobs in flight.
-SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login, cc.walltime_s
+SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
+    cc.walltime_s
 FROM batches AS b
-LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
+LEFT JOIN campaign_clusters AS cc
+    ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
 WHERE b.id IN (SELECT DISTINCT batch_id FROM live);
 
 -- name: CloseBatch
--- The end of a batch none of whose jobs is on the cluster: refused or void.
+-- The end of a batch none of whose jobs is on the cluster: refused, or abandoned after a doubt.
 UPDATE batches SET state = $2::batch_state, error = $3, doubtful_since = NULL
 WHERE id = $1 AND state IN ('intended', 'in_doubt');
 
@@ -65,8 +67,8 @@ FROM batches
 WHERE cluster_id = ANY ($1::int[]) AND state = 'intended' AND send_by > clock_timestamp();
 
 -- name: GiveBackTasks
--- The elements $2 of batch $1 are certainly not on the cluster: their tasks go again, first.
--- (A batch that is partly there has been recorded already; then only its tasks move here.)
+-- The elements $2 of batch $1 are certainly not on the cluster: requeues their tasks at the front.
+-- (A batch that is partly there is recorded already; then this moves only its missing tasks.)
 INSERT INTO retry (campaign_id, idx, rank, why)
 SELECT b.campaign_id, coalesce(b.idxs[e.element + 1], b.first_idx + e.element), 0, $3
 FROM batches AS b, unnest($2::int[]) AS e (element)
@@ -79,64 +81,76 @@ ON CONFLICT DO NOTHING;
 WITH ids AS (
     UPDATE id_blocks SET next = next + $1 WHERE name = 'job' RETURNING next - $1 AS first
 )
-INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, idxs, slots, tag, epoch,
-    send_by, released)
-SELECT ids.first + b.job_offset, b.kind::batch_kind, b.campaign_id, $2, b.n, b.first_idx, b.idxs::bigint[],
-    b.slots, b.tag, $3, now() + $4 * interval '1 second', $5
-FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[], $11::text[], $12::int[],
-    $13::text[]) AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag)
+INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, idxs, slots, tag,
+    epoch, send_by, released)
+SELECT ids.first + b.job_offset, b.kind::batch_kind, b.campaign_id, $2, b.n, b.first_idx,
+    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5
+FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[], $11::text[],
+    $12::int[], $13::text[]) AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag)
 RETURNING id, first_job_id, tag;
 
 -- name: MarkInDoubt
--- Nobody knows whether the cluster has taken it: to be looked up by its tag.
+-- Nobody knows whether the cluster has taken it: the runner looks its tag up.
 UPDATE batches
 SET state = 'in_doubt', doubtful_since = now(), next_look_at = now(), error = $2
 WHERE id = $1 AND state = 'intended';
 
 -- name: MarkReleased
+-- The cluster has released the jobs of batch $1.
 UPDATE batches SET released = true WHERE id = $1;
 
 -- name: NewBatches
 -- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int64, tag text, n int,
 -- returns: cluster_login text?, walltime_s int?
 -- Batches recorded by transactions from $1 on; some may be known already.
-SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login, cc.walltime_s
+SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
+    cc.walltime_s
 FROM batches AS b
-LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
+LEFT JOIN campaign_clusters AS cc
+    ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
 WHERE b.recorded_xid >= $1::xid8 AND b.state = 'recorded';
 
 -- name: NoteAbsence
--- A complete answer in which the tag was absent, or a failed look: when to look again.
+-- A lookup that settled nothing: a complete answer without the tag ($2 = 1), or a failed or partial
+-- one ($2 = 0). The next lookup is due in $3 seconds.
 UPDATE batches
-SET looks = looks + $2, first_absence_at = CASE WHEN $2 > 0 THEN coalesce(first_absence_at, now()) ELSE first_absence_at END,
+SET looks = looks + $2,
+    first_absence_at = CASE WHEN $2 > 0 THEN coalesce(first_absence_at, now())
+                            ELSE first_absence_at END,
     next_look_at = now() + $3 * interval '1 second'
 WHERE id = $1 AND state = 'in_doubt';
 
 -- name: OpenBatches
 -- returns: id int64, state text, tag text, campaign_id int64, kind text, n int, slots int,
 -- returns: first_job_id int64, first_idx int64?, idxs int64[], looks int, created_at double,
--- returns: send_over bool, quiet_s double?, due bool, lost bool
--- Batches of cluster $1 whose outcome is not known, the oldest first. `lost`: an operator (or the
--- campaign's lost_after) has given up what was sent there before.
-SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.first_job_id, b.first_idx, b.idxs, b.looks,
+-- returns: send_over bool, quiet_s double?, due bool, lost bool, cluster_login text
+-- Batches of cluster $1 whose outcome is unknown, the oldest first. `lost`: an operator or the
+-- campaign's lost_after has given up what was sent there before.
+SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.first_job_id,
+    b.first_idx, b.idxs, b.looks,
     extract(epoch FROM b.created_at) AS created_at, now() >= b.send_by AS send_over,
     extract(epoch FROM now() - greatest(b.send_by, b.doubtful_since, b.first_absence_at)) AS quiet_s,
     coalesce(b.next_look_at <= now(), true) AS due,
     coalesce(k.lost_at > b.created_at, false)
-    OR coalesce(b.doubtful_since < now() - c.lost_after_s * interval '1 second', false) AS lost
+    OR coalesce(b.doubtful_since < now() - c.lost_after_s * interval '1 second', false) AS lost,
+    coalesce(cc.cluster_login, c.grid_user) AS cluster_login
 FROM batches AS b
 JOIN clusters AS k ON k.id = b.cluster_id
 JOIN campaigns AS c ON c.id = b.campaign_id
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
 WHERE b.cluster_id = $1 AND b.state IN ('intended', 'in_doubt')
 ORDER BY b.id
 LIMIT 200;
 
 -- name: PutStillHeld
--- $2: batches of cluster $1 whose jobs are seen on hold too long after they were recorded.
-INSERT INTO still_held (batch_id, cluster_id) SELECT unnest($2::bigint[]), $1 ON CONFLICT DO NOTHING;
+-- Batches $2 of cluster $1 whose jobs are still on hold long after they were recorded.
+INSERT INTO still_held (batch_id, cluster_id)
+SELECT unnest($2::bigint[]), $1
+ON CONFLICT DO NOTHING;
 
 -- name: RecordBatch
--- The cluster has the jobs: their live rows, complete. $2, $3, $4: remote id, element, attempt.
+-- The cluster has the jobs: inserts their live rows, complete. $2, $3, $4: remote id, element,
+-- attempt.
 WITH b AS (
     UPDATE batches
     SET state = 'recorded', recorded_at = now(), recorded_xid = pg_current_xact_id(), remote_id = $5,
@@ -144,29 +158,37 @@ WITH b AS (
     WHERE id = $1 AND state IN ('intended', 'in_doubt')
     RETURNING id, first_job_id, campaign_id, cluster_id, kind, first_idx, idxs, slots
 )
-INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, attempt, slots)
-SELECT b.first_job_id + e.element, b.campaign_id, coalesce(b.idxs[e.element + 1], b.first_idx + e.element, -1),
+INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, attempt,
+    slots)
+SELECT b.first_job_id + e.element, b.campaign_id,
+    coalesce(b.idxs[e.element + 1], b.first_idx + e.element, -1),
     b.kind, b.id, e.element, b.cluster_id, e.remote_id, e.attempt, b.slots
 FROM b, unnest($2::text[], $3::int[], $4::int[]) AS e (remote_id, element, attempt);
 
 -- name: TagStates
 -- returns: tag text, state text
--- What became of the batches with these tags; a tag nobody intended is not listed.
+-- The states of the batches with tags $1; a tag without a batch is not listed.
 SELECT tag, state::text FROM batches WHERE tag = ANY ($1::text[]);
 
 -- name: UnreleasedBatches
--- returns: id int64, tag text, campaign_id int64, first_job_id int64, again bool,
--- returns: remote_ids text[]
--- Recorded batches of cluster $1 that are still on hold there: not released yet, or seen on hold again (again).
-WITH told AS (
+-- returns: id int64, tag text, campaign_id int64, again bool, remote_ids text[],
+-- returns: cluster_login text
+-- Recorded batches of cluster $1 that are on hold there: the runner has not released them yet, or
+-- the updator has seen them on hold after that (`again`). Takes the updator's notes.
+WITH reported AS (
     DELETE FROM still_held WHERE cluster_id = $1 RETURNING batch_id
 ), held AS (
-    SELECT id, false AS again FROM batches WHERE cluster_id = $1 AND state = 'recorded' AND NOT released
+    SELECT id, false AS again FROM batches
+    WHERE cluster_id = $1 AND state = 'recorded' AND NOT released
     UNION
-    SELECT batch_id, true FROM told
+    SELECT batch_id, true FROM reported
 )
-SELECT b.id, b.tag, b.campaign_id, b.first_job_id, bool_and(h.again) AS again,
-    array_agg(l.remote_id ORDER BY l.element) AS remote_ids
-FROM held AS h JOIN batches AS b ON b.id = h.id
+SELECT b.id, b.tag, b.campaign_id, bool_and(h.again) AS again,
+    array_agg(l.remote_id ORDER BY l.element) AS remote_ids,
+    coalesce(cc.cluster_login, c.grid_user) AS cluster_login
+FROM held AS h
+JOIN batches AS b ON b.id = h.id
 JOIN live AS l ON l.batch_id = b.id AND l.job_id BETWEEN b.first_job_id AND b.first_job_id + b.n - 1
-GROUP BY b.id;
+JOIN campaigns AS c ON c.id = b.campaign_id
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
+GROUP BY b.id, cc.cluster_login, c.grid_user;

@@ -10,7 +10,7 @@ ON CONFLICT (cluster_id, module, slice) DO UPDATE SET n = a.n + excluded.n;
 
 -- name: CountFailedCall
 -- returns: failures int
--- One more call to API $1 that nobody answered.
+-- Counts a call to API $1 that it did not answer.
 UPDATE api_load SET failures = failures + 1, error = $2 WHERE api = $1 RETURNING failures;
 
 -- name: DropOldCalls
@@ -20,23 +20,27 @@ DELETE FROM api_calls WHERE slice < now() - interval '10 minutes';
 -- name: LockApi
 -- returns: tokens double, failures int, error text, was_shut bool, age_s double,
 -- returns: shut_s double, ceiling int
--- The row of API $1, made when it is missing and locked until the end of the transaction: who takes a
--- call takes it from what the one before left. `ceiling`: the lowest of the clusters that share it.
+-- The row of API $1, inserted when it is missing and locked until the end of the transaction, so
+-- that calls are taken one after the other. `ceiling`: the lowest of the clusters that share it.
 INSERT INTO api_load AS a (api) VALUES ($1)
 ON CONFLICT (api) DO UPDATE SET api = excluded.api
 RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error, a.shut_until IS NOT NULL AS was_shut,
     least(extract(epoch FROM clock_timestamp() - a.filled_at), 3600)::float8 AS age_s,
     greatest(extract(epoch FROM a.shut_until - clock_timestamp()), 0)::float8 AS shut_s,
-    coalesce((SELECT min(c.max_calls_per_min) FROM clusters AS c WHERE c.api = $1), 0) AS ceiling;
+    coalesce((SELECT min(c.max_calls_per_min) FROM clusters AS c WHERE c.api = $1), 0)
+        AS ceiling;
 
 -- name: OpenBreaker
--- Nothing is asked of API $1 for $2 seconds. When it answers again, jobs are sent one at first.
-UPDATE api_load SET shut_until = clock_timestamp() + $2 * interval '1 second', probation = 1 WHERE api = $1;
+-- Nobody calls API $1 for $2 seconds. When it answers again, the runner submits one job first.
+UPDATE api_load
+SET shut_until = clock_timestamp() + $2 * interval '1 second', probation = 1
+WHERE api = $1;
 
 -- name: RaiseHalfOpenLimit
--- The API of cluster $1 has taken a batch after its breaker was open: the next claim may be twice as large,
--- and after ten of them as large as it likes.
-UPDATE api_load AS a SET probation = CASE WHEN a.probation >= 512 THEN NULL ELSE 2 * a.probation END
+-- The API of cluster $1 has taken a batch after its breaker was open: the next claim may be twice as
+-- large; after ten of them there is no limit.
+UPDATE api_load AS a
+SET probation = CASE WHEN a.probation >= 512 THEN NULL ELSE 2 * a.probation END
 FROM clusters AS c
 WHERE c.id = $1 AND a.api = c.api AND a.probation IS NOT NULL;
 

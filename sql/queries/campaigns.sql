@@ -1,20 +1,25 @@
 -- name: AnyCampaignActive
 -- returns: any bool
+-- Whether clusters are to be polled at their full pace.
 SELECT EXISTS (SELECT FROM campaigns WHERE state = 'in_treatment')
-    OR EXISTS (SELECT FROM campaigns WHERE state = 'cancelled' AND completion_time IS NULL) AS any;
+    OR EXISTS (SELECT FROM campaigns
+        WHERE state = 'cancelled' AND completion_time IS NULL) AS any;
 
 -- name: ApplyWantedStates
 -- returns: id int64, state text
--- What people want becomes what is. A campaign that we stopped (state_reason) stays so until it is freed.
--- One that is cancelled is complete later: when its kills are confirmed and its epilogues have run.
+-- Campaigns get the states that their users asked for. A campaign that the updator has stopped
+-- (state_reason) stays paused until a placement is released. A cancelled campaign is complete
+-- later: when its kills are confirmed and its epilogues have run.
 UPDATE campaigns
-SET state = wanted, finishing_since = CASE WHEN wanted <> 'cancelled' THEN finishing_since END,
+SET state = wanted,
+    finishing_since = CASE WHEN wanted <> 'cancelled' THEN finishing_since END,
     state_reason = CASE WHEN wanted = 'in_treatment' THEN NULL ELSE state_reason END
 WHERE state IN ('in_treatment', 'paused') AND wanted <> state
     AND NOT (state = 'paused' AND wanted = 'in_treatment' AND state_reason IS NOT NULL)
 RETURNING id, state::text;
 
 -- name: BeginFinishing
+-- The tasks of campaign $1 have ended, and its epilogues are due.
 UPDATE campaigns SET finishing_since = now() WHERE id = $1 AND finishing_since IS NULL;
 
 -- name: CampaignFormat
@@ -33,34 +38,36 @@ SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
 
 -- name: CampaignIsHeldEverywhere
 -- returns: held bool
--- Whether every cluster of campaign $1 is kept from it by an event that nobody has answered yet.
+-- Whether every cluster of campaign $1 is kept from it by an event that its user must answer.
+-- A missing token is none: the runner closes TOKEN_MISSING when there is a token.
 SELECT NOT EXISTS (
     SELECT FROM campaign_clusters AS cc
-    LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
     WHERE cc.campaign_id = $1
-        AND NOT EXISTS (SELECT FROM events AS e WHERE e.id = l.held_event AND e.state = 'open')
-        AND NOT EXISTS (SELECT FROM events AS e WHERE e.campaign_id = cc.campaign_id AND e.cluster_id = cc.cluster_id
-            AND e.state = 'open' AND e.code IN ('SUBMIT_REFUSED', 'PROLOGUE_FAILED'))) AS held;
+        AND NOT EXISTS (
+            SELECT FROM placement_blocks AS b
+            WHERE b.campaign_id = cc.campaign_id AND b.cluster_id = cc.cluster_id
+                AND b.code <> 'TOKEN_MISSING')) AS held;
 
 -- name: CampaignOwner
 -- returns: grid_user text
 SELECT grid_user FROM campaigns WHERE id = $1;
 
 -- name: CompleteCancelled
+-- Nothing of the cancelled campaign $1 is in flight any more.
 UPDATE campaigns SET completion_time = now() WHERE id = $1 AND state = 'cancelled';
 
 -- name: ContinueCampaigns
 -- returns: id int64
--- Campaigns that we had stopped and that some cluster would take again.
+-- Continues the campaigns that the updator had stopped and that a cluster takes again.
 UPDATE campaigns AS c
 SET state = 'in_treatment', state_reason = NULL
 WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT NULL
     AND EXISTS (
         SELECT FROM campaign_clusters AS cc
-        LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
-        WHERE cc.campaign_id = c.id AND l.held_since IS NULL
-            AND NOT EXISTS (SELECT FROM events AS e WHERE e.campaign_id = c.id AND e.cluster_id = cc.cluster_id
-                AND e.state = 'open' AND e.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED')))
+        WHERE cc.campaign_id = c.id
+            AND NOT EXISTS (
+                SELECT FROM placement_blocks AS b
+                WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id))
 RETURNING c.id;
 
 -- name: CountCampaigns
@@ -87,8 +94,9 @@ WHERE c.completion_time IS NULL AND c.finishing_since IS NOT NULL
 
 -- name: EndCandidates
 -- returns: id int64, state text
--- Campaigns that may be over: the cursor is through (or it is a test campaign); $2: those that had an
--- end just now, $1: all. Counters only suggest; an exact look decides. And cancelled ones that are not complete.
+-- Campaigns that may be over: all tasks have been sent once, or it is a test campaign; of campaigns
+-- $2, or of all ($1). The counters only suggest an end; an exact look decides. And cancelled
+-- campaigns that are not complete.
 SELECT c.id, c.state::text
 FROM campaigns AS c JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
 WHERE c.state = 'in_treatment' AND ($1 OR c.id = ANY ($2::bigint[]))
@@ -99,10 +107,13 @@ ORDER BY 1;
 
 -- name: EpiloguesLeft
 -- returns: n int64
--- Epilogues to come: on every cluster where something of the campaign has run, a prologue or a job.
+-- How many epilogues of campaign $1 are to come: one on each cluster where a prologue or a job of
+-- it has run.
 SELECT count(*) AS n
-FROM campaign_clusters AS cc JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
-WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none' AND l.last_end IS NOT NULL;
+FROM campaign_clusters AS cc
+JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
+    AND l.last_end IS NOT NULL;
 
 -- name: ExecFiles
 -- returns: cluster_id int64, exec_file text
@@ -127,11 +138,11 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 
 -- name: ListCampaigns
 -- returns: id int64, name text, grid_user text, type text, project text, priority int,
--- returns: sla_group text, state text, wanted text, state_reason text, nb_params int64,
+-- returns: sla_group text, state text, wanted text, state_reason text?, nb_params int64,
 -- returns: first_task_id int64, format text, notes text, max_tries int, max_replicas int,
--- returns: submission_time double, completion_time int64, finishing bool, ntasks int64,
+-- returns: submission_time double, completion_time double?, finishing bool, ntasks int64,
 -- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,
--- returns: running int64, ended_badly int64, program int64, again int64, preempted int64,
+-- returns: running int64, ended_badly int64, program int64?, again int64, preempted int64,
 -- returns: infrastructure int64, our_kill int64, duplicate int64, retry int64, to_fix int64,
 -- returns: has_events bool
 -- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3;
@@ -195,6 +206,7 @@ FOR UPDATE OF c;
 
 -- name: LockCursor
 -- returns: type text, waiting int64
+-- Locks the cursor of campaign $1: no task is added or claimed until the transaction ends.
 SELECT c.type, cur.ntasks - cur.next_idx AS waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
@@ -286,8 +298,8 @@ WHERE id = $1;
 -- name: SchedulableCampaigns
 -- returns: id int64, grid_user text, project text, test bool, priority int, sla_group text,
 -- returns: submitted_at double, waiting_since double, waiting int64, done int64,
--- returns: replicas bool, need_s double, class text, affinity_wait text, min_duration text,
--- returns: licences text, after int64?
+-- returns: replicas bool, need_s double, class_name text, affinity_wait text?,
+-- returns: min_duration text?, licences text?, after int64?
 -- Campaigns that may be given something, and those that have jobs in flight ($1) whatever their state: these count
 -- against quotas and licences, and want nothing. Of tasks that go again no more are counted than one decision gives.
 -- A campaign waits since it was submitted; with no task but those that go again, since the first of them may.
@@ -299,7 +311,7 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority, coales
         THEN cur.ntasks - cur.next_idx + r.n ELSE 0 END AS waiting,
     coalesce(d.n, 0) AS done,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
-    coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class, j.affinity_wait, j.min_duration, j.licences,
+    coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait, j.min_duration, j.licences,
     CASE WHEN jsonb_typeof(j.after) = 'array' THEN (
         SELECT min(a.id) FROM jsonb_array_elements_text(j.after) AS x (id)
         JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END AND a.state IN ('in_treatment', 'paused')) END AS after
@@ -330,17 +342,19 @@ UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
 
 -- name: StopHeldCampaigns
 -- returns: id int64, state_reason text
--- Campaigns that no cluster of theirs will take: held, refused, or their prologue failed there.
--- Clusters with the same reason are named together.
+-- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal, or
+-- by a failed prologue. The reason names the clusters that have it together.
 WITH lane AS (
-    SELECT c.id, k.name, coalesce(l.held_why, e.message, CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
+    SELECT c.id, k.name, coalesce(l.held_why, e.message,
+        CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
     FROM campaigns AS c
     JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
     JOIN clusters AS k ON k.id = cc.cluster_id
     LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
     LEFT JOIN LATERAL (
-        SELECT message FROM events WHERE campaign_id = c.id AND cluster_id = cc.cluster_id AND state = 'open'
-            AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED') LIMIT 1
+        SELECT message FROM placement_blocks
+        WHERE campaign_id = c.id AND cluster_id = cc.cluster_id
+        LIMIT 1
     ) AS e ON true
     WHERE c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
 ), reason AS (
@@ -354,20 +368,24 @@ UPDATE campaigns AS c
 SET state = 'paused', state_reason = 'held everywhere: ' || blocked.why
 FROM blocked
 WHERE c.id = blocked.id
-    AND NOT EXISTS (SELECT FROM counters AS n WHERE n.campaign_id = c.id
-        AND n.state IN ('launching', 'submitted', 'remote_waiting', 'running') GROUP BY n.campaign_id HAVING sum(n.n) > 0)
+    AND NOT EXISTS (SELECT FROM counters AS n
+        WHERE n.campaign_id = c.id
+            AND n.state IN ('launching', 'submitted', 'remote_waiting', 'running')
+        GROUP BY n.campaign_id HAVING sum(n.n) > 0)
 RETURNING c.id, c.state_reason;
 
 -- name: TerminateCampaign
+-- Nothing of campaign $1 is left to run.
 UPDATE campaigns SET state = 'terminated', completion_time = now(), state_reason = NULL
 WHERE id = $1 AND state = 'in_treatment';
 
 -- name: UnansweredTests
 -- returns: cluster_id int64, name text
--- Clusters of a test campaign that have not answered after $2 seconds.
+-- Clusters of the test campaign $1 that have not answered within $2 seconds.
 SELECT cc.cluster_id, k.name
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
 LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
-WHERE c.id = $1 AND c.submission_time < now() - $2 * interval '1 second' AND NOT coalesce(l.answered_test, false);
+WHERE c.id = $1 AND c.submission_time < now() - $2 * interval '1 second'
+    AND NOT coalesce(l.answered_test, false);

@@ -1,12 +1,16 @@
 -- name: ClaimCandidates
 -- returns: campaign_id int64, kind text, n int, slots int, max_jobs int?,
--- returns: in_flight_kind int64, in_flight int64, fresh int64
--- The grants of cluster $1 in the order of the plan, with what is in flight against them now.
-SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs, coalesce(f.same, 0) AS in_flight_kind,
-    coalesce(f.all_kinds, 0) AS in_flight, cur.ntasks - cur.next_idx AS fresh
+-- returns: in_flight_kind int64, in_flight int64, fresh int64, cluster_login text
+-- The grants of cluster $1 in the order of the plan, with what is in flight against them now. An
+-- epilogue also runs where a failure of the program or of the prologue blocks the placement: it
+-- cleans up. Without a valid token, or refused, it cannot.
+SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
+    coalesce(f.same, 0) AS in_flight_kind, coalesce(f.all_kinds, 0) AS in_flight,
+    cur.ntasks - cur.next_idx AS fresh, cc.cluster_login
 FROM grants AS g
 JOIN campaigns AS c ON c.id = g.campaign_id
-    AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment') OR (c.state = 'cancelled' AND g.kind = 'epilogue'))
+    AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')
+        OR (c.state = 'cancelled' AND g.kind = 'epilogue'))
 JOIN campaign_clusters AS cc ON cc.campaign_id = g.campaign_id AND cc.cluster_id = g.cluster_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = g.campaign_id
 LEFT JOIN LATERAL (
@@ -17,19 +21,25 @@ LEFT JOIN LATERAL (
         AND k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
 ) AS f ON true
 WHERE g.cluster_id = $1
-    AND NOT EXISTS (SELECT FROM events AS e WHERE e.state = 'open' AND e.campaign_id = g.campaign_id
-        AND e.cluster_id = g.cluster_id AND e.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING'))
+    AND NOT EXISTS (
+        SELECT FROM placement_blocks AS b
+        WHERE b.campaign_id = g.campaign_id AND b.cluster_id = g.cluster_id
+            AND (g.kind <> 'epilogue' OR b.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING')))
 ORDER BY g.rank, g.campaign_id;
 
 -- name: ClaimCluster
 -- returns: enabled bool, drained bool, mode text, mode_limit int?, max_running int?,
 -- returns: hours text?, max_calls_per_min int?, probation int?
--- What its operator says of a cluster, locked so that a drain that has returned is seen by every
--- later claim (and waits for those under way). Set aside by CiGri 3's event it gets nothing either.
-SELECT c.enabled, c.drained OR c.kill_all OR EXISTS (SELECT FROM events AS e WHERE e.state = 'open' AND e.campaign_id IS NULL
-        AND e.cluster_id = c.id AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS drained,
+-- What its operator allows on a cluster, locked so that every later claim sees a drain that has
+-- returned (and the drain waits for the claims under way). CiGri 3's event disables it, too.
+SELECT c.enabled,
+    c.drained OR c.kill_all OR EXISTS (
+        SELECT FROM events AS e
+        WHERE e.state = 'open' AND e.campaign_id IS NULL AND e.cluster_id = c.id
+            AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS drained,
     c.mode::text, c.mode_limit, c.max_running, c.hours, c.max_calls_per_min, a.probation
-FROM clusters AS c LEFT JOIN api_load AS a ON a.api = c.api
+FROM clusters AS c
+LEFT JOIN api_load AS a ON a.api = c.api
 WHERE c.id = $1
 FOR SHARE OF c;
 
@@ -56,17 +66,24 @@ SELECT campaign_id, first_idx, end_idx - first_idx AS n FROM range WHERE end_idx
 
 -- name: ClaimReplicas
 -- returns: idx int64, attempt int
--- Up to $2 tasks of campaign $1 that run in one copy only, longest first, those that run elsewhere than on cluster $3
--- before others (CIG-30). A copy that is only still being killed, because another has won, is no reason for a third.
--- One whose copies have failed as often as the campaign allows copies, or were lost ten times more, gets none: it may hang.
+-- Up to $2 tasks of campaign $1 that run in one copy only, the longest first; those that run on
+-- another cluster than $3 come before the others (CIG-30). A task that another copy has done gets
+-- no third one while the loser is being killed. A task gets none either when its copies have failed as
+-- often as the campaign allows copies, or were lost ten times more: it may hang.
 SELECT l.idx, max(l.attempt) + 1 AS attempt
-FROM live AS l JOIN campaigns AS c ON c.id = l.campaign_id
+FROM live AS l
+JOIN campaigns AS c ON c.id = l.campaign_id
 WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
     AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
-    AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = $1 AND b.kind = 'replica'
-        AND b.state IN ('intended', 'in_doubt') AND l.idx = ANY (b.idxs))
-    AND (SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
-         FROM done AS b WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
+    AND NOT EXISTS (
+        SELECT FROM batches AS b
+        WHERE b.campaign_id = $1 AND b.kind = 'replica' AND b.state IN ('intended', 'in_doubt')
+            AND l.idx = ANY (b.idxs))
+    AND (
+        SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas
+            AND count(*) < 10 + c.max_replicas
+        FROM done AS b
+        WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
 GROUP BY l.idx
 HAVING count(*) = 1
 ORDER BY bool_or(l.cluster_id = $3), min(l.started_at) NULLS LAST, l.idx
@@ -74,9 +91,9 @@ LIMIT $2;
 
 -- name: ClaimRetry
 -- returns: campaign_id int64, idx int64, attempt int
--- Takes up to $2[i] tasks that go again of each campaign $1[i] for cluster $4; those of rank 1 (exit
--- code 67) only when the campaign has no fresh task left ($3[i]). REQUIRES: each campaign once.
--- A task stays away from the clusters it failed on for two minutes, then takes what there is.
+-- Takes up to $2[i] tasks to be retried of each campaign $1[i] for cluster $4; those of rank 1
+-- (exit code 67) only when the campaign has no fresh task left ($3[i]). REQUIRES: each campaign once.
+-- A task avoids the clusters on which it failed for two minutes, then takes any.
 WITH chosen AS (
     SELECT r.campaign_id, r.idx
     FROM unnest($1::bigint[], $2::int[], $3::boolean[]) AS w (campaign_id, n, no_fresh)
@@ -95,7 +112,8 @@ WITH chosen AS (
     RETURNING d.campaign_id, d.idx
 )
 SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt
-FROM taken LEFT JOIN tries AS t USING (campaign_id, idx)
+FROM taken
+LEFT JOIN tries AS t USING (campaign_id, idx)
 ORDER BY campaign_id, idx;
 
 -- name: ClusterInFlight
@@ -109,8 +127,8 @@ WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: ClustersWithWork
 -- returns: cluster_id int64
--- Clusters for which the plan grants something, that hold a batch whose outcome is not known yet, or
--- where campaigns wait for a token.
+-- Clusters for which the plan grants something, that have a batch of unknown outcome or one on
+-- hold, or where campaigns wait for a token.
 SELECT cluster_id FROM grants
 UNION
 SELECT cluster_id FROM batches WHERE state IN ('intended', 'in_doubt')

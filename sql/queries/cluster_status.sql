@@ -1,14 +1,16 @@
 -- name: AddGridstatus
-INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, unavailable_resources,
-    used_by_cigri, jobs_running, jobs_waiting, stress, note)
-VALUES ($1, $2, $3, $4, $5, (SELECT coalesce(sum(slots), 0) FROM live WHERE cluster_id = $1 AND state = 'running'),
+-- A snapshot of the resources of cluster $1 and of our jobs there.
+INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources,
+    unavailable_resources, used_by_cigri, jobs_running, jobs_waiting, stress, note)
+VALUES ($1, $2, $3, $4, $5,
+    (SELECT coalesce(sum(slots), 0) FROM live WHERE cluster_id = $1 AND state = 'running'),
     $6, $7, $8, $9)
 ON CONFLICT DO NOTHING;
 
 -- name: ClusterHealth
 -- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int,
 -- returns: drained bool, drain_reason text, swept_s double?, error text, failing_s double?,
--- returns: clock_skew_s double
+-- returns: clock_skew_s double?
 -- Every cluster with how it does, for `cigri status` and `cigri doctor`.
 SELECT c.name, c.kind, c.api_url, c.enabled, c.mode, c.mode_limit, c.drained, c.drain_reason,
        extract(epoch FROM now() - s.swept_at) AS swept_s, s.error,
@@ -17,7 +19,7 @@ FROM clusters AS c LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
 ORDER BY c.name;
 
 -- name: ClusterOutlook
--- returns: id int64, hours text, drained_for double?, try_again_in double?, rate double,
+-- returns: id int64, hours text?, drained_for double?, try_again_in double?, rate double,
 -- returns: now double
 -- When clusters $1 may take more: our ends per second there of late, and what is known of their closing.
 SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
@@ -33,6 +35,7 @@ WHERE c.id = ANY ($1::int[]);
 
 -- name: FeedTokens
 -- returns: cluster_id int64, feed_token text
+-- Up to where the feed of each cluster has been applied.
 SELECT cluster_id, feed_token FROM cluster_status WHERE feed_token IS NOT NULL;
 
 -- name: GridUsage
@@ -82,21 +85,29 @@ LEFT JOIN LATERAL (
 ORDER BY k.id;
 
 -- name: SetClusterStatus
--- How a cluster did in its last answer. Fresh looks are counted: what learns steps by them.
-INSERT INTO cluster_status AS s (cluster_id, swept_at, answered_at, failing_since, failures, try_again_at, error,
-    stress, calls_per_min, sweeps, feed_token, clock_skew_s)
-VALUES ($1, CASE WHEN $2 THEN now() END, CASE WHEN $2 THEN now() END, CASE WHEN NOT $2 THEN now() END, $3,
-    CASE WHEN NOT $2 THEN now() + $4 * interval '1 second' END, $5, $6, $7, CASE WHEN $2 THEN 1 ELSE 0 END, $8, $9)
+-- How cluster $1 did in its last poll. Successful polls are counted: the predictor learns once from
+-- each.
+INSERT INTO cluster_status AS s (cluster_id, swept_at, answered_at, failing_since, failures,
+    try_again_at, error, stress, calls_per_min, sweeps, clock_skew_s)
+VALUES ($1, CASE WHEN $2 THEN now() END, CASE WHEN $2 THEN now() END,
+    CASE WHEN NOT $2 THEN now() END, $3,
+    CASE WHEN NOT $2 THEN now() + $4 * interval '1 second' END, $5, $6, $7,
+    CASE WHEN $2 THEN 1 ELSE 0 END, $8)
 ON CONFLICT (cluster_id) DO UPDATE SET
-    swept_at = coalesce(excluded.swept_at, s.swept_at), answered_at = coalesce(excluded.answered_at, s.answered_at),
+    swept_at = coalesce(excluded.swept_at, s.swept_at),
+    answered_at = coalesce(excluded.answered_at, s.answered_at),
     failing_since = CASE WHEN $2 THEN NULL ELSE coalesce(s.failing_since, now()) END,
-    failures = excluded.failures, try_again_at = excluded.try_again_at, error = excluded.error,
-    stress = excluded.stress, calls_per_min = excluded.calls_per_min, sweeps = s.sweeps + excluded.sweeps,
-    feed_token = coalesce(excluded.feed_token, s.feed_token),
+    failures = excluded.failures,
+    try_again_at = excluded.try_again_at,
+    error = excluded.error,
+    stress = excluded.stress,
+    calls_per_min = excluded.calls_per_min,
+    sweeps = s.sweeps + excluded.sweeps,
     clock_skew_s = coalesce(excluded.clock_skew_s, s.clock_skew_s);
 
 -- name: SetFeedToken
--- Up to where a feed has been folded: moved by the fold itself, so nothing is folded twice or never.
+-- Up to where the feed of cluster $1 has been applied; written by the transaction that applies it,
+-- so that nothing is lost or applied twice.
 INSERT INTO cluster_status AS s (cluster_id, feed_token) VALUES ($1, $2)
 ON CONFLICT (cluster_id) DO UPDATE SET feed_token = excluded.feed_token;
 
@@ -111,7 +122,7 @@ DELETE FROM gridstatus WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ranked WHERE k > 1 OR at < now() - interval '1 year' LIMIT $1));
 
 -- name: Utilisation
--- returns: part int64
+-- returns: part double?
 -- What part of the slots that local users left, and that were up, our jobs had in the last $1 seconds; NULL: there were none.
 SELECT sum(used_by_cigri * s) / nullif(sum((max_resources - unavailable_resources - greatest(used_resources - used_by_cigri, 0)) * s), 0) AS part
 FROM (

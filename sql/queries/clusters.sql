@@ -1,15 +1,10 @@
 -- name: AddCluster
--- returns: id int
-INSERT INTO clusters (name, kind, api_url, mode)
-VALUES ($1, $2, $3, (CASE WHEN $2 = 'local' THEN 'open' ELSE 'observe' END)::cluster_mode)
-RETURNING id;
-
--- name: AddLocalCluster
--- returns: id int
--- The embedded cluster $1, whose daemon listens at $2. A row of that name and another kind is left alone.
-INSERT INTO clusters AS c (name, kind, api_url, mode)
-VALUES ($1, 'local', $2, 'open')
-ON CONFLICT (name) DO UPDATE SET api_url = excluded.api_url, enabled = true WHERE c.kind = 'local'
+-- returns: id int64
+-- Adds cluster $1 of kind $2 at $3, the only way in which a cluster begins: open when it serves this
+-- grid alone ($4), else observed until its operator says more. No row when there is one of that name.
+INSERT INTO clusters (name, kind, api_url, dedicated, mode)
+VALUES ($1, $2, $3, $4, CASE WHEN $4 THEN 'open' ELSE 'observe' END::cluster_mode)
+ON CONFLICT (name) DO NOTHING
 RETURNING id;
 
 -- name: ChangeCluster
@@ -36,8 +31,8 @@ SELECT name, api_auth_type FROM clusters WHERE id = $1;
 
 -- name: ClusterForCheck
 -- returns: id int64, name text, kind text, api_url text, api_auth_type text,
--- returns: api_username text, api_password text?, api_auth_header text, resource_unit text,
--- returns: properties text, options text, cluster_login text, token_command text, api text
+-- returns: api_username text?, api_password text?, api_auth_header text?, resource_unit text,
+-- returns: properties text, options text, cluster_login text, token_command text?, api text
 -- What a driver needs of cluster $1, and who user $2 is there.
 SELECT c.id, c.name, c.kind, c.api_url, c.api_auth_type, c.api_username, c.api_password, c.api_auth_header,
     c.resource_unit, c.properties, c.options::text, coalesce(m.cluster_login, $2) AS cluster_login, c.token_command, c.api
@@ -51,7 +46,7 @@ SELECT max_array, max_bytes FROM cluster_limits WHERE cluster_id = $1;
 
 -- name: ClustersForSubmission
 -- returns: id int64, name text, kind text, enabled bool, mode text, drained bool,
--- returns: drain_reason text, default_resources text?, resource_unit text, cluster_login text,
+-- returns: drain_reason text?, default_resources text?, resource_unit text, cluster_login text,
 -- returns: needs_token bool, has_token bool, token_s double?, failing bool,
 -- returns: max_resources int?, free_resources int?
 -- The clusters as submission needs them, with the login of user $1 there and what is known of the moment.
@@ -114,11 +109,11 @@ ORDER BY c.name;
 -- returns: id int64, name text, kind text, api_url text, api_auth_type text,
 -- returns: api_username text, api_password text, api_auth_header text, token_command text,
 -- returns: resource_unit text, properties text, options text, enabled bool, api text,
--- returns: stress_limit double, max_calls_per_min int, min_round_s double
+-- returns: stress_limit double, max_calls_per_min int?, min_round_s double
 SELECT id, name, kind, api_url, api_auth_type, coalesce(api_username, '') AS api_username,
     coalesce(api_password, '') AS api_password, coalesce(api_auth_header, '') AS api_auth_header,
     coalesce(token_command, '') AS token_command, resource_unit, properties, options, enabled, api, stress_limit, max_calls_per_min,
-    coalesce(min_round_s, CASE kind WHEN 'local' THEN 0 ELSE 5 END) AS min_round_s
+    coalesce(min_round_s, CASE WHEN change_feed THEN 0 ELSE 5 END) AS min_round_s
 FROM clusters ORDER BY id;
 
 -- name: MarkClusterLost
@@ -129,6 +124,11 @@ RETURNING
     (SELECT count(*) FROM batches AS b
      WHERE b.cluster_id = clusters.id AND b.state IN ('intended', 'in_doubt')) AS in_doubt,
     (SELECT count(*) FROM live AS l WHERE l.cluster_id = clusters.id) AS live;
+
+-- name: MoveLocalCluster
+-- returns: id int
+-- The embedded cluster $1 is there already: its daemon listens at $2 now. No row when there is none.
+UPDATE clusters SET api_url = $2, enabled = true WHERE name = $1 AND dedicated RETURNING id;
 
 -- name: RemoveCluster
 -- returns: id int
@@ -148,22 +148,22 @@ RETURNING name, id;
 -- name: RetireLocalClusters
 -- Embedded clusters below $1 that are no longer among $2 get no more jobs; their history stays.
 UPDATE clusters SET enabled = false
-WHERE kind = 'local' AND starts_with(api_url, $1) AND name <> ALL ($2::text[]) AND enabled;
+WHERE dedicated AND starts_with(api_url, $1) AND name <> ALL ($2::text[]) AND enabled;
 
 -- name: ShowClusters
--- returns: id int, name text, kind text, api_url text, api_group text, api_auth_type text,
--- returns: api_auth_header text, ssh_host text, resource_unit text, power int,
--- returns: properties text, default_resources text, options text, enabled bool, mode text,
--- returns: mode_limit int, job_ratio text, queue_s double, max_waiting int?, keep_waiting int,
--- returns: max_running int?, max_calls_per_min int, hours text?, min_round_s double,
+-- returns: id int, name text, kind text, api_url text, api_group text?, api_auth_type text,
+-- returns: api_auth_header text?, ssh_host text?, resource_unit text, power int,
+-- returns: properties text, default_resources text?, options text, enabled bool, mode text,
+-- returns: mode_limit int?, job_ratio text, queue_s double, max_waiting int?, keep_waiting int,
+-- returns: max_running int?, max_calls_per_min int?, hours text?, min_round_s double?,
 -- returns: waiting_timeout_s int, stress_limit double, drained bool, kill_all bool,
--- returns: drain_reason text, drained_by text, drained_at text, drained_until text?,
--- returns: created_at text, stress double, error text, failures int, calls_per_min double,
--- returns: calls_by text, probation int?, shut_for double?, would_send text?,
--- returns: clock_skew_s double, swept_ago double?, failing_for double?, try_again_in double?,
--- returns: max_array int?, max_bytes int64, learnt_from text, max_resources text?,
--- returns: free_resources int, used_resources int, unavailable_resources int,
--- returns: used_by_cigri int, jobs_running int, jobs_waiting int, note text, seen_at double,
+-- returns: drain_reason text?, drained_by text?, drained_at text?, drained_until text?,
+-- returns: created_at text, stress double, error text?, failures int?, calls_per_min double?,
+-- returns: calls_by text?, probation int?, shut_for double?, would_send text?,
+-- returns: clock_skew_s double?, swept_ago double?, failing_for double?, try_again_in double?,
+-- returns: max_array int?, max_bytes int64?, learnt_from text?, max_resources int?,
+-- returns: free_resources int?, used_resources int?, unavailable_resources int?,
+-- returns: used_by_cigri int?, jobs_running int?, jobs_waiting int?, note text?, seen_at double?,
 -- returns: disabled_by_hand bool
 -- Clusters with all that is known of them: number $1 or name $2 (NULL: all), disabled ones only when $3.
 SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth_header, c.ssh_host,
@@ -172,7 +172,7 @@ SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth
        c.max_calls_per_min, c.hours, c.min_round_s, c.waiting_timeout_s, c.stress_limit,
        c.drained, c.kill_all, c.drain_reason, c.drained_by, c.drained_at, c.drained_until, c.created_at,
        coalesce(s.stress, 0) AS stress, s.error, s.failures, 
-       CASE WHEN c.kind = 'local' THEN coalesce(s.calls_per_min, 0) ELSE coalesce(a.calls, 0) END AS calls_per_min,
+       CASE WHEN c.dedicated THEN coalesce(s.calls_per_min, 0) ELSE coalesce(a.calls, 0) END AS calls_per_min,
        a.by_module AS calls_by, p.probation, extract(epoch FROM p.shut_until - now()) AS shut_for,
        (SELECT jsonb_agg(jsonb_build_object('campaign', w.campaign_id, 'jobs', w.n) ORDER BY w.campaign_id)
         FROM would_send AS w WHERE w.cluster_id = c.id AND c.mode = 'observe') AS would_send,
@@ -198,3 +198,11 @@ LEFT JOIN LATERAL (
 ) AS g ON true
 WHERE ($1::int IS NULL OR c.id = $1) AND ($2::text IS NULL OR c.name = $2) AND ($3 OR c.enabled)
 ORDER BY c.id;
+
+-- name: StoreCapabilities
+-- Writes what the driver of kind $1 can do to its clusters. A row that says so already is left alone.
+UPDATE clusters
+SET (change_feed, exact_walltime, dedicated, time_resolution_s) = ($2::boolean, $3::boolean, $4::boolean, $5::float8)
+WHERE kind = $1
+    AND (change_feed, exact_walltime, dedicated, time_resolution_s)
+        IS DISTINCT FROM ($2::boolean, $3::boolean, $4::boolean, $5::float8);

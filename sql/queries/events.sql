@@ -33,8 +33,10 @@ WHERE code = $1 AND coalesce(campaign_id, 0) = coalesce($2::bigint, 0)
   AND coalesce(cluster_id, 0) = coalesce($3::int, 0) AND fingerprint = $4 AND state = 'open';
 
 -- name: CloseEventsAtEnd
--- The end of a campaign closes what nobody has to answer any more ($2: only what was to be read).
-UPDATE events SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'updator'
+-- The end of campaign $1 closes its open events: all of them, or ($2) those that nobody has to
+-- answer.
+UPDATE events
+SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'updator'
 WHERE campaign_id = $1 AND state = 'open' AND (class IN ('notify', 'log') OR NOT $2);
 
 -- name: CloseFailureEvents
@@ -92,10 +94,10 @@ ORDER BY id
 LIMIT 20;
 
 -- name: ListEvents
--- returns: id int64, class text, code text, state text, job_id int64, cluster_id int,
--- returns: cluster_name text, campaign_id int64, idx int64, parent int64, count int64,
--- returns: message text, sample text?, date_open text, date_update text, date_closed text,
--- returns: closed_by text
+-- returns: id int64, class text, code text, state text, job_id int64?, cluster_id int?,
+-- returns: cluster_name text?, campaign_id int64?, idx int64?, parent int64?, count int64,
+-- returns: message text, sample text?, date_open text?, date_update text?, date_closed text?,
+-- returns: closed_by text?
 -- Events in a state of $2, by id: those of campaign $1 and, when $3, the global ones of its clusters too;
 -- at most $4 after the first $5.
 SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name, e.campaign_id,
@@ -109,8 +111,8 @@ WHERE e.state = ANY ($2::text[])
 ORDER BY e.id LIMIT $4 OFFSET $5;
 
 -- name: ListFailures
--- returns: id int64, class text, code text, message text, count int64, idx int64,
--- returns: job_id int64, cluster text, sample text, date_update text, events text,
+-- returns: id int64, class text, code text, message text, count int64, idx int64?,
+-- returns: job_id int64?, cluster text?, sample text?, date_update text, events text,
 -- returns: clusters text, tasks int64
 -- What campaign $1 fails of: first what holds it, then its open events of jobs, most first; at most $2.
 -- Equal failures are one row, whatever the cluster: their newest event speaks for all. `tasks` of
@@ -138,10 +140,10 @@ CROSS JOIN LATERAL (
 ORDER BY e.class = 'job', s.count DESC, e.id;
 
 -- name: ListGlobalEvents
--- returns: id int64, class text, code text, state text, job_id int64, cluster_id int,
--- returns: cluster_name text, campaign_id int64, idx int64, parent int64, count int64,
--- returns: message text, sample text, date_open text, date_update text, date_closed text,
--- returns: closed_by text
+-- returns: id int64, class text, code text, state text, job_id int64?, cluster_id int?,
+-- returns: cluster_name text?, campaign_id int64?, idx int64?, parent int64?, count int64,
+-- returns: message text, sample text?, date_open text?, date_update text?, date_closed text?,
+-- returns: closed_by text?
 -- Events of no campaign in a state of $1, by id; at most $2 after the first $3. The log class is left out
 -- unless $4.
 SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name, e.campaign_id,
@@ -189,10 +191,10 @@ DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.messa
 SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'OVERDUE';
 
 -- name: ShowEvent
--- returns: id int64, class text, code text, state text, job_id int64?, cluster_id int,
--- returns: cluster_name text, campaign_id int64, idx int64?, parent int64, count int64,
--- returns: message text, sample text?, date_open text, date_update text, date_closed text,
--- returns: closed_by text, grid_user text?
+-- returns: id int64, class text, code text, state text, job_id int64?, cluster_id int?,
+-- returns: cluster_name text?, campaign_id int64?, idx int64?, parent int64?, count int64,
+-- returns: message text, sample text?, date_open text?, date_update text?, date_closed text?,
+-- returns: closed_by text?, grid_user text?
 -- Event $1 and the user whose campaign it concerns.
 SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name, e.campaign_id,
        e.idx, e.parent, e.count, e.message, e.sample, e.date_open, e.date_update, e.date_closed,

@@ -1,6 +1,6 @@
 -- name: CampaignForecast
--- returns: rate double?, average_s double, stddev_s double, p50_s double, p90_s double,
--- returns: p99_s double, end_low double?, end_high double, at int64
+-- returns: rate double?, average_s double?, stddev_s double?, p50_s double?, p90_s double?,
+-- returns: p99_s double?, end_low double?, end_high double?, at double
 -- What the predictor says of campaign $1 as a whole.
 SELECT rate, average_s, stddev_s, p50_s, p90_s, p99_s, extract(epoch FROM end_low) AS end_low,
        extract(epoch FROM end_high) AS end_high, extract(epoch FROM at) AS at
@@ -18,18 +18,18 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- returns: campaign_id int64, cluster_id int64, slots int, rule text, queue_s double,
 -- returns: resolution_s double, max_waiting int, sweeps int64, max_resources int,
 -- returns: free_resources int, submitted int64, waiting int64, running int64, ended int64,
--- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int[],
+-- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int64[],
 -- returns: mean_slot_s double, job_ratio double?, rate double?
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and the
 -- number of fresh looks at the cluster. What may wait there has to last until the look after the next one.
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
-    k.queue_s + coalesce(k.min_round_s, CASE k.kind WHEN 'local' THEN 0 ELSE 5 END) AS queue_s,
-    CASE k.kind WHEN 'local' THEN 0 ELSE 1 END AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
+    k.queue_s + coalesce(k.min_round_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
+    k.time_resolution_s AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
     coalesce(s.sweeps, 0) AS sweeps, coalesce(g.max_resources, 0) AS max_resources,
     coalesce(g.free_resources, 0) AS free_resources,
     coalesce(n.submitted, 0) AS submitted, coalesce(n.waiting, 0) AS waiting, coalesce(n.running, 0) AS running,
     coalesce(n.ended, 0) AS ended, coalesce(n.mean_age_s, 0) AS mean_age_s,
-    coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq, l.hist,
+    coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq, l.hist::bigint[] AS hist,
     coalesce(u.mean_slot_s, 0) AS mean_slot_s, f.job_ratio, f.rate
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
@@ -59,16 +59,17 @@ ORDER BY cc.campaign_id, cc.cluster_id;
 
 -- name: PutForecasts
 -- The present predictions of these campaigns ($1) and clusters ($2; 0: the campaign as a whole), and
--- of those marked in $17 a row of history (CIG-47).
+-- of those marked in $19 a row of history (CIG-47).
 WITH new AS (
     SELECT v.campaign_id, v.cluster_id, now() AS at, v.job_ratio, v.sweep, v.nsub, v.free, v.running, v.waiting, v.rate,
         v.average_s, v.stddev_s, v.p50_s, v.p90_s, v.p99_s, v.waiting_allowed,
         now() + v.low_s * interval '1 second' AS end_low, now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep
     FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::int[], $6::int[], $7::int[], $8::int[],
         $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::float8[], $14::float8[], $15::int[],
-        $16::float8[], $18::float8[], $17::boolean[], $19::float8[])
-        AS v (campaign_id, cluster_id, job_ratio, sweep, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
-            p90_s, p99_s, waiting_allowed, low_s, high_s, keep, overdue_s)
+        $16::float8[], $17::float8[], $18::float8[], $19::boolean[])
+        AS v (campaign_id, cluster_id, job_ratio, sweep, nsub, free, running, waiting, rate,
+            average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, low_s, high_s, overdue_s,
+            keep)
 ), kept AS (
     INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, sweep, nsub, free, running, waiting, rate,
         average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s)

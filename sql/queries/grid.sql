@@ -1,6 +1,7 @@
 -- name: BeginEpoch
 -- returns: epoch int64
--- The new leader $1: from now on nothing claimed or folded under an older epoch can commit.
+-- $1 becomes the leader: from now on nothing that was claimed or applied under an older epoch can
+-- commit.
 UPDATE grid SET epoch = epoch + 1, leader = $1, leading_since = now() RETURNING epoch;
 
 -- name: CurrentEpoch
@@ -9,8 +10,8 @@ UPDATE grid SET epoch = epoch + 1, leader = $1, leading_since = now() RETURNING 
 SELECT epoch FROM grid;
 
 -- name: GridStatus
--- returns: grid_id text, epoch int64, leader text?, embedded bool, leading_s int64,
--- returns: bytes int64, server text, campaigns int64, live int64, clock int64
+-- returns: grid_id text?, epoch int64, leader text?, embedded bool, leading_s double?,
+-- returns: bytes int64, server text?, campaigns int64, live int64, clock double?
 -- The grid in one row, for `cigri status`.
 SELECT g.grid_id, g.epoch, g.leader, g.embedded, extract(epoch FROM now() - g.leading_since) AS leading_s,
        pg_database_size(current_database()) AS bytes, current_setting('server_version') AS server,
@@ -25,8 +26,9 @@ FROM grid AS g;
 INSERT INTO modules AS m (name, host, pid, epoch, started_at, passes, last_pass_at, last_pass_ms)
 VALUES ($1, $2, $3, $4, to_timestamp($5), $6, now(), $7)
 ON CONFLICT (name) DO UPDATE
-SET host = excluded.host, pid = excluded.pid, epoch = excluded.epoch, started_at = excluded.started_at,
-    passes = excluded.passes, last_pass_at = excluded.last_pass_at, last_pass_ms = excluded.last_pass_ms
+SET host = excluded.host, pid = excluded.pid, epoch = excluded.epoch,
+    started_at = excluded.started_at, passes = excluded.passes,
+    last_pass_at = excluded.last_pass_at, last_pass_ms = excluded.last_pass_ms
 WHERE m.epoch <= excluded.epoch;
 
 -- name: HoldEpoch
@@ -48,8 +50,8 @@ SELECT (SELECT epoch FROM grid) AS epoch,
 UPDATE grid SET embedded = true WHERE NOT embedded;
 
 -- name: ModuleStatus
--- returns: name text, host text, pid int, epoch int64, passes int64, idle_s double?,
--- returns: last_pass_ms double
+-- returns: name text, host text?, pid int, epoch int64, passes int64?, idle_s double?,
+-- returns: last_pass_ms double?
 -- What each module says of itself.
 SELECT name, host, pid, epoch, passes, extract(epoch FROM now() - last_pass_at) AS idle_s, last_pass_ms
 FROM modules ORDER BY name;

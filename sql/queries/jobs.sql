@@ -1,23 +1,26 @@
 -- name: AddCounters
--- Adds to a module's own rows of the counters; $1 is the writer. Each key at most once in a call.
+-- Adds to the rows of a module ($1) in the counters. REQUIRES: each key once in a call.
 INSERT INTO counters AS c (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start)
 SELECT d.campaign_id, d.cluster_id, d.kind::batch_kind, d.state, $1, d.n, d.slots, d.sum_start
-FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::float8[])
+FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+        $8::float8[])
     AS d (campaign_id, cluster_id, kind, state, n, slots, sum_start)
-ORDER BY 1, 2, 3, 4  -- one order for everybody: two writers never deadlock
-ON CONFLICT (campaign_id, cluster_id, kind, state, writer)
-DO UPDATE SET n = c.n + excluded.n, slots = c.slots + excluded.slots, sum_start = c.sum_start + excluded.sum_start;
+ORDER BY 1, 2, 3, 4  -- one order for all writers: two of them never deadlock
+ON CONFLICT (campaign_id, cluster_id, kind, state, writer) DO UPDATE SET
+    n = c.n + excluded.n,
+    slots = c.slots + excluded.slots,
+    sum_start = c.sum_start + excluded.sum_start;
 
 -- name: CampaignsOnLocalClusters
 -- returns: campaign_id text
 -- Campaigns whose jobs run on the clusters of `cigri up`.
 SELECT DISTINCT l.campaign_id FROM live AS l JOIN clusters AS k ON k.id = l.cluster_id
-WHERE l.state = 'running' AND k.kind = 'local' ORDER BY 1;
+WHERE l.state = 'running' AND k.dedicated ORDER BY 1;
 
 -- name: CancelledInFlight
 -- returns: cluster_id int, overdue bool
--- Clusters where something of the cancelled campaign $1 is still in flight, epilogues excepted;
--- overdue: its kill was asked for, or its batch sent, more than $2 seconds ago.
+-- Clusters where jobs of the cancelled campaign $1 are still in flight, epilogues excepted.
+-- overdue: their kill was asked for, or their batch was sent, more than $2 seconds ago.
 SELECT cluster_id, bool_or(coalesce(asked_at < now() - $2 * interval '1 second', false)) AS overdue
 FROM (
     SELECT l.cluster_id, k.asked_at
@@ -31,38 +34,41 @@ GROUP BY cluster_id;
 
 -- name: EndJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
--- returns: slots int64, old_state text, ok bool, counted bool, live_started int64,
+-- returns: slots int64, old_state text, ok bool, counted bool, live_started double?,
 -- returns: started double?, ended double
--- The end of jobs: from live to done. The first success of a task counts; the unique index decides,
--- whatever copies of it end at the same moment.
+-- Moves jobs that have ended from live to done. The first success of a task is counted: the unique
+-- index done_once decides which one it is when copies of a task end at the same moment.
 WITH ends AS (
-    SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::text[], $4::text[], $5::int[], $6::float8[], $7::float8[],
-        $8::text[], $9::text[])
+    SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::text[], $4::text[], $5::int[],
+            $6::float8[], $7::float8[], $8::text[], $9::text[])
         AS e (job_id, ok, account, code, wait_status, started_ago, ended_ago, node, message)
 ), gone AS (
     DELETE FROM live AS l USING ends AS e WHERE l.job_id = e.job_id
-    RETURNING l.job_id, l.campaign_id, l.idx, l.kind, l.batch_id, l.cluster_id, l.attempt, l.slots, l.state,
-        l.submitted_at, l.started_at, l.remote_id, l.node, l.element
+    RETURNING l.job_id, l.campaign_id, l.idx, l.kind, l.batch_id, l.cluster_id, l.attempt, l.slots,
+        l.state, l.submitted_at, l.started_at, l.remote_id, l.node, l.element
 ), rows AS (
     SELECT g.*, e.ok, e.account, e.code, e.wait_status, e.message,
         coalesce(nullif(e.node, ''), g.node) AS at_node,
         now() - e.ended_ago * interval '1 second' AS ended,
-        CASE WHEN e.started_ago IS NULL THEN g.started_at ELSE now() - e.started_ago * interval '1 second' END AS started
+        CASE WHEN e.started_ago IS NULL THEN g.started_at
+            ELSE now() - e.started_ago * interval '1 second' END AS started
     FROM gone AS g JOIN ends AS e USING (job_id)
 ), counted AS (
-    INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state, account, code,
-        wait_status, slots, submitted_at, started_at, ended_at, node, remote_id, message)
-    SELECT job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, true, 'terminated', 'none', '', wait_status,
-        slots, submitted_at, started, ended, at_node, remote_id, NULL
+    INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
+        account, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
+        message)
+    SELECT job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, true, 'terminated',
+        'none', '', wait_status, slots, submitted_at, started, ended, at_node, remote_id, NULL
     FROM rows WHERE ok AND idx >= 0
     ON CONFLICT (campaign_id, idx) WHERE counted DO NOTHING
     RETURNING job_id
 ), others AS (
-    INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state, account, code,
-        wait_status, slots, submitted_at, started_at, ended_at, node, remote_id, message)
+    INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
+        account, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
+        message)
     SELECT r.job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, false,
-        CASE WHEN ok THEN 'terminated' ELSE 'event' END::job_state, account::account, code, wait_status, slots,
-        submitted_at, started, ended, at_node, remote_id, message
+        CASE WHEN ok THEN 'terminated' ELSE 'event' END::job_state, account::account, code,
+        wait_status, slots, submitted_at, started, ended, at_node, remote_id, message
     FROM rows AS r WHERE NOT EXISTS (SELECT FROM counted AS c WHERE c.job_id = r.job_id)
     RETURNING job_id
 ), no_more_kills AS (
@@ -70,9 +76,10 @@ WITH ends AS (
 ), no_more_requests AS (
     DELETE FROM job_requests AS q USING gone AS g WHERE q.job_id = g.job_id
 )
-SELECT r.job_id, r.campaign_id, r.cluster_id, r.idx, r.kind::text, r.slots, r.state::text AS old_state, r.ok,
-    c.job_id IS NOT NULL AS counted, extract(epoch FROM r.started_at) AS live_started,
-    extract(epoch FROM r.started) AS started, extract(epoch FROM r.ended) AS ended
+SELECT r.job_id, r.campaign_id, r.cluster_id, r.idx, r.kind::text, r.slots,
+    r.state::text AS old_state, r.ok, c.job_id IS NOT NULL AS counted,
+    extract(epoch FROM r.started_at) AS live_started, extract(epoch FROM r.started) AS started,
+    extract(epoch FROM r.ended) AS ended
 FROM rows AS r LEFT JOIN counted AS c USING (job_id);
 
 -- name: EndedJobOfRemoteId
@@ -84,23 +91,28 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 
 -- name: FactsOfEnds
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
--- returns: attempt int, kill_reason text, kill_detail text, test_campaign bool, max_tries int,
+-- returns: kill_reason text, kill_detail text, test_campaign bool, max_tries int,
 -- returns: program int, again int, free int, free_here int, other_clusters bool,
 -- returns: other_copy bool, counted bool, program_file text, directory text, proved bool
--- What booking the ends of jobs $1 that did not simply succeed asks for.
-SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text, l.attempt, coalesce(k.reason, '') AS kill_reason,
-    coalesce(k.detail, '') AS kill_detail, c.type = 'test' AS test_campaign, c.max_tries,
-    coalesce(t.program, 0) AS program, coalesce(t.again, 0) AS again, coalesce(t.free, 0) AS free,
+-- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
+SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
+    coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
+    c.type = 'test' AS test_campaign, c.max_tries, coalesce(t.program, 0) AS program,
+    coalesce(t.again, 0) AS again, coalesce(t.free, 0) AS free,
     CASE WHEN t.last_cluster = l.cluster_id THEN t.free_here ELSE 0 END AS free_here,
-    (SELECT count(*) > 1 FROM campaign_clusters AS cc WHERE cc.campaign_id = l.campaign_id) AS other_clusters,
-    EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx AND l.idx >= 0
-        AND o.job_id <> ALL ($1::bigint[])) AS other_copy,
-    EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted) AS counted,
-    coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file, coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
+    (SELECT count(*) > 1 FROM campaign_clusters AS o
+        WHERE o.campaign_id = l.campaign_id) AS other_clusters,
+    EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx
+        AND l.idx >= 0 AND o.job_id <> ALL ($1::bigint[])) AS other_copy,
+    EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx
+        AND d.counted) AS counted,
+    coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file,
+    coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
     coalesce(n.proved, false) AS proved
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
-LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+LEFT JOIN campaign_clusters AS cc
+    ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
 LEFT JOIN lanes AS n ON n.campaign_id = l.campaign_id AND n.cluster_id = l.cluster_id
 LEFT JOIN kills AS k ON k.job_id = l.job_id
 LEFT JOIN tries AS t ON t.campaign_id = l.campaign_id AND t.idx = l.idx
@@ -161,23 +173,26 @@ JOIN live AS l ON l.job_id BETWEEN r.first AND r.last;
 
 -- name: LostJobs
 -- returns: job_id int64
--- Jobs in flight on clusters that an operator has given up since they were sent (gridadmin cluster lost).
+-- Jobs in flight on clusters that an operator has given up since the jobs were sent (gridadmin
+-- cluster lost).
 SELECT l.job_id FROM clusters AS k JOIN live AS l ON l.cluster_id = k.id
 WHERE k.lost_at IS NOT NULL AND l.submitted_at < k.lost_at;
 
 -- name: MoveJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, kind text, slots int64,
--- returns: old_state text, new_state text, started int64, old_started int64
--- States of jobs that go on; returns what really moved.
+-- returns: old_state text, new_state text, started double?, old_started double?
+-- Changes the states of jobs in flight; returns those that had another state.
 WITH news AS (
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::text[]) AS n (job_id, state, started_ago, node)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::text[])
+        AS n (job_id, state, started_ago, node)
 ), old AS (
     SELECT l.job_id, l.state, l.started_at FROM live AS l JOIN news USING (job_id)
 ), moved AS (
     UPDATE live AS l
     SET state = n.state::job_state, changed_at = now(), node = coalesce(nullif(n.node, ''), l.node),
         started_at = CASE WHEN n.state = 'running'
-            THEN coalesce(l.started_at, now() - n.started_ago * interval '1 second') ELSE l.started_at END
+            THEN coalesce(l.started_at, now() - n.started_ago * interval '1 second')
+            ELSE l.started_at END
     FROM news AS n
     WHERE l.job_id = n.job_id AND l.state <> n.state::job_state
     RETURNING l.job_id, l.campaign_id, l.cluster_id, l.kind, l.slots, l.state, l.started_at
@@ -205,7 +220,7 @@ WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
 GROUP BY 1, 2, 3, 4;
 
 -- name: PutUnresponsiveJobs
--- Jobs $2 are all that give no sign on cluster $1, each for $3 seconds.
+-- The jobs $2 are all that give no sign of life on cluster $1, each for $3 seconds.
 WITH others AS (
     DELETE FROM silent_jobs WHERE cluster_id = $1 AND job_id <> ALL ($2::bigint[])
 )
@@ -216,32 +231,39 @@ ON CONFLICT DO NOTHING;
 
 -- name: ReconcileOrphans
 -- returns: remote_id text, tag text, element int, cluster_user text, verdict text
--- What each job with our tag on cluster $1 is ($2 remote id, $3 tag, $4 element, $5 owner there): `known`
--- (recorded under this id, live or ended a moment ago), `open` (its batch is in doubt: the runner's matter),
--- `twin` (a job of ours that was recorded under another id, or given up, or that ended long ago and lives again,
--- after a crash of slurmctld), or `unknown`.
+-- What each job with our tag on cluster $1 is ($2 remote id, $3 tag, $4 element, $5 its owner there):
+--   known    recorded under this id; in flight, or ended less than ten minutes ago
+--   open     its batch is in doubt: the runner decides
+--   twin     a job of ours that was recorded under another id, or given up, or that ended long ago
+--            and lives again because its slurmctld crashed
+--   unknown  in no table
 SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS cluster_user,
     CASE WHEN b.id IS NULL OR s.element NOT BETWEEN 0 AND b.n - 1 THEN 'unknown'
         WHEN b.state IN ('intended', 'in_doubt') THEN 'open'
-        WHEN EXISTS (SELECT FROM live AS l WHERE l.job_id = b.first_job_id + s.element AND l.remote_id = s.remote_id)
-            OR EXISTS (SELECT FROM done AS d WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND d.counted
+        WHEN EXISTS (SELECT FROM live AS l
+                WHERE l.job_id = b.first_job_id + s.element AND l.remote_id = s.remote_id)
+            -- Twice, because the index of done is two partial ones.
+            OR EXISTS (SELECT FROM done AS d
+                WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND d.counted
                 AND d.job_id = b.first_job_id + s.element AND d.remote_id = s.remote_id
                 AND d.ended_at > now() - interval '10 minutes')
-            OR EXISTS (SELECT FROM done AS d WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND NOT d.counted
+            OR EXISTS (SELECT FROM done AS d
+                WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND NOT d.counted
                 AND d.job_id = b.first_job_id + s.element AND d.remote_id = s.remote_id
                 AND d.ended_at > now() - interval '10 minutes') THEN 'known'
         ELSE 'twin' END AS verdict
 FROM unnest($2::text[], $3::text[], $4::int[], $5::text[]) AS s (remote_id, tag, element, owner)
 LEFT JOIN LATERAL (
-    SELECT id, state, n, first_job_id, campaign_id, coalesce(idxs[s.element + 1], first_idx + s.element, -1) AS idx
+    SELECT id, state, n, first_job_id, campaign_id,
+        coalesce(idxs[s.element + 1], first_idx + s.element, -1) AS idx
     FROM batches WHERE tag = s.tag AND cluster_id = $1
 ) AS b ON true
 LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = $1;
 
 -- name: ShowJob
--- returns: job_id int64, remote_id text, state text, attempt int, slots int, account text,
--- returns: code text, wait_status int?, submitted int64, started int64, ended int64,
--- returns: node text, message text, counted bool
+-- returns: job_id int64, remote_id text?, state text, attempt int, slots int, account text?,
+-- returns: code text?, wait_status int?, submitted double?, started double?, ended int64?,
+-- returns: node text?, message text?, counted bool
 -- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
 SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS account, NULL AS code,
        NULL::int AS wait_status, extract(epoch FROM submitted_at) AS submitted,

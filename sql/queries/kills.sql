@@ -1,5 +1,6 @@
 -- name: AddDuplicates
--- Copies of jobs of ours on cluster $1, to be killed; those that are known already stay as they are.
+-- Duplicates of our jobs on cluster $1, which nikita kills; those that are known already stay as
+-- they are.
 INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user)
 SELECT $1, * FROM unnest($2::text[], $3::text[], $4::int[], $5::text[])
 ON CONFLICT DO NOTHING;
@@ -71,13 +72,13 @@ WHERE s.since < now() - coalesce((c.options->>'start_limit_s')::float8, $1::floa
 ON CONFLICT DO NOTHING;
 
 -- name: CollectOverWalltime
--- Running jobs of remote clusters past their walltime and $1 (share of it) and $2 (seconds) of
--- slack; `local` enforces it itself. Only where the last sweep is fresh: nothing is killed on a
+-- Running jobs past their walltime and $1 (share of it) and $2 (seconds) of
+-- slack, where the cluster does not end them itself. Only where the last sweep is fresh: nothing is killed on a
 -- stale answer.
 INSERT INTO kills (job_id, reason, detail)
 SELECT l.job_id, 'walltime', 'walltime of ' || cc.walltime_s || ' s is over'
 FROM live AS l
-JOIN clusters AS c ON c.id = l.cluster_id AND c.kind <> 'local'
+JOIN clusters AS c ON c.id = l.cluster_id AND NOT c.exact_walltime
 JOIN cluster_status AS s ON s.cluster_id = c.id AND s.swept_at > now() - interval '2 minutes'
 JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
 WHERE l.state = 'running' AND l.idx >= 0
@@ -149,7 +150,7 @@ FROM unnest($1::bigint[], $2::text[]) AS c (cluster_id, remote_id)
 WHERE t.cluster_id = c.cluster_id AND t.remote_id = c.remote_id;
 
 -- name: ForgetDuplicates
--- Copies on cluster $1 that are not there any more: all but $2.
+-- Forgets the duplicates on cluster $1 that are not there any more: all but $2.
 DELETE FROM twins WHERE cluster_id = $1 AND remote_id <> ALL ($2::text[]);
 
 -- name: InsertPreemptions
@@ -167,14 +168,14 @@ FROM unnest($1::bigint[], $2::text[]) AS e (job_id, error) WHERE k.job_id = e.jo
 UPDATE kills SET called_at = now(), calls = calls + 1 WHERE job_id = ANY ($1::bigint[]);
 
 -- name: NextDueKill
--- returns: seconds int64
+-- returns: seconds double?
 -- Seconds until the next call is due; NULL when there is none.
 SELECT extract(epoch FROM min(coalesce(called_at + least($1::float8 * 2 ^ (least(calls, 20) - 1), $2) * interval '1 second',
                                        now())) - now()) AS seconds
 FROM kills;
 
 -- name: PreemptionYield
--- returns: for_campaign int64, jobs text, slots text, lost_s double, freed int64, got int64
+-- returns: for_campaign int64, jobs int64, slots int64, lost_s double, freed int64, got int64
 -- What cancelling jobs for others has brought in the last hour, by campaign: jobs and slots, work lost, slots that are
 -- free by now, and those of its own jobs that started on these clusters since (at most as many as were freed).
 WITH p AS (

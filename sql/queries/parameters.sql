@@ -56,7 +56,7 @@ WHERE id = $1;
 INSERT INTO segments (campaign_id, first_idx, n, upload_id) VALUES ($1, $2, $3, $4);
 
 -- name: LoadParameters
--- returns: first_idx int64, n int64, off int64, lines int, params text?
+-- returns: first_idx int64, n int64, off int64?, lines int?, params text?
 -- The chunks that hold the parameters of the tasks $2 of campaign $1. A segment without an upload
 -- has no chunk: there the parameter is the task's index.
 WITH place AS (

@@ -5,7 +5,8 @@ SELECT campaign_id, cluster_id, n_ok, sum_s, hist FROM lanes
 WHERE n_ok > 0 AND campaign_id = ANY ($1::bigint[]) ORDER BY campaign_id, cluster_id;
 
 -- name: FreePlacements
--- Lanes whose hold somebody has answered (its event is closed): ten more jobs may try.
+-- Releases the placements whose hold somebody has answered by closing its event: as many canary
+-- jobs as at the beginning may run there.
 UPDATE lanes AS l
 SET held_since = NULL, held_event = NULL, held_why = NULL, ended = 0, program_failures = 0,
     prologue = CASE WHEN l.prologue = 'failed' THEN 'none' ELSE l.prologue END
@@ -14,14 +15,16 @@ WHERE l.held_since IS NOT NULL AND e.id = l.held_event AND e.state = 'closed';
 
 -- name: GiveUpEpilogues
 -- returns: cluster_id int64, name text
--- Epilogues that a cluster has not run $2 seconds after the last task of the campaign ended, and those of
--- the clusters $3, which have not confirmed its kills for as long.
+-- Gives up the epilogues of campaign $1 that have not run $2 seconds after its last task ended, and
+-- those on the clusters $3, which have not confirmed its kills for as long.
 UPDATE lanes AS l SET epilogue = 'given_up'
 FROM campaigns AS c, campaign_clusters AS cc, clusters AS k
-WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id AND cc.cluster_id = l.cluster_id
-    AND k.id = l.cluster_id AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
+WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id
+    AND cc.cluster_id = l.cluster_id AND k.id = l.cluster_id
+    AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
     AND (c.finishing_since < now() - $2 * interval '1 second' OR l.cluster_id = ANY ($3::int[]))
-    AND NOT EXISTS (SELECT FROM live AS v WHERE v.campaign_id = c.id AND v.cluster_id = l.cluster_id AND v.kind = 'epilogue')
+    AND NOT EXISTS (SELECT FROM live AS v
+        WHERE v.campaign_id = c.id AND v.cluster_id = l.cluster_id AND v.kind = 'epilogue')
 RETURNING l.cluster_id, k.name;
 
 -- name: HeldOnCluster
@@ -33,14 +36,18 @@ FROM campaigns AS c JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = $
 WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: HoldFailedPrologues
--- A prologue that failed blocks its lane until its event is answered.
-UPDATE lanes AS l SET held_since = now(), held_event = e.id, held_why = 'its prologue failed: ' || e.message
+-- Holds the placements of campaigns $1 whose prologue failed, until somebody closes its event.
+UPDATE lanes AS l
+SET held_since = now(), held_event = e.id, held_why = 'its prologue failed: ' || e.message
 FROM events AS e
 WHERE l.campaign_id = ANY ($1::bigint[]) AND l.prologue = 'failed' AND l.held_since IS NULL
-    AND e.campaign_id = l.campaign_id AND e.cluster_id = l.cluster_id AND e.code = 'PROLOGUE_FAILED' AND e.state = 'open';
+    AND e.campaign_id = l.campaign_id AND e.cluster_id = l.cluster_id
+    AND e.code = 'PROLOGUE_FAILED' AND e.state = 'open';
 
 -- name: HoldPlacement
-UPDATE lanes SET held_since = now(), held_event = $3, held_why = $4 WHERE campaign_id = $1 AND cluster_id = $2;
+-- Holds campaign $1 on cluster $2 until somebody closes the event $3; $4 says why.
+UPDATE lanes SET held_since = now(), held_event = $3, held_why = $4
+WHERE campaign_id = $1 AND cluster_id = $2;
 
 -- name: InsertPlacements
 -- A lane per cluster of campaign $1; the updator alone changes them.
@@ -49,11 +56,11 @@ SELECT campaign_id, cluster_id FROM campaign_clusters WHERE campaign_id = $1
 ON CONFLICT DO NOTHING;
 
 -- name: LoadPlacements
--- returns: campaign_id int64, cluster_id int64, slots int, max_jobs int, walltime_s int,
+-- returns: campaign_id int64, cluster_id int, slots int, max_jobs int?, walltime_s int,
 -- returns: test_mode bool, tried int, job_ratio double, proved bool, held bool, blocked text,
 -- returns: has_prologue bool, prologue text, affinity int, answered_test bool, mean_s double,
--- returns: n_ok int64, p50_s double, waiting_allowed int, start_rate text, recent_s double[],
--- returns: longest_killed_s double
+-- returns: n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
+-- returns: recent_s double[], longest_killed_s double?
 -- Each of these campaigns ($1) on each of its clusters. The ends that may show a sink only of those that look for
 -- one ($2: all of them).
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.test_mode,
@@ -73,8 +80,8 @@ LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.clu
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
 LEFT JOIN users_priority AS p ON p.grid_user = c.grid_user AND p.cluster_id = cc.cluster_id
 LEFT JOIN (
-    SELECT campaign_id, cluster_id, min(code) AS code FROM events
-    WHERE state = 'open' AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED')
+    SELECT campaign_id, cluster_id, min(code) AS code FROM placement_blocks
+    WHERE code <> 'HELD_FIRST_TEN'  -- column `held` says so until the updator has lifted the hold
     GROUP BY campaign_id, cluster_id
 ) AS e ON e.campaign_id = cc.campaign_id AND e.cluster_id = cc.cluster_id
 WHERE cc.campaign_id = ANY ($1::bigint[])
@@ -100,39 +107,42 @@ WHERE l.state = 'remote_waiting' AND l.idx >= 0
 GROUP BY 1, 2, 3, 4, 5, 6;
 
 -- name: PlacementsToHold
--- returns: campaign_id int64, cluster_id int64, ended text, cluster text, exec_file text,
--- returns: message text?, node text?
--- Lanes where nothing has ever succeeded and the first $2 ends were all failures of the program.
-SELECT l.campaign_id, l.cluster_id, l.ended, k.name AS cluster, cc.exec_file, d.message, d.node
+-- returns: campaign_id int64, cluster_id int64, ended int, exec_file text, message text?,
+-- returns: node text?
+-- Placements of campaigns $1 where nothing has ever succeeded and the first $2 ends were all
+-- failures of the program, with the last failure.
+SELECT l.campaign_id, l.cluster_id, l.ended, cc.exec_file, d.message, d.node
 FROM lanes AS l
-JOIN clusters AS k ON k.id = l.cluster_id
 JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
-JOIN campaigns AS c ON c.id = l.campaign_id AND c.type = 'default' AND c.state IN ('in_treatment', 'paused')
+JOIN campaigns AS c
+    ON c.id = l.campaign_id AND c.type = 'default' AND c.state IN ('in_treatment', 'paused')
+JOIN campaign_cursor AS cur ON cur.campaign_id = l.campaign_id AND cur.ntasks > $2
 LEFT JOIN LATERAL (
     SELECT message, node FROM done
-    WHERE campaign_id = l.campaign_id AND NOT counted AND cluster_id = l.cluster_id AND account = 'program'
+    WHERE campaign_id = l.campaign_id AND NOT counted AND cluster_id = l.cluster_id
+        AND account = 'program'
     ORDER BY ended_at DESC LIMIT 1
 ) AS d ON true
 WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.proved AND l.held_since IS NULL
-    AND l.ended >= $2 AND l.program_failures = l.ended
-    AND EXISTS (SELECT FROM campaign_cursor AS cur WHERE cur.campaign_id = l.campaign_id AND cur.ntasks > $2);
+    AND l.ended >= $2 AND l.program_failures = l.ended;
 
 -- name: ReopenEpilogues
--- A campaign that was reopened runs its epilogues again when its new tasks have ended.
+-- A campaign that was reopened runs its epilogues again after its new tasks.
 UPDATE lanes AS l SET epilogue = 'none'
 FROM campaigns AS c
-WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id = c.id AND l.epilogue <> 'none';
+WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id = c.id
+    AND l.epilogue <> 'none';
 
 -- name: ShowPlacements
 -- returns: id int64, name text, kind text, mode text, enabled bool, drained bool,
--- returns: drain_reason text, drained_by text, drained_until int64, slots int, walltime_s int,
--- returns: max_jobs int, has_prologue bool, has_epilogue bool, prologue text, epilogue text,
--- returns: proved bool, held_why text, held_since int64?, probation_until int64?, n_ok int64,
--- returns: sum_s double, sum_sq double, min_s double, max_s double, first_start double?,
--- returns: last_end double, job_ratio double, rate double, p50_s double, p90_s double,
--- returns: p99_s double, waiting_allowed int, error text, failing_since int64?,
--- returns: swept_ago int64, stress double, stress_limit double, granted int64, silent int64,
--- returns: silent_s double, done int64, launching int64, submitted int64,
+-- returns: drain_reason text?, drained_by text?, drained_until double?, slots int, walltime_s int,
+-- returns: max_jobs int?, has_prologue bool, has_epilogue bool, prologue text, epilogue text,
+-- returns: proved bool?, held_why text?, held_since double?, probation_until double?, n_ok int64,
+-- returns: sum_s double, sum_sq double, min_s double?, max_s double?, first_start double?,
+-- returns: last_end double?, job_ratio double?, rate double?, p50_s double?, p90_s double?,
+-- returns: p99_s double?, waiting_allowed int?, error text?, failing_since double?,
+-- returns: swept_ago double?, stress double, stress_limit double, granted int64, silent int64,
+-- returns: silent_s double?, done int64, launching int64, submitted int64,
 -- returns: remote_waiting int64, running int64, ended_badly int64, preempted int64
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
@@ -180,24 +190,28 @@ WHERE cc.campaign_id = $1
 ORDER BY cl.id;
 
 -- name: UpdatePlacements
--- What the ends of a fold tell of a campaign on a cluster. Each lane once.
-INSERT INTO lanes AS l (campaign_id, cluster_id, proved, ended, program_failures, n_ok, sum_s, sum_sq, min_s, max_s,
-    hist, first_start, last_end, prologue, epilogue, answered_test, recent_s, recent_idx, longest_killed_s, killed_at)
-SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq, e.min_s, e.max_s,
-    e.hist::int[], to_timestamp(e.first_start), to_timestamp(e.last_end), coalesce(e.prologue, 'none'),
-    coalesce(e.epilogue, 'none'), e.tests > 0, e.recent_s::real[], e.recent_idx::bigint[], e.longest_killed,
-    CASE WHEN e.longest_killed IS NOT NULL THEN now() END
-FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::float8[], $7::float8[], $8::float8[],
-    $9::float8[], $10::text[], $11::float8[], $12::float8[], $13::text[], $14::text[], $15::int[],
-    $16::text[], $17::text[], $18::float8[])
-    AS e (campaign_id, cluster_id, ended, failures, n_ok, sum_s, sum_sq, min_s, max_s, hist, first_start, last_end,
-        prologue, epilogue, tests, recent_s, recent_idx, longest_killed)
+-- Adds what the ends of jobs say of a campaign on a cluster. REQUIRES: each placement once.
+INSERT INTO lanes AS l (campaign_id, cluster_id, proved, ended, program_failures, n_ok, sum_s,
+    sum_sq, min_s, max_s, hist, first_start, last_end, prologue, epilogue, answered_test, recent_s,
+    recent_idx, longest_killed_s, killed_at)
+SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq,
+    e.min_s, e.max_s, e.hist::int[], to_timestamp(e.first_start), to_timestamp(e.last_end),
+    coalesce(e.prologue, 'none'), coalesce(e.epilogue, 'none'), e.tests > 0, e.recent_s::real[],
+    e.recent_idx::bigint[], e.longest_killed, CASE WHEN e.longest_killed IS NOT NULL THEN now() END
+FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::float8[],
+        $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::float8[], $12::float8[],
+        $13::text[], $14::text[], $15::int[], $16::text[], $17::text[], $18::float8[])
+    AS e (campaign_id, cluster_id, ended, failures, n_ok, sum_s, sum_sq, min_s, max_s, hist,
+        first_start, last_end, prologue, epilogue, tests, recent_s, recent_idx, longest_killed)
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
     proved = l.proved OR excluded.proved,
     ended = l.ended + excluded.ended,
     program_failures = l.program_failures + excluded.program_failures,
-    n_ok = l.n_ok + excluded.n_ok, sum_s = l.sum_s + excluded.sum_s, sum_sq = l.sum_sq + excluded.sum_sq,
-    min_s = least(l.min_s, excluded.min_s), max_s = greatest(l.max_s, excluded.max_s),
+    n_ok = l.n_ok + excluded.n_ok,
+    sum_s = l.sum_s + excluded.sum_s,
+    sum_sq = l.sum_sq + excluded.sum_sq,
+    min_s = least(l.min_s, excluded.min_s),
+    max_s = greatest(l.max_s, excluded.max_s),
     hist = CASE WHEN excluded.hist IS NULL THEN l.hist WHEN l.hist IS NULL THEN excluded.hist
         ELSE (SELECT array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY i)
               FROM unnest(l.hist, excluded.hist) WITH ORDINALITY AS h (a, b, i)) END,
@@ -209,15 +223,16 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
     -- The last 20 ends.
     recent_s = (l.recent_s || excluded.recent_s)[greatest(coalesce(cardinality(l.recent_s), 0)
         + coalesce(cardinality(excluded.recent_s), 0) - 19, 1):],
-    recent_idx = (l.recent_idx || excluded.recent_idx)[greatest(coalesce(cardinality(l.recent_idx), 0)
+    recent_idx = (l.recent_idx || excluded.recent_idx)[greatest(
+        coalesce(cardinality(l.recent_idx), 0)
         + coalesce(cardinality(excluded.recent_idx), 0) - 19, 1):],
     longest_killed_s = greatest(l.longest_killed_s, excluded.longest_killed_s),
     killed_at = coalesce(excluded.killed_at, l.killed_at);
 
 -- name: WaitingOnCluster
 -- returns: campaign_id int64, grid_user text, priority int, waiting int64, granted int64,
--- returns: in_flight int64, cluster_id int, cluster text, code text?, numbers text,
--- returns: since int64, total int64
+-- returns: in_flight int64, cluster_id int64?, cluster text?, code text?, numbers text?,
+-- returns: since double?, total int64
 -- Campaigns that wait and may run on cluster $1, each with what holds it back there (or altogether); at most $2.
 SELECT c.id AS campaign_id, c.grid_user, c.priority, w.n AS waiting, coalesce(g.n, 0) AS granted,
        coalesce(k.n, 0) AS in_flight, r.cluster_id, cl.name AS cluster, r.code, r.numbers,

@@ -3,6 +3,12 @@
 -- Whether anybody, a person or a preset, has ever set anything.
 SELECT EXISTS (SELECT FROM policy_settings) OR EXISTS (SELECT FROM policy_log) AS any;
 
+-- name: CanaryJobs
+-- returns: n int
+-- Policy key first_ten; no row when it is not set, or when somebody wrote no number from 1 on.
+SELECT value::text::int AS n FROM policy_settings
+WHERE key = 'first_ten' AND value::text ~ '^[1-9][0-9]{0,8}$';
+
 -- name: HighestUserPriority
 -- returns: priority int
 -- The highest priority that users may give (docs/policies.md); a row that somebody broke by hand counts for nothing.
@@ -23,7 +29,7 @@ FROM policy_log ORDER BY at DESC, key LIMIT 200;
 SELECT key, value FROM policy_settings;
 
 -- name: PolicySettingsWithAuthor
--- returns: key text, value text, changed_by text, changed_at text
+-- returns: key text, value text, changed_by text?, changed_at text?
 SELECT key, value, changed_by, changed_at FROM policy_settings ORDER BY key;
 
 -- name: SetPolicy

@@ -14,7 +14,7 @@ FROM unnest($1::bigint[], $2::int[], $3::text[]) AS o (campaign_id, cluster_id, 
 WHERE r.until IS NULL AND r.campaign_id = o.campaign_id AND r.cluster_id = o.cluster_id AND r.code = o.code;
 
 -- name: CurrentReasons
--- returns: cluster_id int64, cluster text, code text, numbers text, for_s int64, since int64
+-- returns: cluster_id int64, cluster text?, code text, numbers text, for_s double?, since double
 -- What holds campaign $1 now, the whole campaign (cluster 0) first.
 SELECT r.cluster_id, c.name AS cluster, r.code, r.numbers, extract(epoch FROM now() - r.since) AS for_s,
        extract(epoch FROM r.since) AS since
@@ -35,7 +35,7 @@ DELETE FROM reasons WHERE ctid = ANY (ARRAY(
 SELECT campaign_id, cluster_id, code, numbers FROM reasons WHERE until IS NULL;
 
 -- name: PastReasons
--- returns: cluster_id int, cluster text, code text, numbers text, since int64, until double
+-- returns: cluster_id int64, cluster text?, code text, numbers text, since double, until double?
 -- What held campaign $1 before, last first; at most $2.
 SELECT r.cluster_id, c.name AS cluster, r.code, r.numbers, extract(epoch FROM r.since) AS since,
        extract(epoch FROM r.until) AS until
@@ -63,7 +63,7 @@ WHERE NOT EXISTS (SELECT FROM again AS a WHERE a.campaign_id = p.campaign_id AND
 ON CONFLICT (campaign_id, cluster_id, code) WHERE until IS NULL DO UPDATE SET numbers = excluded.numbers;
 
 -- name: ReasonHistory
--- returns: cluster_id int, cluster text, code text, numbers text, since int64, until int64,
+-- returns: cluster_id int64, cluster text?, code text, numbers text, since double, until double?,
 -- returns: total int64
 -- What holds and held campaign $1, last first; $2 rows after the first $3.
 SELECT r.cluster_id, c.name AS cluster, r.code, r.numbers, extract(epoch FROM r.since) AS since,

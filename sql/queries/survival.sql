@@ -1,18 +1,22 @@
 -- name: AddSurvival
--- How long jobs lived on clusters $1: histograms of those killed for the clusters' own users ($2) and of the
--- others ($3). A full one is halved first, so that what was long ago counts less and less.
+-- Adds to the histograms of how long jobs lived on clusters $1: those that were killed for the
+-- clusters' own users ($2) and the others ($3). When a pair of histograms is full, its old numbers
+-- are halved first, so that what happened long ago counts less and less.
 INSERT INTO cluster_lives AS c (cluster_id, killed, ended)
-SELECT e.cluster_id, e.killed::int[], e.ended::int[] FROM unnest($1::int[], $2::text[], $3::text[]) AS e (cluster_id, killed, ended)
+SELECT e.cluster_id, e.killed::int[], e.ended::int[]
+FROM unnest($1::int[], $2::text[], $3::text[]) AS e (cluster_id, killed, ended)
 ON CONFLICT (cluster_id) DO UPDATE SET (killed, ended) = (
-    SELECT coalesce(array_agg(coalesce(k, 0) / (CASE WHEN full_one THEN 2 ELSE 1 END) + coalesce(new_k, 0) ORDER BY i), '{}'),
-        coalesce(array_agg(coalesce(n, 0) / (CASE WHEN full_one THEN 2 ELSE 1 END) + coalesce(new_n, 0) ORDER BY i), '{}')
-    FROM unnest(c.killed, c.ended, excluded.killed, excluded.ended) WITH ORDINALITY AS h (k, n, new_k, new_n, i),
-        (SELECT sum(x) > 20000 AS full_one FROM unnest(c.killed || c.ended) AS x) AS s);
+    SELECT coalesce(array_agg(coalesce(k, 0) / f.divisor + coalesce(new_k, 0) ORDER BY i), '{}'),
+        coalesce(array_agg(coalesce(n, 0) / f.divisor + coalesce(new_n, 0) ORDER BY i), '{}')
+    FROM unnest(c.killed, c.ended, excluded.killed, excluded.ended) WITH ORDINALITY
+            AS h (k, n, new_k, new_n, i),
+        (SELECT CASE WHEN sum(x) > 20000 THEN 2 ELSE 1 END AS divisor
+         FROM unnest(c.killed || c.ended) AS x) AS f);
 
 -- name: ClusterSurvival
--- returns: cluster_id int64, killed int[], ended int[]
+-- returns: cluster_id int64, killed int64[], ended int64[]
 -- How long jobs of ours live on each cluster before it kills them, as histograms.
-SELECT cluster_id, killed, ended FROM cluster_lives;
+SELECT cluster_id, killed::bigint[] AS killed, ended::bigint[] AS ended FROM cluster_lives;
 
 -- name: InsertBlackHoles
 INSERT INTO sinks (campaign_id, cluster_id, n, until)
@@ -22,22 +26,27 @@ ON CONFLICT (campaign_id, cluster_id) DO NOTHING;
 
 -- name: TakeBlackHoles
 -- returns: campaign_id int64, cluster_id int64, idx int64, kind text, slots int64
--- Sinks that the metascheduler has found (CIG-11): the last successes there are not believed, their tasks go
--- again elsewhere, and the lane is set aside for a while. A campaign that is over stays so.
+-- Placements that the metascheduler has found to be black holes (CIG-11): the last successes there
+-- do not count any more, their tasks are retried elsewhere, and the placement gets nothing for a
+-- while. A campaign that is over stays over.
 WITH sink AS (
     DELETE FROM sinks RETURNING campaign_id, cluster_id, n, until
 ), seen AS (
     SELECT s.campaign_id, s.cluster_id, t.idx
     FROM sink AS s
-    JOIN campaigns AS c ON c.id = s.campaign_id AND c.state IN ('in_treatment', 'paused') AND c.finishing_since IS NULL
+    JOIN campaigns AS c ON c.id = s.campaign_id AND c.state IN ('in_treatment', 'paused')
+        AND c.finishing_since IS NULL
     JOIN lanes AS l ON l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
-    CROSS JOIN LATERAL unnest(l.recent_idx[greatest(cardinality(l.recent_idx) - s.n + 1, 1):]) AS t (idx)
+    CROSS JOIN LATERAL
+        unnest(l.recent_idx[greatest(cardinality(l.recent_idx) - s.n + 1, 1):]) AS t (idx)
 ), aside AS (
-    UPDATE lanes AS l SET probation_since = now(), probation_until = s.until, recent_s = NULL, recent_idx = NULL
+    UPDATE lanes AS l
+    SET probation_since = now(), probation_until = s.until, recent_s = NULL, recent_idx = NULL
     FROM sink AS s WHERE l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
 ), back AS (
     UPDATE done AS d SET counted = false, code = 'SINK' FROM seen
-    WHERE d.campaign_id = seen.campaign_id AND d.idx = seen.idx AND d.counted AND d.cluster_id = seen.cluster_id
+    WHERE d.campaign_id = seen.campaign_id AND d.idx = seen.idx AND d.counted
+        AND d.cluster_id = seen.cluster_id
     RETURNING d.campaign_id, d.cluster_id, d.idx, d.kind, d.slots
 ), again AS (
     INSERT INTO retry (campaign_id, idx, rank, avoid, why)

@@ -1,20 +1,23 @@
 -- name: AddTries
--- What failed tasks have used up. REQUIRES: each task once.
+-- What failed jobs have used up of their tasks' tries. REQUIRES: each task once.
 INSERT INTO tries AS t (campaign_id, idx, attempts, program, again, free, free_here, last_cluster)
 SELECT e.campaign_id, e.idx, e.attempts, e.program, e.again, e.free, e.free, e.cluster_id
 FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[])
     AS e (campaign_id, idx, attempts, program, again, free, cluster_id)
 ON CONFLICT (campaign_id, idx) DO UPDATE SET
-    attempts = t.attempts + excluded.attempts, program = t.program + excluded.program,
-    again = t.again + excluded.again, free = t.free + excluded.free,
-    free_here = CASE WHEN t.last_cluster = excluded.last_cluster THEN t.free_here + excluded.free ELSE excluded.free END,
+    attempts = t.attempts + excluded.attempts,
+    program = t.program + excluded.program,
+    again = t.again + excluded.again,
+    free = t.free + excluded.free,
+    free_here = excluded.free
+        + CASE WHEN t.last_cluster = excluded.last_cluster THEN t.free_here ELSE 0 END,
     last_cluster = excluded.last_cluster;
 
 -- name: AttemptsOfTasks
--- returns: idx int64, job_id int64?, remote_id text, state text, cluster_id int64?,
--- returns: cluster text, attempt int, kind text, account text, code text, wait_status int?,
--- returns: submitted double?, started double?, ended double?, node text, counted bool,
--- returns: message text, batch_id int64?, to_fix bool
+-- returns: idx int64, job_id int64?, remote_id text?, state text, cluster_id int64?,
+-- returns: cluster text?, attempt int, kind text, account text?, code text?, wait_status int?,
+-- returns: submitted double?, started double?, ended double?, node text?, counted bool,
+-- returns: message text?, batch_id int64?, to_fix bool
 -- Every attempt of tasks $2 of campaign $1, by task and attempt: ended, live, and on its way to a
 -- cluster; and a row without job for a task that waits to go again. Two branches read `done`
 -- because its index is two partial ones.
@@ -99,19 +102,23 @@ SELECT DISTINCT idx FROM (
 SELECT idx FROM tofix WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3;
 
 -- name: ForgetCountedTasks
--- A task that has been counted goes nowhere again, wherever an earlier copy of it had been put.
-WITH won AS (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS w (campaign_id, idx)),
-a AS (DELETE FROM retry AS r USING won WHERE r.campaign_id = won.campaign_id AND r.idx = won.idx)
+-- Tasks that have succeeded are not retried, and need no attention, even if another copy failed.
+WITH won AS (
+    SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS w (campaign_id, idx)
+), a AS (
+    DELETE FROM retry AS r USING won WHERE r.campaign_id = won.campaign_id AND r.idx = won.idx
+)
 DELETE FROM tofix AS t USING won WHERE t.campaign_id = won.campaign_id AND t.idx = won.idx;
 
 -- name: PutNeedsAttention
--- Tasks whose tries are spent.
+-- Tasks whose tries are used up: each with its last job and the event that names the failure.
 INSERT INTO tofix (campaign_id, idx, job_id, event_id)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-ON CONFLICT (campaign_id, idx) DO UPDATE SET job_id = excluded.job_id, event_id = excluded.event_id;
+ON CONFLICT (campaign_id, idx) DO UPDATE SET
+    job_id = excluded.job_id, event_id = excluded.event_id;
 
 -- name: PutRetries
--- Tasks whose last copy has ended, and that go again.
+-- Tasks that are retried: their last copy has ended without a success.
 INSERT INTO retry (campaign_id, idx, rank, not_before, avoid, why)
 SELECT campaign_id, idx, rank, now() + delay_s * interval '1 second',
     CASE WHEN avoid_cluster IS NULL THEN '{}'::int[] ELSE ARRAY[avoid_cluster] END, why
@@ -120,7 +127,8 @@ FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::float8[], $5::int[], $6::
 ON CONFLICT (campaign_id, idx) DO NOTHING;
 
 -- name: RefundTasks
--- Tasks that failed on a cluster where the campaign is held now: not charged, and to go again.
+-- Tasks of campaign $1 that failed on cluster $2, where the campaign is held now, lose no try and
+-- are retried elsewhere.
 WITH failed AS (
     SELECT DISTINCT idx FROM done
     WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND account = 'program' AND idx >= 0
@@ -130,9 +138,11 @@ WITH failed AS (
     DELETE FROM tofix AS t USING failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
     RETURNING t.idx, t.event_id
 ), closed AS (
-    UPDATE events AS e SET state = 'closed', date_closed = now(), closed_by = 'updator'
-    FROM (SELECT DISTINCT event_id FROM back) AS b WHERE e.id = b.event_id
-        AND NOT EXISTS (SELECT FROM tofix AS o WHERE o.event_id = e.id AND o.idx NOT IN (SELECT idx FROM back))
+    UPDATE events AS e
+    SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'updator'
+    FROM (SELECT DISTINCT event_id FROM back) AS b
+    WHERE e.id = b.event_id AND NOT EXISTS (
+        SELECT FROM tofix AS o WHERE o.event_id = e.id AND o.idx NOT IN (SELECT idx FROM back))
 )
 INSERT INTO retry (campaign_id, idx, rank, avoid, why)
 SELECT $1, idx, 0, ARRAY[$2::int], 'HELD_FIRST_TEN' FROM back
@@ -176,7 +186,8 @@ SELECT coalesce((SELECT ntasks FROM campaign_cursor WHERE campaign_id = $1), 0) 
 
 -- name: TasksLeft
 -- returns: again bool, in_flight bool
--- Exactly, whether tasks of the campaign are in flight or to go again. REQUIRES: its cursor is locked.
+-- Exactly, whether tasks of campaign $1 are to be retried (again) or in flight.
+-- REQUIRES: its cursor is locked.
 SELECT EXISTS (SELECT FROM retry WHERE campaign_id = $1) AS again,
     EXISTS (SELECT FROM live WHERE campaign_id = $1 AND idx >= 0)
     OR EXISTS (SELECT FROM batches WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt')

@@ -7,33 +7,31 @@ RETURNING to_jsonb(api_tokens) - 'hash' AS item;
 -- name: AddOperator
 INSERT INTO operators (name, added_by) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
--- name: ClusterLogin
--- returns: login text
--- Who the owner of campaign $1 is on cluster $2; his own name when the campaign names it no more.
-SELECT coalesce(cc.cluster_login, c.grid_user) AS login
-FROM campaigns AS c
-LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = $2
-WHERE c.id = $1;
-
 -- name: DropClusterToken
 UPDATE users_mapping SET token = NULL, token_expires_at = NULL
 WHERE grid_login = $1 AND cluster_id = $2 AND token IS NOT NULL;
 
 -- name: ExpiringTokens
 -- returns: id int64, token_s double, end_s double, tell bool
--- Campaigns whose user's token for cluster $1 ends within a day and before the campaign does (`tell`), once;
--- and those of which that was told and is not so any more.
+-- Campaigns whose user's token for cluster $1 expires within a day and before the campaign ends
+-- (`tell`), until TOKEN_EXPIRES is open; and those where it is open and that is no longer so.
 SELECT c.id, coalesce(extract(epoch FROM m.token_expires_at - now()), 0) AS token_s,
     coalesce(extract(epoch FROM f.end_high - now()), 0) AS end_s, x.expires AS tell
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = $1
 JOIN clusters AS k ON k.id = $1 AND k.token_command IS NULL
-LEFT JOIN users_mapping AS m ON m.cluster_id = $1 AND m.grid_login = c.grid_user AND m.token IS NOT NULL
+LEFT JOIN users_mapping AS m
+    ON m.cluster_id = $1 AND m.grid_login = c.grid_user AND m.token IS NOT NULL
 LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
-CROSS JOIN LATERAL (SELECT coalesce(m.token_expires_at BETWEEN now() AND least(f.end_high, now() + interval '1 day'), false)) AS x (expires)
+CROSS JOIN LATERAL (
+    SELECT coalesce(
+        m.token_expires_at BETWEEN now() AND least(f.end_high, now() + interval '1 day'), false)
+) AS x (expires)
 WHERE c.state IN ('in_treatment', 'paused')
-    AND x.expires <> EXISTS (SELECT FROM events AS e WHERE e.state = 'open' AND e.code = 'TOKEN_EXPIRES'
-        AND e.campaign_id = c.id AND e.cluster_id = $1);
+    AND x.expires <> EXISTS (
+        SELECT FROM events AS e
+        WHERE e.state = 'open' AND e.code = 'TOKEN_EXPIRES' AND e.campaign_id = c.id
+            AND e.cluster_id = $1);
 
 -- name: ListAffinities
 -- returns: item text
@@ -66,9 +64,10 @@ SELECT to_jsonb(o) AS item FROM operators AS o ORDER BY name;
 
 -- name: MissingTokens
 -- returns: campaign_id int64, cluster_login text, alive bool
--- Campaigns that send nothing to cluster $1 for want of a token, who their user is there, and whether they
--- still want anything.
-SELECT e.campaign_id, coalesce(cc.cluster_login, c.grid_user) AS cluster_login, c.state IN ('in_treatment', 'paused') AS alive
+-- Campaigns that wait for a token of their user on cluster $1, who the user is there, and whether
+-- they still want to run.
+SELECT e.campaign_id, coalesce(cc.cluster_login, c.grid_user) AS cluster_login,
+    c.state IN ('in_treatment', 'paused') AS alive
 FROM events AS e
 JOIN campaigns AS c ON c.id = e.campaign_id
 LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = $1
@@ -119,8 +118,9 @@ ON CONFLICT (grid_login, cluster_id) DO UPDATE SET cluster_login = excluded.clus
 RETURNING id;
 
 -- name: UserClusterToken
--- returns: token text, token_expires_at text
-SELECT token, token_expires_at FROM users_mapping
+-- returns: token text
+-- The valid token of user $2 (the name on the cluster) for cluster $1.
+SELECT token FROM users_mapping
 WHERE cluster_id = $1 AND cluster_login = $2 AND token IS NOT NULL
     AND (token_expires_at IS NULL OR token_expires_at > now())
 ORDER BY id LIMIT 1;

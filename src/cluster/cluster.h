@@ -48,7 +48,8 @@ struct ClusterConfig {
   std::shared_ptr<CallGate> gate;  ///< of a remote kind; none: nothing is limited or counted
 };
 
-/// What a cluster can do; read once after making it.
+/// What a cluster can do; read once after making it. The drivers' table (drivers.h) says what each
+/// kind can do before options change it; what SQL asks for is stored in columns of `clusters`.
 struct Capabilities {
   int max_array = 1000;             ///< most elements of one Submit
   std::size_t max_bytes = 1 << 20;  ///< most bytes of one Submit's commands, all together
@@ -56,6 +57,11 @@ struct Capabilities {
   bool hold_release = false;  ///< Submit leaves the jobs on hold until Release
   bool feed = false;          ///< Poll answers what changed since a token, and can wait for it
   bool output = false;        ///< ReadOutput works
+  bool exact_walltime =
+      false;  ///< the cluster itself ends a job at its walltime: the grid need not
+  bool dedicated =
+      false;  ///< it serves this grid alone: no ceiling on calls, no tokens, open at once
+  double time_resolution_s = 1;  ///< of the times in RemoteJob: 1 = whole seconds, 0 = exact
   std::chrono::seconds remembers{std::chrono::hours(24 * 365)};  ///< how long ended jobs are known
   std::chrono::seconds absence_delay{60};  ///< between two absences that together are final
 };
@@ -235,43 +241,81 @@ struct CheckItem {
   std::string detail;  ///< what was seen and, when not ok, what to do
 };
 
-/// The batch scheduler of one cluster. Thread-safe as far as: one object per thread.
-/// Every call has a deadline (ClusterConfig::call_timeout); none retries by itself.
+/// The batch scheduler of one cluster. docs/develop/write-a-driver.md shows how to write one.
+///
+/// Threads: one object per thread. Time: each request to the cluster ends after
+/// ClusterConfig::call_timeout, also when nobody answers. Retries: none; to repeat a call is the
+/// decision of its caller.
+///
+/// Failure: what the driver does not know it must not answer. An empty list says that the cluster
+/// has no such job, and the grid submits tasks again because of it. A cluster that cannot be
+/// reached, an answer that is cut or that cannot be read therefore throws. Submit throws
+/// SubmitRefused or SubmitInDoubt, the other methods throw CallFailed; exceptions are named below.
 class Cluster {
  public:
   virtual ~Cluster() = default;
+
+  /// Makes no call and never fails. The answer stays the same as long as the object lives.
   virtual Capabilities capabilities() const = 0;
-  /// Submits the batch as one array (or the nearest the cluster has); the remote ids come in the
-  /// order of the elements. REQUIRES: 1 <= elements <= capabilities().max_array.
-  /// Throws SubmitRefused (nothing was taken) or SubmitInDoubt; nothing else.
+
+  /// Submits the batch as one array (or the nearest the cluster has) that carries its tag. Returns
+  /// one remote id per element, in the order of the elements.
+  /// REQUIRES: 1 <= elements <= capabilities().max_array.
+  /// Nothing was taken: SubmitRefused. Either the request was not sent (no connection, no token,
+  /// past batch.send_by), or the cluster said no. The grid gives the tasks back at once.
+  /// It may have been taken: SubmitInDoubt. The request had gone and no answer came, or an answer
+  /// that does not name every job: a 5xx, garbage, half a list. The grid asks Find(tag).
+  /// Throws nothing else, whatever the cluster answers.
   virtual std::vector<std::string> Submit(const Batch& batch) = 0;
-  /// Lets held jobs go. Only with capabilities().hold_release; may be repeated. Throws CallFailed.
-  virtual void Release(const Batch& batch, const std::vector<std::string>& remote_ids);
-  /// The jobs that carry `tag`, in any state. `since` is when its batch was intended (the
-  /// cluster's listings may be cut by time). With `fence` (and capabilities().fences) a later
-  /// Submit of that tag is refused. Throws CallFailed.
+
+  /// Lets held jobs start. Where capabilities().hold_release is false no job is held, and it does
+  /// nothing. May be repeated. After CallFailed the jobs may be held or not: the caller repeats it.
+  virtual void Release(const Batch& batch, const std::vector<std::string>& remote_ids) = 0;
+
+  /// The jobs that carry `tag`, in any state, each with its index. `since` (epoch s) is when the
+  /// batch was intended: listings may be cut before that time.
+  /// `complete` says that every job the cluster remembers was looked through: only then is an
+  /// absent job absent. A source that did not answer makes the result incomplete, or throws.
+  /// With `fence` (and capabilities().fences) the cluster refuses the tag from now on; when
+  /// `fenced` is not set, a later Submit of the tag may still succeed. Throws CallFailed.
   virtual FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
                           bool fence) = 0;
-  /// States of jobs, in as few calls as the API allows. Throws CallFailed.
+
+  /// The states of jobs, in as few calls as the API allows. A job of the request stands in `jobs`,
+  /// in `missing`, or in neither: then there is no news of it, and it stays as it was. `missing`
+  /// needs an answer of the cluster that would have shown the job; an id that now carries another
+  /// tag was issued again, and the job is missing. Throws CallFailed when nothing is known.
   virtual PollResult Poll(const PollRequest& request) = 0;
-  /// Asks the cluster to end these jobs. Throws CallFailed when it cannot be reached at all.
+
+  /// Asks the cluster to end these jobs. Each job is in exactly one list of the result. A job that
+  /// carries another tag than its ref, or is another user's, is not touched. May be repeated; a job
+  /// that has ended keeps its end. Throws CallFailed when the cluster cannot be reached: some may
+  /// have been asked to end.
   virtual KillResult Kill(const std::vector<RemoteRef>& jobs) = 0;
+
+  /// Throws CallFailed; std::runtime_error when ClusterConfig::properties cannot be read.
   virtual Resources GetResources() = 0;
-  /// `bytes` from `offset` (negative: that many from the end) of the job's output.
-  /// Throws CallFailed; std::runtime_error with words for people where there is no way.
+
+  /// `bytes` from `offset` (negative: that many from the end) of the job's output. `exists` is
+  /// false when the cluster says that there is no such file. Throws CallFailed; std::runtime_error
+  /// with a message for users where the cluster gives no way (the default).
   virtual OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                                 std::size_t bytes);
-  /// All jobs whose tag begins with `prefix`: the slow sweep that finds unknown and twin jobs.
-  /// Those for which `wanted` is false are left out before anything more is asked about them.
+
+  /// The live jobs whose tag begins with `prefix`: the full reconciliation finds unknown and
+  /// duplicate jobs in it. Those for which `wanted` is false are left out before more is asked
+  /// about them. An empty list says that there is none. Throws CallFailed.
   using JobFilter = std::function<bool(const std::string& remote_id, const std::string& tag)>;
-  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix,
-                                            const JobFilter& wanted = {});
-  /// What an operator wants to know of a new cluster; ends with a test job when `submit`.
-  virtual std::vector<CheckItem> Check(const std::string& cluster_user, bool submit);
-  /// Why a cluster of this kind can never carry `batch` (its elements may be none), in words with
-  /// the limit; "" when it can. Makes no call: it is asked at submission, too.
+  virtual std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) = 0;
+
+  /// What an operator wants to know of a new cluster; ends with a test job when `submit`. The first
+  /// item is "reachable"; where it fails it is the only one. A failure is an item with a hint.
+  virtual std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) = 0;
+
+  /// Why a cluster of this kind can never run `batch` (it may have no elements), with the limit; ""
+  /// when it can. Makes no call: the API asks it at submission, too.
   virtual std::string CannotCarry(const Batch& batch);
-  /// Why `batch` can never run here, in the same way; may ask the cluster.
+  /// Why `batch` can never run here, in the same way; may ask the cluster, and throw CallFailed.
   virtual std::string WhyNot(const Batch& batch);
   /// Why `cluster_user` cannot be authenticated there now, as far as is known without a call; ""
   /// when nothing speaks against it.
@@ -286,10 +330,5 @@ using TokenSource = std::function<std::string(const std::string& cluster_user)>;
 
 /// Makes the driver of `config.kind`; throws Fatal(kExitConfig) for an unknown kind.
 std::unique_ptr<Cluster> MakeCluster(const ClusterConfig& config, TokenSource tokens = {});
-/// The kinds there are: {"local", "oar2", ...}.
-std::vector<std::string> ClusterKinds();
-
-/// A driver registers itself in cluster.cc's table with its factory.
-using Factory = std::unique_ptr<Cluster> (*)(const ClusterConfig&, TokenSource);
 
 }  // namespace cigri::cluster

@@ -1,12 +1,12 @@
 #include "cluster/job_script.h"
 
-#include <openssl/evp.h>
 #include <zlib.h>
 
 #include <csignal>
 
 #include "cluster/job_environment.h"
 #include "core/text.h"
+#include "secrets/base64.h"
 
 namespace cigri::cluster {
 namespace {
@@ -186,15 +186,6 @@ std::string ElementWords(const Element& element, int index) {
   return std::to_string(index) + " " + std::to_string(element.job_id) + " " +
          std::to_string(element.task_index) + " " + std::to_string(element.attempt) +
          (big ? " z " + Base64(Gzip(element.command)) : " b " + Base64(element.command));
-}
-
-std::string Base64(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int n = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                reinterpret_cast<const unsigned char*>(bytes.data()),
-                                static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(n));
-  return out;
 }
 
 std::string Gzip(std::string_view bytes) {

@@ -33,7 +33,6 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings);
 /// +/=- so that no shell, API or file on the way has anything to expand, cut or recode.
 std::string ElementWords(const Element& element, int index);
 
-std::string Base64(std::string_view bytes);
 /// `bytes` as gzip writes them, without a time or a name in them.
 std::string Gzip(std::string_view bytes);
 

@@ -27,4 +27,8 @@ simdjson::dom::element EachInList(const std::string& what, std::string body, con
   return root;
 }
 
+void ThrowGarbage(const std::string& what, const std::string& seen) {
+  throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer has " + seen);
+}
+
 }  // namespace cigri::cluster

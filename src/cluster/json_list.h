@@ -15,4 +15,7 @@ namespace cigri::cluster {
 simdjson::dom::element EachInList(const std::string& what, std::string body, const char* key,
                                   const std::function<void(const simdjson::dom::element&)>& each);
 
+/// Throws CallFailed(kGarbage): "cannot WHAT: the answer has SEEN".
+[[noreturn]] void ThrowGarbage(const std::string& what, const std::string& seen);
+
 }  // namespace cigri::cluster

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "cluster/cluster.h"
+#include "cluster/drivers.h"
 #include "cluster/local_wire.h"
 #include "cluster/wishes.h"
 #include "core/text.h"
@@ -35,25 +35,31 @@ std::string Words(const Response& r) {
   return "HTTP " + std::to_string(r.status);
 }
 
+Capabilities KindCapabilities() {
+  Capabilities c;
+  c.max_array = 5000;
+  c.max_bytes = 4u << 20;
+  c.fences = c.feed = c.output = true;
+  c.exact_walltime = c.dedicated = true;
+  c.time_resolution_s = 0;
+  c.remembers = std::chrono::hours(24 * 7);
+  c.absence_delay = std::chrono::seconds(0);
+  return c;
+}
+
 class LocalCluster : public Cluster {
  public:
   explicit LocalCluster(const ClusterConfig& config)
       : config_(config), client_(http::Endpoint::Parse(config.api_url), ClientOptions(config)) {}
 
-  Capabilities capabilities() const override {
-    Capabilities c;
-    c.max_array = 5000;
-    c.max_bytes = 4u << 20;
-    c.fences = c.feed = c.output = true;
-    c.remembers = std::chrono::hours(24 * 7);
-    c.absence_delay = std::chrono::seconds(0);
-    return c;
-  }
+  Capabilities capabilities() const override { return KindCapabilities(); }
 
   std::vector<std::string> Submit(const Batch& batch) override {
     const std::string body = local::BatchBody(batch);
     // A kept connection may have been closed by a daemon that is no more: that would be doubt.
     client_.Close();
+    if (std::chrono::steady_clock::now() >= batch.send_by)
+      throw SubmitRefused(SubmitRefused::Why::kTemporary, "its time to be sent had passed");
     const Response r = client_.Post("/batches", body);
     if (r.outcome == Outcome::kNotSent)
       throw SubmitRefused(SubmitRefused::Why::kTemporary, r.error);
@@ -61,6 +67,9 @@ class LocalCluster : public Cluster {
     if (!r.ok()) Refuse(r);
     return ReadIds(r.body, batch.elements.size());
   }
+
+  // No job is ever held.
+  void Release(const Batch&, const std::vector<std::string>&) override {}
 
   FindResult Find(const std::string& tag, const std::string&, double, bool fence) override {
     const auto a = local::ReadAnswer(
@@ -321,12 +330,16 @@ CheckItem LocalCluster::CheckTestJob(const std::string& cluster_user) {
   }
 }
 
-}  // namespace
-
 // The signature of every kind; no token is needed here.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 std::unique_ptr<Cluster> MakeLocal(const ClusterConfig& config, TokenSource) {
   return std::make_unique<LocalCluster>(config);
+}
+
+}  // namespace
+
+Driver LocalDriver() {
+  return {"local", "the batch scheduler of an embedded grid", MakeLocal, KindCapabilities()};
 }
 
 }  // namespace cigri::cluster

@@ -37,13 +37,19 @@ OarCluster::OarCluster(const ClusterConfig& config, TokenSource tokens,
       dialect_(std::move(dialect)),
       script_(ScriptSettings::From(config, ScriptSettings::Kind::kOar)) {}
 
-Capabilities OarCluster::capabilities() const {
+Capabilities OarCapabilities() {
   Capabilities c;
-  const auto& options = api_.config().options;
-  c.max_array = options.value("max_array", 1000);
   // As base64 with its numbers this stays below mod_fcgid's usual limit of 128 KiB for a body.
-  c.max_bytes = options.value("max_bytes", std::size_t{70000});
+  c.max_bytes = 70000;
   c.output = true;
+  return c;
+}
+
+Capabilities OarCluster::capabilities() const {
+  Capabilities c = OarCapabilities();
+  const auto& options = api_.config().options;
+  c.max_array = options.value("max_array", c.max_array);
+  c.max_bytes = options.value("max_bytes", c.max_bytes);
   return c;
 }
 
@@ -103,18 +109,24 @@ PollResult OarCluster::Poll(const PollRequest& request) {
   PollResult result;
   const int calls = api_.calls();
   int details_left = DetailsPerPoll(api_.config());
-  // Over about 8 kB of URL the web server answers 414 in HTML.
-  constexpr std::size_t kMaxUrl = 7000;
   const std::span<const RemoteRef> all(request.jobs);
   for (std::size_t from = 0, to = 0; from < all.size(); from = to) {
-    std::size_t bytes = 0;
-    do bytes += all[to++].remote_id.size() + (dialect_->details_in_lists() ? 9 : 1);
-    while (to < all.size() && bytes + all[to].remote_id.size() + 1 <= kMaxUrl);
+    to = EndOfCall(all, from);
     PollSome(all.subspan(from, to - from), &details_left, &result);
   }
   result.calls = api_.calls() - calls;
   result.cluster_time = api_.clock();
   return result;
+}
+
+// How far the ids from `from` on fit into one call: over about 8 kB of URL the web server answers
+// 414 in HTML.
+std::size_t OarCluster::EndOfCall(std::span<const RemoteRef> refs, std::size_t from) const {
+  constexpr std::size_t kMaxUrl = 7000;
+  std::size_t to = from, bytes = 0;
+  do bytes += refs[to++].remote_id.size() + (dialect_->details_in_lists() ? 9 : 1);
+  while (to < refs.size() && bytes + refs[to].remote_id.size() + 1 <= kMaxUrl);
+  return to;
 }
 
 // The list is compared while it is read: nothing is kept of the jobs that are as they were.

@@ -2,12 +2,13 @@
 // where their APIs differ.
 #pragma once
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/cluster.h"
+#include "cluster/drivers.h"
 #include "cluster/job_script.h"
 #include "cluster/oar_jobs.h"
 #include "cluster/rest_api.h"
@@ -50,6 +51,8 @@ class OarCluster final : public Cluster {
   OarCluster(const ClusterConfig& config, TokenSource tokens, std::unique_ptr<OarDialect> dialect);
   Capabilities capabilities() const override;
   std::vector<std::string> Submit(const Batch& batch) override;
+  /// No job is ever held.
+  void Release(const Batch&, const std::vector<std::string>&) override {}
   FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
                   bool fence) override;
   PollResult Poll(const PollRequest& request) override;
@@ -76,11 +79,13 @@ class OarCluster final : public Cluster {
   std::optional<int> IndexOf(const OarItem& item);
   void IndexRun(const Items& items, std::size_t from, std::size_t to,
                 std::vector<std::optional<int>>* indexes);
+  std::size_t EndOfCall(std::span<const RemoteRef> refs, std::size_t from) const;
   void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
   void LookForAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
+  std::set<std::string> IssuedAgain(std::span<const RemoteRef> refs);
   void KillOne(const RemoteRef& ref, KillResult* result);
   std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);
   std::string SubmissionBody(const Batch& batch) const;
@@ -103,6 +108,8 @@ class OarCluster final : public Cluster {
   std::int64_t looks_ = 0;
 };
 
+/// What every OAR can do before options change it.
+Capabilities OarCapabilities();
 /// The resources of `batch` as OAR writes them, with the walltime.
 std::string OarResources(const Batch& batch, const ClusterConfig& config);
 /// `text` so that the shell of the API's host gives it back unchanged: OAR runs a submission's

@@ -43,10 +43,14 @@ class Oar2 final : public OarDialect {
   bool lists_in_body() const override { return false; }
 };
 
-}  // namespace
-
 std::unique_ptr<Cluster> MakeOar2(const ClusterConfig& config, TokenSource tokens) {
   return std::make_unique<OarCluster>(config, std::move(tokens), std::make_unique<Oar2>());
+}
+
+}  // namespace
+
+Driver Oar2Driver() {
+  return {"oar2", "OAR 2.5, through its REST API", MakeOar2, OarCapabilities()};
 }
 
 }  // namespace cigri::cluster

@@ -46,11 +46,13 @@ class Oar3 final : public OarDialect {
   std::string limit_;
 };
 
-}  // namespace
-
 std::unique_ptr<Cluster> MakeOar3(const ClusterConfig& config, TokenSource tokens) {
   return std::make_unique<OarCluster>(config, std::move(tokens),
                                       std::make_unique<Oar3>(config.options.value("page", 500)));
 }
+
+}  // namespace
+
+Driver Oar3Driver() { return {"oar3", "OAR 3, through its REST API", MakeOar3, OarCapabilities()}; }
 
 }  // namespace cigri::cluster

@@ -96,7 +96,10 @@ std::int64_t EachOarItem(const std::string& what, std::string body,
 std::int64_t EachOarJob(const std::string& what, std::string body,
                         const std::function<void(const OarItemView&)>& each) {
   return EachOarItem(what, std::move(body), [&](const simdjson::dom::element& item) {
-    each({IntegerAt(item, "id"), TextAt(item, "name"), TextAt(item, "state"), item});
+    const auto id = IntegerAt(item, "id");
+    // It may be one of ours: to leave it out would be to say that ours is not there.
+    if (id <= 0) ThrowGarbage(what, "a job without an id");
+    each({id, TextAt(item, "name"), TextAt(item, "state"), item});
   });
 }
 

@@ -31,7 +31,28 @@ void OarCluster::KillArray(const std::vector<RemoteRef>& refs, KillResult* resul
     result->asked.insert(result->asked.end(), refs.begin(), refs.end());
     return;
   }
-  for (const auto& ref : refs) KillOne(ref, result);
+  const auto others = IssuedAgain(refs);
+  for (const auto& ref : refs) {
+    if (others.count(ref.remote_id) == 0)
+      KillOne(ref, result);
+    else
+      result->gone.push_back(ref);
+  }
+}
+
+// The ids of `refs` that OAR lists with another tag: it issues ids again after a crash, and those
+// are not our jobs.
+std::set<std::string> OarCluster::IssuedAgain(std::span<const RemoteRef> refs) {
+  std::set<std::string> others;
+  for (std::size_t from = 0, to = 0; from < refs.size(); from = to) {
+    to = EndOfCall(refs, from);
+    std::vector<std::string> ids;
+    for (const auto& ref : refs.subspan(from, to - from)) ids.push_back(ref.remote_id);
+    for (const auto& item : List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids),
+                                 refs.front().cluster_user))
+      if (item.name != refs.front().tag) others.insert(std::to_string(item.id));
+  }
+  return others;
 }
 
 // Deletes the array of `refs` in one call when all its live jobs are among them.

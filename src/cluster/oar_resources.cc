@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "cluster/json_list.h"
 #include "cluster/oar.h"
 #include "cluster/property_filter.h"
 #include "core/text.h"
@@ -57,6 +58,8 @@ Resources OarCluster::GetResources() {
     const auto before = offset;
     total = EachOarItem(what, std::move(page), [&](const Item& item) {
       ++offset;
+      if (PropertyOf(item, "state", &room).empty())
+        ThrowGarbage(what, "a resource without a state");
       if (!filter.Accepts(
               [&](const std::string& name) { return std::string(PropertyOf(item, name, &room)); }))
         return;

@@ -4,6 +4,7 @@
 #include "cluster/oar.h"
 #include "cluster/wishes.h"
 #include "core/text.h"
+#include "secrets/base64.h"
 
 namespace cigri::cluster {
 namespace {

@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "core/text.h"
+#include "secrets/secrets.h"
 
 namespace cigri::cluster {
 namespace {
@@ -68,13 +69,14 @@ std::string RestApi::TokenOf(const std::string& user, std::string* trouble) {
     why = std::string("; its token_command: ") + e.what();
   }
   if (token.empty()) token = config_.auth_password;
-  const auto expiry = JwtExpiry(token);
+  const auto expiry = TokenExpiry(token);
   if (token.empty())
     *trouble =
         "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken" + why;
-  else if (expiry && *expiry <= Now())
+  else if (expiry && static_cast<double>(*expiry) <= Now())
     *trouble = "the token" + whose + " for cluster " + config_.name + " expired " +
-               HumanSpan(Now() - *expiry) + " ago: give a new one with gridtoken" + why;
+               HumanSpan(Now() - static_cast<double>(*expiry)) +
+               " ago: give a new one with gridtoken" + why;
   return token;
 }
 
@@ -254,27 +256,6 @@ double ParseHttpDate(const std::string& date) {
   return strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S", &tm) == nullptr
              ? 0
              : static_cast<double>(timegm(&tm));
-}
-
-std::optional<double> JwtExpiry(const std::string& token) {
-  const auto parts = Split(token, '.');
-  if (parts.size() != 3) return std::nullopt;
-  std::string bytes;
-  unsigned bits = 0, have = 0;
-  for (char c : parts[1]) {
-    static constexpr std::string_view kDigits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const auto digit = kDigits.find(c);
-    if (digit == kDigits.npos) continue;  // padding
-    bits = (bits << 6 | static_cast<unsigned>(digit)) & 0xFFFFFF;
-    have += 6;
-    if (have < 8) continue;
-    have -= 8;
-    bytes += static_cast<char>(bits >> have & 0xFF);
-  }
-  const auto claims = nlohmann::json::parse(bytes, nullptr, false);
-  if (!At(claims, "exp").is_number()) return std::nullopt;
-  return At(claims, "exp").get<double>();
 }
 
 std::string Words(const std::string& body) {

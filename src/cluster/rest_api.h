@@ -76,8 +76,6 @@ const nlohmann::json& At(const nlohmann::json& object, const char* key);
 
 /// Unix time of an HTTP date ("Fri, 20 Nov 2026 10:00:00 GMT"), 0 when it is none.
 double ParseHttpDate(const std::string& date);
-/// The time after which a JWT is no longer valid, nothing when it says none or is no JWT.
-std::optional<double> JwtExpiry(const std::string& token);
 /// The first words of an answer's body for people: no tags, one line, at most 300 bytes.
 std::string Words(const std::string& body);
 

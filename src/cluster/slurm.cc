@@ -19,6 +19,15 @@ std::string Id(std::int64_t array, int task) {
   return std::to_string(array) + "_" + std::to_string(task);
 }
 
+Capabilities KindCapabilities() {
+  Capabilities c;
+  c.max_array = 1000;  // MaxArraySize is 1001 where nobody raised it
+  // The whole script goes to the node of every job of the array.
+  c.max_bytes = std::size_t{256} << 10;
+  c.hold_release = true;
+  return c;
+}
+
 RemoteJob JobOf(const RemoteRef& ref, const SlurmRecord& record) {
   RemoteJob job;
   job.ref = ref;
@@ -36,12 +45,10 @@ SlurmCluster::SlurmCluster(const ClusterConfig& config, TokenSource tokens)
                    .count()) {}
 
 Capabilities SlurmCluster::capabilities() const {
-  Capabilities c;
+  Capabilities c = KindCapabilities();
   const auto& options = api_.config().options;
-  c.max_array = options.value("max_array", 1000);  // MaxArraySize is 1001 where nobody raised it
-  // The whole script goes to the node of every job of the array.
-  c.max_bytes = options.value("max_bytes", std::size_t{256} << 10);
-  c.hold_release = true;
+  c.max_array = options.value("max_array", c.max_array);
+  c.max_bytes = options.value("max_bytes", c.max_bytes);
   c.output = shared_.configured();
   return c;
 }
@@ -328,8 +335,11 @@ OutputPart SlurmCluster::ReadOutput(const RemoteRef& job, Stream stream, std::in
   return shared_.Read(job.cluster_user, OutputPath(job, stream), offset, bytes);
 }
 
-std::unique_ptr<Cluster> MakeSlurm(const ClusterConfig& config, TokenSource tokens) {
-  return std::make_unique<SlurmCluster>(config, std::move(tokens));
+Driver SlurmDriver() {
+  const Factory make = [](const ClusterConfig& config, TokenSource tokens) {
+    return std::unique_ptr<Cluster>(std::make_unique<SlurmCluster>(config, std::move(tokens)));
+  };
+  return {"slurm", "Slurm, through slurmrestd", make, KindCapabilities()};
 }
 
 }  // namespace cigri::cluster

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster.h"
+#include "cluster/drivers.h"
 #include "cluster/job_script.h"
 #include "cluster/rest_api.h"
 #include "cluster/shared_files.h"
+#include "cluster/slurm_array.h"
 #include "cluster/slurm_codec.h"
 
 namespace cigri::cluster {
@@ -66,7 +67,8 @@ class SlurmCluster final : public Cluster {
   Stored GetStored(const std::string& path, const std::string& user);
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
   std::vector<RemoteJob> Tagged(const Records& records, bool* cut);
-  bool KillWhole(const std::string& array, const Refs& refs);
+  void KillArray(const std::string& array, const Refs& refs, KillResult* result);
+  bool KillWhole(const std::string& array, const Refs& refs, const ArrayView& view);
   void KillOne(const RemoteRef& ref, KillResult* result);
   SlurmRequest RequestOf(const Batch& batch) const;
   std::vector<std::string> ReadSubmission(const Batch& batch, const http::Response& response);
@@ -78,6 +80,7 @@ class SlurmCluster final : public Cluster {
   /// Why jobs of `partition` ("" = the default one) are not preempted; "" when they are.
   std::string WhyNotPreemptible(const std::string& partition, const std::string& user);
   nlohmann::json Nodes(const std::string& user);
+  void Ping(const std::string& user);
   CheckItem CheckTime(const std::string& user);
   CheckItem CheckUser(const std::string& user);
   CheckItem CheckPartition(const std::string& user);

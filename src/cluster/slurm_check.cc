@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cluster/check.h"
+#include "cluster/json_list.h"
 #include "cluster/slurm.h"
 #include "core/text.h"
 
@@ -78,6 +79,8 @@ Resources SlurmCluster::GetResources() {
   Resources r;
   int down = 0, nodes = 0;
   for (const auto& node : Nodes(config.auth_user)) {
+    if (At(node, "cpus").is_null())
+      ThrowGarbage("read the nodes of " + config.name, "a node without its CPUs");
     if (!InPartition(node, partition)) continue;
     const int cpus = static_cast<int>(NumberIn(At(node, "cpus")));
     ++nodes;
@@ -142,6 +145,8 @@ std::vector<CheckItem> SlurmCluster::Check(const std::string& cluster_user, bool
   const auto& config = api_.config();
   try {
     const int version = Version();
+    // A version that is configured was not asked for. Without a token nothing can be asked.
+    if (api_.TokenTrouble(cluster_user).empty()) Ping(cluster_user);
     items.push_back({"reachable", Verdict::kOk, api_.url()});
     items.push_back({"version", version <= 38 ? Verdict::kOk : Verdict::kWarn,
                      "API v0.0." + std::to_string(version) +
@@ -163,6 +168,13 @@ std::vector<CheckItem> SlurmCluster::Check(const std::string& cluster_user, bool
                             : "no shared_folder: output and exit records stay on the cluster"});
   if (submit) items.push_back(CheckTestJob(this, config, cluster_user, std::chrono::seconds(120)));
   return items;
+}
+
+// Throws CallFailed when nobody answers. A refused token is an answer.
+void SlurmCluster::Ping(const std::string& user) {
+  const auto response = api_.Get(Path("ping"), user);
+  if (response.outcome != http::Outcome::kAnswered)
+    throw api_.Failed("reach " + api_.config().name, response);
 }
 
 CheckItem SlurmCluster::CheckUser(const std::string& user) {

@@ -144,8 +144,11 @@ SlurmRecord RecordOf(const element& job) {
 
 std::vector<SlurmRecord> ParseSlurmJobs(const std::string& what, std::string body) {
   std::vector<SlurmRecord> records;
-  EachInList(what, std::move(body), "jobs",
-             [&](const element& job) { records.push_back(RecordOf(job)); });
+  EachInList(what, std::move(body), "jobs", [&](const element& job) {
+    records.push_back(RecordOf(job));
+    // It may be one of ours: to leave it out would be to say that ours is not there.
+    if (records.back().job_id <= 0) ThrowGarbage(what, "a job without an id");
+  });
   return records;
 }
 

@@ -1,5 +1,6 @@
 // Deleting jobs of Slurm: the array where all that lives of it is to go, else one by one.
 #include <algorithm>
+#include <tuple>
 
 #include "cluster/slurm.h"
 #include "cluster/slurm_array.h"
@@ -8,32 +9,39 @@
 namespace cigri::cluster {
 
 KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
-  std::map<std::pair<std::string, std::string>, Refs> arrays;
+  std::map<std::tuple<std::string, std::string, std::string>, Refs> arrays;
   for (const auto& ref : jobs)
-    arrays[{ref.cluster_user, SlurmArrayOf(ref.remote_id)}].push_back(ref);
+    arrays[{ref.cluster_user, ref.tag, SlurmArrayOf(ref.remote_id)}].push_back(ref);
   KillResult result;
-  for (const auto& [key, refs] : arrays) {
-    if (refs.size() > 3 && KillWhole(key.second, refs)) {
-      result.asked.insert(result.asked.end(), refs.begin(), refs.end());
-      continue;
-    }
-    for (const auto& ref : refs) KillOne(ref, &result);
-  }
+  for (const auto& [key, refs] : arrays) KillArray(std::get<2>(key), refs, &result);
   return result;
 }
 
-// Cancels the array of `refs` in one call when all that lives of it is among them.
-bool SlurmCluster::KillWhole(const std::string& array, const Refs& refs) {
-  const auto user = refs.front().cluster_user;
-  const auto records =
-      GetJobs("read array " + array + " of " + api_.config().name, Path("job/" + array), user);
+// Slurm issues ids again after a crash of slurmctld: what it shows without our tag is not our job.
+void SlurmCluster::KillArray(const std::string& array, const Refs& refs, KillResult* result) {
+  const auto records = GetJobs("read array " + array + " of " + api_.config().name,
+                               Path("job/" + array), refs.front().cluster_user);
   const ArrayView view(records.value_or(Records{}), refs.front().tag);
+  if (refs.size() > 3 && KillWhole(array, refs, view)) {
+    result->asked.insert(result->asked.end(), refs.begin(), refs.end());
+    return;
+  }
+  for (const auto& ref : refs) {
+    if (view.Of(ref.index) == nullptr)
+      result->gone.push_back(ref);
+    else
+      KillOne(ref, result);
+  }
+}
+
+// Cancels the array of `refs` in one call when all that lives of it is among them.
+bool SlurmCluster::KillWhole(const std::string& array, const Refs& refs, const ArrayView& view) {
   std::set<int> wanted;
   for (const auto& ref : refs) wanted.insert(ref.index);
   const auto alive = view.Alive();
   if (alive.empty() || view.cut()) return false;
   if (!std::includes(wanted.begin(), wanted.end(), alive.begin(), alive.end())) return false;
-  return api_.Delete(Path("job/" + array), user).ok();
+  return api_.Delete(Path("job/" + array), refs.front().cluster_user).ok();
 }
 
 // Tasks are deleted as A_T: by the id that a started one also has, Slurm refuses.

@@ -103,6 +103,7 @@ TEST_F(OarCheckTest, ATestJobThatIsRefusedOrInDoubt) {
 TEST_F(OarCheckTest, ATestJobThatDoesNotStartIsDeleted) {
   server_.On("POST", "/jobs", Fixture("oar/post_single_201"));
   server_.On("DELETE", "/jobs", Fixture("oar/delete_running_202"));
+  server_.On("GET", "ids=", Fixture("oar/jobs_empty"));
   const auto oar = MakeCluster(config_);
   const auto item = CheckTestJob(oar.get(), config_, "alice", std::chrono::seconds(0));
   EXPECT_EQ(item.verdict, Verdict::kWarn);

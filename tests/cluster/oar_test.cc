@@ -416,7 +416,7 @@ TEST_F(OarTest, TheSweepSeesOnlyWhatCarriesThePrefixAndOurCommand) {
                    Item(91, "Running", "cigri.12.g1.fake")}));
   server_.On("GET", "/jobs/84.json", Says(Job(84, 5)));
   server_.On("GET", "/jobs/91.json", Says({{"id", 91}, {"command", "sleep 5"}}));
-  const auto jobs = oar_->ListTagged("cigri.12.");
+  const auto jobs = oar_->ListTagged("cigri.12.", {});
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].ref.index, 5);
   EXPECT_EQ(jobs[0].ref.cluster_user, "alice");
@@ -431,6 +431,7 @@ TEST_F(OarTest, AnswersToADeletionAreReadByTheirWords) {
                {"delete_twice_400", "asked"},
                {"delete_unknown_400", "failed"},
                {"server_down_delete_400", "failed"}};
+  server_.On("GET", "ids=84", List(nlohmann::json::array({Item(84, "Running")})));
   for (const auto& c : cases) {
     server_.On("DELETE", "/jobs/84.json", Fixture(std::string("oar/") + c.fixture));
     const auto result = oar_->Kill({RefOf("84", kTag)});
@@ -452,8 +453,12 @@ TEST_F(OarTest, AnArrayIsDeletedWholeOnlyWhenAllThatLivesOfItIsMeant) {
   server_.On("GET", "array=84",
              List({Item(84, "Running"), Item(85, "Running"), Item(86, "Waiting"),
                    Item(87, "Waiting"), Item(88, "Waiting")}));
-  EXPECT_EQ(oar_->Kill(refs).asked.size(), 4u);
-  EXPECT_EQ(server_.Asked("DELETE", "").size(), 4u);
+  server_.On("GET", "ids=", List({Item(85, "Running"), Item(86, "Waiting", "cigri.12.g1.other")}));
+  const auto result = oar_->Kill(refs);
+  EXPECT_EQ(result.asked.size(), 3u) << "what the list leaves out is asked to end, too";
+  ASSERT_EQ(result.gone.size(), 1u);
+  EXPECT_EQ(result.gone[0].remote_id, "86") << "an id that was issued again";
+  EXPECT_EQ(server_.Asked("DELETE", "").size(), 3u);
 }
 
 TEST_F(OarTest, ResourcesAreCountedByUnitAndProperties) {

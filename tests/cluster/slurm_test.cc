@@ -364,7 +364,7 @@ TEST_F(SlurmTest, TheSweepSeesNoJobOfCigri3) {
                 {"job_state", "RUNNING"}, {"name", name},       {"user_name", "alice"}};
   };
   server_.On("GET", "/jobs", Says({{"jobs", {job(1, "cigri.12"), job(2, kTag), job(3, "x")}}}));
-  const auto jobs = slurm_->ListTagged("cigri.");
+  const auto jobs = slurm_->ListTagged("cigri.", {});
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].ref.tag, kTag);
   EXPECT_EQ(jobs[0].ref.remote_id, "2_4");
@@ -379,9 +379,10 @@ TEST_F(SlurmTest, DeletionsAreOfTasksAndReadByTheirNumber) {
                {"delete-already-done", 1, 0, 0},
                {"err-delete-unknown", 0, 1, 0},
                {"err-delete-foreign", 0, 0, 1}};
+  server_.On("GET", "/job/12", Fixture("slurm/array-held"));
   for (const auto& c : cases) {
     server_.On("DELETE", "/job/12_3", Fixture(std::string("slurm/") + c.fixture));
-    const auto r = slurm_->Kill({RefOf("12_3", kTag, 3)});
+    const auto r = slurm_->Kill({RefOf("12_3", kRecorded, 3)});
     EXPECT_EQ(r.asked.size(), static_cast<std::size_t>(c.asked)) << c.fixture;
     EXPECT_EQ(r.gone.size(), static_cast<std::size_t>(c.gone)) << c.fixture;
     EXPECT_EQ(r.failed.size(), static_cast<std::size_t>(c.failed)) << c.fixture;

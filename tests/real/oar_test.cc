@@ -273,7 +273,7 @@ TEST_F(RealOarTest, AJobOfCigri3IsNotSeen) {
       "'{\"command\":\"sleep 5\",\"name\":\"cigri.7\"}' "
       "http://127.0.0.1:6668/oarapi-cigri/jobs.json");
   const auto refs = SubmitAll(*oar_, BatchOf("alice", {"sleep 5", "sleep 5"}));
-  const auto seen = oar_->ListTagged("cigri.7");
+  const auto seen = oar_->ListTagged("cigri.7", {});
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[1].ref.remote_id, refs[1].remote_id);
   EXPECT_EQ(seen[1].ref.index, 1);

@@ -1,0 +1,159 @@
+#include "oar_model.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "query.h"
+
+namespace cigri::conformance {
+
+using nlohmann::json;
+using test::Answer;
+using test::Fixture;
+using test::FixtureJson;
+using test::Says;
+
+namespace {
+
+constexpr int kFirstId = 84, kCores = 32;
+
+// The path without prefix, query and the ".json" of OAR 2.
+std::string PathOf(const std::string& target) {
+  auto path = target.substr(0, target.find('?'));
+  const std::string prefix = "/oarapi-cigri";
+  if (StartsWith(path, prefix)) path = path.substr(prefix.size());
+  const auto dot = path.rfind(".json");
+  return dot == path.npos ? path : path.substr(0, dot);
+}
+
+}  // namespace
+
+OarModel::OarModel(int version) : version_(version) {
+  for (const char* method : {"GET", "POST", "DELETE"})
+    server_.OnEach(method, "", [this](const Request& q) { return Handle(q); });
+}
+
+int OarModel::JobsWithTag(const std::string& tag) {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(),
+                                        [&](const auto& job) { return job.second.tag == tag; }));
+}
+
+Answer OarModel::Handle(const Request& q) {
+  const std::lock_guard lock(mutex_);
+  const auto path = PathOf(q.target);
+  const auto parts = Split(path, '/');  // "", "jobs", "84"
+  const auto user = q.Header("X-Remote-Ident");
+  if (q.method == "POST" && path == "/jobs") return Submit(q);
+  if (q.method == "POST") return DeleteArray(std::atoi(parts.at(3).c_str()), user);
+  if (path == "/jobs") return List(q.target);
+  if (parts.at(1) != "jobs") return Site(path);
+  const int id = std::atoi(parts.at(2).c_str());
+  if (q.method == "DELETE") return Delete(id, user);
+  return jobs_.count(id) == 0 ? Says({{"code", 404}}, 404) : Says(Details(jobs_.at(id)));
+}
+
+Answer OarModel::Submit(const Request& q) {
+  const auto body = json::parse(q.body);
+  if (body.value("property", "").find("nosuch") != std::string::npos)
+    return Fixture("oar/err_unknown_property_400");
+  const int first = jobs_.empty() ? kFirstId : jobs_.rbegin()->first + 1;
+  std::string words = "Simple array job submission is used\n";
+  for (const auto& line : Split(Trim(body.at("param_file").get<std::string>()), '\n')) {
+    ModelJob job;
+    job.array = first;
+    job.id = first + static_cast<int>(std::count(words.begin(), words.end(), '='));
+    job.tag = body.at("name");
+    job.owner = q.Header("X-Remote-Ident");
+    job.words = line;
+    job.Start();
+    words += "OAR_JOB_ID=" + std::to_string(job.id) + "\n";
+    jobs_[job.id] = job;
+  }
+  if (version_ == 3) return Says({{"id", first}}, 201);
+  auto answer = FixtureJson("oar/post_array_param_201");
+  answer["cmd_output"] = words + "OAR_ARRAY_ID=" + std::to_string(first) + "\n";
+  answer["id"] = first;
+  return Says(answer, 201);
+}
+
+// A job as GET /jobs/ID shows it.
+json OarModel::Details(const ModelJob& job) const {
+  auto shown = FixtureJson(job.state != ModelJob::State::kEnded ? "oar/job_running"
+                           : job.deleted                        ? "oar/job_deleted_running"
+                                                                : "oar/job_terminated");
+  shown["id"] = job.id;
+  shown["array_id"] = job.array;
+  shown["name"] = job.tag;
+  shown["owner"] = job.owner;
+  shown["command"] = "exec /bin/sh -c 'eval x' cigri " + job.words;
+  if (job.state == ModelJob::State::kEnded && !job.deleted) shown["exit_code"] = job.wait_status;
+  if (version_ == 3) shown["resources"] = json::array({{{"id", 1}}});
+  return shown;
+}
+
+bool OarModel::Listed(const ModelJob& job, const std::string& target) const {
+  if (const auto ids = QueryOf(target, version_ == 2 ? "ids" : "job_ids"); !ids.empty()) {
+    const auto id = std::to_string(job.id);
+    for (const auto& list : ids)
+      for (const auto& one : Split(list, ':'))
+        if (one == id) return true;
+    return false;
+  }
+  if (const auto array = QueryOf(target, "array"); !array.empty())
+    return array[0] == std::to_string(job.array);
+  if (const auto user = QueryOf(target, "user"); !user.empty() && user[0] != job.owner)
+    return false;
+  const bool all = !QueryOf(target, version_ == 2 ? "from" : "start_time").empty();
+  return all || job.state != ModelJob::State::kEnded;
+}
+
+// A job as a list shows it: OAR 3 shows all of it.
+json OarModel::Item(const ModelJob& job) const {
+  const auto details = Details(job);
+  if (version_ == 3) return details;
+  return {{"id", job.id},
+          {"name", job.tag},
+          {"owner", job.owner},
+          {"state", details["state"]},
+          {"queue", "besteffort"}};
+}
+
+Answer OarModel::List(const std::string& target) {
+  json items = json::array();
+  for (const auto& [id, job] : jobs_)
+    if (Listed(job, target)) items.push_back(id);
+  const auto total = items.size();
+  if (version_ == 3) items = Page(items, target);
+  for (auto& item : items) item = Item(jobs_.at(item.get<int>()));
+  return Says({{"items", items}, {"total", total}, {"offset", 0}, {"links", json::array()}});
+}
+
+Answer OarModel::Delete(int id, const std::string& user) {
+  const auto it = jobs_.find(id);
+  // OAR says the same of a job that is not there and of another user's.
+  if (it == jobs_.end() || it->second.owner != user) return Fixture("oar/delete_unknown_400");
+  const bool ended = it->second.state == ModelJob::State::kEnded;
+  it->second.Delete();
+  return Fixture(ended ? "oar/delete_terminated_202" : "oar/delete_running_202");
+}
+
+Answer OarModel::DeleteArray(int array, const std::string& user) {
+  for (auto& [id, job] : jobs_)
+    if (job.array == array && job.owner == user) job.Delete();
+  return Fixture("oar/array_deletions_202");
+}
+
+// What does not concern jobs.
+Answer OarModel::Site(const std::string& path) const {
+  if (path == "/version") return Fixture("oar/version");
+  if (path == "/whoami") return Fixture("oar/whoami");
+  if (path == "/stress_factor") return Fixture("oar/stress_factor");
+  json items = json::array();
+  for (int i = 1; i <= kCores && path != "/resources/resource_id/jobs"; ++i)
+    items.push_back({{"id", i}, {"state", "Alive"}, {"drain", "NO"}});
+  const bool known = StartsWith(path, "/resources");
+  return known ? Says({{"items", items}, {"total", items.size()}}) : Says({{"code", 404}}, 404);
+}
+
+}  // namespace cigri::conformance
