@@ -18,22 +18,6 @@ void AddAdminRoutes(Router& router) {
   AddHistoryRoutes(router);
 }
 
-Reply Items(const pqxx::result& rows) {
-  json items = json::array();
-  for (const auto& row : rows) items.push_back(json::parse(row[0].as<std::string>()));
-  const auto total = items.size();
-  return Reply::Json({{"items", std::move(items)}, {"total", total}});
-}
-
-void MustHave(const pqxx::result& rows, const std::string& what) {
-  if (rows.empty()) throw NotFound(what);
-}
-
-json TheRow(const pqxx::result& rows, const std::string& what) {
-  MustHave(rows, what);
-  return json::parse(rows[0][0].as<std::string>());
-}
-
 json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body) {
   // "ERROR:  text\nDETAIL:  ..." of the server: its first line says what is wrong.
   const auto first_line = [](const std::exception& e) {
@@ -42,11 +26,11 @@ json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body)
   };
   try {
     return context.Transact(body);
-  } catch (const pqxx::unique_violation& e) {
+  } catch (const db::UniqueViolation& e) {
     throw ApiError(409, "Conflict", first_line(e));
-  } catch (const pqxx::integrity_constraint_violation& e) {
+  } catch (const db::ConstraintViolation& e) {
     throw BadRequest(first_line(e));
-  } catch (const pqxx::data_exception& e) {
+  } catch (const db::DataError& e) {
     throw BadRequest(first_line(e));
   }
 }

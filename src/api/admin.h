@@ -21,12 +21,28 @@ void AddHistoryRoutes(Router& router);  // admin_history.cc
 /// Gives a grid whose policy nobody has touched yet the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);
 
-/// {"items":[...],"total":n} of rows that hold one JSON value each.
-Reply Items(const pqxx::result& rows);
+/// {"items":[...],"total":n} of rows with one column `item`, a JSON text.
+template <typename Row>
+Reply Items(const std::vector<Row>& rows) {
+  nlohmann::json items = nlohmann::json::array();
+  for (const auto& row : rows) items.push_back(nlohmann::json::parse(row.item));
+  const auto total = items.size();
+  return Reply::Json({{"items", std::move(items)}, {"total", total}});
+}
 /// The one JSON value of the one row; throws NotFound(what) when there is none.
-nlohmann::json TheRow(const pqxx::result& rows, const std::string& what);
-/// Throws NotFound(what) when a statement has touched nothing.
-void MustHave(const pqxx::result& rows, const std::string& what);
+template <typename Row>
+nlohmann::json TheRow(const std::vector<Row>& rows, const std::string& what) {
+  if (rows.empty()) throw NotFound(what);
+  return nlohmann::json::parse(rows.front().item);
+}
+/// Throws NotFound(what) when a statement has changed nothing, or has no rows.
+inline void MustHave(std::size_t rows, const std::string& what) {
+  if (rows == 0) throw NotFound(what);
+}
+template <typename Row>
+void MustHave(const std::vector<Row>& rows, const std::string& what) {
+  MustHave(rows.size(), what);
+}
 
 /// Runs `body` in a transaction; what the database says against the values is a 400 (409 for a
 /// name that is taken), in its words.

@@ -2,6 +2,7 @@
 #include <sql/clusters.h>
 
 #include "api/admin.h"
+#include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -51,23 +52,22 @@ clusterdb::ClusterRow RowOf(db::Tx& tx, const Config& config, const std::string&
   const auto rows = tx.Exec(sql::kClusterForCheck, name, user);
   MustHave(rows, Label(name));
   const auto& row = rows[0];
-  const auto text = [&](int i) { return row[i].is_null() ? "" : row[i].as<std::string>(); };
   clusterdb::ClusterRow found;
   cluster::ClusterConfig& c = found.config;
   c.id = row.id;
-  c.name = text(1);
-  c.kind = text(2);
-  c.api_url = text(3);
-  c.auth_type = text(4);
-  c.auth_user = text(5);
-  if (!!row.api_password) c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(text(6));
-  c.auth_header = text(7);
-  c.resource_unit = text(8);
-  c.properties = text(9);
-  c.options = json::parse(text(10));
-  *login = text(11);
-  found.token_command = text(12);
-  found.api = text(13);
+  c.name = row.name;
+  c.kind = row.kind;
+  c.api_url = row.api_url;
+  c.auth_type = row.api_auth_type;
+  c.auth_user = row.api_username.value_or("");
+  if (row.api_password) c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(*row.api_password);
+  c.auth_header = row.api_auth_header.value_or("");
+  c.resource_unit = row.resource_unit;
+  c.properties = row.properties;
+  c.options = json::parse(row.options);
+  *login = row.cluster_login;
+  found.token_command = row.token_command.value_or("");
+  found.api = row.api;
   return found;
 }
 
@@ -110,7 +110,9 @@ Reply Check(Context& context, const Request& request) {
 struct NotSaved {};
 
 json Insert(db::Tx& tx, const std::string& name, const std::string& kind, const json& body) {
-  tx.Exec(sql::kAddCluster, name, kind, TextOf(body, "api_url"));
+  if (!clusterdb::AddCluster(tx, *cluster::FindDriver(kind), name, TextOf(body, "api_url")))
+    throw ApiError(409, "Conflict", "there is a " + Label(name) + " already",
+                   "`gridadmin cluster set` changes it");
   tx.Exec(sql::kChangeCluster, name, body.dump());
   return Row(tx, name);
 }
@@ -132,9 +134,9 @@ clusterdb::ClusterRow AsItWouldBe(Context& context, const std::string& name,
 }
 
 void CheckKind(const std::string& kind) {
-  const auto kinds = cluster::ClusterKinds();
-  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-    throw BadRequest("unknown kind \"" + kind + "\"", "possible: " + Join(kinds, ", "));
+  if (cluster::FindDriver(kind) == nullptr)
+    throw BadRequest("unknown kind \"" + kind + "\"",
+                     "possible: " + Join(cluster::ClusterKinds(), ", "));
 }
 
 struct Tested {

@@ -61,7 +61,7 @@ Reply Drain(Context& context, const Request& request) {
       ids.push_back(row.id);
       names.push_back(row.name);
       tx.Exec(sql::kRaiseDrainedEvent, ids.back(),
-              row[1].as<std::string>() + (kill ? " is emptied by " : " is drained by ") +
+              row.name + (kill ? " is emptied by " : " is drained by ") +
                   request.caller.user + (until ? " until " + *until : "") + ": " + reason);
     }
     std::sort(names.begin(), names.end());
@@ -86,7 +86,7 @@ Reply Resume(Context& context, const Request& request) {
     if (which) MustHave(tx.Exec(sql::kListClusters, which), "cluster \"" + *which + "\"");
     for (const auto& row : tx.Exec(sql::kResumeCluster, which)) {
       names.push_back(row.name);
-      tx.Exec(sql::kCloseDrainedEvent, row[1].as<std::int64_t>(), request.caller.user);
+      tx.Exec(sql::kCloseDrainedEvent, row.id, request.caller.user);
     }
     std::sort(names.begin(), names.end());
   });

@@ -32,14 +32,14 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
   std::size_t bytes = 0;
   bool more = false;
   for (const auto& row : tx.Exec(sql::kPlanHistory, from, until, limit + 1)) {
-    const pqxx::binarystring cbor(row["snapshot"]);
+    const std::string& cbor = row.snapshot;
     bytes += cbor.size();
     if (static_cast<std::int64_t>(items.size()) >= limit ||
         (bytes > kMostBytes && !items.empty())) {
       more = true;
       break;
     }
-    json item = json::from_cbor(cbor.data(), cbor.data() + cbor.size(), true, false);
+    json item = json::from_cbor(cbor, true, false);
     if (!item.is_object() || !item.contains("snapshot")) continue;  // of an older version
     for (const auto& c : item["snapshot"].value("campaigns", json::array()))
       campaigns.insert(c.value("id", std::int64_t{0}));

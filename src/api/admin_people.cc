@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-template <const db::Statement& statement>
+template <const auto& statement>
 Reply ListOf(Context& context, const Request&) {
   return context.Transact([](db::Tx& tx) { return Items(tx.Exec(statement)); });
 }
@@ -38,7 +38,7 @@ Reply SetMapping(Context& context, const Request& request) {
   return Reply::Json(body);
 }
 
-template <const db::Statement& statement>
+template <const auto& statement>
 Reply RemovePair(Context& context, const Request& request) {
   const std::string user = request.Word("user"), cluster = request.Word("cluster");
   context.Transact([&](db::Tx& tx) {

@@ -1,17 +1,17 @@
 // The policy: rows that operators edit, taken only when they are right as a whole.
+#include <fmt/format.h>
 #include <sql/cluster_status.h>
 #include <sql/policy.h>
 #include <sql/usage.h>
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "api/admin.h"
+#include "api/read.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "policy/config.h"
-#include "policy/fairtree.h"
+#include "policy/policies/fairtree.h"
 
 namespace cigri::api {
 namespace {
@@ -150,7 +150,7 @@ Reply Shares(Context& context, const Request& request) {
     json items = json::array();
     double error = 0;
     for (std::size_t i = 0; i < users.size(); ++i) {
-      const double slot_s = rows[static_cast<int>(i)]["slot_s"].as<double>();
+      const double slot_s = rows[i].slot_s;
       const double had = all > 0 ? slot_s / all : 0;
       error += all > 0 ? std::abs(had - due[i]) / 2 : 0;
       items.push_back({{"user", users[i].second},
@@ -158,14 +158,14 @@ Reply Shares(Context& context, const Request& request) {
                        {"due", due[i]},
                        {"had", had},
                        {"slot_s", slot_s},
-                       {"running", rows[static_cast<int>(i)]["running"].as<std::int64_t>()},
-                       {"waiting", rows[static_cast<int>(i)]["waiting"].as<std::int64_t>()}});
+                       {"running", rows[i].running},
+                       {"waiting", rows[i].waiting}});
     }
-    const auto used = tx.Exec(sql::kUtilisation, window)[0][0];
+    const auto used = tx.One(sql::kUtilisation, window);
     json body = {{"window_s", window},
                  {"policy", policy::ToString(config.policy)},
                  {"aimed_at", config.policy == policy::PolicyKind::kFairshare},
-                 {"utilisation", used.is_null() ? json() : json(used.as<double>())},
+                 {"utilisation", OrNull(used.part)},
                  {"share_error", error},
                  {"items", items}};
     body["text"] = SharesText(body);

@@ -114,7 +114,7 @@ Reply Revert(Context& context, const Request& request) {
     CheckCode(code);
     // Its mode stays: to bring an old text back is not to put it in force.
     const std::optional<std::string> keep;
-    return TheRow(tx.Exec(sql::kChangeRule, name, keep, code, old[0][1].as<int>(), keep,
+    return TheRow(tx.Exec(sql::kChangeRule, name, keep, code, old[0].priority, keep,
                           std::optional<int>(), request.caller.user),
                   Label(name));
   }));

@@ -1,5 +1,4 @@
 // POST /campaigns: reading, admitting and storing a campaign, or only saying what it would be.
-#include <sql/api.h>
 
 #include "api/carried.h"
 #include "api/read_campaigns.h"

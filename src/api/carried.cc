@@ -2,10 +2,14 @@
 
 #include <sql/parameters.h>
 
+#include "cluster/batch.h"
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "jdl/command.h"
+
+// A setting that is left out of BatchSettings is a fault here, not a default.
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 namespace cigri::api {
 namespace {
@@ -19,21 +23,21 @@ struct Carrier {
   std::string exec_file;
 };
 
-Carrier CarrierOf(const clusterdb::ClusterRow& row, const jdl::ClusterSettings& s,
-                  const ClusterFacts& facts) {
-  Carrier c{clusterdb::MakeDriver(row), {}, s.exec_file};
-  c.batch.cluster_user = facts.login;
-  c.batch.directory = s.exec_directory;
-  c.batch.setup = s.setup;
-  c.batch.resources = s.resources;
-  c.batch.slots = jdl::ParseResources(s.resources, facts.resource_unit).n;
-  c.batch.properties = s.properties;
-  c.batch.project = s.project;
-  c.batch.job_types = s.job_types;
-  c.batch.best_effort = s.best_effort;
-  c.batch.walltime_s = s.walltime_s;
-  c.batch.options = s.options;
-  return c;
+cluster::BatchSettings SettingsOf(const jdl::Campaign& campaign, const jdl::ClusterSettings& s,
+                                  const ClusterFacts& facts) {
+  return {.grid_user = "",  // no limit of a cluster depends on who asks
+          .cluster_user = facts.login,
+          .campaign_name = campaign.name,
+          .exec_directory = s.exec_directory,
+          .setup = s.setup,
+          .resources = s.resources,
+          .slots = jdl::ParseResources(s.resources, facts.resource_unit).n,
+          .properties = s.properties,
+          .project = s.project,
+          .job_types = s.job_types,
+          .best_effort = s.best_effort,
+          .walltime_s = s.walltime_s,
+          .options = s.options};
 }
 
 std::vector<Carrier> CarriersOf(db::Tx& tx, const Facts& facts, const jdl::Campaign& campaign) {
@@ -42,7 +46,9 @@ std::vector<Carrier> CarriersOf(db::Tx& tx, const Facts& facts, const jdl::Campa
     for (const auto& s : campaign.clusters) {
       if (s.name != row.config.name) continue;
       try {
-        carriers.push_back(CarrierOf(row, s, facts.clusters.at(s.name)));
+        carriers.push_back({clusterdb::MakeDriver(row),
+                            cluster::TaskBatch(SettingsOf(campaign, s, facts.clusters.at(s.name))),
+                            s.exec_file});
       } catch (const Fatal& e) {  // a row that its operator has to mend: no matter of this user
         log::warn("cluster {}: {}", s.name, e.what());
       }

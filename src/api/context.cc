@@ -24,7 +24,7 @@ void Context::Run(const std::function<void(db::Tx&)>& body) {
       db::Tx tx(*session);
       body(tx);
       tx.Commit();
-    } catch (const pqxx::in_doubt_error&) {
+    } catch (const db::InDoubt&) {
       throw;  // it may have been committed: never once more
     } catch (...) {
       lost = !session->alive();

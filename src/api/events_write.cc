@@ -47,9 +47,9 @@ Reply CloseOne(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::kCampaignOfEvent, request.Id());
     if (rows.empty()) throw NotFound("event " + std::to_string(request.Id()));
-    if (!!rows[0].campaign_id) {
+    if (rows[0].campaign_id) {
       Request of_campaign = request;
-      of_campaign.captures["id"] = std::to_string(rows[0].campaign_id);
+      of_campaign.captures["id"] = std::to_string(*rows[0].campaign_id);
       return CloseIn(tx, of_campaign, LockOwn(tx, of_campaign), request.Id());
     }
     RequireOperator(request);  // of a cluster, or of the grid

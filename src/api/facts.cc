@@ -9,7 +9,7 @@
 namespace cigri::api {
 namespace {
 
-ClusterFacts ClusterOf(const pqxx::row& row) {
+ClusterFacts ClusterOf(const sql::ClustersForSubmissionRow& row) {
   ClusterFacts c;
   c.id = row.id;
   c.name = row.name;
@@ -20,7 +20,7 @@ ClusterFacts ClusterOf(const pqxx::row& row) {
   c.enabled = row.enabled;
   c.drained = row.drained;
   c.failing = row.failing;
-  c.drain_reason = row["drain_reason"].as<std::string>("");
+  c.drain_reason = row.drain_reason.value_or("");
   c.max_resources = row.max_resources;
   c.free_resources = row.free_resources;
   c.needs_token = row.needs_token;
@@ -29,7 +29,7 @@ ClusterFacts ClusterOf(const pqxx::row& row) {
   return c;
 }
 
-jdl::ClusterDefaults DefaultsOf(const pqxx::row& row) {
+jdl::ClusterDefaults DefaultsOf(const sql::ClustersForSubmissionRow& row) {
   jdl::ClusterDefaults d;
   d.resources = row.default_resources;
   d.resource_unit = row.resource_unit;

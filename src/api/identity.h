@@ -19,7 +19,7 @@ namespace cigri::api {
 class Identity {
  public:
   explicit Identity(Context& context);
-  /// Throws Fatal or a pqxx error when the database is needed and away.
+  /// Throws Fatal or a db::Error when the database is needed and away.
   Caller Of(const httplib::Request& request);
 
  private:

@@ -6,6 +6,7 @@
 #include "api/admin.h"
 #include "api/admission.h"
 #include "api/server.h"
+#include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/log.h"
 
@@ -34,7 +35,8 @@ void Listen(ApiServer& server, const Config& config) {
 }
 
 // A fresh grid has the shipped admission rules and the policy preset `site-default`; what a person
-// removed or changed stays so. False while the database is away; throws when it is not ours.
+// removed or changed stays so. What drivers can do is this version's. False while the database is
+// away; throws when it is not ours.
 bool InstallRules(Context& context) {
   try {
     auto db = context.pool.Get();
@@ -42,6 +44,7 @@ bool InstallRules(Context& context) {
     db::Tx tx(*db);
     InstallShippedRules(tx);
     InstallDefaultPolicy(tx);
+    clusterdb::StoreCapabilities(tx);
     tx.Commit();
     return true;
   } catch (const Fatal& e) {

@@ -83,9 +83,9 @@ void AddForecast(db::Tx& tx, std::int64_t id, json& progress) {
   progress["throughput"] = nullptr;
   const auto rows = tx.Exec(sql::kEndEstimate, id);
   if (rows.empty()) return;
-  if (!!rows[0].rate) progress["throughput"] = rows[0].rate;
+  if (rows[0].rate) progress["throughput"] = *rows[0].rate;
   if (progress["over"] == true || !rows[0].low || !rows[0].high) return;
-  progress["ends_in"] = {rows[0].low, rows[0].high};
+  progress["ends_in"] = {*rows[0].low, *rows[0].high};
 }
 
 // What has happened since `seen`; sets how far a client has then read, as the token's first parts.

@@ -59,18 +59,9 @@ nlohmann::json PageJson(const Request& request, const std::string& to, nlohmann:
           {"links", std::move(links)}};
 }
 
-nlohmann::json TextOrNull(const pqxx::field& field) {
-  return field.is_null() ? nlohmann::json() : nlohmann::json(field.c_str());
-}
-nlohmann::json NumberOrNull(const pqxx::field& field) {
-  return field.is_null() ? nlohmann::json() : nlohmann::json(field.as<double>());
-}
-nlohmann::json IntOrNull(const pqxx::field& field) {
-  return field.is_null() ? nlohmann::json() : nlohmann::json(field.as<std::int64_t>());
-}
-nlohmann::json DateOrNull(const pqxx::field& epoch) {
-  if (epoch.is_null()) return nullptr;
-  const auto at = static_cast<std::time_t>(epoch.as<double>());
+nlohmann::json DateOrNull(const std::optional<double>& epoch) {
+  if (!epoch) return nullptr;
+  const auto at = static_cast<std::time_t>(*epoch);
   std::tm utc{};
   gmtime_r(&at, &utc);
   char text[40];

@@ -11,7 +11,7 @@ namespace cigri::api {
 
 class Router;
 
-/// All GET routes of docs/api.md but progress, notifications and tokens. Called once, in server.cc.
+/// All GET routes of docs/api.md but progress, notifications and tokens. Called once, in routes.cc.
 void AddReadRoutes(Router& router);
 void AddCampaignReadRoutes(Router& router);  // read_campaigns.cc
 void AddJobReadRoutes(Router& router);       // read_jobs.cc
@@ -41,11 +41,16 @@ nlohmann::json PageJson(const Request& request, const std::string& to, nlohmann:
                         std::int64_t total, std::int64_t offset, std::int64_t limit,
                         const std::string& keep = "");
 
-/// A field as JSON: NULL is null.
-nlohmann::json TextOrNull(const pqxx::field& field);
-nlohmann::json NumberOrNull(const pqxx::field& field);
-nlohmann::json IntOrNull(const pqxx::field& field);
+/// A column as JSON: NULL is null.
+template <typename T>
+nlohmann::json OrNull(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+template <typename T>
+nlohmann::json OrNull(const T& value) {
+  return value;
+}
 /// epoch seconds -> "2026-11-20 08:42:02+00", as CiGri writes the dates of jobs; NULL is null.
-nlohmann::json DateOrNull(const pqxx::field& epoch);
+nlohmann::json DateOrNull(const std::optional<double>& epoch);
 
 }  // namespace cigri::api

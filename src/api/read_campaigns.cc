@@ -19,16 +19,15 @@ using nlohmann::json;
 
 constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
 
-std::string AllStates() {
-  return db::Array(
-      std::vector<std::string>(WordsOf<CampaignState>().begin(), WordsOf<CampaignState>().end()));
+std::vector<std::string> AllStates() {
+  return {WordsOf<CampaignState>().begin(), WordsOf<CampaignState>().end()};
 }
 
 // ?state=terminated,paused, else ?all=1, else CiGri's choice: what is alive.
-std::string StatesAsked(const Request& request) {
+std::vector<std::string> StatesAsked(const Request& request) {
   if (request.Flag("all")) return AllStates();
   const std::string asked = request.Query("state");
-  if (asked.empty()) return db::Array(std::vector<std::string>{"in_treatment", "paused"});
+  if (asked.empty()) return {"in_treatment", "paused"};
   const auto states = Split(asked, ',');
   for (const auto& state : states)
     if (!FromString<CampaignState>(state))
@@ -43,7 +42,7 @@ std::optional<std::string> Asked(const Request& request, const std::string& name
 }
 
 // One word and one reason for people, the strongest first.
-void AddLaneState(json& lane, const pqxx::row& row) {
+void AddLaneState(json& lane, const sql::ShowPlacementsRow& row) {
   const auto say = [&](const char* state, const std::string& reason) {
     lane["state"] = state;
     lane["reason"] = reason;
@@ -51,42 +50,41 @@ void AddLaneState(json& lane, const pqxx::row& row) {
   if (!row.enabled) return say("disabled", "disabled by the operators");
   if (row.drained)
     return say("drained", std::string("drained by ") +
-                              row["drained_by"].as<std::string>("an operator") + ": " +
-                              row["drain_reason"].as<std::string>(""));
-  if (!!row.held_since) return say("held", row["held_why"].as<std::string>(""));
-  if (!!row.failing_since)
-    return say("unreachable", row["error"].as<std::string>("it does not answer"));
-  if (!!row.probation_until) return say("set_aside", "on probation");
-  if (std::string(row.mode) == "observe")
+                              row.drained_by.value_or("an operator") + ": " +
+                              row.drain_reason.value_or(""));
+  if (row.held_since) return say("held", row.held_why.value_or(""));
+  if (row.failing_since)
+    return say("unreachable", row.error.value_or("it does not answer"));
+  if (row.probation_until) return say("set_aside", "on probation");
+  if (row.mode == "observe")
     return say("observe", "in observation: nothing is sent there");
   say("ok", "");
 }
 
-json LaneJson(const pqxx::row& row) {
-  const auto count = [&](const char* name) { return row[name].as<std::int64_t>(); };
-  const auto n_ok = count("n_ok");
+json LaneJson(const sql::ShowPlacementsRow& row) {
+  const auto n_ok = row.n_ok;
   const double sum = row.sum_s;
   json lane = {{"cluster_name", row.name},
-               {"active_jobs", count("submitted") + count("remote_waiting") + count("running")},
-               {"queued_jobs", count("launching")},
+               {"active_jobs", row.submitted + row.remote_waiting + row.running},
+               {"queued_jobs", row.launching},
                {"prologue_ok",
-                !row.has_prologue || std::string(row.prologue) == "done"},
+                !row.has_prologue || row.prologue == "done"},
                {"epilogue_ok",
-                !row.has_epilogue || std::string(row.epilogue) == "done"},
-               {"running", count("running")},
-               {"remote_waiting", count("remote_waiting")},
-               {"submitted", count("submitted")},
-               {"done", count("done")},
-               {"failed", count("ended_badly")},
-               {"preempted", count("preempted")},
-               {"throughput", NumberOrNull(row["rate"])},
+                !row.has_epilogue || row.epilogue == "done"},
+               {"running", row.running},
+               {"remote_waiting", row.remote_waiting},
+               {"submitted", row.submitted},
+               {"done", row.done},
+               {"failed", row.ended_badly},
+               {"preempted", row.preempted},
+               {"throughput", OrNull(row.rate)},
                {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
-               {"job_ratio", NumberOrNull(row["job_ratio"])},
-               {"slots", count("slots")}};
+               {"job_ratio", OrNull(row.job_ratio)},
+               {"slots", row.slots}};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.
-  if (lane["throughput"].is_null() && n_ok > 0 && !!row.first_start) {
-    const double span = row.last_end - row.first_start;
+  if (lane["throughput"].is_null() && n_ok > 0 && row.first_start) {
+    const double span = *row.last_end - *row.first_start;
     if (span > 0) lane["throughput"] = static_cast<double>(n_ok) / span;
   }
   AddLaneState(lane, row);
@@ -101,7 +99,7 @@ json LinksOf(const Request& request, std::int64_t id) {
                       LinkJson(request, "item", self + "/jdl", "jdl")});
 }
 
-json ListCampaigns(db::Tx& tx, const Request& request) {
+json CampaignPage(db::Tx& tx, const Request& request) {
   const auto states = StatesAsked(request);
   const auto user = Asked(request, "user");
   // CiGri's clients know no pages here: without a limit they get everything that is alive.
@@ -123,12 +121,12 @@ struct Durations {
   double sum = 0, sum_sq = 0, first_start = 0, last_end = 0;
 };
 
-Durations DurationsOf(const pqxx::result& lanes) {
+Durations DurationsOf(const std::vector<sql::ShowPlacementsRow>& lanes) {
   Durations all;
   for (const auto& row : lanes) {
     const auto n = row.n_ok;
     if (n == 0) continue;
-    const double first = row["first_start"].as<double>(0), last = row["last_end"].as<double>(0);
+    const double first = row.first_start.value_or(0), last = row.last_end.value_or(0);
     all.first_start = all.n == 0 ? first : std::min(all.first_start, first);
     all.last_end = std::max(all.last_end, last);
     all.n += n;
@@ -144,10 +142,10 @@ double Share(std::int64_t part, std::int64_t whole) {
 
 // CiGri's keys; what it computed from all jobs is kept up to date in lanes, counters and forecasts.
 json Stats(db::Tx& tx, std::int64_t campaign) {
-  const auto rows = CampaignRow(tx, campaign);
+  const auto row = CampaignRow(tx, campaign);
   const auto all = DurationsOf(tx.Exec(sql::kShowPlacements, campaign));
   const auto foreseen = tx.Exec(sql::kCampaignForecast, campaign);
-  const auto numbers = NumbersOf(rows[0]);
+  const auto numbers = NumbersOf(row);
   const auto n = static_cast<double>(all.n);
   json stats = {{"average_jobs_duration", nullptr},
                 {"stddev_jobs_duration", nullptr},
@@ -160,20 +158,20 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   double rate =
       all.n > 0 && all.last_end > all.first_start ? n / (all.last_end - all.first_start) : 0;
   if (!foreseen.empty()) {
-    if (!!foreseen[0].rate) rate = foreseen[0].rate;
-    stats["end_low"] = NumberOrNull(foreseen[0]["end_low"]);
-    stats["end_high"] = NumberOrNull(foreseen[0]["end_high"]);
+    if (foreseen[0].rate) rate = *foreseen[0].rate;
+    stats["end_low"] = OrNull(foreseen[0].end_low);
+    stats["end_high"] = OrNull(foreseen[0].end_high);
   }
   stats["jobs_throughput"] = std::max(rate, 1e-16);
   stats["remaining_time"] =
       static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
   // As in CiGri 3, what we took back ourselves (a wiped queue, a copy) is no failure.
-  const auto bad = std::max<std::int64_t>(0, rows[0].ended_badly -
-                                                 rows[0].our_kill -
-                                                 rows[0].duplicate);
-  const auto sent_again = rows[0].again +
-                          rows[0].preempted +
-                          rows[0].infrastructure;
+  const auto bad = std::max<std::int64_t>(0, row.ended_badly -
+                                                 row.our_kill -
+                                                 row.duplicate);
+  const auto sent_again = row.again +
+                          row.preempted +
+                          row.infrastructure;
   stats["failures_rate"] = Share(bad, bad + numbers.done);
   stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
   return stats;
@@ -225,26 +223,25 @@ json Summary(db::Tx& tx, const Request& request) {
 
 }  // namespace
 
-Numbers NumbersOf(const pqxx::row& row) {
-  const auto at = [&](const char* name) { return row[name].as<std::int64_t>(); };
+Numbers NumbersOf(const sql::ListCampaignsRow& row) {
   Numbers n;
-  n.total = at("ntasks");
-  n.done = at("done");
-  n.launching = at("launching");
-  n.submitted = at("submitted");
-  n.remote_waiting = at("remote_waiting");
-  n.running = at("running");
-  const auto fresh = n.total - at("next_idx");
+  n.total = row.ntasks;
+  n.done = row.done;
+  n.launching = row.launching;
+  n.submitted = row.submitted;
+  n.remote_waiting = row.remote_waiting;
+  n.running = row.running;
+  const auto fresh = n.total - row.next_idx;
   // Beyond some number rows are not counted any more: what is left over is theirs.
   const auto rest = std::max<std::int64_t>(0, n.total - n.done - fresh - n.InFlight());
-  n.failed = at("to_fix") <= kCountedExactly ? at("to_fix") : rest - std::min(rest, at("retry"));
-  n.again = at("retry") <= kCountedExactly ? at("retry") : rest - std::min(rest, n.failed);
+  n.failed = row.to_fix <= kCountedExactly ? row.to_fix : rest - std::min(rest, row.retry);
+  n.again = row.retry <= kCountedExactly ? row.retry : rest - std::min(rest, n.failed);
   n.waiting = fresh + n.again;
-  n.not_run = std::max<std::int64_t>(0, at("nb_params") - n.total);
+  n.not_run = std::max<std::int64_t>(0, row.nb_params - n.total);
   return n;
 }
 
-json CampaignJson(const Request& request, const pqxx::row& row) {
+json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
   const auto id = row.id;
   const auto n = NumbersOf(row);
   json campaign = {
@@ -258,8 +255,8 @@ json CampaignJson(const Request& request, const pqxx::row& row) {
       {"finished_jobs", n.done},
       {"links", LinksOf(request, id)},
       {"wanted", row.wanted},
-      {"state_reason", TextOrNull(row["state_reason"])},
-      {"completion_time", NumberOrNull(row["completion_time"])},
+      {"state_reason", OrNull(row.state_reason)},
+      {"completion_time", OrNull(row.completion_time)},
       {"finishing", row.finishing},
       {"type", row.type},
       {"project", row.project},
@@ -278,26 +275,24 @@ json CampaignJson(const Request& request, const pqxx::row& row) {
   return campaign;
 }
 
-pqxx::result CampaignRow(db::Tx& tx, std::int64_t campaign) {
-  const std::optional<std::int64_t> id = campaign;
-  const std::optional<std::string> anybody;
-  auto rows = tx.Exec(sql::kListCampaigns, id, anybody, AllStates(), 1, 0);
-  if (rows.empty()) throw NotFound("campaign " + std::to_string(campaign));
-  return rows;
+sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
+  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0);
+  if (!row) throw NotFound("campaign " + std::to_string(campaign));
+  return *row;
 }
 
 json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
-  const auto rows = CampaignRow(tx, campaign);
-  json answer = CampaignJson(request, rows[0]);
+  const auto row = CampaignRow(tx, campaign);
+  json answer = CampaignJson(request, row);
   answer["clusters"] = json::object();
-  for (const auto& row : tx.Exec(sql::kShowPlacements, campaign))
-    answer["clusters"][row.id] = LaneJson(row);
+  for (const auto& placement : tx.Exec(sql::kShowPlacements, campaign))
+    answer["clusters"][std::to_string(placement.id)] = LaneJson(placement);
   return answer;
 }
 
 void AddCampaignReadRoutes(Router& router) {
   router.Get("/campaigns", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return ListCampaigns(tx, request); }));
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return CampaignPage(tx, request); }));
   });
   router.Get("/campaigns/{id}", [](Context& context, const Request& request) {
     return Reply::Json(

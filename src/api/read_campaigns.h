@@ -1,5 +1,7 @@
 // Campaigns with their numbers, as GET /campaigns shows them and other handlers answer them.
 #pragma once
+#include <sql/campaigns.h>
+
 #include "api/read.h"
 
 namespace cigri::api {
@@ -15,14 +17,14 @@ struct Numbers {
   std::int64_t InFlight() const { return launching + submitted + remote_waiting + running; }
 };
 /// From a row of read/campaigns.sql.
-Numbers NumbersOf(const pqxx::row& row);
+Numbers NumbersOf(const sql::ListCampaignsRow& row);
 
 /// CiGri's campaign object with our additions, from a row of read/campaigns.sql.
-nlohmann::json CampaignJson(const Request& request, const pqxx::row& row);
+nlohmann::json CampaignJson(const Request& request, const sql::ListCampaignsRow& row);
 /// One campaign with `clusters`; 404 when unknown. What POST and PATCH answer too.
 nlohmann::json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign);
 
 /// Row of read/campaigns.sql of one campaign; 404 when unknown.
-pqxx::result CampaignRow(db::Tx& tx, std::int64_t campaign);
+sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign);
 
 }  // namespace cigri::api

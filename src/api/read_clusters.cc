@@ -19,38 +19,44 @@ std::string Short(double x) {
   return text;
 }
 
-json CountedOrNull(const pqxx::row& row) {
+using Names = std::set<std::string_view>;
+
+// The columns of `row` that `names` holds.
+template <typename Row>
+json Columns(const Row& row, const Names& names) {
+  json out = json::object();
+  row.Each([&](const char* name, const auto& value) {
+    if (names.count(name) != 0) out[name] = OrNull(value);
+  });
+  return out;
+}
+
+json UsageOrNull(const sql::ShowClustersRow& row) {
   if (!row.max_resources) return nullptr;
-  json usage = {{"seen_at", row.seen_at}, {"note", TextOrNull(row["note"])}};
-  for (const char* name :
-       {"max_resources", "free_resources", "used_resources", "unavailable_resources",
-        "used_by_cigri", "jobs_running", "jobs_waiting"})
-    usage[name] = row[name].as<int>();
-  return usage;
+  return Columns(row, {"seen_at", "note", "max_resources", "free_resources", "used_resources",
+                       "unavailable_resources", "used_by_cigri", "jobs_running", "jobs_waiting"});
 }
 
-// The columns of `clusters` but its secrets, by type, as CiGri names them.
-void AddColumns(json& out, const pqxx::row& row) {
-  for (const char* name :
-       {"kind", "api_url", "api_group", "api_auth_type", "api_auth_header", "ssh_host",
-        "resource_unit", "properties", "default_resources", "mode", "job_ratio", "hours",
-        "drain_reason", "drained_by", "drained_at", "drained_until", "learnt_from", "error"})
-    out[name] = TextOrNull(row[name]);
-  for (const char* name :
-       {"power", "mode_limit", "max_waiting", "keep_waiting", "max_running", "max_calls_per_min",
-        "waiting_timeout_s", "max_array", "max_bytes", "probation"})
-    out[name] = IntOrNull(row[name]);
-  for (const char* name : {"queue_s", "min_round_s", "stress_limit", "calls_per_min",
-                           "clock_skew_s", "swept_ago", "failing_for", "try_again_in", "shut_for"})
-    out[name] = NumberOrNull(row[name]);
-  for (const char* name : {"enabled", "drained", "kill_all"}) out[name] = row[name].as<bool>();
-  out["ssh_host"] = row["ssh_host"].as<std::string>("");  // CiGri's clients join it to text
-  for (const char* name : {"calls_by", "would_send"})
-    out[name] = row[name].is_null() ? json() : json::parse(row[name].c_str());
+// What the column of each name says of a cluster: all but its secrets and what `usage` shows.
+const Names kShown = {
+    "kind",          "api_url",     "api_group",     "api_auth_type",     "api_auth_header",
+    "ssh_host",      "hours",       "resource_unit", "default_resources", "properties",
+    "mode",          "job_ratio",   "drain_reason",  "drained_by",        "drained_at",
+    "drained_until", "learnt_from", "error",         "power",             "mode_limit",
+    "max_waiting",   "max_running", "keep_waiting",  "max_calls_per_min", "waiting_timeout_s",
+    "max_array",     "max_bytes",   "probation",     "queue_s",           "min_round_s",
+    "stress_limit",  "swept_ago",   "calls_per_min", "clock_skew_s",      "failing_for",
+    "try_again_in",  "shut_for",    "enabled",       "drained",           "kill_all"};
+
+void AddColumns(json& out, const sql::ShowClustersRow& row) {
+  out.update(Columns(row, kShown));
+  out["ssh_host"] = row.ssh_host.value_or("");  // CiGri's clients join it to text
+  out["calls_by"] = row.calls_by ? json::parse(*row.calls_by) : json();
+  out["would_send"] = row.would_send ? json::parse(*row.would_send) : json();
 }
 
-json ClusterJson(const Request& request, const pqxx::row& row) {
-  const std::string self = "/clusters/" + std::string(row.id);
+json ClusterJson(const Request& request, const sql::ShowClustersRow& row) {
+  const std::string self = "/clusters/" + std::to_string(row.id);
   const double stress = row.stress, limit = row.stress_limit;
   json out = {
       {"id", row.id},
@@ -58,9 +64,9 @@ json ClusterJson(const Request& request, const pqxx::row& row) {
       {"batch", row.kind},  // CiGri's name of it
       {"stress_factor", Short(stress) + "/" + Short(limit)},
       {"under_stress", stress >= limit},
-      {"blacklisted", row.disabled_by_hand || !!row.failing_for},
-      {"stale", !row.swept_ago || row.swept_ago > kStaleAfter_s},
-      {"usage", CountedOrNull(row)},
+      {"blacklisted", row.disabled_by_hand || row.failing_for},
+      {"stale", !row.swept_ago || *row.swept_ago > kStaleAfter_s},
+      {"usage", UsageOrNull(row)},
       {"links",
        json::array({LinkJson(request, "self", self), LinkJson(request, "parent", "/clusters")})}};
   AddColumns(out, row);
@@ -78,7 +84,7 @@ json ListClusters(db::Tx& tx, const Request& request) {
             : json{{"id", row.id},
                    {"name", row.name},
                    {"links", json::array({LinkJson(request, "self",
-                                                   "/clusters/" + std::string(row.id)),
+                                                   "/clusters/" + std::to_string(row.id)),
                                           LinkJson(request, "parent", "/clusters")})}});
   const auto total = items.size();
   return {{"items", std::move(items)},
@@ -100,29 +106,29 @@ json OneCluster(db::Tx& tx, const Request& request) {
   return ClusterJson(request, rows[0]);
 }
 
-json UsageRow(const pqxx::row& row) {
-  json usage = {{"cluster_name", row.cluster_name}};
-  for (const char* name : {"cluster_id", "max_resources", "used_resources", "used_by_cigri",
-                           "unavailable_resources", "jobs_running", "jobs_waiting"})
-    usage[name] = row[name].as<int>();
-  return usage;
+// The snapshots of `rows`, grouped by their dates; `by_date` false: as one item dated with the
+// latest of them.
+template <typename Row>
+json Snapshots(const std::vector<Row>& rows, bool by_date) {
+  json items = json::array();
+  for (const auto& row : rows) {
+    const auto date = row.date;
+    if (items.empty() || (by_date && items.back()["date"] != date))
+      items.push_back({{"date", date}, {"clusters", json::array()}});
+    items.back()["clusters"].push_back(
+        Columns(row, {"cluster_name", "cluster_id", "max_resources", "used_resources",
+                      "used_by_cigri", "unavailable_resources", "jobs_running", "jobs_waiting"}));
+    items.back()["date"] = std::max(items.back()["date"].template get<std::int64_t>(), date);
+  }
+  return items;
 }
 
-// Without bounds the last snapshot of each cluster, as one item dated with the latest of them.
 json GridUsage(db::Tx& tx, const Request& request) {
   const bool bounds = request.HasQuery("from") || request.HasQuery("to");
   const auto from = request.QueryInt("from", 0, 0, std::int64_t{1} << 40);
   const auto to = request.QueryInt("to", std::int64_t{1} << 36, 0, std::int64_t{1} << 40);
-  const auto rows =
-      bounds ? tx.Exec(sql::kGridUsage, from, to) : tx.Exec(sql::kLastGridUsage);
-  json items = json::array();
-  for (const auto& row : rows) {
-    const auto date = row.date;
-    if (items.empty() || (bounds && items.back()["date"] != date))
-      items.push_back({{"date", date}, {"clusters", json::array()}});
-    items.back()["clusters"].push_back(UsageRow(row));
-    items.back()["date"] = std::max(items.back()["date"].get<std::int64_t>(), date);
-  }
+  json items = bounds ? Snapshots(tx.Exec(sql::kGridUsage, from, to), true)
+                      : Snapshots(tx.Exec(sql::kLastGridUsage), false);
   const auto total = items.size();
   return {{"items", std::move(items)},
           {"total", total},

@@ -9,34 +9,36 @@ namespace {
 
 using nlohmann::json;
 
-json EventJson(const pqxx::row& row) {
+template <typename Row>
+nlohmann::json EventJson(const Row& row) {
   return {{"id", row.id},
-          {"class", row.class},
+          {"class", row.class_},
           {"code", row.code},
           {"state", row.state},
-          {"job_id", IntOrNull(row["job_id"])},
-          {"cluster_id", IntOrNull(row["cluster_id"])},
-          {"cluster_name", TextOrNull(row["cluster_name"])},
-          {"campaign_id", IntOrNull(row["campaign_id"])},
-          {"index", IntOrNull(row["idx"])},
-          {"parent", IntOrNull(row["parent"])},
+          {"job_id", OrNull(row.job_id)},
+          {"cluster_id", OrNull(row.cluster_id)},
+          {"cluster_name", OrNull(row.cluster_name)},
+          {"campaign_id", OrNull(row.campaign_id)},
+          {"index", OrNull(row.idx)},
+          {"parent", OrNull(row.parent)},
           {"count", row.count},
           {"message", row.message},
-          {"date_open", TextOrNull(row["date_open"])},
-          {"date_update", TextOrNull(row["date_update"])},
-          {"date_closed", TextOrNull(row["date_closed"])},
-          {"closed_by", TextOrNull(row["closed_by"])},
-          {"sample", !row.sample ? json() : json::parse(row.sample)}};
+          {"date_open", OrNull(row.date_open)},
+          {"date_update", OrNull(row.date_update)},
+          {"date_closed", OrNull(row.date_closed)},
+          {"closed_by", OrNull(row.closed_by)},
+          {"sample", row.sample ? json::parse(*row.sample) : json()}};
 }
 
-std::string StatesAsked(const Request& request) {
+std::vector<std::string> StatesAsked(const Request& request) {
   std::vector<std::string> states = {"open"};
   if (request.Flag("all")) states.push_back("closed");
   return states;
 }
 
 // One row more than asked tells whether there is a next page, without counting years of events.
-json EventPage(const Request& request, const std::string& to, const pqxx::result& rows,
+template <typename Row>
+json EventPage(const Request& request, const std::string& to, const std::vector<Row>& rows,
                std::int64_t offset, std::int64_t limit) {
   json items = json::array();
   for (const auto& row : rows)
@@ -71,7 +73,7 @@ json OneEvent(db::Tx& tx, const Request& request) {
   const auto rows = tx.Exec(sql::kShowEvent, request.Id());
   const std::string what = "event " + std::to_string(request.Id());
   if (rows.empty()) throw NotFound(what);
-  if (!!rows[0].grid_user) RequireOwner(request, rows[0].grid_user, what);
+  if (rows[0].grid_user) RequireOwner(request, *rows[0].grid_user, what);
   json event = EventJson(rows[0]);
   event["links"] =
       json::array({LinkJson(request, "self", "/events/" + std::to_string(request.Id()))});
@@ -79,12 +81,12 @@ json OneEvent(db::Tx& tx, const Request& request) {
 }
 
 // The task that stands for a group of equal failures: what it ran with, where, and how it ended.
-json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const pqxx::row& row) {
+json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const sql::ListFailuresRow& row) {
   if (!row.idx)
-    return !row.sample ? json() : json::parse(row.sample);
-  const auto idx = row.idx;
+    return row.sample ? json::parse(*row.sample) : json();
+  const auto idx = *row.idx;
   json sample = {
-      {"task", idx}, {"job", IntOrNull(row["job_id"])}, {"cluster", TextOrNull(row["cluster"])}};
+      {"task", idx}, {"job", OrNull(row.job_id)}, {"cluster", OrNull(row.cluster)}};
   auto lines = params.Read(tx, facts.id, {idx});
   if (lines.count(idx) != 0) sample["params"] = ParamText(facts, lines[idx], ' ');
   for (const auto& a : AttemptsOf(tx, facts.id, {idx})) {
@@ -107,12 +109,12 @@ json Failures(db::Tx& tx, const Request& request) {
        tx.Exec(sql::kListFailures, facts.id, request.QueryInt("limit", 20, 1, 1000)))
     items.push_back({{"event", row.id},
                      {"events", json::parse(row.events)},
-                     {"class", row.class},
+                     {"class", row.class_},
                      {"code", row.code},
                      {"message", row.message},
                      {"count", row.count},
                      {"tasks", row.tasks},
-                     {"cluster", TextOrNull(row["cluster"])},
+                     {"cluster", OrNull(row.cluster)},
                      {"clusters", json::parse(row.clusters)},
                      {"last", row.date_update},
                      {"sample", SampleOf(tx, facts, params, row)}});

@@ -144,15 +144,15 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
       {"cluster_id", b.cluster_id},
       {"cluster_name", b.cluster},
       {"kind", b.kind},
-      {"resources_used", TextOrNull(b["resources"])},
+      {"resources_used", OrNull(b.resources)},
       {"state", "launching"},
-      {"submission_time", DateOrNull(b["created"])},
+      {"submission_time", DateOrNull(b.created)},
       {"return_code", nullptr},
       {"start_time", nullptr},
       {"stop_time", nullptr},
       {"node_name", nullptr},
       {"remote_id", nullptr},
-      {"message", TextOrNull(b["error"])},
+      {"message", OrNull(b.error)},
       {"tag", idx < 0 ? json(b.kind) : json()},
       {"grid_tag", b.tag},
       {"links",
@@ -166,18 +166,18 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
     const auto row = rows[0];
     Attempt a;
     a.wait_status = row.wait_status;
-    a.code = row["code"].as<std::string>("");
-    a.account = row["account"].as<std::string>("");
+    a.code = row.code.value_or("");
+    a.account = row.account.value_or("");
     AddEnd(out, a);
     out.update({{"state", row.state},
-                {"remote_id", TextOrNull(row["remote_id"])},
+                {"remote_id", OrNull(row.remote_id)},
                 {"attempt", row.attempt},
                 {"return_code", OrNull(a.wait_status)},
-                {"submission_time", DateOrNull(row["submitted"])},
-                {"start_time", DateOrNull(row["started"])},
-                {"stop_time", DateOrNull(row["ended"])},
-                {"node_name", TextOrNull(row["node"])},
-                {"message", TextOrNull(row["message"])},
+                {"submission_time", DateOrNull(row.submitted)},
+                {"start_time", DateOrNull(row.started)},
+                {"stop_time", DateOrNull(row.ended)},
+                {"node_name", OrNull(row.node)},
+                {"message", OrNull(row.message)},
                 {"counted", row.counted}});
   }
   if (MayRead(request, facts.user)) {
@@ -193,10 +193,11 @@ json JobOfRemote(db::Tx& tx, const Request& request) {
   const std::string cluster = request.Query("cluster"), id = request.Query("id");
   if (cluster.empty() || id.empty())
     throw BadRequest("a remote job is named by ?cluster=NAME&id=REMOTE_ID");
-  auto rows = tx.Exec(sql::kLiveJobOfRemoteId, cluster, id);
-  if (rows.empty()) rows = tx.Exec(sql::kEndedJobOfRemoteId, cluster, id);
-  if (rows.empty()) throw NotFound("job " + id + " of cluster " + cluster);
-  return JobJson(tx, request, rows[0].job_id);
+  if (const auto live = tx.First(sql::kLiveJobOfRemoteId, cluster, id))
+    return JobJson(tx, request, live->job_id);
+  if (const auto ended = tx.First(sql::kEndedJobOfRemoteId, cluster, id))
+    return JobJson(tx, request, ended->job_id);
+  throw NotFound("job " + id + " of cluster " + cluster);
 }
 
 // CiGri answered all of them at once; ten million are walked by `next`.

@@ -59,8 +59,8 @@ std::vector<Job> JobsOf(db::Tx& tx, const std::vector<Attempt>& attempts) {
     Job& job = of_batch[id];
     job.cluster_id = row.cluster_id;
     job.ref.tag = row.tag;
-    job.ref.cluster_user = row["cluster_login"].as<std::string>("");
-    job.ref.walltime_s = row["walltime_s"].as<std::int64_t>(0);
+    job.ref.cluster_user = row.cluster_login.value_or("");
+    job.ref.walltime_s = row.walltime_s.value_or(0);
     first_job[id] = row.first_job_id;
   }
   std::vector<Job> jobs;
@@ -147,9 +147,9 @@ Job OneJob(db::Tx& tx, const Request& request) {
   job.ref.tag = b.tag;
   job.ref.index = b.element;
   job.ref.job_id = id;
-  job.ref.remote_id = rows[0].remote_id;
-  job.ref.cluster_user = b["cluster_login"].as<std::string>("");
-  job.ref.walltime_s = b["walltime_s"].as<std::int64_t>(0);
+  job.ref.remote_id = rows[0].remote_id.value_or("");
+  job.ref.cluster_user = b.cluster_login.value_or("");
+  job.ref.walltime_s = b.walltime_s.value_or(0);
   return job;
 }
 

@@ -16,9 +16,8 @@ std::map<std::int64_t, std::string> ParamReader::Read(db::Tx& tx, std::int64_t c
     const auto idx = row.idx;
     if (!row.upload_id)
       lines[idx] = std::to_string(idx);
-    else if (!!row.off)
-      places.push_back({idx, row.upload_id, row.line,
-                        row.off});
+    else if (row.off)
+      places.push_back({idx, *row.upload_id, row.line, *row.off});
   }
   Fetch(tx, places);
   for (const auto& p : places) {
@@ -43,7 +42,7 @@ void ParamReader::Fetch(db::Tx& tx, const std::vector<Place>& places) {
   for (const auto& [upload, offs] : missing)
     for (const auto& row : tx.Exec(sql::kReadBlocks, upload, offs))
       blocks_[{upload, row.off}] =
-          jdl::DecodeBlock({row.params, row["params"].size()});
+          jdl::DecodeBlock(row.params);
 }
 
 std::string ParamText(const CampaignFacts& facts, const std::string& line, char separator) {

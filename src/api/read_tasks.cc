@@ -6,7 +6,7 @@
 namespace cigri::api {
 namespace {
 
-Attempt AttemptOf(const pqxx::row& row) {
+Attempt AttemptOf(const sql::AttemptsOfTasksRow& row) {
   Attempt a;
   a.idx = row.idx;
   a.job_id = row.job_id;
@@ -16,14 +16,14 @@ Attempt AttemptOf(const pqxx::row& row) {
   a.submitted = row.submitted;
   a.started = row.started;
   a.ended = row.ended;
-  a.remote_id = row["remote_id"].as<std::string>("");
+  a.remote_id = row.remote_id.value_or("");
   a.state = row.state;
-  a.cluster = row["cluster"].as<std::string>("");
+  a.cluster = row.cluster.value_or("");
   a.kind = row.kind;
-  a.account = row["account"].as<std::string>("");
-  a.code = row["code"].as<std::string>("");
-  a.node = row["node"].as<std::string>("");
-  a.message = row["message"].as<std::string>("");
+  a.account = row.account.value_or("");
+  a.code = row.code.value_or("");
+  a.node = row.node.value_or("");
+  a.message = row.message.value_or("");
   a.attempt = row.attempt;
   a.counted = row.counted;
   a.to_fix = row.to_fix;
@@ -37,20 +37,11 @@ Attempt Untouched(std::int64_t idx) {
   return a;
 }
 
-const db::Statement& StatementOf(Which which) {
-  switch (which) {
-    case Which::kFailed:
-      return sql::kFailedTasks;
-    case Which::kDone:
-      return sql::kDoneTasks;
-    case Which::kRunning:
-      return sql::kRunningTasks;
-    case Which::kWaiting:
-      return sql::kWaitingTasks;
-    case Which::kEnded:
-      break;
-  }
-  return sql::kEndedTasks;
+template <typename Row>
+std::vector<std::int64_t> IdxsOf(const std::vector<Row>& rows) {
+  std::vector<std::int64_t> idxs;
+  for (const auto& row : rows) idxs.push_back(row.idx);
+  return idxs;
 }
 
 }  // namespace
@@ -62,7 +53,7 @@ std::vector<Attempt> AttemptsOf(db::Tx& tx, std::int64_t campaign,
   auto row = rows.begin();
   for (const auto idx : idxs) {
     const auto before = attempts.size();
-    for (; row != rows.end() && (*row)["idx"].as<std::int64_t>() <= idx; ++row)
+    for (; row != rows.end() && row->idx <= idx; ++row)
       attempts.push_back(AttemptOf(*row));
     if (attempts.size() == before) attempts.push_back(Untouched(idx));
   }
@@ -79,10 +70,22 @@ Which WhichOf(const std::string& word) {
 
 std::vector<std::int64_t> NextTasks(db::Tx& tx, std::int64_t campaign, Which which,
                                     std::int64_t after, std::int64_t limit) {
-  std::vector<std::int64_t> idxs;
-  for (const auto& row : tx.Exec(StatementOf(which), campaign, after, limit))
-    idxs.push_back(row.idx);
-  return idxs;
+  const auto next = [&](const auto& query) {
+    return IdxsOf(tx.Exec(query, campaign, after, limit));
+  };
+  switch (which) {
+    case Which::kFailed:
+      return next(sql::kFailedTasks);
+    case Which::kDone:
+      return next(sql::kDoneTasks);
+    case Which::kRunning:
+      return next(sql::kRunningTasks);
+    case Which::kWaiting:
+      return next(sql::kWaitingTasks);
+    case Which::kEnded:
+      break;
+  }
+  return next(sql::kEndedTasks);
 }
 
 HowEnded Decode(const std::optional<int>& wait_status) {

@@ -63,16 +63,16 @@ Reply ReplyOf(const std::exception& e, const Request& request) {
     return ErrorReply(
         ApiError(away ? 503 : 500, away ? "Unavailable" : "Error", e.what(), fatal->hint()));
   }
-  if (dynamic_cast<const pqxx::in_doubt_error*>(&e) != nullptr)
+  if (dynamic_cast<const db::InDoubt*>(&e) != nullptr)
     return ErrorReply(ApiError(503, "Unavailable",
                                "the database went away in the middle of a commit: the request may "
                                "or may not have been carried out",
                                "look before you repeat it"));
   log::error("[{}] {} {}: {}", request.id, request.method, request.path, e.what());
-  if (dynamic_cast<const pqxx::broken_connection*>(&e) != nullptr)
+  if (dynamic_cast<const db::Broken*>(&e) != nullptr)
     return ErrorReply(
         ApiError(503, "Unavailable", "the database has gone away", "try again in some seconds"));
-  const auto* sql = dynamic_cast<const pqxx::sql_error*>(&e);
+  const auto* sql = dynamic_cast<const db::SqlError*>(&e);
   if (sql != nullptr && sql->sqlstate() == kDiskFull)
     return ErrorReply(ApiError(503, "Unavailable",
                                "the disk of the database is full: nothing was stored",

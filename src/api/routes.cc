@@ -1,3 +1,5 @@
+#include <sql/grid.h>
+
 #include "api/admin.h"
 #include "api/read.h"
 #include "api/server.h"
@@ -14,12 +16,9 @@ Reply Root(Context&, const Request& request) {
 
 // For `cigri up` and monitoring: is there an API, and has it a database.
 Reply Health(Context& context, const Request&) {
-  const auto grid = context.Transact(
-      [](db::Tx& tx) { return tx.Raw("SELECT grid_id, epoch, leader IS NOT NULL FROM grid")[0]; });
-  return Reply::Json({{"ok", true},
-                      {"grid_id", grid[0].as<std::string>()},
-                      {"epoch", grid[1].as<std::int64_t>()},
-                      {"led", grid[2].as<bool>()}});
+  const auto grid = context.Transact([](db::Tx& tx) { return tx.One(sql::kGridIdentity); });
+  return Reply::Json(
+      {{"ok", true}, {"grid_id", grid.grid_id}, {"epoch", grid.epoch}, {"led", grid.led}});
 }
 
 }  // namespace

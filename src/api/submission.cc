@@ -41,10 +41,10 @@ std::int64_t InsertCampaign(db::Tx& tx, const std::string& user, const Admitted&
   const jdl::Campaign& c = admitted.campaign;
   const auto first_task = tx.One(sql::kTakeTaskIds, n).first;
   return tx
-      .Exec(sql::kInsertCampaign, user, c.name, c.type, c.project, c.priority, c.sla_group, n,
-            first_task, c.format, db::Array(c.columns), jdl::ToJson(c).dump(), c.max_tries,
-            c.max_replicas, c.lost_after_s, AllNotes(user, admitted), upload)[0][0]
-      .as<std::int64_t>();
+      .One(sql::kInsertCampaign, user, c.name, c.type, c.project, c.priority, c.sla_group, n,
+           first_task, c.format, c.columns, jdl::ToJson(c).dump(), c.max_tries, c.max_replicas,
+           c.lost_after_s, AllNotes(user, admitted), upload)
+      .id;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
     tx.Exec(sql::kPutCampaignCluster, campaign, cluster.id, s.exec_file,
             jdl::WithCampaignId(s.exec_directory, campaign), s.setup, s.resources,
             std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort,
-            db::Array(s.job_types), Join(s.prologue, "\n"), Join(s.epilogue, "\n"),
+            s.job_types, Join(s.prologue, "\n"), Join(s.epilogue, "\n"),
             s.prologue_walltime_s, s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(),
             cluster.login);
   }
@@ -78,7 +78,7 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
 
 void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
   if (campaign.after.empty()) return;
-  const auto missing = tx.Exec(sql::kMissingCampaigns, db::Array(campaign.after));
+  const auto missing = tx.Exec(sql::kMissingCampaigns, campaign.after);
   if (!missing.empty())
     RequireNoFaults({{0, 0, "after", "there is no campaign " + missing[0].id,
                       "gridstat lists them"}});

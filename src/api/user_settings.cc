@@ -91,7 +91,7 @@ Reply ListTokens(Context& context, const Request& request) {
            {"cluster_name", row.name},
            {"cluster_login", ShownPart(box.Decrypt(row.token))},
            {"expires",
-            !row.expires ? json() : json(row.expires)}});
+            row.expires ? json(*row.expires) : json()}});
     return Reply::Json({{"items", items}, {"links", {LinkJson(request, "self", "/tokens")}}});
   });
 }

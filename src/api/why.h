@@ -26,10 +26,32 @@ inline policy::Reader ReaderOf(const Request& request) {
 
 // ---------------------------------------------------------------- why_reasons.cc
 /// The texts for reasons on clusters, rows with `id` and `name`.
-policy::ReasonTexts TextsFor(const pqxx::result& clusters);
+template <typename Row>
+policy::ReasonTexts TextsFor(const std::vector<Row>& clusters) {
+  policy::Snapshot names;
+  for (const auto& row : clusters) {
+    policy::Cluster cluster;
+    cluster.id = row.id;
+    cluster.name = row.name;
+    names.clusters.push_back(std::move(cluster));
+  }
+  return policy::ReasonTexts(names);
+}
+/// A row of `reasons`, whichever statement has read it.
+struct StoredReason {
+  std::int64_t cluster_id = 0;          ///< 0: the whole campaign
+  std::optional<std::string> cluster;   ///< its name
+  std::string code, numbers;            ///< numbers: a JSON object
+  double since = 0;                     ///< epoch s
+
+  template <typename Row>
+  static StoredReason Of(const Row& row) {
+    return {row.cluster_id, row.cluster, row.code, row.numbers, row.since};
+  }
+};
 /// A row of `reasons`:
 /// {"cluster","cluster_id","code","sentence","action","numbers","main","since"}.
-nlohmann::json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row,
+nlohmann::json ReasonJson(const policy::ReasonTexts& texts, const StoredReason& row,
                           std::int64_t campaign, policy::Reader reader);
 
 /// When clusters may take more: from forecasts, hours, drains, holds.

@@ -16,24 +16,24 @@ namespace {
 using nlohmann::json;
 
 // A lane that takes nothing whatever the policy says: the strongest cause, or nothing.
-std::optional<Saying> LaneTrouble(const pqxx::row& row, std::int64_t campaign) {
+std::optional<Saying> LaneTrouble(const sql::ShowPlacementsRow& row, std::int64_t campaign) {
   const std::string name = row.name, id = std::to_string(campaign);
   if (!row.enabled) return Saying{name + " is disabled by the operators", ""};
   if (row.drained)
-    return Saying{name + " is drained by " + row["drained_by"].as<std::string>("an operator") +
-                      ": " + row["drain_reason"].as<std::string>(""),
+    return Saying{name + " is drained by " + row.drained_by.value_or("an operator") +
+                      ": " + row.drain_reason.value_or(""),
                   ""};
-  if (!!row.held_since)
+  if (row.held_since)
     return Saying{
-        "held on " + name + ": " + row["held_why"].as<std::string>("its first jobs failed"),
+        "held on " + name + ": " + row.held_why.value_or("its first jobs failed"),
         "mend it, then close the event: gridevents -c " + id + " -f"};
-  if (!!row.failing_since)
-    return Saying{name + " does not answer: " + row["error"].as<std::string>("no reason given"),
+  if (row.failing_since)
+    return Saying{name + " does not answer: " + row.error.value_or("no reason given"),
                   ""};
-  if (!!row.probation_until)
+  if (row.probation_until)
     return Saying{
         name + " is set aside for it for a while: its jobs ended too fast or failed there", ""};
-  if (std::string(row.mode) == "observe")
+  if (row.mode == "observe")
     return Saying{name + " is only observed: nothing is sent there", ""};
   if (row.stress >= row.stress_limit)
     return Saying{name + " is under stress", ""};
@@ -52,9 +52,9 @@ Saying Over(const Numbers& n, const std::string& id) {
 }
 
 // States that leave nothing to decide.
-std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std::string& id) {
+std::optional<Saying> Settled(const sql::ListCampaignsRow& row, const Numbers& n, const std::string& id) {
   const std::string state = row.state, wanted = row.wanted;
-  const std::string why = row["state_reason"].as<std::string>("");
+  const std::string why = row.state_reason.value_or("");
   const std::string because = why.empty() ? "" : ": " + why;
   if (state == "terminated") return Over(n, id);
   if (wanted == "cancelled")
@@ -81,9 +81,9 @@ std::optional<Saying> Settled(const pqxx::row& row, const Numbers& n, const std:
 }
 
 // It waits, and the metascheduler has given no reason (yet).
-Saying Waiting(const pqxx::row& row, const Numbers& n, const std::vector<Saying>& troubles,
+Saying Waiting(const sql::ListCampaignsRow& row, const Numbers& n, const std::vector<Saying>& troubles,
                std::size_t lanes) {
-  if (!row["state_reason"].is_null()) return {row.state_reason, ""};
+  if (row.state_reason) return {*row.state_reason, ""};
   if (!troubles.empty() && troubles.size() == lanes) return troubles[0];
   if (n.InFlight() > 0)
     return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + TasksWait(n.waiting) + " for room",
@@ -132,7 +132,7 @@ std::string OrWait(const json& reason) {
 }
 
 // Held everywhere, paused or over beats every reason of the metascheduler; then its main one.
-Saying MainOf(const pqxx::row& row, const Numbers& n, const json& reasons,
+Saying MainOf(const sql::ListCampaignsRow& row, const Numbers& n, const json& reasons,
               const std::vector<Saying>& troubles, std::size_t lanes, const std::string& id) {
   if (const auto settled = Settled(row, n, id)) return *settled;
   if (!troubles.empty() && troubles.size() == lanes) return Waiting(row, n, troubles, lanes);
@@ -148,16 +148,16 @@ Saying MainOf(const pqxx::row& row, const Numbers& n, const json& reasons,
 
 // Jobs that a cluster says are starting or running, and that give no sign of it; "" when there are
 // none.
-std::string SilentOn(const pqxx::row& row) {
+std::string SilentOn(const sql::ShowPlacementsRow& row) {
   const auto n = row.silent;
   if (n == 0) return "";
   return Jobs(n) + " on " + row.name + (n == 1 ? " is" : " are") +
          " said to be starting or running and " + (n == 1 ? "gives" : "give") +
-         " no sign of it for " + HumanSpan(row.silent_s) +
+         " no sign of it for " + HumanSpan(row.silent_s.value_or(0)) +
          ": killed and sent again if that lasts";
 }
 
-json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
+json LaneWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::int64_t campaign) {
   json lane = {
       {"name", row.name},
       {"running", row.running},
@@ -165,9 +165,9 @@ json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
                      row.remote_waiting},
       {"granted", row.granted},
       {"done", row.done},
-      {"job_ratio", NumberOrNull(row["job_ratio"])},
-      {"rate", NumberOrNull(row["rate"])},
-      {"swept_ago", NumberOrNull(row["swept_ago"])},
+      {"job_ratio", OrNull(row.job_ratio)},
+      {"rate", OrNull(row.rate)},
+      {"swept_ago", OrNull(row.swept_ago)},
       {"sentence", nullptr}};
   if (const auto trouble = LaneTrouble(row, campaign)) {
     lane["sentence"] = trouble->sentence;
@@ -182,7 +182,7 @@ json LaneWhy(const pqxx::row& row, const json& reasons, std::int64_t campaign) {
 }
 
 // What admission rules took away at submission is a limit too, and no decision knows of it.
-json RulesSaid(const pqxx::row& row) {
+json RulesSaid(const sql::ListCampaignsRow& row) {
   json said = json::array();
   for (const auto& note : json::parse(row.notes))
     if (note.is_object() && note.value("by", "") == "admission rules")
@@ -190,18 +190,18 @@ json RulesSaid(const pqxx::row& row) {
   return said;
 }
 
-json Reasons(db::Tx& tx, const pqxx::result& lanes, std::int64_t campaign, policy::Reader reader) {
+json Reasons(db::Tx& tx, const std::vector<sql::ShowPlacementsRow>& lanes, std::int64_t campaign, policy::Reader reader) {
   const auto texts = TextsFor(lanes);
   std::vector<int> clusters;
   std::map<std::int64_t, double> rates;
   for (const auto& row : lanes) {
-    clusters.push_back(row.id);
-    rates[clusters.back()] = !row.rate ? 0 : row.rate;
+    clusters.push_back(static_cast<int>(row.id));
+    rates[clusters.back()] = row.rate.value_or(0);
   }
   const Outlook outlook(tx, clusters);
   json reasons = json::array();
   for (const auto& row : tx.Exec(sql::kCurrentReasons, campaign)) {
-    json reason = ReasonJson(texts, row, campaign, reader);
+    json reason = ReasonJson(texts, StoredReason::Of(row), campaign, reader);
     reason["expected"] = outlook.Of(reason, rates[row.cluster_id]);
     reasons.push_back(std::move(reason));
   }
@@ -212,32 +212,32 @@ json Reasons(db::Tx& tx, const pqxx::result& lanes, std::int64_t campaign, polic
 json EndsIn(db::Tx& tx, std::int64_t campaign) {
   const auto rows = tx.Exec(sql::kCampaignForecast, campaign);
   if (rows.empty() || !rows[0].end_low) return nullptr;
-  return json::array({rows[0].end_low, rows[0].end_high});
+  return json::array({OrNull(rows[0].end_low), OrNull(rows[0].end_high)});
 }
 
 }  // namespace
 
 json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
-  const auto rows = CampaignRow(tx, campaign);
-  const auto numbers = NumbersOf(rows[0]);
+  const auto row = CampaignRow(tx, campaign);
+  const auto numbers = NumbersOf(row);
   const auto lanes = tx.Exec(sql::kShowPlacements, campaign);
   const json reasons = Reasons(tx, lanes, campaign, ReaderOf(request));
   const auto texts = TextsFor(lanes);
   json past = json::array(), clusters = json::array(), whole = json::array();
-  for (const auto& row : tx.Exec(sql::kPastReasons, campaign, 20)) {
-    past.push_back(ReasonJson(texts, row, campaign, ReaderOf(request)));
-    past.back()["until"] = row.until;
+  for (const auto& reason : tx.Exec(sql::kPastReasons, campaign, 20)) {
+    past.push_back(ReasonJson(texts, StoredReason::Of(reason), campaign, ReaderOf(request)));
+    past.back()["until"] = OrNull(reason.until);
   }
   std::vector<Saying> troubles;
-  for (const auto& row : lanes) {
-    clusters.push_back(LaneWhy(row, reasons, campaign));
-    if (const auto trouble = LaneTrouble(row, campaign)) troubles.push_back(*trouble);
+  for (const auto& lane : lanes) {
+    clusters.push_back(LaneWhy(lane, reasons, campaign));
+    if (const auto trouble = LaneTrouble(lane, campaign)) troubles.push_back(*trouble);
   }
   for (const auto& reason : reasons)
     if (reason["cluster_id"] == 0) whole.push_back(reason);
-  auto main = MainOf(rows[0], numbers, reasons, troubles, lanes.size(), std::to_string(campaign));
-  for (const auto& row : lanes)
-    if (const auto silent = SilentOn(row); !silent.empty()) main.sentence += "; " + silent;
+  auto main = MainOf(row, numbers, reasons, troubles, lanes.size(), std::to_string(campaign));
+  for (const auto& lane : lanes)
+    if (const auto silent = SilentOn(lane); !silent.empty()) main.sentence += "; " + silent;
   const json* chosen = MainReason(reasons);
   return {{"campaign", campaign},
           {"sentence", main.sentence},
@@ -246,11 +246,11 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
           {"since", chosen == nullptr ? json() : (*chosen)["since"]},
           {"expected", chosen == nullptr ? json() : (*chosen)["expected"]},
           {"ends", EndsIn(tx, campaign)},
-          {"priority", rows[0].priority},
+          {"priority", row.priority},
           {"reasons", std::move(whole)},
           {"clusters", std::move(clusters)},
           {"past", std::move(past)},
-          {"rules", RulesSaid(rows[0])},
+          {"rules", RulesSaid(row)},
           {"waiting", numbers.waiting},
           {"in_flight", numbers.InFlight()},
           {"done", numbers.done},
@@ -268,8 +268,8 @@ json CampaignHistory(db::Tx& tx, const Request& request) {
   json items = json::array();
   std::int64_t total = 0;
   for (const auto& row : tx.Exec(sql::kReasonHistory, campaign, limit, offset)) {
-    items.push_back(ReasonJson(texts, row, campaign, ReaderOf(request)));
-    items.back()["until"] = NumberOrNull(row["until"]);
+    items.push_back(ReasonJson(texts, StoredReason::Of(row), campaign, ReaderOf(request)));
+    items.back()["until"] = OrNull(row.until);
     total = row.total;
   }
   return PageJson(request, "/campaigns/" + std::to_string(campaign) + "/why/history",

@@ -14,10 +14,6 @@ using nlohmann::json;
 
 constexpr int kCampaigns = 100;  // shown; more are counted
 
-std::string Text(const pqxx::field& field, const std::string& fallback) {
-  return field.as<std::string>(fallback);
-}
-
 std::string Number(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", x);
@@ -25,24 +21,24 @@ std::string Number(double x) {
 }
 
 // "; would send 12 jobs of campaign 3, 1 job of campaign 5".
-std::string WouldSend(const pqxx::row& row) {
+std::string WouldSend(const sql::ShowClustersRow& row) {
   if (!row.would_send) return "; would send nothing now";
   std::vector<std::string> parts;
-  for (const auto& w : json::parse(row.would_send))
+  for (const auto& w : json::parse(*row.would_send))
     parts.push_back(Jobs(w["jobs"].get<std::int64_t>()) + " of campaign " + w["campaign"].dump());
   return "; would send " + Join(parts, ", ");
 }
 
 // Why nothing at all is sent there; nothing when jobs may go.
-std::optional<std::string> Closed(const pqxx::row& row) {
+std::optional<std::string> Closed(const sql::ShowClustersRow& row) {
   const std::string name = row.name;
   if (!row.enabled) return name + " is disabled";
   if (row.drained)
-    return name + " is drained by " + Text(row["drained_by"], "an operator") + ": " +
-           Text(row["drain_reason"], "");
-  if (!!row.failing_for)
-    return name + " has not answered for " + HumanSpan(row.failing_for) + ": " +
-           Text(row["error"], "no reason given");
+    return name + " is drained by " + row.drained_by.value_or("an operator") + ": " +
+           row.drain_reason.value_or("");
+  if (row.failing_for)
+    return name + " has not answered for " + HumanSpan(*row.failing_for) + ": " +
+           row.error.value_or("no reason given");
   if (!row.swept_ago) return name + " has not been looked at yet";
   if (std::string(row.mode) == "observe")
     return name + " is only observed: nothing is sent there" + WouldSend(row);
@@ -53,53 +49,53 @@ std::optional<std::string> Closed(const pqxx::row& row) {
   return std::nullopt;
 }
 
-std::string Action(const pqxx::row& row) {
+std::string Action(const sql::ShowClustersRow& row) {
   const std::string name = row.name;
   if (!row.enabled) return "gridadmin cluster enable " + name;
   if (row.drained) return "gridadmin resume " + name;
-  if (!!row.failing_for) return "gridclusters --check " + name;
+  if (row.failing_for) return "gridclusters --check " + name;
   if (std::string(row.mode) == "observe") return "gridadmin cluster open " + name;
   if (row.stress >= row.stress_limit)
     return "gridadmin cluster set " + name + " stress_limit=... when the limit is wrong";
   return "";
 }
 
-std::string Idle(const pqxx::row& row) {
+std::string Idle(const sql::ShowClustersRow& row) {
   const std::string name = row.name;
-  const std::string of = " of " + std::string(row.max_resources) + " slots";
+  const std::string of = " of " + std::to_string(*row.max_resources) + " slots";
   if (row.free_resources == 0) return name + " is full: 0" + of + " free";
-  return name + " has " + row.free_resources + of + " free";
+  return name + " has " + std::to_string(row.free_resources.value_or(0)) + of + " free";
 }
 
 // What keeps us from taking the whole cluster, a line each.
-json Ceilings(const pqxx::row& row, const pqxx::row& held) {
+json Ceilings(const sql::ShowClustersRow& row, const sql::HeldOnClusterRow& held) {
   json lines = json::array();
   const auto add = [&](const std::string& line) { lines.push_back(line); };
   const std::string mode = row.mode;
   if (mode == "limited")
-    add("mode limited: at most " + Jobs(row["mode_limit"].as<int>(0)) + " of ours in flight");
+    add("mode limited: at most " + Jobs(row.mode_limit.value_or(0)) + " of ours in flight");
   else
     add("mode " + mode);
-  if (!!row.max_running)
-    add("max_running: at most " + Jobs(row.max_running) + " of ours in flight");
+  if (row.max_running)
+    add("max_running: at most " + Jobs(*row.max_running) + " of ours in flight");
   add("queue: " + Number(row.queue_s) + " s of our work may wait there" +
-      (!row.max_waiting ? "" : ", at most " + Jobs(row.max_waiting)) +
-      "; " + Counted(row["jobs_waiting"].as<int>(0), "waits", "wait"));
+      (!row.max_waiting ? "" : ", at most " + Jobs(*row.max_waiting)) +
+      "; " + Counted(row.jobs_waiting.value_or(0), "waits", "wait"));
   add("stress " + Number(row.stress) + ", the limit is " +
       Number(row.stress_limit));
-  if (!!row.hours) add("hours: " + Text(row["hours"], ""));
-  if (!!row.drained_until) add("drained until " + Text(row["drained_until"], ""));
-  if (!!row.failing_for)
-    add("backoff: " + Counted(row["failures"].as<int>(0), "failure") + " in a row" +
-        (!row.try_again_in || row.try_again_in <= 0
+  if (row.hours) add("hours: " + row.hours.value_or(""));
+  if (row.drained_until) add("drained until " + row.drained_until.value_or(""));
+  if (row.failing_for)
+    add("backoff: " + Counted(row.failures.value_or(0), "failure") + " in a row" +
+        (!row.try_again_in || *row.try_again_in <= 0
              ? ", asked again now"
-             : ", asked again in " + HumanSpan(row.try_again_in)));
-  if (!!row.shut_for && row.shut_for > 0)
-    add("its API is left alone for " + HumanSpan(row.shut_for));
-  if (!!row.probation)
-    add("probation: at most " + Jobs(row.probation) + " in the next submission");
-  if (!!row.max_array)
-    add("arrays of at most " + Jobs(row.max_array) + ", learnt from its refusals");
+             : ", asked again in " + HumanSpan(*row.try_again_in)));
+  if (row.shut_for && *row.shut_for > 0)
+    add("its API is left alone for " + HumanSpan(*row.shut_for));
+  if (row.probation)
+    add("probation: at most " + Jobs(*row.probation) + " in the next submission");
+  if (row.max_array)
+    add("arrays of at most " + Jobs(*row.max_array) + ", learnt from its refusals");
   if (held.held > 0)
     add(Counted(held.held, "campaign is", "campaigns are") + " held there");
   if (held.probation > 0)
@@ -109,13 +105,15 @@ json Ceilings(const pqxx::row& row, const pqxx::row& held) {
 }
 
 // A campaign without a row of its own there has been given what it may have, or is new.
-json WaitingJson(const pqxx::row& row, const policy::ReasonTexts& texts, const Outlook& outlook) {
+json WaitingJson(const sql::WaitingOnClusterRow& row, const policy::ReasonTexts& texts, const Outlook& outlook) {
   const auto campaign = row.campaign_id;
   json item = {{"code", nullptr}, {"action", ""}, {"since", nullptr}, {"expected", nullptr}};
   const auto granted = row.granted;
   const auto in_flight = row.in_flight;
-  if (!!row.code) {
-    item = ReasonJson(texts, row, campaign, policy::Reader::kOperator);
+  if (row.code) {
+    item = ReasonJson(
+        texts, {row.cluster_id.value_or(0), row.cluster, *row.code, *row.numbers, *row.since},
+        campaign, policy::Reader::kOperator);
     item["expected"] = outlook.Of(item);
   }
   const bool sending = granted > in_flight;
@@ -164,10 +162,10 @@ json ClusterWhy(db::Tx& tx, const Request& request) {
           {"action", closed       ? Action(row)
                      : total == 0 ? ""
                                   : waiting[0]["action"].get<std::string>()},
-          {"slots", IntOrNull(row["max_resources"])},
-          {"free", IntOrNull(row["free_resources"])},
-          {"ours", IntOrNull(row["used_by_cigri"])},
-          {"unavailable", IntOrNull(row["unavailable_resources"])},
+          {"slots", OrNull(row.max_resources)},
+          {"free", OrNull(row.free_resources)},
+          {"ours", OrNull(row.used_by_cigri)},
+          {"unavailable", OrNull(row.unavailable_resources)},
           {"ceilings", Ceilings(row, tx.Exec(sql::kHeldOnCluster, id)[0])},
           {"reasons", std::move(waiting)},
           {"waiting_campaigns", total}};

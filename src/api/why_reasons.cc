@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-policy::Reason ReasonOf(const pqxx::row& row, const json& numbers, std::int64_t campaign) {
+policy::Reason ReasonOf(const StoredReason& row, const json& numbers, std::int64_t campaign) {
   policy::Reason reason;
   reason.campaign = campaign;
   reason.cluster = row.cluster_id;
@@ -46,24 +46,13 @@ std::optional<double> OpensIn(const std::string& hours, double now) {
 
 }  // namespace
 
-policy::ReasonTexts TextsFor(const pqxx::result& clusters) {
-  policy::Snapshot names;
-  for (const auto& row : clusters) {
-    policy::Cluster cluster;
-    cluster.id = row.id;
-    cluster.name = row.name;
-    names.clusters.push_back(std::move(cluster));
-  }
-  return policy::ReasonTexts(names);
-}
-
-json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row, std::int64_t campaign,
+json ReasonJson(const policy::ReasonTexts& texts, const StoredReason& row, std::int64_t campaign,
                 policy::Reader reader) {
   json numbers = json::parse(row.numbers);
   const auto reason = ReasonOf(row, numbers, campaign);
   const bool main = row.cluster_id == 0 || numbers.value("main", false);
   numbers.erase("main");
-  return {{"cluster", TextOrNull(row["cluster"])},
+  return {{"cluster", OrNull(row.cluster)},
           {"cluster_id", row.cluster_id},
           {"code", row.code},
           {"sentence", texts.Text(reason)},
@@ -76,7 +65,7 @@ json ReasonJson(const policy::ReasonTexts& texts, const pqxx::row& row, std::int
 Outlook::Outlook(db::Tx& tx, const std::vector<int>& clusters) {
   for (const auto& row : tx.Exec(sql::kClusterOutlook, clusters)) {
     rows_[row.id] = {
-        row["hours"].as<std::string>(""), row.drained_for,
+        row.hours.value_or(""), row.drained_for,
         row.try_again_in, row.rate};
     now_ = row.now;
   }

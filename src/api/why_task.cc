@@ -57,8 +57,8 @@ std::string Waits(db::Tx& tx, std::int64_t campaign, const std::vector<Attempt>&
                        : "it waits its turn, " + Tasks(before) + " before it";
   }
   std::string sentence = "it waits to go again";
-  if (const double s = row.wait_s; s > 0) sentence += " in " + HumanSpan(s);
-  if (!!row.avoid) sentence += ", rather not on " + row.avoid;
+  if (const double s = *row.wait_s; s > 0) sentence += " in " + HumanSpan(s);
+  if (row.avoid) sentence += ", rather not on " + *row.avoid;
   if (!last.code.empty()) sentence += " (" + last.code + ")";
   if (attempts.size() > 1)
     sentence += "; last time it " + EndOf(attempts[attempts.size() - 2]) + " on " +
@@ -118,7 +118,7 @@ json JobWhy(db::Tx& tx, const Request& request) {
     return why;
   }
   why["sentence"] = "it was never taken by " + std::string(b.cluster) + ": " +
-                    b["error"].as<std::string>("its submission was given up");
+                    b.error.value_or("its submission was given up");
   why["action"] = "";
   return why;
 }

@@ -8,9 +8,9 @@
 #include "api/why.h"
 #include "api/why_snapshot.h"
 #include "core/log.h"
+#include "policy/explain/terms.h"
+#include "policy/explain/whatif.h"
 #include "policy/json.h"
-#include "policy/terms.h"
-#include "policy/whatif.h"
 
 namespace cigri::api {
 namespace {
@@ -105,7 +105,7 @@ std::shared_ptr<const SnapshotCache::Stored> SnapshotCache::Newest(Context& cont
       *fault = "the grid is too large to try it here";
       return;
     }
-    snapshot = tx.Exec(sql::kPlanSnapshot, stored->plan)[0][0].c_str();
+    snapshot = tx.One(sql::kPlanSnapshot, stored->plan).hex;
   });
   if (!fault->empty()) return nullptr;
   if (last_ && last_->plan == stored->plan) return last_;

@@ -64,7 +64,7 @@ TEST_F(HistoryPgTest, WhatIsReadTakesTheSameDecisionAgain) {
   const auto again =
       policy::Decide(item["snapshot"].get<policy::Snapshot>(), item["state"].get<policy::State>(),
                      item["now"].get<double>(), 77);
-  EXPECT_FALSE(again.plan.grants.empty());
+  EXPECT_FALSE(again.plan.allocations.empty());
   EXPECT_EQ(json(again.plan), item["plan"]);
 }
 

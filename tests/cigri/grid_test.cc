@@ -68,7 +68,7 @@ class GridTest : public ::testing::TestWithParam<const char*> {
   }
   // A killed process keeps its locks until it is gone.
   static void KillAndSee(pid_t pid) {
-    const embedded::Fd process = embedded::PidFd(pid);
+    const process::Fd process = process::PidFd(pid);
     kill(pid, SIGKILL);
     pollfd fd{process.get(), POLLIN, 0};
     if (process) poll(&fd, 1, 20000);

@@ -21,7 +21,11 @@ class CheckedCluster : public cluster::Cluster {
   explicit CheckedCluster(std::vector<cluster::CheckItem> items) : items_(std::move(items)) {}
   cluster::Capabilities capabilities() const override { return {}; }
   std::vector<std::string> Submit(const cluster::Batch&) override { return {}; }
+  void Release(const cluster::Batch&, const std::vector<std::string>&) override {}
   cluster::FindResult Find(const std::string&, const std::string&, double, bool) override {
+    return {};
+  }
+  std::vector<cluster::RemoteJob> ListTagged(const std::string&, const JobFilter&) override {
     return {};
   }
   cluster::PollResult Poll(const cluster::PollRequest&) override { return {}; }

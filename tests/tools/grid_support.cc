@@ -29,9 +29,14 @@ class PrintingCluster : public cluster::Cluster {
   explicit PrintingCluster(const std::map<std::string, std::string>& output) : output_(output) {}
   cluster::Capabilities capabilities() const override { return {}; }
   std::vector<std::string> Submit(const cluster::Batch&) override { return {}; }
+  void Release(const cluster::Batch&, const std::vector<std::string>&) override {}
   cluster::FindResult Find(const std::string&, const std::string&, double, bool) override {
     return {};
   }
+  std::vector<cluster::RemoteJob> ListTagged(const std::string&, const JobFilter&) override {
+    return {};
+  }
+  std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
   cluster::Resources GetResources() override { return {}; }
   cluster::PollResult Poll(const cluster::PollRequest& request) override {

@@ -48,13 +48,13 @@ struct LocalCluster {
 std::vector<LocalCluster> LocalClusters(const embedded::Home& home);
 /// A real batch scheduler that belongs to this grid.
 struct RealCluster {
-  std::string kind;  ///< oar or slurm
+  std::string kind;  ///< one of RealClusterKinds
   int instance = 1;  ///< of this machine: OAR_INSTANCE, or the number in Slurm's ClusterName
   std::string name() const { return kind + std::to_string(instance); }
-  /// Who root's jobs run as.
-  const char* user() const { return kind == "oar" ? "alice" : "grid"; }
   bool operator==(const RealCluster& other) const = default;
 };
+/// What `--with` can start: "oar, slurm".
+std::string RealClusterKinds();
 /// Those that `cigri up --with` gave to the grid, started or not.
 std::vector<RealCluster> RealClusters(const embedded::Home& home);
 /// Checks what `--with` says and takes places on this machine for it; starts nothing. Throws Fatal:

@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "clusterdb/clusterdb.h"
 #include "commands.h"
 #include "core/counted.h"
 #include "core/error.h"
@@ -90,11 +91,14 @@ void WriteClusters(db::Connection& connection, const Home& home,
                    const std::vector<LocalCluster>& clusters) {
   db::Tx tx(connection);
   tx.Exec(sql::kMarkEmbedded);
+  clusterdb::StoreCapabilities(tx);  // the statements below ask for `dedicated`
+  const auto& driver = *cluster::FindDriver("local");
   std::vector<std::string> names;
   for (const auto& cluster : clusters) {
     names.push_back(cluster.name);
     const std::string url = "unix:" + home.socket(cluster.name + ".sock");
-    if (tx.Exec(sql::kAddLocalCluster, cluster.name, url).empty())
+    if (tx.Exec(sql::kMoveLocalCluster, cluster.name, url).empty() &&
+        !clusterdb::AddCluster(tx, driver, cluster.name, url))
       throw Fatal(kExitConfig, "there is a cluster " + cluster.name + " of another kind already",
                   "name the local ones otherwise: --slots here=1");
   }

@@ -40,13 +40,70 @@ std::string Scripts() {
               "they belong into ../share/cigri/clusters beside " + bin);
 }
 
+// A batch scheduler that `--with` can start. All that differs between them stands here.
+struct Product {
+  std::string name;  // in --with, of the scripts NAME-up and NAME-down, and of clusters: NAME1
+  std::string driver, description;
+  std::string user;  // who root's jobs run as
+  std::string (*environment)(int instance);
+  std::vector<std::string> (*arguments)(int instance, const std::string& what);  // of its scripts
+  json (*row)(int instance);  // its cluster in the grid, but for name and kind
+};
+
+const std::string kLoopback = "http://127.0.0.1:";
+
+std::string OarEnvironment(int instance) { return "OAR_INSTANCE=" + std::to_string(instance); }
+std::vector<std::string> OarArguments(int, const std::string&) { return {}; }
+json OarRow(int instance) {
+  return {{"api_url", kLoopback + std::to_string(6668 + 100 * (instance - 1)) + "/oarapi-cigri"},
+          {"api_auth_type", "header"},
+          {"enabled", true}};
+}
+
 int SlurmPort(int instance) { return 7517 + 100 * (instance - 1); }
+std::string SlurmEnvironment(int) { return "SLURM_UP_TOKEN_LIFE=31536000"; }
+std::vector<std::string> SlurmArguments(int instance, const std::string& what) {
+  std::vector<std::string> arguments{"slurm" + std::to_string(instance)};
+  if (what == "up") arguments.push_back(std::to_string(SlurmPort(instance)));
+  return arguments;
+}
+json SlurmRow(int instance) {
+  return {{"api_url", kLoopback + std::to_string(SlurmPort(instance) + 3)},
+          {"api_auth_type", "jwt"},
+          {"api_username", "grid"},
+          {"enabled", true},
+          {"options",
+           {{"partition", "normal"},
+            {"best_effort_partition", "besteffort"},
+            {"shared_folder", "/home/%u/.cigri"}}}};
+}
+
+const std::vector<Product>& Products() {
+  static const std::vector<Product> products{
+      {"oar", "oar2", "OAR 2.5", "alice", OarEnvironment, OarArguments, OarRow},
+      {"slurm", "slurm", "Slurm", "grid", SlurmEnvironment, SlurmArguments, SlurmRow}};
+  return products;
+}
+
+const Product* FindProduct(const std::string& name) {
+  for (const auto& product : Products())
+    if (product.name == name) return &product;
+  return nullptr;
+}
+
+// Of a cluster that Parse, or a file that we wrote, has named.
+const Product& ProductOf(const RealCluster& c) {
+  const auto* product = FindProduct(c.kind);
+  if (product == nullptr)
+    throw Fatal(kExitConfig, "\"" + c.kind + "\" is nothing that --with can start");
+  return *product;
+}
 
 std::vector<std::string> Script(const RealCluster& c, const std::string& what) {
-  const std::string path = Scripts() + "/" + c.kind + "-" + what;
-  if (c.kind == "oar") return {"env", "OAR_INSTANCE=" + std::to_string(c.instance), path};
-  std::vector<std::string> argv{"env", "SLURM_UP_TOKEN_LIFE=31536000", path, c.name()};
-  if (what == "up") argv.push_back(std::to_string(SlurmPort(c.instance)));
+  const auto& product = ProductOf(c);
+  std::vector<std::string> argv{"env", product.environment(c.instance),
+                                Scripts() + "/" + c.kind + "-" + what};
+  for (const auto& argument : product.arguments(c.instance, what)) argv.push_back(argument);
   return argv;
 }
 
@@ -77,10 +134,10 @@ std::map<std::string, int> Parse(const std::string& text) {
     const auto at = part.find('=');
     const std::string kind = part.substr(0, at);
     const std::string number = at == part.npos ? "1" : part.substr(at + 1);
-    if ((kind != "oar" && kind != "slurm") || number.size() != 1 || number < "1" || number > "9" ||
+    if (FindProduct(kind) == nullptr || number.size() != 1 || number < "1" || number > "9" ||
         !wanted.emplace(kind, number[0] - '0').second)
       throw Fatal(kExitUsage, "--with is \"" + text + "\"",
-                  "write oar, slurm or both, or how many: oar=2,slurm=2; or none");
+                  "write " + RealClusterKinds() + ", several, or how many: oar=2,slurm=2; or none");
   }
   return wanted;
 }
@@ -162,34 +219,19 @@ class Api {
   http::Client client_;
 };
 
-json RowOf(const RealCluster& c) {
-  const std::string host = "http://127.0.0.1:";
-  if (c.kind == "oar")
-    return {{"api_url", host + std::to_string(6668 + 100 * (c.instance - 1)) + "/oarapi-cigri"},
-            {"api_auth_type", "header"},
-            {"enabled", true}};
-  return {{"api_url", host + std::to_string(SlurmPort(c.instance) + 3)},
-          {"api_auth_type", "jwt"},
-          {"api_username", "grid"},
-          {"enabled", true},
-          {"options",
-           {{"partition", "normal"},
-            {"best_effort_partition", "besteffort"},
-            {"shared_folder", "/home/%u/.cigri"}}}};
-}
-
 // As an operator would: the cluster, who root is there, a token, the check, and only then jobs.
-void Join(Api& api, const RealCluster& c, const std::string& token) {
+void AddToGrid(Api& api, const RealCluster& c, const std::string& token) {
   const std::string path = "/admin/clusters/" + c.name();
-  json row = RowOf(c);
+  const auto& product = ProductOf(c);
+  json row = product.row(c.instance);
   if (api.Has(path)) {
     api.Patch(path, row);
   } else {
     row["name"] = c.name();
-    row["kind"] = c.kind == "oar" ? "oar2" : "slurm";
+    row["kind"] = product.driver;
     api.Post("/admin/clusters", row);
   }
-  api.Put("/admin/mapping", {{"user", "root"}, {"cluster", c.name()}, {"login", c.user()}});
+  api.Put("/admin/mapping", {{"user", "root"}, {"cluster", c.name()}, {"login", product.user}});
   if (!token.empty())
     api.Post("/tokens",
              {{"cluster_id", api.Get("/clusters/" + c.name()).at("id")}, {"token", token}});
@@ -215,6 +257,12 @@ bool Stop(const RealCluster& c) {
 }
 
 }  // namespace
+
+std::string RealClusterKinds() {
+  std::vector<std::string> names;
+  for (const auto& product : Products()) names.push_back(product.name);
+  return Join(names, ", ");
+}
 
 std::vector<RealCluster> RealClusters(const Home& home) {
   std::vector<RealCluster> clusters;
@@ -256,16 +304,20 @@ void StartReal(const Home& home, const std::string& socket,
   Write(home, wanted);
   for (const auto& c : wanted) {
     std::fprintf(stderr, "starting %s, a real %s ...\n", c.name().c_str(),
-                 c.kind == "oar" ? "OAR 2.5" : "Slurm");
+                 ProductOf(c).description.c_str());
     const auto up = embedded::RunCommand(Script(c, "up"), kScriptLimit);
     if (up.code != 0)
       throw Fatal(kExitUnavailable, c.name() + " does not start: " + Tail(up.output),
                   "the rest of the grid is up; `cigri down` stops all of it");
-    Join(api, c, LineOf(up.output, "SLURM_REST_TOKEN="));
+    AddToGrid(api, c, LineOf(up.output, "SLURM_REST_TOKEN="));
   }
+  std::vector<std::string> users;
+  for (const auto& product : Products())
+    users.push_back(product.user + " on " + product.description);
   std::fprintf(stderr,
-               "root's jobs run as alice on OAR and as grid on Slurm: submit from a folder that "
-               "they may enter, such as one in /tmp with mode 1777\n");
+               "root's jobs run as %s: submit from a folder that "
+               "they may enter, such as one in /tmp with mode 1777\n",
+               Join(users, " and as ").c_str());
 }
 
 int StopReal(const Home& home) {

@@ -1,6 +1,5 @@
 #include "tools/common/ssh_forward.h"
 
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "process/spawn.h"
 
 namespace cigri::tools {
 namespace {
@@ -60,14 +60,17 @@ SshTunnel::SshTunnel(const std::string& url) {
 
 void SshTunnel::Start(const std::string& destination, const std::string& remote_socket) {
   const std::string forward = socket_ + ":" + remote_socket;
-  pid_ = fork();
-  if (pid_ != 0) return;
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  dup2(STDERR_FILENO, STDOUT_FILENO);  // our standard output is for answers only
-  execlp("ssh", "ssh", "-o", "StreamLocalBindUnlink=yes", "-o", "ExitOnForwardFailure=yes", "-N",
-         "-L", forward.c_str(), "--", destination.c_str(), nullptr);
-  std::perror("cannot run ssh");
-  _exit(127);
+  process::SpawnOptions options;
+  options.out = STDERR_FILENO;  // our standard output is for answers only
+  options.death_signal = SIGTERM;
+  try {
+    pid_ = process::Spawn({"ssh", "-o", "StreamLocalBindUnlink=yes", "-o",
+                           "ExitOnForwardFailure=yes", "-N", "-L", forward, "--", destination},
+                          options);
+  } catch (const process::StartError& e) {
+    End();
+    throw Fatal(kExitUnavailable, e.what());
+  }
 }
 
 void SshTunnel::AwaitSocket(const std::string& url) {
@@ -89,7 +92,7 @@ void SshTunnel::AwaitSocket(const std::string& url) {
 void SshTunnel::End() {
   if (pid_ > 0) {
     kill(pid_, SIGTERM);
-    waitpid(pid_, nullptr, 0);
+    process::Reap(pid_);
     pid_ = -1;
   }
   std::error_code ignored;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "cluster/drivers.h"
 #include "core/text.h"
 #include "tools/common/terminal.h"
 #include "tools/gridadmin/session.h"
@@ -19,11 +20,13 @@ struct ClusterOptions {
   int limit = 0;
   bool no_check = false, submit = false, yes = false;
 };
-using Run = int (*)(const Session&, const ClusterOptions&);
+using ClusterRun = int (*)(const Session&, const ClusterOptions&);
 
-std::string Path(const std::string& name) { return "/admin/clusters/" + http::PercentEncode(name); }
+std::string ClusterPath(const std::string& name) {
+  return "/admin/clusters/" + http::PercentEncode(name);
+}
 
-int List(const Session& s) {
+int ListClusters(const Session& s) {
   json body = Expect(s.Connect().Get("/admin/clusters"), "list the clusters");
   for (json& c : body.at("items")) {
     c["flow"] = c.at("mode");
@@ -42,8 +45,8 @@ int List(const Session& s) {
   return kExitOk;
 }
 
-int Show(const Session& s, const ClusterOptions& o) {
-  PrintObject(s, Expect(s.Connect().Get(Path(o.name)), "show cluster " + o.name));
+int ShowCluster(const Session& s, const ClusterOptions& o) {
+  PrintObject(s, Expect(s.Connect().Get(ClusterPath(o.name)), "show cluster " + o.name));
   return kExitOk;
 }
 
@@ -99,7 +102,7 @@ int Add(const Session& s, const ClusterOptions& o) {
 }
 
 int Patch(const Session& s, const std::string& name, const json& body, const std::string& done) {
-  const json row = Expect(s.Connect().Patch(Path(name), body), "change cluster " + name);
+  const json row = Expect(s.Connect().Patch(ClusterPath(name), body), "change cluster " + name);
   if (s.json)
     PrintJson(row);
   else
@@ -116,8 +119,8 @@ int Limited(const Session& s, const ClusterOptions& o) {
                "at most " + std::to_string(o.limit) + " jobs at once");
 }
 
-int Remove(const Session& s, const ClusterOptions& o) {
-  Expect(s.Connect().Delete(Path(o.name)), "remove cluster " + o.name);
+int RemoveCluster(const Session& s, const ClusterOptions& o) {
+  Expect(s.Connect().Delete(ClusterPath(o.name)), "remove cluster " + o.name);
   std::printf("cluster %s removed\n", o.name.c_str());
   return kExitOk;
 }
@@ -126,15 +129,15 @@ int Lost(const Session& s, const ClusterOptions& o) {
   if (!o.yes && !Confirm("Jobs that were sent to " + o.name +
                          " and still run there would run twice. Give them up?"))
     throw Fatal(kExitUsage, "cluster " + o.name + " not given up", "say --yes when you are sure");
-  const json lost =
-      Expect(s.Connect().Post(Path(o.name) + "/lost", json::object()), "give up cluster " + o.name);
+  const json lost = Expect(s.Connect().Post(ClusterPath(o.name) + "/lost", json::object()),
+                           "give up cluster " + o.name);
   std::printf("given up on %s: %s batches not recorded, %s jobs; their tasks go again elsewhere\n",
               o.name.c_str(), lost.at("batches").dump().c_str(), lost.at("jobs").dump().c_str());
   return kExitOk;
 }
 
-int Check(const Session& s, const ClusterOptions& o) {
-  std::string path = Path(o.name) + "/check?submit=" + (o.submit ? "1" : "0");
+int CheckCluster(const Session& s, const ClusterOptions& o) {
+  std::string path = ClusterPath(o.name) + "/check?submit=" + (o.submit ? "1" : "0");
   if (!o.user.empty()) path += "&user=" + http::PercentEncode(o.user);
   const json body = Expect(s.Connect().Post(path, json::object()), "check cluster " + o.name);
   if (s.json)
@@ -144,36 +147,36 @@ int Check(const Session& s, const ClusterOptions& o) {
   return body.at("ok").get<bool>() ? kExitOk : kExitNo;
 }
 
-void AddAddOptions(CLI::App& add, ClusterOptions& o) {
-  add.add_option("--kind", o.kind, "local, oar2, oar3 or slurm (default: found out)");
-  add.add_option("--url", o.url, "its REST API: http://HOST/PATH, https://..., unix:PATH");
-  add.add_option("--auth", o.auth, "how we are known there")
-      ->check(CLI::IsMember({"none", "header", "basic", "cert", "jwt"}));
-  add.add_option("--user", o.login, "our login, with --auth basic");
-  add.add_option("--password-file", o.password_file, "file with the password, - for stdin");
-  add.add_option("--set", o.settings, "more settings, key=value");
-  add.add_flag("--no-check", o.no_check, "save it without speaking to it");
-  add.add_flag("--submit", o.submit, "the check also runs a test job");
+void AddAddOptions(CommandLine& add, ClusterOptions& o) {
+  add.Add({{"--kind", &o.kind, Join(cluster::ClusterKinds(), ", ") + " (default: found out)"},
+           {"--url", &o.url, "its REST API: http://HOST/PATH, https://..., unix:PATH"},
+           {"--auth",
+            &o.auth,
+            "how we are known there",
+            {.one_of = {"none", "header", "basic", "cert", "jwt"}}},
+           {"--user", &o.login, "our login, with --auth basic"},
+           {"--password-file", &o.password_file, "file with the password, - for stdin"},
+           {"--set", &o.settings, "more settings, key=value"},
+           {"--no-check", &o.no_check, "save it without speaking to it"},
+           {"--submit", &o.submit, "the check also runs a test job"}});
 }
 
 }  // namespace
 
-void AddClusterCommands(CLI::App& app, Session& session) {
-  CLI::App* cluster = app.add_subcommand("cluster", "the clusters of the grid");
-  cluster->require_subcommand(1);
+void AddClusterCommands(CommandLine& line, Session& session) {
+  CommandLine& cluster = line.AddCommand("cluster", "the clusters of the grid");
   auto options = std::make_shared<ClusterOptions>();
-  const auto add = [&](const char* name, const char* what, Run run) {
-    CLI::App* c = Command(*cluster, session, name, what,
-                          [&session, options, run] { return run(session, *options); });
-    c->add_option("NAME", options->name, "the cluster")->required();
+  const auto add = [&](const char* name, const char* what, ClusterRun run) -> CommandLine& {
+    CommandLine& c = Command(cluster, session, name, what,
+                             [&session, options, run] { return run(session, *options); });
+    c.Add({{"NAME", &options->name, "the cluster", {.required = true}}});
     return c;
   };
-  Command(*cluster, session, "list", "all clusters", [&session] { return List(session); });
-  add("show", "all settings of a cluster", Show);
-  AddAddOptions(*add("add", "add a cluster; it is tested first", Add), *options);
+  Command(cluster, session, "list", "all clusters", [&session] { return ListClusters(session); });
+  add("show", "all settings of a cluster", ShowCluster);
+  AddAddOptions(add("add", "add a cluster; it is tested first", Add), *options);
   add("set", "change settings: key=value, option.KEY=value, key= to empty it", Set)
-      ->add_option("SETTING", options->settings)
-      ->required();
+      .Add({{"SETTING", &options->settings, "", {.required = true}}});
   add("enable", "use the cluster", [](const Session& s, const ClusterOptions& o) {
     return Patch(s, o.name, {{"enabled", true}}, "enabled");
   });
@@ -184,19 +187,17 @@ void AddClusterCommands(CLI::App& app, Session& session) {
     return Patch(s, o.name, {{"mode", "observe"}}, "observe");
   });
   add("limited", "at most N jobs of ours at once", Limited)
-      ->add_option("N", options->limit)
-      ->required()
-      ->check(CLI::Range(1, 1'000'000'000));
+      .Add({{"N", &options->limit, "", {.required = true, .range = {{1, 1'000'000'000}}}}});
   add("open", "as much as the policy says", [](const Session& s, const ClusterOptions& o) {
     return Patch(s, o.name, {{"mode", "open"}}, "open");
   });
-  add("remove", "remove a cluster that no campaign has named", Remove);
+  add("remove", "remove a cluster that no campaign has named", RemoveCluster);
   add("lost", "give up what was sent there: its tasks go again elsewhere", Lost)
-      ->add_flag("--yes", options->yes, "do not ask");
-  CLI::App* check =
-      add("check", "is it reachable, authorised, ...; exit 1 when something fails", Check);
-  check->add_flag("--submit", options->submit, "also run a test job");
-  check->add_option("--user", options->user, "as this user (default: you)");
+      .Add({{"--yes", &options->yes, "do not ask"}});
+  CommandLine& check =
+      add("check", "is it reachable, authorised, ...; exit 1 when something fails", CheckCluster);
+  check.Add({{"--submit", &options->submit, "also run a test job"},
+             {"--user", &options->user, "as this user (default: you)"}});
 }
 
 }  // namespace cigri::gridadmin

@@ -65,7 +65,7 @@ void PrintViolation(const json& v) {
   std::printf("\n");
 }
 
-int Check(const Session& s, const DrainOptions& o) {
+int CheckGrid(const Session& s, const DrainOptions& o) {
   const std::string query = o.campaign == 0 ? "" : "?campaign=" + std::to_string(o.campaign);
   const json body =
       Expect(s.Connect().Get("/admin/check" + query, std::chrono::minutes(10)), "check the grid");
@@ -86,22 +86,22 @@ int Check(const Session& s, const DrainOptions& o) {
 
 }  // namespace
 
-void AddDrainCommands(CLI::App& app, Session& session) {
+void AddDrainCommands(CommandLine& line, Session& session) {
   auto o = std::make_shared<DrainOptions>();
   for (const char* name : {"drain", "stop"}) {
-    CLI::App* drain = Command(app, session, name, "send nothing more to a cluster, or to all",
-                              [&session, o] { return Drain(session, *o); });
-    drain->add_option("CLUSTER", o->cluster, "a cluster, or all")->required();
-    drain->add_option("--reason", o->reason, "shown to every user it concerns")->required();
-    drain->add_flag("--kill", o->kill, "also kill what runs there");
-    drain->add_option("--until", o->until, "resume by itself: 2h, 18:00, \"2026-12-24 18:00\"");
+    CommandLine& drain = Command(line, session, name, "send nothing more to a cluster, or to all",
+                                 [&session, o] { return Drain(session, *o); });
+    drain.Add({{"CLUSTER", &o->cluster, "a cluster, or all", {.required = true}},
+               {"--reason", &o->reason, "shown to every user it concerns", {.required = true}},
+               {"--kill", &o->kill, "also kill what runs there"},
+               {"--until", &o->until, "resume by itself: 2h, 18:00, \"2026-12-24 18:00\""}});
   }
-  Command(app, session, "resume", "end a drain", [&session, o] { return Resume(session, *o); })
-      ->add_option("CLUSTER", o->cluster, "a cluster, or all")
-      ->required();
-  Command(app, session, "check", "is every task in exactly one place? exit 1 when not",
-          [&session, o] { return Check(session, *o); })
-      ->add_option("-c,--campaign", o->campaign, "only this one");
+  Command(line, session, "resume", "end a drain", [&session, o] {
+    return Resume(session, *o);
+  }).Add({{"CLUSTER", &o->cluster, "a cluster, or all", {.required = true}}});
+  Command(line, session, "check", "is every task in exactly one place? exit 1 when not",
+          [&session, o] { return CheckGrid(session, *o); })
+      .Add({{"-c,--campaign", &o->campaign, "only this one"}});
 }
 
 }  // namespace cigri::gridadmin

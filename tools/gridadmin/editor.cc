@@ -1,16 +1,13 @@
 #include "tools/gridadmin/editor.h"
 
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "process/spawn.h"
 #include "tools/gridadmin/session.h"
-
-extern char** environ;
 
 namespace cigri::gridadmin {
 namespace {
@@ -23,15 +20,8 @@ std::string Editor() {
 
 // $EDITOR may hold options ("emacs -nw"): the shell splits it, as git does; the file is one word.
 void RunEditor(const std::string& file) {
-  const std::string command = Editor() + " \"$1\"";
-  const char* const argv[] = {"sh", "-c", command.c_str(), "sh", file.c_str(), nullptr};
-  pid_t pid = 0;
-  int status = 0;
-  if (posix_spawn(&pid, "/bin/sh", nullptr, nullptr, const_cast<char* const*>(argv), environ) != 0)
-    throw Fatal(kExitSoftware, "cannot start the editor " + Editor());
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0)
+  const pid_t pid = process::Spawn({"/bin/sh", "-c", Editor() + " \"$1\"", "sh", file});
+  if (process::Reap(pid) != 0)
     throw Fatal(kExitBadInput, "nothing saved: the editor " + Editor() + " failed",
                 "set $EDITOR, or pass the text with --file");
 }

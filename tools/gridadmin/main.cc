@@ -8,19 +8,19 @@ namespace {
 using namespace cigri;
 
 int Main(int argc, char** argv) {
-  CLI::App app("Operates a grid: clusters, admission rules, policy, people. For operators only.",
-               "gridadmin");
+  CommandLine line(
+      "gridadmin",
+      "Operates a grid: clusters, admission rules, policy, people. For operators only.");
   gridadmin::Session session;
-  tools::AddCommonOptions(app, session.common);
-  app.add_flag("--json", session.json, "print the API's answers as JSON");
-  app.fallthrough();
-  app.require_subcommand(1);
-  gridadmin::AddRuleCommands(app, session);
-  gridadmin::AddClusterCommands(app, session);
-  gridadmin::AddPeopleCommands(app, session);
-  gridadmin::AddDrainCommands(app, session);
-  gridadmin::AddPolicyCommands(app, session);
-  if (const auto code = tools::Parse(app, argc, argv)) return *code;
+  tools::AddCommonOptions(line, session.common);
+  line.Add({{"--json", &session.json, "print the API's answers as JSON"}});
+  line.AllowOptionsAfterCommands();
+  gridadmin::AddRuleCommands(line, session);
+  gridadmin::AddClusterCommands(line, session);
+  gridadmin::AddPeopleCommands(line, session);
+  gridadmin::AddDrainCommands(line, session);
+  gridadmin::AddPolicyCommands(line, session);
+  if (const auto code = line.ReadOrThrow(argc, argv)) return *code;
   return session.run();
 }
 

@@ -14,7 +14,7 @@ struct PeopleOptions {
   int priority = 0, days = 0;
   std::int64_t id = 0;
 };
-using Run = int (*)(const Session&, const PeopleOptions&);
+using PeopleRun = int (*)(const Session&, const PeopleOptions&);
 
 int Put(const Session& s, const std::string& path, const json& body, const std::string& what) {
   Expect(s.Connect().PutText(path, body.dump(), "application/json", {}), what);
@@ -104,51 +104,48 @@ int RevokeToken(const Session& s, const PeopleOptions& o) {
 
 }  // namespace
 
-void AddPeopleCommands(CLI::App& app, Session& session) {
+void AddPeopleCommands(CommandLine& line, Session& session) {
   auto o = std::make_shared<PeopleOptions>();
-  const auto add = [&](CLI::App* parent, const char* name, const char* what, Run run) {
-    return Command(*parent, session, name, what, [&session, o, run] { return run(session, *o); });
+  const auto add = [&](CommandLine& parent, const char* name, const char* what,
+                       PeopleRun run) -> CommandLine& {
+    return Command(parent, session, name, what, [&session, o, run] { return run(session, *o); });
   };
-  const auto pair = [&](CLI::App* c) {
-    c->add_option("USER", o->user)->required();
-    c->add_option("CLUSTER", o->cluster)->required();
+  const auto pair = [&](CommandLine& c) -> CommandLine& {
+    c.Add({{"USER", &o->user, "", {.required = true}},
+           {"CLUSTER", &o->cluster, "", {.required = true}}});
     return c;
   };
-  const auto group = [&](const char* name, const char* what) {
-    CLI::App* c = app.add_subcommand(name, what);
-    c->require_subcommand(1);
-    return c;
+  const auto group = [&](const char* name, const char* what) -> CommandLine& {
+    return line.AddCommand(name, what);
   };
-  CLI::App* affinity = group("affinity", "which clusters are near to a user");
+  CommandLine& affinity = group("affinity", "which clusters are near to a user");
   add(affinity, "list", "all affinities", ListAffinity);
   pair(add(affinity, "set", "higher is nearer", SetAffinity))
-      ->add_option("N", o->priority)
-      ->required();
+      .Add({{"N", &o->priority, "", {.required = true}}});
   pair(add(affinity, "remove", "back to 0", RemoveAffinity));
 
-  CLI::App* mapping = group("mapping", "who a user is on a cluster");
+  CommandLine& mapping = group("mapping", "who a user is on a cluster");
   add(mapping, "list", "all mappings", ListMapping);
   pair(add(mapping, "set", "USER is LOGIN on CLUSTER", SetMapping))
-      ->add_option("LOGIN", o->login)
-      ->required();
+      .Add({{"LOGIN", &o->login, "", {.required = true}}});
   pair(add(mapping, "remove", "the same name again", RemoveMapping));
 
-  CLI::App* operators = group("operator", "who may do all this");
+  CommandLine& operators = group("operator", "who may do all this");
   add(operators, "list", "beside root and the owner of the grid", ListOperators);
   add(operators, "add", "make a user an operator", AddOperator)
-      ->add_option("USER", o->user)
-      ->required();
+      .Add({{"USER", &o->user, "", {.required = true}}});
   add(operators, "remove", "no operator any more", RemoveOperator)
-      ->add_option("USER", o->user)
-      ->required();
+      .Add({{"USER", &o->user, "", {.required = true}}});
 
-  CLI::App* token = group("token", "credentials for the API over TCP");
+  CommandLine& token = group("token", "credentials for the API over TCP");
   add(token, "list", "all tokens, by their first characters", ListTokens);
-  CLI::App* make = add(token, "add", "make a token for a user", AddToken);
-  make->add_option("USER", o->user)->required();
-  make->add_option("--days", o->days, "how long it is good (default: until revoked)")
-      ->check(CLI::Range(1, 36500));
-  add(token, "revoke", "end a token", RevokeToken)->add_option("ID", o->id)->required();
+  CommandLine& make = add(token, "add", "make a token for a user", AddToken);
+  make.Add({{"USER", &o->user, "", {.required = true}},
+            {"--days",
+             &o->days,
+             "how long it is good (default: until revoked)",
+             {.range = {{1, 36500}}}}});
+  add(token, "revoke", "end a token", RevokeToken).Add({{"ID", &o->id, "", {.required = true}}});
 }
 
 }  // namespace cigri::gridadmin

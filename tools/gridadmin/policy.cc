@@ -36,36 +36,34 @@ int Lint(const Session& s) {
 
 }  // namespace
 
-void AddPolicyCommands(CLI::App& app, Session& session) {
-  CLI::App* policy = app.add_subcommand("policy", "who gets what, and why");
-  policy->require_subcommand(1);
+void AddPolicyCommands(CommandLine& line, Session& session) {
+  CommandLine& policy = line.AddCommand("policy", "who gets what, and why");
   for (const auto& [name, what] :
        std::vector<std::pair<std::string, std::string>>{{"show", "all settings"},
                                                         {"explain", "the settings in words"},
                                                         {"history", "who changed what, and when"},
                                                         {"presets", "named sets of settings"}})
-    Command(*policy, session, name, what, [&session, name = name] { return Get(session, name); });
-  Command(*policy, session, "lint",
+    Command(policy, session, name, what, [&session, name = name] { return Get(session, name); });
+  Command(policy, session, "lint",
           "warn of combinations nobody tested; exit 1 when there are faults",
           [&session] { return Lint(session); });
   auto days = std::make_shared<double>(0);
-  Command(*policy, session, "shares", "who is due what, and what they had",
+  Command(policy, session, "shares", "who is due what, and what they had",
           [&session, days] {
             const auto window =
                 *days > 0 ? "?window=" + std::to_string(std::llround(*days * 86400)) : "";
             return Get(session, "shares" + window);
           })
-      ->add_option("--days", *days, "of so many days back (default: fairshare.window)")
-      ->check(CLI::Range(0.001, 366.0));
+      .Add({{"--days",
+             days.get(),
+             "of so many days back (default: fairshare.window)",
+             {.range = {{0.001, 366.0}}}}});
   auto settings = std::make_shared<std::vector<std::string>>();
-  Command(*policy, session, "set", "change settings: key=value ...",
-          [&session, settings] {
-            Print(session, Expect(session.Connect().Patch("/admin/policy", Settings(*settings)),
-                                  "change the policy"));
-            return static_cast<int>(kExitOk);
-          })
-      ->add_option("SETTING", *settings, "key=value")
-      ->required();
+  Command(policy, session, "set", "change settings: key=value ...", [&session, settings] {
+    Print(session, Expect(session.Connect().Patch("/admin/policy", Settings(*settings)),
+                          "change the policy"));
+    return static_cast<int>(kExitOk);
+  }).Add({{"SETTING", settings.get(), "key=value", {.required = true}}});
 }
 
 }  // namespace cigri::gridadmin

@@ -28,9 +28,11 @@ struct RuleOptions {
   int priority = 100, version = 0;
 };
 
-std::string Path(const std::string& name) { return "/admin/rules/" + http::PercentEncode(name); }
+std::string RulePath(const std::string& name) {
+  return "/admin/rules/" + http::PercentEncode(name);
+}
 
-int List(const Session& s) {
+int ListRules(const Session& s) {
   PrintItems(s, Expect(s.Connect().Get("/admin/rules"), "list the rules"),
              {{"name", "NAME"},
               {"mode", "MODE"},
@@ -43,15 +45,16 @@ int List(const Session& s) {
 }
 
 json VersionOf(const Session& s, const RuleOptions& o) {
-  const json body = Expect(s.Connect().Get(Path(o.name) + "/history"), "show rule " + o.name);
+  const json body = Expect(s.Connect().Get(RulePath(o.name) + "/history"), "show rule " + o.name);
   for (const json& item : body.at("items"))
     if (item.at("version") == o.version) return item;
   throw Fatal(kExitNo, "rule " + o.name + " has no version " + std::to_string(o.version));
 }
 
-int Show(const Session& s, const RuleOptions& o) {
-  const json rule = o.version != 0 ? VersionOf(s, o)
-                                   : Expect(s.Connect().Get(Path(o.name)), "show rule " + o.name);
+int ShowRule(const Session& s, const RuleOptions& o) {
+  const json rule = o.version != 0
+                        ? VersionOf(s, o)
+                        : Expect(s.Connect().Get(RulePath(o.name)), "show rule " + o.name);
   if (s.json) {
     PrintJson(rule);
     return kExitOk;
@@ -81,9 +84,9 @@ void MustSave(const std::string& fault) {
 
 int Edit(const Session& s, const RuleOptions& o) {
   auto api = s.Connect();
-  const json rule = Expect(api.Get(Path(o.name)), "edit rule " + o.name);
+  const json rule = Expect(api.Get(RulePath(o.name)), "edit rule " + o.name);
   const auto save = [&](const std::string& code) {
-    return SaveFault(api.Patch(Path(o.name), {{"code", code}, {"version", rule.at("version")}}),
+    return SaveFault(api.Patch(RulePath(o.name), {{"code", code}, {"version", rule.at("version")}}),
                      "save rule " + o.name);
   };
   bool changed = true;
@@ -117,19 +120,19 @@ int New(const Session& s, const RuleOptions& o) {
 }
 
 int SetMode(const Session& s, const std::string& name, const std::string& mode) {
-  Expect(s.Connect().Patch(Path(name), {{"mode", mode}}), "change rule " + name);
+  Expect(s.Connect().Patch(RulePath(name), {{"mode", mode}}), "change rule " + name);
   std::printf("rule %s: mode %s\n", name.c_str(), mode.c_str());
   return kExitOk;
 }
 
-int Remove(const Session& s, const RuleOptions& o) {
-  Expect(s.Connect().Delete(Path(o.name)), "remove rule " + o.name);
+int RemoveRule(const Session& s, const RuleOptions& o) {
+  Expect(s.Connect().Delete(RulePath(o.name)), "remove rule " + o.name);
   std::printf("rule %s removed; its history stays\n", o.name.c_str());
   return kExitOk;
 }
 
 int History(const Session& s, const RuleOptions& o) {
-  PrintItems(s, Expect(s.Connect().Get(Path(o.name) + "/history"), "show rule " + o.name),
+  PrintItems(s, Expect(s.Connect().Get(RulePath(o.name) + "/history"), "show rule " + o.name),
              {{"version", "VERSION"},
               {"changed_at", "WHEN"},
               {"changed_by", "WHO"},
@@ -139,7 +142,7 @@ int History(const Session& s, const RuleOptions& o) {
 }
 
 int Revert(const Session& s, const RuleOptions& o) {
-  const json rule = Expect(s.Connect().Post(Path(o.name) + "/revert", {{"version", o.version}}),
+  const json rule = Expect(s.Connect().Post(RulePath(o.name) + "/revert", {{"version", o.version}}),
                            "revert rule " + o.name);
   std::printf("rule %s: the text of version %d is back, as version %s\n", o.name.c_str(), o.version,
               rule.at("version").dump().c_str());
@@ -170,7 +173,7 @@ json CampaignOf(const RuleOptions& o) {
 
 int Test(const Session& s, const RuleOptions& o) {
   const json body = Expect(
-      s.Connect().Post(Path(o.name) + "/test", {{"campaign", CampaignOf(o)}, {"user", o.user}}),
+      s.Connect().Post(RulePath(o.name) + "/test", {{"campaign", CampaignOf(o)}, {"user", o.user}}),
       "test rule " + o.name);
   const bool ok = body.at("verdict") == "ok";
   if (s.json) {
@@ -185,48 +188,45 @@ int Test(const Session& s, const RuleOptions& o) {
 
 }  // namespace
 
-void AddRuleCommands(CLI::App& app, Session& session) {
-  CLI::App* rule = app.add_subcommand("rule", "admission rules");
-  rule->require_subcommand(1);
+void AddRuleCommands(CommandLine& line, Session& session) {
+  CommandLine& rule = line.AddCommand("rule", "admission rules");
   auto options = std::make_shared<RuleOptions>();
   const auto add = [&](const char* name, const char* what,
-                       int (*run)(const Session&, const RuleOptions&)) {
-    CLI::App* c = Command(*rule, session, name, what,
-                          [&session, options, run] { return run(session, *options); });
-    c->add_option("NAME", options->name, "the rule")->required();
+                       int (*run)(const Session&, const RuleOptions&)) -> CommandLine& {
+    CommandLine& c = Command(rule, session, name, what,
+                             [&session, options, run] { return run(session, *options); });
+    c.Add({{"NAME", &options->name, "the rule", {.required = true}}});
     return c;
   };
-  const auto modes = CLI::IsMember({"enforce", "warn", "off"});
-  Command(*rule, session, "list", "all rules, in the order they run",
-          [&session] { return List(session); });
-  add("show", "the text of a rule", Show)->add_option("--version", options->version, "an old one");
+  const std::vector<std::string> modes = {"enforce", "warn", "off"};
+  Command(rule, session, "list", "all rules, in the order they run",
+          [&session] { return ListRules(session); });
+  add("show", "the text of a rule", ShowRule).Add({{"--version", &options->version, "an old one"}});
   add("edit", "change a rule in $EDITOR", Edit)
-      ->add_option("--file", options->file, "take the text from a file, - for stdin");
-  CLI::App* fresh = add("new", "write a new rule in $EDITOR", New);
-  fresh->add_option("--file", options->file, "take the text from a file, - for stdin");
-  fresh->add_option("--title", options->title, "one line for lists");
-  fresh->add_option("--priority", options->priority, "rules run by rising priority");
-  fresh->add_option("--mode", options->mode, "enforce, warn or off")
-      ->check(modes)
-      ->default_val("enforce");
+      .Add({{"--file", &options->file, "take the text from a file, - for stdin"}});
+  CommandLine& fresh = add("new", "write a new rule in $EDITOR", New);
+  fresh.Add({{"--file", &options->file, "take the text from a file, - for stdin"},
+             {"--title", &options->title, "one line for lists"},
+             {"--priority", &options->priority, "rules run by rising priority"},
+             {"--mode",
+              &options->mode,
+              "enforce, warn or off",
+              {.one_of = modes, .initial = "enforce"}}});
   add("enable", "mode enforce",
       [](const Session& s, const RuleOptions& o) { return SetMode(s, o.name, "enforce"); });
   add("disable", "mode off",
       [](const Session& s, const RuleOptions& o) { return SetMode(s, o.name, "off"); });
   add("mode", "enforce, warn (only tell what it would do) or off",
       [](const Session& s, const RuleOptions& o) { return SetMode(s, o.name, o.mode); })
-      ->add_option("MODE", options->mode)
-      ->required()
-      ->check(modes);
-  add("remove", "remove a rule; its history stays", Remove);
-  CLI::App* test =
+      .Add({{"MODE", &options->mode, "", {.required = true, .one_of = modes}}});
+  add("remove", "remove a rule; its history stays", RemoveRule);
+  CommandLine& test =
       add("test", "run a rule on a JDL, as if it were in force; exit 1 when refused", Test);
-  test->add_option("--jdl", options->jdl, "JDL file")->required();
-  test->add_option("--user", options->user, "whose campaign it would be")->required();
+  test.Add({{"--jdl", &options->jdl, "JDL file", {.required = true}},
+            {"--user", &options->user, "whose campaign it would be", {.required = true}}});
   add("history", "who changed a rule, and when", History);
   add("revert", "bring an old text back", Revert)
-      ->add_option("VERSION", options->version)
-      ->required();
+      .Add({{"VERSION", &options->version, "", {.required = true}}});
 }
 
 }  // namespace cigri::gridadmin

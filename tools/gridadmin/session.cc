@@ -17,11 +17,9 @@ namespace cigri::gridadmin {
 
 using nlohmann::json;
 
-CLI::App* Command(CLI::App& parent, Session& session, const std::string& name,
-                  const std::string& what, std::function<int()> run) {
-  CLI::App* command = parent.add_subcommand(name, what);
-  command->callback([&session, run = std::move(run)] { session.run = run; });
-  return command;
+CommandLine& Command(CommandLine& parent, Session& session, const std::string& name,
+                     const std::string& what, std::function<int()> run) {
+  return parent.AddCommand(name, what, [&session, run = std::move(run)] { session.run = run; });
 }
 
 std::string Cell(const json& value) {

@@ -18,15 +18,15 @@ struct Session {
 };
 
 // Each adds its commands to the program; `session` outlives it.
-void AddRuleCommands(CLI::App& app, Session& session);
-void AddClusterCommands(CLI::App& app, Session& session);
-void AddPeopleCommands(CLI::App& app, Session& session);
-void AddDrainCommands(CLI::App& app, Session& session);
-void AddPolicyCommands(CLI::App& app, Session& session);
+void AddRuleCommands(CommandLine& line, Session& session);
+void AddClusterCommands(CommandLine& line, Session& session);
+void AddPeopleCommands(CommandLine& line, Session& session);
+void AddDrainCommands(CommandLine& line, Session& session);
+void AddPolicyCommands(CommandLine& line, Session& session);
 
 /// A command below `parent`: its options are added by the caller; `run` is what it does.
-CLI::App* Command(CLI::App& parent, Session& session, const std::string& name,
-                  const std::string& what, std::function<int()> run);
+CommandLine& Command(CommandLine& parent, Session& session, const std::string& name,
+                     const std::string& what, std::function<int()> run);
 
 /// A column of a table: the key of the items, and its heading.
 using Columns = std::vector<std::pair<std::string, std::string>>;

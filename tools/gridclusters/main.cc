@@ -24,22 +24,22 @@ struct Options {
 };
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Shows available clusters.", "gridclusters");
-  tools::AddCommonOptions(app, o.common);
-  app.add_option("NAME", o.name, "only this cluster, by name or id");
-  app.add_flag("-i,--infos", o.infos, "with host, stress, state and our load in calls per minute");
-  app.add_flag("-I,-f,--more_infos,--more-infos,--full", o.more, "with all that is known");
-  app.add_flag("-u,--usage", o.usage, "with the use of resources (implies -i)");
-  app.add_flag("-b,--bars", o.bars, "the same as coloured bars (implies -i -u)");
-  app.add_flag("-a,--all", o.all, "disabled clusters too");
-  app.add_flag("--json", o.json_out, "JSON");
-  app.add_option("--why", o.why, "operators: why this cluster gives campaigns no more");
-  app.add_flag("-v,--verbose", o.verbose,
-               "with --why: what bounds us there, and each campaign's reason");
-  app.add_option("--check", o.check,
-                 "operators: is this cluster reachable, authorised, ...; exit 1 if not");
-  app.add_flag("--submit", o.submit, "with --check: run a test job too");
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  CommandLine line("gridclusters", "Shows available clusters.");
+  tools::AddCommonOptions(line, o.common);
+  line.Add(
+      {{"NAME", &o.name, "only this cluster, by name or id"},
+       {"-i,--infos", &o.infos, "with host, stress, state and our load in calls per minute"},
+       {"-I,-f,--more_infos,--more-infos,--full", &o.more, "with all that is known"},
+       {"-u,--usage", &o.usage, "with the use of resources (implies -i)"},
+       {"-b,--bars", &o.bars, "the same as coloured bars (implies -i -u)"},
+       {"-a,--all", &o.all, "disabled clusters too"},
+       {"--json", &o.json_out, "JSON"},
+       {"--why", &o.why, "operators: why this cluster gives campaigns no more"},
+       {"-v,--verbose", &o.verbose, "with --why: what bounds us there, and each campaign's reason"},
+       {"--check", &o.check,
+        "operators: is this cluster reachable, authorised, ...; exit 1 if not"},
+       {"--submit", &o.submit, "with --check: run a test job too"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   o.usage = o.usage || o.bars;
   o.infos = o.infos || o.more || o.usage;
   o.colour = tools::UseColour(o.common.color, STDOUT_FILENO);

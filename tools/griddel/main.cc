@@ -27,21 +27,20 @@ std::vector<std::string> Ids(const std::vector<std::string>& words, const char* 
 }
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Cancels, pauses, resumes or purges campaigns; cancels jobs.", "griddel");
+  CommandLine line("griddel", "Cancels, pauses, resumes or purges campaigns; cancels jobs.");
   std::vector<std::string> arguments;
-  tools::AddCommonOptions(app, o.common);
-  app.add_option("ids", arguments, "campaigns, as -c");
-  app.add_option("-c,--campaigns,--campaign", o.campaigns, "campaigns: 1,2,3");
-  app.add_option("-j,--job", o.jobs, "cancel these jobs; their tasks then wait for you");
-  auto* pause =
-      app.add_flag("-p,--pause", o.pause, "pause: nothing new is sent, what runs goes on");
-  auto* resume = app.add_flag("-r,--resume", o.resume, "resume what is paused");
-  auto* purge =
-      app.add_flag("--purge", o.purge, "forget campaigns that are over, with all their rows");
-  app.add_flag("-v,--verbose", o.verbose, "say what was done");
-  pause->excludes(resume)->excludes(purge);
-  resume->excludes(purge);
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  tools::AddCommonOptions(line, o.common);
+  line.Add({{"ids", &arguments, "campaigns, as -c"},
+            {"-c,--campaigns,--campaign", &o.campaigns, "campaigns: 1,2,3"},
+            {"-j,--job", &o.jobs, "cancel these jobs; their tasks then wait for you"},
+            {"-p,--pause", &o.pause, "pause: nothing new is sent, what runs goes on"},
+            {"-r,--resume", &o.resume, "resume what is paused", {.excludes = {"-p"}}},
+            {"--purge",
+             &o.purge,
+             "forget campaigns that are over, with all their rows",
+             {.excludes = {"-p", "-r"}}},
+            {"-v,--verbose", &o.verbose, "say what was done"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   o.campaigns.insert(o.campaigns.end(), arguments.begin(), arguments.end());
   o.campaigns = Ids(o.campaigns, "campaign");
   o.jobs = Ids(o.jobs, "job");

@@ -22,25 +22,25 @@ struct Options {
 };
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Shows, closes and writes events of campaigns and of the grid.", "gridevents");
+  CommandLine line("gridevents", "Shows, closes and writes events of campaigns and of the grid.");
   std::string argument;
-  tools::AddCommonOptions(app, o.common);
-  app.add_option("id", argument, "a campaign, as -c");
-  app.add_option("-c,--campaign", o.campaign,
-                 "events of this campaign, and global ones of its clusters");
-  app.add_option("-e,--event", o.event, "this event");
-  app.add_flag("-g,--global", o.global, "events of no campaign");
-  app.add_flag("-a,--all", o.all, "closed ones too");
-  app.add_flag("-f,--fix", o.fix, "close: all of the campaign (-c), or this one (-e)");
-  app.add_flag("-r,--resubmit", o.resubmit, "with -f: run the failed tasks again");
-  app.add_flag("-v,--verbose", o.verbose, "say what was done");
-  app.add_flag("--json", o.json_out, "JSON");
-  app.add_option("--blacklist-cluster", o.blacklist,
-                 "operators: send nothing to this cluster (id or name)");
-  app.add_option("--mark-job-event", o.mark_job, "operators: end this job as an event");
-  app.add_option("--message", o.message, "with the last two: why");
-  app.add_option("--explain", o.explain, "what this code means and what to do");
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  tools::AddCommonOptions(line, o.common);
+  line.Add(
+      {{"id", &argument, "a campaign, as -c"},
+       {"-c,--campaign", &o.campaign, "events of this campaign, and global ones of its clusters"},
+       {"-e,--event", &o.event, "this event"},
+       {"-g,--global", &o.global, "events of no campaign"},
+       {"-a,--all", &o.all, "closed ones too"},
+       {"-f,--fix", &o.fix, "close: all of the campaign (-c), or this one (-e)"},
+       {"-r,--resubmit", &o.resubmit, "with -f: run the failed tasks again"},
+       {"-v,--verbose", &o.verbose, "say what was done"},
+       {"--json", &o.json_out, "JSON"},
+       {"--blacklist-cluster", &o.blacklist,
+        "operators: send nothing to this cluster (id or name)"},
+       {"--mark-job-event", &o.mark_job, "operators: end this job as an event"},
+       {"--message", &o.message, "with the last two: why"},
+       {"--explain", &o.explain, "what this code means and what to do"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   if (o.campaign.empty() && o.event.empty()) o.campaign = argument;
   // CiGri's exit status for this mistake, which scripts may know.
   if (o.resubmit && !o.fix) {

@@ -31,17 +31,18 @@ std::vector<std::string> Ids(const std::vector<std::string>& words) {
 }
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Changes the priority of campaigns.", "gridmod");
+  CommandLine line("gridmod", "Changes the priority of campaigns.");
   std::vector<std::string> arguments;
-  tools::AddCommonOptions(app, o.common);
-  app.add_option("ids", arguments, "campaigns, as -c");
-  app.add_option("-c,--campaigns,--campaign", o.campaigns, "campaigns: 1,2,3");
-  app.add_option("-p,--priority", o.priority,
-                 "0 (suspended) to 9, or highest, high, above_normal, normal, below_normal, low, "
-                 "lowest, suspended; operators: urgent")
-      ->required();
-  app.add_flag("-v,--verbose", o.verbose, "also what the admission rules said");
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  tools::AddCommonOptions(line, o.common);
+  line.Add({{"ids", &arguments, "campaigns, as -c"},
+            {"-c,--campaigns,--campaign", &o.campaigns, "campaigns: 1,2,3"},
+            {"-p,--priority",
+             &o.priority,
+             "0 (suspended) to 9, or highest, high, above_normal, normal, below_normal, low, "
+             "lowest, suspended; operators: urgent",
+             {.required = true}},
+            {"-v,--verbose", &o.verbose, "also what the admission rules said"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   o.campaigns.insert(o.campaigns.end(), arguments.begin(), arguments.end());
   o.campaigns = Ids(o.campaigns);
   if (o.campaigns.empty()) throw Fatal(kExitUsage, "no campaign given", "gridmod -c 12 -p low");

@@ -13,17 +13,17 @@ struct Options {
 };
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Subscribes to notifications of the grid.", "gridnotify");
-  tools::AddCommonOptions(app, o.common);
-  app.add_flag("-l,--list", o.list, "list your subscriptions");
-  auto* mail = app.add_option("-m,--mail", o.mail, "by mail to this address");
-  app.add_option("-j,--jabber", o.jabber, "by jabber to this identity")->excludes(mail);
-  app.add_option("-s,--severity", o.severity, "from this on: low, medium or high");
-  app.add_flag("-u,--unsubscribe", o.unsubscribe, "with -m or -j: end the subscription");
-  app.add_flag("-v,--verbose", o.verbose, "say what was done");
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  CommandLine line("gridnotify", "Subscribes to notifications of the grid.");
+  tools::AddCommonOptions(line, o.common);
+  line.Add({{"-l,--list", &o.list, "list your subscriptions"},
+            {"-m,--mail", &o.mail, "by mail to this address"},
+            {"-j,--jabber", &o.jabber, "by jabber to this identity", {.excludes = {"-m"}}},
+            {"-s,--severity", &o.severity, "from this on: low, medium or high"},
+            {"-u,--unsubscribe", &o.unsubscribe, "with -m or -j: end the subscription"},
+            {"-v,--verbose", &o.verbose, "say what was done"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   if (o.mail.empty() && o.jabber.empty() && !o.list) {
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs(line.Help().c_str(), stdout);
     return kExitUsage;
   }
   const bool known = o.severity == "low" || o.severity == "medium" || o.severity == "high";

@@ -36,37 +36,40 @@ void Together(const Options& o) {
 }  // namespace
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Simulates a grid with the grid's own scheduler.", "gridsim");
-  tools::AddCommonOptions(app, o.common);
-  app.footer(kFooter);
-  app.add_option("SCENARIO", o.scenario, "a scenario file (docs/gridsim.md), - for standard input");
-  app.add_option("--policy", o.policy, "this policy or preset instead of the scenario's");
-  app.add_option("--compare", o.compare, "policies or presets, one after the other: fifo,usage")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--without", o.without, "leave this cluster out (may be repeated)")
-      ->allow_extra_args(false);
-  app.add_option("--set", o.set,
-                 "KEY=VALUE: a key of the policy or the scenario, clusters.NAME.KEY, "
-                 "campaigns.NAME.KEY (may be repeated)")
-      ->allow_extra_args(false);
-  app.add_option("--jobs", o.jobs, "a row for each job: FILE.csv");
-  app.add_option("--swf", o.swf, "the same in the Standard Workload Format: FILE.swf");
-  app.add_option("--gantt", o.gantt, "who ran where and when: FILE.svg");
-  app.add_option("--plot", o.plot, "with --compare: a picture of the numbers: FILE.svg");
-  app.add_option("--why", o.why, "stop there and tell who waited, and why: \"2 h\"");
-  app.add_flag("--json", o.json, "JSON");
-  app.add_flag("--all", o.all, "all users, campaigns and clusters, not the first 20");
-  app.add_flag("--check", o.check, "only check the scenario");
-  app.add_flag("--from-history", o.from_history, "operators: simulate the grid's own past");
-  app.add_flag("--replay", o.replay, "with --from-history: take stored decisions again");
-  app.add_option("--from", o.from,
-                 "with --from-history: since then, 2026-01-31T12:00:00Z or epoch s");
-  app.add_option("--until", o.until, "and until then");
-  app.add_option("--limit", o.limit, "most snapshots to read (1000)")->check(CLI::Range(1, 1000));
-  app.add_option("--save", o.save,
-                 "with --from-history: write the scenario that was made: FILE.json");
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  CommandLine line("gridsim", "Simulates a grid with the grid's own scheduler.");
+  tools::AddCommonOptions(line, o.common);
+  line.AddFooter(kFooter);
+  line.Add(
+      {{"SCENARIO", &o.scenario, "a scenario file (docs/gridsim.md), - for standard input"},
+       {"--policy", &o.policy, "this policy or preset instead of the scenario's"},
+       {"--compare",
+        &o.compare,
+        "policies or presets, one after the other: fifo,usage",
+        {.one_value_each = true, .separator = ','}},
+       {"--without",
+        &o.without,
+        "leave this cluster out (may be repeated)",
+        {.one_value_each = true}},
+       {"--set",
+        &o.set,
+        "KEY=VALUE: a key of the policy or the scenario, clusters.NAME.KEY, "
+        "campaigns.NAME.KEY (may be repeated)",
+        {.one_value_each = true}},
+       {"--jobs", &o.jobs, "a row for each job: FILE.csv"},
+       {"--swf", &o.swf, "the same in the Standard Workload Format: FILE.swf"},
+       {"--gantt", &o.gantt, "who ran where and when: FILE.svg"},
+       {"--plot", &o.plot, "with --compare: a picture of the numbers: FILE.svg"},
+       {"--why", &o.why, "stop there and tell who waited, and why: \"2 h\""},
+       {"--json", &o.json, "JSON"},
+       {"--all", &o.all, "all users, campaigns and clusters, not the first 20"},
+       {"--check", &o.check, "only check the scenario"},
+       {"--from-history", &o.from_history, "operators: simulate the grid's own past"},
+       {"--replay", &o.replay, "with --from-history: take stored decisions again"},
+       {"--from", &o.from, "with --from-history: since then, 2026-01-31T12:00:00Z or epoch s"},
+       {"--until", &o.until, "and until then"},
+       {"--limit", &o.limit, "most snapshots to read (1000)", {.range = {{1, 1000}}}},
+       {"--save", &o.save, "with --from-history: write the scenario that was made: FILE.json"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   Together(o);
   EditsOf(o);  // a wrong --set is told before any file is read
   return std::nullopt;

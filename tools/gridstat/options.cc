@@ -8,41 +8,45 @@ namespace cigri::gridstat {
 namespace {
 
 // CiGri's letters, with long options for all.
-void AddCigriOptions(CLI::App& app, Options& o, std::string& argument) {
-  app.add_option("id", argument, "the same as -c ID");
-  app.add_option("-c,--campaign", o.campaign, "one campaign");
-  app.add_flag("-f,--full", o.full, "with -c: its jobs, all of them");
-  app.add_option("-o,--offset", o.offset, "with -f: begin the list at this task");
-  app.add_option("-j,--job", o.job, "one job: its id, or CLUSTER:REMOTE_ID");
-  app.add_flag("-C,--cinfos", o.cinfos, "with -j: what its cluster says of it");
-  app.add_flag("-O,--stdout", o.out, "the output of job -j, or of all jobs of campaign -c");
-  app.add_flag("-E,--stderr", o.err, "the same of what went to stderr");
-  app.add_flag("-J,--jdl", o.jdl, "with -c: the expanded JDL");
-  app.add_flag("-e,--events", o.events, "with -c: open events");
-  app.add_flag("-d,--dump", o.dump, "the API's JSON as it is");
-  app.add_flag("-p,--pretty", o.pretty, "with -d: indented");
-  app.add_flag("-H,--headerless", o.headerless, "no titles of columns");
-  app.add_option("-u,--username", o.user, "only campaigns of this user");
+void AddCigriOptions(CommandLine& line, Options& o, std::string& argument) {
+  line.Add({{"id", &argument, "the same as -c ID"},
+            {"-c,--campaign", &o.campaign, "one campaign"},
+            {"-f,--full", &o.full, "with -c: its jobs, all of them"},
+            {"-o,--offset", &o.offset, "with -f: begin the list at this task"},
+            {"-j,--job", &o.job, "one job: its id, or CLUSTER:REMOTE_ID"},
+            {"-C,--cinfos", &o.cinfos, "with -j: what its cluster says of it"},
+            {"-O,--stdout", &o.out, "the output of job -j, or of all jobs of campaign -c"},
+            {"-E,--stderr", &o.err, "the same of what went to stderr"},
+            {"-J,--jdl", &o.jdl, "with -c: the expanded JDL"},
+            {"-e,--events", &o.events, "with -c: open events"},
+            {"-d,--dump", &o.dump, "the API's JSON as it is"},
+            {"-p,--pretty", &o.pretty, "with -d: indented"},
+            {"-H,--headerless", &o.headerless, "no titles of columns"},
+            {"-u,--username", &o.user, "only campaigns of this user"}});
 }
 
-void AddOurOptions(CLI::App& app, Options& o) {
-  app.add_flag("-a,--all", o.all, "finished and cancelled campaigns too");
-  app.add_option("-s,--summary", o.summary,
-                 "waiting, running, terminated, to fix; of campaigns N, N-M, N-* or *-M")
-      ->expected(0, 1);
-  app.add_flag("--by-user", o.by_user, "with -s: a line per user");
-  app.add_flag("--json", o.json, "JSON, indented on a terminal");
-  app.add_option("--watch", o.watch_s, "again every so many seconds (2), until it is over")
-      ->expected(0, 1)
-      ->check(CLI::Range(0.2, 86400.0));
-  app.add_option("--params", o.params, "with -c: parameters that are waiting, failed or done")
-      ->check(CLI::IsMember({"waiting", "running", "failed", "done"}));
-  app.add_flag("--joblog", o.joblog, "with -c: ended jobs in GNU parallel's columns");
-  app.add_flag("--why", o.why, "with -c or -j: why it is where it is, and what you can do");
-  app.add_flag("-v,--verbose", o.verbose,
-               "with --why: the numbers behind it, what to expect, and what would change it");
-  app.add_flag("--history", o.history, "with -c and --why: what held it back, from when to when");
-  app.add_option("--task", o.task, "with -c: one task, by its index from 0");
+void AddOurOptions(CommandLine& line, Options& o) {
+  line.Add({{"-a,--all", &o.all, "finished and cancelled campaigns too"},
+            {"-s,--summary",
+             &o.summary,
+             "waiting, running, terminated, to fix; of campaigns N, N-M, N-* or *-M",
+             {.value_optional = true}},
+            {"--by-user", &o.by_user, "with -s: a line per user"},
+            {"--json", &o.json, "JSON, indented on a terminal"},
+            {"--watch",
+             &o.watch_s,
+             "again every so many seconds (2), until it is over",
+             {.range = {{0.2, 86400.0}}, .value_optional = true}},
+            {"--params",
+             &o.params,
+             "with -c: parameters that are waiting, failed or done",
+             {.one_of = {"waiting", "running", "failed", "done"}}},
+            {"--joblog", &o.joblog, "with -c: ended jobs in GNU parallel's columns"},
+            {"--why", &o.why, "with -c or -j: why it is where it is, and what you can do"},
+            {"-v,--verbose", &o.verbose,
+             "with --why: the numbers behind it, what to expect, and what would change it"},
+            {"--history", &o.history, "with -c and --why: what held it back, from when to when"},
+            {"--task", &o.task, "with -c: one task, by its index from 0"}});
 }
 
 Fatal Usage(const std::string& message) {
@@ -71,14 +75,14 @@ void CheckTogether(const Options& o) {
 }  // namespace
 
 std::optional<int> ReadOptions(int argc, char** argv, Options& o) {
-  CLI::App app("Shows campaigns, tasks and jobs of the grid.", "gridstat");
+  CommandLine line("gridstat", "Shows campaigns, tasks and jobs of the grid.");
   std::string argument;
-  tools::AddCommonOptions(app, o.common);
-  AddCigriOptions(app, o, argument);
-  AddOurOptions(app, o);
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
-  o.summed = app.count("--summary") > 0 || o.by_user;
-  o.watched = app.count("--watch") > 0;
+  tools::AddCommonOptions(line, o.common);
+  AddCigriOptions(line, o, argument);
+  AddOurOptions(line, o);
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
+  o.summed = line.Given("--summary") || o.by_user;
+  o.watched = line.Given("--watch");
   if (o.campaign.empty() && o.job.empty()) o.campaign = argument;
   o.terminal = tools::IsTerminal(STDOUT_FILENO);
   o.colour = tools::UseColour(o.common.color, STDOUT_FILENO);

@@ -21,44 +21,53 @@ Examples:
 Exit codes: 0 done; 1 a job failed (--wait), no such campaign; 64 wrong options; 65 bad JDL or
 parameters; 69 no API; 75 try later; 77 not allowed; 130 interrupted (the campaign goes on).)";
 
-void AddInputs(CLI::App& app, Args& args) {
-  app.add_option("-f,--file", args.files, "JDL file, - for standard input (may be repeated)")
-      ->allow_extra_args(false);
-  app.add_option("jdl", args.plain, "JDL files");
-  app.add_option("-j,--json", args.jsons, "JDL text (may be repeated)")->allow_extra_args(false);
-  app.add_option("-c,--campaign", args.campaign, "add parameters to this campaign, or --set")
-      ->check(CLI::PositiveNumber);
-  app.add_option("-F,--jobfile", args.jobfile,
-                 "parameters: a JSON array, or one on each line (- for standard input)");
-  app.add_option("-J,--jsonjob", args.jsonjob, "parameters: a JSON array");
-  app.add_option("-a,--param-file", args.param_file, "parameters: one on each line (- too)");
-  app.add_option("--csv", args.csv, "parameters: rows of a CSV with a header, for {column}");
+void AddInputs(CommandLine& line, Args& args) {
+  line.Add({{"-f,--file",
+             &args.files,
+             "JDL file, - for standard input (may be repeated)",
+             {.one_value_each = true}},
+            {"jdl", &args.plain, "JDL files"},
+            {"-j,--json", &args.jsons, "JDL text (may be repeated)", {.one_value_each = true}},
+            {"-c,--campaign",
+             &args.campaign,
+             "add parameters to this campaign, or --set",
+             {.positive = true}},
+            {"-F,--jobfile", &args.jobfile,
+             "parameters: a JSON array, or one on each line (- for standard input)"},
+            {"-J,--jsonjob", &args.jsonjob, "parameters: a JSON array"},
+            {"-a,--param-file", &args.param_file, "parameters: one on each line (- too)"},
+            {"--csv", &args.csv, "parameters: rows of a CSV with a header, for {column}"}});
 }
 
-void AddActions(CLI::App& app, Args& args) {
-  app.add_flag("-d,--details", args.details, "print the answer of the API too");
-  app.add_option("-t,--type", args.type, "default, or test: one job on each cluster")
-      ->check(CLI::IsMember({"default", "normal", "test"}));
-  app.add_flag("-n,--dry-run", args.dry_run, "show what would happen, submit nothing");
-  app.add_flag("-w,--wait", args.wait, "wait for the end, show progress, end with 1 on a failure");
-  app.add_option("--joblog", args.joblog, "with --wait: a log in GNU parallel's columns");
-  app.add_option("--retry-failed", args.retry, "run the failed tasks of this campaign again")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--set", args.sets,
-                 "with -c: key=value for what is not yet sent: walltime, max_jobs, clusters, "
-                 "exec_file, priority (may be repeated)")
-      ->allow_extra_args(false);
+void AddActions(CommandLine& line, Args& args) {
+  line.Add({{"-d,--details", &args.details, "print the answer of the API too"},
+            {"-t,--type",
+             &args.type,
+             "default, or test: one job on each cluster",
+             {.one_of = {"default", "normal", "test"}}},
+            {"-n,--dry-run", &args.dry_run, "show what would happen, submit nothing"},
+            {"-w,--wait", &args.wait, "wait for the end, show progress, end with 1 on a failure"},
+            {"--joblog", &args.joblog, "with --wait: a log in GNU parallel's columns"},
+            {"--retry-failed",
+             &args.retry,
+             "run the failed tasks of this campaign again",
+             {.positive = true}},
+            {"--set",
+             &args.sets,
+             "with -c: key=value for what is not yet sent: walltime, max_jobs, clusters, "
+             "exec_file, priority (may be repeated)",
+             {.one_value_each = true}}});
 }
 
-void AddSettings(CLI::App& app, Args& args) {
-  app.add_option("--name", args.name, "name of the campaign");
-  app.add_option("--clusters", args.clusters, "clusters to use: alpha,beta");
-  app.add_option("--walltime", args.walltime, "of one job: seconds or h:mm:ss");
-  app.add_option("--directory", args.directory, "working directory of the jobs");
-  app.add_option("--resources", args.resources, "of one job: /nodes=1/core=4");
-  app.add_option("--project", args.project, "project the work is for");
-  app.add_option("--max-jobs", args.max_jobs, "most jobs at once on one cluster")
-      ->check(CLI::PositiveNumber);
+void AddSettings(CommandLine& line, Args& args) {
+  line.Add(
+      {{"--name", &args.name, "name of the campaign"},
+       {"--clusters", &args.clusters, "clusters to use: alpha,beta"},
+       {"--walltime", &args.walltime, "of one job: seconds or h:mm:ss"},
+       {"--directory", &args.directory, "working directory of the jobs"},
+       {"--resources", &args.resources, "of one job: /nodes=1/core=4"},
+       {"--project", &args.project, "project the work is for"},
+       {"--max-jobs", &args.max_jobs, "most jobs at once on one cluster", {.positive = true}}});
 }
 
 [[noreturn]] void Usage(const std::string& message, const std::string& hint) {
@@ -88,20 +97,19 @@ void CheckTogether(const Args& args) {
 }  // namespace
 
 std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
-  CLI::App app(
-      "Submits campaigns: one program, many parameters.\n"
-      "  gridsub [OPTIONS] [JDL...]\n"
-      "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...",
-      "gridsub");
-  AddInputs(app, args);
-  AddActions(app, args);
-  AddSettings(app, args);
-  tools::AddCommonOptions(app, args.common);
-  app.footer(kFooter);
+  CommandLine line("gridsub",
+                   "Submits campaigns: one program, many parameters.\n"
+                   "  gridsub [OPTIONS] [JDL...]\n"
+                   "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...");
+  AddInputs(line, args);
+  AddActions(line, args);
+  AddSettings(line, args);
+  tools::AddCommonOptions(line, args.common);
+  line.AddFooter(kFooter);
   char** const split =
       std::find_if(argv, argv + argc, [](const char* w) { return std::string_view(w) == "--"; });
   if (split != argv + argc) args.command.emplace(split + 1, argv + argc);
-  if (const auto code = tools::Parse(app, static_cast<int>(split - argv), argv)) return code;
+  if (const auto code = line.ReadOrThrow(static_cast<int>(split - argv), argv)) return code;
   args.files.insert(args.files.end(), args.plain.begin(), args.plain.end());
   CheckTogether(args);
   return std::nullopt;

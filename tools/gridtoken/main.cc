@@ -18,16 +18,16 @@ struct Options {
 };
 
 std::optional<int> Read(int argc, char** argv, Options& o) {
-  CLI::App app("Registers your tokens for clusters.", "gridtoken");
-  tools::AddCommonOptions(app, o.common);
-  app.add_flag("-l,--list", o.list, "list your tokens, by their first characters");
-  app.add_option("-i,--cluster-id,--cluster", o.cluster, "the cluster, by id or name");
-  app.add_option("-t,--token", o.token,
-                 "the token; \"-\" reads it from standard input, where other users cannot see it");
-  app.add_flag("-r,--remove", o.remove, "remove the token of that cluster");
-  app.add_option("--user", o.user, "operators: somebody else's (oar for bulk polling)");
-  app.add_flag("-v,--verbose", o.verbose, "say what was done");
-  if (const auto code = tools::Parse(app, argc, argv)) return code;
+  CommandLine line("gridtoken", "Registers your tokens for clusters.");
+  tools::AddCommonOptions(line, o.common);
+  line.Add({{"-l,--list", &o.list, "list your tokens, by their first characters"},
+            {"-i,--cluster-id,--cluster", &o.cluster, "the cluster, by id or name"},
+            {"-t,--token", &o.token,
+             "the token; \"-\" reads it from standard input, where other users cannot see it"},
+            {"-r,--remove", &o.remove, "remove the token of that cluster"},
+            {"--user", &o.user, "operators: somebody else's (oar for bulk polling)"},
+            {"-v,--verbose", &o.verbose, "say what was done"}});
+  if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   if (!o.list && (o.cluster.empty() || (o.token.empty() && !o.remove)))
     throw Fatal(kExitUsage, "nothing to do",
                 "gridtoken -l, gridtoken -i CLUSTER -t TOKEN, gridtoken -i CLUSTER -r");

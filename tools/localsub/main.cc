@@ -3,11 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/command_line.h"
 #include "core/config.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -26,23 +26,20 @@ struct Options {
 };
 
 std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
-  CLI::App app(
+  CommandLine line(
+      "localsub",
       "Runs a program on a local cluster as one of its own jobs: best-effort jobs make room");
-  app.add_option("-c,--cluster", o->cluster, "cluster of this machine (alpha)");
-  app.add_option("--socket", o->socket, "socket of its API, when it is not that of `cigri up`");
-  app.add_option("-s,--slots", o->slots, "slots the job takes (1)")->check(CLI::Range(1, 100000));
-  app.add_option("-w,--walltime", o->walltime, "seconds or h:mm:ss (1:00:00)");
-  app.add_option("-d,--directory", o->directory, "working directory (the present one)");
-  app.add_option("-n,--name", o->name, "name of the job (the program)");
-  app.add_flag("-W,--wait", o->wait, "wait for its end; show its output; exit as it did");
-  app.add_flag("-l,--list", o->list, "your jobs that wait or run there");
-  app.add_option("--delete", o->remove, "end these jobs");
-  app.add_option("command", o->command, "program and arguments, after --");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kExitOk : kExitUsage;
-  }
+  line.Add({{"-c,--cluster", &o->cluster, "cluster of this machine (alpha)"},
+            {"--socket", &o->socket, "socket of its API, when it is not that of `cigri up`"},
+            {"-s,--slots", &o->slots, "slots the job takes (1)", {.range = {{1, 100000}}}},
+            {"-w,--walltime", &o->walltime, "seconds or h:mm:ss (1:00:00)"},
+            {"-d,--directory", &o->directory, "working directory (the present one)"},
+            {"-n,--name", &o->name, "name of the job (the program)"},
+            {"-W,--wait", &o->wait, "wait for its end; show its output; exit as it did"},
+            {"-l,--list", &o->list, "your jobs that wait or run there"},
+            {"--delete", &o->remove, "end these jobs"},
+            {"command", &o->command, "program and arguments, after --"}});
+  if (const auto code = line.Read(argc, argv)) return code;
   const int asked = (o->list ? 1 : 0) + (o->remove.empty() ? 0 : 1) + (o->command.empty() ? 0 : 1);
   if (asked != 1)
     throw Fatal(kExitUsage, "say what is to be done: a program, --list or --delete ID",
