@@ -3,7 +3,7 @@
 # Usage: bench/idle.sh [JOBS [SECONDS]]
 # shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
-jobs=${1:-100000} span=${2:-60}
+jobs=${1:-100000} duration=${2:-60}
 
 # PSS by program, PostgreSQL's as one, largest first.
 pss_by_name() {
@@ -16,14 +16,14 @@ wal_bytes() { sql "SELECT pg_current_wal_lsn() - '0/0'"; }
 # Everything but the WAL, which is recycled and bounded (max_wal_size), and this script's own files.
 data_bytes() { du -sb --exclude=pg_wal --exclude=work "$CIGRI_HOME" | cut -f1; }
 
-# look NAME: CPU, memory and disk over the span, in cpu_NAME ...
-look() {
+# measure NAME: CPU, memory and disk over the duration, in cpu_NAME ...
+measure() {
   sleep 5  # what the last campaign left to do is done
   local own pg before wal data from seconds used
   read -r -d '' -a own < <(own_pids) ; read -r -d '' -a pg < <(postgres_pids)
   wal=$(wal_bytes) data=$(data_bytes) from=$EPOCHREALTIME before=$(ticks "${own[@]}" "${pg[@]}")
   for pid in "${own[@]}" "${pg[@]}"; do echo "$(ticks "$pid") $pid"; done > before
-  sleep "$span"
+  sleep "$duration"
   used=$(( $(ticks "${own[@]}" "${pg[@]}") - before ))
   seconds=$(calc "$EPOCHREALTIME - $from" 3)
   while read -r was pid; do
@@ -37,12 +37,12 @@ look() {
   printf '  %s: %d processes %s MB, PostgreSQL %d processes %s MB\n' "$1" "${#own[@]}" "$pss_own" "${#pg[@]}" "$pss_pg"
   printf '    %s\n' "$(pss_by_name "${own[@]}" "${pg[@]}")"
   printf '  %s: disk %s MB and WAL written (recycled) %s MB an idle day, extrapolated from %s s\n' "$1" \
-    "$(calc "($(data_bytes) - $data) * 86400 / $seconds / 1e6" 1)" "$(calc "($(wal_bytes) - $wal) * 86400 / $seconds / 1e6" 1)" "$span"
+    "$(calc "($(data_bytes) - $data) * 86400 / $seconds / 1e6" 1)" "$(calc "($(wal_bytes) - $wal) * 86400 / $seconds / 1e6" 1)" "$duration"
 }
 
 grid_up
 load
-look 'fresh'
+measure 'fresh'
 verdict 'idle CPU' "$cpu % of a core" '-' "$cpu" most 1
 verdict 'idle memory' "$pss MB" '-' "$pss" most 150
 fresh=$pss data=$(data_bytes)
@@ -51,7 +51,7 @@ timed gridsub --wait -- true {} :::: values || fail "the campaign failed: $(tail
 printf '  %d jobs took %s s\n' "$jobs" "$took"
 sql CHECKPOINT
 printf '  disk: %s MB per million jobs (from %d)\n' "$(calc "($(data_bytes) - $data) / $jobs" 0)" "$jobs"
-look "after $jobs jobs"
+measure "after $jobs jobs"
 verdict "idle CPU after $jobs jobs" "$cpu % of a core" '-' "$cpu" most 1
 verdict "idle memory after $jobs jobs" "$pss MB" "fresh $fresh MB" "$(calc "$pss / $fresh")" most 1.10
 exit $missed

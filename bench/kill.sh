@@ -26,7 +26,7 @@ while [ "$(sql "SELECT state FROM campaigns WHERE id = $campaign" 2> /dev/null)"
 done
 ran=$(wc -l < record) once=$(sort -n record | uniq -u | wc -l)
 printf '  killed: %s\n' "$(sort killed | uniq -c | awk '{ printf "%s %s  ", $1, $2 }')"
-law
+conserved
 verdict 'kill -9' "$once of $jobs indices exactly once, $ran runs, $kills kills in $SECONDS s" '-' \
   "$(calc "($once == $jobs && $ran == $jobs) ? 1 : 0" 0)" least 1
 exit $missed

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # One `true` job on an idle grid, gridsub --wait from begin to end, against `parallel true ::: 1`, in
-# turns; and where the time goes. Usage: bench/latency.sh [TURNS]
+# runs; and where the time goes. Usage: bench/latency.sh [RUNS]
 # shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
-turns=${1:-15}
+runs=${1:-15}
 grid_up
 load
-for ((turn = 1; turn <= turns; ++turn)); do
+for ((run = 1; run <= runs; ++run)); do
   timed gridsub --wait -- true ::: 1 || fail "the campaign failed: $(tail -3 out)"
   echo "$took" >> ours
   echo "$(sql "SELECT max(id) FROM campaigns") $began $(calc "$began + $took" 6)" >> runs
@@ -27,7 +27,7 @@ done < runs | awk '
   { for (i = 1; i <= 7; ++i) printf "%.2f%s", ms($i), i < 7 ? " " : "\n" }' > parts
 i=0
 for part in 'accepted (after begin)' 'decided and claimed' 'sent and recorded' 'started (after claimed)' 'ended' \
-    'seen, campaign over' 'told, gridsub gone'; do
+    'seen, campaign over' 'reported, gridsub gone'; do
   i=$((i + 1))
   printf '  %-24s %7.2f ms\n' "$part" "$(awk -v i=$i '{ print $i }' parts | median)"
 done

@@ -72,8 +72,8 @@ verdict() {
 # What else ran: on a loaded machine the numbers say little.
 load() { printf 'machine: %s CPUs, load %s\n' "$(nproc)" "$(cut -d' ' -f1-3 /proc/loadavg)"; }
 
-# The law of docs/design.md: every task is in exactly one place.
-law() { gridadmin check > "$work/check" 2>&1 || { cat "$work/check" >&2; missed=1; echo "gridadmin check: broken"; }; }
+# The conservation of tasks (docs/design.md): every task is in exactly one place.
+conserved() { gridadmin check > "$work/check" 2>&1 || { cat "$work/check" >&2; missed=1; echo "gridadmin check: broken"; }; }
 
 # Processes of the grid, PostgreSQL not included / of its private PostgreSQL. Jobs are neither.
 own_pids() {

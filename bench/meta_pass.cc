@@ -73,13 +73,12 @@ class Grid {
                       jobs = std::to_string(running),
                       max = std::to_string((kSlots + running) / kClusters);
     Sql("INSERT INTO clusters (id, name, kind, api_url, mode) SELECT k, 'c' || k, 'local', "
-        "'unix:/nowhere', 'open' FROM generate_series(1, " +
+        "'unix:/nowhere', 'unlimited' FROM generate_series(1, " +
         clusters +
-        ") AS k;"
-        "INSERT INTO cluster_status (cluster_id, swept_at, answered_at, sweeps) SELECT id, now(), "
-        "now() + interval '1 hour', 1 FROM clusters;"
-        "INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, "
-        "unavailable_resources, used_by_cigri, jobs_running, jobs_waiting) SELECT id, " +
+        ") AS k;INSERT INTO cluster_status (cluster_id, polled_at, answered_at, polls) SELECT id, "
+        "now(), now() + interval '1 hour', 1 FROM clusters;INSERT INTO gridstatus (cluster_id, "
+        "max_resources, free_resources, used_resources, unavailable_resources, used_by_cigri, "
+        "jobs_running, jobs_waiting) SELECT id, " +
         max + ", " + max + ", 0, 0, 0, 0, 0 FROM clusters");
     Sql("INSERT INTO campaigns (grid_user, name, project, priority, nb_params, first_task_id, jdl, "
         "submission_time) SELECT 'user' || i % 97, 'c', 'project' || i % 13, 1 + i % 9, " +
@@ -87,23 +86,18 @@ class Grid {
         ", 1, '{\"name\": \"c\", \"clusters\": {}}', now() - i * interval "
         "'1 second' FROM generate_series(1, " +
         campaigns +
-        ") AS i;"
-        "INSERT INTO campaign_cursor (campaign_id, ntasks) SELECT id, nb_params FROM campaigns;"
-        "INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, walltime_s, "
-        "cluster_login) SELECT c.id, k.id, './job.sh', '/resource_id=1', 3600, 'u' FROM campaigns "
-        "AS "
-        "c, clusters AS k;"
-        "INSERT INTO lanes (campaign_id, cluster_id, proved, n_ok, sum_s) SELECT campaign_id, "
-        "cluster_id, true, 10, 3000 FROM campaign_clusters;"
-        "INSERT INTO forecasts (campaign_id, cluster_id, job_ratio, p50_s, waiting_allowed) SELECT "
-        "campaign_id, cluster_id, 1, 300, 1 FROM campaign_clusters;"
-        "INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n) SELECT "
-        "campaign_id, "
-        "cluster_id, 'task', 'terminated', 'updator', 10 FROM campaign_clusters;"
-        "INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s) SELECT "
-        "date_trunc('minute', now()) - m * interval '1 minute', c.id, 1, c.grid_user, c.project, "
-        "300 "
-        "FROM campaigns AS c, generate_series(0, 29) AS m");
+        ") AS i;INSERT INTO campaign_cursor (campaign_id, ntasks) SELECT id, nb_params FROM "
+        "campaigns;INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, "
+        "walltime_s, cluster_login) SELECT c.id, k.id, './job.sh', '/resource_id=1', 3600, 'u' "
+        "FROM campaigns AS c, clusters AS k;INSERT INTO placements (campaign_id, cluster_id, "
+        "verified, n_ok, sum_s) SELECT campaign_id, cluster_id, true, 10, 3000 FROM "
+        "campaign_clusters;INSERT INTO forecasts (campaign_id, cluster_id, job_ratio, p50_s, "
+        "waiting_allowed) SELECT campaign_id, cluster_id, 1, 300, 1 FROM campaign_clusters;INSERT "
+        "INTO counters (campaign_id, cluster_id, kind, state, writer, n) SELECT campaign_id, "
+        "cluster_id, 'task', 'terminated', 'updator', 10 FROM campaign_clusters;INSERT INTO usage "
+        "(bucket, campaign_id, cluster_id, grid_user, project, slot_s) SELECT date_trunc('minute', "
+        "now()) - m * interval '1 minute', c.id, 1, c.grid_user, c.project, 300 FROM campaigns AS "
+        "c, generate_series(0, 29) AS m");
     if (running > 0)
       Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, "
           "remote_id, "

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "core/keep_memory.h"
+#include "core/tune_allocator.h"
 #include "policy/decide.h"
 
 namespace cigri::policy {
@@ -40,16 +40,16 @@ Snapshot Grid(int campaigns, PolicyKind policy) {
                .submitted_at = double(i)};
     c.waiting = in(1000, 100000);
     for (int k = 1; k <= kClusters; ++k) {
-      Lane lane{.cluster = k,
-                .slots = cls < 7 ? 1 : cls - 5,
-                .in_flight = in(0, 3),
-                .proven = true,
-                .affinity = in(0, 3) == 0};
-      lane.running = lane.in_flight;
-      lane.running_since = lane.running * 9000.0;
-      if (cls == 3 && k % 7 == 0) lane.max_jobs = 50;
-      if (cls == 4 && k % 5 == 0) lane.held = "BLACKLIST";
-      c.lanes.push_back(lane);
+      Placement placement{.cluster = k,
+                          .slots = cls < 7 ? 1 : cls - 5,
+                          .in_flight = in(0, 3),
+                          .verified = true,
+                          .affinity = in(0, 3) == 0};
+      placement.running = placement.in_flight;
+      placement.running_since = placement.running * 9000.0;
+      if (cls == 3 && k % 7 == 0) placement.max_jobs = 50;
+      if (cls == 4 && k % 5 == 0) placement.held = "BLACKLIST";
+      c.placements.push_back(placement);
     }
     for (int h = 0; h < 24; ++h)
       s.usage.push_back({i, c.user, c.project, h * 400.0, 400, double(in(0, 100000))});
@@ -65,7 +65,7 @@ double Now() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-/// The median of five runs of `work` on what `make` makes anew each time, outside the clock.
+/// The median of five runs of `work` on what `make` makes again each time, outside the clock.
 template <typename Make, typename Work>
 double Median(Make make, Work work) {
   std::vector<double> times;
@@ -164,7 +164,7 @@ std::pair<Measure, Measure> Time(Case& small, Case& large) {
 }
 
 int Main() {
-  KeepFreedMemory();  // as the metascheduler does
+  TuneAllocator();  // as the metascheduler does
   const double pairs = SortPairs(100'000), doubles = SortDoubles(kSlots);
   std::printf("sort of 100,000 pairs %.2f ms, of 1,000,000 doubles %.2f ms\n", pairs * 1e3,
               doubles * 1e3);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Best-effort `true` jobs through a real OAR and a real Slurm, the grid in its default configuration,
-# against the same arrays submitted by hand with oarsub and sbatch --array, in turns. As root.
-# Usage: bench/real_throughput.sh [OAR_JOBS [SLURM_JOBS [TURNS]]]      a number of 0 leaves one out
+# against the same arrays submitted by hand with oarsub and sbatch --array, in runs. As root.
+# Usage: bench/real_throughput.sh [OAR_JOBS [SLURM_JOBS [RUNS]]]      a number of 0 leaves one out
 # shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
-oar_jobs=${1:-300} slurm_jobs=${2:-3000} turns=${3:-3}
+oar_jobs=${1:-300} slurm_jobs=${2:-3000} runs=${3:-3}
 [ "$(id -u)" = 0 ] || fail 'only root may start real batch schedulers' 77
 with=
 [ "$oar_jobs" = 0 ] || with=oar
@@ -26,18 +26,18 @@ slurm_by_hand() { # JOBS
   while [ -n "$(squeue -h -j "$id" 2> /dev/null)" ]; do sleep 0.3; done
 }
 
-measure() { # CLUSTER JOBS COMMAND...: ours and theirs by turns
-  local cluster=$1 jobs=$2 turn; shift 2
+measure() { # CLUSTER JOBS COMMAND...: ours and theirs by runs
+  local cluster=$1 jobs=$2 run; shift 2
   rm -f ours theirs
   seq "$jobs" > values
-  for ((turn = 1; turn <= turns; ++turn)); do
+  for ((run = 1; run <= runs; ++run)); do
     timed gridsub --wait --clusters "$cluster" -- true {} :::: values || fail "the campaign failed: $(tail -3 out)"
     echo "$took" >> ours
-    timed "$@" "$jobs" "hand-$turn" || fail "submitting by hand failed: $(tail -3 out)"
+    timed "$@" "$jobs" "hand-$run" || fail "submitting by hand failed: $(tail -3 out)"
     echo "$took" >> theirs
-    printf '%s turn %d: ours %s s, by hand %s s\n' "$cluster" "$turn" "$(tail -1 ours)" "$(tail -1 theirs)"
+    printf '%s run %d: ours %s s, by hand %s s\n' "$cluster" "$run" "$(tail -1 ours)" "$(tail -1 theirs)"
   done
-  [ "$(sql "SELECT count(*) FROM done WHERE counted AND cluster_id = (SELECT id FROM clusters WHERE name = '$cluster')")" = $((jobs * turns)) ] ||
+  [ "$(sql "SELECT count(*) FROM done WHERE counted AND cluster_id = (SELECT id FROM clusters WHERE name = '$cluster')")" = $((jobs * runs)) ] ||
     { echo "not every job of $cluster is recorded"; missed=1; }
   local mine=$(calc "$jobs / $(median < ours)") other=$(calc "$jobs / $(median < theirs)")
   verdict "$cluster throughput" "$mine jobs/s" "by hand $other jobs/s" "$(calc "$mine / $other")" least 0.9
@@ -50,5 +50,5 @@ while read -r kind instance; do
            measure "slurm$instance" "$slurm_jobs" slurm_by_hand ;;
   esac
 done < "$CIGRI_HOME/with"
-law
+conserved
 exit $missed

@@ -1,6 +1,6 @@
 // recorded_oar serve: the API of an OAR 2.5 with 10,000 cores whose answers are shaped as the real
 // one's (docs/clusters.md). Takes any submission; its first 10 jobs have ended, all others run.
-// Prints its port. recorded_oar sweep URL FIRST LAST N: the least that a look at jobs FIRST to LAST
+// Prints its port. recorded_oar poll URL FIRST LAST N: the least that a look at jobs FIRST to LAST
 // can cost: the same calls, parsed with simdjson, compared in memory. Prints CPU milliseconds a
 // look, of N.
 #include <httplib.h>
@@ -183,7 +183,7 @@ class Least {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "serve") return RecordedOar().Serve();
-  if (what != "sweep" || argc != 6) return 64;
+  if (what != "poll" || argc != 6) return 64;
   Least least(argv[2], std::atoi(argv[3]), std::atoi(argv[4]));
   const int n = std::atoi(argv[5]);
   const double before = CpuMs();

@@ -9,7 +9,7 @@
 #include <queue>
 #include <random>
 
-#include "core/keep_memory.h"
+#include "core/tune_allocator.h"
 #include "sim/report.h"
 
 namespace cigri::sim {
@@ -47,16 +47,16 @@ double BareLoop(std::int64_t events, int pending) {
   return last > 0 ? took : 1e300;
 }
 
-Scenario Grid(int campaigns, std::int64_t tasks, double length, double every, double round) {
+Scenario Grid(int campaigns, std::int64_t tasks, double length, double every, double cycle) {
   Scenario s;
   s.policy.policy = policy::PolicyKind::kUsage;
-  s.round_s = round;
+  s.cycle_s = cycle;
   for (int k = 0; k < 10; ++k) {
     ClusterSpec c;
     c.name = "cluster" + std::to_string(k);
     c.slots = 1000;
     c.speed = 1 + 0.1 * k;
-    c.queue_s = 2 * round;  // as much waits there as ends until the next decision
+    c.queue_s = 2 * cycle;  // as much waits there as ends until the next decision
     c.max_waiting = 500;
     s.clusters.push_back(c);
   }
@@ -67,7 +67,7 @@ Scenario Grid(int campaigns, std::int64_t tasks, double length, double every, do
     c.priority = 1 + i % 9;
     c.at = every * i;
     c.tasks = tasks;
-    c.duration = {Law::Kind::kLognormal, length, 0.5, {}};
+    c.duration = {Distribution::Kind::kLognormal, length, 0.5, {}};
     s.campaigns.push_back(c);
   }
   return s;
@@ -93,13 +93,13 @@ Measure Time(const Scenario& scenario) {
 }
 
 int Main(bool year) {
-  KeepFreedMemory();  // as gridsim does
+  TuneAllocator();  // as gridsim does
   bool good = true;
-  const double by_default = DefaultRound(Grid(100, 10'000, 3600, 0, 1).campaigns);
-  for (const double round : {60.0, 10.0, by_default}) {
+  const double by_default = DefaultCycle(Grid(100, 10'000, 3600, 0, 1).campaigns);
+  for (const double cycle : {60.0, 10.0, by_default}) {
     std::printf("a million jobs of about an hour, 100 campaigns, decided every %.0f s at most:\n",
-                round);
-    const Measure m = Time(Grid(100, 10'000, 3600, 0, round));
+                cycle);
+    const Measure m = Time(Grid(100, 10'000, 3600, 0, cycle));
     const double bare = BareLoop(m.report.totals.events, 10'000);
     const double ratio = bare / m.seconds;
     std::printf("  %.3f of the rate of a bare loop of as many events (%.3f s; at least 0.05)\n",

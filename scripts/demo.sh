@@ -33,7 +33,7 @@ printf '%s' "$state" | python3 -c 'import json,sys
 d = json.load(sys.stdin)
 print("  ".join(str(c.get("name")) + " " + str(c.get("done", 0)) for c in d.get("clusters", [])), end="")'
 preempted=$(printf '%s' "$state" | field preempted)
-[ "${preempted:-0}" != 0 ] && printf '      beta: a local user took the slot, %s tile killed, goes again (not your fault)' "$preempted"
+[ "${preempted:-0}" != 0 ] && printf '      beta: a local user took the slot, %s tile killed, is retried (not your fault)' "$preempted"
 echo
 
 pid=$(runner_pid)

@@ -11,12 +11,12 @@ CREATE TABLE schema_migrations (
 
 CREATE TYPE campaign_state AS ENUM ('in_treatment', 'paused', 'cancelled', 'terminated');
 CREATE TYPE batch_kind AS ENUM ('task', 'replica', 'test', 'prologue', 'epilogue');
-CREATE TYPE batch_state AS ENUM ('intended', 'recorded', 'refused', 'in_doubt', 'void');
+CREATE TYPE batch_state AS ENUM ('intended', 'recorded', 'refused', 'in_doubt', 'abandoned');
 CREATE TYPE job_state AS ENUM ('launching', 'submitted', 'remote_waiting', 'running', 'terminated', 'event');
-CREATE TYPE account AS ENUM ('none', 'program', 'infrastructure', 'preemption', 'our_kill');
-CREATE TYPE cluster_mode AS ENUM ('observe', 'limited', 'open');
+CREATE TYPE exit_class AS ENUM ('none', 'program', 'infrastructure', 'preemption', 'our_kill');
+CREATE TYPE cluster_mode AS ENUM ('observe', 'limited', 'unlimited');
 
--- One row. `epoch` rises with every new leader; claims, folds, adopting and voiding name the epoch
+-- One row. `epoch` rises with every new leader; claims, status updates, adopting and abandoning name the epoch
 -- they believe in and change nothing when it is not this one.
 CREATE TABLE grid (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -29,7 +29,7 @@ CREATE TABLE grid (
 );
 INSERT INTO grid (grid_id) VALUES (substr(md5(random()::text || clock_timestamp()::text), 1, 8));
 
--- People who may do everything. uid 0 and the owner of the grid's processes are operators anyway.
+-- Users who may do everything. uid 0 and the owner of the grid's processes are operators anyway.
 CREATE TABLE operators (
     name text PRIMARY KEY CHECK (name <> ''),
     added_by text NOT NULL DEFAULT current_user,
@@ -41,7 +41,7 @@ CREATE TABLE api_tokens (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     grid_user text NOT NULL,
     hash text NOT NULL UNIQUE,
-    prefix text NOT NULL,             -- first characters, to tell tokens apart
+    prefix text NOT NULL,             -- first characters, to distinguish tokens
     created_by text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
@@ -74,11 +74,11 @@ CREATE TABLE clusters (
         CHECK (job_ratio IN ('slow-start', 'adaptive', 'adaptive-2009', 'adaptive-down-exponential-up')),
     queue_s double precision NOT NULL DEFAULT 5 CHECK (queue_s >= 0),  -- waiting allowed, as work of so long
     max_waiting int CHECK (max_waiting >= 0),         -- NULL: 2000
-    keep_waiting int NOT NULL DEFAULT 1 CHECK (keep_waiting >= 0),     -- what a wipe leaves (CIG-36)
+    pending_kept int NOT NULL DEFAULT 1 CHECK (pending_kept >= 0),     -- what a trim leaves (CIG-36)
     max_running int CHECK (max_running >= 0),         -- most slots of our jobs in flight
     max_calls_per_min int CHECK (max_calls_per_min > 0),
     hours text,                                       -- "20-8" or "Mon-Fri 20-8,Sat,Sun": when we may send
-    min_round_s double precision CHECK (min_round_s >= 0),             -- NULL: 5, 0 with a change feed (FBS-15)
+    min_cycle_s double precision CHECK (min_cycle_s >= 0),             -- NULL: 5, 0 with a change feed (FBS-15)
     waiting_timeout_s int NOT NULL DEFAULT 900 CHECK (waiting_timeout_s > 0),
     stress_limit double precision NOT NULL DEFAULT 0.8,
     drained boolean NOT NULL DEFAULT false,           -- nothing new is sent
@@ -102,17 +102,17 @@ CREATE TABLE clusters (
 -- How each cluster does, as the updator saw it last. `stale` is not stored: it is an age.
 CREATE TABLE cluster_status (
     cluster_id int PRIMARY KEY,
-    swept_at timestamptz,             -- last complete look at our jobs
+    polled_at timestamptz,             -- last complete poll of our jobs
     answered_at timestamptz,          -- last answer of any kind
     failing_since timestamptz,        -- NULL while it answers
     failures int NOT NULL DEFAULT 0,  -- in a row
-    try_again_at timestamptz,         -- circuit breaker: nothing is asked before
+    retry_at timestamptz,         -- circuit breaker: nothing is asked before
     error text,
     clock_skew_s double precision,    -- how far its clock is ahead of ours; NULL: it does not tell
     stress double precision NOT NULL DEFAULT 0,
     calls_per_min double precision NOT NULL DEFAULT 0,
-    feed_token text,                  -- up to where a change feed has been folded
-    sweeps bigint NOT NULL DEFAULT 0  -- number of fresh looks: what learns steps by these
+    feed_token text,                  -- up to where a change feed has been applied
+    polls bigint NOT NULL DEFAULT 0  -- number of fresh polls: what learns steps by these
 ) WITH (fillfactor = 50);
 
 -- How an API is spoken to by all our processes together: the tokens of max_calls_per_min, the circuit
@@ -122,9 +122,9 @@ CREATE TABLE api_load (
     tokens double precision NOT NULL DEFAULT 0,
     filled_at timestamptz NOT NULL DEFAULT 'epoch',
     failures int NOT NULL DEFAULT 0,  -- calls in a row that were not answered
-    shut_until timestamptz,           -- nothing is asked before; then one call of the updator tries
+    open_until timestamptz,           -- nothing is asked before; then one call of the updator tries
     error text,                       -- of the last failure
-    probation int                     -- most jobs of the next claim, doubled by each that was taken; NULL: any
+    half_open_limit int                     -- most jobs of the next claim, doubled by each that was taken; NULL: any
 ) WITH (fillfactor = 50);
 -- Calls made, by cluster and module, in slices of 10 s; those of the last minutes.
 CREATE TABLE api_calls (
@@ -137,7 +137,7 @@ CREATE TABLE api_calls (
 
 -- Jobs on a cluster that carry the tag of a batch of ours under an id that is not the recorded one:
 -- copies that the cluster, or a proxy before it, has made. To be killed.
-CREATE TABLE twins (
+CREATE TABLE duplicates (
     cluster_id int NOT NULL,
     remote_id text NOT NULL,
     tag text NOT NULL,
@@ -256,7 +256,7 @@ CREATE TABLE campaigns (
     project text NOT NULL DEFAULT '',
     priority int NOT NULL DEFAULT 4 CHECK (priority BETWEEN 0 AND 10),  -- 0 suspends, 10 is urgent
     sla_group text,
-    wanted campaign_state NOT NULL DEFAULT 'in_treatment',   -- what people ask for
+    wanted campaign_state NOT NULL DEFAULT 'in_treatment',   -- what users ask for
     state campaign_state NOT NULL DEFAULT 'in_treatment',    -- what is
     state_reason text,                -- why it is not in treatment, or held everywhere
     submission_time timestamptz NOT NULL DEFAULT now(),
@@ -272,7 +272,7 @@ CREATE TABLE campaigns (
     lost_after_s int,
     notes jsonb NOT NULL DEFAULT '[]',  -- what rules changed or warned of, and later changes, with who and when
     upload_id bigint,
-    CONSTRAINT cancelled_is_for_ever CHECK (state <> 'cancelled' OR wanted = 'cancelled')
+    CONSTRAINT cancelled_is_final CHECK (state <> 'cancelled' OR wanted = 'cancelled')
 ) WITH (fillfactor = 70);
 -- Few rows are alive among years of them; `wanted` and `state` change some times in a campaign's life.
 CREATE INDEX campaigns_alive ON campaigns (id) WHERE state IN ('in_treatment', 'paused');
@@ -321,7 +321,7 @@ CREATE TABLE segments (
     PRIMARY KEY (campaign_id, first_idx)
 );
 
--- A draft: blocks committed as they stream in, seen by nobody until a campaign names it.
+-- An upload: blocks committed as they stream in, seen by nobody until a campaign names it.
 CREATE TABLE uploads (
     id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     grid_user text NOT NULL,
@@ -364,15 +364,15 @@ CREATE TABLE batches (
     recorded_xid xid8,                -- transaction that recorded it: how the updator finds what is new
     remote_id text,                   -- of its first job, or of the array
     doubtful_since timestamptz,
-    looks int NOT NULL DEFAULT 0,     -- complete answers in which the tag was absent
+    absences int NOT NULL DEFAULT 0,     -- complete answers in which the tag was absent
     first_absence_at timestamptz,
-    next_look_at timestamptz,
+    next_lookup_at timestamptz,
     released boolean NOT NULL DEFAULT true,  -- false: on hold on the cluster until released
     error text,
     CONSTRAINT doubt_has_a_time CHECK (state <> 'in_doubt' OR doubtful_since IS NOT NULL),
     CONSTRAINT range_or_set CHECK (first_idx IS NULL OR idxs IS NULL)
 ) WITH (fillfactor = 60);
--- Rows of POSTs, not of jobs: an index on their open ones is small and pays for every look at the end
+-- Rows of POSTs, not of jobs: an index on their open ones is small and pays for every poll at the end
 -- of a campaign.
 CREATE INDEX batches_open ON batches (cluster_id, campaign_id) WHERE state IN ('intended', 'in_doubt');
 CREATE INDEX batches_of_campaign ON batches (campaign_id, id);
@@ -386,7 +386,7 @@ CREATE TABLE still_held (
     cluster_id int NOT NULL
 );
 
--- Jobs in flight. The runner inserts them complete; only the updator's fold moves them.
+-- Jobs in flight. The runner inserts them complete; only the updator moves them.
 CREATE TABLE live (
     job_id bigint PRIMARY KEY,
     campaign_id bigint NOT NULL,
@@ -406,7 +406,7 @@ CREATE TABLE live (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX live_by_task ON live (campaign_id, idx);
 
--- Tasks that go again before the cursor moves. rank: 0 front (66, lost, killed), 1 back (67).
+-- Tasks that are retried before the cursor moves. rank: 0 front (66, lost, killed), 1 back (67).
 CREATE TABLE retry (
     campaign_id bigint NOT NULL,
     idx bigint NOT NULL,
@@ -418,21 +418,21 @@ CREATE TABLE retry (
     PRIMARY KEY (campaign_id, idx)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 
--- What tasks that failed have used up, by account. A row per task that ever failed.
+-- What tasks that failed have used up, by exit class. A row per task that ever failed.
 CREATE TABLE tries (
     campaign_id bigint NOT NULL,
     idx bigint NOT NULL,
     attempts int NOT NULL DEFAULT 0,  -- jobs of it that have ended
     program int NOT NULL DEFAULT 0,   -- charged to the user
-    again int NOT NULL DEFAULT 0,     -- exit codes 66 and 67
-    free int NOT NULL DEFAULT 0,      -- preemption, infrastructure, our kills
-    free_here int NOT NULL DEFAULT 0, -- of these, in a row on `last_cluster`
+    user_requeues int NOT NULL DEFAULT 0,     -- exit codes 66 and 67
+    uncharged int NOT NULL DEFAULT 0,      -- preemption, infrastructure, our kills
+    uncharged_here int NOT NULL DEFAULT 0, -- of these, in a row on `last_cluster`
     last_cluster int,
     PRIMARY KEY (campaign_id, idx)
 ) WITH (fillfactor = 80);
 
 -- Tasks whose tries are spent: they wait for their user.
-CREATE TABLE tofix (
+CREATE TABLE needs_attention (
     campaign_id bigint NOT NULL,
     idx bigint NOT NULL,
     job_id bigint NOT NULL,           -- its last job
@@ -440,7 +440,7 @@ CREATE TABLE tofix (
     since timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (campaign_id, idx)
 );
-CREATE INDEX tofix_by_event ON tofix (event_id);
+CREATE INDEX needs_attention_by_event ON needs_attention (event_id);
 
 -- Every job that has ended. Append-only; first success of a task counts, later copies do not.
 CREATE TABLE done (
@@ -453,7 +453,7 @@ CREATE TABLE done (
     kind batch_kind NOT NULL,
     counted boolean NOT NULL,         -- this is the task's one success
     state job_state NOT NULL CHECK (state IN ('terminated', 'event')),
-    account account NOT NULL,
+    exit_class exit_class NOT NULL,
     code text NOT NULL DEFAULT '',    -- event code when not a success (docs/events.md)
     wait_status int,                  -- raw: exit << 8 | signal; NULL: nobody knows
     slots int NOT NULL,
@@ -462,7 +462,7 @@ CREATE TABLE done (
     ended_at timestamptz NOT NULL DEFAULT now(),
     node text,
     remote_id text NOT NULL,
-    message text                      -- last lines of stderr, or the cluster's words
+    message text                      -- last lines of stderr, or the cluster's error message
 );
 -- The two halves of one index: a task is counted once, whatever happens, and any job is found by its task.
 CREATE UNIQUE INDEX done_once ON done (campaign_id, idx) WHERE counted;
@@ -471,7 +471,7 @@ CREATE INDEX done_others ON done (campaign_id, idx) WHERE NOT counted;
 -- How many, by state, so that nobody counts rows. Each module adds to rows of its own, by the
 -- statement that makes the move; the sum over writers is the number. States: those of job_state,
 -- and 'duplicate' (a success that did not count), 'preemption', 'infrastructure', 'our_kill',
--- 'program', 'again' (ends by account, beside 'event').
+-- 'program', 'again' (ends by exit class, next to 'event').
 CREATE TABLE counters (
     campaign_id bigint NOT NULL,
     cluster_id int NOT NULL,
@@ -485,17 +485,17 @@ CREATE TABLE counters (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.2, autovacuum_vacuum_threshold = 500);
 
 -- What is known of a campaign on a cluster. Written by the updator alone.
-CREATE TABLE lanes (
+CREATE TABLE placements (
     campaign_id bigint NOT NULL,
     cluster_id int NOT NULL,
-    proved boolean NOT NULL DEFAULT false,  -- one of its jobs has succeeded here
-    ended int NOT NULL DEFAULT 0,           -- jobs ended here since the last hold was lifted, until proved
+    verified boolean NOT NULL DEFAULT false,  -- one of its jobs has succeeded here
+    ended int NOT NULL DEFAULT 0,           -- jobs ended here since the last hold was lifted, until verified
     program_failures int NOT NULL DEFAULT 0,  -- of these, failures of the program
     held_since timestamptz,
     held_event bigint,
     held_why text,
-    probation_until timestamptz,            -- set aside as a sink (CIG-11), heals by itself
-    probation_since timestamptz,
+    black_hole_until timestamptz,            -- excluded as a black hole (CIG-11), recovers automatically
+    black_hole_since timestamptz,
     recent_s real[],                        -- durations of its last 20 ends, in order; a failure of the program is infinite
     recent_idx bigint[],                    -- and their tasks
     killed_at timestamptz,                  -- last job of it that the cluster killed for its own users
@@ -514,20 +514,20 @@ CREATE TABLE lanes (
     PRIMARY KEY (campaign_id, cluster_id)
 ) WITH (fillfactor = 50);
 
-CREATE INDEX lanes_held ON lanes (campaign_id) WHERE held_since IS NOT NULL;
+CREATE INDEX placements_held ON placements (campaign_id) WHERE held_since IS NOT NULL;
 
--- How long jobs of ours live on a cluster: histograms as in `lanes`, of those it killed for its own users
+-- How long jobs of ours live on a cluster: histograms as in `placements`, of those it killed for its own users
 -- and of those that ended otherwise (which lived at least so long). Halved when they have grown large,
 -- so that they follow the cluster.
-CREATE TABLE cluster_lives (
+CREATE TABLE cluster_survival (
     cluster_id int PRIMARY KEY,
     killed int[] NOT NULL,
     ended int[] NOT NULL
 ) WITH (fillfactor = 50);
 
--- Sinks that the metascheduler has found (CIG-11): the last n successes of a campaign on a cluster are not
--- believed. The updator takes the row and sends their tasks again.
-CREATE TABLE sinks (
+-- Black holes that the metascheduler has found (CIG-11): the last n successes of a campaign on a cluster are not
+-- believed. The updator takes the row and retries their tasks.
+CREATE TABLE black_holes (
     campaign_id bigint NOT NULL,
     cluster_id int NOT NULL,
     n int NOT NULL,
@@ -535,7 +535,7 @@ CREATE TABLE sinks (
     PRIMARY KEY (campaign_id, cluster_id)
 );
 
--- Slot-seconds by campaign (so user and project), cluster and minute, folded at each end whatever it
+-- Slot-seconds by campaign (so user and project), cluster and minute, added at each end whatever it
 -- was. Thinned to hours after a day, to days after a month.
 CREATE TABLE usage (
     bucket timestamptz NOT NULL,
@@ -616,7 +616,7 @@ CREATE TABLE forecasts (
     cluster_id int NOT NULL,          -- 0: the campaign as a whole
     at timestamptz NOT NULL DEFAULT now(),
     job_ratio double precision NOT NULL DEFAULT 1,
-    sweep bigint NOT NULL DEFAULT 0,  -- cluster_status.sweeps of its last step: one step per fresh look
+    poll bigint NOT NULL DEFAULT 0,  -- cluster_status.polls of its last step: one step per fresh poll
     nsub int NOT NULL DEFAULT 0,      -- jobs submitted since that step (CIG-35)
     free int, running int, waiting int,
     rate double precision,            -- ends per second, lately
@@ -641,7 +641,7 @@ CREATE TABLE job_requests (
     asked_at timestamptz NOT NULL DEFAULT now()
 );
 -- Kills on their way: the reason is kept before the call, the row until the job is seen ended.
--- Written by nikita; removed by the updator's fold, which books the end by `reason`.
+-- Written by nikita; removed by the updator when the job has ended; the exit class comes from `reason`.
 CREATE TABLE kills (
     job_id bigint PRIMARY KEY,
     reason text NOT NULL CHECK (reason IN ('campaign_cancelled', 'task_done', 'user', 'drain', 'excess_waiting',
@@ -655,7 +655,7 @@ CREATE TABLE kills (
 );
 -- Jobs that their cluster says are starting or running and that give no sign of it, and since when.
 -- Written by the updator; leftovers removed by nikita, which kills those that stay so.
-CREATE TABLE silent_jobs (
+CREATE TABLE unresponsive_jobs (
     job_id bigint PRIMARY KEY,
     cluster_id int NOT NULL,
     since timestamptz NOT NULL
@@ -672,7 +672,7 @@ CREATE TABLE preemptions (
 );
 
 -- ---------------------------------------------------------------- events
--- Something a person or a rule must know or answer. Repeated ones are one row with a count.
+-- Something an operator or a rule must know or answer. Repeated ones are one row with a count.
 CREATE TABLE events (
     id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     class text NOT NULL CHECK (class IN ('cluster', 'job', 'campaign', 'notify', 'log')),
@@ -722,11 +722,11 @@ CREATE TABLE modules (
 --   SUBMIT_REFUSED   the cluster refused a submission, until its user answers;
 --   TOKEN_MISSING    the user has no valid token there, until there is one: nobody has to answer;
 --   PROLOGUE_FAILED  the prologue failed there, until its user answers;
---   HELD_FIRST_TEN   the first jobs all failed there, until their user answers.
--- A statement that needs only some of the codes says which, and why. lanes.held_since follows the
+--   CANARY_FAILED   the first jobs all failed there, until their user answers.
+-- A statement that needs only some of the codes says which, and why. placements.held_since follows the
 -- last two: the updator sets and clears it.
 CREATE VIEW placement_blocks AS
 SELECT campaign_id, cluster_id, code, id AS event_id, message
 FROM events
 WHERE state = 'open' AND campaign_id IS NOT NULL AND cluster_id IS NOT NULL
-    AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED', 'HELD_FIRST_TEN');
+    AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED', 'CANARY_FAILED');

@@ -67,7 +67,7 @@ SELECT to_jsonb(r) AS item FROM admission_rules AS r WHERE name = $1;
 
 -- name: UserFactsForRules
 -- returns: item text
--- What a rule may know of user $1 beside name and groups.
+-- What a rule may know of user $1 besides name and groups.
 SELECT
     (SELECT jsonb_build_object(
         'active_campaigns', count(*),

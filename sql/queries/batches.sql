@@ -92,7 +92,7 @@ RETURNING id, first_job_id, tag;
 -- name: MarkInDoubt
 -- Nobody knows whether the cluster has taken it: the runner looks its tag up.
 UPDATE batches
-SET state = 'in_doubt', doubtful_since = now(), next_look_at = now(), error = $2
+SET state = 'in_doubt', doubtful_since = now(), next_lookup_at = now(), error = $2
 WHERE id = $1 AND state = 'intended';
 
 -- name: MarkReleased
@@ -114,10 +114,10 @@ WHERE b.recorded_xid >= $1::xid8 AND b.state = 'recorded';
 -- A lookup that settled nothing: a complete answer without the tag ($2 = 1), or a failed or partial
 -- one ($2 = 0). The next lookup is due in $3 seconds.
 UPDATE batches
-SET looks = looks + $2,
+SET absences = absences + $2,
     first_absence_at = CASE WHEN $2 > 0 THEN coalesce(first_absence_at, now())
                             ELSE first_absence_at END,
-    next_look_at = now() + $3 * interval '1 second'
+    next_lookup_at = now() + $3 * interval '1 second'
 WHERE id = $1 AND state = 'in_doubt';
 
 -- name: OpenBatches
@@ -127,10 +127,10 @@ WHERE id = $1 AND state = 'in_doubt';
 -- Batches of cluster $1 whose outcome is unknown, the oldest first. `lost`: an operator or the
 -- campaign's lost_after has given up what was sent there before.
 SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.first_job_id,
-    b.first_idx, b.idxs, b.looks,
+    b.first_idx, b.idxs, b.absences,
     extract(epoch FROM b.created_at) AS created_at, now() >= b.send_by AS send_over,
     extract(epoch FROM now() - greatest(b.send_by, b.doubtful_since, b.first_absence_at)) AS quiet_s,
-    coalesce(b.next_look_at <= now(), true) AS due,
+    coalesce(b.next_lookup_at <= now(), true) AS due,
     coalesce(k.lost_at > b.created_at, false)
     OR coalesce(b.doubtful_since < now() - c.lost_after_s * interval '1 second', false) AS lost,
     coalesce(cc.cluster_login, c.grid_user) AS cluster_login
@@ -178,12 +178,12 @@ SELECT tag, state::text FROM batches WHERE tag = ANY ($1::text[]);
 WITH reported AS (
     DELETE FROM still_held WHERE cluster_id = $1 RETURNING batch_id
 ), held AS (
-    SELECT id, false AS again FROM batches
+    SELECT id, false AS released_before FROM batches
     WHERE cluster_id = $1 AND state = 'recorded' AND NOT released
     UNION
     SELECT batch_id, true FROM reported
 )
-SELECT b.id, b.tag, b.campaign_id, bool_and(h.again) AS again,
+SELECT b.id, b.tag, b.campaign_id, bool_and(h.released_before) AS released_before,
     array_agg(l.remote_id ORDER BY l.element) AS remote_ids,
     coalesce(cc.cluster_login, c.grid_user) AS cluster_login
 FROM held AS h

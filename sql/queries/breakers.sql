@@ -1,6 +1,6 @@
 -- name: CloseBreaker
--- The API $1 answers again: the breaker closes. `probation` stays until jobs were taken.
-UPDATE api_load SET failures = 0, shut_until = NULL, error = NULL WHERE api = $1;
+-- The API $1 answers again: the breaker closes. `half_open_limit` stays until jobs were taken.
+UPDATE api_load SET failures = 0, open_until = NULL, error = NULL WHERE api = $1;
 
 -- name: CountCalls
 -- $3 calls to cluster $1 made by module $2, in the slice of 10 s that is now.
@@ -24,25 +24,25 @@ DELETE FROM api_calls WHERE slice < now() - interval '10 minutes';
 -- that calls are taken one after the other. `ceiling`: the lowest of the clusters that share it.
 INSERT INTO api_load AS a (api) VALUES ($1)
 ON CONFLICT (api) DO UPDATE SET api = excluded.api
-RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error, a.shut_until IS NOT NULL AS was_shut,
+RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error, a.open_until IS NOT NULL AS was_open,
     least(extract(epoch FROM clock_timestamp() - a.filled_at), 3600)::float8 AS age_s,
-    greatest(extract(epoch FROM a.shut_until - clock_timestamp()), 0)::float8 AS shut_s,
+    greatest(extract(epoch FROM a.open_until - clock_timestamp()), 0)::float8 AS open_s,
     coalesce((SELECT min(c.max_calls_per_min) FROM clusters AS c WHERE c.api = $1), 0)
         AS ceiling;
 
 -- name: OpenBreaker
 -- Nobody calls API $1 for $2 seconds. When it answers again, the runner submits one job first.
 UPDATE api_load
-SET shut_until = clock_timestamp() + $2 * interval '1 second', probation = 1
+SET open_until = clock_timestamp() + $2 * interval '1 second', half_open_limit = 1
 WHERE api = $1;
 
 -- name: RaiseHalfOpenLimit
 -- The API of cluster $1 has taken a batch after its breaker was open: the next claim may be twice as
 -- large; after ten of them there is no limit.
 UPDATE api_load AS a
-SET probation = CASE WHEN a.probation >= 512 THEN NULL ELSE 2 * a.probation END
+SET half_open_limit = CASE WHEN a.half_open_limit >= 512 THEN NULL ELSE 2 * a.half_open_limit END
 FROM clusters AS c
-WHERE c.id = $1 AND a.api = c.api AND a.probation IS NOT NULL;
+WHERE c.id = $1 AND a.api = c.api AND a.half_open_limit IS NOT NULL;
 
 -- name: TakeCall
 -- What is left of the tokens of API $1.

@@ -87,7 +87,7 @@ DELETE FROM campaign_clusters WHERE campaign_id = $1 AND NOT cluster_id = ANY ($
 SELECT c.id, cc.cluster_id
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
-JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
+JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
 WHERE c.completion_time IS NULL AND c.finishing_since IS NOT NULL
     AND (c.state = 'cancelled' OR (c.state = 'in_treatment' AND c.wanted = 'in_treatment'))
     AND cc.epilogue IS NOT NULL AND l.epilogue = 'none' AND l.last_end IS NOT NULL;
@@ -111,7 +111,7 @@ ORDER BY 1;
 -- it has run.
 SELECT count(*) AS n
 FROM campaign_clusters AS cc
-JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
     AND l.last_end IS NOT NULL;
 
@@ -143,11 +143,11 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: submission_time double, completion_time double?, finishing bool, ntasks int64,
 -- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,
 -- returns: running int64, ended_badly int64, program int64?, again int64, preempted int64,
--- returns: infrastructure int64, our_kill int64, duplicate int64, retry int64, to_fix int64,
+-- returns: infrastructure int64, our_kill int64, duplicate int64, retry int64, needs_attention int64,
 -- returns: has_events bool
 -- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3;
 -- at most $4 after the first $5. Nothing is counted that grows with what is done: the numbers come
--- from the cursor and the counters; retry and tofix are counted up to 100,001 (read_campaigns.cc).
+-- from the cursor and the counters; retry and needs_attention are counted up to 100,001 (read_campaigns.cc).
 WITH page AS (
     SELECT * FROM campaigns
     WHERE ($1::bigint IS NULL OR id = $1) AND ($2::text IS NULL OR grid_user = $2)
@@ -161,7 +161,7 @@ SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.
        p.finishing_since IS NOT NULL AS finishing,
        coalesce(c.ntasks, 0) AS ntasks, coalesce(c.next_idx, 0) AS next_idx,
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.program,
-       n.again, n.preempted, n.infrastructure, n.our_kill, n.duplicate, r.n AS retry, t.n AS to_fix,
+       n.user_requeues, n.preempted, n.infrastructure, n.our_kill, n.duplicate, r.n AS retry, t.n AS needs_attention,
        EXISTS (SELECT FROM events AS e WHERE e.campaign_id = p.id AND e.state = 'open'
                                          AND e.class IN ('job', 'campaign', 'cluster')) AS has_events
 FROM page AS p
@@ -174,7 +174,7 @@ CROSS JOIN LATERAL (
            coalesce(sum(k.n) FILTER (WHERE state = 'running'), 0)::bigint AS running,
            coalesce(sum(k.n) FILTER (WHERE state = 'event'), 0)::bigint AS ended_badly,
            coalesce(sum(k.n) FILTER (WHERE state = 'program'), 0)::bigint AS program,
-           coalesce(sum(k.n) FILTER (WHERE state = 'again'), 0)::bigint AS again,
+           coalesce(sum(k.n) FILTER (WHERE state = 'user_requeue'), 0)::bigint AS user_requeues,
            coalesce(sum(k.n) FILTER (WHERE state = 'preemption'), 0)::bigint AS preempted,
            coalesce(sum(k.n) FILTER (WHERE state = 'infrastructure'), 0)::bigint AS infrastructure,
            coalesce(sum(k.n) FILTER (WHERE state = 'our_kill'), 0)::bigint AS our_kill,
@@ -186,7 +186,7 @@ CROSS JOIN LATERAL (
     SELECT count(*) AS n FROM (SELECT FROM retry WHERE campaign_id = p.id LIMIT 100001) AS few
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT count(*) AS n FROM (SELECT FROM tofix WHERE campaign_id = p.id LIMIT 100001) AS few
+    SELECT count(*) AS n FROM (SELECT FROM needs_attention WHERE campaign_id = p.id LIMIT 100001) AS few
 ) AS t
 ORDER BY p.id;
 
@@ -223,7 +223,7 @@ WITH d1 AS (DELETE FROM uploads WHERE id IN (SELECT upload_id FROM segments WHER
 d2 AS (DELETE FROM segments WHERE campaign_id = $1),
 d3 AS (DELETE FROM campaign_cursor WHERE campaign_id = $1),
 d4 AS (DELETE FROM counters WHERE campaign_id = $1),
-d5 AS (DELETE FROM lanes WHERE campaign_id = $1),
+d5 AS (DELETE FROM placements WHERE campaign_id = $1),
 d6 AS (DELETE FROM grants WHERE campaign_id = $1),
 d7 AS (DELETE FROM reasons WHERE campaign_id = $1),
 d8 AS (DELETE FROM forecasts WHERE campaign_id = $1),
@@ -244,8 +244,8 @@ WITH d1 AS (
     DELETE FROM tries WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM tries WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
 ), d4 AS (
-    DELETE FROM tofix WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM tofix WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
+    DELETE FROM needs_attention WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM needs_attention WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
 ), d5 AS (
     DELETE FROM retry WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM retry WHERE campaign_id = $1 LIMIT $2)) RETURNING 1
@@ -301,8 +301,8 @@ WHERE id = $1;
 -- returns: replicas bool, need_s double, class_name text, affinity_wait text?,
 -- returns: min_duration text?, licences text?, after int64?
 -- Campaigns that may be given something, and those that have jobs in flight ($1) whatever their state: these count
--- against quotas and licences, and want nothing. Of tasks that go again no more are counted than one decision gives.
--- A campaign waits since it was submitted; with no task but those that go again, since the first of them may.
+-- against quotas and licences, and want nothing. Of tasks that are retried no more are counted than one decision gives.
+-- A campaign waits since it was submitted; with no task but those that are retried, since the first of them may.
 SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority, coalesce(c.sla_group, '') AS sla_group,
     extract(epoch FROM c.submission_time) AS submitted_at,
     extract(epoch FROM CASE WHEN cur.next_idx < cur.ntasks THEN c.submission_time ELSE coalesce(r.since, c.submission_time) END)
@@ -337,20 +337,20 @@ SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_trie
 WHERE id = $1;
 
 -- name: SetWantedState
--- What people ask of a campaign. Its state follows when the updator has seen to it.
+-- What users ask of a campaign. Its state follows when the updator has seen to it.
 UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
 
 -- name: StopHeldCampaigns
 -- returns: id int64, state_reason text
 -- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal, or
 -- by a failed prologue. The reason names the clusters that have it together.
-WITH lane AS (
+WITH placement AS (
     SELECT c.id, k.name, coalesce(l.held_why, e.message,
         CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
     FROM campaigns AS c
     JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
     JOIN clusters AS k ON k.id = cc.cluster_id
-    LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
+    LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
     LEFT JOIN LATERAL (
         SELECT message FROM placement_blocks
         WHERE campaign_id = c.id AND cluster_id = cc.cluster_id
@@ -359,8 +359,8 @@ WITH lane AS (
     WHERE c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
 ), reason AS (
     SELECT id, string_agg(name, ', ' ORDER BY name) || ': ' || why AS text
-    FROM lane GROUP BY id, why
-    HAVING bool_and(id NOT IN (SELECT id FROM lane WHERE why IS NULL))
+    FROM placement GROUP BY id, why
+    HAVING bool_and(id NOT IN (SELECT id FROM placement WHERE why IS NULL))
 ), blocked AS (
     SELECT id, string_agg(text, '; ' ORDER BY text) AS why FROM reason GROUP BY id
 )
@@ -386,6 +386,6 @@ SELECT cc.cluster_id, k.name
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
-LEFT JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
+LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
 WHERE c.id = $1 AND c.submission_time < now() - $2 * interval '1 second'
     AND NOT coalesce(l.answered_test, false);

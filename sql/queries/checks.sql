@@ -1,7 +1,7 @@
 -- name: CheckConservation
 -- returns: item text, kept bool
--- The law of docs/design.md section 3, campaign by campaign, in one snapshot: a task is waiting, in
--- retry, in flight (unrecorded in a batch, or live), in tofix or done, and in exactly one of these.
+-- The conservation of tasks (docs/design.md section 3), campaign by campaign, in one snapshot: a task is waiting, in
+-- retry, in flight (unrecorded in a batch, or live), in needs_attention or done, and in exactly one of these.
 -- A task that is done may still have copies in flight: these do not count.
 WITH c AS (
     SELECT campaign_id, ntasks, next_idx FROM campaign_cursor WHERE $1::bigint IS NULL OR campaign_id = $1
@@ -22,7 +22,7 @@ WITH c AS (
 ), places AS (
     SELECT campaign_id, idx, 'flight' AS place FROM flight WHERE NOT copy
     UNION ALL SELECT campaign_id, idx, 'retry' FROM retry
-    UNION ALL SELECT campaign_id, idx, 'tofix' FROM tofix
+    UNION ALL SELECT campaign_id, idx, 'needs_attention' FROM needs_attention
 ), twice AS (
     SELECT p.campaign_id, p.idx
     FROM places AS p
@@ -33,21 +33,21 @@ WITH c AS (
     SELECT c.campaign_id, c.ntasks, c.ntasks - c.next_idx AS waiting,
         (SELECT count(*) FROM retry AS r WHERE r.campaign_id = c.campaign_id) AS retry,
         (SELECT count(*) FROM flight AS f WHERE f.campaign_id = c.campaign_id AND NOT f.copy) AS in_flight,
-        (SELECT count(*) FROM tofix AS t WHERE t.campaign_id = c.campaign_id) AS tofix,
+        (SELECT count(*) FROM needs_attention AS t WHERE t.campaign_id = c.campaign_id) AS needs_attention,
         (SELECT count(*) FROM done AS d WHERE d.campaign_id = c.campaign_id AND d.counted AND d.idx >= 0) AS done,
         (SELECT count(*) FROM twice AS t WHERE t.campaign_id = c.campaign_id) AS twice,
         (SELECT count(*) FROM places AS p WHERE p.campaign_id = c.campaign_id AND p.idx NOT BETWEEN 0 AND c.next_idx - 1)
             AS outside
     FROM c
 )
-SELECT to_jsonb(s) AS item, waiting + retry + in_flight + tofix + done = ntasks AND twice = 0 AND outside = 0 AS kept
+SELECT to_jsonb(s) AS item, waiting + retry + in_flight + needs_attention + done = ntasks AND twice = 0 AND outside = 0 AS kept
 FROM sums AS s
 ORDER BY campaign_id;
 
 -- name: CheckCounters
 -- returns: item text
 -- What the counters say is in flight against what is: (campaign, state) where they differ.
-WITH told AS (
+WITH reported AS (
     SELECT campaign_id, state, sum(n) AS n FROM counters
     WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running')
         AND ($1::bigint IS NULL OR campaign_id = $1)
@@ -61,8 +61,8 @@ WITH told AS (
     WHERE state IN ('intended', 'in_doubt') AND ($1::bigint IS NULL OR campaign_id = $1)
     GROUP BY campaign_id
 )
-SELECT jsonb_build_object('campaign_id', campaign_id, 'state', state, 'counted', coalesce(told.n, 0),
+SELECT jsonb_build_object('campaign_id', campaign_id, 'state', state, 'counted', coalesce(reported.n, 0),
     'is', coalesce(seen.n, 0)) AS item
-FROM told FULL JOIN seen USING (campaign_id, state)
-WHERE coalesce(told.n, 0) <> coalesce(seen.n, 0)
+FROM reported FULL JOIN seen USING (campaign_id, state)
+WHERE coalesce(reported.n, 0) <> coalesce(seen.n, 0)
 ORDER BY campaign_id, state;

@@ -37,7 +37,7 @@ SELECT c.enabled,
         SELECT FROM events AS e
         WHERE e.state = 'open' AND e.campaign_id IS NULL AND e.cluster_id = c.id
             AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS drained,
-    c.mode::text, c.mode_limit, c.max_running, c.hours, c.max_calls_per_min, a.probation
+    c.mode::text, c.mode_limit, c.max_running, c.hours, c.max_calls_per_min, a.half_open_limit
 FROM clusters AS c
 LEFT JOIN api_load AS a ON a.api = c.api
 WHERE c.id = $1
@@ -80,7 +80,7 @@ WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
         WHERE b.campaign_id = $1 AND b.kind = 'replica' AND b.state IN ('intended', 'in_doubt')
             AND l.idx = ANY (b.idxs))
     AND (
-        SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas
+        SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
             AND count(*) < 10 + c.max_replicas
         FROM done AS b
         WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')

@@ -9,21 +9,21 @@ ON CONFLICT DO NOTHING;
 
 -- name: ClusterHealth
 -- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int,
--- returns: drained bool, drain_reason text, swept_s double?, error text, failing_s double?,
+-- returns: drained bool, drain_reason text, polled_s double?, error text, failing_s double?,
 -- returns: clock_skew_s double?
 -- Every cluster with how it does, for `cigri status` and `cigri doctor`.
 SELECT c.name, c.kind, c.api_url, c.enabled, c.mode, c.mode_limit, c.drained, c.drain_reason,
-       extract(epoch FROM now() - s.swept_at) AS swept_s, s.error,
+       extract(epoch FROM now() - s.polled_at) AS polled_s, s.error,
        extract(epoch FROM now() - s.failing_since) AS failing_s, s.clock_skew_s
 FROM clusters AS c LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
 ORDER BY c.name;
 
 -- name: ClusterOutlook
--- returns: id int64, hours text?, drained_for double?, try_again_in double?, rate double,
+-- returns: id int64, hours text?, drained_for double?, retry_in double?, rate double,
 -- returns: now double
 -- When clusters $1 may take more: our ends per second there of late, and what is known of their closing.
 SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
-       extract(epoch FROM s.try_again_at - now()) AS try_again_in, coalesce(f.rate, 0) AS rate,
+       extract(epoch FROM s.retry_at - now()) AS retry_in, coalesce(f.rate, 0) AS rate,
        extract(epoch FROM now()) AS now
 FROM clusters AS c
 LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
@@ -71,7 +71,7 @@ SELECT k.id, k.name, k.kind, k.power, k.enabled, k.mode::text, k.mode_limit, k.m
     k.stress_limit, coalesce(g.max_resources, 0) AS max_resources, coalesce(g.free_resources, 0) AS free_resources,
     coalesce(g.used_by_cigri, 0) AS used_by_cigri, coalesce(s.stress, 0) AS stress,
     s.failing_since IS NOT NULL AS failing, coalesce(s.error, '') AS error,
-    coalesce(extract(epoch FROM now() - s.answered_at), 1e9) AS age_s, coalesce(s.try_again_at > now(), false) AS broken
+    coalesce(extract(epoch FROM now() - s.answered_at), 1e9) AS age_s, coalesce(s.retry_at > now(), false) AS broken
 FROM clusters AS k
 LEFT JOIN cluster_status AS s ON s.cluster_id = k.id
 LEFT JOIN LATERAL (
@@ -87,22 +87,22 @@ ORDER BY k.id;
 -- name: SetClusterStatus
 -- How cluster $1 did in its last poll. Successful polls are counted: the predictor learns once from
 -- each.
-INSERT INTO cluster_status AS s (cluster_id, swept_at, answered_at, failing_since, failures,
-    try_again_at, error, stress, calls_per_min, sweeps, clock_skew_s)
+INSERT INTO cluster_status AS s (cluster_id, polled_at, answered_at, failing_since, failures,
+    retry_at, error, stress, calls_per_min, polls, clock_skew_s)
 VALUES ($1, CASE WHEN $2 THEN now() END, CASE WHEN $2 THEN now() END,
     CASE WHEN NOT $2 THEN now() END, $3,
     CASE WHEN NOT $2 THEN now() + $4 * interval '1 second' END, $5, $6, $7,
     CASE WHEN $2 THEN 1 ELSE 0 END, $8)
 ON CONFLICT (cluster_id) DO UPDATE SET
-    swept_at = coalesce(excluded.swept_at, s.swept_at),
+    polled_at = coalesce(excluded.polled_at, s.polled_at),
     answered_at = coalesce(excluded.answered_at, s.answered_at),
     failing_since = CASE WHEN $2 THEN NULL ELSE coalesce(s.failing_since, now()) END,
     failures = excluded.failures,
-    try_again_at = excluded.try_again_at,
+    retry_at = excluded.retry_at,
     error = excluded.error,
     stress = excluded.stress,
     calls_per_min = excluded.calls_per_min,
-    sweeps = s.sweeps + excluded.sweeps,
+    polls = s.polls + excluded.polls,
     clock_skew_s = coalesce(excluded.clock_skew_s, s.clock_skew_s);
 
 -- name: SetFeedToken

@@ -3,7 +3,7 @@
 -- Adds cluster $1 of kind $2 at $3, the only way in which a cluster begins: open when it serves this
 -- grid alone ($4), else observed until its operator says more. No row when there is one of that name.
 INSERT INTO clusters (name, kind, api_url, dedicated, mode)
-VALUES ($1, $2, $3, $4, CASE WHEN $4 THEN 'open' ELSE 'observe' END::cluster_mode)
+VALUES ($1, $2, $3, $4, CASE WHEN $4 THEN 'unlimited' ELSE 'observe' END::cluster_mode)
 ON CONFLICT (name) DO NOTHING
 RETURNING id;
 
@@ -14,12 +14,12 @@ RETURNING id;
 UPDATE clusters AS c
 SET (api_url, api_group, api_auth_type, api_username, api_password, api_auth_header, token_command, ssh_host,
     resource_unit, power, properties, default_resources, enabled, mode, mode_limit, job_ratio, queue_s,
-    max_waiting, keep_waiting, max_running, max_calls_per_min, hours, min_round_s, waiting_timeout_s,
+    max_waiting, pending_kept, max_running, max_calls_per_min, hours, min_cycle_s, waiting_timeout_s,
     stress_limit, options)
     = (SELECT r.api_url, r.api_group, r.api_auth_type, r.api_username, r.api_password, r.api_auth_header,
         r.token_command, r.ssh_host, r.resource_unit, r.power, r.properties, r.default_resources, r.enabled,
-        r.mode, r.mode_limit, r.job_ratio, r.queue_s, r.max_waiting, r.keep_waiting, r.max_running,
-        r.max_calls_per_min, r.hours, r.min_round_s, r.waiting_timeout_s, r.stress_limit,
+        r.mode, r.mode_limit, r.job_ratio, r.queue_s, r.max_waiting, r.pending_kept, r.max_running,
+        r.max_calls_per_min, r.hours, r.min_cycle_s, r.waiting_timeout_s, r.stress_limit,
         jsonb_strip_nulls(c.options || coalesce($2::jsonb -> 'options', '{}'))
        FROM jsonb_populate_record(c, $2::jsonb - 'options') AS r)
 WHERE name = $1
@@ -88,7 +88,7 @@ WHERE drained_until <= now()
 RETURNING id;
 
 -- name: LearnLimit
--- A limit of cluster $1 that a refusal has taught (the other one is NULL); never raised by us, a person
+-- A limit of cluster $1 that a refusal has taught (the other one is NULL); never raised by us, an operator
 -- deletes the row.
 INSERT INTO cluster_limits AS l (cluster_id, max_array, max_bytes, learnt_from) VALUES ($1, $2, $3, $4)
 ON CONFLICT (cluster_id) DO UPDATE
@@ -109,11 +109,11 @@ ORDER BY c.name;
 -- returns: id int64, name text, kind text, api_url text, api_auth_type text,
 -- returns: api_username text, api_password text, api_auth_header text, token_command text,
 -- returns: resource_unit text, properties text, options text, enabled bool, api text,
--- returns: stress_limit double, max_calls_per_min int?, min_round_s double
+-- returns: stress_limit double, max_calls_per_min int?, min_cycle_s double
 SELECT id, name, kind, api_url, api_auth_type, coalesce(api_username, '') AS api_username,
     coalesce(api_password, '') AS api_password, coalesce(api_auth_header, '') AS api_auth_header,
     coalesce(token_command, '') AS token_command, resource_unit, properties, options, enabled, api, stress_limit, max_calls_per_min,
-    coalesce(min_round_s, CASE WHEN change_feed THEN 0 ELSE 5 END) AS min_round_s
+    coalesce(min_cycle_s, CASE WHEN change_feed THEN 0 ELSE 5 END) AS min_cycle_s
 FROM clusters ORDER BY id;
 
 -- name: MarkClusterLost
@@ -154,13 +154,13 @@ WHERE dedicated AND starts_with(api_url, $1) AND name <> ALL ($2::text[]) AND en
 -- returns: id int, name text, kind text, api_url text, api_group text?, api_auth_type text,
 -- returns: api_auth_header text?, ssh_host text?, resource_unit text, power int,
 -- returns: properties text, default_resources text?, options text, enabled bool, mode text,
--- returns: mode_limit int?, job_ratio text, queue_s double, max_waiting int?, keep_waiting int,
--- returns: max_running int?, max_calls_per_min int?, hours text?, min_round_s double?,
+-- returns: mode_limit int?, job_ratio text, queue_s double, max_waiting int?, pending_kept int,
+-- returns: max_running int?, max_calls_per_min int?, hours text?, min_cycle_s double?,
 -- returns: waiting_timeout_s int, stress_limit double, drained bool, kill_all bool,
 -- returns: drain_reason text?, drained_by text?, drained_at text?, drained_until text?,
 -- returns: created_at text, stress double, error text?, failures int?, calls_per_min double?,
--- returns: calls_by text?, probation int?, shut_for double?, would_send text?,
--- returns: clock_skew_s double?, swept_ago double?, failing_for double?, try_again_in double?,
+-- returns: calls_by text?, probation int?, open_for double?, would_send text?,
+-- returns: clock_skew_s double?, polled_ago double?, failing_for double?, retry_in double?,
 -- returns: max_array int?, max_bytes int64?, learnt_from text?, max_resources int?,
 -- returns: free_resources int?, used_resources int?, unavailable_resources int?,
 -- returns: used_by_cigri int?, jobs_running int?, jobs_waiting int?, note text?, seen_at double?,
@@ -168,17 +168,17 @@ WHERE dedicated AND starts_with(api_url, $1) AND name <> ALL ($2::text[]) AND en
 -- Clusters with all that is known of them: number $1 or name $2 (NULL: all), disabled ones only when $3.
 SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth_header, c.ssh_host,
        c.resource_unit, c.power, c.properties, c.default_resources, c.options, c.enabled, c.mode,
-       c.mode_limit, c.job_ratio, c.queue_s, c.max_waiting, c.keep_waiting, c.max_running,
-       c.max_calls_per_min, c.hours, c.min_round_s, c.waiting_timeout_s, c.stress_limit,
+       c.mode_limit, c.job_ratio, c.queue_s, c.max_waiting, c.pending_kept, c.max_running,
+       c.max_calls_per_min, c.hours, c.min_cycle_s, c.waiting_timeout_s, c.stress_limit,
        c.drained, c.kill_all, c.drain_reason, c.drained_by, c.drained_at, c.drained_until, c.created_at,
        coalesce(s.stress, 0) AS stress, s.error, s.failures, 
        CASE WHEN c.dedicated THEN coalesce(s.calls_per_min, 0) ELSE coalesce(a.calls, 0) END AS calls_per_min,
-       a.by_module AS calls_by, p.probation, extract(epoch FROM p.shut_until - now()) AS shut_for,
+       a.by_module AS calls_by, p.half_open_limit, extract(epoch FROM p.open_until - now()) AS open_for,
        (SELECT jsonb_agg(jsonb_build_object('campaign', w.campaign_id, 'jobs', w.n) ORDER BY w.campaign_id)
         FROM would_send AS w WHERE w.cluster_id = c.id AND c.mode = 'observe') AS would_send,
-       s.clock_skew_s, extract(epoch FROM now() - s.swept_at) AS swept_ago,
+       s.clock_skew_s, extract(epoch FROM now() - s.polled_at) AS polled_ago,
        extract(epoch FROM now() - s.failing_since) AS failing_for,
-       extract(epoch FROM s.try_again_at - now()) AS try_again_in,
+       extract(epoch FROM s.retry_at - now()) AS retry_in,
        l.max_array, l.max_bytes, l.learnt_from,
        g.max_resources, g.free_resources, g.used_resources, g.unavailable_resources, g.used_by_cigri,
        g.jobs_running, g.jobs_waiting, g.note, extract(epoch FROM g.at) AS seen_at,

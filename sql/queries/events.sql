@@ -44,7 +44,7 @@ WHERE campaign_id = $1 AND state = 'open' AND (class IN ('notify', 'log') OR NOT
 UPDATE events
 SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $2
 WHERE campaign_id = $1 AND state = 'open'
-    AND (class = 'job' OR code IN ('HELD_FIRST_TEN', 'HELD_EVERYWHERE'));
+    AND (class = 'job' OR code IN ('CANARY_FAILED', 'HELD_EVERYWHERE'));
 
 -- name: CloseGlobalEvent
 UPDATE events
@@ -55,10 +55,10 @@ WHERE id = $1 AND state = 'open';
 -- The holds of campaign $1 are answered: it is another program now.
 UPDATE events
 SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $2
-WHERE campaign_id = $1 AND state = 'open' AND code IN ('HELD_FIRST_TEN', 'HELD_EVERYWHERE');
+WHERE campaign_id = $1 AND state = 'open' AND code IN ('CANARY_FAILED', 'HELD_EVERYWHERE');
 
 -- name: CloseLogEvents
--- What needs no answer is closed by itself a day after it was seen last.
+-- What needs no answer is closed automatically a day after it was seen last.
 UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'nikita'
 WHERE state = 'open' AND class = 'log' AND date_update < now() - interval '1 day';
 
@@ -81,12 +81,12 @@ SELECT count(*) AS n FROM (
 DELETE FROM events WHERE ctid = ANY (ARRAY(
     SELECT e.ctid FROM events AS e
     WHERE e.state = 'closed' AND e.date_closed < now() - interval '90 days'
-        AND NOT EXISTS (SELECT FROM tofix AS t WHERE t.event_id = e.id)
+        AND NOT EXISTS (SELECT FROM needs_attention AS t WHERE t.event_id = e.id)
     LIMIT $1));
 
 -- name: EventsSince
 -- returns: id int64, message text
--- What the user of campaign $1 should hear of that came after event $2.
+-- What the user of campaign $1 should be notified of that came after event $2.
 SELECT id, coalesce(nullif(message, ''), code) AS message
 FROM events
 WHERE campaign_id = $1 AND id > $2 AND class IN ('campaign', 'notify')
@@ -135,7 +135,7 @@ CROSS JOIN LATERAL (
     FROM clusters AS k WHERE k.id IN (SELECT cluster_id FROM events WHERE id = ANY (s.ids))
 ) AS c
 CROSS JOIN LATERAL (
-    SELECT count(*) AS n FROM (SELECT FROM tofix WHERE event_id = ANY (s.ids) LIMIT 100001) AS few
+    SELECT count(*) AS n FROM (SELECT FROM needs_attention WHERE event_id = ANY (s.ids) LIMIT 100001) AS few
 ) AS t
 ORDER BY e.class = 'job', s.count DESC, e.id;
 
@@ -160,11 +160,11 @@ VALUES ('log', $1, 'closed', $2, $3, now(), $4);
 
 -- name: OpenBlackHoles
 -- returns: campaign_id int64, cluster_id int64
--- Sinks that users have been told of.
-SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'SINK' AND cluster_id IS NOT NULL;
+-- Black holes that users have been notified of.
+SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'BLACK_HOLE' AND cluster_id IS NOT NULL;
 
 -- name: RaiseDrainedEvent
--- Cluster $1 is drained, in words for people; a second drain says why anew.
+-- Cluster $1 is drained, as a readable message; a second drain gives the new reason.
 INSERT INTO events AS e (class, code, cluster_id, message) VALUES ('cluster', 'DRAINED', $1, $2)
 ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint) WHERE state = 'open'
 DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.message;
@@ -187,7 +187,7 @@ DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.messa
 
 -- name: ReportedOverdueJobs
 -- returns: campaign_id int64, cluster_id int64
--- Overdue jobs that users have been told of.
+-- Overdue jobs that users have been notified of.
 SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'OVERDUE';
 
 -- name: ShowEvent
@@ -206,7 +206,7 @@ WHERE e.id = $1;
 
 -- name: WriteUserEvent
 -- returns: id int64
--- An event written by a person; the same one again is counted.
+-- An event written by an operator; the same one again is counted.
 INSERT INTO events AS e (class, code, campaign_id, cluster_id, job_id, message)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint) WHERE state = 'open'

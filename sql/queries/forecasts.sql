@@ -16,16 +16,16 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 
 -- name: PlacementsToForecast
 -- returns: campaign_id int64, cluster_id int64, slots int, rule text, queue_s double,
--- returns: resolution_s double, max_waiting int, sweeps int64, max_resources int,
+-- returns: resolution_s double, max_waiting int, polls int64, max_resources int,
 -- returns: free_resources int, submitted int64, waiting int64, running int64, ended int64,
 -- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int64[],
 -- returns: mean_slot_s double, job_ratio double?, rate double?
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and the
--- number of fresh looks at the cluster. What may wait there has to last until the look after the next one.
+-- number of fresh polls at the cluster. What may wait there has to last until the poll after the next one.
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
-    k.queue_s + coalesce(k.min_round_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
+    k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
     k.time_resolution_s AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
-    coalesce(s.sweeps, 0) AS sweeps, coalesce(g.max_resources, 0) AS max_resources,
+    coalesce(s.polls, 0) AS polls, coalesce(g.max_resources, 0) AS max_resources,
     coalesce(g.free_resources, 0) AS free_resources,
     coalesce(n.submitted, 0) AS submitted, coalesce(n.waiting, 0) AS waiting, coalesce(n.running, 0) AS running,
     coalesce(n.ended, 0) AS ended, coalesce(n.mean_age_s, 0) AS mean_age_s,
@@ -48,7 +48,7 @@ LEFT JOIN LATERAL (
     FROM counters AS m
     WHERE m.campaign_id = cc.campaign_id AND m.cluster_id = cc.cluster_id AND m.kind IN ('task', 'replica', 'test')
 ) AS n ON true
-LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
 LEFT JOIN (
     SELECT cluster_id, sum(slot_s) / nullif(sum(ok + not_ok), 0) AS mean_slot_s
@@ -61,29 +61,29 @@ ORDER BY cc.campaign_id, cc.cluster_id;
 -- The present predictions of these campaigns ($1) and clusters ($2; 0: the campaign as a whole), and
 -- of those marked in $19 a row of history (CIG-47).
 WITH new AS (
-    SELECT v.campaign_id, v.cluster_id, now() AS at, v.job_ratio, v.sweep, v.nsub, v.free, v.running, v.waiting, v.rate,
+    SELECT v.campaign_id, v.cluster_id, now() AS at, v.job_ratio, v.poll, v.nsub, v.free, v.running, v.waiting, v.rate,
         v.average_s, v.stddev_s, v.p50_s, v.p90_s, v.p99_s, v.waiting_allowed,
         now() + v.low_s * interval '1 second' AS end_low, now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep
     FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::int[], $6::int[], $7::int[], $8::int[],
         $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::float8[], $14::float8[], $15::int[],
         $16::float8[], $17::float8[], $18::float8[], $19::boolean[])
-        AS v (campaign_id, cluster_id, job_ratio, sweep, nsub, free, running, waiting, rate,
+        AS v (campaign_id, cluster_id, job_ratio, poll, nsub, free, running, waiting, rate,
             average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, low_s, high_s, overdue_s,
             keep)
 ), kept AS (
-    INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, sweep, nsub, free, running, waiting, rate,
+    INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate,
         average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s)
-    SELECT campaign_id, cluster_id, at, job_ratio, sweep, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
+    SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
         p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s
     FROM new WHERE keep
 )
-INSERT INTO forecasts AS f (campaign_id, cluster_id, at, job_ratio, sweep, nsub, free, running, waiting, rate,
+INSERT INTO forecasts AS f (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate,
     average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s)
-SELECT campaign_id, cluster_id, at, job_ratio, sweep, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
+SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
     p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s
 FROM new
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at, job_ratio = excluded.job_ratio,
-    sweep = excluded.sweep, nsub = excluded.nsub, free = excluded.free, running = excluded.running,
+    poll = excluded.poll, nsub = excluded.nsub, free = excluded.free, running = excluded.running,
     waiting = excluded.waiting, rate = excluded.rate, average_s = excluded.average_s, stddev_s = excluded.stddev_s,
     p50_s = excluded.p50_s, p90_s = excluded.p90_s, p99_s = excluded.p99_s,
     waiting_allowed = excluded.waiting_allowed, end_low = excluded.end_low, end_high = excluded.end_high, overdue_s = excluded.overdue_s;

@@ -41,13 +41,13 @@ GROUP BY cluster_id;
 WITH ends AS (
     SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::text[], $4::text[], $5::int[],
             $6::float8[], $7::float8[], $8::text[], $9::text[])
-        AS e (job_id, ok, account, code, wait_status, started_ago, ended_ago, node, message)
+        AS e (job_id, ok, exit_class, code, wait_status, started_ago, ended_ago, node, message)
 ), gone AS (
     DELETE FROM live AS l USING ends AS e WHERE l.job_id = e.job_id
     RETURNING l.job_id, l.campaign_id, l.idx, l.kind, l.batch_id, l.cluster_id, l.attempt, l.slots,
         l.state, l.submitted_at, l.started_at, l.remote_id, l.node, l.element
 ), rows AS (
-    SELECT g.*, e.ok, e.account, e.code, e.wait_status, e.message,
+    SELECT g.*, e.ok, e.exit_class, e.code, e.wait_status, e.message,
         coalesce(nullif(e.node, ''), g.node) AS at_node,
         now() - e.ended_ago * interval '1 second' AS ended,
         CASE WHEN e.started_ago IS NULL THEN g.started_at
@@ -55,7 +55,7 @@ WITH ends AS (
     FROM gone AS g JOIN ends AS e USING (job_id)
 ), counted AS (
     INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
-        account, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
+        exit_class, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
         message)
     SELECT job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, true, 'terminated',
         'none', '', wait_status, slots, submitted_at, started, ended, at_node, remote_id, NULL
@@ -64,10 +64,10 @@ WITH ends AS (
     RETURNING job_id
 ), others AS (
     INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
-        account, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
+        exit_class, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
         message)
     SELECT r.job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, false,
-        CASE WHEN ok THEN 'terminated' ELSE 'event' END::job_state, account::account, code,
+        CASE WHEN ok THEN 'terminated' ELSE 'event' END::job_state, exit_class::exit_class, code,
         wait_status, slots, submitted_at, started, ended, at_node, remote_id, message
     FROM rows AS r WHERE NOT EXISTS (SELECT FROM counted AS c WHERE c.job_id = r.job_id)
     RETURNING job_id
@@ -92,14 +92,14 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 -- name: FactsOfEnds
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: kill_reason text, kill_detail text, test_campaign bool, max_tries int,
--- returns: program int, again int, free int, free_here int, other_clusters bool,
+-- returns: program int, again int, free int, uncharged_here int, other_clusters bool,
 -- returns: other_copy bool, counted bool, program_file text, directory text, proved bool
 -- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
     c.type = 'test' AS test_campaign, c.max_tries, coalesce(t.program, 0) AS program,
-    coalesce(t.again, 0) AS again, coalesce(t.free, 0) AS free,
-    CASE WHEN t.last_cluster = l.cluster_id THEN t.free_here ELSE 0 END AS free_here,
+    coalesce(t.user_requeues, 0) AS user_requeues, coalesce(t.uncharged, 0) AS uncharged,
+    CASE WHEN t.last_cluster = l.cluster_id THEN t.uncharged_here ELSE 0 END AS uncharged_here,
     (SELECT count(*) > 1 FROM campaign_clusters AS o
         WHERE o.campaign_id = l.campaign_id) AS other_clusters,
     EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx
@@ -108,12 +108,12 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
         AND d.counted) AS counted,
     coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file,
     coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
-    coalesce(n.proved, false) AS proved
+    coalesce(n.verified, false) AS verified
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
-LEFT JOIN lanes AS n ON n.campaign_id = l.campaign_id AND n.cluster_id = l.cluster_id
+LEFT JOIN placements AS n ON n.campaign_id = l.campaign_id AND n.cluster_id = l.cluster_id
 LEFT JOIN kills AS k ON k.job_id = l.job_id
 LEFT JOIN tries AS t ON t.campaign_id = l.campaign_id AND t.idx = l.idx
 WHERE l.job_id = ANY ($1::bigint[]);
@@ -215,16 +215,16 @@ WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
     AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx AND o.job_id <> l.job_id)
     AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)
     AND (c.max_replicas = 0 OR (
-        SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
+        SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
         FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica'))
 GROUP BY 1, 2, 3, 4;
 
 -- name: PutUnresponsiveJobs
 -- The jobs $2 are all that give no sign of life on cluster $1, each for $3 seconds.
 WITH others AS (
-    DELETE FROM silent_jobs WHERE cluster_id = $1 AND job_id <> ALL ($2::bigint[])
+    DELETE FROM unresponsive_jobs WHERE cluster_id = $1 AND job_id <> ALL ($2::bigint[])
 )
-INSERT INTO silent_jobs (job_id, cluster_id, since)
+INSERT INTO unresponsive_jobs (job_id, cluster_id, since)
 SELECT s.job_id, $1, now() - s.age * interval '1 second'
 FROM unnest($2::bigint[], $3::float8[]) AS s (job_id, age)
 ON CONFLICT DO NOTHING;
@@ -234,7 +234,7 @@ ON CONFLICT DO NOTHING;
 -- What each job with our tag on cluster $1 is ($2 remote id, $3 tag, $4 element, $5 its owner there):
 --   known    recorded under this id; in flight, or ended less than ten minutes ago
 --   open     its batch is in doubt: the runner decides
---   twin     a job of ours that was recorded under another id, or given up, or that ended long ago
+--   duplicate     a job of ours that was recorded under another id, or given up, or that ended long ago
 --            and lives again because its slurmctld crashed
 --   unknown  in no table
 SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS cluster_user,
@@ -251,7 +251,7 @@ SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS clu
                 WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND NOT d.counted
                 AND d.job_id = b.first_job_id + s.element AND d.remote_id = s.remote_id
                 AND d.ended_at > now() - interval '10 minutes') THEN 'known'
-        ELSE 'twin' END AS verdict
+        ELSE 'duplicate' END AS verdict
 FROM unnest($2::text[], $3::text[], $4::int[], $5::text[]) AS s (remote_id, tag, element, owner)
 LEFT JOIN LATERAL (
     SELECT id, state, n, first_job_id, campaign_id,
@@ -265,17 +265,17 @@ LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.clust
 -- returns: code text?, wait_status int?, submitted double?, started double?, ended int64?,
 -- returns: node text?, message text?, counted bool
 -- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
-SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS account, NULL AS code,
+SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exit_class, NULL AS code,
        NULL::int AS wait_status, extract(epoch FROM submitted_at) AS submitted,
        extract(epoch FROM started_at) AS started, NULL AS ended, node, NULL AS message, false AS counted
 FROM live WHERE job_id = $1
 UNION ALL
-SELECT job_id, remote_id, state::text, attempt, slots, account::text, code, wait_status,
+SELECT job_id, remote_id, state::text, attempt, slots, exit_class::text, code, wait_status,
        extract(epoch FROM submitted_at), extract(epoch FROM started_at), extract(epoch FROM ended_at),
        node, message, counted
 FROM done WHERE campaign_id = $2 AND idx = $3 AND counted AND job_id = $1
 UNION ALL
-SELECT job_id, remote_id, state::text, attempt, slots, account::text, code, wait_status,
+SELECT job_id, remote_id, state::text, attempt, slots, exit_class::text, code, wait_status,
        extract(epoch FROM submitted_at), extract(epoch FROM started_at), extract(epoch FROM ended_at),
        node, message, counted
 FROM done WHERE campaign_id = $2 AND idx = $3 AND NOT counted AND job_id = $1;
@@ -290,7 +290,7 @@ FROM (
     FROM live AS l JOIN campaigns AS c ON c.id = l.campaign_id
     WHERE l.campaign_id = ANY ($1::bigint[]) AND l.kind IN ('task', 'replica')
         AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)
-        AND (SELECT count(*) FILTER (WHERE b.account = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
+        AND (SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
              FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
     GROUP BY l.campaign_id, l.idx HAVING count(*) = 1
 ) AS s

@@ -1,7 +1,7 @@
 -- name: AddDuplicates
 -- Duplicates of our jobs on cluster $1, which nikita kills; those that are known already stay as
 -- they are.
-INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user)
+INSERT INTO duplicates (cluster_id, remote_id, tag, element, cluster_user)
 SELECT $1, * FROM unnest($2::text[], $3::text[], $4::int[], $5::text[])
 ON CONFLICT DO NOTHING;
 
@@ -12,11 +12,11 @@ SELECT l.job_id, $2, $3 FROM live AS l WHERE l.job_id = ANY ($1::bigint[])
 ON CONFLICT DO NOTHING;
 
 -- name: CleaningWork
--- returns: kills bool, emptied bool, live bool, twins bool, drain_over bool
+-- returns: kills bool, emptied bool, live bool, duplicates bool, drain_over bool
 -- Whether there is anything to look at: kills on their way, copies, clusters to be emptied, jobs at all,
 -- drains that have reached their end.
 SELECT EXISTS (SELECT FROM kills) AS kills, EXISTS (SELECT FROM clusters WHERE kill_all) AS emptied,
-       EXISTS (SELECT FROM live) AS live, EXISTS (SELECT FROM twins) AS twins,
+       EXISTS (SELECT FROM live) AS live, EXISTS (SELECT FROM duplicates) AS duplicates,
        EXISTS (SELECT FROM clusters WHERE drained_until <= now()) AS drain_over;
 
 -- name: CollectDrainedJobs
@@ -59,27 +59,27 @@ ON CONFLICT DO NOTHING;
 
 -- name: CollectNeverStarted
 -- Jobs that have given no sign of their start for longer than their cluster's option start_limit_s, else $1 s. Only
--- where the last sweep is fresh.
+-- where the last poll is fresh.
 INSERT INTO kills (job_id, reason, detail)
 SELECT l.job_id, 'never_started',
     'no sign of its start for ' || extract(epoch FROM now() - s.since)::int || ' s'
-FROM silent_jobs AS s
+FROM unresponsive_jobs AS s
 JOIN live AS l USING (job_id)
 JOIN clusters AS c ON c.id = l.cluster_id
-JOIN cluster_status AS st ON st.cluster_id = c.id AND st.swept_at > now() - interval '2 minutes'
+JOIN cluster_status AS st ON st.cluster_id = c.id AND st.polled_at > now() - interval '2 minutes'
 WHERE s.since < now() - coalesce((c.options->>'start_limit_s')::float8, $1::float8) * interval '1 second'
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
 ON CONFLICT DO NOTHING;
 
 -- name: CollectOverWalltime
 -- Running jobs past their walltime and $1 (share of it) and $2 (seconds) of
--- slack, where the cluster does not end them itself. Only where the last sweep is fresh: nothing is killed on a
+-- slack, where the cluster does not end them itself. Only where the last poll is fresh: nothing is killed on a
 -- stale answer.
 INSERT INTO kills (job_id, reason, detail)
 SELECT l.job_id, 'walltime', 'walltime of ' || cc.walltime_s || ' s is over'
 FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id AND NOT c.exact_walltime
-JOIN cluster_status AS s ON s.cluster_id = c.id AND s.swept_at > now() - interval '2 minutes'
+JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'
 JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
 WHERE l.state = 'running' AND l.idx >= 0
     AND l.started_at + (cc.walltime_s * (1 + $1::float8) + $2::float8) * interval '1 second' < now()
@@ -95,23 +95,23 @@ WHERE l.idx >= 0 AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_i
 ON CONFLICT DO NOTHING;
 
 -- name: DropSettledRequests
--- Wishes about jobs that are not in flight any more, or never came to be.
+-- Requests about jobs that are not in flight any more, or never came to be.
 WITH k AS (DELETE FROM kills WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = kills.job_id)
            AND asked_at < now() - interval '1 minute'),
 p AS (DELETE FROM preemptions WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = preemptions.job_id)
       AND at < now() - interval '1 hour'),
-s AS (DELETE FROM silent_jobs WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = silent_jobs.job_id))
+s AS (DELETE FROM unresponsive_jobs WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = unresponsive_jobs.job_id))
 DELETE FROM job_requests WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = job_requests.job_id)
     AND asked_at < now() - interval '1 hour';
 
 -- name: DueDuplicates
 -- returns: cluster_id int64, remote_id text, tag text, element int, cluster_user text
--- Copies of our jobs (see `twins`) whose next call is due, as kills are (due.sql).
+-- Copies of our jobs (see `duplicates`) whose next call is due, as kills are (due.sql).
 SELECT t.cluster_id, t.remote_id, t.tag, t.element, t.cluster_user
-FROM twins AS t LEFT JOIN cluster_status AS s ON s.cluster_id = t.cluster_id
+FROM duplicates AS t LEFT JOIN cluster_status AS s ON s.cluster_id = t.cluster_id
 WHERE (t.called_at IS NULL
        OR t.called_at + least($1::float8 * 2 ^ (least(t.calls, 20) - 1), $2) * interval '1 second' <= now())
-    AND (s.try_again_at IS NULL OR s.try_again_at <= now())
+    AND (s.retry_at IS NULL OR s.retry_at <= now())
 ORDER BY t.cluster_id, t.calls, t.remote_id
 LIMIT 1000;
 
@@ -129,29 +129,29 @@ LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.clust
 LEFT JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
 WHERE (k.called_at IS NULL
        OR k.called_at + least($1::float8 * 2 ^ (least(k.calls, 20) - 1), $2) * interval '1 second' <= now())
-    AND (s.try_again_at IS NULL OR s.try_again_at <= now())
+    AND (s.retry_at IS NULL OR s.retry_at <= now())
 ORDER BY l.cluster_id, k.calls, k.job_id
 LIMIT 5000;
 
 -- name: DuplicateKillAnswered
 -- What a cluster said of copies; an empty word: it is gone.
-WITH told AS (
+WITH reported AS (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t (cluster_id, remote_id, error)
 ), gone AS (
-    DELETE FROM twins AS t USING told WHERE t.cluster_id = told.cluster_id AND t.remote_id = told.remote_id AND told.error = ''
+    DELETE FROM duplicates AS t USING reported WHERE t.cluster_id = reported.cluster_id AND t.remote_id = reported.remote_id AND reported.error = ''
 )
-UPDATE twins AS t SET error = told.error
-FROM told WHERE t.cluster_id = told.cluster_id AND t.remote_id = told.remote_id AND told.error <> '';
+UPDATE duplicates AS t SET error = reported.error
+FROM reported WHERE t.cluster_id = reported.cluster_id AND t.remote_id = reported.remote_id AND reported.error <> '';
 
 -- name: DuplicateKillCalled
 -- The calls for copies (cluster $1, remote id $2) are about to be made.
-UPDATE twins AS t SET called_at = now(), calls = calls + 1
+UPDATE duplicates AS t SET called_at = now(), calls = calls + 1
 FROM unnest($1::bigint[], $2::text[]) AS c (cluster_id, remote_id)
 WHERE t.cluster_id = c.cluster_id AND t.remote_id = c.remote_id;
 
 -- name: ForgetDuplicates
 -- Forgets the duplicates on cluster $1 that are not there any more: all but $2.
-DELETE FROM twins WHERE cluster_id = $1 AND remote_id <> ALL ($2::text[]);
+DELETE FROM duplicates WHERE cluster_id = $1 AND remote_id <> ALL ($2::text[]);
 
 -- name: InsertPreemptions
 INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why)

@@ -1,5 +1,5 @@
 -- name: AddBlock
--- Block $2 of draft $1, which begins at line $3 and has $4 lines, the longest of $5 bytes.
+-- Block $2 of upload $1, which begins at line $3 and has $4 lines, the longest of $5 bytes.
 INSERT INTO params_chunk (upload_id, block, off, n, longest, params)
 VALUES ($1, $2, $3, $4, $5, $6);
 
@@ -16,8 +16,8 @@ RETURNING id;
 SELECT params FROM params_chunk WHERE upload_id = $1 AND off >= $2 ORDER BY off LIMIT 8;
 
 -- name: DropStaleUploadBlocks
--- returns: n int64, drafts int64
--- Drafts that nobody has written to for $1 seconds and no campaign names: at most $2 of their blocks,
+-- returns: n int64, uploads int64
+-- Uploads that nobody has written to for $1 seconds and no campaign names: at most $2 of their blocks,
 -- and themselves when none is left.
 WITH old AS (
     SELECT id FROM uploads
@@ -27,10 +27,10 @@ WITH old AS (
         SELECT p.ctid FROM params_chunk AS p JOIN old ON p.upload_id = old.id LIMIT $2))
     RETURNING 1
 )
-SELECT (SELECT count(*) FROM blocks) AS n, (SELECT count(*) FROM old) AS drafts;
+SELECT (SELECT count(*) FROM blocks) AS n, (SELECT count(*) FROM old) AS uploads;
 
 -- name: DropStaleUploads
--- Abandoned drafts without blocks.
+-- Abandoned uploads without blocks.
 DELETE FROM uploads AS u
 WHERE NOT published AND touched_at < now() - $1 * interval '1 second'
     AND NOT EXISTS (SELECT FROM params_chunk AS p WHERE p.upload_id = u.id);
@@ -100,14 +100,14 @@ ORDER BY off LIMIT 8;
 
 -- name: OpenUpload
 -- returns: id int64
--- A new draft of user $1, unless there are $2 already: drafts are space that nobody has asked for yet.
+-- A new upload of user $1, unless there are $2 already: uploads are space that nobody has asked for yet.
 INSERT INTO uploads (grid_user)
 SELECT $1
 WHERE (SELECT count(*) FROM uploads WHERE grid_user = $1 AND NOT published) < $2
 RETURNING id;
 
 -- name: PublishUpload
--- A draft becomes parameters of a campaign, once.
+-- An upload becomes parameters of a campaign, once.
 UPDATE uploads
 SET published = true, touched_at = now()
 WHERE id = $1 AND NOT published;
@@ -119,7 +119,7 @@ SELECT off, params FROM params_chunk WHERE upload_id = $1 AND off = ANY ($2::big
 
 -- name: SameBlock
 -- returns: same bool
--- Whether block $2 of draft $1 is this text: what is repeated must be the same.
+-- Whether block $2 of upload $1 is this text: what is repeated must be the same.
 SELECT params = $3 AND n = $4 AS same
 FROM params_chunk
 WHERE upload_id = $1 AND block = $2;

@@ -1,13 +1,13 @@
 -- name: DurationsByPlacement
 -- returns: campaign_id int64, cluster_id int64, n_ok int64, sum_s double, hist int[]
 -- How long jobs of these campaigns ($1) took, by cluster.
-SELECT campaign_id, cluster_id, n_ok, sum_s, hist FROM lanes
+SELECT campaign_id, cluster_id, n_ok, sum_s, hist FROM placements
 WHERE n_ok > 0 AND campaign_id = ANY ($1::bigint[]) ORDER BY campaign_id, cluster_id;
 
 -- name: FreePlacements
 -- Releases the placements whose hold somebody has answered by closing its event: as many canary
 -- jobs as at the beginning may run there.
-UPDATE lanes AS l
+UPDATE placements AS l
 SET held_since = NULL, held_event = NULL, held_why = NULL, ended = 0, program_failures = 0,
     prologue = CASE WHEN l.prologue = 'failed' THEN 'none' ELSE l.prologue END
 FROM events AS e
@@ -17,7 +17,7 @@ WHERE l.held_since IS NOT NULL AND e.id = l.held_event AND e.state = 'closed';
 -- returns: cluster_id int64, name text
 -- Gives up the epilogues of campaign $1 that have not run $2 seconds after its last task ended, and
 -- those on the clusters $3, which have not confirmed its kills for as long.
-UPDATE lanes AS l SET epilogue = 'given_up'
+UPDATE placements AS l SET epilogue = 'given_up'
 FROM campaigns AS c, campaign_clusters AS cc, clusters AS k
 WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id
     AND cc.cluster_id = l.cluster_id AND k.id = l.cluster_id
@@ -29,15 +29,15 @@ RETURNING l.cluster_id, k.name;
 
 -- name: HeldOnCluster
 -- returns: held int, probation int64
--- How many campaigns that are alive are held on cluster $1, or set aside there for a while.
+-- How many campaigns that are alive are held on cluster $1, or excluded there for a while.
 SELECT count(*) FILTER (WHERE l.held_since IS NOT NULL) AS held,
-       count(*) FILTER (WHERE l.probation_until > now()) AS probation
-FROM campaigns AS c JOIN lanes AS l ON l.campaign_id = c.id AND l.cluster_id = $1
+       count(*) FILTER (WHERE l.black_hole_until > now()) AS black_holes
+FROM campaigns AS c JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = $1
 WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: HoldFailedPrologues
 -- Holds the placements of campaigns $1 whose prologue failed, until somebody closes its event.
-UPDATE lanes AS l
+UPDATE placements AS l
 SET held_since = now(), held_event = e.id, held_why = 'its prologue failed: ' || e.message
 FROM events AS e
 WHERE l.campaign_id = ANY ($1::bigint[]) AND l.prologue = 'failed' AND l.held_since IS NULL
@@ -46,12 +46,12 @@ WHERE l.campaign_id = ANY ($1::bigint[]) AND l.prologue = 'failed' AND l.held_si
 
 -- name: HoldPlacement
 -- Holds campaign $1 on cluster $2 until somebody closes the event $3; $4 says why.
-UPDATE lanes SET held_since = now(), held_event = $3, held_why = $4
+UPDATE placements SET held_since = now(), held_event = $3, held_why = $4
 WHERE campaign_id = $1 AND cluster_id = $2;
 
 -- name: InsertPlacements
--- A lane per cluster of campaign $1; the updator alone changes them.
-INSERT INTO lanes (campaign_id, cluster_id)
+-- A placement per cluster of campaign $1; the updator alone changes them.
+INSERT INTO placements (campaign_id, cluster_id)
 SELECT campaign_id, cluster_id FROM campaign_clusters WHERE campaign_id = $1
 ON CONFLICT DO NOTHING;
 
@@ -61,11 +61,11 @@ ON CONFLICT DO NOTHING;
 -- returns: has_prologue bool, prologue text, affinity int, answered_test bool, mean_s double,
 -- returns: n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
 -- returns: recent_s double[], longest_killed_s double?
--- Each of these campaigns ($1) on each of its clusters. The ends that may show a sink only of those that look for
+-- Each of these campaigns ($1) on each of its clusters. The ends that may show a black hole only of those that look for
 -- one ($2: all of them).
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.test_mode,
-    CASE WHEN l.proved OR cur.ntasks <= 10 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
-    coalesce(f.job_ratio, 0) AS job_ratio, coalesce(l.proved, false) AS proved,
+    CASE WHEN l.verified OR cur.ntasks <= 10 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
+    coalesce(f.job_ratio, 0) AS job_ratio, coalesce(l.verified, false) AS verified,
     coalesce(l.held_since IS NOT NULL, false) AS held, coalesce(e.code, '') AS blocked,
     cc.prologue IS NOT NULL AS has_prologue, coalesce(l.prologue, 'none') AS prologue,
     coalesce(p.priority, 0) AS affinity, coalesce(l.answered_test, false) AS answered_test,
@@ -76,23 +76,23 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.t
 FROM campaign_clusters AS cc
 JOIN campaigns AS c ON c.id = cc.campaign_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
-LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
 LEFT JOIN users_priority AS p ON p.grid_user = c.grid_user AND p.cluster_id = cc.cluster_id
 LEFT JOIN (
     SELECT campaign_id, cluster_id, min(code) AS code FROM placement_blocks
-    WHERE code <> 'HELD_FIRST_TEN'  -- column `held` says so until the updator has lifted the hold
+    WHERE code <> 'CANARY_FAILED'  -- column `held` says so until the updator has lifted the hold
     GROUP BY campaign_id, cluster_id
 ) AS e ON e.campaign_id = cc.campaign_id AND e.cluster_id = cc.cluster_id
 WHERE cc.campaign_id = ANY ($1::bigint[])
 ORDER BY cc.campaign_id, cc.cluster_id;
 
 -- name: PendingByPlacement
--- returns: campaign_id int64, cluster_id int, keep_waiting int, waiting_timeout_s int,
+-- returns: campaign_id int64, cluster_id int, pending_kept int, waiting_timeout_s int,
 -- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages int64[]
 -- Jobs of ours that wait in the queues of clusters seen lately, by campaign and cluster, newest
 -- first, with how many may wait there (CIG-36, CIG-50) and for how long.
-SELECT l.campaign_id, l.cluster_id, c.keep_waiting, c.waiting_timeout_s, f.waiting_allowed,
+SELECT l.campaign_id, l.cluster_id, c.pending_kept, c.waiting_timeout_s, f.waiting_allowed,
        EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
                WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
                    AND NOT oc.drained) AS elsewhere,
@@ -100,7 +100,7 @@ SELECT l.campaign_id, l.cluster_id, c.keep_waiting, c.waiting_timeout_s, f.waiti
        array_agg(extract(epoch FROM now() - l.submitted_at)::bigint ORDER BY l.submitted_at DESC, l.job_id DESC) AS ages
 FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id
-JOIN cluster_status AS s ON s.cluster_id = c.id AND s.swept_at > now() - interval '2 minutes'
+JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'
 LEFT JOIN forecasts AS f ON f.campaign_id = l.campaign_id AND f.cluster_id = l.cluster_id
 WHERE l.state = 'remote_waiting' AND l.idx >= 0
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
@@ -112,7 +112,7 @@ GROUP BY 1, 2, 3, 4, 5, 6;
 -- Placements of campaigns $1 where nothing has ever succeeded and the first $2 ends were all
 -- failures of the program, with the last failure.
 SELECT l.campaign_id, l.cluster_id, l.ended, cc.exec_file, d.message, d.node
-FROM lanes AS l
+FROM placements AS l
 JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
 JOIN campaigns AS c
     ON c.id = l.campaign_id AND c.type = 'default' AND c.state IN ('in_treatment', 'paused')
@@ -120,15 +120,15 @@ JOIN campaign_cursor AS cur ON cur.campaign_id = l.campaign_id AND cur.ntasks > 
 LEFT JOIN LATERAL (
     SELECT message, node FROM done
     WHERE campaign_id = l.campaign_id AND NOT counted AND cluster_id = l.cluster_id
-        AND account = 'program'
+        AND exit_class = 'program'
     ORDER BY ended_at DESC LIMIT 1
 ) AS d ON true
-WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.proved AND l.held_since IS NULL
+WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.verified AND l.held_since IS NULL
     AND l.ended >= $2 AND l.program_failures = l.ended;
 
 -- name: ReopenEpilogues
 -- A campaign that was reopened runs its epilogues again after its new tasks.
-UPDATE lanes AS l SET epilogue = 'none'
+UPDATE placements AS l SET epilogue = 'none'
 FROM campaigns AS c
 WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id = c.id
     AND l.epilogue <> 'none';
@@ -137,11 +137,11 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- returns: id int64, name text, kind text, mode text, enabled bool, drained bool,
 -- returns: drain_reason text?, drained_by text?, drained_until double?, slots int, walltime_s int,
 -- returns: max_jobs int?, has_prologue bool, has_epilogue bool, prologue text, epilogue text,
--- returns: proved bool?, held_why text?, held_since double?, probation_until double?, n_ok int64,
+-- returns: proved bool?, held_why text?, held_since double?, black_hole_until double?, n_ok int64,
 -- returns: sum_s double, sum_sq double, min_s double?, max_s double?, first_start double?,
 -- returns: last_end double?, job_ratio double?, rate double?, p50_s double?, p90_s double?,
 -- returns: p99_s double?, waiting_allowed int?, error text?, failing_since double?,
--- returns: swept_ago double?, stress double, stress_limit double, granted int64, silent int64,
+-- returns: polled_ago double?, stress double, stress_limit double, granted int64, silent int64,
 -- returns: silent_s double?, done int64, launching int64, submitted int64,
 -- returns: remote_waiting int64, running int64, ended_badly int64, preempted int64
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
@@ -150,20 +150,20 @@ SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason
        cc.slots, cc.walltime_s, cc.max_jobs, cc.prologue IS NOT NULL AS has_prologue,
        cc.epilogue IS NOT NULL AS has_epilogue,
        coalesce(l.prologue, 'none') AS prologue, coalesce(l.epilogue, 'none') AS epilogue,
-       coalesce(l.proved, false) AS proved, l.held_why, extract(epoch FROM l.held_since) AS held_since,
-       extract(epoch FROM l.probation_until) AS probation_until,
+       coalesce(l.verified, false) AS verified, l.held_why, extract(epoch FROM l.held_since) AS held_since,
+       extract(epoch FROM l.black_hole_until) AS black_hole_until,
        coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
        l.min_s, l.max_s, extract(epoch FROM l.first_start) AS first_start,
        extract(epoch FROM l.last_end) AS last_end,
        f.job_ratio, f.rate, f.p50_s, f.p90_s, f.p99_s, f.waiting_allowed,
        st.error, extract(epoch FROM st.failing_since) AS failing_since,
-       extract(epoch FROM now() - st.swept_at) AS swept_ago, coalesce(st.stress, 0) AS stress,
+       extract(epoch FROM now() - st.polled_at) AS polled_ago, coalesce(st.stress, 0) AS stress,
        cl.stress_limit, coalesce(g.n, 0) AS granted,
-       q.n AS silent, q.longest_s AS silent_s,
+       q.n AS unresponsive, q.longest_s AS unresponsive_s,
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted
 FROM campaign_clusters AS cc
 JOIN clusters AS cl ON cl.id = cc.cluster_id
-LEFT JOIN lanes AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
+LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
 LEFT JOIN cluster_status AS st ON st.cluster_id = cc.cluster_id
 CROSS JOIN LATERAL (
@@ -183,7 +183,7 @@ CROSS JOIN LATERAL (
 ) AS g
 CROSS JOIN LATERAL (
     SELECT count(*) AS n, extract(epoch FROM now() - min(s.since)) AS longest_s
-    FROM silent_jobs AS s JOIN live AS l USING (job_id)
+    FROM unresponsive_jobs AS s JOIN live AS l USING (job_id)
     WHERE s.cluster_id = cc.cluster_id AND l.campaign_id = cc.campaign_id
 ) AS q
 WHERE cc.campaign_id = $1
@@ -191,7 +191,7 @@ ORDER BY cl.id;
 
 -- name: UpdatePlacements
 -- Adds what the ends of jobs say of a campaign on a cluster. REQUIRES: each placement once.
-INSERT INTO lanes AS l (campaign_id, cluster_id, proved, ended, program_failures, n_ok, sum_s,
+INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok, sum_s,
     sum_sq, min_s, max_s, hist, first_start, last_end, prologue, epilogue, answered_test, recent_s,
     recent_idx, longest_killed_s, killed_at)
 SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq,
@@ -204,7 +204,7 @@ FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::flo
     AS e (campaign_id, cluster_id, ended, failures, n_ok, sum_s, sum_sq, min_s, max_s, hist,
         first_start, last_end, prologue, epilogue, tests, recent_s, recent_idx, longest_killed)
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
-    proved = l.proved OR excluded.proved,
+    verified = l.verified OR excluded.verified,
     ended = l.ended + excluded.ended,
     program_failures = l.program_failures + excluded.program_failures,
     n_ok = l.n_ok + excluded.n_ok,

@@ -1,11 +1,11 @@
 -- name: AnyPolicySet
 -- returns: any bool
--- Whether anybody, a person or a preset, has ever set anything.
+-- Whether anybody, an operator or a preset, has ever set anything.
 SELECT EXISTS (SELECT FROM policy_settings) OR EXISTS (SELECT FROM policy_log) AS any;
 
 -- name: CanaryJobs
 -- returns: n int
--- Policy key first_ten; no row when it is not set, or when somebody wrote no number from 1 on.
+-- Policy key canary_jobs; no row when it is not set, or when somebody wrote no number from 1 on.
 SELECT value::text::int AS n FROM policy_settings
 WHERE key = 'first_ten' AND value::text ~ '^[1-9][0-9]{0,8}$';
 

@@ -48,7 +48,7 @@ ORDER BY r.since DESC LIMIT $2;
 -- with every job would fill the history, and nobody could read it.
 WITH present AS (
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::text[], $4::text[]::jsonb[]) AS p (campaign_id, cluster_id, code, numbers)
-), again AS (
+), resumed AS (
     UPDATE reasons AS r SET until = NULL, numbers = p.numbers
     FROM present AS p
     WHERE r.campaign_id = p.campaign_id AND r.cluster_id = p.cluster_id AND r.code = p.code
@@ -59,7 +59,7 @@ WITH present AS (
 )
 INSERT INTO reasons AS r (campaign_id, cluster_id, code, numbers)
 SELECT p.* FROM present AS p
-WHERE NOT EXISTS (SELECT FROM again AS a WHERE a.campaign_id = p.campaign_id AND a.cluster_id = p.cluster_id AND a.code = p.code)
+WHERE NOT EXISTS (SELECT FROM resumed AS a WHERE a.campaign_id = p.campaign_id AND a.cluster_id = p.cluster_id AND a.code = p.code)
 ON CONFLICT (campaign_id, cluster_id, code) WHERE until IS NULL DO UPDATE SET numbers = excluded.numbers;
 
 -- name: ReasonHistory

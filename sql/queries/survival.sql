@@ -2,7 +2,7 @@
 -- Adds to the histograms of how long jobs lived on clusters $1: those that were killed for the
 -- clusters' own users ($2) and the others ($3). When a pair of histograms is full, its old numbers
 -- are halved first, so that what happened long ago counts less and less.
-INSERT INTO cluster_lives AS c (cluster_id, killed, ended)
+INSERT INTO cluster_survival AS c (cluster_id, killed, ended)
 SELECT e.cluster_id, e.killed::int[], e.ended::int[]
 FROM unnest($1::int[], $2::text[], $3::text[]) AS e (cluster_id, killed, ended)
 ON CONFLICT (cluster_id) DO UPDATE SET (killed, ended) = (
@@ -16,10 +16,10 @@ ON CONFLICT (cluster_id) DO UPDATE SET (killed, ended) = (
 -- name: ClusterSurvival
 -- returns: cluster_id int64, killed int64[], ended int64[]
 -- How long jobs of ours live on each cluster before it kills them, as histograms.
-SELECT cluster_id, killed::bigint[] AS killed, ended::bigint[] AS ended FROM cluster_lives;
+SELECT cluster_id, killed::bigint[] AS killed, ended::bigint[] AS ended FROM cluster_survival;
 
 -- name: InsertBlackHoles
-INSERT INTO sinks (campaign_id, cluster_id, n, until)
+INSERT INTO black_holes (campaign_id, cluster_id, n, until)
 SELECT s.campaign_id, s.cluster_id, s.n, to_timestamp(s.until)
 FROM unnest($1::bigint[], $2::int[], $3::int[], $4::float8[]) AS s (campaign_id, cluster_id, n, until)
 ON CONFLICT (campaign_id, cluster_id) DO NOTHING;
@@ -29,28 +29,28 @@ ON CONFLICT (campaign_id, cluster_id) DO NOTHING;
 -- Placements that the metascheduler has found to be black holes (CIG-11): the last successes there
 -- do not count any more, their tasks are retried elsewhere, and the placement gets nothing for a
 -- while. A campaign that is over stays over.
-WITH sink AS (
-    DELETE FROM sinks RETURNING campaign_id, cluster_id, n, until
+WITH black_hole AS (
+    DELETE FROM black_holes RETURNING campaign_id, cluster_id, n, until
 ), seen AS (
     SELECT s.campaign_id, s.cluster_id, t.idx
-    FROM sink AS s
+    FROM black_hole AS s
     JOIN campaigns AS c ON c.id = s.campaign_id AND c.state IN ('in_treatment', 'paused')
         AND c.finishing_since IS NULL
-    JOIN lanes AS l ON l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
+    JOIN placements AS l ON l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
     CROSS JOIN LATERAL
         unnest(l.recent_idx[greatest(cardinality(l.recent_idx) - s.n + 1, 1):]) AS t (idx)
-), aside AS (
-    UPDATE lanes AS l
-    SET probation_since = now(), probation_until = s.until, recent_s = NULL, recent_idx = NULL
-    FROM sink AS s WHERE l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
+), excluded_for AS (
+    UPDATE placements AS l
+    SET black_hole_since = now(), black_hole_until = s.until, recent_s = NULL, recent_idx = NULL
+    FROM black_hole AS s WHERE l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
 ), back AS (
-    UPDATE done AS d SET counted = false, code = 'SINK' FROM seen
+    UPDATE done AS d SET counted = false, code = 'BLACK_HOLE' FROM seen
     WHERE d.campaign_id = seen.campaign_id AND d.idx = seen.idx AND d.counted
         AND d.cluster_id = seen.cluster_id
     RETURNING d.campaign_id, d.cluster_id, d.idx, d.kind, d.slots
-), again AS (
+), retried AS (
     INSERT INTO retry (campaign_id, idx, rank, avoid, why)
-    SELECT campaign_id, idx, 0, ARRAY[cluster_id], 'SINK' FROM back
+    SELECT campaign_id, idx, 0, ARRAY[cluster_id], 'BLACK_HOLE' FROM back
     ON CONFLICT (campaign_id, idx) DO NOTHING
 )
 SELECT campaign_id, cluster_id, idx, kind::text, slots FROM back;

@@ -1,25 +1,25 @@
 -- name: AddTries
 -- What failed jobs have used up of their tasks' tries. REQUIRES: each task once.
-INSERT INTO tries AS t (campaign_id, idx, attempts, program, again, free, free_here, last_cluster)
-SELECT e.campaign_id, e.idx, e.attempts, e.program, e.again, e.free, e.free, e.cluster_id
+INSERT INTO tries AS t (campaign_id, idx, attempts, program, user_requeues, uncharged, uncharged_here, last_cluster)
+SELECT e.campaign_id, e.idx, e.attempts, e.program, e.user_requeues, e.uncharged, e.uncharged, e.cluster_id
 FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[])
-    AS e (campaign_id, idx, attempts, program, again, free, cluster_id)
+    AS e (campaign_id, idx, attempts, program, user_requeues, uncharged, cluster_id)
 ON CONFLICT (campaign_id, idx) DO UPDATE SET
     attempts = t.attempts + excluded.attempts,
     program = t.program + excluded.program,
-    again = t.again + excluded.again,
-    free = t.free + excluded.free,
-    free_here = excluded.free
-        + CASE WHEN t.last_cluster = excluded.last_cluster THEN t.free_here ELSE 0 END,
+    user_requeues = t.user_requeues + excluded.user_requeues,
+    uncharged = t.uncharged + excluded.uncharged,
+    uncharged_here = excluded.uncharged
+        + CASE WHEN t.last_cluster = excluded.last_cluster THEN t.uncharged_here ELSE 0 END,
     last_cluster = excluded.last_cluster;
 
 -- name: AttemptsOfTasks
 -- returns: idx int64, job_id int64?, remote_id text?, state text, cluster_id int64?,
 -- returns: cluster text?, attempt int, kind text, account text?, code text?, wait_status int?,
 -- returns: submitted double?, started double?, ended double?, node text?, counted bool,
--- returns: message text?, batch_id int64?, to_fix bool
+-- returns: message text?, batch_id int64?, needs_attention bool
 -- Every attempt of tasks $2 of campaign $1, by task and attempt: ended, live, and on its way to a
--- cluster; and a row without job for a task that waits to go again. Two branches read `done`
+-- cluster; and a row without job for a task that waits to be retried. Two branches read `done`
 -- because its index is two partial ones.
 WITH wanted AS (
     SELECT unnest($2::bigint[]) AS idx
@@ -31,11 +31,11 @@ WITH wanted AS (
       AND kind IN ('task', 'replica', 'test')
 ), attempts AS (
     SELECT idx, job_id, remote_id, state::text AS state, cluster_id, attempt::int AS attempt, kind,
-           account::text AS account, code, wait_status, submitted_at, started_at, ended_at, node,
+           exit_class::text AS exit_class, code, wait_status, submitted_at, started_at, ended_at, node,
            counted, message, batch_id
     FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND counted
     UNION ALL
-    SELECT idx, job_id, remote_id, state::text, cluster_id, attempt, kind, account::text, code,
+    SELECT idx, job_id, remote_id, state::text, cluster_id, attempt, kind, exit_class::text, code,
            wait_status, submitted_at, started_at, ended_at, node, counted, message, batch_id
     FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND NOT counted
     UNION ALL
@@ -61,12 +61,12 @@ WITH wanted AS (
     FROM retry WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
 )
 SELECT a.idx, a.job_id, a.remote_id, a.state, a.cluster_id, cl.name AS cluster, a.attempt, a.kind,
-       a.account, a.code, a.wait_status, extract(epoch FROM a.submitted_at) AS submitted,
+       a.exit_class, a.code, a.wait_status, extract(epoch FROM a.submitted_at) AS submitted,
        extract(epoch FROM a.started_at) AS started, extract(epoch FROM a.ended_at) AS ended, a.node,
-       a.counted, a.message, a.batch_id, t.job_id IS NOT NULL AS to_fix
+       a.counted, a.message, a.batch_id, t.job_id IS NOT NULL AS needs_attention
 FROM attempts AS a
 LEFT JOIN clusters AS cl ON cl.id = a.cluster_id
-LEFT JOIN tofix AS t ON t.campaign_id = $1 AND t.idx = a.idx AND t.job_id = a.job_id
+LEFT JOIN needs_attention AS t ON t.campaign_id = $1 AND t.idx = a.idx AND t.job_id = a.job_id
 ORDER BY a.idx, a.job_id NULLS LAST;
 
 -- name: AttemptsSoFar
@@ -76,7 +76,7 @@ SELECT idx, attempts FROM tries WHERE campaign_id = $1 AND idx = ANY ($2::bigint
 
 -- name: AvoidedClusters
 -- returns: campaign_id int64, cluster_id int, n int
--- Tasks to go again that keep away from a cluster for now.
+-- Tasks to be retried that keep away from a cluster for now.
 SELECT r.campaign_id, a.cluster_id, count(*) AS n
 FROM retry AS r, unnest(r.avoid) AS a (cluster_id)
 WHERE r.campaign_id = ANY ($1::bigint[]) AND r.since > now() - interval '2 minutes'
@@ -99,7 +99,7 @@ SELECT DISTINCT idx FROM (
 -- name: FailedTasks
 -- returns: idx int64
 -- The next $3 tasks after $2 of campaign $1 whose tries are spent.
-SELECT idx FROM tofix WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3;
+SELECT idx FROM needs_attention WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3;
 
 -- name: ForgetCountedTasks
 -- Tasks that have succeeded are not retried, and need no attention, even if another copy failed.
@@ -108,11 +108,11 @@ WITH won AS (
 ), a AS (
     DELETE FROM retry AS r USING won WHERE r.campaign_id = won.campaign_id AND r.idx = won.idx
 )
-DELETE FROM tofix AS t USING won WHERE t.campaign_id = won.campaign_id AND t.idx = won.idx;
+DELETE FROM needs_attention AS t USING won WHERE t.campaign_id = won.campaign_id AND t.idx = won.idx;
 
 -- name: PutNeedsAttention
 -- Tasks whose tries are used up: each with its last job and the event that names the failure.
-INSERT INTO tofix (campaign_id, idx, job_id, event_id)
+INSERT INTO needs_attention (campaign_id, idx, job_id, event_id)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
 ON CONFLICT (campaign_id, idx) DO UPDATE SET
     job_id = excluded.job_id, event_id = excluded.event_id;
@@ -131,31 +131,31 @@ ON CONFLICT (campaign_id, idx) DO NOTHING;
 -- are retried elsewhere.
 WITH failed AS (
     SELECT DISTINCT idx FROM done
-    WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND account = 'program' AND idx >= 0
+    WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND exit_class = 'program' AND idx >= 0
 ), refunded AS (
     UPDATE tries AS t SET program = 0 FROM failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
 ), back AS (
-    DELETE FROM tofix AS t USING failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
+    DELETE FROM needs_attention AS t USING failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
     RETURNING t.idx, t.event_id
 ), closed AS (
     UPDATE events AS e
     SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'updator'
     FROM (SELECT DISTINCT event_id FROM back) AS b
     WHERE e.id = b.event_id AND NOT EXISTS (
-        SELECT FROM tofix AS o WHERE o.event_id = e.id AND o.idx NOT IN (SELECT idx FROM back))
+        SELECT FROM needs_attention AS o WHERE o.event_id = e.id AND o.idx NOT IN (SELECT idx FROM back))
 )
 INSERT INTO retry (campaign_id, idx, rank, avoid, why)
-SELECT $1, idx, 0, ARRAY[$2::int], 'HELD_FIRST_TEN' FROM back
+SELECT $1, idx, 0, ARRAY[$2::int], 'CANARY_FAILED' FROM back
 ON CONFLICT DO NOTHING;
 
 -- name: RetryFailedTasks
 -- returns: n int64
--- Failed tasks of campaign $1 go again, as if they had never failed: all, or those that wait for event $2. One
+-- Failed tasks of campaign $1 are retried, as if they had never failed: all, or those that wait for event $2. One
 -- statement: a task is always in exactly one place.
 WITH failed AS (
-    DELETE FROM tofix WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2) RETURNING idx
+    DELETE FROM needs_attention WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2) RETURNING idx
 ), forgiven AS (
-    UPDATE tries SET program = 0, again = 0, free = 0, free_here = 0
+    UPDATE tries SET program = 0, user_requeues = 0, uncharged = 0, uncharged_here = 0
     FROM failed
     WHERE tries.campaign_id = $1 AND tries.idx = failed.idx
 ), moved AS (
@@ -167,7 +167,7 @@ SELECT count(*) AS n FROM moved;
 
 -- name: RetryOfTask
 -- returns: wait_s double?, avoid text?, before int64
--- When task $2 of campaign $1 goes again, and where it would rather not; and how many go before a task that was never sent.
+-- When task $2 of campaign $1 is retried, and where it would rather not; and how many go before a task that was never sent.
 SELECT extract(epoch FROM r.not_before - now()) AS wait_s,
        (SELECT string_agg(name, ', ' ORDER BY id) FROM clusters WHERE id = ANY (r.avoid)) AS avoid,
        greatest($2 - c.next_idx, 0) AS before
@@ -188,7 +188,7 @@ SELECT coalesce((SELECT ntasks FROM campaign_cursor WHERE campaign_id = $1), 0) 
 -- returns: again bool, in_flight bool
 -- Exactly, whether tasks of campaign $1 are to be retried (again) or in flight.
 -- REQUIRES: its cursor is locked.
-SELECT EXISTS (SELECT FROM retry WHERE campaign_id = $1) AS again,
+SELECT EXISTS (SELECT FROM retry WHERE campaign_id = $1) AS retrying,
     EXISTS (SELECT FROM live WHERE campaign_id = $1 AND idx >= 0)
     OR EXISTS (SELECT FROM batches WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt')
         AND kind IN ('task', 'replica', 'test')) AS in_flight;
@@ -202,7 +202,7 @@ WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: WaitingTasks
 -- returns: idx int64
--- The next $3 tasks after $2 of campaign $1 that wait: to go again, and those the cursor has not reached.
+-- The next $3 tasks after $2 of campaign $1 that wait: to be retried, and those the cursor has not reached.
 (SELECT idx FROM retry WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3)
 UNION ALL
 (SELECT generate_series(greatest(next_idx, $2 + 1), least(ntasks, greatest(next_idx, $2 + 1) + $3) - 1)

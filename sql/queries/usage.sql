@@ -58,7 +58,7 @@ WHERE bucket >= to_timestamp($1) AND bucket < to_timestamp($2)
 GROUP BY 1, 2, 3, 4;
 
 -- name: WidenUsage
--- The rows that have taken up the others (fold_usage) say so.
+-- The rows that have taken up the others (roll_up_usage) say so.
 UPDATE usage SET width = ('1 ' || $1)::interval
 WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM usage AS u

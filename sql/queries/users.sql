@@ -14,9 +14,9 @@ WHERE grid_login = $1 AND cluster_id = $2 AND token IS NOT NULL;
 -- name: ExpiringTokens
 -- returns: id int64, token_s double, end_s double, tell bool
 -- Campaigns whose user's token for cluster $1 expires within a day and before the campaign ends
--- (`tell`), until TOKEN_EXPIRES is open; and those where it is open and that is no longer so.
+-- (`report`), until TOKEN_EXPIRES is open; and those where it is open and that is no longer so.
 SELECT c.id, coalesce(extract(epoch FROM m.token_expires_at - now()), 0) AS token_s,
-    coalesce(extract(epoch FROM f.end_high - now()), 0) AS end_s, x.expires AS tell
+    coalesce(extract(epoch FROM f.end_high - now()), 0) AS end_s, x.expires AS report
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = $1
 JOIN clusters AS k ON k.id = $1 AND k.token_command IS NULL

@@ -61,7 +61,7 @@ class Waiting {
     pollfd fds[2] = {{signals_, POLLIN, 0}, {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0}};
     poll(fds, 2, static_cast<int>(pause_.count()));
     if (fds[1].revents != 0) {
-      pair_->Heard();
+      pair_->Received();
       hurry_until_ = Clock::now() + kHurryFor;
     }
     return fds[0].revents != 0;
@@ -91,7 +91,7 @@ class Waiting {
   milliseconds pause_{0};
 };
 
-std::vector<std::string> StandbyWords(const Options& options) {
+std::vector<std::string> StandbyArguments(const Options& options) {
   std::vector<std::string> argv{embedded::OwnFolder() + "/almighty", "--standby", "--embedded",
                                 "--bin-dir", options.bin_dir};
   if (options.own_postgres) argv.push_back("--own-postgres");
@@ -105,7 +105,7 @@ int Run(const Options& options) {
   const process::Fd signals = StopSignals();
   std::unique_ptr<Pair> pair;
   if (options.embedded) {
-    pair = Pair::Join(options.home, StandbyWords(options), signals.get());
+    pair = Pair::Join(options.home, StandbyArguments(options), signals.get());
     if (!pair) return log::info("two almighties are running already"), kExitOk;
   }
   for (;;) {

@@ -27,8 +27,8 @@ std::string HowItEnded(int status) {
 
 }  // namespace
 
-Child::Child(std::string name, std::vector<std::string> argv, bool turns)
-    : name_(std::move(name)), argv_(std::move(argv)), turns_(turns) {}
+Child::Child(std::string name, std::vector<std::string> argv, bool steps)
+    : name_(std::move(name)), argv_(std::move(argv)), steps_(steps) {}
 
 bool Child::Start(Time now, std::string* why) {
   try {
@@ -38,12 +38,12 @@ bool Child::Start(Time now, std::string* why) {
     Pipe to, from;
     options.in = null.get();
     options.out = STDERR_FILENO;
-    if (turns_) {
+    if (steps_) {
       to = MakePipe();
       from = MakePipe();
       options.in = to.read.get();
       options.out = from.write.get();
-      // A module that does not read must never block the one who gives turns.
+      // A module that does not read must never block the one who sends steps.
       fcntl(to.write.get(), F_SETFL, O_NONBLOCK);
       fcntl(from.read.get(), F_SETFL, O_NONBLOCK);
     }
@@ -82,8 +82,8 @@ std::string Child::Reap(Time now) {
   return HowItEnded(status);
 }
 
-void Child::Turn(std::int64_t number) {
-  module::WriteLine(in_.get(), "turn " + std::to_string(number));
+void Child::Step(std::int64_t number) {
+  module::WriteLine(in_.get(), "step " + std::to_string(number));
 }
 
 void Child::Stop() {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "almighty/rounds.h"
+#include "almighty/cycles.h"
 #include "module/lines.h"
 #include "process/spawn.h"
 
@@ -13,11 +13,11 @@ namespace cigri::almighty {
 /// One child process after another, of the same program. A child dies with its parent.
 class Child {
  public:
-  /// `turns`: it speaks the protocol of module::Run on stdin and stdout; else it is a daemon.
-  Child(std::string name, std::vector<std::string> argv, bool turns);
+  /// `steps`: it speaks the protocol of module::Run on stdin and stdout; else it is a daemon.
+  Child(std::string name, std::vector<std::string> argv, bool steps);
 
   const std::string& name() const { return name_; }
-  bool turns() const { return turns_; }
+  bool steps() const { return steps_; }
   bool alive() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   int pid_fd() const { return ended_.get(); }
@@ -30,7 +30,7 @@ class Child {
   /// Reaps its process, which has exited; says how ("exit code 3", "signal 9"). Sets start_at():
   /// now, but later each time when it exits again and again within a second.
   std::string Reap(Time now);
-  void Turn(std::int64_t number);
+  void Step(std::int64_t number);
   /// Asks it to exit: closes its stdin and sends SIGTERM.
   void Stop();
   void Kill();
@@ -39,7 +39,7 @@ class Child {
   void Postpone(Time now);
   std::string name_;
   std::vector<std::string> argv_;
-  bool turns_;
+  bool steps_;
   pid_t pid_ = 0;
   process::Fd ended_, in_, out_fd_;
   module::LineReader out_;

@@ -21,7 +21,7 @@ using std::chrono::seconds;
 constexpr seconds kIdleTick{30}, kRotateEvery{60}, kGrace{5};
 
 // The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
-std::vector<Seat> Seats() {
+std::vector<Stage> Stages() {
   return {{"updator", true},
           {"predictor", true},
           {"metascheduler", true},
@@ -54,15 +54,15 @@ Lead::Lead(const Options& options, const Config& config, Leadership leadership, 
       signals_(signals),
       busy_tick_(
           static_cast<std::int64_t>(1000 * std::max(0.1, config.GetDouble("SAFETY_TICK", 5)))),
-      rounds_(Seats(), Pace{}) {
+      cycles_(Stages(), Pace{}) {
   setenv("CIGRI_EPOCH", std::to_string(leadership_.epoch).c_str(), 1);
   AddChildren();
 }
 
 void Lead::AddChildren() {
-  for (const auto& seat : Seats())
-    children_.emplace_back(seat.name, std::vector<std::string>{options_.bin_dir + "/" + seat.name},
-                           true);
+  for (const auto& stage : Stages())
+    children_.emplace_back(stage.name,
+                           std::vector<std::string>{options_.bin_dir + "/" + stage.name}, true);
   children_.emplace_back("api", std::vector<std::string>{options_.bin_dir + "/api"}, false);
   if (!options_.embedded) return;
   for (auto& argv : Services(options_.home)) {
@@ -82,10 +82,10 @@ Lead::End Lead::Run() {
     leadership_.session->Listen("cigri_wake");
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     while (!asked_ && !lost_) {
-      HearNotices();  // notices that came during a statement do not wake poll()
+      ReceiveNotices();  // notices that came during a statement do not wake poll()
       StartDue();
       KillStuck();
-      GiveTurns();
+      SendSteps();
       Tick();
       Wait();
     }
@@ -109,27 +109,27 @@ void Lead::StartDue() {
       log::error("{}", why);
       continue;
     }
-    if (!child.turns()) continue;
-    rounds_.Up(i);
-    rounds_.Wake(now);
+    if (!child.steps()) continue;
+    cycles_.Up(i);
+    cycles_.Wake(now);
   }
 }
 
-void Lead::GiveTurns() {
-  for (const auto& send : rounds_.Step(Clock::now())) children_[send.seat].Turn(send.number);
+void Lead::SendSteps() {
+  for (const auto& send : cycles_.Step(Clock::now())) children_[send.stage].Step(send.number);
 }
 
 void Lead::KillStuck() {
-  for (std::size_t i : rounds_.Stuck(Clock::now())) {
+  for (std::size_t i : cycles_.Stuck(Clock::now())) {
     if (!children_[i].alive()) continue;
     Note("MODULE_STUCK", children_[i].name(),
-         "has not answered its turn for a minute: the almighty kills and restarts it");
+         "has not answered its step for a minute: the almighty kills and restarts it");
     children_[i].Kill();
-    rounds_.Down(i);
+    cycles_.Down(i);
   }
 }
 
-// Nothing depends on a notice: rounds come without one, less often in a grid without work.
+// Nothing depends on a notice: cycles come without one, less often in a grid without work.
 void Lead::Tick() {
   const auto now = Clock::now();
   if (now >= rotate_at_) {
@@ -137,8 +137,8 @@ void Lead::Tick() {
     rotate_at_ = now + kRotateEvery;
   }
   if (now < tick_at_) return;
-  if (now < rounds_.last_began() + busy_tick_) {
-    tick_at_ = rounds_.last_began() + busy_tick_;
+  if (now < cycles_.last_began() + busy_tick_) {
+    tick_at_ = cycles_.last_began() + busy_tick_;
     return;
   }
   db::Tx tx(*leadership_.session);
@@ -149,14 +149,14 @@ void Lead::Tick() {
     return;
   }
   idle_ = !view.work;
-  const auto next = rounds_.last_began() + (idle_ ? milliseconds(kIdleTick) : busy_tick_);
-  if (next <= now) rounds_.Wake(now);
+  const auto next = cycles_.last_began() + (idle_ ? milliseconds(kIdleTick) : busy_tick_);
+  if (next <= now) cycles_.Wake(now);
   tick_at_ = std::max(next, now + busy_tick_);
 }
 
-Time Lead::NextLook() const {
+Time Lead::NextDeadline() const {
   auto next = std::min(tick_at_, rotate_at_);
-  if (const auto round = rounds_.NextLook()) next = std::min(next, *round);
+  if (const auto cycle = cycles_.NextDeadline()) next = std::min(next, *cycle);
   for (const auto& child : children_)
     if (!child.alive()) next = std::min(next, child.start_at());
   return next;
@@ -166,44 +166,44 @@ void Lead::Wait() {
   std::vector<pollfd> fds{{signals_, POLLIN, 0}, {leadership_.session->socket(), POLLIN, 0}};
   for (auto& child : children_) {
     fds.push_back({child.alive() ? child.pid_fd() : -1, POLLIN, 0});
-    fds.push_back({child.alive() && child.turns() && !child.out().closed() ? child.out().fd() : -1,
+    fds.push_back({child.alive() && child.steps() && !child.out().closed() ? child.out().fd() : -1,
                    POLLIN, 0});
   }
-  const auto ms = std::chrono::ceil<milliseconds>(NextLook() - Clock::now()).count();
+  const auto ms = std::chrono::ceil<milliseconds>(NextDeadline() - Clock::now()).count();
   poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60000)));
   if (fds[0].revents != 0) asked_ = true;
   for (std::size_t i = 0; i < children_.size(); ++i) {
-    if (fds[3 + 2 * i].revents != 0) Hear(i);
-    if (fds[2 + 2 * i].revents != 0) Bury(i);
+    if (fds[3 + 2 * i].revents != 0) Receive(i);
+    if (fds[2 + 2 * i].revents != 0) Reap(i);
   }
 }
 
-void Lead::HearNotices() {
-  if (!leadership_.session->Wait(0).empty()) rounds_.Wake(Clock::now());
+void Lead::ReceiveNotices() {
+  if (!leadership_.session->Wait(0).empty()) cycles_.Wake(Clock::now());
   if (!leadership_.session->alive()) {
     log::warn("lost the database session");
     lost_ = true;
   }
 }
 
-void Lead::Hear(std::size_t i) {
+void Lead::Receive(std::size_t i) {
   const auto now = Clock::now();
   for (const auto& line : children_[i].out().Read()) {
     if (line == "wake") {
-      rounds_.Wake(now);
+      cycles_.Wake(now);
     } else if (line.rfind("wake ", 0) == 0) {
-      rounds_.Wake(now + milliseconds(std::max(0ll, std::atoll(line.c_str() + 5))));
+      cycles_.Wake(now + milliseconds(std::max(0ll, std::atoll(line.c_str() + 5))));
     } else if (line.rfind("done ", 0) == 0) {
-      rounds_.Done(i, now);
+      cycles_.Done(i, now);
     } else {
       log::warn("{} wrote to its protocol: {}", children_[i].name(), line.substr(0, 200));
     }
   }
 }
 
-void Lead::Bury(std::size_t i) {
+void Lead::Reap(std::size_t i) {
   const std::string how = children_[i].Reap(Clock::now());
-  if (children_[i].turns()) rounds_.Down(i);
+  if (children_[i].steps()) cycles_.Down(i);
   Note("MODULE_RESTARTED", children_[i].name(), "exited (" + how + "), the almighty restarts it");
 }
 

@@ -5,8 +5,8 @@
 
 #include "almighty/almighty.h"
 #include "almighty/child.h"
+#include "almighty/cycles.h"
 #include "almighty/election.h"
-#include "almighty/rounds.h"
 #include "core/config.h"
 
 namespace cigri::almighty {
@@ -23,23 +23,23 @@ class Lead {
  private:
   void AddChildren();
   void StartDue();
-  void GiveTurns();
+  void SendSteps();
   void KillStuck();
   void Tick();
   void Wait();
-  void Hear(std::size_t child);
-  void Bury(std::size_t child);
-  void HearNotices();
+  void Receive(std::size_t child);
+  void Reap(std::size_t child);
+  void ReceiveNotices();
   void StopChildren();
   void Note(const std::string& code, const std::string& module, const std::string& message);
-  Time NextLook() const;
+  Time NextDeadline() const;
 
   const Options& options_;
   Leadership leadership_;
   int signals_;
   milliseconds busy_tick_;
-  std::vector<Child> children_;  // the modules first, in the order of their seats
-  Rounds rounds_;
+  std::vector<Child> children_;  // the modules first, in the order of their stages
+  Cycles cycles_;
   bool asked_ = false, lost_ = false, idle_ = false;
   Time tick_at_{}, rotate_at_{};
 };

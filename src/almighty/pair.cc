@@ -60,7 +60,7 @@ Pair::~Pair() {
   thread_.join();
 }
 
-void Pair::Heard() {
+void Pair::Received() {
   eventfd_t ignored;
   eventfd_read(died_.get(), &ignored);
 }
@@ -80,12 +80,12 @@ Fd Pair::OtherProcess() {
 }
 
 void Pair::Watch() {
-  constexpr int kStarting = 200, kLookAgain = 10000;
+  constexpr int kStarting = 200, kRecheckMs = 10000;
   while (Wait(-1, 0)) {
     try {
       if (const Fd process = OtherProcess()) {
         // Read again now and then: the first pid may be older than the present holder.
-        if (!Wait(process.get(), kLookAgain)) return;
+        if (!Wait(process.get(), kRecheckMs)) return;
         if (Ended(process)) eventfd_write(died_.get(), 1);
         continue;
       }

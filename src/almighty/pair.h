@@ -22,7 +22,7 @@ class Pair {
   ~Pair();
   /// Readable when the other one has died, until Heard().
   int died_fd() const { return died_.get(); }
-  void Heard();
+  void Received();
 
  private:
   Pair(std::string other, process::Fd place, std::vector<std::string> start, int signals);

@@ -12,8 +12,8 @@ void AddAdminRoutes(Router& router) {
   AddRuleRoutes(router);
   AddClusterAdminRoutes(router);
   AddDrainRoutes(router);
-  AddPeopleRoutes(router);
-  AddLawRoutes(router);
+  AddUserAdminRoutes(router);
+  AddCheckRoutes(router);
   AddPolicyRoutes(router);
   AddHistoryRoutes(router);
 }

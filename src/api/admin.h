@@ -13,10 +13,10 @@ void AddAdminRoutes(Router& router);
 void AddRuleRoutes(Router& router);          // admin_rules.cc
 void AddClusterAdminRoutes(Router& router);  // admin_clusters.cc
 void AddDrainRoutes(Router& router);         // admin_drain.cc
-void AddPeopleRoutes(Router& router);   // admin_people.cc: affinity, mapping, operators, tokens
-void AddLawRoutes(Router& router);      // admin_check.cc
-void AddPolicyRoutes(Router& router);   // admin_policy.cc
-void AddHistoryRoutes(Router& router);  // admin_history.cc
+void AddUserAdminRoutes(Router& router);     // admin_users.cc: affinity, mapping, operators, tokens
+void AddCheckRoutes(Router& router);         // admin_check.cc
+void AddPolicyRoutes(Router& router);        // admin_policy.cc
+void AddHistoryRoutes(Router& router);       // admin_history.cc
 
 /// Gives a grid whose policy nobody has touched yet the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);

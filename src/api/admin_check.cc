@@ -1,4 +1,4 @@
-// The law of docs/design.md section 3, looked at in one snapshot: /admin/check.
+// The conservation of tasks (docs/design.md section 3), looked at in one snapshot: /admin/check.
 #include <sql/checks.h>
 
 #include "api/admin.h"
@@ -27,6 +27,6 @@ Reply Check(Context& context, const Request& request) {
 
 }  // namespace
 
-void AddLawRoutes(Router& router) { router.Get("/admin/check", Check, Access::kOperator); }
+void AddCheckRoutes(Router& router) { router.Get("/admin/check", Check, Access::kOperator); }
 
 }  // namespace cigri::api

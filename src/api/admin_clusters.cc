@@ -20,8 +20,8 @@ const std::vector<std::string> kSettable = {"api_url",       "api_group",    "ap
                                             "power",         "properties",   "default_resources",
                                             "enabled",       "mode",         "mode_limit",
                                             "job_ratio",     "queue_s",      "max_waiting",
-                                            "keep_waiting",  "max_running",  "max_calls_per_min",
-                                            "hours",         "min_round_s",  "waiting_timeout_s",
+                                            "pending_kept",  "max_running",  "max_calls_per_min",
+                                            "hours",         "min_cycle_s",  "waiting_timeout_s",
                                             "stress_limit",  "options"};
 
 std::string Label(const std::string& name) { return "cluster \"" + name + "\""; }
@@ -37,9 +37,8 @@ json Row(db::Tx& tx, const std::string& name) {
 }
 
 Reply List(Context& context, const Request&) {
-  return context.Transact([](db::Tx& tx) {
-    return Items(tx.Exec(sql::kListClusters, std::optional<std::string>()));
-  });
+  return context.Transact(
+      [](db::Tx& tx) { return Items(tx.Exec(sql::kListClusters, std::optional<std::string>())); });
 }
 
 Reply Show(Context& context, const Request& request) {
@@ -60,7 +59,8 @@ clusterdb::ClusterRow RowOf(db::Tx& tx, const Config& config, const std::string&
   c.api_url = row.api_url;
   c.auth_type = row.api_auth_type;
   c.auth_user = row.api_username.value_or("");
-  if (row.api_password) c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(*row.api_password);
+  if (row.api_password)
+    c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(*row.api_password);
   c.auth_header = row.api_auth_header.value_or("");
   c.resource_unit = row.resource_unit;
   c.properties = row.properties;
@@ -154,7 +154,7 @@ Tested TestAs(Context& context, const Request& request, const std::string& name,
 }
 
 // Whether it could not even be spoken to: then it does not matter who we say we are.
-bool Silent(const Tested& tested) {
+bool Unresponsive(const Tested& tested) {
   return !tested.checks.empty() && tested.checks[0]["what"] == "reachable" &&
          tested.checks[0]["verdict"] == "fail";
 }
@@ -176,7 +176,7 @@ bool Answers(Context& context, const Request& request, const std::string& name,
     tried["api_auth_type"] = auth;
     const auto tested = TestAs(context, request, name, kind, tried, false);
     if (tested.ok) return *body = tried, true;
-    if (Silent(tested)) return false;
+    if (Unresponsive(tested)) return false;
   }
   return false;
 }
@@ -194,7 +194,7 @@ json TestBeforeSaving(Context& context, const Request& request, const std::strin
   const Tested tested = TestAs(context, request, name, kind, body, request.Flag("submit"));
   if (tested.ok) return tested.checks;
   ApiError error(400, "Cluster check failed", Label(name) + " was not saved: a check failed",
-                 "mend what is said, or save it unchecked with --no-check");
+                 "fix what is said, or save it unchecked with --no-check");
   error.extra["checks"] = tested.checks;
   throw error;
 }
@@ -249,9 +249,7 @@ Reply Lose(Context& context, const Request& request) {
   const json lost = context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::kMarkClusterLost, name, request.caller.user);
     MustHave(rows, Label(name));
-    return json{{"cluster", name},
-                {"batches", rows[0].in_doubt},
-                {"jobs", rows[0].live}};
+    return json{{"cluster", name}, {"batches", rows[0].in_doubt}, {"jobs", rows[0].live}};
   });
   log::info("{} gave up what was sent to {}: {}", request.caller.user, name, lost.dump());
   return Reply::Json(lost);

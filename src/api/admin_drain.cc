@@ -61,8 +61,8 @@ Reply Drain(Context& context, const Request& request) {
       ids.push_back(row.id);
       names.push_back(row.name);
       tx.Exec(sql::kRaiseDrainedEvent, ids.back(),
-              row.name + (kill ? " is emptied by " : " is drained by ") +
-                  request.caller.user + (until ? " until " + *until : "") + ": " + reason);
+              row.name + (kill ? " is emptied by " : " is drained by ") + request.caller.user +
+                  (until ? " until " + *until : "") + ": " + reason);
     }
     std::sort(names.begin(), names.end());
     return json();

@@ -125,7 +125,7 @@ std::string SharesText(const json& body) {
   }
   out += fmt::format(
       "\nshare error {:.1f} %: what some had above what they were due, of the last {}",
-      body["share_error"].get<double>() * 100, HumanSpan(body["window_s"].get<double>()));
+      body["share_error"].get<double>() * 100, HumanDuration(body["window_s"].get<double>()));
   if (!body["aimed_at"].get<bool>())
     out +=
         fmt::format("\npolicy {} does not aim at these shares", body["policy"].get<std::string>());
@@ -238,7 +238,7 @@ Reply Change(Context& context, const Request& request) {
     tx.Raw("NOTIFY cigri_wake");
   });
   log::info("{} changed the policy", request.caller.user);
-  std::string text = "taken; it decides from the next round on";
+  std::string text = "taken; it decides from the next cycle on";
   for (const auto& line : warnings) text += "\nwarning: " + line;
   return Reply::Json({{"text", text}, {"warnings", warnings}});
 }

@@ -33,11 +33,11 @@ json GroupsOf(const std::string& user) {
   return names;
 }
 
-json UserFacts(db::Tx& tx, const std::string& user) {
-  json facts = json::parse(tx.One(sql::kUserFactsForRules, user).item);
-  facts["name"] = user;
-  facts["groups"] = GroupsOf(user);
-  return facts;
+json UserInfo(db::Tx& tx, const std::string& user) {
+  json info = json::parse(tx.One(sql::kUserFactsForRules, user).item);
+  info["name"] = user;
+  info["groups"] = GroupsOf(user);
+  return info;
 }
 
 }  // namespace
@@ -53,9 +53,9 @@ Admission LoadAdmission(db::Tx& tx, const std::string& user) {
     rule.mode = rules::ModeFromString(row.mode).value();
     admission.rules.push_back(std::move(rule));
   }
-  admission.user = UserFacts(tx, user);
+  admission.user = UserInfo(tx, user);
   admission.grid = json::parse(tx.One(sql::kGridFactsForRules).item);
-  admission.told_broken = tx.One(sql::kAnyRuleBroken).any;
+  admission.reported_broken = tx.One(sql::kAnyRuleBroken).any;
   return admission;
 }
 

@@ -8,11 +8,11 @@
 
 namespace cigri::api {
 
-/// All that rules::Admit needs beside the campaign; loaded in one transaction, before it runs.
+/// All that rules::Admit needs besides the campaign; loaded in one transaction, before it runs.
 struct Admission {
   std::vector<rules::Rule> rules;  ///< those in force and on trial
   nlohmann::json user, grid;
-  bool told_broken = false;  ///< an event RULE_BROKEN is open
+  bool reported_broken = false;  ///< an event RULE_BROKEN is open
   rules::Verdict Admit(const nlohmann::json& campaign) const {
     return rules::Admit(rules, campaign, user, grid);
   }

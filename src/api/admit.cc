@@ -39,10 +39,10 @@ void KeepParameters(jdl::Campaign& to, jdl::Campaign& from) {
   to.columns = from.columns;
 }
 
-// GRID-39: a campaign of no group would wait for ever.
-void RequireGroup(const Facts& facts, const jdl::Campaign& campaign) {
-  if (!facts.sla_groups) return;
-  const auto& groups = *facts.sla_groups;
+// GRID-39: a campaign of no group would wait indefinitely.
+void RequireGroup(const GridInfo& info, const jdl::Campaign& campaign) {
+  if (!info.sla_groups) return;
+  const auto& groups = *info.sla_groups;
   if (std::find(groups.begin(), groups.end(), campaign.sla_group) != groups.end()) return;
   const std::string what = campaign.sla_group.empty()
                                ? "is missing: this grid shares by groups"
@@ -50,7 +50,7 @@ void RequireGroup(const Facts& facts, const jdl::Campaign& campaign) {
   RequireNoFaults({{0, 0, "sla_group", what, "one of: " + Join(groups, ", ")}});
 }
 
-void TellBroken(Context& context, const rules::Verdict& verdict) {
+void ReportBroken(Context& context, const rules::Verdict& verdict) {
   log::error("admission: {}", verdict.message);
   context.Transact([&](db::Tx& tx) {
     tx.Exec(sql::kRaiseRuleBrokenEvent, std::to_string(verdict.rule_id),
@@ -76,34 +76,34 @@ std::string NoteOf(const jdl::Fault& warning) {
   return warning.hint.empty() ? note : note + " (" + warning.hint + ")";
 }
 
-void RequireMayGive(const Request& request, const Facts& facts, int before, int after) {
-  if (request.caller.is_operator || after <= std::max(before, facts.user_priority)) return;
+void RequireMayGive(const Request& request, const GridInfo& info, int before, int after) {
+  if (request.caller.is_operator || after <= std::max(before, info.user_priority)) return;
   throw ApiError(403, "Forbidden",
                  "priority " + std::to_string(after) + " is more than you may give",
-                 "up to " + std::to_string(std::max(before, facts.user_priority)) +
+                 "up to " + std::to_string(std::max(before, info.user_priority)) +
                      " is allowed; operators give more (gridmod -p)");
 }
 
-Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign, std::int64_t jobs) {
-  const auto& [list, user, grid, told_broken] = facts.admission;
+Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, std::int64_t jobs) {
+  const auto& [list, user, grid, reported_broken] = info.admission;
   const auto seen = ForRules(campaign, user.at("name"), jobs);
   const auto verdict = rules::Admit(list, seen, user, grid, context.rule_limits);
   if (!verdict.ok()) {
     const bool broken = verdict.outcome == rules::Outcome::kBroken;
-    if (broken) TellBroken(context, verdict);
+    if (broken) ReportBroken(context, verdict);
     throw ApiError(
         400, kTitle, verdict.message,
         broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
   }
-  if (told_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::kCloseRuleBrokenEvent); });
+  if (reported_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::kCloseRuleBrokenEvent); });
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
   if (verdict.campaign == seen) {
-    RequireGroup(facts, out.campaign);
+    RequireGroup(info, out.campaign);
     return out;
   }
-  auto again = jdl::FromJson(FromRules(verdict.campaign), facts.defaults);
+  auto again = jdl::FromJson(FromRules(verdict.campaign), info.defaults);
   RequireNoFaults(again.faults, kTitle);
-  RequireGroup(facts, again.campaign);
+  RequireGroup(info, again.campaign);
   KeepParameters(again.campaign, out.campaign);
   out.campaign = std::move(again.campaign);
   return out;

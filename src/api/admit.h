@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "api/context.h"
-#include "api/facts.h"
+#include "api/grid_info.h"
 #include "api/message.h"
 
 namespace cigri::api {
@@ -23,12 +23,12 @@ std::string NoteOf(const jdl::Fault& warning);
 
 /// Throws 403 when the caller may not make a priority of `before` one of `after`: users lower it as
 /// they like and raise it to user_priority of the policy, operators do what they like (TECH-27).
-void RequireMayGive(const Request& request, const Facts& facts, int before, int after);
+void RequireMayGive(const Request& request, const GridInfo& info, int before, int after);
 
 /// Runs the rules on `campaign` with its `jobs` parameters and checks what they left. Throws 400
 /// "Admission rule error" when a rule refuses, or left something that is no campaign any more.
-/// Takes as long as the rules: not inside a transaction. A rule that does not run is told to the
-/// operators (RULE_BROKEN) until a campaign has passed all rules.
-Admitted Admit(Context& context, const Facts& facts, jdl::Campaign campaign, std::int64_t jobs);
+/// Takes as long as the rules: not inside a transaction. A rule that does not run is reported to
+/// the operators (RULE_BROKEN) until a campaign has passed all rules.
+Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, std::int64_t jobs);
 
 }  // namespace cigri::api

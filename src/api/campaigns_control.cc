@@ -14,7 +14,7 @@ constexpr int kPurgeRows = 20'000;  // of one statement
 
 std::string Name(const LockedCampaign& c) { return "campaign " + std::to_string(c.id); }
 
-// What people ask for is `wanted`; the updator moves `state` after it.
+// What users ask for is `wanted`; the updator moves `state` after it.
 void Want(db::Tx& tx, const Request& request, const LockedCampaign& c, const std::string& wanted,
           const std::string& code, const std::string& message) {
   tx.Exec(sql::kSetWantedState, c.id, wanted);
@@ -46,9 +46,8 @@ Reply Accepted(const std::string& what) {
 
 // True when the campaign and all its rows are gone; usage stays, for accounts.
 bool PurgeSome(Context& context, std::int64_t id) {
-  const auto left = context.Transact([&](db::Tx& tx) {
-    return tx.One(sql::kPurgeCampaignRows, id, kPurgeRows).n;
-  });
+  const auto left = context.Transact(
+      [&](db::Tx& tx) { return tx.One(sql::kPurgeCampaignRows, id, kPurgeRows).n; });
   if (left > 0) return false;
   context.Transact([&](db::Tx& tx) { tx.Exec(sql::kPurgeCampaign, id); });
   return true;

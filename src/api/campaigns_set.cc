@@ -1,7 +1,7 @@
 // PATCH /campaigns/N {"set": {...}}: other settings for what is not yet sent.
 #include <algorithm>
 
-#include "api/carried.h"
+#include "api/batch_limits.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/settings.h"
@@ -73,16 +73,16 @@ Reply Set(Context& context, const Request& request) {
   const auto body = request.Json();
   if (!body.is_object() || !body.contains("set") || !body["set"].is_object() || body["set"].empty())
     throw BadRequest("say what to change: {\"set\": {\"walltime\": 7200}}");
-  Facts facts;
+  GridInfo info;
   const auto before = context.Transact([&](db::Tx& tx) {
     auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "change");
-    facts = LoadFacts(tx, context.config, campaign.user);
+    info = LoadGridInfo(tx, context.config, campaign.user);
     return campaign;
   });
-  const Change change = AdmitChange(context, facts, before.jdl, Edited(before.jdl, body["set"]),
+  const Change change = AdmitChange(context, info, before.jdl, Edited(before.jdl, body["set"]),
                                     before.nb_params, &request);
-  RequireCarried(context, facts, change.admitted.campaign, {}, {});
+  CheckLimits(context, info, change.admitted.campaign, {}, {});
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "change");

@@ -1,6 +1,6 @@
 // POST /campaigns: reading, admitting and storing a campaign, or only saying what it would be.
 
-#include "api/carried.h"
+#include "api/batch_limits.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/submission.h"
@@ -30,32 +30,34 @@ void OverrideType(const Request& request, jdl::Campaign& campaign) {
   campaign.type = type == "test" ? "test" : "default";
 }
 
-struct Known {
-  Facts facts;
+struct SubmissionContext {
+  GridInfo info;
   Parameters parameters;
   std::vector<std::string> first;  ///< the first uploaded lines
 };
 
-Known Look(Context& context, const Request& request) {
+SubmissionContext LoadSubmissionContext(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    Known known{LoadFacts(tx, context.config, request.caller.user), {}, {}};
-    if (!request.HasQuery("upload")) return known;
-    known.parameters.draft = TakeDraft(tx, request);
-    known.parameters.n = known.parameters.draft->lines;
-    known.first = FirstLines(tx, known.parameters.draft->id, kPreview);
-    return known;
+    SubmissionContext submission{LoadGridInfo(tx, context.config, request.caller.user), {}, {}};
+    if (!request.HasQuery("upload")) return submission;
+    submission.parameters.upload = TakeUpload(tx, request);
+    submission.parameters.n = submission.parameters.upload->lines;
+    submission.first = FirstLines(tx, submission.parameters.upload->id, kPreview);
+    return submission;
   });
 }
 
-// A client that says `values` and sends something else is told where, whichever block it is in.
-void CheckRows(Context& context, const jdl::Campaign& campaign, const Known& known) {
-  if (campaign.format != jdl::kFormatValues || !known.parameters.draft) return;
+// A client that says `values` and sends something else gets an error with the place, whichever
+// block it is in.
+void CheckRows(Context& context, const jdl::Campaign& campaign,
+               const SubmissionContext& submission) {
+  if (campaign.format != jdl::kFormatValues || !submission.parameters.upload) return;
   context.Transact(
-      [&](db::Tx& tx) { RequireRows(tx, *known.parameters.draft, campaign.columns.size()); });
+      [&](db::Tx& tx) { RequireRows(tx, *submission.parameters.upload, campaign.columns.size()); });
 }
 
 // Why a cluster would not take the campaign's jobs as things are; "" when it would.
-std::string WhyNot(const ClusterFacts& cluster, const jdl::Slots& slots) {
+std::string WhyNot(const ClusterTarget& cluster, const jdl::Slots& slots) {
   if (!cluster.enabled) return "disabled by the operators";
   if (cluster.drained) return "drained: " + cluster.drain_reason;
   if (cluster.mode == "observe") return "in observation: nothing is sent there";
@@ -65,10 +67,10 @@ std::string WhyNot(const ClusterFacts& cluster, const jdl::Slots& slots) {
   return cluster.failing ? "it does not answer at present" : "";
 }
 
-nlohmann::json ClustersJson(const Facts& facts, const jdl::Campaign& campaign) {
+nlohmann::json ClustersJson(const GridInfo& info, const jdl::Campaign& campaign) {
   auto list = nlohmann::json::array();
   for (const auto& s : campaign.clusters) {
-    const ClusterFacts& cluster = facts.clusters.at(s.name);
+    const ClusterTarget& cluster = info.clusters.at(s.name);
     const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
     const std::string why = WhyNot(cluster, slots);
     const bool starts = why.empty() && cluster.free_resources.value_or(0) >= slots.n;
@@ -82,8 +84,9 @@ nlohmann::json ClustersJson(const Facts& facts, const jdl::Campaign& campaign) {
   return list;
 }
 
-std::vector<std::string> FirstParameters(const jdl::Campaign& campaign, const Known& known) {
-  if (known.parameters.draft) return known.first;
+std::vector<std::string> FirstParameters(const jdl::Campaign& campaign,
+                                         const SubmissionContext& submission) {
+  if (submission.parameters.upload) return submission.first;
   if (campaign.source == jdl::Source::kParams) return campaign.params.First(kPreview);
   std::vector<std::string> indexes;
   for (std::int64_t i = 0; i < std::min(kPreview, campaign.count); ++i)
@@ -99,27 +102,28 @@ nlohmann::json Commands(const jdl::Campaign& campaign, const std::vector<std::st
   return commands;
 }
 
-Reply DryRun(const Known& known, const Admitted& admitted) {
+Reply DryRun(const SubmissionContext& submission, const Admitted& admitted) {
   return Reply::Json(
       {{"jdl", jdl::ToJson(admitted.campaign)},
        {"changes", admitted.changes},
        {"notes", admitted.notes},
-       {"clusters", ClustersJson(known.facts, admitted.campaign)},
-       {"commands", Commands(admitted.campaign, FirstParameters(admitted.campaign, known))},
-       {"total_jobs", known.parameters.n}});
+       {"clusters", ClustersJson(submission.info, admitted.campaign)},
+       {"commands", Commands(admitted.campaign, FirstParameters(admitted.campaign, submission))},
+       {"total_jobs", submission.parameters.n}});
 }
 
-Reply Store(Context& context, const Request& request, Known& known, const Admitted& admitted) {
+Reply Store(Context& context, const Request& request, SubmissionContext& submission,
+            const Admitted& admitted) {
   const std::string& user = request.caller.user;
   auto answer = context.Transact([&](db::Tx& tx) {
-    if (known.parameters.draft && TakeDraft(tx, request).lines != known.parameters.n)
+    if (submission.parameters.upload && TakeUpload(tx, request).lines != submission.parameters.n)
       throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
-    const auto id = StoreCampaign(tx, user, known.facts, admitted, known.parameters);
+    const auto id = StoreCampaign(tx, user, submission.info, admitted, submission.parameters);
     return CampaignJson(tx, request, id);
   });
   answer["notes"] = admitted.changes;
   for (const auto& note : admitted.notes) answer["notes"].push_back(note);
-  answer["clusters_state"] = ClustersJson(known.facts, admitted.campaign);
+  answer["clusters_state"] = ClustersJson(submission.info, admitted.campaign);
   Reply reply = Reply::Json(answer, 201);
   reply.headers["Location"] =
       request.Link("/campaigns/" + std::to_string(answer["id"].get<std::int64_t>()));
@@ -127,21 +131,22 @@ Reply Store(Context& context, const Request& request, Known& known, const Admitt
 }
 
 Reply Submit(Context& context, const Request& request) {
-  Known known = Look(context, request);
-  auto read = jdl::Parse(request.body, known.facts.defaults, OptionsOf(request));
+  SubmissionContext submission = LoadSubmissionContext(context, request);
+  auto read = jdl::Parse(request.body, submission.info.defaults, OptionsOf(request));
   RequireNoFaults(read.faults);
   OverrideType(request, read.campaign);
-  CheckRows(context, read.campaign, known);
-  RequireMayGive(request, known.facts, jdl::kPriorityNormal, read.campaign.priority);
-  if (!known.parameters.draft) known.parameters.n = read.campaign.count;
-  Admitted admitted = Admit(context, known.facts, std::move(read.campaign), known.parameters.n);
-  RequireCarried(context, known.facts, admitted.campaign, known.parameters.draft,
-                 admitted.campaign.params);
+  CheckRows(context, read.campaign, submission);
+  RequireMayGive(request, submission.info, jdl::kPriorityNormal, read.campaign.priority);
+  if (!submission.parameters.upload) submission.parameters.n = read.campaign.count;
+  Admitted admitted =
+      Admit(context, submission.info, std::move(read.campaign), submission.parameters.n);
+  CheckLimits(context, submission.info, admitted.campaign, submission.parameters.upload,
+              admitted.campaign.params);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
-  for (auto& note : TokenNotes(known.facts, admitted.campaign, known.parameters.n))
+  for (auto& note : TokenNotes(submission.info, admitted.campaign, submission.parameters.n))
     admitted.notes.push_back(std::move(note));
-  return request.Flag("dry_run") ? DryRun(known, admitted)
-                                 : Store(context, request, known, admitted);
+  return request.Flag("dry_run") ? DryRun(submission, admitted)
+                                 : Store(context, request, submission, admitted);
 }
 
 }  // namespace

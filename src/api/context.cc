@@ -1,6 +1,6 @@
 #include "api/context.h"
 
-#include "api/news.h"
+#include "api/change_notifier.h"
 #include "api/why_snapshot.h"
 
 namespace cigri::api {
@@ -8,7 +8,7 @@ namespace cigri::api {
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
-      news(std::make_unique<News>(conninfo)),
+      notifier(std::make_unique<ChangeNotifier>(conninfo)),
       snapshots(std::make_unique<SnapshotCache>()),
       make_cluster([conninfo](const clusterdb::ClusterRow& row) {
         return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);

@@ -13,7 +13,7 @@
 
 namespace cigri::api {
 
-class News;
+class ChangeNotifier;
 class SnapshotCache;
 
 /// One per process, shared by all threads.
@@ -51,7 +51,7 @@ class Context {
   const Config config;
   db::Pool pool;
   /// Long polls wait here (progress.cc).
-  std::unique_ptr<News> news;
+  std::unique_ptr<ChangeNotifier> notifier;
   /// For explanations (why_snapshot.h).
   std::unique_ptr<SnapshotCache> snapshots;
   /// Drivers for reading output and for checks; a test puts a fake in its place.

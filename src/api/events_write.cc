@@ -8,7 +8,7 @@
 #include "api/campaign_lock.h"
 #include "api/router.h"
 #include "api/submission.h"
-#include "core/counted.h"
+#include "core/pluralize.h"
 
 namespace cigri::api {
 namespace {
@@ -17,14 +17,14 @@ using nlohmann::json;
 
 Reply Closed(std::int64_t events, std::int64_t tasks) {
   return Reply::Json({{"status", 202},
-                      {"message", Counted(events, "event") + " closed, " + Counted(tasks, "task") +
-                                      " to be tried again"},
+                      {"message", Pluralize(events, "event") + " closed, " +
+                                      Pluralize(tasks, "task") + " to be tried again"},
                       {"closed", events},
                       {"tasks", tasks}},
                      202);
 }
 
-// Closes open events of a campaign; with ?resubmit the tasks that wait for them go again.
+// Closes open events of a campaign; with ?resubmit the tasks that wait for them are retried.
 Reply CloseIn(db::Tx& tx, const Request& request, const LockedCampaign& campaign,
               std::optional<std::int64_t> event) {
   std::int64_t tasks = 0;
@@ -91,8 +91,8 @@ Reply WriteEvent(Context& context, const Request& request) {
   if (!campaign && !cluster && !job)
     throw BadRequest("an event needs a cluster_id, a job_id or a campaign_id");
   return context.Transact([&](db::Tx& tx) {
-    const auto id = tx.One(sql::kWriteUserEvent, cls, code, campaign, cluster, job,
-                            TextIn(body, "message")).id;
+    const auto id =
+        tx.One(sql::kWriteUserEvent, cls, code, campaign, cluster, job, TextIn(body, "message")).id;
     tx.Exec(sql::kNotifyWake);
     json answer = body;
     answer["id"] = id;

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kRemember = std::chrono::seconds(5);
 constexpr std::size_t kMostTokens = 1000;
 
-std::set<std::string> Words(const std::string& list) {
+std::set<std::string> SplitNames(const std::string& list) {
   std::set<std::string> out;
   for (const auto& word : Split(ReplaceAll(list, ",", " "), ' '))
     if (!word.empty()) out.insert(word);
@@ -37,8 +37,8 @@ std::string OwnName() {
 Identity::Identity(Context& context)
     : context_(context),
       header_(HeaderName(context.config.Get("API_HEADER_USERNAME", "HTTP_X_CIGRI_USER"))),
-      proxies_(Words(context.config.Get("API_TRUSTED_PROXY"))),
-      operators_(Words(context.config.Get("API_OPERATORS"))) {
+      proxies_(SplitNames(context.config.Get("API_TRUSTED_PROXY"))),
+      operators_(SplitNames(context.config.Get("API_OPERATORS"))) {
   operators_.insert("root");
   if (const std::string owner = OwnName(); !owner.empty()) operators_.insert(owner);
 }

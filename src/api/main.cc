@@ -34,9 +34,9 @@ void Listen(ApiServer& server, const Config& config) {
   log::info("serving on {} (port {})", config.Get("API_LISTEN"), port);
 }
 
-// A fresh grid has the shipped admission rules and the policy preset `site-default`; what a person
-// removed or changed stays so. What drivers can do is this version's. False while the database is
-// away; throws when it is not ours.
+// A fresh grid has the shipped admission rules and the policy preset `site-default`; what an
+// operator removed or changed stays so. What drivers can do is this version's. False while the
+// database is away; throws when it is not ours.
 bool InstallRules(Context& context) {
   try {
     auto db = context.pool.Get();

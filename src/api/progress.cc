@@ -3,10 +3,10 @@
 #include <sql/events.h>
 #include <sql/forecasts.h>
 
-#include "api/news.h"
+#include "api/change_notifier.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -18,8 +18,8 @@ constexpr int kRecheck = 1000;                 // ms: when a notice was lost
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// What a client has seen, in its token: "EVENT.LANES.HASH" with LANES = "1:3,2:0" (preempted jobs
-// by cluster). A token that is none is an empty one: everything is new.
+// What a client has seen, in its token: "EVENT.PLACEMENTS.HASH" with placements = "1:3,2:0"
+// (preempted jobs by cluster). A token that is none is an empty one: everything is new.
 struct Seen {
   std::int64_t event = 0;
   std::map<std::string, std::int64_t> preempted;
@@ -32,22 +32,25 @@ Seen SeenOf(const std::string& token) {
   const auto parts = Split(token, '.');
   if (parts.size() != 3) return seen;
   seen.event = std::strtoll(parts[0].c_str(), nullptr, 10);
-  for (const auto& lane : Split(parts[1], ','))
-    if (const auto colon = lane.find(':'); colon != lane.npos)
-      seen.preempted[lane.substr(0, colon)] = std::strtoll(lane.c_str() + colon + 1, nullptr, 10);
+  for (const auto& placement : Split(parts[1], ','))
+    if (const auto colon = placement.find(':'); colon != placement.npos)
+      seen.preempted[placement.substr(0, colon)] =
+          std::strtoll(placement.c_str() + colon + 1, nullptr, 10);
   return seen;
 }
 
-json LaneJson(const json& lane) {
-  return {
-      {"name", lane["cluster_name"]},      {"done", lane["done"]},     {"running", lane["running"]},
-      {"waiting", lane["remote_waiting"]}, {"failed", lane["failed"]}, {"rate", lane["throughput"]},
-      {"mean_s", lane["mean_s"]},          {"state", lane["state"]},   {"reason", lane["reason"]}};
+json PlacementJson(const json& placement) {
+  return {{"name", placement["cluster_name"]}, {"done", placement["done"]},
+          {"running", placement["running"]},   {"waiting", placement["remote_waiting"]},
+          {"failed", placement["failed"]},     {"rate", placement["throughput"]},
+          {"mean_s", placement["mean_s"]},     {"state", placement["state"]},
+          {"reason", placement["reason"]}};
 }
 
 std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
   return cluster + ": a local user took the slot" + (n == 1 ? "" : "s") + ", " +
-         Counted(n, "job killed, goes", "jobs killed, go") + " again (not your fault)";
+         Pluralize(n, "job killed, it is retried", "jobs killed, they are retried") +
+         " (not your fault)";
 }
 
 // Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Once the
@@ -89,15 +92,15 @@ void AddForecast(db::Tx& tx, std::int64_t id, json& progress) {
 }
 
 // What has happened since `seen`; sets how far a client has then read, as the token's first parts.
-json NewsSince(db::Tx& tx, std::int64_t id, const json& lanes, const Seen& seen,
+json NewsSince(db::Tx& tx, std::int64_t id, const json& placements, const Seen& seen,
                std::string* mark) {
   json news = json::array();
   std::vector<std::string> preempted;
-  for (const auto& [cluster, lane] : lanes.items()) {
-    const std::int64_t n = lane["preempted"];
+  for (const auto& [cluster, placement] : placements.items()) {
+    const std::int64_t n = placement["preempted"];
     const auto before = seen.preempted.find(cluster);
     const auto more = n - (before == seen.preempted.end() ? 0 : before->second);
-    if (more > 0) news.push_back(PreemptedNews(lane["cluster_name"], more));
+    if (more > 0) news.push_back(PreemptedNews(placement["cluster_name"], more));
     preempted.push_back(cluster + ":" + std::to_string(n));
   }
   std::int64_t last = seen.event;
@@ -114,12 +117,13 @@ struct Progress {
   bool changed = false;
 };
 
-Progress Look(Context& context, const Request& request, const Seen& seen) {
+Progress LoadProgress(Context& context, const Request& request, const Seen& seen) {
   return context.Read([&](db::Tx& tx) {
     const json campaign = CampaignJson(tx, request, request.Id());
     Progress out{Numbers(campaign, IsStopped(tx, campaign)), false};
     out.body["clusters"] = json::array();
-    for (const auto& lane : campaign["clusters"]) out.body["clusters"].push_back(LaneJson(lane));
+    for (const auto& placement : campaign["clusters"])
+      out.body["clusters"].push_back(PlacementJson(placement));
     std::string counted = out.body.dump(-1, ' ', false, json::error_handler_t::replace), mark;
     auto news = NewsSince(tx, request.Id(), campaign["clusters"], seen, &mark);
     if (!MayRead(request, campaign["user"])) news = json::array();
@@ -137,13 +141,16 @@ Reply ShowProgress(Context& context, const Request& request) {
   const auto end =
       Clock::now() + std::chrono::milliseconds(request.QueryInt("wait", 0, 0, kLongestWait));
   for (;;) {
-    const auto heard = context.news->Heard();  // before looking: what comes meanwhile counts
-    Progress progress = Look(context, request, seen);
+    const auto received =
+        context.notifier->Received();  // before looking: what comes meanwhile counts
+    Progress progress = LoadProgress(context, request, seen);
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (progress.changed || progress.body["over"] == true || left <= 0 || context.news->stopped())
+    if (progress.changed || progress.body["over"] == true || left <= 0 ||
+        context.notifier->stopped())
       return Reply::Json(std::move(progress.body));
-    context.news->WaitBeyond(heard, static_cast<int>(std::min<std::int64_t>(left, kRecheck)));
+    context.notifier->WaitBeyond(received,
+                                 static_cast<int>(std::min<std::int64_t>(left, kRecheck)));
   }
 }
 

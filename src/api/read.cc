@@ -18,25 +18,25 @@ void AddReadRoutes(Router& router) {
   AddWhyRoutes(router);
 }
 
-CampaignFacts FactsOf(db::Tx& tx, std::int64_t campaign) {
+CampaignInfo InfoOf(db::Tx& tx, std::int64_t campaign) {
   const auto rows = tx.Exec(sql::kCampaignFormat, campaign);
   if (rows.empty()) throw NotFound("campaign " + std::to_string(campaign));
   const auto row = rows[0];
-  CampaignFacts facts;
-  facts.id = campaign;
-  facts.user = row.grid_user;
-  facts.format = row.format;
-  facts.columns = row.columns;
-  facts.first_task_id = row.first_task_id;
-  facts.nb_params = row.nb_params;
-  facts.jdl = nlohmann::json::parse(row.jdl);
-  return facts;
+  CampaignInfo info;
+  info.id = campaign;
+  info.user = row.grid_user;
+  info.format = row.format;
+  info.columns = row.columns;
+  info.first_task_id = row.first_task_id;
+  info.nb_params = row.nb_params;
+  info.jdl = nlohmann::json::parse(row.jdl);
+  return info;
 }
 
-CampaignFacts OwnFacts(db::Tx& tx, const Request& request, std::int64_t campaign) {
-  auto facts = FactsOf(tx, campaign);
-  RequireOwner(request, facts.user, "campaign " + std::to_string(campaign));
-  return facts;
+CampaignInfo OwnInfo(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  auto info = InfoOf(tx, campaign);
+  RequireOwner(request, info.user, "campaign " + std::to_string(campaign));
+  return info;
 }
 
 bool MayRead(const Request& request, const std::string& owner) {

@@ -22,16 +22,16 @@ void AddClusterReadRoutes(Router& router);   // read_clusters.cc
 void AddWhyRoutes(Router& router);           // read_why.cc
 
 /// What is needed of a campaign before any of its tasks can be shown.
-struct CampaignFacts {
+struct CampaignInfo {
   std::int64_t id = 0, first_task_id = 0, nb_params = 0;
   std::string user, format;
   std::vector<std::string> columns;
   nlohmann::json jdl;
 };
 /// Throws 404 for an unknown campaign.
-CampaignFacts FactsOf(db::Tx& tx, std::int64_t campaign);
+CampaignInfo InfoOf(db::Tx& tx, std::int64_t campaign);
 /// The same, and 403 unless the caller is its owner or an operator.
-CampaignFacts OwnFacts(db::Tx& tx, const Request& request, std::int64_t campaign);
+CampaignInfo OwnInfo(db::Tx& tx, const Request& request, std::int64_t campaign);
 /// Whether the caller may see parameters, output and events of `owner`.
 bool MayRead(const Request& request, const std::string& owner);
 

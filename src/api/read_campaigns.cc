@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
 
 std::vector<std::string> AllStates() {
-  return {WordsOf<CampaignState>().begin(), WordsOf<CampaignState>().end()};
+  return {EnumNames<CampaignState>().begin(), EnumNames<CampaignState>().end()};
 }
 
 // ?state=terminated,paused, else ?all=1, else CiGri's choice: what is alive.
@@ -41,54 +41,50 @@ std::optional<std::string> Asked(const Request& request, const std::string& name
   return request.Query(name);
 }
 
-// One word and one reason for people, the strongest first.
-void AddLaneState(json& lane, const sql::ShowPlacementsRow& row) {
+// One word and one reason for readers, the strongest first.
+void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row) {
   const auto say = [&](const char* state, const std::string& reason) {
-    lane["state"] = state;
-    lane["reason"] = reason;
+    placement["state"] = state;
+    placement["reason"] = reason;
   };
   if (!row.enabled) return say("disabled", "disabled by the operators");
   if (row.drained)
-    return say("drained", std::string("drained by ") +
-                              row.drained_by.value_or("an operator") + ": " +
-                              row.drain_reason.value_or(""));
+    return say("drained", std::string("drained by ") + row.drained_by.value_or("an operator") +
+                              ": " + row.drain_reason.value_or(""));
   if (row.held_since) return say("held", row.held_why.value_or(""));
-  if (row.failing_since)
-    return say("unreachable", row.error.value_or("it does not answer"));
-  if (row.probation_until) return say("set_aside", "on probation");
-  if (row.mode == "observe")
-    return say("observe", "in observation: nothing is sent there");
+  if (row.failing_since) return say("unreachable", row.error.value_or("it does not answer"));
+  if (row.probation_until)
+    return say("black_hole", "held for a while: it ended jobs too fast there");
+  if (row.mode == "observe") return say("observe", "in observation: nothing is sent there");
   say("ok", "");
 }
 
-json LaneJson(const sql::ShowPlacementsRow& row) {
+json PlacementJson(const sql::ShowPlacementsRow& row) {
   const auto n_ok = row.n_ok;
   const double sum = row.sum_s;
-  json lane = {{"cluster_name", row.name},
-               {"active_jobs", row.submitted + row.remote_waiting + row.running},
-               {"queued_jobs", row.launching},
-               {"prologue_ok",
-                !row.has_prologue || row.prologue == "done"},
-               {"epilogue_ok",
-                !row.has_epilogue || row.epilogue == "done"},
-               {"running", row.running},
-               {"remote_waiting", row.remote_waiting},
-               {"submitted", row.submitted},
-               {"done", row.done},
-               {"failed", row.ended_badly},
-               {"preempted", row.preempted},
-               {"throughput", OrNull(row.rate)},
-               {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
-               {"job_ratio", OrNull(row.job_ratio)},
-               {"slots", row.slots}};
+  json placement = {{"cluster_name", row.name},
+                    {"active_jobs", row.submitted + row.remote_waiting + row.running},
+                    {"queued_jobs", row.launching},
+                    {"prologue_ok", !row.has_prologue || row.prologue == "done"},
+                    {"epilogue_ok", !row.has_epilogue || row.epilogue == "done"},
+                    {"running", row.running},
+                    {"remote_waiting", row.remote_waiting},
+                    {"submitted", row.submitted},
+                    {"done", row.done},
+                    {"failed", row.ended_badly},
+                    {"preempted", row.preempted},
+                    {"throughput", OrNull(row.rate)},
+                    {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
+                    {"job_ratio", OrNull(row.job_ratio)},
+                    {"slots", row.slots}};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.
-  if (lane["throughput"].is_null() && n_ok > 0 && row.first_start) {
-    const double span = *row.last_end - *row.first_start;
-    if (span > 0) lane["throughput"] = static_cast<double>(n_ok) / span;
+  if (placement["throughput"].is_null() && n_ok > 0 && row.first_start) {
+    const double duration = *row.last_end - *row.first_start;
+    if (duration > 0) placement["throughput"] = static_cast<double>(n_ok) / duration;
   }
-  AddLaneState(lane, row);
-  return lane;
+  AddPlacementState(placement, row);
+  return placement;
 }
 
 json LinksOf(const Request& request, std::int64_t id) {
@@ -121,9 +117,9 @@ struct Durations {
   double sum = 0, sum_sq = 0, first_start = 0, last_end = 0;
 };
 
-Durations DurationsOf(const std::vector<sql::ShowPlacementsRow>& lanes) {
+Durations DurationsOf(const std::vector<sql::ShowPlacementsRow>& placements) {
   Durations all;
-  for (const auto& row : lanes) {
+  for (const auto& row : placements) {
     const auto n = row.n_ok;
     if (n == 0) continue;
     const double first = row.first_start.value_or(0), last = row.last_end.value_or(0);
@@ -140,7 +136,8 @@ double Share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// CiGri's keys; what it computed from all jobs is kept up to date in lanes, counters and forecasts.
+// CiGri's keys; what it computed from all jobs is kept up to date in placements, counters and
+// forecasts.
 json Stats(db::Tx& tx, std::int64_t campaign) {
   const auto row = CampaignRow(tx, campaign);
   const auto all = DurationsOf(tx.Exec(sql::kShowPlacements, campaign));
@@ -165,28 +162,24 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   stats["jobs_throughput"] = std::max(rate, 1e-16);
   stats["remaining_time"] =
       static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
-  // As in CiGri 3, what we took back ourselves (a wiped queue, a copy) is no failure.
-  const auto bad = std::max<std::int64_t>(0, row.ended_badly -
-                                                 row.our_kill -
-                                                 row.duplicate);
-  const auto sent_again = row.again +
-                          row.preempted +
-                          row.infrastructure;
+  // As in CiGri 3, what we took back ourselves (a trimmed queue, a copy) is no failure.
+  const auto bad = std::max<std::int64_t>(0, row.ended_badly - row.our_kill - row.duplicate);
+  const auto sent_again = row.user_requeues + row.preempted + row.infrastructure;
   stats["failures_rate"] = Share(bad, bad + numbers.done);
   stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
   return stats;
 }
 
 json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
-  return OwnFacts(tx, request, campaign).jdl;
+  return OwnInfo(tx, request, campaign).jdl;
 }
 
-// CIG-49: waiting, running, terminated, to fix; a row per campaign, and one per user.
+// CIG-49: waiting, running, terminated, needing attention; a row per campaign, and one per user.
 json SummaryRow(const Numbers& n) {
   return {{"waiting", n.waiting},
           {"running", n.InFlight()},
           {"terminated", n.done},
-          {"to_fix", n.failed},
+          {"needs_attention", n.failed},
           {"total", n.total}};
 }
 
@@ -234,9 +227,10 @@ Numbers NumbersOf(const sql::ListCampaignsRow& row) {
   const auto fresh = n.total - row.next_idx;
   // Beyond some number rows are not counted any more: what is left over is theirs.
   const auto rest = std::max<std::int64_t>(0, n.total - n.done - fresh - n.InFlight());
-  n.failed = row.to_fix <= kCountedExactly ? row.to_fix : rest - std::min(rest, row.retry);
-  n.again = row.retry <= kCountedExactly ? row.retry : rest - std::min(rest, n.failed);
-  n.waiting = fresh + n.again;
+  n.failed = row.needs_attention <= kCountedExactly ? row.needs_attention
+                                                    : rest - std::min(rest, row.retry);
+  n.user_requeues = row.retry <= kCountedExactly ? row.retry : rest - std::min(rest, n.failed);
+  n.waiting = fresh + n.user_requeues;
   n.not_run = std::max<std::int64_t>(0, row.nb_params - n.total);
   return n;
 }
@@ -244,34 +238,32 @@ Numbers NumbersOf(const sql::ListCampaignsRow& row) {
 json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
   const auto id = row.id;
   const auto n = NumbersOf(row);
-  json campaign = {
-      {"id", id},
-      {"name", row.name},
-      {"user", row.grid_user},
-      {"state", row.state},
-      {"has_events", row.has_events},
-      {"submission_time", static_cast<std::int64_t>(row.submission_time)},
-      {"total_jobs", n.total},
-      {"finished_jobs", n.done},
-      {"links", LinksOf(request, id)},
-      {"wanted", row.wanted},
-      {"state_reason", OrNull(row.state_reason)},
-      {"completion_time", OrNull(row.completion_time)},
-      {"finishing", row.finishing},
-      {"type", row.type},
-      {"project", row.project},
-      {"priority", row.priority},
-      {"waiting_jobs", n.waiting},
-      {"again_jobs", n.again},
-      {"launching_jobs", n.launching},
-      {"submitted_jobs", n.submitted},
-      {"remote_waiting_jobs", n.remote_waiting},
-      {"running_jobs", n.running},
-      {"failed_jobs", n.failed},
-      {"not_run_jobs", n.not_run},
-      {"preempted", row.preempted}};
-  if (MayRead(request, row.grid_user))
-    campaign["notes"] = json::parse(row.notes);
+  json campaign = {{"id", id},
+                   {"name", row.name},
+                   {"user", row.grid_user},
+                   {"state", row.state},
+                   {"has_events", row.has_events},
+                   {"submission_time", static_cast<std::int64_t>(row.submission_time)},
+                   {"total_jobs", n.total},
+                   {"finished_jobs", n.done},
+                   {"links", LinksOf(request, id)},
+                   {"wanted", row.wanted},
+                   {"state_reason", OrNull(row.state_reason)},
+                   {"completion_time", OrNull(row.completion_time)},
+                   {"finishing", row.finishing},
+                   {"type", row.type},
+                   {"project", row.project},
+                   {"priority", row.priority},
+                   {"waiting_jobs", n.waiting},
+                   {"user_requeues", n.user_requeues},
+                   {"launching_jobs", n.launching},
+                   {"submitted_jobs", n.submitted},
+                   {"remote_waiting_jobs", n.remote_waiting},
+                   {"running_jobs", n.running},
+                   {"failed_jobs", n.failed},
+                   {"not_run_jobs", n.not_run},
+                   {"preempted", row.preempted}};
+  if (MayRead(request, row.grid_user)) campaign["notes"] = json::parse(row.notes);
   return campaign;
 }
 
@@ -286,7 +278,7 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
   json answer = CampaignJson(request, row);
   answer["clusters"] = json::object();
   for (const auto& placement : tx.Exec(sql::kShowPlacements, campaign))
-    answer["clusters"][std::to_string(placement.id)] = LaneJson(placement);
+    answer["clusters"][std::to_string(placement.id)] = PlacementJson(placement);
   return answer;
 }
 

@@ -1,4 +1,4 @@
-// Clusters as people see them, and their usage.
+// Clusters as users see them, and their usage.
 #include <sql/cluster_status.h>
 #include <sql/clusters.h>
 
@@ -38,15 +38,46 @@ json UsageOrNull(const sql::ShowClustersRow& row) {
 }
 
 // What the column of each name says of a cluster: all but its secrets and what `usage` shows.
-const Names kShown = {
-    "kind",          "api_url",     "api_group",     "api_auth_type",     "api_auth_header",
-    "ssh_host",      "hours",       "resource_unit", "default_resources", "properties",
-    "mode",          "job_ratio",   "drain_reason",  "drained_by",        "drained_at",
-    "drained_until", "learnt_from", "error",         "power",             "mode_limit",
-    "max_waiting",   "max_running", "keep_waiting",  "max_calls_per_min", "waiting_timeout_s",
-    "max_array",     "max_bytes",   "probation",     "queue_s",           "min_round_s",
-    "stress_limit",  "swept_ago",   "calls_per_min", "clock_skew_s",      "failing_for",
-    "try_again_in",  "shut_for",    "enabled",       "drained",           "kill_all"};
+const Names kShown = {"kind",
+                      "api_url",
+                      "api_group",
+                      "api_auth_type",
+                      "api_auth_header",
+                      "ssh_host",
+                      "hours",
+                      "resource_unit",
+                      "default_resources",
+                      "properties",
+                      "mode",
+                      "job_ratio",
+                      "drain_reason",
+                      "drained_by",
+                      "drained_at",
+                      "drained_until",
+                      "learnt_from",
+                      "error",
+                      "power",
+                      "mode_limit",
+                      "max_waiting",
+                      "max_running",
+                      "pending_kept",
+                      "max_calls_per_min",
+                      "waiting_timeout_s",
+                      "max_array",
+                      "max_bytes",
+                      "half_open_limit",
+                      "queue_s",
+                      "min_cycle_s",
+                      "stress_limit",
+                      "polled_ago",
+                      "calls_per_min",
+                      "clock_skew_s",
+                      "failing_for",
+                      "retry_in",
+                      "open_for",
+                      "enabled",
+                      "drained",
+                      "kill_all"};
 
 void AddColumns(json& out, const sql::ShowClustersRow& row) {
   out.update(Columns(row, kShown));
@@ -58,17 +89,16 @@ void AddColumns(json& out, const sql::ShowClustersRow& row) {
 json ClusterJson(const Request& request, const sql::ShowClustersRow& row) {
   const std::string self = "/clusters/" + std::to_string(row.id);
   const double stress = row.stress, limit = row.stress_limit;
-  json out = {
-      {"id", row.id},
-      {"name", row.name},
-      {"batch", row.kind},  // CiGri's name of it
-      {"stress_factor", Short(stress) + "/" + Short(limit)},
-      {"under_stress", stress >= limit},
-      {"blacklisted", row.disabled_by_hand || row.failing_for},
-      {"stale", !row.swept_ago || *row.swept_ago > kStaleAfter_s},
-      {"usage", UsageOrNull(row)},
-      {"links",
-       json::array({LinkJson(request, "self", self), LinkJson(request, "parent", "/clusters")})}};
+  json out = {{"id", row.id},
+              {"name", row.name},
+              {"batch", row.kind},  // CiGri's name of it
+              {"stress_factor", Short(stress) + "/" + Short(limit)},
+              {"under_stress", stress >= limit},
+              {"blacklisted", row.disabled_by_hand || row.failing_for},
+              {"stale", !row.polled_ago || *row.polled_ago > kStaleAfter_s},
+              {"usage", UsageOrNull(row)},
+              {"links", json::array({LinkJson(request, "self", self),
+                                     LinkJson(request, "parent", "/clusters")})}};
   AddColumns(out, row);
   return out;
 }
@@ -83,9 +113,9 @@ json ListClusters(db::Tx& tx, const Request& request) {
             ? ClusterJson(request, row)
             : json{{"id", row.id},
                    {"name", row.name},
-                   {"links", json::array({LinkJson(request, "self",
-                                                   "/clusters/" + std::to_string(row.id)),
-                                          LinkJson(request, "parent", "/clusters")})}});
+                   {"links",
+                    json::array({LinkJson(request, "self", "/clusters/" + std::to_string(row.id)),
+                                 LinkJson(request, "parent", "/clusters")})}});
   const auto total = items.size();
   return {{"items", std::move(items)},
           {"total", total},

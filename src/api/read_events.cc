@@ -51,21 +51,21 @@ json EventPage(const Request& request, const std::string& to, const std::vector<
 }
 
 json CampaignEvents(db::Tx& tx, const Request& request) {
-  const auto facts = OwnFacts(tx, request, request.Id());
+  const auto info = OwnInfo(tx, request, request.Id());
   const auto limit = request.QueryInt("limit", 1000, 1, 10'000),
              offset = request.QueryInt("offset", 0);
   // As CiGri: with closed ones asked for, the global ones of its clusters are left out.
-  const auto rows = tx.Exec(sql::kListEvents, facts.id, StatesAsked(request),
-                            !request.Flag("all"), limit + 1, offset);
-  return EventPage(request, "/campaigns/" + std::to_string(facts.id) + "/events", rows, offset,
+  const auto rows = tx.Exec(sql::kListEvents, info.id, StatesAsked(request), !request.Flag("all"),
+                            limit + 1, offset);
+  return EventPage(request, "/campaigns/" + std::to_string(info.id) + "/events", rows, offset,
                    limit);
 }
 
 json GlobalEvents(db::Tx& tx, const Request& request) {
   const auto limit = request.QueryInt("limit", 1000, 1, 10'000),
              offset = request.QueryInt("offset", 0);
-  const auto rows = tx.Exec(sql::kListGlobalEvents, StatesAsked(request), limit + 1, offset,
-                            request.Flag("all"));
+  const auto rows =
+      tx.Exec(sql::kListGlobalEvents, StatesAsked(request), limit + 1, offset, request.Flag("all"));
   return EventPage(request, "/events", rows, offset, limit);
 }
 
@@ -81,15 +81,14 @@ json OneEvent(db::Tx& tx, const Request& request) {
 }
 
 // The task that stands for a group of equal failures: what it ran with, where, and how it ended.
-json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const sql::ListFailuresRow& row) {
-  if (!row.idx)
-    return row.sample ? json::parse(*row.sample) : json();
+json SampleOf(db::Tx& tx, const CampaignInfo& info, ParamReader& params,
+              const sql::ListFailuresRow& row) {
+  if (!row.idx) return row.sample ? json::parse(*row.sample) : json();
   const auto idx = *row.idx;
-  json sample = {
-      {"task", idx}, {"job", OrNull(row.job_id)}, {"cluster", OrNull(row.cluster)}};
-  auto lines = params.Read(tx, facts.id, {idx});
-  if (lines.count(idx) != 0) sample["params"] = ParamText(facts, lines[idx], ' ');
-  for (const auto& a : AttemptsOf(tx, facts.id, {idx})) {
+  json sample = {{"task", idx}, {"job", OrNull(row.job_id)}, {"cluster", OrNull(row.cluster)}};
+  auto lines = params.Read(tx, info.id, {idx});
+  if (lines.count(idx) != 0) sample["params"] = ParamText(info, lines[idx], ' ');
+  for (const auto& a : AttemptsOf(tx, info.id, {idx})) {
     if (!row.job_id || a.job_id != row.job_id) continue;
     const auto how = Decode(a.wait_status);
     sample["cluster"] = a.cluster;
@@ -102,11 +101,11 @@ json SampleOf(db::Tx& tx, const CampaignFacts& facts, ParamReader& params, const
 }
 
 json Failures(db::Tx& tx, const Request& request) {
-  const auto facts = OwnFacts(tx, request, request.Id());
+  const auto info = OwnInfo(tx, request, request.Id());
   ParamReader params;
   json items = json::array();
   for (const auto& row :
-       tx.Exec(sql::kListFailures, facts.id, request.QueryInt("limit", 20, 1, 1000)))
+       tx.Exec(sql::kListFailures, info.id, request.QueryInt("limit", 20, 1, 1000)))
     items.push_back({{"event", row.id},
                      {"events", json::parse(row.events)},
                      {"class", row.class_},
@@ -117,8 +116,8 @@ json Failures(db::Tx& tx, const Request& request) {
                      {"cluster", OrNull(row.cluster)},
                      {"clusters", json::parse(row.clusters)},
                      {"last", row.date_update},
-                     {"sample", SampleOf(tx, facts, params, row)}});
-  const auto total = tx.One(sql::kCountFailures, facts.id).n;
+                     {"sample", SampleOf(tx, info, params, row)}});
+  const auto total = tx.One(sql::kCountFailures, info.id).n;
   return {{"items", std::move(items)}, {"total", total}};
 }
 

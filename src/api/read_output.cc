@@ -75,18 +75,18 @@ std::vector<Job> JobsOf(db::Tx& tx, const std::vector<Attempt>& attempts) {
 }
 
 // The job whose output stands for its task: its success, else the last that has ended.
-std::vector<Attempt> Telling(const std::vector<Attempt>& attempts) {
-  std::vector<Attempt> telling;
+std::vector<Attempt> MostRelevant(const std::vector<Attempt>& attempts) {
+  std::vector<Attempt> relevant;
   for (const auto& a : attempts) {
     if (!a.HasEnded() || !a.batch_id) continue;
-    const bool same = !telling.empty() && telling.back().idx == a.idx;
-    if (same && telling.back().counted) continue;
+    const bool same = !relevant.empty() && relevant.back().idx == a.idx;
+    if (same && relevant.back().counted) continue;
     if (same)
-      telling.back() = a;
+      relevant.back() = a;
     else
-      telling.push_back(a);
+      relevant.push_back(a);
   }
-  return telling;
+  return relevant;
 }
 
 // False when the client has gone.
@@ -105,29 +105,29 @@ bool Copy(cluster::Cluster& driver, const Job& job, cluster::Stream stream, cons
 void AllOutput(Context& context, std::int64_t campaign, cluster::Stream stream,
                const Write& write) {
   Drivers drivers(context);
-  std::string trouble;
+  std::string error;
   for (std::int64_t after = -1;;) {
     std::vector<std::int64_t> idxs;
     const auto jobs = context.Transact([&](db::Tx& tx) {
       idxs = NextTasks(tx, campaign, Which::kEnded, after, kChunk);
-      return JobsOf(tx, Telling(AttemptsOf(tx, campaign, idxs)));
+      return JobsOf(tx, MostRelevant(AttemptsOf(tx, campaign, idxs)));
     });
     for (const auto& job : jobs) try {
         if (!Copy(drivers.Of(job.cluster_id), job, stream, write)) return;
       } catch (const std::exception& e) {
-        trouble = "job " + std::to_string(job.ref.job_id) + ": " + e.what();
+        error = "job " + std::to_string(job.ref.job_id) + ": " + e.what();
       }
     if (static_cast<std::int64_t>(idxs.size()) < kChunk) break;
     after = idxs.back();
   }
-  if (!trouble.empty()) throw std::runtime_error("some output cannot be read: " + trouble);
+  if (!error.empty()) throw std::runtime_error("some output cannot be read: " + error);
 }
 
 Reply CampaignOutput(Context& context, const Request& request) {
-  const auto facts =
-      context.Transact([&](db::Tx& tx) { return OwnFacts(tx, request, request.Id()); });
+  const auto info =
+      context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   const auto stream = StreamAsked(request);
-  return Reply::Stream([&context, id = facts.id,
+  return Reply::Stream([&context, id = info.id,
                         stream](const Write& write) { AllOutput(context, id, stream, write); },
                        "application/octet-stream");
 }
@@ -139,8 +139,7 @@ Job OneJob(db::Tx& tx, const Request& request) {
   if (batches.empty()) throw NotFound(what);
   const auto b = batches[0];
   RequireOwner(request, b.grid_user, what);
-  const auto rows = tx.Exec(sql::kShowJob, id, b.campaign_id,
-                            b.idx);
+  const auto rows = tx.Exec(sql::kShowJob, id, b.campaign_id, b.idx);
   if (rows.empty()) throw ApiError(404, "Not found", what + " is not on its cluster yet");
   Job job;
   job.cluster_id = b.cluster_id;
@@ -180,7 +179,7 @@ Reply Output(Context& context, const Request& request, cluster::Stream stream) {
   const auto job = context.Transact([&](db::Tx& tx) { return OneJob(tx, request); });
   const std::string what = "the output of job " + std::to_string(job.ref.job_id);
   auto drivers = std::make_shared<Drivers>(context);
-  // Asked once before anything is promised, so that trouble can still be said in words.
+  // Asked once before anything is promised, so that errors can still be reported.
   const auto first = Speaking(what, [&] {
     return drivers->Of(job.cluster_id)
         .ReadOutput(job.ref, stream, -kMostInJson, request.Flag("raw") ? 1 : kMostInJson);

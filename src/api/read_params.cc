@@ -41,17 +41,16 @@ void ParamReader::Fetch(db::Tx& tx, const std::vector<Place>& places) {
   blocks_ = std::move(kept);
   for (const auto& [upload, offs] : missing)
     for (const auto& row : tx.Exec(sql::kReadBlocks, upload, offs))
-      blocks_[{upload, row.off}] =
-          jdl::DecodeBlock(row.params);
+      blocks_[{upload, row.off}] = jdl::DecodeBlock(row.params);
 }
 
-std::string ParamText(const CampaignFacts& facts, const std::string& line, char separator) {
-  if (facts.format != jdl::kFormatValues) return line;
+std::string ParamText(const CampaignInfo& info, const std::string& line, char separator) {
+  if (info.format != jdl::kFormatValues) return line;
   return Join(jdl::DecodeValues(line), std::string(1, separator));
 }
 
-std::string ParamName(const CampaignFacts& facts, const std::string& line) {
-  const std::string text = ParamText(facts, line, ' ');
+std::string ParamName(const CampaignInfo& info, const std::string& line) {
+  const std::string text = ParamText(info, line, ' ');
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_first_of(" \t", first) - first);

@@ -22,9 +22,9 @@ class ParamReader {
   std::map<Key, std::vector<std::string>> blocks_;
 };
 
-/// How people see a parameter: as given, or its values (format `values`) with `separator` between.
-std::string ParamText(const CampaignFacts& facts, const std::string& line, char separator);
+/// How users see a parameter: as given, or its values (format `values`) with `separator` between.
+std::string ParamText(const CampaignInfo& info, const std::string& line, char separator);
 /// CiGri's name of a parameter: its first word.
-std::string ParamName(const CampaignFacts& facts, const std::string& line);
+std::string ParamName(const CampaignInfo& info, const std::string& line);
 
 }  // namespace cigri::api

@@ -29,17 +29,17 @@ void Walk(Context& context, std::int64_t campaign, Which which, const Print& pri
 }
 
 Reply Params(Context& context, const Request& request) {
-  const auto facts =
-      context.Transact([&](db::Tx& tx) { return OwnFacts(tx, request, request.Id()); });
+  const auto info =
+      context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   const auto which = WhichOf(request.Query("state", "waiting"));
-  return Reply::Stream([&context, facts, which](const Write& write) {
+  return Reply::Stream([&context, info, which](const Write& write) {
     ParamReader params;
     Walk(
-        context, facts.id, which,
+        context, info.id, which,
         [&](db::Tx& tx, const std::vector<std::int64_t>& idxs) {
           std::string text;
-          for (const auto& [idx, line] : params.Read(tx, facts.id, idxs))
-            text += ParamText(facts, line, '\t') + "\n";
+          for (const auto& [idx, line] : params.Read(tx, info.id, idxs))
+            text += ParamText(info, line, '\t') + "\n";
           return text;
         },
         write);
@@ -55,35 +55,35 @@ std::string LogLine(const Attempt& a, const std::string& command) {
                      command);
 }
 
-std::string LogLines(db::Tx& tx, const CampaignFacts& facts, ParamReader& params,
+std::string LogLines(db::Tx& tx, const CampaignInfo& info, ParamReader& params,
                      const std::map<std::int64_t, std::string>& programs,
                      const std::vector<std::int64_t>& idxs) {
-  auto lines = params.Read(tx, facts.id, idxs);
+  auto lines = params.Read(tx, info.id, idxs);
   std::string text;
-  for (const auto& a : AttemptsOf(tx, facts.id, idxs)) {
+  for (const auto& a : AttemptsOf(tx, info.id, idxs)) {
     if (!a.HasEnded()) continue;
     const auto program = programs.find(a.cluster_id.value_or(0));
     text += LogLine(a, jdl::CommandLine(program == programs.end() ? "" : program->second,
-                                        facts.format, facts.columns, lines[a.idx], a.idx));
+                                        info.format, info.columns, lines[a.idx], a.idx));
   }
   return text;
 }
 
 Reply JobLog(Context& context, const Request& request) {
   std::map<std::int64_t, std::string> programs;
-  const auto facts = context.Transact([&](db::Tx& tx) {
+  const auto info = context.Transact([&](db::Tx& tx) {
     for (const auto& row : tx.Exec(sql::kExecFiles, request.Id()))
       programs[row.cluster_id] = row.exec_file;
-    return OwnFacts(tx, request, request.Id());
+    return OwnInfo(tx, request, request.Id());
   });
-  return Reply::Stream([&context, facts, programs](const Write& write) {
+  return Reply::Stream([&context, info, programs](const Write& write) {
     if (!write("Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"))
       return;
     ParamReader params;
     Walk(
-        context, facts.id, Which::kEnded,
+        context, info.id, Which::kEnded,
         [&](db::Tx& tx, const std::vector<std::int64_t>& idxs) {
-          return LogLines(tx, facts, params, programs, idxs);
+          return LogLines(tx, info, params, programs, idxs);
         },
         write);
   });

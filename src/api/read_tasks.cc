@@ -20,13 +20,13 @@ Attempt AttemptOf(const sql::AttemptsOfTasksRow& row) {
   a.state = row.state;
   a.cluster = row.cluster.value_or("");
   a.kind = row.kind;
-  a.account = row.account.value_or("");
+  a.exit_class = row.exit_class.value_or("");
   a.code = row.code.value_or("");
   a.node = row.node.value_or("");
   a.message = row.message.value_or("");
   a.attempt = row.attempt;
   a.counted = row.counted;
-  a.to_fix = row.to_fix;
+  a.needs_attention = row.needs_attention;
   return a;
 }
 
@@ -53,8 +53,7 @@ std::vector<Attempt> AttemptsOf(db::Tx& tx, std::int64_t campaign,
   auto row = rows.begin();
   for (const auto idx : idxs) {
     const auto before = attempts.size();
-    for (; row != rows.end() && row->idx <= idx; ++row)
-      attempts.push_back(AttemptOf(*row));
+    for (; row != rows.end() && row->idx <= idx; ++row) attempts.push_back(AttemptOf(*row));
     if (attempts.size() == before) attempts.push_back(Untouched(idx));
   }
   return attempts;

@@ -10,10 +10,10 @@ struct Attempt {
   std::optional<std::int64_t> job_id, cluster_id, batch_id;
   std::optional<int> wait_status;
   std::optional<double> submitted, started, ended;
-  std::string remote_id, state, cluster, kind, account, code, node, message;
+  std::string remote_id, state, cluster, kind, exit_class, code, node, message;
   int attempt = 0;
-  bool counted = false;  ///< the success of its task
-  bool to_fix = false;   ///< the last of a task that waits for its user
+  bool counted = false;          ///< the success of its task
+  bool needs_attention = false;  ///< the last of a task that waits for its user
   bool HasEnded() const { return state == "terminated" || state == "event"; }
 };
 

@@ -8,7 +8,7 @@ using nlohmann::json;
 using Answer = json (*)(db::Tx&, const Request&);
 
 json OneCampaignWhy(db::Tx& tx, const Request& request) {
-  OwnFacts(tx, request, request.Id());
+  OwnInfo(tx, request, request.Id());
   return CampaignWhy(tx, request, request.Id());
 }
 

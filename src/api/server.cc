@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "api/news.h"
+#include "api/change_notifier.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -83,7 +83,7 @@ ApiServer::ApiServer(Context& context, Router router)
 ApiServer::~ApiServer() { Stop(); }
 
 void ApiServer::Stop() {
-  context_.news->Stop();
+  context_.notifier->Stop();
   for (auto& server : servers_) server->Stop();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
@@ -165,8 +165,9 @@ Request ApiServer::Translate(const httplib::Request& request, const std::string&
   for (const auto& [name, value] : request.headers) out.headers.emplace(Lower(name), value);
   out.body = request.body;
   out.link_prefix = request.get_header_value("X-Cigri-Api-Path-Prefix") + base_;
-  if (const auto wish = out.form.find("_method"); out.method == "POST" && wish != out.form.end())
-    out.method = wish->second;
+  if (const auto override_method = out.form.find("_method");
+      out.method == "POST" && override_method != out.form.end())
+    out.method = override_method->second;
   if (request.method == "POST" && out.HasQuery("_method")) out.method = out.Query("_method");
   std::transform(out.method.begin(), out.method.end(), out.method.begin(), ::toupper);
   return out;

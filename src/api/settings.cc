@@ -39,17 +39,17 @@ bool LiftsHolds(const json& before, const json& after) {
 
 }  // namespace
 
-Change AdmitChange(Context& context, Facts facts, json before, const json& edited,
+Change AdmitChange(Context& context, GridInfo info, json before, const json& edited,
                    std::int64_t jobs, const Request* by) {
   Change change;
   change.before = std::move(before);
-  change.facts = std::move(facts);
-  auto read = jdl::FromJson(edited, change.facts.defaults);
+  change.info = std::move(info);
+  auto read = jdl::FromJson(edited, change.info.defaults);
   RequireNoFaults(read.faults);
   const int present = change.before.value("priority", jdl::kPriorityNormal);
   const int asked = read.campaign.priority;
-  if (by != nullptr) RequireMayGive(*by, change.facts, present, asked);
-  change.admitted = Admit(context, change.facts, std::move(read.campaign), jobs);
+  if (by != nullptr) RequireMayGive(*by, change.info, present, asked);
+  change.admitted = Admit(context, change.info, std::move(read.campaign), jobs);
   if (by != nullptr && by->caller.is_operator && asked != present)
     change.admitted.campaign.priority = asked;
   change.after = jdl::ToJson(change.admitted.campaign);
@@ -69,12 +69,12 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
   RequireAfter(tx, c);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
-  tx.Exec(sql::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group,
-          c.max_tries, c.max_replicas, c.lost_after_s, change.after.dump(), notes.dump());
+  tx.Exec(sql::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group, c.max_tries,
+          c.max_replicas, c.lost_after_s, change.after.dump(), notes.dump());
   std::vector<std::int64_t> clusters;
-  for (const auto& s : c.clusters) clusters.push_back(change.facts.clusters.at(s.name).id);
+  for (const auto& s : c.clusters) clusters.push_back(change.info.clusters.at(s.name).id);
   tx.Exec(sql::kDropCampaignClusters, campaign.id, clusters);
-  StoreClusters(tx, campaign.id, c, change.facts);
+  StoreClusters(tx, campaign.id, c, change.info);
   if (LiftsHolds(change.before, change.after))
     tx.Exec(sql::kCloseHoldEvents, campaign.id, request.caller.user);
   LogEvent(tx, request, campaign.id, "SETTINGS_CHANGED", Join(change.changes, "; "));

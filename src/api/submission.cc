@@ -27,9 +27,9 @@ std::string AllNotes(const std::string& user, const Admitted& admitted) {
 std::optional<std::int64_t> StoreParameters(db::Tx& tx, const std::string& user,
                                             const jdl::Campaign& campaign,
                                             const Parameters& parameters) {
-  if (parameters.draft) {
-    tx.Exec(sql::kPublishUpload, parameters.draft->id);
-    return parameters.draft->id;
+  if (parameters.upload) {
+    tx.Exec(sql::kPublishUpload, parameters.upload->id);
+    return parameters.upload->id;
   }
   if (campaign.source == jdl::Source::kParams)
     return StoreBlocks(tx, user, campaign.params.blocks());
@@ -62,16 +62,15 @@ void Wake(db::Tx& tx, std::int64_t campaign) {
 }
 
 void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
-                   const Facts& facts) {
+                   const GridInfo& info) {
   for (const auto& s : what.clusters) {
-    const ClusterFacts& cluster = facts.clusters.at(s.name);
+    const ClusterTarget& cluster = info.clusters.at(s.name);
     const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
     tx.Exec(sql::kPutCampaignCluster, campaign, cluster.id, s.exec_file,
             jdl::WithCampaignId(s.exec_directory, campaign), s.setup, s.resources,
-            std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort,
-            s.job_types, Join(s.prologue, "\n"), Join(s.epilogue, "\n"),
-            s.prologue_walltime_s, s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(),
-            cluster.login);
+            std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort, s.job_types,
+            Join(s.prologue, "\n"), Join(s.epilogue, "\n"), s.prologue_walltime_s,
+            s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(), cluster.login);
   }
   tx.Exec(sql::kInsertPlacements, campaign);
 }
@@ -80,17 +79,17 @@ void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
   if (campaign.after.empty()) return;
   const auto missing = tx.Exec(sql::kMissingCampaigns, campaign.after);
   if (!missing.empty())
-    RequireNoFaults({{0, 0, "after", "there is no campaign " + missing[0].id,
-                      "gridstat lists them"}});
+    RequireNoFaults(
+        {{0, 0, "after", "there is no campaign " + missing[0].id, "gridstat lists them"}});
 }
 
-std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& facts,
+std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const GridInfo& info,
                            const Admitted& admitted, const Parameters& parameters) {
   const jdl::Campaign& campaign = admitted.campaign;
   RequireAfter(tx, campaign);
   const auto upload = StoreParameters(tx, user, campaign, parameters);
   const auto id = InsertCampaign(tx, user, admitted, parameters.n, upload);
-  StoreClusters(tx, id, campaign, facts);
+  StoreClusters(tx, id, campaign, info);
   tx.Exec(sql::kInsertSegment, id, 0, parameters.n, upload);
   tx.Exec(sql::kInsertCursor, id, TasksOf(campaign, parameters.n));
   Wake(tx, id);

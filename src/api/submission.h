@@ -6,7 +6,7 @@
 
 #include "api/admit.h"
 #include "api/context.h"
-#include "api/facts.h"
+#include "api/grid_info.h"
 #include "api/message.h"
 #include "api/uploads.h"
 
@@ -15,17 +15,17 @@ namespace cigri::api {
 /// What a campaign's parameters are when it is stored.
 struct Parameters {
   std::int64_t n = 0;
-  std::optional<Draft> draft;  ///< uploaded before; else inline, or counted
+  std::optional<ParameterUpload> upload;  ///< uploaded before; else inline, or counted
 };
 
-/// Writes everything a campaign is; returns its id. The draft, when there is one, must be locked by
-/// this transaction (TakeDraft).
-std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const Facts& facts,
+/// Writes everything a campaign is; returns its id. The upload, when there is one, must be locked
+/// by this transaction (TakeUpload).
+std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const GridInfo& info,
                            const Admitted& admitted, const Parameters& parameters);
 
 /// What it runs on its clusters: inserted or replaced.
 void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
-                   const Facts& facts);
+                   const GridInfo& info);
 
 /// Throws 400 when a campaign that is to end first does not exist.
 void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign);

@@ -4,12 +4,12 @@
 #include <sql/parameters.h>
 #include <sql/tasks.h>
 
-#include "api/carried.h"
+#include "api/batch_limits.h"
 #include "api/read_campaigns.h"
 #include "api/router.h"
 #include "api/settings.h"
 #include "api/submission.h"
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -57,10 +57,10 @@ jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
 // What is asked for, read and checked before anything is written.
 struct Addition {
   LockedCampaign campaign;
-  Facts facts;
-  std::optional<Draft> draft;  ///< else `lines`
+  GridInfo info;
+  std::optional<ParameterUpload> upload;  ///< else `lines`
   jdl::Lines lines;
-  std::int64_t n() const { return draft ? draft->lines : lines.size(); }
+  std::int64_t n() const { return upload ? upload->lines : lines.size(); }
 };
 
 LockedCampaign LockTaker(db::Tx& tx, const Request& request) {
@@ -82,24 +82,24 @@ Addition ReadAddition(Context& context, const Request& request) {
                        std::to_string(campaign.id) + " are " +
                        (campaign.columns.empty() ? "none" : Join(campaign.columns, ",")));
     if (request.HasQuery("upload")) {
-      add.draft = TakeDraft(tx, request);
+      add.upload = TakeUpload(tx, request);
       if (campaign.format == jdl::kFormatValues)
-        RequireRows(tx, *add.draft, campaign.columns.size());
+        RequireRows(tx, *add.upload, campaign.columns.size());
     } else {
       add.lines = LinesOf(request.Json(), campaign);
     }
-    add.facts = LoadFacts(tx, context.config, campaign.user);
+    add.info = LoadGridInfo(tx, context.config, campaign.user);
     return add;
   });
 }
 
 std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add) {
-  if (!add.draft) return StoreBlocks(tx, add.campaign.user, add.lines.blocks());
-  const Draft draft = TakeDraft(tx, request);
-  if (draft.lines != add.draft->lines)
+  if (!add.upload) return StoreBlocks(tx, add.campaign.user, add.lines.blocks());
+  const ParameterUpload upload = TakeUpload(tx, request);
+  if (upload.lines != add.upload->lines)
     throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
-  tx.Exec(sql::kPublishUpload, draft.id);
-  return draft.id;
+  tx.Exec(sql::kPublishUpload, upload.id);
+  return upload.id;
 }
 
 // Rules run when tasks are added, too: what they change counts for what is not yet sent.
@@ -107,11 +107,11 @@ Reply AddTasks(Context& context, const Request& request) {
   const Addition add = ReadAddition(context, request);
   const auto& jdl = add.campaign.jdl;
   const Change change =
-      AdmitChange(context, add.facts, jdl, jdl, add.campaign.nb_params + add.n(), nullptr);
+      AdmitChange(context, add.info, jdl, jdl, add.campaign.nb_params + add.n(), nullptr);
   jdl::Campaign sent = change.admitted.campaign;
   sent.format = add.campaign.format;
   sent.columns = add.campaign.columns;
-  RequireCarried(context, add.facts, sent, add.draft, add.lines);
+  CheckLimits(context, add.info, sent, add.upload, add.lines);
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockTaker(tx, request);
     const auto upload = StoreTasks(tx, request, add);
@@ -119,7 +119,7 @@ Reply AddTasks(Context& context, const Request& request) {
     tx.Exec(sql::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
     tx.Exec(sql::kGrowCampaign, campaign.id, add.n());
     Reopen(tx, campaign);
-    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Counted(add.n(), "task") + " added");
+    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Pluralize(add.n(), "task") + " added");
     Wake(tx, campaign.id);
     return CampaignJson(tx, request, campaign.id);
   });
@@ -127,7 +127,7 @@ Reply AddTasks(Context& context, const Request& request) {
   return Reply::Json(answer, 201);
 }
 
-// {"failed": true}: every task whose tries are spent goes again, with all its tries.
+// {"failed": true}: every task whose tries are spent is retried, with all its tries.
 Reply Retry(Context& context, const Request& request) {
   const auto body = request.Json();
   if (!body.is_object() || body.value("failed", nlohmann::json()) != true)
@@ -139,10 +139,10 @@ Reply Retry(Context& context, const Request& request) {
     tx.Exec(sql::kCloseFailureEvents, campaign.id, request.caller.user);
     if (n > 0) Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "RESUBMIT",
-             Counted(n, "failed task") + " to be tried again");
+             Pluralize(n, "failed task") + " to be tried again");
     Wake(tx, campaign.id);
     return Reply::Json(
-        {{"status", 202}, {"tasks", n}, {"message", Counted(n, "task") + " to be tried again"}},
+        {{"status", 202}, {"tasks", n}, {"message", Pluralize(n, "task") + " to be tried again"}},
         202);
   });
 }

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "api/facts.h"
+#include "api/grid_info.h"
 #include "jdl/jdl.h"
 
 namespace cigri::api {
 
 /// A note for each cluster where the user has no token, or one that expires before `jobs` jobs can
 /// have run at their walltimes on all that the campaign's clusters have.
-std::vector<std::string> TokenNotes(const Facts& facts, const jdl::Campaign& campaign,
+std::vector<std::string> TokenNotes(const GridInfo& info, const jdl::Campaign& campaign,
                                     std::int64_t jobs);
 
 }  // namespace cigri::api

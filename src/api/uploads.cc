@@ -9,7 +9,7 @@
 namespace cigri::api {
 namespace {
 
-constexpr int kMostDrafts = 100;
+constexpr int kMostUploads = 100;
 
 struct Row {
   std::string owner;
@@ -21,18 +21,17 @@ struct Row {
 
 std::string Name(std::int64_t upload) { return "upload " + std::to_string(upload); }
 
-// The draft, locked; only its owner's (not even an operator has a use for another's).
+// The upload, locked; only its owner's (not even an operator has a use for another's).
 Row Lock(db::Tx& tx, const Request& request, std::int64_t id) {
   const auto rows = tx.Exec(sql::kLockUpload, id);
   if (rows.empty()) throw NotFound(Name(id));
   const auto& r = rows[0];
-  Row row{r.grid_user, r.blocks, r.lines,
-          r.published, r.campaign_id};
+  Row row{r.grid_user, r.blocks, r.lines, r.published, r.campaign_id};
   if (row.owner != request.caller.user) throw Forbidden(Name(id) + " belongs to " + row.owner);
   return row;
 }
 
-void RequireDraft(const Row& row, std::int64_t id) {
+void RequireOpenUpload(const Row& row, std::int64_t id) {
   if (!row.published) return;
   const std::string where = row.campaign ? " by campaign " + std::to_string(*row.campaign) : "";
   ApiError error(409, "Conflict", Name(id) + " has been used already" + where);
@@ -42,9 +41,9 @@ void RequireDraft(const Row& row, std::int64_t id) {
 
 Reply Open(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, kMostDrafts);
+    const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, kMostUploads);
     if (rows.empty())
-      throw ApiError(429, "Too many", "you have " + std::to_string(kMostDrafts) + " open uploads",
+      throw ApiError(429, "Too many", "you have " + std::to_string(kMostUploads) + " open uploads",
                      "DELETE /uploads/N those that are abandoned");
     return Reply::Json({{"id", rows[0].id}}, 201);
   });
@@ -62,7 +61,7 @@ Reply Show(Context& context, const Request& request) {
 
 Reply Drop(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    RequireDraft(Lock(tx, request, request.Id()), request.Id());
+    RequireOpenUpload(Lock(tx, request, request.Id()), request.Id());
     tx.Exec(sql::kDropUploadBlocks, request.Id());
     tx.Exec(sql::kDropUpload, request.Id());
     return Reply::Json({{"status", 202}, {"message", Name(request.Id()) + " is gone"}}, 202);
@@ -71,9 +70,9 @@ Reply Drop(Context& context, const Request& request) {
 
 std::int64_t LinesOf(const Request& request) {
   const std::int64_t counted = jdl::CountLines(request.body);
-  const std::string told = request.Header("x-cigri-lines");
-  if (!told.empty() && told != std::to_string(counted))
-    throw BadRequest("the block has " + std::to_string(counted) + " lines, not " + told);
+  const std::string reported = request.Header("x-cigri-lines");
+  if (!reported.empty() && reported != std::to_string(counted))
+    throw BadRequest("the block has " + std::to_string(counted) + " lines, not " + reported);
   if (counted < 1 || counted > jdl::kBlockLines)
     throw BadRequest("a block has 1 to " + std::to_string(jdl::kBlockLines) + " lines, not " +
                      std::to_string(counted));
@@ -96,8 +95,7 @@ void RequireSame(db::Tx& tx, const Request& request, std::int64_t block, std::in
 
 void AddBlock(db::Tx& tx, std::int64_t upload, std::int64_t block, std::int64_t off, std::int64_t n,
               const std::string& text) {
-  tx.Exec(sql::kAddBlock, upload, block, off, n, static_cast<int>(jdl::LongestLine(text)),
-          text);
+  tx.Exec(sql::kAddBlock, upload, block, off, n, static_cast<int>(jdl::LongestLine(text)), text);
 }
 
 Reply PutBlock(Context& context, const Request& request) {
@@ -108,7 +106,7 @@ Reply PutBlock(Context& context, const Request& request) {
       RequireSame(tx, request, block, lines);
       return Received(row.blocks, row.lines);
     }
-    RequireDraft(row, request.Id());
+    RequireOpenUpload(row, request.Id());
     if (block > row.blocks) {
       ApiError error(409, "Conflict", "block " + std::to_string(row.blocks) + " comes next");
       error.extra["next"] = row.blocks;
@@ -125,17 +123,17 @@ Reply PutBlock(Context& context, const Request& request) {
 
 }  // namespace
 
-Draft TakeDraft(db::Tx& tx, const Request& request) {
-  const Draft draft{request.QueryInt("upload", 0, 1, INT64_MAX), 0};
-  const Row row = Lock(tx, request, draft.id);
-  RequireDraft(row, draft.id);
-  if (row.lines == 0) throw BadRequest(Name(draft.id) + " has no parameters");
-  return {draft.id, row.lines};
+ParameterUpload TakeUpload(db::Tx& tx, const Request& request) {
+  const ParameterUpload upload{request.QueryInt("upload", 0, 1, INT64_MAX), 0};
+  const Row row = Lock(tx, request, upload.id);
+  RequireOpenUpload(row, upload.id);
+  if (row.lines == 0) throw BadRequest(Name(upload.id) + " has no parameters");
+  return {upload.id, row.lines};
 }
 
-void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
-  for (std::int64_t at = 0; at < draft.lines;) {
-    const auto rows = tx.Exec(sql::kBlocksFrom, draft.id, at);
+void RequireRows(db::Tx& tx, const ParameterUpload& upload, std::size_t columns) {
+  for (std::int64_t at = 0; at < upload.lines;) {
+    const auto rows = tx.Exec(sql::kBlocksFrom, upload.id, at);
     if (rows.empty()) return;
     for (const auto& row : rows)
       for (const auto& line : jdl::DecodeBlock(row.params)) {
@@ -148,8 +146,7 @@ void RequireRows(db::Tx& tx, const Draft& draft, std::size_t columns) {
 
 std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
   const auto rows = tx.Exec(sql::kFirstBlock, upload);
-  return rows.empty() ? std::vector<std::string>()
-                      : jdl::NthLines(rows[0].params, 0, n);
+  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0].params, 0, n);
 }
 
 std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
@@ -159,8 +156,7 @@ std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
     bytes += static_cast<std::int64_t>(block.size());
     lines += jdl::CountLines(block);
   }
-  const auto id =
-      tx.One(sql::kAddInlineUpload, user, blocks.size(), lines, bytes).id;
+  const auto id = tx.One(sql::kAddInlineUpload, user, blocks.size(), lines, bytes).id;
   std::int64_t off = 0;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     const auto n = jdl::CountLines(blocks[k]);

@@ -54,9 +54,8 @@ Reply Subscribe(Context& context, const Request& request) {
                      "like {\"identity\": \"a@b.org\", \"severity\": \"high\"}");
   if (severity != "low" && severity != "medium" && severity != "high")
     throw BadRequest("\"" + severity + "\" is no severity", "write low, medium or high");
-  context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::kSubscribe, Subscriber(request), type, identity, severity);
-  });
+  context.Transact(
+      [&](db::Tx& tx) { tx.Exec(sql::kSubscribe, Subscriber(request), type, identity, severity); });
   return Reply::Json({{"status", 201},
                       {"title", "Created"},
                       {"message", "subscribed to " + type + " for " + identity},
@@ -68,9 +67,8 @@ Reply Subscribe(Context& context, const Request& request) {
 
 Reply Unsubscribe(Context& context, const Request& request) {
   const std::string type = TypeOf(request), identity = request.Query("identity");
-  const auto gone = context.Transact([&](db::Tx& tx) {
-    return tx.Exec(sql::kUnsubscribe, Subscriber(request), type, identity);
-  });
+  const auto gone = context.Transact(
+      [&](db::Tx& tx) { return tx.Exec(sql::kUnsubscribe, Subscriber(request), type, identity); });
   return Reply::Json({{"status", 202}, {"title", "Accepted"}, {"removed", gone}}, 202);
 }
 
@@ -86,12 +84,10 @@ Reply ListTokens(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     json items = json::array();
     for (const auto& row : tx.Exec(sql::kListClusterTokens, TokenUser(request)))
-      items.push_back(
-          {{"cluster_id", row.cluster_id},
-           {"cluster_name", row.name},
-           {"cluster_login", ShownPart(box.Decrypt(row.token))},
-           {"expires",
-            row.expires ? json(*row.expires) : json()}});
+      items.push_back({{"cluster_id", row.cluster_id},
+                       {"cluster_name", row.name},
+                       {"cluster_login", ShownPart(box.Decrypt(row.token))},
+                       {"expires", row.expires ? json(*row.expires) : json()}});
     return Reply::Json({{"items", items}, {"links", {LinkJson(request, "self", "/tokens")}}});
   });
 }
@@ -130,8 +126,7 @@ Reply PutToken(Context& context, const Request& request) {
 Reply DropToken(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     RequireJwt(tx, request.Id());
-    const auto gone =
-        tx.Exec(sql::kDropClusterToken, TokenUser(request), request.Id());
+    const auto gone = tx.Exec(sql::kDropClusterToken, TokenUser(request), request.Id());
     if (gone == 0) throw NotFound("a token for cluster " + std::to_string(request.Id()));
     return Reply::Json({{"status", 202}, {"title", "Accepted"}}, 202);
   });

@@ -1,4 +1,4 @@
-// Why things are where they are: one sentence and one action first, then the numbers. What the
+// Why things are where they are: one message and one action first, then the numbers. What the
 // files why_*.cc share; the routes are in read_why.cc.
 #pragma once
 #include <map>
@@ -7,19 +7,19 @@
 
 #include "api/read.h"
 #include "api/router.h"
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "policy/reason.h"
 
 namespace cigri::api {
 
-struct Saying {
-  std::string sentence, action;
+struct Explanation {
+  std::string message, action;
 };
 
-inline std::string Jobs(std::int64_t n) { return Counted(n, "job"); }
-inline std::string Tasks(std::int64_t n) { return Counted(n, "task"); }
+inline std::string Jobs(std::int64_t n) { return Pluralize(n, "job"); }
+inline std::string Tasks(std::int64_t n) { return Pluralize(n, "task"); }
 
-/// Operators may be told to do what users cannot.
+/// Operators may be advised to do what users cannot.
 inline policy::Reader ReaderOf(const Request& request) {
   return request.caller.is_operator ? policy::Reader::kOperator : policy::Reader::kUser;
 }
@@ -39,10 +39,10 @@ policy::ReasonTexts TextsFor(const std::vector<Row>& clusters) {
 }
 /// A row of `reasons`, whichever statement has read it.
 struct StoredReason {
-  std::int64_t cluster_id = 0;          ///< 0: the whole campaign
-  std::optional<std::string> cluster;   ///< its name
-  std::string code, numbers;            ///< numbers: a JSON object
-  double since = 0;                     ///< epoch s
+  std::int64_t cluster_id = 0;         ///< 0: the whole campaign
+  std::optional<std::string> cluster;  ///< its name
+  std::string code, numbers;           ///< numbers: a JSON object
+  double since = 0;                    ///< epoch s
 
   template <typename Row>
   static StoredReason Of(const Row& row) {
@@ -50,7 +50,7 @@ struct StoredReason {
   }
 };
 /// A row of `reasons`:
-/// {"cluster","cluster_id","code","sentence","action","numbers","main","since"}.
+/// {"cluster","cluster_id","code","message","action","numbers","main","since"}.
 nlohmann::json ReasonJson(const policy::ReasonTexts& texts, const StoredReason& row,
                           std::int64_t campaign, policy::Reader reader);
 
@@ -65,7 +65,7 @@ class Outlook {
  private:
   struct Row {
     std::string hours;
-    std::optional<double> drained_for, try_again_in;
+    std::optional<double> drained_for, retry_in;
     double rate = 0;
   };
   nlohmann::json OfCluster(const std::string& code, const Row& row) const;

@@ -37,15 +37,15 @@ std::optional<std::string> Closed(const sql::ShowClustersRow& row) {
     return name + " is drained by " + row.drained_by.value_or("an operator") + ": " +
            row.drain_reason.value_or("");
   if (row.failing_for)
-    return name + " has not answered for " + HumanSpan(*row.failing_for) + ": " +
+    return name + " has not answered for " + HumanDuration(*row.failing_for) + ": " +
            row.error.value_or("no reason given");
-  if (!row.swept_ago) return name + " has not been looked at yet";
+  if (!row.polled_ago) return name + " has not been polled yet";
   if (std::string(row.mode) == "observe")
     return name + " is only observed: nothing is sent there" + WouldSend(row);
   if (row.stress >= row.stress_limit)
     return name + " is under stress: " + Number(row.stress) + ", the limit is " +
            Number(row.stress_limit);
-  if (!row.max_resources) return name + " has not told its resources yet";
+  if (!row.max_resources) return name + " has not reported its resources yet";
   return std::nullopt;
 }
 
@@ -76,36 +76,31 @@ json Ceilings(const sql::ShowClustersRow& row, const sql::HeldOnClusterRow& held
     add("mode limited: at most " + Jobs(row.mode_limit.value_or(0)) + " of ours in flight");
   else
     add("mode " + mode);
-  if (row.max_running)
-    add("max_running: at most " + Jobs(*row.max_running) + " of ours in flight");
+  if (row.max_running) add("max_running: at most " + Jobs(*row.max_running) + " of ours in flight");
   add("queue: " + Number(row.queue_s) + " s of our work may wait there" +
-      (!row.max_waiting ? "" : ", at most " + Jobs(*row.max_waiting)) +
-      "; " + Counted(row.jobs_waiting.value_or(0), "waits", "wait"));
-  add("stress " + Number(row.stress) + ", the limit is " +
-      Number(row.stress_limit));
+      (!row.max_waiting ? "" : ", at most " + Jobs(*row.max_waiting)) + "; " +
+      Pluralize(row.jobs_waiting.value_or(0), "waits", "wait"));
+  add("stress " + Number(row.stress) + ", the limit is " + Number(row.stress_limit));
   if (row.hours) add("hours: " + row.hours.value_or(""));
   if (row.drained_until) add("drained until " + row.drained_until.value_or(""));
   if (row.failing_for)
-    add("backoff: " + Counted(row.failures.value_or(0), "failure") + " in a row" +
-        (!row.try_again_in || *row.try_again_in <= 0
-             ? ", asked again now"
-             : ", asked again in " + HumanSpan(*row.try_again_in)));
+    add("backoff: " + Pluralize(row.failures.value_or(0), "failure") + " in a row" +
+        (!row.retry_in || *row.retry_in <= 0 ? ", asked again now"
+                                             : ", asked again in " + HumanDuration(*row.retry_in)));
   if (row.shut_for && *row.shut_for > 0)
-    add("its API is left alone for " + HumanSpan(*row.shut_for));
-  if (row.probation)
-    add("probation: at most " + Jobs(*row.probation) + " in the next submission");
+    add("its circuit breaker is open for another " + HumanDuration(*row.shut_for));
+  if (row.probation) add("half-open: at most " + Jobs(*row.probation) + " in the next submission");
   if (row.max_array)
     add("arrays of at most " + Jobs(*row.max_array) + ", learnt from its refusals");
-  if (held.held > 0)
-    add(Counted(held.held, "campaign is", "campaigns are") + " held there");
+  if (held.held > 0) add(Pluralize(held.held, "campaign is", "campaigns are") + " held there");
   if (held.probation > 0)
-    add(Counted(held.probation, "campaign is", "campaigns are") +
-        " set aside there for a while");
+    add(Pluralize(held.probation, "campaign is", "campaigns are") + " excluded there for a while");
   return lines;
 }
 
 // A campaign without a row of its own there has been given what it may have, or is new.
-json WaitingJson(const sql::WaitingOnClusterRow& row, const policy::ReasonTexts& texts, const Outlook& outlook) {
+json WaitingJson(const sql::WaitingOnClusterRow& row, const policy::ReasonTexts& texts,
+                 const Outlook& outlook) {
   const auto campaign = row.campaign_id;
   json item = {{"code", nullptr}, {"action", ""}, {"since", nullptr}, {"expected", nullptr}};
   const auto granted = row.granted;
@@ -118,9 +113,9 @@ json WaitingJson(const sql::WaitingOnClusterRow& row, const policy::ReasonTexts&
   }
   const bool sending = granted > in_flight;
   if (sending && (!row.code || item["code"] == "NONE"))
-    item["sentence"] = Jobs(granted - in_flight) + " of it may be sent now";
+    item["message"] = Jobs(granted - in_flight) + " of it may be sent now";
   else if (!row.code)
-    item["sentence"] = "it has come since the last decision";
+    item["message"] = "it has come since the last decision";
   item["campaign"] = campaign;
   item["user"] = row.grid_user;
   item["priority"] = row.priority;
@@ -148,17 +143,17 @@ json ClusterWhy(db::Tx& tx, const Request& request) {
     total = campaign.total;
   }
   const auto closed = Closed(row);
-  std::string sentence = closed.value_or("");
+  std::string message = closed.value_or("");
   if (!closed) {
-    sentence = Idle(row) + "; ";
-    sentence += total == 0
-                    ? "no campaign waits for it"
-                    : Counted(total, "campaign waits", "campaigns wait") + " for it, the first: " +
-                          std::to_string(waiting[0]["campaign"].get<std::int64_t>()) + ", " +
-                          waiting[0]["sentence"].get<std::string>();
+    message = Idle(row) + "; ";
+    message += total == 0
+                   ? "no campaign waits for it"
+                   : Pluralize(total, "campaign waits", "campaigns wait") + " for it, the first: " +
+                         std::to_string(waiting[0]["campaign"].get<std::int64_t>()) + ", " +
+                         waiting[0]["message"].get<std::string>();
   }
   return {{"cluster", *name},
-          {"sentence", sentence},
+          {"message", message},
           {"action", closed       ? Action(row)
                      : total == 0 ? ""
                                   : waiting[0]["action"].get<std::string>()},

@@ -1,4 +1,4 @@
-// Rows of `reasons` as sentences, and what is expected to change them.
+// Rows of `reasons` as messages, and what is expected to change them.
 #include <sql/cluster_status.h>
 
 #include <algorithm>
@@ -31,10 +31,10 @@ bool OneOf(const std::string& code, std::initializer_list<const char*> codes) {
 }
 
 std::string Every(double rate, const std::string& whose) {
-  return "a job of " + whose + " ends there about every " + HumanSpan(1 / rate);
+  return "a job of " + whose + " ends there about every " + HumanDuration(1 / rate);
 }
 
-std::string In(double seconds) { return "in " + HumanSpan(std::max(0.0, seconds)); }
+std::string In(double seconds) { return "in " + HumanDuration(std::max(0.0, seconds)); }
 
 // The next full hour within `hours`; nothing when there is none in eight days.
 std::optional<double> OpensIn(const std::string& hours, double now) {
@@ -55,7 +55,7 @@ json ReasonJson(const policy::ReasonTexts& texts, const StoredReason& row, std::
   return {{"cluster", OrNull(row.cluster)},
           {"cluster_id", row.cluster_id},
           {"code", row.code},
-          {"sentence", texts.Text(reason)},
+          {"message", texts.Text(reason)},
           {"action", texts.Action(reason, reader)},
           {"numbers", std::move(numbers)},
           {"main", main},
@@ -64,9 +64,7 @@ json ReasonJson(const policy::ReasonTexts& texts, const StoredReason& row, std::
 
 Outlook::Outlook(db::Tx& tx, const std::vector<int>& clusters) {
   for (const auto& row : tx.Exec(sql::kClusterOutlook, clusters)) {
-    rows_[row.id] = {
-        row.hours.value_or(""), row.drained_for,
-        row.try_again_in, row.rate};
+    rows_[row.id] = {row.hours.value_or(""), row.drained_for, row.retry_in, row.rate};
     now_ = row.now;
   }
 }
@@ -76,11 +74,11 @@ json Outlook::OfCluster(const std::string& code, const Row& row) const {
     return row.drained_for ? "the drain ends " + In(*row.drained_for)
                            : std::string("until an operator resumes it");
   if (code == "CLUSTER_HOURS") {
-    const auto span = OpensIn(row.hours, now_);
-    return span ? json("it opens " + In(*span)) : json();
+    const auto duration = OpensIn(row.hours, now_);
+    return duration ? json("it opens " + In(*duration)) : json();
   }
-  if (OneOf(code, {"CLUSTER_BREAKER", "CLUSTER_STALE"}) && row.try_again_in)
-    return "it is asked again " + In(*row.try_again_in);
+  if (OneOf(code, {"CLUSTER_BREAKER", "CLUSTER_STALE"}) && row.retry_in)
+    return "it is asked again " + In(*row.retry_in);
   if (OneOf(code, {"FULL", "SERVED_BEFORE", "CLUSTER_LIMITED", "CLUSTER_MAX_RUNNING", "RESERVE"}) &&
       row.rate > 0)
     return Every(row.rate, "the grid");
@@ -91,13 +89,13 @@ json Outlook::Of(const json& reason, double rate) const {
   const std::string code = reason.value("code", "");
   const json& numbers = reason["numbers"];
   const auto number = [&](const char* name) { return numbers.value(name, 0.0); };
-  if (code == "SINK" && number("held until") > 0)
+  if (code == "BLACK_HOLE" && number("held until") > 0)
     return "the hold ends " + In(number("held until") - now_);
   if (code == "AFFINITY_WAIT")
     return "it takes it " + In(number("waits for, s") - number("waited, s"));
   if (code == "START_RATE" && number("per minute") > 0)
-    return "the next start within " + HumanSpan(60 / number("per minute"));
-  if (OneOf(code, {"MAX_JOBS", "FIRST_TEN", "QUOTA", "LICENCE", "PROLOGUE"}) && rate > 0)
+    return "the next start within " + HumanDuration(60 / number("per minute"));
+  if (OneOf(code, {"MAX_JOBS", "CANARY", "QUOTA", "LICENCE", "PROLOGUE"}) && rate > 0)
     return Every(rate, "it");
   const auto it = rows_.find(reason.value("cluster_id", std::int64_t{0}));
   return it == rows_.end() ? json() : OfCluster(code, it->second);

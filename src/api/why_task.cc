@@ -18,36 +18,37 @@ std::string EndOf(const Attempt& a) {
   return "ended, and nobody knows how";
 }
 
-std::string Blame(const std::string& account) {
-  if (account == "program") return "the program's own failure: it counts as a try";
-  if (account == "preemption")
+std::string Blame(const std::string& exit_class) {
+  if (exit_class == "program") return "the program's own failure: it counts as a try";
+  if (exit_class == "preemption")
     return "the cluster took the slot back: not your fault, no try charged";
-  if (account == "infrastructure") return "the machines' fault: no try charged";
-  if (account == "our_kill") return "the grid killed it: no try charged";
+  if (exit_class == "infrastructure") return "the machines' fault: no try charged";
+  if (exit_class == "our_kill") return "the grid killed it: no try charged";
   return "";
 }
 
-Saying OfAttempt(const Attempt& a, const std::string& campaign) {
+Explanation OfAttempt(const Attempt& a, const std::string& campaign) {
   const std::string where = a.cluster.empty() ? "" : " on " + a.cluster;
   if (a.state == "running") return {"it runs" + where, ""};
   if (a.state == "remote_waiting" || a.state == "submitted")
     return {"it is in the queue" + where + ": the cluster decides when it starts", ""};
   if (a.state == "launching")
     return a.code == "SUBMIT_IN_DOUBT"
-               ? Saying{"it was sent" + where +
-                            " without an answer: the grid looks whether it arrived",
-                        ""}
-               : Saying{"it is on its way" + where, ""};
+               ? Explanation{"it was sent" + where +
+                                 " without an answer: the grid looks whether it arrived",
+                             ""}
+               : Explanation{"it is on its way" + where, ""};
   if (a.state == "terminated") return {"it is done" + where, ""};
-  Saying saying{"it " + EndOf(a) + where + " (" + a.code + "): " + Blame(a.account), ""};
-  if (a.to_fix) {
-    saying.sentence += "; its tries are spent";
-    saying.action = "gridsub --retry-failed " + campaign + " runs the failures again";
+  Explanation explanation{"it " + EndOf(a) + where + " (" + a.code + "): " + Blame(a.exit_class),
+                          ""};
+  if (a.needs_attention) {
+    explanation.message += "; its tries are spent";
+    explanation.action = "gridsub --retry-failed " + campaign + " runs the failures again";
   }
-  return saying;
+  return explanation;
 }
 
-// It waits: to go again, with the end of its last attempt, or for its first.
+// It waits: to be retried, with the end of its last attempt, or for its first.
 std::string Waits(db::Tx& tx, std::int64_t campaign, const std::vector<Attempt>& attempts) {
   const Attempt& last = attempts.back();
   const auto row = tx.Exec(sql::kRetryOfTask, campaign, last.idx)[0];
@@ -56,18 +57,18 @@ std::string Waits(db::Tx& tx, std::int64_t campaign, const std::vector<Attempt>&
     return before == 0 ? "it is the next to be sent"
                        : "it waits its turn, " + Tasks(before) + " before it";
   }
-  std::string sentence = "it waits to go again";
-  if (const double s = *row.wait_s; s > 0) sentence += " in " + HumanSpan(s);
-  if (row.avoid) sentence += ", rather not on " + *row.avoid;
-  if (!last.code.empty()) sentence += " (" + last.code + ")";
+  std::string message = "it waits to be retried";
+  if (const double s = *row.wait_s; s > 0) message += " in " + HumanDuration(s);
+  if (row.avoid) message += ", rather not on " + *row.avoid;
+  if (!last.code.empty()) message += " (" + last.code + ")";
   if (attempts.size() > 1)
-    sentence += "; last time it " + EndOf(attempts[attempts.size() - 2]) + " on " +
-                attempts[attempts.size() - 2].cluster;
-  return sentence;
+    message += "; last time it " + EndOf(attempts[attempts.size() - 2]) + " on " +
+               attempts[attempts.size() - 2].cluster;
+  return message;
 }
 
 // Of several copies the one that matters: done, then in flight, then what is written last.
-const Attempt& Telling(const std::vector<Attempt>& attempts) {
+const Attempt& MostRelevant(const std::vector<Attempt>& attempts) {
   for (const auto& a : attempts)
     if (a.counted) return a;
   for (const auto& a : attempts)
@@ -77,17 +78,17 @@ const Attempt& Telling(const std::vector<Attempt>& attempts) {
 
 json WhyOfTask(db::Tx& tx, const Request& request, std::int64_t campaign, std::int64_t idx) {
   const auto attempts = AttemptsOf(tx, campaign, {idx});
-  const Attempt& telling = Telling(attempts);
+  const Attempt& relevant = MostRelevant(attempts);
   json why = CampaignWhy(tx, request, campaign);
   why["task"] = idx;
   why["attempts"] = static_cast<std::int64_t>(attempts.size()) - (attempts.back().job_id ? 0 : 1);
-  if (telling.state != "pending") {
-    const auto saying = OfAttempt(telling, std::to_string(campaign));
-    why["sentence"] = saying.sentence;
-    why["action"] = saying.action;
+  if (relevant.state != "pending") {
+    const auto explanation = OfAttempt(relevant, std::to_string(campaign));
+    why["message"] = explanation.message;
+    why["action"] = explanation.action;
   } else {
-    why["sentence"] =
-        Waits(tx, campaign, attempts) + "; of its campaign: " + why["sentence"].get<std::string>();
+    why["message"] =
+        Waits(tx, campaign, attempts) + "; of its campaign: " + why["message"].get<std::string>();
   }
   return why;
 }
@@ -95,7 +96,7 @@ json WhyOfTask(db::Tx& tx, const Request& request, std::int64_t campaign, std::i
 }  // namespace
 
 json TaskWhy(db::Tx& tx, const Request& request) {
-  OwnFacts(tx, request, request.Id());
+  OwnInfo(tx, request, request.Id());
   const auto idx = request.Id("index");
   if (idx >= tx.One(sql::kTaskCount, request.Id()).n)
     throw NotFound("task " + std::to_string(idx) + " of campaign " + std::to_string(request.Id()));
@@ -112,13 +113,13 @@ json JobWhy(db::Tx& tx, const Request& request) {
   why["job"] = request.Id();
   for (const auto& a : AttemptsOf(tx, campaign, {b.idx})) {
     if (a.job_id != request.Id()) continue;
-    const auto saying = OfAttempt(a, std::to_string(campaign));
-    why["sentence"] = saying.sentence;
-    why["action"] = saying.action;
+    const auto explanation = OfAttempt(a, std::to_string(campaign));
+    why["message"] = explanation.message;
+    why["action"] = explanation.action;
     return why;
   }
-  why["sentence"] = "it was never taken by " + std::string(b.cluster) + ": " +
-                    b.error.value_or("its submission was given up");
+  why["message"] = "it was never taken by " + std::string(b.cluster) + ": " +
+                   b.error.value_or("its submission was given up");
   why["action"] = "";
   return why;
 }

@@ -44,7 +44,7 @@ json ItemJson(const policy::WhatIf& what) {
           {"jobs", what.jobs}};
 }
 
-std::string Sentence(const policy::WhatIf& what) {
+std::string Message(const policy::WhatIf& what) {
   const std::string gives = " would give it " + Jobs(what.jobs) + " more";
   if (what.doer == policy::Doer::kUser) return what.change + gives;
   if (what.doer == policy::Doer::kOperator) return what.change + gives + " (for an operator to do)";
@@ -63,15 +63,15 @@ json WhatIfJson(const policy::WhatIfs& found, double age_s, bool is_operator) {
   json items = json::array();
   for (const auto& what : found.useful) items.push_back(ItemJson(what));
   const auto* best = Cheapest(found, is_operator);
-  std::string sentence = "nothing that was tried would give it more";
-  if (best != nullptr) sentence = Sentence(*best);
-  if (found.reasons.empty()) sentence = "at the last stored decision nothing held it back";
-  return {{"sentence", sentence}, {"items", std::move(items)},
+  std::string message = "nothing that was tried would give it more";
+  if (best != nullptr) message = Message(*best);
+  if (found.reasons.empty()) message = "at the last stored decision nothing held it back";
+  return {{"message", message},   {"items", std::move(items)},
           {"tried", found.tried}, {"cut", found.cut},
           {"age_s", age_s},       {"jobs_now", found.jobs_now}};
 }
 
-json Refused(const std::string& why) { return {{"sentence", why}, {"items", json::array()}}; }
+json Refused(const std::string& why) { return {{"message", why}, {"items", json::array()}}; }
 
 // Who was served before it, and by which term.
 void AddTerms(const SnapshotCache::Stored& stored, std::int64_t campaign, json& reasons) {
@@ -134,7 +134,7 @@ void AddWhatIf(Context& context, const Request& request, json& why) {
       why["what_if"] = Refused(fault);
       return;
     }
-    for (auto& lane : why["clusters"]) AddTerms(*stored, campaign, lane["reasons"]);
+    for (auto& placement : why["clusters"]) AddTerms(*stored, campaign, placement["reasons"]);
     const auto& all = stored->snapshot.campaigns;
     if (std::none_of(all.begin(), all.end(), [&](const auto& c) { return c.id == campaign; })) {
       why["what_if"] = Refused("it was not in the last stored decision");

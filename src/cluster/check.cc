@@ -44,12 +44,12 @@ Batch TestBatch(const ClusterConfig& config, const std::string& user) {
   return batch;
 }
 
-CheckItem Told(const RemoteJob& job, double took) {
+CheckItem TestJobResult(const RemoteJob& job, double took) {
   CheckItem item{"test job", Verdict::kOk, ""};
   if (job.cause == EndCause::kExited && job.wait_status == 0) {
     item.detail = "job " + job.ref.remote_id + " ran" +
                   (job.node.empty() ? "" : " on " + job.node) + " and ended after " +
-                  HumanSpan(took);
+                  HumanDuration(took);
     return item;
   }
   item.verdict = Verdict::kFail;
@@ -80,11 +80,11 @@ CheckItem RunTestJob(Cluster* cluster, const Batch& batch, std::chrono::seconds 
   if (cluster->capabilities().hold_release) cluster->Release(batch, ids);
   const auto job = Follow(cluster, ref, began + patience);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  if (job) return Told(*job, took.count());
+  if (job) return TestJobResult(*job, took.count());
   cluster->Kill({ref});
   return {"test job", Verdict::kWarn,
           "job " + ref.remote_id + " did not start or end within " +
-              HumanSpan(static_cast<double>(patience.count())) +
+              HumanDuration(static_cast<double>(patience.count())) +
               " and was deleted: the cluster may be full"};
 }
 
@@ -95,7 +95,7 @@ CheckItem CheckClock(double clock) {
   const double ahead = clock - Now();
   if (std::abs(ahead) < 5) return {"clock", Verdict::kOk, "the same as here"};
   return {"clock", Verdict::kWarn,
-          "its clock is " + HumanSpan(std::abs(ahead)) + (ahead > 0 ? " ahead" : " behind") +
+          "its clock is " + HumanDuration(std::abs(ahead)) + (ahead > 0 ? " ahead" : " behind") +
               ": run NTP there and here; tokens and times shown depend on it"};
 }
 

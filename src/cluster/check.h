@@ -7,7 +7,7 @@
 
 namespace cigri::cluster {
 
-/// How far `clock`, the cluster's time now (0 = not told), is from ours.
+/// How far `clock`, the cluster's time now (0 = not reported), is from ours.
 CheckItem CheckClock(double clock);
 /// What a failed call means to an operator: the words and what to do.
 CheckItem CheckFailure(const std::string& what, const CallFailed& failure);

@@ -10,11 +10,11 @@ OutputPart Cluster::ReadOutput(const RemoteRef&, Stream, std::int64_t, std::size
   throw std::runtime_error("this kind of cluster gives no way to read a job's output");
 }
 
-std::string Cluster::CannotCarry(const Batch&) { return ""; }
+std::string Cluster::ExceedsLimit(const Batch&) { return ""; }
 
-std::string Cluster::WhyNot(const Batch& batch) { return CannotCarry(batch); }
+std::string Cluster::WhyNot(const Batch& batch) { return ExceedsLimit(batch); }
 
-std::string Cluster::CredentialTrouble(const std::string&) { return ""; }
+std::string Cluster::CredentialError(const std::string&) { return ""; }
 
 std::unique_ptr<Cluster> MakeCluster(const ClusterConfig& config, TokenSource tokens) {
   const auto* driver = FindDriver(config.kind);

@@ -18,10 +18,10 @@ namespace cigri::cluster {
 /// Stands before every call to the API of a remote cluster: the operator's ceiling on calls
 /// (max_calls_per_min) and the circuit breaker, shared by all processes that speak to that API.
 /// One object per driver, for its thread.
-class CallGate {
+class CallLimiter {
  public:
   using Clock = std::chrono::steady_clock;
-  virtual ~CallGate() = default;
+  virtual ~CallLimiter() = default;
   /// Waits for the call's turn, to `until` at the latest. Throws CallFailed when it must not be
   /// made, with the time to wait: kBusy over the ceiling, kUnreachable while the breaker is open.
   virtual void Before(Clock::time_point until) = 0;
@@ -45,7 +45,7 @@ struct ClusterConfig {
   nlohmann::json options =
       nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
   std::chrono::milliseconds call_timeout{25000};
-  std::shared_ptr<CallGate> gate;  ///< of a remote kind; none: nothing is limited or counted
+  std::shared_ptr<CallLimiter> limiter;  ///< of a remote kind; none: nothing is limited or counted
 };
 
 /// What a cluster can do; read once after making it. The drivers' table (drivers.h) says what each
@@ -53,7 +53,7 @@ struct ClusterConfig {
 struct Capabilities {
   int max_array = 1000;             ///< most elements of one Submit
   std::size_t max_bytes = 1 << 20;  ///< most bytes of one Submit's commands, all together
-  bool fences = false;        ///< Find(tag, fence) makes a later Submit of that tag impossible
+  bool revokes = false;       ///< Find(tag, revoke) makes a later Submit of that tag impossible
   bool hold_release = false;  ///< Submit leaves the jobs on hold until Release
   bool feed = false;          ///< Poll answers what changed since a token, and can wait for it
   bool output = false;        ///< ReadOutput works
@@ -80,7 +80,7 @@ struct Element {
 struct Batch {
   std::int64_t id = 0, campaign_id = 0;
   BatchKind kind = BatchKind::kTask;
-  std::string tag;  ///< unique for ever: cigri.<campaign>.<grid id>.<random>
+  std::string tag;  ///< never used twice: cigri.<campaign>.<grid id>.<random>
   std::string grid_user, cluster_user;
   std::string campaign_name;
   std::string directory;  ///< working directory; "" = the user's home. May hold $HOME.
@@ -112,7 +112,7 @@ struct RemoteRef {
 
 /// Why a remote job ended.
 enum class EndCause {
-  kExited,        ///< by itself: `wait_status` tells
+  kExited,        ///< on its own: `wait_status` tells
   kPreempted,     ///< best-effort kill by the cluster, for its own users
   kWalltime,      ///< the cluster ended it at its walltime
   kDeleted,       ///< somebody asked the cluster to delete it (we, or its user there)
@@ -131,7 +131,7 @@ struct RemoteJob {
   double submitted_at = 0, started_at = 0, ended_at = 0;  ///< the cluster's clock, 0 = not known
   std::string node;
   /// Starting or running, says the cluster, and the job itself has given no sign of it (yet).
-  bool silent = false;
+  bool unresponsive = false;
   std::string message;  ///< the cluster's own words, or the last lines of stderr; may be ""
 };
 
@@ -189,7 +189,7 @@ class CallFailed : public std::runtime_error {
 struct FindResult {
   std::vector<RemoteJob> jobs;  ///< every job that carries the tag, in any state
   bool complete = false;  ///< the answer covers all jobs the cluster remembers: absence counts
-  bool fenced = false;    ///< the tag can never be submitted any more
+  bool revoked = false;   ///< the tag can never be submitted any more
 };
 
 struct Resources {
@@ -199,8 +199,8 @@ struct Resources {
   int free() const { return std::max(0, max - used - unavailable); }
   double stress = 0;        ///< 0..1, what the cluster says of its own load
   int preemptible = 0;      ///< of `used`, by best-effort jobs of others
-  std::string note;         ///< for people: "2 of 4 nodes down"
-  double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not told
+  std::string note;         ///< for messages: "2 of 4 nodes down"
+  double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not reported
 };
 
 struct PollRequest {
@@ -210,18 +210,18 @@ struct PollRequest {
 };
 struct PollResult {
   /// Present state of those asked for, or what changed. A job that is as `known` may be left out:
-  /// of ten thousand that run a look finds a few that do not any more.
+  /// of ten thousand that run a poll finds a few that do not any more.
   std::vector<RemoteJob> jobs;
   std::vector<RemoteRef> missing;  ///< asked for and not known to the cluster (any more)
   bool full = true;                ///< false: only changes; a job not listed is as it was
   std::string token;
-  double cluster_time = 0;             ///< the cluster's clock at the answer, 0 = not told
+  double cluster_time = 0;             ///< the cluster's clock at the answer, 0 = not reported
   int calls = 0;                       ///< HTTP requests it took
   std::optional<Resources> resources;  ///< when the same answer tells them (local)
 };
 
 struct KillResult {
-  std::vector<RemoteRef> gone;   ///< ended, or never heard of any more
+  std::vector<RemoteRef> gone;   ///< ended, or never seen any more
   std::vector<RemoteRef> asked;  ///< the cluster has registered it: look again until it ended
   std::vector<std::pair<RemoteRef, std::string>> failed;  ///< and why: ask again
 };
@@ -231,7 +231,7 @@ struct OutputPart {
   bool exists = false;
   std::string bytes;
   std::int64_t size = 0;  ///< of the whole file, -1 unknown
-  std::string where;      ///< path or URL for people
+  std::string where;      ///< path or URL for readers
 };
 
 /// One line of `gridclusters --check`.
@@ -276,10 +276,10 @@ class Cluster {
   /// batch was intended: listings may be cut before that time.
   /// `complete` says that every job the cluster remembers was looked through: only then is an
   /// absent job absent. A source that did not answer makes the result incomplete, or throws.
-  /// With `fence` (and capabilities().fences) the cluster refuses the tag from now on; when
-  /// `fenced` is not set, a later Submit of the tag may still succeed. Throws CallFailed.
+  /// With `revoke` (and capabilities().revokes) the cluster refuses the tag from now on; when
+  /// `revoked` is not set, a later Submit of the tag may still succeed. Throws CallFailed.
   virtual FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
-                          bool fence) = 0;
+                          bool revoke) = 0;
 
   /// The states of jobs, in as few calls as the API allows. A job of the request stands in `jobs`,
   /// in `missing`, or in neither: then there is no news of it, and it stays as it was. `missing`
@@ -314,14 +314,14 @@ class Cluster {
 
   /// Why a cluster of this kind can never run `batch` (it may have no elements), with the limit; ""
   /// when it can. Makes no call: the API asks it at submission, too.
-  virtual std::string CannotCarry(const Batch& batch);
+  virtual std::string ExceedsLimit(const Batch& batch);
   /// Why `batch` can never run here, in the same way; may ask the cluster, and throw CallFailed.
   virtual std::string WhyNot(const Batch& batch);
   /// Why `cluster_user` cannot be authenticated there now, as far as is known without a call; ""
   /// when nothing speaks against it.
-  virtual std::string CredentialTrouble(const std::string& cluster_user);
-  /// The gate before its API, nullptr when there is none.
-  virtual CallGate* gate() { return nullptr; }
+  virtual std::string CredentialError(const std::string& cluster_user);
+  /// The limiter before its API, nullptr when there is none.
+  virtual CallLimiter* limiter() { return nullptr; }
 };
 
 /// Short-lived credentials of a user on a cluster (JWT clusters), "" when there are none. Asked

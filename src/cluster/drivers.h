@@ -15,7 +15,7 @@ using Factory = std::unique_ptr<Cluster> (*)(const ClusterConfig&, TokenSource);
 /// One kind of cluster. The file of the kind defines its line; drivers.cc lists it.
 struct Driver {
   std::string kind;         ///< clusters.kind, `gridadmin cluster add --kind`
-  std::string description;  ///< one line for people: "OAR 2.5, through its REST API"
+  std::string description;  ///< one line for messages: "OAR 2.5, through its REST API"
   Factory make = nullptr;
   Capabilities capabilities;  ///< what a cluster of this kind can do before options change it
 };

@@ -51,8 +51,8 @@ nodes=$CIGRI_NODE_FILE
 // $record and $out are "" until their folders are there. Signals that a scheduler sends before it
 // kills (checkpoint, walltime) are for the program: the script outlives them to write the record.
 //
-// The record is also a fence: made at the start, where it is not there yet. A slurmctld that
-// crashed forgets that it has started a job and starts it again, OAR resubmits by itself: the
+// The record is also a lock: made at the start, where it is not there yet. A slurmctld that
+// crashed forgets that it has started a job and starts it again, OAR resubmits on its own: the
 // second start of the same job runs nothing. It waits for the end of the first and ends as that
 // did; where the first is gone without an end (or must be, by its walltime) nobody knows what it
 // did.
@@ -180,7 +180,7 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
          kRunPart;
 }
 
-std::string ElementWords(const Element& element, int index) {
+std::string ElementArguments(const Element& element, int index) {
   // Compressing costs the job a process: only where the line would not fit otherwise.
   const bool big = element.command.size() > 48 << 10;
   return std::to_string(index) + " " + std::to_string(element.job_id) + " " +
@@ -216,19 +216,20 @@ std::string OutputPath(const RemoteRef& ref, Stream stream) {
 
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
   text = Trim(text);  // its last line: before it stands when the job began
-  const auto words = Split(text.substr(text.rfind('\n') + 1), ' ');
-  if (words.size() != 8 || words[0] != "cigri1" || words[7] != "end") return std::nullopt;
+  const auto arguments = Split(text.substr(text.rfind('\n') + 1), ' ');
+  if (arguments.size() != 8 || arguments[0] != "cigri1" || arguments[7] != "end")
+    return std::nullopt;
   ExitRecord record;
   try {
-    record.wait_status = std::stoi(words[1]);
-    record.started_at = std::stod(words[2]);
-    record.ended_at = std::stod(words[3]);
-    record.job_id = std::stoll(words[6]);
+    record.wait_status = std::stoi(arguments[1]);
+    record.started_at = std::stod(arguments[2]);
+    record.ended_at = std::stod(arguments[3]);
+    record.job_id = std::stoll(arguments[6]);
   } catch (const std::exception&) {
     return std::nullopt;
   }
-  record.node = words[4];
-  record.remote_id = words[5];
+  record.node = arguments[4];
+  record.remote_id = arguments[5];
   if (ref.job_id != 0 && record.job_id != ref.job_id) return std::nullopt;
   return record;
 }

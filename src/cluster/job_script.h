@@ -31,7 +31,7 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings);
 
 /// An element as six words, "INDEX JOB_ID TASK_INDEX ATTEMPT b|z DATA": only letters, digits and
 /// +/=- so that no shell, API or file on the way has anything to expand, cut or recode.
-std::string ElementWords(const Element& element, int index);
+std::string ElementArguments(const Element& element, int index);
 
 /// `bytes` as gzip writes them, without a time or a name in them.
 std::string Gzip(std::string_view bytes);
@@ -53,7 +53,7 @@ struct ExitRecord {
 /// The record in `text`; nothing when it is no whole record of job `ref`.
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref);
 
-/// Fills the end of `job` from the wait status of its script: by itself, or one of the two above.
+/// Fills the end of `job` from the wait status of its script: on its own, or one of the two above.
 void EndByScript(RemoteJob* job, int wait_status);
 /// Fills `job` from its record, when that is all there is. A job that TERM ended was ended by
 /// somebody whom the record does not name: the cause is then unknown.

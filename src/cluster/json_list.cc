@@ -22,7 +22,7 @@ simdjson::dom::element EachInList(const std::string& what, std::string body, con
   simdjson::dom::array items;
   if (error != simdjson::SUCCESS || root[key].get(items) != simdjson::SUCCESS)
     throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no list: " +
-                                                    (body.empty() ? "(empty)" : Words(body)));
+                                                    (body.empty() ? "(empty)" : ErrorText(body)));
   for (const auto item : items) each(item);
   return root;
 }

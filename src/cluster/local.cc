@@ -8,7 +8,7 @@
 
 #include "cluster/drivers.h"
 #include "cluster/local_wire.h"
-#include "cluster/wishes.h"
+#include "cluster/resource_request.h"
 #include "core/text.h"
 #include "http/client.h"
 
@@ -29,7 +29,7 @@ http::Options ClientOptions(const ClusterConfig& config) {
 }
 
 // The cluster's own words in an answer that is a refusal.
-std::string Words(const Response& r) {
+std::string ErrorText(const Response& r) {
   const json j = json::parse(r.body, nullptr, false);
   if (j.is_object() && j.contains("message") && j["message"].is_string()) return j["message"];
   return "HTTP " + std::to_string(r.status);
@@ -39,7 +39,7 @@ Capabilities KindCapabilities() {
   Capabilities c;
   c.max_array = 5000;
   c.max_bytes = 4u << 20;
-  c.fences = c.feed = c.output = true;
+  c.revokes = c.feed = c.output = true;
   c.exact_walltime = c.dedicated = true;
   c.time_resolution_s = 0;
   c.remembers = std::chrono::hours(24 * 7);
@@ -71,13 +71,13 @@ class LocalCluster : public Cluster {
   // No job is ever held.
   void Release(const Batch&, const std::vector<std::string>&) override {}
 
-  FindResult Find(const std::string& tag, const std::string&, double, bool fence) override {
+  FindResult Find(const std::string& tag, const std::string&, double, bool revoke) override {
     const auto a = local::ReadAnswer(
-        Get("/tags/" + http::PercentEncode(tag) + (fence ? "?fence=1" : "")).body);
+        Get("/tags/" + http::PercentEncode(tag) + (revoke ? "?revoke=1" : "")).body);
     FindResult found;
     found.jobs = a.jobs;
     found.complete = true;
-    found.fenced = a.fenced;
+    found.revoked = a.revoked;
     return found;
   }
 
@@ -91,7 +91,7 @@ class LocalCluster : public Cluster {
       a.token = page.token;
     }
     result.token = a.token;
-    if (result.full) LookUpRest(request.jobs, &result);
+    if (result.full) FindRest(request.jobs, &result);
     return result;
   }
 
@@ -149,17 +149,18 @@ class LocalCluster : public Cluster {
     if (batch.slots > r.max)
       return "a job asks for " + std::to_string(batch.slots) + " slots, " + config_.name + " has " +
              std::to_string(r.max);
-    return CannotCarry(batch);
+    return ExceedsLimit(batch);
   }
 
-  std::string CannotCarry(const Batch& batch) override {
-    const auto wishes = WishesOf(batch);
-    if (wishes.gpus > 0) return config_.name + " has no GPUs to give: leave gpus out there";
+  std::string ExceedsLimit(const Batch& batch) override {
+    const auto resource_request = ResourceRequestOf(batch);
+    if (resource_request.gpus > 0)
+      return config_.name + " has no GPUs to give: leave gpus out there";
     const auto memory_mb =
         static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / (1 << 20);
-    if (wishes.mem_mb > memory_mb)
-      return "a job asks for " + std::to_string(wishes.mem_mb) + " MB of memory, " + config_.name +
-             " has " + std::to_string(memory_mb);
+    if (resource_request.mem_mb > memory_mb)
+      return "a job asks for " + std::to_string(resource_request.mem_mb) + " MB of memory, " +
+             config_.name + " has " + std::to_string(memory_mb);
     for (const auto& e : batch.elements)
       if (batch.setup.size() + e.command.size() > (1u << 20))
         return "setup and command of a job may be 1 MB on " + config_.name + ", they are " +
@@ -171,16 +172,16 @@ class LocalCluster : public Cluster {
   [[noreturn]] void Refuse(const Response& r) const {
     const json j = json::parse(r.body, nullptr, false);
     const bool taken = !j.is_object() || j.value("taken", json(true)) != json(false);
-    if (r.status >= 500 && taken) throw SubmitInDoubt(Words(r));
-    if (!j.is_object()) throw SubmitRefused(SubmitRefused::Why::kBatch, Words(r));
+    if (r.status >= 500 && taken) throw SubmitInDoubt(ErrorText(r));
+    if (!j.is_object()) throw SubmitRefused(SubmitRefused::Why::kBatch, ErrorText(r));
     using Why = SubmitRefused::Why;
     const std::string word =
         j.contains("why") && j["why"].is_string() ? j["why"].get<std::string>() : "";
-    const Why why = word == "user"                            ? Why::kUser
-                    : word == "limit"                         ? Why::kLimit
-                    : word == "temporary" || word == "fenced" ? Why::kTemporary
-                                                              : Why::kBatch;
-    throw SubmitRefused(why, Words(r), Number(j, "limit"));
+    const Why why = word == "user"                             ? Why::kUser
+                    : word == "limit"                          ? Why::kLimit
+                    : word == "temporary" || word == "revoked" ? Why::kTemporary
+                                                               : Why::kBatch;
+    throw SubmitRefused(why, ErrorText(r), Number(j, "limit"));
   }
 
   static std::vector<std::string> ReadIds(const std::string& body, std::size_t n) {
@@ -201,8 +202,8 @@ class LocalCluster : public Cluster {
     };
     if (r.outcome == Outcome::kNotSent) throw fail(Why::kUnreachable, r.error);
     if (r.outcome == Outcome::kMaybeSent) throw fail(Why::kTimeout, r.error);
-    if (r.status == 401 || r.status == 403) throw fail(Why::kAuth, Words(r));
-    if (!r.ok()) throw fail(r.status >= 500 ? Why::kServer : Why::kGarbage, Words(r));
+    if (r.status == 401 || r.status == 403) throw fail(Why::kAuth, ErrorText(r));
+    if (!r.ok()) throw fail(r.status >= 500 ? Why::kServer : Why::kGarbage, ErrorText(r));
     return r;
   }
   Response Get(const std::string& path, std::chrono::milliseconds wait = {}) {
@@ -245,7 +246,7 @@ class LocalCluster : public Cluster {
   }
 
   // A full answer lists what lives; of the others that were asked for, the ends are looked up.
-  void LookUpRest(const std::vector<RemoteRef>& asked, PollResult* result) {
+  void FindRest(const std::vector<RemoteRef>& asked, PollResult* result) {
     std::set<std::pair<std::string, std::string>> seen;
     for (const auto& job : result->jobs) seen.emplace(job.ref.remote_id, job.ref.tag);
     std::vector<RemoteRef> rest;
@@ -286,7 +287,8 @@ std::vector<CheckItem> LocalCluster::Check(const std::string& cluster_user, bool
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const double skew = std::abs(now - health.value("time", 0.0));
-  items.push_back({"clock", skew < 5 ? Verdict::kOk : Verdict::kWarn, HumanSpan(skew) + " apart"});
+  items.push_back(
+      {"clock", skew < 5 ? Verdict::kOk : Verdict::kWarn, HumanDuration(skew) + " apart"});
   try {
     ListTagged("cigri.check.", {});
     const Resources r = GetResources();

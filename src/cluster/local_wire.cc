@@ -161,7 +161,7 @@ Answer ReadAnswer(const std::string& body) {
   Answer a;
   a.full = Flag(root, "full");
   a.more = Flag(root, "more");
-  a.fenced = Flag(root, "fenced");
+  a.revoked = Flag(root, "revoked");
   a.token = Text(root, "token");
   a.time = Real(root, "time");
   simdjson::dom::element resources;

@@ -16,7 +16,7 @@ std::string NamesBody(const std::vector<RemoteRef>& refs, std::size_t from, std:
 struct Answer {
   std::vector<RemoteJob> jobs;
   std::vector<std::string> missing;
-  bool full = false, more = false, fenced = false;
+  bool full = false, more = false, revoked = false;
   std::string token;
   double time = 0;
   std::optional<Resources> resources;

@@ -10,12 +10,12 @@ namespace {
 
 using Why = CallFailed::Why;
 
-// OAR answers GET /jobs/ID in 10 to 30 ms: what a sweep may spend on ended jobs. The rest stays
+// OAR answers GET /jobs/ID in 10 to 30 ms: what a poll may spend on ended jobs. The rest stays
 // as it was until the next one.
 constexpr int kDetailsPerPoll = 250;
-// Under a ceiling on calls a sweep leaves most of them to others.
+// Under a ceiling on calls a poll leaves most of them to others.
 int DetailsPerPoll(const ClusterConfig& config) {
-  const int ceiling = config.gate ? config.gate->ceiling() : 0;
+  const int ceiling = config.limiter ? config.limiter->ceiling() : 0;
   return ceiling == 0 ? kDetailsPerPoll : std::clamp(ceiling / 4, 1, kDetailsPerPoll);
 }
 
@@ -25,7 +25,7 @@ constexpr int kClockMargin = 3600;
 // Lists are the same for every user: any who may ask will do.
 std::string Reader(RestApi* api, std::span<const RemoteRef> refs) {
   for (const auto& ref : refs)
-    if (api->TokenTrouble(ref.cluster_user).empty()) return ref.cluster_user;
+    if (api->TokenError(ref.cluster_user).empty()) return ref.cluster_user;
   return refs.front().cluster_user;
 }
 
@@ -87,11 +87,11 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
   job.ref.remote_id = std::to_string(item.id);
   if (!OarEnded(item.state)) {
     job.state = OarState(item.state);
-    // What a server that died was launching stays so for ever; a job that runs all the same ends
-    // well.
-    job.silent = OarStarting(item.state);
+    // What a server that died was launching stays so indefinitely; a job that runs all the same
+    // ends well.
+    job.unresponsive = OarStarting(item.state);
   } else if (item.details.empty() && (*details_left)-- <= 0) {
-    job.state = RemoteState::kRunning;  // the next sweep tells how it ended
+    job.state = RemoteState::kRunning;  // the next poll tells how it ended
   } else {
     const auto details = Details(item, ref.cluster_user);
     FillFromOarJob(&job, details);
@@ -100,7 +100,7 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
     if (!OarExterminated(details)) return job;
     bool answered = false;
     if (const auto record = ReadRecord(ref, &answered)) EndByRecord(&job, *record);
-    if (!answered) job.state = RemoteState::kRunning;  // the next sweep asks again
+    if (!answered) job.state = RemoteState::kRunning;  // the next poll asks again
   }
   return job;
 }
@@ -159,14 +159,14 @@ void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, Po
          });
   for (const auto& [ref, item] : news) result->jobs.push_back(JobOf(item, *ref, details_left));
   for (const auto& a : asked)
-    if (!a.seen) LookForAbsent(*a.ref, details_left, result);
+    if (!a.seen) FindAbsent(*a.ref, details_left, result);
 }
 
-void OarCluster::LookForAbsent(const RemoteRef& ref, int* details_left, PollResult* result) {
+void OarCluster::FindAbsent(const RemoteRef& ref, int* details_left, PollResult* result) {
   RemoteJob job;
   job.ref = ref;
   if (script_.records && (*details_left)-- <= 0) {
-    job.state = RemoteState::kRunning;  // asked for its record in the next sweep
+    job.state = RemoteState::kRunning;  // asked for its record in the next poll
   } else if (const auto record = ReadRecord(ref)) {
     EndByRecord(&job, *record);
   } else {
@@ -240,7 +240,7 @@ std::vector<RemoteJob> OarCluster::Tagged(Items items, const std::string& user) 
 
 // The index stands in a job's command, at the price of a call. An array's ids are consecutive, so
 // where the ends of a run of ids are as far apart as their indexes, those between follow. A copy
-// that OAR made by itself keeps its index under a new id, and breaks this.
+// that OAR made on its own keeps its index under a new id, and breaks this.
 void OarCluster::IndexRun(const Items& items, std::size_t from, std::size_t to,
                           std::vector<std::optional<int>>* indexes) {
   const auto first = IndexOf(items[from]);

@@ -54,7 +54,7 @@ class OarCluster final : public Cluster {
   /// No job is ever held.
   void Release(const Batch&, const std::vector<std::string>&) override {}
   FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
-                  bool fence) override;
+                  bool revoke) override;
   PollResult Poll(const PollRequest& request) override;
   KillResult Kill(const std::vector<RemoteRef>& jobs) override;
   Resources GetResources() override;
@@ -62,11 +62,11 @@ class OarCluster final : public Cluster {
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
-  std::string CannotCarry(const Batch& batch) override;
-  std::string CredentialTrouble(const std::string& cluster_user) override {
-    return api_.TokenTrouble(cluster_user);
+  std::string ExceedsLimit(const Batch& batch) override;
+  std::string CredentialError(const std::string& cluster_user) override {
+    return api_.TokenError(cluster_user);
   }
-  CallGate* gate() override { return api_.config().gate.get(); }
+  CallLimiter* limiter() override { return api_.config().limiter.get(); }
 
  private:
   using Items = std::vector<OarItem>;
@@ -81,7 +81,7 @@ class OarCluster final : public Cluster {
                 std::vector<std::optional<int>>* indexes);
   std::size_t EndOfCall(std::span<const RemoteRef> refs, std::size_t from) const;
   void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
-  void LookForAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
+  void FindAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
@@ -98,14 +98,14 @@ class OarCluster final : public Cluster {
   std::unique_ptr<OarDialect> dialect_;
   ScriptSettings script_;
 
-  // A unit of resources (core, host...), in which look it was seen last and whether it is usable.
+  // A unit of resources (core, host...), in which poll it was seen last and whether it is usable.
   struct Unit {
-    std::int64_t look = 0;
+    std::int64_t poll = 0;
     bool usable = true;
   };
-  // Kept from look to look: the same thousands of names come each time.
+  // Kept from poll to poll: the same thousands of names come each time.
   std::unordered_map<std::string, Unit> units_;
-  std::int64_t looks_ = 0;
+  std::int64_t polls_ = 0;
 };
 
 /// What every OAR can do before options change it.

@@ -1,7 +1,7 @@
 // What an operator asks of an OAR cluster: whether all is as it should be.
 #include "cluster/check.h"
 #include "cluster/oar.h"
-#include "cluster/wishes.h"
+#include "cluster/resource_request.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -11,12 +11,12 @@ using Verdict = CheckItem::Verdict;
 
 }  // namespace
 
-std::string OarCluster::CannotCarry(const Batch& batch) {
+std::string OarCluster::ExceedsLimit(const Batch& batch) {
   const auto& config = api_.config();
   // The shell of the API's host gets command and line as one argument of at most 128 KiB.
   const auto most = config.options.value("max_line", std::size_t{120000});
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {
-    const auto bytes = ElementWords(batch.elements[i], static_cast<int>(i)).size();
+    const auto bytes = ElementArguments(batch.elements[i], static_cast<int>(i)).size();
     if (bytes > most)
       return "cluster " + config.name + " takes commands of at most " + std::to_string(most) +
              " bytes once encoded; that of task " + std::to_string(batch.elements[i].task_index) +
@@ -31,13 +31,13 @@ std::string OarCluster::CannotCarry(const Batch& batch) {
   for (const auto* text : {&batch.properties, &batch.project, &batch.resources})
     if (!text->empty() && text->back() == '\\')
       return "cluster " + config.name + " cannot take \"" + *text + "\": it ends in a backslash";
-  const auto wishes = WishesOf(batch);
-  if (wishes.mem_mb > 0 && config.options.value("mem_property", "").empty())
+  const auto resource_request = ResourceRequestOf(batch);
+  if (resource_request.mem_mb > 0 && config.options.value("mem_property", "").empty())
     return "cluster " + config.name +
            " does not say which property holds the memory of a node: its operator sets the option "
            "mem_property (gridadmin cluster set " +
            config.name + " option.mem_property=...), or leave mem out";
-  if (wishes.gpus > 0 && !wishes.plain &&
+  if (resource_request.gpus > 0 && !resource_request.plain &&
       batch.resources.find(config.options.value("gpu_unit", "gpu")) == std::string::npos)
     return "cluster " + config.name + " gets both gpus and resources \"" + batch.resources +
            "\": write the GPUs into resources, or leave resources out";

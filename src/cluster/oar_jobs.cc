@@ -36,7 +36,7 @@ std::string_view TextAt(const simdjson::dom::element& object, std::string_view k
 constexpr struct {
   const char* type;
   EndCause cause;
-} kTellingEvents[] = {
+} kCauseEvents[] = {
     {"BESTEFFORT_KILL", EndCause::kPreempted},
     {"WALLTIME", EndCause::kWalltime},
     {"WORKING_DIRECTORY", EndCause::kBadDirectory},
@@ -54,7 +54,7 @@ const nlohmann::json* EventOf(const nlohmann::json& answer, const char* type) {
 
 // The cause and the words of the first telling event; what OAR last said when there is none.
 std::optional<EndCause> CauseOf(const nlohmann::json& answer, std::string* words) {
-  for (const auto& [type, cause] : kTellingEvents)
+  for (const auto& [type, cause] : kCauseEvents)
     if (const auto* event = EventOf(answer, type)) {
       *words = type + (": " + TextIn(*event, "description"));
       return cause;
@@ -81,7 +81,7 @@ void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
     return;
   }
   if (code.is_number()) job->wait_status = code.get<int>();
-  job->message = Words(words);
+  job->message = ErrorText(words);
   const bool terminated = TextIn(answer, "state") == "Terminated";
   job->cause = cause.value_or(terminated ? EndCause::kUnknown : EndCause::kLaunchFailed);
 }

@@ -39,7 +39,7 @@ std::int64_t EachOarItem(const std::string& what, std::string body,
 std::int64_t EachOarJob(const std::string& what, std::string body,
                         const std::function<void(const OarItemView&)>& each);
 
-/// Whether OAR ended the job in its books alone: its node did not say how, or that, it ended.
+/// Whether OAR ended the job in its database alone: its node did not say how, or that, it ended.
 bool OarExterminated(const nlohmann::json& answer);
 bool OarEnded(std::string_view state);
 /// On its way to its node: a job that a server that died was launching stays so.
@@ -48,7 +48,7 @@ bool OarStarting(std::string_view state);
 RemoteState OarState(std::string_view state);
 
 /// Fills state, cause, times and words of `job` from GET /jobs/ID. By state first, then by events:
-/// a best-effort job may end by itself between the decision to kill it and the kill.
+/// a best-effort job may end on its own between the decision to kill it and the kill.
 void FillFromOarJob(RemoteJob* job, const nlohmann::json& answer);
 
 /// Our index in the command that OAR shows for a job; nothing when the command is not ours.

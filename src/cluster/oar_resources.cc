@@ -1,4 +1,4 @@
-// The resources of an OAR cluster: read at every look, thousands of lines on a large one.
+// The resources of an OAR cluster: read at every poll, thousands of lines on a large one.
 #include <simdjson.h>
 
 #include <unordered_map>
@@ -51,7 +51,7 @@ Resources OarCluster::GetResources() {
   const auto path = dialect_->Resources();
   Resources r;
   std::string room;
-  ++looks_;
+  ++polls_;
   for (std::int64_t offset = 0, total = 1; offset < total;) {
     auto page =
         api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), config.auth_user);
@@ -65,12 +65,12 @@ Resources OarCluster::GetResources() {
         return;
       auto& unit = units_[std::string(PropertyOf(item, config.resource_unit, &room))];
       // It counts as down when one of its resources is.
-      const bool others = unit.look != looks_ || unit.usable;
-      unit = {looks_, others && Usable(item)};
+      const bool others = unit.poll != polls_ || unit.usable;
+      unit = {polls_, others && Usable(item)};
     });
     if (offset == before) break;
   }
-  std::erase_if(units_, [&](const auto& unit) { return unit.second.look != looks_; });
+  std::erase_if(units_, [&](const auto& unit) { return unit.second.poll != polls_; });
   r.max = static_cast<int>(units_.size());
   for (const auto& [name, unit] : units_) r.unavailable += unit.usable ? 0 : 1;
   r.used = UsedUnits();

@@ -2,7 +2,7 @@
 #include <regex>
 
 #include "cluster/oar.h"
-#include "cluster/wishes.h"
+#include "cluster/resource_request.h"
 #include "core/text.h"
 #include "secrets/base64.h"
 
@@ -26,15 +26,16 @@ std::optional<std::string> OarsubStatus(const std::string& words) {
 }
 
 // Cores and GPUs are of one node, as on every other kind. OAR gives a GPU's cores with it.
-std::string ResourceRequest(const Wishes& wishes, const ClusterConfig& config) {
+std::string ResourceText(const ResourceRequest& resource_request, const ClusterConfig& config) {
   const auto& o = config.options;
   const std::string node = "/" + o.value("node_unit", "nodes") + "=1/";
-  if (wishes.gpus > 0) return node + o.value("gpu_unit", "gpu") + "=" + std::to_string(wishes.gpus);
-  return node + o.value("core_unit", "core") + "=" + std::to_string(wishes.cores);
+  if (resource_request.gpus > 0)
+    return node + o.value("gpu_unit", "gpu") + "=" + std::to_string(resource_request.gpus);
+  return node + o.value("core_unit", "core") + "=" + std::to_string(resource_request.cores);
 }
 
 std::string Properties(const Batch& batch, const ClusterConfig& config) {
-  const auto mem = WishesOf(batch).mem_mb;
+  const auto mem = ResourceRequestOf(batch).mem_mb;
   const auto column = config.options.value("mem_property", "");
   if (mem <= 0 || column.empty()) return batch.properties;
   const auto need = column + " >= " + std::to_string(mem);
@@ -56,7 +57,7 @@ std::vector<std::string> Types(const Batch& batch) {
   if (status == 400) throw SubmitRefused(Why::kBatch, text);
   // The argument list of oarsub was too long for its kernel.
   if (oarsub && *oarsub == "72057594037927935") throw SubmitRefused(Why::kBytes, text);
-  // Refused by an admission rule, unknown option, queue or syntax: wrong for ever.
+  // Refused by an admission rule, unknown option, queue or syntax: always wrong.
   for (const char* permanent : {"1", "2", "248", "254", "255"})
     if (oarsub && *oarsub == permanent) throw SubmitRefused(Why::kBatch, text);
   throw SubmitInDoubt(text);
@@ -82,8 +83,9 @@ std::string OarEscape(const std::string& text) {
 
 std::string OarResources(const Batch& batch, const ClusterConfig& config) {
   std::string text = batch.resources;
-  if (const auto wishes = WishesOf(batch); wishes.plain && (wishes.cores > 0 || wishes.gpus > 0))
-    text = ResourceRequest(wishes, config);
+  if (const auto resource_request = ResourceRequestOf(batch);
+      resource_request.plain && (resource_request.cores > 0 || resource_request.gpus > 0))
+    text = ResourceText(resource_request, config);
   if (text.empty()) text = "/" + config.resource_unit + "=" + std::to_string(batch.slots);
   if (text[0] != '/' && text[0] != '{') text = "/" + text;
   return text + ",walltime=" + FormatWalltime(batch.walltime_s);
@@ -96,7 +98,7 @@ std::string OarCluster::SubmissionBody(const Batch& batch) const {
       "exec /bin/sh -c 'eval \"$(echo " + script + "|base64 -d|gzip -dc)\"' cigri";
   std::string lines;
   for (std::size_t i = 0; i < batch.elements.size(); ++i)
-    lines += ElementWords(batch.elements[i], static_cast<int>(i)) + "\n";
+    lines += ElementArguments(batch.elements[i], static_cast<int>(i)) + "\n";
   const auto resource = OarEscape(OarResources(batch, api_.config()));
   nlohmann::json body{
       {"command", OarEscape(command)}, {"param_file", lines},   {"name", batch.tag},
@@ -115,8 +117,8 @@ std::vector<std::string> OarCluster::Submit(const Batch& batch) {
                                         api_.config().name +
                                         ": OAR would act as another user, whose name is the part "
                                         "before the first sign that is no letter, digit or _");
-  if (const auto trouble = api_.TokenTrouble(batch.cluster_user); !trouble.empty())
-    throw SubmitRefused(Why::kToken, trouble);
+  if (const auto error = api_.TokenError(batch.cluster_user); !error.empty())
+    throw SubmitRefused(Why::kToken, error);
   const std::string what =
       "submit " + std::to_string(batch.elements.size()) + " jobs to " + api_.config().name;
   const auto response = api_.PostBatch(dialect_->Submission(), SubmissionBody(batch), batch);
@@ -166,9 +168,10 @@ std::vector<std::string> ReadOarSubmission(const RestApi& api, const std::string
   if (response.ok() && ids.size() == n) return ids;
   // A scheduler that is down answers 500 "Job is killed" and runs the jobs when it is back.
   if (!ids.empty() || response.ok())
-    throw SubmitInDoubt(response.ok() ? "cannot " + what + ": the answer names " +
-                                            std::to_string(ids.size()) + " jobs: " + Words(words)
-                                      : text,
+    throw SubmitInDoubt(response.ok()
+                            ? "cannot " + what + ": the answer names " +
+                                  std::to_string(ids.size()) + " jobs: " + ErrorText(words)
+                            : text,
                         ids);
   if (!answer.is_object() && response.status >= 500) throw SubmitInDoubt(text);
   ThrowForError(text, response.status, words);

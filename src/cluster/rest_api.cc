@@ -36,17 +36,17 @@ bool OfTheApi(const http::Response& r) {
 }
 
 // The part of an error body that its writers meant to be read.
-std::string ErrorWords(const std::string& body) {
+std::string BodyText(const std::string& body) {
   const auto parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
-  if (!parsed.is_object()) return Words(body);
+  if (!parsed.is_object()) return ErrorText(body);
   if (const auto message = TextIn(parsed, "message"); !message.empty()) {
     const auto title = TextIn(parsed, "title");
-    return Words(title.empty() ? message : title + ": " + message);
+    return ErrorText(title.empty() ? message : title + ": " + message);
   }
   for (const auto& e : At(parsed, "errors"))
     for (const char* key : {"description", "error"})
-      if (const auto text = TextIn(e, key); !text.empty()) return Words(text);
-  return Words(body);
+      if (const auto text = TextIn(e, key); !text.empty()) return ErrorText(text);
+  return ErrorText(body);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ RestApi::RestApi(const ClusterConfig& config, TokenSource tokens, Identity ident
 }
 
 // Who gives a token: the operator's program, else the user.
-std::string RestApi::TokenOf(const std::string& user, std::string* trouble) {
+std::string RestApi::TokenOf(const std::string& user, std::string* error) {
   const std::string whose = user.empty() ? "" : " of user " + user;
   std::string token, why;
   try {
@@ -71,33 +71,33 @@ std::string RestApi::TokenOf(const std::string& user, std::string* trouble) {
   if (token.empty()) token = config_.auth_password;
   const auto expiry = TokenExpiry(token);
   if (token.empty())
-    *trouble =
+    *error =
         "no token" + whose + " for cluster " + config_.name + ": give one with gridtoken" + why;
   else if (expiry && static_cast<double>(*expiry) <= Now())
-    *trouble = "the token" + whose + " for cluster " + config_.name + " expired " +
-               HumanSpan(Now() - static_cast<double>(*expiry)) +
-               " ago: give a new one with gridtoken" + why;
+    *error = "the token" + whose + " for cluster " + config_.name + " expired " +
+             HumanDuration(Now() - static_cast<double>(*expiry)) +
+             " ago: give a new one with gridtoken" + why;
   return token;
 }
 
-std::string RestApi::TokenTrouble(const std::string& user) {
+std::string RestApi::TokenError(const std::string& user) {
   if (config_.auth_type != "jwt") return "";
-  std::string trouble;
-  const auto token = TokenOf(user, &trouble);
+  std::string error;
+  const auto token = TokenOf(user, &error);
   const auto it = refused_.find(user);
   const bool lately =
       it != refused_.end() && std::chrono::steady_clock::now() - it->second.second < kRefusedFor;
-  if (trouble.empty() && lately && it->second.first == token)
-    trouble = "the token of user " + user + " is refused by cluster " + config_.name +
-              ": give a new one with gridtoken";
-  return trouble;
+  if (error.empty() && lately && it->second.first == token)
+    error = "the token of user " + user + " is refused by cluster " + config_.name +
+            ": give a new one with gridtoken";
+  return error;
 }
 
 std::string RestApi::Refused(const std::string& user) {
   if (config_.auth_type == "jwt") {
-    std::string trouble;
-    refused_[user] = {TokenOf(user, &trouble), std::chrono::steady_clock::now()};
-    return TokenTrouble(user);
+    std::string error;
+    refused_[user] = {TokenOf(user, &error), std::chrono::steady_clock::now()};
+    return TokenError(user);
   }
   return "cluster " + config_.name + " does not accept us as user " + user +
          ": check auth_type, user and password of this cluster (gridclusters --check " +
@@ -121,9 +121,9 @@ http::Client::Headers RestApi::Headers(const std::string& user) {
   http::Client::Headers headers;
   std::string token;
   if (config_.auth_type == "jwt") {
-    std::string trouble;
-    token = TokenOf(user, &trouble);
-    if (!trouble.empty()) throw CallFailed(CallFailed::Why::kAuth, trouble);
+    std::string error;
+    token = TokenOf(user, &error);
+    if (!error.empty()) throw CallFailed(CallFailed::Why::kAuth, error);
   }
   if (identity_ == Identity::kOar) {
     OarIdentity(user, &headers);
@@ -135,28 +135,29 @@ http::Client::Headers RestApi::Headers(const std::string& user) {
   return headers;
 }
 
-http::Response RestApi::Call(CallGate::Clock::time_point until,
+http::Response RestApi::Call(CallLimiter::Clock::time_point until,
                              const std::function<http::Response()>& call) {
-  const auto& gate = config_.gate;
-  if (gate) gate->Before(until);
+  const auto& limiter = config_.limiter;
+  if (limiter) limiter->Before(until);
   auto response = call();
   ++calls_;
   if (const auto date = response.headers.find("date"); date != response.headers.end())
     clock_ = ParseHttpDate(date->second);
   const bool answered = OfTheApi(response);
-  if (gate) gate->After(answered, answered ? "" : Failure("speak to " + config_.name, response));
+  if (limiter)
+    limiter->After(answered, answered ? "" : Failure("speak to " + config_.name, response));
   return response;
 }
 
 http::Response RestApi::Get(const std::string& path, const std::string& user) {
   const auto headers = Headers(user);
-  return Call(CallGate::Clock::now() + config_.call_timeout,
+  return Call(CallLimiter::Clock::now() + config_.call_timeout,
               [&] { return client_.Get(path, headers); });
 }
 
 http::Response RestApi::Delete(const std::string& path, const std::string& user) {
   const auto headers = Headers(user);
-  return Call(CallGate::Clock::now() + config_.call_timeout,
+  return Call(CallLimiter::Clock::now() + config_.call_timeout,
               [&] { return client_.Delete(path, headers); });
 }
 
@@ -165,19 +166,19 @@ http::Response RestApi::Post(const std::string& path, const std::string& body,
   const auto headers = Headers(user);
   // A kept connection that the server closes meanwhile would leave every such POST in doubt.
   client_.Close();
-  return Call(CallGate::Clock::now() + config_.call_timeout,
+  return Call(CallLimiter::Clock::now() + config_.call_timeout,
               [&] { return client_.Post(path, body, "application/json", headers); });
 }
 
 http::Response RestApi::PostBatch(const std::string& path, const std::string& body,
                                   const Batch& batch) {
   using Why = SubmitRefused::Why;
-  const auto until = std::min(batch.send_by, CallGate::Clock::now() + config_.call_timeout);
+  const auto until = std::min(batch.send_by, CallLimiter::Clock::now() + config_.call_timeout);
   try {
     const auto headers = Headers(batch.cluster_user);
     client_.Close();
     return Call(until, [&] {
-      if (CallGate::Clock::now() >= batch.send_by)
+      if (CallLimiter::Clock::now() >= batch.send_by)
         throw SubmitRefused(Why::kTemporary, "its time to be sent had passed");
       return client_.Post(path, body, "application/json", headers);
     });
@@ -202,7 +203,7 @@ nlohmann::json RestApi::GetJson(const std::string& what, const std::string& path
 std::string RestApi::Failure(const std::string& what, const http::Response& response) const {
   const std::string head = "cannot " + what + ": ";
   if (response.outcome != http::Outcome::kAnswered) return head + response.error;
-  const auto words = ErrorWords(response.body);
+  const auto words = BodyText(response.body);
   return head + "HTTP " + std::to_string(response.status) + " from " + url_ +
          (words.empty() ? "" : ": " + words);
 }
@@ -222,7 +223,7 @@ nlohmann::json ParseAnswer(const std::string& what, const std::string& body) {
     parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
   if (parsed.is_discarded())
     throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no JSON: " +
-                                                    (body.empty() ? "(empty)" : Words(body)));
+                                                    (body.empty() ? "(empty)" : ErrorText(body)));
   return parsed;
 }
 
@@ -258,7 +259,7 @@ double ParseHttpDate(const std::string& date) {
              : static_cast<double>(timegm(&tm));
 }
 
-std::string Words(const std::string& body) {
+std::string ErrorText(const std::string& body) {
   std::string text;
   bool tag = false;
   for (char c : ValidUtf8(std::string_view(body).substr(0, 4000))) {

@@ -17,7 +17,7 @@ class RestApi {
   RestApi(const ClusterConfig& config, TokenSource tokens, Identity identity);
 
   /// Plain calls as `user` ("" = nobody in particular). Throw CallFailed when the call is not made:
-  /// kAuth without a valid token for the user, kBusy at the gate; else the Response tells.
+  /// kAuth without a valid token for the user, kBusy at the limiter; else the Response tells.
   http::Response Get(const std::string& path, const std::string& user);
   http::Response Delete(const std::string& path, const std::string& user);
   http::Response Post(const std::string& path, const std::string& body, const std::string& user);
@@ -33,8 +33,8 @@ class RestApi {
   CallFailed Failed(const std::string& what, const http::Response& response) const;
   /// Why there is no usable token for `user`: "" when there is one, or none is needed. One that the
   /// cluster has refused is not usable for some minutes.
-  std::string TokenTrouble(const std::string& user);
-  /// The cluster has refused what we know `user` by there: why, in words for people.
+  std::string TokenError(const std::string& user);
+  /// The cluster has refused what we know `user` by there: why, as a readable message.
   std::string Refused(const std::string& user);
   /// What kind of refusal that is for a submission.
   SubmitRefused::Why RefusalKind() const;
@@ -42,15 +42,15 @@ class RestApi {
   int calls() const { return calls_; }
   const std::string& url() const { return url_; }
   const ClusterConfig& config() const { return config_; }
-  /// The cluster's clock at the last answer (Date header), 0 = not told.
+  /// The cluster's clock at the last answer (Date header), 0 = not reported.
   double clock() const { return clock_; }
 
  private:
   http::Client::Headers Headers(const std::string& user);
   void OarIdentity(const std::string& user, http::Client::Headers* headers);
-  /// The token to use for `user`, "" and `trouble` when there is none.
-  std::string TokenOf(const std::string& user, std::string* trouble);
-  http::Response Call(CallGate::Clock::time_point until,
+  /// The token to use for `user`, "" and `error` when there is none.
+  std::string TokenOf(const std::string& user, std::string* error);
+  http::Response Call(CallLimiter::Clock::time_point until,
                       const std::function<http::Response()>& call);
   ClusterConfig config_;
   TokenSource tokens_;
@@ -76,7 +76,7 @@ const nlohmann::json& At(const nlohmann::json& object, const char* key);
 
 /// Unix time of an HTTP date ("Fri, 20 Nov 2026 10:00:00 GMT"), 0 when it is none.
 double ParseHttpDate(const std::string& date);
-/// The first words of an answer's body for people: no tags, one line, at most 300 bytes.
-std::string Words(const std::string& body);
+/// The first words of an answer's body for messages: no tags, one line, at most 300 bytes.
+std::string ErrorText(const std::string& body);
 
 }  // namespace cigri::cluster

@@ -14,8 +14,8 @@ class SharedFiles {
   explicit SharedFiles(std::string folder) : folder_(std::move(folder)) {}
   bool configured() const { return !folder_.empty(); }
   std::string Path(const std::string& user, const std::string& relative) const;
-  /// `bytes` from `offset` (negative: from the end). Throws std::runtime_error with words for
-  /// people when there is such a file and it must not or cannot be read.
+  /// `bytes` from `offset` (negative: from the end). Throws std::runtime_error with a readable
+  /// message when there is such a file and it must not or cannot be read.
   OutputPart Read(const std::string& user, const std::string& relative, std::int64_t offset,
                   std::size_t bytes) const;
 

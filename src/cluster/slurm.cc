@@ -141,7 +141,7 @@ PollResult SlurmCluster::Poll(const PollRequest& request) {
 // Everybody may read: where the user's token is no more, the grid's own will do.
 std::string SlurmCluster::ReaderFor(const std::string& user) {
   const auto& ours = api_.config().auth_user;
-  return !api_.TokenTrouble(user).empty() && api_.TokenTrouble(ours).empty() ? ours : user;
+  return !api_.TokenError(user).empty() && api_.TokenError(ours).empty() ? ours : user;
 }
 
 void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const Begun& before,
@@ -158,9 +158,9 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
       continue;
     }
     auto job = JobOf(ref, *record);
-    if (job.state == RemoteState::kRunning) job.silent = Silent(job, before);
+    if (job.state == RemoteState::kRunning) job.unresponsive = Unresponsive(job, before);
     if (job.state == RemoteState::kEnded) AskRecord(&job);
-    if (job.state == ref.known && job.state != RemoteState::kEnded && !job.silent) continue;
+    if (job.state == ref.known && job.state != RemoteState::kEnded && !job.unresponsive) continue;
     result->jobs.push_back(std::move(job));
   }
   if (!unknown.empty()) Resolve(array, unknown, result);
@@ -172,7 +172,7 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
 // no record counts only where that of another job of this user is there, so that the folder is the
 // right one, and for jobs that began after this driver: records of older ones may have been cleaned
 // away.
-bool SlurmCluster::Silent(const RemoteJob& job, const Begun& before) {
+bool SlurmCluster::Unresponsive(const RemoteJob& job, const Begun& before) {
   const auto& ref = job.ref;
   if (!shared_.configured() || !script_.records) return false;
   const auto record_of = [&](const RemoteRef& r) {

@@ -24,7 +24,7 @@ class SlurmCluster final : public Cluster {
   std::vector<std::string> Submit(const Batch& batch) override;
   void Release(const Batch& batch, const std::vector<std::string>& remote_ids) override;
   FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
-                  bool fence) override;
+                  bool revoke) override;
   PollResult Poll(const PollRequest& request) override;
   KillResult Kill(const std::vector<RemoteRef>& jobs) override;
   Resources GetResources() override;
@@ -32,11 +32,11 @@ class SlurmCluster final : public Cluster {
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
-  std::string CannotCarry(const Batch& batch) override;
-  std::string CredentialTrouble(const std::string& cluster_user) override {
-    return api_.TokenTrouble(cluster_user);
+  std::string ExceedsLimit(const Batch& batch) override;
+  std::string CredentialError(const std::string& cluster_user) override {
+    return api_.TokenError(cluster_user);
   }
-  CallGate* gate() override { return api_.config().gate.get(); }
+  CallLimiter* limiter() override { return api_.config().limiter.get(); }
 
  private:
   using Records = std::vector<SlurmRecord>;
@@ -60,7 +60,7 @@ class SlurmCluster final : public Cluster {
   using Begun = std::set<std::pair<std::string, int>>;  ///< running jobs whose record was found
   void PollArray(const std::string& array, const Refs& refs, const Begun& before,
                  PollResult* result);
-  bool Silent(const RemoteJob& job, const Begun& before);
+  bool Unresponsive(const RemoteJob& job, const Begun& before);
   void AskRecord(RemoteJob* job);
   void Resolve(const std::string& array, const Refs& refs, PollResult* result);
   bool ResolveOne(const RemoteRef& ref, const Stored& stored, PollResult* result);

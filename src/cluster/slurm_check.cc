@@ -18,8 +18,8 @@ bool Harmless(const nlohmann::json& flag) {
   return false;
 }
 
-// A draining or silent node is "idle" too: "idle" with flags in a list of their own, or, in later
-// versions, ["IDLE", "DRAIN"].
+// A draining or unresponsive node is "idle" too: "idle" with flags in a list of their own, or, in
+// later versions, ["IDLE", "DRAIN"].
 bool Usable(const nlohmann::json& node) {
   auto words =
       At(node, "state").is_array() ? At(node, "state") : nlohmann::json::array({At(node, "state")});
@@ -129,7 +129,7 @@ std::string SlurmCluster::WhyNotPreemptible(const std::string& partition, const 
   return why;
 }
 
-std::string SlurmCluster::CannotCarry(const Batch& batch) {
+std::string SlurmCluster::ExceedsLimit(const Batch& batch) {
   // Setup and command are one argument of the shell that runs them: 128 KiB in Linux.
   constexpr std::size_t kMost = 131000;
   for (const auto& element : batch.elements)
@@ -146,7 +146,7 @@ std::vector<CheckItem> SlurmCluster::Check(const std::string& cluster_user, bool
   try {
     const int version = Version();
     // A version that is configured was not asked for. Without a token nothing can be asked.
-    if (api_.TokenTrouble(cluster_user).empty()) Ping(cluster_user);
+    if (api_.TokenError(cluster_user).empty()) Ping(cluster_user);
     items.push_back({"reachable", Verdict::kOk, api_.url()});
     items.push_back({"version", version <= 38 ? Verdict::kOk : Verdict::kWarn,
                      "API v0.0." + std::to_string(version) +
@@ -178,8 +178,8 @@ void SlurmCluster::Ping(const std::string& user) {
 }
 
 CheckItem SlurmCluster::CheckUser(const std::string& user) {
-  const auto trouble = api_.TokenTrouble(user);
-  if (!trouble.empty()) return {"authorised", Verdict::kFail, trouble};
+  const auto error = api_.TokenError(user);
+  if (!error.empty()) return {"authorised", Verdict::kFail, error};
   if (!TokenRefused(user)) return {"authorised", Verdict::kOk, "as " + user};
   return {"authorised", Verdict::kFail,
           "the token of user " + user +

@@ -19,7 +19,7 @@ namespace {
 
 RemoteState LiveState(const SlurmRecord& r) {
   // Our own hold. An array that could not be launched is held by Slurm (JobHeldAdmin): that is no
-  // hold of ours, and waits for a person.
+  // hold of ours, and waits for an operator.
   if (r.state == "PENDING" && r.reason == "JobHeldUser") return RemoteState::kHeld;
   for (const char* waiting : {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
                               "SPECIAL_EXIT", "RESV_DEL_HOLD"})

@@ -1,8 +1,8 @@
 // Submission to Slurm: always an array, always on hold, so that a doubt leaves only held jobs.
 #include <algorithm>
 
+#include "cluster/resource_request.h"
 #include "cluster/slurm.h"
-#include "cluster/wishes.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -15,7 +15,7 @@ std::string ArrayScript(const Batch& batch, const ScriptSettings& settings) {
   std::string script = "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n";
   for (std::size_t i = 0; i < batch.elements.size(); ++i)
     script += std::to_string(i) + ") set -- " +
-              ElementWords(batch.elements[i], static_cast<int>(i)) + " ;;\n";
+              ElementArguments(batch.elements[i], static_cast<int>(i)) + " ;;\n";
   return script + "esac\n" + JobScript(batch, settings);
 }
 
@@ -68,17 +68,18 @@ SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   r.walltime_s = batch.walltime_s;
   r.cpus_per_task = batch.slots;
   if (!batch.resources.empty()) ReadHierarchy(batch.resources, &r);
-  const auto wishes = WishesOf(batch);
-  if (wishes.plain && wishes.cores > 0) r.cpus_per_task = wishes.cores;
-  r.mem_mb = static_cast<int>(wishes.mem_mb);
-  r.gpus = wishes.gpus;
+  const auto resource_request = ResourceRequestOf(batch);
+  if (resource_request.plain && resource_request.cores > 0)
+    r.cpus_per_task = resource_request.cores;
+  r.mem_mb = static_cast<int>(resource_request.mem_mb);
+  r.gpus = resource_request.gpus;
   return r;
 }
 
 std::vector<std::string> SlurmCluster::Submit(const Batch& batch) {
   if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);
-  if (const auto trouble = api_.TokenTrouble(batch.cluster_user); !trouble.empty())
-    throw SubmitRefused(Why::kToken, trouble);
+  if (const auto error = api_.TokenError(batch.cluster_user); !error.empty())
+    throw SubmitRefused(Why::kToken, error);
   std::string path;
   try {  // nothing has been sent that could be a job
     if (batch.best_effort) {
@@ -111,7 +112,7 @@ std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
   for (std::size_t i = 0; i < batch.elements.size(); ++i)
     ids.push_back(std::to_string(array) + "_" + std::to_string(i));
   if (!error.any || error.number == kHeld || error.number == 0) return ids;
-  // Accepted, and can never run: it would wait for ever. It is on hold, so nothing has run.
+  // Accepted, and can never run: it would wait indefinitely. It is on hold, so nothing has run.
   text = "cannot " + what + ": " + error.text;
   if (Deleted(array, batch.cluster_user)) throw SubmitRefused(Why::kBatch, text);
   throw SubmitInDoubt(text, ids);

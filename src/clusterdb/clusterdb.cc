@@ -33,11 +33,11 @@ std::vector<ClusterRow> LoadClusters(db::Tx& tx) {
     row.api = r.api;
     row.stress_limit = r.stress_limit;
     row.enabled = r.enabled;
-    row.min_round_s = r.min_round_s;
+    row.min_cycle_s = r.min_cycle_s;
     for (const std::string& column :
          {r.name, r.kind, r.api_url, r.api_auth_type, r.api_username, r.api_password,
           r.api_auth_header, r.token_command, r.resource_unit, r.properties, r.options,
-          std::to_string(r.min_round_s), r.api})
+          std::to_string(r.min_cycle_s), r.api})
       row.fingerprint += column + '\n';
     rows.push_back(std::move(row));
   }
@@ -104,7 +104,7 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   if (conninfo.empty() || Dedicated(config.kind)) return cluster::MakeCluster(config);
   const auto pool = PoolOf(conninfo);
   // A cluster that is tried before it is saved has no row to count on.
-  if (!row.api.empty()) config.gate = MakeGate(pool, config.id, config.name, row.api, caller);
+  if (!row.api.empty()) config.limiter = MakeLimiter(pool, config.id, config.name, row.api, caller);
   return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 

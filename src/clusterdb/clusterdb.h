@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cluster/drivers.h"
-#include "clusterdb/api_gate.h"
+#include "clusterdb/api_limiter.h"
 #include "core/states.h"
 #include "db/db.h"
 
@@ -15,7 +15,7 @@ namespace cigri::clusterdb {
 struct ClusterRow {
   cluster::ClusterConfig config;  ///< its password decrypted only by MakeDriver
   bool enabled = true;
-  double min_round_s = 5;   ///< FBS-15: the operator's figure, else 0 with a change feed, else 5
+  double min_cycle_s = 5;   ///< FBS-15: the operator's figure, else 0 with a change feed, else 5
   std::string fingerprint;  ///< changes when a new driver must be made
   std::string token_command;
   std::string api;  ///< the key of its row in api_load: rows of one api_group share it

@@ -49,8 +49,8 @@ std::string TokenIn(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> CommandWords(const std::string& line) {
-  std::vector<std::string> words;
+std::vector<std::string> CommandArguments(const std::string& line) {
+  std::vector<std::string> arguments;
   bool in_word = false;
   char quote = '\0';
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -59,20 +59,20 @@ std::vector<std::string> CommandWords(const std::string& line) {
       in_word = false;
       continue;
     }
-    if (!in_word) words.emplace_back();
+    if (!in_word) arguments.emplace_back();
     in_word = true;
     if (c == '\\' && quote != '\'' && i + 1 < line.size())
-      words.back() += line[++i];
+      arguments.back() += line[++i];
     else if (quote == '\0' && (c == '\'' || c == '"'))
       quote = c;
     else if (c == quote)
       quote = '\0';
     else
-      words.back() += c;
+      arguments.back() += c;
   }
   if (quote != '\0') throw std::runtime_error(std::string("a quote (") + quote + ") is not closed");
-  if (words.empty()) throw std::runtime_error("it is empty");
-  return words;
+  if (arguments.empty()) throw std::runtime_error("it is empty");
+  return arguments;
 }
 
 std::string RunTokenCommand(const std::string& command, const std::string& user,
@@ -81,9 +81,9 @@ std::string RunTokenCommand(const std::string& command, const std::string& user,
   static const std::regex kUser("[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,255}");
   if (!std::regex_match(user, kUser))
     throw std::runtime_error("\"" + user + "\" is no name of a user that it could be given");
-  auto words = CommandWords(command);
-  for (auto& word : words) word = Filled(word, user);
-  process::Command run{.argv = words};
+  auto arguments = CommandArguments(command);
+  for (auto& word : arguments) word = Filled(word, user);
+  process::Command run{.argv = arguments};
   run.environment = SmallEnvironment();
   run.time_limit = deadline;
   run.output_limit = kMostOutput;

@@ -22,7 +22,7 @@ class UserTokens {
  private:
   using Clock = std::chrono::steady_clock;
   struct Kept {
-    std::string token, trouble;  ///< one of the two, or neither
+    std::string token, error;  ///< one of the two, or neither
     Clock::time_point until;
   };
   Kept Make(const std::string& user) const;

@@ -14,7 +14,7 @@
 namespace cigri {
 namespace {
 
-// Every key that some part of the system reads: a slip in a key is told, not swallowed.
+// Every key that some part of the system reads: a slip in a key is reported, not swallowed.
 // clang-format off
 const std::vector<std::string> kKnownKeys = {
     "DATABASE_TYPE", "DATABASE_HOST", "DATABASE_PORT", "DATABASE_NAME", "DATABASE_USER_NAME",
@@ -28,7 +28,7 @@ const std::vector<std::string> kKnownKeys = {
     "API_OPERATORS", "API_TIMEOUT", "API_HOST", "API_PORT", "API_SSL",
     "CAMPAIGN_THROUGHPUT_WINDOW", "GRID_USAGE_UPDATE_PERIOD",
     "SAFETY_TICK", "SECRET_KEY_FILE", "SEND_WINDOW", "TEST_CAMPAIGN_WAIT", "EPILOGUE_WAIT",
-    "DRAFT_KEEP", "KEEP_CAMPAIGNS_DAYS", "SLOW_SWEEP"};
+    "UPLOAD_KEEP", "KEEP_CAMPAIGNS_DAYS", "FULL_RECONCILIATION"};
 // clang-format on
 
 std::string HomeOfUser() {

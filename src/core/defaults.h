@@ -3,7 +3,7 @@
 
 namespace cigri {
 
-/// Policy key first_ten: jobs of a campaign on a cluster before the first success there. When all
+/// Policy key canary_jobs: jobs of a campaign on a cluster before the first success there. When all
 /// of them fail, the placement is held.
 constexpr int kDefaultCanaryJobs = 10;
 

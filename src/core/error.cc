@@ -10,7 +10,7 @@ namespace {
 
 // Daemons of a grid must be as small after a million jobs as before: few arenas, and large buffers
 // go back to the kernel (left alone, glibc raises both thresholds with what it has seen freed).
-void KeepMemorySmall() {
+void LimitMemoryArenas() {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 256 << 10);
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
@@ -21,7 +21,7 @@ void KeepMemorySmall() {
 int RunMain(const char* name, int (*body)(int, char**), int argc, char** argv) {
   // A peer that hangs up must be an error of one call, never the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
-  KeepMemorySmall();
+  LimitMemoryArenas();
   try {
     return body(argc, argv);
   } catch (const Fatal& e) {

@@ -14,23 +14,23 @@ enum class CampaignState { kInTreatment, kPaused, kCancelled, kTerminated };
 enum class BatchKind { kTask, kReplica, kTest, kPrologue, kEpilogue };
 
 /// One POST to a cluster, from intent to certainty (docs/design.md section 5).
-enum class BatchState { kIntended, kRecorded, kRefused, kInDoubt, kVoid };
+enum class BatchState { kIntended, kRecorded, kRefused, kInDoubt, kAbandoned };
 
 /// A job, one attempt of a task on one cluster. `launching` has no live row: its batch is not yet
 /// recorded. `terminated` (exit 0) and `event` (any other end) have a done row instead.
 enum class JobState { kLaunching, kSubmitted, kRemoteWaiting, kRunning, kTerminated, kEvent };
 
 /// Whose fault an end is (docs/design.md section 8). Only `program` counts against the user.
-enum class Account { kNone, kProgram, kInfrastructure, kPreemption, kOurKill };
+enum class ExitClass { kNone, kProgram, kInfrastructure, kPreemption, kOurKill };
 
 /// A cluster's willingness, set by its operator.
-enum class ClusterMode { kObserve, kLimited, kOpen };
+enum class ClusterMode { kObserve, kLimited, kUnlimited };
 
 std::string_view ToString(CampaignState s);
 std::string_view ToString(BatchKind s);
 std::string_view ToString(BatchState s);
 std::string_view ToString(JobState s);
-std::string_view ToString(Account s);
+std::string_view ToString(ExitClass s);
 std::string_view ToString(ClusterMode s);
 
 /// The enum value written `word`, or nothing: FromString<JobState>("running").
@@ -39,6 +39,6 @@ std::optional<Enum> FromString(std::string_view word);
 
 /// All words of an enum, in the order of its values.
 template <typename Enum>
-const std::vector<std::string_view>& WordsOf();
+const std::vector<std::string_view>& EnumNames();
 
 }  // namespace cigri

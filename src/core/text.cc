@@ -149,7 +149,7 @@ std::string FormatWalltime(std::int64_t seconds) {
   return text;
 }
 
-std::string HumanSpan(double seconds) {
+std::string HumanDuration(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   char text[64];
   if (seconds < 0) seconds = 0;

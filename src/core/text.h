@@ -1,4 +1,4 @@
-// Small words about text: quoting, splitting, suggestions, spans of time for people.
+// Small words about text: quoting, splitting, suggestions, durations for readers.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -32,8 +32,8 @@ bool IsValidUtf8(std::string_view s);
 std::optional<int> ParseWalltime(std::string_view s);
 /// 3661 -> "1:01:01", the form that ParseWalltime reads and clusters understand.
 std::string FormatWalltime(std::int64_t seconds);
-/// 93784.0 -> "1 d 2 h", 75 -> "1 min 15 s", 0.4 -> "0.4 s": two units at most, for people.
-std::string HumanSpan(double seconds);
+/// 93784.0 -> "1 d 2 h", 75 -> "1 min 15 s", 0.4 -> "0.4 s": two units at most, for readers.
+std::string HumanDuration(double seconds);
 
 /// Lowercase base-16 of `n` random bytes, from the kernel.
 std::string RandomHex(int n);

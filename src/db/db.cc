@@ -49,7 +49,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   } catch (const pqxx::broken_connection& e) {
     throw Fatal(kExitUnavailable,
                 "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())),
-                "start an embedded grid with `cigri up`, or mend $CIGRI_DB, DATABASE_* in "
+                "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in "
                 "cigri.conf or PG*");
   }
 }

@@ -188,7 +188,7 @@ enum class SchemaKind { kEmpty, kOurs, kOlder, kNewer, kOtherBuild, kCigri3, kFo
 struct SchemaState {
   SchemaKind kind;
   int version = 0;     ///< of ours, 0 else
-  std::string detail;  ///< for people: "tables parameters, bag_of_tasks: a CiGri 3 database"
+  std::string detail;  ///< for messages: "tables parameters, bag_of_tasks: a CiGri 3 database"
 };
 /// Looks at the current schema (the first of search_path) only; writes nothing.
 SchemaState InspectSchema(Connection& connection);

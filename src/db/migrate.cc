@@ -46,11 +46,11 @@ namespace {
                     std::to_string(SchemaVersion()),
                 "use the programs that wrote it, or newer ones");
   if (state.kind == SchemaKind::kOtherBuild)
-    throw Fatal(
-        kExitConfig, "the database was made by another build of CiGri-NG (" + state.detail + ")",
-        "use the build that made it; or give up its campaigns and begin anew: `cigri down`, "
-        "then remove $CIGRI_HOME (the first line of `cigri status` names it), or name an "
-        "empty database in DATABASE_NAME");
+    throw Fatal(kExitConfig,
+                "the database was made by another build of CiGri-NG (" + state.detail + ")",
+                "use the build that made it; or give up its campaigns and begin again: `cigri "
+                "down`, then remove $CIGRI_HOME (the first line of `cigri status` names it), or "
+                "name an empty database in DATABASE_NAME");
   throw Fatal(kExitConfig, "the database holds " + state.detail + "; nothing was written to it",
               "name an empty database in DATABASE_NAME (or PGDATABASE)");
 }

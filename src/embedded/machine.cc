@@ -107,8 +107,8 @@ std::vector<Process> Scan(const std::function<bool(pid_t, const std::string& nam
 }
 
 bool HasWord(const std::string& environment, const std::string& word) {
-  const auto words = Split(environment, '\0');
-  return std::find(words.begin(), words.end(), word) != words.end();
+  const auto arguments = Split(environment, '\0');
+  return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
 }
 
 }  // namespace

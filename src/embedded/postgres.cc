@@ -58,10 +58,11 @@ const passwd* Owner() {
 std::vector<std::string> AsOwner(std::vector<std::string> argv) {
   if (geteuid() != 0) return argv;
   const passwd* pw = Owner();
-  std::vector<std::string> words{"setpriv", "--reuid=" + std::to_string(pw->pw_uid),
-                                 "--regid=" + std::to_string(pw->pw_gid), "--init-groups", "--"};
-  words.insert(words.end(), argv.begin(), argv.end());
-  return words;
+  std::vector<std::string> arguments{"setpriv", "--reuid=" + std::to_string(pw->pw_uid),
+                                     "--regid=" + std::to_string(pw->pw_gid), "--init-groups",
+                                     "--"};
+  arguments.insert(arguments.end(), argv.begin(), argv.end());
+  return arguments;
 }
 
 void GiveToOwner(const std::string& path, mode_t mode) {

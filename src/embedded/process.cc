@@ -24,13 +24,13 @@ void SpawnDaemon(const std::vector<std::string>& argv, const std::string& log) {
     out = Fd(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640));
     if (!out) throw std::runtime_error("cannot write " + log + ": " + strerror(errno));
   }
-  std::vector<std::string> words{"setsid", "--fork"};
-  words.insert(words.end(), argv.begin(), argv.end());
+  std::vector<std::string> arguments{"setsid", "--fork"};
+  arguments.insert(arguments.end(), argv.begin(), argv.end());
   process::SpawnOptions options;
   options.in = null.get();
   options.out = out ? out.get() : STDERR_FILENO;
   options.err = out.get();
-  if (process::Reap(process::Spawn(words, options)) != 0)
+  if (process::Reap(process::Spawn(arguments, options)) != 0)
     throw std::runtime_error("cannot start " + argv[0] + " as a daemon");
 }
 

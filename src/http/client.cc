@@ -111,7 +111,7 @@ struct Client::Impl {
     }
   }
 
-  std::string Words(httplib::Error error, std::chrono::milliseconds timeout) const {
+  std::string ErrorText(httplib::Error error, std::chrono::milliseconds timeout) const {
     using E = httplib::Error;
     switch (error) {
       case E::Connection:
@@ -123,7 +123,7 @@ struct Client::Impl {
         return "no TLS connection to " + endpoint.Text();
       case E::Read:
         return "no whole answer from " + endpoint.Text() + " (limit " +
-               HumanSpan(static_cast<double>(timeout.count()) / 1000) + ")";
+               HumanDuration(static_cast<double>(timeout.count()) / 1000) + ")";
       default:
         return "the call to " + endpoint.Text() + " failed: " + httplib::to_string(error);
     }
@@ -153,7 +153,7 @@ struct Client::Impl {
       const bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(1);
       if (!fresh && again && repeatable && quick) continue;
       r.outcome = OutcomeOf(result.error());
-      r.error = Words(result.error(), timeout);
+      r.error = ErrorText(result.error(), timeout);
       return r;
     }
   }

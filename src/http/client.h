@@ -43,12 +43,12 @@ struct Response {
   std::string body;
   std::string content_type;
   std::multimap<std::string, std::string> headers;  ///< names in lower case
-  std::string error;  ///< for people, when not answered: "no answer within 25 s"
+  std::string error;  ///< for readers, when not answered: "no answer within 25 s"
   bool ok() const { return outcome == Outcome::kAnswered && status >= 200 && status < 300; }
 };
 
 /// One kept-alive connection. Never follows redirects (credentials would follow). Not for two
-/// threads at once. A kept connection that the server closed meanwhile is opened anew by itself
+/// threads at once. A kept connection that the server closed meanwhile is reopened automatically
 /// for GET and DELETE only; for POST, PUT and PATCH the answer is then kMaybeSent.
 class Client {
  public:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 
 namespace cigri::jdl {
@@ -88,7 +88,7 @@ std::string LineProblem(std::string_view line) {
 std::string BlockProblem(std::string_view text, std::int64_t n) {
   const auto lines = CountLines(text);
   if (text.empty() || text.back() != '\n') return "a block ends with a newline";
-  if (lines != n) return "the block has " + Counted(lines, "line") + ", not " + std::to_string(n);
+  if (lines != n) return "the block has " + Pluralize(lines, "line") + ", not " + std::to_string(n);
   if (lines > kBlockLines)
     return "a block has at most " + std::to_string(kBlockLines) + " lines, not " +
            std::to_string(lines);

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "jdl/check.h"
 #include "jdl/keys.h"
@@ -120,13 +120,13 @@ void FitParamsToColumns(Document& doc, Campaign& campaign) {
     const std::size_t have = doc.params.rows ? doc.params.row_length : 1;
     if (columns != 0 && have != columns)
       doc.Fault("params",
-                "have " + Counted(have, "value") + " each for " + Counted(columns, "column"));
+                "have " + Pluralize(have, "value") + " each for " + Pluralize(columns, "column"));
     if (!doc.params.rows) campaign.params = AsRows(campaign.params);
   } else if (campaign.source == Source::kFile && columns > 0) {
     doc.Fault("columns", "cannot be used with param_file, whose lines have none",
               "give the rows with gridsub --csv FILE");
   } else if (campaign.source == Source::kCount && columns > 1) {
-    doc.Fault("columns", "nb_jobs gives one value for " + Counted(columns, "column"));
+    doc.Fault("columns", "nb_jobs gives one value for " + Pluralize(columns, "column"));
   }
 }
 

@@ -67,7 +67,7 @@ class ClusterCheck {
   ClusterSettings out_;
 };
 
-// A misspelt exec_file is nearer to the truth than "missing".
+// A mistyped exec_file is nearer to the truth than "missing".
 std::string ClusterCheck::MissingHint() const {
   for (const json* object : {&block_, static_cast<const json*>(&doc_.root)})
     for (const auto& [key, value] : object->items())

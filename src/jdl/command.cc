@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "jdl/shell_text.h"
 
@@ -120,7 +120,7 @@ std::string ValuesProblem(std::string_view line, std::size_t columns) {
       return "it contains a NUL byte, which no program can be given";
   }
   if (columns != 0 && values.size() != columns)
-    return "it has " + Counted(values.size(), "value") + " for " + Counted(columns, "column");
+    return "it has " + Pluralize(values.size(), "value") + " for " + Pluralize(columns, "column");
   return "";
 }
 

@@ -265,7 +265,7 @@ bool Reader::BadParameter(std::size_t begin, const std::string& what) {
   return Stop(begin, ParamPath(), what + " is no parameter", "a parameter is a text or a number");
 }
 
-// What people write in JSON that is none.
+// What users write in JSON that is none.
 std::string SyntaxHint(std::string_view text, std::size_t at) {
   if (at >= text.size()) return "something is not closed: a quote, a bracket or a brace";
   const auto before = Trim(text.substr(0, at));

@@ -60,7 +60,7 @@ std::string_view ShellWalk::Next() {
     ++at_;
   } else if (c == '$' && place() == ShellPlace::kDouble && at_ < text_.size() &&
              text_[at_] == '(') {
-    ++at_;  // within "$( )" quotes begin anew
+    ++at_;  // within "$( )" quotes begin again
     places_.push_back(ShellPlace::kPlain);
   } else {
     Enter(c);

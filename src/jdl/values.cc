@@ -65,7 +65,7 @@ std::optional<int> ReadSeconds(Document& doc, const Found& found, int least) {
   if (!seconds && found.value->is_string())
     seconds = ParseWalltime(found.value->get_ref<const std::string&>());
   if (seconds && *seconds >= least && *seconds <= 2147483647) return static_cast<int>(*seconds);
-  doc.Fault(found.path, Kind(*found.value) + " is no span of time" + (least > 0 ? " above 0" : ""),
+  doc.Fault(found.path, Kind(*found.value) + " is no duration" + (least > 0 ? " above 0" : ""),
             "write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")");
   return std::nullopt;
 }

@@ -150,9 +150,9 @@ class Routes {
   }
   void Tag(const Request& q, Response& r) {
     Demand(q);
-    const bool fence = q.has_param("fence") && q.get_param_value("fence") == "1";
-    const auto jobs = engine_.Find(q.matches[1], fence);
-    Answer(r, std::string("{\"fenced\":") + (fence ? "true" : "false") +
+    const bool revoke = q.has_param("revoke") && q.get_param_value("revoke") == "1";
+    const auto jobs = engine_.Find(q.matches[1], revoke);
+    Answer(r, std::string("{\"revoked\":") + (revoke ? "true" : "false") +
                   ",\"jobs\":" + JobList(jobs) + "}\n");
   }
   void Changes(const Request& q, Response& r) {

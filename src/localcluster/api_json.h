@@ -1,4 +1,4 @@
-// Jobs as JSON. Written by hand: a sweep carries thousands of them.
+// Jobs as JSON. Written by hand: a poll carries thousands of them.
 #pragma once
 #include <string>
 #include <vector>

@@ -56,8 +56,8 @@ Engine::Accepted Engine::Submit(const std::string& body,
     throw Refused(403, "user", "you may not submit jobs for \"" + in.batch->user + "\"");
   in.batch->account = AccountOf(in.batch->user);
   Lock lock(mutex_);
-  if (store_.IsFenced(in.batch->tag))
-    throw Refused(409, "fenced",
+  if (store_.IsRevoked(in.batch->tag))
+    throw Refused(409, "revoked",
                   "the tag " + in.batch->tag + " was given up and can never be submitted");
   if (const auto first = store_.FindTag(in.batch->tag)) {
     if (first->user != in.batch->user)
@@ -112,7 +112,8 @@ void Engine::Schedule() {
   StartAll(&best_effort_);
 }
 
-// Strictly in order: a wide job at the head waits for slots to come free and is passed by nobody.
+// Strictly in order: a multi-slot job at the head waits for slots to come free and is bypassed by
+// nobody.
 bool Engine::StartAll(Queue* queue) {
   while (!queue->empty()) {
     Job* job = queue->begin()->second;
@@ -254,7 +255,7 @@ void Engine::ReadRecords() {
 
 void Engine::OnRecord(std::int64_t segment, const Record& r) {
   Job* job = FindLive(r.seq, r.index);
-  if (job == nullptr) return;  // ended before: by the store's account, or told lost
+  if (job == nullptr) return;  // ended before: by the store's account, or reported lost
   if (r.kind == Record::Kind::kStart) {
     if (job->state == State::kWaiting) BecomesRunning(job, r.pid, r.started_at, r.places, segment);
     job->started_at = r.started_at;

@@ -48,7 +48,7 @@ struct Changes {
 
 struct Usage {
   int slots = 0, used = 0, best_effort = 0, local = 0;       ///< slots
-  int ending = 0;                                            ///< of best_effort, told to end
+  int ending = 0;                                            ///< of best_effort, asked to end
   std::int64_t waiting = 0, waiting_local = 0, running = 0;  ///< jobs; waiting_local in slots
 };
 
@@ -73,8 +73,8 @@ class Engine {
   /// `may` says whether the caller may submit for a user; asked before anything is done.
   /// Throws Refused. Durable before it returns.
   Accepted Submit(const std::string& body, const std::function<bool(const std::string&)>& may);
-  /// The jobs with `tag`; with `fence` it can never be submitted any more.
-  std::vector<JobView> Find(const std::string& tag, bool fence);
+  /// The jobs with `tag`; with `revoke` it can never be submitted any more.
+  std::vector<JobView> Find(const std::string& tag, bool revoke);
   Changes ChangesSince(const std::string& token, std::chrono::milliseconds wait);
   std::optional<JobView> Get(const std::string& id);
   /// Returns when the job has ended, is not known, or after `wait`.

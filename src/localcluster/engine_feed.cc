@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kMostPerAnswer = 5000;
 // While changes keep coming, an answer carries what came in this time: each answer costs the grid a
-// round, and its queue of seconds here keeps the slots busy meanwhile. A burst may go out at once:
+// cycle, and its queue of seconds here keeps the slots busy meanwhile. A burst may go out at once:
 // the few changes of a single job on an idle cluster wait for nothing.
 constexpr std::chrono::milliseconds kSpread{100};
 constexpr double kBurst = 4;
@@ -50,9 +50,9 @@ JobView Engine::View(const Ended& e) {
   return v;
 }
 
-std::vector<JobView> Engine::Find(const std::string& tag, bool fence) {
+std::vector<JobView> Engine::Find(const std::string& tag, bool revoke) {
   Lock lock(mutex_);
-  if (fence) store_.Fence(tag, WallClock());
+  if (revoke) store_.Revoke(tag, WallClock());
   std::vector<JobView> out;
   const auto stored = store_.FindTag(tag);
   if (!stored) return out;

@@ -51,7 +51,7 @@ struct Job {
   bool ours = false;          ///< the wrapper is our own child (not adopted)
   bool marked = false;        ///< its start mark has been read
   bool kept = false;          ///< the store knows that it runs
-  char killing = 0;           ///< a Cause, once it was told to end
+  char killing = 0;           ///< a Cause, once it was asked to end
   std::vector<int> places;    ///< slots it takes
 };
 
@@ -74,7 +74,7 @@ inline std::string IdOf(std::int64_t seq, int index) {
 bool ParseId(const std::string& id, std::int64_t* seq, int* index);
 
 /// A request that cannot be carried out. `why` is a word for the driver: batch, user, limit,
-/// temporary, fenced, unknown.
+/// temporary, revoked, unknown.
 class Refused : public std::runtime_error {
  public:
   Refused(int status, std::string why, const std::string& message, int limit = 0)

@@ -136,7 +136,7 @@ void LinkIfNotEmpty(Output* o, bool last) {
   o->linked = linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-// The last five lines of stderr, for the people who will ask why it failed.
+// The last five lines of stderr, for the user who will ask why it failed.
 void StderrTail(char* escaped, size_t room) {
   char text[1500];
   escaped[0] = '\0';
@@ -257,7 +257,7 @@ class Watch {
       siginfo_t info{};
       const timespec wait = TimeLeft();
       const int signal = sigtimedwait(&signals, &info, &wait);
-      // A plain `kill` of ours by a person is a deletion too.
+      // A plain `kill` of ours by a user is a deletion too.
       if (signal == SIGTERM)
         Kill(info.si_code == SI_QUEUE ? static_cast<char>(info.si_value.sival_int) : 'd');
       OnTime();
@@ -320,7 +320,7 @@ class Watch {
   }
 
   pid_t child_;
-  int status_ = 0, phase_ = 0;  // 0 runs, 1 told to end, 2 being killed
+  int status_ = 0, phase_ = 0;  // 0 runs, 1 asked to end, 2 being killed
   bool done_ = false;
   char cause_ = 'x';
   long long begun_ = NowUs(CLOCK_MONOTONIC), walltime_at_ = 0, phase_at_ = 0, link_at_ = 0,
@@ -331,7 +331,7 @@ class Watch {
 
 int main(int argc, char** argv, char** envp) {
   if (argc != 10) {
-    fputs("cigri-job: started by localcluster, not by people\nHINT: localsub runs a job\n", stderr);
+    fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;
   }
   g_argv = argv;

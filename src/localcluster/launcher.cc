@@ -115,13 +115,13 @@ Launcher::Launcher(LauncherOptions options)
   program_ = fs::read_symlink("/proc/self/exe").parent_path() / "cigri-job";
   if (access(program_.c_str(), X_OK) != 0)
     throw Fatal(kExitConfig, "cannot start jobs: no program " + program_,
-                "cigri-job is installed beside localcluster");
+                "cigri-job is installed next to localcluster");
   fs::create_directories(options_.state_dir + "/nodes");
 }
 
 std::string Launcher::OutputStem(std::int64_t campaign, const std::string& user,
                                  std::int64_t task_index, int attempt, std::int64_t job_id) const {
-  // A thousand tasks a folder; jobs that belong to no task are told apart by their id.
+  // A thousand tasks a folder; jobs that belong to no task are distinguished by their id.
   const std::string top = options_.output_dir + "/";
   const std::string of = campaign > 0 ? std::to_string(campaign) : "local-" + user;
   const std::int64_t number = task_index >= 0 ? task_index : job_id;
@@ -179,21 +179,21 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
   for (int p : job.places) places.push_back(std::to_string(p));
   // Beyond what a start mark holds it is left out: an adopting daemon then finds other slots.
   if (places.size() > 500) places.clear();
-  std::vector<std::string> words = {"cigri-job",
-                                    IdOf(b.seq, job.index),
-                                    std::to_string(b.walltime_s),
-                                    std::to_string(options_.grace_ms),
-                                    std::to_string(options_.nice),
-                                    Ids(*b.account),
-                                    stem,
-                                    directory,
-                                    script,
-                                    Join(places, " ")};
+  std::vector<std::string> arguments = {"cigri-job",
+                                        IdOf(b.seq, job.index),
+                                        std::to_string(b.walltime_s),
+                                        std::to_string(options_.grace_ms),
+                                        std::to_string(options_.nice),
+                                        Ids(*b.account),
+                                        stem,
+                                        directory,
+                                        script,
+                                        Join(places, " ")};
   auto options = OptionsOf(null_.get(), records_fd, birth_fd, script_file.get());
   options.program = program_;
   options.environment = Environment(job, NodeFile(lines), directory);
   try {
-    return process::Spawn(words, options);
+    return process::Spawn(arguments, options);
   } catch (const process::StartError& e) {
     const int why = e.code().value();
     if (why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE)

@@ -16,7 +16,7 @@ struct LauncherOptions {
   int grace_ms = 5000, nice = 10;
 };
 
-/// The job cannot be started; `cause()` says whose trouble it is.
+/// The job cannot be started; `cause()` says whose fault it is.
 class LaunchError : public std::runtime_error {
  public:
   LaunchError(Cause cause, const std::string& message)
@@ -35,7 +35,7 @@ class TryLater : public std::runtime_error {
 
 class Launcher {
  public:
-  /// Throws Fatal when cigri-job does not stand beside this program.
+  /// Throws Fatal when cigri-job does not stand next to this program.
   explicit Launcher(LauncherOptions options);
   /// Starts `job` on the nodes `lines` (one a slot); returns the pid of its cigri-job. `records_fd`
   /// and `birth_fd` become what protocol.h says. Throws LaunchError or TryLater.

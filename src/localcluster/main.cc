@@ -21,7 +21,7 @@
 namespace cigri::localcluster {
 namespace {
 
-struct Options {
+struct LocalclusterOptions {
   EngineOptions engine;
   ApiOptions api;
   std::string socket;
@@ -35,8 +35,8 @@ void CheckName(const std::string& name) {
                 "letters, digits and _.- are allowed");
 }
 
-// Returns the exit code when the command line was answered by itself (--help, wrong usage).
-std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
+// Returns the exit code when the command line was answered on its own (--help, wrong usage).
+std::optional<int> ParseOptions(int argc, char** argv, LocalclusterOptions* o) {
   CommandLine line("localcluster", "Runs jobs on this machine for a grid and for local users");
   auto& launcher = o->engine.launcher;
   std::vector<std::string> trusted;
@@ -71,7 +71,7 @@ std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
   return {};
 }
 
-void MakeFolders(Options* o) {
+void MakeFolders(LocalclusterOptions* o) {
   namespace fs = std::filesystem;
   auto& launcher = o->engine.launcher;
   std::error_code error;
@@ -100,7 +100,7 @@ void RaiseFileLimit(int slots) {
 }
 
 // SIGTERM: end, the jobs go on. SIGINT: end the jobs first.
-[[noreturn]] void Serve(Options& options, const sigset_t& signals) {
+[[noreturn]] void Serve(LocalclusterOptions& options, const sigset_t& signals) {
   Engine engine(options.engine);
   http::Limits limits;
   limits.max_request_bytes = 32u << 20;
@@ -136,7 +136,7 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  Options options;
+  LocalclusterOptions options;
   if (const auto code = ParseOptions(argc, argv, &options)) return *code;
   log::Init("localcluster[" + options.api.cluster + "]");
   MakeFolders(&options);

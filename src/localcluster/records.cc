@@ -48,7 +48,8 @@ std::string Unescape(std::string_view s) {
   return out;
 }
 
-// Where a copy of a descriptor cannot meet the numbers that cigri-job gets (SpawnOptions::descriptors).
+// Where a copy of a descriptor cannot meet the numbers that cigri-job gets
+// (SpawnOptions::descriptors).
 int Above(int fd) {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
   close(fd);

@@ -17,7 +17,7 @@ std::vector<int> Slots::Take(int n) {
   std::vector<int> room(names_.size(), 0), places;
   for (int i = 0; i < total(); ++i)
     if (!taken_[i]) ++room[node_of_[i]];
-  // The fullest node that has room for all of it: large holes stay for wide jobs.
+  // The fullest node that has room for all of it: large holes stay for multi-slot jobs.
   int best = -1;
   for (int node = 0; node < static_cast<int>(room.size()); ++node)
     if (room[node] >= n && (best < 0 || room[node] < room[best])) best = node;

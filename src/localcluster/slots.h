@@ -30,7 +30,7 @@ class Slots {
 /// A best-effort job that runs, as a victim is chosen: in order of their start.
 struct Victim {
   int slots = 0;
-  bool ending = false;  ///< was told to end already: its slots come free anyway
+  bool ending = false;  ///< was asked to end already: its slots come free anyway
 };
 
 /// Which of `running` must end so that `needed` slots come free: the youngest lose least work.

@@ -14,7 +14,7 @@ namespace cigri::localcluster {
 namespace {
 
 constexpr double kRemembered = 7 * 86400.0;
-constexpr double kFencesKept = 30 * 86400.0;
+constexpr double kRevokesKept = 30 * 86400.0;
 
 std::string BootId() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
@@ -151,11 +151,11 @@ std::optional<StoredBatch> Store::FindTag(const std::string& tag) {
   return ReadBatch(rows);
 }
 
-bool Store::IsFenced(const std::string& tag) { return Rows(sql_->get_fence, tag).Next(); }
+bool Store::IsRevoked(const std::string& tag) { return Rows(sql_->get_revoke, tag).Next(); }
 
-void Store::Fence(const std::string& tag, double now) {
+void Store::Revoke(const std::string& tag, double now) {
   db_->exec("PRAGMA synchronous = FULL");
-  Exec(sql_->add_fence, tag, now);
+  Exec(sql_->add_revoke, tag, now);
   db_->exec("PRAGMA synchronous = NORMAL");
 }
 
@@ -265,7 +265,7 @@ void Store::Prune(double now, std::int64_t max_jobs) {
     SetMeta("pruned", last);
     Exec(sql_->prune_batches, now - 3600);
   }
-  Exec(sql_->prune_fences, now - kFencesKept);
+  Exec(sql_->prune_revokes, now - kRevokesKept);
   transaction.commit();
 }
 

@@ -1,4 +1,4 @@
-// What the local cluster must not forget: batches, how jobs ended, fences, what runs.
+// What the local cluster must not forget: batches, how jobs ended, revoked tags, what runs.
 #pragma once
 #include <SQLiteCpp/Exception.h>
 
@@ -41,7 +41,7 @@ struct StoredBatch {
 
 /// One SQLite file. Written in few large transactions: what happened since the last one is found
 /// again in the record files, from the positions that the same transaction keeps. A batch and a
-/// fence are on the disk before their call returns. Throws StoreError everywhere.
+/// revoked tag are on the disk before their call returns. Throws StoreError everywhere.
 class Store {
  public:
   explicit Store(const std::string& path);
@@ -53,8 +53,8 @@ class Store {
   bool rebooted() const { return rebooted_; }
 
   std::optional<StoredBatch> FindTag(const std::string& tag);
-  bool IsFenced(const std::string& tag);
-  void Fence(const std::string& tag, double now);
+  bool IsRevoked(const std::string& tag);
+  void Revoke(const std::string& tag, double now);
   /// Returns the new batch's seq.
   std::int64_t AddBatch(const std::string& tag, const std::string& user, std::int64_t campaign,
                         int n, const std::string& body, double now);
@@ -80,7 +80,8 @@ class Store {
   std::vector<Ended> ChangesSince(std::int64_t since, int limit, bool* known);
   std::vector<Ended> EndedOf(std::int64_t seq);
   std::optional<Ended> EndedJob(std::int64_t seq, int index);
-  /// Forgets ends older than a week, and the oldest beyond `max_jobs`; batches and fences likewise.
+  /// Forgets ends older than a week, and the oldest beyond `max_jobs`; batches and revoked tags
+  /// likewise.
   void Prune(double now, std::int64_t max_jobs);
   /// Returns the space of a large write-ahead log.
   void Checkpoint();

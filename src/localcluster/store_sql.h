@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS batches (
     campaign INTEGER NOT NULL, n INTEGER NOT NULL, submitted_at REAL NOT NULL,
     body TEXT);
 CREATE INDEX IF NOT EXISTS batches_open ON batches (seq) WHERE body IS NOT NULL;
-CREATE TABLE IF NOT EXISTS fences (tag TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revoked_tags (tag TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ended (
     change INTEGER PRIMARY KEY, seq INTEGER NOT NULL, idx INTEGER NOT NULL,
     attempt INTEGER NOT NULL, job_id INTEGER NOT NULL, task_index INTEGER NOT NULL,
@@ -62,8 +62,8 @@ struct Statements {
   Statement add_batch{db, "INSERT INTO batches VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
   Statement close_batch{db, "UPDATE batches SET body = NULL WHERE seq = ?1"};
 
-  Statement get_fence{db, "SELECT 1 FROM fences WHERE tag = ?1"};
-  Statement add_fence{db, "INSERT OR IGNORE INTO fences VALUES (?1, ?2)"};
+  Statement get_revoke{db, "SELECT 1 FROM revoked_tags WHERE tag = ?1"};
+  Statement add_revoke{db, "INSERT OR IGNORE INTO revoked_tags VALUES (?1, ?2)"};
 
   Statement get_running{db, "SELECT seq, idx, pid, started_at, segment, places FROM running"};
   Statement put_running{db, "INSERT OR REPLACE INTO running VALUES (?1, ?2, ?3, ?4, ?5, ?6)"};
@@ -93,7 +93,7 @@ struct Statements {
   Statement prune_batches{db,
                           "DELETE FROM batches WHERE body IS NULL AND submitted_at < ?1 "
                           "AND NOT EXISTS (SELECT 1 FROM ended AS e WHERE e.seq = batches.seq)"};
-  Statement prune_fences{db, "DELETE FROM fences WHERE at < ?1"};
+  Statement prune_revokes{db, "DELETE FROM revoked_tags WHERE at < ?1"};
 };
 
 }  // namespace cigri::localcluster

@@ -17,7 +17,7 @@ std::shared_ptr<const Account> AccountOf(const std::string& name);
 /// to be found and to speak the user's language (docs/localcluster.md lists it).
 std::vector<std::string> BaseEnvironment(const Account& account);
 
-/// `directory` with $HOME, ${HOME} or ~ at its begin replaced; "" is the home.
+/// `directory` with $HOME, ${HOME} or ~ at the start replaced; "" is the home.
 std::string ExpandHome(const std::string& directory, const Account& account);
 
 }  // namespace cigri::localcluster

@@ -5,8 +5,8 @@
 namespace cigri::metascheduler {
 namespace {
 
-std::vector<Grant> Targets(const Loaded& loaded, const policy::Plan& plan) {
-  std::vector<Grant> grants;
+std::vector<Allocation> Targets(const Loaded& loaded, const policy::Plan& plan) {
+  std::vector<Allocation> grants;
   std::map<std::int64_t, int> last_rank;
   for (const auto& a : plan.allocations) {
     if (a.shadow) continue;

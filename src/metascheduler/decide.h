@@ -34,17 +34,17 @@ struct Loaded {
 };
 
 /// A row of table grants: at most `n` jobs of the kind may be in flight there.
-struct Grant {
+struct Allocation {
   std::int64_t campaign = 0, cluster = 0;
   BatchKind kind = BatchKind::kTask;
   std::int64_t n = 0;
   int rank = 0;  ///< 1 is claimed first on that cluster
-  bool operator==(const Grant&) const = default;
+  bool operator==(const Allocation&) const = default;
 };
 
 struct Decision {
   policy::PlanResult result;
-  std::vector<Grant> grants;
+  std::vector<Allocation> grants;
   /// Jobs that observed clusters would be sent, by campaign and cluster. The runner never claims
   /// against these.
   std::map<std::pair<std::int64_t, std::int64_t>, int> would_send;

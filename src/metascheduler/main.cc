@@ -1,18 +1,18 @@
 // metascheduler: spreads waiting tasks over clusters: asks the policy, writes grants and why.
 #include "core/error.h"
-#include "core/keep_memory.h"
+#include "core/tune_allocator.h"
 #include "metascheduler/metascheduler.h"
 
 namespace cigri::metascheduler {
 namespace {
 
 int Main(int argc, char** argv) {
-  KeepFreedMemory();
+  TuneAllocator();
   Metascheduler metascheduler;
   return module::Run(
       argc, argv,
       {.name = "metascheduler", .description = "spreads waiting tasks over the clusters"},
-      [&](module::Turn& turn) { metascheduler.Pass(turn); });
+      [&](module::Step& step) { metascheduler.Pass(step); });
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 namespace cigri::metascheduler {
 
-void Metascheduler::Pass(module::Turn& turn) {
-  const bool restart = turn.fresh || !finished_;
+void Metascheduler::Pass(module::Step& step) {
+  const bool restart = step.fresh || !finished_;
   finished_ = false;
   // Every pass plans again: a crash that loses the last plan loses nothing.
-  db::Tx tx(turn.db, db::Tx::Sync::kOff);
-  module::CheckEpoch(tx, turn.epoch);
+  db::Tx tx(step.db, db::Tx::Sync::kOff);
+  module::CheckEpoch(tx, step.epoch);
   if (restart) {
     store_.Reset(tx);
     state_ = store_.LoadState(tx);
@@ -15,7 +15,7 @@ void Metascheduler::Pass(module::Turn& turn) {
   const auto began = std::chrono::steady_clock::now();
   const Loaded loaded = store_.Load(tx);
   store_.LiftClosedHolds(tx, state_);
-  const auto seed = static_cast<std::uint64_t>(turn.number);
+  const auto seed = static_cast<std::uint64_t>(step.number);
   const Decision decision = Decide(loaded, state_, seed);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   store_.Write(tx, loaded, decision, seed, took.count());

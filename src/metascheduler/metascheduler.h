@@ -8,7 +8,7 @@ namespace cigri::metascheduler {
 /// Safe to kill and to repeat: a plan, its state and its reasons are one transaction.
 class Metascheduler {
  public:
-  void Pass(module::Turn& turn);
+  void Pass(module::Step& step);
 
  private:
   Store store_;

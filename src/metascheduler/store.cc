@@ -58,8 +58,7 @@ void Store::WritePlan(db::Tx& tx, const Loaded& loaded, const Decision& decision
   const bool due = state != written_state_ && now_ - snapshot_at_ >= kSnapshotEvery;
   if (!changed && !due) return;
   const auto snapshot = SnapshotIfDue(loaded, before, decision.result.plan);
-  const auto plan =
-      tx.One(sql::kInsertPlan, static_cast<std::int64_t>(seed), snapshot, took_ms).id;
+  const auto plan = tx.One(sql::kInsertPlan, static_cast<std::int64_t>(seed), snapshot, took_ms).id;
   tx.Exec(sql::kPutPlanState, plan, state);
   written_state_ = state;
   if (changed) WriteGrants(tx, plan, decision.grants);
@@ -69,14 +68,12 @@ std::optional<std::string> Store::SnapshotIfDue(const Loaded& loaded, const poli
                                                 const policy::Plan& plan) {
   if (now_ - snapshot_at_ < kSnapshotEvery) return std::nullopt;
   snapshot_at_ = now_;
-  const auto bytes = nlohmann::json::to_cbor({{"snapshot", loaded.snapshot},
-                                              {"state", before},
-                                              {"now", loaded.now},
-                                              {"plan", plan}});
+  const auto bytes = nlohmann::json::to_cbor(
+      {{"snapshot", loaded.snapshot}, {"state", before}, {"now", loaded.now}, {"plan", plan}});
   return db::Bytea({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-void Store::WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Grant>& grants) {
+void Store::WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Allocation>& grants) {
   db::RowSet<std::int64_t, std::int64_t, std::string, std::int64_t, int> rows;
   for (const auto& g : grants)
     rows.Add(g.campaign, g.cluster, std::string(ToString(g.kind)),

@@ -39,7 +39,7 @@ class Store {
   // store.cc
   void WritePlan(db::Tx& tx, const Loaded& loaded, const Decision& decision, std::uint64_t seed,
                  double took_ms);
-  void WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Grant>& grants);
+  void WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Allocation>& grants);
   void WritePreemptions(db::Tx& tx, const std::vector<policy::Preempt>& preempt);
   std::optional<std::string> SnapshotIfDue(const Loaded& loaded, const policy::State& before,
                                            const policy::Plan& plan);
@@ -57,7 +57,7 @@ class Store {
   policy::PolicyConfig config_;  // the last that was valid
   std::vector<policy::Usage> old_usage_;
   double old_usage_until_ = 0;
-  std::optional<std::vector<Grant>> written_grants_;
+  std::optional<std::vector<Allocation>> written_grants_;
   std::string written_state_;
   policy::State carried_;  // into the decision that is written next: kept with its snapshot
   using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;

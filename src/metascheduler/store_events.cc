@@ -3,7 +3,7 @@
 #include <sql/kills.h>
 #include <sql/survival.h>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "metascheduler/store.h"
 #include "module/events.h"
@@ -34,7 +34,7 @@ void Store::WriteBlackHoles(db::Tx& tx, const Loaded& loaded,
     e.message = "the last " + std::to_string(hold.requeue) + " jobs on " + names[hold.cluster] +
                 " ended without an error, but too fast to be true: CiGri retries them on other "
                 "clusters and sends nothing there for " +
-                HumanSpan(hold.until - hold.since);
+                HumanDuration(hold.until - hold.since);
     module::RaiseEvent(tx, e);
   }
   tx.Exec(sql::kInsertBlackHoles, rows);
@@ -46,7 +46,7 @@ void Store::LiftClosedHolds(db::Tx& tx, policy::State& state) {
   for (const auto& row : tx.Exec(sql::kOpenBlackHoles))
     open.emplace(row.campaign_id, row.cluster_id);
   const auto lifted = [&](const auto& entry) {
-    return entry.second.code == "SINK" && open.count(entry.first) == 0;
+    return entry.second.code == "BLACK_HOLE" && open.count(entry.first) == 0;
   };
   if (std::erase_if(state.holds, lifted) > 0) carried_ = state;
 }
@@ -55,7 +55,7 @@ void Store::LiftClosedHolds(db::Tx& tx, policy::State& state) {
 void Store::CloseBlackHoles(db::Tx& tx, const policy::State& next) {
   for (const auto& [campaign, cluster] : black_holes_)
     if (next.holds.count({campaign, cluster}) == 0)
-      module::CloseEvent(tx, EventOf("campaign", "SINK", campaign, cluster), "metascheduler");
+      module::CloseEvent(tx, EventOf("campaign", "BLACK_HOLE", campaign, cluster), "metascheduler");
   black_holes_.clear();
   for (const auto& [key, hold] : next.holds) black_holes_.insert(key);
 }
@@ -73,7 +73,7 @@ void Store::ReportPreemptionYield(db::Tx& tx) {
     e.campaign_id = row.for_campaign;
     e.message = "in the last hour " + std::to_string(row.jobs) + " jobs (" +
                 std::to_string(row.slots) + " slots) were cancelled for it, " +
-                HumanSpan(row.lost_s) + " of slot time lost; of " + std::to_string(row.freed) +
+                HumanDuration(row.lost_s) + " of slot time lost; of " + std::to_string(row.freed) +
                 " slots freed it got " + std::to_string(row.got);
     if (row.freed > 0) e.message += " (yield " + std::to_string(100 * row.got / row.freed) + " %)";
     module::CloseEvent(tx, e, "metascheduler");
@@ -91,8 +91,8 @@ void Store::ReportOverdue(db::Tx& tx, const Loaded& loaded) {
     if (o.copies || reported.erase({o.campaign, o.cluster}) != 0) continue;
     auto e = EventOf("notify", "OVERDUE", o.campaign, o.cluster);
     e.count = o.n;
-    e.message = Counted(o.n, "job runs", "jobs run") + " longer than " + HumanSpan(o.limit_s) +
-                ", which is far longer than those that have ended";
+    e.message = Pluralize(o.n, "job runs", "jobs run") + " longer than " +
+                HumanDuration(o.limit_s) + ", which is far longer than those that have ended";
     module::RaiseEvent(tx, e);
   }
   for (const auto& [campaign, cluster] : reported)

@@ -40,7 +40,7 @@ Unusable WhyUnusable(const sql::SchedulableClustersRow& row, std::string& why) {
     return row.broken ? Unusable::kBreaker : Unusable::kStale;
   }
   if (row.age_s > kStaleAfter) {
-    why = row.age_s > 1e8 ? "never asked yet" : "last answer " + HumanSpan(row.age_s) + " ago";
+    why = row.age_s > 1e8 ? "never asked yet" : "last answer " + HumanDuration(row.age_s) + " ago";
     return Unusable::kStale;
   }
   if (row.stress >= row.stress_limit) return Unusable::kStress;
@@ -118,8 +118,7 @@ void Store::LoadUsage(db::Tx& tx, Loaded& loaded) {
   const double cut = std::floor((loaded.now - 900) / 3600) * 3600;
   const auto read = [&](double from, double to, double step, std::vector<policy::Usage>& out) {
     for (const auto& row : tx.Exec(sql::kUsageSteps, from, to, step))
-      out.push_back(
-          {row.campaign_id, row.grid_user, row.project, row.start, step, row.slot_s});
+      out.push_back({row.campaign_id, row.grid_user, row.project, row.start, step, row.slot_s});
   };
   if (old_usage_until_ != cut) {
     old_usage_.clear();
@@ -135,8 +134,8 @@ void Store::LoadRunning(db::Tx& tx, Loaded& loaded) {
   const auto& config = loaded.snapshot.config;
   if (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt) return;
   for (const auto& row : tx.Exec(sql::kYoungestRunningJobs))
-    loaded.snapshot.running.push_back({row.job_id, row.campaign_id, row.cluster_id, row.slots,
-                                       row.started_at, row.for_campaign});
+    loaded.snapshot.running.push_back(
+        {row.job_id, row.campaign_id, row.cluster_id, row.slots, row.started_at, row.for_campaign});
 }
 
 policy::PolicyConfig Store::LoadConfig(db::Tx& tx) {

@@ -27,11 +27,11 @@ policy::Prologue PrologueOf(bool has, const std::string& state, bool in_flight) 
 }
 
 // CIG-11: of the last ends, the latest successes in a row (a failure is infinite), `most` at most.
-void ReadRecent(const std::vector<double>& ends, int most, policy::Lane& lane) {
-  for (auto it = ends.rbegin(); it != ends.rend() && lane.recent < most; ++it) {
+void ReadRecent(const std::vector<double>& ends, int most, policy::Placement& placement) {
+  for (auto it = ends.rbegin(); it != ends.rend() && placement.recent < most; ++it) {
     if (!std::isfinite(*it)) break;
-    ++lane.recent;
-    lane.recent_longest_s = std::max(lane.recent_longest_s, *it);
+    ++placement.recent;
+    placement.recent_longest_s = std::max(placement.recent_longest_s, *it);
   }
 }
 
@@ -61,32 +61,32 @@ void CountOnCluster(const sql::InFlightRow& row, policy::Cluster& c) {
   }
 }
 
-policy::Lane LaneOf(const sql::LoadPlacementsRow& row, const Loaded::Flight& f) {
-  policy::Lane lane;
-  lane.cluster = row.cluster_id;
-  lane.in_flight = static_cast<int>(f.n);
-  lane.running = static_cast<int>(f.running);
-  lane.slots = row.slots;
-  // The counter sums over slots, the lane over jobs.
+policy::Placement PlacementOf(const sql::LoadPlacementsRow& row, const Loaded::Flight& f) {
+  policy::Placement placement;
+  placement.cluster = row.cluster_id;
+  placement.in_flight = static_cast<int>(f.n);
+  placement.running = static_cast<int>(f.running);
+  placement.slots = row.slots;
+  // The counter sums over slots, the placement over jobs.
   if (f.running_slots > 0)
-    lane.running_since = f.since / static_cast<double>(f.running_slots) * lane.running;
+    placement.running_since = f.since / static_cast<double>(f.running_slots) * placement.running;
   // test_mode: one job at a time, as in CiGri 3.
-  lane.max_jobs = row.test_mode ? 1 : row.max_jobs.value_or(kNoLimit);
+  placement.max_jobs = row.test_mode ? 1 : row.max_jobs.value_or(kNoLimit);
   // Jobs that failed before the first success count too: ten in all, not ten at a time.
-  lane.tried = row.tried;
-  lane.job_ratio = row.job_ratio;
-  lane.proven = row.proved;
-  if (row.held) lane.held = "HELD_FIRST_TEN";
-  if (!row.blocked.empty()) lane.held = row.blocked;
-  lane.prologue = PrologueOf(row.has_prologue, row.prologue, f.prologue > 0);
-  lane.affinity = row.affinity;
-  lane.local = row.prologue == "done" || lane.proven;
-  lane.tested = row.answered_test;
-  lane.mean_s = row.mean_s;
-  lane.median_s = row.p50_s;
+  placement.tried = row.tried;
+  placement.job_ratio = row.job_ratio;
+  placement.verified = row.verified;
+  if (row.held) placement.held = "CANARY_FAILED";
+  if (!row.blocked.empty()) placement.held = row.blocked;
+  placement.prologue = PrologueOf(row.has_prologue, row.prologue, f.prologue > 0);
+  placement.affinity = row.affinity;
+  placement.local = row.prologue == "done" || placement.verified;
+  placement.tested = row.answered_test;
+  placement.mean_s = row.mean_s;
+  placement.median_s = row.p50_s;
   if (row.start_rate)
-    lane.start_rate = std::max(0.0, std::strtod(row.start_rate->c_str(), nullptr));
-  return lane;
+    placement.start_rate = std::max(0.0, std::strtod(row.start_rate->c_str(), nullptr));
+  return placement;
 }
 
 }  // namespace
@@ -120,22 +120,22 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
   if (ids.empty()) return;
   const bool rates = !snapshot.config.start_rates.empty();
   std::unordered_map<std::int64_t, double> longest_killed;
-  std::vector<policy::MeasuredLane> measured;
-  for (const auto& row : tx.Exec(sql::kLoadPlacements, ids, snapshot.config.sink_count > 0)) {
+  std::vector<policy::MeasuredPlacement> measured;
+  for (const auto& row : tx.Exec(sql::kLoadPlacements, ids, snapshot.config.black_hole_count > 0)) {
     auto& c = *campaigns.at(row.campaign_id);
     const auto flight = loaded.flights.find({row.campaign_id, row.cluster_id});
-    policy::Lane lane =
-        LaneOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
+    policy::Placement placement =
+        PlacementOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
     c.walltime_s = std::max(c.walltime_s, row.walltime_s);
-    measured.push_back({c.id, lane.cluster, row.n_ok, lane.mean_s});
-    if (const auto it = clusters.find(lane.cluster); it != clusters.end())
+    measured.push_back({c.id, placement.cluster, row.n_ok, placement.mean_s});
+    if (const auto it = clusters.find(placement.cluster); it != clusters.end())
       it->second->waiting_allowed = std::max(it->second->waiting_allowed, row.waiting_allowed);
-    ReadRecent(row.recent_s, policy::SinkCount(snapshot.config, c), lane);
+    ReadRecent(row.recent_s, policy::BlackHoleCount(snapshot.config, c), placement);
     if (row.longest_killed_s)
       longest_killed[c.id] = std::max(longest_killed[c.id], *row.longest_killed_s);
-    if (row.longest_killed_s || rates || lane.start_rate > 0)
+    if (row.longest_killed_s || rates || placement.start_rate > 0)
       if (counted.empty() || counted.back() != c.id) counted.push_back(c.id);
-    c.lanes.push_back(std::move(lane));
+    c.placements.push_back(std::move(placement));
   }
   policy::MeasureSpeeds(measured, snapshot.clusters);
   // Until one has succeeded, a job needs longer than the clusters let any of its like live.
@@ -143,25 +143,26 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
     if (auto& c = *campaigns.at(id); c.need_s <= 0) c.need_s = seconds;
   const auto each = [&](const auto& rows, auto set) {
     for (const auto& row : rows)
-      for (auto& lane : campaigns.at(row.campaign_id)->lanes)
-        if (lane.cluster == row.cluster_id) set(lane, row);
+      for (auto& placement : campaigns.at(row.campaign_id)->placements)
+        if (placement.cluster == row.cluster_id) set(placement, row);
   };
   if (!counted.empty()) {
-    each(tx.Exec(sql::kJobsByPlacement, counted), [](policy::Lane& lane, const auto& row) {
-      lane.started = row.started;
-      lane.kills = row.kills;
-    });
+    each(tx.Exec(sql::kJobsByPlacement, counted),
+         [](policy::Placement& placement, const auto& row) {
+           placement.started = row.started;
+           placement.kills = row.kills;
+         });
     // A placement without a row of counters has started nothing.
     for (const auto id : counted)
-      for (auto& lane : campaigns.at(id)->lanes)
-        lane.started = std::max<std::int64_t>(0, lane.started);
+      for (auto& placement : campaigns.at(id)->placements)
+        placement.started = std::max<std::int64_t>(0, placement.started);
   }
   if (!longest_killed.empty()) LoadSurvival(tx, loaded);
   if (!replicating.empty())
     each(tx.Exec(sql::kSingleCopies, replicating),
-         [](policy::Lane& lane, const auto& row) { lane.single = row.n; });
+         [](policy::Placement& placement, const auto& row) { placement.single = row.n; });
   each(tx.Exec(sql::kAvoidedClusters, ids),
-       [](policy::Lane& lane, const auto& row) { lane.avoid = row.n; });
+       [](policy::Placement& placement, const auto& row) { placement.avoid = row.n; });
   LoadOverdue(tx, loaded);
   LoadReleases(tx, loaded);
 }
@@ -170,10 +171,10 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
 void Store::LoadSurvival(db::Tx& tx, Loaded& loaded) {
   std::unordered_map<std::int64_t, double> median;
   for (const auto& row : tx.Exec(sql::kClusterSurvival))
-    median[row.cluster_id] = policy::MedianLife(row.killed, row.ended).value_or(0);
+    median[row.cluster_id] = policy::MedianSurvival(row.killed, row.ended).value_or(0);
   for (auto& c : loaded.snapshot.campaigns)
-    for (auto& lane : c.lanes)
-      if (lane.kills > 0) lane.median_life_s = median[lane.cluster];
+    for (auto& placement : c.placements)
+      if (placement.kills > 0) placement.median_survival_s = median[placement.cluster];
 }
 
 // TECH-12. Every few seconds is often enough: no job is overdue by less.
@@ -190,13 +191,13 @@ void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
   for (auto& c : loaded.snapshot.campaigns)
     for (const auto& o : overdue_)
       if (o.copies && o.campaign == c.id)
-        for (auto& lane : c.lanes)
-          if (lane.cluster == o.cluster) lane.overdue = o.n;
+        for (auto& placement : c.placements)
+          if (placement.cluster == o.cluster) placement.overdue = o.n;
 }
 
 // FAIR-08: when slots of ours become free, for jobs that may start before a multi-slot job.
 void Store::LoadReleases(db::Tx& tx, Loaded& loaded) {
-  if (loaded.snapshot.config.wide_gap < 0) return;
+  if (loaded.snapshot.config.multi_slot_age < 0) return;
   std::unordered_map<std::int64_t, double> length;
   std::unordered_map<std::int64_t, policy::Cluster*> clusters;
   for (const auto& c : loaded.snapshot.campaigns)

@@ -84,7 +84,7 @@ std::string HostName() {
 
 class Loop {
  public:
-  Loop(const Options& options, const std::function<void(Turn&)>& pass)
+  Loop(const Options& options, const std::function<void(Step&)>& pass)
       : options_(options), pass_(pass), config_(Config::Load()) {
     for (const auto& warning : config_.Warnings()) log::warn("{}", warning);
     self_ = MakeSelfPipe();
@@ -100,7 +100,7 @@ class Loop {
     return kExitOk;
   }
 
-  int Turns() {
+  int Steps() {
     DieWithParent();
     waker_ = &pipe_waker_;
     LineReader in(STDIN_FILENO);
@@ -111,7 +111,7 @@ class Loop {
       std::int64_t number = -1;
       if (fds[0].revents != 0)
         for (const auto& line : in.Read())
-          if (line.rfind("turn ", 0) == 0) number = std::atoll(line.c_str() + 5);
+          if (line.rfind("step ", 0) == 0) number = std::atoll(line.c_str() + 5);
       if (number >= 0 && !stop_) {
         RenewIfIdle();
         Answer(number);
@@ -149,7 +149,7 @@ class Loop {
       WriteLine(STDOUT_FILENO, "done " + std::to_string(number) + " " + std::to_string(ms));
   }
 
-  // The only place that catches all exceptions: the next turn repeats what failed.
+  // The only place that catches all exceptions: the next step repeats what failed.
   void GuardedPass(std::int64_t number) {
     if (!db_ && !TryConnect()) return;
     try {
@@ -169,8 +169,8 @@ class Loop {
 
   void Pass(std::int64_t number) {
     const auto began = Clock::now();
-    Turn turn{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_};
-    pass_(turn);
+    Step step{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_};
+    pass_(step);
     fresh_ = false;
     ++passes_;
     const std::chrono::duration<double, std::milli> took = Clock::now() - began;
@@ -224,10 +224,10 @@ class Loop {
     return false;
   }
 
-  // An idle grid, whose turns come half a minute apart, uses as little memory after 100,000 jobs as
+  // An idle grid, whose steps come half a minute apart, uses as little memory after 100,000 jobs as
   // before: a new session replaces one that has grown.
   void RenewIfIdle() {
-    const auto now = Clock::now(), last = std::exchange(last_turn_, now);
+    const auto now = Clock::now(), last = std::exchange(last_step_, now);
     if (db_ && db_->worn() && now - last > std::chrono::seconds(20)) db_.reset();
   }
 
@@ -259,7 +259,7 @@ class Loop {
   }
 
   const Options& options_;
-  const std::function<void(Turn&)>& pass_;
+  const std::function<void(Step&)>& pass_;
   Config config_;
   std::string conninfo_;
   std::unique_ptr<db::Connection> db_;
@@ -274,7 +274,7 @@ class Loop {
   bool stop_ = false, fresh_ = true, waiting_ = false;
   std::int64_t epoch_ = 0, passes_ = 0, number_ = 0;
   double started_ = static_cast<double>(time(nullptr));
-  Clock::time_point heartbeat_at_{}, last_turn_ = Clock::now(),
+  Clock::time_point heartbeat_at_{}, last_step_ = Clock::now(),
                                      retry_at_ = Clock::time_point::max();
   milliseconds retry_after_ = kFirstRetry;
 };
@@ -286,7 +286,7 @@ bool StdinIsPipe() {
 
 }  // namespace
 
-int Run(int argc, char** argv, const Options& options, const std::function<void(Turn&)>& pass) {
+int Run(int argc, char** argv, const Options& options, const std::function<void(Step&)>& pass) {
   CommandLine line(options.name, options.description);
   bool once = false, alone = false;
   line.Add({{"--once", &once, "make one pass and exit"},
@@ -295,7 +295,7 @@ int Run(int argc, char** argv, const Options& options, const std::function<void(
   log::Init(options.name);
   Loop loop(options, pass);
   if (once) return loop.Once();
-  return alone || !StdinIsPipe() ? loop.Alone() : loop.Turns();
+  return alone || !StdinIsPipe() ? loop.Alone() : loop.Steps();
 }
 
 void CheckEpoch(db::Tx& tx, std::int64_t epoch) {

@@ -1,4 +1,4 @@
-// The main loop of every module: turns from the almighty, a live database, an epoch, an orderly
+// The main loop of every module: steps from the almighty, a live database, an epoch, an orderly
 // exit.
 #pragma once
 #include <chrono>
@@ -19,22 +19,22 @@ class StaleEpoch : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Asks for a round of the whole grid. Thread-safe; costs a write to a pipe at most.
+/// Asks for a cycle of the whole grid. Thread-safe; costs a write to a pipe at most.
 class Waker {
  public:
   virtual ~Waker() = default;
-  /// At once (many of them are one round).
+  /// At once (many of them are one cycle).
   virtual void Wake() = 0;
   /// In `delay` at the latest, for what becomes due without an event. An earlier one is kept.
   virtual void WakeIn(std::chrono::milliseconds delay) = 0;
 };
 
 /// What a pass is given.
-struct Turn {
+struct Step {
   db::Connection& db;  ///< alive when the pass begins; nobody else uses it
   const Config& config;
   std::int64_t epoch;   ///< for CheckEpoch() in every transaction that claims, applies or adopts
-  std::int64_t number;  ///< of the round; rises, may skip
+  std::int64_t number;  ///< of the cycle; rises, may skip
   bool fresh;    ///< first pass on this connection: what was remembered of the tables may be wrong
   Waker& waker;  ///< lives as long as the process
   const std::string& conninfo;  ///< for the connections of the module's own threads
@@ -47,17 +47,17 @@ struct Options {
   std::chrono::milliseconds loop_every{5000};
 };
 
-/// The main function of a module. Runs `pass` once for each turn until it is asked to exit; returns
-/// the exit code. Where turns come from:
-///  - from the almighty (stdin is a pipe): lines "turn <n>", answered on stdout by
-///    "done <n> <ms>"; "wake" and "wake <ms>" go out through turn.waker; EOF ends the process;
+/// The main function of a module. Runs `pass` once for each step until it is asked to exit; returns
+/// the exit code. Where steps come from:
+///  - from the almighty (stdin is a pipe): lines "step <n>", answered on stdout by
+///    "done <n> <ms>"; "wake" and "wake <ms>" go out through step.waker; EOF ends the process;
 ///  - `--once`: one pass; an error of it ends the program with its exit code;
 ///  - `--loop`: by timer and NOTIFY cigri_wake.
-/// Nothing else may write to stdout. Run() logs an exception of a pass and takes the next turn; it
-/// waits for a lost database and answers turns without a pass meanwhile; StaleEpoch and SIGTERM end
+/// Nothing else may write to stdout. Run() logs an exception of a pass and takes the next step; it
+/// waits for a lost database and answers steps without a pass meanwhile; StaleEpoch and SIGTERM end
 /// the process. Environment: CIGRI_DB, CIGRI_EPOCH (else the present
 /// one), CIGRI_HOME, CIGRICONFFILE.
-int Run(int argc, char** argv, const Options& options, const std::function<void(Turn&)>& pass);
+int Run(int argc, char** argv, const Options& options, const std::function<void(Step&)>& pass);
 
 /// Makes sure that `epoch` leads until `tx` ends. Throws StaleEpoch. For every transaction that
 /// claims, applies status updates, adopts or gives back.

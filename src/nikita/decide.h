@@ -39,7 +39,7 @@ struct WaitingJob {
 /// Jobs of one campaign that are pending in the queue of one cluster.
 struct PendingJobs {
   std::optional<int> allowed;  ///< the predictor's; nothing: not known yet
-  int keep = 1;                ///< jobs that a trim leaves (clusters.keep_waiting)
+  int keep = 1;                ///< jobs that a trim leaves (clusters.pending_kept)
   int timeout_s = 900;         ///< clusters.waiting_timeout_s
   bool elsewhere = false;      ///< another cluster could take the campaign's tasks
   std::vector<WaitingJob> newest_first;

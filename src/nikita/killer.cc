@@ -51,7 +51,7 @@ Outcome Killer::Call(const std::vector<cluster::RemoteRef>& jobs) {
   Outcome outcome;
   const auto failed = [&](const cluster::RemoteRef& ref, const std::string& why) {
     if (ref.job_id == 0)
-      outcome.twins[ref.remote_id] = why;
+      outcome.duplicates[ref.remote_id] = why;
     else
       outcome.failed.emplace_back(ref.job_id, why);
   };
@@ -59,7 +59,7 @@ Outcome Killer::Call(const std::vector<cluster::RemoteRef>& jobs) {
     const auto result = driver_->Kill(jobs);
     for (const auto& [ref, why] : result.failed) failed(ref, why);
     for (const auto& ref : result.gone)
-      if (ref.job_id == 0) outcome.twins[ref.remote_id] = "";
+      if (ref.job_id == 0) outcome.duplicates[ref.remote_id] = "";
   } catch (const std::exception& e) {
     for (const auto& job : jobs) failed(job, e.what());
   }

@@ -17,7 +17,7 @@ namespace cigri::nikita {
 struct Outcome {
   std::vector<std::pair<std::int64_t, std::string>> failed;  ///< job, and what the cluster said
   /// Of copies, which have no job: by remote id, what the cluster said, "" = it is gone.
-  std::map<std::string, std::string> twins;
+  std::map<std::string, std::string> duplicates;
 };
 
 class Killer {

@@ -7,7 +7,7 @@ int Main(int argc, char** argv) {
   cigri::nikita::Nikita nikita;
   return cigri::module::Run(argc, argv,
                             {"nikita", "Kills what should not run, and cleans what is old."},
-                            [&](cigri::module::Turn& turn) { nikita.Pass(turn); });
+                            [&](cigri::module::Step& step) { nikita.Pass(step); });
 }
 
 }  // namespace

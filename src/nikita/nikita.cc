@@ -13,27 +13,27 @@ constexpr seconds kByTimeEvery{5}, kRowsEvery{5}, kReportEvery{30};
 
 }  // namespace
 
-void Nikita::Pass(module::Turn& turn) {
-  if (TooSoon(turn)) return;
-  WriteAnswers(turn.db, TakeAnswers());
-  if (Collect(turn)) Call(turn);
-  retention_.Pass(turn);
+void Nikita::Pass(module::Step& step) {
+  if (TooSoon(step)) return;
+  WriteAnswers(step.db, TakeAnswers());
+  if (Collect(step)) Call(step);
+  retention_.Pass(step);
 }
 
 // Turns may come fifty a second; the last one of a burst must not be missed.
-bool Nikita::TooSoon(module::Turn& turn) {
+bool Nikita::TooSoon(module::Step& step) {
   const auto since = Clock::now() - passed_;
   if (since >= kPassEvery) {
     passed_ = Clock::now();
     return false;
   }
-  turn.waker.WakeIn(std::chrono::ceil<milliseconds>(kPassEvery - since));
+  step.waker.WakeIn(std::chrono::ceil<milliseconds>(kPassEvery - since));
   return true;
 }
 
 // True when there are kills whose ends were not seen yet.
-bool Nikita::Collect(module::Turn& turn) {
-  db::Tx tx(turn.db);
+bool Nikita::Collect(module::Step& step) {
+  db::Tx tx(step.db);
   CollectKills(tx);
   const auto work = WorkToDo(tx);
   if (work.drain_over) EndDrains(tx);
@@ -59,22 +59,22 @@ void Nikita::TrimQueues(db::Tx& tx) {
              std::to_string(pending.jobs.newest_first.size()) + " waited, " +
                  std::to_string(pending.jobs.allowed.value_or(0)) + " may");
     AddKills(tx, trim.too_long, kWaitingTooLong,
-             "waited longer than " + HumanSpan(pending.jobs.timeout_s));
+             "waited longer than " + HumanDuration(pending.jobs.timeout_s));
   }
 }
 
-Killer* Nikita::KillerOf(db::Tx& tx, module::Turn& turn, std::int64_t cluster_id) {
+Killer* Nikita::KillerOf(db::Tx& tx, module::Step& step, std::int64_t cluster_id) {
   if (Clock::now() - rows_read_ >= kRowsEvery) {
     rows_read_ = Clock::now();
     rows_.clear();
     for (auto& row : clusterdb::LoadClusters(tx)) rows_[row.config.id] = std::move(row);
   }
   const auto row = rows_.find(cluster_id);
-  return row == rows_.end() ? nullptr : MakeKiller(row->second, turn);
+  return row == rows_.end() ? nullptr : MakeKiller(row->second, step);
 }
 
 // Keeps the present one while the cluster's row is unchanged, or while its call lasts.
-Killer* Nikita::MakeKiller(const clusterdb::ClusterRow& row, module::Turn& turn) {
+Killer* Nikita::MakeKiller(const clusterdb::ClusterRow& row, module::Step& step) {
   auto& entry = killers_[row.config.id];
   if (entry.killer && (entry.fingerprint == row.fingerprint || entry.killer->busy()))
     return entry.killer.get();
@@ -82,7 +82,7 @@ Killer* Nikita::MakeKiller(const clusterdb::ClusterRow& row, module::Turn& turn)
   entry.fingerprint = row.fingerprint;
   try {
     entry.killer = std::make_unique<Killer>(
-        clusterdb::MakeDriver(row, turn.conninfo, clusterdb::Caller::kNikita), turn.waker);
+        clusterdb::MakeDriver(row, step.conninfo, clusterdb::Caller::kNikita), step.waker);
   } catch (const std::exception& e) {
     log::error("[{}] cannot kill there: {}", row.config.name, e.what());
   }
@@ -90,12 +90,12 @@ Killer* Nikita::MakeKiller(const clusterdb::ClusterRow& row, module::Turn& turn)
 }
 
 // Commits the intent to call first; the calls run in other threads and outlive the pass.
-void Nikita::Call(module::Turn& turn) {
-  db::Tx tx(turn.db);
-  module::CheckEpoch(tx, turn.epoch);
+void Nikita::Call(module::Step& step) {
+  db::Tx tx(step.db);
+  module::CheckEpoch(tx, step.epoch);
   std::vector<std::pair<Killer*, std::vector<cluster::RemoteRef>>> calls;
   for (auto& [cluster_id, refs] : DueCalls(tx)) {
-    Killer* killer = KillerOf(tx, turn, cluster_id);
+    Killer* killer = KillerOf(tx, step, cluster_id);
     if (killer == nullptr || killer->busy()) continue;
     MarkCalled(tx, cluster_id, refs);
     calls.emplace_back(killer, std::move(refs));
@@ -103,7 +103,7 @@ void Nikita::Call(module::Turn& turn) {
   const auto next = NextCallIn(tx);
   tx.Commit();
   for (auto& [killer, refs] : calls) killer->Kill(std::move(refs));
-  if (next) turn.waker.WakeIn(milliseconds(static_cast<std::int64_t>(1000 * std::max(1.0, *next))));
+  if (next) step.waker.WakeIn(milliseconds(static_cast<std::int64_t>(1000 * std::max(1.0, *next))));
 }
 
 Answers Nikita::TakeAnswers() {
@@ -112,7 +112,7 @@ Answers Nikita::TakeAnswers() {
     if (!entry.killer) continue;
     for (const auto& outcome : entry.killer->Take()) {
       for (const auto& [job, error] : outcome.failed) answers.failed.Add(job, ValidUtf8(error));
-      for (const auto& [remote_id, error] : outcome.twins)
+      for (const auto& [remote_id, error] : outcome.duplicates)
         answers.duplicates.Add(id, remote_id, ValidUtf8(error));
     }
   }

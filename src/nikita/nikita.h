@@ -16,17 +16,17 @@ namespace cigri::nikita {
 
 class Nikita {
  public:
-  void Pass(module::Turn& turn);
+  void Pass(module::Step& step);
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool TooSoon(module::Turn& turn);
-  bool Collect(module::Turn& turn);
+  bool TooSoon(module::Step& step);
+  bool Collect(module::Step& step);
   void TrimQueues(db::Tx& tx);
-  void Call(module::Turn& turn);
+  void Call(module::Step& step);
   Answers TakeAnswers();
-  Killer* KillerOf(db::Tx& tx, module::Turn& turn, std::int64_t cluster_id);
-  Killer* MakeKiller(const clusterdb::ClusterRow& row, module::Turn& turn);
+  Killer* KillerOf(db::Tx& tx, module::Step& step, std::int64_t cluster_id);
+  Killer* MakeKiller(const clusterdb::ClusterRow& row, module::Step& step);
 
   struct Entry {
     std::string fingerprint;

@@ -10,25 +10,25 @@ constexpr minutes kPassEvery{1}, kThinEvery{10};
 constexpr int kPurgeStatements = 20;  // a minute: 10 million jobs take a day and a half
 
 // KEEP_CAMPAIGNS_DAYS = 0 keeps them indefinitely.
-void PurgeCampaigns(module::Turn& turn) {
-  const auto days = static_cast<double>(turn.config.GetInt("KEEP_CAMPAIGNS_DAYS", 365));
+void PurgeCampaigns(module::Step& step) {
+  const auto days = static_cast<double>(step.config.GetInt("KEEP_CAMPAIGNS_DAYS", 365));
   if (days == 0) return;
-  for (int i = 0; i < kPurgeStatements && PurgeSomeOfOldestCampaign(turn.db, days);) ++i;
+  for (int i = 0; i < kPurgeStatements && PurgeSomeOfOldestCampaign(step.db, days);) ++i;
 }
 
 }  // namespace
 
-void Retention::Pass(module::Turn& turn) {
+void Retention::Pass(module::Step& step) {
   const auto now = Clock::now();
   if (passed_ != Clock::time_point{} && now - passed_ < kPassEvery) return;
   passed_ = now;
-  RemoveStaleUploads(turn.db, static_cast<double>(turn.config.GetInt("DRAFT_KEEP", 86400, 60)));
-  RemoveSettledRequests(turn.db);
-  PurgeCampaigns(turn);
+  RemoveStaleUploads(step.db, static_cast<double>(step.config.GetInt("UPLOAD_KEEP", 86400, 60)));
+  RemoveSettledRequests(step.db);
+  PurgeCampaigns(step);
   if (thinned_ != Clock::time_point{} && now - thinned_ < kThinEvery) return;
   thinned_ = now;
-  RemoveOldReasonsAndEvents(turn.db);
-  ThinHistory(turn.db);
+  RemoveOldReasonsAndEvents(step.db);
+  ThinHistory(step.db);
 }
 
 }  // namespace cigri::nikita

@@ -11,7 +11,7 @@ namespace cigri::nikita {
 /// touches a bounded number of rows and leaves the rest for the next minute.
 class Retention {
  public:
-  void Pass(module::Turn& turn);
+  void Pass(module::Step& step);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -32,7 +32,7 @@ cluster::RemoteRef RefOf(const Row& row) {
 
 Work WorkToDo(db::Tx& tx) {
   const auto row = tx.One(sql::kCleaningWork);
-  return {row.kills, row.emptied, row.live, row.twins, row.drain_over};
+  return {row.kills, row.emptied, row.live, row.duplicates, row.drain_over};
 }
 
 void CollectKills(db::Tx& tx) { tx.Exec(sql::kCollectKills); }
@@ -52,7 +52,7 @@ std::vector<Pending> LoadPending(db::Tx& tx) {
     p.campaign_id = row.campaign_id;
     p.cluster_id = row.cluster_id;
     p.jobs.allowed = row.waiting_allowed;
-    p.jobs.keep = row.keep_waiting;
+    p.jobs.keep = row.pending_kept;
     p.jobs.timeout_s = row.waiting_timeout_s;
     p.jobs.elsewhere = row.elsewhere;
     for (std::size_t i = 0; i < row.jobs.size(); ++i)

@@ -9,8 +9,8 @@ namespace {
 
 class Test : public CampaignScheduler {
  public:
-  std::int64_t Jobs(const Lane& lane, const Offer& offer) const override {
-    if (lane.tested || lane.in_flight > 0) return 0;
+  std::int64_t Jobs(const Placement& placement, const Offer& offer) const override {
+    if (placement.tested || placement.in_flight > 0) return 0;
     return std::min<std::int64_t>({1, offer.free_jobs + offer.queue_places, offer.tasks});
   }
   BatchKind Kind() const override { return BatchKind::kTest; }
@@ -18,7 +18,7 @@ class Test : public CampaignScheduler {
 
 class Workqueue : public CampaignScheduler {
  public:
-  std::int64_t Jobs(const Lane&, const Offer& offer) const override {
+  std::int64_t Jobs(const Placement&, const Offer& offer) const override {
     return std::min(offer.free_jobs + offer.queue_places, offer.tasks);
   }
   BatchKind Kind() const override { return BatchKind::kTask; }
@@ -27,7 +27,7 @@ class Workqueue : public CampaignScheduler {
 class Finalize : public CampaignScheduler {
  public:
   // A copy that waits in a queue helps nobody: only what can start at once.
-  std::int64_t Jobs(const Lane&, const Offer& offer) const override {
+  std::int64_t Jobs(const Placement&, const Offer& offer) const override {
     return std::min(offer.free_jobs, offer.tasks);
   }
   BatchKind Kind() const override { return BatchKind::kReplica; }

@@ -18,7 +18,7 @@ class CampaignScheduler {
  public:
   virtual ~CampaignScheduler() = default;
   /// How many jobs to claim, >= 0 and never more than free_jobs + queue_places.
-  virtual std::int64_t Jobs(const Lane& lane, const Offer& offer) const = 0;
+  virtual std::int64_t Jobs(const Placement& placement, const Offer& offer) const = 0;
   virtual BatchKind Kind() const = 0;
 };
 

@@ -34,7 +34,7 @@ struct Queue {
   double gap = 100;           ///< QPG: lower queues are held once so far below this stuck one
 };
 
-/// A limit on what is in flight. `name` "" means every user (project, campaign) by itself.
+/// A limit on what is in flight. `name` "" means every user (project, campaign) on its own.
 struct Quota {
   std::string scope{};  ///< grid, user, project, campaign, class
   std::string name{};
@@ -45,7 +45,7 @@ struct Quota {
 /// At most `per_minute` starts for the whole grid, each cluster, user or campaign.
 struct StartRate {
   std::string scope{};  ///< grid, cluster, user, campaign
-  std::string name{};   ///< "" = each by itself
+  std::string name{};   ///< "" = each on its own
   double per_minute = 0;
   double burst = 1;
 };
@@ -65,7 +65,7 @@ struct PolicyConfig {
   int first_results = 0;                   // CIG-16
   int parallel_campaigns = 0;              // TECH-14: per user, 0 = all
   Aggregate aggregate = Aggregate::kUser;  // GRID-25
-  int first_ten = 10;                      // design section 8
+  int canary_jobs = 10;                    // design section 8
   double affinity_wait_s = 0;              // GRID-23: for campaigns that say nothing
   int user_priority = 9;                   // TECH-27: users give no more, operators any
 
@@ -94,16 +94,16 @@ struct PolicyConfig {
   bool scavenger_preempt = false;     // TECH-08
   bool sla_preempt = false;           // GRID-45
 
-  double wide_gap = -1;       // FBS-19 SPG: starts that may pass; -1 = no hold
-  double wide_step = 1;       // SPI
-  double wide_hold_s = 3600;  // then the hold is given up...
-  double wide_rest_s = 3600;  // ...for so long
-  bool backfill = true;       // FAIR-08
+  double multi_slot_age = -1;       // FBS-19 SPG: starts that may pass; -1 = no hold
+  double multi_slot_step = 1;       // SPI
+  double multi_slot_hold_s = 3600;  // then the hold is given up...
+  double multi_slot_rest_s = 3600;  // ...for so long
+  bool backfill = true;             // FAIR-08
 
-  int sink_count = 0;  // CIG-11: 0 = off
-  double sink_fraction = 0.05;
-  double sink_min_s = 1;
-  double sink_hold_s = 3600;
+  int black_hole_count = 0;  // CIG-11: 0 = off
+  double black_hole_fraction = 0.05;
+  double black_hole_min_s = 1;
+  double black_hole_hold_s = 3600;
   int survival_kills = 3;  // 0 = off
 };
 

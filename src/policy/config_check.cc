@@ -40,7 +40,7 @@ class Checker {
     };
     least("first_results", c_.first_results, 0);
     least("parallel_campaigns", c_.parallel_campaigns, 0);
-    least("first_ten", c_.first_ten, 1);
+    least("canary_jobs", c_.canary_jobs, 1);
     least("affinity_wait", c_.affinity_wait_s, 0);
     least("usage.window", c_.usage_window_s, 1);
     least("fairshare.half_life", c_.fairshare_half_life_s, 1);
@@ -51,18 +51,20 @@ class Checker {
     least("rank.age", c_.rank_age, 0);
     least("urgent.delay", c_.urgent_delay_s, 0);
     least("preempt.threshold", c_.preempt_threshold_s, 1);
-    least("wide.gap", c_.wide_gap, -1);
-    least("wide.hold", c_.wide_hold_s, 1);
-    least("wide.rest", c_.wide_rest_s, 0);
-    least("sink.count", c_.sink_count, 0);
-    Want(c_.sink_count <= 20, "sink.count", "must be at most 20: so many ends are remembered");
-    least("sink.min", c_.sink_min_s, 0);
-    least("sink.hold", c_.sink_hold_s, 1);
+    least("multi_slot.age", c_.multi_slot_age, -1);
+    least("multi_slot.hold", c_.multi_slot_hold_s, 1);
+    least("multi_slot.rest", c_.multi_slot_rest_s, 0);
+    least("black_hole.count", c_.black_hole_count, 0);
+    Want(c_.black_hole_count <= 20, "black_hole.count",
+         "must be at most 20: so many ends are remembered");
+    least("black_hole.min", c_.black_hole_min_s, 0);
+    least("black_hole.hold", c_.black_hole_hold_s, 1);
     least("survival.kills", c_.survival_kills, 0);
     Want(c_.user_priority >= 0 && c_.user_priority <= 10, "user_priority", "must be from 0 to 10");
-    Want(c_.wide_step > 0, "wide.step", "must be above 0");
+    Want(c_.multi_slot_step > 0, "multi_slot.step", "must be above 0");
     Want(c_.simple_decay >= 0 && c_.simple_decay <= 1, "simple.decay", "must be from 0 to 1");
-    Want(c_.sink_fraction > 0 && c_.sink_fraction < 1, "sink.fraction", "must be between 0 and 1");
+    Want(c_.black_hole_fraction > 0 && c_.black_hole_fraction < 1, "black_hole.fraction",
+         "must be between 0 and 1");
     Want(c_.urgent_percent >= 0 && c_.urgent_percent <= 100, "urgent.percent",
          "must be from 0 to 100");
   }
@@ -213,8 +215,9 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
          "watch its yield and its lost time");
   if (c.policy == PolicyKind::kSla && c.urgent_percent > 0)
     warn("urgent.percent", "urgent campaigns go before the numbers of every group");
-  if (c.policy == PolicyKind::kDynamic && c.wide_gap >= 0)
-    warn("wide.gap", "policy dynamic holds slots for wide jobs by its own gaps: two holds compete");
+  if (c.policy == PolicyKind::kDynamic && c.multi_slot_age >= 0)
+    warn("multi_slot.age",
+         "policy dynamic holds slots for multi-slot jobs by its own gaps: two holds compete");
   if (c.policy == PolicyKind::kFifo && c.affinity_wait_s > 0)
     warn("affinity_wait", "under fifo the first campaign keeps a place that it refuses to use");
   if (c.strict_priority && c.user_priority > 4)

@@ -5,13 +5,13 @@
 #include <map>
 #include <tuple>
 
+#include "policy/allocation_state.h"
 #include "policy/guard.h"
-#include "policy/ledger.h"
 #include "policy/limits.h"
+#include "policy/multi_slot.h"
 #include "policy/policy.h"
 #include "policy/preempt.h"
 #include "policy/why.h"
-#include "policy/wide.h"
 
 namespace cigri::policy {
 namespace {
@@ -22,103 +22,104 @@ constexpr auto kPlenty = std::numeric_limits<std::int32_t>::max();
 // levels when they are strict (GRID-21); in each the first results of a campaign (CIG-16).
 using Tier = std::tuple<int, int, int>;
 
-Tier TierOf(const Ledger& ledger, const Campaign& c, bool first_results) {
-  const PolicyConfig& config = ledger.config;
+Tier TierOf(const AllocationState& alloc, const Campaign& c, bool first_results) {
+  const PolicyConfig& config = alloc.config;
   if (c.test && config.test_first) return {0, 0, 0};
   if (c.cls == "urgent") return {1, 0, 0};
   const int level = config.strict_priority ? -c.priority : 0;
   return {c.cls == "scavenger" ? 3 : 2, level, first_results ? 0 : 1};
 }
 
-std::int64_t MissingFirstResults(const Ledger& ledger, const CampaignBook& c) {
+std::int64_t MissingFirstResults(const AllocationState& alloc, const CampaignAllocation& c) {
   if (c.row->test) return 0;
-  return ledger.config.first_results - c.row->done - c.held_jobs;
+  return alloc.config.first_results - c.row->done - c.held_jobs;
 }
 
-void ServeTiers(Ledger& ledger, Context& context) {
+void ServeTiers(AllocationState& alloc, Context& context) {
   std::map<Tier, std::vector<int>> tiers;
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
-    const CampaignBook& c = ledger.campaigns[i];
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
     if (!c.in_play || c.left + c.overdue == 0) continue;
-    if (MissingFirstResults(ledger, c) > 0)
-      tiers[TierOf(ledger, *c.row, true)].push_back(static_cast<int>(i));
-    tiers[TierOf(ledger, *c.row, false)].push_back(static_cast<int>(i));
+    if (MissingFirstResults(alloc, c) > 0)
+      tiers[TierOf(alloc, *c.row, true)].push_back(static_cast<int>(i));
+    tiers[TierOf(alloc, *c.row, false)].push_back(static_cast<int>(i));
   }
   for (const auto& [tier, members] : tiers) {
     const auto [kind, level, part] = tier;
     for (const int i : members)
-      ledger.campaigns[i].cap =
-          kind >= 2 && part == 0 ? MissingFirstResults(ledger, ledger.campaigns[i]) : kPlenty;
-    const Policy& policy = PolicyOf(kind == 0 ? PolicyKind::kFifo : ledger.config.policy);
-    policy.Serve(ledger, members, context);
-    for (const int i : members) ledger.campaigns[i].cap = kPlenty;
+      alloc.campaigns[i].cap =
+          kind >= 2 && part == 0 ? MissingFirstResults(alloc, alloc.campaigns[i]) : kPlenty;
+    const Policy& policy = PolicyOf(kind == 0 ? PolicyKind::kFifo : alloc.config.policy);
+    policy.Serve(alloc, members, context);
+    for (const int i : members) alloc.campaigns[i].cap = kPlenty;
   }
 }
 
-// A wide job that is served in its turn frees what was kept from those before it: ask them again.
-void ServeAll(Ledger& ledger, Context& context) {
+// A multi-slot job that is served in its turn frees what was kept from those before it: ask them
+// again.
+void ServeAll(AllocationState& alloc, Context& context) {
   double before = 0;
   do {
-    before = ledger.TotalRoom();
-    ServeTiers(ledger, context);
-  } while (ledger.config.wide_gap >= 0 && ledger.TotalRoom() < before);
+    before = alloc.TotalRoom();
+    ServeTiers(alloc, context);
+  } while (alloc.config.multi_slot_age >= 0 && alloc.TotalRoom() < before);
 }
 
 // CIG-30: a campaign that asked for it gets copies of its last jobs where slots stay free.
-void Finalize(Ledger& ledger) {
-  for (auto& c : ledger.campaigns) {
+void Finalize(AllocationState& alloc) {
+  for (auto& c : alloc.campaigns) {
     if (!c.row->replicas || c.row->test || c.row->waiting > 0 || !c.in_play) continue;
     std::int64_t single = 0, copies = 0;
-    for (int l = c.lanes_begin; l < c.lanes_end; ++l) {
-      single += ledger.lanes[l].row->single;
-      copies += ledger.lanes[l].copies;
+    for (int l = c.placements_begin; l < c.placements_end; ++l) {
+      single += alloc.placements[l].row->single;
+      copies += alloc.placements[l].copies;
     }
-    for (int l = c.lanes_begin; l < c.lanes_end && copies < single; ++l) {
+    for (int l = c.placements_begin; l < c.placements_end && copies < single; ++l) {
       // Elsewhere than the first copy, when there is an elsewhere.
-      const std::int64_t here = c.open_lanes < 2 ? 0 : ledger.lanes[l].row->single;
-      copies += ledger.TakeSpare(l, std::min(single - copies, single - here));
+      const std::int64_t here = c.open_placements < 2 ? 0 : alloc.placements[l].row->single;
+      copies += alloc.TakeSpare(l, std::min(single - copies, single - here));
     }
   }
 }
 
-void AddAllocations(const Ledger& ledger, bool shadow, Plan& plan) {
-  std::vector<int> rank(ledger.clusters.size(), 0);
-  plan.allocations.reserve(plan.allocations.size() + ledger.served.size());
-  for (const int l : ledger.served) {
-    const LaneBook* lane = &ledger.lanes[l];
-    Allocation allocation{.campaign = ledger.campaigns[lane->campaign].row->id,
-                          .cluster = ledger.clusters[lane->cluster].row->id,
+void AddAllocations(const AllocationState& alloc, bool shadow, Plan& plan) {
+  std::vector<int> rank(alloc.clusters.size(), 0);
+  plan.allocations.reserve(plan.allocations.size() + alloc.served.size());
+  for (const int l : alloc.served) {
+    const PlacementAllocation* placement = &alloc.placements[l];
+    Allocation allocation{.campaign = alloc.campaigns[placement->campaign].row->id,
+                          .cluster = alloc.clusters[placement->cluster].row->id,
                           .shadow = shadow};
     auto add = [&](std::int64_t n, BatchKind kind) {
       if (n <= 0) return;
       allocation.n = static_cast<int>(n);
       allocation.kind = kind;
-      allocation.rank = ++rank[lane->cluster];
+      allocation.rank = ++rank[placement->cluster];
       plan.allocations.push_back(allocation);
     };
-    add(lane->prologue ? 1 : 0, BatchKind::kPrologue);
-    add(lane->copies, BatchKind::kReplica);
-    add(lane->given, ledger.campaigns[lane->campaign].scheduler->Kind());
+    add(placement->prologue ? 1 : 0, BatchKind::kPrologue);
+    add(placement->copies, BatchKind::kReplica);
+    add(placement->given, alloc.campaigns[placement->campaign].scheduler->Kind());
   }
 }
 
-// Only observed clusters are decided last and by themselves: what is shown there must not keep
+// Only observed clusters are decided last and on their own: what is shown there must not keep
 // tasks from clusters that really run them, nor change the state.
-void ServeObserved(Ledger& ledger, const Context& context, Plan& plan) {
+void ServeObserved(AllocationState& alloc, const Context& context, Plan& plan) {
   bool any = false;
-  for (auto& c : ledger.clusters) {
+  for (auto& c : alloc.clusters) {
     const bool observed = c.block == Code::kObserved;
     any = any || observed;
     c.block = observed ? Code::kNone : Code::kObserved;
   }
   if (!any) return;
-  for (const int l : ledger.served) ledger.lanes[l].served = false;
-  ledger.served.clear();
-  for (auto& c : ledger.campaigns) c.left = c.row->waiting;
+  for (const int l : alloc.served) alloc.placements[l].served = false;
+  alloc.served.clear();
+  for (auto& c : alloc.campaigns) c.left = c.row->waiting;
   State scratch = context.next;
-  Context shown{context.snapshot, context.standing, scratch, context.random};
-  ServeTiers(ledger, shown);
-  AddAllocations(ledger, true, plan);
+  Context shown{context.snapshot, context.usage_summary, scratch, context.random};
+  ServeTiers(alloc, shown);
+  AddAllocations(alloc, true, plan);
 }
 
 // What the state says of campaigns and clusters that are gone is dropped.
@@ -152,23 +153,23 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
                   bool reasons) {
   PlanResult result;
   result.next = Carry(snapshot, std::move(carried), now);
-  Ledger ledger(snapshot, result.next, now);
-  AddLimits(ledger, result.next);
-  HoldSinks(ledger, result);
-  WaitForAffinity(ledger);
-  const Standing standing = StandingOf(ledger, snapshot);
+  AllocationState alloc(snapshot, result.next, now);
+  AddLimits(alloc, result.next);
+  HoldBlackHoles(alloc, result);
+  WaitForAffinity(alloc);
+  const UsageSummary usage_summary = SummariseUsage(alloc, snapshot);
   Random random(seed);
-  Context context{snapshot, standing, result.next, random};
-  FindWide(ledger, result.next);
-  ServeHeldWide(ledger);
-  ServeAll(ledger, context);
-  Finalize(ledger);
-  AgeWide(ledger, result.next);
-  SpendRates(ledger, result.next);
-  AddAllocations(ledger, false, result.plan);
-  result.plan.preempt = ChooseVictims(ledger, snapshot);
-  if (reasons) result.reasons = ReasonsOf(ledger, result.next);
-  ServeObserved(ledger, context, result.plan);
+  Context context{snapshot, usage_summary, result.next, random};
+  FindMultiSlot(alloc, result.next);
+  ServeReserved(alloc);
+  ServeAll(alloc, context);
+  Finalize(alloc);
+  AgeMultiSlot(alloc, result.next);
+  SpendRates(alloc, result.next);
+  AddAllocations(alloc, false, result.plan);
+  result.plan.preempt = ChooseVictims(alloc, snapshot);
+  if (reasons) result.reasons = ReasonsOf(alloc, result.next);
+  ServeObserved(alloc, context, result.plan);
   return result;
 }
 

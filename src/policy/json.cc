@@ -6,7 +6,7 @@
 
 namespace cigri {
 
-// Found by the argument's namespace, so they stand beside the enums.
+// Found by the argument's namespace, so they stand next to the enums.
 static void to_json(nlohmann::json& j, ClusterMode v) { j = ToString(v); }
 static void from_json(const nlohmann::json& j, ClusterMode& v) {
   const auto word = FromString<ClusterMode>(j.get<std::string>());
@@ -92,12 +92,12 @@ CIGRI_JSON(Release, at, slots)
 CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, launching_slots,
            running, running_slots, waiting_allowed, speed, mode, limited, max_running, unusable,
            why, releases)
-CIGRI_JSON(Lane, cluster, slots, in_flight, running, running_since, max_jobs, job_ratio, proven,
-           tried, held, prologue, affinity, local, avoid, single, overdue, tested, mean_s, median_s,
-           recent, recent_longest_s, kills, median_life_s, start_rate, started)
+CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_jobs, job_ratio,
+           verified, tried, held, prologue, affinity, local, avoid, single, overdue, tested, mean_s,
+           median_s, recent, recent_longest_s, kills, median_survival_s, start_rate, started)
 CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
            waiting, done, replicas, affinity_wait_s, waiting_since, need_s, walltime_s,
-           min_duration_s, after, licences, lanes)
+           min_duration_s, after, licences, placements)
 CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
 CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)
 CIGRI_JSON(Snapshot, clusters, campaigns, usage, running, config)

@@ -24,33 +24,32 @@ struct Release {
   int slots = 0;
 };
 
-/// A cluster as its last sweep showed it. Slots are resource units, jobs are ours alone.
+/// A cluster as its last poll showed it. Slots are resource units, jobs are ours alone.
 struct Cluster {
   std::int64_t id = 0;
   std::string name{};
   int max = 0;      ///< slots that exist for the grid
-  int free = 0;     ///< slots idle at the sweep; launching and waiting jobs are not yet taken off
+  int free = 0;     ///< slots idle at the poll; launching and waiting jobs are not yet taken off
   int waiting = 0;  ///< our jobs in its queue...
   int waiting_slots = 0;
-  int launching =
-      0;  ///< our jobs that the sweep cannot have seen: unsent, in doubt, just submitted
+  int launching = 0;  ///< our jobs that the poll cannot have seen: unsent, in doubt, just submitted
   int launching_slots = 0;
   int running = 0;  ///< our jobs that run there
   int running_slots = 0;
   int waiting_allowed = 1;  ///< jobs that may wait there: WaitingAllowed() of flow.h
   double speed = 1;         ///< declared, corrected by what was measured (speed.h); faster is more
-  ClusterMode mode = ClusterMode::kOpen;
+  ClusterMode mode = ClusterMode::kUnlimited;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
   int max_running = kNoLimit;  ///< operator's ceiling on slots of our jobs in flight
   Unusable unusable = Unusable::kNo;
-  std::string why{};  ///< the operator's reason, the age of the sweep... for people
+  std::string why{};  ///< the operator's reason, the age of the poll... for readers
   std::vector<Release> releases{};
 };
 
 enum class Prologue : std::uint8_t { kNone, kNeeded, kRunning, kDone, kFailed };
 
-/// One campaign on one cluster. A cluster without a lane is not in the campaign's JDL.
-struct Lane {
+/// One campaign on one cluster. A cluster without a placement is not in the campaign's JDL.
+struct Placement {
   double running_since = 0;  ///< sum of the starts of the running jobs (counters.sum_start)
   double job_ratio = 0;      ///< jobs per free slot, from the predictor; 0: 1 / slots
   double start_rate = 0;     ///< JDL: most starts a minute here, 0 = not limited
@@ -62,21 +61,21 @@ struct Lane {
   int max_jobs = kNoLimit;  ///< JDL max_jobs: most in flight here
   int avoid = 0;            ///< tasks of `retry` that must not go here again
   int kills = 0;            ///< jobs of the campaign killed here by the cluster
-  bool proven = false;      ///< one job of the campaign has succeeded here (design: first ten)
+  bool verified = false;    ///< one job of the campaign has succeeded here (design: canary jobs)
   bool local = false;       ///< its data is there: prologue done, staged or a success before
   bool tested = false;      ///< type test: its job here was made (even if it has ended)
   Prologue prologue = Prologue::kNone;
 
   double mean_s = 0;  ///< mean duration of successes here, 0 = none
   double median_s = 0;
-  double recent_longest_s = 0;  ///< the longest of `recent`
-  double median_life_s = 0;     ///< how long jobs live here before such a kill, 0 = not known
-  std::int64_t started = -1;    ///< jobs ever claimed here; -1 = not told
-  int affinity = 0;             ///< users_priority(user, cluster); > 0 is affine
-  int single = 0;               ///< tasks whose only live copy is here (may be replicated)
-  int overdue = 0;              ///< of `single`: run longer than StragglerThreshold() of forecast.h
-  int tried = 0;   ///< until it is proven: jobs that have ended here, of the first ten too
-  int recent = 0;  ///< latest successes in a row here, counted up to sink.count
+  double recent_longest_s = 0;   ///< the longest of `recent`
+  double median_survival_s = 0;  ///< how long jobs live here before such a kill, 0 = not known
+  std::int64_t started = -1;     ///< jobs ever claimed here; -1 = not reported
+  int affinity = 0;              ///< users_priority(user, cluster); > 0 is affine
+  int single = 0;                ///< tasks whose only live copy is here (may be replicated)
+  int overdue = 0;  ///< of `single`: run longer than StragglerThreshold() of forecast.h
+  int tried = 0;    ///< until it is verified: jobs that have ended here, canary jobs too
+  int recent = 0;   ///< latest successes in a row here, counted up to black_hole.count
 };
 
 /// A campaign in treatment. Paused and cancelled ones appear while jobs of theirs are in flight
@@ -94,13 +93,13 @@ struct Campaign {
   std::int64_t done = 0;       ///< tasks that ended well
   bool replicas = false;       ///< asked for copies of its last and its overdue jobs (opt-in)
   double affinity_wait_s = 0;  ///< refuses clusters without its data for so long...
-  double waiting_since = 0;    ///< ...counted from here: its oldest unserved wish
+  double waiting_since = 0;    ///< ...counted from here: its oldest unserved request
   double need_s = 0;           ///< how long one of its jobs is known to take, 0 = not known
   int walltime_s = 0;          ///< declared, 0 = not
   double min_duration_s = 0;   ///< a shorter success is not believed (CIG-11), 0 = not said
   std::int64_t after = 0;      ///< a campaign that has to end first, 0 = none
   std::map<std::string, int> licences{};  ///< counted tokens that each job takes
-  std::vector<Lane> lanes{};
+  std::vector<Placement> placements{};
 };
 
 /// Slot-seconds used in [start, start + length) by jobs that have ended, whatever their outcome.
@@ -137,7 +136,7 @@ struct Allocation {
   bool shadow = false;  ///< the cluster is only observed: show it, send nothing
 };
 
-/// One of our own running jobs to cancel; its task goes again without being charged (GRID-33).
+/// One of our own running jobs to cancel; its task is retried without being charged (GRID-33).
 struct Preempt {
   std::int64_t job = 0, campaign = 0, cluster = 0, for_campaign = 0;
   std::string code{};  ///< URGENT, SCAVENGER, SLA
@@ -149,9 +148,9 @@ struct Preempt {
 /// A campaign that gets nothing more on a cluster until `until`; with an event for its user.
 struct Hold {
   std::int64_t campaign = 0, cluster = 0;
-  std::string code{};  ///< SINK
+  std::string code{};  ///< BLACK_HOLE
   double since = 0, until = 0;
-  int requeue = 0;  ///< latest successes there that are not believed and go again
+  int requeue = 0;  ///< latest successes there that are not believed and are retried
 };
 
 struct Plan {
@@ -171,16 +170,16 @@ enum class Code : std::uint8_t {
   kBehindOwn,
   kAfter,
   // the campaign on this cluster
-  kTooWide,
+  kTooManySlots,
   kHeld,
-  kSink,
+  kBlackHole,
   kPrologueRuns,
   kPrologueFailed,
-  kTooShortLives,
+  kShortSurvival,
   kAffinityWait,
   kAvoided,
   kMaxJobs,
-  kFirstTen,
+  kCanary,
   kBadGroup,
   // the cluster
   kDisabled,
@@ -194,7 +193,7 @@ enum class Code : std::uint8_t {
   kMaxRunning,
   kFull,
   kServedBefore,
-  kGapHold,
+  kMultiSlotReservation,
   // the grid's rules
   kQuota,
   kLicence,
@@ -203,7 +202,7 @@ enum class Code : std::uint8_t {
 };
 
 /// Why a campaign that waits got no more on a cluster, or anywhere (`cluster` 0). Numbers mean
-/// what NumberNames(code) says; ReasonTexts (reason.h) makes sentences of it.
+/// what NumberNames(code) says; ReasonTexts (reason.h) makes messages of it.
 struct Reason {
   std::int64_t campaign = 0, cluster = 0;
   Code code = Code::kNone;
@@ -217,7 +216,7 @@ struct Reason {
 /// changes nothing. An empty state is a fresh grid.
 struct State {
   struct Ageing {
-    double age = 0;         ///< grows by wide.step with each narrower start that passed (FBS-19)
+    double age = 0;  ///< grows by multi_slot.step with each narrower start that passed (FBS-19)
     double held_since = 0;  ///< narrower jobs are held for it since then, 0 = not
     double rest_until = 0;  ///< its hold was given up: no other before this time
   };
@@ -229,7 +228,7 @@ struct State {
   struct Bucket {
     double tokens = 0, at = 0;
     double given = 0;           ///< tokens that the last decision spent...
-    std::int64_t started = -1;  ///< ...when so many jobs had been claimed; -1 = not told
+    std::int64_t started = -1;  ///< ...when so many jobs had been claimed; -1 = not reported
   };
   using Pair = std::pair<std::int64_t, std::int64_t>;  ///< campaign, cluster
   double decided_at = 0;

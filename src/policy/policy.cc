@@ -28,15 +28,15 @@ const Policy& PolicyOf(PolicyKind kind) {
   return FifoPolicy();
 }
 
-std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want) {
+std::int64_t TakeUnit(AllocationState& alloc, const Unit& unit, std::int64_t want) {
   std::int64_t given = 0;
-  if (ledger.AllFull()) return given;
+  if (alloc.AllFull()) return given;
   for (const int i : unit.campaigns) {
-    const CampaignBook& campaign = ledger.campaigns[i];
-    for (int l = campaign.lanes_begin; l < campaign.lanes_end && given < want; ++l) {
-      if (ledger.Demand(i) <= 0) break;
-      if (ledger.clusters[ledger.lanes[l].cluster].Full()) continue;
-      given += ledger.Take(l, want - given);
+    const CampaignAllocation& campaign = alloc.campaigns[i];
+    for (int l = campaign.placements_begin; l < campaign.placements_end && given < want; ++l) {
+      if (alloc.Demand(i) <= 0) break;
+      if (alloc.clusters[alloc.placements[l].cluster].Full()) continue;
+      given += alloc.Take(l, want - given);
     }
   }
   return given;

@@ -1,11 +1,12 @@
-// The policies between campaigns: each gives what is left in the ledger to a set of campaigns.
-// Internal to src/policy; decide.cc runs one for every tier (tests, urgent, levels, scavengers).
+// The policies between campaigns: each gives what is left in the allocation state to a set of
+// campaigns. Internal to src/policy; decide.cc runs one for every tier (tests, urgent, levels,
+// scavengers).
 #pragma once
 #include <cstdint>
 #include <vector>
 
-#include "policy/ledger.h"
-#include "policy/standing.h"
+#include "policy/allocation_state.h"
+#include "policy/usage_summary.h"
 
 namespace cigri::policy {
 
@@ -28,7 +29,7 @@ class Random {
 
 struct Context {
   const Snapshot& snapshot;
-  const Standing& standing;
+  const UsageSummary& usage_summary;
   State& next;
   Random& random;
 };
@@ -36,15 +37,16 @@ struct Context {
 class Policy {
  public:
   virtual ~Policy() = default;
-  /// Gives to `campaigns` (places in the ledger, in order of submission) until nothing more can
-  /// be given: no policy leaves a slot idle that one of them could take.
-  virtual void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const = 0;
+  /// Gives to `campaigns` (places in the allocation state, in order of submission) until nothing
+  /// more can be given: no policy leaves a slot idle that one of them could take.
+  virtual void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+                     Context& context) const = 0;
 };
 
 /// The factory: the one file of the engine that knows src/policy/policies.
 const Policy& PolicyOf(PolicyKind kind);
 
-/// Gives a unit up to `want` jobs over all its lanes, best first; returns how many.
-std::int64_t TakeUnit(Ledger& ledger, const Unit& unit, std::int64_t want);
+/// Gives a unit up to `want` jobs over all its placements, best first; returns how many.
+std::int64_t TakeUnit(AllocationState& alloc, const Unit& unit, std::int64_t want);
 
 }  // namespace cigri::policy

@@ -10,7 +10,7 @@ namespace {
 
 struct Victim {
   const RunningJob* job;
-  int campaign;  // place in the ledger
+  int campaign;  // place in the allocation state
   double value;
   bool taken = false;
 };
@@ -18,18 +18,18 @@ struct Victim {
 // Running jobs by cluster, the lowest value first; of equals the youngest, then the latest made.
 using Victims = std::map<std::int64_t, std::vector<Victim>>;
 
-Victims Candidates(const Ledger& ledger, const Snapshot& snapshot) {
+Victims Candidates(const AllocationState& alloc, const Snapshot& snapshot) {
   std::map<std::int64_t, int> place;
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
-    place[ledger.campaigns[i].row->id] = static_cast<int>(i);
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i)
+    place[alloc.campaigns[i].row->id] = static_cast<int>(i);
   Victims victims;
   for (const auto& job : snapshot.running) {
     if (job.for_campaign != 0) continue;
     const auto it = place.find(job.campaign);
     if (it == place.end()) continue;
-    const Campaign& c = *ledger.campaigns[it->second].row;
+    const Campaign& c = *alloc.campaigns[it->second].row;
     const double value =
-        VictimValue(c.priority, ledger.now - job.started_at, ledger.config.preempt_threshold_s);
+        VictimValue(c.priority, alloc.now - job.started_at, alloc.config.preempt_threshold_s);
     victims[job.cluster].push_back({&job, it->second, value});
   }
   for (auto& [cluster, list] : victims)
@@ -42,8 +42,8 @@ Victims Candidates(const Ledger& ledger, const Snapshot& snapshot) {
 
 class Chooser {
  public:
-  Chooser(const Ledger& ledger, const Snapshot& snapshot)
-      : ledger_(ledger), victims_(Candidates(ledger, snapshot)) {
+  Chooser(const AllocationState& alloc, const Snapshot& snapshot)
+      : alloc_(alloc), victims_(Candidates(alloc, snapshot)) {
     // A kill takes a while: what is on its way is not asked for again.
     for (const auto& job : snapshot.running)
       if (job.for_campaign != 0) {
@@ -57,9 +57,10 @@ class Chooser {
   double Going(int i) const { return Of(going_, i); }
   /// What campaign i still lacks.
   double Missing(int i) const {
-    const CampaignBook& c = ledger_.campaigns[i];
-    const Lane* lane = c.row->lanes.empty() ? nullptr : &c.row->lanes.front();
-    const double slots = static_cast<double>(c.left) * (lane == nullptr ? 1 : lane->slots);
+    const CampaignAllocation& c = alloc_.campaigns[i];
+    const Placement* placement = c.row->placements.empty() ? nullptr : &c.row->placements.front();
+    const double slots =
+        static_cast<double>(c.left) * (placement == nullptr ? 1 : placement->slots);
     return std::max(0.0, slots - Coming(i));
   }
 
@@ -67,16 +68,16 @@ class Chooser {
   template <typename Allowed>
   double Free(int i, double slots, const char* code, Allowed allowed) {
     double freed = 0;
-    const CampaignBook& campaign = ledger_.campaigns[i];
-    for (int l = campaign.lanes_begin; l < campaign.lanes_end && freed < slots; ++l) {
-      const LaneBook& lane = ledger_.lanes[l];
+    const CampaignAllocation& campaign = alloc_.campaigns[i];
+    for (int l = campaign.placements_begin; l < campaign.placements_end && freed < slots; ++l) {
+      const PlacementAllocation& placement = alloc_.placements[l];
       // Only where nothing but room is missing does a kill help.
-      const Code why = ledger_.RoomOf(l).code;
+      const Code why = alloc_.RoomOf(l).code;
       if (why != Code::kFull && why != Code::kServedBefore) continue;
       // And only for as many as may start then: a slot freed for nobody is taken by the victim's
-      // own campaign, and so on for ever.
-      const double useful = static_cast<double>(ledger_.RulesAllow(l)) * lane.slots;
-      freed += FreeOn(i, lane.row->cluster, std::min(slots - freed, useful), code, allowed);
+      // own campaign, and so on without end.
+      const double useful = static_cast<double>(alloc_.RulesAllow(l)) * placement.slots;
+      freed += FreeOn(i, placement.row->cluster, std::min(slots - freed, useful), code, allowed);
     }
     return freed;
   }
@@ -92,81 +93,79 @@ class Chooser {
       if (freed + victim.job->slots > slots + 1e-9) continue;  // never more than was asked for
       victim.taken = true;
       freed += victim.job->slots;
-      const double ran = std::max(0.0, ledger_.now - victim.job->started_at);
-      chosen.push_back({victim.job->job, victim.job->campaign, cluster,
-                        ledger_.campaigns[i].row->id, code, victim.value, victim.job->slots,
-                        ran * victim.job->slots});
+      const double ran = std::max(0.0, alloc_.now - victim.job->started_at);
+      chosen.push_back({victim.job->job, victim.job->campaign, cluster, alloc_.campaigns[i].row->id,
+                        code, victim.value, victim.job->slots, ran * victim.job->slots});
     }
     return freed;
   }
 
   double Of(const std::map<std::int64_t, double>& slots, int i) const {
-    const auto it = slots.find(ledger_.campaigns[i].row->id);
+    const auto it = slots.find(alloc_.campaigns[i].row->id);
     return it == slots.end() ? 0 : it->second;
   }
 
-  const Ledger& ledger_;
+  const AllocationState& alloc_;
   Victims victims_;
   std::map<std::int64_t, double> coming_, going_;  // by campaign
 };
 
-bool IsUrgent(const CampaignBook& c) { return c.row->cls == "urgent"; }
-bool IsScavenger(const CampaignBook& c) { return c.row->cls == "scavenger"; }
+bool IsUrgent(const CampaignAllocation& c) { return c.row->cls == "urgent"; }
+bool IsScavenger(const CampaignAllocation& c) { return c.row->cls == "scavenger"; }
 
 // GRID-29: something is still wanted, for long enough, and urgent jobs stay within their part.
-void ForUrgent(const Ledger& ledger, Chooser& chooser) {
-  if (ledger.config.urgent_percent <= 0) return;
+void ForUrgent(const AllocationState& alloc, Chooser& chooser) {
+  if (alloc.config.urgent_percent <= 0) return;
   double all = 0, urgent = 0;
-  for (const auto& c : ledger.clusters) all += c.row->max;
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i)
-    if (IsUrgent(ledger.campaigns[i]))
-      urgent += ledger.campaigns[i].held_slots + chooser.Coming(static_cast<int>(i));
-  double allowed = std::floor(all * ledger.config.urgent_percent / 100 + 1e-9) - urgent;
-  for (std::size_t i = 0; i < ledger.campaigns.size() && allowed > 0; ++i) {
-    const CampaignBook& c = ledger.campaigns[i];
+  for (const auto& c : alloc.clusters) all += c.row->max;
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i)
+    if (IsUrgent(alloc.campaigns[i]))
+      urgent += alloc.campaigns[i].held_slots + chooser.Coming(static_cast<int>(i));
+  double allowed = std::floor(all * alloc.config.urgent_percent / 100 + 1e-9) - urgent;
+  for (std::size_t i = 0; i < alloc.campaigns.size() && allowed > 0; ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
     if (!IsUrgent(c) || !c.in_play || c.left <= 0) continue;
-    if (ledger.now - c.row->waiting_since < ledger.config.urgent_delay_s) continue;
+    if (alloc.now - c.row->waiting_since < alloc.config.urgent_delay_s) continue;
     allowed -=
         chooser.Free(static_cast<int>(i), std::min(allowed, chooser.Missing(static_cast<int>(i))),
-                     "URGENT", [&](int v) { return !IsUrgent(ledger.campaigns[v]); });
+                     "URGENT", [&](int v) { return !IsUrgent(alloc.campaigns[v]); });
   }
 }
 
 // TECH-08: a scavenger gives way to campaigns of priority normal and higher, and to nobody else.
-void ForNormal(const Ledger& ledger, Chooser& chooser) {
+void ForNormal(const AllocationState& alloc, Chooser& chooser) {
   constexpr int kNormal = 4;
-  if (!ledger.config.scavenger_preempt) return;
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
-    const CampaignBook& c = ledger.campaigns[i];
+  if (!alloc.config.scavenger_preempt) return;
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
     if (IsScavenger(c) || !c.in_play || c.left <= 0 || c.row->priority < kNormal) continue;
     chooser.Free(static_cast<int>(i), chooser.Missing(static_cast<int>(i)), "SCAVENGER",
-                 [&](int v) { return IsScavenger(ledger.campaigns[v]); });
+                 [&](int v) { return IsScavenger(alloc.campaigns[v]); });
   }
 }
 
 // GRID-45: a group below its number takes back from groups above theirs, never below.
-void ForGroups(const Ledger& ledger, Chooser& chooser) {
-  if (!ledger.config.sla_preempt || ledger.config.policy != PolicyKind::kSla) return;
+void ForGroups(const AllocationState& alloc, Chooser& chooser) {
+  if (!alloc.config.sla_preempt || alloc.config.policy != PolicyKind::kSla) return;
   std::map<std::string, double> over;
   double all = 0;
-  for (const auto& c : ledger.clusters) all += c.row->max;
-  for (const auto& [name, number] : ledger.config.sla_groups)
+  for (const auto& c : alloc.clusters) all += c.row->max;
+  for (const auto& [name, number] : alloc.config.sla_groups)
     over[name] = -(number < 1 ? number * all : number);
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
-    const CampaignBook& c = ledger.campaigns[i];
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
     const int place = static_cast<int>(i);
     over[c.row->sla_group] += c.held_slots + chooser.Coming(place) - chooser.Going(place);
   }
-  for (std::size_t i = 0; i < ledger.campaigns.size(); ++i) {
-    const CampaignBook& c = ledger.campaigns[i];
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
     double& mine = over[c.row->sla_group];
     if (!c.in_play || c.left <= 0 || mine >= 0) continue;
     const std::size_t before = chooser.chosen.size();
-    mine +=
-        chooser.Free(static_cast<int>(i), std::min(-mine, chooser.Missing(static_cast<int>(i))),
-                     "SLA", [&](int v) { return over[ledger.campaigns[v].row->sla_group] > 0; });
+    mine += chooser.Free(static_cast<int>(i), std::min(-mine, chooser.Missing(static_cast<int>(i))),
+                         "SLA", [&](int v) { return over[alloc.campaigns[v].row->sla_group] > 0; });
     for (std::size_t k = before; k < chooser.chosen.size(); ++k)
-      for (const auto& v : ledger.campaigns)
+      for (const auto& v : alloc.campaigns)
         if (v.row->id == chooser.chosen[k].campaign)
           over[v.row->sla_group] -= chooser.chosen[k].slots;
   }
@@ -178,15 +177,15 @@ double VictimValue(double priority, double running_s, double threshold_s) {
   return priority + (threshold_s > 0 ? std::max(0.0, running_s) / threshold_s : 0);
 }
 
-std::vector<Preempt> ChooseVictims(const Ledger& ledger, const Snapshot& snapshot) {
-  const PolicyConfig& config = ledger.config;
+std::vector<Preempt> ChooseVictims(const AllocationState& alloc, const Snapshot& snapshot) {
+  const PolicyConfig& config = alloc.config;
   if (snapshot.running.empty() ||
       (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt))
     return {};
-  Chooser chooser(ledger, snapshot);
-  ForUrgent(ledger, chooser);
-  ForNormal(ledger, chooser);
-  ForGroups(ledger, chooser);
+  Chooser chooser(alloc, snapshot);
+  ForUrgent(alloc, chooser);
+  ForNormal(alloc, chooser);
+  ForGroups(alloc, chooser);
   return std::move(chooser.chosen);
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 #include <vector>
 
-#include "policy/ledger.h"
+#include "policy/allocation_state.h"
 
 namespace cigri::policy {
 
 /// REQUIRES: called when everything was given; claims what urgent campaigns (GRID-27..36),
 /// starved normal ones (TECH-08) and short SLA groups (GRID-45) still lack.
-std::vector<Preempt> ChooseVictims(const Ledger& ledger, const Snapshot& snapshot);
+std::vector<Preempt> ChooseVictims(const AllocationState& alloc, const Snapshot& snapshot);
 
 /// GRID-32: the lowest goes first.
 double VictimValue(double priority, double running_s, double threshold_s);

@@ -13,13 +13,13 @@ const std::vector<Preset>& Presets() {
        {{"policy", "affinity"}}},
       {"departments",
        "a site whose sponsors own parts of it: shares by project and user, three campaigns of a "
-       "user at once, wide jobs protected",
+       "user at once, multi-slot jobs protected",
        {{"policy", "fairshare"},
         {"aggregate", "project"},
         {"first_results", 5},
         {"parallel_campaigns", 3},
-        {"wide.gap", 20},
-        {"sink.count", 20}}},
+        {"multi_slot.age", 20},
+        {"black_hole.count", 20}}},
       {"deadline-desk",
        "operators set priorities that are obeyed strictly, urgent work may take a quarter of the "
        "grid, scavengers fill the rest and give way",

@@ -10,7 +10,7 @@
 namespace cigri::policy {
 namespace {
 
-// {0} {1} {2}: the numbers; {s0}...: the same as a span of time; {0|slot is|slots are}: a number
+// {0} {1} {2}: the numbers; {s0}...: the same as a duration; {0|slot is|slots are}: a number
 // with its words, for one and for any other; {c}: the cluster; {o}: the other campaign; {n}: its
 // own; {d}: the detail; {:d}: the detail behind a colon, when there is one.
 struct Row {
@@ -51,8 +51,8 @@ constexpr Row kRows[] = {
      {},
      "campaign {o} has to end first (after)",
      "wait for campaign {o}, or cancel it if it is not needed"},
-    {C::kTooWide,
-     "TOO_WIDE",
+    {C::kTooManySlots,
+     "TOO_MANY_SLOTS",
      {"slots of a job", "slots of the cluster"},
      "one job needs {0|slot|slots} and {c} has {1}",
      "ask for fewer resources (gridsub -c {n} --set resources=...), or for another cluster"},
@@ -61,8 +61,8 @@ constexpr Row kRows[] = {
      {"in flight"},
      "held on {c} by {d}",
      "gridevents -c {n} shows why; when it is repaired: gridevents -c {n} -f"},
-    {C::kSink,
-     "SINK",
+    {C::kBlackHole,
+     "BLACK_HOLE",
      {"jobs in a row", "longest, s", "held until"},
      "its last {0|job|jobs} on {c} ended within {s1}, too fast to be true: held there",
      "check what the program does on that cluster"},
@@ -71,11 +71,11 @@ constexpr Row kRows[] = {
      "PROLOGUE_FAILED",
      {},
      "its prologue on {c} failed",
-     "mend the prologue, then gridevents -c {n} -f"},
-    {C::kTooShortLives,
-     "TOO_SHORT_LIVES",
-     {"needs, s", "median life, s", "kills"},
-     "a job needs {s0}, the median life on {c} is {s1}, and {2|was|were} killed",
+     "fix the prologue, then gridevents -c {n} -f"},
+    {C::kShortSurvival,
+     "SHORT_SURVIVAL",
+     {"needs, s", "median survival, s", "kills"},
+     "a job needs {s0}, the median survival on {c} is {s1}, and {2|was|were} killed",
      "make the jobs shorter, or choose other clusters (gridsub -c {n} --set clusters=...)"},
     {C::kAffinityWait,
      "AFFINITY_WAIT",
@@ -92,8 +92,8 @@ constexpr Row kRows[] = {
      {"limit", "in flight"},
      "its own max_jobs allows {0} on {c}, {1|is|are} in flight",
      "raise it: gridsub -c {n} --set max_jobs=..."},
-    {C::kFirstTen,
-     "FIRST_TEN",
+    {C::kCanary,
+     "CANARY",
      {"limit", "in flight", "ended"},
      "until one of its jobs has succeeded on {c}, {0|is|are} tried ({1} in flight, {2} ended)",
      ""},
@@ -120,7 +120,7 @@ constexpr Row kRows[] = {
     {C::kBreaker,
      "CLUSTER_BREAKER",
      {},
-     "{c} failed too often and rests{:d}",
+     "{c} failed too often, its circuit breaker is open{:d}",
      "",
      "gridclusters --check {c}"},
     {C::kStress,
@@ -159,13 +159,13 @@ constexpr Row kRows[] = {
      "takes {1}",
      "",
      "gridmod -c {n} -p LEVEL gives it another priority"},
-    {C::kGapHold,
-     "GAP_HOLD",
+    {C::kMultiSlotReservation,
+     "MULTI_SLOT_RESERVATION",
      {"idle slots", "slots it needs"},
-     "campaign {o} was passed by too often on {c}: its {1|slot is|slots are} kept free for it ({0} "
+     "campaign {o} was bypassed too often on {c}: its {1|slot is|slots are} kept free for it ({0} "
      "so far)",
      "a walltime that is short enough lets a job go before it: gridsub -c {n} --set walltime=...",
-     "gridadmin policy set wide.hold=..."},
+     "gridadmin policy set multi_slot.hold=..."},
     {C::kQuota,
      "QUOTA",
      {"limit", "left"},
@@ -206,7 +206,7 @@ std::string Number(double x) {
 }
 
 // {i|one|many} with the number and the words that go with it.
-std::string WithWords(std::string text, const std::string& i, const std::string& number) {
+std::string WithNouns(std::string text, const std::string& i, const std::string& number) {
   const std::string open = fmt::format("{{{}|", i);
   for (auto at = text.find(open); at != text.npos; at = text.find(open, at)) {
     const auto end = text.find('}', at), bar = text.find('|', at + open.size());
@@ -251,8 +251,8 @@ std::string ReasonTexts::Fill(std::string_view pattern, const Reason& reason) co
   text = ReplaceAll(text, "{:d}", reason.detail.empty() ? "" : ": {d}");
   for (int i = 0; i < 3; ++i) {
     const std::string n = std::to_string(i), number = Number(reason.numbers[i]);
-    text = WithWords(ReplaceAll(text, fmt::format("{{{}}}", n), number), n, number);
-    text = ReplaceAll(text, fmt::format("{{s{}}}", n), HumanSpan(reason.numbers[i]));
+    text = WithNouns(ReplaceAll(text, fmt::format("{{{}}}", n), number), n, number);
+    text = ReplaceAll(text, fmt::format("{{s{}}}", n), HumanDuration(reason.numbers[i]));
   }
   return ReplaceAll(text, "{d}", reason.detail);  // last: a name may hold braces
 }

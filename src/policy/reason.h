@@ -1,4 +1,4 @@
-// Reasons for people: the stable word of a code, its numbers by name, one sentence, one action.
+// Reasons for messages: the stable word of a code, its numbers by name, one message, one action.
 #pragma once
 #include <array>
 #include <nlohmann/json.hpp>
@@ -22,11 +22,11 @@ std::array<std::string_view, 3> NumberNames(Code code);
 
 enum class Reader { kUser, kOperator };
 
-/// Renders reasons lazily: a decision makes thousands, people read few. Keeps names only.
+/// Renders reasons lazily: a decision makes thousands, users read few. Keeps names only.
 class ReasonTexts {
  public:
   explicit ReasonTexts(const Snapshot& snapshot);
-  /// One sentence for the user.
+  /// One message for the user.
   std::string Text(const Reason& reason) const;
   /// What this reader may do about it, "" = nothing but wait. Users cannot change the policy.
   std::string Action(const Reason& reason, Reader reader = Reader::kUser) const;

@@ -3,12 +3,13 @@
 namespace cigri::policy {
 namespace {
 
-// The lane that idle slots are kept for.
-int WideLane(const Ledger& ledger, const ClusterBook& cluster, int place) {
-  if (cluster.held_for < 0) return cluster.HasWide() ? cluster.wides[cluster.wide].lane : -1;
-  const CampaignBook& holder = ledger.campaigns[cluster.held_for];
-  for (int l = holder.lanes_begin; l < holder.lanes_end; ++l)
-    if (ledger.lanes[l].cluster == place) return l;
+// The placement that idle slots are kept for.
+int ReservedPlacement(const AllocationState& alloc, const ClusterAllocation& cluster, int place) {
+  if (cluster.held_for < 0)
+    return cluster.HasMultiSlot() ? cluster.multi_slots[cluster.multi_slot].placement : -1;
+  const CampaignAllocation& holder = alloc.campaigns[cluster.held_for];
+  for (int l = holder.placements_begin; l < holder.placements_end; ++l)
+    if (alloc.placements[l].cluster == place) return l;
   return -1;
 }
 
@@ -18,10 +19,11 @@ double HeldUntil(const State& next, const Reason& reason) {
 }
 
 // Numbers as NumberNames() calls them.
-void Explain(const Ledger& ledger, const State& next, int l, const Room& room, Reason& reason) {
-  const LaneBook& lane = ledger.lanes[l];
-  const ClusterBook& cluster = ledger.clusters[lane.cluster];
-  const CampaignBook& campaign = ledger.campaigns[lane.campaign];
+void Explain(const AllocationState& alloc, const State& next, int l, const Room& room,
+             Reason& reason) {
+  const PlacementAllocation& placement = alloc.placements[l];
+  const ClusterAllocation& cluster = alloc.clusters[placement.cluster];
+  const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
   switch (reason.code) {
     case Code::kSuspended:
       reason.numbers = {double(campaign.row->priority)};
@@ -31,34 +33,35 @@ void Explain(const Ledger& ledger, const State& next, int l, const Room& room, R
     case Code::kAvoided:
       reason.numbers = {double(campaign.left)};
       break;
-    case Code::kTooWide:
-      reason.numbers = {double(lane.slots), double(cluster.row->max)};
+    case Code::kTooManySlots:
+      reason.numbers = {double(placement.slots), double(cluster.row->max)};
       break;
     case Code::kHeld:
-      reason.numbers = {double(lane.row->in_flight)};
-      reason.detail = lane.row->held;
+      reason.numbers = {double(placement.row->in_flight)};
+      reason.detail = placement.row->held;
       break;
-    case Code::kSink:
-      reason.numbers = {double(lane.row->recent), lane.row->recent_longest_s,
+    case Code::kBlackHole:
+      reason.numbers = {double(placement.row->recent), placement.row->recent_longest_s,
                         HeldUntil(next, reason)};
       break;
-    case Code::kTooShortLives:
-      reason.numbers = {campaign.row->need_s, lane.row->median_life_s, double(lane.row->kills)};
+    case Code::kShortSurvival:
+      reason.numbers = {campaign.row->need_s, placement.row->median_survival_s,
+                        double(placement.row->kills)};
       break;
     case Code::kAffinityWait:
-      reason.numbers = {ledger.now - campaign.row->waiting_since,
+      reason.numbers = {alloc.now - campaign.row->waiting_since,
                         campaign.row->affinity_wait_s > 0 ? campaign.row->affinity_wait_s
-                                                          : ledger.config.affinity_wait_s};
+                                                          : alloc.config.affinity_wait_s};
       break;
     case Code::kPrologueRuns:
-      reason.numbers = {double(lane.row->in_flight)};
+      reason.numbers = {double(placement.row->in_flight)};
       break;
     case Code::kMaxJobs:
-    case Code::kFirstTen: {
+    case Code::kCanary: {
       const bool own = reason.code == Code::kMaxJobs;
-      reason.numbers = {double(own ? lane.row->max_jobs : ledger.config.first_ten),
-                        double(lane.row->in_flight + lane.given + lane.copies),
-                        own ? 0 : double(lane.row->tried)};
+      reason.numbers = {double(own ? placement.row->max_jobs : alloc.config.canary_jobs),
+                        double(placement.row->in_flight + placement.given + placement.copies),
+                        own ? 0 : double(placement.row->tried)};
       break;
     }
     case Code::kBadGroup:
@@ -76,25 +79,25 @@ void Explain(const Ledger& ledger, const State& next, int l, const Room& room, R
       reason.detail = cluster.row->why;
       break;
     case Code::kFull:
-      reason.numbers = {cluster.free, double(lane.slots),
+      reason.numbers = {cluster.free, double(placement.slots),
                         double(cluster.row->waiting + cluster.row->launching)};
       break;
     case Code::kServedBefore:
-      reason.numbers = {cluster.free, double(lane.slots), double(cluster.winner_jobs)};
-      reason.other = ledger.campaigns[cluster.winner].row->id;
+      reason.numbers = {cluster.free, double(placement.slots), double(cluster.winner_jobs)};
+      reason.other = alloc.campaigns[cluster.winner].row->id;
       break;
-    case Code::kGapHold: {
-      const int wide = WideLane(ledger, cluster, lane.cluster);
-      if (wide < 0) break;
-      reason.numbers = {cluster.free, double(ledger.lanes[wide].slots)};
-      reason.other = ledger.campaigns[ledger.lanes[wide].campaign].row->id;
+    case Code::kMultiSlotReservation: {
+      const int multi_slot = ReservedPlacement(alloc, cluster, placement.cluster);
+      if (multi_slot < 0) break;
+      reason.numbers = {cluster.free, double(alloc.placements[multi_slot].slots)};
+      reason.other = alloc.campaigns[alloc.placements[multi_slot].campaign].row->id;
       break;
     }
     default:
       break;
   }
   if (room.meter >= 0) {
-    const Meter& meter = ledger.meters[room.meter];
+    const Meter& meter = alloc.meters[room.meter];
     reason.numbers = {meter.limit, meter.room};
     reason.detail = meter.name;
   }
@@ -105,14 +108,14 @@ int Distance(Code code) {
   switch (code) {
     case Code::kServedBefore:
       return 0;
-    case Code::kGapHold:
+    case Code::kMultiSlotReservation:
       return 1;
     case Code::kFull:
       return 2;
     case Code::kAffinityWait:
     case Code::kRate:
     case Code::kPrologueRuns:
-    case Code::kFirstTen:
+    case Code::kCanary:
       return 3;
     case Code::kMaxJobs:
     case Code::kQuota:
@@ -129,31 +132,32 @@ int Distance(Code code) {
   }
 }
 
-void FillReason(const Ledger& ledger, const State& next, int l, Reason& reason) {
-  const LaneBook& lane = ledger.lanes[l];
-  const Room room = ledger.WhyOf(l);
-  reason.campaign = ledger.campaigns[lane.campaign].row->id;
-  reason.cluster = ledger.clusters[lane.cluster].row->id;
+void FillReason(const AllocationState& alloc, const State& next, int l, Reason& reason) {
+  const PlacementAllocation& placement = alloc.placements[l];
+  const Room room = alloc.WhyOf(l);
+  reason.campaign = alloc.campaigns[placement.campaign].row->id;
+  reason.cluster = alloc.clusters[placement.cluster].row->id;
   reason.code = room.code;
   // Its own jobs filled the cluster: nobody was served before it.
-  if (room.code == Code::kServedBefore && ledger.clusters[lane.cluster].winner == lane.campaign)
+  if (room.code == Code::kServedBefore &&
+      alloc.clusters[placement.cluster].winner == placement.campaign)
     reason.code = Code::kFull;
-  Explain(ledger, next, l, room, reason);
+  Explain(alloc, next, l, room, reason);
 }
 
 // What holds the whole campaign, if anything does.
-Reason WholeReason(const Ledger& ledger, const CampaignBook& campaign) {
+Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campaign) {
   Reason reason{.campaign = campaign.row->id, .main = true};
   if (campaign.block != Code::kNone) {
     reason.code = campaign.block;
     reason.numbers = {double(campaign.row->priority)};
     if (reason.code == Code::kBadGroup) reason.detail = campaign.row->sla_group;
     if (reason.code == Code::kAfter) reason.numbers = {}, reason.other = campaign.row->after;
-  } else if (campaign.behind >= 0 && ledger.campaigns[campaign.behind].left > 0) {
+  } else if (campaign.behind >= 0 && alloc.campaigns[campaign.behind].left > 0) {
     reason.code = Code::kBehindOwn;
-    reason.numbers = {double(ledger.config.parallel_campaigns)};
-    reason.other = ledger.campaigns[campaign.behind].row->id;
-  } else if (campaign.lanes_begin == campaign.lanes_end) {
+    reason.numbers = {double(alloc.config.parallel_campaigns)};
+    reason.other = alloc.campaigns[campaign.behind].row->id;
+  } else if (campaign.placements_begin == campaign.placements_end) {
     reason.code = Code::kNoCluster;
   }
   return reason;
@@ -161,17 +165,17 @@ Reason WholeReason(const Ledger& ledger, const CampaignBook& campaign) {
 
 }  // namespace
 
-std::vector<Reason> ReasonsOf(const Ledger& ledger, const State& next) {
+std::vector<Reason> ReasonsOf(const AllocationState& alloc, const State& next) {
   std::vector<Reason> reasons;
-  reasons.reserve(ledger.lanes.size() + ledger.campaigns.size());
-  for (const auto& campaign : ledger.campaigns) {
+  reasons.reserve(alloc.placements.size() + alloc.campaigns.size());
+  for (const auto& campaign : alloc.campaigns) {
     if (campaign.left <= 0) continue;
     const std::size_t first = reasons.size();
-    Reason whole = WholeReason(ledger, campaign);
+    Reason whole = WholeReason(alloc, campaign);
     if (whole.code != Code::kNone) reasons.push_back(whole);
     std::size_t main = first;
-    for (int l = campaign.lanes_begin; l < campaign.lanes_end; ++l) {
-      FillReason(ledger, next, l, reasons.emplace_back());
+    for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
+      FillReason(alloc, next, l, reasons.emplace_back());
       if (Distance(reasons.back().code) < Distance(reasons[main].code)) main = reasons.size() - 1;
     }
     if (whole.code == Code::kNone) std::swap(reasons[first], reasons[main]);

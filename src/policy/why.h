@@ -1,12 +1,12 @@
-// From the books at the end of a decision to the reasons of those that still wait.
+// From the allocation state at the end of a decision to the reasons of those that still wait.
 #pragma once
 #include <vector>
 
-#include "policy/ledger.h"
+#include "policy/allocation_state.h"
 
 namespace cigri::policy {
 
-/// One reason per open lane of each campaign that still waits, its main one first.
-std::vector<Reason> ReasonsOf(const Ledger& ledger, const State& next);
+/// One reason per open placement of each campaign that still waits, its main one first.
+std::vector<Reason> ReasonsOf(const AllocationState& alloc, const State& next);
 
 }  // namespace cigri::policy

@@ -10,22 +10,22 @@ constexpr double kLeastOverdueS = 10;
 
 }  // namespace
 
-CampaignForecast Decide(const std::vector<Facts>& facts, std::int64_t waiting, double now,
+CampaignForecast Decide(const std::vector<PlacementStats>& stats, std::int64_t waiting, double now,
                         double window_s, Memory& memory) {
   CampaignForecast out;
-  out.all = Together(facts);
+  out.all = Together(stats);
   out.whole = WholeOf(out.all);
   policy::Work work;
-  for (const auto& f : facts) {
-    auto& lane = memory[f.cluster_id];
-    out.placements.push_back(lane.Look(f, now, window_s));
+  for (const auto& f : stats) {
+    auto& placement = memory[f.cluster_id];
+    out.placements.push_back(placement.Update(f, now, window_s));
     out.whole.rate += out.placements.back().rate;
-    work.done_in_window += lane.ended_in_window();
-    work.window_s = std::max(work.window_s, lane.window());
+    work.done_in_window += placement.ended_in_window();
+    work.window_s = std::max(work.window_s, placement.window());
   }
   work.waiting = waiting + out.all.submitted + out.all.waiting;
   work.at_once = out.all.running;
-  work.durations = DurationsOf(facts);
+  work.durations = DurationsOf(stats);
   out.whole.overdue_s = policy::StragglerThreshold(work.durations);
   if (out.whole.overdue_s) out.whole.overdue_s = std::max(*out.whole.overdue_s, kLeastOverdueS);
   out.left = policy::TimeLeft(work);

@@ -9,19 +9,19 @@
 namespace cigri::predictor {
 
 /// What the predictor remembers of a campaign between two passes, by cluster.
-using Memory = std::map<std::int64_t, Lane>;
+using Memory = std::map<std::int64_t, PlacementEstimate>;
 
 struct CampaignForecast {
   std::vector<Forecast> placements;  ///< in the order of the facts
-  Facts all;                         ///< of all clusters together, on "cluster" 0
+  PlacementStats all;                ///< of all clusters together, on "cluster" 0
   Forecast whole;
-  std::optional<policy::Span> left;  ///< seconds until the campaign ends; nothing: not known
+  std::optional<policy::Interval> left;  ///< seconds until the campaign ends; nothing: not known
 };
 
-/// `facts`: the campaign on each of its clusters; `waiting`: its tasks that no job was sent for.
+/// `stats`: the campaign on each of its clusters; `waiting`: its tasks that no job was sent for.
 /// `now` in seconds of a clock that does not jump; rates are measured over `window_s`. The result
 /// depends on the arguments alone; `memory` is updated. REQUIRES: !facts.empty().
-CampaignForecast Decide(const std::vector<Facts>& facts, std::int64_t waiting, double now,
+CampaignForecast Decide(const std::vector<PlacementStats>& stats, std::int64_t waiting, double now,
                         double window_s, Memory& memory);
 
 }  // namespace cigri::predictor

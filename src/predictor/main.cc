@@ -6,7 +6,7 @@ namespace {
 int Main(int argc, char** argv) {
   cigri::predictor::Predictor predictor;
   return cigri::module::Run(argc, argv, {"predictor", "Job ratios, and when campaigns will end."},
-                            [&](cigri::module::Turn& turn) { predictor.Pass(turn); });
+                            [&](cigri::module::Step& step) { predictor.Pass(step); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ double Now() {
 }
 
 // What has to change before a prediction is written again.
-std::vector<std::int64_t> SignatureOf(const Facts& f, const Forecast& forecast) {
+std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& forecast) {
   return {f.submitted,
           f.waiting,
           f.running,
@@ -37,21 +37,21 @@ bool Leap(const std::vector<std::int64_t>& before, const std::vector<std::int64_
 
 }  // namespace
 
-void Predictor::Pass(module::Turn& turn) {
-  if (turn.fresh) Start();
+void Predictor::Pass(module::Step& step) {
+  if (step.fresh) Start();
   if (Clock::now() - passed_ < kPassEvery) return;
   passed_ = Clock::now();
-  db::Tx tx(turn.db, db::Tx::Sync::kOff);  // the next pass repeats it
-  const auto campaigns = LoadFacts(tx);
+  db::Tx tx(step.db, db::Tx::Sync::kOff);  // the next pass repeats it
+  const auto campaigns = LoadStats(tx);
   Forget(campaigns);
   if (campaigns.empty()) return;
   const auto waiting = LoadWaiting(tx);
   const auto window_s =
-      static_cast<double>(turn.config.GetInt("CAMPAIGN_THROUGHPUT_WINDOW", 60, 1));
+      static_cast<double>(step.config.GetInt("CAMPAIGN_THROUGHPUT_WINDOW", 60, 1));
   ForecastRows rows;
-  for (const auto& [id, facts] : campaigns) {
+  for (const auto& [id, stats] : campaigns) {
     const auto it = waiting.find(id);
-    Forecasts(facts, it == waiting.end() ? 0 : it->second, window_s, rows);
+    Forecasts(stats, it == waiting.end() ? 0 : it->second, window_s, rows);
   }
   if (rows.empty()) return;
   rows.Write(tx);
@@ -78,13 +78,13 @@ bool Predictor::ToWrite(const Key& key, const std::vector<std::int64_t>& signatu
   return true;
 }
 
-void Predictor::Forecasts(const std::vector<Facts>& facts, std::int64_t waiting, double window_s,
-                          ForecastRows& rows) {
-  const auto id = facts.front().campaign_id;
-  const auto forecast = Decide(facts, waiting, Now(), window_s, memory_[id]);
+void Predictor::Forecasts(const std::vector<PlacementStats>& stats, std::int64_t waiting,
+                          double window_s, ForecastRows& rows) {
+  const auto id = stats.front().campaign_id;
+  const auto forecast = Decide(stats, waiting, Now(), window_s, memory_[id]);
   bool history = false;
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    const auto& f = facts[i];
+  for (std::size_t i = 0; i < stats.size(); ++i) {
+    const auto& f = stats[i];
     if (ToWrite({id, f.cluster_id}, SignatureOf(f, forecast.placements[i]), &history))
       rows.Add(f, forecast.placements[i], std::nullopt, history);
   }
@@ -94,7 +94,7 @@ void Predictor::Forecasts(const std::vector<Facts>& facts, std::int64_t waiting,
     rows.Add(forecast.all, forecast.whole, forecast.left, history);
 }
 
-void Predictor::Forget(const std::map<std::int64_t, std::vector<Facts>>& campaigns) {
+void Predictor::Forget(const std::map<std::int64_t, std::vector<PlacementStats>>& campaigns) {
   std::erase_if(memory_, [&](const auto& item) { return campaigns.count(item.first) == 0; });
   std::erase_if(written_, [&](const auto& item) { return campaigns.count(item.first.first) == 0; });
 }

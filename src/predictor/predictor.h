@@ -11,7 +11,7 @@ namespace cigri::predictor {
 
 class Predictor {
  public:
-  void Pass(module::Turn& turn);
+  void Pass(module::Step& step);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -21,10 +21,10 @@ class Predictor {
     Clock::time_point at{}, history_at{};
   };
   void Start();
-  void Forecasts(const std::vector<Facts>& facts, std::int64_t waiting, double window_s,
+  void Forecasts(const std::vector<PlacementStats>& stats, std::int64_t waiting, double window_s,
                  ForecastRows& rows);
   bool ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* history);
-  void Forget(const std::map<std::int64_t, std::vector<Facts>>& campaigns);
+  void Forget(const std::map<std::int64_t, std::vector<PlacementStats>>& campaigns);
 
   std::map<std::int64_t, Memory> memory_;  // by campaign
   std::map<Key, Written> written_;

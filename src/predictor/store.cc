@@ -5,10 +5,10 @@
 
 namespace cigri::predictor {
 
-std::map<std::int64_t, std::vector<Facts>> LoadFacts(db::Tx& tx) {
-  std::map<std::int64_t, std::vector<Facts>> campaigns;
+std::map<std::int64_t, std::vector<PlacementStats>> LoadStats(db::Tx& tx) {
+  std::map<std::int64_t, std::vector<PlacementStats>> campaigns;
   for (const auto& row : tx.Exec(sql::kPlacementsToForecast)) {
-    Facts f;
+    PlacementStats f;
     f.campaign_id = row.campaign_id;
     f.cluster_id = row.cluster_id;
     f.slots = row.slots;
@@ -16,7 +16,7 @@ std::map<std::int64_t, std::vector<Facts>> LoadFacts(db::Tx& tx) {
     f.queue_s = row.queue_s;
     f.resolution_s = row.resolution_s;
     f.max_waiting = row.max_waiting;
-    f.sweeps = row.sweeps;
+    f.polls = row.polls;
     f.max_resources = row.max_resources;
     f.free_resources = row.free_resources;
     f.submitted = row.submitted;
@@ -42,9 +42,9 @@ std::map<std::int64_t, std::int64_t> LoadWaiting(db::Tx& tx) {
   return waiting;
 }
 
-void ForecastRows::Add(const Facts& f, const Forecast& forecast,
-                       const std::optional<policy::Span>& left, bool history) {
-  rows_.Add(f.campaign_id, f.cluster_id, forecast.job_ratio, forecast.sweep, forecast.nsub,
+void ForecastRows::Add(const PlacementStats& f, const Forecast& forecast,
+                       const std::optional<policy::Interval>& left, bool history) {
+  rows_.Add(f.campaign_id, f.cluster_id, forecast.job_ratio, forecast.poll, forecast.nsub,
             f.free_resources, f.running, f.waiting + f.submitted, forecast.rate, forecast.average_s,
             forecast.stddev_s, forecast.p50_s, forecast.p90_s, forecast.p99_s,
             forecast.waiting_allowed, left ? std::optional(left->low) : std::nullopt,

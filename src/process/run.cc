@@ -78,7 +78,7 @@ struct Stream {
     return true;
   }
   // Reads what the program left when it ended. Not to the end of the stream: a process that it left
-  // behind may write for ever. No pipe holds more (fs.pipe-max-size).
+  // behind may write indefinitely. No pipe holds more (fs.pipe-max-size).
   void ReadRest() {
     for (std::size_t i = 0; i < kLargestPipe / kPipe && Read(); ++i) {
     }
@@ -162,7 +162,7 @@ std::string HowItEnded(const Command& command, const Result& result) {
       return "it was killed by signal " + std::to_string(result.code);
     case Outcome::kTimedOut:
       return "it did not end within " +
-             HumanSpan(std::chrono::duration<double>(command.time_limit).count());
+             HumanDuration(std::chrono::duration<double>(command.time_limit).count());
     case Outcome::kOutputTooLong:
       return "it printed more than " + std::to_string(command.output_limit) + " bytes";
     case Outcome::kNotStarted:

@@ -56,11 +56,11 @@ std::string Request(const std::vector<Rule>& rules, const json& campaign, const 
 void Break(Verdict* verdict, const Rule& rule, const std::string& why) {
   verdict->outcome = Outcome::kBroken;
   verdict->rule_id = rule.id;
-  verdict->message = Label(rule) + " failed: " + why + "; an operator must mend it";
+  verdict->message = Label(rule) + " failed: " + why + "; an operator must fix it";
 }
 
 // What the child said of one rule, into the verdict.
-void Fold(const json& line, const Rule& rule, Verdict* verdict) {
+void Apply(const json& line, const Rule& rule, Verdict* verdict) {
   const std::string label = Label(rule);
   const bool enforced = rule.mode == Mode::kEnforce;
   verdict->runs.push_back({rule.id, rule.name, line.at("ms")});
@@ -113,7 +113,7 @@ int Read(const process::Result& child, const std::vector<Rule>& rules, Verdict* 
     if (line.contains("rule")) running = line["rule"];
     if (line.contains("ran")) {
       running = -2;
-      Fold(line, rules.at(line["ran"]), verdict);
+      Apply(line, rules.at(line["ran"]), verdict);
       if (!verdict->ok()) return -1;
     }
     if (line.contains("campaign")) {

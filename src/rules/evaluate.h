@@ -1,4 +1,4 @@
-// What the child does: all rules in turn, told line by line, so that whoever reads knows which
+// What the child does: all rules in turn, reported line by line, so that whoever reads knows which
 // rule ran when the child died.
 #pragma once
 #include <functional>

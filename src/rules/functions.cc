@@ -74,7 +74,7 @@ int Functions::SetPriority(lua_State* lua) {
   return 0;
 }
 
-// Plain text only: a pattern can take for ever on a text that a user chose. So can a naive search
+// Plain text only: a pattern can take any time on a text that a user chose. So can a naive search
 // for a long text; memmem is linear.
 int Functions::Find(lua_State* lua) {
   std::size_t n = 0, m = 0;

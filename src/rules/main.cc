@@ -22,7 +22,7 @@ void Cap(__rlimit_resource what, rlim_t most) {
   if (setrlimit(what, &limit) != 0) throw Fatal(cigri::kExitSoftware, "cannot limit the rules");
 }
 
-// The second wall: the hook in Lua does not run inside a C function that takes for ever.
+// The second wall: the hook in Lua does not run inside a C function that never returns.
 void Confine(const json& limits, std::size_t rules) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   Cap(RLIMIT_CORE, 0);

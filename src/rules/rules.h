@@ -10,7 +10,7 @@
 
 namespace cigri::rules {
 
-/// How far a rule goes. kWarn tries a rule out: what it would refuse or change is only told.
+/// How far a rule goes. kWarn tries a rule out: what it would refuse or change is only reported.
 enum class Mode { kEnforce, kWarn, kOff };
 std::string_view ToString(Mode mode);
 /// Nothing for a word that is no mode.
@@ -33,7 +33,7 @@ struct Limits {
   int cpu_ms = 500;                      ///< of a rule, in CPU time: a busy host refuses nobody
   std::size_t address_space_bytes = 256u << 20;  ///< of the child; 0 = no limit (sanitizers)
   std::chrono::milliseconds deadline{10'000};    ///< of the whole child, on the wall clock
-  std::string program;                           ///< gridadmit; "" = beside the running program
+  std::string program;                           ///< gridadmit; "" = next to the running program
 };
 
 enum class Outcome {
@@ -48,7 +48,7 @@ struct RuleRun {
   double ms = 0;
 };
 
-/// The answer of all rules. Texts are lines for people.
+/// The answer of all rules. Texts are lines for readers.
 struct Verdict {
   Outcome outcome = Outcome::kOk;
   bool ok() const { return outcome == Outcome::kOk; }

@@ -58,9 +58,9 @@ cluster::BatchSettings SettingsOf(const sql::BatchSettingsRow& row, const Claime
 cluster::Batch BuildScript(const sql::BatchSettingsRow& row, const cluster::BatchSettings& settings,
                            const ClaimedBatch& batch) {
   const bool prologue = batch.kind == BatchKind::kPrologue;
-  return cluster::ScriptBatch(
-      settings, batch.kind, batch.first_job_id, (prologue ? row.prologue : row.epilogue).value(),
-      prologue ? row.prologue_walltime_s : row.epilogue_walltime_s);
+  return cluster::ScriptBatch(settings, batch.kind, batch.first_job_id,
+                              (prologue ? row.prologue : row.epilogue).value(),
+                              prologue ? row.prologue_walltime_s : row.epilogue_walltime_s);
 }
 
 std::vector<cluster::Element> ElementsOf(db::Tx& tx, const sql::BatchSettingsRow& row,

@@ -37,7 +37,7 @@ void ClusterSession::BackOff(const std::string& why) {
   const milliseconds pause(static_cast<int>(s * 1000));
   not_before_ = Clock::now() + pause;
   if (failures_ == 1 || failures_ % 10 == 0)
-    log::warn("[{}] submits nothing for {}: {}", name, HumanSpan(s), why);
+    log::warn("[{}] submits nothing for {}: {}", name, HumanDuration(s), why);
   shared.waker.WakeIn(pause + milliseconds(5));
 }
 

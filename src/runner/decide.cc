@@ -11,8 +11,8 @@ constexpr std::size_t kMostWants = 16;
 std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most) {
   std::vector<Want> wants;
   if (!ceiling.open) return wants;
-  if (ceiling.probation) most = std::min(most, *ceiling.probation);
-  const std::size_t most_wants = ceiling.sparing || ceiling.probation ? 1 : kMostWants;
+  if (ceiling.half_open_limit) most = std::min(most, *ceiling.half_open_limit);
+  const std::size_t most_wants = ceiling.sparing || ceiling.half_open_limit ? 1 : kMostWants;
   for (const auto& c : candidates) {
     std::int64_t n = c.n - c.in_flight_kind;
     if (c.max_jobs) n = std::min(n, *c.max_jobs - c.in_flight);
@@ -43,12 +43,14 @@ std::vector<std::pair<int, int>> Cut(int n, int most) {
   return pieces;
 }
 
-bool AbsenceIsFinal(const Look& look) {
-  if (!look.complete) return false;
-  if (look.fenced) return true;
-  return look.send_over && look.absences >= 1 && look.quiet_s >= look.absence_delay_s;
+bool AbsenceIsFinal(const Lookup& lookup) {
+  if (!lookup.complete) return false;
+  if (lookup.revoked) return true;
+  return lookup.send_over && lookup.absences >= 1 && lookup.quiet_s >= lookup.absence_delay_s;
 }
 
-double NextLook(int looks) { return std::min(60.0, static_cast<double>(1 << std::min(looks, 6))); }
+double NextLookupDelay(int absences) {
+  return std::min(60.0, static_cast<double>(1 << std::min(absences, 6)));
+}
 
 }  // namespace cigri::runner

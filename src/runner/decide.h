@@ -29,9 +29,9 @@ struct Ceiling {
   bool open = true;              ///< enabled, not drained, not merely observed, within its hours
   std::optional<int> max_jobs;   ///< `limited N`
   std::optional<int> max_slots;  ///< max_running
-  std::int64_t jobs = 0, slots = 0;  ///< in flight now, all campaigns
-  std::optional<int> probation;      ///< after its breaker was open: most jobs of this claim
-  bool sparing = false;              ///< under a ceiling on calls: a claim is one POST
+  std::int64_t jobs = 0, slots = 0;    ///< in flight now, all campaigns
+  std::optional<int> half_open_limit;  ///< after its breaker was open: most jobs of this claim
+  bool sparing = false;                ///< under a ceiling on calls: a claim is one POST
 };
 
 struct Want {
@@ -59,18 +59,18 @@ struct ClaimedTask {
 std::vector<std::pair<int, int>> Cut(int n, int most);
 
 /// What is known of a batch in doubt right after a lookup of its tag.
-struct Look {
+struct Lookup {
   bool complete;           ///< the answer covered everything the cluster remembers
-  bool fenced;             ///< the cluster will never take the tag any more
+  bool revoked;            ///< the cluster will never take the tag any more
   bool send_over;          ///< no runner may start this POST any more
   int absences;            ///< complete answers without the tag before this one
   double quiet_s;          ///< since send_by, the doubt and the first absence, whichever came last
   double absence_delay_s;  ///< of this kind of cluster, between two absences
 };
 /// Whether absence of the tag (or of one element) is now final (docs/design.md section 5.4).
-bool AbsenceIsFinal(const Look& look);
+bool AbsenceIsFinal(const Lookup& lookup);
 
-/// Seconds until the next look at a batch in doubt: 1, 2, 4 ... 60.
-double NextLook(int looks);
+/// Seconds until the next look-up of a batch in doubt: 1, 2, 4 ... 60.
+double NextLookupDelay(int absences);
 
 }  // namespace cigri::runner

@@ -9,7 +9,7 @@ int Main(int argc, char** argv) {
   cigri::runner::Runner runner;
   const int code = cigri::module::Run(
       argc, argv, {.name = "runner", .description = "submits what the plan grants to the clusters"},
-      [&](cigri::module::Turn& turn) { runner.Pass(turn); });
+      [&](cigri::module::Step& step) { runner.Pass(step); });
   std::_Exit(code);  // a thread may await an answer: the next runner looks up its batch
 }
 

@@ -61,14 +61,15 @@ void OutcomeResolver::LookUp(const OpenBatch& open) {
   const auto& batch = open.batch;
   if (open.lost)
     return session_.Transact([&](db::Tx& tx) {
-      session_.store.GiveBack(tx, batch, BatchState::kVoid, "given up as lost");
+      session_.store.GiveBack(tx, batch, BatchState::kAbandoned, "given up as lost");
     });
   try {
     Settle(open, session_.driver->Find(batch.tag, batch.cluster_login, open.created_at,
-                                       session_.caps.fences));
+                                       session_.caps.revokes));
   } catch (const cluster::CallFailed& e) {
-    session_.Transact(
-        [&](db::Tx& tx) { session_.store.NoteLook(tx, batch.id, false, NextLook(open.looks)); });
+    session_.Transact([&](db::Tx& tx) {
+      session_.store.RecordLookup(tx, batch.id, false, NextLookupDelay(open.absences));
+    });
     session_.BackOff(e.what());
   }
 }
@@ -76,7 +77,7 @@ void OutcomeResolver::LookUp(const OpenBatch& open) {
 void OutcomeResolver::Settle(const OpenBatch& open, const cluster::FindResult& found) {
   const auto& batch = open.batch;
   const bool final =
-      AbsenceIsFinal({found.complete, found.fenced, open.send_over, open.looks, open.quiet_s,
+      AbsenceIsFinal({found.complete, found.revoked, open.send_over, open.absences, open.quiet_s,
                       static_cast<double>(session_.caps.absence_delay.count())});
   std::map<int, std::string> there;
   for (const auto& job : found.jobs) there.emplace(job.ref.index, job.ref.remote_id);
@@ -91,11 +92,11 @@ void OutcomeResolver::Settle(const OpenBatch& open, const cluster::FindResult& f
       log::info("[{}] adopts {} jobs of campaign {}; the cluster did not take {} others",
                 session_.name, remote.size(), batch.campaign_id, missing.size());
     } else if (final) {
-      session_.store.GiveBack(tx, batch, BatchState::kVoid, "the cluster never took it");
+      session_.store.GiveBack(tx, batch, BatchState::kAbandoned, "the cluster never took it");
       log::info("[{}] requeues {} jobs of campaign {}: the cluster did not take them",
                 session_.name, batch.tasks.size(), batch.campaign_id);
     } else {
-      session_.store.NoteLook(tx, batch.id, found.complete, NextLook(open.looks));
+      session_.store.RecordLookup(tx, batch.id, found.complete, NextLookupDelay(open.absences));
       session_.shared.waker.WakeIn(kLookEvery);
     }
   });

@@ -9,12 +9,12 @@ constexpr int kSessions = 8;
 constexpr std::chrono::seconds kLoadEvery{1};
 }  // namespace
 
-void Runner::Pass(module::Turn& turn) {
-  if (turn.fresh) Start(turn);
+void Runner::Pass(module::Step& step) {
+  if (step.fresh) Start(step);
   if (shared_->stale) throw module::StaleEpoch("another almighty leads");
   std::set<std::int64_t> busy;
   {
-    db::Tx tx(turn.db, db::Tx::Sync::kOff);
+    db::Tx tx(step.db, db::Tx::Sync::kOff);
     busy = ClustersWithWork(tx);
     if (!busy.empty()) Refresh(tx);
   }
@@ -22,24 +22,24 @@ void Runner::Pass(module::Turn& turn) {
     if (const auto it = runners_.find(id); it != runners_.end()) it->second.runner->Wake();
 }
 
-void Runner::Start(module::Turn& turn) {
+void Runner::Start(module::Step& step) {
   runners_.clear();
   std::string grid_id;
   {
-    db::Tx tx(turn.db);
+    db::Tx tx(step.db);
     grid_id = GridId(tx);
   }
   auto make_driver = make_driver_;
   if (!make_driver)
-    make_driver = [conninfo = turn.conninfo](const clusterdb::ClusterRow& row) {
+    make_driver = [conninfo = step.conninfo](const clusterdb::ClusterRow& row) {
       return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kRunner);
     };
-  const int send_window_s = static_cast<int>(turn.config.GetInt("SEND_WINDOW", 10, 2, 300));
-  shared_.reset(new Shared{{turn.conninfo, "cigri runner", kSessions},
+  const int send_window_s = static_cast<int>(step.config.GetInt("SEND_WINDOW", 10, 2, 300));
+  shared_.reset(new Shared{{step.conninfo, "cigri runner", kSessions},
                            grid_id,
-                           turn.epoch,
+                           step.epoch,
                            send_window_s,
-                           turn.waker,
+                           step.waker,
                            std::move(make_driver)});
   loaded_at_ = {};
 }

@@ -17,14 +17,14 @@ class Runner {
   explicit Runner(DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
 
   /// Throws StaleEpoch when a thread has found that another almighty leads.
-  void Pass(module::Turn& turn);
+  void Pass(module::Step& step);
 
  private:
   struct Entry {
     std::string fingerprint;
     std::unique_ptr<ClusterRunner> runner;
   };
-  void Start(module::Turn& turn);
+  void Start(module::Step& step);
   void Refresh(db::Tx& tx);
   void StartThread(const clusterdb::ClusterRow& row);
 

@@ -32,8 +32,8 @@ bool Sender::SendSome() {
 
 // Asked before the claim: a batch that may not be sent would only be given back.
 bool Sender::MayCall() {
-  auto* gate = session_.driver->gate();
-  const double wait_s = gate == nullptr ? 0 : gate->WaitFor(kCallsOfSubmission);
+  auto* limiter = session_.driver->limiter();
+  const double wait_s = limiter == nullptr ? 0 : limiter->WaitFor(kCallsOfSubmission);
   if (wait_s <= 0) return true;
   session_.shared.waker.WakeIn(milliseconds(static_cast<int>(std::min(wait_s, 60.0) * 1000) + 10));
   return false;

@@ -40,7 +40,7 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
              static_cast<std::int64_t>(remote.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
-  if (on_probation_) tx.Exec(sql::kRaiseHalfOpenLimit, cluster_id_);
+  if (half_open_) tx.Exec(sql::kRaiseHalfOpenLimit, cluster_id_);
   return true;
 }
 
@@ -91,7 +91,7 @@ OpenBatch OpenBatchOf(const sql::OpenBatchesRow& row) {
   o.due = row.due;
   o.quiet_s = row.quiet_s.value_or(0);
   o.lost = row.lost;
-  o.looks = row.looks;
+  o.absences = row.absences;
   return o;
 }
 
@@ -110,8 +110,8 @@ std::vector<OpenBatch> Store::OpenBatches(db::Tx& tx) {
   return out;
 }
 
-void Store::NoteLook(db::Tx& tx, std::int64_t batch_id, bool absent, double next_look_s) {
-  tx.Exec(sql::kNoteAbsence, batch_id, absent ? 1 : 0, next_look_s);
+void Store::RecordLookup(db::Tx& tx, std::int64_t batch_id, bool absent, double next_lookup_s) {
+  tx.Exec(sql::kNoteAbsence, batch_id, absent ? 1 : 0, next_lookup_s);
 }
 
 std::vector<HeldBatch> Store::TakeHeld(db::Tx& tx) {

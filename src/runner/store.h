@@ -30,7 +30,7 @@ struct OpenBatch {
   bool send_over = false, due = false;
   bool lost = false;  ///< an operator or the campaign's lost_after has given it up
   double quiet_s = 0;
-  int looks = 0;
+  int absences = 0;
 };
 
 /// A recorded batch whose jobs are on hold on the cluster.
@@ -96,7 +96,7 @@ class Store {
   /// Batches whose outcome is unknown, the oldest first.
   std::vector<OpenBatch> OpenBatches(db::Tx& tx);
   /// A lookup that settled nothing; `absent`: its answer was complete and the tag was not in it.
-  void NoteLook(db::Tx& tx, std::int64_t batch_id, bool absent, double next_look_s);
+  void RecordLookup(db::Tx& tx, std::int64_t batch_id, bool absent, double next_lookup_s);
 
   /// Batches to be released. Takes the notes of the updator about batches on hold again.
   std::vector<HeldBatch> TakeHeld(db::Tx& tx);
@@ -127,7 +127,7 @@ class Store {
   std::int64_t cluster_id_;
   std::string grid_id_;
   std::int64_t epoch_;
-  bool on_probation_ = false;  // as the last claim saw it
+  bool half_open_ = false;  // as the last claim saw it
 };
 
 }  // namespace cigri::runner

@@ -46,13 +46,13 @@ std::string Store::NewTag(std::int64_t campaign_id) const {
 Ceiling Store::CeilingNow(db::Tx& tx) {
   Ceiling ceiling;
   const auto row = tx.First(sql::kClaimCluster, cluster_id_);
-  on_probation_ = row && row->probation;
+  half_open_ = row && row->half_open_limit;
   ceiling.open = row && row->enabled && !row->drained && row->mode != "observe";
   if (ceiling.open && row->hours) ceiling.open = WithinHours(*row->hours, std::time(nullptr));
   if (!ceiling.open) return ceiling;
   if (row->mode == "limited") ceiling.max_jobs = row->mode_limit;
   ceiling.max_slots = row->max_running;
-  ceiling.probation = row->probation;
+  ceiling.half_open_limit = row->half_open_limit;
   ceiling.sparing = row->max_calls_per_min.has_value();
   if (ceiling.max_jobs || ceiling.max_slots) {
     const auto sums = tx.One(sql::kClusterInFlight, cluster_id_);

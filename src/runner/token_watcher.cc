@@ -17,8 +17,7 @@ void TokenWatcher::Check() {
       },
       db::Tx::Sync::kOff);
   for (const auto& wait : waits)
-    if (!wait.alive || session_.driver->CredentialTrouble(wait.cluster_login).empty())
-      Continue(wait);
+    if (!wait.alive || session_.driver->CredentialError(wait.cluster_login).empty()) Continue(wait);
   if (!waits.empty()) session_.shared.waker.WakeIn(kTokensEvery);
 }
 
@@ -27,8 +26,8 @@ void TokenWatcher::ReportExpiring(db::Tx& tx) {
     module::Event e{.cls = "notify", .code = "TOKEN_EXPIRES", .message = ""};
     e.campaign_id = token.campaign_id;
     e.cluster_id = session_.id;
-    e.message = session_.name + ": your token expires in " + HumanSpan(token.token_s) +
-                ", the campaign is expected to end in " + HumanSpan(token.end_s);
+    e.message = session_.name + ": your token expires in " + HumanDuration(token.token_s) +
+                ", the campaign is expected to end in " + HumanDuration(token.end_s);
     if (token.too_early)
       module::RaiseEvent(tx, e);
     else

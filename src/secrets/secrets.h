@@ -13,7 +13,7 @@ namespace cigri {
 std::string SecretKeyFile(const Config& config);
 
 /// Encrypts what the grid must be able to read again: passwords and tokens of clusters. A text
-/// looks like "s1:BASE64" and can be told from one that an operator wrote by hand.
+/// looks like "s1:BASE64" and can be distinguished from one that an operator wrote by hand.
 class SecretBox {
  public:
   /// Reads the key; makes one (mode 0600, its folder 0700) when the file does not exist. Two
@@ -38,7 +38,8 @@ class SecretBox {
 std::string RandomToken();
 /// What is stored of a token: its hash, 64 digits of base 16. Tokens are random, so no salt.
 std::string HashToken(std::string_view token);
-/// What may be shown of a secret, to tell one from another: "cigri_Ab12...", never more than half.
+/// What may be shown of a secret, to distinguish one from another: "cigri_Ab12...", never more than
+/// half.
 std::string ShownPart(std::string_view secret);
 /// When a JWT ends ("exp", epoch s); nothing when it is none or does not say. Nothing is verified:
 /// the cluster does that.

@@ -110,8 +110,8 @@ std::vector<double> Collector::Due(const Moment& moment) {
     const auto it = given.find(c.id);
     const std::int64_t more = it == given.end() ? 0 : it->second;
     if (c.priority > 0 && c.waiting > more) caps[u] = total;
-    for (const auto& l : c.lanes) caps[u] += static_cast<double>(l.in_flight) * l.slots;
-    if (!c.lanes.empty()) caps[u] += static_cast<double>(more * c.lanes[0].slots);
+    for (const auto& l : c.placements) caps[u] += static_cast<double>(l.in_flight) * l.slots;
+    if (!c.placements.empty()) caps[u] += static_cast<double>(more * c.placements[0].slots);
     const auto& users = scenario_.policy.users;
     const auto who = users.find(c.user);
     project[u] = !c.project.empty() || who == users.end() ? c.project : who->second.parent;

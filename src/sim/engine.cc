@@ -11,7 +11,7 @@ namespace cigri::sim {
 namespace {
 
 constexpr double kLongest = 20 * 365 * 86400.0;  // of a scenario that says no end
-constexpr int kIdleRounds = 20'000;              // in a row with nothing in flight: it hangs
+constexpr int kIdleCycles = 20'000;              // in a row with nothing in flight: it hangs
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Totals Engine::Run(double until) { return impl_->Run(until); }
 Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     : scenario_(scenario), observers_(std::move(observers)), usage_(scenario.policy) {
   for (const auto* o : observers_) reasons_ = reasons_ || o->ReadsReasons();
-  sinks_ = scenario.policy.sink_count > 0;
+  black_holes_ = scenario.policy.black_hole_count > 0;
   snapshot_.config = scenario.policy;
   snapshot_.usage = scenario.usage;
   for (auto& row : snapshot_.usage) row.start += kEpoch;
@@ -61,7 +61,7 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
   for (std::size_t i = 0; i < scenario.campaigns.size(); ++i) {
     CampaignState c;
     c.spec = &scenario.campaigns[i];
-    sinks_ = sinks_ || c.spec->min_duration_s > 0;
+    black_holes_ = black_holes_ || c.spec->min_duration_s > 0;
     campaigns_.push_back(std::move(c));
     Push(scenario.campaigns[i].at, Kind::kCampaign, static_cast<int>(i));
     ++to_come_;
@@ -75,7 +75,7 @@ void Engine::Impl::Push(double at, Kind kind, int who, std::uint32_t n) {
 Totals Engine::Impl::Run(double until) {
   if (scenario_.until > 0) until = std::min(until, scenario_.until);
   until = std::min(until, kLongest);
-  while (!events_.empty() && idle_rounds_ <= kIdleRounds) {
+  while (!events_.empty() && idle_cycles_ <= kIdleCycles) {
     // Without an end in the scenario it stops with the last campaign.
     if (scenario_.until <= 0 && to_come_ == 0 && snapshot_.campaigns.empty()) break;
     if (events_.top().at > until) break;
@@ -85,7 +85,7 @@ Totals Engine::Impl::Run(double until) {
       events_.pop();
       Handle(event);
     }
-    TryRound();
+    TryCycle();
   }
   if (scenario_.until > 0 || (!events_.empty() && events_.top().at > until)) now_ = until;
   totals_.until = now_;
@@ -115,16 +115,16 @@ void Engine::Impl::Handle(const Event& event) {
       return NodeBack(event.who);
     case Kind::kWindow:
       return WindowTurns(event.who);
-    case Kind::kRound:
-      (event.n == 0 ? round_set_ : tick_set_) = false;
+    case Kind::kCycle:
+      (event.n == 0 ? cycle_set_ : tick_set_) = false;
       dirty_ = true;
       break;
   }
 }
 
-void Engine::Impl::OpenLane(int campaign, int cluster) {
+void Engine::Impl::OpenPlacement(int campaign, int cluster) {
   const CampaignSpec& spec = *campaigns_[campaign].spec;
-  policy::Lane row;
+  policy::Placement row;
   row.cluster = cluster + 1;
   row.slots = spec.slots;
   row.max_jobs = spec.max_jobs;
@@ -133,14 +133,14 @@ void Engine::Impl::OpenLane(int campaign, int cluster) {
   if (const auto it = spec.affinity.find(name); it != spec.affinity.end())
     row.affinity = it->second;
   row.local = std::find(spec.data_on.begin(), spec.data_on.end(), name) != spec.data_on.end();
-  const auto& proven = spec.proven_on;
-  row.proven = std::find(proven.begin(), proven.end(), name) != proven.end();
+  const auto& verified = spec.verified_on;
+  row.verified = std::find(verified.begin(), verified.end(), name) != verified.end();
   if (spec.prologue_s > 0 && !row.local) row.prologue = policy::Prologue::kNeeded;
-  snapshot_.campaigns.back().lanes.push_back(row);
-  auto lane = std::make_unique<LaneState>();
-  lane->campaign = campaign;
-  lane->cluster = cluster;
-  lanes_.push_back(std::move(lane));
+  snapshot_.campaigns.back().placements.push_back(row);
+  auto placement = std::make_unique<PlacementState>();
+  placement->campaign = campaign;
+  placement->cluster = cluster;
+  placements_.push_back(std::move(placement));
 }
 
 void Engine::Impl::Submit(int i) {
@@ -148,7 +148,7 @@ void Engine::Impl::Submit(int i) {
   const CampaignSpec& spec = *c.spec;
   --to_come_;
   c.place = static_cast<int>(snapshot_.campaigns.size());
-  c.first_lane = static_cast<int>(lanes_.size());
+  c.first_placement = static_cast<int>(placements_.size());
   c.waiting_since = now_;
   policy::Campaign row{.id = i + 1, .user = spec.user, .project = spec.project};
   row.test = spec.test;
@@ -170,11 +170,11 @@ void Engine::Impl::Submit(int i) {
     const auto& names = spec.clusters;
     if (names.empty() ||
         std::find(names.begin(), names.end(), scenario_.clusters[k].name) != names.end())
-      OpenLane(i, static_cast<int>(k));
+      OpenPlacement(i, static_cast<int>(k));
   }
-  c.lanes = static_cast<int>(lanes_.size()) - c.first_lane;
-  auto& rows = snapshot_.campaigns.back().lanes;  // moves with its campaign, its items do not
-  for (int l = 0; l < c.lanes; ++l) lanes_[c.first_lane + l]->row = &rows[l];
+  c.placements = static_cast<int>(placements_.size()) - c.first_placement;
+  auto& rows = snapshot_.campaigns.back().placements;  // moves with its campaign, its items do not
+  for (int l = 0; l < c.placements; ++l) placements_[c.first_placement + l]->row = &rows[l];
   dirty_ = true;
   for (auto* o : observers_) o->Submitted(i, now_);
 }
@@ -191,14 +191,14 @@ bool Engine::Impl::IsOver(int i) const {
   if (c.in_flight > 0) return false;
   if (c.done + c.failed >= c.spec->tasks) return true;
   if (!c.spec->test) return false;
-  for (int l = c.first_lane; l < c.first_lane + c.lanes; ++l)
-    if (!lanes_[l]->row->tested) return false;
-  return c.lanes > 0;
+  for (int l = c.first_placement; l < c.first_placement + c.placements; ++l)
+    if (!placements_[l]->row->tested) return false;
+  return c.placements > 0;
 }
 
 void Engine::Impl::Over(int i) {
   CampaignState& c = campaigns_[i];
-  for (int l = c.first_lane; l < c.first_lane + c.lanes; ++l) lanes_[l].reset();
+  for (int l = c.first_placement; l < c.first_placement + c.placements; ++l) placements_[l].reset();
   snapshot_.campaigns.erase(snapshot_.campaigns.begin() + c.place);
   for (std::size_t p = static_cast<std::size_t>(c.place); p < snapshot_.campaigns.size(); ++p)
     campaigns_[snapshot_.campaigns[p].id - 1].place = static_cast<int>(p);
@@ -212,9 +212,10 @@ void Engine::Impl::Over(int i) {
 }
 
 // Rules that let work go on as time passes, with nothing else happening.
-bool Engine::Impl::LooksAtClock() const {
+bool Engine::Impl::DependsOnClock() const {
   const auto& config = scenario_.policy;
-  if (!config.start_rates.empty() || config.wide_gap >= 0 || !state_.holds.empty()) return true;
+  if (!config.start_rates.empty() || config.multi_slot_age >= 0 || !state_.holds.empty())
+    return true;
   if (config.policy == policy::PolicyKind::kDynamic) return true;
   for (const auto& c : snapshot_.campaigns)
     if ((config.urgent_percent > 0 && c.cls == "urgent") || c.affinity_wait_s > 0 ||
@@ -223,23 +224,30 @@ bool Engine::Impl::LooksAtClock() const {
   return false;
 }
 
-void Engine::Impl::TryRound() {
+void Engine::Impl::TryCycle() {
   if (!dirty_) return;
-  const double due = last_round_ + scenario_.round_s;
-  if (now_ >= due) return Round();
-  if (round_set_) return;
-  round_set_ = true;
+  const double due = last_cycle_ + scenario_.cycle_s;
+  if (now_ >= due) return Cycle();
+  if (cycle_set_) return;
+  cycle_set_ = true;
   dirty_ = false;
-  Push(due, Kind::kRound, 0);
+  Push(due, Kind::kCycle, 0);
 }
 
 void Engine::Impl::StopAll() {
   for (const auto& job : jobs_) {
     if (job.view == View::kGone || job.ended) continue;
-    const LaneState& lane = *lanes_[job.lane];
-    const Attempt attempt{
-        job.id,   job.task, lane.campaign, lane.cluster, campaigns_[lane.campaign].spec->slots,
-        job.kind, job.sent, job.started,   now_,         job.running ? End::kRunning : End::kNever};
+    const PlacementState& placement = *placements_[job.placement];
+    const Attempt attempt{job.id,
+                          job.task,
+                          placement.campaign,
+                          placement.cluster,
+                          campaigns_[placement.campaign].spec->slots,
+                          job.kind,
+                          job.sent,
+                          job.started,
+                          now_,
+                          job.running ? End::kRunning : End::kNever};
     for (auto* o : observers_) o->Ended(attempt);
   }
   for (auto& c : clusters_) {

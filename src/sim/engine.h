@@ -13,7 +13,7 @@ namespace cigri::sim {
 /// How an attempt ended.
 enum class End : std::uint8_t {
   kDone,
-  kFailed,     ///< by itself: counts as a try
+  kFailed,     ///< on its own: counts as a try
   kWalltime,   ///< killed for its length: counts as a try
   kPreempted,  ///< a local user took the slot back, or its life there was over
   kLost,       ///< with its node or its cluster

@@ -109,7 +109,7 @@ class Maker {
         values.push_back(sum > 0 && std::isfinite(p) ? p * mean * kPoints / sum : mean);
       return values;
     }
-    for (const auto& l : c.lanes)
+    for (const auto& l : c.placements)
       if (l.mean_s > 0) return l.mean_s * SpeedOf(l.cluster);
     const double length = c.need_s > 0 ? c.need_s : kUnknownLength;
     Note("no job of campaign " + std::to_string(c.id) +
@@ -126,11 +126,11 @@ class Maker {
                 {"priority", c.priority},
                 {"duration", Duration(c)}};
     std::int64_t tasks = c.waiting;
-    json on = json::array(), data = json::array(), proven = json::array(),
+    json on = json::array(), data = json::array(), verified = json::array(),
          affinity = json::object();
     int slots = 1, most = policy::kNoLimit;
     double rate = 0;
-    for (const auto& l : c.lanes) {
+    for (const auto& l : c.placements) {
       tasks += l.in_flight;
       if (usable_.count(l.cluster) == 0) continue;
       const std::string& name = names_.at(l.cluster);
@@ -140,18 +140,18 @@ class Maker {
       }
       on.push_back(name);
       if (l.local) data.push_back(name);
-      if (l.proven) proven.push_back(name);
+      if (l.verified) verified.push_back(name);
       if (l.affinity > 0) affinity[name] = l.affinity;
       slots = std::max(slots, l.slots);
       rate = std::max(rate, l.start_rate);
-      if (l.max_jobs > 0 && l.proven) most = std::max(most, l.max_jobs);
+      if (l.max_jobs > 0 && l.verified) most = std::max(most, l.max_jobs);
     }
     if (tasks <= 0) return;
     if (on.empty())
       return Note("campaign " + std::to_string(c.id) + " could run nowhere: left out");
     out["tasks"] = tasks, out["clusters"] = on, out["slots"] = slots;
     if (!data.empty()) out["data_on"] = data;
-    if (!proven.empty()) out["proven_on"] = proven;
+    if (!verified.empty()) out["verified_on"] = verified;
     if (!affinity.empty()) out["affinity"] = affinity;
     if (most != policy::kNoLimit) out["max_jobs"] = most;
     if (!c.project.empty()) out["project"] = c.project;

@@ -1,5 +1,5 @@
 // The engine. Internal to src/sim: engine.cc has the clock, site.cc the clusters as they are,
-// view.cc what the grid sees of them, round.cc what it decides and claims.
+// view.cc what the grid sees of them, cycle.cc what it decides and claims.
 #pragma once
 #include "sim/state.h"
 #include "sim/usage_rows.h"
@@ -16,14 +16,14 @@ class Engine::Impl {
   void Push(double at, Kind kind, int who, std::uint32_t n = 0);
   void Handle(const Event& event);
   void Submit(int campaign);
-  void OpenLane(int campaign, int cluster);
+  void OpenPlacement(int campaign, int cluster);
   void Over(int campaign);
   bool IsOver(int campaign) const;
   std::int64_t AwaitedBy(const CampaignState& campaign) const;
-  int SinkCount(const CampaignState& campaign);
+  int BlackHoleCount(const CampaignState& campaign);
   void StopAll();
-  bool LooksAtClock() const;
-  void TryRound();
+  bool DependsOnClock() const;
+  void TryCycle();
 
   // site.cc
   void Arrive(int cluster);
@@ -42,47 +42,47 @@ class Engine::Impl {
   void WindowTurns(int cluster);
   void CountTo(ClusterState& cluster, double now);
   void ScheduleNode(int cluster);
-  double LengthOf(const Job& job, const LaneState& lane, End* end) const;
+  double LengthOf(const Job& job, const PlacementState& placement, End* end) const;
 
   // view.cc
-  void Tell(int cluster, Seen seen);
-  void TellCluster(int cluster);
+  void Publish(int cluster, Seen seen);
+  void NotifyCluster(int cluster);
   void See(int cluster);
   void Apply(int cluster, const Seen& seen);
   void Move(int job, View view);
-  void Book(int job);
-  void BookSuccess(Job& job, LaneState& lane, CampaignState& campaign, double length);
-  void BookTry(Job& job, LaneState& lane, CampaignState& campaign);
-  void Again(const Job& job, CampaignState& campaign, int tries);
+  void ApplyEnd(int job);
+  void CountSuccess(Job& job, PlacementState& placement, CampaignState& campaign, double length);
+  void CountTry(Job& job, PlacementState& placement, CampaignState& campaign);
+  void Requeue(const Job& job, CampaignState& campaign, int tries);
   void EndCopies(std::int64_t task, CampaignState& campaign);
   void CountWaiting(CampaignState& campaign);
 
-  // round.cc
-  void Round();
-  void Look();
-  void LookAtLane(LaneState& lane);
-  void LookAtLives(LaneState& lane);
+  // cycle.cc
+  void Cycle();
+  void Poll();
+  void PollPlacement(PlacementState& placement);
+  void UpdateSurvival(PlacementState& placement);
   void FillClusters();
   void FillCampaigns();
   void FillCopies(int campaign);
   void FillRunning();
-  void Carry(policy::PlanResult& result);
+  void CarryOver(policy::PlanResult& result);
   void Claim(const policy::Allocation& allocation);
-  int Send(int lane, BatchKind kind, const Redo& task);
+  int Send(int placement, BatchKind kind, const Redo& task);
   std::vector<Redo> CopiesFor(int campaign, int cluster, int n) const;
   void TakeBack(const policy::Hold& hold);
-  void WipeFlood(int cluster);
+  void TrimExcess(int cluster);
 
   policy::Cluster& Row(int cluster) { return snapshot_.clusters[cluster]; }
   policy::Campaign& Row(const CampaignState& c) { return snapshot_.campaigns[c.place]; }
-  LaneState& LaneOf(const Job& job) { return *lanes_[job.lane]; }
-  int LaneOn(int campaign, int cluster) const;
+  PlacementState& PlacementOf(const Job& job) { return *placements_[job.placement]; }
+  int PlacementOn(int campaign, int cluster) const;
   int NewJob();
 
   const Scenario& scenario_;
   std::vector<Observer*> observers_;
-  bool reasons_ = false;  // somebody reads them
-  bool sinks_ = false;    // somebody looks for them
+  bool reasons_ = false;      // somebody reads them
+  bool black_holes_ = false;  // somebody looks for them
   Totals totals_;
   double now_ = 0;
   std::uint64_t seq_ = 0;
@@ -93,14 +93,14 @@ class Engine::Impl {
   std::int64_t job_ids_ = 0, in_flight_ = 0;
   std::vector<ClusterState> clusters_;
   std::vector<CampaignState> campaigns_;
-  std::vector<std::unique_ptr<LaneState>> lanes_;
+  std::vector<std::unique_ptr<PlacementState>> placements_;
   policy::Snapshot snapshot_;
   policy::State state_;
   UsageRows usage_;
-  bool dirty_ = false, round_set_ = false, tick_set_ = false;
-  double last_round_ = -1e300;
-  int idle_rounds_ = 0;
-  std::uint64_t rounds_ = 0;
+  bool dirty_ = false, cycle_set_ = false, tick_set_ = false;
+  double last_cycle_ = -1e300;
+  int idle_cycles_ = 0;
+  std::uint64_t cycles_ = 0;
 };
 
 }  // namespace cigri::sim

@@ -24,7 +24,7 @@ std::string Range(double least, double most) {
 
 }  // namespace
 
-std::optional<double> ParseSpan(std::string_view text) {
+std::optional<double> ParseDuration(std::string_view text) {
   text = Trim(text);
   if (text.find(':') != text.npos) {
     const auto walltime = ParseWalltime(text);
@@ -100,7 +100,7 @@ void Keys::Seconds(const std::string& key, double& out, double least) {
   if (v == nullptr) return;
   std::optional<double> seconds;
   if (v->is_number()) seconds = v->get<double>();
-  if (v->is_string()) seconds = ParseSpan(v->get<std::string>());
+  if (v->is_string()) seconds = ParseDuration(v->get<std::string>());
   if (!seconds || !std::isfinite(*seconds))
     return Fault(key, "must be a time",
                  "seconds, or \"90 s\", \"15 min\", \"6 h\", \"2 d\", \"1:30:00\"");

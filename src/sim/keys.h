@@ -43,7 +43,7 @@ class Keys {
 };
 
 /// "90", "90 s", "15 min", "6 h", "2 d", "1 y", "1:30:00" -> seconds; nothing for anything else.
-std::optional<double> ParseSpan(std::string_view text);
+std::optional<double> ParseDuration(std::string_view text);
 /// Puts a fault at the nearest known place at or above `path`.
 void FaultAt(jdl::Document& doc, const std::string& path, const std::string& message,
              const std::string& hint = "");

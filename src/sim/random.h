@@ -9,7 +9,7 @@
 namespace cigri::sim {
 
 /// What a number is drawn for: part of its key.
-enum class Draw : std::uint64_t {
+enum class Variate : std::uint64_t {
   kDuration = 1,
   kFailure,
   kLife,
@@ -26,7 +26,7 @@ inline std::uint64_t Mixed(std::uint64_t z) {  // splitmix64
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return z ^ (z >> 31);
 }
-inline std::uint64_t Key(std::uint64_t seed, Draw what, std::uint64_t a, std::uint64_t b = 0,
+inline std::uint64_t Key(std::uint64_t seed, Variate what, std::uint64_t a, std::uint64_t b = 0,
                          std::uint64_t c = 0) {
   std::uint64_t key = seed;
   for (const std::uint64_t part : {static_cast<std::uint64_t>(what), a, b, c})

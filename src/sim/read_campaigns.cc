@@ -45,7 +45,7 @@ CampaignSpec ReadCampaign(Keys& keys) {
   keys.Bool("replicas", c.replicas);
   keys.Seconds("at", c.at);
   keys.Whole("tasks", c.tasks, 1, 1'000'000'000);
-  ReadLaw(keys, "duration", c.duration);
+  ReadDistribution(keys, "duration", c.duration);
   keys.Whole("slots", c.slots, 1, 100'000'000);
   keys.Number("weight", c.weight, 0, kMuch);
   keys.Whole("tries", c.tries, 1, 1000);
@@ -65,7 +65,7 @@ CampaignSpec ReadCampaign(Keys& keys) {
   keys.Names("clusters", c.clusters);
   ReadNumbers(keys, "affinity", c.affinity);
   keys.Names("data_on", c.data_on);
-  keys.Names("proven_on", c.proven_on);
+  keys.Names("verified_on", c.verified_on);
   return c;
 }
 
@@ -73,14 +73,14 @@ CampaignSpec ReadCampaign(Keys& keys) {
 void Repeat(Keys& keys, const CampaignSpec& c, Scenario& scenario) {
   int count = 1;
   keys.Whole("count", count, 1, 1'000'000);
-  Law every;
-  ReadLaw(keys, "every", every);
+  Distribution every;
+  ReadDistribution(keys, "every", every);
   double at = c.at;
   for (int i = 0; i < count; ++i) {
     CampaignSpec one = c;
     if (count > 1) one.name += "-" + std::to_string(i + 1);
     one.at = at;
-    at += every.At(Key(scenario.seed, Draw::kArrival, scenario.campaigns.size()), i);
+    at += every.At(Key(scenario.seed, Variate::kArrival, scenario.campaigns.size()), i);
     scenario.campaigns.push_back(std::move(one));
   }
 }
@@ -138,7 +138,7 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
     if (!named) c.name = "campaign" + std::to_string(i + 1);
     CheckNames(keys, "clusters", c.clusters, scenario);
     CheckNames(keys, "data_on", c.data_on, scenario);
-    CheckNames(keys, "proven_on", c.proven_on, scenario);
+    CheckNames(keys, "verified_on", c.verified_on, scenario);
     CheckNames(keys, "affinity", NamesOf(c.affinity), scenario);
     ReadAfter(keys, known, c.after);
     const std::size_t first = scenario.campaigns.size();

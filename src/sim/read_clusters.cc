@@ -39,7 +39,7 @@ void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
       load.jobs = LocalJobs(swf, c.slots);
     }
     one.Seconds("every", load.every_s);
-    ReadLaw(one, "duration", load.duration);
+    ReadDistribution(one, "duration", load.duration);
     one.Whole("slots", load.slots, 1, c.slots);
     one.Seconds("from", load.from);
     one.Seconds("until", load.until);
@@ -51,9 +51,9 @@ void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
 }
 
 void ReadMode(Keys& keys, ClusterSpec& c) {
-  std::string mode = "open";
-  keys.Word("mode", mode, {"open", "limited", "observe"});
-  c.mode = FromString<ClusterMode>(mode).value_or(ClusterMode::kOpen);
+  std::string mode = "unlimited";
+  keys.Word("mode", mode, {"unlimited", "limited", "observe"});
+  c.mode = FromString<ClusterMode>(mode).value_or(ClusterMode::kUnlimited);
   keys.Whole("limit", c.limited, 0, 1'000'000'000);
   if (c.mode == ClusterMode::kLimited && c.limited < 0)
     keys.Fault("limit", "is missing: how many jobs a limited cluster takes");
@@ -78,7 +78,7 @@ ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
   keys.Number("failures", c.failures, 0, 1);
   keys.Number("slow_jobs", c.slow, 0, 1);
   keys.Number("slow_factor", c.slow_factor, 1, 1e9);
-  if (keys.Has("life")) ReadLaw(keys, "life", c.life.emplace());
+  if (keys.Has("life")) ReadDistribution(keys, "life", c.life.emplace());
   keys.Seconds("swallows", c.swallow_s);
   keys.Seconds("node_fails_every", c.node_mtbf_s);
   keys.Seconds("node_repair", c.node_repair_s);

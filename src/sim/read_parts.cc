@@ -9,48 +9,50 @@ namespace {
 
 using nlohmann::json;
 
-std::optional<double> SpanOf(const json& v) {
+std::optional<double> DurationIn(const json& v) {
   if (v.is_number()) return v.get<double>();
-  if (v.is_string()) return ParseSpan(v.get<std::string>());
+  if (v.is_string()) return ParseDuration(v.get<std::string>());
   return std::nullopt;
 }
 
-void ReadList(Keys& keys, const std::string& key, const json& values, Law& out) {
-  out.kind = Law::Kind::kList;
+void ReadList(Keys& keys, const std::string& key, const json& values, Distribution& out) {
+  out.kind = Distribution::Kind::kList;
   out.list.clear();
   for (const auto& v : values) {
-    const auto span = SpanOf(v);
-    if (!span || !(*span >= 0)) return keys.Fault(key, "must be a list of times, 0 or more");
-    out.list.push_back(*span);
+    const auto duration = DurationIn(v);
+    if (!duration || !(*duration >= 0))
+      return keys.Fault(key, "must be a list of times, 0 or more");
+    out.list.push_back(*duration);
   }
   if (out.list.empty()) keys.Fault(key, "is an empty list");
 }
 
-void ReadLawObject(Keys& keys, const std::string& key, const json& v, Law& out) {
-  Keys law(keys.doc(), keys.PathOf(key), v);
+void ReadDistributionObject(Keys& keys, const std::string& key, const json& v, Distribution& out) {
+  Keys distribution(keys.doc(), keys.PathOf(key), v);
   std::string word = "constant";
-  law.Word("law", word, {"constant", "uniform", "exponential", "lognormal", "list"});
+  distribution.Word("distribution", word,
+                    {"constant", "uniform", "exponential", "lognormal", "list"});
   if (word == "constant") {
-    law.Seconds("value", out.a);
+    distribution.Seconds("value", out.a);
   } else if (word == "uniform") {
-    out.kind = Law::Kind::kUniform;
-    law.Seconds("min", out.a);
-    law.Seconds("max", out.b);
-    if (out.b < out.a) law.Fault("max", "is less than min");
+    out.kind = Distribution::Kind::kUniform;
+    distribution.Seconds("min", out.a);
+    distribution.Seconds("max", out.b);
+    if (out.b < out.a) distribution.Fault("max", "is less than min");
   } else if (word == "exponential") {
-    out.kind = Law::Kind::kExponential;
-    law.Seconds("mean", out.a);
+    out.kind = Distribution::Kind::kExponential;
+    distribution.Seconds("mean", out.a);
   } else if (word == "lognormal") {
-    out.kind = Law::Kind::kLognormal;
+    out.kind = Distribution::Kind::kLognormal;
     out.b = 1;
-    law.Seconds("median", out.a);
-    law.Number("sigma", out.b, 0, 10);
-  } else if (const json* values = law.Find("values")) {
-    ReadList(law, "values", *values, out);
+    distribution.Seconds("median", out.a);
+    distribution.Number("sigma", out.b, 0, 10);
+  } else if (const json* values = distribution.Find("values")) {
+    ReadList(distribution, "values", *values, out);
   } else {
-    law.Fault("values", "is missing", "\"values\": [60, 90, \"1 h\"]");
+    distribution.Fault("values", "is missing", "\"values\": [60, 90, \"1 h\"]");
   }
-  law.Done();
+  distribution.Done();
 }
 
 }  // namespace
@@ -64,17 +66,17 @@ std::optional<std::string> FileText(Keys& keys, const std::string& key, const st
   std::ostringstream text;
   if (in) text << in.rdbuf();
   if (!in || in.bad()) {
-    keys.Fault(key, "cannot read " + path, "the path is looked for beside the scenario");
+    keys.Fault(key, "cannot read " + path, "the path is looked for next to the scenario");
     return std::nullopt;
   }
   return text.str();
 }
 
-void ReadLaw(Keys& keys, const std::string& key, Law& out) {
+void ReadDistribution(Keys& keys, const std::string& key, Distribution& out) {
   const json* v = keys.Find(key);
   if (v == nullptr) return;
   if (v->is_array()) return ReadList(keys, key, *v, out);
-  if (v->is_object()) return ReadLawObject(keys, key, *v, out);
+  if (v->is_object()) return ReadDistributionObject(keys, key, *v, out);
   keys.Seconds(key, out.a);
 }
 

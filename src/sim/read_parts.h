@@ -5,7 +5,7 @@
 
 namespace cigri::sim {
 
-void ReadLaw(Keys& keys, const std::string& key, Law& out);
+void ReadDistribution(Keys& keys, const std::string& key, Distribution& out);
 void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scenario);
 void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scenario);
 void ReadUsage(jdl::Document& doc, Scenario& scenario);

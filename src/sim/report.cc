@@ -80,11 +80,11 @@ std::string ToText(const Report& r, std::size_t most) {
   std::string out = fmt::format("policy           {}\n", r.label);
   out += fmt::format("tasks            {} done, {} failed, {} not done; {} jobs\n", t.done,
                      t.failed, t.not_done, t.jobs);
-  out += fmt::format("makespan         {} ({:.2f} s)\n", HumanSpan(r.makespan_s), r.makespan_s);
+  out += fmt::format("makespan         {} ({:.2f} s)\n", HumanDuration(r.makespan_s), r.makespan_s);
   out += fmt::format("utilisation      {} by our jobs, {} with local users, {} of what they left\n",
                      Percent(r.utilisation), Percent(r.with_local), Percent(r.of_left));
-  out += fmt::format("wait             mean {}, 95 % within {}\n", HumanSpan(r.wait_mean_s),
-                     HumanSpan(r.wait_p95_s));
+  out += fmt::format("wait             mean {}, 95 % within {}\n", HumanDuration(r.wait_mean_s),
+                     HumanDuration(r.wait_p95_s));
   out += fmt::format("slowdown         {:.2f} of a task, {:.2f} of a campaign\n", r.slowdown,
                      r.campaign_slowdown);
   out += fmt::format("share error      {}\n", Percent(r.share_error));
@@ -98,12 +98,12 @@ std::string ToText(const Report& r, std::size_t most) {
     const auto& u = r.users[i];
     out += fmt::format("{:<20} {:>10} {:>12.1f} {:>9} {:>9} {:>9} {:>12}\n", u.name, u.done,
                        u.slot_s / 3600, Percent(u.part), Percent(u.contended), Percent(u.due),
-                       HumanSpan(u.wait_s));
+                       HumanDuration(u.wait_s));
   }
   out += More(r.users.size(), most, "users");
   out += fmt::format("\n{:<20} {:<12} {:>10} {:>12} {:>12} {:>12} {:>9}\n", "campaign", "user",
                      "done", "submitted", "first start", "over", "slowdown");
-  const auto at = [](double x) { return x < 0 ? std::string("-") : HumanSpan(x); };
+  const auto at = [](double x) { return x < 0 ? std::string("-") : HumanDuration(x); };
   for (std::size_t i = 0; i < std::min(most, r.campaigns.size()); ++i) {
     const auto& c = r.campaigns[i];
     out += fmt::format("{:<20} {:<12} {:>10} {:>12} {:>12} {:>12} {:>9.2f}\n", c.name, c.user,
@@ -128,8 +128,8 @@ std::string CompareText(const std::vector<Report>& reports) {
   for (const auto& r : reports)
     out += fmt::format(
         "{:<18} {:>10} {:>12} {:>12} {:>12} {:>9.2f} {:>9.2f} {:>11} {:>9} {:>10.1f}\n", r.label,
-        Percent(r.utilisation), HumanSpan(r.makespan_s), HumanSpan(r.wait_mean_s),
-        HumanSpan(r.wait_p95_s), r.slowdown, r.campaign_slowdown, Percent(r.share_error),
+        Percent(r.utilisation), HumanDuration(r.makespan_s), HumanDuration(r.wait_mean_s),
+        HumanDuration(r.wait_p95_s), r.slowdown, r.campaign_slowdown, Percent(r.share_error),
         r.preempted + r.lost + r.cancelled + r.copies, r.lost_slot_s / 3600);
   return out;
 }

@@ -1,4 +1,4 @@
-// What a simulation was like, in the numbers that people compare schedulers by.
+// What a simulation was like, in the numbers that users compare schedulers by.
 #pragma once
 #include <map>
 #include <nlohmann/json.hpp>
@@ -51,12 +51,12 @@ struct Report {
 };
 
 nlohmann::json ToJson(const Report& report);
-/// For people. `most` users, campaigns and clusters are shown.
+/// For readers. `most` users, campaigns and clusters are shown.
 std::string ToText(const Report& report, std::size_t most = 20);
 /// A row a report.
 std::string CompareText(const std::vector<Report>& reports);
 
-/// Makes a Report of what it hears.
+/// Makes a Report of what it receives.
 class Collector : public Observer {
  public:
   explicit Collector(const Scenario& scenario);

@@ -24,7 +24,7 @@ const policy::Preset* PresetNamed(const std::string& name) {
   return nullptr;
 }
 
-std::vector<std::string> PolicyWords() {
+std::vector<std::string> PolicyChoices() {
   std::vector<std::string> words;
   for (int k = 0; k <= static_cast<int>(policy::PolicyKind::kFairshareSimple); ++k)
     words.push_back(ToString(static_cast<policy::PolicyKind>(k)));
@@ -43,7 +43,7 @@ Rows ReadRows(jdl::Document& doc) {
   if (v.is_string()) {
     const std::string name = v.get<std::string>();
     if (const auto* preset = PresetNamed(name)) return preset->rows;
-    const auto words = PolicyWords();
+    const auto words = PolicyChoices();
     if (std::find(words.begin(), words.end(), name) == words.end())
       UnknownPolicy(doc, "policy", name);
     return {{"policy", name}};
@@ -109,7 +109,7 @@ void Set(jdl::Document& doc, const std::string& key, const std::string& value, F
     return;
   }
   const auto& known = policy::KnownKeys();
-  std::vector<std::string> keys = {"name", "seed", "until", "round", "tick"};
+  std::vector<std::string> keys = {"name", "seed", "until", "cycle", "tick"};
   const bool of_scenario = std::find(keys.begin(), keys.end(), key) != keys.end();
   for (const auto& k : known) keys.push_back(k.key);
   if (std::find(keys.begin(), keys.end(), key) == keys.end())
@@ -130,7 +130,7 @@ void Forget(json& campaigns, const std::string& cluster, Scenario& scenario) {
     json& c = campaigns[i++];
     if (!c.is_object()) continue;
     if (c.contains("affinity") && c["affinity"].is_object()) c["affinity"].erase(cluster);
-    for (const char* key : {"clusters", "data_on", "proven_on"})
+    for (const char* key : {"clusters", "data_on", "verified_on"})
       if (c.contains(key) && c[key].is_array())
         c[key].erase(std::remove(c[key].begin(), c[key].end(), cluster), c[key].end());
     if (!c.contains("clusters") || !c["clusters"].empty()) continue;
@@ -162,7 +162,7 @@ void Without(jdl::Document& doc, const std::string& name, Scenario& scenario, Fa
 }  // namespace
 
 std::vector<std::string> PolicyNames() {
-  auto names = PolicyWords();
+  auto names = PolicyChoices();
   for (const auto& preset : policy::Presets()) names.push_back(preset.name);
   return names;
 }
@@ -170,7 +170,7 @@ std::vector<std::string> PolicyNames() {
 std::optional<policy::PolicyConfig> PolicyNamed(const policy::PolicyConfig& base,
                                                 const std::string& name) {
   if (const auto* preset = PresetNamed(name)) return policy::ParseConfig(preset->rows).config;
-  const auto words = PolicyWords();
+  const auto words = PolicyChoices();
   const auto it = std::find(words.begin(), words.end(), name);
   if (it == words.end()) return std::nullopt;
   policy::PolicyConfig config = base;
@@ -178,7 +178,7 @@ std::optional<policy::PolicyConfig> PolicyNamed(const policy::PolicyConfig& base
   return config;
 }
 
-double DefaultRound(const std::vector<CampaignSpec>& campaigns) {
+double DefaultCycle(const std::vector<CampaignSpec>& campaigns) {
   constexpr double kMany = 100'000, kPart = 360, kLeast = 1, kMost = 60;
   double tasks = 0, seconds = 0;
   for (const auto& c : campaigns) {
@@ -203,14 +203,14 @@ ReadResult ReadScenario(std::string_view text, const std::string& folder, const 
     keys.Whole("seed", seed, 0, std::int64_t{1} << 53);
     s.seed = static_cast<std::uint64_t>(seed);
     keys.Seconds("until", s.until);
-    keys.Seconds("round", s.round_s);
+    keys.Seconds("cycle", s.cycle_s);
     keys.Seconds("tick", s.tick_s, 0.001);
     for (const char* key : {"policy", "clusters", "campaigns", "usage"}) keys.Find(key);
     if (doc.root.is_object()) {
       ReadPolicy(doc, edits.policy, s, result.warnings);
       ReadClusters(doc, folder, s);
       ReadCampaigns(doc, folder, s);
-      if (!keys.Has("round")) s.round_s = DefaultRound(s.campaigns);
+      if (!keys.Has("cycle")) s.cycle_s = DefaultCycle(s.campaigns);
       ReadUsage(doc, s);
     }
     keys.Done();

@@ -15,7 +15,7 @@
 namespace cigri::sim {
 
 /// How long something takes.
-struct Law {
+struct Distribution {
   enum class Kind { kConstant, kUniform, kExponential, kLognormal, kList };
   Kind kind = Kind::kConstant;
   double a = 0;                ///< seconds; uniform: least; exponential: mean; lognormal: median
@@ -25,7 +25,7 @@ struct Law {
   /// >= 0. `key` as random.h makes it, `n` the number of the task.
   double At(std::uint64_t key, std::int64_t n) const;
   double Mean() const;
-  static Law Constant(double seconds) { return {Kind::kConstant, seconds, 0, {}}; }
+  static Distribution Constant(double seconds) { return {Kind::kConstant, seconds, 0, {}}; }
 };
 
 /// From `from` to before `until`.
@@ -41,7 +41,7 @@ struct LocalJob {
 /// Jobs of a cluster's own users: a stream by chance, or a list (of an SWF file).
 struct LocalLoad {
   double every_s = 0;  ///< mean time between two, exponential; 0: only `jobs`
-  Law duration{};
+  Distribution duration{};
   int slots = 1;
   double from = 0, until = 0;  ///< of the stream; until 0 = to the end
   std::vector<LocalJob> jobs{};
@@ -57,13 +57,13 @@ struct ClusterSpec {
   std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
   double queue_s = 5;              ///< flow control
   int max_waiting = -1;            ///< -1: half of the slots, at least 1
-  ClusterMode mode = ClusterMode::kOpen;
+  ClusterMode mode = ClusterMode::kUnlimited;
   int limited = policy::kNoLimit, max_running = policy::kNoLimit;
-  double failures = 0;                ///< part of the jobs that fail, somewhere on their way
-  double slow = 0, slow_factor = 10;  ///< part of the jobs that take so many times as long
-  std::optional<Law> life{};          ///< a job of ours is killed after so long, if it still runs
-  double swallow_s = 0;               ///< > 0: ends every job after it, with success (a sink)
-  double node_mtbf_s = 0;             ///< mean time between failures of one node, 0 = never
+  double failures = 0;                 ///< part of the jobs that fail, somewhere on their way
+  double slow = 0, slow_factor = 10;   ///< part of the jobs that take so many times as long
+  std::optional<Distribution> life{};  ///< a job of ours is killed after so long, if it still runs
+  double swallow_s = 0;    ///< > 0: ends every job after it, with success (a black hole)
+  double node_mtbf_s = 0;  ///< mean time between failures of one node, 0 = never
   double node_repair_s = 3600;
   std::vector<Window> down{};    ///< does not answer; its jobs are lost
   std::vector<Window> closed{};  ///< its operator lets us send nothing; jobs go on
@@ -76,12 +76,12 @@ struct CampaignSpec {
   bool test = false, replicas = false;
   double at = 0;
   std::int64_t tasks = 1;
-  Law duration{};
+  Distribution duration{};
   int slots = 1;
   int priority = 4;
   double weight = 0;
   int tries = 2;
-  double failures = 0;              ///< part of the tasks' runs that fail by themselves
+  double failures = 0;              ///< part of the tasks' runs that fail on their own
   int max_jobs = policy::kNoLimit;  ///< on each cluster
   int walltime_s = 0;               ///< 0 = none: nothing is killed for its length
   double need_s = 0;                ///< known from before; 0: learnt from its own jobs
@@ -91,18 +91,18 @@ struct CampaignSpec {
   double start_rate = 0;      ///< most starts a minute on each cluster, 0 = not limited
   std::vector<int> after{};  ///< places of campaigns that have to be over first; all before its own
   std::map<std::string, int> licences{};
-  std::vector<std::string> clusters{};    ///< empty = all
-  std::map<std::string, int> affinity{};  ///< users_priority, by cluster
-  std::vector<std::string> data_on{};     ///< clusters that have its data from the start
-  std::vector<std::string> proven_on{};   ///< where a job of it has succeeded before
+  std::vector<std::string> clusters{};     ///< empty = all
+  std::map<std::string, int> affinity{};   ///< users_priority, by cluster
+  std::vector<std::string> data_on{};      ///< clusters that have its data from the start
+  std::vector<std::string> verified_on{};  ///< where a job of it has succeeded before
 };
 
 struct Scenario {
   std::string name{};
   std::uint64_t seed = 1;
   double until = 0;    ///< 0: to the end of the last campaign
-  double round_s = 1;  ///< the grid decides again after so long, when something has changed
-                       ///< (ReadScenario: DefaultRound)
+  double cycle_s = 1;  ///< the grid decides again after so long, when something has changed
+                       ///< (ReadScenario: DefaultCycle)
   double tick_s = 5;   ///< and after so long while a rule that looks at the clock holds work back
   policy::PolicyConfig policy{};
   std::vector<ClusterSpec> clusters{};
@@ -124,10 +124,10 @@ struct Edits {
   std::string policy{};  ///< a policy or a preset instead of the scenario's, "" = its own
 };
 
-/// Of a scenario that names no `round`: a second, but of more than 100,000 tasks a 360th of their
+/// Of a scenario that names no `cycle`: a second, but of more than 100,000 tasks a 360th of their
 /// mean length, a minute at most: what they take longer for it nobody sees, and it is decided far
 /// less often.
-double DefaultRound(const std::vector<CampaignSpec>& campaigns);
+double DefaultCycle(const std::vector<CampaignSpec>& campaigns);
 
 /// Reads and checks a scenario as a whole. `folder` is where files that it names are looked for.
 /// Never throws for what stands in `text`.

@@ -44,7 +44,7 @@ void Engine::Impl::Arrive(int cluster) {
   StartQueued(cluster);
   for (const auto job : arrived)
     if (!jobs_[job].running && !jobs_[job].ended)
-      Tell(cluster, {.job = job, .view = View::kWaiting});
+      Publish(cluster, {.job = job, .view = View::kWaiting});
 }
 
 // In order of arrival; a job that does not fit lets narrower ones past it.
@@ -54,7 +54,7 @@ void Engine::Impl::StartQueued(int cluster) {
   if (c.down || (!c.local_queue.empty() && !c.spec->preempts)) return;
   for (std::size_t i = 0; i < c.queue.size() && c.free() > 0;) {
     const std::int32_t job = c.queue[i];
-    if (campaigns_[LaneOf(jobs_[job]).campaign].spec->slots > c.free()) {
+    if (campaigns_[PlacementOf(jobs_[job]).campaign].spec->slots > c.free()) {
       ++i;
       continue;
     }
@@ -64,33 +64,33 @@ void Engine::Impl::StartQueued(int cluster) {
 }
 
 // What ends it first: itself, its failure, its walltime, the end of its life there.
-double Engine::Impl::LengthOf(const Job& job, const LaneState& lane, End* end) const {
-  const CampaignSpec& campaign = *campaigns_[lane.campaign].spec;
-  const ClusterSpec& cluster = *clusters_[lane.cluster].spec;
-  const auto c = static_cast<std::uint64_t>(lane.campaign);
+double Engine::Impl::LengthOf(const Job& job, const PlacementState& placement, End* end) const {
+  const CampaignSpec& campaign = *campaigns_[placement.campaign].spec;
+  const ClusterSpec& cluster = *clusters_[placement.cluster].spec;
+  const auto c = static_cast<std::uint64_t>(placement.campaign);
   const auto task = static_cast<std::uint64_t>(job.task);
   *end = End::kDone;
   if (cluster.swallow_s > 0) return cluster.swallow_s;
   double length =
       job.kind == BatchKind::kPrologue
           ? campaign.prologue_s
-          : campaign.duration.At(Key(scenario_.seed, Draw::kDuration, c, task), job.task);
+          : campaign.duration.At(Key(scenario_.seed, Variate::kDuration, c, task), job.task);
   length /= cluster.speed;
   const auto attempt =
-      static_cast<std::uint64_t>(job.starts) << 32 | static_cast<std::uint64_t>(lane.cluster);
+      static_cast<std::uint64_t>(job.starts) << 32 | static_cast<std::uint64_t>(placement.cluster);
   if (cluster.slow > 0 &&
-      Uniform(Key(scenario_.seed, Draw::kSlow, c, task, attempt)) < cluster.slow)
+      Uniform(Key(scenario_.seed, Variate::kSlow, c, task, attempt)) < cluster.slow)
     length *= cluster.slow_factor;
   const double risk = 1 - (1 - campaign.failures) * (1 - cluster.failures);
   if (risk > 0 && job.kind != BatchKind::kPrologue) {
-    const auto key = Key(scenario_.seed, Draw::kFailure, c, task, attempt);
+    const auto key = Key(scenario_.seed, Variate::kFailure, c, task, attempt);
     if (Uniform(key) < risk) *end = End::kFailed, length *= Uniform(key, 1);
   }
   if (campaign.walltime_s > 0 && length > campaign.walltime_s)
     *end = End::kWalltime, length = campaign.walltime_s;
   if (cluster.life) {
     const double life =
-        cluster.life->At(Key(scenario_.seed, Draw::kLife, c, task, attempt), job.id);
+        cluster.life->At(Key(scenario_.seed, Variate::kLife, c, task, attempt), job.id);
     if (life < length) *end = End::kPreempted, length = life;
   }
   return length;
@@ -98,34 +98,34 @@ double Engine::Impl::LengthOf(const Job& job, const LaneState& lane, End* end) c
 
 void Engine::Impl::Start(int place) {
   Job& job = jobs_[place];
-  LaneState& lane = LaneOf(job);
-  ClusterState& c = clusters_[lane.cluster];
-  const double length = LengthOf(job, lane, &job.end);
+  PlacementState& placement = PlacementOf(job);
+  ClusterState& c = clusters_[placement.cluster];
+  const double length = LengthOf(job, placement, &job.end);
   job.started = now_;
   job.running = true;
-  c.used += campaigns_[lane.campaign].spec->slots;
+  c.used += campaigns_[placement.campaign].spec->slots;
   job.before = c.last, job.after = -1;
   (c.last >= 0 ? jobs_[c.last].after : c.first) = place;
   c.last = place;
   Push(now_ + length, Kind::kJobEnd, place, job.turn);
-  for (auto* o : observers_) o->Started(lane.campaign, lane.row->slots, now_);
-  Tell(lane.cluster, {.job = place, .view = View::kRunning});
+  for (auto* o : observers_) o->Started(placement.campaign, placement.row->slots, now_);
+  Publish(placement.cluster, {.job = place, .view = View::kRunning});
 }
 
 void Engine::Impl::Unlink(int place) {
   Job& job = jobs_[place];
-  ClusterState& c = clusters_[LaneOf(job).cluster];
+  ClusterState& c = clusters_[PlacementOf(job).cluster];
   (job.before >= 0 ? jobs_[job.before].after : c.first) = job.after;
   (job.after >= 0 ? jobs_[job.after].before : c.last) = job.before;
   job.before = job.after = -1;
 }
 
-// The end itself; the grid hears of it later.
+// The end itself; the grid learns of it later.
 void Engine::Impl::EndJob(int place, End end) {
   Job& job = jobs_[place];
   if (job.ended) return;
-  const LaneState& lane = LaneOf(job);
-  const int cluster = lane.cluster, slots = campaigns_[lane.campaign].spec->slots;
+  const PlacementState& placement = PlacementOf(job);
+  const int cluster = placement.cluster, slots = campaigns_[placement.campaign].spec->slots;
   ++job.turn;
   job.ended = true;
   job.end = end;
@@ -137,11 +137,11 @@ void Engine::Impl::EndJob(int place, End end) {
     std::erase(clusters_[cluster].queue, place);
     std::erase_if(clusters_[cluster].arriving, [&](const auto& a) { return a.second == place; });
   }
-  const Attempt attempt{job.id,   job.task, lane.campaign, cluster, slots,
-                        job.kind, job.sent, job.started,   now_,    end};
+  const Attempt attempt{job.id,   job.task, placement.campaign, cluster, slots,
+                        job.kind, job.sent, job.started,        now_,    end};
   const bool ran = job.running;
   for (auto* o : observers_) o->Ended(attempt);
-  Tell(cluster, {.job = place, .view = View::kGone});
+  Publish(cluster, {.job = place, .view = View::kGone});
   if (ran) {
     StartLocal(cluster);
     StartQueued(cluster);
@@ -159,7 +159,7 @@ bool Engine::Impl::MakeRoom(int cluster, int slots) {
 
 // As EndJob, without letting others in: whoever kills wants the room.
 void Engine::Impl::Kill(int place, End end) {
-  ClusterState& c = clusters_[LaneOf(jobs_[place]).cluster];
+  ClusterState& c = clusters_[PlacementOf(jobs_[place]).cluster];
   const bool down = c.down;
   c.down = true;  // nothing starts meanwhile
   EndJob(place, end);
@@ -179,7 +179,7 @@ void Engine::Impl::LocalNext(int cluster, std::uint32_t n) {
   const auto draw = static_cast<std::uint64_t>(c.next_local[n]++);
   const auto who = static_cast<std::uint64_t>(cluster) << 16 | n;
   if (load.until > 0 && now_ >= load.until) return;
-  const auto key = Key(scenario_.seed, Draw::kLocal, who, draw);
+  const auto key = Key(scenario_.seed, Variate::kLocal, who, draw);
   const double gap = -load.every_s * std::log(1 - Uniform(key, 3));
   if (draw > 0)  // the first only sets the pace
     LocalArrives(cluster,
@@ -190,7 +190,7 @@ void Engine::Impl::LocalNext(int cluster, std::uint32_t n) {
 void Engine::Impl::LocalArrives(int cluster, const LocalJob& job) {
   clusters_[cluster].local_queue.push_back(job);
   StartLocal(cluster);
-  StartQueued(cluster);  // a wide job may have gone for a narrow one
+  StartQueued(cluster);  // a multi-slot job may have gone for a narrow one
 }
 
 void Engine::Impl::StartLocal(int cluster) {
@@ -207,7 +207,7 @@ void Engine::Impl::StartLocal(int cluster) {
     Push(now_ + job.duration, Kind::kLocalEnd, cluster, id);
     any = true;
   }
-  if (any) TellCluster(cluster);
+  if (any) NotifyCluster(cluster);
 }
 
 void Engine::Impl::LocalEnd(int cluster, std::uint32_t id) {
@@ -218,7 +218,7 @@ void Engine::Impl::LocalEnd(int cluster, std::uint32_t id) {
   c.local -= it->second.slots;
   for (auto* o : observers_) o->LocalEnded(cluster, it->second.started, now_, it->second.slots);
   c.local_running.erase(it);
-  TellCluster(cluster);
+  NotifyCluster(cluster);
   StartLocal(cluster);
   StartQueued(cluster);
 }
@@ -226,7 +226,8 @@ void Engine::Impl::LocalEnd(int cluster, std::uint32_t id) {
 void Engine::Impl::ScheduleNode(int cluster) {
   ClusterState& c = clusters_[cluster];
   if (c.spec->node_mtbf_s <= 0) return;
-  const auto key = Key(scenario_.seed, Draw::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
+  const auto key =
+      Key(scenario_.seed, Variate::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
   const double gap = -c.spec->node_mtbf_s / c.spec->nodes * std::log(1 - Uniform(key));
   Push(now_ + std::max(gap, 1.0), Kind::kNodeFails, cluster);
 }
@@ -243,15 +244,15 @@ void Engine::Impl::NodeFails(int cluster) {
   c.up -= node;
   while (c.last >= 0 && (due > 0 || c.free() < 0)) {
     const auto key =
-        Key(scenario_.seed, Draw::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
+        Key(scenario_.seed, Variate::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
     std::int32_t victim = c.first;
     for (auto steps = Mixed(key) % 64; steps > 0 && jobs_[victim].after >= 0; --steps)
       victim = jobs_[victim].after;
-    due -= campaigns_[LaneOf(jobs_[victim]).campaign].spec->slots;
+    due -= campaigns_[PlacementOf(jobs_[victim]).campaign].spec->slots;
     Kill(victim, End::kLost);
   }
   Push(now_ + c.spec->node_repair_s, Kind::kNodeBack, cluster);
-  TellCluster(cluster);
+  NotifyCluster(cluster);
   StartQueued(cluster);
 }
 
@@ -259,7 +260,7 @@ void Engine::Impl::NodeBack(int cluster) {
   ClusterState& c = clusters_[cluster];
   CountTo(c, now_);
   c.up += std::max(1, c.spec->slots / c.spec->nodes);
-  TellCluster(cluster);
+  NotifyCluster(cluster);
   StartLocal(cluster);
   StartQueued(cluster);
 }
@@ -283,7 +284,7 @@ void Engine::Impl::WindowTurns(int cluster) {
     c.local = 0;
   }
   c.down = down;
-  TellCluster(cluster);
+  NotifyCluster(cluster);
   StartLocal(cluster);
   StartQueued(cluster);
 }

@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
   kNodeFails,  // who: cluster
   kNodeBack,   // who: cluster
   kWindow,     // who: cluster: down, up, closed or open again
-  kRound,
+  kCycle,
 };
 
 struct Event {
@@ -31,7 +31,7 @@ struct Event {
   std::uint64_t seq = 0;
   std::int32_t who = 0;
   std::uint32_t n = 0;  // kJobEnd: of that attempt alone; a job that was killed has another
-  Kind kind = Kind::kRound;
+  Kind kind = Kind::kCycle;
   bool operator>(const Event& o) const { return at > o.at || (at == o.at && seq > o.seq); }
 };
 
@@ -39,9 +39,9 @@ enum class View : std::uint8_t { kLaunching, kWaiting, kRunning, kGone };
 
 struct Job {
   std::int64_t id = 0, task = 0;
-  std::int32_t lane = 0;
+  std::int32_t placement = 0;
   std::int32_t before = -1, after = -1;  // running jobs of a cluster, in order of their starts
-  std::uint32_t turn = 0;                // raised whenever this place is used anew or the job dies
+  std::uint32_t turn = 0;                // raised whenever this place is used again or the job dies
   std::int16_t tries = 0, starts = 0;
   BatchKind kind = BatchKind::kTask;
   View view = View::kLaunching;  // as the grid sees it
@@ -90,7 +90,7 @@ struct ClusterState {
   std::uint32_t local_ids = 0;
   std::uint64_t draws = 0;
   std::deque<Seen> seen;
-  std::int64_t looks = 0;
+  std::int64_t polls = 0;
   Minutes minutes;
   double counted_at = 0, capacity_slot_s = 0, local_slot_s = 0;
 
@@ -98,16 +98,16 @@ struct ClusterState {
   int free() const { return capacity() - used - local; }
 };
 
-struct LaneState {
-  int campaign = 0, cluster = 0;  // places in the scenario
-  policy::Lane* row = nullptr;    // in the snapshot while the campaign is there
+struct PlacementState {
+  int campaign = 0, cluster = 0;     // places in the scenario
+  policy::Placement* row = nullptr;  // in the snapshot while the campaign is there
   int launching = 0, waiting = 0;
   std::int64_t ended = 0, n_ok = 0, not_ok = 0;
   double sum_s = 0, sum_sq = 0, longest_recent = 0;
   std::deque<std::pair<std::int64_t, double>> recent;  // task, length: latest successes in a row
   std::vector<double> lengths;                         // of the last successes
-  std::vector<std::pair<double, bool>> lives;          // of the last ends: length, killed there
-  predictor::Lane predictor;
+  std::vector<std::pair<double, bool>> survival;       // of the last ends: length, killed there
+  predictor::PlacementEstimate predictor;
   bool fresh = true;  // something changed since the predictor looked
 };
 
@@ -120,13 +120,13 @@ struct CampaignState {
   const CampaignSpec* spec = nullptr;
   int place = -1;  // in the snapshot
   bool over = false;
-  int first_lane = 0, lanes = 0;
+  int first_placement = 0, placements = 0;
   std::int64_t next = 0, done = 0, failed = 0, in_flight = 0, n_ok = 0;
   double sum_s = 0, waiting_since = 0;
   std::deque<Redo> redo;
   std::map<std::int64_t, std::vector<std::int32_t>> live;  // replicas: jobs of each task in flight
   std::vector<double> lengths;                             // replicas: of successes
-  std::unordered_set<std::int64_t> settled;                // replicas and sinks: tasks done
+  std::unordered_set<std::int64_t> settled;                // replicas and black holes: tasks done
 };
 
 }  // namespace cigri::sim

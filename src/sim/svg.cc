@@ -72,7 +72,7 @@ void Gantt::LocalEnded(int cluster, double started, double ended, int slots) {
   bars_.push_back({cluster, -1, slots, started, ended, false, 0});
 }
 
-// Lowest free slots first, as a person would draw it.
+// Lowest free slots first, as one would draw it.
 void Gantt::Bars(std::string& svg, std::vector<Bar>& bars, int slots, double top, double height,
                  double until) {
   std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) {
@@ -86,7 +86,7 @@ void Gantt::Bars(std::string& svg, std::vector<Bar>& bars, int slots, double top
     const std::string title = bar.user < 0
                                   ? "local"
                                   : fmt::format("{}: job {}, {} to {}", users_[bar.user], bar.job,
-                                                HumanSpan(bar.from), HumanSpan(bar.to));
+                                                HumanDuration(bar.from), HumanDuration(bar.to));
     for (int s = 0; s < slots && left > 0;) {
       if (free_at[s] > bar.from + 1e-9) {
         ++s;
@@ -148,7 +148,7 @@ std::string Gantt::Svg(double until) {
     const double x = kLeft + kWidth * i / 6;
     body += fmt::format(
         "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"30\" y2=\"{1:.1f}\" stroke=\"#ccc\"/>\n", x, top);
-    body += Label(x, top + 14, HumanSpan(until * i / 6), "middle");
+    body += Label(x, top + 14, HumanDuration(until * i / 6), "middle");
   }
   double x = kLeft;
   for (std::size_t u = 0; u < std::min<std::size_t>(users_.size(), 12); ++u, x += 80) {
@@ -187,7 +187,7 @@ std::string PlotSvg(const std::vector<Report>& reports, const std::string& title
       const double value = kMetrics[m].of(reports[i]), h = kTall * 0.85 * value / most;
       const double x = left + static_cast<double>(i) * bar;
       const std::string text =
-          kMetrics[m].percent ? fmt::format("{:.1f} %", 100 * value) : HumanSpan(value);
+          kMetrics[m].percent ? fmt::format("{:.1f} %", 100 * value) : HumanDuration(value);
       body += Box(x, base - h, bar - 4, h, kColours[i % kColours.size()],
                   reports[i].label + ": " + text);
       body += Label(x, base + 12, text.substr(0, 8));

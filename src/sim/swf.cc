@@ -127,7 +127,7 @@ std::vector<CampaignSpec> Campaigns(const Swf& swf, const CampaignSpec& like, do
     c.at = like.at + job.submit;
     c.tasks = 1;
     c.slots = job.procs;
-    c.duration = {Law::Kind::kList, 0, 0, {job.run}};
+    c.duration = {Distribution::Kind::kList, 0, 0, {job.run}};
     if (job.requested_s > 0) c.walltime_s = static_cast<int>(std::min(job.requested_s, 1e9));
     campaigns.push_back(std::move(c));
   }

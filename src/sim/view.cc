@@ -1,4 +1,4 @@
-// What the grid sees of its clusters, `see` seconds after it has happened, and what it books.
+// What the grid sees of its clusters, `see` seconds after it has happened, and what it counts.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ void Remember(std::vector<T>& sample, T value, std::int64_t n) {
 
 }  // namespace
 
-void Engine::Impl::Tell(int cluster, Seen seen) {
+void Engine::Impl::Publish(int cluster, Seen seen) {
   ClusterState& c = clusters_[cluster];
   if (c.spec->see_s <= 0) return Apply(cluster, seen);
   seen.at = now_ + c.spec->see_s;
@@ -29,9 +29,9 @@ void Engine::Impl::Tell(int cluster, Seen seen) {
   c.seen.push_back(seen);
 }
 
-void Engine::Impl::TellCluster(int cluster) {
+void Engine::Impl::NotifyCluster(int cluster) {
   const ClusterState& c = clusters_[cluster];
-  Tell(cluster, {.capacity = c.capacity(), .local = c.local, .down = c.down});
+  Publish(cluster, {.capacity = c.capacity(), .local = c.local, .down = c.down});
 }
 
 void Engine::Impl::See(int cluster) {
@@ -46,10 +46,10 @@ void Engine::Impl::See(int cluster) {
 void Engine::Impl::Apply(int cluster, const Seen& seen) {
   ClusterState& c = clusters_[cluster];
   dirty_ = true;
-  ++c.looks;
+  ++c.polls;
   if (seen.job >= 0) {
     if (seen.view == View::kGone)
-      Book(seen.job);
+      ApplyEnd(seen.job);
     else
       Move(seen.job, seen.view);
     return;
@@ -66,61 +66,62 @@ void Engine::Impl::Apply(int cluster, const Seen& seen) {
 void Engine::Impl::Move(int place, View view) {
   Job& job = jobs_[place];
   if (job.view == View::kGone) return;
-  LaneState& lane = LaneOf(job);
-  policy::Cluster& row = Row(lane.cluster);
-  const int slots = campaigns_[lane.campaign].spec->slots;
+  PlacementState& placement = PlacementOf(job);
+  policy::Cluster& row = Row(placement.cluster);
+  const int slots = campaigns_[placement.campaign].spec->slots;
   const auto add = [&](View v, int n) {
     if (v == View::kLaunching) {
-      row.launching += n, row.launching_slots += n * slots, lane.launching += n;
+      row.launching += n, row.launching_slots += n * slots, placement.launching += n;
     } else if (v == View::kWaiting) {
-      row.waiting += n, row.waiting_slots += n * slots, lane.waiting += n;
+      row.waiting += n, row.waiting_slots += n * slots, placement.waiting += n;
     } else if (v == View::kRunning) {
       row.running += n, row.running_slots += n * slots;
-      lane.row->running += n;
-      lane.row->running_since += n * (kEpoch + job.started);
-      if (lane.row->running == 0) lane.row->running_since = 0;  // no rounding left behind
+      placement.row->running += n;
+      placement.row->running_since += n * (kEpoch + job.started);
+      if (placement.row->running == 0) placement.row->running_since = 0;  // no rounding left behind
     }
   };
   add(job.view, -1);
   add(view, 1);
   job.view = view;
-  lane.fresh = true;
+  placement.fresh = true;
 }
 
-void Engine::Impl::Book(int place) {
+void Engine::Impl::ApplyEnd(int place) {
   Job& job = jobs_[place];
-  LaneState& lane = LaneOf(job);
-  CampaignState& campaign = campaigns_[lane.campaign];
-  const int i = lane.campaign;
+  PlacementState& placement = PlacementOf(job);
+  CampaignState& campaign = campaigns_[placement.campaign];
+  const int i = placement.campaign;
   Move(place, View::kGone);
-  --lane.row->in_flight;
+  --placement.row->in_flight;
   --campaign.in_flight;
   --in_flight_;
-  ++lane.ended;
+  ++placement.ended;
   const double length = job.running ? job.stopped - job.started : 0;
   if (job.running) {
     const double used = length * campaign.spec->slots;
     usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
-    clusters_[lane.cluster].minutes.Add(now_, used);
+    clusters_[placement.cluster].minutes.Add(now_, used);
   }
-  if (job.running) Remember(lane.lives, {length, job.end == End::kPreempted}, lane.ended);
-  if (job.kind == BatchKind::kTest) lane.row->tested = true;
+  if (job.running)
+    Remember(placement.survival, {length, job.end == End::kPreempted}, placement.ended);
+  if (job.kind == BatchKind::kTest) placement.row->tested = true;
   if (campaign.spec->replicas)
     if (const auto it = campaign.live.find(job.task); it != campaign.live.end()) {
       std::erase(it->second, place);
       if (it->second.empty()) campaign.live.erase(it);
     }
   if (job.kind == BatchKind::kPrologue) {
-    lane.row->prologue =
+    placement.row->prologue =
         job.end == End::kDone ? policy::Prologue::kDone : policy::Prologue::kNeeded;
-    lane.row->local = lane.row->local || job.end == End::kDone;
+    placement.row->local = placement.row->local || job.end == End::kDone;
   } else if (job.end == End::kDone) {
-    BookSuccess(job, lane, campaign, length);
+    CountSuccess(job, placement, campaign, length);
   } else if (job.end == End::kFailed || job.end == End::kWalltime) {
-    BookTry(job, lane, campaign);
+    CountTry(job, placement, campaign);
   } else if (job.end != End::kCopy) {
-    if (job.end == End::kPreempted && job.running) ++lane.row->kills;
-    Again(job, campaign, job.tries);
+    if (job.end == End::kPreempted && job.running) ++placement.row->kills;
+    Requeue(job, campaign, job.tries);
   }
   free_jobs_.push_back(place);
   if (campaign.place < 0) return;  // its last copy ended with this one
@@ -128,26 +129,28 @@ void Engine::Impl::Book(int place) {
   if (IsOver(i)) Over(i);
 }
 
-void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaign, double length) {
-  const int sink_count = SinkCount(campaign);
-  const bool counted = campaign.spec->replicas || sink_count > 0;
+void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignState& campaign,
+                                double length) {
+  const int black_hole_count = BlackHoleCount(campaign);
+  const bool counted = campaign.spec->replicas || black_hole_count > 0;
   if (counted && !campaign.settled.insert(job.task).second) return;
   ++campaign.done;
   ++campaign.n_ok;
   campaign.sum_s += length;
-  ++lane.n_ok;
-  lane.sum_s += length;
-  lane.sum_sq += length * length;
+  ++placement.n_ok;
+  placement.sum_s += length;
+  placement.sum_sq += length * length;
   policy::Campaign& row = Row(campaign);
   row.done = campaign.done;
-  lane.row->proven = lane.row->local = true;
-  lane.row->tried = 0;
-  lane.row->mean_s = lane.sum_s / static_cast<double>(lane.n_ok);
+  placement.row->verified = placement.row->local = true;
+  placement.row->tried = 0;
+  placement.row->mean_s = placement.sum_s / static_cast<double>(placement.n_ok);
   if (campaign.spec->need_s <= 0) row.need_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
-  if (sink_count > 0) {
-    Remember(lane.lengths, length, lane.n_ok);
-    lane.recent.emplace_back(job.task, length);
-    if (lane.recent.size() > static_cast<std::size_t>(sink_count)) lane.recent.pop_front();
+  if (black_hole_count > 0) {
+    Remember(placement.lengths, length, placement.n_ok);
+    placement.recent.emplace_back(job.task, length);
+    if (placement.recent.size() > static_cast<std::size_t>(black_hole_count))
+      placement.recent.pop_front();
   }
   if (campaign.spec->replicas) {
     Remember(campaign.lengths, length, campaign.n_ok);
@@ -155,15 +158,15 @@ void Engine::Impl::BookSuccess(Job& job, LaneState& lane, CampaignState& campaig
   }
 }
 
-// A failure counts; ten of them before the first success close the lane (design section 8).
-void Engine::Impl::BookTry(Job& job, LaneState& lane, CampaignState& campaign) {
-  ++lane.not_ok;
-  lane.recent.clear();
-  if (!lane.row->proven && campaign.spec->tasks > kHeldAfter && !campaign.spec->test) {
-    const int left = std::max<int>(0, kHeldAfter - static_cast<int>(lane.not_ok));
-    if (left == 0) lane.row->held = "HELD_FIRST_TEN";
-    lane.row->tried = static_cast<int>(lane.not_ok);
-    return Again(job, campaign, job.tries);  // not the tasks' fault, if they all fail
+// A failure counts; ten of them before the first success close the placement (design section 8).
+void Engine::Impl::CountTry(Job& job, PlacementState& placement, CampaignState& campaign) {
+  ++placement.not_ok;
+  placement.recent.clear();
+  if (!placement.row->verified && campaign.spec->tasks > kHeldAfter && !campaign.spec->test) {
+    const int left = std::max<int>(0, kHeldAfter - static_cast<int>(placement.not_ok));
+    if (left == 0) placement.row->held = "CANARY_FAILED";
+    placement.row->tried = static_cast<int>(placement.not_ok);
+    return Requeue(job, campaign, job.tries);  // not the tasks' fault, if they all fail
   }
   if (campaign.spec->test) {
     ++campaign.failed;
@@ -172,10 +175,10 @@ void Engine::Impl::BookTry(Job& job, LaneState& lane, CampaignState& campaign) {
   if (job.tries + 1 >= campaign.spec->tries)
     ++campaign.failed;
   else
-    Again(job, campaign, job.tries + 1);
+    Requeue(job, campaign, job.tries + 1);
 }
 
-void Engine::Impl::Again(const Job& job, CampaignState& campaign, int tries) {
+void Engine::Impl::Requeue(const Job& job, CampaignState& campaign, int tries) {
   if (job.kind == BatchKind::kReplica || job.kind == BatchKind::kPrologue) {
     if (job.kind == BatchKind::kPrologue || campaign.live.count(job.task) != 0) return;
   }

@@ -100,7 +100,7 @@ void Why::Decided(const Moment& moment) {
 
 std::string Why::Text(const Scenario& scenario, std::size_t most) const {
   if (!any_) return "nothing was decided until then\n";
-  std::string out = fmt::format("last decided at {} ({:.3f} s)\n", HumanSpan(now_), now_);
+  std::string out = fmt::format("last decided at {} ({:.3f} s)\n", HumanDuration(now_), now_);
   std::map<std::int64_t, std::int64_t> given, given_on;
   for (const auto& g : result_.plan.allocations)
     if (!g.shadow) given[g.campaign] += g.n, given_on[g.cluster] += g.n;

@@ -9,7 +9,7 @@
 
 namespace cigri::sim {
 
-/// A file that is there whole or not at all: written beside its name, moved there by Commit().
+/// A file that is there whole or not at all: written next to its name, moved there by Commit().
 class OutFile {
  public:
   /// Throws Fatal(kExitBadInput) when it cannot be made.
@@ -82,7 +82,7 @@ class Gantt : public Observer {
   std::vector<Bar> bars_;
 };
 
-/// The last decision before a moment, for people: what was idle, who waited, and why.
+/// The last decision before a moment, for messages: what was idle, who waited, and why.
 class Why : public Observer {
  public:
   void Decided(const Moment& moment) override;

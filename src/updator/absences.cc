@@ -4,8 +4,8 @@
 
 namespace cigri::updator {
 
-std::vector<std::int64_t> Absences::Look(const std::vector<cluster::RemoteRef>& missing,
-                                         Clock::time_point began) {
+std::vector<std::int64_t> Absences::Update(const std::vector<cluster::RemoteRef>& missing,
+                                           Clock::time_point began) {
   std::vector<std::int64_t> gone;
   auto before = std::exchange(absent_, {});
   for (const auto& ref : missing) {

@@ -16,8 +16,8 @@ class Absences {
   using Clock = std::chrono::steady_clock;
   /// `missing`: from the answer to a poll that began at `began`. Returns the jobs that have ended.
   /// For a job that is not missing, counting starts again.
-  std::vector<std::int64_t> Look(const std::vector<cluster::RemoteRef>& missing,
-                                 Clock::time_point began);
+  std::vector<std::int64_t> Update(const std::vector<cluster::RemoteRef>& missing,
+                                   Clock::time_point began);
 
  private:
   struct Absence {

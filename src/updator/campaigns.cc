@@ -36,14 +36,14 @@ bool ApplyWanted(Store& store) {
   return !rows.empty();
 }
 
-// A misspelt program costs as many jobs per cluster as there are canary jobs, never 40,000
+// A command that is not found costs as many jobs per cluster as there are canary jobs, never 40,000
 // (docs/design.md section 8).
 bool HoldPlacements(Store& store, const std::set<std::int64_t>& campaigns) {
   if (campaigns.empty()) return false;
   const auto rows = store.PlacementsToHold(campaigns, store.CanaryJobs());
   for (const auto& row : rows) {
     const auto sample = row.message.value_or("");
-    auto event = CampaignEvent("HELD_FIRST_TEN", row.campaign_id);
+    auto event = CampaignEvent("CANARY_FAILED", row.campaign_id);
     event.cluster_id = row.cluster_id;
     event.message = "the first " + std::to_string(row.ended) +
                     " jobs all failed: " + row.exec_file + ": " + sample;
@@ -89,7 +89,8 @@ bool ReportUntested(Store& store, std::int64_t campaign, const Limits& limits) {
   for (const auto& row : rows) {
     auto event = CampaignEvent("NOT_TESTED", campaign);
     event.cluster_id = row.cluster_id;
-    event.message = row.name + " was not tested: no answer within " + HumanSpan(limits.test_wait_s);
+    event.message =
+        row.name + " was not tested: no answer within " + HumanDuration(limits.test_wait_s);
     store.Raise(event);
   }
   return !rows.empty();
@@ -102,7 +103,7 @@ bool EpiloguesOver(Store& store, std::int64_t campaign, const Limits& limits,
     auto event = CampaignEvent("EPILOGUE_GIVEN_UP", campaign);
     event.cluster_id = row.cluster_id;
     event.message = "the epilogue could not be run on " + row.name + " within " +
-                    HumanSpan(limits.epilogue_wait_s) + ": the cluster did not answer";
+                    HumanDuration(limits.epilogue_wait_s) + ": the cluster did not answer";
     store.Raise(event);
   }
   return !store.EpiloguesLeft(campaign);

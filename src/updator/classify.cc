@@ -13,13 +13,13 @@ namespace {
 using cluster::EndCause;
 
 // The program is not to blame: the task loses no try.
-ExitInfo Uncharged(const EndInfo& end, Account exit_class, const std::string& code) {
+ExitInfo Uncharged(const EndInfo& end, ExitClass exit_class, const std::string& code) {
   ExitInfo out;
   out.exit_class = exit_class;
   out.code = code;
   out.next = NextStep::kRetryFront;
   if (end.uncharged + 1 >= kMostUncharged && end.kill_reason.empty()) {
-    out.code = "TOO_MANY_FREE";
+    out.code = "TOO_MANY_UNCHARGED";
     out.next = NextStep::kNeedsAttention;
   }
   out.avoid_here = end.other_clusters && end.uncharged_here + 1 >= kMostUnchargedHere;
@@ -31,7 +31,7 @@ ExitInfo Uncharged(const EndInfo& end, Account exit_class, const std::string& co
 ExitInfo Charged(const EndInfo& end, const std::string& code) {
   const bool spent = end.program + 1 >= end.max_tries;
   ExitInfo out;
-  out.exit_class = Account::kProgram;
+  out.exit_class = ExitClass::kProgram;
   out.code = code;
   out.next = spent ? NextStep::kNeedsAttention : NextStep::kRetryFront;
   out.avoid_here = end.other_clusters;
@@ -40,12 +40,12 @@ ExitInfo Charged(const EndInfo& end, const std::string& code) {
 
 ExitInfo UserRequeue(const EndInfo& end, int exit_code) {
   ExitInfo out;
-  out.exit_class = Account::kProgram;
+  out.exit_class = ExitClass::kProgram;
   out.user_requeue = true;
   out.code = exit_code == 66 ? "RESUBMIT" : "RESUBMIT_END";
   out.next = exit_code == 66 ? NextStep::kRetryFront : NextStep::kRetryBack;
   if (end.user_requeues + 1 > kMostUserRequeues) {
-    out.code = "TOO_MANY_AGAIN";
+    out.code = "TOO_MANY_REQUEUES";
     out.next = NextStep::kNeedsAttention;
   }
   return out;
@@ -56,7 +56,7 @@ ExitInfo UserRequeue(const EndInfo& end, int exit_code) {
 ExitInfo KilledByGrid(const EndInfo& end) {
   if (end.kill_reason == "walltime") return Charged(end, "WALLTIME");
   ExitInfo out;
-  out.exit_class = Account::kOurKill;
+  out.exit_class = ExitClass::kOurKill;
   out.code = "KILLED_BY_GRID";
   out.next = NextStep::kRetryFront;
   if (end.kill_reason == "user") {
@@ -71,15 +71,15 @@ ExitInfo KilledByGrid(const EndInfo& end) {
 ExitInfo ByCause(const EndInfo& end) {
   switch (end.cause) {
     case EndCause::kPreempted:
-      return Uncharged(end, Account::kPreemption, "PREEMPTED");
+      return Uncharged(end, ExitClass::kPreemption, "PREEMPTED");
     case EndCause::kDeleted:
-      return Uncharged(end, Account::kInfrastructure, "FRAG_RESUBMIT");
+      return Uncharged(end, ExitClass::kInfrastructure, "FRAG_RESUBMIT");
     case EndCause::kNodeFailed:
-      return Uncharged(end, Account::kInfrastructure, "NODE_FAILED");
+      return Uncharged(end, ExitClass::kInfrastructure, "NODE_FAILED");
     case EndCause::kLaunchFailed:
-      return Uncharged(end, Account::kInfrastructure, "LAUNCH_FAILED");
+      return Uncharged(end, ExitClass::kInfrastructure, "LAUNCH_FAILED");
     case EndCause::kUnknown:
-      return Uncharged(end, Account::kInfrastructure, "UNKNOWN_END");
+      return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
     case EndCause::kWalltime:
       return Charged(end, "WALLTIME");
     case EndCause::kBadDirectory:
@@ -89,7 +89,7 @@ ExitInfo ByCause(const EndInfo& end) {
     case EndCause::kExited:
       break;
   }
-  if (!end.wait_status) return Uncharged(end, Account::kInfrastructure, "UNKNOWN_END");
+  if (!end.wait_status) return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
   const int exit_code = WIFEXITED(*end.wait_status) ? WEXITSTATUS(*end.wait_status) : -1;
   if (exit_code == 66 || exit_code == 67) return UserRequeue(end, exit_code);
   return Charged(end, exit_code < 0 ? "KILLED_BY_SIGNAL" : "EXIT_ERROR");

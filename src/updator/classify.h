@@ -33,7 +33,7 @@ enum class NextStep {
 
 struct ExitInfo {
   bool success = false;
-  Account exit_class = Account::kNone;
+  ExitClass exit_class = ExitClass::kNone;
   bool user_requeue = false;  ///< exit codes 66 and 67, which have a limit of their own
   std::string code;           ///< event code, "" for a success
   NextStep next = NextStep::kNothing;

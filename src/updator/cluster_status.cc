@@ -53,7 +53,7 @@ void ClusterStatusWriter::WriteStatus(Store& store, const Answer& answer, const 
   store.SetClusterStatus({.cluster_id = answer.cluster_id,
                           .ok = answer.ok,
                           .failures = answer.failures,
-                          .retry_in_s = answer.again_in_s,
+                          .retry_in_s = answer.retry_in_s,
                           .error = answer.error,
                           .stress = answer.resources ? answer.resources->stress : 0.0,
                           .calls_per_min = calls_per_min,

@@ -16,7 +16,7 @@
 
 namespace cigri::updator {
 
-/// What the updator knows of a cluster beside its jobs.
+/// What the updator knows of a cluster next to its jobs.
 struct ClusterInfo {
   std::string name;
   double stress_limit = 1;

@@ -26,8 +26,8 @@ class EarlyReports {
   std::vector<EarlyReport> TakeKnown(const Memory& memory);
   /// The tags of the reports that are left.
   std::vector<std::string> Tags() const;
-  /// Drops the reports that wait for nothing: their batch is refused or void, is nobody's, or has
-  /// ended. `states`: of Tags(), a tag without a batch is missing.
+  /// Drops the reports that wait for nothing: their batch is refused or abandoned, is nobody's, or
+  /// has ended. `states`: of Tags(), a tag without a batch is missing.
   void Settle(const std::map<std::string, BatchState>& states);
   /// Whether a report of this cluster waits: what its feed said before must be asked for again
   /// after a crash.

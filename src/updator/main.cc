@@ -9,7 +9,7 @@ int Main(int argc, char** argv) {
   Updator updator;
   const int code = module::Run(
       argc, argv, {.name = "updator", .description = "asks the clusters how our jobs are"},
-      [&](module::Turn& turn) { updator.Pass(turn); });
+      [&](module::Step& step) { updator.Pass(step); });
   std::_Exit(code);  // threads may be deep in a call; nothing of theirs is lost
 }
 

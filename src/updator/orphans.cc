@@ -27,7 +27,7 @@ void RaiseNaming(Store& store, module::Event event, const std::string& message,
 template <typename Rows>
 void ReportDuplicates(Store& store, std::int64_t cluster_id, const std::string& name,
                       const Rows& duplicates) {
-  const auto event = EventOf("TWIN_JOB", cluster_id);
+  const auto event = EventOf("DUPLICATE_JOB", cluster_id);
   const auto added = store.SetDuplicates(cluster_id, duplicates);
   std::vector<std::string> ids;
   for (const auto& row : duplicates) ids.push_back(row.remote_id);
@@ -40,7 +40,7 @@ void ReportDuplicates(Store& store, std::int64_t cluster_id, const std::string& 
 
 void ReportOrphans(Store& store, std::int64_t cluster_id, const std::string& name,
                    const std::set<std::string>& orphans, std::set<std::string>* reported) {
-  const auto event = EventOf("UNKNOWN_JOB", cluster_id);
+  const auto event = EventOf("ORPHAN_JOB", cluster_id);
   if (orphans.empty())
     store.Close(event);
   else if (orphans != *reported)
@@ -58,7 +58,7 @@ void ReconcileOrphans(Store& store, std::int64_t cluster_id, const std::string& 
   std::set<std::string> orphans;
   for (const auto& row : rows)
     if (row.verdict == "unknown") orphans.insert(row.remote_id);
-  std::erase_if(rows, [](const auto& row) { return row.verdict != "twin"; });
+  std::erase_if(rows, [](const auto& row) { return row.verdict != "duplicate"; });
   ReportDuplicates(store, cluster_id, cluster_name, rows);
   ReportOrphans(store, cluster_id, cluster_name, orphans, reported);
 }

@@ -167,7 +167,7 @@ void Poller::State::Failed(const std::string& error, bool unreachable, double wa
   a->unreachable = unreachable;
   a->failures = ++failures;
   const double most = caps.feed ? 5 : 300;
-  a->again_in_s =
+  a->retry_in_s =
       wait_s > 0
           ? wait_s  // the circuit breaker says when the next call may be made
           : std::min(most, 0.1 * std::exp2(std::min(failures - 1, 12)) * (caps.feed ? 1 : 20));
@@ -194,10 +194,10 @@ void Poller::State::ListUnasked(const std::vector<cluster::RemoteRef>& asked, An
 
 // Half of a ceiling on calls is for polls, the rest for submitting and killing.
 double Poller::State::PauseAfter(const Answer& a) {
-  if (!a.ok) return a.again_in_s;
+  if (!a.ok) return a.retry_in_s;
   if (caps.feed) return 0;
   double pause = settings.pace.poll_s;
-  const int ceiling = cluster->gate() != nullptr ? cluster->gate()->ceiling() : 0;
+  const int ceiling = cluster->limiter() != nullptr ? cluster->limiter()->ceiling() : 0;
   if (ceiling > 0) pause = std::max(pause, a.poll.calls * 120.0 / ceiling);
   std::lock_guard lock(mutex);
   return busy ? pause : std::max(pause, settings.pace.idle_s);

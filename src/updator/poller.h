@@ -25,7 +25,7 @@ struct Answer {
   std::optional<cluster::Resources> resources;
   std::chrono::steady_clock::time_point began;  ///< jobs recorded later may be missing from it
   int failures = 0;                             ///< in a row
-  double again_in_s = 0;                        ///< until the next try, when not ok
+  double retry_in_s = 0;                        ///< until the next try, when not ok
   std::optional<double> skew_s;                 ///< how far the cluster's clock is ahead of ours
   /// After a full listing: jobs of this grid there that no poll asks about.
   std::optional<std::vector<cluster::RemoteJob>> unasked;

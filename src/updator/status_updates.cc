@@ -43,11 +43,11 @@ Failure FailureOf(const StatusUpdate& update, const Row& row) {
                     .other_clusters = row.other_clusters,
                     .max_tries = row.max_tries,
                     .program = row.program,
-                    .user_requeues = row.again,
-                    .uncharged = row.free,
-                    .uncharged_here = row.free_here};
+                    .user_requeues = row.user_requeue,
+                    .uncharged = row.uncharged,
+                    .uncharged_here = row.uncharged_here};
   // The program of a prologue is not the one of the tasks: only its directory can be missing.
-  const auto missing = MissingOnCluster(end.cause, end.wait_status, row.proved || row.idx < 0,
+  const auto missing = MissingOnCluster(end.cause, end.wait_status, row.verified || row.idx < 0,
                                         row.program_file, row.directory);
   return {.exit = ClassifyExit(end),
           .job_id = row.job_id,
@@ -112,7 +112,7 @@ void RaisePreemptions(Store& store, const std::vector<Failure>& retried,
                       const std::map<std::int64_t, std::string>& names) {
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, int> counts;
   for (const auto& f : retried)
-    if (f.exit.exit_class == Account::kPreemption)
+    if (f.exit.exit_class == ExitClass::kPreemption)
       ++counts[{f.campaign_id, f.cluster_id, f.exit.code}];
   for (const auto& [key, n] : counts) {
     const auto& [campaign, cluster, code] = key;
@@ -130,7 +130,7 @@ void RaisePreemptions(Store& store, const std::vector<Failure>& retried,
 // A failed prologue or epilogue belongs to no task: its event is all that its user sees of it.
 void RaiseScriptFailures(Store& store, const std::vector<Failure>& failures) {
   for (const auto& f : failures)
-    if (f.idx < 0 && f.exit.exit_class == Account::kProgram)
+    if (f.idx < 0 && f.exit.exit_class == ExitClass::kProgram)
       RaiseFailure(store, f,
                    f.kind == BatchKind::kPrologue ? "PROLOGUE_FAILED" : "EPILOGUE_FAILED");
 }

@@ -109,9 +109,9 @@ std::vector<MovedJob> Store::MoveJobs(const std::vector<StateChange>& changes) {
   return out;
 }
 
-std::vector<sql::FactsOfEndsRow> Store::EndInfos(const std::vector<std::int64_t>& ids) {
+std::vector<sql::InfoOfEndsRow> Store::EndInfos(const std::vector<std::int64_t>& ids) {
   if (ids.empty()) return {};
-  return tx_.Exec(sql::kFactsOfEnds, ids);
+  return tx_.Exec(sql::kInfoOfEnds, ids);
 }
 
 std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {

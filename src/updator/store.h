@@ -74,13 +74,13 @@ class Store {
   // Status updates.
   std::vector<MovedJob> MoveJobs(const std::vector<StateChange>& changes);
   /// What ClassifyExit needs of the jobs `ids` that are still in flight.
-  std::vector<sql::FactsOfEndsRow> EndInfos(const std::vector<std::int64_t>& ids);
+  std::vector<sql::InfoOfEndsRow> EndInfos(const std::vector<std::int64_t>& ids);
   /// Moves jobs from `live` to `done`; a job that is not live any more is left out.
   std::vector<EndedJob> EndJobs(const std::vector<JobEnd>& ends);
   void AddCounters(const CounterDeltas& deltas);
   void UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& placements);
   void AddSurvival(const std::map<std::int64_t, ClusterSurvival>& survival);
-  /// A task that has succeeded is taken out of `retry` and `tofix`.
+  /// A task that has succeeded is taken out of `retry` and `needs_attention`.
   void ForgetTasks(const std::set<TaskKey>& succeeded);
   void AddTries(const std::map<TaskKey, SpentTries>& tries);
   void PutRetries(const std::vector<Failure>& failures);

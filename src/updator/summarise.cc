@@ -29,7 +29,7 @@ void Count(const EndedJob& job, CounterDeltas& counters) {
     add(job.counted || job.idx < 0 ? "terminated" : "duplicate", 1);
   } else {
     add("event", 1);
-    add(job.exit.user_requeue ? "again" : ToString(job.exit.exit_class), 1);
+    add(job.exit.user_requeue ? "user_requeue" : ToString(job.exit.exit_class), 1);
   }
 }
 
@@ -61,7 +61,7 @@ void AddSuccess(const EndedJob& job, double lasted, PlacementSummary& placement)
 
 void AddFailure(const EndedJob& job, PlacementSummary& placement) {
   ++placement.not_ok;
-  if (job.exit.exit_class != Account::kProgram || job.exit.user_requeue) return;
+  if (job.exit.exit_class != ExitClass::kProgram || job.exit.user_requeue) return;
   ++placement.ended;
   ++placement.failures;
   Remember(placement, kNever, job.idx);
@@ -69,14 +69,14 @@ void AddFailure(const EndedJob& job, PlacementSummary& placement) {
 
 // A prologue or epilogue that the cluster lost or killed is run again; it has not failed.
 void AddScript(const EndedJob& job, PlacementSummary& placement) {
-  if (!job.exit.success && job.exit.exit_class != Account::kProgram) return;
+  if (!job.exit.success && job.exit.exit_class != ExitClass::kProgram) return;
   (job.kind == BatchKind::kPrologue ? placement.prologue : placement.epilogue) =
       job.exit.success ? "done" : "failed";
 }
 
 void AddSurvival(const EndedJob& job, double lasted, PlacementSummary& placement,
                  ClusterSurvival& survival) {
-  const bool killed = job.exit.exit_class == Account::kPreemption;
+  const bool killed = job.exit.exit_class == ExitClass::kPreemption;
   CountIn(killed ? survival.killed : survival.ended, lasted);
   if (killed) placement.longest_killed_s = std::max(placement.longest_killed_s.value_or(0), lasted);
 }
@@ -121,9 +121,9 @@ std::map<TaskKey, SpentTries> SumTries(const std::vector<Failure>& failures) {
     sum.last_cluster = failure.cluster_id;
     if (failure.exit.user_requeue)
       ++sum.user_requeues;
-    else if (failure.exit.exit_class == Account::kProgram)
+    else if (failure.exit.exit_class == ExitClass::kProgram)
       ++sum.program;
-    else if (failure.exit.exit_class != Account::kOurKill)
+    else if (failure.exit.exit_class != ExitClass::kOurKill)
       ++sum.uncharged;
   }
   return sums;

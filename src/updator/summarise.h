@@ -78,7 +78,8 @@ struct Summary {
   std::set<std::int64_t> campaigns;                  ///< that had an end
 };
 
-constexpr std::size_t kMostRecent = 20;  ///< ends kept in recent_s; policy key sink.count's limit
+constexpr std::size_t kMostRecent =
+    20;  ///< ends kept in recent_s; policy key black_hole.count's limit
 
 Summary Summarise(const std::vector<MovedJob>& moved, const std::vector<EndedJob>& ended);
 

@@ -17,14 +17,14 @@ Updator::Updator()
         return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kUpdator);
       }) {}
 
-void Updator::Pass(module::Turn& turn) {
-  const bool restart = turn.fresh || !finished_;
+void Updator::Pass(module::Step& step) {
+  const bool restart = step.fresh || !finished_;
   finished_ = false;
-  db::Tx tx(turn.db);
-  module::CheckEpoch(tx, turn.epoch);
+  db::Tx tx(step.db);
+  module::CheckEpoch(tx, step.epoch);
   Store store(tx);
-  if (restart) Restart(store, turn.config);
-  RefreshClusters(tx, turn);
+  if (restart) Restart(store, step.config);
+  RefreshClusters(tx, step);
   const auto answers = mailbox_->TakeAll();
   memory_.Refresh(store);
 
@@ -42,7 +42,7 @@ void Updator::Pass(module::Turn& turn) {
   tokens_.Save(store, answers, early_);
   Reconcile(store, answers);
   const bool changed = UpdateCampaigns(tx, result.campaigns, full_check, limits_);
-  status_.Write(store, answers, memory_, clusters_, turn.waker);
+  status_.Write(store, answers, memory_, clusters_, step.waker);
   if (changed || !result.ended.empty() || !result.moved.empty()) store.NotifyProgress();
   tx.Commit();
   AfterCommit(result, answers);
@@ -63,15 +63,15 @@ void Updator::Restart(Store& store, const Config& config) {
   grid_mark_ = "." + store.GridId() + ".";
   limits_.test_wait_s = static_cast<int>(config.GetInt("TEST_CAMPAIGN_WAIT", 600, 1));
   limits_.epilogue_wait_s = static_cast<int>(config.GetInt("EPILOGUE_WAIT", 3600, 1));
-  full_s_ = static_cast<double>(config.GetInt("SLOW_SWEEP", 600, 1));
+  full_s_ = static_cast<double>(config.GetInt("FULL_RECONCILIATION", 600, 1));
   clusters_read_ = {};
 }
 
-void Updator::RefreshClusters(db::Tx& tx, module::Turn& turn) {
+void Updator::RefreshClusters(db::Tx& tx, module::Step& step) {
   // Not in every cycle; but a change is seen soon, also when the grid then has nothing to do. Each
-  // pass asks for the next read, because a cycle ends all earlier wishes.
+  // pass asks for the next read, because a cycle ends all earlier requests.
   if (const auto age = Clock::now() - clusters_read_; age < kReadClustersEvery) {
-    turn.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadClustersEvery - age));
+    step.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadClustersEvery - age));
     return;
   }
   clusters_read_ = Clock::now();
@@ -82,14 +82,14 @@ void Updator::RefreshClusters(db::Tx& tx, module::Turn& turn) {
     if (!row.enabled && memory_.RefsOf(id).empty()) continue;
     present.insert(id);
     const auto it = pollers_.find(id);
-    if (it == pollers_.end() || it->second.fingerprint != row.fingerprint) StartPoller(row, turn);
+    if (it == pollers_.end() || it->second.fingerprint != row.fingerprint) StartPoller(row, step);
   }
   std::erase_if(pollers_, [&](const auto& item) { return present.count(item.first) == 0; });
   const bool busy = Store(tx).AnyCampaignActive();
   for (auto& [id, entry] : pollers_) entry.poller->SetBusy(busy);
 }
 
-void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Turn& turn) {
+void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Step& step) {
   const auto id = row.config.id;
   pollers_.erase(id);
   try {
@@ -97,9 +97,9 @@ void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Turn& turn) 
                             .name = row.config.name,
                             .token = tokens_.Of(id),
                             .grid_mark = grid_mark_,
-                            .pace = {.poll_s = row.min_round_s, .full_s = full_s_}};
-    auto poller = std::make_unique<Poller>(std::move(settings), make_driver_(row, turn.conninfo),
-                                           mailbox_, turn.waker);
+                            .pace = {.poll_s = row.min_cycle_s, .full_s = full_s_}};
+    auto poller = std::make_unique<Poller>(std::move(settings), make_driver_(row, step.conninfo),
+                                           mailbox_, step.waker);
     pollers_[id] = {row.fingerprint, std::move(poller), std::nullopt};
   } catch (const std::exception& e) {
     log::error("[{}] cannot be driven: {}", row.config.name, e.what());
@@ -132,7 +132,7 @@ void Updator::GatherAnswer(const Answer& answer, Updates& updates) {
   }
   std::vector<std::int64_t> gone;
   if (!answer.feed) {
-    gone = absences_[answer.cluster_id].Look(answer.poll.missing, answer.began);
+    gone = absences_[answer.cluster_id].Update(answer.poll.missing, answer.began);
   } else if (answer.poll.full) {
     for (const auto& ref : memory_.RefsOf(answer.cluster_id))
       if (seen.count(ref.job_id) == 0) gone.push_back(ref.job_id);

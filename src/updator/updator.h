@@ -38,7 +38,7 @@ class Updator {
 
   /// One transaction. After a pass that failed, the next one begins again from the tables: the
   /// answers that the failed one had taken are asked for again.
-  void Pass(module::Turn& turn);
+  void Pass(module::Step& step);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -50,8 +50,8 @@ class Updator {
   };
 
   void Restart(Store& store, const Config& config);
-  void RefreshClusters(db::Tx& tx, module::Turn& turn);
-  void StartPoller(const clusterdb::ClusterRow& row, module::Turn& turn);
+  void RefreshClusters(db::Tx& tx, module::Step& step);
+  void StartPoller(const clusterdb::ClusterRow& row, module::Step& step);
   void Gather(Store& store, const std::vector<Answer>& answers, Updates& updates);
   void GatherAnswer(const Answer& answer, Updates& updates);
   void GatherEarly(Store& store, Updates& updates);

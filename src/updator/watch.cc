@@ -35,7 +35,7 @@ void UnresponsiveWatch::Update(Store& store, const Memory& memory, const Answer&
   std::map<std::int64_t, Clock::time_point> now;
   Jobs unresponsive;
   for (const auto& remote : answer.poll.jobs) {
-    if (!remote.silent) continue;
+    if (!remote.unresponsive) continue;
     const auto* batch = memory.BatchOf(remote.ref.tag);
     if (batch == nullptr) continue;
     const auto job = batch->first_job_id + remote.ref.index;

@@ -24,8 +24,8 @@ class HeldWatch {
 };
 
 /// Jobs that are starting or running, says their cluster, and that give no sign of life for a
-/// minute: they stay in silent_jobs, and an event names them, until they give a sign or end. nikita
-/// kills those that never do.
+/// minute: they stay in unresponsive_jobs, and an event names them, until they give a sign or end.
+/// nikita kills those that never do.
 class UnresponsiveWatch {
  public:
   void Update(Store& store, const Memory& memory, const Answer& answer,

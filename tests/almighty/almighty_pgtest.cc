@@ -1,4 +1,4 @@
-#include "tests/almighty/scene.h"
+#include "tests/almighty/fixture.h"
 
 namespace cigri {
 namespace {
@@ -13,8 +13,8 @@ class AlmightyPgTest : public test::PgTest {
     PgTest::SetUp();
     setenv("CIGRI_DB", conninfo().c_str(), 1);
     setenv("CIGRI_HOME", bin.dir().c_str(), 1);
-    Sql("CREATE TABLE fake_passes (id serial, name text, pid int, turn bigint, epoch bigint);"
-        "CREATE TABLE fake_orders (name text, what text)");
+    Sql("CREATE TABLE fake_passes (id serial, name text, pid int, step bigint, epoch "
+        "bigint);CREATE TABLE fake_orders (name text, what text)");
   }
   void TearDown() override {
     PgTest::TearDown();
@@ -43,21 +43,20 @@ class AlmightyPgTest : public test::PgTest {
   test::BinFolder bin{{"almighty"}};
 };
 
-TEST_F(AlmightyPgTest, ANoticeStartsARoundInWhichTheModulesPassInOrder) {
+TEST_F(AlmightyPgTest, ANoticeStartsACycleInWhichTheModulesPassInOrder) {
   auto almighty = Almighty();
   ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
-  const auto before = Number("SELECT max(turn) FROM fake_passes");
+  const auto before = Number("SELECT max(step) FROM fake_passes");
   Sql("NOTIFY cigri_wake");
   ASSERT_TRUE(Await([&] {
     return Number(
-               "SELECT count(*) FROM fake_passes WHERE turn = (SELECT max(turn) FROM fake_passes) "
-               "AND turn > " +
+               "SELECT count(*) FROM fake_passes WHERE step = (SELECT max(step) FROM fake_passes) "
+               "AND step > " +
                std::to_string(before)) == 5;
   }));
   std::vector<std::string> order;
-  for (const auto& row :
-       Sql("SELECT name FROM fake_passes WHERE turn = (SELECT max(turn) FROM fake_passes) "
-           "AND name NOT IN ('runner', 'nikita') ORDER BY id"))
+  for (const auto& row : Sql("SELECT name FROM fake_passes WHERE step = (SELECT max(step) FROM "
+                             "fake_passes) AND name NOT IN ('runner', 'nikita') ORDER BY id"))
     order.push_back(row[0].c_str());
   EXPECT_EQ(order, (std::vector<std::string>{"updator", "predictor", "metascheduler"}));
 }

@@ -31,15 +31,15 @@ void Obey(const std::string& order) {
   if (order == "throw") throw std::runtime_error("as ordered");
 }
 
-void Pass(module::Turn& turn) {
+void Pass(module::Step& step) {
   std::string order;
   {
-    db::Tx tx(turn.db);
-    module::CheckEpoch(tx, turn.epoch);
+    db::Tx tx(step.db);
+    module::CheckEpoch(tx, step.epoch);
     if (!HasTable(tx)) return;
     db::Native(tx).exec_params(
-        "INSERT INTO fake_passes (name, pid, turn, epoch) VALUES ($1, $2, $3, $4)", g_name,
-        static_cast<int>(getpid()), turn.number, turn.epoch);
+        "INSERT INTO fake_passes (name, pid, step, epoch) VALUES ($1, $2, $3, $4)", g_name,
+        static_cast<int>(getpid()), step.number, step.epoch);
     for (const auto& row : db::Native(tx).exec_params(
              "DELETE FROM fake_orders WHERE name = $1 RETURNING what", g_name))
       order = row[0].c_str();

@@ -110,14 +110,14 @@ TEST_F(AccessPgTest, ALongPollIsWokenByNews) {
   EXPECT_EQ(then.body["clusters"][1]["done"], 3);
   const std::string news = then.body["news"].dump();
   EXPECT_NE(
-      news.find("beta: a local user took the slot, 1 job killed, goes again (not your fault)"),
+      news.find("beta: a local user took the slot, 1 job killed, is retried (not your fault)"),
       std::string::npos)
       << news;
   EXPECT_NE(news.find("hear, hear"), std::string::npos) << news;
   EXPECT_NE(then.body["token"], now.body["token"]);
   const auto later =
       Ask("alice", "GET", path + "?wait=1&seen=" + then.body["token"].get<std::string>());
-  EXPECT_EQ(later.body["news"], json::array()) << "told once";
+  EXPECT_EQ(later.body["news"], json::array()) << "reported once";
 }
 
 TEST_F(AccessPgTest, AHundredLongPollsTakeNoDatabaseSessionsOfTheirOwn) {

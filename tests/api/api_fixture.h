@@ -37,8 +37,8 @@ class ApiTest : public PgTest {
     context_->rule_limits.program = std::string(CIGRI_BIN_DIR) + "/gridadmit";
     server_ = std::make_unique<api::ApiServer>(*context_, api::AllRoutes());
     server_->ListenUnix(Socket());
-    Sql("INSERT INTO clusters (name, kind, api_url, mode) VALUES"
-        " ('alpha', 'local', 'unix:/nowhere', 'open'), ('beta', 'local', 'unix:/nowhere', 'open')");
+    Sql("INSERT INTO clusters (name, kind, api_url, mode) VALUES ('alpha', 'local', "
+        "'unix:/nowhere', 'unlimited'), ('beta', 'local', 'unix:/nowhere', 'unlimited')");
   }
   void TearDown() override {
     server_.reset();
@@ -59,11 +59,11 @@ class ApiTest : public PgTest {
              const std::string& type = "application/json");
   /// A campaign of alice's on alpha and beta; its number.
   std::int64_t Submit(const nlohmann::json& more = {{"nb_jobs", 5}}, const std::string& query = "");
-  /// A draft of alice's with these lines in one block.
+  /// An upload of alice's with these lines in one block.
   std::int64_t Upload(const std::vector<std::string>& lines);
   std::string One(const std::string& sql) { return Sql(sql)[0][0].c_str(); }
-  /// The Law for one campaign: every task is in exactly one place.
-  void ExpectLaw(std::int64_t campaign);
+  /// The conservation of tasks for one campaign: every task is in exactly one place.
+  void ExpectConservation(std::int64_t campaign);
 
   std::filesystem::path dir_;
   std::unique_ptr<api::Context> context_;

@@ -46,16 +46,13 @@ std::int64_t ApiTest::Upload(const std::vector<std::string>& lines) {
   return id;
 }
 
-void ApiTest::ExpectLaw(std::int64_t campaign) {
+void ApiTest::ExpectConservation(std::int64_t campaign) {
   const std::string id = std::to_string(campaign);
   EXPECT_EQ(One("SELECT ntasks FROM campaign_cursor WHERE campaign_id = " + id),
             One("SELECT (SELECT ntasks - next_idx FROM campaign_cursor WHERE campaign_id = " + id +
                 ")"
                 " + (SELECT count(*) FROM retry WHERE campaign_id = " +
-                id +
-                ")"
-                " + (SELECT count(*) FROM tofix WHERE campaign_id = " +
-                id +
+                id + ") + (SELECT count(*) FROM needs_attention WHERE campaign_id = " + id +
                 ")"
                 " + (SELECT count(*) FROM done WHERE counted AND campaign_id = " +
                 id + ")"));

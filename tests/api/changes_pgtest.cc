@@ -31,7 +31,7 @@ class ChangesPgTest : public ApiTest {
         Sql("INSERT INTO events (class, code, campaign_id, message) VALUES ('job', 'EXIT_ERROR', " +
             n + ", 'exit 1') RETURNING id")[0][0]
             .as<std::int64_t>();
-    Sql("INSERT INTO tofix SELECT " + n + ", i, 10 + i, " + std::to_string(event) +
+    Sql("INSERT INTO needs_attention SELECT " + n + ", i, 10 + i, " + std::to_string(event) +
         " FROM generate_series(0, 1) AS i"
         "; INSERT INTO tries (campaign_id, idx, attempts, program) SELECT " +
         n + ", i, 2, 2 FROM generate_series(0, 1) AS i");
@@ -49,10 +49,10 @@ TEST_F(ChangesPgTest, TasksAreAddedAsCiGriDoesAndReopenWhatHasEnded) {
   EXPECT_EQ(One("SELECT completion_time IS NULL FROM campaigns"), "t");
   EXPECT_EQ(One("SELECT string_agg(first_idx || ':' || n, ' ' ORDER BY first_idx) FROM segments"),
             "0:2 2:2");
-  ExpectLaw(id);
+  ExpectConservation(id);
   const auto b = Ask("alice", "POST", Path(id, "/jobs?upload=" + std::to_string(Upload({"e"}))));
   EXPECT_EQ(b.body["total_jobs"], 5) << b.body;
-  ExpectLaw(id);
+  ExpectConservation(id);
 }
 
 TEST_F(ChangesPgTest, NothingIsAddedToWhatIsCancelledOrATest) {
@@ -104,7 +104,7 @@ TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
   EXPECT_EQ(One("SELECT max(program) FROM tries"), "0");
   EXPECT_EQ(One("SELECT state FROM campaigns"), "in_treatment");
   EXPECT_EQ(One("SELECT state FROM events WHERE id = " + std::to_string(event)), "closed");
-  ExpectLaw(id);
+  ExpectConservation(id);
   EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 0)
       << "once";
 }
@@ -116,7 +116,7 @@ TEST_F(ChangesPgTest, ClosingAnEventResubmitsItsTasksOnce) {
   EXPECT_EQ(Ask("alice", "DELETE", event + "?resubmit").body["tasks"], 2);
   EXPECT_EQ(Ask("alice", "DELETE", event + "?resubmit").body["tasks"], 0)
       << "CiGri 3 made the tasks twice";
-  ExpectLaw(id);
+  ExpectConservation(id);
   Sql("INSERT INTO events (class, code, cluster_id) VALUES ('cluster', 'CLUSTER_ERROR', 1)");
   const std::string global =
       "/events/" + One("SELECT max(id) FROM events WHERE campaign_id IS NULL");
@@ -124,7 +124,7 @@ TEST_F(ChangesPgTest, ClosingAnEventResubmitsItsTasksOnce) {
   EXPECT_EQ(Ask("oscar", "DELETE", global).status, 202);
 }
 
-TEST_F(ChangesPgTest, WhatPeopleAskForIsWantedAndChecked) {
+TEST_F(ChangesPgTest, WhatUsersAskForIsWantedAndChecked) {
   const auto id = Submit();
   EXPECT_EQ(Ask("bob", "DELETE", Path(id)).status, 403);
   EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?resume=1")).status, 400);
@@ -159,14 +159,14 @@ TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
       std::to_string(id) + ", 1, 'alice', '')");
   EXPECT_EQ(Ask("alice", "DELETE", Path(id, "?purge=1")).status, 202);
   for (const char* table : {"campaigns", "campaign_clusters", "campaign_cursor", "segments",
-                            "uploads", "params_chunk", "done", "lanes"})
+                            "uploads", "params_chunk", "done", "placements"})
     EXPECT_EQ(One(std::string("SELECT count(*) FROM ") + table), "0") << table;
   EXPECT_EQ(One("SELECT count(*) FROM usage"), "1");
 }
 
 TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
   const auto id = Submit();
-  Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'HELD_FIRST_TEN', " +
+  Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'CANARY_FAILED', " +
       std::to_string(id) + ")");
   const auto a = Ask("alice", "PATCH", Path(id),
                      json{{"set",
@@ -180,7 +180,7 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
                 "max_jobs, ',') FROM campaign_clusters"),
             "2 120 ./better.sh 4");
   EXPECT_EQ(One("SELECT priority FROM campaigns"), "6");
-  EXPECT_EQ(One("SELECT state FROM events WHERE code = 'HELD_FIRST_TEN'"), "closed")
+  EXPECT_EQ(One("SELECT state FROM events WHERE code = 'CANARY_FAILED'"), "closed")
       << "another program, another ten jobs";
   EXPECT_NE(One("SELECT notes::text FROM campaigns").find("\"alice\""), std::string::npos);
   EXPECT_GE(a.body["changes"].size(), 4u) << a.body["changes"];
@@ -205,7 +205,7 @@ TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreR
   EXPECT_EQ(One("SELECT jdl->>'nb_jobs' FROM campaigns"), "2") << "where its first tasks come from";
   EXPECT_NE(One("SELECT notes::text FROM campaigns").find("admission rules"), std::string::npos);
   EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'SETTINGS_CHANGED'"), "1");
-  ExpectLaw(id);
+  ExpectConservation(id);
 
   Sql("INSERT INTO admission_rules (name, code) VALUES ('no', 'reject(\"not today\")')");
   EXPECT_EQ(Ask("alice", "POST", Path(id, "/jobs"), json{"w"}).status, 400);
@@ -215,12 +215,11 @@ TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreR
 TEST_F(ChangesPgTest, AHeldCampaignIsOverForThoseWhoWaitUntilItsEventIsAnswered) {
   const auto id = Submit();
   const std::string n = std::to_string(id);
-  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere'; "
-      "INSERT INTO events (id, class, code, campaign_id, cluster_id, fingerprint) VALUES "
-      "(1, 'campaign', 'HELD_FIRST_TEN', " +
+  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere'; INSERT INTO events "
+      "(id, class, code, campaign_id, cluster_id, fingerprint) VALUES (1, 'campaign', "
+      "'CANARY_FAILED', " +
       n + ", 1, ''), (2, 'campaign', 'SUBMIT_REFUSED', " + n +
-      ", 2, ''); "
-      "UPDATE lanes SET held_since = now(), held_event = 1 WHERE cluster_id = 1");
+      ", 2, ''); UPDATE placements SET held_since = now(), held_event = 1 WHERE cluster_id = 1");
   const auto over = [&] { return Ask("alice", "GET", Path(id, "/progress")).body["over"]; };
   EXPECT_EQ(over(), true);
   Sql("UPDATE events SET state = 'closed' WHERE id = 2");

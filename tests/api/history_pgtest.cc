@@ -3,7 +3,7 @@
 
 #include "policy/json.h"
 #include "tests/api/api_fixture.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::test {
 namespace {
@@ -14,7 +14,7 @@ class HistoryPgTest : public ApiTest {
  protected:
   // A decision as the metascheduler stores it.
   void Store(double at, std::int64_t seed) {
-    policy::test::Scene s(policy::PolicyKind::kLottery);
+    policy::test::PolicyFixture s(policy::PolicyKind::kLottery);
     s.AddCluster(10);
     s.AddCampaign(500);
     s.AddCampaign(300, "bob");
@@ -61,16 +61,16 @@ TEST_F(HistoryPgTest, WhatIsReadTakesTheSameDecisionAgain) {
   Store(1234.5, 77);
   const auto item = Ask("oscar", "GET", "/admin/plans/history").body["items"][0];
   EXPECT_EQ(item["seed"], 77);
-  const auto again =
+  const auto user_requeues =
       policy::Decide(item["snapshot"].get<policy::Snapshot>(), item["state"].get<policy::State>(),
                      item["now"].get<double>(), 77);
-  EXPECT_FALSE(again.plan.allocations.empty());
-  EXPECT_EQ(json(again.plan), item["plan"]);
+  EXPECT_FALSE(user_requeues.plan.allocations.empty());
+  EXPECT_EQ(json(user_requeues.plan), item["plan"]);
 }
 
-TEST_F(HistoryPgTest, ItTellsHowLongJobsTook) {
+TEST_F(HistoryPgTest, ItReportsHowLongJobsTook) {
   Store(1000, 1);
-  Sql("INSERT INTO lanes (campaign_id, cluster_id, n_ok, sum_s, hist) VALUES (1, 1, 4, 100, "
+  Sql("INSERT INTO placements (campaign_id, cluster_id, n_ok, sum_s, hist) VALUES (1, 1, 4, 100, "
       "'{0,4}'), (9, 1, 4, 100, '{0,4}')");
   const auto durations = Ask("oscar", "GET", "/admin/plans/history").body["durations"];
   ASSERT_EQ(durations.size(), 1u) << "of the campaigns in the snapshots";

@@ -35,10 +35,10 @@ TEST_F(PolicyPgTest, ShowHasEveryKeyWithItsValueAndSaysWhichAreSet) {
   const auto shown = Ask("oscar", "GET", "/admin/policy").body;
   EXPECT_EQ(shown["settings"]["policy"], "usage");
   EXPECT_EQ(shown["settings"]["usage.window"], 900);
-  EXPECT_EQ(shown["settings"]["first_ten"], 10) << "a default";
+  EXPECT_EQ(shown["settings"]["canary_jobs"], 10) << "a default";
   const std::string text = shown["text"];
   EXPECT_NE(text.find("policy = \"usage\"   (set)"), std::string::npos) << text;
-  EXPECT_EQ(text.find("first_ten = 10   (set)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("canary_jobs = 10   (set)"), std::string::npos) << text;
   const auto explained = Ask("oscar", "GET", "/admin/policy/explain").body;
   EXPECT_EQ(explained["items"].size(), shown["settings"].size());
   for (const auto& item : explained["items"])
@@ -46,7 +46,7 @@ TEST_F(PolicyPgTest, ShowHasEveryKeyWithItsValueAndSaysWhichAreSet) {
 }
 
 // FAIR-02, FAIR-04.
-TEST_F(PolicyPgTest, SharesTellWhoIsDueWhatAndHadWhat) {
+TEST_F(PolicyPgTest, SharesReportWhoIsDueWhatAndHadWhat) {
   auto shares = Ask("oscar", "GET", "/admin/policy/shares").body;
   EXPECT_EQ(shares["items"].size(), 0u);
   EXPECT_TRUE(shares["utilisation"].is_null());
@@ -134,7 +134,7 @@ TEST_F(PolicyPgTest, T14WhatIsImpossibleIsRefusedWithItsReasonAndChangesNothing)
   };
   for (const auto& c : cases) {
     json both = c.body;
-    both["first_results"] = 3;  // right by itself, and not taken either
+    both["first_results"] = 3;  // right on its own, and not taken either
     const auto answer = Set(both);
     EXPECT_EQ(answer.status, 400) << c.body;
     EXPECT_NE(answer.body.value("message", "").find(c.says), std::string::npos)
@@ -155,7 +155,7 @@ TEST_F(PolicyPgTest, SettingsAreCheckedTogetherWithWhatIsThere) {
   EXPECT_EQ(Rows(), "");
 }
 
-TEST_F(PolicyPgTest, WordsOfACommandLineAreReadAsJson) {
+TEST_F(PolicyPgTest, ArgumentsOfACommandLineAreReadAsJson) {
   ASSERT_EQ(Set({{"weights", "{\"4\": 2.5}"}, {"test_first", "false"}, {"policy", "usage"}}).status,
             200);
   EXPECT_EQ(Rows(), "policy=\"usage\" test_first=false weights={\"4\": 2.5}");
@@ -195,9 +195,9 @@ TEST_F(PolicyPgTest, LintWarnsOfWhatIsAllowedAndProbablyNotMeant) {
   ASSERT_EQ(Set({{"queues", {{"high", {{"min", 5}}}, {"bg", {{"min", 0}, {"max", 4}}}}}}).status,
             200);
   EXPECT_FALSE(warned("can rise"));
-  const auto answer = Set({{"wide.gap", 3}});
+  const auto answer = Set({{"multi_slot.age", 3}});
   EXPECT_NE(answer.body["text"].get<std::string>().find("two holds compete"), std::string::npos)
-      << "who sets it is told at once";
+      << "who sets it is reported at once";
   ASSERT_EQ(Set({{"preset", "site-default"}, {"strict_priority", true}}).status, 200);
   EXPECT_TRUE(warned("before everybody else's"));
   ASSERT_EQ(Set({{"user_priority", 4}}).status, 200);
@@ -207,13 +207,14 @@ TEST_F(PolicyPgTest, LintWarnsOfWhatIsAllowedAndProbablyNotMeant) {
 }
 
 TEST_F(PolicyPgTest, LintNamesARowThatSomebodyBrokeByHand) {
-  Sql("INSERT INTO policy_settings (key, value) VALUES ('first_ten', '0'), ('polcy', '\"usage\"')");
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('canary_jobs', '0'), ('polcy', "
+      "'\"usage\"')");
   const auto answer = Ask("oscar", "GET", "/admin/policy/lint").body;
   EXPECT_EQ(answer["ok"], false);
   EXPECT_EQ(answer["faults"].size(), 2u) << answer;
   const auto set = Set({{"first_results", 3}});
   EXPECT_EQ(set.status, 400) << "nothing is added to what is broken";
-  EXPECT_EQ(Set({{"first_results", 3}, {"first_ten", nullptr}, {"polcy", nullptr}}).status, 200);
+  EXPECT_EQ(Set({{"first_results", 3}, {"canary_jobs", nullptr}, {"polcy", nullptr}}).status, 200);
 }
 
 TEST_F(PolicyPgTest, EveryPresetIsTakenWholeAndItsNamesAreListed) {

@@ -34,7 +34,7 @@ TEST_F(ApiTest, ACampaignBecomesRowsAndTheAnswerIsCiGris) {
       One("SELECT first_idx || ' ' || n || ' ' || coalesce(upload_id::text, 'none') FROM segments"),
       "0 5 none");
   EXPECT_EQ(One("SELECT ntasks || ' ' || next_idx FROM campaign_cursor"), "5 0");
-  EXPECT_EQ(One("SELECT count(*) FROM lanes"), "2");
+  EXPECT_EQ(One("SELECT count(*) FROM placements"), "2");
 }
 
 TEST_F(ApiTest, InlineParametersAreKeptByteForByte) {
@@ -62,7 +62,7 @@ TEST_F(ApiTest, ATestCampaignMakesOneJobForEachCluster) {
   EXPECT_EQ(a.body["not_run_jobs"], 98);
 }
 
-TEST_F(ApiTest, EveryFaultOfAJdlIsToldWithItsPlaceAndNothingIsLeftBehind) {
+TEST_F(ApiTest, EveryFaultOfAJdlIsReportedWithItsPlaceAndNothingIsLeftBehind) {
   const auto a = Ask(
       "alice", "POST", "/campaigns",
       "{\n  \"name\": \"x\", \"nb_jobs\": 0,\n  \"exec_file\": \"./x\", \"walltime\": \"1:99\",\n"
@@ -112,7 +112,7 @@ TEST_F(ApiTest, ADryRunShowsWhatWouldBeAndStoresNothing) {
 }
 
 // CIG-52
-TEST_F(ApiTest, RulesChangeRefuseAndAreTold) {
+TEST_F(ApiTest, RulesChangeRefuseAndAreReported) {
   Sql("INSERT INTO admission_rules (name, code) VALUES ('cap',"
       " 'for _, c in pairs(campaign.clusters) do if c.walltime > 60 then c.walltime = 60 end end "
       "warn(\"short ones\")')");
@@ -202,7 +202,7 @@ TEST_F(ApiTest, TheCampaignsThatEndFirstMustExist) {
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "2");
 }
 
-TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
+TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsFixed) {
   Sql("INSERT INTO admission_rules (name, code) VALUES ('bad', 'error(''oops'')')");
   const json jdl = {{"name", "x"},
                     {"nb_jobs", 1},
@@ -218,8 +218,8 @@ TEST_F(ApiTest, ARuleThatDoesNotRunIsTheOperatorsMatterUntilItIsMended) {
   EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'RULE_BROKEN' AND state = 'open'"), "0");
 }
 
-// A token is looked at when it can still be mended: at the submission.
-TEST_F(ApiTest, ATokenThatIsMissingOrEndsTooEarlyIsToldAtTheSubmission) {
+// A token is looked at when it can still be fixed: at the submission.
+TEST_F(ApiTest, ATokenThatIsMissingOrEndsTooEarlyIsReportedAtTheSubmission) {
   Sql("UPDATE clusters SET api_auth_type = 'jwt' WHERE name = 'alpha'");
   Sql("INSERT INTO gridstatus (cluster_id, max_resources, free_resources, used_resources, "
       "unavailable_resources, "

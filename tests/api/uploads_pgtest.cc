@@ -42,7 +42,7 @@ TEST_F(UploadsPgTest, BlocksMayBeRepeatedButNotSkippedOrChanged) {
   EXPECT_EQ(Ask("alice", "GET", "/uploads/" + std::to_string(id)).body["published"], true);
 }
 
-TEST_F(UploadsPgTest, ADraftIsUsedOnceByItsOwner) {
+TEST_F(UploadsPgTest, AnUploadIsUsedOnceByItsOwner) {
   const auto id = Upload({"a", "b"});
   EXPECT_EQ(Put(id, 1, Block(0, 1), "bob").status, 403);
   EXPECT_EQ(Ask("bob", "GET", "/uploads/" + std::to_string(id)).status, 403);
@@ -50,9 +50,9 @@ TEST_F(UploadsPgTest, ADraftIsUsedOnceByItsOwner) {
   EXPECT_EQ(Ask("bob", "POST", "/campaigns?upload=" + std::to_string(id), jdl).status, 403);
   const auto first = Ask("alice", "POST", "/campaigns?upload=" + std::to_string(id), jdl);
   ASSERT_EQ(first.status, 201) << first.body;
-  const auto again = Ask("alice", "POST", "/campaigns?upload=" + std::to_string(id), jdl);
-  EXPECT_EQ(again.status, 409);
-  EXPECT_EQ(again.body["campaign"], first.body["id"]) << "a lost answer can be found again";
+  const auto user_requeues = Ask("alice", "POST", "/campaigns?upload=" + std::to_string(id), jdl);
+  EXPECT_EQ(user_requeues.status, 409);
+  EXPECT_EQ(user_requeues.body["campaign"], first.body["id"]) << "a lost answer can be found again";
   EXPECT_EQ(Put(id, 1, Block(0, 1)).status, 409) << "immutable from now on";
   EXPECT_EQ(Ask("alice", "POST", "/campaigns?upload=9999", jdl).status, 404);
   EXPECT_EQ(Ask("alice", "POST", "/campaigns?upload=" + std::to_string(Open()), jdl).status, 400)
@@ -76,7 +76,7 @@ TEST_F(UploadsPgTest, BadBlocksAreRefusedWithTheLine) {
 
 // Issue 3: refused at submission with the cluster, its limit and the parameter, and nothing is
 // kept.
-TEST_F(UploadsPgTest, WhatAClusterCannotCarryIsRefusedAtSubmission) {
+TEST_F(UploadsPgTest, WhatAClusterCannotTakeIsRefusedAtSubmission) {
   Sql("UPDATE clusters SET kind = 'slurm', api_url = 'http://127.0.0.1:1' WHERE name = 'alpha'");
   Sql("UPDATE clusters SET kind = 'oar2', api_url = 'http://127.0.0.1:1' WHERE name = 'beta'");
   const auto jdl = [](const std::string& cluster, const std::string& program) {
@@ -117,7 +117,7 @@ TEST_F(UploadsPgTest, WhatAClusterCannotCarryIsRefusedAtSubmission) {
       << whole.body;
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
 
-  // The same parameters where they can be carried; then one more that cannot.
+  // The same parameters where they can be taken; then one more that cannot.
   const auto good = submit(jdl("alpha", "./p"), upload);
   ASSERT_EQ(good.status, 201) << good.body;
   const auto changed =
@@ -137,12 +137,13 @@ TEST_F(UploadsPgTest, ValuesThatAreNoneAreFoundAtSubmission) {
   EXPECT_EQ(a.body["parameter"], 2) << "for a client that knows its line";
   EXPECT_EQ(a.body["problem"], "it has 1 value for 2 columns");
   std::vector<std::string> many(1000, R"(["1","2"])");
-  const auto draft = Upload(many);
-  Put(draft, 1, jdl::EncodeBlock(many));
+  const auto upload = Upload(many);
+  Put(upload, 1, jdl::EncodeBlock(many));
   many[222] = R"(["1",2])";
-  Put(draft, 2, jdl::EncodeBlock(many));
-  const auto late = Ask(
-      "alice", "POST", "/campaigns?format=values&columns=a,b&upload=" + std::to_string(draft), jdl);
+  Put(upload, 2, jdl::EncodeBlock(many));
+  const auto late =
+      Ask("alice", "POST", "/campaigns?format=values&columns=a,b&upload=" + std::to_string(upload),
+          jdl);
   EXPECT_EQ(late.status, 400) << "in any block";
   EXPECT_NE(late.body["message"].get<std::string>().find("parameter 2223"), std::string::npos);
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
@@ -175,7 +176,7 @@ TEST_F(UploadsPgTest, RowsThatAreAddedMustFitTheCampaign) {
   EXPECT_EQ(One("SELECT nb_params FROM campaigns"), "2");
 }
 
-TEST_F(UploadsPgTest, ADraftCanBeDropped) {
+TEST_F(UploadsPgTest, AUploadCanBeDropped) {
   const auto id = Upload({"a"});
   EXPECT_EQ(Ask("bob", "DELETE", "/uploads/" + std::to_string(id)).status, 403);
   EXPECT_EQ(Ask("alice", "DELETE", "/uploads/" + std::to_string(id)).status, 202);

@@ -9,7 +9,7 @@
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "http/client.h"
-#include "tests/almighty/scene.h"
+#include "tests/almighty/fixture.h"
 
 namespace cigri {
 namespace {
@@ -221,7 +221,9 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   {
     db::Connection connection(conninfo, "test");
     db::Tx tx(connection);
-    EXPECT_EQ(db::Native(tx).exec("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0][0].as<int>(),
+    EXPECT_EQ(db::Native(tx)
+                  .exec("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")[0][0]
+                  .as<int>(),
               1);
     tx.Raw("DROP TABLE payroll");
     tx.Commit();

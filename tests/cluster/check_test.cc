@@ -112,7 +112,7 @@ TEST_F(OarCheckTest, ATestJobThatDoesNotStartIsDeleted) {
   EXPECT_EQ(server_.Asked("DELETE", "/jobs").size(), 1u);
 }
 
-TEST_F(OarCheckTest, ATestJobThatEndsBadlyIsToldWithItsEnd) {
+TEST_F(OarCheckTest, ATestJobThatEndsBadlyIsReportedWithItsEnd) {
   server_.On("POST", "/jobs", Fixture("oar/post_single_201"));
   const auto id = FixtureJson("oar/post_single_201").at("id").dump();
   server_.OnEach("GET", "ids=" + id, [&](const test::RecordedServer::Request&) {

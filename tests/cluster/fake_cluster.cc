@@ -66,7 +66,7 @@ RemoteJob* FakeScheduler::JobOf(const RemoteRef& ref) {
 Capabilities FakeCluster::capabilities() const {
   Capabilities c;
   c.max_array = 100;
-  c.fences = c.hold_release = true;
+  c.revokes = c.hold_release = true;
   return c;
 }
 
@@ -111,15 +111,15 @@ void FakeCluster::Release(const Batch&, const std::vector<std::string>& remote_i
   });
 }
 
-FindResult FakeCluster::Find(const std::string& tag, const std::string&, double, bool fence) {
+FindResult FakeCluster::Find(const std::string& tag, const std::string&, double, bool revoke) {
   FindResult found;
   Ask([&] {
     for (const auto& [id, job] : scheduler_.jobs)
       if (job.ref.tag == tag) found.jobs.push_back(job);
-    if (fence) scheduler_.refused_tags.insert(tag);
+    if (revoke) scheduler_.refused_tags.insert(tag);
   });
   found.complete = true;  // the scheduler forgets nothing, and all of it was looked through
-  found.fenced = fence;
+  found.revoked = revoke;
   return found;
 }
 
@@ -130,7 +130,7 @@ PollResult FakeCluster::Poll(const PollRequest& request) {
       const auto* job = scheduler_.JobOf(ref);
       if (job != nullptr)
         result.jobs.push_back(*job);
-      else  // never heard of, or the id of another job by now
+      else  // never seen, or the id of another job by now
         result.missing.push_back(ref);
     }
   });

@@ -49,7 +49,7 @@ class FakeCluster final : public cluster::Cluster {
   std::vector<std::string> Submit(const cluster::Batch& batch) override;
   void Release(const cluster::Batch& batch, const std::vector<std::string>& remote_ids) override;
   cluster::FindResult Find(const std::string& tag, const std::string& cluster_user, double since,
-                           bool fence) override;
+                           bool revoke) override;
   cluster::PollResult Poll(const cluster::PollRequest& request) override;
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>& jobs) override;
   cluster::Resources GetResources() override;

@@ -40,7 +40,7 @@ class JobScriptTest : public testing::Test {
   int Run(const Batch& batch, int index = 0, ScriptSettings settings = {}) {
     std::ofstream(home_ / "script") << JobScript(batch, settings);
     const auto& element = batch.elements.at(static_cast<std::size_t>(index));
-    std::ofstream(home_ / "words") << ElementWords(element, index);
+    std::ofstream(home_ / "words") << ElementArguments(element, index);
     const std::string command = "cd / && export HOME=" + home_.string() +
                                 " OAR_JOB_ID=77 OAR_NODE_FILE=" + (home_ / "nodes").string() +
                                 " && set -- $(cat " + (home_ / "words").string() + ") && . " +
@@ -73,8 +73,9 @@ TEST_F(JobScriptTest, ACommandIsReadOnceWhateverItHolds) {
   }
 }
 
-TEST_F(JobScriptTest, WordsOfAnElementNeedNoQuotingAnywhere) {
-  const auto words = ElementWords({1, 2, 3, "'\"$`#\n\\ \xC3\xA9" + std::string(60000, '#')}, 4);
+TEST_F(JobScriptTest, ArgumentsOfAnElementNeedNoQuotingAnywhere) {
+  const auto words =
+      ElementArguments({1, 2, 3, "'\"$`#\n\\ \xC3\xA9" + std::string(60000, '#')}, 4);
   EXPECT_EQ(words.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                     "0123456789+/= "),
             std::string::npos);
@@ -114,7 +115,7 @@ TEST_F(JobScriptTest, AnEndIsRecordedWithItsWaitStatus) {
   }
 }
 
-TEST_F(JobScriptTest, ASilentJobLeavesNoFile) {
+TEST_F(JobScriptTest, AQuietJobLeavesNoFile) {
   const auto batch = BatchOf({"true", "echo x >&2"});
   Run(batch, 0);
   Run(batch, 1);
@@ -162,8 +163,7 @@ TEST_F(JobScriptTest, RecordsOfOldBatchesGo) {
   const auto left = std::distance(fs::directory_iterator(records), fs::directory_iterator());
   EXPECT_LE(left, 102);
   EXPECT_TRUE(fs::exists(runs / "0"))
-      << "a job that runs needs it: as a fence, and to be told from one "
-         "that never began";
+      << "a job that runs needs it: as a lock, and to be distinguished from one that never began";
   EXPECT_TRUE(Record(batch)) << "its own stays";
 }
 
@@ -193,7 +193,7 @@ TEST_F(JobScriptTest, ASecondStartWhileTheFirstRunsWaitsForItsEnd) {
   while (!fs::exists(home_ / "runs")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(Record(batch)) << "it has begun, not ended";
   auto second = std::async(std::launch::async, [&] { return Run(batch); });
-  // Only an end lets it go: it has looked when it sleeps between two looks.
+  // Only an end lets it go: it has looked when it sleeps between two polls.
   EXPECT_EQ(second.wait_for(std::chrono::milliseconds(1500)), std::future_status::timeout);
   std::ofstream(home_ / "go") << "";
   EXPECT_EQ(first.get(), 4 << 8);
@@ -205,7 +205,7 @@ TEST_F(JobScriptTest, ASecondStartAfterAFirstThatLeftNoEndRunsNothingAndSaysThat
   const auto batch = BatchOf({"touch $HOME/ran"});
   const auto record = home_ / ".cigri" / RecordPath(Ref(batch));
   const auto now = std::to_string(std::time(nullptr));
-  // Its process is gone (no pid is that high); its walltime is over; it could not even write.
+  // Its process is gone (no pid is that high); its walltime is exceeded; it could not even write.
   for (const auto& mark :
        {"cigri1 began " + now + " node1 77 99999999\n",
         std::string("cigri1 began 1000000000 elsewhere 77 1\n"), std::string()}) {
@@ -237,7 +237,7 @@ TEST(ExitRecordTest, ATermIsNobodysFaultUntilItIsKnownWhoSentIt) {
   EXPECT_EQ(job.node, "n1");
 }
 
-TEST(TagTest, IsToldFromTheNamesOfCigri3) {
+TEST(TagTest, IsDistinguishedFromTheNamesOfCigri3) {
   EXPECT_TRUE(IsTag("cigri.12.g1.abcd"));
   for (const char* name :
        {"cigri.12", "cigri", "", "cigri..g1.abcd", "a.12.g1.abcd", "cigri.1.2.3.4"})

@@ -109,7 +109,7 @@ TEST_F(OarTest, EveryAnswerToASubmissionMeansWhatItMeansForTheJobs) {
   }
 }
 
-TEST_F(OarTest, ARefusalSaysTheSitesOwnWords) {
+TEST_F(OarTest, ARefusalSaysTheSitesErrorMessage) {
   server_.On("POST", "/jobs.json", Fixture("oar/err_admission_rule_500"));
   const auto words = Submitted(BatchOf({"true"})).second;
   EXPECT_NE(words.find("unknown job type: nosuchtype"), words.npos) << words;
@@ -132,7 +132,7 @@ TEST_F(OarTest, AUserWhomOarWouldTakeForAnotherIsRefused) {
   EXPECT_TRUE(server_.requests().empty());
 }
 
-TEST_F(OarTest, WhatCannotBeCarriedIsRefusedWithTheLimitAndTheTask) {
+TEST_F(OarTest, WhatExceedsALimitIsRefusedWithTheLimitAndTheTask) {
   auto batch = BatchOf({"true", RandomHex(200000)});
   EXPECT_NE(oar_->WhyNot(batch).find("at most 120000 bytes once encoded; that of task 1"),
             std::string::npos)
@@ -215,7 +215,7 @@ TEST_F(OarTest, ABestEffortJobThatEndsWellBeforeItsKillIsASuccess) {
   EXPECT_EQ(job.cause, EndCause::kPreempted) << "what it did when it was killed is not its fault";
 }
 
-TEST_F(OarTest, LiveStatesAreToldApart) {
+TEST_F(OarTest, LiveStatesAreDistinguished) {
   EXPECT_EQ(OarState("Hold"), RemoteState::kHeld);
   for (const char* s : {"Waiting", "toLaunch", "Launching", "toAckReservation"})
     EXPECT_EQ(OarState(s), RemoteState::kWaiting) << s;
@@ -260,15 +260,15 @@ TEST_F(OarTest, OfJobsThatAreAsWeKnowAPollSaysNothing) {
                                     S::kRunning, S::kRunning, std::nullopt};
   for (int i = 0; i < 6; ++i) request.jobs[i].known = known[i];
   const auto result = oar_->Poll(request);
-  std::map<std::string, S> told;
-  for (const auto& job : result.jobs) told[job.ref.remote_id] = job.state;
-  EXPECT_EQ(told,
+  std::map<std::string, S> reported;
+  for (const auto& job : result.jobs) reported[job.ref.remote_id] = job.state;
+  EXPECT_EQ(reported,
             (std::map<std::string, S>{
                 {"86", S::kRunning}, {"87", S::kWaiting}, {"88", S::kEnded}, {"89", S::kRunning}}));
   EXPECT_TRUE(result.missing.empty()) << "no news is not absence";
 }
 
-TEST_F(OarTest, AnIdOfTwoBatchesIsTheOneItsNameTells) {
+TEST_F(OarTest, AnIdOfTwoBatchesIsTheOneItsNameReports) {
   server_.On("GET", "ids=", List(nlohmann::json::array({Item(84, "Running")})));
   PollRequest request;
   request.jobs = {RefOf("84", "cigri.12.g1.0000"), RefOf("84", kTag, 1)};
@@ -295,7 +295,7 @@ TEST_F(OarTest, AForgottenJobIsReadFromItsOwnRecord) {
   EXPECT_EQ(result.missing.size(), 1u);
 }
 
-// A server that dies leaves what it was launching in this state, for ever.
+// A server that dies leaves what it was launching in this state, indefinitely.
 TEST_F(OarTest, WhatIsBeingLaunchedHasGivenNoSignYet) {
   server_.On("GET", "ids=",
              List({Item(84, "toLaunch"), Item(85, "Launching"), Item(86, "Running"),
@@ -355,7 +355,7 @@ TEST_F(OarTest, ListsAreCutBeforeTheWebServersLimitOfUrls) {
   for (const auto& r : server_.requests()) EXPECT_LT(r.target.size(), 8000u);
 }
 
-// A sweep after a long outage: thousands of ends at once must not hold it up for minutes.
+// A poll after a long outage: thousands of ends at once must not hold it up for minutes.
 TEST_F(OarTest, DetailsOfTheEndedAreBoundedPerPoll) {
   nlohmann::json items = nlohmann::json::array();
   PollRequest request;
@@ -410,7 +410,7 @@ TEST_F(OarTest, ACopyThatOarMadeKeepsItsIndexUnderANewId) {
   EXPECT_EQ(found.jobs[2].ref.index, 0);
 }
 
-TEST_F(OarTest, TheSweepSeesOnlyWhatCarriesThePrefixAndOurCommand) {
+TEST_F(OarTest, TheListingSeesOnlyWhatCarriesThePrefixAndOurCommand) {
   server_.On("GET", "/jobs.json?limit=0",
              List({Item(84, "Running"), Item(90, "Running", "cigri.12"),
                    Item(91, "Running", "cigri.12.g1.fake")}));
@@ -422,7 +422,7 @@ TEST_F(OarTest, TheSweepSeesOnlyWhatCarriesThePrefixAndOurCommand) {
   EXPECT_EQ(jobs[0].ref.cluster_user, "alice");
 }
 
-TEST_F(OarTest, AnswersToADeletionAreReadByTheirWords) {
+TEST_F(OarTest, AnswersToADeletionAreReadByTheirText) {
   const struct {
     const char* fixture;
     const char* want;
@@ -490,7 +490,7 @@ TEST_F(OarTest, ResourcesAreCountedByUnitAndProperties) {
   EXPECT_EQ(r.note, "1 of 3 hosts are not available");
 }
 
-TEST_F(OarTest, ResourcesThatAreTakenAwayOrMendedAreSeenInTheNextLook) {
+TEST_F(OarTest, ResourcesThatAreTakenAwayOrFixedAreSeenInTheNextPoll) {
   const auto resources = [&](const std::vector<std::pair<int, const char*>>& cores) {
     nlohmann::json items = nlohmann::json::array();
     for (const auto& [id, state] : cores)

@@ -38,7 +38,7 @@ class RecordedServer {
     std::multimap<std::string, std::string> headers;
     std::string Header(const std::string& name) const;
   };
-  /// As On(), with an answer made anew for each request; `answer` may ask this server what it got.
+  /// As On(), with an answer made again for each request; `answer` may ask this server what it got.
   void OnEach(const std::string& method, const std::string& part,
               std::function<Answer(const Request&)> answer);
   std::vector<Request> requests() const;

@@ -119,7 +119,7 @@ TEST_F(SlurmTest, EveryAnswerToASubmissionMeansWhatItMeansForTheJobs) {
   EXPECT_EQ(Submitted(BatchOf({"a", "b"})).first, "limit") << "MaxArraySize";
 }
 
-TEST_F(SlurmTest, ABadTokenIsToldFromADoubtByAskingAgain) {
+TEST_F(SlurmTest, ABadTokenIsDistinguishedFromADoubtByAskingAgain) {
   config_.auth_type = "jwt";
   std::string token = "bad";
   slurm_ = MakeCluster(config_, [&](const std::string&) { return token; });
@@ -127,10 +127,10 @@ TEST_F(SlurmTest, ABadTokenIsToldFromADoubtByAskingAgain) {
   server_.On("GET", "/ping", Fixture("slurm/err-bad-token-get"));
   const auto [outcome, words] = Submitted(BatchOf({"true"}));
   EXPECT_EQ(outcome, "token");
-  EXPECT_NE(slurm_->CredentialTrouble("alice"), "") << "it is not tried again at once";
-  EXPECT_EQ(slurm_->CredentialTrouble("bob"), "");
+  EXPECT_NE(slurm_->CredentialError("alice"), "") << "it is not tried again at once";
+  EXPECT_EQ(slurm_->CredentialError("bob"), "");
   token = "new";
-  EXPECT_EQ(slurm_->CredentialTrouble("alice"), "");
+  EXPECT_EQ(slurm_->CredentialError("alice"), "");
   EXPECT_NE(words.find("token of user alice"), words.npos) << words;
 }
 
@@ -198,9 +198,9 @@ TEST_F(SlurmTest, OfJobsThatAreAsWeKnowAPollSaysNothing) {
     request.jobs.back().known = known;
   }
   const auto result = slurm_->Poll(request);
-  std::map<int, S> told;
-  for (const auto& job : result.jobs) told[job.ref.index] = job.state;
-  EXPECT_EQ(told, (std::map<int, S>{{15, S::kRunning}, {20, S::kWaiting}, {17, S::kWaiting}}));
+  std::map<int, S> reported;
+  for (const auto& job : result.jobs) reported[job.ref.index] = job.state;
+  EXPECT_EQ(reported, (std::map<int, S>{{15, S::kRunning}, {20, S::kWaiting}, {17, S::kWaiting}}));
   EXPECT_TRUE(result.missing.empty()) << "no news is not absence";
   server_.On("GET", "/job/12", Fixture("slurm/array-held"));
   EXPECT_EQ(slurm_->Poll(request).jobs.at(0).state, S::kHeld);
@@ -318,7 +318,7 @@ TEST_F(SlurmTest, OneUserWithoutATokenDoesNotStopTheOthers) {
   EXPECT_EQ(server_.Asked("GET", "/job/11").at(0).Header("X-SLURM-USER-TOKEN"), "grid");
 }
 
-TEST_F(SlurmTest, AnExpiredTokenIsToldBeforeAnythingIsSent) {
+TEST_F(SlurmTest, AnExpiredTokenIsReportedBeforeAnythingIsSent) {
   config_.auth_type = "jwt";
   // {"exp":1000000000,"sun":"alice"}
   slurm_ = MakeCluster(config_, [](const std::string&) {
@@ -358,7 +358,7 @@ TEST_F(SlurmTest, ADoubtIsLookedUpAmongTheLiveAndThenAmongTheStored) {
   EXPECT_FALSE(slurm_->Find(kTag, "alice", 1.8e9, false).complete);
 }
 
-TEST_F(SlurmTest, TheSweepSeesNoJobOfCigri3) {
+TEST_F(SlurmTest, TheListingSeesNoJobOfCigri3) {
   const auto job = [](int id, const std::string& name) {
     return Json{{"job_id", id},           {"array_job_id", id}, {"array_task_id", 4},
                 {"job_state", "RUNNING"}, {"name", name},       {"user_name", "alice"}};
@@ -485,9 +485,9 @@ class SlurmRecordsTest : public SlurmTest {
       request.jobs.push_back(Ref(index));
     }
     server_.On("GET", "/job/12", Says({{"jobs", jobs}, {"errors", Json::array()}}));
-    std::map<int, RemoteJob> told;
-    for (const auto& job : slurm_->Poll(request).jobs) told[job.ref.index] = job;
-    return told;
+    std::map<int, RemoteJob> reported;
+    for (const auto& job : slurm_->Poll(request).jobs) reported[job.ref.index] = job;
+    return reported;
   }
   static double Soon() { return static_cast<double>(std::time(nullptr)) + 5; }
   std::string folder_, user_;
@@ -498,41 +498,41 @@ class SlurmRecordsTest : public SlurmTest {
 TEST_F(SlurmRecordsTest, AJobThatRunsWithoutHavingBegunGivesNoSign) {
   const std::string running = "slurm/job-running", done = "slurm/job-completed-full";
   Record(1, "cigri1 began 1 n2 12_1 4711\n");
-  auto told = Polled({{2, running}}, Soon());
-  EXPECT_FALSE(told[2].silent) << "nothing shows yet that this is the right folder";
-  told = Polled({{1, running}, {2, running}}, Soon());
-  EXPECT_FALSE(told[1].silent);
-  EXPECT_TRUE(told[2].silent);
+  auto reported = Polled({{2, running}}, Soon());
+  EXPECT_FALSE(reported[2].unresponsive) << "nothing shows yet that this is the right folder";
+  reported = Polled({{1, running}, {2, running}}, Soon());
+  EXPECT_FALSE(reported[1].unresponsive);
+  EXPECT_TRUE(reported[2].unresponsive);
   Record(2, "cigri1 began 1 n2 12_2 4712\n");
-  EXPECT_FALSE(Polled({{1, running}, {2, running}}, Soon())[2].silent);
+  EXPECT_FALSE(Polled({{1, running}, {2, running}}, Soon())[2].unresponsive);
   std::filesystem::remove_all(folder_ + "/records");
-  told = Polled({{1, running}, {2, running}, {3, running}}, Soon());
-  EXPECT_FALSE(told[1].silent || told[2].silent) << "they had begun";
-  EXPECT_FALSE(told[3].silent) << "the folder is not there any more";
+  reported = Polled({{1, running}, {2, running}, {3, running}}, Soon());
+  EXPECT_FALSE(reported[1].unresponsive || reported[2].unresponsive) << "they had begun";
+  EXPECT_FALSE(reported[3].unresponsive) << "the folder is not there any more";
 }
 
-// A look that failed had forgotten who had begun: where the record had been cleaned away since, a
+// A poll that failed had forgotten who had begun: where the record had been cleaned away since, a
 // job that ran well would have been killed.
-TEST_F(SlurmRecordsTest, ALookThatFailsForgetsNobodyWhoHasBegun) {
+TEST_F(SlurmRecordsTest, APollThatFailsForgetsNobodyWhoHasBegun) {
   const std::string running = "slurm/job-running";
   Record(1, "cigri1 began 1 n2 12_1 4711\n");
   Record(2, "cigri1 began 1 n2 12_2 4712\n");
-  EXPECT_FALSE(Polled({{1, running}, {2, running}}, Soon())[1].silent);
+  EXPECT_FALSE(Polled({{1, running}, {2, running}}, Soon())[1].unresponsive);
   PollRequest request;
   request.jobs = {Ref(1), Ref(2)};
   server_.On("GET", "/job/12", Says("<html>", 502));
   EXPECT_THROW(slurm_->Poll(request), CallFailed);
   std::filesystem::remove(std::filesystem::path(folder_) / RecordPath(Ref(1)));
-  const auto told = Polled({{1, running}, {2, running}}, Soon());
-  EXPECT_FALSE(told.at(1).silent);
-  EXPECT_FALSE(told.at(2).silent);
+  const auto reported = Polled({{1, running}, {2, running}}, Soon());
+  EXPECT_FALSE(reported.at(1).unresponsive);
+  EXPECT_FALSE(reported.at(2).unresponsive);
 }
 
 // Started once, forgotten by a slurmctld that crashed, started again and refused by its node.
 TEST_F(SlurmRecordsTest, AJobThatRunsAndHasEndedByItsOwnRecordGivesNoSignEither) {
   Record(1, "cigri1 began 1 n2 12_1 4711\ncigri1 0 1 2 n2 12_1 1 end\n");
   const std::string running = "slurm/job-running", cancelled = "slurm/job-cancelled-running";
-  EXPECT_TRUE(Polled({{1, running}}, Soon())[1].silent);
+  EXPECT_TRUE(Polled({{1, running}}, Soon())[1].unresponsive);
   const auto killed = Polled({{1, cancelled}}, Soon());
   EXPECT_EQ(killed.at(1).cause, EndCause::kExited) << "and when it is killed its success counts";
   EXPECT_EQ(killed.at(1).wait_status, 0);
@@ -540,9 +540,9 @@ TEST_F(SlurmRecordsTest, AJobThatRunsAndHasEndedByItsOwnRecordGivesNoSignEither)
 
 TEST_F(SlurmRecordsTest, WhatBeganBeforeThisDriverIsNotJudged) {
   Record(1, "cigri1 began 1 n2 12_1 4711\n");
-  const auto told =
+  const auto reported =
       Polled({{1, "slurm/job-running"}, {2, "slurm/job-running"}}, 1795165861.0 - 1e8);
-  EXPECT_FALSE(told.at(2).silent) << "its record may have been cleaned away";
+  EXPECT_FALSE(reported.at(2).unresponsive) << "its record may have been cleaned away";
 }
 
 TEST_F(SlurmRecordsTest, AJobOfALostNodeThatHasSucceededByItsOwnRecordHas) {
@@ -550,11 +550,11 @@ TEST_F(SlurmRecordsTest, AJobOfALostNodeThatHasSucceededByItsOwnRecordHas) {
   Record(2, "cigri1 began 1 n4 12_2 4711\n");
   Record(3, "cigri1 began 1 n4 12_3 4711\ncigri1 15 1000 1005 n4 12_3 1 end\n");
   const std::string lost = "slurm/job-node-fail";
-  auto told = Polled({{1, lost}, {2, lost}, {3, "slurm/job-cancelled-running"}}, Soon());
-  EXPECT_EQ(told[1].cause, EndCause::kExited);
-  EXPECT_EQ(told[1].wait_status, 0);
-  EXPECT_EQ(told[2].cause, EndCause::kNodeFailed);
-  EXPECT_EQ(told[3].cause, EndCause::kDeleted);
+  auto reported = Polled({{1, lost}, {2, lost}, {3, "slurm/job-cancelled-running"}}, Soon());
+  EXPECT_EQ(reported[1].cause, EndCause::kExited);
+  EXPECT_EQ(reported[1].wait_status, 0);
+  EXPECT_EQ(reported[2].cause, EndCause::kNodeFailed);
+  EXPECT_EQ(reported[3].cause, EndCause::kDeleted);
 }
 
 TEST_F(SlurmTest, TheVersionIsFoundFromTheNewestDown) {

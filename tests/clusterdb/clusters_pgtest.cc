@@ -67,8 +67,8 @@ TEST_F(ClustersPgTest, AClusterWithAChangeFeedIsPolledWithoutAPause) {
   db::Tx tx(*db);
   const auto rows = LoadClusters(tx);
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[0].min_round_s, 0);
-  EXPECT_EQ(rows[1].min_round_s, 5);
+  EXPECT_EQ(rows[0].min_cycle_s, 0);
+  EXPECT_EQ(rows[1].min_cycle_s, 5);
 }
 
 TEST_F(ClustersPgTest, AKindIsAWord) {

@@ -41,7 +41,7 @@ class TokenCommandTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   // Why there was no token; "" when there was one.
-  static std::string Trouble(const std::string& command, const std::string& user = "alice",
+  static std::string ErrorOf(const std::string& command, const std::string& user = "alice",
                              milliseconds deadline = std::chrono::seconds(20)) {
     try {
       RunTokenCommand(command, user, deadline);
@@ -53,14 +53,15 @@ class TokenCommandTest : public testing::Test {
   std::string dir_;
 };
 
-TEST_F(TokenCommandTest, WordsAreSplitAsAShellDoesAndNothingIsExpanded) {
-  using Words = std::vector<std::string>;
-  EXPECT_EQ(CommandWords("scontrol token  username=%u"),
-            (Words{"scontrol", "token", "username=%u"}));
-  EXPECT_EQ(CommandWords("a 'b c' \"d 'e\" f\\ g ''"), (Words{"a", "b c", "d 'e", "f g", ""}));
-  EXPECT_EQ(CommandWords("a $HOME ;rm *"), (Words{"a", "$HOME", ";rm", "*"}));
-  EXPECT_THROW(CommandWords("a 'b"), std::runtime_error);
-  EXPECT_THROW(CommandWords("  "), std::runtime_error);
+TEST_F(TokenCommandTest, ArgumentsAreSplitAsAShellDoesAndNothingIsExpanded) {
+  using Arguments = std::vector<std::string>;
+  EXPECT_EQ(CommandArguments("scontrol token  username=%u"),
+            (Arguments{"scontrol", "token", "username=%u"}));
+  EXPECT_EQ(CommandArguments("a 'b c' \"d 'e\" f\\ g ''"),
+            (Arguments{"a", "b c", "d 'e", "f g", ""}));
+  EXPECT_EQ(CommandArguments("a $HOME ;rm *"), (Arguments{"a", "$HOME", ";rm", "*"}));
+  EXPECT_THROW(CommandArguments("a 'b"), std::runtime_error);
+  EXPECT_THROW(CommandArguments("  "), std::runtime_error);
 }
 
 TEST_F(TokenCommandTest, ItGetsTheUserAndNothingOfOurs) {
@@ -82,22 +83,22 @@ TEST_F(TokenCommandTest, OneTokenInAnyUsualDressIsTaken) {
   EXPECT_EQ(RunTokenCommand("sh -c 'echo SLURM_JWT=%u'", "alice"), "alice");
 }
 
-TEST_F(TokenCommandTest, EveryWayToFailIsToldWithoutWhatItPrinted) {
-  EXPECT_EQ(Trouble("true"), "it printed nothing");
-  EXPECT_EQ(Trouble("echo secret words"), "it did not print one token and nothing else");
-  EXPECT_EQ(Trouble("sh -c 'echo secret; echo no ticket for %u >&2; exit 3'"),
+TEST_F(TokenCommandTest, EveryWayToFailIsReportedWithoutWhatItPrinted) {
+  EXPECT_EQ(ErrorOf("true"), "it printed nothing");
+  EXPECT_EQ(ErrorOf("echo secret words"), "it did not print one token and nothing else");
+  EXPECT_EQ(ErrorOf("sh -c 'echo secret; echo no ticket for %u >&2; exit 3'"),
             "it exited with code 3: no ticket for alice");
-  EXPECT_EQ(Trouble("sh -c 'kill -9 $$'"), "it was killed by signal 9");
-  EXPECT_NE(Trouble("/nowhere/at/all").find("cannot start /nowhere/at/all: No such file"),
+  EXPECT_EQ(ErrorOf("sh -c 'kill -9 $$'"), "it was killed by signal 9");
+  EXPECT_NE(ErrorOf("/nowhere/at/all").find("cannot start /nowhere/at/all: No such file"),
             std::string::npos);
-  EXPECT_NE(Trouble("yes secret").find("more than 16384 bytes"), std::string::npos);
+  EXPECT_NE(ErrorOf("yes secret").find("more than 16384 bytes"), std::string::npos);
   for (const char* user : {"", "-rf", "a b", "$(id)", "a;b", "a\nb", "é"})
-    EXPECT_NE(Trouble("echo x", user).find("no name of a user"), std::string::npos) << user;
+    EXPECT_NE(ErrorOf("echo x", user).find("no name of a user"), std::string::npos) << user;
 }
 
 TEST_F(TokenCommandTest, OneThatHangsIsEndedWithAllItHasStarted) {
   const auto command = Script("sleep 300 & echo $! > " + dir_ + "/pid; wait");
-  EXPECT_NE(Trouble(command, "alice", milliseconds(500)).find("did not end within"),
+  EXPECT_NE(ErrorOf(command, "alice", milliseconds(500)).find("did not end within"),
             std::string::npos);
   const int child = std::atoi(Text("pid").c_str());
   ASSERT_GT(child, 1);

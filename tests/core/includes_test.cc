@@ -75,8 +75,8 @@ const std::map<std::string, std::string> kLibraryOf = {{"pqxx", "db"},
                                                        {"simdjson.h", "cluster"},
                                                        {"boost", "process"},
                                                        {"utf8.h", "core"},
-                                                        {"CLI", "core"},
-                                                        {"spdlog", "core"}};
+                                                       {"CLI", "core"},
+                                                       {"spdlog", "core"}};
 
 // "policy/model.h" -> policy, "tools/common/args.h" -> tools/common, "args.h" -> "".
 std::string FolderOf(const std::string& header) {

@@ -43,11 +43,11 @@ TEST(Utf8Test, InvalidBytesAreReplacedAndTheRestIsKept) {
   EXPECT_FALSE(IsValidUtf8("\xF4\x90\x80\x80")) << "above U+10FFFF";
 }
 
-TEST(HumanSpanTest, TwoUnitsAtMost) {
-  EXPECT_EQ(HumanSpan(0.42), "0.4 s");
-  EXPECT_EQ(HumanSpan(75), "1 min 15 s");
-  EXPECT_EQ(HumanSpan(93784), "1 d 2 h");
-  EXPECT_EQ(HumanSpan(3600), "1 h");
+TEST(HumanDurationTest, TwoUnitsAtMost) {
+  EXPECT_EQ(HumanDuration(0.42), "0.4 s");
+  EXPECT_EQ(HumanDuration(75), "1 min 15 s");
+  EXPECT_EQ(HumanDuration(93784), "1 d 2 h");
+  EXPECT_EQ(HumanDuration(3600), "1 h");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_F(MigratePgTest, ASchemaOfAnotherBuildIsRefusedAndTheWayOutIsNamed) {
     EXPECT_EQ(std::string(e.what()),
               "the database was made by another build of CiGri-NG (migration 1 of another text "
               "than this program's)");
-    EXPECT_NE(e.hint().find("begin anew: `cigri down`"), std::string::npos) << e.hint();
+    EXPECT_NE(e.hint().find("begin again: `cigri down`"), std::string::npos) << e.hint();
   }
 }
 

@@ -58,8 +58,7 @@ const std::map<std::string, std::set<std::string>> kReads = {
     {"int", {"integer", "smallint", "bigint", "numeric"}},
     {"int64", {"bigint", "integer", "smallint", "numeric"}},
     {"double", {"double precision", "real", "numeric", "integer", "bigint"}},
-    {"text",
-     {"text", "json", "jsonb", "timestamp with time zone", "integer", "bigint", "numeric"}},
+    {"text", {"text", "json", "jsonb", "timestamp with time zone", "integer", "bigint", "numeric"}},
     {"bytes", {"bytea"}},
     {"int[]", {"integer[]"}},
     {"int64[]", {"bigint[]"}},
@@ -85,9 +84,10 @@ class StatementsPgTest : public test::PgTest {
   std::string TypeName(Oid oid) {
     const auto found = types_.find(oid);
     if (found != types_.end()) return found->second;
-    const auto row = Sql("SELECT CASE WHEN typtype = 'e' THEN 'text' ELSE format_type(oid, NULL) "
-                         "END FROM pg_type WHERE oid = " +
-                         std::to_string(oid));
+    const auto row =
+        Sql("SELECT CASE WHEN typtype = 'e' THEN 'text' ELSE format_type(oid, NULL) "
+            "END FROM pg_type WHERE oid = " +
+            std::to_string(oid));
     return types_[oid] = row[0][0].as<std::string>();
   }
 
@@ -102,7 +102,7 @@ TEST_F(StatementsPgTest, EachIsPreparedAndGivesTheColumnsOfItsStruct) {
   for (const auto& s : statements) {
     const Result description = Describe(s);
     const int n = PQnfields(description.get());
-    const bool is_void = n == 1 && TypeName(PQftype(description.get(), 0)) == "void";
+    const bool is_void = n == 1 && TypeName(PQftype(description.get(), 0)) == "abandoned";
     ASSERT_EQ(static_cast<std::size_t>(is_void ? 0 : n), s.columns.size())
         << s.file << ": " << s.name << " and its -- returns: line have not the same columns";
     for (int i = 0; i < n && !is_void; ++i) {
@@ -111,9 +111,8 @@ TEST_F(StatementsPgTest, EachIsPreparedAndGivesTheColumnsOfItsStruct) {
       const auto reads = kReads.find(column.type);
       ASSERT_NE(reads, kReads.end()) << s.name << ": unknown type " << column.type;
       const auto type = TypeName(PQftype(description.get(), i));
-      EXPECT_TRUE(reads->second.count(type))
-          << s.file << ": " << s.name << ": " << column.name << " is " << type << ", not "
-          << column.type;
+      EXPECT_TRUE(reads->second.count(type)) << s.file << ": " << s.name << ": " << column.name
+                                             << " is " << type << ", not " << column.type;
     }
   }
 }

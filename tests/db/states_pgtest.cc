@@ -12,7 +12,7 @@ class StatesPgTest : public test::PgTest {
     std::vector<std::string> words;
     for (const auto& row : Sql("SELECT unnest(enum_range(NULL::" + type + "))::text"))
       words.emplace_back(row[0].c_str());
-    const auto& ours = WordsOf<Enum>();
+    const auto& ours = EnumNames<Enum>();
     EXPECT_EQ(words, std::vector<std::string>(ours.begin(), ours.end())) << type;
     for (const auto& word : words) {
       const auto value = FromString<Enum>(word);
@@ -29,7 +29,7 @@ TEST_F(StatesPgTest, EveryTypeHasTheWordsOfItsEnumAndNoOther) {
   ExpectSame<BatchKind>("batch_kind");
   ExpectSame<BatchState>("batch_state");
   ExpectSame<JobState>("job_state");
-  ExpectSame<Account>("account");
+  ExpectSame<ExitClass>("exit_class");
   ExpectSame<ClusterMode>("cluster_mode");
   EXPECT_EQ(Sql("SELECT count(*) FROM pg_type WHERE typtype = 'e' AND "
                 "typnamespace = current_schema()::regnamespace")[0][0]

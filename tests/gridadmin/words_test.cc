@@ -22,7 +22,7 @@ class WhenTest : public ::testing::Test {
   static constexpr std::time_t kNow = 1'767'182'400;  // 2025-12-31T12:00:00Z
 };
 
-TEST_F(WhenTest, SpansHoursAndDatesAreReadAndThePastIsNot) {
+TEST_F(WhenTest, DurationsHoursAndDatesAreReadAndThePastIsNot) {
   const std::pair<const char*, const char*> cases[] = {
       {"30m", "2025-12-31T12:30:00Z"},
       {"2h", "2025-12-31T14:00:00Z"},

@@ -1,4 +1,4 @@
-// An API that notes what it was sent and answers as told, and gridsub run as a real process.
+// An API that notes what it was sent and answers as set, and gridsub run as a real process.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>

@@ -28,7 +28,7 @@ TEST(GridsubTest, AJdlIsSentAsItStandsAndTheIdIsPrintedForScripts) {
             std::string(kSubmitted) + "{\n  \"id\": 7,\n  \"state\": \"in_treatment\"\n}\n");
 }
 
-TEST(GridsubTest, AllFaultsOfAllFilesAreToldAndNothingIsSent) {
+TEST(GridsubTest, AllFaultsOfAllFilesAreReportedAndNothingIsSent) {
   FakeApi api;
   api.Write("a.json", kJdl);
   api.Write("b.json",
@@ -37,13 +37,13 @@ TEST(GridsubTest, AllFaultsOfAllFilesAreToldAndNothingIsSent) {
   const auto ran = Gridsub(api, "-f a.json -f b.json");
   EXPECT_EQ(ran.code, 65);
   EXPECT_EQ(ran.err,
-            "b.json:3:13: nb_jobs: must be a whole number from 1 to 2147483647, not 0\n"
-            "b.json:5:14: walltime: \"1h\" is no span of time above 0\n"
-            "HINT: write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")\n");
+            "b.json:3:13: nb_jobs: must be a whole number from 1 to 2147483647, not "
+            "0\nb.json:5:14: walltime: \"1h\" is no duration above 0\nHINT: write seconds (3600) "
+            "or \"h:mm:ss\" (\"1:00:00\")\n");
   EXPECT_EQ(api.Calls(), "");
 }
 
-TEST(GridsubTest, FaultsThatOnlyTheServerKnowsAreToldAlike) {
+TEST(GridsubTest, FaultsThatOnlyTheServerKnowsAreReportedAlike) {
   FakeApi api;
   api.campaign_status = 400;
   api.campaign_answer = {{"status", 400},
@@ -62,7 +62,7 @@ TEST(GridsubTest, FaultsThatOnlyTheServerKnowsAreToldAlike) {
                          "HINT: did you mean \"alfa\"?\n");
 }
 
-TEST(GridsubTest, AParameterThatTheServerRefusesIsToldWithItsLine) {
+TEST(GridsubTest, AParameterThatTheServerRefusesIsReportedWithItsLine) {
   FakeApi api;
   api.campaign_status = 400;
   api.campaign_answer = {{"status", 400},
@@ -132,7 +132,7 @@ TEST(GridsubTest, AParamFileIsReadByTheUserNextToTheJdlAndStripped) {
   EXPECT_EQ(sent.query.find("format")->second, "line");
 }
 
-TEST(GridsubTest, AParamFileThatCannotBeReadIsToldAtItsPlace) {
+TEST(GridsubTest, AParamFileThatCannotBeReadIsReportedAtItsPlace) {
   FakeApi api;
   api.Write(
       "a.json",
@@ -353,7 +353,7 @@ TEST(GridsubTest, RowsThatAreAddedMustHaveTheColumnsOfTheCampaign) {
   }
 }
 
-TEST(GridsubTest, ARefusedOrDryRunLeavesNoDraftBehind) {
+TEST(GridsubTest, ARefusedOrDryRunLeavesNoUploadBehind) {
   const std::string with_file = R"({"name":"n","exec_file":"x","clusters":{"alpha":{}}})";
   for (const int status : {201, 400}) {
     FakeApi api;
@@ -468,7 +468,7 @@ TEST(GridsubTest, CtrlCLeavesTheCampaignRunningAndSaysHowToStopIt) {
 TEST(GridsubTest, TheApiOfAnotherHostIsReachedThroughSsh) {
   FakeApi api;
   std::filesystem::create_directory(api.folder() + "/bin");
-  // Stands for ssh: "forwards" by a link, and ends when it is told to.
+  // Stands for ssh: "forwards" by a link, and ends when it is reported to.
   api.Write("bin/ssh",
             "#!/bin/sh\necho \"$@\" >ssh.args\nwhile [ \"$1\" != -L ]; do shift; done\n"
             "ln -s \"${2#*:}\" \"${2%%:*}\"\nexec sleep 60\n");

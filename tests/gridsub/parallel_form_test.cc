@@ -25,7 +25,7 @@ TEST(ParallelFormTest, SourcesCombineInTheOrderOfGnuParallel) {
   EXPECT_EQ(Rows({"p", ":::", "a b", ""}), "a b;");
 }
 
-TEST(ParallelFormTest, WordsReachTheProgramAsTyped) {
+TEST(ParallelFormTest, ArgumentsReachTheProgramAsTyped) {
   EXPECT_EQ(ExecFileOf({"wc", "-c", "{}"}, {}), "wc -c {}");
   EXPECT_EQ(ExecFileOf({"grep", "a b", "x{1}y", "{2.}"}, {}), "grep 'a b' 'x{1}y' {2.}");
   EXPECT_EQ(ExecFileOf({"sim", "{k}", "$HOME", "~"}, {"k"}), "sim {k} '$HOME' '~'");

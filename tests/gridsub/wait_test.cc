@@ -18,14 +18,14 @@ TEST(ProgressTextTest, WhatIsMissingIsLeftOut) {
             "0/4 done  paused");
 }
 
-TEST(ProgressTextTest, LongerSpansAreWrittenForPeople) {
+TEST(ProgressTextTest, LongerDurationsAreWrittenForReaders) {
   EXPECT_EQ(ProgressText(nlohmann::json::parse(R"({"total":4,"done":1,"ends_in":[50,3700]})")),
             "1/4 done  ends in 50 s to 1 h 1 min");
   EXPECT_EQ(ProgressText(nlohmann::json::parse(R"({"total":4,"done":1,"ends_in":[7201,7202]})")),
             "1/4 done  ends in 2 h");
 }
 
-TEST(SummaryTextTest, TellsWhatBecameOfAll) {
+TEST(SummaryTextTest, ReportsWhatBecameOfAll) {
   EXPECT_EQ(SummaryText(nlohmann::json::parse(
                 R"({"total":16,"done":2,"not_run":14,"preempted":1,"state":"terminated"})")),
             "2 of 16 done, 14 not run, 1 preempted and run again");

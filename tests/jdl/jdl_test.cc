@@ -105,20 +105,18 @@ TEST(JdlTest, AllFaultsAreFoundInOnePassAtTheirPlaces) {
   }
 })",
                             Grid());
-  EXPECT_EQ(Faults(result),
-            "f:2:16: name: key \"name\" is given twice\nHINT: keep one of them\n"
-            "f:3:14: nb_jobs: must be a whole number from 1 to 2147483647, not 0\n"
-            "f:5:15: prologue: must be an array of texts, not \"mkdir x\"\n"
-            "HINT: write it as [\"mkdir x\"]\n"
-            "f:7:5: clusters.alpa: unknown cluster \"alpa\"\n"
-            "HINT: did you mean \"alpha\"? `gridclusters` lists them\n"
-            "f:8:27: clusters.beta.walltime: \"1h\" is no span of time above 0\n"
-            "HINT: write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")\n"
-            "f:9:28: clusters.beta.resources: \"nodes=x\" is not a number of resources that can be "
-            "counted\nHINT: give a whole number of at least 1\n");
+  EXPECT_EQ(
+      Faults(result),
+      "f:2:16: name: key \"name\" is given twice\nHINT: keep one of them\nf:3:14: nb_jobs: must be "
+      "a whole number from 1 to 2147483647, not 0\nf:5:15: prologue: must be an array of texts, "
+      "not \"mkdir x\"\nHINT: write it as [\"mkdir x\"]\nf:7:5: clusters.alpa: unknown cluster "
+      "\"alpa\"\nHINT: did you mean \"alpha\"? `gridclusters` lists them\nf:8:27: "
+      "clusters.beta.walltime: \"1h\" is no duration above 0\nHINT: write seconds (3600) or "
+      "\"h:mm:ss\" (\"1:00:00\")\nf:9:28: clusters.beta.resources: \"nodes=x\" is not a number of "
+      "resources that can be counted\nHINT: give a whole number of at least 1\n");
 }
 
-TEST(JdlTest, AFaultOfAGlobalValueIsToldOnceForAllClusters) {
+TEST(JdlTest, AFaultOfAGlobalValueIsReportedOnceForAllClusters) {
   const auto result = Parse(
       R"({"name":"n","nb_jobs":1,"walltime":"5m","exec_file":"x","clusters":{"alpha":{},"beta":{}}})",
       Grid());
@@ -167,10 +165,10 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("type":"bestefort")"), "type", "best-effort or normal"},
       {With(R"("jobs_type":"tset")"), "jobs_type", ""},
       {With(R"("jobs_type":"desktop_computing")"), "jobs_type", "not supported"},
-      {With(R"("walltime":"1:00")"), "walltime", "span"},
-      {With(R"("walltime":0)"), "walltime", "span"},
-      {With(R"("walltime":1.5)"), "walltime", "span"},
-      {With(R"("walltime":[])"), "walltime", "span"},
+      {With(R"("walltime":"1:00")"), "walltime", "duration"},
+      {With(R"("walltime":0)"), "walltime", "duration"},
+      {With(R"("walltime":1.5)"), "walltime", "duration"},
+      {With(R"("walltime":[])"), "walltime", "duration"},
       {With(R"("max_jobs":0)"), "max_jobs", ""},
       {With(R"("max_jobs":"many")"), "max_jobs", ""},
       {With(R"("test_mode":"yes")"), "test_mode", ""},

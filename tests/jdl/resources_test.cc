@@ -26,7 +26,7 @@ TEST(ParseResourcesTest, SlotsAreTheProductDownToTheUnit) {
   }
 }
 
-TEST(ParseResourcesTest, NonsenseIsRefusedWithWords) {
+TEST(ParseResourcesTest, NonsenseIsRefusedWithAMessage) {
   for (const char* text : {"", "/", "core", "core=", "core=0", "core=-1", "core=ALL", "core=1.5",
                            "/nodes=1,walltime=1:0:0", "/walltime=3", "{x", "core=1:00:00", "a b=1",
                            "/nodes=1000000/core=1000000", "core=99999999999", "=3", "core=1+"})

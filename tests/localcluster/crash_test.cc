@@ -42,7 +42,7 @@ TEST_F(CrashTest, FiveHundredJobsRunExactlyOnceThroughALoopOfKills) {
   for (int i = 0; i < 500; ++i) EXPECT_EQ(ran.count(i), 1u) << i;
 }
 
-TEST_F(CrashTest, RunningJobsAreAdoptedAndTheirEndsToldAlsoThoseOfTheMeantime) {
+TEST_F(CrashTest, RunningJobsAreAdoptedAndTheirEndsReportedAlsoThoseOfTheMeantime) {
   Start(3);
   const auto batch =
       GivenBatch({"touch up0; while ! [ -e go ]; do sleep 0.01; done; exit 7",
@@ -84,11 +84,11 @@ TEST_F(CrashTest, ARepeatedTagGetsTheFirstAnswerByteForByteAlsoFromTheNextDaemon
   EXPECT_EQ(FileText("x"), "x\n");
 }
 
-TEST_F(CrashTest, AFencedTagIsRefusedForEver) {
+TEST_F(CrashTest, ARevokedTagIsRefusedIndefinitely) {
   Start();
   const auto batch = GivenBatch({"touch ran"});
   const auto found = driver().Find(batch.tag, Me(), 0, true);
-  EXPECT_TRUE(found.jobs.empty() && found.complete && found.fenced);
+  EXPECT_TRUE(found.jobs.empty() && found.complete && found.revoked);
   Stop(SIGKILL);
   Start();
   EXPECT_THROW(driver().Submit(batch), cluster::SubmitRefused);
@@ -116,7 +116,7 @@ TEST_F(CrashTest, ASecondDaemonOnTheSameFolderEndsAtOnce) {
   EXPECT_NE(FileText("log2").find("another localcluster serves"), std::string::npos);
 }
 
-TEST_F(CrashTest, TheDriverTellsDoubtFromRefusal) {
+TEST_F(CrashTest, TheDriverDistinguishesDoubtFromRefusal) {
   using cluster::SubmitRefused;
   try {
     driver().Submit(GivenBatch({"true"}));  // nobody listens

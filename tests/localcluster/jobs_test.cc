@@ -14,7 +14,7 @@ class JobsTest : public DaemonTest {
   }
 };
 
-TEST_F(JobsTest, AnEndTellsExitCodeTimesNodeAndTheLastLinesOfStderr) {
+TEST_F(JobsTest, AnEndReportsExitCodeTimesNodeAndTheLastLinesOfStderr) {
   Start();
   const auto job = RunOne("for i in 1 2 3 4 5 6 7; do echo line $i >&2; done; echo out; exit 3");
   EXPECT_EQ(job.cause, EndCause::kExited);
@@ -27,12 +27,12 @@ TEST_F(JobsTest, AnEndTellsExitCodeTimesNodeAndTheLastLinesOfStderr) {
   EXPECT_EQ(Out("0"), "out\n");
 }
 
-TEST_F(JobsTest, ASignalIsToldAsSuch) {
+TEST_F(JobsTest, ASignalIsReportedAsSuch) {
   Start();
   EXPECT_EQ(RunOne("kill -9 $$").wait_status, SIGKILL);
 }
 
-TEST_F(JobsTest, ASilentJobLeavesNoFile) {
+TEST_F(JobsTest, AQuietJobLeavesNoFile) {
   Start();
   EXPECT_EQ(RunOne("true").wait_status, 0);
   EXPECT_TRUE(fs::is_empty(dir() + "/state/output/7/0"));
@@ -130,7 +130,7 @@ TEST_F(JobsTest, ALongJobsOutputGetsItsNameWhileItRuns) {
   EXPECT_TRUE(AwaitFile("state/output/7/0/0.1.out"));
 }
 
-TEST_F(JobsTest, TheFeedTellsEachChangeOnce) {
+TEST_F(JobsTest, TheFeedReportsEachChangeOnce) {
   Start();
   cluster::PollRequest request;
   request.token = driver().Poll({}).token;
@@ -178,7 +178,7 @@ TEST_F(JobsTest, AnUnknownTokenGetsTheWholeTruthAboutWhatIsAskedFor) {
   EXPECT_EQ(answer.missing[0].remote_id, "99_0");
 }
 
-TEST_F(JobsTest, ManyJobsAllEndAndAreAllTold) {
+TEST_F(JobsTest, ManyJobsAllEndAndAreAllReported) {
   Start(4);
   std::vector<std::string> commands(1200, "echo $CIGRI_TASK_INDEX >> done");
   const auto jobs = Run(GivenBatch(commands));

@@ -133,7 +133,7 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
   }
   EXPECT_EQ(driver().GetResources().note, "1 of 2 slots taken by local jobs");
   const auto look = driver().Poll({});
-  ASSERT_TRUE(look.resources) << "one call a look";
+  ASSERT_TRUE(look.resources) << "one call a poll";
   EXPECT_EQ(look.calls, 1);
   EXPECT_EQ(look.resources->note, "1 of 2 slots taken by local jobs");
   std::ofstream(dir() + "/go");
@@ -141,7 +141,7 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
   EXPECT_EQ(AwaitEnds(young)[1].wait_status, 0);
 }
 
-TEST_F(KillTest, AWideJobIsNotPassedByNarrowOnesThatCameLater) {
+TEST_F(KillTest, AMultiSlotJobIsNotBypassedByNarrowOnesThatCameLater) {
   Start(2);
   driver().Submit(GivenBatch({"touch first; while ! [ -e go ]; do sleep 0.01; done"}));
   ASSERT_TRUE(AwaitFile("first"));

@@ -43,7 +43,7 @@ TEST(ChooseVictimsTest, TakesTheYoungestAndNoMoreThanNeeded) {
   } cases[] = {
       {"one slot", {{1, false}, {1, false}}, 1, {1}},
       {"two slots", {{1, false}, {1, false}, {1, false}}, 2, {2, 1}},
-      {"a wide one is enough", {{1, false}, {4, false}}, 2, {1}},
+      {"a multi-slot one is enough", {{1, false}, {4, false}}, 2, {1}},
       {"one ends already", {{1, false}, {1, true}}, 1, {}},
       {"one ends, one more is needed", {{1, false}, {1, true}, {1, false}}, 2, {2}},
       {"all would not do: nobody dies in vain", {{1, false}}, 2, {}},

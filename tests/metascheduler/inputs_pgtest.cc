@@ -1,15 +1,15 @@
-// What the tables know about jobs and a decision needs: sinks, lives, overdue jobs, queues.
+// What the tables know about jobs and a decision needs: black holes, lives, overdue jobs, queues.
 #include "core/histogram.h"
-#include "tests/metascheduler/scene.h"
+#include "tests/metascheduler/fixture.h"
 
 namespace cigri::metascheduler {
 namespace {
 
 using cluster::EndCause;
 
-TEST_F(GridTest, JobsTooFastToBeTrueAreASinkAndGoAgainElsewhere) {  // CIG-11, T-21
+TEST_F(GridTest, JobsTooFastToBeTrueAreABlackHoleAndAreRetriedElsewhere) {  // CIG-11, T-21
   Policy("policy", "fifo");
-  Policy("sink.count", 4);
+  Policy("black_hole.count", 4);
   Cluster(1, 5);
   Cluster(2, 5);
   const auto c = Campaign({.clusters = {1, 2}});
@@ -25,23 +25,23 @@ TEST_F(GridTest, JobsTooFastToBeTrueAreASinkAndGoAgainElsewhere) {  // CIG-11, T
   Fresh();
   Pass();
   EXPECT_EQ(Granted(c, 1), 0);
-  EXPECT_EQ(Why(c, 1), "SINK");
+  EXPECT_EQ(Why(c, 1), "BLACK_HOLE");
   EXPECT_GT(Granted(c, 2), 0);
-  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'SINK' AND state = 'open'"), 1);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'BLACK_HOLE' AND state = 'open'"), 1);
   Update();
-  EXPECT_EQ(Number("SELECT count(*) FROM retry WHERE why = 'SINK'"), 4);
+  EXPECT_EQ(Number("SELECT count(*) FROM retry WHERE why = 'BLACK_HOLE'"), 4);
   EXPECT_EQ(Number("SELECT count(*) FROM done WHERE cluster_id = 1 AND counted"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM done WHERE cluster_id = 2 AND counted"), 5);
-  ExpectTheLaw();
-  LetPass(3601);  // sink.hold
+  ExpectConservation();
+  LetPass(3601);  // black_hole.hold
   Pass();
-  EXPECT_GT(Granted(c, 1), 0) << "it heals by itself";
-  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'SINK' AND state = 'open'"), 0);
+  EXPECT_GT(Granted(c, 1), 0) << "it recovers automatically";
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'BLACK_HOLE' AND state = 'open'"), 0);
 }
 
-TEST_F(GridTest, AFailureBetweenThemIsNoSink) {
+TEST_F(GridTest, AFailureBetweenThemIsNoBlackHole) {
   Policy("policy", "fifo");
-  Policy("sink.count", 3);
+  Policy("black_hole.count", 3);
   Cluster(1, 5);
   Cluster(2, 5);
   const auto c = Campaign({.clusters = {1, 2}});
@@ -56,42 +56,42 @@ TEST_F(GridTest, AFailureBetweenThemIsNoSink) {
   Predict();
   Fresh();
   Pass();
-  EXPECT_NE(Why(c, 1), "SINK");
-  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'SINK'"), 0);
+  EXPECT_NE(Why(c, 1), "BLACK_HOLE");
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'BLACK_HOLE'"), 0);
 }
 
 TEST_F(GridTest, AUserMayNameTheShortestBelievableJob) {  // CIG-11: min_duration, without a rule
   Policy("policy", "fifo");
   Cluster(1, 8);
   const auto believing = Campaign({.tasks = 5});
-  Round();
+  Cycle();
   End(Live(believing), 0.5);
   const auto c = Campaign({.jdl = {{"min_duration", 10}}});
   Fresh();
   Pass();
-  EXPECT_EQ(Number("SELECT count(*) FROM sinks"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM black_holes"), 0);
   Claim();
   End(Live(c), 0.5);
   Fresh();
   Pass();
-  EXPECT_EQ(Why(c, 1), "SINK");
-  EXPECT_EQ(Number("SELECT n FROM sinks"), 5);
+  EXPECT_EQ(Why(c, 1), "BLACK_HOLE");
+  EXPECT_EQ(Number("SELECT n FROM black_holes"), 5);
 }
 
-TEST_F(GridTest, WhoClosesTheEventOfASinkLiftsItsHold) {
+TEST_F(GridTest, WhoClosesTheEventOfABlackHoleLiftsItsHold) {
   Policy("policy", "fifo");
   Cluster(1, 8);
   const auto c = Campaign({.jdl = {{"min_duration", 10}}});
-  Round();
+  Cycle();
   End(Live(c), 0.5);
   Fresh();
   Pass();
-  ASSERT_EQ(Why(c, 1), "SINK");
+  ASSERT_EQ(Why(c, 1), "BLACK_HOLE");
   Update();  // what it swallowed is taken back
   Pass();
   ASSERT_EQ(Granted(c, 1), 0);
   Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = "
-      "'SINK'");
+      "'BLACK_HOLE'");
   Pass();
   EXPECT_GT(Granted(c, 1), 0);
   EXPECT_EQ(Text("SELECT state -> 'holds' FROM plan_state"), "[]");
@@ -116,14 +116,14 @@ TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-2
   EXPECT_EQ(Granted(next, 1), 0);
 }
 
-TEST_F(GridTest, ATaskThatGoesAgainWaitsSinceItMayAndNotSinceItsCampaignCame) {
+TEST_F(GridTest, ATaskThatIsRetriedWaitsSinceItMayAndNotSinceItsCampaignCame) {
   Policy("policy", "fifo");
   Cluster(1, 10);
   Cluster(2, 10);
   const auto c =
       Campaign({.tasks = 6, .clusters = {1, 2}, .age_s = 1000, .jdl = {{"affinity_wait", 300}}});
-  Sql("UPDATE lanes SET proved = cluster_id = 1");
-  Round();
+  Sql("UPDATE placements SET verified = cluster_id = 1");
+  Cycle();
   End(Live(c), 5, 0, EndCause::kPreempted);
   Sql("UPDATE retry SET avoid = '{}', not_before = now()");
   Resources(1, 2);  // not all of them fit where its data is
@@ -141,19 +141,19 @@ TEST_F(GridTest, ACampaignThatHasEndedIsNotTakenUpAgain) {
   Policy("policy", "fifo");
   Cluster(1, 8);
   const auto c = Campaign({.tasks = 5, .jdl = {{"min_duration", 10}}});
-  Round();
+  Cycle();
   End(Live(c), 0.5);
   Update({c});
   EXPECT_EQ(Text("SELECT state FROM campaigns"), "terminated");
-  Sql("INSERT INTO sinks VALUES (1, 1, 5, now())");
+  Sql("INSERT INTO black_holes VALUES (1, 1, 5, now())");
   Update();
   EXPECT_EQ(Number("SELECT count(*) FROM retry"), 0);
-  EXPECT_EQ(Number("SELECT count(*) FROM sinks"), 0);
-  ExpectTheLaw();
+  EXPECT_EQ(Number("SELECT count(*) FROM black_holes"), 0);
+  ExpectConservation();
 }
 
-// Design: "needs 5 h, median life on X 2 h, killed 6 times".
-TEST_F(GridTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereBlindlyAgain) {
+// Design: "needs 5 h, median survival on X 2 h, killed 6 times".
+TEST_F(GridTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereAgainBlindly) {
   Policy("policy", "fifo");
   Cluster(1, 7);
   Cluster(2, 7);
@@ -171,14 +171,14 @@ TEST_F(GridTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereBlindlyAgain) 
   Fresh();
   Pass();
   EXPECT_EQ(Granted(c, 1), 0);
-  EXPECT_EQ(Why(c, 1), "TOO_SHORT_LIVES");
+  EXPECT_EQ(Why(c, 1), "SHORT_SURVIVAL");
   const auto numbers =
-      nlohmann::json::parse(Text("SELECT numbers FROM reasons WHERE code = 'TOO_SHORT_LIVES'"));
+      nlohmann::json::parse(Text("SELECT numbers FROM reasons WHERE code = 'SHORT_SURVIVAL'"));
   EXPECT_NEAR(numbers["needs, s"].get<double>(), 18000, 3600);
-  EXPECT_NEAR(numbers["median life, s"].get<double>(), 7200, 1500);
+  EXPECT_NEAR(numbers["median survival, s"].get<double>(), 7200, 1500);
   EXPECT_EQ(numbers["kills"], 6);
   EXPECT_GT(Granted(c, 2), 0);
-  Sql("UPDATE lanes SET killed_at = now() - interval '25 hours'");
+  Sql("UPDATE placements SET killed_at = now() - interval '25 hours'");
   Fresh();
   Pass();
   EXPECT_GT(Granted(c, 1), 0) << "a day later it is tried again";
@@ -188,21 +188,21 @@ TEST_F(GridTest, WhatHasNeverSucceededNeedsLongerThanItWasLetLive) {
   Policy("policy", "fifo");
   Cluster(1, 4);
   const auto c = Campaign({});
-  Round();
+  Cycle();
   const auto jobs = Live(c);
   End({jobs[0]}, 900, 0, EndCause::kPreempted);
   End({jobs[1]}, 1000, 0, EndCause::kPreempted);
   End({jobs[2], jobs[3]}, 2000, 0, EndCause::kPreempted);
   Fresh();
   Pass();
-  EXPECT_EQ(Why(c, 1), "TOO_SHORT_LIVES");
+  EXPECT_EQ(Why(c, 1), "SHORT_SURVIVAL");
 }
 
 TEST_F(GridTest, AClusterThatSeldomKillsIsNotBlamed) {
   Policy("policy", "fifo");
   Cluster(1, 20);
   const auto c = Campaign({});
-  Round();
+  Cycle();
   const auto jobs = Live(c);
   for (std::size_t i = 0; i < jobs.size(); ++i)
     End({jobs[i]}, 600, 0, i < 5 ? EndCause::kPreempted : EndCause::kExited);
@@ -210,7 +210,7 @@ TEST_F(GridTest, AClusterThatSeldomKillsIsNotBlamed) {
   Fresh();
   Pass();
   EXPECT_GT(Granted(c), 0);
-  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE code = 'TOO_SHORT_LIVES'"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM reasons WHERE code = 'SHORT_SURVIVAL'"), 0);
 }
 
 class OverduePgTest : public GridTest {
@@ -250,10 +250,10 @@ TEST_F(OverduePgTest, AnOverdueJobGetsACopyElsewhereBeforeOtherTasks) {  // TECH
             1);
   EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'OVERDUE'"), 0);
   End({Number("SELECT job_id FROM live WHERE kind = 'replica'")}, 20);
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
-TEST_F(OverduePgTest, WhoHasNotAskedForCopiesIsToldOnceAndGetsNone) {
+TEST_F(OverduePgTest, WhoHasNotAskedForCopiesIsReportedOnceAndGetsNone) {
   const auto c = GivenStraggler(0);
   Pass();
   EXPECT_EQ(Granted(c, 0, "replica"), 0);
@@ -267,7 +267,7 @@ TEST_F(OverduePgTest, WhoHasNotAskedForCopiesIsToldOnceAndGetsNone) {
   EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'OVERDUE' AND state = 'open'"), 0);
 }
 
-TEST_F(OverduePgTest, CopiesThatFailAreNotStartedForEver) {
+TEST_F(OverduePgTest, CopiesThatFailAreNotStartedIndefinitely) {
   const auto c = GivenStraggler(2);
   int copies = 0;
   for (int i = 0; i < 6; ++i) {
@@ -286,7 +286,7 @@ TEST_F(OverduePgTest, CopiesThatFailAreNotStartedForEver) {
   }
   EXPECT_EQ(copies, 2);
   EXPECT_EQ(Granted(c, 0, "replica"), 0) << "no slot is kept for a copy that nobody would claim";
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
 TEST_F(GridTest, TheLastJobsGetCopiesOnFreeSlots) {  // CIG-30, T-24
@@ -309,7 +309,7 @@ TEST_F(GridTest, HowManyMayWaitIsThePredictorsOneEstimate) {  // CIG-29, design 
   Policy("policy", "fifo");
   Cluster(1, 11);
   const auto c = Campaign({});
-  EXPECT_EQ(Round()[c], 11) << "ten slots, and one that waits";
+  EXPECT_EQ(Cycle()[c], 11) << "ten slots, and one that waits";
   End(Live(c), 0.1);
   Predict();
   // 100 starts a second, 5 s of work: 500 places; times are kept in microseconds, 499.99 is 499.
@@ -321,7 +321,7 @@ TEST_F(GridTest, HowManyMayWaitIsThePredictorsOneEstimate) {  // CIG-29, design 
   EXPECT_EQ(Granted(c), 10 + places);
 }
 
-TEST_F(GridTest, AShortageOfOneCampaignIsNotBookedOnManyRowsOfRetry) {
+TEST_F(GridTest, AShortageOfOneCampaignIsNotWrittenToManyRowsOfRetry) {
   Policy("policy", "fifo");
   Cluster(1, 5);
   const auto c = Campaign({.tasks = 200});

@@ -1,5 +1,5 @@
 // What changes a policy's course, through the module's pass on real tables.
-#include "tests/metascheduler/scene.h"
+#include "tests/metascheduler/fixture.h"
 
 namespace cigri::metascheduler {
 namespace {
@@ -68,7 +68,7 @@ TEST_F(GridTest, TestCampaignsGoFirstOneJobForEachCluster) {  // CIG-21, CIG-25,
   for (int k = 1; k <= 3; ++k) Cluster(k, 5);
   const auto all = Campaign({.clusters = {1, 2, 3}});
   const auto test = Campaign(
-      {.tasks = 10000, .user = "b", .clusters = {1, 2, 3}, .type = "test", .proved = false});
+      {.tasks = 10000, .user = "b", .clusters = {1, 2, 3}, .type = "test", .verified = false});
   Pass();
   EXPECT_EQ(Granted(test, 0, "test"), 3);
   EXPECT_EQ(Granted(all), 12);
@@ -76,7 +76,7 @@ TEST_F(GridTest, TestCampaignsGoFirstOneJobForEachCluster) {  // CIG-21, CIG-25,
     EXPECT_EQ(
         Number("SELECT rank FROM grants WHERE kind = 'test' AND cluster_id = " + std::to_string(k)),
         1);
-  EXPECT_EQ(Round()[test], 3);
+  EXPECT_EQ(Cycle()[test], 3);
   End(Live(test), 1);
   Fresh();
   Pass();
@@ -92,7 +92,7 @@ TEST_F(GridTest, FirstResultsOfEveryCampaignGoAhead) {  // CIG-16
   Pass();
   EXPECT_EQ(Granted(second), 3);
   EXPECT_EQ(Granted(first), 7);
-  Round();
+  Cycle();
   End(Live(second), 5);
   Fresh();
   Pass();
@@ -104,7 +104,7 @@ TEST_F(GridTest, ACampaignWaitsForAClusterThatHasItsData) {  // GRID-22, GRID-23
   Cluster(1, 10);
   Cluster(2, 10);
   const auto c = Campaign({.clusters = {1, 2}, .jdl = {{"affinity_wait", 300}}});
-  Sql("UPDATE lanes SET proved = cluster_id = 1");
+  Sql("UPDATE placements SET verified = cluster_id = 1");
   Pass();
   EXPECT_EQ(Granted(c, 1), 10);
   EXPECT_EQ(Granted(c, 2), 0);
@@ -127,12 +127,12 @@ TEST_F(GridTest, QuotasAndCapsCountWhatIsInFlight) {  // TECH-05, FBS-30, T-01
   const auto a = Campaign({.user = "a", .clusters = {1}});
   const auto p = Campaign({.user = "b", .clusters = {2}, .project = "p"});
   const auto rest = Campaign({.user = "c", .clusters = {1, 2}});
-  EXPECT_EQ(Round()[a], 8);
+  EXPECT_EQ(Cycle()[a], 8);
   EXPECT_EQ(Granted(p), 5);
   EXPECT_EQ(Granted(rest), 17);
   EXPECT_EQ(Why(a), "QUOTA");
   Fresh();
-  EXPECT_TRUE(Round().empty()) << "jobs in flight fill their quotas";
+  EXPECT_TRUE(Cycle().empty()) << "jobs in flight fill their quotas";
   Run(Live(a));
   Sql("UPDATE campaigns SET wanted = 'paused', state = 'paused' WHERE id = " + std::to_string(a));
   const auto more = Campaign({.user = "a", .clusters = {1}});
@@ -151,7 +151,7 @@ TEST_F(GridTest, OperatorsCeilingsOfAClusterHold) {  // CIG-10
   Sql("UPDATE clusters SET max_running = 4 WHERE id = 2");
   Sql("UPDATE clusters SET mode = 'observe' WHERE id = 3");
   const auto c = Campaign({.clusters = {1, 2, 3}});
-  EXPECT_EQ(Round()[c], 7);
+  EXPECT_EQ(Cycle()[c], 7);
   EXPECT_EQ(Granted(c, 3), 0);
   EXPECT_EQ(Why(c, 1), "CLUSTER_LIMITED");
   EXPECT_EQ(Why(c, 2), "CLUSTER_MAX_RUNNING");
@@ -163,12 +163,12 @@ TEST_F(GridTest, ALicencePoolIsCountedOverTheGridPausedCampaignsIncluded) {  // 
   Policy("licences", {{"matlab", 7}});
   Cluster(1, 100);
   const auto a = Campaign({.user = "a", .jdl = {{"licences", {{"matlab", 2}}}}});
-  EXPECT_EQ(Round()[a], 3);
+  EXPECT_EQ(Cycle()[a], 3);
   EXPECT_EQ(Why(a), "LICENCE");
   Sql("UPDATE campaigns SET wanted = 'paused', state = 'paused' WHERE id = " + std::to_string(a));
   const auto b = Campaign({.user = "b", .jdl = {{"licences", {{"matlab", 1}}}}});
   const auto unknown = Campaign({.user = "c", .jdl = {{"licences", {{"idl", 1}}}}});
-  EXPECT_EQ(Round()[b], 1) << "three jobs of the paused one hold six";
+  EXPECT_EQ(Cycle()[b], 1) << "three jobs of the paused one hold six";
   EXPECT_EQ(Granted(unknown), 0);
 }
 
@@ -178,12 +178,12 @@ TEST_F(GridTest, AStartRateFillsWithTime) {
                             {{{"scope", "user"}, {"name", ""}, {"per_minute", 60}, {"burst", 5}}}));
   Cluster(1, 1000);
   const auto c = Campaign({});
-  EXPECT_EQ(Round()[c], 5);
+  EXPECT_EQ(Cycle()[c], 5);
   EXPECT_EQ(Why(c), "START_RATE");
   Fresh();
-  EXPECT_EQ(Round()[c], 0);
+  EXPECT_EQ(Cycle()[c], 0);
   LetPass(3);
-  EXPECT_EQ(Round()[c], 3);
+  EXPECT_EQ(Cycle()[c], 3);
 }
 
 TEST_F(GridTest, TheStartRateOfAJdlHoldsOnItsClusterAndUnclaimedStartsAreNotLost) {
@@ -233,7 +233,7 @@ TEST_F(GridTest, ACampaignWaitsForTheOnesItComesAfter) {
   EXPECT_EQ(Why(second), "AFTER");
   EXPECT_EQ(Number("SELECT (numbers ->> 'other')::bigint FROM reasons WHERE code = 'AFTER'"),
             first);
-  Round();
+  Cycle();
   End(Live(first), 1);
   Update({first});
   Fresh();
@@ -255,7 +255,7 @@ TEST_F(GridTest, AScavengerTakesWhatNobodyElseWantsAndGivesWay) {  // TECH-08, T
   Policy("policy", "fifo");
   Cluster(1, 10);
   const auto scavenger = Campaign({.user = "s", .jdl = {{"class", "scavenger"}}});
-  EXPECT_EQ(Round()[scavenger], 10);
+  EXPECT_EQ(Cycle()[scavenger], 10);
   Run(Live(scavenger));
   const auto usual = Campaign({.tasks = 5, .user = "a"});  // one may wait there
   const auto low = Campaign({.tasks = 4, .user = "b", .priority = 3});
@@ -282,7 +282,7 @@ TEST_F(GridTest, UrgentPreemptsTheLowestWithinItsGuards) {  // GRID-29..34, T-12
   Cluster(1, 11);  // ten slots
   const auto high = Campaign({.tasks = 5, .user = "a", .priority = 6});
   const auto low = Campaign({.tasks = 6, .user = "b", .priority = 2});
-  Round();
+  Cycle();
   Run(Live(high), 100);
   Run(Live(low), 100);
   const auto urgent = Campaign({.user = "c", .priority = 10});
@@ -314,7 +314,7 @@ TEST_F(GridTest, WhatPreemptionCostsAndBringsIsReported) {  // GRID-28, GRID-36
   Policy("urgent.delay", 0);
   Cluster(1, 5);  // four slots
   const auto usual = Campaign({.tasks = 4, .user = "a"});
-  Round();
+  Cycle();
   Run(Live(usual), 3600);
   const auto urgent = Campaign({.tasks = 4, .user = "b", .priority = 10});
   Fresh();
@@ -329,21 +329,21 @@ TEST_F(GridTest, WhatPreemptionCostsAndBringsIsReported) {  // GRID-28, GRID-36
   EXPECT_EQ(Number("SELECT count(*) FROM tries WHERE program > 0"), 0) << "GRID-33: not charged";
   Resources(1, 4, 1);  // a local user was faster than we
   Fresh();
-  Round();
+  Cycle();
   const auto started = Live(urgent);
   Run({started[0], started[1]}, 0);
   Sql("UPDATE live SET started_at = now() WHERE state = 'running' AND campaign_id = " +
       std::to_string(urgent));
   Fresh();
   Pass();
-  const auto told = Text(
+  const auto reported = Text(
       "SELECT message FROM events WHERE code = 'PREEMPTION' AND state = 'open' AND campaign_id = " +
       std::to_string(urgent));
   // A fourth was cancelled for the slot that the local user took.
-  EXPECT_NE(told.find("4 jobs (4 slots) were cancelled for it, 4 h of slot time lost"),
+  EXPECT_NE(reported.find("4 jobs (4 slots) were cancelled for it, 4 h of slot time lost"),
             std::string::npos)
-      << told;
-  EXPECT_NE(told.find("of 3 slots freed it got 2 (yield 66 %)"), std::string::npos) << told;
+      << reported;
+  EXPECT_NE(reported.find("of 3 slots freed it got 2 (yield 66 %)"), std::string::npos) << reported;
 }
 
 TEST_F(GridTest, AGroupTakesBackWhatItHadLent) {  // GRID-45
@@ -352,7 +352,7 @@ TEST_F(GridTest, AGroupTakesBackWhatItHadLent) {  // GRID-45
   Policy("sla.preempt", true);
   Cluster(1, 11);
   const auto b = Campaign({.user = "b", .sla_group = "b"});
-  Round();
+  Cycle();
   Run(Live(b), 10);
   const auto a = Campaign({.user = "a", .sla_group = "a"});
   Fresh();
@@ -361,13 +361,13 @@ TEST_F(GridTest, AGroupTakesBackWhatItHadLent) {  // GRID-45
       << "six, with the one that it was given";
 }
 
-TEST_F(GridTest, AWideJobThatWasPassedByTooOftenIsWaitedFor) {  // FBS-19, FBS-27, T-19
+TEST_F(GridTest, AMultiSlotJobThatWasBypassedTooOftenIsWaitedFor) {  // FBS-19, FBS-27, T-19
   Policy("policy", "fifo");
-  Policy("wide.gap", 3);
+  Policy("multi_slot.age", 3);
   Policy("backfill", false);
   Cluster(1, 9);  // eight slots
   const auto running = Campaign({.tasks = 6, .user = "a"});
-  Round();
+  Cycle();
   Run(Live(running), 10);
   const auto wide = Campaign({.tasks = 1, .user = "b", .slots = 8});
   const auto narrow = Campaign({.user = "c"});
@@ -381,19 +381,20 @@ TEST_F(GridTest, AWideJobThatWasPassedByTooOftenIsWaitedFor) {  // FBS-19, FBS-2
     }
   }
   EXPECT_EQ(passed, 3);
-  EXPECT_EQ(Why(narrow), "GAP_HOLD");
+  EXPECT_EQ(Why(narrow), "MULTI_SLOT_RESERVATION");
   End(Live(running), 20);
   Fresh();
   Pass();
   EXPECT_EQ(Granted(wide), 1) << "all eight are idle now";
 }
 
-TEST_F(GridTest, AShortJobGoesBeforeAHeldWideOneThatItDoesNotDelay) {  // FAIR-08, FAIR-09, T-32
+TEST_F(GridTest,
+       AShortJobGoesBeforeAReservedMultiSlotOneThatItDoesNotDelay) {  // FAIR-08, FAIR-09, T-32
   Policy("policy", "fifo");
-  Policy("wide.gap", 0);
+  Policy("multi_slot.age", 0);
   Cluster(1, 9);
   const auto running = Campaign({.tasks = 6, .user = "a", .walltime_s = 3600});
-  Round();
+  Cycle();
   Run(Live(running), 10);  // until 3590 s from now
   const auto wide = Campaign({.tasks = 1, .user = "b", .slots = 8});
   const auto tall = Campaign({.user = "c", .walltime_s = 7200});
@@ -402,8 +403,8 @@ TEST_F(GridTest, AShortJobGoesBeforeAHeldWideOneThatItDoesNotDelay) {  // FAIR-0
   Pass();
   EXPECT_EQ(Granted(wide), 0);
   EXPECT_EQ(Granted(tall), 0);
-  EXPECT_EQ(Why(tall), "GAP_HOLD");
-  EXPECT_EQ(Granted(low), 2) << "it is over before the wide one could start";
+  EXPECT_EQ(Why(tall), "MULTI_SLOT_RESERVATION");
+  EXPECT_EQ(Granted(low), 2) << "it is over before the multi-slot one could start";
 }
 
 }  // namespace

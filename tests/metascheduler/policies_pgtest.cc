@@ -1,5 +1,5 @@
 // Every policy, chosen by a row of policy_settings, through the module's pass on real tables.
-#include "tests/metascheduler/scene.h"
+#include "tests/metascheduler/fixture.h"
 
 namespace cigri::metascheduler {
 namespace {
@@ -57,7 +57,7 @@ TEST_F(GridTest, UsageCountsWhatRunsNowSlotsIncluded) {  // GRID-12
   Cluster(1, 100);
   const auto wide = Campaign({.tasks = 10, .user = "a", .slots = 8});
   const auto narrow = Campaign({.tasks = 10, .user = "b"});
-  Round();
+  Cycle();
   Run(Live(wide), 300);
   Run(Live(narrow), 300);
   Fresh();
@@ -71,7 +71,7 @@ TEST_F(GridTest, UsageCountsWhatRunsNowSlotsIncluded) {  // GRID-12
     loaded = Store().Load(tx);
     for (const auto& c : loaded.snapshot.campaigns)
       if (c.id == campaign)
-        return loaded.now - c.lanes[0].running_since / std::max(1, c.lanes[0].running);
+        return loaded.now - c.placements[0].running_since / std::max(1, c.placements[0].running);
     return 0.0;
   };
   EXPECT_NEAR(started(wide), 300, 30);
@@ -85,14 +85,14 @@ TEST_F(GridTest, SlaGivesEachGroupItsNumberThenTheRestInProportion) {  // GRID-4
   const auto a = Campaign({.user = "a", .sla_group = "a"});
   const auto b = Campaign({.user = "b", .sla_group = "b"});
   const auto c = Campaign({.user = "c", .sla_group = "c"});
-  const auto stray = Campaign({.user = "d", .sla_group = "none"});
+  const auto orphan = Campaign({.user = "d", .sla_group = "none"});
   Pass();
   EXPECT_EQ(Granted(a) + Granted(b) + Granted(c), 109);
   EXPECT_GE(Granted(a), 21);
   EXPECT_GE(Granted(b), 32);
   EXPECT_GE(Granted(c), 54);
-  EXPECT_EQ(Granted(stray), 0);
-  EXPECT_EQ(Why(stray), "BAD_GROUP");
+  EXPECT_EQ(Granted(orphan), 0);
+  EXPECT_EQ(Why(orphan), "BAD_GROUP");
 }
 
 TEST_F(GridTest, AnIdleGroupLends) {  // GRID-45: what nobody of its group wants
@@ -212,15 +212,15 @@ TEST_F(GridTest, AnotherProcessGoesOnWhereTheLastOneEnded) {
   const auto a = Campaign({.user = "a", .priority = 6});
   const auto b = Campaign({.user = "b", .priority = 2});
   int of_a = 0, of_b = 0;
-  for (int i = 0; i < 8; ++i) {  // each round by a new process, as after a crash
+  for (int i = 0; i < 8; ++i) {  // each cycle by a new process, as after a crash
     Fresh();
-    const auto got = Round();
+    const auto got = Cycle();
     if (got.count(a) != 0) of_a += got.at(a);
     if (got.count(b) != 0) of_b += got.at(b);
     for (const auto c : {a, b}) End(Live(c), 10);
   }
   EXPECT_EQ(of_a + of_b, 32);
-  EXPECT_EQ(of_a, 24) << "turns are carried: 3 to 1 over all rounds";
+  EXPECT_EQ(of_a, 24) << "turns are carried: 3 to 1 over all cycles";
 }
 
 }  // namespace

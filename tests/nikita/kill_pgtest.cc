@@ -1,5 +1,5 @@
 #include "nikita/nikita.h"
-#include "tests/nikita/scene.h"
+#include "tests/nikita/fixture.h"
 
 namespace cigri::nikita {
 namespace {
@@ -18,8 +18,8 @@ class KillPgTest : public test::PassTest {
     PassAgain();
   }
   void PassAgain() {
-    auto turn = TurnOf(*db_);
-    nikita_->Pass(turn);
+    auto step = StepOf(*db_);
+    nikita_->Pass(step);
   }
   bool AwaitAsked(const std::string& remote_id) {
     for (int i = 0; i < 2000 && !server.Asked(remote_id); ++i)
@@ -60,15 +60,14 @@ TEST_F(KillPgTest, OtherCopiesOfATaskThatIsDoneAreKilled) {  // T-24
   Sql("UPDATE campaigns SET max_replicas = 1");
   GivenJobs(1, 2, 1, 1, "running");
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
-      "state, account, slots, "
-      "submitted_at, remote_id) VALUES (99, 1, 2, 9, 1, 1, 'replica', true, 'terminated', 'none', "
-      "1, now(), 'R99')");
+      "state, exit_class, slots, submitted_at, remote_id) VALUES (99, 1, 2, 9, 1, 1, 'replica', "
+      "true, 'terminated', 'none', 1, now(), 'R99')");
   Pass();
   EXPECT_EQ(ReasonOf(1), "");
   EXPECT_EQ(ReasonOf(2), "task_done");
 }
 
-TEST_F(KillPgTest, AUsersWishADrainAndAPreemptionEachGiveTheirReason) {
+TEST_F(KillPgTest, AUsersRequestADrainAndAPreemptionEachGiveTheirReason) {
   GivenCluster(2, server.url());
   GivenJobs(1, 3, 1, 1, "running");
   GivenJobs(11, 1, 1, 2, "running");
@@ -85,7 +84,7 @@ TEST_F(KillPgTest, AUsersWishADrainAndAPreemptionEachGiveTheirReason) {
   EXPECT_EQ(ReasonOf(777), "") << "a job that is not in flight";
 }
 
-TEST_F(KillPgTest, AFloodedQueueIsWipedAndTheTasksCanGoElsewhere) {  // CIG-36
+TEST_F(KillPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-36
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");
   Pass();
@@ -96,7 +95,7 @@ TEST_F(KillPgTest, AFloodedQueueIsWipedAndTheTasksCanGoElsewhere) {  // CIG-36
 TEST_F(KillPgTest, NothingIsKilledOnAStaleAnswer) {
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");
-  Sql("UPDATE cluster_status SET swept_at = now() - interval '1 hour'");
+  Sql("UPDATE cluster_status SET polled_at = now() - interval '1 hour'");
   Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
 }
@@ -115,11 +114,11 @@ TEST_F(KillPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
 
 TEST_F(KillPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster) {
   GivenJobs(1, 4, 1, 1, "running");
-  Sql("INSERT INTO silent_jobs SELECT i, 1, now() - (i * 200 + 50) * interval '1 second' FROM "
-      "generate_series(1, 3) AS i");
+  Sql("INSERT INTO unresponsive_jobs SELECT i, 1, now() - (i * 200 + 50) * interval '1 second' "
+      "FROM generate_series(1, 3) AS i");
   Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 1);
-  EXPECT_EQ(ReasonOf(3), "never_started") << "silent for 650 s; the limit is 600";
+  EXPECT_EQ(ReasonOf(3), "never_started") << "unresponsive for 650 s; the limit is 600";
   EXPECT_TRUE(AwaitAsked("R3"));
   Sql("UPDATE clusters SET options = '{\"start_limit_s\": 300}'");
   Pass();
@@ -168,33 +167,33 @@ TEST_F(KillPgTest, AnIdleGridIsNotWritten) {
 
 TEST_F(KillPgTest, ACopyThatTheClusterHasMadeIsKilledAndNothingOfOursEndsWithIt) {
   GivenJobs(1, 1, 1, 1, "running");
-  Sql("INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user) "
-      "VALUES (1, 'R900', 'cigri.1.grid.1', 0, 'ann')");
+  Sql("INSERT INTO duplicates (cluster_id, remote_id, tag, element, cluster_user) VALUES (1, "
+      "'R900', 'cigri.1.grid.1', 0, 'ann')");
   Pass();
   ASSERT_TRUE(AwaitAsked("R900"));
   EXPECT_FALSE(server.Asked("R1")) << "the recorded one goes on";
   // The cluster knows it no more: it is forgotten.
-  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM twins") > 0; ++i) {
+  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM duplicates") > 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     PassAgain();
   }
-  EXPECT_EQ(Number("SELECT count(*) FROM twins"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM duplicates"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
 }
 
 TEST_F(KillPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
   server.Break(true);
-  Sql("INSERT INTO twins (cluster_id, remote_id, tag, element, cluster_user) "
-      "VALUES (1, 'R900', 'cigri.1.grid.1', 0, 'ann')");
+  Sql("INSERT INTO duplicates (cluster_id, remote_id, tag, element, cluster_user) VALUES (1, "
+      "'R900', 'cigri.1.grid.1', 0, 'ann')");
   Pass();
-  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM twins WHERE error IS NOT NULL") == 0;
-       ++i) {
+  for (int i = 0;
+       i < 2000 && Number("SELECT count(*) FROM duplicates WHERE error IS NOT NULL") == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     PassAgain();
   }
-  EXPECT_EQ(Number("SELECT calls FROM twins"), 1);
+  EXPECT_EQ(Number("SELECT calls FROM duplicates"), 1);
   server.Break(false);
-  Sql("UPDATE twins SET called_at = now() - interval '1 hour'");
+  Sql("UPDATE duplicates SET called_at = now() - interval '1 hour'");
   Pass();
   EXPECT_TRUE(AwaitAsked("R900"));
 }

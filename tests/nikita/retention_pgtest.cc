@@ -1,5 +1,5 @@
 #include "nikita/retention.h"
-#include "tests/nikita/scene.h"
+#include "tests/nikita/fixture.h"
 
 namespace cigri::nikita {
 namespace {
@@ -8,12 +8,12 @@ class RetentionPgTest : public test::PassTest {
  protected:
   void Pass() {
     auto db = Connect();
-    auto turn = TurnOf(*db);
-    Retention().Pass(turn);
+    auto step = StepOf(*db);
+    Retention().Pass(step);
   }
 };
 
-TEST_F(RetentionPgTest, AbandonedDraftsGoAndPublishedOnesStay) {
+TEST_F(RetentionPgTest, AbandonedUploadsGoAndPublishedOnesStay) {
   Sql("INSERT INTO uploads (id, grid_user, published, touched_at) VALUES (1, 'ann', false, now() - "
       "interval '2 days'), "
       "(2, 'ann', false, now()), (3, 'ann', true, now() - interval '2 days');"
@@ -64,11 +64,9 @@ TEST_F(RetentionPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
   GivenCluster(1, "unix:/none");
   for (int id : {1, 2, 3}) GivenCampaign(id, 5);
   Sql("UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '31 days' "
-      "WHERE id IN (1, 2);"
-      "INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
-      "state, account, slots, "
-      "submitted_at, remote_id) SELECT i, 1, i, 1, 1, 1, 'task', true, 'terminated', 'none', 1, "
-      "now(), 'R' FROM generate_series(1, 5) AS i");
+      "WHERE id IN (1, 2);INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, "
+      "attempt, kind, counted, state, exit_class, slots, submitted_at, remote_id) SELECT i, 1, i, "
+      "1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), 'R' FROM generate_series(1, 5) AS i");
   GivenJobs(50, 1, 2, 1, "running");
   Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns WHERE id = 1"), 0);
@@ -112,7 +110,7 @@ TEST_F(RetentionPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
       << "the oldest went";
 }
 
-TEST_F(RetentionPgTest, WishesAboutJobsThatHaveEndedAreForgotten) {
+TEST_F(RetentionPgTest, RequestsAboutJobsThatHaveEndedAreForgotten) {
   Sql("INSERT INTO kills (job_id, reason, asked_at) VALUES (5, 'user', now() - interval '1 hour'), "
       "(6, 'user', now());"
       "INSERT INTO job_requests (job_id, asked_by, asked_at) VALUES (5, 'ann', now() - interval '2 "

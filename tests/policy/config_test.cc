@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "policy/json.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
@@ -93,8 +93,8 @@ TEST(Validate, ImpossibleConfigurationsAreRefusedWithTheirReason) {
       {"start_rates", [](PolicyConfig& c, double) { c.start_rates = {{.scope = "user"}}; }},
       {"usage.window", [](PolicyConfig& c, double n) { c.usage_window_s = n; }},
       {"urgent.percent", [](PolicyConfig& c, double) { c.urgent_percent = 101; }},
-      {"wide.step", [](PolicyConfig& c, double) { c.wide_step = 0; }},
-      {"sink.fraction", [](PolicyConfig& c, double) { c.sink_fraction = 1; }},
+      {"multi_slot.step", [](PolicyConfig& c, double) { c.multi_slot_step = 0; }},
+      {"black_hole.fraction", [](PolicyConfig& c, double) { c.black_hole_fraction = 1; }},
   };
   for (const auto& c : cases) {
     PolicyConfig config;
@@ -129,7 +129,7 @@ TEST(Parse, EveryWrongRowIsNamedAndTheOthersAreTaken) {
                                    {"test_first", 1},
                                    {"quotas", json::array({{{"scop", "user"}}})},
                                    {"weights", {{"10", 1}}},
-                                   {"sink.count", 7}});
+                                   {"black_hole.count", 7}});
   std::map<std::string, Fault> by_key;
   for (const auto& f : parsed.faults) by_key[f.key] = f;
   EXPECT_EQ(by_key.size(), 6u);
@@ -139,7 +139,7 @@ TEST(Parse, EveryWrongRowIsNamedAndTheOthersAreTaken) {
   EXPECT_EQ(by_key["quotas"].hint, "did you mean \"scope\"?");
   EXPECT_EQ(by_key["weights"].message,
             "\"weights\" has priority \"10\", and priorities are 0 to 9");
-  EXPECT_EQ(parsed.config.sink_count, 7);
+  EXPECT_EQ(parsed.config.black_hole_count, 7);
   EXPECT_EQ(parsed.config.policy, PolicyConfig{}.policy);
 }
 
@@ -174,8 +174,8 @@ TEST(Presets, AreValidAndTheFirstIsWhatAFreshGridRuns) {
 }
 
 TEST(Json, ASnapshotItsPlanAndItsStateReadBackAsTheyWere) {
-  test::Scene s(PolicyKind::kUsage);
-  s.snapshot.config.sink_count = 3;
+  test::PolicyFixture s(PolicyKind::kUsage);
+  s.snapshot.config.black_hole_count = 3;
   s.AddCluster(10).mode = ClusterMode::kLimited;
   s.cluster(1).limited = 7;
   s.AddCluster(5).unusable = Unusable::kStale;

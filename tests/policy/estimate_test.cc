@@ -7,101 +7,101 @@
 namespace cigri::predictor {
 namespace {
 
-Facts Cluster(int max) {
-  Facts f;
+PlacementStats Cluster(int max) {
+  PlacementStats f;
   f.campaign_id = f.cluster_id = 1;
   f.rule = "adaptive";
   f.max_resources = f.free_resources = max;
   f.max_waiting = max;
-  f.sweeps = 1;
+  f.polls = 1;
   return f;
 }
 
-TEST(LaneTest, TheRatioStepsOncePerFreshLookAndNotPerPass) {  // CIG-31..48
-  Lane lane;
+TEST(PlacementEstimateTest, TheRatioStepsOncePerFreshPollAndNotPerPass) {  // CIG-31..48
+  PlacementEstimate placement;
   auto f = Cluster(100);
   f.rule = "slow-start";
-  EXPECT_EQ(lane.Look(f, 0, 60).job_ratio, 1);
-  f.sweeps = 2;
+  EXPECT_EQ(placement.Update(f, 0, 60).job_ratio, 1);
+  f.polls = 2;
   f.running = 10;
-  EXPECT_EQ(lane.Look(f, 1, 60).job_ratio, 2);
+  EXPECT_EQ(placement.Update(f, 1, 60).job_ratio, 2);
   for (int i = 0; i < 50; ++i)
-    EXPECT_EQ(lane.Look(f, 1 + i * 0.02, 60).job_ratio, 2) << "the same look";
-  f.sweeps = 3;
-  EXPECT_EQ(lane.Look(f, 3, 60).job_ratio, 2) << "nothing was sent: nothing is learnt";
+    EXPECT_EQ(placement.Update(f, 1 + i * 0.02, 60).job_ratio, 2) << "the same poll";
+  f.polls = 3;
+  EXPECT_EQ(placement.Update(f, 3, 60).job_ratio, 2) << "nothing was sent: nothing is learnt";
 }
 
-TEST(LaneTest, AJobThatNoLookHasShownTeachesNothing) {
-  Lane lane;
+TEST(PlacementEstimateTest, AJobThatNoPollHasShownTeachesNothing) {
+  PlacementEstimate placement;
   auto f = Cluster(100);
-  lane.Look(f, 0, 60);
-  f.sweeps = 2;
+  placement.Update(f, 0, 60);
+  f.polls = 2;
   f.submitted = 50;
-  EXPECT_EQ(lane.Look(f, 1, 60).nsub, 0);
-  f.sweeps = 3;
+  EXPECT_EQ(placement.Update(f, 1, 60).nsub, 0);
+  f.polls = 3;
   f.submitted = 0, f.running = 50;
-  EXPECT_EQ(lane.Look(f, 2, 60).nsub, 50);
+  EXPECT_EQ(placement.Update(f, 2, 60).nsub, 50);
 }
 
-TEST(LaneTest, ManyThatWaitLowerTheRatio) {
-  Lane lane;
+TEST(PlacementEstimateTest, ManyThatWaitLowerTheRatio) {
+  PlacementEstimate placement;
   auto f = Cluster(100);
   f.max_waiting = 5;
-  lane.Look(f, 0, 60);
-  f.sweeps = 2, f.running = 50, f.waiting = 50;
-  EXPECT_NEAR(lane.Look(f, 1, 60).job_ratio, 0.5, 0.06);  // T-27, its first step
+  placement.Update(f, 0, 60);
+  f.polls = 2, f.running = 50, f.waiting = 50;
+  EXPECT_NEAR(placement.Update(f, 1, 60).job_ratio, 0.5, 0.06);  // T-27, its first step
 }
 
-TEST(LaneTest, TheRateIsWhatEndedInTheWindow) {
-  Lane lane;
+TEST(PlacementEstimateTest, TheRateIsWhatEndedInTheWindow) {
+  PlacementEstimate placement;
   auto f = Cluster(10);
   for (int t = 0; t <= 120; ++t) {
     f.ended = t < 60 ? 0 : (t - 60) * 5;
-    lane.Look(f, t, 60);
+    placement.Update(f, t, 60);
   }
-  EXPECT_NEAR(lane.Look(f, 120, 60).rate, 5, 0.3);
+  EXPECT_NEAR(placement.Update(f, 120, 60).rate, 5, 0.3);
 }
 
-TEST(LaneTest, AfterARestartTheLastRateAndRatioCountUntilThereIsANewOne) {
-  Lane lane;
+TEST(PlacementEstimateTest, AfterARestartTheLastRateAndRatioCountUntilThereIsANewOne) {
+  PlacementEstimate placement;
   auto f = Cluster(10);
   f.last_rate = 7, f.last_ratio = 0.25;
   f.ended = 1000;
-  const auto first = lane.Look(f, 0, 60);
+  const auto first = placement.Update(f, 0, 60);
   EXPECT_EQ(first.rate, 7);
   EXPECT_EQ(first.job_ratio, 0.25);
-  f.sweeps = 2;
-  EXPECT_EQ(lane.Look(f, 0.5, 60).job_ratio, 0.25) << "old ends are not a submission";
+  f.polls = 2;
+  EXPECT_EQ(placement.Update(f, 0.5, 60).job_ratio, 0.25) << "old ends are not a submission";
   f.ended = 1030;
-  EXPECT_NEAR(lane.Look(f, 10, 60).rate, 3, 0.1);
+  EXPECT_NEAR(placement.Update(f, 10, 60).rate, 3, 0.1);
 }
 
-TEST(LaneTest, MoreMayWaitWhereJobsAreShort) {
-  Lane lane;
+TEST(PlacementEstimateTest, MoreMayWaitWhereJobsAreShort) {
+  PlacementEstimate placement;
   auto f = Cluster(2);
   f.max_waiting = 2000;
-  EXPECT_EQ(lane.Look(f, 0, 60).waiting_allowed, 1);
+  EXPECT_EQ(placement.Update(f, 0, 60).waiting_allowed, 1);
   f.n_ok = 10, f.sum_s = 0.1;
-  EXPECT_EQ(lane.Look(f, 1, 60).waiting_allowed, 1000)
+  EXPECT_EQ(placement.Update(f, 1, 60).waiting_allowed, 1000)
       << "5 s of 2 slots that end 100 jobs a second each";
 }
 
-TEST(LaneTest, WhereTimesAreWholeSecondsAShortJobIsNotEndless) {
-  Lane lane;
+TEST(PlacementEstimateTest, WhereTimesAreWholeSecondsAShortJobIsNotEndless) {
+  PlacementEstimate placement;
   auto f = Cluster(16);
   f.max_waiting = 2000, f.queue_s = 10, f.resolution_s = 1;
-  EXPECT_EQ(lane.Look(f, 0, 60).waiting_allowed, 1) << "nothing has ended yet";
+  EXPECT_EQ(placement.Update(f, 0, 60).waiting_allowed, 1) << "nothing has ended yet";
   f.n_ok = 10, f.sum_s = 0;
-  EXPECT_EQ(lane.Look(f, 1, 60).waiting_allowed, 160);
+  EXPECT_EQ(placement.Update(f, 1, 60).waiting_allowed, 160);
 }
 
-TEST(LaneTest, DurationsComeWithSpreadAndQuantiles) {
-  Lane lane;
+TEST(PlacementEstimateTest, DurationsComeWithSpreadAndQuantiles) {
+  PlacementEstimate placement;
   auto f = Cluster(2);
   f.n_ok = 4, f.sum_s = 40, f.sum_sq = 4 * 104;
   f.hist.assign(kDurationBuckets, 0);
   f.hist[static_cast<std::size_t>(DurationBucket(10))] = 4;
-  const auto forecast = lane.Look(f, 0, 60);
+  const auto forecast = placement.Update(f, 0, 60);
   EXPECT_DOUBLE_EQ(*forecast.average_s, 10);
   EXPECT_DOUBLE_EQ(*forecast.stddev_s, 2);
   EXPECT_NEAR(*forecast.p50_s, 10, 2);

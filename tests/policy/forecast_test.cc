@@ -37,11 +37,11 @@ TEST(Straggler, TheThresholdIsLearntFromTenSuccessesAndNotFromTheOverdue) {
 TEST(TimeLeft, IsAnIntervalAroundTheLikelyEnd) {
   Work work{.waiting = 80, .at_once = 10};
   work.durations.ended.assign(20, 60);
-  const auto span = TimeLeft(work);
-  ASSERT_TRUE(span);
-  EXPECT_DOUBLE_EQ(span->likely, 480);
-  EXPECT_LE(span->low, span->likely);
-  EXPECT_GE(span->high, span->likely);
+  const auto interval = TimeLeft(work);
+  ASSERT_TRUE(interval);
+  EXPECT_DOUBLE_EQ(interval->likely, 480);
+  EXPECT_LE(interval->low, interval->likely);
+  EXPECT_GE(interval->high, interval->likely);
 }
 
 TEST(TimeLeft, MoreEndsMakeItNarrower) {
@@ -60,18 +60,18 @@ TEST(TimeLeft, NothingIsSaidBeforeAnythingIsKnownAndNothingIsLeftAtTheEnd) {
   EXPECT_EQ(TimeLeft({})->high, 0);
 }
 
-TEST(MedianLife, CountsWhatEndedByItselfAsHavingLivedAtLeastSoLong) {
+TEST(MedianSurvival, CountsWhatEndedOnItsOwnAsHavingLivedAtLeastSoLong) {
   const auto hist = [](std::initializer_list<std::pair<double, int>> jobs) {
     std::vector<std::int64_t> h(kDurationBuckets);
     for (const auto& [seconds, n] : jobs) h[DurationBucket(seconds)] += n;
     return h;
   };
-  EXPECT_FALSE(MedianLife({}, {}));
-  EXPECT_FALSE(MedianLife({}, hist({{60, 100}}))) << "nothing is ever killed there";
-  EXPECT_NEAR(*MedianLife(hist({{7200, 6}}), {}), 7200, 1400);
-  EXPECT_FALSE(MedianLife(hist({{60, 1}}), hist({{3600, 9}})));
+  EXPECT_FALSE(MedianSurvival({}, {}));
+  EXPECT_FALSE(MedianSurvival({}, hist({{60, 100}}))) << "nothing is ever killed there";
+  EXPECT_NEAR(*MedianSurvival(hist({{7200, 6}}), {}), 7200, 1400);
+  EXPECT_FALSE(MedianSurvival(hist({{60, 1}}), hist({{3600, 9}})));
   // Short jobs that had ended before say nothing of long ones: all that lived longer were killed.
-  EXPECT_NEAR(*MedianLife(hist({{7200, 5}}), hist({{10, 1000}})), 7200, 1400);
+  EXPECT_NEAR(*MedianSurvival(hist({{7200, 5}}), hist({{10, 1000}})), 7200, 1400);
 }
 
 }  // namespace

@@ -13,33 +13,33 @@ struct Trace {
   std::vector<double> ratios;
 };
 
-// CIG-43's grid: 100 slots, all jobs end between two rounds, counts truncated.
-Trace Rounds(RatioRule rule, int slots_per_job, int rounds) {
+// CIG-43's grid: 100 slots, all jobs end between two cycles, counts truncated.
+Trace Cycles(RatioRule rule, int slots_per_job, int rounds) {
   Trace trace;
   double ratio = 1;
   for (int i = 0; i < rounds; ++i) {
-    RatioLook look{.ratio = ratio, .free = 100, .allowed = 5, .max_slots = 100};
-    look.submitted = JobsFor(100, ratio);
-    look.running = std::min(look.submitted, 100 / slots_per_job);
-    look.waiting = look.submitted - look.running;
-    ratio = NextRatio(rule, look);
-    trace.submitted.push_back(look.submitted);
+    RatioSample sample{.ratio = ratio, .free = 100, .allowed = 5, .max_slots = 100};
+    sample.submitted = JobsFor(100, ratio);
+    sample.running = std::min(sample.submitted, 100 / slots_per_job);
+    sample.waiting = sample.submitted - sample.running;
+    ratio = NextRatio(rule, sample);
+    trace.submitted.push_back(sample.submitted);
     trace.ratios.push_back(ratio);
   }
   return trace;
 }
 
 TEST(T26, SlowStartDoublesAndFallsToOneJobPerCluster) {
-  EXPECT_EQ(Rounds(RatioRule::kSlowStart, 2, 9).submitted,
+  EXPECT_EQ(Cycles(RatioRule::kSlowStart, 2, 9).submitted,
             (std::vector<int>{100, 1, 2, 4, 8, 16, 32, 64, 1}));
 }
 
 TEST(T27, TheLiteralRuleOscillatesAndTheMultiplicativeOneSettles) {
-  EXPECT_EQ(Rounds(RatioRule::kAdaptive2009, 2, 5).submitted,
+  EXPECT_EQ(Cycles(RatioRule::kAdaptive2009, 2, 5).submitted,
             (std::vector<int>{100, 55, 110, 50, 100}));
-  EXPECT_EQ(Rounds(RatioRule::kAdaptive, 2, 6).submitted,
+  EXPECT_EQ(Cycles(RatioRule::kAdaptive, 2, 6).submitted,
             (std::vector<int>{100, 55, 60, 55, 61, 55}));
-  const auto trace = Rounds(RatioRule::kAdaptive, 2, 60);
+  const auto trace = Cycles(RatioRule::kAdaptive, 2, 60);
   for (std::size_t i = 1; i < trace.ratios.size(); ++i) {
     EXPECT_GE(trace.ratios[i], 0.5);
     EXPECT_LE(trace.ratios[i], 0.62);
@@ -48,7 +48,7 @@ TEST(T27, TheLiteralRuleOscillatesAndTheMultiplicativeOneSettles) {
 
 TEST(T28, AdaptiveDownExponentialUp) {
   const std::vector<double> want = {2, .525, 1.05, 2.1, .5, 1, 2};
-  const auto got = Rounds(RatioRule::kAdaptiveDownExponentialUp, 1, 7).ratios;
+  const auto got = Cycles(RatioRule::kAdaptiveDownExponentialUp, 1, 7).ratios;
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-12);
 }

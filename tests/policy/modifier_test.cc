@@ -1,13 +1,13 @@
-// What composes with any policy: levels, caps, licences, rates, reserves, classes, sinks.
+// What composes with any policy: levels, caps, licences, rates, reserves, classes, black holes.
 #include <gtest/gtest.h>
 
 #include "policy/preempt.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
 
-using test::Scene;
+using test::PolicyFixture;
 
 constexpr PolicyKind kAll[] = {PolicyKind::kFifo,      PolicyKind::kAffinity,
                                PolicyKind::kUsage,     PolicyKind::kLottery,
@@ -16,7 +16,7 @@ constexpr PolicyKind kAll[] = {PolicyKind::kFifo,      PolicyKind::kAffinity,
 
 TEST(Levels, PriorityZeroGetsNothingEvenWithAllSlotsIdle) {  // GRID-05
   for (const auto policy : kAll) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.AddCluster(10);
     s.AddCampaign(5).priority = 0;
     s.Run();
@@ -26,7 +26,7 @@ TEST(Levels, PriorityZeroGetsNothingEvenWithAllSlotsIdle) {  // GRID-05
 
 TEST(Levels, StrictLevelsTakeAllTheyCanInDescendingOrder) {  // GRID-21
   for (const auto policy : kAll) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.snapshot.config.strict_priority = true;
     s.AddCluster(10);
     s.AddCampaign(100).priority = 4;
@@ -38,7 +38,7 @@ TEST(Levels, StrictLevelsTakeAllTheyCanInDescendingOrder) {  // GRID-21
 }
 
 TEST(FirstResults, TheFirstJobsOfEveryCampaignGoAhead) {  // CIG-16
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.first_results = 2;
   s.AddCluster(10);
   s.AddCampaign(1000);
@@ -53,7 +53,7 @@ TEST(FirstResults, TheFirstJobsOfEveryCampaignGoAhead) {  // CIG-16
 
 TEST(T05, OneCampaignPerUserTakesPartTheBestThenTheEarliest) {
   for (const auto policy : {PolicyKind::kLottery, PolicyKind::kUsage, PolicyKind::kStride}) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.snapshot.config.parallel_campaigns = 1;
     s.AddCluster(50);
     s.AddCampaign(1000, "john").priority = 4;
@@ -70,16 +70,16 @@ TEST(T05, OneCampaignPerUserTakesPartTheBestThenTheEarliest) {
   }
 }
 
-TEST(Quotas, CountWhatIsInFlightAndHoldForEveryPolicy) {  // TECH-05, FBS-30
+TEST(Quotas, CountWhatIsInFlightAndHoldIndefinitelyyPolicy) {  // TECH-05, FBS-30
   for (const auto policy : kAll) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.snapshot.config.quotas = {{.scope = "user", .name = "alice", .slots = 5},
                                 {.scope = "project", .cluster = "c2", .jobs = 2}};
     s.AddCluster(10);
     s.AddCluster(10);
     s.AddCampaign(100, "alice");
     s.AddCampaign(100, "bob").project = "phys";
-    s.lane(1, 1).in_flight = s.lane(1, 1).running = 2;
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 2;
     s.Run();
     EXPECT_EQ(s.Given(1), 3) << ToString(policy);
     EXPECT_EQ(s.Given(2, 2), 2) << ToString(policy);
@@ -89,12 +89,12 @@ TEST(Quotas, CountWhatIsInFlightAndHoldForEveryPolicy) {  // TECH-05, FBS-30
 }
 
 TEST(Licences, AreCountedOverTheGridAndAPoolNobodyNamedIsEmpty) {  // FAIR-21
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.licences = {{"matlab", 7}};
   s.AddCluster(10);
   s.AddCampaign(10).licences = {{"matlab", 2}};
   s.AddCampaign(10, "bob").licences = {{"idl", 1}};
-  s.lane(1, 1).in_flight = 1;
+  s.placement(1, 1).in_flight = 1;
   s.Run();
   EXPECT_EQ(s.Given(1), 2);
   EXPECT_EQ(s.Why(1), "LICENCE");
@@ -102,7 +102,7 @@ TEST(Licences, AreCountedOverTheGridAndAPoolNobodyNamedIsEmpty) {  // FAIR-21
 }
 
 TEST(StartRate, FillsByTheClockAndIsKeptInTheState) {
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.start_rates = {{.scope = "user", .per_minute = 60, .burst = 5}};
   s.AddCluster(100);
   s.AddCampaign(1000);
@@ -120,34 +120,34 @@ TEST(StartRate, FillsByTheClockAndIsKeptInTheState) {
 }
 
 TEST(StartRate, OfACampaignOnAClusterHoldsThereAndWhatNobodyClaimedComesBack) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(100);
   s.AddCluster(100);
   s.AddCampaign(1000);
-  s.lane(1, 1).start_rate = 30;
-  s.lane(1, 1).started = 0;
+  s.placement(1, 1).start_rate = 30;
+  s.placement(1, 1).started = 0;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 5);  // ten seconds' worth
   EXPECT_EQ(s.Given(1, 2), 100);
-  s.lane(1, 1).started = 2;
+  s.placement(1, 1).started = 2;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 3);
   EXPECT_EQ(s.Why(1, 1), "START_RATE");
-  s.lane(1, 1).started = 5;
+  s.placement(1, 1).started = 5;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 0);
-  s.lane(1, 1).started = 0;  // counted anew: nothing is given back
+  s.placement(1, 1).started = 0;  // counted again: nothing is given back
   s.now += 2;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 1);
   EXPECT_EQ(s.state.rates.size(), 1u);
-  s.lane(1, 1).start_rate = 0;
+  s.placement(1, 1).start_rate = 0;
   s.Run();
-  EXPECT_TRUE(s.state.rates.empty()) << "what nobody draws from is not carried for ever";
+  EXPECT_TRUE(s.state.rates.empty()) << "what nobody draws from is not carried indefinitely";
 }
 
 TEST(After, ACampaignThatComesAfterAnotherWaitsAndSaysSo) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(10);
   s.AddCampaign(5);
   s.AddCampaign(100, "bob").after = 1;
@@ -158,12 +158,12 @@ TEST(After, ACampaignThatComesAfterAnotherWaitsAndSaysSo) {
 }
 
 TEST(Urgent, WhatIsBeingCancelledForItIsNotAskedForAgain) {
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.urgent_percent = 50;
   s.AddCluster(10).free = 0;
   s.AddCampaign(0);
   s.AddCampaign(100, "bob").cls = "urgent";
-  s.lane(1, 1).in_flight = s.lane(1, 1).running = 10;
+  s.placement(1, 1).in_flight = s.placement(1, 1).running = 10;
   for (int j = 1; j <= 10; ++j) s.snapshot.running.push_back({j, 1, 1, 1, s.now - 10 * j});
   s.campaign(2).waiting_since = s.now - 100;
   EXPECT_EQ(s.Run().plan.preempt.size(), 5u);
@@ -174,7 +174,7 @@ TEST(Urgent, WhatIsBeingCancelledForItIsNotAskedForAgain) {
 }
 
 TEST(Reserve, APartOfAClusterIsKeptForAClass) {  // FAIR-23
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.reserves = {{.cls = "new", .fraction = 0.3}};
   s.AddCluster(10);
   s.AddCampaign(100);
@@ -188,7 +188,7 @@ TEST(Reserve, APartOfAClusterIsKeptForAClass) {  // FAIR-23
 
 TEST(Urgent, GoesFirstAndWhatItLeavesGoesOn) {  // GRID-27, GRID-35
   for (const auto policy : kAll) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.AddCluster(10);
     s.AddCampaign(100);
     s.AddCampaign(4).cls = "urgent";
@@ -201,13 +201,14 @@ TEST(Urgent, GoesFirstAndWhatItLeavesGoesOn) {  // GRID-27, GRID-35
 }
 
 // A cluster of `max` slots whose busy ones run jobs of campaign 1 since `ages` seconds.
-void Busy(Scene& s, int max, int free, std::int64_t campaign, int jobs, double age) {
+void Busy(PolicyFixture& s, int max, int free, std::int64_t campaign, int jobs, double age) {
   if (s.snapshot.clusters.empty()) s.AddCluster(max);
   s.cluster(1).max = max, s.cluster(1).free = free;
-  if (s.campaign(campaign).lanes.empty()) s.campaign(campaign).lanes.push_back({.cluster = 1});
-  Lane& lane = s.lane(campaign, 1);
-  lane.in_flight = lane.running = jobs;
-  lane.running_since = jobs * (s.now - age);
+  if (s.campaign(campaign).placements.empty())
+    s.campaign(campaign).placements.push_back({.cluster = 1});
+  Placement& placement = s.placement(campaign, 1);
+  placement.in_flight = placement.running = jobs;
+  placement.running_since = jobs * (s.now - age);
   for (int i = 0; i < jobs; ++i)
     s.snapshot.running.push_back({.job = campaign * 1000 + i,
                                   .campaign = campaign,
@@ -215,8 +216,8 @@ void Busy(Scene& s, int max, int free, std::int64_t campaign, int jobs, double a
                                   .started_at = s.now - age - i});
 }
 
-Scene UrgentScene(int free) {
-  Scene s;
+PolicyFixture UrgentFixture(int free) {
+  PolicyFixture s;
   s.snapshot.config.urgent_percent = 50;
   s.AddCluster(100);
   s.AddCampaign(0);
@@ -227,7 +228,7 @@ Scene UrgentScene(int free) {
 }
 
 TEST(T12, UrgentJobsPreemptOnlyWithinTheirPartAndAfterTheFreeSlots) {
-  auto s = UrgentScene(0);
+  auto s = UrgentFixture(0);
   s.Run();
   EXPECT_EQ(s.result.plan.preempt.size(), 3u);
   for (const auto& p : s.result.plan.preempt) {
@@ -236,22 +237,22 @@ TEST(T12, UrgentJobsPreemptOnlyWithinTheirPartAndAfterTheFreeSlots) {
     EXPECT_EQ(p.code, "URGENT");
     EXPECT_GE(p.lost_s, 100);
   }
-  auto with_free = UrgentScene(10);
+  auto with_free = UrgentFixture(10);
   with_free.Run();
   EXPECT_EQ(with_free.Given(2), 10);
   EXPECT_TRUE(with_free.result.plan.preempt.empty());
 }
 
 TEST(Urgent, PreemptsNothingByDefaultNorBeforeItsDelayNorOtherUrgentJobs) {
-  auto off = UrgentScene(0);
+  auto off = UrgentFixture(0);
   off.snapshot.config.urgent_percent = 0;
   off.Run();
   EXPECT_TRUE(off.result.plan.preempt.empty());
-  auto early = UrgentScene(0);
+  auto early = UrgentFixture(0);
   early.campaign(2).waiting_since = early.now - 59;
   early.Run();
   EXPECT_TRUE(early.result.plan.preempt.empty());
-  auto all_urgent = UrgentScene(0);
+  auto all_urgent = UrgentFixture(0);
   all_urgent.snapshot.config.urgent_percent = 100;
   all_urgent.campaign(1).cls = "urgent";
   all_urgent.Run();
@@ -259,15 +260,15 @@ TEST(Urgent, PreemptsNothingByDefaultNorBeforeItsDelayNorOtherUrgentJobs) {
 }
 
 TEST(Urgent, FreesNoSlotThatARuleKeepsItFromTaking) {
-  auto s = UrgentScene(0);
+  auto s = UrgentFixture(0);
   s.snapshot.config.urgent_percent = 100;
-  s.snapshot.config.first_ten = 49;  // 47 of its jobs run, none has succeeded yet
+  s.snapshot.config.canary_jobs = 49;  // 47 of its jobs run, none has succeeded yet
   s.Run();
   EXPECT_EQ(s.result.plan.preempt.size(), 2u);
   s.snapshot.config.quotas = {{.scope = "class", .name = "urgent", .jobs = 48}};
   s.Run();
   EXPECT_EQ(s.result.plan.preempt.size(), 1u);
-  s.snapshot.config.first_ten = 10;
+  s.snapshot.config.canary_jobs = 10;
   s.Run();
   EXPECT_TRUE(s.result.plan.preempt.empty());
 }
@@ -277,7 +278,7 @@ TEST(T13, TheVictimHasTheLowestPriorityPlusTimeRun) {
   EXPECT_GT(VictimValue(2, 0, 1800), VictimValue(1, 29 * 60, 1800));
   EXPECT_EQ(VictimValue(2, 0, 1800), VictimValue(1, 30 * 60, 1800));
   for (const auto& [minutes, victim] : {std::pair{31, 1}, std::pair{29, 2}}) {
-    Scene s;
+    PolicyFixture s;
     s.snapshot.config.urgent_percent = 50;
     s.AddCluster(2);
     s.AddCampaign(0).priority = 2;
@@ -294,7 +295,7 @@ TEST(T13, TheVictimHasTheLowestPriorityPlusTimeRun) {
 TEST(T02, AScavengerGivesWayToNormalAndHigherOnly) {
   // Techila's level k is priority 8 - k: levels 1 to 4 are priorities 7 to 4.
   for (int k = 1; k <= 7; ++k) {
-    Scene s;
+    PolicyFixture s;
     s.snapshot.config.scavenger_preempt = true;
     s.AddCluster(1);
     auto& low = s.AddCampaign(0);
@@ -311,7 +312,7 @@ TEST(T02, AScavengerGivesWayToNormalAndHigherOnly) {
 
 TEST(Scavenger, TakesWhatAllOthersLeave) {
   for (const auto policy : kAll) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.AddCluster(10);
     s.AddCampaign(100).cls = "scavenger";
     s.AddCampaign(8);
@@ -322,7 +323,7 @@ TEST(Scavenger, TakesWhatAllOthersLeave) {
 }
 
 TEST(Sla, AGroupTakesBackWhatWasBorrowedAndNoMore) {  // GRID-45
-  Scene s(PolicyKind::kSla);
+  PolicyFixture s(PolicyKind::kSla);
   s.snapshot.config.sla_groups = {{"a", 4}, {"b", 6}};
   s.snapshot.config.sla_preempt = true;
   s.AddCluster(10);
@@ -337,24 +338,24 @@ TEST(Sla, AGroupTakesBackWhatWasBorrowedAndNoMore) {  // GRID-45
 }
 
 TEST(T21, AClusterThatSwallowsJobsIsHeldForTheCampaign) {
-  Scene s;
-  s.snapshot.config.sink_count = 20;
+  PolicyFixture s;
+  s.snapshot.config.black_hole_count = 20;
   s.AddCluster(100);
   s.AddCluster(100);
   s.AddCampaign(10000);
-  s.lane(1, 1).recent = 19, s.lane(1, 1).recent_longest_s = 0.2;
-  s.lane(1, 2).median_s = 300;
+  s.placement(1, 1).recent = 19, s.placement(1, 1).recent_longest_s = 0.2;
+  s.placement(1, 2).median_s = 300;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 100);
-  s.lane(1, 1).recent = 20;
+  s.placement(1, 1).recent = 20;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 0);
   EXPECT_EQ(s.Given(1, 2), 100);
   ASSERT_EQ(s.result.plan.holds.size(), 1u);
-  EXPECT_EQ(s.result.plan.holds[0].code, "SINK");
+  EXPECT_EQ(s.result.plan.holds[0].code, "BLACK_HOLE");
   EXPECT_EQ(s.result.plan.holds[0].requeue, 20);
-  EXPECT_EQ(s.Why(1, 1), "SINK");
-  s.lane(1, 1).recent = 0;
+  EXPECT_EQ(s.Why(1, 1), "BLACK_HOLE");
+  s.placement(1, 1).recent = 0;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 0) << "the hold lasts, and is said once";
   EXPECT_TRUE(s.result.plan.holds.empty());
@@ -363,14 +364,14 @@ TEST(T21, AClusterThatSwallowsJobsIsHeldForTheCampaign) {
   EXPECT_EQ(s.Given(1, 1), 100) << "and heals itself";
 }
 
-TEST(T21, ACampaignOfShortJobsIsNoSink) {
-  Scene s;
-  s.snapshot.config.sink_count = 5;
+TEST(T21, ACampaignOfShortJobsIsNoBlackHole) {
+  PolicyFixture s;
+  s.snapshot.config.black_hole_count = 5;
   s.AddCluster(10);
   s.AddCluster(10);
   s.AddCampaign(100);
-  s.lane(1, 1).recent = 5, s.lane(1, 1).recent_longest_s = 0.01;
-  s.lane(1, 2).median_s = 0.5;
+  s.placement(1, 1).recent = 5, s.placement(1, 1).recent_longest_s = 0.01;
+  s.placement(1, 2).median_s = 0.5;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 10);
 }

@@ -2,15 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "policy/forecast/flow.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
 
-using test::Scene;
+using test::PolicyFixture;
 
 TEST(T01, TheFastestSlotsRunUpToTheCapAndTheRestStaysIdle) {
-  Scene s;
+  PolicyFixture s;
   for (int i = 1; i <= 1200; ++i) s.AddCluster(1, i);
   s.AddCampaign(5000);
   s.snapshot.config.quotas = {{.scope = "grid", .slots = 500}};
@@ -25,7 +25,7 @@ TEST(T01, TheFastestSlotsRunUpToTheCapAndTheRestStaysIdle) {
 }
 
 TEST(T03, StepsOfTwoCampaignsOfOneUserOnFourSlots) {
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.parallel_campaigns = 1;
   s.AddCluster(4);
   s.AddCampaign(6);
@@ -44,14 +44,14 @@ TEST(T03, StepsOfTwoCampaignsOfOneUserOnFourSlots) {
 }
 
 TEST(T04, AnOverdueJobIsCopiedBeforeTheNextCampaignOfItsUser) {
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.parallel_campaigns = 1;
   s.AddCluster(4).free = 3;
   auto& c = s.AddCampaign(0);
   c.replicas = true;
-  c.lanes[0].in_flight = c.lanes[0].running = 1;
-  c.lanes[0].running_since = 998;
-  c.lanes[0].single = c.lanes[0].overdue = 1;
+  c.placements[0].in_flight = c.placements[0].running = 1;
+  c.placements[0].running_since = 998;
+  c.placements[0].single = c.placements[0].overdue = 1;
   s.AddCampaign(4);
   s.Run();
   EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 1);
@@ -60,20 +60,21 @@ TEST(T04, AnOverdueJobIsCopiedBeforeTheNextCampaignOfItsUser) {
 }
 
 TEST(T04, NobodyWhoDidNotAskGetsCopies) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(4);
   auto& c = s.AddCampaign(0);
-  c.lanes[0].in_flight = c.lanes[0].running = c.lanes[0].single = c.lanes[0].overdue = 1;
+  c.placements[0].in_flight = c.placements[0].running = c.placements[0].single =
+      c.placements[0].overdue = 1;
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 0);
 }
 
 TEST(T10, AClusterWithTheDataIsTakenFirstAndAnotherWhenItIsBusy) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(1, 1);
   s.AddCluster(1, 5);
   s.AddCampaign(1);
-  s.lane(1, 1).local = true;
+  s.placement(1, 1).local = true;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 1);
   s.cluster(1).free = 0;
@@ -82,11 +83,11 @@ TEST(T10, AClusterWithTheDataIsTakenFirstAndAnotherWhenItIsBusy) {
 }
 
 TEST(AffinityWait, ClustersWithoutTheDataAreRefusedBeforeTheDelayAndUsedAfterIt) {  // GRID-23
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(1).free = 0;
   s.AddCluster(1);
   auto& c = s.AddCampaign(1);
-  s.lane(1, 1).local = true;
+  s.placement(1, 1).local = true;
   c.affinity_wait_s = 60;
   c.waiting_since = s.now - 59;
   s.Run();
@@ -98,14 +99,14 @@ TEST(AffinityWait, ClustersWithoutTheDataAreRefusedBeforeTheDelayAndUsedAfterIt)
 }
 
 TEST(T20, AffinePairsGoFirstInTheOrderOfCampaignsThenTheOthers) {
-  Scene s(PolicyKind::kAffinity);
+  PolicyFixture s(PolicyKind::kAffinity);
   s.AddCluster(9);
   s.AddCluster(9);
   for (int i = 0; i < 3; ++i) s.AddCampaign(2);
-  s.lane(1, 1).affinity = s.lane(2, 1).affinity = s.lane(2, 2).affinity = 1;
-  // One job a turn, so that every pair shows: cap each lane by max_jobs.
+  s.placement(1, 1).affinity = s.placement(2, 1).affinity = s.placement(2, 2).affinity = 1;
+  // One job a turn, so that every pair shows: cap each placement by max_jobs.
   for (auto& c : s.snapshot.campaigns)
-    for (auto& l : c.lanes) l.max_jobs = 1;
+    for (auto& l : c.placements) l.max_jobs = 1;
   s.Run();
   std::vector<std::pair<int, int>> by_cluster[2];
   for (const auto& g : s.result.plan.allocations)
@@ -119,7 +120,7 @@ TEST(T20, AffinePairsGoFirstInTheOrderOfCampaignsThenTheOthers) {
 }
 
 TEST(T22, ATestCampaignMakesOneJobPerClusterBeforeEverybody) {
-  Scene s;
+  PolicyFixture s;
   for (int i = 0; i < 3; ++i) s.AddCluster(1);
   s.AddCampaign(1000);
   s.AddCampaign(10000).test = true;
@@ -131,7 +132,7 @@ TEST(T22, ATestCampaignMakesOneJobPerClusterBeforeEverybody) {
   EXPECT_EQ(s.GivenOf(2, BatchKind::kTest), 3);
   EXPECT_EQ(s.Why(2), "TEST_DONE");
   s.Start();
-  for (auto& l : s.campaign(2).lanes) l.tested = true;
+  for (auto& l : s.campaign(2).placements) l.tested = true;
   s.EndAll();
   s.Run();
   EXPECT_EQ(s.Given(2), 0);
@@ -139,7 +140,7 @@ TEST(T22, ATestCampaignMakesOneJobPerClusterBeforeEverybody) {
 
 TEST(T23, TestsInTheirOrderThenDefaultsInTheirs) {
   for (const auto policy : {PolicyKind::kFifo, PolicyKind::kFairshare, PolicyKind::kUsage}) {
-    Scene s(policy);
+    PolicyFixture s(policy);
     s.AddCluster(10);
     for (const bool test : {false, true, false, true}) s.AddCampaign(2).test = test;
     s.Run();
@@ -150,10 +151,10 @@ TEST(T23, TestsInTheirOrderThenDefaultsInTheirs) {
 }
 
 TEST(T24, TheLastJobsGetAtMostOneCopyEachAndOnlyOnFreeSlots) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(10);
   auto& c = s.AddCampaign(0);
-  c.lanes[0].in_flight = c.lanes[0].running = c.lanes[0].single = 5;
+  c.placements[0].in_flight = c.placements[0].running = c.placements[0].single = 5;
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 0) << "not asked for";
   c.replicas = true;
@@ -163,25 +164,25 @@ TEST(T24, TheLastJobsGetAtMostOneCopyEachAndOnlyOnFreeSlots) {
   s.cluster(1).waiting_allowed = 10;
   s.Run();
   EXPECT_EQ(s.GivenOf(1, BatchKind::kReplica), 2);
-  c.lanes[0].single = 0;  // all have their copy
+  c.placements[0].single = 0;  // all have their copy
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 0);
 }
 
 TEST(T24, CopiesGoToAnotherClusterWhenThereIsOne) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(10, 2);
   s.AddCluster(10, 1);
   auto& c = s.AddCampaign(0);
   c.replicas = true;
-  s.lane(1, 1).in_flight = s.lane(1, 1).single = 5;
+  s.placement(1, 1).in_flight = s.placement(1, 1).single = 5;
   s.Run();
   EXPECT_EQ(s.Given(1, 1), 0);
   EXPECT_EQ(s.Given(1, 2), 5);
 }
 
 TEST(T25, AClusterIsOfferedToTheNextOnlyWhenTheFirstHasNothingWaiting) {
-  Scene s;
+  PolicyFixture s;
   for (int i = 0; i < 4; ++i) s.AddCluster(10);
   s.AddCampaign(1000, "alice", {1, 2, 3});
   s.AddCampaign(1000, "bob", {2, 4});
@@ -205,7 +206,7 @@ TEST(Flow, TheQueueTakesWhatIsAllowedBeyondTheFreeSlotsLessWhatWaits) {
       {"some are on their way", 10, 5, 2, 3, 10}, {"the queue is full", 0, 5, 5, 0, 0},
       {"more wait than may", 2, 5, 9, 0, 0},      {"nothing free, one may wait", 0, 1, 0, 0, 1}};
   for (const auto& c : cases) {
-    Scene s;
+    PolicyFixture s;
     auto& cluster = s.AddCluster(20);
     cluster.free = c.free;
     cluster.waiting_allowed = c.allowed;
@@ -218,17 +219,17 @@ TEST(Flow, TheQueueTakesWhatIsAllowedBeyondTheFreeSlotsLessWhatWaits) {
 }
 
 TEST(Flow, TheJobRatioTurnsFreeSlotsIntoJobs) {  // CIG-29
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(100);
   s.AddCampaign(1000);
   const std::pair<double, int> cases[] = {{0, 100}, {0.55, 55}, {0.5, 50}, {2, 200}, {0.01, 1}};
   for (const auto& [ratio, want] : cases) {
-    s.lane(1, 1).job_ratio = ratio;
+    s.placement(1, 1).job_ratio = ratio;
     s.Run();
     EXPECT_EQ(s.GivenInAll(), want) << ratio;
   }
-  s.lane(1, 1).job_ratio = 0;
-  s.lane(1, 1).slots = 3;
+  s.placement(1, 1).job_ratio = 0;
+  s.placement(1, 1).slots = 3;
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 33);
 }
@@ -237,42 +238,42 @@ TEST(Flow, WaitingAllowedIsATimeOfWorkBetweenOneAndTheMost) {
   EXPECT_EQ(WaitingAllowed(50, 5, 0), 1);
   EXPECT_EQ(WaitingAllowed(50, 5, 2.5), 12);
   EXPECT_EQ(WaitingAllowed(50, 5, 1000), 50);
-  EXPECT_EQ(WipeExcess(60, 50, 5), 55);
-  EXPECT_EQ(WipeExcess(50, 50, 5), 0);
+  EXPECT_EQ(ExcessPending(60, 50, 5), 55);
+  EXPECT_EQ(ExcessPending(50, 50, 5), 0);
 }
 
-TEST(FirstTen, AnUnprovenCampaignHasAtMostTenJobsOnACluster) {
-  Scene s;
-  s.snapshot.config.first_ten = 10;
+TEST(Canary, AnUnverifiedCampaignHasAtMostTenJobsOnACluster) {
+  PolicyFixture s;
+  s.snapshot.config.canary_jobs = 10;
   s.AddCluster(1000);
   s.AddCampaign(40000);
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 10);
-  EXPECT_EQ(s.Why(1), "FIRST_TEN");
-  s.lane(1, 1).proven = true;
+  EXPECT_EQ(s.Why(1), "CANARY");
+  s.placement(1, 1).verified = true;
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 1000);
 }
 
 TEST(Prologue, ItGoesAloneAndTheJobsAfterIt) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(10);
   s.AddCampaign(10);
-  s.lane(1, 1).prologue = Prologue::kNeeded;
+  s.placement(1, 1).prologue = Prologue::kNeeded;
   s.Run();
   EXPECT_EQ(s.GivenOf(1, BatchKind::kPrologue), 1);
   EXPECT_EQ(s.GivenInAll(), 1);
   EXPECT_EQ(s.Why(1, 1), "PROLOGUE");
-  s.lane(1, 1).prologue = Prologue::kRunning;
+  s.placement(1, 1).prologue = Prologue::kRunning;
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 0);
-  s.lane(1, 1).prologue = Prologue::kDone;
+  s.placement(1, 1).prologue = Prologue::kDone;
   s.Run();
   EXPECT_EQ(s.GivenOf(1, BatchKind::kTask), 10);
 }
 
 TEST(Observe, AnObservedClusterIsDecidedForAndTakesNothingFromOthers) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(4).mode = ClusterMode::kObserve;
   s.AddCluster(4);
   s.AddCampaign(5);
@@ -288,33 +289,35 @@ TEST(Observe, AnObservedClusterIsDecidedForAndTakesNothingFromOthers) {
 TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
   const struct {
     const char* want;
-    void (*close)(Scene&);
+    void (*close)(PolicyFixture&);
   } cases[] = {
-      {"SUSPENDED", [](Scene& s) { s.campaign(1).priority = 0; }},
-      {"CLUSTER_STALE", [](Scene& s) { s.cluster(1).unusable = Unusable::kStale; }},
-      {"CLUSTER_DRAINED", [](Scene& s) { s.cluster(1).unusable = Unusable::kDrained; }},
-      {"CLUSTER_HOURS", [](Scene& s) { s.cluster(1).unusable = Unusable::kHours; }},
-      {"CLUSTER_BREAKER", [](Scene& s) { s.cluster(1).unusable = Unusable::kBreaker; }},
-      {"CLUSTER_STRESS", [](Scene& s) { s.cluster(1).unusable = Unusable::kStress; }},
-      {"TOO_WIDE", [](Scene& s) { s.lane(1, 1).slots = 11; }},
-      {"HELD", [](Scene& s) { s.lane(1, 1).held = "BLACKLIST"; }},
-      {"MAX_JOBS", [](Scene& s) { s.lane(1, 1).max_jobs = 0; }},
-      {"AVOIDED", [](Scene& s) { s.lane(1, 1).avoid = 5; }},
-      {"PROLOGUE_FAILED", [](Scene& s) { s.lane(1, 1).prologue = Prologue::kFailed; }},
-      {"CLUSTER_MAX_RUNNING", [](Scene& s) { s.cluster(1).max_running = 0; }},
+      {"SUSPENDED", [](PolicyFixture& s) { s.campaign(1).priority = 0; }},
+      {"CLUSTER_STALE", [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kStale; }},
+      {"CLUSTER_DRAINED", [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kDrained; }},
+      {"CLUSTER_HOURS", [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kHours; }},
+      {"CLUSTER_BREAKER", [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kBreaker; }},
+      {"CLUSTER_STRESS", [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kStress; }},
+      {"TOO_MANY_SLOTS", [](PolicyFixture& s) { s.placement(1, 1).slots = 11; }},
+      {"HELD", [](PolicyFixture& s) { s.placement(1, 1).held = "BLACKLIST"; }},
+      {"MAX_JOBS", [](PolicyFixture& s) { s.placement(1, 1).max_jobs = 0; }},
+      {"AVOIDED", [](PolicyFixture& s) { s.placement(1, 1).avoid = 5; }},
+      {"PROLOGUE_FAILED", [](PolicyFixture& s) { s.placement(1, 1).prologue = Prologue::kFailed; }},
+      {"CLUSTER_MAX_RUNNING", [](PolicyFixture& s) { s.cluster(1).max_running = 0; }},
       {"CLUSTER_LIMITED",
-       [](Scene& s) { s.cluster(1).mode = ClusterMode::kLimited, s.cluster(1).limited = 0; }},
-      {"FULL", [](Scene& s) { s.cluster(1).free = 0; }},
-      {"NO_CLUSTER", [](Scene& s) { s.lane(1, 1).cluster = 77; }},
-      {"TOO_SHORT_LIVES",
-       [](Scene& s) {
+       [](PolicyFixture& s) {
+         s.cluster(1).mode = ClusterMode::kLimited, s.cluster(1).limited = 0;
+       }},
+      {"FULL", [](PolicyFixture& s) { s.cluster(1).free = 0; }},
+      {"NO_CLUSTER", [](PolicyFixture& s) { s.placement(1, 1).cluster = 77; }},
+      {"SHORT_SURVIVAL",
+       [](PolicyFixture& s) {
          s.campaign(1).need_s = 5 * 3600;
-         s.lane(1, 1).kills = 6;
-         s.lane(1, 1).median_life_s = 2 * 3600;
+         s.placement(1, 1).kills = 6;
+         s.placement(1, 1).median_survival_s = 2 * 3600;
        }},
   };
   for (const auto& c : cases) {
-    Scene s;
+    PolicyFixture s;
     s.AddCluster(10);
     s.AddCampaign(5);
     c.close(s);
@@ -324,25 +327,25 @@ TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
   }
 }
 
-TEST(Reasons, OneSentenceWithItsNumbersAndAnAction) {
-  Scene s;
+TEST(Reasons, OneMessageWithItsNumbersAndAnAction) {
+  PolicyFixture s;
   s.AddCluster(10);
   s.AddCampaign(5);
   s.campaign(1).need_s = 5 * 3600;
-  s.lane(1, 1).kills = 6;
-  s.lane(1, 1).median_life_s = 2 * 3600;
+  s.placement(1, 1).kills = 6;
+  s.placement(1, 1).median_survival_s = 2 * 3600;
   s.Run();
   const ReasonTexts texts(s.snapshot);
   ASSERT_EQ(s.result.reasons.size(), 1u);
   EXPECT_EQ(texts.Text(s.result.reasons[0]),
-            "a job needs 5 h, the median life on c1 is 2 h, and 6 were killed");
+            "a job needs 5 h, the median survival on c1 is 2 h, and 6 were killed");
   EXPECT_EQ(texts.Action(s.result.reasons[0]),
             "make the jobs shorter, or choose other clusters (gridsub -c 1 --set clusters=...)");
   EXPECT_EQ(ReasonTexts::Numbers(s.result.reasons[0])["kills"], 6);
 }
 
 TEST(Reasons, WordsGoWithTheirNumbers) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(10);
   const ReasonTexts texts(s.snapshot);
   Reason reason;

@@ -7,13 +7,13 @@
 #include <map>
 
 #include "policy/json.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
 
 using nlohmann::json;
-using test::Scene;
+using test::PolicyFixture;
 
 int In(int low, int high) { return *rc::gen::inRange(low, high + 1); }
 bool Maybe(int percent) { return In(0, 99) < percent; }
@@ -36,15 +36,15 @@ Cluster AnyCluster(std::int64_t id) {
   return c;
 }
 
-Lane AnyLane(std::int64_t cluster) {
-  Lane l{.cluster = static_cast<int>(cluster),
-         .slots = Maybe(70) ? 1 : In(1, 8),
-         .in_flight = In(0, 4)};
+Placement AnyPlacement(std::int64_t cluster) {
+  Placement l{.cluster = static_cast<int>(cluster),
+              .slots = Maybe(70) ? 1 : In(1, 8),
+              .in_flight = In(0, 4)};
   l.running = In(0, l.in_flight);
   l.running_since = l.running * 900.0;
   if (Maybe(20)) l.max_jobs = In(0, 20);
   if (Maybe(20)) l.job_ratio = In(1, 30) / 10.0;
-  l.proven = Maybe(70);
+  l.verified = Maybe(70);
   if (Maybe(5)) l.held = "BLACKLIST";
   if (Maybe(10)) l.prologue = static_cast<Prologue>(In(0, 4));
   l.affinity = In(0, 2);
@@ -70,7 +70,7 @@ Campaign AnyCampaign(std::int64_t id, const std::vector<Cluster>& clusters) {
   if (Maybe(10)) c.affinity_wait_s = In(1, 200);
   if (Maybe(10)) c.licences = {{"x", In(1, 2)}};
   for (const auto& cluster : clusters)
-    if (Maybe(80)) c.lanes.push_back(AnyLane(cluster.id));
+    if (Maybe(80)) c.placements.push_back(AnyPlacement(cluster.id));
   return c;
 }
 
@@ -90,7 +90,7 @@ PolicyConfig AnyConfig() {
   if (Maybe(20)) c.quotas.push_back({.scope = "project", .cluster = "c1", .slots = In(0, 20)});
   if (Maybe(20)) c.start_rates.push_back({.scope = "user", .per_minute = 60, .burst = 20});
   if (Maybe(20)) c.reserves.push_back({.cls = "A", .fraction = 0.25});
-  if (Maybe(20)) c.wide_gap = In(0, 5);
+  if (Maybe(20)) c.multi_slot_age = In(0, 5);
   return c;
 }
 
@@ -111,7 +111,7 @@ Sums SumOf(const Snapshot& s, const Plan& plan) {
   for (const auto& g : plan.allocations) {
     if (g.shadow) continue;
     for (const auto& c : s.campaigns)
-      for (const auto& l : c.lanes)
+      for (const auto& l : c.placements)
         if (c.id == g.campaign && l.cluster == g.cluster)
           sums.slots_on[g.cluster] += g.n * (l.job_ratio > 0 ? 1 / l.job_ratio : l.slots);
     sums.jobs_on[g.cluster] += g.n;
@@ -148,12 +148,12 @@ RC_GTEST_PROP(Property, CapsAreNeverPassed, ()) {
   std::map<std::string, double> user_slots;
   double grid_jobs = 0, licences = 0;
   for (const auto& c : s.campaigns) {
-    for (const auto& l : c.lanes) {
+    for (const auto& l : c.placements) {
       double n = 0;
       for (const auto& g : result.plan.allocations)
         if (!g.shadow && g.campaign == c.id && g.cluster == l.cluster) n += g.n;
       if (l.max_jobs != kNoLimit) RC_ASSERT(n == 0 || n + l.in_flight <= l.max_jobs);
-      if (!l.proven && !c.test) RC_ASSERT(n == 0 || n + l.in_flight <= s.config.first_ten);
+      if (!l.verified && !c.test) RC_ASSERT(n == 0 || n + l.in_flight <= s.config.canary_jobs);
       user_slots[c.user] += (n + l.in_flight) * l.slots;
       grid_jobs += n + l.in_flight;
       if (!c.licences.empty()) licences += (n + l.in_flight) * c.licences.at("x");
@@ -166,7 +166,7 @@ RC_GTEST_PROP(Property, CapsAreNeverPassed, ()) {
   std::map<std::string, double> user_before;
   double grid_before = 0, licences_before = 0;
   for (const auto& c : s.campaigns)
-    for (const auto& l : c.lanes) {
+    for (const auto& l : c.placements) {
       user_before[c.user] += double(l.in_flight) * l.slots;
       grid_before += l.in_flight;
       if (!c.licences.empty()) licences_before += double(l.in_flight) * c.licences.at("x");
@@ -180,7 +180,7 @@ RC_GTEST_PROP(Property, CapsAreNeverPassed, ()) {
   }
 }
 
-RC_GTEST_PROP(Property, AnIdleSlotBesideAWaitingJobHasAReason, ()) {
+RC_GTEST_PROP(Property, AnIdleSlotNextToAWaitingJobHasAReason, ()) {
   const Snapshot s = AnyGrid();
   const auto result = Decide(s, {}, 1000, 1);
   std::map<std::int64_t, std::int64_t> given;
@@ -197,7 +197,7 @@ RC_GTEST_PROP(Property, AnIdleSlotBesideAWaitingJobHasAReason, ()) {
       if (r.cluster != 0) why[r.cluster] = r.code;
     }
     RC_ASSERT(main == 1);
-    for (const auto& l : c.lanes) {
+    for (const auto& l : c.placements) {
       RC_ASSERT(why.count(l.cluster) == 1u);
       RC_ASSERT(why[l.cluster] != Code::kNone);  // kNone: it could have been given more
     }
@@ -209,7 +209,7 @@ RC_GTEST_PROP(Property, TheSameInputGivesTheSamePlanWhateverTheOrderOfRows, ()) 
   Snapshot t = s;
   std::reverse(t.clusters.begin(), t.clusters.end());
   std::reverse(t.campaigns.begin(), t.campaigns.end());
-  for (auto& c : t.campaigns) std::reverse(c.lanes.begin(), c.lanes.end());
+  for (auto& c : t.campaigns) std::reverse(c.placements.begin(), c.placements.end());
   const auto a = Decide(s, {}, 1000, 7), b = Decide(s, {}, 1000, 7), c = Decide(t, {}, 1000, 7);
   RC_ASSERT(json(a.plan) == json(b.plan));
   RC_ASSERT(json(a.next) == json(b.next));
@@ -220,7 +220,7 @@ RC_GTEST_PROP(Property, TheSameInputGivesTheSamePlanWhateverTheOrderOfRows, ()) 
 RC_GTEST_PROP(Property, MoreWeightNeverGetsLess, ()) {
   constexpr PolicyKind kWeighted[] = {PolicyKind::kUsage, PolicyKind::kStride, PolicyKind::kDynamic,
                                       PolicyKind::kFairshare};
-  Scene s(kWeighted[In(0, 3)]);
+  PolicyFixture s(kWeighted[In(0, 3)]);
   for (int i = In(1, 4); i > 0; --i) s.AddCluster(In(1, 50));
   for (int i = In(2, 6); i > 0; --i) s.AddCampaign(In(1, 200)).weight = In(1, 20);
   s.Run();
@@ -228,7 +228,7 @@ RC_GTEST_PROP(Property, MoreWeightNeverGetsLess, ()) {
   s.campaign(1).weight += In(1, 20);
   s.state = {};
   s.Run();
-  // Whole jobs: rounding up for others may cost the heaviest one job (GRID-16), per round of
+  // Whole jobs: rounding up for others may cost the heaviest one job (GRID-16), per cycle of
   // giving.
   RC_ASSERT(s.Given(1) >= before - 1);
 }
@@ -236,7 +236,7 @@ RC_GTEST_PROP(Property, MoreWeightNeverGetsLess, ()) {
 RC_GTEST_PROP(Property, NobodyStarvesUnderAPolicyThatSharesOut, ()) {
   constexpr PolicyKind kSharing[] = {PolicyKind::kUsage, PolicyKind::kStride, PolicyKind::kDynamic,
                                      PolicyKind::kFairshare, PolicyKind::kLottery};
-  Scene s(kSharing[In(0, 4)]);
+  PolicyFixture s(kSharing[In(0, 4)]);
   s.AddCluster(In(1, 4));
   const int n = In(2, 6);
   for (int i = 0; i < n; ++i) {

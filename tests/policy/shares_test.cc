@@ -5,17 +5,17 @@
 
 #include <numeric>
 
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
 
-using test::Scene;
+using test::PolicyFixture;
 using Numbers = std::vector<double>;
 
 // One free cluster and hungry campaigns of these weights.
-Scene Hungry(PolicyKind policy, int slots, const Numbers& weights) {
-  Scene s(policy);
+PolicyFixture Hungry(PolicyKind policy, int slots, const Numbers& weights) {
+  PolicyFixture s(policy);
   s.AddCluster(slots);
   for (const double w : weights) s.AddCampaign(100000).weight = w;
   return s;
@@ -93,7 +93,7 @@ TEST(Usage, AUserWithManyCampaignsGetsNoMoreThanOneWithOne) {  // GRID-25
 TEST(Usage, WhatOneCannotUseTheOthersGet) {  // GRID-17, GRID-19
   auto s = Hungry(PolicyKind::kUsage, 90, {1, 1, 1});
   s.campaign(1).waiting = 5;
-  s.lane(2, 1).max_jobs = 25;
+  s.placement(2, 1).max_jobs = 25;
   s.Run();
   EXPECT_EQ(s.Given(1), 5);
   EXPECT_EQ(s.Given(2), 25);
@@ -103,8 +103,8 @@ TEST(Usage, WhatOneCannotUseTheOthersGet) {  // GRID-17, GRID-19
 TEST(Usage, JobsThatRunNowCountAndOnlyTheDifferenceIsGiven) {  // GRID-03, GRID-12
   auto s = Hungry(PolicyKind::kUsage, 10, {1, 1});
   s.cluster(1).free = 4;
-  s.lane(1, 1).in_flight = s.lane(1, 1).running = 6;
-  s.lane(1, 1).running_since = 6 * (s.now - 300);
+  s.placement(1, 1).in_flight = s.placement(1, 1).running = 6;
+  s.placement(1, 1).running_since = 6 * (s.now - 300);
   s.Run();
   EXPECT_EQ(s.Given(1), 0);
   EXPECT_EQ(s.Given(2), 4);
@@ -126,8 +126,8 @@ TEST(Usage, AnOldCampaignAmongNewOnesIsKnownByItsNumberToo) {
 }
 
 // The numbers of T-14 and T-15: groups a, b, c with one hungry campaign each.
-Scene Groups(int slots, double a, double b, double c) {
-  Scene s(PolicyKind::kSla);
+PolicyFixture Groups(int slots, double a, double b, double c) {
+  PolicyFixture s(PolicyKind::kSla);
   s.snapshot.config.sla_groups = {{"a", a}, {"b", b}, {"c", c}};
   s.AddCluster(slots);
   for (const char* group : {"a", "b", "c"}) s.AddCampaign(1000).sla_group = group;
@@ -136,7 +136,7 @@ Scene Groups(int slots, double a, double b, double c) {
 
 TEST(T14, FractionsAreOfAllSlots) {
   auto s = Groups(40, .25, .5, .1);
-  for (auto& c : s.snapshot.campaigns) c.lanes[0].max_jobs = 1000;
+  for (auto& c : s.snapshot.campaigns) c.placements[0].max_jobs = 1000;
   s.campaign(1).waiting = 10, s.campaign(2).waiting = 20, s.campaign(3).waiting = 4;
   s.Run();
   EXPECT_EQ(s.Given(1), 10);
@@ -177,7 +177,7 @@ TEST(Sla, AnIdleGroupLendsAndAnUnknownOneIsRefused) {  // GRID-39, GRID-45
 }
 
 TEST(Fairshare, UsersShareEquallyHoweverManyCampaignsTheyHave) {
-  Scene s(PolicyKind::kFairshare);
+  PolicyFixture s(PolicyKind::kFairshare);
   s.AddCluster(100);
   s.AddCampaign(1000, "alice");
   for (int i = 0; i < 9; ++i) s.AddCampaign(1000, "bob");
@@ -186,7 +186,7 @@ TEST(Fairshare, UsersShareEquallyHoweverManyCampaignsTheyHave) {
 }
 
 TEST(Fairshare, TheTreeIsProjectThenUserThenCampaign) {
-  Scene s(PolicyKind::kFairshare);
+  PolicyFixture s(PolicyKind::kFairshare);
   s.snapshot.config.projects = {{"phys", {60, ""}}, {"bio", {40, ""}}};
   s.snapshot.config.users = {
       {"a", {1, "phys"}}, {"b", {2, "phys"}}, {"c", {1, "bio"}}, {"d", {1, "bio"}}};
@@ -200,7 +200,7 @@ TEST(Fairshare, TheTreeIsProjectThenUserThenCampaign) {
 }
 
 TEST(Fairshare, WhoUsedLessGetsMoreAndOldUseIsForgotten) {  // FAIR-13
-  Scene s(PolicyKind::kFairshare);
+  PolicyFixture s(PolicyKind::kFairshare);
   s.AddCluster(100);
   s.AddCampaign(1000, "alice");
   s.AddCampaign(1000, "bob");
@@ -232,24 +232,24 @@ TEST(T34, TheSimplePriorityComesBackDayByDay) {
 // Two users on 4 nodes with endless jobs of 4 nodes x 6 hours, one after the other: FAIR-14.
 class TwoOwners {
  public:
-  explicit TwoOwners(PolicyKind policy, bool times_share = false) : scene_(policy) {
-    scene_.snapshot.config.users = {{"jack", {1, ""}}, {"jill", {3, ""}}};
-    scene_.snapshot.config.simple_times_share = times_share;
-    scene_.now = 1000 * 86400.0;
-    scene_.AddCluster(4);
-    scene_.AddCampaign(1'000'000, "jack", {}, 4);
-    scene_.AddCampaign(1'000'000, "jill", {}, 4);
-    for (auto& c : scene_.snapshot.campaigns) c.need_s = 6 * 3600;
+  explicit TwoOwners(PolicyKind policy, bool times_share = false) : fixture_(policy) {
+    fixture_.snapshot.config.users = {{"jack", {1, ""}}, {"jill", {3, ""}}};
+    fixture_.snapshot.config.simple_times_share = times_share;
+    fixture_.now = 1000 * 86400.0;
+    fixture_.AddCluster(4);
+    fixture_.AddCampaign(1'000'000, "jack", {}, 4);
+    fixture_.AddCampaign(1'000'000, "jill", {}, 4);
+    for (auto& c : fixture_.snapshot.campaigns) c.need_s = 6 * 3600;
   }
   std::string Next() {
-    scene_.Run();
-    const std::string winner = scene_.Given(1) > 0 ? "jack" : "jill";
-    EXPECT_EQ(scene_.GivenInAll(), 1);
-    scene_.Start();
-    scene_.now += 6 * 3600;
-    scene_.EndAll();
-    auto& usage = scene_.snapshot.usage;
-    std::erase_if(usage, [&](const Usage& u) { return u.start < scene_.now - 15 * 86400; });
+    fixture_.Run();
+    const std::string winner = fixture_.Given(1) > 0 ? "jack" : "jill";
+    EXPECT_EQ(fixture_.GivenInAll(), 1);
+    fixture_.Start();
+    fixture_.now += 6 * 3600;
+    fixture_.EndAll();
+    auto& usage = fixture_.snapshot.usage;
+    std::erase_if(usage, [&](const Usage& u) { return u.start < fixture_.now - 15 * 86400; });
     return winner;
   }
   // The part of jill after `days` days.
@@ -260,7 +260,7 @@ class TwoOwners {
   }
 
  private:
-  Scene scene_;
+  PolicyFixture fixture_;
 };
 
 TEST(T35, JillJillJillJackOnTheFirstDay) {

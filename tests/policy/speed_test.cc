@@ -28,26 +28,26 @@ TEST(MeasuredSpeedTest, WhatWasDeclaredRightStays) {
 
 TEST(MeasuredSpeedTest, ManyCampaignsOutweighOne) {
   auto clusters = Clusters({1, 1});
-  std::vector<MeasuredLane> lanes = {{1, 1, 20, 100}, {1, 2, 20, 200}};
+  std::vector<MeasuredPlacement> placements = {{1, 1, 20, 100}, {1, 2, 20, 200}};
   for (int c = 2; c < 8; ++c) {
-    lanes.push_back({c, 1, 20, 200});
-    lanes.push_back({c, 2, 20, 100});
+    placements.push_back({c, 1, 20, 200});
+    placements.push_back({c, 2, 20, 100});
   }
-  MeasureSpeeds(lanes, clusters);
+  MeasureSpeeds(placements, clusters);
   EXPECT_GT(clusters[1].speed, clusters[0].speed);
 }
 
 TEST(MeasuredSpeedTest, NothingFollowsFromOneClusterFewJobsOrNoTimes) {
-  const std::vector<MeasuredLane> cases[] = {
+  const std::vector<MeasuredPlacement> cases[] = {
       {{7, 1, 1000, 300}},                    // one cluster: the jobs may be long
       {{7, 1, 1000, 300}, {7, 2, 4, 1}},      // chance
       {{7, 1, 1000, 300}, {7, 2, 1000, 0}},   // no time
       {{7, 1, 1000, 300}, {7, 99, 1000, 1}},  // no such cluster
       {{7, 1, 1000, 300}, {8, 2, 1000, 1}},   // other jobs
   };
-  for (const auto& lanes : cases) {
+  for (const auto& placements : cases) {
     auto clusters = Clusters({2, 1});
-    MeasureSpeeds(lanes, clusters);
+    MeasureSpeeds(placements, clusters);
     EXPECT_EQ(clusters[0].speed, 2);
     EXPECT_EQ(clusters[1].speed, 1);
   }

@@ -1,17 +1,17 @@
-// lottery, stride, dynamic, and wide jobs among narrow ones.
+// lottery, stride, dynamic, and multi-slot jobs among narrow ones.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
 
-using test::Scene;
+using test::PolicyFixture;
 
 TEST(T06, TheLotteryGivesByTicketsWithinBinomialBounds) {  // TECH-15: never exact
-  Scene s(PolicyKind::kLottery);
+  PolicyFixture s(PolicyKind::kLottery);
   constexpr int kSlots = 100000;
   s.AddCluster(kSlots);
   for (const double w : {2., 2., 1.}) s.AddCampaign(1'000'000).weight = w;  // ranks 2, 2, 4
@@ -25,7 +25,7 @@ TEST(T06, TheLotteryGivesByTicketsWithinBinomialBounds) {  // TECH-15: never exa
 
 TEST(Lottery, TheRankGrowsWithUseAndWithJobsInFlight) {  // TECH-22
   auto share_of_first = [](auto change) {
-    Scene s(PolicyKind::kLottery);
+    PolicyFixture s(PolicyKind::kLottery);
     s.AddCluster(20000);
     s.AddCampaign(1'000'000);
     s.AddCampaign(1'000'000, "bob");
@@ -33,17 +33,20 @@ TEST(Lottery, TheRankGrowsWithUseAndWithJobsInFlight) {  // TECH-22
     s.Run();
     return s.Given(1) / 20000.0;
   };
-  EXPECT_NEAR(share_of_first([](Scene&) {}), .5, .02);
-  EXPECT_LT(share_of_first([](Scene& s) {
+  EXPECT_NEAR(share_of_first([](PolicyFixture&) {}), .5, .02);
+  EXPECT_LT(share_of_first([](PolicyFixture& s) {
               s.snapshot.usage = {{1, "alice", "", s.now - 60, 60, 1e5}};
             }),
             .36);
-  EXPECT_LT(share_of_first([](Scene& s) { s.lane(1, 1).in_flight = 50; }), .36);
-  EXPECT_LT(share_of_first([](Scene& s) { s.snapshot.config.user_weights = {{"bob", 3}}; }), .27);
+  EXPECT_LT(share_of_first([](PolicyFixture& s) { s.placement(1, 1).in_flight = 50; }), .36);
+  EXPECT_LT(share_of_first([](PolicyFixture& s) {
+              s.snapshot.config.user_weights = {{"bob", 3}};
+            }),
+            .27);
 }
 
-TEST(Stride, HoldsTheSharesOfTheLotteryExactlyOverRounds) {
-  Scene s(PolicyKind::kStride);
+TEST(Stride, HoldsTheSharesOfTheLotteryExactlyOverCycles) {
+  PolicyFixture s(PolicyKind::kStride);
   s.AddCluster(7);
   for (const double w : {2., 2., 1.}) s.AddCampaign(1'000'000).weight = w;
   int given[4] = {};
@@ -57,7 +60,7 @@ TEST(Stride, HoldsTheSharesOfTheLotteryExactlyOverRounds) {
 }
 
 TEST(Stride, WhoWasAwayDoesNotCatchUp) {
-  Scene s(PolicyKind::kStride);
+  PolicyFixture s(PolicyKind::kStride);
   s.AddCluster(10);
   s.AddCampaign(1'000'000);
   s.AddCampaign(1'000'000, "bob");
@@ -70,7 +73,7 @@ TEST(Stride, WhoWasAwayDoesNotCatchUp) {
 }
 
 // Starts one by one on one slot; the order as letters.
-std::string Starts(Scene& s, int n, const std::string& letters) {
+std::string Starts(PolicyFixture& s, int n, const std::string& letters) {
   std::string order;
   for (int i = 0; i < n; ++i) {
     s.Run();
@@ -81,7 +84,7 @@ std::string Starts(Scene& s, int n, const std::string& letters) {
 }
 
 TEST(T17, SeventyThirtyByTheDecrements) {
-  Scene s(PolicyKind::kDynamic);
+  PolicyFixture s(PolicyKind::kDynamic);
   s.snapshot.config.queues = {{"A", {.dec = 3}}, {"B", {.dec = 7}}};
   s.AddCluster(1);
   s.AddCampaign(1'000'000).cls = "A";
@@ -96,7 +99,7 @@ TEST(T17, SeventyThirtyByTheDecrements) {
 }
 
 TEST(Dynamic, SharesAreInverseToTheDecrements) {  // FBS-28
-  Scene s(PolicyKind::kDynamic);
+  PolicyFixture s(PolicyKind::kDynamic);
   s.snapshot.config.queues = {{"A", {.max = 1000, .dec = 2}},
                               {"B", {.max = 1000, .dec = 4}},
                               {"C", {.max = 1000, .dec = 8}}};
@@ -109,7 +112,7 @@ TEST(Dynamic, SharesAreInverseToTheDecrements) {  // FBS-28
 }
 
 TEST(Dynamic, CampaignsWithoutAClassShareByWeight) {
-  Scene s(PolicyKind::kDynamic);
+  PolicyFixture s(PolicyKind::kDynamic);
   s.AddCluster(900);
   for (const double w : {4., 8.}) s.AddCampaign(1'000'000).weight = w;
   s.Run();
@@ -119,7 +122,7 @@ TEST(Dynamic, CampaignsWithoutAClassShareByWeight) {
 
 // T-16: High needs two slots and one is free; how many background jobs start, one slot at a time.
 int BackgroundStarts(double inc, double gap) {
-  Scene s(PolicyKind::kDynamic);
+  PolicyFixture s(PolicyKind::kDynamic);
   s.snapshot.config.queues = {{"high", {.min = 5, .max = 100, .inc = inc, .gap = gap}},
                               {"bg", {.min = 0, .max = 4}}};
   s.AddCluster(1).max = 2;
@@ -131,7 +134,7 @@ int BackgroundStarts(double inc, double gap) {
     starts += s.Given(2);
     EXPECT_EQ(s.Given(1), 0);
   }
-  EXPECT_EQ(s.Why(2), "GAP_HOLD");
+  EXPECT_EQ(s.Why(2), "MULTI_SLOT_RESERVATION");
   s.cluster(1).free = 2;
   s.Run();
   EXPECT_EQ(s.Given(1), 1);
@@ -145,7 +148,7 @@ TEST(T16, BackgroundIsHeldOnceItIsTheGapBelowAStuckHigh) {
 }
 
 TEST(Dynamic, AHoldIsBoundedInTime) {  // FBS-05
-  Scene s(PolicyKind::kDynamic);
+  PolicyFixture s(PolicyKind::kDynamic);
   s.snapshot.config.queues = {{"high", {.min = 5, .gap = 5}}, {"bg", {.max = 4}}};
   s.AddCluster(1).max = 2;
   s.AddCampaign(100, "alice", {}, 2).cls = "high";
@@ -164,7 +167,7 @@ TEST(Dynamic, AHoldIsBoundedInTime) {  // FBS-05
 }
 
 TEST(T18, BulkStartsAsOftenAsLight) {
-  Scene s(PolicyKind::kDynamic);
+  PolicyFixture s(PolicyKind::kDynamic);
   s.snapshot.config.queues = {{"bulk", {.gap = 1}}, {"light", {.gap = 100}}};
   s.AddCluster(2);
   s.AddCampaign(1000, "alice", {}, 2).cls = "bulk";
@@ -182,10 +185,10 @@ TEST(T18, BulkStartsAsOftenAsLight) {
   EXPECT_EQ(order, "LBLBLBLBLBLB");
 }
 
-TEST(T19, ExactlyTheGapOfLightJobsPassesAWideOne) {
+TEST(T19, ExactlyTheGapOfLightJobsBypassesAMultiSlotOne) {
   for (const int gap : {1, 3, 10}) {
-    Scene s;
-    s.snapshot.config.wide_gap = gap;
+    PolicyFixture s;
+    s.snapshot.config.multi_slot_age = gap;
     s.AddCluster(8).free = 2;
     s.AddCampaign(10, "alice", {}, 4);
     s.AddCampaign(1000, "bob");
@@ -196,7 +199,7 @@ TEST(T19, ExactlyTheGapOfLightJobsPassesAWideOne) {
       passed += s.Given(2);
     }
     EXPECT_EQ(passed, gap);
-    EXPECT_EQ(s.Why(2), "GAP_HOLD");
+    EXPECT_EQ(s.Why(2), "MULTI_SLOT_RESERVATION");
     s.cluster(1).free = 4;
     s.Run();
     EXPECT_EQ(s.Given(1), 1) << "it goes first when it fits";
@@ -204,9 +207,9 @@ TEST(T19, ExactlyTheGapOfLightJobsPassesAWideOne) {
 }
 
 TEST(Wide, TheHoldIsGivenUpAfterItsTime) {
-  Scene s;
-  s.snapshot.config.wide_gap = 0;
-  s.snapshot.config.wide_hold_s = 600;
+  PolicyFixture s;
+  s.snapshot.config.multi_slot_age = 0;
+  s.snapshot.config.multi_slot_hold_s = 600;
   s.AddCluster(4).free = 2;
   s.AddCampaign(10, "alice", {}, 4);
   s.AddCampaign(1000, "bob");
@@ -220,16 +223,16 @@ TEST(Wide, TheHoldIsGivenUpAfterItsTime) {
 }
 
 TEST(Wide, WhatWasKeptForAJobThatIsServedInItsTurnGoesToThoseBefore) {
-  Scene s(PolicyKind::kAffinity);  // the narrow one comes first in the order of service
-  s.snapshot.config.wide_gap = 0;
+  PolicyFixture s(PolicyKind::kAffinity);  // the narrow one comes first in the order of service
+  s.snapshot.config.multi_slot_age = 0;
   s.AddCluster(10);
   s.AddCampaign(1, "alice", {}, 4);
   s.AddCampaign(100, "bob");
-  s.lane(2, 1).affinity = 1;
+  s.placement(2, 1).affinity = 1;
   s.cluster(1).free = 3, s.cluster(1).max = 10;
   s.Run();
   EXPECT_EQ(s.GivenInAll(), 0);
-  s.lane(1, 1).job_ratio = 0.5;  // it is narrower than it says: it fits
+  s.placement(1, 1).job_ratio = 0.5;  // it is narrower than it says: it fits
   s.Run();
   EXPECT_EQ(s.Given(1), 1);
   EXPECT_EQ(s.Given(2), 1) << "what was kept for it and not needed";
@@ -242,7 +245,7 @@ struct Mix {
   double Utilisation(double node_hours) const { return 100 * node_hours / (4 * makespan); }
 };
 
-Mix RunMix(Scene s, const std::vector<std::pair<double, int>>& jobs) {
+Mix RunMix(PolicyFixture s, const std::vector<std::pair<double, int>>& jobs) {
   s.AddCluster(4);
   Mix mix;
   mix.starts.assign(jobs.size(), -1);
@@ -252,7 +255,7 @@ Mix RunMix(Scene s, const std::vector<std::pair<double, int>>& jobs) {
   for (int step = 0; step < 20; ++step) {
     s.cluster(1).releases.clear();
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      if (s.lane(int(i) + 1, 1).running > 0)
+      if (s.placement(int(i) + 1, 1).running > 0)
         s.cluster(1).releases.push_back({ends[i], jobs[i].second});
     s.Run();
     s.Start();
@@ -263,25 +266,25 @@ Mix RunMix(Scene s, const std::vector<std::pair<double, int>>& jobs) {
     }
     double next = 1e9;
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      if (s.lane(int(i) + 1, 1).running > 0) next = std::min(next, ends[i]);
+      if (s.placement(int(i) + 1, 1).running > 0) next = std::min(next, ends[i]);
     if (next == 1e9) break;
     s.now = next;
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      if (s.lane(int(i) + 1, 1).running > 0 && ends[i] <= s.now) s.End(int(i) + 1, 1, 1);
+      if (s.placement(int(i) + 1, 1).running > 0 && ends[i] <= s.now) s.End(int(i) + 1, 1, 1);
   }
   return mix;
 }
 
-Scene Serial() {
-  Scene s;
+PolicyFixture Serial() {
+  PolicyFixture s;
   s.snapshot.config.quotas = {{.scope = "grid", .jobs = 1}};
-  s.snapshot.config.wide_gap = 0;
+  s.snapshot.config.multi_slot_age = 0;
   s.snapshot.config.backfill = false;
   return s;
 }
-Scene Packed(bool backfill) {
-  Scene s;
-  s.snapshot.config.wide_gap = 0;
+PolicyFixture Packed(bool backfill) {
+  PolicyFixture s;
+  s.snapshot.config.multi_slot_age = 0;
   s.snapshot.config.backfill = backfill;
   return s;
 }
@@ -305,7 +308,7 @@ TEST(T32, PackedAndBackfilledTakeSeven) {
   }
 }
 
-TEST(T33, TheOtherOrderTellsPackedFromBackfilled) {
+TEST(T33, TheOtherOrderDistinguishesPackedFromBackfilled) {
   const Mix packed = RunMix(Packed(false), kReordered);
   EXPECT_DOUBLE_EQ(packed.makespan, 8);
   EXPECT_NEAR(packed.Utilisation(25), 78.13, .005);

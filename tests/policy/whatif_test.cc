@@ -4,18 +4,18 @@
 
 #include "policy/explain/terms.h"
 #include "policy/json.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 
 namespace cigri::policy {
 namespace {
 
-using test::Scene;
+using test::PolicyFixture;
 
-WhatIfs Ask(const Scene& s, std::int64_t campaign) {
+WhatIfs Ask(const PolicyFixture& s, std::int64_t campaign) {
   return FindWhatIfs(s.snapshot, s.state, s.now, s.seed, campaign, [] { return false; });
 }
 
-std::string First(const Scene& s, std::int64_t campaign) {
+std::string First(const PolicyFixture& s, std::int64_t campaign) {
   const auto found = Ask(s, campaign);
   return found.useful.empty() ? "" : found.useful[0].change;
 }
@@ -24,60 +24,64 @@ TEST(WhatIf, EachRuleThatHoldsACampaignBackIsLiftedByTheLeastThatHelps) {
   const struct {
     const char* change;
     Doer doer;
-    void (*spoil)(Scene&);
+    void (*spoil)(PolicyFixture&);
   } cases[] = {
-      {"priority 4 instead of 0", Doer::kUser, [](Scene& s) { s.campaign(1).priority = 0; }},
+      {"priority 4 instead of 0", Doer::kUser,
+       [](PolicyFixture& s) { s.campaign(1).priority = 0; }},
       {"max_jobs 3 instead of 2 on c1", Doer::kUser,
-       [](Scene& s) { s.lane(1, 1).max_jobs = s.lane(1, 1).in_flight = 2; }},
+       [](PolicyFixture& s) { s.placement(1, 1).max_jobs = s.placement(1, 1).in_flight = 2; }},
       {"jobs of 10 slots instead of 12 on c1", Doer::kUser,
-       [](Scene& s) { s.lane(1, 1).slots = 12; }},
-      {"the hold lifted on c1", Doer::kUser, [](Scene& s) { s.lane(1, 1).held = "HELD"; }},
+       [](PolicyFixture& s) { s.placement(1, 1).slots = 12; }},
+      {"the hold lifted on c1", Doer::kUser,
+       [](PolicyFixture& s) { s.placement(1, 1).held = "HELD"; }},
       {"a prologue that works on c1", Doer::kUser,
-       [](Scene& s) { s.lane(1, 1).prologue = Prologue::kFailed; }},
+       [](PolicyFixture& s) { s.placement(1, 1).prologue = Prologue::kFailed; }},
       {"jobs of less than 1 h on c1", Doer::kUser,
-       [](Scene& s) {
+       [](PolicyFixture& s) {
          s.campaign(1).need_s = 7200;
-         s.lane(1, 1).kills = 5, s.lane(1, 1).median_life_s = 3600;
+         s.placement(1, 1).kills = 5, s.placement(1, 1).median_survival_s = 3600;
        }},
       {"the end of its prologue on c1", Doer::kNobody,
-       [](Scene& s) { s.lane(1, 1).prologue = Prologue::kRunning; }},
+       [](PolicyFixture& s) { s.placement(1, 1).prologue = Prologue::kRunning; }},
       {"its first success on c1", Doer::kNobody,
-       [](Scene& s) {
-         s.snapshot.config.first_ten = 10;
-         s.lane(1, 1).tried = 4, s.lane(1, 1).in_flight = 6;
+       [](PolicyFixture& s) {
+         s.snapshot.config.canary_jobs = 10;
+         s.placement(1, 1).tried = 4, s.placement(1, 1).in_flight = 6;
        }},
       {"the end of the hold for too fast ends on c1", Doer::kNobody,
-       [](Scene& s) {
-         s.state.holds[{1, 1}] = {.campaign = 1, .cluster = 1, .code = "SINK", .until = 9999};
+       [](PolicyFixture& s) {
+         s.state.holds[{1, 1}] = {.campaign = 1, .cluster = 1, .code = "BLACK_HOLE", .until = 9999};
        }},
-      {"c1 open", Doer::kOperator, [](Scene& s) { s.cluster(1).unusable = Unusable::kDrained; }},
-      {"c1 in order", Doer::kNobody, [](Scene& s) { s.cluster(1).unusable = Unusable::kStale; }},
+      {"c1 open", Doer::kOperator,
+       [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kDrained; }},
+      {"c1 in order", Doer::kNobody,
+       [](PolicyFixture& s) { s.cluster(1).unusable = Unusable::kStale; }},
       {"c1 open instead of observed", Doer::kOperator,
-       [](Scene& s) { s.cluster(1).mode = ClusterMode::kObserve; }},
+       [](PolicyFixture& s) { s.cluster(1).mode = ClusterMode::kObserve; }},
       {"a limit of 4 instead of 3 jobs on c1", Doer::kOperator,
-       [](Scene& s) {
+       [](PolicyFixture& s) {
          s.cluster(1).mode = ClusterMode::kLimited;
          s.cluster(1).limited = s.cluster(1).running = 3;
        }},
       {"max_running 3 instead of 2 on c1", Doer::kOperator,
-       [](Scene& s) { s.cluster(1).max_running = s.cluster(1).running = 2; }},
+       [](PolicyFixture& s) { s.cluster(1).max_running = s.cluster(1).running = 2; }},
       {"a quota of user alice, slots of 1 instead of 0", Doer::kOperator,
-       [](Scene& s) { s.snapshot.config.quotas = {{.scope = "user", .slots = 0}}; }},
+       [](PolicyFixture& s) { s.snapshot.config.quotas = {{.scope = "user", .slots = 0}}; }},
       {"a quota of the grid on c1, jobs of 1 instead of 0", Doer::kOperator,
-       [](Scene& s) {
+       [](PolicyFixture& s) {
          s.snapshot.config.quotas = {{.scope = "grid", .cluster = "c1", .jobs = 0}};
        }},
       {"licences x 2 instead of 0", Doer::kOperator,
-       [](Scene& s) {
+       [](PolicyFixture& s) {
          s.campaign(1).licences = {{"x", 2}};
          s.snapshot.config.licences = {{"x", 0}};
        }},
       {"no reserve for class new", Doer::kOperator,
-       [](Scene& s) { s.snapshot.config.reserves = {{.cls = "new", .fraction = 1}}; }},
-      {"1 more free slot on c1", Doer::kNobody, [](Scene& s) { s.cluster(1).free = 0; }},
+       [](PolicyFixture& s) { s.snapshot.config.reserves = {{.cls = "new", .fraction = 1}}; }},
+      {"1 more free slot on c1", Doer::kNobody, [](PolicyFixture& s) { s.cluster(1).free = 0; }},
   };
   for (const auto& c : cases) {
-    Scene s;
+    PolicyFixture s;
     s.AddCluster(10);
     s.AddCampaign(100);
     c.spoil(s);
@@ -91,7 +95,7 @@ TEST(WhatIf, EachRuleThatHoldsACampaignBackIsLiftedByTheLeastThatHelps) {
 }
 
 TEST(WhatIf, TheRateOfStartsGivesTheNextOne) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(10);
   s.AddCampaign(100);
   s.snapshot.config.start_rates = {{.scope = "user", .per_minute = 60, .burst = 2}};
@@ -100,16 +104,17 @@ TEST(WhatIf, TheRateOfStartsGivesTheNextOne) {
 }
 
 TEST(WhatIf, WhatHelpsNobodyIsNotReported) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(4);
   s.AddCampaign(100);  // takes all, and would take one more
   s.AddCampaign(100, "bob");
-  s.lane(2, 1).max_jobs = s.lane(2, 1).in_flight = 1;  // lifting it alone gives bob nothing
+  s.placement(2, 1).max_jobs = s.placement(2, 1).in_flight =
+      1;  // lifting it alone gives bob nothing
   for (const auto& what : Ask(s, 2).useful) EXPECT_NE(what.code, Code::kMaxJobs) << what.change;
 }
 
 TEST(WhatIf, ThePriorityThatBringsItForwardIsTheLeastThatDoes) {
-  Scene s;
+  PolicyFixture s;
   s.snapshot.config.strict_priority = true;
   s.AddCluster(4);
   s.AddCampaign(100).priority = 6;
@@ -124,7 +129,7 @@ TEST(WhatIf, ThePriorityThatBringsItForwardIsTheLeastThatDoes) {
 }
 
 TEST(WhatIf, SlotsAreCountedUntilOneIsItsOwn) {
-  Scene s(PolicyKind::kFifo);
+  PolicyFixture s(PolicyKind::kFifo);
   s.AddCluster(2).free = 0;
   s.AddCampaign(3);  // would have the first three
   s.AddCampaign(100, "bob");
@@ -134,7 +139,7 @@ TEST(WhatIf, SlotsAreCountedUntilOneIsItsOwn) {
 }
 
 TEST(WhatIf, WithoutTimeNothingIsTriedAndThatIsSaid) {
-  Scene s;
+  PolicyFixture s;
   s.AddCluster(4);
   s.AddCampaign(100).priority = 0;
   const auto found = FindWhatIfs(s.snapshot, s.state, s.now, s.seed, 1, [] { return true; });
@@ -144,69 +149,69 @@ TEST(WhatIf, WithoutTimeNothingIsTriedAndThatIsSaid) {
 }
 
 TEST(WhatIf, AnUnknownCampaignHasNoReasons) {
-  Scene s;
+  PolicyFixture s;
   EXPECT_TRUE(Ask(s, 7).reasons.empty());
 }
 
-TEST(FirstTen, TenInAllAreTriedNotTenAtATime) {
-  Scene s;
-  s.snapshot.config.first_ten = 10;
+TEST(Canary, TenInAllAreTriedNotTenAtATime) {
+  PolicyFixture s;
+  s.snapshot.config.canary_jobs = 10;
   s.AddCluster(50);
   s.AddCampaign(100);
-  s.lane(1, 1).tried = 7;
+  s.placement(1, 1).tried = 7;
   s.Run();
   EXPECT_EQ(s.Given(1), 3);
-  EXPECT_EQ(s.Why(1), "FIRST_TEN") << "it has set no max_jobs";
+  EXPECT_EQ(s.Why(1), "CANARY") << "it has set no max_jobs";
 }
 
-TEST(Reasons, ASinksHoldHasItsEnd) {
-  Scene s;
+TEST(Reasons, ABlackHolesHoldHasItsEnd) {
+  PolicyFixture s;
   s.AddCluster(50);
   s.AddCampaign(100);
-  s.state.holds[{1, 1}] = {.campaign = 1, .cluster = 1, .code = "SINK", .until = 4600};
+  s.state.holds[{1, 1}] = {.campaign = 1, .cluster = 1, .code = "BLACK_HOLE", .until = 4600};
   s.Run();
-  ASSERT_EQ(s.Why(1), "SINK");
+  ASSERT_EQ(s.Why(1), "BLACK_HOLE");
   EXPECT_EQ(s.result.reasons[0].numbers[2], 4600);
 }
 
 TEST(WhyFirst, TheTermOfThePolicyIsNamedWithItsNumbers) {
-  const auto say = [](PolicyKind kind, void (*change)(Scene&)) {
-    Scene s(kind);
+  const auto say = [](PolicyKind kind, void (*change)(PolicyFixture&)) {
+    PolicyFixture s(kind);
     s.AddCluster(4);
     s.AddCampaign(100, "alice");
     s.AddCampaign(100, "bob");
     change(s);
     return WhyFirst(s.snapshot, s.state, s.now, 1, 2, 1);
   };
-  const auto nothing = [](Scene&) {};
+  const auto nothing = [](PolicyFixture&) {};
   EXPECT_EQ(say(PolicyKind::kFifo, nothing), "it was submitted 1.0 s earlier");
-  EXPECT_EQ(say(PolicyKind::kAffinity, [](Scene& s) { s.lane(1, 1).affinity = 3; }),
+  EXPECT_EQ(say(PolicyKind::kAffinity, [](PolicyFixture& s) { s.placement(1, 1).affinity = 3; }),
             "the affinity of its user and the cluster is 3 against 0");
   EXPECT_EQ(say(PolicyKind::kFairshare,
-                [](Scene& s) {
+                [](PolicyFixture& s) {
                   s.snapshot.usage = {{2, "bob", "", 940, 60, 6000}};
                 }),
             "user alice has used 0 slot-min a share lately, user bob 100 slot-min");
   EXPECT_EQ(say(PolicyKind::kUsage,
-                [](Scene& s) {
+                [](PolicyFixture& s) {
                   s.snapshot.usage = {{2, "bob", "", 940, 60, 2400}};
                 }),
             "in the last 10 min it has used, for its weight, 0 slot-min, this one 10 slot-min");
   EXPECT_EQ(say(PolicyKind::kStride,
-                [](Scene& s) {
+                [](PolicyFixture& s) {
                   s.state.pass = {{1, 2}, {2, 5}};
                 }),
             "its pass is 2 against 5, the lower goes first");
   EXPECT_EQ(say(PolicyKind::kFifo,
-                [](Scene& s) {
+                [](PolicyFixture& s) {
                   s.snapshot.config.strict_priority = true;
                   s.campaign(1).priority = 6;
                 }),
             "its priority is 6 against 4, and that is obeyed strictly");
-  EXPECT_EQ(say(PolicyKind::kFifo, [](Scene& s) { s.campaign(1).test = true; }),
+  EXPECT_EQ(say(PolicyKind::kFifo, [](PolicyFixture& s) { s.campaign(1).test = true; }),
             "test campaigns go first");
   EXPECT_EQ(say(PolicyKind::kFifo,
-                [](Scene& s) {
+                [](PolicyFixture& s) {
                   s.snapshot.config.first_results = 10;
                   s.campaign(2).done = 20;
                 }),

@@ -1,5 +1,5 @@
 #include "predictor/predictor.h"
-#include "tests/nikita/scene.h"
+#include "tests/nikita/fixture.h"
 
 namespace cigri::predictor {
 namespace {
@@ -17,16 +17,15 @@ class PredictorPgTest : public test::PassTest {
   }
   // Each is a process of its own, that has just started.
   void Pass() {
-    auto turn = TurnOf(*db_);
-    Predictor().Pass(turn);
+    auto step = StepOf(*db_);
+    Predictor().Pass(step);
   }
   void GivenEnds(int cluster, int n, double seconds) {
     const std::string k = std::to_string(cluster), count = std::to_string(n),
                       s = std::to_string(seconds);
     Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n) VALUES (1, " + k +
         ", 'task', 'terminated', 'updator', " + count +
-        ");"
-        "INSERT INTO lanes (campaign_id, cluster_id, n_ok, sum_s, sum_sq, hist) SELECT 1, " +
+        ");INSERT INTO placements (campaign_id, cluster_id, n_ok, sum_s, sum_sq, hist) SELECT 1, " +
         k + ", " + count + ", " + count + " * " + s + ", " + count + " * " + s +
         "^2, array_agg(CASE WHEN i = floor((log(2, " + s + ") + 7) * 4) THEN " + count +
         " ELSE 0 END) FROM generate_series(0, 111) AS i;"
@@ -68,10 +67,10 @@ TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-4
 TEST_F(PredictorPgTest, NothingChangedMeansNothingWritten) {
   Predictor predictor;
   auto db = Connect();
-  auto turn = TurnOf(*db);
-  predictor.Pass(turn);
+  auto step = StepOf(*db);
+  predictor.Pass(step);
   const auto before = Number("SELECT txid_snapshot_xmax(txid_current_snapshot())");
-  auto again = TurnOf(*db);
+  auto again = StepOf(*db);
   again.fresh = false;
   const auto began = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(600))

@@ -1,4 +1,4 @@
-// What a program gets from process::Run(), what it may cost, and how its end is told.
+// What a program gets from process::Run(), what it may cost, and how its end is reported.
 #include "process/run.h"
 
 #include <fcntl.h>
@@ -65,7 +65,7 @@ TEST(RunTest, LargeInputAndOutputPassAtOnce) {
   EXPECT_EQ(process::Run(command).out, command.input);
 }
 
-TEST(RunTest, AProgramThatDoesNotReadItsInputIsNoTrouble) {
+TEST(RunTest, AProgramThatDoesNotReadItsInputIsNoErrors) {
   Command command{.argv = {"true"}, .input = std::string(3 << 20, 'x')};
   EXPECT_TRUE(process::Run(command).Succeeded());
 }

@@ -51,7 +51,7 @@ TEST_F(RealOarTest, ParametersReachTheProgramByteForByte) {
   }
 }
 
-TEST_F(RealOarTest, EndsAreToldAsTheyWere) {
+TEST_F(RealOarTest, EndsAreReportedAsTheyWere) {
   auto batch = BatchOf("alice", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
                                  "nosuchprogram", "sh -c 'kill -SEGV $$'"});
   const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 120s);
@@ -98,7 +98,7 @@ TEST_F(RealOarTest, AnArrayIsDeletedInOneCallWhenAllOfItIsMeant) {
   for (const auto& [index, job] : ends.jobs) EXPECT_EQ(job.cause, EndCause::kDeleted) << index;
 }
 
-TEST_F(RealOarTest, OneJobOfAnArrayIsDeletedAndTheOthersEndByThemselves) {
+TEST_F(RealOarTest, OneJobOfAnArrayIsDeletedAndTheOthersEndOnTheirOwn) {
   const auto refs = SubmitAll(*oar_, BatchOf("alice", {"sleep 100", "sleep 3", "sleep 3"}));
   EXPECT_EQ(oar_->Kill({refs[0]}).asked.size(), 1u);
   EXPECT_EQ(oar_->Kill({refs[0]}).asked.size(), 1u) << "killing twice is no fault";
@@ -109,7 +109,7 @@ TEST_F(RealOarTest, OneJobOfAnArrayIsDeletedAndTheOthersEndByThemselves) {
   EXPECT_EQ(ends.jobs.at(2).wait_status, 0);
 }
 
-TEST_F(RealOarTest, AWalltimeIsTold) {
+TEST_F(RealOarTest, AWalltimeIsReported) {
   auto batch = BatchOf("alice", {"sleep 100"});
   batch.walltime_s = 3;
   const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 90s);
@@ -178,7 +178,7 @@ TEST_F(RealOarTest, JobsSubmittedWhileTheSchedulerIsDownAreNamedAndRunOnce) {
 
 // OAR starts again and leaves them so. The processes of both are gone; one has ended well before,
 // by its own record.
-TEST_F(RealOarTest, WhatADeadServerWasLaunchingGivesNoSignAndEndsByOurKillOrByItsOwnRecord) {
+TEST_F(RealOarTest, WhatAStoppedServerWasLaunchingGivesNoSignAndEndsByOurKillOrByItsOwnRecord) {
   const auto batch = BatchOf("alice", {"sleep 400", "sleep 400"});
   const auto refs = SubmitAll(*oar_, batch);
   ASSERT_TRUE(AwaitPoll(*oar_, refs, 60s, [](const cluster::PollResult& r) {
@@ -213,7 +213,7 @@ TEST_F(RealOarTest, WhatADeadServerWasLaunchingGivesNoSignAndEndsByOurKillOrByIt
   EXPECT_EQ(ends.jobs.at(1).wait_status, 0);
 }
 
-TEST_F(RealOarTest, AJobThatOarSubmittedAgainIsFoundAsATwinWithItsIndex) {
+TEST_F(RealOarTest, AJobThatOarSubmittedAgainIsFoundAsADuplicateWithItsIndex) {
   Shell("for h in 1 2 3 4; do echo 127.0.0.1$h; done >/var/lib/oar-up/1/down-nodes");
   const auto batch = BatchOf("alice", {"exit 0", "exit 1"});
   const auto refs = SubmitAll(*oar_, batch);
@@ -266,7 +266,7 @@ TEST_F(RealOarTest, ResourcesAreCountedInTheClustersUnit) {
   EXPECT_EQ(r.unavailable, 0) << r.note;
 }
 
-// Beside CiGri 3, which calls all jobs of a campaign cigri.<campaign>.
+// Next to CiGri 3, which calls all jobs of a campaign cigri.<campaign>.
 TEST_F(RealOarTest, AJobOfCigri3IsNotSeen) {
   Shell(
       "curl -sf -H 'X-Remote-Ident: alice' -H 'Content-Type: application/json' -d "
@@ -286,12 +286,12 @@ TEST_F(RealOarTest, CallsPerThousandJobsAreCounted) {
       *oar_, SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(kJobs, "true"))), 200s);
   ASSERT_TRUE(ends.all);
   const int lookups = ends.calls - ends.polls;
-  std::printf("oar2: %d jobs: 1 submission, %d sweeps of 1 call, %d look-ups of ended jobs\n",
-              kJobs, ends.polls, lookups);
+  std::printf("oar2: %d jobs: 1 submission, %d polls of 1 call, %d look-ups of ended jobs\n", kJobs,
+              ends.polls, lookups);
   EXPECT_EQ(lookups, kJobs);
 }
 
-TEST_F(RealOarTest, AThousandLiveJobsAreSweptInOneCall) {
+TEST_F(RealOarTest, AThousandLiveJobsArePolledInOneCall) {
   const auto refs = SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(1000, "true")));
   cluster::PollRequest request;
   request.jobs = refs;

@@ -101,7 +101,7 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
 Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& refs,
            std::chrono::seconds patience) {
   Ends ends;
-  std::map<int, int> absent;  // looks in a row
+  std::map<int, int> absent;  // polls in a row
   cluster::PollRequest request;
   request.jobs = refs;
   const auto end = std::chrono::steady_clock::now() + patience;

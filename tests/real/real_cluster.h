@@ -28,7 +28,7 @@ std::vector<cluster::RemoteRef> RefsOf(const cluster::Batch& batch,
                                        const std::vector<std::string>& ids);
 /// Submits and, where jobs are held, releases.
 std::vector<cluster::RemoteRef> SubmitAll(cluster::Cluster& cluster, const cluster::Batch& batch);
-/// Polls every 0.3 s until `refs` have all ended, or are missing in ten looks in a row; by index.
+/// Polls every 0.3 s until `refs` have all ended, or are missing in ten polls in a row; by index.
 struct Ends {
   std::map<int, cluster::RemoteJob> jobs;
   std::vector<cluster::RemoteRef> missing;

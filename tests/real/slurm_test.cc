@@ -68,7 +68,7 @@ TEST_F(RealSlurmTest, ParametersReachTheProgramByteForByte) {
   }
 }
 
-TEST_F(RealSlurmTest, EndsAreToldAsTheyWere) {
+TEST_F(RealSlurmTest, EndsAreReportedAsTheyWere) {
   auto batch = BatchOf("grid", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
                                 "nosuchprogram", "sh -c 'kill -SEGV $$'"});
   const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 120s);
@@ -123,7 +123,7 @@ TEST_F(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
   EXPECT_TRUE(never.jobs.empty());
 }
 
-TEST_F(RealSlurmTest, DeletionsAreTold) {
+TEST_F(RealSlurmTest, DeletionsAreReported) {
   // More than fits: some run, some wait.
   const auto refs = SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(30, "sleep 100")));
   ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
@@ -175,8 +175,8 @@ TEST_F(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
     EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kBatch);
     EXPECT_NE(std::string(e.what()).find("--not-preemptible"), std::string::npos) << e.what();
   }
-  const auto told = Make(6820, token_, {{"not_preemptible", true}});
-  EXPECT_TRUE(Await(*told, SubmitAll(*told, batch), 60s).all);
+  const auto reported = Make(6820, token_, {{"not_preemptible", true}});
+  EXPECT_TRUE(Await(*reported, SubmitAll(*reported, batch), 60s).all);
 }
 
 TEST_F(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) {
@@ -239,8 +239,8 @@ TEST_F(RealSlurmTest, CallsPerThousandJobsAreCounted) {
   const auto ends = Await(
       *slurm_, SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(100, "true"))), 300s);
   ASSERT_TRUE(ends.all);
-  std::printf("slurm: 100 jobs: 1 submission, 1 release, %d sweeps of %d calls in all\n",
-              ends.polls, ends.calls);
+  std::printf("slurm: 100 jobs: 1 submission, 1 release, %d polls of %d calls in all\n", ends.polls,
+              ends.calls);
   EXPECT_EQ(ends.calls, ends.polls);
 }
 

@@ -25,7 +25,7 @@ std::string Described(const OurEnd& e) {
 /// "" when OAR's state and exit code mean what we have recorded.
 bool OarMeans(const std::string& state, const std::string& exit_code, const OurEnd& e) {
   if (state == "Terminated") return e.wait_status == exit_code;
-  return state == "Error" && e.account != "none";  // ended by OAR: never a success
+  return state == "Error" && e.exit_class != "none";  // ended by OAR: never a success
 }
 
 struct SlurmEnd {
@@ -42,12 +42,12 @@ std::string Field(const std::string& line, const std::string& key) {
 bool SlurmMeans(const SlurmEnd& s, const OurEnd& e) {
   const auto colon = s.exit.find(':');
   const int status = std::atoi(s.exit.c_str()) << 8 | std::atoi(s.exit.c_str() + colon + 1);
-  if (s.state == "COMPLETED") return e.wait_status == "0" && e.account == "none";
-  if (s.state == "FAILED") return e.account != "none" && e.wait_status == std::to_string(status);
-  if (s.state == "PREEMPTED") return e.account == "preemption";
+  if (s.state == "COMPLETED") return e.wait_status == "0" && e.exit_class == "none";
+  if (s.state == "FAILED") return e.exit_class != "none" && e.wait_status == std::to_string(status);
+  if (s.state == "PREEMPTED") return e.exit_class == "preemption";
   if (s.state == "TIMEOUT") return e.code == "WALLTIME";
-  if (s.state == "CANCELLED") return e.account == "our_kill" || e.code == "FRAG_RESUBMIT";
-  return e.account != "none";
+  if (s.state == "CANCELLED") return e.exit_class == "our_kill" || e.code == "FRAG_RESUBMIT";
+  return e.exit_class != "none";
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::vector<std::string> DisagreeWithSlurm(const std::string& name, const std::s
     ends.erase(it);
   }
   for (const auto& [id, end] : ends)
-    if (end.account != "our_kill") wrong.push_back(Described(end) + ", not in Slurm's log");
+    if (end.exit_class != "our_kill") wrong.push_back(Described(end) + ", not in Slurm's log");
   return wrong;
 }
 

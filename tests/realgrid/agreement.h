@@ -7,7 +7,8 @@ namespace cigri::test {
 
 /// One job that has ended, as `done` has it.
 struct OurEnd {
-  std::string cluster, remote_id, tag, account, code, wait_status;  ///< wait_status "" = not known
+  std::string cluster, remote_id, tag, exit_class, code,
+      wait_status;  ///< wait_status "" = not known
 };
 
 /// Compares with the database of OAR `instance`: the same jobs under the same ids and tags, ended
@@ -15,7 +16,7 @@ struct OurEnd {
 std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluster,
                                          const std::string& grid_id,
                                          const std::vector<OurEnd>& ours);
-/// The same with the log of ended jobs that Slurm keeps by itself (jobcomp). What was deleted
+/// The same with the log of ended jobs that Slurm keeps on its own (jobcomp). What was deleted
 /// before it started is in no log.
 std::vector<std::string> DisagreeWithSlurm(const std::string& name, const std::string& cluster,
                                            const std::string& grid_id,

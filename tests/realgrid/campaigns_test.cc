@@ -15,27 +15,27 @@ class RealGridTest : public FiveClusters {
   std::vector<OurEnd> OurEnds() {
     std::vector<OurEnd> ends;
     for (const auto& row :
-         Rows("SELECT c.name, d.remote_id, b.tag, d.account, coalesce(d.code, ''), d.wait_status "
-              "FROM done d JOIN batches b ON b.id = d.batch_id JOIN clusters c ON c.id = "
-              "d.cluster_id WHERE d.remote_id IS NOT NULL"))
+         Rows("SELECT c.name, d.remote_id, b.tag, d.exit_class, coalesce(d.code, ''), "
+              "d.wait_status FROM done d JOIN batches b ON b.id = d.batch_id JOIN clusters c ON "
+              "c.id = d.cluster_id WHERE d.remote_id IS NOT NULL"))
       ends.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
     return ends;
   }
   void ExpectAgreement() {
     const auto ours = OurEnds();
     const auto grid_id = Rows("SELECT grid_id FROM grid")[0][0];
-    Words wrong = DisagreeWithOar(1, "oar1", grid_id, ours);
+    Arguments wrong = DisagreeWithOar(1, "oar1", grid_id, ours);
     for (const auto& more : {DisagreeWithOar(2, "oar2", grid_id, ours),
                              DisagreeWithSlurm("alpha", "slurm1", grid_id, ours),
                              DisagreeWithSlurm("beta", "slurm2", grid_id, ours)})
       wrong.insert(wrong.end(), more.begin(), more.end());
-    EXPECT_EQ(wrong, Words{});
+    EXPECT_EQ(wrong, Arguments{});
     std::printf("%zu ends compared with the clusters' own records, %zu disagree\n", ours.size(),
                 wrong.size());
   }
   int Preempted(int id) { return grid().Progress(id).value("preempted", 0); }
-  Words CodesOf(int id) {
-    Words codes;
+  Arguments CodesOf(int id) {
+    Arguments codes;
     for (const auto& row :
          Rows("SELECT DISTINCT coalesce(code, '-') FROM done WHERE campaign_id = " +
               std::to_string(id) + " ORDER BY 1"))
@@ -49,7 +49,7 @@ class RealGridTest : public FiveClusters {
   }
 };
 
-// A job of CiGri 3 beside us, as its user would see it.
+// A job of CiGri 3 next to us, as its user would see it.
 struct Foreigners {
   std::string oar, slurm;
   Foreigners() {
@@ -87,7 +87,7 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   const int lasting = Submit("lasting", 40, "sleep 600");
   // A job that OAR was launching when its server died ends at its walltime only.
   const int brief = Submit("brief", n, "", {{"walltime", 120}});
-  const Words slower{"oar1", "oar2", "local"};  // Slurm may take the others whole
+  const Arguments slower{"oar1", "oar2", "local"};  // Slurm may take the others whole
   std::vector<int> own;
   for (const auto& cluster : slower)
     own.push_back(Submit("own-" + cluster, 16, "", {{"walltime", 120}}, {cluster}));
@@ -123,7 +123,7 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   EXPECT_EQ(grid().Progress(failing).value("failed", 0), 5) << grid().Progress(failing);
   for (const int id : late) {
     EXPECT_TRUE(grid().AwaitOver(id, Seconds(300))) << grid().Progress(id);
-    EXPECT_EQ(CodesOf(id), Words{"WALLTIME"});
+    EXPECT_EQ(CodesOf(id), Arguments{"WALLTIME"});
   }
   EXPECT_TRUE(Await([&] { return Number("SELECT count(*) FROM live") == 0; }, Seconds(240)));
   EXPECT_EQ(Written("lasting"), 0);
@@ -132,12 +132,12 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   EXPECT_GT(proxy().cuts(), 0);
   EXPECT_EQ(foreigners.States(), "Running RUNNING");
   proxy().CutEachSecond("");
-  ExpectLaw();
+  ExpectConservation();
   ExpectAgreement();
 }
 
 // GRID-20: on each cluster its own users come first.
-TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksGoAgain) {
+TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksAreRetried) {
   struct Case {
     std::string cluster, normal;
     int n, cores;
@@ -172,12 +172,12 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksGoAgain) {
     ExpectEachOnce(ids[i], "yield-" + cases[i].cluster, cases[i].n, Seconds(300));
     EXPECT_EQ(grid().Progress(ids[i]).value("failed", -1), 0) << cases[i].cluster;
   }
-  ExpectLaw();
+  ExpectConservation();
   ExpectAgreement();
 }
 
 // Slurm would requeue what it preempts in this partition, under the same id.
-TEST_F(RealGridTest, WhatSlurmWouldRequeueGoesAgainOnceAndOnlyByTheGrid) {
+TEST_F(RealGridTest, WhatSlurmWouldRequeueIsRetriedOnceAndOnlyByTheGrid) {
   const int id = Submit("again", 4, kUntilGo, {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
   ASSERT_TRUE(Await([&] { return grid().Progress(id).value("running", 0) == 4; }, Seconds(120)))
       << grid().Progress(id);

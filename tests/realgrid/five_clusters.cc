@@ -10,7 +10,7 @@
 namespace cigri::test {
 namespace {
 
-const Words kAll{"oar1", "oar2", "slurm1", "slurm2", "local"};
+const Arguments kAll{"oar1", "oar2", "slurm1", "slurm2", "local"};
 std::string slurm1_token, slurm2_token;
 
 std::string TokenIn(const std::string& lines) {
@@ -71,15 +71,15 @@ void FiveClusters::SetUpTestSuite() {
 
 // As an operator does it, by hand.
 void FiveClusters::AddClusters() {
-  const auto add = [](const std::string& name, const Words& words, const std::string& login,
+  const auto add = [](const std::string& name, const Arguments& words, const std::string& login,
                       const std::string& token) {
-    Words argv{"gridadmin", "cluster", "add", name, "--no-check"};
+    Arguments argv{"gridadmin", "cluster", "add", name, "--no-check"};
     argv.insert(argv.end(), words.begin(), words.end());
     grid_->Ok(argv);
     grid_->Ok({"gridadmin", "mapping", "set", "root", name, login});
     if (!token.empty()) grid_->Ok({"gridtoken", "-i", name, "-t", "-"}, token + "\n");
     grid_->Ok({"gridadmin", "cluster", "check", name});
-    grid_->Ok({"gridadmin", "cluster", "open", name});
+    grid_->Ok({"gridadmin", "cluster", "unlimited", name});
   };
   const auto oar = [&](const std::string& name, int port, const std::string& login) {
     const std::string url = "http://127.0.0.1:" + std::to_string(port) + "/oarapi-cigri";
@@ -149,7 +149,7 @@ void FiveClusters::ExpectEachOnce(int id, const std::string& name, int n, Second
   EXPECT_EQ(grid().SortedLines(name + ".out"), Indexes(n)) << name;
 }
 
-void FiveClusters::ExpectLaw() {
+void FiveClusters::ExpectConservation() {
   Result check;
   EXPECT_TRUE(Await(
       [&] {
@@ -160,11 +160,11 @@ void FiveClusters::ExpectLaw() {
       << check.out << check.err;
 }
 
-std::vector<Words> FiveClusters::Rows(const std::string& query) {
+std::vector<Arguments> FiveClusters::Rows(const std::string& query) {
   const std::string conninfo = std::string(Trim(Slurp(grid().home() + "/conninfo")));
   const auto text = Shell("psql -XqAt -v ON_ERROR_STOP=1 '" + ReplaceAll(conninfo, "'", "'\\''") +
                           "' -c 'SET search_path = cigri, public' -c \"" + query + "\"");
-  std::vector<Words> rows;
+  std::vector<Arguments> rows;
   for (const auto& line : Split(text, '\n'))
     if (!line.empty()) rows.push_back(Split(line, '|'));
   return rows;

@@ -44,10 +44,10 @@ class FiveClusters : public ::testing::Test {
              const std::vector<std::string>& clusters = {});
   /// The campaign ends in time, and by the jobs' own record each task has run to its end once.
   void ExpectEachOnce(int id, const std::string& name, int n, Seconds limit);
-  /// The law of docs/design.md.
-  void ExpectLaw();
+  /// The conservation of tasks (docs/design.md).
+  void ExpectConservation();
   /// Rows of a query on the grid's database.
-  static std::vector<Words> Rows(const std::string& query);
+  static std::vector<Arguments> Rows(const std::string& query);
   static int Number(const std::string& query);
   /// Records of the jobs, ended or not: how many lines `name`.out has.
   int Written(const std::string& name) {

@@ -67,7 +67,7 @@ TEST(AdmitTest, ARuleThatChangesNothingLeavesEveryTypeAsItWas) {
   EXPECT_TRUE(v.changes.empty());
 }
 
-TEST(AdmitTest, AChangeIsStoredAndToldWithOldAndNewValue) {
+TEST(AdmitTest, AChangeIsStoredAndReportedWithOldAndNewValue) {
   const Verdict v = Admit({Enforced(R"(
     for name, c in pairs(campaign.clusters) do
       local max = grid.clusters[name].max_walltime
@@ -125,7 +125,7 @@ TEST(AdmitTest, HelpersDoWhatTheyAreNamed) {
       Try("local ok, e = pcall(error, 'x') require_that(not ok and e == 'x', 'pcall')").ok());
 }
 
-TEST(AdmitTest, ARuleOnTrialOnlyTells) {
+TEST(AdmitTest, ARuleOnTrialOnlyReports) {
   const auto trial = [](const std::string& code) {
     return Admit({MakeRule(2, "t", code, Mode::kWarn)}, kCampaign, kUser, kGrid, TestLimits());
   };

@@ -33,7 +33,7 @@ class ClusterRunnerPgTest : public test::RowsTest {
     Sql("INSERT INTO clusters (id, name, kind, api_url, mode, api_auth_type) VALUES (1, 'froggy', "
         "'oar2', "
         "'http://127.0.0.1:" +
-        std::to_string(server_.port()) + "', 'open', 'jwt')");
+        std::to_string(server_.port()) + "', 'unlimited', 'jwt')");
     if (!more.empty()) Sql("UPDATE clusters SET " + more);
   }
   void Start(int sessions = 4) {
@@ -92,13 +92,13 @@ TEST_F(ClusterRunnerPgTest, ACampaignWithoutATokenPausesThereAndGoesOnWhenItCome
   EXPECT_EQ(message, "froggy: no token of user alice for cluster froggy: give one with gridtoken");
   EXPECT_EQ(Count("events WHERE code = 'SUBMIT_REFUSED'"), 0);
   EXPECT_TRUE(server_.Asked("POST", "").empty());
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
   GivenToken();
   ASSERT_TRUE(WakeUntilRow("live HAVING count(*) = 3"));
   EXPECT_EQ(Count("events WHERE state = 'open'"), 0);
   EXPECT_EQ(Sql("SELECT closed_by FROM events")[0][0].as<std::string>(), "runner");
   EXPECT_EQ(server_.Asked("POST", "/jobs.json").at(0).Header("Authorization"), "Bearer tok");
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
@@ -118,7 +118,7 @@ TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
   TakesJobs(1);
   Sql("UPDATE users_mapping SET token = 'another'");
   ASSERT_TRUE(WakeUntilRow("live HAVING count(*) = 1"));
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(ClusterRunnerPgTest, ATokenOfTheSitesProgramIsMadeOnDemand) {
@@ -142,7 +142,7 @@ TEST_F(ClusterRunnerPgTest, AProgramThatFailsIsNamedInTheEvent) {
       << message;
 }
 
-TEST_F(ClusterRunnerPgTest, ATokenThatEndsBeforeTheCampaignIsToldOnce) {
+TEST_F(ClusterRunnerPgTest, ATokenThatEndsBeforeTheCampaignIsReportedOnce) {
   GivenOar();
   const auto campaign = GivenCampaign({.ntasks = 1});
   GivenGrant(campaign, 1, 1);
@@ -168,9 +168,9 @@ TEST_F(ClusterRunnerPgTest, ABodyTooLargeTeachesHowManyBytesFitAndSaysSo) {
   EXPECT_EQ(Count("events WHERE code = 'LIMIT_LEARNT' AND message LIKE 'froggy: arrays are cut at "
                   "% bytes%'"),
             1);
-  // At last a single job is refused: nothing is left to cut, and its user is told.
+  // At last a single job is refused: nothing is left to cut, and its user is notified.
   ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUsersMatter) {
@@ -190,7 +190,7 @@ TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUse
     ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
     const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
     EXPECT_NE(message.find(c.words), message.npos) << message;
-    ExpectTheLaw(campaign);
+    ExpectConservation(campaign);
     GivenGrant(other, 1, 1);  // another campaign there goes on
     TakesJobs(1);
     EXPECT_TRUE(WakeUntilRow("live WHERE campaign_id = " + std::to_string(other)));
@@ -236,26 +236,26 @@ TEST_F(ClusterRunnerPgTest, UnderACeilingOnCallsNoMinuteHoldsMore) {
   ASSERT_TRUE(WakeUntil([&] { return waker_.delayed >= before + 5; }));
   EXPECT_LE(server_.requests().size(), 10u);
   EXPECT_EQ(Count("batches WHERE state = 'refused'"), 0) << "what may not be sent is not claimed";
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(ClusterRunnerPgTest, AfterTheBreakerWasOpenOneJobGoesFirst) {
   GivenOar();
   GivenToken();
-  Sql("INSERT INTO api_load (api, probation) VALUES ('cluster 1', 1)");
+  Sql("INSERT INTO api_load (api, half_open_limit) VALUES ('cluster 1', 1)");
   const auto campaign = GivenCampaign({.ntasks = 7});
   GivenGrant(campaign, 1, 7);
   TakesJobs(1);
   Start();
   ASSERT_TRUE(WakeUntilRow("batches WHERE state = 'recorded'"));
   EXPECT_EQ(Sql("SELECT n FROM batches ORDER BY id LIMIT 1")[0][0].as<int>(), 1);
-  EXPECT_GE(Sql("SELECT probation FROM api_load")[0][0].as<int>(), 2);
+  EXPECT_GE(Sql("SELECT half_open_limit FROM api_load")[0][0].as<int>(), 2);
 }
 
 TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
   GivenOar();
   GivenToken();
-  Sql("INSERT INTO api_load (api, failures, shut_until, error) VALUES ('cluster 1', 3, now() + "
+  Sql("INSERT INTO api_load (api, failures, open_until, error) VALUES ('cluster 1', 3, now() + "
       "interval '1 hour', 'x')");
   const auto campaign = GivenCampaign({.ntasks = 7});
   GivenGrant(campaign, 1, 7);
@@ -270,7 +270,7 @@ TEST_F(ClusterRunnerPgTest, WhileTheBreakerIsOpenNothingIsClaimed) {
 TEST_F(ClusterRunnerPgTest, WhatIsSeenOnHoldAgainIsReleasedAgain) {
   Sql("INSERT INTO clusters (id, name, kind, api_url, mode, options) VALUES (1, 'luke', 'slurm', "
       "'http://127.0.0.1:" +
-      std::to_string(server_.port()) + "', 'open', '{\"api_version\": \"v0.0.38\"}')");
+      std::to_string(server_.port()) + "', 'unlimited', '{\"api_version\": \"v0.0.38\"}')");
   const auto campaign = std::to_string(GivenCampaign({.ntasks = 2}));
   Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, "
       "tag, state, "

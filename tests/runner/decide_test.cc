@@ -49,7 +49,7 @@ TEST(RoomTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
 
 TEST(RoomTest, AfterABreakerWasOpenAndUnderACeilingOnCallsAClaimIsOnePost) {
   Ceiling careful;
-  careful.probation = 2;
+  careful.half_open_limit = 2;
   ASSERT_EQ(Room({Of(1, 10), Of(2, 10)}, careful, 100).size(), 1u);
   EXPECT_EQ(Room({Of(1, 10), Of(2, 10)}, careful, 100)[0].n, 2);
   Ceiling sparing;
@@ -72,7 +72,7 @@ TEST(RetryShareTest, AQuarterIsKeptForFreshTasksWhileThereAreAny) {
   EXPECT_EQ(RetryShare(100, 1000), 75);
   EXPECT_EQ(RetryShare(100, 0), 100);
   EXPECT_EQ(RetryShare(100, 10), 90);
-  EXPECT_EQ(RetryShare(1, 1000), 1) << "a single place still goes to a task that goes again";
+  EXPECT_EQ(RetryShare(1, 1000), 1) << "a single place still goes to a task that is retried";
 }
 
 TEST(CutTest, PiecesCoverEverythingOnce) {
@@ -83,32 +83,32 @@ TEST(CutTest, PiecesCoverEverythingOnce) {
 }
 
 TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
-  const Look look{.complete = true,
-                  .fenced = false,
-                  .send_over = true,
-                  .absences = 1,
-                  .quiet_s = 61,
-                  .absence_delay_s = 60};
-  EXPECT_TRUE(AbsenceIsFinal(look));
-  auto first = look;
+  const Lookup lookup{.complete = true,
+                      .revoked = false,
+                      .send_over = true,
+                      .absences = 1,
+                      .quiet_s = 61,
+                      .absence_delay_s = 60};
+  EXPECT_TRUE(AbsenceIsFinal(lookup));
+  auto first = lookup;
   first.absences = 0;
   EXPECT_FALSE(AbsenceIsFinal(first));
-  auto early = look;
+  auto early = lookup;
   early.quiet_s = 59;
   EXPECT_FALSE(AbsenceIsFinal(early));
-  auto still_sending = look;
+  auto still_sending = lookup;
   still_sending.send_over = false;
   EXPECT_FALSE(AbsenceIsFinal(still_sending));
-  auto partial = look;
+  auto partial = lookup;
   partial.complete = false;
   EXPECT_FALSE(AbsenceIsFinal(partial));
-  const Look fenced{.complete = true,
-                    .fenced = true,
-                    .send_over = false,
-                    .absences = 0,
-                    .quiet_s = 0,
-                    .absence_delay_s = 60};
-  EXPECT_TRUE(AbsenceIsFinal(fenced)) << "the cluster itself will never take it any more";
+  const Lookup revoked{.complete = true,
+                       .revoked = true,
+                       .send_over = false,
+                       .absences = 0,
+                       .quiet_s = 0,
+                       .absence_delay_s = 60};
+  EXPECT_TRUE(AbsenceIsFinal(revoked)) << "the cluster itself will never take it any more";
 }
 
 }  // namespace

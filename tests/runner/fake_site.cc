@@ -14,7 +14,7 @@ class FakeCluster final : public cluster::Cluster {
  public:
   FakeCluster(FakeSite& site, std::string name) : site_(site), name_(std::move(name)) {
     caps_.hold_release = site.hold_release;
-    caps_.fences = site.fences;
+    caps_.revokes = site.revokes;
   }
   cluster::Capabilities capabilities() const override { return caps_; }
 
@@ -36,11 +36,11 @@ class FakeCluster final : public cluster::Cluster {
   }
 
   cluster::FindResult Find(const std::string& tag, const std::string&, double,
-                           bool fence) override {
+                           bool revoke) override {
     std::lock_guard lock(site_.mutex_);
     cluster::FindResult found;
     found.complete = true;
-    found.fenced = fence;
+    found.revoked = revoke;
     for (const auto& batch : site_.taken_)
       for (int i = 0; batch.cluster == name_ && batch.tag == tag && i < batch.n; ++i) {
         cluster::RemoteJob job;

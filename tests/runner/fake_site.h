@@ -13,7 +13,7 @@ namespace cigri::test {
 /// What happens to the next submissions.
 enum class Network {
   kWorks,
-  kLosesAnswers,  ///< the cluster takes the batch, and nobody hears of it
+  kLosesAnswers,  ///< the cluster takes the batch, and nobody learns of it
   kLosesRequests  ///< the cluster never sees the batch, and nobody knows
 };
 
@@ -21,7 +21,7 @@ enum class Network {
 class FakeSite {
  public:
   /// Capabilities of drivers that are made from now on.
-  bool hold_release = false, fences = true;
+  bool hold_release = false, revokes = true;
   std::string broken_cluster;  ///< its driver cannot be made
 
   /// To be given to runner::Runner. The site outlives the drivers.

@@ -23,8 +23,8 @@ class RunnerPgTest : public test::RowsTest {
     RowsTest::TearDown();
   }
   void Pass() {
-    module::Turn turn{*db_, config_, 0, ++number_, number_ == 1, waker_, conninfo()};
-    runner_->Pass(turn);
+    module::Step step{*db_, config_, 0, ++number_, number_ == 1, waker_, conninfo()};
+    runner_->Pass(step);
   }
   /// Passes until `what` has a row.
   bool PassUntil(const std::string& what) {
@@ -58,7 +58,7 @@ TEST_F(RunnerPgTest, APassSubmitsWhatThePlanGrantsOnEveryCluster) {
   EXPECT_TRUE(PassUntil(Jobs(30)));
   EXPECT_EQ(site_.Taken(), 10u) << "one array each";
   EXPECT_EQ(Count("batches WHERE state = 'recorded'"), 10);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerPgTest, WithoutWorkNoDriverIsMade) {
@@ -86,7 +86,7 @@ TEST_F(RunnerPgTest, AClusterThatIsAddedLaterIsServed) {
   GivenGrant(first, 1, 5);
   ASSERT_TRUE(PassUntil(Jobs(5)));
   Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (2, 'c2', 'local', "
-      "'unix:/nowhere', 'open')");
+      "'unix:/nowhere', 'unlimited')");
   GivenGrant(GivenCampaign({.ntasks = 5, .clusters = 2}), 2, 5);
   EXPECT_TRUE(PassUntil(Jobs(5, "cluster_id = 2")));
 }
@@ -99,7 +99,7 @@ TEST_F(RunnerPgTest, JobsWhoseSubmissionWasNotAnsweredAreAdopted) {
   EXPECT_TRUE(PassUntil(Jobs(4)));
   EXPECT_EQ(site_.Taken(), 1u) << "never submitted twice";
   EXPECT_TRUE(PassUntil("events WHERE code = 'SUBMIT_IN_DOUBT' AND state = 'closed'"));
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerPgTest, ASubmissionThatNeverArrivedIsRequeuedAndSubmittedAgain) {
@@ -107,24 +107,24 @@ TEST_F(RunnerPgTest, ASubmissionThatNeverArrivedIsRequeuedAndSubmittedAgain) {
   const auto campaign = GivenCampaign({.ntasks = 4});
   GivenGrant(campaign, 1, 4);
   site_.Set(Network::kLosesRequests);
-  ASSERT_TRUE(PassUntil("batches WHERE state = 'void'"));
-  ExpectTheLaw(campaign);
+  ASSERT_TRUE(PassUntil("batches WHERE state = 'abandoned'"));
+  ExpectConservation(campaign);
   site_.Set(Network::kWorks);
   EXPECT_TRUE(PassUntil(Jobs(4)));
   EXPECT_EQ(site_.Taken(), 1u);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
-TEST_F(RunnerPgTest, WithoutAFenceOneAbsenceIsNotFinal) {
+TEST_F(RunnerPgTest, WithoutARevokeOneAbsenceIsNotFinal) {
   GivenClusters(1);
-  site_.fences = false;
+  site_.revokes = false;
   const auto campaign = GivenCampaign({.ntasks = 4});
   GivenGrant(campaign, 1, 4);
   site_.Set(Network::kLosesRequests);
-  ASSERT_TRUE(PassUntil("batches WHERE looks = 2"));
+  ASSERT_TRUE(PassUntil("batches WHERE absences = 2"));
   EXPECT_EQ(Count("batches WHERE state = 'in_doubt'"), 1);
   EXPECT_EQ(Count("retry"), 0);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerPgTest, TheIntentOfARunnerThatWasKilledIsLookedUp) {
@@ -141,7 +141,7 @@ TEST_F(RunnerPgTest, TheIntentOfARunnerThatWasKilledIsLookedUp) {
   }
   EXPECT_TRUE(PassUntil(Jobs(3)));
   EXPECT_EQ(site_.Taken(), 1u) << "adopted, not submitted again";
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerPgTest, JobsOnHoldAreReleasedInTheNameOfTheirUser) {

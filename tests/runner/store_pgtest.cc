@@ -48,7 +48,7 @@ TEST_F(RunnerStorePgTest, TwoClaimsNeverTakeTheSameTask) {
   EXPECT_EQ(n, 1000u);
   EXPECT_EQ(seen.size(), 1000u);
   EXPECT_EQ(jobs.size(), 1000u) << "a job id is given once";
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerStorePgTest, WhatIsClaimedCountsAgainstTheGrantUntilItEnds) {
@@ -62,7 +62,7 @@ TEST_F(RunnerStorePgTest, WhatIsClaimedCountsAgainstTheGrantUntilItEnds) {
   Record(batches[0]);
   EXPECT_TRUE(Claim().empty()) << "so is a job";
   EXPECT_EQ(Count("live"), 10);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothing) {
@@ -73,7 +73,7 @@ TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothi
   EXPECT_TRUE(Claim().empty());
   Sql("UPDATE clusters SET drained = false, mode = 'observe'");
   EXPECT_TRUE(Claim().empty());
-  Sql("UPDATE clusters SET mode = 'open'; INSERT INTO events (class, code, cluster_id) VALUES "
+  Sql("UPDATE clusters SET mode = 'unlimited'; INSERT INTO events (class, code, cluster_id) VALUES "
       "('cluster', 'CLUSTER_MANUALLY_DISABLED', 1)");
   EXPECT_TRUE(Claim().empty()) << "gridevents --blacklist-cluster";
   Sql("UPDATE events SET state = 'closed'");
@@ -89,9 +89,8 @@ TEST_F(RunnerStorePgTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
   const auto campaign = GivenCampaign({.ntasks = 1000});
   GivenGrant(campaign, 1, 900);
   const auto claimed = [&](const std::string& set) {
-    Sql("UPDATE clusters SET mode = 'open', mode_limit = NULL, max_running = NULL, hours = NULL, "
-        "enabled = true, "
-        "kill_all = false");
+    Sql("UPDATE clusters SET mode = 'unlimited', mode_limit = NULL, max_running = NULL, hours = "
+        "NULL, enabled = true, kill_all = false");
     Sql("UPDATE clusters SET " + set);
     std::size_t n = 0;
     for (const auto& b : Claim()) n += b.tasks.size();
@@ -113,7 +112,7 @@ TEST_F(RunnerStorePgTest, TheOperatorsCeilingsHoldWhateverThePlanSays) {
   EXPECT_EQ(claimed("max_running = 5"), 0u);
   EXPECT_EQ(claimed("mode = 'limited', mode_limit = 20, max_running = 6"), 1u)
       << "the lowest counts";
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerStorePgTest, ARefusedBatchGivesItsTasksBackAndTheyGoFirst) {
@@ -125,15 +124,15 @@ TEST_F(RunnerStorePgTest, ARefusedBatchGivesItsTasksBackAndTheyGoFirst) {
     auto c = Connect();
     db::Tx tx(*c);
     EXPECT_TRUE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kRefused, "no"));
-    EXPECT_FALSE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kVoid, "again"))
+    EXPECT_FALSE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kAbandoned, "again"))
         << "only once";
     tx.Commit();
   }
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
   const auto again = Claim();
   ASSERT_FALSE(again.empty());
   EXPECT_EQ(again[0].tasks[0].idx, 0) << "before the cursor moves";
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerStorePgTest, AHalfTakenBatchIsRecordedAndItsOtherHalfGoesBack) {
@@ -143,7 +142,7 @@ TEST_F(RunnerStorePgTest, AHalfTakenBatchIsRecordedAndItsOtherHalfGoesBack) {
   Record(Claim()[0], {1, 3});
   EXPECT_EQ(Count("live"), 2);
   EXPECT_EQ(Count("retry"), 2);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(RunnerStorePgTest, AnOldEpochChangesNothing) {

@@ -14,7 +14,7 @@ using test::Outcome;
 
 TEST(EngineTest, AFasterClusterTakesLessTimeAndSubmittingAndSeeingTakeTheirs) {
   const Outcome run(
-      R"({"round": 0, "clusters": [{"speed": 2, "submit": 5, "see": 3, "job_ratio": "none", "max_waiting": 0}],
+      R"({"cycle": 0, "clusters": [{"speed": 2, "submit": 5, "see": 3, "job_ratio": "none", "max_waiting": 0}],
     "campaigns": [{"tasks": 2, "duration": 100}]})");
   const auto starts = run.Starts("campaign1");
   ASSERT_EQ(starts.size(), 2u);
@@ -22,7 +22,7 @@ TEST(EngineTest, AFasterClusterTakesLessTimeAndSubmittingAndSeeingTakeTheirs) {
   EXPECT_DOUBLE_EQ(starts[1], 5 + 50 + 3 + 5) << "sent when the end of the first was seen";
 }
 
-TEST(EngineTest, LocalUsersTakeTheirSlotsBackAndWhatTheyKillGoesAgain) {
+TEST(EngineTest, LocalUsersTakeTheirSlotsBackAndWhatTheyKillIsRetried) {
   const Outcome run(
       R"({"clusters": [{"slots": 4, "job_ratio": "none", "local": [{"every": "30 min", "slots": 3, "duration": "10 min"}]}],
     "campaigns": [{"tasks": 200, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 0}})");
@@ -36,7 +36,7 @@ TEST(EngineTest, LocalUsersTakeTheirSlotsBackAndWhatTheyKillGoesAgain) {
 TEST(EngineTest, AClusterThatGoesDownLosesItsJobsAndTheyRunElsewhere) {
   const Outcome run(
       R"({"clusters": [{"name": "a", "slots": 5, "down": [{"from": 300, "until": "1 h"}]}, {"name": "b", "slots": 5}],
-    "campaigns": [{"tasks": 100, "duration": "10 min"}], "policy": {"policy": "fifo", "first_ten": 100}})");
+    "campaigns": [{"tasks": 100, "duration": "10 min"}], "policy": {"policy": "fifo", "canary_jobs": 100}})");
   EXPECT_EQ(run.report.totals.done, 100);
   EXPECT_GE(run.Count(End::kLost), 5);
   EXPECT_EQ(run.RunningAt(2000, "", "a"), 0);
@@ -64,7 +64,7 @@ TEST(EngineTest, FailuresUseUpTriesAndWalltimesKill) {
   EXPECT_EQ(run.report.campaigns[1].done, 2);
 }
 
-TEST(EngineTest, ACampaignWhoseFirstTenFailIsHeldAndTheSimulationEnds) {
+TEST(EngineTest, ACampaignWhoseCanaryJobsFailIsHeldAndTheSimulationEnds) {
   const Outcome run(
       R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "bad", "tasks": 200, "duration": 60, "failures": 1}]})");
   EXPECT_EQ(run.attempts.size(), 10u);
@@ -84,7 +84,7 @@ TEST(EngineTest, ZeroDurationsDivideNothing) {
 TEST(EngineTest, AStartRateIsKeptThoughNothingElseHappens) {
   const Outcome run(
       R"({"clusters": [{"slots": 100, "job_ratio": "none"}], "campaigns": [{"tasks": 60, "duration": "1 h"}],
-    "policy": {"policy": "fifo", "first_ten": 1000, "start_rates": [{"scope": "grid", "per_minute": 6, "burst": 1}]}})");
+    "policy": {"policy": "fifo", "canary_jobs": 1000, "start_rates": [{"scope": "grid", "per_minute": 6, "burst": 1}]}})");
   const auto starts = run.Starts("campaign1");
   EXPECT_NEAR(starts.back(), 590, 15);
 }
@@ -93,7 +93,7 @@ TEST(EngineTest, ACampaignsOwnStartRateHoldsOnEachCluster) {
   const Outcome run(
       R"({"clusters": [{"name": "a", "slots": 50}, {"name": "b", "slots": 50}], "tick": 1,
     "campaigns": [{"name": "x", "tasks": 80, "duration": 600, "start_rate": 6}],
-    "policy": {"policy": "fifo", "first_ten": 100}})");
+    "policy": {"policy": "fifo", "canary_jobs": 100}})");
   EXPECT_EQ(run.report.totals.done, 80);
   EXPECT_TRUE(run.Had("x", "START_RATE"));
   std::map<std::string, std::vector<double>> starts;
@@ -107,7 +107,8 @@ TEST(EngineTest, ACampaignsOwnStartRateHoldsOnEachCluster) {
 }
 
 TEST(EngineTest, ACampaignStartsWhenThoseItComesAfterAreOver) {
-  const Outcome run(R"({"clusters": [{"slots": 20}], "policy": {"policy": "fifo", "first_ten": 100},
+  const Outcome run(
+      R"({"clusters": [{"slots": 20}], "policy": {"policy": "fifo", "canary_jobs": 100},
     "campaigns": [{"name": "a", "tasks": 5, "duration": 100}, {"name": "late", "at": 500, "tasks": 2, "duration": 50},
                   {"name": "then", "tasks": 3, "duration": 10, "after": ["a", "late"]}]})");
   EXPECT_EQ(run.report.totals.done, 10);
@@ -116,19 +117,19 @@ TEST(EngineTest, ACampaignStartsWhenThoseItComesAfterAreOver) {
   EXPECT_LT(run.Starts("then")[0], 560);
 }
 
-TEST(EngineTest, ACampaignsOwnShortestJobShowsASink) {  // CIG-11: min_duration, without a rule
+TEST(EngineTest, ACampaignsOwnShortestJobShowsABlackHole) {  // CIG-11: min_duration, without a rule
   const char* scenario =
       R"({"clusters": [{"name": "X", "slots": 5, "swallows": 0.2}, {"name": "good", "slots": 20}],
     "campaigns": [{"name": "x", "tasks": 100, "duration": 300, "min_duration": 10}],
-    "policy": {"policy": "fifo", "first_ten": 100}})";
+    "policy": {"policy": "fifo", "canary_jobs": 100}})";
   const Outcome run(scenario);
-  EXPECT_TRUE(run.Had("x", "SINK"));
+  EXPECT_TRUE(run.Had("x", "BLACK_HOLE"));
   std::set<std::int64_t> good;
   for (const auto& a : run.attempts)
     if (run.ClusterOf(a) == "good" && a.end == End::kDone) good.insert(a.task);
-  EXPECT_GT(good.size(), 50u) << "without it the sink swallows nearly all";
+  EXPECT_GT(good.size(), 50u) << "without it the black hole swallows nearly all";
   const Outcome believing(scenario, {{"campaigns.x.min_duration", "0"}});
-  EXPECT_FALSE(believing.Had("x", "SINK"));
+  EXPECT_FALSE(believing.Had("x", "BLACK_HOLE"));
 }
 
 TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
@@ -136,20 +137,20 @@ TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
       R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "wide", "slots": 9}, {"name": "off", "priority": 0}],
     "policy": {"policy": "fifo", "start_rates": [{"scope": "user", "per_minute": 60}]}})");
   EXPECT_EQ(run.report.totals.not_done, 2);
-  EXPECT_TRUE(run.Had("wide", "TOO_WIDE"));
+  EXPECT_TRUE(run.Had("wide", "TOO_MANY_SLOTS"));
   EXPECT_TRUE(run.Had("off", "SUSPENDED"));
 }
 
-TEST(EngineTest, AClusterThatKillsOneInAHundredIsNotSetAsideForItsLives) {
+TEST(EngineTest, AClusterThatKillsOneInAHundredIsNotExcludedForItsKills) {
   const Outcome run(
-      R"({"clusters": [{"name": "a", "slots": 8, "life": {"law": "exponential", "mean": "10 h"}}, {"name": "b", "slots": 1}],
+      R"({"clusters": [{"name": "a", "slots": 8, "life": {"distribution": "exponential", "mean": "10 h"}}, {"name": "b", "slots": 1}],
     "campaigns": [{"name": "c", "tasks": 600, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 3}})");
   EXPECT_GT(run.Count(End::kPreempted), 3);
-  EXPECT_FALSE(run.Had("c", "TOO_SHORT_LIVES"));
+  EXPECT_FALSE(run.Had("c", "SHORT_SURVIVAL"));
   const Outcome deadly(
       R"({"clusters": [{"name": "a", "slots": 8, "life": "5 min"}, {"name": "b", "slots": 1}],
     "campaigns": [{"name": "c", "tasks": 60, "duration": "10 min"}], "policy": {"policy": "fifo", "survival.kills": 3}})");
-  EXPECT_TRUE(deadly.Had("c", "TOO_SHORT_LIVES"));
+  EXPECT_TRUE(deadly.Had("c", "SHORT_SURVIVAL"));
   EXPECT_EQ(deadly.report.totals.done, 60);
   EXPECT_LT(deadly.Count(End::kPreempted), 60) << "not sent there blindly again";
 }
@@ -164,7 +165,7 @@ TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
 }
 
 TEST(EngineTest, ATaskThatIsDoneIsNotCopiedAgainWhileItsCopysEndIsUnseen) {
-  const Outcome run(R"({"round": 0, "clusters": [{"slots": 4, "see": 2}], "policy": "fifo",
+  const Outcome run(R"({"cycle": 0, "clusters": [{"slots": 4, "see": 2}], "policy": "fifo",
     "campaigns": [{"tasks": 1, "duration": 0, "replicas": true}]})");
   EXPECT_EQ(run.report.totals.done, 1);
   EXPECT_LE(run.attempts.size(), 2u);
@@ -177,7 +178,7 @@ bool Maybe(int percent) { return In(0, 99) < percent; }
 Scenario AnyScenario() {
   Scenario s;
   s.seed = static_cast<std::uint64_t>(In(0, 1000));
-  s.round_s = In(0, 3);
+  s.cycle_s = In(0, 3);
   s.policy.policy = static_cast<policy::PolicyKind>(In(0, 8));
   if (s.policy.policy == policy::PolicyKind::kSla) s.policy.sla_groups = {{"g", 5}};
   s.policy.first_results = Maybe(30) ? 3 : 0;
@@ -197,7 +198,8 @@ Scenario AnyScenario() {
     if (Maybe(30)) c.failures = 0.1;
     if (Maybe(20)) c.node_mtbf_s = 5000, c.node_repair_s = 300;
     if (Maybe(30))
-      c.local.push_back({.every_s = 400, .duration = Law::Constant(200), .slots = In(1, 2)});
+      c.local.push_back(
+          {.every_s = 400, .duration = Distribution::Constant(200), .slots = In(1, 2)});
     if (Maybe(20)) c.down.push_back({500, 900});
     s.clusters.push_back(c);
   }
@@ -205,7 +207,7 @@ Scenario AnyScenario() {
     CampaignSpec c;
     c.name = "x" + std::to_string(i), c.user = std::string(1, static_cast<char>('a' + In(0, 2)));
     c.at = In(0, 300), c.tasks = In(1, 60), c.slots = Maybe(80) ? 1 : 2;
-    c.duration = {Law::Kind::kUniform, 0, 120, {}};
+    c.duration = {Distribution::Kind::kUniform, 0, 120, {}};
     c.priority = In(1, 9), c.tries = 50, c.sla_group = "g";
     c.replicas = Maybe(20);
     if (Maybe(20)) c.max_jobs = In(1, 5);
@@ -238,7 +240,7 @@ class Watch : public Observer {
       if (r.code != policy::Code::kNone) why.insert({r.campaign, r.cluster});
     for (const auto& c : m.snapshot.campaigns) {
       if (c.waiting <= given[c.id]) continue;
-      for (const auto& l : c.lanes) unexplained += why.count({c.id, l.cluster}) == 0;
+      for (const auto& l : c.placements) unexplained += why.count({c.id, l.cluster}) == 0;
     }
   }
   bool ReadsReasons() const override { return true; }
@@ -280,12 +282,12 @@ RC_GTEST_PROP(EngineProperty, NothingIsLostNoCapIsPassedAndEveryIdleSlotHasAReas
   }
 }
 
-RC_GTEST_PROP(EngineProperty, WithoutTroubleEveryTaskIsDoneOnce, ()) {
+RC_GTEST_PROP(EngineProperty, WithoutErrorsEveryTaskIsDoneOnce, ()) {
   Scenario s = AnyScenario();
   for (auto& c : s.clusters) c.failures = 0;
   Watch watch(s);
   const Totals totals = Engine(s, {&watch}).Run();
-  bool blocked = false;  // a job wider than a limit waits for ever, with that reason
+  bool blocked = false;  // a job wider than a limit waits indefinitely, with that reason
   for (const auto& c : s.campaigns) {
     blocked = blocked || std::all_of(s.clusters.begin(), s.clusters.end(), [&](const auto& k) {
                 return k.max_running != policy::kNoLimit && k.max_running < c.slots;

@@ -26,7 +26,7 @@ TEST(T02, TheLowestGivesWayToNormalAndHigherAndLevelSixNever) {
   for (int k = 1; k <= 7; ++k) {  // Techila's level k is priority 8 - k
     const auto run = Outcome::Of("T-02", {{"campaigns.asker.priority", std::to_string(8 - k)}});
     EXPECT_EQ(run.Count(End::kCancelled, "low"), k <= 4 ? 1 : 0) << "level " << k;
-    EXPECT_EQ(run.report.totals.done, 2) << "who was cancelled goes again";
+    EXPECT_EQ(run.report.totals.done, 2) << "who was cancelled is retried";
     const auto kept = Outcome::Of("T-02", {{"campaigns.asker.priority", std::to_string(8 - k)},
                                            {"campaigns.low.class", "\"\""},
                                            {"campaigns.low.priority", "2"}});
@@ -113,7 +113,7 @@ int PassedHigh(const std::string& inc, const std::string& gap) {
                               gap + R"(}, "bg": {"min": 0, "max": 4}})"}});
   const auto starts = run.Starts("bg");
   EXPECT_DOUBLE_EQ(run.Starts("high").at(0), 1800) << "first when the nodes are free";
-  EXPECT_TRUE(run.Had("bg", "GAP_HOLD"));
+  EXPECT_TRUE(run.Had("bg", "MULTI_SLOT_RESERVATION"));
   return static_cast<int>(
       std::count_if(starts.begin(), starts.end(), [](double t) { return t < 1800; }));
 }
@@ -140,13 +140,13 @@ TEST(T18, BulkStartsAsOftenAsLightWhileBothWait) {
   EXPECT_EQ(order.substr(0, 12), "LBLBLBLBLBLB");
 }
 
-TEST(T19, ExactlyTheGapOfLightJobsPassesAWideOne) {
+TEST(T19, ExactlyTheGapOfLightJobsBypassesAMultiSlotOne) {
   for (const int gap : {1, 3, 10}) {
-    const auto run = Outcome::Of("T-19", {{"wide.gap", std::to_string(gap)}});
+    const auto run = Outcome::Of("T-19", {{"multi_slot.age", std::to_string(gap)}});
     const auto starts = run.Starts("light");
     EXPECT_EQ(std::count_if(starts.begin(), starts.end(), [](double t) { return t < 1800; }), gap);
     EXPECT_DOUBLE_EQ(run.Starts("bulk").at(0), 1800);
-    EXPECT_TRUE(run.Had("light", "GAP_HOLD"));
+    EXPECT_TRUE(run.Had("light", "MULTI_SLOT_RESERVATION"));
   }
 }
 
@@ -157,9 +157,9 @@ TEST(T20, AffinePairsGoFirstInTheOrderOfCampaignsThenTheOthers) {
   EXPECT_EQ(order.substr(0, 30), "c1k1 c2k1 c2k2 c1k2 c3k1 c3k2 ");
 }
 
-TEST(T21, AClusterThatSwallowsJobsIsHeldAndItsJobsGoAgain) {
+TEST(T21, AClusterThatSwallowsJobsIsHeldAndItsJobsAreRetried) {
   const auto run = Outcome::Of("T-21");
-  EXPECT_TRUE(run.Had("all", "SINK"));
+  EXPECT_TRUE(run.Had("all", "BLACK_HOLE"));
   std::set<std::int64_t> good, swallowed;
   double last = 0;
   for (const auto& a : run.attempts) {
@@ -170,7 +170,7 @@ TEST(T21, AClusterThatSwallowsJobsIsHeldAndItsJobsGoAgain) {
   EXPECT_LE(last, 310) << "known as soon as the others' length is";
   int again = 0;
   for (const auto task : swallowed) again += good.count(task) != 0;
-  EXPECT_EQ(again, 20) << "the latest sink.count";
+  EXPECT_EQ(again, 20) << "the latest black_hole.count";
 }
 
 TEST(T22, ATestCampaignMakesOneJobPerClusterBeforeEverybody) {
@@ -223,7 +223,7 @@ TEST(T32, PackedAndBackfilledTakeSeven) {
   }
 }
 
-TEST(T33, TheOtherOrderTellsPackedFromBackfilled) {
+TEST(T33, TheOtherOrderDistinguishesPackedFromBackfilled) {
   const auto packed = Outcome::Of("T-33");
   EXPECT_DOUBLE_EQ(packed.report.makespan_s, 8 * kHour);
   EXPECT_NEAR(100 * packed.report.utilisation, 78.13, .005);

@@ -71,7 +71,7 @@ TEST_F(GridsimTest, TellsWhyAtAMoment) {
   Run(first_ + " --why soon", 64);
 }
 
-TEST_F(GridsimTest, FaultsAreToldAllAtOnceAndNothingIsLeftBehind) {
+TEST_F(GridsimTest, FaultsAreReportedAllAtOnceAndNothingIsLeftBehind) {
   const std::string out =
       Run("- --jobs jobs.csv", 65,
           "{\n \"clusters\": [{\"slot\": 3}],\n \"campaigns\": [{\"tasks\": -1}]\n}");

@@ -2,7 +2,7 @@
 #include "sim/history.h"
 
 #include "policy/json.h"
-#include "tests/policy/scene.h"
+#include "tests/policy/fixture.h"
 #include "tests/sim/run.h"
 
 namespace cigri::sim {
@@ -12,7 +12,7 @@ using nlohmann::json;
 
 // Decisions of a small grid, as the metascheduler stores and the API gives them.
 json Stored(policy::PolicyKind kind) {
-  policy::test::Scene s(kind);
+  policy::test::PolicyFixture s(kind);
   s.AddCluster(10).waiting_allowed = 2;
   s.AddCluster(4, 2);
   s.AddCampaign(500).done = 20;

@@ -1,4 +1,4 @@
-// What a scenario file may say, and how its faults are told.
+// What a scenario file may say, and how its faults are reported.
 #include "tests/sim/run.h"
 
 namespace cigri::sim {
@@ -30,8 +30,8 @@ TEST(ScenarioTest, EveryFaultHasItsLineItsKeyAndWhatWouldBeRight) {
     {"name": "luke", "speed": 0, "job_ratio": "adaptiv"}],
   "campaigns": [
     {"tasks": 0, "duration": "soon", "clusters": ["lukke"], "priority": "hihg"},
-    {"duration": {"law": "uniform", "min": 5, "max": 1}}],
-  "policy": {"policy": "fairshar", "wide.gap": "x"}
+    {"duration": {"distribution": "uniform", "min": 5, "max": 1}}],
+  "policy": {"policy": "fairshar", "multi_slot.age": "x"}
 })");
   const std::string all = test::FaultsOf(read);
   for (const char* want :
@@ -42,7 +42,7 @@ TEST(ScenarioTest, EveryFaultHasItsLineItsKeyAndWhatWouldBeRight) {
         "campaigns[0].tasks: must be a whole number, 1 to", "campaigns[0].duration: must be a time",
         "there is no cluster \"lukke\"", "campaigns[0].priority: must be 0 to 9",
         "campaigns[1].duration.max: is less than min", "did you mean \"fairshare\"?",
-        "policy.wide.gap: \"wide.gap\" must be a number"})
+        "policy.multi_slot.age: \"multi_slot.age\" must be a number"})
     EXPECT_NE(all.find(want), all.npos) << want << "\n" << all;
 }
 
@@ -116,17 +116,17 @@ TEST(ScenarioTest, WhatGoesWithItsClusterIsNotWaitedFor) {
 }
 
 TEST(ScenarioTest, ALargeScenarioIsDecidedAsOftenAsItsJobsAreLong) {
-  const auto round = [](const std::string& tasks, const std::string& duration,
+  const auto cycle = [](const std::string& tasks, const std::string& duration,
                         const std::string& more = "") {
     return Read("{\"clusters\": [{}]" + more + ", \"campaigns\": [{\"tasks\": " + tasks +
                 ", \"duration\": \"" + duration + "\"}]}")
-        .scenario.round_s;
+        .scenario.cycle_s;
   };
-  EXPECT_EQ(round("100000", "1 h"), 1);
-  EXPECT_EQ(round("100001", "1 h"), 10);
-  EXPECT_EQ(round("100001", "1 min"), 1);
-  EXPECT_EQ(round("100001", "15 h"), 60);
-  EXPECT_EQ(round("100001", "15 h", ", \"round\": 2"), 2);
+  EXPECT_EQ(cycle("100000", "1 h"), 1);
+  EXPECT_EQ(cycle("100001", "1 h"), 10);
+  EXPECT_EQ(cycle("100001", "1 min"), 1);
+  EXPECT_EQ(cycle("100001", "15 h"), 60);
+  EXPECT_EQ(cycle("100001", "15 h", ", \"cycle\": 2"), 2);
 }
 
 TEST(ScenarioTest, TheShippedExamplesAreGood) {
@@ -137,18 +137,19 @@ TEST(ScenarioTest, TheShippedExamplesAreGood) {
         << name;
 }
 
-TEST(LawTest, DrawsHaveTheirMeanAndDependOnTheirKeyAlone) {
-  for (const Law& law :
-       {Law{Law::Kind::kUniform, 10, 30, {}}, Law{Law::Kind::kExponential, 20, 0, {}},
-        Law{Law::Kind::kLognormal, 20, .5, {}}}) {
+TEST(DistributionTest, DrawsHaveTheirMeanAndDependOnTheirKeyAlone) {
+  for (const Distribution& conservation :
+       {Distribution{Distribution::Kind::kUniform, 10, 30, {}},
+        Distribution{Distribution::Kind::kExponential, 20, 0, {}},
+        Distribution{Distribution::Kind::kLognormal, 20, .5, {}}}) {
     double sum = 0;
     for (int i = 0; i < 20000; ++i) {
-      const double x = law.At(static_cast<std::uint64_t>(i) * 7919, i);
+      const double x = conservation.At(static_cast<std::uint64_t>(i) * 7919, i);
       EXPECT_GE(x, 0);
-      EXPECT_EQ(x, law.At(static_cast<std::uint64_t>(i) * 7919, i));
+      EXPECT_EQ(x, conservation.At(static_cast<std::uint64_t>(i) * 7919, i));
       sum += x;
     }
-    EXPECT_NEAR(sum / 20000, law.Mean(), law.Mean() * .03);
+    EXPECT_NEAR(sum / 20000, conservation.Mean(), conservation.Mean() * .03);
   }
 }
 

@@ -54,7 +54,7 @@ TEST(SwfTest, AsCampaignsJobsOfOneKindThatFollowEachOtherAreOne) {
 
 TEST(SwfTest, WhatIsWrittenIsReadAgain) {
   const auto read = ReadScenario(R"({"clusters": [{"slots": 3, "failures": 0.2}], "seed": 3,
-    "campaigns": [{"user": "a", "tasks": 40, "duration": {"law": "exponential", "mean": 100}, "tries": 9}]})",
+    "campaigns": [{"user": "a", "tasks": 40, "duration": {"distribution": "exponential", "mean": 100}, "tries": 9}]})",
                                  "");
   ASSERT_EQ(test::FaultsOf(read), "");
   SwfTable table(read.scenario);
@@ -76,7 +76,7 @@ TEST(SwfTest, ATraceAsLocalLoadTakesItsSlotsFirst) {
   const test::Outcome run(
       R"({"until": 30000, "clusters": [{"name": "old", "slots": 32, "job_ratio": "none",
       "local": [{"swf": "../../../examples/scenarios/trace.swf"}]}],
-    "campaigns": [{"user": "a", "tasks": 5000, "duration": 300}], "policy": {"policy": "fifo", "first_ten": 1000}})");
+    "campaigns": [{"user": "a", "tasks": 5000, "duration": 300}], "policy": {"policy": "fifo", "canary_jobs": 1000}})");
   // Job 5 of the trace wants all 32 at 4000 s; the last that holds any of them (job 4) ends at
   // 8100.
   EXPECT_EQ(run.RunningAt(8200), 0);

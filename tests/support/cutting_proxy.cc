@@ -120,7 +120,7 @@ struct CuttingProxy::Impl {
         request.append(bytes);
         if (answered) cut = CutOf(request);
         if (answered && printed) Print(request);
-      } else if (cut == Cut::kAnswer || all) {  // the server has done it: nobody will be told
+      } else if (cut == Cut::kAnswer || all) {  // the server has done it: nobody will be notified
         ++cuts;
         break;
       }

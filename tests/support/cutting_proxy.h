@@ -14,7 +14,8 @@ class CuttingProxy {
   ~CuttingProxy();
   /// The port it listens on; 0 for a socket.
   int port() const;
-  /// While `on`, no answer is given back: the server has done what was asked, and nobody is told.
+  /// While `on`, no answer is given back: the server has done what was asked, and nobody is
+  /// notified.
   void CutAll(bool on);
   /// Of the requests that begin with `start` ("POST /jobs") each second one is cut: by turns when
   /// the server begins to answer, and as soon as it has the whole request.

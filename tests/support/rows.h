@@ -19,7 +19,7 @@ class RowsTest : public PgTest {
   void GivenClusters(int n) {
     for (int i = 1; i <= n; ++i)
       Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (" + std::to_string(i) +
-          ", 'c" + std::to_string(i) + "', 'local', 'unix:/nowhere', 'open')");
+          ", 'c" + std::to_string(i) + "', 'local', 'unix:/nowhere', 'unlimited')");
   }
   std::int64_t GivenCampaign(const CampaignRow& row) {
     const auto id = Sql("INSERT INTO campaigns (grid_user, name, type, nb_params, first_task_id, "
@@ -39,8 +39,8 @@ class RowsTest : public PgTest {
           "walltime_s, cluster_login) "
           "VALUES (" +
           c + ", " + std::to_string(k) + ", './job.sh', '/resource_id=1', 60, 'alice')");
-      Sql("INSERT INTO lanes (campaign_id, cluster_id) VALUES (" + c + ", " + std::to_string(k) +
-          ") ON CONFLICT DO NOTHING");
+      Sql("INSERT INTO placements (campaign_id, cluster_id) VALUES (" + c + ", " +
+          std::to_string(k) + ") ON CONFLICT DO NOTHING");
     }
     return id;
   }
@@ -54,16 +54,13 @@ class RowsTest : public PgTest {
   std::int64_t Count(const std::string& what) {
     return Sql("SELECT count(*) FROM " + what)[0][0].as<std::int64_t>();
   }
-  /// The law (docs/design.md section 3): every task is in exactly one place.
-  void ExpectTheLaw(std::int64_t campaign) {
+  /// The conservation of tasks (docs/design.md section 3): every task is in exactly one place.
+  void ExpectConservation(std::int64_t campaign) {
     const std::string c = std::to_string(campaign);
     EXPECT_EQ(
         Sql("SELECT cur.ntasks - (cur.ntasks - cur.next_idx)"
             " - (SELECT count(*) FROM retry WHERE campaign_id = " +
-            c +
-            ")"
-            " - (SELECT count(*) FROM tofix WHERE campaign_id = " +
-            c +
+            c + ") - (SELECT count(*) FROM needs_attention WHERE campaign_id = " + c +
             ")"
             " - (SELECT count(*) FROM done WHERE counted AND campaign_id = " +
             c +

@@ -16,7 +16,7 @@ class CampaignTest : public SystemTest {
     const auto lines = grid().Lines(file);
     return static_cast<int>(std::count(lines.begin(), lines.end(), line));
   }
-  void ExpectTheLaw() {
+  void ExpectConservation() {
     const auto check = grid().Run({"gridadmin", "check"});
     EXPECT_EQ(check.code, 0) << check.out << check.err;
   }
@@ -33,7 +33,7 @@ TEST_F(CampaignTest, PrologueComesFirstAndTheEpilogueOnceAfterTheLastJobOfAll) {
   const int id =
       grid().Submit(Jdl(grid(), "both ends", "true", {{"nb_jobs", 12}, {"clusters", clusters}}));
   ASSERT_TRUE(grid().AwaitOver(id));
-  const Words log = grid().Lines("log");
+  const Arguments log = grid().Lines("log");
   auto last_job = std::find_if(log.rbegin(), log.rend(), [](const auto& line) {
                     return line.rfind("job-", 0) == 0;
                   }).base();
@@ -88,13 +88,14 @@ TEST_F(CampaignTest, AfterACancelTheEpilogueRunsOnceWhereThePrologueRan) {
     return campaign.contains("completion_time") && !campaign["completion_time"].is_null();
   };
   ASSERT_TRUE(Await(completed)) << grid().Get("/campaigns/" + Campaign(id));
-  EXPECT_EQ(grid().SortedLines("log"), (Words{"epilogue-alpha", "epilogue-beta", "prologue-alpha",
-                                              "prologue-beta", "started", "started"}));
+  EXPECT_EQ(grid().SortedLines("log"),
+            (Arguments{"epilogue-alpha", "epilogue-beta", "prologue-alpha", "prologue-beta",
+                       "started", "started"}));
   EXPECT_EQ(grid().Progress(id).value("state", ""), "cancelled");
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
-TEST_F(CampaignTest, Exit66GoesAgainAtOnceAndExit67AfterTheOthers) {
+TEST_F(CampaignTest, Exit66IsRetriedAtOnceAndExit67AfterTheOthers) {
   for (const std::string code : {"66", "67"}) {
     const std::string out = "out" + code;
     grid().Script("again" + code, "#!/bin/sh\necho $1 >> " + out + "\n[ $1 = 0 ] && mkdir once" +
@@ -103,16 +104,16 @@ TEST_F(CampaignTest, Exit66GoesAgainAtOnceAndExit67AfterTheOthers) {
                                      {{"nb_jobs", 5}, {"clusters", Alpha({{"max_jobs", 1}})}}));
     ASSERT_TRUE(grid().AwaitOver(id));
     EXPECT_EQ(grid().Progress(id).value("done", 0), 5);
-    EXPECT_EQ(grid().Lines(out), (code == "66" ? Words{"0", "0", "1", "2", "3", "4"}
-                                               : Words{"0", "1", "2", "3", "4", "0"}))
+    EXPECT_EQ(grid().Lines(out), (code == "66" ? Arguments{"0", "0", "1", "2", "3", "4"}
+                                               : Arguments{"0", "1", "2", "3", "4", "0"}))
         << code;
   }
 }
 
-TEST_F(CampaignTest, FailingTasksAreTriedTwiceShownAsOneFailureAndRunAgainWhenMended) {
+TEST_F(CampaignTest, FailingTasksAreTriedTwiceShownAsOneFailureAndRunAgainWhenFixed) {
   grid().Script("fit",
-                "#!/bin/sh\necho $1 >> out\n[ -e mended ] && exit 0\n"
-                "case $1 in 3|5) echo 'no convergence' >&2; exit 7;; esac\n");
+                "#!/bin/sh\necho $1 >> out\n[ -e fixed ] && exit 0\ncase $1 in 3|5) echo 'no "
+                "convergence' >&2; exit 7;; esac\n");
   const int id =
       grid().Submit(Jdl(grid(), "fit", "./fit", {{"nb_jobs", 8}, {"clusters", Alpha()}}));
   ASSERT_TRUE(grid().AwaitOver(id));
@@ -126,16 +127,16 @@ TEST_F(CampaignTest, FailingTasksAreTriedTwiceShownAsOneFailureAndRunAgainWhenMe
   EXPECT_NE(seen.out.find("no convergence"), std::string::npos) << seen.out;
   EXPECT_EQ(grid().Ok({"gridstat", "-c", Campaign(id), "--params", "failed"}), "3\n5\n");
 
-  grid().Script("mended", "");
+  grid().Script("fixed", "");
   grid().Ok({"gridsub", "--retry-failed", Campaign(id)});
   EXPECT_TRUE(Await([&] { return grid().Progress(id).value("done", 0) == 8; }));
   EXPECT_TRUE(grid().AwaitOver(id));
   EXPECT_EQ(grid().Progress(id).value("failed", -1), 0);
   EXPECT_EQ(grid().Lines("out").size(), 12u);
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
-TEST_F(CampaignTest, AMisspeltProgramCostsTenJobsAClusterAndStopsWithItsReason) {
+TEST_F(CampaignTest, AMissingCommandCostsTenJobsAClusterAndStopsWithItsReason) {
   const int id = grid().Submit(Jdl(grid(), "typo", "./corect", {{"nb_jobs", 4000}}));
   ASSERT_TRUE(Await([&] {
     return grid().Ok({"gridevents", Campaign(id)}).find("HELD_EVERYWHERE") != std::string::npos;
@@ -144,14 +145,14 @@ TEST_F(CampaignTest, AMisspeltProgramCostsTenJobsAClusterAndStopsWithItsReason) 
   EXPECT_LE(std::count(joblog.begin(), joblog.end(), '\n'), 1 + 2 * 10) << joblog;
   EXPECT_GE(std::count(joblog.begin(), joblog.end(), '\n'), 1 + 2);
   const std::string events = grid().Ok({"gridevents", Campaign(id)});
-  EXPECT_NE(events.find("HELD_FIRST_TEN"), std::string::npos) << events;
+  EXPECT_NE(events.find("CANARY_FAILED"), std::string::npos) << events;
   EXPECT_NE(events.find("corect"), std::string::npos) << events;
   EXPECT_EQ(grid().Progress(id).value("failed", -1), 0) << "no try is charged";
 
   grid().Script("corect", "#!/bin/sh\necho $1 >> out\n");
   grid().Ok({"gridevents", "-c", Campaign(id), "-f"});
   EXPECT_TRUE(Await([&] { return grid().Progress(id).value("done", 0) >= 300; }));
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
 TEST_F(CampaignTest, CancellingKillsAllThatRunsAndAllThatItStarted) {
@@ -169,7 +170,7 @@ TEST_F(CampaignTest, CancellingKillsAllThatRunsAndAllThatItStarted) {
   EXPECT_EQ(grid().Lines("pids").size(), 8u) << "none was started after the cancel";
   for (const auto& pid : grid().Lines("pids"))
     EXPECT_TRUE(Await([&] { return kill(std::atoi(pid.c_str()), 0) != 0; })) << pid;
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
 TEST_F(CampaignTest, APausedCampaignSendsNothingUntilItIsResumed) {
@@ -197,7 +198,7 @@ TEST_F(CampaignTest, NoMoreJobsThanMaxJobsRunAtOnce) {
   const int id = grid().Submit(
       Jdl(grid(), "busy", "./busy", {{"nb_jobs", 8}, {"clusters", Alpha({{"max_jobs", 1}})}}));
   ASSERT_TRUE(grid().AwaitOver(id));
-  Words want;
+  Arguments want;
   for (int i = 0; i < 8; ++i) want.insert(want.end(), {"+", "-"});
   EXPECT_EQ(grid().Lines("out"), want);
 }
@@ -219,7 +220,7 @@ TEST_F(CampaignTest, ACopyOfTheLastTaskEndsACampaignWhoseJobHangs) {
   EXPECT_EQ(grid().Progress(id).value("done", 0), 8);
   const int hung = std::atoi(grid().Text("pid").c_str());
   EXPECT_TRUE(Await([&] { return kill(hung, 0) != 0; }));
-  ExpectTheLaw();
+  ExpectConservation();
 }
 
 }  // namespace

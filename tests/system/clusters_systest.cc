@@ -1,4 +1,4 @@
-// Clusters and the people beside them: test campaigns, local users, operators, other grids.
+// Clusters and the users next to them: test campaigns, local users, operators, other grids.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST_F(ClustersTest, ATestCampaignRunsOneJobOnEachClusterBeforeADefaultOne) {
   grid().Ok({"gridadmin", "resume", "all"});
   ASSERT_TRUE(grid().AwaitOver(test));
   ASSERT_TRUE(grid().AwaitOver(many));
-  const Words log = grid().Lines("log");
+  const Arguments log = grid().Lines("log");
   EXPECT_EQ(log.size(), 22u);
   for (const std::string name : {"alpha", "beta"}) {
     EXPECT_EQ(std::count(log.begin(), log.end(), "test-" + name), 1) << name;
@@ -48,7 +48,7 @@ TEST_F(ClustersTest, ATestCampaignRunsOneJobOnEachClusterBeforeADefaultOne) {
   EXPECT_EQ(grid().Progress(test).value("done", 0), 2);
 }
 
-TEST_F(ClustersTest, ALocalUsersJobTakesTheSlotAndTheTaskGoesAgainUncharged) {
+TEST_F(ClustersTest, ALocalUsersJobTakesTheSlotAndTheTaskIsRetriedUncharged) {
   grid().Script("yield", "#!/bin/sh\necho start >> out\n[ -e free ] || exec sleep 300\n");
   const int id = grid().Submit(
       Jdl(grid(), "yield", "./yield", {{"nb_jobs", 1}, {"clusters", {{"alpha", json::object()}}}}));
@@ -73,7 +73,7 @@ TEST_F(ClustersTest, ADrainedClusterGetsNothingSaysWhyAndWorksAgainWhenResumed) 
   grid().Ok({"gridadmin", "drain", "alpha", "--reason", "new disks"});
   const int waiting = grid().Submit(only_alpha), passing = grid().Submit(both);
   ASSERT_TRUE(grid().AwaitOver(passing));
-  EXPECT_EQ(grid().Lines("log"), Words(12, "job-beta"));
+  EXPECT_EQ(grid().Lines("log"), Arguments(12, "job-beta"));
   const auto seen = grid().Run({"gridstat", "-c", std::to_string(waiting)});
   EXPECT_NE((seen.out + seen.err).find("new disks"), std::string::npos) << seen.out << seen.err;
   const auto why = grid().Ok({"gridstat", "-c", std::to_string(waiting), "--why"});
@@ -104,13 +104,13 @@ TEST_F(ClustersTest, AnObservedClusterShowsWhatItWouldBeSentAndGetsNothing) {
   EXPECT_EQ(full.find("beta"), full.npos) << full;
   grid().Script("go", "");
   EXPECT_TRUE(grid().AwaitOver(id));
-  EXPECT_EQ(grid().Lines("log"), Words(6, "job-beta")) << "beta got all of it";
+  EXPECT_EQ(grid().Lines("log"), Arguments(6, "job-beta")) << "beta got all of it";
   for (const std::string name : {"alpha", "beta"})
-    grid().Ok({"gridadmin", "cluster", "open", name});
+    grid().Ok({"gridadmin", "cluster", "unlimited", name});
 }
 
-// Issue 3: whatever one cluster does, it is told of that one and stops nobody.
-TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
+// Issue 3: whatever one cluster does, it is reported of that one and stops nobody.
+TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreReportedAndStopNobody) {
   const RawServer nonsense(
       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 21\r\n\r\n<h1>Maintenance</h1>\r\n");
   int away = 0;
@@ -121,7 +121,7 @@ TEST_F(ClustersTest, ClustersThatAreAwayOrAnswerNonsenseAreToldAndStopNobody) {
   const auto add = [&](const std::string& name, const std::string& kind, int port) {
     grid().Ok({"gridadmin", "cluster", "add", name, "--kind", kind, "--url",
                "http://127.0.0.1:" + std::to_string(port) + "/api", "--no-check"});
-    grid().Ok({"gridadmin", "cluster", "open", name});
+    grid().Ok({"gridadmin", "cluster", "unlimited", name});
   };
   add("away", "oar2", away);
   add("nonsense", "slurm", nonsense.port());
@@ -155,11 +155,11 @@ TEST(GridsTest, AnOrdinaryUserHasAGridOfHisOwn) {
   const auto done = grid.Run({"gridsub", "--wait", "--", "sh", "-c", "echo $(id -un) $1 >> out",
                               "x", "{}", ":::", "1", "2"});
   EXPECT_EQ(done.code, 0) << done.out << done.err;
-  EXPECT_EQ(grid.SortedLines("out"), (Words{"nobody 1", "nobody 2"}));
+  EXPECT_EQ(grid.SortedLines("out"), (Arguments{"nobody 1", "nobody 2"}));
   grid.Down();
 }
 
-TEST(GridsTest, AGridThatIsStoppedGivesItsRunningTasksBackFreeOfCharge) {
+TEST(GridsTest, AGridThatIsStoppedGivesItsRunningTasksBackUncharged) {
   Grid grid("alpha=1");
   grid.Up();
   grid.Script("job", "#!/bin/sh\necho start >> out\n[ -e go ] && exit 0\nsleep 300\n");
@@ -187,13 +187,13 @@ TEST(GridsTest, TwoGridsRunSideBySideAndKnowNothingOfEachOther) {
   Grid one("alpha=1,beta=1"), two("alpha=2");
   one.Up();
   two.Up();
-  const Words submit{"gridsub", "--wait", "--",  "sh", "-c", "echo $1 >> out",
-                     "x",       "{}",     ":::", "a",  "b"};
+  const Arguments submit{"gridsub", "--wait", "--",  "sh", "-c", "echo $1 >> out",
+                         "x",       "{}",     ":::", "a",  "b"};
   for (Grid* grid : {&one, &two}) {
     const auto done = grid->Run(submit);
     EXPECT_EQ(done.code, 0) << done.out << done.err;
     EXPECT_NE(done.out.find("CAMPAIGN_ID=1\n"), std::string::npos) << done.out;
-    EXPECT_EQ(grid->SortedLines("out"), (Words{"a", "b"}));
+    EXPECT_EQ(grid->SortedLines("out"), (Arguments{"a", "b"}));
   }
   one.Down();
   EXPECT_EQ(two.Run(submit).code, 0);

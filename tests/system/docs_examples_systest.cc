@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 const fs::path kRoot = CIGRI_SOURCE_DIR;
 
 /// Pages with console examples, as paths below the checkout.
-Words PagesWithExamples() {
-  Words names;
+Arguments PagesWithExamples() {
+  Arguments names;
   for (const auto& page : Pages())
     if (!ConsoleExamplesOf(ReadPage(page)).empty())
       names.push_back(fs::relative(page, kRoot).string());
@@ -46,8 +46,8 @@ class DocsExamplesTest : public ::testing::TestWithParam<std::string> {
   Grid grid_;
 };
 
-Words LinesOfOutput(const std::string& text) {
-  Words lines = Split(text, '\n');
+Arguments LinesOfOutput(const std::string& text) {
+  Arguments lines = Split(text, '\n');
   if (lines.back().empty()) lines.pop_back();
   return lines;
 }

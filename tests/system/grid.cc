@@ -54,7 +54,7 @@ Grid::Grid(std::string slots, std::string user)
   fs::permissions(base_, fs::perms(0755));
   Give(home_);
   set_work("work");
-  Words down = Argv({"cigri", "down"});
+  Arguments down = Argv({"cigri", "down"});
   down.insert(down.begin(), {"/usr/bin/env", "CIGRI_HOME=" + home_});
   guard_ = std::make_unique<Guard>(down, base_);
 }
@@ -81,33 +81,33 @@ void Grid::set_work(const std::string& name) {
 }
 
 // Nothing of the caller's may point at another grid.
-Words Grid::Environment() const {
+Arguments Grid::Environment() const {
   const passwd* pw = user_.empty() ? getpwuid(geteuid()) : getpwnam(user_.c_str());
   return {"CIGRI_HOME=" + home_, "HOME=" + std::string(pw->pw_dir),
           "USER=" + std::string(pw->pw_name), "LANG=C.UTF-8",
           "PATH=" + Bin() + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"};
 }
 
-Words Grid::Argv(const Words& words) const {
-  Words argv = words;
+Arguments Grid::Argv(const Arguments& words) const {
+  Arguments argv = words;
   if (words[0].find('/') == std::string::npos) argv[0] = Bin() + "/" + words[0];
   if (!user_.empty()) {
-    const Words become{"/usr/sbin/runuser", "-u", user_, "--"};
+    const Arguments become{"/usr/sbin/runuser", "-u", user_, "--"};
     argv.insert(argv.begin(), become.begin(), become.end());
   }
   return argv;
 }
 
-std::unique_ptr<Child> Grid::Start(const Words& words, const std::string& input) {
+std::unique_ptr<Child> Grid::Start(const Arguments& words, const std::string& input) {
   const std::string scratch = base_ + "/tool-" + std::to_string(++children_);
   return std::make_unique<Child>(Argv(words), Environment(), work_, input, scratch);
 }
 
-Result Grid::Run(const Words& words, const std::string& input, Seconds limit) {
+Result Grid::Run(const Arguments& words, const std::string& input, Seconds limit) {
   return Start(words, input)->Wait(limit);
 }
 
-std::string Grid::Ok(const Words& words, const std::string& input) {
+std::string Grid::Ok(const Arguments& words, const std::string& input) {
   const Result result = Run(words, input);
   EXPECT_EQ(result.code, 0) << Join(words, " ") << "\n" << result.out << result.err;
   return result.out;
@@ -125,13 +125,13 @@ void Grid::Down() {
   EXPECT_TRUE(Await([&] { return ProcessesOf(home_).empty(); }, Seconds(5)))
       << "left after cigri down:\n"
       << Described(ProcessesOf(home_));
-  EXPECT_EQ(SocketsBelow(home_), Words{});
+  EXPECT_EQ(SocketsBelow(home_), Arguments{});
   for (const auto& entry : fs::recursive_directory_iterator(home_))
     EXPECT_FALSE(entry.is_socket()) << entry.path();
 }
 
-int Grid::Submit(const Words& words, const std::string& input) {
-  Words argv{"gridsub"};
+int Grid::Submit(const Arguments& words, const std::string& input) {
+  Arguments argv{"gridsub"};
   argv.insert(argv.end(), words.begin(), words.end());
   const std::string out = Ok(argv, input);
   const auto at = out.find("CAMPAIGN_ID=");
@@ -139,8 +139,8 @@ int Grid::Submit(const Words& words, const std::string& input) {
   return at == out.npos ? 0 : std::atoi(out.c_str() + at + 12);
 }
 
-int Grid::Submit(const json& jdl, const Words& more) {
-  Words words{"-j", jdl.dump()};
+int Grid::Submit(const json& jdl, const Arguments& more) {
+  Arguments words{"-j", jdl.dump()};
   words.insert(words.end(), more.begin(), more.end());
   return Submit(words);
 }
@@ -163,14 +163,14 @@ std::string Grid::Script(const std::string& name, const std::string& text) {
   return path;
 }
 
-Words Grid::Lines(const std::string& name) const {
-  Words lines = Split(Text(name), '\n');
+Arguments Grid::Lines(const std::string& name) const {
+  Arguments lines = Split(Text(name), '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
   return lines;
 }
 
-Words Grid::SortedLines(const std::string& name) const {
-  Words lines = Lines(name);
+Arguments Grid::SortedLines(const std::string& name) const {
+  Arguments lines = Lines(name);
   std::sort(lines.begin(), lines.end());
   return lines;
 }
@@ -192,8 +192,8 @@ json Jdl(const Grid& grid, const std::string& name, const std::string& exec_file
   return jdl;
 }
 
-Words Indexes(int n) {
-  Words words;
+Arguments Indexes(int n) {
+  Arguments words;
   for (int i = 0; i < n; ++i) words.push_back(std::to_string(i));
   std::sort(words.begin(), words.end());
   return words;

@@ -17,7 +17,7 @@ namespace cigri::test {
 
 using nlohmann::json;
 using Seconds = std::chrono::seconds;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 /// True as soon as `condition` holds; false after `limit`.
 bool Await(const std::function<bool()>& condition, Seconds limit = Seconds(30));
@@ -34,13 +34,13 @@ class Grid {
   void Down();
 
   /// Runs a tool to its end: {"gridstat", "-c", "1"}.
-  Result Run(const Words& words, const std::string& input = "", Seconds limit = Seconds(60));
-  std::unique_ptr<Child> Start(const Words& words, const std::string& input = "");
+  Result Run(const Arguments& words, const std::string& input = "", Seconds limit = Seconds(60));
+  std::unique_ptr<Child> Start(const Arguments& words, const std::string& input = "");
   /// Runs it and expects exit code 0; its stdout.
-  std::string Ok(const Words& words, const std::string& input = "");
+  std::string Ok(const Arguments& words, const std::string& input = "");
   /// Submits with gridsub and these words; the campaign's id, 0 (and a failed test) when refused.
-  int Submit(const Words& words, const std::string& input = "");
-  int Submit(const json& jdl, const Words& more = {});
+  int Submit(const Arguments& words, const std::string& input = "");
+  int Submit(const json& jdl, const Arguments& more = {});
 
   /// What GET `path` of the API answers, as JSON; an empty object when it does not.
   json Get(const std::string& path);
@@ -58,15 +58,15 @@ class Grid {
   std::string Script(const std::string& name, const std::string& text);
   std::string Text(const std::string& name) const { return Slurp(work_ + "/" + name); }
   /// The lines of a file in work(), in order.
-  Words Lines(const std::string& name) const;
+  Arguments Lines(const std::string& name) const;
   /// The same, sorted as text.
-  Words SortedLines(const std::string& name) const;
+  Arguments SortedLines(const std::string& name) const;
   /// The end of the grid's log, for messages of failed tests.
   std::string Log() const;
 
  private:
-  Words Environment() const;
-  Words Argv(const Words& words) const;
+  Arguments Environment() const;
+  Arguments Argv(const Arguments& words) const;
   void Give(const std::string& path) const;
 
   std::string slots_, user_, base_, home_, work_;
@@ -78,7 +78,7 @@ class Grid {
 json Jdl(const Grid& grid, const std::string& name, const std::string& exec_file,
          const json& more = json::object());
 /// "0", "1" ... "n-1", sorted as text.
-Words Indexes(int n);
+Arguments Indexes(int n);
 
 /// Tests that share one grid; each has a folder of its own, and what it leaves alive is cancelled.
 class SystemTest : public ::testing::Test {

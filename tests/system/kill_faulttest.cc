@@ -37,7 +37,7 @@ class FaultTest : public ::testing::Test {
   void ExpectEachTaskOnce(int id, int n) {
     ASSERT_TRUE(grid.AwaitOver(id, Seconds(240))) << grid.Progress(id);
     EXPECT_EQ(grid.Progress(id).value("done", 0), n) << grid.Progress(id);
-    EXPECT_EQ(Doubled(), Words{});
+    EXPECT_EQ(Doubled(), Arguments{});
     EXPECT_EQ(grid.Lines("out").size(), static_cast<std::size_t>(n));
     Result check;
     EXPECT_TRUE(Await(
@@ -47,9 +47,9 @@ class FaultTest : public ::testing::Test {
         Seconds(20)))
         << check.code << check.out << check.err;
   }
-  Words Doubled() {
-    Words doubled;
-    const Words lines = grid.SortedLines("out");
+  Arguments Doubled() {
+    Arguments doubled;
+    const Arguments lines = grid.SortedLines("out");
     for (std::size_t i = 1; i < lines.size(); ++i)
       if (lines[i] == lines[i - 1]) doubled.push_back(lines[i]);
     return doubled;
@@ -111,7 +111,7 @@ TEST_F(FaultTest, AfterAPowerCutTheNextUpGoesOn) {
   const int id = GivenCampaign(600, "sleep 0.01");
   ASSERT_TRUE(Await([&] { return grid.Lines("out").size() > 50; }));
   // All at once; the jobs, being the machine's and not the grid's, go on.
-  for (int round = 0; round < 3; ++round)
+  for (int cycle = 0; cycle < 3; ++cycle)
     for (const auto& part : PartsOf(grid.home())) kill(part.pid, SIGKILL);
   grid.Up();
   ExpectEachTaskOnce(id, 600);

@@ -17,7 +17,7 @@ class PolicyTest : public SystemTest {
 };
 
 // TECH-08, GRID-28, GRID-33, GRID-36
-TEST_F(PolicyTest, AScavengersJobsAreCancelledForOthersAndGoAgainUncharged) {
+TEST_F(PolicyTest, AScavengersJobsAreCancelledForOthersAndAreRetriedUncharged) {
   grid().Ok({"gridadmin", "policy", "set", "scavenger.preempt=true"});
   grid().Script("linger", "#!/bin/sh\necho start >> out\n[ -e free ] || exec sleep 300\n");
   const int scavenger =
@@ -55,7 +55,7 @@ TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
   const int second = grid().Submit(Jdl(grid(), "second", "echo b >> out #", OnAlpha(30)));
   ASSERT_TRUE(grid().AwaitOver(first)) << grid().Log();
   ASSERT_TRUE(grid().AwaitOver(second)) << grid().Log();
-  const Words out = grid().Lines("out");
+  const Arguments out = grid().Lines("out");
   ASSERT_EQ(out.size(), 60u);
   const auto first_b = std::find(out.begin(), out.end(), "b") - out.begin();
   EXPECT_GE(first_b, 25) << "the second begins when the first has sent its last";

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 const std::set<std::string> kParts{"almighty", "updator", "predictor",    "metascheduler",
                                    "runner",   "nikita",  "localcluster", "api"};
 
-bool Lives(const std::string& proc) {
+bool IsAlive(const std::string& proc) {
   const std::string stat = Slurp(proc + "/stat");
   const auto end = stat.rfind(") ");
   return end != stat.npos && stat[end + 2] != 'Z' && stat[end + 2] != 'X';
@@ -40,7 +40,7 @@ std::vector<GridProcess> ProcessesOf(const std::string& home) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string proc = entry.path();
     const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (pid <= 1 || pid == getpid() || !Belongs(proc, home) || !Lives(proc)) continue;
+    if (pid <= 1 || pid == getpid() || !Belongs(proc, home) || !IsAlive(proc)) continue;
     found.push_back({pid, std::string(Trim(Slurp(proc + "/comm"))),
                      ReplaceAll(Slurp(proc + "/cmdline"), std::string(1, '\0'), " ")});
   }

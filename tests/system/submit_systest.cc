@@ -16,9 +16,9 @@ constexpr const char* kRecord =
 
 class SubmitTest : public SystemTest {
  protected:
-  Result Values(const Words& more, const std::string& input = "") {
+  Result Values(const Arguments& more, const std::string& input = "") {
     grid().Script("record", kRecord);
-    Words words{"gridsub", "--wait"};
+    Arguments words{"gridsub", "--wait"};
     words.insert(words.end(), more.begin(), more.end());
     return grid().Run(words, input);
   }
@@ -27,13 +27,13 @@ class SubmitTest : public SystemTest {
 TEST_F(SubmitTest, AProgramAndItsValuesRunOnceEachAndTheExitCodeIsZero) {
   const auto done = Values({"--", "./record", "{}", ":::", "a", "b", "c", "d", "e"});
   EXPECT_EQ(done.code, 0) << done.out << done.err;
-  EXPECT_EQ(grid().SortedLines("out"), (Words{"<a>", "<b>", "<c>", "<d>", "<e>"}));
+  EXPECT_EQ(grid().SortedLines("out"), (Arguments{"<a>", "<b>", "<c>", "<d>", "<e>"}));
 }
 
 TEST_F(SubmitTest, ExitCodesAreTruthful) {
   const struct {
     const char* when;
-    Words words;
+    Arguments words;
     int code;
   } cases[] = {
       {"a task fails", {"gridsub", "--wait", "--", "test", "{}", "=", "1", ":::", "1", "2"}, 1},
@@ -74,28 +74,28 @@ TEST_F(SubmitTest, ALineIsReadOnceByTheShell) {
                          {"a 'x y' \"p q\"", "\\$HOME 'it'\\''s'", "$USER",
                           "'a;b' '$x' \"#\" # and a comment", "été '☃ 日本'"}}});
   ASSERT_TRUE(grid().AwaitOver(grid().Submit(jdl)));
-  Words want{"<a><x y><p q>", "<$HOME><it's>",
-             std::string("<") + getpwuid(geteuid())->pw_name + ">", "<a;b><$x><#>",
-             "<été><☃ 日本>"};
+  Arguments want{"<a><x y><p q>", "<$HOME><it's>",
+                 std::string("<") + getpwuid(geteuid())->pw_name + ">", "<a;b><$x><#>",
+                 "<été><☃ 日本>"};
   std::sort(want.begin(), want.end());
   EXPECT_EQ(grid().SortedLines("out"), want);
 }
 
 TEST_F(SubmitTest, ValuesFromStandardInputReachTheProgramByteForByte) {
-  Words values{"it's \"quoted\"",
-               "$HOME $(id) `id`",
-               "# no comment",
-               "été ☃ 日本",
-               "two  blanks",
-               "a\\b\\\\c",
-               "*",
-               "-n",
-               "{}",
-               ";exit 1",
-               "&",
-               "a\tb",
-               "%s",
-               "!x"};
+  Arguments values{"it's \"quoted\"",
+                   "$HOME $(id) `id`",
+                   "# no comment",
+                   "été ☃ 日本",
+                   "two  blanks",
+                   "a\\b\\\\c",
+                   "*",
+                   "-n",
+                   "{}",
+                   ";exit 1",
+                   "&",
+                   "a\tb",
+                   "%s",
+                   "!x"};
   std::string input;
   for (const auto& value : values) input += value + "\n";
   const auto done = Values({"--", "./record", "{}"}, input);
@@ -109,7 +109,7 @@ TEST_F(SubmitTest, RowsOfACsvFillTheirColumns) {
   grid().Script("sweep.csv", "k,file\n1,\"a, \"\"b\"\"\"\n2,x y\n");
   const auto done = Values({"--csv", "sweep.csv", "--", "./record", "--k={k}", "{file}"});
   EXPECT_EQ(done.code, 0) << done.out << done.err;
-  EXPECT_EQ(grid().SortedLines("out"), (Words{"<--k=1><a, \"b\">", "<--k=2><x y>"}));
+  EXPECT_EQ(grid().SortedLines("out"), (Arguments{"<--k=1><a, \"b\">", "<--k=2><x y>"}));
 }
 
 TEST_F(SubmitTest, AddedTasksReopenACampaignButNotACancelledOne) {
@@ -120,7 +120,7 @@ TEST_F(SubmitTest, AddedTasksReopenACampaignButNotACancelledOne) {
   grid().Ok({"gridsub", "-c", std::to_string(id), "-a", "more"});
   EXPECT_EQ(grid().Progress(id).value("total", 0), 4);
   EXPECT_TRUE(grid().AwaitOver(id));
-  EXPECT_EQ(grid().SortedLines("out"), (Words{"<a>", "<b>", "<c>", "<d>"}));
+  EXPECT_EQ(grid().SortedLines("out"), (Arguments{"<a>", "<b>", "<c>", "<d>"}));
 
   const int cancelled = grid().Submit(Jdl(grid(), "gone", "sleep 300 #", {{"nb_jobs", 1}}));
   grid().Ok({"griddel", std::to_string(cancelled)});
@@ -138,7 +138,7 @@ TEST_F(SubmitTest, SetChangesOnlyWhatIsNotYetSent) {
   grid().Ok({"gridsub", "-c", std::to_string(id), "--set", "exec_file=./new"});
   grid().Script("go", "");
   EXPECT_TRUE(grid().AwaitOver(id));
-  EXPECT_EQ(grid().Lines("out"), (Words{"old", "new", "new"}));
+  EXPECT_EQ(grid().Lines("out"), (Arguments{"old", "new", "new"}));
 }
 
 TEST_F(SubmitTest, AllOutputComesInTheOrderOfTheParameters) {

@@ -52,7 +52,7 @@ TEST(EventCodesTest, NoCodeStandsTwiceAndEachSaysWhatToDo) {
 }
 
 // What looks like a code and is none: words of HTTP, settings that are handed on by name.
-const std::set<std::string> kNoEvents = {"PROBATION",  // a word for lane.held
+const std::set<std::string> kNoEvents = {"PROBATION",  // a word for placement.held
                                          "DELETE",
                                          "HEAD",
                                          "OPTIONS",
@@ -106,7 +106,7 @@ TEST(EventCodesTest, EveryCodeInTheSourcesHasARunbookLine) {
   for (const auto& e : kEventCodes) known.insert(std::string(e.code));
   known.merge(ReasonCodes());
   const auto used = CodesUsed();
-  EXPECT_TRUE(used.count("EXIT_ERROR")) << "the search finds nothing: mend it";
+  EXPECT_TRUE(used.count("EXIT_ERROR")) << "the search finds nothing: fix it";
   for (const auto& code : used)
     EXPECT_TRUE(known.count(code))
         << code << ": add it to src/core/event_codes.h with its runbook line, or, when "

@@ -34,7 +34,7 @@ struct CampaignRow {
 
 struct DoneRow {
   bool counted = true;
-  std::string state = "terminated", account = "none", code = "", message = "";
+  std::string state = "terminated", exit_class = "none", code = "", message = "";
   int wait_status = 0;
   double took_s = 2;
 };

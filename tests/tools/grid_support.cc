@@ -100,11 +100,10 @@ void GridTest::TearDown() {
 }
 
 void GridTest::GivenClusters() {
-  Sql("INSERT INTO clusters (id, name, kind, api_url, mode, ssh_host) VALUES "
-      "(1, 'alpha', 'local', 'unix:/nowhere', 'open', 'front'), (2, 'beta', 'local', "
-      "'unix:/nowhere', 'open', NULL);"
-      "INSERT INTO cluster_status (cluster_id, swept_at, answered_at) VALUES (1, now(), now()), "
-      "(2, now(), now())");
+  Sql("INSERT INTO clusters (id, name, kind, api_url, mode, ssh_host) VALUES (1, 'alpha', 'local', "
+      "'unix:/nowhere', 'unlimited', 'front'), (2, 'beta', 'local', 'unix:/nowhere', 'unlimited', "
+      "NULL);INSERT INTO cluster_status (cluster_id, polled_at, answered_at) VALUES (1, now(), "
+      "now()), (2, now(), now())");
 }
 
 std::int64_t GridTest::GivenCampaign(CampaignRow row) {
@@ -171,12 +170,11 @@ void GridTest::GivenLive(std::int64_t campaign, std::int64_t job, std::int64_t i
 void GridTest::GivenDone(std::int64_t campaign, std::int64_t job, std::int64_t idx, int cluster,
                          DoneRow row) {
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
-      "state, account, "
-      "code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id, message) "
-      "SELECT " +
+      "state, exit_class, code, wait_status, slots, submitted_at, started_at, ended_at, node, "
+      "remote_id, message) SELECT " +
       Num(job) + "," + Num(campaign) + "," + Num(idx) + ",id," + Num(cluster) + ",1,'task'," +
-      (row.counted ? "true" : "false") + ",'" + row.state + "','" + row.account + "','" + row.code +
-      "'," + Num(row.wait_status) +
+      (row.counted ? "true" : "false") + ",'" + row.state + "','" + row.exit_class + "','" +
+      row.code + "'," + Num(row.wait_status) +
       ",1,'2026-11-20 09:00:00','2026-11-20 09:00:01',timestamptz '2026-11-20 09:00:01' + "
       "interval '" +
       std::to_string(row.took_s) + " s','node-1','r" + Num(job) + "'," + Quoted(row.message) +

@@ -6,8 +6,8 @@ namespace {
 
 class GridstatPgTest : public test::GridTest {
  protected:
-  // Ten tasks: 0 done on alpha, 1 failed twice (to fix), 2 runs on beta, 3 is being sent, 4 goes
-  // again, 5.. wait.
+  // Ten tasks: 0 done on alpha, 1 failed twice (needs attention), 2 runs on beta, 3 is being sent,
+  // 4 is retried, 5.. wait.
   std::int64_t GivenEveryKind() {
     const auto c =
         GivenCampaign({.ntasks = 8,
@@ -21,14 +21,15 @@ class GridstatPgTest : public test::GridTest {
     GivenLive(c, second + 1, 2, 2, "running");
     GivenBatch(c, 1, 3, 1, "intended");
     const auto fourth = GivenBatch(c, 1, 4, 1);
-    GivenDone(c, fourth, 4, 1,
-              {.counted = false, .state = "event", .account = "preemption", .code = "PREEMPTED"});
+    GivenDone(
+        c, fourth, 4, 1,
+        {.counted = false, .state = "event", .exit_class = "preemption", .code = "PREEMPTED"});
     Sql("INSERT INTO retry (campaign_id, idx, why) VALUES (1, 4, 'PREEMPTED')");
     Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, job_id, idx, count, "
         "message, date_open) VALUES "
         "(7, 'job', 'EXIT_ERROR', 1, 2, 44, 1, 2, 'exit 3: no such file', '2026-11-20 "
         "09:00:03+00')");
-    Sql("INSERT INTO tofix (campaign_id, idx, job_id, event_id) VALUES (1, 1, 44, 7)");
+    Sql("INSERT INTO needs_attention (campaign_id, idx, job_id, event_id) VALUES (1, 1, 44, 7)");
     for (const auto& [cluster, state, n] : {std::tuple{1, "terminated", 1},
                                             {1, "event", 2},
                                             {1, "program", 1},
@@ -38,15 +39,15 @@ class GridstatPgTest : public test::GridTest {
                                             {2, "program", 1},
                                             {2, "running", 1}})
       GivenCounter(c, cluster, state, n);
-    Sql("INSERT INTO lanes (campaign_id, cluster_id, proved, n_ok, sum_s, sum_sq, first_start, "
-        "last_end) VALUES "
-        "(1, 1, true, 1, 2, 4, '2026-11-20 09:00:00', '2026-11-20 09:01:00')");
+    Sql("INSERT INTO placements (campaign_id, cluster_id, verified, n_ok, sum_s, sum_sq, "
+        "first_start, last_end) VALUES (1, 1, true, 1, 2, 4, '2026-11-20 09:00:00', '2026-11-20 "
+        "09:01:00')");
     return c;
   }
   static test::DoneRow Failure() {
     return {.counted = false,
             .state = "event",
-            .account = "program",
+            .exit_class = "program",
             .code = "EXIT_ERROR",
             .message = "no such file",
             .wait_status = 3 << 8};
@@ -59,7 +60,7 @@ TEST_F(GridstatPgTest, TheListHasCigrisBytes) {
   GivenCounter(1, 1, "terminated", 4);
   GivenCampaign({.user = "bob", .name = "b", .state = "paused", .ntasks = 0});
   GivenCampaign({.user = "bob", .name = "over", .state = "terminated"});
-  Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'HELD_FIRST_TEN', 1)");
+  Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'CANARY_FAILED', 1)");
   const auto ran = Run("gridstat", {});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out,
@@ -89,7 +90,7 @@ TEST_F(GridstatPgTest, OneCampaignHasCigrisBytes) {
   EXPECT_EQ(Run("gridstat", {"1"}).out, ran.out) << "the id as an argument";
 }
 
-// CIG-50: a queue that we wiped ourselves once showed as 58 % failures.
+// CIG-50: a queue that we trimmed ourselves once showed as 58 % failures.
 TEST_F(GridstatPgTest, WhatWeTookBackIsNoFailure) {
   GivenCampaign({.ntasks = 10, .next_idx = 4});
   GivenCounter(1, 1, "terminated", 3);
@@ -127,13 +128,13 @@ TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
             std::string::npos);
 }
 
-TEST_F(GridstatPgTest, T30SummaryTellsWaitingRunningTerminatedAndToFix) {
+TEST_F(GridstatPgTest, T30SummaryReportsWaitingRunningTerminatedAndNeedsAttention) {
   GivenEveryKind();
   GivenCampaign({.user = "bob", .state = "terminated", .ntasks = 3, .next_idx = 3});
   GivenCounter(2, 1, "terminated", 3);
   EXPECT_EQ(
       Run("gridstat", {"-s", "-a", "-u", "bob"}).out,
-      "Id          User             Status       Type     Waiting  Running Terminated  ToFix Err\n"
+      "Id          User             Status       Type     Waiting  Running Terminated Failed Err\n"
       "----------- ---------------- ------------ ------- -------- -------- ---------- ------ ---\n"
       "2           bob              terminated   default        0        0          3      0   \n");
   const auto one = Run("gridstat", {"-H", "-s", "1-1"}).out;
@@ -223,9 +224,9 @@ TEST_F(GridstatPgTest, ATaskShowsItsAttempts) {
   GivenEveryKind();
   const auto out = Run("gridstat", {"-c", "1", "--task", "1"}).out;
   EXPECT_EQ(out,
-            "Task: 1\n  Id: 1001\n  Parameters: p1 1\n  State: to_fix\n  Jobs:\n"
-            "    1001: 42,r42,event,alpha,p1,p1 1\n      EXIT_ERROR, exit 3\n"
-            "    1001: 44,r44,event,beta,p1,p1 1\n      EXIT_ERROR, exit 3\n");
+            "Task: 1\n  Id: 1001\n  Parameters: p1 1\n  State: needs_attention\n  Jobs:\n    1001: "
+            "42,r42,event,alpha,p1,p1 1\n      EXIT_ERROR, exit 3\n    1001: "
+            "44,r44,event,beta,p1,p1 1\n      EXIT_ERROR, exit 3\n");
   EXPECT_EQ(Run("gridstat", {"-c", "1", "--task", "8"}).code, 1);
 }
 
@@ -254,7 +255,7 @@ TEST_F(GridstatPgTest, WithoutAnApiItSaysWhatToDo) {
   EXPECT_NE(ran.err.find("cigri up"), std::string::npos) << ran.err;
 }
 
-TEST_F(GridstatPgTest, ADrainedClusterIsToldBesideTheUnchangedLayout) {
+TEST_F(GridstatPgTest, ADrainedClusterIsReportedNextToTheUnchangedLayout) {
   GivenEveryKind();
   const auto before = Run("gridstat", {"-c", "1"});
   Sql("UPDATE clusters SET drained = true, drain_reason = 'new disks', drained_by = 'root' WHERE "

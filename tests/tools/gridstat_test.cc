@@ -51,13 +51,13 @@ TEST(GridstatTextTest, TheBarIsAsWideAsAskedWhateverTheNumbers) {
                  {"failed_jobs", 1},
                  {"waiting_jobs", 1}},
                 8, {}),
-            "  [##++xx..]\n  1 done, 1 in flight (1 running), 1 waiting, 1 to fix\n");
+            "  [##++xx..]\n  1 done, 1 in flight (1 running), 1 waiting, 1 needing attention\n");
 }
 
 TEST(GridstatTextTest, OnATerminalThePriorityIsShownByItsName) {
   const json campaign = {{"id", 1}, {"priority", 2}, {"clusters", json::object()}};
   const json stats = {{"average_jobs_duration", nullptr}, {"stddev_jobs_duration", nullptr}};
-  EXPECT_NE(Campaign(campaign, stats, false, {.people = true}).find("  Priority: 2 (low)\n"),
+  EXPECT_NE(Campaign(campaign, stats, false, {.terminal = true}).find("  Priority: 2 (low)\n"),
             std::string::npos);
   EXPECT_EQ(Campaign(campaign, stats, false, {}).find("Priority"), std::string::npos)
       << "CiGri's layout has none";
@@ -66,16 +66,16 @@ TEST(GridstatTextTest, OnATerminalThePriorityIsShownByItsName) {
 TEST(GridstatTextTest, HistoryHasALineForEachReason) {
   setenv("TZ", "UTC", 1);
   const json items = {
-      {{"since", 1795165200}, {"until", nullptr}, {"code", "FULL"}, {"sentence", "no room"}},
-      {{"since", 1795161600}, {"until", 1795165200}, {"code", "QUOTA"}, {"sentence", "q"}}};
+      {{"since", 1795165200}, {"until", nullptr}, {"code", "FULL"}, {"message", "no room"}},
+      {{"since", 1795161600}, {"until", 1795165200}, {"code", "QUOTA"}, {"message", "q"}}};
   EXPECT_EQ(WhyHistory(items),
             "2026-11-20 09-00-00  now                  FULL: no room\n"
             "2026-11-20 08-00-00  2026-11-20 09-00-00  QUOTA: q\n");
   EXPECT_EQ(WhyHistory(json::array()), "nothing has held it back\n");
 }
 
-TEST(GridstatTextTest, WhyIsOneSentenceAndOneActionUnlessMoreIsAskedFor) {
-  const json why = {{"sentence", "it waits"},   {"action", "raise max_jobs"},
+TEST(GridstatTextTest, WhyIsOneMessageAndOneActionUnlessMoreIsAskedFor) {
+  const json why = {{"message", "it waits"},    {"action", "raise max_jobs"},
                     {"reasons", json::array()}, {"clusters", json::array()},
                     {"past", json::array()},    {"waiting", 3}};
   EXPECT_EQ(Why(why, false), "it waits\n-> raise max_jobs\n");

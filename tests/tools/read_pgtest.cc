@@ -21,7 +21,7 @@ TEST_F(ReadPgTest, EveryUserSeesCountsAndOnlyTheOwnerSeesTheRest) {
   const auto id = std::to_string(GivenCampaign({.user = "alice", .params = {"secret 1"}}));
   const auto job = GivenBatch(1, 1, 0, 1);
   GivenLive(1, job, 0, 1, "running");
-  Sql("INSERT INTO events (id, class, code, campaign_id) VALUES (3, 'campaign', 'HELD_FIRST_TEN', "
+  Sql("INSERT INTO events (id, class, code, campaign_id) VALUES (3, 'campaign', 'CANARY_FAILED', "
       "1)");
   const std::string c = "/campaigns/" + id;
   for (const std::string& path :
@@ -112,8 +112,8 @@ TEST_F(ReadPgTest, NumbersBeyondTheCountedOnesAreWhatIsLeft) {
   GivenCampaign({.ntasks = 300'000, .next_idx = 300'000});
   GivenCounter(1, 1, "terminated", 50'000);
   GivenCounter(1, 1, "running", 10);
-  Sql("INSERT INTO tofix (campaign_id, idx, job_id) SELECT 1, i, i FROM generate_series(0, 249984) "
-      "AS i");
+  Sql("INSERT INTO needs_attention (campaign_id, idx, job_id) SELECT 1, i, i FROM "
+      "generate_series(0, 249984) AS i");
   Sql("INSERT INTO retry (campaign_id, idx, why) SELECT 1, i, 'LOST' FROM generate_series(249985, "
       "249989) AS i");
   const auto c = Get("/campaigns/1");
@@ -127,7 +127,7 @@ TEST_F(ReadPgTest, FailuresAreGroupedWithASample) {
   GivenDone(1, job + 1, 1, 1,
             {.counted = false,
              .state = "event",
-             .account = "program",
+             .exit_class = "program",
              .code = "KILLED_BY_SIGNAL",
              .message = "out of memory",
              .wait_status = 9});
@@ -147,13 +147,13 @@ TEST_F(ReadPgTest, FailuresAreGroupedWithASample) {
   EXPECT_EQ(item["sample"]["cluster"], "alpha");
 }
 
-TEST_F(ReadPgTest, EqualFailuresOnTwoClustersAreOneGroupThatSaysItsWordsOnce) {
+TEST_F(ReadPgTest, EqualFailuresOnTwoClustersAreOneGroupThatSaysItsMessageOnce) {
   GivenCampaign({.params = {"a", "b"}});
   const auto job = GivenBatch(1, 1, 0, 2);
   GivenDone(1, job + 1, 1, 1,
             {.counted = false,
              .state = "event",
-             .account = "program",
+             .exit_class = "program",
              .code = "EXIT_ERROR",
              .message = "exit code 3: no licence",
              .wait_status = 3 << 8});
@@ -162,12 +162,11 @@ TEST_F(ReadPgTest, EqualFailuresOnTwoClustersAreOneGroupThatSaysItsWordsOnce) {
       "date_update) VALUES "
       "(5, 'job', 'EXIT_ERROR', 1, 1, " +
       std::to_string(job + 1) +
-      ", 1, 40, 'exit code 3: no licence', 'same', now()),"
-      "(6, 'job', 'EXIT_ERROR', 1, 2, NULL, 0, 2, 'exit code 3: no licence', 'same', now() - "
-      "interval '1 hour'),"
-      "(7, 'job', 'EXIT_ERROR', 1, 2, NULL, 0, 41, 'exit code 4: disk', 'other', now()),"
-      "(8, 'campaign', 'HELD_FIRST_TEN', 1, 1, NULL, NULL, 1, 'on alpha', '', now()),"
-      "(9, 'campaign', 'HELD_FIRST_TEN', 1, 2, NULL, NULL, 1, 'on beta', '', now())");
+      ", 1, 40, 'exit code 3: no licence', 'same', now()),(6, 'job', 'EXIT_ERROR', 1, 2, NULL, 0, "
+      "2, 'exit code 3: no licence', 'same', now() - interval '1 hour'),(7, 'job', 'EXIT_ERROR', "
+      "1, 2, NULL, 0, 41, 'exit code 4: disk', 'other', now()),(8, 'campaign', 'CANARY_FAILED', 1, "
+      "1, NULL, NULL, 1, 'on alpha', '', now()),(9, 'campaign', 'CANARY_FAILED', 1, 2, NULL, NULL, "
+      "1, 'on beta', '', now())");
   const auto failures = Get("/campaigns/1/failures");
   EXPECT_EQ(failures["total"], 4) << "each hold is one of its own";
   ASSERT_EQ(failures["items"].size(), 4u);
@@ -188,11 +187,10 @@ TEST_F(ReadPgTest, NoEventsIsAnEmptyListAndNo404) {
 
 TEST_F(ReadPgTest, ACampaignsEventsIncludeThoseOfItsClusters) {
   GivenCampaign();
-  Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, state) VALUES "
-      "(1, 'cluster', 'CLUSTER_UNREACHABLE', NULL, 2, 'open'), (2, 'campaign', 'HELD_FIRST_TEN', "
-      "1, 1, 'open'),"
-      "(3, 'campaign', 'HELD_FIRST_TEN', 1, 2, 'closed'), (4, 'log', 'MODULE_RESTARTED', NULL, "
-      "NULL, 'open')");
+  Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, state) VALUES (1, 'cluster', "
+      "'CLUSTER_UNREACHABLE', NULL, 2, 'open'), (2, 'campaign', 'CANARY_FAILED', 1, 1, 'open'),(3, "
+      "'campaign', 'CANARY_FAILED', 1, 2, 'closed'), (4, 'log', 'MODULE_RESTARTED', NULL, NULL, "
+      "'open')");
   const auto ids = [](const json& page) {
     std::vector<int> out;
     for (const auto& item : page["items"]) out.push_back(item["id"]);
@@ -217,7 +215,7 @@ TEST_F(ReadPgTest, AJobIsShownFromItsIntentToItsEnd) {
   GivenDone(1, job, 2, 2,
             {.counted = false,
              .state = "event",
-             .account = "program",
+             .exit_class = "program",
              .code = "EXIT_ERROR",
              .wait_status = 137 << 8});
   const auto ended = Get("/jobs/" + std::to_string(job));
@@ -252,10 +250,8 @@ TEST_F(ReadPgTest, TenMillionTasksAreShownAsFastAsTen) {
   GivenCampaign({.ntasks = 10, .next_idx = 5});
   GivenCampaign({.ntasks = 10'000'000, .next_idx = 5'000'000});
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
-      "state, account, "
-      "slots, submitted_at, remote_id) SELECT i, 2, i, 1, 1, 1, 'task', true, 'terminated', "
-      "'none', 1, now(), i "
-      "FROM generate_series(0, 199999) AS i; ANALYZE done");
+      "state, exit_class, slots, submitted_at, remote_id) SELECT i, 2, i, 1, 1, 1, 'task', true, "
+      "'terminated', 'none', 1, now(), i FROM generate_series(0, 199999) AS i; ANALYZE done");
   for (int campaign : {1, 2}) GivenCounter(campaign, 1, "terminated", 5);
   const auto median = [&](const std::string& path) {
     std::vector<double> took;
@@ -280,14 +276,14 @@ TEST_F(ReadPgTest, TenMillionTasksAreShownAsFastAsTen) {
 }
 
 // ---------------------------------------------------------------- why
-TEST_F(ReadPgTest, WhySaysTheMetaschedulersReasonInOneSentence) {
+TEST_F(ReadPgTest, WhySaysTheMetaschedulersReasonInOneMessage) {
   GivenCampaign({.ntasks = 10, .next_idx = 3});
   GivenCounter(1, 1, "running", 3);
   Sql("INSERT INTO reasons (campaign_id, cluster_id, code, numbers) VALUES "
       "(1, 1, 'MAX_JOBS', '{\"limit\": 3, \"in flight\": 3, \"main\": true}'), (1, 2, "
       "'CLUSTER_OBSERVED', '{}')");
   const auto why = Get("/campaigns/1/why");
-  EXPECT_EQ(why["sentence"],
+  EXPECT_EQ(why["message"],
             "7 tasks wait while 3 jobs are in flight: its own max_jobs allows 3 on alpha, 3 are in "
             "flight");
   EXPECT_EQ(why["action"], "raise it: gridsub -c 1 --set max_jobs=...");
@@ -298,21 +294,20 @@ TEST_F(ReadPgTest, WhySaysTheMetaschedulersReasonInOneSentence) {
 TEST_F(ReadPgTest, WhyOfACampaignThatIsHeldEverywhereNamesTheCause) {
   GivenCampaign({.ntasks = 10, .next_idx = 10});
   Sql("INSERT INTO retry (campaign_id, idx, why) SELECT 1, i, 'EXIT_ERROR' FROM generate_series(0, "
-      "9) AS i;"
-      "INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES "
-      "(1, 1, now(), 'the first 10 jobs failed: ./ft.sh: not found'), (1, 2, now(), 'the same')");
+      "9) AS i;INSERT INTO placements (campaign_id, cluster_id, held_since, held_why) VALUES (1, "
+      "1, now(), 'the first 10 jobs failed: ./ft.sh: not found'), (1, 2, now(), 'the same')");
   const auto why = Get("/campaigns/1/why");
-  EXPECT_EQ(why["sentence"], "held on alpha: the first 10 jobs failed: ./ft.sh: not found");
+  EXPECT_EQ(why["message"], "held on alpha: the first 10 jobs failed: ./ft.sh: not found");
 }
 
 TEST_F(ReadPgTest, WhyOfWhatIsOverOrPausedNeedsNoReasons) {
   GivenCampaign({.state = "paused"});
-  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "it is paused");
+  EXPECT_EQ(Get("/campaigns/1/why")["message"], "it is paused");
   EXPECT_EQ(Get("/campaigns/1/why")["action"], "griddel -r 1 resumes it");
   GivenCampaign({.state = "terminated", .ntasks = 2, .next_idx = 2});
   GivenCounter(2, 1, "terminated", 1);
-  Sql("INSERT INTO tofix (campaign_id, idx, job_id) VALUES (2, 1, 1)");
-  EXPECT_EQ(Get("/campaigns/2/why")["sentence"], "it is over: 1 of 2 tasks done, 1 failed");
+  Sql("INSERT INTO needs_attention (campaign_id, idx, job_id) VALUES (2, 1, 1)");
+  EXPECT_EQ(Get("/campaigns/2/why")["message"], "it is over: 1 of 2 tasks done, 1 failed");
 }
 
 TEST_F(ReadPgTest, WhyOfAJobSaysWhoseFaultItsEndWas) {
@@ -321,21 +316,21 @@ TEST_F(ReadPgTest, WhyOfAJobSaysWhoseFaultItsEndWas) {
   GivenDone(1, job, 0, 1,
             {.counted = false,
              .state = "event",
-             .account = "preemption",
+             .exit_class = "preemption",
              .code = "PREEMPTED",
              .wait_status = 9});
   GivenLive(1, job + 1, 1, 1, "remote_waiting");
-  EXPECT_EQ(Get("/jobs/" + std::to_string(job) + "/why")["sentence"],
+  EXPECT_EQ(Get("/jobs/" + std::to_string(job) + "/why")["message"],
             "it was killed by signal 9 on alpha (PREEMPTED): the cluster took the slot back: not "
             "your fault, no try charged");
-  EXPECT_EQ(Get("/campaigns/1/tasks/1/why")["sentence"],
+  EXPECT_EQ(Get("/campaigns/1/tasks/1/why")["message"],
             "it is in the queue on alpha: the cluster decides when it starts");
 }
 
 TEST_F(ReadPgTest, WhyOfAClusterIsForOperators) {
   Sql("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root' WHERE id = "
       "1");
-  EXPECT_EQ(Get("/clusters/alpha/why")["sentence"], "alpha is drained by root: disks");
+  EXPECT_EQ(Get("/clusters/alpha/why")["message"], "alpha is drained by root: disks");
   EXPECT_EQ(StatusAs("alice", "/clusters/alpha/why"), 403);
 }
 

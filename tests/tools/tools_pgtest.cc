@@ -51,10 +51,9 @@ TEST_F(ToolsPgTest, GrideventsHasCigrisBlocks) {
   GivenCampaign();
   EXPECT_EQ(Run("gridevents", {"-c", "1"}).out, "No events!\n");
   Sql("INSERT INTO events (id, class, code, campaign_id, cluster_id, job_id, parent, count, "
-      "message, date_open) VALUES "
-      "(7, 'job', 'EXIT_ERROR', 1, 2, 44, NULL, 3, E'exit 3\nno such file', '2026-11-20 "
-      "09:00:03+00'),"
-      "(8, 'campaign', 'HELD_FIRST_TEN', 1, 2, NULL, 7, 1, 'held', '2026-11-20 09:00:04+00')");
+      "message, date_open) VALUES (7, 'job', 'EXIT_ERROR', 1, 2, 44, NULL, 3, E'exit 3\nno such "
+      "file', '2026-11-20 09:00:03+00'),(8, 'campaign', 'CANARY_FAILED', 1, 2, NULL, 7, 1, 'held', "
+      "'2026-11-20 09:00:04+00')");
   const std::string dashes(78, '-');
   EXPECT_EQ(
       Run("gridevents", {"1"}).out,
@@ -62,7 +61,7 @@ TEST_F(ToolsPgTest, GrideventsHasCigrisBlocks) {
           "\n7: (open) EXIT_ERROR of job 44 at 2026-11-20 09:00:03+00 on beta, 3 times\nexit 3\nno "
           "such file\n" +
           dashes +
-          "\n8: (open) HELD_FIRST_TEN at 2026-11-20 09:00:04+00 on beta because of 7\nheld\n" +
+          "\n8: (open) CANARY_FAILED at 2026-11-20 09:00:04+00 on beta because of 7\nheld\n" +
           dashes + "\n");
   EXPECT_EQ(Run("gridstat", {"-c", "1", "-e"}).out, Run("gridevents", {"1"}).out);
   EXPECT_EQ(Run("gridevents", {"-e", "8", "-f"}).code, 0);
@@ -73,8 +72,8 @@ TEST_F(ToolsPgTest, GrideventsHasCigrisBlocks) {
 TEST_F(ToolsPgTest, GrideventsFixResubmitsTheTasksThatWait) {
   GivenCampaign({.ntasks = 1, .next_idx = 1});
   Sql("INSERT INTO events (id, class, code, campaign_id, job_id, idx) VALUES (7, 'job', "
-      "'EXIT_ERROR', 1, 44, 0);"
-      "INSERT INTO tofix (campaign_id, idx, job_id, event_id) VALUES (1, 0, 44, 7)");
+      "'EXIT_ERROR', 1, 44, 0);INSERT INTO needs_attention (campaign_id, idx, job_id, event_id) "
+      "VALUES (1, 0, 44, 7)");
   const auto ran = Run("gridevents", {"-c", "1", "-f", "-r", "-v"});
   EXPECT_EQ(ran.out, "1 event closed, 1 task to be tried again.\n") << ran.err;
   EXPECT_EQ(Value("SELECT count(*) FROM retry"), "1");
@@ -92,7 +91,7 @@ TEST_F(ToolsPgTest, GrideventsBlacklistsAClusterByNameAndExplainsCodes) {
             "CLUSTER_MANUALLY_DISABLED 2 broken");
   EXPECT_EQ(Run("gridclusters", {"-i"}).out,
             "1: alpha , front (stress:0/0.8)\n2: beta ,  (stress:0/0.8, BLACKLISTED)\n");
-  EXPECT_NE(Run("gridevents", {"--explain", "HELD_FIRST_TEN"}).out.find("first 10 jobs"),
+  EXPECT_NE(Run("gridevents", {"--explain", "CANARY_FAILED"}).out.find("first 10 jobs"),
             std::string::npos);
   const auto wrong = Run("gridevents", {"--explain", "EXIT_EROR"});
   EXPECT_EQ(wrong.code, 1);

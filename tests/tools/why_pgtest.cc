@@ -31,10 +31,10 @@ class WhyPgTest : public test::GridTest {
         "') ON CONFLICT (key) DO UPDATE SET value = excluded.value");
   }
   /// Of a campaign that runs on alpha alone, where one of its jobs has succeeded.
-  std::int64_t GivenProved(test::CampaignRow row = {}) {
+  std::int64_t GivenVerified(test::CampaignRow row = {}) {
     const auto id = GivenCampaign(std::move(row));
-    Sql("DELETE FROM campaign_clusters WHERE cluster_id = 2; INSERT INTO lanes (campaign_id, "
-        "cluster_id, proved) VALUES (" +
+    Sql("DELETE FROM campaign_clusters WHERE cluster_id = 2; INSERT INTO placements (campaign_id, "
+        "cluster_id, verified) VALUES (" +
         std::to_string(id) + ", 1, true)");
     return id;
   }
@@ -62,20 +62,19 @@ class WhyPgTest : public test::GridTest {
 // ---------------------------------------------------------------- counterfactuals
 TEST_F(WhyPgTest, ItsOwnLimitIsNamedWithTheLeastThatWouldChangeIt) {
   GivenSlots(1, 8, 5, 3);
-  GivenProved({.ntasks = 50, .next_idx = 3});
+  GivenVerified({.ntasks = 50, .next_idx = 3});
   Sql("UPDATE campaign_clusters SET max_jobs = 3");
   GivenRunning(1, 1, 3);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, rate) VALUES (1, 1, 0.1)");
   Decide();
   const auto why = Get("/campaigns/1/why?full=1");
   EXPECT_EQ(why["code"], "MAX_JOBS");
-  EXPECT_EQ(why["sentence"],
+  EXPECT_EQ(why["message"],
             "47 tasks wait while 3 jobs are in flight: its own max_jobs allows 3 on alpha, 3 are "
             "in flight");
   EXPECT_EQ(why["action"], "raise it: gridsub -c 1 --set max_jobs=...");
   EXPECT_EQ(why["expected"], "a job of it ends there about every 10 s");
-  EXPECT_EQ(why["what_if"]["sentence"],
-            "max_jobs 4 instead of 3 on alpha would give it 1 job more");
+  EXPECT_EQ(why["what_if"]["message"], "max_jobs 4 instead of 3 on alpha would give it 1 job more");
   ASSERT_FALSE(why["what_if"]["items"].empty()) << why;
   EXPECT_EQ(why["what_if"]["items"][0]["who"], "user");
   EXPECT_FALSE(Get("/campaigns/1/why").contains("what_if")) << "only for those who ask";
@@ -90,99 +89,100 @@ TEST_F(WhyPgTest, ItsOwnLimitIsNamedWithTheLeastThatWouldChangeIt) {
 
 TEST_F(WhyPgTest, WhatOnlyOperatorsCanChangeIsNoActionForAUser) {
   GivenSlots(1, 8, 8);
-  GivenProved({.user = "alice", .ntasks = 50});
+  GivenVerified({.user = "alice", .ntasks = 50});
   GivenSetting("quotas", R"([{"scope": "user", "slots": 2}])");
   GivenRunning(1, 1, 2);
   Decide();
   const auto alice = As1("alice", "/campaigns/1/why?full=1");
   EXPECT_EQ(alice["code"], "QUOTA");
   EXPECT_EQ(alice["action"], "nothing to do but wait");
-  EXPECT_EQ(alice["what_if"]["sentence"],
+  EXPECT_EQ(alice["what_if"]["message"],
             "a quota of user alice, slots of 3 instead of 2 would give it 1 job more (for an "
             "operator to do)");
   EXPECT_EQ(Get("/campaigns/1/why")["action"], "gridadmin policy set quotas=...");
 }
 
-TEST_F(WhyPgTest, WhoWasServedBeforeAndByWhichTermIsTold) {
+TEST_F(WhyPgTest, WhoWasServedBeforeAndByWhichTermIsReported) {
   GivenSetting("policy", "\"fifo\"");
   GivenSlots(1, 4, 4);
-  GivenProved({.user = "alice", .ntasks = 100});
-  GivenProved({.ntasks = 100});
+  GivenVerified({.user = "alice", .ntasks = 100});
+  GivenVerified({.ntasks = 100});
   Decide();
   const auto why = Get("/campaigns/2/why?full=1");
   EXPECT_EQ(why["code"], "SERVED_BEFORE");
-  EXPECT_TRUE(Has(why["sentence"], "campaign 1 was served first on alpha")) << why["sentence"];
+  EXPECT_TRUE(Has(why["message"], "campaign 1 was served first on alpha")) << why["message"];
   EXPECT_EQ(why["clusters"][0]["reasons"][0]["before"],
             "campaign 1 comes first: of two that came together it has the lower number");
   // 132 free and one place in the queue, of which the first takes 100.
-  EXPECT_EQ(why["what_if"]["sentence"], "128 more free slots on alpha would give it 33 jobs more");
+  EXPECT_EQ(why["what_if"]["message"], "128 more free slots on alpha would give it 33 jobs more");
   EXPECT_EQ(why["action"], "gridmod -c 2 -p LEVEL gives it another priority") << "an operator asks";
 }
 
 TEST_F(WhyPgTest, OneTaskWaitsAndTwoTasksWait) {
   GivenSlots(1, 8, 7, 1);
-  GivenProved({.ntasks = 2, .next_idx = 1});
-  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "1 task waits for the next round");
+  GivenVerified({.ntasks = 2, .next_idx = 1});
+  EXPECT_EQ(Get("/campaigns/1/why")["message"], "1 task waits for the next cycle");
   GivenRunning(1, 1, 1);
-  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "it runs: 1 job in flight, 1 task waits for room");
+  EXPECT_EQ(Get("/campaigns/1/why")["message"], "it runs: 1 job in flight, 1 task waits for room");
   Sql("UPDATE campaign_clusters SET max_jobs = 1");
   Decide();
   EXPECT_EQ(
-      Get("/campaigns/1/why")["sentence"],
+      Get("/campaigns/1/why")["message"],
       "1 task waits while 1 job is in flight: its own max_jobs allows 1 on alpha, 1 is in flight");
 }
 
 TEST_F(WhyPgTest, WithoutAStoredDecisionItSaysSo) {
-  GivenProved();
-  EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],
+  GivenVerified();
+  EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["message"],
             "no decision has been stored yet");
   Sql("INSERT INTO plans (seed, snapshot) VALUES (1, '\\x00ff')");
-  EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["sentence"],
+  EXPECT_EQ(Get("/campaigns/1/why?full=1")["what_if"]["message"],
             "the stored decision cannot be read");
-  EXPECT_EQ(Get("/campaigns/1/why")["sentence"], "10 tasks wait for the next round");
+  EXPECT_EQ(Get("/campaigns/1/why")["message"], "10 tasks wait for the next cycle");
   Decide();
-  GivenProved();
-  EXPECT_EQ(Get("/campaigns/2/why?full=1")["what_if"]["sentence"],
+  GivenVerified();
+  EXPECT_EQ(Get("/campaigns/2/why?full=1")["what_if"]["message"],
             "it was not in the last stored decision");
 }
 
-// ---------------------------------------------------------------- each case has its sentence
-TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
+// ---------------------------------------------------------------- each case has its message
+TEST_F(WhyPgTest, EachStateOfACampaignHasItsMessage) {
   GivenSlots(1, 8, 8);
   GivenSlots(2, 4, 4);
   const auto say = [&](const std::string& sql) {
     Sql("UPDATE campaigns SET state = 'in_treatment', wanted = 'in_treatment', priority = 4, "
-        "state_reason = NULL; UPDATE campaign_clusters SET slots = 1; DELETE FROM lanes; UPDATE "
-        "clusters SET drained = false, drain_reason = NULL, drained_until = NULL, hours = NULL;" +
+        "state_reason = NULL; UPDATE campaign_clusters SET slots = 1; DELETE FROM placements; "
+        "UPDATE clusters SET drained = false, drain_reason = NULL, drained_until = NULL, hours = "
+        "NULL;" +
         sql);
     Decide();
     return Get("/campaigns/1/why");
   };
   GivenCampaign({.ntasks = 10});
   auto why = say("UPDATE campaigns SET priority = 0");
-  EXPECT_EQ(why["sentence"], "it is suspended: its priority is 0, nothing new is sent");
+  EXPECT_EQ(why["message"], "it is suspended: its priority is 0, nothing new is sent");
   EXPECT_EQ(why["action"], "gridmod -c 1 -p normal lets it go on");
   EXPECT_TRUE(Has(Run("gridstat", {"-c", "1"}).err, "its priority is 0: suspended"));
   EXPECT_EQ(why["reasons"][0]["code"], "SUSPENDED") << "the metascheduler says the same";
 
   why = say("UPDATE campaigns SET state = 'paused', wanted = 'paused'");
-  EXPECT_EQ(why["sentence"], "it is paused");
+  EXPECT_EQ(why["message"], "it is paused");
 
   why = say("UPDATE campaign_clusters SET slots = 12");
-  EXPECT_EQ(why["sentence"],
+  EXPECT_EQ(why["message"],
             "10 tasks wait: one job needs 12 slots and no cluster of it has more than 8");
   EXPECT_EQ(why["action"],
             "ask for fewer resources (gridsub -c 1 --set resources=...), or for another cluster");
 
   why =
-      say("INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (1, 1, now(), "
-          "'./fit.sh: not found'), (1, 2, now(), 'the same')");
-  EXPECT_EQ(why["sentence"], "held on alpha: ./fit.sh: not found");
+      say("INSERT INTO placements (campaign_id, cluster_id, held_since, held_why) VALUES (1, 1, "
+          "now(), './fit.sh: not found'), (1, 2, now(), 'the same')");
+  EXPECT_EQ(why["message"], "held on alpha: ./fit.sh: not found");
 
   why =
       say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
           "drained_until = now() + interval '3 hours 30 seconds'");
-  EXPECT_EQ(why["sentence"], "alpha is drained by root: disks");
+  EXPECT_EQ(why["message"], "alpha is drained by root: disks");
   EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
       << why["clusters"];
 
@@ -199,25 +199,25 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsSentence) {
                   "  admission rules: walltime: 7200 -> 3600\n"));
 
   why = say("UPDATE campaigns SET state = 'cancelled', wanted = 'cancelled'");
-  EXPECT_EQ(why["sentence"], "it is cancelled");
+  EXPECT_EQ(why["message"], "it is cancelled");
 }
 
-TEST_F(WhyPgTest, JobsThatAreSaidToRunAndGiveNoSignOfItAreTold) {
+TEST_F(WhyPgTest, JobsThatAreSaidToRunAndGiveNoSignOfItAreReported) {
   GivenSlots(1, 8, 6, 2);
   GivenSlots(2, 4, 4);
-  const auto id = GivenProved({.ntasks = 2});
+  const auto id = GivenVerified({.ntasks = 2});
   GivenRunning(id, 1, 2);
   Decide();
   const auto path = "/campaigns/" + std::to_string(id) + "/why";
-  EXPECT_FALSE(Has(Get(path)["sentence"], "sign")) << Get(path)["sentence"];
-  Sql("INSERT INTO silent_jobs (job_id, cluster_id, since) SELECT min(job_id), 1, now() - interval "
-      "'3 minutes' FROM live");
-  const std::string told =
+  EXPECT_FALSE(Has(Get(path)["message"], "sign")) << Get(path)["message"];
+  Sql("INSERT INTO unresponsive_jobs (job_id, cluster_id, since) SELECT min(job_id), 1, now() - "
+      "interval '3 minutes' FROM live");
+  const std::string reported =
       "1 job on alpha is said to be starting or running and gives no sign of "
       "it for 3 min: killed and sent again if that lasts";
   const auto why = Get(path);
-  EXPECT_TRUE(Has(why["sentence"], "; " + told)) << why["sentence"];
-  EXPECT_EQ(why["clusters"][0]["sentence"], told);
+  EXPECT_TRUE(Has(why["message"], "; " + reported)) << why["message"];
+  EXPECT_EQ(why["clusters"][0]["message"], reported);
 }
 
 TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
@@ -225,12 +225,12 @@ TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
   GivenCampaign({.type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
   for (int cluster : {1, 2}) GivenCounter(1, cluster, "running", 1, "test");
   Decide();
-  EXPECT_EQ(Get("/campaigns/1/why")["sentence"],
+  EXPECT_EQ(Get("/campaigns/1/why")["message"],
             "nothing of it waits to be sent: 2 jobs running, 0 in the clusters' queues");
   GivenCampaign(
       {.state = "terminated", .type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});
   GivenCounter(2, 1, "terminated", 2, "test");
-  EXPECT_EQ(Get("/campaigns/2/why")["sentence"],
+  EXPECT_EQ(Get("/campaigns/2/why")["message"],
             "it is over: 2 of 2 tasks done, 8 parameters not run (test)");
 }
 
@@ -239,12 +239,12 @@ TEST_F(WhyPgTest, LongerThanJobsLiveAnywhereIsSaidOnce) {
   for (int cluster : {1, 2})
     Sql("INSERT INTO reasons (campaign_id, cluster_id, code, numbers) VALUES (1, " +
         std::to_string(cluster) +
-        ", 'TOO_SHORT_LIVES', '{\"needs, s\": 18000, \"median life, s\": 7200, \"kills\": 6}')");
-  EXPECT_EQ(Get("/campaigns/1/why")["sentence"],
+        ", 'SHORT_SURVIVAL', '{\"needs, s\": 18000, \"median life, s\": 7200, \"kills\": 6}')");
+  EXPECT_EQ(Get("/campaigns/1/why")["message"],
             "10 tasks wait: a job needs 5 h and on no cluster of it do jobs live longer than 2 h "
             "as a rule");
-  EXPECT_EQ(Get("/campaigns/1/why")["clusters"][0]["reasons"][0]["sentence"],
-            "a job needs 5 h, the median life on alpha is 2 h, and 6 were killed");
+  EXPECT_EQ(Get("/campaigns/1/why")["clusters"][0]["reasons"][0]["message"],
+            "a job needs 5 h, the median survival on alpha is 2 h, and 6 were killed");
 }
 
 TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
@@ -254,15 +254,15 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
   GivenDone(1, job + 1, 1, 1,
             {.counted = false,
              .state = "event",
-             .account = "program",
+             .exit_class = "program",
              .code = "EXIT_ERROR",
              .wait_status = 768});
-  Sql("INSERT INTO tofix (campaign_id, idx, job_id) VALUES (1, 1, " + std::to_string(job + 1) +
-      ")");
+  Sql("INSERT INTO needs_attention (campaign_id, idx, job_id) VALUES (1, 1, " +
+      std::to_string(job + 1) + ")");
   GivenDone(1, job + 2, 2, 1,
             {.counted = false,
              .state = "event",
-             .account = "preemption",
+             .exit_class = "preemption",
              .code = "PREEMPTED",
              .wait_status = 9});
   Sql("INSERT INTO retry (campaign_id, idx, why, not_before, avoid) VALUES (1, 2, 'PREEMPTED', "
@@ -274,14 +274,14 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
   Sql("UPDATE batches SET state = 'in_doubt', doubtful_since = now() WHERE first_idx = 5");
   const auto say = [&](int task) {
     const auto why = Get("/campaigns/1/tasks/" + std::to_string(task) + "/why");
-    return why["sentence"].get<std::string>() + " -> " + why["action"].get<std::string>();
+    return why["message"].get<std::string>() + " -> " + why["action"].get<std::string>();
   };
   EXPECT_EQ(say(0), "it is done on alpha -> ");
   EXPECT_EQ(say(1),
             "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
             "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
             "failures again");
-  EXPECT_TRUE(Has(say(2), "it waits to go again in 1 h")) << say(2);
+  EXPECT_TRUE(Has(say(2), "it waits to be retried in 1 h")) << say(2);
   EXPECT_TRUE(Has(say(2),
                   "rather not on alpha (PREEMPTED); last time it was killed by signal 9 on "
                   "alpha; of its campaign: "))
@@ -300,7 +300,7 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
 }
 
 // ---------------------------------------------------------------- clusters
-TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
+TEST_F(WhyPgTest, AnIdleSlotNextToAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
   GivenSlots(1, 20, 12, 2);
   GivenSlots(2, 20, 20);
   GivenSetting("quotas", R"([{"scope": "user", "name": "carol", "slots": 1}])");
@@ -314,7 +314,7 @@ TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
       "UPDATE campaign_clusters SET max_jobs = 1 WHERE campaign_id = 2;"       // its own limit
       "UPDATE campaigns SET jdl = '{\"licences\": {\"x\": 1}}' WHERE id = 4;"  // none left
       "UPDATE campaign_clusters SET slots = 30 WHERE campaign_id = 5;"         // too wide
-      "INSERT INTO lanes (campaign_id, cluster_id, held_since, held_why) VALUES (6, 1, now(), "
+      "INSERT INTO placements (campaign_id, cluster_id, held_since, held_why) VALUES (6, 1, now(), "
       "'failed'), (6, 2, now(), 'failed')");
   Decide();
   std::string codes;
@@ -324,12 +324,12 @@ TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
     ASSERT_EQ(why["reasons"].size(), 6u) << why["reasons"];
     for (const auto& r : why["reasons"]) {
       EXPECT_TRUE(r["code"].is_string() && r["code"] != "NONE") << r;
-      EXPECT_FALSE(r["sentence"].get<std::string>().empty());
+      EXPECT_FALSE(r["message"].get<std::string>().empty());
       EXPECT_TRUE(r["since"].is_number());
       if (name == "alpha") codes += r["code"].get<std::string>() + " ";
     }
   }
-  EXPECT_EQ(codes, "SUSPENDED MAX_JOBS QUOTA LICENCE TOO_WIDE HELD ");
+  EXPECT_EQ(codes, "SUSPENDED MAX_JOBS QUOTA LICENCE TOO_MANY_SLOTS HELD ");
   const auto ran = Run("gridclusters", {"--why", "alpha"});
   EXPECT_EQ(ran.out,
             "alpha has 12 of 20 slots free; 6 campaigns wait for it, the first: 1, its priority is "
@@ -346,13 +346,11 @@ TEST_F(WhyPgTest, AnIdleSlotBesideAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
 TEST_F(WhyPgTest, WhatBoundsUsOnAClusterIsListed) {
   GivenSlots(1, 20, 20);
   Sql("UPDATE clusters SET mode = 'limited', mode_limit = 7, max_running = 5, max_waiting = 30, "
-      "hours = "
-      "'0-24', drained = true, drain_reason = 'x', drained_until = '2031-01-01 00:00:00+00' WHERE "
-      "id = 1;"
-      "UPDATE cluster_status SET stress = 0.25, failures = 3, failing_since = now() - interval '1 "
-      "min', "
-      "error = 'no route', try_again_at = now() + interval '10 min' WHERE cluster_id = 1;"
-      "INSERT INTO cluster_limits (cluster_id, max_array) VALUES (1, 500)");
+      "hours = '0-24', drained = true, drain_reason = 'x', drained_until = '2031-01-01 "
+      "00:00:00+00' WHERE id = 1;UPDATE cluster_status SET stress = 0.25, failures = 3, "
+      "failing_since = now() - interval '1 min', error = 'no route', retry_at = now() + interval "
+      "'10 min' WHERE cluster_id = 1;INSERT INTO cluster_limits (cluster_id, max_array) VALUES (1, "
+      "500)");
   const auto lines = Get("/clusters/alpha/why")["ceilings"].dump();
   for (const char* line :
        {"mode limited: at most 7 jobs", "max_running: at most 5 jobs", "queue: 5 s of our work",
@@ -372,7 +370,7 @@ TEST_F(WhyPgTest, AnIdleClusterThatNobodyWaitsForSaysSo) {
 // ---------------------------------------------------------------- history
 TEST_F(WhyPgTest, HistoryHasFromAndToAndAReasonThatComesAndGoesIsOneRow) {
   GivenSlots(1, 4, 4);
-  GivenProved();
+  GivenVerified();
   Sql("UPDATE campaigns SET priority = 0");
   Decide();
   for (int i = 0; i < 3; ++i) {  // on and off within a minute
@@ -387,7 +385,7 @@ TEST_F(WhyPgTest, HistoryHasFromAndToAndAReasonThatComesAndGoesIsOneRow) {
   EXPECT_EQ(Sql("SELECT count(*) FROM reasons WHERE code = 'SUSPENDED' AND cluster_id = 0")[0][0]
                 .as<int>(),
             1);
-  // What ceased longer ago begins anew.
+  // What ceased longer ago begins again.
   Sql("UPDATE campaigns SET priority = 4");
   Decide();
   Sql("UPDATE reasons SET since = '2026-11-20 08:00:00+00', until = '2026-11-20 09:30:00+00' WHERE "

@@ -22,14 +22,14 @@ class EarlyReportsTest : public testing::Test {
 };
 
 TEST_F(EarlyReportsTest, AReportWaitsOnlyWhileItsBatchMayStillBeRecorded) {
-  for (const char* tag : {"doubt", "intended", "nobody", "refused", "void"}) Add(tag);
+  for (const char* tag : {"doubt", "intended", "nobody", "refused", "abandoned"}) Add(tag);
   early_.Settle({{"doubt", BatchState::kInDoubt},
                  {"intended", BatchState::kIntended},
                  {"refused", BatchState::kRefused},
-                 {"void", BatchState::kVoid}});
+                 {"abandoned", BatchState::kAbandoned}});
   EXPECT_EQ(Tags(), "doubt intended ");
   Add("refused");
-  EXPECT_EQ(Tags(), "doubt intended ") << "its cluster may report it for ever";
+  EXPECT_EQ(Tags(), "doubt intended ") << "its cluster may report it indefinitely";
 }
 
 TEST_F(EarlyReportsTest, ABatchThatHasJustBeenRecordedIsLookedForOnceMore) {

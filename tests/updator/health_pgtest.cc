@@ -71,7 +71,7 @@ class HealthPgTest : public test::RowsTest {
   }
   std::string Duplicates() {
     return Sql("SELECT coalesce(string_agg(remote_id || '/' || element, ' ' ORDER BY remote_id), "
-               "'') FROM twins")[0][0]
+               "'') FROM duplicates")[0][0]
         .c_str();
   }
   ReportedHealth reported_;
@@ -120,15 +120,14 @@ TEST_F(HealthPgTest, ADuplicateIsToBeKilledAndAJobInNoTableIsOnlyReported) {
   GivenCampaign({.ntasks = 30});
   GivenBatch(1, "cigri.1.g.aa", "recorded");
   GivenBatch(2, "cigri.1.g.bb", "in_doubt");
-  GivenBatch(3, "cigri.1.g.cc", "void");
+  GivenBatch(3, "cigri.1.g.cc", "abandoned");
   Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
       "attempt, slots) "
       "VALUES (10, 1, 0, 'task', 1, 0, 1, '100', 1, 1)");
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
-      "state, account, slots, "
-      "submitted_at, remote_id) VALUES (11, 1, 1, 1, 1, 1, 'task', true, 'terminated', 'none', 1, "
-      "now(), '101'), "
-      "(12, 1, 2, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), '102')");
+      "state, exit_class, slots, submitted_at, remote_id) VALUES (11, 1, 1, 1, 1, 1, 'task', true, "
+      "'terminated', 'none', 1, now(), '101'), (12, 1, 2, 1, 1, 1, 'task', true, 'terminated', "
+      "'none', 1, now(), '102')");
   Sql("UPDATE done SET ended_at = now() - interval '1 hour' WHERE job_id = 12");
   List({{"100", "cigri.1.g.aa", 0},  // recorded between the listing and now
         {"101", "cigri.1.g.aa", 1},  // ended meanwhile
@@ -140,15 +139,15 @@ TEST_F(HealthPgTest, ADuplicateIsToBeKilledAndAJobInNoTableIsOnlyReported) {
         {"400", "cigri.1.g.cc", 2},    // given up, and there all the same
         {"500", "cigri.9.g.dd", 0}});  // of a backup that was restored
   EXPECT_EQ(Duplicates(), "102/2 200/0 201/1 400/2");
-  EXPECT_EQ(Open(), "TWIN_JOB UNKNOWN_JOB");
-  EXPECT_EQ(Sql("SELECT message FROM events WHERE code = 'UNKNOWN_JOB'")[0][0].as<std::string>(),
+  EXPECT_EQ(Open(), "DUPLICATE_JOB ORPHAN_JOB");
+  EXPECT_EQ(Sql("SELECT message FROM events WHERE code = 'ORPHAN_JOB'")[0][0].as<std::string>(),
             "froggy has jobs with our tag that are in none of our tables: 500");
-  EXPECT_EQ(Sql("SELECT count FROM events WHERE code = 'TWIN_JOB'")[0][0].as<int>(), 4);
+  EXPECT_EQ(Sql("SELECT count FROM events WHERE code = 'DUPLICATE_JOB'")[0][0].as<int>(), 4);
 
-  Sql("UPDATE twins SET calls = 2");
+  Sql("UPDATE duplicates SET calls = 2");
   List({{"200", "cigri.1.g.aa", 0}, {"500", "cigri.9.g.dd", 0}});
   EXPECT_EQ(Duplicates(), "200/0") << "what is not listed any more has ended";
-  EXPECT_EQ(Sql("SELECT calls FROM twins")[0][0].as<int>(), 2);
+  EXPECT_EQ(Sql("SELECT calls FROM duplicates")[0][0].as<int>(), 2);
   EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 4) << "nothing new, no event";
   List({});
   EXPECT_EQ(Duplicates(), "");

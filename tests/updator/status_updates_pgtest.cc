@@ -71,7 +71,7 @@ TEST_F(StatusUpdatesPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
   Update({campaign});
   EXPECT_EQ(State(campaign), "in_treatment");
   Apply({Ended(jobs[1], 0)});
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
   Update({campaign});
   EXPECT_EQ(State(campaign), "terminated");
   EXPECT_EQ(Count("done WHERE counted"), 2);
@@ -98,14 +98,14 @@ TEST_F(StatusUpdatesPgTest, AFailedTaskIsRetriedOnceThenWaitsForItsUser) {
   auto jobs = GivenLive(campaign, 1, 1);
   Apply({Ended(jobs[0], 3 << 8)});
   EXPECT_EQ(Count("retry"), 1);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
   jobs = GivenLive(campaign, 1, 1);
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(Sql("SELECT attempt FROM live")[0][0].as<int>(), 2);
   Apply({Ended(jobs[0], 3 << 8)});
-  EXPECT_EQ(Count("tofix"), 1);
+  EXPECT_EQ(Count("needs_attention"), 1);
   EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR' AND state = 'open'"), 1);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
   Update({campaign});
   EXPECT_EQ(State(campaign), "terminated") << "nothing is left to run";
 }
@@ -138,7 +138,7 @@ TEST_F(StatusUpdatesPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
   EXPECT_EQ(said(0), "not on the cluster: ./job.sh: exit code 127");
   EXPECT_EQ(said(1), "not executable on the cluster: ./job.sh: exit code 126");
   EXPECT_EQ(said(2), "not on the cluster: $HOME");
-  Sql("UPDATE lanes SET proved = true");
+  Sql("UPDATE placements SET verified = true");
   Apply({Ended(jobs[3], 127 << 8)});
   EXPECT_EQ(said(3), "exit code 127")
       << "the program's own exit code, once a job has succeeded there";
@@ -152,7 +152,7 @@ TEST_F(StatusUpdatesPgTest, APreemptedJobCostsNoTryAndItsTaskIsRetried) {
   EXPECT_EQ(Count("retry"), 1);
   EXPECT_EQ(Sql("SELECT program FROM tries")[0][0].as<int>(), 0);
   EXPECT_EQ(Sql("SELECT sum(n) FROM counters WHERE state = 'preemption'")[0][0].as<int>(), 1);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 // T-24 (CIG-30): two copies of a task succeed in the same answer: one counts.
@@ -165,23 +165,23 @@ TEST_F(StatusUpdatesPgTest, OfTwoCopiesThatSucceedAtOnceOneCounts) {
   Apply({Ended(first[0], 0), Ended(copy[0], 0)});
   EXPECT_EQ(Count("done WHERE counted"), 1);
   EXPECT_EQ(Count("done WHERE NOT counted"), 1);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
-TEST_F(StatusUpdatesPgTest, AFailedCopyChangesNothingWhileTheOtherLives) {
+TEST_F(StatusUpdatesPgTest, AFailedCopyChangesNothingWhileTheOtherSurvival) {
   GivenClusters(2);
   const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
   const auto first = GivenLive(campaign, 1, 1);
   const auto copy = GivenLive(campaign, 2, 1, "replica");
   Apply({Ended(first[0], 1 << 8)});
   EXPECT_EQ(Count("retry"), 0) << "the task still has a copy";
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
   Apply({Ended(copy[0], 0)});
   EXPECT_EQ(Count("done WHERE counted"), 1);
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
-TEST_F(StatusUpdatesPgTest, AMisspeltProgramIsHeldAfterItsCanaryJobsAndCostsNoTry) {
+TEST_F(StatusUpdatesPgTest, AMissingCommandIsHeldAfterItsCanaryJobsAndCostsNoTry) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4000});
   const auto jobs = GivenLive(campaign, 1, 10);
@@ -189,34 +189,34 @@ TEST_F(StatusUpdatesPgTest, AMisspeltProgramIsHeldAfterItsCanaryJobsAndCostsNoTr
   for (const auto job : jobs) updates.push_back(Ended(job, 127 << 8));
   Apply(updates);
   Update({campaign});
-  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
-  EXPECT_EQ(Count("events WHERE code = 'HELD_FIRST_TEN' AND state = 'open'"), 1);
+  EXPECT_EQ(Count("placements WHERE held_since IS NOT NULL"), 1);
+  EXPECT_EQ(Count("events WHERE code = 'CANARY_FAILED' AND state = 'open'"), 1);
   EXPECT_EQ(Sql("SELECT sum(program) FROM tries")[0][0].as<int>(), 0) << "no try charged";
   Update({});
   EXPECT_EQ(State(campaign), "paused") << "held everywhere: it stops";
-  ExpectTheLaw(campaign);
-  Sql("UPDATE events SET state = 'closed' WHERE code = 'HELD_FIRST_TEN'");
+  ExpectConservation(campaign);
+  Sql("UPDATE events SET state = 'closed' WHERE code = 'CANARY_FAILED'");
   Update({});
   EXPECT_EQ(State(campaign), "in_treatment") << "its user answered: more canary jobs may run";
 }
 
 TEST_F(StatusUpdatesPgTest, ThePolicyKeySaysHowManyCanaryJobsThereAre) {
   GivenClusters(1);
-  Sql("INSERT INTO policy_settings (key, value) VALUES ('first_ten', '3')");
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('canary_jobs', '3')");
   const auto campaign = GivenCampaign({.ntasks = 4000});
   const auto jobs = GivenLive(campaign, 1, 3);
   Apply({Ended(jobs[0], 127 << 8), Ended(jobs[1], 127 << 8)});
   Update({campaign});
-  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 0) << "two of three";
+  EXPECT_EQ(Count("placements WHERE held_since IS NOT NULL"), 0) << "two of three";
   Apply({Ended(jobs[2], 127 << 8)});
   Update({campaign});
-  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
-  ExpectTheLaw(campaign);
+  EXPECT_EQ(Count("placements WHERE held_since IS NOT NULL"), 1);
+  ExpectConservation(campaign);
 }
 
 TEST_F(StatusUpdatesPgTest, ABrokenPolicyKeyCountsAsTheDefault) {
   GivenClusters(1);
-  Sql("INSERT INTO policy_settings (key, value) VALUES ('first_ten', '\"many\"')");
+  Sql("INSERT INTO policy_settings (key, value) VALUES ('canary_jobs', '\"many\"')");
   const auto campaign = GivenCampaign({.ntasks = 4000});
   const auto jobs = GivenLive(campaign, 1, kDefaultCanaryJobs);
   std::vector<StatusUpdate> updates;
@@ -225,10 +225,10 @@ TEST_F(StatusUpdatesPgTest, ABrokenPolicyKeyCountsAsTheDefault) {
   updates.pop_back();
   Apply(updates);
   Update({campaign});
-  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 0);
+  EXPECT_EQ(Count("placements WHERE held_since IS NOT NULL"), 0);
   Apply({last});
   Update({campaign});
-  EXPECT_EQ(Count("lanes WHERE held_since IS NOT NULL"), 1);
+  EXPECT_EQ(Count("placements WHERE held_since IS NOT NULL"), 1);
 }
 
 TEST_F(StatusUpdatesPgTest, ACampaignHeldEverywhereNamesEachReasonOnceWithItsClusters) {
@@ -315,7 +315,7 @@ TEST_F(StatusUpdatesPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) 
           [0][0]
               .as<std::string>(),
       "2c2 was not tested: no answer within 10 min");
-  ExpectTheLaw(campaign);
+  ExpectConservation(campaign);
 }
 
 TEST_F(StatusUpdatesPgTest,
@@ -341,7 +341,7 @@ TEST_F(StatusUpdatesPgTest,
   Apply({Ended(epilogue[0], 0)});
   Update({campaign});
   EXPECT_EQ(Count("campaigns WHERE state = 'cancelled' AND completion_time IS NOT NULL"), 1);
-  EXPECT_EQ(Count("lanes WHERE epilogue = 'done'"), 1) << "nothing ran on the other cluster";
+  EXPECT_EQ(Count("placements WHERE epilogue = 'done'"), 1) << "nothing ran on the other cluster";
 }
 
 TEST_F(StatusUpdatesPgTest, AClusterThatConfirmsNoKillsIsReportedAndKeepsNoOtherFromItsEpilogue) {
@@ -354,7 +354,7 @@ TEST_F(StatusUpdatesPgTest, AClusterThatConfirmsNoKillsIsReportedAndKeepsNoOther
   Sql("INSERT INTO kills (job_id, reason, asked_at) VALUES (" + std::to_string(away[1]) +
       ", 'campaign_cancelled', now() - interval '20 minutes')");
   Update({}, {.epilogue_wait_s = 1800});
-  EXPECT_EQ(Count("lanes WHERE epilogue <> 'none'"), 0) << "not so long yet";
+  EXPECT_EQ(Count("placements WHERE epilogue <> 'none'"), 0) << "not so long yet";
   Update({}, {.epilogue_wait_s = 600});
   EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_GIVEN_UP' AND cluster_id = 2"), 1);
   EXPECT_EQ(Count("campaigns WHERE completion_time IS NULL"), 1);

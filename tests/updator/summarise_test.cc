@@ -26,9 +26,10 @@ EndedJob Ended(std::int64_t idx, double lasted, ExitInfo exit) {
           .exit = exit};
 }
 const ExitInfo kSuccess{.success = true};
-const ExitInfo kProgramFailed{.exit_class = Account::kProgram, .code = "EXIT_ERROR"};
-const ExitInfo kPreempted{.exit_class = Account::kPreemption, .code = "PREEMPTED"};
-const ExitInfo kRequeued{.exit_class = Account::kProgram, .user_requeue = true, .code = "RESUBMIT"};
+const ExitInfo kProgramFailed{.exit_class = ExitClass::kProgram, .code = "EXIT_ERROR"};
+const ExitInfo kPreempted{.exit_class = ExitClass::kPreemption, .code = "PREEMPTED"};
+const ExitInfo kRequeued{
+    .exit_class = ExitClass::kProgram, .user_requeue = true, .code = "RESUBMIT"};
 
 std::int64_t Counter(const Summary& sum, const std::string& state, const char* kind = "task") {
   const auto it = sum.counters.all().find({kCampaign, kCluster, kind, state});
@@ -75,7 +76,7 @@ TEST(SummariseTest, OnlyFailuresOfTheProgramCountAgainstAPlacement) {
   EXPECT_EQ(Counter(sum, "again"), 1);
 }
 
-TEST(SummariseTest, SurvivalTellsJobsThatTheClusterKilledFromTheOthers) {
+TEST(SummariseTest, SurvivalReportsJobsThatTheClusterKilledFromTheOthers) {
   const auto sum = Summarise({}, {Ended(0, 100, kPreempted), Ended(1, 100, kPreempted),
                                   Ended(2, 50, kSuccess), Ended(3, 5, kProgramFailed)});
   const auto total = [](const std::vector<std::int64_t>& hist) {
@@ -159,7 +160,7 @@ Failure FailureOf(std::int64_t idx, ExitInfo exit, std::int64_t job, bool last_c
 }
 
 TEST(SumTriesTest, EachExitClassIsChargedToItsOwnColumn) {
-  const ExitInfo killed{.exit_class = Account::kOurKill};
+  const ExitInfo killed{.exit_class = ExitClass::kOurKill};
   const auto tries = SumTries({FailureOf(0, kProgramFailed, 1), FailureOf(0, kPreempted, 2),
                                FailureOf(0, kRequeued, 3), FailureOf(0, killed, 4),
                                FailureOf(-1, kProgramFailed, 5)});
@@ -172,7 +173,7 @@ TEST(SumTriesTest, EachExitClassIsChargedToItsOwnColumn) {
   EXPECT_EQ(t.last_cluster, kCluster);
 }
 
-TEST(TasksToMoveTest, ATaskMovesOnceAndOnlyWhenNoCopyOfItLives) {
+TEST(TasksToMoveTest, ATaskMovesOnceAndOnlyWhenNoCopyOfItSurvival) {
   ExitInfo retry = kProgramFailed;
   retry.next = NextStep::kRetryFront;
   const auto moved = TasksToMove(

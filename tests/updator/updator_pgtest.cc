@@ -30,9 +30,9 @@ class UpdatorPgTest : public test::RowsTest {
   }
 
   void Pass() {
-    module::Turn turn{*db_,   config_,   Number("SELECT epoch FROM grid"), ++number_, fresh_,
+    module::Step step{*db_,   config_,   Number("SELECT epoch FROM grid"), ++number_, fresh_,
                       waker_, conninfo()};
-    updator_.Pass(turn);
+    updator_.Pass(step);
     fresh_ = false;
   }
   // Lets the cluster answer, and makes the cycle that its poller asks for.
@@ -120,7 +120,7 @@ TEST_F(UpdatorPgTest, AnAnswerIsWrittenAndTheNextPollAsksAboutWhatIsLeft) {
   PassWith(Changes({Job(0, RemoteState::kEnded)}));
   EXPECT_EQ(Text("SELECT state FROM campaigns"), "terminated");
   EXPECT_EQ(Count("gridstatus WHERE max_resources = 10"), 1);
-  ExpectTheLaw(1);
+  ExpectConservation(1);
 }
 
 // Before the pass published the lists of jobs it was two: one to ask for the list, one to hand in
@@ -155,7 +155,7 @@ TEST_F(UpdatorPgTest, AReportThatComesBeforeTheRecordWaitsAndItsTokenIsNotStored
   Record();
   Pass();
   EXPECT_EQ(Text("SELECT string_agg(job_id || state::text, ' ') FROM done"), "100terminated");
-  ExpectTheLaw(1);
+  ExpectConservation(1);
   PassWith(Changes({}, "t3"));
   EXPECT_EQ(Token(), "t3");
 }
@@ -213,7 +213,7 @@ TEST_F(UpdatorPgTest, AfterAPassThatFailedTheFeedIsAskedFromTheStoredTokenAgain)
     return Count("done") == 1;
   }));
   EXPECT_EQ(Token(), "t2");
-  ExpectTheLaw(1);
+  ExpectConservation(1);
 }
 
 TEST_F(UpdatorPgTest, AfterALostSessionTheJobsInFlightAreReadAgain) {
@@ -245,10 +245,10 @@ TEST_F(UpdatorPgTest, AFeedThatBeginsAgainEndsTheJobsThatItDoesNotListAndTheirTa
   whole.full = true;
   PassWith(whole);
   EXPECT_EQ(Text("SELECT string_agg(job_id::text, ' ') FROM live"), "100");
-  EXPECT_EQ(Text("SELECT string_agg(code || account::text, ' ') FROM done"),
+  EXPECT_EQ(Text("SELECT string_agg(code || exit_class::text, ' ') FROM done"),
             "UNKNOWN_ENDinfrastructure");
   EXPECT_EQ(Count("retry WHERE idx = 1"), 1);
-  ExpectTheLaw(1);
+  ExpectConservation(1);
 }
 
 TEST_F(UpdatorPgTest, JobsOnALostClusterEndAndTheirTasksLoseNoTry) {
@@ -258,7 +258,7 @@ TEST_F(UpdatorPgTest, JobsOnALostClusterEndAndTheirTasksLoseNoTry) {
   EXPECT_EQ(Count("live"), 0);
   EXPECT_EQ(Count("retry WHERE why = 'NODE_FAILED'"), 2);
   EXPECT_EQ(Number("SELECT sum(program) FROM tries"), 0);
-  ExpectTheLaw(1);
+  ExpectConservation(1);
 }
 
 TEST_F(UpdatorPgTest, AClusterThatCannotBeDrivenDelaysNoOther) {
@@ -275,9 +275,9 @@ TEST_F(UpdatorPgTest, UnderAnOldEpochNothingIsWritten) {
   Pass();
   script_->Answer(Changes({Job(0, RemoteState::kEnded)}));
   ASSERT_TRUE(test::Await([&] { return waker_.wakes == 1; }));
-  module::Turn turn{*db_, config_, Number("SELECT epoch FROM grid"), 9, false, waker_, conninfo()};
+  module::Step step{*db_, config_, Number("SELECT epoch FROM grid"), 9, false, waker_, conninfo()};
   Sql("UPDATE grid SET epoch = epoch + 1");
-  EXPECT_THROW(updator_.Pass(turn), module::StaleEpoch);
+  EXPECT_THROW(updator_.Pass(step), module::StaleEpoch);
   EXPECT_EQ(Count("done"), 0);
 }
 

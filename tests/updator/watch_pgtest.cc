@@ -60,7 +60,7 @@ class WatchPgTest : public test::RowsTest {
       job.ref = test::RefOf("12_" + std::to_string(i), "arr", i);
       job.state = cluster::RemoteState::kRunning;
       job.node = "n4";
-      job.silent = true;
+      job.unresponsive = true;
       a.poll.jobs.push_back(job);
     }
     auto c = Connect();
@@ -73,8 +73,7 @@ class WatchPgTest : public test::RowsTest {
   }
   std::string Unresponsive() {
     return Sql("SELECT coalesce(string_agg(job_id || '/' || round(extract(epoch FROM now() - "
-               "since)), ' ' "
-               "ORDER BY job_id), '') FROM silent_jobs")[0][0]
+               "since)), ' ' ORDER BY job_id), '') FROM unresponsive_jobs")[0][0]
         .c_str();
   }
   std::string Message() {

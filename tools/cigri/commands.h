@@ -14,7 +14,7 @@ namespace cigri::cli {
 struct Database {
   bool own = true;       ///< the private server below home
   std::string conninfo;  ///< "" for PG* variables
-  std::string name;      ///< for people: "own PostgreSQL", "PostgreSQL of /etc/cigri/cigri.conf"
+  std::string name;      ///< for messages: "own PostgreSQL", "PostgreSQL of /etc/cigri/cigri.conf"
   std::string why;
 };
 

@@ -98,7 +98,8 @@ void CheckClock(Report& report, double database_clock) {
   const double skew = std::fabs(database_clock - static_cast<double>(now.tv_sec) -
                                 static_cast<double>(now.tv_nsec) / 1e9);
   if (skew > 5)
-    report.Warn("clock", "the database's clock is " + HumanSpan(skew) + " away from this host's",
+    report.Warn("clock",
+                "the database's clock is " + HumanDuration(skew) + " away from this host's",
                 "set up time synchronisation");
   else
     report.Ok("clock", "agrees with the database's");
@@ -114,16 +115,14 @@ void CheckClusters(Report& report, db::Tx& tx) {
                   "`gridadmin resume " + name + "`");
     else if (url.rfind("unix:", 0) == 0 && !AnswersHealth(url.substr(5)))
       report.Fail(what, name + " does not answer on " + url,
-                  "its daemon is started again by itself; see the log");
+                  "its daemon is restarted automatically; see the log");
     else if (!!row.failing_s)
-      report.Fail(what,
-                  name + " has failed for " + HumanSpan(row.failing_s) + ": " +
-                      row.error,
+      report.Fail(what, name + " has failed for " + HumanDuration(row.failing_s) + ": " + row.error,
                   "`gridadmin cluster check " + name + "`");
     else if (!row.swept_s || row.swept_s > 120)
-      report.Warn(what, name + " has not been looked at lately", "is the updator at work?");
+      report.Warn(what, name + " has not been polled lately", "is the updator at work?");
     else
-      report.Ok(what, name + ", looked at " + HumanSpan(row.swept_s) + " ago");
+      report.Ok(what, name + ", looked at " + HumanDuration(row.swept_s) + " ago");
   }
 }
 
@@ -131,10 +130,9 @@ void CheckModules(Report& report, db::Tx& tx) {
   for (const auto& row : tx.Exec(sql::kModuleStatus)) {
     const double idle = !row.idle_s ? 0 : row.idle_s;
     if (idle > 90)
-      report.Warn(
-          "module",
-          std::string(row.name) + " made its last pass " + HumanSpan(idle) + " ago",
-          "see the log");
+      report.Warn("module",
+                  std::string(row.name) + " made its last pass " + HumanDuration(idle) + " ago",
+                  "see the log");
   }
 }
 
@@ -159,7 +157,7 @@ int Doctor() {
   Report report;
   const auto home = embedded::Home::FromEnvironment();
   const Config config = Config::Load();
-  for (const auto& warning : config.Warnings()) report.Warn("config", warning, "mend it");
+  for (const auto& warning : config.Warnings()) report.Warn("config", warning, "fix it");
   CheckPrograms(report);
   CheckHome(report, home);
   CheckProcesses(report, home);

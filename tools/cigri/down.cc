@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "commands.h"
-#include "core/counted.h"
 #include "core/error.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
@@ -25,7 +25,8 @@ std::string CampaignsThatRun(const embedded::Home& home) {
     const auto connection = Open(KnownDatabase(home, Config::Load()));
     db::Tx tx(*connection);
     std::vector<std::string> ids;
-    for (const auto& row : tx.Exec(sql::kCampaignsOnLocalClusters)) ids.emplace_back(row.campaign_id);
+    for (const auto& row : tx.Exec(sql::kCampaignsOnLocalClusters))
+      ids.emplace_back(row.campaign_id);
     if (ids.empty()) return "";
     if (ids.size() > 5) return " of " + std::to_string(ids.size()) + " campaigns";
     return (ids.size() == 1 ? " of campaign " : " of campaigns ") + Join(ids, ", ");
@@ -34,7 +35,7 @@ std::string CampaignsThatRun(const embedded::Home& home) {
   }
 }
 
-std::string Jobs(int n) { return Counted(n, "running job"); }
+std::string Jobs(int n) { return Pluralize(n, "running job"); }
 
 void RemoveSockets(const embedded::Home& home) {
   std::error_code failed;
@@ -57,7 +58,7 @@ int Down(bool keep_jobs) {
   // First those who would start the others again.
   const int modules = embedded::EndAll(embedded::GridProcesses, home, kModuleGrace);
   const int running = static_cast<int>(embedded::JobProcesses(home).size());
-  // Nobody has deleted them: they end as jobs of a node that went away, free of charge.
+  // Nobody has deleted them: they end as jobs of a node that went away, uncharged.
   if (!keep_jobs)
     embedded::EndAll(embedded::JobProcesses, home, kJobGrace,
                      static_cast<char>(localcluster::Cause::kNodeFailed));
@@ -69,14 +70,14 @@ int Down(bool keep_jobs) {
     std::printf("the grid was down already\n");
     return kExitOk;
   }
-  std::printf("grid down: %s ended%s", Counted(modules, "process", "processes").c_str(),
+  std::printf("grid down: %s ended%s", Pluralize(modules, "process", "processes").c_str(),
               server ? ", PostgreSQL stopped" : "");
-  if (real != 0) std::printf(", %s stopped", Counted(real, "real cluster").c_str());
+  if (real != 0) std::printf(", %s stopped", Pluralize(real, "real cluster").c_str());
   if (running != 0 && keep_jobs)
     std::printf(", %s%s left running; `cigri up` adopts what is there", Jobs(running).c_str(),
                 whose.c_str());
   if (running != 0 && !keep_jobs)
-    std::printf(", %s%s stopped; the next `cigri up` runs their tasks again, free of charge",
+    std::printf(", %s%s stopped; the next `cigri up` runs their tasks again, uncharged",
                 Jobs(running).c_str(), whose.c_str());
   std::printf("\n");
   return kExitOk;

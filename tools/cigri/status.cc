@@ -72,19 +72,18 @@ void ReadDatabase(const Database& database, json& status) {
     db::RequireSchema(*connection);
     db::Tx tx(*connection);
     status["grid"] = RowJson(tx.Exec(sql::kGridStatus)[0]);
-    for (const auto& row : tx.Exec(sql::kClusterHealth))
-      status["clusters"].push_back(RowJson(row));
+    for (const auto& row : tx.Exec(sql::kClusterHealth)) status["clusters"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kModuleStatus)) status["modules"].push_back(RowJson(row));
   } catch (const Fatal& e) {
     status["error"] = e.what();
   }
 }
 
-std::string ModuleWords(const json& status, const std::string& name, int pid) {
+std::string ModuleText(const json& status, const std::string& name, int pid) {
   for (const auto& module : status.value("modules", json::array()))
     if (module["name"] == name && module["pid"] == pid && module["idle_s"].is_number())
       return std::to_string(module["passes"].get<std::int64_t>()) + " passes, the last " +
-             HumanSpan(module["idle_s"].get<double>()) + " ago";
+             HumanDuration(module["idle_s"].get<double>()) + " ago";
   return "";
 }
 
@@ -93,29 +92,29 @@ void PrintProcesses(const json& status) {
   double mb = 0;
   for (const auto& p : status["processes"]) {
     const std::string name = p["name"], command = p["command"];
-    std::string words = ModuleWords(status, name, p["pid"]);
+    std::string text = ModuleText(status, name, p["pid"]);
     if (name == "almighty")
-      words = command.find("--standby") != command.npos ? "started to stand by" : "";
-    if (name == "postgres") words = command;
+      text = command.find("--standby") != command.npos ? "started to stand by" : "";
+    if (name == "postgres") text = command;
     if (const auto at = command.find("--name "); at != command.npos)
-      words = Split(command.substr(at + 7), ' ').front();
+      text = Split(command.substr(at + 7), ' ').front();
     mb += p["pss_mb"].get<double>();
     std::printf("%-14s %8d %12s %8.1f %7.1f s  %s\n", name.c_str(), p["pid"].get<int>(),
-                HumanSpan(p["age_s"].get<double>()).c_str(), p["pss_mb"].get<double>(),
-                p["cpu_s"].get<double>(), words.c_str());
+                HumanDuration(p["age_s"].get<double>()).c_str(), p["pss_mb"].get<double>(),
+                p["cpu_s"].get<double>(), text.c_str());
   }
   std::printf("%-14s %8s %12s %8.1f\n", "all", "", "", mb);
 }
 
 void PrintClusters(const json& status) {
   for (const auto& c : status.value("clusters", json::array())) {
-    std::string words = c["enabled"].get<bool>() ? c["mode"].get<std::string>() : "disabled";
-    if (c["drained"].get<bool>()) words = "drained: " + c["drain_reason"].get<std::string>();
-    if (c["swept_s"].is_number())
-      words += ", seen " + HumanSpan(c["swept_s"].get<double>()) + " ago";
-    if (c["failing_s"].is_number()) words += ", FAILING: " + c.value("error", json("")).dump();
+    std::string text = c["enabled"].get<bool>() ? c["mode"].get<std::string>() : "disabled";
+    if (c["drained"].get<bool>()) text = "drained: " + c["drain_reason"].get<std::string>();
+    if (c["polled_s"].is_number())
+      text += ", seen " + HumanDuration(c["polled_s"].get<double>()) + " ago";
+    if (c["failing_s"].is_number()) text += ", FAILING: " + c.value("error", json("")).dump();
     std::printf("cluster %-12s %-6s %s\n", c["name"].get<std::string>().c_str(),
-                c["kind"].get<std::string>().c_str(), words.c_str());
+                c["kind"].get<std::string>().c_str(), text.c_str());
   }
 }
 

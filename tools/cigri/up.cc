@@ -13,8 +13,8 @@
 
 #include "clusterdb/clusterdb.h"
 #include "commands.h"
-#include "core/counted.h"
 #include "core/error.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
@@ -169,7 +169,7 @@ void AwaitAnswers(const Home& home, const Config& config, const std::vector<Loca
 std::string Slots(const std::vector<LocalCluster>& clusters) {
   std::string text;
   for (const auto& cluster : clusters)
-    text += ", " + cluster.name + " " + Counted(cluster.slots, "slot");
+    text += ", " + cluster.name + " " + Pluralize(cluster.slots, "slot");
   return text;
 }
 

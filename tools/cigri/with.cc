@@ -1,4 +1,4 @@
-// cigri up --with: real batch schedulers on loopback, for people to play with (docs/clusters.md).
+// cigri up --with: real batch schedulers on loopback, for users to play with (docs/clusters.md).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -31,13 +31,13 @@ const std::string kClaims = "/run/cigri-with";
 
 std::string WithFile(const Home& home) { return home.dir + "/with"; }
 
-// Installed beside the programs, or in the source tree they were built in.
+// Installed next to the programs, or in the source tree they were built in.
 std::string Scripts() {
   const std::string bin = embedded::OwnFolder();
   for (const char* place : {"/../share/cigri/clusters", "/../../scripts/clusters"})
     if (access((bin + place + "/oar-up").c_str(), X_OK) == 0) return fs::canonical(bin + place);
   throw Fatal(kExitConfig, "the scripts oar-up and slurm-up are not there",
-              "they belong into ../share/cigri/clusters beside " + bin);
+              "they belong into ../share/cigri/clusters next to " + bin);
 }
 
 // A batch scheduler that `--with` can start. All that differs between them stands here.
@@ -164,7 +164,7 @@ std::vector<RealCluster> Choose(const Home& home, const std::map<std::string, in
   return chosen;
 }
 
-// Nothing is installed behind a person's back: apt is theirs.
+// Nothing is installed behind the user's back: apt is theirs.
 void NeedPackages(const std::map<std::string, int>& wanted) {
   std::string missing;
   for (const auto& [kind, n] : wanted) {
@@ -242,7 +242,7 @@ void AddToGrid(Api& api, const RealCluster& c, const std::string& token) {
       faults +=
           "\n  " + item.at("what").get<std::string>() + ": " + item.at("detail").get<std::string>();
   if (!faults.empty()) throw Fatal(kExitUnavailable, c.name() + " is up, but not usable:" + faults);
-  api.Patch(path, {{"mode", "open"}});
+  api.Patch(path, {{"mode", "unlimited"}});
 }
 
 bool Stop(const RealCluster& c) {

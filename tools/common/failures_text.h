@@ -1,4 +1,4 @@
-// What a campaign fails of, for people: gridstat on a terminal, gridsub --wait.
+// What a campaign fails of, for messages: gridstat on a terminal, gridsub --wait.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// What tools print for people: colours, widths, one progress line.
+// What tools print for messages: colours, widths, one progress line.
 #pragma once
 #include <string>
 #include <string_view>

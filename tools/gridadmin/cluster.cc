@@ -29,16 +29,16 @@ std::string ClusterPath(const std::string& name) {
 int ListClusters(const Session& s) {
   json body = Expect(s.Connect().Get("/admin/clusters"), "list the clusters");
   for (json& c : body.at("items")) {
-    c["flow"] = c.at("mode");
-    if (c.at("mode") == "limited") c["flow"] = "limited " + c.at("mode_limit").dump();
-    if (!c.at("enabled").get<bool>()) c["flow"] = "disabled";
+    c["mode_text"] = c.at("mode");
+    if (c.at("mode") == "limited") c["mode_text"] = "limited " + c.at("mode_limit").dump();
+    if (!c.at("enabled").get<bool>()) c["mode_text"] = "disabled";
     if (c.at("drained").get<bool>())
-      c["flow"] = c.at("kill_all").get<bool>() ? "stopped" : "drained";
+      c["mode_text"] = c.at("kill_all").get<bool>() ? "stopped" : "drained";
   }
   PrintItems(s, body,
              {{"name", "NAME"},
               {"kind", "KIND"},
-              {"flow", "FLOW"},
+              {"mode_text", "MODE"},
               {"drain_reason", "REASON"},
               {"failing_since", "FAILING SINCE"},
               {"api_url", "API"}});
@@ -131,8 +131,9 @@ int Lost(const Session& s, const ClusterOptions& o) {
     throw Fatal(kExitUsage, "cluster " + o.name + " not given up", "say --yes when you are sure");
   const json lost = Expect(s.Connect().Post(ClusterPath(o.name) + "/lost", json::object()),
                            "give up cluster " + o.name);
-  std::printf("given up on %s: %s batches not recorded, %s jobs; their tasks go again elsewhere\n",
-              o.name.c_str(), lost.at("batches").dump().c_str(), lost.at("jobs").dump().c_str());
+  std::printf(
+      "given up on %s: %s batches not recorded, %s jobs; their tasks are retried elsewhere\n",
+      o.name.c_str(), lost.at("batches").dump().c_str(), lost.at("jobs").dump().c_str());
   return kExitOk;
 }
 
@@ -188,11 +189,11 @@ void AddClusterCommands(CommandLine& line, Session& session) {
   });
   add("limited", "at most N jobs of ours at once", Limited)
       .Add({{"N", &options->limit, "", {.required = true, .range = {{1, 1'000'000'000}}}}});
-  add("open", "as much as the policy says", [](const Session& s, const ClusterOptions& o) {
-    return Patch(s, o.name, {{"mode", "open"}}, "open");
+  add("unlimited", "as much as the policy says", [](const Session& s, const ClusterOptions& o) {
+    return Patch(s, o.name, {{"mode", "unlimited"}}, "unlimited");
   });
   add("remove", "remove a cluster that no campaign has named", RemoveCluster);
-  add("lost", "give up what was sent there: its tasks go again elsewhere", Lost)
+  add("lost", "give up what was sent there: its tasks are retried elsewhere", Lost)
       .Add({{"--yes", &options->yes, "do not ask"}});
   CommandLine& check =
       add("check", "is it reachable, authorised, ...; exit 1 when something fails", CheckCluster);

@@ -1,4 +1,4 @@
-// gridadmin drain|stop|resume|check: stopping the flow, and whether the law is kept.
+// gridadmin drain|stop|resume|check: stopping the flow, and whether tasks are conserved.
 #include <cstdio>
 
 #include "core/text.h"
@@ -56,10 +56,12 @@ int Resume(const Session& s, const DrainOptions& o) {
 
 void PrintViolation(const json& v) {
   std::printf(
-      "campaign %s: %s tasks, but waiting %s + retry %s + in flight %s + tofix %s + done %s",
+      "campaign %s: %s tasks, but waiting %s + retry %s + in flight %s + needs_attention %s + done "
+      "%s",
       v.at("campaign_id").dump().c_str(), v.at("ntasks").dump().c_str(),
       v.at("waiting").dump().c_str(), v.at("retry").dump().c_str(),
-      v.at("in_flight").dump().c_str(), v.at("tofix").dump().c_str(), v.at("done").dump().c_str());
+      v.at("in_flight").dump().c_str(), v.at("needs_attention").dump().c_str(),
+      v.at("done").dump().c_str());
   if (v.at("twice") != 0) std::printf("; %s in two places", v.at("twice").dump().c_str());
   if (v.at("outside") != 0) std::printf("; %s never handed out", v.at("outside").dump().c_str());
   std::printf("\n");
@@ -80,7 +82,7 @@ int CheckGrid(const Session& s, const DrainOptions& o) {
                 d.at("campaign_id").dump().c_str(), d.at("counted").dump().c_str(),
                 Cell(d.at("state")).c_str(), d.at("is").dump().c_str());
   std::printf("%s campaigns checked: %s\n", body.at("campaigns").dump().c_str(),
-              ok ? "every task is in exactly one place" : "the law is broken");
+              ok ? "every task is in exactly one place" : "tasks are not conserved");
   return ok ? kExitOk : kExitNo;
 }
 
@@ -94,7 +96,7 @@ void AddDrainCommands(CommandLine& line, Session& session) {
     drain.Add({{"CLUSTER", &o->cluster, "a cluster, or all", {.required = true}},
                {"--reason", &o->reason, "shown to every user it concerns", {.required = true}},
                {"--kill", &o->kill, "also kill what runs there"},
-               {"--until", &o->until, "resume by itself: 2h, 18:00, \"2026-12-24 18:00\""}});
+               {"--until", &o->until, "resume automatically: 2h, 18:00, \"2026-12-24 18:00\""}});
   }
   Command(line, session, "resume", "end a drain", [&session, o] {
     return Resume(session, *o);

@@ -26,9 +26,9 @@ void RunEditor(const std::string& file) {
                 "set $EDITOR, or pass the text with --file");
 }
 
-class Draft {
+class EditedText {
  public:
-  Draft(const std::string& name, const std::string& text) {
+  EditedText(const std::string& name, const std::string& text) {
     const char* tmp = std::getenv("TMPDIR");
     std::string folder =
         std::string(tmp != nullptr && *tmp != '\0' ? tmp : "/tmp") + "/gridadmin-XXXXXX";
@@ -48,19 +48,19 @@ class Draft {
 
 bool EditUntilSaved(const std::string& name, const std::string& text,
                     const std::function<std::string(const std::string&)>& save) {
-  const Draft draft(name, text);
+  const EditedText file(name, text);
   for (;;) {
-    RunEditor(draft.file());
-    const std::string edited = ReadFile(draft.file());
+    RunEditor(file.file());
+    const std::string edited = ReadFile(file.file());
     if (edited == text) break;
     const std::string why = save(edited);
     if (why.empty()) break;
     std::fprintf(stderr, "gridadmin: %s\n", why.c_str());
     if (!Confirm("edit it again?"))
-      throw Fatal(kExitBadInput, "nothing saved", "your text is in " + draft.file());
+      throw Fatal(kExitBadInput, "nothing saved", "your text is in " + file.file());
   }
-  const bool changed = ReadFile(draft.file()) != text;
-  draft.Remove();
+  const bool changed = ReadFile(file.file()) != text;
+  file.Remove();
   return changed;
 }
 

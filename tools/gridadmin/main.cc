@@ -10,14 +10,14 @@ using namespace cigri;
 int Main(int argc, char** argv) {
   CommandLine line(
       "gridadmin",
-      "Operates a grid: clusters, admission rules, policy, people. For operators only.");
+      "Operates a grid: clusters, admission rules, policy, users. For operators only.");
   gridadmin::Session session;
   tools::AddCommonOptions(line, session.common);
   line.Add({{"--json", &session.json, "print the API's answers as JSON"}});
   line.AllowOptionsAfterCommands();
   gridadmin::AddRuleCommands(line, session);
   gridadmin::AddClusterCommands(line, session);
-  gridadmin::AddPeopleCommands(line, session);
+  gridadmin::AddUserCommands(line, session);
   gridadmin::AddDrainCommands(line, session);
   gridadmin::AddPolicyCommands(line, session);
   if (const auto code = line.ReadOrThrow(argc, argv)) return *code;

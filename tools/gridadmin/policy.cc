@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 using tools::Expect;
 
-// Text when the API has written it for people, else JSON.
+// Text when the API has written it for readers, else JSON.
 void Print(const Session& s, const json& body) {
   const json text = body.is_object() ? body.value("text", json()) : json();
   if (!s.json && text.is_string())

@@ -70,7 +70,7 @@ int ShowRule(const Session& s, const RuleOptions& o) {
   return kExitOk;
 }
 
-// "" or why the API did not take it. Only what another text could mend comes back.
+// "" or why the API did not take it. Only what another text could fix comes back.
 std::string SaveFault(const tools::Answer& answer, const std::string& what) {
   if (answer.ok()) return "";
   const Fatal refused = tools::Refused(answer, what);

@@ -20,7 +20,7 @@ struct Session {
 // Each adds its commands to the program; `session` outlives it.
 void AddRuleCommands(CommandLine& line, Session& session);
 void AddClusterCommands(CommandLine& line, Session& session);
-void AddPeopleCommands(CommandLine& line, Session& session);
+void AddUserCommands(CommandLine& line, Session& session);
 void AddDrainCommands(CommandLine& line, Session& session);
 void AddPolicyCommands(CommandLine& line, Session& session);
 

@@ -5,8 +5,8 @@
 namespace cigri::gridadmin {
 namespace {
 
-// A span like "2h"; 0 when it is none.
-std::time_t Span(const std::string& text) {
+// A duration like "2h"; 0 when it is none.
+std::time_t Duration(const std::string& text) {
   char* end = nullptr;
   const long n = std::strtol(text.c_str(), &end, 10);
   if (n <= 0 || n > 100'000 || *end == '\0' || end[1] != '\0') return 0;
@@ -30,7 +30,7 @@ bool Matches(const std::string& text, const char* format, std::tm* tm) {
 }  // namespace
 
 std::optional<std::time_t> ParseWhen(const std::string& text, std::time_t now) {
-  if (const std::time_t span = Span(text); span != 0) return now + span;
+  if (const std::time_t duration = Duration(text); duration != 0) return now + duration;
   std::tm day{};
   for (const char* format : {"%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d"}) {
     day = {};

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "tools/common/options.h"
 #include "tools/common/terminal.h"
@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using tools::Tint;
 
-struct Options {
+struct GridclustersOptions {
   tools::CommonOptions common;
   bool infos = false, more = false, usage = false, bars = false, all = false, json_out = false,
        verbose = false, submit = false;
@@ -23,7 +23,7 @@ struct Options {
   bool colour = false;
 };
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GridclustersOptions& o) {
   CommandLine line("gridclusters", "Shows available clusters.");
   tools::AddCommonOptions(line, o.common);
   line.Add(
@@ -57,7 +57,8 @@ std::string States(const json& c) {
   if (c.value("under_stress", false)) out += ", UNDER_STRESS";
   if (!c.value("enabled", true)) out += ", DISABLED";
   if (c.value("drained", false)) out += ", DRAINED";
-  if (const std::string mode = c.value("mode", "open"); mode != "open") out += ", " + mode;
+  if (const std::string mode = c.value("mode", "unlimited"); mode != "unlimited")
+    out += ", " + mode;
   return out;
 }
 
@@ -77,7 +78,7 @@ std::string Listed(const std::string& key, const json& value) {
     for (const auto& [module, n] : value.items()) parts.push_back(module + " " + n.dump());
   if (key == "would_send")
     for (const auto& w : value)
-      parts.push_back(Counted(w["jobs"].get<std::int64_t>(), "job") + " of campaign " +
+      parts.push_back(Pluralize(w["jobs"].get<std::int64_t>(), "job") + " of campaign " +
                       w["campaign"].dump());
   return Join(parts, ", ");
 }
@@ -138,7 +139,7 @@ std::string Legend(bool colour) {
          "\033[42m \033[0m free\n";
 }
 
-std::string OneCluster(const json& c, const Options& o) {
+std::string OneCluster(const json& c, const GridclustersOptions& o) {
   std::string out = c["id"].dump() + ": " + c["name"].get<std::string>();
   if (!o.infos) return out + "\n";
   out += o.more ? MoreInfo(c) : Info(c);
@@ -151,14 +152,14 @@ std::string OneCluster(const json& c, const Options& o) {
   return out + "\n";
 }
 
-json One(tools::Api& api, const Options& o) {
+json One(tools::Api& api, const GridclustersOptions& o) {
   json items = json::array();
   items.push_back(
       tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.name)), "show cluster " + o.name));
   return {{"items", std::move(items)}};
 }
 
-int List(tools::Api& api, const Options& o) {
+int List(tools::Api& api, const GridclustersOptions& o) {
   const auto answer = !o.name.empty()
                           ? One(api, o)
                           : tools::Expect(api.Get(std::string("/clusters?x=1") +
@@ -179,7 +180,7 @@ int List(tools::Api& api, const Options& o) {
 void PutReason(const json& r) {
   std::printf("  campaign %s of %s, %s waiting, %s in flight here: %s",
               r["campaign"].dump().c_str(), Text(r["user"]).c_str(), r["waiting"].dump().c_str(),
-              r["in_flight"].dump().c_str(), Text(r["sentence"]).c_str());
+              r["in_flight"].dump().c_str(), Text(r["message"]).c_str());
   if (r["code"].is_string()) std::printf(" [%s]", Text(r["code"]).c_str());
   std::printf("\n");
   if (r["expected"].is_string()) std::printf("    %s\n", Text(r["expected"]).c_str());
@@ -187,18 +188,18 @@ void PutReason(const json& r) {
     std::printf("    -> %s\n", tools::Printable(action).c_str());
 }
 
-int Why(tools::Api& api, const Options& o) {
+int Why(tools::Api& api, const GridclustersOptions& o) {
   const auto why = tools::Expect(api.Get("/clusters/" + http::PercentEncode(o.why) + "/why"),
                                  "explain cluster " + o.why);
   if (o.json_out) return std::puts(why.dump(2).c_str()), kExitOk;
-  std::printf("%s\n", Text(why["sentence"]).c_str());
+  std::printf("%s\n", Text(why["message"]).c_str());
   if (const std::string action = why.value("action", ""); !action.empty())
     std::printf("-> %s\n", tools::Printable(action).c_str());
   if (!o.verbose) return kExitOk;
   for (const auto& line : why["ceilings"]) std::printf("  %s\n", Text(line).c_str());
   for (const auto& reason : why["reasons"]) PutReason(reason);
   const auto left = why["waiting_campaigns"].get<std::size_t>() - why["reasons"].size();
-  if (left > 0) std::printf("  and %s\n", Counted(left, "more campaign").c_str());
+  if (left > 0) std::printf("  and %s\n", Pluralize(left, "more campaign").c_str());
   return kExitOk;
 }
 
@@ -208,7 +209,7 @@ Tint TintOf(const std::string& verdict) {
   return verdict == "warn" ? Tint::kYellow : Tint::kDim;
 }
 
-int Check(tools::Api& api, const Options& o) {
+int Check(tools::Api& api, const GridclustersOptions& o) {
   const std::string path =
       "/admin/clusters/" + http::PercentEncode(o.check) + "/check?submit=" + (o.submit ? "1" : "0");
   const auto answer = tools::Expect(api.Post(path, json::object()), "check cluster " + o.check);
@@ -227,7 +228,7 @@ int Check(tools::Api& api, const Options& o) {
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GridclustersOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   auto api = tools::Connect(o.common);
   if (!o.why.empty()) return Why(api, o);

@@ -7,7 +7,7 @@
 namespace cigri::griddel {
 namespace {
 
-struct Options {
+struct GriddelOptions {
   tools::CommonOptions common;
   std::vector<std::string> campaigns, jobs;
   bool pause = false, resume = false, purge = false, verbose = false;
@@ -26,7 +26,7 @@ std::vector<std::string> Ids(const std::vector<std::string>& words, const char* 
   return ids;
 }
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GriddelOptions& o) {
   CommandLine line("griddel", "Cancels, pauses, resumes or purges campaigns; cancels jobs.");
   std::vector<std::string> arguments;
   tools::AddCommonOptions(line, o.common);
@@ -51,20 +51,20 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   return std::nullopt;
 }
 
-const char* Verb(const Options& o) {
+const char* Verb(const GriddelOptions& o) {
   if (o.pause) return "pause";
   if (o.resume) return "resume";
   return o.purge ? "purge" : "cancel";
 }
 
-std::string Query(const Options& o) {
+std::string Query(const GriddelOptions& o) {
   if (o.pause) return "?hold=1";
   if (o.resume) return "?resume=1";
   return o.purge ? "?purge=1" : "";
 }
 
-// Asks for one thing; trouble with it is said, and keeps the rest from nothing. `worst` becomes the
-// exit code: a campaign that cannot be found or has another state is an answer, "no".
+// Asks for one thing; an error with it is said, and keeps the rest from nothing. `worst` becomes
+// the exit code: a campaign that cannot be found or has another state is an answer, "no".
 void Ask(tools::Api& api, const std::string& path, const std::string& what, bool verbose,
          int& worst) {
   const auto answer = api.Delete(path);
@@ -83,7 +83,7 @@ void Ask(tools::Api& api, const std::string& path, const std::string& what, bool
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GriddelOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   auto api = tools::Connect(o.common);
   int worst = kExitOk;

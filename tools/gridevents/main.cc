@@ -14,14 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct GrideventsOptions {
   tools::CommonOptions common;
   std::string campaign, event, blacklist, mark_job, message, explain;
   bool global = false, all = false, fix = false, resubmit = false, verbose = false,
        json_out = false;
 };
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GrideventsOptions& o) {
   CommandLine line("gridevents", "Shows, closes and writes events of campaigns and of the grid.");
   std::string argument;
   tools::AddCommonOptions(line, o.common);
@@ -57,25 +57,25 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   return std::nullopt;
 }
 
-std::string PathOf(const Options& o) {
+std::string PathOf(const GrideventsOptions& o) {
   if (!o.event.empty()) return "/events/" + http::PercentEncode(o.event);
   if (!o.campaign.empty()) return "/campaigns/" + http::PercentEncode(o.campaign) + "/events";
   return "/events";
 }
 
-std::string What(const Options& o) {
+std::string What(const GrideventsOptions& o) {
   if (!o.event.empty()) return "event " + o.event;
   return o.campaign.empty() ? "global events" : "events of campaign " + o.campaign;
 }
 
-int Fix(tools::Api& api, const Options& o) {
+int Fix(tools::Api& api, const GrideventsOptions& o) {
   const auto answer =
       tools::Expect(api.Delete(PathOf(o) + (o.resubmit ? "?resubmit=1" : "")), "close " + What(o));
   if (o.verbose) std::printf("%s.\n", answer.value("message", "done").c_str());
   return kExitOk;
 }
 
-int Create(tools::Api& api, const json& event, const Options& o) {
+int Create(tools::Api& api, const json& event, const GrideventsOptions& o) {
   const auto answer = tools::Expect(api.Post("/events", event), "add event");
   if (o.verbose) std::printf("Event %s added.\n", answer.value("id", json()).dump().c_str());
   return kExitOk;
@@ -88,7 +88,7 @@ std::int64_t ClusterId(tools::Api& api, const std::string& word) {
       .get<std::int64_t>();
 }
 
-int Blacklist(tools::Api& api, const Options& o) {
+int Blacklist(tools::Api& api, const GrideventsOptions& o) {
   const auto id = ClusterId(api, o.blacklist);
   const std::string why =
       o.message.empty() ? "Cluster " + o.blacklist +
@@ -102,7 +102,7 @@ int Blacklist(tools::Api& api, const Options& o) {
                 o);
 }
 
-int MarkJob(tools::Api& api, const Options& o) {
+int MarkJob(tools::Api& api, const GrideventsOptions& o) {
   if (o.mark_job.find_first_not_of("0123456789") != std::string::npos || o.mark_job.size() > 18)
     throw Fatal(kExitUsage, "\"" + o.mark_job + "\" is no number of a job");
   const std::string why = o.message.empty() ? "Marked by an operator" : o.message;
@@ -114,7 +114,7 @@ int MarkJob(tools::Api& api, const Options& o) {
                 o);
 }
 
-int Show(tools::Api& api, const Options& o) {
+int Show(tools::Api& api, const GrideventsOptions& o) {
   json answer = tools::Expect(api.Get(PathOf(o) + (o.all ? "?all=1" : "")), "show " + What(o));
   json items = answer.contains("items") ? answer["items"] : json::array({answer});
   for (std::size_t got = items.size(); got > 0 && answer.contains("links") && got % 1000 == 0;) {
@@ -150,7 +150,7 @@ int Explain(const std::string& word) {
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GrideventsOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   if (!o.explain.empty()) return Explain(o.explain);
   auto api = tools::Connect(o.common);

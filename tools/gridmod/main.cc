@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct GridmodOptions {
   tools::CommonOptions common;
   std::vector<std::string> campaigns;
   std::string priority;
@@ -30,7 +30,7 @@ std::vector<std::string> Ids(const std::vector<std::string>& words) {
   return ids;
 }
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GridmodOptions& o) {
   CommandLine line("gridmod", "Changes the priority of campaigns.");
   std::vector<std::string> arguments;
   tools::AddCommonOptions(line, o.common);
@@ -68,8 +68,8 @@ void Tell(const std::string& id, const json& answer, bool verbose) {
     std::printf("  %s\n", tools::Printable(note.get<std::string>()).c_str());
 }
 
-// Trouble with one campaign is said, and keeps the others from nothing.
-int Change(tools::Api& api, const std::string& id, const Options& o) {
+// An error with one campaign is said, and keeps the others from nothing.
+int Change(tools::Api& api, const std::string& id, const GridmodOptions& o) {
   const auto answer = api.Patch("/campaigns/" + id, {{"set", {{"priority", Level(o.priority)}}}});
   if (answer.ok()) {
     Tell(id, answer.body, o.verbose);
@@ -82,7 +82,7 @@ int Change(tools::Api& api, const std::string& id, const Options& o) {
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GridmodOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   auto api = tools::Connect(o.common);
   int worst = kExitOk;

@@ -6,13 +6,13 @@
 namespace cigri::gridnotify {
 namespace {
 
-struct Options {
+struct GridnotifyOptions {
   tools::CommonOptions common;
   std::string mail, jabber, severity;
   bool list = false, unsubscribe = false, verbose = false;
 };
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GridnotifyOptions& o) {
   CommandLine line("gridnotify", "Subscribes to notifications of the grid.");
   tools::AddCommonOptions(line, o.common);
   line.Add({{"-l,--list", &o.list, "list your subscriptions"},
@@ -44,7 +44,7 @@ int List(tools::Api& api) {
   return kExitOk;
 }
 
-int Unsubscribe(tools::Api& api, const Options& o, const std::string& path,
+int Unsubscribe(tools::Api& api, const GridnotifyOptions& o, const std::string& path,
                 const std::string& identity) {
   const auto answer = tools::Expect(api.Delete(path + "?identity=" + http::PercentEncode(identity)),
                                     "unsubscribe " + identity);
@@ -56,7 +56,7 @@ int Unsubscribe(tools::Api& api, const Options& o, const std::string& path,
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GridnotifyOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   auto api = tools::Connect(o.common);
   if (o.list) return List(api);

@@ -26,7 +26,7 @@ std::string Epoch(const std::string& option, const std::string& text) {
               option + " 2026-01-31T12:00:00Z (UTC)");
 }
 
-json Read(const Options& o) {
+json Read(const GridsimOptions& o) {
   std::string path = "/admin/plans/history?limit=" + std::to_string(std::min(o.limit, 1000));
   if (!o.from.empty()) path += "&from=" + Epoch("--from", o.from);
   if (!o.until.empty()) path += "&until=" + Epoch("--until", o.until);
@@ -37,7 +37,7 @@ json Read(const Options& o) {
   return answer;
 }
 
-int Replay(const Options& o, const json& answer) {
+int Replay(const GridsimOptions& o, const json& answer) {
   const auto all = sim::Replay(answer);
   std::size_t same = 0;
   json different = json::array();
@@ -59,7 +59,7 @@ int Replay(const Options& o, const json& answer) {
 
 }  // namespace
 
-int RunHistory(const Options& o) {
+int RunHistory(const GridsimOptions& o) {
   const json answer = Read(o);
   if (o.replay) return Replay(o, answer);
   std::vector<std::string> notes;

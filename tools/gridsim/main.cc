@@ -4,7 +4,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "core/keep_memory.h"
+#include "core/tune_allocator.h"
 #include "tools/gridsim/run.h"
 
 namespace cigri::gridsim {
@@ -28,9 +28,9 @@ std::string FolderOf(const std::string& path) {
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GridsimOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
-  KeepFreedMemory();
+  TuneAllocator();
   if (o.from_history) return RunHistory(o);
   return RunText(o, TextOf(o.scenario), o.scenario, FolderOf(o.scenario));
 }

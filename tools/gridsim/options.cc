@@ -19,7 +19,7 @@ Examples:
 Exit codes: 0 done; 1 --replay found a difference; 64 wrong options; 65 bad scenario;
 69 no API; 77 not an operator (--from-history).)";
 
-void Together(const Options& o) {
+void Together(const GridsimOptions& o) {
   if (o.scenario.empty() && !o.from_history)
     throw Fatal(kExitUsage, "no scenario", "gridsim SCENARIO, or gridsim --from-history");
   if (!o.scenario.empty() && o.from_history)
@@ -30,12 +30,12 @@ void Together(const Options& o) {
     throw Fatal(kExitUsage, "--plot draws what --compare compares", "--compare fifo,usage");
   if (!o.compare.empty() && !(o.jobs + o.swf + o.gantt + o.why + o.policy).empty())
     throw Fatal(kExitUsage, "--compare has no --jobs, --swf, --gantt, --why or --policy",
-                "run each policy by itself with --policy NAME");
+                "run each policy on its own with --policy NAME");
 }
 
 }  // namespace
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GridsimOptions& o) {
   CommandLine line("gridsim", "Simulates a grid with the grid's own scheduler.");
   tools::AddCommonOptions(line, o.common);
   line.AddFooter(kFooter);
@@ -71,11 +71,11 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
        {"--save", &o.save, "with --from-history: write the scenario that was made: FILE.json"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   Together(o);
-  EditsOf(o);  // a wrong --set is told before any file is read
+  EditsOf(o);  // a wrong --set is reported before any file is read
   return std::nullopt;
 }
 
-sim::Edits EditsOf(const Options& o) {
+sim::Edits EditsOf(const GridsimOptions& o) {
   sim::Edits edits{.without = o.without, .set = {}, .policy = o.policy};
   for (const auto& text : o.set) {
     const auto equals = text.find('=');

@@ -9,7 +9,7 @@
 
 namespace cigri::gridsim {
 
-struct Options {
+struct GridsimOptions {
   tools::CommonOptions common;
   std::string scenario;
   std::string jobs, swf, gantt, plot, why, policy;
@@ -21,8 +21,8 @@ struct Options {
 };
 
 /// As tools::Parse. Throws Fatal(kExitUsage) for what does not go together.
-std::optional<int> Read(int argc, char** argv, Options& o);
+std::optional<int> Read(int argc, char** argv, GridsimOptions& o);
 /// What --without, --set and --policy change. Throws Fatal(kExitUsage).
-sim::Edits EditsOf(const Options& o);
+sim::Edits EditsOf(const GridsimOptions& o);
 
 }  // namespace cigri::gridsim

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "sim/keys.h"
 #include "sim/writers.h"
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-sim::ReadResult Checked(const Options& o, const std::string& text, const std::string& name,
+sim::ReadResult Checked(const GridsimOptions& o, const std::string& text, const std::string& name,
                         const std::string& folder, const std::string& policy) {
   auto edits = EditsOf(o);
   if (!policy.empty()) edits.policy = policy;
@@ -24,7 +24,7 @@ sim::ReadResult Checked(const Options& o, const std::string& text, const std::st
   for (const auto& fault : read.faults)
     std::fprintf(stderr, "%s\n", jdl::Text(fault, fault.line > 0 ? name : "gridsim").c_str());
   if (!read.faults.empty())
-    throw Fatal(kExitBadInput, name + " has " + Counted(read.faults.size(), "fault"));
+    throw Fatal(kExitBadInput, name + " has " + Pluralize(read.faults.size(), "fault"));
   return read;
 }
 
@@ -35,12 +35,12 @@ void Notes(const sim::ReadResult& read, bool warn) {
     std::fprintf(stderr, "warning: %s: %s\n", odd.key.c_str(), odd.message.c_str());
 }
 
-std::string LabelOf(const Options& o, const sim::Scenario& scenario) {
+std::string LabelOf(const GridsimOptions& o, const sim::Scenario& scenario) {
   return o.policy.empty() ? ToString(scenario.policy.policy) : o.policy;
 }
 
-int Why(const Options& o, const sim::Scenario& scenario) {
-  const auto at = sim::ParseSpan(o.why);
+int Why(const GridsimOptions& o, const sim::Scenario& scenario) {
+  const auto at = sim::ParseDuration(o.why);
   if (!at || *at < 0) throw Fatal(kExitUsage, "--why " + o.why + " is no time", "--why \"2 h\"");
   sim::Why why;
   sim::Engine(scenario, {&why}).Run(*at);
@@ -48,12 +48,12 @@ int Why(const Options& o, const sim::Scenario& scenario) {
   return kExitOk;
 }
 
-int One(const Options& o, const sim::Scenario& scenario) {
+int One(const GridsimOptions& o, const sim::Scenario& scenario) {
   sim::Collector collector(scenario);
   sim::SwfTable swf(scenario);
   sim::Gantt gantt(scenario);
   std::unique_ptr<sim::JobTable> jobs;
-  std::unique_ptr<sim::OutFile> swf_file, gantt_file;  // a path that is none is told at once
+  std::unique_ptr<sim::OutFile> swf_file, gantt_file;  // a path that is none is reported at once
   std::vector<sim::Observer*> observers = {&collector};
   if (!o.jobs.empty())
     observers.push_back((jobs = std::make_unique<sim::JobTable>(scenario, o.jobs)).get());
@@ -72,14 +72,14 @@ int One(const Options& o, const sim::Scenario& scenario) {
 
 }  // namespace
 
-int RunText(const Options& o, const std::string& text, const std::string& name,
+int RunText(const GridsimOptions& o, const std::string& text, const std::string& name,
             const std::string& folder) {
   if (o.compare.empty()) {
     const auto read = Checked(o, text, name, folder, "");
     Notes(read, true);
     if (o.check) {
-      Print(name + ": " + Counted(read.scenario.clusters.size(), "cluster") + ", " +
-            Counted(read.scenario.campaigns.size(), "campaign") + ", nothing wrong\n");
+      Print(name + ": " + Pluralize(read.scenario.clusters.size(), "cluster") + ", " +
+            Pluralize(read.scenario.campaigns.size(), "campaign") + ", nothing wrong\n");
       return kExitOk;
     }
     return o.why.empty() ? One(o, read.scenario) : Why(o, read.scenario);

@@ -6,10 +6,10 @@
 
 namespace cigri::gridsim {
 
-/// Simulates `text`, a scenario whose files are beside `folder`; returns the exit code.
-int RunText(const Options& o, const std::string& text, const std::string& name,
+/// Simulates `text`, a scenario whose files are next to `folder`; returns the exit code.
+int RunText(const GridsimOptions& o, const std::string& text, const std::string& name,
             const std::string& folder);
 /// --from-history and --replay.
-int RunHistory(const Options& o);
+int RunHistory(const GridsimOptions& o);
 
 }  // namespace cigri::gridsim

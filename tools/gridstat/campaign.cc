@@ -28,7 +28,7 @@ std::string Str(const json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-// Names come from other people: what is no printable character must not reach a terminal. Bytes of
+// Names come from other users: what is no printable character must not reach a terminal. Bytes of
 // UTF-8 are kept whole where CiGri cuts characters.
 std::string Column(const std::string& text, int width) {
   std::string out = Printable(text);
@@ -53,7 +53,7 @@ Tint TintOf(const json& campaign) {
   return state == "paused" ? Tint::kYellow : Tint::kDim;
 }
 
-// A rate or a span that says nothing is a tilde.
+// A rate or a duration that says nothing is a tilde.
 std::string PerHour(double per_second) {
   const double x = per_second * 3600;
   return x < 0.01 ? "~" : fmt::format("{:.1f}", x);
@@ -86,38 +86,39 @@ std::string Stats(const json& stats) {
   return out;
 }
 
-std::string ClusterBlock(const json& lane, bool full) {
-  std::string out = "    " + Str(lane, "cluster_name") + ":\n";
-  out += fmt::format("      active_jobs: {}\n", Int(lane, "active_jobs"));
-  out += fmt::format("      queued_jobs: {}\n", Int(lane, "queued_jobs"));
-  out += fmt::format("      prologue_ok: {}\n", lane.value("prologue_ok", true));
-  out += fmt::format("      epilogue_ok: {}\n", lane.value("epilogue_ok", true));
+std::string ClusterBlock(const json& placement, bool full) {
+  std::string out = "    " + Str(placement, "cluster_name") + ":\n";
+  out += fmt::format("      active_jobs: {}\n", Int(placement, "active_jobs"));
+  out += fmt::format("      queued_jobs: {}\n", Int(placement, "queued_jobs"));
+  out += fmt::format("      prologue_ok: {}\n", placement.value("prologue_ok", true));
+  out += fmt::format("      epilogue_ok: {}\n", placement.value("epilogue_ok", true));
   if (!full) return out;
-  out += fmt::format("      jobs_throughput: {} jobs/h\n", PerHour(Real(lane, "throughput")));
-  out += "      average_jobs_duration: " + Raw(lane.value("mean_s", json())) + "\n";
+  out += fmt::format("      jobs_throughput: {} jobs/h\n", PerHour(Real(placement, "throughput")));
+  out += "      average_jobs_duration: " + Raw(placement.value("mean_s", json())) + "\n";
   return out;
 }
 
 // Cluster ids are keys of a JSON object: in order of their number, not of their text.
-std::vector<const json*> LanesOf(const json& campaign) {
+std::vector<const json*> PlacementsOf(const json& campaign) {
   std::map<long, const json*> by_id;
   if (campaign.contains("clusters"))
-    for (const auto& [id, lane] : campaign["clusters"].items()) by_id[std::stol(id)] = &lane;
-  std::vector<const json*> lanes;
-  for (const auto& [id, lane] : by_id) lanes.push_back(lane);
-  return lanes;
+    for (const auto& [id, placement] : campaign["clusters"].items())
+      by_id[std::stol(id)] = &placement;
+  std::vector<const json*> placements;
+  for (const auto& [id, placement] : by_id) placements.push_back(placement);
+  return placements;
 }
 
 std::string SummaryLine(const json& row) {
   return fmt::format("{:>8} {:>8} {:>10} {:>6}", Int(row, "waiting"), Int(row, "running"),
-                     Int(row, "terminated"), Int(row, "to_fix"));
+                     Int(row, "terminated"), Int(row, "needs_attention"));
 }
 
 std::string UserSummary(const json& summary, bool header) {
   std::string out;
   if (header)
     out =
-        "User             Campaigns  Waiting  Running Terminated  ToFix\n"
+        "User             Campaigns  Waiting  Running Terminated Failed\n"
         "---------------- --------- -------- -------- ---------- ------\n";
   for (const auto& [user, row] : summary["users"].items())
     out +=
@@ -154,7 +155,7 @@ std::string ListLine(const json& campaign, const Style& style) {
   line +=
       Paint(TintOf(campaign), std::string(1, Letter(Str(campaign, "state"))) + flag, style.colour);
   line += " " + Progress(campaign);
-  if (style.people) {
+  if (style.terminal) {
     const auto active = Int(campaign, "running_jobs") + Int(campaign, "submitted_jobs") +
                         Int(campaign, "remote_waiting_jobs") + Int(campaign, "launching_jobs");
     if (active > 0) line += fmt::format(", {} in flight", active);
@@ -173,11 +174,11 @@ std::string Campaign(const json& campaign, const json& stats, bool full, const S
   out += "  Date: " + Date(Real(campaign, "submission_time")) + "\n";
   out += "  State: " + Paint(TintOf(campaign), Str(campaign, "state"), style.colour) + " " +
          (events ? "(events)" : " ") + "\n";
-  if (style.people && campaign.contains("priority"))
+  if (style.terminal && campaign.contains("priority"))
     out += "  Priority: " + Priority(Int(campaign, "priority")) + "\n";
   out += "  Progress: " + Progress(campaign) + "\n";
   out += Stats(stats) + "  Clusters: \n";
-  for (const auto* lane : LanesOf(campaign)) out += ClusterBlock(*lane, full);
+  for (const auto* placement : PlacementsOf(campaign)) out += ClusterBlock(*placement, full);
   return out + "\n";
 }
 
@@ -188,9 +189,9 @@ std::string Notes(const json& campaign) {
     out += "its priority is 0: suspended, nothing is sent (gridmod -p)\n";
   if (!Str(campaign, "state_reason").empty())
     out += Printable(Str(campaign, "state_reason")) + "\n";
-  for (const auto* lane : LanesOf(campaign))
-    if (const std::string state = Str(*lane, "state"); !state.empty() && state != "ok")
-      out += Str(*lane, "cluster_name") + ": " + Printable(Str(*lane, "reason")) + "\n";
+  for (const auto* placement : PlacementsOf(campaign))
+    if (const std::string state = Str(*placement, "state"); !state.empty() && state != "ok")
+      out += Str(*placement, "cluster_name") + ": " + Printable(Str(*placement, "reason")) + "\n";
   return out;
 }
 
@@ -206,9 +207,10 @@ std::string Bar(const json& campaign, int width, const Style& style) {
                     Paint(Tint::kYellow, std::string(now, '+'), style.colour) +
                     Paint(Tint::kRed, std::string(bad, 'x'), style.colour) +
                     std::string(static_cast<std::size_t>(width) - done - bad - now, '.') + "]\n";
-  return out + fmt::format("  {} done, {} in flight ({} running), {} waiting, {} to fix\n",
-                           Int(campaign, "finished_jobs"), active, Int(campaign, "running_jobs"),
-                           Int(campaign, "waiting_jobs"), Int(campaign, "failed_jobs"));
+  return out +
+         fmt::format("  {} done, {} in flight ({} running), {} waiting, {} needing attention\n",
+                     Int(campaign, "finished_jobs"), active, Int(campaign, "running_jobs"),
+                     Int(campaign, "waiting_jobs"), Int(campaign, "failed_jobs"));
 }
 
 std::string Summary(const json& summary, bool by_user, bool header) {
@@ -216,7 +218,7 @@ std::string Summary(const json& summary, bool by_user, bool header) {
   std::string out;
   if (header)
     out =
-        "Id          User             Status       Type     Waiting  Running Terminated  ToFix "
+        "Id          User             Status       Type     Waiting  Running Terminated Failed "
         "Err\n"
         "----------- ---------------- ------------ ------- -------- -------- ---------- ------ "
         "---\n";

@@ -25,11 +25,11 @@ std::string OrStar(const json& item, const char* key) {
   return it == item.end() || it->is_null() ? "*" : Plain(*it);
 }
 
-// A span of time since `epoch`, for people.
+// A duration since `epoch`, for readers.
 std::string Ago(const json& epoch) {
   if (!epoch.is_number()) return "";
   const double s = static_cast<double>(std::time(nullptr)) - epoch.get<double>();
-  return " for " + HumanSpan(s < 0 ? 0 : s);
+  return " for " + HumanDuration(s < 0 ? 0 : s);
 }
 
 std::string NumbersText(const json& numbers) {
@@ -45,7 +45,7 @@ std::string ReasonLines(const json& reasons, const std::string& indent) {
   std::string out;
   for (const auto& reason : reasons) {
     out += indent + reason.value("code", "") + Ago(reason["since"]) + ": " +
-           Printable(reason.value("sentence", "")) + NumbersText(reason["numbers"]) + "\n";
+           Printable(reason.value("message", "")) + NumbersText(reason["numbers"]) + "\n";
     for (const char* key : {"before", "expected"})
       if (const auto it = reason.find(key); it != reason.end() && it->is_string())
         out += indent + "  " + Printable(it->get<std::string>()) + "\n";
@@ -55,19 +55,19 @@ std::string ReasonLines(const json& reasons, const std::string& indent) {
   return out;
 }
 
-std::string LaneLines(const json& lane) {
+std::string PlacementLines(const json& placement) {
   std::string out =
-      fmt::format("  {}: {} running, {} queued, {} allowed, {} done", lane.value("name", ""),
-                  lane.value("running", 0L), lane.value("queued", 0L), lane.value("granted", 0L),
-                  lane.value("done", 0L));
-  if (lane["job_ratio"].is_number())
-    out += fmt::format(", job ratio {:.3g}", lane["job_ratio"].get<double>());
-  if (lane["swept_ago"].is_number())
-    out += ", seen " + HumanSpan(lane["swept_ago"].get<double>()) + " ago";
+      fmt::format("  {}: {} running, {} queued, {} allowed, {} done", placement.value("name", ""),
+                  placement.value("running", 0L), placement.value("queued", 0L),
+                  placement.value("granted", 0L), placement.value("done", 0L));
+  if (placement["job_ratio"].is_number())
+    out += fmt::format(", job ratio {:.3g}", placement["job_ratio"].get<double>());
+  if (placement["polled_ago"].is_number())
+    out += ", seen " + HumanDuration(placement["polled_ago"].get<double>()) + " ago";
   out += "\n";
-  if (lane["sentence"].is_string())
-    out += "    " + Printable(lane["sentence"].get<std::string>()) + "\n";
-  return out + ReasonLines(lane["reasons"], "    ");
+  if (placement["message"].is_string())
+    out += "    " + Printable(placement["message"].get<std::string>()) + "\n";
+  return out + ReasonLines(placement["reasons"], "    ");
 }
 
 // The predictor's interval.
@@ -79,7 +79,7 @@ std::string Ends(const json& ends) {
 
 std::string WhatIf(const json& found) {
   if (!found.is_object()) return "";
-  std::string out = "What would change it: " + Printable(found.value("sentence", "")) + "\n";
+  std::string out = "What would change it: " + Printable(found.value("message", "")) + "\n";
   for (const auto& item : found["items"])
     out += fmt::format("  {}: {} more ({})\n", Printable(item.value("change", "")),
                        item.value("jobs", 0L), item.value("who", ""));
@@ -144,14 +144,15 @@ std::string Task(const json& task) {
 }
 
 std::string Why(const json& why, bool verbose) {
-  std::string out = Printable(why.value("sentence", "")) + "\n";
+  std::string out = Printable(why.value("message", "")) + "\n";
   if (const auto action = why.value("action", ""); !action.empty())
     out += "-> " + Printable(action) + "\n";
   if (!verbose) return out;
-  out += fmt::format("{} waiting, {} in flight, {} done, {} to fix\n", why.value("waiting", 0L),
-                     why.value("in_flight", 0L), why.value("done", 0L), why.value("failed", 0L));
+  out += fmt::format("{} waiting, {} in flight, {} done, {} needing attention\n",
+                     why.value("waiting", 0L), why.value("in_flight", 0L), why.value("done", 0L),
+                     why.value("failed", 0L));
   out += ReasonLines(why["reasons"], "  ");
-  for (const auto& lane : why["clusters"]) out += LaneLines(lane);
+  for (const auto& placement : why["clusters"]) out += PlacementLines(placement);
   for (const auto& line : why.value("rules", json::array()))
     out += "  admission rules: " + Printable(Plain(line)) + "\n";
   if (!why["past"].empty()) out += "Before:\n" + ReasonLines(why["past"], "  ");
@@ -164,7 +165,7 @@ std::string WhyHistory(const json& items) {
     const json until = item.value("until", json());
     out += Date(item["since"].get<double>()) + "  " +
            (until.is_number() ? Date(until.get<double>()) : std::string("now                ")) +
-           "  " + item.value("code", "") + ": " + Printable(item.value("sentence", "")) + "\n";
+           "  " + item.value("code", "") + ": " + Printable(item.value("message", "")) + "\n";
   }
   return out.empty() ? "nothing has held it back\n" : out;
 }

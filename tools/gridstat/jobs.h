@@ -12,7 +12,7 @@ std::string JobLine(const nlohmann::json& item);
 std::string Job(const nlohmann::json& job);
 /// gridstat -c N --task I: the task, then its attempts.
 std::string Task(const nlohmann::json& task);
-/// One sentence, one action; with `verbose` the numbers of each rule on each cluster, what is
+/// One message, one action; with `verbose` the numbers of each rule on each cluster, what is
 /// expected, and what would change it.
 std::string Why(const nlohmann::json& why, bool verbose);
 /// A line a reason, from when to when, the last first.

@@ -8,7 +8,7 @@ namespace cigri::gridstat {
 namespace {
 
 // CiGri's letters, with long options for all.
-void AddCigriOptions(CommandLine& line, Options& o, std::string& argument) {
+void AddCigriOptions(CommandLine& line, GridstatOptions& o, std::string& argument) {
   line.Add({{"id", &argument, "the same as -c ID"},
             {"-c,--campaign", &o.campaign, "one campaign"},
             {"-f,--full", &o.full, "with -c: its jobs, all of them"},
@@ -25,11 +25,11 @@ void AddCigriOptions(CommandLine& line, Options& o, std::string& argument) {
             {"-u,--username", &o.user, "only campaigns of this user"}});
 }
 
-void AddOurOptions(CommandLine& line, Options& o) {
+void AddOurOptions(CommandLine& line, GridstatOptions& o) {
   line.Add({{"-a,--all", &o.all, "finished and cancelled campaigns too"},
             {"-s,--summary",
              &o.summary,
-             "waiting, running, terminated, to fix; of campaigns N, N-M, N-* or *-M",
+             "waiting, running, terminated, needing attention; of campaigns N, N-M, N-* or *-M",
              {.value_optional = true}},
             {"--by-user", &o.by_user, "with -s: a line per user"},
             {"--json", &o.json, "JSON, indented on a terminal"},
@@ -53,7 +53,7 @@ Fatal Usage(const std::string& message) {
   return Fatal(kExitUsage, message, "`gridstat --help` lists the options");
 }
 
-void CheckTogether(const Options& o) {
+void CheckTogether(const GridstatOptions& o) {
   if (o.campaign.empty()) {
     if (o.full) throw Usage("You must provide a campaign id with --full!");
     if (o.events) throw Usage("You must give a campaign id to print the events!");
@@ -74,7 +74,7 @@ void CheckTogether(const Options& o) {
 
 }  // namespace
 
-std::optional<int> ReadOptions(int argc, char** argv, Options& o) {
+std::optional<int> ReadOptions(int argc, char** argv, GridstatOptions& o) {
   CommandLine line("gridstat", "Shows campaigns, tasks and jobs of the grid.");
   std::string argument;
   tools::AddCommonOptions(line, o.common);

@@ -7,7 +7,7 @@
 
 namespace cigri::gridstat {
 
-struct Options {
+struct GridstatOptions {
   tools::CommonOptions common;
   std::string campaign, job, user, params, summary;
   bool full = false, all = false, by_user = false, joblog = false, why = false, verbose = false,
@@ -19,10 +19,10 @@ struct Options {
   std::optional<std::int64_t> offset, task;
   double watch_s = 2;
   bool colour = false;    ///< decided from --color and the terminal
-  bool terminal = false;  ///< stdout is one: people look, and more may be said
+  bool terminal = false;  ///< stdout is one: a user looks, and more may be said
 };
 
 /// Reads the command line. Nothing: an exit code has been decided (help). Throws Fatal(64).
-std::optional<int> ReadOptions(int argc, char** argv, Options& o);
+std::optional<int> ReadOptions(int argc, char** argv, GridstatOptions& o);
 
 }  // namespace cigri::gridstat

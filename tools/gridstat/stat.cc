@@ -12,7 +12,7 @@
 #include "tools/common/terminal.h"
 #include "tools/gridstat/campaign.h"
 #include "tools/gridstat/jobs.h"
-#include "tools/gridstat/look.h"
+#include "tools/gridstat/streams.h"
 
 namespace cigri::gridstat {
 namespace {
@@ -23,22 +23,23 @@ using tools::Expect;
 // Words that scripts know.
 class NoCampaign {};
 
-json GetOf(tools::Api& api, const Options& o, const std::string& rest, const std::string& what) {
+json GetOf(tools::Api& api, const GridstatOptions& o, const std::string& rest,
+           const std::string& what) {
   auto answer = api.Get("/campaigns/" + o.campaign + rest);
   if (answer.status == 404 && rest.find("/tasks/") == std::string::npos) throw NoCampaign();
   return Expect(std::move(answer), what);
 }
 
-int PutJson(const json& value, const Options& o) {
+int PutJson(const json& value, const GridstatOptions& o) {
   Put(value.dump(o.pretty || o.terminal ? 2 : -1, ' ', false, json::error_handler_t::replace) +
       "\n");
   return kExitOk;
 }
 
-Style StyleOf(const Options& o) { return {o.colour, o.terminal}; }
+Style StyleOf(const GridstatOptions& o) { return {o.colour, o.terminal}; }
 
 // ---------------------------------------------------------------- many campaigns
-std::string ListPath(const Options& o) {
+std::string ListPath(const GridstatOptions& o) {
   std::string path = "/campaigns";
   const char* mark = "?";
   if (o.all) path += "?all=1", mark = "&";
@@ -46,7 +47,7 @@ std::string ListPath(const Options& o) {
   return path;
 }
 
-json AllPages(tools::Api& api, const Options& o) {
+json AllPages(tools::Api& api, const GridstatOptions& o) {
   json all = Expect(api.Get(ListPath(o)), "list campaigns");
   const std::string path = ListPath(o) + (ListPath(o) == "/campaigns" ? "?" : "&") + "offset=";
   while (all["items"].size() < all["total"].get<std::size_t>()) {
@@ -58,13 +59,13 @@ json AllPages(tools::Api& api, const Options& o) {
 }
 
 // Things that concern the reader and are no part of CiGri's layout go to stderr when piped.
-void PutNote(const std::string& note, const Options& o) {
+void PutNote(const std::string& note, const GridstatOptions& o) {
   std::fflush(stdout);
   std::fprintf(o.terminal ? stdout : stderr, "gridstat: %s\n", note.c_str());
 }
 
 // A drained cluster concerns everybody who waits.
-void PutDrains(tools::Api& api, const Options& o) {
+void PutDrains(tools::Api& api, const GridstatOptions& o) {
   const auto answer = api.Get("/clusters?full=1");
   if (!answer.ok()) return;
   for (const auto& c : answer.body["items"])
@@ -78,7 +79,7 @@ void PutDrains(tools::Api& api, const Options& o) {
           o);
 }
 
-int List(tools::Api& api, const Options& o) {
+int List(tools::Api& api, const GridstatOptions& o) {
   const json page = AllPages(api, o);
   if (o.dump || o.json) return PutJson(page, o);
   std::string text = o.headerless ? "" : ListHeader();
@@ -104,7 +105,7 @@ std::string RangeQuery(const std::string& range) {
   return "from=" + (from == "0" ? "1" : from) + "&to=" + to + "&";
 }
 
-int Summed(tools::Api& api, const Options& o) {
+int Summed(tools::Api& api, const GridstatOptions& o) {
   std::string path = "/summary?" + RangeQuery(o.summary.empty() ? o.campaign : o.summary);
   if (o.all) path += "all=1&";
   if (!o.user.empty()) path += "user=" + http::PercentEncode(o.user);
@@ -115,19 +116,19 @@ int Summed(tools::Api& api, const Options& o) {
 }
 
 // ---------------------------------------------------------------- one campaign
-void PutNotes(const json& campaign, const Options& o) {
+void PutNotes(const json& campaign, const GridstatOptions& o) {
   for (const auto& line : Split(Trim(Notes(campaign)), '\n'))
     if (!line.empty()) PutNote(line, o);
 }
 
-void PutFailures(tools::Api& api, const Options& o) {
+void PutFailures(tools::Api& api, const GridstatOptions& o) {
   const auto answer = api.Get("/campaigns/" + o.campaign + "/failures?limit=5");
   if (!answer.ok()) return;  // somebody else's campaign: its numbers are all there is to see
   const auto text = tools::FailuresText(answer.body, StyleOf(o).colour);
   if (!text.empty()) Put("Failures:\n" + text + "\n");
 }
 
-int OneCampaign(tools::Api& api, const Options& o, bool* over) {
+int OneCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
   const std::string what = "show campaign " + o.campaign;
   const json campaign = GetOf(api, o, "", what);
   *over = campaign["state"] == "terminated" || campaign["state"] == "cancelled";
@@ -145,7 +146,7 @@ int OneCampaign(tools::Api& api, const Options& o, bool* over) {
   return kExitOk;
 }
 
-int Events(tools::Api& api, const Options& o) {
+int Events(tools::Api& api, const GridstatOptions& o) {
   const json page = GetOf(api, o, "/events", "list the events of campaign " + o.campaign);
   if (o.dump || o.json) return PutJson(page, o);
   const auto text = tools::EventsText(page["items"]);
@@ -153,12 +154,12 @@ int Events(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
-int JobsDump(tools::Api& api, const Options& o) {
+int JobsDump(tools::Api& api, const GridstatOptions& o) {
   const auto offset = std::to_string(o.offset.value_or(0));
   return PutJson(GetOf(api, o, "/jobs?limit=10000&offset=" + offset, "list jobs"), o);
 }
 
-int OneTask(tools::Api& api, const Options& o) {
+int OneTask(tools::Api& api, const GridstatOptions& o) {
   const auto path = "/tasks/" + std::to_string(*o.task);
   const json task = GetOf(api, o, path, "show task " + std::to_string(*o.task));
   if (o.dump || o.json) return PutJson(task, o);
@@ -166,16 +167,16 @@ int OneTask(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
-int PutWhy(const json& why, const Options& o) {
+int PutWhy(const json& why, const GridstatOptions& o) {
   if (o.dump || o.json) return PutJson(why, o);
   Put(Why(why, o.verbose));
   return kExitOk;
 }
 
 // What would change it is worth some work only for those who want to know more.
-std::string WhyPath(const Options& o) { return o.verbose ? "/why?full=1" : "/why"; }
+std::string WhyPath(const GridstatOptions& o) { return o.verbose ? "/why?full=1" : "/why"; }
 
-int History(tools::Api& api, const Options& o) {
+int History(tools::Api& api, const GridstatOptions& o) {
   const std::string what = "explain campaign " + o.campaign;
   json all = GetOf(api, o, "/why/history?limit=2000", what);
   while (all["items"].size() < all["total"].get<std::size_t>()) {
@@ -189,14 +190,14 @@ int History(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
-int CampaignWhy(tools::Api& api, const Options& o) {
+int CampaignWhy(tools::Api& api, const GridstatOptions& o) {
   if (o.history) return History(api, o);
   const std::string path =
       (o.task ? "/tasks/" + std::to_string(*o.task) : std::string()) + WhyPath(o);
   return PutWhy(GetOf(api, o, path, "explain campaign " + o.campaign), o);
 }
 
-int Streamed(tools::Api& api, const Options& o) {
+int Streamed(tools::Api& api, const GridstatOptions& o) {
   const std::string of = " of campaign " + o.campaign, path = "/campaigns/" + o.campaign;
   if (o.joblog)
     CopyOut(api, path + "/joblog", "read the job log" + of);
@@ -207,7 +208,7 @@ int Streamed(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
-int AboutCampaign(tools::Api& api, const Options& o, bool* over) {
+int AboutCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
   if (o.joblog || !o.params.empty() || o.out || o.err) return Streamed(api, o);
   if (o.why) return CampaignWhy(api, o);
   if (o.task) return OneTask(api, o);
@@ -224,7 +225,7 @@ int AboutCampaign(tools::Api& api, const Options& o, bool* over) {
 
 // ---------------------------------------------------------------- one job
 // "alpha:17" names a job as its cluster does.
-std::string JobPath(tools::Api& api, const Options& o) {
+std::string JobPath(tools::Api& api, const GridstatOptions& o) {
   const auto colon = o.job.find(':');
   if (colon == std::string::npos) return "/jobs/" + o.job;
   const auto job =
@@ -234,7 +235,7 @@ std::string JobPath(tools::Api& api, const Options& o) {
   return "/jobs/" + std::to_string(job["id"].get<std::int64_t>());
 }
 
-int AboutJob(tools::Api& api, const Options& o) {
+int AboutJob(tools::Api& api, const GridstatOptions& o) {
   const std::string path = JobPath(api, o);
   if (o.out || o.err) {
     CopyOut(api, path + (o.err ? "/stderr" : "/stdout") + "?raw=1",
@@ -252,13 +253,13 @@ int AboutJob(tools::Api& api, const Options& o) {
   return kExitOk;
 }
 
-int Once(tools::Api& api, const Options& o, bool* over) {
+int Once(tools::Api& api, const GridstatOptions& o, bool* over) {
   if (!o.job.empty()) return AboutJob(api, o);
   if (o.summed) return Summed(api, o);
   return o.campaign.empty() ? List(api, o) : AboutCampaign(api, o, over);
 }
 
-int Watch(tools::Api& api, const Options& o) {
+int Watch(tools::Api& api, const GridstatOptions& o) {
   for (bool over = false;;) {
     if (o.terminal) Put("\x1b[H\x1b[2J");
     const int code = Once(api, o, &over);
@@ -270,7 +271,7 @@ int Watch(tools::Api& api, const Options& o) {
 }  // namespace
 
 int Main(int argc, char** argv) {
-  Options o;
+  GridstatOptions o;
   if (const auto code = ReadOptions(argc, argv, o)) return *code;
   auto api = tools::Connect(o.common);
   try {

@@ -138,34 +138,35 @@ std::vector<std::string> AddValues(const Args& args, const ParallelForm& form, L
 
 }  // namespace
 
-std::optional<std::pair<Draft, Parcel>> DraftOfCommand(tools::Api& api, const Args& args) {
+std::optional<std::pair<JdlSource, ParameterPayload>> SourceOfCommand(tools::Api& api,
+                                                                      const Args& args) {
   const auto form = ReadParallelForm(*args.command);
   LineSink sink(api, NameOf(args, form));
   json jdl = JdlOf(api, args, std::filesystem::path(Split(form.words[0], ' ')[0]).filename());
-  Parcel parcel;
-  parcel.columns = AddValues(args, form, sink);
-  parcel.format = std::string(jdl::kFormatValues);
+  ParameterPayload payload;
+  payload.columns = AddValues(args, form, sink);
+  payload.format = std::string(jdl::kFormatValues);
   if (sink.size() == 0) throw Fatal(kExitBadInput, "there are no values: nothing to run");
-  jdl["exec_file"] = ExecFileOf(form.words, parcel.columns);
-  jdl["format"] = parcel.format;
-  if (!parcel.columns.empty()) jdl["columns"] = parcel.columns;
-  parcel.places = sink.places();
+  jdl["exec_file"] = ExecFileOf(form.words, payload.columns);
+  jdl["format"] = payload.format;
+  if (!payload.columns.empty()) jdl["columns"] = payload.columns;
+  payload.positions = sink.positions();
   if (sink.uploaded()) {
-    parcel.upload = sink.ForceUpload();
+    payload.upload = sink.ForceUpload();
   } else {
     jdl["params"] = json::array();  // a few: one call less than an upload
     for (const auto& line : sink.Held()) jdl["params"].push_back(jdl::DecodeValues(line));
-    parcel.columns.clear();
+    payload.columns.clear();
   }
-  Draft draft;
-  draft.text = jdl.dump();
+  JdlSource source;
+  source.text = jdl.dump();
   jdl::Options options;
-  options.uploaded = parcel.upload.has_value();
-  draft.checked = jdl::Parse(draft.text, jdl::Defaults(), options);
-  for (auto& fault : draft.checked.faults) fault.line = 0;  // nobody wrote this text
-  PrintFaults(draft.checked.faults, "gridsub");
-  if (!draft.checked.ok()) return std::nullopt;
-  return std::pair{std::move(draft), std::move(parcel)};
+  options.uploaded = payload.upload.has_value();
+  source.checked = jdl::Parse(source.text, jdl::Defaults(), options);
+  for (auto& fault : source.checked.faults) fault.line = 0;  // nobody wrote this text
+  PrintFaults(source.checked.faults, "gridsub");
+  if (!source.checked.ok()) return std::nullopt;
+  return std::pair{std::move(source), std::move(payload)};
 }
 
 }  // namespace cigri::gridsub

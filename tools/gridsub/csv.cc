@@ -1,7 +1,7 @@
 #include "tools/gridsub/csv.h"
 
-#include "core/counted.h"
 #include "core/error.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "jdl/command.h"
 
@@ -19,7 +19,8 @@ CsvReader::CsvReader(std::istream& in, std::string file) : in_(in), file_(std::m
 bool CsvReader::Next(std::vector<std::string>& row) {
   if (!ReadRow(row)) return false;
   if (row.size() != columns_.size())
-    Bad(Counted(row.size(), "value") + ", the header has " + Counted(columns_.size(), "column"));
+    Bad(Pluralize(row.size(), "value") + ", the header has " +
+        Pluralize(columns_.size(), "column"));
   return true;
 }
 

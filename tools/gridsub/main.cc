@@ -20,7 +20,7 @@ int AfterSubmission(tools::Api& api, const Args& args, std::int64_t campaign) {
 }
 
 int SubmitCommand(tools::Api& api, const Args& args) {
-  const auto made = DraftOfCommand(api, args);
+  const auto made = SourceOfCommand(api, args);
   if (!made) return kExitBadInput;
   const auto outcome = Submit(api, args, made->first, made->second);
   return std::max(outcome.exit_code, AfterSubmission(api, args, outcome.campaign));
@@ -28,14 +28,14 @@ int SubmitCommand(tools::Api& api, const Args& args) {
 
 // All are checked before the first is sent, all are sent before the first is waited for.
 int SubmitJdls(const Args& args) {
-  auto drafts = ReadDrafts(args);
-  if (!drafts) return kExitBadInput;
+  auto sources = ReadSources(args);
+  if (!sources) return kExitBadInput;
   auto api = tools::Connect(args.common);
   std::vector<std::int64_t> campaigns;
   int code = kExitOk;
-  for (auto& draft : *drafts) {
-    const auto parcel = SendParameters(api, args, draft);
-    const auto outcome = Submit(api, args, draft, parcel);
+  for (auto& source : *sources) {
+    const auto payload = SendParameters(api, args, source);
+    const auto outcome = Submit(api, args, source, payload);
     campaigns.push_back(outcome.campaign);
     code = std::max(code, outcome.exit_code);
   }

@@ -4,7 +4,7 @@
 
 namespace cigri::gridsub {
 
-/// Prints the answer of POST /campaigns?dry_run=1 for people.
+/// Prints the answer of POST /campaigns?dry_run=1 for readers.
 void PrintPreview(const nlohmann::json& body);
 
 }  // namespace cigri::gridsub

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "tools/gridsub/inputs.h"
 #include "tools/gridsub/preview.h"
@@ -19,11 +19,11 @@ std::string Query(const std::vector<std::pair<std::string, std::string>>& pairs)
   return out;
 }
 
-std::string Query(const Args& args, const Parcel& parcel) {
-  const bool sent = parcel.upload.has_value();
-  return Query({{"upload", sent ? std::to_string(*parcel.upload) : ""},
-                {"format", sent ? parcel.format : ""},
-                {"columns", Join(parcel.columns, ",")},
+std::string Query(const Args& args, const ParameterPayload& payload) {
+  const bool sent = payload.upload.has_value();
+  return Query({{"upload", sent ? std::to_string(*payload.upload) : ""},
+                {"format", sent ? payload.format : ""},
+                {"columns", Join(payload.columns, ",")},
                 {"type", args.type == "normal" ? "default" : args.type},
                 {"dry_run", args.dry_run ? "1" : ""}});
 }
@@ -62,23 +62,24 @@ bool PrintRefusal(const tools::Answer& answer, const std::string& name) {
   return !faults.empty();
 }
 
-// A parameter that only the server found fault with is told where its user wrote it.
-void ThrowIfParameter(const tools::Answer& answer, const std::optional<Places>& places) {
+// A parameter that only the server found fault with is reported where its user wrote it.
+void ThrowIfParameter(const tools::Answer& answer,
+                      const std::optional<SourcePositions>& positions) {
   const auto& body = answer.body;
-  if (!places || answer.ok() || !body.is_object()) return;
+  if (!positions || answer.ok() || !body.is_object()) return;
   const auto number = body.find("parameter");
   if (number == body.end() || !number->is_number_integer()) return;
-  throw Fatal(kExitBadInput, places->Of(number->get<std::int64_t>()) +
+  throw Fatal(kExitBadInput, positions->Of(number->get<std::int64_t>()) +
                                  ": this parameter cannot be used: " + Field(body, "problem"));
 }
 
 // What rules changed or warned of; what we have said ourselves is not said again.
-void PrintNotes(const json& body, const Draft& draft) {
+void PrintNotes(const json& body, const JdlSource& source) {
   if (!body.contains("notes") || !body["notes"].is_array()) return;
   for (const auto& note : body["notes"]) {
     const auto text = note.is_string() ? note.get<std::string>() : note.dump();
     bool said = false;
-    for (const auto& warning : draft.checked.warnings)
+    for (const auto& warning : source.checked.warnings)
       said = said || text.find(warning.message) != text.npos;
     if (!said) std::fprintf(stderr, "gridsub: note: %s\n", text.c_str());
   }
@@ -97,18 +98,19 @@ json ValueOf(const std::string& key, const std::string& text) {
 
 }  // namespace
 
-Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parcel& parcel) {
-  Handed upload(api, parcel.upload);
-  const auto answer = api.PostText("/campaigns" + Query(args, parcel), draft.text);
-  ThrowIfParameter(answer, parcel.places);
-  if (PrintRefusal(answer, draft.name)) return {0, kExitBadInput};
-  const json body = tools::Expect(answer, "submit " + (draft.name.empty() ? "it" : draft.name));
+Outcome Submit(tools::Api& api, const Args& args, const JdlSource& source,
+               const ParameterPayload& payload) {
+  UploadGuard upload(api, payload.upload);
+  const auto answer = api.PostText("/campaigns" + Query(args, payload), source.text);
+  ThrowIfParameter(answer, payload.positions);
+  if (PrintRefusal(answer, source.name)) return {0, kExitBadInput};
+  const json body = tools::Expect(answer, "submit " + (source.name.empty() ? "it" : source.name));
   if (args.dry_run) {
     PrintPreview(body);
     return {};
   }
   upload.Taken();
-  PrintNotes(body, draft);
+  PrintNotes(body, source);
   const auto id = body.value("id", std::int64_t{0});
   std::printf("Campaign successfully submitted\nCAMPAIGN_ID=%lld\n", static_cast<long long>(id));
   PrintDetails(args, body);
@@ -158,11 +160,11 @@ int AddToCampaign(tools::Api& api, const Args& args) {
   const std::string path =
       "/campaigns/" + what + "/jobs" +
       (upload ? Query({{"upload", std::to_string(*upload)}, {"columns", Join(columns, ",")}}) : "");
-  Handed handed(api, upload);
+  UploadGuard guard(api, upload);
   auto said = api.PostText(path, upload ? "" : json(sink.Held()).dump());
-  ThrowIfParameter(said, sink.places());
+  ThrowIfParameter(said, sink.positions());
   const auto answer = tools::Expect(std::move(said), "add parameters to campaign " + what);
-  handed.Taken();
+  guard.Taken();
   PrintNotes(answer, {});
   std::printf("Jobs successfully added to campaign %s\n", what.c_str());
   PrintDetails(args, answer);
@@ -195,7 +197,7 @@ int RetryFailed(tools::Api& api, const Args& args) {
   const json body = tools::Expect(api.Post("/campaigns/" + id + "/retry", {{"failed", true}}),
                                   "run the failures of campaign " + id + " again");
   const auto tasks = body.value("tasks", std::int64_t{0});
-  std::printf("%s of campaign %s %s again\n", Counted(tasks, "failed task").c_str(), id.c_str(),
+  std::printf("%s of campaign %s %s again\n", Pluralize(tasks, "failed task").c_str(), id.c_str(),
               tasks == 1 ? "runs" : "run");
   PrintDetails(args, body);
   std::fflush(stdout);

@@ -13,7 +13,7 @@
 namespace cigri::gridsub {
 
 /// A JDL and where it comes from.
-struct Draft {
+struct JdlSource {
   std::string name;  ///< for messages: the file, "--json", "" for the `--` form
   std::string file;  ///< where param_file is looked for: the JDL's path, "" = here
   std::string text;
@@ -26,27 +26,28 @@ void PrintFaults(const std::vector<jdl::Fault>& faults, const std::string& name,
 
 /// Reads and checks all JDLs of the command line, with its options put in. Prints all faults of
 /// all of them; nothing when there is one.
-std::optional<std::vector<Draft>> ReadDrafts(const Args& args);
+std::optional<std::vector<JdlSource>> ReadSources(const Args& args);
 
-/// What a submission carries beside its text.
-struct Parcel {
+/// What a submission carries besides its text.
+struct ParameterPayload {
   std::optional<std::int64_t> upload;
   std::string format;
   std::vector<std::string> columns;
-  std::optional<Places> places;  ///< of parameters that do not stand in the JDL
+  std::optional<SourcePositions> positions;  ///< of parameters that do not stand in the JDL
 };
 
-/// Sends the parameters of a draft that do not travel in its text; shortens the text if they were
+/// Sends the parameters of an upload that do not travel in its text; shortens the text if they were
 /// in it.
-Parcel SendParameters(tools::Api& api, const Args& args, Draft& draft);
+ParameterPayload SendParameters(tools::Api& api, const Args& args, JdlSource& source);
 
-/// POST /campaigns. The campaign, or nothing after a refusal, whose words are printed. Throws
+/// POST /campaigns. The campaign, or nothing after a refusal, whose message is printed. Throws
 /// Fatal for other answers. With --dry-run the preview is printed and nothing is returned, too.
 struct Outcome {
   std::int64_t campaign = 0;
   int exit_code = kExitOk;
 };
-Outcome Submit(tools::Api& api, const Args& args, const Draft& draft, const Parcel& parcel);
+Outcome Submit(tools::Api& api, const Args& args, const JdlSource& source,
+               const ParameterPayload& payload);
 
 /// -c N with parameters, -c N --set, --retry-failed N. The exit code; prints what was done.
 int AddToCampaign(tools::Api& api, const Args& args);

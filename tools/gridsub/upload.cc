@@ -15,7 +15,8 @@ namespace {
 constexpr int kTries = 6;
 constexpr std::int64_t kShowEvery = 50;  // blocks
 
-// A refused submission leaves nothing behind. When it cannot be told so now, the draft is swept.
+// A refused submission leaves nothing behind. When it cannot be notified so now, the upload is
+// dropped.
 void Drop(tools::Api& api, std::int64_t upload) {
   try {
     api.Delete("/uploads/" + std::to_string(upload));
@@ -39,7 +40,7 @@ std::int64_t Upload::Release() {
   return id_;
 }
 
-Handed::~Handed() {
+UploadGuard::~UploadGuard() {
   if (upload_) Drop(api_, *upload_);
 }
 
@@ -74,13 +75,13 @@ bool Upload::Try(const std::string& block, std::int64_t n, int tries_left) {
   return true;
 }
 
-void Places::Add(std::int64_t line) {
+void SourcePositions::Add(std::int64_t line) {
   ++n_;
   const bool follows = !runs_.empty() && line - runs_.back().line == n_ - runs_.back().parameter;
   if (line > 0 && !follows) runs_.push_back({n_, line});
 }
 
-std::string Places::Of(std::int64_t parameter) const {
+std::string SourcePositions::Of(std::int64_t parameter) const {
   auto run = std::upper_bound(runs_.begin(), runs_.end(), parameter,
                               [](std::int64_t p, const Run& r) { return p < r.parameter; });
   if (run == runs_.begin()) return file_ + ": parameter " + std::to_string(parameter);
@@ -97,7 +98,7 @@ void LineSink::Add(std::string_view line, std::int64_t at_line) {
       in_block_ == jdl::kBlockLines || block_.size() + 2 * line.size() > jdl::kBlockBytes;
   if (full && in_block_ > 0) Flush();
   jdl::AppendLine(block_, line);
-  places_.Add(at_line);
+  positions_.Add(at_line);
   ++in_block_;
   if (++size_ > jdl::kMaxLines)
     throw Fatal(kExitBadInput,

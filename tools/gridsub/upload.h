@@ -11,18 +11,18 @@
 
 namespace cigri::gridsub {
 
-/// A draft on the server. Blocks are numbered and may be repeated: a cut connection costs one
-/// block, and nothing is seen of it before a campaign names it. An abandoned one is swept.
+/// An upload on the server. Blocks are numbered and may be repeated: a cut connection costs one
+/// block, and nothing is seen of it before a campaign names it. An abandoned one is dropped.
 class Upload {
  public:
   explicit Upload(tools::Api& api);
-  /// Drops the draft, unless it was released.
+  /// Drops the upload, unless it was released.
   ~Upload();
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
   /// Sends the next block. Throws Fatal when the server refuses it or stays away.
   void Put(const std::string& block, std::int64_t n);
-  /// Hands the draft over; its id.
+  /// Hands the upload over; its id.
   std::int64_t Release();
 
  private:
@@ -34,14 +34,14 @@ class Upload {
   tools::ProgressLine progress_;
 };
 
-/// A draft handed over: dropped when nothing takes it. Dropping one that a campaign has taken is
+/// An upload handed over: dropped when nothing takes it. Dropping one that a campaign has taken is
 /// refused by the API and does no harm.
-class Handed {
+class UploadGuard {
  public:
-  Handed(tools::Api& api, std::optional<std::int64_t> upload) : api_(api), upload_(upload) {}
-  ~Handed();
-  Handed(const Handed&) = delete;
-  Handed& operator=(const Handed&) = delete;
+  UploadGuard(tools::Api& api, std::optional<std::int64_t> upload) : api_(api), upload_(upload) {}
+  ~UploadGuard();
+  UploadGuard(const UploadGuard&) = delete;
+  UploadGuard& operator=(const UploadGuard&) = delete;
   void Taken() { upload_.reset(); }
 
  private:
@@ -51,13 +51,13 @@ class Handed {
 
 /// Where parameters stand, in the order in which they are sent. Lines one after the other are one
 /// entry, whatever their number.
-class Places {
+class SourcePositions {
  public:
   /// `file` names the source in messages.
-  explicit Places(std::string file) : file_(std::move(file)) {}
+  explicit SourcePositions(std::string file) : file_(std::move(file)) {}
   /// The next parameter; `line` 0 = it is on none (an element of an array).
   void Add(std::int64_t line);
-  /// "values.txt:12"; "values.txt: parameter 3" where there are no lines. Counted from 1.
+  /// "values.txt:12"; "values.txt: parameter 3" where there are no lines. Pluralize from 1.
   std::string Of(std::int64_t parameter) const;
 
  private:
@@ -74,23 +74,24 @@ class Places {
 class LineSink {
  public:
   /// `file` names the source in messages.
-  LineSink(tools::Api& api, std::string file) : api_(api), file_(std::move(file)), places_(file_) {}
+  LineSink(tools::Api& api, std::string file)
+      : api_(api), file_(std::move(file)), positions_(file_) {}
   /// Throws Fatal(kExitBadInput, "FILE:LINE: ...") for what cannot be a parameter.
   /// `at_line` is where it stands in its file, 0 = it is in none.
   void Add(std::string_view line, std::int64_t at_line);
   std::int64_t size() const { return size_; }
-  const Places& places() const { return places_; }
+  const SourcePositions& positions() const { return positions_; }
   /// Whether some were uploaded; otherwise Held() are all of them.
   bool uploaded() const { return upload_.has_value(); }
   std::vector<std::string> Held() const;
-  /// Uploads them in any case, and hands the draft over; 0 when there are none.
+  /// Uploads them in any case, and hands the upload over; 0 when there are none.
   std::int64_t ForceUpload();
 
  private:
   void Flush();
   tools::Api& api_;
   std::string file_;
-  Places places_;
+  SourcePositions positions_;
   std::optional<Upload> upload_;
   std::string block_;
   std::int64_t in_block_ = 0, size_ = 0;

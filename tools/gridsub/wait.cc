@@ -70,15 +70,15 @@ std::string EndsIn(const json& progress) {
   if (to < 60 && from < to)
     return "ends in " + std::to_string(static_cast<int>(from)) + "-" +
            std::to_string(static_cast<int>(to)) + " s";
-  if (HumanSpan(from) == HumanSpan(to)) return "ends in " + HumanSpan(to);
-  return "ends in " + HumanSpan(from) + " to " + HumanSpan(to);
+  if (HumanDuration(from) == HumanDuration(to)) return "ends in " + HumanDuration(to);
+  return "ends in " + HumanDuration(from) + " to " + HumanDuration(to);
 }
 
 void Append(std::string& line, const std::string& text) {
   if (!text.empty()) line += (line.empty() ? "" : "  ") + text;
 }
 
-std::string Counted(std::int64_t n, const char* what) {
+std::string Pluralize(std::int64_t n, const char* what) {
   return n == 0 ? "" : std::to_string(n) + " " + what;
 }
 
@@ -127,7 +127,7 @@ std::string ProgressText(const json& progress) {
   for (const auto& cluster : progress.value("clusters", json::array()))
     if (Number(cluster, "done") + Number(cluster, "running") > 0)
       Append(line, Word(cluster, "name") + " " + std::to_string(Number(cluster, "done")));
-  Append(line, Counted(Number(progress, "failed"), "failed"));
+  Append(line, Pluralize(Number(progress, "failed"), "failed"));
   if (Word(progress, "state") == "paused") Append(line, "paused");
   Append(line, EndsIn(progress));
   return line;
@@ -139,7 +139,8 @@ std::string SummaryText(const json& progress) {
   const std::pair<const char*, const char*> rest[] = {
       {"failed", "failed"}, {"not_run", "not run"}, {"preempted", "preempted and run again"}};
   for (const auto& [key, words] : rest)
-    if (const auto text = Counted(Number(progress, key), words); !text.empty()) line += ", " + text;
+    if (const auto text = Pluralize(Number(progress, key), words); !text.empty())
+      line += ", " + text;
   if (Word(progress, "state") == "cancelled") line += ", the campaign was cancelled";
   return line;
 }
@@ -167,7 +168,7 @@ int Wait(tools::Api& api, std::int64_t campaign) {
   std::printf("%s\n", tools::Paint(tint, SummaryText(progress), colour).c_str());
   if (Word(progress, "state") == "paused") {
     std::printf("  stopped: %s\n", tools::Printable(Word(progress, "state_reason")).c_str());
-    std::printf("  mend it, then let it go on: gridevents -c %lld -f\n",
+    std::printf("  fix it, then let it go on: gridevents -c %lld -f\n",
                 static_cast<long long>(campaign));
   }
   if (Number(progress, "failed") > 0) {

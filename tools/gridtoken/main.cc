@@ -11,13 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct GridtokenOptions {
   tools::CommonOptions common;
   std::string cluster, token, user;
   bool list = false, remove = false, verbose = false;
 };
 
-std::optional<int> Read(int argc, char** argv, Options& o) {
+std::optional<int> Read(int argc, char** argv, GridtokenOptions& o) {
   CommandLine line("gridtoken", "Registers your tokens for clusters.");
   tools::AddCommonOptions(line, o.common);
   line.Add({{"-l,--list", &o.list, "list your tokens, by their first characters"},
@@ -35,7 +35,7 @@ std::optional<int> Read(int argc, char** argv, Options& o) {
   return std::nullopt;
 }
 
-std::string UserQuery(const Options& o) {
+std::string UserQuery(const GridtokenOptions& o) {
   return o.user.empty() ? "" : "?user=" + http::PercentEncode(o.user);
 }
 
@@ -43,10 +43,10 @@ std::string Expiry(const json& item) {
   if (!item.contains("expires") || !item["expires"].is_number()) return "";
   const auto at = static_cast<std::time_t>(item["expires"].get<std::int64_t>());
   if (at < std::time(nullptr)) return " (expired)";
-  return " (expires in " + HumanSpan(static_cast<double>(at - std::time(nullptr))) + ")";
+  return " (expires in " + HumanDuration(static_cast<double>(at - std::time(nullptr))) + ")";
 }
 
-int List(tools::Api& api, const Options& o) {
+int List(tools::Api& api, const GridtokenOptions& o) {
   const auto answer = tools::Expect(api.Get("/tokens" + UserQuery(o)), "list tokens");
   if (!answer["items"].empty()) std::puts("You have the following tokens:");
   for (const auto& item : answer["items"])
@@ -62,7 +62,7 @@ std::string ClusterId(tools::Api& api, const std::string& word) {
 }
 
 int Main(int argc, char** argv) {
-  Options o;
+  GridtokenOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   auto api = tools::Connect(o.common);
   if (o.list) return List(api, o);

@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct LocalsubOptions {
   std::string cluster = "alpha", socket, directory, walltime = "1:00:00", name;
   int slots = 1;
   bool list = false, wait = false;
   std::vector<std::string> remove, command;
 };
 
-std::optional<int> ParseOptions(int argc, char** argv, Options* o) {
+std::optional<int> ParseOptions(int argc, char** argv, LocalsubOptions* o) {
   CommandLine line(
       "localsub",
       "Runs a program on a local cluster as one of its own jobs: best-effort jobs make room");
@@ -55,7 +55,7 @@ std::string CallerName() {
 
 class Localsub {
  public:
-  explicit Localsub(const Options& o) : options_(o), client_(Where(o), {}) {}
+  explicit Localsub(const LocalsubOptions& o) : options_(o), client_(Where(o), {}) {}
 
   int Run() {
     if (options_.list) return List();
@@ -64,7 +64,7 @@ class Localsub {
   }
 
  private:
-  static http::Endpoint Where(const Options& o) {
+  static http::Endpoint Where(const LocalsubOptions& o) {
     const std::string path = o.socket.empty() ? CigriHome() + "/run/" + o.cluster + ".sock"
                                               : std::filesystem::absolute(o.socket).string();
     return http::Endpoint::Parse("unix:" + path);
@@ -162,12 +162,12 @@ class Localsub {
     return kExitOk;
   }
 
-  const Options& options_;
+  const LocalsubOptions& options_;
   http::Client client_;
 };
 
 int Main(int argc, char** argv) {
-  Options options;
+  LocalsubOptions options;
   if (const auto code = ParseOptions(argc, argv, &options)) return *code;
   return Localsub(options).Run();
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "policy/standing.h"
+#include "policy/usage_summary.h"
 
 namespace cigri::policy {
 namespace {
@@ -21,26 +21,26 @@ std::string Slots(double seconds) { return Number(seconds / 60) + " slot-min"; }
 class Comparer {
  public:
   Comparer(const Snapshot& snapshot, const State& carried, double now)
-      : s_(snapshot), state_(carried), ledger_(snapshot, carried, now) {}
+      : s_(snapshot), state_(carried), alloc_(snapshot, carried, now) {}
 
   std::string Say(std::int64_t winner, std::int64_t loser, std::int64_t cluster) const {
-    const CampaignBook* a = Find(winner);
-    const CampaignBook* b = Find(loser);
+    const CampaignAllocation* a = Find(winner);
+    const CampaignAllocation* b = Find(loser);
     if (a == nullptr || b == nullptr) return "";
     const std::string by_tier = Tier(*a->row, *b->row);
     return by_tier.empty() ? ByPolicy(*a, *b, cluster) : by_tier;
   }
 
  private:
-  const CampaignBook* Find(std::int64_t id) const {
-    for (const auto& c : ledger_.campaigns)
+  const CampaignAllocation* Find(std::int64_t id) const {
+    for (const auto& c : alloc_.campaigns)
       if (c.row->id == id) return &c;
     return nullptr;
   }
 
   // What goes before every policy (decide.cc).
   std::string Tier(const Campaign& a, const Campaign& b) const {
-    const PolicyConfig& config = ledger_.config;
+    const PolicyConfig& config = alloc_.config;
     if (config.test_first && a.test != b.test) return a.test ? "test campaigns go first" : "";
     if (a.cls != b.cls && a.cls == "urgent") return "it is urgent";
     if (a.cls != b.cls && b.cls == "scavenger") return "scavengers take what others leave";
@@ -53,8 +53,9 @@ class Comparer {
     return "";
   }
 
-  std::string ByPolicy(const CampaignBook& a, const CampaignBook& b, std::int64_t cluster) const {
-    switch (ledger_.config.policy) {
+  std::string ByPolicy(const CampaignAllocation& a, const CampaignAllocation& b,
+                       std::int64_t cluster) const {
+    switch (alloc_.config.policy) {
       case PolicyKind::kAffinity:
         return Affinity(*a.row, *b.row, cluster);
       case PolicyKind::kUsage:
@@ -80,12 +81,12 @@ class Comparer {
     if (a.submitted_at > b.submitted_at) return "in its turn";
     if (a.submitted_at == b.submitted_at)
       return "of two that came together it has the lower number";
-    return "it was submitted " + HumanSpan(b.submitted_at - a.submitted_at) + " earlier";
+    return "it was submitted " + HumanDuration(b.submitted_at - a.submitted_at) + " earlier";
   }
 
   std::string Affinity(const Campaign& a, const Campaign& b, std::int64_t cluster) const {
     const auto near = [&](const Campaign& c) {
-      for (const auto& l : c.lanes)
+      for (const auto& l : c.placements)
         if (l.cluster == cluster) return l.affinity;
       return 0;
     };
@@ -94,23 +95,23 @@ class Comparer {
            std::to_string(near(b));
   }
 
-  static double Weight(const CampaignBook& c) { return std::max(c.weight, 1e-9); }
+  static double Weight(const CampaignAllocation& c) { return std::max(c.weight, 1e-9); }
 
-  std::string Usage(const CampaignBook& a, const CampaignBook& b) const {
-    const auto use = [&](const CampaignBook& c) {
-      const Standing& standing = Standings();
-      double sum = standing.window[&c - ledger_.campaigns.data()] / Weight(c);
-      const double window = ledger_.config.usage_window_s;
+  std::string Usage(const CampaignAllocation& a, const CampaignAllocation& b) const {
+    const auto use = [&](const CampaignAllocation& c) {
+      const UsageSummary& usage_summary = Summary();
+      double sum = usage_summary.window[&c - alloc_.campaigns.data()] / Weight(c);
+      const double window = alloc_.config.usage_window_s;
       if (const auto it = state_.credit.find(c.row->id); it != state_.credit.end() && window > 0) {
-        const double age = std::max(0.0, ledger_.now - it->second.since);
+        const double age = std::max(0.0, alloc_.now - it->second.since);
         sum += it->second.per_weight * std::max(0.0, 1 - age / window);
       }
       return sum;
     };
     std::string groups;
-    if (ledger_.config.policy == PolicyKind::kSla && a.row->sla_group != b.row->sla_group)
+    if (alloc_.config.policy == PolicyKind::kSla && a.row->sla_group != b.row->sla_group)
       groups = "group " + a.row->sla_group + " against group " + b.row->sla_group + "; ";
-    return groups + "in the last " + HumanSpan(ledger_.config.usage_window_s) +
+    return groups + "in the last " + HumanDuration(alloc_.config.usage_window_s) +
            " it has used, for its weight, " + Slots(use(a)) + ", this one " + Slots(use(b));
   }
 
@@ -120,8 +121,8 @@ class Comparer {
   }
 
   // Where the two paths of the tree part.
-  std::string Shares(const CampaignBook& a, const CampaignBook& b) const {
-    const Standing& standing = Standings();
+  std::string Shares(const CampaignAllocation& a, const CampaignAllocation& b) const {
+    const UsageSummary& usage_summary = Summary();
     const auto used = [](const auto& map, const std::string& key) {
       const auto it = map.find(key);
       return it == map.end() ? 0.0 : it->second;
@@ -135,26 +136,27 @@ class Comparer {
       const auto name = [](const std::string& p) {
         return p.empty() ? std::string("who has no project") : "project " + p;
       };
-      const auto& shares = ledger_.config.projects;
-      return say(name(a.project), used(standing.project, a.project) / ShareOf(shares, a.project),
-                 name(b.project), used(standing.project, b.project) / ShareOf(shares, b.project));
+      const auto& shares = alloc_.config.projects;
+      return say(
+          name(a.project), used(usage_summary.project, a.project) / ShareOf(shares, a.project),
+          name(b.project), used(usage_summary.project, b.project) / ShareOf(shares, b.project));
     }
     if (a.row->user != b.row->user) {
-      const auto use = [&](const CampaignBook& c) {
-        return used(standing.user, UserKey(c.project, c.row->user)) /
-               ShareOf(ledger_.config.users, c.row->user);
+      const auto use = [&](const CampaignAllocation& c) {
+        return used(usage_summary.user, UserKey(c.project, c.row->user)) /
+               ShareOf(alloc_.config.users, c.row->user);
       };
       return say("user " + a.row->user, use(a), "user " + b.row->user, use(b));
     }
-    const auto use = [&](const CampaignBook& c) {
-      return standing.decayed[&c - ledger_.campaigns.data()] / Weight(c);
+    const auto use = [&](const CampaignAllocation& c) {
+      return usage_summary.decayed[&c - alloc_.campaigns.data()] / Weight(c);
     };
     return say("of the same user, campaign " + std::to_string(a.row->id), use(a), "this one",
                use(b));
   }
 
   std::string QueueOf(const Campaign& c) const {
-    return ledger_.config.queues.count(c.cls) != 0 ? c.cls : "campaign " + std::to_string(c.id);
+    return alloc_.config.queues.count(c.cls) != 0 ? c.cls : "campaign " + std::to_string(c.id);
   }
 
   template <typename Map, typename Key>
@@ -167,15 +169,15 @@ class Comparer {
     return what + Number(at(a)) + " against " + Number(at(b)) + rule;
   }
 
-  const Standing& Standings() const {
-    if (standing_.window.empty()) standing_ = StandingOf(ledger_, s_);
-    return standing_;
+  const UsageSummary& Summary() const {
+    if (usage_summary_.window.empty()) usage_summary_ = SummariseUsage(alloc_, s_);
+    return usage_summary_;
   }
 
   const Snapshot& s_;
   const State& state_;
-  Ledger ledger_;
-  mutable Standing standing_;
+  AllocationState alloc_;
+  mutable UsageSummary usage_summary_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// By which term of the policy one campaign comes before another: for people who ask why.
+// By which term of the policy one campaign comes before another: for readers who ask why.
 #pragma once
 #include <string>
 

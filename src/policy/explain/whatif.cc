@@ -5,25 +5,26 @@
 #include <set>
 #include <tuple>
 
-#include "core/counted.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "policy/decide.h"
 
 namespace cigri::policy {
 namespace {
 
-// What a change may touch: one campaign, one of its lanes with the cluster, rules, carried state.
-struct Place {
+// What a change may touch: one campaign, one of its placements with the cluster, rules, carried
+// state.
+struct ChangeTarget {
   Snapshot& snapshot;
   State& state;
   Campaign& campaign;
-  Lane* lane;
+  Placement* placement;
   Cluster* cluster;
 };
 
 struct Change {
   WhatIf what;
-  std::function<void(Place&)> apply;
+  std::function<void(ChangeTarget&)> apply;
 };
 
 std::string Text(double x) {
@@ -54,7 +55,7 @@ class Finder {
     Cluster* cluster = ClusterOf(change.what.cluster);
     const Cluster before = cluster == nullptr ? Cluster{} : *cluster;
     State state = state_;
-    Place place{s_, state, c_, LaneOf(change.what.cluster), cluster};
+    ChangeTarget place{s_, state, c_, PlacementOf(change.what.cluster), cluster};
     change.apply(place);
     const auto jobs = JobsIn(Decide(s_, state, now_, seed_).plan);
     c_ = campaign;
@@ -83,15 +84,15 @@ class Finder {
       if (k.id == id) return &k;
     return nullptr;
   }
-  Lane* LaneOf(std::int64_t cluster) {
-    for (auto& l : c_.lanes)
+  Placement* PlacementOf(std::int64_t cluster) {
+    for (auto& l : c_.placements)
       if (l.cluster == cluster) return &l;
     return nullptr;
   }
 
   // A rule of the whole campaign is met on each of its clusters, and lifted once.
   void Add(const Reason& r, Doer doer, double size, std::string change,
-           std::function<void(Place&)> apply) {
+           std::function<void(ChangeTarget&)> apply) {
     if (!seen_.insert(change).second) return;
     changes_.push_back({{.code = r.code,
                          .cluster = r.cluster,
@@ -103,119 +104,124 @@ class Finder {
 
   void AddFor(const Reason& r) {
     if (r.cluster == 0) return OfCampaign(r);
-    const Lane* lane = LaneOf(r.cluster);
+    const Placement* placement = PlacementOf(r.cluster);
     const Cluster* cluster = ClusterOf(r.cluster);
-    if (lane == nullptr || cluster == nullptr) return;
-    if (!OfLane(r, *lane, *cluster) && !OfCluster(r, *lane, *cluster)) OfRules(r, *lane);
+    if (placement == nullptr || cluster == nullptr) return;
+    if (!OfPlacement(r, *placement, *cluster) && !OfCluster(r, *placement, *cluster))
+      OfRules(r, *placement);
   }
 
   void OfCampaign(const Reason& r) {
     if (r.code == Code::kSuspended)
       Add(r, Doer::kUser, 1, "priority 4 instead of 0",
-          [](Place& p) { p.campaign.priority = 4, p.campaign.weight = 0; });
+          [](ChangeTarget& p) { p.campaign.priority = 4, p.campaign.weight = 0; });
     if (r.code == Code::kBehindOwn)
       Add(r, Doer::kUser, 1,
           "another campaign of its user, " + std::to_string(r.other) + ", behind it",
-          [n = c_.id](Place& p) {
+          [n = c_.id](ChangeTarget& p) {
             for (auto& c : p.snapshot.campaigns)
               if (c.user == p.campaign.user && c.id != n)
                 p.campaign.priority = std::max(p.campaign.priority, std::min(9, c.priority + 1));
           });
     if (r.code == Code::kBadGroup && !s_.config.sla_groups.empty())
-      Add(r, Doer::kOperator, 1, "a group that there is",
-          [](Place& p) { p.campaign.sla_group = p.snapshot.config.sla_groups.begin()->first; });
+      Add(r, Doer::kOperator, 1, "a group that there is", [](ChangeTarget& p) {
+        p.campaign.sla_group = p.snapshot.config.sla_groups.begin()->first;
+      });
   }
 
   // Rules of the campaign on this cluster: its own settings and its own history.
-  bool OfLane(const Reason& r, const Lane& lane, const Cluster& cluster) {
+  bool OfPlacement(const Reason& r, const Placement& placement, const Cluster& cluster) {
     const std::string on = " on " + cluster.name;
     switch (r.code) {
-      case Code::kTooWide:
-        Add(r, Doer::kUser, lane.slots - cluster.max,
-            "jobs of " + Counted(cluster.max, "slot") + " instead of " + Text(lane.slots) + on,
-            [](Place& p) { p.lane->slots = std::max(1, p.cluster->max); });
+      case Code::kTooManySlots:
+        Add(r, Doer::kUser, placement.slots - cluster.max,
+            "jobs of " + Pluralize(cluster.max, "slot") + " instead of " + Text(placement.slots) +
+                on,
+            [](ChangeTarget& p) { p.placement->slots = std::max(1, p.cluster->max); });
         return true;
       case Code::kMaxJobs:
-        Add(r, Doer::kUser, 1, "max_jobs " + From(lane.max_jobs, lane.in_flight + 1) + on,
-            [](Place& p) { p.lane->max_jobs = p.lane->in_flight + 1; });
+        Add(r, Doer::kUser, 1, "max_jobs " + From(placement.max_jobs, placement.in_flight + 1) + on,
+            [](ChangeTarget& p) { p.placement->max_jobs = p.placement->in_flight + 1; });
         return true;
-      case Code::kTooShortLives:
-        Add(r, Doer::kUser, 1, "jobs of less than " + HumanSpan(lane.median_life_s) + on,
-            [](Place& p) { p.campaign.need_s = p.lane->median_life_s / 2; });
+      case Code::kShortSurvival:
+        Add(r, Doer::kUser, 1,
+            "jobs of less than " + HumanDuration(placement.median_survival_s) + on,
+            [](ChangeTarget& p) { p.campaign.need_s = p.placement->median_survival_s / 2; });
         return true;
       case Code::kHeld:
-        Add(r, Doer::kUser, 1, "the hold lifted" + on, [](Place& p) { p.lane->held.clear(); });
+        Add(r, Doer::kUser, 1, "the hold lifted" + on,
+            [](ChangeTarget& p) { p.placement->held.clear(); });
         return true;
       case Code::kPrologueFailed:
         Add(r, Doer::kUser, 1, "a prologue that works" + on,
-            [](Place& p) { p.lane->prologue = Prologue::kDone; });
+            [](ChangeTarget& p) { p.placement->prologue = Prologue::kDone; });
         return true;
       case Code::kPrologueRuns:
         Add(r, Doer::kNobody, 1, "the end of its prologue" + on,
-            [](Place& p) { p.lane->prologue = Prologue::kDone; });
+            [](ChangeTarget& p) { p.placement->prologue = Prologue::kDone; });
         return true;
-      case Code::kSink:
-        Add(r, Doer::kNobody, 1, "the end of the hold for too fast ends" + on, [](Place& p) {
+      case Code::kBlackHole:
+        Add(r, Doer::kNobody, 1, "the end of the hold for too fast ends" + on, [](ChangeTarget& p) {
           p.state.holds.erase({p.campaign.id, p.cluster->id});
-          p.lane->recent = 0;
+          p.placement->recent = 0;
         });
         return true;
       case Code::kAffinityWait:
         Add(r, Doer::kNobody, 1, "the end of its wait for a cluster that has its data",
-            [now = now_](Place& p) { p.campaign.waiting_since = now - 1e9; });
+            [now = now_](ChangeTarget& p) { p.campaign.waiting_since = now - 1e9; });
         return true;
       case Code::kAvoided:
-        Add(r, Doer::kNobody, lane.avoid, "tasks that have not failed before" + on,
-            [](Place& p) { p.lane->avoid = 0; });
+        Add(r, Doer::kNobody, placement.avoid, "tasks that have not failed before" + on,
+            [](ChangeTarget& p) { p.placement->avoid = 0; });
         return true;
-      case Code::kFirstTen:
+      case Code::kCanary:
         Add(r, Doer::kNobody, 1, "its first success" + on,
-            [](Place& p) { p.lane->proven = true, p.lane->tried = 0; });
+            [](ChangeTarget& p) { p.placement->verified = true, p.placement->tried = 0; });
         return true;
       default:
         return false;
     }
   }
 
-  bool OfCluster(const Reason& r, const Lane& lane, const Cluster& cluster) {
+  bool OfCluster(const Reason& r, const Placement& placement, const Cluster& cluster) {
     const std::string& name = cluster.name;
     switch (r.code) {
       case Code::kDisabled:
       case Code::kDrained:
       case Code::kHours:
         Add(r, Doer::kOperator, 1, name + " open",
-            [](Place& p) { p.cluster->unusable = Unusable::kNo; });
+            [](ChangeTarget& p) { p.cluster->unusable = Unusable::kNo; });
         return true;
       case Code::kStale:
       case Code::kBreaker:
       case Code::kStress:
         Add(r, Doer::kNobody, 1, name + " in order",
-            [](Place& p) { p.cluster->unusable = Unusable::kNo; });
+            [](ChangeTarget& p) { p.cluster->unusable = Unusable::kNo; });
         return true;
       case Code::kObserved:
         Add(r, Doer::kOperator, 1, name + " open instead of observed",
-            [](Place& p) { p.cluster->mode = ClusterMode::kOpen; });
+            [](ChangeTarget& p) { p.cluster->mode = ClusterMode::kUnlimited; });
         return true;
       case Code::kLimited:
         Add(r, Doer::kOperator, 1,
             "a limit of " + From(cluster.limited, cluster.limited + 1) + " jobs on " + name,
-            [](Place& p) { ++p.cluster->limited; });
+            [](ChangeTarget& p) { ++p.cluster->limited; });
         return true;
       case Code::kMaxRunning:
         Add(r, Doer::kOperator, 1,
             "max_running " + From(cluster.max_running, cluster.max_running + 1) + " on " + name,
-            [](Place& p) { ++p.cluster->max_running; });
+            [](ChangeTarget& p) { ++p.cluster->max_running; });
         return true;
       case Code::kServedBefore:
         AddPriorities(r);
-        AddSlots(r, lane, cluster);
+        AddSlots(r, placement, cluster);
         return true;
       case Code::kFull:
-        AddSlots(r, lane, cluster);
+        AddSlots(r, placement, cluster);
         return true;
-      case Code::kGapHold:
-        Add(r, Doer::kOperator, 1, "no slots kept free for wide jobs",
-            [](Place& p) { p.snapshot.config.wide_gap = -1; });
+      case Code::kMultiSlotReservation:
+        Add(r, Doer::kOperator, 1, "no slots kept free for multi-slot jobs",
+            [](ChangeTarget& p) { p.snapshot.config.multi_slot_age = -1; });
         return true;
       default:
         return false;
@@ -226,20 +232,20 @@ class Finder {
     for (int level = c_.priority + 1; level <= 9; ++level)
       Add(r, level <= s_.config.user_priority ? Doer::kUser : Doer::kOperator, level - c_.priority,
           "priority " + From(c_.priority, level),
-          [level](Place& p) { p.campaign.priority = level; });
+          [level](ChangeTarget& p) { p.campaign.priority = level; });
   }
 
   // Others may be served with them first: more and more, until it gets one.
-  void AddSlots(const Reason& r, const Lane& lane, const Cluster& cluster) {
-    const int width = std::max(1, lane.slots);
+  void AddSlots(const Reason& r, const Placement& placement, const Cluster& cluster) {
+    const int width = std::max(1, placement.slots);
     for (int more = width; more <= 4096 * width; more *= 2)
-      Add(r, Doer::kNobody, more, Counted(more, "more free slot") + " on " + cluster.name,
-          [more](Place& p) { p.cluster->free += more, p.cluster->max += more; });
+      Add(r, Doer::kNobody, more, Pluralize(more, "more free slot") + " on " + cluster.name,
+          [more](ChangeTarget& p) { p.cluster->free += more, p.cluster->max += more; });
   }
 
-  void OfRules(const Reason& r, const Lane& lane) {
+  void OfRules(const Reason& r, const Placement& placement) {
     PolicyConfig& config = s_.config;
-    const int width = std::max(1, lane.slots);
+    const int width = std::max(1, placement.slots);
     if (r.code == Code::kQuota) {
       for (std::size_t i = 0; i < config.quotas.size(); ++i)
         if (Names(config.quotas[i], r.detail)) AddQuota(r, i, width);
@@ -248,18 +254,19 @@ class Finder {
       const int each = it == c_.licences.end() ? 1 : it->second;
       Add(r, Doer::kOperator, each,
           "licences " + r.detail + " " + From(r.numbers[0], r.numbers[0] + each),
-          [each, name = r.detail](Place& p) { p.snapshot.config.licences[name] += each; });
+          [each, name = r.detail](ChangeTarget& p) { p.snapshot.config.licences[name] += each; });
     } else if (r.code == Code::kRate) {
       Add(r, Doer::kNobody, 1, "the next start that " + r.detail + " is allowed",
-          [key = r.detail](Place& p) {
+          [key = r.detail](ChangeTarget& p) {
             p.state.rates[key].tokens += 1;
             for (auto& rate : p.snapshot.config.start_rates)
               if (StartsWith(key, rate.scope + ":" + rate.name)) rate.burst += 1;
           });
     } else if (r.code == Code::kReserve) {
-      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail, [name = r.detail](Place& p) {
-        std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
-      });
+      Add(r, Doer::kOperator, 1, "no reserve for class " + r.detail,
+          [name = r.detail](ChangeTarget& p) {
+            std::erase_if(p.snapshot.config.reserves, [&](const auto& x) { return x.cls == name; });
+          });
     }
   }
 
@@ -279,7 +286,7 @@ class Finder {
     const int more = slots ? width : 1;
     Add(r, Doer::kOperator, more,
         "a quota of " + r.detail + " of " + From(r.numbers[0], r.numbers[0] + more),
-        [i, more, slots](Place& p) {
+        [i, more, slots](ChangeTarget& p) {
           Quota& q = p.snapshot.config.quotas[i];
           (slots ? q.slots : q.jobs) += more;
         });

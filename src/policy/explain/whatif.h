@@ -10,7 +10,7 @@
 namespace cigri::policy {
 
 /// Who could make the change: the campaign's user, the grid's operators, or nobody: time, the
-/// cluster, other people's jobs.
+/// cluster, other users' jobs.
 enum class Doer { kUser, kOperator, kNobody };
 
 struct WhatIf {

@@ -10,7 +10,7 @@
 namespace cigri::predictor {
 namespace {
 
-constexpr double kMostEnded = 1000, kMostRunning = 100;  // sample points of one lane
+constexpr double kMostEnded = 1000, kMostRunning = 100;  // sample points of one placement
 
 std::optional<double> Known(double x) { return std::isfinite(x) ? std::optional(x) : std::nullopt; }
 
@@ -36,7 +36,7 @@ void MatchMean(const Facts& f, std::vector<double>& values, std::size_t first) {
 
 }  // namespace
 
-void Lane::Measure(const Facts& f, double now, double window_s) {
+void Placement::Measure(const Facts& f, double now, double window_s) {
   if (ends_.empty() || now - ends_.back().first >= window_s / 60 || ends_.size() == 1)
     ends_.emplace_back(now, f.ended);
   while (ends_.size() > 2 && ends_[1].first <= now - window_s) ends_.pop_front();
@@ -45,15 +45,15 @@ void Lane::Measure(const Facts& f, double now, double window_s) {
 }
 
 // Measured, or what was measured before this process began to look.
-double Lane::Rate(const Facts& f) const {
+double Placement::Rate(const Facts& f) const {
   if (window_ >= 1 || !f.last_rate) return window_ > 0 ? ended_in_window_ / window_ : 0;
   return *f.last_rate;
 }
 
-// Only jobs that a look has shown teach something: those recorded since wait for the next one.
-void Lane::Step(const Facts& f, int allowed) {
+// Only jobs that a poll has shown teach something: those recorded since wait for the next one.
+void Placement::Step(const Facts& f, int allowed) {
   const std::int64_t seen = f.waiting + f.running + f.ended;
-  if (f.sweeps <= sweep_ || seen <= seen_) return;
+  if (f.polls <= poll_ || seen <= seen_) return;
   policy::RatioLook look;
   look.ratio = ratio_;
   look.free = free_;
@@ -64,13 +64,13 @@ void Lane::Step(const Facts& f, int allowed) {
   look.max_slots = std::max(1, f.max_resources);
   ratio_ =
       policy::NextRatio(policy::RatioRuleFrom(f.rule).value_or(policy::RatioRule::kAdaptive), look);
-  sweep_ = f.sweeps;
+  poll_ = f.polls;
   nsub_ = seen - seen_;
   seen_ = seen;
   free_ = f.free_resources;
 }
 
-Forecast Lane::Look(const Facts& f, double now, double window_s) {
+Forecast Placement::Look(const Facts& f, double now, double window_s) {
   Forecast out;
   Measure(f, now, window_s);
   out.rate = Rate(f);
@@ -90,20 +90,20 @@ Forecast Lane::Look(const Facts& f, double now, double window_s) {
     ratio_ =
         f.last_ratio.value_or(1.0 / std::max(1, f.slots));  // CIG-32, for the slots it asks for
     seen_ = f.last_ratio ? f.waiting + f.running + f.ended : 0;
-    sweep_ = f.sweeps;
+    poll_ = f.polls;
     free_ = f.free_resources;
   }
   out.job_ratio = ratio_;
-  out.sweep = sweep_;
+  out.poll = poll_;
   out.nsub = nsub_;
   out.waiting_allowed = allowed;
   return out;
 }
 
-Facts Together(const std::vector<Facts>& lanes) {
+Facts Together(const std::vector<Facts>& placements) {
   Facts all;
-  all.campaign_id = lanes.front().campaign_id;
-  for (const auto& f : lanes) {
+  all.campaign_id = placements.front().campaign_id;
+  for (const auto& f : placements) {
     all.submitted += f.submitted;
     all.waiting += f.waiting;
     all.running += f.running;
@@ -124,9 +124,9 @@ Forecast WholeOf(const Facts& all) {
   return out;
 }
 
-policy::Durations DurationsOf(const std::vector<Facts>& lanes) {
+policy::Durations DurationsOf(const std::vector<Facts>& placements) {
   policy::Durations out;
-  for (const auto& f : lanes) {
+  for (const auto& f : placements) {
     const double share =
         std::min(1.0, kMostEnded / std::max<double>(1, static_cast<double>(f.n_ok)));
     const auto first = out.ended.size();

@@ -16,12 +16,12 @@ struct Facts {
   std::int64_t campaign_id = 0, cluster_id = 0;
   int slots = 1;  ///< of one job
   std::string rule;
-  double queue_s = 5;       ///< seconds of work that may wait, with those between two looks
+  double queue_s = 5;       ///< seconds of work that may wait, with those between two polls
   double resolution_s = 0;  ///< of the cluster's times: 1 where they are whole seconds
   int max_waiting = 1;
-  std::int64_t sweeps = 0;  ///< fresh looks at the cluster so far
+  std::int64_t polls = 0;  ///< fresh polls at the cluster so far
   int max_resources = 0, free_resources = 0;
-  std::int64_t submitted = 0;  ///< recorded, and in no look yet
+  std::int64_t submitted = 0;  ///< recorded, and in no poll yet
   std::int64_t waiting = 0, running = 0, ended = 0;
   double mean_age_s = 0;  ///< of the running ones
   double mean_slot_s =
@@ -34,7 +34,7 @@ struct Facts {
 
 struct Forecast {
   double job_ratio = 1;
-  std::int64_t sweep = 0;
+  std::int64_t poll = 0;
   std::int64_t nsub = 0;  ///< jobs that the last step was made on (CIG-35)
   double rate = 0;        ///< ends per second
   std::optional<double> average_s, stddev_s, p50_s, p90_s, p99_s;
@@ -43,9 +43,9 @@ struct Forecast {
 };
 
 /// What is remembered of a campaign on a cluster between two passes.
-class Lane {
+class Placement {
  public:
-  /// One step of the job ratio per fresh look that can show jobs sent since the last step
+  /// One step of the job ratio per fresh poll that can show jobs sent since the last step
   /// (CIG-31..48), never per pass. `now` in seconds, of a clock that does not jump.
   Forecast Look(const Facts& facts, double now, double window_s);
   /// Ends within the window that Look() was given, and how long it really is.
@@ -58,18 +58,18 @@ class Lane {
   void Step(const Facts& facts, int allowed);
 
   bool known_ = false;
-  std::int64_t seen_ = 0;  // jobs ever that a look has shown, at the last step
-  std::int64_t sweep_ = 0, nsub_ = 0;
+  std::int64_t seen_ = 0;  // jobs ever that a poll has shown, at the last step
+  std::int64_t poll_ = 0, nsub_ = 0;
   double ratio_ = 1, free_ = 0;
   double ended_in_window_ = 0, window_ = 0;
   std::deque<std::pair<double, std::int64_t>> ends_;  // time, jobs ended until then
 };
 
-/// The lanes of one campaign as one, on "cluster" 0. REQUIRES: !lanes.empty().
-Facts Together(const std::vector<Facts>& lanes);
+/// The placements of one campaign as one, on "cluster" 0. REQUIRES: !placements.empty().
+Facts Together(const std::vector<Facts>& placements);
 /// Durations of a campaign as a whole; no ratio, no queue.
 Forecast WholeOf(const Facts& all);
-/// Durations of some lanes of one campaign together.
-policy::Durations DurationsOf(const std::vector<Facts>& lanes);
+/// Durations of some placements of one campaign together.
+policy::Durations DurationsOf(const std::vector<Facts>& placements);
 
 }  // namespace cigri::predictor

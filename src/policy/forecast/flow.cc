@@ -11,7 +11,7 @@ int WaitingAllowed(int max_waiting, double queue_s, double rate) {
   return static_cast<int>(std::clamp(jobs, 1.0, most));
 }
 
-int WipeExcess(int waiting, int most, int keep) {
+int ExcessPending(int waiting, int most, int keep) {
   return waiting > most ? std::max(0, waiting - std::max(0, keep)) : 0;
 }
 

@@ -9,6 +9,6 @@ namespace cigri::policy {
 int WaitingAllowed(int max_waiting, double queue_s, double rate);
 
 /// CIG-36: how many jobs to take back from a queue: none up to `most`, else down to `keep`.
-int WipeExcess(int waiting, int most, int keep);
+int ExcessPending(int waiting, int most, int keep);
 
 }  // namespace cigri::policy

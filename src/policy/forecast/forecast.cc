@@ -12,7 +12,8 @@ namespace {
 constexpr double kNineInTen = 1.645;  // standard deviations
 
 double Deviation(const std::vector<double>& values, double mean) {
-  if (values.size() < 2) return mean;  // one job says little: as much as an exponential law
+  if (values.size() < 2)
+    return mean;  // one job says little: as much as an exponential distribution
   double sum = 0;
   for (const double v : values) sum += (v - mean) * (v - mean);
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
@@ -60,8 +61,8 @@ std::optional<double> StragglerThreshold(const Durations& durations, int least) 
   return std::max(2 * median, 1.5 * slow);
 }
 
-std::optional<double> MedianLife(const std::vector<std::int64_t>& killed,
-                                 const std::vector<std::int64_t>& ended) {
+std::optional<double> MedianSurvival(const std::vector<std::int64_t>& killed,
+                                     const std::vector<std::int64_t>& ended) {
   const auto at = [](const std::vector<std::int64_t>& hist, std::size_t i) {
     return i < hist.size() ? static_cast<double>(hist[i]) : 0;
   };
@@ -80,18 +81,18 @@ double Throughput(const Work& work) {
   return work.window_s > 0 ? work.done_in_window / work.window_s : 0;
 }
 
-std::optional<Span> TimeLeft(const Work& work) {
+std::optional<Interval> TimeLeft(const Work& work) {
   const auto mean = Mean(work.durations);
   const double n = static_cast<double>(work.durations.ended.size());
   const double left = static_cast<double>(work.waiting + work.durations.running.size());
-  if (left == 0) return Span{};
-  // By what ends: counts of ends scatter like a Poisson law.
+  if (left == 0) return Interval{};
+  // By what ends: counts of ends scatter like a Poisson distribution.
   const double ends = work.done_in_window;
   if (work.window_s > 0 && ends >= 10) {
     const double rate = ends / work.window_s, scatter = kNineInTen * std::sqrt(ends);
     const double tail = mean.value_or(0);
-    return Span{left / ((ends + scatter) / work.window_s), left / rate,
-                left / ((ends - scatter) / work.window_s) + tail};
+    return Interval{left / ((ends + scatter) / work.window_s), left / rate,
+                    left / ((ends - scatter) / work.window_s) + tail};
   }
   // By what a job takes: the mean is known to its standard error, the last job to the spread.
   if (!mean || work.at_once <= 0) return std::nullopt;
@@ -102,7 +103,7 @@ std::optional<Span> TimeLeft(const Work& work) {
       static_cast<double>(work.waiting) * *mean + Residual(work.durations, *mean);
   const double likely = work_left / at_once;
   const double tail = at_once > 1 ? kNineInTen * spread : 0;
-  return Span{likely * (1 - error), likely, likely * (1 + error) + tail};
+  return Interval{likely * (1 - error), likely, likely * (1 + error) + tail};
 }
 
 }  // namespace cigri::policy

@@ -27,8 +27,8 @@ std::optional<double> StragglerThreshold(const Durations& durations, int least =
 /// How long half of the jobs live on a cluster before it kills them for its own users (design
 /// section 8), from histograms (core/histogram.h) of those it `killed` and of those that `ended`
 /// otherwise, which lived at least so long (Kaplan-Meier). Nothing when it kills less than half.
-std::optional<double> MedianLife(const std::vector<std::int64_t>& killed,
-                                 const std::vector<std::int64_t>& ended);
+std::optional<double> MedianSurvival(const std::vector<std::int64_t>& killed,
+                                     const std::vector<std::int64_t>& ended);
 
 struct Work {
   std::int64_t waiting = 0;  ///< tasks not yet sent
@@ -39,11 +39,11 @@ struct Work {
 };
 
 /// Seconds until the end: likely between `low` and `high` (about nine times in ten).
-struct Span {
+struct Interval {
   double low = 0, likely = 0, high = 0;
 };
 /// Nothing when no job has ended and none runs.
-std::optional<Span> TimeLeft(const Work& work);
+std::optional<Interval> TimeLeft(const Work& work);
 
 /// Jobs per second; 0 when the window is empty.
 double Throughput(const Work& work);

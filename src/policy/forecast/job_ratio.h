@@ -1,5 +1,5 @@
 // Jobs per free slot of a campaign on a cluster, learnt from what was sent and what ran (CIG-32,
-// CIG-38..44). One step per fresh look at the cluster, never per round.
+// CIG-38..44). One step per fresh poll at the cluster, never per cycle.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -12,7 +12,7 @@ enum class RatioRule { kSlowStart, kAdaptive, kAdaptive2009, kAdaptiveDownExpone
 std::string_view ToString(RatioRule rule);
 std::optional<RatioRule> RatioRuleFrom(std::string_view word);
 
-/// What the last submission led to, in a sweep that can show it.
+/// What the last submission led to, in a poll that can show it.
 struct RatioLook {
   double ratio = 1;      ///< the ratio it was made with
   double free = 0;       ///< free slots it was made for
@@ -21,7 +21,7 @@ struct RatioLook {
   int waiting = 0;       ///< of those, how many wait in the queue
   int allowed = 1;       ///< WaitingAllowed()
   int max_slots = 1;     ///< slots of the cluster
-  double max_ratio = 4;  ///< CIG-44: short jobs raise the flow by themselves; not without end
+  double max_ratio = 4;  ///< CIG-44: short jobs raise the flow on their own; not without end
 };
 
 /// The next ratio, in [1 / max_slots, max_ratio]. Nothing submitted teaches nothing.

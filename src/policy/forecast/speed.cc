@@ -17,19 +17,19 @@ struct Known {
 
 // How much faster than declared each cluster was for one campaign, in logarithms: they add up to
 // nothing, for the length of its jobs is not known but by these.
-void AddCampaign(const std::vector<const MeasuredLane*>& lanes,
+void AddCampaign(const std::vector<const MeasuredPlacement*>& placements,
                  const std::map<std::int64_t, double>& declared,
                  std::map<std::int64_t, Known>& known) {
-  if (lanes.size() < 2) return;
+  if (placements.size() < 2) return;
   double weights = 0, work = 0;
-  const auto weight = [](const MeasuredLane& l) {
+  const auto weight = [](const MeasuredPlacement& l) {
     return static_cast<double>(l.n) / (static_cast<double>(l.n) + kHalf);
   };
-  const auto length = [&](const MeasuredLane& l) {
+  const auto length = [&](const MeasuredPlacement& l) {
     return std::log(l.mean_s * declared.at(l.cluster));
   };
-  for (const auto* l : lanes) weights += weight(*l), work += weight(*l) * length(*l);
-  for (const auto* l : lanes) {
+  for (const auto* l : placements) weights += weight(*l), work += weight(*l) * length(*l);
+  for (const auto* l : placements) {
     Known& k = known[l->cluster];
     k.weight += weight(*l);
     k.sum += weight(*l) * (work / weights - length(*l));
@@ -38,12 +38,13 @@ void AddCampaign(const std::vector<const MeasuredLane*>& lanes,
 
 }  // namespace
 
-void MeasureSpeeds(const std::vector<MeasuredLane>& lanes, std::vector<Cluster>& clusters) {
+void MeasureSpeeds(const std::vector<MeasuredPlacement>& placements,
+                   std::vector<Cluster>& clusters) {
   std::map<std::int64_t, double> declared;
   for (const auto& c : clusters)
     if (c.speed > 0) declared[c.id] = c.speed;
-  std::map<std::int64_t, std::vector<const MeasuredLane*>> campaigns;
-  for (const auto& l : lanes)
+  std::map<std::int64_t, std::vector<const MeasuredPlacement*>> campaigns;
+  for (const auto& l : placements)
     if (l.n >= kEnough && l.mean_s > 0 && declared.count(l.cluster) != 0)
       campaigns[l.campaign].push_back(&l);
   std::map<std::int64_t, Known> known;

@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "policy/ledger.h"
+#include "policy/allocation_state.h"
 
 namespace cigri::policy {
 
@@ -18,13 +18,13 @@ struct Claim {
   double width = 1;  ///< slots of one job
 };
 
-std::vector<Claim> MakeClaims(Ledger& ledger, const std::vector<int>& campaigns);
+std::vector<Claim> MakeClaims(AllocationState& alloc, const std::vector<int>& campaigns);
 /// What all claims hold and what is left, together: the engines of GRID-16.
-double Engines(const Ledger& ledger, const std::vector<Claim>& claims);
+double Engines(const AllocationState& alloc, const std::vector<Claim>& claims);
 /// Targets by weight, rounded up (GRID-16), never above what a claim wants (GRID-17).
 void SetTargets(double total, std::vector<Claim>& claims);
 /// First everybody up to the target, in the order of the claims (GRID-14); then what is left goes
 /// round, by weight, until nobody can take more (GRID-19).
-void Give(Ledger& ledger, std::vector<Claim>& claims);
+void Give(AllocationState& alloc, std::vector<Claim>& claims);
 
 }  // namespace cigri::policy

@@ -1,4 +1,5 @@
-// Policies that deal slots one by one: lottery (TECH-20..26) and stride, its deterministic twin.
+// Policies that deal slots one by one: lottery (TECH-20..26) and stride, its deterministic
+// counterpart.
 #include "policy/policies/draws.h"
 
 #include <algorithm>
@@ -10,21 +11,21 @@
 
 namespace cigri::policy {
 
-Dealer::Dealer(Ledger& ledger, std::vector<Unit> units)
-    : ledger_(ledger),
+Dealer::Dealer(AllocationState& alloc, std::vector<Unit> units)
+    : alloc_(alloc),
       units_(std::move(units)),
-      at_(ledger.clusters.size()),
-      lane_(ledger.campaigns.size()) {
+      at_(alloc.clusters.size()),
+      placement_(alloc.campaigns.size()) {
   for (std::size_t u = 0; u < units_.size(); ++u) {
     for (const int i : units_[u].campaigns) {
-      const CampaignBook& c = ledger_.campaigns[i];
-      lane_[i].assign(ledger_.clusters.size(), -1);
-      for (int l = c.lanes_begin; l < c.lanes_end; ++l) {
-        const LaneBook& lane = ledger_.lanes[l];
-        lane_[i][lane.cluster] = l;
-        auto& here = at_[lane.cluster];
-        const bool open =
-            lane.block == Code::kNone && ledger_.clusters[lane.cluster].block == Code::kNone;
+      const CampaignAllocation& c = alloc_.campaigns[i];
+      placement_[i].assign(alloc_.clusters.size(), -1);
+      for (int l = c.placements_begin; l < c.placements_end; ++l) {
+        const PlacementAllocation& placement = alloc_.placements[l];
+        placement_[i][placement.cluster] = l;
+        auto& here = at_[placement.cluster];
+        const bool open = placement.block == Code::kNone &&
+                          alloc_.clusters[placement.cluster].block == Code::kNone;
         const int unit = static_cast<int>(u);
         if (open && (here.empty() || here.back() != unit)) here.push_back(unit);
       }
@@ -34,17 +35,17 @@ Dealer::Dealer(Ledger& ledger, std::vector<Unit> units)
 
 bool Dealer::TakeOne(int u, int cluster) {
   for (const int i : units_[u].campaigns) {
-    const int l = lane_[i][cluster];
-    if (l >= 0 && ledger_.Demand(i) > 0 && ledger_.Take(l, 1) > 0) return true;
+    const int l = placement_[i][cluster];
+    if (l >= 0 && alloc_.Demand(i) > 0 && alloc_.Take(l, 1) > 0) return true;
   }
   return false;
 }
 
 int Dealer::Wants(int u, int cluster) const {
   for (const int i : units_[u].campaigns) {
-    const int l = lane_[i][cluster];
-    if (l >= 0 && ledger_.Demand(i) > 0 && ledger_.lanes[l].left > 0 &&
-        ledger_.campaigns[i].left > ledger_.lanes[l].avoid)
+    const int l = placement_[i][cluster];
+    if (l >= 0 && alloc_.Demand(i) > 0 && alloc_.placements[l].left > 0 &&
+        alloc_.campaigns[i].left > alloc_.placements[l].avoid)
       return i;
   }
   return -1;
@@ -93,22 +94,22 @@ class Urn {
   std::size_t left_;
 };
 
-double WeightOf(const Ledger& ledger, const Unit& unit) {
-  const CampaignBook& head = ledger.campaigns[unit.head()];
-  const auto it = ledger.config.user_weights.find(head.row->user);
-  return head.weight * (it == ledger.config.user_weights.end() ? 1 : it->second);
+double WeightOf(const AllocationState& alloc, const Unit& unit) {
+  const CampaignAllocation& head = alloc.campaigns[unit.head()];
+  const auto it = alloc.config.user_weights.find(head.row->user);
+  return head.weight * (it == alloc.config.user_weights.end() ? 1 : it->second);
 }
 
 // TECH-22, our formula: a rank grows with use, with jobs in flight, with a later creation, and
 // falls with the weights of user and priority. Every part is in [0, 1].
-std::vector<double> Ranks(const Ledger& ledger, const std::vector<Unit>& units,
+std::vector<double> Ranks(const AllocationState& alloc, const std::vector<Unit>& units,
                           const Context& context) {
-  const PolicyConfig& config = ledger.config;
+  const PolicyConfig& config = alloc.config;
   std::vector<double> used(units.size(), 0), held(units.size(), 0), ranks;
   for (std::size_t u = 0; u < units.size(); ++u) {
     for (const int i : units[u].campaigns) {
-      used[u] += context.standing.window[i];
-      held[u] += ledger.campaigns[i].held_slots;
+      used[u] += context.usage_summary.window[i];
+      held[u] += alloc.campaigns[i].held_slots;
     }
   }
   const double all_used = std::accumulate(used.begin(), used.end(), 0.0);
@@ -118,17 +119,18 @@ std::vector<double> Ranks(const Ledger& ledger, const std::vector<Unit>& units,
     const double rank = 1 + (all_used > 0 ? config.rank_usage * used[u] / all_used : 0) +
                         (all_held > 0 ? config.rank_running * held[u] / all_held : 0) +
                         config.rank_age * later;
-    ranks.push_back(rank / WeightOf(ledger, units[u]));
+    ranks.push_back(rank / WeightOf(alloc, units[u]));
   }
   return ranks;
 }
 
 class Lottery : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    Dealer dealer(ledger, MakeUnits(ledger, campaigns));
-    const auto tickets = Tickets(Ranks(ledger, dealer.units(), context));
-    for (std::size_t k = 0; k < ledger.clusters.size(); ++k) {  // fastest first
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    Dealer dealer(alloc, MakeUnits(alloc, campaigns));
+    const auto tickets = Tickets(Ranks(alloc, dealer.units(), context));
+    for (std::size_t k = 0; k < alloc.clusters.size(); ++k) {  // fastest first
       const auto& here = dealer.At(static_cast<int>(k));
       std::vector<double> weights;
       for (const int u : here) weights.push_back(tickets[u]);
@@ -143,10 +145,11 @@ class Lottery : public Policy {
 
 class Stride : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    Dealer dealer(ledger, MakeUnits(ledger, campaigns));
-    auto passes = Passes(ledger, dealer.units(), context.next);
-    for (std::size_t k = 0; k < ledger.clusters.size(); ++k) {
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    Dealer dealer(alloc, MakeUnits(alloc, campaigns));
+    auto passes = Passes(alloc, dealer.units(), context.next);
+    for (std::size_t k = 0; k < alloc.clusters.size(); ++k) {
       using Turn = std::pair<double, int>;
       std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
       for (const int u : dealer.At(static_cast<int>(k))) turns.emplace(passes[u], u);
@@ -154,37 +157,37 @@ class Stride : public Policy {
         const int u = turns.top().second;
         turns.pop();
         if (!dealer.TakeOne(u, static_cast<int>(k))) continue;
-        passes[u] += 1 / WeightOf(ledger, dealer.units()[u]);
+        passes[u] += 1 / WeightOf(alloc, dealer.units()[u]);
         turns.emplace(passes[u], u);
       }
     }
-    Keep(ledger, dealer.units(), passes, context.next);
+    Keep(alloc, dealer.units(), passes, context.next);
   }
 
  private:
   // Who is new starts where the foremost of the others waits: no credit for having been away.
-  static std::vector<double> Passes(const Ledger& ledger, const std::vector<Unit>& units,
+  static std::vector<double> Passes(const AllocationState& alloc, const std::vector<Unit>& units,
                                     const State& state) {
     double least = 0;
     bool any = false;
     for (const auto& unit : units) {
-      const auto it = state.pass.find(ledger.campaigns[unit.head()].row->id);
+      const auto it = state.pass.find(alloc.campaigns[unit.head()].row->id);
       if (it == state.pass.end()) continue;
       least = any ? std::min(least, it->second) : it->second;
       any = true;
     }
     std::vector<double> passes;
     for (const auto& unit : units) {
-      const auto it = state.pass.find(ledger.campaigns[unit.head()].row->id);
+      const auto it = state.pass.find(alloc.campaigns[unit.head()].row->id);
       passes.push_back(it == state.pass.end() ? 0 : it->second - least);
     }
     return passes;
   }
 
-  static void Keep(const Ledger& ledger, const std::vector<Unit>& units,
+  static void Keep(const AllocationState& alloc, const std::vector<Unit>& units,
                    const std::vector<double>& passes, State& state) {
     for (std::size_t u = 0; u < units.size(); ++u)
-      state.pass[ledger.campaigns[units[u].head()].row->id] = passes[u];
+      state.pass[alloc.campaigns[units[u].head()].row->id] = passes[u];
   }
 };
 

@@ -7,11 +7,12 @@
 
 namespace cigri::policy {
 
-/// The units with an open lane on each cluster; `lane[k]` is where unit `unit[k]` may take. A
-/// unit's lane there is that of its first campaign that still wants something and can have it.
+/// The units with an open placement on each cluster; `placement[k]` is where unit `unit[k]` may
+/// take. A unit's placement there is that of its first campaign that still wants something and can
+/// have it.
 class Dealer {
  public:
-  Dealer(Ledger& ledger, std::vector<Unit> units);
+  Dealer(AllocationState& alloc, std::vector<Unit> units);
   const std::vector<Unit>& units() const { return units_; }
   /// Units that may take on cluster c, in order.
   const std::vector<int>& At(int cluster) const { return at_[cluster]; }
@@ -19,13 +20,13 @@ class Dealer {
   bool TakeOne(int u, int cluster);
   /// The first campaign of u that wants something on c: what a gap is measured for; -1 = none.
   int Wants(int u, int cluster) const;
-  int LaneOf(int campaign, int cluster) const { return lane_[campaign][cluster]; }
+  int PlacementOf(int campaign, int cluster) const { return placement_[campaign][cluster]; }
 
  private:
-  Ledger& ledger_;
+  AllocationState& alloc_;
   std::vector<Unit> units_;
   std::vector<std::vector<int>> at_;
-  std::vector<std::vector<int>> lane_;  // campaign x cluster, -1 = none
+  std::vector<std::vector<int>> placement_;  // campaign x cluster, -1 = none
 };
 
 }  // namespace cigri::policy

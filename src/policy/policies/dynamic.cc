@@ -11,7 +11,7 @@
 namespace cigri::policy {
 namespace {
 
-struct QueueBook {
+struct QueueState {
   std::string name{};
   Queue rule;
   double base = 0;           // priority = base + inc x starts - shift
@@ -22,47 +22,49 @@ constexpr double kNormalWeight = 4;
 
 class Queues {
  public:
-  Queues(const Ledger& ledger, const std::vector<Unit>& units, const State& state)
+  Queues(const AllocationState& alloc, const std::vector<Unit>& units, const State& state)
       : of_unit_(units.size()) {
     std::map<std::string, int> index{};
     for (std::size_t u = 0; u < units.size(); ++u) {
-      const QueueBook queue = QueueOf(ledger, ledger.campaigns[units[u].head()]);
-      const auto [it, fresh] = index.try_emplace(queue.name, static_cast<int>(books_.size()));
+      const QueueState queue = QueueOf(alloc, alloc.campaigns[units[u].head()]);
+      const auto [it, fresh] = index.try_emplace(queue.name, static_cast<int>(entries_.size()));
       if (fresh) {
-        books_.push_back(queue);
+        entries_.push_back(queue);
         const auto kept = state.priority.find(queue.name);
-        books_.back().base = kept == state.priority.end() ? queue.rule.min : kept->second;
+        entries_.back().base = kept == state.priority.end() ? queue.rule.min : kept->second;
       }
-      books_[it->second].units.push_back(static_cast<int>(u));
+      entries_[it->second].units.push_back(static_cast<int>(u));
       of_unit_[u] = it->second;
     }
     Settle();
   }
 
-  std::vector<QueueBook>& books() { return books_; }
+  std::vector<QueueState>& entries() { return entries_; }
   int Of(int unit) const { return of_unit_[unit]; }
-  double Priority(int q) const { return books_[q].base + books_[q].rule.inc * starts_ - shift_; }
-  /// Books a start; true when priorities were settled, so that every order must be made anew.
+  double Priority(int q) const {
+    return entries_[q].base + entries_[q].rule.inc * starts_ - shift_;
+  }
+  /// Counts a start; true when priorities were settled, so that every order must be made again.
   bool Start(int q) {
-    books_[q].base -= books_[q].rule.dec;
+    entries_[q].base -= entries_[q].rule.dec;
     starts_ += 1;
     // Settling looks at every queue: with many of them not at every start.
-    if (++unsettled_ < books_.size() / 16) return false;
+    if (++unsettled_ < entries_.size() / 16) return false;
     Settle();
     return true;
   }
   void Keep(State& state) {
     Settle();
-    for (std::size_t q = 0; q < books_.size(); ++q)
-      state.priority[books_[q].name] = Priority(static_cast<int>(q));
+    for (std::size_t q = 0; q < entries_.size(); ++q)
+      state.priority[entries_[q].name] = Priority(static_cast<int>(q));
   }
 
  private:
-  static QueueBook QueueOf(const Ledger& ledger, const CampaignBook& c) {
-    const auto it = ledger.config.queues.find(c.row->cls);
-    if (it != ledger.config.queues.end()) return {it->first, it->second, 0, {}};
+  static QueueState QueueOf(const AllocationState& alloc, const CampaignAllocation& c) {
+    const auto it = alloc.config.queues.find(c.row->cls);
+    if (it != alloc.config.queues.end()) return {it->first, it->second, 0, {}};
     // FBS-28: shares go with 1 / QPD, so a campaign of its own pays by its weight.
-    QueueBook own{"campaign " + std::to_string(c.row->id), Queue{}, 0, {}};
+    QueueState own{"campaign " + std::to_string(c.row->id), Queue{}, 0, {}};
     own.rule.dec *= kNormalWeight / c.weight;
     return own;
   }
@@ -70,15 +72,15 @@ class Queues {
   void Settle() {
     unsettled_ = 0;
     double lowest = std::numeric_limits<double>::infinity();
-    for (auto& b : books_) {
+    for (auto& b : entries_) {
       b.base += b.rule.inc * starts_ - shift_;
       lowest = std::min(lowest, b.base - b.rule.min);
     }
     starts_ = shift_ = 0;
-    for (auto& b : books_) b.base = std::min(b.base - lowest, b.rule.max);
+    for (auto& b : entries_) b.base = std::min(b.base - lowest, b.rule.max);
   }
 
-  std::vector<QueueBook> books_;
+  std::vector<QueueState> entries_;
   std::vector<int> of_unit_;
   double starts_ = 0, shift_ = 0;
   std::size_t unsettled_ = 0;
@@ -88,16 +90,16 @@ class Queues {
 /// QPI keep their order between starts of their own, so each QPI has a heap.
 class Order {
  public:
-  Order(const Queues& queues, const std::vector<QueueBook>& books)
-      : queues_(queues), books_(books) {}
+  Order(const Queues& queues, const std::vector<QueueState>& entries)
+      : queues_(queues), entries_(entries) {}
   void Push(int q) {
-    auto& heap = heaps_[books_[q].rule.inc];
-    heap.push_back({books_[q].base, -q});
+    auto& heap = heaps_[entries_[q].rule.inc];
+    heap.push_back({entries_[q].base, -q});
     std::push_heap(heap.begin(), heap.end());
   }
   void Remake() {
     for (auto& [inc, heap] : heaps_) {
-      for (auto& [base, q] : heap) base = books_[-q].base;
+      for (auto& [base, q] : heap) base = entries_[-q].base;
       std::make_heap(heap.begin(), heap.end());
     }
   }
@@ -120,17 +122,18 @@ class Order {
     return pa != pb ? pa > pb : a.second > b.second;
   }
   const Queues& queues_;
-  const std::vector<QueueBook>& books_;
+  const std::vector<QueueState>& entries_;
   std::map<double, std::vector<Entry>> heaps_;
 };
 
 class Dynamic : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    Dealer dealer(ledger, MakeUnits(ledger, campaigns));
-    Queues queues(ledger, dealer.units(), context.next);
-    for (std::size_t k = 0; k < ledger.clusters.size(); ++k)
-      Round(ledger, dealer, queues, static_cast<int>(k), context.next).Run();
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    Dealer dealer(alloc, MakeUnits(alloc, campaigns));
+    Queues queues(alloc, dealer.units(), context.next);
+    for (std::size_t k = 0; k < alloc.clusters.size(); ++k)
+      Round(alloc, dealer, queues, static_cast<int>(k), context.next).Run();
     queues.Keep(context.next);
   }
 
@@ -138,14 +141,14 @@ class Dynamic : public Policy {
   // FBS-17 on one cluster.
   class Round {
    public:
-    Round(Ledger& ledger, Dealer& dealer, Queues& queues, int cluster, State& next)
-        : ledger_(ledger),
+    Round(AllocationState& alloc, Dealer& dealer, Queues& queues, int cluster, State& next)
+        : alloc_(alloc),
           dealer_(dealer),
           queues_(queues),
           cluster_(cluster),
           next_(next),
-          order_(queues, queues.books()),
-          next_unit_(queues.books().size(), 0) {
+          order_(queues, queues.entries()),
+          next_unit_(queues.entries().size(), 0) {
       std::set<int> here;
       for (const int u : dealer.At(cluster)) here.insert(queues.Of(u));
       for (const int q : here) order_.Push(q);
@@ -154,7 +157,7 @@ class Dynamic : public Policy {
     void Run() {
       for (int q = order_.Pop(); q >= 0; q = order_.Pop()) {
         if (const int holder = HolderAgainst(q); holder >= 0) {
-          ledger_.clusters[cluster_].held_for = holder;
+          alloc_.clusters[cluster_].held_for = holder;
           break;
         }
         if (StartOne(q)) {
@@ -174,7 +177,7 @@ class Dynamic : public Policy {
     };
 
     bool StartOne(int q) {
-      const auto& units = queues_.books()[q].units;
+      const auto& units = queues_.entries()[q].units;
       for (std::size_t& at = next_unit_[q]; at < units.size(); ++at)
         if (dealer_.TakeOne(units[at], cluster_)) return true;
       return false;
@@ -182,13 +185,13 @@ class Dynamic : public Policy {
 
     // The first campaign of the queue that idle slots are too few for; -1 = it lacks other things.
     int StuckIn(int q) {
-      const double free = ledger_.clusters[cluster_].free;
-      for (const int u : queues_.books()[q].units) {
+      const double free = alloc_.clusters[cluster_].free;
+      for (const int u : queues_.entries()[q].units) {
         const int i = dealer_.Wants(u, cluster_);
         if (i < 0) continue;
-        const int l = dealer_.LaneOf(i, cluster_);
-        const bool wide = free > 0 && ledger_.lanes[l].slots > free;
-        if (wide && ledger_.lanes[l].block == Code::kNone && MayHold(i)) return i;
+        const int l = dealer_.PlacementOf(i, cluster_);
+        const bool multi_slot = free > 0 && alloc_.placements[l].slots > free;
+        if (multi_slot && alloc_.placements[l].block == Code::kNone && MayHold(i)) return i;
       }
       return -1;
     }
@@ -196,38 +199,39 @@ class Dynamic : public Policy {
     int HolderAgainst(int q) const {
       for (const auto& s : stuck_)
         if (queues_.Priority(s.queue) - queues_.Priority(q) >=
-            queues_.books()[s.queue].rule.gap - 1e-9)
+            queues_.entries()[s.queue].rule.gap - 1e-9)
           return s.campaign;
       return -1;
     }
 
     State::Pair Key(int campaign) const {
-      return {ledger_.campaigns[campaign].row->id, ledger_.clusters[cluster_].row->id};
+      return {alloc_.campaigns[campaign].row->id, alloc_.clusters[cluster_].row->id};
     }
 
-    // FBS-05, bounded: on shared clusters what is kept idle may go to local users for ever.
+    // FBS-05, bounded: on shared clusters what is kept idle may go to local users indefinitely.
     bool MayHold(int campaign) {
       const auto it = next_.ageing.find(Key(campaign));
       if (it == next_.ageing.end()) return true;
       State::Ageing& ageing = it->second;
-      if (ageing.held_since > 0 && ledger_.now - ageing.held_since >= ledger_.config.wide_hold_s)
-        ageing = {.rest_until = ledger_.now + ledger_.config.wide_rest_s};
-      return ledger_.now >= ageing.rest_until;
+      if (ageing.held_since > 0 &&
+          alloc_.now - ageing.held_since >= alloc_.config.multi_slot_hold_s)
+        ageing = {.rest_until = alloc_.now + alloc_.config.multi_slot_rest_s};
+      return alloc_.now >= ageing.rest_until;
     }
 
     void BookHold() {
-      const int held_for = ledger_.clusters[cluster_].held_for;
+      const int held_for = alloc_.clusters[cluster_].held_for;
       for (const auto& s : stuck_) {
         const auto it = next_.ageing.find(Key(s.campaign));
         if (s.campaign != held_for) {
           if (it != next_.ageing.end()) it->second.held_since = 0;
         } else if (it == next_.ageing.end() || it->second.held_since == 0) {
-          next_.ageing[Key(s.campaign)].held_since = ledger_.now;
+          next_.ageing[Key(s.campaign)].held_since = alloc_.now;
         }
       }
     }
 
-    Ledger& ledger_;
+    AllocationState& alloc_;
     Dealer& dealer_;
     Queues& queues_;
     const int cluster_;

@@ -14,19 +14,20 @@ namespace {
 
 class Fairshare : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    auto claims = MakeClaims(ledger, campaigns);
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    auto claims = MakeClaims(alloc, campaigns);
     std::vector<int> heads;
     for (const auto& c : claims) heads.push_back(c.unit.head());
-    const auto leaves = FairTree(ledger, context.standing, heads);
+    const auto leaves = FairTree(alloc, context.usage_summary, heads);
     for (std::size_t i = 0; i < claims.size(); ++i) {
       claims[i].weight = std::max(1e-12, leaves[i].weight);
       claims[i].usage = leaves[i].order;
     }
-    SetTargets(Engines(ledger, claims), claims);
+    SetTargets(Engines(alloc, claims), claims);
     std::stable_sort(claims.begin(), claims.end(),
                      [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
-    Give(ledger, claims);
+    Give(alloc, claims);
   }
 };
 
@@ -34,41 +35,42 @@ class Fairshare : public Policy {
 // (FAIR-20).
 class FairshareSimple : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    const auto units = MakeUnits(ledger, campaigns);
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    const auto units = MakeUnits(alloc, campaigns);
     std::map<std::string, double> shares;
-    for (const auto& unit : units) shares[UserOf(ledger, unit)] = 0;
-    for (const auto& [name, share] : ledger.config.users) shares[name] = share.share;
+    for (const auto& unit : units) shares[UserOf(alloc, unit)] = 0;
+    for (const auto& [name, share] : alloc.config.users) shares[name] = share.share;
     for (auto& [name, share] : shares)
-      if (ledger.config.users.count(name) == 0) share = 1;
+      if (alloc.config.users.count(name) == 0) share = 1;
     double sum = 0, slots = 0;
     for (const auto& [name, share] : shares) sum += share;
-    for (const auto& c : ledger.clusters) slots += c.row->max;
+    for (const auto& c : alloc.clusters) slots += c.row->max;
     struct Turn {
       double priority, share;
       const Unit* unit;
     };
     std::vector<Turn> turns;
     for (const auto& unit : units) {
-      const double share = shares[UserOf(ledger, unit)] / sum;
+      const double share = shares[UserOf(alloc, unit)] / sum;
       double used = 0;
-      if (const auto it = context.standing.days.find(UserOf(ledger, unit));
-          it != context.standing.days.end() && slots > 0)
-        used = DecayedUse(it->second, ledger.config.simple_decay, ledger.config.simple_days) /
+      if (const auto it = context.usage_summary.days.find(UserOf(alloc, unit));
+          it != context.usage_summary.days.end() && slots > 0)
+        used = DecayedUse(it->second, alloc.config.simple_decay, alloc.config.simple_days) /
                (slots * 86400);
-      const double priority = share - (ledger.config.simple_times_share ? share * used : used);
+      const double priority = share - (alloc.config.simple_times_share ? share * used : used);
       turns.push_back({std::round(priority * 1e9) / 1e9, share, &unit});  // a hair is no lead
     }
     // FAIR-19: of equals the greater share.
     std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
       return std::tuple(a.priority, a.share) > std::tuple(b.priority, b.share);
     });
-    for (const auto& turn : turns) TakeUnit(ledger, *turn.unit, 1 << 30);
+    for (const auto& turn : turns) TakeUnit(alloc, *turn.unit, 1 << 30);
   }
 
  private:
-  static const std::string& UserOf(const Ledger& ledger, const Unit& unit) {
-    return ledger.campaigns[unit.head()].row->user;
+  static const std::string& UserOf(const AllocationState& alloc, const Unit& unit) {
+    return alloc.campaigns[unit.head()].row->user;
   }
 };
 

@@ -27,19 +27,21 @@ double Find(const std::unordered_map<std::string, double>& map, const std::strin
 
 class Tree {
  public:
-  Tree(const Ledger& ledger, const Standing& standing) : ledger_(ledger), standing_(standing) {
+  Tree(const AllocationState& alloc, const UsageSummary& usage_summary)
+      : alloc_(alloc), usage_summary_(usage_summary) {
     nodes_.emplace_back();
   }
 
   void AddLeaf(int campaign, int leaf) {
-    const CampaignBook& c = ledger_.campaigns[campaign];
+    const CampaignAllocation& c = alloc_.campaigns[campaign];
     const int user = UserNode(c);
     const int node = Child(user, std::to_string(c.row->id), c.weight);
-    nodes_[node].usage = standing_.decayed[campaign];
+    nodes_[node].usage = usage_summary_.decayed[campaign];
     nodes_[node].leaf = leaf;
     // Without the half, who is due is served at the threshold and always ends above its share:
     // .739 for .75 with long jobs. With it a division is unbiased (Sainte-Lague).
-    const double slots = c.lanes_begin < c.lanes_end ? ledger_.lanes[c.lanes_begin].slots : 1;
+    const double slots =
+        c.placements_begin < c.placements_end ? alloc_.placements[c.placements_begin].slots : 1;
     for (int up = node; up > 0; up = nodes_[up].parent)
       nodes_[up].ahead = std::max(nodes_[up].ahead, c.row->need_s * slots / 2);
   }
@@ -78,30 +80,30 @@ class Tree {
 
   // Validation refuses cycles; a tree deeper than this is one.
   int ProjectNode(const std::string& name, int depth = 0) {
-    const auto it = ledger_.config.projects.find(name);
-    const bool known = it != ledger_.config.projects.end();
+    const auto it = alloc_.config.projects.find(name);
+    const bool known = it != alloc_.config.projects.end();
     const bool nested = known && !it->second.parent.empty() && depth < 32;
     const int parent = nested ? ProjectNode(it->second.parent, depth + 1) : 0;
     const std::size_t before = nodes_.size();
     const int node = Child(parent, "project " + name, known ? it->second.share : 1);
     if (nodes_.size() > before) {
-      const double used = Find(standing_.project, name);
+      const double used = Find(usage_summary_.project, name);
       nodes_[node].usage += used;
       if (parent != 0) nodes_[parent].usage += used;
     }
     return node;
   }
 
-  int UserNode(const CampaignBook& c) {
-    const auto it = ledger_.config.users.find(c.row->user);
-    const double share = it == ledger_.config.users.end() ? 1 : it->second.share;
+  int UserNode(const CampaignAllocation& c) {
+    const auto it = alloc_.config.users.find(c.row->user);
+    const double share = it == alloc_.config.users.end() ? 1 : it->second.share;
     const int node = Child(ProjectNode(c.project), "user " + c.row->user, share);
-    nodes_[node].usage = Find(standing_.user, UserKey(c.project, c.row->user));
+    nodes_[node].usage = Find(usage_summary_.user, UserKey(c.project, c.row->user));
     return node;
   }
 
-  const Ledger& ledger_;
-  const Standing& standing_;
+  const AllocationState& alloc_;
+  const UsageSummary& usage_summary_;
   std::vector<Node> nodes_;
   std::map<std::pair<int, std::string>, int> index_;
   int next_order_ = 0;
@@ -109,9 +111,9 @@ class Tree {
 
 }  // namespace
 
-std::vector<Leaf> FairTree(const Ledger& ledger, const Standing& standing,
+std::vector<Leaf> FairTree(const AllocationState& alloc, const UsageSummary& usage_summary,
                            const std::vector<int>& campaigns) {
-  Tree tree(ledger, standing);
+  Tree tree(alloc, usage_summary);
   for (std::size_t i = 0; i < campaigns.size(); ++i)
     tree.AddLeaf(campaigns[i], static_cast<int>(i));
   std::vector<Leaf> leaves(campaigns.size());
@@ -128,11 +130,11 @@ std::vector<double> DueParts(const PolicyConfig& config,
     all.push_back(static_cast<int>(all.size()));
     snapshot.campaigns.push_back({.id = all.back() + 1, .user = user, .project = project});
   }
-  const Ledger ledger(snapshot, State{}, 0);
-  Standing nothing;
+  const AllocationState alloc(snapshot, State{}, 0);
+  UsageSummary nothing;
   nothing.decayed.assign(all.size(), 0);
   std::vector<double> due;
-  for (const auto& leaf : FairTree(ledger, nothing, all)) due.push_back(leaf.weight);
+  for (const auto& leaf : FairTree(alloc, nothing, all)) due.push_back(leaf.weight);
   return due;
 }
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "policy/ledger.h"
-#include "policy/standing.h"
+#include "policy/allocation_state.h"
+#include "policy/usage_summary.h"
 
 namespace cigri::policy {
 
@@ -14,9 +14,10 @@ struct Leaf {
   double order = 0;   ///< 0, 1, 2...: level by level, the best factor first (FAIR-12)
 };
 
-/// One leaf for each of `campaigns` (places in the ledger), in their order. Shares and usage are
-/// normalised among the siblings that are here: who is away neither keeps nor saves up slots.
-std::vector<Leaf> FairTree(const Ledger& ledger, const Standing& standing,
+/// One leaf for each of `campaigns` (places in the allocation state), in their order. Shares and
+/// usage are normalised among the siblings that are here: who is away neither keeps nor saves up
+/// slots.
+std::vector<Leaf> FairTree(const AllocationState& alloc, const UsageSummary& usage_summary,
                            const std::vector<int>& campaigns);
 
 /// What each of `users` (project, or "" for the user's own in the configuration; user) is due of

@@ -16,12 +16,12 @@ void SortByUsage(std::vector<Claim>& claims) {
 }
 
 // GRID-25: a group gets the weight of one, whoever is in it; its members share that.
-void AggregateClaims(const Ledger& ledger, std::vector<Claim>& claims) {
-  const auto kind = ledger.config.aggregate;
+void AggregateClaims(const AllocationState& alloc, std::vector<Claim>& claims) {
+  const auto kind = alloc.config.aggregate;
   if (kind == Aggregate::kNone) return;
   std::string level;
   auto key = [&](const Claim& claim) -> const std::string& {
-    const CampaignBook& c = ledger.campaigns[claim.unit.head()];
+    const CampaignAllocation& c = alloc.campaigns[claim.unit.head()];
     if (kind == Aggregate::kLevel) return level = std::to_string(c.row->priority);
     return kind == Aggregate::kUser ? c.row->user : c.project;
   };
@@ -31,31 +31,32 @@ void AggregateClaims(const Ledger& ledger, std::vector<Claim>& claims) {
     const std::string& name = key(c);
     double group = c.weight;  // of a level: its own weight
     if (kind == Aggregate::kUser) {
-      const auto it = ledger.config.user_weights.find(name);
-      group = it == ledger.config.user_weights.end() ? 1 : it->second;
+      const auto it = alloc.config.user_weights.find(name);
+      group = it == alloc.config.user_weights.end() ? 1 : it->second;
     } else if (kind == Aggregate::kProject) {
-      const auto it = ledger.config.projects.find(name);
-      group = it == ledger.config.projects.end() ? 1 : it->second.share;
+      const auto it = alloc.config.projects.find(name);
+      group = it == alloc.config.projects.end() ? 1 : it->second.share;
     }
     c.weight = group * c.weight / sum[name];
   }
 }
 
 // GRID-13: who is new counts as if it had had its ideal over the whole window; this fades.
-void AddUsage(const Ledger& ledger, double engines, std::vector<Claim>& claims, Context& context) {
-  const double window = ledger.config.usage_window_s;
+void AddUsage(const AllocationState& alloc, double engines, std::vector<Claim>& claims,
+              Context& context) {
+  const double window = alloc.config.usage_window_s;
   double weights = 0;
   for (const auto& c : claims) weights += c.weight;
   for (auto& c : claims) {
     for (const int i : c.unit.campaigns) {
-      c.usage += context.standing.window[i] / c.weight;
-      const auto id = ledger.campaigns[i].row->id;
+      c.usage += context.usage_summary.window[i] / c.weight;
+      const auto id = alloc.campaigns[i].row->id;
       // Per weight it is one number for all who come together: equals stay equal, to the bit, and
       // go in order of submission; rounding noise must not choose who is short.
       const double each = window * engines / weights;
-      const State::Credit fresh{each * c.weight, ledger.now, each};
+      const State::Credit fresh{each * c.weight, alloc.now, each};
       const State::Credit& credit = context.next.credit.try_emplace(id, fresh).first->second;
-      const double age = std::max(0.0, ledger.now - credit.since);
+      const double age = std::max(0.0, alloc.now - credit.since);
       if (window > 0 && i == c.unit.head())
         c.usage += credit.per_weight * std::max(0.0, 1 - age / window);
     }
@@ -64,44 +65,46 @@ void AddUsage(const Ledger& ledger, double engines, std::vector<Claim>& claims, 
 
 class UsageShares : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    auto claims = MakeClaims(ledger, campaigns);
-    AggregateClaims(ledger, claims);
-    const double engines = Engines(ledger, claims);
-    AddUsage(ledger, engines, claims, context);
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    auto claims = MakeClaims(alloc, campaigns);
+    AggregateClaims(alloc, claims);
+    const double engines = Engines(alloc, claims);
+    AddUsage(alloc, engines, claims, context);
     SetTargets(engines, claims);
     SortByUsage(claims);
-    Give(ledger, claims);
+    Give(alloc, claims);
   }
 };
 
 class Sla : public Policy {
  public:
-  void Serve(Ledger& ledger, const std::vector<int>& campaigns, Context& context) const override {
-    auto claims = MakeClaims(ledger, campaigns);
-    const double engines = Engines(ledger, claims);
-    AddUsage(ledger, engines, claims, context);
-    const auto targets = GroupTargets(ledger, engines, claims);
-    for (const auto& [name, target] : targets) Divide(ledger, name, target, claims);
+  void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
+             Context& context) const override {
+    auto claims = MakeClaims(alloc, campaigns);
+    const double engines = Engines(alloc, claims);
+    AddUsage(alloc, engines, claims, context);
+    const auto targets = GroupTargets(alloc, engines, claims);
+    for (const auto& [name, target] : targets) Divide(alloc, name, target, claims);
     SortByUsage(claims);
-    Give(ledger, claims);
+    Give(alloc, claims);
   }
 
  private:
-  static const std::string& GroupOf(const Ledger& ledger, const Claim& c) {
-    return ledger.campaigns[c.unit.head()].row->sla_group;
+  static const std::string& GroupOf(const AllocationState& alloc, const Claim& c) {
+    return alloc.campaigns[c.unit.head()].row->sla_group;
   }
 
   // GRID-41, GRID-43: the numbers first if they all can be had, then the rest in proportion.
-  static std::map<std::string, double> GroupTargets(const Ledger& ledger, double engines,
+  static std::map<std::string, double> GroupTargets(const AllocationState& alloc, double engines,
                                                     const std::vector<Claim>& claims) {
     std::map<std::string, double> want;
-    for (const auto& c : claims) want[GroupOf(ledger, c)] += c.want;
+    for (const auto& c : claims) want[GroupOf(alloc, c)] += c.want;
     std::vector<std::string> names;
     std::vector<double> numbers, firsts, wants;
     double sum = 0;
     for (const auto& [name, wanted] : want) {
-      const double number = ledger.config.sla_groups.at(name);
+      const double number = alloc.config.sla_groups.at(name);
       const double slots = number < 1 ? number * engines : number;
       names.push_back(name), numbers.push_back(slots), wants.push_back(wanted);
       firsts.push_back(std::min(slots, wanted));
@@ -118,12 +121,12 @@ class Sla : public Policy {
     return targets;
   }
 
-  static void Divide(const Ledger& ledger, const std::string& name, double target,
+  static void Divide(const AllocationState& alloc, const std::string& name, double target,
                      std::vector<Claim>& claims) {
     std::vector<Claim*> members;
     std::vector<double> weights, caps;
     for (auto& c : claims) {
-      if (GroupOf(ledger, c) != name) continue;
+      if (GroupOf(alloc, c) != name) continue;
       members.push_back(&c), weights.push_back(c.weight), caps.push_back(c.want);
     }
     const auto ideals = WaterFill(target, weights, caps);

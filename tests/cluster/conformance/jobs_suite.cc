@@ -250,11 +250,11 @@ TEST_P(ConformanceTest, ACheckNamesWhatIsWrongAndDoesNotThrow) {
   }
 }
 
-TEST_P(ConformanceTest, LimitsAndCredentialsAreToldWithoutACall) {
+TEST_P(ConformanceTest, LimitsAndCredentialsAreReportedWithoutACall) {
   const auto batch = GivenBatch({"exit 0"});
   Break(Fault::kNoConnection);
-  EXPECT_EQ(driver().CannotCarry(batch), "");
-  EXPECT_EQ(driver().CredentialTrouble(tested().user()), "");
+  EXPECT_EQ(driver().ExceedsLimit(batch), "");
+  EXPECT_EQ(driver().CredentialError(tested().user()), "");
 }
 
 TEST_P(ConformanceTest, OutputThatCannotBeReadIsAnError) {

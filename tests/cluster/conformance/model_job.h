@@ -8,7 +8,7 @@ namespace cigri::conformance {
 struct ModelJob {
   int id = 0, array = 0, index = 0;
   std::string tag, owner;
-  std::string words;  ///< the element as the driver sent it (ElementWords)
+  std::string words;  ///< the element as the driver sent it (ElementArguments)
   enum class State { kHeld, kRunning, kEnded } state = State::kHeld;
   int wait_status = 0;
   bool deleted = false;

@@ -123,18 +123,18 @@ TEST_P(ConformanceTest, JobsAreHeldUntilTheyAreReleased) {
 }
 
 TEST_P(ConformanceTest, ATagThatWasGivenUpCanNoLongerBeSubmitted) {
-  if (!driver().capabilities().fences) GTEST_SKIP() << "this kind cannot give up a tag";
+  if (!driver().capabilities().revokes) GTEST_SKIP() << "this kind cannot give up a tag";
   const auto batch = GivenBatch({"exit 0"});
   const auto found = driver().Find(batch.tag, batch.cluster_user, 0, true);
-  EXPECT_TRUE(found.complete && found.fenced);
+  EXPECT_TRUE(found.complete && found.revoked);
   EXPECT_TRUE(found.jobs.empty());
   EXPECT_NE(Outcome(driver(), batch), "taken");
   EXPECT_EQ(tested().JobsWithTag(batch.tag), 0);
 }
 
 TEST_P(ConformanceTest, ATagIsNotReportedAsGivenUpWhereThatCannotBe) {
-  if (driver().capabilities().fences) GTEST_SKIP() << "this kind can give up a tag";
-  EXPECT_FALSE(driver().Find("cigri.7.conform.never", tested().user(), 0, true).fenced);
+  if (driver().capabilities().revokes) GTEST_SKIP() << "this kind can give up a tag";
+  EXPECT_FALSE(driver().Find("cigri.7.conform.never", tested().user(), 0, true).revoked);
 }
 
 }  // namespace cigri::conformance

@@ -1,0 +1,19 @@
+// What a JDL says of cores, mem and gpus, read once for every kind of cluster: all of one node.
+#pragma once
+#include <cstdint>
+
+#include "cluster/cluster.h"
+
+namespace cigri::cluster {
+
+struct ResourceRequest {
+  int cores = 0, gpus = 0;  ///< 0 = not said
+  std::int64_t mem_mb = 0;  ///< of a node, in MB rounded up; 0 = not said
+  /// The batch has no resources of its own: what the API makes of `cores`, or the grid's default.
+  bool plain = true;
+};
+
+/// From Batch::options ("mem": "2G", or a number of MB) and Batch::resources.
+ResourceRequest ResourceRequestOf(const Batch& batch);
+
+}  // namespace cigri::cluster

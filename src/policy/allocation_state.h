@@ -1,0 +1,160 @@
+// The state of one decision: what is left of every cluster, campaign and limit, and what was given.
+// Internal to src/policy; policies give through Take() only, so no limit can be passed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/campaign_scheduler.h"
+#include "policy/model.h"
+
+namespace cigri::policy {
+
+/// A limit that several placements draw from: a quota, a ceiling, a licence pool, a start rate.
+struct Meter {
+  double limit = 0, room = 0;
+  Code code = Code::kQuota;
+  std::string name{};  ///< for messages: "user alice"
+};
+
+struct MeterUse {
+  int meter = 0;
+  double per_job = 0, per_slot = 0;
+};
+
+struct ClusterAllocation {
+  const Cluster* row = nullptr;
+  Code block = Code::kNone;  ///< nothing can be given here
+  double free = 0;           ///< slots that are idle and not spoken for
+  std::int64_t queue = 0;    ///< jobs that may wait beyond those
+  double start_free = 0;
+  std::vector<MeterUse> uses{};  ///< limits of every job here
+  int winner = -1;               ///< the campaign that was given most here...
+  std::int64_t winner_jobs = 0;
+  // Multi-slot jobs that could be bypassed (FBS-19), in the order in which they are looked after;
+  // see multi_slot.h. `multi_slot` is the one now: not yet served by this decision, and wanting.
+  struct MultiSlot {
+    int placement = 0;
+    double pass = 0;      ///< starts of later campaigns that may still pass it
+    double bypassed = 0;  ///< that did, in this decision
+  };
+  std::vector<MultiSlot> multi_slots{};
+  std::size_t multi_slot = 0;       ///< place in multi_slots; multi_slots.size() = none
+  std::vector<Release> releases{};  ///< also of what this decision starts, when its length is known
+  double ends_by = 0;               ///< backfill: jobs must end by then...
+  double spare = 0;   ///< ...or use these slots, which the multi-slot job does not need
+  int held_for = -1;  ///< policy dynamic: campaign that idle slots are kept for (FBS-05)
+  /// Nothing can be given here any more.
+  bool Full() const { return block != Code::kNone || (free <= 0 && queue <= 0); }
+  bool HasMultiSlot() const { return multi_slot < multi_slots.size(); }
+};
+
+/// What one decision knows of a campaign on a cluster.
+struct PlacementAllocation {
+  const Placement* row = nullptr;
+  double cost = 1;                ///< free slots that one job takes: 1 / job ratio
+  int campaign = 0, cluster = 0;  ///< places in the allocation state
+  int slots = 1, avoid = 0;       ///< of the row
+  int left = 0;                   ///< jobs that rules of the placement itself still allow
+  int given = 0, copies = 0;
+  int uses_begin = 0, uses_end = 0;  ///< limits of this campaign on this cluster: placement_uses
+  bool served = false;               ///< it is among AllocationState::served
+  Code block = Code::kNone;          ///< closed altogether
+  Code limit = Code::kNone;          ///< the rule that made `left`
+  bool whole = true;                 ///< no measured ratio: a job needs all its slots idle
+  bool prologue = false;             ///< its prologue was given
+};
+
+struct CampaignAllocation {
+  const Campaign* row = nullptr;
+  const CampaignScheduler* scheduler = nullptr;
+  std::string project{};
+  int placements_begin = 0, placements_end = 0;
+  std::int64_t left = 0;     ///< waiting tasks not yet given
+  std::int64_t overdue = 0;  ///< copies of overdue jobs not yet given
+  std::int64_t cap = 0;      ///< most jobs in the present pass (first results...)
+  double weight = 1;
+  double held_slots = 0;  ///< in flight, and given by this decision
+  std::int64_t held_jobs = 0;
+  bool in_play = true;  ///< may be given anything at all
+  Code block = Code::kNone;
+  double running_slots = 0;      ///< of its running jobs...
+  double running_seconds = 0;    ///< ...slot-seconds so far
+  double running_in_window = 0;  ///< ...and those inside usage.window
+  int behind = -1;               ///< one campaign per user: the one that goes before it
+  int open_placements = 0;
+  std::vector<MeterUse> uses{};
+};
+
+/// How much a placement can be given, and if nothing, why.
+struct Room {
+  std::int64_t jobs = 0;
+  Code code = Code::kNone;
+  int meter = -1;
+};
+
+class AllocationState {
+ public:
+  /// REQUIRES: snapshot outlives it.
+  AllocationState(const Snapshot& snapshot, const State& carried, double now);
+
+  std::vector<ClusterAllocation> clusters{};    ///< fastest first (TECH-20)
+  std::vector<CampaignAllocation> campaigns{};  ///< in order of submission
+  std::vector<PlacementAllocation>
+      placements{};  ///< of campaign i: [placements_begin, placements_end), best first
+  std::vector<Meter> meters{};
+  std::vector<MeterUse> placement_uses{};
+  std::vector<int>
+      served{};  ///< placements that were given something, in the order of their first allocations
+  const PolicyConfig& config;
+  const double now;
+  bool placement_rates = false;  ///< some placement has a start rate of its own
+
+  /// What placement `l` can be given now. `code` says what binds.
+  Room RoomOf(int l) const;
+  /// RoomOf for a reason: a rule that would bind in an empty cluster too comes before a full one;
+  /// kNone when nothing binds.
+  Room WhyOf(int l) const;
+  /// Jobs that placement `l` could be given on an idle cluster: what its rules and limits leave.
+  std::int64_t RulesAllow(int l) const;
+  /// Gives up to `want` jobs, overdue copies first; returns how many.
+  std::int64_t Take(int l, std::int64_t want);
+  /// Gives up to `want` copies of running tasks (campaign scheduler finalize).
+  std::int64_t TakeSpare(int l, std::int64_t want);
+  /// Jobs that campaign i still wants in the present pass.
+  std::int64_t Demand(int i) const {
+    const auto& c = campaigns[i];
+    return c.in_play ? std::min(c.left + c.overdue, c.cap) : 0;
+  }
+  /// Slots idle in all open clusters together, with the places of their queues.
+  double TotalRoom() const;
+  /// Nothing can be given to anybody any more.
+  bool AllFull() const;
+  /// Looks for the next multi-slot job of a cluster that still wants, and when it could start.
+  void NextMultiSlot(ClusterAllocation& cluster);
+  int AddMeter(double limit, double used, Code code, std::string name);
+
+ private:
+  void OpenClusters(const Snapshot& snapshot);
+  void OpenCampaigns(const Snapshot& snapshot, const State& carried);
+  void OpenPlacement(PlacementAllocation& placement, const State& carried);
+  void CountRunning(CampaignAllocation& campaign, const Placement& placement) const;
+  std::int64_t FreeJobs(const PlacementAllocation& placement) const;
+  Room MeterRoom(const PlacementAllocation& placement, Room room) const;
+  Room ReservationRoom(const PlacementAllocation& placement, Room room) const;
+  void Spend(PlacementAllocation& placement, std::int64_t jobs);
+  void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
+  double BypassSlots(const ClusterAllocation& cluster) const;
+  std::int64_t TakeCopies(int l, std::int64_t want);
+  std::int64_t OverdueElsewhere(const PlacementAllocation& placement) const;
+};
+
+/// The campaigns that share the turns of one claimant, first one first: one campaign, or all of a
+/// user's when `parallel_campaigns` says so (TECH-16). The next is served when one wants no more.
+struct Unit {
+  std::vector<int> campaigns{};
+  int head() const { return campaigns.front(); }
+};
+std::vector<Unit> MakeUnits(AllocationState& alloc, const std::vector<int>& campaigns);
+
+}  // namespace cigri::policy

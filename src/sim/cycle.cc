@@ -1,0 +1,306 @@
+// One cycle, in the grid's order: the predictor looks, the metascheduler decides, the runner
+// claims and sends.
+#include <algorithm>
+
+#include "policy/forecast/flow.h"
+#include "policy/guard.h"
+#include "sim/impl.h"
+#include "sim/random.h"
+
+namespace cigri::sim {
+namespace {
+
+constexpr int kVictims = 1000;  // youngest jobs of a cluster that a preemption may choose from
+constexpr double kYoung = 30;   // s: nothing younger is trimmed, as nikita has it
+constexpr double kWindow = 60;  // s: CAMPAIGN_THROUGHPUT_WINDOW
+
+}  // namespace
+
+void Engine::Impl::Cycle() {
+  dirty_ = false;
+  last_cycle_ = now_;
+  ++cycles_;
+  ++totals_.decisions;
+  usage_.Tidy(kEpoch + now_, snapshot_.usage);
+  Poll();
+  FillClusters();
+  FillCampaigns();
+  FillRunning();
+  auto result = policy::Decide(snapshot_, std::move(state_), kEpoch + now_,
+                               Key(scenario_.seed, Variate::kDecide, cycles_), reasons_);
+  for (auto* o : observers_) o->Decided({now_, snapshot_, result});
+  const auto jobs = job_ids_;
+  CarryOver(result);
+  const bool idle = job_ids_ == jobs && in_flight_ == 0 && to_come_ == 0;
+  idle_cycles_ = idle ? idle_cycles_ + 1 : 0;
+  if (tick_set_ || !DependsOnClock()) return;
+  const bool waits = std::any_of(snapshot_.campaigns.begin(), snapshot_.campaigns.end(),
+                                 [](const auto& c) { return c.waiting > 0 || c.replicas; });
+  if (!waits) return;
+  tick_set_ = true;
+  Push(now_ + scenario_.tick_s, Kind::kCycle, 0, 1);
+}
+
+void Engine::Impl::Poll() {
+  for (const auto& c : snapshot_.campaigns) {
+    const CampaignState& campaign = campaigns_[c.id - 1];
+    for (int l = campaign.first_placement; l < campaign.first_placement + campaign.placements; ++l)
+      if (placements_[l]->fresh) PollPlacement(*placements_[l]);
+  }
+}
+
+// Jobs that ended on their own lived at least so long: without them a cluster that kills one job
+// in a hundred, early, would look as if none lived there.
+void Engine::Impl::UpdateSurvival(PlacementState& placement) {
+  if (scenario_.policy.survival_kills <= 0 ||
+      placement.row->kills < scenario_.policy.survival_kills)
+    return;
+  policy::Durations survival;
+  for (const auto& [length, killed] : placement.survival)
+    (killed ? survival.ended : survival.running).push_back(length);
+  placement.row->median_survival_s = policy::Quantile(survival, 0.5).value_or(0);
+}
+
+void Engine::Impl::PollPlacement(PlacementState& placement) {
+  const ClusterState& c = clusters_[placement.cluster];
+  placement.fresh = false;
+  UpdateSurvival(placement);
+  if (c.spec->ratio == "none") return;
+  predictor::PlacementStats f;
+  f.slots = placement.row->slots;
+  f.rule = c.spec->ratio;
+  f.queue_s = c.spec->queue_s;
+  f.max_waiting = c.spec->max_waiting;
+  f.polls = c.polls;
+  f.max_resources = c.seen_capacity;
+  f.free_resources = Row(placement.cluster).free;
+  f.submitted = placement.launching;
+  f.waiting = placement.waiting;
+  f.running = placement.row->running;
+  f.ended = placement.ended;
+  f.mean_slot_s = c.minutes.MeanSlotSeconds(now_);
+  f.n_ok = placement.n_ok;
+  f.sum_s = placement.sum_s;
+  f.sum_sq = placement.sum_sq;
+  placement.row->job_ratio = placement.predictor.Update(f, now_, kWindow).job_ratio;
+}
+
+void Engine::Impl::FillClusters() {
+  for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    ClusterState& c = clusters_[k];
+    policy::Cluster& row = Row(static_cast<int>(k));
+    row.free = std::clamp(c.seen_capacity - c.seen_local - row.running_slots, 0, row.max);
+    const double mean = c.minutes.MeanSlotSeconds(now_);
+    row.waiting_allowed = c.spec->max_waiting == 0
+                              ? 0
+                              : policy::WaitingAllowed(c.spec->max_waiting, c.spec->queue_s,
+                                                       mean > 0 ? row.max / mean : 0);
+    TrimExcess(static_cast<int>(k));
+    row.releases.clear();
+    if (scenario_.policy.multi_slot_age < 0) continue;
+    for (auto j = c.first; j >= 0; j = jobs_[j].after) {
+      const CampaignState& campaign = campaigns_[PlacementOf(jobs_[j]).campaign];
+      const policy::Campaign& who = Row(campaign);
+      const double length = who.need_s > 0 ? who.need_s : who.walltime_s;
+      if (length > 0)
+        row.releases.push_back({kEpoch + jobs_[j].started + length, campaign.spec->slots});
+    }
+  }
+}
+
+// CIG-36: a queue that came to more than twice what is allowed is brought back, the last first.
+void Engine::Impl::TrimExcess(int cluster) {
+  ClusterState& c = clusters_[cluster];
+  const policy::Cluster& row = Row(cluster);
+  const int allowed = std::max(1, row.waiting_allowed);
+  // What was taken back and is not yet seen to be gone counts no more.
+  const int waiting = std::min(row.waiting, static_cast<int>(c.queue.size()));
+  for (int excess = policy::ExcessPending(waiting, 2 * allowed, allowed);
+       excess > 0 && !c.queue.empty() && now_ - jobs_[c.queue.back()].sent >= kYoung; --excess)
+    EndJob(c.queue.back(), End::kCancelled);
+}
+
+void Engine::Impl::FillCampaigns() {
+  for (const auto& c : snapshot_.campaigns)
+    if (c.replicas) FillCopies(static_cast<int>(c.id) - 1);
+  if (!black_holes_) return;
+  for (auto& placement : placements_) {
+    if (placement == nullptr || BlackHoleCount(campaigns_[placement->campaign]) == 0) continue;
+    placement->row->recent = static_cast<int>(placement->recent.size());
+    placement->row->recent_longest_s = 0;
+    for (const auto& [task, length] : placement->recent)
+      placement->row->recent_longest_s = std::max(placement->row->recent_longest_s, length);
+    if (placement->lengths.empty()) continue;
+    std::vector<double> lengths = placement->lengths;
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    placement->row->median_s = *middle;
+  }
+}
+
+// Successes in a row that make a black hole of a cluster for this campaign, 0 = nobody looks.
+int Engine::Impl::BlackHoleCount(const CampaignState& campaign) {
+  return black_holes_ ? policy::BlackHoleCount(scenario_.policy, Row(campaign)) : 0;
+}
+
+void Engine::Impl::FillCopies(int campaign) {
+  const CampaignState& c = campaigns_[campaign];
+  for (int l = c.first_placement; l < c.first_placement + c.placements; ++l)
+    placements_[l]->row->single = placements_[l]->row->overdue = 0;
+  const auto slow = policy::StragglerThreshold({c.lengths, {}});
+  for (const auto& [task, jobs] : c.live) {
+    if (jobs.size() != 1 || c.settled.count(task) != 0) continue;
+    const Job& job = jobs_[jobs[0]];
+    policy::Placement& row = *PlacementOf(job).row;
+    ++row.single;
+    if (slow && job.view == View::kRunning && now_ - job.started > *slow) ++row.overdue;
+  }
+}
+
+void Engine::Impl::FillRunning() {
+  snapshot_.running.clear();
+  const auto& config = scenario_.policy;
+  if (config.urgent_percent <= 0 && !config.scavenger_preempt && !config.sla_preempt) return;
+  for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    int n = 0;
+    for (auto j = clusters_[k].last; j >= 0 && n < kVictims; j = jobs_[j].before) {
+      const Job& job = jobs_[j];
+      if (job.view != View::kRunning || job.kind == BatchKind::kPrologue) continue;
+      const PlacementState& placement = PlacementOf(job);
+      snapshot_.running.push_back({.job = j,
+                                   .campaign = placement.campaign + 1,
+                                   .cluster = static_cast<std::int64_t>(k) + 1,
+                                   .slots = placement.row->slots,
+                                   .started_at = kEpoch + job.started});
+      ++n;
+    }
+  }
+}
+
+void Engine::Impl::CarryOver(policy::PlanResult& result) {
+  state_ = std::move(result.next);
+  for (const auto& hold : result.plan.holds) TakeBack(hold);
+  for (const auto& victim : result.plan.preempt)
+    EndJob(static_cast<int>(victim.job), End::kCancelled);
+  for (const auto& allocation : result.plan.allocations)
+    if (!allocation.shadow) Claim(allocation);
+}
+
+// CIG-11: what a black hole has swallowed is not believed and is retried.
+void Engine::Impl::TakeBack(const policy::Hold& hold) {
+  CampaignState& c = campaigns_[hold.campaign - 1];
+  PlacementState& placement = *placements_[PlacementOn(static_cast<int>(hold.campaign) - 1,
+                                                       static_cast<int>(hold.cluster) - 1)];
+  int left = hold.requeue;
+  for (; left > 0 && !placement.recent.empty(); --left) {
+    const std::int64_t task = placement.recent.back().first;
+    placement.recent.pop_back();
+    if (c.settled.erase(task) == 0) continue;
+    --c.done;
+    c.redo.push_back({task, 0, 0});
+  }
+  Row(c).done = c.done;
+  CountWaiting(c);
+}
+
+int Engine::Impl::PlacementOn(int campaign, int cluster) const {
+  const CampaignState& c = campaigns_[campaign];
+  for (int l = c.first_placement; l < c.first_placement + c.placements; ++l)
+    if (placements_[l]->cluster == cluster) return l;
+  return -1;
+}
+
+std::vector<Redo> Engine::Impl::CopiesFor(int campaign, int cluster, int n) const {
+  const CampaignState& c = campaigns_[campaign];
+  std::vector<std::tuple<bool, double, std::int64_t>> order;  // here already, start, task
+  for (const auto& [task, jobs] : c.live)
+    if (jobs.size() == 1 && c.settled.count(task) == 0) {
+      const Job& job = jobs_[jobs[0]];
+      order.emplace_back(placements_[job.placement]->cluster == cluster,
+                         job.started < 0 ? 1e300 : job.started, task);
+    }
+  std::sort(order.begin(), order.end());
+  std::vector<Redo> copies;
+  for (const auto& [here, started, task] : order) {
+    if (static_cast<int>(copies.size()) >= n) break;
+    const Job& first = jobs_[c.live.at(task)[0]];
+    copies.push_back({task, first.tries, static_cast<std::int16_t>(first.starts + 1000)});
+  }
+  return copies;
+}
+
+void Engine::Impl::Claim(const policy::Allocation& allocation) {
+  const int i = static_cast<int>(allocation.campaign) - 1,
+            cluster = static_cast<int>(allocation.cluster) - 1;
+  const int placement = PlacementOn(i, cluster);
+  CampaignState& c = campaigns_[i];
+  if (c.place < 0 || placement < 0) return;
+  if (allocation.kind == BatchKind::kPrologue) {
+    Send(placement, allocation.kind, {-1, 0, 0});
+    placements_[placement]->row->prologue = policy::Prologue::kRunning;
+    return;
+  }
+  if (allocation.kind == BatchKind::kReplica) {
+    for (const auto& copy : CopiesFor(i, cluster, allocation.n))
+      Send(placement, allocation.kind, copy);
+    return;
+  }
+  for (int n = 0; n < allocation.n; ++n) {
+    Redo task{c.next, 0, 0};
+    if (!c.redo.empty()) {
+      task = c.redo.front();
+      c.redo.pop_front();
+    } else if (c.next < c.spec->tasks) {
+      ++c.next;
+    } else {
+      break;
+    }
+    Send(placement, allocation.kind, task);
+  }
+  CountWaiting(c);
+}
+
+int Engine::Impl::NewJob() {
+  if (free_jobs_.empty()) {
+    jobs_.emplace_back();
+    return static_cast<int>(jobs_.size()) - 1;
+  }
+  const int place = free_jobs_.back();
+  free_jobs_.pop_back();
+  const auto turn = jobs_[place].turn + 1;
+  jobs_[place] = Job{};
+  jobs_[place].turn = turn;
+  return place;
+}
+
+int Engine::Impl::Send(int l, BatchKind kind, const Redo& task) {
+  PlacementState& placement = *placements_[l];
+  CampaignState& campaign = campaigns_[placement.campaign];
+  ClusterState& c = clusters_[placement.cluster];
+  const int place = NewJob();
+  Job& job = jobs_[place];
+  job.id = ++job_ids_;
+  job.task = task.task;
+  job.placement = l;
+  job.kind = kind;
+  job.tries = task.tries;
+  job.starts = static_cast<std::int16_t>(std::min(task.starts + 1, 30000));
+  job.sent = now_;
+  ++placement.row->in_flight;
+  ++campaign.in_flight;
+  ++in_flight_;
+  ++placement.launching;
+  policy::Cluster& row = Row(placement.cluster);
+  ++row.launching;
+  row.launching_slots += placement.row->slots;
+  placement.fresh = true;
+  if (campaign.spec->replicas && kind != BatchKind::kPrologue)
+    campaign.live[job.task].push_back(place);
+  const double at = now_ + c.spec->submit_s;
+  if (c.arriving.empty() || c.arriving.back().first != at)
+    Push(at, Kind::kArrive, placement.cluster);
+  c.arriving.emplace_back(at, place);
+  return place;
+}
+
+}  // namespace cigri::sim

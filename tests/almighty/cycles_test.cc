@@ -1,0 +1,134 @@
+#include "almighty/cycles.h"
+
+#include <gtest/gtest.h>
+
+namespace cigri::almighty {
+namespace {
+
+using std::chrono::seconds;
+
+// Time is what the test says; "u1 p1" means: updator and predictor got step 1.
+class CyclesTest : public ::testing::Test {
+ protected:
+  CyclesTest() : cycles({{"u", true}, {"p", true}, {"r", false}, {"n", false}}, Pace{}) {
+    for (std::size_t i = 0; i < 4; ++i) cycles.Up(i);
+  }
+  std::string Step() {
+    std::string out;
+    for (const auto& send : cycles.Step(now))
+      out += std::string(1, "uprn"[send.stage]) + std::to_string(send.number) + " ";
+    return out;
+  }
+  std::string Done(std::size_t stage) {
+    cycles.Done(stage, now);
+    return Step();
+  }
+  void FinishCycle() {
+    for (std::size_t i = 0; i < 4; ++i) Done(i);
+  }
+  Time now = Time{} + seconds(1000);
+  Cycles cycles;
+};
+
+TEST_F(CyclesTest, ModulesGetTheirStepsInOrderAndRunnersAreNotAwaited) {
+  EXPECT_EQ(Step(), "");
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "u1 ");
+  EXPECT_EQ(Done(0), "p1 ");
+  EXPECT_EQ(Done(1), "r1 n1 ");
+  EXPECT_FALSE(cycles.running());
+}
+
+TEST_F(CyclesTest, AHundredWakesInOneCycleAreOneMoreCycle) {  // FBS-15
+  cycles.Wake(now);
+  Step();
+  for (int i = 0; i < 100; ++i) cycles.Wake(now + milliseconds(i));
+  FinishCycle();
+  now += seconds(1);
+  EXPECT_EQ(Step(), "u2 ");
+  FinishCycle();
+  now += seconds(1);
+  EXPECT_EQ(Step(), "");
+}
+
+TEST_F(CyclesTest, TwoCyclesBeginAtLeastTheGapApart) {
+  cycles.Wake(now);
+  Step();
+  FinishCycle();
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "");
+  EXPECT_EQ(cycles.NextDeadline(), now + Pace{}.min_gap);
+  now += Pace{}.min_gap;
+  EXPECT_EQ(Step(), "u2 ");
+}
+
+TEST_F(CyclesTest, AWakeInTheFutureWaitsForItsTimeAndAnEarlierOneIsKept) {
+  cycles.Wake(now + seconds(9));
+  cycles.Wake(now + seconds(3));
+  cycles.Wake(now + seconds(5));
+  EXPECT_EQ(Step(), "");
+  now += seconds(3);
+  EXPECT_EQ(Step(), "u1 ");
+}
+
+TEST_F(CyclesTest, OverItsBudgetAModuleIsNotAwaitedAndItsAnswerStartsAnotherCycle) {
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "u1 ");
+  now += Pace{}.budget;
+  EXPECT_EQ(Step(), "p1 ");
+  EXPECT_EQ(Done(1), "r1 n1 ");
+  cycles.Done(2, now);
+  cycles.Done(3, now);
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "p2 ") << "the updator is still at its first step";
+  EXPECT_EQ(Done(1), "r2 n2 ");
+  now += milliseconds(100);
+  EXPECT_EQ(Done(0), "u3 ") << "what it wrote late has to be seen by the others";
+}
+
+TEST_F(CyclesTest, ABusyRunnerGetsTheStepItMissedWhenItHasAnswered) {
+  cycles.Wake(now);
+  Step();
+  Done(0);
+  Done(1);
+  cycles.Done(3, now);
+  now += seconds(1);
+  cycles.Wake(now);
+  Step();
+  Done(0);
+  EXPECT_EQ(Done(1), "n2 ");
+  EXPECT_EQ(Done(2), "r2 ");
+  EXPECT_EQ(Done(2), "");
+}
+
+TEST_F(CyclesTest, ADeadModuleHoldsUpNobody) {
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "u1 ");
+  cycles.Down(0);
+  EXPECT_EQ(Step(), "p1 ");
+  cycles.Down(3);
+  EXPECT_EQ(Done(1), "r1 ");
+}
+
+TEST_F(CyclesTest, AModuleWithoutAnAnswerForAMinuteIsStuck) {
+  cycles.Wake(now);
+  Step();
+  now += Pace{}.stuck - milliseconds(1);
+  Step();
+  EXPECT_TRUE(cycles.Stuck(now).empty());
+  now += milliseconds(1);
+  EXPECT_EQ(cycles.Stuck(now).front(), 0u);
+  cycles.Down(0);
+  EXPECT_TRUE(cycles.Stuck(now).empty());
+}
+
+TEST_F(CyclesTest, NothingToDoMeansNoPoll) {
+  EXPECT_EQ(cycles.NextDeadline(), std::nullopt);
+  cycles.Wake(now);
+  Step();
+  FinishCycle();
+  EXPECT_EQ(cycles.NextDeadline(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace cigri::almighty
