@@ -122,8 +122,9 @@ WHERE id = $1 AND state = 'in_doubt';
 
 -- name: OpenBatches
 -- returns: id int64, state text, tag text, campaign_id int64, kind text, n int, slots int,
--- returns: first_job_id int64, first_idx int64?, idxs int64[], looks int, created_at double,
--- returns: send_over bool, quiet_s double?, due bool, lost bool, cluster_login text
+-- returns: first_job_id int64, first_idx int64?, idxs int64[], absences int,
+-- returns: created_at double, send_over bool, quiet_s double?, due bool, lost bool,
+-- returns: cluster_login text
 -- Batches of cluster $1 whose outcome is unknown, the oldest first. `lost`: an operator or the
 -- campaign's lost_after has given up what was sent there before.
 SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.first_job_id,
@@ -171,7 +172,7 @@ FROM b, unnest($2::text[], $3::int[], $4::int[]) AS e (remote_id, element, attem
 SELECT tag, state::text FROM batches WHERE tag = ANY ($1::text[]);
 
 -- name: UnreleasedBatches
--- returns: id int64, tag text, campaign_id int64, again bool, remote_ids text[],
+-- returns: id int64, tag text, campaign_id int64, released_before bool, remote_ids text[],
 -- returns: cluster_login text
 -- Recorded batches of cluster $1 that are on hold there: the runner has not released them yet, or
 -- the updator has seen them on hold after that (`again`). Takes the updator's notes.

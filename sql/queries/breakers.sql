@@ -18,8 +18,8 @@ UPDATE api_load SET failures = failures + 1, error = $2 WHERE api = $1 RETURNING
 DELETE FROM api_calls WHERE slice < now() - interval '10 minutes';
 
 -- name: LockApi
--- returns: tokens double, failures int, error text, was_shut bool, age_s double,
--- returns: shut_s double, ceiling int
+-- returns: tokens double, failures int, error text, was_open bool, age_s double,
+-- returns: open_s double, ceiling int
 -- The row of API $1, inserted when it is missing and locked until the end of the transaction, so
 -- that calls are taken one after the other. `ceiling`: the lowest of the clusters that share it.
 INSERT INTO api_load AS a (api) VALUES ($1)

@@ -142,9 +142,9 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: first_task_id int64, format text, notes text, max_tries int, max_replicas int,
 -- returns: submission_time double, completion_time double?, finishing bool, ntasks int64,
 -- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,
--- returns: running int64, ended_badly int64, program int64?, again int64, preempted int64,
--- returns: infrastructure int64, our_kill int64, duplicate int64, retry int64, needs_attention int64,
--- returns: has_events bool
+-- returns: running int64, ended_badly int64, program int64?, user_requeues int64,
+-- returns: preempted int64, infrastructure int64, our_kill int64, duplicate int64,
+-- returns: retry int64, needs_attention int64, has_events bool
 -- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3;
 -- at most $4 after the first $5. Nothing is counted that grows with what is done: the numbers come
 -- from the cursor and the counters; retry and needs_attention are counted up to 100,001 (read_campaigns.cc).

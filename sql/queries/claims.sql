@@ -29,7 +29,7 @@ ORDER BY g.rank, g.campaign_id;
 
 -- name: ClaimCluster
 -- returns: enabled bool, drained bool, mode text, mode_limit int?, max_running int?,
--- returns: hours text?, max_calls_per_min int?, probation int?
+-- returns: hours text?, max_calls_per_min int?, half_open_limit int?
 -- What its operator allows on a cluster, locked so that every later claim sees a drain that has
 -- returned (and the drain waits for the claims under way). CiGri 3's event disables it, too.
 SELECT c.enabled,

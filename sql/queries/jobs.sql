@@ -91,9 +91,9 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 
 -- name: FactsOfEnds
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
--- returns: kill_reason text, kill_detail text, test_campaign bool, max_tries int,
--- returns: program int, again int, free int, uncharged_here int, other_clusters bool,
--- returns: other_copy bool, counted bool, program_file text, directory text, proved bool
+-- returns: kill_reason text, kill_detail text, test_campaign bool, max_tries int, program int,
+-- returns: user_requeues int, uncharged int, uncharged_here int, other_clusters bool,
+-- returns: other_copy bool, counted bool, program_file text, directory text, verified bool
 -- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
@@ -261,9 +261,9 @@ LEFT JOIN LATERAL (
 LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = $1;
 
 -- name: ShowJob
--- returns: job_id int64, remote_id text?, state text, attempt int, slots int, account text?,
--- returns: code text?, wait_status int?, submitted double?, started double?, ended int64?,
--- returns: node text?, message text?, counted bool
+-- returns: job_id int64, remote_id text?, state text, attempt int, slots int,
+-- returns: exit_class text?, code text?, wait_status int?, submitted double?, started double?,
+-- returns: ended int64?, node text?, message text?, counted bool
 -- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
 SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exit_class, NULL AS code,
        NULL::int AS wait_status, extract(epoch FROM submitted_at) AS submitted,

@@ -28,7 +28,7 @@ WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id
 RETURNING l.cluster_id, k.name;
 
 -- name: HeldOnCluster
--- returns: held int, probation int64
+-- returns: held int, black_holes int64
 -- How many campaigns that are alive are held on cluster $1, or excluded there for a while.
 SELECT count(*) FILTER (WHERE l.held_since IS NOT NULL) AS held,
        count(*) FILTER (WHERE l.black_hole_until > now()) AS black_holes
@@ -57,9 +57,9 @@ ON CONFLICT DO NOTHING;
 
 -- name: LoadPlacements
 -- returns: campaign_id int64, cluster_id int, slots int, max_jobs int?, walltime_s int,
--- returns: test_mode bool, tried int, job_ratio double, proved bool, held bool, blocked text,
--- returns: has_prologue bool, prologue text, affinity int, answered_test bool, mean_s double,
--- returns: n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
+-- returns: test_mode bool, tried int, job_ratio double, verified bool, held bool,
+-- returns: blocked text, has_prologue bool, prologue text, affinity int, answered_test bool,
+-- returns: mean_s double, n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
 -- returns: recent_s double[], longest_killed_s double?
 -- Each of these campaigns ($1) on each of its clusters. The ends that may show a black hole only of those that look for
 -- one ($2: all of them).
@@ -135,15 +135,16 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 
 -- name: ShowPlacements
 -- returns: id int64, name text, kind text, mode text, enabled bool, drained bool,
--- returns: drain_reason text?, drained_by text?, drained_until double?, slots int, walltime_s int,
--- returns: max_jobs int?, has_prologue bool, has_epilogue bool, prologue text, epilogue text,
--- returns: proved bool?, held_why text?, held_since double?, black_hole_until double?, n_ok int64,
--- returns: sum_s double, sum_sq double, min_s double?, max_s double?, first_start double?,
--- returns: last_end double?, job_ratio double?, rate double?, p50_s double?, p90_s double?,
--- returns: p99_s double?, waiting_allowed int?, error text?, failing_since double?,
--- returns: polled_ago double?, stress double, stress_limit double, granted int64, silent int64,
--- returns: silent_s double?, done int64, launching int64, submitted int64,
--- returns: remote_waiting int64, running int64, ended_badly int64, preempted int64
+-- returns: drain_reason text?, drained_by text?, drained_until double?, slots int,
+-- returns: walltime_s int, max_jobs int?, has_prologue bool, has_epilogue bool, prologue text,
+-- returns: epilogue text, verified bool?, held_why text?, held_since double?,
+-- returns: black_hole_until double?, n_ok int64, sum_s double, sum_sq double, min_s double?,
+-- returns: max_s double?, first_start double?, last_end double?, job_ratio double?,
+-- returns: rate double?, p50_s double?, p90_s double?, p99_s double?, waiting_allowed int?,
+-- returns: error text?, failing_since double?, polled_ago double?, stress double,
+-- returns: stress_limit double, granted int64, unresponsive int64, unresponsive_s double?,
+-- returns: done int64, launching int64, submitted int64, remote_waiting int64, running int64,
+-- returns: ended_badly int64, preempted int64
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
        extract(epoch FROM cl.drained_until) AS drained_until,

@@ -15,9 +15,9 @@ ON CONFLICT (campaign_id, idx) DO UPDATE SET
 
 -- name: AttemptsOfTasks
 -- returns: idx int64, job_id int64?, remote_id text?, state text, cluster_id int64?,
--- returns: cluster text?, attempt int, kind text, account text?, code text?, wait_status int?,
--- returns: submitted double?, started double?, ended double?, node text?, counted bool,
--- returns: message text?, batch_id int64?, needs_attention bool
+-- returns: cluster text?, attempt int, kind text, exit_class text?, code text?,
+-- returns: wait_status int?, submitted double?, started double?, ended double?, node text?,
+-- returns: counted bool, message text?, batch_id int64?, needs_attention bool
 -- Every attempt of tasks $2 of campaign $1, by task and attempt: ended, live, and on its way to a
 -- cluster; and a row without job for a task that waits to be retried. Two branches read `done`
 -- because its index is two partial ones.
@@ -185,7 +185,7 @@ SELECT DISTINCT idx FROM live WHERE campaign_id = $1 AND idx > $2 ORDER BY idx L
 SELECT coalesce((SELECT ntasks FROM campaign_cursor WHERE campaign_id = $1), 0) AS n;
 
 -- name: TasksLeft
--- returns: again bool, in_flight bool
+-- returns: retrying bool, in_flight bool
 -- Exactly, whether tasks of campaign $1 are to be retried (again) or in flight.
 -- REQUIRES: its cursor is locked.
 SELECT EXISTS (SELECT FROM retry WHERE campaign_id = $1) AS retrying,

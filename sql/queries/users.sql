@@ -12,7 +12,7 @@ UPDATE users_mapping SET token = NULL, token_expires_at = NULL
 WHERE grid_login = $1 AND cluster_id = $2 AND token IS NOT NULL;
 
 -- name: ExpiringTokens
--- returns: id int64, token_s double, end_s double, tell bool
+-- returns: id int64, token_s double, end_s double, report bool
 -- Campaigns whose user's token for cluster $1 expires within a day and before the campaign ends
 -- (`report`), until TOKEN_EXPIRES is open; and those where it is open and that is no longer so.
 SELECT c.id, coalesce(extract(epoch FROM m.token_expires_at - now()), 0) AS token_s,

@@ -23,4 +23,6 @@ int Main(int argc, char** argv) {
   return cigri::almighty::Run(options);
 }
 
+}  // namespace
+
 int main(int argc, char** argv) { return cigri::RunMain("almighty", Main, argc, argv); }
