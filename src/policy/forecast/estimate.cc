@@ -14,7 +14,7 @@ constexpr double kMostEnded = 1000, kMostRunning = 100;  // sample points of one
 
 std::optional<double> Known(double x) { return std::isfinite(x) ? std::optional(x) : std::nullopt; }
 
-void Spread(const Facts& f, Forecast& out) {
+void Spread(const PlacementStats& f, Forecast& out) {
   if (f.n_ok == 0) return;
   const double n = static_cast<double>(f.n_ok), mean = f.sum_s / n;
   out.average_s = mean;
@@ -25,7 +25,7 @@ void Spread(const Facts& f, Forecast& out) {
 }
 
 // A bucket is 19 % wide; the mean is known exactly.
-void MatchMean(const Facts& f, std::vector<double>& values, std::size_t first) {
+void MatchMean(const PlacementStats& f, std::vector<double>& values, std::size_t first) {
   double sum = 0;
   for (std::size_t i = first; i < values.size(); ++i) sum += values[i];
   if (sum <= 0 || f.n_ok == 0 || f.sum_s <= 0) return;
@@ -36,7 +36,7 @@ void MatchMean(const Facts& f, std::vector<double>& values, std::size_t first) {
 
 }  // namespace
 
-void Placement::Measure(const Facts& f, double now, double window_s) {
+void Placement::Measure(const PlacementStats& f, double now, double window_s) {
   if (ends_.empty() || now - ends_.back().first >= window_s / 60 || ends_.size() == 1)
     ends_.emplace_back(now, f.ended);
   while (ends_.size() > 2 && ends_[1].first <= now - window_s) ends_.pop_front();
@@ -45,32 +45,32 @@ void Placement::Measure(const Facts& f, double now, double window_s) {
 }
 
 // Measured, or what was measured before this process began to look.
-double Placement::Rate(const Facts& f) const {
+double Placement::Rate(const PlacementStats& f) const {
   if (window_ >= 1 || !f.last_rate) return window_ > 0 ? ended_in_window_ / window_ : 0;
   return *f.last_rate;
 }
 
 // Only jobs that a poll has shown teach something: those recorded since wait for the next one.
-void Placement::Step(const Facts& f, int allowed) {
+void Placement::Step(const PlacementStats& f, int allowed) {
   const std::int64_t seen = f.waiting + f.running + f.ended;
   if (f.polls <= poll_ || seen <= seen_) return;
-  policy::RatioLook look;
-  look.ratio = ratio_;
-  look.free = free_;
-  look.submitted = static_cast<int>(std::min<std::int64_t>(seen - seen_, 1 << 30));
-  look.waiting = static_cast<int>(std::min<std::int64_t>(f.waiting, look.submitted));
-  look.running = look.submitted - look.waiting;
-  look.allowed = allowed;
-  look.max_slots = std::max(1, f.max_resources);
-  ratio_ =
-      policy::NextRatio(policy::RatioRuleFrom(f.rule).value_or(policy::RatioRule::kAdaptive), look);
+  policy::RatioSample sample;
+  sample.ratio = ratio_;
+  sample.free = free_;
+  sample.submitted = static_cast<int>(std::min<std::int64_t>(seen - seen_, 1 << 30));
+  sample.waiting = static_cast<int>(std::min<std::int64_t>(f.waiting, sample.submitted));
+  sample.running = sample.submitted - sample.waiting;
+  sample.allowed = allowed;
+  sample.max_slots = std::max(1, f.max_resources);
+  ratio_ = policy::NextRatio(policy::RatioRuleFrom(f.rule).value_or(policy::RatioRule::kAdaptive),
+                             sample);
   poll_ = f.polls;
   nsub_ = seen - seen_;
   seen_ = seen;
   free_ = f.free_resources;
 }
 
-Forecast Placement::Look(const Facts& f, double now, double window_s) {
+Forecast Placement::Update(const PlacementStats& f, double now, double window_s) {
   Forecast out;
   Measure(f, now, window_s);
   out.rate = Rate(f);
@@ -100,8 +100,8 @@ Forecast Placement::Look(const Facts& f, double now, double window_s) {
   return out;
 }
 
-Facts Together(const std::vector<Facts>& placements) {
-  Facts all;
+PlacementStats Together(const std::vector<PlacementStats>& placements) {
+  PlacementStats all;
   all.campaign_id = placements.front().campaign_id;
   for (const auto& f : placements) {
     all.submitted += f.submitted;
@@ -118,13 +118,13 @@ Facts Together(const std::vector<Facts>& placements) {
   return all;
 }
 
-Forecast WholeOf(const Facts& all) {
+Forecast WholeOf(const PlacementStats& all) {
   Forecast out;
   Spread(all, out);
   return out;
 }
 
-policy::Durations DurationsOf(const std::vector<Facts>& placements) {
+policy::Durations DurationsOf(const std::vector<PlacementStats>& placements) {
   policy::Durations out;
   for (const auto& f : placements) {
     const double share =

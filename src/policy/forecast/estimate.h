@@ -12,7 +12,7 @@
 namespace cigri::predictor {
 
 /// A campaign on a cluster, as the tables have it.
-struct Facts {
+struct PlacementStats {
   std::int64_t campaign_id = 0, cluster_id = 0;
   int slots = 1;  ///< of one job
   std::string rule;
@@ -47,15 +47,15 @@ class Placement {
  public:
   /// One step of the job ratio per fresh poll that can show jobs sent since the last step
   /// (CIG-31..48), never per pass. `now` in seconds, of a clock that does not jump.
-  Forecast Look(const Facts& facts, double now, double window_s);
+  Forecast Update(const PlacementStats& stats, double now, double window_s);
   /// Ends within the window that Look() was given, and how long it really is.
   double ended_in_window() const { return ended_in_window_; }
   double window() const { return window_; }
 
  private:
-  void Measure(const Facts& facts, double now, double window_s);
-  double Rate(const Facts& facts) const;
-  void Step(const Facts& facts, int allowed);
+  void Measure(const PlacementStats& stats, double now, double window_s);
+  double Rate(const PlacementStats& stats) const;
+  void Step(const PlacementStats& stats, int allowed);
 
   bool known_ = false;
   std::int64_t seen_ = 0;  // jobs ever that a poll has shown, at the last step
@@ -66,10 +66,10 @@ class Placement {
 };
 
 /// The placements of one campaign as one, on "cluster" 0. REQUIRES: !placements.empty().
-Facts Together(const std::vector<Facts>& placements);
+PlacementStats Together(const std::vector<PlacementStats>& placements);
 /// Durations of a campaign as a whole; no ratio, no queue.
-Forecast WholeOf(const Facts& all);
+Forecast WholeOf(const PlacementStats& all);
 /// Durations of some placements of one campaign together.
-policy::Durations DurationsOf(const std::vector<Facts>& placements);
+policy::Durations DurationsOf(const std::vector<PlacementStats>& placements);
 
 }  // namespace cigri::predictor

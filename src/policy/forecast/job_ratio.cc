@@ -7,33 +7,33 @@
 namespace cigri::policy {
 namespace {
 
-constexpr std::pair<RatioRule, std::string_view> kWords[] = {
+constexpr std::pair<RatioRule, std::string_view> kNames[] = {
     {RatioRule::kSlowStart, "slow-start"},
     {RatioRule::kAdaptive, "adaptive"},
     {RatioRule::kAdaptive2009, "adaptive-2009"},
     {RatioRule::kAdaptiveDownExponentialUp, "adaptive-down-exponential-up"},
 };
 
-double Up(RatioRule rule, const RatioLook& look) {
-  const double running = std::max(1, look.running);  // none started, none waits: all have ended
+double Up(RatioRule rule, const RatioSample& sample) {
+  const double running = std::max(1, sample.running);  // none started, none waits: all have ended
   switch (rule) {
     case RatioRule::kAdaptive:
-      return look.ratio * look.submitted / running;
+      return sample.ratio * sample.submitted / running;
     case RatioRule::kAdaptive2009:
-      return look.submitted / running;
+      return sample.submitted / running;
     default:
-      return look.ratio * 2;
+      return sample.ratio * 2;
   }
 }
 
-double Down(RatioRule rule, const RatioLook& look) {
-  const double excess = look.waiting - look.allowed;
-  const double kept = std::max(0.0, look.submitted - excess) / look.submitted;
+double Down(RatioRule rule, const RatioSample& sample) {
+  const double excess = sample.waiting - sample.allowed;
+  const double kept = std::max(0.0, sample.submitted - excess) / sample.submitted;
   switch (rule) {
     case RatioRule::kSlowStart:
-      return 1.0 / std::max(1, look.max_slots);
+      return 1.0 / std::max(1, sample.max_slots);
     case RatioRule::kAdaptive:
-      return look.ratio * kept;
+      return sample.ratio * kept;
     default:
       return kept;
   }
@@ -42,23 +42,24 @@ double Down(RatioRule rule, const RatioLook& look) {
 }  // namespace
 
 std::string_view ToString(RatioRule rule) {
-  for (const auto& [value, word] : kWords)
+  for (const auto& [value, word] : kNames)
     if (value == rule) return word;
   return "adaptive";
 }
 
 std::optional<RatioRule> RatioRuleFrom(std::string_view word) {
-  for (const auto& [value, name] : kWords)
+  for (const auto& [value, name] : kNames)
     if (name == word) return value;
   return std::nullopt;
 }
 
-double NextRatio(RatioRule rule, const RatioLook& look) {
-  const double least = 1.0 / std::max(1, look.max_slots);
-  double next = look.ratio;
-  if (look.submitted > 0) next = look.waiting > look.allowed ? Down(rule, look) : Up(rule, look);
+double NextRatio(RatioRule rule, const RatioSample& sample) {
+  const double least = 1.0 / std::max(1, sample.max_slots);
+  double next = sample.ratio;
+  if (sample.submitted > 0)
+    next = sample.waiting > sample.allowed ? Down(rule, sample) : Up(rule, sample);
   if (!std::isfinite(next)) next = least;
-  return std::clamp(next, least, std::max(least, look.max_ratio));
+  return std::clamp(next, least, std::max(least, sample.max_ratio));
 }
 
 int JobsFor(double free, double ratio) {

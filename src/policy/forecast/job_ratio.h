@@ -13,7 +13,7 @@ std::string_view ToString(RatioRule rule);
 std::optional<RatioRule> RatioRuleFrom(std::string_view word);
 
 /// What the last submission led to, in a poll that can show it.
-struct RatioLook {
+struct RatioSample {
   double ratio = 1;      ///< the ratio it was made with
   double free = 0;       ///< free slots it was made for
   int submitted = 0;     ///< jobs of it
@@ -25,7 +25,7 @@ struct RatioLook {
 };
 
 /// The next ratio, in [1 / max_slots, max_ratio]. Nothing submitted teaches nothing.
-double NextRatio(RatioRule rule, const RatioLook& look);
+double NextRatio(RatioRule rule, const RatioSample& sample);
 
 /// How many jobs that is on `free` slots, at least 1 when there is one (CIG-29).
 int JobsFor(double free, double ratio);

@@ -11,7 +11,7 @@ constexpr double kHalf = 10;         // of so many jobs half is believed
 constexpr double kDeclared = 0.2;    // weight of what is declared, in campaigns
 constexpr double kStep = 0.05;
 
-struct Known {
+struct KnownSpeed {
   double weight = 0, sum = 0;
 };
 
@@ -19,7 +19,7 @@ struct Known {
 // nothing, for the length of its jobs is not known but by these.
 void AddCampaign(const std::vector<const MeasuredPlacement*>& placements,
                  const std::map<std::int64_t, double>& declared,
-                 std::map<std::int64_t, Known>& known) {
+                 std::map<std::int64_t, KnownSpeed>& known) {
   if (placements.size() < 2) return;
   double weights = 0, work = 0;
   const auto weight = [](const MeasuredPlacement& l) {
@@ -30,7 +30,7 @@ void AddCampaign(const std::vector<const MeasuredPlacement*>& placements,
   };
   for (const auto* l : placements) weights += weight(*l), work += weight(*l) * length(*l);
   for (const auto* l : placements) {
-    Known& k = known[l->cluster];
+    KnownSpeed& k = known[l->cluster];
     k.weight += weight(*l);
     k.sum += weight(*l) * (work / weights - length(*l));
   }
@@ -47,7 +47,7 @@ void MeasureSpeeds(const std::vector<MeasuredPlacement>& placements,
   for (const auto& l : placements)
     if (l.n >= kEnough && l.mean_s > 0 && declared.count(l.cluster) != 0)
       campaigns[l.campaign].push_back(&l);
-  std::map<std::int64_t, Known> known;
+  std::map<std::int64_t, KnownSpeed> known;
   for (const auto& [id, of] : campaigns) AddCampaign(of, declared, known);
   for (auto& c : clusters) {
     const auto it = known.find(c.id);
