@@ -8,8 +8,8 @@ VALUES ($1, $2, $3, $4, $5,
 ON CONFLICT DO NOTHING;
 
 -- name: ClusterHealth
--- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int,
--- returns: drained bool, drain_reason text, polled_s double?, error text, failing_s double?,
+-- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int?,
+-- returns: drained bool, drain_reason text?, polled_s double?, error text?, failing_s double?,
 -- returns: clock_skew_s double?
 -- Every cluster with how it does, for `cigri status` and `cigri doctor`.
 SELECT c.name, c.kind, c.api_url, c.enabled, c.mode, c.mode_limit, c.drained, c.drain_reason,

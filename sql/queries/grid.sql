@@ -10,8 +10,8 @@ UPDATE grid SET epoch = epoch + 1, leader = $1, leading_since = now() RETURNING 
 SELECT epoch FROM grid;
 
 -- name: GridStatus
--- returns: grid_id text?, epoch int64, leader text?, embedded bool, leading_s double?,
--- returns: bytes int64, server text?, campaigns int64, live int64, clock double?
+-- returns: grid_id text, epoch int64, leader text?, embedded bool, leading_s double?,
+-- returns: bytes int64, server text, campaigns int64, live int64, clock double
 -- The grid in one row, for `cigri status`.
 SELECT g.grid_id, g.epoch, g.leader, g.embedded, extract(epoch FROM now() - g.leading_since) AS leading_s,
        pg_database_size(current_database()) AS bytes, current_setting('server_version') AS server,
@@ -50,7 +50,7 @@ SELECT (SELECT epoch FROM grid) AS epoch,
 UPDATE grid SET embedded = true WHERE NOT embedded;
 
 -- name: ModuleStatus
--- returns: name text, host text?, pid int, epoch int64, passes int64?, idle_s double?,
+-- returns: name text, host text, pid int, epoch int64, passes int64, idle_s double?,
 -- returns: last_pass_ms double?
 -- What each module says of itself.
 SELECT name, host, pid, epoch, passes, extract(epoch FROM now() - last_pass_at) AS idle_s, last_pass_ms

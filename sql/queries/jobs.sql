@@ -89,7 +89,7 @@ FROM rows AS r LEFT JOIN counted AS c USING (job_id);
 SELECT d.job_id FROM done AS d JOIN clusters AS cl ON cl.id = d.cluster_id
 WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 
--- name: FactsOfEnds
+-- name: InfoOfEnds
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: kill_reason text, kill_detail text, test_campaign bool, max_tries int, program int,
 -- returns: user_requeues int, uncharged int, uncharged_here int, other_clusters bool,

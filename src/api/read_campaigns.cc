@@ -53,7 +53,7 @@ void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row) {
                               ": " + row.drain_reason.value_or(""));
   if (row.held_since) return say("held", row.held_why.value_or(""));
   if (row.failing_since) return say("unreachable", row.error.value_or("it does not answer"));
-  if (row.probation_until)
+  if (row.black_hole_until)
     return say("black_hole", "held for a while: it ended jobs too fast there");
   if (row.mode == "observe") return say("observe", "in observation: nothing is sent there");
   say("ok", "");

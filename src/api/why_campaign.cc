@@ -28,7 +28,7 @@ std::optional<Explanation> BlockReason(const sql::ShowPlacementsRow& row, std::i
                        "fix it, then close the event: gridevents -c " + id + " -f"};
   if (row.failing_since)
     return Explanation{name + " does not answer: " + row.error.value_or("no reason given"), ""};
-  if (row.probation_until)
+  if (row.black_hole_until)
     return Explanation{
         name + " is excluded for it for a while: its jobs ended too fast or failed there", ""};
   if (row.mode == "observe")

@@ -87,14 +87,14 @@ json Ceilings(const sql::ShowClustersRow& row, const sql::HeldOnClusterRow& held
     add("backoff: " + Pluralize(row.failures.value_or(0), "failure") + " in a row" +
         (!row.retry_in || *row.retry_in <= 0 ? ", asked again now"
                                              : ", asked again in " + HumanDuration(*row.retry_in)));
-  if (row.shut_for && *row.shut_for > 0)
-    add("its circuit breaker is open for another " + HumanDuration(*row.shut_for));
-  if (row.probation) add("half-open: at most " + Jobs(*row.probation) + " in the next submission");
+  if (row.open_for && *row.open_for > 0)
+    add("its circuit breaker is open for another " + HumanDuration(*row.open_for));
+  if (row.half_open_limit) add("half-open: at most " + Jobs(*row.half_open_limit) + " in the next submission");
   if (row.max_array)
     add("arrays of at most " + Jobs(*row.max_array) + ", learnt from its refusals");
   if (held.held > 0) add(Pluralize(held.held, "campaign is", "campaigns are") + " held there");
-  if (held.probation > 0)
-    add(Pluralize(held.probation, "campaign is", "campaigns are") + " excluded there for a while");
+  if (held.black_holes > 0)
+    add(Pluralize(held.black_holes, "campaign is", "campaigns are") + " excluded there for a while");
   return lines;
 }
 

@@ -118,7 +118,7 @@ std::vector<HeldBatch> Store::TakeHeld(db::Tx& tx) {
   std::vector<HeldBatch> out;
   for (auto& row : tx.Exec(sql::kUnreleasedBatches, cluster_id_))
     out.push_back({row.id, row.campaign_id, std::move(row.tag), std::move(row.cluster_login),
-                   std::move(row.remote_ids), row.again});
+                   std::move(row.remote_ids), row.released_before});
   return out;
 }
 
@@ -136,7 +136,7 @@ std::vector<TokenWait> Store::MissingTokens(db::Tx& tx) {
 std::vector<ExpiringToken> Store::ExpiringTokens(db::Tx& tx) {
   std::vector<ExpiringToken> out;
   for (const auto& row : tx.Exec(sql::kExpiringTokens, cluster_id_))
-    out.push_back({row.id, row.token_s, row.end_s, row.tell});
+    out.push_back({row.id, row.token_s, row.end_s, row.report});
   return out;
 }
 

@@ -116,7 +116,7 @@ bool EndCampaign(Store& store, std::int64_t campaign, const Limits& limits) {
   if (!cursor) return false;
   const auto left = store.TasksLeft(campaign);
   const auto end =
-      DecideEnd(cursor->type == "test", left.in_flight, cursor->waiting > 0 || left.again);
+      DecideEnd(cursor->type == "test", left.in_flight, cursor->waiting > 0 || left.retrying);
   if (end == CampaignEnd::kNotYet) return false;
   if (end == CampaignEnd::kIfTestsTimedOut && !ReportUntested(store, campaign, limits))
     return false;

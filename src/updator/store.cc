@@ -310,7 +310,7 @@ void Store::SetClusterStatus(const ClusterStatus& s) {
 
 void Store::AddSnapshot(std::int64_t cluster, const cluster::Resources& r,
                         const Memory::Counts& jobs) {
-  tx_.Exec(sql::kAddGridstatus, cluster, r.max, r.uncharged(), r.used, r.unavailable, jobs.running,
+  tx_.Exec(sql::kAddGridstatus, cluster, r.max, r.free(), r.used, r.unavailable, jobs.running,
            jobs.waiting + jobs.submitted, r.stress, r.note);
 }
 

@@ -111,24 +111,25 @@ void CheckClusters(Report& report, db::Tx& tx) {
     if (!row.enabled) continue;
     const std::string url = row.api_url;
     if (row.drained)
-      report.Warn(what, name + " is drained: " + row.drain_reason,
+      report.Warn(what, name + " is drained: " + row.drain_reason.value_or(""),
                   "`gridadmin resume " + name + "`");
     else if (url.rfind("unix:", 0) == 0 && !AnswersHealth(url.substr(5)))
       report.Fail(what, name + " does not answer on " + url,
                   "its daemon is restarted automatically; see the log");
-    else if (!!row.failing_s)
-      report.Fail(what, name + " has failed for " + HumanDuration(row.failing_s) + ": " + row.error,
+    else if (row.failing_s)
+      report.Fail(what, name + " has failed for " + HumanDuration(*row.failing_s) + ": " +
+                            row.error.value_or("no reason given"),
                   "`gridadmin cluster check " + name + "`");
-    else if (!row.swept_s || row.swept_s > 120)
+    else if (!row.polled_s || *row.polled_s > 120)
       report.Warn(what, name + " has not been polled lately", "is the updator at work?");
     else
-      report.Ok(what, name + ", looked at " + HumanDuration(row.swept_s) + " ago");
+      report.Ok(what, name + ", polled " + HumanDuration(*row.polled_s) + " ago");
   }
 }
 
 void CheckModules(Report& report, db::Tx& tx) {
   for (const auto& row : tx.Exec(sql::kModuleStatus)) {
-    const double idle = !row.idle_s ? 0 : row.idle_s;
+    const double idle = row.idle_s.value_or(0);
     if (idle > 90)
       report.Warn("module",
                   std::string(row.name) + " made its last pass " + HumanDuration(idle) + " ago",
@@ -143,7 +144,7 @@ void CheckDatabase(Report& report, const Database& database) {
     db::RequireSchema(*connection);
     report.Ok("schema", "version " + std::to_string(db::SchemaVersion()));
     db::Tx tx(*connection);
-    CheckClock(report, tx.Exec(sql::kGridStatus)[0]["clock"].as<double>());
+    CheckClock(report, tx.One(sql::kGridStatus).clock);
     CheckClusters(report, tx);
     CheckModules(report, tx);
   } catch (const Fatal& e) {

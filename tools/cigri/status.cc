@@ -50,19 +50,20 @@ json ProcessesOf(const embedded::Home& home) {
   return out;
 }
 
+template <typename T>
+json ValueJson(const std::optional<T>& value) {
+  return value ? json(*value) : json();
+}
+template <typename T>
+json ValueJson(const T& value) {
+  return value;
+}
+
+// The columns of a row by their names.
 template <typename Row>
 json RowJson(const Row& row) {
   json out = json::object();
-  for (const auto& field : row) {
-    if (field.is_null())
-      out[field.name()] = nullptr;
-    else if (field.type() == 16)  // bool
-      out[field.name()] = field.template as<bool>();
-    else if (const auto number = json::parse(field.c_str(), nullptr, false); number.is_number())
-      out[field.name()] = number;
-    else
-      out[field.name()] = field.c_str();
-  }
+  row.Each([&](const char* name, const auto& value) { out[name] = ValueJson(value); });
   return out;
 }
 
@@ -71,7 +72,7 @@ void ReadDatabase(const Database& database, json& status) {
     const auto connection = Open(database);
     db::RequireSchema(*connection);
     db::Tx tx(*connection);
-    status["grid"] = RowJson(tx.Exec(sql::kGridStatus)[0]);
+    status["grid"] = RowJson(tx.One(sql::kGridStatus));
     for (const auto& row : tx.Exec(sql::kClusterHealth)) status["clusters"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kModuleStatus)) status["modules"].push_back(RowJson(row));
   } catch (const Fatal& e) {
@@ -126,7 +127,7 @@ void Print(const json& status) {
     const auto& g = status["grid"];
     std::printf("grid %s, epoch %lld, led by %s; %lld campaigns at work, %lld jobs in flight\n",
                 g["grid_id"].dump().c_str(), g["epoch"].get<long long>(),
-                !g.leader ? "nobody" : g["leader"].get<std::string>().c_str(),
+                g["leader"].is_null() ? "nobody" : g["leader"].get<std::string>().c_str(),
                 g["campaigns"].get<long long>(), g["live"].get<long long>());
     std::printf("database: %s, %.1f MB\n", status["database"].get<std::string>().c_str(),
                 g["bytes"].get<double>() / 1048576);

@@ -36,7 +36,7 @@ void MatchMean(const PlacementStats& f, std::vector<double>& values, std::size_t
 
 }  // namespace
 
-void Placement::Measure(const PlacementStats& f, double now, double window_s) {
+void PlacementEstimate::Measure(const PlacementStats& f, double now, double window_s) {
   if (ends_.empty() || now - ends_.back().first >= window_s / 60 || ends_.size() == 1)
     ends_.emplace_back(now, f.ended);
   while (ends_.size() > 2 && ends_[1].first <= now - window_s) ends_.pop_front();
@@ -45,13 +45,13 @@ void Placement::Measure(const PlacementStats& f, double now, double window_s) {
 }
 
 // Measured, or what was measured before this process began to look.
-double Placement::Rate(const PlacementStats& f) const {
+double PlacementEstimate::Rate(const PlacementStats& f) const {
   if (window_ >= 1 || !f.last_rate) return window_ > 0 ? ended_in_window_ / window_ : 0;
   return *f.last_rate;
 }
 
 // Only jobs that a poll has shown teach something: those recorded since wait for the next one.
-void Placement::Step(const PlacementStats& f, int allowed) {
+void PlacementEstimate::Step(const PlacementStats& f, int allowed) {
   const std::int64_t seen = f.waiting + f.running + f.ended;
   if (f.polls <= poll_ || seen <= seen_) return;
   policy::RatioSample sample;
@@ -70,7 +70,7 @@ void Placement::Step(const PlacementStats& f, int allowed) {
   free_ = f.free_resources;
 }
 
-Forecast Placement::Update(const PlacementStats& f, double now, double window_s) {
+Forecast PlacementEstimate::Update(const PlacementStats& f, double now, double window_s) {
   Forecast out;
   Measure(f, now, window_s);
   out.rate = Rate(f);

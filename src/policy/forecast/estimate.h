@@ -43,7 +43,7 @@ struct Forecast {
 };
 
 /// What is remembered of a campaign on a cluster between two passes.
-class Placement {
+class PlacementEstimate {
  public:
   /// One step of the job ratio per fresh poll that can show jobs sent since the last step
   /// (CIG-31..48), never per pass. `now` in seconds, of a clock that does not jump.
