@@ -43,7 +43,7 @@ Failure FailureOf(const StatusUpdate& update, const Row& row) {
                     .other_clusters = row.other_clusters,
                     .max_tries = row.max_tries,
                     .program = row.program,
-                    .user_requeues = row.user_requeue,
+                    .user_requeues = row.user_requeues,
                     .uncharged = row.uncharged,
                     .uncharged_here = row.uncharged_here};
   // The program of a prologue is not the one of the tasks: only its directory can be missing.
