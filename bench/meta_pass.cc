@@ -44,9 +44,9 @@ class Grid {
   /// Seconds of one pass. `whole`: of a process that has just started, so that all is written.
   double Pass(bool whole) {
     if (whole) process_ = Metascheduler();
-    module::Turn turn{*db_, config_, 0, ++number_, whole, waker_, conninfo_};
+    module::Step step{*db_, config_, 0, ++number_, whole, waker_, conninfo_};
     const auto began = std::chrono::steady_clock::now();
-    process_.Pass(turn);
+    process_.Pass(step);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
   /// Slots that the plan gives in addition to what runs.

@@ -718,6 +718,14 @@ CREATE TABLE modules (
     last_pass_ms double precision
 ) WITH (fillfactor = 20);
 
+-- ---------------------------------------------------------------- views
+-- Jobs in flight: sent or about to be sent, and not ended. A row per writer and state; the sum over
+-- them is the number.
+CREATE VIEW jobs_in_flight AS
+SELECT campaign_id, cluster_id, kind, state, n, slots, sum_start
+FROM counters
+WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running');
+
 -- Every open event that keeps a campaign off a cluster, one row each:
 --   SUBMIT_REFUSED   the cluster refused a submission, until its user answers;
 --   TOKEN_MISSING    the user has no valid token there, until there is one: nobody has to answer;

@@ -82,8 +82,8 @@ DELETE FROM campaign_clusters WHERE campaign_id = $1 AND NOT cluster_id = ANY ($
 
 -- name: DueEpilogues
 -- returns: id int64, cluster_id int64
--- Epilogues that are due: all tasks of the campaign have ended, or it is cancelled and its kills are
--- confirmed; on every cluster where something of it has run.
+-- Epilogues that are due: all tasks of the campaign have ended, or it is cancelled and its kills
+-- are confirmed; on every cluster where something of it has run.
 SELECT c.id, cc.cluster_id
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
@@ -219,7 +219,8 @@ SELECT id FROM unnest($1::bigint[]) AS a (id) WHERE NOT EXISTS (SELECT FROM camp
 
 -- name: PurgeCampaign
 -- What is left of campaign $1 when its bulk has gone. `usage` stays: accounts are kept.
-WITH d1 AS (DELETE FROM uploads WHERE id IN (SELECT upload_id FROM segments WHERE campaign_id = $1)),
+WITH d1 AS (DELETE FROM uploads WHERE id IN (SELECT upload_id FROM segments
+    WHERE campaign_id = $1)),
 d2 AS (DELETE FROM segments WHERE campaign_id = $1),
 d3 AS (DELETE FROM campaign_cursor WHERE campaign_id = $1),
 d4 AS (DELETE FROM counters WHERE campaign_id = $1),
@@ -257,7 +258,8 @@ WITH d1 AS (
         SELECT p.ctid FROM params_chunk AS p JOIN segments AS s USING (upload_id)
         WHERE s.campaign_id = $1 LIMIT $2 / 100)) RETURNING 1
 )
-SELECT (SELECT count(*) FROM d1) + (SELECT count(*) FROM d2) + (SELECT count(*) FROM d3) + (SELECT count(*) FROM d4)
+SELECT (SELECT count(*) FROM d1) + (SELECT count(*) FROM d2)
+    + (SELECT count(*) FROM d3) + (SELECT count(*) FROM d4)
     + (SELECT count(*) FROM d5) + (SELECT count(*) FROM d6) + (SELECT count(*) FROM d7) AS n;
 
 -- name: PurgeableCampaign
@@ -266,7 +268,8 @@ SELECT (SELECT count(*) FROM d1) + (SELECT count(*) FROM d2) + (SELECT count(*) 
 SELECT id FROM campaigns AS c
 WHERE state IN ('terminated', 'cancelled') AND completion_time < now() - $1 * interval '1 day'
     AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
-    AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id AND b.state IN ('intended', 'in_doubt'))
+    AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
+        AND b.state IN ('intended', 'in_doubt'))
 ORDER BY id LIMIT 1;
 
 -- name: PutCampaignCluster
@@ -299,34 +302,42 @@ WHERE id = $1;
 -- returns: id int64, grid_user text, project text, test bool, priority int, sla_group text,
 -- returns: submitted_at double, waiting_since double, waiting int64, done int64,
 -- returns: replicas bool, need_s double, class_name text, affinity_wait text?,
--- returns: min_duration text?, licences text?, after int64?
--- Campaigns that may be given something, and those that have jobs in flight ($1) whatever their state: these count
--- against quotas and licences, and want nothing. Of tasks that are retried no more are counted than one decision gives.
--- A campaign waits since it was submitted; with no task but those that are retried, since the first of them may.
-SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority, coalesce(c.sla_group, '') AS sla_group,
+-- returns: min_duration text?, licences text?, after int64?, scheduler text
+-- Campaigns that may be given something, and those that have jobs in flight ($1) in any state:
+-- these count against quotas and licences, and want nothing. No more retries are counted than
+-- one decision gives. A campaign waits since its submission; with retries alone, since the first
+-- of them is due.
+SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
+    coalesce(c.sla_group, '') AS sla_group,
     extract(epoch FROM c.submission_time) AS submitted_at,
-    extract(epoch FROM CASE WHEN cur.next_idx < cur.ntasks THEN c.submission_time ELSE coalesce(r.since, c.submission_time) END)
+    extract(epoch FROM CASE WHEN cur.next_idx < cur.ntasks THEN c.submission_time
+        ELSE coalesce(r.since, c.submission_time) END)
         AS waiting_since,
     CASE WHEN c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
         THEN cur.ntasks - cur.next_idx + r.n ELSE 0 END AS waiting,
     coalesce(d.n, 0) AS done,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
-    coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait, j.min_duration, j.licences,
+    coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait,
+        j.min_duration, j.licences,
     CASE WHEN jsonb_typeof(j.after) = 'array' THEN (
         SELECT min(a.id) FROM jsonb_array_elements_text(j.after) AS x (id)
-        JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END AND a.state IN ('in_treatment', 'paused')) END AS after
+        JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END
+            AND a.state IN ('in_treatment', 'paused')) END AS after,
+    coalesce(j.scheduler, '') AS scheduler
 FROM campaigns AS c
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
 CROSS JOIN LATERAL (
     SELECT count(*) AS n, min(due.not_before) AS since FROM (
-        SELECT t.not_before FROM retry AS t WHERE t.campaign_id = c.id AND t.not_before <= now() LIMIT 100000) AS due
+        SELECT t.not_before FROM retry AS t WHERE t.campaign_id = c.id
+            AND t.not_before <= now() LIMIT 100000) AS due
 ) AS r
 LEFT JOIN LATERAL (
     SELECT sum(k.n) AS n FROM counters AS k WHERE k.campaign_id = c.id AND k.state = 'terminated'
 ) AS d ON true
 LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
 CROSS JOIN LATERAL jsonb_to_record(c.jdl)
-    AS j (class text, affinity_wait text, min_duration text, licences text, after jsonb)
+    AS j (class text, affinity_wait text, min_duration text, licences text, after jsonb,
+          scheduler text)
 WHERE (c.state = 'in_treatment' AND c.wanted = 'in_treatment') OR c.id = ANY ($1::bigint[])
 ORDER BY c.id;
 

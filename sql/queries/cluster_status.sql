@@ -65,13 +65,16 @@ WHERE c.enabled ORDER BY g.cluster_id;
 -- returns: mode_limit int?, max_running int?, hours text?, drained bool, drain_reason text,
 -- returns: stress_limit double, max_resources int, free_resources int, used_by_cigri int,
 -- returns: stress double, failing bool, error text, age_s double, broken bool
--- Every cluster with its last snapshot, its health and what is ours there now.
+-- Every cluster with its last snapshot, its health and our jobs there now.
 SELECT k.id, k.name, k.kind, k.power, k.enabled, k.mode::text, k.mode_limit, k.max_running, k.hours,
-    k.drained OR k.kill_all OR e.message IS NOT NULL AS drained, coalesce(k.drain_reason, e.message, '') AS drain_reason,
-    k.stress_limit, coalesce(g.max_resources, 0) AS max_resources, coalesce(g.free_resources, 0) AS free_resources,
+    k.drained OR k.kill_all OR e.message IS NOT NULL AS drained,
+        coalesce(k.drain_reason, e.message, '') AS drain_reason,
+    k.stress_limit, coalesce(g.max_resources, 0) AS max_resources,
+        coalesce(g.free_resources, 0) AS free_resources,
     coalesce(g.used_by_cigri, 0) AS used_by_cigri, coalesce(s.stress, 0) AS stress,
     s.failing_since IS NOT NULL AS failing, coalesce(s.error, '') AS error,
-    coalesce(extract(epoch FROM now() - s.answered_at), 1e9) AS age_s, coalesce(s.retry_at > now(), false) AS broken
+    coalesce(extract(epoch FROM now() - s.answered_at), 1e9) AS age_s,
+        coalesce(s.retry_at > now(), false) AS broken
 FROM clusters AS k
 LEFT JOIN cluster_status AS s ON s.cluster_id = k.id
 LEFT JOIN LATERAL (

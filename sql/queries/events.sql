@@ -160,8 +160,9 @@ VALUES ('log', $1, 'closed', $2, $3, now(), $4);
 
 -- name: OpenBlackHoles
 -- returns: campaign_id int64, cluster_id int64
--- Black holes that users have been notified of.
-SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'BLACK_HOLE' AND cluster_id IS NOT NULL;
+-- Black holes with an open event.
+SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'BLACK_HOLE'
+    AND cluster_id IS NOT NULL;
 
 -- name: RaiseDrainedEvent
 -- Cluster $1 is drained, as a readable message; a second drain gives the new reason.
@@ -187,7 +188,7 @@ DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.messa
 
 -- name: ReportedOverdueJobs
 -- returns: campaign_id int64, cluster_id int64
--- Overdue jobs that users have been notified of.
+-- Overdue jobs with an open event.
 SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'OVERDUE';
 
 -- name: ShowEvent

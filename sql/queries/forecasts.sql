@@ -20,23 +20,27 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- returns: free_resources int, submitted int64, waiting int64, running int64, ended int64,
 -- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int64[],
 -- returns: mean_slot_s double, job_ratio double?, rate double?
--- Every campaign at work on each of its clusters: what is known, what was predicted last, and the
--- number of fresh polls at the cluster. What may wait there has to last until the poll after the next one.
+-- Every campaign at work on each of its clusters: what is known, what was predicted last, and
+-- the number of polls of the cluster so far. The queue has to last until the poll after the next
+-- one.
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
     k.time_resolution_s AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
     coalesce(s.polls, 0) AS polls, coalesce(g.max_resources, 0) AS max_resources,
     coalesce(g.free_resources, 0) AS free_resources,
-    coalesce(n.submitted, 0) AS submitted, coalesce(n.waiting, 0) AS waiting, coalesce(n.running, 0) AS running,
+    coalesce(n.submitted, 0) AS submitted, coalesce(n.waiting, 0) AS waiting,
+        coalesce(n.running, 0) AS running,
     coalesce(n.ended, 0) AS ended, coalesce(n.mean_age_s, 0) AS mean_age_s,
-    coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq, l.hist::bigint[] AS hist,
+    coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
+        l.hist::bigint[] AS hist,
     coalesce(u.mean_slot_s, 0) AS mean_slot_s, f.job_ratio, f.rate
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
 LEFT JOIN cluster_status AS s ON s.cluster_id = cc.cluster_id
 LEFT JOIN LATERAL (
-    SELECT max_resources, free_resources FROM gridstatus WHERE cluster_id = cc.cluster_id ORDER BY at DESC LIMIT 1
+    SELECT max_resources, free_resources FROM gridstatus WHERE cluster_id = cc.cluster_id
+        ORDER BY at DESC LIMIT 1
 ) AS g ON true
 LEFT JOIN LATERAL (
     SELECT sum(m.n) FILTER (WHERE m.state = 'submitted') AS submitted,
@@ -46,7 +50,8 @@ LEFT JOIN LATERAL (
         extract(epoch FROM now()) - sum(m.sum_start) FILTER (WHERE m.state = 'running')
             / nullif(sum(m.slots) FILTER (WHERE m.state = 'running'), 0) AS mean_age_s
     FROM counters AS m
-    WHERE m.campaign_id = cc.campaign_id AND m.cluster_id = cc.cluster_id AND m.kind IN ('task', 'replica', 'test')
+    WHERE m.campaign_id = cc.campaign_id AND m.cluster_id = cc.cluster_id
+        AND m.kind IN ('task', 'replica', 'test')
 ) AS n ON true
 LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
@@ -58,38 +63,48 @@ WHERE c.state IN ('in_treatment', 'paused')
 ORDER BY cc.campaign_id, cc.cluster_id;
 
 -- name: PutForecasts
--- The present predictions of these campaigns ($1) and clusters ($2; 0: the campaign as a whole), and
--- of those marked in $19 a row of history (CIG-47).
+-- Writes the forecasts of these campaigns ($1) and clusters ($2; 0: the campaign as a whole),
+-- and of those marked in $19 a row of history (CIG-47).
 WITH new AS (
-    SELECT v.campaign_id, v.cluster_id, now() AS at, v.job_ratio, v.poll, v.nsub, v.free, v.running, v.waiting, v.rate,
+    SELECT v.campaign_id, v.cluster_id, now() AS at, v.job_ratio, v.poll, v.nsub, v.free,
+        v.running, v.waiting, v.rate,
         v.average_s, v.stddev_s, v.p50_s, v.p90_s, v.p99_s, v.waiting_allowed,
-        now() + v.low_s * interval '1 second' AS end_low, now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep
-    FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::int[], $6::int[], $7::int[], $8::int[],
-        $9::float8[], $10::float8[], $11::float8[], $12::float8[], $13::float8[], $14::float8[], $15::int[],
+        now() + v.low_s * interval '1 second' AS end_low,
+            now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep
+    FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::int[], $6::int[],
+        $7::int[], $8::int[], $9::float8[], $10::float8[], $11::float8[], $12::float8[],
+        $13::float8[], $14::float8[], $15::int[],
         $16::float8[], $17::float8[], $18::float8[], $19::boolean[])
         AS v (campaign_id, cluster_id, job_ratio, poll, nsub, free, running, waiting, rate,
             average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, low_s, high_s, overdue_s,
             keep)
 ), kept AS (
-    INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate,
+    INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, poll, nsub, free,
+        running, waiting, rate,
         average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s)
-    SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
+    SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate,
+        average_s, stddev_s, p50_s,
         p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s
     FROM new WHERE keep
 )
-INSERT INTO forecasts AS f (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate,
+INSERT INTO forecasts AS f (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running,
+    waiting, rate,
     average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s)
-SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s, stddev_s, p50_s,
+SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s,
+    stddev_s, p50_s,
     p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s
 FROM new
-ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at, job_ratio = excluded.job_ratio,
+ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at,
+    job_ratio = excluded.job_ratio,
     poll = excluded.poll, nsub = excluded.nsub, free = excluded.free, running = excluded.running,
-    waiting = excluded.waiting, rate = excluded.rate, average_s = excluded.average_s, stddev_s = excluded.stddev_s,
+    waiting = excluded.waiting, rate = excluded.rate, average_s = excluded.average_s,
+        stddev_s = excluded.stddev_s,
     p50_s = excluded.p50_s, p90_s = excluded.p90_s, p99_s = excluded.p99_s,
-    waiting_allowed = excluded.waiting_allowed, end_low = excluded.end_low, end_high = excluded.end_high, overdue_s = excluded.overdue_s;
+    waiting_allowed = excluded.waiting_allowed, end_low = excluded.end_low,
+        end_high = excluded.end_high, overdue_s = excluded.overdue_s;
 
 -- name: ThinForecasts
--- As gridstatus, per campaign and cluster.
+-- Thins the history as ThinGridstatus does, by campaign and cluster.
 WITH ranked AS (
     SELECT ctid, at, row_number() OVER (PARTITION BY campaign_id, cluster_id, date_trunc(
         CASE WHEN at < now() - interval '1 day' THEN 'hour' ELSE 'minute' END, at) ORDER BY at) AS k

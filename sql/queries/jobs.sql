@@ -121,22 +121,24 @@ WHERE l.job_id = ANY ($1::bigint[]);
 -- name: InFlight
 -- returns: campaign_id int64, cluster_id int, kind text, state text, n int64, slots int64,
 -- returns: sum_start double
--- What is in flight, by campaign, cluster, kind and state, of whatever campaign. Those that have anything in
--- flight are found by steps through the index: the cost goes with them, not with their jobs.
+-- Jobs in flight of all campaigns, by campaign, cluster, kind and state. The campaigns that have
+-- any are found by steps through the index: the cost grows with their number, not with their
+-- jobs.
 WITH RECURSIVE flying (id) AS (
     (SELECT min(campaign_id) FROM live)
     UNION ALL
-    SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying WHERE flying.id IS NOT NULL
+    SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying
+        WHERE flying.id IS NOT NULL
 ), busy AS (
     SELECT id FROM flying WHERE id IS NOT NULL
     UNION
     SELECT campaign_id FROM batches WHERE state IN ('intended', 'in_doubt')
 )
-SELECT k.campaign_id, k.cluster_id, k.kind::text, k.state, sum(k.n) AS n, sum(k.slots) AS slots, sum(k.sum_start) AS sum_start
-FROM busy JOIN counters AS k ON k.campaign_id = busy.id
-WHERE k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
+SELECT j.campaign_id, j.cluster_id, j.kind::text, j.state, sum(j.n) AS n, sum(j.slots) AS slots,
+    sum(j.sum_start) AS sum_start
+FROM busy JOIN jobs_in_flight AS j ON j.campaign_id = busy.id
 GROUP BY 1, 2, 3, 4
-HAVING sum(k.n) > 0;
+HAVING sum(j.n) > 0;
 
 -- name: JobOwner
 -- returns: grid_user text, alive bool
@@ -150,11 +152,13 @@ WHERE b.id = (SELECT id FROM batches WHERE first_job_id <= $1 ORDER BY first_job
 
 -- name: JobsByPlacement
 -- returns: campaign_id int64, cluster_id int, started int64, kills int
--- Jobs of these campaigns ($1) ever claimed on each cluster, and those killed there for the cluster's own users.
+-- Jobs of these campaigns ($1) ever claimed on each cluster, and those killed there for the
+-- cluster's own users.
 SELECT campaign_id, cluster_id, coalesce(sum(n) FILTER (WHERE state <> 'preemption'), 0) AS started,
     coalesce(sum(n) FILTER (WHERE state = 'preemption'), 0) AS kills
 FROM counters
-WHERE campaign_id = ANY ($1::bigint[]) AND kind <> 'epilogue' AND state IN ('launching', 'submitted', 'remote_waiting',
+WHERE campaign_id = ANY ($1::bigint[]) AND kind <> 'epilogue'
+    AND state IN ('launching', 'submitted', 'remote_waiting',
     'running', 'terminated', 'duplicate', 'event', 'preemption')
 GROUP BY 1, 2;
 
@@ -204,19 +208,25 @@ FROM moved AS m JOIN old USING (job_id);
 
 -- name: OverdueJobs
 -- returns: campaign_id int64, cluster_id int64, copies bool, overdue_s double, n int
--- Jobs that run much longer than those of their campaign that have ended (TECH-12), with no other copy, by the
--- cluster where they are; `copies`: their campaign wants copies of them, and they have not used theirs up.
+-- Jobs without another copy that run much longer than those of their campaign that have ended
+-- (TECH-12), by cluster; `copies`: their campaign wants copies of them and may make more.
 SELECT l.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*) AS n
 FROM forecasts AS f
-JOIN campaigns AS c ON c.id = f.campaign_id AND c.state = 'in_treatment' AND c.wanted = 'in_treatment'
-JOIN live AS l ON l.campaign_id = f.campaign_id AND l.state = 'running' AND l.kind IN ('task', 'replica')
+JOIN campaigns AS c ON c.id = f.campaign_id AND c.state = 'in_treatment'
+    AND c.wanted = 'in_treatment'
+JOIN live AS l ON l.campaign_id = f.campaign_id AND l.state = 'running'
+    AND l.kind IN ('task', 'replica')
     AND l.started_at < now() - f.overdue_s * interval '1 second'
 WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
-    AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx AND o.job_id <> l.job_id)
-    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)
+    AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx
+        AND o.job_id <> l.job_id)
+    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx
+        AND d.counted)
     AND (c.max_replicas = 0 OR (
-        SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
-        FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica'))
+        SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
+            AND count(*) < 10 + c.max_replicas
+        FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted
+            AND b.kind = 'replica'))
 GROUP BY 1, 2, 3, 4;
 
 -- name: PutUnresponsiveJobs
@@ -282,33 +292,39 @@ FROM done WHERE campaign_id = $2 AND idx = $3 AND NOT counted AND job_id = $1;
 
 -- name: SingleCopies
 -- returns: campaign_id int64, cluster_id int, n int
--- Tasks of these campaigns that are not done, with one copy in flight only, by the cluster where it is (CIG-30).
--- One whose copies have failed is left alone: as in runner/claim_replicas.
+-- Tasks of these campaigns that are not done and have one copy in flight, by its cluster
+-- (CIG-30). Tasks whose copies have failed are left out, as in ClaimReplicas.
 SELECT campaign_id, cluster_id, count(*) AS n
 FROM (
     SELECT l.campaign_id, l.idx, min(l.cluster_id) AS cluster_id
     FROM live AS l JOIN campaigns AS c ON c.id = l.campaign_id
     WHERE l.campaign_id = ANY ($1::bigint[]) AND l.kind IN ('task', 'replica')
-        AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted)
-        AND (SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas AND count(*) < 10 + c.max_replicas
-             FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
+        AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx
+            AND d.counted)
+        AND (SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
+            AND count(*) < 10 + c.max_replicas
+             FROM done AS b WHERE b.campaign_id = l.campaign_id AND b.idx = l.idx AND NOT b.counted
+                 AND b.kind = 'replica')
     GROUP BY l.campaign_id, l.idx HAVING count(*) = 1
 ) AS s
 GROUP BY 1, 2;
 
 -- name: SlotReleases
 -- returns: cluster_id int64, campaign_id int64, start double, slots int
--- Slots of ours in use, by cluster, campaign and start (in steps of 10 s): when they will be given back (FAIR-08).
-SELECT cluster_id, campaign_id, floor(extract(epoch FROM started_at) / 10) * 10 AS start, sum(slots) AS slots
+-- Slots of ours in use, by cluster, campaign and start (in steps of 10 s): they tell when slots
+-- become free (FAIR-08).
+SELECT cluster_id, campaign_id, floor(extract(epoch FROM started_at) / 10) * 10 AS start,
+    sum(slots) AS slots
 FROM live WHERE state = 'running' AND started_at IS NOT NULL
 GROUP BY 1, 2, 3;
 
 -- name: YoungestRunningJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, slots int, started_at double,
 -- returns: for_campaign int64
--- The youngest running jobs of ours: possible victims of a preemption (GRID-32), and those that are being
--- cancelled already, with whom for.
-SELECT l.job_id, l.campaign_id, l.cluster_id, l.slots, extract(epoch FROM l.started_at) AS started_at,
+-- The youngest running jobs of ours: possible victims of a preemption (GRID-32), and those that
+-- are being cancelled already, with the campaign they are cancelled for.
+SELECT l.job_id, l.campaign_id, l.cluster_id, l.slots,
+    extract(epoch FROM l.started_at) AS started_at,
     coalesce(p.for_campaign, 0) AS for_campaign
 FROM live AS l LEFT JOIN preemptions AS p ON p.job_id = l.job_id
 WHERE l.state = 'running' AND l.started_at IS NOT NULL AND l.idx >= 0

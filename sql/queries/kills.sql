@@ -13,8 +13,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: CleaningWork
 -- returns: kills bool, emptied bool, live bool, duplicates bool, drain_over bool
--- Whether there is anything to look at: kills on their way, copies, clusters to be emptied, jobs at all,
--- drains that have reached their end.
+-- What a pass of nikita has to look at: kills whose ends were not seen, clusters to be emptied,
+-- jobs in flight, duplicates, drains that have reached their end.
 SELECT EXISTS (SELECT FROM kills) AS kills, EXISTS (SELECT FROM clusters WHERE kill_all) AS emptied,
        EXISTS (SELECT FROM live) AS live, EXISTS (SELECT FROM duplicates) AS duplicates,
        EXISTS (SELECT FROM clusters WHERE drained_until <= now()) AS drain_over;
@@ -28,25 +28,29 @@ WHERE c.kill_all AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_i
 ON CONFLICT DO NOTHING;
 
 -- name: CollectKills
--- Kills that a condition asks for now, of jobs in flight that have none yet. The reason is kept here,
--- before any call. Looks only at campaigns with jobs in flight, found by steps through the index.
+-- Kills that a condition requests now, of jobs in flight that have none yet. The reason is
+-- committed before any call. Looks only at campaigns with jobs in flight, found by steps through
+-- the index.
 WITH RECURSIVE flying (id) AS (
     (SELECT min(campaign_id) FROM live)
     UNION ALL
-    SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying WHERE flying.id IS NOT NULL
+    SELECT (SELECT min(campaign_id) FROM live WHERE campaign_id > flying.id) FROM flying
+        WHERE flying.id IS NOT NULL
 ), campaign AS (
     SELECT c.id, c.wanted, c.max_replicas FROM flying JOIN campaigns AS c USING (id)
 ), wanted (job_id, reason, detail) AS (
     SELECT l.job_id, 'campaign_cancelled', NULL::text
     FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
-    WHERE c.wanted = 'cancelled' AND l.kind <> 'epilogue'  -- it cleans up after a cancelled campaign too
+    -- it cleans up after a cancelled campaign too
+    WHERE c.wanted = 'cancelled' AND l.kind <> 'epilogue'
     UNION ALL
     SELECT l.job_id, 'task_done', NULL
     FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
     JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
     WHERE c.max_replicas > 0 AND l.idx >= 0
     UNION ALL
-    SELECT l.job_id, 'user', 'asked for by ' || q.asked_by FROM job_requests AS q JOIN live AS l USING (job_id)
+    SELECT l.job_id, 'user', 'asked for by ' || q.asked_by FROM job_requests AS q
+        JOIN live AS l USING (job_id)
     UNION ALL
     SELECT l.job_id, 'preempted_by_grid', p.why FROM preemptions AS p JOIN live AS l USING (job_id)
 ), chosen AS (
@@ -58,8 +62,8 @@ INSERT INTO kills (job_id, reason, detail) SELECT job_id, reason, detail FROM ch
 ON CONFLICT DO NOTHING;
 
 -- name: CollectNeverStarted
--- Jobs that have given no sign of their start for longer than their cluster's option start_limit_s, else $1 s. Only
--- where the last poll is fresh.
+-- Jobs that gave no sign of their start for longer than their cluster's option start_limit_s,
+-- else $1 s. Only where the last poll is fresh.
 INSERT INTO kills (job_id, reason, detail)
 SELECT l.job_id, 'never_started',
     'no sign of its start for ' || extract(epoch FROM now() - s.since)::int || ' s'
@@ -67,7 +71,8 @@ FROM unresponsive_jobs AS s
 JOIN live AS l USING (job_id)
 JOIN clusters AS c ON c.id = l.cluster_id
 JOIN cluster_status AS st ON st.cluster_id = c.id AND st.polled_at > now() - interval '2 minutes'
-WHERE s.since < now() - coalesce((c.options->>'start_limit_s')::float8, $1::float8) * interval '1 second'
+WHERE s.since < now() -
+    coalesce((c.options->>'start_limit_s')::float8, $1::float8) * interval '1 second'
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
 ON CONFLICT DO NOTHING;
 
@@ -95,22 +100,26 @@ WHERE l.idx >= 0 AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_i
 ON CONFLICT DO NOTHING;
 
 -- name: DropSettledRequests
--- Requests about jobs that are not in flight any more, or never came to be.
+-- Removes requests about jobs that are not in flight any more, or never came to be.
 WITH k AS (DELETE FROM kills WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = kills.job_id)
            AND asked_at < now() - interval '1 minute'),
-p AS (DELETE FROM preemptions WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = preemptions.job_id)
+p AS (DELETE FROM preemptions WHERE NOT EXISTS (SELECT FROM live AS l
+    WHERE l.job_id = preemptions.job_id)
       AND at < now() - interval '1 hour'),
-s AS (DELETE FROM unresponsive_jobs WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = unresponsive_jobs.job_id))
-DELETE FROM job_requests WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = job_requests.job_id)
+s AS (DELETE FROM unresponsive_jobs WHERE NOT EXISTS (SELECT FROM live AS l
+    WHERE l.job_id = unresponsive_jobs.job_id))
+DELETE FROM job_requests WHERE NOT EXISTS (SELECT FROM live AS l
+    WHERE l.job_id = job_requests.job_id)
     AND asked_at < now() - interval '1 hour';
 
 -- name: DueDuplicates
 -- returns: cluster_id int64, remote_id text, tag text, element int, cluster_user text
--- Copies of our jobs (see `duplicates`) whose next call is due, as kills are (due.sql).
+-- Duplicates of our jobs (see `duplicates`) whose next call is due, at the intervals of DueKills.
 SELECT t.cluster_id, t.remote_id, t.tag, t.element, t.cluster_user
 FROM duplicates AS t LEFT JOIN cluster_status AS s ON s.cluster_id = t.cluster_id
 WHERE (t.called_at IS NULL
-       OR t.called_at + least($1::float8 * 2 ^ (least(t.calls, 20) - 1), $2) * interval '1 second' <= now())
+       OR t.called_at + least($1::float8 * 2 ^ (least(t.calls, 20) - 1), $2)
+           * interval '1 second' <= now())
     AND (s.retry_at IS NULL OR s.retry_at <= now())
 ORDER BY t.cluster_id, t.calls, t.remote_id
 LIMIT 1000;
@@ -118,9 +127,10 @@ LIMIT 1000;
 -- name: DueKills
 -- returns: job_id int64, calls int, remote_id text, element int, cluster_id int64, tag text,
 -- returns: cluster_user text, walltime_s int64
--- Kills whose next call is due, of clusters that are to be asked at all now: called never, or
--- so long ago that their end should have been seen ($1 s, doubled by each call up to $2).
-SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag, coalesce(cc.cluster_login, '') AS cluster_user,
+-- Kills whose next call is due, of clusters that may be called now: never called, or called so
+-- long ago that the end should have been seen ($1 s, doubled by each call up to $2).
+SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag,
+    coalesce(cc.cluster_login, '') AS cluster_user,
        coalesce(cc.walltime_s, 0) AS walltime_s
 FROM kills AS k
 JOIN live AS l USING (job_id)
@@ -128,20 +138,23 @@ JOIN batches AS b ON b.id = l.batch_id
 LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
 LEFT JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
 WHERE (k.called_at IS NULL
-       OR k.called_at + least($1::float8 * 2 ^ (least(k.calls, 20) - 1), $2) * interval '1 second' <= now())
+       OR k.called_at + least($1::float8 * 2 ^ (least(k.calls, 20) - 1), $2)
+           * interval '1 second' <= now())
     AND (s.retry_at IS NULL OR s.retry_at <= now())
 ORDER BY l.cluster_id, k.calls, k.job_id
 LIMIT 5000;
 
 -- name: DuplicateKillAnswered
--- What a cluster said of copies; an empty word: it is gone.
+-- Answers of a cluster about duplicates; an empty error: the duplicate is gone.
 WITH reported AS (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t (cluster_id, remote_id, error)
 ), gone AS (
-    DELETE FROM duplicates AS t USING reported WHERE t.cluster_id = reported.cluster_id AND t.remote_id = reported.remote_id AND reported.error = ''
+    DELETE FROM duplicates AS t USING reported WHERE t.cluster_id = reported.cluster_id
+        AND t.remote_id = reported.remote_id AND reported.error = ''
 )
 UPDATE duplicates AS t SET error = reported.error
-FROM reported WHERE t.cluster_id = reported.cluster_id AND t.remote_id = reported.remote_id AND reported.error <> '';
+FROM reported WHERE t.cluster_id = reported.cluster_id AND t.remote_id = reported.remote_id
+    AND reported.error <> '';
 
 -- name: DuplicateKillCalled
 -- The calls for copies (cluster $1, remote id $2) are about to be made.
@@ -154,6 +167,7 @@ WHERE t.cluster_id = c.cluster_id AND t.remote_id = c.remote_id;
 DELETE FROM duplicates WHERE cluster_id = $1 AND remote_id <> ALL ($2::text[]);
 
 -- name: InsertPreemptions
+-- Jobs $1 that the policy gives back for campaigns $2.
 INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::float8[], $6::text[])
 ON CONFLICT DO NOTHING;
@@ -170,30 +184,36 @@ UPDATE kills SET called_at = now(), calls = calls + 1 WHERE job_id = ANY ($1::bi
 -- name: NextDueKill
 -- returns: seconds double?
 -- Seconds until the next call is due; NULL when there is none.
-SELECT extract(epoch FROM min(coalesce(called_at + least($1::float8 * 2 ^ (least(calls, 20) - 1), $2) * interval '1 second',
+SELECT extract(epoch FROM min(coalesce(called_at + least($1::float8 * 2 ^ (least(calls, 20) - 1), $2)
+    * interval '1 second',
                                        now())) - now()) AS seconds
 FROM kills;
 
 -- name: PreemptionYield
 -- returns: for_campaign int64, jobs int64, slots int64, lost_s double, freed int64, got int64
--- What cancelling jobs for others has brought in the last hour, by campaign: jobs and slots, work lost, slots that are
--- free by now, and those of its own jobs that started on these clusters since (at most as many as were freed).
+-- What preemption brought in the last hour, by campaign: jobs and slots cancelled, work lost,
+-- slots that are free by now, and slots of its own jobs that started on these clusters since (at
+-- most as many as were freed).
 WITH p AS (
-    SELECT p.*, NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = p.job_id) AS freed FROM preemptions AS p
+    SELECT p.*, NOT EXISTS (SELECT FROM live AS l WHERE l.job_id = p.job_id) AS freed
+        FROM preemptions AS p
     WHERE p.at > now() - interval '1 hour'
 ), by_cluster AS (
     SELECT for_campaign, cluster_id, count(*) AS jobs, sum(slots) AS slots, sum(lost_s) AS lost_s,
         coalesce(sum(slots) FILTER (WHERE freed), 0) AS freed, min(at) AS since
     FROM p GROUP BY 1, 2
 )
-SELECT b.for_campaign, sum(b.jobs) AS jobs, sum(b.slots) AS slots, sum(b.lost_s) AS lost_s, sum(b.freed) AS freed,
+SELECT b.for_campaign, sum(b.jobs) AS jobs, sum(b.slots) AS slots, sum(b.lost_s) AS lost_s,
+    sum(b.freed) AS freed,
     sum(least(b.freed, g.slots)) AS got
 FROM by_cluster AS b
 CROSS JOIN LATERAL (
     SELECT coalesce((SELECT sum(l.slots) FROM live AS l
-            WHERE l.campaign_id = b.for_campaign AND l.cluster_id = b.cluster_id AND l.started_at >= b.since), 0)
+            WHERE l.campaign_id = b.for_campaign AND l.cluster_id = b.cluster_id
+                AND l.started_at >= b.since), 0)
         + coalesce((SELECT sum(d.slots) FROM done AS d
-            WHERE d.campaign_id = b.for_campaign AND d.cluster_id = b.cluster_id AND d.started_at >= b.since), 0) AS slots
+            WHERE d.campaign_id = b.for_campaign AND d.cluster_id = b.cluster_id
+                AND d.started_at >= b.since), 0) AS slots
 ) AS g
 GROUP BY 1;
 
@@ -202,11 +222,13 @@ INSERT INTO job_requests (job_id, asked_by) VALUES ($1, $2) ON CONFLICT DO NOTHI
 
 -- name: StubbornJobs
 -- returns: id int64, name text, n int64, error text?
--- Clusters where a job has not ended after $1 calls, and where no such job is left any more though an
--- event says so (n = 0).
+-- Clusters where a job has not ended after $1 calls, and clusters where no such job is left
+-- although an event says so (n = 0).
 SELECT c.id, c.name, count(l.job_id) AS n, max(k.error) AS error
 FROM clusters AS c
-LEFT JOIN (live AS l JOIN kills AS k ON k.job_id = l.job_id AND k.calls >= $1) ON l.cluster_id = c.id
+LEFT JOIN (live AS l JOIN kills AS k ON k.job_id = l.job_id AND k.calls >= $1)
+    ON l.cluster_id = c.id
 GROUP BY c.id, c.name
 HAVING count(l.job_id) > 0
-    OR EXISTS (SELECT FROM events AS e WHERE e.code = 'KILL_UNCONFIRMED' AND e.cluster_id = c.id AND e.state = 'open');
+    OR EXISTS (SELECT FROM events AS e WHERE e.code = 'KILL_UNCONFIRMED' AND e.cluster_id = c.id
+        AND e.state = 'open');

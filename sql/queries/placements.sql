@@ -61,18 +61,21 @@ ON CONFLICT DO NOTHING;
 -- returns: blocked text, has_prologue bool, prologue text, affinity int, answered_test bool,
 -- returns: mean_s double, n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
 -- returns: recent_s double[], longest_killed_s double?
--- Each of these campaigns ($1) on each of its clusters. The ends that may show a black hole only of those that look for
--- one ($2: all of them).
+-- Each of these campaigns ($1) on each of its clusters. Recent ends are read only where a black
+-- hole is looked for ($2: everywhere). A campaign of at most $3 tasks (policy key canary_jobs) has
+-- no canary jobs.
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.test_mode,
-    CASE WHEN l.verified OR cur.ntasks <= 10 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
+    CASE WHEN l.verified OR cur.ntasks <= $3 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
     coalesce(f.job_ratio, 0) AS job_ratio, coalesce(l.verified, false) AS verified,
     coalesce(l.held_since IS NOT NULL, false) AS held, coalesce(e.code, '') AS blocked,
     cc.prologue IS NOT NULL AS has_prologue, coalesce(l.prologue, 'none') AS prologue,
     coalesce(p.priority, 0) AS affinity, coalesce(l.answered_test, false) AS answered_test,
-    CASE WHEN l.n_ok > 0 THEN l.sum_s / l.n_ok ELSE 0 END AS mean_s, coalesce(l.n_ok, 0) AS n_ok, coalesce(f.p50_s, 0) AS p50_s,
+    CASE WHEN l.n_ok > 0 THEN l.sum_s / l.n_ok ELSE 0 END AS mean_s, coalesce(l.n_ok, 0) AS n_ok,
+        coalesce(f.p50_s, 0) AS p50_s,
     coalesce(f.waiting_allowed, 0) AS waiting_allowed, cc.options ->> 'start_rate' AS start_rate,
     CASE WHEN $2 OR c.jdl ? 'min_duration' THEN l.recent_s END AS recent_s,
-    CASE WHEN l.killed_at > now() - interval '1 day' THEN coalesce(l.longest_killed_s, 0) END AS longest_killed_s
+    CASE WHEN l.killed_at > now() - interval '1 day'
+        THEN coalesce(l.longest_killed_s, 0) END AS longest_killed_s
 FROM campaign_clusters AS cc
 JOIN campaigns AS c ON c.id = cc.campaign_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
@@ -90,14 +93,15 @@ ORDER BY cc.campaign_id, cc.cluster_id;
 -- name: PendingByPlacement
 -- returns: campaign_id int64, cluster_id int, pending_kept int, waiting_timeout_s int,
 -- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages int64[]
--- Jobs of ours that wait in the queues of clusters seen lately, by campaign and cluster, newest
+-- Jobs of ours that are pending on clusters polled lately, by campaign and cluster, newest
 -- first, with how many may wait there (CIG-36, CIG-50) and for how long.
 SELECT l.campaign_id, l.cluster_id, c.pending_kept, c.waiting_timeout_s, f.waiting_allowed,
        EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
                WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
                    AND NOT oc.drained) AS elsewhere,
        array_agg(l.job_id ORDER BY l.submitted_at DESC, l.job_id DESC) AS jobs,
-       array_agg(extract(epoch FROM now() - l.submitted_at)::bigint ORDER BY l.submitted_at DESC, l.job_id DESC) AS ages
+       array_agg(extract(epoch FROM now() - l.submitted_at)::bigint ORDER BY l.submitted_at DESC,
+           l.job_id DESC) AS ages
 FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id
 JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'
@@ -249,8 +253,7 @@ LEFT JOIN LATERAL (
     SELECT sum(n) AS n FROM grants WHERE campaign_id = c.id AND cluster_id = $1
 ) AS g ON true
 LEFT JOIN LATERAL (
-    SELECT sum(n) AS n FROM counters WHERE campaign_id = c.id AND cluster_id = $1
-        AND state IN ('launching', 'submitted', 'remote_waiting', 'running')
+    SELECT sum(n) AS n FROM jobs_in_flight WHERE campaign_id = c.id AND cluster_id = $1
 ) AS k ON true
 LEFT JOIN LATERAL (
     SELECT * FROM reasons WHERE campaign_id = c.id AND cluster_id IN (0, $1) AND until IS NULL

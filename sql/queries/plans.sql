@@ -1,5 +1,6 @@
 -- name: InsertPlan
 -- returns: id int64
+-- A decision: its seed, its snapshot when it is one that is kept, how long it took.
 INSERT INTO plans (seed, snapshot, took_ms) VALUES ($1, $2, $3) RETURNING id;
 
 -- name: NewestSnapshot
@@ -22,14 +23,16 @@ SELECT encode(snapshot, 'hex') AS hex FROM plans WHERE id = $1;
 
 -- name: PlanState
 -- returns: state text
+-- What the last decision left for the next one.
 SELECT state FROM plan_state;
 
 -- name: PutPlanState
+-- Keeps what decision $1 leaves for the next one.
 INSERT INTO plan_state (plan_id, state) VALUES ($1, $2::jsonb)
 ON CONFLICT (one) DO UPDATE SET plan_id = excluded.plan_id, state = excluded.state;
 
 -- name: ThinPlans
--- As gridstatus. The last plan is kept whatever its age.
+-- Thins snapshots as ThinGridstatus does. The last plan is kept whatever its age.
 WITH ranked AS (
     SELECT ctid, id, at, row_number() OVER (PARTITION BY date_trunc(
         CASE WHEN at < now() - interval '1 day' THEN 'hour' ELSE 'minute' END, at) ORDER BY at) AS k

@@ -26,6 +26,7 @@ FROM policy_log ORDER BY at DESC, key LIMIT 200;
 
 -- name: PolicySettings
 -- returns: key text, value text
+-- The settings that differ from their defaults.
 SELECT key, value FROM policy_settings;
 
 -- name: PolicySettingsWithAuthor

@@ -15,13 +15,16 @@ ON CONFLICT (cluster_id) DO UPDATE SET (killed, ended) = (
 
 -- name: ClusterSurvival
 -- returns: cluster_id int64, killed int64[], ended int64[]
--- How long jobs of ours live on each cluster before it kills them, as histograms.
+-- How long our jobs survive on each cluster before it kills them, as histograms.
 SELECT cluster_id, killed::bigint[] AS killed, ended::bigint[] AS ended FROM cluster_survival;
 
 -- name: InsertBlackHoles
+-- Black holes for the updator to requeue from: campaign $1, cluster $2, jobs $3, until
+-- $4 (epoch s).
 INSERT INTO black_holes (campaign_id, cluster_id, n, until)
 SELECT s.campaign_id, s.cluster_id, s.n, to_timestamp(s.until)
-FROM unnest($1::bigint[], $2::int[], $3::int[], $4::float8[]) AS s (campaign_id, cluster_id, n, until)
+FROM unnest($1::bigint[], $2::int[], $3::int[], $4::float8[])
+    AS s (campaign_id, cluster_id, n, until)
 ON CONFLICT (campaign_id, cluster_id) DO NOTHING;
 
 -- name: TakeBlackHoles

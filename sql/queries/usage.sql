@@ -13,7 +13,7 @@ ON CONFLICT (bucket, campaign_id, cluster_id) DO UPDATE SET
 
 -- name: AggregateUsage
 -- Usage of minutes older than a day becomes usage of hours, of hours older than a month that of
--- days ($1: the unit, $2: the width it is made from, $3: the age). The row at the beginning of the
+-- days ($1: the unit, $2: the width it is made from, $3: the age). The row at the start of the
 -- unit takes up the others: at most $4 of them.
 WITH old AS (
     DELETE FROM usage WHERE ctid = ANY (ARRAY(
@@ -23,12 +23,15 @@ WITH old AS (
         LIMIT $4))
     RETURNING *
 )
-INSERT INTO usage AS u (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok, width)
-SELECT date_trunc($1, bucket), campaign_id, cluster_id, min(grid_user), min(project), sum(slot_s), sum(ok), sum(not_ok),
+INSERT INTO usage AS u (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok,
+    width)
+SELECT date_trunc($1, bucket), campaign_id, cluster_id, min(grid_user), min(project), sum(slot_s),
+    sum(ok), sum(not_ok),
     ('1 ' || $1)::interval
 FROM old GROUP BY 1, 2, 3
 ON CONFLICT (bucket, campaign_id, cluster_id) DO UPDATE
-SET slot_s = u.slot_s + excluded.slot_s, ok = u.ok + excluded.ok, not_ok = u.not_ok + excluded.not_ok;
+SET slot_s = u.slot_s + excluded.slot_s, ok = u.ok + excluded.ok,
+    not_ok = u.not_ok + excluded.not_ok;
 
 -- name: SharesByUser
 -- returns: project text, grid_user text, slot_s double, running int64, waiting int64
@@ -52,17 +55,21 @@ ORDER BY 3 DESC, 1, 2;
 -- name: UsageSteps
 -- returns: campaign_id int64, grid_user text, project text, start double, slot_s double
 -- Slot-seconds since $1 (epoch s) and before $2, in steps of $3 seconds.
-SELECT campaign_id, grid_user, project, floor(extract(epoch FROM bucket) / $3) * $3 AS start, sum(slot_s) AS slot_s
+SELECT campaign_id, grid_user, project, floor(extract(epoch FROM bucket) / $3) * $3 AS start,
+    sum(slot_s) AS slot_s
 FROM usage
 WHERE bucket >= to_timestamp($1) AND bucket < to_timestamp($2)
 GROUP BY 1, 2, 3, 4;
 
 -- name: WidenUsage
--- The rows that have taken up the others (roll_up_usage) say so.
+-- Marks the rows that AggregateUsage has added the others to with their new width.
 UPDATE usage SET width = ('1 ' || $1)::interval
 WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM usage AS u
-    WHERE width = $2::interval AND bucket < date_trunc($1, now() - $3::interval) AND bucket = date_trunc($1, bucket)
-        AND NOT EXISTS (SELECT FROM usage AS o WHERE o.campaign_id = u.campaign_id AND o.cluster_id = u.cluster_id
-            AND o.width = $2::interval AND o.bucket > u.bucket AND o.bucket < u.bucket + ('1 ' || $1)::interval)
+    WHERE width = $2::interval AND bucket < date_trunc($1, now() - $3::interval)
+        AND bucket = date_trunc($1, bucket)
+        AND NOT EXISTS (SELECT FROM usage AS o WHERE o.campaign_id = u.campaign_id
+            AND o.cluster_id = u.cluster_id
+            AND o.width = $2::interval AND o.bucket > u.bucket
+                AND o.bucket < u.bucket + ('1 ' || $1)::interval)
     LIMIT $4));

@@ -109,6 +109,18 @@ Reply Presets(Context&, const Request&) {
   return Reply::Json({{"items", items}, {"text", text}});
 }
 
+// Campaign schedulers that a JDL can select.
+Reply Schedulers(Context&, const Request&) {
+  json items = json::array();
+  std::string text;
+  for (const auto& type : policy::SchedulerTypes()) {
+    if (type.use != policy::SchedulerType::Use::kJdl) continue;
+    items.push_back({{"name", type.name}, {"description", type.description}});
+    text += (text.empty() ? "" : "\n") + type.name + ": " + type.description;
+  }
+  return Reply::Json({{"items", items}, {"text", text}});
+}
+
 std::string SharesText(const json& body) {
   std::string out;
   if (!body["utilisation"].is_null())
@@ -258,6 +270,7 @@ void AddPolicyRoutes(Router& router) {
   router.Get("/admin/policy/history", History, Access::kOperator);
   router.Get("/admin/policy/shares", Shares, Access::kOperator);
   router.Get("/admin/policy/presets", Presets, Access::kOperator);
+  router.Get("/admin/policy/schedulers", Schedulers, Access::kOperator);
   router.Patch("/admin/policy", Change, Access::kOperator);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "policy/campaign_scheduler.h"
 
 namespace cigri::api {
 namespace {
@@ -39,6 +40,7 @@ jdl::ClusterDefaults DefaultsOf(const sql::ClustersForSubmissionRow& row) {
 jdl::Defaults GridDefaults(const Config& config) {
   jdl::Defaults d;
   d.resources = config.Get("DEFAULT_JOB_RESOURCES", d.resources);
+  d.schedulers = policy::SelectableSchedulers();
   if (config.Has("DEFAULT_JOB_WALLTIME")) {
     const auto walltime = ParseWalltime(config.Get("DEFAULT_JOB_WALLTIME"));
     if (!walltime)

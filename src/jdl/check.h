@@ -6,7 +6,8 @@
 namespace cigri::jdl {
 
 /// What stands outside of the clusters' blocks.
-void CheckCampaign(Document& doc, const Options& options, Campaign& campaign);
+void CheckCampaign(Document& doc, const Defaults& defaults, const Options& options,
+                   Campaign& campaign);
 
 /// The clusters' blocks. REQUIRES: CheckCampaign has set format and columns.
 void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign);

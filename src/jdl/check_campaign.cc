@@ -189,6 +189,19 @@ void CheckClass(Document& doc, Campaign& campaign) {
     campaign.cls = *cls;
 }
 
+void CheckScheduler(Document& doc, const Defaults& defaults, Campaign& campaign) {
+  const auto name = ReadText(doc, Top(doc, "scheduler"));
+  if (!name) return;
+  const auto& known = defaults.schedulers;
+  if (name->size() > 64)
+    doc.Fault("scheduler", "is longer than 64 bytes");
+  else if (!known.empty() && std::find(known.begin(), known.end(), *name) == known.end())
+    doc.Fault("scheduler", "there is no campaign scheduler \"" + Shown(*name) + "\"",
+              "one of: " + Join(known, ", "));
+  else
+    campaign.scheduler = *name;
+}
+
 void CheckConduct(Document& doc, Campaign& campaign) {
   CheckPriority(doc, campaign);
   CheckFinalize(doc, campaign);
@@ -242,7 +255,8 @@ std::optional<int> ParsePriority(std::string_view text) {
   return std::nullopt;
 }
 
-void CheckCampaign(Document& doc, const Options& options, Campaign& campaign) {
+void CheckCampaign(Document& doc, const Defaults& defaults, const Options& options,
+                   Campaign& campaign) {
   CheckKeys(doc);
   CheckName(doc, campaign);
   CheckType(doc, campaign);
@@ -250,6 +264,7 @@ void CheckCampaign(Document& doc, const Options& options, Campaign& campaign) {
   CheckFormat(doc, options, campaign);
   FitParamsToColumns(doc, campaign);
   CheckConduct(doc, campaign);
+  CheckScheduler(doc, defaults, campaign);
 }
 
 }  // namespace cigri::jdl

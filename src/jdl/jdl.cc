@@ -35,7 +35,7 @@ Result Check(Document& doc, std::string_view text, const Defaults& defaults,
   result.params_begin = doc.params.begin;
   result.params_end = doc.params.end;
   if (doc.whole && doc.root.is_object()) {
-    CheckCampaign(doc, options, result.campaign);
+    CheckCampaign(doc, defaults, options, result.campaign);
     CheckClusters(doc, defaults, result.campaign);
   } else if (doc.whole) {
     doc.Fault("", "a JDL is an object", "{\"name\": \"...\", \"exec_file\": \"...\", ...}");
@@ -112,6 +112,7 @@ json ToJson(const Campaign& c) {
   Put(out, "project", c.project);
   Put(out, "sla_group", c.sla_group);
   Put(out, "class", c.cls);
+  Put(out, "scheduler", c.scheduler);
   Put(out, "affinity_wait", c.affinity_wait_s);
   Put(out, "min_duration", c.min_duration_s);
   Put(out, "lost_after", c.lost_after_s);

@@ -77,8 +77,9 @@ struct Campaign {
   std::string project;  ///< the global one
   int priority = kPriorityNormal;
   std::string sla_group;
-  std::string cls;       ///< "class": what the policy's rules speak of
-  int max_replicas = 0;  ///< "finalize"
+  std::string cls;        ///< "class": what the policy's rules speak of
+  std::string scheduler;  ///< its campaign scheduler, "" = the default
+  int max_replicas = 0;   ///< "finalize"
   int max_tries = 2;
   std::map<std::string, int> licences;
   std::optional<int> affinity_wait_s, min_duration_s, lost_after_s;
@@ -99,6 +100,8 @@ struct Defaults {
   std::string exec_directory = "$HOME";
   /// The clusters there are; none: names are not checked (gridsub, which does not know them).
   std::map<std::string, ClusterDefaults> clusters;
+  /// Campaign schedulers that a JDL may select; none: names are not checked (gridsub).
+  std::vector<std::string> schedulers;
 };
 
 struct Options {

@@ -47,6 +47,7 @@ constexpr Key kKeys[] = {
     {"sla_group", kG},
     {"class", kG},
     {"finalize", kG},
+    {"scheduler", kG},
     {"max_tries", kG},
     {"licences", kG},
     {"affinity_wait", kG},

@@ -94,6 +94,7 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.test = row.test;
     c.priority = std::min(9, row.priority);
     c.cls = row.class_name;
+    c.scheduler = row.scheduler;
     if (row.priority > 9) c.cls = "urgent";
     c.sla_group = row.sla_group;
     c.submitted_at = row.submitted_at;

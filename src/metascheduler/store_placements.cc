@@ -72,7 +72,7 @@ policy::Placement PlacementOf(const sql::LoadPlacementsRow& row, const Loaded::F
     placement.running_since = f.since / static_cast<double>(f.running_slots) * placement.running;
   // test_mode: one job at a time, as in CiGri 3.
   placement.max_jobs = row.test_mode ? 1 : row.max_jobs.value_or(kNoLimit);
-  // Jobs that failed before the first success count too: ten in all, not ten at a time.
+  // Jobs that failed before the first success count too (policy key canary_jobs).
   placement.tried = row.tried;
   placement.job_ratio = row.job_ratio;
   placement.verified = row.verified;
@@ -121,7 +121,8 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
   const bool rates = !snapshot.config.start_rates.empty();
   std::unordered_map<std::int64_t, double> longest_killed;
   std::vector<policy::MeasuredPlacement> measured;
-  for (const auto& row : tx.Exec(sql::kLoadPlacements, ids, snapshot.config.black_hole_count > 0)) {
+  for (const auto& row : tx.Exec(sql::kLoadPlacements, ids, snapshot.config.black_hole_count > 0,
+                                 snapshot.config.canary_jobs)) {
     auto& c = *campaigns.at(row.campaign_id);
     const auto flight = loaded.flights.find({row.campaign_id, row.cluster_id});
     policy::Placement placement =

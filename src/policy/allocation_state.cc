@@ -9,7 +9,6 @@
 namespace cigri::policy {
 namespace {
 
-constexpr int kHeldAfter = 10;     // failures (design section 8; updator/placements_to_hold.sql)
 constexpr double kEpsilon = 1e-9;  // 0.1 x 10 must be 1 job, not 0
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int32_t>::max();
 
@@ -128,6 +127,8 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
     auto& entry = campaigns[i];
     const Campaign& c = *entry.row;
     entry.scheduler = &SchedulerFor(c);
+    entry.copies = &CopySchedulerFor(c);
+    entry.selected = !c.scheduler.empty() && !c.test;
     entry.project = c.project;
     if (const auto u = config.users.find(c.user); entry.project.empty() && u != config.users.end())
       entry.project = u->second.parent;
@@ -193,12 +194,9 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
   };
   if (placement.max_jobs != kNoLimit)
     limit(placement.max_jobs - placement.in_flight, Code::kMaxJobs);
-  if (!placement.verified && !campaign.test) {
-    limit(config.canary_jobs - placement.in_flight, Code::kCanary);
-    // The updator holds the placement when ten have failed: ten in all, not ten at a time.
-    if (placement.tried > 0)
-      limit(kHeldAfter - placement.tried - placement.in_flight, Code::kCanary);
-  }
+  if (!placement.verified && !campaign.test)
+    // The updator holds the placement when that many have failed: in all, not at a time.
+    limit(config.canary_jobs - placement.tried - placement.in_flight, Code::kCanary);
   if (placement.prologue == Prologue::kNeeded) limit(1, Code::kPrologueRuns);
 
   const auto hold =
@@ -327,6 +325,10 @@ Room AllocationState::RoomOf(int l) const {
                              (campaign.overdue == 0 ? 0 : OverdueElsewhere(placement));
   const std::int64_t demand = std::min(tasks, campaign.cap);
   if (demand < room.jobs) room = {demand, campaign.left > 0 ? Code::kAvoided : Code::kNoTask, -1};
+  // Asked here too, so that a scheduler that takes less than it is offered ends the policy's turns.
+  if (room.jobs > 0 && campaign.selected)
+    if (const auto n = AskScheduler(placement, room.jobs); n < room.jobs)
+      room = {n, Code::kScheduler, -1};
   if (room.jobs > 0 && cluster.HasMultiSlot()) room = ReservationRoom(placement, room);
   if (room.jobs > 0 && !meters.empty()) room = MeterRoom(placement, room);
   return room;
@@ -389,6 +391,15 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   if (here > cluster.winner_jobs) cluster.winner = placement.campaign, cluster.winner_jobs = here;
 }
 
+// Cut to what was offered: whatever a scheduler answers, no limit can be passed.
+std::int64_t AllocationState::AskScheduler(const PlacementAllocation& placement,
+                                           std::int64_t tasks) const {
+  const Offer offer{FreeJobs(placement), clusters[placement.cluster].queue, tasks, placement.given};
+  const std::int64_t most = std::min(offer.free_jobs + offer.queue_places, tasks);
+  const std::int64_t n = campaigns[placement.campaign].scheduler->Jobs(*placement.row, offer);
+  return std::max<std::int64_t>(0, std::min(n, most));
+}
+
 std::int64_t AllocationState::Take(int l, std::int64_t want) {
   want = std::min(want, RoomOf(l).jobs);
   if (want <= 0) return 0;
@@ -402,9 +413,8 @@ std::int64_t AllocationState::Take(int l, std::int64_t want) {
   }
   const std::int64_t copies = TakeCopies(l, std::min(want, OverdueElsewhere(placement)));
   campaign.overdue -= copies;
-  const Offer offer{FreeJobs(placement), clusters[placement.cluster].queue,
-                    std::min(want - copies, campaign.left - placement.avoid)};
-  const std::int64_t n = std::max<std::int64_t>(0, campaign.scheduler->Jobs(*placement.row, offer));
+  const std::int64_t n =
+      AskScheduler(placement, std::min(want - copies, campaign.left - placement.avoid));
   if (n > 0) Spend(placement, n);
   placement.given += static_cast<int>(n);
   campaign.left -= n;
@@ -416,8 +426,9 @@ std::int64_t AllocationState::Take(int l, std::int64_t want) {
 std::int64_t AllocationState::TakeCopies(int l, std::int64_t want) {
   if (want <= 0) return 0;
   PlacementAllocation& placement = placements[l];
-  const Offer offer{FreeJobs(placement), 0, want};
-  const std::int64_t n = SchedulerNamed("finalize").Jobs(*placement.row, offer);
+  const Offer offer{FreeJobs(placement), 0, want, placement.copies};
+  const std::int64_t n =
+      std::min(want, campaigns[placement.campaign].copies->Jobs(*placement.row, offer));
   if (n <= 0) return 0;
   Spend(placement, n);
   placement.copies += static_cast<int>(n);

@@ -68,6 +68,8 @@ struct PlacementAllocation {
 struct CampaignAllocation {
   const Campaign* row = nullptr;
   const CampaignScheduler* scheduler = nullptr;
+  const CampaignScheduler* copies = nullptr;  ///< of running tasks
+  bool selected = false;                      ///< its JDL selects a scheduler
   std::string project{};
   int placements_begin = 0, placements_end = 0;
   std::int64_t left = 0;     ///< waiting tasks not yet given
@@ -119,7 +121,7 @@ class AllocationState {
   std::int64_t RulesAllow(int l) const;
   /// Gives up to `want` jobs, overdue copies first; returns how many.
   std::int64_t Take(int l, std::int64_t want);
-  /// Gives up to `want` copies of running tasks (campaign scheduler finalize).
+  /// Gives up to `want` copies of running tasks (CampaignAllocation::copies).
   std::int64_t TakeSpare(int l, std::int64_t want);
   /// Jobs that campaign i still wants in the present pass.
   std::int64_t Demand(int i) const {
@@ -142,6 +144,7 @@ class AllocationState {
   std::int64_t FreeJobs(const PlacementAllocation& placement) const;
   Room MeterRoom(const PlacementAllocation& placement, Room room) const;
   Room ReservationRoom(const PlacementAllocation& placement, Room room) const;
+  std::int64_t AskScheduler(const PlacementAllocation& placement, std::int64_t tasks) const;
   void Spend(PlacementAllocation& placement, std::int64_t jobs);
   void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
   double BypassSlots(const ClusterAllocation& cluster) const;

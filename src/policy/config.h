@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/defaults.h"
+
 namespace cigri::policy {
 
 enum class PolicyKind {
@@ -65,7 +67,7 @@ struct PolicyConfig {
   int first_results = 0;                   // CIG-16
   int parallel_campaigns = 0;              // TECH-14: per user, 0 = all
   Aggregate aggregate = Aggregate::kUser;  // GRID-25
-  int canary_jobs = 10;                    // design section 8
+  int canary_jobs = kDefaultCanaryJobs;    // design section 8
   double affinity_wait_s = 0;              // GRID-23: for campaigns that say nothing
   int user_priority = 9;                   // TECH-27: users give no more, operators any
 

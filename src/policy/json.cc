@@ -96,7 +96,7 @@ CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_job
            verified, tried, held, prologue, affinity, local, avoid, single, overdue, tested, mean_s,
            median_s, recent, recent_longest_s, kills, median_survival_s, start_rate, started)
 CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
-           waiting, done, replicas, affinity_wait_s, waiting_since, need_s, walltime_s,
+           waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s, walltime_s,
            min_duration_s, after, licences, placements)
 CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
 CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)

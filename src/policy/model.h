@@ -91,6 +91,7 @@ struct Campaign {
   double submitted_at = 0;
   std::int64_t waiting = 0;    ///< tasks to claim now: fresh ones + retry rows whose time has come
   std::int64_t done = 0;       ///< tasks that ended well
+  std::string scheduler{};     ///< JDL: its campaign scheduler, "" = the default
   bool replicas = false;       ///< asked for copies of its last and its overdue jobs (opt-in)
   double affinity_wait_s = 0;  ///< refuses clusters without its data for so long...
   double waiting_since = 0;    ///< ...counted from here: its oldest unserved request
@@ -178,6 +179,7 @@ enum class Code : std::uint8_t {
   kShortSurvival,
   kAffinityWait,
   kAvoided,
+  kScheduler,
   kMaxJobs,
   kCanary,
   kBadGroup,

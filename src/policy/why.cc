@@ -33,6 +33,10 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
     case Code::kAvoided:
       reason.numbers = {double(campaign.left)};
       break;
+    case Code::kScheduler:
+      reason.numbers = {double(placement.given)};
+      reason.detail = campaign.row->scheduler;
+      break;
     case Code::kTooManySlots:
       reason.numbers = {double(placement.slots), double(cluster.row->max)};
       break;

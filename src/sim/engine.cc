@@ -156,6 +156,7 @@ void Engine::Impl::Submit(int i) {
   row.weight = spec.weight;
   row.sla_group = spec.sla_group;
   row.cls = spec.cls;
+  row.scheduler = spec.scheduler;
   row.submitted_at = row.waiting_since = kEpoch + now_;
   row.waiting = spec.tasks;
   row.replicas = spec.replicas;

@@ -156,6 +156,7 @@ class Maker {
     if (most != policy::kNoLimit) out["max_jobs"] = most;
     if (!c.project.empty()) out["project"] = c.project;
     if (!c.cls.empty()) out["class"] = c.cls;
+    if (!c.scheduler.empty()) out["scheduler"] = c.scheduler;
     if (!c.sla_group.empty()) out["sla_group"] = c.sla_group;
     if (c.test) out["type"] = "test";
     if (c.weight > 0) out["weight"] = c.weight;

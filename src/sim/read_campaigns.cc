@@ -1,5 +1,6 @@
 // "campaigns" of a scenario file.
 #include "core/text.h"
+#include "policy/campaign_scheduler.h"
 #include "sim/random.h"
 #include "sim/read_parts.h"
 #include "sim/swf.h"
@@ -42,6 +43,7 @@ CampaignSpec ReadCampaign(Keys& keys) {
   std::string type = "default";
   keys.Word("type", type, {"default", "test"});
   c.test = type == "test";
+  keys.Word("scheduler", c.scheduler, policy::SelectableSchedulers());
   keys.Bool("replicas", c.replicas);
   keys.Seconds("at", c.at);
   keys.Whole("tasks", c.tasks, 1, 1'000'000'000);

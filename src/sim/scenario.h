@@ -86,6 +86,7 @@ struct CampaignSpec {
   int walltime_s = 0;               ///< 0 = none: nothing is killed for its length
   double need_s = 0;                ///< known from before; 0: learnt from its own jobs
   double prologue_s = 0;            ///< > 0: a job of its own on each cluster first
+  std::string scheduler;
   double affinity_wait_s = 0;
   double min_duration_s = 0;  ///< shorter successes are not believed
   double start_rate = 0;      ///< most starts a minute on each cluster, 0 = not limited

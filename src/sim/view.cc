@@ -7,7 +7,6 @@
 namespace cigri::sim {
 namespace {
 
-constexpr int kHeldAfter = 10;        // failures, as the updator has it
 constexpr std::size_t kSample = 300;  // lengths and lives that medians are made of
 
 // The last kSample, in a ring.
@@ -158,12 +157,14 @@ void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignSta
   }
 }
 
-// A failure counts; ten of them before the first success close the placement (design section 8).
+// A failure counts; as many as there are canary jobs (policy key canary_jobs) before the first
+// success hold the placement (design section 8).
 void Engine::Impl::CountTry(Job& job, PlacementState& placement, CampaignState& campaign) {
   ++placement.not_ok;
   placement.recent.clear();
-  if (!placement.row->verified && campaign.spec->tasks > kHeldAfter && !campaign.spec->test) {
-    const int left = std::max<int>(0, kHeldAfter - static_cast<int>(placement.not_ok));
+  const int canary_jobs = snapshot_.config.canary_jobs;
+  if (!placement.row->verified && campaign.spec->tasks > canary_jobs && !campaign.spec->test) {
+    const int left = std::max<int>(0, canary_jobs - static_cast<int>(placement.not_ok));
     if (left == 0) placement.row->held = "CANARY_FAILED";
     placement.row->tried = static_cast<int>(placement.not_ok);
     return Requeue(job, campaign, job.tries);  // not the tasks' fault, if they all fail

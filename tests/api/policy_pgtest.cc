@@ -22,7 +22,8 @@ class PolicyPgTest : public ApiTest {
 };
 
 TEST_F(PolicyPgTest, EveryRouteIsForOperators) {
-  for (const char* path : {"", "/explain", "/lint", "/history", "/presets", "/shares"}) {
+  for (const char* path :
+       {"", "/explain", "/lint", "/history", "/presets", "/schedulers", "/shares"}) {
     EXPECT_EQ(Ask("alice", "GET", std::string("/admin/policy") + path).status, 403) << path;
     EXPECT_EQ(Ask("oscar", "GET", std::string("/admin/policy") + path).status, 200) << path;
   }

@@ -305,13 +305,13 @@ TEST_F(OarTest, WhatIsBeingLaunchedHasGivenNoSignYet) {
   const auto result = oar_->Poll(request);
   ASSERT_EQ(result.jobs.size(), 4u);
   for (int i = 0; i < 4; ++i)
-    EXPECT_EQ(result.jobs[static_cast<std::size_t>(i)].silent, i < 2) << i;
+    EXPECT_EQ(result.jobs[static_cast<std::size_t>(i)].unresponsive, i < 2) << i;
   // That they are as they were is the very news of them.
   for (auto& ref : request.jobs) ref.known = RemoteState::kWaiting;
   const auto again = oar_->Poll(request);
   ASSERT_EQ(again.jobs.size(), 3u) << "but the one that waits";
-  EXPECT_TRUE(again.jobs[0].silent);
-  EXPECT_TRUE(again.jobs[1].silent);
+  EXPECT_TRUE(again.jobs[0].unresponsive);
+  EXPECT_TRUE(again.jobs[1].unresponsive);
 }
 
 TEST_F(OarTest, AJobThatOarStruckOffWithoutItsNodeIsAskedForItsOwnRecord) {

@@ -33,7 +33,7 @@ TEST_F(ConnectionPgTest, ASessionThatTheServerEndedIsBroken) {
   auto prepares = Connect();
   db::Tx other(*prepares);
   EndSession(*prepares);
-  EXPECT_THROW(other.Exec(db::Statement{"one", "SELECT 1"}), db::Broken);
+  EXPECT_THROW(other.Exec(db::Command{"one", "SELECT 1"}), db::Broken);
 
   auto commits = Connect();
   db::Tx last(*commits);

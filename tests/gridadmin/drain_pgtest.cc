@@ -91,9 +91,9 @@ TEST_F(DrainPgTest, ADrainEndsAtTheTimeThatWasSaidAndNotBefore) {
       "now() + "
       "CASE name WHEN 'c1' THEN interval '-1 second' ELSE interval '1 hour' END");
   context_->Transact([](db::Tx& tx) {
-    EXPECT_TRUE(tx.Exec(sql::kCleaningWork)[0]["drain_over"].as<bool>());
+    EXPECT_TRUE(tx.One(sql::kCleaningWork).drain_over);
     tx.Exec(sql::kEndTimedDrains);
-    EXPECT_FALSE(tx.Exec(sql::kCleaningWork)[0]["drain_over"].as<bool>());
+    EXPECT_FALSE(tx.One(sql::kCleaningWork).drain_over);
   });
   EXPECT_EQ(One("SELECT string_agg(name, ' ') FROM clusters WHERE drained AND kill_all"), "c2");
 }

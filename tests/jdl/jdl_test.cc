@@ -268,6 +268,22 @@ TEST(JdlTest, KeysWithoutEffectAreSaidToHaveNone) {
   EXPECT_EQ(result.warnings[0].key, "temporal_grouping");
 }
 
+TEST(JdlTest, TheCampaignSchedulerIsOneThatTheGridHas) {
+  const auto text = With(R"("scheduler":"immediate")");
+  EXPECT_EQ(Good(text).scheduler, "immediate") << "gridsub does not know the names";
+  Defaults grid = Grid();
+  grid.schedulers = {"workqueue", "immediate"};
+  const Result known = Parse(text, grid);
+  EXPECT_TRUE(known.ok()) << Faults(known);
+  EXPECT_EQ(ToJson(known.campaign)["scheduler"], "immediate") << "stored with the JDL";
+  grid.schedulers = {"workqueue"};
+  const Result unknown = Parse(text, grid);
+  ASSERT_EQ(unknown.faults.size(), 1u);
+  EXPECT_EQ(Text(unknown.faults[0], "f"),
+            "f:1:73: scheduler: there is no campaign scheduler \"immediate\"\nHINT: one of: "
+            "workqueue");
+}
+
 TEST(JdlTest, OurOwnKeysAreRead) {
   const auto campaign = Good(With(
       R"("priority":"high","sla_group":"g","class":"scavenger","project":"p","finalize":2,"max_tries":5,"cores":4,

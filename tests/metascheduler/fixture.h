@@ -1,5 +1,5 @@
 // A grid in tables whose modules are the real ones: the metascheduler's pass, the runner's claim,
-// the updator's status updates. Only the clusters are made up: rows of gridstatus.
+// the updates of the updator. Only the clusters are made up: rows of gridstatus.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -84,7 +84,7 @@ class GridTest : public test::PgTest {
     for (const auto& [key, jobs] : Claim()) n[key.first] += static_cast<int>(jobs.size());
     return n;
   }
-  /// The updator's status updates: jobs are seen running since `age_s`...
+  /// The updator applies status updates: jobs are seen running since `age_s`...
   void Run(const Jobs& jobs, double age_s = 1);
   /// ...and ended.
   void End(const Jobs& jobs, double lasted_s, int status = 0,

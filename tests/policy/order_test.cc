@@ -255,6 +255,20 @@ TEST(Canary, AnUnverifiedCampaignHasAtMostTenJobsOnACluster) {
   EXPECT_EQ(s.GivenInAll(), 1000);
 }
 
+TEST(CanaryJobs, TheKeyCountsJobsInFlightAndThoseThatFailed) {
+  for (const int canary_jobs : {kDefaultCanaryJobs, 20}) {
+    PolicyFixture s;
+    s.snapshot.config.canary_jobs = canary_jobs;
+    s.AddCluster(1000);
+    s.AddCampaign(40000);
+    EXPECT_EQ((s.Run(), s.GivenInAll()), canary_jobs);
+    s.placement(1, 1).tried = 4;
+    s.placement(1, 1).in_flight = 3;
+    EXPECT_EQ((s.Run(), s.GivenInAll()), canary_jobs - 7);
+  }
+  EXPECT_EQ(PolicyConfig{}.canary_jobs, kDefaultCanaryJobs);
+}
+
 TEST(Prologue, ItGoesAloneAndTheJobsAfterIt) {
   PolicyFixture s;
   s.AddCluster(10);
@@ -301,6 +315,8 @@ TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
       {"HELD", [](PolicyFixture& s) { s.placement(1, 1).held = "BLACKLIST"; }},
       {"MAX_JOBS", [](PolicyFixture& s) { s.placement(1, 1).max_jobs = 0; }},
       {"AVOIDED", [](PolicyFixture& s) { s.placement(1, 1).avoid = 5; }},
+      {"CAMPAIGN_SCHEDULER",
+       [](PolicyFixture& s) { s.campaign(1).scheduler = "immediate", s.cluster(1).free = 0; }},
       {"PROLOGUE_FAILED", [](PolicyFixture& s) { s.placement(1, 1).prologue = Prologue::kFailed; }},
       {"CLUSTER_MAX_RUNNING", [](PolicyFixture& s) { s.cluster(1).max_running = 0; }},
       {"CLUSTER_LIMITED",

@@ -203,7 +203,7 @@ TEST_F(RealOarTest, WhatAStoppedServerWasLaunchingGivesNoSignAndEndsByOurKillOrB
   Shell("echo cigri1 0 1000 1005 node1 " + refs[1].remote_id + " 1001 end >> " + records + "1");
   RunScript("oar-up");
   ASSERT_TRUE(AwaitPoll(*oar_, refs, 30s, [](const cluster::PollResult& r) {
-    return r.jobs.size() == 2 && r.jobs[0].silent && r.jobs[1].silent;
+    return r.jobs.size() == 2 && r.jobs[0].unresponsive && r.jobs[1].unresponsive;
   }));
   EXPECT_EQ(oar_->Kill(refs).asked.size(), 2u);
   const auto ends = Await(*oar_, refs, 180s);

@@ -139,7 +139,12 @@ TEST_F(UpdatorPgTest, ABatchThatIsRecordedWhileAClusterRestsIsInTheNextPoll) {
   Pass();
   EXPECT_TRUE(Request(1).jobs.empty());
   GivenRecorded(1);
-  PassWith(Changes({}));
+  script_->Answer({});
+  // The updator sees that there is a campaign when it reads the clusters again.
+  ASSERT_TRUE(test::Await([&] {
+    Pass();
+    return script_->requests().size() == 2;
+  }));
   EXPECT_EQ(Request(2).jobs.size(), 1u);
 }
 

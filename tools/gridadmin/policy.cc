@@ -38,11 +38,12 @@ int Lint(const Session& s) {
 
 void AddPolicyCommands(CommandLine& line, Session& session) {
   CommandLine& policy = line.AddCommand("policy", "who gets what, and why");
-  for (const auto& [name, what] :
-       std::vector<std::pair<std::string, std::string>>{{"show", "all settings"},
-                                                        {"explain", "the settings in words"},
-                                                        {"history", "who changed what, and when"},
-                                                        {"presets", "named sets of settings"}})
+  for (const auto& [name, what] : std::vector<std::pair<std::string, std::string>>{
+           {"show", "all settings"},
+           {"explain", "the settings in words"},
+           {"history", "who changed what, and when"},
+           {"presets", "named sets of settings"},
+           {"schedulers", "campaign schedulers for the JDL"}})
     Command(policy, session, name, what, [&session, name = name] { return Get(session, name); });
   Command(policy, session, "lint",
           "warn of combinations nobody tested; exit 1 when there are faults",

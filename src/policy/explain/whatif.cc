@@ -7,6 +7,7 @@
 
 #include "core/pluralize.h"
 #include "core/text.h"
+#include "policy/campaign_scheduler.h"
 #include "policy/decide.h"
 
 namespace cigri::policy {
@@ -169,6 +170,10 @@ class Finder {
       case Code::kAffinityWait:
         Add(r, Doer::kNobody, 1, "the end of its wait for a cluster that has its data",
             [now = now_](ChangeTarget& p) { p.campaign.waiting_since = now - 1e9; });
+        return true;
+      case Code::kScheduler:
+        Add(r, Doer::kUser, 1, "the campaign scheduler " + std::string(kDefaultScheduler),
+            [](ChangeTarget& p) { p.campaign.scheduler.clear(); });
         return true;
       case Code::kAvoided:
         Add(r, Doer::kNobody, placement.avoid, "tasks that have not failed before" + on,

@@ -1,3 +1,4 @@
+#include "secrets/base64.h"
 #include "model_job.h"
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace {
 std::optional<int> ExitCodeOf(const std::string& words) {
   const auto data = Split(words, ' ').at(5);
   for (int n = 0; n < 256; ++n)
-    if (data == cluster::Base64("exit " + std::to_string(n))) return n;
+    if (data == Base64("exit " + std::to_string(n))) return n;
   return std::nullopt;
 }
 

@@ -1,10 +1,15 @@
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
 #include "nikita/nikita.h"
 #include "tests/nikita/fixture.h"
 
 namespace cigri::nikita {
 namespace {
 
-class KillPgTest : public test::PassTest {
+class NikitaPgTest : public test::PassTest {
  protected:
   void SetUp() override {
     PassTest::SetUp();
@@ -40,7 +45,7 @@ class KillPgTest : public test::PassTest {
   std::unique_ptr<Nikita> nikita_;
 };
 
-TEST_F(KillPgTest, JobsOfACancelledCampaignAreKilledButForItsEpilogue) {
+TEST_F(NikitaPgTest, JobsOfACancelledCampaignAreKilledButForItsEpilogue) {
   GivenJobs(1, 2, 1, 1, "running");
   GivenJobs(10, 1, 1, 1, "running", 0, "epilogue");
   GivenJobs(20, 1, 1, 1, "submitted", 0, "prologue");
@@ -56,7 +61,7 @@ TEST_F(KillPgTest, JobsOfACancelledCampaignAreKilledButForItsEpilogue) {
   EXPECT_TRUE(AwaitAsked("R20"));
 }
 
-TEST_F(KillPgTest, OtherCopiesOfATaskThatIsDoneAreKilled) {  // T-24
+TEST_F(NikitaPgTest, OtherCopiesOfATaskThatIsDoneAreKilled) {  // T-24
   Sql("UPDATE campaigns SET max_replicas = 1");
   GivenJobs(1, 2, 1, 1, "running");
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
@@ -67,7 +72,7 @@ TEST_F(KillPgTest, OtherCopiesOfATaskThatIsDoneAreKilled) {  // T-24
   EXPECT_EQ(ReasonOf(2), "task_done");
 }
 
-TEST_F(KillPgTest, AUsersRequestADrainAndAPreemptionEachGiveTheirReason) {
+TEST_F(NikitaPgTest, AUsersRequestADrainAndAPreemptionEachGiveTheirReason) {
   GivenCluster(2, server.url());
   GivenJobs(1, 3, 1, 1, "running");
   GivenJobs(11, 1, 1, 2, "running");
@@ -84,7 +89,7 @@ TEST_F(KillPgTest, AUsersRequestADrainAndAPreemptionEachGiveTheirReason) {
   EXPECT_EQ(ReasonOf(777), "") << "a job that is not in flight";
 }
 
-TEST_F(KillPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-36
+TEST_F(NikitaPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-36
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");
   Pass();
@@ -92,7 +97,7 @@ TEST_F(KillPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-
   EXPECT_EQ(ReasonOf(1), "") << "the oldest stays";
 }
 
-TEST_F(KillPgTest, NothingIsKilledOnAStaleAnswer) {
+TEST_F(NikitaPgTest, NothingIsKilledOnAStaleAnswer) {
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");
   Sql("UPDATE cluster_status SET polled_at = now() - interval '1 hour'");
@@ -100,7 +105,7 @@ TEST_F(KillPgTest, NothingIsKilledOnAStaleAnswer) {
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
 }
 
-TEST_F(KillPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
+TEST_F(NikitaPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
   GivenCluster(3, server.url(), "oar2");
   GivenCampaign(2, 10, "{1,3}");
   GivenJobs(1, 1, 2, 1, "running", 5000);
@@ -112,7 +117,7 @@ TEST_F(KillPgTest, WalltimeIsWatchedOnlyWhereTheClusterIsRemote) {
   EXPECT_EQ(ReasonOf(3), "") << "within the slack";
 }
 
-TEST_F(KillPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster) {
+TEST_F(NikitaPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster) {
   GivenJobs(1, 4, 1, 1, "running");
   Sql("INSERT INTO unresponsive_jobs SELECT i, 1, now() - (i * 200 + 50) * interval '1 second' "
       "FROM generate_series(1, 3) AS i");
@@ -126,7 +131,7 @@ TEST_F(KillPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster) {
   EXPECT_EQ(ReasonOf(1) + ReasonOf(4), "");
 }
 
-TEST_F(KillPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
+TEST_F(NikitaPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
   server.Break(true);
   GivenJobs(1, 1, 1, 1, "running");
   Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann')");
@@ -144,7 +149,7 @@ TEST_F(KillPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
   EXPECT_EQ(Number("SELECT calls FROM kills"), 2);
 }
 
-TEST_F(KillPgTest, AClusterThatConfirmsNothingIsReportedUntilItDoes) {
+TEST_F(NikitaPgTest, AClusterThatConfirmsNothingIsReportedUntilItDoes) {
   GivenJobs(1, 1, 1, 1, "running");
   Sql("INSERT INTO kills (job_id, reason, called_at, calls, error) VALUES (1, 'user', now(), 9, "
       "'busy')");
@@ -158,14 +163,14 @@ TEST_F(KillPgTest, AClusterThatConfirmsNothingIsReportedUntilItDoes) {
       1);
 }
 
-TEST_F(KillPgTest, AnIdleGridIsNotWritten) {
+TEST_F(NikitaPgTest, AnIdleGridIsNotWritten) {
   const char* next_transaction = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
   const auto before = Number(next_transaction);
   Pass();
   EXPECT_EQ(Number(next_transaction), before);
 }
 
-TEST_F(KillPgTest, ACopyThatTheClusterHasMadeIsKilledAndNothingOfOursEndsWithIt) {
+TEST_F(NikitaPgTest, ACopyThatTheClusterHasMadeIsKilledAndNothingOfOursEndsWithIt) {
   GivenJobs(1, 1, 1, 1, "running");
   Sql("INSERT INTO duplicates (cluster_id, remote_id, tag, element, cluster_user) VALUES (1, "
       "'R900', 'cigri.1.grid.1', 0, 'ann')");
@@ -181,7 +186,7 @@ TEST_F(KillPgTest, ACopyThatTheClusterHasMadeIsKilledAndNothingOfOursEndsWithIt)
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
 }
 
-TEST_F(KillPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
+TEST_F(NikitaPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
   server.Break(true);
   Sql("INSERT INTO duplicates (cluster_id, remote_id, tag, element, cluster_user) VALUES (1, "
       "'R900', 'cigri.1.grid.1', 0, 'ann')");
@@ -198,13 +203,45 @@ TEST_F(KillPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
   EXPECT_TRUE(AwaitAsked("R900"));
 }
 
-TEST_F(KillPgTest, ADrainWhoseTimeIsOverEndsWithItsEvent) {
+TEST_F(NikitaPgTest, ADrainWhoseTimeIsOverEndsWithItsEvent) {
   Sql("UPDATE clusters SET drained = true, drain_reason = 'x', drained_until = now() - interval '1 "
       "second'");
   Sql("INSERT INTO events (class, code, cluster_id) VALUES ('cluster', 'DRAINED', 1)");
   Pass();
   EXPECT_EQ(Number("SELECT count(*) FROM events WHERE state = 'open'"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM clusters WHERE drained"), 0);
+}
+
+std::set<std::string> ReasonsOf(const std::string& constraint) {
+  static const std::regex kWord("'([a-z_]+)'");
+  std::set<std::string> words;
+  for (std::sregex_iterator it(constraint.begin(), constraint.end(), kWord), end; it != end; ++it)
+    words.insert((*it)[1]);
+  return words;
+}
+
+// The text of a statement of sql/queries/kills.sql.
+std::string StatementText(const std::string& name) {
+  std::ifstream in(std::string(CIGRI_SOURCE_DIR) + "/sql/queries/kills.sql");
+  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  const auto begin = all.find("-- name: " + name + "\n");
+  return begin == std::string::npos ? ""
+                                    : all.substr(begin, all.find("-- name: ", begin + 1) - begin);
+}
+
+TEST_F(NikitaPgTest, TheTableOfReasonsIsThatOfTheDatabaseAndNamesWhoDetectsEach) {
+  std::set<std::string> listed;
+  for (const auto& [reason, detector, when] : kKillReasons) {
+    EXPECT_TRUE(listed.insert(reason).second) << reason << " stands twice";
+    if (std::string(detector) != "Decide")
+      EXPECT_NE(StatementText(detector).find("'" + std::string(reason) + "'"), std::string::npos)
+          << detector << " does not detect " << reason;
+  }
+  const std::string constraint =
+      Sql("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'kills'::regclass "
+          "AND contype = 'c'")[0][0]
+          .c_str();
+  EXPECT_EQ(listed, ReasonsOf(constraint)) << constraint;
 }
 
 }  // namespace
