@@ -21,6 +21,7 @@
 #include "cluster/cluster.h"
 #include "core/text.h"
 #include "http/client.h"
+#include "tests/support/for_others.h"
 
 namespace cigri::localcluster {
 
@@ -81,7 +82,7 @@ class DaemonTest : public ::testing::Test {
              std::vector<std::string> before = {}) {
     std::vector<std::string> words = std::move(before);
     for (const std::string& w :
-         {std::string(CIGRI_BIN_DIR "/localcluster"), std::string("--name"), std::string("alpha"),
+         {ForOthers(CIGRI_BIN_DIR) + "/localcluster", std::string("--name"), std::string("alpha"),
           std::string("--slots"), std::to_string(slots), std::string("--state"), dir_ + "/state",
           std::string("--socket"), socket()})
       words.push_back(w);

@@ -21,7 +21,9 @@ class UsersTest : public DaemonTest {
             .c_str());
     return WEXITSTATUS(status);
   }
-  std::string Localsub() const { return CIGRI_BIN_DIR "/localsub --socket " + socket() + " "; }
+  std::string Localsub() const {
+    return ForOthers(CIGRI_BIN_DIR) + "/localsub --socket " + socket() + " ";
+  }
 };
 
 TEST_F(UsersTest, FromRootEachJobRunsAsItsUserWithAPlainEnvironment) {
@@ -91,7 +93,7 @@ TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {
   EXPECT_TRUE(Await([&] { return driver().GetResources().used == 0; }));
   EXPECT_EQ(AsNobody(Localsub()), 64);
   EXPECT_EQ(AsNobody(Localsub() + "--slots 3 -- true"), 65);
-  EXPECT_EQ(AsNobody(CIGRI_BIN_DIR "/localsub --socket /nowhere -- true"), 69);
+  EXPECT_EQ(AsNobody(ForOthers(CIGRI_BIN_DIR) + "/localsub --socket /nowhere -- true"), 69);
 }
 
 TEST_F(UsersTest, ACheckOfTheClusterEndsWithATestJob) {

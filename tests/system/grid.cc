@@ -11,6 +11,7 @@
 
 #include "core/text.h"
 #include "http/client.h"
+#include "tests/support/for_others.h"
 
 namespace cigri::test {
 namespace {
@@ -25,7 +26,7 @@ std::string Place() {
 
 std::string Bin() {
   const char* bin = getenv("CIGRI_BIN");
-  return bin != nullptr ? bin : CIGRI_BIN_DIR;
+  return bin != nullptr ? bin : ForOthers(CIGRI_BIN_DIR);  // jobs run as several users
 }
 
 std::string Described(const std::vector<GridProcess>& processes) {

@@ -1,0 +1,52 @@
+#include "tests/support/for_others.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+
+namespace cigri::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool OthersMayEnter(fs::path folder) {
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    struct stat status {};
+    if (stat(folder.c_str(), &status) != 0 || (status.st_mode & S_IXOTH) == 0) return false;
+  }
+  return true;
+}
+
+// A copy of the files of a folder, removed at the end of the process.
+class Copy {
+ public:
+  explicit Copy(const fs::path& folder) {
+    char name[] = "/tmp/cigri-bin-XXXXXX";
+    if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = name;
+    fs::permissions(path_, fs::perms(0755));
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.is_regular_file()) fs::copy_file(entry.path(), path_ / entry.path().filename());
+  }
+  ~Copy() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  std::string path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+std::string ForOthers(const std::string& folder) {
+  if (OthersMayEnter(folder)) return folder;
+  static std::map<std::string, Copy> copies;
+  return copies.try_emplace(folder, folder).first->second.path();
+}
+
+}  // namespace cigri::test
