@@ -7,7 +7,7 @@ SELECT EXISTS (SELECT FROM policy_settings) OR EXISTS (SELECT FROM policy_log) A
 -- returns: n int
 -- Policy key canary_jobs; no row when it is not set, or when somebody wrote no number from 1 on.
 SELECT value::text::int AS n FROM policy_settings
-WHERE key = 'first_ten' AND value::text ~ '^[1-9][0-9]{0,8}$';
+WHERE key = 'canary_jobs' AND value::text ~ '^[1-9][0-9]{0,8}$';
 
 -- name: HighestUserPriority
 -- returns: priority int

@@ -22,9 +22,9 @@ void Nikita::Pass(module::Step& step) {
 
 // Turns may come fifty a second; the last one of a burst must not be missed.
 bool Nikita::TooSoon(module::Step& step) {
-  const auto since = Clock::now() - passed_;
+  const auto since = Clock::now() - last_pass_;
   if (since >= kPassEvery) {
-    passed_ = Clock::now();
+    last_pass_ = Clock::now();
     return false;
   }
   step.waker.WakeIn(std::chrono::ceil<milliseconds>(kPassEvery - since));

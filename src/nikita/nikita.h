@@ -34,7 +34,7 @@ class Nikita {
   };
   std::map<std::int64_t, clusterdb::ClusterRow> rows_;
   std::map<std::int64_t, Entry> killers_;
-  Clock::time_point passed_{}, by_time_{}, rows_read_{}, reported_{};
+  Clock::time_point last_pass_{}, by_time_{}, rows_read_{}, reported_{};
   Retention retention_;
 };
 

@@ -20,8 +20,8 @@ void PurgeCampaigns(module::Step& step) {
 
 void Retention::Pass(module::Step& step) {
   const auto now = Clock::now();
-  if (passed_ != Clock::time_point{} && now - passed_ < kPassEvery) return;
-  passed_ = now;
+  if (last_pass_ != Clock::time_point{} && now - last_pass_ < kPassEvery) return;
+  last_pass_ = now;
   RemoveStaleUploads(step.db, static_cast<double>(step.config.GetInt("UPLOAD_KEEP", 86400, 60)));
   RemoveSettledRequests(step.db);
   PurgeCampaigns(step);

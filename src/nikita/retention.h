@@ -15,7 +15,7 @@ class Retention {
 
  private:
   using Clock = std::chrono::steady_clock;
-  Clock::time_point passed_{}, thinned_{};
+  Clock::time_point last_pass_{}, thinned_{};
 };
 
 }  // namespace cigri::nikita

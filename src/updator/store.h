@@ -19,7 +19,7 @@
 
 namespace cigri::updator {
 
-/// A change of state that a cluster reported; spans are seconds before now.
+/// A change of state that a cluster reported; durations are seconds before now.
 struct StateChange {
   std::int64_t job_id = 0;
   JobState state = JobState::kRemoteWaiting;
@@ -27,7 +27,7 @@ struct StateChange {
   std::string node;
 };
 
-/// An end that a cluster reported, classified; spans are seconds before now.
+/// An end that a cluster reported, classified; durations are seconds before now.
 struct JobEnd {
   std::int64_t job_id = 0;
   ExitInfo exit;
