@@ -82,9 +82,9 @@ class DaemonTest : public ::testing::Test {
              std::vector<std::string> before = {}) {
     std::vector<std::string> words = std::move(before);
     for (const std::string& w :
-         {ForOthers(CIGRI_BIN_DIR) + "/localcluster", std::string("--name"), std::string("alpha"),
-          std::string("--slots"), std::to_string(slots), std::string("--state"), dir_ + "/state",
-          std::string("--socket"), socket()})
+         {test::ForOthers(CIGRI_BIN_DIR) + "/localcluster", std::string("--name"),
+          std::string("alpha"), std::string("--slots"), std::to_string(slots),
+          std::string("--state"), dir_ + "/state", std::string("--socket"), socket()})
       words.push_back(w);
     words.insert(words.end(), {"--grace", grace_});
     words.insert(words.end(), more.begin(), more.end());

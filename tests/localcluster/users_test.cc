@@ -22,7 +22,7 @@ class UsersTest : public DaemonTest {
     return WEXITSTATUS(status);
   }
   std::string Localsub() const {
-    return ForOthers(CIGRI_BIN_DIR) + "/localsub --socket " + socket() + " ";
+    return test::ForOthers(CIGRI_BIN_DIR) + "/localsub --socket " + socket() + " ";
   }
 };
 
@@ -93,7 +93,7 @@ TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {
   EXPECT_TRUE(Await([&] { return driver().GetResources().used == 0; }));
   EXPECT_EQ(AsNobody(Localsub()), 64);
   EXPECT_EQ(AsNobody(Localsub() + "--slots 3 -- true"), 65);
-  EXPECT_EQ(AsNobody(ForOthers(CIGRI_BIN_DIR) + "/localsub --socket /nowhere -- true"), 69);
+  EXPECT_EQ(AsNobody(test::ForOthers(CIGRI_BIN_DIR) + "/localsub --socket /nowhere -- true"), 69);
 }
 
 TEST_F(UsersTest, ACheckOfTheClusterEndsWithATestJob) {
