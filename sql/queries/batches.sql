@@ -2,7 +2,7 @@
 -- returns: id int64, campaign_id int64, cluster_id int, cluster text, kind text, state text,
 -- returns: tag text, slots int, element int, error text?, created double?, idx int64,
 -- returns: grid_user text, first_task_id int64, cluster_login text?, walltime_s int?,
--- returns: resources text?, best_effort bool, exec_directory text
+-- returns: resources text?, best_effort bool?, exec_directory text?
 -- The batch that job $1 was or will be sent in, and the task it is an attempt of.
 SELECT b.id, b.campaign_id, b.cluster_id, cl.name AS cluster, b.kind, b.state, b.tag, b.slots,
        ($1 - b.first_job_id)::int AS element, b.error, extract(epoch FROM b.created_at) AS created,

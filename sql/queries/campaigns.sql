@@ -138,7 +138,7 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 
 -- name: ListCampaigns
 -- returns: id int64, name text, grid_user text, type text, project text, priority int,
--- returns: sla_group text, state text, wanted text, state_reason text?, nb_params int64,
+-- returns: sla_group text?, state text, wanted text, state_reason text?, nb_params int64,
 -- returns: first_task_id int64, format text, notes text, max_tries int, max_replicas int,
 -- returns: submission_time double, completion_time double?, finishing bool, ntasks int64,
 -- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,

@@ -9,6 +9,9 @@
 namespace cigri::policy {
 namespace {
 
+constexpr std::int64_t kMostOffered = 1'000'000;
+
+
 constexpr double kEpsilon = 1e-9;  // 0.1 x 10 must be 1 job, not 0
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int32_t>::max();
 
@@ -339,6 +342,11 @@ Room AllocationState::WhyOf(int l) const {
   if (room.jobs > 0) return {room.jobs, Code::kNone, -1};
   if (room.code != Code::kFull && room.code != Code::kServedBefore) return room;
   if (placements[l].left <= 0) return {0, placements[l].limit, -1};
+  // A scheduler that takes no more on an empty cluster either is the reason, not the cluster.
+  const CampaignAllocation& campaign = campaigns[placements[l].campaign];
+  const Offer empty{kMostOffered, kMostOffered, kMostOffered, placements[l].given};
+  if (campaign.selected && campaign.scheduler->Jobs(*placements[l].row, empty) <= 0)
+    return {0, Code::kScheduler, -1};
   const Room rule = MeterRoom(placements[l], {1, Code::kNone, -1});
   return rule.jobs <= 0 ? rule : room;
 }

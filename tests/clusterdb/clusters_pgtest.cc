@@ -37,7 +37,7 @@ class ClustersPgTest : public test::PgTest {
 
 TEST_F(ClustersPgTest, ARemoteClusterBeginsObservedAndALocalOneOpen) {
   EXPECT_TRUE(Add("local", "alpha"));
-  EXPECT_EQ(Row("alpha"), "open t t t 0 ");
+  EXPECT_EQ(Row("alpha"), "unlimited t t t 0 ");
   for (const char* kind : {"oar2", "oar3", "slurm"}) {
     EXPECT_TRUE(Add(kind, kind));
     EXPECT_EQ(Row(kind), "observe f f f 1 ") << kind;
@@ -47,7 +47,7 @@ TEST_F(ClustersPgTest, ARemoteClusterBeginsObservedAndALocalOneOpen) {
 TEST_F(ClustersPgTest, ANameIsGivenOnce) {
   EXPECT_TRUE(Add("local", "alpha"));
   EXPECT_FALSE(Add("oar2", "alpha"));
-  EXPECT_EQ(Row("alpha"), "open t t t 0 ");
+  EXPECT_EQ(Row("alpha"), "unlimited t t t 0 ");
 }
 
 TEST_F(ClustersPgTest, WhatAnotherVersionHasWrittenIsCorrected) {

@@ -88,9 +88,9 @@ TEST_F(ClusterPgTest, SettingsAreCheckedWhole) {
   GivenCluster("c1");
   EXPECT_EQ(Admin("cluster limited c1 5").code, 0);
   EXPECT_EQ(One("SELECT mode::text || mode_limit FROM clusters"), "limited5");
-  EXPECT_EQ(Admin("cluster open c1").code, 0);
+  EXPECT_EQ(Admin("cluster unlimited c1").code, 0);
   EXPECT_EQ(Admin("cluster disable c1").code, 0);
-  EXPECT_EQ(One("SELECT mode::text || ' ' || enabled FROM clusters"), "open false");
+  EXPECT_EQ(One("SELECT mode::text || ' ' || enabled FROM clusters"), "unlimited false");
   EXPECT_EQ(Admin("cluster set c1 hours=20-8 max_running=7 option.a=1 option.b=x").code, 0);
   EXPECT_EQ(Admin("cluster set c1 max_running= option.a=").code, 0);
   EXPECT_EQ(One("SELECT hours || (max_running IS NULL) || options::text FROM clusters"),

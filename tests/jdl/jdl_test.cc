@@ -280,7 +280,7 @@ TEST(JdlTest, TheCampaignSchedulerIsOneThatTheGridHas) {
   const Result unknown = Parse(text, grid);
   ASSERT_EQ(unknown.faults.size(), 1u);
   EXPECT_EQ(Text(unknown.faults[0], "f"),
-            "f:1:73: scheduler: there is no campaign scheduler \"immediate\"\nHINT: one of: "
+            "f:1:77: scheduler: there is no campaign scheduler \"immediate\"\nHINT: one of: "
             "workqueue");
 }
 

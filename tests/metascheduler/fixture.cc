@@ -112,7 +112,7 @@ void GridTest::LetPass(double s) {
 void GridTest::ExpectConservation() {
   const auto wrong =
       Sql("SELECT cur.campaign_id, cur.ntasks, cur.ntasks - cur.next_idx AS waiting, (SELECT "
-          "count(*) FROM retry AS r WHERE r.campaign_id = cur.campaign_id) AS again, (SELECT "
+          "count(*) FROM retry AS r WHERE r.campaign_id = cur.campaign_id) AS retries, (SELECT "
           "count(DISTINCT idx) FROM live AS l WHERE l.campaign_id = cur.campaign_id AND idx >= 0 "
           "AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = "
           "l.idx AND d.counted)) AS live, (SELECT count(*) FROM needs_attention AS t WHERE "
@@ -123,7 +123,7 @@ void GridTest::ExpectConservation() {
   for (const auto& row : wrong) {
     const auto n = [&](const char* name) { return row[name].as<std::int64_t>(); };
     EXPECT_EQ(n("ntasks"),
-              n("waiting") + n("retrying") + n("live") + n("needs_attention") + n("done"))
+              n("waiting") + n("retries") + n("live") + n("needs_attention") + n("done"))
         << "campaign " << n("campaign_id");
     EXPECT_EQ(n("reported"), n("done")) << "campaign " << n("campaign_id");
   }

@@ -48,8 +48,9 @@ class GridTest : public test::PgTest {
   /// fit may wait there (flow control): `places` counts slots and that one.
   void Cluster(int id, int places) {
     const std::string n = std::to_string(id);
-    Sql("INSERT INTO clusters (id, name, kind, api_url, mode) VALUES (" + n + ", 'c" + n +
-        "', 'local', 'unix:/nowhere', 'unlimited')");
+    Sql("INSERT INTO clusters (id, name, kind, api_url, mode, change_feed, exact_walltime, "
+        "dedicated, time_resolution_s) VALUES (" +
+        n + ", 'c" + n + "', 'local', 'unix:/nowhere', 'unlimited', true, true, true, 0)");
     Sql("INSERT INTO cluster_status (cluster_id, polled_at, answered_at, polls) VALUES (" + n +
         ", now(), now(), 1)");
     Resources(id, places - 1);

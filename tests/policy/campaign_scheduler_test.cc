@@ -56,9 +56,12 @@ TEST_F(CampaignSchedulerTest, ARegisteredOneServesTheCampaignsThatSelectItUnderE
     s.AddCampaign(100, "bob");
     s.placement(1, 2).in_flight = 2;
     s.Run();
+    EXPECT_EQ(s.Given(1) + s.Given(2), 20) << ToString(policy) << ": it leaves nothing idle";
+    EXPECT_LE(s.Given(1, 1), 3) << ToString(policy);
+    EXPECT_LE(s.Given(1, 2), 1) << ToString(policy);
+    if (policy == PolicyKind::kLottery) continue;  // a draw may serve the other campaign first
     EXPECT_EQ(s.Given(1, 1), 3) << ToString(policy);
     EXPECT_EQ(s.Given(1, 2), 1) << ToString(policy);
-    EXPECT_EQ(s.Given(2), 16) << ToString(policy) << ": it leaves nothing idle";
     EXPECT_EQ(s.Why(1, 1), "CAMPAIGN_SCHEDULER") << ToString(policy);
   }
 }

@@ -316,7 +316,10 @@ TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
       {"MAX_JOBS", [](PolicyFixture& s) { s.placement(1, 1).max_jobs = 0; }},
       {"AVOIDED", [](PolicyFixture& s) { s.placement(1, 1).avoid = 5; }},
       {"CAMPAIGN_SCHEDULER",
-       [](PolicyFixture& s) { s.campaign(1).scheduler = "immediate", s.cluster(1).free = 0; }},
+       [](PolicyFixture& s) {
+         s.campaign(1).scheduler = "immediate", s.cluster(1).free = 0;
+         s.cluster(1).waiting_allowed = 5;
+       }},
       {"PROLOGUE_FAILED", [](PolicyFixture& s) { s.placement(1, 1).prologue = Prologue::kFailed; }},
       {"CLUSTER_MAX_RUNNING", [](PolicyFixture& s) { s.cluster(1).max_running = 0; }},
       {"CLUSTER_LIMITED",

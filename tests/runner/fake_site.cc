@@ -56,6 +56,11 @@ class FakeCluster final : public cluster::Cluster {
   cluster::PollResult Poll(const cluster::PollRequest&) override { return {}; }
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
   cluster::Resources GetResources() override { return {}; }
+  std::vector<cluster::RemoteJob> ListTagged(const std::string&,
+                                             const cluster::Cluster::JobFilter&) override {
+    return {};
+  }
+  std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
 
  private:
   FakeSite& site_;

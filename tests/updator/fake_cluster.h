@@ -71,6 +71,12 @@ class FakeCluster : public cluster::Cluster {
   cluster::FindResult Find(const std::string&, const std::string&, double, bool) override {
     throw NotAsked("Find");
   }
+  void Release(const cluster::Batch&, const std::vector<std::string>&) override {
+    throw NotAsked("Release");
+  }
+  std::vector<cluster::CheckItem> Check(const std::string&, bool) override {
+    throw NotAsked("Check");
+  }
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override {
     throw NotAsked("Kill");
   }

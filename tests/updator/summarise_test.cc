@@ -73,7 +73,7 @@ TEST(SummariseTest, OnlyFailuresOfTheProgramCountAgainstAPlacement) {
   EXPECT_EQ(Counter(sum, "event"), 3);
   EXPECT_EQ(Counter(sum, "program"), 1);
   EXPECT_EQ(Counter(sum, "preemption"), 1);
-  EXPECT_EQ(Counter(sum, "again"), 1);
+  EXPECT_EQ(Counter(sum, "user_requeue"), 1);
 }
 
 TEST(SummariseTest, SurvivalReportsJobsThatTheClusterKilledFromTheOthers) {
