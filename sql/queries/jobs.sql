@@ -273,7 +273,7 @@ LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.clust
 -- name: ShowJob
 -- returns: job_id int64, remote_id text?, state text, attempt int, slots int,
 -- returns: exit_class text?, code text?, wait_status int?, submitted double?, started double?,
--- returns: ended int64?, node text?, message text?, counted bool
+-- returns: ended double?, node text?, message text?, counted bool
 -- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
 SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exit_class, NULL AS code,
        NULL::int AS wait_status, extract(epoch FROM submitted_at) AS submitted,

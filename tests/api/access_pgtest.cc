@@ -94,7 +94,7 @@ TEST_F(AccessPgTest, ALongPollIsWokenByNews) {
     return Ask("alice", "GET", path + "?wait=20000&seen=" + now.body["token"].get<std::string>());
   });
   const auto listens =
-      "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cigri api news'";
+      "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cigri api changes'";
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (One(listens) == "0" && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n) VALUES (" +

@@ -239,7 +239,7 @@ TEST_F(WhyPgTest, LongerThanJobsLiveAnywhereIsSaidOnce) {
   for (int cluster : {1, 2})
     Sql("INSERT INTO reasons (campaign_id, cluster_id, code, numbers) VALUES (1, " +
         std::to_string(cluster) +
-        ", 'SHORT_SURVIVAL', '{\"needs, s\": 18000, \"median life, s\": 7200, \"kills\": 6}')");
+        ", 'SHORT_SURVIVAL', '{\"needs, s\": 18000, \"median survival, s\": 7200, \"kills\": 6}')");
   EXPECT_EQ(Get("/campaigns/1/why")["message"],
             "10 tasks wait: a job needs 5 h and on no cluster of it do jobs live longer than 2 h "
             "as a rule");
@@ -335,7 +335,7 @@ TEST_F(WhyPgTest, AnIdleSlotNextToAWaitingTaskAlwaysHasAReasonThatCanBeRead) {
             "alpha has 12 of 20 slots free; 6 campaigns wait for it, the first: 1, its priority is "
             "0: nothing is sent\n-> gridmod -c 1 -p normal lets it go on\n");
   const auto more = Run("gridclusters", {"--why", "alpha", "-v"}).out;
-  EXPECT_TRUE(Has(more, "  mode open\n")) << more;
+  EXPECT_TRUE(Has(more, "  mode unlimited\n")) << more;
   EXPECT_TRUE(Has(more, "  1 campaign is held there\n")) << more;
   EXPECT_TRUE(Has(more,
                   "campaign 3 of carol, 1000 waiting, 1 in flight here: the quota of user "
