@@ -3,6 +3,10 @@ option(CIGRI_TESTS "build the tests" ON)
 option(CIGRI_BENCH "build the benchmarks" OFF)
 # A precompiled header is quicker on an empty cache; without it ccache serves several checkouts.
 option(CIGRI_PCH "precompiled header" OFF)
+# Several files as one translation unit: a third of the CPU time of a whole build, but an edited file
+# takes its neighbours along.
+option(CIGRI_UNITY "compile several files of a target as one" OFF)
+set(CIGRI_UNITY_MOST 16 CACHE STRING "most files that are compiled as one")
 set(CIGRI_SANITIZE "" CACHE STRING "sanitizers: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE)

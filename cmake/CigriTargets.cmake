@@ -9,6 +9,44 @@ if(CIGRI_PCH)
   target_link_libraries(cigri_pch PUBLIC Threads::Threads nlohmann_json::nlohmann_json)
 endif()
 
+find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+
+# Several files as one text: what they share (headers, instantiated templates) is compiled once.
+# cmake/unity_batches.py keeps apart files that use one name for different things.
+function(cigri_compile_together target)
+  if(NOT CIGRI_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  list(LENGTH sources number)
+  if(number LESS 2)
+    return()
+  endif()
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/unity_batches.py
+                          ${CIGRI_UNITY_MOST} ${sources}
+                  OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line ${lines})
+    string(REGEX MATCH "^([0-9]+) (.*)$" matched "${line}")
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP batch${CMAKE_MATCH_1})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # A name that one file declares does not shadow a name of another file. Preset dev, which compiles
+  # each file alone, gives these two warnings.
+  target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local -Wno-subobject-linkage)
+endfunction()
+
+# Every file begins with cmake/pch.h, precompiled or not, so that each kind of build accepts the
+# same sources.
+function(cigri_common_headers target)
+  if(CIGRI_PCH)
+    target_precompile_headers(${target} REUSE_FROM cigri_pch)
+  else()
+    target_compile_options(${target} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  endif()
+endfunction()
+
 function(cigri_library name)
   cmake_parse_arguments(A "" "" "LINK;EXTRA" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -16,11 +54,8 @@ function(cigri_library name)
   add_library(cigri_${name} STATIC ${sources} ${A_EXTRA})
   target_include_directories(cigri_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(cigri_${name} PUBLIC ${A_LINK} Threads::Threads nlohmann_json::nlohmann_json)
-  if(CIGRI_PCH)
-    target_precompile_headers(cigri_${name} REUSE_FROM cigri_pch)
-  else()  # the same text, so that both kinds of build accept the same sources
-    target_compile_options(cigri_${name} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
-  endif()
+  cigri_common_headers(cigri_${name})
+  cigri_compile_together(cigri_${name})
 endfunction()
 
 function(cigri_program name)
@@ -30,7 +65,9 @@ function(cigri_program name)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE ${A_LINK})
+  target_link_libraries(${name} PRIVATE ${A_LINK} Threads::Threads)
+  cigri_common_headers(${name})
+  cigri_compile_together(${name})
 endfunction()
 
 function(cigri_tests name)
@@ -43,6 +80,10 @@ function(cigri_tests name)
       target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
       target_link_libraries(${program} PRIVATE ${A_LINK} cigri_test_support)
       target_compile_options(${program} PRIVATE -O0)  # a test is compiled more often than it runs
+      if(CIGRI_PCH)
+        target_precompile_headers(${program} REUSE_FROM cigri_test_pch)
+      endif()
+      cigri_compile_together(${program})
       target_compile_definitions(${program} PRIVATE
         CIGRI_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CIGRI_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

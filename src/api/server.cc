@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "http/server.h"
 
 namespace cigri::api {
 namespace {

@@ -8,7 +8,7 @@
 #include "api/context.h"
 #include "api/identity.h"
 #include "api/router.h"
-#include "http/server.h"
+#include "http/server_fwd.h"
 
 namespace cigri::api {
 

@@ -1,10 +1,28 @@
 #include "core/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <cstdlib>
 
 namespace cigri::log {
+namespace {
+
+spdlog::level::level_enum SpdlogLevel(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarn:
+      return spdlog::level::warn;
+    case Level::kError:
+      break;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
 
 void Init(const std::string& program, const std::string& level) {
   auto logger =
@@ -14,6 +32,12 @@ void Init(const std::string& program, const std::string& level) {
   logger->set_level(spdlog::level::from_str(wanted != nullptr && *wanted != '\0' ? wanted : level));
   logger->flush_on(spdlog::level::debug);
   spdlog::set_default_logger(std::move(logger));
+}
+
+void Write(Level level, fmt::string_view format, fmt::format_args values) {
+  auto* logger = spdlog::default_logger_raw();
+  const auto at = SpdlogLevel(level);
+  if (logger->should_log(at)) logger->log(at, fmt::vformat(format, values));
 }
 
 }  // namespace cigri::log

@@ -1,6 +1,6 @@
 // Values of a JDL read as what they should be; what they are not becomes a fault.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

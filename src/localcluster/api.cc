@@ -11,6 +11,7 @@
 
 #include "core/log.h"
 #include "core/text.h"
+#include "http/server.h"
 #include "localcluster/api_json.h"
 
 namespace cigri::localcluster {

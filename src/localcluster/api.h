@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "http/server.h"
+#include "http/server_fwd.h"
 #include "localcluster/engine.h"
 
 namespace cigri::localcluster {

@@ -1,7 +1,7 @@
 // The values of a decision as JSON, for stored snapshots, gridsim and tests. Members that are left
 // out keep their default; unknown words of enums throw std::invalid_argument.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "policy/decide.h"
 

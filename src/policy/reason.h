@@ -1,7 +1,7 @@
 // Reasons for messages: the stable word of a code, its numbers by name, one message, one action.
 #pragma once
 #include <array>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 // JSON to Lua values and back. What a rule leaves in `campaign` is looked at as a stranger's.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "rules/lua.h"
 

@@ -1,7 +1,6 @@
 // One Lua state for one run of one rule: budgets, and only the functions a rule may have.
 #pragma once
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

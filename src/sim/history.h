@@ -1,6 +1,6 @@
 // The grid's own past (GET /admin/plans/history) as a scenario, and its decisions taken again.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // What a simulation was like, in the numbers that users compare schedulers by.
 #pragma once
 #include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

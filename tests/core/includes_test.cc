@@ -84,6 +84,16 @@ std::string FolderOf(const std::string& header) {
   return last == std::string::npos ? "" : header.substr(0, last);
 }
 
+// Libraries that are slow to compile. Only .cc files include them.
+const Names kSlowLibraries = {"httplib.h", "nlohmann/json.hpp", "CLI", "spdlog", "boost"};
+// Headers that may include one all the same: its wrapper, or one whose structs hold such values.
+const std::map<std::string, Names> kMayBeSlow = {
+    {"httplib.h", {"src/http/server.h", "src/http/task_queue.h"}},
+    {"nlohmann/json.hpp",
+     {"src/api/message.h", "src/cluster/cluster.h", "src/jdl/document.h", "src/jdl/jdl.h",
+      "src/module/events.h", "src/policy/config.h", "src/policy/config_json.h", "src/rules/rules.h",
+      "tools/common/api.h"}}};
+
 struct Include {
   std::string file, folder, what;
   bool ours;
@@ -136,6 +146,34 @@ TEST(IncludesTest, ALibraryIsUsedByOneFolder) {
   }
   EXPECT_EQ(used, (Names{"db", "http", "secrets", "localcluster", "rules", "cluster", "process",
                          "core"}));
+}
+
+// "boost/process.hpp" -> boost; "" when `header` belongs to no slow library.
+std::string SlowLibraryOf(const std::string& header) {
+  if (kSlowLibraries.count(header)) return header;
+  const std::string folder = header.substr(0, header.find('/'));
+  return kSlowLibraries.count(folder) ? folder : "";
+}
+
+TEST(IncludesTest, HeadersLeaveSlowLibrariesToTheSources) {
+  Names seen;
+  for (const auto& include : Includes()) {
+    const std::string library = include.ours ? "" : SlowLibraryOf(include.what);
+    if (library.empty()) continue;
+    seen.insert(library);
+    if (!include.file.ends_with(".h")) continue;
+    const auto allowed = kMayBeSlow.find(library);
+    EXPECT_TRUE(allowed != kMayBeSlow.end() && allowed->second.count(include.file))
+        << include.file << " includes <" << include.what
+        << ">: declare what it names and include it in the source";
+  }
+  EXPECT_EQ(seen, kSlowLibraries) << "nobody uses one of them any more: remove it here";
+}
+
+TEST(IncludesTest, HeadersDoNotPassTheHttpServerOn) {
+  for (const auto& include : Includes())
+    EXPECT_FALSE(include.file.ends_with(".h") && include.what == "http/server.h")
+        << include.file << ": http/server_fwd.h is enough for a header";
 }
 
 TEST(IncludesTest, OnlyTheDatabaseFolderOpensConnections) {

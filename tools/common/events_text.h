@@ -1,6 +1,6 @@
 // Events as CiGri prints them: gridevents, gridstat -e.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace cigri::tools {

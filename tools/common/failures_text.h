@@ -1,6 +1,6 @@
 // What a campaign fails of, for messages: gridstat on a terminal, gridsub --wait.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace cigri::tools {

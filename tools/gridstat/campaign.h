@@ -1,6 +1,6 @@
 // Campaigns as text: CiGri's layouts, byte for byte, and what users get on a terminal.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace cigri::gridstat {

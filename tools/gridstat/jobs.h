@@ -1,6 +1,6 @@
 // Jobs and tasks as text.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace cigri::gridstat {

@@ -1,6 +1,6 @@
 // What --dry-run shows.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace cigri::gridsub {
 

@@ -1,7 +1,7 @@
 // --wait: what a campaign does, until it is over.
 #pragma once
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tools/common/api.h"

@@ -1,0 +1,11 @@
+// Names of http/server.h, for headers: that one costs two seconds wherever it is included.
+#pragma once
+
+namespace httplib {
+struct Request;
+struct Response;
+}  // namespace httplib
+
+namespace cigri::http {
+class GuardServer;
+}  // namespace cigri::http
