@@ -41,4 +41,34 @@ class RowReader {
   int column_ = 0;
 };
 
+// Defined in rows.cc.
+template <>
+bool RowReader::Get<bool>();
+template <>
+std::optional<bool> RowReader::Get<std::optional<bool>>();
+template <>
+int RowReader::Get<int>();
+template <>
+std::optional<int> RowReader::Get<std::optional<int>>();
+template <>
+std::int64_t RowReader::Get<std::int64_t>();
+template <>
+std::optional<std::int64_t> RowReader::Get<std::optional<std::int64_t>>();
+template <>
+double RowReader::Get<double>();
+template <>
+std::optional<double> RowReader::Get<std::optional<double>>();
+template <>
+std::string RowReader::Get<std::string>();
+template <>
+std::optional<std::string> RowReader::Get<std::optional<std::string>>();
+template <>
+std::vector<int> RowReader::Get<std::vector<int>>();
+template <>
+std::vector<std::int64_t> RowReader::Get<std::vector<std::int64_t>>();
+template <>
+std::vector<double> RowReader::Get<std::vector<double>>();
+template <>
+std::vector<std::string> RowReader::Get<std::vector<std::string>>();
+
 }  // namespace cigri::db
