@@ -25,12 +25,17 @@ constexpr char kPeerUser[] = "X-Guard-Peer-User";
 // httplib listens with 5: a burst of clients on a unix socket would be refused.
 constexpr int kBacklog = 1024;
 
+// Set while a request is answered whose rest must not be read as the next one: httplib 0.11 takes
+// no notice of a "Connection: close" of ours.
+thread_local bool close_after_answer = false;
+
 // One connection: every byte read counts against the request's budget and deadline.
 class GuardStream final : public httplib::Stream {
  public:
   GuardStream(socket_t s, const Limits& limits) : s_(s), limits_(limits) { Arm(); }
   void Arm() {
-    used_ = 0;
+    used_ = head_bytes_ = head_lines_ = line_bytes_ = 0;
+    in_head_ = true;
     end_ = Clock::now() + limits_.request_deadline;
   }
   bool is_readable() const override { return pos_ < len_ || Await(POLLIN, Deadline()); }
@@ -50,6 +55,7 @@ class GuardStream final : public httplib::Stream {
     const std::size_t k = std::min(n, len_ - pos_);
     std::memcpy(p, buffer_ + pos_, k);
     pos_ += k;
+    if (in_head_ && !HeadWithinLimits(p, k)) return -1;
     return static_cast<ssize_t>(k);
   }
   ssize_t write(const char* p, std::size_t n) override {
@@ -78,6 +84,27 @@ class GuardStream final : public httplib::Stream {
   bool buffered() const { return pos_ < len_; }
 
  private:
+  // Counts the request line and the headers, up to the empty line. Over a limit the answer is sent
+  // from here: httplib keeps all headers in memory before it asks anybody (CVE-2025-52887).
+  bool HeadWithinLimits(const char* p, std::size_t n) {
+    for (std::size_t i = 0; i < n && in_head_; ++i) {
+      ++head_bytes_;
+      if (p[i] == '\n') {
+        in_head_ = line_bytes_ > 0;
+        ++head_lines_;
+        line_bytes_ = 0;
+      } else if (p[i] != '\r') {
+        ++line_bytes_;
+      }
+    }
+    if (head_bytes_ <= limits_.max_head_bytes && head_lines_ <= limits_.max_head_lines) return true;
+    static constexpr char kAnswer[] =
+        "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
+        "Content-Length: 0\r\n\r\n";
+    close_after_answer = true;
+    write(kAnswer, sizeof kAnswer - 1);
+    return false;
+  }
   Clock::time_point Deadline() const {
     return end_ + std::chrono::milliseconds(used_ * 1000 / limits_.least_bytes_per_s);
   }
@@ -95,6 +122,8 @@ class GuardStream final : public httplib::Stream {
   socket_t s_;
   const Limits& limits_;
   std::size_t used_ = 0;
+  std::size_t head_bytes_ = 0, head_lines_ = 0, line_bytes_ = 0;
+  bool in_head_ = true;
   Clock::time_point end_;
   char buffer_[16384];
   std::size_t pos_ = 0, len_ = 0;
@@ -107,10 +136,6 @@ std::string UserName(uid_t uid) {
     return pw.pw_name;
   return "";
 }
-
-// Set while a request is answered whose rest must not be read as the next one: httplib 0.11 takes
-// no notice of a "Connection: close" of ours.
-thread_local bool close_after_answer = false;
 
 void Explain(httplib::Response& r, const std::string& text) {
   r.set_header("Connection", "close");
@@ -145,6 +170,22 @@ Peer KernelPeer(socket_t sock) {
   return peer;
 }
 
+// What makes the length of a body uncertain: then the next request would be read out of this one
+// (request smuggling). "" when nothing does.
+std::string LengthFault(const httplib::Request& q) {
+  const auto n = q.get_header_value_count("Content-Length");
+  if (n > 1) return "more than one Content-Length";
+  const std::string length = q.get_header_value("Content-Length");
+  if (length.empty() || length.find_first_not_of("0123456789") != std::string::npos)
+    return "Content-Length is no number";
+  // httplib 0.11 does not read a body of these methods: it would be the next request.
+  const bool bodiless =
+      q.method != "POST" && q.method != "PUT" && q.method != "PATCH" && q.method != "DELETE";
+  if (bodiless && length.find_first_not_of('0') != std::string::npos)
+    return "a " + q.method + " request has no body";
+  return "";
+}
+
 bool HasControl(const std::string& s) {
   for (unsigned char c : s)
     if ((c < 0x20 && c != '\t') || c == 0x7f) return true;
@@ -174,6 +215,7 @@ GuardServer::GuardServer(Limits limits) : limits_(limits) {
     };
     if (q.has_header("Transfer-Encoding"))
       return refuse(411, "send a Content-Length instead of Transfer-Encoding");
+    if (const std::string fault = LengthFault(q); !fault.empty()) return refuse(400, fault.c_str());
     if (q.has_header("Content-Encoding")) return refuse(415, "send the body uncompressed");
     for (const auto& [key, value] : q.headers)
       if (HasControl(value)) return refuse(400, "control character in a header");
@@ -282,11 +324,9 @@ bool GuardServer::process_and_close_socket(socket_t sock) {
       stream.Arm();
     }
     close_after_answer = false;
-    if (!ServeOne(stream, left == 1, &closed, peer)) break;
-    if (close_after_answer) {
-      LetAnswerArrive(sock);
-      break;
-    }
+    const bool served = ServeOne(stream, left == 1, &closed, peer);
+    if (close_after_answer) LetAnswerArrive(sock);
+    if (!served || close_after_answer) break;
   }
   std::lock_guard lock(mutex_);  // Stop() must not meet a number that is somebody else's by then
   open_.erase(sock);

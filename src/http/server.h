@@ -13,6 +13,8 @@ namespace cigri::http {
 
 struct Limits {
   std::size_t max_request_bytes = (1u << 20) + (64u << 10);  ///< headers and body of one request
+  std::size_t max_head_bytes = 32u << 10;             ///< request line and headers; beyond it 431
+  std::size_t max_head_lines = 102;                   ///< 100 headers
   std::chrono::milliseconds request_deadline{10000};  ///< for the bytes of one request to arrive,
   std::size_t least_bytes_per_s = 256 << 10;          ///< and more for bodies that come this fast
   std::chrono::seconds write_timeout{10};
@@ -32,8 +34,9 @@ struct Peer {
 
 /// httplib::Server with the guards of docs/design.md section 10. Use Get/Post/... of httplib;
 /// throw anything in a handler: it becomes a 500 without its text.
-/// Requests with Transfer-Encoding get 411, with Content-Encoding 415, with control characters in
-/// a header 400, over the byte limit or deadline the connection is closed.
+/// Requests with Transfer-Encoding get 411, with Content-Encoding 415, with control characters in a
+/// header, an uncertain Content-Length, or a body where the method has none 400, with too many
+/// headers 431; over the byte limit or deadline the connection is closed.
 class GuardServer : public httplib::Server {
  public:
   explicit GuardServer(Limits limits = {});

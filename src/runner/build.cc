@@ -9,6 +9,7 @@
 #include "runner/store.h"
 
 // A setting that is left out of BatchSettings is a fault here, not a default.
+#pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
 namespace cigri::runner {
@@ -102,3 +103,5 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
 }
 
 }  // namespace cigri::runner
+
+#pragma GCC diagnostic pop

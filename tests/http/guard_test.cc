@@ -102,6 +102,41 @@ TEST_F(GuardTest, BodiesOfUnknownLengthAreRefused) {
   EXPECT_EQ(c.find("200 OK"), std::string::npos) << c;
 }
 
+// measured/security.md 1: behind a proxy, the body of a GET was carried out as another's request.
+TEST_F(GuardTest, ABodyWhereTheMethodHasNoneIsNotReadAsTheNextRequest) {
+  const std::string inner = "POST /size HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx";
+  for (const std::string method : {"GET", "HEAD", "OPTIONS"}) {
+    const auto a = Raw(method + " /who HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+                       std::to_string(inner.size()) + "\r\n\r\n" + inner);
+    EXPECT_EQ(a.substr(0, 12), "HTTP/1.1 400") << method << ": " << a;
+    EXPECT_EQ(a.find("HTTP/1.1", 1), std::string::npos) << method << ": " << a;
+  }
+}
+
+TEST_F(GuardTest, ALengthThatIsNotOneNumberIsRefused) {  // measured/security.md 24
+  for (const std::string lengths :
+       {"Content-Length: 1\r\nContent-Length: 1\r\n", "Content-Length: 0, 1\r\n",
+        "Content-Length: 0x1\r\n", "Content-Length: +1\r\n", "Content-Length: -1\r\n",
+        "Content-Length: \r\n"}) {
+    const auto a = Raw("POST /size HTTP/1.1\r\nHost: x\r\n" + lengths + "\r\nx");
+    EXPECT_EQ(a.substr(0, 12), "HTTP/1.1 400") << lengths << a;
+    EXPECT_EQ(a.find("HTTP/1.1", 1), std::string::npos) << lengths << a;
+  }
+}
+
+TEST_F(GuardTest, HeadersBeyondTheirLimitsAreRefusedBeforeTheyAreKept) {  // security.md 4
+  std::string many = "GET /who HTTP/1.1\r\nHost: x\r\n", hundred = many;
+  for (int i = 0; i < 99; ++i) hundred += "a:b\r\n";
+  EXPECT_EQ(Raw(hundred + "Connection: close\r\n\r\n").substr(0, 12), "HTTP/1.1 431");
+  hundred.resize(hundred.size() - 2 * 5);
+  EXPECT_EQ(Raw(hundred + "Connection: close\r\n\r\n").substr(0, 12), "HTTP/1.1 200");
+  for (int i = 0; i < 100'000; ++i) many += "a:b\r\n";
+  EXPECT_EQ(Raw(many + "\r\n").substr(0, 12), "HTTP/1.1 431");
+  const auto wide =
+      Raw("GET /who HTTP/1.1\r\nHost: x\r\na: " + std::string(40'000, 'b') + "\r\n\r\n");
+  EXPECT_EQ(wide.substr(0, 10), "HTTP/1.1 4") << "httplib's own limit of a line, or ours";
+}
+
 TEST_F(GuardTest, CompressedBodiesAreRefusedUnread) {
   EXPECT_EQ(Http().Post("/size", "x", "text/plain", {{"Content-Encoding", "gzip"}}).status, 415);
 }
