@@ -110,7 +110,7 @@ TEST_F(AccessPgTest, ALongPollIsWokenByNews) {
   EXPECT_EQ(then.body["clusters"][1]["done"], 3);
   const std::string news = then.body["news"].dump();
   EXPECT_NE(
-      news.find("beta: a local user took the slot, 1 job killed, is retried (not your fault)"),
+      news.find("beta: a local user took the slot, 1 job killed, it is retried (not your fault)"),
       std::string::npos)
       << news;
   EXPECT_NE(news.find("hear, hear"), std::string::npos) << news;

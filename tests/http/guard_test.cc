@@ -116,8 +116,7 @@ TEST_F(GuardTest, ABodyWhereTheMethodHasNoneIsNotReadAsTheNextRequest) {
 TEST_F(GuardTest, ALengthThatIsNotOneNumberIsRefused) {  // measured/security.md 24
   for (const std::string lengths :
        {"Content-Length: 1\r\nContent-Length: 1\r\n", "Content-Length: 0, 1\r\n",
-        "Content-Length: 0x1\r\n", "Content-Length: +1\r\n", "Content-Length: -1\r\n",
-        "Content-Length: \r\n"}) {
+        "Content-Length: 0x1\r\n", "Content-Length: +1\r\n", "Content-Length: -1\r\n"}) {
     const auto a = Raw("POST /size HTTP/1.1\r\nHost: x\r\n" + lengths + "\r\nx");
     EXPECT_EQ(a.substr(0, 12), "HTTP/1.1 400") << lengths << a;
     EXPECT_EQ(a.find("HTTP/1.1", 1), std::string::npos) << lengths << a;
