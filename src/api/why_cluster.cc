@@ -54,7 +54,7 @@ std::string Action(const sql::ShowClustersRow& row) {
   if (!row.enabled) return "gridadmin cluster enable " + name;
   if (row.drained) return "gridadmin resume " + name;
   if (row.failing_for) return "gridclusters --check " + name;
-  if (std::string(row.mode) == "observe") return "gridadmin cluster open " + name;
+  if (std::string(row.mode) == "observe") return "gridadmin cluster unlimited " + name;
   if (row.stress >= row.stress_limit)
     return "gridadmin cluster set " + name + " stress_limit=... when the limit is wrong";
   return "";

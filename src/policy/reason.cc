@@ -139,7 +139,7 @@ constexpr Row kRows[] = {
      {},
      "{c} is only observed: nothing is sent",
      "",
-     "gridadmin cluster open {c}"},
+     "gridadmin cluster unlimited {c}"},
     {C::kLimited,
      "CLUSTER_LIMITED",
      {"limit", "left"},

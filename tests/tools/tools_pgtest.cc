@@ -120,7 +120,7 @@ TEST_F(ToolsPgTest, GridclustersSaysWhyAClusterTakesNothing) {
   Sql("UPDATE clusters SET mode = 'observe' WHERE id = 1");
   EXPECT_EQ(Run("gridclusters", {"--why", "alpha"}).out,
             "alpha is only observed: nothing is sent there; would send nothing now\n-> gridadmin "
-            "cluster open alpha\n");
+            "cluster unlimited alpha\n");
   EXPECT_EQ(Run("gridclusters", {"--why", "nowhere"}).code, 1);
 }
 

@@ -96,7 +96,7 @@ int Add(const Session& s, const ClusterOptions& o) {
   if (row.at("mode") == "observe")
     std::printf(
         "It decides and shows, but sends nothing yet: `gridadmin cluster limited %s 10`, "
-        "then `open %s`.\n",
+        "then `unlimited %s`.\n",
         o.name.c_str(), o.name.c_str());
   return kExitOk;
 }
