@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "api/admin.h"
-#include "api/admission.h"
-#include "api/server.h"
+#include "api/admin/admin.h"
+#include "api/http/server.h"
+#include "api/submit/admission.h"
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/log.h"

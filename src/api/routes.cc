@@ -1,8 +1,8 @@
 #include <sql/grid.h>
 
-#include "api/admin.h"
-#include "api/read.h"
-#include "api/server.h"
+#include "api/admin/admin.h"
+#include "api/http/server.h"
+#include "api/read/read.h"
 
 namespace cigri::api {
 namespace {

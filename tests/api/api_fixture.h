@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "api/server.h"
+#include "api/http/server.h"
 #include "core/text.h"
 #include "http/client.h"
 #include "jdl/blocks.h"

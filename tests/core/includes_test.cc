@@ -41,9 +41,19 @@ const std::map<std::string, Names> kMayInclude = {
     {"metascheduler", {"core", "db", "module", "policy", "policy/forecast"}},
     {"runner", {"core", "db", "module", "cluster", "clusterdb", "jdl"}},
     {"nikita", {"core", "db", "module", "cluster", "clusterdb", "policy/forecast"}},
+    // The server and what every handler uses; a folder for each kind of request above it.
+    {"api/http", {"core", "db", "http", "secrets", "rules", "clusterdb"}},
+    {"api/read", {"core", "http", "jdl", "clusterdb", "api/http"}},
+    {"api/submit",
+     {"core", "db", "jdl", "policy", "rules", "cluster", "clusterdb", "api/http", "api/read"}},
+    {"api/control", {"core", "db", "secrets", "jdl", "api/http", "api/read", "api/submit"}},
+    {"api/why", {"core", "policy", "policy/explain", "api/http", "api/read"}},
+    {"api/admin",
+     {"core", "secrets", "policy", "policy/policies", "clusterdb", "api/http", "api/read",
+      "api/submit"}},
     {"api",
-     {"core", "db", "http", "secrets", "jdl", "policy", "policy/policies", "policy/explain",
-      "rules", "cluster", "clusterdb"}},
+     {"core", "db", "clusterdb", "rules", "api/http", "api/read", "api/submit", "api/control",
+      "api/why", "api/admin"}},
     // Tools speak to the API; only `cigri` opens the database.
     {"tools/cigri",
      {"core", "db", "http", "embedded", "cluster", "clusterdb", "localcluster", "tools/common"}},
@@ -63,7 +73,8 @@ const std::map<std::string, Names> kMayInclude = {
 
 // Exceptions: a factory includes what it makes.
 const std::map<std::string, std::string> kFactories = {
-    {"src/policy/policy.cc", "policy/policies/policies.h"}};
+    {"src/policy/policy.cc", "policy/policies/policies.h"},
+    {"src/api/http/context.cc", "api/why/snapshot.h"}};
 
 // Who may include the headers of a library itself; everybody else includes that folder's.
 const std::map<std::string, std::string> kLibraryOf = {{"pqxx", "db"},
@@ -90,7 +101,7 @@ const Names kSlowLibraries = {"httplib.h", "nlohmann/json.hpp", "CLI", "spdlog",
 const std::map<std::string, Names> kMayBeSlow = {
     {"httplib.h", {"src/http/server.h", "src/http/task_queue.h"}},
     {"nlohmann/json.hpp",
-     {"src/api/message.h", "src/cluster/cluster.h", "src/jdl/document.h", "src/jdl/jdl.h",
+     {"src/api/http/message.h", "src/cluster/cluster.h", "src/jdl/document.h", "src/jdl/jdl.h",
       "src/module/events.h", "src/policy/config.h", "src/policy/config_json.h", "src/rules/rules.h",
       "tools/common/api.h"}}};
 

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/context.h"
-#include "api/server.h"
+#include "api/http/context.h"
+#include "api/http/server.h"
 #include "core/text.h"
 #include "tests/support/pg.h"
 

@@ -1,5 +1,5 @@
 // Admission rules from the operator's keyboard, or SQL, to a refused campaign.
-#include "api/admission.h"
+#include "api/submit/admission.h"
 #include "tests/gridadmin/grid.h"
 
 namespace cigri::test {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "api/context.h"
-#include "api/server.h"
+#include "api/http/context.h"
+#include "api/http/server.h"
 #include "http/client.h"
 #include "tests/support/pg.h"
 

@@ -1,0 +1,270 @@
+// The registry of clusters: /admin/clusters. A new one is tested before it is saved.
+#include <sql/clusters.h>
+
+#include "api/admin/admin.h"
+#include "clusterdb/clusterdb.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "secrets/secrets.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+// What PATCH and POST take; sql/queries/admin/change_cluster.sql sets no others.
+const std::vector<std::string> kSettable = {"api_url",       "api_group",    "api_auth_type",
+                                            "api_username",  "api_password", "api_auth_header",
+                                            "token_command", "ssh_host",     "resource_unit",
+                                            "power",         "properties",   "default_resources",
+                                            "enabled",       "mode",         "mode_limit",
+                                            "job_ratio",     "queue_s",      "max_waiting",
+                                            "pending_kept",  "max_running",  "max_calls_per_min",
+                                            "hours",         "min_cycle_s",  "waiting_timeout_s",
+                                            "stress_limit",  "options"};
+
+std::string Label(const std::string& name) { return "cluster \"" + name + "\""; }
+
+// A password comes in plain over a socket or TLS and is never stored or shown so.
+void Seal(const Config& config, json* body) {
+  const auto password = OptionalText(*body, "api_password");
+  if (password) (*body)["api_password"] = SecretBox(SecretKeyFile(config)).Encrypt(*password);
+}
+
+json Row(db::Tx& tx, const std::string& name) {
+  return TheRow(tx.Exec(sql::kListClusters, name), Label(name));
+}
+
+Reply List(Context& context, const Request&) {
+  return context.Transact(
+      [](db::Tx& tx) { return Items(tx.Exec(sql::kListClusters, std::optional<std::string>())); });
+}
+
+Reply Show(Context& context, const Request& request) {
+  return Reply::Json(context.Transact([&](db::Tx& tx) { return Row(tx, request.Word("name")); }));
+}
+
+// The driver's configuration of a stored cluster, and who `user` is there.
+clusterdb::ClusterRow RowOf(db::Tx& tx, const Config& config, const std::string& name,
+                            const std::string& user, std::string* login) {
+  const auto rows = tx.Exec(sql::kClusterForCheck, name, user);
+  MustHave(rows, Label(name));
+  const auto& row = rows[0];
+  clusterdb::ClusterRow found;
+  cluster::ClusterConfig& c = found.config;
+  c.id = row.id;
+  c.name = row.name;
+  c.kind = row.kind;
+  c.api_url = row.api_url;
+  c.auth_type = row.api_auth_type;
+  c.auth_user = row.api_username.value_or("");
+  if (row.api_password)
+    c.auth_password = SecretBox(SecretKeyFile(config)).Decrypt(*row.api_password);
+  c.auth_header = row.api_auth_header.value_or("");
+  c.resource_unit = row.resource_unit;
+  c.properties = row.properties;
+  c.options = json::parse(row.options);
+  *login = row.cluster_login;
+  found.token_command = row.token_command.value_or("");
+  found.api = row.api;
+  return found;
+}
+
+json CheckJson(const std::vector<cluster::CheckItem>& items, bool* ok) {
+  const char* words[] = {"ok", "warn", "fail", "skipped"};
+  json list = json::array();
+  for (const auto& item : items) {
+    *ok = *ok && item.verdict != cluster::CheckItem::Verdict::kFail;
+    list.push_back({{"what", item.what},
+                    {"verdict", words[static_cast<int>(item.verdict)]},
+                    {"detail", item.detail}});
+  }
+  return list;
+}
+
+// Speaks to the cluster; whatever goes wrong there is an item of the answer, not an error.
+json RunCheck(Context& context, const clusterdb::ClusterRow& row, const std::string& login,
+              bool submit, bool* ok) {
+  try {
+    return CheckJson(context.make_cluster(row)->Check(login, submit), ok);
+  } catch (const std::exception& e) {
+    *ok = false;
+    return json::array({{{"what", "driver"}, {"verdict", "fail"}, {"detail", e.what()}}});
+  }
+}
+
+Reply Check(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  const std::string user = request.Query("user", request.caller.user);
+  std::string login;
+  const auto row =
+      context.Transact([&](db::Tx& tx) { return RowOf(tx, context.config, name, user, &login); });
+  bool ok = true;
+  const json checks = RunCheck(context, row, login, request.Flag("submit"), &ok);
+  return Reply::Json({{"cluster", name}, {"ok", ok}, {"checks", checks}});
+}
+
+// What `ids` of the database would be is seen in a transaction that is thrown away: the cluster is
+// spoken to with exactly the row that is to be saved, before it is.
+struct NotSaved {};
+
+json Insert(db::Tx& tx, const std::string& name, const std::string& kind, const json& body) {
+  if (!clusterdb::AddCluster(tx, *cluster::FindDriver(kind), name, TextOf(body, "api_url")))
+    throw ApiError(409, "Conflict", "there is a " + Label(name) + " already",
+                   "`gridadmin cluster set` changes it");
+  tx.Exec(sql::kChangeCluster, name, body.dump());
+  return Row(tx, name);
+}
+
+clusterdb::ClusterRow AsItWouldBe(Context& context, const std::string& name,
+                                  const std::string& kind, const json& body,
+                                  const std::string& user, std::string* login) {
+  clusterdb::ClusterRow row;
+  try {
+    TransactChecked(context, [&](db::Tx& tx) -> json {
+      Insert(tx, name, kind, body);
+      row = RowOf(tx, context.config, name, user, login);
+      throw NotSaved();
+    });
+  } catch (const NotSaved&) {
+  }
+  row.api.clear();  // there is nothing yet to count its calls on
+  return row;
+}
+
+void CheckKind(const std::string& kind) {
+  if (cluster::FindDriver(kind) == nullptr)
+    throw BadRequest("unknown kind \"" + kind + "\"",
+                     "possible: " + Join(cluster::ClusterKinds(), ", "));
+}
+
+struct Tested {
+  json checks = json::array();
+  bool ok = true;
+};
+
+Tested TestAs(Context& context, const Request& request, const std::string& name,
+              const std::string& kind, const json& body, bool submit) {
+  Tested tested;
+  std::string login;
+  const auto row = AsItWouldBe(context, name, kind, body, request.caller.user, &login);
+  tested.checks = RunCheck(context, row, login, submit, &tested.ok);
+  return tested;
+}
+
+// Whether it could not even be spoken to: then it does not matter who we say we are.
+bool Unresponsive(const Tested& tested) {
+  return !tested.checks.empty() && tested.checks[0]["what"] == "reachable" &&
+         tested.checks[0]["verdict"] == "fail";
+}
+
+// How one may be known there, where it was not said: what the API believes is found out.
+std::vector<std::string> AuthsToTry(const json& body) {
+  if (body.contains("api_auth_type")) return {TextOf(body, "api_auth_type")};
+  if (body.contains("token_command")) return {"jwt"};
+  if (body.contains("api_password")) return {"basic", "jwt"};
+  return {"none", "header"};
+}
+
+// Completes `body` with how we are known there when `kind` answers as it should; an API of another
+// kind fails the first checks.
+bool Answers(Context& context, const Request& request, const std::string& name,
+             const std::string& kind, json* body) {
+  for (const auto& auth : AuthsToTry(*body)) {
+    json tried = *body;
+    tried["api_auth_type"] = auth;
+    const auto tested = TestAs(context, request, name, kind, tried, false);
+    if (tested.ok) return *body = tried, true;
+    if (Unresponsive(tested)) return false;
+  }
+  return false;
+}
+
+std::string FindKind(Context& context, const Request& request, const std::string& name,
+                     json* body) {
+  for (const auto& kind : cluster::ClusterKinds())
+    if (Answers(context, request, name, kind, body)) return kind;
+  throw BadRequest("cannot find out what kind of cluster is at " + TextOf(*body, "api_url"),
+                   "say --kind and see what fails: " + Join(cluster::ClusterKinds(), ", "));
+}
+
+json TestBeforeSaving(Context& context, const Request& request, const std::string& name,
+                      const std::string& kind, const json& body) {
+  const Tested tested = TestAs(context, request, name, kind, body, request.Flag("submit"));
+  if (tested.ok) return tested.checks;
+  ApiError error(400, "Cluster check failed", Label(name) + " was not saved: a check failed",
+                 "fix what is said, or save it unchecked with --no-check");
+  error.extra["checks"] = tested.checks;
+  throw error;
+}
+
+Reply Add(Context& context, const Request& request) {
+  auto keys = kSettable;
+  keys.insert(keys.end(), {"name", "kind"});
+  json body = ObjectBody(request, keys);
+  Seal(context.config, &body);
+  const std::string name = TextOf(body, "name");
+  auto kind = OptionalText(body, "kind").value_or("");
+  if (kind.empty()) kind = FindKind(context, request, name, &body);
+  CheckKind(kind);
+  if (request.Flag("check") && !body.contains("api_auth_type"))
+    Answers(context, request, name, kind, &body);  // else the test below says what fails
+  json checks = json::array();
+  if (request.Flag("check")) checks = TestBeforeSaving(context, request, name, kind, body);
+  json row = TransactChecked(context, [&](db::Tx& tx) { return Insert(tx, name, kind, body); });
+  log::info("{} added cluster {} ({})", request.caller.user, name, kind);
+  row["checks"] = checks;
+  return Reply::Json(row, 201);
+}
+
+Reply Change(Context& context, const Request& request) {
+  json body = ObjectBody(request, kSettable);
+  Seal(context.config, &body);
+  const std::string name = request.Word("name");
+  const json row = TransactChecked(context, [&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), Label(name));
+    return Row(tx, name);
+  });
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : body.items()) keys.push_back(key);
+  log::info("{} changed {} of cluster {}", request.caller.user, Join(keys, ", "), name);
+  return Reply::Json(row);
+}
+
+Reply Remove(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  context.Transact([&](db::Tx& tx) {
+    Row(tx, name);
+    if (tx.Exec(sql::kRemoveCluster, name).empty())
+      throw ApiError(409, "Conflict", Label(name) + " has had campaigns: its history is kept",
+                     "`gridadmin cluster disable " + name + "` ends its use");
+  });
+  log::info("{} removed cluster {}", request.caller.user, name);
+  return Reply::Json({{"removed", name}});
+}
+
+Reply Lose(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  const json lost = context.Transact([&](db::Tx& tx) {
+    const auto rows = tx.Exec(sql::kMarkClusterLost, name, request.caller.user);
+    MustHave(rows, Label(name));
+    return json{{"cluster", name}, {"batches", rows[0].in_doubt}, {"jobs", rows[0].live}};
+  });
+  log::info("{} gave up what was sent to {}: {}", request.caller.user, name, lost.dump());
+  return Reply::Json(lost);
+}
+
+}  // namespace
+
+void AddClusterAdminRoutes(Router& router) {
+  router.Get("/admin/clusters", List, Access::kOperator);
+  router.Post("/admin/clusters", Add, Access::kOperator);
+  router.Get("/admin/clusters/{name:text}", Show, Access::kOperator);
+  router.Patch("/admin/clusters/{name:text}", Change, Access::kOperator);
+  router.Delete("/admin/clusters/{name:text}", Remove, Access::kOperator);
+  router.Post("/admin/clusters/{name:text}/check", Check, Access::kOperator);
+  router.Post("/admin/clusters/{name:text}/lost", Lose, Access::kOperator);
+}
+
+}  // namespace cigri::api

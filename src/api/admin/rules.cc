@@ -1,0 +1,170 @@
+// Admission rules: /admin/rules. A rule that does not compile cannot be saved here; one that was
+// broken by hand in SQL is shown with its fault.
+#include <sql/admission_rules.h>
+#include <sql/grid.h>
+
+#include "api/admin/admin.h"
+#include "api/submit/admission.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+std::string Label(const std::string& name) { return "admission rule \"" + name + "\""; }
+
+void CheckCode(const std::string& code) {
+  const auto fault = rules::CompileFault(code);
+  if (!fault) return;
+  Fault at{.line = 0, .column = 0, .key = "code", .message = *fault, .hint = ""};
+  if (StartsWith(*fault, "line ")) {
+    at.line = std::atoi(fault->c_str() + 5);
+    at.column = 1;
+  }
+  throw ApiError(400, "Admission rule error", "the rule does not compile: " + *fault,
+                 "nothing was saved", {at});
+}
+
+std::optional<std::string> ModeOf(const json& body) {
+  auto mode = OptionalText(body, "mode");
+  if (mode && !rules::ModeFromString(*mode))
+    throw BadRequest("unknown mode \"" + *mode + "\"", "possible: enforce, warn, off");
+  return mode;
+}
+
+json WithFault(json rule) {
+  if (const auto fault = rules::CompileFault(rule.at("code"))) rule["fault"] = *fault;
+  return rule;
+}
+
+Reply List(Context& context, const Request&) {
+  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kListRules)); });
+}
+
+Reply Show(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  return Reply::Json(WithFault(context.Transact(
+      [&](db::Tx& tx) { return TheRow(tx.Exec(sql::kShowRule, name), Label(name)); })));
+}
+
+Reply New(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"name", "title", "code", "priority", "mode"});
+  const std::string name = TextOf(body, "name"), code = TextOf(body, "code");
+  const std::string mode = ModeOf(body).value_or("enforce");
+  CheckCode(code);
+  const json row = TransactChecked(context, [&](db::Tx& tx) {
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    const auto rows =
+        tx.Exec(sql::kAddRule, name, OptionalText(body, "title").value_or(""), code,
+                OptionalInt(body, "priority").value_or(100), mode, request.caller.user);
+    if (rows.empty()) throw ApiError(409, "Conflict", Label(name) + " exists already");
+    return TheRow(rows, name);
+  });
+  return Reply::Json(row, 201);
+}
+
+Reply Change(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"title", "code", "priority", "mode", "version"});
+  const std::string name = request.Word("name");
+  const auto code = OptionalText(body, "code"), mode = ModeOf(body);
+  if (code) CheckCode(*code);
+  return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    const auto rows = tx.Exec(sql::kChangeRule, name, OptionalText(body, "title"), code,
+                              OptionalInt(body, "priority"), mode, OptionalInt(body, "version"),
+                              request.caller.user);
+    if (!rows.empty()) return TheRow(rows, name);
+    const json now = TheRow(tx.Exec(sql::kShowRule, name), Label(name));
+    throw ApiError(409, "Conflict",
+                   Label(name) + " was changed meanwhile by " +
+                       now.at("updated_by").get<std::string>() + " (version " +
+                       now.at("version").dump() + ")",
+                   "look at it with `gridadmin rule show " + name + "` and edit it again");
+  }));
+}
+
+Reply Remove(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  context.Transact([&](db::Tx& tx) {
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    if (tx.Exec(sql::kRemoveRule, name) == 0) throw NotFound(Label(name));
+  });
+  return Reply::Json({{"removed", name}});
+}
+
+Reply History(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    const auto rows = tx.Exec(sql::kRuleHistory, request.Word("name"));
+    MustHave(rows, Label(request.Word("name")));
+    return Items(rows);
+  });
+}
+
+Reply Revert(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"version"});
+  const auto version = OptionalInt(body, "version");
+  if (!version) throw BadRequest("\"version\" is missing");
+  const std::string name = request.Word("name");
+  return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
+    tx.Exec(sql::kSetAuditUser, request.caller.user);
+    const auto old = tx.Exec(sql::kRuleVersion, name, *version);
+    MustHave(old, "version " + std::to_string(*version) + " of " + Label(name));
+    const auto code = old[0].code;
+    CheckCode(code);
+    // Its mode stays: to bring an old text back is not to put it in force.
+    const std::optional<std::string> keep;
+    return TheRow(tx.Exec(sql::kChangeRule, name, keep, code, old[0].priority, keep,
+                          std::optional<int>(), request.caller.user),
+                  Label(name));
+  }));
+}
+
+json VerdictJson(const rules::Verdict& v) {
+  json runs = json::array();
+  for (const auto& run : v.runs)
+    runs.push_back({{"id", run.id}, {"name", run.name}, {"ms", run.ms}});
+  const char* outcomes[] = {"ok", "refused", "broken"};
+  return {{"verdict", outcomes[static_cast<int>(v.outcome)]},
+          {"message", v.message},
+          {"notes", v.notes},
+          {"changes", v.changes},
+          {"campaign", v.campaign},
+          {"runs", runs}};
+}
+
+// Runs one rule as it is stored, as if it were in force, on a campaign that is not submitted.
+Reply Test(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"campaign", "user"});
+  const std::string name = request.Word("name"), user = TextOf(body, "user");
+  if (!body.contains("campaign") || !body["campaign"].is_object())
+    throw BadRequest("\"campaign\" must be a campaign as rules see it");
+  json campaign = body["campaign"];
+  campaign["user"] = user;
+  Admission admission;
+  const json row = context.Transact([&](db::Tx& tx) {
+    admission = LoadAdmission(tx, user);
+    return TheRow(tx.Exec(sql::kShowRule, name), Label(name));
+  });
+  rules::Rule rule;
+  rule.id = row.at("id");
+  rule.name = name;
+  rule.code = row.at("code");
+  admission.rules = {rule};
+  return Reply::Json(VerdictJson(admission.Admit(campaign)));
+}
+
+}  // namespace
+
+void AddRuleRoutes(Router& router) {
+  router.Get("/admin/rules", List, Access::kOperator);
+  router.Post("/admin/rules", New, Access::kOperator);
+  router.Get("/admin/rules/{name:text}", Show, Access::kOperator);
+  router.Patch("/admin/rules/{name:text}", Change, Access::kOperator);
+  router.Delete("/admin/rules/{name:text}", Remove, Access::kOperator);
+  router.Get("/admin/rules/{name:text}/history", History, Access::kOperator);
+  router.Post("/admin/rules/{name:text}/revert", Revert, Access::kOperator);
+  router.Post("/admin/rules/{name:text}/test", Test, Access::kOperator);
+}
+
+}  // namespace cigri::api

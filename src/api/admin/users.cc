@@ -1,0 +1,105 @@
+// Who is near to which cluster, who they are there, who operates the grid, and API tokens.
+#include <sql/users.h>
+
+#include "api/admin/admin.h"
+#include "core/log.h"
+#include "secrets/secrets.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+template <const auto& statement>
+Reply ListOf(Context& context, const Request&) {
+  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(statement)); });
+}
+
+Reply SetAffinity(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"user", "cluster", "priority"});
+  const std::string user = TextOf(body, "user"), cluster = TextOf(body, "cluster");
+  const auto priority = OptionalInt(body, "priority");
+  if (!priority) throw BadRequest("\"priority\" is missing");
+  context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kSetAffinity, user, cluster, *priority), "cluster \"" + cluster + "\"");
+  });
+  return Reply::Json(body);
+}
+
+Reply SetMapping(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"user", "cluster", "login"});
+  const std::string user = TextOf(body, "user"), cluster = TextOf(body, "cluster"),
+                    login = TextOf(body, "login");
+  context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kSetMapping, user, cluster, login), "cluster \"" + cluster + "\"");
+  });
+  log::info("{}: {} is {} on {}", request.caller.user, user, login, cluster);
+  return Reply::Json(body);
+}
+
+template <const auto& statement>
+Reply RemovePair(Context& context, const Request& request) {
+  const std::string user = request.Word("user"), cluster = request.Word("cluster");
+  context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(statement, user, cluster), "an entry of " + user + " on " + cluster);
+  });
+  return Reply::Json({{"removed", {{"user", user}, {"cluster", cluster}}}});
+}
+
+Reply AddOperator(Context& context, const Request& request) {
+  const std::string name = TextOf(ObjectBody(request, {"name"}), "name");
+  context.Transact([&](db::Tx& tx) { tx.Exec(sql::kAddOperator, name, request.caller.user); });
+  log::info("{} made {} an operator", request.caller.user, name);
+  return Reply::Json({{"name", name}}, 201);
+}
+
+Reply RemoveOperator(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kRemoveOperator, name), "operator \"" + name + "\"");
+  });
+  return Reply::Json({{"removed", name}});
+}
+
+// The token itself is in this one answer and nowhere else.
+Reply AddToken(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"user", "days"});
+  const std::string user = TextOf(body, "user"), token = RandomToken();
+  const auto days = OptionalInt(body, "days");
+  if (days && (*days < 1 || *days > 36500)) throw BadRequest("\"days\" must be from 1 to 36500");
+  json row = context.Transact([&](db::Tx& tx) {
+    return TheRow(tx.Exec(sql::kAddApiToken, user, HashToken(token), ShownPart(token),
+                          request.caller.user, days),
+                  "token");
+  });
+  row["token"] = token;
+  return Reply::Json(row, 201);
+}
+
+Reply RevokeToken(Context& context, const Request& request) {
+  context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kRevokeApiToken, request.Id()), "token " + std::to_string(request.Id()));
+  });
+  return Reply::Json({{"revoked", request.Id()}});
+}
+
+}  // namespace
+
+void AddUserAdminRoutes(Router& router) {
+  constexpr auto kWho = Access::kOperator;
+  router.Get("/admin/affinity", ListOf<sql::kListAffinities>, kWho);
+  router.Put("/admin/affinity", SetAffinity, kWho);
+  router.Delete("/admin/affinity/{user:text}/{cluster:text}", RemovePair<sql::kRemoveAffinity>,
+                kWho);
+  router.Get("/admin/mapping", ListOf<sql::kListMappings>, kWho);
+  router.Put("/admin/mapping", SetMapping, kWho);
+  router.Delete("/admin/mapping/{user:text}/{cluster:text}", RemovePair<sql::kRemoveMapping>, kWho);
+  router.Get("/admin/operators", ListOf<sql::kListOperators>, kWho);
+  router.Post("/admin/operators", AddOperator, kWho);
+  router.Delete("/admin/operators/{name:text}", RemoveOperator, kWho);
+  router.Get("/admin/tokens", ListOf<sql::kListApiTokens>, kWho);
+  router.Post("/admin/tokens", AddToken, kWho);
+  router.Delete("/admin/tokens/{id}", RevokeToken, kWho);
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,46 @@
+#include "api/control/campaign_lock.h"
+
+#include <sql/campaigns.h>
+#include <sql/events.h>
+
+#include "api/http/router.h"
+
+namespace cigri::api {
+
+LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
+  const auto rows = tx.Exec(sql::kLockCampaign, request.Id());
+  if (rows.empty()) throw NotFound("campaign " + std::to_string(request.Id()));
+  const auto& r = rows[0];
+  LockedCampaign c;
+  c.id = r.id;
+  c.user = r.grid_user;
+  RequireOwner(request, c.user, "campaign " + std::to_string(c.id));
+  c.nb_params = r.nb_params;
+  c.ntasks = r.ntasks;
+  c.next_idx = r.next_idx;
+  c.type = r.type;
+  c.state = r.state;
+  c.wanted = r.wanted;
+  c.format = r.format;
+  c.columns = r.columns;
+  c.jdl = nlohmann::json::parse(r.jdl);
+  return c;
+}
+
+void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what) {
+  if (campaign.wanted != "cancelled" && campaign.state != "cancelled") return;
+  throw BadRequest(
+      "cannot " + what + " campaign " + std::to_string(campaign.id) + ": it is cancelled",
+      "submit it again as a new one");
+}
+
+void Reopen(db::Tx& tx, const LockedCampaign& campaign) {
+  tx.Exec(sql::kReopenCampaign, campaign.id);
+}
+
+void LogEvent(db::Tx& tx, const Request& request, std::int64_t campaign, const std::string& code,
+              const std::string& message) {
+  tx.Exec(sql::kLogCampaignEvent, code, campaign, message, request.caller.user);
+}
+
+}  // namespace cigri::api

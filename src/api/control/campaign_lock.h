@@ -1,0 +1,29 @@
+// A campaign held still while it is changed.
+#pragma once
+#include <string>
+
+#include "api/http/message.h"
+#include "db/db.h"
+
+namespace cigri::api {
+
+/// A campaign and its cursor, locked until the transaction ends
+/// (sql/queries/api/lock_campaign.sql).
+struct LockedCampaign {
+  std::int64_t id = 0, nb_params = 0, ntasks = 0, next_idx = 0;
+  std::string user, type, state, wanted, format;
+  std::vector<std::string> columns;
+  nlohmann::json jdl;
+  bool over() const { return state == "terminated" || state == "cancelled"; }
+};
+/// Throws 404 when there is none, 403 when it is neither the caller's nor the caller an operator.
+LockedCampaign LockOwn(db::Tx& tx, const Request& request);
+/// Throws 400 when it is cancelled, or going to be: `what` = "add tasks to".
+void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what);
+/// Work has come for it: a campaign that had ended, or was about to, is in treatment again.
+void Reopen(db::Tx& tx, const LockedCampaign& campaign);
+/// A closed event of class log for its history.
+void LogEvent(db::Tx& tx, const Request& request, std::int64_t campaign, const std::string& code,
+              const std::string& message);
+
+}  // namespace cigri::api

@@ -1,0 +1,130 @@
+// Closing and writing events, and asking for jobs to be killed.
+#include <sql/events.h>
+#include <sql/grid.h>
+#include <sql/jobs.h>
+#include <sql/kills.h>
+#include <sql/tasks.h>
+
+#include "api/control/campaign_lock.h"
+#include "api/http/router.h"
+#include "api/submit/submission.h"
+#include "core/pluralize.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+Reply Closed(std::int64_t events, std::int64_t tasks) {
+  return Reply::Json({{"status", 202},
+                      {"message", Pluralize(events, "event") + " closed, " +
+                                      Pluralize(tasks, "task") + " to be tried again"},
+                      {"closed", events},
+                      {"tasks", tasks}},
+                     202);
+}
+
+// Closes open events of a campaign; with ?resubmit the tasks that wait for them are retried.
+Reply CloseIn(db::Tx& tx, const Request& request, const LockedCampaign& campaign,
+              std::optional<std::int64_t> event) {
+  std::int64_t tasks = 0;
+  if (request.Flag("resubmit")) {
+    RequireNotCancelled(campaign, "resubmit tasks of");
+    tasks = tx.One(sql::kRetryFailedTasks, campaign.id, event).n;
+    if (tasks > 0) Reopen(tx, campaign);
+  }
+  const auto events = tx.Exec(sql::kCloseCampaignEvents, campaign.id, event, request.caller.user);
+  Wake(tx, campaign.id);
+  return Closed(static_cast<std::int64_t>(events), tasks);
+}
+
+Reply CloseAll(Context& context, const Request& request) {
+  return context.Transact(
+      [&](db::Tx& tx) { return CloseIn(tx, request, LockOwn(tx, request), std::nullopt); });
+}
+
+Reply CloseOne(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    const auto rows = tx.Exec(sql::kCampaignOfEvent, request.Id());
+    if (rows.empty()) throw NotFound("event " + std::to_string(request.Id()));
+    if (rows[0].campaign_id) {
+      Request of_campaign = request;
+      of_campaign.captures["id"] = std::to_string(*rows[0].campaign_id);
+      return CloseIn(tx, of_campaign, LockOwn(tx, of_campaign), request.Id());
+    }
+    RequireOperator(request);  // of a cluster, or of the grid
+    const auto closed = tx.Exec(sql::kCloseGlobalEvent, request.Id(), request.caller.user);
+    tx.Exec(sql::kNotifyWake);
+    return Closed(static_cast<std::int64_t>(closed), 0);
+  });
+}
+
+std::optional<std::int64_t> NumberIn(const json& body, const char* key) {
+  if (!body.contains(key) || body[key].is_null()) return std::nullopt;
+  if (!body[key].is_number_integer())
+    throw BadRequest(std::string("\"") + key + "\" must be a number");
+  return body[key].get<std::int64_t>();
+}
+
+std::string TextIn(const json& body, const char* key) {
+  const auto value = body.value(key, json(""));
+  if (!value.is_string()) throw BadRequest(std::string("\"") + key + "\" must be a text");
+  return value.get<std::string>();
+}
+
+bool IsCode(const std::string& code) {
+  return code.size() >= 3 && code.size() <= 41 && code[0] >= 'A' && code[0] <= 'Z' &&
+         code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == code.npos;
+}
+
+// CiGri: {"class", "code", "cluster_id" or "job_id" (or "campaign_id"), "message"}.
+Reply WriteEvent(Context& context, const Request& request) {
+  const auto body = request.Json();
+  if (!body.is_object()) throw BadRequest("the body must be an event as a JSON object");
+  const std::string cls = TextIn(body, "class"), code = TextIn(body, "code");
+  if (cls != "cluster" && cls != "job" && cls != "campaign" && cls != "notify" && cls != "log")
+    throw BadRequest("\"" + cls + "\" is no class of events",
+                     "classes are cluster, job, campaign, notify and log");
+  if (!IsCode(code)) throw BadRequest("\"" + code + "\" is no event code", "like MANUAL_EVENT");
+  const auto campaign = NumberIn(body, "campaign_id"), cluster = NumberIn(body, "cluster_id"),
+             job = NumberIn(body, "job_id");
+  if (!campaign && !cluster && !job)
+    throw BadRequest("an event needs a cluster_id, a job_id or a campaign_id");
+  return context.Transact([&](db::Tx& tx) {
+    const auto id =
+        tx.One(sql::kWriteUserEvent, cls, code, campaign, cluster, job, TextIn(body, "message")).id;
+    tx.Exec(sql::kNotifyWake);
+    json answer = body;
+    answer["id"] = id;
+    answer["state"] = "open";
+    answer["links"] = {LinkJson(request, "self", "/events/" + std::to_string(id))};
+    return Reply::Json(answer, 201);
+  });
+}
+
+// Nikita kills what is asked for, until the cluster confirms; a job on its way is killed on
+// arrival.
+Reply KillJob(Context& context, const Request& request) {
+  const std::string name = "job " + std::to_string(request.Id());
+  return context.Transact([&](db::Tx& tx) {
+    const auto rows = tx.Exec(sql::kJobOwner, request.Id());
+    if (rows.empty()) throw NotFound(name);
+    RequireOwner(request, rows[0].grid_user, name);
+    if (!rows[0].alive) throw ApiError(409, "Conflict", name + " has already ended");
+    tx.Exec(sql::kRequestKill, request.Id(), request.caller.user);
+    tx.Exec(sql::kNotifyWake);
+    return Reply::Json(
+        {{"status", 202}, {"title", "Accepted"}, {"message", name + " is being killed"}}, 202);
+  });
+}
+
+}  // namespace
+
+void AddEventWriteRoutes(Router& router) {
+  router.Delete("/campaigns/{id}/events", CloseAll);
+  router.Delete("/events/{id}", CloseOne);
+  router.Post("/events", WriteEvent, Access::kOperator);
+  router.Delete("/jobs/{id}", KillJob);
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,157 @@
+// More tasks for a campaign, and failed ones again.
+#include <sql/campaigns.h>
+#include <sql/events.h>
+#include <sql/parameters.h>
+#include <sql/tasks.h>
+
+#include "api/control/settings.h"
+#include "api/http/router.h"
+#include "api/read/campaigns.h"
+#include "api/submit/batch_limits.h"
+#include "api/submit/submission.h"
+#include "core/pluralize.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+// CiGri's body: a JSON array of lines; numbers are fine, arrays are rows of values.
+std::string LineOf(const nlohmann::json& item, const LockedCampaign& campaign) {
+  if (item.is_array() && campaign.format == jdl::kFormatValues) {
+    std::vector<std::string> values;
+    for (const auto& value : item)
+      values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    return jdl::EncodeValues(values);
+  }
+  if (item.is_number()) return item.dump();
+  if (!item.is_string()) throw BadRequest("it must be a text");
+  return item.get<std::string>();
+}
+
+jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
+  if (!body.is_array() || body.empty())
+    throw BadRequest("the body must be a JSON array of parameter lines, and not empty",
+                     "like [\"a01 --in a01.csv\", \"a02 --in a02.csv\"]");
+  jdl::Lines lines;
+  std::vector<Fault> faults;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    std::string problem;
+    try {
+      const std::string line = LineOf(body[i], campaign);
+      problem = jdl::LineProblem(line);
+      if (problem.empty() && campaign.format == jdl::kFormatValues)
+        problem = jdl::ValuesProblem(line, campaign.columns.size());
+      if (problem.empty()) lines.Add(line);
+    } catch (const ApiError& e) {
+      problem = e.what();
+    }
+    if (problem.empty()) continue;
+    if (faults.empty()) first = static_cast<std::int64_t>(i) + 1;
+    faults.push_back({0, 0, "[" + std::to_string(i) + "]", problem, ""});
+  }
+  if (!faults.empty()) throw BadParameter(first, faults[0].message, faults);
+  return lines;
+}
+
+// What is asked for, read and checked before anything is written.
+struct Addition {
+  LockedCampaign campaign;
+  GridInfo info;
+  std::optional<ParameterUpload> upload;  ///< else `lines`
+  jdl::Lines lines;
+  std::int64_t n() const { return upload ? upload->lines : lines.size(); }
+};
+
+LockedCampaign LockTaker(db::Tx& tx, const Request& request) {
+  auto campaign = LockOwn(tx, request);
+  RequireNotCancelled(campaign, "add tasks to");
+  if (campaign.type == "test")
+    throw BadRequest(
+        "campaign " + std::to_string(campaign.id) + " is a test: it makes one job for each cluster",
+        "submit a campaign without -t test");
+  return campaign;
+}
+
+Addition ReadAddition(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    Addition add{LockTaker(tx, request), {}, {}, {}};
+    const auto& campaign = add.campaign;
+    if (request.HasQuery("columns") && request.Query("columns") != Join(campaign.columns, ","))
+      throw BadRequest("the columns are " + request.Query("columns") + ", those of campaign " +
+                       std::to_string(campaign.id) + " are " +
+                       (campaign.columns.empty() ? "none" : Join(campaign.columns, ",")));
+    if (request.HasQuery("upload")) {
+      add.upload = TakeUpload(tx, request);
+      if (campaign.format == jdl::kFormatValues)
+        RequireRows(tx, *add.upload, campaign.columns.size());
+    } else {
+      add.lines = LinesOf(request.Json(), campaign);
+    }
+    add.info = LoadGridInfo(tx, context.config, campaign.user);
+    return add;
+  });
+}
+
+std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add) {
+  if (!add.upload) return StoreBlocks(tx, add.campaign.user, add.lines.blocks());
+  const ParameterUpload upload = TakeUpload(tx, request);
+  if (upload.lines != add.upload->lines)
+    throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
+  tx.Exec(sql::kPublishUpload, upload.id);
+  return upload.id;
+}
+
+// Rules run when tasks are added, too: what they change counts for what is not yet sent.
+Reply AddTasks(Context& context, const Request& request) {
+  const Addition add = ReadAddition(context, request);
+  const auto& jdl = add.campaign.jdl;
+  const Change change =
+      AdmitChange(context, add.info, jdl, jdl, add.campaign.nb_params + add.n(), nullptr);
+  jdl::Campaign sent = change.admitted.campaign;
+  sent.format = add.campaign.format;
+  sent.columns = add.campaign.columns;
+  CheckLimits(context, add.info, sent, add.upload, add.lines);
+  auto answer = context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockTaker(tx, request);
+    const auto upload = StoreTasks(tx, request, add);
+    StoreChange(tx, request, campaign, change, {});
+    tx.Exec(sql::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
+    tx.Exec(sql::kGrowCampaign, campaign.id, add.n());
+    Reopen(tx, campaign);
+    LogEvent(tx, request, campaign.id, "TASKS_ADDED", Pluralize(add.n(), "task") + " added");
+    Wake(tx, campaign.id);
+    return CampaignJson(tx, request, campaign.id);
+  });
+  answer["notes"] = NotesOf(change.admitted);
+  return Reply::Json(answer, 201);
+}
+
+// {"failed": true}: every task whose tries are spent is retried, with all its tries.
+Reply Retry(Context& context, const Request& request) {
+  const auto body = request.Json();
+  if (!body.is_object() || body.value("failed", nlohmann::json()) != true)
+    throw BadRequest("say what is to be tried again: {\"failed\": true}");
+  return context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockOwn(tx, request);
+    RequireNotCancelled(campaign, "retry tasks of");
+    const auto n = tx.One(sql::kRetryFailedTasks, campaign.id, std::optional<std::int64_t>()).n;
+    tx.Exec(sql::kCloseFailureEvents, campaign.id, request.caller.user);
+    if (n > 0) Reopen(tx, campaign);
+    LogEvent(tx, request, campaign.id, "RESUBMIT",
+             Pluralize(n, "failed task") + " to be tried again");
+    Wake(tx, campaign.id);
+    return Reply::Json(
+        {{"status", 202}, {"tasks", n}, {"message", Pluralize(n, "task") + " to be tried again"}},
+        202);
+  });
+}
+
+}  // namespace
+
+void AddTaskRoutes(Router& router) {
+  router.Post("/campaigns/{id}/jobs", AddTasks);
+  router.Post("/campaigns/{id}/retry", Retry);
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,88 @@
+#include "api/http/change_notifier.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "db/db.h"
+
+namespace cigri::api {
+namespace {
+constexpr auto kKeepListening = std::chrono::seconds(60);
+}
+
+ChangeNotifier::~ChangeNotifier() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+}
+
+std::uint64_t ChangeNotifier::Received() {
+  std::lock_guard lock(mutex_);
+  return received_;
+}
+
+bool ChangeNotifier::stopped() {
+  std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+void ChangeNotifier::WaitBeyond(std::uint64_t received, int ms) {
+  std::unique_lock lock(mutex_);
+  last_wait_ = std::chrono::steady_clock::now();
+  if (!listening_ && !stop_) {
+    if (thread_.joinable()) thread_.join();  // it has ended: it was idle
+    if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    listening_ = true;
+    thread_ = std::thread([this] { Listen(); });
+  }
+  changed_.wait_for(lock, std::chrono::milliseconds(ms),
+                    [&] { return stop_ || received_ > received; });
+}
+
+void ChangeNotifier::Stop() {
+  std::lock_guard lock(mutex_);
+  stop_ = true;
+  changed_.notify_all();
+  const std::uint64_t one = 1;
+  if (wake_fd_ >= 0 && ::write(wake_fd_, &one, sizeof one) < 0) return;  // full: awake already
+}
+
+void ChangeNotifier::Tell() {
+  std::lock_guard lock(mutex_);
+  ++received_;
+  changed_.notify_all();
+}
+
+bool ChangeNotifier::IdleForLong() {
+  std::lock_guard lock(mutex_);
+  if (!stop_ && std::chrono::steady_clock::now() - last_wait_ < kKeepListening) return false;
+  listening_ = false;
+  return true;
+}
+
+void ChangeNotifier::Listen() {
+  while (!IdleForLong()) {
+    try {
+      ListenOnce();
+      return;
+    } catch (const std::exception& e) {
+      log::warn("long polls: cannot listen for news: {}", e.what());
+      pollfd wake{wake_fd_, POLLIN, 0};
+      ::poll(&wake, 1, 1000);
+    }
+  }
+}
+
+void ChangeNotifier::ListenOnce() {
+  db::Connection connection(conninfo_, "cigri api changes");
+  connection.Listen("cigri_progress");
+  Tell();  // what happened before we listened
+  while (!IdleForLong()) {
+    pollfd fds[2] = {{connection.socket(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    if (::poll(fds, 2, 10000) > 0 && !connection.Wait(0).empty()) Tell();
+  }
+}
+
+}  // namespace cigri::api

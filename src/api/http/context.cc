@@ -1,0 +1,42 @@
+#include "api/http/context.h"
+
+#include "api/http/change_notifier.h"
+#include "api/why/snapshot.h"
+
+namespace cigri::api {
+
+Context::Context(Config a_config, const std::string& conninfo, int connections)
+    : config(std::move(a_config)),
+      pool(conninfo, "cigri api", connections),
+      notifier(std::make_unique<ChangeNotifier>(conninfo)),
+      snapshots(std::make_unique<SnapshotCache>()),
+      make_cluster([conninfo](const clusterdb::ClusterRow& row) {
+        return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);
+      }) {}
+
+Context::~Context() = default;
+
+void Context::Run(const std::function<void(db::Tx&)>& body) {
+  bool lost = false;
+  const auto once = [&] {
+    auto session = pool.Get();
+    try {
+      db::Tx tx(*session);
+      body(tx);
+      tx.Commit();
+    } catch (const db::InDoubt&) {
+      throw;  // it may have been committed: never once more
+    } catch (...) {
+      lost = !session->alive();
+      throw;
+    }
+  };
+  try {
+    once();
+  } catch (...) {
+    if (!lost) throw;
+    once();  // the session had gone with a restart of the server, and nothing was committed
+  }
+}
+
+}  // namespace cigri::api

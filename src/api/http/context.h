@@ -1,0 +1,66 @@
+// What every handler may use: the configuration, the database, the clusters' drivers, news.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "clusterdb/clusterdb.h"
+#include "core/config.h"
+#include "db/db.h"
+#include "rules/rules.h"
+
+namespace cigri::api {
+
+class ChangeNotifier;
+class SnapshotCache;
+
+/// One per process, shared by all threads.
+class Context {
+ public:
+  /// `conninfo` of the database; at most `connections` sessions, opened on demand.
+  Context(Config a_config, const std::string& conninfo, int connections = 8);
+  ~Context();
+  Context(const Context&) = delete;
+
+  /// Runs `body(Tx&)` in a transaction, commits it, and returns what it returned. A session that
+  /// turns out to be lost is replaced and the body run once more (nothing was committed then);
+  /// a commit whose outcome is unknown is a 503 that says so, never repeated.
+  template <typename Body>
+  auto Transact(Body body) {
+    using Result = decltype(body(std::declval<db::Tx&>()));
+    if constexpr (std::is_void_v<Result>) {
+      Run([&](db::Tx& tx) { body(tx); });
+    } else {
+      std::optional<Result> result;
+      Run([&](db::Tx& tx) { result.emplace(body(tx)); });
+      return std::move(*result);
+    }
+  }
+
+  /// The same for what only reads, in one snapshot: numbers of several statements fit together.
+  template <typename Body>
+  auto Read(Body body) {
+    return Transact([&](db::Tx& tx) {
+      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+      return body(tx);
+    });
+  }
+
+  const Config config;
+  db::Pool pool;
+  /// Long polls wait here (read/progress.cc).
+  std::unique_ptr<ChangeNotifier> notifier;
+  /// For explanations (why/snapshot.h).
+  std::unique_ptr<SnapshotCache> snapshots;
+  /// Drivers for reading output and for checks; a test puts a fake in its place.
+  std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow&)> make_cluster;
+
+  rules::Limits rule_limits;  ///< of one run of the admission rules
+
+ private:
+  void Run(const std::function<void(db::Tx&)>& body);
+};
+
+}  // namespace cigri::api

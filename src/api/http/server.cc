@@ -1,0 +1,200 @@
+#include "api/http/server.h"
+
+#include <unistd.h>
+
+#include "api/http/change_notifier.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "http/server.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr std::size_t kMostBodyOfStrangers = 16 << 10;
+constexpr std::size_t kMostForm = 8192;  // compiled into cpp-httplib
+// A long poll holds a thread, which costs some pages, and no database session, which costs MB.
+constexpr int kThreads = 512, kTcpThreads = 128;
+
+void Send(const httplib::Request& request, httplib::Response& response, Reply reply) {
+  response.status = reply.status;
+  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+  if (reply.stream) {
+    response.set_chunked_content_provider(
+        reply.content_type, [body = std::move(reply.stream)](std::size_t, httplib::DataSink& sink) {
+          bool gone = false;
+          try {
+            body([&](std::string_view piece) {
+              gone = gone || (!piece.empty() && !sink.write(piece.data(), piece.size()));
+              return !gone;
+            });
+          } catch (const std::exception& e) {
+            log::error("a streamed answer was cut: {}", e.what());
+            return false;
+          }
+          if (!gone) sink.done();
+          return !gone;
+        });
+    return;
+  }
+  if (!reply.content_type.empty()) {
+    response.set_content(reply.text, reply.content_type);
+  } else if (reply.status != 204) {
+    const bool pretty = request.has_param("pretty") && request.get_param_value("pretty") != "false";
+    // What a job printed or a user wrote may be no UTF-8: replaced, never a 500.
+    response.set_content(
+        reply.json.dump(pretty ? 2 : -1, ' ', false, nlohmann::json::error_handler_t::replace) +
+            "\n",
+        "application/json");
+  }
+}
+
+std::uint64_t BodyLength(const httplib::Request& request) {
+  return std::strtoull(request.get_header_value("Content-Length").c_str(), nullptr, 10);
+}
+
+bool IsForm(const httplib::Request& request) {
+  return StartsWith(Lower(request.get_header_value("Content-Type")),
+                    "application/x-www-form-urlencoded");
+}
+
+// Refused before a byte of the body is read: the connection ends with the answer.
+bool Refuse(const httplib::Request& request, httplib::Response& response, const ApiError& error) {
+  Send(request, response, Reply::Json(error.Body(), error.status));
+  response.set_header("Connection", "close");
+  return true;
+}
+
+std::multimap<std::string, std::string> ParseQuery(const std::string& text) {
+  httplib::Params params;
+  httplib::detail::parse_query_text(text, params);
+  return params;
+}
+
+}  // namespace
+
+ApiServer::ApiServer(Context& context, Router router)
+    : context_(context),
+      router_(std::move(router)),
+      identity_(context),
+      base_(context.config.Get("API_BASE")) {
+  while (!base_.empty() && base_.back() == '/') base_.pop_back();
+}
+
+ApiServer::~ApiServer() { Stop(); }
+
+void ApiServer::Stop() {
+  context_.notifier->Stop();
+  for (auto& server : servers_) server->Stop();
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+  servers_.clear();
+  for (const auto& path : sockets_) ::unlink(path.c_str());
+  sockets_.clear();
+}
+
+std::unique_ptr<http::GuardServer> ApiServer::MakeServer(int threads) {
+  http::Limits limits;
+  limits.threads = threads;
+  limits.max_request_bytes = 112u << 20;  // 1000 lines of 100 kB: the longest block
+  auto server = std::make_unique<http::GuardServer>(limits);
+  const auto handle = [this](const httplib::Request& q, httplib::Response& r) { Handle(q, r); };
+  server->before = [this](const httplib::Request& q, httplib::Response& r) { return Before(q, r); };
+  server->Get(".*", handle).Post(".*", handle).Put(".*", handle);
+  server->Patch(".*", handle).Delete(".*", handle).Options(".*", handle);
+  return server;
+}
+
+void ApiServer::Serve(std::unique_ptr<http::GuardServer> server) {
+  threads_.emplace_back([s = server.get()] { s->Serve(); });
+  server->AwaitServing();
+  servers_.push_back(std::move(server));
+}
+
+void ApiServer::ListenUnix(const std::string& path) {
+  auto server = MakeServer(kThreads);
+  std::string why;
+  if (!server->BindUnix(path, 0666, &why)) throw Fatal(kExitUnavailable, "cannot serve: " + why);
+  sockets_.push_back(path);
+  Serve(std::move(server));
+}
+
+int ApiServer::ListenTcp(const std::string& address) {
+  const auto colon = address.rfind(':');
+  char* end = nullptr;
+  const long port = colon == address.npos ? -1 : std::strtol(address.c_str() + colon + 1, &end, 10);
+  if (port < 0 || port > 65535 || *end != '\0')
+    throw Fatal(kExitConfig, "API_LISTEN = \"" + address + "\" is no address",
+                "write it as 127.0.0.1:8080");
+  auto server = MakeServer(kTcpThreads);
+  std::string why;
+  if (!server->BindTcp(address.substr(0, colon), static_cast<int>(port), &why))
+    throw Fatal(kExitUnavailable, "cannot serve: " + why);
+  const int bound = server->port();
+  Serve(std::move(server));
+  return bound;
+}
+
+bool ApiServer::Before(const httplib::Request& request, httplib::Response& response) {
+  const auto length = BodyLength(request);
+  if (length > kMostForm && IsForm(request))
+    return Refuse(request, response,
+                  ApiError(415, "Unsupported media type",
+                           "a form-encoded body may have " + std::to_string(kMostForm) + " bytes",
+                           "send it with Content-Type: application/json"));
+  if (length <= kMostBodyOfStrangers || http::PeerOf(request).unix_socket) return false;
+  try {
+    if (identity_.Of(request).identified()) return false;
+  } catch (const std::exception& e) {
+    return Refuse(request, response, ApiError(503, "Unavailable", e.what()));
+  }
+  return Refuse(request, response, Forbidden("not authenticated"));
+}
+
+Request ApiServer::Translate(const httplib::Request& request, const std::string& id) const {
+  Request out;
+  out.id = id;
+  out.method = request.method == "HEAD" ? "GET" : request.method;
+  out.path = request.path;
+  if (!base_.empty() && (out.path == base_ || StartsWith(out.path, base_ + "/")))
+    out.path.erase(0, base_.size());
+  while (out.path.size() > 1 && out.path.back() == '/') out.path.pop_back();
+  if (const auto at = request.target.find('?'); at != request.target.npos)
+    out.query = ParseQuery(request.target.substr(at + 1));
+  out.content_type = request.get_header_value("Content-Type");
+  if (IsForm(request)) out.form = ParseQuery(request.body);
+  for (const auto& [name, value] : request.headers) out.headers.emplace(Lower(name), value);
+  out.body = request.body;
+  out.link_prefix = request.get_header_value("X-Cigri-Api-Path-Prefix") + base_;
+  if (const auto override_method = out.form.find("_method");
+      out.method == "POST" && override_method != out.form.end())
+    out.method = override_method->second;
+  if (request.method == "POST" && out.HasQuery("_method")) out.method = out.Query("_method");
+  std::transform(out.method.begin(), out.method.end(), out.method.begin(), ::toupper);
+  return out;
+}
+
+void ApiServer::Handle(const httplib::Request& request, httplib::Response& response) {
+  Request translated = Translate(request, RandomHex(4));
+  const std::string line = translated.method + " " + translated.path, id = translated.id;
+  const bool reads = translated.method == "GET" || translated.method == "OPTIONS";
+  Reply reply;
+  try {
+    translated.caller = identity_.Of(request);
+    const std::string user = translated.caller.user;
+    reply = router_.Dispatch(context_, std::move(translated));
+    // One line for each write; never bodies, queries or tokens.
+    if (!reads) log::info("[{}] {} {} -> {}", id, user.empty() ? "-" : user, line, reply.status);
+  } catch (const std::exception& e) {
+    log::warn("[{}] {}: {}", id, line, e.what());
+    const auto* fatal = dynamic_cast<const Fatal*>(&e);
+    const ApiError error(503, "Unavailable",
+                         fatal != nullptr ? e.what() : "the database has gone away",
+                         fatal != nullptr ? fatal->hint() : "try again in some seconds");
+    reply = Reply::Json(error.Body(), error.status);
+  }
+  response.set_header("X-Request-Id", id);
+  Send(request, response, std::move(reply));
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,49 @@
+// The API daemon's listeners: a unix socket and, when configured, a TCP address.
+#pragma once
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/http/context.h"
+#include "api/http/identity.h"
+#include "api/http/router.h"
+#include "http/server_fwd.h"
+
+namespace cigri::api {
+
+/// Every route of the grid.
+Router AllRoutes();
+
+/// Serves `router` until Stop() or its end.
+class ApiServer {
+ public:
+  ApiServer(Context& context, Router router);
+  ~ApiServer();
+  ApiServer(const ApiServer&) = delete;
+
+  /// Listens on a unix socket that everybody may open: the kernel says who they are.
+  /// Throws Fatal(kExitUnavailable) when it cannot.
+  void ListenUnix(const std::string& path);
+  /// `address` = "127.0.0.1:8080" (port 0: any). Returns the port.
+  int ListenTcp(const std::string& address);
+  /// Finishes what runs and ends the listeners. May be called twice.
+  void Stop();
+
+ private:
+  void Serve(std::unique_ptr<http::GuardServer> server);
+  std::unique_ptr<http::GuardServer> MakeServer(int threads);
+  bool Before(const httplib::Request& request, httplib::Response& response);
+  void Handle(const httplib::Request& request, httplib::Response& response);
+  Request Translate(const httplib::Request& request, const std::string& id) const;
+
+  Context& context_;
+  const Router router_;
+  Identity identity_;
+  std::string base_;  ///< API_BASE, stripped where it is present
+  std::vector<std::unique_ptr<http::GuardServer>> servers_;
+  std::vector<std::thread> threads_;
+  std::vector<std::string> sockets_;
+};
+
+}  // namespace cigri::api

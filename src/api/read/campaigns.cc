@@ -1,0 +1,305 @@
+#include "api/read/campaigns.h"
+
+#include <sql/campaigns.h>
+#include <sql/forecasts.h>
+#include <sql/placements.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/http/router.h"
+#include "core/states.h"
+#include "core/text.h"
+#include "http/client.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
+
+std::vector<std::string> AllStates() {
+  return {EnumNames<CampaignState>().begin(), EnumNames<CampaignState>().end()};
+}
+
+// ?state=terminated,paused, else ?all=1, else CiGri's choice: what is alive.
+std::vector<std::string> StatesAsked(const Request& request) {
+  if (request.Flag("all")) return AllStates();
+  const std::string asked = request.Query("state");
+  if (asked.empty()) return {"in_treatment", "paused"};
+  const auto states = Split(asked, ',');
+  for (const auto& state : states)
+    if (!FromString<CampaignState>(state))
+      throw BadRequest("there is no campaign state \"" + state + "\"",
+                       "states are in_treatment, paused, cancelled, terminated");
+  return states;
+}
+
+std::optional<std::string> Asked(const Request& request, const std::string& name) {
+  if (!request.HasQuery(name)) return std::nullopt;
+  return request.Query(name);
+}
+
+// One word and one reason for readers, the strongest first.
+void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row) {
+  const auto say = [&](const char* state, const std::string& reason) {
+    placement["state"] = state;
+    placement["reason"] = reason;
+  };
+  if (!row.enabled) return say("disabled", "disabled by the operators");
+  if (row.drained)
+    return say("drained", std::string("drained by ") + row.drained_by.value_or("an operator") +
+                              ": " + row.drain_reason.value_or(""));
+  if (row.held_since) return say("held", row.held_why.value_or(""));
+  if (row.failing_since) return say("unreachable", row.error.value_or("it does not answer"));
+  if (row.black_hole_until)
+    return say("black_hole", "held for a while: it ended jobs too fast there");
+  if (row.mode == "observe") return say("observe", "in observation: nothing is sent there");
+  say("ok", "");
+}
+
+json PlacementJson(const sql::ShowPlacementsRow& row) {
+  const auto n_ok = row.n_ok;
+  const double sum = row.sum_s;
+  json placement = {{"cluster_name", row.name},
+                    {"active_jobs", row.submitted + row.remote_waiting + row.running},
+                    {"queued_jobs", row.launching},
+                    {"prologue_ok", !row.has_prologue || row.prologue == "done"},
+                    {"epilogue_ok", !row.has_epilogue || row.epilogue == "done"},
+                    {"running", row.running},
+                    {"remote_waiting", row.remote_waiting},
+                    {"submitted", row.submitted},
+                    {"done", row.done},
+                    {"failed", row.ended_badly},
+                    {"preempted", row.preempted},
+                    {"throughput", OrNull(row.rate)},
+                    {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
+                    {"job_ratio", OrNull(row.job_ratio)},
+                    {"slots", row.slots}};
+  // Until the predictor has seen enough, the whole life of the campaign there says how fast it
+  // goes.
+  if (placement["throughput"].is_null() && n_ok > 0 && row.first_start) {
+    const double duration = *row.last_end - *row.first_start;
+    if (duration > 0) placement["throughput"] = static_cast<double>(n_ok) / duration;
+  }
+  AddPlacementState(placement, row);
+  return placement;
+}
+
+json LinksOf(const Request& request, std::int64_t id) {
+  const std::string self = "/campaigns/" + std::to_string(id);
+  return json::array({LinkJson(request, "self", self), LinkJson(request, "parent", "/campaigns"),
+                      LinkJson(request, "collection", self + "/jobs", "jobs"),
+                      LinkJson(request, "collection", self + "/events", "events"),
+                      LinkJson(request, "item", self + "/jdl", "jdl")});
+}
+
+json CampaignPage(db::Tx& tx, const Request& request) {
+  const auto states = StatesAsked(request);
+  const auto user = Asked(request, "user");
+  // CiGri's clients know no pages here: without a limit they get everything that is alive.
+  const auto limit = request.QueryInt("limit", 10'000, 1, 10'000);
+  const auto offset = request.QueryInt("offset", 0);
+  const std::optional<std::int64_t> any;
+  json items = json::array();
+  for (const auto& row : tx.Exec(sql::kListCampaigns, any, user, states, limit, offset))
+    items.push_back(CampaignJson(request, row));
+  const auto total = tx.One(sql::kCountCampaigns, user, states).n;
+  std::string keep = request.Flag("all") ? "&all=1" : "";
+  if (user) keep += "&user=" + http::PercentEncode(*user);
+  if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
+  return PageJson(request, "/campaigns", std::move(items), total, offset, limit, keep);
+}
+
+struct Durations {
+  std::int64_t n = 0;
+  double sum = 0, sum_sq = 0, first_start = 0, last_end = 0;
+};
+
+Durations DurationsOf(const std::vector<sql::ShowPlacementsRow>& placements) {
+  Durations all;
+  for (const auto& row : placements) {
+    const auto n = row.n_ok;
+    if (n == 0) continue;
+    const double first = row.first_start.value_or(0), last = row.last_end.value_or(0);
+    all.first_start = all.n == 0 ? first : std::min(all.first_start, first);
+    all.last_end = std::max(all.last_end, last);
+    all.n += n;
+    all.sum += row.sum_s;
+    all.sum_sq += row.sum_sq;
+  }
+  return all;
+}
+
+double Share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// CiGri's keys; what it computed from all jobs is kept up to date in placements, counters and
+// forecasts.
+json Stats(db::Tx& tx, std::int64_t campaign) {
+  const auto row = CampaignRow(tx, campaign);
+  const auto all = DurationsOf(tx.Exec(sql::kShowPlacements, campaign));
+  const auto foreseen = tx.Exec(sql::kCampaignForecast, campaign);
+  const auto numbers = NumbersOf(row);
+  const auto n = static_cast<double>(all.n);
+  json stats = {{"average_jobs_duration", nullptr},
+                {"stddev_jobs_duration", nullptr},
+                {"end_low", nullptr},
+                {"end_high", nullptr}};
+  if (all.n > 0) stats["average_jobs_duration"] = all.sum / n;
+  if (all.n > 1)
+    stats["stddev_jobs_duration"] =
+        std::sqrt(std::max(0.0, (all.sum_sq - all.sum * all.sum / n) / (n - 1)));
+  double rate =
+      all.n > 0 && all.last_end > all.first_start ? n / (all.last_end - all.first_start) : 0;
+  if (!foreseen.empty()) {
+    if (foreseen[0].rate) rate = *foreseen[0].rate;
+    stats["end_low"] = OrNull(foreseen[0].end_low);
+    stats["end_high"] = OrNull(foreseen[0].end_high);
+  }
+  stats["jobs_throughput"] = std::max(rate, 1e-16);
+  stats["remaining_time"] =
+      static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
+  // As in CiGri 3, what we took back ourselves (a trimmed queue, a copy) is no failure.
+  const auto bad = std::max<std::int64_t>(0, row.ended_badly - row.our_kill - row.duplicate);
+  const auto sent_again = row.user_requeues + row.preempted + row.infrastructure;
+  stats["failures_rate"] = Share(bad, bad + numbers.done);
+  stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
+  return stats;
+}
+
+json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  return OwnInfo(tx, request, campaign).jdl;
+}
+
+// CIG-49: waiting, running, terminated, needing attention; a row per campaign, and one per user.
+json SummaryRow(const Numbers& n) {
+  return {{"waiting", n.waiting},
+          {"running", n.InFlight()},
+          {"terminated", n.done},
+          {"needs_attention", n.failed},
+          {"total", n.total}};
+}
+
+void AddTo(json& sum, const json& row) {
+  for (const auto& [key, value] : row.items())
+    sum[key] = sum.value(key, std::int64_t{0}) + value.get<std::int64_t>();
+}
+
+json Summary(db::Tx& tx, const Request& request) {
+  const std::optional<std::int64_t> any;
+  const auto from = request.QueryInt("from", 0), to = request.QueryInt("to", 0);
+  // A range of ids is asked for to see what is over, too (CiGri 2: -s N-M).
+  const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
+  json items = json::array(), users = json::object();
+  for (const auto& row :
+       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
+    const auto id = row.id;
+    if (id < from || (to > 0 && id > to)) continue;
+    json item = SummaryRow(NumbersOf(row));
+    json& user = users[row.grid_user];
+    if (user.is_null()) user = json::object();
+    AddTo(user, item);
+    user["campaigns"] = user.value("campaigns", std::int64_t{0}) + 1;
+    item.update({{"id", id},
+                 {"user", row.grid_user},
+                 {"state", row.state},
+                 {"name", row.name},
+                 {"type", row.type},
+                 {"has_events", row.has_events}});
+    items.push_back(std::move(item));
+  }
+  return {{"items", std::move(items)}, {"users", std::move(users)}};
+}
+
+}  // namespace
+
+Numbers NumbersOf(const sql::ListCampaignsRow& row) {
+  Numbers n;
+  n.total = row.ntasks;
+  n.done = row.done;
+  n.launching = row.launching;
+  n.submitted = row.submitted;
+  n.remote_waiting = row.remote_waiting;
+  n.running = row.running;
+  const auto fresh = n.total - row.next_idx;
+  // Beyond some number rows are not counted any more: what is left over is theirs.
+  const auto rest = std::max<std::int64_t>(0, n.total - n.done - fresh - n.InFlight());
+  n.failed = row.needs_attention <= kCountedExactly ? row.needs_attention
+                                                    : rest - std::min(rest, row.retry);
+  n.user_requeues = row.retry <= kCountedExactly ? row.retry : rest - std::min(rest, n.failed);
+  n.waiting = fresh + n.user_requeues;
+  n.not_run = std::max<std::int64_t>(0, row.nb_params - n.total);
+  return n;
+}
+
+json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
+  const auto id = row.id;
+  const auto n = NumbersOf(row);
+  json campaign = {{"id", id},
+                   {"name", row.name},
+                   {"user", row.grid_user},
+                   {"state", row.state},
+                   {"has_events", row.has_events},
+                   {"submission_time", static_cast<std::int64_t>(row.submission_time)},
+                   {"total_jobs", n.total},
+                   {"finished_jobs", n.done},
+                   {"links", LinksOf(request, id)},
+                   {"wanted", row.wanted},
+                   {"state_reason", OrNull(row.state_reason)},
+                   {"completion_time", OrNull(row.completion_time)},
+                   {"finishing", row.finishing},
+                   {"type", row.type},
+                   {"project", row.project},
+                   {"priority", row.priority},
+                   {"waiting_jobs", n.waiting},
+                   {"user_requeues", n.user_requeues},
+                   {"launching_jobs", n.launching},
+                   {"submitted_jobs", n.submitted},
+                   {"remote_waiting_jobs", n.remote_waiting},
+                   {"running_jobs", n.running},
+                   {"failed_jobs", n.failed},
+                   {"not_run_jobs", n.not_run},
+                   {"preempted", row.preempted}};
+  if (MayRead(request, row.grid_user)) campaign["notes"] = json::parse(row.notes);
+  return campaign;
+}
+
+sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
+  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0);
+  if (!row) throw NotFound("campaign " + std::to_string(campaign));
+  return *row;
+}
+
+json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  const auto row = CampaignRow(tx, campaign);
+  json answer = CampaignJson(request, row);
+  answer["clusters"] = json::object();
+  for (const auto& placement : tx.Exec(sql::kShowPlacements, campaign))
+    answer["clusters"][std::to_string(placement.id)] = PlacementJson(placement);
+  return answer;
+}
+
+void AddCampaignReadRoutes(Router& router) {
+  router.Get("/campaigns", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return CampaignPage(tx, request); }));
+  });
+  router.Get("/campaigns/{id}", [](Context& context, const Request& request) {
+    return Reply::Json(
+        context.Transact([&](db::Tx& tx) { return CampaignJson(tx, request, request.Id()); }));
+  });
+  router.Get("/campaigns/{id}/stats", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return Stats(tx, request.Id()); }));
+  });
+  router.Get("/campaigns/{id}/jdl", [](Context& context, const Request& request) {
+    return Reply::Json(
+        context.Transact([&](db::Tx& tx) { return Jdl(tx, request, request.Id()); }));
+  });
+  router.Get("/summary", [](Context& context, const Request& request) {
+    return Reply::Json(context.Transact([&](db::Tx& tx) { return Summary(tx, request); }));
+  });
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,161 @@
+// GET /campaigns/N/progress: numbers that move, and news, held until there are some.
+#include <sql/campaigns.h>
+#include <sql/events.h>
+#include <sql/forecasts.h>
+
+#include "api/http/change_notifier.h"
+#include "api/http/router.h"
+#include "api/read/campaigns.h"
+#include "core/pluralize.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr std::int64_t kLongestWait = 60'000;  // ms
+constexpr int kRecheck = 1000;                 // ms: when a notice was lost
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+// What a client has seen, in its token: "EVENT.PLACEMENTS.HASH" with placements = "1:3,2:0"
+// (preempted jobs by cluster). A token that is none is an empty one: everything is new.
+struct Seen {
+  std::int64_t event = 0;
+  std::map<std::string, std::int64_t> preempted;
+  std::string text;
+};
+
+Seen SeenOf(const std::string& token) {
+  Seen seen;
+  seen.text = token;
+  const auto parts = Split(token, '.');
+  if (parts.size() != 3) return seen;
+  seen.event = std::strtoll(parts[0].c_str(), nullptr, 10);
+  for (const auto& placement : Split(parts[1], ','))
+    if (const auto colon = placement.find(':'); colon != placement.npos)
+      seen.preempted[placement.substr(0, colon)] =
+          std::strtoll(placement.c_str() + colon + 1, nullptr, 10);
+  return seen;
+}
+
+json PlacementJson(const json& placement) {
+  return {{"name", placement["cluster_name"]}, {"done", placement["done"]},
+          {"running", placement["running"]},   {"waiting", placement["remote_waiting"]},
+          {"failed", placement["failed"]},     {"rate", placement["throughput"]},
+          {"mean_s", placement["mean_s"]},     {"state", placement["state"]},
+          {"reason", placement["reason"]}};
+}
+
+std::string PreemptedNews(const std::string& cluster, std::int64_t n) {
+  return cluster + ": a local user took the slot" + (n == 1 ? "" : "s") + ", " +
+         Pluralize(n, "job killed, it is retried", "jobs killed, they are retried") +
+         " (not your fault)";
+}
+
+// Stopped by the grid itself (held everywhere): nothing moves until somebody answers. Once the
+// events are answered it is about to go on; so it is without a reason: it was paused by its user.
+bool IsStopped(db::Tx& tx, const json& campaign) {
+  return campaign["state"] == "paused" && campaign["wanted"] == "in_treatment" &&
+         !campaign["state_reason"].is_null() &&
+         tx.One(sql::kCampaignIsHeldEverywhere, campaign["id"].get<std::int64_t>()).held;
+}
+
+json Numbers(const json& campaign, bool stopped) {
+  const bool cancelled = campaign["state"] == "cancelled";
+  const std::int64_t waiting = campaign["waiting_jobs"], not_run = campaign["not_run_jobs"];
+  return {{"state", campaign["state"]},
+          {"wanted", campaign["wanted"]},
+          {"state_reason", campaign["state_reason"]},
+          {"total", campaign["total_jobs"]},
+          {"done", campaign["finished_jobs"]},
+          {"failed", campaign["failed_jobs"]},
+          {"running", campaign["running_jobs"]},
+          {"waiting", cancelled ? 0 : waiting},
+          {"submitted", campaign["submitted_jobs"]},
+          {"remote_waiting", campaign["remote_waiting_jobs"]},
+          {"launching", campaign["launching_jobs"]},
+          {"preempted", campaign["preempted"]},
+          {"not_run", cancelled ? not_run + waiting : not_run},
+          {"over", cancelled || stopped || campaign["state"] == "terminated"}};
+}
+
+// "in 2 to 4 s", as the predictor sees it; null when it does not, or all is over.
+void AddForecast(db::Tx& tx, std::int64_t id, json& progress) {
+  progress["ends_in"] = nullptr;
+  progress["throughput"] = nullptr;
+  const auto rows = tx.Exec(sql::kEndEstimate, id);
+  if (rows.empty()) return;
+  if (rows[0].rate) progress["throughput"] = *rows[0].rate;
+  if (progress["over"] == true || !rows[0].low || !rows[0].high) return;
+  progress["ends_in"] = {*rows[0].low, *rows[0].high};
+}
+
+// What has happened since `seen`; sets how far a client has then read, as the token's first parts.
+json NewsSince(db::Tx& tx, std::int64_t id, const json& placements, const Seen& seen,
+               std::string* mark) {
+  json news = json::array();
+  std::vector<std::string> preempted;
+  for (const auto& [cluster, placement] : placements.items()) {
+    const std::int64_t n = placement["preempted"];
+    const auto before = seen.preempted.find(cluster);
+    const auto more = n - (before == seen.preempted.end() ? 0 : before->second);
+    if (more > 0) news.push_back(PreemptedNews(placement["cluster_name"], more));
+    preempted.push_back(cluster + ":" + std::to_string(n));
+  }
+  std::int64_t last = seen.event;
+  for (const auto& row : tx.Exec(sql::kEventsSince, id, seen.event)) {
+    news.push_back(row.message);
+    last = std::max(last, row.id);
+  }
+  *mark = std::to_string(last) + "." + Join(preempted, ",");
+  return news;
+}
+
+struct Progress {
+  json body;
+  bool changed = false;
+};
+
+Progress LoadProgress(Context& context, const Request& request, const Seen& seen) {
+  return context.Read([&](db::Tx& tx) {
+    const json campaign = CampaignJson(tx, request, request.Id());
+    Progress out{Numbers(campaign, IsStopped(tx, campaign)), false};
+    out.body["clusters"] = json::array();
+    for (const auto& placement : campaign["clusters"])
+      out.body["clusters"].push_back(PlacementJson(placement));
+    std::string counted = out.body.dump(-1, ' ', false, json::error_handler_t::replace), mark;
+    auto news = NewsSince(tx, request.Id(), campaign["clusters"], seen, &mark);
+    if (!MayRead(request, campaign["user"])) news = json::array();
+    AddForecast(tx, request.Id(), out.body);
+    const std::string token = mark + "." + std::to_string(std::hash<std::string>{}(counted));
+    out.changed = token != seen.text;
+    out.body["token"] = token;
+    out.body["news"] = std::move(news);
+    return out;
+  });
+}
+
+Reply ShowProgress(Context& context, const Request& request) {
+  const Seen seen = SeenOf(request.Query("seen"));
+  const auto end =
+      Clock::now() + std::chrono::milliseconds(request.QueryInt("wait", 0, 0, kLongestWait));
+  for (;;) {
+    const auto received =
+        context.notifier->Received();  // before looking: what comes meanwhile counts
+    Progress progress = LoadProgress(context, request, seen);
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (progress.changed || progress.body["over"] == true || left <= 0 ||
+        context.notifier->stopped())
+      return Reply::Json(std::move(progress.body));
+    context.notifier->WaitBeyond(received,
+                                 static_cast<int>(std::min<std::int64_t>(left, kRecheck)));
+  }
+}
+
+}  // namespace
+
+void AddProgressRoutes(Router& router) { router.Get("/campaigns/{id}/progress", ShowProgress); }
+
+}  // namespace cigri::api

@@ -1,0 +1,34 @@
+// The way of a campaign through the JDL's checks and the grid's admission rules.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/http/context.h"
+#include "api/http/message.h"
+#include "api/submit/grid_info.h"
+
+namespace cigri::api {
+
+/// A campaign that may be stored.
+struct Admitted {
+  jdl::Campaign campaign;
+  std::vector<std::string> notes;    ///< for the user: warnings, what rules said
+  std::vector<std::string> changes;  ///< what rules changed
+};
+
+/// Throws 400 with all faults unless there are none.
+void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& title = "Error");
+/// "priority: no number" and a hint behind it, as a note.
+std::string NoteOf(const jdl::Fault& warning);
+
+/// Throws 403 when the caller may not make a priority of `before` one of `after`: users lower it as
+/// they like and raise it to user_priority of the policy, operators do what they like (TECH-27).
+void RequireMayGive(const Request& request, const GridInfo& info, int before, int after);
+
+/// Runs the rules on `campaign` with its `jobs` parameters and checks what they left. Throws 400
+/// "Admission rule error" when a rule refuses, or left something that is no campaign any more.
+/// Takes as long as the rules: not inside a transaction. A rule that does not run is reported to
+/// the operators (RULE_BROKEN) until a campaign has passed all rules.
+Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, std::int64_t jobs);
+
+}  // namespace cigri::api

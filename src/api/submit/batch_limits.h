@@ -1,0 +1,16 @@
+// What a cluster can never take is refused when it is submitted, not when it is sent.
+#pragma once
+#include "api/http/context.h"
+#include "api/submit/grid_info.h"
+#include "api/submit/uploads.h"
+
+namespace cigri::api {
+
+/// Throws 400 naming the first cluster of `campaign` that can never take its jobs, the limit, and
+/// the parameter when it is one's: of the uploaded ones when there is an upload, else of `lines`.
+/// Looks at the first parameter and at each of more than a thousand bytes; asks no cluster. (The
+/// runner asks the same of every batch: limits may change.)
+void CheckLimits(Context& context, const GridInfo& info, const jdl::Campaign& campaign,
+                 const std::optional<ParameterUpload>& upload, const jdl::Lines& lines);
+
+}  // namespace cigri::api

@@ -1,0 +1,78 @@
+#include "api/submit/grid_info.h"
+
+#include <sql/clusters.h>
+#include <sql/policy.h>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "policy/campaign_scheduler.h"
+
+namespace cigri::api {
+namespace {
+
+ClusterTarget ClusterOf(const sql::ClustersForSubmissionRow& row) {
+  ClusterTarget c;
+  c.id = row.id;
+  c.name = row.name;
+  c.kind = row.kind;
+  c.mode = row.mode;
+  c.resource_unit = row.resource_unit;
+  c.login = row.cluster_login;
+  c.enabled = row.enabled;
+  c.drained = row.drained;
+  c.failing = row.failing;
+  c.drain_reason = row.drain_reason.value_or("");
+  c.max_resources = row.max_resources;
+  c.free_resources = row.free_resources;
+  c.needs_token = row.needs_token;
+  c.has_token = row.has_token;
+  c.token_s = row.token_s;
+  return c;
+}
+
+jdl::ClusterDefaults DefaultsOf(const sql::ClustersForSubmissionRow& row) {
+  jdl::ClusterDefaults d;
+  d.resources = row.default_resources;
+  d.resource_unit = row.resource_unit;
+  return d;
+}
+
+jdl::Defaults GridDefaults(const Config& config) {
+  jdl::Defaults d;
+  d.resources = config.Get("DEFAULT_JOB_RESOURCES", d.resources);
+  d.schedulers = policy::SelectableSchedulers();
+  if (config.Has("DEFAULT_JOB_WALLTIME")) {
+    const auto walltime = ParseWalltime(config.Get("DEFAULT_JOB_WALLTIME"));
+    if (!walltime)
+      throw Fatal(kExitConfig, "DEFAULT_JOB_WALLTIME is no walltime", "write 01:00:00 or 3600");
+    d.walltime_s = *walltime;
+  }
+  return d;
+}
+
+}  // namespace
+
+std::string ClusterTarget::State() const {
+  if (!enabled) return "disabled";
+  if (drained) return "drained";
+  return failing ? "not answering" : mode;
+}
+
+GridInfo LoadGridInfo(db::Tx& tx, const Config& config, const std::string& user) {
+  GridInfo info;
+  info.defaults = GridDefaults(config);
+  info.admission = LoadAdmission(tx, user);
+  info.user_priority = tx.One(sql::kHighestUserPriority).priority;
+  for (const auto& row : tx.Exec(sql::kClustersForSubmission, user)) {
+    const ClusterTarget c = ClusterOf(row);
+    info.defaults.clusters[c.name] = DefaultsOf(row);
+    info.clusters[c.name] = c;
+  }
+  for (const auto& row : tx.Exec(sql::kSlaGroups)) {
+    if (!info.sla_groups) info.sla_groups.emplace();
+    info.sla_groups->push_back(row.key);
+  }
+  return info;
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,99 @@
+#include "api/submit/submission.h"
+
+#include <sql/campaigns.h>
+#include <sql/grid.h>
+#include <sql/parameters.h>
+#include <sql/placements.h>
+
+#include <ctime>
+
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+// A test campaign makes one job for each cluster; the others are never created.
+std::int64_t TasksOf(const jdl::Campaign& campaign, std::int64_t parameters) {
+  if (campaign.type != "test") return parameters;
+  return std::min(parameters, static_cast<std::int64_t>(campaign.clusters.size()));
+}
+
+std::string AllNotes(const std::string& user, const Admitted& admitted) {
+  auto notes = NotesJson("admission rules", admitted.changes);
+  for (auto& note : NotesJson(user, admitted.notes)) notes.push_back(std::move(note));
+  return notes.dump();
+}
+
+std::optional<std::int64_t> StoreParameters(db::Tx& tx, const std::string& user,
+                                            const jdl::Campaign& campaign,
+                                            const Parameters& parameters) {
+  if (parameters.upload) {
+    tx.Exec(sql::kPublishUpload, parameters.upload->id);
+    return parameters.upload->id;
+  }
+  if (campaign.source == jdl::Source::kParams)
+    return StoreBlocks(tx, user, campaign.params.blocks());
+  return std::nullopt;  // "nb_jobs": the parameter is the index
+}
+
+std::int64_t InsertCampaign(db::Tx& tx, const std::string& user, const Admitted& admitted,
+                            std::int64_t n, std::optional<std::int64_t> upload) {
+  const jdl::Campaign& c = admitted.campaign;
+  const auto first_task = tx.One(sql::kTakeTaskIds, n).first;
+  return tx
+      .One(sql::kInsertCampaign, user, c.name, c.type, c.project, c.priority, c.sla_group, n,
+           first_task, c.format, c.columns, jdl::ToJson(c).dump(), c.max_tries, c.max_replicas,
+           c.lost_after_s, AllNotes(user, admitted), upload)
+      .id;
+}
+
+}  // namespace
+
+nlohmann::json NotesJson(const std::string& who, const std::vector<std::string>& texts) {
+  auto notes = nlohmann::json::array();
+  for (const auto& text : texts)
+    notes.push_back({{"at", std::time(nullptr)}, {"by", who}, {"text", ValidUtf8(text)}});
+  return notes;
+}
+
+void Wake(db::Tx& tx, std::int64_t campaign) {
+  tx.Exec(sql::kNotifyWake);
+  tx.Exec(sql::kNotifyProgressOf, std::to_string(campaign));
+}
+
+void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
+                   const GridInfo& info) {
+  for (const auto& s : what.clusters) {
+    const ClusterTarget& cluster = info.clusters.at(s.name);
+    const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
+    tx.Exec(sql::kPutCampaignCluster, campaign, cluster.id, s.exec_file,
+            jdl::WithCampaignId(s.exec_directory, campaign), s.setup, s.resources,
+            std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort, s.job_types,
+            Join(s.prologue, "\n"), Join(s.epilogue, "\n"), s.prologue_walltime_s,
+            s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(), cluster.login);
+  }
+  tx.Exec(sql::kInsertPlacements, campaign);
+}
+
+void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
+  if (campaign.after.empty()) return;
+  const auto missing = tx.Exec(sql::kMissingCampaigns, campaign.after);
+  if (!missing.empty())
+    RequireNoFaults(
+        {{0, 0, "after", "there is no campaign " + missing[0].id, "gridstat lists them"}});
+}
+
+std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const GridInfo& info,
+                           const Admitted& admitted, const Parameters& parameters) {
+  const jdl::Campaign& campaign = admitted.campaign;
+  RequireAfter(tx, campaign);
+  const auto upload = StoreParameters(tx, user, campaign, parameters);
+  const auto id = InsertCampaign(tx, user, admitted, parameters.n, upload);
+  StoreClusters(tx, id, campaign, info);
+  tx.Exec(sql::kInsertSegment, id, 0, parameters.n, upload);
+  tx.Exec(sql::kInsertCursor, id, TasksOf(campaign, parameters.n));
+  Wake(tx, id);
+  return id;
+}
+
+}  // namespace cigri::api

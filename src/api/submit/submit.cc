@@ -1,0 +1,156 @@
+// POST /campaigns: reading, admitting and storing a campaign, or only saying what it would be.
+
+#include "api/http/router.h"
+#include "api/read/campaigns.h"
+#include "api/submit/batch_limits.h"
+#include "api/submit/submission.h"
+#include "api/submit/token_notes.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr std::int64_t kPreview = 3;  ///< commands that a dry run shows
+
+jdl::Options OptionsOf(const Request& request) {
+  jdl::Options options;
+  options.uploaded = request.HasQuery("upload");
+  options.format = request.Query("format");
+  if (request.HasQuery("columns") && !request.Query("columns").empty())
+    options.columns = Split(request.Query("columns"), ',');
+  return options;
+}
+
+// ?type= overrides jobs_type; `normal` is CiGri's word for the default.
+void OverrideType(const Request& request, jdl::Campaign& campaign) {
+  if (!request.HasQuery("type")) return;
+  const std::string type = request.Query("type");
+  if (type != "test" && type != "default" && type != "normal")
+    throw BadRequest("\"" + type + "\" is no type of campaign", "write test or default");
+  campaign.type = type == "test" ? "test" : "default";
+}
+
+struct SubmissionContext {
+  GridInfo info;
+  Parameters parameters;
+  std::vector<std::string> first;  ///< the first uploaded lines
+};
+
+SubmissionContext LoadSubmissionContext(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    SubmissionContext submission{LoadGridInfo(tx, context.config, request.caller.user), {}, {}};
+    if (!request.HasQuery("upload")) return submission;
+    submission.parameters.upload = TakeUpload(tx, request);
+    submission.parameters.n = submission.parameters.upload->lines;
+    submission.first = FirstLines(tx, submission.parameters.upload->id, kPreview);
+    return submission;
+  });
+}
+
+// A client that says `values` and sends something else gets an error with the place, whichever
+// block it is in.
+void CheckRows(Context& context, const jdl::Campaign& campaign,
+               const SubmissionContext& submission) {
+  if (campaign.format != jdl::kFormatValues || !submission.parameters.upload) return;
+  context.Transact(
+      [&](db::Tx& tx) { RequireRows(tx, *submission.parameters.upload, campaign.columns.size()); });
+}
+
+// Why a cluster would not take the campaign's jobs as things are; "" when it would.
+std::string WhyNot(const ClusterTarget& cluster, const jdl::Slots& slots) {
+  if (!cluster.enabled) return "disabled by the operators";
+  if (cluster.drained) return "drained: " + cluster.drain_reason;
+  if (cluster.mode == "observe") return "in observation: nothing is sent there";
+  if (cluster.max_resources && slots.n > *cluster.max_resources)
+    return "a job takes " + std::to_string(slots.n) + " resources, the cluster has " +
+           std::to_string(*cluster.max_resources);
+  return cluster.failing ? "it does not answer at present" : "";
+}
+
+nlohmann::json ClustersJson(const GridInfo& info, const jdl::Campaign& campaign) {
+  auto list = nlohmann::json::array();
+  for (const auto& s : campaign.clusters) {
+    const ClusterTarget& cluster = info.clusters.at(s.name);
+    const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
+    const std::string why = WhyNot(cluster, slots);
+    const bool starts = why.empty() && cluster.free_resources.value_or(0) >= slots.n;
+    list.push_back({{"name", s.name},
+                    {"state", cluster.State()},
+                    {"matched", why.empty()},
+                    {"why", why},
+                    {"slots", slots.n},
+                    {"expected_start", starts ? nlohmann::json(0) : nlohmann::json()}});
+  }
+  return list;
+}
+
+std::vector<std::string> FirstParameters(const jdl::Campaign& campaign,
+                                         const SubmissionContext& submission) {
+  if (submission.parameters.upload) return submission.first;
+  if (campaign.source == jdl::Source::kParams) return campaign.params.First(kPreview);
+  std::vector<std::string> indexes;
+  for (std::int64_t i = 0; i < std::min(kPreview, campaign.count); ++i)
+    indexes.push_back(std::to_string(i));
+  return indexes;
+}
+
+nlohmann::json Commands(const jdl::Campaign& campaign, const std::vector<std::string>& lines) {
+  auto commands = nlohmann::json::array();
+  for (std::size_t i = 0; i < lines.size() && i < kPreview; ++i)
+    commands.push_back(jdl::CommandLine(campaign.clusters.front().exec_file, campaign.format,
+                                        campaign.columns, lines[i], static_cast<std::int64_t>(i)));
+  return commands;
+}
+
+Reply DryRun(const SubmissionContext& submission, const Admitted& admitted) {
+  return Reply::Json(
+      {{"jdl", jdl::ToJson(admitted.campaign)},
+       {"changes", admitted.changes},
+       {"notes", admitted.notes},
+       {"clusters", ClustersJson(submission.info, admitted.campaign)},
+       {"commands", Commands(admitted.campaign, FirstParameters(admitted.campaign, submission))},
+       {"total_jobs", submission.parameters.n}});
+}
+
+Reply Store(Context& context, const Request& request, SubmissionContext& submission,
+            const Admitted& admitted) {
+  const std::string& user = request.caller.user;
+  auto answer = context.Transact([&](db::Tx& tx) {
+    if (submission.parameters.upload && TakeUpload(tx, request).lines != submission.parameters.n)
+      throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
+    const auto id = StoreCampaign(tx, user, submission.info, admitted, submission.parameters);
+    return CampaignJson(tx, request, id);
+  });
+  answer["notes"] = admitted.changes;
+  for (const auto& note : admitted.notes) answer["notes"].push_back(note);
+  answer["clusters_state"] = ClustersJson(submission.info, admitted.campaign);
+  Reply reply = Reply::Json(answer, 201);
+  reply.headers["Location"] =
+      request.Link("/campaigns/" + std::to_string(answer["id"].get<std::int64_t>()));
+  return reply;
+}
+
+Reply Submit(Context& context, const Request& request) {
+  SubmissionContext submission = LoadSubmissionContext(context, request);
+  auto read = jdl::Parse(request.body, submission.info.defaults, OptionsOf(request));
+  RequireNoFaults(read.faults);
+  OverrideType(request, read.campaign);
+  CheckRows(context, read.campaign, submission);
+  RequireMayGive(request, submission.info, jdl::kPriorityNormal, read.campaign.priority);
+  if (!submission.parameters.upload) submission.parameters.n = read.campaign.count;
+  Admitted admitted =
+      Admit(context, submission.info, std::move(read.campaign), submission.parameters.n);
+  CheckLimits(context, submission.info, admitted.campaign, submission.parameters.upload,
+              admitted.campaign.params);
+  for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
+  for (auto& note : TokenNotes(submission.info, admitted.campaign, submission.parameters.n))
+    admitted.notes.push_back(std::move(note));
+  return request.Flag("dry_run") ? DryRun(submission, admitted)
+                                 : Store(context, request, submission, admitted);
+}
+
+}  // namespace
+
+void AddSubmitRoutes(Router& router) { router.Post("/campaigns", Submit); }
+
+}  // namespace cigri::api

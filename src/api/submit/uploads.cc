@@ -1,0 +1,176 @@
+#include "api/submit/uploads.h"
+
+#include <sql/parameters.h>
+
+#include "api/http/router.h"
+#include "jdl/blocks.h"
+#include "jdl/command.h"
+
+namespace cigri::api {
+namespace {
+
+constexpr int kMostUploads = 100;
+
+struct Row {
+  std::string owner;
+  int blocks;
+  std::int64_t lines;
+  bool published;
+  std::optional<std::int64_t> campaign;
+};
+
+std::string Name(std::int64_t upload) { return "upload " + std::to_string(upload); }
+
+// The upload, locked; only its owner's (not even an operator has a use for another's).
+Row Lock(db::Tx& tx, const Request& request, std::int64_t id) {
+  const auto rows = tx.Exec(sql::kLockUpload, id);
+  if (rows.empty()) throw NotFound(Name(id));
+  const auto& r = rows[0];
+  Row row{r.grid_user, r.blocks, r.lines, r.published, r.campaign_id};
+  if (row.owner != request.caller.user) throw Forbidden(Name(id) + " belongs to " + row.owner);
+  return row;
+}
+
+void RequireOpenUpload(const Row& row, std::int64_t id) {
+  if (!row.published) return;
+  const std::string where = row.campaign ? " by campaign " + std::to_string(*row.campaign) : "";
+  ApiError error(409, "Conflict", Name(id) + " has been used already" + where);
+  if (row.campaign) error.extra["campaign"] = *row.campaign;
+  throw error;
+}
+
+Reply Open(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, kMostUploads);
+    if (rows.empty())
+      throw ApiError(429, "Too many", "you have " + std::to_string(kMostUploads) + " open uploads",
+                     "DELETE /uploads/N those that are abandoned");
+    return Reply::Json({{"id", rows[0].id}}, 201);
+  });
+}
+
+Reply Show(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    const Row row = Lock(tx, request, request.Id());
+    return Reply::Json({{"id", request.Id()},
+                        {"blocks", row.blocks},
+                        {"lines", row.lines},
+                        {"published", row.published}});
+  });
+}
+
+Reply Drop(Context& context, const Request& request) {
+  return context.Transact([&](db::Tx& tx) {
+    RequireOpenUpload(Lock(tx, request, request.Id()), request.Id());
+    tx.Exec(sql::kDropUploadBlocks, request.Id());
+    tx.Exec(sql::kDropUpload, request.Id());
+    return Reply::Json({{"status", 202}, {"message", Name(request.Id()) + " is gone"}}, 202);
+  });
+}
+
+std::int64_t LinesOf(const Request& request) {
+  const std::int64_t counted = jdl::CountLines(request.body);
+  const std::string reported = request.Header("x-cigri-lines");
+  if (!reported.empty() && reported != std::to_string(counted))
+    throw BadRequest("the block has " + std::to_string(counted) + " lines, not " + reported);
+  if (counted < 1 || counted > jdl::kBlockLines)
+    throw BadRequest("a block has 1 to " + std::to_string(jdl::kBlockLines) + " lines, not " +
+                     std::to_string(counted));
+  if (const auto problem = jdl::BlockProblem(request.body, counted); !problem.empty())
+    throw BadRequest(problem);
+  return counted;
+}
+
+Reply Received(int blocks, std::int64_t lines) {
+  return Reply::Json({{"blocks", blocks}, {"lines", lines}});
+}
+
+// A block that has been received: fine when it is the same, for the answer may have been lost.
+void RequireSame(db::Tx& tx, const Request& request, std::int64_t block, std::int64_t lines) {
+  const auto rows = tx.Exec(sql::kSameBlock, request.Id(), block, request.body, lines);
+  if (!rows.empty() && rows[0].same) return;
+  throw ApiError(409, "Conflict",
+                 "block " + std::to_string(block) + " has been received with another content");
+}
+
+void AddBlock(db::Tx& tx, std::int64_t upload, std::int64_t block, std::int64_t off, std::int64_t n,
+              const std::string& text) {
+  tx.Exec(sql::kAddBlock, upload, block, off, n, static_cast<int>(jdl::LongestLine(text)), text);
+}
+
+Reply PutBlock(Context& context, const Request& request) {
+  const std::int64_t lines = LinesOf(request), block = request.Id("block");
+  return context.Transact([&](db::Tx& tx) {
+    const Row row = Lock(tx, request, request.Id());
+    if (block < row.blocks) {
+      RequireSame(tx, request, block, lines);
+      return Received(row.blocks, row.lines);
+    }
+    RequireOpenUpload(row, request.Id());
+    if (block > row.blocks) {
+      ApiError error(409, "Conflict", "block " + std::to_string(row.blocks) + " comes next");
+      error.extra["next"] = row.blocks;
+      throw error;
+    }
+    if (row.lines + lines > jdl::kMaxLines)
+      throw BadRequest("a campaign takes at most " + std::to_string(jdl::kMaxLines) +
+                       " parameters at once");
+    AddBlock(tx, request.Id(), block, row.lines, lines, request.body);
+    tx.Exec(sql::kGrowUpload, request.Id(), lines, request.body.size());
+    return Received(row.blocks + 1, row.lines + lines);
+  });
+}
+
+}  // namespace
+
+ParameterUpload TakeUpload(db::Tx& tx, const Request& request) {
+  const ParameterUpload upload{request.QueryInt("upload", 0, 1, INT64_MAX), 0};
+  const Row row = Lock(tx, request, upload.id);
+  RequireOpenUpload(row, upload.id);
+  if (row.lines == 0) throw BadRequest(Name(upload.id) + " has no parameters");
+  return {upload.id, row.lines};
+}
+
+void RequireRows(db::Tx& tx, const ParameterUpload& upload, std::size_t columns) {
+  for (std::int64_t at = 0; at < upload.lines;) {
+    const auto rows = tx.Exec(sql::kBlocksFrom, upload.id, at);
+    if (rows.empty()) return;
+    for (const auto& row : rows)
+      for (const auto& line : jdl::DecodeBlock(row.params)) {
+        ++at;
+        if (const auto problem = jdl::ValuesProblem(line, columns); !problem.empty())
+          throw BadParameter(at, problem);
+      }
+  }
+}
+
+std::vector<std::string> FirstLines(db::Tx& tx, std::int64_t upload, std::int64_t n) {
+  const auto rows = tx.Exec(sql::kFirstBlock, upload);
+  return rows.empty() ? std::vector<std::string>() : jdl::NthLines(rows[0].params, 0, n);
+}
+
+std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
+                         const std::vector<std::string>& blocks) {
+  std::int64_t bytes = 0, lines = 0;
+  for (const auto& block : blocks) {
+    bytes += static_cast<std::int64_t>(block.size());
+    lines += jdl::CountLines(block);
+  }
+  const auto id = tx.One(sql::kAddInlineUpload, user, blocks.size(), lines, bytes).id;
+  std::int64_t off = 0;
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    const auto n = jdl::CountLines(blocks[k]);
+    AddBlock(tx, id, static_cast<std::int64_t>(k), off, n, blocks[k]);
+    off += n;
+  }
+  return id;
+}
+
+void AddUploadRoutes(Router& router) {
+  router.Post("/uploads", Open);
+  router.Get("/uploads/{id}", Show);
+  router.Delete("/uploads/{id}", Drop);
+  router.Put("/uploads/{id}/blocks/{block}", PutBlock);
+}
+
+}  // namespace cigri::api

@@ -1,0 +1,279 @@
+// Why a campaign gets no more: its own rows first, then the metascheduler's reasons
+// (docs/policies.md lists their codes).
+#include <sql/forecasts.h>
+#include <sql/placements.h>
+#include <sql/reasons.h>
+
+#include <cmath>
+
+#include "api/read/campaigns.h"
+#include "api/why/why.h"
+#include "core/text.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+// A placement that takes nothing whatever the policy says: the strongest cause, or nothing.
+std::optional<Explanation> BlockReason(const sql::ShowPlacementsRow& row, std::int64_t campaign) {
+  const std::string name = row.name, id = std::to_string(campaign);
+  if (!row.enabled) return Explanation{name + " is disabled by the operators", ""};
+  if (row.drained)
+    return Explanation{name + " is drained by " + row.drained_by.value_or("an operator") + ": " +
+                           row.drain_reason.value_or(""),
+                       ""};
+  if (row.held_since)
+    return Explanation{"held on " + name + ": " + row.held_why.value_or("its first jobs failed"),
+                       "fix it, then close the event: gridevents -c " + id + " -f"};
+  if (row.failing_since)
+    return Explanation{name + " does not answer: " + row.error.value_or("no reason given"), ""};
+  if (row.black_hole_until)
+    return Explanation{
+        name + " is excluded for it for a while: its jobs ended too fast or failed there", ""};
+  if (row.mode == "observe")
+    return Explanation{name + " is only observed: nothing is sent there", ""};
+  if (row.stress >= row.stress_limit) return Explanation{name + " is under stress", ""};
+  return std::nullopt;
+}
+
+std::string TasksWait(std::int64_t n) { return Pluralize(n, "task waits", "tasks wait"); }
+
+Explanation Over(const Numbers& n, const std::string& id) {
+  std::string message = "it is over: " + std::to_string(n.done) + " of " + Tasks(n.total) + " done";
+  if (n.not_run > 0) message += ", " + Pluralize(n.not_run, "parameter") + " not run (test)";
+  if (n.failed == 0) return {message, ""};
+  return {message + ", " + std::to_string(n.failed) + " failed",
+          "gridstat -c " + id + " shows why; gridsub --retry-failed " + id + " runs them again"};
+}
+
+// States that leave nothing to decide.
+std::optional<Explanation> Settled(const sql::ListCampaignsRow& row, const Numbers& n,
+                                   const std::string& id) {
+  const std::string state = row.state, wanted = row.wanted;
+  const std::string why = row.state_reason.value_or("");
+  const std::string because = why.empty() ? "" : ": " + why;
+  if (state == "terminated") return Over(n, id);
+  if (wanted == "cancelled")
+    return Explanation{
+        "it is cancelled" + because +
+            (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still to be killed" : ""),
+        ""};
+  if (state == "paused" && wanted == "in_treatment")
+    return Explanation{
+        "it is stopped" + because,
+        "fix it (gridsub -c " + id + " --set exec_file=...), then gridevents -c " + id + " -f"};
+  if (wanted == "paused" || state == "paused")
+    return Explanation{"it is paused" + because, "griddel -r " + id + " resumes it"};
+  if (row.finishing) return Explanation{"all its tasks have ended; its epilogues run", ""};
+  if (row.priority == 0)
+    return Explanation{"it is suspended: its priority is 0, nothing new is sent" +
+                           (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still in flight" : ""),
+                       "gridmod -c " + id + " -p normal lets it go on"};
+  if (n.waiting > 0) return std::nullopt;
+  if (n.InFlight() > 0)
+    return Explanation{"nothing of it waits to be sent: " + Jobs(n.running) + " running, " +
+                           std::to_string(n.InFlight() - n.running) + " in the clusters' queues",
+                       ""};
+  return Explanation{"all its tasks have ended; the updator is about to close it", ""};
+}
+
+// It waits, and the metascheduler has given no reason (yet).
+Explanation Waiting(const sql::ListCampaignsRow& row, const Numbers& n,
+                    const std::vector<Explanation>& blocks, std::size_t placements) {
+  if (row.state_reason) return {*row.state_reason, ""};
+  if (!blocks.empty() && blocks.size() == placements) return blocks[0];
+  if (n.InFlight() > 0)
+    return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + TasksWait(n.waiting) + " for room",
+            ""};
+  return {TasksWait(n.waiting) + " for the next cycle", ""};
+}
+
+// Wider than all of its clusters, or longer than jobs live on any: no waiting helps.
+std::optional<std::string> NeverFits(const json& reasons, std::size_t placements) {
+  for (const char* code : {"TOO_MANY_SLOTS", "SHORT_SURVIVAL"}) {
+    std::size_t n = 0;
+    double need = 0, most = 0;
+    const bool wide = std::string(code) == "TOO_MANY_SLOTS";
+    for (const auto& reason : reasons) {
+      if (reason["code"] != code) continue;
+      const json& numbers = reason["numbers"];
+      need = std::max(need, numbers.value(wide ? "slots of a job" : "needs, s", 0.0));
+      most =
+          std::max(most, numbers.value(wide ? "slots of the cluster" : "median survival, s", 0.0));
+      ++n;
+    }
+    if (n == 0 || n < placements || placements < 2) continue;
+    return wide ? "one job needs " + Pluralize(std::llround(need), "slot") +
+                      " and no cluster of it has more than " + std::to_string(std::llround(most))
+                : "a job needs " + HumanDuration(need) +
+                      " and on no cluster of it do jobs live longer "
+                      "than " +
+                      HumanDuration(most) + " as a rule";
+  }
+  return std::nullopt;
+}
+
+const json* MainReason(const json& reasons) {
+  const json* chosen = nullptr;
+  for (const auto& reason : reasons)
+    if (chosen == nullptr || (reason["main"] == true && (*chosen)["main"] == false))
+      chosen = &reason;
+  return chosen;
+}
+
+// A reader who can do nothing is shown what to wait for.
+std::string OrWait(const json& reason) {
+  if (const std::string action = reason["action"]; !action.empty()) return action;
+  if (reason["expected"].is_string())
+    return "nothing to do but wait: " + reason["expected"].get<std::string>();
+  return "nothing to do but wait";
+}
+
+// Held everywhere, paused or over beats every reason of the metascheduler; then its main one.
+Explanation MainOf(const sql::ListCampaignsRow& row, const Numbers& n, const json& reasons,
+                   const std::vector<Explanation>& blocks, std::size_t placements,
+                   const std::string& id) {
+  if (const auto settled = Settled(row, n, id)) return *settled;
+  if (!blocks.empty() && blocks.size() == placements) return Waiting(row, n, blocks, placements);
+  const json* chosen = MainReason(reasons);
+  if (chosen == nullptr) return Waiting(row, n, blocks, placements);
+  std::string message = TasksWait(n.waiting);
+  if (n.InFlight() > 0)
+    message += " while " + Pluralize(n.InFlight(), "job is", "jobs are") + " in flight";
+  const auto never = NeverFits(reasons, placements);
+  return {message + ": " + never.value_or((*chosen)["message"].get<std::string>()),
+          OrWait(*chosen)};
+}
+
+// Jobs that a cluster says are starting or running, and that give no sign of it; "" when there are
+// none.
+std::string UnresponsiveOn(const sql::ShowPlacementsRow& row) {
+  const auto n = row.unresponsive;
+  if (n == 0) return "";
+  return Jobs(n) + " on " + row.name + (n == 1 ? " is" : " are") +
+         " said to be starting or running and " + (n == 1 ? "gives" : "give") +
+         " no sign of it for " + HumanDuration(row.unresponsive_s.value_or(0)) +
+         ": killed and sent again if that lasts";
+}
+
+json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::int64_t campaign) {
+  json placement = {{"name", row.name},
+                    {"running", row.running},
+                    {"queued", row.launching + row.submitted + row.remote_waiting},
+                    {"granted", row.granted},
+                    {"done", row.done},
+                    {"job_ratio", OrNull(row.job_ratio)},
+                    {"rate", OrNull(row.rate)},
+                    {"polled_ago", OrNull(row.polled_ago)},
+                    {"message", nullptr}};
+  if (const auto block = BlockReason(row, campaign)) {
+    placement["message"] = block->message;
+    placement["action"] = block->action;
+  } else if (const auto unresponsive = UnresponsiveOn(row); !unresponsive.empty()) {
+    placement["message"] = unresponsive;
+  }
+  placement["reasons"] = json::array();
+  for (const auto& reason : reasons)
+    if (reason["cluster_id"] == row.id) placement["reasons"].push_back(reason);
+  return placement;
+}
+
+// What admission rules took away at submission is a limit too, and no decision knows of it.
+json RulesSaid(const sql::ListCampaignsRow& row) {
+  json said = json::array();
+  for (const auto& note : json::parse(row.notes))
+    if (note.is_object() && note.value("by", "") == "admission rules")
+      said.push_back(note.value("text", ""));
+  return said;
+}
+
+json Reasons(db::Tx& tx, const std::vector<sql::ShowPlacementsRow>& placements,
+             std::int64_t campaign, policy::Reader reader) {
+  const auto texts = TextsFor(placements);
+  std::vector<int> clusters;
+  std::map<std::int64_t, double> rates;
+  for (const auto& row : placements) {
+    clusters.push_back(static_cast<int>(row.id));
+    rates[clusters.back()] = row.rate.value_or(0);
+  }
+  const Outlook outlook(tx, clusters);
+  json reasons = json::array();
+  for (const auto& row : tx.Exec(sql::kCurrentReasons, campaign)) {
+    json reason = ReasonJson(texts, StoredReason::Of(row), campaign, reader);
+    reason["expected"] = outlook.Of(reason, rates[row.cluster_id]);
+    reasons.push_back(std::move(reason));
+  }
+  return reasons;
+}
+
+// [earliest, latest], epoch s; null while nobody knows.
+json EndsIn(db::Tx& tx, std::int64_t campaign) {
+  const auto rows = tx.Exec(sql::kCampaignForecast, campaign);
+  if (rows.empty() || !rows[0].end_low) return nullptr;
+  return json::array({OrNull(rows[0].end_low), OrNull(rows[0].end_high)});
+}
+
+}  // namespace
+
+json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  const auto row = CampaignRow(tx, campaign);
+  const auto numbers = NumbersOf(row);
+  const auto placements = tx.Exec(sql::kShowPlacements, campaign);
+  const json reasons = Reasons(tx, placements, campaign, ReaderOf(request));
+  const auto texts = TextsFor(placements);
+  json past = json::array(), clusters = json::array(), whole = json::array();
+  for (const auto& reason : tx.Exec(sql::kPastReasons, campaign, 20)) {
+    past.push_back(ReasonJson(texts, StoredReason::Of(reason), campaign, ReaderOf(request)));
+    past.back()["until"] = OrNull(reason.until);
+  }
+  std::vector<Explanation> blocks;
+  for (const auto& placement : placements) {
+    clusters.push_back(PlacementWhy(placement, reasons, campaign));
+    if (const auto block = BlockReason(placement, campaign)) blocks.push_back(*block);
+  }
+  for (const auto& reason : reasons)
+    if (reason["cluster_id"] == 0) whole.push_back(reason);
+  auto main = MainOf(row, numbers, reasons, blocks, placements.size(), std::to_string(campaign));
+  for (const auto& placement : placements)
+    if (const auto unresponsive = UnresponsiveOn(placement); !unresponsive.empty())
+      main.message += "; " + unresponsive;
+  const json* chosen = MainReason(reasons);
+  return {{"campaign", campaign},
+          {"message", main.message},
+          {"action", main.action},
+          {"code", chosen == nullptr ? json() : (*chosen)["code"]},
+          {"since", chosen == nullptr ? json() : (*chosen)["since"]},
+          {"expected", chosen == nullptr ? json() : (*chosen)["expected"]},
+          {"ends", EndsIn(tx, campaign)},
+          {"priority", row.priority},
+          {"reasons", std::move(whole)},
+          {"clusters", std::move(clusters)},
+          {"past", std::move(past)},
+          {"rules", RulesSaid(row)},
+          {"waiting", numbers.waiting},
+          {"in_flight", numbers.InFlight()},
+          {"done", numbers.done},
+          {"failed", numbers.failed},
+          {"links",
+           json::array({LinkJson(request, "parent", "/campaigns/" + std::to_string(campaign))})}};
+}
+
+json CampaignHistory(db::Tx& tx, const Request& request) {
+  const auto campaign = request.Id();
+  OwnInfo(tx, request, campaign);
+  const auto limit = request.QueryInt("limit", 100, 1, 2000),
+             offset = request.QueryInt("offset", 0);
+  const auto texts = TextsFor(tx.Exec(sql::kShowPlacements, campaign));
+  json items = json::array();
+  std::int64_t total = 0;
+  for (const auto& row : tx.Exec(sql::kReasonHistory, campaign, limit, offset)) {
+    items.push_back(ReasonJson(texts, StoredReason::Of(row), campaign, ReaderOf(request)));
+    items.back()["until"] = OrNull(row.until);
+    total = row.total;
+  }
+  return PageJson(request, "/campaigns/" + std::to_string(campaign) + "/why/history",
+                  std::move(items), total, offset, limit);
+}
+
+}  // namespace cigri::api
