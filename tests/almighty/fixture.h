@@ -1,5 +1,6 @@
 // A folder of programs that stand for a whole grid, and almighties that run on them.
 #pragma once
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,12 +10,18 @@
 
 #include "core/text.h"
 #include "embedded/process.h"
+#include "process/spawn.h"
 #include "tests/support/await.h"
 #include "tests/support/pg.h"
 
 namespace cigri::test {
 
-inline bool Alive(pid_t pid) { return kill(pid, 0) == 0; }
+/// Whether `pid` still runs. A zombie, which kill(pid, 0) still finds, does not.
+inline bool Alive(pid_t pid) {
+  const process::Fd process = process::PidFd(pid);
+  pollfd fd{process.get(), POLLIN, 0};
+  return process && poll(&fd, 1, 0) == 0;
+}
 
 /// Copies (hard links where possible) of the fake under every name, and of real programs.
 class BinFolder {

@@ -74,9 +74,9 @@ class GridTest : public ::testing::TestWithParam<const char*> {
     pollfd fd{process.get(), POLLIN, 0};
     if (process) poll(&fd, 1, 20000);
   }
-  // Both places are held. (Processes do not tell: a fork looks like its parent until its exec.)
-  // Two almighties live and hold a place each. That a place is taken is not enough: the survivor of
-  // a pair takes the other's for a moment, to see whether it is empty.
+  // Two almighties run and hold a place each. That a place is taken is not enough: the survivor of
+  // a pair takes the other's for a moment, to see whether it is empty, and the file still names the
+  // dead one.
   bool Paired() {
     std::set<pid_t> holders;
     for (const char* place : {"/almighty.1.lock", "/almighty.2.lock"}) {
