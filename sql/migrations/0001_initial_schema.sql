@@ -29,6 +29,15 @@ CREATE TABLE grid (
 );
 INSERT INTO grid (grid_id) VALUES (substr(md5(random()::text || clock_timestamp()::text), 1, 8));
 
+-- One row: until when the leader of `epoch` leads unless it renews. Beside `grid`, whose row the
+-- transactions of the modules hold.
+CREATE TABLE leader_lease (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    epoch bigint NOT NULL DEFAULT 0,
+    ends_at timestamptz NOT NULL DEFAULT '-infinity'
+);
+INSERT INTO leader_lease DEFAULT VALUES;
+
 -- Users who may do everything. uid 0 and the owner of the grid's processes are operators anyway.
 CREATE TABLE operators (
     name text PRIMARY KEY CHECK (name <> ''),

@@ -4,10 +4,36 @@
 -- commit.
 UPDATE grid SET epoch = epoch + 1, leader = $1, leading_since = now() RETURNING epoch;
 
+-- name: BeginLease
+-- The leader of epoch $1 leads for $2 seconds from now on.
+UPDATE leader_lease
+SET epoch = $1, ends_at = clock_timestamp() + $2::double precision * interval '1 second';
+
 -- name: CurrentEpoch
 -- returns: epoch int64
 -- The epoch of whoever leads, for a module that was started by hand.
 SELECT epoch FROM grid;
+
+-- name: EndExpiredLeader
+-- returns: ended bool
+-- Ends the session that holds the leader's lock when its lease is over: its process is paused, or
+-- its host or the way to it is gone.
+SELECT pg_terminate_backend(l.pid) AS ended
+FROM pg_locks AS l, leader_lease AS e
+WHERE e.ends_at < clock_timestamp() AND l.granted AND l.locktype = 'advisory' AND l.objsubid = 2
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND l.classid::bigint = hashtext('cigri almighty')::bigint & 4294967295
+    AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295;
+
+-- name: EndTransactionsOfOldEpoch
+-- returns: ended bool
+-- Ends the sessions that hold the row of `grid` in an open transaction. The new leader asks: they
+-- are modules of a leader that does not lead any more, and do not go on by themselves.
+SELECT pg_terminate_backend(pid) AS ended
+FROM pg_locks
+WHERE locktype = 'relation' AND relation = 'grid'::regclass AND mode = 'RowShareLock' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND pid <> pg_backend_pid();
 
 -- name: GridStatus
 -- returns: grid_id text, epoch int64, leader text?, embedded bool, leading_s double?,
@@ -61,6 +87,11 @@ SELECT pg_notify('cigri_progress', $1::text);
 
 -- name: NotifyWake
 SELECT pg_notify('cigri_wake', '');
+
+-- name: RenewLease
+-- The leader of epoch $1 leads for $2 seconds from now on; no row: another leads.
+UPDATE leader_lease SET ends_at = clock_timestamp() + $2::double precision * interval '1 second'
+WHERE epoch = $1;
 
 -- name: SetAuditUser
 -- returns: name text

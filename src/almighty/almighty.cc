@@ -29,18 +29,27 @@ process::Fd StopSignals() {
   return process::Fd(signalfd(-1, &set, SFD_CLOEXEC));
 }
 
+Term TermOf(const Config& config) {
+  return {milliseconds(
+      static_cast<std::int64_t>(1000 * std::max(1.0, config.GetDouble("LEADER_TERM", 8))))};
+}
+
 // Waits until it leads; nullopt when asked to exit.
 class Waiting {
  public:
   Waiting(const Options& options, const Config& config, int signals, Pair* pair)
-      : options_(options), config_(config), signals_(signals), pair_(pair) {}
+      : options_(options),
+        conninfo_(DatabaseConninfo(config)),
+        term_(TermOf(config)),
+        signals_(signals),
+        pair_(pair) {}
 
   std::optional<Leadership> Lead() {
     std::unique_ptr<Candidate> candidate;
     while (!AskedToEnd()) {
       try {
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
-        if (!candidate) candidate = std::make_unique<Candidate>(DatabaseConninfo(config_));
+        if (!candidate) candidate = std::make_unique<Candidate>(conninfo_, term_);
         if (auto won = candidate->Try()) return won;
         silent_ = false;
       } catch (const Fatal& e) {
@@ -83,7 +92,8 @@ class Waiting {
   }
 
   const Options& options_;
-  const Config& config_;
+  std::string conninfo_;
+  Term term_;
   int signals_;
   Pair* pair_;
   Clock::time_point hurry_until_{};
@@ -111,8 +121,10 @@ int Run(const Options& options) {
   for (;;) {
     auto leadership = Waiting(options, config, signals.get(), pair.get()).Lead();
     if (!leadership) return kExitOk;
-    if (Lead(options, config, std::move(*leadership), signals.get()).Run() == Lead::End::kAsked)
-      return kExitOk;
+    // Its modules, which end with it, hold the sockets of this grid.
+    if (leadership->taken_over && pair) pair->KillOther();
+    Lead lead(options, config, std::move(*leadership), TermOf(config), signals.get());
+    if (lead.Run() == Lead::End::kAsked) return kExitOk;
   }
 }
 

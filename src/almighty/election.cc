@@ -2,10 +2,16 @@
 
 #include <unistd.h>
 
+#include <thread>
+
 #include "almighty/store.h"
+#include "core/log.h"
 
 namespace cigri::almighty {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 std::string HostAndPid() {
   char name[256] = "localhost";
@@ -13,31 +19,60 @@ std::string HostAndPid() {
   return std::string(name) + ":" + std::to_string(getpid());
 }
 
-bool TakeLock(db::Connection& connection) {
-  db::Tx tx(connection);
+}  // namespace
+
+bool Candidate::TakeLock() {
+  db::Tx tx(*connection_);
   const bool taken = TryLead(tx);
   tx.Commit();
   return taken;
 }
 
-std::int64_t NextEpoch(db::Connection& connection) {
-  db::Tx tx(connection);
-  const auto epoch = BeginEpoch(tx, HostAndPid());
+// The lock is free some moments after its session was ended.
+bool Candidate::EndExpiredLeader() {
+  db::Tx tx(*connection_);
+  const bool ended = almighty::EndExpiredLeader(tx);
   tx.Commit();
-  return epoch;
+  if (!ended) return false;
+  log::warn("the leader has not renewed its lease: its session is ended");
+  for (int i = 0; i < 50; ++i) {
+    if (TakeLock()) return true;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return false;
 }
 
-}  // namespace
+// A module of the last leader may hold the epoch in a transaction that does not go on.
+std::int64_t Candidate::BeginEpoch() {
+  for (int tries = 0;; ++tries) {
+    try {
+      db::Tx tx(*connection_);
+      tx.Raw("SET LOCAL lock_timeout = " + std::to_string(term_.patience().count() / 2));
+      const auto epoch = almighty::BeginEpoch(tx, HostAndPid(), term_.length);
+      tx.Commit();
+      return epoch;
+    } catch (const db::SqlError& e) {
+      constexpr const char* kLockNotAvailable = "55P03";
+      if (e.sqlstate() != kLockNotAvailable || tries == 3) throw;
+    }
+    db::Tx tx(*connection_);
+    log::warn("{} transactions of the last leader's modules are ended",
+              EndTransactionsOfOldEpoch(tx));
+    tx.Commit();
+  }
+}
 
 std::optional<Leadership> Candidate::Try() {
   if (!connection_ || !connection_->alive()) {
-    connection_ = std::make_unique<db::Connection>(conninfo_, "cigri almighty");
+    connection_ = std::make_unique<db::Connection>(conninfo_, "cigri almighty", term_.patience());
     db::RequireSchema(*connection_);
   }
   try {
-    if (!TakeLock(*connection_)) return std::nullopt;
-    const auto epoch = NextEpoch(*connection_);
-    return Leadership{std::move(connection_), epoch};
+    const bool free = TakeLock();
+    if (!free && !EndExpiredLeader()) return std::nullopt;
+    const auto lease_ends = Clock::now() + term_.length;
+    const auto epoch = BeginEpoch();
+    return Leadership{std::move(connection_), epoch, lease_ends, !free};
   } catch (...) {
     connection_.reset();  // the lock goes with it
     throw;

@@ -48,9 +48,11 @@ std::string ServiceName(const std::vector<std::string>& argv) {
 
 }  // namespace
 
-Lead::Lead(const Options& options, const Config& config, Leadership leadership, int signals)
+Lead::Lead(const Options& options, const Config& config, Leadership leadership, Term term,
+           int signals)
     : options_(options),
       leadership_(std::move(leadership)),
+      term_(term),
       signals_(signals),
       busy_tick_(
           static_cast<std::int64_t>(1000 * std::max(0.1, config.GetDouble("SAFETY_TICK", 5)))),
@@ -82,6 +84,7 @@ Lead::End Lead::Run() {
     leadership_.session->Listen("cigri_wake");
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     while (!asked_ && !lost_) {
+      RenewLease();
       ReceiveNotices();  // notices that came during a statement do not wake poll()
       StartDue();
       KillStuck();
@@ -97,6 +100,20 @@ Lead::End Lead::Run() {
   }
   if (asked_) StopChildren();
   return asked_ ? End::kAsked : End::kSessionLost;
+}
+
+// Another leads when our lease is over, perhaps for as long as this process was paused: then
+// nothing more is started or stepped.
+void Lead::RenewLease() {
+  const auto now = Clock::now();
+  if (now >= leadership_.lease_ends) throw std::runtime_error("the lease is over");
+  if (now < renew_at_) return;
+  renew_at_ = now + term_.renew_every();
+  db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
+  if (!almighty::RenewLease(tx, leadership_.epoch, term_.length))
+    throw std::runtime_error("another almighty has the lease");
+  tx.Commit();
+  leadership_.lease_ends = now + term_.length;
 }
 
 void Lead::StartDue() {
@@ -155,7 +172,7 @@ void Lead::Tick() {
 }
 
 Time Lead::NextDeadline() const {
-  auto next = std::min(tick_at_, rotate_at_);
+  auto next = std::min({tick_at_, rotate_at_, renew_at_});
   if (const auto cycle = cycles_.NextDeadline()) next = std::min(next, *cycle);
   for (const auto& child : children_)
     if (!child.alive()) next = std::min(next, child.start_at());

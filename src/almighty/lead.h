@@ -15,13 +15,15 @@ namespace cigri::almighty {
 class Lead {
  public:
   /// `signals`: readable when the process is asked to exit.
-  Lead(const Options& options, const Config& config, Leadership leadership, int signals);
+  Lead(const Options& options, const Config& config, Leadership leadership, Term term,
+       int signals);
   ~Lead();
   enum class End { kAsked, kSessionLost };
   End Run();
 
  private:
   void AddChildren();
+  void RenewLease();
   void StartDue();
   void SendSteps();
   void KillStuck();
@@ -36,12 +38,13 @@ class Lead {
 
   const Options& options_;
   Leadership leadership_;
+  Term term_;
   int signals_;
   milliseconds busy_tick_;
   std::vector<Child> children_;  // the modules first, in the order of their stages
   Cycles cycles_;
   bool asked_ = false, lost_ = false, idle_ = false;
-  Time tick_at_{}, rotate_at_{};
+  Time tick_at_{}, rotate_at_{}, renew_at_{};
 };
 
 }  // namespace cigri::almighty

@@ -1,6 +1,7 @@
 #include "almighty/pair.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -71,12 +72,24 @@ bool Pair::Wait(int fd, int ms) {
   return fds[0].revents == 0 && fds[1].revents == 0;
 }
 
-// The process that holds the other place; empty when nobody does.
-Fd Pair::OtherProcess() {
-  if (embedded::LockFile(other_, milliseconds(0))) return Fd();
+// Who holds the other place; 0 when nobody does.
+pid_t Pair::OtherPid() {
+  if (embedded::LockFile(other_, milliseconds(0))) return 0;
   pid_t pid = 0;
   std::ifstream(other_) >> pid;
-  return pid > 1 ? process::PidFd(pid) : Fd();
+  return pid > 1 ? pid : 0;
+}
+
+Fd Pair::OtherProcess() {
+  const pid_t pid = OtherPid();
+  return pid != 0 ? process::PidFd(pid) : Fd();
+}
+
+void Pair::KillOther() {
+  const pid_t pid = OtherPid();
+  if (pid == 0) return;
+  log::warn("kills almighty {}, which leads no more and does not answer", pid);
+  kill(pid, SIGKILL);
 }
 
 void Pair::Watch() {

@@ -23,12 +23,15 @@ class Pair {
   /// Readable when the other one has died, until Heard().
   int died_fd() const { return died_.get(); }
   void Received();
+  /// Kills the process that holds the other place: it leads no more, but does not go on.
+  void KillOther();
 
  private:
   Pair(std::string other, process::Fd place, std::vector<std::string> start, int signals);
   void Watch();
   bool Wait(int fd, int ms);  // false: to end
   process::Fd OtherProcess();
+  pid_t OtherPid();
 
   std::string other_;  // lock file of the other place
   process::Fd place_, died_, stop_;

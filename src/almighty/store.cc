@@ -6,8 +6,20 @@ namespace cigri::almighty {
 
 bool TryLead(db::Tx& tx) { return tx.One(sql::kTryLead).pg_try_advisory_lock; }
 
-std::int64_t BeginEpoch(db::Tx& tx, const std::string& who) {
-  return tx.One(sql::kBeginEpoch, who).epoch;
+std::int64_t BeginEpoch(db::Tx& tx, const std::string& who, std::chrono::milliseconds term) {
+  const auto epoch = tx.One(sql::kBeginEpoch, who).epoch;
+  tx.Exec(sql::kBeginLease, epoch, static_cast<double>(term.count()) / 1000);
+  return epoch;
+}
+
+bool RenewLease(db::Tx& tx, std::int64_t epoch, std::chrono::milliseconds term) {
+  return tx.Exec(sql::kRenewLease, epoch, static_cast<double>(term.count()) / 1000) == 1;
+}
+
+bool EndExpiredLeader(db::Tx& tx) { return !tx.Exec(sql::kEndExpiredLeader).empty(); }
+
+std::size_t EndTransactionsOfOldEpoch(db::Tx& tx) {
+  return tx.Exec(sql::kEndTransactionsOfOldEpoch).size();
 }
 
 LeaderView LoadLeaderView(db::Tx& tx) {

@@ -1,5 +1,6 @@
 // All SQL of the almighty: who leads, and whether the grid has work.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -10,9 +11,15 @@ namespace cigri::almighty {
 /// Takes the leader's lock for as long as the session lives; false when another session has it.
 /// Never waits.
 bool TryLead(db::Tx& tx);
-/// Begins the epoch of the new leader `who`; nothing that was claimed or applied under an older
-/// epoch can commit from now on. The new epoch.
-std::int64_t BeginEpoch(db::Tx& tx, const std::string& who);
+/// Begins the epoch of the new leader `who`, with a lease of `term`; nothing that was claimed or
+/// applied under an older epoch can commit from now on. The new epoch.
+std::int64_t BeginEpoch(db::Tx& tx, const std::string& who, std::chrono::milliseconds term);
+/// The leader of `epoch` leads for another `term`; false: another leads.
+bool RenewLease(db::Tx& tx, std::int64_t epoch, std::chrono::milliseconds term);
+/// Ends the session that holds the leader's lock, if its lease is over; whether it did.
+bool EndExpiredLeader(db::Tx& tx);
+/// Ends the transactions that keep a new epoch from beginning; their number.
+std::size_t EndTransactionsOfOldEpoch(db::Tx& tx);
 
 struct LeaderView {
   std::int64_t epoch = 0;  ///< of whoever leads now

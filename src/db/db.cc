@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "db/conninfo.h"
+#include "db/deadline.h"
 #include "db/native.h"
 #include "db/rows_impl.h"
 
@@ -30,27 +32,58 @@ struct Connection::Impl {
   std::vector<std::unique_ptr<Inbox>> inboxes;
 };
 
-Connection::Connection(const std::string& conninfo, const std::string& application) {
+template <typename Body>
+auto Connection::Limited(const Body& body) -> decltype(body()) {
+  const Deadline deadline(impl_->c.sock(), limit_);
+  const auto why = [&](const char* otherwise) {
+    if (!deadline.passed()) return std::string(otherwise);
+    return "the database has not answered for " + HumanDuration(limit_.count() / 1000.0);
+  };
   try {
-    impl_ = std::make_unique<Impl>(conninfo);
+    return Translated(body);
+  } catch (const InDoubt& e) {
+    throw InDoubt(why(e.what()));
+  } catch (const Broken& e) {
+    throw Broken(why(e.what()));
+  } catch (const Error& e) {
+    // libpqxx takes some lost connections for faults of the statement.
+    if (impl_->c.is_open()) throw;
+    throw Broken(why(e.what()));
+  }
+}
+
+Connection::Connection(const std::string& conninfo, const std::string& application,
+                       std::chrono::milliseconds limit)
+    : limit_(limit) {
+  constexpr const char* kHint =
+      "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
+  try {
+    impl_ = std::make_unique<Impl>(WithConnectionDefaults(conninfo));
     // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     impl_->c.inhibit_reactivation(true);
 #pragma GCC diagnostic pop
-    pqxx::nontransaction setup(impl_->c);
-    // Plans cached while tables were empty cost 1.4 times (reference: performance, section 8).
-    setup.exec("SET plan_cache_mode = force_custom_plan");
-    setup.exec("SET application_name = " + setup.quote(application));
-    setup.exec("SET lock_timeout = '20s'");
-    setup.exec("SET idle_in_transaction_session_timeout = '60s'");
-    setup.exec("SET jit = off");
+    const bool reads_only = Limited([&] {
+      pqxx::nontransaction setup(impl_->c);
+      // Plans cached while tables were empty cost 1.4 times (reference: performance, section 8).
+      setup.exec("SET plan_cache_mode = force_custom_plan");
+      setup.exec("SET application_name = " + setup.quote(application));
+      setup.exec("SET lock_timeout = '20s'");
+      setup.exec("SET idle_in_transaction_session_timeout = '60s'");
+      setup.exec("SET jit = off");
+      return setup.exec("SHOW transaction_read_only")[0][0].as<std::string>() == "on";
+    });
+    if (reads_only)
+      throw Fatal(kExitUnavailable, "no database: this server is a standby, which only reads",
+                  "name all hosts in DATABASE_HOST, separated by commas: the tools find the one "
+                  "that takes writes");
     pid_ = impl_->c.backendpid();
   } catch (const pqxx::broken_connection& e) {
     throw Fatal(kExitUnavailable,
-                "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())),
-                "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in "
-                "cigri.conf or PG*");
+                "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())), kHint);
+  } catch (const Broken& e) {
+    throw Fatal(kExitUnavailable, std::string("no database: ") + e.what(), kHint);
   }
 }
 Connection::~Connection() = default;
@@ -59,7 +92,7 @@ bool Connection::alive() const { return impl_->c.is_open(); }
 int Connection::socket() const { return impl_->c.sock(); }
 
 void Connection::Listen(const std::string& channel) {
-  Translated([&] {
+  Limited([&] {
     impl_->inboxes.push_back(std::make_unique<Inbox>(impl_->c, channel, impl_->notices));
   });
 }
@@ -84,16 +117,19 @@ class NativeAccess {
 pqxx::work& Native(Tx& tx) { return NativeAccess::Work(tx); }
 
 Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
-  Translated([&] {
+  connection.Limited([&] {
     impl_.reset(new Impl{pqxx::work(connection.impl_->c)});
     ++connection_.transactions_;
     if (sync == Sync::kOff) impl_->work.exec("SET LOCAL synchronous_commit = off");
   });
 }
-Tx::~Tx() = default;
+Tx::~Tx() {
+  const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_);
+  impl_.reset();  // rolls back what is not committed
+}
 
 Rows Tx::Run(const char* name, const char* sql, const Params& params) {
-  return Translated([&] {
+  return connection_.Limited([&] {
     if (connection_.impl_->prepared.insert(name).second) connection_.impl_->c.prepare(name, sql);
     std::vector<const char*> values;
     for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
@@ -109,10 +145,10 @@ const Rows& Tx::Single(const Rows& rows, const char* name) {
 }
 
 void Tx::Raw(const std::string& sql) {
-  Translated([&] { impl_->work.exec(sql); });
+  connection_.Limited([&] { impl_->work.exec(sql); });
 }
 void Tx::Commit() {
-  Translated([&] { impl_->work.commit(); });
+  connection_.Limited([&] { impl_->work.commit(); });
 }
 
 Pool::Pool(std::string conninfo, std::string application, int most)

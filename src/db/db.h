@@ -60,12 +60,19 @@ class UniqueViolation : public ConstraintViolation {
 
 class Tx;
 
+/// How long one statement may take before its session counts as lost, unless its user says so.
+inline constexpr std::chrono::milliseconds kStatementLimit = std::chrono::minutes(1);
+
 /// One session. Statements are prepared on their first use. Not for two threads at once.
 class Connection {
  public:
-  /// Throws Fatal(kExitUnavailable) with one line that says what to do when nobody answers.
-  /// `application` shows in pg_stat_activity ("cigri runner").
-  Connection(const std::string& conninfo, const std::string& application);
+  /// Connects with the defaults of conninfo.h. `application` shows in pg_stat_activity ("cigri
+  /// runner"). A statement or a commit that is not answered within `limit` (0: no limit) ends the
+  /// session here, whatever the server does: it throws Broken, or InDoubt for a commit.
+  /// Throws Fatal(kExitUnavailable) with one line that says what to do when nobody answers, or when
+  /// the server only reads (a standby).
+  Connection(const std::string& conninfo, const std::string& application,
+             std::chrono::milliseconds limit = kStatementLimit);
   ~Connection();
   Connection(const Connection&) = delete;
 
@@ -85,8 +92,13 @@ class Connection {
 
  private:
   friend class Tx;
+  /// Runs `body`, which asks the server for something, under the limit of this session.
+  template <typename Body>
+  auto Limited(const Body& body) -> decltype(body());
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  std::chrono::milliseconds limit_;
   int pid_ = 0, transactions_ = 0;
 };
 

@@ -1,3 +1,5 @@
+#include <sql/grid.h>
+
 #include "tests/almighty/fixture.h"
 
 namespace cigri {
@@ -20,6 +22,11 @@ class AlmightyPgTest : public test::PgTest {
     PgTest::TearDown();
     unsetenv("CIGRI_DB");
     unsetenv("CIGRI_HOME");
+    unsetenv("CIGRICONFFILE");
+  }
+  void Configure(const std::string& text) {
+    std::ofstream(bin.dir() + "/cigri.conf") << text;
+    setenv("CIGRICONFFILE", (bin.dir() + "/cigri.conf").c_str(), 1);
   }
 
   Running Almighty() { return Running({bin.dir() + "/almighty", "--bin-dir", bin.dir()}); }
@@ -146,8 +153,7 @@ TEST_F(AlmightyPgTest, WhoseSessionIsLostStopsItsModulesAndStandsForElectionAgai
 }
 
 TEST_F(AlmightyPgTest, AnAlmightyThatSeesAnotherEpochStopsLeading) {
-  setenv("CIGRICONFFILE", (bin.dir() + "/cigri.conf").c_str(), 1);
-  std::ofstream(bin.dir() + "/cigri.conf") << "SAFETY_TICK = 0.2\n";
+  Configure("SAFETY_TICK = 0.2\n");
   // A grid at rest looks only twice a minute.
   Sql("INSERT INTO campaigns (grid_user, name, nb_params, first_task_id, jdl) "
       "VALUES ('alice', 'busy', 1, 1, '{}')");
@@ -156,7 +162,51 @@ TEST_F(AlmightyPgTest, AnAlmightyThatSeesAnotherEpochStopsLeading) {
   Sql("UPDATE grid SET epoch = 41");
   EXPECT_TRUE(Await([&] { return AllHavePassed(42); }));
   EXPECT_EQ(Number("SELECT count(*) FROM fake_passes WHERE epoch = 41"), 0);
-  unsetenv("CIGRICONFFILE");
+}
+
+// TECH-03, reference/high-availability: a leader that stands still must not lead for ever.
+TEST_F(AlmightyPgTest, ALeaderThatStandsStillIsReplacedAndDoesNotLeadWhenItGoesOn) {
+  Configure("LEADER_TERM = 1\n");
+  auto first = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const pid_t runner = PidOf("runner");
+  auto second = Almighty();
+  kill(first.pid(), SIGSTOP);
+  ASSERT_TRUE(Await([&] { return AllHavePassed(2); }));
+  EXPECT_NE(
+      Sql("SELECT leader FROM grid")[0][0].as<std::string>().find(std::to_string(second.pid())),
+      std::string::npos);
+  kill(first.pid(), SIGCONT);
+  EXPECT_TRUE(Await([&] { return !Alive(runner); })) << "it ends what it has started";
+  EXPECT_EQ(Number("SELECT epoch FROM grid"), 2);
+  EXPECT_EQ(Number("SELECT count(*) FROM fake_passes WHERE epoch = 1 AND id > (SELECT min(id) FROM "
+                   "fake_passes WHERE epoch = 2)"),
+            0);
+}
+
+TEST_F(AlmightyPgTest, ATransactionOfAStandingModuleDoesNotKeepTheNextLeaderOut) {
+  Configure("LEADER_TERM = 1\n");
+  auto first = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  db::Connection module(conninfo(), "cigri runner");
+  db::Tx tx(module);
+  tx.Exec(sql::kHoldEpoch, std::int64_t{1});
+  first.Kill(SIGKILL);
+  auto second = Almighty();
+  EXPECT_TRUE(Await([&] { return AllHavePassed(2); }));
+  EXPECT_THROW(tx.Commit(), db::Error) << "what it claimed under the old epoch is gone";
+}
+
+TEST_F(AlmightyPgTest, ALeaderThatRenewsIsNotReplaced) {
+  Configure("LEADER_TERM = 1\n");
+  auto first = Almighty(), second = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const auto lease = [&] {
+    return Number("SELECT (extract(epoch FROM ends_at) * 1000)::bigint FROM leader_lease");
+  };
+  const auto begun = lease();
+  ASSERT_TRUE(Await([&] { return lease() > begun + 3000; })) << "three terms long";
+  EXPECT_EQ(Number("SELECT epoch FROM grid"), 1);
 }
 
 TEST_F(AlmightyPgTest, AskedToEndItEndsItsChildrenFirst) {

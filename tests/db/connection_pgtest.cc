@@ -2,6 +2,8 @@
 #include <poll.h>
 
 #include "core/error.h"
+#include "db/conninfo.h"
+#include "tests/support/await.h"
 #include "tests/support/pg.h"
 
 namespace cigri {
@@ -47,6 +49,65 @@ TEST_F(ConnectionPgTest, AnErrorInAStatementIsNotALostSession) {
   db::Tx tx(*c);
   EXPECT_THROW(tx.Raw("SELECT nonsense"), db::SqlError);
   EXPECT_TRUE(c->alive());
+}
+
+// Stands for a frozen server: the statement does not end in time.
+TEST_F(ConnectionPgTest, AStatementWithoutAnAnswerEndsTheSessionAtTheLimit) {
+  db::Connection connection(conninfo(), "test", std::chrono::milliseconds(200));
+  db::Tx tx(connection);
+  try {
+    tx.Raw("SELECT pg_sleep(60)");
+    FAIL() << "it was answered";
+  } catch (const db::Broken& e) {
+    EXPECT_STREQ(e.what(), "the database has not answered for 0.2 s");
+  }
+  EXPECT_FALSE(connection.alive());
+}
+
+TEST_F(ConnectionPgTest, ACommitWithoutAnAnswerIsInDoubt) {
+  Sql("CREATE TABLE slow (n int);"
+      "CREATE FUNCTION wait() RETURNS trigger AS $$BEGIN PERFORM pg_sleep(2); RETURN NULL; END$$"
+      " LANGUAGE plpgsql;"
+      "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED"
+      " FOR EACH ROW EXECUTE FUNCTION wait()");
+  db::Connection connection(conninfo(), "test", std::chrono::milliseconds(200));
+  db::Tx tx(connection);
+  tx.Raw("INSERT INTO slow VALUES (1)");
+  EXPECT_THROW(tx.Commit(), db::InDoubt);
+  EXPECT_TRUE(test::Await([&] { return Sql("SELECT count(*) FROM slow")[0][0].as<int>() == 1; }))
+      << "it is not cancelled: nobody here knows what the server did";
+}
+
+TEST_F(ConnectionPgTest, ASessionWithoutALimitWaits) {
+  db::Connection connection(conninfo(), "test", std::chrono::milliseconds(0));
+  db::Tx tx(connection);
+  EXPECT_NO_THROW(tx.Raw("SELECT pg_sleep(0.3)"));
+}
+
+TEST_F(ConnectionPgTest, AServerThatOnlyReadsIsNoDatabase) {
+  try {
+    db::Connection(conninfo() + " options='-c default_transaction_read_only=on'", "test");
+    FAIL() << "it was taken";
+  } catch (const Fatal& e) {
+    EXPECT_EQ(e.code(), kExitUnavailable);
+    EXPECT_NE(std::string(e.what()).find("standby"), std::string::npos) << e.what();
+    EXPECT_NE(e.hint().find("DATABASE_HOST"), std::string::npos) << e.hint();
+  }
+}
+
+TEST(ConninfoTest, WhatAStringLeavesOpenIsSetAndWhatItSaysStays) {
+  const auto one = db::WithConnectionDefaults("host=db1 connect_timeout=9 password='a\\'b c'");
+  EXPECT_NE(one.find("connect_timeout='9'"), std::string::npos) << one;
+  EXPECT_NE(one.find("tcp_user_timeout='10000'"), std::string::npos) << one;
+  EXPECT_NE(one.find("password='a\\'b c'"), std::string::npos) << one;
+  EXPECT_EQ(one.find("target_session_attrs"), std::string::npos) << one;
+  for (const char* several : {"host=db1,db2", "postgresql://db1:5432,db2:5433/cigri"}) {
+    const auto all = db::WithConnectionDefaults(several);
+    EXPECT_NE(all.find("target_session_attrs='read-write'"), std::string::npos) << all;
+  }
+  EXPECT_NE(db::WithConnectionDefaults("host=a,b target_session_attrs=any").find("'any'"),
+            std::string::npos);
+  EXPECT_EQ(db::WithConnectionDefaults("no such = thing ="), "no such = thing =");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ bool OthersMayEnter(fs::path folder) {
   return true;
 }
 
-// A copy of the files of a folder, removed at the end of the process.
+// A copy of the files of a folder, removed at the end of the process. It lies as programs that were
+// installed do: the scripts of `cigri up --with` are next to it.
 class Copy {
  public:
   explicit Copy(const fs::path& folder) {
@@ -28,14 +29,18 @@ class Copy {
     if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = name;
     fs::permissions(path_, fs::perms(0755));
+    fs::create_directories(path_ / "bin");
+    fs::create_directories(path_ / "share/cigri");
+    fs::create_symlink(CIGRI_SOURCE_DIR "/scripts/clusters", path_ / "share/cigri/clusters");
     for (const auto& entry : fs::directory_iterator(folder))
-      if (entry.is_regular_file()) fs::copy_file(entry.path(), path_ / entry.path().filename());
+      if (entry.is_regular_file())
+        fs::copy_file(entry.path(), path_ / "bin" / entry.path().filename());
   }
   ~Copy() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  std::string path() const { return path_; }
+  std::string path() const { return path_ / "bin"; }
 
  private:
   fs::path path_;
