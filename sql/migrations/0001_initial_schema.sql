@@ -29,7 +29,7 @@ CREATE TABLE grid (
 );
 INSERT INTO grid (grid_id) VALUES (substr(md5(random()::text || clock_timestamp()::text), 1, 8));
 
--- One row: until when the leader of `epoch` leads unless it renews. Beside `grid`, whose row the
+-- One row: until when the leader of `epoch` leads unless it renews. Not in `grid`, whose row the
 -- transactions of the modules hold.
 CREATE TABLE leader_lease (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),

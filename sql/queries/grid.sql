@@ -28,7 +28,7 @@ WHERE e.ends_at < clock_timestamp() AND l.granted AND l.locktype = 'advisory' AN
 -- name: EndTransactionsOfOldEpoch
 -- returns: ended bool
 -- Ends the sessions that hold the row of `grid` in an open transaction. The new leader asks: they
--- are modules of a leader that does not lead any more, and do not go on by themselves.
+-- are modules of a leader that does not lead any more, and may be paused.
 SELECT pg_terminate_backend(pid) AS ended
 FROM pg_locks
 WHERE locktype = 'relation' AND relation = 'grid'::regclass AND mode = 'RowShareLock' AND granted

@@ -57,8 +57,9 @@ std::vector<std::string> Types(const Batch& batch) {
   if (status == 400) throw SubmitRefused(Why::kBatch, text);
   // The argument list of oarsub was too long for its kernel.
   if (oarsub && *oarsub == "72057594037927935") throw SubmitRefused(Why::kBytes, text);
-  // Refused by an admission rule, unknown option, queue or syntax: always wrong.
-  for (const char* permanent : {"1", "2", "248", "254", "255"})
+  // Refused before OAR stored a job: by an admission rule; unknown option, queue, property or user
+  // name; syntax. 251 is what 400 with status 8 says of a single job, for an array.
+  for (const char* permanent : {"1", "2", "245", "248", "251", "254", "255"})
     if (oarsub && *oarsub == permanent) throw SubmitRefused(Why::kBatch, text);
   throw SubmitInDoubt(text);
 }

@@ -115,6 +115,16 @@ TEST_F(OarTest, ARefusalSaysTheSitesErrorMessage) {
   EXPECT_NE(words.find("unknown job type: nosuchtype"), words.npos) << words;
 }
 
+TEST_F(OarTest, AnArrayThatOarNeverStoredIsRefusedAndNotInDoubt) {
+  for (const char* status : {"245", "251"}) {
+    server_.On("POST", "/jobs.json",
+               Says({{"message", std::string("Oarsub command exited with status ") + status +
+                                     ": Simple array job submission is used\nBad resource"}},
+                    500));
+    EXPECT_EQ(Submitted(BatchOf({"true", "true"})).first, "batch") << status;
+  }
+}
+
 TEST_F(OarTest, ABodyTooLargeIsALimitAndAnArgumentTooLongTooB) {
   server_.On("POST", "/jobs.json", {413, "<h1>Request Entity Too Large</h1>", "text/html"});
   EXPECT_EQ(Submitted(BatchOf({"true"})).first, "bytes");

@@ -56,7 +56,13 @@ Answer OarModel::Handle(const Request& q) {
 Answer OarModel::Submit(const Request& q) {
   const auto body = json::parse(q.body);
   if (body.value("property", "").find("nosuch") != std::string::npos)
-    return Fixture("oar/err_unknown_property_400");
+    return Says({{"code", 500},
+                 {"title", "Oar server error"},
+                 {"message",
+                  "Oarsub command exited with status 251: [ADMISSION RULE] Modify resource "
+                  "description with type constraints\nSimple array job submission is used\nBad "
+                  "resource request (ERROR:  column \"nosuch\" does not exist\n"}},
+                500);
   const int first = jobs_.empty() ? kFirstId : jobs_.rbegin()->first + 1;
   std::string words = "Simple array job submission is used\n";
   for (const auto& line : Split(Trim(body.at("param_file").get<std::string>()), '\n')) {
