@@ -6,66 +6,20 @@ SELECT EXISTS (SELECT FROM events WHERE code = 'RULE_BROKEN' AND state = 'open')
 -- returns: campaign_id int64?
 SELECT campaign_id FROM events WHERE id = $1;
 
--- name: CloseCampaignEvents
--- Closes the open events of campaign $1: all, or $2 alone.
+-- name: CloseEvents
+-- Closes, in the name of $1, the open events that meet every filter: ids $2, campaign $3 and
+-- cluster $4 (0: of none), codes $5, classes $6, fingerprint $7, nothing added for $8 seconds.
+-- NULL: any.
 UPDATE events
-SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $3
-WHERE campaign_id = $1 AND ($2::bigint IS NULL OR id = $2) AND state = 'open';
-
--- name: CloseClusterEvents
--- returns: id int64
--- Closes the open events of a code for a cluster (and campaign, when $3 is given).
-UPDATE events
-SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $4
-WHERE state = 'open' AND code = $1 AND cluster_id IS NOT DISTINCT FROM $2
-    AND ($3::bigint IS NULL OR campaign_id = $3)
-RETURNING id;
-
--- name: CloseDrainedEvent
--- Cluster $1 takes jobs again, by the will of $2.
-UPDATE events SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $2
-WHERE code = 'DRAINED' AND cluster_id = $1 AND campaign_id IS NULL AND state = 'open';
-
--- name: CloseEvent
--- Closes the open event of code $1, campaign $2, cluster $3 and fingerprint $4: its cause has gone.
-UPDATE events SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $5
-WHERE code = $1 AND coalesce(campaign_id, 0) = coalesce($2::bigint, 0)
-  AND coalesce(cluster_id, 0) = coalesce($3::int, 0) AND fingerprint = $4 AND state = 'open';
-
--- name: CloseEventsAtEnd
--- The end of campaign $1 closes its open events: all of them, or ($2) those that nobody has to
--- answer.
-UPDATE events
-SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'updator'
-WHERE campaign_id = $1 AND state = 'open' AND (class IN ('notify', 'log') OR NOT $2);
-
--- name: CloseFailureEvents
--- What kept campaign $1 or its tasks from running has been answered: failures of jobs, and holds.
-UPDATE events
-SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $2
-WHERE campaign_id = $1 AND state = 'open'
-    AND (class = 'job' OR code IN ('CANARY_FAILED', 'HELD_EVERYWHERE'));
-
--- name: CloseGlobalEvent
-UPDATE events
-SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $2
-WHERE id = $1 AND state = 'open';
-
--- name: CloseHoldEvents
--- The holds of campaign $1 are answered: it is another program now.
-UPDATE events
-SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $2
-WHERE campaign_id = $1 AND state = 'open' AND code IN ('CANARY_FAILED', 'HELD_EVERYWHERE');
-
--- name: CloseLogEvents
--- What needs no answer is closed automatically a day after it was seen last.
-UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'nikita'
-WHERE state = 'open' AND class = 'log' AND date_update < now() - interval '1 day';
-
--- name: CloseRuleBrokenEvent
--- The rules run again: a campaign has passed all of them.
-UPDATE events SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'api'
-WHERE code = 'RULE_BROKEN' AND state = 'open';
+SET state = 'closed', date_closed = now(), date_update = now(), closed_by = $1
+WHERE state = 'open'
+    AND ($2::bigint[] IS NULL OR id = ANY ($2))
+    AND ($3::bigint IS NULL OR coalesce(campaign_id, 0) = $3)
+    AND ($4::int IS NULL OR coalesce(cluster_id, 0) = $4)
+    AND ($5::text[] IS NULL OR code = ANY ($5))
+    AND ($6::text[] IS NULL OR class = ANY ($6))
+    AND ($7::text IS NULL OR fingerprint = $7)
+    AND ($8::float8 IS NULL OR date_update < now() - $8 * interval '1 second');
 
 -- name: CountFailures
 -- returns: n int64
@@ -153,38 +107,28 @@ LEFT JOIN clusters AS cl ON cl.id = e.cluster_id
 WHERE e.state = ANY ($1::text[]) AND e.campaign_id IS NULL AND e.class <> 'job' AND ($4 OR e.class <> 'log')
 ORDER BY e.id LIMIT $2 OFFSET $3;
 
--- name: LogCampaignEvent
--- Something that user $4 did to campaign $2: closed from the beginning.
-INSERT INTO events (class, code, state, campaign_id, message, date_closed, closed_by)
-VALUES ('log', $1, 'closed', $2, $3, now(), $4);
-
 -- name: OpenBlackHoles
 -- returns: campaign_id int64, cluster_id int64
 -- Black holes with an open event.
 SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'BLACK_HOLE'
     AND cluster_id IS NOT NULL;
 
--- name: RaiseDrainedEvent
--- Cluster $1 is drained, as a readable message; a second drain gives the new reason.
-INSERT INTO events AS e (class, code, cluster_id, message) VALUES ('cluster', 'DRAINED', $1, $2)
-ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint) WHERE state = 'open'
-DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.message;
-
 -- name: RaiseEvent
 -- returns: id int64
--- Opens an event, or counts one more of the same that is open: a row with first, last and a sample.
-INSERT INTO events AS e (class, code, campaign_id, cluster_id, job_id, idx, fingerprint, message, sample, count)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10)
-ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint) WHERE state = 'open'
+-- Opens an event, or counts more of the same that is open: a row with first, last and a sample. When
+-- $11 names who closed it, it is a row of its own, closed from the beginning.
+INSERT INTO events AS e
+    (class, code, campaign_id, cluster_id, job_id, idx, fingerprint, message, sample, count,
+     state, date_closed, closed_by)
+VALUES
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10,
+     CASE WHEN $11::text IS NULL THEN 'open' ELSE 'closed' END,
+     CASE WHEN $11::text IS NOT NULL THEN now() END, $11)
+ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint)
+WHERE state = 'open'
 DO UPDATE SET count = e.count + excluded.count, date_update = now(), message = excluded.message,
               job_id = coalesce(excluded.job_id, e.job_id), idx = coalesce(excluded.idx, e.idx)
 RETURNING e.id;
-
--- name: RaiseRuleBrokenEvent
--- An admission rule ($1) does not run: $2. One event for each rule.
-INSERT INTO events AS e (class, code, fingerprint, message) VALUES ('cluster', 'RULE_BROKEN', $1, $2)
-ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint) WHERE state = 'open'
-DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.message;
 
 -- name: ReportedOverdueJobs
 -- returns: campaign_id int64, cluster_id int64
@@ -204,12 +148,3 @@ FROM events AS e
 LEFT JOIN clusters AS cl ON cl.id = e.cluster_id
 LEFT JOIN campaigns AS c ON c.id = e.campaign_id
 WHERE e.id = $1;
-
--- name: WriteUserEvent
--- returns: id int64
--- An event written by an operator; the same one again is counted.
-INSERT INTO events AS e (class, code, campaign_id, cluster_id, job_id, message)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (code, coalesce(campaign_id, 0), coalesce(cluster_id, 0), fingerprint) WHERE state = 'open'
-DO UPDATE SET count = e.count + 1, date_update = now(), message = excluded.message
-RETURNING id;

@@ -127,8 +127,9 @@ FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::float8[], $5::int[], $6::
 ON CONFLICT (campaign_id, idx) DO NOTHING;
 
 -- name: RefundTasks
+-- returns: event_id int64
 -- Tasks of campaign $1 that failed on cluster $2, where the campaign is held now, lose no try and
--- are retried elsewhere.
+-- are retried elsewhere. The answer: the events that no other task waits for.
 WITH failed AS (
     SELECT DISTINCT idx FROM done
     WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND exit_class = 'program' AND idx >= 0
@@ -137,16 +138,15 @@ WITH failed AS (
 ), back AS (
     DELETE FROM needs_attention AS t USING failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
     RETURNING t.idx, t.event_id
-), closed AS (
-    UPDATE events AS e
-    SET state = 'closed', date_closed = now(), date_update = now(), closed_by = 'updator'
-    FROM (SELECT DISTINCT event_id FROM back) AS b
-    WHERE e.id = b.event_id AND NOT EXISTS (
-        SELECT FROM needs_attention AS o WHERE o.event_id = e.id AND o.idx NOT IN (SELECT idx FROM back))
+), moved AS (
+    INSERT INTO retry (campaign_id, idx, rank, avoid, why)
+    SELECT $1, idx, 0, ARRAY[$2::int], 'CANARY_FAILED' FROM back
+    ON CONFLICT DO NOTHING
 )
-INSERT INTO retry (campaign_id, idx, rank, avoid, why)
-SELECT $1, idx, 0, ARRAY[$2::int], 'CANARY_FAILED' FROM back
-ON CONFLICT DO NOTHING;
+SELECT DISTINCT b.event_id FROM back AS b
+WHERE b.event_id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM needs_attention AS o
+    WHERE o.event_id = b.event_id AND o.idx NOT IN (SELECT idx FROM back));
 
 -- name: RetryFailedTasks
 -- returns: n int64

@@ -11,7 +11,7 @@
 #include "almighty/log_file.h"
 #include "almighty/store.h"
 #include "core/log.h"
-#include "module/events.h"
+#include "db/events.h"
 
 namespace cigri::almighty {
 namespace {
@@ -227,12 +227,12 @@ void Lead::Reap(std::size_t i) {
 void Lead::Note(const std::string& code, const std::string& module, const std::string& message) {
   log::info("{} {}", module, message);
   db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
-  module::Event event;
+  db::Event event;
   event.cls = "log";
   event.code = code;
   event.fingerprint = module;
   event.message = module + " " + message;
-  module::RaiseEvent(tx, event);
+  db::RaiseEvent(tx, event);
   tx.Commit();
 }
 

@@ -5,15 +5,15 @@
 
 #include "core/pluralize.h"
 #include "core/text.h"
+#include "db/events.h"
 #include "metascheduler/store.h"
-#include "module/events.h"
 
 namespace cigri::metascheduler {
 namespace {
 
-module::Event EventOf(const std::string& cls, const std::string& code, std::int64_t campaign,
-                      std::int64_t cluster) {
-  module::Event e{.cls = cls, .code = code, .message = ""};
+db::Event EventOf(const std::string& cls, const std::string& code, std::int64_t campaign,
+                  std::int64_t cluster) {
+  db::Event e{.cls = cls, .code = code, .message = ""};
   e.campaign_id = campaign;
   e.cluster_id = cluster;
   return e;
@@ -35,7 +35,7 @@ void Store::WriteBlackHoles(db::Tx& tx, const Loaded& loaded,
                 " ended without an error, but too fast to be true: CiGri retries them on other "
                 "clusters and sends nothing there for " +
                 HumanDuration(hold.until - hold.since);
-    module::RaiseEvent(tx, e);
+    db::RaiseEvent(tx, e);
   }
   tx.Exec(sql::kInsertBlackHoles, rows);
 }
@@ -55,7 +55,7 @@ void Store::LiftClosedHolds(db::Tx& tx, policy::State& state) {
 void Store::CloseBlackHoles(db::Tx& tx, const policy::State& next) {
   for (const auto& [campaign, cluster] : black_holes_)
     if (next.holds.count({campaign, cluster}) == 0)
-      module::CloseEvent(tx, EventOf("campaign", "BLACK_HOLE", campaign, cluster), "metascheduler");
+      db::CloseEvent(tx, "metascheduler", EventOf("campaign", "BLACK_HOLE", campaign, cluster));
   black_holes_.clear();
   for (const auto& [key, hold] : next.holds) black_holes_.insert(key);
 }
@@ -69,15 +69,15 @@ void Store::ReportPreemptionYield(db::Tx& tx) {
   const auto rows = tx.Exec(sql::kPreemptionYield);
   preempted_ = !rows.empty();
   for (const auto& row : rows) {
-    module::Event e{.cls = "log", .code = "PREEMPTION", .message = ""};
+    db::Event e{.cls = "log", .code = "PREEMPTION", .message = ""};
     e.campaign_id = row.for_campaign;
     e.message = "in the last hour " + std::to_string(row.jobs) + " jobs (" +
                 std::to_string(row.slots) + " slots) were cancelled for it, " +
                 HumanDuration(row.lost_s) + " of slot time lost; of " + std::to_string(row.freed) +
                 " slots freed it got " + std::to_string(row.got);
     if (row.freed > 0) e.message += " (yield " + std::to_string(100 * row.got / row.freed) + " %)";
-    module::CloseEvent(tx, e, "metascheduler");
-    module::RaiseEvent(tx, e);
+    db::CloseEvent(tx, "metascheduler", e);
+    db::RaiseEvent(tx, e);
   }
 }
 
@@ -93,10 +93,10 @@ void Store::ReportOverdue(db::Tx& tx, const Loaded& loaded) {
     e.count = o.n;
     e.message = Pluralize(o.n, "job runs", "jobs run") + " longer than " +
                 HumanDuration(o.limit_s) + ", which is far longer than those that have ended";
-    module::RaiseEvent(tx, e);
+    db::RaiseEvent(tx, e);
   }
   for (const auto& [campaign, cluster] : reported)
-    module::CloseEvent(tx, EventOf("notify", "OVERDUE", campaign, cluster), "metascheduler");
+    db::CloseEvent(tx, "metascheduler", EventOf("notify", "OVERDUE", campaign, cluster));
 }
 
 }  // namespace cigri::metascheduler

@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "metascheduler/store.h"
-#include "module/events.h"
+#include "db/events.h"
 
 namespace cigri::metascheduler {
 namespace {
@@ -148,16 +148,16 @@ policy::PolicyConfig Store::LoadConfig(db::Tx& tx) {
   auto parsed = policy::ParseConfig(rows);
   auto faults = parsed.faults;
   for (auto& fault : policy::ValidateConfig(parsed.config)) faults.push_back(fault);
-  module::Event e{.cls = "log", .code = "POLICY_INVALID", .message = ""};
+  db::Event e{.cls = "log", .code = "POLICY_INVALID", .message = ""};
   if (faults.empty()) {
     config_ = parsed.config;
-    module::CloseEvent(tx, e, "metascheduler");
+    db::CloseEvent(tx, "metascheduler", e);
   } else {
     // Somebody broke a row by hand: the last valid policy stays, and an event says so.
     e.cls = "cluster";
     e.message = "policy_settings: " + faults.front().key + ": " + faults.front().message +
                 "; the policy that was valid before stays";
-    module::RaiseEvent(tx, e);
+    db::RaiseEvent(tx, e);
     log::error("{}", e.message);
   }
   return config_;

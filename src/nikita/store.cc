@@ -4,7 +4,7 @@
 #include <sql/kills.h>
 #include <sql/placements.h>
 
-#include "module/events.h"
+#include "db/events.h"
 
 namespace cigri::nikita {
 namespace {
@@ -69,22 +69,22 @@ void AddKills(db::Tx& tx, const std::vector<std::int64_t>& jobs, const char* rea
 
 void EndDrains(db::Tx& tx) {
   for (const auto& row : tx.Exec(sql::kEndTimedDrains)) {
-    module::Event e{.cls = "cluster", .code = "DRAINED", .message = ""};
+    db::Event e{.cls = "cluster", .code = "DRAINED", .message = ""};
     e.cluster_id = row.id;
-    module::CloseEvent(tx, e, "nikita");
+    db::CloseEvent(tx, "nikita", e);
   }
 }
 
 void ReportUnconfirmedKills(db::Tx& tx) {
   for (const auto& row : tx.Exec(sql::kStubbornJobs, kManyCalls)) {
-    module::Event e{.cls = "cluster", .code = "KILL_UNCONFIRMED", .message = ""};
+    db::Event e{.cls = "cluster", .code = "KILL_UNCONFIRMED", .message = ""};
     e.cluster_id = row.id;
     e.message = row.name + " has not ended " + std::to_string(row.n) +
                 " jobs that it was asked to kill: " + row.error.value_or("it gives no reason");
     if (row.n > 0)
-      module::RaiseEvent(tx, e);
+      db::RaiseEvent(tx, e);
     else
-      module::CloseEvent(tx, e, "nikita");
+      db::CloseEvent(tx, "nikita", e);
   }
 }
 

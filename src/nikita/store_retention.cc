@@ -11,6 +11,7 @@
 #include <sql/usage.h>
 
 #include "core/log.h"
+#include "db/events.h"
 #include "nikita/store.h"
 
 namespace cigri::nikita {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kRows = 5000;  // most rows that one statement touches
 constexpr int kUploadBlocks = 500;
+constexpr double kLogEventsOpen_s = 86400;  // after they were last added to
 
 template <typename Statement, typename... Args>
 void Run(db::Connection& db, const Statement& statement, const Args&... args) {
@@ -47,7 +49,9 @@ void RemoveOldReasonsAndEvents(db::Connection& db) {
   Run(db, sql::kDropOldReasons, kRows);
   Run(db, sql::kCapReasons, kRows);
   Run(db, sql::kDropOldEvents, kRows);
-  Run(db, sql::kCloseLogEvents);
+  db::Tx tx(db, db::Tx::Sync::kOff);
+  db::CloseEvents(tx, "nikita", {.classes = {"log"}, .unseen_s = kLogEventsOpen_s});
+  tx.Commit();
 }
 
 void ThinHistory(db::Connection& db) {

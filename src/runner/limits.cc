@@ -4,7 +4,7 @@
 
 #include "core/log.h"
 #include "core/text.h"
-#include "module/events.h"
+#include "db/events.h"
 
 namespace cigri::runner {
 
@@ -56,10 +56,10 @@ void BatchLimits::Learn(db::Tx& tx, const cluster::SubmitRefused& refusal, int j
 }
 
 void BatchLimits::Report(db::Tx& tx, const std::string& limit, const std::string& why) {
-  module::Event event{.cls = "log", .code = "LIMIT_LEARNT", .message = ""};
+  db::Event event{.cls = "log", .code = "LIMIT_LEARNT", .message = ""};
   event.cluster_id = session_.id;
   event.message = session_.name + ": arrays are cut at " + limit + " from now on: " + why;
-  module::RaiseEvent(tx, event);
+  db::RaiseEvent(tx, event);
   log::warn("{}", event.message);
 }
 

@@ -12,8 +12,8 @@ namespace {
 constexpr milliseconds kSoon{100}, kLookEvery{1000};
 }
 
-module::Event OutcomeResolver::Event(const std::string& why) const {
-  module::Event e{.cls = "cluster", .code = "SUBMIT_IN_DOUBT"};
+db::Event OutcomeResolver::Event(const std::string& why) const {
+  db::Event e{.cls = "cluster", .code = "SUBMIT_IN_DOUBT"};
   e.message =
       session_.name + ": the outcome of a submission is unknown, the runner looks it up: " + why;
   e.cluster_id = session_.id;
@@ -26,7 +26,7 @@ void OutcomeResolver::MarkInDoubt(const ClaimedBatch& batch, const std::string& 
   Expect();
   session_.Transact([&](db::Tx& tx) {
     session_.store.Doubt(tx, batch, why);
-    module::RaiseEvent(tx, Event(why));
+    db::RaiseEvent(tx, Event(why));
   });
   session_.shared.waker.WakeIn(kSoon);
 }
@@ -52,7 +52,7 @@ std::vector<OpenBatch> OutcomeResolver::LoadOpen() {
         session_.store.Doubt(tx, o.batch, "the runner that intended it is gone");
         o.due = true;
       }
-    if (open.empty()) module::CloseEvent(tx, Event(""), "runner");
+    if (open.empty()) db::CloseEvent(tx, "runner", Event(""));
   });
   return open;
 }

@@ -1,7 +1,7 @@
 // Batches whose submission has an unknown outcome: the cluster may have taken them (docs/design.md
 // section 5).
 #pragma once
-#include "module/events.h"
+#include "db/events.h"
 #include "runner/cluster_session.h"
 
 namespace cigri::runner {
@@ -22,7 +22,7 @@ class OutcomeResolver {
   std::vector<OpenBatch> LoadOpen();
   void LookUp(const OpenBatch& open);
   void Settle(const OpenBatch& open, const cluster::FindResult& found);
-  module::Event Event(const std::string& why) const;
+  db::Event Event(const std::string& why) const;
 
   ClusterSession& session_;
   bool expected_ = true;  // an earlier runner may have left open batches

@@ -130,7 +130,7 @@ void Sender::ReportRefusal(db::Tx& tx, const ClaimedBatch& batch,
 
 void Sender::RaiseRefusal(db::Tx& tx, const ClaimedBatch& batch,
                           const cluster::SubmitRefused& refusal) {
-  module::Event event{.cls = "campaign", .code = "SUBMIT_REFUSED", .message = ""};
+  db::Event event{.cls = "campaign", .code = "SUBMIT_REFUSED", .message = ""};
   event.message = ValidUtf8(session_.name + ": " + refusal.what());
   if (refusal.why() == Why::kToken) {
     event.code = "TOKEN_MISSING";
@@ -139,7 +139,7 @@ void Sender::RaiseRefusal(db::Tx& tx, const ClaimedBatch& batch,
   }
   event.campaign_id = batch.campaign_id;
   event.cluster_id = session_.id;
-  module::RaiseEvent(tx, event);
+  db::RaiseEvent(tx, event);
 }
 
 }  // namespace cigri::runner

@@ -2,7 +2,7 @@
 
 #include "core/log.h"
 #include "core/text.h"
-#include "module/events.h"
+#include "db/events.h"
 
 namespace cigri::runner {
 
@@ -23,24 +23,24 @@ void TokenWatcher::Check() {
 
 void TokenWatcher::ReportExpiring(db::Tx& tx) {
   for (const auto& token : session_.store.ExpiringTokens(tx)) {
-    module::Event e{.cls = "notify", .code = "TOKEN_EXPIRES", .message = ""};
+    db::Event e{.cls = "notify", .code = "TOKEN_EXPIRES", .message = ""};
     e.campaign_id = token.campaign_id;
     e.cluster_id = session_.id;
     e.message = session_.name + ": your token expires in " + HumanDuration(token.token_s) +
                 ", the campaign is expected to end in " + HumanDuration(token.end_s);
     if (token.too_early)
-      module::RaiseEvent(tx, e);
+      db::RaiseEvent(tx, e);
     else
-      module::CloseEvent(tx, e, "runner");
+      db::CloseEvent(tx, "runner", e);
   }
 }
 
 void TokenWatcher::Continue(const TokenWait& wait) {
   session_.Transact([&](db::Tx& tx) {
-    module::Event e{.cls = "campaign", .code = "TOKEN_MISSING", .message = ""};
+    db::Event e{.cls = "campaign", .code = "TOKEN_MISSING", .message = ""};
     e.campaign_id = wait.campaign_id;
     e.cluster_id = session_.id;
-    module::CloseEvent(tx, e, "runner");
+    db::CloseEvent(tx, "runner", e);
   });
   if (wait.alive)
     log::info("[{}] user {} has a token again: campaign {} continues", session_.name,

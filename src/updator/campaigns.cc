@@ -8,9 +8,9 @@
 namespace cigri::updator {
 namespace {
 
-module::Event CampaignEvent(const std::string& code, std::int64_t campaign,
-                            const std::string& message = "") {
-  module::Event event{.cls = "campaign", .code = code, .message = message};
+db::Event CampaignEvent(const std::string& code, std::int64_t campaign,
+                        const std::string& message = "") {
+  db::Event event{.cls = "campaign", .code = code, .message = message};
   event.campaign_id = campaign;
   return event;
 }
@@ -19,9 +19,8 @@ module::Event CampaignEvent(const std::string& code, std::int64_t campaign,
 void Log(Store& store, const std::string& code, std::int64_t campaign, const std::string& message) {
   auto event = CampaignEvent(code, campaign, message);
   event.cls = "log";
-  event.fingerprint = std::to_string(campaign);
+  event.closed_by = "updator";
   store.Raise(event);
-  store.Close(event);
 }
 
 bool ApplyWanted(Store& store) {
@@ -31,7 +30,7 @@ bool ApplyWanted(Store& store) {
                              : row.state == "paused"  ? "PAUSED"
                                                       : "RESUMED";
     Log(store, code, row.id, "campaign " + std::to_string(row.id) + " is " + row.state);
-    if (row.state == "cancelled") store.CloseEventsAtEnd(row.id, false);
+    if (row.state == "cancelled") store.CloseEvents({.campaign_id = row.id});
   }
   return !rows.empty();
 }
@@ -123,7 +122,8 @@ bool EndCampaign(Store& store, std::int64_t campaign, const Limits& limits) {
   if (!EpiloguesOver(store, campaign, limits)) return store.BeginFinishing(campaign);
   const auto message = "campaign " + std::to_string(campaign) + " is terminated";
   store.TerminateCampaign(campaign);
-  store.CloseEventsAtEnd(campaign, true);
+  // Its user has yet to answer the others.
+  store.CloseEvents({.campaign_id = campaign, .classes = {"notify", "log"}});
   Log(store, "FINISHED_CAMPAIGN", campaign, message);
   log::info("{}", message);
   return true;

@@ -8,8 +8,8 @@
 namespace cigri::updator {
 namespace {
 
-module::Event EventOf(const Answer& answer, const std::string& code) {
-  module::Event e{.cls = "cluster", .code = code, .message = ""};
+db::Event EventOf(const Answer& answer, const std::string& code) {
+  db::Event e{.cls = "cluster", .code = code, .message = ""};
   e.cluster_id = answer.cluster_id;
   return e;
 }

@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::size_t kNamed = 20;  // ids in one event
 
-module::Event EventOf(const char* code, std::int64_t cluster_id) {
-  module::Event event{.cls = "cluster", .code = code, .message = ""};
+db::Event EventOf(const char* code, std::int64_t cluster_id) {
+  db::Event event{.cls = "cluster", .code = code, .message = ""};
   event.cluster_id = cluster_id;
   return event;
 }
 
-void RaiseNaming(Store& store, module::Event event, const std::string& message,
+void RaiseNaming(Store& store, db::Event event, const std::string& message,
                  std::vector<std::string> ids, std::size_t count) {
   if (ids.size() > kNamed) ids.resize(kNamed);
   event.count = static_cast<std::int64_t>(count);

@@ -97,7 +97,7 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
 // Failures with one fingerprint on a cluster are one event with a count and a sample. Equal
 // fingerprints on several clusters are shown as one failure (ListFailures).
 std::int64_t RaiseFailure(Store& store, const Failure& failure, const std::string& code) {
-  module::Event event{.cls = "job", .code = code, .message = failure.message};
+  db::Event event{.cls = "job", .code = code, .message = failure.message};
   event.campaign_id = failure.campaign_id;
   event.cluster_id = failure.cluster_id;
   event.job_id = failure.job_id;
@@ -116,7 +116,7 @@ void RaisePreemptions(Store& store, const std::vector<Failure>& retried,
       ++counts[{f.campaign_id, f.cluster_id, f.exit.code}];
   for (const auto& [key, n] : counts) {
     const auto& [campaign, cluster, code] = key;
-    module::Event event{.cls = "notify", .code = code, .message = ""};
+    db::Event event{.cls = "notify", .code = code, .message = ""};
     event.campaign_id = campaign;
     event.cluster_id = cluster;
     event.count = n;

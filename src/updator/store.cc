@@ -2,7 +2,6 @@
 
 #include <sql/batches.h>
 #include <sql/cluster_status.h>
-#include <sql/events.h>
 #include <sql/grid.h>
 #include <sql/kills.h>
 #include <sql/policy.h>
@@ -229,7 +228,10 @@ void Store::HoldFailedPrologues(const std::set<std::int64_t>& campaigns) {
 }
 
 void Store::RefundTasks(std::int64_t campaign, std::int64_t cluster) {
-  tx_.Exec(sql::kRefundTasks, campaign, cluster);
+  std::vector<std::int64_t> events;
+  for (const auto& row : tx_.Exec(sql::kRefundTasks, campaign, cluster))
+    events.push_back(row.event_id);
+  db::CloseEvents(tx_, "updator", {.ids = events});
 }
 
 bool Store::ReleasePlacements() { return tx_.Exec(sql::kFreePlacements) > 0; }
@@ -343,10 +345,6 @@ std::size_t Store::SetDuplicates(std::int64_t cluster,
   }
   tx_.Exec(sql::kForgetDuplicates, cluster, ids);
   return tx_.Exec(sql::kAddDuplicates, cluster, rows);
-}
-
-void Store::CloseEventsAtEnd(std::int64_t campaign, bool read_only) {
-  tx_.Exec(sql::kCloseEventsAtEnd, campaign, read_only);
 }
 
 void Store::NotifyProgress() { tx_.Raw("NOTIFY cigri_progress"); }

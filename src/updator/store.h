@@ -13,7 +13,7 @@
 
 #include "cluster/cluster.h"
 #include "db/db.h"
-#include "module/events.h"
+#include "db/events.h"
 #include "updator/memory.h"
 #include "updator/summarise.h"
 
@@ -131,10 +131,9 @@ class Store {
                             const std::vector<sql::ReconcileOrphansRow>& duplicates);
 
   // Events.
-  std::int64_t Raise(const module::Event& event) { return module::RaiseEvent(tx_, event); }
-  void Close(const module::Event& event) { module::CloseEvent(tx_, event, "updator"); }
-  /// At the end of a campaign; `read_only`: just those that nobody has to answer.
-  void CloseEventsAtEnd(std::int64_t campaign, bool read_only);
+  std::int64_t Raise(const db::Event& event) { return db::RaiseEvent(tx_, event); }
+  void Close(const db::Event& event) { db::CloseEvent(tx_, "updator", event); }
+  void CloseEvents(const db::EventFilter& filter) { db::CloseEvents(tx_, "updator", filter); }
   void NotifyProgress();
 
  private:

@@ -61,7 +61,7 @@ void UnresponsiveWatch::Report(Store& store, const Answer& answer, const std::st
     if (named.size() < kNamed) named.push_back(where);
   }
   store.PutUnresponsive(answer.cluster_id, ages_s);
-  module::Event event{.cls = "cluster", .code = "NOT_STARTING", .message = ""};
+  db::Event event{.cls = "cluster", .code = "NOT_STARTING", .message = ""};
   event.cluster_id = answer.cluster_id;
   if (jobs.empty()) {
     store.Close(event);

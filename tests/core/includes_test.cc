@@ -49,7 +49,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"api/control", {"core", "db", "secrets", "jdl", "api/http", "api/read", "api/submit"}},
     {"api/why", {"core", "policy", "policy/explain", "api/http", "api/read"}},
     {"api/admin",
-     {"core", "secrets", "policy", "policy/policies", "clusterdb", "api/http", "api/read",
+     {"core", "db", "secrets", "policy", "policy/policies", "clusterdb", "api/http", "api/read",
       "api/submit"}},
     {"api",
      {"core", "db", "clusterdb", "rules", "api/http", "api/read", "api/submit", "api/control",
@@ -102,7 +102,7 @@ const std::map<std::string, Names> kMayBeSlow = {
     {"httplib.h", {"src/http/server.h", "src/http/task_queue.h"}},
     {"nlohmann/json.hpp",
      {"src/api/http/message.h", "src/cluster/cluster.h", "src/jdl/document.h", "src/jdl/jdl.h",
-      "src/module/events.h", "src/policy/config.h", "src/policy/config_json.h", "src/rules/rules.h",
+      "src/db/events.h", "src/policy/config.h", "src/policy/config_json.h", "src/rules/rules.h",
       "tools/common/api.h"}}};
 
 struct Include {

@@ -117,6 +117,19 @@ TEST_F(StatementsPgTest, EachIsPreparedAndGivesTheColumnsOfItsStruct) {
   }
 }
 
+std::vector<std::string> NamesOfStatementsWith(const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& s : Statements())
+    if (s.sql.find(text) != std::string::npos) names.push_back(s.name);
+  return names;
+}
+
+TEST_F(StatementsPgTest, OneStatementRaisesEventsAndOneClosesThem) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(NamesOfStatementsWith("INTO events"), Names{"RaiseEvent"});
+  EXPECT_EQ(NamesOfStatementsWith("UPDATE events"), Names{"CloseEvents"});
+}
+
 TEST_F(StatementsPgTest, ANullInAColumnThatMustNotBeNullNamesStatementAndColumn) {
   struct Row {
     std::int64_t n;

@@ -1,6 +1,5 @@
 #include <thread>
 
-#include "module/events.h"
 #include "module/module.h"
 #include "tests/support/pg.h"
 
@@ -37,33 +36,6 @@ TEST_F(ModulePgTest, ANewLeaderWaitsForWhoHasCheckedTheEpochAndNobodyPassesAfter
   tx.reset();
   db::Tx late(*module);
   EXPECT_THROW(CheckEpoch(late, 0), StaleEpoch);
-}
-
-TEST_F(ModulePgTest, RepeatedEventsAreOneRowUntilItIsClosed) {
-  auto db = Connect();
-  Event event;
-  event.cls = "cluster";
-  event.code = "CLUSTER_DOWN";
-  event.cluster_id = 3;
-  event.sample = {{"answer", "\xff broken"}};
-  const auto raise = [&](const std::string& message) {
-    db::Tx tx(*db);
-    event.message = message;
-    const auto id = RaiseEvent(tx, event);
-    tx.Commit();
-    return id;
-  };
-  const auto first = raise("no answer");
-  EXPECT_EQ(raise("still no answer"), first);
-  EXPECT_EQ(Number("SELECT count FROM events"), 2);
-  EXPECT_EQ(Sql("SELECT message FROM events")[0][0].as<std::string>(), "still no answer");
-  {
-    db::Tx tx(*db);
-    CloseEvent(tx, event, "updator");
-    tx.Commit();
-  }
-  EXPECT_NE(raise("again"), first);
-  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE state = 'open'"), 1);
 }
 
 }  // namespace

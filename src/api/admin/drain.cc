@@ -2,13 +2,13 @@
 // /admin/resume.
 #include <sql/batches.h>
 #include <sql/clusters.h>
-#include <sql/events.h>
 
 #include <algorithm>
 #include <thread>
 
 #include "api/admin/admin.h"
 #include "core/log.h"
+#include "db/events.h"
 
 namespace cigri::api {
 namespace {
@@ -60,9 +60,12 @@ Reply Drain(Context& context, const Request& request) {
     for (const auto& row : rows) {
       ids.push_back(row.id);
       names.push_back(row.name);
-      tx.Exec(sql::kRaiseDrainedEvent, ids.back(),
-              row.name + (kill ? " is emptied by " : " is drained by ") + request.caller.user +
-                  (until ? " until " + *until : "") + ": " + reason);
+      db::RaiseEvent(
+          tx, {.cls = "cluster",
+               .code = "DRAINED",
+               .message = row.name + (kill ? " is emptied by " : " is drained by ") +
+                          request.caller.user + (until ? " until " + *until : "") + ": " + reason,
+               .cluster_id = row.id});
     }
     std::sort(names.begin(), names.end());
     return json();
@@ -86,7 +89,9 @@ Reply Resume(Context& context, const Request& request) {
     if (which) MustHave(tx.Exec(sql::kListClusters, which), "cluster \"" + *which + "\"");
     for (const auto& row : tx.Exec(sql::kResumeCluster, which)) {
       names.push_back(row.name);
-      tx.Exec(sql::kCloseDrainedEvent, row.id, request.caller.user);
+      db::CloseEvents(
+          tx, request.caller.user,
+          {.campaign_id = db::EventFilter::kNone, .cluster_id = row.id, .codes = {"DRAINED"}});
     }
     std::sort(names.begin(), names.end());
   });

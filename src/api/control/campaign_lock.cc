@@ -1,9 +1,9 @@
 #include "api/control/campaign_lock.h"
 
 #include <sql/campaigns.h>
-#include <sql/events.h>
 
 #include "api/http/router.h"
+#include "db/events.h"
 
 namespace cigri::api {
 
@@ -40,7 +40,16 @@ void Reopen(db::Tx& tx, const LockedCampaign& campaign) {
 
 void LogEvent(db::Tx& tx, const Request& request, std::int64_t campaign, const std::string& code,
               const std::string& message) {
-  tx.Exec(sql::kLogCampaignEvent, code, campaign, message, request.caller.user);
+  db::RaiseEvent(tx, {.cls = "log",
+                      .code = code,
+                      .message = message,
+                      .campaign_id = campaign,
+                      .closed_by = request.caller.user});
+}
+
+void CloseHoldEvents(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  db::CloseEvents(tx, request.caller.user,
+                  {.campaign_id = campaign, .codes = {"CANARY_FAILED", "HELD_EVERYWHERE"}});
 }
 
 }  // namespace cigri::api

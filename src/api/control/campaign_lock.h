@@ -7,8 +7,7 @@
 
 namespace cigri::api {
 
-/// A campaign and its cursor, locked until the transaction ends
-/// (sql/queries/api/lock_campaign.sql).
+/// A campaign and its cursor, locked until the transaction ends (LockCampaign).
 struct LockedCampaign {
   std::int64_t id = 0, nb_params = 0, ntasks = 0, next_idx = 0;
   std::string user, type, state, wanted, format;
@@ -25,5 +24,7 @@ void Reopen(db::Tx& tx, const LockedCampaign& campaign);
 /// A closed event of class log for its history.
 void LogEvent(db::Tx& tx, const Request& request, std::int64_t campaign, const std::string& code,
               const std::string& message);
+/// The caller has answered what held the campaign.
+void CloseHoldEvents(db::Tx& tx, const Request& request, std::int64_t campaign);
 
 }  // namespace cigri::api

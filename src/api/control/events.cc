@@ -1,4 +1,6 @@
 // Closing and writing events, and asking for jobs to be killed.
+#include "db/events.h"
+
 #include <sql/events.h>
 #include <sql/grid.h>
 #include <sql/jobs.h>
@@ -33,7 +35,9 @@ Reply CloseIn(db::Tx& tx, const Request& request, const LockedCampaign& campaign
     tasks = tx.One(sql::kRetryFailedTasks, campaign.id, event).n;
     if (tasks > 0) Reopen(tx, campaign);
   }
-  const auto events = tx.Exec(sql::kCloseCampaignEvents, campaign.id, event, request.caller.user);
+  db::EventFilter filter{.campaign_id = campaign.id};
+  if (event) filter.ids = {*event};
+  const auto events = db::CloseEvents(tx, request.caller.user, filter);
   Wake(tx, campaign.id);
   return Closed(static_cast<std::int64_t>(events), tasks);
 }
@@ -53,7 +57,8 @@ Reply CloseOne(Context& context, const Request& request) {
       return CloseIn(tx, of_campaign, LockOwn(tx, of_campaign), request.Id());
     }
     RequireOperator(request);  // of a cluster, or of the grid
-    const auto closed = tx.Exec(sql::kCloseGlobalEvent, request.Id(), request.caller.user);
+    const auto closed =
+        db::CloseEvents(tx, request.caller.user, {.ids = std::vector{request.Id()}});
     tx.Exec(sql::kNotifyWake);
     return Closed(static_cast<std::int64_t>(closed), 0);
   });
@@ -91,8 +96,12 @@ Reply WriteEvent(Context& context, const Request& request) {
   if (!campaign && !cluster && !job)
     throw BadRequest("an event needs a cluster_id, a job_id or a campaign_id");
   return context.Transact([&](db::Tx& tx) {
-    const auto id =
-        tx.One(sql::kWriteUserEvent, cls, code, campaign, cluster, job, TextIn(body, "message")).id;
+    const auto id = db::RaiseEvent(tx, {.cls = cls,
+                                        .code = code,
+                                        .message = TextIn(body, "message"),
+                                        .campaign_id = campaign,
+                                        .cluster_id = cluster,
+                                        .job_id = job});
     tx.Exec(sql::kNotifyWake);
     json answer = body;
     answer["id"] = id;

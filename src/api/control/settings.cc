@@ -1,7 +1,6 @@
 #include "api/control/settings.h"
 
 #include <sql/campaigns.h>
-#include <sql/events.h>
 
 #include <algorithm>
 
@@ -75,8 +74,8 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
   for (const auto& s : c.clusters) clusters.push_back(change.info.clusters.at(s.name).id);
   tx.Exec(sql::kDropCampaignClusters, campaign.id, clusters);
   StoreClusters(tx, campaign.id, c, change.info);
-  if (LiftsHolds(change.before, change.after))
-    tx.Exec(sql::kCloseHoldEvents, campaign.id, request.caller.user);
+  // It is another program now.
+  if (LiftsHolds(change.before, change.after)) CloseHoldEvents(tx, request, campaign.id);
   LogEvent(tx, request, campaign.id, "SETTINGS_CHANGED", Join(change.changes, "; "));
   Wake(tx, campaign.id);
 }

@@ -1,6 +1,5 @@
 // More tasks for a campaign, and failed ones again.
 #include <sql/campaigns.h>
-#include <sql/events.h>
 #include <sql/parameters.h>
 #include <sql/tasks.h>
 
@@ -11,6 +10,7 @@
 #include "api/submit/submission.h"
 #include "core/pluralize.h"
 #include "core/text.h"
+#include "db/events.h"
 
 namespace cigri::api {
 namespace {
@@ -136,7 +136,8 @@ Reply Retry(Context& context, const Request& request) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "retry tasks of");
     const auto n = tx.One(sql::kRetryFailedTasks, campaign.id, std::optional<std::int64_t>()).n;
-    tx.Exec(sql::kCloseFailureEvents, campaign.id, request.caller.user);
+    db::CloseEvents(tx, request.caller.user, {.campaign_id = campaign.id, .classes = {"job"}});
+    CloseHoldEvents(tx, request, campaign.id);
     if (n > 0) Reopen(tx, campaign);
     LogEvent(tx, request, campaign.id, "RESUBMIT",
              Pluralize(n, "failed task") + " to be tried again");

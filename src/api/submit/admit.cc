@@ -1,11 +1,10 @@
 #include "api/submit/admit.h"
 
-#include <sql/events.h>
-
 #include <algorithm>
 
 #include "core/log.h"
 #include "core/text.h"
+#include "db/events.h"
 
 namespace cigri::api {
 namespace {
@@ -53,8 +52,10 @@ void RequireGroup(const GridInfo& info, const jdl::Campaign& campaign) {
 void ReportBroken(Context& context, const rules::Verdict& verdict) {
   log::error("admission: {}", verdict.message);
   context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::kRaiseRuleBrokenEvent, std::to_string(verdict.rule_id),
-            ValidUtf8(verdict.message));
+    db::RaiseEvent(tx, {.cls = "cluster",
+                        .code = "RULE_BROKEN",
+                        .message = ValidUtf8(verdict.message),
+                        .fingerprint = std::to_string(verdict.rule_id)});
   });
 }
 
@@ -95,7 +96,8 @@ Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, s
         400, kTitle, verdict.message,
         broken ? "tell the grid's operators: the rule is broken, not your campaign" : "");
   }
-  if (reported_broken) context.Transact([](db::Tx& tx) { tx.Exec(sql::kCloseRuleBrokenEvent); });
+  if (reported_broken)
+    context.Transact([](db::Tx& tx) { db::CloseEvents(tx, "api", {.codes = {"RULE_BROKEN"}}); });
   Admitted out{std::move(campaign), verdict.notes, verdict.changes};
   if (verdict.campaign == seen) {
     RequireGroup(info, out.campaign);
