@@ -735,6 +735,19 @@ SELECT campaign_id, cluster_id, kind, state, n, slots, sum_start
 FROM counters
 WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running');
 
+-- Every cluster as the updator saw it last: cluster_status with the newest row of gridstatus. What
+-- was never seen is NULL.
+CREATE VIEW cluster_now AS
+SELECT c.id AS cluster_id, s.polled_at, s.answered_at, s.failing_since, s.failures, s.retry_at, s.error,
+    s.clock_skew_s, s.stress, s.calls_per_min, s.polls, g.at AS seen_at, g.max_resources,
+    g.free_resources, g.used_resources, g.unavailable_resources, g.used_by_cigri, g.jobs_running,
+    g.jobs_waiting, g.note
+FROM clusters AS c
+LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+LEFT JOIN LATERAL (
+    SELECT * FROM gridstatus WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1
+) AS g ON true;
+
 -- Every open event that keeps a campaign off a cluster, one row each:
 --   SUBMIT_REFUSED   the cluster refused a submission, until its user answers;
 --   TOKEN_MISSING    the user has no valid token there, until there is one: nobody has to answer;

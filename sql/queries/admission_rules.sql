@@ -22,15 +22,11 @@ SELECT jsonb_build_object('now', extract(epoch FROM now())::bigint, 'clusters', 
     (SELECT jsonb_object_agg(c.name, jsonb_strip_nulls(jsonb_build_object(
         'kind', c.kind, 'enabled', c.enabled, 'mode', c.mode,
         'drained', c.drained AND coalesce(c.drained_until > now(), true),
-        'down', s.failing_since IS NOT NULL,
+        'down', n.failing_since IS NOT NULL,
         'power', c.power, 'resource_unit', c.resource_unit,
         'max_walltime', c.options -> 'max_walltime',
-        'slots', g.max_resources, 'free', g.free_resources)))
-     FROM clusters AS c
-     LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
-     LEFT JOIN LATERAL (
-         SELECT max_resources, free_resources FROM gridstatus
-         WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1) AS g ON true), '{}')) AS item;
+        'slots', n.max_resources, 'free', n.free_resources)))
+     FROM clusters AS c JOIN cluster_now AS n ON n.cluster_id = c.id), '{}')) AS item;
 
 -- name: InstallRule
 -- A shipped rule, once in the life of a grid: one that was removed stays away.
@@ -79,8 +75,7 @@ SELECT
         'running_jobs', coalesce(sum(k.n) FILTER (WHERE k.state = 'running'), 0),
         'waiting_jobs', coalesce(sum(k.n) FILTER (WHERE k.state <> 'running'), 0),
         'running_slots', coalesce(sum(k.slots) FILTER (WHERE k.state = 'running'), 0))
-     FROM campaigns AS c JOIN counters AS k ON k.campaign_id = c.id
-     WHERE c.state IN ('in_treatment', 'paused') AND c.grid_user = $1
-         AND k.state IN ('launching', 'submitted', 'remote_waiting', 'running'))
+     FROM campaigns AS c JOIN jobs_in_flight AS k ON k.campaign_id = c.id
+     WHERE c.state IN ('in_treatment', 'paused') AND c.grid_user = $1)
     || (SELECT jsonb_build_object('slot_seconds_30d', coalesce(sum(slot_s), 0))
      FROM usage WHERE grid_user = $1 AND bucket > now() - interval '30 days') AS item;

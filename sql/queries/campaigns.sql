@@ -379,9 +379,8 @@ UPDATE campaigns AS c
 SET state = 'paused', state_reason = 'held everywhere: ' || blocked.why
 FROM blocked
 WHERE c.id = blocked.id
-    AND NOT EXISTS (SELECT FROM counters AS n
+    AND NOT EXISTS (SELECT FROM jobs_in_flight AS n
         WHERE n.campaign_id = c.id
-            AND n.state IN ('launching', 'submitted', 'remote_waiting', 'running')
         GROUP BY n.campaign_id HAVING sum(n.n) > 0)
 RETURNING c.id, c.state_reason;
 

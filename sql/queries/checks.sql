@@ -48,9 +48,8 @@ ORDER BY campaign_id;
 -- returns: item text
 -- What the counters say is in flight against what is: (campaign, state) where they differ.
 WITH reported AS (
-    SELECT campaign_id, state, sum(n) AS n FROM counters
-    WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running')
-        AND ($1::bigint IS NULL OR campaign_id = $1)
+    SELECT campaign_id, state, sum(n) AS n FROM jobs_in_flight
+    WHERE $1::bigint IS NULL OR campaign_id = $1
     GROUP BY campaign_id, state
 ), seen AS (
     SELECT campaign_id, state::text, count(*) AS n FROM live

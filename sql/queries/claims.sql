@@ -16,9 +16,8 @@ JOIN campaign_cursor AS cur ON cur.campaign_id = g.campaign_id
 LEFT JOIN LATERAL (
     SELECT sum(k.n) FILTER (WHERE k.kind = g.kind) AS same,
         sum(k.n) FILTER (WHERE k.kind IN ('task', 'replica', 'test')) AS all_kinds
-    FROM counters AS k
+    FROM jobs_in_flight AS k
     WHERE k.campaign_id = g.campaign_id AND k.cluster_id = g.cluster_id
-        AND k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
 ) AS f ON true
 WHERE g.cluster_id = $1
     AND NOT EXISTS (
@@ -121,8 +120,7 @@ ORDER BY campaign_id, idx;
 -- Jobs of ours in flight on a cluster, all campaigns.
 SELECT coalesce(sum(k.n), 0) AS jobs, coalesce(sum(k.slots), 0) AS slots
 FROM campaigns AS c
-JOIN counters AS k ON k.campaign_id = c.id AND k.cluster_id = $1
-    AND k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
+JOIN jobs_in_flight AS k ON k.campaign_id = c.id AND k.cluster_id = $1
 WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: ClustersWithWork

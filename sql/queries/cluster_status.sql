@@ -54,11 +54,12 @@ ORDER BY g.at, g.cluster_id LIMIT 100000;
 -- returns: used_resources int, used_by_cigri int, unavailable_resources int, jobs_running int,
 -- returns: jobs_waiting int
 -- The last snapshot of each enabled cluster's resources.
-SELECT floor(extract(epoch FROM g.at))::bigint AS date, g.cluster_id, c.name AS cluster_name, g.max_resources,
-       g.used_resources, g.used_by_cigri, g.unavailable_resources, g.jobs_running, g.jobs_waiting
-FROM clusters AS c
-CROSS JOIN LATERAL (SELECT * FROM gridstatus WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1) AS g
-WHERE c.enabled ORDER BY g.cluster_id;
+SELECT floor(extract(epoch FROM n.seen_at))::bigint AS date, n.cluster_id, c.name AS cluster_name,
+       n.max_resources, n.used_resources, n.used_by_cigri, n.unavailable_resources, n.jobs_running,
+       n.jobs_waiting
+FROM clusters AS c JOIN cluster_now AS n ON n.cluster_id = c.id
+WHERE c.enabled AND n.seen_at IS NOT NULL
+ORDER BY n.cluster_id;
 
 -- name: SchedulableClusters
 -- returns: id int64, name text, kind text, power double, enabled bool, mode text,
@@ -69,18 +70,14 @@ WHERE c.enabled ORDER BY g.cluster_id;
 SELECT k.id, k.name, k.kind, k.power, k.enabled, k.mode::text, k.mode_limit, k.max_running, k.hours,
     k.drained OR k.kill_all OR e.message IS NOT NULL AS drained,
         coalesce(k.drain_reason, e.message, '') AS drain_reason,
-    k.stress_limit, coalesce(g.max_resources, 0) AS max_resources,
-        coalesce(g.free_resources, 0) AS free_resources,
-    coalesce(g.used_by_cigri, 0) AS used_by_cigri, coalesce(s.stress, 0) AS stress,
-    s.failing_since IS NOT NULL AS failing, coalesce(s.error, '') AS error,
-    coalesce(extract(epoch FROM now() - s.answered_at), 1e9) AS age_s,
-        coalesce(s.retry_at > now(), false) AS broken
+    k.stress_limit, coalesce(n.max_resources, 0) AS max_resources,
+        coalesce(n.free_resources, 0) AS free_resources,
+    coalesce(n.used_by_cigri, 0) AS used_by_cigri, coalesce(n.stress, 0) AS stress,
+    n.failing_since IS NOT NULL AS failing, coalesce(n.error, '') AS error,
+    coalesce(extract(epoch FROM now() - n.answered_at), 1e9) AS age_s,
+        coalesce(n.retry_at > now(), false) AS broken
 FROM clusters AS k
-LEFT JOIN cluster_status AS s ON s.cluster_id = k.id
-LEFT JOIN LATERAL (
-    SELECT max_resources, free_resources, used_by_cigri FROM gridstatus
-    WHERE cluster_id = k.id ORDER BY at DESC LIMIT 1
-) AS g ON true
+JOIN cluster_now AS n ON n.cluster_id = k.id
 LEFT JOIN LATERAL (
     SELECT message FROM events WHERE state = 'open' AND campaign_id IS NULL AND cluster_id = k.id
         AND code = 'CLUSTER_MANUALLY_DISABLED' LIMIT 1

@@ -55,17 +55,10 @@ SELECT c.id, c.name, c.kind, c.enabled, c.mode, c.drained, c.drain_reason, c.def
     coalesce(m.cluster_login, $1) AS cluster_login,
     c.api_auth_type = 'jwt' AND c.token_command IS NULL AND c.api_password IS NULL AS needs_token,
     m.token IS NOT NULL AS has_token, extract(epoch FROM m.token_expires_at - now())::float8 AS token_s,
-    s.failing_since IS NOT NULL AS failing, g.max_resources, g.free_resources
+    n.failing_since IS NOT NULL AS failing, n.max_resources, n.free_resources
 FROM clusters AS c
 LEFT JOIN users_mapping AS m ON m.cluster_id = c.id AND m.grid_login = $1
-LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
-LEFT JOIN LATERAL (
-    SELECT max_resources, free_resources
-    FROM gridstatus
-    WHERE cluster_id = c.id
-    ORDER BY at DESC
-    LIMIT 1
-) AS g ON true
+JOIN cluster_now AS n ON n.cluster_id = c.id
 ORDER BY c.id;
 
 -- name: DrainCluster
@@ -171,21 +164,21 @@ SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth
        c.mode_limit, c.job_ratio, c.queue_s, c.max_waiting, c.pending_kept, c.max_running,
        c.max_calls_per_min, c.hours, c.min_cycle_s, c.waiting_timeout_s, c.stress_limit,
        c.drained, c.kill_all, c.drain_reason, c.drained_by, c.drained_at, c.drained_until, c.created_at,
-       coalesce(s.stress, 0) AS stress, s.error, s.failures, 
-       CASE WHEN c.dedicated THEN coalesce(s.calls_per_min, 0) ELSE coalesce(a.calls, 0) END AS calls_per_min,
+       coalesce(n.stress, 0) AS stress, n.error, n.failures,
+       CASE WHEN c.dedicated THEN coalesce(n.calls_per_min, 0) ELSE coalesce(a.calls, 0) END AS calls_per_min,
        a.by_module AS calls_by, p.half_open_limit, extract(epoch FROM p.open_until - now()) AS open_for,
        (SELECT jsonb_agg(jsonb_build_object('campaign', w.campaign_id, 'jobs', w.n) ORDER BY w.campaign_id)
         FROM would_send AS w WHERE w.cluster_id = c.id AND c.mode = 'observe') AS would_send,
-       s.clock_skew_s, extract(epoch FROM now() - s.polled_at) AS polled_ago,
-       extract(epoch FROM now() - s.failing_since) AS failing_for,
-       extract(epoch FROM s.retry_at - now()) AS retry_in,
+       n.clock_skew_s, extract(epoch FROM now() - n.polled_at) AS polled_ago,
+       extract(epoch FROM now() - n.failing_since) AS failing_for,
+       extract(epoch FROM n.retry_at - now()) AS retry_in,
        l.max_array, l.max_bytes, l.learnt_from,
-       g.max_resources, g.free_resources, g.used_resources, g.unavailable_resources, g.used_by_cigri,
-       g.jobs_running, g.jobs_waiting, g.note, extract(epoch FROM g.at) AS seen_at,
+       n.max_resources, n.free_resources, n.used_resources, n.unavailable_resources, n.used_by_cigri,
+       n.jobs_running, n.jobs_waiting, n.note, extract(epoch FROM n.seen_at) AS seen_at,
        EXISTS (SELECT FROM events AS e WHERE e.cluster_id = c.id AND e.campaign_id IS NULL AND e.state = 'open'
                AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS disabled_by_hand
 FROM clusters AS c
-LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
+JOIN cluster_now AS n ON n.cluster_id = c.id
 LEFT JOIN api_load AS p ON p.api = c.api
 LEFT JOIN LATERAL (
     SELECT sum(m.n) AS calls, jsonb_object_agg(m.module, m.n) AS by_module
@@ -193,9 +186,6 @@ LEFT JOIN LATERAL (
           GROUP BY module) AS m
 ) AS a ON true
 LEFT JOIN cluster_limits AS l ON l.cluster_id = c.id
-LEFT JOIN LATERAL (
-    SELECT * FROM gridstatus AS g WHERE g.cluster_id = c.id ORDER BY at DESC LIMIT 1
-) AS g ON true
 WHERE ($1::int IS NULL OR c.id = $1) AND ($2::text IS NULL OR c.name = $2) AND ($3 OR c.enabled)
 ORDER BY c.id;
 

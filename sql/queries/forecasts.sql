@@ -26,8 +26,8 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
     k.time_resolution_s AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
-    coalesce(s.polls, 0) AS polls, coalesce(g.max_resources, 0) AS max_resources,
-    coalesce(g.free_resources, 0) AS free_resources,
+    coalesce(s.polls, 0) AS polls, coalesce(s.max_resources, 0) AS max_resources,
+    coalesce(s.free_resources, 0) AS free_resources,
     coalesce(n.submitted, 0) AS submitted, coalesce(n.waiting, 0) AS waiting,
         coalesce(n.running, 0) AS running,
     coalesce(n.ended, 0) AS ended, coalesce(n.mean_age_s, 0) AS mean_age_s,
@@ -37,11 +37,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
-LEFT JOIN cluster_status AS s ON s.cluster_id = cc.cluster_id
-LEFT JOIN LATERAL (
-    SELECT max_resources, free_resources FROM gridstatus WHERE cluster_id = cc.cluster_id
-        ORDER BY at DESC LIMIT 1
-) AS g ON true
+JOIN cluster_now AS s ON s.cluster_id = cc.cluster_id
 LEFT JOIN LATERAL (
     SELECT sum(m.n) FILTER (WHERE m.state = 'submitted') AS submitted,
         sum(m.n) FILTER (WHERE m.state = 'remote_waiting') AS waiting,
