@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "http/server.h"
 #include "localcluster/api_json.h"
+#include "localcluster/users.h"
 
 namespace cigri::localcluster {
 namespace {
@@ -56,18 +57,27 @@ std::vector<Named> ReadNames(const std::string& body) {
   return out;
 }
 
-// Reads what a job has written, at the place where it is now.
-json ReadOutput(const Engine& engine, const JobView& job, bool err, std::int64_t offset,
-                std::int64_t bytes) {
-  const std::string path = engine.OutputStem(job) + (err ? ".err" : ".out");
+// Opens what a job has written, at the place where it is now; -1 when it is not there. The daemon
+// may be root: a file of anybody else is not the job's, whatever its name is.
+int OpenOutput(const JobView& job, const std::string& path, bool err, struct stat* s) {
   int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 && job.state == State::kRunning)
     fd = open(Engine::OpenOutputPath(job, err).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat s {};
-  if (fd < 0 || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) {
-    if (fd >= 0) close(fd);
-    return {{"exists", false}, {"where", path}};
+  if (fd < 0) return fd;
+  if (fstat(fd, s) == 0 && S_ISREG(s->st_mode)) {
+    if (s->st_uid == AccountOf(job.batch->user)->uid) return fd;
+    log::warn("{} is not read: it does not belong to {}", path, job.batch->user);
   }
+  close(fd);
+  return -1;
+}
+
+json ReadOutput(const Engine& engine, const JobView& job, bool err, std::int64_t offset,
+                std::int64_t bytes) {
+  const std::string path = engine.OutputStem(job) + (err ? ".err" : ".out");
+  struct stat s {};
+  const int fd = OpenOutput(job, path, err, &s);
+  if (fd < 0) return {{"exists", false}, {"where", path}};
   if (offset < 0) offset = std::max<std::int64_t>(0, s.st_size + offset);
   std::string text(static_cast<std::size_t>(std::clamp<std::int64_t>(s.st_size - offset, 0, bytes)),
                    '\0');
@@ -129,8 +139,9 @@ class Routes {
     return peer.unix_socket && (peer.uid == 0 || peer.uid == static_cast<int>(geteuid()) ||
                                 options_.trusted.count(peer.user) != 0);
   }
+  Caller CallerOf(const Request& q) const { return {Trusted(q), http::PeerOf(q).user}; }
   bool MayActFor(const Request& q, const std::string& user) const {
-    return Trusted(q) || (!user.empty() && http::PeerOf(q).user == user);
+    return CallerOf(q).MayActFor(user);
   }
   void Demand(const Request& q) const {
     if (!Trusted(q)) throw Refused(403, "user", "only the grid and root may ask this");
@@ -144,8 +155,7 @@ class Routes {
   }
 
   void Submit(const Request& q, Response& r) {
-    const auto accepted =
-        engine_.Submit(q.body, [&](const std::string& user) { return MayActFor(q, user); });
+    const auto accepted = engine_.Submit(q.body, CallerOf(q));
     r.status = 201;
     Answer(r, AcceptedJson(accepted.seq, accepted.n));
   }

@@ -49,10 +49,9 @@ bool HasFired(int fd) {
 
 }  // namespace
 
-Engine::Accepted Engine::Submit(const std::string& body,
-                                const std::function<bool(const std::string&)>& may) {
-  Intake in = ReadBatch(body, {.slots = options_.slots});
-  if (!may(in.batch->user))
+Engine::Accepted Engine::Submit(const std::string& body, const Caller& caller) {
+  Intake in = ReadBatch(body, {.slots = options_.slots, .grid_numbers = caller.trusted});
+  if (!caller.MayActFor(in.batch->user))
     throw Refused(403, "user", "you may not submit jobs for \"" + in.batch->user + "\"");
   in.batch->account = AccountOf(in.batch->user);
   Lock lock(mutex_);

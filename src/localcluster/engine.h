@@ -27,6 +27,15 @@ struct EngineOptions {
   std::int64_t max_ended = 1'000'000;  ///< ends remembered
 };
 
+/// Who submits.
+struct Caller {
+  bool trusted = false;  ///< the grid or root: for every user, with the grid's numbers
+  std::string user;      ///< "" when unknown
+  bool MayActFor(const std::string& name) const {
+    return trusted || (!user.empty() && user == name);
+  }
+};
+
 /// One job as the world may see it, in any state.
 struct JobView {
   std::shared_ptr<const Batch> batch;
@@ -70,9 +79,8 @@ class Engine {
     std::int64_t seq = 0;
     int n = 0;
   };
-  /// `may` says whether the caller may submit for a user; asked before anything is done.
-  /// Throws Refused. Durable before it returns.
-  Accepted Submit(const std::string& body, const std::function<bool(const std::string&)>& may);
+  /// Throws Refused, also when `caller` may not submit for the user. Durable before it returns.
+  Accepted Submit(const std::string& body, const Caller& caller);
   /// The jobs with `tag`; with `revoke` it can never be submitted any more.
   std::vector<JobView> Find(const std::string& tag, bool revoke);
   Changes ChangesSince(const std::string& token, std::chrono::milliseconds wait);

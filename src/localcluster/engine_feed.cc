@@ -189,8 +189,7 @@ Usage Engine::GetUsage() {
 }
 
 std::string Engine::OutputStem(const JobView& job) const {
-  return launcher_.OutputStem(job.batch->campaign, job.batch->user, job.task_index, job.attempt,
-                              job.job_id);
+  return launcher_.OutputStem(*job.batch, {job.index, job.attempt, job.job_id, job.task_index});
 }
 
 }  // namespace cigri::localcluster

@@ -92,7 +92,9 @@ void Engine::RestoreBatch(const StoredBatch& stored) {
   Intake in;
   try {
     // It was accepted once: today's limits do not count.
-    in = ReadBatch(stored.body, {.slots = 1 << 30, .elements = 1 << 30});
+    in = ReadBatch(stored.body, {.slots = 1 << 30,
+                                 .elements = 1 << 30,
+                                 .grid_numbers = stored.campaign != 0});
     in.batch->account = AccountOf(stored.user);
   } catch (const Refused& e) {
     log::error("batch {} of user {}: {}", stored.seq, stored.user, e.what());

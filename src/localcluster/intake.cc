@@ -82,16 +82,19 @@ void CheckTag(const std::string& tag) {
     Bad("\"tag\" must be made of letters, digits and _.-");
 }
 
-std::unique_ptr<Job> ReadElement(const json& e, int index, const Batch& batch) {
+std::unique_ptr<Job> ReadElement(const json& e, int index, const Batch& batch,
+                                 bool grid_numbers) {
   if (!e.is_object()) Bad("element " + std::to_string(index) + " is no object");
   auto job = std::make_unique<Job>();
   job->index = static_cast<int>(Number(e, "index", index, 0, 1 << 30));
   if (job->index != index)
     Bad("element " + std::to_string(index) + " has the index " + std::to_string(job->index));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  job->job_id = Number(e, "job_id", 0, 0, kMost);
-  job->task_index = Number(e, "task_index", -1, -1, kMost);
-  job->attempt = static_cast<int>(Number(e, "attempt", 1, 0, 1'000'000));
+  if (grid_numbers) {
+    job->job_id = Number(e, "job_id", 0, 0, kMost);
+    job->task_index = Number(e, "task_index", -1, -1, kMost);
+    job->attempt = static_cast<int>(Number(e, "attempt", 1, 0, 1'000'000));
+  }
   job->command = Text(e, "command", kLongestScript);
   if (job->command.empty()) Bad("element " + std::to_string(index) + " has no \"command\"");
   if (batch.setup.size() + job->command.size() > kLongestScript)
@@ -115,7 +118,8 @@ Intake ReadBatch(const std::string& body, const IntakeLimits& limits) {
   b.name = Text(j, "name", 1000);
   b.directory = Text(j, "directory", 4000);
   b.setup = Text(j, "setup", kLongestScript);
-  b.campaign = Number(j, "campaign", 0, 0, std::numeric_limits<std::int64_t>::max());
+  if (limits.grid_numbers)
+    b.campaign = Number(j, "campaign", 0, 0, std::numeric_limits<std::int64_t>::max());
   b.walltime_s = static_cast<int>(Number(j, "walltime_s", 3600, 1, kLongestWalltime));
   b.slots = static_cast<int>(Number(j, "slots", 1, 1, 1 << 20));
   if (b.slots > limits.slots)
@@ -135,7 +139,8 @@ Intake ReadBatch(const std::string& body, const IntakeLimits& limits) {
     throw Refused(413, "limit", "more than " + std::to_string(limits.elements) + " elements",
                   limits.elements);
   b.n = static_cast<int>(elements->size());
-  for (int i = 0; i < b.n; ++i) in.jobs.push_back(ReadElement((*elements)[i], i, b));
+  for (int i = 0; i < b.n; ++i)
+    in.jobs.push_back(ReadElement((*elements)[i], i, b, limits.grid_numbers));
   return in;
 }
 

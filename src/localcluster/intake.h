@@ -16,6 +16,9 @@ struct Intake {
 struct IntakeLimits {
   int slots = 1;          ///< a job cannot take more
   int elements = 10'000;  ///< of one batch
+  /// Campaign, task, job and attempt count: the grid's own numbers, which name the output files.
+  /// Those that somebody else says are forgotten, or they would name another user's files.
+  bool grid_numbers = false;
 };
 
 /// Throws Refused with the key that is wrong and what would be right. The account is not looked up.

@@ -24,7 +24,7 @@ struct Account {
 struct Batch {
   std::int64_t seq = 0;
   std::string tag, user, name, directory, setup;
-  std::int64_t campaign = 0;
+  std::int64_t campaign = 0;     ///< 0: not the grid's, a job of a user of this machine
   std::vector<std::string> env;  ///< NAME=value, for all its jobs
   bool best_effort = true;
   int walltime_s = 3600, slots = 1, n = 0;
@@ -38,7 +38,7 @@ enum class State { kWaiting, kRunning, kEnded };
 struct Job {
   std::shared_ptr<const Batch> batch;
   int index = 0, attempt = 1;
-  std::int64_t job_id = 0, task_index = 0;
+  std::int64_t job_id = 0, task_index = -1;
   std::string command;
   std::vector<std::string> env;
   State state = State::kWaiting;

@@ -119,15 +119,17 @@ Launcher::Launcher(LauncherOptions options)
   fs::create_directories(options_.state_dir + "/nodes");
 }
 
-std::string Launcher::OutputStem(std::int64_t campaign, const std::string& user,
-                                 std::int64_t task_index, int attempt, std::int64_t job_id) const {
-  // A thousand tasks a folder; jobs that belong to no task are distinguished by their id.
+std::string Launcher::OutputStem(const Batch& batch, const Numbers& job) const {
+  // A thousand tasks a folder; jobs that belong to no task are distinguished by their id. Of a job
+  // that is not the grid's nothing that its user says goes into the name.
   const std::string top = options_.output_dir + "/";
-  const std::string of = campaign > 0 ? std::to_string(campaign) : "local-" + user;
-  const std::int64_t number = task_index >= 0 ? task_index : job_id;
-  const std::string name = (task_index >= 0 ? "" : "job-") + std::to_string(number);
-  return top + of + "/" + std::to_string(number / 1000) + "/" + name + "." +
-         std::to_string(attempt);
+  if (batch.campaign == 0)
+    return top + "local-" + batch.user + "/" + std::to_string(batch.seq / 1000) + "/job-" +
+           IdOf(batch.seq, job.index);
+  const bool task = job.task_index >= 0;
+  const std::int64_t number = task ? job.task_index : job.job_id;
+  return top + std::to_string(batch.campaign) + "/" + std::to_string(number / 1000) + "/" +
+         (task ? "" : "job-") + std::to_string(number) + "." + std::to_string(job.attempt);
 }
 
 void Launcher::MakeFolder(const std::string& path) {
@@ -169,7 +171,7 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
   const Batch& b = *job.batch;
   if (b.account == nullptr)
     throw LaunchError(Cause::kLaunchFailed, "user \"" + b.user + "\" is not known on this machine");
-  const std::string stem = OutputStem(b.campaign, b.user, job.task_index, job.attempt, job.job_id);
+  const std::string stem = OutputStem(b, {job.index, job.attempt, job.job_id, job.task_index});
   MakeFolder(fs::path(stem).parent_path());
   const std::string directory = ExpandHome(b.directory, *b.account);
   std::string script = b.setup.empty() ? job.command : b.setup + "\n" + job.command;

@@ -40,9 +40,14 @@ class Launcher {
   /// Starts `job` on the nodes `lines` (one a slot); returns the pid of its cigri-job. `records_fd`
   /// and `birth_fd` become what protocol.h says. Throws LaunchError or TryLater.
   pid_t Start(const Job& job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
-  /// Path of a job's output without .out or .err.
-  std::string OutputStem(std::int64_t campaign, const std::string& user, std::int64_t task_index,
-                         int attempt, std::int64_t job_id) const;
+  /// The numbers of a job in its batch.
+  struct Numbers {
+    int index = 0, attempt = 1;
+    std::int64_t job_id = 0, task_index = -1;
+  };
+  /// Path of a job's output without .out or .err. No two jobs have the same one, unless the grid
+  /// gives the same campaign, task and attempt twice.
+  std::string OutputStem(const Batch& batch, const Numbers& job) const;
 
  private:
   void MakeFolder(const std::string& path);

@@ -81,7 +81,8 @@ std::unique_ptr<SQLite::Database> Open(const std::string& path) {
 }
 
 StoredBatch ReadBatch(const Rows& rows) {
-  return {rows.Int64(0), rows.Int(1), rows.Text(2), rows.Text(3), rows.Text(4), rows.Real(5)};
+  return {rows.Int64(0), rows.Int(1), rows.Text(2), rows.Text(3), rows.Text(4), rows.Real(5),
+          rows.Int64(6)};
 }
 
 Ended ReadEnded(const Rows& rows) {

@@ -37,6 +37,7 @@ struct StoredBatch {
   int n = 0;
   std::string tag, user, body;
   double submitted_at = 0;
+  std::int64_t campaign = 0;
 };
 
 /// One SQLite file. Written in few large transactions: what happened since the last one is found

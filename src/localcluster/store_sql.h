@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS segments (id INTEGER PRIMARY KEY, position INTEGER NO
 // Statements that read whole rows begin with one of these; store.cc reads the columns in this
 // order.
 inline const std::string kBatchRows =
-    "SELECT seq, n, tag, username, coalesce(body, ''), submitted_at FROM batches ";
+    "SELECT seq, n, tag, username, coalesce(body, ''), submitted_at, campaign FROM batches ";
 inline const std::string kEndedRows =
     "SELECT b.tag, b.username, b.campaign, b.submitted_at, b.n, e.change, e.seq, e.idx, "
     "e.attempt, e.job_id, e.task_index, e.cause, e.status, e.started_at, e.ended_at, e.node, "

@@ -1,4 +1,6 @@
 // Whose jobs run, as whom, and what strangers may do.
+#include <nlohmann/json.hpp>
+
 #include "tests/localcluster/daemon.h"
 
 namespace cigri::localcluster {
@@ -20,6 +22,29 @@ class UsersTest : public DaemonTest {
          ShellQuote(command) + " > " + dir() + "/said 2>&1")
             .c_str());
     return WEXITSTATUS(status);
+  }
+  std::string Curl() const {
+    return "curl -s -i --unix-socket " + socket() + " -H Content-Type:application/json ";
+  }
+  /// Gives the cluster a job of nobody's, in campaign 7 if the cluster believes it; its id when it
+  /// has ended. `more`: keys of the element.
+  std::string SubmitAsNobody(const std::string& command, const std::string& more) {
+    const std::string body = R"({"tag":"n.)" + RandomHex(6) +
+                             R"(","user":"nobody","campaign":7,"directory":"/","elements":[{)" +
+                             more + (more.empty() ? "" : ",") + R"("command":)" +
+                             nlohmann::json(command).dump() + "}]}";
+    AsNobody(Curl() + "-d " + ShellQuote(body) + " http://x/batches");
+    const std::string said = FileText("said");
+    const auto at = said.find("\"ids\":[\"");
+    if (at == said.npos) ADD_FAILURE() << said;
+    const std::string id = said.substr(at + 8, said.find('"', at + 8) - at - 8);
+    AsNobody(Curl() + "'http://x/jobs/" + id + "?wait=20000'");
+    return id;
+  }
+  /// Headers and body of what nobody is told when it asks for the output of `id`.
+  std::string OutputAsNobody(const std::string& id) {
+    AsNobody(Curl() + "'http://x/jobs/" + id + "/output?stream=stdout'");
+    return FileText("said");
   }
   std::string Localsub() const {
     return test::ForOthers(CIGRI_BIN_DIR) + "/localsub --socket " + socket() + " ";
@@ -80,6 +105,31 @@ TEST_F(UsersTest, AStrangerMayUseOnlyTheirOwnJobs) {
   EXPECT_NE(FileText("said").find("you may not submit jobs for"), std::string::npos)
       << FileText("said");
   EXPECT_EQ(driver().GetResources().used, 1);
+}
+
+// Hole 2: a stranger's batch may say any numbers; the files they name are another user's.
+TEST_F(UsersTest, AStrangerCannotReadOutputByNamingItsNumbers) {
+  Start(2);
+  auto batch = GivenBatch({"echo secret of daemon"});
+  batch.cluster_user = "daemon";
+  Run(batch);
+  ASSERT_EQ(FileText("state/output/7/0/0.1.out"), "secret of daemon\n");
+  const std::string id = SubmitAsNobody("true", R"("job_id":1000,"task_index":0,"attempt":1)");
+  EXPECT_EQ(OutputAsNobody(id).find("secret"), std::string::npos) << FileText("said");
+  EXPECT_TRUE(fs::exists(dir() + "/state/output/local-nobody"));
+}
+
+TEST_F(UsersTest, OutputThatIsNotItsUsersIsNotRead) {
+  Start(2);
+  const std::string id = SubmitAsNobody("echo mine", "");
+  EXPECT_NE(OutputAsNobody(id).find("mine\n"), std::string::npos) << FileText("said");
+  const std::string quiet = SubmitAsNobody("true", "");
+  OutputAsNobody(quiet);
+  const std::string said = FileText("said"), header = "X-Output-Where: ";
+  ASSERT_NE(said.find(header), std::string::npos) << said;
+  const auto at = said.find(header) + header.size();
+  std::ofstream(said.substr(at, said.find('\r', at) - at)) << "secret of root";
+  EXPECT_EQ(OutputAsNobody(quiet).find("secret"), std::string::npos);
 }
 
 TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {

@@ -103,10 +103,7 @@ class Localsub {
         {"best_effort", false},
         {"walltime_s", *walltime},
         {"slots", options_.slots},
-        // Output is filed by this number: one that no other job of the user has.
-        {"elements",
-         {{{"command", Join(words, " ")},
-           {"job_id", std::time(nullptr) * 1000 + getpid() % 1000}}}}};
+        {"elements", json::array({json::object({{"command", Join(words, " ")}})})}};
     const json answer =
         Checked(client_.Post("/batches", body.dump(-1, ' ', false, json::error_handler_t::strict)));
     const std::string id = answer.at("ids").at(0);
