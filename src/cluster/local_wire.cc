@@ -75,7 +75,9 @@ EndCause CauseOf(std::string_view word) {
       {"exited", EndCause::kExited},          {"preempted", EndCause::kPreempted},
       {"walltime", EndCause::kWalltime},      {"deleted", EndCause::kDeleted},
       {"node_failed", EndCause::kNodeFailed}, {"bad_directory", EndCause::kBadDirectory},
-      {"bad_output", EndCause::kBadOutput},   {"launch_failed", EndCause::kLaunchFailed}};
+      // Output lies in the cluster's own folder: that it cannot be written is never its user's fault.
+      {"bad_output", EndCause::kLaunchFailed},
+      {"launch_failed", EndCause::kLaunchFailed}};
   const auto it = causes.find(word);
   return it == causes.end() ? EndCause::kUnknown : it->second;
 }

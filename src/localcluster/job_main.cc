@@ -106,7 +106,8 @@ void Escape(const char* text, size_t n, char* out, size_t room) {
 }
 
 // A file without a name until it holds something: silent jobs leave none. NFS knows no O_TMPFILE;
-// there the file is made at once and removed when it stayed empty.
+// there the file is made at once and removed when it stayed empty. A name that is taken is a fault
+// before the job begins: nobody would ever find what it writes.
 bool OpenOutput(Output* o, const char* suffix) {
   snprintf(o->path, sizeof o->path, "%s%s", g_argv[6], suffix);
   char folder[PATH_MAX];
@@ -114,6 +115,11 @@ bool OpenOutput(Output* o, const char* suffix) {
   char* slash = strrchr(folder, '/');
   if (slash == nullptr) return false;
   *slash = '\0';
+  struct stat s {};
+  if (lstat(o->path, &s) == 0) {
+    errno = EEXIST;
+    return false;
+  }
   o->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_APPEND, 0600);
   if (o->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
     o->linked = true;
@@ -123,17 +129,19 @@ bool OpenOutput(Output* o, const char* suffix) {
   return g_uid == static_cast<uid_t>(-1) || fchown(o->fd, g_uid, g_gid) == 0;
 }
 
-void LinkIfNotEmpty(Output* o, bool last) {
+// False when it cannot have its name.
+bool LinkIfNotEmpty(Output* o, bool last) {
   struct stat s {};
-  if (fstat(o->fd, &s) != 0) return;
+  if (fstat(o->fd, &s) != 0) return false;
   if (s.st_size == 0) {
     if (last && o->linked) unlink(o->path);
-    return;
+    return true;
   }
-  if (o->linked) return;
+  if (o->linked) return true;
   char self[64];
   snprintf(self, sizeof self, "/proc/self/fd/%d", o->fd);
   o->linked = linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0;
+  return o->linked;
 }
 
 // The last five lines of stderr, for the user who will ask why it failed.
@@ -356,8 +364,9 @@ int main(int argc, char** argv, char** envp) {
   if (g_child_cause == 'c')
     EndWithoutJob('c', "cannot enter the working directory", argv[7], g_child_errno);
   if (g_child_cause != 0) EndWithoutJob('l', "cannot start", "/bin/sh", g_child_errno);
-  LinkIfNotEmpty(&g_out, true);
-  LinkIfNotEmpty(&g_err, true);
+  Output* const outputs[] = {&g_out, &g_err};
+  for (Output* o : outputs)
+    if (!LinkIfNotEmpty(o, true)) EndWithoutJob('o', "cannot name the output", o->path, errno);
   char tail[3600] = "";
   if (watch.status() != 0) StderrTail(tail, sizeof tail);
   WriteEndRecord(watch.status(), watch.cause(), tail);

@@ -187,6 +187,25 @@ TEST_F(JobsTest, ManyJobsAllEndAndAreAllReported) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1200);
 }
 
+// Hole 3: output that cannot have its name was lost, and the job a success.
+TEST_F(JobsTest, AJobWhoseOutputNameIsTakenDoesNotBegin) {
+  Start();
+  RunOne("echo first");
+  const auto job = RunOne("touch begun; echo second");
+  EXPECT_EQ(job.cause, EndCause::kLaunchFailed);
+  EXPECT_NE(job.message.find("/output/7/0/0.1.out: File exists"), std::string::npos) << job.message;
+  EXPECT_EQ(Out("0"), "first\n");
+  EXPECT_FALSE(fs::exists(dir() + "/begun"));
+}
+
+TEST_F(JobsTest, AJobWhoseOutputNameIsTakenMeanwhileIsNoSuccess) {
+  Start();
+  const auto job = RunOne("echo forged > state/output/7/0/0.1.out; echo real");
+  EXPECT_EQ(job.cause, EndCause::kLaunchFailed);
+  EXPECT_FALSE(job.wait_status.has_value());
+  EXPECT_NE(job.message.find("0.1.out: File exists"), std::string::npos) << job.message;
+}
+
 TEST_F(JobsTest, AFolderHoldsAThousandTasks) {
   Start();
   auto batch = GivenBatch({"echo a", "echo b"});

@@ -119,6 +119,16 @@ TEST_F(UsersTest, AStrangerCannotReadOutputByNamingItsNumbers) {
   EXPECT_TRUE(fs::exists(dir() + "/state/output/local-nobody"));
 }
 
+// Hole 3: nor does a stranger's output take the place of another user's.
+TEST_F(UsersTest, AStrangerCannotTakeTheNameOfAnothersOutput) {
+  Start(2);
+  SubmitAsNobody("echo forged", R"("task_index":0,"attempt":1)");
+  auto batch = GivenBatch({"echo real"});
+  batch.cluster_user = "daemon";
+  EXPECT_EQ(Run(batch)[0].wait_status, 0);
+  EXPECT_EQ(FileText("state/output/7/0/0.1.out"), "real\n");
+}
+
 TEST_F(UsersTest, OutputThatIsNotItsUsersIsNotRead) {
   Start(2);
   const std::string id = SubmitAsNobody("echo mine", "");
