@@ -23,6 +23,9 @@ struct Home {
   }
   /// The unix socket called `name` ("api.sock"); for others to open.
   std::string socket(const std::string& name) const { return run() + "/" + name; }
+  /// The sockets of a local cluster: for its users, and for the grid alone.
+  std::string user_socket(const std::string& cluster) const { return socket(cluster + ".sock"); }
+  std::string grid_socket(const std::string& cluster) const { return socket(cluster + ".grid"); }
   /// Where the private PostgreSQL has its socket: a folder of its own, that only it may enter; in
   /// /tmp when the name would be too long below `dir`.
   std::string PostgresSocketDir() const;

@@ -24,7 +24,7 @@ namespace {
 struct LocalclusterOptions {
   EngineOptions engine;
   ApiOptions api;
-  std::string socket;
+  std::string socket, grid_socket;
   double grace_s = 5;
 };
 
@@ -54,6 +54,7 @@ std::optional<int> ParseOptions(int argc, char** argv, LocalclusterOptions* o) {
              "folder of its own for what must survive",
              {.required = true}},
             {"--socket", &o->socket, "unix socket of its API", {.required = true}},
+            {"--grid-socket", &o->grid_socket, "another one, for the account of the daemon alone"},
             {"--output", &launcher.output_dir, "folder for the output of jobs (STATE/output)"},
             {"--nice", &launcher.nice, "niceness of the jobs (10)", {.range = {{0, 19}}}},
             {"--grace", &o->grace_s, "seconds from TERM to KILL (5)", {.range = {{0.0, 3600.0}}}},
@@ -99,6 +100,13 @@ void RaiseFileLimit(int slots) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void Bind(http::GuardServer& server, const std::string& cluster, const std::string& path,
+          int mode) {
+  std::string why;
+  if (!server.BindUnix(path, mode, &why))
+    throw Fatal(kExitUnavailable, "cluster " + cluster + " cannot be served: " + why);
+}
+
 // SIGTERM: end, the jobs go on. SIGINT: end the jobs first.
 [[noreturn]] void Serve(LocalclusterOptions& options, const sigset_t& signals) {
   Engine engine(options.engine);
@@ -107,21 +115,27 @@ void RaiseFileLimit(int slots) {
   limits.request_deadline = std::chrono::seconds(30);
   limits.keep_alive_s = 60;
   limits.keep_alive_max = 1'000'000;
-  http::GuardServer server(limits);
+  // Two servers, so that users who take all threads of theirs do not keep the grid out.
+  http::GuardServer server(limits), grid_server(limits);
   options.api.shutdown = [](bool kill) { ::kill(getpid(), kill ? SIGINT : SIGTERM); };
   AddRoutes(server, engine, options.api);
-  std::string why;
+  AddRoutes(grid_server, engine, options.api);
   // Everybody may knock where root serves all users; the kernel tells who it is.
-  if (!server.BindUnix(options.socket, geteuid() == 0 ? 0666 : 0600, &why))
-    throw Fatal(kExitUnavailable, "cluster " + options.api.cluster + " cannot be served: " + why);
+  Bind(server, options.api.cluster, options.socket, geteuid() == 0 ? 0666 : 0600);
+  if (!options.grid_socket.empty())
+    Bind(grid_server, options.api.cluster, options.grid_socket, 0600);
   std::thread loop([&] { engine.Run(); });
   std::thread http([&] { server.Serve(); });
+  std::thread grid_http([&] {
+    if (!options.grid_socket.empty()) grid_server.Serve();
+  });
   log::info("{} slots on {}", options.engine.slots, options.socket);
   int signal = 0;
   sigwait(&signals, &signal);
   log::info("ending on signal {}", signal);
   if (signal == SIGINT) engine.KillAll();
   unlink(options.socket.c_str());
+  if (!options.grid_socket.empty()) unlink(options.grid_socket.c_str());
   engine.Stop();
   loop.join();
   // Kept connections would hold the server's threads for a minute; nothing is left to be saved.

@@ -6,6 +6,8 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -48,10 +50,7 @@ void Pass(module::Step& step) {
   Obey(order);
 }
 
-int Serve(int argc, char** argv) {
-  std::string socket = CigriHome() + "/run/api.sock";
-  for (int i = 1; i + 1 < argc; ++i)
-    if (std::strcmp(argv[i], "--socket") == 0) socket = argv[i + 1];
+void ServeHealth(const std::string& socket) {
   http::GuardServer server;
   server.Get("/health", [](const httplib::Request&, httplib::Response& r) {
     r.set_content("{}", "application/json");
@@ -59,6 +58,16 @@ int Serve(int argc, char** argv) {
   std::string why;
   if (!server.BindUnix(socket, 0666, &why)) throw Fatal(kExitUnavailable, why);
   server.Serve();
+}
+
+int Serve(int argc, char** argv) {
+  std::string socket = CigriHome() + "/run/api.sock";
+  std::vector<std::thread> others;
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--socket") == 0) socket = argv[i + 1];
+    if (std::strcmp(argv[i], "--grid-socket") == 0) others.emplace_back(ServeHealth, argv[i + 1]);
+  }
+  ServeHealth(socket);
   return 0;
 }
 

@@ -1,4 +1,8 @@
 // Bodies and paths that no driver of ours would send.
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
 #include "tests/localcluster/daemon.h"
 
 namespace cigri::localcluster {
@@ -66,6 +70,57 @@ TEST_F(AbuseTest, AHugeBodyClosesTheConnectionNotTheDaemon) {
   const auto r = Call("/batches", R"({"tag":")" + std::string(40u << 20, 'x') + "\"}");
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(RunOne("true").wait_status, 0);
+}
+
+// A process of nobody's with `n` connections to `path` that have each sent half a request.
+class Crowd {
+ public:
+  Crowd(const std::string& path, int n) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    pid_ = fork();
+    if (pid_ == 0) Hold(path, n, ready[1]);
+    close(ready[1]);
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1) << "the attack did not work";
+    close(ready[0]);
+  }
+  ~Crowd() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+ private:
+  [[noreturn]] static void Hold(const std::string& path, int n, int ready) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (setresuid(65534, 65534, 65534) != 0) _exit(1);
+    constexpr char kHalf[] = "GET /health HTTP/1.1\r\nX-A: ";
+    for (int i = 0; i < n; ++i) {
+      const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+          write(fd, kHalf, sizeof kHalf - 1) < 0)
+        _exit(1);
+    }
+    if (write(ready, "", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  pid_t pid_ = 0;
+};
+
+// Hole 7: the connections of a user took all threads, and the grid could not reach the cluster.
+TEST_F(AbuseTest, TheConnectionsOfAUserDoNotKeepTheGridOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to be another user";
+  Start(1);
+  const Crowd crowd(socket(), 300);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(NewDriver()->GetResources().max, 1);
+  EXPECT_EQ(RunOne("true").wait_status, 0);
+  struct stat s {};
+  ASSERT_EQ(stat(grid_socket().c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 0777, 0600u);
 }
 
 }  // namespace

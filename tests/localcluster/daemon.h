@@ -84,7 +84,8 @@ class DaemonTest : public ::testing::Test {
     for (const std::string& w :
          {test::ForOthers(CIGRI_BIN_DIR) + "/localcluster", std::string("--name"),
           std::string("alpha"), std::string("--slots"), std::to_string(slots),
-          std::string("--state"), dir_ + "/state", std::string("--socket"), socket()})
+          std::string("--state"), dir_ + "/state", std::string("--socket"), socket(),
+          std::string("--grid-socket"), grid_socket()})
       words.push_back(w);
     words.insert(words.end(), {"--grace", grace_});
     words.insert(words.end(), more.begin(), more.end());
@@ -99,6 +100,7 @@ class DaemonTest : public ::testing::Test {
     pid_ = 0;
   }
   std::string socket() const { return dir_ + "/socket"; }
+  std::string grid_socket() const { return dir_ + "/grid"; }
   const std::string& dir() const { return dir_; }
   pid_t daemon() const { return pid_; }
 
@@ -106,7 +108,7 @@ class DaemonTest : public ::testing::Test {
     cluster::ClusterConfig config;
     config.name = "alpha";
     config.kind = "local";
-    config.api_url = "unix:" + socket();
+    config.api_url = "unix:" + grid_socket();
     return cluster::MakeCluster(config);
   }
   cluster::Cluster& driver() {

@@ -98,7 +98,7 @@ TEST_F(FaultTest, ARunnerThatStandsStillInMidCampaignIsNotMissed) {
 TEST_F(FaultTest, AnswersToSubmissionsThatAreCutLoseAndDoubleNothing) {
   const std::string socket = grid.home() + "/run/proxy.sock";
   {
-    CuttingProxy proxy(socket, grid.home() + "/run/alpha.sock");
+    CuttingProxy proxy(socket, grid.home() + "/run/alpha.grid");
     proxy.CutEachSecond("POST /batches");
     grid.Ok({"gridadmin", "cluster", "set", "alpha", "api_url=unix:" + socket});
     const int id = GivenCampaign(300, "sleep 0.02");

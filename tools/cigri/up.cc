@@ -79,7 +79,9 @@ void WriteServices(const Home& home, const std::vector<LocalCluster>& clusters) 
                           "--state",
                           home.cluster_state(cluster.name),
                           "--socket",
-                          home.socket(cluster.name + ".sock")}
+                          home.user_socket(cluster.name),
+                          "--grid-socket",
+                          home.grid_socket(cluster.name)}
                .dump()
         << "\n";
   out.close();
@@ -96,7 +98,7 @@ void WriteClusters(db::Connection& connection, const Home& home,
   std::vector<std::string> names;
   for (const auto& cluster : clusters) {
     names.push_back(cluster.name);
-    const std::string url = "unix:" + home.socket(cluster.name + ".sock");
+    const std::string url = "unix:" + home.grid_socket(cluster.name);
     if (tx.Exec(sql::kMoveLocalCluster, cluster.name, url).empty() &&
         !clusterdb::AddCluster(tx, driver, cluster.name, url))
       throw Fatal(kExitConfig, "there is a cluster " + cluster.name + " of another kind already",
@@ -143,7 +145,7 @@ std::vector<std::string> Silent(const Home& home, const Config& config,
   std::vector<std::string> silent;
   if (!AnswersHealth(config.Get("API_SOCKET", home.socket("api.sock")))) silent.push_back("api");
   for (const auto& cluster : clusters)
-    if (!AnswersHealth(home.socket(cluster.name + ".sock"))) silent.push_back(cluster.name);
+    if (!AnswersHealth(home.grid_socket(cluster.name))) silent.push_back(cluster.name);
   return silent;
 }
 
