@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -91,6 +92,13 @@ class Routes {
  public:
   Routes(http::GuardServer& server, Engine& engine, const ApiOptions& options)
       : engine_(engine), options_(options) {
+    // Before the body is read: many connections with 32 MB each would fill the memory.
+    server.before = [self = *this](const Request& q, Response& r) {
+      if (self.Trusted(q)) return false;
+      const std::string length = q.get_header_value("Content-Length");
+      Guarded(r, [&] { CheckLength(std::strtoull(length.c_str(), nullptr, 10)); });
+      return r.status >= 400;
+    };
     Post(server, "/batches", &Routes::Submit);
     Get(server, R"(/tags/([A-Za-z0-9_.\-]+))", &Routes::Tag);
     Get(server, "/changes", &Routes::Changes);
@@ -127,7 +135,10 @@ class Routes {
   }
   void Post(http::GuardServer& server, const char* path, Handler handler) {
     server.Post(path, [self = *this, handler](const Request& q, Response& r) {
-      Guarded(r, [&] { (Routes(self).*handler)(q, r); });
+      Guarded(r, [&] {
+        if (!self.Trusted(q)) CheckDepth(q.body);
+        (Routes(self).*handler)(q, r);
+      });
     });
   }
 

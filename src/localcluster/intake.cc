@@ -9,6 +9,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLongestScript = 1 << 20;
+constexpr int kLongestBody = 1 << 20, kDeepestBody = 32;  // of a caller who is not trusted
 constexpr int kLongestWalltime = 10 * 366 * 86400;
 
 [[noreturn]] void Bad(const std::string& message) { throw Refused(422, "batch", message); }
@@ -105,6 +106,28 @@ std::unique_ptr<Job> ReadElement(const json& e, int index, const Batch& batch,
 }
 
 }  // namespace
+
+void CheckLength(std::size_t bytes) {
+  if (bytes > kLongestBody)
+    throw Refused(413, "limit", "a request may have " + std::to_string(kLongestBody) + " bytes",
+                  kLongestBody);
+}
+
+void CheckDepth(std::string_view body) {
+  int depth = 0;
+  bool text = false;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const char c = body[i];
+    if (text && c == '\\') ++i;
+    if (c == '"') text = !text;
+    if (text) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDeepestBody)
+      throw Refused(400, "batch",
+                    "the body is nested deeper than " + std::to_string(kDeepestBody) + " levels");
+  }
+}
 
 Intake ReadBatch(const std::string& body, const IntakeLimits& limits) {
   const json j = json::parse(body, nullptr, false);

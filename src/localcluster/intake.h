@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "localcluster/job.h"
@@ -20,6 +21,11 @@ struct IntakeLimits {
   /// Those that somebody else says are forgotten, or they would name another user's files.
   bool grid_numbers = false;
 };
+
+/// Throw Refused when the body of a caller who is not trusted is longer than 1 MB, or nested deeper
+/// than 32 levels: what a parser makes of it is a hundred times as large.
+void CheckLength(std::size_t bytes);
+void CheckDepth(std::string_view body);
 
 /// Throws Refused with the key that is wrong and what would be right. The account is not looked up.
 Intake ReadBatch(const std::string& body, const IntakeLimits& limits);

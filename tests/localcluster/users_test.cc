@@ -142,6 +142,30 @@ TEST_F(UsersTest, OutputThatIsNotItsUsersIsNotRead) {
   EXPECT_EQ(OutputAsNobody(quiet).find("secret"), std::string::npos);
 }
 
+// Hole 14: 8 MB of brackets made 635 MB of the daemon.
+TEST_F(UsersTest, AStrangersLongOrDeepBodyIsRefusedBeforeItIsParsed) {
+  Start(1);
+  const auto resident_kb = [&] {
+    const std::string status = Slurp("/proc/" + std::to_string(daemon()) + "/status");
+    return std::atoll(status.c_str() + status.find("VmHWM:") + 6);
+  };
+  const auto before = resident_kb();
+  const struct {
+    std::size_t brackets;
+    const char* says;
+  } cases[] = {{8 << 20, "a request may have 1048576 bytes"},
+               {1'000'000, "nested deeper than 32 levels"}};
+  for (const auto& c : cases) {
+    std::ofstream(dir() + "/body") << std::string(c.brackets, '[');
+    for (const char* path : {"/batches", "/kills"}) {
+      AsNobody(Curl() + "-H Expect: --data-binary @body http://x" + path);
+      EXPECT_NE(FileText("said").find(c.says), std::string::npos) << FileText("said");
+    }
+  }
+  EXPECT_LT(resident_kb() - before, 30'000);
+  SubmitAsNobody("echo '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"'", "");
+}
+
 TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {
   Start(1);
   EXPECT_EQ(AsNobody(Localsub() + "--wait -- sh -c 'id -un; echo \"[$1]\"; exit 5' - 'a  $b'"), 5);
