@@ -50,7 +50,9 @@ bool HasFired(int fd) {
 }  // namespace
 
 Engine::Accepted Engine::Submit(const std::string& body, const Caller& caller) {
-  Intake in = ReadBatch(body, {.slots = options_.slots, .grid_numbers = caller.trusted});
+  IntakeLimits limits{.slots = options_.slots, .grid_numbers = caller.trusted};
+  if (!caller.trusted) limits.walltime_s = options_.max_walltime_s;
+  Intake in = ReadBatch(body, limits);
   if (!caller.MayActFor(in.batch->user))
     throw Refused(403, "user", "you may not submit jobs for \"" + in.batch->user + "\"");
   in.batch->account = AccountOf(in.batch->user);
@@ -64,9 +66,7 @@ Engine::Accepted Engine::Submit(const std::string& body, const Caller& caller) {
     return {first->seq, first->n};
   }
   if (draining_ || stopping_) throw Refused(503, "temporary", "the cluster is being stopped");
-  if (live_ + in.batch->n > options_.max_live)
-    throw Refused(503, "limit", "more than " + std::to_string(options_.max_live) + " jobs wait",
-                  static_cast<int>(std::max<std::int64_t>(0, options_.max_live - live_)));
+  CheckRoom(*in.batch, caller.trusted);
   in.batch->submitted_at = WallClock();
   try {
     in.batch->seq = store_.AddBatch(in.batch->tag, in.batch->user, in.batch->campaign, in.batch->n,
@@ -81,6 +81,31 @@ Engine::Accepted Engine::Submit(const std::string& body, const Caller& caller) {
   return accepted;
 }
 
+void Engine::CheckRoom(const Batch& batch, bool trusted) const {
+  if (live_ + batch.n > options_.max_live)
+    throw Refused(503, "limit", "more than " + std::to_string(options_.max_live) + " jobs wait",
+                  static_cast<int>(std::max<std::int64_t>(0, options_.max_live - live_)));
+  if (trusted) return;
+  // Or one user's jobs would be all that the cluster takes, from the grid too.
+  const std::int64_t most = options_.max_live / 10;
+  const auto it = users_live_.find(batch.user);
+  const std::int64_t has = it == users_live_.end() ? 0 : it->second;
+  if (has + batch.n > most)
+    throw Refused(429, "limit",
+                  "a user may have " + std::to_string(most) + " jobs waiting and running here, " +
+                      batch.user + " has " + std::to_string(has),
+                  static_cast<int>(std::max<std::int64_t>(0, most - has)));
+}
+
+// `jobs` of `batch` have come (or, below 0, gone).
+void Engine::Count(const Batch& batch, int jobs) {
+  live_ += jobs;
+  if (batch.campaign != 0) return;
+  std::int64_t& n = users_live_[batch.user];
+  n += jobs;
+  if (n == 0) users_live_.erase(batch.user);
+}
+
 void Engine::Enqueue(const std::shared_ptr<Batch>& batch, std::vector<std::unique_ptr<Job>> jobs) {
   LiveBatch& live = batches_[batch->seq];
   live.batch = batch;
@@ -91,8 +116,8 @@ void Engine::Enqueue(const std::shared_ptr<Batch>& batch, std::vector<std::uniqu
     queue.emplace_hint(queue.end(), std::pair(batch->seq, job->index), job.get());
     Changed(job.get());
     ++live.left;
-    ++live_;
   }
+  Count(*batch, live.left);
   live.jobs = std::move(jobs);
 }
 
@@ -223,7 +248,7 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
   }
   const auto it = batches_.find(job->batch->seq);
   it->second.jobs[static_cast<std::size_t>(job->index)].reset();
-  --live_;
+  Count(*it->second.batch, -1);
   if (--it->second.left == 0) {
     closed_.push_back(it->first);
     batches_.erase(it);

@@ -25,6 +25,7 @@ struct EngineOptions {
   int slots = 1, nodes = 1;
   std::int64_t max_live = 200'000;     ///< jobs waiting and running
   std::int64_t max_ended = 1'000'000;  ///< ends remembered
+  int max_walltime_s = 7 * 86400;      ///< of a job that is not the grid's
 };
 
 /// Who submits.
@@ -114,6 +115,8 @@ class Engine {
   void Adopt();
   void BecomesRunning(Job* job, pid_t pid, double started_at, std::vector<int> places,
                       std::int64_t segment);
+  void CheckRoom(const Batch& batch, bool trusted) const;
+  void Count(const Batch& batch, int jobs);
   void Enqueue(const std::shared_ptr<Batch>& batch, std::vector<std::unique_ptr<Job>> jobs);
   void Schedule();
   bool StartJob(Job* job);
@@ -159,6 +162,7 @@ class Engine {
   std::unordered_map<int, bool> dead_;  // pidfds of ended jobs: our own child?
   std::int64_t change_ = 0, reserved_ = 0, stored_change_ = 0, starts_ = 0;
   std::int64_t waiting_local_ = 0, since_prune_ = 0, live_ = 0;
+  std::map<std::string, std::int64_t> users_live_;  // of live_, those that are not the grid's
   int epoll_ = -1, timer_ = -1, wake_ = -1, waiters_ = 0;
   bool stopping_ = false, draining_ = false, segment_known_ = false, store_failing_ = false;
   std::chrono::steady_clock::time_point timer_at_{};

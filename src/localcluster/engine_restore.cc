@@ -110,7 +110,7 @@ void Engine::RestoreBatch(const StoredBatch& stored) {
     (job->batch->best_effort ? best_effort_ : normal_).erase({stored.seq, index});
     if (!job->batch->best_effort) waiting_local_ -= job->batch->slots;
     batches_[stored.seq].jobs[static_cast<std::size_t>(index)].reset();
-    --live_;
+    Count(*in.batch, -1);
     if (--batches_[stored.seq].left > 0) continue;
     closed_.push_back(stored.seq);
     batches_.erase(stored.seq);

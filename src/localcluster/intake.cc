@@ -1,5 +1,6 @@
 #include "localcluster/intake.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +11,6 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestScript = 1 << 20;
 constexpr int kLongestBody = 1 << 20, kDeepestBody = 32;  // of a caller who is not trusted
-constexpr int kLongestWalltime = 10 * 366 * 86400;
 
 [[noreturn]] void Bad(const std::string& message) { throw Refused(422, "batch", message); }
 
@@ -143,7 +143,8 @@ Intake ReadBatch(const std::string& body, const IntakeLimits& limits) {
   b.setup = Text(j, "setup", kLongestScript);
   if (limits.grid_numbers)
     b.campaign = Number(j, "campaign", 0, 0, std::numeric_limits<std::int64_t>::max());
-  b.walltime_s = static_cast<int>(Number(j, "walltime_s", 3600, 1, kLongestWalltime));
+  b.walltime_s = static_cast<int>(
+      Number(j, "walltime_s", std::min(3600, limits.walltime_s), 1, limits.walltime_s));
   b.slots = static_cast<int>(Number(j, "slots", 1, 1, 1 << 20));
   if (b.slots > limits.slots)
     throw Refused(422, "batch",

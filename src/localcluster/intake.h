@@ -17,6 +17,7 @@ struct Intake {
 struct IntakeLimits {
   int slots = 1;          ///< a job cannot take more
   int elements = 10'000;  ///< of one batch
+  int walltime_s = 10 * 366 * 86400;
   /// Campaign, task, job and attempt count: the grid's own numbers, which name the output files.
   /// Those that somebody else says are forgotten, or they would name another user's files.
   bool grid_numbers = false;

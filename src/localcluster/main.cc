@@ -62,6 +62,10 @@ std::optional<int> ParseOptions(int argc, char** argv, LocalclusterOptions* o) {
              &o->engine.max_ended,
              "ended jobs to remember (1000000)",
              {.range = {{1000, 100000000}}}},
+            {"--max-walltime",
+             &o->engine.max_walltime_s,
+             "seconds that a job of a local user may take (604800)",
+             {.range = {{1, 10 * 366 * 86400}}}},
             {"--trust", &trusted, "users that may submit for others: the grid's account"}});
   if (const auto code = line.Read(argc, argv)) return code;
   CheckName(launcher.cluster);

@@ -142,6 +142,36 @@ TEST_F(UsersTest, OutputThatIsNotItsUsersIsNotRead) {
   EXPECT_EQ(OutputAsNobody(quiet).find("secret"), std::string::npos);
 }
 
+// Hole 15: 195,000 jobs of one user were all that the cluster took, for ten years.
+TEST_F(UsersTest, AStrangerGetsATenthOfTheQueueAndAWeekAtMost) {
+  Start(1, {"--max-walltime", "1000"});
+  const auto submit = [&](int n, const std::string& more) {
+    std::string elements;
+    for (int i = 0; i < n; ++i) elements += std::string(i == 0 ? "" : ",") + R"({"command":":"})";
+    std::ofstream(dir() + "/body") << R"({"tag":"n.)" << RandomHex(6) << R"(","user":"nobody",)"
+                                   << R"("directory":"/",)" << more << R"("elements":[)"
+                                   << elements << "]}";
+    AsNobody(Curl() + "--data-binary @body http://x/batches");
+    return FileText("said");
+  };
+  const std::string big = R"("slots":1,"walltime_s":1000,)";
+  driver().Submit(GivenBatch({"sleep 600"}));  // the one slot: nothing of the others starts
+  ASSERT_TRUE(Await([&] { return driver().GetResources().used == 1; }));
+  for (int i = 0; i < 2; ++i)
+    EXPECT_NE(submit(10'000, R"("best_effort":true,)" + big).find("201 "), std::string::npos);
+  const std::string said = submit(1, big);
+  EXPECT_NE(said.find("a user may have 20000 jobs waiting and running here, nobody has 20000"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(driver().Submit(GivenBatch({"true"})).size(), 1u);
+  EXPECT_NE(submit(1, R"("walltime_s":1001,)").find("whole number from 1 to 1000"),
+            std::string::npos)
+      << FileText("said");
+  Stop(SIGTERM);
+  Start(1);
+  EXPECT_NE(submit(1, "").find("nobody has 20000"), std::string::npos) << FileText("said");
+}
+
 // Hole 14: 8 MB of brackets made 635 MB of the daemon.
 TEST_F(UsersTest, AStrangersLongOrDeepBodyIsRefusedBeforeItIsParsed) {
   Start(1);

@@ -82,7 +82,7 @@ class Localsub {
                                     : "HTTP " + std::to_string(r.status);
     const ExitCode code = r.status == 403   ? kExitNoPermission
                           : r.status == 404 ? kExitNo
-                          : r.status >= 500 ? kExitTryLater
+                          : r.status == 429 || r.status >= 500 ? kExitTryLater
                                             : kExitBadInput;
     throw Fatal(code, "cluster " + options_.cluster + " refuses: " + message);
   }
