@@ -5,12 +5,12 @@
 // now or after its own death. It enforces the walltime and carries out kills. Started once a job,
 // it is linked statically and uses nothing but libc: half of its time is the kernel's exec.
 //
-//   cigri-job ID WALLTIME GRACE NICE IDS OUTPUT DIRECTORY SCRIPT PLACES
+//   cigri-job ID WALLTIME GRACE NICE IDS OUTPUT DIRECTORY PLACES
 //     IDS     "-", or UID:GID:GROUP,GROUP... to become before the job's shell starts
 //     OUTPUT  path without .out and .err
-//     SCRIPT  text for /bin/sh -c; "" = the file open as kScriptFd (longer than one exec argument)
 //     PLACES  the slots it takes, copied into the start mark
-// Open at start: kRecordsFd (O_APPEND) and kBirthFd (a lock held until the start mark is written).
+// Open at start: kRecordsFd (O_APPEND), kBirthFd (a lock held until the start mark is written) and
+// kScriptFd (what /bin/sh reads). Everybody may read a command line: nothing private is in it.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ bool WriteStartMark() {
   char line[4096];
   g_started_us = NowUs(CLOCK_REALTIME);
   const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_argv[1], getpid(),
-                         g_started_us, g_argv[9]);
+                         g_started_us, g_argv[8]);
   return WriteAll(line, static_cast<size_t>(n));
 }
 
@@ -191,11 +191,11 @@ void ParseIds(const char* text) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  char sh[] = "sh", c[] = "-c", file[] = "/dev/fd/9";
+  // Not the file as the shell's argument: $0 is "sh", as it is for `sh -c COMMAND`.
+  char sh[] = "sh", c[] = "-c", script[] = ". /dev/fd/9";
   static_assert(kScriptFd == 9);
-  char* by_text[] = {sh, c, g_argv[8], nullptr};
-  char* by_file[] = {sh, file, nullptr};
-  execve("/bin/sh", g_argv[8][0] != '\0' ? by_text : by_file, envp);
+  char* arguments[] = {sh, c, script, nullptr};
+  execve("/bin/sh", arguments, envp);
   ChildFails('l');
 }
 
@@ -338,7 +338,7 @@ class Watch {
 }  // namespace
 
 int main(int argc, char** argv, char** envp) {
-  if (argc != 10) {
+  if (argc != 9) {
     fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;
   }
@@ -358,7 +358,7 @@ int main(int argc, char** argv, char** envp) {
   const pid_t child = vfork();
   if (child == 0) Child(envp);
   if (child < 0) EndWithoutJob('l', "cannot start", "/bin/sh", errno);
-  if (argv[8][0] == '\0') close(kScriptFd);
+  close(kScriptFd);
   Watch watch(child);
   watch.Run(signals);
   if (g_child_cause == 'c')

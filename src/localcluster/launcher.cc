@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -22,9 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The kernel takes 128 kB in one argument of exec; above this the script goes through a file.
-constexpr std::size_t kLongestArgument = 120'000;
-
 std::string Ids(const Account& account) {
   if (geteuid() != 0) return "-";
   std::string text = std::to_string(account.uid) + ":" + std::to_string(account.gid) + ":";
@@ -33,30 +31,31 @@ std::string Ids(const Account& account) {
   return text + Join(groups, ",");
 }
 
-// A file without a name that holds `script`, at a number that cigri-job's own cannot meet.
-int ScriptFile(const std::string& script) {
-  const int fd = memfd_create("script", MFD_CLOEXEC);
-  if (fd < 0) throw TryLater(std::string("no memory for a script: ") + std::strerror(errno));
-  for (std::size_t done = 0; done < script.size();) {
-    const ssize_t k = write(fd, script.data() + done, script.size() - done);
-    if (k < 0) {
-      close(fd);
-      throw TryLater(std::string("no memory for a script: ") + std::strerror(errno));
-    }
-    done += static_cast<std::size_t>(k);
+// A file without a name that holds `text`, at a number that cigri-job's own cannot meet.
+process::Fd NamelessFile(const std::string& text) {
+  const process::Fd file(memfd_create("job", MFD_CLOEXEC));
+  bool written = bool(file);
+  for (std::size_t done = 0; written && done < text.size();) {
+    const ssize_t k = write(file.get(), text.data() + done, text.size() - done);
+    written = k >= 0;
+    done += static_cast<std::size_t>(std::max<ssize_t>(k, 0));
   }
-  lseek(fd, 0, SEEK_SET);
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-  close(fd);
-  return high;
+  if (!written) throw TryLater(std::string("no memory for a script: ") + std::strerror(errno));
+  lseek(file.get(), 0, SEEK_SET);
+  return process::Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
+}
+
+// What /bin/sh reads. It has opened the file at a number of its own by then: the job inherits none.
+std::string ScriptOf(const Job& job) {
+  const std::string& setup = job.batch->setup;
+  return "exec 9<&-; " + setup + (setup.empty() ? "" : "\n") + job.command + "\n";
 }
 
 // Descriptors, signals and session of a cigri-job.
 process::SpawnOptions OptionsOf(int null_fd, int records_fd, int birth_fd, int script_fd) {
   process::SpawnOptions options;
   options.in = options.out = options.err = null_fd;
-  options.descriptors = {{kRecordsFd, records_fd}, {kBirthFd, birth_fd}};
-  if (script_fd >= 0) options.descriptors.emplace_back(kScriptFd, script_fd);
+  options.descriptors = {{kRecordsFd, records_fd}, {kBirthFd, birth_fd}, {kScriptFd, script_fd}};
   options.own_session = true;
   options.blocked = {SIGCHLD, SIGTERM};  // a kill that comes before cigri-job is ready waits for it
   return options;
@@ -174,9 +173,7 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
   const std::string stem = OutputStem(b, {job.index, job.attempt, job.job_id, job.task_index});
   MakeFolder(fs::path(stem).parent_path());
   const std::string directory = ExpandHome(b.directory, *b.account);
-  std::string script = b.setup.empty() ? job.command : b.setup + "\n" + job.command;
-  const process::Fd script_file(script.size() > kLongestArgument ? ScriptFile(script) : -1);
-  if (script_file) script.clear();
+  const process::Fd script = NamelessFile(ScriptOf(job));
   std::vector<std::string> places;
   for (int p : job.places) places.push_back(std::to_string(p));
   // Beyond what a start mark holds it is left out: an adopting daemon then finds other slots.
@@ -189,9 +186,8 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                         Ids(*b.account),
                                         stem,
                                         directory,
-                                        script,
                                         Join(places, " ")};
-  auto options = OptionsOf(null_.get(), records_fd, birth_fd, script_file.get());
+  auto options = OptionsOf(null_.get(), records_fd, birth_fd, script.get());
   options.program = program_;
   options.environment = Environment(job, NodeFile(lines), directory);
   try {

@@ -142,6 +142,20 @@ TEST_F(UsersTest, OutputThatIsNotItsUsersIsNotRead) {
   EXPECT_EQ(OutputAsNobody(quiet).find("secret"), std::string::npos);
 }
 
+// Hole 21: ps showed everybody's setup and command.
+TEST_F(UsersTest, AStrangerSeesNeitherSetupNorCommandOfAJob) {
+  Start(2);
+  auto batch = GivenBatch({": secret-of-the-command; touch up; exec sleep 600",
+                           ": secret-of-the-command; touch up1; sleep 600; :"});
+  batch.setup = "export PASSWORD=secret-of-the-setup";
+  driver().Submit(batch);
+  ASSERT_TRUE(AwaitFile("up") && AwaitFile("up1"));
+  EXPECT_EQ(AsNobody("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | grep -c "
+                     "'[s]ecret-of-the-'"),
+            1)
+      << FileText("said");
+}
+
 // Hole 15: 195,000 jobs of one user were all that the cluster took, for ten years.
 TEST_F(UsersTest, AStrangerGetsATenthOfTheQueueAndAWeekAtMost) {
   Start(1, {"--max-walltime", "1000"});
