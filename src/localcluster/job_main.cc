@@ -9,8 +9,9 @@
 //     IDS     "-", or UID:GID:GROUP,GROUP... to become before the job's shell starts
 //     OUTPUT  path without .out and .err
 //     PLACES  the slots it takes, copied into the start mark
-// Open at start: kRecordsFd (O_APPEND), kBirthFd (a lock held until the start mark is written) and
-// kScriptFd (what /bin/sh reads). Everybody may read a command line: nothing private is in it.
+// Open at start: kRecordsFd (O_APPEND), kBirthFd (a lock held until the start mark is written),
+// kEnvironmentFd and kScriptFd (what /bin/sh gets). Everybody may read a command line: nothing private
+// is in it. Its own environment is empty.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@
 namespace {
 
 using cigri::localcluster::kBirthFd;
+using cigri::localcluster::kEnvironmentFd;
 using cigri::localcluster::kRecordsFd;
 using cigri::localcluster::kScriptFd;
 
@@ -42,7 +44,7 @@ struct Output {
   char path[PATH_MAX];
 };
 
-char** g_argv;
+char **g_argv, **g_environment;
 Output g_out, g_err;
 uid_t g_uid = static_cast<uid_t>(-1);
 gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
@@ -169,6 +171,23 @@ void ParseIds(const char* text) {
     g_groups[g_ngroups++] = static_cast<gid_t>(strtoul(at + 1, &at, 10));
 }
 
+// Reads the environment of the job; false when there is no memory for it.
+bool ReadEnvironment() {
+  struct stat s {};
+  if (fstat(kEnvironmentFd, &s) != 0) return false;
+  const size_t n = static_cast<size_t>(s.st_size);
+  char* text = static_cast<char*>(malloc(n + 1));
+  if (text == nullptr || pread(kEnvironmentFd, text, n, 0) != s.st_size) return false;
+  size_t lines = 0;
+  for (size_t i = 0; i < n; ++i)
+    if (text[i] == '\0') ++lines;
+  g_environment = static_cast<char**>(calloc(lines + 1, sizeof(char*)));
+  if (g_environment == nullptr) return false;
+  for (size_t i = 0; i < lines; ++i, text += strlen(text) + 1) g_environment[i] = text;
+  close(kEnvironmentFd);
+  return true;
+}
+
 [[noreturn]] void ChildFails(char cause) {
   g_child_errno = errno;
   g_child_cause = cause;
@@ -177,7 +196,7 @@ void ParseIds(const char* text) {
 
 // Runs between vfork and exec: system calls only. The raw ones, since libc's setuid would look for
 // other threads of the memory that it borrows.
-[[noreturn]] void Child(char** envp) {
+[[noreturn]] void Child() {
   dup2(g_out.fd, 1);
   dup2(g_err.fd, 2);
   setpriority(PRIO_PROCESS, 0, atoi(g_argv[4]));
@@ -195,7 +214,7 @@ void ParseIds(const char* text) {
   char sh[] = "sh", c[] = "-c", script[] = ". /dev/fd/9";
   static_assert(kScriptFd == 9);
   char* arguments[] = {sh, c, script, nullptr};
-  execve("/bin/sh", arguments, envp);
+  execve("/bin/sh", arguments, g_environment);
   ChildFails('l');
 }
 
@@ -337,7 +356,7 @@ class Watch {
 
 }  // namespace
 
-int main(int argc, char** argv, char** envp) {
+int main(int argc, char** argv) {
   if (argc != 9) {
     fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;
@@ -355,8 +374,9 @@ int main(int argc, char** argv, char** envp) {
   ParseIds(argv[5]);
   if (!OpenOutput(&g_out, ".out")) EndWithoutJob('o', "cannot write", g_out.path, errno);
   if (!OpenOutput(&g_err, ".err")) EndWithoutJob('o', "cannot write", g_err.path, errno);
+  if (!ReadEnvironment()) EndWithoutJob('l', "cannot start", "/bin/sh", ENOMEM);
   const pid_t child = vfork();
-  if (child == 0) Child(envp);
+  if (child == 0) Child();
   if (child < 0) EndWithoutJob('l', "cannot start", "/bin/sh", errno);
   close(kScriptFd);
   Watch watch(child);

@@ -52,17 +52,19 @@ std::string ScriptOf(const Job& job) {
 }
 
 // Descriptors, signals and session of a cigri-job.
-process::SpawnOptions OptionsOf(int null_fd, int records_fd, int birth_fd, int script_fd) {
+process::SpawnOptions OptionsOf(int null_fd, std::vector<std::pair<int, int>> descriptors) {
   process::SpawnOptions options;
   options.in = options.out = options.err = null_fd;
-  options.descriptors = {{kRecordsFd, records_fd}, {kBirthFd, birth_fd}, {kScriptFd, script_fd}};
+  options.descriptors = std::move(descriptors);
+  // A program of root's starts with nothing of what users say: LD_PRELOAD is a variable too.
+  options.environment.emplace();
   options.own_session = true;
   options.blocked = {SIGCHLD, SIGTERM};  // a kill that comes before cigri-job is ready waits for it
   return options;
 }
 
-std::vector<std::string> Environment(const Job& job, const std::string& node_file,
-                                     const std::string& directory) {
+std::string Environment(const Job& job, const std::string& node_file,
+                        const std::string& directory) {
   const Batch& b = *job.batch;
   std::vector<std::string> env = BaseEnvironment(*b.account);
   env.insert(env.end(), b.env.begin(), b.env.end());
@@ -71,7 +73,9 @@ std::vector<std::string> Environment(const Job& job, const std::string& node_fil
   for (const char* name : {"CIGRI_WORKDIR=", "CIGRI_WORKING_DIRECTORY=", "PWD="})
     env.push_back(name + directory);
   env.push_back("CIGRI_LOCAL_ID=" + IdOf(b.seq, job.index));
-  return env;
+  std::string text;
+  for (const auto& line : env) text += line + '\0';
+  return text;
 }
 
 std::string ReadFile(const std::string& path) {
@@ -187,9 +191,12 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                         stem,
                                         directory,
                                         Join(places, " ")};
-  auto options = OptionsOf(null_.get(), records_fd, birth_fd, script.get());
+  const process::Fd environment = NamelessFile(Environment(job, NodeFile(lines), directory));
+  auto options = OptionsOf(null_.get(), {{kRecordsFd, records_fd},
+                                         {kBirthFd, birth_fd},
+                                         {kEnvironmentFd, environment.get()},
+                                         {kScriptFd, script.get()}});
   options.program = program_;
-  options.environment = Environment(job, NodeFile(lines), directory);
   try {
     return process::Spawn(arguments, options);
   } catch (const process::StartError& e) {

@@ -142,6 +142,17 @@ TEST_F(UsersTest, OutputThatIsNotItsUsersIsNotRead) {
   EXPECT_EQ(OutputAsNobody(quiet).find("secret"), std::string::npos);
 }
 
+// Hole 22: a program of root's was started with what a user had in his environment.
+TEST_F(UsersTest, CigriJobStartsWithAnEmptyEnvironmentAndTheJobWithItsOwn) {
+  Start(2);
+  const auto r = Call("/batches", R"({"tag":"t","user":"root","campaign":7,"directory":"/",
+      "env":{"LD_PRELOAD":"/nowhere.so"},"elements":[{"task_index":0,
+      "command":"echo $LD_PRELOAD; cat /proc/$PPID/comm; wc -c < /proc/$PPID/environ"}]})");
+  ASSERT_EQ(r.status, 201) << r.body;
+  ASSERT_TRUE(AwaitFile("state/output/7/0/0.1.out"));
+  EXPECT_EQ(FileText("state/output/7/0/0.1.out"), "/nowhere.so\ncigri-job\n0\n");
+}
+
 // Hole 21: ps showed everybody's setup and command.
 TEST_F(UsersTest, AStrangerSeesNeitherSetupNorCommandOfAJob) {
   Start(2);
