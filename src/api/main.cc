@@ -27,7 +27,10 @@ sigset_t EndSignals() {
 void Listen(ApiServer& server, const Config& config) {
   const std::string socket = config.Get("API_SOCKET", CigriHome() + "/run/api.sock");
   std::filesystem::create_directories(std::filesystem::path(socket).parent_path());
-  server.ListenUnix(socket);
+  // The grid that an ordinary user has started runs that user's jobs alone. Whoever configures a
+  // socket, for a grid of a service account, serves everybody.
+  const bool for_all = geteuid() == 0 || config.Has("API_SOCKET");
+  server.ListenUnix(socket, for_all ? 0666 : 0600);
   log::info("serving on {}", socket);
   if (!config.Has("API_LISTEN")) return;
   const int port = server.ListenTcp(config.Get("API_LISTEN"));

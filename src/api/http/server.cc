@@ -111,10 +111,10 @@ void ApiServer::Serve(std::unique_ptr<http::GuardServer> server) {
   servers_.push_back(std::move(server));
 }
 
-void ApiServer::ListenUnix(const std::string& path) {
+void ApiServer::ListenUnix(const std::string& path, int mode) {
   auto server = MakeServer(kThreads);
   std::string why;
-  if (!server->BindUnix(path, 0666, &why)) throw Fatal(kExitUnavailable, "cannot serve: " + why);
+  if (!server->BindUnix(path, mode, &why)) throw Fatal(kExitUnavailable, "cannot serve: " + why);
   sockets_.push_back(path);
   Serve(std::move(server));
 }

@@ -22,9 +22,9 @@ class ApiServer {
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;
 
-  /// Listens on a unix socket that everybody may open: the kernel says who they are.
+  /// Listens on a unix socket, which everybody may open: the kernel says who they are.
   /// Throws Fatal(kExitUnavailable) when it cannot.
-  void ListenUnix(const std::string& path);
+  void ListenUnix(const std::string& path, int mode = 0666);
   /// `address` = "127.0.0.1:8080" (port 0: any). Returns the port.
   int ListenTcp(const std::string& address);
   /// Finishes what runs and ends the listeners. May be called twice.
