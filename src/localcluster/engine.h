@@ -95,6 +95,8 @@ class Engine {
   Killed Kill(const std::string& id, const std::string& tag);
   Usage GetUsage();
   const std::string& instance() const { return store_.instance(); }
+  /// The most bytes that a job can have written into a file.
+  std::int64_t max_file_bytes() const;
   /// Path of the output of a job without .out or .err.
   std::string OutputStem(const JobView& job) const;
   /// Where a running job's output can be read before it has a name; "" when it does not run.

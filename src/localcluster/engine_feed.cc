@@ -1,6 +1,7 @@
 // What the engine tells: states, changes, usage.
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "localcluster/engine.h"
 
@@ -186,6 +187,11 @@ Usage Engine::GetUsage() {
     if (job->batch->best_effort && job->killing != 0) u.ending += n;
   }
   return u;
+}
+
+std::int64_t Engine::max_file_bytes() const {
+  const std::int64_t mb = options_.launcher.max_file_mb;
+  return mb == 0 ? std::numeric_limits<std::int64_t>::max() : mb << 20;
 }
 
 std::string Engine::OutputStem(const JobView& job) const {

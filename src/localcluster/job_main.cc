@@ -5,7 +5,8 @@
 // now or after its own death. It enforces the walltime and carries out kills. Started once a job,
 // it is linked statically and uses nothing but libc: half of its time is the kernel's exec.
 //
-//   cigri-job ID WALLTIME GRACE NICE IDS OUTPUT DIRECTORY PLACES
+//   cigri-job ID WALLTIME GRACE NICE FILE IDS OUTPUT DIRECTORY PLACES
+//     FILE    bytes of the largest file that it may write; 0: any
 //     IDS     "-", or UID:GID:GROUP,GROUP... to become before the job's shell starts
 //     OUTPUT  path without .out and .err
 //     PLACES  the slots it takes, copied into the start mark
@@ -50,6 +51,7 @@ uid_t g_uid = static_cast<uid_t>(-1);
 gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
 int g_ngroups = 0;
 long long g_started_us = 0;
+rlimit g_file_limit{};
 
 // Set by the child before it gives up; it shares our memory until exec (vfork).
 volatile char g_child_cause = 0;
@@ -69,7 +71,7 @@ bool WriteStartMark() {
   char line[4096];
   g_started_us = NowUs(CLOCK_REALTIME);
   const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_argv[1], getpid(),
-                         g_started_us, g_argv[8]);
+                         g_started_us, g_argv[9]);
   return WriteAll(line, static_cast<size_t>(n));
 }
 
@@ -111,7 +113,7 @@ void Escape(const char* text, size_t n, char* out, size_t room) {
 // there the file is made at once and removed when it stayed empty. A name that is taken is a fault
 // before the job begins: nobody would ever find what it writes.
 bool OpenOutput(Output* o, const char* suffix) {
-  snprintf(o->path, sizeof o->path, "%s%s", g_argv[6], suffix);
+  snprintf(o->path, sizeof o->path, "%s%s", g_argv[7], suffix);
   char folder[PATH_MAX];
   snprintf(folder, sizeof folder, "%s", o->path);
   char* slash = strrchr(folder, '/');
@@ -200,13 +202,14 @@ bool ReadEnvironment() {
   dup2(g_out.fd, 1);
   dup2(g_err.fd, 2);
   setpriority(PRIO_PROCESS, 0, atoi(g_argv[4]));
+  if (g_file_limit.rlim_max != 0) syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_file_limit, nullptr);
   if (g_uid != static_cast<uid_t>(-1)) {
     if (syscall(SYS_setgroups, g_ngroups, g_groups) != 0 ||
         syscall(SYS_setresgid, g_gid, g_gid, g_gid) != 0 ||
         syscall(SYS_setresuid, g_uid, g_uid, g_uid) != 0)
       ChildFails('l');
   }
-  if (chdir(g_argv[7]) != 0) ChildFails('c');
+  if (chdir(g_argv[8]) != 0) ChildFails('c');
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -357,7 +360,7 @@ class Watch {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9) {
+  if (argc != 10) {
     fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;
   }
@@ -371,7 +374,8 @@ int main(int argc, char** argv) {
   fcntl(kRecordsFd, F_SETFD, FD_CLOEXEC);
   if (!WriteStartMark()) return 71;  // unmarked, so never begun
   close(kBirthFd);
-  ParseIds(argv[5]);
+  g_file_limit.rlim_cur = g_file_limit.rlim_max = static_cast<rlim_t>(atoll(argv[5]));
+  ParseIds(argv[6]);
   if (!OpenOutput(&g_out, ".out")) EndWithoutJob('o', "cannot write", g_out.path, errno);
   if (!OpenOutput(&g_err, ".err")) EndWithoutJob('o', "cannot write", g_err.path, errno);
   if (!ReadEnvironment()) EndWithoutJob('l', "cannot start", "/bin/sh", ENOMEM);
@@ -382,7 +386,7 @@ int main(int argc, char** argv) {
   Watch watch(child);
   watch.Run(signals);
   if (g_child_cause == 'c')
-    EndWithoutJob('c', "cannot enter the working directory", argv[7], g_child_errno);
+    EndWithoutJob('c', "cannot enter the working directory", argv[8], g_child_errno);
   if (g_child_cause != 0) EndWithoutJob('l', "cannot start", "/bin/sh", g_child_errno);
   Output* const outputs[] = {&g_out, &g_err};
   for (Output* o : outputs)

@@ -187,6 +187,7 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                         std::to_string(b.walltime_s),
                                         std::to_string(options_.grace_ms),
                                         std::to_string(options_.nice),
+                                        std::to_string(options_.max_file_mb << 20),
                                         Ids(*b.account),
                                         stem,
                                         directory,

@@ -187,6 +187,22 @@ TEST_F(JobsTest, ManyJobsAllEndAndAreAllReported) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1200);
 }
 
+// Hole 19: the output of a job filled the disk that the database is on too.
+TEST_F(JobsTest, AJobWritesNoLargerFileThanItMay) {
+  Start(2, {"--max-file", "1"});
+  const auto batch = GivenBatch({"exec head -c 3000000 /dev/zero",
+                                 "truncate -s 1T /proc/self/fd/1; truncate -s 900K /proc/self/fd/1"});
+  auto jobs = Run(batch);
+  EXPECT_EQ(jobs[0].wait_status, SIGXFSZ) << jobs[0].message;
+  EXPECT_EQ(fs::file_size(dir() + "/state/output/7/0/0.1.out"), 1u << 20);
+  EXPECT_EQ(fs::file_size(dir() + "/state/output/7/0/1.1.out"), 900u << 10);
+  // Somebody outside of the job has its descriptor, and no such limit.
+  fs::resize_file(dir() + "/state/output/7/0/1.1.out", std::uintmax_t{1} << 40);
+  const auto part = driver().ReadOutput(jobs[1].ref, cluster::Stream::kStdout, 0, 1 << 22);
+  EXPECT_EQ(part.size, 1 << 20);
+  EXPECT_EQ(part.bytes.size(), 1u << 20);
+}
+
 // Hole 3: output that cannot have its name was lost, and the job a success.
 TEST_F(JobsTest, AJobWhoseOutputNameIsTakenDoesNotBegin) {
   Start();

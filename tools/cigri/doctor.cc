@@ -1,5 +1,6 @@
 #include <sql/cluster_status.h>
 #include <sql/grid.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -75,6 +76,12 @@ void CheckHome(Report& report, const embedded::Home& home) {
                        "run as its owner, or set CIGRI_HOME");
   report.Ok("home", home.dir);
   CheckDisk(report, home.dir);
+  // Jobs of all users, when it is root's.
+  struct stat database {}, jobs {};
+  if (geteuid() == 0 && stat(home.data().c_str(), &database) == 0 &&
+      stat((home.dir + "/clusters").c_str(), &jobs) == 0 && database.st_dev == jobs.st_dev)
+    report.Warn("disk", "the output of jobs and the database share a disk",
+                "mount another one at " + home.dir + "/clusters");
 }
 
 void CheckProcesses(Report& report, const embedded::Home& home) {

@@ -67,7 +67,8 @@ std::vector<LocalCluster> WantedClusters(const UpOptions& options, const Home& h
   return known.empty() ? Shared(2) : known;
 }
 
-void WriteServices(const Home& home, const std::vector<LocalCluster>& clusters) {
+void WriteServices(const Home& home, const Config& config,
+                   const std::vector<LocalCluster>& clusters) {
   const std::string fresh = home.services_file() + ".tmp";
   std::ofstream out(fresh);
   for (const auto& cluster : clusters)
@@ -81,7 +82,9 @@ void WriteServices(const Home& home, const std::vector<LocalCluster>& clusters) 
                           "--socket",
                           home.user_socket(cluster.name),
                           "--grid-socket",
-                          home.grid_socket(cluster.name)}
+                          home.grid_socket(cluster.name),
+                          "--max-file",
+                          std::to_string(config.GetInt("LOCAL_MAX_FILE", 1024))}
                .dump()
         << "\n";
   out.close();
@@ -228,7 +231,7 @@ int Up(const UpOptions& options) {
     if (database.own && !served) embedded::StopPostgres(home);
   });
   const auto start = [&] {
-    WriteServices(home, clusters);
+    WriteServices(home, config, clusters);
     WriteClusters(*connection, home, clusters);
     Remember(home, database);
     StartAlmighty(home, config, database);
