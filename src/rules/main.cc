@@ -1,6 +1,5 @@
 // gridadmit: the short-lived child in which admission rules run. JSON on stdin, lines of JSON on
 // stdout (evaluate.h); no database, no files, no environment. Started by rules::Admit only.
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "rules/confine.h"
 #include "rules/evaluate.h"
 
 namespace {
@@ -24,7 +24,6 @@ void Cap(__rlimit_resource what, rlim_t most) {
 
 // The second wall: the hook in Lua does not run inside a C function that never returns.
 void Confine(const json& limits, std::size_t rules) {
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   Cap(RLIMIT_CORE, 0);
   Cap(RLIMIT_FSIZE, 0);
   const int cpu_ms = limits.at("cpu_ms");
@@ -55,6 +54,7 @@ int Main(int argc, char**) {
   if (argc > 1 || isatty(STDIN_FILENO))
     throw Fatal(cigri::kExitUsage, "this program is started by the API to run admission rules",
                 "try a rule with `gridadmin rule test NAME --jdl FILE --user USER`");
+  cigri::rules::GiveUpRights();
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   json request;
   try {

@@ -3,11 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
+#include "process/spawn.h"
 #include "rules/rules.h"
+#include "tests/support/await.h"
 
 namespace cigri::rules {
 namespace {
@@ -50,6 +54,31 @@ TEST_F(ChildTest, ACrashInARuleIsBlamedOnIt) {
   EXPECT_EQ(v.rule_id, 5);
   EXPECT_NE(v.message.find("rule 5 (slow) failed: it was killed by signal 11"), v.message.npos)
       << v.message;
+}
+
+// Hole 25: rules ran as root, with every system call.
+TEST_F(ChildTest, GridadmitHasGivenUpItsRightsBeforeItReads) {
+  int in[2];
+  ASSERT_EQ(pipe(in), 0);
+  const process::Fd read_end(in[0]), write_end(in[1]);
+  process::SpawnOptions options;
+  options.in = read_end.get();
+  const pid_t child = process::Spawn({CIGRI_BIN_DIR "/gridadmit"}, options);
+  const std::string status = "/proc/" + std::to_string(child) + "/status";
+  const auto has = [&](const std::string& line) {
+    std::ifstream file(status);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return text.find("\n" + line + "\n") != text.npos;
+  };
+  EXPECT_TRUE(test::Await([&] { return has("Seccomp:\t2"); }));
+  EXPECT_TRUE(has("NoNewPrivs:\t1"));
+  if (geteuid() == 0) {
+    for (const char* kind : {"Uid", "Gid"})
+      EXPECT_TRUE(has(std::string(kind) + ":\t65534\t65534\t65534\t65534")) << kind;
+    EXPECT_TRUE(has("Groups:\t ")) << "none";
+  }
+  kill(child, SIGKILL);
+  process::Reap(child);
 }
 
 TEST_F(ChildTest, TheSecondWallOfTimeReadsAsTheFirst) {
