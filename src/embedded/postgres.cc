@@ -170,6 +170,18 @@ void Launch(const Home& home, const std::string& bin) {
               "see the end of " + home.postgres_log());
 }
 
+// Statements that failed are in it, with the values of whoever sent them: nothing for other users.
+void MakeLog(const Home& home) {
+  const std::string log = home.postgres_log(), folder = home.dir + "/log";
+  const std::ofstream made(log, std::ios::app);
+  bool done = chmod(log.c_str(), 0640) == 0;
+  // The folder is ours: the server gets its file, and may enter.
+  if (geteuid() == 0)
+    done = done && chown(log.c_str(), Owner()->pw_uid, Owner()->pw_gid) == 0 &&
+           chown(folder.c_str(), 0, Owner()->pw_gid) == 0 && chmod(folder.c_str(), 0750) == 0;
+  if (!done) throw Fatal(kExitNoPermission, "cannot give " + log + " to " + Owner()->pw_name);
+}
+
 std::string Conninfo(const Home& home) {
   return "host='" + ReplaceAll(home.PostgresSocketDir(), "'", "\\'") +
          "' user=cigri dbname=postgres";
@@ -207,13 +219,7 @@ std::string StartPostgres(const Home& home) {
   GiveToOwner(home.PostgresSocketDir(), 0700);
   if (!HasPostgres(home)) Initialise(home, bin);
   if (PostgresPid(home) == 0 || !Answers(home, bin)) {
-    const std::ofstream made(home.postgres_log(), std::ios::app);
-    if (geteuid() == 0) {
-      // The log's folder is ours: the server gets its file, not the folder.
-      if (chown(home.postgres_log().c_str(), Owner()->pw_uid, Owner()->pw_gid) != 0 ||
-          chmod((home.dir + "/log").c_str(), 0755) != 0)
-        throw Fatal(kExitNoPermission, "cannot give " + home.postgres_log() + " to postgres");
-    }
+    MakeLog(home);
     Launch(home, bin);
   }
   WriteConninfo(home);
