@@ -507,7 +507,8 @@ CREATE TABLE placements (
     black_hole_since timestamptz,
     recent_s real[],                        -- durations of its last 20 ends, in order; a failure of the program is infinite
     recent_idx bigint[],                    -- and their tasks
-    killed_at timestamptz,                  -- last job of it that the cluster killed for its own users
+    killed_at timestamptz,                  -- begin of the last burst in which the cluster killed jobs of it for its own users
+    bursts int NOT NULL DEFAULT 0,          -- such bursts since its last success here; a burst lasts a minute
     longest_killed_s double precision,      -- the longest that such a job had lived
     n_ok bigint NOT NULL DEFAULT 0,         -- successes, with the moments of their durations
     sum_s double precision NOT NULL DEFAULT 0,

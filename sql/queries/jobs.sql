@@ -151,15 +151,13 @@ WHERE b.id = (SELECT id FROM batches WHERE first_job_id <= $1 ORDER BY first_job
     AND $1 < b.first_job_id + b.n;
 
 -- name: JobsByPlacement
--- returns: campaign_id int64, cluster_id int, started int64, kills int
--- Jobs of these campaigns ($1) ever claimed on each cluster, and those killed there for the
--- cluster's own users.
-SELECT campaign_id, cluster_id, coalesce(sum(n) FILTER (WHERE state <> 'preemption'), 0) AS started,
-    coalesce(sum(n) FILTER (WHERE state = 'preemption'), 0) AS kills
+-- returns: campaign_id int64, cluster_id int, started int64
+-- Jobs of these campaigns ($1) ever claimed on each cluster.
+SELECT campaign_id, cluster_id, sum(n) AS started
 FROM counters
 WHERE campaign_id = ANY ($1::bigint[]) AND kind <> 'epilogue'
     AND state IN ('launching', 'submitted', 'remote_waiting',
-    'running', 'terminated', 'duplicate', 'event', 'preemption')
+    'running', 'terminated', 'duplicate', 'event')
 GROUP BY 1, 2;
 
 -- name: LiveJobOfRemoteId

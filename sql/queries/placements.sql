@@ -60,7 +60,7 @@ ON CONFLICT DO NOTHING;
 -- returns: test_mode bool, tried int, job_ratio double, verified bool, held bool,
 -- returns: blocked text, has_prologue bool, prologue text, affinity int, answered_test bool,
 -- returns: mean_s double, n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
--- returns: recent_s double[], longest_killed_s double?
+-- returns: recent_s double[], bursts int, killed_at double, longest_killed_s double?
 -- Each of these campaigns ($1) on each of its clusters. Recent ends are read only where a black
 -- hole is looked for ($2: everywhere). A campaign of at most $3 tasks (policy key canary_jobs) has
 -- no canary jobs.
@@ -74,8 +74,9 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.t
         coalesce(f.p50_s, 0) AS p50_s,
     coalesce(f.waiting_allowed, 0) AS waiting_allowed, cc.options ->> 'start_rate' AS start_rate,
     CASE WHEN $2 OR c.jdl ? 'min_duration' THEN l.recent_s END AS recent_s,
-    CASE WHEN l.killed_at > now() - interval '1 day'
-        THEN coalesce(l.longest_killed_s, 0) END AS longest_killed_s
+    coalesce(l.bursts, 0) AS bursts,
+    coalesce(extract(epoch FROM l.killed_at)::float8, 0) AS killed_at,
+    CASE WHEN l.bursts > 0 THEN l.longest_killed_s END AS longest_killed_s
 FROM campaign_clusters AS cc
 JOIN campaigns AS c ON c.id = cc.campaign_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
@@ -198,11 +199,12 @@ ORDER BY cl.id;
 -- Adds what the ends of jobs say of a campaign on a cluster. REQUIRES: each placement once.
 INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok, sum_s,
     sum_sq, min_s, max_s, hist, first_start, last_end, prologue, epilogue, answered_test, recent_s,
-    recent_idx, longest_killed_s, killed_at)
+    recent_idx, longest_killed_s, killed_at, bursts)
 SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq,
     e.min_s, e.max_s, e.hist::int[], to_timestamp(e.first_start), to_timestamp(e.last_end),
     coalesce(e.prologue, 'none'), coalesce(e.epilogue, 'none'), e.tests > 0, e.recent_s::real[],
-    e.recent_idx::bigint[], e.longest_killed, CASE WHEN e.longest_killed IS NOT NULL THEN now() END
+    e.recent_idx::bigint[], e.longest_killed, CASE WHEN e.longest_killed IS NOT NULL THEN now() END,
+    CASE WHEN e.longest_killed IS NOT NULL AND e.n_ok = 0 THEN 1 ELSE 0 END
 FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::float8[],
         $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::float8[], $12::float8[],
         $13::text[], $14::text[], $15::int[], $16::text[], $17::text[], $18::float8[])
@@ -232,7 +234,12 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
         coalesce(cardinality(l.recent_idx), 0)
         + coalesce(cardinality(excluded.recent_idx), 0) - 19, 1):],
     longest_killed_s = greatest(l.longest_killed_s, excluded.longest_killed_s),
-    killed_at = coalesce(excluded.killed_at, l.killed_at);
+    -- What is killed within a minute is one burst: policy::kBurstS.
+    killed_at = CASE WHEN l.killed_at > now() - interval '1 minute' THEN l.killed_at
+        ELSE coalesce(excluded.killed_at, l.killed_at) END,
+    bursts = CASE WHEN excluded.n_ok > 0 THEN 0
+        WHEN l.killed_at > now() - interval '1 minute' THEN greatest(l.bursts, excluded.bursts)
+        ELSE l.bursts + excluded.bursts END;
 
 -- name: WaitingOnCluster
 -- returns: campaign_id int64, grid_user text, priority int, waiting int64, granted int64,

@@ -174,6 +174,14 @@ std::string HumanDuration(double seconds) {
   return "0 s";
 }
 
+std::string ClockTime(double epoch_s) {
+  const auto day_s = static_cast<long long>(epoch_s) % 86400;
+  char text[32];
+  std::snprintf(text, sizeof text, "%02d:%02d UTC", static_cast<int>(day_s / 3600),
+                static_cast<int>(day_s / 60 % 60));
+  return text;
+}
+
 std::string RandomHex(int n) {
   std::string bytes(static_cast<std::size_t>(n), '\0');
   if (getrandom(bytes.data(), bytes.size(), 0) != n) throw std::runtime_error("getrandom failed");

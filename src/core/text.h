@@ -34,6 +34,8 @@ std::optional<int> ParseWalltime(std::string_view s);
 std::string FormatWalltime(std::int64_t seconds);
 /// 93784.0 -> "1 d 2 h", 75 -> "1 min 15 s", 0.4 -> "0.4 s": two units at most, for readers.
 std::string HumanDuration(double seconds);
+/// A time (s since the epoch) of this day or the next, for readers: "12:30 UTC".
+std::string ClockTime(double epoch_s);
 
 /// Lowercase base-16 of `n` random bytes, from the kernel.
 std::string RandomHex(int n);

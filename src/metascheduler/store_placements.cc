@@ -132,9 +132,11 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
     if (const auto it = clusters.find(placement.cluster); it != clusters.end())
       it->second->waiting_allowed = std::max(it->second->waiting_allowed, row.waiting_allowed);
     ReadRecent(row.recent_s, policy::BlackHoleCount(snapshot.config, c), placement);
+    placement.bursts = row.bursts;
+    placement.killed_at = row.killed_at;
     if (row.longest_killed_s)
       longest_killed[c.id] = std::max(longest_killed[c.id], *row.longest_killed_s);
-    if (row.longest_killed_s || rates || placement.start_rate > 0)
+    if (rates || placement.start_rate > 0)
       if (counted.empty() || counted.back() != c.id) counted.push_back(c.id);
     c.placements.push_back(std::move(placement));
   }
@@ -149,10 +151,7 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
   };
   if (!counted.empty()) {
     each(tx.Exec(sql::kJobsByPlacement, counted),
-         [](policy::Placement& placement, const auto& row) {
-           placement.started = row.started;
-           placement.kills = row.kills;
-         });
+         [](policy::Placement& placement, const auto& row) { placement.started = row.started; });
     // A placement without a row of counters has started nothing.
     for (const auto id : counted)
       for (auto& placement : campaigns.at(id)->placements)
@@ -175,7 +174,7 @@ void Store::LoadSurvival(db::Tx& tx, Loaded& loaded) {
     median[row.cluster_id] = policy::MedianSurvival(row.killed, row.ended).value_or(0);
   for (auto& c : loaded.snapshot.campaigns)
     for (auto& placement : c.placements)
-      if (placement.kills > 0) placement.median_survival_s = median[placement.cluster];
+      if (placement.bursts > 0) placement.median_survival_s = median[placement.cluster];
 }
 
 // TECH-12. Every few seconds is often enough: no job is overdue by less.

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "policy/guard.h"
+
 namespace cigri::policy {
 namespace {
 
@@ -201,12 +203,11 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
     // The updator holds the placement when that many have failed: in all, not at a time.
     limit(config.canary_jobs - placement.tried - placement.in_flight, Code::kCanary);
   if (placement.prologue == Prologue::kNeeded) limit(1, Code::kPrologueRuns);
+  if (OnlyProbes(config, campaign, placement))
+    limit(now < NextProbe(config, placement) ? 0 : 1 - placement.in_flight, Code::kShortSurvival);
 
   const auto hold =
       carried.holds.empty() ? carried.holds.end() : carried.holds.find({campaign.id, cluster.id});
-  const bool too_short = config.survival_kills > 0 && placement.kills >= config.survival_kills &&
-                         campaign.need_s > 0 && placement.median_survival_s > 0 &&
-                         placement.median_survival_s < campaign.need_s;
   if (placement.slots > cluster.max)
     entry.block = Code::kTooManySlots;
   else if (!placement.held.empty())
@@ -219,8 +220,6 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
     entry.block = Code::kPrologueFailed;
   else if (campaign.test && (placement.tested || placement.in_flight > 0))
     entry.block = Code::kTestDone;
-  else if (too_short)
-    entry.block = Code::kShortSurvival;
 }
 
 double AllocationState::TotalRoom() const {

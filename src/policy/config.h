@@ -106,7 +106,7 @@ struct PolicyConfig {
   double black_hole_fraction = 0.05;
   double black_hole_min_s = 1;
   double black_hole_hold_s = 3600;
-  int survival_kills = 3;  // 0 = off
+  int survival_kills = 3;  // bursts; 0 = off
 };
 
 /// One thing wrong (or odd) with a configuration.

@@ -1,6 +1,7 @@
 #include "policy/guard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace cigri::policy {
@@ -36,6 +37,18 @@ int BlackHoleCount(const PolicyConfig& config, const Campaign& campaign) {
   constexpr int kUserSaysSo = 5;  // with min_duration in the JDL and no rule of the operator
   if (config.black_hole_count > 0) return config.black_hole_count;
   return campaign.min_duration_s > 0 ? kUserSaysSo : 0;
+}
+
+bool OnlyProbes(const PolicyConfig& config, const Campaign& campaign, const Placement& placement) {
+  return config.survival_kills > 0 && placement.bursts >= config.survival_kills &&
+         campaign.need_s > 0 && placement.median_survival_s > 0 &&
+         placement.median_survival_s <= campaign.need_s;
+}
+
+double NextProbe(const PolicyConfig& config, const Placement& placement) {
+  constexpr double kFirstS = 120, kMostS = 3600;
+  const int doubled = std::clamp(placement.bursts - config.survival_kills, 0, 10);
+  return placement.killed_at + std::min(kMostS, std::ldexp(kFirstS, doubled));
 }
 
 void HoldBlackHoles(AllocationState& alloc, PlanResult& result) {

@@ -4,6 +4,15 @@
 
 namespace cigri::policy {
 
+/// Kills of one cluster within so long are one burst: one observation, however many jobs it took.
+inline constexpr double kBurstS = 60;
+/// Jobs of the campaign are killed there before they can end: `survival.kills` bursts without a
+/// success between them, and half of all our jobs live there for a shorter time than one needs.
+/// Until one succeeds, only one job at a time goes there.
+bool OnlyProbes(const PolicyConfig& config, const Campaign& campaign, const Placement& placement);
+/// When the next probe may go: minutes after the last burst, twice as long after each other one.
+double NextProbe(const PolicyConfig& config, const Placement& placement);
+
 /// Successes in a row that are looked at before a campaign's placement is called a black hole; 0 =
 /// never.
 int BlackHoleCount(const PolicyConfig& config, const Campaign& campaign);

@@ -60,7 +60,7 @@ struct Placement {
   int running = 0;
   int max_jobs = kNoLimit;  ///< JDL max_jobs: most in flight here
   int avoid = 0;            ///< tasks of `retry` that must not go here again
-  int kills = 0;            ///< jobs of the campaign killed here by the cluster
+  int bursts = 0;           ///< of kills by the cluster since its last success here (guard.h)
   bool verified = false;    ///< one job of the campaign has succeeded here (design: canary jobs)
   bool local = false;       ///< its data is there: prologue done, staged or a success before
   bool tested = false;      ///< type test: its job here was made (even if it has ended)
@@ -69,6 +69,7 @@ struct Placement {
   double mean_s = 0;  ///< mean duration of successes here, 0 = none
   double median_s = 0;
   double recent_longest_s = 0;   ///< the longest of `recent`
+  double killed_at = 0;          ///< begin of the last burst
   double median_survival_s = 0;  ///< how long jobs live here before such a kill, 0 = not known
   std::int64_t started = -1;     ///< jobs ever claimed here; -1 = not reported
   int affinity = 0;              ///< users_priority(user, cluster); > 0 is affine

@@ -1,5 +1,8 @@
 #include "policy/why.h"
 
+#include "core/text.h"
+#include "policy/guard.h"
+
 namespace cigri::policy {
 namespace {
 
@@ -50,7 +53,10 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
       break;
     case Code::kShortSurvival:
       reason.numbers = {campaign.row->need_s, placement.row->median_survival_s,
-                        double(placement.row->kills)};
+                        NextProbe(alloc.config, *placement.row)};
+      reason.detail = placement.row->in_flight + placement.given > 0
+                          ? "a probe is in flight"
+                          : "the next probe goes at " + ClockTime(reason.numbers[2]);
       break;
     case Code::kAffinityWait:
       reason.numbers = {alloc.now - campaign.row->waiting_since,

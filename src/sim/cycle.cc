@@ -33,12 +33,28 @@ void Engine::Impl::Cycle() {
   CarryOver(result);
   const bool idle = job_ids_ == jobs && in_flight_ == 0 && to_come_ == 0;
   idle_cycles_ = idle ? idle_cycles_ + 1 : 0;
+  WakeForProbe();
   if (tick_set_ || !DependsOnClock()) return;
   const bool waits = std::any_of(snapshot_.campaigns.begin(), snapshot_.campaigns.end(),
                                  [](const auto& c) { return c.waiting > 0 || c.replicas; });
   if (!waits) return;
   tick_set_ = true;
   Push(now_ + scenario_.tick_s, Kind::kCycle, 0, 1);
+}
+
+// A probe goes at its time, with nothing else happening.
+void Engine::Impl::WakeForProbe() {
+  double at = 1e300;
+  for (const auto& c : snapshot_.campaigns)
+    for (const auto& placement : c.placements)
+      if (c.waiting > 0 && placement.bursts > 0 &&
+          policy::OnlyProbes(snapshot_.config, c, placement))
+        if (const double probe = policy::NextProbe(snapshot_.config, placement) - kEpoch;
+            probe > now_)
+          at = std::min(at, probe);
+  if (at >= 1e300 || at == probe_at_) return;
+  probe_at_ = at;
+  Push(at, Kind::kCycle, 0, 2);
 }
 
 void Engine::Impl::Poll() {
@@ -53,10 +69,10 @@ void Engine::Impl::Poll() {
 // in a hundred, early, would look as if none lived there.
 void Engine::Impl::UpdateSurvival(PlacementState& placement) {
   if (scenario_.policy.survival_kills <= 0 ||
-      placement.row->kills < scenario_.policy.survival_kills)
+      placement.row->bursts < scenario_.policy.survival_kills)
     return;
   policy::Durations survival;
-  for (const auto& [length, killed] : placement.survival)
+  for (const auto& [length, killed] : clusters_[placement.cluster].survival)
     (killed ? survival.ended : survival.running).push_back(length);
   placement.row->median_survival_s = policy::Quantile(survival, 0.5).value_or(0);
 }

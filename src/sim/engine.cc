@@ -116,7 +116,7 @@ void Engine::Impl::Handle(const Event& event) {
     case Kind::kWindow:
       return WindowTurns(event.who);
     case Kind::kCycle:
-      (event.n == 0 ? cycle_set_ : tick_set_) = false;
+      if (event.n < 2) (event.n == 0 ? cycle_set_ : tick_set_) = false;
       dirty_ = true;
       break;
   }

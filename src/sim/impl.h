@@ -23,6 +23,7 @@ class Engine::Impl {
   int BlackHoleCount(const CampaignState& campaign);
   void StopAll();
   bool DependsOnClock() const;
+  void WakeForProbe();
   void TryCycle();
 
   // site.cc
@@ -52,6 +53,7 @@ class Engine::Impl {
   void Move(int job, View view);
   void ApplyEnd(int job);
   void CountSuccess(Job& job, PlacementState& placement, CampaignState& campaign, double length);
+  void CountKill(PlacementState& placement, CampaignState& campaign, double length);
   void CountTry(Job& job, PlacementState& placement, CampaignState& campaign);
   void Requeue(const Job& job, CampaignState& campaign, int tries);
   void EndCopies(std::int64_t task, CampaignState& campaign);
@@ -98,7 +100,7 @@ class Engine::Impl {
   policy::State state_;
   UsageRows usage_;
   bool dirty_ = false, cycle_set_ = false, tick_set_ = false;
-  double last_cycle_ = -1e300;
+  double last_cycle_ = -1e300, probe_at_ = -1;
   int idle_cycles_ = 0;
   std::uint64_t cycles_ = 0;
 };

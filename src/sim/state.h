@@ -92,6 +92,8 @@ struct ClusterState {
   std::deque<Seen> seen;
   std::int64_t polls = 0;
   Minutes minutes;
+  std::vector<std::pair<double, bool>> survival;  // of our last ends: length, killed here
+  std::int64_t ended = 0;
   double counted_at = 0, capacity_slot_s = 0, local_slot_s = 0;
 
   int capacity() const { return down ? 0 : up; }
@@ -106,7 +108,6 @@ struct PlacementState {
   double sum_s = 0, sum_sq = 0, longest_recent = 0;
   std::deque<std::pair<std::int64_t, double>> recent;  // task, length: latest successes in a row
   std::vector<double> lengths;                         // of the last successes
-  std::vector<std::pair<double, bool>> survival;       // of the last ends: length, killed there
   predictor::PlacementEstimate predictor;
   bool fresh = true;  // something changed since the predictor looked
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "policy/guard.h"
 #include "sim/impl.h"
 
 namespace cigri::sim {
@@ -102,8 +103,10 @@ void Engine::Impl::ApplyEnd(int place) {
     usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
     clusters_[placement.cluster].minutes.Add(now_, used);
   }
-  if (job.running)
-    Remember(placement.survival, {length, job.end == End::kPreempted}, placement.ended);
+  if (job.running) {
+    ClusterState& c = clusters_[placement.cluster];
+    Remember(c.survival, {length, job.end == End::kPreempted}, ++c.ended);
+  }
   if (job.kind == BatchKind::kTest) placement.row->tested = true;
   if (campaign.spec->replicas)
     if (const auto it = campaign.live.find(job.task); it != campaign.live.end()) {
@@ -119,13 +122,24 @@ void Engine::Impl::ApplyEnd(int place) {
   } else if (job.end == End::kFailed || job.end == End::kWalltime) {
     CountTry(job, placement, campaign);
   } else if (job.end != End::kCopy) {
-    if (job.end == End::kPreempted && job.running) ++placement.row->kills;
+    if (job.end == End::kPreempted && job.running) CountKill(placement, campaign, length);
     Requeue(job, campaign, job.tries);
   }
   free_jobs_.push_back(place);
   if (campaign.place < 0) return;  // its last copy ended with this one
   CountWaiting(campaign);
   if (IsOver(i)) Over(i);
+}
+
+// One burst of local users is one observation, however many jobs it kills.
+void Engine::Impl::CountKill(PlacementState& placement, CampaignState& campaign, double length) {
+  policy::Placement& row = *placement.row;
+  const bool same_burst = row.killed_at > 0 && kEpoch + now_ - row.killed_at < policy::kBurstS;
+  if (!same_burst) row.killed_at = kEpoch + now_;
+  row.bursts = same_burst ? std::max(1, row.bursts) : row.bursts + 1;
+  // Until one has succeeded, a job needs longer than the clusters let any of its like live.
+  if (campaign.spec->need_s <= 0 && campaign.n_ok == 0)
+    Row(campaign).need_s = std::max(Row(campaign).need_s, length);
 }
 
 void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignState& campaign,
@@ -142,7 +156,7 @@ void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignSta
   policy::Campaign& row = Row(campaign);
   row.done = campaign.done;
   placement.row->verified = placement.row->local = true;
-  placement.row->tried = 0;
+  placement.row->tried = placement.row->bursts = 0;
   placement.row->mean_s = placement.sum_s / static_cast<double>(placement.n_ok);
   if (campaign.spec->need_s <= 0) row.need_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
   if (black_hole_count > 0) {

@@ -376,5 +376,52 @@ TEST(T21, ACampaignOfShortJobsIsNoBlackHole) {
   EXPECT_EQ(s.Given(1, 1), 10);
 }
 
+// Design: survival costs time, it closes nothing. Burst n (of three or more) without a success
+// between them makes the next probe wait 2 min x 2^(n - 3), an hour at most.
+class SurvivalTest : public ::testing::Test {
+ protected:
+  SurvivalTest() {
+    s_.AddCluster(10), s_.AddCluster(4);
+    s_.AddCampaign(50);
+    s_.campaign(1).need_s = 5 * 3600;
+    s_.placement(1, 1).median_survival_s = 2 * 3600;
+    s_.placement(1, 1).killed_at = 10'000;
+  }
+  int GivenAt(int bursts, double seconds) {
+    s_.placement(1, 1).bursts = bursts;
+    s_.now = 10'000 + seconds;
+    s_.Run();
+    EXPECT_EQ(s_.Given(1, 2), 4) << "other clusters are as open as ever";
+    return s_.Given(1, 1);
+  }
+  PolicyFixture s_;
+};
+
+TEST_F(SurvivalTest, TwoBurstsSayLittle) { EXPECT_EQ(GivenAt(2, 0), 10); }
+
+TEST_F(SurvivalTest, AProbeGoesMinutesAfterTheLastBurstAndEachOtherBurstDoublesThem) {
+  for (const auto& [bursts, wait] :
+       std::map<int, double>{{3, 120}, {4, 240}, {5, 480}, {40, 3600}}) {
+    EXPECT_EQ(GivenAt(bursts, wait - 1), 0) << bursts;
+    EXPECT_EQ(s_.Why(1, 1), "SHORT_SURVIVAL");
+    EXPECT_EQ(GivenAt(bursts, wait), 1) << bursts;
+  }
+}
+
+TEST_F(SurvivalTest, TheReasonNamesTheTimeOfTheNextProbe) {
+  GivenAt(3, 0);
+  const ReasonTexts texts(s_.snapshot);
+  const auto reason = [&] {
+    for (const auto& r : s_.result.reasons)
+      if (r.cluster == 1) return texts.Text(r);
+    return std::string();
+  };
+  EXPECT_EQ(reason(),
+            "a job needs 5 h, the median survival on c1 is 2 h: the next probe goes at 02:48 UTC");
+  s_.placement(1, 1).in_flight = 1;
+  EXPECT_EQ(GivenAt(3, 5000), 0) << "one at a time";
+  EXPECT_EQ(reason(), "a job needs 5 h, the median survival on c1 is 2 h: a probe is in flight");
+}
+
 }  // namespace
 }  // namespace cigri::policy

@@ -331,7 +331,7 @@ TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
       {"SHORT_SURVIVAL",
        [](PolicyFixture& s) {
          s.campaign(1).need_s = 5 * 3600;
-         s.placement(1, 1).kills = 6;
+         s.placement(1, 1).bursts = 6, s.placement(1, 1).killed_at = s.now;
          s.placement(1, 1).median_survival_s = 2 * 3600;
        }},
   };
@@ -351,16 +351,16 @@ TEST(Reasons, OneMessageWithItsNumbersAndAnAction) {
   s.AddCluster(10);
   s.AddCampaign(5);
   s.campaign(1).need_s = 5 * 3600;
-  s.placement(1, 1).kills = 6;
+  s.placement(1, 1).bursts = 6, s.placement(1, 1).killed_at = s.now = 1500;
   s.placement(1, 1).median_survival_s = 2 * 3600;
   s.Run();
   const ReasonTexts texts(s.snapshot);
   ASSERT_EQ(s.result.reasons.size(), 1u);
   EXPECT_EQ(texts.Text(s.result.reasons[0]),
-            "a job needs 5 h, the median survival on c1 is 2 h, and 6 were killed");
+            "a job needs 5 h, the median survival on c1 is 2 h: the next probe goes at 00:41 UTC");
   EXPECT_EQ(texts.Action(s.result.reasons[0]),
             "make the jobs shorter, or choose other clusters (gridsub -c 1 --set clusters=...)");
-  EXPECT_EQ(ReasonTexts::Numbers(s.result.reasons[0])["kills"], 6);
+  EXPECT_EQ(ReasonTexts::Numbers(s.result.reasons[0])["next probe"], 1500 + 8 * 120);
 }
 
 TEST(Reasons, WordsGoWithTheirNumbers) {

@@ -39,7 +39,8 @@ TEST(WhatIf, EachRuleThatHoldsACampaignBackIsLiftedByTheLeastThatHelps) {
       {"jobs of less than 1 h on c1", Doer::kUser,
        [](PolicyFixture& s) {
          s.campaign(1).need_s = 7200;
-         s.placement(1, 1).kills = 5, s.placement(1, 1).median_survival_s = 3600;
+         s.placement(1, 1).bursts = 5, s.placement(1, 1).killed_at = s.now;
+         s.placement(1, 1).median_survival_s = 3600;
        }},
       {"the end of its prologue on c1", Doer::kNobody,
        [](PolicyFixture& s) { s.placement(1, 1).prologue = Prologue::kRunning; }},

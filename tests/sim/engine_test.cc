@@ -155,6 +155,43 @@ TEST(EngineTest, AClusterThatKillsOneInAHundredIsNotExcludedForItsKills) {
   EXPECT_LT(deadly.Count(End::kPreempted), 60) << "not sent there blindly again";
 }
 
+TEST(EngineTest, BurstsOfLocalUsersStopNoCampaign) {
+  struct Case {
+    int slots, burst, every_min, duration_min, tasks;
+  };
+  for (const Case& c : {Case{120, 90, 25, 12, 1860},
+                        {100, 100, 10, 5, 2000},
+                        {100, 50, 10, 5, 2000},
+                        {100, 100, 60, 30, 2000}}) {
+    for (const char* seed : {"1", "2", "3"}) {
+      const auto text = [](int n) { return std::to_string(n); };
+      const Outcome run(
+          R"({"policy": "site-default", "until": "12 d", "seed": )" + std::string(seed) +
+          R"(, "clusters": [{"name": "k", "slots": )" + text(c.slots) +
+          R"(, "submit": 2, "see": 5, "local": [{"every": ")" + text(c.every_min) +
+          R"( min", "slots": )" + text(c.burst) + R"(, "duration": "3 min"}]}],
+          "campaigns": [{"user": "alice", "tasks": )" +
+          text(c.tasks) + R"(, "duration": ")" + text(c.duration_min) + R"( min"}]})");
+      EXPECT_EQ(run.report.totals.not_done, 0)
+          << "seed " << seed << ", jobs of " << c.duration_min << " min, a burst of " << c.burst
+          << " in " << c.every_min << " min";
+    }
+  }
+}
+
+TEST(EngineTest, WhereNoJobLivesLongEnoughOneAtATimeIsTried) {
+  const Outcome run(R"({"policy": "site-default", "until": "10 h",
+    "clusters": [{"slots": 50, "life": "5 min"}],
+    "campaigns": [{"name": "c", "tasks": 60, "duration": "10 min"}]})");
+  EXPECT_TRUE(run.Had("c", "SHORT_SURVIVAL"));
+  const auto starts = run.Starts("c");
+  const auto probes =
+      std::count_if(starts.begin(), starts.end(), [](double t) { return t > kHour; });
+  EXPECT_GE(probes, 6) << "at least one an hour";
+  EXPECT_LE(probes, 12);
+  EXPECT_LE(run.RunningAt(5 * kHour), 1);
+}
+
 TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
   const Outcome run(R"({"policy": {"policy": "usage", "urgent.percent": 25, "urgent.delay": 60},
     "clusters": [{"slots": 100, "job_ratio": "none", "max_waiting": 0}],
@@ -213,7 +250,6 @@ Scenario AnyScenario() {
     if (Maybe(20)) c.max_jobs = In(1, 5);
     s.campaigns.push_back(c);
   }
-  s.policy.survival_kills = 0;
   return s;
 }
 

@@ -239,12 +239,14 @@ TEST_F(WhyPgTest, LongerThanJobsLiveAnywhereIsSaidOnce) {
   for (int cluster : {1, 2})
     Sql("INSERT INTO reasons (campaign_id, cluster_id, code, numbers) VALUES (1, " +
         std::to_string(cluster) +
-        ", 'SHORT_SURVIVAL', '{\"needs, s\": 18000, \"median survival, s\": 7200, \"kills\": 6}')");
+        ", 'SHORT_SURVIVAL', '{\"needs, s\": 18000, \"median survival, s\": 7200, "
+        "\"next probe\": 45000, \"detail\": \"the next probe goes at 12:30 UTC\"}')");
   EXPECT_EQ(Get("/campaigns/1/why")["message"],
             "10 tasks wait: a job needs 5 h and on no cluster of it do jobs live longer than 2 h "
-            "as a rule");
+            "as a rule; the next probe goes at 12:30 UTC");
   EXPECT_EQ(Get("/campaigns/1/why")["clusters"][0]["reasons"][0]["message"],
-            "a job needs 5 h, the median survival on alpha is 2 h, and 6 were killed");
+            "a job needs 5 h, the median survival on alpha is 2 h: the next probe goes at 12:30 "
+            "UTC");
 }
 
 TEST_F(WhyPgTest, ATaskSaysWhereItIs) {

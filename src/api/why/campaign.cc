@@ -93,7 +93,7 @@ Explanation Waiting(const sql::ListCampaignsRow& row, const Numbers& n,
 std::optional<std::string> NeverFits(const json& reasons, std::size_t placements) {
   for (const char* code : {"TOO_MANY_SLOTS", "SHORT_SURVIVAL"}) {
     std::size_t n = 0;
-    double need = 0, most = 0;
+    double need = 0, most = 0, probe = 0;
     const bool wide = std::string(code) == "TOO_MANY_SLOTS";
     for (const auto& reason : reasons) {
       if (reason["code"] != code) continue;
@@ -101,6 +101,8 @@ std::optional<std::string> NeverFits(const json& reasons, std::size_t placements
       need = std::max(need, numbers.value(wide ? "slots of a job" : "needs, s", 0.0));
       most =
           std::max(most, numbers.value(wide ? "slots of the cluster" : "median survival, s", 0.0));
+      if (const double at = numbers.value("next probe", 0.0); at > 0)
+        probe = probe > 0 ? std::min(probe, at) : at;
       ++n;
     }
     if (n == 0 || n < placements || placements < 2) continue;
@@ -109,7 +111,8 @@ std::optional<std::string> NeverFits(const json& reasons, std::size_t placements
                 : "a job needs " + HumanDuration(need) +
                       " and on no cluster of it do jobs live longer "
                       "than " +
-                      HumanDuration(most) + " as a rule";
+                      HumanDuration(most) + " as a rule" +
+                      (probe > 0 ? "; the next probe goes at " + ClockTime(probe) : "");
   }
   return std::nullopt;
 }
