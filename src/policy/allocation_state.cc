@@ -235,9 +235,15 @@ bool AllocationState::AllFull() const {
 
 std::int64_t AllocationState::FreeJobs(const PlacementAllocation& placement) const {
   const double free = clusters[placement.cluster].free;
+  const bool fits = free + kEpsilon >= placement.slots;
   // A job wider than what is idle cannot start, unless it was measured to take less than it says.
-  if (free <= 0 || (placement.whole && free + kEpsilon < placement.slots)) return 0;
-  return static_cast<std::int64_t>(free / placement.cost + kEpsilon);
+  if (free <= 0 || (placement.whole && !fits)) return 0;
+  const auto jobs = static_cast<std::int64_t>(free / placement.cost + kEpsilon);
+  // CIG-29: however low its ratio is, one job goes when it fits and none is on its way there: with
+  // nothing sent the ratio would never rise.
+  const Placement& row = *placement.row;
+  const bool first = placement.given == 0 && row.in_flight == row.running;
+  return jobs == 0 && fits && first ? 1 : jobs;
 }
 
 Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room) const {
@@ -374,7 +380,9 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   CampaignAllocation& campaign = campaigns[placement.campaign];
   BypassMultiSlot(placement, jobs);
   const std::int64_t start = std::min(jobs, FreeJobs(placement));
-  cluster.free = std::max(0.0, cluster.free - static_cast<double>(start) * placement.cost);
+  // The one job that goes whatever the ratio is takes what it asks for.
+  const double each = placement.cost > cluster.free ? placement.slots : placement.cost;
+  cluster.free = std::max(0.0, cluster.free - static_cast<double>(start) * each);
   cluster.queue -= jobs - start;
   const double slots = static_cast<double>(jobs) * placement.slots;
   if (const double length = LengthOf(*campaign.row); cluster.HasMultiSlot() && length > 0)

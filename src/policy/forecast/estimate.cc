@@ -62,6 +62,7 @@ void PlacementEstimate::Step(const PlacementStats& f, int allowed) {
   sample.running = sample.submitted - sample.waiting;
   sample.allowed = allowed;
   sample.max_slots = std::max(1, f.max_resources);
+  sample.slots = std::max(1, f.slots);
   ratio_ = policy::NextRatio(policy::RatioRuleFrom(f.rule).value_or(policy::RatioRule::kAdaptive),
                              sample);
   poll_ = f.polls;

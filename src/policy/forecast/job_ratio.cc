@@ -14,11 +14,18 @@ constexpr std::pair<RatioRule, std::string_view> kNames[] = {
     {RatioRule::kAdaptiveDownExponentialUp, "adaptive-down-exponential-up"},
 };
 
+// Where everything that was sent has started, more would have: the quotient is 1 and says nothing
+// of it. So it doubles, until a job is sent for the slots that it asks for.
+double Recovered(const RatioSample& sample) {
+  const double whole = 1.0 / std::max(1, sample.slots);
+  return sample.waiting > 0 ? 0 : std::min(whole, 2 * sample.ratio);
+}
+
 double Up(RatioRule rule, const RatioSample& sample) {
   const double running = std::max(1, sample.running);  // none started, none waits: all have ended
   switch (rule) {
     case RatioRule::kAdaptive:
-      return sample.ratio * sample.submitted / running;
+      return std::max(sample.ratio * sample.submitted / running, Recovered(sample));
     case RatioRule::kAdaptive2009:
       return sample.submitted / running;
     default:
@@ -60,11 +67,6 @@ double NextRatio(RatioRule rule, const RatioSample& sample) {
     next = sample.waiting > sample.allowed ? Down(rule, sample) : Up(rule, sample);
   if (!std::isfinite(next)) next = least;
   return std::clamp(next, least, std::max(least, sample.max_ratio));
-}
-
-int JobsFor(double free, double ratio) {
-  if (free < 1) return 0;
-  return std::max(1, static_cast<int>(std::floor(free * ratio + 1e-9)));
 }
 
 }  // namespace cigri::policy

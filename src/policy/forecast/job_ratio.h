@@ -21,13 +21,11 @@ struct RatioSample {
   int waiting = 0;       ///< of those, how many wait in the queue
   int allowed = 1;       ///< WaitingAllowed()
   int max_slots = 1;     ///< slots of the cluster
-  double max_ratio = 4;  ///< CIG-44: short jobs raise the flow on their own; not without end
+  int slots = 1;         ///< that one job asks for
+  double max_ratio = 4;  ///< CIG-44: it rises while a few wait; not without end
 };
 
 /// The next ratio, in [1 / max_slots, max_ratio]. Nothing submitted teaches nothing.
 double NextRatio(RatioRule rule, const RatioSample& sample);
-
-/// How many jobs that is on `free` slots, at least 1 when there is one (CIG-29).
-int JobsFor(double free, double ratio);
 
 }  // namespace cigri::policy
