@@ -71,6 +71,21 @@ class ClusterIndexes {
   std::size_t at_ = 0;
 };
 
+// Places of the clusters of a campaign: affine ones first (CIG-02), then where its data is
+// (GRID-22), then the fastest. `by_cluster` has its placements, the fastest cluster first.
+std::vector<int> BestFirst(const std::vector<const Placement*>& by_cluster) {
+  std::vector<int> order;
+  for (std::size_t k = 0; k < by_cluster.size(); ++k)
+    if (by_cluster[k] != nullptr) order.push_back(static_cast<int>(k));
+  const auto better = [&](int a, int b) {
+    const Placement &pa = *by_cluster[a], &pb = *by_cluster[b];
+    return std::tuple(pa.affinity, pa.local) > std::tuple(pb.affinity, pb.local);
+  };
+  if (!std::is_sorted(order.begin(), order.end(), better))
+    std::stable_sort(order.begin(), order.end(), better);
+  return order;
+}
+
 double LengthOf(const Campaign& c) { return c.need_s > 0 ? c.need_s : c.walltime_s; }
 
 double WeightOf(const Campaign& c, const PolicyConfig& config) {
@@ -157,18 +172,15 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
       if (c.replicas && !c.test) entry.overdue += placement.overdue;
     }
     entry.placements_begin = static_cast<int>(placements.size());
-    // Where its data is comes first (GRID-22), else the fastest.
-    for (const bool local : {true, false}) {
-      for (std::size_t k = 0; k < clusters.size(); ++k) {
-        if (by_cluster[k] == nullptr || by_cluster[k]->local != local) continue;
-        PlacementAllocation& placement =
-            placements.emplace_back();  // filled where it is: copying costs more
-        placement.row = by_cluster[k];
-        placement.campaign = static_cast<int>(i);
-        placement.cluster = static_cast<int>(k);
-        OpenPlacement(placement, carried);
-        if (placement.block == Code::kNone) ++entry.open_placements;
-      }
+    for (const int k : BestFirst(by_cluster)) {
+      PlacementAllocation& placement =
+          placements.emplace_back();  // filled where it is: copying costs more
+      placement.row = by_cluster[k];
+      placement.campaign = static_cast<int>(i);
+      placement.cluster = k;
+      OpenPlacement(placement, carried);
+      if (placement.block == Code::kNone) ++entry.open_placements;
+      affinities = affinities || placement.row->affinity > 0;
     }
     entry.placements_end = static_cast<int>(placements.size());
   }

@@ -110,6 +110,7 @@ class AllocationState {
       served{};  ///< placements that were given something, in the order of their first allocations
   const PolicyConfig& config;
   const double now;
+  bool affinities = false;       ///< some placement is affine (users_priority)
   bool placement_rates = false;  ///< some placement has a start rate of its own
 
   /// What placement `l` can be given now. `code` says what binds.

@@ -207,6 +207,20 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
   unused(!c.sla_groups.empty(), "sla.groups", c.policy == PolicyKind::kSla);
   unused(!c.projects.empty(), "projects", tree || c.aggregate == Aggregate::kProject);
   unused(c.sla_preempt, "sla.preempt", c.policy == PolicyKind::kSla);
+  const bool drawn = c.policy == PolicyKind::kLottery || c.policy == PolicyKind::kStride;
+  const bool recent = c.policy == PolicyKind::kUsage || c.policy == PolicyKind::kSla;
+  const PolicyConfig defaults;
+  const bool shares = std::any_of(c.users.begin(), c.users.end(),
+                                  [](const auto& user) { return user.second.share != 1; });
+  unused(shares, "users", tree);
+  unused(!c.user_weights.empty(), "user_weights",
+         drawn || (c.policy == PolicyKind::kUsage && c.aggregate == Aggregate::kUser));
+  unused(c.usage_window_s != defaults.usage_window_s, "usage.window",
+         recent || c.policy == PolicyKind::kLottery);
+  unused(c.fairshare_half_life_s != defaults.fairshare_half_life_s, "fairshare.half_life",
+         c.policy == PolicyKind::kFairshare);
+  unused(c.fairshare_window_s != defaults.fairshare_window_s, "fairshare.window",
+         c.policy == PolicyKind::kFairshare);
   if (c.policy == PolicyKind::kFairshareSimple)
     warn("policy", "fairshare-simple does not hold shares under steady load (58/42 for 75/25)",
          "policy fairshare does");

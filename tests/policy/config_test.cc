@@ -162,6 +162,33 @@ TEST(Lint, ABackgroundThatCanPassAHighQueueIsNamed) {  // FBS-23
   EXPECT_TRUE(LintConfig(c).empty());
 }
 
+TEST(Lint, RowsThatThePolicyIgnoresAreNamed) {
+  struct Case {
+    const char* key;
+    void (*set)(PolicyConfig&);
+    PolicyKind uses, ignores;
+  };
+  using C = PolicyConfig;
+  using enum PolicyKind;
+  for (const Case& c : std::initializer_list<Case>{
+           {"users", [](C& p) { p.users["a"].share = 3; }, kFairshare, kUsage},
+           {"projects", [](C& p) { p.projects["a"].share = 3; }, kFairshareSimple, kFifo},
+           {"user_weights", [](C& p) { p.user_weights["a"] = 2; }, kUsage, kFairshare},
+           {"usage.window", [](C& p) { p.usage_window_s = 60; }, kLottery, kFairshare},
+           {"fairshare.half_life", [](C& p) { p.fairshare_half_life_s = 60; }, kFairshare, kUsage},
+           {"fairshare.window", [](C& p) { p.fairshare_window_s = 60; }, kFairshare, kStride}}) {
+    PolicyConfig config;
+    c.set(config);
+    const auto named = [&](PolicyKind policy) {
+      config.policy = policy;
+      const auto odd = LintConfig(config);
+      return std::any_of(odd.begin(), odd.end(), [&](const auto& o) { return o.key == c.key; });
+    };
+    EXPECT_FALSE(named(c.uses)) << c.key;
+    EXPECT_TRUE(named(c.ignores)) << c.key;
+  }
+}
+
 TEST(Presets, AreValidAndTheFirstIsWhatAFreshGridRuns) {
   ASSERT_EQ(Presets().front().name, "site-default");
   EXPECT_GE(Presets().size(), 4u);

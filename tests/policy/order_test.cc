@@ -346,6 +346,40 @@ TEST(Reasons, EveryClosedDoorHasItsOwnWord) {
   }
 }
 
+// CIG-02, the first example of the note: both clusters are idle, and slower than neither.
+TEST(Affinity, AUserGetsItsOwnClusterUnderEveryPolicy) {
+  for (const auto policy :
+       {PolicyKind::kFifo, PolicyKind::kAffinity, PolicyKind::kUsage, PolicyKind::kSla,
+        PolicyKind::kLottery, PolicyKind::kStride, PolicyKind::kDynamic, PolicyKind::kFairshare,
+        PolicyKind::kFairshareSimple}) {
+    PolicyFixture s(policy);
+    s.snapshot.config.sla_groups = {{"all", 20}};
+    s.AddCluster(10), s.AddCluster(10);  // Grenoble, Lyon
+    s.AddCampaign(10, "lyon").sla_group = "all", s.AddCampaign(10, "grenoble").sla_group = "all";
+    s.placement(1, 2).affinity = s.placement(2, 1).affinity = 5;
+    s.Run();
+    EXPECT_EQ(s.Given(1, 2), 10) << ToString(policy);
+    EXPECT_EQ(s.Given(2, 1), 10) << ToString(policy);
+    // It orders, it keeps nobody out.
+    s.campaign(1).waiting = 20, s.campaign(2).waiting = 0;
+    s.Run();
+    EXPECT_EQ(s.Given(1), 20) << ToString(policy);
+  }
+}
+
+TEST(Affinity, SharesHoldWhereItOrdersTheClusters) {
+  for (const auto policy : {PolicyKind::kUsage, PolicyKind::kStride, PolicyKind::kFairshare}) {
+    PolicyFixture s(policy);
+    s.AddCluster(10), s.AddCluster(10);
+    s.AddCampaign(100, "lyon"), s.AddCampaign(100, "grenoble");
+    s.placement(1, 2).affinity = 5;
+    s.Run();
+    EXPECT_EQ(s.Given(1), 10) << ToString(policy);
+    EXPECT_EQ(s.Given(1, 2), 10) << ToString(policy);
+    EXPECT_EQ(s.Given(2, 1), 10) << ToString(policy);
+  }
+}
+
 TEST(Reasons, OneMessageWithItsNumbersAndAnAction) {
   PolicyFixture s;
   s.AddCluster(10);

@@ -36,8 +36,25 @@ Dealer::Dealer(AllocationState& alloc, std::vector<Unit> units)
 bool Dealer::TakeOne(int u, int cluster) {
   for (const int i : units_[u].campaigns) {
     const int l = placement_[i][cluster];
-    if (l >= 0 && alloc_.Demand(i) > 0 && alloc_.Take(l, 1) > 0) return true;
+    if (l < 0 || alloc_.Demand(i) <= 0 || (only_affine_ && HasBetter(i, l))) continue;
+    if (alloc_.Take(l, 1) > 0) return true;
   }
+  return false;
+}
+
+bool Dealer::TakeOneAnywhere(int u) {
+  for (const int i : units_[u].campaigns) {
+    const CampaignAllocation& c = alloc_.campaigns[i];
+    for (int l = c.placements_begin; l < c.placements_end && alloc_.Demand(i) > 0; ++l)
+      if (alloc_.Take(l, 1) > 0) return true;
+  }
+  return false;
+}
+
+bool Dealer::HasBetter(int campaign, int placement) const {
+  const int affinity = alloc_.placements[placement].row->affinity;
+  for (int l = alloc_.campaigns[campaign].placements_begin; l < placement; ++l)
+    if (alloc_.placements[l].row->affinity > affinity && alloc_.RoomOf(l).jobs > 0) return true;
   return false;
 }
 
@@ -130,6 +147,13 @@ class Lottery : public Policy {
              Context& context) const override {
     Dealer dealer(alloc, MakeUnits(alloc, campaigns));
     const auto tickets = Tickets(Ranks(alloc, dealer.units(), context));
+    if (alloc.affinities) {
+      for (Urn urn(std::vector<double>(tickets.begin(), tickets.end())); !urn.empty();) {
+        const std::size_t drawn = urn.Draw(context.random.Uniform());
+        if (!dealer.TakeOneAnywhere(static_cast<int>(drawn))) urn.Remove(drawn);
+      }
+      return;
+    }
     for (std::size_t k = 0; k < alloc.clusters.size(); ++k) {  // fastest first
       const auto& here = dealer.At(static_cast<int>(k));
       std::vector<double> weights;
@@ -149,22 +173,33 @@ class Stride : public Policy {
              Context& context) const override {
     Dealer dealer(alloc, MakeUnits(alloc, campaigns));
     auto passes = Passes(alloc, dealer.units(), context.next);
-    for (std::size_t k = 0; k < alloc.clusters.size(); ++k) {
-      using Turn = std::pair<double, int>;
-      std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
-      for (const int u : dealer.At(static_cast<int>(k))) turns.emplace(passes[u], u);
-      while (!turns.empty()) {
-        const int u = turns.top().second;
-        turns.pop();
-        if (!dealer.TakeOne(u, static_cast<int>(k))) continue;
-        passes[u] += 1 / WeightOf(alloc, dealer.units()[u]);
-        turns.emplace(passes[u], u);
-      }
+    if (alloc.affinities) {
+      std::vector<int> all(dealer.units().size());
+      std::iota(all.begin(), all.end(), 0);
+      Deal(alloc, dealer, all, passes, [&](int u) { return dealer.TakeOneAnywhere(u); });
+    } else {
+      for (int k = 0; k < static_cast<int>(alloc.clusters.size()); ++k)
+        Deal(alloc, dealer, dealer.At(k), passes, [&](int u) { return dealer.TakeOne(u, k); });
     }
     Keep(alloc, dealer.units(), passes, context.next);
   }
 
  private:
+  template <typename TakeOne>
+  static void Deal(const AllocationState& alloc, const Dealer& dealer,
+                   const std::vector<int>& units, std::vector<double>& passes, TakeOne take_one) {
+    using Turn = std::pair<double, int>;
+    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
+    for (const int u : units) turns.emplace(passes[u], u);
+    while (!turns.empty()) {
+      const int u = turns.top().second;
+      turns.pop();
+      if (!take_one(u)) continue;
+      passes[u] += 1 / WeightOf(alloc, dealer.units()[u]);
+      turns.emplace(passes[u], u);
+    }
+  }
+
   // Who is new starts where the foremost of the others waits: no credit for having been away.
   static std::vector<double> Passes(const AllocationState& alloc, const std::vector<Unit>& units,
                                     const State& state) {

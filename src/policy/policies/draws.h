@@ -18,12 +18,19 @@ class Dealer {
   const std::vector<int>& At(int cluster) const { return at_[cluster]; }
   /// One job for unit u on cluster c; false when it can take none there.
   bool TakeOne(int u, int cluster);
+  /// One job for unit u on the best cluster where it can take one; false when there is none.
+  bool TakeOneAnywhere(int u);
+  /// While it is set, TakeOne gives a campaign nothing where it has a more affine cluster with room.
+  void OnlyAffine(bool only) { only_affine_ = only; }
   /// The first campaign of u that wants something on c: what a gap is measured for; -1 = none.
   int Wants(int u, int cluster) const;
   int PlacementOf(int campaign, int cluster) const { return placement_[campaign][cluster]; }
 
  private:
+  bool HasBetter(int campaign, int placement) const;
+
   AllocationState& alloc_;
+  bool only_affine_ = false;
   std::vector<Unit> units_;
   std::vector<std::vector<int>> at_;
   std::vector<std::vector<int>> placement_;  // campaign x cluster, -1 = none

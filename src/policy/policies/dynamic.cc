@@ -132,8 +132,12 @@ class Dynamic : public Policy {
              Context& context) const override {
     Dealer dealer(alloc, MakeUnits(alloc, campaigns));
     Queues queues(alloc, dealer.units(), context.next);
-    for (std::size_t k = 0; k < alloc.clusters.size(); ++k)
-      Round(alloc, dealer, queues, static_cast<int>(k), context.next).Run();
+    for (const bool only_affine : {true, false}) {
+      if (only_affine && !alloc.affinities) continue;
+      dealer.OnlyAffine(only_affine);
+      for (std::size_t k = 0; k < alloc.clusters.size(); ++k)
+        Round(alloc, dealer, queues, static_cast<int>(k), context.next).Run();
+    }
     queues.Keep(context.next);
   }
 
