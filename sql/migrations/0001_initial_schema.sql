@@ -633,7 +633,7 @@ CREATE TABLE forecasts (
     average_s double precision,
     stddev_s double precision,
     p50_s double precision, p90_s double precision, p99_s double precision,
-    waiting_allowed int,              -- jobs of ours that may wait in the cluster's queue, of all campaigns
+    waiting_allowed int,              -- jobs of it that may wait in the cluster's queue, if no other waits
     overdue_s double precision,       -- cluster 0: a job that runs longer is overdue (TECH-12)
     end_low timestamptz,              -- the end, as an interval
     end_high timestamptz,

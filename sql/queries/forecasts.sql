@@ -19,7 +19,7 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- returns: resolution_s double, max_waiting int, polls int64, max_resources int,
 -- returns: free_resources int, submitted int64, waiting int64, running int64, ended int64,
 -- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int64[],
--- returns: mean_slot_s double, job_ratio double?, rate double?
+-- returns: job_ratio double?, rate double?
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and
 -- the number of polls of the cluster so far. The queue has to last until the poll after the next
 -- one.
@@ -33,7 +33,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     coalesce(n.ended, 0) AS ended, coalesce(n.mean_age_s, 0) AS mean_age_s,
     coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
         l.hist::bigint[] AS hist,
-    coalesce(u.mean_slot_s, 0) AS mean_slot_s, f.job_ratio, f.rate
+    f.job_ratio, f.rate
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
@@ -51,10 +51,6 @@ LEFT JOIN LATERAL (
 ) AS n ON true
 LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
-LEFT JOIN (
-    SELECT cluster_id, sum(slot_s) / nullif(sum(ok + not_ok), 0) AS mean_slot_s
-    FROM usage WHERE bucket >= now() - interval '5 minutes' GROUP BY cluster_id
-) AS u ON u.cluster_id = cc.cluster_id
 WHERE c.state IN ('in_treatment', 'paused')
 ORDER BY cc.campaign_id, cc.cluster_id;
 

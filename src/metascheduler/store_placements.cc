@@ -74,6 +74,7 @@ policy::Placement PlacementOf(const sql::LoadPlacementsRow& row, const Loaded::F
   placement.max_jobs = row.test_mode ? 1 : row.max_jobs.value_or(kNoLimit);
   // Jobs that failed before the first success count too (policy key canary_jobs).
   placement.tried = row.tried;
+  placement.waiting_allowed = row.waiting_allowed;
   placement.job_ratio = row.job_ratio;
   placement.verified = row.verified;
   if (row.held) placement.held = "CANARY_FAILED";

@@ -43,9 +43,10 @@ void Fill(ClusterAllocation& entry) {
   const int pending = c.waiting + c.launching;
   const double slots = std::max(c.waiting_slots + c.launching_slots, pending);
   const double starts = pending == 0 ? 0 : std::min(1.0, std::max(0, c.free) / slots) * pending;
-  const auto left_waiting = static_cast<std::int64_t>(std::ceil(pending - starts - kEpsilon));
+  const double left_waiting = std::ceil(pending - starts - kEpsilon);
   entry.free = std::max(0.0, c.free - slots);
-  entry.queue = std::max<std::int64_t>(0, c.waiting_allowed - left_waiting);
+  entry.queue = std::max(0.0, c.waiting_allowed - left_waiting);
+  entry.waits = pending == 0 ? 0 : left_waiting / pending;
   entry.start_free = entry.free;
 }
 
@@ -204,6 +205,13 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
   entry.whole = !(placement.job_ratio > 0);
   entry.cost = placement.job_ratio > 0 ? 1 / placement.job_ratio : std::max(1, placement.slots);
   entry.left = kPlenty;
+  if (placement.waiting_allowed != kNoLimit) {
+    // The queue is a time: a longer job takes more of it. Fill() has counted each job as a short one.
+    entry.place = double(cluster.waiting_allowed) / std::max(1, placement.waiting_allowed);
+    const double waiting =
+        clusters[entry.cluster].waits * std::max(0, placement.in_flight - placement.running);
+    clusters[entry.cluster].queue -= std::max(0.0, entry.place - 1) * waiting;
+  }
   placement_rates = placement_rates || placement.start_rate > 0;
   auto limit = [&](std::int64_t n, Code code) {
     if (n < entry.left)
@@ -237,7 +245,7 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
 double AllocationState::TotalRoom() const {
   double total = 0;
   for (const auto& c : clusters)
-    if (c.block == Code::kNone) total += c.free + static_cast<double>(c.queue);
+    if (c.block == Code::kNone) total += c.free + std::max(0.0, c.queue);
   return total;
 }
 
@@ -256,6 +264,12 @@ std::int64_t AllocationState::FreeJobs(const PlacementAllocation& placement) con
   const Placement& row = *placement.row;
   const bool first = placement.given == 0 && row.in_flight == row.running;
   return jobs == 0 && fits && first ? 1 : jobs;
+}
+
+std::int64_t AllocationState::QueuePlaces(const PlacementAllocation& placement) const {
+  const double queue = clusters[placement.cluster].queue;
+  if (queue <= 0) return 0;
+  return static_cast<std::int64_t>(queue / std::max(1.0, placement.place) + kEpsilon);
 }
 
 Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room) const {
@@ -337,7 +351,7 @@ Room AllocationState::RoomOf(int l) const {
     return {0, Code::kMultiSlotReservation, -1};
   // Where multi-slot jobs are waited for here (FBS-19), none is parked in a cluster's queue.
   const bool waits_here = config.multi_slot_age >= 0 && placement.slots > 1;
-  const std::int64_t places = FreeJobs(placement) + (waits_here ? 0 : cluster.queue);
+  const std::int64_t places = FreeJobs(placement) + (waits_here ? 0 : QueuePlaces(placement));
   if (places <= 0) return {0, cluster.winner >= 0 ? Code::kServedBefore : Code::kFull, -1};
   Room room{places, Code::kFull, -1};
   if (placement.left < room.jobs) room = {placement.left, placement.limit, -1};
@@ -395,7 +409,7 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   // The one job that goes whatever the ratio is takes what it asks for.
   const double each = placement.cost > cluster.free ? placement.slots : placement.cost;
   cluster.free = std::max(0.0, cluster.free - static_cast<double>(start) * each);
-  cluster.queue -= jobs - start;
+  cluster.queue -= static_cast<double>(jobs - start) * std::max(1.0, placement.place);
   const double slots = static_cast<double>(jobs) * placement.slots;
   if (const double length = LengthOf(*campaign.row); cluster.HasMultiSlot() && length > 0)
     cluster.releases.push_back({now + length, static_cast<int>(slots)});
@@ -421,7 +435,7 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
 // Cut to what was offered: whatever a scheduler answers, no limit can be passed.
 std::int64_t AllocationState::AskScheduler(const PlacementAllocation& placement,
                                            std::int64_t tasks) const {
-  const Offer offer{FreeJobs(placement), clusters[placement.cluster].queue, tasks, placement.given};
+  const Offer offer{FreeJobs(placement), QueuePlaces(placement), tasks, placement.given};
   const std::int64_t most = std::min(offer.free_jobs + offer.queue_places, tasks);
   const std::int64_t n = campaigns[placement.campaign].scheduler->Jobs(*placement.row, offer);
   return std::max<std::int64_t>(0, std::min(n, most));

@@ -26,7 +26,8 @@ struct ClusterAllocation {
   const Cluster* row = nullptr;
   Code block = Code::kNone;  ///< nothing can be given here
   double free = 0;           ///< slots that are idle and not spoken for
-  std::int64_t queue = 0;    ///< jobs that may wait beyond those
+  double queue = 0;          ///< jobs of the shortest kind that may wait beyond those
+  double waits = 0;          ///< part of the jobs in its queue and on their way that cannot start
   double start_free = 0;
   std::vector<MeterUse> uses{};  ///< limits of every job here
   int winner = -1;               ///< the campaign that was given most here...
@@ -53,6 +54,7 @@ struct ClusterAllocation {
 struct PlacementAllocation {
   const Placement* row = nullptr;
   double cost = 1;                ///< free slots that one job takes: 1 / job ratio
+  double place = 1;               ///< of the cluster's queue that one job takes: 1 = the shortest
   int campaign = 0, cluster = 0;  ///< places in the allocation state
   int slots = 1, avoid = 0;       ///< of the row
   int left = 0;                   ///< jobs that rules of the placement itself still allow
@@ -143,6 +145,7 @@ class AllocationState {
   void OpenPlacement(PlacementAllocation& placement, const State& carried);
   void CountRunning(CampaignAllocation& campaign, const Placement& placement) const;
   std::int64_t FreeJobs(const PlacementAllocation& placement) const;
+  std::int64_t QueuePlaces(const PlacementAllocation& placement) const;
   Room MeterRoom(const PlacementAllocation& placement, Room room) const;
   Room ReservationRoom(const PlacementAllocation& placement, Room room) const;
   std::int64_t AskScheduler(const PlacementAllocation& placement, std::int64_t tasks) const;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "policy/allocation_state.h"
 #include "policy/guard.h"
@@ -57,12 +59,29 @@ void ServeTiers(AllocationState& alloc, Context& context) {
 
 // A multi-slot job that is served in its turn frees what was kept from those before it: ask them
 // again.
-void ServeAll(AllocationState& alloc, Context& context) {
+void ServeRounds(AllocationState& alloc, Context& context) {
   double before = 0;
   do {
     before = alloc.TotalRoom();
     ServeTiers(alloc, context);
   } while (alloc.config.multi_slot_age >= 0 && alloc.TotalRoom() < before);
+}
+
+// Idle slots of all clusters come before places in the queue of any: a task that waits in a queue
+// cannot take a slot elsewhere.
+void ServeAll(AllocationState& alloc, Context& context) {
+  const auto any = [&](auto has) {
+    return std::any_of(alloc.clusters.begin(), alloc.clusters.end(),
+                       [&](const auto& c) { return c.block == Code::kNone && has(c); });
+  };
+  if (any([](const auto& c) { return c.free > 0; }) &&
+      any([](const auto& c) { return c.queue > 0; })) {
+    std::vector<double> queues;
+    for (auto& c : alloc.clusters) queues.push_back(std::exchange(c.queue, 0));
+    ServeRounds(alloc, context);
+    for (std::size_t k = 0; k < queues.size(); ++k) alloc.clusters[k].queue = queues[k];
+  }
+  ServeRounds(alloc, context);
 }
 
 // CIG-30: a campaign that asked for it gets copies of its last jobs where slots stay free.

@@ -92,9 +92,9 @@ CIGRI_JSON(Release, at, slots)
 CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, launching_slots,
            running, running_slots, waiting_allowed, speed, mode, limited, max_running, unusable,
            why, releases)
-CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_jobs, job_ratio,
-           verified, tried, held, prologue, affinity, local, avoid, single, overdue, tested, mean_s,
-           median_s, recent, recent_longest_s, bursts, killed_at, median_survival_s,
+CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_jobs, waiting_allowed,
+           job_ratio, verified, tried, held, prologue, affinity, local, avoid, single, overdue,
+           tested, mean_s, median_s, recent, recent_longest_s, bursts, killed_at, median_survival_s,
            start_rate, started)
 CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
            waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s, walltime_s,

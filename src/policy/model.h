@@ -36,7 +36,7 @@ struct Cluster {
   int launching_slots = 0;
   int running = 0;  ///< our jobs that run there
   int running_slots = 0;
-  int waiting_allowed = 1;  ///< jobs that may wait there: WaitingAllowed() of flow.h
+  int waiting_allowed = 1;  ///< jobs that may wait there, of the campaign with the shortest ones
   double speed = 1;         ///< declared, corrected by what was measured (speed.h); faster is more
   ClusterMode mode = ClusterMode::kUnlimited;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
@@ -59,6 +59,8 @@ struct Placement {
   int in_flight = 0;         ///< jobs launching, waiting or running here, replicas too
   int running = 0;
   int max_jobs = kNoLimit;  ///< JDL max_jobs: most in flight here
+  /// Jobs of the campaign that may wait here if no other waits (flow.h); not known: kNoLimit.
+  int waiting_allowed = kNoLimit;
   int avoid = 0;            ///< tasks of `retry` that must not go here again
   int bursts = 0;           ///< of kills by the cluster since its last success here (guard.h)
   bool verified = false;    ///< one job of the campaign has succeeded here (design: canary jobs)

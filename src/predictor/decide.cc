@@ -16,7 +16,9 @@ CampaignForecast Decide(const std::vector<PlacementStats>& stats, std::int64_t w
   out.all = Together(stats);
   out.whole = WholeOf(out.all);
   policy::Work work;
-  for (const auto& f : stats) {
+  const auto mean_s = KnownMean(out.all.n_ok, out.all.sum_s);
+  for (PlacementStats f : stats) {
+    f.campaign_mean_s = mean_s;
     auto& placement = memory[f.cluster_id];
     out.placements.push_back(placement.Update(f, now, window_s));
     out.whole.rate += out.placements.back().rate;

@@ -24,7 +24,6 @@ std::map<std::int64_t, std::vector<PlacementStats>> LoadStats(db::Tx& tx) {
     f.running = row.running;
     f.ended = row.ended;
     f.mean_age_s = row.mean_age_s;
-    f.mean_slot_s = row.mean_slot_s;
     f.n_ok = row.n_ok;
     f.sum_s = row.sum_s;
     f.sum_sq = row.sum_sq;

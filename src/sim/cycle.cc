@@ -58,10 +58,16 @@ void Engine::Impl::WakeForProbe() {
 }
 
 void Engine::Impl::Poll() {
+  for (std::size_t k = 0; k < clusters_.size(); ++k)
+    Row(static_cast<int>(k)).waiting_allowed = std::min(1, clusters_[k].spec->max_waiting);
   for (const auto& c : snapshot_.campaigns) {
     const CampaignState& campaign = campaigns_[c.id - 1];
-    for (int l = campaign.first_placement; l < campaign.first_placement + campaign.placements; ++l)
-      if (placements_[l]->fresh) PollPlacement(*placements_[l]);
+    for (int l = campaign.first_placement; l < campaign.first_placement + campaign.placements; ++l) {
+      PlacementState& placement = *placements_[l];
+      if (placement.fresh) PollPlacement(placement);
+      int& allowed = Row(placement.cluster).waiting_allowed;
+      if (allowed > 0) allowed = std::max(allowed, placement.row->waiting_allowed);
+    }
   }
 }
 
@@ -81,7 +87,6 @@ void Engine::Impl::PollPlacement(PlacementState& placement) {
   const ClusterState& c = clusters_[placement.cluster];
   placement.fresh = false;
   UpdateSurvival(placement);
-  if (c.spec->ratio == "none") return;
   predictor::PlacementStats f;
   f.slots = placement.row->slots;
   f.rule = c.spec->ratio;
@@ -94,11 +99,14 @@ void Engine::Impl::PollPlacement(PlacementState& placement) {
   f.waiting = placement.waiting;
   f.running = placement.row->running;
   f.ended = placement.ended;
-  f.mean_slot_s = c.minutes.MeanSlotSeconds(now_);
+  const CampaignState& campaign = campaigns_[placement.campaign];
+  f.campaign_mean_s = predictor::KnownMean(campaign.n_ok, campaign.sum_s);
   f.n_ok = placement.n_ok;
   f.sum_s = placement.sum_s;
   f.sum_sq = placement.sum_sq;
-  placement.row->job_ratio = placement.predictor.Update(f, now_, kWindow).job_ratio;
+  const auto forecast = placement.predictor.Update(f, now_, kWindow);
+  placement.row->waiting_allowed = forecast.waiting_allowed.value_or(1);
+  if (c.spec->ratio != "none") placement.row->job_ratio = forecast.job_ratio;
 }
 
 void Engine::Impl::FillClusters() {
@@ -106,11 +114,6 @@ void Engine::Impl::FillClusters() {
     ClusterState& c = clusters_[k];
     policy::Cluster& row = Row(static_cast<int>(k));
     row.free = std::clamp(c.seen_capacity - c.seen_local - row.running_slots, 0, row.max);
-    const double mean = c.minutes.MeanSlotSeconds(now_);
-    row.waiting_allowed = c.spec->max_waiting == 0
-                              ? 0
-                              : policy::WaitingAllowed(c.spec->max_waiting, c.spec->queue_s,
-                                                       mean > 0 ? row.max / mean : 0);
     TrimExcess(static_cast<int>(k));
     row.releases.clear();
     if (scenario_.policy.multi_slot_age < 0) continue;

@@ -7,22 +7,6 @@
 
 namespace cigri::sim {
 
-void Minutes::Add(double now, double slot_s) {
-  const auto minute = static_cast<std::int64_t>(now / 60);
-  One& one = ring[minute % 6];
-  if (one.minute != minute) one = {minute, 0, 0};
-  one.slot_s += slot_s;
-  ++one.ends;
-}
-double Minutes::MeanSlotSeconds(double now) const {
-  const auto minute = static_cast<std::int64_t>(now / 60);
-  double sum = 0;
-  std::int64_t ends = 0;
-  for (const auto& one : ring)
-    if (one.minute >= minute - 5) sum += one.slot_s, ends += one.ends;
-  return ends > 0 ? sum / static_cast<double>(ends) : 0;
-}
-
 void Engine::Impl::CountTo(ClusterState& c, double now) {
   c.capacity_slot_s += (now - c.counted_at) * c.capacity();
   c.local_slot_s += (now - c.counted_at) * c.local;

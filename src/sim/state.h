@@ -63,18 +63,6 @@ struct LocalRun {
   int slots = 0;
 };
 
-// Slot-seconds and ends of the last minutes: the rate at which places of a queue come free.
-struct Minutes {
-  struct One {
-    std::int64_t minute = -1;
-    double slot_s = 0;
-    std::int64_t ends = 0;
-  };
-  One ring[6];
-  void Add(double now, double slot_s);
-  double MeanSlotSeconds(double now) const;
-};
-
 struct ClusterState {
   const ClusterSpec* spec = nullptr;
   int up = 0;  // slots of nodes that work
@@ -91,7 +79,6 @@ struct ClusterState {
   std::uint64_t draws = 0;
   std::deque<Seen> seen;
   std::int64_t polls = 0;
-  Minutes minutes;
   std::vector<std::pair<double, bool>> survival;  // of our last ends: length, killed here
   std::int64_t ended = 0;
   double counted_at = 0, capacity_slot_s = 0, local_slot_s = 0;

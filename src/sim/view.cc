@@ -101,7 +101,6 @@ void Engine::Impl::ApplyEnd(int place) {
   if (job.running) {
     const double used = length * campaign.spec->slots;
     usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
-    clusters_[placement.cluster].minutes.Add(now_, used);
   }
   if (job.running) {
     ClusterState& c = clusters_[placement.cluster];

@@ -86,6 +86,18 @@ TEST(PlacementEstimateTest, MoreMayWaitWhereJobsAreShort) {
       << "5 s of 2 slots that end 100 jobs a second each";
 }
 
+TEST(PlacementEstimateTest, TheQueueIsMadeByTheCampaignsOwnDurationsOnceThreeAreKnown) {
+  PlacementEstimate placement;
+  auto f = Cluster(8);
+  f.max_waiting = 2000;
+  f.n_ok = 2, f.sum_s = 0.02, f.ended = 2;
+  EXPECT_EQ(placement.Update(f, 0, 60).waiting_allowed, 1) << "two ends say little";
+  f.campaign_mean_s = 4;
+  EXPECT_EQ(placement.Update(f, 1, 60).waiting_allowed, 10) << "as on its other clusters";
+  f.n_ok = 3, f.sum_s = 6;
+  EXPECT_EQ(placement.Update(f, 2, 60).waiting_allowed, 20) << "8 slots, 2 s each, 5 s of work";
+}
+
 TEST(PlacementEstimateTest, WhereTimesAreWholeSecondsAShortJobIsNotEndless) {
   PlacementEstimate placement;
   auto f = Cluster(16);

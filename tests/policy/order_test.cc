@@ -218,6 +218,37 @@ TEST(Flow, TheQueueTakesWhatIsAllowedBeyondTheFreeSlotsLessWhatWaits) {
   }
 }
 
+TEST(Flow, IdleSlotsOfEveryClusterComeBeforePlacesInTheQueueOfOne) {
+  for (const auto policy :
+       {PolicyKind::kFifo, PolicyKind::kAffinity, PolicyKind::kUsage, PolicyKind::kLottery,
+        PolicyKind::kStride, PolicyKind::kDynamic, PolicyKind::kFairshare}) {
+    PolicyFixture s(policy);
+    s.AddCluster(8).waiting_allowed = 50;
+    s.AddCluster(4).waiting_allowed = 50;
+    s.AddCampaign(14);
+    s.Run();
+    EXPECT_GE(s.Given(1, 1), 8) << static_cast<int>(policy);
+    EXPECT_GE(s.Given(1, 2), 4) << static_cast<int>(policy);
+    EXPECT_EQ(s.GivenInAll(), 14) << "nothing is left over for want of an idle slot";
+  }
+}
+
+TEST(Flow, TheQueueIsATimeSoThatALongerJobTakesMoreOfIt) {
+  PolicyFixture s;
+  auto& cluster = s.AddCluster(8);
+  cluster.free = 0, cluster.waiting_allowed = 1000;  // of somebody's short jobs
+  s.AddCampaign(100).placements[0].waiting_allowed = 10;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 10);
+  // Four of its jobs take four tenths already, and so do 400 short ones.
+  s.AddCampaign(0).placements[0].waiting_allowed = 1000;
+  s.campaign(2).placements[0].in_flight = 400;
+  s.campaign(1).placements[0].in_flight = 4;
+  s.cluster(1).waiting = s.cluster(1).waiting_slots = 404;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 2);
+}
+
 TEST(Flow, TheJobRatioTurnsFreeSlotsIntoJobs) {  // CIG-29
   PolicyFixture s;
   s.AddCluster(100);

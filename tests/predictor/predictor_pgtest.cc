@@ -64,6 +64,17 @@ TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-4
   EXPECT_NEAR(row[2].as<double>(), 10, 0.01);
 }
 
+TEST_F(PredictorPgTest, ShortJobsOfOthersDoNotLengthenTheQueueOfACampaign) {
+  Sql("INSERT INTO usage (campaign_id, grid_user, project, cluster_id, bucket, slot_s, ok) SELECT "
+      "77, 'bob', '', c, date_trunc('minute', now()), 3, 3000 FROM generate_series(1, 2) AS c");
+  Pass();
+  EXPECT_EQ(Number("SELECT max(waiting_allowed) FROM forecasts"), 1);
+  GivenEnds(1, 20, 10.0);
+  Pass();
+  EXPECT_EQ(Number("SELECT waiting_allowed FROM forecasts WHERE cluster_id = 2"), 2)
+      << "4 slots and 10 s a job, as measured on the other cluster: two end in 5 s";
+}
+
 TEST_F(PredictorPgTest, NothingChangedMeansNothingWritten) {
   Predictor predictor;
   auto db = Connect();

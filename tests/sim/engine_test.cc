@@ -192,6 +192,24 @@ TEST(EngineTest, WhereNoJobLivesLongEnoughOneAtATimeIsTried) {
   EXPECT_LE(run.RunningAt(5 * kHour), 1);
 }
 
+// Both clusters have run thousands of jobs of no length; what comes then is not like them.
+TEST(EngineTest, ShortJobsBeforeItLeaveNoClusterIdleForACampaign) {
+  const auto took = [](const std::string& before) {
+    const Outcome run(R"({"cycle": 0.05, "policy": "fifo", "clusters": [
+        {"name": "one", "slots": 8, "see": 0.05, "max_waiting": 2000},
+        {"name": "two", "slots": 4, "see": 0.05, "max_waiting": 2000}],
+      "campaigns": [)" + before +
+                      R"({"name": "main", "at": 120, "tasks": 120, "duration": 3}]})");
+    double end = 0;
+    for (const auto& a : run.attempts)
+      if (run.NameOf(a) == "main") end = std::max(end, a.ended);
+    return end - 120;
+  };
+  const double fresh = took("");
+  EXPECT_LE(took(R"({"name": "short", "tasks": 3000, "duration": 0.02},)"), 1.2 * fresh);
+  EXPECT_LE(fresh, 1.2 * 120 * 3 / 12) << "12 slots";
+}
+
 TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
   const Outcome run(R"({"policy": {"policy": "usage", "urgent.percent": 25, "urgent.delay": 60},
     "clusters": [{"slots": 100, "job_ratio": "none", "max_waiting": 0}],

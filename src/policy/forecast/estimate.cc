@@ -10,6 +10,7 @@
 namespace cigri::predictor {
 namespace {
 
+constexpr std::int64_t kKnownEnds = 3;
 constexpr double kMostEnded = 1000, kMostRunning = 100;  // sample points of one placement
 
 std::optional<double> Known(double x) { return std::isfinite(x) ? std::optional(x) : std::nullopt; }
@@ -32,6 +33,16 @@ void MatchMean(const PlacementStats& f, std::vector<double>& values, std::size_t
   const double scale =
       f.sum_s / static_cast<double>(f.n_ok) * static_cast<double>(values.size() - first) / sum;
   for (std::size_t i = first; i < values.size(); ++i) values[i] *= scale;
+}
+
+// Ends per second of this campaign if it had the whole cluster, or what they are; 0: not yet known.
+// What other campaigns run there says nothing of it.
+double PossibleRate(const PlacementStats& f, double rate) {
+  const auto here = KnownMean(f.n_ok, f.sum_s);
+  const auto mean = here ? here : f.campaign_mean_s;
+  if (!mean) return 0;
+  const double each = std::max(*mean, f.resolution_s) * f.slots;
+  return std::max(rate, each > 0 ? f.max_resources / each : 0);
 }
 
 }  // namespace
@@ -71,19 +82,18 @@ void PlacementEstimate::Step(const PlacementStats& f, int allowed) {
   free_ = f.free_resources;
 }
 
+std::optional<double> KnownMean(std::int64_t n_ok, double sum_s) {
+  if (n_ok < kKnownEnds) return std::nullopt;
+  return sum_s / static_cast<double>(n_ok);
+}
+
 Forecast PlacementEstimate::Update(const PlacementStats& f, double now, double window_s) {
   Forecast out;
   Measure(f, now, window_s);
   out.rate = Rate(f);
   Spread(f, out);
-  // What the cluster would end per second if all of it were ours, or what it does: by what ended
-  // there lately, else by this campaign's own durations.
-  const double own = out.average_s.value_or(0) * f.slots;
-  const double lately = f.mean_slot_s > 0 ? f.mean_slot_s : own;
-  const double each = lately > 0 || out.average_s ? std::max(lately, f.resolution_s * f.slots) : 0;
-  const double capacity = each > 0 ? f.max_resources / each : 0;
   const int allowed =
-      policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, std::max(capacity, out.rate));
+      policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, PossibleRate(f, out.rate));
   if (known_) {
     Step(f, allowed);
   } else {

@@ -24,8 +24,8 @@ struct PlacementStats {
   std::int64_t submitted = 0;  ///< recorded, and in no poll yet
   std::int64_t waiting = 0, running = 0, ended = 0;
   double mean_age_s = 0;  ///< of the running ones
-  double mean_slot_s =
-      0;  ///< slot-seconds of a job on that cluster lately, of all campaigns; 0 = none ended
+  /// Mean duration of the campaign's successes on all its clusters; nothing: too few are known.
+  std::optional<double> campaign_mean_s;
   std::int64_t n_ok = 0;
   double sum_s = 0, sum_sq = 0;
   std::vector<std::int64_t> hist;               ///< of durations (core/histogram.h)
@@ -38,7 +38,7 @@ struct Forecast {
   std::int64_t nsub = 0;  ///< jobs that the last step was made on (CIG-35)
   double rate = 0;        ///< ends per second
   std::optional<double> average_s, stddev_s, p50_s, p90_s, p99_s;
-  std::optional<int> waiting_allowed;  ///< on the cluster, of all campaigns: the one estimate of it
+  std::optional<int> waiting_allowed;  ///< of its jobs in the cluster's queue, if no other waits
   std::optional<double> overdue_s;  ///< of a campaign as a whole: a job that runs longer is overdue
 };
 
@@ -65,6 +65,9 @@ class PlacementEstimate {
   std::deque<std::pair<double, std::int64_t>> ends_;  // time, jobs ended until then
 };
 
+/// Mean duration of `n_ok` successes that took `sum_s` in all; nothing when they are too few to say
+/// how fast jobs of the campaign end.
+std::optional<double> KnownMean(std::int64_t n_ok, double sum_s);
 /// The placements of one campaign as one, on "cluster" 0. REQUIRES: !placements.empty().
 PlacementStats Together(const std::vector<PlacementStats>& placements);
 /// Durations of a campaign as a whole; no ratio, no queue.
