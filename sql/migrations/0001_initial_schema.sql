@@ -656,7 +656,7 @@ CREATE TABLE kills (
     job_id bigint PRIMARY KEY,
     reason text NOT NULL CHECK (reason IN ('campaign_cancelled', 'task_done', 'user', 'drain', 'excess_waiting',
                                            'waiting_too_long', 'walltime', 'preempted_by_grid',
-                                           'never_started')),
+                                           'never_started', 'recalled')),
     detail text,
     asked_at timestamptz NOT NULL DEFAULT now(),
     called_at timestamptz,
@@ -669,6 +669,13 @@ CREATE TABLE unresponsive_jobs (
     job_id bigint PRIMARY KEY,
     cluster_id int NOT NULL,
     since timestamptz NOT NULL
+);
+-- Jobs that wait in the queue of a cluster while slots of another are idle: written by the
+-- metascheduler, removed by nikita, which takes them back.
+CREATE TABLE recalls (
+    job_id bigint PRIMARY KEY,
+    to_cluster int NOT NULL,
+    at timestamptz NOT NULL DEFAULT now()
 );
 -- Jobs the policy wants to give back (urgent, scavenger, SLA reclaim); written by the metascheduler.
 CREATE TABLE preemptions (

@@ -302,7 +302,7 @@ WHERE id = $1;
 -- returns: id int64, grid_user text, project text, test bool, priority int, sla_group text,
 -- returns: submitted_at double, waiting_since double, waiting int64, done int64,
 -- returns: replicas bool, need_s double, class_name text, affinity_wait text?,
--- returns: min_duration text?, licences text?, after int64?, scheduler text
+-- returns: min_duration text?, licences text?, after int64?, scheduler text, active bool
 -- Campaigns that may be given something, and those that have jobs in flight ($1) in any state:
 -- these count against quotas and licences, and want nothing. No more retries are counted than
 -- one decision gives. A campaign waits since its submission; with retries alone, since the first
@@ -323,7 +323,8 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
         SELECT min(a.id) FROM jsonb_array_elements_text(j.after) AS x (id)
         JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END
             AND a.state IN ('in_treatment', 'paused')) END AS after,
-    coalesce(j.scheduler, '') AS scheduler
+    coalesce(j.scheduler, '') AS scheduler,
+    c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS active
 FROM campaigns AS c
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
 CROSS JOIN LATERAL (

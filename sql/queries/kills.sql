@@ -53,6 +53,10 @@ WITH RECURSIVE flying (id) AS (
         JOIN live AS l USING (job_id)
     UNION ALL
     SELECT l.job_id, 'preempted_by_grid', p.why FROM preemptions AS p JOIN live AS l USING (job_id)
+    UNION ALL
+    SELECT l.job_id, 'recalled', 'slots are free on ' || k.name
+    FROM recalls AS r JOIN live AS l USING (job_id) JOIN clusters AS k ON k.id = r.to_cluster
+    WHERE l.state = 'remote_waiting'
 ), chosen AS (
     SELECT DISTINCT ON (job_id) job_id, reason, detail FROM wanted
     WHERE NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = wanted.job_id)
@@ -106,6 +110,8 @@ WITH k AS (DELETE FROM kills WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.job
 p AS (DELETE FROM preemptions WHERE NOT EXISTS (SELECT FROM live AS l
     WHERE l.job_id = preemptions.job_id)
       AND at < now() - interval '1 hour'),
+r AS (DELETE FROM recalls WHERE NOT EXISTS (SELECT FROM live AS l
+    WHERE l.job_id = recalls.job_id)),
 s AS (DELETE FROM unresponsive_jobs WHERE NOT EXISTS (SELECT FROM live AS l
     WHERE l.job_id = unresponsive_jobs.job_id))
 DELETE FROM job_requests WHERE NOT EXISTS (SELECT FROM live AS l
@@ -170,6 +176,25 @@ DELETE FROM duplicates WHERE cluster_id = $1 AND remote_id <> ALL ($2::text[]);
 -- Jobs $1 that the policy gives back for campaigns $2.
 INSERT INTO preemptions (job_id, for_campaign, cluster_id, slots, lost_s, why)
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::float8[], $6::text[])
+ON CONFLICT DO NOTHING;
+
+-- name: InsertRecalls
+-- Of the jobs of campaign $1[i] that wait on cluster $2[i], $4[i] are taken back in favour of cluster
+-- $3[i]: those chosen before, then the newest. A job that waits no longer than a queue is meant to
+-- last may start soon.
+INSERT INTO recalls (job_id, to_cluster)
+SELECT j.job_id, w.to_cluster
+FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[])
+    AS w (campaign_id, cluster_id, to_cluster, n)
+JOIN clusters AS k ON k.id = w.cluster_id
+CROSS JOIN LATERAL (
+    SELECT l.job_id FROM live AS l LEFT JOIN recalls AS r USING (job_id)
+    WHERE l.campaign_id = w.campaign_id AND l.cluster_id = w.cluster_id
+        AND l.state = 'remote_waiting' AND l.idx >= 0 AND l.submitted_at < now()
+            - (k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END))
+            * interval '1 second'
+    ORDER BY r.job_id IS NULL, l.submitted_at DESC, l.job_id DESC LIMIT w.n
+) AS j
 ON CONFLICT DO NOTHING;
 
 -- name: KillCallFailed

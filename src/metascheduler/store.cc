@@ -13,6 +13,7 @@
 namespace cigri::metascheduler {
 namespace {
 
+constexpr double kRecallEvery = 1;     // s
 constexpr double kSnapshotEvery = 10;  // s between two snapshots that are kept for replay
 
 }  // namespace
@@ -42,6 +43,7 @@ void Store::Write(db::Tx& tx, const Loaded& loaded, const Decision& decision, st
                   double took_ms) {
   WritePlan(tx, loaded, decision, seed, took_ms);
   WritePreemptions(tx, decision.result.plan.preempt);
+  WriteRecalls(tx, decision.result.plan.recalls);
   ReportPreemptionYield(tx);
   WriteBlackHoles(tx, loaded, decision.result.plan.holds);
   CloseBlackHoles(tx, decision.result.next);
@@ -90,6 +92,15 @@ void Store::WritePreemptions(db::Tx& tx, const std::vector<policy::Preempt>& pre
     rows.Add(p.job, p.for_campaign, p.cluster, p.slots, p.lost_s, p.code);
   tx.Exec(sql::kInsertPreemptions, rows);
   preempted_ = true;
+}
+
+// It reads `live`: not in each of fifty passes a second.
+void Store::WriteRecalls(db::Tx& tx, const std::vector<policy::Recall>& recalls) {
+  if (recalls.empty() || (now_ - recalls_at_ < kRecallEvery && now_ >= recalls_at_)) return;
+  recalls_at_ = now_;
+  db::RowSet<std::int64_t, std::int64_t, std::int64_t, int> rows;
+  for (const auto& r : recalls) rows.Add(r.campaign, r.cluster, r.to, r.n);
+  tx.Exec(sql::kInsertRecalls, rows);
 }
 
 }  // namespace cigri::metascheduler

@@ -41,6 +41,7 @@ class Store {
                  double took_ms);
   void WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Allocation>& grants);
   void WritePreemptions(db::Tx& tx, const std::vector<policy::Preempt>& preempt);
+  void WriteRecalls(db::Tx& tx, const std::vector<policy::Recall>& recalls);
   std::optional<std::string> SnapshotIfDue(const Loaded& loaded, const policy::State& before,
                                            const policy::Plan& plan);
   // store_events.cc
@@ -65,7 +66,7 @@ class Store {
   std::vector<Loaded::Overdue> overdue_;
   std::set<Pair> black_holes_;                     // with an open event
   std::optional<std::map<Pair, int>> would_send_;  // as written last
-  double reasons_at_ = 0, would_send_at_ = 0, snapshot_at_ = 0, overdue_at_ = 0, yield_at_ = 0;
+  double reasons_at_ = 0, would_send_at_ = 0, recalls_at_ = 0, snapshot_at_ = 0, overdue_at_ = 0, yield_at_ = 0;
   double now_ = 0;
   bool preempted_ = true;  // there may be preemptions to report
 };

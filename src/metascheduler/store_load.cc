@@ -92,6 +92,7 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.user = row.grid_user;
     c.project = row.project;
     c.test = row.test;
+    c.active = row.active;
     c.priority = std::min(9, row.priority);
     c.cls = row.class_name;
     c.scheduler = row.scheduler;

@@ -1,4 +1,4 @@
-// Which jobs are to be killed: the nine reasons, and the two that are decided here. No I/O.
+// Which jobs are to be killed: the ten reasons, and the two that are decided here. No I/O.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -24,6 +24,7 @@ inline constexpr KillReason kKillReasons[] = {
     {"task_done", "CollectKills", "another copy of its task has succeeded"},
     {"user", "CollectKills", "a user or operator asked to kill the job"},
     {"preempted_by_grid", "CollectKills", "the policy gives its slots to another campaign"},
+    {"recalled", "CollectKills", "it is pending while another cluster has idle slots for it"},
     {"drain", "CollectDrainedJobs", "an operator drains its cluster with --kill"},
     {"walltime", "CollectOverWalltime", "it runs past its walltime and some slack"},
     {"never_started", "CollectNeverStarted", "its cluster says it runs, but it never started"},

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "policy/guard.h"
 
@@ -476,15 +477,25 @@ std::int64_t AllocationState::TakeCopies(int l, std::int64_t want) {
   return n;
 }
 
-std::int64_t AllocationState::TakeSpare(int l, std::int64_t want) {
-  // The rules for a task that waits hold for a copy too: ask as if `want` tasks waited.
+// The rules for a task that waits hold for a copy and for a recalled job too: room as if `waiting`
+// tasks waited.
+std::int64_t AllocationState::RoomAsIf(int l, std::int64_t waiting) {
+  if (waiting <= 0 || placements[l].row->prologue == Prologue::kNeeded) return 0;
   CampaignAllocation& campaign = campaigns[placements[l].campaign];
-  if (want <= 0 || placements[l].row->prologue == Prologue::kNeeded) return 0;
-  const std::int64_t left = campaign.left;
-  campaign.left = want + placements[l].avoid;
+  const std::int64_t left = std::exchange(campaign.left, waiting + placements[l].avoid);
   const std::int64_t room = RoomOf(l).jobs;
   campaign.left = left;
-  return TakeCopies(l, std::min(want, room));
+  return std::min(waiting, room);
+}
+
+std::int64_t AllocationState::TakeSpare(int l, std::int64_t want) {
+  return TakeCopies(l, RoomAsIf(l, want));
+}
+
+std::int64_t AllocationState::TakeIdle(int l, std::int64_t want) {
+  const std::int64_t n = std::min(RoomAsIf(l, want), FreeJobs(placements[l]));
+  if (n > 0) Spend(placements[l], n);
+  return n;
 }
 
 std::vector<Unit> MakeUnits(AllocationState& alloc, const std::vector<int>& campaigns) {

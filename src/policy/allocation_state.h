@@ -126,6 +126,9 @@ class AllocationState {
   std::int64_t Take(int l, std::int64_t want);
   /// Gives up to `want` copies of running tasks (CampaignAllocation::copies).
   std::int64_t TakeSpare(int l, std::int64_t want);
+  /// Takes idle slots, none of the queue, for up to `want` tasks that are elsewhere now; returns how
+  /// many. Allocates nothing.
+  std::int64_t TakeIdle(int l, std::int64_t want);
   /// Jobs that campaign i still wants in the present pass.
   std::int64_t Demand(int i) const {
     const auto& c = campaigns[i];
@@ -153,6 +156,7 @@ class AllocationState {
   void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
   double BypassSlots(const ClusterAllocation& cluster) const;
   std::int64_t TakeCopies(int l, std::int64_t want);
+  std::int64_t RoomAsIf(int l, std::int64_t waiting);
   std::int64_t OverdueElsewhere(const PlacementAllocation& placement) const;
 };
 

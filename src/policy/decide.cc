@@ -13,6 +13,7 @@
 #include "policy/multi_slot.h"
 #include "policy/policy.h"
 #include "policy/preempt.h"
+#include "policy/recall.h"
 #include "policy/why.h"
 
 namespace cigri::policy {
@@ -188,6 +189,8 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
   AddAllocations(alloc, false, result.plan);
   result.plan.preempt = ChooseVictims(alloc, snapshot);
   if (reasons) result.reasons = ReasonsOf(alloc, result.next);
+  result.plan.recalls = ChooseRecalls(alloc);
+  if (reasons) AddReasons(alloc, result.plan.recalls, result.reasons);
   ServeObserved(alloc, context, result.plan);
   return result;
 }

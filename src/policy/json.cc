@@ -96,16 +96,17 @@ CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_job
            job_ratio, verified, tried, held, prologue, affinity, local, avoid, single, overdue,
            tested, mean_s, median_s, recent, recent_longest_s, bursts, killed_at, median_survival_s,
            start_rate, started)
-CIGRI_JSON(Campaign, id, user, project, test, priority, weight, sla_group, cls, submitted_at,
-           waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s, walltime_s,
-           min_duration_s, after, licences, placements)
+CIGRI_JSON(Campaign, id, user, project, test, active, priority, weight, sla_group, cls,
+           submitted_at, waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s,
+           walltime_s, min_duration_s, after, licences, placements)
 CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
 CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)
 CIGRI_JSON(Snapshot, clusters, campaigns, usage, running, config)
 CIGRI_JSON(Allocation, campaign, cluster, n, rank, kind, shadow)
 CIGRI_JSON(Preempt, job, campaign, cluster, for_campaign, code, value, slots, lost_s)
 CIGRI_JSON(Hold, campaign, cluster, code, since, until, requeue)
-CIGRI_JSON(Plan, allocations, preempt, holds)
+CIGRI_JSON(Recall, campaign, cluster, to, n, waiting)
+CIGRI_JSON(Plan, allocations, preempt, recalls, holds)
 CIGRI_JSON(Reason, campaign, cluster, code, numbers, other, main, detail)
 CIGRI_JSON(State::Ageing, age, held_since, rest_until)
 CIGRI_JSON(State::Credit, usage, since, per_weight)

@@ -87,6 +87,7 @@ struct Campaign {
   std::int64_t id = 0;
   std::string user{}, project{};  ///< project "": of its user in the configuration, else none
   bool test = false;              ///< type test: one job per cluster, never retried
+  bool active = true;             ///< false: paused, cancelled or over, with jobs in flight
   int priority = 4;               ///< 0..9, 0 = suspended
   double weight = 0;              ///< 0: from the priority
   std::string sla_group{};        ///< policy sla
@@ -157,9 +158,18 @@ struct Hold {
   int requeue = 0;  ///< latest successes there that are not believed and are retried
 };
 
+/// `n` jobs of a campaign that wait in the queue of a cluster are taken back: idle slots of cluster
+/// `to` (and others) would start them. A target: jobs that are being taken back already are among them.
+struct Recall {
+  std::int64_t campaign = 0, cluster = 0, to = 0;
+  int n = 0;
+  int waiting = 0;  ///< jobs of the campaign that wait in that queue
+};
+
 struct Plan {
   std::vector<Allocation> allocations{};
   std::vector<Preempt> preempt{};
+  std::vector<Recall> recalls{};
   std::vector<Hold> holds{};  ///< new ones only; those that last are in the state
 };
 
@@ -198,6 +208,7 @@ enum class Code : std::uint8_t {
   kMaxRunning,
   kFull,
   kServedBefore,
+  kRecalled,
   kMultiSlotReservation,
   // the grid's rules
   kQuota,

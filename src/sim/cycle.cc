@@ -201,8 +201,24 @@ void Engine::Impl::CarryOver(policy::PlanResult& result) {
   for (const auto& hold : result.plan.holds) TakeBack(hold);
   for (const auto& victim : result.plan.preempt)
     EndJob(static_cast<int>(victim.job), End::kCancelled);
+  for (const auto& recall : result.plan.recalls) Recall(recall);
   for (const auto& allocation : result.plan.allocations)
     if (!allocation.shadow) Claim(allocation);
+}
+
+// The newest first; a job that waits no longer than a queue is meant to last may start soon.
+void Engine::Impl::Recall(const policy::Recall& recall) {
+  const int cluster = static_cast<int>(recall.cluster) - 1;
+  ClusterState& c = clusters_[cluster];
+  const int l = PlacementOn(static_cast<int>(recall.campaign) - 1, cluster);
+  std::vector<std::int32_t> waiting;
+  for (const auto job : c.queue)
+    if (jobs_[job].placement == l) waiting.push_back(job);
+  // Those whose end is not yet seen are being taken back already.
+  int n = recall.n - std::max(0, placements_[l]->waiting - static_cast<int>(waiting.size()));
+  for (; n > 0 && !waiting.empty(); --n, waiting.pop_back())
+    if (now_ - jobs_[waiting.back()].sent >= c.spec->queue_s)
+      EndJob(waiting.back(), End::kCancelled);
 }
 
 // CIG-11: what a black hole has swallowed is not believed and is retried.

@@ -73,6 +73,7 @@ class Engine::Impl {
   int Send(int placement, BatchKind kind, const Redo& task);
   std::vector<Redo> CopiesFor(int campaign, int cluster, int n) const;
   void TakeBack(const policy::Hold& hold);
+  void Recall(const policy::Recall& recall);
   void TrimExcess(int cluster);
 
   policy::Cluster& Row(int cluster) { return snapshot_.clusters[cluster]; }

@@ -344,6 +344,33 @@ TEST_F(GridTest, HowManyMayWaitIsThePredictorsOneEstimate) {  // CIG-29, design 
   EXPECT_EQ(Granted(c), 10 + places);
 }
 
+TEST_F(GridTest, AJobThatWaitsIsTakenBackWhenSlotsOfAnotherClusterBecomeIdle) {
+  Policy("policy", "fifo");
+  Cluster(1, 3);
+  Cluster(2, 5);
+  Resources(2, 4, 4);
+  const auto c = Campaign({.tasks = 3, .clusters = {1, 2}});
+  ASSERT_EQ(Cycle()[c], 3) << "two slots, and one that waits";
+  auto jobs = Live(c);
+  const auto waiting = jobs.back();
+  jobs.pop_back();
+  Run(jobs);
+  Sql("UPDATE live SET state = 'remote_waiting' WHERE state = 'submitted'; "
+      "UPDATE counters SET state = 'remote_waiting' WHERE state = 'submitted'");
+  Resources(2, 4, 0);
+  Fresh();
+  Pass();
+  EXPECT_EQ(Why(c, 1), "RECALLED");
+  EXPECT_EQ(Number("SELECT count(*) FROM recalls"), 0) << "it was just sent: it may start soon";
+  LetPass(10);
+  for (int i = 0; i < 2; ++i) {
+    Fresh();
+    Pass();
+    EXPECT_EQ(Number("SELECT count(*) FROM recalls"), 1);
+  }
+  EXPECT_EQ(Number("SELECT job_id FROM recalls WHERE to_cluster = 2"), waiting);
+}
+
 TEST_F(GridTest, AShortageOfOneCampaignIsNotWrittenToManyRowsOfRetry) {
   Policy("policy", "fifo");
   Cluster(1, 5);

@@ -89,6 +89,19 @@ TEST_F(NikitaPgTest, AUsersRequestADrainAndAPreemptionEachGiveTheirReason) {
   EXPECT_EQ(ReasonOf(777), "") << "a job that is not in flight";
 }
 
+TEST_F(NikitaPgTest, AJobIsTakenBackForIdleSlotsElsewhereUnlessItHasStarted) {
+  GivenCluster(2, server.url());
+  GivenJobs(1, 1, 1, 1, "remote_waiting", 60);
+  GivenJobs(2, 1, 1, 1, "running", 60);
+  Sql("INSERT INTO recalls (job_id, to_cluster) VALUES (1, 2), (2, 2)");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "recalled");
+  EXPECT_EQ(Sql("SELECT detail FROM kills WHERE job_id = 1")[0][0].as<std::string>(),
+            "slots are free on c2");
+  EXPECT_EQ(ReasonOf(2), "");
+  EXPECT_TRUE(AwaitAsked("R1"));
+}
+
 TEST_F(NikitaPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-36
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");

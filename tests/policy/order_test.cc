@@ -249,6 +249,65 @@ TEST(Flow, TheQueueIsATimeSoThatALongerJobTakesMoreOfIt) {
   EXPECT_EQ(s.GivenInAll(), 2);
 }
 
+// Six jobs of campaign 1 wait on a full cluster of eight slots, four slots of another are idle.
+PolicyFixture WaitingBesideIdleSlots() {
+  PolicyFixture s;
+  auto& full = s.AddCluster(8);
+  full.free = 0, full.running = full.running_slots = 8, full.waiting = full.waiting_slots = 6;
+  s.AddCluster(4);
+  auto& here = s.AddCampaign(0).placements[0];
+  here.in_flight = 14, here.running = 8;
+  return s;
+}
+
+TEST(Recall, JobsThatWaitAreTakenBackForIdleSlotsElsewhere) {
+  auto s = WaitingBesideIdleSlots();
+  s.Run();
+  ASSERT_EQ(s.result.plan.recalls.size(), 1u);
+  const Recall& recall = s.result.plan.recalls[0];
+  EXPECT_EQ(recall.cluster, 1);
+  EXPECT_EQ(recall.to, 2);
+  EXPECT_EQ(recall.n, 4);
+  EXPECT_EQ(s.GivenInAll(), 0);
+  EXPECT_EQ(s.Why(1, 1), "RECALLED");
+  EXPECT_EQ(ReasonTexts(s.snapshot).Text(s.result.reasons.at(0)),
+            "slots are free on c2: of 6 jobs that wait on c1, 4 are taken back");
+}
+
+TEST(Recall, NothingIsTakenBackThatWouldNotStartAtOnceElsewhere) {
+  const struct {
+    const char* when;
+    void (*change)(PolicyFixture&);
+  } cases[] = {
+      {"others want the slots", [](PolicyFixture& s) { s.AddCampaign(4, "bob"); }},
+      {"jobs on their way there will take them",
+       [](PolicyFixture& s) { s.cluster(2).launching = s.cluster(2).launching_slots = 4; }},
+      {"the cluster of the queue is about to start them",
+       [](PolicyFixture& s) { s.cluster(1).free = 6; }},
+      {"it is held there", [](PolicyFixture& s) { s.placement(1, 2).held = "BLACKLIST"; }},
+      {"the other cluster is drained",
+       [](PolicyFixture& s) { s.cluster(2).unusable = Unusable::kDrained; }},
+      {"a limit forbids it", [](PolicyFixture& s) { s.placement(1, 2).max_jobs = 0; }},
+      {"the campaign is paused", [](PolicyFixture& s) { s.campaign(1).active = false; }}};
+  for (const auto& c : cases) {
+    auto s = WaitingBesideIdleSlots();
+    c.change(s);
+    s.Run();
+    EXPECT_TRUE(s.result.plan.recalls.empty()) << c.when;
+  }
+}
+
+TEST(Recall, TwoCampaignsAreNotTakenBackForTheSameSlot) {
+  auto s = WaitingBesideIdleSlots();
+  s.cluster(1).waiting = s.cluster(1).waiting_slots = 9;
+  s.AddCampaign(0).placements[0].in_flight = 3;
+  s.campaign(1).placements[0].in_flight = 10;  // two wait
+  s.Run();
+  ASSERT_EQ(s.result.plan.recalls.size(), 2u);
+  EXPECT_EQ(s.result.plan.recalls[0].n, 2);
+  EXPECT_EQ(s.result.plan.recalls[1].n, 2) << "of three";
+}
+
 TEST(Flow, TheJobRatioTurnsFreeSlotsIntoJobs) {  // CIG-29
   PolicyFixture s;
   s.AddCluster(100);

@@ -210,6 +210,16 @@ TEST(EngineTest, ShortJobsBeforeItLeaveNoClusterIdleForACampaign) {
   EXPECT_LE(fresh, 1.2 * 120 * 3 / 12) << "12 slots";
 }
 
+TEST(EngineTest, AJobThatWaitsIsTakenBackWhenAnotherClusterOpens) {
+  const Outcome run(R"({"policy": "fifo", "clusters": [{"name": "one", "slots": 1, "job_ratio": "none"},
+      {"name": "two", "slots": 1, "job_ratio": "none", "closed": [{"from": 0, "until": 100}]}],
+    "campaigns": [{"name": "main", "tasks": 2, "duration": 1000}]})");
+  EXPECT_EQ(run.report.totals.done, 2);
+  EXPECT_LT(run.Starts("main").at(1), 102);
+  EXPECT_EQ(run.Count(End::kCancelled), 1);
+  EXPECT_TRUE(run.Had("main", "RECALLED"));
+}
+
 TEST(EngineTest, AnUrgentCampaignThatARuleLimitsThrowsNothingAwayInVain) {
   const Outcome run(R"({"policy": {"policy": "usage", "urgent.percent": 25, "urgent.delay": 60},
     "clusters": [{"slots": 100, "job_ratio": "none", "max_waiting": 0}],

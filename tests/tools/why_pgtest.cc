@@ -220,6 +220,17 @@ TEST_F(WhyPgTest, JobsThatAreSaidToRunAndGiveNoSignOfItAreReported) {
   EXPECT_EQ(why["clusters"][0]["message"], reported);
 }
 
+TEST_F(WhyPgTest, WhatWaitsInAQueueBesideIdleSlotsIsSaidToBeTakenBack) {
+  GivenCampaign({.ntasks = 6, .next_idx = 6});
+  GivenCounter(1, 1, "running", 2);
+  GivenCounter(1, 1, "remote_waiting", 4);
+  Sql("INSERT INTO reasons (campaign_id, cluster_id, code, numbers) VALUES (1, 1, 'RECALLED', "
+      "'{\"taken back\": 3, \"waiting there\": 4, \"detail\": \"beta\"}')");
+  EXPECT_EQ(Get("/campaigns/1/why")["message"],
+            "nothing of it waits to be sent: 2 jobs running, 4 in the clusters' queues; slots are "
+            "free on beta: of 4 jobs that wait on alpha, 3 are taken back");
+}
+
 TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
   GivenSlots(1, 8, 8);
   GivenCampaign({.type = "test", .ntasks = 2, .next_idx = 2, .nb_params = 10});

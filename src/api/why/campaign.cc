@@ -242,6 +242,9 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
     if (const auto unresponsive = UnresponsiveOn(placement); !unresponsive.empty())
       main.message += "; " + unresponsive;
   const json* chosen = MainReason(reasons);
+  if (numbers.waiting == 0)  // then a reason says what becomes of jobs in a queue
+    for (const auto& reason : reasons)
+      if (reason["code"] == "RECALLED") main.message += "; " + reason["message"].get<std::string>();
   return {{"campaign", campaign},
           {"message", main.message},
           {"action", main.action},
