@@ -63,6 +63,7 @@ CREATE TABLE clusters (
     name text NOT NULL UNIQUE CHECK (name ~ '^[A-Za-z0-9_.-]{1,64}$'),
     kind text NOT NULL CHECK (kind ~ '^[a-z][a-z0-9_]*$'),  -- its driver; the api checks that there is one
     api_url text NOT NULL,
+    home text,                                        -- of a local cluster: host:folder of its `cigri up`
     api_group text,                                   -- rows with the same word share bucket and breaker
     api text NOT NULL GENERATED ALWAYS AS (coalesce('group ' || api_group, 'cluster ' || id::text)) STORED,  -- key of api_load
     api_auth_type text NOT NULL DEFAULT 'none' CHECK (api_auth_type IN ('none', 'header', 'basic', 'cert', 'jwt')),

@@ -118,10 +118,18 @@ RETURNING
      WHERE b.cluster_id = clusters.id AND b.state IN ('intended', 'in_doubt')) AS in_doubt,
     (SELECT count(*) FROM live AS l WHERE l.cluster_id = clusters.id) AS live;
 
+-- name: HomeOfCluster
+-- returns: home text?
+-- The home of the local cluster $1; no row when there is none of that name.
+SELECT home FROM clusters WHERE name = $1 AND dedicated;
+
 -- name: MoveLocalCluster
 -- returns: id int
--- The embedded cluster $1 is there already: its daemon listens at $2 now. No row when there is none.
-UPDATE clusters SET api_url = $2, enabled = true WHERE name = $1 AND dedicated RETURNING id;
+-- The local cluster $1 of home $3 is there already: its daemon listens at $2 now. No row when there
+-- is none, or when it is another home's and $4 is false.
+UPDATE clusters SET api_url = $2, home = $3, enabled = true
+WHERE name = $1 AND dedicated AND (home IS NULL OR home = $3 OR $4::bool)
+RETURNING id;
 
 -- name: RemoveCluster
 -- returns: id int
@@ -139,9 +147,9 @@ WHERE (drained OR kill_all) AND ($1::text IS NULL OR name = $1)
 RETURNING name, id;
 
 -- name: RetireLocalClusters
--- Embedded clusters below $1 that are no longer among $2 get no more jobs; their history stays.
+-- Local clusters of home $1 that are no longer among $2 get no more jobs; their history stays.
 UPDATE clusters SET enabled = false
-WHERE dedicated AND starts_with(api_url, $1) AND name <> ALL ($2::text[]) AND enabled;
+WHERE dedicated AND home = $1 AND name <> ALL ($2::text[]) AND enabled;
 
 -- name: ShowClusters
 -- returns: id int, name text, kind text, api_url text, api_group text?, api_auth_type text,

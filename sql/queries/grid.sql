@@ -63,6 +63,12 @@ WHERE m.epoch <= excluded.epoch;
 -- FOR SHARE and not KEY SHARE: a new leader's UPDATE of the epoch has to wait for us.
 SELECT epoch FROM grid WHERE epoch = $1 FOR SHARE;
 
+-- name: Leader
+-- returns: leader text
+-- host:pid of the almighty whose lease is not over; no row when there is none.
+SELECT g.leader FROM grid AS g JOIN leader_lease AS l USING (epoch)
+WHERE g.leader IS NOT NULL AND l.ends_at > clock_timestamp();
+
 -- name: LeaderView
 -- returns: epoch int64, work bool
 -- Is there anything to do at all, and do we still lead?

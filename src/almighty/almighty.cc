@@ -118,12 +118,14 @@ int Run(const Options& options) {
     pair = Pair::Join(options.home, StandbyArguments(options), signals.get());
     if (!pair) return log::info("two almighties are running already"), kExitOk;
   }
+  Services services(options, signals.get());
   for (;;) {
     auto leadership = Waiting(options, config, signals.get(), pair.get()).Lead();
     if (!leadership) return kExitOk;
     // Its modules, which end with it, hold the sockets of this grid.
     if (leadership->taken_over && pair) pair->KillOther();
-    Lead lead(options, config, std::move(*leadership), TermOf(config), signals.get());
+    Lead lead(options, config, std::move(*leadership), TermOf(config), services,
+              signals.get());
     if (lead.Run() == Lead::End::kAsked) return kExitOk;
   }
 }

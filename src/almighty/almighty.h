@@ -9,9 +9,9 @@ namespace cigri::almighty {
 
 struct Options {
   std::string bin_dir;    ///< where the programs of the modules are
-  bool embedded = false;  ///< a grid of `cigri up`: starts its services and keeps a standby alive
+  bool embedded = false;  ///< a grid of `cigri up`: has local clusters, keeps a standby alive
   bool own_postgres = false;  ///< and its private PostgreSQL
-  embedded::Home home;        ///< only with `embedded`
+  embedded::Home home;
 };
 
 /// Waits to lead, leads, and waits again when it has lost its session, until SIGTERM or SIGINT.

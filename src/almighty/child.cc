@@ -1,6 +1,7 @@
 #include "almighty/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,13 +28,21 @@ std::string HowItEnded(int status) {
 
 }  // namespace
 
-Child::Child(std::string name, std::vector<std::string> argv, bool steps)
-    : name_(std::move(name)), argv_(std::move(argv)), steps_(steps) {}
+Child::Child(std::string name, std::vector<std::string> argv, bool steps,
+             process::Environment environment)
+    : name_(std::move(name)),
+      argv_(std::move(argv)),
+      steps_(steps),
+      environment_(std::move(environment)) {
+  if (environment_.empty()) return;
+  for (char** line = environ; *line != nullptr; ++line) environment_.push_back(*line);
+}
 
 bool Child::Start(Time now, std::string* why) {
   try {
     process::SpawnOptions options;
     options.death_signal = SIGKILL;
+    if (!environment_.empty()) options.environment = environment_;
     process::Fd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     Pipe to, from;
     options.in = null.get();
@@ -94,6 +103,25 @@ void Child::Stop() {
 
 void Child::Kill() {
   if (alive()) kill(pid_, SIGKILL);
+}
+
+bool HasEnded(int pid_fd) {
+  pollfd fd{pid_fd, POLLIN, 0};
+  return poll(&fd, 1, 0) > 0;
+}
+
+void StopAll(std::vector<Child>& children) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kGrace{5};
+  for (auto& child : children) child.Stop();
+  const auto deadline = Clock::now() + kGrace;
+  for (auto& child : children) {
+    if (!child.alive()) continue;
+    pollfd fd{child.pid_fd(), POLLIN, 0};
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    if (poll(&fd, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) == 0) child.Kill();
+    child.Reap(Clock::now());
+  }
 }
 
 }  // namespace cigri::almighty

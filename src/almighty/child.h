@@ -14,7 +14,9 @@ namespace cigri::almighty {
 class Child {
  public:
   /// `steps`: it speaks the protocol of module::Run on stdin and stdout; else it is a daemon.
-  Child(std::string name, std::vector<std::string> argv, bool steps);
+  /// `environment`: lines NAME=value that it gets besides ours.
+  Child(std::string name, std::vector<std::string> argv, bool steps,
+        process::Environment environment = {});
 
   const std::string& name() const { return name_; }
   bool steps() const { return steps_; }
@@ -40,11 +42,17 @@ class Child {
   std::string name_;
   std::vector<std::string> argv_;
   bool steps_;
+  process::Environment environment_;
   pid_t pid_ = 0;
   process::Fd ended_, in_, out_fd_;
   module::LineReader out_;
   Time started_{}, start_at_{};
   int deaths_ = 0;  // within a second of their start, in a row
 };
+
+/// Whether the process behind the descriptor `pid_fd` has ended.
+bool HasEnded(int pid_fd);
+/// Asks all of them to exit, kills after 5 s those that have not, and reaps them.
+void StopAll(std::vector<Child>& children);
 
 }  // namespace cigri::almighty

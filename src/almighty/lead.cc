@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
-constexpr seconds kIdleTick{30}, kRotateEvery{60}, kGrace{5};
+constexpr seconds kIdleTick{30}, kRotateEvery{60};
 
 // The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
 std::vector<Stage> Stages() {
@@ -29,48 +29,26 @@ std::vector<Stage> Stages() {
           {"nikita", false}};
 }
 
-std::vector<std::vector<std::string>> Services(const embedded::Home& home) {
-  std::vector<std::vector<std::string>> services;
-  std::ifstream in(home.services_file());
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty())
-      services.push_back(nlohmann::json::parse(line).get<std::vector<std::string>>());
-  return services;
-}
-
-// "localcluster --name alpha ..." is called localcluster[alpha] in logs and events.
-std::string ServiceName(const std::vector<std::string>& argv) {
-  std::string program = argv.at(0).substr(argv[0].rfind('/') + 1);
-  const auto option = std::find(argv.begin(), argv.end(), "--name");
-  if (option == argv.end() || option + 1 == argv.end()) return program;
-  return program + "[" + *(option + 1) + "]";
-}
-
 }  // namespace
 
 Lead::Lead(const Options& options, const Config& config, Leadership leadership, Term term,
-           int signals)
+           Services& services, int signals)
     : options_(options),
+      services_(services),
       leadership_(std::move(leadership)),
       term_(term),
       signals_(signals),
       busy_tick_(
           static_cast<std::int64_t>(1000 * std::max(0.1, config.GetDouble("SAFETY_TICK", 5)))),
       cycles_(Stages(), Pace{}) {
-  setenv("CIGRI_EPOCH", std::to_string(leadership_.epoch).c_str(), 1);
   AddChildren();
 }
 
 void Lead::AddChildren() {
+  const std::string epoch = "CIGRI_EPOCH=" + std::to_string(leadership_.epoch);
   for (const auto& stage : Stages())
-    children_.emplace_back(stage.name,
-                           std::vector<std::string>{options_.bin_dir + "/" + stage.name}, true);
-  children_.emplace_back("api", std::vector<std::string>{options_.bin_dir + "/api"}, false);
-  if (!options_.embedded) return;
-  for (auto& argv : Services(options_.home)) {
-    if (argv.at(0).find('/') == std::string::npos) argv[0] = options_.bin_dir + "/" + argv[0];
-    children_.emplace_back(ServiceName(argv), argv, false);
-  }
+    children_.emplace_back(stage.name, std::vector<std::string>{options_.bin_dir + "/" + stage.name},
+                           true, process::Environment{epoch});
 }
 
 Lead::~Lead() {
@@ -85,6 +63,7 @@ Lead::End Lead::Run() {
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     while (!asked_ && !lost_) {
       RenewLease();
+      NoteRestarts();
       ReceiveNotices();  // notices that came during a statement do not wake poll()
       StartDue();
       KillStuck();
@@ -98,7 +77,7 @@ Lead::End Lead::Run() {
     log::warn("lost the lead: {}", e.what());
     lost_ = true;
   }
-  if (asked_) StopChildren();
+  if (asked_) StopAll(children_);
   return asked_ ? End::kAsked : End::kSessionLost;
 }
 
@@ -114,6 +93,11 @@ void Lead::RenewLease() {
     throw std::runtime_error("another almighty has the lease");
   tx.Commit();
   leadership_.lease_ends = now + term_.length;
+}
+
+void Lead::NoteRestarts() {
+  for (const auto& [name, how] : services_.TakeRestarts())
+    Note("MODULE_RESTARTED", name, "exited (" + how + "), the almighty restarted it");
 }
 
 void Lead::StartDue() {
@@ -234,18 +218,6 @@ void Lead::Note(const std::string& code, const std::string& module, const std::s
   event.message = module + " " + message;
   db::RaiseEvent(tx, event);
   tx.Commit();
-}
-
-void Lead::StopChildren() {
-  for (auto& child : children_) child.Stop();
-  const auto deadline = Clock::now() + kGrace;
-  for (auto& child : children_) {
-    if (!child.alive()) continue;
-    pollfd fd{child.pid_fd(), POLLIN, 0};
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-    if (poll(&fd, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) == 0) child.Kill();
-    child.Reap(Clock::now());
-  }
 }
 
 }  // namespace cigri::almighty

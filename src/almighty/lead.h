@@ -7,6 +7,7 @@
 #include "almighty/child.h"
 #include "almighty/cycles.h"
 #include "almighty/election.h"
+#include "almighty/services.h"
 #include "core/config.h"
 
 namespace cigri::almighty {
@@ -14,9 +15,10 @@ namespace cigri::almighty {
 /// From winning the election to losing the lead. All its children exit before it ends.
 class Lead {
  public:
-  /// `signals`: readable when the process is asked to exit.
+  /// `services`: of this host; the leader records their restarts. `signals`: readable when the
+  /// process is asked to exit.
   Lead(const Options& options, const Config& config, Leadership leadership, Term term,
-       int signals);
+       Services& services, int signals);
   ~Lead();
   enum class End { kAsked, kSessionLost };
   End Run();
@@ -24,6 +26,7 @@ class Lead {
  private:
   void AddChildren();
   void RenewLease();
+  void NoteRestarts();
   void StartDue();
   void SendSteps();
   void KillStuck();
@@ -32,11 +35,11 @@ class Lead {
   void Receive(std::size_t child);
   void Reap(std::size_t child);
   void ReceiveNotices();
-  void StopChildren();
   void Note(const std::string& code, const std::string& module, const std::string& message);
   Time NextDeadline() const;
 
   const Options& options_;
+  Services& services_;
   Leadership leadership_;
   Term term_;
   int signals_;

@@ -19,7 +19,8 @@ int Main(int argc, char** argv) {
             {"--bin-dir", &options.bin_dir, "where the programs of the modules are"}});
   if (const auto code = line.Read(argc, argv)) return *code;
   cigri::log::Init("almighty");
-  if (options.embedded) options.home = cigri::embedded::Home::FromEnvironment();
+  options.home = cigri::embedded::Home::FromEnvironment();
+  options.home.Make();
   return cigri::almighty::Run(options);
 }
 

@@ -5,8 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <fstream>
-
+#include "almighty/child.h"
+#include "almighty/place.h"
 #include "core/log.h"
 #include "embedded/process.h"
 
@@ -20,17 +20,6 @@ std::string PlaceFile(const embedded::Home& home, int n) {
   return home.run() + "/almighty." + std::to_string(n) + ".lock";
 }
 
-void WritePid(const Fd& fd) {
-  const std::string pid = std::to_string(getpid()) + "\n";
-  if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
-    throw std::runtime_error("cannot write a lock file of the almighties");
-}
-
-bool Ended(const Fd& process) {
-  pollfd fd{process.get(), POLLIN, 0};
-  return poll(&fd, 1, 0) > 0;
-}
-
 }  // namespace
 
 std::unique_ptr<Pair> Pair::Join(const embedded::Home& home, std::vector<std::string> start,
@@ -38,9 +27,8 @@ std::unique_ptr<Pair> Pair::Join(const embedded::Home& home, std::vector<std::st
   // The other almighty takes a place for a moment to find out whether it is empty.
   for (int i = 0; i < 20; ++i)
     for (int n : {1, 2}) {
-      Fd place = embedded::LockFile(PlaceFile(home, n), milliseconds(50));
+      Fd place = TakePlace(PlaceFile(home, n), 50);
       if (!place) continue;
-      WritePid(place);
       return std::unique_ptr<Pair>(
           new Pair(PlaceFile(home, 3 - n), std::move(place), std::move(start), signals));
     }
@@ -72,21 +60,8 @@ bool Pair::Wait(int fd, int ms) {
   return fds[0].revents == 0 && fds[1].revents == 0;
 }
 
-// Who holds the other place; 0 when nobody does.
-pid_t Pair::OtherPid() {
-  if (embedded::LockFile(other_, milliseconds(0))) return 0;
-  pid_t pid = 0;
-  std::ifstream(other_) >> pid;
-  return pid > 1 ? pid : 0;
-}
-
-Fd Pair::OtherProcess() {
-  const pid_t pid = OtherPid();
-  return pid != 0 ? process::PidFd(pid) : Fd();
-}
-
 void Pair::KillOther() {
-  const pid_t pid = OtherPid();
+  const pid_t pid = HolderOf(other_);
   if (pid == 0) return;
   log::warn("kills almighty {}, which leads no more and does not answer", pid);
   kill(pid, SIGKILL);
@@ -96,10 +71,10 @@ void Pair::Watch() {
   constexpr int kStarting = 200, kRecheckMs = 10000;
   while (Wait(-1, 0)) {
     try {
-      if (const Fd process = OtherProcess()) {
+      if (const Fd process = HolderEnds(other_)) {
         // Read again now and then: the first pid may be older than the present holder.
         if (!Wait(process.get(), kRecheckMs)) return;
-        if (Ended(process)) eventfd_write(died_.get(), 1);
+        if (HasEnded(process.get())) eventfd_write(died_.get(), 1);
         continue;
       }
       if (embedded::LockFile(other_, milliseconds(0))) embedded::SpawnDaemon(start_, "");

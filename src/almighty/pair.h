@@ -30,8 +30,6 @@ class Pair {
   Pair(std::string other, process::Fd place, std::vector<std::string> start, int signals);
   void Watch();
   bool Wait(int fd, int ms);  // false: to end
-  process::Fd OtherProcess();
-  pid_t OtherPid();
 
   std::string other_;  // lock file of the other place
   process::Fd place_, died_, stop_;

@@ -1,5 +1,7 @@
 #include <sql/grid.h>
+#include <sys/stat.h>
 
+#include "http/client.h"
 #include "tests/almighty/fixture.h"
 
 namespace cigri {
@@ -207,6 +209,41 @@ TEST_F(AlmightyPgTest, ALeaderThatRenewsIsNotReplaced) {
   const auto begun = lease();
   ASSERT_TRUE(Await([&] { return lease() > begun + 3000; })) << "three terms long";
   EXPECT_EQ(Number("SELECT epoch FROM grid"), 1);
+}
+
+// high-availability 4, 5: nobody's jobs and tools wait for an election.
+TEST_F(AlmightyPgTest, TheServicesOutliveTheLead) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const auto healthy = [&] {
+    return http::Client(http::Endpoint::Parse("unix:" + bin.dir() + "/run/api.sock"), {})
+        .Get("/health")
+        .ok();
+  };
+  ASSERT_TRUE(Await(healthy));
+  struct stat before {}, after {};
+  ASSERT_EQ(stat((bin.dir() + "/run/api.sock").c_str(), &before), 0);
+  Sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = "
+      "(hashtext('cigri almighty')::bigint & 4294967295)::oid AND objid = "
+      "(hashtext(current_schema())::bigint & 4294967295)::oid");
+  ASSERT_TRUE(Await([&] { return AllHavePassed(2); }));
+  EXPECT_TRUE(healthy());
+  ASSERT_EQ(stat((bin.dir() + "/run/api.sock").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino) << "the same listener";
+}
+
+TEST_F(AlmightyPgTest, WhoeverOfAHomeIsLeftKeepsItsServices) {
+  auto first = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  auto second = Almighty();
+  const auto healthy = [&] {
+    return http::Client(http::Endpoint::Parse("unix:" + bin.dir() + "/run/api.sock"), {})
+        .Get("/health")
+        .ok();
+  };
+  ASSERT_TRUE(Await(healthy));
+  first.Kill(SIGKILL);
+  EXPECT_TRUE(Await([&] { return AllHavePassed(2) && healthy(); }));
 }
 
 TEST_F(AlmightyPgTest, AskedToEndItEndsItsChildrenFirst) {

@@ -250,6 +250,39 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   fs::remove_all(other.dir);
 }
 
+// high-availability 1: the second home moved the clusters of the first to sockets that nobody
+// served; at the next take-over, what ran there ran once more.
+TEST_P(CigriTest, ASecondHomeOnOneDatabaseTakesNoClusterAndStandsBy) {
+  const Home server{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(server);
+  const std::vector<std::string> database{"CIGRI_DB=" + conninfo};
+  ASSERT_EQ(Cigri({"up", "--slots", "one=2"}, database).code, 0);
+  const Home first = home;
+  home.dir += "b";
+  const auto same = Cigri({"up", "--slots", "one=2"}, database);
+  EXPECT_EQ(same.code, 78) << same.output;
+  EXPECT_NE(same.output.find("belongs to "), std::string::npos) << same.output;
+  EXPECT_NE(same.output.find(first.dir), std::string::npos) << "whose it is: " << same.output;
+  EXPECT_EQ(Count("almighty"), 0) << "nothing is left running";
+
+  const auto other = Cigri({"up", "--slots", "two=1"}, database);
+  EXPECT_EQ(other.code, 0) << other.output;
+  EXPECT_NE(other.output.find("stands by, "), std::string::npos) << other.output;
+  EXPECT_EQ(Count("localcluster"), 1) << "its own, though it does not lead";
+  EXPECT_TRUE(Healthy("two.grid"));
+  EXPECT_TRUE(Healthy("api.sock"));
+  const Home second = std::exchange(home, first);
+  EXPECT_TRUE(Healthy("one.grid")) << "the first's is untouched";
+  EXPECT_EQ(Cigri({"down"}, database).code, 0);
+  home = second;
+  EXPECT_TRUE(Await([&] { return Count("updator") == 1; })) << "now it leads";
+  EXPECT_EQ(Cigri({"down"}, database).code, 0);
+  fs::remove_all(home.dir);
+  home = first;
+  embedded::StopPostgres(server);
+  fs::remove_all(server.dir);
+}
+
 TEST_P(CigriTest, ADatabaseOfAnotherBuildIsRefusedAndNothingIsLeftRunning) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   {

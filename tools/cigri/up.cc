@@ -1,7 +1,9 @@
 #include <sql/clusters.h>
 #include <sql/grid.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -92,22 +94,41 @@ void WriteServices(const Home& home, const Config& config,
     throw Fatal(kExitNoPermission, "cannot write " + home.services_file());
 }
 
-void WriteClusters(db::Connection& connection, const Home& home,
+std::string HostName() {
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// A cluster of that name that is not ours: its jobs run there, and would run here once more.
+[[noreturn]] void RefuseName(db::Tx& tx, const std::string& name) {
+  const auto other = tx.First(sql::kHomeOfCluster, name);
+  if (!other)
+    throw Fatal(kExitConfig, "there is a cluster " + name + " of another kind already",
+                "name the local ones otherwise: --slots here=1");
+  throw Fatal(kExitConfig,
+              "cluster " + name + " of this database belongs to " + other->home.value_or("another"),
+              "name the clusters of this host otherwise: cigri up --slots NAME=SLOTS");
+}
+
+// `own`: the database is this home's alone, so its clusters are too, also when the host has got
+// another name.
+void WriteClusters(db::Connection& connection, const Home& home, bool own,
                    const std::vector<LocalCluster>& clusters) {
   db::Tx tx(connection);
   tx.Exec(sql::kMarkEmbedded);
   clusterdb::StoreCapabilities(tx);  // the statements below ask for `dedicated`
   const auto& driver = *cluster::FindDriver("local");
+  const std::string place = HostName() + ":" + home.dir;
   std::vector<std::string> names;
   for (const auto& cluster : clusters) {
     names.push_back(cluster.name);
     const std::string url = "unix:" + home.grid_socket(cluster.name);
-    if (tx.Exec(sql::kMoveLocalCluster, cluster.name, url).empty() &&
-        !clusterdb::AddCluster(tx, driver, cluster.name, url))
-      throw Fatal(kExitConfig, "there is a cluster " + cluster.name + " of another kind already",
-                  "name the local ones otherwise: --slots here=1");
+    clusterdb::AddCluster(tx, driver, cluster.name, url);
+    if (tx.Exec(sql::kMoveLocalCluster, cluster.name, url, place, own).empty())
+      RefuseName(tx, cluster.name);
   }
-  tx.Exec(sql::kRetireLocalClusters, "unix:" + home.run() + "/", names);
+  tx.Exec(sql::kRetireLocalClusters, place, names);
   tx.Commit();
 }
 
@@ -143,9 +164,34 @@ void StartAlmighty(const Home& home, const Config& config, const Database& datab
   embedded::SpawnDaemon(argv, home.log_file());
 }
 
-std::vector<std::string> Silent(const Home& home, const Config& config,
+struct Leader {
+  std::string host;
+  pid_t pid = 0;
+};
+// Nothing while nobody leads. A leader of this host that has been killed has its lease for some
+// seconds more.
+std::optional<Leader> LeaderNow(db::Connection& connection) {
+  db::Tx tx(connection);
+  const auto row = tx.First(sql::kLeader);
+  if (!row) return std::nullopt;
+  const auto colon = row->leader.rfind(':');
+  const Leader leader{row->leader.substr(0, colon), std::atoi(row->leader.c_str() + colon + 1)};
+  if (leader.host == HostName() && kill(leader.pid, 0) != 0 && errno == ESRCH) return std::nullopt;
+  return leader;
+}
+
+// "; stands by, HOST leads" when the leader is of another home.
+std::string StandsBy(const Home& home, const std::optional<Leader>& leader) {
+  if (!leader) return "";
+  for (const auto& process : embedded::GridProcesses(home))
+    if (leader->host == HostName() && process.pid == leader->pid) return "";
+  return "; stands by, " + leader->host + " leads";
+}
+
+std::vector<std::string> Silent(const Home& home, const Config& config, db::Connection& connection,
                                 const std::vector<LocalCluster>& clusters) {
   std::vector<std::string> silent;
+  if (!LeaderNow(connection)) silent.push_back("almighty");
   if (!AnswersHealth(config.Get("API_SOCKET", home.socket("api.sock")))) silent.push_back("api");
   for (const auto& cluster : clusters)
     if (!AnswersHealth(home.grid_socket(cluster.name))) silent.push_back(cluster.name);
@@ -153,12 +199,13 @@ std::vector<std::string> Silent(const Home& home, const Config& config,
 }
 
 // `start`: what to do when no almighty is there (any more): one that was seen may have been dying.
-void AwaitAnswers(const Home& home, const Config& config, const std::vector<LocalCluster>& clusters,
-                  double timeout_s, const std::function<void()>& start) {
+void AwaitAnswers(const Home& home, const Config& config, db::Connection& connection,
+                  const std::vector<LocalCluster>& clusters, double timeout_s,
+                  const std::function<void()>& start) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
   std::vector<std::string> silent;
   auto looked = Clock::now();
-  while (!(silent = Silent(home, config, clusters)).empty()) {
+  while (!(silent = Silent(home, config, connection, clusters)).empty()) {
     if (Clock::now() >= deadline)
       throw Fatal(kExitUnavailable,
                   "the grid does not come up: no answer from " + Join(silent, ", "),
@@ -231,17 +278,19 @@ int Up(const UpOptions& options) {
     if (database.own && !served) embedded::StopPostgres(home);
   });
   const auto start = [&] {
+    WriteClusters(*connection, home, database.own, clusters);
     WriteServices(home, config, clusters);
-    WriteClusters(*connection, home, clusters);
     Remember(home, database);
     StartAlmighty(home, config, database);
   };
   if (!running) start();
-  AwaitAnswers(home, config, clusters, options.timeout_s, start);
+  AwaitAnswers(home, config, *connection, clusters, options.timeout_s, start);
   StartReal(home, config.Get("API_SOCKET", home.socket("api.sock")), real);
   const std::chrono::duration<double> took = Clock::now() - began;
-  std::printf("grid %s %.1f s: %s%s%s\n", running ? "is up, checked in" : "up in", took.count(),
-              database.name.c_str(), Slots(clusters).c_str(), Names(real).c_str());
+  const std::string stands_by = StandsBy(home, LeaderNow(*connection));
+  std::printf("grid %s %.1f s: %s%s%s%s\n", running ? "is up, checked in" : "up in", took.count(),
+              database.name.c_str(), Slots(clusters).c_str(), Names(real).c_str(),
+              stands_by.c_str());
   return kExitOk;
 }
 
