@@ -215,7 +215,8 @@ FOR UPDATE OF cur;
 -- name: MissingCampaigns
 -- returns: id text
 -- Those of $1 that are no campaigns.
-SELECT id FROM unnest($1::bigint[]) AS a (id) WHERE NOT EXISTS (SELECT FROM campaigns AS c WHERE c.id = a.id);
+SELECT a.id::text AS id FROM unnest($1::bigint[]) AS a (id)
+WHERE NOT EXISTS (SELECT FROM campaigns AS c WHERE c.id = a.id);
 
 -- name: PurgeCampaign
 -- What is left of campaign $1 when its bulk has gone. `usage` stays: accounts are kept.
@@ -315,7 +316,7 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
         AS waiting_since,
     CASE WHEN c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
         THEN cur.ntasks - cur.next_idx + r.n ELSE 0 END AS waiting,
-    coalesce(d.n, 0) AS done,
+    coalesce(d.n, 0)::bigint AS done,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
     coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait,
         j.min_duration, j.licences,

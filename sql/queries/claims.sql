@@ -5,7 +5,7 @@
 -- epilogue also runs where a failure of the program or of the prologue blocks the placement: it
 -- cleans up. Without a valid token, or refused, it cannot.
 SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
-    coalesce(f.same, 0) AS in_flight_kind, coalesce(f.all_kinds, 0) AS in_flight,
+    coalesce(f.same, 0)::bigint AS in_flight_kind, coalesce(f.all_kinds, 0)::bigint AS in_flight,
     cur.ntasks - cur.next_idx AS fresh, cc.cluster_login
 FROM grants AS g
 JOIN campaigns AS c ON c.id = g.campaign_id
@@ -118,7 +118,7 @@ ORDER BY campaign_id, idx;
 -- name: ClusterInFlight
 -- returns: jobs int64, slots int64
 -- Jobs of ours in flight on a cluster, all campaigns.
-SELECT coalesce(sum(k.n), 0) AS jobs, coalesce(sum(k.slots), 0) AS slots
+SELECT coalesce(sum(k.n), 0)::bigint AS jobs, coalesce(sum(k.slots), 0)::bigint AS slots
 FROM campaigns AS c
 JOIN jobs_in_flight AS k ON k.campaign_id = c.id AND k.cluster_id = $1
 WHERE c.state IN ('in_treatment', 'paused');

@@ -39,10 +39,10 @@ JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
 JOIN cluster_now AS s ON s.cluster_id = cc.cluster_id
 LEFT JOIN LATERAL (
-    SELECT sum(m.n) FILTER (WHERE m.state = 'submitted') AS submitted,
-        sum(m.n) FILTER (WHERE m.state = 'remote_waiting') AS waiting,
-        sum(m.n) FILTER (WHERE m.state = 'running') AS running,
-        sum(m.n) FILTER (WHERE m.state IN ('terminated', 'duplicate', 'event')) AS ended,
+    SELECT sum(m.n) FILTER (WHERE m.state = 'submitted')::bigint AS submitted,
+        sum(m.n) FILTER (WHERE m.state = 'remote_waiting')::bigint AS waiting,
+        sum(m.n) FILTER (WHERE m.state = 'running')::bigint AS running,
+        sum(m.n) FILTER (WHERE m.state IN ('terminated', 'duplicate', 'event'))::bigint AS ended,
         extract(epoch FROM now()) - sum(m.sum_start) FILTER (WHERE m.state = 'running')
             / nullif(sum(m.slots) FILTER (WHERE m.state = 'running'), 0) AS mean_age_s
     FROM counters AS m

@@ -14,8 +14,10 @@ ON CONFLICT (campaign_id, cluster_id, kind, state, writer) DO UPDATE SET
 -- name: CampaignsOnLocalClusters
 -- returns: campaign_id text
 -- Campaigns whose jobs run on the clusters of `cigri up`.
-SELECT DISTINCT l.campaign_id FROM live AS l JOIN clusters AS k ON k.id = l.cluster_id
-WHERE l.state = 'running' AND k.dedicated ORDER BY 1;
+SELECT l.campaign_id::text AS campaign_id
+FROM live AS l JOIN clusters AS k ON k.id = l.cluster_id
+WHERE l.state = 'running' AND k.dedicated
+GROUP BY l.campaign_id ORDER BY l.campaign_id;
 
 -- name: CancelledInFlight
 -- returns: cluster_id int, overdue bool
@@ -134,7 +136,8 @@ WITH RECURSIVE flying (id) AS (
     UNION
     SELECT campaign_id FROM batches WHERE state IN ('intended', 'in_doubt')
 )
-SELECT j.campaign_id, j.cluster_id, j.kind::text, j.state, sum(j.n) AS n, sum(j.slots) AS slots,
+SELECT j.campaign_id, j.cluster_id, j.kind::text, j.state, sum(j.n)::bigint AS n,
+    sum(j.slots)::bigint AS slots,
     sum(j.sum_start) AS sum_start
 FROM busy JOIN jobs_in_flight AS j ON j.campaign_id = busy.id
 GROUP BY 1, 2, 3, 4
@@ -153,7 +156,7 @@ WHERE b.id = (SELECT id FROM batches WHERE first_job_id <= $1 ORDER BY first_job
 -- name: JobsByPlacement
 -- returns: campaign_id int64, cluster_id int, started int64
 -- Jobs of these campaigns ($1) ever claimed on each cluster.
-SELECT campaign_id, cluster_id, sum(n) AS started
+SELECT campaign_id, cluster_id, coalesce(sum(n), 0)::bigint AS started
 FROM counters
 WHERE campaign_id = ANY ($1::bigint[]) AND kind <> 'epilogue'
     AND state IN ('launching', 'submitted', 'remote_waiting',
@@ -208,7 +211,7 @@ FROM moved AS m JOIN old USING (job_id);
 -- returns: campaign_id int64, cluster_id int64, copies bool, overdue_s double, n int
 -- Jobs without another copy that run much longer than those of their campaign that have ended
 -- (TECH-12), by cluster; `copies`: their campaign wants copies of them and may make more.
-SELECT l.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*) AS n
+SELECT l.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*)::int AS n
 FROM forecasts AS f
 JOIN campaigns AS c ON c.id = f.campaign_id AND c.state = 'in_treatment'
     AND c.wanted = 'in_treatment'
@@ -292,7 +295,7 @@ FROM done WHERE campaign_id = $2 AND idx = $3 AND NOT counted AND job_id = $1;
 -- returns: campaign_id int64, cluster_id int, n int
 -- Tasks of these campaigns that are not done and have one copy in flight, by its cluster
 -- (CIG-30). Tasks whose copies have failed are left out, as in ClaimReplicas.
-SELECT campaign_id, cluster_id, count(*) AS n
+SELECT campaign_id, cluster_id, count(*)::int AS n
 FROM (
     SELECT l.campaign_id, l.idx, min(l.cluster_id) AS cluster_id
     FROM live AS l JOIN campaigns AS c ON c.id = l.campaign_id
@@ -312,7 +315,7 @@ GROUP BY 1, 2;
 -- Slots of ours in use, by cluster, campaign and start (in steps of 10 s): they tell when slots
 -- become free (FAIR-08).
 SELECT cluster_id, campaign_id, floor(extract(epoch FROM started_at) / 10) * 10 AS start,
-    sum(slots) AS slots
+    sum(slots)::int AS slots
 FROM live WHERE state = 'running' AND started_at IS NOT NULL
 GROUP BY 1, 2, 3;
 

@@ -228,9 +228,9 @@ WITH p AS (
         coalesce(sum(slots) FILTER (WHERE freed), 0) AS freed, min(at) AS since
     FROM p GROUP BY 1, 2
 )
-SELECT b.for_campaign, sum(b.jobs) AS jobs, sum(b.slots) AS slots, sum(b.lost_s) AS lost_s,
-    sum(b.freed) AS freed,
-    sum(least(b.freed, g.slots)) AS got
+SELECT b.for_campaign, sum(b.jobs)::bigint AS jobs, sum(b.slots)::bigint AS slots, sum(b.lost_s) AS lost_s,
+    sum(b.freed)::bigint AS freed,
+    sum(least(b.freed, g.slots))::bigint AS got
 FROM by_cluster AS b
 CROSS JOIN LATERAL (
     SELECT coalesce((SELECT sum(l.slots) FROM live AS l

@@ -30,7 +30,7 @@ RETURNING l.cluster_id, k.name;
 -- name: HeldOnCluster
 -- returns: held int, black_holes int64
 -- How many campaigns that are alive are held on cluster $1, or excluded there for a while.
-SELECT count(*) FILTER (WHERE l.held_since IS NOT NULL) AS held,
+SELECT count(*) FILTER (WHERE l.held_since IS NOT NULL)::int AS held,
        count(*) FILTER (WHERE l.black_hole_until > now()) AS black_holes
 FROM campaigns AS c JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = $1
 WHERE c.state IN ('in_treatment', 'paused');
@@ -247,7 +247,7 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
 -- returns: since double?, total int64
 -- Campaigns that wait and may run on cluster $1, each with what holds it back there (or altogether); at most $2.
 SELECT c.id AS campaign_id, c.grid_user, c.priority, w.n AS waiting, coalesce(g.n, 0) AS granted,
-       coalesce(k.n, 0) AS in_flight, r.cluster_id, cl.name AS cluster, r.code, r.numbers,
+       coalesce(k.n, 0)::bigint AS in_flight, r.cluster_id, cl.name AS cluster, r.code, r.numbers,
        extract(epoch FROM r.since) AS since, count(*) OVER () AS total
 FROM campaign_clusters AS cc
 JOIN campaigns AS c ON c.id = cc.campaign_id AND c.state = 'in_treatment' AND c.wanted = 'in_treatment'

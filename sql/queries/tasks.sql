@@ -77,7 +77,7 @@ SELECT idx, attempts FROM tries WHERE campaign_id = $1 AND idx = ANY ($2::bigint
 -- name: AvoidedClusters
 -- returns: campaign_id int64, cluster_id int, n int
 -- Tasks to be retried that keep away from a cluster for now.
-SELECT r.campaign_id, a.cluster_id, count(*) AS n
+SELECT r.campaign_id, a.cluster_id, count(*)::int AS n
 FROM retry AS r, unnest(r.avoid) AS a (cluster_id)
 WHERE r.campaign_id = ANY ($1::bigint[]) AND r.since > now() - interval '2 minutes'
 GROUP BY 1, 2;

@@ -48,7 +48,8 @@ WITH had AS (
     FROM campaigns AS c JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
     WHERE c.state = 'in_treatment' AND cur.next_idx < cur.ntasks
 )
-SELECT project, grid_user, sum(slot_s) AS slot_s, sum(running) AS running, sum(waiting) AS waiting
+SELECT project, grid_user, sum(slot_s) AS slot_s, sum(running)::bigint AS running,
+    sum(waiting)::bigint AS waiting
 FROM had GROUP BY 1, 2 HAVING sum(slot_s) > 0 OR sum(waiting) > 0
 ORDER BY 3 DESC, 1, 2;
 

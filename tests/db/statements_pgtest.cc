@@ -3,67 +3,48 @@
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
+#include <regex>
 #include <set>
-#include <sstream>
 
-#include "core/text.h"
+#include "tests/db/statements.h"
 #include "tests/support/pg.h"
 
 namespace cigri {
 namespace {
 
-namespace fs = std::filesystem;
+using test::Statement;
+using test::Statements;
 
-struct Column {
-  std::string name, type;
-};
-struct Statement {
-  std::string file, name, sql;
-  std::vector<Column> columns;
-};
-
-// "n int64?" -> name n, type int64: whether a column may be NULL is not PostgreSQL's to say.
-Column ColumnOf(const std::string& text) {
-  const auto words = Split(Trim(text), ' ');
-  std::string type = std::string(Trim(words.back()));
-  if (type.back() == '?') type.pop_back();
-  return {std::string(Trim(words.front())), type};
-}
-
-std::vector<Statement> Statements() {
-  std::vector<Statement> out;
-  for (const auto& entry : fs::directory_iterator(fs::path(CIGRI_SOURCE_DIR) / "sql/queries")) {
-    std::ifstream in(entry.path());
-    for (std::string line; std::getline(in, line);) {
-      if (StartsWith(line, "-- name: ")) {
-        out.push_back({entry.path().filename(), std::string(Trim(line.substr(9))), "", {}});
-      } else if (StartsWith(line, "-- returns: ")) {
-        for (const auto& column : Split(line.substr(12), ','))
-          if (!Trim(column).empty()) out.back().columns.push_back(ColumnOf(std::string(column)));
-      } else if (!out.empty()) {
-        out.back().sql += line + "\n";
-      }
-    }
-  }
-  return out;
-}
-
-// Which types of PostgreSQL a declared type reads. Sums of bigint are numeric: whole numbers.
+// Which types of PostgreSQL a declared type reads without a loss. A sum of bigint is numeric and
+// count(*) is bigint: the statement casts them to what it promises. extract() is numeric.
 const std::map<std::string, std::set<std::string>> kReads = {
     {"bool", {"boolean"}},
-    {"int", {"integer", "smallint", "bigint", "numeric"}},
-    {"int64", {"bigint", "integer", "smallint", "numeric"}},
-    {"double", {"double precision", "real", "numeric", "integer", "bigint"}},
-    {"text", {"text", "json", "jsonb", "timestamp with time zone", "integer", "bigint", "numeric"}},
+    {"int", {"integer", "smallint"}},
+    {"int64", {"bigint", "integer", "smallint"}},
+    {"double", {"double precision", "real", "numeric", "integer"}},
+    {"text", {"text", "json", "jsonb", "timestamp with time zone"}},
     {"bytes", {"bytea"}},
     {"int[]", {"integer[]"}},
     {"int64[]", {"bigint[]"}},
     {"double[]", {"real[]", "double precision[]"}},
     {"text[]", {"text[]"}}};
+
+// Columns that may be NULL in their table, and are not in the rows that the statement chooses.
+const std::set<std::string> kChosenNotNull = {
+    "FeedTokens.feed_token",          "ListClusterTokens.token",
+    "MissingTokens.campaign_id",      "OpenBlackHoles.campaign_id",
+    "OpenBlackHoles.cluster_id",      "OverdueJobs.overdue_s",
+    "RefundTasks.event_id",           "ReportedOverdueJobs.campaign_id",
+    "ReportedOverdueJobs.cluster_id", "RuleVersion.code",
+    "RuleVersion.priority",           "StopHeldCampaigns.state_reason",
+    "UserClusterToken.token"};
+
+struct TableColumn {
+  std::string table;
+  bool not_null;
+};
 
 class StatementsPgTest : public test::PgTest {
  protected:
@@ -89,6 +70,15 @@ class StatementsPgTest : public test::PgTest {
             "END FROM pg_type WHERE oid = " +
             std::to_string(oid));
     return types_[oid] = row[0][0].as<std::string>();
+  }
+  // Of all tables (no views), by the number of the table and of the column in it.
+  std::map<std::pair<Oid, int>, TableColumn> TableColumns() {
+    std::map<std::pair<Oid, int>, TableColumn> columns;
+    for (const auto& row : Sql("SELECT attrelid, attnum, relname, attnotnull FROM pg_attribute "
+                               "JOIN pg_class ON pg_class.oid = attrelid "
+                               "WHERE relkind = 'r' AND attnum > 0"))
+      columns[{row[0].as<Oid>(), row[1].as<int>()}] = {row[2].as<std::string>(), row[3].as<bool>()};
+    return columns;
   }
 
  private:
@@ -117,6 +107,34 @@ TEST_F(StatementsPgTest, EachIsPreparedAndGivesTheColumnsOfItsStruct) {
   }
 }
 
+bool IsLeftJoined(const Statement& s, const std::string& table) {
+  return std::regex_search(s.sql, std::regex("LEFT JOIN " + table + "\\b"));
+}
+
+TEST_F(StatementsPgTest, AColumnThatMayBeNullIsDeclaredSo) {
+  const auto table_columns = TableColumns();
+  std::size_t seen = 0;
+  for (const auto& s : Statements()) {
+    const Result description = Describe(s);
+    for (std::size_t i = 0; i < s.columns.size(); ++i) {
+      const auto& column = s.columns[i];
+      const int field = static_cast<int>(i);
+      const auto found = table_columns.find(
+          {PQftable(description.get(), field), PQftablecol(description.get(), field)});
+      // An array that is NULL is read as an empty one, as bytes are.
+      if (found == table_columns.end() || column.nullable || column.type.back() == ']' ||
+          column.type == "bytes" || kChosenNotNull.count(s.name + "." + column.name) != 0)
+        continue;
+      ++seen;
+      const auto& [table, not_null] = found->second;
+      EXPECT_TRUE(not_null && !IsLeftJoined(s, table))
+          << s.file << ": " << s.name << ": " << column.name << " of " << table
+          << " may be NULL: declare " << column.type << "?";
+    }
+  }
+  EXPECT_GT(seen, 300u) << "the search finds too few";
+}
+
 std::vector<std::string> NamesOfStatementsWith(const std::string& text) {
   std::vector<std::string> names;
   for (const auto& s : Statements())
@@ -128,6 +146,15 @@ TEST_F(StatementsPgTest, OneStatementRaisesEventsAndOneClosesThem) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(NamesOfStatementsWith("INTO events"), Names{"RaiseEvent"});
   EXPECT_EQ(NamesOfStatementsWith("UPDATE events"), Names{"CloseEvents"});
+}
+
+TEST_F(StatementsPgTest, WhatHasAViewIsReadThroughIt) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(NamesOfStatementsWith("IN ('launching', 'submitted', 'remote_waiting', 'running')"),
+            Names{})
+      << "jobs_in_flight has them";
+  EXPECT_EQ(NamesOfStatementsWith("ORDER BY at DESC LIMIT 1"), Names{})
+      << "cluster_now has the newest row of gridstatus";
 }
 
 TEST_F(StatementsPgTest, ANullInAColumnThatMustNotBeNullNamesStatementAndColumn) {
