@@ -12,7 +12,7 @@ namespace cigri::predictor {
 using Memory = std::map<std::int64_t, PlacementEstimate>;
 
 struct CampaignForecast {
-  std::vector<Forecast> placements;  ///< in the order of the facts
+  std::vector<Forecast> placements;  ///< in the order of `stats`
   PlacementStats all;                ///< of all clusters together, on "cluster" 0
   Forecast whole;
   std::optional<policy::Interval> left;  ///< seconds until the campaign ends; nothing: not known
@@ -20,7 +20,7 @@ struct CampaignForecast {
 
 /// `stats`: the campaign on each of its clusters; `waiting`: its tasks that no job was sent for.
 /// `now` in seconds of a clock that does not jump; rates are measured over `window_s`. The result
-/// depends on the arguments alone; `memory` is updated. REQUIRES: !facts.empty().
+/// depends on the arguments alone; `memory` is updated. REQUIRES: !stats.empty().
 CampaignForecast Decide(const std::vector<PlacementStats>& stats, std::int64_t waiting, double now,
                         double window_s, Memory& memory);
 

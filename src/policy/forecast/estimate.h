@@ -48,7 +48,7 @@ class PlacementEstimate {
   /// One step of the job ratio per fresh poll that can show jobs sent since the last step
   /// (CIG-31..48), never per pass. `now` in seconds, of a clock that does not jump.
   Forecast Update(const PlacementStats& stats, double now, double window_s);
-  /// Ends within the window that Look() was given, and how long it really is.
+  /// Ends within the window that Update() was given, and how long it really is.
   double ended_in_window() const { return ended_in_window_; }
   double window() const { return window_; }
 
