@@ -56,7 +56,7 @@ json Level(const std::string& text) {
   return number ? json(std::stoi(text)) : json(text);
 }
 
-void Tell(const std::string& id, const json& answer, bool verbose) {
+void PrintChange(const std::string& id, const json& answer, bool verbose) {
   std::string change = "as it was";
   for (const auto& line : answer["changes"])
     if (const auto text = line.get<std::string>(); StartsWith(text, "priority "))
@@ -68,11 +68,11 @@ void Tell(const std::string& id, const json& answer, bool verbose) {
     std::printf("  %s\n", tools::Printable(note.get<std::string>()).c_str());
 }
 
-// An error with one campaign is said, and keeps the others from nothing.
+// Prints an error of one campaign; the others are changed all the same.
 int Change(tools::Api& api, const std::string& id, const GridmodOptions& o) {
   const auto answer = api.Patch("/campaigns/" + id, {{"set", {{"priority", Level(o.priority)}}}});
   if (answer.ok()) {
-    Tell(id, answer.body, o.verbose);
+    PrintChange(id, answer.body, o.verbose);
     return kExitOk;
   }
   const Fatal refused = tools::Refused(answer, "change campaign " + id);

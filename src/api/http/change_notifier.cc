@@ -49,7 +49,7 @@ void ChangeNotifier::Stop() {
   if (wake_fd_ >= 0 && ::write(wake_fd_, &one, sizeof one) < 0) return;  // full: awake already
 }
 
-void ChangeNotifier::Tell() {
+void ChangeNotifier::NotifyAll() {
   std::lock_guard lock(mutex_);
   ++received_;
   changed_.notify_all();
@@ -68,7 +68,7 @@ void ChangeNotifier::Listen() {
       ListenOnce();
       return;
     } catch (const std::exception& e) {
-      log::warn("long polls: cannot listen for news: {}", e.what());
+      log::warn("long polls: cannot listen for changes: {}", e.what());
       pollfd wake{wake_fd_, POLLIN, 0};
       ::poll(&wake, 1, 1000);
     }
@@ -78,10 +78,10 @@ void ChangeNotifier::Listen() {
 void ChangeNotifier::ListenOnce() {
   db::Connection connection(conninfo_, "cigri api changes");
   connection.Listen("cigri_progress");
-  Tell();  // what happened before we listened
+  NotifyAll();  // what happened before we listened
   while (!IdleForLong()) {
     pollfd fds[2] = {{connection.socket(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-    if (::poll(fds, 2, 10000) > 0 && !connection.Wait(0).empty()) Tell();
+    if (::poll(fds, 2, 10000) > 0 && !connection.Wait(0).empty()) NotifyAll();
   }
 }
 

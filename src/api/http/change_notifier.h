@@ -27,7 +27,7 @@ class ChangeNotifier {
  private:
   void Listen();
   void ListenOnce();
-  void Tell();
+  void NotifyAll();
   bool IdleForLong();
 
   const std::string conninfo_;
