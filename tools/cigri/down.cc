@@ -55,10 +55,10 @@ int Down(bool keep_jobs) {
   if (!lock)
     throw Fatal(kExitTryLater, "another `cigri up` or `cigri down` is at work in " + home.dir);
   const auto whose = CampaignsThatRun(home);
-  // First those who would start the others again.
+  // First the processes that would restart the others.
   const int modules = embedded::EndAll(embedded::GridProcesses, home, kModuleGrace);
   const int running = static_cast<int>(embedded::JobProcesses(home).size());
-  // Nobody has deleted them: they end as jobs of a node that went away, uncharged.
+  // No user has deleted these jobs: they end like jobs of a node that failed, uncharged.
   if (!keep_jobs)
     embedded::EndAll(embedded::JobProcesses, home, kJobGrace,
                      static_cast<char>(localcluster::Cause::kNodeFailed));

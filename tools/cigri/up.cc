@@ -151,8 +151,8 @@ bool AlmightyRuns(const Home& home) {
   return false;
 }
 
-// What the daemons know of the grid is in their environment; what the shell had besides is not
-// their business, but for PATH and language (jobs of an ordinary user inherit those).
+// The daemons learn about the grid from their environment. Of the shell's own environment they get
+// only PATH and the language (jobs of an ordinary user inherit those).
 void StartAlmighty(const Home& home, const Config& config, const Database& database) {
   setenv("CIGRI_HOME", home.dir.c_str(), 1);
   if (!database.conninfo.empty() && database.own) setenv("CIGRI_DB", database.conninfo.c_str(), 1);

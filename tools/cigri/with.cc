@@ -107,7 +107,7 @@ std::vector<std::string> Script(const RealCluster& c, const std::string& what) {
   return argv;
 }
 
-// Whose is this instance? "" when nobody's: the grid that had it may have been removed.
+// The grid that owns this instance; "" when none does: its grid may have been removed.
 std::string HolderOf(const RealCluster& c) {
   std::ifstream in(kClaims + "/" + c.name());
   std::string holder;

@@ -17,7 +17,7 @@ class SshTunnel {
   SshTunnel(const SshTunnel&) = delete;
   SshTunnel& operator=(const SshTunnel&) = delete;
   const std::string& socket() const { return socket_; }
-  /// Ends the tunnels of this process: for whoever is about to _exit.
+  /// Ends the tunnels of this process. For callers that are about to _exit.
   static void EndAll();
 
  private:

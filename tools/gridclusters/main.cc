@@ -50,7 +50,7 @@ std::string Text(const json& value) {
   return value.is_string() ? tools::Printable(value.get<std::string>()) : value.dump();
 }
 
-// What takes it out of use, in CiGri's words first.
+// Why the cluster is not used; CiGri's own words come first.
 std::string States(const json& c) {
   std::string out;
   if (c.value("blacklisted", false)) out += ", BLACKLISTED";

@@ -63,8 +63,8 @@ std::string Query(const GriddelOptions& o) {
   return o.purge ? "?purge=1" : "";
 }
 
-// Asks for one thing; an error with it is said, and keeps the rest from nothing. `worst` becomes
-// the exit code: a campaign that cannot be found or has another state is an answer, "no".
+// Sends one request; an error is printed, and the next requests are sent all the same. `worst`
+// becomes the exit code: a campaign that is not found or has another state is an answer, "no".
 void Ask(tools::Api& api, const std::string& path, const std::string& what, bool verbose,
          int& worst) {
   const auto answer = api.Delete(path);
@@ -78,7 +78,7 @@ void Ask(tools::Api& api, const std::string& path, const std::string& what, bool
   why = StartsWith(why, "cannot ") ? why.substr(7) : why;
   std::fprintf(stderr, "griddel: failed to %s\n", why.c_str());
   if (!refused.hint().empty()) std::fprintf(stderr, "HINT: %s\n", refused.hint().c_str());
-  // The command line was right: what cannot be done to this campaign is no bad input of ours.
+  // The command line was right: that the campaign does not allow it is no error of usage.
   worst = std::max<int>(worst, refused.code() == kExitBadInput ? kExitNo : refused.code());
 }
 

@@ -173,7 +173,7 @@ int PutWhy(const json& why, const GridstatOptions& o) {
   return kExitOk;
 }
 
-// What would change it is worth some work only for those who want to know more.
+// The API searches for what would change the answer only when the user asks for it (--verbose).
 std::string WhyPath(const GridstatOptions& o) { return o.verbose ? "/why?full=1" : "/why"; }
 
 int History(tools::Api& api, const GridstatOptions& o) {

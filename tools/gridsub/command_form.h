@@ -4,9 +4,9 @@
 
 namespace cigri::gridsub {
 
-/// The JDL for what stands behind `--` and its parameters, sent in blocks when they are many. The
-/// clusters, walltime and directory it will use are said on stderr first. Nothing when it has
-/// faults, which are printed.
+/// The JDL for the command behind `--` and its parameters, which are sent in blocks when there are
+/// many. First prints on stderr which clusters, walltime and directory it will use. nullopt when it
+/// has faults, which are printed.
 std::optional<std::pair<JdlSource, ParameterPayload>> SourceOfCommand(tools::Api& api,
                                                                       const Args& args);
 

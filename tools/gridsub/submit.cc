@@ -73,7 +73,7 @@ void ThrowIfParameter(const tools::Answer& answer,
                                  ": this parameter cannot be used: " + Field(body, "problem"));
 }
 
-// What rules changed or warned of; what we have said ourselves is not said again.
+// Prints what rules changed or warned of; gridsub does not repeat its own warnings.
 void PrintNotes(const json& body, const JdlSource& source) {
   if (!body.contains("notes") || !body["notes"].is_array()) return;
   for (const auto& note : body["notes"]) {

@@ -34,8 +34,8 @@ class Upload {
   tools::ProgressLine progress_;
 };
 
-/// An upload handed over: dropped when nothing takes it. Dropping one that a campaign has taken is
-/// refused by the API and does no harm.
+/// A finished upload; it is dropped when no campaign takes it. The API refuses to drop one that a
+/// campaign has taken, which does no harm.
 class UploadGuard {
  public:
   UploadGuard(tools::Api& api, std::optional<std::int64_t> upload) : api_(api), upload_(upload) {}
@@ -69,8 +69,8 @@ class SourcePositions {
   std::vector<Run> runs_;
 };
 
-/// Takes lines of any number in the memory of one block: up to a block they stay here, beyond it
-/// they are uploaded.
+/// Takes any number of lines in the memory of one block: up to a block it keeps them, beyond that
+/// it uploads them.
 class LineSink {
  public:
   /// `file` names the source in messages.

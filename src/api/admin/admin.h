@@ -18,7 +18,7 @@ void AddCheckRoutes(Router& router);         // check.cc
 void AddPolicyRoutes(Router& router);        // policy.cc
 void AddHistoryRoutes(Router& router);       // history.cc
 
-/// Gives a grid whose policy nobody has touched yet the preset `site-default`.
+/// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);
 
 /// {"items":[...],"total":n} of rows with one column `item`, a JSON text.

@@ -83,7 +83,7 @@ json CheckJson(const std::vector<cluster::CheckItem>& items, bool* ok) {
   return list;
 }
 
-// Speaks to the cluster; whatever goes wrong there is an item of the answer, not an error.
+// Calls the cluster; a failure there is an item of the answer, not an error of the request.
 json RunCheck(Context& context, const clusterdb::ClusterRow& row, const std::string& login,
               bool submit, bool* ok) {
   try {
@@ -105,8 +105,8 @@ Reply Check(Context& context, const Request& request) {
   return Reply::Json({{"cluster", name}, {"ok", ok}, {"checks", checks}});
 }
 
-// What `ids` of the database would be is seen in a transaction that is thrown away: the cluster is
-// spoken to with exactly the row that is to be saved, before it is.
+// Writes the row in a transaction that is rolled back, to see it as it would be saved: the cluster
+// is called with exactly that row before it is saved.
 struct NotSaved {};
 
 json Insert(db::Tx& tx, const std::string& name, const std::string& kind, const json& body) {
@@ -159,7 +159,8 @@ bool Unresponsive(const Tested& tested) {
          tested.checks[0]["verdict"] == "fail";
 }
 
-// How one may be known there, where it was not said: what the API believes is found out.
+// The kinds of authentication to try at the cluster's API: the one that the operator has named, or
+// those that are usual for what was given.
 std::vector<std::string> AuthsToTry(const json& body) {
   if (body.contains("api_auth_type")) return {TextOf(body, "api_auth_type")};
   if (body.contains("token_command")) return {"jwt"};

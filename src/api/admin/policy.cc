@@ -211,7 +211,7 @@ Rows Wanted(const json& body, const Rows& present) {
   return wanted;
 }
 
-// The words of a command line are texts: what reads as JSON is meant as JSON.
+// A command line has only texts: a text that is valid JSON is taken as JSON.
 json Typed(const json& body) {
   json out = json::object();
   for (const auto& [key, value] : body.items()) {

@@ -112,7 +112,7 @@ Reply Revert(Context& context, const Request& request) {
     MustHave(old, "version " + std::to_string(*version) + " of " + Label(name));
     const auto code = old[0].code;
     CheckCode(code);
-    // Its mode stays: to bring an old text back is not to put it in force.
+    // The mode is not restored: an old text that comes back is not put into force by it.
     const std::optional<std::string> keep;
     return TheRow(tx.Exec(sql::kChangeRule, name, keep, code, old[0].priority, keep,
                           std::optional<int>(), request.caller.user),

@@ -30,7 +30,7 @@ Change AdmitChange(Context& context, GridInfo info, nlohmann::json before,
 void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campaign,
                  const Change& change, const std::vector<std::string>& asked_for);
 
-/// What a change says to whoever made it: changes by rules, then notes.
+/// The notes for the user who made the change: first what rules changed, then their notes.
 nlohmann::json NotesOf(const Admitted& admitted);
 
 }  // namespace cigri::api

@@ -1,4 +1,4 @@
-// More tasks for a campaign, and failed ones again.
+// Adds tasks to a campaign, and retries its failed ones.
 #include <sql/campaigns.h>
 #include <sql/parameters.h>
 #include <sql/tasks.h>

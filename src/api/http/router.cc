@@ -54,7 +54,7 @@ constexpr char kDiskFull[] = "53100";  // SQLSTATE
 
 Reply ErrorReply(const ApiError& error) { return Reply::Json(error.Body(), error.status); }
 
-// What an exception of a handler tells the caller. Only what nobody expected is logged here.
+// The answer for an exception of a handler. Only unexpected exceptions are logged here.
 Reply ReplyOf(const std::exception& e, const Request& request) {
   if (const auto* api = dynamic_cast<const ApiError*>(&e)) return ErrorReply(*api);
   if (const auto* fatal = dynamic_cast<const Fatal*>(&e)) {

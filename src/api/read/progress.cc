@@ -19,7 +19,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 // What a client has seen, in its token: "EVENT.PLACEMENTS.HASH" with placements = "1:3,2:0"
-// (preempted jobs by cluster). A token that is none is an empty one: everything is new.
+// (preempted jobs by cluster). An invalid token counts as an empty one: everything is new.
 struct Seen {
   std::int64_t event = 0;
   std::map<std::string, std::int64_t> preempted;
@@ -91,7 +91,7 @@ void AddForecast(db::Tx& tx, std::int64_t id, json& progress) {
   progress["ends_in"] = {*rows[0].low, *rows[0].high};
 }
 
-// What has happened since `seen`; sets how far a client has then read, as the token's first parts.
+// The events since `seen`; sets the first parts of the token: how far the client has then read.
 json NewsSince(db::Tx& tx, std::int64_t id, const json& placements, const Seen& seen,
                std::string* mark) {
   json news = json::array();

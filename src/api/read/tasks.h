@@ -4,7 +4,7 @@
 
 namespace cigri::api {
 
-/// One row of read/task_rows.sql; a task that nobody has touched has one too, state "pending".
+/// One row of AttemptsOfTasks; a task that was never sent has a row too, state "pending".
 struct Attempt {
   std::int64_t idx = 0;
   std::optional<std::int64_t> job_id, cluster_id, batch_id;

@@ -1,4 +1,4 @@
-// POST /campaigns: reading, admitting and storing a campaign, or only saying what it would be.
+// POST /campaigns: reads, admits and stores a campaign; a dry run only shows what it would be.
 
 #include "api/http/router.h"
 #include "api/read/campaigns.h"

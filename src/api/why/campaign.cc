@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// A placement that takes nothing whatever the policy says: the strongest cause, or nothing.
+// The strongest cause for which a placement gets nothing, whatever the policy says; or nothing.
 std::optional<Explanation> BlockReason(const sql::ShowPlacementsRow& row, std::int64_t campaign) {
   const std::string name = row.name, id = std::to_string(campaign);
   if (!row.enabled) return Explanation{name + " is disabled by the operators", ""};

@@ -12,7 +12,7 @@ json OneCampaignWhy(db::Tx& tx, const Request& request) {
   return CampaignWhy(tx, request, request.Id());
 }
 
-// With ?full what would change it is found out, too.
+// With ?full it also finds out what would change the answer.
 Handler About(Answer answer) {
   return [answer](Context& context, const Request& request) {
     json why = context.Transact([&](db::Tx& tx) { return answer(tx, request); });

@@ -58,8 +58,8 @@ nlohmann::json ReasonJson(const policy::ReasonTexts& texts, const StoredReason& 
 class Outlook {
  public:
   Outlook(db::Tx& tx, const std::vector<int>& clusters);
-  /// What has to happen, and when it is expected, for a reason as ReasonJson gives it; null when
-  /// nobody knows. `rate`: ends per second of the campaign itself there.
+  /// What must happen before the reason (as ReasonJson gives it) ends, and when that is expected;
+  /// null when it is not known. `rate`: ends per second of the campaign itself there.
   nlohmann::json Of(const nlohmann::json& reason, double rate = 0) const;
 
  private:
