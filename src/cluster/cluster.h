@@ -156,7 +156,7 @@ class SubmitRefused : public std::runtime_error {
   int limit_;
 };
 
-/// Nobody knows whether the cluster has taken the jobs: Find(tag) before anything else.
+/// It is not known whether the cluster has taken the jobs: call Find(tag) before anything else.
 /// `ids` are remote ids that the answer named all the same (OAR's 500 that lists them).
 class SubmitInDoubt : public std::runtime_error {
  public:
@@ -165,7 +165,7 @@ class SubmitInDoubt : public std::runtime_error {
   std::vector<std::string> ids;
 };
 
-/// A call that is no submission failed: the cluster is to be asked again later.
+/// A call that is no submission failed: repeat it later.
 class CallFailed : public std::runtime_error {
  public:
   enum class Why {
@@ -179,7 +179,7 @@ class CallFailed : public std::runtime_error {
   CallFailed(Why why, const std::string& message, double wait_s = 0)
       : std::runtime_error(message), why_(why), wait_s_(wait_s) {}
   Why why() const { return why_; }
-  double wait_s() const { return wait_s_; }  ///< not before so many seconds; 0 = nobody said
+  double wait_s() const { return wait_s_; }  ///< not before so many seconds; 0 = not given
 
  private:
   Why why_;

@@ -11,7 +11,8 @@ namespace cigri::cluster {
 /// whose directory is missing in /tmp and calls it completed.
 inline constexpr int kExitBadDirectory = 213;
 inline constexpr int kExitBadOutput = 214;
-/// A second start of the same job, of which nobody knows how the first ended. Nothing was run.
+/// The cluster started the job twice, and the end of the first run is not known. This start ran
+/// nothing.
 inline constexpr int kExitStartedBefore = 215;
 
 /// What differs between clusters, read from ClusterConfig::options.
@@ -50,7 +51,7 @@ struct ExitRecord {
   std::string node, remote_id;
   std::int64_t job_id = 0;
 };
-/// The record in `text`; nothing when it is no whole record of job `ref`.
+/// The record in `text`; nullopt when it is no complete record of job `ref`.
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref);
 
 /// Fills the end of `job` from the wait status of its script: on its own, or one of the two above.

@@ -245,7 +245,7 @@ class LocalCluster : public Cluster {
     return a;
   }
 
-  // A full answer lists what lives; of the others that were asked for, the ends are looked up.
+  // A full answer lists the jobs that have not ended; the ends of the others are looked up.
   void FindRest(const std::vector<RemoteRef>& asked, PollResult* result) {
     std::set<std::pair<std::string, std::string>> seen;
     for (const auto& job : result->jobs) seen.emplace(job.ref.remote_id, job.ref.tag);

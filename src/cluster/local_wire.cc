@@ -112,7 +112,7 @@ Resources ResourcesOf(const simdjson::dom::element& e) {
     Garbage("does not tell its slots");
   Resources r;
   r.max = static_cast<int>(slots);
-  // What waiting local jobs ask for is not ours to take any more.
+  // Slots that waiting local jobs ask for are not free for us.
   r.used = static_cast<int>(std::max(used, local + std::min(waiting, slots - local)));
   if (local > 0)
     r.note = std::to_string(local) + " of " + std::to_string(slots) + " slots taken by local jobs";
@@ -122,7 +122,7 @@ Resources ResourcesOf(const simdjson::dom::element& e) {
 }  // namespace
 
 std::string BatchBody(const Batch& b) {
-  // What all elements share is said once: an array of 5,000 is mostly that.
+  // What all elements share is sent once: an array of 5,000 consists mostly of it.
   const auto common = JobEnvironment(b, b.elements.front());
   json elements = json::array(), env = json::object();
   for (const auto& [name, value] : common) env[name] = value;

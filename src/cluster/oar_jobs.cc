@@ -52,7 +52,7 @@ const nlohmann::json* EventOf(const nlohmann::json& answer, const char* type) {
   return nullptr;
 }
 
-// The cause and the words of the first telling event; what OAR last said when there is none.
+// The cause and the text of the first event that has one; else the last message of OAR.
 std::optional<EndCause> CauseOf(const nlohmann::json& answer, std::string* words) {
   for (const auto& [type, cause] : kCauseEvents)
     if (const auto* event = EventOf(answer, type)) {

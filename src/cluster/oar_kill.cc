@@ -1,4 +1,4 @@
-// Deleting jobs of OAR: by the array where all that lives of it is to go, else one by one.
+// Deletes jobs of OAR: the array when all its jobs that still run are to be deleted, else each.
 #include <set>
 
 #include "cluster/oar.h"

@@ -27,10 +27,10 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// How long a token that was refused is not tried again.
+// For how long a refused token is not tried again.
 constexpr std::chrono::minutes kRefusedFor{5};
 
-// Whether whoever answers is the API itself: a proxy says these for one that is away.
+// Whether the API itself has answered: a proxy gives these codes for an API that is down.
 bool OfTheApi(const http::Response& r) {
   return r.outcome == http::Outcome::kAnswered && (r.status < 502 || r.status > 504);
 }

@@ -7,8 +7,8 @@
 namespace cigri::cluster {
 
 /// Reads below a folder of each user's, as it is seen from here: "/home/%u/.cigri", %u = user.
-/// Gives out only regular files that belong to that user: a link that the user laid to somebody
-/// else's file is not followed into it, since the reader here may be root.
+/// Reads only regular files that belong to that user: a link of the user to another user's file is
+/// not followed, since the reader here may be root.
 class SharedFiles {
  public:
   explicit SharedFiles(std::string folder) : folder_(std::move(folder)) {}

@@ -126,9 +126,9 @@ PollResult SlurmCluster::Poll(const PollRequest& request) {
     try {
       PollArray(key.second, refs, before, &result);
     } catch (const CallFailed& e) {
-      // One user without a token: no news of their jobs, the others' are read all the same. Where
-      // nobody may read anything, the resources cannot be read either.
-      begun_.merge(Begun(before));  // what was not looked at has begun all the same
+      // One user without a token: their jobs are not read, those of the others are. Where no
+      // user may read anything, the resources cannot be read either.
+      begun_.merge(Begun(before));  // jobs that were not looked at have begun all the same
       if (e.why() != Why::kAuth || !own_tokens) throw;
       without.insert(key.first);
     }

@@ -37,7 +37,7 @@ ArrayView::ArrayView(std::vector<SlurmRecord> records, const std::string& tag)
 
 const SlurmRecord* ArrayView::Of(int task) const {
   if (const auto it = split_.find(task); it != split_.end()) return it->second;
-  // A cut list does not show all: then what has not started is what is not split off.
+  // A list that was cut does not show all: then all jobs that are not split off have not started.
   return rest_ != nullptr && (cut_ || in_rest_.count(task) != 0) ? rest_ : nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Deleting jobs of Slurm: the array where all that lives of it is to go, else one by one.
+// Deletes jobs of Slurm: the array when all its jobs that still run are to be deleted, else each.
 #include <algorithm>
 #include <tuple>
 
@@ -17,7 +17,7 @@ KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
   return result;
 }
 
-// Slurm issues ids again after a crash of slurmctld: what it shows without our tag is not our job.
+// Slurm reuses ids after a crash of slurmctld: a job that it shows without our tag is not ours.
 void SlurmCluster::KillArray(const std::string& array, const Refs& refs, KillResult* result) {
   const auto records = GetJobs("read array " + array + " of " + api_.config().name,
                                Path("job/" + array), refs.front().cluster_user);
@@ -34,7 +34,7 @@ void SlurmCluster::KillArray(const std::string& array, const Refs& refs, KillRes
   }
 }
 
-// Cancels the array of `refs` in one call when all that lives of it is among them.
+// Cancels the array of `refs` in one call when all its jobs that still run are among them.
 bool SlurmCluster::KillWhole(const std::string& array, const Refs& refs, const ArrayView& view) {
   std::set<int> wanted;
   for (const auto& ref : refs) wanted.insert(ref.index);

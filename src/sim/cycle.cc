@@ -132,7 +132,7 @@ void Engine::Impl::TrimExcess(int cluster) {
   ClusterState& c = clusters_[cluster];
   const policy::Cluster& row = Row(cluster);
   const int allowed = std::max(1, row.waiting_allowed);
-  // What was taken back and is not yet seen to be gone counts no more.
+  // Jobs that were taken back do not count, even before a poll shows that they are gone.
   const int waiting = std::min(row.waiting, static_cast<int>(c.queue.size()));
   for (int excess = policy::ExcessPending(waiting, 2 * allowed, allowed);
        excess > 0 && !c.queue.empty() && now_ - jobs_[c.queue.back()].sent >= kYoung; --excess)
@@ -157,7 +157,7 @@ void Engine::Impl::FillCampaigns() {
   }
 }
 
-// Successes in a row that make a black hole of a cluster for this campaign, 0 = nobody looks.
+// Successes in a row that make a black hole of a cluster for this campaign, 0 = off.
 int Engine::Impl::BlackHoleCount(const CampaignState& campaign) {
   return black_holes_ ? policy::BlackHoleCount(scenario_.policy, Row(campaign)) : 0;
 }

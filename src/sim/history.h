@@ -8,7 +8,7 @@ namespace cigri::sim {
 
 /// The text of a scenario: clusters and policy as the first snapshot of the answer has them, its
 /// campaigns with what they have in flight and waiting, and those that come in later snapshots at
-/// their time. What had to be assumed stands in `notes`. Throws std::invalid_argument when the
+/// their time. `notes` lists what had to be assumed. Throws std::invalid_argument when the
 /// answer holds no snapshot, or is none.
 std::string ScenarioOf(const nlohmann::json& answer, std::vector<std::string>& notes);
 

@@ -84,8 +84,8 @@ class Engine::Impl {
 
   const Scenario& scenario_;
   std::vector<Observer*> observers_;
-  bool reasons_ = false;      // somebody reads them
-  bool black_holes_ = false;  // somebody looks for them
+  bool reasons_ = false;      // reasons are wanted
+  bool black_holes_ = false;  // black holes are looked for
   Totals totals_;
   double now_ = 0;
   std::uint64_t seq_ = 0;

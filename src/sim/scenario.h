@@ -125,8 +125,7 @@ struct Edits {
 };
 
 /// Of a scenario that names no `cycle`: a second, but of more than 100,000 tasks a 360th of their
-/// mean length, a minute at most: what they take longer for it nobody sees, and it is decided far
-/// less often.
+/// mean length, a minute at most: the campaigns take hardly longer, with far fewer decisions.
 double DefaultCycle(const std::vector<CampaignSpec>& campaigns);
 
 /// Reads and checks a scenario as a whole. `folder` is where files that it names are looked for.

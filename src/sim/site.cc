@@ -141,7 +141,7 @@ bool Engine::Impl::MakeRoom(int cluster, int slots) {
   return c.free() >= slots;
 }
 
-// As EndJob, without letting others in: whoever kills wants the room.
+// As EndJob, but no other job starts: the caller kills because it needs the slots.
 void Engine::Impl::Kill(int place, End end) {
   ClusterState& c = clusters_[PlacementOf(jobs_[place]).cluster];
   const bool down = c.down;
@@ -222,7 +222,7 @@ void Engine::Impl::NodeFails(int cluster) {
   ScheduleNode(cluster);
   if (c.up < node) return;
   CountTo(c, now_);
-  // Whoever is on it is lost: jobs by chance until as much of ours is gone as a node carries.
+  // Jobs on the node are lost: random ones, until as many slots of ours are gone as a node has.
   const int total = c.up;
   int due = static_cast<int>(std::lround(static_cast<double>(node) * c.used / std::max(1, total)));
   c.up -= node;

@@ -8,7 +8,7 @@
 namespace cigri::sim {
 namespace {
 
-constexpr std::size_t kSample = 300;  // lengths and lives that medians are made of
+constexpr std::size_t kSample = 300;  // durations and survivals from which medians are taken
 
 // The last kSample, in a ring.
 template <typename T>
