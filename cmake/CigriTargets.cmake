@@ -3,10 +3,20 @@
 # cigri_tests(core LINK a b): tests/<folder>/*_test.cc as one program, *_pgtest.cc as another; whole
 # grids: *_systest.cc (label system) and *_faulttest.cc (label faults), each alone on the machine.
 
+# What ships is hardened; tests/core/binaries_test.cc reads it off the programs. FORTIFY needs
+# optimisation, and no test is optimised. Executables are position-independent by Debian's default.
+set(CIGRI_HARDENING -fstack-protector-strong)
+function(cigri_harden target)
+  target_compile_options(${target} PRIVATE ${CIGRI_HARDENING}
+                         $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+endfunction()
+add_link_options(-Wl,-z,relro,-z,now)
+
 if(CIGRI_PCH)
   add_library(cigri_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
   target_precompile_headers(cigri_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
   target_link_libraries(cigri_pch PUBLIC Threads::Threads nlohmann_json::nlohmann_json)
+  cigri_harden(cigri_pch)
 endif()
 
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
@@ -40,6 +50,7 @@ endfunction()
 # Every file begins with cmake/pch.h, precompiled or not, so that each kind of build accepts the
 # same sources.
 function(cigri_common_headers target)
+  cigri_harden(${target})
   if(CIGRI_PCH)
     target_precompile_headers(${target} REUSE_FROM cigri_pch)
   else()
