@@ -8,4 +8,6 @@ struct Response;
 
 namespace cigri::http {
 class GuardServer;
+struct Head;
+struct Peer;
 }  // namespace cigri::http

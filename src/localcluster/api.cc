@@ -25,6 +25,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostOutput = 8 << 20;
 constexpr std::int64_t kLongestWaitMs = 60'000;
+constexpr std::chrono::milliseconds kLookForEnd(100);  // of a job that somebody waits for
 
 std::int64_t Param(const Request& q, const char* name, std::int64_t fallback, std::int64_t least,
                    std::int64_t most) {
@@ -225,11 +226,13 @@ class Routes {
                   "}\n");
   }
   void Job(const Request& q, Response& r) {
-    Own(q);
-    engine_.AwaitEnd(q.matches[1],
-                     std::chrono::milliseconds(Param(q, "wait", 0, 0, kLongestWaitMs)));
+    const JobView job = Own(q);
+    const auto left =
+        std::chrono::milliseconds(Param(q, "wait", 0, 0, kLongestWaitMs)) - http::WaitedFor();
+    if (job.state != State::kEnded && left.count() > 0)
+      return http::AnswerLater(std::min(left, kLookForEnd));
     std::string out;
-    AppendJob(Own(q), &out);
+    AppendJob(job, &out);
     Answer(r, out + "\n");
   }
   void Output(const Request& q, Response& r) {

@@ -86,8 +86,6 @@ class Engine {
   std::vector<JobView> Find(const std::string& tag, bool revoke);
   Changes ChangesSince(const std::string& token, std::chrono::milliseconds wait);
   std::optional<JobView> Get(const std::string& id);
-  /// Returns when the job has ended, is not known, or after `wait`.
-  void AwaitEnd(const std::string& id, std::chrono::milliseconds wait);
   /// Live jobs for which `wanted` holds, in order of submission.
   std::vector<JobView> Live(const std::function<bool(const Batch&)>& wanted);
   enum class Killed { kGone, kAsked, kForeign };

@@ -78,16 +78,6 @@ std::optional<JobView> Engine::Get(const std::string& id) {
   return {};
 }
 
-void Engine::AwaitEnd(const std::string& id, std::chrono::milliseconds wait) {
-  std::int64_t seq = 0;
-  int index = 0;
-  if (!ParseId(id, &seq, &index)) return;
-  Lock lock(mutex_);
-  ++waiters_;
-  news_.wait_for(lock, wait, [&] { return stopping_ || FindLive(seq, index) == nullptr; });
-  --waiters_;
-}
-
 std::vector<JobView> Engine::Live(const std::function<bool(const Batch&)>& wanted) {
   Lock lock(mutex_);
   std::vector<JobView> out;

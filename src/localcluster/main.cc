@@ -123,6 +123,7 @@ void Bind(http::GuardServer& server, const std::string& cluster, const std::stri
   limits.request_deadline = std::chrono::seconds(30);
   limits.keep_alive_s = 60;
   limits.keep_alive_max = 1'000'000;
+  limits.connections = 100;  // RaiseFileLimit() counts them
   // Two servers, so that users who take all threads of theirs do not keep the grid out.
   http::GuardServer server(limits), grid_server(limits);
   options.api.shutdown = [](bool kill) { ::kill(getpid(), kill ? SIGINT : SIGTERM); };

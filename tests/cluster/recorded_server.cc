@@ -99,9 +99,10 @@ RecordedServer::RecordedServer() : impl_(std::make_unique<Impl>()) {
   impl_->server.Post(".*", handle);
   impl_->server.Delete(".*", handle);
   std::string why;
+  impl_->server.trusted = [](const http::Peer&) { return true; };  // a cluster, not a victim
   if (!impl_->server.BindTcp("127.0.0.1", 0, &why)) throw std::runtime_error(why);
   impl_->thread = std::thread([this] { impl_->server.Serve(); });
-  while (!impl_->server.is_running()) std::this_thread::yield();
+  impl_->server.AwaitServing();
 }
 
 RecordedServer::~RecordedServer() {

@@ -48,7 +48,7 @@ class FakeApi {
     std::string why;
     if (!server_.BindUnix(socket(), 0600, &why)) throw std::runtime_error(why);
     thread_ = std::thread([this] { server_.Serve(); });
-    while (!server_.is_running()) std::this_thread::yield();
+    server_.AwaitServing();
   }
   ~FakeApi() {
     server_.Stop();

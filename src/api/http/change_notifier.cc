@@ -18,9 +18,9 @@ ChangeNotifier::~ChangeNotifier() {
   if (wake_fd_ >= 0) ::close(wake_fd_);
 }
 
-std::uint64_t ChangeNotifier::Received() {
+void ChangeNotifier::OnNews(std::function<void()> tell) {
   std::lock_guard lock(mutex_);
-  return received_;
+  tell_ = std::move(tell);
 }
 
 bool ChangeNotifier::stopped() {
@@ -28,31 +28,26 @@ bool ChangeNotifier::stopped() {
   return stop_;
 }
 
-void ChangeNotifier::WaitBeyond(std::uint64_t received, int ms) {
-  std::unique_lock lock(mutex_);
+void ChangeNotifier::KeepListening() {
+  std::lock_guard lock(mutex_);
   last_wait_ = std::chrono::steady_clock::now();
-  if (!listening_ && !stop_) {
-    if (thread_.joinable()) thread_.join();  // it has ended: it was idle
-    if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    listening_ = true;
-    thread_ = std::thread([this] { Listen(); });
-  }
-  changed_.wait_for(lock, std::chrono::milliseconds(ms),
-                    [&] { return stop_ || received_ > received; });
+  if (listening_ || stop_) return;
+  if (thread_.joinable()) thread_.join();  // it has ended: it was idle
+  if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  listening_ = true;
+  thread_ = std::thread([this] { Listen(); });
 }
 
 void ChangeNotifier::Stop() {
   std::lock_guard lock(mutex_);
   stop_ = true;
-  changed_.notify_all();
   const std::uint64_t one = 1;
   if (wake_fd_ >= 0 && ::write(wake_fd_, &one, sizeof one) < 0) return;  // full: awake already
 }
 
 void ChangeNotifier::NotifyAll() {
   std::lock_guard lock(mutex_);
-  ++received_;
-  changed_.notify_all();
+  if (tell_) tell_();
 }
 
 bool ChangeNotifier::IdleForLong() {

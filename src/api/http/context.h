@@ -50,7 +50,7 @@ class Context {
 
   const Config config;
   db::Pool pool;
-  /// Long polls wait here (read/progress.cc).
+  /// Tells when long polls are to look again (read/progress.cc).
   std::unique_ptr<ChangeNotifier> notifier;
   /// For explanations (why/snapshot.h).
   std::unique_ptr<SnapshotCache> snapshots;

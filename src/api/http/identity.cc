@@ -15,16 +15,21 @@ namespace {
 constexpr auto kRemember = std::chrono::seconds(5);
 constexpr std::size_t kMostTokens = 1000;
 
-std::set<std::string> SplitNames(const std::string& list) {
-  std::set<std::string> out;
-  for (const auto& word : Split(ReplaceAll(list, ",", " "), ' '))
-    if (!word.empty()) out.insert(word);
-  return out;
-}
-
 // CiGri names the CGI variable (HTTP_X_CIGRI_USER); we need the header.
 std::string HeaderName(const std::string& variable) {
   return ReplaceAll(StartsWith(variable, "HTTP_") ? variable.substr(5) : variable, "_", "-");
+}
+
+// What follows "Bearer "; "" without it.
+std::string TokenOf(const std::string& authorization) {
+  if (!StartsWith(authorization, "Bearer ")) return "";
+  return std::string(Trim(std::string_view(authorization).substr(7)));
+}
+
+// Also percent signs: one proxy passes them on, the next one decodes them, and the name is another.
+bool IsUserName(const std::string& name) {
+  return name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789._@-") == name.npos;
 }
 
 std::string OwnName() {
@@ -34,6 +39,13 @@ std::string OwnName() {
 
 }  // namespace
 
+std::set<std::string> SplitNames(const std::string& list) {
+  std::set<std::string> out;
+  for (const auto& word : Split(ReplaceAll(list, ",", " "), ' '))
+    if (!word.empty()) out.insert(word);
+  return out;
+}
+
 Identity::Identity(Context& context)
     : context_(context),
       header_(HeaderName(context.config.Get("API_HEADER_USERNAME", "HTTP_X_CIGRI_USER"))),
@@ -41,13 +53,41 @@ Identity::Identity(Context& context)
       operators_(SplitNames(context.config.Get("API_OPERATORS"))) {
   operators_.insert("root");
   if (const std::string owner = OwnName(); !owner.empty()) operators_.insert(owner);
+  for (const std::string& proxy : proxies_)
+    if (StartsWith(proxy, "unix:"))
+      if (const passwd* pw = getpwnam(proxy.c_str() + 5); pw != nullptr)
+        proxy_uids_.insert(static_cast<int>(pw->pw_uid));
+}
+
+bool Identity::IsProxy(const http::Peer& peer) const {
+  return peer.unix_socket ? proxy_uids_.count(peer.uid) != 0 : proxies_.count(peer.address) != 0;
+}
+
+bool Identity::IsTrusted(const http::Peer& peer) const {
+  const bool own = peer.uid == 0 || peer.uid == static_cast<int>(geteuid());
+  return IsProxy(peer) || (peer.unix_socket && own);
+}
+
+std::string Identity::ChargedTo(const http::Peer& peer, const http::Head& head) {
+  if (IsProxy(peer)) return "user " + head.Value(header_);
+  if (peer.unix_socket) return "";
+  const std::string token = TokenOf(head.Value("Authorization"));
+  if (token.empty()) return "";
+  const std::string hash = HashToken(token);
+  std::lock_guard lock(mutex_);
+  const auto at = tokens_.find(hash);
+  const bool known = at != tokens_.end() && at->second.until > std::chrono::steady_clock::now();
+  return known && !at->second.user.empty() ? "user " + at->second.user : "";
 }
 
 std::string Identity::NamedByProxy(const httplib::Request& request) const {
   if (request.get_header_value_count(header_) != 1) return "";
   const std::string name = request.get_header_value(header_);
   const std::string lower = Lower(name);
-  return lower == "unknown" || lower == "null" || !IsValidUtf8(name) ? "" : name;
+  if (lower == "unknown" || lower == "null") return "";
+  if (!IsUserName(name))
+    throw BadRequest(header_ + " names no user: letters, digits and ._@- are allowed");
+  return name;
 }
 
 std::string Identity::UserOfToken(const std::string& token) {
@@ -70,14 +110,10 @@ std::string Identity::UserOfToken(const std::string& token) {
 
 std::string Identity::UserOf(const httplib::Request& request) {
   const http::Peer peer = http::PeerOf(request);
-  if (peer.unix_socket) {
-    if (proxies_.count("unix:" + peer.user) != 0) return NamedByProxy(request);
-    return peer.user;
-  }
-  if (proxies_.count(request.remote_addr) != 0) return NamedByProxy(request);
-  const std::string authorization = request.get_header_value("Authorization");
-  if (!StartsWith(authorization, "Bearer ")) return "";
-  return UserOfToken(std::string(Trim(std::string_view(authorization).substr(7))));
+  if (IsProxy(peer)) return NamedByProxy(request);
+  if (peer.unix_socket) return peer.user;
+  const std::string token = TokenOf(request.get_header_value("Authorization"));
+  return token.empty() ? "" : UserOfToken(token);
 }
 
 bool Identity::IsOperator(const std::string& user) {
@@ -102,6 +138,7 @@ bool Identity::IsOperator(const std::string& user) {
 Caller Identity::Of(const httplib::Request& request) {
   Caller caller;
   caller.user = UserOf(request);
+  caller.named_by_proxy = IsProxy(http::PeerOf(request));
   caller.is_operator = IsOperator(caller.user);
   return caller;
 }

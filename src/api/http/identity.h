@@ -12,6 +12,9 @@
 
 namespace cigri::api {
 
+/// The words of a list in cigri.conf, between blanks or commas.
+std::set<std::string> SplitNames(const std::string& list);
+
 /// Identifies callers (docs/design.md section 10): on the unix socket by SO_PEERCRED, unless the
 /// peer is a trusted proxy that names its user; over TCP by a bearer token or a trusted proxy.
 /// API_TRUSTED_PROXY lists proxies: addresses ("10.0.0.3") or local users ("unix:www-data").
@@ -19,10 +22,17 @@ namespace cigri::api {
 class Identity {
  public:
   explicit Identity(Context& context);
-  /// Throws Fatal or a db::Error when the database is needed and away.
+  /// Throws Fatal or a db::Error when the database is needed and away, and a 400 when a proxy names
+  /// what is no name.
   Caller Of(const httplib::Request& request);
+  /// Callers without limits of their own: root, the daemon's user, and proxies: their users have
+  /// the limits. Asks nobody, as ChargedTo() does.
+  bool IsTrusted(const http::Peer& peer) const;
+  /// "user alice" when a proxy or a token, known from before, says whose a request is; else "".
+  std::string ChargedTo(const http::Peer& peer, const http::Head& head);
 
  private:
+  bool IsProxy(const http::Peer& peer) const;
   std::string UserOf(const httplib::Request& request);
   std::string NamedByProxy(const httplib::Request& request) const;
   std::string UserOfToken(const std::string& token);
@@ -35,6 +45,7 @@ class Identity {
   Context& context_;
   std::string header_;  ///< of the proxy, "X-Cigri-User"
   std::set<std::string> proxies_, operators_;
+  std::set<int> proxy_uids_;  ///< of "unix:NAME"
   std::mutex mutex_;
   std::map<std::string, Known> tokens_;   ///< by hash; asked again after some seconds
   std::set<std::string> more_operators_;  ///< table `operators`, as of `operators_until_`

@@ -112,6 +112,12 @@ Reply Reply::Stream(std::function<void(const Write&)> body, std::string type) {
   return reply;
 }
 
+Reply Reply::Later(std::chrono::milliseconds at_most) {
+  Reply reply;
+  reply.later = at_most;
+  return reply;
+}
+
 nlohmann::json LinkJson(const Request& request, const std::string& rel, const std::string& to,
                         const std::string& title) {
   nlohmann::json link{{"rel", rel}, {"href", request.Link(to)}};

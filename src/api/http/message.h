@@ -1,5 +1,6 @@
 // A request as handlers see it, the reply they give, and the errors that become replies.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@ namespace cigri::api {
 struct Caller {
   std::string user;  ///< "" = not identified
   bool is_operator = false;
+  bool named_by_proxy = false;  ///< a browser may stand behind it, and any page in the browser
   bool identified() const { return !user.empty(); }
 };
 
@@ -66,6 +68,7 @@ struct Request {
   std::string link_prefix;  ///< X-Cigri-Api-Path-Prefix + API_BASE
   std::string id;           ///< of this request, as it stands in the log
   Caller caller;
+  std::chrono::milliseconds waited{0};  ///< since the request arrived: Reply::Later
 
   /// The number captured by {name} (the pattern guarantees one).
   std::int64_t Id(const std::string& name = "id") const;
@@ -88,7 +91,7 @@ struct Request {
 /// Sends one piece of a streamed body; false when the client has gone: stop then.
 using Write = std::function<bool(std::string_view)>;
 
-/// What a handler answers: JSON, else text, else a stream.
+/// What a handler answers: JSON, else text, else a stream; or nothing yet.
 struct Reply {
   int status = 200;
   nlohmann::json json;
@@ -97,11 +100,15 @@ struct Reply {
   std::function<void(const Write&)> stream;  ///< runs after the handler has returned: it owns
                                              ///< all it uses. Throwing cuts the connection.
   std::map<std::string, std::string> headers;
+  std::chrono::milliseconds later{0};  ///< > 0: nothing yet
 
   static Reply Json(nlohmann::json body, int status = 200);
   static Reply Text(std::string body, std::string type = "text/plain; charset=utf-8");
   static Reply Stream(std::function<void(const Write&)> body,
                       std::string type = "text/plain; charset=utf-8");
+  /// Long polls: the handler is called again when there are news, or after `at_most`. The request
+  /// waits without a thread. The handler looks at Request::waited, so that this ends.
+  static Reply Later(std::chrono::milliseconds at_most);
 };
 
 /// {"rel": rel, "href": link} (with "title" when given), as CiGri's `links` hold them.

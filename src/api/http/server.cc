@@ -11,10 +11,8 @@
 namespace cigri::api {
 namespace {
 
-constexpr std::size_t kMostBodyOfStrangers = 16 << 10;
-constexpr std::size_t kMostForm = 8192;  // compiled into cpp-httplib
-// A long poll holds a thread, which costs some pages, and no database session, which costs MB.
-constexpr int kThreads = 512, kTcpThreads = 128;
+constexpr std::size_t kMostBodyOfStrangers = limits::kStrangerBytes.value;
+constexpr std::size_t kMostForm = limits::kFormBytes.value;  // compiled into cpp-httplib
 
 void Send(const httplib::Request& request, httplib::Response& response, Reply reply) {
   response.status = reply.status;
@@ -65,6 +63,12 @@ bool Refuse(const httplib::Request& request, httplib::Response& response, const 
   return true;
 }
 
+void CheckMethod(const Request& request) {
+  static const std::set<std::string> kMethods = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+  if (kMethods.count(request.method) == 0)
+    throw BadRequest("_method is none of GET, POST, PUT, PATCH, DELETE and OPTIONS");
+}
+
 std::multimap<std::string, std::string> ParseQuery(const std::string& text) {
   httplib::Params params;
   httplib::detail::parse_query_text(text, params);
@@ -79,11 +83,16 @@ ApiServer::ApiServer(Context& context, Router router)
       identity_(context),
       base_(context.config.Get("API_BASE")) {
   while (!base_.empty() && base_.back() == '/') base_.pop_back();
+  context_.notifier->OnNews([this] {
+    std::lock_guard lock(mutex_);
+    for (auto& server : servers_) server->WakeWaiting();
+  });
 }
 
 ApiServer::~ApiServer() { Stop(); }
 
 void ApiServer::Stop() {
+  context_.notifier->OnNews(nullptr);
   context_.notifier->Stop();
   for (auto& server : servers_) server->Stop();
   for (auto& thread : threads_) thread.join();
@@ -93,12 +102,15 @@ void ApiServer::Stop() {
   sockets_.clear();
 }
 
-std::unique_ptr<http::GuardServer> ApiServer::MakeServer(int threads) {
+std::unique_ptr<http::GuardServer> ApiServer::MakeServer() {
   http::Limits limits;
-  limits.threads = threads;
-  limits.max_request_bytes = 112u << 20;  // 1000 lines of 100 kB: the longest block
+  limits.max_request_bytes = limits::kBodyBytes.value;
   auto server = std::make_unique<http::GuardServer>(limits);
   const auto handle = [this](const httplib::Request& q, httplib::Response& r) { Handle(q, r); };
+  server->trusted = [this](const http::Peer& peer) { return identity_.IsTrusted(peer); };
+  server->charge = [this](const http::Peer& peer, const http::Head& head) {
+    return identity_.ChargedTo(peer, head);
+  };
   server->before = [this](const httplib::Request& q, httplib::Response& r) { return Before(q, r); };
   server->Get(".*", handle).Post(".*", handle).Put(".*", handle);
   server->Patch(".*", handle).Delete(".*", handle).Options(".*", handle);
@@ -108,11 +120,12 @@ std::unique_ptr<http::GuardServer> ApiServer::MakeServer(int threads) {
 void ApiServer::Serve(std::unique_ptr<http::GuardServer> server) {
   threads_.emplace_back([s = server.get()] { s->Serve(); });
   server->AwaitServing();
+  std::lock_guard lock(mutex_);
   servers_.push_back(std::move(server));
 }
 
 void ApiServer::ListenUnix(const std::string& path, int mode) {
-  auto server = MakeServer(kThreads);
+  auto server = MakeServer();
   std::string why;
   if (!server->BindUnix(path, mode, &why)) throw Fatal(kExitUnavailable, "cannot serve: " + why);
   sockets_.push_back(path);
@@ -126,7 +139,7 @@ int ApiServer::ListenTcp(const std::string& address) {
   if (port < 0 || port > 65535 || *end != '\0')
     throw Fatal(kExitConfig, "API_LISTEN = \"" + address + "\" is no address",
                 "write it as 127.0.0.1:8080");
-  auto server = MakeServer(kTcpThreads);
+  auto server = MakeServer();
   std::string why;
   if (!server->BindTcp(address.substr(0, colon), static_cast<int>(port), &why))
     throw Fatal(kExitUnavailable, "cannot serve: " + why);
@@ -145,6 +158,8 @@ bool ApiServer::Before(const httplib::Request& request, httplib::Response& respo
   if (length <= kMostBodyOfStrangers || http::PeerOf(request).unix_socket) return false;
   try {
     if (identity_.Of(request).identified()) return false;
+  } catch (const ApiError& e) {
+    return Refuse(request, response, e);
   } catch (const std::exception& e) {
     return Refuse(request, response, ApiError(503, "Unavailable", e.what()));
   }
@@ -154,6 +169,7 @@ bool ApiServer::Before(const httplib::Request& request, httplib::Response& respo
 Request ApiServer::Translate(const httplib::Request& request, const std::string& id) const {
   Request out;
   out.id = id;
+  out.waited = http::WaitedFor();
   out.method = request.method == "HEAD" ? "GET" : request.method;
   out.path = request.path;
   if (!base_.empty() && (out.path == base_ || StartsWith(out.path, base_ + "/")))
@@ -180,11 +196,14 @@ void ApiServer::Handle(const httplib::Request& request, httplib::Response& respo
   const bool reads = translated.method == "GET" || translated.method == "OPTIONS";
   Reply reply;
   try {
+    CheckMethod(translated);
     translated.caller = identity_.Of(request);
     const std::string user = translated.caller.user;
     reply = router_.Dispatch(context_, std::move(translated));
     // One line for each write; never bodies, queries or tokens.
     if (!reads) log::info("[{}] {} {} -> {}", id, user.empty() ? "-" : user, line, reply.status);
+  } catch (const ApiError& e) {
+    reply = Reply::Json(e.Body(), e.status);
   } catch (const std::exception& e) {
     log::warn("[{}] {}: {}", id, line, e.what());
     const auto* fatal = dynamic_cast<const Fatal*>(&e);
@@ -193,6 +212,7 @@ void ApiServer::Handle(const httplib::Request& request, httplib::Response& respo
                          fatal != nullptr ? fatal->hint() : "try again in some seconds");
     reply = Reply::Json(error.Body(), error.status);
   }
+  if (reply.later.count() > 0) return http::AnswerLater(reply.later);
   response.set_header("X-Request-Id", id);
   Send(request, response, std::move(reply));
 }

@@ -1,6 +1,7 @@
 // The API daemon's listeners: a unix socket and, when configured, a TCP address.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,7 +33,7 @@ class ApiServer {
 
  private:
   void Serve(std::unique_ptr<http::GuardServer> server);
-  std::unique_ptr<http::GuardServer> MakeServer(int threads);
+  std::unique_ptr<http::GuardServer> MakeServer();
   bool Before(const httplib::Request& request, httplib::Response& response);
   void Handle(const httplib::Request& request, httplib::Response& response);
   Request Translate(const httplib::Request& request, const std::string& id) const;
@@ -41,6 +42,7 @@ class ApiServer {
   const Router router_;
   Identity identity_;
   std::string base_;  ///< API_BASE, stripped where it is present
+  std::mutex mutex_;                   ///< of servers_: news come in another thread
   std::vector<std::unique_ptr<http::GuardServer>> servers_;
   std::vector<std::thread> threads_;
   std::vector<std::string> sockets_;

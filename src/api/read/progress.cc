@@ -12,11 +12,10 @@
 namespace cigri::api {
 namespace {
 
-constexpr std::int64_t kLongestWait = 60'000;  // ms
-constexpr int kRecheck = 1000;                 // ms: when a notice was lost
+constexpr std::int64_t kLongestWait = 60'000;    // ms
+constexpr std::chrono::milliseconds kRecheck(1000);  // when a notice was lost
 
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 // What a client has seen, in its token: "EVENT.PLACEMENTS.HASH" with placements = "1:3,2:0"
 // (preempted jobs by cluster). An invalid token counts as an empty one: everything is new.
@@ -136,22 +135,16 @@ Progress LoadProgress(Context& context, const Request& request, const Seen& seen
   });
 }
 
+// Asked again from the start at each notice: it keeps nothing and holds no thread while it waits.
 Reply ShowProgress(Context& context, const Request& request) {
-  const Seen seen = SeenOf(request.Query("seen"));
-  const auto end =
-      Clock::now() + std::chrono::milliseconds(request.QueryInt("wait", 0, 0, kLongestWait));
-  for (;;) {
-    const auto received =
-        context.notifier->Received();  // before looking: what comes meanwhile counts
-    Progress progress = LoadProgress(context, request, seen);
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (progress.changed || progress.body["over"] == true || left <= 0 ||
-        context.notifier->stopped())
-      return Reply::Json(std::move(progress.body));
-    context.notifier->WaitBeyond(received,
-                                 static_cast<int>(std::min<std::int64_t>(left, kRecheck)));
-  }
+  const std::chrono::milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
+  Progress progress = LoadProgress(context, request, SeenOf(request.Query("seen")));
+  const auto left = wait - request.waited;
+  if (progress.changed || progress.body["over"] == true || left.count() <= 0 ||
+      context.notifier->stopped())
+    return Reply::Json(std::move(progress.body));
+  context.notifier->KeepListening();
+  return Reply::Later(std::min(left, kRecheck));
 }
 
 }  // namespace

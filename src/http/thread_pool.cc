@@ -1,6 +1,7 @@
-#include "http/task_queue.h"
+#include "http/thread_pool.h"
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 namespace cigri::http {
@@ -8,12 +9,12 @@ namespace {
 constexpr auto kIdle = std::chrono::seconds(10);
 }
 
-void GrowingPool::enqueue(std::function<void()> task) {
+void ThreadPool::Enqueue(std::function<void()> task) {
   std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
   if (static_cast<int>(tasks_.size()) > idle_ && threads_ < most_) {
     try {
-      std::thread([this] { Work(); }).detach();  // shutdown() waits for the count, not the thread
+      std::thread([this] { Work(); }).detach();  // Finish() waits for the count, not the thread
       ++threads_;
     } catch (const std::system_error&) {
       // No thread to be had: the task waits for one that there is.
@@ -22,14 +23,14 @@ void GrowingPool::enqueue(std::function<void()> task) {
   changed_.notify_all();
 }
 
-void GrowingPool::shutdown() {
+void ThreadPool::Finish() {
   std::unique_lock lock(mutex_);
   ends_ = true;
   changed_.notify_all();
   changed_.wait(lock, [&] { return threads_ == 0; });
 }
 
-void GrowingPool::Work() {
+void ThreadPool::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;

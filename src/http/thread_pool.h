@@ -1,7 +1,5 @@
-// Threads for a server whose requests may wait for a long time (long polls).
+// Threads that come and go with the work.
 #pragma once
-#include <httplib.h>
-
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -11,12 +9,13 @@ namespace cigri::http {
 
 /// Starts a thread when a task finds none idle, up to `most`; a thread that has been idle for some
 /// seconds ends, so an idle server keeps none but its listener.
-class GrowingPool final : public httplib::TaskQueue {
+class ThreadPool {
  public:
-  explicit GrowingPool(int most) : most_(most) {}
-  void enqueue(std::function<void()> task) override;
-  /// Returns when every task has run.
-  void shutdown() override;
+  explicit ThreadPool(int most) : most_(most) {}
+  /// May be called by a task.
+  void Enqueue(std::function<void()> task);
+  /// Returns when every task has run. Called once.
+  void Finish();
 
  private:
   void Work();

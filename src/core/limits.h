@@ -1,0 +1,46 @@
+// The limits on what one caller may take of the grid's servers: one table, which the servers obey,
+// `gridadmin limits` shows and docs/security.md repeats.
+#pragma once
+#include <cstdint>
+
+namespace cigri::limits {
+
+struct Limit {
+  const char* name;   ///< as answers name it
+  std::int64_t value;
+  const char* unit;
+  const char* scope;  ///< for whom it counts
+  const char* answer; ///< what the client sees beyond it
+};
+
+// A caller is a user (unix socket, token, named by a proxy) or an address without a valid token.
+constexpr Limit kConnections{
+    "connections", 64, "connections", "each caller",
+    "its connection that has waited longest for a request is closed; 429 when none waits"};
+constexpr Limit kAllConnections{"all-connections", 800, "connections", "each socket",
+                                "the greediest caller's oldest is closed; 503 when none waits"};
+constexpr Limit kThreads{"threads", 4, "requests at work", "each caller", "the next ones wait"};
+constexpr Limit kStrangerThreads{"stranger-threads", 16, "requests at work",
+                                 "all callers without a valid token", "the next ones wait"};
+constexpr Limit kAllThreads{"all-threads", 64, "requests at work", "each socket",
+                            "the next ones wait"};
+constexpr Limit kLongPolls{"long-polls", 64, "waiting requests", "each caller", "429"};
+constexpr Limit kHeadBytes{"head-bytes", 32 << 10, "bytes", "each request", "431"};
+constexpr Limit kHeaders{"headers", 100, "headers", "each request", "431"};
+constexpr Limit kRequestTime{"request-time", 10, "s", "a head and a body up to 64 kB",
+                             "the connection is closed"};
+constexpr Limit kStrangerTime{"stranger-time", 2, "s",
+                              "the same, of callers without a valid token",
+                              "the connection is closed"};
+constexpr Limit kBodyRate{"body-rate", 256 << 10, "bytes a second", "each longer body",
+                          "the connection is closed"};
+constexpr Limit kBodyBytes{"body-bytes", 112 << 20, "bytes", "each request", "413"};
+constexpr Limit kStrangerBytes{"stranger-bytes", 16 << 10, "bytes",
+                               "each request without a valid token", "403"};
+constexpr Limit kFormBytes{"form-bytes", 8192, "bytes", "each form-encoded request", "415"};
+
+constexpr Limit kAll[] = {kConnections, kAllConnections, kThreads,   kStrangerThreads, kAllThreads,
+                          kLongPolls,   kHeadBytes,      kHeaders,   kRequestTime,     kStrangerTime,
+                          kBodyRate,    kBodyBytes,      kStrangerBytes, kFormBytes};
+
+}  // namespace cigri::limits

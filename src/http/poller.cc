@@ -1,0 +1,428 @@
+#include "http/poller.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cigri::http {
+namespace {
+
+constexpr std::size_t kMostDrained = 1u << 20;
+constexpr auto kDrainSilence = std::chrono::milliseconds(100);
+constexpr std::uint32_t kWhatComes = EPOLLIN, kOnlyItsEnd = EPOLLRDHUP;
+constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+int MakeEpoll(int wake) {
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = wake;
+  ::epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event);
+  return epoll;
+}
+
+std::string CallerOf(const Peer& peer) {
+  return peer.unix_socket ? "uid " + std::to_string(peer.uid) : "address " + peer.address;
+}
+
+bool IsAddress(const std::string& caller) { return caller.rfind("address ", 0) == 0; }
+
+bool Gathered(const Head& head) { return head.body_bytes <= kGatheredBytes; }
+
+std::string Beyond(const limits::Limit& limit, int most) {
+  return "the limit " + std::string(limit.name) + " is reached: " + std::to_string(most) + " " +
+         limit.unit + " for " + limit.scope;
+}
+
+}  // namespace
+
+std::string RefusalText(int status, const std::string& why) {
+  const std::string body = "{\"status\":" + std::to_string(status) +
+                           ",\"title\":\"Refused\",\"message\":\"" + why + "\"}\n";
+  return "HTTP/1.1 " + std::to_string(status) + " Refused\r\nConnection: close\r\n" +
+         (status == 429 || status == 503 ? "Retry-After: 1\r\n" : "") +
+         "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+Poller::Poller(const Limits& limits, Hooks hooks)
+    : limits_(limits),
+      hooks_(std::move(hooks)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      epoll_(MakeEpoll(wake_)),
+      pool_(2 * limits.threads) {}
+
+Poller::~Poller() {
+  for (const auto& [socket, connection] : connections_) ::close(socket);
+  ::close(epoll_);
+  ::close(wake_);
+}
+
+void Poller::Run(int listener) {
+  ::fcntl(listener, F_SETFL, ::fcntl(listener, F_GETFL) | O_NONBLOCK);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = listener;
+  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, listener, &event);
+  running_ = true;
+  for (bool accepts = true;;) {
+    int wait_ms = 0;
+    {
+      std::lock_guard lock(mutex_);
+      Expire();
+      if (stopping_) {
+        if (accepts) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener, nullptr);
+        accepts = false;
+        CloseAllIdle();
+        if (connections_.empty()) break;
+      }
+      wait_ms = MsToNextDeadline();
+    }
+    epoll_event events[64];
+    const int n = ::epoll_wait(epoll_, events, 64, wait_ms);
+    std::lock_guard lock(mutex_);
+    bool knocks = false;
+    for (int i = 0; i < n; ++i) {
+      const int fd = events[i].data.fd;
+      std::uint64_t ignored;
+      if (fd == listener) knocks = true;
+      if (fd == wake_ && ::read(wake_, &ignored, sizeof ignored) < 0) continue;
+      const auto at = connections_.find(fd);
+      if (at != connections_.end()) OnEvent(*at->second);
+    }
+    // Last: a number that was closed above may come again.
+    if (knocks && !stopping_) AcceptAll(listener);
+  }
+  pool_.Finish();
+  running_ = false;
+}
+
+void Poller::Stop() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  ++wakes_;
+  for (auto& [socket, connection] : connections_)
+    if (connection->phase == Phase::kServing || connection->phase == Phase::kReady)
+      ::shutdown(socket, SHUT_RD);
+  WakeUp();
+}
+
+void Poller::WakeUp() const {
+  const std::uint64_t one = 1;
+  if (::write(wake_, &one, sizeof one) < 0) return;  // full: awake already
+}
+
+void Poller::WakeWaiting() {
+  std::lock_guard lock(mutex_);
+  ++wakes_;
+  for (auto& [socket, connection] : connections_)
+    if (connection->phase == Phase::kWaiting) ServeNext(*connection);
+  Dispatch();
+}
+
+void Poller::AcceptAll(int listener) {
+  for (;;) {
+    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket >= 0) {
+      Admit(socket);
+    } else if (errno == EMFILE || errno == ENFILE) {
+      const std::string* greediest = Greediest();
+      if (greediest == nullptr || !CloseOldest(greediest)) {
+        ::usleep(1000);  // none to be had now; the listener stays ready
+        return;
+      }
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+void Poller::Admit(int socket) {
+  auto owned = std::make_unique<Connection>();
+  Connection& c = *owned;
+  c.socket = socket;
+  c.peer = KernelPeer(socket);
+  c.trusted = hooks_.trusted && hooks_.trusted(c.peer);
+  if (!c.trusted) c.caller = CallerOf(c.peer);
+  c.stranger = IsAddress(c.caller);
+  bool one_too_many = false, full = false;
+  if (!c.trusted) {
+    const auto held = callers_.find(c.caller);
+    one_too_many = held != callers_.end() &&
+                   held->second.connections >= limits_.connections_per_caller &&
+                   !CloseOldest(&c.caller);
+    full = static_cast<int>(connections_.size()) >= limits_.connections && !CloseOldest(Greediest());
+  }
+  connections_.emplace(socket, std::move(owned));
+  if (!c.trusted) ++callers_[c.caller].connections;
+  if (one_too_many)
+    return Refuse(c, 429, Beyond(limits::kConnections, limits_.connections_per_caller));
+  if (full) return Refuse(c, 503, Beyond(limits::kAllConnections, limits_.connections));
+  Move(c, Phase::kReading, kWhatComes);
+  SetDeadline(c, c.stranger ? std::min(limits_.stranger_deadline, limits_.request_deadline)
+                            : limits_.request_deadline);
+}
+
+// A kept-alive connection or half a request: its loss costs an honest client a fresh connection.
+// False when every connection of the caller is at work.
+bool Poller::CloseOldest(const std::string* caller) {
+  if (caller == nullptr) return false;
+  Connection* oldest = nullptr;
+  for (auto& [socket, c] : connections_)
+    if (!c->trusted && c->caller == *caller &&
+        (c->phase == Phase::kReading || c->phase == Phase::kDraining) &&
+        (oldest == nullptr || c->since < oldest->since))
+      oldest = c.get();
+  if (oldest != nullptr) Close(*oldest);
+  return oldest != nullptr;
+}
+
+const std::string* Poller::Greediest() const {
+  const auto most = std::max_element(
+      callers_.begin(), callers_.end(),
+      [](const auto& a, const auto& b) { return a.second.connections < b.second.connections; });
+  return most == callers_.end() ? nullptr : &most->first;
+}
+
+void Poller::OnEvent(Connection& c) {
+  if (c.phase == Phase::kReading) Read(c);
+  else if (c.phase == Phase::kDraining) Drain(c);
+  else if (c.phase == Phase::kWaiting) Close(c);  // only its end is watched for
+}
+
+void Poller::Read(Connection& c) {
+  char buffer[16384];
+  const ssize_t n = ::recv(c.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return Close(c);
+  if (c.bytes.empty() && c.answered > 0)  // the keep-alive time ends, the request's begins
+    SetDeadline(c, c.stranger ? limits_.stranger_deadline : limits_.request_deadline);
+  c.bytes.append(buffer, static_cast<std::size_t>(n));
+  Advance(c);
+  Dispatch();
+}
+
+// Looks whether the bytes are a request by now.
+void Poller::Advance(Connection& c) {
+  if (!c.head) c.head = ReadHead(c.bytes, {limits_.max_head_bytes, limits_.max_headers});
+  if (!c.head) return;
+  if (c.head->status != 0) return Refuse(c, c.head->status, c.head->fault);
+  if (c.head->bytes + c.head->body_bytes > limits_.max_request_bytes)
+    return Refuse(c, 413,
+                  "the request is longer than " + std::to_string(limits_.max_request_bytes) +
+                      " bytes, the limit body-bytes");
+  if (Gathered(*c.head) && c.bytes.size() < c.head->bytes + c.head->body_bytes) {
+    if (!c.continued && SameName(c.head->Value("Expect"), "100-continue")) {
+      c.continued = true;
+      if (::send(c.socket, kContinue, sizeof kContinue - 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        Close(c);
+    }
+    return;
+  }
+  c.arrived = Clock::now();
+  Charge(c);
+  ServeNext(c);
+}
+
+// Closing a socket with bytes unread would reset it, and the answer might be lost: some more are
+// read and forgotten.
+void Poller::Drain(Connection& c) {
+  char buffer[16384];
+  const ssize_t n = ::recv(c.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  c.drained += n > 0 ? static_cast<std::size_t>(n) : 0;
+  if (n <= 0 || c.drained > kMostDrained) return Close(c);
+  SetDeadline(c, kDrainSilence);
+}
+
+void Poller::Refuse(Connection& c, int status, const std::string& why) {
+  const std::string text = RefusalText(status, why);
+  // A refusal fits into an empty socket buffer; a full one has a client that does not read.
+  if (::send(c.socket, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return Close(c);
+  ::shutdown(c.socket, SHUT_WR);
+  Move(c, Phase::kDraining, kWhatComes);
+  SetDeadline(c, kDrainSilence);
+}
+
+void Poller::Expire() {
+  const auto now = Clock::now();
+  std::vector<Connection*> late;
+  for (auto& [socket, c] : connections_)
+    if (c->phase != Phase::kReady && c->phase != Phase::kServing && c->until <= now)
+      late.push_back(c.get());
+  for (Connection* c : late) {
+    if (c->phase == Phase::kWaiting) ServeNext(*c);
+    else Close(*c);
+  }
+  Dispatch();
+}
+
+void Poller::CloseAllIdle() {
+  std::vector<Connection*> idle;
+  for (auto& [socket, c] : connections_) {
+    if (c->phase == Phase::kReading) idle.push_back(c.get());
+    if (c->phase == Phase::kWaiting) ServeNext(*c);
+  }
+  for (Connection* c : idle) Close(*c);
+  Dispatch();
+}
+
+int Poller::MsToNextDeadline() const {
+  auto next = Clock::time_point::max();
+  for (const auto& [socket, c] : connections_)
+    if (c->phase != Phase::kReady && c->phase != Phase::kServing) next = std::min(next, c->until);
+  if (next == Clock::time_point::max()) return -1;
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
+}
+
+void Poller::SetDeadline(Connection& c, std::chrono::milliseconds from_now) {
+  c.until = Clock::now() + from_now;
+}
+
+void Poller::Move(Connection& c, Phase phase, std::uint32_t events) {
+  c.phase = phase;
+  c.since = Clock::now();
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, c.socket, nullptr);  // without events it would tell of errors
+  if (events == 0) return;
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = c.socket;
+  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, c.socket, &event);
+}
+
+// A connection that brings a token becomes its user's.
+void Poller::Charge(Connection& c) {
+  std::string who = hooks_.charge ? hooks_.charge(c.peer, *c.head) : "";
+  c.charged = who.empty() ? c.caller : who;
+  if (c.trusted || c.charged == c.caller) return;
+  --callers_[c.caller].connections;
+  Release(c.caller);
+  ++callers_[c.charged].connections;
+  c.caller = c.charged;
+  c.stranger = false;
+}
+
+void Poller::Release(const std::string& caller) {
+  const auto at = callers_.find(caller);
+  if (at != callers_.end() && at->second.idle()) callers_.erase(at);
+}
+
+void Poller::ServeNext(Connection& c) {
+  if (c.phase == Phase::kWaiting && !c.charged.empty()) {
+    --callers_[c.charged].waiting;
+    Release(c.charged);
+  }
+  Move(c, Phase::kReady, 0);
+  ready_.push_back(&c);
+}
+
+bool Poller::MayRun(const Connection& c) const {
+  if (c.charged.empty()) return trusted_at_work_ < limits_.threads;
+  if (at_work_ >= limits_.threads) return false;
+  if (c.stranger && strangers_at_work_ >= limits_.stranger_threads) return false;
+  const auto caller = callers_.find(c.charged);
+  return caller == callers_.end() || caller->second.running < limits_.threads_per_caller;
+}
+
+void Poller::Dispatch() {
+  for (auto at = ready_.begin(); at != ready_.end();) {
+    Connection& c = **at;
+    if (!MayRun(c)) {
+      ++at;
+      continue;
+    }
+    at = ready_.erase(at);
+    Count(c, 1);
+    c.phase = Phase::kServing;
+    c.wakes = wakes_;
+    pool_.Enqueue([this, &c] { Work(c); });
+  }
+}
+
+void Poller::Count(const Connection& c, int change) {
+  if (c.charged.empty()) {
+    trusted_at_work_ += change;
+    return;
+  }
+  at_work_ += change;
+  if (c.stranger) strangers_at_work_ += change;
+  callers_[c.charged].running += change;
+  Release(c.charged);
+}
+
+bool Poller::ChargeAgain(Connection& c) {
+  std::lock_guard lock(mutex_);
+  const std::string who = hooks_.charge ? hooks_.charge(c.peer, *c.head) : "";
+  if (who.empty() || who == c.charged) return true;
+  const auto caller = callers_.find(who);
+  if (caller != callers_.end() && caller->second.running >= limits_.threads_per_caller) return false;
+  Count(c, -1);
+  Charge(c);
+  Count(c, 1);
+  Dispatch();
+  return true;
+}
+
+void Poller::Work(Connection& c) {
+  const Served served = hooks_.serve(c);
+  std::lock_guard lock(mutex_);
+  Count(c, -1);
+  Finish(c, served);
+  Dispatch();
+  WakeUp();
+}
+
+void Poller::Finish(Connection& c, const Served& served) {
+  if (served.later.count() > 0) return Park(c, served.later);
+  if (served.drain) {
+    ::shutdown(c.socket, SHUT_WR);
+    Move(c, Phase::kDraining, kWhatComes);
+    return SetDeadline(c, kDrainSilence);
+  }
+  if (!served.keep || stopping_) return Close(c);
+  c.bytes.erase(0, c.head->bytes + c.head->body_bytes);
+  Charge(c);
+  c.head.reset();
+  c.continued = false;
+  ++c.answered;
+  Move(c, Phase::kReading, kWhatComes);
+  SetDeadline(c, c.bytes.empty() ? std::chrono::seconds(limits_.keep_alive_s)
+                                 : limits_.request_deadline);
+  if (!c.bytes.empty()) Advance(c);
+}
+
+void Poller::Park(Connection& c, std::chrono::milliseconds later) {
+  Charge(c);
+  if (wakes_ != c.wakes) return ServeNext(c);  // news since it looked
+  if (stopping_) return Close(c);
+  if (!c.charged.empty()) {
+    Caller& caller = callers_[c.charged];
+    if (caller.waiting >= limits_.waiting_per_caller)
+      return Refuse(c, 429, Beyond(limits::kLongPolls, limits_.waiting_per_caller));
+    ++caller.waiting;
+  }
+  Move(c, Phase::kWaiting, kOnlyItsEnd);
+  SetDeadline(c, later);
+}
+
+void Poller::Close(Connection& c) {
+  if (c.phase == Phase::kWaiting && !c.charged.empty()) {
+    --callers_[c.charged].waiting;
+    Release(c.charged);
+  }
+  if (!c.trusted) {
+    --callers_[c.caller].connections;
+    Release(c.caller);
+  }
+  const int socket = c.socket;
+  connections_.erase(socket);
+  ::close(socket);
+}
+
+}  // namespace cigri::http
