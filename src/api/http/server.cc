@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "api/http/change_notifier.h"
+#include "api/http/foreign_pages.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -81,7 +82,8 @@ ApiServer::ApiServer(Context& context, Router router)
     : context_(context),
       router_(std::move(router)),
       identity_(context),
-      base_(context.config.Get("API_BASE")) {
+      base_(context.config.Get("API_BASE")),
+      hosts_(SplitNames(context.config.Get("API_HOSTS"))) {
   while (!base_.empty() && base_.back() == '/') base_.pop_back();
   context_.notifier->OnNews([this] {
     std::lock_guard lock(mutex_);
@@ -198,6 +200,7 @@ void ApiServer::Handle(const httplib::Request& request, httplib::Response& respo
   try {
     CheckMethod(translated);
     translated.caller = identity_.Of(request);
+    if (translated.caller.named_by_proxy) RefuseForeignPages(request.method, translated, hosts_);
     const std::string user = translated.caller.user;
     reply = router_.Dispatch(context_, std::move(translated));
     // One line for each write; never bodies, queries or tokens.

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +43,7 @@ class ApiServer {
   const Router router_;
   Identity identity_;
   std::string base_;  ///< API_BASE, stripped where it is present
+  const std::set<std::string> hosts_;  ///< API_HOSTS
   std::mutex mutex_;                   ///< of servers_: news come in another thread
   std::vector<std::unique_ptr<http::GuardServer>> servers_;
   std::vector<std::thread> threads_;

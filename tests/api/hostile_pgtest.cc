@@ -1,0 +1,142 @@
+// Users, browsers and proxies that mean no good, through the API on its socket
+// (measured/security.md 6, 9, 16, 17).
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "tests/api/api_fixture.h"
+
+namespace cigri::test {
+namespace {
+
+using nlohmann::json;
+using Headers = http::Client::Headers;
+
+class HostilePgTest : public ApiTest {
+ protected:
+  void TearDown() override {
+    for (const int s : sockets_) ::close(s);
+    ApiTest::TearDown();
+  }
+  int Send(const std::string& text) {
+    sockaddr_un a{};
+    a.sun_family = AF_UNIX;
+    std::strcpy(a.sun_path, Socket().c_str());
+    const int s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    timeval limit{20, 0};  // a hang is a failure, not a hang
+    ::setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    EXPECT_EQ(::connect(s, reinterpret_cast<sockaddr*>(&a), sizeof a), 0);
+    ::send(s, text.data(), text.size(), MSG_NOSIGNAL);
+    sockets_.push_back(s);
+    return s;
+  }
+  static std::string Received(int s) {
+    char buffer[4096];
+    const auto n = ::recv(s, buffer, sizeof buffer, 0);
+    return {buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
+  }
+  std::vector<int> sockets_;
+};
+
+TEST_F(HostilePgTest, SixHundredLongPollsOfOneUserLeaveTheApiToOthers) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  const std::string path = "/campaigns/" + std::to_string(Submit()) + "/progress";
+  const std::string token = Ask("bob", "GET", path).body["token"];
+  const std::string poll = "GET " + path + "?wait=60000&seen=" + token +
+                           " HTTP/1.1\r\nHost: x\r\nX-Cigri-User: bob\r\n\r\n";
+  for (int i = 0; i < 600; ++i) Send(poll);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Ask("alice", "GET", "/campaigns").status, 200);
+  // One of his is refused as soon as enough of the others wait.
+  std::string refused;
+  for (auto s = sockets_.rbegin(); s != sockets_.rend() && refused.empty(); ++s)
+    refused = Received(*s);
+  EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 429");
+  EXPECT_NE(refused.find("the limit long-polls is reached"), std::string::npos) << refused;
+}
+
+TEST_F(HostilePgTest, OneUserLeavesThreadsToOthersBehindAProxy) {
+  for (int i = 0; i < 100; ++i)
+    Send("POST /campaigns HTTP/1.1\r\nHost: x\r\nX-Cigri-User: bob\r\nContent-Length: 1000000\r\n\r\n");
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Ask("alice", "GET", "/campaigns").status, 200);
+}
+
+TEST_F(HostilePgTest, AProxyNamesUsersInPlainLettersOnly) {
+  for (const char* name : {"%72oot", "o%73car", "a b", "a/b", "a;b", "\xc3\xa9va", "a\"b"}) {
+    const auto a = Ask(name, "GET", "/admin/operators");
+    EXPECT_EQ(a.status, 400) << name << a.body;
+    EXPECT_EQ(Ask(name, "POST", "/campaigns", std::string(20'000, ' ')).status, 400) << name;
+  }
+  for (const char* name : {"alice", "al.ice-2_x@example.org"})
+    EXPECT_EQ(Ask(name, "GET", "/campaigns").status, 200) << name;
+}
+
+TEST_F(HostilePgTest, PagesOfOtherSitesChangeNothing) {
+  const std::string path = "/campaigns/" + std::to_string(Submit());
+  const struct {
+    int status;
+    const char *method, *type;
+    Headers headers;
+  } cases[] = {
+      {403, "POST", "application/json", {{"Origin", "http://evil.example"}}},
+      {403, "POST", "application/x-www-form-urlencoded", {{"Origin", "http://evil.example"}}},
+      {403, "POST", "application/json", {{"Origin", "null"}}},
+      {403, "POST", "application/json", {{"Sec-Fetch-Site", "cross-site"}}},
+      {403, "DELETE", "", {{"Origin", "https://evil.example"}, {"Host", "grid.example"}}},
+      {403, "DELETE", "", {{"Origin", "https://grid.example.evil"}, {"Host", "grid.example"}}},
+      {403, "PUT", "application/json", {{"Origin", "http://evil.example"}}},
+      {403, "PATCH", "application/json", {{"Origin", "http://evil.example"}}},
+      {415, "POST", "text/plain", {}},
+      {415, "POST", "multipart/form-data; boundary=x", {}},
+      {200, "GET", "", {{"Origin", "http://evil.example"}, {"Sec-Fetch-Site", "cross-site"}}},
+      // A page of ours, a proxy that sends another Host, and clients that are no browsers.
+      {202, "PUT", "application/json", {{"Origin", "https://grid.example"}, {"Host", "grid.example"},
+                                        {"Sec-Fetch-Site", "same-origin"}}},
+      {202, "PUT", "application/json", {{"Origin", "https://grid.example"},
+                                        {"X-Forwarded-Host", "grid.example"}}},
+      {202, "PUT", "application/json", {}},
+  };
+  for (const auto& c : cases) {
+    const bool post = std::string(c.method) == "POST";
+    const auto a = Ask("alice", c.method, post ? "/campaigns" : path, json{{"name", "csrf"}},
+                       c.headers, c.type);
+    EXPECT_EQ(a.status, c.status) << c.method << " " << c.type << " " << a.body;
+  }
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "1");
+  EXPECT_EQ(Ask("alice", "GET", path).body["wanted"], "in_treatment") << "no DELETE was carried out";
+  const auto form = Ask("alice", "POST", path + "?_method=DELETE", "a=b",
+                        {{"Origin", "http://evil.example"}}, "application/x-www-form-urlencoded");
+  EXPECT_EQ(form.status, 403) << form.body;
+}
+
+class OneHostPgTest : public HostilePgTest {
+ protected:
+  void Configure(Config& config) override { config.Set("API_HOSTS", "grid.example, grid"); }
+};
+
+TEST_F(OneHostPgTest, AForeignNameOfThisServerHelpsNobody) {
+  EXPECT_EQ(Ask("alice", "GET", "/campaigns", nullptr, {{"Host", "rebound.evil"}}).status, 403);
+  EXPECT_EQ(Ask("alice", "GET", "/campaigns", nullptr, {{"Host", "grid.example:443"}}).status, 200);
+}
+
+TEST_F(HostilePgTest, MethodOverridesAreKnownMethods) {
+  const std::string path = "/campaigns/" + std::to_string(Submit());
+  EXPECT_EQ(Ask("alice", "POST", path + "?_method=DELETE%0a2026-01-01T00:00:00%20I%20api:").status,
+            400);
+  EXPECT_EQ(Ask("alice", "POST", path + "?_method=BREW").status, 400);
+  EXPECT_EQ(Ask("alice", "POST", path + "?_method=delete").status, 202);
+}
+
+TEST_F(HostilePgTest, TheLimitsAreForOperatorsToSee) {
+  EXPECT_EQ(Ask("alice", "GET", "/admin/limits").status, 403);
+  const auto a = Ask("oscar", "GET", "/admin/limits");
+  EXPECT_EQ(a.status, 200);
+  EXPECT_EQ(a.body["items"][0]["name"], "connections") << a.body;
+}
+
+}  // namespace
+}  // namespace cigri::test
