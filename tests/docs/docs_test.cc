@@ -6,6 +6,7 @@
 #include <cctype>
 #include <regex>
 
+#include "core/limits.h"
 #include "core/text.h"
 #include "tests/docs/page.h"
 
@@ -131,6 +132,15 @@ TEST(PagesTest, EveryPageOfTheManualIsReachedFromTheReadme) {
     EXPECT_NE(std::find(reached.begin(), reached.end(), page.lexically_normal().string()),
               reached.end())
         << Name(page);
+}
+
+TEST(LimitsTest, ThePageHasTheTableOfTheCode) {
+  const std::string page = ReadPage(fs::path(CIGRI_SOURCE_DIR) / "docs/security.md");
+  for (const auto& limit : limits::kAll)
+    EXPECT_NE(page.find("| `" + std::string(limit.name) + "` | " + std::to_string(limit.value) +
+                        " | " + limit.unit + " | " + limit.scope + " | " + limit.answer + " |\n"),
+              std::string::npos)
+        << limit.name;
 }
 
 TEST(ConsoleExamplesTest, CommandsHaveTheOutputBelowThem) {

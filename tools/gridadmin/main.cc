@@ -20,6 +20,7 @@ int Main(int argc, char** argv) {
   gridadmin::AddUserCommands(line, session);
   gridadmin::AddDrainCommands(line, session);
   gridadmin::AddPolicyCommands(line, session);
+  gridadmin::AddLimitCommands(line, session);
   if (const auto code = line.ReadOrThrow(argc, argv)) return *code;
   return session.run();
 }

@@ -16,6 +16,7 @@ void AddAdminRoutes(Router& router) {
   AddCheckRoutes(router);
   AddPolicyRoutes(router);
   AddHistoryRoutes(router);
+  AddLimitRoutes(router);
 }
 
 json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body) {

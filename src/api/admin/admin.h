@@ -17,6 +17,7 @@ void AddUserAdminRoutes(Router& router);     // users.cc: affinity, mapping, ope
 void AddCheckRoutes(Router& router);         // check.cc
 void AddPolicyRoutes(Router& router);        // policy.cc
 void AddHistoryRoutes(Router& router);       // history.cc
+void AddLimitRoutes(Router& router);         // limits.cc
 
 /// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);
