@@ -15,13 +15,28 @@ std::string SiteAddress(const Config& config) {
          config.Get("API_PORT", tls ? "443" : "80") + config.Get("API_BASE");
 }
 
-http::Options ClientOptions() {
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "[::1]" || (StartsWith(host, "127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
+// Whoever reads the token on its way is its user until it is revoked.
+void CheckTokenStaysSecret(const http::Endpoint& endpoint) {
+  if (endpoint.scheme == "http" && !IsLoopback(endpoint.host))
+    throw Fatal(kExitConfig,
+                "$CIGRI_TOKEN is not sent to " + endpoint.Text() + ": everybody on the way could "
+                "read it",
+                "use ssh://HOST or https:// (docs/security.md), or unset CIGRI_TOKEN");
+}
+
+http::Options ClientOptions(const http::Endpoint& endpoint) {
   const Config config = Config::Load();
   http::Options options;
   options.read_timeout = std::chrono::seconds(config.GetInt("API_TIMEOUT", 60, 1, 86400));
   options.headers["Accept"] = "application/json";
-  if (const char* token = std::getenv("CIGRI_TOKEN"); token != nullptr && *token != '\0')
+  if (const char* token = std::getenv("CIGRI_TOKEN"); token != nullptr && *token != '\0') {
+    CheckTokenStaysSecret(endpoint);
     options.headers["Authorization"] = std::string("Bearer ") + token;
+  }
   return options;
 }
 
@@ -79,7 +94,8 @@ Api::Api(const std::string& address) : address_(address) {
     ssh_ = std::make_unique<SshForward>(address);
     reached = "unix:" + ssh_->tunnel.socket();
   }
-  client_ = std::make_unique<http::Client>(http::Endpoint::Parse(reached), ClientOptions());
+  const auto endpoint = http::Endpoint::Parse(reached);
+  client_ = std::make_unique<http::Client>(endpoint, ClientOptions(endpoint));
 }
 Api::~Api() = default;
 Api::Api(Api&&) noexcept = default;

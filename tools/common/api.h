@@ -24,7 +24,8 @@ struct Answer {
 };
 
 /// A connection to the API. Throws Fatal(kExitUnavailable) when there is none; every other answer
-/// is returned. Not for two threads at once. $CIGRI_TOKEN is sent as a bearer token.
+/// is returned. Not for two threads at once. $CIGRI_TOKEN is sent as a bearer token,
+/// but never over http:// to another host: Fatal(kExitConfig).
 class Api {
  public:
   /// `address` as ApiAddress gives it: unix:PATH, http://, https:// or
