@@ -22,6 +22,17 @@ spdlog::level::level_enum SpdlogLevel(Level level) {
   return spdlog::level::err;
 }
 
+// A text from outside in a message makes no line of its own and moves no cursor.
+std::string OneLine(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) out += fmt::format("\\x{:02x}", byte);
+    else out += c;
+  }
+  return out;
+}
+
 }  // namespace
 
 void Init(const std::string& program, const std::string& level) {
@@ -37,7 +48,7 @@ void Init(const std::string& program, const std::string& level) {
 void Write(Level level, fmt::string_view format, fmt::format_args values) {
   auto* logger = spdlog::default_logger_raw();
   const auto at = SpdlogLevel(level);
-  if (logger->should_log(at)) logger->log(at, fmt::vformat(format, values));
+  if (logger->should_log(at)) logger->log(at, OneLine(fmt::vformat(format, values)));
 }
 
 }  // namespace cigri::log

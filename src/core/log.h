@@ -13,7 +13,7 @@ enum class Level { kDebug, kInfo, kWarn, kError };
 /// error), else `level`. Call once at start.
 void Init(const std::string& program, const std::string& level = "info");
 
-/// Writes one line if lines of this level are written.
+/// Writes one line, with control characters as \x0a, if lines of this level are written.
 void Write(Level level, fmt::string_view format, fmt::format_args values);
 
 template <typename... Values>
