@@ -1,6 +1,8 @@
 #include <malloc.h>
 #include <signal.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "api/admin/admin.h"
@@ -8,6 +10,7 @@
 #include "api/submit/admission.h"
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
+#include "core/limits.h"
 #include "core/log.h"
 
 namespace cigri::api {
@@ -22,6 +25,15 @@ sigset_t EndSignals() {
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   return set;
+}
+
+// A crowd of connections takes no descriptor from the database or the admission rules.
+void RaiseFileLimit() {
+  constexpr rlim_t kNeeded = 2 * limits::kAllConnections.value + 1000;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kNeeded);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void Listen(ApiServer& server, const Config& config) {
@@ -68,6 +80,7 @@ int Main(int argc, char**) {
   ::mallopt(M_ARENA_MAX, 2);  // 64 threads would keep memory in 16 arenas
   const sigset_t ends = EndSignals();
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread: all inherit it
+  RaiseFileLimit();
   const Config config = Config::Load();
   Context context(config, DatabaseConninfo(config));
   bool rules = InstallRules(context);

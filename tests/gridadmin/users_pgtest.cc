@@ -34,6 +34,13 @@ TEST_F(UsersPgTest, ATokenIsShownOnceAndStoredAsItsHash) {
   EXPECT_EQ(Admin("token list").out, "none\n");
 }
 
+TEST_F(UsersPgTest, LimitsAreShownAsATable) {
+  const Ran shown = Admin("limits");
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_TRUE(Has(shown.out, "long-polls")) << shown.out;
+  EXPECT_TRUE(Has(shown.out, "BEYOND IT")) << shown.out;
+}
+
 TEST_F(UsersPgTest, OnlyOperatorsMayOperate) {
   const int port = server_->ListenTcp("127.0.0.1:0");
   const std::string there = "CIGRI_API=http://127.0.0.1:" + std::to_string(port) + " CIGRI_TOKEN=";
