@@ -93,12 +93,12 @@ void MakeFolders(LocalclusterOptions* o) {
   launcher.output_dir = fs::absolute(launcher.output_dir);
 }
 
-// One descriptor a running job. Not more than needed: jobs inherit the limit, and some programs
+// One descriptor a running job, and the connections of both servers. Not more than needed: jobs inherit the limit, and some programs
 // close every number below it.
 void RaiseFileLimit(int slots) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const auto needed = static_cast<rlim_t>(slots) + 200;
+  const auto needed = static_cast<rlim_t>(slots) + 300;
   if (needed > limit.rlim_max)
     throw Fatal(kExitConfig,
                 std::to_string(slots) + " slots need " + std::to_string(needed) +
