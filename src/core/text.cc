@@ -112,6 +112,18 @@ std::string ValidUtf8(std::string_view s) {
   return out;
 }
 
+std::string NameProblem(std::string_view s, std::size_t most) {
+  if (s.size() > most) return "is longer than " + std::to_string(most) + " bytes";
+  if (!IsValidUtf8(s)) return "is not UTF-8";
+  for (auto at = s.begin(); at != s.end();) {
+    const auto c = utf8::next(at, s.end());
+    const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    const bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    if (control || turns) return "contains a control character";
+  }
+  return "";
+}
+
 namespace {
 std::optional<std::int64_t> Digits(std::string_view s, std::size_t most) {
   if (s.empty() || s.size() > most) return std::nullopt;

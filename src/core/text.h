@@ -27,6 +27,10 @@ std::optional<std::string> DidYouMean(std::string_view word,
 std::string ValidUtf8(std::string_view s);
 bool IsValidUtf8(std::string_view s);
 
+/// Why `s` cannot be a name that others read ("" when it can): longer than `most` bytes, no UTF-8,
+/// or characters that steer a terminal (C0, DEL, C1, marks that turn the direction of text).
+std::string NameProblem(std::string_view s, std::size_t most);
+
 /// A walltime as users write it: an integer (seconds), or h:mm:ss with mm, ss < 60. Nothing else.
 /// Returns seconds, > 0 and < 2^31; nothing when it is not one.
 std::optional<int> ParseWalltime(std::string_view s);

@@ -18,10 +18,8 @@ void CheckName(Document& doc, Campaign& campaign) {
   if (!found) return doc.Fault("", "the mandatory key \"name\" is missing", "\"name\": \"...\"");
   campaign.name = ReadText(doc, found).value_or("?");
   if (campaign.name.empty()) doc.Fault("name", "must not be empty");
-  if (campaign.name.size() > 255) doc.Fault("name", "is longer than 255 bytes");
-  for (char c : campaign.name)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      return doc.Fault("name", "contains a control character");
+  if (const auto problem = NameProblem(campaign.name, 255); !problem.empty())
+    doc.Fault("name", problem);
 }
 
 void CheckType(Document& doc, Campaign& campaign) {
@@ -136,7 +134,9 @@ void CheckLicences(Document& doc, Campaign& campaign) {
   if (!found.value->is_object())
     return doc.Fault("licences", "must be an object of names and numbers", "{\"matlab\": 1}");
   for (const auto& [name, n] : found.value->items())
-    if (const auto count = ReadWhole(doc, {&n, Join2("licences", name)}, 1, 1'000'000))
+    if (const auto problem = NameProblem(name, 64); !problem.empty())
+      doc.Fault("licences", "\"" + Shown(name) + "\" " + problem);
+    else if (const auto count = ReadWhole(doc, {&n, Join2("licences", name)}, 1, 1'000'000))
       campaign.licences[name] = static_cast<int>(*count);
 }
 
@@ -183,10 +183,8 @@ void CheckClass(Document& doc, Campaign& campaign) {
   if (*cls == "urgent")
     doc.Fault("class", "urgent is an operator's word",
               "ask an operator to make the campaign urgent");
-  else if (cls->size() > 64)
-    doc.Fault("class", "is longer than 64 bytes");
   else
-    campaign.cls = *cls;
+    campaign.cls = ReadName(doc, Top(doc, "class"));
 }
 
 void CheckScheduler(Document& doc, const Defaults& defaults, Campaign& campaign) {
@@ -208,7 +206,7 @@ void CheckConduct(Document& doc, Campaign& campaign) {
   CheckLicences(doc, campaign);
   CheckAfter(doc, campaign);
   CheckClass(doc, campaign);
-  const auto project = Top(doc, "project");
+  const auto project = Top(doc, "project");  // a wrong one is a fault of the clusters' blocks
   if (project && project.value->is_string()) campaign.project = project.value->get<std::string>();
   campaign.sla_group = ReadText(doc, Top(doc, "sla_group")).value_or("");
   campaign.max_tries = static_cast<int>(ReadWhole(doc, Top(doc, "max_tries"), 1, 1000).value_or(2));

@@ -32,7 +32,7 @@ class ClusterCheck {
     ForSlurm();
     Keys();
     out_.properties = Text("properties");
-    out_.project = Text("project");
+    out_.project = ReadName(doc_, Get("project"), 255);
     out_.test_mode = ReadFlag(doc_, Get("test_mode"));
     if (const auto n = ReadWhole(doc_, Get("max_jobs"), 1, 2147483647))
       out_.max_jobs = static_cast<int>(*n);

@@ -49,6 +49,14 @@ std::optional<std::string> ReadText(Document& doc, const Found& found) {
   return std::nullopt;
 }
 
+std::string ReadName(Document& doc, const Found& found, std::size_t most) {
+  const auto text = ReadText(doc, found).value_or("");
+  const auto problem = NameProblem(text, most);
+  if (problem.empty()) return text;
+  doc.Fault(found.path, problem);
+  return "";
+}
+
 std::optional<std::int64_t> ReadWhole(Document& doc, const Found& found, std::int64_t least,
                                       std::int64_t most) {
   if (!found) return std::nullopt;

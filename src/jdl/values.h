@@ -23,6 +23,8 @@ Found Find(const nlohmann::json& object, const std::string& path, const std::str
 // Each returns nothing when the value is not given, or is a fault (then added to `doc`).
 
 std::optional<std::string> ReadText(Document& doc, const Found& found);
+/// A name that others read; what NameProblem() refuses is a fault, and "".
+std::string ReadName(Document& doc, const Found& found, std::size_t most = 64);
 /// A whole number, also as "7".
 std::optional<std::int64_t> ReadWhole(Document& doc, const Found& found, std::int64_t least,
                                       std::int64_t most);

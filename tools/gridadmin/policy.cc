@@ -2,6 +2,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/text.h"
+#include "tools/common/terminal.h"
 #include "tools/gridadmin/session.h"
 
 namespace cigri::gridadmin {
@@ -14,7 +16,8 @@ using tools::Expect;
 void Print(const Session& s, const json& body) {
   const json text = body.is_object() ? body.value("text", json()) : json();
   if (!s.json && text.is_string())
-    std::printf("%s\n", text.get<std::string>().c_str());
+    for (const auto& line : Split(text.get<std::string>(), '\n'))  // names of users are in it
+      std::puts(tools::Printable(line).c_str());
   else if (!s.json && body.is_object() && !body.contains("items"))
     PrintObject(s, body);
   else

@@ -1,10 +1,12 @@
 // Cancelling, pausing, resuming, renaming and purging campaigns.
+#include "api/read/campaigns.h"
+
 #include <sql/campaigns.h>
 
 #include "api/control/campaign_lock.h"
 #include "api/http/router.h"
-#include "api/read/campaigns.h"
 #include "api/submit/submission.h"
+#include "core/text.h"
 
 namespace cigri::api {
 namespace {
@@ -104,7 +106,9 @@ std::map<std::string, std::string> Fields(const Request& request) {
 }
 
 void Rename(db::Tx& tx, const LockedCampaign& c, const std::string& name) {
-  if (name.empty() || name.size() > 255) throw BadRequest("a name has 1 to 255 bytes");
+  if (name.empty()) throw BadRequest("a name has 1 to 255 bytes");
+  if (const auto problem = NameProblem(name, 255); !problem.empty())
+    throw BadRequest("the name " + problem);
   tx.Exec(sql::kRenameCampaign, c.id, name);
 }
 
