@@ -45,6 +45,17 @@ CREATE TABLE operators (
     added_at timestamptz NOT NULL DEFAULT now()
 );
 
+-- Who may name which project, class, group of policy sla and licence pool in a JDL, edited by operators.
+-- A name that has a row here, or that the policy names, is its members' alone. User '*' is everybody.
+CREATE TABLE members (
+    kind text NOT NULL CHECK (kind IN ('project', 'class', 'sla_group', 'licence')),
+    name text NOT NULL CHECK (name <> ''),
+    grid_user text NOT NULL CHECK (grid_user <> ''),
+    added_by text NOT NULL DEFAULT current_user,
+    added_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (kind, name, grid_user)
+);
+
 -- Credentials for the API over TCP: only the hash is kept (docs/design.md section 10).
 CREATE TABLE api_tokens (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

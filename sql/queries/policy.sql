@@ -44,10 +44,3 @@ WITH old AS (
 )
 INSERT INTO policy_settings (key, value, changed_by) SELECT $1, $2::jsonb, $3 WHERE $2::jsonb IS NOT NULL
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, changed_by = excluded.changed_by, changed_at = now();
-
--- name: SlaGroups
--- returns: key text
--- The groups of policy sla, when it is the policy.
-SELECT g.key FROM policy_settings AS p, policy_settings AS s, jsonb_object_keys(s.value) AS g (key)
-WHERE p.key = 'policy' AND p.value = '"sla"' AND s.key = 'sla.groups' AND jsonb_typeof(s.value) = 'object'
-ORDER BY 1;

@@ -4,6 +4,10 @@ INSERT INTO api_tokens (grid_user, hash, prefix, created_by, expires_at)
 VALUES ($1, $2, $3, $4, now() + $5::int * interval '1 day')
 RETURNING to_jsonb(api_tokens) - 'hash' AS item;
 
+-- name: AddMember
+INSERT INTO members (kind, name, grid_user, added_by) VALUES ($1, $2, $3, $4)
+ON CONFLICT (kind, name, grid_user) DO NOTHING;
+
 -- name: AddOperator
 INSERT INTO operators (name, added_by) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
@@ -58,9 +62,19 @@ SELECT jsonb_build_object('user', m.grid_login, 'cluster', c.name, 'login', m.cl
 FROM users_mapping AS m JOIN clusters AS c ON c.id = m.cluster_id
 ORDER BY m.grid_login, c.name;
 
+-- name: ListMembers
+-- returns: item text
+SELECT jsonb_build_object('user', grid_user, 'kind', kind, 'name', name, 'added_by', added_by,
+    'added_at', added_at) AS item
+FROM members ORDER BY kind, name, grid_user;
+
 -- name: ListOperators
 -- returns: item text
 SELECT to_jsonb(o) AS item FROM operators AS o ORDER BY name;
+
+-- name: Members
+-- returns: grid_user text, kind text, name text
+SELECT grid_user, kind, name FROM members;
 
 -- name: MissingTokens
 -- returns: campaign_id int64, cluster_login text, alive bool
@@ -94,6 +108,10 @@ RETURNING p.id;
 DELETE FROM users_mapping AS m USING clusters AS c
 WHERE c.id = m.cluster_id AND m.grid_login = $1 AND c.name = $2
 RETURNING m.id;
+
+-- name: RemoveMember
+-- returns: name text
+DELETE FROM members WHERE kind = $1 AND name = $2 AND grid_user = $3 RETURNING name;
 
 -- name: RemoveOperator
 -- returns: name text

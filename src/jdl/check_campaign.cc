@@ -208,7 +208,8 @@ void CheckConduct(Document& doc, Campaign& campaign) {
   CheckClass(doc, campaign);
   const auto project = Top(doc, "project");  // a wrong one is a fault of the clusters' blocks
   if (project && project.value->is_string()) campaign.project = project.value->get<std::string>();
-  campaign.sla_group = ReadText(doc, Top(doc, "sla_group")).value_or("");
+  campaign.share_project = ReadName(doc, Top(doc, "share_project"));
+  campaign.sla_group = ReadName(doc, Top(doc, "sla_group"));
   campaign.max_tries = static_cast<int>(ReadWhole(doc, Top(doc, "max_tries"), 1, 1000).value_or(2));
   campaign.affinity_wait_s = ReadSeconds(doc, Top(doc, "affinity_wait"), 0);
   campaign.min_duration_s = ReadSeconds(doc, Top(doc, "min_duration"), 0);

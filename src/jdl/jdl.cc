@@ -110,6 +110,7 @@ json ToJson(const Campaign& c) {
   if (c.format != kFormatLine) out["format"] = c.format;
   Put(out, "columns", c.columns);
   Put(out, "project", c.project);
+  Put(out, "share_project", c.share_project);
   Put(out, "sla_group", c.sla_group);
   Put(out, "class", c.cls);
   Put(out, "scheduler", c.scheduler);

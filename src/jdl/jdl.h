@@ -74,7 +74,8 @@ struct Campaign {
   std::string param_file;  ///< with kFile
   std::string format = std::string(kFormatLine);
   std::vector<std::string> columns = {};
-  std::string project;  ///< the global one
+  std::string project;        ///< the global one, for the clusters
+  std::string share_project;  ///< what the campaign counts for in the shares, "" = not said
   int priority = kPriorityNormal;
   std::string sla_group;
   std::string cls;        ///< "class": what the policy's rules speak of

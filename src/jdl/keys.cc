@@ -44,6 +44,7 @@ constexpr Key kKeys[] = {
     {"format", kG},
     {"columns", kG},
     {"priority", kG},
+    {"share_project", kG},
     {"sla_group", kG},
     {"class", kG},
     {"finalize", kG},

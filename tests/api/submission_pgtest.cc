@@ -168,6 +168,8 @@ TEST_F(ApiTest, RubyClientsMaySendSmallJdlsAsForms) {
 TEST_F(ApiTest, WhereSharesGoByGroupsACampaignNamesOne) {  // GRID-39
   Sql("INSERT INTO policy_settings (key, value) VALUES ('policy', '\"sla\"'), ('sla.groups', "
       "'{\"a\": 10, \"b\": 20}')");
+  Sql("INSERT INTO members (kind, name, grid_user) VALUES ('sla_group', 'a', 'alice'), "
+      "('sla_group', 'b', '*')");
   const auto ask = [&](const json& more) {
     json body{{"name", "x"},
               {"nb_jobs", 1},

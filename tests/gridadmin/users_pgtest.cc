@@ -21,6 +21,18 @@ TEST_F(UsersPgTest, AffinitiesAndMappingsAreSetChangedAndRemoved) {
   EXPECT_EQ(Admin("mapping list").out, "none\n");
 }
 
+TEST_F(UsersPgTest, MembersAreAddedListedAndRemoved) {
+  EXPECT_EQ(Admin("member list").out, "none\n");
+  EXPECT_EQ(Admin("member add bob project physics").code, 0);
+  EXPECT_EQ(Admin("member add bob project physics").code, 0) << "again";
+  EXPECT_EQ(Admin("member add '*' class short").code, 0);
+  EXPECT_EQ(Admin("member add bob team a").code, 65);
+  const std::string listed = Admin("member list").out;
+  EXPECT_TRUE(Has(listed, "physics") && Has(listed, "bob") && Has(listed, "*")) << listed;
+  EXPECT_EQ(Admin("member remove bob project physics").code, 0);
+  EXPECT_EQ(Admin("member remove bob project physics").code, 1);
+}
+
 TEST_F(UsersPgTest, ATokenIsShownOnceAndStoredAsItsHash) {
   const Ran made = Admin("token add bob --days 30");
   ASSERT_EQ(made.code, 0) << made.err;

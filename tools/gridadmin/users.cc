@@ -1,4 +1,4 @@
-// gridadmin affinity|mapping|operator|token ...
+// gridadmin affinity|member|mapping|operator|token ...
 #include <cstdio>
 
 #include "tools/gridadmin/session.h"
@@ -10,7 +10,7 @@ using nlohmann::json;
 using tools::Expect;
 
 struct UserOptions {
-  std::string user, cluster, login;
+  std::string user, cluster, login, kind, name;
   int priority = 0, days = 0;
   std::int64_t id = 0;
 };
@@ -37,6 +37,26 @@ int SetAffinity(const Session& s, const UserOptions& o) {
 }
 int RemoveAffinity(const Session& s, const UserOptions& o) {
   Expect(s.Connect().Delete(Pair("/admin/affinity", o)), "remove the affinity of " + o.user);
+  return kExitOk;
+}
+
+int ListMembers(const Session& s, const UserOptions&) {
+  PrintItems(s, Expect(s.Connect().Get("/admin/members"), "list the members"),
+             {{"kind", "KIND"},
+              {"name", "NAME"},
+              {"user", "USER"},
+              {"added_by", "ADDED BY"},
+              {"added_at", "ADDED AT"}});
+  return kExitOk;
+}
+int AddMember(const Session& s, const UserOptions& o) {
+  return Put(s, "/admin/members", {{"user", o.user}, {"kind", o.kind}, {"name", o.name}},
+             "make " + o.user + " a member of " + o.kind + " " + o.name);
+}
+int RemoveMember(const Session& s, const UserOptions& o) {
+  Expect(s.Connect().Delete("/admin/members/" + http::PercentEncode(o.kind) + "/" +
+                            http::PercentEncode(o.name) + "/" + http::PercentEncode(o.user)),
+         "remove " + o.user + " from " + o.kind + " " + o.name);
   return kExitOk;
 }
 
@@ -123,6 +143,16 @@ void AddUserCommands(CommandLine& line, Session& session) {
   pair(add(affinity, "set", "higher is nearer", SetAffinity))
       .Add({{"N", &o->priority, "", {.required = true}}});
   pair(add(affinity, "remove", "back to 0", RemoveAffinity));
+
+  CommandLine& member = group("member", "who may name a project, class, group or licence pool");
+  const auto name = [&](CommandLine& c) {
+    c.Add({{"USER", &o->user, "a user, or * for everybody", {.required = true}},
+           {"KIND", &o->kind, "project, class, sla_group or licence", {.required = true}},
+           {"NAME", &o->name, "", {.required = true}}});
+  };
+  add(member, "list", "all members", ListMembers);
+  name(add(member, "add", "USER may name NAME in a JDL", AddMember));
+  name(add(member, "remove", "no member any more", RemoveMember));
 
   CommandLine& mapping = group("mapping", "who a user is on a cluster");
   add(mapping, "list", "all mappings", ListMapping);

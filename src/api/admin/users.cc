@@ -3,6 +3,8 @@
 
 #include "api/admin/admin.h"
 #include "core/log.h"
+#include "core/text.h"
+#include "policy/members.h"
 #include "secrets/secrets.h"
 
 namespace cigri::api {
@@ -61,6 +63,38 @@ Reply RemoveOperator(Context& context, const Request& request) {
   return Reply::Json({{"removed", name}});
 }
 
+policy::NameKind KindIn(const std::string& word) {
+  if (const auto kind = policy::NameKindOf(word)) return *kind;
+  throw BadRequest("\"" + word + "\" is no kind of name",
+                   "write project, class, sla_group or licence");
+}
+
+Reply AddMember(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"user", "kind", "name"});
+  const std::string user = TextOf(body, "user"), kind = TextOf(body, "kind"),
+                    name = TextOf(body, "name");
+  for (const auto& text : {user, name})
+    if (const auto problem = NameProblem(text, 64); !problem.empty())
+      throw BadRequest("\"" + ValidUtf8(text).substr(0, 64) + "\" " + problem);
+  if (KindIn(kind) == policy::NameKind::kProject && user == policy::kEverybody)
+    throw BadRequest("nobody is a member of a project as one of all users",
+                     "users of no project share one branch of the tree");
+  context.Transact(
+      [&](db::Tx& tx) { tx.Exec(sql::kAddMember, kind, name, user, request.caller.user); });
+  log::info("{}: {} is a member of {} {}", request.caller.user, user, kind, name);
+  return Reply::Json(body);
+}
+
+Reply RemoveMember(Context& context, const Request& request) {
+  const std::string user = request.Word("user"), kind = request.Word("kind"),
+                    name = request.Word("name");
+  context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kRemoveMember, kind, name, user), user + " in " + kind + " " + name);
+  });
+  log::info("{}: {} is no member of {} {} any more", request.caller.user, user, kind, name);
+  return Reply::Json({{"removed", {{"user", user}, {"kind", kind}, {"name", name}}}});
+}
+
 // The token itself is in this one answer and nowhere else.
 Reply AddToken(Context& context, const Request& request) {
   const json body = ObjectBody(request, {"user", "days"});
@@ -91,6 +125,9 @@ void AddUserAdminRoutes(Router& router) {
   router.Put("/admin/affinity", SetAffinity, kWho);
   router.Delete("/admin/affinity/{user:text}/{cluster:text}", RemovePair<sql::kRemoveAffinity>,
                 kWho);
+  router.Get("/admin/members", ListOf<sql::kListMembers>, kWho);
+  router.Put("/admin/members", AddMember, kWho);
+  router.Delete("/admin/members/{kind:text}/{name:text}/{user:text}", RemoveMember, kWho);
   router.Get("/admin/mapping", ListOf<sql::kListMappings>, kWho);
   router.Put("/admin/mapping", SetMapping, kWho);
   router.Delete("/admin/mapping/{user:text}/{cluster:text}", RemovePair<sql::kRemoveMapping>, kWho);

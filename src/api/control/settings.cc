@@ -48,6 +48,8 @@ Change AdmitChange(Context& context, GridInfo info, json before, const json& edi
   const int present = change.before.value("priority", jdl::kPriorityNormal);
   const int asked = read.campaign.priority;
   if (by != nullptr) RequireMayGive(*by, change.info, present, asked);
+  const auto had = jdl::FromJson(change.before, change.info.defaults).campaign;
+  RequireMember(change.info, read.campaign, had, by != nullptr && by->caller.is_operator);
   change.admitted = Admit(context, change.info, std::move(read.campaign), jobs);
   if (by != nullptr && by->caller.is_operator && asked != present)
     change.admitted.campaign.priority = asked;
@@ -68,8 +70,9 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
   RequireAfter(tx, c);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
-  tx.Exec(sql::kSetCampaign, campaign.id, c.name, c.project, c.priority, c.sla_group, c.max_tries,
-          c.max_replicas, c.lost_after_s, change.after.dump(), notes.dump());
+  tx.Exec(sql::kSetCampaign, campaign.id, c.name, change.admitted.share_project, c.priority,
+          c.sla_group, c.max_tries, c.max_replicas, c.lost_after_s, change.after.dump(),
+          notes.dump());
   std::vector<std::int64_t> clusters;
   for (const auto& s : c.clusters) clusters.push_back(change.info.clusters.at(s.name).id);
   tx.Exec(sql::kDropCampaignClusters, campaign.id, clusters);

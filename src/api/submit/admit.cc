@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "db/events.h"
+#include "jdl/document.h"
 
 namespace cigri::api {
 namespace {
@@ -38,15 +39,68 @@ void KeepParameters(jdl::Campaign& to, jdl::Campaign& from) {
   to.columns = from.columns;
 }
 
+const std::string& UserOf(const GridInfo& info) {
+  return info.admission.user.at("name").get_ref<const std::string&>();
+}
+
+std::string OneOf(const GridInfo& info, policy::NameKind kind) {
+  const auto mine = info.members.NamesOf(kind, UserOf(info));
+  if (!mine.empty()) return "one of: " + Join(mine, ", ");
+  return "you are a member of none; an operator makes you one with gridadmin member add " +
+         UserOf(info) + " " + std::string(policy::ToString(kind)) + " NAME";
+}
+
 // GRID-39: a campaign of no group would wait indefinitely.
 void RequireGroup(const GridInfo& info, const jdl::Campaign& campaign) {
-  if (!info.sla_groups) return;
-  const auto& groups = *info.sla_groups;
-  if (std::find(groups.begin(), groups.end(), campaign.sla_group) != groups.end()) return;
+  const auto kind = policy::NameKind::kSlaGroup;
+  if (!info.needs_group || info.members.Knows(kind, campaign.sla_group)) return;
   const std::string what = campaign.sla_group.empty()
                                ? "is missing: this grid shares by groups"
-                               : "\"" + campaign.sla_group + "\" is no group";
-  RequireNoFaults({{0, 0, "sla_group", what, "one of: " + Join(groups, ", ")}});
+                               : "\"" + jdl::Shown(campaign.sla_group) + "\" is no group";
+  RequireNoFaults({{0, 0, "sla_group", what, OneOf(info, kind)}});
+}
+
+// Names by which a campaign is counted, each with the key that says it.
+struct Name {
+  policy::NameKind kind;
+  std::string key, name;
+  bool operator==(const Name& o) const { return key == o.key && name == o.name; }
+};
+
+std::vector<Name> NamesIn(const jdl::Campaign& c) {
+  std::vector<Name> names;
+  const auto add = [&](policy::NameKind kind, const std::string& key, const std::string& name) {
+    if (!name.empty()) names.push_back({kind, key, name});
+  };
+  add(policy::NameKind::kProject, "share_project", c.share_project);
+  add(policy::NameKind::kClass, "class", c.cls);
+  add(policy::NameKind::kSlaGroup, "sla_group", c.sla_group);
+  for (const auto& [pool, n] : c.licences)
+    add(policy::NameKind::kLicence, "licences." + jdl::Shown(pool), pool);
+  return names;
+}
+
+// `project` is the clusters' word, as in CiGri 3: it counts for the share only where its user is a
+// member. So a name that was made for a cluster neither fails nor makes a branch of its own.
+std::string ShareProject(const GridInfo& info, const jdl::Campaign& c) {
+  if (!c.share_project.empty()) return c.share_project;
+  const std::string& user = UserOf(info);
+  if (info.members.Has(policy::NameKind::kProject, c.project, user)) return c.project;
+  return info.members.ProjectOf(user);
+}
+
+Admitted Finish(const GridInfo& info, Admitted admitted) {
+  RequireGroup(info, admitted.campaign);
+  admitted.share_project = ShareProject(info, admitted.campaign);
+  const std::string& project = admitted.campaign.project;
+  if (!project.empty() && project != admitted.share_project &&
+      info.members.AnyOf(policy::NameKind::kProject))
+    admitted.notes.push_back(
+        "project: \"" + jdl::Shown(project) +
+        "\" is passed to the clusters; the campaign counts for " +
+        (admitted.share_project.empty() ? "no project" : admitted.share_project) +
+        " (share_project names a project that you are a member of)");
+  return admitted;
 }
 
 void ReportBroken(Context& context, const rules::Verdict& verdict) {
@@ -85,6 +139,22 @@ void RequireMayGive(const Request& request, const GridInfo& info, int before, in
                      " is allowed; operators give more (gridmod -p)");
 }
 
+void RequireMember(const GridInfo& info, const jdl::Campaign& campaign, const jdl::Campaign& before,
+                   bool by_operator) {
+  std::vector<jdl::Fault> faults;
+  const auto had = NamesIn(before);
+  for (const auto& n : NamesIn(campaign)) {
+    if (std::find(had.begin(), had.end(), n) != had.end()) continue;
+    const std::string kind(policy::ToString(n.kind)), shown = "\"" + jdl::Shown(n.name) + "\"";
+    if (!info.members.Knows(n.kind, n.name))
+      faults.push_back({0, 0, n.key, "there is no " + kind + " " + shown, OneOf(info, n.kind)});
+    else if (!by_operator && !info.members.Has(n.kind, n.name, UserOf(info)))
+      faults.push_back(
+          {0, 0, n.key, "you are no member of " + kind + " " + shown, OneOf(info, n.kind)});
+  }
+  RequireNoFaults(faults);
+}
+
 Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, std::int64_t jobs) {
   const auto& [list, user, grid, reported_broken] = info.admission;
   const auto seen = ForRules(campaign, user.at("name"), jobs);
@@ -98,17 +168,13 @@ Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, s
   }
   if (reported_broken)
     context.Transact([](db::Tx& tx) { db::CloseEvents(tx, "api", {.codes = {"RULE_BROKEN"}}); });
-  Admitted out{std::move(campaign), verdict.notes, verdict.changes};
-  if (verdict.campaign == seen) {
-    RequireGroup(info, out.campaign);
-    return out;
-  }
+  Admitted out{std::move(campaign), verdict.notes, verdict.changes, ""};
+  if (verdict.campaign == seen) return Finish(info, std::move(out));
   auto again = jdl::FromJson(FromRules(verdict.campaign), info.defaults);
   RequireNoFaults(again.faults, kTitle);
-  RequireGroup(info, again.campaign);
   KeepParameters(again.campaign, out.campaign);
   out.campaign = std::move(again.campaign);
-  return out;
+  return Finish(info, std::move(out));
 }
 
 }  // namespace cigri::api

@@ -14,6 +14,7 @@ struct Admitted {
   jdl::Campaign campaign;
   std::vector<std::string> notes;    ///< for the user: warnings, what rules said
   std::vector<std::string> changes;  ///< what rules changed
+  std::string share_project;         ///< what it counts for, "" = none
 };
 
 /// Throws 400 with all faults unless there are none.
@@ -24,6 +25,12 @@ std::string NoteOf(const jdl::Fault& warning);
 /// Throws 403 when the caller may not make a priority of `before` one of `after`: users lower it as
 /// they like and raise it to user_priority of the policy, operators do what they like (TECH-27).
 void RequireMayGive(const Request& request, const GridInfo& info, int before, int after);
+
+/// Throws 400 when `campaign` names a project (share_project), class, group or licence pool that
+/// nobody knows, or, unless an operator asks, one that its user is no member of. What it named
+/// `before` stays: a rule may have said it. A rule gives any name.
+void RequireMember(const GridInfo& info, const jdl::Campaign& campaign, const jdl::Campaign& before,
+                   bool by_operator);
 
 /// Runs the rules on `campaign` with its `jobs` parameters and checks what they left. Throws 400
 /// "Admission rule error" when a rule refuses, or left something that is no campaign any more.

@@ -2,6 +2,7 @@
 
 #include <sql/clusters.h>
 #include <sql/policy.h>
+#include <sql/users.h>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -50,7 +51,22 @@ jdl::Defaults GridDefaults(const Config& config) {
   return d;
 }
 
+// A row that somebody broke by hand counts as not set.
+policy::PolicyConfig LoadPolicy(db::Tx& tx) {
+  std::map<std::string, nlohmann::json> rows;
+  for (const auto& row : tx.Exec(sql::kPolicySettings))
+    rows[row.key] = nlohmann::json::parse(row.value);
+  return policy::ParseConfig(rows).config;
+}
+
 }  // namespace
+
+std::vector<policy::Member> LoadMembers(db::Tx& tx) {
+  std::vector<policy::Member> members;
+  for (const auto& row : tx.Exec(sql::kMembers))
+    members.push_back({row.grid_user, policy::NameKindOf(row.kind).value(), row.name});
+  return members;
+}
 
 std::string ClusterTarget::State() const {
   if (!enabled) return "disabled";
@@ -58,9 +74,9 @@ std::string ClusterTarget::State() const {
   return failing ? "not answering" : mode;
 }
 
-GridInfo LoadGridInfo(db::Tx& tx, const Config& config, const std::string& user) {
+GridInfo LoadGridInfo(db::Tx& tx, const Config& settings, const std::string& user) {
   GridInfo info;
-  info.defaults = GridDefaults(config);
+  info.defaults = GridDefaults(settings);
   info.admission = LoadAdmission(tx, user);
   info.user_priority = tx.One(sql::kHighestUserPriority).priority;
   for (const auto& row : tx.Exec(sql::kClustersForSubmission, user)) {
@@ -68,10 +84,9 @@ GridInfo LoadGridInfo(db::Tx& tx, const Config& config, const std::string& user)
     info.defaults.clusters[c.name] = DefaultsOf(row);
     info.clusters[c.name] = c;
   }
-  for (const auto& row : tx.Exec(sql::kSlaGroups)) {
-    if (!info.sla_groups) info.sla_groups.emplace();
-    info.sla_groups->push_back(row.key);
-  }
+  const auto config = LoadPolicy(tx);
+  info.members = policy::Members(config, LoadMembers(tx));
+  info.needs_group = config.policy == policy::PolicyKind::kSla;
   return info;
 }
 

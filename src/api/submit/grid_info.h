@@ -9,6 +9,7 @@
 #include "core/config.h"
 #include "db/db.h"
 #include "jdl/jdl.h"
+#include "policy/members.h"
 
 namespace cigri::api {
 
@@ -30,10 +31,13 @@ struct GridInfo {
   std::map<std::string, ClusterTarget> clusters;  ///< by name
   jdl::Defaults defaults;                         ///< for reading a JDL
   Admission admission;                            ///< rules, and what they may know
-  /// Policy sla: every campaign names one of these groups. Nothing: it need not.
-  std::optional<std::vector<std::string>> sla_groups = {};
-  int user_priority = 9;  ///< the policy's: users give no more
+  policy::Members members{{}, {}};  ///< who may name which project, class, group and pool
+  bool needs_group = false;         ///< policy sla: every campaign names one of its groups
+  int user_priority = 9;            ///< the policy's: users give no more
 };
+
+/// The rows of table `members`.
+std::vector<policy::Member> LoadMembers(db::Tx& tx);
 
 /// Reads what is there for `user`.
 GridInfo LoadGridInfo(db::Tx& tx, const Config& config, const std::string& user);

@@ -41,9 +41,9 @@ std::int64_t InsertCampaign(db::Tx& tx, const std::string& user, const Admitted&
   const jdl::Campaign& c = admitted.campaign;
   const auto first_task = tx.One(sql::kTakeTaskIds, n).first;
   return tx
-      .One(sql::kInsertCampaign, user, c.name, c.type, c.project, c.priority, c.sla_group, n,
-           first_task, c.format, c.columns, jdl::ToJson(c).dump(), c.max_tries, c.max_replicas,
-           c.lost_after_s, AllNotes(user, admitted), upload)
+      .One(sql::kInsertCampaign, user, c.name, c.type, admitted.share_project, c.priority,
+           c.sla_group, n, first_task, c.format, c.columns, jdl::ToJson(c).dump(), c.max_tries,
+           c.max_replicas, c.lost_after_s, AllNotes(user, admitted), upload)
       .id;
 }
 

@@ -139,6 +139,7 @@ Reply Submit(Context& context, const Request& request) {
   RequireMayGive(request, submission.info, jdl::kPriorityNormal, read.campaign.priority);
   if (!submission.parameters.upload) submission.parameters.n = read.campaign.count;
   Admitted admitted =
+  RequireMember(submission.info, read.campaign, {}, request.caller.is_operator);
       Admit(context, submission.info, std::move(read.campaign), submission.parameters.n);
   CheckLimits(context, submission.info, admitted.campaign, submission.parameters.upload,
               admitted.campaign.params);
