@@ -143,6 +143,35 @@ std::string CommandLine(std::string_view exec_file, std::string_view format,
   return out;
 }
 
+CommandSize::CommandSize(std::string_view exec_file, std::string_view format,
+                         const std::vector<std::string>& columns)
+    : format_(format), columns_(columns), fixed_(exec_file.size()) {
+  if (format_ != kFormatValues) return;
+  fixed_ = Replace(exec_file, columns, [&](const Placeholder&, ShellPlace place, auto text) {
+             ++uses_[{place, std::string(text)}];
+             ++placeholders_;
+             return std::string();
+           }).size();
+  if (placeholders_ > 0) return;
+  uses_[{ShellPlace::kPlain, "{}"}] = placeholders_ = 1;
+  ++fixed_;  // the blank before them
+}
+
+std::size_t CommandSize::Of(std::string_view line, std::int64_t index) const {
+  if (format_ != kFormatValues) return fixed_ + 1 + line.size();
+  const auto values = DecodeValues(line);
+  std::size_t bytes = fixed_;
+  for (const auto& [use, n] : uses_)
+    bytes += n * Filled(*PlaceholderAt(use.second, columns_), use.first, values, index).size();
+  return bytes;
+}
+
+std::size_t CommandSize::AtMost(std::size_t bytes) const {
+  if (format_ != kFormatValues) return fixed_ + 1 + bytes;
+  // A quote of one byte becomes four; a value of none, three bytes of the line, becomes five.
+  return fixed_ + placeholders_ * (5 * bytes + 16);
+}
+
 std::vector<std::string> Placeholders(std::string_view exec_file,
                                       const std::vector<std::string>& columns) {
   std::vector<std::string> found;
@@ -155,6 +184,7 @@ std::vector<std::string> Placeholders(std::string_view exec_file,
 
 std::string TemplateProblem(std::string_view exec_file, const std::vector<std::string>& columns) {
   std::string problem;
+  int placeholders = 0;
   Replace(exec_file, columns, [&](const Placeholder& p, ShellPlace place, std::string_view text) {
     if (place == ShellPlace::kBackquote)
       problem = std::string(text) + " stands within backquotes, where no quoting is safe";
@@ -162,8 +192,12 @@ std::string TemplateProblem(std::string_view exec_file, const std::vector<std::s
     if (count > 0 && p.column >= count)
       problem = std::string(text) + " asks for more than the " + std::to_string(count) +
                 " columns there are";
+    ++placeholders;
     return std::string();
   });
+  if (placeholders > kMaxPlaceholders)
+    problem = "has " + Pluralize(placeholders, "placeholder") + ", the limit is " +
+              std::to_string(kMaxPlaceholders);
   return problem;
 }
 

@@ -1,9 +1,12 @@
 // From a JDL and a parameter to the one line that a job's shell reads.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "jdl/shell_text.h"
 
 namespace cigri::jdl {
 
@@ -37,11 +40,37 @@ std::string CommandLine(std::string_view exec_file, std::string_view format,
                         const std::vector<std::string>& columns, std::string_view line,
                         std::int64_t index);
 
+inline constexpr std::size_t kCommandBytes = 1 << 20;  ///< most bytes of the command of one task
+inline constexpr int kMaxPlaceholders = 1000;          ///< of one exec_file
+
+/// What commands an exec_file makes, by their lengths alone: a short text with many placeholders
+/// makes gigabytes of a few parameters. Count before CommandLine() fills.
+class CommandSize {
+ public:
+  /// REQUIRES: `columns` outlives it.
+  CommandSize(std::string_view exec_file, std::string_view format,
+              const std::vector<std::string>& columns);
+  /// The size of CommandLine(exec_file, ..., line, index). Takes as long as the line is, however
+  /// many placeholders there are.
+  std::size_t Of(std::string_view line, std::int64_t index) const;
+  /// No line of at most `bytes` bytes makes a longer command.
+  std::size_t AtMost(std::size_t bytes) const;
+
+ private:
+  std::string format_;
+  const std::vector<std::string>& columns_;
+  // Placeholders that are filled alike (their texts and places), and how many there are of each.
+  std::map<std::pair<ShellPlace, std::string>, std::size_t> uses_;
+  std::size_t fixed_ = 0;  // bytes that are no placeholder
+  std::size_t placeholders_ = 0;
+};
+
 /// The placeholders that exec_file has for these columns, in order: "{}", "{name}", "{2.}".
 std::vector<std::string> Placeholders(std::string_view exec_file,
                                       const std::vector<std::string>& columns);
 
-/// Why exec_file cannot take values safely ("" when it can): a placeholder within backquotes.
+/// Why exec_file cannot take values safely ("" when it can): a placeholder within backquotes, or
+/// more than kMaxPlaceholders.
 std::string TemplateProblem(std::string_view exec_file, const std::vector<std::string>& columns);
 
 /// Why these cannot be names of columns ("" when they can).

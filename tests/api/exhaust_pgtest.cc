@@ -1,4 +1,6 @@
 // Attacks by a user on what the API shares among all: its memory, its time, the database's disk.
+#include <fstream>
+
 #include "tests/api/api_fixture.h"
 
 namespace cigri::test {
@@ -14,6 +16,83 @@ class ExhaustPgTest : public ApiTest {
     return jdl;
   }
 };
+
+// Bytes that this process, which is the API, has had at most since Begin().
+class PeakMemory {
+ public:
+  PeakMemory() {
+    std::ofstream("/proc/self/clear_refs") << "5";
+    before_ = Peak();
+  }
+  std::int64_t Grown() const { return Peak() - before_; }
+
+ private:
+  static std::int64_t Peak() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (StartsWith(line, "VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+    return 0;
+  }
+  std::int64_t before_ = 0;
+};
+
+constexpr std::int64_t kMost = 64 << 20;
+
+std::string Repeated(const std::string& text, int n) {
+  std::string out;
+  while (n-- > 0) out += text;
+  return out;
+}
+
+// 210 kB of JDL made the API build 1.7 GB, and its memory rise to 3.7 GB.
+TEST_F(ExhaustPgTest, ACommandIsCountedBeforeItIsFilled) {
+  const PeakMemory memory;
+  const auto many = Ask("bob", "POST", "/campaigns?dry_run=1",
+                        Jdl({{"exec_file", Repeated("{1}", 20'000)},
+                             {"params", json::array({json::array({std::string(20'000, 'v')})})}}));
+  EXPECT_EQ(many.status, 400);
+  EXPECT_NE(many.body["message"].get<std::string>().find("20000 placeholders, the limit is 1000"),
+            std::string::npos)
+      << many.body;
+  const auto large =
+      Ask("bob", "POST", "/campaigns",
+          Jdl({{"exec_file", Repeated("{1}", 1000)},
+               {"params",
+                json::array({json::array({"a"}), json::array({std::string(90'000, '\'')})})}}));
+  EXPECT_EQ(large.status, 400);
+  EXPECT_EQ(large.body["parameter"], 2) << large.body;
+  EXPECT_NE(large.body["message"].get<std::string>().find(
+                "its command would have 360002000 bytes, the limit is 1048576"),
+            std::string::npos)
+      << large.body;
+  EXPECT_LT(memory.Grown(), kMost);
+}
+
+// Lines of less than 1,000 bytes were not looked at, except the first.
+TEST_F(ExhaustPgTest, EveryLineIsCountedHoweverShort) {
+  const std::string quotes(300, '\'');
+  const json jdl = Jdl({{"exec_file", Repeated("{1}", 1000)}, {"format", "values"}});
+  std::vector<std::string> lines(3000, R"(["a"])");
+  lines[2500] = json::array({quotes}).dump();
+  json inline_params = json::array();
+  for (const auto& line : lines) inline_params.push_back(json::parse(line));
+  auto with_params = jdl;
+  with_params["params"] = inline_params;
+  const auto inlined = Ask("alice", "POST", "/campaigns", with_params);
+  EXPECT_EQ(inlined.status, 400);
+  EXPECT_EQ(inlined.body["parameter"], 2501) << inlined.body;
+
+  const std::int64_t upload = Ask("alice", "POST", "/uploads").body["id"];
+  for (int block = 0; block < 3; ++block)
+    Ask("alice", "PUT", "/uploads/" + std::to_string(upload) + "/blocks/" + std::to_string(block),
+        jdl::EncodeBlock({lines.begin() + block * 1000, lines.begin() + block * 1000 + 1000}), {},
+        "text/plain");
+  const auto uploaded =
+      Ask("alice", "POST", "/campaigns?format=values&upload=" + std::to_string(upload), jdl);
+  EXPECT_EQ(uploaded.status, 400);
+  EXPECT_EQ(uploaded.body["parameter"], 2501) << uploaded.body;
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+}
 
 // ESC in a project reached the operator's terminal; a byte that is no UTF-8 was a 500.
 TEST_F(ExhaustPgTest, NamesThatSteerATerminalAreRefused) {

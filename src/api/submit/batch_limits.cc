@@ -14,13 +14,20 @@
 namespace cigri::api {
 namespace {
 
-constexpr std::size_t kLong = 1000;
+constexpr std::size_t kLong = 1000;           // bytes of a parameter that is always looked at
+constexpr std::size_t kTaken = 100'000;       // bytes of a command that every kind of cluster takes
+constexpr std::size_t kMostAsked = 1u << 30;  // bytes of commands, then only the longest is asked
 
 // One cluster of the campaign, as its jobs will be sent there.
 struct TargetCluster {
   std::unique_ptr<cluster::Cluster> driver;
   cluster::Batch batch;
   std::string exec_file;
+  jdl::CommandSize size;
+  // The longest command of those that were only counted.
+  std::size_t most = 0;
+  std::int64_t most_index = 0;
+  std::string most_line = {};
 };
 
 cluster::BatchSettings SettingsOf(const jdl::Campaign& campaign, const jdl::ClusterSettings& s,
@@ -49,7 +56,8 @@ std::vector<TargetCluster> TargetClustersOf(db::Tx& tx, const GridInfo& info,
       try {
         targets.push_back({clusterdb::MakeDriver(row),
                            cluster::TaskBatch(SettingsOf(campaign, s, info.clusters.at(s.name))),
-                           s.exec_file});
+                           s.exec_file,
+                           {s.exec_file, campaign.format, campaign.columns}});
       } catch (const Fatal& e) {  // a row that its operator has to fix: no matter of this user
         log::warn("cluster {}: {}", s.name, e.what());
       }
@@ -66,28 +74,61 @@ class Check {
     for (auto& c : targets_)
       if (const auto why = c.driver->ExceedsLimit(c.batch); !why.empty()) throw BadRequest(why);
   }
+  /// Counts the commands that a line makes; asks the driver about them at once, or in Finish().
   void Line(std::int64_t index, const std::string& line) {
     for (auto& c : targets_) {
-      c.batch.elements = {
-          {0, index, 1,
-           jdl::CommandLine(c.exec_file, campaign_.format, campaign_.columns, line, index)}};
-      if (const auto why = c.driver->ExceedsLimit(c.batch); !why.empty())
-        throw BadParameter(index + 1, why);
+      const std::size_t bytes = c.size.Of(line, index);
+      RequireSize(index, bytes);
+      if (index == 0 || (line.size() > kLong && asked_ < kMostAsked)) {
+        asked_ += bytes;
+        AskDriver(c, index, line);
+      } else if (bytes > c.most) {
+        c.most = bytes, c.most_index = index, c.most_line = line;
+      }
     }
+  }
+  /// Asks about the longest command of all that were only counted.
+  void Finish() {
+    for (auto& c : targets_)
+      if (c.most > 0) AskDriver(c, c.most_index, c.most_line);
+  }
+  /// A shorter line, as it is encoded, makes no command that a cluster could not take.
+  std::size_t LongLine() const {
+    std::size_t bytes = kLong;
+    for (const auto& c : targets_)
+      while (bytes > 0 && c.size.AtMost(bytes) > kTaken) bytes = bytes * 3 / 4;
+    return bytes;
   }
   /// The long ones of a block whose first line is number `index`.
   void Block(std::int64_t index, std::string_view text) {
+    const std::size_t longest = LongLine();
     for (std::size_t at = 0; at < text.size(); ++index) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
-      if (index == 0 || end - at > kLong)
+      if (index == 0 || end - at > longest)
         Line(index, jdl::DecodeBlock(std::string(text.substr(at, end - at)) + "\n").at(0));
       at = end + 1;
     }
   }
 
  private:
+  // Before anything is filled: a JDL of 210 kB made commands of 1.7 GB.
+  static void RequireSize(std::int64_t index, std::size_t bytes) {
+    if (bytes > jdl::kCommandBytes)
+      throw BadParameter(index + 1, "its command would have " + std::to_string(bytes) +
+                                        " bytes, the limit is " +
+                                        std::to_string(jdl::kCommandBytes));
+  }
+  void AskDriver(TargetCluster& c, std::int64_t index, const std::string& line) {
+    c.batch.elements = {
+        {0, index, 1,
+         jdl::CommandLine(c.exec_file, campaign_.format, campaign_.columns, line, index)}};
+    if (const auto why = c.driver->ExceedsLimit(c.batch); !why.empty())
+      throw BadParameter(index + 1, why);
+  }
+
   std::vector<TargetCluster> targets_;
   const jdl::Campaign& campaign_;
+  std::size_t asked_ = 0;  // bytes of commands that drivers were asked about
 };
 
 }  // namespace
@@ -104,16 +145,18 @@ void CheckLimits(Context& context, const GridInfo& info, const jdl::Campaign& ca
         index += jdl::CountLines(block);
       }
       if (lines.empty()) check.Line(0, "0");  // they are counted
-      return;
+      return check.Finish();
     }
+    const std::size_t long_line = check.LongLine();
     for (std::int64_t at = 0; at < upload->lines;) {
-      const auto rows = tx.Exec(sql::kLongBlocks, upload->id, at, static_cast<int>(kLong));
-      if (rows.empty()) return;
+      const auto rows = tx.Exec(sql::kLongBlocks, upload->id, at, static_cast<int>(long_line));
+      if (rows.empty()) break;
       for (const auto& row : rows) {
         check.Block(row.off, row.params);
         at = row.off + 1;
       }
     }
+    check.Finish();
   });
 }
 

@@ -8,7 +8,8 @@ namespace cigri::api {
 
 /// Throws 400 naming the first cluster of `campaign` that can never take its jobs, the limit, and
 /// the parameter when it is one's: of the uploaded ones when there is an upload, else of `lines`.
-/// Looks at the first parameter and at each of more than a thousand bytes; asks no cluster. (The
+/// Looks at the first parameter and at each that could make a long command, and counts what a
+/// command would have before it makes one; asks no cluster. (The
 /// runner asks the same of every batch: limits may change.)
 void CheckLimits(Context& context, const GridInfo& info, const jdl::Campaign& campaign,
                  const std::optional<ParameterUpload>& upload, const jdl::Lines& lines);
