@@ -54,10 +54,10 @@ FROM had GROUP BY 1, 2 HAVING sum(slot_s) > 0 OR sum(waiting) > 0
 ORDER BY 3 DESC, 1, 2;
 
 -- name: UsageSteps
--- returns: campaign_id int64, grid_user text, project text, start double, slot_s double
+-- returns: campaign_id int64, grid_user text, project text, start double, slot_s double, jobs int64
 -- Slot-seconds since $1 (epoch s) and before $2, in steps of $3 seconds.
 SELECT campaign_id, grid_user, project, floor(extract(epoch FROM bucket) / $3) * $3 AS start,
-    sum(slot_s) AS slot_s
+    sum(slot_s) AS slot_s, sum(ok + not_ok)::bigint AS jobs
 FROM usage
 WHERE bucket >= to_timestamp($1) AND bucket < to_timestamp($2)
 GROUP BY 1, 2, 3, 4;

@@ -120,7 +120,8 @@ void Store::LoadUsage(db::Tx& tx, Loaded& loaded) {
   const double cut = std::floor((loaded.now - 900) / 3600) * 3600;
   const auto read = [&](double from, double to, double step, std::vector<policy::Usage>& out) {
     for (const auto& row : tx.Exec(sql::kUsageSteps, from, to, step))
-      out.push_back({row.campaign_id, row.grid_user, row.project, row.start, step, row.slot_s});
+      out.push_back(
+          {row.campaign_id, row.grid_user, row.project, row.start, step, row.slot_s, row.jobs});
   };
   if (old_usage_until_ != cut) {
     old_usage_.clear();

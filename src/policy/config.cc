@@ -148,10 +148,11 @@ using P = PolicyConfig;
 const std::vector<Field>& Fields() {
   static const std::vector<Field> fields = {
       F("policy", &P::policy, "word", "the policy between campaigns"),
-      F("test_first", &P::test_first, "bool", "test campaigns before all others"),
+      F("test_first", &P::test_first, "bool",
+        "the first two test campaigns of a user before all others"),
       F("strict_priority", &P::strict_priority, "bool", "a higher priority takes all it can first"),
       F("first_results", &P::first_results, "int",
-        "first jobs of a campaign that go ahead, 0 = none"),
+        "first jobs of a user's new campaigns that go ahead, 0 = none"),
       F("parallel_campaigns", &P::parallel_campaigns, "int",
         "campaigns of one user served at once, 0 = all"),
       F("aggregate", &P::aggregate, "word", "who shares one weight: none, level, user, project"),

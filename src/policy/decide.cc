@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,34 +26,62 @@ constexpr auto kPlenty = std::numeric_limits<std::int32_t>::max();
 // levels when they are strict (GRID-21); in each the first results of a campaign (CIG-16).
 using Tier = std::tuple<int, int, int>;
 
-Tier TierOf(const AllocationState& alloc, const Campaign& c, bool first_results) {
+Tier TierOf(const AllocationState& alloc, const Campaign& c, bool first_results, bool test_first) {
   const PolicyConfig& config = alloc.config;
-  if (c.test && config.test_first) return {0, 0, 0};
+  if (test_first) return {0, 0, 0};
   if (c.cls == "urgent") return {1, 0, 0};
   const int level = config.strict_priority ? -c.priority : 0;
   return {c.cls == "scavenger" ? 3 : 2, level, first_results ? 0 : 1};
 }
 
-std::int64_t MissingFirstResults(const AllocationState& alloc, const CampaignAllocation& c) {
-  if (c.row->test) return 0;
-  return alloc.config.first_results - c.row->done - c.held_jobs;
+// The first tests of each user, in order of submission: a thousand of them pass nobody.
+std::vector<bool> TestsAhead(const AllocationState& alloc) {
+  constexpr int kMost = 2;  // as rule test-campaigns, for grids that switch it off
+  std::vector<bool> ahead(alloc.campaigns.size(), false);
+  std::unordered_map<std::string, int> tests;
+  if (!alloc.config.test_first) return ahead;
+  for (std::size_t i = 0; i < ahead.size(); ++i)
+    if (const Campaign& c = *alloc.campaigns[i].row; c.test) ahead[i] = ++tests[c.user] <= kMost;
+  return ahead;
+}
+
+// Places of campaigns, with the jobs of each that go ahead of everybody's others (CIG-16).
+std::map<int, std::int64_t> FirstResults(const AllocationState& alloc, const UsageSummary& usage) {
+  std::map<int, std::int64_t> jobs;
+  if (alloc.config.first_results <= 0) return jobs;
+  auto missing = MissingFirstResults(alloc, usage);
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
+    if (!c.in_play || c.row->test) continue;
+    auto& of_user = missing[c.row->user];
+    const std::int64_t own = alloc.config.first_results - c.row->done - c.held_jobs;
+    const std::int64_t n = std::min({of_user, own, c.left + c.overdue});
+    if (n <= 0) continue;
+    jobs[static_cast<int>(i)] = n;
+    of_user -= n;
+  }
+  return jobs;
 }
 
 void ServeTiers(AllocationState& alloc, Context& context) {
   std::map<Tier, std::vector<int>> tiers;
+  const auto first = FirstResults(alloc, context.usage_summary);
+  const auto tests = TestsAhead(alloc);
   for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
     const CampaignAllocation& c = alloc.campaigns[i];
+    const int at = static_cast<int>(i);
     if (!c.in_play || c.left + c.overdue == 0) continue;
-    if (MissingFirstResults(alloc, c) > 0)
-      tiers[TierOf(alloc, *c.row, true)].push_back(static_cast<int>(i));
-    tiers[TierOf(alloc, *c.row, false)].push_back(static_cast<int>(i));
+    if (first.count(at) != 0) tiers[TierOf(alloc, *c.row, true, false)].push_back(at);
+    tiers[TierOf(alloc, *c.row, false, tests[i])].push_back(at);
   }
   for (const auto& [tier, members] : tiers) {
     const auto [kind, level, part] = tier;
-    for (const int i : members)
-      alloc.campaigns[i].cap =
-          kind >= 2 && part == 0 ? MissingFirstResults(alloc, alloc.campaigns[i]) : kPlenty;
-    const Policy& policy = PolicyOf(kind == 0 ? PolicyKind::kFifo : alloc.config.policy);
+    const bool firsts = kind >= 2 && part == 0;
+    for (const int i : members) alloc.campaigns[i].cap = firsts ? first.at(i) : kPlenty;
+    // Those who go ahead share by users, whatever the policy goes by.
+    const Policy& policy = PolicyOf(kind == 0 ? PolicyKind::kFifo
+                                    : firsts  ? PolicyKind::kFairshare
+                                              : alloc.config.policy);
     policy.Serve(alloc, members, context);
     for (const int i : members) alloc.campaigns[i].cap = kPlenty;
   }

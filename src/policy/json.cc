@@ -99,7 +99,7 @@ CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_job
 CIGRI_JSON(Campaign, id, user, project, test, active, priority, weight, sla_group, cls,
            submitted_at, waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s,
            walltime_s, min_duration_s, after, licences, placements)
-CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds)
+CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds, jobs)
 CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)
 CIGRI_JSON(Snapshot, clusters, campaigns, usage, running, config)
 CIGRI_JSON(Allocation, campaign, cluster, n, rank, kind, shadow)

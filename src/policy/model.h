@@ -113,6 +113,7 @@ struct Usage {
   std::string user{}, project{};
   double start = 0, length = 0;
   double slot_seconds = 0;
+  std::int64_t jobs = 0;
 };
 
 /// One of our running jobs, a possible victim. Needed only when a preemption is switched on, and

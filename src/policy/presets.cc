@@ -6,7 +6,7 @@ const std::vector<Preset>& Presets() {
   using nlohmann::json;
   static const std::vector<Preset> presets = {
       {"site-default",
-       "fair shares between users, the first results of every campaign first",
+       "fair shares between users, the first results of every user first",
        {{"policy", "fairshare"}, {"first_results", 10}, {"aggregate", "user"}}},
       {"cigri-classic",
        "as CiGri 3: campaigns in order of submission, affine pairs of user and cluster first",

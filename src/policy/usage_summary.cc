@@ -110,16 +110,35 @@ class CampaignPlaces {
   std::unordered_map<std::int64_t, int> beyond_;
 };
 
+void CountEnded(const AllocationState& alloc, const Snapshot& snapshot, UsageSummary& summary) {
+  for (const auto& row : snapshot.usage)
+    if (row.start + row.length >= alloc.now - alloc.config.fairshare_window_s)
+      summary.ended[row.user] += row.jobs;
+}
+
 }  // namespace
 
 std::string UserKey(const std::string& project, const std::string& user) {
   return project + '\n' + user;
 }
 
+std::unordered_map<std::string, std::int64_t> MissingFirstResults(const AllocationState& alloc,
+                                                                  const UsageSummary& summary) {
+  std::unordered_map<std::string, std::int64_t> missing;
+  for (const auto& c : alloc.campaigns) {
+    const auto [user, fresh] = missing.try_emplace(c.row->user, alloc.config.first_results);
+    if (const auto ended = summary.ended.find(c.row->user); fresh && ended != summary.ended.end())
+      user->second -= ended->second;
+    user->second -= c.held_jobs;
+  }
+  return missing;
+}
+
 UsageSummary SummariseUsage(const AllocationState& alloc, const Snapshot& snapshot) {
   UsageSummary usage_summary;
   usage_summary.window.assign(alloc.campaigns.size(), 0);
   usage_summary.decayed.assign(alloc.campaigns.size(), 0);
+  if (alloc.config.first_results > 0) CountEnded(alloc, snapshot, usage_summary);
   const CampaignPlaces places(alloc);
   Counter counter(alloc, usage_summary);
   for (const auto& row : snapshot.usage) {

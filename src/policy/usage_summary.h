@@ -18,7 +18,14 @@ struct UsageSummary {
   std::unordered_map<std::string, double> project;
   /// By user: slot-seconds of today, yesterday... (fairshare-simple), `simple_days` of them.
   std::unordered_map<std::string, std::vector<double>> days;
+  /// By user, with first_results alone: jobs that ended in fairshare.window.
+  std::unordered_map<std::string, std::int64_t> ended;
 };
+
+/// By user: how many more jobs of his go ahead of others' (CIG-16). Counted by user, so that many
+/// small campaigns have no more first results than one large one.
+std::unordered_map<std::string, std::int64_t> MissingFirstResults(const AllocationState& alloc,
+                                                                  const UsageSummary& summary);
 
 /// A user inside a project: nobody's use in one project counts in another.
 std::string UserKey(const std::string& project, const std::string& user);

@@ -12,6 +12,8 @@ constexpr double kMinute = 60, kHour = 3600;
 constexpr double kFresh = 900;  // s: as the metascheduler, which reads older usage by the hour
 
 double HorizonOf(const policy::PolicyConfig& config) {
+  if (config.first_results > 0)
+    return std::max(config.fairshare_window_s, (config.simple_days + 1) * 86400.0);
   switch (config.policy) {
     case policy::PolicyKind::kFairshare:
       return config.fairshare_window_s;
@@ -37,9 +39,10 @@ void UsageRows::Add(const policy::Campaign& campaign, double now, double slot_se
   }
   const auto [it, fresh] = here_.try_emplace(campaign.id, rows.size());
   if (fresh)
-    rows.push_back({campaign.id, campaign.user, campaign.project, minute, kMinute, slot_seconds});
+    rows.push_back(
+        {campaign.id, campaign.user, campaign.project, minute, kMinute, slot_seconds, 1});
   else
-    rows[it->second].slot_seconds += slot_seconds;
+    rows[it->second].slot_seconds += slot_seconds, ++rows[it->second].jobs;
 }
 
 void UsageRows::Tidy(double now, std::vector<policy::Usage>& rows) {
@@ -56,7 +59,7 @@ void UsageRows::Tidy(double now, std::vector<policy::Usage>& rows) {
     const double hour = std::floor(row.start / kHour) * kHour;
     auto [it, fresh] = old.try_emplace({hour, row.campaign}, row);
     it->second.start = hour, it->second.length = kHour;
-    if (!fresh) it->second.slot_seconds += row.slot_seconds;
+    if (!fresh) it->second.slot_seconds += row.slot_seconds, it->second.jobs += row.jobs;
   }
   std::erase_if(rows, [&](const auto& row) { return row.start + row.length <= cut; });
   std::vector<policy::Usage> all;

@@ -113,7 +113,7 @@ class PolicyFixture {
     const double since = l.running_since / l.running;
     Campaign& who = campaign(campaign_id);
     snapshot.usage.push_back(
-        {who.id, who.user, who.project, since, now - since, (now - since) * n * l.slots});
+        {who.id, who.user, who.project, since, now - since, (now - since) * n * l.slots, n});
     l.running_since -= n * since;
     l.running -= n, l.in_flight -= n;
     c.free += n * l.slots, c.running -= n, c.running_slots -= n * l.slots;

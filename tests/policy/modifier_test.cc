@@ -37,18 +37,62 @@ TEST(Levels, StrictLevelsTakeAllTheyCanInDescendingOrder) {  // GRID-21
   }
 }
 
-TEST(FirstResults, TheFirstJobsOfEveryCampaignGoAhead) {  // CIG-16
+TEST(FirstResults, TheFirstJobsOfEveryUserGoAhead) {  // CIG-16
   PolicyFixture s;
   s.snapshot.config.first_results = 2;
   s.AddCluster(10);
-  s.AddCampaign(1000);
-  s.AddCampaign(1000);
+  s.AddCampaign(1000, "alice");
+  s.AddCampaign(1000, "bob");
   s.Run();
   EXPECT_EQ(s.Given(2), 2);
   EXPECT_EQ(s.Given(1), 8);
   s.campaign(2).done = 2;
   s.Run();
   EXPECT_EQ(s.Given(1), 10);
+}
+
+// Attack: 60 campaigns of 10 tasks in place of one had all slots of a fresh grid.
+TEST(FirstResults, ManyCampaignsHaveNoMoreOfThemThanOne) {
+  for (const auto policy : {PolicyKind::kFifo, PolicyKind::kFairshare, PolicyKind::kUsage}) {
+    PolicyFixture s(policy);
+    s.snapshot.config.aggregate = Aggregate::kUser;
+    s.snapshot.config.first_results = 10;
+    s.AddCluster(20);
+    s.AddCampaign(1000, "alice");
+    for (int i = 0; i < 60; ++i) s.AddCampaign(10, "bob");
+    const auto of_bob = [&] {
+      int n = 0;
+      for (int i = 2; i <= 61; ++i) n += s.Given(i);
+      return n;
+    };
+    s.Run();
+    EXPECT_EQ(of_bob(), 10) << ToString(policy);
+    EXPECT_EQ(s.Given(1), 10) << ToString(policy);
+    s.Start();
+    s.now += 600;
+    s.EndAll();
+    s.snapshot.campaigns.erase(s.snapshot.campaigns.begin() + 1);  // over, and its usage stays
+    s.Run();
+    EXPECT_GE(s.Given(1), policy == PolicyKind::kFifo ? 20 : 9) << ToString(policy);
+  }
+}
+
+// Attack: a thousand test campaigns went before everybody's work.
+TEST(TestFirst, OnlyTheFirstTwoTestCampaignsOfAUserGoAhead) {
+  for (const auto policy : {PolicyKind::kFifo, PolicyKind::kFairshare, PolicyKind::kStride}) {
+    PolicyFixture s(policy);
+    s.AddCluster(10);
+    s.AddCampaign(1000, "alice");
+    for (int i = 0; i < 100; ++i) s.AddCampaign(1, "bob").test = true;
+    s.AddCampaign(1, "carol").test = true;
+    s.Run();
+    int of_bob = 0;
+    for (int i = 2; i <= 101; ++i) of_bob += s.Given(i);
+    EXPECT_EQ(s.Given(2) + s.Given(3), 2) << ToString(policy);
+    EXPECT_EQ(s.Given(102), 1) << ToString(policy) << ": another user's first";
+    if (policy == PolicyKind::kFifo) EXPECT_EQ(s.Given(1), 7);
+    if (policy == PolicyKind::kFifo) EXPECT_EQ(of_bob, 2);
+  }
 }
 
 TEST(T05, OneCampaignPerUserTakesPartTheBestThenTheEarliest) {

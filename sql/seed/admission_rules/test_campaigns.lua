@@ -1,6 +1,6 @@
 -- title: how many test campaigns a user may have at once
 -- priority: 40
--- mode: off
+-- mode: enforce
 -- Test campaigns go before all others: a user with many of them would pass everybody.
 local most = 2
 

@@ -47,10 +47,14 @@ class Comparer {
     if (config.strict_priority && a.priority > b.priority)
       return "its priority is " + std::to_string(a.priority) + " against " +
              std::to_string(b.priority) + ", and that is obeyed strictly";
-    const auto missing = [&](const Campaign& c) { return config.first_results - c.done; };
-    if (missing(a) > 0 && missing(b) <= 0)
+    if (FirstResultsMissing(a) && !FirstResultsMissing(b))
       return "it still waits for its first " + std::to_string(config.first_results) + " results";
     return "";
+  }
+
+  bool FirstResultsMissing(const Campaign& c) const {
+    if (alloc_.config.first_results <= c.done) return false;
+    return MissingFirstResults(alloc_, Summary())[c.user] > 0;
   }
 
   std::string ByPolicy(const CampaignAllocation& a, const CampaignAllocation& b,
