@@ -116,6 +116,7 @@ TEST_F(GridTest, TheLotteryGivesEqualTicketsAboutEqualSlots) {  // TECH-15, TECH
 
 TEST_F(GridTest, StrideIsTheLotteryWithoutChance) {  // TECH-24
   Policy("policy", "stride");
+  Policy("aggregate", "none");
   Cluster(1, 100);
   const auto a = Campaign({.user = "a", .priority = 6});
   const auto b = Campaign({.user = "b", .priority = 2});
@@ -208,6 +209,7 @@ TEST_F(GridTest, APolicyIsChangedWhileTheGridRunsAndABrokenRowIsNotTaken) {
 
 TEST_F(GridTest, AnotherProcessGoesOnWhereTheLastOneEnded) {
   Policy("policy", "stride");
+  Policy("aggregate", "none");
   Cluster(1, 4);
   const auto a = Campaign({.user = "a", .priority = 6});
   const auto b = Campaign({.user = "b", .priority = 2});

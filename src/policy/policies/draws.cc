@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <queue>
 
@@ -111,34 +113,126 @@ class Urn {
   std::size_t left_;
 };
 
-double WeightOf(const AllocationState& alloc, const Unit& unit) {
-  const CampaignAllocation& head = alloc.campaigns[unit.head()];
-  const auto it = alloc.config.user_weights.find(head.row->user);
-  return head.weight * (it == alloc.config.user_weights.end() ? 1 : it->second);
+double Of(const std::map<std::string, double>& weights, const std::string& name) {
+  const auto it = weights.find(name);
+  return it == weights.end() ? 1 : it->second;
 }
+
+constexpr int kAnywhere = -1;  // in place of a cluster
+
+/// Who draws: units that share one weight (GRID-25), so that many campaigns draw no more than one.
+/// Within a party the campaign with the fewest jobs for its weight takes.
+class Parties {
+ public:
+  Parties(AllocationState& alloc, Dealer& dealer) : alloc_(alloc), dealer_(dealer) {
+    std::map<std::string, int> index;
+    for (std::size_t u = 0; u < dealer.units().size(); ++u) {
+      const CampaignAllocation& head = alloc.campaigns[dealer.units()[u].head()];
+      const auto key = alloc.config.aggregate == Aggregate::kNone ? std::to_string(u) : Key(head);
+      const auto [it, fresh] = index.try_emplace(key, static_cast<int>(parties_.size()));
+      if (fresh) parties_.push_back({{}, WeightOf(head)});
+      parties_[it->second].units.push_back(static_cast<int>(u));
+      of_unit_.push_back(it->second);
+    }
+  }
+
+  std::size_t size() const { return parties_.size(); }
+  const std::vector<int>& units(std::size_t p) const { return parties_[p].units; }
+  double weight(std::size_t p) const { return parties_[p].weight; }
+
+  /// Those that may take on a cluster, or kAnywhere, which is dealt from now on.
+  std::vector<int> Open(int cluster) {
+    cluster_ = cluster;
+    std::vector<int> here, all(dealer_.units().size());
+    std::iota(all.begin(), all.end(), 0);
+    turns_.assign(parties_.size(), {});
+    for (const int u : cluster == kAnywhere ? all : dealer_.At(cluster)) {
+      const int p = of_unit_[u];
+      if (turns_[p].empty()) here.push_back(p);
+      turns_[p].emplace(Load(u), u);
+    }
+    return here;
+  }
+  /// One job for party p there; false when it can take none.
+  bool TakeOne(int p) {
+    auto& turns = turns_[p];
+    while (!turns.empty()) {
+      const int u = turns.top().second;
+      turns.pop();
+      const bool took =
+          cluster_ == kAnywhere ? dealer_.TakeOneAnywhere(u) : dealer_.TakeOne(u, cluster_);
+      if (!took) continue;
+      turns.emplace(Load(u), u);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  using Turn = std::pair<double, int>;  // load, unit
+  struct Party {
+    std::vector<int> units;
+    double weight;
+  };
+
+  std::string Key(const CampaignAllocation& c) const {
+    if (alloc_.config.aggregate == Aggregate::kLevel) return std::to_string(c.row->priority);
+    return alloc_.config.aggregate == Aggregate::kUser ? c.row->user : c.project;
+  }
+  double WeightOf(const CampaignAllocation& c) const {
+    const PolicyConfig& config = alloc_.config;
+    if (config.aggregate == Aggregate::kUser) return Of(config.user_weights, c.row->user);
+    if (config.aggregate == Aggregate::kNone)
+      return c.weight * Of(config.user_weights, c.row->user);
+    if (config.aggregate == Aggregate::kLevel) return c.weight;
+    const auto it = config.projects.find(c.project);
+    return it == config.projects.end() ? 1 : it->second.share;
+  }
+  double Load(int u) const {
+    double jobs = 0;
+    for (const int i : dealer_.units()[u].campaigns) jobs += double(alloc_.campaigns[i].held_jobs);
+    return jobs / std::max(1e-9, alloc_.campaigns[dealer_.units()[u].head()].weight);
+  }
+
+  AllocationState& alloc_;
+  Dealer& dealer_;
+  std::vector<Party> parties_;
+  std::vector<int> of_unit_;
+  int cluster_ = 0;
+  std::vector<std::priority_queue<Turn, std::vector<Turn>, std::greater<>>> turns_;
+};
 
 // TECH-22, our formula: a rank grows with use, with jobs in flight, with a later creation, and
 // falls with the weights of user and priority. Every part is in [0, 1].
-std::vector<double> Ranks(const AllocationState& alloc, const std::vector<Unit>& units,
-                          const Context& context) {
+std::vector<double> Ranks(const AllocationState& alloc, const Dealer& dealer,
+                          const Parties& parties, const Context& context) {
   const PolicyConfig& config = alloc.config;
-  std::vector<double> used(units.size(), 0), held(units.size(), 0), ranks;
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    for (const int i : units[u].campaigns) {
-      used[u] += context.usage_summary.window[i];
-      held[u] += alloc.campaigns[i].held_slots;
+  std::vector<double> used(parties.size(), 0), held(parties.size(), 0), ranks;
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    for (const int u : parties.units(p)) {
+      for (const int i : dealer.units()[u].campaigns) {
+        used[p] += context.usage_summary.window[i];
+        held[p] += alloc.campaigns[i].held_slots;
+      }
     }
   }
   const double all_used = std::accumulate(used.begin(), used.end(), 0.0);
   const double all_held = std::accumulate(held.begin(), held.end(), 0.0);
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    const double later = static_cast<double>(u) / static_cast<double>(units.size());
-    const double rank = 1 + (all_used > 0 ? config.rank_usage * used[u] / all_used : 0) +
-                        (all_held > 0 ? config.rank_running * held[u] / all_held : 0) +
+  for (std::size_t p = 0; p < parties.size(); ++p) {
+    const double later = static_cast<double>(p) / static_cast<double>(parties.size());
+    const double rank = 1 + (all_used > 0 ? config.rank_usage * used[p] / all_used : 0) +
+                        (all_held > 0 ? config.rank_running * held[p] / all_held : 0) +
                         config.rank_age * later;
-    ranks.push_back(rank / WeightOf(alloc, units[u]));
+    ranks.push_back(rank / parties.weight(p));
   }
   return ranks;
+}
+
+/// Clusters are dealt one after the other, the fastest first; with affinities all at once.
+std::vector<int> Rounds(const AllocationState& alloc) {
+  std::vector<int> clusters(alloc.affinities ? 1 : alloc.clusters.size());
+  std::iota(clusters.begin(), clusters.end(), alloc.affinities ? kAnywhere : 0);
+  return clusters;
 }
 
 class Lottery : public Policy {
@@ -146,22 +240,16 @@ class Lottery : public Policy {
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
     Dealer dealer(alloc, MakeUnits(alloc, campaigns));
-    const auto tickets = Tickets(Ranks(alloc, dealer.units(), context));
-    if (alloc.affinities) {
-      for (Urn urn(std::vector<double>(tickets.begin(), tickets.end())); !urn.empty();) {
-        const std::size_t drawn = urn.Draw(context.random.Uniform());
-        if (!dealer.TakeOneAnywhere(static_cast<int>(drawn))) urn.Remove(drawn);
-      }
-      return;
-    }
-    for (std::size_t k = 0; k < alloc.clusters.size(); ++k) {  // fastest first
-      const auto& here = dealer.At(static_cast<int>(k));
+    Parties parties(alloc, dealer);
+    const auto tickets = Tickets(Ranks(alloc, dealer, parties, context));
+    for (const int cluster : Rounds(alloc)) {
+      const auto here = parties.Open(cluster);
       std::vector<double> weights;
-      for (const int u : here) weights.push_back(tickets[u]);
+      for (const int p : here) weights.push_back(tickets[p]);
       // A finished campaign stays in the urn until it is drawn: it then has nothing to take.
       for (Urn urn(weights); !urn.empty();) {
         const std::size_t drawn = urn.Draw(context.random.Uniform());
-        if (!dealer.TakeOne(here[drawn], static_cast<int>(k))) urn.Remove(drawn);
+        if (!parties.TakeOne(here[drawn])) urn.Remove(drawn);
       }
     }
   }
@@ -172,57 +260,43 @@ class Stride : public Policy {
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
     Dealer dealer(alloc, MakeUnits(alloc, campaigns));
-    auto passes = Passes(alloc, dealer.units(), context.next);
-    if (alloc.affinities) {
-      std::vector<int> all(dealer.units().size());
-      std::iota(all.begin(), all.end(), 0);
-      Deal(alloc, dealer, all, passes, [&](int u) { return dealer.TakeOneAnywhere(u); });
-    } else {
-      for (int k = 0; k < static_cast<int>(alloc.clusters.size()); ++k)
-        Deal(alloc, dealer, dealer.At(k), passes, [&](int u) { return dealer.TakeOne(u, k); });
+    Parties parties(alloc, dealer);
+    auto passes = Passes(alloc, dealer, parties, context.next);
+    for (const int cluster : Rounds(alloc)) {
+      using Turn = std::pair<double, int>;
+      std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
+      for (const int p : parties.Open(cluster)) turns.emplace(passes[p], p);
+      while (!turns.empty()) {
+        const int p = turns.top().second;
+        turns.pop();
+        if (!parties.TakeOne(p)) continue;
+        passes[p] += 1 / parties.weight(p);
+        turns.emplace(passes[p], p);
+      }
     }
-    Keep(alloc, dealer.units(), passes, context.next);
+    for (std::size_t p = 0; p < parties.size(); ++p)
+      for (const int u : parties.units(p))
+        context.next.pass[alloc.campaigns[dealer.units()[u].head()].row->id] = passes[p];
   }
 
  private:
-  template <typename TakeOne>
-  static void Deal(const AllocationState& alloc, const Dealer& dealer,
-                   const std::vector<int>& units, std::vector<double>& passes, TakeOne take_one) {
-    using Turn = std::pair<double, int>;
-    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
-    for (const int u : units) turns.emplace(passes[u], u);
-    while (!turns.empty()) {
-      const int u = turns.top().second;
-      turns.pop();
-      if (!take_one(u)) continue;
-      passes[u] += 1 / WeightOf(alloc, dealer.units()[u]);
-      turns.emplace(passes[u], u);
-    }
-  }
-
-  // Who is new starts where the foremost of the others waits: no credit for having been away.
-  static std::vector<double> Passes(const AllocationState& alloc, const std::vector<Unit>& units,
-                                    const State& state) {
-    double least = 0;
-    bool any = false;
-    for (const auto& unit : units) {
-      const auto it = state.pass.find(alloc.campaigns[unit.head()].row->id);
-      if (it == state.pass.end()) continue;
-      least = any ? std::min(least, it->second) : it->second;
-      any = true;
-    }
+  // Who is new starts where the foremost of the others waits: no credit for having been away. A
+  // new campaign of a party starts where the party is.
+  static std::vector<double> Passes(const AllocationState& alloc, const Dealer& dealer,
+                                    const Parties& parties, const State& state) {
     std::vector<double> passes;
-    for (const auto& unit : units) {
-      const auto it = state.pass.find(alloc.campaigns[unit.head()].row->id);
-      passes.push_back(it == state.pass.end() ? 0 : it->second - least);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t p = 0; p < parties.size(); ++p) {
+      double pass = -std::numeric_limits<double>::infinity();
+      for (const int u : parties.units(p)) {
+        const auto it = state.pass.find(alloc.campaigns[dealer.units()[u].head()].row->id);
+        if (it != state.pass.end()) pass = std::max(pass, it->second);
+      }
+      passes.push_back(pass);
+      if (std::isfinite(pass)) least = std::min(least, pass);
     }
+    for (double& pass : passes) pass = std::isfinite(pass) ? pass - least : 0;
     return passes;
-  }
-
-  static void Keep(const AllocationState& alloc, const std::vector<Unit>& units,
-                   const std::vector<double>& passes, State& state) {
-    for (std::size_t u = 0; u < units.size(); ++u)
-      state.pass[alloc.campaigns[units[u].head()].row->id] = passes[u];
   }
 };
 

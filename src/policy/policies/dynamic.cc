@@ -64,8 +64,15 @@ class Queues {
     const auto it = alloc.config.queues.find(c.row->cls);
     if (it != alloc.config.queues.end()) return {it->first, it->second, 0, {}};
     // FBS-28: shares go with 1 / QPD, so a campaign of its own pays by its weight.
-    QueueState own{"campaign " + std::to_string(c.row->id), Queue{}, 0, {}};
-    own.rule.dec *= kNormalWeight / c.weight;
+    if (alloc.config.aggregate != Aggregate::kUser) {
+      QueueState own{"campaign " + std::to_string(c.row->id), Queue{}, 0, {}};
+      own.rule.dec *= kNormalWeight / c.weight;
+      return own;
+    }
+    // Of all campaigns of a user: sixty of them are no sixty queues.
+    QueueState own{"user " + c.row->user, Queue{}, 0, {}};
+    const auto weight = alloc.config.user_weights.find(c.row->user);
+    if (weight != alloc.config.user_weights.end()) own.rule.dec /= weight->second;
     return own;
   }
 

@@ -15,20 +15,23 @@ void SortByUsage(std::vector<Claim>& claims) {
                    [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
 }
 
-// GRID-25: a group gets the weight of one, whoever is in it; its members share that.
-void AggregateClaims(const AllocationState& alloc, std::vector<Claim>& claims) {
+// GRID-25: a group gets the weight of one, whoever is in it; its members share that. Under policy
+// sla in each of its groups.
+void AggregateClaims(const AllocationState& alloc, std::vector<Claim>& claims, bool sla) {
   const auto kind = alloc.config.aggregate;
   if (kind == Aggregate::kNone) return;
-  std::string level;
-  auto key = [&](const Claim& claim) -> const std::string& {
+  auto key = [&](const Claim& claim) {
     const CampaignAllocation& c = alloc.campaigns[claim.unit.head()];
-    if (kind == Aggregate::kLevel) return level = std::to_string(c.row->priority);
+    if (kind == Aggregate::kLevel) return std::to_string(c.row->priority);
     return kind == Aggregate::kUser ? c.row->user : c.project;
   };
-  std::map<std::string, double> sum;
-  for (const auto& c : claims) sum[key(c)] += c.weight;
+  auto place = [&](const Claim& claim) {
+    return std::pair(sla ? alloc.campaigns[claim.unit.head()].row->sla_group : "", key(claim));
+  };
+  std::map<std::pair<std::string, std::string>, double> sum;
+  for (const auto& c : claims) sum[place(c)] += c.weight;
   for (auto& c : claims) {
-    const std::string& name = key(c);
+    const std::string name = key(c);
     double group = c.weight;  // of a level: its own weight
     if (kind == Aggregate::kUser) {
       const auto it = alloc.config.user_weights.find(name);
@@ -37,7 +40,7 @@ void AggregateClaims(const AllocationState& alloc, std::vector<Claim>& claims) {
       const auto it = alloc.config.projects.find(name);
       group = it == alloc.config.projects.end() ? 1 : it->second.share;
     }
-    c.weight = group * c.weight / sum[name];
+    c.weight = group * c.weight / sum[place(c)];
   }
 }
 
@@ -68,7 +71,7 @@ class UsageShares : public Policy {
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
     auto claims = MakeClaims(alloc, campaigns);
-    AggregateClaims(alloc, claims);
+    AggregateClaims(alloc, claims, false);
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
     SetTargets(engines, claims);
@@ -82,6 +85,7 @@ class Sla : public Policy {
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
     auto claims = MakeClaims(alloc, campaigns);
+    AggregateClaims(alloc, claims, true);
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
     const auto targets = GroupTargets(alloc, engines, claims);
