@@ -354,6 +354,7 @@ CREATE TABLE uploads (
     touched_at timestamptz NOT NULL DEFAULT now()
 );
 -- `off` is the line number of the first line; blocks hold 1000 lines but for the last. Immutable.
+CREATE INDEX uploads_by_user ON uploads (grid_user);
 CREATE TABLE params_chunk (
     upload_id bigint NOT NULL,
     block int NOT NULL,

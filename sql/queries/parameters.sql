@@ -123,3 +123,9 @@ SELECT off, params FROM params_chunk WHERE upload_id = $1 AND off = ANY ($2::big
 SELECT params = $3 AND n = $4 AS same
 FROM params_chunk
 WHERE upload_id = $1 AND block = $2;
+
+-- name: UploadedBytes
+-- returns: bytes int64
+-- Parameters of user $1 that are in the database: of campaigns that are not purged, and of uploads
+-- that no campaign names.
+SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM uploads WHERE grid_user = $1;

@@ -94,6 +94,55 @@ TEST_F(ExhaustPgTest, EveryLineIsCountedHoweverShort) {
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
 }
 
+class DiskPgTest : public ExhaustPgTest {
+ protected:
+  void Configure(Config& config) override { config.Set("UPLOAD_MAX_MB", "1"); }
+  Answer Put(std::int64_t upload, int block, int kilobytes) {
+    return Ask("bob", "PUT",
+               "/uploads/" + std::to_string(upload) + "/blocks/" + std::to_string(block),
+               Repeated(std::string(999, 'x') + "\n", kilobytes), {}, "text/plain");
+  }
+};
+
+// Uploads had no limit of bytes: the disk of the database would have been full first.
+TEST_F(DiskPgTest, TheParametersOfAUserHaveALimitOfBytes) {
+  const std::int64_t first = Ask("bob", "POST", "/uploads").body["id"],
+                     second = Ask("bob", "POST", "/uploads").body["id"];
+  EXPECT_EQ(Put(first, 0, 600).status, 200);
+  const auto refused = Put(second, 0, 600);
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_NE(refused.body["message"].get<std::string>().find("UPLOAD_MAX_MB = 1 MB"),
+            std::string::npos)
+      << refused.body;
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns?upload=" + std::to_string(first), Jdl({})).status, 201);
+  EXPECT_EQ(Put(second, 0, 600).status, 413) << "a campaign has them, they are still there";
+  json lines = json::array();
+  for (int i = 0; i < 600; ++i) lines.push_back(std::string(999, 'x'));
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"params", lines}})).status, 413);
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1000}})).status, 201);
+  EXPECT_EQ(Put(second, 0, 300).status, 200);
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", Jdl({{"params", lines}})).status, 201)
+      << "of each user";
+}
+
+class FullDiskPgTest : public DiskPgTest {
+ protected:
+  void Configure(Config& config) override {
+    config.Set("DATABASE_DISK", dir_);
+    config.Set("DATABASE_FREE_MB", "1000000000");
+  }
+};
+
+TEST_F(FullDiskPgTest, ADiskThatIsNearlyFullTakesNoParameters) {
+  const std::int64_t upload = Ask("bob", "POST", "/uploads").body["id"];
+  const auto refused = Put(upload, 0, 1);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body["message"].get<std::string>().find("DATABASE_FREE_MB"), std::string::npos)
+      << refused.body;
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"params", json::array({"a"})}})).status, 503);
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}})).status, 201);
+}
+
 // ESC in a project reached the operator's terminal; a byte that is no UTF-8 was a 500.
 TEST_F(ExhaustPgTest, NamesThatSteerATerminalAreRefused) {
   const auto id = Submit();

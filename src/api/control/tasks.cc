@@ -114,6 +114,7 @@ Reply AddTasks(Context& context, const Request& request) {
   CheckLimits(context, add.info, sent, add.upload, add.lines);
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockTaker(tx, request);
+    if (!add.upload) RequireSpace(context.config, tx, campaign.user, request.body.size());
     const auto upload = StoreTasks(tx, request, add);
     StoreChange(tx, request, campaign, change, {});
     tx.Exec(sql::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);

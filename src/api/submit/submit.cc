@@ -118,6 +118,8 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
   auto answer = context.Transact([&](db::Tx& tx) {
     if (submission.parameters.upload && TakeUpload(tx, request).lines != submission.parameters.n)
       throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
+    if (admitted.campaign.source == jdl::Source::kParams)
+      RequireSpace(context.config, tx, user, request.body.size());
     const auto id = StoreCampaign(tx, user, submission.info, admitted, submission.parameters);
     return CampaignJson(tx, request, id);
   });
@@ -137,9 +139,9 @@ Reply Submit(Context& context, const Request& request) {
   OverrideType(request, read.campaign);
   CheckRows(context, read.campaign, submission);
   RequireMayGive(request, submission.info, jdl::kPriorityNormal, read.campaign.priority);
+  RequireMember(submission.info, read.campaign, {}, request.caller.is_operator);
   if (!submission.parameters.upload) submission.parameters.n = read.campaign.count;
   Admitted admitted =
-  RequireMember(submission.info, read.campaign, {}, request.caller.is_operator);
       Admit(context, submission.info, std::move(read.campaign), submission.parameters.n);
   CheckLimits(context, submission.info, admitted.campaign, submission.parameters.upload,
               admitted.campaign.params);

@@ -2,6 +2,8 @@
 
 #include <sql/parameters.h>
 
+#include <filesystem>
+
 #include "api/http/router.h"
 #include "jdl/blocks.h"
 #include "jdl/command.h"
@@ -10,6 +12,7 @@ namespace cigri::api {
 namespace {
 
 constexpr int kMostUploads = 100;
+constexpr std::int64_t kMegabyte = 1'000'000;
 
 struct Row {
   std::string owner;
@@ -115,6 +118,7 @@ Reply PutBlock(Context& context, const Request& request) {
     if (row.lines + lines > jdl::kMaxLines)
       throw BadRequest("a campaign takes at most " + std::to_string(jdl::kMaxLines) +
                        " parameters at once");
+    RequireSpace(context.config, tx, request.caller.user, request.body.size());
     AddBlock(tx, request.Id(), block, row.lines, lines, request.body);
     tx.Exec(sql::kGrowUpload, request.Id(), lines, request.body.size());
     return Received(row.blocks + 1, row.lines + lines);
@@ -122,6 +126,28 @@ Reply PutBlock(Context& context, const Request& request) {
 }
 
 }  // namespace
+
+void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes) {
+  const std::int64_t most_mb = config.GetInt("UPLOAD_MAX_MB", 10'000);
+  const std::int64_t has = tx.One(sql::kUploadedBytes, user).bytes;
+  if (has + static_cast<std::int64_t>(bytes) > most_mb * kMegabyte)
+    throw ApiError(413, "Too large",
+                   "you have " + std::to_string(has / kMegabyte) +
+                       " MB of parameters in the database, the limit is UPLOAD_MAX_MB = " +
+                       std::to_string(most_mb) + " MB",
+                   "DELETE /uploads/N those that are abandoned, purge campaigns (griddel --purge)");
+  // The disk of a database elsewhere is its operators' matter, unless they mount it and say so.
+  const std::string disk = config.Get("DATABASE_DISK", CigriHome() + "/pg");
+  std::error_code none;
+  const auto space = std::filesystem::space(disk, none);
+  const std::int64_t least_mb = config.GetInt("DATABASE_FREE_MB", 1000);
+  if (none || static_cast<std::int64_t>(space.available / kMegabyte) >= least_mb) return;
+  throw ApiError(503, "Unavailable",
+                 "the disk of the database has " + std::to_string(space.available / kMegabyte) +
+                     " MB left, and takes no parameters below DATABASE_FREE_MB = " +
+                     std::to_string(least_mb) + " MB",
+                 "ask the operators of the grid for space");
+}
 
 ParameterUpload TakeUpload(db::Tx& tx, const Request& request) {
   const ParameterUpload upload{request.QueryInt("upload", 0, 1, INT64_MAX), 0};

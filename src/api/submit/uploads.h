@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/http/message.h"
+#include "core/config.h"
 #include "db/db.h"
 
 namespace cigri::api {
@@ -16,6 +17,9 @@ struct ParameterUpload {
 /// The upload ?upload= of the caller, locked until the transaction ends. Throws 404, 403 (of
 /// another user), 409 (used already; extra "campaign"), 400 (empty).
 ParameterUpload TakeUpload(db::Tx& tx, const Request& request);
+/// Throws 413 when `user` would have more than UPLOAD_MAX_MB of parameters in the database with
+/// `bytes` more, 503 when the disk of the database has less than DATABASE_FREE_MB left.
+void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes);
 /// Throws 400, naming the first of its lines that is no row of `columns` values.
 void RequireRows(db::Tx& tx, const ParameterUpload& upload, std::size_t columns);
 /// Its first lines, at most `n`.
