@@ -12,7 +12,4 @@ void CheckCampaign(Document& doc, const Defaults& defaults, const Options& optio
 /// The clusters' blocks. REQUIRES: CheckCampaign has set format and columns.
 void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign);
 
-/// A hint for a key that is missing or unknown, "" when nothing is near.
-std::string NearestKey(std::string_view key);
-
 }  // namespace cigri::jdl

@@ -224,18 +224,13 @@ void CheckKeys(Document& doc) {
   for (const auto& [key, value] : doc.root.items()) {
     const auto scope = ScopeOf(key);
     if (!scope)
-      doc.Warn(Shown(key), "nobody knows this key: it is kept, but has no effect", NearestKey(key));
+      doc.WarnOfUnknown(Shown(key), key);
     else if (*scope == KeyScope::kDead && !IsOff(value))
       doc.Warn(key, "has no effect");
   }
 }
 
 }  // namespace
-
-std::string NearestKey(std::string_view key) {
-  const auto near = DidYouMean(key, KnownKeys());
-  return near ? "did you mean \"" + *near + "\"?" : "";
-}
 
 std::optional<int> ParsePriority(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, int>, 9> kNames{

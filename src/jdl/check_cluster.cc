@@ -69,6 +69,7 @@ class ClusterCheck {
 
 // A mistyped exec_file is nearer to the truth than "missing".
 std::string ClusterCheck::MissingHint() const {
+  if (doc_.Full() || doc_.unknown_keys > 100) return "";  // it would take long, for nothing
   for (const json* object : {&block_, static_cast<const json*>(&doc_.root)})
     for (const auto& [key, value] : object->items())
       if (!ScopeOf(key) && DidYouMean(key, {"exec_file"}))
@@ -157,7 +158,7 @@ void ClusterCheck::Keys() {
     if (!scope) {
       out_.unknown[key] = value;
       // Keys in a block are case-sensitive: Exec_File is not exec_file there.
-      doc_.Warn(path, "nobody knows this key: it is kept, but has no effect", NearestKey(key));
+      doc_.WarnOfUnknown(path, key);
     } else if (*scope == KeyScope::kCampaign) {
       doc_.Warn(path, "belongs to the whole campaign and has no effect in a cluster",
                 "move it out of \"clusters\"");
@@ -176,6 +177,7 @@ bool CheckClusterName(Document& doc, const std::string& name, const Defaults& de
     return false;
   }
   if (defaults.clusters.empty() || defaults.clusters.count(name) != 0) return true;
+  if (doc.Full()) return false;
   std::vector<std::string> known;
   for (const auto& [other, ignored] : defaults.clusters) known.push_back(other);
   const auto near = DidYouMean(name, known);

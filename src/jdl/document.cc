@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMaxNodes = 100'000;      // values outside of params
+constexpr int kMostUnknown = 100;       // unknown keys: to look for what they meant takes long
 constexpr std::size_t kMaxFaults = 50;  // a wrong file should not print a million lines
 
 // Reads one byte after the other and counts them: nlohmann's positions name no line of a value.
@@ -309,23 +310,35 @@ std::string Shown(std::string_view text) {
   return text.size() > 240 ? out + "..." : out;
 }
 
+bool Document::Full() const { return faults.size() >= kMaxFaults; }
+
 void Document::Fault(const std::string& path, const std::string& message, const std::string& hint) {
   const auto at = where.find(path);
-  if (faults.size() < kMaxFaults)
-    faults.insert({at == where.end() ? 0 : at->second, path, message, hint});
+  if (!Full()) faults.insert({at == where.end() ? 0 : at->second, path, message, hint});
 }
 
 void Document::FaultAtKey(const std::string& path, const std::string& message,
                           const std::string& hint) {
   const auto at = key_where.find(path);
-  if (faults.size() < kMaxFaults)
-    faults.insert({at == key_where.end() ? 0 : at->second, path, message, hint});
+  if (!Full()) faults.insert({at == key_where.end() ? 0 : at->second, path, message, hint});
 }
 
 void Document::Warn(const std::string& path, const std::string& message, const std::string& hint) {
   const auto at = key_where.find(path);
   if (warnings.size() < kMaxFaults)
     warnings.insert({at == key_where.end() ? 0 : at->second, path, message, hint});
+}
+
+void Document::WarnOfUnknown(const std::string& path, const std::string& key) {
+  if (++unknown_keys > kMostUnknown) {
+    if (unknown_keys == kMostUnknown + 1)
+      FaultAtKey(path, "more than " + std::to_string(kMostUnknown) + " keys that nobody knows",
+                 "a JDL has the keys of docs/jdl.md");
+    return;
+  }
+  const auto near = DidYouMean(key, KnownKeys());
+  Warn(path, "nobody knows this key: it is kept, but has no effect",
+       near ? "did you mean \"" + *near + "\"?" : "");
 }
 
 Document Read(std::string_view text) {

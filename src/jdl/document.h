@@ -33,11 +33,17 @@ struct Document {
   std::map<std::string, std::size_t> key_where;  ///< key path -> offset of the key
   ParamsRead params;
   std::set<RawFault> faults, warnings;
+  int unknown_keys = 0;   ///< that were warned of
   bool whole = false;     ///< read to its end
   bool has_text = false;  ///< false for FromJson: faults have no place
 
   void Fault(const std::string& path, const std::string& message, const std::string& hint = "");
   void FaultAtKey(const std::string& path, const std::string& message, const std::string& hint);
+  /// So many faults that no other is kept: what would only make more of them may stop.
+  bool Full() const;
+  /// Warns of a key that nobody knows. More than a hundred are one fault: to look for what each
+  /// might have meant took 17 s for 90,000 of them.
+  void WarnOfUnknown(const std::string& path, const std::string& key);
   void Warn(const std::string& path, const std::string& message, const std::string& hint = "");
 };
 

@@ -94,6 +94,22 @@ TEST_F(ExhaustPgTest, EveryLineIsCountedHoweverShort) {
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
 }
 
+// 90,000 of them took 17 s of CPU.
+TEST_F(ExhaustPgTest, ManyUnknownKeysAreOneFault) {
+  json jdl = Jdl({{"nb_jobs", 1}});
+  for (int i = 0; i < 20'000; ++i) jdl["walltimes" + std::to_string(i)] = 1;
+  const auto top = Ask("bob", "POST", "/campaigns?dry_run=1", jdl);
+  EXPECT_EQ(top.status, 400);
+  ASSERT_EQ(top.body["faults"].size(), 1u);
+  EXPECT_EQ(top.body["faults"][0]["message"], "more than 100 keys that nobody knows");
+  jdl = Jdl({{"nb_jobs", 1}});
+  for (int i = 0; i < 20'000; ++i) jdl["clusters"]["alpha"]["walltimes" + std::to_string(i)] = 1;
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns?dry_run=1", jdl).body["faults"].size(), 1u);
+  jdl = Jdl({{"nb_jobs", 1}});
+  for (int i = 0; i < 100; ++i) jdl["walltimes" + std::to_string(i)] = 1;
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", jdl).status, 201) << "CiGri 3 keeps them";
+}
+
 class DiskPgTest : public ExhaustPgTest {
  protected:
   void Configure(Config& config) override { config.Set("UPLOAD_MAX_MB", "1"); }
