@@ -91,18 +91,17 @@ LEFT JOIN (
 WHERE cc.campaign_id = ANY ($1::bigint[])
 ORDER BY cc.campaign_id, cc.cluster_id;
 
--- name: PendingByPlacement
+-- name: PendingJobs
 -- returns: campaign_id int64, cluster_id int, pending_kept int, waiting_timeout_s int,
--- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages int64[]
--- Jobs of ours that are pending on clusters polled lately, by campaign and cluster, newest
--- first, with how many may wait there (CIG-36, CIG-50) and for how long.
+-- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages double[]
+-- Jobs of ours that are pending on clusters polled lately, by campaign and cluster, with how many of
+-- the campaign may wait there (CIG-36, CIG-50) and for how long.
 SELECT l.campaign_id, l.cluster_id, c.pending_kept, c.waiting_timeout_s, f.waiting_allowed,
        EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
                WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
                    AND NOT oc.drained) AS elsewhere,
-       array_agg(l.job_id ORDER BY l.submitted_at DESC, l.job_id DESC) AS jobs,
-       array_agg(extract(epoch FROM now() - l.submitted_at)::bigint ORDER BY l.submitted_at DESC,
-           l.job_id DESC) AS ages
+       array_agg(l.job_id ORDER BY l.job_id) AS jobs,
+       array_agg(extract(epoch FROM now() - l.submitted_at)::float8 ORDER BY l.job_id) AS ages
 FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id
 JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'

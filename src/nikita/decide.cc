@@ -5,23 +5,18 @@
 #include "policy/forecast/flow.h"
 
 namespace cigri::nikita {
-namespace {
-constexpr std::int64_t kYoungS = 30;
-}
 
 Trim Decide(const PendingJobs& pending) {
+  std::vector<policy::PendingJob> queue;
+  for (const auto& job : pending.newest_first) queue.push_back({job.age_s, job.allowed});
   Trim trim;
-  const int waiting = static_cast<int>(pending.newest_first.size());
-  int excess = pending.allowed ? policy::ExcessPending(waiting, 2 * std::max(1, *pending.allowed),
-                                                       std::max(1, pending.keep))
-                               : 0;
-  for (const auto& job : pending.newest_first) {
-    if (excess > 0 && job.age_s >= kYoungS) {
+  const auto excess = policy::ExcessPending(queue, pending.keep);
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const WaitingJob& job = pending.newest_first[i];
+    if (std::binary_search(excess.begin(), excess.end(), i))
       trim.excess.push_back(job.job_id);
-      --excess;
-    } else if (pending.elsewhere && job.age_s >= pending.timeout_s) {
+    else if (job.elsewhere && job.age_s >= pending.timeout_s)
       trim.too_long.push_back(job.job_id);
-    }
   }
   return trim;
 }

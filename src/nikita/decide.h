@@ -1,7 +1,6 @@
 // Which jobs are to be killed: the ten reasons, and the two that are decided here. No I/O.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace cigri::nikita {
@@ -28,32 +27,30 @@ inline constexpr KillReason kKillReasons[] = {
     {"drain", "CollectDrainedJobs", "an operator drains its cluster with --kill"},
     {"walltime", "CollectOverWalltime", "it runs past its walltime and some slack"},
     {"never_started", "CollectNeverStarted", "its cluster says it runs, but it never started"},
-    {kExcessWaiting, "Decide", "too many jobs of its campaign are pending on its cluster"},
+    {kExcessWaiting, "Decide", "too many jobs are pending on its cluster"},
     {kWaitingTooLong, "Decide", "it is pending for too long and could run elsewhere"},
 };
 
 struct WaitingJob {
   std::int64_t job_id = 0;
-  std::int64_t age_s = 0;  ///< since its submission
+  double age_s = 0;        ///< since its submission
+  int allowed = 0;         ///< the predictor's for its campaign there; 0: not known yet
+  bool elsewhere = false;  ///< another cluster could take its task
 };
 
-/// Jobs of one campaign that are pending in the queue of one cluster.
+/// Jobs of ours that are pending in the queue of one cluster, whoever's they are.
 struct PendingJobs {
-  std::optional<int> allowed;  ///< the predictor's; nothing: not known yet
-  int keep = 1;                ///< jobs that a trim leaves (clusters.pending_kept)
-  int timeout_s = 900;         ///< clusters.waiting_timeout_s
-  bool elsewhere = false;      ///< another cluster could take the campaign's tasks
-  std::vector<WaitingJob> newest_first;
+  int keep = 1;         ///< jobs that a trim leaves (clusters.pending_kept)
+  int timeout_s = 900;  ///< clusters.waiting_timeout_s
+  std::vector<WaitingJob> newest_first{};
 };
 
 struct Trim {
-  std::vector<std::int64_t> excess;    ///< more than may wait: newest first, down to `keep`
-  std::vector<std::int64_t> too_long;  ///< waiting longer than the timeout
+  std::vector<std::int64_t> excess{};    ///< more than may wait (policy::ExcessPending)
+  std::vector<std::int64_t> too_long{};  ///< waiting longer than the timeout
 };
 
-/// CIG-36. Trims the queue when more than twice the allowed jobs are pending: the allowed number
-/// moves with each poll, and killing at every step down would only churn. Jobs younger than 30 s
-/// may still start. A task that can go nowhere else is not killed for waiting long.
+/// CIG-36. A task that can go nowhere else is not killed for waiting long.
 Trim Decide(const PendingJobs& pending);
 
 }  // namespace cigri::nikita

@@ -53,13 +53,13 @@ bool Nikita::Collect(module::Step& step) {
 }
 
 void Nikita::TrimQueues(db::Tx& tx) {
-  for (const auto& pending : LoadPending(tx)) {
-    const auto trim = Decide(pending.jobs);
+  for (const auto& [cluster, pending] : LoadPending(tx)) {
+    const auto trim = Decide(pending);
     AddKills(tx, trim.excess, kExcessWaiting,
-             std::to_string(pending.jobs.newest_first.size()) + " waited, " +
-                 std::to_string(pending.jobs.allowed.value_or(0)) + " may");
+             std::to_string(pending.newest_first.size()) +
+                 " jobs waited there, more than twice what may");
     AddKills(tx, trim.too_long, kWaitingTooLong,
-             "waited longer than " + HumanDuration(pending.jobs.timeout_s));
+             "waited longer than " + HumanDuration(pending.timeout_s));
   }
 }
 

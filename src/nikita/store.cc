@@ -4,6 +4,9 @@
 #include <sql/kills.h>
 #include <sql/placements.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "db/events.h"
 
 namespace cigri::nikita {
@@ -45,20 +48,23 @@ void CollectByTime(db::Tx& tx) {
   tx.Exec(sql::kCollectNeverStarted, kStartLimitS);
 }
 
-std::vector<Pending> LoadPending(db::Tx& tx) {
-  std::vector<Pending> out;
-  for (const auto& row : tx.Exec(sql::kPendingByPlacement)) {
-    Pending p;
-    p.campaign_id = row.campaign_id;
-    p.cluster_id = row.cluster_id;
-    p.jobs.allowed = row.waiting_allowed;
-    p.jobs.keep = row.pending_kept;
-    p.jobs.timeout_s = row.waiting_timeout_s;
-    p.jobs.elsewhere = row.elsewhere;
+std::map<std::int64_t, PendingJobs> LoadPending(db::Tx& tx) {
+  std::map<std::int64_t, PendingJobs> out;
+  for (const auto& row : tx.Exec(sql::kPendingJobs)) {
+    PendingJobs& pending = out[row.cluster_id];
+    pending.keep = row.pending_kept;
+    pending.timeout_s = row.waiting_timeout_s;
     for (std::size_t i = 0; i < row.jobs.size(); ++i)
-      p.jobs.newest_first.push_back({row.jobs[i], row.ages[i]});
-    out.push_back(std::move(p));
+      pending.newest_first.push_back({.job_id = row.jobs[i],
+                                      .age_s = row.ages[i],
+                                      .allowed = row.waiting_allowed.value_or(0),
+                                      .elsewhere = row.elsewhere});
   }
+  for (auto& [cluster, pending] : out)
+    std::sort(pending.newest_first.begin(), pending.newest_first.end(),
+              [](const auto& a, const auto& b) {
+                return std::tuple(a.age_s, -a.job_id) < std::tuple(b.age_s, -b.job_id);
+              });
   return out;
 }
 

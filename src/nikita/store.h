@@ -23,12 +23,8 @@ void CollectKills(db::Tx& tx);
 void CollectDrainedJobs(db::Tx& tx);
 void CollectByTime(db::Tx& tx);
 
-struct Pending {
-  std::int64_t campaign_id = 0, cluster_id = 0;
-  PendingJobs jobs;
-};
-/// Pending jobs on clusters that were polled lately, by campaign and cluster.
-std::vector<Pending> LoadPending(db::Tx& tx);
+/// Pending jobs by cluster, of clusters that were polled lately.
+std::map<std::int64_t, PendingJobs> LoadPending(db::Tx& tx);
 void AddKills(db::Tx& tx, const std::vector<std::int64_t>& jobs, const char* reason,
               const std::string& detail);
 

@@ -10,9 +10,9 @@
 namespace cigri::sim {
 namespace {
 
-constexpr int kVictims = 1000;  // youngest jobs of a cluster that a preemption may choose from
-constexpr double kYoung = 30;   // s: nothing younger is trimmed, as nikita has it
-constexpr double kWindow = 60;  // s: CAMPAIGN_THROUGHPUT_WINDOW
+constexpr int kVictims = 1000;   // youngest jobs of a cluster that a preemption may choose from
+constexpr int kPendingKept = 1;  // the default of clusters.pending_kept
+constexpr double kWindow = 60;   // s: CAMPAIGN_THROUGHPUT_WINDOW
 
 }  // namespace
 
@@ -62,7 +62,8 @@ void Engine::Impl::Poll() {
     Row(static_cast<int>(k)).waiting_allowed = std::min(1, clusters_[k].spec->max_waiting);
   for (const auto& c : snapshot_.campaigns) {
     const CampaignState& campaign = campaigns_[c.id - 1];
-    for (int l = campaign.first_placement; l < campaign.first_placement + campaign.placements; ++l) {
+    const int end = campaign.first_placement + campaign.placements;
+    for (int l = campaign.first_placement; l < end; ++l) {
       PlacementState& placement = *placements_[l];
       if (placement.fresh) PollPlacement(placement);
       int& allowed = Row(placement.cluster).waiting_allowed;
@@ -127,16 +128,16 @@ void Engine::Impl::FillClusters() {
   }
 }
 
-// CIG-36: a queue that came to more than twice what is allowed is brought back, the last first.
+// As nikita trims the queue of a cluster (CIG-36).
 void Engine::Impl::TrimExcess(int cluster) {
-  ClusterState& c = clusters_[cluster];
-  const policy::Cluster& row = Row(cluster);
-  const int allowed = std::max(1, row.waiting_allowed);
-  // Jobs that were taken back do not count, even before a poll shows that they are gone.
-  const int waiting = std::min(row.waiting, static_cast<int>(c.queue.size()));
-  for (int excess = policy::ExcessPending(waiting, 2 * allowed, allowed);
-       excess > 0 && !c.queue.empty() && now_ - jobs_[c.queue.back()].sent >= kYoung; --excess)
-    EndJob(c.queue.back(), End::kCancelled);
+  const ClusterState& c = clusters_[cluster];
+  if (c.queue.size() <= 2) return;  // twice the least that may wait
+  std::vector<std::int32_t> newest_first(c.queue.rbegin(), c.queue.rend());
+  std::vector<policy::PendingJob> pending;
+  for (const auto job : newest_first)
+    pending.push_back({now_ - jobs_[job].sent, PlacementOf(jobs_[job]).row->waiting_allowed});
+  for (const auto i : policy::ExcessPending(pending, kPendingKept))
+    EndJob(newest_first[i], End::kCancelled);
 }
 
 void Engine::Impl::FillCampaigns() {

@@ -5,10 +5,11 @@
 namespace cigri::nikita {
 namespace {
 
-PendingJobs Pending(int n, std::int64_t age_s, std::optional<int> allowed) {
+// Jobs 100, 99... of one campaign.
+PendingJobs Pending(int n, double age_s, int allowed) {
   PendingJobs pending;
-  pending.allowed = allowed;
-  for (int i = 0; i < n; ++i) pending.newest_first.push_back({100 - i, age_s});
+  for (int i = 0; i < n; ++i)
+    pending.newest_first.push_back({.job_id = 100 - i, .age_s = age_s, .allowed = allowed});
   return pending;
 }
 
@@ -23,8 +24,21 @@ TEST(TrimTest, UpToTwiceTheAllowedJobsMayWait) {
   EXPECT_FALSE(Decide(Pending(9, 60, 4)).excess.empty());
 }
 
+TEST(TrimTest, JobsOfAllCampaignsFillOneQueue) {
+  PendingJobs pending;  // five each of twenty campaigns, and no more than five may wait
+  for (int i = 0; i < 100; ++i)
+    pending.newest_first.push_back({.job_id = 100 - i, .age_s = 60, .allowed = 5});
+  EXPECT_EQ(Decide(pending).excess.size(), 99u);
+  // A long job takes more of the queue than many short ones: 3 / 2 + 60 / 200 is under 2.
+  pending = Pending(3, 60, 2);
+  for (int i = 0; i < 60; ++i) pending.newest_first.push_back({.age_s = 90, .allowed = 200});
+  EXPECT_TRUE(Decide(pending).excess.empty());
+  pending.newest_first.push_back({.age_s = 99, .allowed = 2});
+  EXPECT_EQ(Decide(pending).excess.size(), 63u);
+}
+
 TEST(TrimTest, WithoutAForecastNothingIsTooMany) {
-  EXPECT_TRUE(Decide(Pending(1000, 60, std::nullopt)).excess.empty());
+  EXPECT_TRUE(Decide(Pending(1000, 60, 0)).excess.empty());
 }
 
 TEST(TrimTest, YoungJobsAreLeftToStart) { EXPECT_TRUE(Decide(Pending(100, 29, 1)).excess.empty()); }
@@ -38,7 +52,7 @@ TEST(TrimTest, ATrimLeavesAtLeastOneJob) {
 TEST(TrimTest, WaitingTooLongCountsOnlyWhereAnotherClusterCouldTakeTheTask) {
   auto pending = Pending(2, 900, 5);
   EXPECT_TRUE(Decide(pending).too_long.empty());
-  pending.elsewhere = true;
+  for (auto& job : pending.newest_first) job.elsewhere = true;
   EXPECT_EQ(Decide(pending).too_long.size(), 2u);
   pending.timeout_s = 901;
   EXPECT_TRUE(Decide(pending).too_long.empty());

@@ -110,6 +110,19 @@ TEST_F(NikitaPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CI
   EXPECT_EQ(ReasonOf(1), "") << "the oldest stays";
 }
 
+TEST_F(NikitaPgTest, AQueueIsOverfullWhoeverFilledIt) {  // CIG-36
+  for (int i = 0; i < 20; ++i) {
+    const int campaign = 101 + i;
+    GivenCampaign(campaign, 10);
+    GivenJobs(1000 + 5 * i, 5, campaign, 1, "remote_waiting", 300 - i);
+    Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (" +
+        std::to_string(campaign) + ", 1, 5)");
+  }
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills WHERE reason = 'excess_waiting'"), 99);
+  EXPECT_EQ(ReasonOf(1000), "") << "the oldest stays";
+}
+
 TEST_F(NikitaPgTest, NothingIsKilledOnAStaleAnswer) {
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");

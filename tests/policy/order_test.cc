@@ -328,8 +328,6 @@ TEST(Flow, WaitingAllowedIsATimeOfWorkBetweenOneAndTheMost) {
   EXPECT_EQ(WaitingAllowed(50, 5, 0), 1);
   EXPECT_EQ(WaitingAllowed(50, 5, 2.5), 12);
   EXPECT_EQ(WaitingAllowed(50, 5, 1000), 50);
-  EXPECT_EQ(ExcessPending(60, 50, 5), 55);
-  EXPECT_EQ(ExcessPending(50, 50, 5), 0);
 }
 
 TEST(Canary, AnUnverifiedCampaignHasAtMostTenJobsOnACluster) {

@@ -11,8 +11,19 @@ int WaitingAllowed(int max_waiting, double queue_s, double rate) {
   return static_cast<int>(std::clamp(jobs, 1.0, most));
 }
 
-int ExcessPending(int waiting, int most, int keep) {
-  return waiting > most ? std::max(0, waiting - std::max(0, keep)) : 0;
+std::vector<std::size_t> ExcessPending(const std::vector<PendingJob>& newest_first, int keep) {
+  constexpr double kYoungS = 30, kMost = 2;
+  double queue = 0;  // 1: as much as may wait
+  for (const auto& job : newest_first)
+    if (job.allowed > 0) queue += 1.0 / job.allowed;
+  std::vector<std::size_t> excess;
+  if (queue <= kMost + 1e-9) return excess;
+  const auto kept = static_cast<std::size_t>(std::max(1, keep));
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    if (newest_first.size() - excess.size() <= kept) break;
+    if (newest_first[i].allowed > 0 && newest_first[i].age_s >= kYoungS) excess.push_back(i);
+  }
+  return excess;
 }
 
 }  // namespace cigri::policy
