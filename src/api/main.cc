@@ -82,6 +82,7 @@ int Main(int argc, char**) {
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread: all inherit it
   RaiseFileLimit();
   const Config config = Config::Load();
+  for (const auto& warning : config.Warnings()) log::warn("{}", warning);
   Context context(config, DatabaseConninfo(config));
   bool rules = InstallRules(context);
   ApiServer server(context, AllRoutes());

@@ -17,20 +17,47 @@ namespace {
 // Every key that some part of the system reads: a slip in a key is reported, not swallowed.
 // clang-format off
 const std::vector<std::string> kKnownKeys = {
-    "DATABASE_TYPE", "DATABASE_HOST", "DATABASE_PORT", "DATABASE_NAME", "DATABASE_USER_NAME",
-    "DATABASE_USER_PASSWORD", "DATABASE_SSL_MODE", "INSTALL_PATH", "REMOTE_WAITING_TIMEOUT",
-    "AUTOFIX_DELAY", "DEFAULT_JOB_RESOURCES", "DEFAULT_JOB_WALLTIME", "DEFAULT_CLUSTERS",
-    "STRESS_FACTOR", "PID_FILE", "LOG_FILE", "LOG_LEVEL", "STDERR_TAIL", "REST_QUERIES_TIMEOUT",
-    "REST_CLIENT_CERTIFICATE_FILE", "REST_CLIENT_KEY_FILE", "REST_CLIENT_CA_FILE",
-    "REST_CLIENT_VERIFY_SSL", "RUNNER_MIN_CYCLE_DURATION", "RUNNER_DEFAULT_INITIAL_NUMBER_OF_JOBS",
-    "RUNNER_TAP_INCREASE_FACTOR", "RUNNER_TAP_INCREASE_MAX", "RUNNER_TAP_GRACE_PERIOD",
-    "API_HEADER_USERNAME", "API_SOCKET", "API_LISTEN", "API_TRUSTED_PROXY", "API_BASE",
-    "API_OPERATORS", "API_HOSTS", "API_TIMEOUT", "API_HOST", "API_PORT", "API_SSL",
-    "CAMPAIGN_THROUGHPUT_WINDOW", "GRID_USAGE_UPDATE_PERIOD",
-    "LEADER_TERM", "SAFETY_TICK", "SECRET_KEY_FILE", "SEND_WINDOW", "TEST_CAMPAIGN_WAIT",
-    "EPILOGUE_WAIT", "LOCAL_MAX_FILE", "UPLOAD_KEEP", "UPLOAD_MAX_MB", "DATABASE_FREE_MB",
-    "DATABASE_DISK", "KEEP_CAMPAIGNS_DAYS", "FULL_RECONCILIATION"};
+    "DATABASE_HOST", "DATABASE_PORT", "DATABASE_NAME", "DATABASE_USER_NAME",
+    "DATABASE_USER_PASSWORD", "DATABASE_SSL_MODE", "DEFAULT_JOB_RESOURCES", "DEFAULT_JOB_WALLTIME",
+    "DEFAULT_CLUSTERS", "API_HEADER_USERNAME", "API_SOCKET", "API_LISTEN", "API_TRUSTED_PROXY",
+    "API_BASE", "API_OPERATORS", "API_HOSTS", "API_TIMEOUT", "API_HOST", "API_PORT", "API_SSL",
+    "CAMPAIGN_THROUGHPUT_WINDOW", "LEADER_TERM", "SAFETY_TICK", "SECRET_KEY_FILE", "SEND_WINDOW",
+    "TEST_CAMPAIGN_WAIT", "EPILOGUE_WAIT", "LOCAL_MAX_FILE", "UPLOAD_KEEP", "UPLOAD_MAX_MB",
+    "DATABASE_FREE_MB", "DATABASE_DISK", "KEEP_CAMPAIGNS_DAYS", "FULL_RECONCILIATION"};
+
+const std::vector<KeyWithoutEffect> kWithoutEffect = {
+    {"DATABASE_TYPE", "nothing: the database is PostgreSQL"},
+    {"INSTALL_PATH", "nothing: the programs find each other"},
+    {"PID_FILE", "nothing: `cigri status` shows the processes"},
+    {"LOG_FILE", "nothing: `cigri up` writes $CIGRI_HOME/log, services the journal"},
+    {"LOG_LEVEL", "$CIGRI_LOG_LEVEL: debug, info, warn, error"},
+    {"LOG_JOBS", "gridstat -j, which shows each job"},
+    {"LOG_JOBS_DIRECTORY", "gridstat -j, which shows each job"},
+    {"STDERR_TAIL", "gridstat -j JOB --stderr: all of it"},
+    {"REMOTE_WAITING_TIMEOUT", "gridadmin cluster set NAME waiting_timeout_s=SECONDS"},
+    {"STRESS_FACTOR", "gridadmin cluster set NAME stress_limit=NUMBER"},
+    {"AUTOFIX_DELAY", "nothing: the grid asks a cluster that fails again automatically"},
+    {"REST_QUERIES_TIMEOUT", "nothing: a call to a cluster ends after 25 s"},
+    {"REST_CLIENT_CERTIFICATE_FILE", "client_cert_file, an option of a cluster"},
+    {"REST_CLIENT_KEY_FILE", "client_key_file, an option of a cluster"},
+    {"REST_CLIENT_CA_FILE", "ca_file, an option of a cluster"},
+    {"REST_CLIENT_VERIFY_SSL", "verify_tls, an option of a cluster"},
+    {"RUNNER_MIN_CYCLE_DURATION", "gridadmin cluster set NAME min_cycle_s=SECONDS"},
+    {"RUNNER_DEFAULT_INITIAL_NUMBER_OF_JOBS", "gridadmin policy set canary_jobs=N"},
+    {"RUNNER_TAP_INCREASE_FACTOR", "gridadmin cluster set NAME job_ratio=RULE"},
+    {"RUNNER_TAP_INCREASE_MAX", "gridadmin cluster set NAME max_waiting=N"},
+    {"RUNNER_TAP_GRACE_PERIOD", "gridadmin cluster set NAME queue_s=SECONDS"},
+    {"GRID_USAGE_UPDATE_PERIOD", "nothing: usage is measured with each poll"},
+    {"GRID_USAGE_SYNC_TIME", "nothing: usage is measured with each poll"},
+};
 // clang-format on
+
+std::optional<std::string> InsteadOf(const std::string& key) {
+  if (StartsWith(key, "NOTIFICATIONS_")) return "nothing yet: the grid sends no notifications";
+  for (const auto& [name, instead] : kWithoutEffect)
+    if (key == name) return instead;
+  return std::nullopt;
+}
 
 std::string HomeOfUser() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
@@ -49,6 +76,8 @@ std::string ConnPart(const std::string& key, const std::string& value) {
 }
 
 }  // namespace
+
+const std::vector<KeyWithoutEffect>& KeysWithoutEffect() { return kWithoutEffect; }
 
 Config Config::Parse(std::string_view text, const std::string& file) {
   static const std::regex kLine(
@@ -137,8 +166,12 @@ std::vector<std::string> Config::Warnings() const {
   std::vector<std::string> out;
   for (const auto& [key, value] : values_) {
     if (std::find(kKnownKeys.begin(), kKnownKeys.end(), key) != kKnownKeys.end()) continue;
-    if (StartsWith(key, "NOTIFICATIONS_") || StartsWith(key, "LOG_JOBS")) continue;
-    std::string line = file_ + ":" + std::to_string(value.line) + ": unknown key " + key;
+    const std::string at = file_ + ":" + std::to_string(value.line) + ": ";
+    if (const auto instead = InsteadOf(key)) {
+      out.push_back(at + key + " of CiGri 3 has no effect here; instead: " + *instead);
+      continue;
+    }
+    std::string line = at + "unknown key " + key;
     if (const auto near = DidYouMean(key, kKnownKeys)) line += ", did you mean " + *near + "?";
     out.push_back(line);
   }

@@ -31,7 +31,8 @@ class Config {
   bool GetBool(const std::string& key, bool fallback) const;
   bool Has(const std::string& key) const { return values_.count(key) != 0; }
   void Set(const std::string& key, const std::string& value) { values_[key] = {value, 0}; }
-  /// Keys that no part of the system knows, as "FILE:LINE: unknown key X, did you mean Y".
+  /// Keys that have no effect: "FILE:LINE: unknown key X, did you mean Y", or what has the effect
+  /// here of a key of CiGri 3.
   std::vector<std::string> Warnings() const;
 
  private:
@@ -42,6 +43,14 @@ class Config {
   std::string file_;
   std::map<std::string, Value> values_;
 };
+
+/// A key of CiGri 3 that nothing here reads, and what has its effect here (the manual has the same
+/// words: docs/next-to-cigri3.md). Besides these: NOTIFICATIONS_*.
+struct KeyWithoutEffect {
+  const char* key;
+  const char* instead;
+};
+const std::vector<KeyWithoutEffect>& KeysWithoutEffect();
 
 /// $CIGRI_HOME, else /var/lib/cigri for root, else ${XDG_STATE_HOME:-~/.local/state}/cigri:
 /// where an embedded grid keeps its state (docs/design.md section 11).

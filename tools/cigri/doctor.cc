@@ -165,7 +165,7 @@ int Doctor() {
   Report report;
   const auto home = embedded::Home::FromEnvironment();
   const Config config = Config::Load();
-  for (const auto& warning : config.Warnings()) report.Warn("config", warning, "fix it");
+  for (const auto& warning : config.Warnings()) report.Warn("config", warning, "fix or remove the line");
   CheckPrograms(report);
   CheckHome(report, home);
   CheckProcesses(report, home);

@@ -258,6 +258,8 @@ bool AnswersHealth(const std::string& socket) {
 int Up(const UpOptions& options) {
   const auto began = Clock::now();
   const Config config = Config::Load();
+  for (const auto& warning : config.Warnings())
+    std::fprintf(stderr, "cigri: WARNING: %s\n", warning.c_str());
   const Home home = Home::FromEnvironment();
   home.Make();
   const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));

@@ -1,0 +1,69 @@
+// cigri.conf: no key is accepted that nothing reads, and the keys of CiGri 3 are explained.
+#include "core/config.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace cigri {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kRoot = CIGRI_SOURCE_DIR;
+
+std::string FileText(const fs::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string WarningsOf(const std::string& text) {
+  std::string all;
+  for (const auto& warning : Config::Parse(text, "cigri.conf").Warnings()) all += warning + "\n";
+  return all;
+}
+
+TEST(ConfigTest, AKeyOfCigri3WithoutEffectIsReportedWithWhatHasItHere) {
+  EXPECT_EQ(WarningsOf("STRESS_FACTOR = 0.8\nNOTIFICATIONS_SMTP_PORT = 25\nAPI_BASE = /x\n"),
+            "cigri.conf:2: NOTIFICATIONS_SMTP_PORT of CiGri 3 has no effect here; instead: nothing "
+            "yet: the grid sends no notifications\n"
+            "cigri.conf:1: STRESS_FACTOR of CiGri 3 has no effect here; instead: gridadmin cluster "
+            "set NAME stress_limit=NUMBER\n");
+  for (const auto& [key, instead] : KeysWithoutEffect())
+    EXPECT_NE(WarningsOf(std::string(key) + " = 1").find(instead), std::string::npos) << key;
+}
+
+TEST(ConfigTest, ASlipInAKeyIsReportedWithTheKeyThatWasMeant) {
+  EXPECT_EQ(WarningsOf("SAFETY_TIK = 5"),
+            "cigri.conf:1: unknown key SAFETY_TIK, did you mean SAFETY_TICK?\n");
+}
+
+TEST(ConfigTest, EveryKeyThatIsAcceptedIsReadSomewhere) {
+  const std::string config = FileText(kRoot / "src/core/config.cc");
+  const auto begin = config.find("kKnownKeys = {"), end = config.find("};", begin);
+  ASSERT_NE(begin, std::string::npos);
+  std::string code = config.substr(0, begin) + config.substr(config.find("Config Config::Parse"));
+  for (const char* folder : {"src", "tools"})
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder))
+      if (entry.path().extension() == ".cc" && entry.path().filename() != "config.cc")
+        code += FileText(entry.path());
+  const std::string known = config.substr(begin, end - begin);
+  const std::regex key("\"[A-Z_]+\"");
+  for (std::sregex_iterator it(known.begin(), known.end(), key), last; it != last; ++it)
+    EXPECT_NE(code.find(it->str()), std::string::npos) << it->str() << " is read by nobody";
+}
+
+TEST(ConfigTest, TheManualHasTheSameTable) {
+  const std::string page = FileText(kRoot / "docs/next-to-cigri3.md");
+  for (const auto& [key, instead] : KeysWithoutEffect()) {
+    const std::string row = "| `" + std::string(key) + "` | " + instead + " |\n";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
+
+}  // namespace
+}  // namespace cigri
