@@ -19,6 +19,18 @@ FROM live AS l JOIN clusters AS k ON k.id = l.cluster_id
 WHERE l.state = 'running' AND k.dedicated
 GROUP BY l.campaign_id ORDER BY l.campaign_id;
 
+-- name: CampaignWaits
+-- returns: cluster_id int, mean_s double, p90_s double
+-- How long the tasks of campaign $1 that are done have waited, from its submission to the start of
+-- the job that counts, by cluster. Reads all of them.
+SELECT d.cluster_id, avg(w.s) AS mean_s, percentile_cont(0.9) WITHIN GROUP (ORDER BY w.s) AS p90_s
+FROM campaigns AS c JOIN done AS d ON d.campaign_id = c.id AND d.counted
+CROSS JOIN LATERAL (
+    SELECT extract(epoch FROM d.started_at - c.submission_time)::float8 AS s
+) AS w
+WHERE c.id = $1 AND d.started_at IS NOT NULL
+GROUP BY d.cluster_id ORDER BY d.cluster_id;
+
 -- name: CancelledInFlight
 -- returns: cluster_id int, overdue bool
 -- Clusters where jobs of the cancelled campaign $1 are still in flight, epilogues excepted.

@@ -107,7 +107,7 @@ TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
   EXPECT_NE(
       out.find("    alpha:\n      active_jobs: 0\n      queued_jobs: 1\n      prologue_ok: true\n"
                "      epilogue_ok: true\n      jobs_throughput: 60.0 jobs/h\n      "
-               "average_jobs_duration: 2\n"),
+               "average_jobs_duration: 2\n      average_wait: "),
       std::string::npos)
       << out;
   const auto jobs = out.find("\n Jobs:\n");
@@ -126,6 +126,19 @@ TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
             "  1007: *,*,pending,*,p7,p7 7\n");
   EXPECT_NE(Run("gridstat", {"-c", "1", "-f", "-o", "7"}).out.find(" Jobs:\n  1007:"),
             std::string::npos);
+}
+
+TEST_F(GridstatPgTest, FullSaysHowLongTasksWaitedOnEachCluster) {
+  const auto c = GivenCampaign({.ntasks = 5, .next_idx = 5});
+  const auto first = GivenBatch(c, 1, 0, 5);
+  for (int i = 0; i < 5; ++i) GivenDone(c, first + i, i, 1);
+  // They waited 10, 20, 30, 40 and 100 s.
+  Sql("UPDATE done SET started_at = submission_time + (array[10, 20, 30, 40, 100])[idx + 1] * "
+      "interval '1 second' FROM campaigns AS c WHERE c.id = done.campaign_id");
+  const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
+  EXPECT_NE(out.find("      average_wait: 40\n      p90_wait: 76\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("      average_wait: \n      p90_wait: \n"), std::string::npos)
+      << "nothing has run on the other";
 }
 
 TEST_F(GridstatPgTest, T30SummaryReportsWaitingRunningTerminatedAndNeedsAttention) {

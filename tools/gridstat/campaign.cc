@@ -95,6 +95,8 @@ std::string ClusterBlock(const json& placement, bool full) {
   if (!full) return out;
   out += fmt::format("      jobs_throughput: {} jobs/h\n", PerHour(Real(placement, "throughput")));
   out += "      average_jobs_duration: " + Raw(placement.value("mean_s", json())) + "\n";
+  out += "      average_wait: " + Raw(placement.value("wait_mean_s", json())) + "\n";
+  out += "      p90_wait: " + Raw(placement.value("wait_p90_s", json())) + "\n";
   return out;
 }
 

@@ -130,7 +130,7 @@ void PutFailures(tools::Api& api, const GridstatOptions& o) {
 
 int OneCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
   const std::string what = "show campaign " + o.campaign;
-  const json campaign = GetOf(api, o, "", what);
+  const json campaign = GetOf(api, o, o.full ? "?waits=1" : "", what);
   *over = campaign["state"] == "terminated" || campaign["state"] == "cancelled";
   if (o.dump || o.json) return PutJson(campaign, o);
   const json stats = GetOf(api, o, "/stats", what);

@@ -2,6 +2,7 @@
 
 #include <sql/campaigns.h>
 #include <sql/forecasts.h>
+#include <sql/jobs.h>
 #include <sql/placements.h>
 
 #include <algorithm>
@@ -279,6 +280,10 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
   answer["clusters"] = json::object();
   for (const auto& placement : tx.Exec(sql::kShowPlacements, campaign))
     answer["clusters"][std::to_string(placement.id)] = PlacementJson(placement);
+  if (request.Flag("waits"))
+    for (const auto& waits : tx.Exec(sql::kCampaignWaits, campaign))
+      answer["clusters"][std::to_string(waits.cluster_id)].update(
+          {{"wait_mean_s", waits.mean_s}, {"wait_p90_s", waits.p90_s}});
   return answer;
 }
 
