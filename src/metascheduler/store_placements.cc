@@ -158,7 +158,7 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
       for (auto& placement : campaigns.at(id)->placements)
         placement.started = std::max<std::int64_t>(0, placement.started);
   }
-  if (!longest_killed.empty()) LoadSurvival(tx, loaded);
+  LoadSurvival(tx, loaded);
   if (!replicating.empty())
     each(tx.Exec(sql::kSingleCopies, replicating),
          [](policy::Placement& placement, const auto& row) { placement.single = row.n; });
@@ -171,8 +171,12 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
 // How long jobs survived on each cluster, as measured.
 void Store::LoadSurvival(db::Tx& tx, Loaded& loaded) {
   std::unordered_map<std::int64_t, double> median;
-  for (const auto& row : tx.Exec(sql::kClusterSurvival))
+  std::unordered_map<std::int64_t, double> life;
+  for (const auto& row : tx.Exec(sql::kClusterSurvival)) {
     median[row.cluster_id] = policy::MedianSurvival(row.killed, row.ended).value_or(0);
+    life[row.cluster_id] = policy::MeanLife(row.killed, row.ended);
+  }
+  for (auto& c : loaded.snapshot.clusters) c.life_s = life[c.id];
   for (auto& c : loaded.snapshot.campaigns)
     for (auto& placement : c.placements)
       if (placement.bursts > 0) placement.median_survival_s = median[placement.cluster];

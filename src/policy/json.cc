@@ -90,8 +90,8 @@ void from_json(const nlohmann::json& j, PolicyConfig& v) {
 CIGRI_JSON(Release, at, slots)
 
 CIGRI_JSON(Cluster, id, name, max, free, waiting, waiting_slots, launching, launching_slots,
-           running, running_slots, waiting_allowed, speed, mode, limited, max_running, unusable,
-           why, releases)
+           running, running_slots, waiting_allowed, speed, life_s, mode, limited, max_running,
+           unusable, why, releases)
 CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_jobs, waiting_allowed,
            job_ratio, verified, tried, held, prologue, affinity, local, avoid, single, overdue,
            tested, mean_s, median_s, recent, recent_longest_s, bursts, killed_at, median_survival_s,

@@ -115,6 +115,7 @@ void Engine::Impl::FillClusters() {
     ClusterState& c = clusters_[k];
     policy::Cluster& row = Row(static_cast<int>(k));
     row.free = std::clamp(c.seen_capacity - c.seen_local - row.running_slots, 0, row.max);
+    row.life_s = c.kills > 0 ? c.ran_s / c.kills : 0;
     TrimExcess(static_cast<int>(k));
     row.releases.clear();
     if (scenario_.policy.multi_slot_age < 0) continue;

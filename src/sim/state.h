@@ -81,6 +81,7 @@ struct ClusterState {
   std::int64_t polls = 0;
   std::vector<std::pair<double, bool>> survival;  // of our last ends: length, killed here
   std::int64_t ended = 0;
+  double ran_s = 0, kills = 0;  // of our jobs; halved when there are many
   double counted_at = 0, capacity_slot_s = 0, local_slot_s = 0;
 
   int capacity() const { return down ? 0 : up; }

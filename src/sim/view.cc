@@ -105,6 +105,9 @@ void Engine::Impl::ApplyEnd(int place) {
   if (job.running) {
     ClusterState& c = clusters_[placement.cluster];
     Remember(c.survival, {length, job.end == End::kPreempted}, ++c.ended);
+    c.ran_s += length;
+    c.kills += job.end == End::kPreempted;
+    if (c.ended % 20'000 == 0) c.ran_s /= 2, c.kills /= 2;
   }
   if (job.kind == BatchKind::kTest) placement.row->tested = true;
   if (campaign.spec->replicas)

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/histogram.h"
 
 namespace cigri::policy {
@@ -58,6 +60,13 @@ TEST(TimeLeft, NothingIsSaidBeforeAnythingIsKnownAndNothingIsLeftAtTheEnd) {
   EXPECT_FALSE(TimeLeft({.waiting = 10, .at_once = 5}));
   EXPECT_FALSE(TimeLeft({.waiting = 10, .at_once = 0, .durations = {{5, 5}, {}}}));
   EXPECT_EQ(TimeLeft({})->high, 0);
+}
+
+TEST(Yield, IsWhatKillsLeaveOfTheSlotTime) {
+  EXPECT_EQ(Yield(3600, 0), 1) << "nothing is killed";
+  EXPECT_NEAR(Yield(60, 3600), 0.99, 0.01);
+  EXPECT_NEAR(Yield(3600, 3600), 1 / (std::exp(1.0) - 1), 1e-9);
+  EXPECT_GT(Yield(1e9, 60), 0);
 }
 
 TEST(MedianSurvival, CountsWhatEndedOnItsOwnAsHavingLivedAtLeastSoLong) {

@@ -468,6 +468,41 @@ TEST(Affinity, SharesHoldWhereItOrdersTheClusters) {
   }
 }
 
+// Expected completion: where jobs are killed, a long one is done soonest on the calm cluster; short
+// ones, to which it makes no difference, leave it to them.
+TEST(Placement, LongTasksGoToCalmClustersAndShortOnesFillRoughGaps) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(10, 1.01).life_s = 1800;
+  s.AddCluster(10);
+  s.AddCampaign(10, "short").need_s = 60, s.AddCampaign(10, "long").need_s = 3 * 3600;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 10);
+  EXPECT_EQ(s.Given(2, 2), 10);
+  // The rough one is faster by so much that even jobs of an hour are done there sooner.
+  s.cluster(1).speed = 30;
+  s.campaign(2).need_s = 3600, s.campaign(1).waiting = 0;
+  s.Run();
+  EXPECT_EQ(s.Given(2, 1), 10);
+  // It is only an order: nothing stays idle.
+  s.cluster(1).speed = 1, s.campaign(2).waiting = 100, s.campaign(2).need_s = 1e6;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 20);
+}
+
+TEST(Placement, AJobOfUnknownLengthNeedsAtLeastWhatItsLikeHaveRun) {
+  PolicyFixture s;
+  s.AddCluster(10).life_s = 1800;
+  s.AddCluster(5);
+  s.AddCampaign(5);
+  s.Run();
+  EXPECT_EQ(s.Given(1, 1), 5) << "nothing is known";
+  s.now = 50'000;
+  s.placement(1, 1).in_flight = s.placement(1, 1).running = 1;
+  s.placement(1, 1).running_since = s.now - 2 * 3600;
+  s.Run();
+  EXPECT_EQ(s.Given(1, 2), 5);
+}
+
 TEST(Reasons, OneMessageWithItsNumbersAndAnAction) {
   PolicyFixture s;
   s.AddCluster(10);

@@ -77,6 +77,21 @@ std::optional<double> MedianSurvival(const std::vector<std::int64_t>& killed,
   return std::nullopt;
 }
 
+double MeanLife(const std::vector<std::int64_t>& killed, const std::vector<std::int64_t>& ended) {
+  double ran = 0, kills = 0;
+  for (const auto* hist : {&killed, &ended})
+    for (std::size_t i = 0; i < hist->size(); ++i)
+      ran += static_cast<double>((*hist)[i]) * BucketSeconds(static_cast<int>(i));
+  for (const auto n : killed) kills += static_cast<double>(n);
+  return kills > 0 ? ran / kills : 0;
+}
+
+double Yield(double need_s, double life_s) {
+  if (!(life_s > 0) || !(need_s > 0)) return 1;
+  const double deaths = std::min(need_s / life_s, 100.0);
+  return deaths / std::expm1(deaths);
+}
+
 double Throughput(const Work& work) {
   return work.window_s > 0 ? work.done_in_window / work.window_s : 0;
 }
