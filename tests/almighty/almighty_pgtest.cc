@@ -246,6 +246,16 @@ TEST_F(AlmightyPgTest, WhoeverOfAHomeIsLeftKeepsItsServices) {
   EXPECT_TRUE(Await([&] { return AllHavePassed(2) && healthy(); }));
 }
 
+TEST_F(AlmightyPgTest, WithoutAnyNoticeTheSafetyTickStartsCycles) {  // TECH-04
+  Configure("SAFETY_TICK = 0.2\n");
+  Sql("INSERT INTO campaigns (grid_user, name, nb_params, first_task_id, jdl) "
+      "VALUES ('alice', 'busy', 1, 1, '{}')");
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const auto before = Passes("metascheduler");
+  EXPECT_TRUE(Await([&] { return Passes("metascheduler") >= before + 10; }));
+}
+
 TEST_F(AlmightyPgTest, AskedToEndItEndsItsChildrenFirst) {
   auto almighty = Almighty();
   ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));

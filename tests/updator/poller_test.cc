@@ -130,6 +130,26 @@ TEST(PollerCycleTest, APollCostsOneCycle) {
   script->Close();
 }
 
+TEST(PollerCycleTest, AClusterIsAskedNoMoreOftenThanItsMinCycle) {  // FBS-15: min_cycle_s
+  constexpr int kPolls = 4;
+  constexpr auto kMinCycle = std::chrono::milliseconds(200);
+  const auto script = std::make_shared<FakeScript>();
+  const auto mailbox = std::make_shared<Mailbox>();
+  test::TestWaker waker;
+  const auto start = std::chrono::steady_clock::now();
+  Poller poller({.cluster_id = 1, .name = "c1", .pace = {.poll_s = 0.2}},
+                std::make_unique<FakeCluster>(script, false), mailbox, waker);
+  poller.SetBusy(true);
+  for (int poll = 1; poll <= kPolls; ++poll) {
+    script->Answer({});
+    for (int i = 0; i < 100; ++i) poller.Publish(ListOf({}));  // whatever happens meanwhile
+    ASSERT_TRUE(test::Await([&] { return waker.wakes == poll; })) << waker.wakes;
+    poller.Taken();
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - start, (kPolls - 1) * kMinCycle);
+  script->Close();
+}
+
 TEST(PollerCycleTest, AClusterIsNotAskedAgainBeforeThePassHasTakenItsAnswer) {
   const auto script = std::make_shared<FakeScript>();
   const auto mailbox = std::make_shared<Mailbox>();
