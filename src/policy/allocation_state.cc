@@ -437,7 +437,7 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   BypassMultiSlot(placement, jobs);
   const std::int64_t start = std::min(jobs, FreeJobs(placement));
   // The one job that goes whatever the ratio is takes what it asks for.
-  const double each = placement.cost > cluster.free ? placement.slots : placement.cost;
+  const double each = placement.cost > cluster.free + kEpsilon ? placement.slots : placement.cost;
   cluster.free = std::max(0.0, cluster.free - static_cast<double>(start) * each);
   cluster.queue -= static_cast<double>(jobs - start) * std::max(1.0, placement.place);
   const double slots = static_cast<double>(jobs) * placement.slots;

@@ -113,7 +113,9 @@ Sums SumOf(const Snapshot& s, const Plan& plan) {
     for (const auto& c : s.campaigns)
       for (const auto& l : c.placements)
         if (c.id == g.campaign && l.cluster == g.cluster)
-          sums.slots_on[g.cluster] += g.n * (l.job_ratio > 0 ? 1 / l.job_ratio : l.slots);
+          // Whatever its ratio, one job that fits may go: it takes what it asks for.
+          sums.slots_on[g.cluster] +=
+              g.n * (l.job_ratio > 0 ? std::min<double>(1 / l.job_ratio, l.slots) : l.slots);
     sums.jobs_on[g.cluster] += g.n;
     if (g.kind == BatchKind::kTask || g.kind == BatchKind::kTest) sums.tasks_of[g.campaign] += g.n;
   }

@@ -179,6 +179,22 @@ TEST(EngineTest, BurstsOfLocalUsersStopNoCampaign) {
   }
 }
 
+// The job ratio falls while local users hold the cluster, and comes back when they have gone.
+TEST(EngineTest, AMultiSlotCampaignBesideBurstsIsNotSlowedByItsJobRatio) {
+  for (const char* seed : {"1", "2", "3", "4", "5"}) {
+    const auto makespan = [&](const std::string& ratio) {
+      return Outcome(R"({"policy": {"preset": "departments"}, "clusters": [{"name": "k",
+          "slots": 100, "submit": 5, "see": 20, "preempts": false,
+          "local": [{"every": "10 min", "slots": 90, "duration": "3 min"}]}],
+          "campaigns": [{"user": "alice", "tasks": 2000, "duration": 120, "slots": 4}]})",
+                     {{"seed", seed}, {"clusters.k.job_ratio", ratio}})
+          .report.makespan_s;
+    };
+    EXPECT_LT(makespan("adaptive"), 1.15 * makespan("none")) << seed;
+    EXPECT_LT(makespan("slow-start"), 2 * makespan("none")) << seed;
+  }
+}
+
 TEST(EngineTest, WhereNoJobLivesLongEnoughOneAtATimeIsTried) {
   const Outcome run(R"({"policy": "site-default", "until": "10 h",
     "clusters": [{"slots": 50, "life": "5 min"}],
