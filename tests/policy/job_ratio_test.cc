@@ -22,7 +22,7 @@ class Cycles {
     stats_.rule = rule;
     stats_.slots = slots;
     stats_.max_resources = stats_.free_resources = 100;
-    stats_.max_waiting = 5, stats_.mean_slot_s = 1;
+    stats_.max_waiting = 5, stats_.campaign_mean_s = 1;
     stats_.last_ratio = 1;
     Predict();
   }
@@ -140,7 +140,7 @@ TEST(JobRatio, ItRisesWhileAFewWaitAndNoHigherThanTheMost) {
   predictor::PlacementStats stats;
   stats.rule = "adaptive";
   stats.max_resources = stats.free_resources = 100;
-  stats.max_waiting = 5, stats.mean_slot_s = 1;
+  stats.max_waiting = 5, stats.campaign_mean_s = 1;
   predictor::PlacementEstimate predictor;
   double most = 0;
   for (int i = 1; i <= 50; ++i) {
