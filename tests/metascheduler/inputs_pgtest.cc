@@ -200,6 +200,25 @@ TEST_F(SurvivalPgTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereAgainBli
   EXPECT_GT(Granted(c, 1), 1) << "it has succeeded";
 }
 
+TEST_F(SurvivalPgTest, LongJobsGoFirstWhereFewAreKilled) {
+  Policy("policy", "fifo");
+  Cluster(1, 7);
+  Cluster(2, 7);
+  const auto c = Campaign({.tasks = 16, .clusters = {1, 2}});
+  Pass();
+  auto jobs = Claim();
+  for (const int cluster : {1, 2}) End({jobs[{c, cluster}][0]}, 5 * 3600);
+  for (int i = 1; i < 7; ++i) {
+    End({jobs[{c, 1}][i]}, 3600, 0, EndCause::kPreempted);
+    End({jobs[{c, 2}][i]}, 5 * 3600);
+  }
+  Predict();
+  Fresh();
+  Pass();  // 2 new tasks and 6 retries
+  EXPECT_GE(Granted(c, 2), 2);
+  EXPECT_LT(Granted(c, 1), Granted(c, 2)) << "c1 comes first where nothing is killed";
+}
+
 TEST_F(SurvivalPgTest, WhatHasNeverSucceededNeedsLongerThanItWasLetLive) {
   Policy("policy", "fifo");
   Cluster(1, 4);
