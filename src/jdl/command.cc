@@ -172,6 +172,26 @@ std::size_t CommandSize::AtMost(std::size_t bytes) const {
   return fixed_ + placeholders_ * (5 * bytes + 16);
 }
 
+std::string FillText(std::string_view text, const std::vector<std::string>& columns,
+                     const std::vector<std::string>& values) {
+  std::string out;
+  while (!text.empty()) {
+    const auto found = PlaceholderAt(text, columns);
+    if (!found || found->column == kIndex) {
+      out += text[0];
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto column = static_cast<std::size_t>(found->column);
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (found->column == kAll || i == column) parts.push_back(PartOf(values[i], found->part));
+    out += Join(parts, " ");
+    text.remove_prefix(found->length);
+  }
+  return out;
+}
+
 std::vector<std::string> Placeholders(std::string_view exec_file,
                                       const std::vector<std::string>& columns) {
   std::vector<std::string> found;

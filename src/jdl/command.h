@@ -65,6 +65,11 @@ class CommandSize {
   std::size_t placeholders_ = 0;
 };
 
+/// `text` with its placeholders replaced by the values as they are, several with blanks between
+/// them: a path or a name, which no shell reads. {#} stays.
+std::string FillText(std::string_view text, const std::vector<std::string>& columns,
+                     const std::vector<std::string>& values);
+
 /// The placeholders that exec_file has for these columns, in order: "{}", "{name}", "{2.}".
 std::vector<std::string> Placeholders(std::string_view exec_file,
                                       const std::vector<std::string>& columns);

@@ -34,7 +34,53 @@ std::optional<std::int64_t> Whole(const json& v) {
   return std::stoll(text);
 }
 
+std::optional<std::int64_t> Digits(std::string_view s, std::size_t most) {
+  if (s.empty() || s.size() > most || s.find_first_not_of("0123456789") != s.npos)
+    return std::nullopt;
+  return std::stoll(std::string(s));
+}
+
+// "1h30m": numbers with their units, the largest first, each once.
+std::optional<std::int64_t> SecondsOfUnits(std::string_view s) {
+  constexpr std::pair<char, std::int64_t> kUnits[] = {
+      {'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+  std::int64_t seconds = 0;
+  for (const auto& [unit, length] : kUnits) {
+    const auto at = s.find(unit);
+    if (at == s.npos) continue;
+    const auto n = Digits(s.substr(0, at), 7);
+    if (!n) return std::nullopt;
+    seconds += *n * length;
+    s.remove_prefix(at + 1);
+  }
+  return s.empty() ? std::optional(seconds) : std::nullopt;
+}
+
+// "1-12:00:00", "1-12:30", "1-12"
+std::optional<std::int64_t> SecondsOfDays(std::string_view s) {
+  const auto dash = s.find('-');
+  const auto days = Digits(s.substr(0, dash), 5);
+  if (dash == s.npos || !days) return std::nullopt;
+  const auto parts = Split(s.substr(dash + 1), ':');
+  std::int64_t seconds = *days * 86400, unit = 3600;
+  for (const auto& part : parts) {
+    const auto n = Digits(part, 2);
+    if (!n || unit == 0 || *n > (unit == 3600 ? 23 : 59)) return std::nullopt;
+    seconds += *n * unit;
+    unit /= 60;
+  }
+  return seconds;
+}
+
 }  // namespace
+
+std::optional<int> ParseDuration(std::string_view s) {
+  if (const auto walltime = ParseWalltime(s)) return walltime;
+  auto seconds = SecondsOfDays(s);
+  if (!seconds) seconds = SecondsOfUnits(s);
+  if (!seconds || *seconds <= 0 || *seconds > 2147483647) return std::nullopt;
+  return static_cast<int>(*seconds);
+}
 
 Found Find(const json& object, const std::string& path, const std::string& key) {
   const auto at = object.find(key);
@@ -71,10 +117,10 @@ std::optional<int> ReadSeconds(Document& doc, const Found& found, int least) {
   if (!found) return std::nullopt;
   std::optional<std::int64_t> seconds = Whole(*found.value);
   if (!seconds && found.value->is_string())
-    seconds = ParseWalltime(found.value->get_ref<const std::string&>());
+    seconds = ParseDuration(found.value->get_ref<const std::string&>());
   if (seconds && *seconds >= least && *seconds <= 2147483647) return static_cast<int>(*seconds);
   doc.Fault(found.path, Kind(*found.value) + " is no duration" + (least > 0 ? " above 0" : ""),
-            "write seconds (3600) or \"h:mm:ss\" (\"1:00:00\")");
+            "write seconds (3600), \"h:mm:ss\" (\"1:00:00\") or \"90m\"");
   return std::nullopt;
 }
 

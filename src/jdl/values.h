@@ -9,6 +9,10 @@
 
 namespace cigri::jdl {
 
+/// Seconds of a duration: a walltime ("3600", "1:00:00"), "90m", "1h30m", "2d", or Slurm's
+/// "1-12:00:00" and "1-12". Nothing when it is none, or 0.
+std::optional<int> ParseDuration(std::string_view s);
+
 /// A value and where it stands. `value` is null when the key is not given; as in CiGri 3 a null or
 /// false is as good as not given.
 struct Found {

@@ -149,5 +149,13 @@ TEST(MacrosTest, HomeAndCampaignBecomeVariablesWhereTheShellWouldExpandThem) {
   EXPECT_EQ(WithCampaignId(ExpandDirectory("~/mc/{CAMPAIGN_ID}"), 12), "$HOME/mc/12");
 }
 
+TEST(FillTextTest, APathTakesValuesAsTheyAre) {
+  const std::vector<std::string> columns{"k"};
+  EXPECT_EQ(FillText("out/{}.txt", {}, {"it's"}), "out/it's.txt");
+  EXPECT_EQ(FillText("{1/.}-{2}", {}, {"d/a.c", "x y"}), "a-x y");
+  EXPECT_EQ(FillText("{k}/{#}/{other}", columns, {"v"}), "v/{#}/{other}");
+  EXPECT_EQ(FillText("{}", {}, {"a", "b"}), "a b");
+}
+
 }  // namespace
 }  // namespace cigri::jdl

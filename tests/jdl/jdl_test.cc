@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "jdl/values.h"
+
 namespace cigri::jdl {
 namespace {
 
@@ -100,7 +102,7 @@ TEST(JdlTest, AllFaultsAreFoundInOnePassAtTheirPlaces) {
   "prologue": "mkdir x",
   "clusters": {
     "alpa": {},
-    "beta": { "walltime": "1h", "type": "besteffort",
+    "beta": { "walltime": "1x", "type": "besteffort",
               "resources": "/nodes=x" }
   }
 })",
@@ -111,16 +113,29 @@ TEST(JdlTest, AllFaultsAreFoundInOnePassAtTheirPlaces) {
       "a whole number from 1 to 2147483647, not 0\nf:5:15: prologue: must be an array of texts, "
       "not \"mkdir x\"\nHINT: write it as [\"mkdir x\"]\nf:7:5: clusters.alpa: unknown cluster "
       "\"alpa\"\nHINT: did you mean \"alpha\"? `gridclusters` lists them\nf:8:27: "
-      "clusters.beta.walltime: \"1h\" is no duration above 0\nHINT: write seconds (3600) or "
-      "\"h:mm:ss\" (\"1:00:00\")\nf:9:28: clusters.beta.resources: \"nodes=x\" is not a number of "
+      "clusters.beta.walltime: \"1x\" is no duration above 0\nHINT: write seconds (3600), "
+      "\"h:mm:ss\" (\"1:00:00\") or \"90m\"\nf:9:28: clusters.beta.resources: \"nodes=x\" is not a "
+      "number of "
       "resources that can be counted\nHINT: give a whole number of at least 1\n");
 }
 
 TEST(JdlTest, AFaultOfAGlobalValueIsReportedOnceForAllClusters) {
   const auto result = Parse(
-      R"({"name":"n","nb_jobs":1,"walltime":"5m","exec_file":"x","clusters":{"alpha":{},"beta":{}}})",
+      R"({"name":"n","nb_jobs":1,"walltime":"5x","exec_file":"x","clusters":{"alpha":{},"beta":{}}})",
       Grid());
   EXPECT_EQ(result.faults.size(), 1u) << Faults(result);
+}
+
+TEST(DurationTest, IsReadAsUsersOfEveryToolWriteIt) {
+  const struct {
+    const char* text;
+    int seconds;  // 0: it is none
+  } cases[] = {{"90", 90},       {"1:00:00", 3600},   {"1h", 3600},     {"90m", 5400},
+               {"1h30m", 5400},  {"2d", 172800},      {"45s", 45},      {"1-00:00:00", 86400},
+               {"1-12", 129600}, {"1-12:30", 131400}, {"", 0},          {"h", 0},
+               {"1x", 0},        {"30m1h", 0},        {"1.5h", 0},      {"0m", 0},
+               {"-1h", 0},       {"1-25", 0},         {"1-1:1:1:1", 0}, {"99999999d", 0}};
+  for (const auto& c : cases) EXPECT_EQ(ParseDuration(c.text).value_or(0), c.seconds) << c.text;
 }
 
 TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
