@@ -101,6 +101,22 @@ SELECT DISTINCT idx FROM (
 -- The next $3 tasks after $2 of campaign $1 whose tries are spent.
 SELECT idx FROM needs_attention WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3;
 
+-- name: FinishedAmong
+-- returns: idx int64
+-- Those of tasks $2 of campaign $1 that are over: done, or failed with their tries spent.
+SELECT idx FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND counted
+UNION
+SELECT idx FROM needs_attention WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
+ORDER BY idx;
+
+-- name: FinishedTasks
+-- returns: idx int64
+-- The next $3 tasks after $2 of campaign $1 that are over: done, or failed with their tries spent.
+(SELECT idx FROM done WHERE campaign_id = $1 AND idx > $2 AND counted ORDER BY idx LIMIT $3)
+UNION
+(SELECT idx FROM needs_attention WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3)
+ORDER BY idx LIMIT $3;
+
 -- name: ForgetCountedTasks
 -- Tasks that have succeeded are not retried, and need no attention, even if another copy failed.
 WITH won AS (

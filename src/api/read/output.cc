@@ -3,8 +3,7 @@
 #include <sql/jobs.h>
 
 #include "api/http/router.h"
-#include "api/read/tasks.h"
-#include "clusterdb/clusterdb.h"
+#include "api/read/job_output.h"
 
 namespace cigri::api {
 namespace {
@@ -12,92 +11,14 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kChunk = 200;
-constexpr std::size_t kPiece = 1 << 20;
 constexpr std::int64_t kMostInJson = 16 << 20;
-
-struct Job {
-  std::int64_t cluster_id = 0;
-  cluster::RemoteRef ref;
-};
-
-clusterdb::ClusterRow RowOf(db::Tx& tx, std::int64_t id) {
-  for (auto& row : clusterdb::LoadClusters(tx))
-    if (row.config.id == id) return std::move(row);
-  throw NotFound("cluster " + std::to_string(id));
-}
-
-/// The drivers of one walk, made as they are needed.
-class Drivers {
- public:
-  explicit Drivers(Context& context) : context_(context) {}
-  cluster::Cluster& Of(std::int64_t id) {
-    auto& driver = drivers_[id];
-    if (!driver)
-      driver = context_.make_cluster(context_.Transact([&](db::Tx& tx) { return RowOf(tx, id); }));
-    return *driver;
-  }
-
- private:
-  Context& context_;
-  std::map<std::int64_t, std::unique_ptr<cluster::Cluster>> drivers_;
-};
+constexpr std::int64_t kMostOffset = std::int64_t{1} << 50;
 
 cluster::Stream StreamAsked(const Request& request) {
   const std::string stream = request.Query("stream", "stdout");
   if (stream == "stderr") return cluster::Stream::kStderr;
   if (stream == "stdout") return cluster::Stream::kStdout;
   throw BadRequest("there is no stream \"" + stream + "\"", "say stdout or stderr");
-}
-
-std::vector<Job> JobsOf(db::Tx& tx, const std::vector<Attempt>& attempts) {
-  std::vector<std::int64_t> batches;
-  for (const auto& a : attempts) batches.push_back(*a.batch_id);
-  std::map<std::int64_t, Job> of_batch;
-  std::map<std::int64_t, std::int64_t> first_job;
-  for (const auto& row : tx.Exec(sql::kBatchRefs, batches)) {
-    const auto id = row.id;
-    Job& job = of_batch[id];
-    job.cluster_id = row.cluster_id;
-    job.ref.tag = row.tag;
-    job.ref.cluster_user = row.cluster_login.value_or("");
-    job.ref.walltime_s = row.walltime_s.value_or(0);
-    first_job[id] = row.first_job_id;
-  }
-  std::vector<Job> jobs;
-  for (const auto& a : attempts) {
-    Job job = of_batch[*a.batch_id];
-    job.ref.remote_id = a.remote_id;
-    job.ref.job_id = *a.job_id;
-    job.ref.index = static_cast<int>(*a.job_id - first_job[*a.batch_id]);
-    jobs.push_back(std::move(job));
-  }
-  return jobs;
-}
-
-// The job whose output stands for its task: its success, else the last that has ended.
-std::vector<Attempt> MostRelevant(const std::vector<Attempt>& attempts) {
-  std::vector<Attempt> relevant;
-  for (const auto& a : attempts) {
-    if (!a.HasEnded() || !a.batch_id) continue;
-    const bool same = !relevant.empty() && relevant.back().idx == a.idx;
-    if (same && relevant.back().counted) continue;
-    if (same)
-      relevant.back() = a;
-    else
-      relevant.push_back(a);
-  }
-  return relevant;
-}
-
-// False when the client has gone.
-bool Copy(cluster::Cluster& driver, const Job& job, cluster::Stream stream, const Write& write) {
-  for (std::int64_t offset = 0;;) {
-    const auto part = driver.ReadOutput(job.ref, stream, offset, kPiece);
-    if (part.bytes.empty()) return true;
-    if (!write(part.bytes)) return false;
-    offset += static_cast<std::int64_t>(part.bytes.size());
-    if (part.size >= 0 && offset >= part.size) return true;
-  }
 }
 
 // One job that cannot be read does not hide the others; the answer then ends as a cut one, which
@@ -113,7 +34,7 @@ void AllOutput(Context& context, std::int64_t campaign, cluster::Stream stream,
       return JobsOf(tx, MostRelevant(AttemptsOf(tx, campaign, idxs)));
     });
     for (const auto& job : jobs) try {
-        if (!Copy(drivers.Of(job.cluster_id), job, stream, write)) return;
+        if (!CopyOutput(drivers.Of(job.cluster_id), job, stream, 0, write)) return;
       } catch (const std::exception& e) {
         error = "job " + std::to_string(job.ref.job_id) + ": " + e.what();
       }
@@ -132,7 +53,7 @@ Reply CampaignOutput(Context& context, const Request& request) {
                        "application/octet-stream");
 }
 
-Job OneJob(db::Tx& tx, const Request& request) {
+OutputJob OneJob(db::Tx& tx, const Request& request) {
   const auto id = request.Id();
   const std::string what = "job " + std::to_string(id);
   const auto batches = tx.Exec(sql::kBatchOfJob, id);
@@ -141,7 +62,7 @@ Job OneJob(db::Tx& tx, const Request& request) {
   RequireOwner(request, b.grid_user, what);
   const auto rows = tx.Exec(sql::kShowJob, id, b.campaign_id, b.idx);
   if (rows.empty()) throw ApiError(404, "Not found", what + " is not on its cluster yet");
-  Job job;
+  OutputJob job;
   job.cluster_id = b.cluster_id;
   job.ref.tag = b.tag;
   job.ref.index = b.element;
@@ -184,12 +105,14 @@ Reply Output(Context& context, const Request& request, cluster::Stream stream) {
     return drivers->Of(job.cluster_id)
         .ReadOutput(job.ref, stream, -kMostInJson, request.Flag("raw") ? 1 : kMostInJson);
   });
-  if (request.Flag("raw"))
+  if (request.Flag("raw")) {
+    const auto offset = request.QueryInt("offset", 0, 0, kMostOffset);
     return Reply::Stream(
-        [drivers, job, stream](const Write& write) {
-          Copy(drivers->Of(job.cluster_id), job, stream, write);
+        [drivers, job, stream, offset](const Write& write) {
+          CopyOutput(drivers->Of(job.cluster_id), job, stream, offset, write);
         },
         "application/octet-stream");
+  }
   const auto lines = request.QueryInt("tail", 100'000, 1, 10'000'000);
   return Reply::Json({{"output", LastLines(first.bytes, lines)},
                       {"exists", first.exists},

@@ -13,6 +13,7 @@ void AddReadRoutes(Router& router) {
   AddJobReadRoutes(router);
   AddTaskReadRoutes(router);
   AddOutputRoutes(router);
+  AddResultRoutes(router);
   AddEventReadRoutes(router);
   AddClusterReadRoutes(router);
   AddWhyRoutes(router);

@@ -17,6 +17,7 @@ void AddCampaignReadRoutes(Router& router);  // campaigns.cc
 void AddJobReadRoutes(Router& router);       // jobs.cc
 void AddTaskReadRoutes(Router& router);      // streams.cc: params, joblog
 void AddOutputRoutes(Router& router);        // output.cc
+void AddResultRoutes(Router& router);        // results.cc
 void AddEventReadRoutes(Router& router);     // events.cc
 void AddClusterReadRoutes(Router& router);   // clusters.cc
 void AddWhyRoutes(Router& router);           // routes.cc
