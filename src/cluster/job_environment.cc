@@ -3,11 +3,30 @@
 #include "core/text.h"
 
 namespace cigri::cluster {
+namespace {
+
+// Cores that the job has on one node: what threads can use. "/nodes=2/core=4" are 4.
+std::string CoresOf(const Batch& batch) {
+  if (const auto at = batch.options.find("cores");
+      at != batch.options.end() && at->is_number_integer())
+    return at->dump();
+  const auto at = batch.resources.rfind("core=");
+  std::string digits;
+  for (auto i = at == std::string::npos ? batch.resources.size() : at + 5;
+       i < batch.resources.size() &&
+       std::isdigit(static_cast<unsigned char>(batch.resources[i])) != 0;
+       ++i)
+    digits += batch.resources[i];
+  return digits.empty() ? std::to_string(batch.slots) : digits;
+}
+
+}  // namespace
 
 std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& batch,
                                                                 const Element& element) {
   const std::string campaign = std::to_string(batch.campaign_id);
   const std::string job = std::to_string(element.job_id);
+  const std::string cores = CoresOf(batch);
   return {{"CIGRI_CAMPAIGN_ID", campaign},
           {"CIGRI_CAMPAIGNID", campaign},
           {"CIGRI_JOB_ID", job},
@@ -16,6 +35,8 @@ std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& bat
           {"CIGRI_JOBNAME", batch.campaign_name},
           {"CIGRI_USER", batch.cluster_user},
           {"CIGRI_RESOURCES", batch.resources},
+          {"CIGRI_CORES", cores},
+          {"OMP_NUM_THREADS", cores},
           {"CIGRI_WALLTIME", FormatWalltime(batch.walltime_s)},
           {"CIGRI_WALLTIME_SECONDS", std::to_string(batch.walltime_s)},
           {"CIGRI_TASK_INDEX", std::to_string(element.task_index)},
