@@ -87,6 +87,24 @@ TEST_F(WhyPgTest, ItsOwnLimitIsNamedWithTheLeastThatWouldChangeIt) {
   EXPECT_TRUE(Has(more, "What would change it: max_jobs 4 instead of 3")) << more;
 }
 
+// F13: "nothing of it waits to be sent: 3 jobs running" while their cluster was dead.
+TEST_F(WhyPgTest, AClusterThatIsAwayIsNamedWhateverTheMainReasonIs) {
+  GivenSlots(1, 8, 5, 3);
+  GivenSlots(2, 8, 8);
+  GivenCampaign({.ntasks = 3, .next_idx = 3});
+  GivenRunning(1, 1, 3);
+  const auto message = [&] { return Get("/campaigns/1/why")["message"].get<std::string>(); };
+  EXPECT_FALSE(Has(message(), "alpha")) << message();
+  Sql("UPDATE cluster_status SET failing_since = now(), error = 'connection refused' WHERE "
+      "cluster_id = 1; UPDATE clusters SET drained = true, drain_reason = 'new disks', drained_by "
+      "= 'root' WHERE id = 2");
+  EXPECT_TRUE(Has(message(), "alpha does not answer: connection refused (3 jobs there)"))
+      << message();
+  EXPECT_TRUE(Has(message(), "beta is drained by root: new disks")) << message();
+  Sql("UPDATE campaigns SET state = 'terminated'");
+  EXPECT_FALSE(Has(message(), "drained")) << "it is over: nothing waits for beta";
+}
+
 TEST_F(WhyPgTest, WhatOnlyOperatorsCanChangeIsNoActionForAUser) {
   GivenSlots(1, 8, 8);
   GivenVerified({.user = "alice", .ntasks = 50});

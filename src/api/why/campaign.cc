@@ -160,6 +160,21 @@ std::string UnresponsiveOn(const sql::ShowPlacementsRow& row) {
          ": killed and sent again if that lasts";
 }
 
+// A cluster that is away explains why what is on it does not move, and why nothing goes there,
+// whatever the main reason is.
+std::string ClustersAway(const std::vector<sql::ShowPlacementsRow>& placements,
+                         std::int64_t campaign, const std::string& said) {
+  std::string out;
+  for (const auto& row : placements) {
+    if (row.enabled && !row.drained && !row.failing_since) continue;
+    const auto block = BlockReason(row, campaign);
+    if (!block || said.find(block->message) != said.npos) continue;
+    out += "; " + block->message;
+    if (row.running > 0) out += " (" + Jobs(row.running) + " there)";
+  }
+  return out;
+}
+
 json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::int64_t campaign) {
   json placement = {{"name", row.name},
                     {"running", row.running},
@@ -241,6 +256,8 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   for (const auto& placement : placements)
     if (const auto unresponsive = UnresponsiveOn(placement); !unresponsive.empty())
       main.message += "; " + unresponsive;
+  if (row.state == "in_treatment" && row.wanted == "in_treatment")
+    main.message += ClustersAway(placements, campaign, main.message);
   const json* chosen = MainReason(reasons);
   if (numbers.waiting == 0)  // then a reason says what becomes of jobs in a queue
     for (const auto& reason : reasons)
