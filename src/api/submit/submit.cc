@@ -3,6 +3,7 @@
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
 #include "api/submit/batch_limits.h"
+#include "api/submit/resource_fit.h"
 #include "api/submit/submission.h"
 #include "api/submit/token_notes.h"
 #include "core/text.h"
@@ -143,6 +144,7 @@ Reply Submit(Context& context, const Request& request) {
   if (!submission.parameters.upload) submission.parameters.n = read.campaign.count;
   Admitted admitted =
       Admit(context, submission.info, std::move(read.campaign), submission.parameters.n);
+  if (!request.Flag("dry_run")) RequireFit(submission.info, admitted.campaign);
   CheckLimits(context, submission.info, admitted.campaign, submission.parameters.upload,
               admitted.campaign.params);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
