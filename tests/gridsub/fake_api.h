@@ -41,6 +41,8 @@ class FakeApi {
     server_.Get("/clusters", call(&FakeApi::Clusters));
     server_.Post("/campaigns", call(&FakeApi::Campaign));
     server_.Get(R"(/campaigns/\d+/progress)", call(&FakeApi::Progress));
+    server_.Get(R"(/campaigns/\d+/results)", call(&FakeApi::Results));
+    server_.Get(R"(/campaigns/\d+/joblog)", call(&FakeApi::Joblog));
     server_.Get(R"(/.*)", call(&FakeApi::Other));
     server_.Post(R"(/.*)", call(&FakeApi::Other));
     server_.Patch(R"(/.*)", call(&FakeApi::Other));
@@ -88,6 +90,9 @@ class FakeApi {
   nlohmann::json campaign_answer = {{"id", 7}, {"state", "in_treatment"}};
   std::vector<nlohmann::json> progress;  ///< one after the other; the last one stays
   std::map<std::string, std::pair<int, nlohmann::json>> other;  ///< by path
+  std::string joblog;                ///< text of GET .../joblog; "": as `other` says
+  std::vector<std::string> results;  ///< of GET .../results, one after the other
+  nlohmann::json clusters = {{{"name", "alpha"}}, {{"name", "beta"}, {"enabled", false}}};
   int fail_blocks = 0;   ///< so many PUTs get 503, the block is not kept
   int lose_answers = 0;  ///< so many PUTs are kept, but answered with 503
   std::vector<std::string> blocks;
@@ -110,7 +115,7 @@ class FakeApi {
     Say(r, 200, {{"blocks", blocks.size()}});
   }
   void Clusters(const httplib::Request&, httplib::Response& r) {
-    Say(r, 200, {{"items", {{{"name", "alpha"}}, {{"name", "beta"}, {"enabled", false}}}}});
+    Say(r, 200, {{"items", clusters}});
   }
   void Campaign(const httplib::Request&, httplib::Response& r) {
     Say(r, campaign_status, campaign_answer);
@@ -118,6 +123,15 @@ class FakeApi {
   void Progress(const httplib::Request&, httplib::Response& r) {
     if (progress.empty()) return Say(r, 404, {{"message", "no such campaign"}});
     Say(r, 200, progress[std::min(asked_++, progress.size() - 1)]);
+  }
+  void Results(const httplib::Request&, httplib::Response& r) {
+    std::string body = "{\"campaign\":7,\"columns\":[]}\n";
+    if (fetched_ < results.size()) body += results[fetched_++];
+    r.set_content(body, "application/octet-stream");
+  }
+  void Joblog(const httplib::Request& q, httplib::Response& r) {
+    if (joblog.empty()) return Other(q, r);
+    r.set_content(joblog, "text/plain");
   }
   void Other(const httplib::Request& q, httplib::Response& r) {
     const auto at = other.find(q.path);
@@ -130,7 +144,7 @@ class FakeApi {
   std::string folder_;
   std::mutex mutex_;
   std::vector<Request> requests_;
-  std::size_t asked_ = 0;
+  std::size_t asked_ = 0, fetched_ = 0;
 };
 
 struct Ran {

@@ -33,13 +33,13 @@ TEST(GridsubTest, AllFaultsOfAllFilesAreReportedAndNothingIsSent) {
   api.Write("a.json", kJdl);
   api.Write("b.json",
             "{\n \"name\": \"n\",\n \"nb_jobs\": 0,\n \"exec_file\": \"x\",\n"
-            " \"walltime\": \"1h\",\n \"clusters\": {\"alpha\": {}}\n}");
+            " \"walltime\": \"1x\",\n \"clusters\": {\"alpha\": {}}\n}");
   const auto ran = Gridsub(api, "-f a.json -f b.json");
   EXPECT_EQ(ran.code, 65);
   EXPECT_EQ(ran.err,
             "b.json:3:13: nb_jobs: must be a whole number from 1 to 2147483647, not "
-            "0\nb.json:5:14: walltime: \"1h\" is no duration above 0\nHINT: write seconds (3600) "
-            "or \"h:mm:ss\" (\"1:00:00\")\n");
+            "0\nb.json:5:14: walltime: \"1x\" is no duration above 0\nHINT: write seconds "
+            "(3600), \"h:mm:ss\" (\"1:00:00\") or \"90m\"\n");
   EXPECT_EQ(api.Calls(), "");
 }
 
@@ -113,7 +113,7 @@ TEST(GridsubTest, ExitCodesSayWhoCannotDoIt) {
   EXPECT_EQ(Gridsub(api, "--api nonsense -f a.json").code, 78);
   EXPECT_EQ(Gridsub(api, "-f nowhere.json").code, 65);
   EXPECT_EQ(Gridsub(api, "-f .").code, 65);
-  for (const char* wrong : {"", "--nonsense", "-c 0 -F x", "-c 3", "--joblog x -f a.json",
+  for (const char* wrong : {"", "--nonsense", "-c 0 -F x", "-c 3", "--resume -- true",
                             "-f a.json -- true", "wc ::: a", "-t nonsense -f a.json", "--"})
     EXPECT_EQ(Gridsub(api, wrong).code, 64) << wrong;
 }
@@ -221,7 +221,7 @@ TEST(GridsubTest, ACommandLineOfParallelBecomesAJdlAndItsDefaultsAreSaid) {
   EXPECT_EQ(ran.err,
             "gridsub: clusters alpha (all there are); walltime 1:00:00 (default); "
             "directory " +
-                api.folder() + " (here)\n");
+                api.folder() + " (here); environment the cluster's\n");
   EXPECT_EQ(json::parse(api.Last("/campaigns").body),
             json::parse(R"({"name":"wc","clusters":{"alpha":{}},"walltime":"1:00:00",
               "exec_directory":")" +
@@ -235,7 +235,8 @@ TEST(GridsubTest, OptionsReplaceTheDefaults) {
   const auto ran = Gridsub(api,
                            "--clusters b,c --walltime 90 --directory /d --name N "
                            "--resources /core=2 --max-jobs 3 --project p -t test -- true ::: 1");
-  EXPECT_EQ(ran.err, "gridsub: clusters b, c; walltime 90; directory /d\n");
+  EXPECT_EQ(ran.err,
+            "gridsub: clusters b, c; walltime 90; directory /d; environment the cluster's\n");
   const auto sent = api.Last("/campaigns");
   const auto body = json::parse(sent.body);
   EXPECT_EQ(body["clusters"], json::parse(R"({"b":{},"c":{}})"));
@@ -406,8 +407,9 @@ TEST(GridsubTest, WaitEndsWithTheTruth) {
     json last;
     int code;
     const char* summary;
-  } cases[] = {{Progress("terminated", 4, 0, true), 0, "4 of 4 done\n"},
-               {Progress("cancelled", 1, 0, true), 1, "1 of 4 done, the campaign was cancelled\n"}};
+  } cases[] = {{Progress("terminated", 4, 0, true), 0, "4 of 4 done\noutput: gridstat 7 -O\n"},
+               {Progress("cancelled", 1, 0, true), 1,
+                "1 of 4 done, the campaign was cancelled\noutput: gridstat 7 -O\n"}};
   for (const auto& c : cases) {
     FakeApi api;
     api.progress = {Progress("in_treatment", 1, 0, false), c.last};
@@ -438,7 +440,7 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
   EXPECT_EQ(ran.out, std::string(kSubmitted) +
                          "3 of 4 done, 1 failed\n  1 x exit code 2  [EXIT_ERROR]\n"
                          "       e.g. task 9 (b 2) on alpha\n       | no such ?[31mfile\n"
-                         "  again: gridsub --retry-failed 7\n");
+                         "  again: gridsub --retry-failed 7\noutput: gridstat 7 -O\n");
   EXPECT_EQ(Slurp(api.folder() + "/log"), "\"Seq\\tHost\\n\"");
 }
 

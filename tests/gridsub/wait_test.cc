@@ -1,8 +1,8 @@
-#include "tools/gridsub/wait.h"
+#include "tools/common/wait.h"
 
 #include <gtest/gtest.h>
 
-namespace cigri::gridsub {
+namespace cigri::tools {
 namespace {
 
 TEST(ProgressTextTest, OneLineSaysHowFarAndUntilWhen) {
@@ -32,4 +32,4 @@ TEST(SummaryTextTest, ReportsWhatBecameOfAll) {
 }
 
 }  // namespace
-}  // namespace cigri::gridsub
+}  // namespace cigri::tools

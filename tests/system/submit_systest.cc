@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tests/system/grid.h"
 
@@ -184,6 +185,53 @@ TEST_F(SubmitTest, AJobHasTheVariablesOfTheNoteAndTheirAliases) {
   EXPECT_EQ(env["CIGRI_WALLTIME_SECONDS"], "300");
   EXPECT_EQ(env["CIGRI_TASK_INDEX"], "0");
   EXPECT_EQ(grid().Lines("nodes").size(), 1u);
+}
+
+TEST_F(SubmitTest, OutputIsPrintedAsTasksEndOrInOrder) {
+  grid().Script("talk", "#!/bin/sh\nsleep 0.$((4 - $1))\necho \"out $1\"\necho \"err $1\" >&2\n");
+  const Arguments values{"--", "./talk", "{}", ":::", "1", "2", "3"};
+  const auto ordered = Values(values, "");
+  EXPECT_NE(ordered.out.find("output: gridstat "), std::string::npos) << ordered.out;
+  Arguments words{"-k", "--tag", "--results", "res", "--results-csv", "res.csv"};
+  words.insert(words.end(), values.begin(), values.end());
+  const auto tagged = Values(words);
+  EXPECT_EQ(tagged.code, 0) << tagged.err;
+  EXPECT_EQ(tagged.out, "1\tout 1\n2\tout 2\n3\tout 3\n");
+  EXPECT_NE(tagged.err.find("2\terr 2\n"), std::string::npos) << tagged.err;
+  EXPECT_EQ(grid().Text("res/3.out"), "out 3\n");
+  EXPECT_EQ(grid().Text("res/3.err"), "err 3\n");
+  EXPECT_EQ(grid().Lines("res.csv").size(), 4u);
+}
+
+TEST_F(SubmitTest, AJobHasTheEnvironmentOfItsUser) {
+  grid().Script("show", "#!/bin/sh\necho \"$CONDA_PREFIX $N $PATH\"\n");
+  const auto ran = grid().Run({"/usr/bin/env", "CONDA_PREFIX=/my conda", "PATH=/mine:/usr/bin:/bin",
+                               CIGRI_BIN_DIR "/gridsub", "-O", "--env-all", "--env", "N=7", "--",
+                               "./show", ":::", "1"});
+  EXPECT_EQ(ran.out, "/my conda 7 /mine:/usr/bin:/bin\n") << ran.err;
+}
+
+TEST_F(SubmitTest, EachTaskHasADirectoryOfItsOwn) {
+  const auto ran = Values(
+      {"--directory", "run/{1}", "--", "echo {2} > result", ":::", "a", "b c", ":::+", "1", "2"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_EQ(grid().Text("run/a/result"), "1\n");
+  EXPECT_EQ(grid().Text("run/b c/result"), "2\n");
+}
+
+TEST_F(SubmitTest, FinishedWorkIsNotDoneAgain) {
+  const Arguments words{"--creates", "{}.txt", "--", "echo {} >> all; echo {} > {}.txt",
+                        ":::",       "a",      "b",  "c"};
+  EXPECT_EQ(Values(words).code, 0);
+  std::filesystem::remove(grid().work() + "/b.txt");
+  EXPECT_EQ(Values(words).code, 0);
+  EXPECT_EQ(Values(words).code, 0);
+  EXPECT_EQ(grid().SortedLines("all"), (Arguments{"a", "b", "b", "c"}));
+}
+
+TEST_F(SubmitTest, AProgramRunsOnceWithoutValues) {
+  const auto ran = Values({"-O", "--once", "--", "echo", "hello"});
+  EXPECT_EQ(ran.out, "hello\n") << ran.err;
 }
 
 }  // namespace

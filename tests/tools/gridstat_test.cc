@@ -1,9 +1,12 @@
 // What gridstat says on a terminal beyond CiGri's layout.
 #include <gtest/gtest.h>
 
+#include "core/text.h"
 #include "tools/common/failures_text.h"
+#include "tools/common/terminal.h"
 #include "tools/gridstat/campaign.h"
 #include "tools/gridstat/jobs.h"
+#include "tools/gridstat/screen.h"
 
 namespace cigri::gridstat {
 namespace {
@@ -35,32 +38,61 @@ TEST(FailuresTextTest, EqualFailuresHaveACountTheirClustersAndASampleThatRepeats
   EXPECT_EQ(tools::FailuresText({{"total", 0}, {"items", json::array()}}, false), "");
 }
 
-TEST(GridstatTextTest, TheBarIsAsWideAsAskedWhateverTheNumbers) {
-  for (const auto& [done, active, failed] :
-       {std::tuple{0, 0, 0}, {3, 4, 3}, {10, 0, 0}, {9, 7, 1}}) {
-    const json campaign = {{"total_jobs", 10},
-                           {"finished_jobs", done},
-                           {"running_jobs", active},
-                           {"failed_jobs", failed}};
-    const auto bar = Bar(campaign, 30, {});
-    EXPECT_EQ(bar.find(']'), 33u) << bar;
-  }
-  EXPECT_EQ(Bar({{"total_jobs", 4},
-                 {"finished_jobs", 1},
-                 {"running_jobs", 1},
-                 {"failed_jobs", 1},
-                 {"waiting_jobs", 1}},
-                8, {}),
-            "  [##++xx..]\n  1 done, 1 in flight (1 running), 1 waiting, 1 needing attention\n");
+json SomeCampaign() {
+  return {{"id", 12},
+          {"name", "a name that is too long for a title line"},
+          {"user", "alice"},
+          {"state", "in_treatment"},
+          {"submission_time", 1795165200},
+          {"total_jobs", 200},
+          {"finished_jobs", 84},
+          {"running_jobs", 12},
+          {"remote_waiting_jobs", 3},
+          {"waiting_jobs", 99},
+          {"failed_jobs", 2},
+          {"has_events", true},
+          {"clusters",
+           {{"1", {{"cluster_name", "alpha"}, {"done", 60}, {"running", 8}, {"mean_s", 0.0499319}}},
+            {"2",
+             {{"cluster_name", "longer"},
+              {"done", 24},
+              {"running", 4},
+              {"remote_waiting", 3},
+              {"state", "drained"},
+              {"reason", "drained by root: new disks in every node, back on Monday"}}}}}};
 }
 
-TEST(GridstatTextTest, OnATerminalThePriorityIsShownByItsName) {
-  const json campaign = {{"id", 1}, {"priority", 2}, {"clusters", json::object()}};
-  const json stats = {{"average_jobs_duration", nullptr}, {"stddev_jobs_duration", nullptr}};
-  EXPECT_NE(Campaign(campaign, stats, false, {.terminal = true}).find("  Priority: 2 (low)\n"),
-            std::string::npos);
-  EXPECT_EQ(Campaign(campaign, stats, false, {}).find("Priority"), std::string::npos)
-      << "CiGri's layout has none";
+TEST(GridstatScreenTest, OneScreenSaysHowFarAndUntilWhen) {
+  setenv("TZ", "UTC", 1);
+  const json progress = {{"done", 84}, {"ends_in", {600, 1500}}};
+  EXPECT_EQ(Screen(SomeCampaign(), progress, 1795165500, 80, {}),
+            "Campaign 12  a name that is too lo...  alice  since 09:00  running\n"
+            "  [#########################++++...............................]  42 %\n"
+            "  200 tasks: 84 done, 12 running, 3 queued, 99 waiting, 2 failed\n"
+            "  ends in 10 min to 25 min (09:15 to 09:30)\n"
+            "  alpha   60 done, 8 running, 0.0 s a job\n"
+            "  longer  24 done, 4 running, 3 queued: drained by root: new disks in every n...\n");
+  EXPECT_EQ(NextCommand(SomeCampaign()), "next: gridevents -c 12");
+}
+
+TEST(GridstatScreenTest, NoLineIsWiderThanTheTerminal) {
+  for (const int width : {40, 80, 200})
+    for (const auto& text : {Screen(SomeCampaign(), {{"done", 1}}, 1795165500, width, {}),
+                             ListScreen(json::array({SomeCampaign()}), false, false, width, {})})
+      for (const auto& line : Split(text, '\n'))
+        EXPECT_LE(tools::DisplayWidth(line), width) << line;
+}
+
+TEST(GridstatScreenTest, AnEndThatNobodyKnowsIsNotShown) {
+  json campaign = SomeCampaign();
+  for (const json& progress :
+       {json({{"done", 0}, {"ends_in", {0.0, 0.2}}}), json({{"done", 9}, {"ends_in", {0.0, 0.2}}}),
+        json({{"done", 9}, {"ends_in", nullptr}})})
+    EXPECT_EQ(Screen(campaign, progress, 0, 80, {}).find("ends"), std::string::npos) << progress;
+}
+
+TEST(GridstatScreenTest, AnEmptyListSaysWhereTheOthersAre) {
+  EXPECT_NE(ListScreen(json::array(), false, true, 80, {}).find("gridstat -a"), std::string::npos);
 }
 
 TEST(GridstatTextTest, HistoryHasALineForEachReason) {

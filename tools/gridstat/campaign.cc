@@ -63,22 +63,18 @@ std::string Hours(double seconds) {
   return x > 10000 ? "~" : fmt::format("{:.1f}", x);
 }
 std::string Percent(double share) { return share <= 0 ? "0" : fmt::format("{:.1f}", share * 100); }
-std::string Raw(const json& number) {
-  return number.is_number() ? fmt::format("{:.15g}", number.get<double>()) : "";
-}
-
-std::string Priority(std::int64_t level) {
-  static const std::map<std::int64_t, const char*> names = {
-      {10, "urgent"},      {7, "highest"}, {6, "high"},   {5, "above_normal"}, {4, "normal"},
-      {3, "below_normal"}, {2, "low"},     {1, "lowest"}, {0, "suspended"}};
-  const auto it = names.find(level);
-  return std::to_string(level) + (it == names.end() ? "" : std::string(" (") + it->second + ")");
+std::string Seconds(const json& number) {
+  if (!number.is_number()) return "";
+  auto text = fmt::format("{:.3f}", number.get<double>());
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
 }
 
 std::string Stats(const json& stats) {
   std::string out = "  Stats: \n";
-  out += "    average_jobs_duration: " + Raw(stats["average_jobs_duration"]) + "\n";
-  out += "    stddev_jobs_duration: " + Raw(stats["stddev_jobs_duration"]) + "\n";
+  out += "    average_jobs_duration: " + Seconds(stats["average_jobs_duration"]) + "\n";
+  out += "    stddev_jobs_duration: " + Seconds(stats["stddev_jobs_duration"]) + "\n";
   out += "    jobs_throughput: " + PerHour(Real(stats, "jobs_throughput")) + " jobs/h\n";
   out += "    remaining_time: " + Hours(Real(stats, "remaining_time")) + " hours\n";
   out += "    failures_rate: " + Percent(Real(stats, "failures_rate")) + " %\n";
@@ -94,9 +90,9 @@ std::string ClusterBlock(const json& placement, bool full) {
   out += fmt::format("      epilogue_ok: {}\n", placement.value("epilogue_ok", true));
   if (!full) return out;
   out += fmt::format("      jobs_throughput: {} jobs/h\n", PerHour(Real(placement, "throughput")));
-  out += "      average_jobs_duration: " + Raw(placement.value("mean_s", json())) + "\n";
-  out += "      average_wait: " + Raw(placement.value("wait_mean_s", json())) + "\n";
-  out += "      p90_wait: " + Raw(placement.value("wait_p90_s", json())) + "\n";
+  out += "      average_jobs_duration: " + Seconds(placement.value("mean_s", json())) + "\n";
+  out += "      average_wait: " + Seconds(placement.value("wait_mean_s", json())) + "\n";
+  out += "      p90_wait: " + Seconds(placement.value("wait_p90_s", json())) + "\n";
   return out;
 }
 
@@ -157,14 +153,6 @@ std::string ListLine(const json& campaign, const Style& style) {
   line +=
       Paint(TintOf(campaign), std::string(1, Letter(Str(campaign, "state"))) + flag, style.colour);
   line += " " + Progress(campaign);
-  if (style.terminal) {
-    const auto active = Int(campaign, "running_jobs") + Int(campaign, "submitted_jobs") +
-                        Int(campaign, "remote_waiting_jobs") + Int(campaign, "launching_jobs");
-    if (active > 0) line += fmt::format(", {} in flight", active);
-    if (Int(campaign, "failed_jobs") > 0)
-      line +=
-          Paint(Tint::kRed, fmt::format(", {} failed", Int(campaign, "failed_jobs")), style.colour);
-  }
   return line + "\n";
 }
 
@@ -176,8 +164,6 @@ std::string Campaign(const json& campaign, const json& stats, bool full, const S
   out += "  Date: " + Date(Real(campaign, "submission_time")) + "\n";
   out += "  State: " + Paint(TintOf(campaign), Str(campaign, "state"), style.colour) + " " +
          (events ? "(events)" : " ") + "\n";
-  if (style.terminal && campaign.contains("priority"))
-    out += "  Priority: " + Priority(Int(campaign, "priority")) + "\n";
   out += "  Progress: " + Progress(campaign) + "\n";
   out += Stats(stats) + "  Clusters: \n";
   for (const auto* placement : PlacementsOf(campaign)) out += ClusterBlock(*placement, full);
@@ -195,24 +181,6 @@ std::string Notes(const json& campaign) {
     if (const std::string state = Str(*placement, "state"); !state.empty() && state != "ok")
       out += Str(*placement, "cluster_name") + ": " + Printable(Str(*placement, "reason")) + "\n";
   return out;
-}
-
-std::string Bar(const json& campaign, int width, const Style& style) {
-  const auto total = std::max<std::int64_t>(1, Int(campaign, "total_jobs"));
-  const auto active = Int(campaign, "running_jobs") + Int(campaign, "submitted_jobs") +
-                      Int(campaign, "remote_waiting_jobs") + Int(campaign, "launching_jobs");
-  const auto cells = [&](std::int64_t n) { return static_cast<std::size_t>(n * width / total); };
-  const auto done = cells(Int(campaign, "finished_jobs")),
-             bad = cells(Int(campaign, "failed_jobs"));
-  const auto now = std::min(cells(active), static_cast<std::size_t>(width) - done - bad);
-  std::string out = "  [" + Paint(Tint::kGreen, std::string(done, '#'), style.colour) +
-                    Paint(Tint::kYellow, std::string(now, '+'), style.colour) +
-                    Paint(Tint::kRed, std::string(bad, 'x'), style.colour) +
-                    std::string(static_cast<std::size_t>(width) - done - bad - now, '.') + "]\n";
-  return out +
-         fmt::format("  {} done, {} in flight ({} running), {} waiting, {} needing attention\n",
-                     Int(campaign, "finished_jobs"), active, Int(campaign, "running_jobs"),
-                     Int(campaign, "waiting_jobs"), Int(campaign, "failed_jobs"));
 }
 
 std::string Summary(const json& summary, bool by_user, bool header) {

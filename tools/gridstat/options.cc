@@ -46,6 +46,11 @@ void AddOurOptions(CommandLine& line, GridstatOptions& o) {
             {"-v,--verbose", &o.verbose,
              "with --why: the numbers behind it, what to expect, and what would change it"},
             {"--history", &o.history, "with -c and --why: what held it back, from when to when"},
+            {"--wait", &o.wait, "with -c: wait for its end; exit code 1 when a task failed"},
+            {"-q,--quiet", &o.quiet, "with --wait: say nothing"},
+            {"--follow", &o.follow, "with -O or -E: go on until the end of the campaign or job"},
+            {"-k,--keep-order", &o.in_order, "with --follow: in the order of the parameters"},
+            {"--tag", &o.tag, "with --follow: the parameter before each line"},
             {"--task", &o.task, "with -c: one task, by its index from 0"}});
 }
 
@@ -68,6 +73,13 @@ void CheckTogether(const GridstatOptions& o) {
     throw Usage("--history goes with -c ID --why");
   if (o.out && o.err) throw Usage("--stdout and --stderr cannot be mixed in one output");
   if (!o.job.empty() && !o.campaign.empty()) throw Usage("-c and -j exclude each other");
+  if (o.wait && o.campaign.empty()) throw Usage("--wait needs a campaign: gridstat --wait N");
+  if (o.quiet && !o.wait) throw Usage("-q goes with --wait");
+  if (o.follow && !o.out && !o.err) throw Usage("--follow goes with -O or -E");
+  if ((o.in_order || o.tag) && (!o.follow || o.campaign.empty() || o.task))
+    throw Usage("-k and --tag go with -c ID -O --follow");
+  if ((o.out || o.err) && (o.watched || o.full || o.dump || o.json || o.wait))
+    throw Usage("-O and -E go with --follow and --task, with no other way to look");
   if (o.campaign.find_first_not_of("0123456789") != std::string::npos)
     throw Usage("\"" + o.campaign + "\" is no number of a campaign");
 }

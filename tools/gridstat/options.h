@@ -16,6 +16,7 @@ struct GridstatOptions {
   bool dump = false, pretty = false, json = false, headerless = false;
   bool summed = false;  ///< -s
   bool watched = false;
+  bool wait = false, quiet = false, follow = false, in_order = false, tag = false;
   std::optional<std::int64_t> offset, task;
   double watch_s = 2;
   bool colour = false;    ///< decided from --color and the terminal

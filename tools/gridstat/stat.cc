@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <thread>
 
 #include "core/text.h"
 #include "tools/common/events_text.h"
 #include "tools/common/failures_text.h"
 #include "tools/common/terminal.h"
+#include "tools/common/wait.h"
 #include "tools/gridstat/campaign.h"
 #include "tools/gridstat/jobs.h"
+#include "tools/gridstat/output.h"
+#include "tools/gridstat/screen.h"
 #include "tools/gridstat/streams.h"
 
 namespace cigri::gridstat {
@@ -36,7 +40,7 @@ int PutJson(const json& value, const GridstatOptions& o) {
   return kExitOk;
 }
 
-Style StyleOf(const GridstatOptions& o) { return {o.colour, o.terminal}; }
+Style StyleOf(const GridstatOptions& o) { return {o.colour}; }
 
 // ---------------------------------------------------------------- many campaigns
 std::string ListPath(const GridstatOptions& o) {
@@ -82,6 +86,12 @@ void PutDrains(tools::Api& api, const GridstatOptions& o) {
 int List(tools::Api& api, const GridstatOptions& o) {
   const json page = AllPages(api, o);
   if (o.dump || o.json) return PutJson(page, o);
+  if (o.terminal) {
+    const int width = tools::TerminalWidth(STDOUT_FILENO);
+    Put(ListScreen(page["items"], o.all, !o.headerless, width, StyleOf(o)));
+    if (!page["items"].empty()) PutDrains(api, o);
+    return kExitOk;
+  }
   std::string text = o.headerless ? "" : ListHeader();
   for (const auto& campaign : page["items"]) text += ListLine(campaign, StyleOf(o));
   Put(text);
@@ -128,19 +138,25 @@ void PutFailures(tools::Api& api, const GridstatOptions& o) {
   if (!text.empty()) Put("Failures:\n" + text + "\n");
 }
 
+int OnTerminal(tools::Api& api, const GridstatOptions& o, const json& campaign) {
+  const json progress = GetOf(api, o, "/progress", "show campaign " + o.campaign);
+  const auto now = static_cast<double>(std::time(nullptr));
+  Put(Screen(campaign, progress, now, tools::TerminalWidth(STDOUT_FILENO), StyleOf(o)));
+  if (campaign.value("has_events", false)) PutFailures(api, o);
+  PutNotes(campaign, o);
+  if (o.full) PrintJobs(api, o);
+  if (const auto next = NextCommand(campaign); !next.empty()) Put(next + "\n");
+  return kExitOk;
+}
+
 int OneCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
   const std::string what = "show campaign " + o.campaign;
   const json campaign = GetOf(api, o, o.full ? "?waits=1" : "", what);
   *over = campaign["state"] == "terminated" || campaign["state"] == "cancelled";
   if (o.dump || o.json) return PutJson(campaign, o);
+  if (o.terminal) return OnTerminal(api, o, campaign);
   const json stats = GetOf(api, o, "/stats", what);
-  if (o.terminal && campaign.value("has_events", false)) PutFailures(api, o);
-  std::string text = Campaign(campaign, stats, o.full, StyleOf(o));
-  if (o.terminal) {
-    text.pop_back();
-    text += Bar(campaign, std::min(60, tools::TerminalWidth(STDOUT_FILENO) - 4), StyleOf(o)) + "\n";
-  }
-  Put(text);
+  Put(Campaign(campaign, stats, o.full, StyleOf(o)));
   PutNotes(campaign, o);
   if (o.full) PrintJobs(api, o);
   return kExitOk;
@@ -204,11 +220,17 @@ int Streamed(tools::Api& api, const GridstatOptions& o) {
   else if (!o.params.empty())
     CopyOut(api, path + "/params?state=" + o.params, "read the parameters" + of);
   else
-    CopyOut(api, path + "/output?stream=" + (o.err ? "stderr" : "stdout"), "read the output" + of);
+    return CampaignOutput(api, o);
   return kExitOk;
 }
 
 int AboutCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
+  if (o.wait) {
+    GetOf(api, o, "", "wait for campaign " + o.campaign);
+    tools::ResultWishes wishes;
+    wishes.quiet = o.quiet;
+    return tools::Wait(api, std::stoll(o.campaign), wishes);
+  }
   if (o.joblog || !o.params.empty() || o.out || o.err) return Streamed(api, o);
   if (o.why) return CampaignWhy(api, o);
   if (o.task) return OneTask(api, o);
@@ -237,11 +259,7 @@ std::string JobPath(tools::Api& api, const GridstatOptions& o) {
 
 int AboutJob(tools::Api& api, const GridstatOptions& o) {
   const std::string path = JobPath(api, o);
-  if (o.out || o.err) {
-    CopyOut(api, path + (o.err ? "/stderr" : "/stdout") + "?raw=1",
-            "read the output of job " + o.job);
-    return kExitOk;
-  }
+  if (o.out || o.err) return JobOutput(api, path, o);
   if (o.cinfos) {
     Put(Expect(api.Get(path + "/cinfos"), "ask the cluster about job " + o.job).dump(2) + "\n");
     return kExitOk;

@@ -29,22 +29,25 @@ void PrintJobs(tools::Api& api, const GridstatOptions& o) {
   }
 }
 
-void CopyOut(tools::Api& api, const std::string& path, const std::string& what) {
+std::size_t CopyOut(tools::Api& api, const std::string& path, const std::string& what) {
   bool reader = true;
+  std::size_t copied = 0;
   tools::Answer answer;
   try {
     answer = api.Stream(path, [&](std::string_view bytes) {
+      copied += bytes.size();
       return reader = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
     });
   } catch (const Fatal& e) {
     std::fflush(stdout);
-    if (!reader) return;  // | head
+    if (!reader) return copied;  // | head
     if (e.code() != kExitTryLater) throw;
     throw Fatal(kExitNo, "cannot " + what + " to its end: the API broke off",
                 "what could be read is above; the log of the API says which job could not");
   }
   if (!answer.ok()) throw tools::Refused(answer, what);
   if (std::fflush(stdout) != 0) throw Fatal(kExitNo, "cannot write to standard output");
+  return copied;
 }
 
 }  // namespace cigri::gridstat

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "tools/gridsub/newcomers.h"
 
 namespace cigri::gridsub {
 namespace {
@@ -11,6 +12,8 @@ constexpr char kFooter[] = R"(
 Examples:
   gridsub --wait campaign.json                    submit a JDL and watch it
   gridsub -- wc -c {} ::: *.md                    a program and its values, as in GNU parallel
+  gridsub -k -- wc -c {} ::: *.md                 the same, and its output in this order
+  gridsub --results out --results-csv out.csv -- ./sim {} ::: 1 2 3
   find . -name '*.wav' | gridsub -- flac {}       values from standard input
   gridsub --csv sweep.csv -- ./sim --k {k} {file} a row of a CSV for each job
   gridsub --dry-run -f campaign.json              what would happen, and where
@@ -21,7 +24,7 @@ Examples:
 Exit codes: 0 done; 1 a job failed (--wait), no such campaign; 64 wrong options; 65 bad JDL or
 parameters; 69 no API; 75 try later; 77 not allowed; 130 interrupted (the campaign goes on).)";
 
-void AddInputs(CommandLine& line, Args& args) {
+void AddInputs(CommandLine& line, Args& args, bool& nul) {
   line.Add({{"-f,--file",
              &args.files,
              "JDL file, - for standard input (may be repeated)",
@@ -36,7 +39,12 @@ void AddInputs(CommandLine& line, Args& args) {
              "parameters: a JSON array, or one on each line (- for standard input)"},
             {"-J,--jsonjob", &args.jsonjob, "parameters: a JSON array"},
             {"-a,--param-file", &args.param_file, "parameters: one on each line (- too)"},
-            {"--csv", &args.csv, "parameters: rows of a CSV with a header, for {column}"}});
+            {"--csv", &args.csv, "parameters: rows of a CSV with a header, for {column}"},
+            {"--delimiter", &args.delimiter, "of --csv, when it is no comma: ';' or tab"},
+            {"-0,--null", &nul, "values of a file end with NUL: find -print0 | gridsub -0 -- ..."},
+            {"--colsep", &args.rows.colsep, "splits a value into {1} {2}: a character or a regex"},
+            {"-N,--max-args", &args.rows.group, "so many values make one task", {.positive = true}},
+            {"--once", &args.once, "one run of the program, without values"}});
 }
 
 void AddActions(CommandLine& line, Args& args) {
@@ -46,8 +54,16 @@ void AddActions(CommandLine& line, Args& args) {
              "default, or test: one job on each cluster",
              {.one_of = {"default", "normal", "test"}}},
             {"-n,--dry-run", &args.dry_run, "show what would happen, submit nothing"},
+            {"-q,--quiet", &args.results.quiet,
+             "print the number of the campaign alone; with --wait the exit code tells the rest"},
             {"-w,--wait", &args.wait, "wait for the end, show progress, end with 1 on a failure"},
-            {"--joblog", &args.joblog, "with --wait: a log in GNU parallel's columns"},
+            {"--bar,--eta,--progress", &args.wait, "the same as --wait"},
+            {"--joblog", &args.joblog, "wait, and write a log in GNU parallel's columns"},
+            {"--resume", &args.skip.resume, "with --joblog: leave out the tasks that it has"},
+            {"--resume-failed", &args.skip.resume_failed,
+             "with --joblog: leave out those that it has as done"},
+            {"--creates", &args.skip.creates,
+             "leave out tasks whose result is there: --creates 'out/{}.txt'"},
             {"--retry-failed",
              &args.retry,
              "run the failed tasks of this campaign again",
@@ -63,15 +79,54 @@ void AddSettings(CommandLine& line, Args& args) {
   line.Add(
       {{"--name", &args.name, "name of the campaign"},
        {"--clusters", &args.clusters, "clusters to use: alpha,beta"},
-       {"--walltime", &args.walltime, "of one job: seconds or h:mm:ss"},
-       {"--directory", &args.directory, "working directory of the jobs"},
+       {"--walltime,--timeout", &args.walltime, "of one job: 90m, 1:30:00, or seconds"},
+       {"--time", &args.time, "the same, as Slurm writes it: 1-00:00:00"},
+       {"--directory,--wd,--workdir", &args.directory,
+        "working directory of the jobs; with a placeholder ('run/{#}') one for each task, made "
+        "when missing"},
        {"--resources", &args.resources, "of one job: /nodes=1/core=4"},
        {"--project", &args.project, "project the work is for"},
-       {"--max-jobs", &args.max_jobs, "most jobs at once on one cluster", {.positive = true}}});
+       {"--max-jobs", &args.max_jobs, "most jobs at once on one cluster", {.positive = true}},
+       {"--env",
+        &args.env,
+        "variables that jobs get: PATH,CONDA_PREFIX or NAME=VALUE (may be repeated)",
+        {.one_value_each = true}},
+       {"--env-all", &args.env_all, "the whole environment"}});
+  AddSettingOptions(line, args.settings);
+}
+
+void AddResults(CommandLine& line, Args& args) {
+  line.Add({{"-O,--output", &args.results.print, "wait, and print each task's output as it ends"},
+            {"-k,--keep-order", &args.results.in_order, "the same, in the order of the values"},
+            {"--tag,--tagged", &args.results.tag, "the same, the values before each line"},
+            {"--results", &args.results.folder, "wait, and write a file for each task into DIR"},
+            {"--results-csv", &args.results.table,
+             "wait, and write a table: values, exit code, cluster, seconds"}});
+}
+
+// What is done with results happens while gridsub waits for them.
+void ImplyWait(Args& args) {
+  args.wait = args.wait || !args.joblog.empty();
+  auto& results = args.results;
+  results.print = results.print || results.tag || (results.in_order && results.folder.empty());
+  args.wait = args.wait || results.any();
 }
 
 [[noreturn]] void Usage(const std::string& message, const std::string& hint) {
   throw Fatal(kExitUsage, message, hint + (hint.empty() ? "" : "; ") + "gridsub --help tells more");
+}
+
+// What makes sense for `-- PROGRAM` alone.
+void CheckParallelOptions(const Args& args) {
+  if ((args.skip.resume || args.skip.resume_failed) && args.joblog.empty())
+    Usage("--resume needs --joblog FILE", "the log says what is done already");
+  const bool lines = args.csv.empty() && args.jobfile.empty() && args.jsonjob.empty();
+  if (args.rows.any() && !lines) Usage("--colsep and -N are for lines and ::: alone", "");
+  if (!args.delimiter.empty() && args.csv.empty()) Usage("--delimiter goes with --csv", "");
+  const bool ours = args.rows.any() || args.skip.any() || args.once || args.rows.end == '\0';
+  if (ours && !args.command)
+    Usage("-0, --colsep, -N, --once, --creates and --resume need -- PROGRAM", "");
+  if (args.once && args.has_params()) Usage("--once is a run without values", "");
 }
 
 void CheckTogether(const Args& args) {
@@ -80,8 +135,6 @@ void CheckTogether(const Args& args) {
                       (args.retry != 0 ? 1 : 0);
   const int inputs = (args.jobfile.empty() ? 0 : 1) + (args.jsonjob.empty() ? 0 : 1) +
                      (args.param_file.empty() ? 0 : 1) + (args.csv.empty() ? 0 : 1);
-  if (std::find(args.files.begin(), args.files.end(), ":::") != args.files.end())
-    Usage("::: without a program", "write -- before it: gridsub -- wc -c {} ::: *.md");
   if (actions == 0) Usage("nothing to submit", "give a JDL file, or -- PROGRAM {} ::: VALUES");
   if (actions > 1) Usage("a JDL, -c, --retry-failed and -- exclude each other", "");
   if (inputs > 1) Usage("-F, -J, -a and --csv exclude each other", "");
@@ -91,7 +144,7 @@ void CheckTogether(const Args& args) {
   if (args.campaign != 0 && args.sets.empty() && !args.has_params())
     Usage("-c " + std::to_string(args.campaign) + " has nothing to add",
           "give -F, -J, -a or --set");
-  if (!args.joblog.empty() && !args.wait) Usage("--joblog needs --wait", "");
+  CheckParallelOptions(args);
 }
 
 }  // namespace
@@ -101,16 +154,24 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
                    "Submits campaigns: one program, many parameters.\n"
                    "  gridsub [OPTIONS] [JDL...]\n"
                    "  gridsub [OPTIONS] -- PROGRAM {} ::: VALUES...");
-  AddInputs(line, args);
+  bool nul = false;
+  AddInputs(line, args, nul);
   AddActions(line, args);
+  AddResults(line, args);
   AddSettings(line, args);
   tools::AddCommonOptions(line, args.common);
   line.AddFooter(kFooter);
   char** const split =
       std::find_if(argv, argv + argc, [](const char* w) { return std::string_view(w) == "--"; });
   if (split != argv + argc) args.command.emplace(split + 1, argv + argc);
+  AnswerParallelUsers(argv, split, args.command.has_value());
   if (const auto code = line.ReadOrThrow(static_cast<int>(split - argv), argv)) return code;
+  if (nul) args.rows.end = '\0';
+  if (!args.time.empty()) args.walltime = WalltimeOfTime(args.time);
+  if (args.command) TakeJobCount(args.jsons, args.max_jobs);
+  AnswerPrograms(args.plain);
   args.files.insert(args.files.end(), args.plain.begin(), args.plain.end());
+  ImplyWait(args);
   CheckTogether(args);
   return std::nullopt;
 }

@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/follow.h"
 #include "tools/common/options.h"
+#include "tools/gridsub/settings.h"
+#include "tools/gridsub/skip.h"
+#include "tools/gridsub/value_rows.h"
 
 namespace cigri::gridsub {
 
@@ -21,8 +25,16 @@ struct Args {
   std::string type;
   std::int64_t retry = 0;         ///< --retry-failed
   std::vector<std::string> sets;  ///< --set key=value
-  std::string name, clusters, walltime, directory, resources, project, joblog;
+  std::string name, clusters, walltime, time, directory, resources, project, joblog;
   int max_jobs = 0;
+  Settings settings;             ///< --cores, --mem ...: keys of the JDL
+  std::vector<std::string> env;  ///< --env
+  bool env_all = false;
+  RowRules rows;                                    ///< -0, --colsep, -N
+  SkipRules skip;                                   ///< --creates, --resume
+  std::string delimiter;                            ///< of --csv
+  bool once = false;                                ///< one run without values
+  tools::ResultWishes results;                      ///< any of them implies --wait
   std::optional<std::vector<std::string>> command;  ///< what follows --
 
   bool has_params() const {

@@ -1,14 +1,16 @@
 #include "tools/gridsub/command_form.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
-#include "core/config.h"
+#include "core/pluralize.h"
 #include "core/text.h"
+#include "tools/common/terminal.h"
 #include "tools/gridsub/inputs.h"
+#include "tools/gridsub/launch.h"
 #include "tools/gridsub/parallel_form.h"
 
 namespace cigri::gridsub {
@@ -16,68 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-// A choice and, for the user, where it comes from.
-template <typename T>
-struct Chosen {
-  T value;
-  std::string from;
-};
-
-std::vector<std::string> EnabledClusters(tools::Api& api) {
-  const auto body = tools::Expect(api.Get("/clusters"), "list the clusters");
-  std::vector<std::string> names;
-  for (const auto& cluster : body.value("items", json::array()))
-    if (cluster.is_object() && cluster.value("enabled", json(true)) != json(false))
-      names.push_back(cluster.value("name", ""));
-  if (names.empty())
-    throw Fatal(kExitNo, "the grid has no cluster to run on", "`gridadmin cluster add` adds one");
-  return names;
-}
-
-Chosen<std::vector<std::string>> Clusters(tools::Api& api, const Args& args, const Config& config) {
-  if (!args.clusters.empty()) return {Split(args.clusters, ','), ""};
-  if (const auto usual = config.Get("DEFAULT_CLUSTERS"); !usual.empty()) {
-    std::vector<std::string> names;
-    for (const auto& name : Split(usual, ',')) names.emplace_back(Trim(name));
-    return {names, " (DEFAULT_CLUSTERS)"};
-  }
-  return {EnabledClusters(api), " (all there are)"};
-}
-
-// The way the user came here ($PWD), which other hosts know too, rather than where links lead.
-std::string WorkingDirectory() {
-  struct stat here {
-  }, named{};
-  const char* pwd = std::getenv("PWD");
-  if (pwd != nullptr && pwd[0] == '/' && stat(".", &here) == 0 && stat(pwd, &named) == 0 &&
-      here.st_ino == named.st_ino && here.st_dev == named.st_dev)
-    return pwd;
-  return std::filesystem::current_path().string();
-}
-
-json JdlOf(tools::Api& api, const Args& args, const std::string& program) {
-  const Config config = Config::Load();
-  const auto clusters = Clusters(api, args, config);
-  json jdl = {{"name", args.name.empty() ? program : args.name}};
-  for (const auto& name : clusters.value) jdl["clusters"][name] = json::object();
-  const bool own_walltime = !args.walltime.empty();
-  jdl["walltime"] = own_walltime ? args.walltime : config.Get("DEFAULT_JOB_WALLTIME", "1:00:00");
-  jdl["exec_directory"] = args.directory.empty() ? WorkingDirectory() : args.directory;
-  if (!args.resources.empty()) jdl["resources"] = args.resources;
-  if (!args.project.empty()) jdl["project"] = args.project;
-  if (args.max_jobs != 0) jdl["max_jobs"] = args.max_jobs;
-  std::fprintf(stderr, "gridsub: clusters %s%s; walltime %s%s; directory %s%s\n",
-               Join(clusters.value, ", ").c_str(), clusters.from.c_str(),
-               jdl["walltime"].get<std::string>().c_str(), own_walltime ? "" : " (default)",
-               jdl["exec_directory"].get<std::string>().c_str(),
-               args.directory.empty() ? " (here)" : "");
-  return jdl;
-}
-
-std::vector<std::string> LinesOf(const std::string& path) {
+std::vector<std::string> LinesOf(const std::string& path, char end) {
   Input input(path);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(input.stream(), line);) {
+  for (std::string line; std::getline(input.stream(), line, end);) {
     lines.push_back(line);
     if (const auto problem = jdl::LineProblem(line); !problem.empty())
       throw Fatal(kExitBadInput, input.name() + ":" + std::to_string(lines.size()) +
@@ -108,65 +52,141 @@ std::string NameOf(const Args& args, const ParallelForm& form) {
   return sources[0].values[0] == "-" ? "standard input" : sources[0].values[0];
 }
 
-void AddRows(const ParallelForm& form, LineSink& sink) {
-  auto sources = PerFile(form.sources);
-  if (sources.empty() || (sources.size() == 1 && sources[0].from_file)) {
-    Input input(sources.empty() ? "-" : sources[0].values[0]);  // streamed, not held
-    return AddLines(input, LineUse::kValue, sink);
-  }
+// One list of values, with the rules for rows.
+void AddList(Input* file, const std::vector<std::string>& values, const Args& args,
+             LineSink& sink) {
+  ValueRows rows(sink, args.rows);
+  if (file != nullptr) rows.AddAll(*file);
+  for (const auto& value : values) rows.Add(value, 0);
+  rows.Finish();
+}
+
+void AddProduct(std::vector<ParallelForm::Source> sources, const Args& args, LineSink& sink) {
+  if (args.rows.any())
+    throw Fatal(kExitUsage, "--colsep and -N take one list of values, not several");
   for (auto& source : sources)
-    if (source.from_file) source = {false, source.linked, LinesOf(source.values[0])};
+    if (source.from_file) source = {false, source.linked, LinesOf(source.values[0], args.rows.end)};
   ForEachRow(sources, [&](const std::vector<std::string>& row) {
     for (const auto& value : row)
       if (const auto problem = jdl::LineProblem(value); !problem.empty())
-        throw Fatal(kExitBadInput, "a value cannot be used: " + problem);
+        throw Fatal(kExitBadInput, "a value cannot be used: " + problem + ": \"" +
+                                       tools::CutTo(tools::Printable(value), 60) + "\"");
     sink.Add(jdl::EncodeValues(row), 0);
   });
 }
 
-std::vector<std::string> AddValues(const Args& args, const ParallelForm& form, LineSink& sink) {
-  if (args.has_params() && !form.sources.empty())
+void AddRows(const ParallelForm& form, const Args& args, LineSink& sink) {
+  auto sources = PerFile(form.sources);
+  if (sources.size() > 1) return AddProduct(std::move(sources), args, sink);
+  if (!sources.empty() && !sources[0].from_file)
+    return AddList(nullptr, sources[0].values, args, sink);
+  Input input(sources.empty() ? "-" : sources[0].values[0]);  // streamed, not held
+  AddList(&input, {}, args, sink);
+}
+
+std::vector<std::string> AddValues(const Args& args, const ParallelForm& form, LineSink& sink,
+                                   const ColumnsSeen& seen) {
+  if ((args.has_params() || args.once) && !form.sources.empty())
     throw Fatal(kExitUsage, "values come from ::: or from an option, not from both");
-  if (args.has_params()) return AddParameters(args, LineUse::kValue, sink);
+  if (args.once) {
+    sink.Add("", 0);
+    return {};
+  }
+  if (!args.param_file.empty()) {
+    Input input(args.param_file);
+    AddList(&input, {}, args, sink);
+    return {};
+  }
+  if (args.has_params()) return AddParameters(args, LineUse::kValue, sink, seen);
   if (form.sources.empty() && isatty(STDIN_FILENO) == 1)
     std::fprintf(stderr,
                  "gridsub: reading values from the terminal, one on each line; end with "
                  "Ctrl-D\n");
-  AddRows(form, sink);
+  AddRows(form, args, sink);
   return {};
+}
+
+bool Names(const std::vector<std::string>& words, const std::string& text) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return word.find(text) != word.npos; });
+}
+
+// What was left out changes the numbers of the tasks behind it.
+std::shared_ptr<Skipper> SkipperFor(const Args& args, const ParallelForm& form) {
+  if (!args.skip.any()) return nullptr;
+  const bool numbered = Names(form.words, "{#}") ||
+                        args.skip.creates.find("{#}") != std::string::npos ||
+                        args.directory.find("{#}") != std::string::npos;
+  if (numbered)
+    throw Fatal(kExitUsage, "{#} does not go with --creates and --resume: it would count anew",
+                "name results after their values: {} or {1}");
+  const bool own = HasOwnDirectories(args);
+  return std::make_shared<Skipper>(args.skip, args.joblog, own ? "." : DirectoryOf(args));
+}
+
+[[noreturn]] void ThrowNothingToRun() {
+  throw Fatal(kExitBadInput, "there are no values: nothing to run",
+              "gridsub -- PROGRAM {} ::: VALUES, or --once for one run without values");
 }
 
 }  // namespace
 
-std::optional<std::pair<JdlSource, ParameterPayload>> SourceOfCommand(tools::Api& api,
-                                                                      const Args& args) {
-  const auto form = ReadParallelForm(*args.command);
+CommandCampaign SourceOfCommand(tools::Api& api, const Args& args) {
+  auto form = ReadParallelForm(*args.command);
+  form.words[0] = ProgramFrom(args, form.words[0]);
+  CommandCampaign made;
+  made.skipper = SkipperFor(args, form);
   LineSink sink(api, NameOf(args, form));
-  json jdl = JdlOf(api, args, std::filesystem::path(Split(form.words[0], ' ')[0]).filename());
-  ParameterPayload payload;
-  payload.columns = AddValues(args, form, sink);
-  payload.format = std::string(jdl::kFormatValues);
-  if (sink.size() == 0) throw Fatal(kExitBadInput, "there are no values: nothing to run");
-  jdl["exec_file"] = ExecFileOf(form.words, payload.columns);
-  jdl["format"] = payload.format;
-  if (!payload.columns.empty()) jdl["columns"] = payload.columns;
-  payload.positions = sink.positions();
-  if (sink.uploaded()) {
-    payload.upload = sink.ForceUpload();
+  json jdl = LaunchJdl(api, args, std::filesystem::path(Split(form.words[0], ' ')[0]).filename());
+  std::vector<std::string> columns;
+  if (made.skipper)
+    sink.LeaveOut([&](std::string_view line) {
+      return made.skipper->Skips(columns, jdl::DecodeValues(line));
+    });
+  made.payload.columns = AddValues(args, form, sink, [&](const std::vector<std::string>& names) {
+    columns = names;
+    CheckPlaceholders(form.words, names, ParametersName(args));
+    CheckPlaceholders({args.directory, args.skip.creates}, names, ParametersName(args));
+  });
+  // Without values there is nothing to put in: the shell reads the line as it stands.
+  made.payload.format = std::string(args.once ? jdl::kFormatLine : jdl::kFormatValues);
+  if (sink.size() == 0 && made.skipper && made.skipper->skipped() > 0) {
+    std::fprintf(stderr, "gridsub: nothing to run: %s done already\n",
+                 Pluralize(made.skipper->skipped(), "task is", "tasks are").c_str());
+    return made;
+  }
+  if (sink.size() == 0) ThrowNothingToRun();
+  if (made.skipper && made.skipper->skipped() > 0)
+    std::fprintf(stderr, "gridsub: %s done already, left: %lld\n",
+                 Pluralize(made.skipper->skipped(), "task is", "tasks are").c_str(),
+                 static_cast<long long>(sink.size()));
+  columns = made.payload.columns;
+  jdl["exec_file"] = ExecFileOf(form.words, columns);
+  if (HasOwnDirectories(args)) jdl["exec_file"] = InOwnDirectory(args, jdl["exec_file"], columns);
+  jdl["format"] = made.payload.format;
+  if (!columns.empty()) jdl["columns"] = columns;
+  made.payload.positions = sink.positions();
+  // Rows in the text of a JDL have one length; the last of -N may be shorter.
+  if (sink.uploaded() || args.rows.any()) {
+    made.payload.upload = sink.ForceUpload();
   } else {
     jdl["params"] = json::array();  // a few: one call less than an upload
-    for (const auto& line : sink.Held()) jdl["params"].push_back(jdl::DecodeValues(line));
-    payload.columns.clear();
+    for (const auto& line : sink.Held())
+      jdl["params"].push_back(args.once ? json(line) : json(jdl::DecodeValues(line)));
+    made.payload.columns.clear();
   }
   JdlSource source;
   source.text = jdl.dump();
   jdl::Options options;
-  options.uploaded = payload.upload.has_value();
+  options.uploaded = made.payload.upload.has_value();
   source.checked = jdl::Parse(source.text, jdl::Defaults(), options);
   for (auto& fault : source.checked.faults) fault.line = 0;  // nobody wrote this text
   PrintFaults(source.checked.faults, "gridsub");
-  if (!source.checked.ok()) return std::nullopt;
-  return std::pair{std::move(source), std::move(payload)};
+  if (source.checked.ok())
+    made.source = std::move(source);
+  else
+    made.exit_code = kExitBadInput;
+  return made;
 }
 
 }  // namespace cigri::gridsub

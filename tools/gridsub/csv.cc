@@ -7,10 +7,26 @@
 
 namespace cigri::gridsub {
 
-CsvReader::CsvReader(std::istream& in, std::string file) : in_(in), file_(std::move(file)) {
+char DelimiterOf(const std::string& text) {
+  if (text == "tab" || text == "\\t") return '\t';
+  const bool odd = text.size() == 1 && text.find_first_of("\"\n\r") != text.npos;
+  if (text.size() != 1 || odd)
+    throw Fatal(kExitUsage, "--delimiter \"" + text + "\" is no single character",
+                "like --delimiter ';' or --delimiter tab");
+  return text[0];
+}
+
+CsvReader::CsvReader(std::istream& in, std::string file, char delimiter)
+    : in_(in), file_(std::move(file)), delimiter_(delimiter == 0 ? ',' : delimiter) {
   if (!ReadRow(columns_)) Bad("there is no header");
   auto& first = columns_.front();
   if (StartsWith(first, "\xEF\xBB\xBF")) first.erase(0, 3);
+  if (delimiter == 0 && columns_.size() == 1)
+    for (const auto& [other, option] : {std::pair{';', "';'"}, {'\t', "tab"}})
+      if (first.find(other) != first.npos)
+        throw Fatal(kExitBadInput,
+                    file_ + ":1: the header has no comma, it is one column: " + first,
+                    std::string("if its columns are separated otherwise: --delimiter ") + option);
   for (auto& name : columns_) name = std::string(Trim(name));
   const auto problem = jdl::ColumnsProblem(columns_);
   if (!problem.empty()) Bad(problem);
@@ -39,7 +55,7 @@ std::string CsvReader::ReadField(bool& last) {
   std::string field;
   if (in_.peek() == '"') field = ReadQuoted();
   for (int c = in_.get();; c = in_.get()) {
-    if (c == ',') return field;
+    if (c == delimiter_) return field;
     if (c == '\n' || c == std::istream::traits_type::eof()) {
       if (c == '\n') ++at_line_;
       last = true;
@@ -62,8 +78,8 @@ std::string CsvReader::ReadQuoted() {
       field += static_cast<char>(in_.get());
     } else {
       const int next = in_.peek();
-      const bool ends =
-          next == ',' || next == '\n' || next == '\r' || next == std::istream::traits_type::eof();
+      const bool ends = next == delimiter_ || next == '\n' || next == '\r' ||
+                        next == std::istream::traits_type::eof();
       if (!ends) Bad("text behind a closing quote");
       return field;
     }

@@ -92,8 +92,10 @@ void AddLines(Input& input, LineUse use, LineSink& sink) {
   for (std::int64_t at = 1; std::getline(input.stream(), line); ++at) AddLine(line, use, at, sink);
 }
 
-std::vector<std::string> AddCsv(Input& input, LineSink& sink) {
-  CsvReader reader(input.stream(), input.name());
+std::vector<std::string> AddCsv(Input& input, char delimiter, LineSink& sink,
+                                const ColumnsSeen& seen) {
+  CsvReader reader(input.stream(), input.name(), delimiter);
+  if (seen) seen(reader.columns());
   std::vector<std::string> row;
   while (reader.Next(row)) {
     for (const auto& value : row)
@@ -135,10 +137,12 @@ void AddJobFile(Input& input, LineUse use, LineSink& sink) {
     AddLines(input, use, sink);
 }
 
-std::vector<std::string> AddParameters(const Args& args, LineUse use, LineSink& sink) {
+std::vector<std::string> AddParameters(const Args& args, LineUse use, LineSink& sink,
+                                       const ColumnsSeen& seen) {
   if (!args.csv.empty()) {
     Input input(args.csv);
-    return AddCsv(input, sink);
+    const char delimiter = args.delimiter.empty() ? '\0' : DelimiterOf(args.delimiter);
+    return AddCsv(input, delimiter, sink, seen);
   }
   if (!args.jsonjob.empty()) {
     AddJson(args.jsonjob, ParametersName(args), use, sink);

@@ -1,5 +1,6 @@
 // Files, standard input and arguments read as parameters, as the user.
 #pragma once
+#include <functional>
 #include <istream>
 #include <memory>
 #include <string>
@@ -36,8 +37,12 @@ enum class LineUse {
 };
 void AddLines(Input& input, LineUse use, LineSink& sink);
 
+/// Is told the columns of a CSV before its first row is read.
+using ColumnsSeen = std::function<void(const std::vector<std::string>&)>;
+
 /// Rows of a CSV; the names of its columns.
-std::vector<std::string> AddCsv(Input& input, LineSink& sink);
+std::vector<std::string> AddCsv(Input& input, char delimiter, LineSink& sink,
+                                const ColumnsSeen& seen = {});
 
 /// A JSON array of texts and numbers (-J).
 void AddJson(const std::string& text, const std::string& name, LineUse use, LineSink& sink);
@@ -46,7 +51,8 @@ void AddJson(const std::string& text, const std::string& name, LineUse use, Line
 void AddJobFile(Input& input, LineUse use, LineSink& sink);
 
 /// What -F, -J, -a and --csv of `args` give, into `sink`; columns when it was a CSV.
-std::vector<std::string> AddParameters(const Args& args, LineUse use, LineSink& sink);
+std::vector<std::string> AddParameters(const Args& args, LineUse use, LineSink& sink,
+                                       const ColumnsSeen& seen = {});
 /// The name under which messages speak of these parameters.
 std::string ParametersName(const Args& args);
 

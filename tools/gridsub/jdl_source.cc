@@ -4,6 +4,7 @@
 
 #include "core/text.h"
 #include "tools/gridsub/inputs.h"
+#include "tools/gridsub/launch.h"
 #include "tools/gridsub/submit.h"
 
 namespace cigri::gridsub {
@@ -16,7 +17,7 @@ constexpr std::size_t kMostInText = 512 << 10;  // larger JDLs send their parame
 bool HasSettings(const Args& args) {
   return args.max_jobs != 0 || !args.name.empty() || !args.clusters.empty() ||
          !args.walltime.empty() || !args.directory.empty() || !args.resources.empty() ||
-         !args.project.empty();
+         !args.project.empty() || AnySetting(args.settings) || args.env_all || !args.env.empty();
 }
 
 // An option of the command line wins over the JDL, also over a cluster's own value.
@@ -33,6 +34,21 @@ void OverrideClusters(json& jdl, const std::string& names) {
   jdl["clusters"] = std::move(chosen);
 }
 
+// Before what the JDL sets up, which may use them.
+void AddExports(json& jdl, const std::string& exports) {
+  if (exports.empty()) return;
+  const auto add = [&](json& block) {
+    auto& setup = block["setup"];
+    if (setup.is_array())
+      setup.insert(setup.begin(), exports);
+    else
+      setup = exports + (setup.is_string() ? setup.get<std::string>() : "");
+  };
+  add(jdl);
+  for (auto& [name, block] : jdl["clusters"].items())
+    if (block.is_object() && block.contains("setup")) add(block);
+}
+
 // The text with the options put in. REQUIRES: a text without faults.
 std::string WithSettings(const std::string& text, const Args& args) {
   json jdl = json::object();
@@ -45,6 +61,9 @@ std::string WithSettings(const std::string& text, const Args& args) {
   if (!args.resources.empty()) Override(jdl, "resources", args.resources);
   if (!args.project.empty()) Override(jdl, "project", args.project);
   if (args.max_jobs != 0) Override(jdl, "max_jobs", args.max_jobs);
+  const json settings = SettingsJson(args.settings);
+  for (const auto& [key, value] : settings.items()) Override(jdl, key, value);
+  AddExports(jdl, AskedExports(args));
   return jdl.dump(1);
 }
 

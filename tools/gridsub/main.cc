@@ -1,29 +1,43 @@
 // gridsub: submits campaigns, adds to them, waits for them.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "core/error.h"
+#include "tools/common/wait.h"
 #include "tools/gridsub/args.h"
 #include "tools/gridsub/command_form.h"
 #include "tools/gridsub/submit.h"
-#include "tools/gridsub/wait.h"
 
 namespace cigri::gridsub {
 namespace {
 
+// With --resume the log goes on where it ended.
+void SaveJoblog(const std::string& log, const Args& args, const Skipper* skipper) {
+  const bool resumed = args.skip.resume || args.skip.resume_failed;
+  const auto mode = resumed ? std::ios::app : std::ios::trunc;
+  std::ofstream file(args.joblog, std::ios::binary | mode);
+  file.seekp(0, std::ios::end);
+  file << (skipper == nullptr ? log : Renumbered(log, *skipper, file.tellp() > 0));
+  file.close();
+  if (!file) throw Fatal(kExitBadInput, "cannot write the job log to " + args.joblog);
+}
+
 // Waits, when asked to. The worst of the codes.
-int AfterSubmission(tools::Api& api, const Args& args, std::int64_t campaign) {
+int AfterSubmission(tools::Api& api, const Args& args, std::int64_t campaign,
+                    const Skipper* skipper = nullptr) {
   if (!args.wait || campaign == 0) return kExitOk;
-  const int code = Wait(api, campaign);
-  if (!args.joblog.empty()) WriteJoblog(api, campaign, args.joblog);
+  const int code = tools::Wait(api, campaign, args.results);
+  if (!args.joblog.empty()) SaveJoblog(tools::Joblog(api, campaign), args, skipper);
   return code;
 }
 
 int SubmitCommand(tools::Api& api, const Args& args) {
   const auto made = SourceOfCommand(api, args);
-  if (!made) return kExitBadInput;
-  const auto outcome = Submit(api, args, made->first, made->second);
-  return std::max(outcome.exit_code, AfterSubmission(api, args, outcome.campaign));
+  if (!made.source) return made.exit_code;
+  const auto outcome = Submit(api, args, *made.source, made.payload);
+  return std::max(outcome.exit_code,
+                  AfterSubmission(api, args, outcome.campaign, made.skipper.get()));
 }
 
 // All are checked before the first is sent, all are sent before the first is waited for.

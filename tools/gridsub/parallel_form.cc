@@ -1,6 +1,8 @@
 #include "tools/gridsub/parallel_form.h"
 
 #include <algorithm>
+#include <optional>
+#include <regex>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -42,6 +44,20 @@ std::vector<Axis> AxesOf(const std::vector<ParallelForm::Source>& sources) {
   return axes;
 }
 
+// The program has braces of its own.
+bool UsesBraces(const std::vector<std::string>& words) {
+  static const std::regex kLanguages("(^|[ /|;&(])([gmn]?awk|perl|jq|sed)( |$)");
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return std::regex_search(word, kLanguages); });
+}
+
+std::optional<std::string> NearColumn(const std::string& name,
+                                      const std::vector<std::string>& columns) {
+  for (const auto& column : columns)
+    if (Lower(column) == Lower(name)) return column;
+  return DidYouMean(name, columns);
+}
+
 }  // namespace
 
 ParallelForm ReadParallelForm(const std::vector<std::string>& words) {
@@ -72,6 +88,23 @@ std::string ExecFileOf(const std::vector<std::string>& words,
     quoted.push_back(alone ? word : ShellQuote(word));
   }
   return Join(quoted, " ");
+}
+
+void CheckPlaceholders(const std::vector<std::string>& words,
+                       const std::vector<std::string>& columns, const std::string& file) {
+  static const std::regex kNamed("\\{([A-Za-z_][A-Za-z0-9_-]*)(//|/\\.|/|\\.)?\\}");
+  const bool braces = UsesBraces(words);
+  for (const auto& word : words)
+    for (std::sregex_iterator at(word.begin(), word.end(), kNamed), end; at != end; ++at) {
+      const std::string name = (*at)[1];
+      if (!jdl::Placeholders(at->str(), columns).empty() || name == "HOME" || name == "CAMPAIGN_ID")
+        continue;
+      const auto near = NearColumn(name, columns);
+      if (!near && braces) continue;
+      throw Fatal(kExitUsage, at->str() + " is no column of " + file,
+                  (near ? "did you mean {" + *near + "}? " : "") + "the columns are " +
+                      Join(columns, ", "));
+    }
 }
 
 void ForEachRow(const std::vector<ParallelForm::Source>& sources,

@@ -26,6 +26,11 @@ ParallelForm ReadParallelForm(const std::vector<std::string>& words);
 std::string ExecFileOf(const std::vector<std::string>& words,
                        const std::vector<std::string>& columns);
 
+/// Throws Fatal(kExitUsage) for a placeholder that was meant to be a column of `file` and is none:
+/// {nome}. A name in braces that is far from every column stays where a language uses braces (awk).
+void CheckPlaceholders(const std::vector<std::string>& words,
+                       const std::vector<std::string>& columns, const std::string& file);
+
 /// Calls `row` with every combination, in parallel's order: the last source changes fastest; a
 /// linked source goes along with the one before it, and the shorter of the two ends both.
 /// REQUIRES: every source holds values, not files.

@@ -85,6 +85,14 @@ void PrintNotes(const json& body, const JdlSource& source) {
   }
 }
 
+// A cluster that takes none of its jobs as things are: drained, too small, silent.
+void PrintUnmatched(const json& body) {
+  for (const auto& cluster : body.value("clusters_state", json::array()))
+    if (cluster.is_object() && !cluster.value("matched", true))
+      std::fprintf(stderr, "gridsub: note: nothing runs on %s at present: %s\n",
+                   Field(cluster, "name").c_str(), Field(cluster, "why").c_str());
+}
+
 void PrintDetails(const Args& args, const json& body) {
   if (args.details) std::printf("%s\n", body.dump(2).c_str());
 }
@@ -111,8 +119,12 @@ Outcome Submit(tools::Api& api, const Args& args, const JdlSource& source,
   }
   upload.Taken();
   PrintNotes(body, source);
+  if (!args.results.quiet) PrintUnmatched(body);
   const auto id = body.value("id", std::int64_t{0});
-  std::printf("Campaign successfully submitted\nCAMPAIGN_ID=%lld\n", static_cast<long long>(id));
+  std::FILE* to = args.results.print ? stderr : stdout;  // with -O, stdout is for the tasks
+  std::fprintf(
+      to, args.results.quiet ? "%lld\n" : "Campaign successfully submitted\nCAMPAIGN_ID=%lld\n",
+      static_cast<long long>(id));
   PrintDetails(args, body);
   std::fflush(stdout);
   return {id, kExitOk};

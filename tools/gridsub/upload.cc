@@ -89,11 +89,15 @@ std::string SourcePositions::Of(std::int64_t parameter) const {
   return file_ + ":" + std::to_string(run->line + parameter - run->parameter);
 }
 
+std::string LineSink::PlaceOf(std::int64_t at_line) const {
+  return file_ + (at_line > 0 ? ":" + std::to_string(at_line) : "");
+}
+
 void LineSink::Add(std::string_view line, std::int64_t at_line) {
   const auto problem = jdl::LineProblem(line);
   if (!problem.empty())
-    throw Fatal(kExitBadInput, file_ + (at_line > 0 ? ":" + std::to_string(at_line) : "") +
-                                   ": this parameter cannot be used: " + problem);
+    throw Fatal(kExitBadInput, PlaceOf(at_line) + ": this parameter cannot be used: " + problem);
+  if (skip_ && skip_(line)) return;
   const bool full =
       in_block_ == jdl::kBlockLines || block_.size() + 2 * line.size() > jdl::kBlockBytes;
   if (full && in_block_ > 0) Flush();

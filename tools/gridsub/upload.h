@@ -1,6 +1,7 @@
 // Parameters on their way to the API: a few go with the JDL, many are streamed in blocks.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,6 +80,10 @@ class LineSink {
   /// Throws Fatal(kExitBadInput, "FILE:LINE: ...") for what cannot be a parameter.
   /// `at_line` is where it stands in its file, 0 = it is in none.
   void Add(std::string_view line, std::int64_t at_line);
+  /// Lines for which `skip` is true are left out from now on.
+  void LeaveOut(std::function<bool(std::string_view)> skip) { skip_ = std::move(skip); }
+  /// "values.txt:12", or the name of the source alone.
+  std::string PlaceOf(std::int64_t at_line) const;
   std::int64_t size() const { return size_; }
   const SourcePositions& positions() const { return positions_; }
   /// Whether some were uploaded; otherwise Held() are all of them.
@@ -93,6 +98,7 @@ class LineSink {
   std::string file_;
   SourcePositions positions_;
   std::optional<Upload> upload_;
+  std::function<bool(std::string_view)> skip_;
   std::string block_;
   std::int64_t in_block_ = 0, size_ = 0;
 };

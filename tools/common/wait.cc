@@ -1,4 +1,4 @@
-#include "tools/gridsub/wait.h"
+#include "tools/common/wait.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
 #include "core/text.h"
@@ -15,7 +14,7 @@
 #include "tools/common/ssh_forward.h"
 #include "tools/common/terminal.h"
 
-namespace cigri::gridsub {
+namespace cigri::tools {
 namespace {
 
 using nlohmann::json;
@@ -23,6 +22,7 @@ using Seconds = std::chrono::seconds;
 
 constexpr int kPollMs = 10'000;
 constexpr Seconds kPatience{60};
+constexpr std::chrono::milliseconds kPause{250};
 
 std::atomic<std::int64_t> waited_for = 0;
 
@@ -46,7 +46,7 @@ void LeaveOnInterrupt() {
     int signal = 0;
     sigwait(&set, &signal);
     SayHowToGoOn();
-    tools::SshTunnel::EndAll();
+    SshTunnel::EndAll();
     _exit(signal == SIGINT ? 130 : 143);
   }).detach();
 }
@@ -61,57 +61,53 @@ std::string Word(const json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-std::string EndsIn(const json& progress) {
-  const auto at = progress.find("ends_in");
-  if (at == progress.end() || !at->is_array() || at->size() != 2 || !(*at)[0].is_number() ||
-      !(*at)[1].is_number())
-    return "";
-  const double from = std::ceil((*at)[0].get<double>()), to = std::ceil((*at)[1].get<double>());
-  if (to < 60 && from < to)
-    return "ends in " + std::to_string(static_cast<int>(from)) + "-" +
-           std::to_string(static_cast<int>(to)) + " s";
-  if (HumanDuration(from) == HumanDuration(to)) return "ends in " + HumanDuration(to);
-  return "ends in " + HumanDuration(from) + " to " + HumanDuration(to);
-}
-
 void Append(std::string& line, const std::string& text) {
   if (!text.empty()) line += (line.empty() ? "" : "  ") + text;
 }
 
-std::string Pluralize(std::int64_t n, const char* what) {
+std::string Counted(std::int64_t n, const char* what) {
   return n == 0 ? "" : std::to_string(n) + " " + what;
 }
 
-// Asks until there is an answer; an API that is being restarted is no reason to give up.
-json AskPatiently(tools::Api& api, const std::string& path, tools::ProgressLine& line) {
+// Calls until there is an answer; an API that is being restarted is no reason to give up.
+template <typename Call>
+auto Patiently(ProgressLine& line, Call call) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     try {
-      const auto answer = api.Get(path, std::chrono::milliseconds(kPollMs + 20'000));
-      const bool later = answer.status == 429 || answer.status == 503;
-      if (!later) return tools::Expect(answer, "follow the campaign");
+      return call();
     } catch (const Fatal& e) {
       const bool away = e.code() == kExitUnavailable || e.code() == kExitTryLater;
       if (!away || std::chrono::steady_clock::now() > end) throw;
       line.Show("the API does not answer, the campaign goes on; asking again");
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    std::this_thread::sleep_for(kPause);
   }
 }
 
-void PrintNews(const json& progress, tools::ProgressLine& line) {
+json AskProgress(Api& api, const std::string& path, ProgressLine& line) {
+  for (;;) {
+    auto answer =
+        Patiently(line, [&] { return api.Get(path, std::chrono::milliseconds(kPollMs + 20'000)); });
+    const bool later = answer.status == 429 || answer.status == 503;
+    if (!later) return Expect(std::move(answer), "follow the campaign");
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void PrintNews(const json& progress, ProgressLine& line) {
   if (!line.on() || !progress.contains("news") || !progress["news"].is_array()) return;
   for (const auto& news : progress["news"]) {
     line.Clear();
     const auto text = news.is_string() ? news.get<std::string>() : news.dump();
-    std::fprintf(stderr, "  %s\n", tools::Printable(text).c_str());
+    std::fprintf(stderr, "  %s\n", Printable(text).c_str());
   }
 }
 
-void PrintFailures(tools::Api& api, const std::string& path, bool colour) {
+void PrintFailures(Api& api, const std::string& path, bool colour, std::FILE* to) {
   const auto answer = api.Get(path + "/failures?limit=5");
   if (!answer.ok() || !answer.body.is_object()) return;  // an extra: the summary stands
-  std::fputs(tools::FailuresText(answer.body, colour).c_str(), stdout);
+  std::fputs(FailuresText(answer.body, colour).c_str(), to);
 }
 
 bool AllDone(const json& progress) {
@@ -121,13 +117,29 @@ bool AllDone(const json& progress) {
 
 }  // namespace
 
+std::string EndsIn(const json& progress) {
+  const auto at = progress.find("ends_in");
+  if (at == progress.end() || !at->is_array() || at->size() != 2 || !(*at)[0].is_number() ||
+      !(*at)[1].is_number())
+    return "";
+  // What other campaigns took says nothing of this one.
+  if (Number(progress, "done") + Number(progress, "failed") == 0) return "";
+  const double from = std::ceil((*at)[0].get<double>()), to = std::ceil((*at)[1].get<double>());
+  if (to < 1) return "";
+  if (to < 60 && from < to)
+    return "ends in " + std::to_string(static_cast<int>(from)) + "-" +
+           std::to_string(static_cast<int>(to)) + " s";
+  if (HumanDuration(from) == HumanDuration(to)) return "ends in " + HumanDuration(to);
+  return "ends in " + HumanDuration(from) + " to " + HumanDuration(to);
+}
+
 std::string ProgressText(const json& progress) {
   std::string line = std::to_string(Number(progress, "done")) + "/" +
                      std::to_string(Number(progress, "total")) + " done";
   for (const auto& cluster : progress.value("clusters", json::array()))
     if (Number(cluster, "done") + Number(cluster, "running") > 0)
       Append(line, Word(cluster, "name") + " " + std::to_string(Number(cluster, "done")));
-  Append(line, Pluralize(Number(progress, "failed"), "failed"));
+  Append(line, Counted(Number(progress, "failed"), "failed"));
   if (Word(progress, "state") == "paused") Append(line, "paused");
   Append(line, EndsIn(progress));
   return line;
@@ -139,20 +151,18 @@ std::string SummaryText(const json& progress) {
   const std::pair<const char*, const char*> rest[] = {
       {"failed", "failed"}, {"not_run", "not run"}, {"preempted", "preempted and run again"}};
   for (const auto& [key, words] : rest)
-    if (const auto text = Pluralize(Number(progress, key), words); !text.empty())
-      line += ", " + text;
+    if (const auto text = Counted(Number(progress, key), words); !text.empty()) line += ", " + text;
   if (Word(progress, "state") == "cancelled") line += ", the campaign was cancelled";
   return line;
 }
 
-int Wait(tools::Api& api, std::int64_t campaign) {
-  if (waited_for.exchange(campaign) == 0) LeaveOnInterrupt();
-  const std::string path = "/campaigns/" + std::to_string(campaign);
-  tools::ProgressLine line(STDERR_FILENO);
-  json progress;
+namespace {
+
+// Until the campaign is over; its last progress.
+json Follow(Api& api, const std::string& path, ResultFollower& results, ProgressLine& line) {
   std::string token;
-  do {
-    progress = AskPatiently(
+  for (std::int64_t ended = 0;;) {
+    json progress = AskProgress(
         api,
         path + "/progress?wait=" + std::to_string(kPollMs) + "&seen=" + http::PercentEncode(token),
         line);
@@ -160,32 +170,49 @@ int Wait(tools::Api& api, std::int64_t campaign) {
                                                                         : Word(progress, "token");
     PrintNews(progress, line);
     line.Show(ProgressText(progress));
-  } while (!progress.value("over", false));
-  line.Clear();
-  const bool good = AllDone(progress);
-  const bool colour = tools::UseColour("auto", STDOUT_FILENO);
-  const auto tint = good ? tools::Tint::kGreen : tools::Tint::kRed;
-  std::printf("%s\n", tools::Paint(tint, SummaryText(progress), colour).c_str());
+    const bool over = progress.value("over", false);
+    const auto now = Number(progress, "done") + Number(progress, "failed");
+    if (over || now != ended) Patiently(line, [&] { results.Fetch(over); });
+    ended = now;
+    if (over) return progress;
+  }
+}
+
+void PrintEnd(Api& api, const std::string& id, const json& progress, std::FILE* to) {
+  const bool colour = UseColour("auto", fileno(to));
+  const auto tint = AllDone(progress) ? Tint::kGreen : Tint::kRed;
+  std::fprintf(to, "%s\n", Paint(tint, SummaryText(progress), colour).c_str());
   if (Word(progress, "state") == "paused") {
-    std::printf("  stopped: %s\n", tools::Printable(Word(progress, "state_reason")).c_str());
-    std::printf("  fix it, then let it go on: gridevents -c %lld -f\n",
-                static_cast<long long>(campaign));
+    std::fprintf(to, "  stopped: %s\n", Printable(Word(progress, "state_reason")).c_str());
+    std::fprintf(to, "  fix it, then let it go on: gridevents -c %s -f\n", id.c_str());
   }
   if (Number(progress, "failed") > 0) {
-    PrintFailures(api, path, colour);
-    std::printf("  again: gridsub --retry-failed %lld\n", static_cast<long long>(campaign));
+    PrintFailures(api, "/campaigns/" + id, colour, to);
+    std::fprintf(to, "  again: gridsub --retry-failed %s\n", id.c_str());
   }
-  std::fflush(stdout);
-  return good ? kExitOk : kExitNo;
 }
 
-void WriteJoblog(tools::Api& api, std::int64_t campaign, const std::string& path) {
-  const auto answer = api.Get("/campaigns/" + std::to_string(campaign) + "/joblog");
-  if (!answer.ok()) throw tools::Refused(answer, "get the job log");
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << answer.text;
-  file.close();
-  if (!file) throw Fatal(kExitBadInput, "cannot write the job log to " + path);
+}  // namespace
+
+int Wait(Api& api, std::int64_t campaign, const ResultWishes& wishes) {
+  if (waited_for.exchange(campaign) == 0) LeaveOnInterrupt();
+  const std::string id = std::to_string(campaign);
+  ProgressLine line(STDERR_FILENO);
+  ResultFollower results(api, campaign, wishes, line);
+  const json progress = Follow(api, "/campaigns/" + id, results, line);
+  line.Clear();
+  std::FILE* to = wishes.print ? stderr : stdout;
+  if (!wishes.quiet) PrintEnd(api, id, progress, to);
+  if (const auto where = WhereOutputIs(campaign, wishes); !where.empty() && !wishes.quiet)
+    std::fprintf(to, "%s\n", where.c_str());
+  std::fflush(to);
+  return results.Complete() && AllDone(progress) ? kExitOk : kExitNo;
 }
 
-}  // namespace cigri::gridsub
+std::string Joblog(Api& api, std::int64_t campaign) {
+  auto answer = api.Get("/campaigns/" + std::to_string(campaign) + "/joblog");
+  if (!answer.ok()) throw Refused(answer, "get the job log");
+  return std::move(answer.text);
+}
+
+}  // namespace cigri::tools

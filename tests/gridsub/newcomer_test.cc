@@ -1,0 +1,198 @@
+// What users of GNU parallel and of Slurm type first.
+#include <gtest/gtest.h>
+
+#include "tests/gridsub/fake_api.h"
+
+namespace cigri::gridsub {
+namespace {
+
+using nlohmann::json;
+
+json Sent(FakeApi& api) { return json::parse(api.Last("/campaigns").body); }
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
+  FakeApi api;
+  api.Write("prog.sh", "#!/bin/sh\necho hello\n");
+  const struct {
+    const char *typed, *answer;
+  } cases[] = {
+      {"echo hello", "gridsub -- echo hello {} ::: VALUES"},
+      {"echo hello", "gridsub --once -- echo hello"},
+      {"./prog.sh", "./prog.sh is a program, and no JDL"},
+      {"wc -c {} ::: a 'b c'", "gridsub -- wc -c {} ::: a 'b c'"},
+      {"--wait echo {} ::: a", "gridsub --wait -- echo {} ::: a"},
+      {"--pipe -- wc", "split FILE"},
+      {"-S host -- wc ::: a", "--clusters a,b"},
+      {"-- echo hello", "--once for one run without values"},
+  };
+  for (const auto& c : cases) {
+    const auto ran = Gridsub(api, c.typed);
+    EXPECT_TRUE(ran.code == 64 || ran.code == 65) << c.typed << ran.code;
+    EXPECT_TRUE(Has(ran.err, c.answer)) << c.typed << ":\n" << ran.err;
+  }
+  EXPECT_FALSE(Has(api.Calls(), "POST /campaigns"));
+}
+
+TEST(NewcomerTest, OneRunWithoutValues) {
+  FakeApi api;
+  EXPECT_EQ(Gridsub(api, "--once -- echo hello").code, 0);
+  EXPECT_EQ(Sent(api)["exec_file"], "echo hello");
+  EXPECT_EQ(Sent(api)["format"], "line");
+  EXPECT_EQ(Sent(api)["params"], json::array({""}));
+}
+
+TEST(NewcomerTest, OptionsOfParallelWork) {
+  FakeApi api;
+  const auto jobs = Gridsub(api, "-j4 -- echo {} ::: a");
+  EXPECT_EQ(jobs.code, 0) << jobs.err;
+  EXPECT_TRUE(Has(jobs.err, "--max-jobs"));
+  EXPECT_EQ(Sent(api)["max_jobs"], 4);
+
+  const std::vector<std::string> wants[] = {
+      {"--colsep , -- echo {2} {1}", "a,b\nc,d\n", R"(["a","b"])", R"(["c","d"])"},
+      {"--colsep ' +' -- echo {2} {1}", "a   b\nc d\n", R"(["a","b"])", R"(["c","d"])"},
+      {"-N 2 -- echo {} ::: 1 2 3", "", R"(["1","2"])", R"(["3"])"}};
+  for (const auto& want : wants) {
+    FakeApi uploads;
+    const auto ran = Gridsub(uploads, want[0], want[1]);
+    EXPECT_EQ(ran.code, 0) << want[0] << ran.err;
+    EXPECT_EQ(uploads.Uploaded(), (std::vector<std::string>{want[2], want[3]})) << want[0];
+  }
+  Gridsub(api, "-0 -- wc {}", std::string("a\nb\0c\0", 6));
+  EXPECT_EQ(Sent(api)["params"], json::parse(R"([["a\nb"],["c"]])"));
+}
+
+TEST(NewcomerTest, ANulInAValueNamesTheOption) {
+  FakeApi api;
+  const auto ran = Gridsub(api, "-- wc {}", std::string("a\0b\0", 4));
+  EXPECT_EQ(ran.code, 65);
+  EXPECT_TRUE(Has(ran.err, "standard input:1: ")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "-0")) << ran.err;
+}
+
+TEST(NewcomerTest, APlaceholderThatIsNoColumnIsAnErrorWithASuggestion) {
+  FakeApi api;
+  api.Write("p.csv", "name,alpha,file\na,0.1,f\n");
+  for (const char* wrong : {"{nome}", "{Name}", "{nothing}", "{nome.}"}) {
+    const auto ran = Gridsub(api, std::string("--csv p.csv -- echo ") + wrong);
+    EXPECT_EQ(ran.code, 64) << wrong;
+    EXPECT_TRUE(Has(ran.err, std::string(wrong) + " is no column of p.csv")) << ran.err;
+    EXPECT_TRUE(Has(ran.err, "name, alpha, file")) << ran.err;
+  }
+  EXPECT_TRUE(Has(Gridsub(api, "--csv p.csv -- echo {nome}").err, "did you mean {name}?"));
+  EXPECT_EQ(Gridsub(api, "--csv p.csv -- awk '{print}' {file}").code, 0)
+      << "awk has its own braces";
+}
+
+TEST(NewcomerTest, OtherDelimitersOfACsvAreTakenOrNamed) {
+  FakeApi api;
+  api.Write("semi.csv", "a;b\n1;2\n");
+  api.Write("tabs.csv", "a\tb\n1\t2\n");
+  const auto semi = Gridsub(api, "--csv semi.csv -- echo {a}");
+  EXPECT_EQ(semi.code, 65);
+  EXPECT_TRUE(Has(semi.err, "--delimiter ';'")) << semi.err;
+  EXPECT_TRUE(Has(Gridsub(api, "--csv tabs.csv -- echo {a}").err, "--delimiter tab"));
+  EXPECT_EQ(Gridsub(api, "--delimiter ';' --csv semi.csv -- echo {b}").code, 0);
+  EXPECT_EQ(Sent(api)["params"], json::parse(R"([["1","2"]])"));
+  EXPECT_EQ(Gridsub(api, "--delimiter tab --csv tabs.csv -- echo {b}").code, 0);
+}
+
+TEST(NewcomerTest, FinishedWorkIsLeftOut) {
+  FakeApi api;
+  api.Write("b.txt", "");
+  const auto ran = Gridsub(api, "--creates {}.txt -- ./p {} ::: a b c");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(Sent(api)["params"], json::parse(R"([["a"],["c"]])"));
+  EXPECT_TRUE(Has(ran.err, "1 task is done already, left: 2")) << ran.err;
+  const auto all = Gridsub(api, "--creates {}.txt -- ./p {} ::: b");
+  EXPECT_EQ(all.code, 0);
+  EXPECT_TRUE(Has(all.err, "nothing to run")) << all.err;
+  EXPECT_EQ(Gridsub(api, "--creates {}.txt -- './p > {#}' ::: b").code, 64);
+}
+
+TEST(NewcomerTest, ResumeGoesOnWhereTheJobLogEnds) {
+  FakeApi api;
+  const std::string title =
+      "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
+  const std::string before = title + "1\ta\t1\t1\t0\t0\t0\t0\tp a\n3\ta\t1\t1\t0\t0\t7\t0\tp c\n";
+  api.Write("log", before);
+  api.progress = {{{"token", "1"},
+                   {"state", "terminated"},
+                   {"total", 2},
+                   {"done", 2},
+                   {"failed", 0},
+                   {"over", true}}};
+  api.joblog = title + "1\tb\t1\t1\t0\t0\t0\t0\tp b\n2\tb\t1\t1\t0\t0\t0\t0\tp d\n";
+  EXPECT_EQ(Gridsub(api, "--joblog log --resume -- p ::: a b c d").code, 0);
+  EXPECT_EQ(Sent(api)["params"], json::parse(R"([["b"],["d"]])"));
+  EXPECT_EQ(Slurp(api.folder() + "/log"),
+            before + "2\tb\t1\t1\t0\t0\t0\t0\tp b\n4\tb\t1\t1\t0\t0\t0\t0\tp d\n");
+  api.Write("log", before);
+  Gridsub(api, "--joblog log --resume-failed -- p ::: a b c d");
+  EXPECT_EQ(Sent(api)["params"], json::parse(R"([["b"],["c"],["d"]])"));
+}
+
+TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
+  FakeApi api;
+  const auto ran = Gridsub(api,
+                           "--cpus-per-task 4 --mem 2G --gpus 1 --time 1-00:00:00 --priority high "
+                           "--dependency afterok:3 --tries 5 --licences matlab:2,idl "
+                           "-- ./p {} ::: a");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto jdl = Sent(api);
+  EXPECT_EQ(jdl["cores"], 4);
+  EXPECT_EQ(jdl["mem"], "2G");
+  EXPECT_EQ(jdl["gpus"], 1);
+  EXPECT_EQ(jdl["walltime"], "1-00:00:00");
+  EXPECT_EQ(jdl["priority"], "high");
+  EXPECT_EQ(jdl["after"], json::array({3}));
+  EXPECT_EQ(jdl["max_tries"], 5);
+  EXPECT_EQ(jdl["licences"], json({{"matlab", 2}, {"idl", 1}}));
+  const auto ambiguous = Gridsub(api, "--time 30 -- ./p {} ::: a");
+  EXPECT_EQ(ambiguous.code, 64);
+  EXPECT_TRUE(Has(ambiguous.err, "--time 30m or --time 30s")) << ambiguous.err;
+}
+
+TEST(NewcomerTest, TheEnvironmentIsCarriedWhereItCanBeAndElseItsAbsenceIsSaid) {
+  FakeApi api;
+  const std::string conda = "CONDA_PREFIX=/c MYVAR=\"a 'b\" SECRET_TOKEN=x";
+  const auto remote = Gridsub(api, "-- ./p {} ::: a", "", conda);
+  EXPECT_TRUE(Has(remote.err, "without your conda (/c) (--env-all carries it)")) << remote.err;
+  EXPECT_FALSE(Sent(api).contains("setup"));
+  Gridsub(api, "--env MYVAR,CONDA_PREFIX --env N=1,2 --setup 'module load x' -- ./p {} ::: a", "",
+          conda);
+  EXPECT_EQ(Sent(api)["setup"],
+            "export MYVAR='a '\\''b'\nexport CONDA_PREFIX=/c\nexport N=1,2\nmodule load x");
+  api.clusters = {{{"name", "alpha"}, {"kind", "local"}}};
+  Gridsub(api, "-- ./p {} ::: a", "", conda);
+  const std::string setup = Sent(api)["setup"];
+  EXPECT_TRUE(Has(setup, "export CONDA_PREFIX=/c\n")) << setup;
+  EXPECT_TRUE(Has(setup, "export PATH=")) << setup;
+  EXPECT_FALSE(Has(setup, "SECRET_TOKEN")) << "nobody asked for it";
+  EXPECT_FALSE(Has(setup, "export HOME"));
+  EXPECT_EQ(Gridsub(api, "--env NOT_SET_HERE -- ./p {} ::: a").code, 64);
+}
+
+TEST(NewcomerTest, DirectoriesAreRelativeToHere) {
+  FakeApi api;
+  api.Write("prog", "#!/bin/sh\n");
+  std::filesystem::create_directory(api.folder() + "/wd");
+  Gridsub(api, "--directory wd -- ./prog {} ::: a");
+  EXPECT_EQ(Sent(api)["exec_directory"], api.folder() + "/wd");
+  EXPECT_EQ(Sent(api)["exec_file"], api.folder() + "/prog {}");
+  Gridsub(api, "--directory 'run/{#}' -- ./prog ::: a");
+  EXPECT_EQ(Sent(api)["exec_directory"], api.folder());
+  EXPECT_EQ(Sent(api)["exec_file"],
+            "mkdir -p -- \"run/{#}\" && cd -- \"run/{#}\" || exit 1; " + api.folder() + "/prog {}");
+  api.clusters = {{{"name", "alpha"}, {"kind", "local"}}};
+  const auto missing = Gridsub(api, "--directory nope -- ./prog {} ::: a");
+  EXPECT_EQ(missing.code, 65);
+  EXPECT_TRUE(Has(missing.err, "mkdir -p nope")) << missing.err;
+}
+
+}  // namespace
+}  // namespace cigri::gridsub

@@ -1,0 +1,130 @@
+// What users get of the results while gridsub waits: -O, -k, --tag, --results, --results-csv.
+#include "tools/common/results.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/gridsub/fake_api.h"
+#include "tools/common/result_sinks.h"
+
+namespace cigri::gridsub {
+namespace {
+
+using nlohmann::json;
+
+json Progress(int done, int failed, bool over) {
+  return {{"token", std::to_string(done)},
+          {"state", over ? "terminated" : "in_treatment"},
+          {"total", 2},
+          {"done", done},
+          {"failed", failed},
+          {"clusters", json::array()},
+          {"over", over}};
+}
+
+std::string Piece(int task, const char* stream, const std::string& bytes) {
+  return json({{"task", task}, {"stream", stream}, {"bytes", bytes.size()}}).dump() + "\n" + bytes;
+}
+
+std::string End(int task, const json& values, int exit = 0) {
+  return json({{"task", task},
+               {"end", true},
+               {"values", values},
+               {"exit", exit},
+               {"signal", 0},
+               {"state", exit == 0 ? "done" : "failed"},
+               {"node", "n1"},
+               {"job", 40 + task},
+               {"cluster", "alpha"},
+               {"seconds", 1.25},
+               {"attempts", 1},
+               {"code", ""}})
+             .dump() +
+         "\n";
+}
+
+// Task 1 ends before task 0, and fails.
+void GivenTwoTasks(FakeApi& api) {
+  api.progress = {Progress(0, 1, false), Progress(1, 1, true)};
+  api.results = {Piece(1, "stdout", "b1\nb2") + Piece(1, "stderr", "oops\n") +
+                     End(1, json::array({"b/x", "2"}), 3),
+                 Piece(0, "stdout", "a\n") + End(0, json::array({"a", "1"}))};
+}
+
+TEST(ResultsTest, OutputIsPrintedAsTasksEndAndNothingElseIsOnStdout) {
+  FakeApi api;
+  GivenTwoTasks(api);
+  const auto ran = Gridsub(api, "-O -- ./p {} ::: a b/x :::+ 1 2");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "b1\nb2a\n");
+  EXPECT_NE(ran.err.find("CAMPAIGN_ID=7\n"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("oops\n"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("1 of 2 done, 1 failed\n"), std::string::npos) << ran.err;
+}
+
+TEST(ResultsTest, HolesAreAskedForAgainAndInOrderTheGapIsNot) {
+  FakeApi api;
+  GivenTwoTasks(api);
+  Gridsub(api, "-O -- ./p {} ::: a b");
+  // Behind the highest comes last; the hole before it was asked for by its number.
+  EXPECT_EQ(api.Last("/campaigns/7/results").query.find("after")->second, "1");
+  EXPECT_NE(api.Calls().find("results, GET /campaigns/7/progress, GET /campaigns/7/results, GET "
+                             "/campaigns/7/results"),
+            std::string::npos)
+      << api.Calls();
+  FakeApi ordered;
+  GivenTwoTasks(ordered);
+  ordered.results.clear();
+  Gridsub(ordered, "-k -- ./p {} ::: a b");
+  EXPECT_EQ(ordered.Last("/campaigns/7/results").query.find("after")->second, "-1");
+}
+
+TEST(ResultsTest, ATagStandsBeforeEachLine) {
+  FakeApi api;
+  GivenTwoTasks(api);
+  EXPECT_EQ(Gridsub(api, "--tag -- ./p {} ::: a b").out, "b/x 2\tb1\nb/x 2\tb2\na 1\ta\n");
+}
+
+TEST(ResultsTest, AFileForEachTaskAndATable) {
+  FakeApi api;
+  GivenTwoTasks(api);
+  const auto ran = Gridsub(api, "--results res --results-csv res.csv -- ./p {} ::: a b");
+  EXPECT_EQ(Slurp(api.folder() + "/res/a,1.out"), "a\n");
+  EXPECT_EQ(Slurp(api.folder() + "/res/b%2Fx,2.out"), "b1\nb2");
+  EXPECT_EQ(Slurp(api.folder() + "/res/b%2Fx,2.err"), "oops\n");
+  EXPECT_FALSE(std::filesystem::exists(api.folder() + "/res/a,1.err"));
+  EXPECT_EQ(Slurp(api.folder() + "/res.csv"),
+            "seq,value1,value2,state,exit_code,signal,cluster,node,seconds,attempts\n"
+            "2,b/x,2,failed,3,,alpha,n1,1.250,1\n1,a,1,done,0,,alpha,n1,1.250,1\n");
+  EXPECT_NE(ran.out.find("\noutput: res\n"), std::string::npos) << ran.out;
+}
+
+TEST(ResultsTest, QuietPrintsTheNumberAlone) {
+  FakeApi api;
+  EXPECT_EQ(Gridsub(api, "-q -- ./p {} ::: a").out, "7\n");
+  EXPECT_EQ(Gridsub(api, "-q -- ./p {} ::: a").err, "");
+}
+
+TEST(ResultFilesTest, NamesAreUniqueAndHoldEveryValue) {
+  using tools::ResultFiles;
+  EXPECT_EQ(ResultFiles::FileName({"a b", "\xC3\xA9"}), "a b,\xC3\xA9");
+  EXPECT_EQ(ResultFiles::FileName({"../x", "1,2%"}), "%2E.%2Fx,1%2C2%25");
+  EXPECT_EQ(ResultFiles::FileName({std::string(300, 'x')}).size(), 201u);
+}
+
+TEST(FrameReaderTest, FramesMayBeCutAnywhere) {
+  const std::string text = Piece(3, "stdout", "one\ntwo") + End(3, json::array({"v"}));
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    std::string got;
+    tools::FrameReader frames([&](const json& head, std::string_view bytes) {
+      got += head.contains("end") ? "end" : std::string(bytes) + "|";
+    });
+    frames.Feed(text.substr(0, cut));
+    frames.Feed(text.substr(cut));
+    EXPECT_EQ(got, "one\ntwo|end") << cut;
+  }
+  tools::FrameReader broken([](const json&, std::string_view) {});
+  EXPECT_THROW(broken.Feed("no frame\n"), Fatal);
+}
+
+}  // namespace
+}  // namespace cigri::gridsub

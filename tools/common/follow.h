@@ -1,0 +1,40 @@
+// What is done with results as tasks end: -O, -k, --tag, --results, --results-csv.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "tools/common/result_sinks.h"
+#include "tools/common/terminal.h"
+
+namespace cigri::tools {
+
+/// What the user wants of the results.
+struct ResultWishes {
+  bool print = false, in_order = false, tag = false;
+  std::string folder, table;
+  bool quiet = false;  ///< no summary at the end: the exit code tells
+  bool any() const { return print || !folder.empty() || !table.empty(); }
+};
+
+/// Fetches the results of a campaign while it runs, and does with them what is wished.
+class ResultFollower {
+ public:
+  /// `line` is taken away before something is printed. Throws Fatal for a folder or table that
+  /// cannot be written.
+  ResultFollower(Api& api, std::int64_t campaign, const ResultWishes& wishes, ProgressLine& line);
+  /// What has ended by now. REQUIRES of `last`: the campaign is over.
+  void Fetch(bool last);
+  /// Whether all output could be read; says on stderr what could not.
+  bool Complete() const;
+
+ private:
+  const bool wanted_;
+  ResultFanout sinks_;
+  ResultStream stream_;
+};
+
+/// The line that says where the output of a campaign is: "output: gridstat 7 -O"; "" when it was
+/// printed.
+std::string WhereOutputIs(std::int64_t campaign, const ResultWishes& wishes);
+
+}  // namespace cigri::tools

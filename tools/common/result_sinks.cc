@@ -1,0 +1,181 @@
+#include "tools/common/result_sinks.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/text.h"
+
+namespace cigri::tools {
+namespace {
+
+constexpr std::size_t kLongestName = 200;  // file systems take 255 bytes, with the number and .out
+
+void Write(std::string_view text, std::FILE* to) {
+  const bool good = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+  if (!good || std::fflush(to) != 0) throw Fatal(kExitNo, "cannot write to standard output");
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == text.npos) return text;
+  return "\"" + ReplaceAll(text, "\"", "\"\"") + "\"";
+}
+
+std::string Seconds(const std::optional<double>& seconds) {
+  if (!seconds) return "";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3f", *seconds);
+  return text;
+}
+
+}  // namespace
+
+std::string ValuesText(const std::vector<std::string>& values) { return Join(values, " "); }
+
+void ResultPrinter::Output(std::int64_t task, Printed stream, std::string_view bytes) {
+  const std::size_t which = stream == Printed::kStderr ? 1 : 0;
+  if (tag_) {
+    held_[which].append(bytes);
+    return;
+  }
+  auto& skip = skip_[task][which];
+  const auto n = std::min(skip, bytes.size());
+  skip -= n;
+  bytes.remove_prefix(n);
+  before_();
+  Write(bytes, which == 1 && apart_ ? stderr : stdout);
+  printed_[task][which] += bytes.size();
+}
+
+void ResultPrinter::Cut() {
+  held_[0].clear();
+  held_[1].clear();
+  skip_ = printed_;
+}
+
+void ResultPrinter::PutTagged(const std::string& text, const std::string& tag, std::FILE* to) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    out += tag + "\t" + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  Write(out, to);
+}
+
+void ResultPrinter::Outcome(const TaskOutcome& outcome) {
+  printed_.erase(outcome.task);
+  skip_.erase(outcome.task);
+  if (!tag_ || (held_[0].empty() && held_[1].empty())) return;
+  before_();
+  const auto tag = ReplaceAll(ValuesText(outcome.values), "\n", " ");
+  PutTagged(held_[0], tag, stdout);
+  PutTagged(held_[1], tag, apart_ ? stderr : stdout);
+  held_[0].clear();
+  held_[1].clear();
+}
+
+ResultFiles::ResultFiles(std::string folder) : folder_(std::move(folder)) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error || !std::filesystem::is_directory(folder_))
+    throw Fatal(kExitBadInput, "cannot make the folder " + folder_ + ": " + error.message());
+}
+
+std::string ResultFiles::FileName(const std::vector<std::string>& values) {
+  static const char* kHex = "0123456789ABCDEF";
+  std::string name;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) name += ',';
+    for (const char c : values[i]) {
+      const auto byte = static_cast<unsigned char>(c);
+      const bool plain = byte >= 0x20 && byte != 0x7f && c != '/' && c != '%' && c != ',' &&
+                         (c != '.' || !name.empty());
+      if (plain)
+        name += c;
+      else
+        name += std::string("%") + kHex[byte >> 4] + kHex[byte & 15];
+    }
+  }
+  return name.size() > kLongestName ? name.substr(0, kLongestName) + "~" : name;
+}
+
+void ResultFiles::Output(std::int64_t, Printed stream, std::string_view bytes) {
+  const bool err = stream == Printed::kStderr;
+  auto& out = open_[err ? 1 : 0];
+  if (!out.is_open()) out.open(Partial(err), std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!out) throw Fatal(kExitNo, "cannot write into " + folder_ + ": " + std::strerror(errno));
+}
+
+void ResultFiles::Cut() {
+  for (auto& out : open_) out.close();  // the next Output begins the file again
+}
+
+// A file has its name when it is whole.
+void ResultFiles::Outcome(const TaskOutcome& outcome) {
+  std::string name = FileName(outcome.values);
+  if (name.empty() || name.back() == '~' || !taken_.insert(name).second)
+    name += "." + std::to_string(outcome.task + 1);
+  for (const bool err : {false, true}) {
+    auto& out = open_[err ? 1 : 0];
+    const std::string path = folder_ + "/" + name + (err ? ".err" : ".out");
+    std::error_code error;
+    if (!out.is_open() && err) {
+      std::filesystem::remove(path, error);  // of an earlier run
+      continue;
+    }
+    if (!out.is_open()) out.open(Partial(err), std::ios::binary | std::ios::trunc);
+    out.close();
+    if (out) std::filesystem::rename(Partial(err), path, error);
+    if (!out || error) throw Fatal(kExitNo, "cannot write " + path + ": " + error.message());
+  }
+}
+
+ResultTable::ResultTable(std::string file)
+    : file_(std::move(file)), out_(file_, std::ios::binary | std::ios::trunc) {
+  if (!out_) throw Fatal(kExitBadInput, "cannot write " + file_ + ": " + std::strerror(errno));
+}
+
+void ResultTable::Columns(const std::vector<std::string>& columns) { columns_ = columns; }
+
+void ResultTable::Put(const std::string& line) {
+  out_ << line << "\n" << std::flush;
+  if (!out_) throw Fatal(kExitNo, "cannot write " + file_ + ": " + std::strerror(errno));
+}
+
+void ResultTable::Outcome(const TaskOutcome& outcome) {
+  if (!titled_) {
+    std::string title = "seq";
+    for (std::size_t i = 0; i < outcome.values.size(); ++i)
+      title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
+    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts");
+    titled_ = true;
+  }
+  std::string line = std::to_string(outcome.task + 1);
+  for (const auto& value : outcome.values) line += "," + CsvField(value);
+  line += std::string(",") + (outcome.done ? "done" : "failed") + "," +
+          (outcome.exit < 0 ? "" : std::to_string(outcome.exit)) + "," +
+          (outcome.signal == 0 ? "" : std::to_string(outcome.signal));
+  Put(line + "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
+      Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts));
+}
+
+void ResultFanout::Columns(const std::vector<std::string>& columns) {
+  for (const auto& sink : sinks_) sink->Columns(columns);
+}
+void ResultFanout::Output(std::int64_t task, Printed stream, std::string_view bytes) {
+  for (const auto& sink : sinks_) sink->Output(task, stream, bytes);
+}
+void ResultFanout::Outcome(const TaskOutcome& outcome) {
+  for (const auto& sink : sinks_) sink->Outcome(outcome);
+  if (outcome.unread.empty()) return;
+  ++unread_;
+  why_ = "job " + std::to_string(outcome.job) + ": " + outcome.unread;
+}
+
+void ResultFanout::Cut() {
+  for (const auto& sink : sinks_) sink->Cut();
+}
+
+}  // namespace cigri::tools

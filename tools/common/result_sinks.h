@@ -1,0 +1,92 @@
+// What becomes of results: printed, kept in files, put into a table.
+#pragma once
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "tools/common/results.h"
+
+namespace cigri::tools {
+
+/// The values of a task as one text, as GNU parallel's --tag writes them.
+std::string ValuesText(const std::vector<std::string>& values);
+
+/// stdout of tasks to stdout and stderr to stderr (or to stdout too, without `apart`), byte for
+/// byte; with `tag` the values of the task and a TAB before each line.
+class ResultPrinter : public ResultSink {
+ public:
+  /// `before` is called before something is printed: a progress line is taken away.
+  ResultPrinter(bool tag, std::function<void()> before, bool apart = true)
+      : tag_(tag), apart_(apart), before_(std::move(before)) {}
+  void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
+  void Outcome(const TaskOutcome& outcome) override;
+  void Cut() override;
+
+ private:
+  using Bytes = std::map<std::int64_t, std::array<std::size_t, 2>>;
+  void PutTagged(const std::string& text, const std::string& tag, std::FILE* to);
+  const bool tag_, apart_;
+  const std::function<void()> before_;
+  std::string held_[2];   ///< with tag_: the values come with the outcome
+  Bytes printed_, skip_;  ///< of tasks without outcome: printed, and not to be printed again
+};
+
+/// DIR/VALUES.out, and .err where there is any: a file for each task, named by its values. What a
+/// file name cannot hold is written as %XX; a name that was taken, or is too long, gets the number
+/// of the task as in {#}.
+class ResultFiles : public ResultSink {
+ public:
+  /// Makes the folder. Throws Fatal(kExitBadInput) when it cannot be written.
+  explicit ResultFiles(std::string folder);
+  void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
+  void Outcome(const TaskOutcome& outcome) override;
+  void Cut() override;
+  static std::string FileName(const std::vector<std::string>& values);
+
+ private:
+  std::string Partial(bool err) const { return folder_ + "/.partial" + (err ? ".err" : ".out"); }
+  const std::string folder_;
+  std::unordered_set<std::string> taken_;
+  std::ofstream open_[2];
+};
+
+/// A CSV with a line for each task: its number as in {#}, its values, and how it ended.
+class ResultTable : public ResultSink {
+ public:
+  explicit ResultTable(std::string file);
+  void Columns(const std::vector<std::string>& columns) override;
+  void Outcome(const TaskOutcome& outcome) override;
+
+ private:
+  void Put(const std::string& line);
+  const std::string file_;
+  std::ofstream out_;
+  std::vector<std::string> columns_;
+  bool titled_ = false;
+};
+
+/// Hands results on to several sinks, and counts what could not be read.
+class ResultFanout : public ResultSink {
+ public:
+  void Add(std::unique_ptr<ResultSink> sink) { sinks_.push_back(std::move(sink)); }
+  bool empty() const { return sinks_.empty(); }
+  void Columns(const std::vector<std::string>& columns) override;
+  void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
+  void Outcome(const TaskOutcome& outcome) override;
+  void Cut() override;
+  int unread() const { return unread_; }
+  const std::string& why_unread() const { return why_; }
+
+ private:
+  std::vector<std::unique_ptr<ResultSink>> sinks_;
+  int unread_ = 0;
+  std::string why_;
+};
+
+}  // namespace cigri::tools

@@ -1,0 +1,14 @@
+// gridstat -O and -E: what tasks and jobs printed, once or until they end.
+#pragma once
+#include <string>
+
+#include "tools/gridstat/options.h"
+
+namespace cigri::gridstat {
+
+/// Of campaign o.campaign, or of its task o.task. The exit code.
+int CampaignOutput(tools::Api& api, const GridstatOptions& o);
+/// Of the job at `path` ("/jobs/7"). The exit code.
+int JobOutput(tools::Api& api, const std::string& path, const GridstatOptions& o);
+
+}  // namespace cigri::gridstat

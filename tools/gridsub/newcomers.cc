@@ -1,0 +1,124 @@
+#include "tools/gridsub/newcomers.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace cigri::gridsub {
+namespace {
+
+struct Equivalent {
+  const char* options;  ///< separated by blanks
+  const char* instead;
+};
+constexpr Equivalent kEquivalents[] = {
+    {"-S --sshlogin --sshloginfile --slf", "--clusters a,b chooses them; gridclusters lists them"},
+    {"-P --max-procs --jobs", "the clusters decide; --max-jobs 4 is the most on each of them"},
+    {"--transferfile --return --cleanup --trc --basefile --bf",
+     "files are not copied: use a file system that the cluster has, or --prologue"},
+    {"--pipe --pipepart --spreadstdin", "split FILE part.; gridsub -- PROGRAM {} ::: part.*"},
+    {"-X -m --xargs", "-N 10 gives ten values to each task"},
+    {"-L --max-lines --max-replace-args", "-N 10 gives ten values to each task"},
+    {"--delay", "--start-rate 30 starts 30 jobs a minute on each cluster"},
+    {"--halt --halt-on-error",
+     "a program that cannot work is stopped after ten failures on a cluster; griddel N stops all"},
+    {"--nice --load --memfree --noswap", "the cluster decides; --mem 4G asks for memory"},
+    {"--shuf", "shuf FILE | gridsub -- PROGRAM {}"},
+    {"--header", "gridsub --csv FILE reads the names of columns from its first line"},
+    {"--line-buffer --lb --ungroup -u",
+     "-O prints what a task wrote when it ends; gridstat -j JOB -O --follow while it runs"},
+    {"--semaphore --sem --fg --bg", "gridsub returns at once; --wait waits"},
+    {"--will-cite --citation", "not needed"},
+};
+
+bool IsSource(const std::string& word) {
+  return word == ":::" || word == "::::" || word == ":::+" || word == "::::+";
+}
+
+bool IsRegularFile(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+bool IsInPath(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  if (path == nullptr || name.empty() || name.find('/') != name.npos) return false;
+  for (const auto& folder : Split(path, ':'))
+    if (IsRegularFile(folder + "/" + name) && access((folder + "/" + name).c_str(), X_OK) == 0)
+      return true;
+  return false;
+}
+
+// A script or a binary, whatever its rights.
+bool IsProgramFile(const std::string& path) {
+  if (!IsRegularFile(path)) return false;
+  char head[4] = {};
+  std::ifstream(path, std::ios::binary).read(head, sizeof head);
+  return StartsWith({head, 2}, "#!") || StartsWith({head, 4},
+                                                   "\x7f"
+                                                   "ELF");
+}
+
+bool IsProgram(const std::string& word) {
+  return IsProgramFile(word) || (!IsRegularFile(word) && IsInPath(word));
+}
+
+[[noreturn]] void AnswerSources(const std::vector<std::string>& words) {
+  std::string meant = "gridsub";
+  bool split = false;
+  for (const auto& word : words) {
+    if (!split && (IsProgram(word) || IsSource(word))) meant += " --", split = true;
+    const bool plain = word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "0123456789_-+=:,./{}") == word.npos;
+    meant += " " + (plain && !word.empty() ? word : ShellQuote(word));
+  }
+  throw Fatal(kExitUsage, "the program and its values begin behind --", meant);
+}
+
+}  // namespace
+
+void AnswerParallelUsers(const char* const* argv, const char* const* end, bool has_command) {
+  const std::vector<std::string> words(argv + 1, end);
+  for (const auto& word : words) {
+    if (IsSource(word)) AnswerSources(words);
+    if (!has_command || word.size() < 2 || word[0] != '-') continue;
+    const auto name = word.substr(0, word.find('='));
+    for (const auto& known : kEquivalents)
+      for (const auto& option : Split(known.options, ' '))
+        if (name == option)
+          throw Fatal(kExitUsage, option + " of GNU parallel is not an option here", known.instead);
+  }
+}
+
+void AnswerPrograms(const std::vector<std::string>& words) {
+  if (words.empty() || !IsProgram(words[0])) return;
+  const auto command = Join(words, " ");
+  throw Fatal(kExitUsage, words[0] + " is a program, and no JDL",
+              "run it for each value: gridsub -- " + command + " {} ::: VALUES; once: gridsub " +
+                  "--once -- " + command);
+}
+
+void TakeJobCount(std::vector<std::string>& jsons, int& max_jobs) {
+  if (jsons.size() != 1 || jsons[0].empty()) return;
+  const auto& text = jsons[0];
+  if (text.find_first_not_of("0123456789%+") != text.npos || text.size() > 6) return;
+  const bool number = text.find_first_of("%+") == text.npos;
+  const int n = number ? std::stoi(text) : 0;
+  if (n > 0) {
+    max_jobs = n;
+    std::fprintf(stderr, "gridsub: -j %d: at most %d jobs at once on each cluster (--max-jobs)\n",
+                 n, n);
+  } else {
+    std::fprintf(stderr, "gridsub: -j %s: the clusters decide how many jobs run\n", text.c_str());
+  }
+  jsons.clear();
+}
+
+}  // namespace cigri::gridsub
