@@ -30,7 +30,8 @@ class DocsExamplesTest : public ::testing::TestWithParam<std::string> {
     // What a reader finds in a checkout; the examples write next to it, so each page has a copy.
     for (const char* file : {"README.md", "CHANGELOG.md"})
       fs::copy_file(kRoot / file, fs::path(grid_.work()) / file);
-    fs::copy(kRoot / "examples", fs::path(grid_.work()) / "examples", fs::copy_options::recursive);
+    for (const char* folder : {"examples", "python"})
+      fs::copy(kRoot / folder, fs::path(grid_.work()) / folder, fs::copy_options::recursive);
   }
 
   /// As a reader types it: both outputs in one terminal; a command that fails ends the example. No

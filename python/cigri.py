@@ -1,0 +1,638 @@
+"""Run Python functions and programs on a CiGri grid.
+
+    import cigri
+
+    def square(x):
+        return x * x
+
+    if __name__ == "__main__":
+        with cigri.Grid() as grid:
+            for y in grid.map(square, range(1000)):
+                print(y)
+
+One file, standard library only; docs/python.md describes it. As with multiprocessing, a script that
+defines functions for the grid keeps its own work below `if __name__ == "__main__"`.
+"""
+import os
+import pickle
+import sys
+from binascii import a2b_base64, b2a_base64
+
+
+def _run_task(call, item):
+    """In a job: runs one call, and writes its outcome to what was standard output."""
+    out = os.dup(1)
+    os.dup2(2, 1)  # what the function prints belongs to stderr: stdout carries the outcome
+    try:
+        path, main, directory, function = pickle.loads(_load(call))
+        sys.path[:] = path
+        os.chdir(directory)
+        if main:
+            _import_main(main)
+        function = pickle.loads(function)
+        args, kwargs = pickle.loads(_load(item))
+        outcome = (True, function(*args, **kwargs))
+        data = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
+    except BaseException as error:  # whatever it is, the caller gets it
+        data = _pickled_error(error)
+    with os.fdopen(out, "wb") as file:
+        file.write(data)
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def _load(text):
+    if text.startswith("@"):
+        with open(text[1:], "rb") as file:
+            return file.read()
+    return a2b_base64(text)
+
+
+def _import_main(path):
+    """The caller's script under its own name, but without what stands below __main__."""
+    import runpy
+    import types
+    module = types.ModuleType("__mp_main__")
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+    module.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+
+
+def _pickled_error(error):
+    import traceback
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        data = pickle.dumps((False, error, text))
+        pickle.loads(data)
+        return data
+    except Exception:  # an exception that cannot travel: its text can
+        return pickle.dumps((False, RuntimeError("%s: %s" % (type(error).__name__, error)), text))
+
+
+if __name__ == "__main__":
+    _run_task(sys.argv[1], sys.argv[2])
+    sys.exit(0)
+
+import collections  # noqa: E402  (a job needs nothing of what follows)
+import concurrent.futures  # noqa: E402
+import http.client  # noqa: E402
+import itertools  # noqa: E402
+import json  # noqa: E402
+import re  # noqa: E402
+import shlex  # noqa: E402
+import shutil  # noqa: E402
+import socket  # noqa: E402
+import tempfile  # noqa: E402
+import threading  # noqa: E402
+import time  # noqa: E402
+import urllib.parse  # noqa: E402
+
+__all__ = ["Grid", "Campaign", "TaskResult", "TaskFailed", "RemoteTraceback", "ApiError",
+           "as_completed", "wait"]
+
+as_completed = concurrent.futures.as_completed
+wait = concurrent.futures.wait
+
+_BLOCK_LINES, _BLOCK_BYTES, _LINE_BYTES = 1000, 1 << 20, 90_000
+_PATIENCE_S = 60
+
+
+class ApiError(Exception):
+    """The grid has refused a request, or does not answer."""
+
+
+class RemoteTraceback(Exception):
+    """The cause of an exception that a function raised in a job: its traceback there."""
+
+    def __init__(self, text):
+        super().__init__("\n" + text)
+
+
+class TaskFailed(Exception):
+    """A job ended without an outcome: killed, out of memory, over its walltime."""
+
+
+class TaskResult:
+    """How one task of a campaign ended, and what it printed."""
+
+    def __init__(self, frame, stdout, stderr):
+        self.task = frame["task"]
+        self.values = frame["values"]
+        self.ok = frame["state"] == "done"
+        self.exit, self.signal, self.code = frame["exit"], frame["signal"], frame["code"]
+        self.cluster, self.node = frame["cluster"], frame["node"]
+        self.seconds, self.attempts = frame["seconds"], frame["attempts"]
+        self.stdout, self.stderr = stdout, stderr
+
+    def __repr__(self):
+        how = "done" if self.ok else "failed, %s" % (self.code or "exit %d" % self.exit)
+        return "<TaskResult %d %s: %s>" % (self.task, self.values, how)
+
+
+# ---------------------------------------------------------------- the API
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _default_address():
+    if os.environ.get("CIGRI_API"):
+        return os.environ["CIGRI_API"]
+    home = os.environ.get("CIGRI_HOME")
+    if not home and os.geteuid() == 0:
+        home = "/var/lib/cigri"
+    if not home:
+        state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        home = os.path.join(state, "cigri")
+    return "unix:" + os.path.join(home, "run", "api.sock")
+
+
+class _Api:
+    """One connection for each thread; a GET is asked again for a minute while the API is away."""
+
+    def __init__(self, address):
+        self.address = address or _default_address()
+        self._local = threading.local()
+
+    def _connect(self, timeout=120):
+        address = self.address
+        if address.startswith("/"):
+            return _UnixConnection(address, timeout), ""
+        if address.startswith("unix:"):
+            return _UnixConnection(address[5:], timeout), ""
+        url = urllib.parse.urlsplit(address)
+        kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+        if url.scheme not in kind:
+            raise ApiError("%r is no address of an API: unix:PATH, http:// or https://" % address)
+        return kind[url.scheme](url.hostname, url.port, timeout=timeout), url.path.rstrip("/")
+
+    def open(self, method, path, body=None, headers=None):
+        """The response, unread. Raises ApiError for a refusal."""
+        headers = dict(headers or {}, Accept="application/json")
+        if os.environ.get("CIGRI_TOKEN"):
+            headers["Authorization"] = "Bearer " + os.environ["CIGRI_TOKEN"]
+        end = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                connection = getattr(self._local, "connection", None)
+                if connection is None:
+                    connection = self._local.connection = self._connect()
+                connection[0].request(method, connection[1] + path, body, headers)
+                response = connection[0].getresponse()
+                if response.status not in (429, 503) or time.monotonic() > end:
+                    break
+                response.read()
+            except (OSError, http.client.HTTPException) as error:
+                kept, self._local.connection = connection, None
+                if kept is not None:
+                    kept[0].close()
+                refused = isinstance(error, (FileNotFoundError, ConnectionRefusedError))
+                if not refused and method not in ("GET", "PUT"):
+                    raise ApiError("the API at %s broke off: %s" % (self.address, error)) from error
+                if time.monotonic() > end or (refused and not self._answered()):
+                    raise ApiError("no API at %s: %s; start a grid with `cigri up`"
+                                   % (self.address, error)) from error
+            time.sleep(0.25)
+        self._seen = True
+        if response.status >= 400:
+            self._refuse(method + " " + path, response)
+        return response
+
+    def _answered(self):
+        return getattr(self, "_seen", False)
+
+    @staticmethod
+    def _refuse(what, response):
+        text = response.read().decode("utf-8", "replace")
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = {"message": text}
+        message = body.get("message") or body.get("title") or "HTTP %d" % response.status
+        for fault in body.get("faults") or []:
+            message += "\n  %s: %s" % (fault.get("key", ""), fault.get("message", ""))
+        if body.get("hint"):
+            message += " (%s)" % body["hint"]
+        raise ApiError("%s: %s" % (what.split("?")[0], message))
+
+    def call(self, method, path, body=None, headers=None):
+        if body is not None and not isinstance(body, (str, bytes)):
+            body = json.dumps(body)
+        if isinstance(body, str):
+            body = body.encode()
+        headers = dict({"Content-Type": "application/json"} if body is not None else {},
+                       **(headers or {}))
+        return json.loads(self.open(method, path, body, headers).read())
+
+    def drop(self):
+        """Ends the connection of this thread: an answer was left half read."""
+        connection, self._local.connection = getattr(self._local, "connection", None), None
+        if connection:
+            connection[0].close()
+
+
+def _encode_line(values):
+    return json.dumps(values, ensure_ascii=False).replace("\\", "\\\\") + "\n"
+
+
+def _upload(api, rows):
+    """Sends rows of values in blocks; the number of the upload."""
+    upload = api.call("POST", "/uploads", {})["id"]
+    block, size, number = [], 0, 0
+
+    def put():
+        nonlocal block, size, number
+        api.call("PUT", "/uploads/%d/blocks/%d" % (upload, number), "".join(block),
+                 {"Content-Type": "text/plain", "X-Cigri-Lines": str(len(block))})
+        block, size, number = [], 0, number + 1
+
+    for row in rows:
+        line = _encode_line(row)
+        if block and (len(block) == _BLOCK_LINES or size + 2 * len(line) > _BLOCK_BYTES):
+            put()
+        block.append(line)
+        size += len(line.encode())
+    if block:
+        put()
+    return upload
+
+
+class Campaign:
+    """A campaign on the grid."""
+
+    def __init__(self, api, number):
+        self._api, self.id = api, number
+
+    def __repr__(self):
+        return "<Campaign %d>" % self.id
+
+    def progress(self, wait_s=0, seen=""):
+        """Numbers of now: done, failed, running, total, over ... (GET /campaigns/N/progress)."""
+        return self._api.call("GET", "/campaigns/%d/progress?wait=%d&seen=%s" % (
+            self.id, wait_s * 1000, urllib.parse.quote(str(seen), safe="")))
+
+    def wait(self):
+        """Waits for the end; the last progress, with `ok`: every task is done."""
+        seen = ""
+        while True:
+            progress = self.progress(10, seen)
+            seen = progress["token"]
+            if progress["over"]:
+                progress["ok"] = (progress["state"] == "terminated"
+                                  and progress["done"] >= progress["total"])
+                return progress
+
+    def cancel(self):
+        """Cancels it and kills its jobs. No error when it is over already."""
+        try:
+            self._api.call("DELETE", "/campaigns/%d" % self.id)
+        except ApiError:
+            if not self.progress()["over"]:
+                raise
+
+    def results(self, in_order=False):
+        """Yields a TaskResult for each task as it ends (or in the order of the tasks)."""
+        follow = _Follow(self._api, self.id)
+        seen, over = "", False
+        while not over:
+            progress = self.progress(10, seen)
+            seen, over = progress["token"], progress["over"]
+            yield from follow.fetch(in_order and not over)
+
+    def add(self, rows):
+        """Adds tasks, each a list of texts."""
+        self._api.call("POST", "/campaigns/%d/jobs" % self.id,
+                       [json.dumps(row, ensure_ascii=False) for row in rows])
+
+
+class _Follow:
+    """Asks for results that were not seen yet (docs/api.md, results)."""
+
+    def __init__(self, api, campaign):
+        self._path = "/campaigns/%d/results?streams=stdout,stderr" % campaign
+        self._api, self._highest, self._holes = api, -1, set()
+
+    def fetch(self, in_order):
+        if not in_order:
+            holes = sorted(self._holes)
+            for at in range(0, len(holes), 300):
+                among = ",".join(map(str, holes[at:at + 300]))
+                yield from self._some("&among=" + among)
+        yield from self._some("&after=%d%s" % (self._highest, "&in_order=1" if in_order else ""))
+
+    def _some(self, query):
+        response = self._api.open("GET", self._path + query)
+        complete = False
+        try:
+            printed = {"stdout": [], "stderr": []}
+            for line in response:
+                frame = json.loads(line)
+                if "stream" in frame:
+                    printed[frame["stream"]].append(response.read(frame["bytes"]))
+                elif "end" in frame:
+                    self._mark(frame["task"])
+                    yield TaskResult(frame, b"".join(printed["stdout"]),
+                                     b"".join(printed["stderr"]))
+                    printed = {"stdout": [], "stderr": []}
+            complete = True
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.25)  # cut: what is missing is asked for again
+        finally:
+            if not complete:
+                self._api.drop()
+
+    def _mark(self, task):
+        self._holes.discard(task)
+        self._holes.update(range(self._highest + 1, task))
+        self._highest = max(self._highest, task)
+
+
+# ---------------------------------------------------------------- functions
+
+
+class _Functions:
+    """Packs calls so that a job can make them."""
+
+    def __init__(self):
+        self.folder = None
+        self._count = itertools.count()
+
+    def pack_call(self, function):
+        main = sys.modules.get("__main__")
+        script = getattr(main, "__file__", None)
+        try:
+            import cloudpickle
+            blob, by_name = cloudpickle.dumps(function), False
+        except ImportError:
+            try:
+                blob, by_name = pickle.dumps(function), True
+            except Exception as error:
+                raise TypeError("%r cannot be sent to a job: %s; give it a name at the top of a "
+                                "module, or install cloudpickle" % (function, error)) from error
+        if by_name and b"__main__" in blob and not script:
+            raise TypeError("%r was typed in a session, where a job cannot find it: put it into "
+                            "a file, or install cloudpickle" % (function,))
+        needs_main = script is not None and by_name and b"__main__" in blob
+        path = [os.path.abspath(p) for p in sys.path]
+        return self._text(pickle.dumps(
+            (path, os.path.abspath(script) if needs_main else None, os.getcwd(), blob)))
+
+    def pack_item(self, args, kwargs):
+        return self._text(pickle.dumps((args, kwargs), pickle.HIGHEST_PROTOCOL))
+
+    def _text(self, data):
+        if len(data) * 4 // 3 < _LINE_BYTES:
+            return b2a_base64(data, newline=False).decode()
+        if self.folder is None:
+            self.folder = tempfile.mkdtemp(prefix=".cigri-", dir=os.getcwd())
+        path = os.path.join(self.folder, "%d.pickle" % next(self._count))
+        with open(path, "wb") as file:
+            file.write(data)
+        return "@" + path
+
+    def clean(self):
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = None
+
+
+def _outcome_of(result):
+    """(value, None) or (None, exception)."""
+    if result.stdout:
+        try:
+            outcome = pickle.loads(result.stdout)
+        except Exception as error:
+            return None, TaskFailed("the outcome of task %d cannot be read: %s"
+                                    % (result.task, error))
+        if outcome[0]:
+            return outcome[1], None
+        error = outcome[1]
+        error.__cause__ = RemoteTraceback(outcome[2])
+        return None, error
+    how = "signal %d" % result.signal if result.signal else "exit code %d" % result.exit
+    text = result.stderr[-2000:].decode("utf-8", "replace").strip()
+    return None, TaskFailed("task %d on %s: %s %s%s" % (
+        result.task, result.cluster, result.code, how, "\n" + text if text else ""))
+
+
+class Grid:
+    """A grid, in the style of concurrent.futures.Executor. Settings are keys of the JDL:
+    Grid(walltime="2h", cores=4, mem="2G"). `clusters`: names; all when not given."""
+
+    def __init__(self, api=None, clusters=None, name=None, python=None, **settings):
+        self._api = _Api(api)
+        self._clusters, self._settings = clusters, settings
+        self._name, self._python = name, python or sys.executable
+        self._functions = _Functions()
+        self._campaigns, self._open, self._lock = [], {}, threading.Lock()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self.cancel()
+        self.shutdown(wait=kind is None)
+
+    def campaign(self, argv, params=None, **settings):
+        """Runs a program: words with the placeholders of gridsub ({}, {1}, {name}), and for each
+        task a text, a list of texts, or a dict of columns. Without `params` it runs once."""
+        rows = iter([()] if params is None else params)
+        first = next(rows, None)
+        if first is None:
+            raise ValueError("there are no parameters: nothing to run")
+        columns = [str(c) for c in first] if isinstance(first, dict) else []
+
+        def values(row):
+            if isinstance(row, dict):
+                return [str(row[c]) for c in columns]
+            if isinstance(row, (str, int, float)):
+                return [str(row)]
+            return [str(value) for value in row]
+
+        alone = re.compile(r"\{[^{}]*\}\Z")
+        words = [argv] if isinstance(argv, str) else list(argv)
+        line = words[0] if isinstance(argv, str) else " ".join(
+            word if alone.match(word) else shlex.quote(word) for word in words)
+        return self._create(line, map(values, itertools.chain([first], rows)), columns,
+                            os.path.basename(shlex.split(words[0])[0]), settings)
+
+    def _create(self, exec_file, rows, columns, name, settings):
+        clusters = self._clusters
+        if clusters is None:
+            clusters = [c["name"] for c in self._api.call("GET", "/clusters")["items"]]
+        jdl = {"name": self._name or name, "exec_file": exec_file, "format": "values",
+               "exec_directory": os.getcwd(), "clusters": {c: {} for c in clusters}}
+        jdl.update(self._settings)
+        jdl.update(settings)
+        if columns:
+            jdl["columns"] = columns
+        upload = _upload(self._api, rows)
+        query = {"upload": upload, "format": "values"}
+        if columns:
+            query["columns"] = ",".join(columns)
+        body = self._api.call("POST", "/campaigns?" + urllib.parse.urlencode(query), jdl)
+        campaign = Campaign(self._api, body["id"])
+        self._campaigns.append(campaign)
+        return campaign
+
+    def _call(self, function, items):
+        here = os.path.abspath(__file__)
+        line = "exec %s %s %s {1}" % (shlex.quote(self._python), shlex.quote(here),
+                                      shlex.quote(self._functions.pack_call(function)))
+        return self._create(line, ([item] for item in items), [],
+                            getattr(function, "__name__", "python"), {})
+
+    def map(self, function, *iterables):
+        """The results of function(*items), in order, as they come. Raises what a call raised, with
+        its traceback in the job as the cause. Items are sent at once; neither they nor the results
+        are kept in memory."""
+        items = (self._functions.pack_item(args, {}) for args in zip(*iterables))
+        first = next(items, None)
+        if first is None:
+            return iter(())
+        campaign = self._call(function, itertools.chain([first], items))
+        return self._results(campaign)
+
+    @staticmethod
+    def _results(campaign):
+        number = 0
+        for result in campaign.results(in_order=True):
+            if result.task != number:
+                break
+            number += 1
+            value, error = _outcome_of(result)
+            if error is not None:
+                raise error
+            yield value
+        total = campaign.progress()["total"]
+        if number < total:
+            raise TaskFailed("%d of %d tasks did not run: %r was cancelled or stopped" % (
+                total - number, total, campaign))
+
+    def submit(self, function, /, *args, **kwargs):
+        """A concurrent.futures.Future for function(*args, **kwargs). Calls of one function are
+        tasks of one campaign."""
+        item = self._functions.pack_item(args, kwargs)
+        future = concurrent.futures.Future()
+        with self._lock:
+            calls = self._open.get(function)
+            if calls is None:
+                calls = self._open[function] = _Calls(self, function)
+            calls.add(item, future)
+        return future
+
+    def cancel(self):
+        """Cancels all campaigns of this object."""
+        for calls in self._open.values():
+            calls.stop()
+        for campaign in self._campaigns:
+            campaign.cancel()
+
+    def shutdown(self, wait=True):
+        for calls in list(self._open.values()):
+            calls.close(wait)
+        if wait:
+            self._functions.clean()
+
+
+class _Calls:
+    """The calls of one function: a thread sends them, some at once, and fetches their results."""
+
+    def __init__(self, grid, function):
+        self._grid, self._function = grid, function
+        self._new, self._sent = collections.deque(), []
+        self._closed = self._stopped = False
+        self._left = 0
+        self._wake = threading.Condition()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def add(self, item, future):
+        with self._wake:
+            if self._closed:
+                raise RuntimeError("the grid was shut down")
+            self._new.append((item, future))
+            self._wake.notify()
+
+    def close(self, wait):
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join(None if wait else 5)
+
+    def stop(self):
+        with self._wake:
+            self._stopped = True
+            self._wake.notify()
+
+    def _take(self):
+        taken = []
+        with self._wake:
+            while not self._new and not self._left and not self._closed and not self._stopped:
+                self._wake.wait()
+            while self._new and len(taken) < _BLOCK_LINES:
+                item, future = self._new.popleft()
+                if future.set_running_or_notify_cancel():
+                    taken.append((item, future))
+        return taken
+
+    def _run(self):
+        campaign = follow = None
+        try:
+            while True:
+                taken = self._take()
+                if self._stopped:
+                    break
+                if taken:
+                    items = [item for item, _ in taken]
+                    self._sent += [future for _, future in taken]
+                    self._left += len(taken)
+                    if campaign is None:
+                        campaign = self._grid._call(self._function, items)
+                        follow = _Follow(self._grid._api, campaign.id)
+                        if self._stopped:  # while it was sent
+                            campaign.cancel()
+                    else:
+                        campaign.add([[item] for item in items])
+                elif self._left == 0 and self._closed:
+                    return
+                if self._left:
+                    self._fetch(campaign, follow)
+        except BaseException as error:
+            self._fail(error)
+        else:
+            self._fail(TaskFailed("the campaign was cancelled"))
+
+    def _fetch(self, campaign, follow):
+        progress = campaign.progress()
+        for result in follow.fetch(False):
+            value, error = _outcome_of(result)
+            future, self._sent[result.task] = self._sent[result.task], None
+            self._left -= 1
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+        if self._left and progress["over"] and progress["total"] == len(self._sent):
+            raise TaskFailed("%r ended before all its tasks did: %s" % (
+                campaign, progress.get("state_reason") or progress["state"]))
+        with self._wake:
+            if self._left and not self._new:
+                self._wake.wait(0.05)
+
+    def _fail(self, error):
+        for future in self._sent:
+            if future is not None and not future.done():
+                future.set_exception(error)
+        while self._new:
+            _, future = self._new.popleft()
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)

@@ -1,0 +1,75 @@
+// python/cigri.py as its users run it: a script on a grid.
+#include "tests/system/grid.h"
+
+namespace cigri::test {
+namespace {
+
+class PythonTest : public SystemTest {
+ protected:
+  /// Runs a script whose functions are `functions` and whose work is `body`, indented by 8.
+  Result Python(const std::string& functions, const std::string& body) {
+    grid().Script("script.py",
+                  "import sys\nsys.path.insert(0, '" CIGRI_SOURCE_DIR "/python')\nimport cigri\n" +
+                      functions + "\nif __name__ == '__main__':\n    with cigri.Grid() as grid:\n" +
+                      body);
+    return grid().Run({"/usr/bin/python3", "-B", "script.py"});
+  }
+};
+
+TEST_F(PythonTest, MapGivesTheResultsInOrder) {
+  const auto ran =
+      Python("import time\ndef f(x, y):\n    time.sleep(0.3 - x / 10)\n    return x * y\n",
+             "        print(list(grid.map(f, range(4), 'abcd')))\n");
+  EXPECT_EQ(ran.out, "['', 'b', 'cc', 'ddd']\n") << ran.err;
+}
+
+TEST_F(PythonTest, AnExceptionComesWithItsTracebackInTheJob) {
+  const auto ran = Python("def inner(x):\n    return 1 / x\ndef f(x):\n    return inner(x)\n",
+                          "        print([x for x in grid.map(f, [1, 0])])\n");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("ZeroDivisionError"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("in inner"), std::string::npos) << "the remote traceback: " << ran.err;
+  EXPECT_NE(ran.err.find("RemoteTraceback"), std::string::npos) << ran.err;
+}
+
+TEST_F(PythonTest, AJobThatDiesIsAFailedTask) {
+  const auto ran = Python("import os\ndef f(x):\n    os.write(2, b'last words')\n    os._exit(3)\n",
+                          "        try:\n            grid.submit(f, 1).result()\n"
+                          "        except cigri.TaskFailed as e:\n            print(e)\n");
+  EXPECT_NE(ran.out.find("exit code 3"), std::string::npos) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("last words"), std::string::npos) << ran.out;
+}
+
+TEST_F(PythonTest, FuturesCompleteAsTheirJobsEnd) {
+  const auto ran = Python("import time\ndef f(x):\n    time.sleep(x)\n    return x\n",
+                          "        futures = [grid.submit(f, x) for x in (2, 0)]\n"
+                          "        print([f.result() for f in cigri.as_completed(futures)])\n");
+  EXPECT_EQ(ran.out, "[0, 2]\n") << ran.err;
+}
+
+TEST_F(PythonTest, ACampaignRunsAProgramAndGivesItsResults) {
+  const auto ran =
+      Python("",
+             "        c = grid.campaign(['sh', '-c', 'echo \"$0 $1\"; exit $1', '{k}', '{n}'],\n"
+             "                          [{'k': 'a b', 'n': 0}, {'k': 'c', 'n': 3}], max_tries=1)\n"
+             "        print(c.wait()['ok'])\n"
+             "        for r in c.results(in_order=True):\n"
+             "            print(r.values, r.ok, r.exit, r.stdout)\n");
+  EXPECT_EQ(ran.out, "False\n['a b', '0'] True 0 b'a b 0\\n'\n['c', '3'] False 3 b'c 3\\n'\n")
+      << ran.err;
+}
+
+TEST_F(PythonTest, LargeArgumentsAndWhatIsPrintedDoNoHarm) {
+  const auto ran = Python("def f(x):\n    print('noise')\n    return len(x)\n",
+                          "        print(list(grid.map(f, ['x' * 300000, 'y'])))\n");
+  EXPECT_EQ(ran.out, "[300000, 1]\n") << ran.err;
+}
+
+TEST_F(PythonTest, AnExceptionInTheBlockCancelsWhatRuns) {
+  const auto ran = Python("import time\ndef f(x):\n    time.sleep(300)\n",
+                          "        grid.submit(f, 1)\n        raise SystemExit(7)\n");
+  EXPECT_EQ(ran.code, 7) << ran.err;
+}
+
+}  // namespace
+}  // namespace cigri::test
