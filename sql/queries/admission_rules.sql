@@ -42,14 +42,16 @@ SELECT to_jsonb(r) - 'code' AS item FROM admission_rules AS r ORDER BY priority,
 -- name: LoadRules
 -- returns: id int64, name text, code text, priority int, mode text
 -- The rules in force, as rules::Admit takes them.
-SELECT id, name, code, priority, mode FROM admission_rules WHERE mode <> 'off' ORDER BY priority, id;
+SELECT id, name, code, priority, mode FROM admission_rules WHERE mode <> 'off' ORDER BY priority,
+    id;
 
 -- name: RemoveRule
 DELETE FROM admission_rules WHERE name = $1;
 
 -- name: RuleHistory
 -- returns: item text
-SELECT to_jsonb(l) AS item FROM admission_rules_log AS l WHERE rule_name = $1 ORDER BY version DESC, changed_at DESC;
+SELECT to_jsonb(l) AS item FROM admission_rules_log AS l WHERE rule_name = $1 ORDER BY version DESC,
+    changed_at DESC;
 
 -- name: RuleVersion
 -- returns: code text, priority int

@@ -33,8 +33,10 @@ WHERE b.id = ANY ($1::bigint[]);
 -- returns: prologue_walltime_s int, epilogue_walltime_s int, options text, cluster_login text,
 -- returns: test_mode bool
 -- What the jobs of campaign $1 on cluster $2 are.
-SELECT c.grid_user, c.name, c.format, c.columns, cc.exec_file, cc.exec_directory, cc.setup, cc.resources,
-    cc.properties, cc.walltime_s, cc.project, cc.best_effort, cc.job_types, cc.prologue, cc.epilogue,
+SELECT c.grid_user, c.name, c.format, c.columns, cc.exec_file, cc.exec_directory, cc.setup,
+    cc.resources,
+    cc.properties, cc.walltime_s, cc.project, cc.best_effort, cc.job_types, cc.prologue,
+        cc.epilogue,
     coalesce(cc.prologue_walltime_s, cc.walltime_s) AS prologue_walltime_s,
     coalesce(cc.epilogue_walltime_s, cc.walltime_s) AS epilogue_walltime_s,
     cc.options, cc.cluster_login, cc.test_mode
@@ -60,7 +62,8 @@ WHERE id = $1 AND state IN ('intended', 'in_doubt');
 
 -- name: CountUnsentBatches
 -- returns: n int64, wait_s double
--- Batches of clusters $1 whose POST may still start, and the seconds until the last of them may not.
+-- Batches of clusters $1 whose POST may still start, and the seconds until the last of them may
+-- not.
 -- A runner looks at send_by right before it sends.
 SELECT count(*) AS n, coalesce(extract(epoch FROM max(send_by) - clock_timestamp()), 0) AS wait_s
 FROM batches
@@ -130,7 +133,8 @@ WHERE id = $1 AND state = 'in_doubt';
 SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.first_job_id,
     b.first_idx, b.idxs, b.absences,
     extract(epoch FROM b.created_at) AS created_at, now() >= b.send_by AS send_over,
-    extract(epoch FROM now() - greatest(b.send_by, b.doubtful_since, b.first_absence_at)) AS quiet_s,
+    extract(epoch FROM now() - greatest(b.send_by, b.doubtful_since,
+        b.first_absence_at)) AS quiet_s,
     coalesce(b.next_lookup_at <= now(), true) AS due,
     coalesce(k.lost_at > b.created_at, false)
     OR coalesce(b.doubtful_since < now() - c.lost_after_s * interval '1 second', false) AS lost,
@@ -154,7 +158,8 @@ ON CONFLICT DO NOTHING;
 -- attempt.
 WITH b AS (
     UPDATE batches
-    SET state = 'recorded', recorded_at = now(), recorded_xid = pg_current_xact_id(), remote_id = $5,
+    SET state = 'recorded', recorded_at = now(), recorded_xid = pg_current_xact_id(),
+        remote_id = $5,
         doubtful_since = NULL, released = NOT $6
     WHERE id = $1 AND state IN ('intended', 'in_doubt')
     RETURNING id, first_job_id, campaign_id, cluster_id, kind, first_idx, idxs, slots

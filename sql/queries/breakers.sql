@@ -24,7 +24,8 @@ DELETE FROM api_calls WHERE slice < now() - interval '10 minutes';
 -- that calls are taken one after the other. `ceiling`: the lowest of the clusters that share it.
 INSERT INTO api_load AS a (api) VALUES ($1)
 ON CONFLICT (api) DO UPDATE SET api = excluded.api
-RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error, a.open_until IS NOT NULL AS was_open,
+RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error,
+    a.open_until IS NOT NULL AS was_open,
     least(extract(epoch FROM clock_timestamp() - a.filled_at), 3600)::float8 AS age_s,
     greatest(extract(epoch FROM a.open_until - clock_timestamp()), 0)::float8 AS open_s,
     coalesce((SELECT min(c.max_calls_per_min) FROM clusters AS c WHERE c.api = $1), 0)
@@ -37,8 +38,8 @@ SET open_until = clock_timestamp() + $2 * interval '1 second', half_open_limit =
 WHERE api = $1;
 
 -- name: RaiseHalfOpenLimit
--- The API of cluster $1 has taken a batch after its breaker was open: the next claim may be twice as
--- large; after ten of them there is no limit.
+-- The API of cluster $1 has taken a batch after its breaker was open: the next claim may be twice
+-- as large; after ten of them there is no limit.
 UPDATE api_load AS a
 SET half_open_limit = CASE WHEN a.half_open_limit >= 512 THEN NULL ELSE 2 * a.half_open_limit END
 FROM clusters AS c

@@ -72,7 +72,8 @@ RETURNING c.id;
 
 -- name: CountCampaigns
 -- returns: n int64
--- How many campaigns read/campaigns.sql would list without its limit: of user $1 (or NULL), in a state of $2.
+-- How many campaigns read/campaigns.sql would list without its limit: of user $1 (or NULL), in a
+-- state of $2.
 SELECT count(*) AS n FROM campaigns
 WHERE ($1::text IS NULL OR grid_user = $1) AND state = ANY ($2::campaign_state[]);
 
@@ -128,9 +129,11 @@ UPDATE campaigns SET nb_params = nb_params + $2 WHERE id = $1;
 
 -- name: InsertCampaign
 -- returns: id int64
-INSERT INTO campaigns (grid_user, name, type, project, priority, sla_group, nb_params, first_task_id, format,
+INSERT INTO campaigns (grid_user, name, type, project, priority, sla_group, nb_params,
+    first_task_id, format,
     columns, jdl, max_tries, max_replicas, lost_after_s, notes, upload_id)
-VALUES ($1, $2, $3, $4, $5, nullif($6, ''), $7, $8, $9, $10::text[], $11::jsonb, $12, $13, $14, $15::jsonb, $16)
+VALUES ($1, $2, $3, $4, $5, nullif($6, ''), $7, $8, $9, $10::text[], $11::jsonb, $12, $13, $14,
+    $15::jsonb, $16)
 RETURNING id;
 
 -- name: InsertCursor
@@ -147,7 +150,8 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: retry int64, needs_attention int64, has_events bool
 -- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3;
 -- at most $4 after the first $5. Nothing is counted that grows with what is done: the numbers come
--- from the cursor and the counters; retry and needs_attention are counted up to 100,001 (read_campaigns.cc).
+-- from the cursor and the counters; retry and needs_attention are counted up to 100,001
+-- (read_campaigns.cc).
 WITH page AS (
     SELECT * FROM campaigns
     WHERE ($1::bigint IS NULL OR id = $1) AND ($2::text IS NULL OR grid_user = $2)
@@ -161,9 +165,11 @@ SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.
        p.finishing_since IS NOT NULL AS finishing,
        coalesce(c.ntasks, 0) AS ntasks, coalesce(c.next_idx, 0) AS next_idx,
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.program,
-       n.user_requeues, n.preempted, n.infrastructure, n.our_kill, n.duplicate, r.n AS retry, t.n AS needs_attention,
+       n.user_requeues, n.preempted, n.infrastructure, n.our_kill, n.duplicate, r.n AS retry,
+           t.n AS needs_attention,
        EXISTS (SELECT FROM events AS e WHERE e.campaign_id = p.id AND e.state = 'open'
-                                         AND e.class IN ('job', 'campaign', 'cluster')) AS has_events
+                                         AND e.class IN ('job', 'campaign',
+                                             'cluster')) AS has_events
 FROM page AS p
 LEFT JOIN campaign_cursor AS c ON c.campaign_id = p.id
 CROSS JOIN LATERAL (
@@ -186,7 +192,8 @@ CROSS JOIN LATERAL (
     SELECT count(*) AS n FROM (SELECT FROM retry WHERE campaign_id = p.id LIMIT 100001) AS few
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT count(*) AS n FROM (SELECT FROM needs_attention WHERE campaign_id = p.id LIMIT 100001) AS few
+    SELECT count(*) AS n FROM (SELECT FROM needs_attention
+        WHERE campaign_id = p.id LIMIT 100001) AS few
 ) AS t
 ORDER BY p.id;
 
@@ -194,12 +201,14 @@ ORDER BY p.id;
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
 -- returns: next_idx int64
--- The campaign and its cursor, both locked: the updator ends a campaign under the lock of its cursor, so nothing
--- can be added or brought back while it is being ended. The cursor comes first, as it does there.
+-- The campaign and its cursor, both locked: the updator ends a campaign under the lock of its
+-- cursor, so nothing can be added or brought back while it is being ended. The cursor comes first,
+-- as it does there.
 WITH cursor AS MATERIALIZED (
     SELECT campaign_id, ntasks, next_idx FROM campaign_cursor WHERE campaign_id = $1 FOR UPDATE
 )
-SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format, c.columns, c.first_task_id,
+SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
+    c.columns, c.first_task_id,
     cursor.ntasks, cursor.next_idx
 FROM cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 FOR UPDATE OF c;
@@ -275,17 +284,23 @@ ORDER BY id LIMIT 1;
 
 -- name: PutCampaignCluster
 -- What campaign $1 runs on cluster $2; replaced when it is there.
-INSERT INTO campaign_clusters AS cc (campaign_id, cluster_id, exec_file, exec_directory, setup, resources,
-    slots, properties, walltime_s, project, best_effort, job_types, prologue, epilogue, prologue_walltime_s,
+INSERT INTO campaign_clusters AS cc (campaign_id, cluster_id, exec_file, exec_directory, setup,
+    resources,
+    slots, properties, walltime_s, project, best_effort, job_types, prologue, epilogue,
+        prologue_walltime_s,
     epilogue_walltime_s, max_jobs, test_mode, options, cluster_login)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text[], nullif($13, ''), nullif($14, ''), $15, $16, $17,
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text[], nullif($13, ''), nullif($14, ''),
+    $15, $16, $17,
     $18, $19::jsonb, $20)
 ON CONFLICT (campaign_id, cluster_id)
-DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_directory, setup = excluded.setup,
+DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_directory,
+    setup = excluded.setup,
     resources = excluded.resources, slots = excluded.slots, properties = excluded.properties,
-    walltime_s = excluded.walltime_s, project = excluded.project, best_effort = excluded.best_effort,
+    walltime_s = excluded.walltime_s, project = excluded.project,
+        best_effort = excluded.best_effort,
     job_types = excluded.job_types, prologue = excluded.prologue, epilogue = excluded.epilogue,
-    prologue_walltime_s = excluded.prologue_walltime_s, epilogue_walltime_s = excluded.epilogue_walltime_s,
+    prologue_walltime_s = excluded.prologue_walltime_s,
+        epilogue_walltime_s = excluded.epilogue_walltime_s,
     max_jobs = excluded.max_jobs, test_mode = excluded.test_mode, options = excluded.options;
 
 -- name: RenameCampaign
@@ -345,7 +360,8 @@ ORDER BY c.id;
 
 -- name: SetCampaign
 UPDATE campaigns
-SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_tries = $6, max_replicas = $7,
+SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_tries = $6,
+    max_replicas = $7,
     lost_after_s = $8, jdl = $9::jsonb, notes = notes || $10::jsonb
 WHERE id = $1;
 
@@ -355,8 +371,8 @@ UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
 
 -- name: StopHeldCampaigns
 -- returns: id int64, state_reason text
--- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal, or
--- by a failed prologue. The reason names the clusters that have it together.
+-- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal,
+-- or by a failed prologue. The reason names the clusters that have it together.
 WITH placement AS (
     SELECT c.id, k.name, coalesce(l.held_why, e.message,
         CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why

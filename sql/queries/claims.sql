@@ -67,8 +67,8 @@ SELECT campaign_id, first_idx, end_idx - first_idx AS n FROM range WHERE end_idx
 -- returns: idx int64, attempt int
 -- Up to $2 tasks of campaign $1 that run in one copy only, the longest first; those that run on
 -- another cluster than $3 come before the others (CIG-30). A task that another copy has done gets
--- no third one while the loser is being killed. A task gets none either when its copies have failed as
--- often as the campaign allows copies, or were lost ten times more: it may hang.
+-- no third one while the loser is being killed. A task gets none either when its copies have failed
+-- as often as the campaign allows copies, or were lost ten times more: it may hang.
 SELECT l.idx, max(l.attempt) + 1 AS attempt
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
@@ -91,7 +91,8 @@ LIMIT $2;
 -- name: ClaimRetry
 -- returns: campaign_id int64, idx int64, attempt int
 -- Takes up to $2[i] tasks to be retried of each campaign $1[i] for cluster $4; those of rank 1
--- (exit code 67) only when the campaign has no fresh task left ($3[i]). REQUIRES: each campaign once.
+-- (exit code 67) only when the campaign has no fresh task left ($3[i]). REQUIRES: each campaign
+-- once.
 -- A task avoids the clusters on which it failed for two minutes, then takes any.
 WITH chosen AS (
     SELECT r.campaign_id, r.idx

@@ -21,7 +21,8 @@ ORDER BY c.name;
 -- name: ClusterOutlook
 -- returns: id int64, hours text?, drained_for double?, retry_in double?, rate double,
 -- returns: now double
--- When clusters $1 may take more: our ends per second there of late, and what is known of their closing.
+-- When clusters $1 may take more: our ends per second there of late, and what is known of their
+-- closing.
 SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
        extract(epoch FROM s.retry_at - now()) AS retry_in, coalesce(f.rate, 0) AS rate,
        extract(epoch FROM now()) AS now
@@ -42,8 +43,10 @@ SELECT cluster_id, feed_token FROM cluster_status WHERE feed_token IS NOT NULL;
 -- returns: date int64, cluster_id int, cluster_name text, max_resources int,
 -- returns: used_resources int, used_by_cigri int, unavailable_resources int, jobs_running int,
 -- returns: jobs_waiting int
--- Snapshots of every cluster's resources between $1 and $2 (epoch seconds), oldest first; at most 100,000.
-SELECT floor(extract(epoch FROM g.at))::bigint AS date, g.cluster_id, c.name AS cluster_name, g.max_resources,
+-- Snapshots of every cluster's resources between $1 and $2 (epoch seconds), oldest first; at most
+-- 100,000.
+SELECT floor(extract(epoch FROM g.at))::bigint AS date, g.cluster_id, c.name AS cluster_name,
+    g.max_resources,
        g.used_resources, g.used_by_cigri, g.unavailable_resources, g.jobs_running, g.jobs_waiting
 FROM gridstatus AS g JOIN clusters AS c ON c.id = g.cluster_id
 WHERE g.at BETWEEN to_timestamp($1) AND to_timestamp($2)
@@ -123,8 +126,11 @@ DELETE FROM gridstatus WHERE ctid = ANY (ARRAY(
 
 -- name: Utilisation
 -- returns: part double?
--- What part of the slots that local users left, and that were up, our jobs had in the last $1 seconds; NULL: there were none.
-SELECT sum(used_by_cigri * s) / nullif(sum((max_resources - unavailable_resources - greatest(used_resources - used_by_cigri, 0)) * s), 0) AS part
+-- What part of the slots that local users left, and that were up, our jobs had in the last $1
+-- seconds; NULL: there were none.
+SELECT sum(used_by_cigri * s)
+    / nullif(sum((max_resources - unavailable_resources
+                  - greatest(used_resources - used_by_cigri, 0)) * s), 0) AS part
 FROM (
     SELECT max_resources, unavailable_resources, used_resources, used_by_cigri,
         extract(epoch FROM lead(at, 1, now()) OVER (PARTITION BY cluster_id ORDER BY at) - at) AS s

@@ -52,10 +52,12 @@ LIMIT 20;
 -- returns: cluster_name text?, campaign_id int64?, idx int64?, parent int64?, count int64,
 -- returns: message text, sample text?, date_open text?, date_update text?, date_closed text?,
 -- returns: closed_by text?
--- Events in a state of $2, by id: those of campaign $1 and, when $3, the global ones of its clusters too;
--- at most $4 after the first $5.
-SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name, e.campaign_id,
-       e.idx, e.parent, e.count, e.message, e.sample, e.date_open, e.date_update, e.date_closed, e.closed_by
+-- Events in a state of $2, by id: those of campaign $1 and, when $3, the global ones of its
+-- clusters too; at most $4 after the first $5.
+SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name,
+    e.campaign_id,
+       e.idx, e.parent, e.count, e.message, e.sample, e.date_open, e.date_update, e.date_closed,
+           e.closed_by
 FROM events AS e
 LEFT JOIN clusters AS cl ON cl.id = e.cluster_id
 WHERE e.state = ANY ($2::text[])
@@ -68,11 +70,13 @@ ORDER BY e.id LIMIT $4 OFFSET $5;
 -- returns: id int64, class text, code text, message text, count int64, idx int64?,
 -- returns: job_id int64?, cluster text?, sample text?, date_update text, events text,
 -- returns: clusters text, tasks int64
--- What campaign $1 fails of: first what holds it, then its open events of jobs, most first; at most $2.
+-- What campaign $1 fails of: first what holds it, then its open events of jobs, most first; at most
+-- $2.
 -- Equal failures are one row, whatever the cluster: their newest event speaks for all. `tasks` of
 -- them wait for their user.
 WITH same AS (
-    SELECT (array_agg(id ORDER BY date_update DESC, id DESC))[1] AS newest, sum(count)::bigint AS count,
+    SELECT (array_agg(id ORDER BY date_update DESC, id DESC))[1] AS newest,
+        sum(count)::bigint AS count,
         array_agg(id ORDER BY id) AS ids, max(date_update) AS last
     FROM events
     WHERE campaign_id = $1 AND state = 'open' AND class IN ('job', 'campaign', 'cluster')
@@ -80,7 +84,8 @@ WITH same AS (
     ORDER BY class = 'job', count DESC, newest LIMIT $2
 )
 SELECT e.id, e.class, e.code, e.message, s.count, e.idx, e.job_id, cl.name AS cluster, e.sample,
-    s.last AS date_update, array_to_json(s.ids) AS events, coalesce(c.names, '[]') AS clusters, t.n AS tasks
+    s.last AS date_update, array_to_json(s.ids) AS events, coalesce(c.names, '[]') AS clusters,
+        t.n AS tasks
 FROM same AS s
 JOIN events AS e ON e.id = s.newest
 LEFT JOIN clusters AS cl ON cl.id = e.cluster_id
@@ -89,7 +94,8 @@ CROSS JOIN LATERAL (
     FROM clusters AS k WHERE k.id IN (SELECT cluster_id FROM events WHERE id = ANY (s.ids))
 ) AS c
 CROSS JOIN LATERAL (
-    SELECT count(*) AS n FROM (SELECT FROM needs_attention WHERE event_id = ANY (s.ids) LIMIT 100001) AS few
+    SELECT count(*) AS n FROM (SELECT FROM needs_attention
+        WHERE event_id = ANY (s.ids) LIMIT 100001) AS few
 ) AS t
 ORDER BY e.class = 'job', s.count DESC, e.id;
 
@@ -98,13 +104,16 @@ ORDER BY e.class = 'job', s.count DESC, e.id;
 -- returns: cluster_name text?, campaign_id int64?, idx int64?, parent int64?, count int64,
 -- returns: message text, sample text?, date_open text?, date_update text?, date_closed text?,
 -- returns: closed_by text?
--- Events of no campaign in a state of $1, by id; at most $2 after the first $3. The log class is left out
--- unless $4.
-SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name, e.campaign_id,
-       e.idx, e.parent, e.count, e.message, e.sample, e.date_open, e.date_update, e.date_closed, e.closed_by
+-- Events of no campaign in a state of $1, by id; at most $2 after the first $3. The log class is
+-- left out unless $4.
+SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name,
+    e.campaign_id,
+       e.idx, e.parent, e.count, e.message, e.sample, e.date_open, e.date_update, e.date_closed,
+           e.closed_by
 FROM events AS e
 LEFT JOIN clusters AS cl ON cl.id = e.cluster_id
-WHERE e.state = ANY ($1::text[]) AND e.campaign_id IS NULL AND e.class <> 'job' AND ($4 OR e.class <> 'log')
+WHERE e.state = ANY ($1::text[]) AND e.campaign_id IS NULL AND e.class <> 'job'
+    AND ($4 OR e.class <> 'log')
 ORDER BY e.id LIMIT $2 OFFSET $3;
 
 -- name: OpenBlackHoles
@@ -115,8 +124,8 @@ SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'BLAC
 
 -- name: RaiseEvent
 -- returns: id int64
--- Opens an event, or counts more of the same that is open: a row with first, last and a sample. When
--- $11 names who closed it, it is a row of its own, closed from the beginning.
+-- Opens an event, or counts more of the same that is open: a row with first, last and a sample.
+-- When $11 names who closed it, it is a row of its own, closed from the beginning.
 INSERT INTO events AS e
     (class, code, campaign_id, cluster_id, job_id, idx, fingerprint, message, sample, count,
      state, date_closed, closed_by)
@@ -141,7 +150,8 @@ SELECT campaign_id, cluster_id FROM events WHERE state = 'open' AND code = 'OVER
 -- returns: message text, sample text?, date_open text?, date_update text?, date_closed text?,
 -- returns: closed_by text?, grid_user text?
 -- Event $1 and the user whose campaign it concerns.
-SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name, e.campaign_id,
+SELECT e.id, e.class, e.code, e.state, e.job_id, e.cluster_id, cl.name AS cluster_name,
+    e.campaign_id,
        e.idx, e.parent, e.count, e.message, e.sample, e.date_open, e.date_update, e.date_closed,
        e.closed_by, c.grid_user
 FROM events AS e

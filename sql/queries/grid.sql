@@ -39,7 +39,8 @@ WHERE locktype = 'relation' AND relation = 'grid'::regclass AND mode = 'RowShare
 -- returns: grid_id text, epoch int64, leader text?, embedded bool, leading_s double?,
 -- returns: bytes int64, server text, campaigns int64, live int64, clock double
 -- The grid in one row, for `cigri status`.
-SELECT g.grid_id, g.epoch, g.leader, g.embedded, extract(epoch FROM now() - g.leading_since) AS leading_s,
+SELECT g.grid_id, g.epoch, g.leader, g.embedded,
+    extract(epoch FROM now() - g.leading_since) AS leading_s,
        pg_database_size(current_database()) AS bytes, current_setting('server_version') AS server,
        (SELECT count(*) FROM campaigns WHERE state IN ('in_treatment', 'paused')) AS campaigns,
        (SELECT count(*) FROM live) AS live,
@@ -85,7 +86,8 @@ UPDATE grid SET embedded = true WHERE NOT embedded;
 -- returns: name text, host text, pid int, epoch int64, passes int64, idle_s double?,
 -- returns: last_pass_ms double?
 -- What each module says of itself.
-SELECT name, host, pid, epoch, passes, extract(epoch FROM now() - last_pass_at) AS idle_s, last_pass_ms
+SELECT name, host, pid, epoch, passes, extract(epoch FROM now() - last_pass_at) AS idle_s,
+    last_pass_ms
 FROM modules ORDER BY name;
 
 -- name: NotifyProgressOf

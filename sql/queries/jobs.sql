@@ -254,10 +254,12 @@ ON CONFLICT DO NOTHING;
 
 -- name: ReconcileOrphans
 -- returns: remote_id text, tag text, element int, cluster_user text, verdict text
--- What each job with our tag on cluster $1 is ($2 remote id, $3 tag, $4 element, $5 its owner there):
+-- What each job with our tag on cluster $1 is ($2 remote id, $3 tag, $4 element, $5 its owner
+-- there):
 --   known    recorded under this id; in flight, or ended less than ten minutes ago
 --   open     its batch is in doubt: the runner decides
---   duplicate     a job of ours that was recorded under another id, or given up, or that ended long ago
+-- duplicate     a job of ours that was recorded under another id, or given up, or that ended long
+-- ago
 --            and lives again because its slurmctld crashed
 --   unknown  in no table
 SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS cluster_user,
@@ -288,18 +290,22 @@ LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.clust
 -- returns: exit_class text?, code text?, wait_status int?, submitted double?, started double?,
 -- returns: ended double?, node text?, message text?, counted bool
 -- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
-SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exit_class, NULL AS code,
+SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exit_class,
+    NULL AS code,
        NULL::int AS wait_status, extract(epoch FROM submitted_at) AS submitted,
-       extract(epoch FROM started_at) AS started, NULL AS ended, node, NULL AS message, false AS counted
+       extract(epoch FROM started_at) AS started, NULL AS ended, node, NULL AS message,
+           false AS counted
 FROM live WHERE job_id = $1
 UNION ALL
 SELECT job_id, remote_id, state::text, attempt, slots, exit_class::text, code, wait_status,
-       extract(epoch FROM submitted_at), extract(epoch FROM started_at), extract(epoch FROM ended_at),
+       extract(epoch FROM submitted_at), extract(epoch FROM started_at),
+           extract(epoch FROM ended_at),
        node, message, counted
 FROM done WHERE campaign_id = $2 AND idx = $3 AND counted AND job_id = $1
 UNION ALL
 SELECT job_id, remote_id, state::text, attempt, slots, exit_class::text, code, wait_status,
-       extract(epoch FROM submitted_at), extract(epoch FROM started_at), extract(epoch FROM ended_at),
+       extract(epoch FROM submitted_at), extract(epoch FROM started_at),
+           extract(epoch FROM ended_at),
        node, message, counted
 FROM done WHERE campaign_id = $2 AND idx = $3 AND NOT counted AND job_id = $1;
 

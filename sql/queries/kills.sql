@@ -82,8 +82,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: CollectOverWalltime
 -- Running jobs past their walltime and $1 (share of it) and $2 (seconds) of
--- slack, where the cluster does not end them itself. Only where the last poll is fresh: nothing is killed on a
--- stale answer.
+-- slack, where the cluster does not end them itself. Only where the last poll is fresh: nothing is
+-- killed on a stale answer.
 INSERT INTO kills (job_id, reason, detail)
 SELECT l.job_id, 'walltime', 'walltime of ' || cc.walltime_s || ' s is over'
 FROM live AS l
@@ -179,8 +179,8 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::float
 ON CONFLICT DO NOTHING;
 
 -- name: InsertRecalls
--- Of the jobs of campaign $1[i] that wait on cluster $2[i], $4[i] are taken back in favour of cluster
--- $3[i]: those chosen before, then the newest. A job that waits no longer than a queue is meant to
+-- Of the jobs of campaign $1[i] that wait on cluster $2[i], $4[i] are taken back in favour of
+-- cluster $3[i]: those chosen before, then the newest. A job that waits no longer than a queue is meant to
 -- last may start soon.
 INSERT INTO recalls (job_id, to_cluster)
 SELECT j.job_id, w.to_cluster
@@ -209,7 +209,8 @@ UPDATE kills SET called_at = now(), calls = calls + 1 WHERE job_id = ANY ($1::bi
 -- name: NextDueKill
 -- returns: seconds double?
 -- Seconds until the next call is due; NULL when there is none.
-SELECT extract(epoch FROM min(coalesce(called_at + least($1::float8 * 2 ^ (least(calls, 20) - 1), $2)
+SELECT extract(epoch FROM min(coalesce(called_at + least($1::float8 * 2 ^ (least(calls, 20) - 1),
+    $2)
     * interval '1 second',
                                        now())) - now()) AS seconds
 FROM kills;
@@ -228,7 +229,8 @@ WITH p AS (
         coalesce(sum(slots) FILTER (WHERE freed), 0) AS freed, min(at) AS since
     FROM p GROUP BY 1, 2
 )
-SELECT b.for_campaign, sum(b.jobs)::bigint AS jobs, sum(b.slots)::bigint AS slots, sum(b.lost_s) AS lost_s,
+SELECT b.for_campaign, sum(b.jobs)::bigint AS jobs, sum(b.slots)::bigint AS slots,
+    sum(b.lost_s) AS lost_s,
     sum(b.freed)::bigint AS freed,
     sum(least(b.freed, g.slots))::bigint AS got
 FROM by_cluster AS b

@@ -17,11 +17,12 @@ SELECT params FROM params_chunk WHERE upload_id = $1 AND off >= $2 ORDER BY off 
 
 -- name: DropStaleUploadBlocks
 -- returns: n int64, uploads int64
--- Uploads that nobody has written to for $1 seconds and no campaign names: at most $2 of their blocks,
--- and themselves when none is left.
+-- Uploads that nobody has written to for $1 seconds and no campaign names: at most $2 of their
+-- blocks, and themselves when none is left.
 WITH old AS (
     SELECT id FROM uploads
-    WHERE NOT published AND touched_at < now() - $1 * interval '1 second' ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
+    WHERE NOT published AND touched_at < now() - $1 * interval '1 second'
+    ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
 ), blocks AS (
     DELETE FROM params_chunk WHERE ctid = ANY (ARRAY(
         SELECT p.ctid FROM params_chunk AS p JOIN old ON p.upload_id = old.id LIMIT $2))
@@ -71,8 +72,8 @@ FROM place LEFT JOIN params_chunk AS p ON p.upload_id = place.upload_id AND p.of
 
 -- name: LocateParameters
 -- returns: idx int64, upload_id int64?, line int64, off int64?
--- Where the parameters of tasks $2 of campaign $1 are: upload, line in it, and the block that holds the
--- line; no upload where the parameter is the index itself.
+-- Where the parameters of tasks $2 of campaign $1 are: upload, line in it, and the block that holds
+-- the line; no upload where the parameter is the index itself.
 SELECT w.idx, s.upload_id, w.idx - s.first_idx AS line, c.off
 FROM unnest($2::bigint[]) AS w (idx)
 JOIN segments AS s ON s.campaign_id = $1 AND w.idx >= s.first_idx AND w.idx < s.first_idx + s.n
@@ -86,21 +87,24 @@ ORDER BY w.idx;
 -- returns: id int64, grid_user text, blocks int, lines int64, published bool,
 -- returns: campaign_id int64?
 SELECT id, grid_user, blocks, lines, published,
-    (SELECT min(campaign_id) FROM segments AS s WHERE published AND s.upload_id = u.id) AS campaign_id
+    (SELECT min(campaign_id) FROM segments AS s WHERE published
+        AND s.upload_id = u.id) AS campaign_id
 FROM uploads AS u
 WHERE id = $1
 FOR UPDATE OF u;
 
 -- name: LongBlocks
 -- returns: off int64, params text
--- Some blocks of an upload from line $2 on: the first, and those that hold a line of more than $3 bytes.
+-- Some blocks of an upload from line $2 on: the first, and those that hold a line of more than $3
+-- bytes.
 SELECT off, params FROM params_chunk
 WHERE upload_id = $1 AND off >= $2 AND (off = 0 OR longest > $3)
 ORDER BY off LIMIT 8;
 
 -- name: OpenUpload
 -- returns: id int64
--- A new upload of user $1, unless there are $2 already: uploads are space that nobody has asked for yet.
+-- A new upload of user $1, unless there are $2 already: uploads are space that nobody has asked for
+-- yet.
 INSERT INTO uploads (grid_user)
 SELECT $1
 WHERE (SELECT count(*) FROM uploads WHERE grid_user = $1 AND NOT published) < $2

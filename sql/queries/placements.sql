@@ -94,8 +94,8 @@ ORDER BY cc.campaign_id, cc.cluster_id;
 -- name: PendingJobs
 -- returns: campaign_id int64, cluster_id int, pending_kept int, waiting_timeout_s int,
 -- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages double[]
--- Jobs of ours that are pending on clusters polled lately, by campaign and cluster, with how many of
--- the campaign may wait there (CIG-36, CIG-50) and for how long.
+-- Jobs of ours that are pending on clusters polled lately, by campaign and cluster, with how many
+-- of the campaign may wait there (CIG-36, CIG-50) and for how long.
 SELECT l.campaign_id, l.cluster_id, c.pending_kept, c.waiting_timeout_s, f.waiting_allowed,
        EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
                WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
@@ -155,7 +155,8 @@ SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason
        cc.slots, cc.walltime_s, cc.max_jobs, cc.prologue IS NOT NULL AS has_prologue,
        cc.epilogue IS NOT NULL AS has_epilogue,
        coalesce(l.prologue, 'none') AS prologue, coalesce(l.epilogue, 'none') AS epilogue,
-       coalesce(l.verified, false) AS verified, l.held_why, extract(epoch FROM l.held_since) AS held_since,
+       coalesce(l.verified, false) AS verified, l.held_why,
+           extract(epoch FROM l.held_since) AS held_since,
        extract(epoch FROM l.black_hole_until) AS black_hole_until,
        coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
        l.min_s, l.max_s, extract(epoch FROM l.first_start) AS first_start,
@@ -196,7 +197,8 @@ ORDER BY cl.id;
 
 -- name: UpdatePlacements
 -- Adds what the ends of jobs say of a campaign on a cluster. REQUIRES: each placement once.
-INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok, sum_s,
+INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok,
+    sum_s,
     sum_sq, min_s, max_s, hist, first_start, last_end, prologue, epilogue, answered_test, recent_s,
     recent_idx, longest_killed_s, killed_at, bursts)
 SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq,
@@ -244,16 +246,19 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
 -- returns: campaign_id int64, grid_user text, priority int, waiting int64, granted int64,
 -- returns: in_flight int64, cluster_id int64?, cluster text?, code text?, numbers text?,
 -- returns: since double?, total int64
--- Campaigns that wait and may run on cluster $1, each with what holds it back there (or altogether); at most $2.
+-- Campaigns that wait and may run on cluster $1, each with what holds it back there (or
+-- altogether); at most $2.
 SELECT c.id AS campaign_id, c.grid_user, c.priority, w.n AS waiting, coalesce(g.n, 0) AS granted,
        coalesce(k.n, 0)::bigint AS in_flight, r.cluster_id, cl.name AS cluster, r.code, r.numbers,
        extract(epoch FROM r.since) AS since, count(*) OVER () AS total
 FROM campaign_clusters AS cc
-JOIN campaigns AS c ON c.id = cc.campaign_id AND c.state = 'in_treatment' AND c.wanted = 'in_treatment'
+JOIN campaigns AS c ON c.id = cc.campaign_id AND c.state = 'in_treatment'
+    AND c.wanted = 'in_treatment'
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
 CROSS JOIN LATERAL (
     SELECT cur.ntasks - cur.next_idx
-           + (SELECT count(*) FROM (SELECT FROM retry WHERE campaign_id = c.id LIMIT 1000) AS few) AS n
+           + (SELECT count(*) FROM (SELECT FROM retry
+               WHERE campaign_id = c.id LIMIT 1000) AS few) AS n
 ) AS w
 LEFT JOIN LATERAL (
     SELECT sum(n) AS n FROM grants WHERE campaign_id = c.id AND cluster_id = $1

@@ -11,7 +11,8 @@ WHERE key = 'canary_jobs' AND value::text ~ '^[1-9][0-9]{0,8}$';
 
 -- name: HighestUserPriority
 -- returns: priority int
--- The highest priority that users may give (docs/policies.md); a row that somebody broke by hand counts for nothing.
+-- The highest priority that users may give (docs/policies.md); a row that somebody broke by hand
+-- counts for nothing.
 SELECT coalesce((SELECT value::text::int FROM policy_settings
                  WHERE key = 'user_priority' AND value::text ~ '^[0-9]{1,2}$'), 9) AS priority;
 
@@ -21,7 +22,8 @@ LOCK TABLE policy_settings IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: PolicyHistory
 -- returns: item text
-SELECT json_build_object('at', at, 'by', changed_by, 'key', key, 'old', old_value, 'new', new_value) AS item
+SELECT json_build_object('at', at, 'by', changed_by, 'key', key, 'old', old_value, 'new',
+    new_value) AS item
 FROM policy_log ORDER BY at DESC, key LIMIT 200;
 
 -- name: PolicySettings
@@ -38,9 +40,12 @@ SELECT key, value, changed_by, changed_at FROM policy_settings ORDER BY key;
 WITH old AS (
     SELECT value FROM policy_settings WHERE key = $1
 ), log AS (
-    INSERT INTO policy_log (changed_by, key, old_value, new_value) VALUES ($3, $1, (SELECT value FROM old), $2::jsonb)
+    INSERT INTO policy_log (changed_by, key, old_value, new_value)
+        VALUES ($3, $1, (SELECT value FROM old), $2::jsonb)
 ), gone AS (
     DELETE FROM policy_settings WHERE key = $1 AND $2::jsonb IS NULL
 )
-INSERT INTO policy_settings (key, value, changed_by) SELECT $1, $2::jsonb, $3 WHERE $2::jsonb IS NOT NULL
-ON CONFLICT (key) DO UPDATE SET value = excluded.value, changed_by = excluded.changed_by, changed_at = now();
+INSERT INTO policy_settings (key, value, changed_by)
+SELECT $1, $2::jsonb, $3 WHERE $2::jsonb IS NOT NULL
+ON CONFLICT (key) DO UPDATE
+SET value = excluded.value, changed_by = excluded.changed_by, changed_at = now();

@@ -20,7 +20,8 @@ WHERE r.until IS NULL AND r.campaign_id = o.campaign_id AND r.cluster_id = o.clu
 -- name: CurrentReasons
 -- returns: cluster_id int64, cluster text?, code text, numbers text, for_s double?, since double
 -- What holds campaign $1 now, the whole campaign (cluster 0) first.
-SELECT r.cluster_id, c.name AS cluster, r.code, r.numbers, extract(epoch FROM now() - r.since) AS for_s,
+SELECT r.cluster_id, c.name AS cluster, r.code, r.numbers,
+    extract(epoch FROM now() - r.since) AS for_s,
        extract(epoch FROM r.since) AS since
 FROM reasons AS r LEFT JOIN clusters AS c ON c.id = r.cluster_id
 WHERE r.campaign_id = $1 AND r.until IS NULL

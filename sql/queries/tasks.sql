@@ -1,7 +1,9 @@
 -- name: AddTries
 -- What failed jobs have used up of their tasks' tries. REQUIRES: each task once.
-INSERT INTO tries AS t (campaign_id, idx, attempts, program, user_requeues, uncharged, uncharged_here, last_cluster)
-SELECT e.campaign_id, e.idx, e.attempts, e.program, e.user_requeues, e.uncharged, e.uncharged, e.cluster_id
+INSERT INTO tries AS t (campaign_id, idx, attempts, program, user_requeues, uncharged,
+    uncharged_here, last_cluster)
+SELECT e.campaign_id, e.idx, e.attempts, e.program, e.user_requeues, e.uncharged, e.uncharged,
+    e.cluster_id
 FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[])
     AS e (campaign_id, idx, attempts, program, user_requeues, uncharged, cluster_id)
 ON CONFLICT (campaign_id, idx) DO UPDATE SET
@@ -31,7 +33,8 @@ WITH wanted AS (
       AND kind IN ('task', 'replica', 'test')
 ), attempts AS (
     SELECT idx, job_id, remote_id, state::text AS state, cluster_id, attempt::int AS attempt, kind,
-           exit_class::text AS exit_class, code, wait_status, submitted_at, started_at, ended_at, node,
+           exit_class::text AS exit_class, code, wait_status, submitted_at, started_at, ended_at,
+               node,
            counted, message, batch_id
     FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND counted
     UNION ALL
@@ -43,20 +46,24 @@ WITH wanted AS (
            submitted_at, started_at, NULL, node, false, NULL, batch_id
     FROM live WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
     UNION ALL
-    SELECT coalesce(b.idxs[w.element + 1], b.first_idx + w.element), b.first_job_id + w.element, NULL,
+    SELECT coalesce(b.idxs[w.element + 1], b.first_idx + w.element), b.first_job_id + w.element,
+        NULL,
            'launching', b.cluster_id, 32767, b.kind, NULL,
-           CASE WHEN b.state = 'in_doubt' THEN 'SUBMIT_IN_DOUBT' END, NULL, b.created_at, NULL, NULL,
+           CASE WHEN b.state = 'in_doubt' THEN 'SUBMIT_IN_DOUBT' END, NULL, b.created_at, NULL,
+               NULL,
            NULL, false, NULL, b.id
     FROM open_batches AS b
     CROSS JOIN LATERAL (
         SELECT wanted.idx - b.first_idx AS element FROM wanted
-        WHERE b.first_idx IS NOT NULL AND wanted.idx >= b.first_idx AND wanted.idx < b.first_idx + b.n
+        WHERE b.first_idx IS NOT NULL AND wanted.idx >= b.first_idx
+            AND wanted.idx < b.first_idx + b.n
         UNION ALL
         SELECT array_position(b.idxs, wanted.idx) - 1 FROM wanted
         WHERE b.idxs IS NOT NULL AND wanted.idx = ANY (b.idxs)
     ) AS w
     UNION ALL
-    SELECT idx, NULL, NULL, 'pending', NULL, 32767, 'task', NULL, why, NULL, since, NULL, NULL, NULL,
+    SELECT idx, NULL, NULL, 'pending', NULL, 32767, 'task', NULL, why, NULL, since, NULL, NULL,
+        NULL,
            false, NULL, NULL
     FROM retry WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
 )
@@ -124,7 +131,8 @@ WITH won AS (
 ), a AS (
     DELETE FROM retry AS r USING won WHERE r.campaign_id = won.campaign_id AND r.idx = won.idx
 )
-DELETE FROM needs_attention AS t USING won WHERE t.campaign_id = won.campaign_id AND t.idx = won.idx;
+DELETE FROM needs_attention AS t USING won WHERE t.campaign_id = won.campaign_id
+    AND t.idx = won.idx;
 
 -- name: PutNeedsAttention
 -- Tasks whose tries are used up: each with its last job and the event that names the failure.
@@ -148,7 +156,8 @@ ON CONFLICT (campaign_id, idx) DO NOTHING;
 -- are retried elsewhere. The answer: the events that no other task waits for.
 WITH failed AS (
     SELECT DISTINCT idx FROM done
-    WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND exit_class = 'program' AND idx >= 0
+    WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND exit_class = 'program'
+        AND idx >= 0
 ), refunded AS (
     UPDATE tries AS t SET program = 0 FROM failed AS f WHERE t.campaign_id = $1 AND t.idx = f.idx
 ), back AS (
@@ -166,10 +175,11 @@ WHERE b.event_id IS NOT NULL AND NOT EXISTS (
 
 -- name: RetryFailedTasks
 -- returns: n int64
--- Failed tasks of campaign $1 are retried, as if they had never failed: all, or those that wait for event $2. One
--- statement: a task is always in exactly one place.
+-- Failed tasks of campaign $1 are retried, as if they had never failed: all, or those that wait for
+-- event $2. One statement: a task is always in exactly one place.
 WITH failed AS (
-    DELETE FROM needs_attention WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2) RETURNING idx
+    DELETE FROM needs_attention WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2)
+    RETURNING idx
 ), forgiven AS (
     UPDATE tries SET program = 0, user_requeues = 0, uncharged = 0, uncharged_here = 0
     FROM failed
@@ -183,7 +193,8 @@ SELECT count(*) AS n FROM moved;
 
 -- name: RetryOfTask
 -- returns: wait_s double?, avoid text?, before int64
--- When task $2 of campaign $1 is retried, and where it would rather not; and how many go before a task that was never sent.
+-- When task $2 of campaign $1 is retried, and where it would rather not; and how many go before a
+-- task that was never sent.
 SELECT extract(epoch FROM r.not_before - now()) AS wait_s,
        (SELECT string_agg(name, ', ' ORDER BY id) FROM clusters WHERE id = ANY (r.avoid)) AS avoid,
        greatest($2 - c.next_idx, 0) AS before
@@ -219,9 +230,11 @@ WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: WaitingTasks
 -- returns: idx int64
--- The next $3 tasks after $2 of campaign $1 that wait: to be retried, and those the cursor has not reached.
+-- The next $3 tasks after $2 of campaign $1 that wait: to be retried, and those the cursor has not
+-- reached.
 (SELECT idx FROM retry WHERE campaign_id = $1 AND idx > $2 ORDER BY idx LIMIT $3)
 UNION ALL
-(SELECT generate_series(greatest(next_idx, $2 + 1), least(ntasks, greatest(next_idx, $2 + 1) + $3) - 1)
+(SELECT generate_series(greatest(next_idx, $2 + 1),
+    least(ntasks, greatest(next_idx, $2 + 1) + $3) - 1)
  FROM campaign_cursor WHERE campaign_id = $1)
 ORDER BY idx LIMIT $3;

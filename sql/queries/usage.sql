@@ -35,7 +35,8 @@ SET slot_s = u.slot_s + excluded.slot_s, ok = u.ok + excluded.ok,
 
 -- name: SharesByUser
 -- returns: project text, grid_user text, slot_s double, running int64, waiting int64
--- Who used what in the last $1 seconds, jobs that run included (all of what they have used), and who wants something.
+-- Who used what in the last $1 seconds, jobs that run included (all of what they have used), and
+-- who wants something.
 WITH had AS (
     SELECT project, grid_user, slot_s, 0::bigint AS running, 0::bigint AS waiting
     FROM usage WHERE bucket >= now() - $1 * interval '1 second'

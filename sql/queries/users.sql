@@ -45,7 +45,8 @@ ORDER BY p.grid_user, c.name;
 
 -- name: ListApiTokens
 -- returns: item text
-SELECT to_jsonb(t) - 'hash' AS item FROM api_tokens AS t WHERE revoked_at IS NULL ORDER BY grid_user, id;
+SELECT to_jsonb(t) - 'hash' AS item FROM api_tokens AS t WHERE revoked_at IS NULL
+ORDER BY grid_user, id;
 
 -- name: ListClusterTokens
 -- returns: cluster_id int, name text, token text, expires int64?

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <fstream>
 #include <regex>
 
 #include "core/limits.h"
@@ -98,6 +100,20 @@ TEST(PagesTest, NoLineOfTextIsOver100Columns) {
       EXPECT_LE(Columns(line.text), kColumns) << Name(page) << ":" << number;
     }
   }
+}
+
+TEST(SqlTest, NoLineIsOver100Columns) {
+  std::size_t seen = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(CIGRI_SOURCE_DIR) / "sql")) {
+    if (entry.path().extension() != ".sql") continue;
+    std::ifstream in(entry.path());
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++seen;
+      EXPECT_LE(Columns(line), kColumns) << Name(entry.path()) << ":" << ++number;
+    }
+  }
+  EXPECT_GT(seen, 1000u) << "the search finds nothing";
 }
 
 TEST(PagesTest, EveryLinkLeadsToAFileAndItsHeading) {
