@@ -90,8 +90,8 @@ TEST(TestFirst, OnlyTheFirstTwoTestCampaignsOfAUserGoAhead) {
     for (int i = 2; i <= 101; ++i) of_bob += s.Given(i);
     EXPECT_EQ(s.Given(2) + s.Given(3), 2) << ToString(policy);
     EXPECT_EQ(s.Given(102), 1) << ToString(policy) << ": another user's first";
-    if (policy == PolicyKind::kFifo) EXPECT_EQ(s.Given(1), 7);
-    if (policy == PolicyKind::kFifo) EXPECT_EQ(of_bob, 2);
+    if (policy == PolicyKind::kFifo) { EXPECT_EQ(s.Given(1), 7); }
+    if (policy == PolicyKind::kFifo) { EXPECT_EQ(of_bob, 2); }
   }
 }
 
