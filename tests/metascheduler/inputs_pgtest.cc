@@ -184,7 +184,7 @@ TEST_F(SurvivalPgTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereAgainBli
   }
   Fresh();
   Pass();
-  EXPECT_EQ(Granted(c, 1), 1) << "what is in flight there is the probe";
+  EXPECT_EQ(Granted(c, 1), 0) << "what is in flight there is the probe";
   EXPECT_EQ(Why(c, 1), "SHORT_SURVIVAL");
   const auto numbers =
       nlohmann::json::parse(Text("SELECT numbers FROM reasons WHERE code = 'SHORT_SURVIVAL'"));
