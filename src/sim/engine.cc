@@ -86,6 +86,7 @@ Totals Engine::Impl::Run(double until) {
       Handle(event);
     }
     TryCycle();
+    TryCycle();  // what a cycle itself has taken back is decided on in the next
   }
   if (scenario_.until > 0 || (!events_.empty() && events_.top().at > until)) now_ = until;
   totals_.until = now_;
