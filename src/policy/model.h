@@ -38,7 +38,7 @@ struct Cluster {
   int running_slots = 0;
   int waiting_allowed = 1;  ///< jobs that may wait there, of the campaign with the shortest ones
   double speed = 1;         ///< declared, corrected by what was measured (speed.h); faster is more
-  double life_s = 0;  ///< mean time that our jobs run there for each one that is killed, 0 = none is
+  double life_s = 0;  ///< mean run time of our jobs there for each kill, 0 = none
   ClusterMode mode = ClusterMode::kUnlimited;
   int limited = kNoLimit;      ///< the N of mode limited: most of our jobs in flight
   int max_running = kNoLimit;  ///< operator's ceiling on slots of our jobs in flight

@@ -20,7 +20,7 @@ class Dealer {
   bool TakeOne(int u, int cluster);
   /// One job for unit u on the best cluster where it can take one; false when there is none.
   bool TakeOneAnywhere(int u);
-  /// While it is set, TakeOne gives a campaign nothing where it has a more affine cluster with room.
+  /// While set, TakeOne gives a campaign nothing where a more affine cluster of it has room.
   void OnlyAffine(bool only) { only_affine_ = only; }
   /// The first campaign of u that wants something on c: what a gap is measured for; -1 = none.
   int Wants(int u, int cluster) const;
