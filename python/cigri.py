@@ -177,6 +177,9 @@ class _Api:
         """The response, unread. Raises ApiError for a refusal."""
         headers = dict(headers or {}, Accept="application/json")
         if os.environ.get("CIGRI_TOKEN"):
+            if not self._private():
+                raise ApiError("$CIGRI_TOKEN is not sent to %s: anybody on the way could read it; "
+                               "use https://" % self.address)
             headers["Authorization"] = "Bearer " + os.environ["CIGRI_TOKEN"]
         end = time.monotonic() + _PATIENCE_S
         while True:
@@ -204,6 +207,11 @@ class _Api:
         if response.status >= 400:
             self._refuse(method + " " + path, response)
         return response
+
+    def _private(self):
+        """Whether nobody else can read what goes to the API."""
+        url = urllib.parse.urlsplit(self.address)
+        return url.scheme != "http" or url.hostname in ("localhost", "127.0.0.1", "::1")
 
     def _answered(self):
         return getattr(self, "_seen", False)
