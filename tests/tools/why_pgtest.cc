@@ -200,7 +200,7 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsMessage) {
   why =
       say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
           "drained_until = now() + interval '3 hours 30 seconds'");
-  EXPECT_EQ(why["message"], "alpha is drained by root: disks");
+  EXPECT_EQ(why["message"], "alpha is drained by root: disks; beta is drained by root: disks");
   EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
       << why["clusters"];
 

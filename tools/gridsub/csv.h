@@ -6,7 +6,7 @@
 
 namespace cigri::gridsub {
 
-/// ';' of "--delimiter ;"; "tab" and "\\t" are TAB. Throws Fatal(kExitUsage) for what is no
+/// ';' of "--delimiter ;"; "tab" and "\t" are TAB. Throws Fatal(kExitUsage) for what is no
 /// character.
 char DelimiterOf(const std::string& text);
 
