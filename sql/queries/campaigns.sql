@@ -48,10 +48,6 @@ SELECT NOT EXISTS (
             WHERE b.campaign_id = cc.campaign_id AND b.cluster_id = cc.cluster_id
                 AND b.code <> 'TOKEN_MISSING')) AS held;
 
--- name: CampaignOwner
--- returns: grid_user text
-SELECT grid_user FROM campaigns WHERE id = $1;
-
 -- name: CompleteCancelled
 -- Nothing of the cancelled campaign $1 is in flight any more.
 UPDATE campaigns SET completion_time = now() WHERE id = $1 AND state = 'cancelled';

@@ -180,8 +180,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: InsertRecalls
 -- Of the jobs of campaign $1[i] that wait on cluster $2[i], $4[i] are taken back in favour of
--- cluster $3[i]: those chosen before, then the newest. A job that waits no longer than a queue is meant to
--- last may start soon.
+-- cluster $3[i]: those chosen before, then the newest. A job that waits no longer than a queue is
+-- meant to last may start soon.
 INSERT INTO recalls (job_id, to_cluster)
 SELECT j.job_id, w.to_cluster
 FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[])

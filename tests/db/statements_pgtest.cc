@@ -32,14 +32,20 @@ const std::map<std::string, std::set<std::string>> kReads = {
     {"text[]", {"text[]"}}};
 
 // Columns that may be NULL in their table, and are not in the rows that the statement chooses.
-const std::set<std::string> kChosenNotNull = {
-    "FeedTokens.feed_token",          "ListClusterTokens.token",
-    "MissingTokens.campaign_id",      "OpenBlackHoles.campaign_id",
-    "OpenBlackHoles.cluster_id",      "OverdueJobs.overdue_s",
-    "RefundTasks.event_id",           "ReportedOverdueJobs.campaign_id",
-    "ReportedOverdueJobs.cluster_id", "RuleVersion.code",
-    "RuleVersion.priority",           "StopHeldCampaigns.state_reason",
-    "UserClusterToken.token"};
+const std::set<std::string> kChosenNotNull = {"FeedTokens.feed_token",
+                                              "Leader.leader",
+                                              "ListClusterTokens.token",
+                                              "MissingTokens.campaign_id",
+                                              "OpenBlackHoles.campaign_id",
+                                              "OpenBlackHoles.cluster_id",
+                                              "OverdueJobs.overdue_s",
+                                              "RefundTasks.event_id",
+                                              "ReportedOverdueJobs.campaign_id",
+                                              "ReportedOverdueJobs.cluster_id",
+                                              "RuleVersion.code",
+                                              "RuleVersion.priority",
+                                              "StopHeldCampaigns.state_reason",
+                                              "UserClusterToken.token"};
 
 struct TableColumn {
   std::string table;

@@ -133,8 +133,8 @@ TEST(TablesPageTest, NamesWhoeverWritesAColumnAsItsWriter) {
   std::size_t seen = 0;
   for (const auto& s : test::Statements()) {
     const auto used = users.find(s.name);
-    ASSERT_NE(used, users.end()) << s.file << ": nobody uses " << s.name;
-    if (kPurge.count(s.name) != 0) continue;
+    EXPECT_TRUE(used != users.end()) << s.file << ": nobody uses " << s.name;
+    if (used == users.end() || kPurge.count(s.name) != 0) continue;
     for (const auto& write : test::WritesOf(s.sql))
       for (const auto& folder : used->second) {
         const auto allowed = MayWrite(page, write.table, folder);
