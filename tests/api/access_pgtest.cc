@@ -126,8 +126,8 @@ TEST_F(AccessPgTest, AHundredLongPollsTakeNoDatabaseSessionsOfTheirOwn) {
   const std::string token = Ask("alice", "GET", path).body["token"];
   std::vector<std::future<Answer>> polls;
   for (int i = 0; i < 100; ++i)
-    polls.push_back(std::async(std::launch::async, [&] {
-      return Ask("alice", "GET", path + "?wait=30000&seen=" + token);
+    polls.push_back(std::async(std::launch::async, [&, user = i % 2 == 0 ? "alice" : "bob"] {
+      return Ask(user, "GET", path + "?wait=30000&seen=" + token);
     }));
   EXPECT_EQ(Ask("alice", "GET", "/campaigns").status, 200) << "others are served meanwhile";
   EXPECT_LE(std::stoi(One(
