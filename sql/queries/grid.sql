@@ -67,7 +67,7 @@ SELECT epoch FROM grid WHERE epoch = $1 FOR SHARE;
 -- name: Leader
 -- returns: leader text
 -- host:pid of the almighty whose lease is not over; no row when there is none.
-SELECT g.leader FROM grid AS g JOIN leader_lease AS l USING (epoch)
+SELECT coalesce(g.leader, '') AS leader FROM grid AS g JOIN leader_lease AS l USING (epoch)
 WHERE g.leader IS NOT NULL AND l.ends_at > clock_timestamp();
 
 -- name: LeaderView

@@ -33,7 +33,8 @@ inline constexpr EventCode kEventCodes[] = {
      "look at quota, rights and free space in exec_directory on that cluster; then gridsub "
      "--retry-failed N"},
     {"LAUNCH_FAILED", "task", "updator",
-     "the cluster could not start the job; not charged, it is retried",
+     "the cluster could not start the job, or a local cluster could not file its output; not "
+     "charged, it is retried",
      "nothing for the user; many of them on one cluster: its operator looks at that cluster's log"},
     {"NODE_FAILED", "task", "updator",
      "the node went away under the job; not charged, it is retried", "nothing"},

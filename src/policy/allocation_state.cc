@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "policy/forecast/forecast.h"
 #include "policy/guard.h"
 
 namespace cigri::policy {

@@ -39,6 +39,12 @@ int BlackHoleCount(const PolicyConfig& config, const Campaign& campaign) {
   return campaign.min_duration_s > 0 ? kUserSaysSo : 0;
 }
 
+double Yield(double need_s, double life_s) {
+  if (!(life_s > 0) || !(need_s > 0)) return 1;
+  const double deaths = std::min(need_s / life_s, 100.0);
+  return deaths / std::expm1(deaths);
+}
+
 bool OnlyProbes(const PolicyConfig& config, const Campaign& campaign, const Placement& placement) {
   return config.survival_kills > 0 && placement.bursts >= config.survival_kills &&
          campaign.need_s > 0 && placement.median_survival_s > 0 &&

@@ -4,6 +4,9 @@
 
 namespace cigri::policy {
 
+/// What becomes of the slot time of jobs that need `need_s` where kills come at random, one in
+/// `life_s` (0 = never): the part that is not lost, 1 for short jobs.
+double Yield(double need_s, double life_s);
 /// Kills of one cluster within so long are one burst: one observation, however many jobs it took.
 inline constexpr double kBurstS = 60;
 /// Jobs of the campaign are killed there before they can end: `survival.kills` bursts without a

@@ -148,9 +148,9 @@ void FillReason(const AllocationState& alloc, const State& next, int l, Reason& 
   reason.campaign = alloc.campaigns[placement.campaign].row->id;
   reason.cluster = alloc.clusters[placement.cluster].row->id;
   reason.code = room.code;
-  // Its own jobs filled the cluster: nobody was served before it.
+  // Its own jobs filled the cluster, or what was left of it: nobody was served before it.
   if (room.code == Code::kServedBefore &&
-      alloc.clusters[placement.cluster].winner == placement.campaign)
+      (placement.given > 0 || alloc.clusters[placement.cluster].winner == placement.campaign))
     reason.code = Code::kFull;
   Explain(alloc, next, l, room, reason);
 }

@@ -130,7 +130,7 @@ TEST_F(DiskPgTest, TheParametersOfAUserHaveALimitOfBytes) {
   EXPECT_NE(refused.body["message"].get<std::string>().find("UPLOAD_MAX_MB = 1 MB"),
             std::string::npos)
       << refused.body;
-  EXPECT_EQ(Ask("bob", "POST", "/campaigns?upload=" + std::to_string(first), Jdl({})).status, 201);
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns?upload=" + std::to_string(first), Jdl(json::object())).status, 201);
   EXPECT_EQ(Put(second, 0, 600).status, 413) << "a campaign has them, they are still there";
   json lines = json::array();
   for (int i = 0; i < 600; ++i) lines.push_back(std::string(999, 'x'));

@@ -31,7 +31,8 @@ const std::vector<Retired> kRetired = {
     {"sink|sinks",
      "black hole",
      // a sink of bytes or of log lines
-     {"src/http/", "src/api/", "src/core/log.cc", "tools/common/", "tools/gridsub/"}},
+     {"src/http/", "src/api/", "src/core/log.cc", "tools/common/", "tools/gridsub/",
+      "tools/gridstat/output.cc"}},
     {"wish|wishes", "request"},
     {"parcel|parcels", "payload"},
     {"ledger|ledgers", "allocation state"},

@@ -90,8 +90,8 @@ std::vector<ConsoleExample> ConsoleExamplesOf(const std::string& page) {
     } else if (console && StartsWith(line, "$ ")) {
       examples.push_back({number, line.substr(2), {}});
       continues = true;
-    } else if (console && continues && StartsWith(line, "> ")) {
-      examples.back().command += "\n" + line.substr(2);
+    } else if (console && continues && (line == ">" || StartsWith(line, "> "))) {
+      examples.back().command += "\n" + line.substr(std::min<std::size_t>(2, line.size()));
     } else if (console && !examples.empty()) {
       examples.back().output.push_back(line);
       continues = false;

@@ -139,8 +139,9 @@ TEST_F(RulePgTest, ShippedRulesAreInstalledOnceAndStayRemoved) {
   install();
   EXPECT_EQ(One("SELECT count(*) FROM admission_rules"),
             std::to_string(rules::ShippedRules().size()));
-  EXPECT_EQ(One("SELECT string_agg(name, ' ') FROM admission_rules WHERE mode = 'enforce'"),
-            "best-effort-rights");
+  EXPECT_EQ(One("SELECT string_agg(name, ' ' ORDER BY name) FROM admission_rules "
+                "WHERE mode = 'enforce'"),
+            "best-effort-rights test-campaigns");
   EXPECT_TRUE(Submit(*context_).ok());
   Admin("rule remove walltime-cap");
   Admin("rule disable best-effort-rights");

@@ -1,4 +1,5 @@
 #include "policy/forecast/forecast.h"
+#include "policy/guard.h"
 
 #include <gtest/gtest.h>
 

@@ -66,6 +66,7 @@ run/almighty.N.lock 600 root:root
 run/alpha.grid 600 root:root
 run/alpha.sock 666 root:root
 run/api.sock 666 root:root
+run/services.lock 600 root:root
 services 644 root:root
 )";
 constexpr char kOfNobody[] = R"(
@@ -104,6 +105,7 @@ run/almighty.N.lock 600 nobody:nogroup
 run/alpha.grid 600 nobody:nogroup
 run/alpha.sock 600 nobody:nogroup
 run/api.sock 600 nobody:nogroup
+run/services.lock 600 nobody:nogroup
 services 644 nobody:nogroup
 )";
 

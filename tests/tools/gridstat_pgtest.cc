@@ -168,7 +168,7 @@ TEST_F(GridstatPgTest, ManyJobsAreAllListed) {
                        "," + std::to_string(i) + "\n"),
               std::string::npos)
         << i;
-  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 30 + 4500);
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 34 + 4500);
 }
 
 TEST_F(GridstatPgTest, ParametersCanBeTakenAwayByState) {

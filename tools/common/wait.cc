@@ -124,8 +124,8 @@ std::string EndsIn(const json& progress) {
     return "";
   // What other campaigns took says nothing of this one.
   if (Number(progress, "done") + Number(progress, "failed") == 0) return "";
+  if ((*at)[1].get<double>() < 1) return "";
   const double from = std::ceil((*at)[0].get<double>()), to = std::ceil((*at)[1].get<double>());
-  if (to < 1) return "";
   if (to < 60 && from < to)
     return "ends in " + std::to_string(static_cast<int>(from)) + "-" +
            std::to_string(static_cast<int>(to)) + " s";

@@ -150,7 +150,9 @@ void RequireMember(const GridInfo& info, const jdl::Campaign& campaign, const jd
       faults.push_back({0, 0, n.key, "there is no " + kind + " " + shown, OneOf(info, n.kind)});
     else if (!by_operator && !info.members.Has(n.kind, n.name, UserOf(info)))
       faults.push_back(
-          {0, 0, n.key, "you are no member of " + kind + " " + shown, OneOf(info, n.kind)});
+          {0, 0, n.key, "you are no member of " + kind + " " + shown,
+           "an operator can change that: gridadmin member add " + UserOf(info) + " " + kind + " " +
+               jdl::Shown(n.name)});
   }
   RequireNoFaults(faults);
 }

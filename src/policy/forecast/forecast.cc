@@ -86,12 +86,6 @@ double MeanLife(const std::vector<std::int64_t>& killed, const std::vector<std::
   return kills > 0 ? ran / kills : 0;
 }
 
-double Yield(double need_s, double life_s) {
-  if (!(life_s > 0) || !(need_s > 0)) return 1;
-  const double deaths = std::min(need_s / life_s, 100.0);
-  return deaths / std::expm1(deaths);
-}
-
 double Throughput(const Work& work) {
   return work.window_s > 0 ? work.done_in_window / work.window_s : 0;
 }

@@ -33,9 +33,6 @@ std::optional<double> MedianSurvival(const std::vector<std::int64_t>& killed,
 /// How long jobs run on a cluster for each one that is killed there, by the same histograms; 0 =
 /// none is killed.
 double MeanLife(const std::vector<std::int64_t>& killed, const std::vector<std::int64_t>& ended);
-/// What becomes of the slot time of jobs that need `need_s` where kills come at random, one in
-/// `life_s` (0 = never): the part that is not lost, 1 for short jobs.
-double Yield(double need_s, double life_s);
 
 struct Work {
   std::int64_t waiting = 0;  ///< tasks not yet sent
