@@ -59,8 +59,9 @@ TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
   // Ids of jobs rise in the order in which they are claimed.
   const auto ids = [&](int campaign) {
     std::vector<std::int64_t> all;
-    const auto path = "/campaigns/" + std::to_string(campaign) + "/jobs/finished?limit=100";
-    for (const auto& job : grid().Get(path).at("items"))
+    const json page =
+        grid().Get("/campaigns/" + std::to_string(campaign) + "/jobs/finished?limit=100");
+    for (const auto& job : page.at("items"))
       all.push_back(job.at("cigri_job_id"));
     std::sort(all.begin(), all.end());
     return all;

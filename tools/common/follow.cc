@@ -7,20 +7,20 @@
 namespace cigri::tools {
 namespace {
 
-ResultStream::Options OptionsOf(const ResultWishes& wishes) {
-  const bool output = wishes.print || !wishes.folder.empty();
-  return {output, output, wishes.in_order};
+ResultStream::Options OptionsOf(const ResultRequest& request) {
+  const bool output = request.print || !request.folder.empty();
+  return {output, output, request.in_order};
 }
 
 }  // namespace
 
-ResultFollower::ResultFollower(Api& api, std::int64_t campaign, const ResultWishes& wishes,
+ResultFollower::ResultFollower(Api& api, std::int64_t campaign, const ResultRequest& request,
                                ProgressLine& line)
-    : wanted_(wishes.any()), stream_(api, campaign, OptionsOf(wishes)) {
-  if (wishes.print)
-    sinks_.Add(std::make_unique<ResultPrinter>(wishes.tag, [&line] { line.Clear(); }));
-  if (!wishes.folder.empty()) sinks_.Add(std::make_unique<ResultFiles>(wishes.folder));
-  if (!wishes.table.empty()) sinks_.Add(std::make_unique<ResultTable>(wishes.table));
+    : wanted_(request.any()), stream_(api, campaign, OptionsOf(request)) {
+  if (request.print)
+    sinks_.Add(std::make_unique<ResultPrinter>(request.tag, [&line] { line.Clear(); }));
+  if (!request.folder.empty()) sinks_.Add(std::make_unique<ResultFiles>(request.folder));
+  if (!request.table.empty()) sinks_.Add(std::make_unique<ResultTable>(request.table));
 }
 
 void ResultFollower::Fetch(bool last) {
@@ -34,9 +34,9 @@ bool ResultFollower::Complete() const {
   return false;
 }
 
-std::string WhereOutputIs(std::int64_t campaign, const ResultWishes& wishes) {
-  if (!wishes.folder.empty()) return "output: " + wishes.folder;
-  return wishes.print ? "" : "output: gridstat " + std::to_string(campaign) + " -O";
+std::string WhereOutputIs(std::int64_t campaign, const ResultRequest& request) {
+  if (!request.folder.empty()) return "output: " + request.folder;
+  return request.print ? "" : "output: gridstat " + std::to_string(campaign) + " -O";
 }
 
 }  // namespace cigri::tools

@@ -9,19 +9,19 @@
 namespace cigri::tools {
 
 /// What the user wants of the results.
-struct ResultWishes {
+struct ResultRequest {
   bool print = false, in_order = false, tag = false;
   std::string folder, table;
   bool quiet = false;  ///< no summary at the end: the exit code tells
   bool any() const { return print || !folder.empty() || !table.empty(); }
 };
 
-/// Fetches the results of a campaign while it runs, and does with them what is wished.
+/// Fetches the results of a campaign while it runs, and hands them to what was asked for.
 class ResultFollower {
  public:
   /// `line` is taken away before something is printed. Throws Fatal for a folder or table that
   /// cannot be written.
-  ResultFollower(Api& api, std::int64_t campaign, const ResultWishes& wishes, ProgressLine& line);
+  ResultFollower(Api& api, std::int64_t campaign, const ResultRequest& request, ProgressLine& line);
   /// What has ended by now. REQUIRES of `last`: the campaign is over.
   void Fetch(bool last);
   /// Whether all output could be read; says on stderr what could not.
@@ -35,6 +35,6 @@ class ResultFollower {
 
 /// The line that says where the output of a campaign is: "output: gridstat 7 -O"; "" when it was
 /// printed.
-std::string WhereOutputIs(std::int64_t campaign, const ResultWishes& wishes);
+std::string WhereOutputIs(std::int64_t campaign, const ResultRequest& request);
 
 }  // namespace cigri::tools

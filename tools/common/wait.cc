@@ -194,16 +194,16 @@ void PrintEnd(Api& api, const std::string& id, const json& progress, std::FILE* 
 
 }  // namespace
 
-int Wait(Api& api, std::int64_t campaign, const ResultWishes& wishes) {
+int Wait(Api& api, std::int64_t campaign, const ResultRequest& request) {
   if (waited_for.exchange(campaign) == 0) LeaveOnInterrupt();
   const std::string id = std::to_string(campaign);
   ProgressLine line(STDERR_FILENO);
-  ResultFollower results(api, campaign, wishes, line);
+  ResultFollower results(api, campaign, request, line);
   const json progress = Follow(api, "/campaigns/" + id, results, line);
   line.Clear();
-  std::FILE* to = wishes.print ? stderr : stdout;
-  if (!wishes.quiet) PrintEnd(api, id, progress, to);
-  if (const auto where = WhereOutputIs(campaign, wishes); !where.empty() && !wishes.quiet)
+  std::FILE* to = request.print ? stderr : stdout;
+  if (!request.quiet) PrintEnd(api, id, progress, to);
+  if (const auto where = WhereOutputIs(campaign, request); !where.empty() && !request.quiet)
     std::fprintf(to, "%s\n", where.c_str());
   std::fflush(to);
   return results.Complete() && AllDone(progress) ? kExitOk : kExitNo;

@@ -11,10 +11,10 @@ namespace cigri::tools {
 
 /// Waits until the campaign is over, with a progress line on a terminal; then prints one summary
 /// line and, after failures, what failed and why, and where the output is. Results are fetched as
-/// tasks end, as `wishes` say; when they are printed, all else goes to stderr. Returns kExitOk when
+/// tasks end, as `request` say; when they are printed, all else goes to stderr. Returns kExitOk when
 /// every task is done, else kExitNo. Ctrl-C ends the process with 130 and leaves the campaign
 /// running. An API that goes away is waited for, for a minute.
-int Wait(Api& api, std::int64_t campaign, const ResultWishes& wishes);
+int Wait(Api& api, std::int64_t campaign, const ResultRequest& request);
 
 /// The progress line for one answer of GET /campaigns/N/progress.
 std::string ProgressText(const nlohmann::json& progress);

@@ -227,9 +227,9 @@ int Streamed(tools::Api& api, const GridstatOptions& o) {
 int AboutCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
   if (o.wait) {
     GetOf(api, o, "", "wait for campaign " + o.campaign);
-    tools::ResultWishes wishes;
-    wishes.quiet = o.quiet;
-    return tools::Wait(api, std::stoll(o.campaign), wishes);
+    tools::ResultRequest request;
+    request.quiet = o.quiet;
+    return tools::Wait(api, std::stoll(o.campaign), request);
   }
   if (o.joblog || !o.params.empty() || o.out || o.err) return Streamed(api, o);
   if (o.why) return CampaignWhy(api, o);

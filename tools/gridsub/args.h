@@ -34,7 +34,7 @@ struct Args {
   SkipRules skip;                                   ///< --creates, --resume
   std::string delimiter;                            ///< of --csv
   bool once = false;                                ///< one run without values
-  tools::ResultWishes results;                      ///< any of them implies --wait
+  tools::ResultRequest results;                      ///< any of them implies --wait
   std::optional<std::vector<std::string>> command;  ///< what follows --
 
   bool has_params() const {
