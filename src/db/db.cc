@@ -25,8 +25,13 @@ struct Inbox : pqxx::notification_receiver {
 }  // namespace
 
 struct Connection::Impl {
-  explicit Impl(const std::string& conninfo) : c(conninfo) {}
+  explicit Impl(const std::string& conninfo) : c(conninfo) {
+    const char *host = c.hostname(), *port = c.port();
+    if (host != nullptr) server += "host='" + std::string(host) + "'";
+    if (port != nullptr) server += " port=" + std::string(port);
+  }
   pqxx::connection c;
+  std::string server;  ///< the one of several that this session has
   std::set<std::string> prepared;
   std::set<std::string> notices;
   std::vector<std::unique_ptr<Inbox>> inboxes;
@@ -34,10 +39,16 @@ struct Connection::Impl {
 
 template <typename Body>
 auto Connection::Limited(const Body& body) -> decltype(body()) {
-  const Deadline deadline(impl_->c.sock(), limit_);
-  const auto why = [&](const char* otherwise) {
-    if (!deadline.passed()) return std::string(otherwise);
-    return "the database has not answered for " + HumanDuration(limit_.count() / 1000.0);
+  const Deadline deadline(impl_->c.sock(), limit_, impl_->server);
+  const auto why = [&](const char* otherwise) -> std::string {
+    switch (deadline.ended()) {
+      case Deadline::End::kLimit:
+        return "the database has not answered for " + HumanDuration(limit_.count() / 1000.0);
+      case Deadline::End::kServerSilent:
+        return "the database answers nobody";
+      default:
+        return otherwise;
+    }
   };
   try {
     return Translated(body);
@@ -124,7 +135,8 @@ Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
   });
 }
 Tx::~Tx() {
-  const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_);
+  const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_,
+                          connection_.impl_->server);
   impl_.reset();  // rolls back what is not committed
 }
 

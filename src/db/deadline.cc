@@ -1,5 +1,6 @@
 #include "db/deadline.h"
 
+#include <libpq-fe.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -13,6 +14,13 @@ namespace cigri::db {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using End = Deadline::End;
+constexpr std::chrono::seconds kAskEvery{1};
+
+// Asks for no session, so it needs no rights. A server that starts or refuses sessions answers.
+bool Answers(const std::string& server) {
+  return PQping((server + " connect_timeout=2").c_str()) != PQPING_NO_RESPONSE;
+}
 
 // One thread for all sessions of the process. It is started with the first deadline.
 class Watch {
@@ -21,11 +29,12 @@ class Watch {
     static auto* watch = new Watch;  // never destroyed: sessions may end after main()
     return *watch;
   }
-  std::uint64_t Add(int fd, Clock::time_point end) {
+  std::uint64_t Add(int fd, Clock::time_point end, std::string server) {
     const std::lock_guard lock(mutex_);
     if (!started_) Start();
-    const bool first = waits_.empty() || end < FirstEnd();
-    waits_[++last_] = {fd, end, false};
+    const auto ask = Clock::now() + kAskEvery;
+    const bool first = waits_.empty() || std::min(end, ask) < NextTime();
+    waits_[++last_] = {fd, end, ask, std::move(server), End::kNone};
     if (first) changed_.notify_one();
     return last_;
   }
@@ -33,16 +42,21 @@ class Watch {
     const std::lock_guard lock(mutex_);
     waits_.erase(id);
   }
-  bool Passed(std::uint64_t id) {
+  End Ended(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
-    return waits_.at(id).passed;
+    return waits_.at(id).ended;
   }
 
  private:
   struct Wait {
     int fd;
-    Clock::time_point end;
-    bool passed;
+    Clock::time_point end, ask;
+    std::string server;
+    End ended;
+    void Cut(End why) {
+      ended = why;
+      shutdown(fd, SHUT_RDWR);
+    }
   };
 
   // Signals are for the threads of the program that wait for them.
@@ -54,25 +68,41 @@ class Watch {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     started_ = true;
   }
-  Clock::time_point FirstEnd() const {
-    auto first = Clock::time_point::max();
+  Clock::time_point NextTime() const {
+    auto next = Clock::time_point::max();
     for (const auto& [id, wait] : waits_)
-      if (!wait.passed) first = std::min(first, wait.end);
-    return first;
+      if (wait.ended == End::kNone) next = std::min({next, wait.end, wait.ask});
+    return next;
   }
   void Run() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      const auto end = FirstEnd();
-      if (end == Clock::time_point::max())
+      const auto next = NextTime();
+      if (next == Clock::time_point::max())
         changed_.wait(lock);
       else
-        changed_.wait_until(lock, end);
+        changed_.wait_until(lock, next);
+      std::string ask;
       for (auto& [id, wait] : waits_) {
-        if (wait.passed || wait.end > Clock::now()) continue;
-        wait.passed = true;
-        shutdown(wait.fd, SHUT_RDWR);
+        if (wait.ended != End::kNone) continue;
+        if (wait.end <= Clock::now())
+          wait.Cut(End::kLimit);
+        else if (wait.ask <= Clock::now())
+          ask = wait.server;
       }
+      if (!ask.empty()) Ask(ask, lock);
+    }
+  }
+  void Ask(const std::string& server, std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const bool answers = Answers(server);
+    lock.lock();
+    for (auto& [id, wait] : waits_) {
+      if (wait.ended != End::kNone || wait.server != server || wait.ask > Clock::now()) continue;
+      if (answers)
+        wait.ask = Clock::now() + kAskEvery;
+      else
+        wait.Cut(End::kServerSilent);
     }
   }
 
@@ -85,12 +115,13 @@ class Watch {
 
 }  // namespace
 
-Deadline::Deadline(int fd, std::chrono::milliseconds limit) {
-  if (fd >= 0 && limit.count() > 0) id_ = Watch::OfProcess().Add(fd, Clock::now() + limit);
+Deadline::Deadline(int fd, std::chrono::milliseconds limit, std::string server) {
+  if (fd >= 0 && limit.count() > 0)
+    id_ = Watch::OfProcess().Add(fd, Clock::now() + limit, std::move(server));
 }
 Deadline::~Deadline() {
   if (id_ != 0) Watch::OfProcess().Remove(id_);
 }
-bool Deadline::passed() const { return id_ != 0 && Watch::OfProcess().Passed(id_); }
+End Deadline::ended() const { return id_ != 0 ? Watch::OfProcess().Ended(id_) : End::kNone; }
 
 }  // namespace cigri::db

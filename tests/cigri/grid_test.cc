@@ -283,6 +283,34 @@ TEST_P(CigriTest, ASecondHomeOnOneDatabaseTakesNoClusterAndStandsBy) {
   fs::remove_all(server.dir);
 }
 
+// high-availability 2: without this a frozen server stops the grid for as long as it is frozen.
+TEST_P(CigriTest, ASessionLeavesAServerThatAnswersNobody) {
+  const Home server{home.dir + "o"};
+  db::Connection connection(embedded::StartPostgres(server), "test");
+  db::Tx tx(connection);
+  const auto processes = embedded::PostgresProcesses(server);
+  for (const auto& process : processes) kill(process.pid, SIGSTOP);
+  try {
+    tx.Raw("SELECT 1");
+    ADD_FAILURE() << "it was answered";
+  } catch (const db::Broken& e) {
+    EXPECT_STREQ(e.what(), "the database answers nobody") << "and not: for a minute";
+  }
+  for (const auto& process : processes) kill(process.pid, SIGCONT);
+  embedded::StopPostgres(server);
+  fs::remove_all(server.dir);
+}
+
+// A statement that takes long is not a server that stands still.
+TEST_P(CigriTest, ASessionWaitsForALongStatementOfAServerThatAnswers) {
+  const Home server{home.dir + "o"};
+  db::Connection connection(embedded::StartPostgres(server), "test");
+  db::Tx tx(connection);
+  EXPECT_NO_THROW(tx.Raw("SELECT pg_sleep(4)"));
+  embedded::StopPostgres(server);
+  fs::remove_all(server.dir);
+}
+
 TEST_P(CigriTest, ADatabaseOfAnotherBuildIsRefusedAndNothingIsLeftRunning) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   {
