@@ -21,7 +21,7 @@ using nlohmann::json;
 using Seconds = std::chrono::seconds;
 
 constexpr int kPollMs = 10'000;
-constexpr Seconds kPatience{60};
+constexpr std::chrono::hours kPatience{1};
 constexpr std::chrono::milliseconds kPause{250};
 
 std::atomic<std::int64_t> waited_for = 0;
@@ -69,17 +69,23 @@ std::string Counted(std::int64_t n, const char* what) {
   return n == 0 ? "" : std::to_string(n) + " " + what;
 }
 
-// Calls until there is an answer; an API that is being restarted is no reason to give up.
+// Calls until there is an answer; an API or a database that is away for a while is no reason to
+// give up: the campaign goes on meanwhile.
 template <typename Call>
 auto Patiently(ProgressLine& line, Call call) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
+  for (bool first = true;; first = false) {
     try {
       return call();
     } catch (const Fatal& e) {
       const bool away = e.code() == kExitUnavailable || e.code() == kExitTryLater;
+      if (away && std::chrono::steady_clock::now() > end) SayHowToGoOn();
       if (!away || std::chrono::steady_clock::now() > end) throw;
-      line.Show("the API does not answer, the campaign goes on; asking again");
+      const char* words = "the API does not answer, the campaign goes on; asking again for an hour";
+      if (line.on())
+        line.Show(words);
+      else if (first)
+        std::fprintf(stderr, "%s\n", words);
     }
     std::this_thread::sleep_for(kPause);
   }

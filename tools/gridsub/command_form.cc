@@ -118,7 +118,7 @@ std::shared_ptr<Skipper> SkipperFor(const Args& args, const ParallelForm& form) 
                         args.skip.creates.find("{#}") != std::string::npos ||
                         args.directory.find("{#}") != std::string::npos;
   if (numbered)
-    throw Fatal(kExitUsage, "{#} does not go with --creates and --resume: it would count anew",
+    throw Fatal(kExitUsage, "{#} does not go with --creates and --resume: it would count from the start",
                 "name results after their values: {} or {1}");
   const bool own = HasOwnDirectories(args);
   return std::make_shared<Skipper>(args.skip, args.joblog, own ? "." : DirectoryOf(args));

@@ -37,7 +37,7 @@ enum class LineUse {
 };
 void AddLines(Input& input, LineUse use, LineSink& sink);
 
-/// Is told the columns of a CSV before its first row is read.
+/// Receives the columns of a CSV before its first row is read.
 using ColumnsSeen = std::function<void(const std::vector<std::string>&)>;
 
 /// Rows of a CSV; the names of its columns.
