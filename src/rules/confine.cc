@@ -71,11 +71,13 @@ void FilterCalls() {
 }  // namespace
 
 void GiveUpRights() {
-  BecomeNobody();
-  // Sanitizers have calls of their own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  FilterCalls();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr bool kOwnCalls = true;  // a sanitizer makes calls of its own
+#else
+  constexpr bool kOwnCalls = false;
 #endif
+  BecomeNobody();
+  if (!kOwnCalls) FilterCalls();
 }
 
 }  // namespace cigri::rules
