@@ -33,9 +33,9 @@ class Watch {
     const std::lock_guard lock(mutex_);
     if (!started_) Start();
     const auto ask = Clock::now() + kAskEvery;
-    const bool first = waits_.empty() || std::min(end, ask) < NextTime();
     waits_[++last_] = {fd, end, ask, std::move(server), End::kNone};
-    if (first) changed_.notify_one();
+    // Most statements end long before: they must not wake the thread, which looks once a second.
+    if (std::min(end, ask) < wakes_at_) changed_.notify_one();
     return last_;
   }
   void Remove(std::uint64_t id) {
@@ -77,11 +77,11 @@ class Watch {
   void Run() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      const auto next = NextTime();
-      if (next == Clock::time_point::max())
+      wakes_at_ = NextTime();
+      if (wakes_at_ == Clock::time_point::max())
         changed_.wait(lock);
       else
-        changed_.wait_until(lock, next);
+        changed_.wait_until(lock, wakes_at_);
       std::string ask;
       for (auto& [id, wait] : waits_) {
         if (wait.ended != End::kNone) continue;
@@ -109,6 +109,7 @@ class Watch {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Wait> waits_;
+  Clock::time_point wakes_at_ = Clock::time_point::max();
   std::uint64_t last_ = 0;
   bool started_ = false;
 };
