@@ -156,7 +156,7 @@ std::string Screen(const json& campaign, const json& progress, double now, int w
 std::string NextCommand(const json& campaign) {
   const auto id = std::to_string(Count(campaign, "id"));
   if (Count(campaign, "failed_jobs") > 0 && IsOver(campaign))
-    return "next: gridsub --retry-failed " + id + ", when the cause is mended";
+    return "next: gridsub --retry-failed " + id + ", when the cause is corrected";
   if (campaign.value("has_events", false)) return "next: gridevents -c " + id;
   if (IsOver(campaign))
     return Count(campaign, "finished_jobs") > 0 ? "next: gridstat " + id + " -O" : "";

@@ -46,7 +46,7 @@ void MustHave(const std::vector<Row>& rows, const std::string& what) {
 }
 
 /// Runs `body` in a transaction; what the database says against the values is a 400 (409 for a
-/// name that is taken), in its words.
+/// name that is taken), by its message.
 nlohmann::json TransactChecked(Context& context,
                                const std::function<nlohmann::json(db::Tx&)>& body);
 
