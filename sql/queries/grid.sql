@@ -17,10 +17,12 @@ SELECT epoch FROM grid;
 -- name: EndExpiredLeader
 -- returns: ended bool
 -- Ends the session that holds the leader's lock when its lease is over: its process is paused, or
--- its host or the way to it is gone.
+-- its host or the way to it is gone. Not a session that took the lock just now and has no lease
+-- yet.
 SELECT pg_terminate_backend(l.pid) AS ended
-FROM pg_locks AS l, leader_lease AS e
-WHERE e.ends_at < clock_timestamp() AND l.granted AND l.locktype = 'advisory' AND l.objsubid = 2
+FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid), leader_lease AS e
+WHERE e.ends_at < clock_timestamp() AND a.state_change < clock_timestamp() - interval '3 seconds'
+    AND l.granted AND l.locktype = 'advisory' AND l.objsubid = 2
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND l.classid::bigint = hashtext('cigri almighty')::bigint & 4294967295
     AND l.objid::bigint = hashtext(current_schema())::bigint & 4294967295;
