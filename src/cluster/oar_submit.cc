@@ -1,8 +1,8 @@
 // Submission to OAR: what is sent, and what each of its answers means.
-#include <regex>
 
 #include "cluster/oar.h"
 #include "cluster/resource_request.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "secrets/base64.h"
 
@@ -13,16 +13,16 @@ using Why = SubmitRefused::Why;
 
 // The API acts as the first \w+ of the name: "alice-x" would submit as alice.
 bool OarCanName(const std::string& user) {
-  static const std::regex name("[A-Za-z0-9_]+");
-  return std::regex_match(user, name);
+  static const Pattern name("[A-Za-z0-9_]+");
+  return name.MatchesAll(user);
 }
 
 // The exit status of oarsub in the API's words, nothing when oarsub was not even run.
 std::optional<std::string> OarsubStatus(const std::string& words) {
-  static const std::regex status("Oarsub command exited with status (\\d+)");
-  std::smatch match;
-  if (!std::regex_search(words, match, status)) return std::nullopt;
-  return match[1].str();
+  static const Pattern status("Oarsub command exited with status ([0-9]+)");
+  const auto match = status.Find(words);
+  if (!match) return std::nullopt;
+  return match.Text(1);
 }
 
 // Cores and GPUs are of one node, as on every other kind. OAR gives a GPU's cores with it.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <regex>
 #include <stdexcept>
 
+#include "core/pattern.h"
 #include "core/text.h"
 #include "process/run.h"
 
@@ -78,8 +78,8 @@ std::vector<std::string> CommandArguments(const std::string& line) {
 std::string RunTokenCommand(const std::string& command, const std::string& user,
                             std::chrono::milliseconds deadline) {
   // The row may hold "sh -c '... %u'": what is no name of a user never gets there.
-  static const std::regex kUser("[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,255}");
-  if (!std::regex_match(user, kUser))
+  static const Pattern kUser("[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,255}");
+  if (!kUser.MatchesAll(user))
     throw std::runtime_error("\"" + user + "\" is no name of a user that it could be given");
   auto arguments = CommandArguments(command);
   for (auto& word : arguments) word = Filled(word, user);

@@ -5,10 +5,10 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "core/error.h"
+#include "core/pattern.h"
 #include "core/text.h"
 
 namespace cigri {
@@ -80,8 +80,8 @@ std::string ConnPart(const std::string& key, const std::string& value) {
 const std::vector<KeyWithoutEffect>& KeysWithoutEffect() { return kWithoutEffect; }
 
 Config Config::Parse(std::string_view text, const std::string& file) {
-  static const std::regex kLine(
-      R"re(^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^"'#\s][^#]*?)|)\s*(?:#.*)?$)re");
+  static const Pattern kLine(
+      R"re(^([A-Za-z_][A-Za-z0-9_]*)\s*=\s*("([^"]*)"|'([^']*)'|([^"'#[:space:]][^#]*)|)\s*(#.*)?$)re");
   Config config;
   config.file_ = file;
   int number = 0;
@@ -89,15 +89,14 @@ Config Config::Parse(std::string_view text, const std::string& file) {
     ++number;
     const auto plain = Trim(line);
     if (plain.empty() || plain[0] == '#') continue;
-    std::smatch match;
-    const std::string whole(plain);
-    if (!std::regex_match(whole, match, kLine))
+    const auto match = kLine.Find(plain);
+    if (!match)
       throw Fatal(kExitConfig,
                   file + ":" + std::to_string(number) + ": not a KEY = \"value\" line");
-    const std::string value = match[2].matched   ? match[2].str()
-                              : match[3].matched ? match[3].str()
-                                                 : match[4].str();
-    config.values_[match[1].str()] = {value, number};
+    const std::string value = match.Has(3)   ? match.Text(3)
+                              : match.Has(4) ? match.Text(4)
+                                             : std::string(Trim(match.group[5]));
+    config.values_[match.Text(1)] = {value, number};
   }
   return config;
 }

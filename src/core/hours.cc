@@ -1,7 +1,6 @@
 #include "core/hours.h"
 
-#include <regex>
-
+#include "core/pattern.h"
 #include "core/text.h"
 
 namespace cigri {
@@ -21,20 +20,22 @@ bool DayWithin(int day, int from, int to) {
 }  // namespace
 
 bool WithinHours(const std::string& hours, std::time_t at, std::string* fault) {
-  static const std::regex kItem(
-      R"re(^(?:([A-Za-z]{3})(?:-([A-Za-z]{3}))?)?\s*(?:(\d{1,2})-(\d{1,2}))?$)re");
+  static const Pattern kItem(
+      "^(([A-Za-z]{3})(-([A-Za-z]{3}))?)?[[:space:]]*(([0-9]{1,2})-([0-9]{1,2}))?$");
   std::tm local{};
   localtime_r(&at, &local);
   const double hour = local.tm_hour + local.tm_min / 60.0;
   bool within = false;
   for (const auto& part : Split(hours, ',')) {
     const std::string item(Trim(part));
-    std::smatch m;
-    const bool shaped = !item.empty() && std::regex_match(item, m, kItem);
-    const int from_day = shaped && m[1].matched ? DayNumber(m[1]) : 0;
-    const int to_day = shaped && m[2].matched ? DayNumber(m[2]) : m[1].matched ? from_day : 6;
-    const int from = shaped && m[3].matched ? std::stoi(m[3]) : 0;
-    const int to = shaped && m[4].matched ? std::stoi(m[4]) : 24;
+    const auto m = kItem.Find(item);
+    const bool shaped = m && !item.empty();
+    const int from_day = shaped && m.Has(2) ? DayNumber(m.Text(2)) : 0;
+    const int to_day = shaped && m.Has(4) ? DayNumber(m.Text(4))
+                       : shaped && m.Has(2) ? from_day
+                                            : 6;
+    const int from = shaped && m.Has(6) ? std::stoi(m.Text(6)) : 0;
+    const int to = shaped && m.Has(7) ? std::stoi(m.Text(7)) : 24;
     if (!shaped || from_day < 0 || to_day < 0 || from > 24 || to > 24 || from == to) {
       if (fault != nullptr) *fault = "\"" + item + "\" is not like 20-8, Sat or Mon-Fri 20-8";
       return false;

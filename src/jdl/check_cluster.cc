@@ -1,5 +1,5 @@
-#include <regex>
 
+#include "core/pattern.h"
 #include "core/text.h"
 #include "jdl/check.h"
 #include "jdl/keys.h"
@@ -136,14 +136,14 @@ void ClusterCheck::Hooks() {
 }
 
 void ClusterCheck::ForSlurm() {
-  static const std::regex kMem("[1-9][0-9]*(\\.[0-9]+)?[KMGT]B?");
+  static const Pattern kMem("[1-9][0-9]*(\\.[0-9]+)?[KMGT]B?");
   for (const char* key : {"partition", "account", "qos", "constraint"})
     if (const auto text = ReadText(doc_, Get(key))) out_.options[key] = *text;
   Option("gpus", ReadWhole(doc_, Get("gpus"), 0, 10'000));
   if (const auto rate = ReadPositive(doc_, Get("start_rate"))) out_.options["start_rate"] = *rate;
   const auto mem = Get("mem");
   const auto text = ReadText(doc_, mem);
-  if (text && (text->size() > 20 || !std::regex_match(*text, kMem)))
+  if (text && (text->size() > 20 || !kMem.MatchesAll(*text)))
     doc_.Fault(mem.path, "\"" + Shown(*text) + "\" is no amount of memory", "like \"2G\"");
   else if (text)
     out_.options["mem"] = *text;
@@ -169,9 +169,9 @@ void ClusterCheck::Keys() {
 }
 
 bool CheckClusterName(Document& doc, const std::string& name, const Defaults& defaults) {
-  static const std::regex kName("[A-Za-z0-9_.-]{1,64}");
+  static const Pattern kName("[A-Za-z0-9_.-]{1,64}");
   const std::string path = Join2("clusters", name);
-  if (name.size() > 64 || !std::regex_match(name, kName)) {
+  if (name.size() > 64 || !kName.MatchesAll(name)) {
     doc.FaultAtKey(path, "\"" + Shown(name) + "\" cannot be the name of a cluster",
                    "letters, digits and _ . - only");
     return false;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/pattern.h"
+
 namespace cigri {
 namespace {
 
@@ -11,6 +13,23 @@ TEST(ShellQuoteTest, PlainWordsStayAndOthersAreQuotedByteForByte) {
   EXPECT_EQ(ShellQuote("a b"), "'a b'");
   EXPECT_EQ(ShellQuote("it's $HOME"), "'it'\\''s $HOME'");
   EXPECT_EQ(ShellQuote("~"), "'~'");
+}
+
+TEST(PatternTest, FindsPartsOneAfterTheOtherAmongAnyBytes) {
+  const Pattern pair("([a-z]+)=([0-9]+)?");
+  const std::string text("a=1 \0 bc=", 10);
+  const auto first = pair.Find(text);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first.Text(1) + "/" + first.Text(2), "a/1");
+  const auto second = pair.Find(text, first.at + first.group[0].size());
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second.at, 6u);
+  EXPECT_FALSE(second.Has(2));
+  EXPECT_FALSE(pair.Find(text, 9));
+  EXPECT_TRUE(pair.MatchesAll("a=1"));
+  EXPECT_FALSE(pair.MatchesAll("a=1 "));
+  EXPECT_FALSE(pair.Find(std::string_view()));
+  EXPECT_THROW(Pattern("a("), std::invalid_argument);
 }
 
 TEST(WalltimeTest, SecondsOrHoursMinutesSecondsAndNothingElse) {

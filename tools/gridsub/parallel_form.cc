@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 
 #include "core/error.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "jdl/command.h"
 
@@ -46,9 +46,9 @@ std::vector<Axis> AxesOf(const std::vector<ParallelForm::Source>& sources) {
 
 // The program has braces of its own.
 bool UsesBraces(const std::vector<std::string>& words) {
-  static const std::regex kLanguages("(^|[ /|;&(])([gmn]?awk|perl|jq|sed)( |$)");
+  static const Pattern kLanguages("(^|[ /|;&(])([gmn]?awk|perl|jq|sed)( |$)");
   return std::any_of(words.begin(), words.end(),
-                     [](const std::string& word) { return std::regex_search(word, kLanguages); });
+                     [](const auto& word) { return static_cast<bool>(kLanguages.Find(word)); });
 }
 
 std::optional<std::string> NearColumn(const std::string& name,
@@ -92,16 +92,18 @@ std::string ExecFileOf(const std::vector<std::string>& words,
 
 void CheckPlaceholders(const std::vector<std::string>& words,
                        const std::vector<std::string>& columns, const std::string& file) {
-  static const std::regex kNamed("\\{([A-Za-z_][A-Za-z0-9_-]*)(//|/\\.|/|\\.)?\\}");
+  static const Pattern kNamed("\\{([A-Za-z_][A-Za-z0-9_-]*)(//|/\\.|/|\\.)?\\}");
   const bool braces = UsesBraces(words);
   for (const auto& word : words)
-    for (std::sregex_iterator at(word.begin(), word.end(), kNamed), end; at != end; ++at) {
-      const std::string name = (*at)[1];
-      if (!jdl::Placeholders(at->str(), columns).empty() || name == "HOME" || name == "CAMPAIGN_ID")
+    for (auto found = kNamed.Find(word); found;
+         found = kNamed.Find(word, found.at + found.group[0].size())) {
+      const std::string name = found.Text(1), placeholder = found.Text(0);
+      if (!jdl::Placeholders(placeholder, columns).empty() || name == "HOME" ||
+          name == "CAMPAIGN_ID")
         continue;
       const auto near = NearColumn(name, columns);
       if (!near && braces) continue;
-      throw Fatal(kExitUsage, at->str() + " is no column of " + file,
+      throw Fatal(kExitUsage, placeholder + " is no column of " + file,
                   (near ? "did you mean {" + *near + "}? " : "") + "the columns are " +
                       Join(columns, ", "));
     }
