@@ -76,15 +76,31 @@ void from_json(const nlohmann::json& j, PolicyConfig& v) {
   v = parsed.config;
 }
 
-// The macro of the library makes inline functions that nothing outside could use: wrapped by plain
-// ones.
-#define CIGRI_JSON(Type, ...)                                                               \
-  void to_json(nlohmann::json& nlohmann_json_j, const Type& nlohmann_json_t) {              \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                \
-  }                                                                                         \
-  void from_json(const nlohmann::json& nlohmann_json_j, Type& nlohmann_json_t) {            \
-    const Type nlohmann_json_default_obj;                                                   \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM_WITH_DEFAULT, __VA_ARGS__)) \
+namespace {
+
+// Functions of their own: written out at each of 120 fields they would be a third of this library.
+template <typename T>
+[[gnu::noinline]] void Write(nlohmann::json& j, const char* key, const T& value) {
+  j[key] = value;
+}
+template <typename T>
+[[gnu::noinline]] void Read(const nlohmann::json& j, const char* key, T& value) {
+  const auto found = j.find(key);
+  if (found != j.end()) found->get_to(value);
+}
+
+}  // namespace
+
+#define CIGRI_WRITE(field) Write(j, #field, v.field);
+#define CIGRI_READ(field) Read(j, #field, v.field);
+// A field that is absent keeps the value that its type gives it.
+#define CIGRI_JSON(Type, ...)                                             \
+  void to_json(nlohmann::json& j, const Type& v) {                        \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(CIGRI_WRITE, __VA_ARGS__))   \
+  }                                                                       \
+  void from_json(const nlohmann::json& j, Type& v) {                      \
+    v = Type();                                                           \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(CIGRI_READ, __VA_ARGS__))    \
   }
 
 CIGRI_JSON(Release, at, slots)
