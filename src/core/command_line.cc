@@ -86,6 +86,7 @@ CommandLine& CommandLine::AddCommand(const std::string& name, const std::string&
   command->app = app_->app->add_subcommand(name, description);
   if (chosen) command->app->callback(std::move(chosen));
   app_->app->require_subcommand(1);
+  if (app_->root) app_->app->set_help_all_flag("--help-all", "the help of all commands");
   app_->commands.emplace_back(new CommandLine(std::move(command)));
   return *app_->commands.back();
 }

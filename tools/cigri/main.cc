@@ -12,6 +12,15 @@ int Main(int argc, char** argv) {
   CommandLine line("cigri", "A whole grid on this machine: start it, end it, look after it.");
   UpOptions up;
   bool keep_jobs = false, json = false;
+  line.DescribeHelp("print this help and end");
+  line.AddVersion("cigri " CIGRI_VERSION, "print the version and end");
+  line.AddFooter(
+      "\nExamples:\n"
+      "  cigri up                          start a grid on this machine\n"
+      "  cigri up --slots here=8           with one cluster of 8 slots\n"
+      "  cigri status                      what runs\n"
+      "  cigri doctor                      what is wrong, and what to do\n"
+      "  cigri down --keep-jobs            running jobs go on\n");
   CommandLine& up_command = line.AddCommand("up", "start the grid; does nothing when it is up");
   up_command.Add(
       {{"--embedded", &up.embedded, "use its own PostgreSQL whatever cigri.conf and PG* say"},

@@ -1,8 +1,11 @@
 #include "tools/common/options.h"
 
+#include "tools/common/examples.h"
+
 namespace cigri::tools {
 
 void AddCommonOptions(CommandLine& line, CommonOptions& common) {
+  line.AddFooter(ExamplesOf(line.name()));
   line.DescribeHelp("print this help and end");
   line.AddVersion(line.name() + " " CIGRI_VERSION, "print the version and end");
   line.Add({{"--api", &common.api,

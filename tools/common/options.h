@@ -12,7 +12,7 @@ struct CommonOptions {
   std::string color = "auto";  ///< --color
 };
 
-/// Adds --api, --color, --version and -h,--help to `line`.
+/// Adds --api, --color, --version, -h,--help and the examples of the tool to `line`.
 void AddCommonOptions(CommandLine& line, CommonOptions& common);
 
 /// The API that the options name.

@@ -165,7 +165,7 @@ void AddAddOptions(CommandLine& add, ClusterOptions& o) {
 }  // namespace
 
 void AddClusterCommands(CommandLine& line, Session& session) {
-  CommandLine& cluster = line.AddCommand("cluster", "the clusters of the grid");
+  CommandLine& cluster = Group(line, "cluster", "the clusters of the grid");
   auto options = std::make_shared<ClusterOptions>();
   const auto add = [&](const char* name, const char* what, ClusterRun run) -> CommandLine& {
     CommandLine& c = Command(cluster, session, name, what,

@@ -40,7 +40,7 @@ int Lint(const Session& s) {
 }  // namespace
 
 void AddPolicyCommands(CommandLine& line, Session& session) {
-  CommandLine& policy = line.AddCommand("policy", "who gets what, and why");
+  CommandLine& policy = Group(line, "policy", "who gets what, and why");
   for (const auto& [name, what] : std::vector<std::pair<std::string, std::string>>{
            {"show", "all settings"},
            {"explain", "the settings in words"},

@@ -189,7 +189,7 @@ int Test(const Session& s, const RuleOptions& o) {
 }  // namespace
 
 void AddRuleCommands(CommandLine& line, Session& session) {
-  CommandLine& rule = line.AddCommand("rule", "admission rules");
+  CommandLine& rule = Group(line, "rule", "admission rules");
   auto options = std::make_shared<RuleOptions>();
   const auto add = [&](const char* name, const char* what,
                        int (*run)(const Session&, const RuleOptions&)) -> CommandLine& {

@@ -11,15 +11,35 @@
 #include <memory>
 
 #include "core/text.h"
+#include "tools/common/examples.h"
 #include "tools/common/terminal.h"
 
 namespace cigri::gridadmin {
 
 using nlohmann::json;
 
+namespace {
+
+// A command without examples of its own shows those of the command above it.
+void AddExamples(CommandLine& command, const std::string& name) {
+  const std::string examples = tools::ExamplesOf(name);
+  if (!examples.empty()) command.AddFooter(examples);
+}
+
+}  // namespace
+
 CommandLine& Command(CommandLine& parent, Session& session, const std::string& name,
                      const std::string& what, std::function<int()> run) {
-  return parent.AddCommand(name, what, [&session, run = std::move(run)] { session.run = run; });
+  CommandLine& command =
+      parent.AddCommand(name, what, [&session, run = std::move(run)] { session.run = run; });
+  AddExamples(command, parent.name() + " " + name);
+  return command;
+}
+
+CommandLine& Group(CommandLine& line, const std::string& name, const std::string& what) {
+  CommandLine& group = line.AddCommand(name, what);
+  AddExamples(group, line.name() + " " + name);
+  return group;
 }
 
 std::string Cell(const json& value) {

@@ -29,6 +29,9 @@ void AddLimitCommands(CommandLine& line, Session& session);
 CommandLine& Command(CommandLine& parent, Session& session, const std::string& name,
                      const std::string& what, std::function<int()> run);
 
+/// A command of `line` that has commands below it.
+CommandLine& Group(CommandLine& line, const std::string& name, const std::string& what);
+
 /// A column of a table: the key of the items, and its heading.
 using Columns = std::vector<std::pair<std::string, std::string>>;
 /// Prints body["items"] as a table, or the body itself with --json; "none" when it is empty.

@@ -136,7 +136,7 @@ void AddUserCommands(CommandLine& line, Session& session) {
     return c;
   };
   const auto group = [&](const char* name, const char* what) -> CommandLine& {
-    return line.AddCommand(name, what);
+    return Group(line, name, what);
   };
   CommandLine& affinity = group("affinity", "which clusters are near to a user");
   add(affinity, "list", "all affinities", ListAffinity);

@@ -39,6 +39,12 @@ std::optional<int> ParseOptions(int argc, char** argv, LocalsubOptions* o) {
             {"-l,--list", &o->list, "your jobs that wait or run there"},
             {"--delete", &o->remove, "end these jobs"},
             {"command", &o->command, "program and arguments, after --"}});
+  line.AddFooter(
+      "\nExamples:\n"
+      "  localsub -- ./simulate 42         as soon as slots are free\n"
+      "  localsub --wait -- make -j4       wait for its end, show its output, exit as it did\n"
+      "  localsub -s 4 -w 2:00:00 -- ./simulate\n"
+      "  localsub --list\n");
   if (const auto code = line.Read(argc, argv)) return code;
   const int asked = (o->list ? 1 : 0) + (o->remove.empty() ? 0 : 1) + (o->command.empty() ? 0 : 1);
   if (asked != 1)
