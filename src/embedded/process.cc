@@ -55,6 +55,14 @@ std::string OwnFolder() {
   return self.substr(0, self.rfind('/'));
 }
 
+std::string DaemonFolder() {
+  const std::string own = OwnFolder(), installed = own + "/" CIGRI_PROGRAMS_TO_DAEMONS;
+  const auto has_daemons = [](const std::string& folder) {
+    return access((folder + "/almighty").c_str(), X_OK) == 0;
+  };
+  return !has_daemons(own) && has_daemons(installed) ? installed : own;
+}
+
 Fd LockFile(const std::string& path, milliseconds wait) {
   Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) throw std::runtime_error("cannot open " + path + ": " + strerror(errno));

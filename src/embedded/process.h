@@ -21,6 +21,8 @@ CommandResult RunCommand(const std::vector<std::string>& argv, std::chrono::mill
 
 /// The folder of the running program, where its siblings are.
 std::string OwnFolder();
+/// The folder of the daemons: OwnFolder() in a build tree, another one when they are installed.
+std::string DaemonFolder();
 
 /// An exclusive flock on `path` (made when absent). `wait`: how long; an empty Fd when not got.
 process::Fd LockFile(const std::string& path, std::chrono::milliseconds wait);

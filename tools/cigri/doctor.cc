@@ -43,14 +43,15 @@ class Report {
 };
 
 void CheckPrograms(Report& report) {
+  const std::string folder = embedded::DaemonFolder();
   std::vector<std::string> missing;
   for (const char* name : {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita",
                            "api", "localcluster", "cigri-job"})
-    if (access((embedded::OwnFolder() + "/" + name).c_str(), X_OK) != 0) missing.push_back(name);
+    if (access((folder + "/" + name).c_str(), X_OK) != 0) missing.push_back(name);
   if (missing.empty())
-    report.Ok("programs", "all in " + embedded::OwnFolder());
+    report.Ok("programs", "all in " + folder);
   else
-    report.Fail("programs", "not in " + embedded::OwnFolder() + ": " + Join(missing, ", "),
+    report.Fail("programs", "not in " + folder + ": " + Join(missing, ", "),
                 "build or install them all");
 }
 

@@ -158,7 +158,7 @@ void StartAlmighty(const Home& home, const Config& config, const Database& datab
   if (!database.conninfo.empty() && database.own) setenv("CIGRI_DB", database.conninfo.c_str(), 1);
   if (!config.file().empty())
     setenv("CIGRICONFFILE", std::filesystem::absolute(config.file()).c_str(), 1);
-  std::vector<std::string> argv{embedded::OwnFolder() + "/almighty", "--embedded"};
+  std::vector<std::string> argv{embedded::DaemonFolder() + "/almighty", "--embedded"};
   if (database.own) argv.push_back("--own-postgres");
   if (chdir(home.dir.c_str()) != 0) throw Fatal(kExitNoPermission, "cannot enter " + home.dir);
   embedded::SpawnDaemon(argv, home.log_file());

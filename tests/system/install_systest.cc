@@ -1,0 +1,52 @@
+// `cmake --install`: the installed programs find each other wherever the tree is.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/system/grid.h"
+
+namespace cigri::test {
+namespace {
+namespace fs = std::filesystem;
+
+class InstallTest : public ::testing::Test {
+ protected:
+  // Installed as a user does it, then moved: no program may know the first place.
+  void SetUp() override {
+    const std::string first = base_ + "/first";
+    const auto installed = grid_.Run(
+        {"/usr/bin/cmake", "--install", CIGRI_BIN_DIR "/..", "--strip", "--prefix", first});
+    ASSERT_EQ(installed.code, 0) << installed.out << installed.err;
+    fs::rename(first, tree_);
+    setenv("CIGRI_BIN", (tree_ + "/bin").c_str(), 1);
+  }
+  void TearDown() override {
+    grid_.Down();
+    unsetenv("CIGRI_BIN");
+    fs::remove_all(base_);
+  }
+
+  Grid grid_;
+
+  const std::string base_ = fs::temp_directory_path() / ("cigri-install-" + std::to_string(getpid()));
+  const std::string tree_ = base_ + "/second";
+};
+
+TEST_F(InstallTest, AnInstalledGridRunsItsFirstCampaign) {
+  grid_.Up();
+  const auto ran = grid_.Run({"gridsub", "--wait", "-O", "--", "echo {}", ":::", "first"});
+  EXPECT_EQ(ran.code, 0) << ran.err << grid_.Log();
+  EXPECT_EQ(ran.out, "first\n");
+  EXPECT_NE(grid_.Ok({"cigri", "doctor"}).find("all in " + tree_), std::string::npos);
+}
+
+TEST_F(InstallTest, WhatUsersDoNotTypeIsNotOnTheirPath) {
+  EXPECT_FALSE(fs::exists(tree_ + "/bin/api"));
+  EXPECT_TRUE(fs::exists(tree_ + "/libexec/cigri/api"));
+  for (const char* file : {"share/cigri/clusters/oar-up", "share/cigri/python/cigri.py",
+                           "share/bash-completion/completions/gridstat"})
+    EXPECT_TRUE(fs::exists(tree_ + "/" + file)) << file;
+}
+
+}  // namespace
+}  // namespace cigri::test
