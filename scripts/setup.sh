@@ -1,11 +1,11 @@
 # Sourced by ./quickstart and ./check: packages and the build. REQUIRES: $log, cwd = top of the tree.
 
-# packages_of runtime|all: the words of packages.txt.
+# packages_of runtime|all|page: words of packages.txt. `all` is without those of the page, which is bundled by any node.
 packages_of() {
   local part=runtime word words
   while read -r words; do
-    case $words in '#'*|'') continue ;; tests:) part=tests; continue ;; esac
-    if [ "$part" = runtime ] || [ "$1" = all ]; then for word in $words; do echo "$word"; done; fi
+    case $words in '#'*|'') continue ;; page:|tests:) part=${words%:}; continue ;; esac
+    case $1:$part in runtime:runtime|all:runtime|all:tests|page:page) for word in $words; do echo "$word"; done ;; esac
   done < packages.txt
 }
 
@@ -56,3 +56,13 @@ build_preset() {
 }
 
 build_release() { build_preset release build "$1"; }
+
+# begin_page [dev]: bundles the web page in the background, while the C++ compiles.
+begin_page() { nice -n 10 bash scripts/page.sh "$@" > build/page.out 2>&1 & page_pid=$!; }
+
+# await_page LABEL SECONDS: says what became of it; what takes longer goes on without being waited for.
+await_page() {
+  local end=$((SECONDS + $2))
+  while kill -0 "$page_pid" 2>/dev/null && [ $SECONDS -lt $end ]; do sleep 0.2; done
+  printf ' %s page      %s\n' "$1" "$(kill -0 "$page_pid" 2>/dev/null && echo 'is still being bundled: build/page.log' || tail -1 build/page.out)"
+}

@@ -615,6 +615,7 @@ CREATE TABLE usage (
     width interval NOT NULL DEFAULT '1 minute',
     PRIMARY KEY (bucket, campaign_id, cluster_id)
 );
+CREATE INDEX usage_of_campaign ON usage (campaign_id, bucket);
 
 -- ---------------------------------------------------------------- deciding
 -- What the metascheduler allows, replaced whole each time: at most n jobs of a campaign in flight

@@ -69,9 +69,10 @@ RETURNING c.id;
 -- name: CountCampaigns
 -- returns: n int64
 -- How many campaigns read/campaigns.sql would list without its limit: of user $1 (or NULL), in a
--- state of $2.
+-- state of $2, with $3 (or NULL) in their names.
 SELECT count(*) AS n FROM campaigns
-WHERE ($1::text IS NULL OR grid_user = $1) AND state = ANY ($2::campaign_state[]);
+WHERE ($1::text IS NULL OR grid_user = $1) AND state = ANY ($2::campaign_state[])
+    AND ($3::text IS NULL OR strpos(lower(name), lower($3)) > 0);
 
 -- name: DropCampaignClusters
 -- Campaign $1 leaves the clusters that are not in $2.
@@ -143,15 +144,17 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: next_idx int64, done int64, launching int64, submitted int64, remote_waiting int64,
 -- returns: running int64, ended_badly int64, program int64?, user_requeues int64,
 -- returns: preempted int64, infrastructure int64, our_kill int64, duplicate int64,
--- returns: retry int64, needs_attention int64, has_events bool
--- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3;
--- at most $4 after the first $5. Nothing is counted that grows with what is done: the numbers come
--- from the cursor and the counters; retry and needs_attention are counted up to 100,001
--- (read_campaigns.cc).
+-- returns: retry int64, needs_attention int64, has_events bool, rate double?, end_low double?,
+-- returns: end_high double?
+-- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3,
+-- with $6 (or NULL) in their names; at most $4 after the first $5. The forecast is of those at
+-- work. Nothing is counted that grows with what is done: the numbers come from the cursor and the
+-- counters; retry and needs_attention are counted up to 100,001 (read_campaigns.cc).
 WITH page AS (
     SELECT * FROM campaigns
     WHERE ($1::bigint IS NULL OR id = $1) AND ($2::text IS NULL OR grid_user = $2)
       AND state = ANY ($3::campaign_state[])
+      AND ($6::text IS NULL OR strpos(lower(name), lower($6)) > 0)
     ORDER BY id LIMIT $4 OFFSET $5
 )
 SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.state, p.wanted,
@@ -165,9 +168,12 @@ SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.
            t.n AS needs_attention,
        EXISTS (SELECT FROM events AS e WHERE e.campaign_id = p.id AND e.state = 'open'
                                          AND e.class IN ('job', 'campaign',
-                                             'cluster')) AS has_events
+                                             'cluster')) AS has_events,
+       f.rate, extract(epoch FROM f.end_low) AS end_low, extract(epoch FROM f.end_high) AS end_high
 FROM page AS p
 LEFT JOIN campaign_cursor AS c ON c.campaign_id = p.id
+LEFT JOIN forecasts AS f
+    ON f.campaign_id = p.id AND f.cluster_id = 0 AND p.state = 'in_treatment'
 CROSS JOIN LATERAL (
     SELECT coalesce(sum(k.n) FILTER (WHERE state = 'terminated'), 0)::bigint AS done,
            coalesce(sum(k.n) FILTER (WHERE state = 'launching'), 0)::bigint AS launching,

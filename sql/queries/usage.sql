@@ -75,3 +75,22 @@ WHERE ctid = ANY (ARRAY(
             AND o.width = $2::interval AND o.bucket > u.bucket
                 AND o.bucket < u.bucket + ('1 ' || $1)::interval)
     LIMIT $4));
+
+-- name: UsageOfCampaign
+-- returns: at double, width double, ok int64, not_ok int64, slot_s double
+-- What campaign $1 used, over its life cut into at most $2 buckets of at least a minute; buckets
+-- without an end are left out.
+WITH life AS (
+    SELECT bucket, ok, not_ok, slot_s, min(bucket) OVER () AS first, max(bucket) OVER () AS last,
+        max(width) OVER () AS widest
+    FROM usage WHERE campaign_id = $1
+), cut AS (
+    SELECT *, greatest(extract(epoch FROM widest), 60,
+        60 * ceil((extract(epoch FROM last - first) + 60) / (60 * $2::int))) AS width_s
+    FROM life
+)
+SELECT extract(epoch FROM first) + width_s * floor(extract(epoch FROM bucket - first) / width_s)
+        AS at,
+    min(width_s) AS width, sum(ok)::bigint AS ok, sum(not_ok)::bigint AS not_ok,
+    sum(slot_s)::float8 AS slot_s
+FROM cut GROUP BY 1 ORDER BY 1;

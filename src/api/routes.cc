@@ -2,16 +2,27 @@
 
 #include "api/admin/admin.h"
 #include "api/http/server.h"
+#include "api/page/page.h"
 #include "api/read/read.h"
 
 namespace cigri::api {
 namespace {
 
-Reply Root(Context&, const Request& request) {
-  return Reply::Json(
-      {{"links",
-        {LinkJson(request, "self", "/"), LinkJson(request, "collection", "/campaigns", "campaigns"),
-         LinkJson(request, "collection", "/clusters", "clusters")}}});
+// CiGri's links, or the page: one address for tools and browsers.
+Reply Root(Context& context, const Request& request) {
+  auto page = PageFor(context, request);
+  Reply reply = page ? std::move(*page)
+                     : Reply::Json({{"links",
+                                     {LinkJson(request, "self", "/"),
+                                      LinkJson(request, "collection", "/campaigns", "campaigns"),
+                                      LinkJson(request, "collection", "/clusters", "clusters")}}});
+  reply.headers["Vary"] = "Accept";
+  return reply;
+}
+
+// Whom the caller is taken for; "" = nobody.
+Reply Me(Context&, const Request& request) {
+  return Reply::Json({{"user", request.caller.user}, {"operator", request.caller.is_operator}});
 }
 
 // For `cigri up` and monitoring: is there an API, and has it a database.
@@ -27,6 +38,8 @@ Router AllRoutes() {
   Router router;
   router.Get("/", Root, Access::kAnyone);
   router.Get("/health", Health, Access::kAnyone);
+  router.Get("/me", Me, Access::kAnyone);
+  AddPageRoutes(router);
   AddSubmitRoutes(router);
   AddControlRoutes(router);
   AddSettingsRoutes(router);

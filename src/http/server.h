@@ -23,7 +23,8 @@ namespace cigri::http {
 /// with Transfer-Encoding get 411, with Content-Encoding 415, with a head that could be read in two
 /// ways or a body where the method has none 400, with too many headers 431; beyond the byte limit
 /// 413, beyond the deadline the connection is closed; beyond the limits of a caller they wait or
-/// get 429 (core/limits.h). Header values reach handlers as they came: nothing is decoded.
+/// get 429 (core/limits.h). Header values reach handlers as they came: nothing is decoded, but of
+/// Accept-Encoding only gzip is left.
 class GuardServer : public httplib::Server {
  public:
   explicit GuardServer(Limits limits = {});
@@ -65,6 +66,9 @@ class GuardServer : public httplib::Server {
 
 /// The caller of `request`, as GuardServer recorded it (never from what the client said).
 Peer PeerOf(const httplib::Request& request);
+
+/// Whether the client takes an answer that is compressed already, with brotli.
+bool AcceptsBrotli(const httplib::Request& request);
 
 /// In a handler, for long polls: the request waits without a thread, and the handler is called
 /// again at WakeWaiting(), or after `at_most`; what it answers now is thrown away. REQUIRES: the

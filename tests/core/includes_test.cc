@@ -51,9 +51,10 @@ const std::map<std::string, Names> kMayInclude = {
     {"api/admin",
      {"core", "db", "secrets", "policy", "policy/policies", "clusterdb", "api/http", "api/read",
       "api/submit"}},
+    {"api/page", {"core", "api/http"}},
     {"api",
      {"core", "db", "clusterdb", "rules", "api/http", "api/read", "api/submit", "api/control",
-      "api/why", "api/admin"}},
+      "api/why", "api/admin", "api/page"}},
     // Tools speak to the API; only `cigri` opens the database.
     {"tools/cigri",
      {"core", "db", "http", "embedded", "cluster", "clusterdb", "localcluster", "tools/common"}},

@@ -33,18 +33,33 @@ void CheckHost(const std::set<std::string>& reached, const std::set<std::string>
   throw Forbidden("the request was sent to a host that is not in API_HOSTS");
 }
 
+// A name that leads to this machine only while its owner says so has a dot; `localhost` has none,
+// nor has the "Host" of tools. Some write the path of the socket.
+void CheckSocketHost(const Request& request, const std::set<std::string>& hosts) {
+  const std::string host = WithoutPort(Lower(request.Header("host")));
+  const bool address = host.find_first_not_of("0123456789.") == host.npos;
+  if (address || host[0] == '/' || host[0] == '[' || host.find('.') == host.npos ||
+      hosts.count(host) != 0)
+    return;
+  throw Forbidden("the request was sent to a host that is not in API_HOSTS: " + host);
+}
+
 }  // namespace
 
 void RefuseForeignPages(const std::string& method, const Request& request,
                         const std::set<std::string>& hosts) {
+  const Caller& caller = request.caller;
+  if (!caller.named_by_proxy && !caller.named_by_kernel) return;
   const auto reached = HostsOf(request);
-  CheckHost(reached, hosts);
+  if (caller.named_by_proxy) CheckHost(reached, hosts);
+  else CheckSocketHost(request, hosts);
   if (method == "GET" || method == "HEAD" || method == "OPTIONS") return;
   const std::string origin = request.Header("origin");
   if (request.Header("sec-fetch-site") == "cross-site" ||
       (!origin.empty() && reached.count(HostOfOrigin(origin)) == 0))
     throw Forbidden("a page of another site sent this request");
   // A form of a page encodes what it sends, so that it is no JSON: CiGri 3's clients may say "form".
+  if (!caller.named_by_proxy) return;
   const std::string type = Lower(request.content_type);
   if (method == "POST" && !request.body.empty() && !StartsWith(type, "application/json") &&
       !StartsWith(type, "application/x-www-form-urlencoded"))

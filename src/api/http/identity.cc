@@ -138,7 +138,9 @@ bool Identity::IsOperator(const std::string& user) {
 Caller Identity::Of(const httplib::Request& request) {
   Caller caller;
   caller.user = UserOf(request);
-  caller.named_by_proxy = IsProxy(http::PeerOf(request));
+  const http::Peer peer = http::PeerOf(request);
+  caller.named_by_proxy = IsProxy(peer);
+  caller.named_by_kernel = peer.unix_socket && !caller.named_by_proxy;
   caller.is_operator = IsOperator(caller.user);
   return caller;
 }

@@ -17,7 +17,8 @@ namespace cigri::api {
 struct Caller {
   std::string user;  ///< "" = not identified
   bool is_operator = false;
-  bool named_by_proxy = false;  ///< a browser may stand behind it, and any page in the browser
+  bool named_by_proxy = false;   ///< a browser may stand behind it, and any page in the browser
+  bool named_by_kernel = false;  ///< so may one behind `ssh -L` to the unix socket
   bool identified() const { return !user.empty(); }
 };
 
@@ -69,6 +70,7 @@ struct Request {
   std::string id;           ///< of this request, as it stands in the log
   Caller caller;
   std::chrono::milliseconds waited{0};  ///< since the request arrived: Reply::Later
+  bool accepts_brotli = false;          ///< answers that are compressed already
 
   /// The number captured by {name} (the pattern guarantees one).
   std::int64_t Id(const std::string& name = "id") const;

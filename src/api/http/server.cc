@@ -36,7 +36,15 @@ void Send(const httplib::Request& request, httplib::Response& response, Reply re
         });
     return;
   }
-  if (!reply.content_type.empty()) {
+  if (reply.headers.count("Content-Encoding") != 0) {
+    // Of known length: httplib would compress a body or a stream once more.
+    const std::size_t bytes = reply.text.size();
+    response.set_content_provider(
+        bytes, reply.content_type,
+        [text = std::move(reply.text)](std::size_t at, std::size_t n, httplib::DataSink& out) {
+          return out.write(text.data() + at, n);
+        });
+  } else if (!reply.content_type.empty()) {
     response.set_content(reply.text, reply.content_type);
   } else if (reply.status != 204) {
     const bool pretty = request.has_param("pretty") && request.get_param_value("pretty") != "false";
@@ -172,6 +180,7 @@ Request ApiServer::Translate(const httplib::Request& request, const std::string&
   Request out;
   out.id = id;
   out.waited = http::WaitedFor();
+  out.accepts_brotli = http::AcceptsBrotli(request);
   out.method = request.method == "HEAD" ? "GET" : request.method;
   out.path = request.path;
   if (!base_.empty() && (out.path == base_ || StartsWith(out.path, base_ + "/")))
@@ -200,7 +209,7 @@ void ApiServer::Handle(const httplib::Request& request, httplib::Response& respo
   try {
     CheckMethod(translated);
     translated.caller = identity_.Of(request);
-    if (translated.caller.named_by_proxy) RefuseForeignPages(request.method, translated, hosts_);
+    RefuseForeignPages(request.method, translated, hosts_);
     const std::string user = translated.caller.user;
     reply = router_.Dispatch(context_, std::move(translated));
     // One line for each write; never bodies, queries or tokens.
@@ -217,6 +226,7 @@ void ApiServer::Handle(const httplib::Request& request, httplib::Response& respo
   }
   if (reply.later.count() > 0) return http::AnswerLater(reply.later);
   response.set_header("X-Request-Id", id);
+  response.set_header("X-Content-Type-Options", "nosniff");
   Send(request, response, std::move(reply));
 }
 

@@ -4,6 +4,7 @@
 #include <sql/forecasts.h>
 #include <sql/jobs.h>
 #include <sql/placements.h>
+#include <sql/usage.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
+constexpr std::optional<std::string> kAnyName;
+constexpr int kMostPoints = 600;  // of a curve
 
 std::vector<std::string> AllStates() {
   return {EnumNames<CampaignState>().begin(), EnumNames<CampaignState>().end()};
@@ -102,14 +105,22 @@ json CampaignPage(db::Tx& tx, const Request& request) {
   // CiGri's clients know no pages here: without a limit they get everything that is alive.
   const auto limit = request.QueryInt("limit", 10'000, 1, 10'000);
   const auto offset = request.QueryInt("offset", 0);
+  const auto name = Asked(request, "name");
+  const bool newest = request.Flag("newest");
+  const auto total = tx.One(sql::kCountCampaigns, user, states, name).n;
+  // The newest first: the last rows by id, read backwards.
+  const auto first = newest ? std::max<std::int64_t>(0, total - offset - limit) : offset;
+  const auto most = newest ? std::clamp<std::int64_t>(total - offset, 0, limit) : limit;
   const std::optional<std::int64_t> any;
   json items = json::array();
-  for (const auto& row : tx.Exec(sql::kListCampaigns, any, user, states, limit, offset))
+  for (const auto& row : tx.Exec(sql::kListCampaigns, any, user, states, most, first, name))
     items.push_back(CampaignJson(request, row));
-  const auto total = tx.One(sql::kCountCampaigns, user, states).n;
+  if (newest) std::reverse(items.begin(), items.end());
   std::string keep = request.Flag("all") ? "&all=1" : "";
   if (user) keep += "&user=" + http::PercentEncode(*user);
   if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
+  if (name) keep += "&name=" + http::PercentEncode(*name);
+  if (newest) keep += "&newest=1";
   return PageJson(request, "/campaigns", std::move(items), total, offset, limit, keep);
 }
 
@@ -171,6 +182,20 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   return stats;
 }
 
+// How many jobs ended and how long they had run, over the campaign's life. Usage is by the minute
+// for a day, by the hour for a month: the rows are few, whatever the number of tasks.
+json Series(db::Tx& tx, std::int64_t campaign) {
+  CampaignRow(tx, campaign);
+  json series = {{"at", json::array()},
+                 {"width", json::array()},
+                 {"ok", json::array()},
+                 {"not_ok", json::array()},
+                 {"slot_s", json::array()}};
+  for (const auto& row : tx.Exec(sql::kUsageOfCampaign, campaign, kMostPoints))
+    row.Each([&](const char* name, const auto& value) { series[name].push_back(value); });
+  return series;
+}
+
 json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
   return OwnInfo(tx, request, campaign).jdl;
 }
@@ -196,7 +221,7 @@ json Summary(db::Tx& tx, const Request& request) {
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
   json items = json::array(), users = json::object();
   for (const auto& row :
-       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0)) {
+       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0, kAnyName)) {
     const auto id = row.id;
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
@@ -263,13 +288,16 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
                    {"running_jobs", n.running},
                    {"failed_jobs", n.failed},
                    {"not_run_jobs", n.not_run},
-                   {"preempted", row.preempted}};
+                   {"preempted", row.preempted},
+                   {"rate", OrNull(row.rate)},
+                   {"ends", nullptr}};
+  if (row.end_low) campaign["ends"] = {*row.end_low, OrNull(row.end_high)};
   if (MayRead(request, row.grid_user)) campaign["notes"] = json::parse(row.notes);
   return campaign;
 }
 
 sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
-  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0);
+  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0, kAnyName);
   if (!row) throw NotFound("campaign " + std::to_string(campaign));
   return *row;
 }
@@ -289,7 +317,7 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
 
 void AddCampaignReadRoutes(Router& router) {
   router.Get("/campaigns", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return CampaignPage(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return CampaignPage(tx, request); }));
   });
   router.Get("/campaigns/{id}", [](Context& context, const Request& request) {
     return Reply::Json(
@@ -297,6 +325,9 @@ void AddCampaignReadRoutes(Router& router) {
   });
   router.Get("/campaigns/{id}/stats", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return Stats(tx, request.Id()); }));
+  });
+  router.Get("/campaigns/{id}/series", [](Context& context, const Request& request) {
+    return Reply::Json(context.Read([&](db::Tx& tx) { return Series(tx, request.Id()); }));
   });
   router.Get("/campaigns/{id}/jdl", [](Context& context, const Request& request) {
     return Reply::Json(

@@ -99,11 +99,12 @@ std::string LastLines(std::string text, std::int64_t lines) {
 Reply Output(Context& context, const Request& request, cluster::Stream stream) {
   const auto job = context.Transact([&](db::Tx& tx) { return OneJob(tx, request); });
   const std::string what = "the output of job " + std::to_string(job.ref.job_id);
+  const auto most = request.QueryInt("bytes", kMostInJson, 1, kMostInJson);
   auto drivers = std::make_shared<Drivers>(context);
   // Asked once before anything is promised, so that errors can still be reported.
   const auto first = Speaking(what, [&] {
     return drivers->Of(job.cluster_id)
-        .ReadOutput(job.ref, stream, -kMostInJson, request.Flag("raw") ? 1 : kMostInJson);
+        .ReadOutput(job.ref, stream, -most, request.Flag("raw") ? 1 : most);
   });
   if (request.Flag("raw")) {
     const auto offset = request.QueryInt("offset", 0, 0, kMostOffset);
