@@ -799,6 +799,132 @@ CREATE TABLE modules (
     last_pass_ms double precision
 ) WITH (fillfactor = 20);
 
+-- ---------------------------------------------------------------- audit
+-- Who changed what: a row for each change that a user, an operator or a module makes to the tables
+-- below, in the transaction of the change. Triggers write it, so that a change by hand in SQL is
+-- there, too; the api adds what users ask for besides (AddAudit). Only these tables, which change
+-- some times a minute, have such triggers: never a bulk table.
+CREATE TABLE audit (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT now(),
+    actor text NOT NULL,              -- user, or module ("cigri nikita")
+    source text NOT NULL,             -- from where: socket, address, SQL session
+    request text,                     -- of the api, as in its log
+    action text NOT NULL,             -- added, changed, removed; killed, retried ...
+    subject text NOT NULL,            -- "cluster alpha", "campaign 12"
+    old_value jsonb,                  -- of what was changed
+    new_value jsonb
+);
+CREATE INDEX audit_by_subject ON audit (subject, id);
+CREATE INDEX audit_by_time ON audit (at);
+
+-- The api names its user and source for the transaction; whoever else writes is its session.
+CREATE FUNCTION write_audit(action text, subject text, old_value jsonb, new_value jsonb)
+RETURNS void LANGUAGE sql AS $$
+    INSERT INTO audit (actor, source, request, action, subject, old_value, new_value)
+    SELECT coalesce(nullif(current_setting('cigri.user', true), ''),
+            CASE WHEN program LIKE 'cigri %' THEN program ELSE session_user END),
+        coalesce(nullif(current_setting('cigri.source', true), ''),
+            'sql, ' || session_user || ', ' || coalesce(host(inet_client_addr()), 'local')
+            || coalesce(', ' || nullif(program, ''), '')),
+        nullif(current_setting('cigri.request', true), ''), action, subject, old_value, new_value
+    FROM current_setting('application_name') AS program
+$$;
+
+-- What of object $1 is not the same in object $2, at any depth.
+CREATE FUNCTION json_difference(one jsonb, other jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (
+        SELECT coalesce(jsonb_object_agg(key,
+            CASE WHEN jsonb_typeof(value) = 'object' AND jsonb_typeof(other -> key) = 'object'
+                THEN json_difference(value, other -> key) ELSE value END), '{}')
+        FROM jsonb_each(one) WHERE value IS DISTINCT FROM other -> key);
+END $$;
+
+-- Arguments: what a row is called, the columns that name it, those that are not recorded, those
+-- whose values nobody may read.
+CREATE FUNCTION audit_row() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    was jsonb := CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) - TG_ARGV[2]::text[] END;
+    is_now jsonb := CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) - TG_ARGV[2]::text[] END;
+    named jsonb := coalesce(is_now, was);
+    subject text := TG_ARGV[0];
+    difference jsonb;
+    key text;
+BEGIN
+    FOREACH key IN ARRAY TG_ARGV[1]::text[] LOOP
+        subject := subject || ' ' || coalesce(
+            (SELECT name FROM clusters WHERE key = 'cluster_id' AND id = (named ->> key)::int),
+            named ->> key);
+    END LOOP;
+    IF TG_OP = 'UPDATE' THEN
+        difference := json_difference(was, is_now);
+        is_now := json_difference(is_now, was);
+        was := difference;
+        IF was = '{}' AND is_now = '{}' THEN RETURN NULL; END IF;
+    END IF;
+    FOREACH key IN ARRAY TG_ARGV[3]::text[] LOOP
+        IF was ->> key IS NOT NULL THEN
+            was := was || jsonb_build_object(key, '(secret)');
+        END IF;
+        IF is_now ->> key IS NOT NULL THEN
+            is_now := is_now || jsonb_build_object(key, '(another secret)');
+        END IF;
+    END LOOP;
+    PERFORM write_audit(CASE TG_OP WHEN 'INSERT' THEN 'added' WHEN 'UPDATE' THEN 'changed'
+        ELSE 'removed' END, subject,
+        CASE TG_OP WHEN 'DELETE' THEN jsonb_strip_nulls(was) ELSE was END,
+        CASE TG_OP WHEN 'INSERT' THEN jsonb_strip_nulls(is_now) ELSE is_now END);
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON clusters FOR EACH ROW
+EXECUTE FUNCTION audit_row('cluster', '{name}',
+    '{id,api,created_at,change_feed,exact_walltime,dedicated,time_resolution_s}', '{api_password}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON cluster_limits FOR EACH ROW
+EXECUTE FUNCTION audit_row('limits', '{cluster_id}', '{learnt_at}', '{}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON operators FOR EACH ROW
+EXECUTE FUNCTION audit_row('operator', '{name}', '{added_by,added_at}', '{}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON members FOR EACH ROW
+EXECUTE FUNCTION audit_row('member', '{kind,name,grid_user}', '{added_by,added_at}', '{}');
+-- Not at each use of a token.
+CREATE TRIGGER audited AFTER INSERT OR DELETE
+OR UPDATE OF grid_user, hash, prefix, expires_at, revoked_at ON api_tokens FOR EACH ROW
+EXECUTE FUNCTION audit_row('token', '{id}', '{created_by,created_at}', '{hash}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON users_priority FOR EACH ROW
+EXECUTE FUNCTION audit_row('affinity', '{grid_user,cluster_id}', '{id}', '{}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON users_mapping FOR EACH ROW
+EXECUTE FUNCTION audit_row('mapping', '{grid_login,cluster_id}', '{id}', '{token}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON admission_rules FOR EACH ROW
+EXECUTE FUNCTION audit_row('rule', '{name}', '{id,updated_by,updated_at}', '{}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON policy_settings FOR EACH ROW
+EXECUTE FUNCTION audit_row('policy', '{key}', '{changed_by,changed_at}', '{}');
+CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON user_notifications FOR EACH ROW
+EXECUTE FUNCTION audit_row('notification', '{grid_user,type,identity}', '{id}', '{}');
+-- A new campaign as its list shows it; the rest is in its row. Then what users may change: the
+-- updator moves the other columns.
+CREATE TRIGGER audited AFTER INSERT OR DELETE ON campaigns FOR EACH ROW
+EXECUTE FUNCTION audit_row('campaign', '{id}', '{state,state_reason,submission_time,
+    completion_time,finishing_since,first_task_id,format,columns,jdl,notes,upload_id}', '{}');
+CREATE TRIGGER audited_change AFTER UPDATE OF grid_user, name, type, project, priority, sla_group,
+    wanted, nb_params, jdl, max_tries, max_replicas, lost_after_s ON campaigns FOR EACH ROW
+EXECUTE FUNCTION audit_row('campaign', '{id}',
+    '{state,state_reason,completion_time,finishing_since,notes}', '{}');
+
+-- Append-only: nobody changes a row, and nobody removes one of the last 30 days.
+CREATE FUNCTION keep_audit() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND OLD.at < now() - interval '30 days' THEN RETURN OLD; END IF;
+    RAISE EXCEPTION 'the table audit is append-only: % is refused', TG_OP
+        USING ERRCODE = 'insufficient_privilege',
+            HINT = 'nikita removes rows that are older than AUDIT_KEEP_DAYS';
+END $$;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON audit FOR EACH ROW
+EXECUTE FUNCTION keep_audit();
+CREATE TRIGGER append_only_whole BEFORE TRUNCATE ON audit FOR EACH STATEMENT
+EXECUTE FUNCTION keep_audit();
+
 -- ---------------------------------------------------------------- views
 -- Jobs in flight: sent or about to be sent, and not ended. A row per writer and state; the sum over
 -- them is the number.

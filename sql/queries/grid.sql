@@ -105,7 +105,7 @@ WHERE epoch = $1;
 
 -- name: SetAuditUser
 -- returns: name text
--- Whom the history of rules names: $1, for this transaction.
+-- Whom the histories name when no request does: $1, for this transaction.
 SELECT set_config('cigri.user', $1, true) AS name;
 
 -- name: TakeTaskIds

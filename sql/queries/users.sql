@@ -145,9 +145,9 @@ WHERE cluster_id = $1 AND cluster_login = $2 AND token IS NOT NULL
 ORDER BY id LIMIT 1;
 
 -- name: UserOfApiToken
--- returns: grid_user text
--- Whose token has the hash $1.
-SELECT grid_user
+-- returns: grid_user text, id int64
+-- Whose token has the hash $1, and which it is.
+SELECT grid_user, id
 FROM api_tokens
 WHERE hash = $1
   AND revoked_at IS NULL

@@ -29,6 +29,7 @@ void Retention::Pass(module::Step& step) {
   thinned_ = now;
   RemoveOldReasonsAndEvents(step.db);
   ThinHistory(step.db);
+  RemoveOldAudit(step.db, static_cast<double>(step.config.GetInt("AUDIT_KEEP_DAYS", 730, 30)));
 }
 
 }  // namespace cigri::nikita

@@ -53,6 +53,7 @@ void WriteAnswers(db::Connection& db, const Answers& answers);
 void RemoveStaleUploads(db::Connection& db, double keep_s);
 void RemoveSettledRequests(db::Connection& db);
 void RemoveOldReasonsAndEvents(db::Connection& db);
+void RemoveOldAudit(db::Connection& db, double keep_days);
 /// Keeps one row a minute, an hour or a day of what is measured, by its age.
 void ThinHistory(db::Connection& db);
 /// Removes some rows of the oldest campaign that ended more than `days` days ago; false: there is

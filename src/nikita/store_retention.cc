@@ -1,4 +1,5 @@
 // Statements that remove what is old.
+#include <sql/audit.h>
 #include <sql/breakers.h>
 #include <sql/campaigns.h>
 #include <sql/cluster_status.h>
@@ -52,6 +53,10 @@ void RemoveOldReasonsAndEvents(db::Connection& db) {
   db::Tx tx(db, db::Tx::Sync::kOff);
   db::CloseEvents(tx, "nikita", {.classes = {"log"}, .unseen_s = kLogEventsOpen_s});
   tx.Commit();
+}
+
+void RemoveOldAudit(db::Connection& db, double keep_days) {
+  Run(db, sql::kDropOldAudit, keep_days, kRows);
 }
 
 void ThinHistory(db::Connection& db) {

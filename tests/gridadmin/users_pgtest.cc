@@ -53,6 +53,20 @@ TEST_F(UsersPgTest, LimitsAreShownAsATable) {
   EXPECT_TRUE(Has(shown.out, "BEYOND IT")) << shown.out;
 }
 
+TEST_F(UsersPgTest, TheAuditShowsWhoChangedWhatFromWhere) {
+  GivenCluster("c1");
+  Admin("cluster set c1 power=50 hours=20-8");
+  Admin("operator add olga");
+  const Ran shown = Admin("audit -s cluster --since 1h");
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_TRUE(Has(shown.out, "hours 20-8, power 100 -> 50")) << shown.out;
+  EXPECT_TRUE(Has(shown.out, "unix socket, uid ")) << shown.out;
+  EXPECT_FALSE(Has(shown.out, "olga")) << shown.out;
+  EXPECT_TRUE(Has(Admin("audit -a added").out, "operator olga"));
+  EXPECT_EQ(Admin("audit --since 2030-01-01").out, "none\n");
+  EXPECT_EQ(Admin("audit --since tuesday").code, 64);
+}
+
 TEST_F(UsersPgTest, OnlyOperatorsMayOperate) {
   const int port = server_->ListenTcp("127.0.0.1:0");
   const std::string there = "CIGRI_API=http://127.0.0.1:" + std::to_string(port) + " CIGRI_TOKEN=";

@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
+#include "tools/common/when.h"
 #include "tools/gridadmin/session.h"
-#include "tools/gridadmin/when.h"
 
 namespace cigri::gridadmin {
 namespace {
@@ -16,8 +16,8 @@ class WhenTest : public ::testing::Test {
     tzset();
   }
   static std::string When(const std::string& text) {
-    const auto t = ParseWhen(text, kNow);
-    return t ? UtcText(*t) : "";
+    const auto t = tools::ParseWhen(text, kNow);
+    return t ? tools::UtcText(*t) : "";
   }
   static constexpr std::time_t kNow = 1'767'182'400;  // 2025-12-31T12:00:00Z
 };
@@ -41,6 +41,22 @@ TEST_F(WhenTest, DurationsHoursAndDatesAreReadAndThePastIsNot) {
       {"tomorrow", ""},
   };
   for (const auto& [text, want] : cases) EXPECT_EQ(When(text), want) << text;
+}
+
+TEST_F(WhenTest, ATimeSinceWhenIsTheLastOne) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"30m", "2025-12-31T11:30:00Z"},
+      {"3d", "2025-12-28T12:00:00Z"},
+      {"08:00", "2025-12-31T08:00:00Z"},
+      {"18:00", "2025-12-30T18:00:00Z"},
+      {"2025-12-24", "2025-12-24T00:00:00Z"},
+      {"2025-12-24 07:30", "2025-12-24T07:30:00Z"},
+      {"yesterday", ""},
+  };
+  for (const auto& [text, want] : cases) {
+    const auto t = tools::ParseSince(text, kNow);
+    EXPECT_EQ(t ? tools::UtcText(*t) : "", want) << text;
+  }
 }
 
 TEST(SettingsTest, ValuesKeepTheirTypeAndOptionsAreApart) {

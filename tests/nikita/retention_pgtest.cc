@@ -74,6 +74,16 @@ TEST_F(RetentionPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns"), 2);
 }
 
+TEST_F(RetentionPgTest, TheAuditIsKeptForTheDaysOfTheConfiguration) {
+  config.Set("AUDIT_KEEP_DAYS", "100");
+  Sql("INSERT INTO audit (at, actor, source, action, subject) VALUES "
+      "(now() - interval '101 days', 'ann', 'x', 'changed', 'old'), "
+      "(now() - interval '99 days', 'ann', 'x', 'changed', 'kept')");
+  Pass();
+  EXPECT_EQ(Sql("SELECT string_agg(subject, ' ') FROM audit WHERE actor = 'ann'")[0][0].c_str(),
+            std::string("kept"));
+}
+
 TEST_F(RetentionPgTest, ClosedEventsGoAfterNinetyDaysAndLogEventsCloseThemselves) {
   Sql("INSERT INTO events (class, code, state, date_closed, date_update, fingerprint) VALUES "
       "('job', 'EXIT_ERROR', 'closed', now() - interval '91 days', now(), 'a'), ('job', "

@@ -2,8 +2,8 @@
 #include <cstdio>
 
 #include "core/text.h"
+#include "tools/common/when.h"
 #include "tools/gridadmin/session.h"
-#include "tools/gridadmin/when.h"
 
 namespace cigri::gridadmin {
 namespace {
@@ -26,11 +26,11 @@ std::string Names(const json& list) {
 int Drain(const Session& s, const DrainOptions& o) {
   json body{{"cluster", o.cluster}, {"reason", o.reason}, {"kill", o.kill}};
   if (!o.until.empty()) {
-    const auto until = ParseWhen(o.until, std::time(nullptr));
+    const auto until = tools::ParseWhen(o.until, std::time(nullptr));
     if (!until)
       throw Fatal(kExitUsage, "not a time to come: \"" + o.until + "\"",
                   "write 30m, 2h, 3d, 18:00 or \"2026-12-24 18:00\"");
-    body["until"] = UtcText(*until);
+    body["until"] = tools::UtcText(*until);
   }
   const json answer = Expect(s.Connect().Post("/admin/drain", body), "drain " + o.cluster);
   if (s.json) {

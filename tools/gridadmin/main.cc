@@ -21,6 +21,7 @@ int Main(int argc, char** argv) {
   gridadmin::AddDrainCommands(line, session);
   gridadmin::AddPolicyCommands(line, session);
   gridadmin::AddLimitCommands(line, session);
+  gridadmin::AddAuditCommands(line, session);
   if (const auto code = line.ReadOrThrow(argc, argv)) return *code;
   return session.run();
 }

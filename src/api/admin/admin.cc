@@ -17,6 +17,7 @@ void AddAdminRoutes(Router& router) {
   AddPolicyRoutes(router);
   AddHistoryRoutes(router);
   AddLimitRoutes(router);
+  AddAuditRoutes(router);
 }
 
 json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body) {
@@ -66,6 +67,18 @@ std::optional<int> OptionalInt(const json& body, const std::string& key) {
   const bool fits = value.is_number_integer() && std::abs(value.get<double>()) < 2e9;
   if (!fits) throw BadRequest("\"" + key + "\" must be a whole number");
   return value.get<int>();
+}
+
+double QueryTime(const Request& request, const std::string& name, double fallback) {
+  const std::string text = request.Query(name);
+  if (text.empty()) return fallback;
+  try {
+    std::size_t used = 0;
+    const double at = std::stod(text, &used);
+    if (used == text.size() && at >= -1e11 && at <= 1e11) return at;
+  } catch (const std::exception&) {
+  }
+  throw BadRequest("\"" + name + "\" is a time in seconds since 1970, as " + name + "=1790000000");
 }
 
 }  // namespace cigri::api

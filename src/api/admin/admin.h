@@ -18,6 +18,7 @@ void AddCheckRoutes(Router& router);         // check.cc
 void AddPolicyRoutes(Router& router);        // policy.cc
 void AddHistoryRoutes(Router& router);       // history.cc
 void AddLimitRoutes(Router& router);         // limits.cc
+void AddAuditRoutes(Router& router);         // audit.cc
 
 /// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);
@@ -57,5 +58,8 @@ std::string TextOf(const nlohmann::json& body, const std::string& key);
 /// The same, or nothing when the key is absent or null.
 std::optional<std::string> OptionalText(const nlohmann::json& body, const std::string& key);
 std::optional<int> OptionalInt(const nlohmann::json& body, const std::string& key);
+
+/// A time of the query in seconds since 1970; throws 400.
+double QueryTime(const Request& request, const std::string& name, double fallback);
 
 }  // namespace cigri::api

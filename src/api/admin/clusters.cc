@@ -2,6 +2,7 @@
 #include <sql/clusters.h>
 
 #include "api/admin/admin.h"
+#include "api/http/audit.h"
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -98,8 +99,10 @@ Reply Check(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const std::string user = request.Query("user", request.caller.user);
   std::string login;
-  const auto row =
-      context.Transact([&](db::Tx& tx) { return RowOf(tx, context.config, name, user, &login); });
+  const auto row = context.Transact([&](db::Tx& tx) {
+    if (request.Flag("submit")) AddAudit(tx, "tested", "cluster " + name, {{"user", user}});
+    return RowOf(tx, context.config, name, user, &login);
+  });
   bool ok = true;
   const json checks = RunCheck(context, row, login, request.Flag("submit"), &ok);
   return Reply::Json({{"cluster", name}, {"ok", ok}, {"checks", checks}});

@@ -51,20 +51,8 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
   return {{"items", std::move(items)}, {"durations", Durations(tx, campaigns)}, {"more", more}};
 }
 
-double TimeOf(const Request& request, const std::string& name, double fallback) {
-  const std::string text = request.Query(name);
-  if (text.empty()) return fallback;
-  try {
-    std::size_t used = 0;
-    const double at = std::stod(text, &used);
-    if (used == text.size() && at >= -1e11 && at <= 1e11) return at;
-  } catch (const std::exception&) {
-  }
-  throw BadRequest("\"" + name + "\" is a time in seconds since 1970, as " + name + "=1790000000");
-}
-
 Reply History(Context& context, const Request& request) {
-  const double from = TimeOf(request, "from", 0), until = TimeOf(request, "until", 1e11);
+  const double from = QueryTime(request, "from", 0), until = QueryTime(request, "until", 1e11);
   const auto limit = request.QueryInt("limit", 100, 1, 1000);
   return Reply::Json(
       context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));

@@ -1,7 +1,6 @@
 // Admission rules: /admin/rules. A rule that does not compile cannot be saved here; one that was
 // broken by hand in SQL is shown with its fault.
 #include <sql/admission_rules.h>
-#include <sql/grid.h>
 
 #include "api/admin/admin.h"
 #include "api/submit/admission.h"
@@ -54,7 +53,6 @@ Reply New(Context& context, const Request& request) {
   const std::string mode = ModeOf(body).value_or("enforce");
   CheckCode(code);
   const json row = TransactChecked(context, [&](db::Tx& tx) {
-    tx.Exec(sql::kSetAuditUser, request.caller.user);
     const auto rows =
         tx.Exec(sql::kAddRule, name, OptionalText(body, "title").value_or(""), code,
                 OptionalInt(body, "priority").value_or(100), mode, request.caller.user);
@@ -70,7 +68,6 @@ Reply Change(Context& context, const Request& request) {
   const auto code = OptionalText(body, "code"), mode = ModeOf(body);
   if (code) CheckCode(*code);
   return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
-    tx.Exec(sql::kSetAuditUser, request.caller.user);
     const auto rows = tx.Exec(sql::kChangeRule, name, OptionalText(body, "title"), code,
                               OptionalInt(body, "priority"), mode, OptionalInt(body, "version"),
                               request.caller.user);
@@ -87,7 +84,6 @@ Reply Change(Context& context, const Request& request) {
 Reply Remove(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact([&](db::Tx& tx) {
-    tx.Exec(sql::kSetAuditUser, request.caller.user);
     if (tx.Exec(sql::kRemoveRule, name) == 0) throw NotFound(Label(name));
   });
   return Reply::Json({{"removed", name}});
@@ -107,7 +103,6 @@ Reply Revert(Context& context, const Request& request) {
   if (!version) throw BadRequest("\"version\" is missing");
   const std::string name = request.Word("name");
   return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
-    tx.Exec(sql::kSetAuditUser, request.caller.user);
     const auto old = tx.Exec(sql::kRuleVersion, name, *version);
     MustHave(old, "version " + std::to_string(*version) + " of " + Label(name));
     const auto code = old[0].code;

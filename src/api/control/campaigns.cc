@@ -4,6 +4,7 @@
 #include <sql/campaigns.h>
 
 #include "api/control/campaign_lock.h"
+#include "api/http/audit.h"
 #include "api/http/router.h"
 #include "api/submit/submission.h"
 #include "core/text.h"
@@ -64,6 +65,7 @@ Reply Purge(Context& context, const Request& request) {
       throw BadRequest(
           "cannot purge " + Name(c) + ": some of its jobs or epilogues have not ended yet",
           "try again in a minute");
+    AddAudit(tx, "purged", Name(c), {{"user", c.user}, {"tasks", c.ntasks}});
   });
   // Ten million rows take a while: pieces, and an answer before the client gives up.
   const auto end = std::chrono::steady_clock::now() + kPurgeTime;

@@ -8,6 +8,7 @@
 #include <sql/tasks.h>
 
 #include "api/control/campaign_lock.h"
+#include "api/http/audit.h"
 #include "api/http/router.h"
 #include "api/submit/submission.h"
 #include "core/pluralize.h"
@@ -38,6 +39,9 @@ Reply CloseIn(db::Tx& tx, const Request& request, const LockedCampaign& campaign
   db::EventFilter filter{.campaign_id = campaign.id};
   if (event) filter.ids = {*event};
   const auto events = db::CloseEvents(tx, request.caller.user, filter);
+  AddAudit(tx, "closed",
+           event ? "event " + std::to_string(*event) : "campaign " + std::to_string(campaign.id),
+           {{"campaign", campaign.id}, {"events", events}, {"tasks_retried", tasks}});
   Wake(tx, campaign.id);
   return Closed(static_cast<std::int64_t>(events), tasks);
 }
@@ -59,6 +63,7 @@ Reply CloseOne(Context& context, const Request& request) {
     RequireOperator(request);  // of a cluster, or of the grid
     const auto closed =
         db::CloseEvents(tx, request.caller.user, {.ids = std::vector{request.Id()}});
+    AddAudit(tx, "closed", "event " + std::to_string(request.Id()), {{"events", closed}});
     tx.Exec(sql::kNotifyWake);
     return Closed(static_cast<std::int64_t>(closed), 0);
   });
@@ -102,6 +107,7 @@ Reply WriteEvent(Context& context, const Request& request) {
                                         .campaign_id = campaign,
                                         .cluster_id = cluster,
                                         .job_id = job});
+    AddAudit(tx, "added", "event " + std::to_string(id), body);
     tx.Exec(sql::kNotifyWake);
     json answer = body;
     answer["id"] = id;
@@ -121,6 +127,7 @@ Reply KillJob(Context& context, const Request& request) {
     RequireOwner(request, rows[0].grid_user, name);
     if (!rows[0].alive) throw ApiError(409, "Conflict", name + " has already ended");
     tx.Exec(sql::kRequestKill, request.Id(), request.caller.user);
+    AddAudit(tx, "killed", name, {{"user", rows[0].grid_user}});
     tx.Exec(sql::kNotifyWake);
     return Reply::Json(
         {{"status", 202}, {"title", "Accepted"}, {"message", name + " is being killed"}}, 202);

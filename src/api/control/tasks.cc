@@ -4,6 +4,7 @@
 #include <sql/tasks.h>
 
 #include "api/control/settings.h"
+#include "api/http/audit.h"
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
 #include "api/submit/batch_limits.h"
@@ -140,6 +141,7 @@ Reply Retry(Context& context, const Request& request) {
     db::CloseEvents(tx, request.caller.user, {.campaign_id = campaign.id, .classes = {"job"}});
     CloseHoldEvents(tx, request, campaign.id);
     if (n > 0) Reopen(tx, campaign);
+    AddAudit(tx, "retried", "campaign " + std::to_string(campaign.id), {{"tasks", n}});
     LogEvent(tx, request, campaign.id, "RESUBMIT",
              Pluralize(n, "failed task") + " to be tried again");
     Wake(tx, campaign.id);

@@ -1,9 +1,23 @@
 #include "api/http/context.h"
 
+#include <sql/audit.h>
+
 #include "api/http/change_notifier.h"
 #include "api/why/snapshot.h"
 
 namespace cigri::api {
+namespace {
+
+thread_local const ActingFor* acting = nullptr;
+
+}  // namespace
+
+ActingFor::ActingFor(std::string a_user, std::string a_source, std::string a_request)
+    : user(std::move(a_user)), source(std::move(a_source)), request(std::move(a_request)) {
+  acting = this;
+}
+
+ActingFor::~ActingFor() { acting = nullptr; }
 
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
@@ -22,6 +36,7 @@ void Context::Run(const std::function<void(db::Tx&)>& body) {
     auto session = pool.Get();
     try {
       db::Tx tx(*session);
+      if (acting != nullptr) tx.Exec(sql::kActFor, acting->user, acting->source, acting->request);
       body(tx);
       tx.Commit();
     } catch (const db::InDoubt&) {

@@ -16,6 +16,16 @@ namespace cigri::api {
 class ChangeNotifier;
 class SnapshotCache;
 
+/// While it lives, what this thread changes in the database is recorded as this caller's (table
+/// `audit`).
+class ActingFor {
+ public:
+  ActingFor(std::string user, std::string source, std::string request);
+  ~ActingFor();
+  ActingFor(const ActingFor&) = delete;
+  const std::string user, source, request;
+};
+
 /// One per process, shared by all threads.
 class Context {
  public:

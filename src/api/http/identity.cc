@@ -28,13 +28,29 @@ std::string TokenOf(const std::string& authorization) {
 
 // Also percent signs: one proxy passes them on, the next one decodes them, and the name is another.
 bool IsUserName(const std::string& name) {
-  return name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789._@-") == name.npos;
+  return name.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+             "0123456789._@-") == name.npos;
 }
 
 std::string OwnName() {
   const passwd* pw = getpwuid(geteuid());
   return pw == nullptr ? "" : pw->pw_name;
+}
+
+std::string SourceOf(const http::Peer& peer) {
+  if (!peer.unix_socket) return peer.address;
+  return "unix socket, uid " + std::to_string(peer.uid) + ", pid " + std::to_string(peer.pid);
+}
+
+// Whom the proxy itself has seen: the last address of the header. What is before it, its client
+// may have written.
+std::string BehindProxy(const std::string& forwarded_for) {
+  if (forwarded_for.empty()) return "";
+  const std::string last(Trim(Split(forwarded_for, ',').back()));
+  const bool address =
+      last.size() <= 64 && last.find_first_not_of("0123456789abcdefABCDEF.:[]") == last.npos;
+  return address ? ", proxy for " + last : "";
 }
 
 }  // namespace
@@ -90,30 +106,27 @@ std::string Identity::NamedByProxy(const httplib::Request& request) const {
   return name;
 }
 
-std::string Identity::UserOfToken(const std::string& token) {
+void Identity::IdentifyByToken(const std::string& token, Caller* caller) {
   const std::string hash = HashToken(token);
   const auto now = std::chrono::steady_clock::now();
+  Known known;
   {
     std::lock_guard lock(mutex_);
-    if (const auto at = tokens_.find(hash); at != tokens_.end() && at->second.until > now)
-      return at->second.user;
+    if (const auto at = tokens_.find(hash); at != tokens_.end()) known = at->second;
   }
-  std::string user = context_.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::kUserOfApiToken, hash);
-    return rows.empty() ? std::string() : rows[0].grid_user;
-  });
-  std::lock_guard lock(mutex_);
-  if (tokens_.size() >= kMostTokens) tokens_.clear();
-  tokens_[hash] = {user, now + kRemember};
-  return user;
-}
-
-std::string Identity::UserOf(const httplib::Request& request) {
-  const http::Peer peer = http::PeerOf(request);
-  if (IsProxy(peer)) return NamedByProxy(request);
-  if (peer.unix_socket) return peer.user;
-  const std::string token = TokenOf(request.get_header_value("Authorization"));
-  return token.empty() ? "" : UserOfToken(token);
+  if (known.until <= now) {
+    known = {"", 0, now + kRemember};
+    if (const auto row =
+            context_.Transact([&](db::Tx& tx) { return tx.First(sql::kUserOfApiToken, hash); })) {
+      known.user = row->grid_user;
+      known.id = row->id;
+    }
+    std::lock_guard lock(mutex_);
+    if (tokens_.size() >= kMostTokens) tokens_.clear();
+    tokens_[hash] = known;
+  }
+  caller->user = known.user;
+  if (known.id != 0) caller->source += ", token " + std::to_string(known.id);
 }
 
 bool Identity::IsOperator(const std::string& user) {
@@ -136,11 +149,20 @@ bool Identity::IsOperator(const std::string& user) {
 }
 
 Caller Identity::Of(const httplib::Request& request) {
-  Caller caller;
-  caller.user = UserOf(request);
   const http::Peer peer = http::PeerOf(request);
+  Caller caller;
+  caller.source = SourceOf(peer);
   caller.named_by_proxy = IsProxy(peer);
-  caller.named_by_kernel = peer.unix_socket && !caller.named_by_proxy;
+  const std::string token = TokenOf(request.get_header_value("Authorization"));
+  if (caller.named_by_proxy) {
+    caller.user = NamedByProxy(request);
+    caller.source += BehindProxy(request.get_header_value("X-Forwarded-For"));
+  } else if (peer.unix_socket) {
+    caller.user = peer.user;
+    caller.named_by_kernel = true;
+  } else if (!token.empty()) {
+    IdentifyByToken(token, &caller);
+  }
   caller.is_operator = IsOperator(caller.user);
   return caller;
 }

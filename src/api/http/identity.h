@@ -33,13 +33,13 @@ class Identity {
 
  private:
   bool IsProxy(const http::Peer& peer) const;
-  std::string UserOf(const httplib::Request& request);
+  void IdentifyByToken(const std::string& token, Caller* caller);
   std::string NamedByProxy(const httplib::Request& request) const;
-  std::string UserOfToken(const std::string& token);
   bool IsOperator(const std::string& user);
 
   struct Known {
     std::string user;
+    std::int64_t id = 0;
     std::chrono::steady_clock::time_point until;
   };
   Context& context_;

@@ -19,6 +19,7 @@ struct Caller {
   bool is_operator = false;
   bool named_by_proxy = false;   ///< a browser may stand behind it, and any page in the browser
   bool named_by_kernel = false;  ///< so may one behind `ssh -L` to the unix socket
+  std::string source;            ///< "unix socket, uid 1000, pid 4242", "10.0.0.3, token 4"
   bool identified() const { return !user.empty(); }
 };
 

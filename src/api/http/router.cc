@@ -104,6 +104,12 @@ const Router::Route* Router::Find(const std::string& method, const std::string& 
   return nullptr;
 }
 
+std::vector<std::string> Router::Routes() const {
+  std::vector<std::string> all;
+  for (const auto& route : routes_) all.push_back(route.method + " /" + Join(route.segments, "/"));
+  return all;
+}
+
 std::string Router::Allow(const std::string& path) const {
   const auto segments = Segments(path);
   std::vector<std::string> methods;
@@ -121,6 +127,8 @@ Reply Router::Answer(Context& context, Request& request) const {
   const Route* route = Find(request.method, request.path, &request.captures);
   if (route != nullptr) {
     CheckAccess(route->access, request);
+    if (request.method == "GET") return route->handler(context, request);
+    const ActingFor acting(request.caller.user, request.caller.source, request.id);
     return route->handler(context, request);
   }
   const std::string allow = Allow(request.path);

@@ -41,6 +41,8 @@ class Router {
   Reply Dispatch(Context& context, Request request) const;
   /// "GET, POST" of a path; "" when no route has it.
   std::string Allow(const std::string& path) const;
+  /// "GET /campaigns/{id}", in the order of their addition.
+  std::vector<std::string> Routes() const;
 
  private:
   struct Route {
