@@ -432,7 +432,7 @@ def _outcome_of(result):
 
 class Grid:
     """A grid, in the style of concurrent.futures.Executor. Settings are keys of the JDL:
-    Grid(walltime="2h", cores=4, mem="2G"). `clusters`: names; all when not given."""
+    Grid(walltime="2h", cores=4, mem="2G"); a number as walltime is seconds. `clusters`: names; all when not given."""
 
     def __init__(self, api=None, clusters=None, name=None, python=None, **settings):
         self._api = _Api(api)
@@ -480,6 +480,9 @@ class Grid:
                "exec_directory": os.getcwd(), "clusters": {c: {} for c in clusters}}
         jdl.update(self._settings)
         jdl.update(settings)
+        for key in ("walltime", "prologue_walltime", "epilogue_walltime"):
+            if isinstance(jdl.get(key), (int, float)):
+                jdl[key] = "%ds" % jdl[key]  # a JDL reads a number without a unit as hours
         if columns:
             jdl["columns"] = columns
         upload = _upload(self._api, rows)

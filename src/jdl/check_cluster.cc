@@ -53,6 +53,7 @@ class ClusterCheck {
   void Resources();
   void Type();
   void Hooks();
+  std::vector<std::string> Script(const char* key);
   void ForSlurm();
   void Keys();
   std::string MissingHint() const;
@@ -110,7 +111,7 @@ void ClusterCheck::Resources() {
     const auto slots = ParseResources(*text, own_.resource_unit);
     if (!slots.problem.empty()) doc_.Fault(found.path, slots.problem, slots.hint);
   }
-  out_.walltime_s = ReadSeconds(doc_, Get("walltime")).value_or(walltime_s_);
+  out_.walltime_s = ReadWalltime(doc_, Get("walltime")).value_or(walltime_s_);
 }
 
 void ClusterCheck::Type() {
@@ -126,13 +127,24 @@ void ClusterCheck::Type() {
     if (!Trim(job_type).empty()) out_.job_types.emplace_back(Trim(job_type));
 }
 
+std::vector<std::string> ClusterCheck::Script(const char* key) {
+  const auto found = Get(key);
+  std::vector<std::string> script;
+  for (const auto& line : ReadTexts(doc_, found)) {
+    const auto plain = WithPlainDollars(line);
+    if (plain != line)
+      doc_.Warn(found.path, "\"\\$\" is read as $, as in CiGri 3: the job's shell expands it",
+                "write $ without a backslash");
+    script.push_back(ExpandMacros(plain, true));
+  }
+  return script;
+}
+
 void ClusterCheck::Hooks() {
-  for (const auto& line : ReadTexts(doc_, Get("prologue")))
-    out_.prologue.push_back(ExpandMacros(line, true));
-  for (const auto& line : ReadTexts(doc_, Get("epilogue")))
-    out_.epilogue.push_back(ExpandMacros(line, true));
-  out_.prologue_walltime_s = ReadSeconds(doc_, Get("prologue_walltime"));
-  out_.epilogue_walltime_s = ReadSeconds(doc_, Get("epilogue_walltime"));
+  out_.prologue = Script("prologue");
+  out_.epilogue = Script("epilogue");
+  out_.prologue_walltime_s = ReadWalltime(doc_, Get("prologue_walltime"));
+  out_.epilogue_walltime_s = ReadWalltime(doc_, Get("epilogue_walltime"));
 }
 
 void ClusterCheck::ForSlurm() {
@@ -168,7 +180,7 @@ void ClusterCheck::Keys() {
   }
 }
 
-bool CheckClusterName(Document& doc, const std::string& name, const Defaults& defaults) {
+bool IsClusterName(Document& doc, const std::string& name) {
   static const Pattern kName("[A-Za-z0-9_.-]{1,64}");
   const std::string path = Join2("clusters", name);
   if (name.size() > 64 || !kName.MatchesAll(name)) {
@@ -176,14 +188,26 @@ bool CheckClusterName(Document& doc, const std::string& name, const Defaults& de
                    "letters, digits and _ . - only");
     return false;
   }
-  if (defaults.clusters.empty() || defaults.clusters.count(name) != 0) return true;
-  if (doc.Full()) return false;
+  return true;
+}
+
+// Sites come and go: a JDL of CiGri 3 that names a cluster which is gone runs on the others. What
+// a rule or a change of settings names must be there.
+void ReportUnknown(Document& doc, const std::vector<std::string>& unknown, bool some_left,
+                   const Defaults& defaults) {
   std::vector<std::string> known;
-  for (const auto& [other, ignored] : defaults.clusters) known.push_back(other);
-  const auto near = DidYouMean(name, known);
-  doc.FaultAtKey(path, "unknown cluster \"" + name + "\"",
-                 (near ? "did you mean \"" + *near + "\"? " : "") + "`gridclusters` lists them");
-  return false;
+  for (const auto& [name, ignored] : defaults.clusters) known.push_back(name);
+  for (const auto& name : unknown) {
+    if (doc.Full()) return;
+    const std::string path = Join2("clusters", name);
+    const auto near = DidYouMean(name, known);
+    const std::string hint =
+        (near ? "did you mean \"" + *near + "\"? " : "") + "`gridclusters` lists them";
+    if (some_left && doc.has_text)
+      doc.Warn(path, "unknown cluster \"" + name + "\": the campaign runs on the others", hint);
+    else
+      doc.FaultAtKey(path, "unknown cluster \"" + name + "\"", hint);
+  }
 }
 
 }  // namespace
@@ -199,8 +223,15 @@ void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign) 
   if (clusters->empty())
     return doc.Fault("clusters", "names no cluster", "\"clusters\": {\"NAME\": {}}");
   static const json kEmpty = json::object();
+  std::vector<std::string> unknown;
+  bool some_left = false;
   for (const auto& [name, block] : clusters->items()) {
-    if (!CheckClusterName(doc, name, defaults)) continue;
+    if (!IsClusterName(doc, name)) continue;
+    if (!defaults.clusters.empty() && defaults.clusters.count(name) == 0) {
+      unknown.push_back(name);
+      continue;
+    }
+    some_left = true;
     const bool none = block.is_null() || (block.is_array() && block.empty());  // Lua's empty table
     if (!none && !block.is_object())
       doc.Fault(Join2("clusters", name), "must be an object", "{} when there is nothing to say");
@@ -208,6 +239,7 @@ void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign) 
       campaign.clusters.push_back(
           ClusterCheck(doc, defaults, campaign, name, none ? kEmpty : block).Run());
   }
+  ReportUnknown(doc, unknown, some_left, defaults);
 }
 
 }  // namespace cigri::jdl

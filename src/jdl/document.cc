@@ -4,6 +4,7 @@
 
 #include "core/text.h"
 #include "jdl/command.h"
+#include "jdl/escapes.h"
 #include "jdl/jdl.h"
 
 namespace cigri::jdl {
@@ -13,9 +14,11 @@ using nlohmann::json;
 
 constexpr int kMaxNodes = 100'000;      // values outside of params
 constexpr int kMostUnknown = 100;       // unknown keys: to look for what they meant takes long
-constexpr std::size_t kMaxFaults = 50;  // a wrong file should not print a million lines
+constexpr std::size_t kMaxSkipped = 1'000'000;  // backslashes that begin no escape
+constexpr std::size_t kMaxFaults = 50;          // a wrong file should not print a million lines
 
 // Reads one byte after the other and counts them: nlohmann's positions name no line of a value.
+// Leaves out the bytes at the offsets `skipped`, which it counts too.
 struct CountingIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -24,10 +27,11 @@ struct CountingIterator {
   using reference = const char&;
   const char* p;
   std::size_t* n;
+  const std::size_t* skipped;
+  const std::size_t* skipped_end;
   const char& operator*() const { return *p; }
   CountingIterator& operator++() {
-    ++p;
-    ++*n;
+    for (++p, ++*n; skipped != skipped_end && *skipped == *n; ++p, ++*n) ++skipped;
     return *this;
   }
   bool operator==(const CountingIterator& o) const { return p == o.p; }
@@ -296,6 +300,19 @@ std::size_t FirstBadByte(std::string_view text) {
       std::mismatch(text.begin(), text.end(), mended.begin(), mended.end()).first - text.begin());
 }
 
+void WarnOfEscapes(std::string_view text, const std::vector<std::size_t>& skipped, Document& doc) {
+  if (skipped.empty()) return;
+  const auto first = skipped[0];
+  const std::string behind(text.substr(first + 1, 1));
+  const bool ascii = (static_cast<unsigned char>(behind[0]) & 0x80) == 0;
+  const std::string what = ascii ? "\"\\" + behind + "\"" : "a \"\\\" before this character";
+  std::string more;
+  if (skipped.size() > 1) more = " (" + std::to_string(skipped.size() - 1) + " more like it)";
+  doc.warnings.insert({first, "",
+                       what + " is no escape of JSON: it is read without the backslash" + more,
+                       "leave the backslash out"});
+}
+
 }  // namespace
 
 std::string Join2(const std::string& path, const std::string& key) {
@@ -356,9 +373,12 @@ Document Read(std::string_view text) {
                        "convert it, e.g. with iconv -f latin1 -t utf8"});
     return doc;
   }
+  const auto skipped = LoneBackslashes(text, kMaxSkipped);
+  WarnOfEscapes(text, skipped, doc);
   std::size_t read = 0;
   Reader reader(text, read, doc);
-  const CountingIterator begin{text.data(), &read}, end{text.data() + text.size(), &read};
+  const CountingIterator begin{text.data(), &read, skipped.data(), skipped.data() + skipped.size()},
+      end{text.data() + text.size(), &read, nullptr, nullptr};
   doc.whole = json::sax_parse(begin, end, &reader, json::input_format_t::json, true, true);
   return doc;
 }

@@ -125,6 +125,15 @@ json ToJson(const Campaign& c) {
   return out;
 }
 
+json WithWalltimesAsText(json jdl) {
+  if (!jdl.contains("clusters")) return jdl;
+  for (auto& [name, block] : jdl["clusters"].items())
+    for (const char* key : {"walltime", "prologue_walltime", "epilogue_walltime"})
+      if (const auto at = block.find(key); at != block.end() && at->is_number())
+        *at = FormatWalltime(at->get<std::int64_t>());
+  return jdl;
+}
+
 Result Parse(std::string_view text, const Defaults& defaults, const Options& options) {
   Document doc = Read(text);
   return Check(doc, text, defaults, options);

@@ -130,6 +130,9 @@ Result Parse(std::string_view text, const Defaults& defaults, const Options& opt
 /// is what is stored, shown (GET /campaigns/N/jdl) and what admission rules edit.
 nlohmann::json ToJson(const Campaign& campaign);
 
+/// An expanded JDL for its users, who may submit it again: walltimes as "h:mm:ss".
+nlohmann::json WithWalltimesAsText(nlohmann::json jdl);
+
 /// Checks an expanded JDL again after somebody changed it. Parameters need not be in it.
 Result FromJson(const nlohmann::json& jdl, const Defaults& defaults);
 

@@ -98,6 +98,22 @@ std::string ExpandMacros(std::string_view text, bool with_job) {
   return out;
 }
 
+std::string WithPlainDollars(std::string_view line) {
+  const auto begins = [](char c) {
+    return IsNameChar(c) || std::string_view("{(?@#").find(c) != std::string_view::npos;
+  };
+  std::string out;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size()) {
+      const bool expands = line[i + 1] == '$' && i + 2 < line.size() && begins(line[i + 2]);
+      if (!expands) out += line[i];
+      ++i;
+    }
+    out += line[i];
+  }
+  return out;
+}
+
 std::string ExpandDirectory(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

@@ -41,6 +41,10 @@ std::string QuoteAt(ShellPlace place, std::string_view value);
 /// single quotes, where the shell would not expand them either, and `~name` is left to the shell.
 std::string ExpandMacros(std::string_view text, bool with_job);
 
+/// A line of a prologue or epilogue with `\$` as `$` where an expansion begins (`\$HOME`, `\$1`,
+/// `\${x}`, `\$(date)`): CiGri 3's scripts pass a shell on their way, so users protect each `$`.
+std::string WithPlainDollars(std::string_view line);
+
 /// CiGri's macros in a directory, which no shell reads: a leading ~ and {HOME} become $HOME;
 /// {CAMPAIGN_ID} stays until the number is known (WithCampaignId).
 std::string ExpandDirectory(std::string_view text);

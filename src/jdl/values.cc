@@ -72,6 +72,17 @@ std::optional<std::int64_t> SecondsOfDays(std::string_view s) {
   return seconds;
 }
 
+// A walltime as OAR reads it: "2" is two hours, "1:30" an hour and a half. Nothing for other forms.
+std::optional<std::int64_t> SecondsForOar(std::string_view s) {
+  const auto colon = s.find(':');
+  const auto hours = Digits(s.substr(0, colon), 6);
+  if (!hours) return std::nullopt;
+  if (colon == s.npos) return *hours * 3600;
+  const auto minutes = Digits(s.substr(colon + 1), 2);
+  if (!minutes || *minutes > 59) return std::nullopt;
+  return *hours * 3600 + *minutes * 60;
+}
+
 }  // namespace
 
 std::optional<int> ParseDuration(std::string_view s) {
@@ -122,6 +133,30 @@ std::optional<int> ReadSeconds(Document& doc, const Found& found, int least) {
   doc.Fault(found.path, Kind(*found.value) + " is no duration" + (least > 0 ? " above 0" : ""),
             "write seconds (3600), \"h:mm:ss\" (\"1:00:00\") or \"90m\"");
   return std::nullopt;
+}
+
+std::optional<int> ReadWalltime(Document& doc, const Found& found) {
+  if (!found || !doc.has_text) return ReadSeconds(doc, found);
+  const json& value = *found.value;
+  const std::string text = value.is_string()           ? value.get<std::string>()
+                           : value.is_number_integer() ? value.dump()
+                                                       : "";
+  const auto for_oar = SecondsForOar(text);
+  std::optional<std::int64_t> seconds = for_oar;
+  if (!seconds) seconds = ParseDuration(text);
+  if (!seconds || *seconds < 1 || *seconds > 2147483647) {
+    doc.Fault(found.path, Kind(value) + " is no walltime",
+              "write \"h:mm:ss\" (\"1:00:00\"), \"90m\" or \"3600s\"");
+    return std::nullopt;
+  }
+  if (for_oar) {
+    const std::string meant = FormatWalltime(*seconds);
+    const bool bare = text.find(':') == text.npos;
+    doc.Warn(found.path,
+             "\"" + text + "\" is read as " + meant + ", hours first, as OAR and CiGri 3 read it",
+             "write \"" + meant + "\"" + (bare ? ", or \"" + text + "s\" for seconds" : ""));
+  }
+  return static_cast<int>(*seconds);
 }
 
 std::optional<double> ReadPositive(Document& doc, const Found& found) {

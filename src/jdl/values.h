@@ -34,6 +34,9 @@ std::optional<std::int64_t> ReadWhole(Document& doc, const Found& found, std::in
                                       std::int64_t most);
 /// Seconds: 90, "90" or "0:01:30".
 std::optional<int> ReadSeconds(Document& doc, const Found& found, int least = 1);
+/// Seconds of a walltime. Where a user wrote it, a number without a unit is hours and "1:30" is an
+/// hour and a half, as OAR and CiGri 3 read them, with a warning; elsewhere a number is seconds.
+std::optional<int> ReadWalltime(Document& doc, const Found& found);
 std::optional<double> ReadPositive(Document& doc, const Found& found);
 /// An array of texts.
 std::vector<std::string> ReadTexts(Document& doc, const Found& found);

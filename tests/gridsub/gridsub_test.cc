@@ -38,8 +38,8 @@ TEST(GridsubTest, AllFaultsOfAllFilesAreReportedAndNothingIsSent) {
   EXPECT_EQ(ran.code, 65);
   EXPECT_EQ(ran.err,
             "b.json:3:13: nb_jobs: must be a whole number from 1 to 2147483647, not "
-            "0\nb.json:5:14: walltime: \"1x\" is no duration above 0\nHINT: write seconds "
-            "(3600), \"h:mm:ss\" (\"1:00:00\") or \"90m\"\n");
+            "0\nb.json:5:14: walltime: \"1x\" is no walltime\nHINT: write \"h:mm:ss\" "
+            "(\"1:00:00\"), \"90m\" or \"3600s\"\n");
   EXPECT_EQ(api.Calls(), "");
 }
 
@@ -236,7 +236,7 @@ TEST(GridsubTest, OptionsReplaceTheDefaults) {
                            "--clusters b,c --walltime 90 --directory /d --name N "
                            "--resources /core=2 --max-jobs 3 --project p -t test -- true ::: 1");
   EXPECT_EQ(ran.err,
-            "gridsub: clusters b, c; walltime 90; directory /d; environment the cluster's\n");
+            "gridsub: clusters b, c; walltime 90s; directory /d; environment the cluster's\n");
   const auto sent = api.Last("/campaigns");
   const auto body = json::parse(sent.body);
   EXPECT_EQ(body["clusters"], json::parse(R"({"b":{},"c":{}})"));

@@ -53,6 +53,100 @@ TEST(JdlTest, TheExamplesOfCigri3AreReadWithTheirPrecedence) {
   EXPECT_EQ(beta.max_jobs, 200);
 }
 
+// The sample of CiGri's README. "\$" is no escape of JSON, and "\\$" reaches the script.
+TEST(JdlTest, TheReadmeOfCigri3IsReadAsCigri3ReadsIt) {
+  const auto result = Parse(R"({
+  "name": "povray_demo",
+  "resources": "core=1",
+  "exec_file": "\$HOME/povray/start.bash",
+  "exec_directory": "\$HOME/povray",
+  "param_file": "/home/deamon/povray_params.txt",
+  "test_mode": "true",
+  "type": "best-effort",
+  "prologue": [
+    "set -e",
+    "cd \\$HOME",
+    "imkdir -p povray_results/\\$CIGRI_CAMPAIGN_ID"
+  ],
+  "clusters": {
+    "alpha": { "walltime": "00:10:00", "max_jobs": 50 },
+    "fontaine": { "walltime": "00:10:00" },
+    "beta": { "project": "test", "walltime": "00:5:00" }
+  }
+})",
+                            Grid(), {.may_read_files = true});
+  ASSERT_TRUE(result.ok()) << Faults(result);
+  ASSERT_EQ(result.campaign.clusters.size(), 2u);
+  const auto& alpha = result.campaign.clusters[0];
+  EXPECT_EQ(alpha.exec_file, "$HOME/povray/start.bash");
+  EXPECT_EQ(alpha.exec_directory, "$HOME/povray");
+  EXPECT_EQ(alpha.prologue[1], "cd $HOME");
+  EXPECT_EQ(alpha.prologue[2], "imkdir -p povray_results/$CIGRI_CAMPAIGN_ID");
+  std::string warnings;
+  for (const auto& warning : result.warnings) warnings += Text(warning, "f") + "\n";
+  EXPECT_EQ(warnings,
+            "f:4:17: \"\\$\" is no escape of JSON: it is read without the backslash (1 more like "
+            "it)\nHINT: leave the backslash out\n"
+            "f:9:3: prologue: \"\\$\" is read as $, as in CiGri 3: the job's shell expands it\n"
+            "HINT: write $ without a backslash\n"
+            "f:16:5: clusters.fontaine: unknown cluster \"fontaine\": the campaign runs on the "
+            "others\nHINT: `gridclusters` lists them\n");
+}
+
+TEST(JdlTest, AnUnknownEscapeIsItsCharacterAndPlacesStayTrue) {
+  const auto result = Parse(
+      "{\"name\":\"n\", // a comment with \"\\q\n"
+      "\"params\":[\"\\$a \\\\$b\", \"\\%\\é \\\"\\'x\"], \"exec_file\":\"x\\!\",\"clusters\":{\"alpha\":1}}",
+      Grid());
+  EXPECT_EQ(result.campaign.params.First(2),
+            (std::vector<std::string>{"$a \\$b", "%é \"'x"}));
+  ASSERT_EQ(result.faults.size(), 1u) << Faults(result);
+  EXPECT_EQ(result.faults[0].line, 2);
+  EXPECT_EQ(result.faults[0].column, 76);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_NE(result.warnings[0].message.find("(4 more like it)"), std::string::npos)
+      << result.warnings[0].message;
+}
+
+TEST(JdlTest, DollarsOfScriptsArePlainWhereTheyBeginAnExpansion) {
+  EXPECT_EQ(WithPlainDollars(R"(cd \$HOME; awk '{print \$1}' \${x} \$(date))"),
+            "cd $HOME; awk '{print $1}' ${x} $(date)");
+  EXPECT_EQ(WithPlainDollars(R"(sed 's/\$//' a\\$b \)"), R"(sed 's/\$//' a\\$b \)");
+}
+
+// In OAR "2" is two hours; so it is in a JDL, and the user is told.
+TEST(JdlTest, AWalltimeWithoutAUnitIsHoursAndSaysSo) {
+  const struct {
+    const char* walltime;
+    int seconds;
+    const char* hint;
+  } cases[] = {{"\"2\"", 7200, "write \"2:00:00\", or \"2s\" for seconds"},
+               {"300", 1080000, "write \"300:00:00\", or \"300s\" for seconds"},
+               {"\"1:30\"", 5400, "write \"1:30:00\""},
+               {"\"300s\"", 300, nullptr},
+               {"\"0:00:02\"", 2, nullptr}};
+  for (const auto& c : cases) {
+    const auto result = Parse(With("\"walltime\":" + std::string(c.walltime)), Grid());
+    ASSERT_TRUE(result.ok()) << Faults(result);
+    EXPECT_EQ(result.campaign.clusters[0].walltime_s, c.seconds) << c.walltime;
+    EXPECT_EQ(result.warnings.size(), c.hint == nullptr ? 0u : 1u) << c.walltime;
+    if (c.hint != nullptr) {
+      EXPECT_EQ(result.warnings[0].hint, c.hint);
+    }
+  }
+}
+
+TEST(JdlTest, TheExpandedJdlIsReadAgainWithTheSameWalltimes) {
+  const auto campaign = Good(With(R"("walltime":"0:00:05","prologue":["x"],"prologue_walltime":"2h")"));
+  const auto shown = WithWalltimesAsText(ToJson(campaign));
+  EXPECT_EQ(shown["clusters"]["alpha"]["walltime"], "0:00:05");
+  auto again = shown;
+  again["nb_jobs"] = 1;
+  const auto& read = Good(again.dump()).clusters[0];
+  EXPECT_EQ(read.walltime_s, 5);
+  EXPECT_EQ(read.prologue_walltime_s, 7200);
+}
+
 TEST(JdlTest, TopLevelKeysAreWrittenInAnyCaseAndThoseOfAClusterAreNot) {
   const auto text =
       R"({"NAME":"n","Nb_Jobs":2,"Exec_File":"x","clusters":{"alpha":{"Walltime":5}}})";
@@ -111,10 +205,9 @@ TEST(JdlTest, AllFaultsAreFoundInOnePassAtTheirPlaces) {
       Faults(result),
       "f:2:16: name: key \"name\" is given twice\nHINT: keep one of them\nf:3:14: nb_jobs: must be "
       "a whole number from 1 to 2147483647, not 0\nf:5:15: prologue: must be an array of texts, "
-      "not \"mkdir x\"\nHINT: write it as [\"mkdir x\"]\nf:7:5: clusters.alpa: unknown cluster "
-      "\"alpa\"\nHINT: did you mean \"alpha\"? `gridclusters` lists them\nf:8:27: "
-      "clusters.beta.walltime: \"1x\" is no duration above 0\nHINT: write seconds (3600), "
-      "\"h:mm:ss\" (\"1:00:00\") or \"90m\"\nf:9:28: clusters.beta.resources: \"nodes=x\" is not a "
+      "not \"mkdir x\"\nHINT: write it as [\"mkdir x\"]\nf:8:27: "
+      "clusters.beta.walltime: \"1x\" is no walltime\nHINT: write \"h:mm:ss\" (\"1:00:00\"), "
+      "\"90m\" or \"3600s\"\nf:9:28: clusters.beta.resources: \"nodes=x\" is not a "
       "number of "
       "resources that can be counted\nHINT: give a whole number of at least 1\n");
 }
@@ -180,10 +273,13 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("type":"bestefort")"), "type", "best-effort or normal"},
       {With(R"("jobs_type":"tset")"), "jobs_type", ""},
       {With(R"("jobs_type":"desktop_computing")"), "jobs_type", "not supported"},
-      {With(R"("walltime":"1:00")"), "walltime", "duration"},
-      {With(R"("walltime":0)"), "walltime", "duration"},
-      {With(R"("walltime":1.5)"), "walltime", "duration"},
-      {With(R"("walltime":[])"), "walltime", "duration"},
+      {With(R"("walltime":"1:60")"), "walltime", "walltime"},
+      {With(R"("walltime":0)"), "walltime", "walltime"},
+      {With(R"("walltime":1.5)"), "walltime", "walltime"},
+      {With(R"("walltime":999999)"), "walltime", "walltime"},
+      {With(R"("walltime":[])"), "walltime", "walltime"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{"alpa":{}}})",
+       "clusters.alpa", "unknown cluster"},
       {With(R"("max_jobs":0)"), "max_jobs", ""},
       {With(R"("max_jobs":"many")"), "max_jobs", ""},
       {With(R"("test_mode":"yes")"), "test_mode", ""},

@@ -86,18 +86,18 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   const int n = Sized(2000, 300);
   const int lasting = Submit("lasting", 40, "sleep 600");
   // A job that OAR was launching when its server died ends at its walltime only.
-  const int brief = Submit("brief", n, "", {{"walltime", 120}});
+  const int brief = Submit("brief", n, "", {{"walltime", "120s"}});
   const Arguments slower{"oar1", "oar2", "local"};  // Slurm may take the others whole
   std::vector<int> own;
   for (const auto& cluster : slower)
-    own.push_back(Submit("own-" + cluster, 16, "", {{"walltime", 120}}, {cluster}));
+    own.push_back(Submit("own-" + cluster, 16, "", {{"walltime", "120s"}}, {cluster}));
   const int wide =
       Submit("wide", 20, "[ $(wc -l < $CIGRI_NODE_FILE) = 2 ] || exit 1", {{"cores", 2}});
   const int failing = Submit("failing", 20, "[ $(($1 % 4)) != 0 ] || exit 3");
   std::vector<int> late;
   for (const std::string cluster : {"oar1", "slurm1", "slurm2", "local"})
     late.push_back(
-        Submit("late-" + cluster, 1, "sleep 600", {{"walltime", 60}, {"max_tries", 1}}, {cluster}));
+        Submit("late-" + cluster, 1, "sleep 600", {{"walltime", "60s"}, {"max_tries", 1}}, {cluster}));
   ASSERT_TRUE(
       Await([&] { return grid().Progress(lasting).value("running", 0) >= 4; }, Seconds(120)));
   grid().Ok({"griddel", std::to_string(lasting)});

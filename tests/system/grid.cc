@@ -187,7 +187,7 @@ json Jdl(const Grid& grid, const std::string& name, const std::string& exec_file
   json jdl{{"name", name},
            {"exec_file", exec_file},
            {"exec_directory", grid.work()},
-           {"walltime", 300},
+           {"walltime", "300s"},
            {"clusters", {{"alpha", json::object()}, {"beta", json::object()}}}};
   jdl.update(more);
   return jdl;

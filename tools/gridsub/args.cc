@@ -168,6 +168,7 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   if (const auto code = line.ReadOrThrow(static_cast<int>(split - argv), argv)) return code;
   if (nul) args.rows.end = '\0';
   if (!args.time.empty()) args.walltime = WalltimeOfTime(args.time);
+  args.walltime = WithUnit(std::move(args.walltime));
   if (args.command) TakeJobCount(args.jsons, args.max_jobs);
   AnswerPrograms(args.plain);
   args.files.insert(args.files.end(), args.plain.begin(), args.plain.end());

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/text.h"
+#include "jdl/escapes.h"
 #include "tools/gridsub/inputs.h"
 #include "tools/gridsub/launch.h"
 #include "tools/gridsub/submit.h"
@@ -52,7 +53,7 @@ void AddExports(json& jdl, const std::string& exports) {
 // The text with the options put in. REQUIRES: a text without faults.
 std::string WithSettings(const std::string& text, const Args& args) {
   json jdl = json::object();
-  json read = json::parse(text, nullptr, true, true);
+  json read = json::parse(jdl::WithoutLoneBackslashes(text), nullptr, true, true);
   for (auto& [key, value] : read.items()) jdl[Lower(key)] = std::move(value);
   if (!args.clusters.empty()) OverrideClusters(jdl, args.clusters);
   if (!args.name.empty()) jdl["name"] = args.name;

@@ -122,4 +122,8 @@ std::string WalltimeOfTime(const std::string& text) {
   return text;
 }
 
+std::string WithUnit(std::string walltime) {
+  return IsNumber(walltime) ? walltime + "s" : walltime;
+}
+
 }  // namespace cigri::gridsub

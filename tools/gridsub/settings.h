@@ -21,5 +21,8 @@ nlohmann::json SettingsJson(const Settings& settings);
 /// --time as Slurm's users write it; refuses a bare number, which is minutes there and seconds
 /// here. The walltime for the JDL.
 std::string WalltimeOfTime(const std::string& text);
+/// A walltime for a JDL: seconds without a unit (an option, cigri.conf) get theirs, because a JDL
+/// reads such a number as hours.
+std::string WithUnit(std::string walltime);
 
 }  // namespace cigri::gridsub

@@ -13,6 +13,7 @@
 #include "core/states.h"
 #include "core/text.h"
 #include "http/client.h"
+#include "jdl/jdl.h"
 
 namespace cigri::api {
 namespace {
@@ -197,7 +198,7 @@ json Series(db::Tx& tx, std::int64_t campaign) {
 }
 
 json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
-  return OwnInfo(tx, request, campaign).jdl;
+  return jdl::WithWalltimesAsText(OwnInfo(tx, request, campaign).jdl);
 }
 
 // CIG-49: waiting, running, terminated, needing attention; a row per campaign, and one per user.

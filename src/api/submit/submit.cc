@@ -105,7 +105,7 @@ nlohmann::json Commands(const jdl::Campaign& campaign, const std::vector<std::st
 
 Reply DryRun(const SubmissionContext& submission, const Admitted& admitted) {
   return Reply::Json(
-      {{"jdl", jdl::ToJson(admitted.campaign)},
+      {{"jdl", jdl::WithWalltimesAsText(jdl::ToJson(admitted.campaign))},
        {"changes", admitted.changes},
        {"notes", admitted.notes},
        {"clusters", ClustersJson(submission.info, admitted.campaign)},
