@@ -282,6 +282,65 @@ END $$;
 CREATE TRIGGER admission_rules_history BEFORE INSERT OR UPDATE OR DELETE ON admission_rules
     FOR EACH ROW EXECUTE FUNCTION log_admission_rule();
 
+-- ---------------------------------------------------------------- errors
+-- What ends of jobs mean, edited live by operators: whose failure an end is, and what its task does
+-- next. The first active row that matches an end decides, by priority and name. A passive row only
+-- counts what it would have matched.
+CREATE TABLE error_classes (
+    name text PRIMARY KEY CHECK (name ~ '^[A-Za-z0-9_.-]{1,64}$'),
+    title text NOT NULL DEFAULT '',
+    priority int NOT NULL DEFAULT 100,
+    mode text NOT NULL DEFAULT 'passive' CHECK (mode IN ('active', 'passive', 'off')),
+    -- Who reports the end: the program by its exit code or signal, or the cluster
+    source text NOT NULL DEFAULT 'any' CHECK (source IN ('any', 'program', 'cluster')),
+    -- Event code ("WALLTIME"), exit code ("137") or "signal 9"; '' = any
+    code text NOT NULL DEFAULT '' CHECK (length(code) <= 64),
+    -- Regular expression for the message, in any case; '' = any. The check refuses a wrong one.
+    pattern text NOT NULL DEFAULT ''
+        CHECK (length(pattern) <= 500 AND ('' ~* pattern) IS NOT NULL),
+    exit_class exit_class CHECK (exit_class <> 'none'),  -- NULL: as the grid classifies it
+    -- The cluster is at fault: an event tells its operator, and many of them close the placement
+    cluster_fault boolean NOT NULL DEFAULT false,
+    action text NOT NULL CHECK (action IN ('retry', 'retry_elsewhere', 'more_walltime',
+        'more_memory', 'limit', 'stop')),
+    -- Of `limit`: most such ends of a task; of more_*: how often a task may grow
+    n int NOT NULL DEFAULT 3 CHECK (n BETWEEN 1 AND 1000),
+    factor double precision NOT NULL DEFAULT 1.5 CHECK (factor > 1 AND factor <= 16),
+    changed_by text NOT NULL DEFAULT current_user,
+    changed_at timestamptz NOT NULL DEFAULT now(),
+    matches bigint NOT NULL DEFAULT 0,  -- ends that it has matched, also while passive
+    last_match_at timestamptz,
+    sample text,                        -- message of the last one
+    CONSTRAINT a_cluster_fault_is_no_failure_of_the_program
+        CHECK (NOT cluster_fault OR exit_class = 'infrastructure')
+);
+-- Whether an end matches. What the grid killed itself matches nothing.
+CREATE FUNCTION matches_error_class(e error_classes, code text, wait_status int, message text)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT code NOT IN ('KILLED_BY_GRID', 'USER_FRAG', 'BLACK_HOLE', '')
+        AND e.source IN ('any', CASE WHEN code IN ('EXIT_ERROR', 'KILLED_BY_SIGNAL', 'RESUBMIT',
+            'RESUBMIT_END') THEN 'program' ELSE 'cluster' END)
+        AND (e.code IN ('', code)
+            OR e.code = CASE WHEN wait_status & 127 = 0 THEN (wait_status >> 8)::text
+                ELSE 'signal ' || (wait_status & 127) END)
+        AND (e.pattern = '' OR message ~* e.pattern)
+$$;
+INSERT INTO error_classes
+    (name, title, mode, source, code, pattern, exit_class, cluster_fault, action) VALUES
+('disk-full', 'a file system of the cluster is full', 'active', 'any', '',
+    'No space left on device', 'infrastructure', true, 'retry_elsewhere'),
+('shared-folder', 'a shared folder of the cluster is lost', 'active', 'any', '',
+    'Stale (NFS )?file handle|Transport endpoint is not connected|Remote I/O error'
+    '|Read-only file system', 'infrastructure', true, 'retry_elsewhere'),
+('no-account', 'the user has no account on the cluster', 'active', 'cluster', '',
+    'user .*(is not known|does not exist|unknown)|(unknown|invalid|no such) user|no passwd entry'
+    '|is there an account|invalid (slurm )?account', 'infrastructure', true, 'retry_elsewhere'),
+('memory', 'the job needs more memory than it had', 'passive', 'any', '',
+    'oom.?kill|out of memory|Cannot allocate memory|MemoryError|std::bad_alloc', NULL, false,
+    'more_memory'),
+('walltime', 'the job needs more time than its walltime', 'passive', 'cluster', 'WALLTIME', '',
+    NULL, false, 'more_walltime');
+
 -- ---------------------------------------------------------------- campaigns
 -- Ids taken n at a time, each time with one UPDATE ... RETURNING in the transaction that uses them.
 -- 'job': the runner; 'task': the api (a campaign takes nb_params of them: a task's id is
@@ -407,6 +466,7 @@ CREATE TABLE batches (
     first_idx bigint,                 -- fresh tasks: first_idx .. first_idx + n - 1
     idxs bigint[],                    -- or these; neither for prologue and epilogue
     slots int NOT NULL,               -- of one job
+    walltime_s int,                   -- of one job, when not the campaign's
     tag text NOT NULL UNIQUE,
     state batch_state NOT NULL DEFAULT 'intended',
     epoch bigint NOT NULL,
@@ -481,9 +541,15 @@ CREATE TABLE tries (
     attempts int NOT NULL DEFAULT 0,  -- jobs of it that have ended
     program int NOT NULL DEFAULT 0,   -- charged to the user
     user_requeues int NOT NULL DEFAULT 0,     -- exit codes 66 and 67
-    uncharged int NOT NULL DEFAULT 0,      -- preemption, infrastructure, our kills
-    uncharged_here int NOT NULL DEFAULT 0, -- of these, in a row on `last_cluster`
+    infrastructure int NOT NULL DEFAULT 0,
+    preemption int NOT NULL DEFAULT 0,
+    our_kill int NOT NULL DEFAULT 0,
+    -- Of infrastructure and preemption, in a row on `last_cluster`
+    uncharged_here int NOT NULL DEFAULT 0,
     last_cluster int,
+    -- How much more its next job gets than the campaign asks for (error classes, JDL key retry)
+    walltime_x double precision NOT NULL DEFAULT 1,
+    memory_x double precision NOT NULL DEFAULT 1,
     PRIMARY KEY (campaign_id, idx)
 ) WITH (fillfactor = 80);
 
@@ -553,6 +619,10 @@ CREATE TABLE placements (
     held_since timestamptz,
     held_event bigint,
     held_why text,
+    -- Jobs that failed here by a fault of the cluster since the last success; many of them close
+    -- the placement for a while
+    cluster_faults int NOT NULL DEFAULT 0,
+    fault_until timestamptz,
     -- Excluded as a black hole (CIG-11), recovers automatically
     black_hole_until timestamptz,
     black_hole_since timestamptz,
@@ -581,6 +651,7 @@ CREATE TABLE placements (
 ) WITH (fillfactor = 50);
 
 CREATE INDEX placements_held ON placements (campaign_id) WHERE held_since IS NOT NULL;
+CREATE INDEX placements_at_fault ON placements (campaign_id) WHERE fault_until IS NOT NULL;
 
 -- How long jobs of ours live on a cluster: histograms as in `placements`, of those it killed for
 -- its own users and of those that ended otherwise (which lived at least so long). Halved when they
@@ -947,15 +1018,23 @@ LEFT JOIN LATERAL (
     SELECT * FROM gridstatus WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1
 ) AS g ON true;
 
--- Every open event that keeps a campaign off a cluster, one row each:
+-- Everything that keeps a campaign off a cluster, one row each; open events but for the last:
 --   SUBMIT_REFUSED   the cluster refused a submission, until its user answers;
 --   TOKEN_MISSING    the user has no valid token there, until there is one: nobody has to answer;
 --   PROLOGUE_FAILED  the prologue failed there, until its user answers;
---   CANARY_FAILED   the first jobs all failed there, until their user answers.
+--   CANARY_FAILED   the first jobs all failed there, until their user answers;
+--   CLUSTER_FAULT   jobs failed there one after another by a fault of the cluster: for a while, no
+--                   event of the campaign and nobody has to answer.
 -- A statement that needs only some of the codes says which, and why. placements.held_since follows
 -- the last two: the updator sets and clears it.
 CREATE VIEW placement_blocks AS
 SELECT campaign_id, cluster_id, code, id AS event_id, message
 FROM events
 WHERE state = 'open' AND campaign_id IS NOT NULL AND cluster_id IS NOT NULL
-    AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED', 'CANARY_FAILED');
+    AND code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING', 'PROLOGUE_FAILED', 'CANARY_FAILED')
+UNION ALL
+SELECT campaign_id, cluster_id, 'CLUSTER_FAULT', NULL,
+    'jobs failed one after another by a fault of the cluster; it is tried again in '
+    || ceil(extract(epoch FROM fault_until - now()) / 60) || ' min'
+FROM placements
+WHERE fault_until > now();

@@ -9,7 +9,8 @@ SELECT b.id, b.campaign_id, b.cluster_id, cl.name AS cluster, b.kind, b.state, b
        CASE WHEN b.idxs IS NOT NULL THEN b.idxs[$1 - b.first_job_id + 1]
             WHEN b.first_idx IS NOT NULL THEN b.first_idx + $1 - b.first_job_id
             ELSE -1 END AS idx,
-       c.grid_user, c.first_task_id, cc.cluster_login, cc.walltime_s, cc.resources, cc.best_effort,
+       c.grid_user, c.first_task_id, cc.cluster_login,
+       coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, cc.resources, cc.best_effort,
        cc.exec_directory
 FROM (SELECT * FROM batches WHERE first_job_id <= $1 ORDER BY first_job_id DESC LIMIT 1) AS b
 JOIN campaigns AS c ON c.id = b.campaign_id
@@ -21,7 +22,8 @@ WHERE $1 < b.first_job_id + b.n;
 -- returns: id int64, tag text, first_job_id int64, cluster_id int64, cluster_login text?,
 -- returns: walltime_s int?
 -- What a cluster needs to find the jobs of batches $1: tag, first job, and who they run as there.
-SELECT b.id, b.tag, b.first_job_id, b.cluster_id, cc.cluster_login, cc.walltime_s
+SELECT b.id, b.tag, b.first_job_id, b.cluster_id, cc.cluster_login,
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
 WHERE b.id = ANY ($1::bigint[]);
@@ -32,16 +34,17 @@ WHERE b.id = ANY ($1::bigint[]);
 -- returns: project text, best_effort bool, job_types text[], prologue text?, epilogue text?,
 -- returns: prologue_walltime_s int, epilogue_walltime_s int, options text, cluster_login text,
 -- returns: test_mode bool
--- What the jobs of campaign $1 on cluster $2 are.
+-- What the jobs of campaign $1 on cluster $2 are; those of batch $3 may have a longer walltime.
 SELECT c.grid_user, c.name, c.format, c.columns, cc.exec_file, cc.exec_directory, cc.setup,
     cc.resources,
-    cc.properties, cc.walltime_s, cc.project, cc.best_effort, cc.job_types, cc.prologue,
-        cc.epilogue,
+    cc.properties, coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, cc.project, cc.best_effort,
+    cc.job_types, cc.prologue, cc.epilogue,
     coalesce(cc.prologue_walltime_s, cc.walltime_s) AS prologue_walltime_s,
     coalesce(cc.epilogue_walltime_s, cc.walltime_s) AS epilogue_walltime_s,
     cc.options, cc.cluster_login, cc.test_mode
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+LEFT JOIN batches AS b ON b.id = $3
 WHERE c.id = $1 AND cc.cluster_id = $2;
 
 -- name: BatchesInFlight
@@ -49,7 +52,7 @@ WHERE c.id = $1 AND cc.cluster_id = $2;
 -- returns: cluster_login text?, walltime_s int?
 -- Every batch with jobs in flight.
 SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
-    cc.walltime_s
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
@@ -80,16 +83,24 @@ ON CONFLICT DO NOTHING;
 
 -- name: IntendBatches
 -- returns: id int64, first_job_id int64, tag text
--- Writes the intents, one row per POST to come, and takes the ids of their $1 jobs.
+-- Writes the intents, one row per POST to come, and takes the ids of their $1 jobs. A walltime that
+-- is multiplied stays within what the cluster allows.
 WITH ids AS (
     UPDATE id_blocks SET next = next + $1 WHERE name = 'job' RETURNING next - $1 AS first
 )
 INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, idxs, slots, tag,
-    epoch, send_by, released)
+    epoch, send_by, released, walltime_s)
 SELECT ids.first + b.job_offset, b.kind::batch_kind, b.campaign_id, $2, b.n, b.first_idx,
-    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5
+    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5, w.s
 FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[], $11::text[],
-    $12::int[], $13::text[]) AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag)
+    $12::int[], $13::text[], $14::float8[])
+    AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag, walltime_x)
+LEFT JOIN LATERAL (
+    SELECT greatest(cc.walltime_s, least(ceil(cc.walltime_s * b.walltime_x),
+        (k.options ->> 'max_walltime')::float8, 31536000))::int AS s
+    FROM campaign_clusters AS cc JOIN clusters AS k ON k.id = cc.cluster_id
+    WHERE cc.campaign_id = b.campaign_id AND cc.cluster_id = $2
+) AS w ON b.walltime_x > 1
 RETURNING id, first_job_id, tag;
 
 -- name: MarkInDoubt
@@ -107,7 +118,7 @@ UPDATE batches SET released = true WHERE id = $1;
 -- returns: cluster_login text?, walltime_s int?
 -- Batches recorded by transactions from $1 on; some may be known already.
 SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
-    cc.walltime_s
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id

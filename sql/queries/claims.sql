@@ -89,7 +89,7 @@ ORDER BY bool_or(l.cluster_id = $3), min(l.started_at) NULLS LAST, l.idx
 LIMIT $2;
 
 -- name: ClaimRetry
--- returns: campaign_id int64, idx int64, attempt int
+-- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double
 -- Takes up to $2[i] tasks to be retried of each campaign $1[i] for cluster $4; those of rank 1
 -- (exit code 67) only when the campaign has no fresh task left ($3[i]). REQUIRES: each campaign
 -- once.
@@ -111,7 +111,8 @@ WITH chosen AS (
     WHERE d.campaign_id = c.campaign_id AND d.idx = c.idx
     RETURNING d.campaign_id, d.idx
 )
-SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt
+SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt,
+    coalesce(t.walltime_x, 1) AS walltime_x, coalesce(t.memory_x, 1) AS memory_x
 FROM taken
 LEFT JOIN tries AS t USING (campaign_id, idx)
 ORDER BY campaign_id, idx;

@@ -106,13 +106,17 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 -- name: InfoOfEnds
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: kill_reason text, kill_detail text, test_campaign bool, max_tries int, program int,
--- returns: user_requeues int, uncharged int, uncharged_here int, other_clusters bool,
--- returns: other_copy bool, counted bool, program_file text, directory text, verified bool
+-- returns: user_requeues int, infrastructure int, preemption int, our_kill int,
+-- returns: uncharged_here int, other_clusters bool,
+-- returns: other_copy bool, counted bool, program_file text, directory text, verified bool,
+-- returns: walltime_x double, memory_x double, has_mem bool, retry text?
 -- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
     c.type = 'test' AS test_campaign, c.max_tries, coalesce(t.program, 0) AS program,
-    coalesce(t.user_requeues, 0) AS user_requeues, coalesce(t.uncharged, 0) AS uncharged,
+    coalesce(t.user_requeues, 0) AS user_requeues,
+    coalesce(t.infrastructure, 0) AS infrastructure, coalesce(t.preemption, 0) AS preemption,
+    coalesce(t.our_kill, 0) AS our_kill,
     CASE WHEN t.last_cluster = l.cluster_id THEN t.uncharged_here ELSE 0 END AS uncharged_here,
     (SELECT count(*) > 1 FROM campaign_clusters AS o
         WHERE o.campaign_id = l.campaign_id) AS other_clusters,
@@ -122,7 +126,9 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
         AND d.counted) AS counted,
     coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file,
     coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
-    coalesce(n.verified, false) AS verified
+    coalesce(n.verified, false) AS verified, coalesce(t.walltime_x, 1) AS walltime_x,
+    coalesce(t.memory_x, 1) AS memory_x, coalesce(cc.options ? 'mem', false) AS has_mem,
+    c.jdl ->> 'retry' AS retry
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
 LEFT JOIN campaign_clusters AS cc

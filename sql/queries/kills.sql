@@ -85,13 +85,15 @@ ON CONFLICT DO NOTHING;
 -- slack, where the cluster does not end them itself. Only where the last poll is fresh: nothing is
 -- killed on a stale answer.
 INSERT INTO kills (job_id, reason, detail)
-SELECT l.job_id, 'walltime', 'walltime of ' || cc.walltime_s || ' s is over'
+SELECT l.job_id, 'walltime', 'walltime of ' || w.s || ' s is over'
 FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id AND NOT c.exact_walltime
 JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'
 JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+JOIN batches AS b ON b.id = l.batch_id
+CROSS JOIN LATERAL (SELECT coalesce(b.walltime_s, cc.walltime_s) AS s) AS w
 WHERE l.state = 'running' AND l.idx >= 0
-    AND l.started_at + (cc.walltime_s * (1 + $1::float8) + $2::float8) * interval '1 second' < now()
+    AND l.started_at + (w.s * (1 + $1::float8) + $2::float8) * interval '1 second' < now()
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
 ON CONFLICT DO NOTHING;
 
@@ -137,7 +139,7 @@ LIMIT 1000;
 -- long ago that the end should have been seen ($1 s, doubled by each call up to $2).
 SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag,
     coalesce(cc.cluster_login, '') AS cluster_user,
-       coalesce(cc.walltime_s, 0) AS walltime_s
+       coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s
 FROM kills AS k
 JOIN live AS l USING (job_id)
 JOIN batches AS b ON b.id = l.batch_id

@@ -1,3 +1,21 @@
+-- name: CountClusterFaults
+-- returns: campaign_id int64, cluster_id int64, closed_s double
+-- Adds jobs that failed by a fault of the cluster ($3) to placements ($1, $2). Ten of them without
+-- a success between close the placement for six minutes, the next ten for twelve, up to an hour; a
+-- success opens it. Those that were in flight when it was closed count no more. The answer: the
+-- placements that are closed now.
+UPDATE placements AS l
+SET cluster_faults = l.cluster_faults + f.n,
+    fault_until = CASE WHEN l.cluster_faults + f.n >= 10 THEN
+        now() + least(360 * 2 ^ least((l.cluster_faults + f.n) / 10 - 1, 4), 3600)
+            * interval '1 second' END
+FROM (SELECT campaign_id, cluster_id, least(n, 10) AS n
+    FROM unnest($1::bigint[], $2::int[], $3::int[]) AS e (campaign_id, cluster_id, n)) AS f
+WHERE l.campaign_id = f.campaign_id AND l.cluster_id = f.cluster_id
+    AND coalesce(l.fault_until <= now(), true)
+RETURNING l.campaign_id, l.cluster_id::bigint AS cluster_id,
+    coalesce(extract(epoch FROM l.fault_until - now()), 0)::float8 AS closed_s;
+
 -- name: DurationsByPlacement
 -- returns: campaign_id int64, cluster_id int64, n_ok int64, sum_s double, hist int[]
 -- How long jobs of these campaigns ($1) took, by cluster.
@@ -215,6 +233,8 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
     verified = l.verified OR excluded.verified,
     ended = l.ended + excluded.ended,
     program_failures = l.program_failures + excluded.program_failures,
+    cluster_faults = CASE WHEN excluded.n_ok > 0 THEN 0 ELSE l.cluster_faults END,
+    fault_until = CASE WHEN excluded.n_ok > 0 THEN NULL ELSE l.fault_until END,
     n_ok = l.n_ok + excluded.n_ok,
     sum_s = l.sum_s + excluded.sum_s,
     sum_sq = l.sum_sq + excluded.sum_sq,

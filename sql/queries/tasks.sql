@@ -1,19 +1,26 @@
 -- name: AddTries
 -- What failed jobs have used up of their tasks' tries. REQUIRES: each task once.
-INSERT INTO tries AS t (campaign_id, idx, attempts, program, user_requeues, uncharged,
-    uncharged_here, last_cluster)
-SELECT e.campaign_id, e.idx, e.attempts, e.program, e.user_requeues, e.uncharged, e.uncharged,
-    e.cluster_id
-FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[])
-    AS e (campaign_id, idx, attempts, program, user_requeues, uncharged, cluster_id)
+INSERT INTO tries AS t (campaign_id, idx, attempts, program, user_requeues, infrastructure,
+    preemption, our_kill, uncharged_here, last_cluster, walltime_x, memory_x)
+SELECT e.campaign_id, e.idx, e.attempts, e.program, e.user_requeues, e.infrastructure, e.preemption,
+    e.our_kill, e.infrastructure + e.preemption, e.cluster_id, e.walltime_x,
+    e.memory_x
+FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[],
+        $8::int[], $9::int[], $10::float8[], $11::float8[])
+    AS e (campaign_id, idx, attempts, program, user_requeues, infrastructure, preemption, our_kill,
+        cluster_id, walltime_x, memory_x)
 ON CONFLICT (campaign_id, idx) DO UPDATE SET
     attempts = t.attempts + excluded.attempts,
     program = t.program + excluded.program,
     user_requeues = t.user_requeues + excluded.user_requeues,
-    uncharged = t.uncharged + excluded.uncharged,
-    uncharged_here = excluded.uncharged
+    infrastructure = t.infrastructure + excluded.infrastructure,
+    preemption = t.preemption + excluded.preemption,
+    our_kill = t.our_kill + excluded.our_kill,
+    uncharged_here = excluded.uncharged_here
         + CASE WHEN t.last_cluster = excluded.last_cluster THEN t.uncharged_here ELSE 0 END,
-    last_cluster = excluded.last_cluster;
+    last_cluster = excluded.last_cluster,
+    walltime_x = t.walltime_x * excluded.walltime_x,
+    memory_x = t.memory_x * excluded.memory_x;
 
 -- name: AttemptsOfTasks
 -- returns: idx int64, job_id int64?, remote_id text?, state text, cluster_id int64?,
@@ -181,7 +188,8 @@ WITH failed AS (
     DELETE FROM needs_attention WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2)
     RETURNING idx
 ), forgiven AS (
-    UPDATE tries SET program = 0, user_requeues = 0, uncharged = 0, uncharged_here = 0
+    UPDATE tries SET program = 0, user_requeues = 0, infrastructure = 0, preemption = 0,
+        our_kill = 0, uncharged_here = 0
     FROM failed
     WHERE tries.campaign_id = $1 AND tries.idx = failed.idx
 ), moved AS (

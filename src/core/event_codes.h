@@ -25,11 +25,13 @@ inline constexpr EventCode kEventCodes[] = {
      "gridsub -c N --set walltime=h:mm:ss, then gridsub --retry-failed N; or make the jobs "
      "shorter"},
     {"WORKING_DIRECTORY_ERROR", "job", "updator",
-     "exec_directory is not there or not usable on that cluster; it counts as a try",
+     "exec_directory is not there or not usable on that cluster; it counts as a try, unless a job of "
+     "the campaign has succeeded there before",
      "make the directory there (a prologue can), or correct exec_directory; then gridsub "
      "--retry-failed N"},
     {"OUTPUT_ERROR", "job", "updator",
-     "the job's output file could not be written; it counts as a try",
+     "the job's output file could not be written; it counts as a try, unless a job of the campaign "
+     "has succeeded there before",
      "look at quota, rights and free space in exec_directory on that cluster; then gridsub "
      "--retry-failed N"},
     {"LAUNCH_FAILED", "task", "updator",
@@ -63,7 +65,8 @@ inline constexpr EventCode kEventCodes[] = {
     {"TOO_MANY_REQUEUES", "job", "updator", "a task asked to run again (66, 67) more than 10 times",
      "see what the program waits for; then gridevents -e E -f -r"},
     {"TOO_MANY_UNCHARGED", "job", "updator",
-     "a task was killed or lost 60 times through no fault of its own and is not retried any more",
+     "a task was lost 60 times by the infrastructure, or killed 1,000 times by a cluster or by the "
+     "grid (or as often as its JDL's retry.budgets say), and is not retried any more",
      "gridstat -c N --task I shows where; choose clusters where its jobs live long enough, or make "
      "them shorter; then gridevents -e E -f -r"},
     // campaigns
@@ -120,6 +123,12 @@ inline constexpr EventCode kEventCodes[] = {
      "gridclusters --check NAME says at which step; closes automatically when it answers"},
     {"CLUSTER_ERROR", "cluster", "updator", "the cluster answers with errors",
      "gridclusters --check NAME; look at the log of its API; closes automatically"},
+    {"CLUSTER_FAULT", "cluster", "updator, runner",
+     "jobs failed, or were refused, by a fault of the cluster: a full file system, a lost shared "
+     "folder, no account there (gridadmin error list); no try was charged, and ten of them in a row "
+     "close the cluster to the campaign for six minutes, then for longer",
+     "the message and the sample say what failed where; fix it there; it closes automatically "
+     "about an hour after the last of them"},
     {"UNDER_STRESS", "cluster", "updator",
      "the cluster says that it is overloaded: nothing new is sent",
      "nothing, it closes automatically; wrong limit: gridadmin cluster set NAME stress_limit=0.9"},

@@ -9,6 +9,9 @@ namespace cigri::jdl {
 void CheckCampaign(Document& doc, const Defaults& defaults, const Options& options,
                    Campaign& campaign);
 
+/// Key `retry`: attempts, budgets and rules. REQUIRES: max_tries is read.
+void CheckRetry(Document& doc, Campaign& campaign);
+
 /// The clusters' blocks. REQUIRES: CheckCampaign has set format and columns.
 void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign);
 

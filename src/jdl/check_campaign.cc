@@ -211,6 +211,7 @@ void CheckConduct(Document& doc, Campaign& campaign) {
   campaign.share_project = ReadName(doc, Top(doc, "share_project"));
   campaign.sla_group = ReadName(doc, Top(doc, "sla_group"));
   campaign.max_tries = static_cast<int>(ReadWhole(doc, Top(doc, "max_tries"), 1, 1000).value_or(2));
+  CheckRetry(doc, campaign);
   campaign.affinity_wait_s = ReadSeconds(doc, Top(doc, "affinity_wait"), 0);
   campaign.min_duration_s = ReadSeconds(doc, Top(doc, "min_duration"), 0);
   campaign.lost_after_s = ReadSeconds(doc, Top(doc, "lost_after"));

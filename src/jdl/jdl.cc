@@ -114,6 +114,7 @@ json ToJson(const Campaign& c) {
   Put(out, "sla_group", c.sla_group);
   Put(out, "class", c.cls);
   Put(out, "scheduler", c.scheduler);
+  if (!c.retry.is_null()) out["retry"] = c.retry;
   Put(out, "affinity_wait", c.affinity_wait_s);
   Put(out, "min_duration", c.min_duration_s);
   Put(out, "lost_after", c.lost_after_s);

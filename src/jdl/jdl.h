@@ -81,7 +81,8 @@ struct Campaign {
   std::string cls;        ///< "class": what the policy's rules speak of
   std::string scheduler;  ///< its campaign scheduler, "" = the default
   int max_replicas = 0;   ///< "finalize"
-  int max_tries = 2;
+  int max_tries = 2;      ///< also retry.attempts
+  nlohmann::json retry;   ///< the rest of `retry`, checked; null = not given
   std::map<std::string, int> licences;
   std::optional<int> affinity_wait_s, min_duration_s, lost_after_s;
   std::vector<std::int64_t> after;  ///< campaigns that end first

@@ -50,6 +50,7 @@ constexpr Key kKeys[] = {
     {"finalize", kG},
     {"scheduler", kG},
     {"max_tries", kG},
+    {"retry", kG},
     {"licences", kG},
     {"affinity_wait", kG},
     {"min_duration", kG},

@@ -2,7 +2,10 @@
 #include <sql/batches.h>
 #include <sql/parameters.h>
 
+#include <cmath>
+
 #include "cluster/batch.h"
+#include "cluster/resource_request.h"
 #include "core/error.h"
 #include "jdl/blocks.h"
 #include "jdl/command.h"
@@ -86,7 +89,7 @@ std::vector<cluster::Element> ElementsOf(db::Tx& tx, const sql::BatchSettingsRow
 }  // namespace
 
 cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
-  const auto rows = tx.Exec(sql::kBatchSettings, batch.campaign_id, cluster_id_);
+  const auto rows = tx.Exec(sql::kBatchSettings, batch.campaign_id, cluster_id_, batch.id);
   if (rows.empty())
     throw std::runtime_error("campaign " + std::to_string(batch.campaign_id) +
                              " has no settings for cluster " + std::to_string(cluster_id_));
@@ -95,6 +98,8 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   cluster::Batch out =
       script ? BuildScript(rows[0], settings, batch) : cluster::TaskBatch(settings);
   if (!script) out.elements = ElementsOf(tx, rows[0], batch);
+  if (const auto mb = cluster::ResourceRequestOf(out).mem_mb; batch.memory_x > 1 && mb > 0)
+    out.options["mem"] = std::ceil(static_cast<double>(mb) * batch.memory_x);
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
   out.kind = batch.kind;

@@ -1,6 +1,7 @@
 #include "runner/decide.h"
 
 #include <algorithm>
+#include <map>
 
 namespace cigri::runner {
 
@@ -35,6 +36,14 @@ std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling
 int RetryShare(int n, std::int64_t fresh) {
   const std::int64_t kept = std::min<std::int64_t>(fresh, n / 4);
   return static_cast<int>(n - kept);
+}
+
+std::vector<std::vector<ClaimedTask>> ByGrowth(const std::vector<ClaimedTask>& tasks) {
+  std::map<std::pair<double, double>, std::vector<ClaimedTask>> groups;
+  for (const auto& task : tasks) groups[{task.walltime_x, task.memory_x}].push_back(task);
+  std::vector<std::vector<ClaimedTask>> out;
+  for (auto& [growth, group] : groups) out.push_back(std::move(group));
+  return out;
 }
 
 std::vector<std::pair<int, int>> Cut(int n, int most) {

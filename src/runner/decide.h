@@ -54,7 +54,10 @@ int RetryShare(int n, std::int64_t fresh);
 struct ClaimedTask {
   std::int64_t idx;
   int attempt;
+  double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for
 };
+/// Cuts tasks into runs that get the same walltime and memory: one batch has one of each.
+std::vector<std::vector<ClaimedTask>> ByGrowth(const std::vector<ClaimedTask>& tasks);
 /// Cuts [0, n) into pieces of at most `most`.
 std::vector<std::pair<int, int>> Cut(int n, int most);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "core/retry.h"
 #include "core/text.h"
 #include "runner/token_watcher.h"
 
@@ -128,6 +129,17 @@ void Sender::ReportRefusal(db::Tx& tx, const ClaimedBatch& batch,
   RaiseRefusal(tx, batch, refusal);
 }
 
+// The cluster's failure, not the user's: its operator is notified once, and the campaign tries
+// again without anybody's answer when the updator closes the refusal after half an hour.
+void Sender::RaiseClusterFault(db::Tx& tx, const ClaimedBatch& batch, const std::string& title,
+                               const std::string& message) {
+  db::Event event{.cls = "cluster", .code = "CLUSTER_FAULT", .message = message};
+  event.cluster_id = session_.id;
+  event.fingerprint = title;
+  event.sample = {{"campaign", batch.campaign_id}, {"user", batch.cluster_login}};
+  db::RaiseEvent(tx, event);
+}
+
 void Sender::RaiseRefusal(db::Tx& tx, const ClaimedBatch& batch,
                           const cluster::SubmitRefused& refusal) {
   db::Event event{.cls = "campaign", .code = "SUBMIT_REFUSED", .message = ""};
@@ -136,6 +148,9 @@ void Sender::RaiseRefusal(db::Tx& tx, const ClaimedBatch& batch,
     event.code = "TOKEN_MISSING";
     event.sample = {{"user", batch.cluster_login}};
     session_.shared.waker.WakeIn(kTokensEvery);
+  } else if (const auto fault = session_.store.ClusterFault(tx, refusal.what())) {
+    RaiseClusterFault(tx, batch, *fault, event.message);
+    event.fingerprint = kClusterFault;
   }
   event.campaign_id = batch.campaign_id;
   event.cluster_id = session_.id;

@@ -28,6 +28,8 @@ class Sender {
                std::size_t bytes = 0);
   void ReportRefusal(db::Tx& tx, const ClaimedBatch& batch, const cluster::SubmitRefused& refusal,
                      std::size_t bytes);
+  void RaiseClusterFault(db::Tx& tx, const ClaimedBatch& batch, const std::string& title,
+                         const std::string& message);
   void RaiseRefusal(db::Tx& tx, const ClaimedBatch& batch, const cluster::SubmitRefused& refusal);
 
   ClusterSession& session_;

@@ -4,12 +4,14 @@
 #include <sql/breakers.h>
 #include <sql/claims.h>
 #include <sql/clusters.h>
+#include <sql/error_classes.h>
 #include <sql/grid.h>
 #include <sql/tasks.h>
 #include <sql/users.h>
 
 #include <numeric>
 
+#include "core/text.h"
 #include "db/counters.h"
 #include "module/module.h"
 
@@ -56,6 +58,14 @@ bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
              -static_cast<std::int64_t>(batch.tasks.size()), batch.slots);
   db::AddCounters(tx, deltas, "runner");
   return true;
+}
+
+std::optional<std::string> Store::ClusterFault(db::Tx& tx, const std::string& refusal) {
+  db::RowSet<std::int64_t, std::string, std::optional<std::int64_t>, std::string> refused;
+  refused.Add(0, "SUBMIT_REFUSED", std::nullopt, ValidUtf8(refusal));
+  for (const auto& row : tx.Exec(sql::kErrorClassesOf, refused))
+    if (row.active) return row.cluster_fault ? std::optional(row.title) : std::nullopt;
+  return std::nullopt;
 }
 
 void Store::Doubt(db::Tx& tx, const ClaimedBatch& batch, const std::string& why) {

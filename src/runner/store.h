@@ -19,7 +19,8 @@ struct ClaimedBatch {
   std::string tag;
   std::string cluster_login;  ///< who the owner of the campaign is on the cluster
   int slots = 1;
-  std::vector<ClaimedTask> tasks;  ///< element by element; idx -1 for prologue and epilogue
+  double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for; the same for all tasks
+  std::vector<ClaimedTask> tasks;       ///< element by element; idx -1 for prologue and epilogue
 };
 
 /// A batch whose outcome is unknown.
@@ -91,6 +92,9 @@ class Store {
   /// The cluster has none of it: `end` is the batch's last state, its tasks are requeued. False
   /// when the batch was not open any more. Throws StaleEpoch.
   bool GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end, const std::string& why);
+  /// What is wrong on the cluster, when an active error class says that such a refusal is its
+  /// failure.
+  std::optional<std::string> ClusterFault(db::Tx& tx, const std::string& refusal);
   /// Nobody knows whether the cluster took it: its tag is to be looked up.
   void Doubt(db::Tx& tx, const ClaimedBatch& batch, const std::string& why);
   /// Batches whose outcome is unknown, the oldest first.

@@ -91,7 +91,7 @@ Store::TasksByCampaign Store::TakeRetried(db::Tx& tx, const std::vector<Want>& w
   TasksByCampaign out;
   if (rows.empty()) return out;
   for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_))
-    out[row.campaign_id].push_back({row.idx, row.attempt});
+    out[row.campaign_id].push_back({row.idx, row.attempt, row.walltime_x, row.memory_x});
   return out;
 }
 
@@ -132,13 +132,15 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
       b.slots = want.slots;
       b.tag = NewTag(want.campaign_id);
       b.cluster_login = want.cluster_login;
+      b.walltime_x = tasks.front().walltime_x;
+      b.memory_x = tasks.front().memory_x;
       b.tasks.assign(tasks.begin() + from, tasks.begin() + from + n);
       batches.push_back(std::move(b));
     }
   };
   for (const auto& want : wants) {
     if (IsTask(want.kind)) {
-      add(want, retried[want.campaign_id]);
+      for (const auto& tasks : ByGrowth(retried[want.campaign_id])) add(want, tasks);
       add(want, fresh[want.campaign_id]);
     } else if (want.kind == BatchKind::kReplica) {
       add(want, Replicas(tx, want));
@@ -151,15 +153,15 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
 
 void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold) {
   db::RowSet<std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>,
-             std::optional<std::string>, int, std::string>
-      rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag
+             std::optional<std::string>, int, std::string, double>
+      rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag, growth
   std::int64_t jobs = 0;
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) {
     const auto first = IsFreshRange(b) ? std::optional(b.tasks.front().idx) : std::nullopt;
     const int n = static_cast<int>(b.tasks.size());
     rows.Add(jobs, std::string(ToString(b.kind)), b.campaign_id, n, first, ListedTasks(b), b.slots,
-             b.tag);
+             b.tag, b.walltime_x);
     jobs += n;
     by_tag[b.tag] = &b;
   }

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "core/text.h"
@@ -12,16 +13,37 @@ namespace {
 
 using cluster::EndCause;
 
+struct Budget {
+  int spent, most;
+};
+
+// Each cause has its own budget: a task that the cluster preempts does not use up its user's tries.
+Budget BudgetOf(const EndInfo& end, ExitClass exit_class) {
+  switch (exit_class) {
+    case ExitClass::kInfrastructure:
+      return {end.infrastructure, end.retry.infrastructure.value_or(kMostInfrastructure)};
+    case ExitClass::kPreemption:
+      return {end.preemption, end.retry.preemption.value_or(kMostPreemption)};
+    case ExitClass::kOurKill:
+      return {end.our_kill, end.retry.our_kill.value_or(kMostOurKills)};
+    default:
+      return {end.program, end.max_tries};
+  }
+}
+
+bool Spent(const Budget& budget) { return budget.spent + 1 >= budget.most; }
+
 // The program is not to blame: the task loses no try.
 ExitInfo Uncharged(const EndInfo& end, ExitClass exit_class, const std::string& code) {
   ExitInfo out;
   out.exit_class = exit_class;
   out.code = code;
   out.next = NextStep::kRetryFront;
-  if (end.uncharged + 1 >= kMostUncharged && end.kill_reason.empty()) {
+  if (Spent(BudgetOf(end, exit_class))) {
     out.code = "TOO_MANY_UNCHARGED";
     out.next = NextStep::kNeedsAttention;
   }
+  if (exit_class == ExitClass::kOurKill) return out;
   out.avoid_here = end.other_clusters && end.uncharged_here + 1 >= kMostUnchargedHere;
   // A cluster that kills jobs at once must not get new ones as fast as it kills them.
   out.delay_s = end.uncharged_here < 3 ? 0 : std::min(60.0, 1.0 * end.uncharged_here);
@@ -29,11 +51,22 @@ ExitInfo Uncharged(const EndInfo& end, ExitClass exit_class, const std::string& 
 }
 
 ExitInfo Charged(const EndInfo& end, const std::string& code) {
-  const bool spent = end.program + 1 >= end.max_tries;
   ExitInfo out;
   out.exit_class = ExitClass::kProgram;
   out.code = code;
-  out.next = spent ? NextStep::kNeedsAttention : NextStep::kRetryFront;
+  out.next =
+      Spent(BudgetOf(end, out.exit_class)) ? NextStep::kNeedsAttention : NextStep::kRetryFront;
+  out.avoid_here = end.other_clusters;
+  return out;
+}
+
+// A directory or an output file that jobs of the campaign have used on this cluster before: it was
+// the cluster that lost it.
+ExitInfo LostOrMissing(const EndInfo& end, const std::string& code) {
+  if (!end.verified) return Charged(end, code);
+  ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, code);
+  out.cluster_fault = true;
+  out.fault_title = "a folder that jobs have used before is not there";
   out.avoid_here = end.other_clusters;
   return out;
 }
@@ -55,10 +88,7 @@ ExitInfo UserRequeue(const EndInfo& end, int exit_code) {
 // kill or the job had used up its walltime.
 ExitInfo KilledByGrid(const EndInfo& end) {
   if (end.kill_reason == "walltime") return Charged(end, "WALLTIME");
-  ExitInfo out;
-  out.exit_class = ExitClass::kOurKill;
-  out.code = "KILLED_BY_GRID";
-  out.next = NextStep::kRetryFront;
+  ExitInfo out = Uncharged(end, ExitClass::kOurKill, "KILLED_BY_GRID");
   if (end.kill_reason == "user") {
     out.code = "USER_FRAG";
     out.next = NextStep::kNeedsAttention;
@@ -83,9 +113,9 @@ ExitInfo ByCause(const EndInfo& end) {
     case EndCause::kWalltime:
       return Charged(end, "WALLTIME");
     case EndCause::kBadDirectory:
-      return Charged(end, "WORKING_DIRECTORY_ERROR");
+      return LostOrMissing(end, "WORKING_DIRECTORY_ERROR");
     case EndCause::kBadOutput:
-      return Charged(end, "OUTPUT_ERROR");
+      return LostOrMissing(end, "OUTPUT_ERROR");
     case EndCause::kExited:
       break;
   }
@@ -93,6 +123,69 @@ ExitInfo ByCause(const EndInfo& end) {
   const int exit_code = WIFEXITED(*end.wait_status) ? WEXITSTATUS(*end.wait_status) : -1;
   if (exit_code == 66 || exit_code == 67) return UserRequeue(end, exit_code);
   return Charged(end, exit_code < 0 ? "KILLED_BY_SIGNAL" : "EXIT_ERROR");
+}
+
+std::string ExitCodeText(std::optional<int> status) {
+  if (!status) return "";
+  return WIFEXITED(*status) ? std::to_string(WEXITSTATUS(*status))
+                            : "signal " + std::to_string(WTERMSIG(*status));
+}
+
+// Whether a task that has grown to `x` may grow once more.
+bool MayGrow(double x, const ErrorClass& rule) {
+  return std::lround(std::log(x) / std::log(rule.factor)) < rule.n;
+}
+
+void Grow(double& x, const ErrorClass& rule, ExitInfo& out) {
+  x = rule.factor;
+  out.next = NextStep::kRetryFront;
+  out.avoid_here = false;
+}
+
+// `rule`: an error class, or a rule of the JDL as one.
+void Apply(const EndInfo& end, const ErrorClass& rule, ExitInfo& out) {
+  switch (rule.action) {
+    case RetryAction::kRetry:
+      break;
+    case RetryAction::kRetryElsewhere:
+      out.avoid_here = end.other_clusters;
+      break;
+    case RetryAction::kMoreWalltime:
+      if (MayGrow(end.walltime_x, rule)) Grow(out.walltime_x, rule, out);
+      break;
+    case RetryAction::kMoreMemory:
+      if (end.has_mem && MayGrow(end.memory_x, rule)) Grow(out.memory_x, rule, out);
+      break;
+    case RetryAction::kLimit:
+      out.next = Spent({BudgetOf(end, out.exit_class).spent, rule.n}) ? NextStep::kNeedsAttention
+                                                                      : NextStep::kRetryFront;
+      break;
+    case RetryAction::kStop:
+      out.next = NextStep::kNeedsAttention;
+      break;
+  }
+}
+
+// What operators say of such ends, then what the user says; the user's word is the last.
+ExitInfo ByRules(const EndInfo& end, ExitInfo out) {
+  const std::string code = out.code;
+  if (const auto& known = end.error_class) {
+    const auto exit_class = known->exit_class.value_or(out.exit_class);
+    if (exit_class != out.exit_class)
+      out =
+          exit_class == ExitClass::kProgram ? Charged(end, code) : Uncharged(end, exit_class, code);
+    out.cluster_fault = known->cluster_fault;
+    out.fault_title = known->title;
+    Apply(end, *known, out);
+  }
+  const FailedEnd failed{ExitCodeText(end.wait_status), code, std::string(ToString(out.exit_class)),
+                         end.message};
+  for (const auto& rule : end.retry.rules) {
+    if (!Matches(rule, failed)) continue;
+    Apply(end, {.name = {}, .title = {}, .exit_class = {}, .action = rule.action}, out);
+    break;
+  }
+  return out;
 }
 
 }  // namespace
@@ -106,6 +199,7 @@ bool Succeeded(EndCause cause, std::optional<int> wait_status) {
 ExitInfo ClassifyExit(const EndInfo& end) {
   if (Succeeded(end.cause, end.wait_status)) return {.success = true};
   ExitInfo out = end.kill_reason.empty() ? ByCause(end) : KilledByGrid(end);
+  if (out.exit_class != ExitClass::kOurKill && !out.user_requeue) out = ByRules(end, out);
   if (end.kind == BatchKind::kPrologue || end.kind == BatchKind::kEpilogue)
     out.next = NextStep::kNothing;
   // CIG-28: a test campaign runs one job per cluster and retries none.

@@ -6,9 +6,20 @@
 #include <string>
 
 #include "cluster/cluster.h"
+#include "core/retry.h"
 #include "core/states.h"
 
 namespace cigri::updator {
+
+/// The active error class that an end matches (table `error_classes`).
+struct ErrorClass {
+  std::string name, title;
+  std::optional<ExitClass> exit_class;  ///< nothing: as the grid classifies the end
+  bool cluster_fault = false;
+  RetryAction action = RetryAction::kRetry;
+  int n = 3;            ///< of limit: most such ends; of more_*: how often a task may grow
+  double factor = 1.5;  ///< of more_*
+};
 
 /// What is known when a job has ended.
 struct EndInfo {
@@ -20,7 +31,14 @@ struct EndInfo {
   bool other_clusters = false;  ///< the campaign names more clusters than this one
   int max_tries = 2;
   // What the task had used up before this end (table `tries`).
-  int program = 0, user_requeues = 0, uncharged = 0, uncharged_here = 0;
+  int program = 0, user_requeues = 0, infrastructure = 0, preemption = 0, our_kill = 0;
+  int uncharged_here = 0;
+  double walltime_x = 1, memory_x = 1;  ///< what it had, of what the campaign asks for
+  bool verified = false;                ///< a job of the campaign has succeeded on this cluster
+  bool has_mem = false;                 ///< the campaign asks for an amount of memory
+  std::string message = {};             ///< of the failure, for the rules
+  std::optional<ErrorClass> error_class = {};
+  RetrySettings retry = {};  ///< of the JDL
 };
 
 /// What a task does after one of its jobs has ended.
@@ -39,11 +57,16 @@ struct ExitInfo {
   NextStep next = NextStep::kNothing;
   bool avoid_here = false;  ///< the task avoids this cluster while another one will take it
   double delay_s = 0;       ///< seconds before the task may be retried
+  double walltime_x = 1, memory_x = 1;  ///< by how much more its next job gets
+  bool cluster_fault = false;           ///< the cluster's operator is notified
+  std::string fault_title = {};         ///< with cluster_fault: what is wrong there
 };
 
-constexpr int kMostUserRequeues = 10;   ///< ends with exit code 66 or 67 that a task may have
-constexpr int kMostUnchargedHere = 20;  ///< uncharged ends on one cluster before it is avoided
-constexpr int kMostUncharged = 60;      ///< uncharged ends in all before the user is asked
+constexpr int kMostUserRequeues = 10;    ///< ends with exit code 66 or 67 that a task may have
+constexpr int kMostUnchargedHere = 20;   ///< uncharged ends on one cluster before it is avoided
+constexpr int kMostInfrastructure = 60;  ///< such ends in all before the user is asked
+constexpr int kMostPreemption = 1000;    ///< and these
+constexpr int kMostOurKills = 1000;      ///< and these
 
 ExitInfo ClassifyExit(const EndInfo& end);
 

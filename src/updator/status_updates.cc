@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/log.h"
 #include "core/text.h"
 #include "updator/store.h"
 
@@ -32,31 +33,59 @@ std::vector<StateChange> StateChanges(const std::vector<StatusUpdate>& updates) 
   return out;
 }
 
-template <typename Row>
-Failure FailureOf(const StatusUpdate& update, const Row& row) {
-  const auto kind = FromString<BatchKind>(row.kind).value();
-  const EndInfo end{.cause = update.remote.cause,
-                    .wait_status = update.remote.wait_status,
-                    .kind = kind,
-                    .kill_reason = row.kill_reason,
-                    .test_campaign = row.test_campaign,
-                    .other_clusters = row.other_clusters,
-                    .max_tries = row.max_tries,
-                    .program = row.program,
-                    .user_requeues = row.user_requeues,
-                    .uncharged = row.uncharged,
-                    .uncharged_here = row.uncharged_here};
+// What is known of an end before an error class is looked for.
+EndInfo EndOf(const StatusUpdate& update, const sql::InfoOfEndsRow& row) {
   // The program of a prologue is not the one of the tasks: only its directory can be missing.
-  const auto missing = MissingOnCluster(end.cause, end.wait_status, row.verified || row.idx < 0,
-                                        row.program_file, row.directory);
-  return {.exit = ClassifyExit(end),
-          .job_id = row.job_id,
-          .campaign_id = row.campaign_id,
-          .cluster_id = row.cluster_id,
-          .idx = row.idx,
-          .kind = kind,
-          .last_copy = !row.other_copy && !row.counted,
-          .message = FailureMessage(update.remote, row.kill_detail, missing)};
+  const auto missing =
+      MissingOnCluster(update.remote.cause, update.remote.wait_status, row.verified || row.idx < 0,
+                       row.program_file, row.directory);
+  return {.cause = update.remote.cause,
+          .wait_status = update.remote.wait_status,
+          .kind = FromString<BatchKind>(row.kind).value(),
+          .kill_reason = row.kill_reason,
+          .test_campaign = row.test_campaign,
+          .other_clusters = row.other_clusters,
+          .max_tries = row.max_tries,
+          .program = row.program,
+          .user_requeues = row.user_requeues,
+          .infrastructure = row.infrastructure,
+          .preemption = row.preemption,
+          .our_kill = row.our_kill,
+          .uncharged_here = row.uncharged_here,
+          .walltime_x = row.walltime_x,
+          .memory_x = row.memory_x,
+          .verified = row.verified,
+          .has_mem = row.has_mem,
+          .message = FailureMessage(update.remote, row.kill_detail, missing),
+          .retry = row.retry ? ReadRetry(nlohmann::json::parse(*row.retry)) : RetrySettings{}};
+}
+
+ErrorClass ErrorClassOf(const sql::ErrorClassesOfRow& row) {
+  return {.name = row.name,
+          .title = row.title.empty() ? row.name : row.title,
+          .exit_class = row.exit_class ? FromString<ExitClass>(*row.exit_class) : std::nullopt,
+          .cluster_fault = row.cluster_fault,
+          .action = RetryActionOf(row.action).value(),
+          .n = row.n,
+          .factor = row.factor};
+}
+
+// Gives each end the first active error class that it matches, and counts what classes matched:
+// also the passive ones, which change nothing.
+void FindErrorClasses(Store& store, std::map<std::int64_t, EndInfo>& ends) {
+  std::vector<FailedJob> jobs;
+  for (const auto& [id, end] : ends)
+    jobs.push_back({id, ClassifyExit(end).code, end.wait_status, end.message});
+  std::map<std::string, ErrorMatches> matches;
+  for (const auto& row : store.ErrorClassesOf(jobs)) {
+    auto& end = ends.at(row.job_id);
+    if (row.active && end.error_class) continue;
+    if (row.active) end.error_class = ErrorClassOf(row);
+    auto& match = matches[row.name];
+    ++match.n;
+    match.sample = end.message;
+  }
+  store.CountErrorMatches(matches);
 }
 
 // The failures among the updates, by job. A job that is not in flight any more is not among them.
@@ -66,9 +95,22 @@ std::map<std::int64_t, Failure> Failures(Store& store, const std::vector<StatusU
     if (Ended(u) && !Succeeded(u)) failed[u.job_id] = &u;
   std::vector<std::int64_t> ids;
   for (const auto& [id, update] : failed) ids.push_back(id);
+  const auto rows = store.EndInfos(ids);
+  std::map<std::int64_t, EndInfo> ends;
+  for (const auto& row : rows) ends.emplace(row.job_id, EndOf(*failed.at(row.job_id), row));
+  FindErrorClasses(store, ends);
   std::map<std::int64_t, Failure> out;
-  for (const auto& row : store.EndInfos(ids))
-    out.emplace(row.job_id, FailureOf(*failed.at(row.job_id), row));
+  for (const auto& row : rows) {
+    const auto& end = ends.at(row.job_id);
+    out.emplace(row.job_id, Failure{.exit = ClassifyExit(end),
+                                    .job_id = row.job_id,
+                                    .campaign_id = row.campaign_id,
+                                    .cluster_id = row.cluster_id,
+                                    .idx = row.idx,
+                                    .kind = end.kind,
+                                    .last_copy = !row.other_copy && !row.counted,
+                                    .message = end.message});
+  }
   return out;
 }
 
@@ -127,6 +169,38 @@ void RaisePreemptions(Store& store, const std::vector<Failure>& retried,
   }
 }
 
+// A fault of a cluster is a matter for its operator: one event for each kind of it, with a count.
+// Many of them without a success between close the placement for a while.
+void ReportClusterFaults(Store& store, const std::vector<Failure>& failures,
+                         const std::map<std::int64_t, std::string>& names) {
+  std::map<std::pair<std::int64_t, std::string>, std::vector<const Failure*>> kinds;
+  std::map<PlacementKey, int> placements;
+  for (const auto& f : failures) {
+    if (!f.exit.cluster_fault) continue;
+    kinds[{f.cluster_id, f.exit.fault_title}].push_back(&f);
+    ++placements[{f.campaign_id, f.cluster_id}];
+  }
+  for (const auto& [kind, jobs] : kinds) {
+    const Failure& last = *jobs.back();
+    db::Event event{.cls = "cluster", .code = "CLUSTER_FAULT", .message = ""};
+    event.message = names.at(kind.first) + ": " + kind.second + ": " + last.message;
+    event.cluster_id = kind.first;
+    event.fingerprint = kind.second;
+    event.sample = {{"job", last.job_id},
+                    {"campaign", last.campaign_id},
+                    {"task", last.idx},
+                    {"message", last.message}};
+    event.count = static_cast<std::int64_t>(jobs.size());
+    store.Raise(event);
+  }
+  for (const auto& row : store.CountClusterFaults(placements))
+    if (row.closed_s > 0)
+      log::warn(
+          "[{}] campaign {} gets nothing there for {}: jobs failed one after another by a fault "
+          "of the cluster",
+          names.at(row.cluster_id), row.campaign_id, HumanDuration(row.closed_s));
+}
+
 // A failed prologue or epilogue belongs to no task: its event is all that its user sees of it.
 void RaiseScriptFailures(Store& store, const std::vector<Failure>& failures) {
   for (const auto& f : failures)
@@ -166,6 +240,7 @@ UpdateResult ApplyStatusUpdates(db::Tx& tx, const std::vector<StatusUpdate>& upd
   store.UpdatePlacements(sum.placements);
   store.AddSurvival(sum.survival);
   MoveTasks(store, failures, sum.succeeded, cluster_names);
+  ReportClusterFaults(store, failures, cluster_names);
   store.AddCounters(sum.counters);
 
   UpdateResult result;

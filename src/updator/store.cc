@@ -113,6 +113,25 @@ std::vector<sql::InfoOfEndsRow> Store::EndInfos(const std::vector<std::int64_t>&
   return tx_.Exec(sql::kInfoOfEnds, ids);
 }
 
+std::vector<sql::ErrorClassesOfRow> Store::ErrorClassesOf(const std::vector<FailedJob>& jobs) {
+  db::RowSet<std::int64_t, std::string, std::optional<std::int64_t>, std::string> rows;
+  for (const auto& job : jobs) rows.Add(job.job_id, job.code, job.wait_status, job.message);
+  if (rows.empty()) return {};
+  return tx_.Exec(sql::kErrorClassesOf, rows);
+}
+
+void Store::CountErrorMatches(const std::map<std::string, ErrorMatches>& matches) {
+  for (const auto& [name, m] : matches) tx_.Exec(sql::kCountErrorMatches, name, m.n, m.sample);
+}
+
+std::vector<sql::CountClusterFaultsRow> Store::CountClusterFaults(
+    const std::map<PlacementKey, int>& faults) {
+  db::RowSet<std::int64_t, std::int64_t, int> rows;
+  for (const auto& [placement, n] : faults) rows.Add(placement.first, placement.second, n);
+  if (rows.empty()) return {};
+  return tx_.Exec(sql::kCountClusterFaults, rows);
+}
+
 std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
   db::RowSet<std::int64_t, bool, std::string, std::string, std::optional<std::int64_t>,
              std::optional<double>, double, std::string, std::optional<std::string>>
@@ -184,10 +203,11 @@ void Store::ForgetTasks(const std::set<TaskKey>& succeeded) {
 }
 
 void Store::AddTries(const std::map<TaskKey, SpentTries>& tries) {
-  db::RowSet<std::int64_t, std::int64_t, int, int, int, int, std::int64_t> rows;
+  db::RowSet<std::int64_t, std::int64_t, int, int, int, int, int, int, std::int64_t, double, double>
+      rows;
   for (const auto& [task, t] : tries)
-    rows.Add(task.first, task.second, t.attempts, t.program, t.user_requeues, t.uncharged,
-             t.last_cluster);
+    rows.Add(task.first, task.second, t.attempts, t.program, t.user_requeues, t.infrastructure,
+             t.preemption, t.our_kill, t.last_cluster, t.walltime_x, t.memory_x);
   if (!rows.empty()) tx_.Exec(sql::kAddTries, rows);
 }
 

@@ -1,6 +1,7 @@
 // All SQL of the updator. A Store serves one transaction; the caller commits.
 #pragma once
 #include <sql/campaigns.h>
+#include <sql/error_classes.h>
 #include <sql/jobs.h>
 #include <sql/placements.h>
 #include <sql/survival.h>
@@ -36,6 +37,19 @@ struct JobEnd {
   double ended_ago_s = 0;
   std::string node;
   std::optional<std::string> message;  ///< of a failure
+};
+
+/// A failure, as error classes are matched with it.
+struct FailedJob {
+  std::int64_t job_id = 0;
+  std::string code;
+  std::optional<int> wait_status;
+  std::string message;
+};
+/// Ends that an error class has matched.
+struct ErrorMatches {
+  std::int64_t n = 0;
+  std::string sample;  ///< message of one of them
 };
 
 /// How a cluster did in its last answers.
@@ -75,6 +89,12 @@ class Store {
   std::vector<MovedJob> MoveJobs(const std::vector<StateChange>& changes);
   /// What ClassifyExit needs of the jobs `ids` that are still in flight.
   std::vector<sql::InfoOfEndsRow> EndInfos(const std::vector<std::int64_t>& ids);
+  /// The error classes that these ends match, by job; those that decide first.
+  std::vector<sql::ErrorClassesOfRow> ErrorClassesOf(const std::vector<FailedJob>& jobs);
+  void CountErrorMatches(const std::map<std::string, ErrorMatches>& matches);
+  /// Counts jobs that failed by a fault of the cluster; the placements that are closed now.
+  std::vector<sql::CountClusterFaultsRow> CountClusterFaults(
+      const std::map<PlacementKey, int>& faults);
   /// Moves jobs from `live` to `done`; a job that is not live any more is left out.
   std::vector<EndedJob> EndJobs(const std::vector<JobEnd>& ends);
   void AddCounters(const CounterDeltas& deltas);

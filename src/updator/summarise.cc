@@ -103,6 +103,19 @@ void Add(const EndedJob& job, Summary& sum) {
     AddFailure(job, placement);
 }
 
+int& CountOf(ExitClass exit_class, SpentTries& sum) {
+  switch (exit_class) {
+    case ExitClass::kInfrastructure:
+      return sum.infrastructure;
+    case ExitClass::kPreemption:
+      return sum.preemption;
+    case ExitClass::kOurKill:
+      return sum.our_kill;
+    default:
+      return sum.program;
+  }
+}
+
 }  // namespace
 
 Summary Summarise(const std::vector<MovedJob>& moved, const std::vector<EndedJob>& ended) {
@@ -119,12 +132,12 @@ std::map<TaskKey, SpentTries> SumTries(const std::vector<Failure>& failures) {
     auto& sum = sums[{failure.campaign_id, failure.idx}];
     ++sum.attempts;
     sum.last_cluster = failure.cluster_id;
+    sum.walltime_x *= failure.exit.walltime_x;
+    sum.memory_x *= failure.exit.memory_x;
     if (failure.exit.user_requeue)
       ++sum.user_requeues;
-    else if (failure.exit.exit_class == ExitClass::kProgram)
-      ++sum.program;
-    else if (failure.exit.exit_class != ExitClass::kOurKill)
-      ++sum.uncharged;
+    else
+      ++CountOf(failure.exit.exit_class, sum);
   }
   return sums;
 }

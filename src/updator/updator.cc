@@ -1,6 +1,7 @@
 #include "updator/updator.h"
 
 #include "core/log.h"
+#include "core/retry.h"
 #include "updator/decide.h"
 #include "updator/orphans.h"
 
@@ -9,6 +10,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kReadClustersEvery{2000};
 constexpr std::chrono::seconds kFullCheckEvery{2};
+// The longest time for which a placement is closed after faults of its cluster, and some more.
+constexpr double kFaultOverS = 4000;
+constexpr double kRefusedAgainS = 1800;
 
 }  // namespace
 
@@ -32,7 +36,12 @@ void Updator::Pass(module::Step& step) {
   if (full_check) last_full_check_ = Clock::now();
   Updates by_job;
   Gather(store, answers, by_job);
-  if (full_check) GatherLost(store, by_job);
+  if (full_check) {
+    GatherLost(store, by_job);
+    store.CloseEvents({.codes = {"CLUSTER_FAULT"}, .unseen_s = kFaultOverS});
+    store.CloseEvents(
+        {.codes = {"SUBMIT_REFUSED"}, .fingerprint = kClusterFault, .unseen_s = kRefusedAgainS});
+  }
   std::vector<StatusUpdate> updates;
   for (auto& [job, update] : by_job) updates.push_back(std::move(update));
   std::map<std::int64_t, std::string> names;

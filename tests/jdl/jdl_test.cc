@@ -288,6 +288,17 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("priority":"urgent")"), "priority", ""},
       {With(R"("finalize":"much")"), "finalize", ""},
       {With(R"("max_tries":0)"), "max_tries", ""},
+      {With(R"("retry":3)"), "retry", "object"},
+      {With(R"("max_tries":3,"retry":{"attempts":3})"), "retry.attempts", "same as max_tries"},
+      {With(R"("retry":{"attempts":0})"), "retry.attempts", ""},
+      {With(R"("retry":{"atempts":2})"), "retry.atempts", "not known"},
+      {With(R"("retry":{"budgets":{"preemption":0}})"), "retry.budgets.preemption", ""},
+      {With(R"("retry":{"evaluateOnExit":[{"action":"EXIT"}]})"), "retry.evaluateOnExit.0",
+       "matches nothing"},
+      {With(R"("retry":{"evaluateOnExit":[{"onExitCode":1,"action":"STOP"}]})"),
+       "retry.evaluateOnExit.0.action", "no action"},
+      {With(R"("retry":{"evaluateOnExit":[{"onReason":"a*b","action":"EXIT"}]})"),
+       "retry.evaluateOnExit.0.onReason", "middle"},
       {With(R"("licences":["x"])"), "licences", ""},
       {With(R"("licences":{"x":0})"), "licences.x", ""},
       {With(R"("mem":"lots")"), "mem", "memory"},
@@ -308,6 +319,20 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
     EXPECT_NE(fault.message.find(c.part), std::string::npos) << c.text << ": " << fault.message;
     EXPECT_GE(fault.line, 1);
   }
+}
+
+TEST(JdlTest, RetryIsStoredAsTheGridReadsIt) {
+  const auto campaign =
+      Good(With(R"("retry":{"attempts":4,"budgets":{"preemption":"7"},"evaluateOnExit":[)"
+                R"({"onExitCode":137,"action":"RETRY_MORE_MEMORY"}]})"));
+  EXPECT_EQ(campaign.max_tries, 4);
+  const auto stored = ToJson(campaign);
+  EXPECT_EQ(stored["retry"],
+            nlohmann::json::parse(R"({"budgets":{"preemption":7},"evaluateOnExit":[)"
+                                  R"({"onExitCode":"137","action":"RETRY_MORE_MEMORY"}]})"));
+  const auto again = FromJson(stored, Grid());
+  ASSERT_TRUE(again.ok()) << Faults(again);
+  EXPECT_EQ(ToJson(again.campaign)["retry"], stored["retry"]);
 }
 
 TEST(JdlTest, SyntaxErrorsSayWhereAndWhatWouldBeRight) {

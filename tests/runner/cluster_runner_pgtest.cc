@@ -173,13 +173,14 @@ TEST_F(ClusterRunnerPgTest, ABodyTooLargeTeachesHowManyBytesFitAndSaysSo) {
   ExpectConservation(campaign);
 }
 
-TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUsersMatter) {
+TEST_F(ClusterRunnerPgTest, RefusedResourcesAreTheUsersMatterAndAMissingAccountIsTheClusters) {
   const struct {
     const char* fixture;
     const char* words;
+    int cluster_faults;
   } cases[] = {
-      {"oar/err_no_matching_resource_400", "froggy: cannot submit 1 jobs to froggy: HTTP 400"},
-      {"oar/err_unknown_user_401", "is there an account \"alice\" there (gridadmin mapping)?"}};
+      {"oar/err_no_matching_resource_400", "froggy: cannot submit 1 jobs to froggy: HTTP 400", 0},
+      {"oar/err_unknown_user_401", "is there an account \"alice\" there (gridadmin mapping)?", 1}};
   GivenOar("api_auth_type = 'header'");
   for (const auto& c : cases) {
     const auto campaign = GivenCampaign({.ntasks = 1});
@@ -190,6 +191,10 @@ TEST_F(ClusterRunnerPgTest, ResourcesThatAreRefusedAndAUserWhoIsUnknownAreTheUse
     ASSERT_TRUE(WakeUntilRow("events WHERE state = 'open' AND code = 'SUBMIT_REFUSED'"));
     const auto message = Sql("SELECT message FROM events")[0][0].as<std::string>();
     EXPECT_NE(message.find(c.words), message.npos) << message;
+    EXPECT_EQ(Count("events WHERE state = 'open' AND class = 'cluster' AND code = "
+                    "'CLUSTER_FAULT' AND campaign_id IS NULL"),
+              c.cluster_faults)
+        << message;
     ExpectConservation(campaign);
     GivenGrant(other, 1, 1);  // another campaign there goes on
     TakesJobs(1);

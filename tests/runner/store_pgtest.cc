@@ -51,6 +51,33 @@ TEST_F(RunnerStorePgTest, TwoClaimsNeverTakeTheSameTask) {
   ExpectConservation(campaign);
 }
 
+TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWalltime) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  const std::string c = std::to_string(campaign);
+  Sql("UPDATE clusters SET options = '{\"max_walltime\": 100}'");
+  Sql("UPDATE campaign_clusters SET options = '{\"mem\": \"2G\"}'");
+  Sql("UPDATE campaign_cursor SET next_idx = 3");
+  Sql("INSERT INTO retry (campaign_id, idx, why) SELECT " + c +
+      ", i, '' FROM generate_series(0, 2) "
+      "AS i");
+  Sql("INSERT INTO tries (campaign_id, idx, attempts, walltime_x, memory_x) VALUES (" + c +
+      ", 1, 1, 1.5, 1), (" + c + ", 2, 3, 3, 1.5)");
+  GivenGrant(campaign, 1, 3);
+  const auto batches = Claim();
+  ASSERT_EQ(batches.size(), 3u);
+  EXPECT_EQ(Sql("SELECT string_agg(idxs[1] || ':' || coalesce(walltime_s::text, '-'), ' ' ORDER BY "
+                "id) FROM batches WHERE idxs IS NOT NULL OR first_idx IS NOT NULL")[0][0]
+                .as<std::string>(),
+            "1:90 2:100");
+  auto connection = Connect();
+  db::Tx tx(*connection);
+  const auto spec = Store(1, "grid", 0).Build(tx, batches[2]);
+  EXPECT_EQ(spec.walltime_s, 100);
+  EXPECT_EQ(spec.options["mem"], 3072);
+  EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).walltime_s, 60);
+}
+
 TEST_F(RunnerStorePgTest, WhatIsClaimedCountsAgainstTheGrantUntilItEnds) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 100});

@@ -66,8 +66,28 @@ TEST(ClassifyExitTest, EveryEndHasItsExitClassAndNextStep) {
        ExitClass::kInfrastructure,
        "UNKNOWN_END",
        NextStep::kRetryFront},
-      {"killed 60 times",
-       {.cause = EndCause::kPreempted, .uncharged = 59},
+      {"lost 60 times",
+       {.cause = EndCause::kNodeFailed, .infrastructure = 59},
+       ExitClass::kInfrastructure,
+       "TOO_MANY_UNCHARGED",
+       NextStep::kNeedsAttention},
+      {"preempted as often: another budget",
+       {.cause = EndCause::kPreempted, .infrastructure = 59, .preemption = 998},
+       ExitClass::kPreemption,
+       "PREEMPTED",
+       NextStep::kRetryFront},
+      {"no directory, where jobs have succeeded",
+       {.cause = EndCause::kBadDirectory, .program = 1, .verified = true},
+       ExitClass::kInfrastructure,
+       "WORKING_DIRECTORY_ERROR",
+       NextStep::kRetryFront},
+      {"no directory, where none has",
+       {.cause = EndCause::kBadDirectory, .program = 1},
+       ExitClass::kProgram,
+       "WORKING_DIRECTORY_ERROR",
+       NextStep::kNeedsAttention},
+      {"killed 1,000 times",
+       {.cause = EndCause::kPreempted, .preemption = 999},
        ExitClass::kPreemption,
        "TOO_MANY_UNCHARGED",
        NextStep::kNeedsAttention},
@@ -125,7 +145,6 @@ TEST(ClassifyExitTest, AClusterThatKillsAtOnceIsFedMoreSlowlyAndThenAvoided) {
   const auto preempted = [](int uncharged_here, bool other_clusters) {
     return ClassifyExit({.cause = EndCause::kPreempted,
                          .other_clusters = other_clusters,
-                         .uncharged = uncharged_here,
                          .uncharged_here = uncharged_here});
   };
   EXPECT_EQ(preempted(2, true).delay_s, 0);
@@ -133,6 +152,74 @@ TEST(ClassifyExitTest, AClusterThatKillsAtOnceIsFedMoreSlowlyAndThenAvoided) {
   EXPECT_FALSE(preempted(kMostUnchargedHere - 2, true).avoid_here);
   EXPECT_TRUE(preempted(kMostUnchargedHere - 1, true).avoid_here);
   EXPECT_FALSE(preempted(kMostUnchargedHere - 1, false).avoid_here);
+}
+
+TEST(ErrorClassTest, AnEndIsWhatItsClassSaysAndTheTaskDoesWhatTheClassSays) {
+  const auto with = [](ErrorClass known, EndInfo end = {.wait_status = Exit(1), .program = 1}) {
+    end.error_class = std::move(known);
+    return ClassifyExit(end);
+  };
+  const auto disk = with({.name = "disk",
+                          .title = "full",
+                          .exit_class = ExitClass::kInfrastructure,
+                          .cluster_fault = true,
+                          .action = RetryAction::kRetryElsewhere},
+                         {.wait_status = Exit(1), .other_clusters = true, .program = 1});
+  EXPECT_EQ(disk.exit_class, ExitClass::kInfrastructure);
+  EXPECT_EQ(disk.next, NextStep::kRetryFront) << "it costs no try";
+  EXPECT_EQ(disk.code, "EXIT_ERROR");
+  EXPECT_TRUE(disk.avoid_here && disk.cluster_fault);
+  EXPECT_EQ(with({.action = RetryAction::kStop}, {.wait_status = Exit(1)}).next,
+            NextStep::kNeedsAttention);
+  EXPECT_EQ(with({.action = RetryAction::kLimit, .n = 5}).next, NextStep::kRetryFront);
+  EXPECT_EQ(with({.action = RetryAction::kLimit, .n = 2}).next, NextStep::kNeedsAttention);
+  EXPECT_EQ(with({.exit_class = ExitClass::kProgram, .action = RetryAction::kRetry},
+                 {.cause = EndCause::kNodeFailed, .program = 1})
+                .next,
+            NextStep::kNeedsAttention);
+  EXPECT_EQ(
+      with({.action = RetryAction::kStop}, {.cause = EndCause::kDeleted, .kill_reason = "drain"})
+          .next,
+      NextStep::kRetryFront)
+      << "what the grid killed is no matter of a class";
+}
+
+TEST(ErrorClassTest, ATaskGrowsSoOftenAndMemoryOnlyWhereSomeWasAskedFor) {
+  const auto grown = [](RetryAction action, double x, bool has_mem) {
+    return ClassifyExit({.wait_status = Exit(137),
+                         .program = 1,
+                         .walltime_x = x,
+                         .memory_x = x,
+                         .has_mem = has_mem,
+                         .error_class = ErrorClass{.action = action, .n = 2, .factor = 1.5}});
+  };
+  EXPECT_EQ(grown(RetryAction::kMoreMemory, 1, true).memory_x, 1.5);
+  EXPECT_EQ(grown(RetryAction::kMoreMemory, 1.5, true).next, NextStep::kRetryFront);
+  EXPECT_EQ(grown(RetryAction::kMoreMemory, 2.25, true).next, NextStep::kNeedsAttention);
+  EXPECT_EQ(grown(RetryAction::kMoreMemory, 1, false).next, NextStep::kNeedsAttention);
+  EXPECT_EQ(grown(RetryAction::kMoreWalltime, 1, false).walltime_x, 1.5);
+}
+
+TEST(RetryRulesTest, TheUsersRulesAndBudgetsDecideLast) {
+  const auto retry = ReadRetry(nlohmann::json::parse(
+      R"({"budgets": {"preemption": 2}, "evaluateOnExit": [
+          {"onExitCode": "1*", "onReason": "*licence*", "action": "RETRY_ELSEWHERE"},
+          {"onStatusReason": "infrastructure", "action": "exit"},
+          {"onExitCode": "3", "action": "EXIT"}]})"));
+  const auto next = [&](EndInfo end) {
+    end.retry = retry;
+    return ClassifyExit(end).next;
+  };
+  EXPECT_EQ(next({.wait_status = Exit(3)}), NextStep::kNeedsAttention);
+  EXPECT_EQ(next({.wait_status = Exit(4)}), NextStep::kRetryFront) << "no rule: as ever";
+  EXPECT_EQ(next({.cause = EndCause::kNodeFailed}), NextStep::kNeedsAttention);
+  EXPECT_EQ(next({.cause = EndCause::kPreempted, .preemption = 1}), NextStep::kNeedsAttention);
+  EXPECT_EQ(next({.cause = EndCause::kPreempted}), NextStep::kRetryFront);
+  EXPECT_TRUE(ClassifyExit({.wait_status = Exit(12),
+                            .other_clusters = true,
+                            .message = "exit code 12: no licence left",
+                            .retry = retry})
+                  .avoid_here);
 }
 
 TEST(FailureMessageTest, SaysWhatIsMissingThenTheExitCodeThenTheWordsOfTheCluster) {

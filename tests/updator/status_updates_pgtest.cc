@@ -125,6 +125,85 @@ TEST_F(StatusUpdatesPgTest, FailuresThatDifferInNumbersAreOneEventUnlessTheirExi
   EXPECT_EQ(Sql("SELECT max(count) FROM events")[0][0].as<int>(), 2);
 }
 
+TEST_F(StatusUpdatesPgTest, AFullDiskIsTheClustersFailureOneEventAndAClosedPlacement) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1012, .max_tries = 1, .clusters = 2});
+  const auto jobs = GivenLive(campaign, 1, 1000);
+  std::vector<StatusUpdate> updates;
+  for (const auto job : jobs) {
+    updates.push_back(Ended(job, 1 << 8));
+    updates.back().remote.message = "tar: out.7: Cannot write: No space left on device";
+  }
+  Apply(updates);
+  EXPECT_EQ(Count("needs_attention"), 0) << "max_tries is 1, and no try was charged";
+  EXPECT_EQ(Count("retry WHERE avoid = '{1}'"), 1000);
+  EXPECT_EQ(Count("events"), 1);
+  EXPECT_EQ(Sql("SELECT class || ' ' || code || ' ' || count || ' ' || (sample->>'message') FROM "
+                "events")[0][0]
+                .as<std::string>(),
+            "cluster CLUSTER_FAULT 1000 exit code 1: tar: out.7: Cannot write: No space left on "
+            "device");
+  EXPECT_EQ(Sql("SELECT matches FROM error_classes WHERE name = 'disk-full'")[0][0].as<int>(),
+            1000);
+  EXPECT_TRUE(GivenLive(campaign, 1, 12).empty()) << "the cluster is closed to the campaign";
+  const auto elsewhere = GivenLive(campaign, 2, 12);
+  EXPECT_EQ(elsewhere.size(), 12u);
+  ExpectConservation(campaign);
+  // Probation: when its time is over the cluster gets jobs again, and a success clears it.
+  Sql("UPDATE placements SET fault_until = now() - interval '1 second' WHERE cluster_id = 1");
+  const auto again = GivenLive(campaign, 1, 1);
+  ASSERT_EQ(again.size(), 1u);
+  Apply({Ended(again[0], 0)});
+  EXPECT_EQ(Count("placements WHERE cluster_faults > 0 OR fault_until IS NOT NULL"), 0);
+}
+
+TEST_F(StatusUpdatesPgTest, TheLastClusterIsNeverClosedSilently) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 50});
+  std::vector<StatusUpdate> updates;
+  for (const auto job : GivenLive(campaign, 1, 10)) {
+    updates.push_back(Ended(job, 1 << 8));
+    updates.back().remote.message = "Stale file handle";
+  }
+  Apply(updates);
+  Update({campaign});
+  EXPECT_EQ(State(campaign), "paused");
+  EXPECT_EQ(
+      Count("events WHERE code = 'HELD_EVERYWHERE' AND message LIKE '%fault of the cluster%'"), 1);
+  Sql("UPDATE placements SET fault_until = now() - interval '1 second'");
+  Update({});
+  EXPECT_EQ(State(campaign), "in_treatment") << "nobody had to answer";
+}
+
+TEST_F(StatusUpdatesPgTest, APassiveErrorClassOnlyCounts) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 2});
+  Sql("INSERT INTO error_classes (name, mode, code, action) VALUES ('three', 'passive', '3', "
+      "'stop')");
+  Apply({Ended(GivenLive(campaign, 1, 1)[0], 3 << 8)});
+  EXPECT_EQ(Count("retry"), 1) << "as without it";
+  EXPECT_EQ(Count("error_classes WHERE name = 'three' AND matches = 1 AND sample = 'exit code 3'"),
+            1);
+  Sql("UPDATE error_classes SET mode = 'active' WHERE name = 'three'");
+  Sql("DELETE FROM retry");
+  Sql("UPDATE campaign_cursor SET next_idx = 1");
+  Apply({Ended(GivenLive(campaign, 1, 1)[0], 3 << 8)});
+  EXPECT_EQ(Count("needs_attention"), 1);
+}
+
+TEST_F(StatusUpdatesPgTest, TheJdlsRulesDecideWhatATaskDoesNext) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 2, .max_tries = 5});
+  Sql("UPDATE campaigns SET jdl = '{\"retry\": {\"evaluateOnExit\": [{\"onExitCode\": \"3\", "
+      "\"action\": \"EXIT\"}, {\"onStatusReason\": \"WALLTIME\", \"action\": "
+      "\"RETRY_MORE_WALLTIME\"}]}}'");
+  const auto jobs = GivenLive(campaign, 1, 2);
+  Apply({Ended(jobs[0], 3 << 8), Ended(jobs[1], {}, EndCause::kWalltime)});
+  EXPECT_EQ(Count("needs_attention WHERE idx = 0"), 1);
+  EXPECT_EQ(Count("tries WHERE idx = 1 AND walltime_x = 1.5"), 1);
+  ExpectConservation(campaign);
+}
+
 TEST_F(StatusUpdatesPgTest, TheFirstJobsSayWhatIsNotOnTheCluster) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4, .max_tries = 1});

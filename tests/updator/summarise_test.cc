@@ -169,7 +169,9 @@ TEST(SumTriesTest, EachExitClassIsChargedToItsOwnColumn) {
   EXPECT_EQ(t.attempts, 4);
   EXPECT_EQ(t.program, 1);
   EXPECT_EQ(t.user_requeues, 1);
-  EXPECT_EQ(t.uncharged, 1);
+  EXPECT_EQ(t.preemption, 1);
+  EXPECT_EQ(t.infrastructure, 0);
+  EXPECT_EQ(t.our_kill, 1);
   EXPECT_EQ(t.last_cluster, kCluster);
 }
 

@@ -22,6 +22,7 @@ int Main(int argc, char** argv) {
   gridadmin::AddPolicyCommands(line, session);
   gridadmin::AddLimitCommands(line, session);
   gridadmin::AddAuditCommands(line, session);
+  gridadmin::AddErrorCommands(line, session);
   if (const auto code = line.ReadOrThrow(argc, argv)) return *code;
   return session.run();
 }

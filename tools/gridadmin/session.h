@@ -25,6 +25,7 @@ void AddDrainCommands(CommandLine& line, Session& session);
 void AddPolicyCommands(CommandLine& line, Session& session);
 void AddLimitCommands(CommandLine& line, Session& session);
 void AddAuditCommands(CommandLine& line, Session& session);
+void AddErrorCommands(CommandLine& line, Session& session);
 
 /// A command below `parent`: its options are added by the caller; `run` is what it does.
 CommandLine& Command(CommandLine& parent, Session& session, const std::string& name,

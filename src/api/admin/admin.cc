@@ -18,6 +18,7 @@ void AddAdminRoutes(Router& router) {
   AddHistoryRoutes(router);
   AddLimitRoutes(router);
   AddAuditRoutes(router);
+  AddErrorRoutes(router);
 }
 
 json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body) {

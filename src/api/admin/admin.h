@@ -19,6 +19,7 @@ void AddPolicyRoutes(Router& router);        // policy.cc
 void AddHistoryRoutes(Router& router);       // history.cc
 void AddLimitRoutes(Router& router);         // limits.cc
 void AddAuditRoutes(Router& router);         // audit.cc
+void AddErrorRoutes(Router& router);         // errors.cc
 
 /// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);

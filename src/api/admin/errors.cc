@@ -1,0 +1,84 @@
+// Error classes: what ends of jobs mean, edited live (docs/errors.md).
+#include <sql/error_classes.h>
+
+#include "api/admin/admin.h"
+#include "core/log.h"
+
+namespace cigri::api {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> kKeys = {"title", "priority", "mode",         "source",
+                                        "code",  "pattern",  "exit_class",   "action",
+                                        "n",     "factor",   "cluster_fault"};
+constexpr int kReplayDays = 30;
+
+std::string Named(const std::string& name) { return "error class \"" + name + "\""; }
+
+Reply List(Context& context, const Request&) {
+  return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kListErrorClasses)); });
+}
+
+Reply Show(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  return Reply::Json(context.Transact(
+      [&](db::Tx& tx) { return TheRow(tx.Exec(sql::kShowErrorClass, name), Named(name)); }));
+}
+
+Reply Add(Context& context, const Request& request) {
+  auto keys = kKeys;
+  keys.emplace_back("name");
+  json body = ObjectBody(request, keys);
+  const std::string name = TextOf(body, "name");
+  TextOf(body, "action");
+  body.erase("name");
+  const json row = TransactChecked(context, [&](db::Tx& tx) {
+    return TheRow(tx.Exec(sql::kAddErrorClass, name, body.dump(), request.caller.user), name);
+  });
+  log::info("{} added {}", request.caller.user, Named(name));
+  return Reply::Json(row, 201);
+}
+
+Reply Change(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  const json body = ObjectBody(request, kKeys);
+  const json row = TransactChecked(context, [&](db::Tx& tx) {
+    return TheRow(tx.Exec(sql::kChangeErrorClass, name, body.dump(), request.caller.user),
+                  Named(name));
+  });
+  log::info("{} changed {}: {}", request.caller.user, Named(name), body.dump());
+  return Reply::Json(row);
+}
+
+Reply Remove(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  context.Transact(
+      [&](db::Tx& tx) { MustHave(tx.Exec(sql::kRemoveErrorClass, name), Named(name)); });
+  log::info("{} removed {}", request.caller.user, Named(name));
+  return Reply::Json({{"removed", name}});
+}
+
+// What it would have matched in the last days: nothing is changed.
+Reply Replay(Context& context, const Request& request) {
+  const std::string name = request.Word("name");
+  const auto days = request.QueryInt("days", kReplayDays, 1, 3650);
+  return context.Transact([&](db::Tx& tx) {
+    MustHave(tx.Exec(sql::kShowErrorClass, name), Named(name));
+    return Items(tx.Exec(sql::kReplayErrorClass, name, static_cast<double>(days)));
+  });
+}
+
+}  // namespace
+
+void AddErrorRoutes(Router& router) {
+  constexpr auto kWho = Access::kOperator;
+  router.Get("/admin/errors", List, kWho);
+  router.Post("/admin/errors", Add, kWho);
+  router.Get("/admin/errors/{name:text}", Show, kWho);
+  router.Patch("/admin/errors/{name:text}", Change, kWho);
+  router.Delete("/admin/errors/{name:text}", Remove, kWho);
+  router.Get("/admin/errors/{name:text}/replay", Replay, kWho);
+}
+
+}  // namespace cigri::api
