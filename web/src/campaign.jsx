@@ -32,7 +32,7 @@ const whereColumns = [
   { key: "preempted", label: "preempted", num: true, from: "middle" },
   { label: "jobs/s", num: true, value: (k) => k.throughput, cell: (k) => few(k.throughput, 2), from: "wide" },
   { label: "mean", num: true, value: (k) => k.mean_s, cell: (k) => duration(k.mean_s), from: "wide" },
-  { label: "state", value: (k) => (k.reason ? `${k.state}: ${k.reason}` : k.state), cell: (k) => <span class={k.state === "ok" ? "" : "bad"}>{k.state === "ok" ? "ok" : `${k.state.replace("_", " ")}: ${k.reason}`}</span> },
+  { label: "state", text: true, value: (k) => (k.reason ? `${k.state}: ${k.reason}` : k.state), cell: (k) => <span class={k.state === "ok" ? "" : "bad"}>{k.state === "ok" ? "ok" : `${k.state.replace("_", " ")}: ${k.reason}`}</span> },
 ];
 
 function Why({ path, c }) {
@@ -41,7 +41,7 @@ function Why({ path, c }) {
   return <><p class="why">{w.message}{w.action && <>. <b>{w.action}</b></>}</p>
     <details><summary>more of why</summary><Table name={`why-${c.id}`} caption="Reasons on each cluster" rowKey="name" rows={w.clusters} columns={[
       { key: "name", label: "cluster" }, { key: "granted", label: "granted", num: true }, { key: "queued", label: "queued", num: true },
-      { label: "reason", value: (k) => [k.message, ...k.reasons.map((r) => r.message)].filter(Boolean).join("; ") || "nothing keeps it back" }]} /></details></>;
+      { label: "reason", text: true, value: (k) => [k.message, ...k.reasons.map((r) => r.message)].filter(Boolean).join("; ") || "nothing keeps it back" }]} /></details></>;
 }
 
 function Retry({ group, done }) {
@@ -64,7 +64,7 @@ function Failures({ path, c, done }) {
       { key: "count", label: "times", num: true },
       { label: "where", value: (f) => f.clusters.join(", ") },
       { key: "code", label: "code", from: "wide" },
-      { label: "what it said", value: (f) => f.message, cell: (f) => <><span class="bad">{f.message}</span>{f.sample?.stderr && <pre>{f.sample.stderr}</pre>}</> },
+      { label: "what it said", text: true, value: (f) => f.message, cell: (f) => <><span class="bad">{f.message}</span>{f.sample?.stderr && <pre>{f.sample.stderr}</pre>}</> },
       { label: "sample", value: (f) => f.sample?.task, cell: (f) => (f.sample?.task == null ? "-" : <a href={link(["c", c.id, "t", f.sample.task])}>task {f.sample.task}{f.sample.node ? `, ${f.sample.node}` : ""}</a>) },
       { key: "tasks", label: "wait for you", num: true, from: "middle" },
       { label: "do", value: () => "", cell: (f) => (f.tasks > 0 ? <Retry group={f} done={() => { list.again(); done(); }} /> : "") }]} /></>;
@@ -98,7 +98,7 @@ function More({ path, c }) {
   return <details open={!!query.more} onToggle={(e) => e.currentTarget.open !== !!query.more && change({ more: e.currentTarget.open ? 1 : "" })}><summary>events, settings, who changed what</summary>
     {events && <><h3>events</h3><Table name={`events-${c.id}`} caption="Events" rows={[...events.items].reverse()} columns={[
       { label: "when", value: (e) => when(e.date_update) }, { key: "code", label: "code" }, { key: "state", label: "state" }, { key: "count", label: "times", num: true },
-      { key: "message", label: "message" }, { key: "closed_by", label: "closed by", from: "wide" }]} /></>}
+      { key: "message", label: "message", text: true }, { key: "closed_by", label: "closed by", from: "wide" }]} /></>}
     {c.notes?.length > 0 && <><h3>changes</h3><ul>{c.notes.map((note, i) => <li key={i}>{note.text ?? JSON.stringify(note)} <span class="quiet">{note.by}</span></li>)}</ul></>}
     {jdl && <><h3>JDL</h3><pre tabIndex={0}>{JSON.stringify(jdl, null, 2)}</pre></>}</details>;
 }

@@ -1,10 +1,10 @@
 // The head, the log-in, the keys, and which view an address has.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, heard, token, useData } from "./api.js";
+import { get, heard, idle, token, useData } from "./api.js";
 import { Campaign } from "./campaign.jsx";
 import { Mine } from "./mine.jsx";
-import { Problem } from "./parts.jsx";
+import { Problem, notice, say } from "./parts.jsx";
 import { go, link, parse, useRoute } from "./route.js";
 import { Submit } from "./submit.jsx";
 import { Task } from "./task.jsx";
@@ -27,8 +27,15 @@ function viewOf(parts, me) {
 function Live() {
   const [, tick] = useState(0);
   useEffect(() => { const t = setInterval(() => tick((x) => x + 1), 1000); return () => clearInterval(t); }, []);
-  const age = heard.at ? Math.round((Date.now() - heard.at) / 1000) : 0, old = heard.failed !== "" || age > 40;
+  const age = heard.at ? Math.round((Date.now() - heard.at) / 1000) : 0, old = heard.failed !== "" || age > (idle() ? 45 : 15);
   return <span class="live"><span role="status" class={old ? "bad" : "good"}>{old ? "no news" : "live"}</span>{old && <span class="bad"> for {age} s</span>}</span>;
+}
+
+// Stays until something else happens, or the reader goes elsewhere.
+function Notice() {
+  const [text, set] = useState(notice.text);
+  useEffect(() => { notice.show = set; return () => { notice.show = () => {}; }; }, []);
+  return <p role="status" class="notice">{text}</p>;
 }
 
 function LogIn({ done }) {
@@ -90,6 +97,7 @@ function move(rows, at, step) {
 function Page() {
   const { parts, query } = useRoute(), help = useRef(), who = useData("/me", 60), me = who.data;
   useKeys(me, help);
+  useEffect(() => () => say(""), [parts.join("/")]);
   useEffect(() => { document.title = `CiGri ${parts.join(" ")}`.trim(); }, [parts.join("/")]);
   const find = (event) => { event.preventDefault(); go([], { ...query, q: new FormData(event.target).get("q"), from: "" }); };
   const leave = () => { token.set(""); who.again(); };
@@ -98,6 +106,7 @@ function Page() {
       {me?.user && <><nav aria-label="Views">{views.filter((v) => !v.operator || me.operator).map((v) => <a key={v.name} href={link(v.at)} aria-current={(parts[0] ?? "") === (v.at[0] ?? "") ? "page" : undefined}>{v.name}</a>)}</nav>
         <form onSubmit={find} role="search"><label>find <input type="search" name="q" key={query.q} defaultValue={query.q} placeholder="/" size={12} /></label></form></>}
       <span class="who">{me?.user ? <>{me.user}{me.operator && <span class="quiet"> operator</span>}{token.get() && <> <button class="plain" onClick={leave}>log out</button></>}</> : ""} <Live /> <button class="plain" onClick={() => help.current.showModal()} aria-label="Keys">?</button></span></header>
+    <Notice />
     {!me ? <main>{who.error ? <Problem error={who.error} /> : ""}</main> : me.user ? <main key={parts.slice(0, 4).join("/")}>{viewOf(parts, me)}</main> : <LogIn done={who.again} />}
     <footer>{location.href} at {day(new Date())} {clock(new Date())}</footer>
     <dialog ref={help} aria-label="Keys"><h2>Keys</h2><dl class="keys">{keys.map(([k, what]) => <><dt><kbd>{k}</kbd></dt><dd>{what}</dd></>)}

@@ -44,14 +44,14 @@ export function save(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(at), 10e3);
 }
 
-// columns: {key, label, num, value(row), cell(row), from: the width it needs ("wide", "middle")}.
+// columns: {key, label, num, text: may wrap, value(row), cell(row), from: the width it needs ("wide", "middle")}.
 export function Table({ name, caption, columns, rows, link, rowKey = "id", files = true }) {
   return <>
     <div class="scroll" role="region" aria-label={caption} tabIndex={0}><table><caption class="sr">{caption}</caption>
       <thead><tr>{columns.map((c) => <th key={c.label} scope="col" class={`${c.num ? "num " : ""}${c.from ?? ""}`}>{c.label}</th>)}</tr></thead>
       <tbody>{rows.map((row, i) => <tr key={row[rowKey] ?? i} data-row data-href={link?.(row)}>{columns.map((c, k) => {
         const text = c.cell ? c.cell(row) : (c.value ? c.value(row) : row[c.key]) ?? "-";
-        return <td key={c.label} class={`${c.num ? "num " : ""}${c.from ?? ""}`}>{link && k === 0 ? <a href={link(row)}>{text}</a> : c.num && typeof text === "number" ? n(text) : text}</td>;
+        return <td key={c.label} class={`${c.num ? "num " : ""}${c.text ? "text " : ""}${c.from ?? ""}`}>{link && k === 0 ? <a href={link(row)}>{text}</a> : c.num && typeof text === "number" ? n(text) : text}</td>;
       })}</tr>)}</tbody></table></div>
     {files && <Files name={name} columns={columns} rows={rows} />}</>;
 }
@@ -61,6 +61,10 @@ export function Files({ name, columns, rows }) {
     <button class="plain" onClick={() => save(`${name}.json`, "application/json", JSON.stringify(rows, null, 1))}>JSON</button></p>;
 }
 
+// What has just happened, said at the top of the page: the button that did it may be gone by then.
+export const notice = { text: "", show: () => {} };
+export const say = (text) => { notice.text = text; notice.show(text); };
+
 // A button that says in its dialogue what will happen. `act` returns what has happened, in words.
 export function Act({ label, title, says, typed, act, done, danger, children }) {
   const dialog = useRef(), [state, set] = useState({}), [text, setText] = useState("");
@@ -69,17 +73,18 @@ export function Act({ label, title, says, typed, act, done, danger, children }) 
     event.preventDefault();
     set({ busy: true });
     try {
-      set({ said: await act(event.target) ?? "done" });
+      say(await act(event.target) ?? "Done.");
+      dialog.current?.close();
       done?.();
     } catch (error) { set({ error }); }
   };
   return <><button class={danger ? "danger" : ""} onClick={open} data-act={label}>{label}</button>
     <dialog ref={dialog} aria-label={title ?? label}><form method="dialog" onSubmit={run}>
       <h2>{title ?? label}</h2><div>{says}</div>{children}
-      {typed && !state.said && <label>Type {typed} to go on <input value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
-      {state.error && <Problem error={state.error} />}{state.said && <p role="status">{state.said}</p>}
-      <p class="row">{!state.said && <button type="submit" class={danger ? "danger" : "main"} disabled={state.busy || (typed && text !== String(typed))}>{title ?? label}</button>}
-        <button type="button" onClick={() => dialog.current.close()}>{state.said ? "Close" : "Leave it"}</button></p>
+      {typed && <label>Type {typed} to go on <input value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
+      {state.error && <Problem error={state.error} />}
+      <p class="row"><button type="submit" class={danger ? "danger" : "main"} disabled={state.busy || (typed && text !== String(typed))}>{title ?? label}</button>
+        <button type="button" onClick={() => dialog.current.close()}>Leave it</button></p>
     </form></dialog></>;
 }
 

@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+"""The page in Debian's Chromium, on a real grid: every view with real data, while a cluster fails and
+returns. Run by `./check page`: tests/page/page_test.py [--pictures FOLDER]"""
+import glob
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser  # noqa: E402
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("CIGRI_BUILD", os.path.join(TOP, "build"))
+MOST_KB = 120
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Grid:
+    """An embedded grid of its own, with the page on a TCP port."""
+
+    def __init__(self):
+        self.work = tempfile.mkdtemp(prefix="cigri-page-")
+        os.chmod(self.work, 0o755)  # PostgreSQL runs as another user
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+        with open(f"{self.work}/cigri.conf", "w") as conf:
+            conf.write(f'API_LISTEN = "127.0.0.1:{self.port}"\n')
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("CIGRI_", "PG"))}
+        self.env.update(CIGRI_HOME=f"{self.work}/home", CIGRICONFFILE=f"{self.work}/cigri.conf",
+                        PATH=f"{BUILD}/bin:{os.environ['PATH']}")
+        self.run("cigri", "up", "--embedded", "--slots", "alpha=3,beta=2")
+
+    def run(self, *words, cwd=None):
+        done = subprocess.run(words, env=self.env, cwd=cwd or self.work, capture_output=True, text=True,
+                              timeout=120)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def script(self, name, text):
+        path = f"{self.work}/{name}"
+        with open(path, "w") as out:
+            out.write("#!/bin/sh\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+    def submit(self, *words):
+        out = self.run("gridsub", *words)
+        return int(out.rsplit("CAMPAIGN_ID=", 1)[1])
+
+    def token(self, user):
+        return self.run("gridadmin", "token", "add", user).split()[-1]
+
+    def get(self, path):
+        out = subprocess.run(["curl", "-s", "--unix-socket", f"{self.work}/home/run/api.sock",
+                              "http://grid" + path], capture_output=True, text=True, timeout=60)
+        return json.loads(out.stdout)
+
+    def process(self, name, which=""):
+        """The pid of a process of this grid: ("localcluster", "alpha")."""
+        for process in json.loads(self.run("cigri", "status", "--json"))["processes"]:
+            if process["name"] == name and which in json.dumps(process):
+                return process["pid"]
+        raise AssertionError(f"no process {name} {which}")
+
+    def down(self):
+        subprocess.run(["cigri", "down"], env=self.env, capture_output=True, timeout=120)
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+class Page:
+    """What the tests share: one grid, one browser, logged in as root."""
+
+    def __init__(self, pictures):
+        self.pictures = pictures
+        self.grid = Grid()
+        self.browser = Browser()
+        self.axe = open(f"{BUILD}/page/node_modules/axe-core/axe.min.js").read()
+        self.token = self.grid.token("root")
+
+    def view(self, hash_, text):
+        self.browser.go(self.grid.url + hash_)
+        self.browser.await_text(text)
+
+    def log_in(self, token):
+        self.browser.await_text("You are nobody here")
+        self.browser.type("input[type=password]", token)
+        self.browser.click("Log in")
+
+    def log_out(self):
+        self.browser.go(self.grid.url)
+        self.browser.run("sessionStorage.clear()")
+        self.browser.go("about:blank")
+        self.browser.go(self.grid.url)
+
+    def check_access(self, what):
+        """No finding of axe-core (WCAG 2.2 AA and best practice), light and dark."""
+        for dark in (False, True):
+            self.browser.dark(dark)
+            self.browser.cdp("Runtime.evaluate", expression=self.axe)
+            found = self.browser.run_async(
+                "const done = arguments[arguments.length - 1]; axe.run(document, {runOnly: ['wcag2a', "
+                "'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then((r) => "
+                "done(r.passes.length < 10 ? ['axe did not look'] : r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 200) + "
+                "' ' + n.failureSummary).join(' | '))))")
+            assert not found, f"{what}, {'dark' if dark else 'light'}: " + "\n".join(found)
+        self.browser.dark(False)
+
+    def check_phone(self, what):
+        self.browser.size(400, 800, mobile=True)
+        wide = self.browser.run("return document.documentElement.scrollWidth")
+        self.browser.size(1280, 900)
+        assert wide <= 400, f"{what} is {wide} px wide on a phone of 400"
+
+    def picture(self, name):
+        if self.pictures:
+            self.browser.picture(f"{self.pictures}/{name}.png")
+
+    def check_view(self, name):
+        self.check_access(name)
+        self.check_phone(name)
+        self.picture(name)
+
+    def close(self):
+        self.browser.close()
+        self.grid.down()
+
+
+def the_page_is_small(page):
+    size = sum(os.path.getsize(f) for f in glob.glob(f"{BUILD}/web/*.br"))
+    assert 0 < size <= MOST_KB * 1000, f"{size} bytes compressed"
+
+
+def nobody_sees_a_log_in_and_no_data(page):
+    b = page.browser
+    b.go(page.grid.url + "#/c/1")
+    b.await_text("You are nobody here")
+    page.check_view("log-in")
+    b.type("input[type=password]", "cigri_no_token")
+    b.click("Log in")
+    b.await_text("does not know this token")
+    page.log_in(page.token)
+    b.await_text("operator")
+
+
+def a_new_user_is_shown_how_to_begin(page):
+    page.view("#/", "You have no campaigns")
+
+
+def a_submission_is_tried_before_it_is_made(page):
+    b = page.browser
+    page.view("#/new", "what would happen")
+    b.type("textarea[spellcheck]", '{"name": "x",\n "exec_file": "true",\n "clusters": {"alfa": {}}}')
+    b.await_text("line 3, column")
+    page.grid.script("slow.sh", "i=0; while [ $i -lt 6000 ]; do echo line $i of $1; i=$((i+1)); sleep 0.2; done\n")
+    b.type("textarea[spellcheck]", json.dumps({
+        "name": "followed", "exec_file": f"{page.grid.work}/slow.sh", "exec_directory": page.grid.work,
+        "clusters": {"alpha": {}, "beta": {}}, "params": ["one", "two"]}, indent=2))
+    b.await_text("It would be taken: 2 tasks")
+    page.check_view("submit")
+    assert page.grid.get("/campaigns?all=1")["total"] == 0, "a dry run submitted"
+    b.click("Submit 2 tasks")
+    b.click("Submit 2 tasks", "dialog[open]")
+    b.await_text("followed")
+    b.await_("location.hash === '#/c/1'", "the campaign's own view")
+
+
+def a_parameter_file_goes_up_in_blocks(page):
+    b = page.browser
+    page.view("#/new", "what would happen")
+    b.type("textarea[spellcheck]", json.dumps({
+        "name": "file", "exec_file": "true", "clusters": {"beta": {}}, "nb_jobs": 1}))
+    b.await_text("It would be taken: 1 task")
+    b.run("""const lines = Array.from({length: 2500}, (_, i) => 'p' + i + '\\\\x').join('\\n');
+        const files = new DataTransfer(); files.items.add(new File([lines], 'params.txt'));
+        const input = document.querySelector('input[type=file]'); input.files = files.files;
+        input.dispatchEvent(new Event('change', {bubbles: true}));""")
+    b.await_text("2\u202f500 parameters are on the server")
+    b.await_text("It would be taken: 2\u202f500 tasks")
+    b.await_text("true p0\\x")
+
+
+def the_output_of_a_running_task_is_followed(page):
+    b = page.browser
+    page.view("#/c/1/t/0", "Task 0 of")
+    b.await_text("line 3 of one")
+    b.await_text("line 15 of one")
+    page.check_view("task")
+
+
+def failures_are_one_row_and_one_button_runs_them_again(page):
+    b, grid = page.browser, page.grid
+    grid.script("fail.sh", f"sleep 0.1; [ -e {grid.work}/fixed ] && exit 0; [ $1 -lt 4 ] && exit 0\n"
+                           "echo 'No such file: /scratch/in.dat' >&2; exit 2\n")
+    id_ = grid.submit("--", "./fail.sh", "{}", ":::", *map(str, range(12)))
+    page.view(f"#/c/{id_}", "fail.sh")
+    b.await_text("No such file: /scratch/in.dat", 60)
+    b.await_text("Run 8 failed tasks again", 90)
+    b.await_text("1 cause")
+    page.check_view("campaign")
+    open(f"{grid.work}/fixed", "w").close()
+    b.click("Run 8 again")
+    b.click("Run 8 failed tasks again", "dialog[open]")
+    b.await_text("8 tasks will run again")
+    b.await_text("12 done", 90)
+    b.await_gone("1 cause")
+
+
+def a_cluster_that_fails_is_shown_and_so_is_its_return(page):
+    b, grid = page.browser, page.grid
+    id_ = grid.submit("--", "sleep", "{}", ":::", *["200"] * 8)
+    page.view(f"#/c/{id_}", "Where it runs")
+    b.await_("/[1-9] running/.test(document.body.innerText)", "jobs that run", 60)
+    pid = grid.process("localcluster", "alpha")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        b.await_text("unreachable", 120)
+        b.await_text("alpha does not answer", 60)
+        page.check_view("cluster-away")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    b.await_gone("unreachable", 120)
+    b.await_text("live")
+    b.click("Hold")
+    b.click("Hold this campaign", "dialog[open]")
+    b.await_text("Held.")
+    b.await_text("paused")
+    b.click("Cancel...")
+    b.click("Cancel this campaign", "dialog[open]")
+    b.await_text("Cancelled.")
+    b.await_text("cancelled", 60)
+
+
+def the_address_is_the_state(page):
+    b = page.browser
+    page.view("#/", "My campaigns")
+    b.await_text("followed")
+    page.check_view("campaigns")
+    b.type("input[type=search]", "fail")
+    b.run("document.querySelector('form[role=search]').requestSubmit()")
+    b.await_gone("followed")
+    b.await_("location.hash === '#/?q=fail'", "the filter in the address")
+    b.call("POST", b.session + "/refresh")
+    b.await_text("fail.sh")
+    assert "followed" not in b.text()
+    b.go(page.grid.url + "#/?q=nothing-like-this")
+    b.await_text("None matches")
+    b.go(page.grid.url + "#/c/9999")
+    b.await_text("campaign 9999 does not exist")
+
+
+def keys_do_what_the_list_of_keys_says(page):
+    b = page.browser
+    page.view("#/?state=terminated", "fail.sh")
+    b.press("j", "\ue007")
+    b.await_("location.hash.startsWith('#/c/')", "Enter opens the row")
+    b.press("u")
+    b.await_("location.hash === '#/'", "u goes up")
+    b.press("g", "n")
+    b.press("n")
+    b.await_("location.hash === '#/new'", "n submits")
+    b.press("g", "m")
+    b.await_("location.hash === '#/'", "g m shows campaigns")
+    b.press("/")
+    b.await_("document.activeElement.type === 'search'", "/ finds")
+    b.press("n", "?")
+    assert b.run("return location.hash") == "#/", "a key acted in a field"
+    b.run("document.activeElement.blur()")
+    b.press("?")
+    b.await_("document.querySelector('dialog[open]')?.innerText.includes('next and previous')", "keys")
+    page.check_access("keys")
+    b.press("\ue00c")
+    b.await_("!document.querySelector('dialog[open]')", "Esc closes")
+
+
+def what_is_shown_can_be_saved(page):
+    b = page.browser
+    folder = f"{page.grid.work}/saved"
+    os.makedirs(folder, exist_ok=True)
+    b.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+    page.grid.submit("--name", '=1+1"x', "--", "true", "{}", ":::", "1")
+    page.view("#/", '=1+1"x')
+    b.click("CSV")
+    b.click("JSON")
+    end = time.monotonic() + 20
+    while len(glob.glob(f"{folder}/campaigns.*[nv]")) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+    lines = open(f"{folder}/campaigns.csv").read().splitlines()
+    assert lines[0].startswith('"id","name","user","state"'), lines[0]
+    assert any('"\'=1+1""x"' in line for line in lines), "a formula would run in a spreadsheet"
+    assert len(json.load(open(f"{folder}/campaigns.json"))) == len(lines) - 1
+
+
+def paper_has_the_data_and_no_buttons(page):
+    b = page.browser
+    page.view("#/c/1", "followed")
+    b.cdp("Emulation.setEmulatedMedia", media="print")
+    buttons = b.run("return [...document.querySelectorAll('button, nav')].filter((e) => "
+                    "e.offsetParent !== null).length")
+    b.cdp("Emulation.setEmulatedMedia", media="")
+    assert buttons == 0, f"{buttons} buttons are printed"
+
+
+def others_see_numbers_and_nothing_else(page):
+    b = page.browser
+    page.log_out()
+    page.log_in(page.grid.token("bob"))
+    b.await_text("You have no campaigns")
+    page.view("#/c/1", "followed")
+    b.await_text("2 running")
+    text = b.text()
+    assert "Cancel" not in text and "Hold" not in text, text
+    assert "one" not in [cell.strip() for cell in text.split("\t")], "bob sees parameters"
+    b.go(page.grid.url + "#/c/1/t/0")
+    b.await_text("are its owner's")
+    assert "line 3 of one" not in b.text()
+    b.complaints()  # the refusals
+    page.log_out()
+    page.log_in(page.token)
+    b.await_text("operator")
+
+
+def old_numbers_do_not_look_fresh(page):
+    b = page.browser
+    page.view("#/", "live")
+    pid = page.grid.process("api")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        b.await_text("no news", 60)
+        assert "followed" in b.text(), "what was known has gone"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    b.await_text("live", 60)
+
+
+TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_shown_how_to_begin,
+         a_submission_is_tried_before_it_is_made, a_parameter_file_goes_up_in_blocks,
+         the_output_of_a_running_task_is_followed,
+         failures_are_one_row_and_one_button_runs_them_again, the_address_is_the_state,
+         a_cluster_that_fails_is_shown_and_so_is_its_return, keys_do_what_the_list_of_keys_says,
+         what_is_shown_can_be_saved, paper_has_the_data_and_no_buttons,
+         others_see_numbers_and_nothing_else, old_numbers_do_not_look_fresh]
+# The browser reports each answer of 4xx as an error of the page; a test that wants one says so.
+WANTED = ("status of 400", "status of 403", "status of 404", "status of 503", "net::ERR")
+
+
+def main():
+    pictures = sys.argv[2] if sys.argv[1:2] == ["--pictures"] else None
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
+    page, failed = Page(pictures), 0
+    try:
+        for test in TESTS:
+            began = time.monotonic()
+            try:
+                test(page)
+                complaints = [c for c in page.browser.complaints() if not any(w in c for w in WANTED)]
+                assert not complaints, "the browser's console: " + "\n".join(complaints)
+                print(f"passed {test.__name__} {time.monotonic() - began:.1f} s", flush=True)
+            except Exception:  # the next tests still say something
+                failed += 1
+                print(f"failed {test.__name__}\n{traceback.format_exc(limit=-2)}", flush=True)
+    finally:
+        page.close()
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
