@@ -969,6 +969,11 @@ CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON users_mapping FOR EAC
 EXECUTE FUNCTION audit_row('mapping', '{grid_login,cluster_id}', '{id}', '{token}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON admission_rules FOR EACH ROW
 EXECUTE FUNCTION audit_row('rule', '{name}', '{id,updated_by,updated_at}', '{}');
+-- Not at each match.
+CREATE TRIGGER audited AFTER INSERT OR DELETE OR UPDATE OF title, priority, mode, source, code,
+    pattern, exit_class, cluster_fault, action, n, factor ON error_classes FOR EACH ROW
+EXECUTE FUNCTION audit_row('error class', '{name}',
+    '{changed_by,changed_at,matches,last_match_at,sample}', '{}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON policy_settings FOR EACH ROW
 EXECUTE FUNCTION audit_row('policy', '{key}', '{changed_by,changed_at}', '{}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON user_notifications FOR EACH ROW
