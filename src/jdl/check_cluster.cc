@@ -240,6 +240,12 @@ void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign) 
           ClusterCheck(doc, defaults, campaign, name, none ? kEmpty : block).Run());
   }
   ReportUnknown(doc, unknown, some_left, defaults);
+  // Where nothing is left, the rest that is wrong is told along with the names.
+  if (!some_left)
+    for (const auto& name : unknown) {
+      const json& block = clusters->at(name);
+      ClusterCheck(doc, defaults, campaign, name, block.is_object() ? block : kEmpty).Run();
+    }
 }
 
 }  // namespace cigri::jdl
