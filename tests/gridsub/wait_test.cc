@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/gridsub/fake_api.h"
+#include "tools/common/api.h"
+
 namespace cigri::tools {
 namespace {
 
@@ -23,6 +26,35 @@ TEST(ProgressTextTest, LongerDurationsAreWrittenForReaders) {
             "1/4 done  ends in 50 s to 1 h 1 min");
   EXPECT_EQ(ProgressText(nlohmann::json::parse(R"({"total":4,"done":1,"ends_in":[7201,7202]})")),
             "1/4 done  ends in 2 h");
+}
+
+TEST(SeveralApisTest, ARequestThatWasNotTakenGoesToTheNextOne) {
+  gridsub::FakeApi fake;
+  Api api("/nowhere/api.sock, unix:" + fake.socket());
+  EXPECT_EQ(api.Post("/campaigns", {{"x", 1}}).status, 201);
+  EXPECT_EQ(api.address(), "unix:" + fake.socket());
+  EXPECT_EQ(api.Get("/clusters").status, 200) << "it stays with the one that answers";
+  EXPECT_EQ(fake.Calls(), "POST /campaigns, GET /clusters");
+}
+
+TEST(SeveralApisTest, ToolsWaitForOneOfThemAndThenNameAll) {
+  std::string socket;
+  {
+    gridsub::FakeApi gone;
+    socket = gone.socket();
+  }
+  Api api("unix:/nowhere/a.sock,unix:" + socket);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    api.Get("/clusters");
+    FAIL() << "there is no API";
+  } catch (const Fatal& e) {
+    EXPECT_EQ(e.code(), kExitUnavailable);
+    EXPECT_NE(std::string(e.what()).find("unix:/nowhere/a.sock, unix:" + socket), std::string::npos)
+        << e.what();
+  }
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_THROW(Api("unix:/nowhere/a.sock").Get("/clusters"), Fatal) << "one is not waited for";
 }
 
 TEST(SummaryTextTest, ReportsWhatBecameOfAll) {

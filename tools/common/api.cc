@@ -1,6 +1,7 @@
 #include "tools/common/api.h"
 
 #include <cstdlib>
+#include <thread>
 
 #include "core/config.h"
 #include "core/text.h"
@@ -16,15 +17,17 @@ std::string SiteAddress(const Config& config) {
 }
 
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || (StartsWith(host, "127.") && host.find_first_not_of("0123456789.") == host.npos);
+  return host == "localhost" || host == "[::1]" ||
+         (StartsWith(host, "127.") && host.find_first_not_of("0123456789.") == host.npos);
 }
 
 // Whoever reads the token on its way is its user until it is revoked.
 void CheckTokenStaysSecret(const http::Endpoint& endpoint) {
   if (endpoint.scheme == "http" && !IsLoopback(endpoint.host))
     throw Fatal(kExitConfig,
-                "$CIGRI_TOKEN is not sent to " + endpoint.Text() + ": everybody on the way could "
-                "read it",
+                "$CIGRI_TOKEN is not sent to " + endpoint.Text() +
+                    ": everybody on the way could "
+                    "read it",
                 "use ssh://HOST or https:// (docs/security.md), or unset CIGRI_TOKEN");
 }
 
@@ -68,6 +71,10 @@ std::string Text(const nlohmann::json& body, const char* key) {
   return at != body.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
+// How long the tool asks several APIs of which none takes its request, and its pause between.
+constexpr std::chrono::seconds kPatience{4};
+constexpr std::chrono::milliseconds kPause{200};
+
 }  // namespace
 
 std::string ApiAddress(const std::string& option) {
@@ -88,24 +95,60 @@ struct Api::SshForward {
   SshTunnel tunnel;
 };
 
-Api::Api(const std::string& address) : address_(address) {
-  std::string reached = address;
-  if (StartsWith(address, "ssh://")) {
-    ssh_ = std::make_unique<SshForward>(address);
-    reached = "unix:" + ssh_->tunnel.socket();
+Api::Api(const std::string& address) {
+  for (const auto& part : Split(address, ','))
+    if (const std::string one(Trim(part)); !one.empty())
+      addresses_.push_back(one[0] == '/' ? "unix:" + one : one);
+  if (addresses_.empty()) addresses_.push_back(address);
+  // One address that cannot be tried ends the tool; of several, the others are asked.
+  while (!Connect() && at_ + 1 < addresses_.size()) ++at_;
+}
+
+bool Api::Connect() {
+  client_.reset();
+  ssh_.reset();
+  try {
+    std::string reached = address();
+    if (StartsWith(reached, "ssh://")) {
+      ssh_ = std::make_unique<SshForward>(reached);
+      reached = "unix:" + ssh_->tunnel.socket();
+    }
+    const auto endpoint = http::Endpoint::Parse(reached);
+    client_ = std::make_unique<http::Client>(endpoint, ClientOptions(endpoint));
+  } catch (const Fatal& e) {
+    if (addresses_.size() == 1 || e.code() != kExitUnavailable) throw;
+    unreachable_ = e.what();
   }
-  const auto endpoint = http::Endpoint::Parse(reached);
-  client_ = std::make_unique<http::Client>(endpoint, ClientOptions(endpoint));
+  return client_ != nullptr;
+}
+
+// `reads`: the request changes nothing, so an API without a database (503) may be left, too.
+Answer Api::Ask(const Send& send, bool reads) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (std::size_t asked = 1;; ++asked) {
+    http::Response response;
+    response.error = unreachable_;
+    if (client_ != nullptr) response = send(*client_);
+    const bool not_done =
+        response.outcome == http::Outcome::kNotSent ||
+        (reads && response.outcome == http::Outcome::kAnswered && response.status == 503);
+    const bool round = asked % addresses_.size() == 0;
+    if (addresses_.size() == 1 || !not_done || (round && std::chrono::steady_clock::now() >= until))
+      return Take(response);
+    if (round) std::this_thread::sleep_for(kPause);
+    at_ = (at_ + 1) % addresses_.size();
+    Connect();
+  }
 }
 Api::~Api() = default;
 Api::Api(Api&&) noexcept = default;
 
 Answer Api::Take(const http::Response& response) const {
   if (response.outcome == http::Outcome::kNotSent)
-    throw Fatal(kExitUnavailable, "no API at " + address_ + ": " + response.error,
+    throw Fatal(kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
                 "start a grid with `cigri up`, or name its API with --api or $CIGRI_API");
   if (response.outcome == http::Outcome::kMaybeSent)
-    throw Fatal(kExitTryLater, "the API at " + address_ + " has not answered: " + response.error,
+    throw Fatal(kExitTryLater, "the API at " + address() + " has not answered: " + response.error,
                 "it may have done it all the same: look with gridstat before trying again");
   Answer answer;
   answer.status = response.status;
@@ -116,24 +159,27 @@ Answer Api::Take(const http::Response& response) const {
 }
 
 Answer Api::Get(const std::string& path, std::chrono::milliseconds wait) {
-  return Take(client_->Get(path, {}, wait));
+  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, true);
 }
 Answer Api::Stream(const std::string& path, const http::Client::Sink& sink) {
-  return Take(client_->Stream(path, sink));
+  return Ask([&](http::Client& client) { return client.Stream(path, sink); });
 }
-Answer Api::Delete(const std::string& path) { return Take(client_->Delete(path)); }
+Answer Api::Delete(const std::string& path) {
+  return Ask([&](http::Client& client) { return client.Delete(path); });
+}
 Answer Api::Post(const std::string& path, const nlohmann::json& body) {
   return PostText(path, body.dump());
 }
 Answer Api::Patch(const std::string& path, const nlohmann::json& body) {
-  return Take(client_->Patch(path, body.dump()));
+  const std::string text = body.dump();
+  return Ask([&](http::Client& client) { return client.Patch(path, text); });
 }
 Answer Api::PostText(const std::string& path, const std::string& text, const std::string& type) {
-  return Take(client_->Post(path, text, type));
+  return Ask([&](http::Client& client) { return client.Post(path, text, type); });
 }
 Answer Api::PutText(const std::string& path, const std::string& text, const std::string& type,
                     const http::Client::Headers& headers) {
-  return Take(client_->Put(path, text, type, headers));
+  return Ask([&](http::Client& client) { return client.Put(path, text, type, headers); });
 }
 
 Fatal Refused(const Answer& answer, const std::string& what) {

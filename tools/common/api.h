@@ -1,9 +1,11 @@
 // How every tool finds the API and speaks to it. The tools use nothing else of the grid.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "http/client.h"
@@ -13,6 +15,7 @@ namespace cigri::tools {
 /// Where the API is: `option` (--api) when given, else $CIGRI_API, else API_SOCKET of the
 /// configuration, else API_HOST, API_PORT, API_BASE and API_SSL as CiGri 3's clients have them,
 /// else the embedded grid's socket, unix:<CigriHome()>/run/api.sock. A bare path is a socket.
+/// Several addresses are separated by commas.
 std::string ApiAddress(const std::string& option);
 
 /// One answer of the API, of any status.
@@ -30,7 +33,9 @@ class Api {
  public:
   /// `address` as ApiAddress gives it: unix:PATH, http://, https:// or
   /// ssh://[user@]host[:port][/socket], which forwards the socket by `ssh -L` for as long as this
-  /// object lives.
+  /// object lives. Of several, separated by commas, it speaks to the first that takes requests. A
+  /// request that has certainly not been carried out goes to the next one; when none takes it, the
+  /// tool asks all of them again for some seconds.
   explicit Api(const std::string& address);
   ~Api();
   Api(Api&&) noexcept;
@@ -49,12 +54,18 @@ class Api {
                   const std::string& type = "application/json");
   Answer PutText(const std::string& path, const std::string& text, const std::string& type,
                  const http::Client::Headers& headers);
-  const std::string& address() const { return address_; }
+  /// The one that it speaks to.
+  const std::string& address() const { return addresses_[at_]; }
 
  private:
+  using Send = std::function<http::Response(http::Client&)>;
+  Answer Ask(const Send& send, bool reads = false);
+  bool Connect();
   Answer Take(const http::Response& response) const;
   struct SshForward;
-  std::string address_;
+  std::vector<std::string> addresses_;
+  std::size_t at_ = 0;
+  std::string unreachable_;  ///< why the present address could not even be tried
   std::unique_ptr<SshForward> ssh_;
   std::unique_ptr<http::Client> client_;
 };
