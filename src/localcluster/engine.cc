@@ -303,7 +303,7 @@ void Engine::Lost(Job* job) {
     return;
   }
   log::warn("the cigri-job of {} (pid {}) was killed: ending what the job left", id, job->pid);
-  KillRemains(job->pid, id);
+  KillRemains(job->pid, id, *job->batch->account);
   End(job, Cause::kUnknown, -1, job->started_at, WallClock(),
       "its cigri-job was killed: how it ended is not known");
 }

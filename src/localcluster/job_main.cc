@@ -208,6 +208,7 @@ bool ReadEnvironment() {
         syscall(SYS_setresgid, g_gid, g_gid, g_gid) != 0 ||
         syscall(SYS_setresuid, g_uid, g_uid, g_uid) != 0)
       ChildFails('l');
+    umask(022);  // a service may keep its own files closer than a log-in does
   }
   if (chdir(g_argv[8]) != 0) ChildFails('c');
   sigset_t none;

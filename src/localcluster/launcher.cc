@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +95,22 @@ pid_t SessionOf(const std::string& pid) {
     return 0;
   return state == 'Z' ? 0 : session;
 }
+
+// Looks at /proc as a user: without CAP_SYS_PTRACE root may not read the environment of another
+// user's process. For this thread alone; its rights to kill stay.
+class LookAs {
+ public:
+  explicit LookAs(const Account& account) {
+    if (geteuid() != 0) return;
+    setfsgid(account.gid);
+    setfsuid(account.uid);
+  }
+  ~LookAs() {
+    if (geteuid() != 0) return;
+    setfsuid(0);
+    setfsgid(0);
+  }
+};
 
 int KillOnce(pid_t wrapper, const std::string& mark) {
   int found = 0;
@@ -208,7 +225,8 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
   }
 }
 
-void KillRemains(pid_t wrapper, const std::string& id) {
+void KillRemains(pid_t wrapper, const std::string& id, const Account& account) {
+  const LookAs user(account);
   const std::string mark = "CIGRI_LOCAL_ID=" + id + std::string(1, '\0');
   for (int i = 0; i < 100 && KillOnce(wrapper, mark) > 0; ++i) usleep(10000);
 }

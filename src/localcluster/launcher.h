@@ -63,7 +63,7 @@ class Launcher {
 
 /// Kills what a job whose cigri-job is dead has left: its session, and whatever carries its id in
 /// its environment. Returns when nothing is left, or after a second.
-void KillRemains(pid_t wrapper, const std::string& id);
+void KillRemains(pid_t wrapper, const std::string& id, const Account& account);
 
 /// True when `pid` is the cigri-job of job `id`.
 bool IsWrapperOf(pid_t pid, const std::string& id);

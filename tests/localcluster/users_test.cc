@@ -107,6 +107,23 @@ TEST_F(UsersTest, AStrangerMayUseOnlyTheirOwnJobs) {
   EXPECT_EQ(driver().GetResources().used, 1);
 }
 
+// The packaged service has no CAP_SYS_PTRACE, and keeps its own files closer than a log-in does.
+TEST_F(UsersTest, AServiceWithFewRightsLeavesNothingOfAJob) {
+  Start(2, {},
+        {"/bin/sh", "-c",
+         "umask 077; exec setpriv --bounding-set=-all,+setuid,+setgid,+chown,+dac_override,+fowner,"
+         "+kill \"$0\" \"$@\""});
+  auto batch = GivenBatch({"umask > umask; setsid sleep 4242 & touch up; wait"});
+  batch.cluster_user = "nobody";
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  EXPECT_EQ(FileText("umask"), "0022\n");
+  EXPECT_EQ(std::system(("pkill -KILL -f '^cigri-job " + id + "'").c_str()), 0);
+  AwaitEnds(batch);
+  EXPECT_EQ(WEXITSTATUS(std::system("pgrep -u nobody -f '^sleep 4242$' >/dev/null")), 1)
+      << "what has left the job's session is found by its environment";
+}
+
 // Hole 2: a stranger's batch may say any numbers; the files they name are another user's.
 TEST_F(UsersTest, AStrangerCannotReadOutputByNamingItsNumbers) {
   Start(2);
