@@ -10,6 +10,7 @@ namespace cigri::almighty {
 struct Options {
   std::string bin_dir;    ///< where the programs of the modules are
   bool embedded = false;  ///< a grid of `cigri up`: has local clusters, keeps a standby alive
+  bool modules_only = false;  ///< starts no services: systemd has units for them
   bool own_postgres = false;  ///< and its private PostgreSQL
   embedded::Home home;
 };

@@ -16,6 +16,7 @@ int Main(int argc, char** argv) {
   line.Add({{"--standby", &standby, "says in process lists that it was started to stand by"},
             {"--embedded", &options.embedded, "a grid of `cigri up`: its services, and a standby"},
             {"--own-postgres", &options.own_postgres, "keep its private PostgreSQL alive"},
+            {"--modules-only", &options.modules_only, "start no API: the service manager does"},
             {"--bin-dir", &options.bin_dir, "where the programs of the modules are"}});
   if (const auto code = line.Read(argc, argv)) return *code;
   cigri::log::Init("almighty");

@@ -25,6 +25,7 @@ std::string NameOf(const std::vector<std::string>& argv) {
 
 std::vector<Child> ServicesOf(const Options& options) {
   std::vector<Child> services;
+  if (options.modules_only) return services;
   services.emplace_back("api", std::vector<std::string>{options.bin_dir + "/api"}, false);
   std::ifstream in(options.home.services_file());
   for (std::string line; options.embedded && std::getline(in, line);) {

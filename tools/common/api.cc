@@ -1,5 +1,7 @@
 #include "tools/common/api.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <thread>
 
@@ -9,6 +11,15 @@
 
 namespace cigri::tools {
 namespace {
+
+constexpr const char* kSiteSocket = "/run/cigri/api.sock";
+
+// Of one's own grid, else of the site, whose users need no configuration.
+std::string DefaultSocket() {
+  const std::string own = CigriHome() + "/run/api.sock";
+  const auto exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  return !exists(own) && exists(kSiteSocket) ? kSiteSocket : own;
+}
 
 std::string SiteAddress(const Config& config) {
   const bool tls = config.GetBool("API_SSL", false);
@@ -86,7 +97,7 @@ std::string ApiAddress(const std::string& option) {
     address = config.Get("API_SOCKET");
     if (address.empty() && config.Has("API_HOST")) address = SiteAddress(config);
   }
-  if (address.empty()) address = CigriHome() + "/run/api.sock";
+  if (address.empty()) address = DefaultSocket();
   return address[0] == '/' ? "unix:" + address : address;
 }
 

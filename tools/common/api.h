@@ -14,7 +14,8 @@ namespace cigri::tools {
 
 /// Where the API is: `option` (--api) when given, else $CIGRI_API, else API_SOCKET of the
 /// configuration, else API_HOST, API_PORT, API_BASE and API_SSL as CiGri 3's clients have them,
-/// else the embedded grid's socket, unix:<CigriHome()>/run/api.sock. A bare path is a socket.
+/// else the embedded grid's socket, unix:<CigriHome()>/run/api.sock, else, when that is missing,
+/// the site's, unix:/run/cigri/api.sock. A bare path is a socket.
 /// Several addresses are separated by commas.
 std::string ApiAddress(const std::string& option);
 
