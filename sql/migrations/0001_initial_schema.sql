@@ -67,7 +67,8 @@ CREATE TABLE api_tokens (
     created_by text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
-    revoked_at timestamptz
+    revoked_at timestamptz,
+    last_used_at timestamptz          -- to the minute
 );
 
 -- ---------------------------------------------------------------- clusters

@@ -122,6 +122,13 @@ DELETE FROM operators WHERE name = $1 RETURNING name;
 -- returns: id int64
 UPDATE api_tokens SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id;
 
+-- name: RunOutApiToken
+-- returns: grid_user text
+-- Token $1 ends in $2 hours, if it does not before.
+UPDATE api_tokens SET expires_at = least(expires_at, now() + $2::int * interval '1 hour')
+WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+RETURNING grid_user;
+
 -- name: SetAffinity
 -- returns: id int
 INSERT INTO users_priority (grid_user, cluster_id, priority)
@@ -146,9 +153,17 @@ ORDER BY id LIMIT 1;
 
 -- name: UserOfApiToken
 -- returns: grid_user text, id int64
--- Whose token has the hash $1, and which it is.
-SELECT grid_user, id
-FROM api_tokens
-WHERE hash = $1
-  AND revoked_at IS NULL
-  AND (expires_at IS NULL OR expires_at > now());
+-- Whose token has the hash $1, and which it is; notes that it is used, once a minute at most.
+WITH found AS (
+    SELECT id, grid_user, last_used_at
+    FROM api_tokens
+    WHERE hash = $1
+      AND revoked_at IS NULL
+      AND (expires_at IS NULL OR expires_at > now())
+), noted AS (
+    UPDATE api_tokens AS t SET last_used_at = now()
+    FROM found
+    WHERE t.id = found.id
+      AND (found.last_used_at IS NULL OR found.last_used_at < now() - interval '1 minute')
+)
+SELECT grid_user, id FROM found;

@@ -19,9 +19,11 @@ namespace {
 constexpr timespec kHousekeeping{30, 0};
 constexpr auto kIdle = std::chrono::seconds(20);
 
-sigset_t EndSignals() {
+// SIGHUP: read the certificate again. The others: end.
+sigset_t Signals() {
   sigset_t set;
   sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   return set;
@@ -46,7 +48,8 @@ void Listen(ApiServer& server, const Config& config) {
   log::info("serving on {}", socket);
   if (!config.Has("API_LISTEN")) return;
   const int port = server.ListenTcp(config.Get("API_LISTEN"));
-  log::info("serving on {} (port {})", config.Get("API_LISTEN"), port);
+  log::info("serving on {} (port {}){}", config.Get("API_LISTEN"), port,
+            config.Has("API_TLS_CERT") ? ", TLS" : "");
 }
 
 // A fresh grid has the shipped admission rules and the policy preset `site-default`; what an
@@ -78,8 +81,8 @@ int Main(int argc, char**) {
                 "it is configured by cigri.conf: docs/api.md");
   log::Init("api");
   ::mallopt(M_ARENA_MAX, 2);  // 64 threads would keep memory in 16 arenas
-  const sigset_t ends = EndSignals();
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before any thread: all inherit it
+  const sigset_t signals = Signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: all inherit it
   RaiseFileLimit();
   const Config config = Config::Load();
   for (const auto& warning : config.Warnings()) log::warn("{}", warning);
@@ -87,7 +90,10 @@ int Main(int argc, char**) {
   bool rules = InstallRules(context);
   ApiServer server(context, AllRoutes());
   Listen(server, config);
-  while (::sigtimedwait(&ends, nullptr, &kHousekeeping) < 0) {
+  for (;;) {
+    const int signal = ::sigtimedwait(&signals, nullptr, &kHousekeeping);
+    if (signal == SIGTERM || signal == SIGINT) break;
+    server.RefreshCertificate(signal == SIGHUP);
     if (!rules) rules = InstallRules(context);
     context.pool.CloseIdle(kIdle);
     ::malloc_trim(0);

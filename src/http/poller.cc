@@ -146,6 +146,7 @@ void Poller::Admit(int socket) {
   auto owned = std::make_unique<Connection>();
   Connection& c = *owned;
   c.socket = socket;
+  c.channel = hooks_.open(socket);
   c.peer = KernelPeer(socket);
   c.trusted = hooks_.trusted && hooks_.trusted(c.peer);
   if (!c.trusted) c.caller = CallerOf(c.peer);
@@ -197,7 +198,8 @@ void Poller::OnEvent(Connection& c) {
 
 void Poller::Read(Connection& c) {
   char buffer[16384];
-  const ssize_t n = ::recv(c.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+  // A record of TLS is no longer than the buffer: none is left half read, which no event would tell.
+  const ssize_t n = c.channel->Receive(buffer, sizeof buffer);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) return Close(c);
   if (c.bytes.empty() && c.answered > 0)  // the keep-alive time ends, the request's begins
@@ -219,8 +221,7 @@ void Poller::Advance(Connection& c) {
   if (Gathered(*c.head) && c.bytes.size() < c.head->bytes + c.head->body_bytes) {
     if (!c.continued && SameName(c.head->Value("Expect"), "100-continue")) {
       c.continued = true;
-      if (::send(c.socket, kContinue, sizeof kContinue - 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        Close(c);
+      if (c.channel->Send(kContinue, sizeof kContinue - 1) < 0) Close(c);
     }
     return;
   }
@@ -233,7 +234,7 @@ void Poller::Advance(Connection& c) {
 // read and forgotten.
 void Poller::Drain(Connection& c) {
   char buffer[16384];
-  const ssize_t n = ::recv(c.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+  const ssize_t n = c.channel->Receive(buffer, sizeof buffer);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   c.drained += n > 0 ? static_cast<std::size_t>(n) : 0;
   if (n <= 0 || c.drained > kMostDrained) return Close(c);
@@ -243,8 +244,8 @@ void Poller::Drain(Connection& c) {
 void Poller::Refuse(Connection& c, int status, const std::string& why) {
   const std::string text = RefusalText(status, why);
   // A refusal fits into an empty socket buffer; a full one has a client that does not read.
-  if (::send(c.socket, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return Close(c);
-  ::shutdown(c.socket, SHUT_WR);
+  if (c.channel->Send(text.data(), text.size()) < 0) return Close(c);
+  c.channel->EndSending();
   Move(c, Phase::kDraining, kWhatComes);
   SetDeadline(c, kDrainSilence);
 }
@@ -381,7 +382,7 @@ void Poller::Work(Connection& c) {
 void Poller::Finish(Connection& c, const Served& served) {
   if (served.later.count() > 0) return Park(c, served.later);
   if (served.drain) {
-    ::shutdown(c.socket, SHUT_WR);
+    c.channel->EndSending();
     Move(c, Phase::kDraining, kWhatComes);
     return SetDeadline(c, kDrainSilence);
   }

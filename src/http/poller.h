@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "http/channel.h"
 #include "http/head.h"
 #include "http/limits.h"
 #include "http/peer.h"
@@ -23,6 +24,7 @@ namespace cigri::http {
 /// the thread that serves it.
 struct Connection {
   int socket = -1;
+  std::unique_ptr<Channel> channel;  ///< of the socket
   Peer peer;
   std::string bytes;         ///< what was read and not yet answered; begins with a head
   std::optional<Head> head;  ///< of the request in `bytes`
@@ -51,6 +53,8 @@ struct Served {
 class Poller {
  public:
   struct Hooks {
+    /// How the bytes of a socket travel.
+    std::function<std::unique_ptr<Channel>(int socket)> open;
     /// Answers the request of a connection; called in a thread of the pool.
     std::function<Served(Connection&)> serve;
     /// Callers without limits. Must not wait, nor may `charge`: the poller calls them.

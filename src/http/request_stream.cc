@@ -22,7 +22,7 @@ RequestStream::RequestStream(const Connection& connection, const Limits& limits)
 }
 
 bool RequestStream::is_readable() const {
-  return at_ < ready_.size() || rest_ == 0 || Await(POLLIN, Deadline());
+  return at_ < ready_.size() || rest_ == 0 || connection_.channel->HasPending() || Await(POLLIN, Deadline());
 }
 
 bool RequestStream::is_writable() const {
@@ -37,11 +37,11 @@ ssize_t RequestStream::read(char* to, std::size_t n) {
     return static_cast<ssize_t>(k);
   }
   if (rest_ == 0) return 0;
-  if (!Await(POLLIN, Deadline())) return -1;
   ssize_t k;
   do {
-    k = ::recv(connection_.socket, to, std::min(n, rest_), 0);
-  } while (k < 0 && errno == EINTR);
+    if (!connection_.channel->HasPending() && !Await(POLLIN, Deadline())) return -1;
+    k = connection_.channel->Receive(to, std::min(n, rest_));
+  } while (k < 0 && (errno == EINTR || errno == EAGAIN));
   if (k > 0) {
     rest_ -= static_cast<std::size_t>(k);
     received_ += static_cast<std::size_t>(k);
@@ -52,8 +52,7 @@ ssize_t RequestStream::read(char* to, std::size_t n) {
 ssize_t RequestStream::write(const char* from, std::size_t n) {
   for (std::size_t done = 0; done < n && !mute_;) {
     if (!is_writable()) return -1;
-    const ssize_t k =
-        ::send(connection_.socket, from + done, n - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t k = connection_.channel->Send(from + done, n - done);
     if (k < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (k < 0) return -1;
     done += static_cast<std::size_t>(k);

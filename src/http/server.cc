@@ -69,7 +69,8 @@ GuardServer::GuardServer(Limits limits)
       }),
       limits_(limits),
       poller_(limits_,
-              {[this](Connection& c) { return ServeOne(c); },
+              {[this](int socket) { return tls ? tls->Accept(socket) : PlainChannel(socket); },
+               [this](Connection& c) { return ServeOne(c); },
                [this](const Peer& peer) { return trusted && trusted(peer); },
                [this](const Peer& peer, const Head& head) {
                  return charge ? charge(peer, head) : std::string();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "http/channel.h"
 #include "http/limits.h"
 #include "http/peer.h"
 #include "http/poller.h"
@@ -46,6 +47,8 @@ class GuardServer : public httplib::Server {
   void WakeWaiting() { poller_.WakeWaiting(); }
 
   // Set these before Serve().
+  /// The server speaks TLS with this certificate; without one it speaks plain HTTP.
+  std::shared_ptr<const TlsContext> tls;
   /// A pre-routing check of the user's, after the guards: return true when it answered.
   std::function<bool(const httplib::Request&, httplib::Response&)> before;
   /// Callers without limits; by default root and the server's own user on a unix socket. Must not

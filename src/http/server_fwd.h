@@ -9,5 +9,6 @@ struct Response;
 namespace cigri::http {
 class GuardServer;
 struct Head;
+class TlsContext;
 struct Peer;
 }  // namespace cigri::http

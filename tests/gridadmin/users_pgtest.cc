@@ -33,6 +33,20 @@ TEST_F(UsersPgTest, MembersAreAddedListedAndRemoved) {
   EXPECT_EQ(Admin("member remove bob project physics").code, 1);
 }
 
+TEST_F(UsersPgTest, ARotatedTokenIsGoodUntilItsUserHasTheNewOne) {
+  Admin("token add bob --days 30");
+  const Ran made = Admin("token rotate 1 --keep 2");
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(One("SELECT hash FROM api_tokens WHERE id = 2"), HashToken(std::string(Trim(made.out))));
+  EXPECT_EQ(One("SELECT grid_user FROM api_tokens WHERE id = 2"), "bob");
+  EXPECT_EQ(One("SELECT expires_at BETWEEN now() + interval '1 hour' AND now() + interval '2 hours'"
+                " FROM api_tokens WHERE id = 1"),
+            "t");
+  EXPECT_EQ(Admin("token rotate 1 --keep 9000").code, 64);
+  EXPECT_EQ(Admin("token rotate 2 --keep 0").code, 0);
+  EXPECT_EQ(Admin("token rotate 2").code, 1) << "it is good no more";
+}
+
 TEST_F(UsersPgTest, ATokenIsShownOnceAndStoredAsItsHash) {
   const Ran made = Admin("token add bob --days 30");
   ASSERT_EQ(made.code, 0) << made.err;

@@ -46,6 +46,8 @@ http::Options ClientOptions(const http::Endpoint& endpoint) {
   const Config config = Config::Load();
   http::Options options;
   options.read_timeout = std::chrono::seconds(config.GetInt("API_TIMEOUT", 60, 1, 86400));
+  const char* ca = std::getenv("CIGRI_CA");
+  options.ca_file = ca != nullptr && *ca != '\0' ? ca : config.Get("API_CA_FILE");
   options.headers["Accept"] = "application/json";
   if (const char* token = std::getenv("CIGRI_TOKEN"); token != nullptr && *token != '\0') {
     CheckTokenStaysSecret(endpoint);
@@ -99,6 +101,13 @@ std::string ApiAddress(const std::string& option) {
   }
   if (address.empty()) address = DefaultSocket();
   return address[0] == '/' ? "unix:" + address : address;
+}
+
+bool ApiIsNamed(const std::string& option) {
+  const char* given = std::getenv("CIGRI_API");
+  if (!option.empty() || (given != nullptr && *given != '\0')) return true;
+  const Config config = Config::Load();
+  return config.Has("API_SOCKET") || config.Has("API_HOST");
 }
 
 struct Api::SshForward {
@@ -155,6 +164,9 @@ Api::~Api() = default;
 Api::Api(Api&&) noexcept = default;
 
 Answer Api::Take(const http::Response& response) const {
+  if (response.outcome == http::Outcome::kNotSent && StartsWith(address_, "https://"))
+    throw Fatal(kExitUnavailable, "no API at " + address_ + ": " + response.error,
+                "name the certificate of its authority in $CIGRI_CA when it is your site's own");
   if (response.outcome == http::Outcome::kNotSent)
     throw Fatal(kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
                 "start a grid with `cigri up`, or name its API with --api or $CIGRI_API");

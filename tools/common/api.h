@@ -19,6 +19,9 @@ namespace cigri::tools {
 /// Several addresses are separated by commas.
 std::string ApiAddress(const std::string& option);
 
+/// Whether something says where the API is: `option` (--api), $CIGRI_API or the configuration.
+bool ApiIsNamed(const std::string& option);
+
 /// One answer of the API, of any status.
 struct Answer {
   int status = 0;

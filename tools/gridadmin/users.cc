@@ -11,7 +11,7 @@ using tools::Expect;
 
 struct UserOptions {
   std::string user, cluster, login, kind, name;
-  int priority = 0, days = 0;
+  int priority = 0, days = 0, keep_hours = 24;
   std::int64_t id = 0;
 };
 using UsersRun = int (*)(const Session&, const UserOptions&);
@@ -100,21 +100,32 @@ int ListTokens(const Session& s, const UserOptions&) {
               {"prefix", "TOKEN"},
               {"created_by", "MADE BY"},
               {"created_at", "MADE AT"},
-              {"expires_at", "EXPIRES"}});
+              {"expires_at", "EXPIRES"},
+              {"last_used_at", "LAST USED"}});
+  return kExitOk;
+}
+int ShowToken(const Session& s, const json& row) {
+  if (s.json) {
+    PrintJson(row);
+  } else {
+    std::fprintf(stderr, "token %s for %s; it is shown this once:\n", row.at("id").dump().c_str(),
+                 row.at("grid_user").get<std::string>().c_str());
+    std::puts(row.at("token").get<std::string>().c_str());
+  }
   return kExitOk;
 }
 int AddToken(const Session& s, const UserOptions& o) {
   json body{{"user", o.user}};
   if (o.days != 0) body["days"] = o.days;
-  const json row = Expect(s.Connect().Post("/admin/tokens", body), "make a token for " + o.user);
-  if (s.json) {
-    PrintJson(row);
-  } else {
-    std::fprintf(stderr, "token %s for %s; it is shown this once:\n", row.at("id").dump().c_str(),
-                 o.user.c_str());
-    std::puts(row.at("token").get<std::string>().c_str());
-  }
-  return kExitOk;
+  return ShowToken(
+      s, Expect(s.Connect().Post("/admin/tokens", body), "make a token for " + o.user));
+}
+int RotateToken(const Session& s, const UserOptions& o) {
+  json body{{"keep_hours", o.keep_hours}};
+  if (o.days != 0) body["days"] = o.days;
+  const std::string id = std::to_string(o.id);
+  return ShowToken(s, Expect(s.Connect().Post("/admin/tokens/" + id + "/rotate", body),
+                             "replace token " + id));
 }
 int RevokeToken(const Session& s, const UserOptions& o) {
   Expect(s.Connect().Delete("/admin/tokens/" + std::to_string(o.id)),
@@ -170,11 +181,21 @@ void AddUserCommands(CommandLine& line, Session& session) {
   CommandLine& token = group("token", "credentials for the API over TCP");
   add(token, "list", "all tokens, by their first characters", ListTokens);
   CommandLine& make = add(token, "add", "make a token for a user", AddToken);
-  make.Add({{"USER", &o->user, "", {.required = true}},
-            {"--days",
-             &o->days,
-             "how long it is good (default: until revoked)",
-             {.range = {{1, 36500}}}}});
+  const auto days = [&](CommandLine& c) {
+    c.Add({{"--days",
+            &o->days,
+            "how long it is good (default: until revoked)",
+            {.range = {{1, 36500}}}}});
+  };
+  make.Add({{"USER", &o->user, "", {.required = true}}});
+  days(make);
+  CommandLine& rotate = add(token, "rotate", "a new token for the user of this one", RotateToken);
+  rotate.Add({{"ID", &o->id, "", {.required = true}},
+              {"--keep",
+               &o->keep_hours,
+               "hours that the old one is good for (24)",
+               {.range = {{0, 8760}}}}});
+  days(rotate);
   add(token, "revoke", "end a token", RevokeToken).Add({{"ID", &o->id, "", {.required = true}}});
 }
 

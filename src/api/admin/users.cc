@@ -95,19 +95,43 @@ Reply RemoveMember(Context& context, const Request& request) {
   return Reply::Json({{"removed", {{"user", user}, {"kind", kind}, {"name", name}}}});
 }
 
-// The token itself is in this one answer and nowhere else.
-Reply AddToken(Context& context, const Request& request) {
-  const json body = ObjectBody(request, {"user", "days"});
-  const std::string user = TextOf(body, "user"), token = RandomToken();
+std::optional<int> DaysOf(const json& body) {
   const auto days = OptionalInt(body, "days");
   if (days && (*days < 1 || *days > 36500)) throw BadRequest("\"days\" must be from 1 to 36500");
-  json row = context.Transact([&](db::Tx& tx) {
-    return TheRow(tx.Exec(sql::kAddApiToken, user, HashToken(token), ShownPart(token),
-                          request.caller.user, days),
-                  "token");
-  });
+  return days;
+}
+
+// A new token; it is in this one answer and nowhere else.
+json NewToken(db::Tx& tx, const Request& request, const std::string& user,
+              std::optional<int> days) {
+  const std::string token = RandomToken();
+  json row = TheRow(tx.Exec(sql::kAddApiToken, user, HashToken(token), ShownPart(token),
+                            request.caller.user, days),
+                    "token");
   row["token"] = token;
-  return Reply::Json(row, 201);
+  return row;
+}
+
+Reply AddToken(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"user", "days"});
+  const std::string user = TextOf(body, "user");
+  const auto days = DaysOf(body);
+  return Reply::Json(
+      context.Transact([&](db::Tx& tx) { return NewToken(tx, request, user, days); }), 201);
+}
+
+// The old one stays good for some hours, so that its user can change it where he has it.
+Reply RotateToken(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"days", "keep_hours"});
+  const auto days = DaysOf(body), keep = OptionalInt(body, "keep_hours");
+  if (keep && (*keep < 0 || *keep > 8760)) throw BadRequest("\"keep_hours\" must be from 0 to 8760");
+  return Reply::Json(
+      context.Transact([&](db::Tx& tx) {
+        const auto old = tx.Exec(sql::kRunOutApiToken, request.Id(), keep.value_or(24));
+        MustHave(old, "token " + std::to_string(request.Id()));
+        return NewToken(tx, request, old[0].grid_user, days);
+      }),
+      201);
 }
 
 Reply RevokeToken(Context& context, const Request& request) {
@@ -136,6 +160,7 @@ void AddUserAdminRoutes(Router& router) {
   router.Delete("/admin/operators/{name:text}", RemoveOperator, kWho);
   router.Get("/admin/tokens", ListOf<sql::kListApiTokens>, kWho);
   router.Post("/admin/tokens", AddToken, kWho);
+  router.Post("/admin/tokens/{id}/rotate", RotateToken, kWho);
   router.Delete("/admin/tokens/{id}", RevokeToken, kWho);
 }
 

@@ -78,6 +78,12 @@ void CheckMethod(const Request& request) {
     throw BadRequest("_method is none of GET, POST, PUT, PATCH, DELETE and OPTIONS");
 }
 
+std::shared_ptr<http::TlsContext> CertificateOf(const Config& config) {
+  const std::string cert = config.Get("API_TLS_CERT");
+  if (cert.empty()) return nullptr;
+  return std::make_shared<http::TlsContext>(cert, config.Get("API_TLS_KEY", cert));
+}
+
 std::multimap<std::string, std::string> ParseQuery(const std::string& text) {
   httplib::Params params;
   httplib::detail::parse_query_text(text, params);
@@ -90,6 +96,7 @@ ApiServer::ApiServer(Context& context, Router router)
     : context_(context),
       router_(std::move(router)),
       identity_(context),
+      tls_(CertificateOf(context.config)),
       base_(context.config.Get("API_BASE")),
       hosts_(SplitNames(context.config.Get("API_HOSTS"))) {
   while (!base_.empty() && base_.back() == '/') base_.pop_back();
@@ -150,12 +157,20 @@ int ApiServer::ListenTcp(const std::string& address) {
     throw Fatal(kExitConfig, "API_LISTEN = \"" + address + "\" is no address",
                 "write it as 127.0.0.1:8080");
   auto server = MakeServer();
+  server->tls = tls_;
   std::string why;
   if (!server->BindTcp(address.substr(0, colon), static_cast<int>(port), &why))
     throw Fatal(kExitUnavailable, "cannot serve: " + why);
   const int bound = server->port();
   Serve(std::move(server));
   return bound;
+}
+
+void ApiServer::RefreshCertificate(bool always) {
+  if (!tls_ || !(always || tls_->Changed())) return;
+  std::string why;
+  if (tls_->Reload(&why)) log::info("has a new certificate");
+  else log::error("{}; the present certificate stays", why);
 }
 
 bool ApiServer::Before(const httplib::Request& request, httplib::Response& response) {

@@ -29,6 +29,9 @@ class ApiServer {
   void ListenUnix(const std::string& path, int mode = 0666);
   /// `address` = "127.0.0.1:8080" (port 0: any). Returns the port.
   int ListenTcp(const std::string& address);
+  /// Reads the certificate again when it has changed, or `always`; requests go on. A pair that cannot
+  /// be used is logged, and the present one stays.
+  void RefreshCertificate(bool always);
   /// Finishes what runs and ends the listeners. May be called twice.
   void Stop();
 
@@ -42,6 +45,7 @@ class ApiServer {
   Context& context_;
   const Router router_;
   Identity identity_;
+  std::shared_ptr<http::TlsContext> tls_;  ///< of API_TLS_CERT
   std::string base_;  ///< API_BASE, stripped where it is present
   const std::set<std::string> hosts_;  ///< API_HOSTS
   std::mutex mutex_;                   ///< of servers_: news come in another thread

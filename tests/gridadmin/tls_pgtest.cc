@@ -1,0 +1,61 @@
+// A user on another host: a token, over TLS, with a certificate that the tool checks.
+#include "core/text.h"
+#include "tests/gridadmin/grid.h"
+#include "tests/support/certificate.h"
+
+namespace cigri::test {
+namespace {
+
+class TlsPgTest : public GridadminPgTest {
+ protected:
+  void SetUp() override {
+    GridadminPgTest::SetUp();
+    authority_ = std::make_unique<Authority>(File("ca"));
+    authority_->Issue("server");
+    Config config;
+    config.Set("SECRET_KEY_FILE", File("secret.key"));
+    config.Set("API_TLS_CERT", authority_->Certificate("server"));
+    config.Set("API_TLS_KEY", authority_->Key("server"));
+    tls_context_ = std::make_unique<api::Context>(config, conninfo(), 4);
+    tls_server_ = std::make_unique<api::ApiServer>(*tls_context_, api::AllRoutes());
+    port_ = tls_server_->ListenTcp("127.0.0.1:0");
+  }
+  void TearDown() override {
+    tls_server_.reset();
+    tls_context_.reset();
+    GridadminPgTest::TearDown();
+  }
+  std::string Far(const std::string& token) const {
+    return "CIGRI_API=https://localhost:" + std::to_string(port_) + " CIGRI_TOKEN=" + token;
+  }
+  std::string Ca() const { return " CIGRI_CA=" + authority_->ca(); }
+
+  std::unique_ptr<Authority> authority_;
+  std::unique_ptr<api::Context> tls_context_;
+  std::unique_ptr<api::ApiServer> tls_server_;
+  int port_ = 0;
+};
+
+TEST_F(TlsPgTest, ATokenAndACheckedCertificateAreEnough) {
+  const std::string token{Trim(Admin("token add carol").out)};
+  Admin("operator add carol");
+  EXPECT_EQ(One("SELECT last_used_at IS NULL FROM api_tokens"), "t");
+  const Ran done = Admin("operator list", Far(token) + Ca());
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(One("SELECT last_used_at > now() - interval '1 minute' FROM api_tokens"), "t");
+  const Ran unchecked = Admin("operator list", Far(token));
+  EXPECT_EQ(unchecked.code, 69);
+  EXPECT_NE(unchecked.err.find("is not to be trusted"), std::string::npos) << unchecked.err;
+  EXPECT_NE(unchecked.err.find("CIGRI_CA"), std::string::npos) << unchecked.err;
+}
+
+TEST_F(TlsPgTest, ATokenThatHasExpiredIsRefused) {
+  const std::string token{Trim(Admin("token add carol --days 1").out)};
+  Admin("operator add carol");
+  Sql("UPDATE api_tokens SET expires_at = now() - interval '1 second'");
+  const Ran refused = Admin("operator list", Far(token) + Ca());
+  EXPECT_EQ(refused.code, 77) << refused.err;
+}
+
+}  // namespace
+}  // namespace cigri::test
