@@ -40,6 +40,18 @@ TEST_F(InstallTest, AnInstalledGridRunsItsFirstCampaign) {
   EXPECT_NE(grid_.Ok({"cigri", "doctor"}).find("all in " + tree_), std::string::npos);
 }
 
+TEST_F(InstallTest, GridsubStartsAGridWhereNoneIs) {
+  const auto ran = grid_.Run({"gridsub", "--wait", "-O", "--", "echo {}", ":::", "first"});
+  EXPECT_EQ(ran.code, 0) << ran.err << grid_.Log();
+  EXPECT_EQ(ran.out, "first\n");
+  EXPECT_NE(ran.err.find("starting one on this machine\n"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("`cigri down` ends it\n"), std::string::npos) << ran.err;
+  const auto again = grid_.Run({"gridsub", "--wait", "--", "true", ":::", "second"});
+  EXPECT_EQ(again.err.find("starting"), std::string::npos) << again.err;
+  const auto named = grid_.Run({"gridsub", "--api", "unix:/nowhere", "--", "true", ":::", "x"});
+  EXPECT_EQ(named.code, 69) << "a grid that is named is not replaced: " << named.err;
+}
+
 TEST_F(InstallTest, WhatUsersDoNotTypeIsNotOnTheirPath) {
   EXPECT_FALSE(fs::exists(tree_ + "/bin/api"));
   EXPECT_TRUE(fs::exists(tree_ + "/libexec/cigri/api"));

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "tools/common/first_grid.h"
 #include "tools/common/wait.h"
 #include "tools/gridsub/args.h"
 #include "tools/gridsub/command_form.h"
@@ -66,6 +67,7 @@ int ChangeOrAdd(tools::Api& api, const Args& args) {
 int Main(int argc, char** argv) {
   Args args;
   if (const auto code = ReadArgs(argc, argv, args)) return *code;
+  if (args.campaign == 0 && args.retry == 0) tools::StartGridWhereNoneIs(args.common.api);
   if (!args.command && args.retry == 0 && args.campaign == 0) return SubmitJdls(args);
   auto api = tools::Connect(args.common);
   if (args.command) return SubmitCommand(api, args);
