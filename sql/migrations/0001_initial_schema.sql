@@ -683,11 +683,27 @@ CREATE TABLE usage (
     project text NOT NULL,
     slot_s double precision NOT NULL DEFAULT 0,
     ok bigint NOT NULL DEFAULT 0,
-    not_ok bigint NOT NULL DEFAULT 0,
+    not_ok bigint NOT NULL DEFAULT 0,        -- the sum of the next four
+    program bigint NOT NULL DEFAULT 0,
+    infrastructure bigint NOT NULL DEFAULT 0,
+    preempted bigint NOT NULL DEFAULT 0,
+    killed bigint NOT NULL DEFAULT 0,        -- by the grid, or for their users
+    lost_s double precision NOT NULL DEFAULT 0,  -- of slot_s, by jobs that were preempted
+    waited bigint NOT NULL DEFAULT 0,        -- jobs that had started, and their waits before
+    wait_s double precision NOT NULL DEFAULT 0,
+    waits int[] NOT NULL DEFAULT '{}',       -- as placements.hist
     width interval NOT NULL DEFAULT '1 minute',
     PRIMARY KEY (bucket, campaign_id, cluster_id)
 );
 CREATE INDEX usage_of_campaign ON usage (campaign_id, bucket);
+
+-- The sum of two histograms, bucket by bucket.
+CREATE FUNCTION add_histograms(one int[], other int[]) RETURNS int[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY i), '{}')
+    FROM unnest(one, other) WITH ORDINALITY AS h (a, b, i)
+$$;
+CREATE AGGREGATE sum_histograms(int[]) (SFUNC = add_histograms, STYPE = int[], INITCOND = '{}');
 
 -- ---------------------------------------------------------------- deciding
 -- What the metascheduler allows, replaced whole each time: at most n jobs of a campaign in flight

@@ -49,7 +49,7 @@ GROUP BY cluster_id;
 -- name: EndJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: slots int64, old_state text, ok bool, counted bool, live_started double?,
--- returns: started double?, ended double
+-- returns: started double?, ended double, submitted double
 -- Moves jobs that have ended from live to done. The first success of a task is counted: the unique
 -- index done_once decides which one it is when copies of a task end at the same moment.
 WITH ends AS (
@@ -93,7 +93,7 @@ WITH ends AS (
 SELECT r.job_id, r.campaign_id, r.cluster_id, r.idx, r.kind::text, r.slots,
     r.state::text AS old_state, r.ok, c.job_id IS NOT NULL AS counted,
     extract(epoch FROM r.started_at) AS live_started, extract(epoch FROM r.started) AS started,
-    extract(epoch FROM r.ended) AS ended
+    extract(epoch FROM r.ended) AS ended, extract(epoch FROM r.submitted_at) AS submitted
 FROM rows AS r LEFT JOIN counted AS c USING (job_id);
 
 -- name: EndedJobOfRemoteId

@@ -156,7 +156,8 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
                    .started_before = row.live_started,
                    .started = row.started,
                    .ended = row.ended,
-                   .exit = *exits.at(row.job_id)});
+                   .exit = *exits.at(row.job_id),
+                   .submitted = row.submitted});
   return out;
 }
 
@@ -169,7 +170,9 @@ void Store::UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& pla
              MaybeNumber, MaybeText, MaybeNumber, MaybeNumber, MaybeText, MaybeText, int, MaybeText,
              MaybeText, MaybeNumber>
       rows;
-  db::RowSet<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t> usage;
+  db::RowSet<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t,
+             std::int64_t, std::int64_t, std::int64_t, double, std::int64_t, double, std::string>
+      usage;
   for (const auto& [key, p] : placements) {
     const auto number = [](bool known, double value) {
       return known ? MaybeNumber(value) : std::nullopt;
@@ -182,7 +185,8 @@ void Store::UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& pla
              number(any, p.min_s), number(any, p.max_s), array(p.hist), number(any, p.first_start),
              number(p.last_end > 0, p.last_end), p.prologue, p.epilogue, p.tests, array(p.recent_s),
              array(p.recent_idx), p.longest_killed_s);
-    usage.Add(key.first, key.second, p.slot_s, p.n_ok, p.not_ok);
+    usage.Add(key.first, key.second, p.slot_s, p.n_ok, p.not_ok, p.program, p.infrastructure,
+              p.preempted, p.killed, p.lost_s, p.waited, p.wait_s, db::Array(p.waits));
   }
   if (rows.empty()) return;
   tx_.Exec(sql::kUpdatePlacements, rows);

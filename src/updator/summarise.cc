@@ -59,12 +59,37 @@ void AddSuccess(const EndedJob& job, double lasted, PlacementSummary& placement)
   if (job.counted) Remember(placement, lasted, job.idx);
 }
 
+void AddClass(ExitClass exit_class, PlacementSummary& placement) {
+  switch (exit_class) {
+    case ExitClass::kProgram:
+      ++placement.program;
+      break;
+    case ExitClass::kPreemption:
+      ++placement.preempted;
+      break;
+    case ExitClass::kOurKill:
+      ++placement.killed;
+      break;
+    case ExitClass::kInfrastructure:
+    case ExitClass::kNone:  // a failure has a class
+      ++placement.infrastructure;
+  }
+}
+
 void AddFailure(const EndedJob& job, PlacementSummary& placement) {
   ++placement.not_ok;
+  AddClass(job.exit.exit_class, placement);
   if (job.exit.exit_class != ExitClass::kProgram || job.exit.user_requeue) return;
   ++placement.ended;
   ++placement.failures;
   Remember(placement, kNever, job.idx);
+}
+
+void AddWait(const EndedJob& job, PlacementSummary& placement) {
+  const double wait = std::max(0.0, *job.started - job.submitted);
+  ++placement.waited;
+  placement.wait_s += wait;
+  CountIn(placement.waits, wait);
 }
 
 // A prologue or epilogue that the cluster lost or killed is run again; it has not failed.
@@ -89,6 +114,8 @@ void Add(const EndedJob& job, Summary& sum) {
   const double start = job.started.value_or(job.ended);
   const double lasted = std::max(0.0, job.ended - start);
   placement.slot_s += lasted * static_cast<double>(job.slots);
+  if (!job.exit.success && job.exit.exit_class == ExitClass::kPreemption)
+    placement.lost_s += lasted * static_cast<double>(job.slots);
   placement.first_start = std::min(placement.first_start, start);
   placement.last_end = std::max(placement.last_end, job.ended);
   if (job.kind == BatchKind::kPrologue || job.kind == BatchKind::kEpilogue) {
@@ -96,6 +123,7 @@ void Add(const EndedJob& job, Summary& sum) {
     return;
   }
   if (job.kind == BatchKind::kTest) ++placement.tests;
+  if (job.started) AddWait(job, placement);
   if (job.started) AddSurvival(job, lasted, placement, sum.survival[job.cluster_id]);
   if (job.exit.success)
     AddSuccess(job, lasted, placement);

@@ -33,6 +33,7 @@ struct EndedJob {
   std::optional<double> started_before, started;
   double ended = 0;
   ExitInfo exit;
+  double submitted = 0;
 };
 
 /// A failed job and what becomes of its task.
@@ -51,6 +52,10 @@ struct PlacementSummary {
   double sum_s = 0, sum_sq = 0, slot_s = 0;  ///< durations of successes; slot-seconds of all
   double min_s = std::numeric_limits<double>::infinity(), max_s = 0;
   double first_start = std::numeric_limits<double>::infinity(), last_end = 0;
+  /// Failures by exit class; slot-seconds of preempted jobs; the waits of jobs that had started.
+  std::int64_t program = 0, infrastructure = 0, preempted = 0, killed = 0, waited = 0;
+  double lost_s = 0, wait_s = 0;
+  std::vector<std::int64_t> waits;
   std::vector<std::int64_t> hist;        ///< durations of successes (core/histogram.h)
   std::vector<double> recent_s;          ///< the last ends; a failure of the program is infinite
   std::vector<std::int64_t> recent_idx;  ///< and their tasks

@@ -49,11 +49,16 @@ TEST_F(RetentionPgTest, UsageKeepsItsSumsWhenItIsThinned) {
       "INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, width) "
       "SELECT date_trunc('day', now()) - interval '60 days' + i * interval '1 hour', 1, 1, 'ann', "
       "'', 5, 1, '1 hour' "
-      "FROM generate_series(0, 47) AS i");
-  const auto before = Sql("SELECT sum(slot_s), sum(ok), sum(not_ok) FROM usage")[0];
+      "FROM generate_series(0, 47) AS i;"
+      "UPDATE usage SET program = 2, lost_s = 3.5, waited = 2, wait_s = 7, "
+      "waits = CASE WHEN slot_s = 10 THEN '{0,1,1}'::int[] ELSE '{2}' END");
+  const std::string sums =
+      "SELECT sum(slot_s), sum(ok), sum(not_ok), sum(program), sum(lost_s), sum(waited), "
+      "sum(wait_s), sum(waits[1]), sum(waits[2]), sum(waits[3]) FROM usage";
+  const auto before = Sql(sums)[0];
   for (int i = 0; i < 3; ++i) Pass();
-  const auto after = Sql("SELECT sum(slot_s), sum(ok), sum(not_ok) FROM usage")[0];
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(before[i].as<double>(), after[i].as<double>());
+  const auto after = Sql(sums)[0];
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(before[i].as<double>(), after[i].as<double>()) << i;
   EXPECT_EQ(Number("SELECT count(*) FROM usage WHERE width = '1 hour'"), 10);
   EXPECT_EQ(Number("SELECT count(*) FROM usage WHERE width = '1 day'"), 2);
   EXPECT_EQ(Number("SELECT count(*) FROM usage"), 12);

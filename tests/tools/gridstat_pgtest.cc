@@ -279,5 +279,82 @@ TEST_F(GridstatPgTest, ADrainedClusterIsReportedNextToTheUnchangedLayout) {
   EXPECT_EQ(Run("gridstat", {}).err, ran.err);
 }
 
+// Alice on alpha in two months, bob on beta.
+class UsagePgTest : public test::GridTest {
+ protected:
+  void SetUp() override {
+    GridTest::SetUp();
+    Sql("INSERT INTO usage (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, "
+        "not_ok, program, preempted, lost_s, waited, wait_s, waits) VALUES "
+        "('2026-10-31 23:59', 1, 1, 'alice', 'physics', 7200, 3, 1, 0, 1, 1800, 4, 400, "
+        "array_fill(0, ARRAY[54]) || 4), "
+        "('2026-11-01 00:00', 1, 1, 'alice', 'physics', 3600.25, 1, 0, 0, 0, 0, 1, 100, "
+        "array_fill(0, ARRAY[54]) || 1), "
+        "('2026-11-02 10:00', 2, 2, 'bob', '', 1800, 2, 3, 3, 0, 0, 0, 0, '{}')");
+  }
+};
+
+TEST_F(UsagePgTest, IsReportedByEachKindOfGroupWithItsSum) {
+  const std::pair<const char*, const char*> groups[] = {{"user", "alice bob"},
+                                                        {"project", "physics -"},
+                                                        {"campaign", "1 2"},
+                                                        {"cluster", "alpha beta"},
+                                                        {"day", "2026-10-31 2026-11-01 2026-11-02"},
+                                                        {"month", "2026-10 2026-11"}};
+  for (const auto& [by, want] : groups) {
+    const auto report = Get(std::string("/usage?by=") + by);
+    std::string keys;
+    double used = 0;
+    for (const auto& item : report["items"]) {
+      keys += (keys.empty() ? "" : " ") + item["key"].get<std::string>();
+      used += item["used_slot_s"].get<double>();
+    }
+    EXPECT_EQ(keys, want);
+    EXPECT_DOUBLE_EQ(used, 12600.25) << by;
+    EXPECT_EQ(report["sum"]["used_slot_s"], 12600.25);
+  }
+  const auto alice = Get("/usage")["items"][0];
+  EXPECT_EQ(alice["lost_slot_s"], 1800);
+  EXPECT_EQ(alice["mean_wait_s"], 100);
+  EXPECT_NEAR(alice["p90_wait_s"].get<double>(), 100, 10);
+  EXPECT_EQ(alice["jobs"]["preemption"], 1);
+  EXPECT_TRUE(Get("/usage")["items"][1]["mean_wait_s"].is_null()) << "bob's jobs never started";
+  Get("/usage?by=colour", 400);
+}
+
+TEST_F(UsagePgTest, IsNarrowedByTimeUserCampaignAndCluster) {
+  const auto used = [&](const std::string& query) {
+    const auto sum = Get("/usage?" + query)["sum"];
+    return sum.is_null() ? 0 : sum["used_slot_s"].get<double>();
+  };
+  EXPECT_EQ(used("user=bob"), 1800);
+  EXPECT_EQ(used("project=physics"), 10800.25);
+  EXPECT_EQ(used("campaign=2"), 1800);
+  EXPECT_EQ(used("cluster=alpha"), 10800.25);
+  EXPECT_EQ(used("cluster=nowhere"), 0);
+  EXPECT_EQ(used("since=1793491200&until=1793577600"), 3600.25) << "the first of November, UTC";
+}
+
+TEST_F(UsagePgTest, IsATableForReadersAndCsvForSpreadsheets) {
+  EXPECT_EQ(Run("gridstat", {"--usage", "--by", "month", "--csv"}).out,
+            "month,used_slot_s,lost_slot_s,mean_wait_s,p90_wait_s,ok,program,infrastructure,"
+            "preemption,our_kill\n"
+            "2026-10,7200.000,1800.000,100.000,98.701,3,0,0,1,0\n"
+            "2026-11,5400.250,0.000,100.000,98.701,3,3,0,0,0\n");
+  const auto table = Run("gridstat", {"--usage"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_NE(table.out.find("alice         3.000       0.500 16.7 %"), std::string::npos)
+      << table.out;
+  EXPECT_NE(table.out.find("\nsum  "), std::string::npos) << table.out;
+  EXPECT_EQ(Run("gridstat", {"--usage", "--since", "2030-01-01"}).out,
+            "no job has ended in that time\n");
+  Sql("UPDATE usage SET project = '=HYPERLINK(\"x\"), y' WHERE grid_user = 'bob'");
+  EXPECT_NE(Run("gridstat", {"--usage", "--by", "project", "--csv"})
+                .out.find("\n\"'=HYPERLINK(\"\"x\"\"), y\",1800.000"),
+            std::string::npos);
+  EXPECT_EQ(Run("gridstat", {"--usage", "--by", "week"}).code, 64);
+  EXPECT_EQ(Run("gridstat", {"--csv"}).code, 64);
+}
+
 }  // namespace
 }  // namespace cigri

@@ -82,6 +82,48 @@ TEST_F(StatusUpdatesPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
       << "the cluster's times are only subtracted from each other";
 }
 
+TEST_F(StatusUpdatesPgTest, UsageEqualsTheRecordsOfTheJobsToTheSlotSecond) {
+  GivenClusters(2);
+  for (const int cluster : {1, 2}) {
+    const auto campaign = GivenCampaign({.ntasks = 40});
+    const auto jobs = GivenLive(campaign, cluster, 40);
+    ASSERT_EQ(jobs.size(), 40u);
+    Sql("UPDATE live SET slots = 1 + job_id % 3, submitted_at = now() - (20 + job_id * 7 % 400) * "
+        "interval '1 second'");
+    std::vector<StatusUpdate> ends;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      auto end = i % 4 == 1   ? Ended(jobs[i], std::nullopt, EndCause::kPreempted)
+                 : i % 4 == 2 ? Ended(jobs[i], 3 << 8)
+                              : Ended(jobs[i], 0);
+      end.remote.started_at = 1000 + 0.37 * static_cast<double>(i % 31);
+      ends.push_back(end);
+      if (ends.size() == 7 || i + 1 == jobs.size()) Apply(std::exchange(ends, {}));
+    }
+  }
+  // Both as text: to the millisecond of a slot.
+  const std::string records =
+      "SELECT c.grid_user, d.cluster_id, "
+      "round(sum(slots * extract(epoch FROM ended_at - started_at)), 3), "
+      "round(coalesce(sum(slots * extract(epoch FROM ended_at - started_at)) FILTER (WHERE "
+      "exit_class = 'preemption'), 0), 3), count(*) FILTER (WHERE d.state = 'terminated'), "
+      "count(*) FILTER (WHERE exit_class = 'program'), "
+      "count(*) FILTER (WHERE exit_class = 'preemption'), count(*), "
+      "round(avg(extract(epoch FROM started_at - submitted_at)), 3) "
+      "FROM done AS d JOIN campaigns AS c ON c.id = d.campaign_id GROUP BY 1, 2 ORDER BY 1, 2";
+  const std::string usage =
+      "SELECT grid_user, cluster_id, round(sum(slot_s)::numeric, 3), "
+      "round(sum(lost_s)::numeric, 3), sum(ok), sum(program), sum(preempted), sum(waited), "
+      "round((sum(wait_s) / sum(waited))::numeric, 3) FROM usage GROUP BY 1, 2 ORDER BY 1, 2";
+  const auto a = Sql(records), b = Sql(usage);
+  ASSERT_EQ(a.size(), 2u);
+  ASSERT_EQ(b.size(), 2u);
+  for (int row = 0; row < 2; ++row)
+    for (int column = 0; column < 9; ++column)
+      EXPECT_STREQ(a[row][column].c_str(), b[row][column].c_str()) << row << " " << column;
+  EXPECT_EQ(b[0][6].as<int>(), 10) << "preempted";
+  EXPECT_EQ(Sql("SELECT sum(n) FROM usage, unnest(waits) AS n")[0][0].as<int>(), 80);
+}
+
 TEST_F(StatusUpdatesPgTest, ASecondReportOfTheSameEndChangesNothing) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 1});

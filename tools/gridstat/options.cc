@@ -32,6 +32,14 @@ void AddOurOptions(CommandLine& line, GridstatOptions& o) {
              "waiting, running, terminated, needing attention; of campaigns N, N-M, N-* or *-M",
              {.value_optional = true}},
             {"--by-user", &o.by_user, "with -s: a line per user"},
+            {"--usage", &o.usage, "what ended jobs have used, by user, project, cluster ..."},
+            {"--by",
+             &o.by,
+             "with --usage: a line for each of these",
+             {.one_of = {"user", "project", "campaign", "cluster", "day", "month"}}},
+            {"--since", &o.since, "with --usage: 3d, 18:00, 2026-12-24 or \"2026-12-24 18:00\""},
+            {"--until", &o.until, "the same"},
+            {"--csv", &o.csv, "with --usage: comma-separated values, in seconds"},
             {"--json", &o.json, "JSON, indented on a terminal"},
             {"--watch",
              &o.watch_s,
@@ -69,6 +77,10 @@ void CheckTogether(const GridstatOptions& o) {
   if (o.job.empty() && o.cinfos) throw Usage("You must provide a job id with --cinfos!");
   if (o.job.empty() && o.campaign.empty() && (o.out || o.err || o.why))
     throw Usage("--stdout, --stderr and --why need a job (-j ID) or a campaign (-c ID)");
+  if (!o.usage && (o.csv || !o.since.empty() || !o.until.empty()))
+    throw Usage("--csv, --since and --until go with --usage");
+  if (o.usage && (!o.job.empty() || o.summed || o.watched || o.full))
+    throw Usage("--usage goes with --by, --since, --until, -u, -c and --csv");
   if (o.history && (!o.why || o.campaign.empty() || o.task))
     throw Usage("--history goes with -c ID --why");
   if (o.out && o.err) throw Usage("--stdout and --stderr cannot be mixed in one output");

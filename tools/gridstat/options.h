@@ -9,11 +9,12 @@ namespace cigri::gridstat {
 
 struct GridstatOptions {
   tools::CommonOptions common;
-  std::string campaign, job, user, params, summary;
+  std::string campaign, job, user, params, summary, by = "user", since, until;
   bool full = false, all = false, by_user = false, joblog = false, why = false, verbose = false,
        history = false;
   bool cinfos = false, out = false, err = false, jdl = false, events = false;
   bool dump = false, pretty = false, json = false, headerless = false;
+  bool usage = false, csv = false;
   bool summed = false;  ///< -s
   bool watched = false;
   bool wait = false, quiet = false, follow = false, in_order = false, tag = false;

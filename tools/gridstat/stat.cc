@@ -17,6 +17,7 @@
 #include "tools/gridstat/output.h"
 #include "tools/gridstat/screen.h"
 #include "tools/gridstat/streams.h"
+#include "tools/gridstat/usage.h"
 
 namespace cigri::gridstat {
 namespace {
@@ -273,6 +274,7 @@ int AboutJob(tools::Api& api, const GridstatOptions& o) {
 
 int Once(tools::Api& api, const GridstatOptions& o, bool* over) {
   if (!o.job.empty()) return AboutJob(api, o);
+  if (o.usage) return Usage(api, o);
   if (o.summed) return Summed(api, o);
   return o.campaign.empty() ? List(api, o) : AboutCampaign(api, o, over);
 }

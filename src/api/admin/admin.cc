@@ -70,16 +70,4 @@ std::optional<int> OptionalInt(const json& body, const std::string& key) {
   return value.get<int>();
 }
 
-double QueryTime(const Request& request, const std::string& name, double fallback) {
-  const std::string text = request.Query(name);
-  if (text.empty()) return fallback;
-  try {
-    std::size_t used = 0;
-    const double at = std::stod(text, &used);
-    if (used == text.size() && at >= -1e11 && at <= 1e11) return at;
-  } catch (const std::exception&) {
-  }
-  throw BadRequest("\"" + name + "\" is a time in seconds since 1970, as " + name + "=1790000000");
-}
-
 }  // namespace cigri::api

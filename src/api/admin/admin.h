@@ -60,7 +60,4 @@ std::string TextOf(const nlohmann::json& body, const std::string& key);
 std::optional<std::string> OptionalText(const nlohmann::json& body, const std::string& key);
 std::optional<int> OptionalInt(const nlohmann::json& body, const std::string& key);
 
-/// A time of the query in seconds since 1970; throws 400.
-double QueryTime(const Request& request, const std::string& name, double fallback);
-
 }  // namespace cigri::api

@@ -12,7 +12,7 @@ std::optional<std::string> Given(const Request& request, const std::string& name
 }
 
 Reply List(Context& context, const Request& request) {
-  const double since = QueryTime(request, "since", 0), until = QueryTime(request, "until", 1e11);
+  const double since = request.QueryTime("since", 0), until = request.QueryTime("until", 1e11);
   std::optional<std::int64_t> before;
   if (request.HasQuery("before")) before = request.QueryInt("before", 0, 1, INT64_MAX);
   const auto limit = request.QueryInt("limit", 100, 1, 10'000);

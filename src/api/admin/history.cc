@@ -52,7 +52,7 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
 }
 
 Reply History(Context& context, const Request& request) {
-  const double from = QueryTime(request, "from", 0), until = QueryTime(request, "until", 1e11);
+  const double from = request.QueryTime("from", 0), until = request.QueryTime("until", 1e11);
   const auto limit = request.QueryInt("limit", 100, 1, 1000);
   return Reply::Json(
       context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));

@@ -67,6 +67,18 @@ std::int64_t Request::QueryInt(const std::string& name, std::int64_t fallback, s
   return *value;
 }
 
+double Request::QueryTime(const std::string& name, double fallback) const {
+  const std::string text = Query(name);
+  if (text.empty()) return fallback;
+  try {
+    std::size_t used = 0;
+    const double at = std::stod(text, &used);
+    if (used == text.size() && at >= -1e11 && at <= 1e11) return at;
+  } catch (const std::exception&) {
+  }
+  throw BadRequest("\"" + name + "\" is a time in seconds since 1970, as " + name + "=1790000000");
+}
+
 bool Request::Flag(const std::string& name) const {
   const std::string value = Query(name, "0");
   return value != "0" && value != "false";

@@ -81,6 +81,8 @@ struct Request {
   std::string Query(const std::string& name, const std::string& fallback = "") const;
   std::int64_t QueryInt(const std::string& name, std::int64_t fallback, std::int64_t least = 0,
                         std::int64_t most = 1'000'000'000) const;
+  /// Seconds since 1970.
+  double QueryTime(const std::string& name, double fallback) const;
   bool HasQuery(const std::string& name) const { return query.count(name) != 0; }
   /// Present and neither "0" nor "false": ?all, ?all=1.
   bool Flag(const std::string& name) const;

@@ -16,6 +16,7 @@ void AddReadRoutes(Router& router) {
   AddResultRoutes(router);
   AddEventReadRoutes(router);
   AddClusterReadRoutes(router);
+  AddUsageRoutes(router);
   AddWhyRoutes(router);
 }
 

@@ -20,6 +20,7 @@ void AddOutputRoutes(Router& router);        // output.cc
 void AddResultRoutes(Router& router);        // results.cc
 void AddEventReadRoutes(Router& router);     // events.cc
 void AddClusterReadRoutes(Router& router);   // clusters.cc
+void AddUsageRoutes(Router& router);         // usage.cc
 void AddWhyRoutes(Router& router);           // routes.cc
 
 /// What is needed of a campaign before any of its tasks can be shown.
