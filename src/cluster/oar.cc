@@ -66,13 +66,44 @@ void OarCluster::EachOf(const std::string& what, const std::string& path, const 
                         const std::function<void(const OarItemView&)>& each) {
   for (std::int64_t offset = 0, total = 1; offset < total;) {
     const auto before = offset;
-    auto page = api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), user);
-    total = EachOarJob(what, std::move(page), [&](const OarItemView& item) {
+    auto page = PageOf(what, path, offset, user);
+    if (!page) return;
+    total = EachOarJob(what, std::move(*page), [&](const OarItemView& item) {
       ++offset;
+      if (!dialect_->knows_home()) item.NoteHome(&homes_);
       each(item);
     });
     if (offset == before) return;
   }
+}
+
+std::optional<std::string> OarCluster::PageOf(const std::string& what, const std::string& list,
+                                              std::int64_t offset, const std::string& user) {
+  if (offset == 0) return api_.GetBody(what, list, user);
+  auto response = api_.Get(dialect_->Page(list, offset), user);
+  // Jobs have ended since the page before.
+  const bool empty = response.outcome == http::Outcome::kAnswered && response.status == 404 &&
+                     response.body.find("Empty request") != std::string::npos;
+  if (empty) return std::nullopt;
+  if (!response.ok()) throw api_.Failed(what, response);
+  return std::move(response.body);
+}
+
+std::string OarCluster::HomeOf(const RemoteRef& ref) {
+  if (const auto known = homes_.find(ref.cluster_user); known != homes_.end()) return known->second;
+  const auto response = api_.Get(dialect_->Job(ref.remote_id), ref.cluster_user);
+  const auto job = nlohmann::json::parse(ValidUtf8(response.body), nullptr, false);
+  // A job runs in its user's home: our submissions name no other directory.
+  const auto home = TextIn(job, "launching_directory");
+  if (!response.ok() || home.empty() || TextIn(job, "user") != ref.cluster_user)
+    return "/home/" + ref.cluster_user;
+  return homes_[ref.cluster_user] = home;
+}
+
+std::string OarCluster::MediaPath(const std::string& path, const RemoteRef& ref) {
+  const bool below_home = StartsWith(script_.folder, "$HOME");
+  const auto home = !below_home ? "" : dialect_->knows_home() ? "~" : HomeOf(ref);
+  return ReplaceAll(script_.folder, "$HOME", home) + "/" + path;
 }
 
 nlohmann::json OarCluster::Details(const OarItem& item, const std::string& user) {
@@ -95,6 +126,7 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
   } else {
     const auto details = Details(item, ref.cluster_user);
     FillFromOarJob(&job, details);
+    if (!dialect_->exact_submission_time()) job.submitted_at = 0;
     // OAR has struck it off without an answer of its node: its own record, where there is one,
     // knows better.
     if (!OarExterminated(details)) return job;
@@ -179,7 +211,7 @@ void OarCluster::FindAbsent(const RemoteRef& ref, int* details_left, PollResult*
 std::optional<ExitRecord> OarCluster::ReadRecord(const RemoteRef& ref, bool* answered) {
   if (answered != nullptr) *answered = true;
   if (!script_.records) return std::nullopt;
-  const auto path = ReplaceAll(script_.folder, "$HOME", "~") + "/" + RecordPath(ref);
+  const auto path = MediaPath(RecordPath(ref), ref);
   const auto response = api_.Get(dialect_->Media(path, 0), ref.cluster_user);
   if (answered != nullptr) *answered = response.outcome == http::Outcome::kAnswered;
   if (!response.ok()) return std::nullopt;
@@ -252,12 +284,13 @@ void OarCluster::IndexRun(const Items& items, std::size_t from, std::size_t to,
 }
 
 std::optional<int> OarCluster::IndexOf(const OarItem& item) {
+  if (dialect_->details_in_lists()) return item.index;
   return IndexInCommand(TextIn(Details(item, item.owner), "command"));
 }
 
 OutputPart OarCluster::ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                                   std::size_t bytes) {
-  const auto path = ReplaceAll(script_.folder, "$HOME", "~") + "/" + OutputPath(job, stream);
+  const auto path = MediaPath(OutputPath(job, stream), job);
   // The API can cut at lines only; 40 bytes are a short one.
   const int tail = offset < 0 ? static_cast<int>(bytes / 40 + 10) : 0;
   const auto response = api_.Get(dialect_->Media(path, tail), job.cluster_user);

@@ -20,7 +20,8 @@ class OarDialect {
  public:
   virtual ~OarDialect() = default;
   virtual std::string Job(const std::string& id) const = 0;
-  /// Lists of jobs that are complete in one page, or carry total and offset (then Page follows).
+  /// Lists of jobs that are complete in one page, or carry total and offset (then Page follows; one
+  /// that begins at the end may be a 404).
   virtual std::string JobsByIds(const std::vector<std::string>& ids) const = 0;
   virtual std::string JobsOfArray(const std::string& array_id) const = 0;
   /// Live jobs of a user ("" = of everybody).
@@ -41,6 +42,16 @@ class OarDialect {
   /// Whether lists hold all that single jobs hold: then nothing is looked up one by one.
   virtual bool details_in_lists() const = 0;
   virtual bool lists_in_body() const = 0;  ///< resource and type as lists in a submission
+  /// Whether a shell of the API's host reads the words of a submission (OarEscape).
+  virtual bool shell_reads_words() const = 0;
+  /// Whether a newline ends the last line of a parameter file, or begins one more job.
+  virtual bool newline_ends_last_line() const = 0;
+  /// Whether paths of media may begin with "~"; else they must be absolute.
+  virtual bool knows_home() const = 0;
+  /// Whether a job's submission_time is the time at which it was submitted.
+  virtual bool exact_submission_time() const = 0;
+  /// What the versions begin with that were tried on a real one: "2.5".
+  virtual std::string tried_version() const = 0;
 };
 
 /// Options: max_array (1000), max_bytes (70000), max_line (120000), stress (true),
@@ -82,6 +93,13 @@ class OarCluster final : public Cluster {
   std::size_t EndOfCall(std::span<const RemoteRef> refs, std::size_t from) const;
   void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
   void FindAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
+  /// One page of a list; nothing when the list has got shorter than `offset`.
+  std::optional<std::string> PageOf(const std::string& what, const std::string& list,
+                                    std::int64_t offset, const std::string& user);
+  /// `path` below the job folder as GET /media wants it.
+  std::string MediaPath(const std::string& path, const RemoteRef& ref);
+  std::string HomeOf(const RemoteRef& ref);
+  std::string Words(const std::string& text) const;
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
@@ -105,6 +123,7 @@ class OarCluster final : public Cluster {
   };
   // Kept from poll to poll: the same thousands of names come each time.
   std::unordered_map<std::string, Unit> units_;
+  std::map<std::string, std::string> homes_;  // by user, as OAR showed them
   std::int64_t polls_ = 0;
 };
 

@@ -41,6 +41,11 @@ class Oar2 final : public OarDialect {
   std::string Identity() const override { return "/whoami.json"; }
   bool details_in_lists() const override { return false; }
   bool lists_in_body() const override { return false; }
+  bool shell_reads_words() const override { return true; }
+  bool newline_ends_last_line() const override { return true; }
+  bool knows_home() const override { return true; }
+  bool exact_submission_time() const override { return true; }
+  std::string tried_version() const override { return "2.5"; }
 };
 
 std::unique_ptr<Cluster> MakeOar2(const ClusterConfig& config, TokenSource tokens) {

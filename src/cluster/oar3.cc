@@ -1,5 +1,5 @@
-// OAR 3: the documented API, which CiGri 3 speaks too. Lists are paged and can hold whole jobs;
-// the identity is a JWT or the header of a trusted place.
+// OAR 3: the API as it was measured (docs/clusters.md). Lists are paged and can hold whole jobs;
+// the identity is a JWT.
 #include "cluster/oar.h"
 #include "core/text.h"
 
@@ -31,16 +31,24 @@ class Oar3 final : public OarDialect {
   std::string Resources() const override { return "/resources?detailed=true" + limit_; }
   std::string ResourceUse(const std::string&) const override { return ""; }
   std::string Media(const std::string& path, int tail) const override {
-    return "/media?path_filename=" + http::PercentEncode(path[0] == '~' ? "/" + path : path, true) +
+    return "/media?path_filename=" + http::PercentEncode(path, true) +
            "&tail=" + std::to_string(tail);
   }
-  std::string ArrayDeletion(const std::string&) const override { return ""; }
+  std::string ArrayDeletion(const std::string& array_id) const override {
+    return "/jobs/" + array_id + "/deletions/new?array=true";
+  }
   std::string Submission() const override { return "/jobs"; }
   std::string Version() const override { return "/version"; }
   std::string StressFactor() const override { return "/stress_factor"; }
-  std::string Identity() const override { return ""; }
+  std::string Identity() const override { return "/whoami"; }
   bool details_in_lists() const override { return true; }
   bool lists_in_body() const override { return true; }
+  bool shell_reads_words() const override { return false; }
+  bool newline_ends_last_line() const override { return false; }
+  bool knows_home() const override { return false; }
+  // It is the time of an earlier request.
+  bool exact_submission_time() const override { return false; }
+  std::string tried_version() const override { return "3.0"; }
 
  private:
   std::string limit_;

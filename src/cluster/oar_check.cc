@@ -1,4 +1,6 @@
 // What an operator asks of an OAR cluster: whether all is as it should be.
+#include <regex>
+
 #include "cluster/check.h"
 #include "cluster/oar.h"
 #include "cluster/resource_request.h"
@@ -8,6 +10,19 @@ namespace cigri::cluster {
 namespace {
 
 using Verdict = CheckItem::Verdict;
+
+// OAR 3 ends in an error 500 over a level without a number, so that nobody would know whether it
+// has taken the jobs.
+bool CanBeResources(std::string text) {
+  static const std::regex properties("\\{[^}]*\\}");
+  text = std::regex_replace(text, properties, "");
+  if (text.empty()) return true;
+  static const std::regex level("[A-Za-z_][A-Za-z0-9_]*=[A-Za-z0-9%]+");
+  for (const auto& group : Split(text, '+'))
+    for (const auto& part : Split(group, '/'))
+      if (!Trim(part).empty() && !std::regex_match(std::string(Trim(part)), level)) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -28,6 +43,9 @@ std::string OarCluster::ExceedsLimit(const Batch& batch) {
       return "cluster " + config.name +
              " would run jobs of type idempotent twice: the grid itself submits again what is "
              "killed";
+  if (!CanBeResources(batch.resources))
+    return "cluster " + config.name + " cannot read the resources \"" + batch.resources +
+           "\": write levels with their numbers, such as /nodes=1/core=4";
   for (const auto* text : {&batch.properties, &batch.project, &batch.resources})
     if (!text->empty() && text->back() == '\\')
       return "cluster " + config.name + " cannot take \"" + *text + "\": it ends in a backslash";
@@ -51,8 +69,13 @@ std::vector<CheckItem> OarCluster::Check(const std::string& cluster_user, bool s
     const auto version = api_.GetJson("reach " + config.name, dialect_->Version(), cluster_user);
     items.push_back({"reachable", Verdict::kOk, api_.url()});
     const auto oar = TextIn(version, "oar_version");
-    items.push_back({"version", oar.empty() ? Verdict::kWarn : Verdict::kOk,
-                     oar.empty() ? "the API does not tell the version of OAR" : "OAR " + oar});
+    const auto tried = dialect_->tried_version();
+    const bool known = StartsWith(oar, tried + ".");
+    items.push_back({"version", known ? Verdict::kOk : Verdict::kWarn,
+                     oar.empty() ? "the API does not tell the version of OAR"
+                     : known
+                         ? "OAR " + oar
+                         : "OAR " + oar + ": spoken to as " + tried + ", not tried on a real one"});
   } catch (const CallFailed& e) {
     items.push_back(CheckFailure("reachable", e));
     return items;

@@ -40,6 +40,7 @@ constexpr struct {
     {"BESTEFFORT_KILL", EndCause::kPreempted},
     {"WALLTIME", EndCause::kWalltime},
     {"WORKING_DIRECTORY", EndCause::kBadDirectory},
+    {"WORKING_DIRECTOR", EndCause::kBadDirectory},  // OAR 3
     {"OUTPUT_FILES", EndCause::kBadOutput},
     {"RESUBMIT_JOB_AUTOMATICALLY", EndCause::kNodeFailed},
     {"PING_CHECKER_NODE_SUSPECTED", EndCause::kNodeFailed},
@@ -104,12 +105,28 @@ std::int64_t EachOarJob(const std::string& what, std::string body,
 }
 
 OarItem OarItemView::Keep(bool with_details) const {
-  OarItem item{id, std::string(name), std::string(state), std::string(TextAt(all, "owner")), 0, ""};
+  const auto owner = TextAt(all, "owner");  // OAR 3: user
+  OarItem item{id,
+               std::string(name),
+               std::string(state),
+               std::string(owner.empty() ? TextAt(all, "user") : owner),
+               0,
+               "",
+               std::nullopt};
+  if (with_details) item.index = IndexInCommand(std::string(TextAt(all, "command")));
   simdjson::dom::array resources;
   if (with_details && all["resources"].get(resources) == simdjson::SUCCESS)
     item.resources = static_cast<int>(resources.size());
   if (with_details && OarEnded(state)) item.details = simdjson::minify(all);
   return item;
+}
+
+void OarItemView::NoteHome(std::map<std::string, std::string>* homes) const {
+  const auto home = TextAt(all, "launching_directory");
+  const auto user = std::string(TextAt(all, "user"));
+  // Only of a job of ours: others begin where their user said.
+  if (home.empty() || !IsTag(std::string(name)) || homes->count(user) != 0) return;
+  (*homes)[user] = std::string(home);
 }
 
 bool OarExterminated(const nlohmann::json& answer) {

@@ -1,6 +1,8 @@
 // What OAR says of jobs, read: lists with simdjson, single jobs with events.
 #pragma once
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +19,9 @@ namespace cigri::cluster {
 struct OarItem {
   std::int64_t id = 0;
   std::string name, state, owner;
-  int resources = 0;    ///< how many it holds, where lists tell
-  std::string details;  ///< the whole item as JSON, where lists have all that single jobs have
+  int resources = 0;         ///< how many it holds, where lists tell
+  std::string details;       ///< the whole item as JSON, where lists have all that single jobs have
+  std::optional<int> index;  ///< ours, where lists show the command
 };
 
 /// One item of a list of jobs while the list is being read.
@@ -28,6 +31,8 @@ struct OarItemView {
   const simdjson::dom::element& all;
   /// To be kept; with the `details` of an ended job when `with_details`.
   OarItem Keep(bool with_details) const;
+  /// The directory in which the user's jobs begin, where the list shows it.
+  void NoteHome(std::map<std::string, std::string>* homes) const;
 };
 
 /// Calls `each` for the items of a list of anything (EachInList); returns how many there are on all

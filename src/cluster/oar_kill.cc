@@ -10,6 +10,17 @@ namespace {
 // Below this, single calls are not dearer than looking whether all of the array is meant.
 constexpr std::size_t kFewJobs = 3;
 
+// What OAR 3 says became of a deletion, which it answers with 200 in any case: the exit status of
+// oardel. OAR 2.5 says it by the status of HTTP.
+enum class Deletion { kTaken, kUnknown, kRefused };
+Deletion DeletionIn(const http::Response& response) {
+  constexpr int kAlreadyKilled = 6, kUnknownJob = 7;
+  const auto answer = nlohmann::json::parse(ValidUtf8(response.body), nullptr, false);
+  const auto status = static_cast<int>(NumberIn(At(answer, "exit_status")));
+  if (status == 0 || status == kAlreadyKilled) return Deletion::kTaken;
+  return status == kUnknownJob ? Deletion::kUnknown : Deletion::kRefused;
+}
+
 // The first id of an array is its name. REQUIRES: not a copy that OAR made under a new id; for
 // that one the answer names no array of ours, and it is deleted alone.
 std::string ArrayOf(const RemoteRef& ref) {
@@ -71,7 +82,9 @@ bool OarCluster::KillWhole(const std::vector<RemoteRef>& refs) {
     if (wanted.count(std::to_string(item.id)) == 0) return false;
     ++meant;
   }
-  return meant > 0 && api_.Post(deletion, "", user).ok();
+  if (meant == 0) return false;
+  const auto response = api_.Post(deletion, "", user);
+  return response.ok() && DeletionIn(response) == Deletion::kTaken;
 }
 
 void OarCluster::KillOne(const RemoteRef& ref, KillResult* result) {
@@ -79,10 +92,13 @@ void OarCluster::KillOne(const RemoteRef& ref, KillResult* result) {
   const auto response = api_.Delete(dialect_->Job(ref.remote_id), ref.cluster_user);
   if (response.outcome == http::Outcome::kNotSent) throw api_.Failed(what, response);
   const auto text = api_.Failure(what, response);
-  if (response.ok() || text.find("already killed") != text.npos)
+  const auto said = response.ok() ? DeletionIn(response) : Deletion::kRefused;
+  if (said == Deletion::kTaken || text.find("already killed") != text.npos)
     result->asked.push_back(ref);
-  else if (response.status == 404)
+  else if (said == Deletion::kUnknown || response.status == 404)
     result->gone.push_back(ref);
+  else if (response.ok())
+    result->failed.emplace_back(ref, "cannot " + what + ": " + ErrorText(response.body));
   else
     result->failed.emplace_back(ref, text);
 }

@@ -53,10 +53,10 @@ Resources OarCluster::GetResources() {
   std::string room;
   ++polls_;
   for (std::int64_t offset = 0, total = 1; offset < total;) {
-    auto page =
-        api_.GetBody(what, offset == 0 ? path : dialect_->Page(path, offset), config.auth_user);
+    auto page = PageOf(what, path, offset, config.auth_user);
+    if (!page) break;
     const auto before = offset;
-    total = EachOarItem(what, std::move(page), [&](const Item& item) {
+    total = EachOarItem(what, std::move(*page), [&](const Item& item) {
       ++offset;
       if (PropertyOf(item, "state", &room).empty())
         ThrowGarbage(what, "a resource without a state");

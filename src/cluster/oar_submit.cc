@@ -49,12 +49,20 @@ std::vector<std::string> Types(const Batch& batch) {
   return types;
 }
 
+// OAR 3's 403 for a request that an admission rule has refused: no word on who asks.
+bool RefusedByRule(const http::Response& response) {
+  return response.outcome == http::Outcome::kAnswered && response.status == 403 &&
+         response.body.find("admission rule") != std::string::npos;
+}
+
 [[noreturn]] void ThrowForError(const std::string& text, int status, const std::string& words) {
   const auto oarsub = OarsubStatus(words);
   if (status == 401 || status == 403) throw SubmitRefused(Why::kUser, text);
   if (status == 413 || status == 414) throw SubmitRefused(Why::kBytes, text);
   if (status == 404 || status == 405 || status == 406) throw SubmitRefused(Why::kTemporary, text);
-  if (status == 400) throw SubmitRefused(Why::kBatch, text);
+  // 422, 501: OAR 3, before it looks at the job.
+  if (status == 400 || status == 422) throw SubmitRefused(Why::kBatch, text);
+  if (status == 501) throw SubmitRefused(Why::kBatch, text);
   // The argument list of oarsub was too long for its kernel.
   if (oarsub && *oarsub == "72057594037927935") throw SubmitRefused(Why::kBytes, text);
   // Refused before OAR stored a job: by an admission rule; unknown option, queue, property or user
@@ -92,6 +100,10 @@ std::string OarResources(const Batch& batch, const ClusterConfig& config) {
   return text + ",walltime=" + FormatWalltime(batch.walltime_s);
 }
 
+std::string OarCluster::Words(const std::string& text) const {
+  return dialect_->shell_reads_words() ? OarEscape(text) : text;
+}
+
 std::string OarCluster::SubmissionBody(const Batch& batch) const {
   const std::string script = Base64(Gzip(JobScript(batch, script_)));
   // The user's login shell may be any: exec, and one word in single quotes, mean the same in all.
@@ -100,14 +112,14 @@ std::string OarCluster::SubmissionBody(const Batch& batch) const {
   std::string lines;
   for (std::size_t i = 0; i < batch.elements.size(); ++i)
     lines += ElementArguments(batch.elements[i], static_cast<int>(i)) + "\n";
-  const auto resource = OarEscape(OarResources(batch, api_.config()));
-  nlohmann::json body{
-      {"command", OarEscape(command)}, {"param_file", lines},   {"name", batch.tag},
-      {"stdout", "/dev/null"},         {"stderr", "/dev/null"}, {"resource", resource}};
+  if (!dialect_->newline_ends_last_line() && !lines.empty()) lines.pop_back();
+  const auto resource = Words(OarResources(batch, api_.config()));
+  nlohmann::json body{{"command", Words(command)}, {"param_file", lines},   {"name", batch.tag},
+                      {"stdout", "/dev/null"},     {"stderr", "/dev/null"}, {"resource", resource}};
   if (dialect_->lists_in_body()) body["resource"] = nlohmann::json::array({resource});
   if (const auto types = Types(batch); !types.empty()) body["type"] = types;
-  if (const auto p = Properties(batch, api_.config()); !p.empty()) body["property"] = OarEscape(p);
-  if (!batch.project.empty()) body["project"] = OarEscape(batch.project);
+  if (const auto p = Properties(batch, api_.config()); !p.empty()) body["property"] = Words(p);
+  if (!batch.project.empty()) body["project"] = Words(batch.project);
   return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -123,6 +135,7 @@ std::vector<std::string> OarCluster::Submit(const Batch& batch) {
   const std::string what =
       "submit " + std::to_string(batch.elements.size()) + " jobs to " + api_.config().name;
   const auto response = api_.PostBatch(dialect_->Submission(), SubmissionBody(batch), batch);
+  if (RefusedByRule(response)) throw SubmitRefused(Why::kBatch, api_.Failure(what, response));
   if (response.outcome == http::Outcome::kAnswered &&
       (response.status == 401 || response.status == 403))
     throw SubmitRefused(api_.RefusalKind(),

@@ -43,6 +43,12 @@ std::string BodyText(const std::string& body) {
     const auto title = TextIn(parsed, "title");
     return ErrorText(title.empty() ? message : title + ": " + message);
   }
+  // OAR 3: words, or a list of what does not fit.
+  if (const auto& detail = At(parsed, "detail"); detail.is_string())
+    return ErrorText(detail.get<std::string>());
+  for (const auto& e : At(parsed, "detail"))
+    if (const auto text = TextIn(e, "msg"); !text.empty())
+      return ErrorText(text + " (" + At(e, "loc").dump() + ")");
   for (const auto& e : At(parsed, "errors"))
     for (const char* key : {"description", "error"})
       if (const auto text = TextIn(e, key); !text.empty()) return ErrorText(text);

@@ -13,6 +13,9 @@ using Why = CallFailed::Why;
 // slurmrestd says the same of a refused token and of a controller that does not answer; it says
 // the one at once, the other after 9 s.
 constexpr std::chrono::seconds kAtOnce{2};
+const std::string kKnown = "v0.0.36 to v0.0." + std::to_string(kNewestSlurmApi);
+// slurmctld's number for a token that it does not believe, from 23.02 on with status 511.
+constexpr int kBadToken = 1007;
 constexpr int kNotFound = 9002, kNothingStored = 9003;
 
 std::string Id(std::int64_t array, int task) {
@@ -60,7 +63,7 @@ int SlurmCluster::Version() {
     const auto version = SlurmApiVersion(given);
     if (!version)
       throw CallFailed(Why::kServer, "cannot speak api_version \"" + given + "\" to cluster " +
-                                         api_.config().name + ": known are v0.0.36 to v0.0.42");
+                                         api_.config().name + ": known are " + kKnown);
     return version_ = *version;
   }
   const std::string what = "find the version of " + api_.config().name;
@@ -72,8 +75,17 @@ int SlurmCluster::Version() {
     if (response.status == 200 || response.status == 500) return version_ = v;
     if (response.status != 404) throw api_.Failed(what, response);
   }
-  throw CallFailed(Why::kServer,
-                   "cannot " + what + ": " + api_.url() + " offers none of v0.0.36 to v0.0.42");
+  const auto unknown = NewerVersions(api_.config().auth_user);
+  throw CallFailed(Why::kServer, "cannot " + what + ": " + api_.url() + " offers none of " +
+                                     kKnown + (unknown.empty() ? "" : ", but " + unknown));
+}
+
+// The versions that slurmrestd offers and this driver does not know, "" where it does not say.
+std::string SlurmCluster::NewerVersions(const std::string& user) try {
+  const auto response = api_.Get("/openapi/v3", user);
+  return response.ok() ? Join(UnknownSlurmApis(response.body), ", ") : "";
+} catch (const CallFailed&) {
+  return "";
 }
 
 std::string SlurmCluster::Path(const std::string& rest) {
@@ -103,8 +115,24 @@ nlohmann::json SlurmCluster::GetJson(const std::string& what, const std::string&
   ThrowFailed(what, response, user, std::chrono::steady_clock::now() - began);
 }
 
+// The version that was found may be gone: Slurm was upgraded. It is found again at the next call.
+void SlurmCluster::NoteAnswer(const http::Response& response) {
+  const bool no_route = response.outcome == http::Outcome::kAnswered && response.status == 404 &&
+                        !SlurmErrorOf(response.body).any;
+  if (no_route && TextIn(api_.config().options, "api_version").empty()) version_ = 0;
+}
+
+bool SlurmCluster::SaysBadToken(const http::Response& response) {
+  return response.outcome == http::Outcome::kAnswered &&
+         (response.status == 511 || SlurmErrorOf(response.body).number == kBadToken);
+}
+
 void SlurmCluster::ThrowFailed(const std::string& what, const http::Response& response,
                                const std::string& user, std::chrono::duration<double> took) {
+  NoteAnswer(response);
+  if (SaysBadToken(response))
+    throw CallFailed(Why::kAuth, api_.Failure(what, response) + " (so the token of user " + user +
+                                     " is refused)");
   const bool answered = response.outcome == http::Outcome::kAnswered && response.status == 500;
   if (answered && SlurmErrorOf(response.body).number == -1 && took < kAtOnce)
     throw CallFailed(Why::kAuth, api_.Failure(what, response) + " (at once: so the token of user " +

@@ -48,6 +48,9 @@ class SlurmCluster final : public Cluster {
   };
 
   int Version();
+  std::string NewerVersions(const std::string& user);
+  void NoteAnswer(const http::Response& response);
+  static bool SaysBadToken(const http::Response& response);
   std::string Path(const std::string& rest);
   std::string DbPath(const std::string& rest);
   /// GET that slurmrestd answers with 500 for a job it does not know: nothing then.
@@ -68,7 +71,9 @@ class SlurmCluster final : public Cluster {
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref);
   std::vector<RemoteJob> Tagged(const Records& records, bool* cut);
   void KillArray(const std::string& array, const Refs& refs, KillResult* result);
-  bool KillWhole(const std::string& array, const Refs& refs, const ArrayView& view);
+  bool KillWhole(const std::string& array, const Refs& refs, const ArrayView& view,
+                 KillResult* result);
+  void Sort(const RemoteRef& ref, const SlurmError& error, KillResult* result);
   void KillOne(const RemoteRef& ref, KillResult* result);
   SlurmRequest RequestOf(const Batch& batch) const;
   std::vector<std::string> ReadSubmission(const Batch& batch, const http::Response& response);
@@ -77,8 +82,22 @@ class SlurmCluster final : public Cluster {
   bool Deleted(std::int64_t array, const std::string& user);
   bool TokenRefused(const std::string& user);
   std::string PartitionOf(const Batch& batch) const;
-  /// Why jobs of `partition` ("" = the default one) are not preempted; "" when they are.
-  std::string WhyNotPreemptible(const std::string& partition, const std::string& user);
+  /// What the API shows of a partition.
+  struct Partition {
+    bool known = false, preemption_off = false, tells_mode = false;
+    double tier = 0, highest_tier = 0, max_minutes = 0;  ///< max_minutes 0: no limit, or not shown
+    std::chrono::steady_clock::time_point seen;
+  };
+  /// "" asks for the default one, nothing where the API does not show which that is.
+  std::optional<Partition> ReadPartition(const std::string& name, const std::string& user);
+  /// Why `batch` cannot run in `partition`, or would take from its own users there; "" when not.
+  std::string WhyNotIn(const std::string& partition, const Batch& batch);
+  std::string WhyNotPreemptible(const std::string& partition, const Partition& seen) const;
+  /// The same for the default partition, by a job of the batch, which is on hold there.
+  void CheckDefaultPartition(const Batch& batch, std::int64_t array);
+  void RefuseHeld(const Batch& batch, std::int64_t array, const std::string& why);
+  std::vector<std::string> NotShown(const std::string& user);
+  CheckItem CheckVersion(const std::string& user);
   nlohmann::json Nodes(const std::string& user);
   void Ping(const std::string& user);
   CheckItem CheckTime(const std::string& user);
@@ -93,8 +112,7 @@ class SlurmCluster final : public Cluster {
   double made_at_;
   Begun begun_;
   std::map<std::string, RemoteRef> recorded_;  // by user: the last job that must have left a record
-  // Partitions whose jobs were seen to be preempted, and when.
-  std::map<std::string, std::chrono::steady_clock::time_point> preemptible_;
+  std::map<std::string, Partition> partitions_;  // by name, "" = the default one
 };
 
 }  // namespace cigri::cluster

@@ -11,6 +11,10 @@ namespace cigri::cluster {
 
 /// slurmrestd's number for a job that slurmctld does not know, or no longer.
 inline constexpr int kSlurmUnknownJob = 2017;
+/// And for one that a deletion finds ended.
+inline constexpr int kSlurmEndedJob = 2021;
+/// And for one of another user.
+inline constexpr int kSlurmForeignJob = 2002;
 
 /// "12_3" -> "12".
 std::string SlurmArrayOf(const std::string& remote_id);

@@ -53,6 +53,10 @@ bool IsDefault(const nlohmann::json& partition) {
   return inner.is_object() && IsDefault(inner);
 }
 
+bool TellsMode(const nlohmann::json& partition) {
+  return partition.contains("preemption_mode") || partition.contains("preempt_mode");
+}
+
 bool PreemptionOff(const nlohmann::json& partition) {
   for (const char* key : {"preemption_mode", "preempt_mode"})
     for (const auto& mode : At(partition, key))
@@ -99,34 +103,101 @@ Resources SlurmCluster::GetResources() {
   return r;
 }
 
-std::string SlurmCluster::WhyNotPreemptible(const std::string& partition, const std::string& user) {
+std::optional<SlurmCluster::Partition> SlurmCluster::ReadPartition(const std::string& name,
+                                                                   const std::string& user) {
+  const auto& config = api_.config();
+  const auto now = std::chrono::steady_clock::now();
+  const auto known = partitions_.find(name);
+  if (known != partitions_.end() && now - known->second.seen < std::chrono::minutes(10))
+    return known->second;
+  const auto answer = GetJson("read the partitions of " + config.name, Path("partitions"), user);
+  const auto& all = At(answer, "partitions");
+  if (!all.is_array()) ThrowGarbage("read the partitions of " + config.name, "no list of them");
+  const nlohmann::json* ours = nullptr;
+  Partition seen;
+  for (const auto& p : all) {
+    seen.highest_tier = std::max(seen.highest_tier, TierOf(p));
+    const bool only = name.empty() && all.size() == 1;
+    if (only || (name.empty() ? IsDefault(p) : TextIn(p, "name") == name)) ours = &p;
+  }
+  if (ours == nullptr && name.empty()) return std::nullopt;
+  seen.known = ours != nullptr;
+  seen.seen = now;
+  if (!seen.known) return seen;
+  seen.tier = TierOf(*ours);
+  seen.preemption_off = PreemptionOff(*ours);
+  seen.tells_mode = TellsMode(*ours);
+  const auto& limit = At(At(*ours, "maximums"), "time");
+  if (At(limit, "infinite") == false) seen.max_minutes = NumberIn(limit);
+  return partitions_[name] = seen;
+}
+
+std::string SlurmCluster::WhyNotIn(const std::string& partition, const Batch& batch) {
+  const auto seen = ReadPartition(partition, batch.cluster_user);
+  if (!seen) return "";  // not known yet: CheckDefaultPartition
+  // A list of partitions ("a,b") is for Slurm to judge, where the grid may take from its users.
+  if (!seen->known)
+    return batch.best_effort
+               ? "there is no partition " + partition + " of cluster " + api_.config().name
+               : "";
+  if (seen->max_minutes > 0 && batch.walltime_s > seen->max_minutes * 60)
+    return "partition " + partition + " of cluster " + api_.config().name +
+           " runs jobs for at most " + HumanDuration(seen->max_minutes * 60) +
+           "; the walltime is " + HumanDuration(batch.walltime_s);
+  return batch.best_effort ? WhyNotPreemptible(partition, *seen) : "";
+}
+
+std::string SlurmCluster::WhyNotPreemptible(const std::string& partition,
+                                            const Partition& seen) const {
   const auto& config = api_.config();
   if (config.options.value("not_preemptible", false)) return "";
-  const auto now = std::chrono::steady_clock::now();
-  const auto seen = preemptible_.find(partition);
-  if (seen != preemptible_.end() && now - seen->second < std::chrono::minutes(10)) return "";
-  const auto answer = GetJson("read the partitions of " + config.name, Path("partitions"), user);
-  const nlohmann::json* ours = nullptr;
-  double highest = 0;
-  for (const auto& p : At(answer, "partitions")) {
-    highest = std::max(highest, TierOf(p));
-    if (partition.empty() ? IsDefault(p) : TextIn(p, "name") == partition) ours = &p;
-  }
-  const std::string name =
-      "partition " + (partition.empty() ? "(default)" : partition) + " of cluster " + config.name;
+  const std::string head = "jobs of partition " + (partition.empty() ? "(default)" : partition) +
+                           " of cluster " + config.name + " are not preempted (";
   const std::string advice =
-      ": best-effort jobs would take from its own users. Name a preemptible partition "
+      "): best-effort jobs would take from its own users. Name a preemptible partition "
       "(best_effort_partition), or say --not-preemptible";
-  std::string why;
-  if (ours == nullptr)
-    why = "there is no " + name;
-  else if (PreemptionOff(*ours))
-    why = "jobs of " + name + " are not preempted (PreemptMode=OFF)" + advice;
-  else if (TierOf(*ours) >= highest && TextIn(config.options, "qos").empty())
-    why =
-        "jobs of " + name + " are not preempted (no partition has a higher PriorityTier)" + advice;
-  if (why.empty()) preemptible_[partition] = now;
-  return why;
+  if (seen.preemption_off) return head + "PreemptMode=OFF" + advice;
+  if (seen.tier >= seen.highest_tier && TextIn(config.options, "qos").empty())
+    return head + "no partition has a higher PriorityTier" + advice;
+  return "";
+}
+
+// What --check and the choice of a partition would use and this version does not show.
+std::vector<std::string> SlurmCluster::NotShown(const std::string& user) {
+  std::vector<std::string> missing;
+  const auto what = "read the partitions of " + api_.config().name;
+  bool tiers = false, modes = false, defaults = false;
+  const auto answer = GetJson(what, Path("partitions"), user);
+  for (const auto& p : At(answer, "partitions")) {
+    tiers = tiers || TierOf(p) > 0;
+    modes = modes || TellsMode(p);
+    defaults = defaults || IsDefault(p);
+  }
+  if (!tiers) missing.emplace_back("PriorityTier");
+  if (!modes) missing.emplace_back("PreemptMode");
+  if (!defaults) missing.emplace_back("the default partition");
+  const auto diag = GetJson("read the load of " + api_.config().name, Path("diag"), user);
+  if (NumberIn(At(At(diag, "statistics"), "req_time")) == 0) missing.emplace_back("the time");
+  return missing;
+}
+
+CheckItem SlurmCluster::CheckVersion(const std::string& user) {
+  const int version = Version();
+  CheckItem item{"version", SlurmApiTried(version) ? Verdict::kOk : Verdict::kWarn,
+                 "API v0.0." + std::to_string(version)};
+  if (version > kNewestSlurmApi)
+    item.detail += ": not known, spoken as v0.0." + std::to_string(kNewestSlurmApi);
+  else if (!SlurmApiTried(version))
+    item.detail += ": spoken as documented, not tried on a real one";
+  try {
+    if (const auto missing = NotShown(user); !missing.empty())
+      item.detail += "; it does not show " + Join(missing, ", ");
+    if (const auto newer = NewerVersions(user); !newer.empty())
+      item.detail += "; it also offers " + newer + ", not known and not used";
+  } catch (const CallFailed&) {
+    // The items that follow say what cannot be read, and why.
+  }
+  return item;
 }
 
 std::string SlurmCluster::ExceedsLimit(const Batch& batch) {
@@ -144,13 +215,11 @@ std::vector<CheckItem> SlurmCluster::Check(const std::string& cluster_user, bool
   std::vector<CheckItem> items;
   const auto& config = api_.config();
   try {
-    const int version = Version();
+    Version();
     // A version that is configured was not asked for. Without a token nothing can be asked.
     if (api_.TokenError(cluster_user).empty()) Ping(cluster_user);
     items.push_back({"reachable", Verdict::kOk, api_.url()});
-    items.push_back({"version", version <= 38 ? Verdict::kOk : Verdict::kWarn,
-                     "API v0.0." + std::to_string(version) +
-                         (version <= 38 ? "" : ": spoken as documented, not tried on a real one")});
+    items.push_back(CheckVersion(cluster_user));
   } catch (const CallFailed& e) {
     items.push_back(CheckFailure("reachable", e));
     return items;
@@ -200,12 +269,26 @@ CheckItem SlurmCluster::CheckTime(const std::string& user) {
 
 CheckItem SlurmCluster::CheckPartition(const std::string& user) {
   try {
-    Batch batch;
-    const auto why = WhyNotPreemptible(PartitionOf(batch), user);
-    if (!why.empty()) return {"best-effort", Verdict::kFail, why};
-    if (api_.config().options.value("not_preemptible", false))
-      return {"best-effort", Verdict::kWarn, "said to be not preemptible"};
-    return {"best-effort", Verdict::kOk, "jobs of " + PartitionOf(batch) + " are preempted"};
+    const auto name = PartitionOf(Batch{});
+    const bool said = api_.config().options.value("not_preemptible", false);
+    const auto seen = ReadPartition(name, user);
+    if (!seen)
+      return {"best-effort", Verdict::kWarn,
+              "this version does not show which partition is the default, so each batch is looked "
+              "at after its submission: name one (best_effort_partition)"};
+    if (!seen->known)
+      return {"best-effort", Verdict::kFail,
+              "there is no partition " + name + " of cluster " + api_.config().name};
+    if (const auto why = WhyNotPreemptible(name, *seen); !why.empty())
+      return {"best-effort", Verdict::kFail, why};
+    if (said) return {"best-effort", Verdict::kWarn, "said to be not preemptible"};
+    return {
+        "best-effort", Verdict::kOk,
+        "jobs of " + name + " are preempted" +
+            (seen->tells_mode ? ""
+                              : ", by its PriorityTier (this version does not show PreemptMode; "
+                                "scontrol show partition " +
+                                    name + " does)")};
   } catch (const CallFailed& e) {
     return CheckFailure("best-effort", e);
   }

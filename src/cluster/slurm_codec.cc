@@ -97,6 +97,7 @@ void ReadLive(const element& job, SlurmRecord* r) {
   r->state = StateAt(job, "job_state");
   r->reason = Text(job, "state_reason");
   r->submitted_at = Seconds(job, "submit_time");
+  r->eligible_at = Seconds(job, "eligible_time");
   r->started_at = Seconds(job, "start_time");
   r->ended_at = Seconds(job, "end_time");
 }
@@ -118,6 +119,7 @@ void ReadStored(const element& job, const element& time, SlurmRecord* r) {
   }
   r->user = Text(job, "user");
   r->submitted_at = Seconds(time, "submission");
+  r->eligible_at = Seconds(time, "eligible");
   r->started_at = Seconds(time, "start");
   r->ended_at = Seconds(time, "end");
   // FAILED with exit code 0: slurmdbd had another, which this API lost (v0.0.36 to v0.0.38).
@@ -130,6 +132,7 @@ SlurmRecord RecordOf(const element& job) {
   r.job_id = static_cast<std::int64_t>(NumberAt(job, "job_id").value_or(0));
   r.name = Text(job, "name");
   r.node = Text(job, "nodes");
+  r.partition = Text(job, "partition");
   const auto exit_code = Find(job, "exit_code", &found);
   if (found) r.wait_status = WaitStatus(exit_code);
   const auto time = Find(job, "time", &found);
@@ -181,6 +184,17 @@ SlurmError SlurmErrorOf(const std::string& body) {
     if (!first.any || (first.number == 0 && error.number != 0)) first = error;
   }
   return first;
+}
+
+std::map<std::string, SlurmError> SlurmDeletionErrors(const std::string& body) {
+  std::map<std::string, SlurmError> errors;
+  const auto parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
+  for (const auto& status : At(parsed, "status")) {
+    const auto& said = At(status, "error");
+    const int code = static_cast<int>(NumberIn(At(said, "code")));
+    if (code != 0) errors[TextIn(status, "step_id")] = {code, TextIn(said, "message"), true};
+  }
+  return errors;
 }
 
 }  // namespace cigri::cluster

@@ -17,10 +17,16 @@ bool SlurmEnded(const std::string& state) {
 
 namespace {
 
+bool WaitsForRelease(const SlurmRecord& r) {
+  return r.submitted_at > 0 &&
+         r.eligible_at - r.submitted_at > static_cast<double>(kSlurmHoldSeconds) / 2;
+}
+
 RemoteState LiveState(const SlurmRecord& r) {
   // Our own hold. An array that could not be launched is held by Slurm (JobHeldAdmin): that is no
   // hold of ours, and waits for an operator.
-  if (r.state == "PENDING" && r.reason == "JobHeldUser") return RemoteState::kHeld;
+  if (r.state == "PENDING" && (r.reason == "JobHeldUser" || WaitsForRelease(r)))
+    return RemoteState::kHeld;
   for (const char* waiting : {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
                               "SPECIAL_EXIT", "RESV_DEL_HOLD"})
     if (r.state == waiting) return RemoteState::kWaiting;

@@ -1,13 +1,17 @@
 // A submission as each version of slurmrestd takes it.
 #include <charconv>
+#include <set>
 
+#include "cluster/rest_api.h"
 #include "cluster/slurm_codec.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
 namespace {
 
-nlohmann::json SetNumber(int n, int version) {
+constexpr int kFirstWithBeginTime = 40;
+
+nlohmann::json SetNumber(std::int64_t n, int version) {
   if (version < 39) return n;
   return {{"set", true}, {"infinite", false}, {"number", n}};
 }
@@ -23,12 +27,36 @@ std::optional<int> SlurmApiVersion(const std::string& text) {
   return n;
 }
 
+bool SlurmApiTried(int version) {
+  return (version >= 36 && version <= 38) || (version >= 40 && version <= 42);
+}
+
+std::vector<std::string> UnknownSlurmApis(const std::string& openapi) {
+  std::set<int> versions;
+  const auto parsed = nlohmann::json::parse(ValidUtf8(openapi), nullptr, false);
+  const auto& paths = At(parsed, "paths");
+  for (auto it = paths.begin(); paths.is_object() && it != paths.end(); ++it) {
+    const auto parts = Split(it.key(), '/');  // "", "slurm", "v0.0.44", "ping"
+    const auto version = parts.size() > 2 ? SlurmApiVersion(parts[2]) : std::nullopt;
+    if (parts.size() > 2 && parts[1] == "slurm" && version && *version > kNewestSlurmApi)
+      versions.insert(*version);
+  }
+  std::vector<std::string> names;
+  for (const int v : versions) names.push_back("v0.0." + std::to_string(v));
+  return names;
+}
+
+nlohmann::json WriteSlurmRelease(int version) {
+  nlohmann::json job{{"hold", false}};
+  if (version >= kFirstWithBeginTime) job["begin_time"] = SetNumber(1, version);  // long past
+  return job;
+}
+
 nlohmann::json WriteSlurmRequest(const SlurmRequest& r, int version) {
   const bool old = version < 39;
   nlohmann::json job{{"name", r.tag},
                      {"comment", r.tag},
                      {"array", r.array},
-                     {"hold", true},
                      {"current_working_directory", "/"},
                      {"standard_output", "/dev/null"},
                      {"standard_error", "/dev/null"},
@@ -36,6 +64,10 @@ nlohmann::json WriteSlurmRequest(const SlurmRequest& r, int version) {
                      {"time_limit", SetNumber((r.walltime_s + 59) / 60, version)},
                      {"tasks", r.tasks},
                      {"cpus_per_task", r.cpus_per_task}};
+  if (version >= kFirstWithBeginTime)
+    job["begin_time"] = SetNumber(r.begin_at, version);
+  else
+    job["hold"] = true;
   // "requeue": false means true in 22.05; no_requeue is taken by all three versions there.
   if (old)
     job["no_requeue"] = true;

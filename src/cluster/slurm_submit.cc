@@ -1,5 +1,6 @@
 // Submission to Slurm: always an array, always on hold, so that a doubt leaves only held jobs.
 #include <algorithm>
+#include <ctime>
 
 #include "cluster/resource_request.h"
 #include "cluster/slurm.h"
@@ -65,6 +66,7 @@ SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   r.qos = Option(batch, config, "qos");
   r.constraints = Option(batch, config, "constraint");
   if (r.constraints.empty()) r.constraints = batch.properties;
+  r.begin_at = static_cast<std::int64_t>(std::time(nullptr)) + kSlurmHoldSeconds;
   r.walltime_s = batch.walltime_s;
   r.cpus_per_task = batch.slots;
   if (!batch.resources.empty()) ReadHierarchy(batch.resources, &r);
@@ -82,11 +84,11 @@ std::vector<std::string> SlurmCluster::Submit(const Batch& batch) {
     throw SubmitRefused(Why::kToken, error);
   std::string path;
   try {  // nothing has been sent that could be a job
-    if (batch.best_effort) {
-      const auto why = WhyNotPreemptible(PartitionOf(batch), batch.cluster_user);
-      if (!why.empty()) throw SubmitRefused(Why::kBatch, why);
-    }
     path = Path("job/submit");
+    // The versions of Slurm 22.05 say themselves when a held job can never run.
+    if (batch.best_effort || version_ > 38)
+      if (const auto why = WhyNotIn(PartitionOf(batch), batch); !why.empty())
+        throw SubmitRefused(Why::kBatch, why);
   } catch (const CallFailed& e) {
     if (e.why() != CallFailed::Why::kAuth) throw SubmitRefused(Why::kTemporary, e.what());
     throw SubmitRefused(api_.RefusalKind(),
@@ -111,16 +113,44 @@ std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < batch.elements.size(); ++i)
     ids.push_back(std::to_string(array) + "_" + std::to_string(i));
-  if (!error.any || error.number == kHeld || error.number == 0) return ids;
-  // Accepted, and can never run: it would wait indefinitely. It is on hold, so nothing has run.
-  text = "cannot " + what + ": " + error.text;
-  if (Deleted(array, batch.cluster_user)) throw SubmitRefused(Why::kBatch, text);
-  throw SubmitInDoubt(text, ids);
+  // Accepted, and can never run: it would wait indefinitely.
+  if (error.any && error.number != kHeld && error.number != 0)
+    RefuseHeld(batch, array, "cannot " + what + ": " + error.text);
+  CheckDefaultPartition(batch, array);
+  return ids;
+}
+
+// The batch is on hold, so nothing of it has run.
+void SlurmCluster::RefuseHeld(const Batch& batch, std::int64_t array, const std::string& why) {
+  if (Deleted(array, batch.cluster_user)) throw SubmitRefused(Why::kBatch, why);
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i)
+    ids.push_back(std::to_string(array) + "_" + std::to_string(i));
+  throw SubmitInDoubt(why, ids);
+}
+
+// From v0.0.39 on the API does not show which partition is the default: a job in it does.
+void SlurmCluster::CheckDefaultPartition(const Batch& batch, std::int64_t array) {
+  if (!PartitionOf(batch).empty() || version_ < 39) return;
+  try {
+    if (ReadPartition("", batch.cluster_user)) return;
+    const auto records = GetJobs("read array " + std::to_string(array),
+                                 Path("job/" + std::to_string(array)), batch.cluster_user);
+    if (!records || records->empty() || records->front().partition.empty()) return;
+    const auto name = records->front().partition;
+    if (const auto why = WhyNotIn(name, batch); !why.empty()) RefuseHeld(batch, array, why);
+    partitions_[""] = partitions_.at(name);
+  } catch (const CallFailed&) {
+    // The next batch is looked at again.
+  }
 }
 
 bool SlurmCluster::Deleted(std::int64_t array, const std::string& user) {
   try {
-    return api_.Delete(Path("job/" + std::to_string(array)), user).ok();
+    const auto response = api_.Delete(Path("job/" + std::to_string(array)), user);
+    for (const auto& [id, error] : SlurmDeletionErrors(response.body))
+      if (error.number != kSlurmUnknownJob && error.number != kSlurmEndedJob) return false;
+    return response.ok();
   } catch (const CallFailed&) {
     return false;  // not even asked
   }
@@ -129,7 +159,8 @@ bool SlurmCluster::Deleted(std::int64_t array, const std::string& user) {
 void SlurmCluster::ThrowForError(const std::string& text, const SlurmError& error,
                                  const Batch& batch, const http::Response& response) {
   const int n = error.number;
-  if (response.status == 401 || response.status == 403)
+  NoteAnswer(response);
+  if (response.status == 401 || response.status == 403 || SaysBadToken(response))
     throw SubmitRefused(api_.RefusalKind(), text + ": " + api_.Refused(batch.cluster_user));
   if (response.status == 404 || response.status == 405) throw SubmitRefused(Why::kTemporary, text);
   if (response.status == 413 || n == 2012) throw SubmitRefused(Why::kBytes, text);
@@ -148,9 +179,11 @@ void SlurmCluster::ThrowForError(const std::string& text, const SlurmError& erro
 
 // Whether any call of this user is refused at once.
 bool SlurmCluster::TokenRefused(const std::string& user) try {
-  const auto path = Path("ping");
+  // From v0.0.39 on a ping is 200 with any token.
+  const auto path = Path(Version() < 39 ? "ping" : "diag");
   const auto began = std::chrono::steady_clock::now();
   const auto response = api_.Get(path, user);
+  if (Version() >= 39) return SaysBadToken(response);
   return response.outcome == http::Outcome::kAnswered && response.status == 500 &&
          std::chrono::steady_clock::now() - began < std::chrono::seconds(2);
 } catch (const CallFailed&) {
@@ -160,7 +193,9 @@ bool SlurmCluster::TokenRefused(const std::string& user) try {
 void SlurmCluster::Release(const Batch& batch, const std::vector<std::string>& remote_ids) {
   const auto id = remote_ids.at(0).substr(0, remote_ids[0].find('_'));
   const auto what = "release array " + id + " of " + api_.config().name;
-  const auto response = api_.Post(Path("job/" + id), R"({"hold":false})", batch.cluster_user);
+  const auto response =
+      api_.Post(Path("job/" + id), WriteSlurmRelease(Version()).dump(), batch.cluster_user);
+  if (!response.ok()) NoteAnswer(response);
   if (!response.ok()) throw api_.Failed(what, response);
   // 200 with an error that has no number is how Slurm says that an array was updated. One with a
   // number was not; a poll then shows the jobs still held.

@@ -382,7 +382,9 @@ TEST_F(SlurmTest, DeletionsAreOfTasksAndReadByTheirNumber) {
   server_.On("GET", "/job/12", Fixture("slurm/array-held"));
   for (const auto& c : cases) {
     server_.On("DELETE", "/job/12_3", Fixture(std::string("slurm/") + c.fixture));
-    const auto r = slurm_->Kill({RefOf("12_3", kRecorded, 3)});
+    auto ref = RefOf("12_3", kRecorded, 3);
+    ref.cluster_user = "grid";
+    const auto r = slurm_->Kill({ref});
     EXPECT_EQ(r.asked.size(), static_cast<std::size_t>(c.asked)) << c.fixture;
     EXPECT_EQ(r.gone.size(), static_cast<std::size_t>(c.gone)) << c.fixture;
     EXPECT_EQ(r.failed.size(), static_cast<std::size_t>(c.failed)) << c.fixture;
@@ -394,6 +396,7 @@ TEST_F(SlurmTest, AnArrayIsDeletedWholeOnlyWhenAllThatLivesOfItIsMeant) {
   server_.On("DELETE", "/job/12", Fixture("slurm/delete-running"));
   std::vector<RemoteRef> refs;
   for (int i = 1; i <= 20; ++i) refs.push_back(RefOf("12_" + std::to_string(i), kRecorded, i));
+  for (auto& ref : refs) ref.cluster_user = "grid";
   EXPECT_EQ(slurm_->Kill(refs).asked.size(), 20u);
   EXPECT_EQ(server_.Asked("DELETE", "").size(), 1u);
   refs.pop_back();
@@ -565,7 +568,7 @@ TEST_F(SlurmTest, TheVersionIsFoundFromTheNewestDown) {
   server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/array-held"));
   Poll(kRecorded, {"12_1"});
   Poll(kRecorded, {"12_1"});
-  EXPECT_EQ(server_.Asked("GET", "/ping").size(), 5u) << "42 to 38, once";
+  EXPECT_EQ(server_.Asked("GET", "/ping").size(), 6u) << "43 to 38, once";
   EXPECT_EQ(server_.Asked("GET", "/slurm/v0.0.38/job/12").size(), 2u);
 }
 

@@ -1,4 +1,5 @@
-// The conformance suite (tests/cluster/conformance) on a real OAR 2.5 and a real Slurm 22.05.
+// The conformance suite (tests/cluster/conformance) on real schedulers: OAR 2.5 and 3, Slurm 22.05 and
+// 24.11.
 #include "core/text.h"
 #include "real_cluster.h"
 #include "tests/cluster/conformance/http_cluster.h"
@@ -67,6 +68,28 @@ class RealOar final : public RealHttpCluster {
   void MakeRefused(Batch* batch) const override { batch->properties = "nosuch='x'"; }
 };
 
+cluster::ClusterConfig Oar3Config() {
+  auto config = OarConfig();
+  config.kind = "oar3";
+  config.auth_type = "jwt";
+  return config;
+}
+
+std::string Oar3Token(const std::string& user) {
+  static std::map<std::string, std::string> tokens;
+  if (tokens.count(user) == 0) tokens[user] = Trim(real::RunScript("oar3-up --token " + user));
+  return tokens[user];
+}
+
+class RealOar3 final : public RealHttpCluster {
+ public:
+  RealOar3()
+      : RealHttpCluster(Oar3Config(), "", "http://127.0.0.1:8670", "POST /jobs ", Oar3Token) {}
+  std::string user() const override { return "alice"; }
+  std::string Stranger() const override { return "bob"; }
+  void MakeRefused(Batch* batch) const override { batch->properties = "nosuch='x'"; }
+};
+
 cluster::ClusterConfig SlurmConfig() {
   cluster::ClusterConfig config;
   config.name = "luke";
@@ -86,9 +109,9 @@ std::string TokenIn(const std::string& lines) {
 
 class RealSlurm final : public RealHttpCluster {
  public:
-  explicit RealSlurm(const std::string& token)
-      : RealHttpCluster(SlurmConfig(), "", "http://127.0.0.1:6820",
-                        "POST /slurm/v0.0.38/job/submit ",
+  RealSlurm(int port, const std::string& version, const std::string& token)
+      : RealHttpCluster(SlurmConfig(), "", "http://127.0.0.1:" + std::to_string(port),
+                        "POST /slurm/" + version + "/job/submit ",
                         [token](const std::string&) { return token; }) {}
   std::string user() const override { return "grid"; }
   void MakeRefused(Batch* batch) const override { batch->options["partition"] = "nosuch"; }
@@ -101,14 +124,29 @@ std::unique_ptr<TestedCluster> MakeOar() {
   return std::make_unique<RealOar>();
 }
 
+std::unique_ptr<TestedCluster> MakeOar3() {
+  if (!real::Allowed() || !real::HasOar3()) return nullptr;
+  static const std::string started = Up("oar3-up", "oar3-down");
+  return std::make_unique<RealOar3>();
+}
+
 std::unique_ptr<TestedCluster> MakeSlurm() {
   if (!real::Allowed()) return nullptr;
   static const std::string token = TokenIn(Up("slurm-up alpha 6817", "slurm-down alpha"));
-  return std::make_unique<RealSlurm>(token);
+  return std::make_unique<RealSlurm>(6820, "v0.0.38", token);
+}
+
+std::unique_ptr<TestedCluster> MakeSlurm24() {
+  if (!real::Allowed()) return nullptr;
+  static const std::string token =
+      TokenIn(Up("slurm-up --release trixie gamma 7017", "slurm-down gamma"));
+  return std::make_unique<RealSlurm>(7020, "v0.0.42", token);
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, ConformanceTest,
-                         testing::Values(Kind{"oar2", MakeOar}, Kind{"slurm", MakeSlurm}), NameOf);
+                         testing::Values(Kind{"oar2", MakeOar}, Kind{"oar3", MakeOar3},
+                                         Kind{"slurm", MakeSlurm}, Kind{"slurm24", MakeSlurm24}),
+                         NameOf);
 
 }  // namespace
 }  // namespace cigri::conformance

@@ -18,6 +18,10 @@ bool Allowed() {
   return wanted != nullptr && std::string(wanted) == "1" && geteuid() == 0;
 }
 
+bool HasOar3() {
+  return std::system(CIGRI_SOURCE_DIR "/scripts/clusters/oar3-up --source >/dev/null 2>&1") == 0;
+}
+
 std::string Shell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "re");
   std::string out;
@@ -29,7 +33,7 @@ std::string Shell(const std::string& command) {
 }
 
 std::string RunScript(const std::string& script, const std::string& environment) {
-  return Shell(environment + " timeout 300 " CIGRI_SOURCE_DIR "/scripts/clusters/" + script +
+  return Shell(environment + " timeout 600 " CIGRI_SOURCE_DIR "/scripts/clusters/" + script +
                " 2>/dev/null");
 }
 

@@ -16,6 +16,8 @@ using test::CuttingProxy;
 
 /// Whether real clusters may be brought up here: CIGRI_REAL=1, and root.
 bool Allowed();
+/// Whether OAR 3's source is where oar3-up finds it.
+bool HasOar3();
 /// Runs a script of scripts/clusters with `environment` ("OAR_INSTANCE=2"); fails the test when it
 /// fails. Returns what it wrote.
 std::string RunScript(const std::string& script, const std::string& environment = "");

@@ -1,4 +1,5 @@
-// The driver slurm on a real Slurm 22.05 (scripts/clusters/slurm-up), with and without accounting.
+// The driver slurm on real Slurm 22.05 and 24.11 (scripts/clusters/slurm-up), with each version of
+// 24.11's API, with and without accounting.
 #include "core/text.h"
 #include "real_cluster.h"
 
@@ -9,17 +10,49 @@ using namespace std::chrono_literals;
 using cluster::EndCause;
 using cluster::RemoteState;
 
-class RealSlurmTest : public testing::Test {
+/// A Slurm to run the suite on, and how to speak to it.
+struct SlurmSite {
+  const char* name;         ///< of the parameter
+  const char* cluster;      ///< as slurm-up knows it, with accounting
+  const char* forgetful;    ///< one without accounting that forgets after 5 s
+  int port;                 ///< of slurmrestd; that of the forgetful one is 100 higher
+  const char* release;      ///< what slurm-up is told besides
+  const char* api_version;  ///< "" = the newest that is offered
+};
+constexpr SlurmSite kSites[] = {
+    {"v22_05", "alpha", "beta", 6820, "", ""},
+    {"v24_11", "gamma", "delta", 7020, "--release trixie ", ""},
+    {"v24_11_v40", "gamma", "delta", 7020, "--release trixie ", "v0.0.40"},
+    {"v24_11_v41", "gamma", "delta", 7020, "--release trixie ", "v0.0.41"}};
+void PrintTo(const SlurmSite& site, std::ostream* to) { *to << site.name; }
+std::string NameOfSlurm(const testing::TestParamInfo<SlurmSite>& site) { return site.param.name; }
+
+class RealSlurmTest : public testing::TestWithParam<SlurmSite> {
  protected:
-  static void SetUpTestSuite() {
-    if (Allowed()) token_ = TokenIn(RunScript("slurm-up alpha 6817"));
-  }
   static void TearDownTestSuite() {
-    if (Allowed() && std::getenv("CIGRI_REAL_KEEP") == nullptr) RunScript("slurm-down alpha");
+    if (std::getenv("CIGRI_REAL_KEEP") == nullptr)
+      for (const auto& [cluster, token] : tokens_) RunScript("slurm-down " + cluster);
+    tokens_.clear();
   }
   void SetUp() override {
     if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts Slurm";
-    slurm_ = Make(6820, token_);
+    Start(GetParam().cluster, port() - 3, "");
+    slurm_ = Make(port(), token_);
+  }
+  /// Starts the cluster once; it is stopped after the suite.
+  static void Start(const std::string& cluster, int base, const std::string& environment) {
+    if (tokens_.count(cluster) == 0) {
+      tokens_[cluster] = TokenIn(RunScript(
+          "slurm-up " + std::string(GetParam().release) + cluster + " " + std::to_string(base),
+          environment));
+    }
+    token_ = tokens_[cluster];
+  }
+  static int port() { return GetParam().port; }
+  /// What runs a command of the other release.
+  static std::string InRelease() {
+    return "IN_DEBIAN_BIND=/var/lib/slurm-clusters " CIGRI_SOURCE_DIR
+           "/scripts/clusters/in-debian trixie ";
   }
   static std::string TokenIn(const std::string& lines) {
     const std::string key = "SLURM_REST_TOKEN=";
@@ -36,7 +69,8 @@ class RealSlurmTest : public testing::Test {
     config.auth_user = "grid";
     config.options = {{"best_effort_partition", "besteffort"},
                       {"partition", "normal"},
-                      {"shared_folder", "/home/%u/.cigri"}};
+                      {"shared_folder", "/home/%u/.cigri"},
+                      {"api_version", GetParam().api_version}};
     return config;
   }
   static std::unique_ptr<cluster::Cluster> Make(
@@ -47,11 +81,14 @@ class RealSlurmTest : public testing::Test {
     return cluster::MakeCluster(config, [token](const std::string&) { return token; });
   }
   static std::string token_;
+  static std::map<std::string, std::string> tokens_;  // by cluster that runs
   std::unique_ptr<cluster::Cluster> slurm_;
 };
 std::string RealSlurmTest::token_;
+std::map<std::string, std::string> RealSlurmTest::tokens_;
+INSTANTIATE_TEST_SUITE_P(Slurm, RealSlurmTest, testing::ValuesIn(kSites), NameOfSlurm);
 
-TEST_F(RealSlurmTest, ParametersReachTheProgramByteForByte) {
+TEST_P(RealSlurmTest, ParametersReachTheProgramByteForByte) {
   const auto values = OddValues();
   const auto folder = "/home/grid/odd." + RandomHex(4);
   Shell("runuser -u grid -- mkdir " + folder);
@@ -68,7 +105,7 @@ TEST_F(RealSlurmTest, ParametersReachTheProgramByteForByte) {
   }
 }
 
-TEST_F(RealSlurmTest, EndsAreReportedAsTheyWere) {
+TEST_P(RealSlurmTest, EndsAreReportedAsTheyWere) {
   auto batch = BatchOf("grid", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
                                 "nosuchprogram", "sh -c 'kill -SEGV $$'"});
   const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 120s);
@@ -82,7 +119,7 @@ TEST_F(RealSlurmTest, EndsAreReportedAsTheyWere) {
   }
 }
 
-TEST_F(RealSlurmTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {
+TEST_P(RealSlurmTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {
   auto batch = BatchOf("grid", {"echo $greeting; echo $CIGRI_TASK_INDEX $CIGRI_JOB_ID "
                                 "$CIGRI_CAMPAIGN_ID $CIGRI_JOB_NAME; pwd; cat "
                                 "$CIGRI_NODE_FILE | sort | uniq -c | wc -l; wc -l "
@@ -97,7 +134,7 @@ TEST_F(RealSlurmTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {
   EXPECT_EQ(slurm_->ReadOutput(refs[0], cluster::Stream::kStderr, -3, 100).bytes, "ps\n");
 }
 
-TEST_F(RealSlurmTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
+TEST_P(RealSlurmTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
   auto batch = BatchOf("grid", {"touch /tmp/cigri-must-not-run"});
   batch.directory = "/no/such place";
   const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 60s);
@@ -106,7 +143,7 @@ TEST_F(RealSlurmTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
   EXPECT_NE(access("/tmp/cigri-must-not-run", F_OK), 0);
 }
 
-TEST_F(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
+TEST_P(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
   const auto batch = BatchOf("grid", {"exit 1", "exit 2"});
   const auto ids = slurm_->Submit(batch);
   const auto found = slurm_->Find(batch.tag, "grid", 0, false);
@@ -123,7 +160,7 @@ TEST_F(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
   EXPECT_TRUE(never.jobs.empty());
 }
 
-TEST_F(RealSlurmTest, DeletionsAreReported) {
+TEST_P(RealSlurmTest, DeletionsAreReported) {
   // More than fits: some run, some wait.
   const auto refs = SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(30, "sleep 100")));
   ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
@@ -139,7 +176,7 @@ TEST_F(RealSlurmTest, DeletionsAreReported) {
 }
 
 // GRID-20: a best-effort job gives way to the cluster's own users, and is not requeued.
-TEST_F(RealSlurmTest, ANormalJobPreemptsBestEffortOnesAlsoWhereSlurmWouldRequeue) {
+TEST_P(RealSlurmTest, ANormalJobPreemptsBestEffortOnesAlsoWhereSlurmWouldRequeue) {
   for (const char* partition : {"besteffort", "requeue"}) {
     auto batch = BatchOf("grid", std::vector<std::string>(4, "sleep 200"));
     batch.options = {{"partition", partition}, {"cores", 4}};
@@ -165,7 +202,7 @@ TEST_F(RealSlurmTest, ANormalJobPreemptsBestEffortOnesAlsoWhereSlurmWouldRequeue
   }
 }
 
-TEST_F(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
+TEST_P(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
   auto batch = BatchOf("grid", {"true"});
   batch.options = {{"partition", "normal"}};
   try {
@@ -175,12 +212,12 @@ TEST_F(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
     EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kBatch);
     EXPECT_NE(std::string(e.what()).find("--not-preemptible"), std::string::npos) << e.what();
   }
-  const auto reported = Make(6820, token_, {{"not_preemptible", true}});
+  const auto reported = Make(port(), token_, {{"not_preemptible", true}});
   EXPECT_TRUE(Await(*reported, SubmitAll(*reported, batch), 60s).all);
 }
 
-TEST_F(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) {
-  CuttingProxy proxy("0", "6820");
+TEST_P(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) {
+  CuttingProxy proxy("0", std::to_string(port()));
   const auto through = Make(proxy.port(), token_);
   ASSERT_TRUE(Await(*through, SubmitAll(*through, BatchOf("grid", {"true"})), 60s).all);
   const auto batch = BatchOf("grid", {"exit 4", "exit 5", "exit 6"});
@@ -198,8 +235,8 @@ TEST_F(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) 
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ends.jobs.at(i).wait_status, (4 + i) << 8);
 }
 
-TEST_F(RealSlurmTest, ABadTokenIsTheUsersAndNotADoubt) {
-  const auto bad = Make(6820, "eyJhbGciOiJIUzI1NiJ9.e30.bad");
+TEST_P(RealSlurmTest, ABadTokenIsTheUsersAndNotADoubt) {
+  const auto bad = Make(port(), "eyJhbGciOiJIUzI1NiJ9.e30.bad");
   try {
     bad->Submit(BatchOf("grid", {"true"}));
     ADD_FAILURE() << "accepted";
@@ -213,18 +250,57 @@ TEST_F(RealSlurmTest, ABadTokenIsTheUsersAndNotADoubt) {
   EXPECT_THROW(bad->GetResources(), cluster::CallFailed) << "nobody may read anything there";
 }
 
-TEST_F(RealSlurmTest, CheckFindsTheVersionAndRunsATestJob) {
+TEST_P(RealSlurmTest, WhatCanNeverRunIsRefusedAndLeavesNoLiveJob) {
+  const std::pair<const char*, nlohmann::json> cases[] = {{"cores", 1000}, {"mem", "900G"}};
+  for (const auto& [key, value] : cases) {
+    auto batch = BatchOf("grid", {"true", "true"});
+    batch.options = {{key, value}};
+    try {
+      slurm_->Submit(batch);
+      ADD_FAILURE() << "accepted with " << key;
+    } catch (const cluster::SubmitRefused& e) {
+      EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kBatch) << e.what();
+    }
+    for (const auto& job : slurm_->Find(batch.tag, "grid", 0, false).jobs)
+      EXPECT_EQ(job.state, RemoteState::kEnded) << key;
+  }
+}
+
+TEST_P(RealSlurmTest, AnotherUsersJobIsNotDeletedAndAnUnknownOneIsGone) {
+  const auto refs = SubmitAll(*slurm_, BatchOf("grid", {"sleep 100"}));
+  ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
+    return r.jobs.at(0).state == RemoteState::kRunning;
+  }));
+  Shell("id slurmbob >/dev/null 2>&1 || useradd --create-home slurmbob");
+  const std::string in = *GetParam().release == 0 ? "" : InRelease();
+  const auto lines = Shell(in + "env SLURM_CONF=/var/lib/slurm-clusters/" + GetParam().cluster +
+                           "/etc/slurm.conf scontrol token username=slurmbob lifespan=600");
+  const auto bob = Make(port(), std::string(Trim(lines.substr(lines.find('=') + 1))));
+  auto theirs = refs;
+  theirs[0].cluster_user = "slurmbob";
+  const auto refused = bob->Kill(theirs);
+  EXPECT_EQ(refused.failed.size(), 1u);
+  EXPECT_TRUE(refused.asked.empty() && refused.gone.empty());
+  EXPECT_EQ(slurm_->Poll({refs, "", {}}).jobs.at(0).state, RemoteState::kRunning);
+  EXPECT_EQ(slurm_->Kill(refs).asked.size(), 1u);
+  ASSERT_TRUE(Await(*slurm_, refs, 60s).all);
+  auto unknown = refs;
+  unknown[0].remote_id = "999999_0";
+  EXPECT_EQ(slurm_->Kill(unknown).gone.size(), 1u);
+}
+
+TEST_P(RealSlurmTest, CheckFindsTheVersionAndRunsATestJob) {
   for (const auto& item : slurm_->Check("grid", true))
     EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;
 }
 
-TEST_F(RealSlurmTest, ResourcesAreCpusOfThePartition) {
+TEST_P(RealSlurmTest, ResourcesAreCpusOfThePartition) {
   const auto r = slurm_->GetResources();
   EXPECT_EQ(r.max, 16);
   EXPECT_EQ(r.unavailable, 0) << r.note;
 }
 
-TEST_F(RealSlurmTest, AnArrayIsPolledInOneCall) {
+TEST_P(RealSlurmTest, AnArrayIsPolledInOneCall) {
   const auto refs = SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(500, "true")));
   cluster::PollRequest request;
   request.jobs = refs;
@@ -235,7 +311,7 @@ TEST_F(RealSlurmTest, AnArrayIsPolledInOneCall) {
 }
 
 // bench/real_calls.sh measures what a whole campaign costs.
-TEST_F(RealSlurmTest, CallsPerThousandJobsAreCounted) {
+TEST_P(RealSlurmTest, CallsPerThousandJobsAreCounted) {
   const auto ends = Await(
       *slurm_, SubmitAll(*slurm_, BatchOf("grid", std::vector<std::string>(100, "true"))), 300s);
   ASSERT_TRUE(ends.all);
@@ -247,19 +323,18 @@ TEST_F(RealSlurmTest, CallsPerThousandJobsAreCounted) {
 // A cluster that forgets after 5 s and has no accounting: only the job's own record tells.
 class RealForgetfulSlurmTest : public RealSlurmTest {
  protected:
-  static void SetUpTestSuite() {
-    if (Allowed())
-      token_ = TokenIn(
-          RunScript("slurm-up beta 6917", "SLURM_UP_DBD=0 SLURM_UP_MINJOBAGE=5 SLURM_UP_NODES=1"));
-  }
-  static void TearDownTestSuite() {
-    if (Allowed() && std::getenv("CIGRI_REAL_KEEP") == nullptr) RunScript("slurm-down beta");
+  void SetUp() override {
+    if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root";
+    Start(GetParam().forgetful, port() + 97,
+          "SLURM_UP_DBD=0 SLURM_UP_MINJOBAGE=5 SLURM_UP_NODES=1");
   }
 };
+INSTANTIATE_TEST_SUITE_P(Slurm, RealForgetfulSlurmTest, testing::Values(kSites[0], kSites[1]),
+                         NameOfSlurm);
 
-TEST_F(RealForgetfulSlurmTest, AForgottenJobsEndIsReadFromItsOwnRecordElseItIsMissing) {
-  const auto slurm = Make(6920, token_);
-  const auto blind = Make(6920, token_, {{"shared_folder", ""}});
+TEST_P(RealForgetfulSlurmTest, AForgottenJobsEndIsReadFromItsOwnRecordElseItIsMissing) {
+  const auto slurm = Make(port() + 100, token_);
+  const auto blind = Make(port() + 100, token_, {{"shared_folder", ""}});
   const auto refs = SubmitAll(*slurm, BatchOf("grid", {"exit 9", "exit 0"}));
   cluster::PollResult last;
   ASSERT_TRUE(AwaitPoll(*blind, refs, 120s,

@@ -26,8 +26,8 @@ class RealGridTest : public FiveClusters {
     const auto grid_id = Rows("SELECT grid_id FROM grid")[0][0];
     Arguments wrong = DisagreeWithOar(1, "oar1", grid_id, ours);
     for (const auto& more : {DisagreeWithOar(2, "oar2", grid_id, ours),
-                             DisagreeWithSlurm("alpha", "slurm1", grid_id, ours),
-                             DisagreeWithSlurm("beta", "slurm2", grid_id, ours)})
+                             DisagreeWithSlurm(SlurmName(1), "slurm1", grid_id, ours),
+                             DisagreeWithSlurm(SlurmName(2), "slurm2", grid_id, ours)})
       wrong.insert(wrong.end(), more.begin(), more.end());
     EXPECT_EQ(wrong, Arguments{});
     std::printf("%zu ends compared with the clusters' own records, %zu disagree\n", ours.size(),
@@ -58,23 +58,21 @@ struct Foreigners {
         "'{\"command\":\"sleep 3000\",\"name\":\"cigri.12\"}' "
         "http://127.0.0.1:6668/oarapi-cigri/jobs.json");
     oar = std::to_string(json::parse(answer).value("id", 0));
-    slurm = std::string(
-        Trim(Shell(Slurm() + "runuser -u grid -- sbatch --parsable -p normal -J cigri.12 "
-                             "-D /tmp -o /dev/null --wrap 'sleep 3000'")));
-  }
-  static std::string Slurm() {
-    return "export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; ";
+    slurm =
+        std::string(Trim(Shell(AtSlurm(1,
+                                       "runuser -u grid -- sbatch --parsable -p normal -J cigri.12 "
+                                       "-D /tmp -o /dev/null --wrap 'sleep 3000'"))));
   }
   std::string States() const {
     const auto job =
         Shell("curl -sf -H 'X-Remote-Ident: alice' http://127.0.0.1:6668/oarapi-cigri/jobs/" + oar +
               ".json");
     return json::parse(job).value("state", "") + " " +
-           std::string(Trim(Shell(Slurm() + "squeue -h -o %T -j " + slurm)));
+           std::string(Trim(Shell(AtSlurm(1, "squeue -h -o %T -j " + slurm))));
   }
   ~Foreigners() {
     Shell("curl -sf -X DELETE -H 'X-Remote-Ident: alice' http://127.0.0.1:6668/oarapi-cigri/jobs/" +
-          oar + ".json; " + Slurm() + "scancel " + slurm);
+          oar + ".json; " + AtSlurm(1, "scancel " + slurm));
   }
 };
 
@@ -105,7 +103,7 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   ASSERT_TRUE(Await([&] { return Written("brief") > n / 10; }, Seconds(600)))
       << grid().Progress(brief);
   RunScript("oar-down", "", "OAR_DOWN_ONLY=server");  // its API lives: 500, and the job exists
-  RunScript("slurm-down", "--keep-jobs alpha");
+  RunScript("slurm-down", "--keep-jobs " + SlurmName(1));
   const int then = Written("brief");
   const auto others_went_on = [&] {
     return Written("brief") > then + n / 10 || grid().Progress(brief).value("waiting", 0) == 0;
@@ -143,14 +141,13 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksAreRetried) 
     int n, cores;
   };
   const std::string sbatch =
-      "/etc/slurm.conf; runuser -u grid -- sbatch -p normal -c 4 -D /tmp -o /dev/null --wrap true";
+      "runuser -u grid -- sbatch -p normal -c 4 -D /tmp -o /dev/null --wrap true";
   const std::string oarsub = "runuser -u carol -- oarsub -l /core=2,walltime=0:05 true";
-  const std::string clusters = "export SLURM_CONF=/var/lib/slurm-clusters/";
   const std::vector<Case> cases{
       {"oar1", "cd /tmp; " + oarsub, 4, 2},
       {"oar2", "cd /tmp; nsenter --mount=/run/oar-up/ns/2 -- " + oarsub, 2, 2},
-      {"slurm1", clusters + "alpha" + sbatch, 4, 4},
-      {"slurm2", clusters + "beta" + sbatch, 4, 4},
+      {"slurm1", AtSlurm(1, sbatch), 4, 4},
+      {"slurm2", AtSlurm(2, sbatch), 4, 4},
       {"local", "", 2, 1}};
   std::vector<int> ids;
   for (const auto& c : cases)
@@ -181,10 +178,7 @@ TEST_F(RealGridTest, WhatSlurmWouldRequeueIsRetriedOnceAndOnlyByTheGrid) {
   const int id = Submit("again", 4, kUntilGo, {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
   ASSERT_TRUE(Await([&] { return grid().Progress(id).value("running", 0) == 4; }, Seconds(120)))
       << grid().Progress(id);
-  Shell(
-      "export SLURM_CONF=/var/lib/slurm-clusters/alpha/etc/slurm.conf; runuser -u grid -- sbatch "
-      "-p "
-      "normal -c 4 -D /tmp -o /dev/null --wrap true");
+  Shell(AtSlurm(1, "runuser -u grid -- sbatch -p normal -c 4 -D /tmp -o /dev/null --wrap true"));
   EXPECT_TRUE(Await([&] { return Preempted(id) >= 1; }, Seconds(120))) << grid().Progress(id);
   grid().Script("go", "");
   ExpectEachOnce(id, "again", 4, Seconds(240));

@@ -21,11 +21,8 @@ TEST_F(RealErrorsTest, AGridThatWasDownLongerThanSlurmRemembersRunsNothingTwice)
   const auto grid_id = Rows("SELECT grid_id FROM grid")[0][0];
   grid().Ok({"cigri", "down", "--keep-jobs"});
   grid().Script("go", "");
-  const std::string squeue =
-      "export SLURM_CONF=/var/lib/slurm-clusters/beta/etc/slurm.conf; scontrol -o show jobs | grep "
-      "-c "
-      "Name=cigri." +
-      std::to_string(id) + "." + grid_id + ". || true";
+  const auto squeue = AtSlurm(2, "scontrol -o show jobs | grep -c Name=cigri." +
+                                     std::to_string(id) + "." + grid_id + ". || true");
   ASSERT_TRUE(Await([&] { return std::string(Trim(Shell(squeue))) == "0"; }, Seconds(180)));
   EXPECT_EQ(Written("forgotten"), 9);
   grid().Up();
@@ -44,26 +41,25 @@ TEST_F(RealErrorsTest, AGridThatWasDownLongerThanSlurmRemembersRunsNothingTwice)
 // slurmctld saves its state late: killed, it has forgotten what it had accepted, and gives the same
 // ids to the next. It then drains the nodes where the jobs it has forgotten still are.
 TEST_F(RealErrorsTest, AControllerThatCrashesAndGivesItsIdsOutAgainLosesAndDoublesNothing) {
-  const std::string conf = "export SLURM_CONF=/var/lib/slurm-clusters/beta/etc/slurm.conf; ";
   const int n = Sized(300, 100);
   const int id = Submit("crash", n, "", {}, {"slurm2"});
   ASSERT_TRUE(Await([&] { return Written("crash") > n / 10; }, Seconds(180)))
       << grid().Progress(id);
   for (int cycle = 0; cycle < 2; ++cycle) {
     const int then = Written("crash");
-    RunScript("slurm-down", "--kill --only slurmctld beta");
+    RunScript("slurm-down", "--kill --only slurmctld " + SlurmName(2));
     StartSlurm();
     // Others come first, and get the ids that were ours.
-    Shell(conf +
-          "for i in 1 2 3 4 5; do runuser -u grid -- sbatch -p normal -D /tmp -o /dev/null --wrap "
-          "true; done");
+    Shell(AtSlurm(2,
+                  "for i in 1 2 3 4 5; do runuser -u grid -- sbatch -p normal -D /tmp -o /dev/null "
+                  "--wrap true; done"));
     ASSERT_TRUE(Await(
         [&] {
           // As their operator does: what Slurm has drained and held over its own confusion.
-          Shell(conf +
-                "sinfo -hN -t drain -o %N | sort -u | xargs -rI@ scontrol update nodename=@ "
-                "state=resume; "
-                "squeue -h -n wrap -t PD -o %A | xargs -r scancel");
+          Shell(AtSlurm(2,
+                        "sinfo -hN -t drain -o %N | sort -u | xargs -rI@ scontrol update "
+                        "nodename=@ state=resume; squeue -h -n wrap -t PD -o %A | xargs -r "
+                        "scancel"));
           return Written("crash") > std::min(n - 1, then + n / 10);
         },
         Seconds(240)))

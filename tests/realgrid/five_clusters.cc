@@ -13,6 +13,12 @@ namespace {
 const Arguments kAll{"oar1", "oar2", "slurm1", "slurm2", "local"};
 std::string slurm1_token, slurm2_token;
 
+// "" = 22.05.
+std::string SlurmApi() {
+  const char* version = std::getenv("CIGRI_REAL_SLURM_API");
+  return version == nullptr ? "" : version;
+}
+
 std::string TokenIn(const std::string& lines) {
   const std::string key = "SLURM_REST_TOKEN=";
   for (const auto& line : Split(lines, '\n'))
@@ -31,6 +37,20 @@ int Sized(int whole, int brief) {
   return std::getenv("CIGRI_REAL_SHORT") != nullptr ? brief : whole;
 }
 
+std::string SlurmName(int which) {
+  const bool newer = !SlurmApi().empty();
+  return which == 1 ? (newer ? "gamma" : "alpha") : (newer ? "delta" : "beta");
+}
+
+std::string AtSlurm(int which, const std::string& script) {
+  const std::string run = "env SLURM_CONF=/var/lib/slurm-clusters/" + SlurmName(which) +
+                          "/etc/slurm.conf sh -c " + ShellQuote(script);
+  if (SlurmApi().empty()) return run;
+  return "IN_DEBIAN_BIND=/var/lib/slurm-clusters " CIGRI_SOURCE_DIR
+         "/scripts/clusters/in-debian trixie " +
+         run;
+}
+
 std::string Shell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "re");
   std::string out;
@@ -42,7 +62,7 @@ std::string Shell(const std::string& command) {
 
 std::string RunScript(const std::string& script, const std::string& arguments,
                       const std::string& environment) {
-  return Shell(environment + " timeout 300 " CIGRI_SOURCE_DIR "/scripts/clusters/" + script + " " +
+  return Shell(environment + " timeout 600 " CIGRI_SOURCE_DIR "/scripts/clusters/" + script + " " +
                arguments + " 2>/dev/null");
 }
 
@@ -55,8 +75,13 @@ void FiveClusters::StartOar() {
 }
 
 void FiveClusters::StartSlurm() {
-  slurm1_token = TokenIn(RunScript("slurm-up", "alpha 6817"));
-  slurm2_token = TokenIn(RunScript("slurm-up", "beta 6917", "SLURM_UP_DBD=0 SLURM_UP_MINJOBAGE=5"));
+  const std::string release = SlurmApi().empty() ? "" : "--release trixie ";
+  const auto base = [](int i) {
+    return std::to_string((SlurmApi().empty() ? 6717 : 6917) + i * 100);
+  };
+  slurm1_token = TokenIn(RunScript("slurm-up", release + SlurmName(1) + " " + base(1)));
+  slurm2_token = TokenIn(RunScript("slurm-up", release + SlurmName(2) + " " + base(2),
+                                   "SLURM_UP_DBD=0 SLURM_UP_MINJOBAGE=5"));
 }
 
 void FiveClusters::SetUpTestSuite() {
@@ -87,18 +112,20 @@ void FiveClusters::AddClusters() {
         {"--kind", "oar2", "--auth", "header", "--url", url, "--set", "option.start_limit_s=60"},
         login, "");
   };
+  const auto version = SlurmApi().empty() ? "v0.0.38" : SlurmApi();
+  const int shift = SlurmApi().empty() ? 0 : 200;
   const auto slurm = [&](const std::string& name, int port, const std::string& token) {
     add(name,
         {"--kind", "slurm", "--auth", "jwt", "--user", "grid", "--url",
          "http://127.0.0.1:" + std::to_string(port), "--set", "option.partition=normal", "--set",
          "option.best_effort_partition=besteffort", "--set", "option.shared_folder=/home/%u/.cigri",
-         "--set", "option.start_limit_s=60"},
+         "--set", "option.start_limit_s=60", "--set", "option.api_version=" + version},
         "grid", token);
   };
   oar("oar1", 6668, "alice");
   oar("oar2", proxy_->port(), "bob");
-  slurm("slurm1", 6820, slurm1_token);
-  slurm("slurm2", 6920, slurm2_token);
+  slurm("slurm1", 6820 + shift, slurm1_token);
+  slurm("slurm2", 6920 + shift, slurm2_token);
 }
 
 void FiveClusters::TearDownTestSuite() {
@@ -108,8 +135,8 @@ void FiveClusters::TearDownTestSuite() {
   proxy_.reset();
   if (std::getenv("CIGRI_REAL_KEEP") != nullptr) return;
   RunScript("oar-down", "--all");
-  RunScript("slurm-down", "alpha");
-  RunScript("slurm-down", "beta");
+  RunScript("slurm-down", SlurmName(1));
+  RunScript("slurm-down", SlurmName(2));
 }
 
 void FiveClusters::SetUp() {

@@ -13,17 +13,24 @@ namespace cigri::test {
 bool Allowed();
 /// `whole`, or `brief` with CIGRI_REAL_SHORT=1 (in CI).
 int Sized(int whole, int brief);
+/// The name that slurm-up knows slurm1 or slurm2 by.
+std::string SlurmName(int which);
+/// The shell command that runs `script` with the commands of slurm1 or slurm2: "squeue | wc -l".
+std::string AtSlurm(int which, const std::string& script);
 /// Runs a shell command; the test fails when it does. Its output.
 std::string Shell(const std::string& command);
 /// Runs a script of scripts/clusters: RunScript("slurm-down", "--only slurmctld alpha").
 std::string RunScript(const std::string& script, const std::string& arguments = "",
                       const std::string& environment = "");
 
+/// slurm1 and slurm2 are of Slurm 22.05, or with CIGRI_REAL_SLURM_API=v0.0.42 (41, 40) of 24.11,
+/// which is spoken to in that version.
+///
 /// | name   | what                                                  | root is |
 /// | oar1   | 8 cores                                               | alice   |
 /// | oar2   | 4 cores, behind a proxy that can cut connections      | bob     |
-/// | slurm1 | 16 CPUs, with accounting (its own name is alpha)      | grid    |
-/// | slurm2 | 16 CPUs, no accounting, forgets after 5 s (beta)      | grid    |
+/// | slurm1 | 16 CPUs, with accounting: SlurmName(1)                | grid    |
+/// | slurm2 | 16 CPUs, no accounting, forgets after 5 s             | grid    |
 /// | local  | 2 slots                                               | root    |
 class FiveClusters : public ::testing::Test {
  public:

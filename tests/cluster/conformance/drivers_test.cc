@@ -112,42 +112,51 @@ class ModelOfOar {
 cluster::ClusterConfig OarConfig(int version) {
   auto config = test::ConfigOf("oar" + std::to_string(version), 0);
   if (version == 3) config.options["page"] = 2;
+  if (version == 3) config.auth_type = "jwt";
   return config;
 }
+
+// The token of a user is their name.
+std::string TokenOf(const std::string& user) { return user; }
 
 template <int kVersion>
 class TestedOar final : private ModelOfOar<kVersion>, public HttpCluster {
  public:
   TestedOar()
       : HttpCluster(OarConfig(kVersion), "/oarapi-cigri", Loopback(this->model_.port()),
-                    kVersion == 2 ? "POST /oarapi-cigri/jobs.json " : "POST /oarapi-cigri/jobs ") {}
+                    kVersion == 2 ? "POST /oarapi-cigri/jobs.json " : "POST /oarapi-cigri/jobs ",
+                    TokenOf) {}
   int JobsWithTag(const std::string& tag) override { return this->model_.JobsWithTag(tag); }
   std::string user() const override { return "alice"; }
   std::string Stranger() const override { return "bob"; }
   void MakeRefused(Batch* batch) const override { batch->properties = "nosuch='x'"; }
 };
 
+template <int kVersion>
 struct ModelOfSlurm {
-  SlurmModel model;
+  SlurmModel model{kVersion};
 };
 
-cluster::ClusterConfig SlurmConfig() {
+cluster::ClusterConfig SlurmConfig(int version) {
   auto config = test::ConfigOf("slurm", 0);
+  config.options["api_version"] = "v0.0." + std::to_string(version);
   config.options["best_effort_partition"] = "besteffort";
   return config;
 }
 
-class TestedSlurm final : private ModelOfSlurm, public HttpCluster {
+template <int kVersion>
+class TestedSlurm final : private ModelOfSlurm<kVersion>, public HttpCluster {
  public:
   TestedSlurm()
-      : HttpCluster(SlurmConfig(), "", Loopback(model.port()), "POST /slurm/v0.0.38/job/submit ") {}
-  int JobsWithTag(const std::string& tag) override { return model.JobsWithTag(tag); }
+      : HttpCluster(SlurmConfig(kVersion), "", Loopback(this->model.port()),
+                    "POST /slurm/v0.0." + std::to_string(kVersion) + "/job/submit ") {}
+  int JobsWithTag(const std::string& tag) override { return this->model.JobsWithTag(tag); }
   std::string user() const override { return "alice"; }
   std::string Stranger() const override { return "bob"; }
   void MakeRefused(Batch* batch) const override { batch->options["partition"] = "nosuch"; }
   std::string UnknownId() const override { return "999999_0"; }
   bool HideHistory() override {
-    model.Accounting(false);
+    this->model.Accounting(false);
     return true;
   }
 };
@@ -157,13 +166,12 @@ std::unique_ptr<TestedCluster> Make() {
   return std::make_unique<T>();
 }
 
-INSTANTIATE_TEST_SUITE_P(Drivers, ConformanceTest,
-                         testing::Values(Kind{"fake", Make<TestedFake>},
-                                         Kind{"local", Make<TestedLocal>},
-                                         Kind{"oar2", Make<TestedOar<2>>},
-                                         Kind{"oar3", Make<TestedOar<3>>},
-                                         Kind{"slurm", Make<TestedSlurm>}),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Drivers, ConformanceTest,
+    testing::Values(Kind{"fake", Make<TestedFake>}, Kind{"local", Make<TestedLocal>},
+                    Kind{"oar2", Make<TestedOar<2>>}, Kind{"oar3", Make<TestedOar<3>>},
+                    Kind{"slurm", Make<TestedSlurm<38>>}, Kind{"slurm24", Make<TestedSlurm<42>>}),
+    NameOf);
 
 }  // namespace
 }  // namespace cigri::conformance

@@ -1,10 +1,10 @@
-#include "secrets/base64.h"
 #include "model_job.h"
 
 #include <optional>
 
 #include "cluster/job_script.h"
 #include "core/text.h"
+#include "secrets/base64.h"
 
 namespace cigri::conformance {
 namespace {

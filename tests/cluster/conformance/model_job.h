@@ -1,5 +1,6 @@
 // A job in the models of OAR and Slurm.
 #pragma once
+#include <cstdint>
 #include <string>
 
 namespace cigri::conformance {
@@ -11,6 +12,7 @@ struct ModelJob {
   std::string words;  ///< the element as the driver sent it (ElementArguments)
   enum class State { kHeld, kRunning, kEnded } state = State::kHeld;
   int wait_status = 0;
+  std::int64_t begin_at = 0;  ///< Slurm: the time that it waits for
   bool deleted = false;
 
   void Start();

@@ -43,18 +43,31 @@ Answer OarModel::Handle(const Request& q) {
   const std::lock_guard lock(mutex_);
   const auto path = PathOf(q.target);
   const auto parts = Split(path, '/');  // "", "jobs", "84"
-  const auto user = q.Header("X-Remote-Ident");
-  if (q.method == "POST" && path == "/jobs") return Submit(q);
-  if (q.method == "POST") return DeleteArray(std::atoi(parts.at(3).c_str()), user);
+  const auto user = UserOf(q);
+  if (q.method == "POST" && path == "/jobs") return Submit(q, user);
+  // "/jobs/array/84/deletions/new", "/jobs/84/deletions/new"
+  if (q.method == "POST")
+    return DeleteArray(std::atoi(parts.at(version_ == 2 ? 3 : 2).c_str()), user);
   if (path == "/jobs") return List(q.target);
-  if (parts.at(1) != "jobs") return Site(path);
+  if (parts.at(1) != "jobs") return Site(path, user);
   const int id = std::atoi(parts.at(2).c_str());
   if (q.method == "DELETE") return Delete(id, user);
-  return jobs_.count(id) == 0 ? Says({{"code", 404}}, 404) : Says(Details(jobs_.at(id)));
+  if (jobs_.count(id) != 0) return Says(Details(jobs_.at(id)));
+  return version_ == 3 ? Fixture("oar3/err_job_unknown_500") : Says({{"code", 404}}, 404);
 }
 
-Answer OarModel::Submit(const Request& q) {
+// By a header, or by a token, which here is the name itself.
+std::string OarModel::UserOf(const Request& q) const {
+  if (version_ == 2) return q.Header("X-Remote-Ident");
+  const auto token = q.Header("Authorization");
+  return StartsWith(token, "Bearer ") ? token.substr(7) : "";
+}
+
+Answer OarModel::Submit(const Request& q, const std::string& user) {
   const auto body = json::parse(q.body);
+  if (version_ == 3 && user.empty()) return Fixture("oar3/err_noauth_post");
+  if (version_ == 3 && body.value("property", "").find("nosuch") != std::string::npos)
+    return Fixture("oar3/err_unknown_property");
   if (body.value("property", "").find("nosuch") != std::string::npos)
     return Says({{"code", 500},
                  {"title", "Oar server error"},
@@ -65,18 +78,20 @@ Answer OarModel::Submit(const Request& q) {
                 500);
   const int first = jobs_.empty() ? kFirstId : jobs_.rbegin()->first + 1;
   std::string words = "Simple array job submission is used\n";
-  for (const auto& line : Split(Trim(body.at("param_file").get<std::string>()), '\n')) {
+  const auto file = body.at("param_file").get<std::string>();
+  // OAR 3 makes a job also of what follows the last newline.
+  for (const auto& line : Split(version_ == 3 ? file : std::string(Trim(file)), '\n')) {
     ModelJob job;
     job.array = first;
     job.id = first + static_cast<int>(std::count(words.begin(), words.end(), '='));
     job.tag = body.at("name");
-    job.owner = q.Header("X-Remote-Ident");
+    job.owner = user;
     job.words = line;
     job.Start();
     words += "OAR_JOB_ID=" + std::to_string(job.id) + "\n";
     jobs_[job.id] = job;
   }
-  if (version_ == 3) return Says({{"id", first}}, 201);
+  if (version_ == 3) return Says({{"id", first}});
   auto answer = FixtureJson("oar/post_array_param_201");
   answer["cmd_output"] = words + "OAR_ARRAY_ID=" + std::to_string(first) + "\n";
   answer["id"] = first;
@@ -85,16 +100,16 @@ Answer OarModel::Submit(const Request& q) {
 
 // A job as GET /jobs/ID shows it.
 json OarModel::Details(const ModelJob& job) const {
-  auto shown = FixtureJson(job.state != ModelJob::State::kEnded ? "oar/job_running"
-                           : job.deleted                        ? "oar/job_deleted_running"
-                                                                : "oar/job_terminated");
+  const std::string of = version_ == 3 ? "oar3/" : "oar/";
+  auto shown = FixtureJson(of + (job.state != ModelJob::State::kEnded ? "job_running"
+                                 : job.deleted                        ? "job_deleted_running"
+                                                                      : "job_terminated"));
   shown["id"] = job.id;
   shown["array_id"] = job.array;
   shown["name"] = job.tag;
-  shown["owner"] = job.owner;
+  shown[version_ == 3 ? "user" : "owner"] = job.owner;
   shown["command"] = "exec /bin/sh -c 'eval x' cigri " + job.words;
   if (job.state == ModelJob::State::kEnded && !job.deleted) shown["exit_code"] = job.wait_status;
-  if (version_ == 3) shown["resources"] = json::array({{{"id", 1}}});
   return shown;
 }
 
@@ -130,6 +145,9 @@ Answer OarModel::List(const std::string& target) {
   for (const auto& [id, job] : jobs_)
     if (Listed(job, target)) items.push_back(id);
   const auto total = items.size();
+  const auto offset = QueryOf(target, "offset");
+  if (version_ == 3 && !offset.empty() && std::stoul(offset[0]) >= total)
+    return Fixture("oar3/jobs_offset_beyond");
   if (version_ == 3) items = Page(items, target);
   for (auto& item : items) item = Item(jobs_.at(item.get<int>()));
   return Says({{"items", items}, {"total", total}, {"offset", 0}, {"links", json::array()}});
@@ -137,6 +155,13 @@ Answer OarModel::List(const std::string& target) {
 
 Answer OarModel::Delete(int id, const std::string& user) {
   const auto it = jobs_.find(id);
+  if (version_ == 3) {  // 200 in any case
+    if (it == jobs_.end()) return Fixture("oar3/delete_unknown");
+    if (it->second.owner != user) return Fixture("oar3/delete_other_users");
+    const bool over = it->second.state == ModelJob::State::kEnded;
+    it->second.Delete();
+    return Fixture(over ? "oar3/delete_terminated" : "oar3/delete_running");
+  }
   // OAR says the same of a job that is not there and of another user's.
   if (it == jobs_.end() || it->second.owner != user) return Fixture("oar/delete_unknown_400");
   const bool ended = it->second.state == ModelJob::State::kEnded;
@@ -145,16 +170,30 @@ Answer OarModel::Delete(int id, const std::string& user) {
 }
 
 Answer OarModel::DeleteArray(int array, const std::string& user) {
-  for (auto& [id, job] : jobs_)
-    if (job.array == array && job.owner == user) job.Delete();
+  bool refused = false;
+  for (auto& [id, job] : jobs_) {
+    if (job.array != array) continue;
+    if (job.owner == user)
+      job.Delete();
+    else
+      refused = true;
+  }
+  if (version_ == 3) return Fixture(refused ? "oar3/delete_other_users" : "oar3/delete_array");
   return Fixture("oar/array_deletions_202");
 }
 
 // What does not concern jobs.
-Answer OarModel::Site(const std::string& path) const {
-  if (path == "/version") return Fixture("oar/version");
-  if (path == "/whoami") return Fixture("oar/whoami");
-  if (path == "/stress_factor") return Fixture("oar/stress_factor");
+Answer OarModel::WhoAmI(const std::string& user) const {
+  auto answer = FixtureJson(version_ == 3 ? "oar3/whoami" : "oar/whoami");
+  answer["authenticated_user"] = user;
+  return Says(answer);
+}
+
+Answer OarModel::Site(const std::string& path, const std::string& user) const {
+  if (path == "/version") return Fixture(version_ == 3 ? "oar3/version" : "oar/version");
+  if (path == "/whoami") return WhoAmI(user);
+  if (path == "/stress_factor")
+    return Fixture(version_ == 3 ? "oar3/stress_factor" : "oar/stress_factor");
   json items = json::array();
   for (int i = 1; i <= kCores && path != "/resources/resource_id/jobs"; ++i)
     items.push_back({{"id", i}, {"state", "Alive"}, {"drain", "NO"}});

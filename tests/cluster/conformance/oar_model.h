@@ -19,14 +19,16 @@ class OarModel {
  private:
   using Request = test::RecordedServer::Request;
   test::Answer Handle(const Request& q);
-  test::Answer Submit(const Request& q);
+  std::string UserOf(const Request& q) const;
+  test::Answer Submit(const Request& q, const std::string& user);
+  test::Answer WhoAmI(const std::string& user) const;
   test::Answer Delete(int id, const std::string& user);
   test::Answer DeleteArray(int array, const std::string& user);
   test::Answer List(const std::string& target);
   nlohmann::json Details(const ModelJob& job) const;
   nlohmann::json Item(const ModelJob& job) const;
   bool Listed(const ModelJob& job, const std::string& target) const;
-  test::Answer Site(const std::string& path) const;
+  test::Answer Site(const std::string& path, const std::string& user) const;
 
   const int version_;
   std::mutex mutex_;

@@ -29,36 +29,50 @@ std::vector<std::string> ElementsIn(const std::string& script) {
   return elements;
 }
 
+json Number(int n) { return {{"set", true}, {"infinite", false}, {"number", n}}; }
+
+}  // namespace
+
+SlurmModel::SlurmModel(int version)
+    : newer_(version > 38), version_("v0.0." + std::to_string(version)) {
+  for (const char* method : {"GET", "POST", "DELETE"})
+    server_.OnEach(method, "", [this](const Request& q) { return Handle(q); });
+}
+
 // The part of an array that has not started: one record for all of it.
-json HeldRecord(const ModelJob& first, int tasks) {
-  auto record = FixtureJson("slurm/array-held")["jobs"][0];
-  record["job_id"] = record["array_job_id"] = first.array;
+json SlurmModel::HeldRecord(const ModelJob& first, int tasks) const {
+  auto record = FixtureJson(Name("array-held"))["jobs"][0];
+  record["job_id"] = first.array;
+  record["array_job_id"] = newer_ ? Number(first.array) : json(first.array);
   record["array_task_string"] = "0-" + std::to_string(tasks - 1);
   record["name"] = record["comment"] = first.tag;
   record["user_name"] = first.owner;
+  if (!newer_) return record;
+  record["state_reason"] = "BeginTime";
+  record["eligible_time"] = Number(static_cast<int>(first.begin_at));
   return record;
 }
 
 // A task that has started: a record of its own.
-json TaskRecord(const ModelJob& job) {
+json SlurmModel::TaskRecord(const ModelJob& job) const {
   const bool running = job.state == ModelJob::State::kRunning;
-  auto record = FixtureJson(running ? "slurm/array-running" : "slurm/array-done")["jobs"][1];
+  auto record = FixtureJson(Name(running ? "array-running" : "array-done"))["jobs"][1];
+  const std::string state = running            ? "RUNNING"
+                            : job.deleted      ? "CANCELLED"
+                            : !job.wait_status ? "COMPLETED"
+                                               : "FAILED";
   record["job_id"] = job.id;
-  record["array_job_id"] = job.array;
-  record["array_task_id"] = job.index;
+  record["array_job_id"] = newer_ ? Number(job.array) : json(job.array);
+  record["array_task_id"] = newer_ ? Number(job.index) : json(job.index);
   record["name"] = record["comment"] = job.tag;
   record["user_name"] = job.owner;
+  record["job_state"] = newer_ ? json::array({state}) : json(state);
   if (running) return record;
-  record["exit_code"] = job.wait_status;
-  record["job_state"] = job.deleted ? "CANCELLED" : job.wait_status == 0 ? "COMPLETED" : "FAILED";
+  if (newer_)
+    record["exit_code"]["return_code"] = Number(job.wait_status >> 8);
+  else
+    record["exit_code"] = job.wait_status;
   return record;
-}
-
-}  // namespace
-
-SlurmModel::SlurmModel() {
-  for (const char* method : {"GET", "POST", "DELETE"})
-    server_.OnEach(method, "", [this](const Request& q) { return Handle(q); });
 }
 
 int SlurmModel::JobsWithTag(const std::string& tag) {
@@ -71,18 +85,21 @@ Answer SlurmModel::Handle(const Request& q) {
   const std::lock_guard lock(mutex_);
   const auto path = q.target.substr(0, q.target.find('?'));
   const auto parts = Split(path, '/');  // "", "slurm", "v0.0.38", "job", "12_0"
+  if (parts.size() < 4 || parts[2] != version_) return Fixture("slurm/err-404");
   if (parts.at(1) == "slurmdb")
-    return Fixture(accounting_ ? "slurm/slurmdb-job-unknown-200" : "slurm/err-slurmdbd-down-200");
+    return Fixture(accounting_ ? Name("slurmdb-job-unknown-200")
+                   : newer_    ? "slurm24/err-slurmdbd-down"
+                               : "slurm/err-slurmdbd-down-200");
   const auto& what = parts.at(3);
   if (what == "jobs") return Says({{"errors", json::array()}, {"jobs", Records(0)}});
-  if (what != "job") return Fixture("slurm/" + what);  // ping, partitions, nodes, diag
+  if (what != "job") return Fixture(Name(what));  // ping, partitions, nodes, diag
   const auto& id = parts.at(4);
   if (id == "submit") return Submit(q);
   if (q.method == "DELETE") return Delete(id, q.Header("X-SLURM-USER-NAME"));
   const int array = std::atoi(id.c_str());
-  if (q.method == "POST") return Release(array);
+  if (q.method == "POST") return Release(array, json::parse(q.body));
   const auto records = Records(array);
-  if (records.empty()) return Fixture("slurm/err-unknown-job");
+  if (records.empty()) return Fixture(Name("err-unknown-job"));
   return Says({{"errors", json::array()}, {"jobs", records}});
 }
 
@@ -90,7 +107,7 @@ Answer SlurmModel::Submit(const Request& q) {
   const auto body = json::parse(q.body);
   const int array = jobs_.empty() ? kFirstId : jobs_.rbegin()->first + 1;
   int index = 0;
-  for (const auto& element : ElementsIn(body.at("script"))) {
+  for (const auto& element : ElementsIn((newer_ ? body.at("job") : body).at("script"))) {
     ModelJob job;
     job.array = array;
     job.index = index;
@@ -98,9 +115,10 @@ Answer SlurmModel::Submit(const Request& q) {
     job.tag = body.at("job").at("name");
     job.owner = q.Header("X-SLURM-USER-NAME");
     job.words = element;
+    if (newer_) job.begin_at = body.at("job").at("begin_time").at("number");
     jobs_[job.id] = job;
   }
-  auto answer = FixtureJson("slurm/submit-array");
+  auto answer = FixtureJson(Name("submit-array"));
   answer["job_id"] = array;
   return Says(answer);
 }
@@ -120,10 +138,11 @@ json SlurmModel::Records(int array) const {
   return records;
 }
 
-Answer SlurmModel::Release(int array) {
+Answer SlurmModel::Release(int array, const json& body) {
+  const bool begin = !newer_ || body.at("begin_time").at("number") == 1;
   for (auto& [id, job] : jobs_)
-    if (job.array == array) job.Start();
-  return Fixture("slurm/array-update-release-200-with-error");
+    if (job.array == array && begin) job.Start();
+  return Fixture(newer_ ? "slurm24/update-release" : "slurm/array-update-release-200-with-error");
 }
 
 // "12" names all tasks of an array, "12_3" one.
@@ -139,10 +158,33 @@ std::vector<ModelJob*> SlurmModel::Named(const std::string& id) {
 
 Answer SlurmModel::Delete(const std::string& id, const std::string& user) {
   const auto named = Named(id);
+  if (newer_) return DeleteNewer(id, named, user);
   if (named.empty()) return Fixture("slurm/err-delete-unknown");
   if (named.front()->owner != user) return Fixture("slurm/err-delete-foreign");
   for (auto* job : named) job->Delete();
   return Fixture("slurm/delete-running");
+}
+
+// 200 whatever became of the jobs: an error for each that was not deleted.
+Answer SlurmModel::DeleteNewer(const std::string& id, const std::vector<ModelJob*>& named,
+                               const std::string& user) {
+  auto answer = FixtureJson("slurm24/delete-running");
+  const auto refuse = [&](const std::string& fixture, const std::string& of) {
+    auto status = FixtureJson("slurm24/" + fixture)["status"][0];
+    status["step_id"] = of;
+    answer["status"].push_back(status);
+  };
+  if (named.empty()) refuse("delete-unknown-200", id);
+  for (auto* job : named) {
+    const auto of = std::to_string(job->array) + "_" + std::to_string(job->index);
+    if (job->owner != user)
+      refuse("delete-foreign-200", of);
+    else if (job->state == ModelJob::State::kEnded)
+      refuse("delete-already-done", of);
+    else
+      job->Delete();
+  }
+  return Says(answer);
 }
 
 }  // namespace cigri::conformance
