@@ -164,8 +164,8 @@ Api::~Api() = default;
 Api::Api(Api&&) noexcept = default;
 
 Answer Api::Take(const http::Response& response) const {
-  if (response.outcome == http::Outcome::kNotSent && StartsWith(address_, "https://"))
-    throw Fatal(kExitUnavailable, "no API at " + address_ + ": " + response.error,
+  if (response.outcome == http::Outcome::kNotSent && StartsWith(address(), "https://"))
+    throw Fatal(kExitUnavailable, "no API at " + address() + ": " + response.error,
                 "name the certificate of its authority in $CIGRI_CA when it is your site's own");
   if (response.outcome == http::Outcome::kNotSent)
     throw Fatal(kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
