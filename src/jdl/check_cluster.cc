@@ -240,7 +240,7 @@ void CheckClusters(Document& doc, const Defaults& defaults, Campaign& campaign) 
           ClusterCheck(doc, defaults, campaign, name, none ? kEmpty : block).Run());
   }
   ReportUnknown(doc, unknown, some_left, defaults);
-  // Where nothing is left, the rest that is wrong is told along with the names.
+  // Where nothing is left, the rest that is wrong is reported along with the names.
   if (!some_left)
     for (const auto& name : unknown) {
       const json& block = clusters->at(name);

@@ -146,6 +146,8 @@ const std::vector<Change>& Changes() {
       {"oscar", "DELETE /admin/operators/{name:text}", "/admin/operators/olga", nullptr, "removed",
        "operator olga"},
       {"oscar", "POST /admin/tokens", "/admin/tokens", {{"user", "bob"}}, "added", "token 1"},
+      {"oscar", "POST /admin/tokens/{id}/rotate", "/admin/tokens/1/rotate", json::object(), "added",
+       "token 2"},
       {"oscar", "DELETE /admin/tokens/{id}", "/admin/tokens/1", nullptr, "changed", "token 1"},
       {"oscar",
        "POST /admin/rules",

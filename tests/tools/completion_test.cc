@@ -45,7 +45,7 @@ TEST(CompletionTest, OffersTheWordsOfAnOption) {
 
 TEST(CompletionTest, OffersCommandsAndTheCommandsBelowThem) {
   EXPECT_EQ(OfferedAt("gridadmin clu"), "cluster");
-  EXPECT_EQ(OfferedAt("gridadmin token ''"), "list add revoke");
+  EXPECT_EQ(OfferedAt("gridadmin token ''"), "list add rotate revoke");
   EXPECT_EQ(OfferedAt("gridadmin drain x --re"), "--reason");
   EXPECT_EQ(OfferedAt("cigri d"), "down doctor");
 }

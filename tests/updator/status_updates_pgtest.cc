@@ -85,7 +85,7 @@ TEST_F(StatusUpdatesPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
 TEST_F(StatusUpdatesPgTest, UsageEqualsTheRecordsOfTheJobsToTheSlotSecond) {
   GivenClusters(2);
   for (const int cluster : {1, 2}) {
-    const auto campaign = GivenCampaign({.ntasks = 40});
+    const auto campaign = GivenCampaign({.ntasks = 40, .clusters = 2});
     const auto jobs = GivenLive(campaign, cluster, 40);
     ASSERT_EQ(jobs.size(), 40u);
     Sql("UPDATE live SET slots = 1 + job_id % 3, submitted_at = now() - (20 + job_id * 7 % 400) * "
