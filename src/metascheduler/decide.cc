@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/reason.h"
+
 namespace cigri::metascheduler {
 namespace {
 
@@ -22,9 +24,19 @@ std::vector<Allocation> Targets(const Loaded& loaded, const policy::Plan& plan) 
 
 }  // namespace
 
-Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_t seed) {
+Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_t seed,
+                bool reasons) {
   Decision decision;
-  decision.result = policy::Decide(loaded.snapshot, carried, loaded.now, seed);
+  const policy::ReasonSink add = [&](const policy::Reason& reason) {
+    auto numbers = policy::ReasonTexts::Numbers(reason);
+    if (reason.main) numbers["main"] = true;
+    (*decision
+          .reasons)[{reason.campaign, reason.cluster, std::string(policy::ToString(reason.code))}] =
+        numbers.dump();
+  };
+  if (reasons) decision.reasons.emplace();
+  decision.result = policy::Decide(loaded.snapshot, carried, loaded.now, seed,
+                                   reasons ? add : policy::ReasonSink());
   decision.grants = Targets(loaded, decision.result.plan);
   for (const auto& a : decision.result.plan.allocations)
     if (a.shadow) decision.would_send[{a.campaign, a.cluster}] += a.n;

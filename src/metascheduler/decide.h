@@ -1,7 +1,9 @@
 // The decision of the metascheduler: what the policy gives, as targets for the runner. No I/O.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -48,10 +50,14 @@ struct Decision {
   /// Jobs that observed clusters would be sent, by campaign and cluster. The runner never claims
   /// against these.
   std::map<std::pair<std::int64_t, std::int64_t>, int> would_send;
+  /// Rows of table reasons (campaign, cluster, code) with their numbers; null: not asked for.
+  using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
+  std::optional<std::map<ReasonKey, std::string>> reasons;
 };
 
 /// A pure function: asks the policy, adds what is in flight to each allocation (a grant is a
 /// target), and puts the epilogues that are due behind all other grants of their cluster.
-Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_t seed);
+Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_t seed,
+                bool reasons = true);
 
 }  // namespace cigri::metascheduler

@@ -16,7 +16,7 @@ void Metascheduler::Pass(module::Step& step) {
   const Loaded loaded = store_.Load(tx);
   store_.LiftClosedHolds(tx, state_);
   const auto seed = static_cast<std::uint64_t>(step.number);
-  const Decision decision = Decide(loaded, state_, seed);
+  Decision decision = Decide(loaded, state_, seed, store_.ReasonsDue());
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   store_.Write(tx, loaded, decision, seed, took.count());
   tx.Commit();

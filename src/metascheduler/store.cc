@@ -39,7 +39,7 @@ void Store::Reset(db::Tx& tx) {
         nlohmann::json::parse(row.numbers).dump();
 }
 
-void Store::Write(db::Tx& tx, const Loaded& loaded, const Decision& decision, std::uint64_t seed,
+void Store::Write(db::Tx& tx, const Loaded& loaded, Decision& decision, std::uint64_t seed,
                   double took_ms) {
   WritePlan(tx, loaded, decision, seed, took_ms);
   WritePreemptions(tx, decision.result.plan.preempt);
@@ -49,7 +49,7 @@ void Store::Write(db::Tx& tx, const Loaded& loaded, const Decision& decision, st
   CloseBlackHoles(tx, decision.result.next);
   ReportOverdue(tx, loaded);
   WriteWouldSend(tx, decision);
-  WriteReasons(tx, decision.result);
+  WriteReasons(tx, decision);
 }
 
 void Store::WritePlan(db::Tx& tx, const Loaded& loaded, const Decision& decision,

@@ -18,8 +18,11 @@ class Store {
   policy::State LoadState(db::Tx& tx);
   /// Takes out of `state` the black holes whose events an operator or user has closed.
   void LiftClosedHolds(db::Tx& tx, policy::State& state);
-  /// Writes what differs from the last write: the plan whole, its state, events, reasons.
-  void Write(db::Tx& tx, const Loaded& loaded, const Decision& decision, std::uint64_t seed,
+  /// The reasons of a decision now would be written.
+  bool ReasonsDue() const;
+  /// Writes what differs from the last write: the plan whole, its state, events, reasons. Keeps the
+  /// reasons of `decision` to compare the next ones with.
+  void Write(db::Tx& tx, const Loaded& loaded, Decision& decision, std::uint64_t seed,
              double took_ms);
   /// Forgets what it has written: after a lost session or a failed pass.
   void Reset(db::Tx& tx);
@@ -50,7 +53,7 @@ class Store {
   void ReportPreemptionYield(db::Tx& tx);
   void ReportOverdue(db::Tx& tx, const Loaded& loaded);
   // store_reasons.cc
-  void WriteReasons(db::Tx& tx, const policy::PlanResult& result);
+  void WriteReasons(db::Tx& tx, Decision& decision);
   void WriteWouldSend(db::Tx& tx, const Decision& decision);
 
   using Pair = std::pair<std::int64_t, std::int64_t>;  // campaign, cluster
@@ -61,8 +64,7 @@ class Store {
   std::optional<std::vector<Allocation>> written_grants_;
   std::string written_state_;
   policy::State carried_;  // into the decision that is written next: kept with its snapshot
-  using ReasonKey = std::tuple<std::int64_t, std::int64_t, std::string>;
-  std::map<ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
+  std::map<Decision::ReasonKey, std::string> reasons_;  // open ones, with the numbers last written
   std::vector<Loaded::Overdue> overdue_;
   std::set<Pair> black_holes_;                     // with an open event
   std::optional<std::map<Pair, int>> would_send_;  // as written last

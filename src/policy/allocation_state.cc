@@ -118,6 +118,15 @@ double NeedOf(const CampaignAllocation& c) {
   return c.running_slots > 0 ? c.running_seconds / c.running_slots : 0;
 }
 
+// A thousand campaigns on a hundred clusters fit into no cache: their rows come from memory while
+// those of the campaign before are looked at.
+void Prefetch(const std::vector<Placement>& rows) {
+  constexpr std::size_t kLine = 64;
+  const char* begin = reinterpret_cast<const char*>(rows.data());
+  for (std::size_t at = 0; at < rows.size() * sizeof(Placement); at += kLine)
+    __builtin_prefetch(begin + at);
+}
+
 double WeightOf(const Campaign& c, const PolicyConfig& config) {
   if (c.weight > 0) return c.weight;
   const auto it = config.weights.find(c.priority);
@@ -193,6 +202,7 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
       entry.block = Code::kBadGroup;  // GRID-39; refused at submission, but groups can be removed
     entry.in_play = entry.block == Code::kNone;
     std::fill(by_cluster.begin(), by_cluster.end(), nullptr);
+    if (i + 1 < campaigns.size()) Prefetch(campaigns[i + 1].row->placements);
     for (const auto& placement : c.placements) {
       if (const int place = places.Of(placement.cluster); place >= 0)
         by_cluster[place] = &placement;
@@ -310,7 +320,7 @@ Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room)
   };
   for (const auto& use : clusters[placement.cluster].uses) apply(use);
   for (const auto& use : campaigns[placement.campaign].uses) apply(use);
-  for (int i = placement.uses_begin; i < placement.uses_end; ++i) apply(placement_uses[i]);
+  for (int i = 0; i < placement.uses; ++i) apply(placement_uses[placement.uses_begin + i]);
   return room;
 }
 
@@ -447,7 +457,7 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   };
   for (const auto& use : cluster.uses) spend(use);
   for (const auto& use : campaign.uses) spend(use);
-  for (int i = placement.uses_begin; i < placement.uses_end; ++i) spend(placement_uses[i]);
+  for (int i = 0; i < placement.uses; ++i) spend(placement_uses[placement.uses_begin + i]);
   placement.left -= static_cast<int>(jobs);
   campaign.held_slots += slots;
   campaign.held_jobs += jobs;

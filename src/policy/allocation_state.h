@@ -50,7 +50,8 @@ struct ClusterAllocation {
   bool HasMultiSlot() const { return multi_slot < multi_slots.size(); }
 };
 
-/// What one decision knows of a campaign on a cluster.
+/// What one decision knows of a campaign on a cluster. A hundred thousand of them are most of what
+/// a large decision reads: a line of the cache each.
 struct PlacementAllocation {
   const Placement* row = nullptr;
   double cost = 1;                ///< free slots that one job takes: 1 / job ratio
@@ -59,13 +60,16 @@ struct PlacementAllocation {
   int slots = 1, avoid = 0;       ///< of the row
   int left = 0;                   ///< jobs that rules of the placement itself still allow
   int given = 0, copies = 0;
-  int uses_begin = 0, uses_end = 0;  ///< limits of this campaign on this cluster: placement_uses
+  int uses_begin = 0;                ///< limits of this campaign on this cluster...
+  std::uint16_t uses = 0;            ///< ...so many from there on in placement_uses
   bool served = false;               ///< it is among AllocationState::served
   Code block = Code::kNone;          ///< closed altogether
   Code limit = Code::kNone;          ///< the rule that made `left`
   bool whole = true;                 ///< no measured ratio: a job needs all its slots idle
   bool prologue = false;             ///< its prologue was given
 };
+
+static_assert(sizeof(PlacementAllocation) <= 64);
 
 struct CampaignAllocation {
   const Campaign* row = nullptr;

@@ -199,7 +199,7 @@ State Carry(const Snapshot& snapshot, State next, double now) {
 }  // namespace
 
 PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
-                  bool reasons) {
+                  const ReasonSink& reasons) {
   PlanResult result;
   result.next = Carry(snapshot, std::move(carried), now);
   AllocationState alloc(snapshot, result.next, now);
@@ -217,10 +217,20 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
   SpendRates(alloc, result.next);
   AddAllocations(alloc, false, result.plan);
   result.plan.preempt = ChooseVictims(alloc, snapshot);
-  if (reasons) result.reasons = ReasonsOf(alloc, result.next);
+  if (reasons) ReasonsOf(alloc, result.next, reasons);
   result.plan.recalls = ChooseRecalls(alloc);
-  if (reasons) AddReasons(alloc, result.plan.recalls, result.reasons);
+  if (reasons) ReasonsOf(alloc, result.plan.recalls, reasons);
   ServeObserved(alloc, context, result.plan);
+  return result;
+}
+
+PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
+                  bool reasons) {
+  std::vector<Reason> made;
+  const ReasonSink sink = [&](const Reason& reason) { made.push_back(reason); };
+  PlanResult result =
+      Decide(snapshot, std::move(carried), now, seed, reasons ? sink : ReasonSink());
+  result.reasons = std::move(made);
   return result;
 }
 

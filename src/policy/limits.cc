@@ -21,8 +21,7 @@ bool Matches(const std::string& wanted, const std::string& name) {
   return !name.empty() && (wanted.empty() || wanted == name);
 }
 
-// Placements of one campaign keep the uses of cluster-wise quotas side by side: [uses_begin,
-// uses_end).
+// The uses of a placement by cluster-wise quotas stand side by side in placement_uses.
 using PlacementUse = std::map<int, std::vector<MeterUse>>;
 
 struct Held {
@@ -234,7 +233,7 @@ void AddLimits(AllocationState& alloc, State& next) {
   for (const auto& [l, uses] : placement_use) {
     alloc.placements[l].uses_begin = static_cast<int>(alloc.placement_uses.size());
     alloc.placement_uses.insert(alloc.placement_uses.end(), uses.begin(), uses.end());
-    alloc.placements[l].uses_end = static_cast<int>(alloc.placement_uses.size());
+    alloc.placements[l].uses = static_cast<std::uint16_t>(uses.size());
   }
 }
 

@@ -43,16 +43,16 @@ std::vector<Recall> ChooseRecalls(AllocationState& alloc) {
   return recalls;
 }
 
-void AddReasons(const AllocationState& alloc, const std::vector<Recall>& recalls,
-                std::vector<Reason>& reasons) {
+void ReasonsOf(const AllocationState& alloc, const std::vector<Recall>& recalls,
+               const ReasonSink& sink) {
   for (const auto& recall : recalls) {
     const auto to = std::find_if(alloc.clusters.begin(), alloc.clusters.end(),
                                  [&](const auto& c) { return c.row->id == recall.to; });
-    reasons.push_back({.campaign = recall.campaign,
-                       .cluster = recall.cluster,
-                       .code = Code::kRecalled,
-                       .numbers = {double(recall.n), double(recall.waiting)},
-                       .detail = to->row->name});
+    sink({.campaign = recall.campaign,
+          .cluster = recall.cluster,
+          .code = Code::kRecalled,
+          .numbers = {double(recall.n), double(recall.waiting)},
+          .detail = to->row->name});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "policy/allocation_state.h"
+#include "policy/decide.h"
 
 namespace cigri::policy {
 
@@ -11,8 +12,8 @@ namespace cigri::policy {
 /// slots, so that no two campaigns are recalled for the same one.
 std::vector<Recall> ChooseRecalls(AllocationState& alloc);
 
-/// Why: a reason for each of them, behind those of `reasons`.
-void AddReasons(const AllocationState& alloc, const std::vector<Recall>& recalls,
-                std::vector<Reason>& reasons);
+/// Why: a reason for each of them.
+void ReasonsOf(const AllocationState& alloc, const std::vector<Recall>& recalls,
+               const ReasonSink& sink);
 
 }  // namespace cigri::policy

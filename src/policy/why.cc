@@ -175,23 +175,22 @@ Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campa
 
 }  // namespace
 
-std::vector<Reason> ReasonsOf(const AllocationState& alloc, const State& next) {
-  std::vector<Reason> reasons;
-  reasons.reserve(alloc.placements.size() + alloc.campaigns.size());
+void ReasonsOf(const AllocationState& alloc, const State& next, const ReasonSink& sink) {
+  std::vector<Reason> reasons;  // of one campaign
   for (const auto& campaign : alloc.campaigns) {
     if (campaign.left <= 0) continue;
-    const std::size_t first = reasons.size();
+    reasons.clear();
     Reason whole = WholeReason(alloc, campaign);
     if (whole.code != Code::kNone) reasons.push_back(whole);
-    std::size_t main = first;
+    std::size_t main = 0;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
       FillReason(alloc, next, l, reasons.emplace_back());
       if (Distance(reasons.back().code) < Distance(reasons[main].code)) main = reasons.size() - 1;
     }
-    if (whole.code == Code::kNone) std::swap(reasons[first], reasons[main]);
-    reasons[first].main = true;
+    if (whole.code == Code::kNone) std::swap(reasons[0], reasons[main]);
+    reasons[0].main = true;
+    for (const auto& reason : reasons) sink(reason);
   }
-  return reasons;
 }
 
 }  // namespace cigri::policy

@@ -56,5 +56,13 @@ TEST(DecideTest, TheSameArgumentsGiveTheSameDecision) {
   EXPECT_EQ(Decide(loaded, {}, 7).grants, Decide(loaded, {}, 7).grants);
 }
 
+TEST(DecideTest, ReasonsThatNobodyWillWriteAreNotMade) {
+  const auto with = Decide(Given(), {}, 1);
+  const auto without = Decide(Given(), {}, 1, false);
+  EXPECT_TRUE(with.reasons.has_value());
+  EXPECT_FALSE(without.reasons.has_value());
+  EXPECT_EQ(with.grants, without.grants);
+}
+
 }  // namespace
 }  // namespace cigri::metascheduler

@@ -1,7 +1,6 @@
 // Policies that are an order: who comes first takes all it can.
-#include <functional>
+#include <algorithm>
 #include <limits>
-#include <map>
 #include <vector>
 
 #include "policy/policies/policies.h"
@@ -19,28 +18,42 @@ class Fifo : public Policy {
   }
 };
 
-// CIG-26: affine pairs in the order of campaigns, then the other pairs in the same order.
+// CIG-26: affine pairs in the order of campaigns, then the other pairs in the same order. Each
+// campaign has its most affine placements first, so it needs only a mark of how far it is.
 class Affinity : public Policy {
  public:
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns, Context&) const override {
-    // Placements come in the order of campaigns, so that each affinity needs no sorting.
-    std::map<int, std::vector<int>, std::greater<>> by_affinity;
-    auto same = by_affinity.end();  // neighbours are mostly alike
-    for (const auto& unit : MakeUnits(alloc, campaigns)) {
-      for (const int i : unit.campaigns) {
-        const auto& campaign = alloc.campaigns[i];
-        if (alloc.Demand(i) <= 0) continue;
-        for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
-          const int affinity = alloc.placements[l].row->affinity;
-          if (same == by_affinity.end() || same->first != affinity)
-            same = by_affinity.try_emplace(affinity).first;
-          same->second.push_back(l);
-        }
-      }
+    std::vector<Turn> turns;
+    for (const auto& unit : MakeUnits(alloc, campaigns))
+      for (const int i : unit.campaigns)
+        if (const auto& c = alloc.campaigns[i]; c.placements_begin < c.placements_end)
+          turns.push_back({i, c.placements_begin, c.placements_end});
+    while (!turns.empty() && !alloc.AllFull()) {
+      const auto first =
+          std::max_element(turns.begin(), turns.end(), [&](const Turn& a, const Turn& b) {
+            return AffinityOf(alloc, a) < AffinityOf(alloc, b);
+          });
+      ServeLevel(alloc, AffinityOf(alloc, *first), turns);
+      std::erase_if(
+          turns, [&](const Turn& t) { return t.next == t.end || alloc.Demand(t.campaign) <= 0; });
     }
-    for (const auto& [affinity, placements] : by_affinity)
-      for (const int l : placements)
-        if (alloc.Take(l, kAll) > 0 && alloc.AllFull()) return;
+  }
+
+ private:
+  struct Turn {
+    int campaign, next, end;  // places in the allocation state
+  };
+
+  static int AffinityOf(const AllocationState& alloc, const Turn& turn) {
+    return alloc.placements[turn.next].row->affinity;
+  }
+
+  static void ServeLevel(AllocationState& alloc, int level, std::vector<Turn>& turns) {
+    for (auto& turn : turns)
+      for (; turn.next < turn.end && alloc.Demand(turn.campaign) > 0 &&
+             AffinityOf(alloc, turn) == level;
+           ++turn.next)
+        if (alloc.Take(turn.next, kAll) > 0 && alloc.AllFull()) return;
   }
 };
 
