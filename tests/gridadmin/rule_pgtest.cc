@@ -141,7 +141,7 @@ TEST_F(RulePgTest, ShippedRulesAreInstalledOnceAndStayRemoved) {
             std::to_string(rules::ShippedRules().size()));
   EXPECT_EQ(One("SELECT string_agg(name, ' ' ORDER BY name) FROM admission_rules "
                 "WHERE mode = 'enforce'"),
-            "best-effort-rights test-campaigns");
+            "best-effort-rights lowest-scavenges test-campaigns");
   EXPECT_TRUE(Submit(*context_).ok());
   Admin("rule remove walltime-cap");
   Admin("rule disable best-effort-rights");

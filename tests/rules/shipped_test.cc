@@ -30,13 +30,14 @@ json Campaign(const std::string& type) {
           {"clusters", {{"froggy", {{"type", type}, {"walltime", 7200}}}}}};
 }
 
-TEST(ShippedRulesTest, AllCompileAndTwoOfThemAreInForce) {
+TEST(ShippedRulesTest, AllCompileAndThreeOfThemAreInForce) {
   const auto rules = ShippedRules();
-  ASSERT_EQ(rules.size(), 5u);
+  ASSERT_EQ(rules.size(), 7u);
   for (const auto& rule : rules) {
     EXPECT_EQ(CompileFault(rule.code).value_or(""), "") << rule.name;
     EXPECT_FALSE(rule.title.empty()) << rule.name;
-    const bool in_force = rule.name == "best-effort-rights" || rule.name == "test-campaigns";
+    const bool in_force = rule.name == "best-effort-rights" || rule.name == "lowest-scavenges" ||
+                          rule.name == "test-campaigns";
     EXPECT_EQ(rule.mode == Mode::kEnforce, in_force) << rule.name;
   }
 }
@@ -92,6 +93,37 @@ TEST(ShippedRulesTest, CampaignsAndTestCampaignsAreCounted) {
   EXPECT_EQ(Try(Shipped("campaign-quota"), campaign, {{"active_campaigns", 10}}).message,
             "rule 1 (campaign-quota): you already have 10 campaigns; the next may have at most 100 "
             "jobs, this has 500");
+}
+
+TEST(ShippedRulesTest, ACampaignOfTheLowestPriorityIsAScavenger) {  // TECH-08
+  const auto class_of = [](int priority, const json& chosen) {
+    json campaign = Campaign("best-effort");
+    campaign["priority"] = priority;
+    if (!chosen.is_null()) campaign["class"] = chosen;
+    return Try(Shipped("lowest-scavenges"), campaign).campaign.value("class", "");
+  };
+  EXPECT_EQ(class_of(1, nullptr), "scavenger");
+  EXPECT_EQ(class_of(1, "night"), "night") << "a class that the user has chosen stays";
+  EXPECT_EQ(class_of(2, nullptr), "");
+  EXPECT_EQ(class_of(0, nullptr), "") << "suspended is no level";
+}
+
+TEST(ShippedRulesTest, JobsOfAProjectAskForItsNodes) {  // FBS-29
+  ShippedRule rule = Shipped("project-nodes");
+  rule.code = ReplaceAll(rule.code, "local nodes_of = {",
+                         "local nodes_of = {[\"physics\"] = {froggy = {properties = "
+                         "\"physics='YES'\", constraint = \"physics\"}},");
+  json campaign = Campaign("best-effort");
+  campaign["clusters"]["luke"] = {{"walltime", 60}};
+  EXPECT_TRUE(Try(rule, campaign).changes.empty()) << "of no project";
+  campaign["share_project"] = "physics";
+  campaign["clusters"]["froggy"]["properties"] = "gpu='YES'";
+  const Verdict first = Try(rule, campaign);
+  const json froggy = first.campaign["clusters"]["froggy"];
+  EXPECT_EQ(froggy["properties"], "(gpu='YES') AND physics='YES'");
+  EXPECT_EQ(froggy["constraint"], "physics");
+  EXPECT_FALSE(first.campaign["clusters"]["luke"].contains("properties"));
+  EXPECT_TRUE(Try(rule, first.campaign).changes.empty()) << "a second run adds nothing";
 }
 
 TEST(CompileFaultTest, NamesTheLine) {
