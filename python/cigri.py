@@ -176,6 +176,7 @@ class _Api:
     def open(self, method, path, body=None, headers=None):
         """The response, unread. Raises ApiError for a refusal."""
         headers = dict(headers or {}, Accept="application/json")
+        headers["X-Cigri-Api"] = "2"  # below API_BASE others get CiGri 3's answers
         if os.environ.get("CIGRI_TOKEN"):
             if not self._private():
                 raise ApiError("$CIGRI_TOKEN is not sent to %s: anybody on the way could read it; "

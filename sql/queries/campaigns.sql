@@ -146,14 +146,17 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: preempted int64, infrastructure int64, our_kill int64, duplicate int64,
 -- returns: retry int64, needs_attention int64, has_events bool, rate double?, end_low double?,
 -- returns: end_high double?
--- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3,
--- with $6 (or NULL) in their names; at most $4 after the first $5. The forecast is of those at
+-- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3
+-- or, when $7, terminated with open events, with $6 (or NULL) in their names; at most $4 after the
+-- first $5. The forecast is of those at
 -- work. Nothing is counted that grows with what is done: the numbers come from the cursor and the
 -- counters; retry and needs_attention are counted up to 100,001 (read_campaigns.cc).
 WITH page AS (
     SELECT * FROM campaigns
     WHERE ($1::bigint IS NULL OR id = $1) AND ($2::text IS NULL OR grid_user = $2)
-      AND state = ANY ($3::campaign_state[])
+      AND (state = ANY ($3::campaign_state[])
+        OR ($7 AND state = 'terminated' AND id IN (SELECT campaign_id FROM events
+            WHERE state = 'open' AND class IN ('job', 'campaign', 'cluster'))))
       AND ($6::text IS NULL OR strpos(lower(name), lower($6)) > 0)
     ORDER BY id LIMIT $4 OFFSET $5
 )

@@ -55,7 +55,8 @@ void TakeFile(Document& doc, const Found& found, const Options& options, Campaig
   campaign.param_file = ReadText(doc, found).value_or("");
   if (!options.may_read_files)
     doc.Fault("param_file", "is a file of yours, which the server does not read",
-              "submit with gridsub, which reads it as you");
+              "submit with CiGri-NG's gridsub, which reads it as you; operators of a site "
+              "that trusts its users may set API_READ_PARAM_FILES");
   else if (found.value->is_string() && campaign.param_file.empty())
     doc.Fault("param_file", "must not be empty");
 }

@@ -79,7 +79,7 @@ TEST_F(AccessPgTest, RoutesAnswerAsCiGriDoes) {
   EXPECT_EQ(b.headers.find("allow")->second, "GET, HEAD, POST");
   EXPECT_EQ(Ask("alice", "GET", "/cigri-api/campaigns/").status, 200);
   const auto links = Ask("alice", "GET", "/", nullptr, {{"X-Cigri-Api-Path-Prefix", "/front"}});
-  EXPECT_EQ(links.body["links"][1]["href"], "/front/cigri-api/campaigns");
+  EXPECT_EQ(links.body["links"][1]["href"], "/front/campaigns");
   EXPECT_NE(Http().Get("/?pretty").body.find("\n  "), std::string::npos);
 }
 

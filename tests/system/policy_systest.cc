@@ -62,7 +62,7 @@ TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
     const json page =
         grid().Get("/campaigns/" + std::to_string(campaign) + "/jobs/finished?limit=100");
     for (const auto& job : page.at("items"))
-      all.push_back(job.at("cigri_job_id"));
+      all.push_back(job.at("id"));
     std::sort(all.begin(), all.end());
     return all;
   };

@@ -49,6 +49,7 @@ http::Options ClientOptions(const http::Endpoint& endpoint) {
   const char* ca = std::getenv("CIGRI_CA");
   options.ca_file = ca != nullptr && *ca != '\0' ? ca : config.Get("API_CA_FILE");
   options.headers["Accept"] = "application/json";
+  options.headers["X-Cigri-Api"] = "2";  // below API_BASE others get CiGri 3's answers
   if (const char* token = std::getenv("CIGRI_TOKEN"); token != nullptr && *token != '\0') {
     CheckTokenStaysSecret(endpoint);
     options.headers["Authorization"] = std::string("Bearer ") + token;

@@ -1,6 +1,8 @@
 // Closing and writing events, and asking for jobs to be killed.
 #include "db/events.h"
 
+#include <sql/batches.h>
+#include <sql/clusters.h>
 #include <sql/events.h>
 #include <sql/grid.h>
 #include <sql/jobs.h>
@@ -87,6 +89,22 @@ bool IsCode(const std::string& code) {
          code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == code.npos;
 }
 
+// An event of a job belongs to its campaign, its cluster and its task, and ends the job, as in
+// CiGri 3: the task then waits for its user.
+void MarkJob(db::Tx& tx, const Request& request, db::Event* event) {
+  const auto batches = tx.Exec(sql::kBatchOfJob, *event->job_id);
+  if (batches.empty())
+    throw BadRequest("job " + std::to_string(*event->job_id) + " does not exist",
+                     "gridstat -c CAMPAIGN -f lists the jobs of a campaign");
+  event->campaign_id = batches[0].campaign_id;
+  event->cluster_id = batches[0].cluster_id;
+  event->idx = batches[0].idx;
+  event->fingerprint = "job " + std::to_string(*event->job_id);
+  const auto owner = tx.Exec(sql::kJobOwner, *event->job_id);
+  if (!owner.empty() && owner[0].alive)
+    tx.Exec(sql::kRequestKill, *event->job_id, request.caller.user);
+}
+
 // CiGri: {"class", "code", "cluster_id" or "job_id" (or "campaign_id"), "message"}.
 Reply WriteEvent(Context& context, const Request& request) {
   const auto body = request.Json();
@@ -101,12 +119,17 @@ Reply WriteEvent(Context& context, const Request& request) {
   if (!campaign && !cluster && !job)
     throw BadRequest("an event needs a cluster_id, a job_id or a campaign_id");
   return context.Transact([&](db::Tx& tx) {
-    const auto id = db::RaiseEvent(tx, {.cls = cls,
-                                        .code = code,
-                                        .message = TextIn(body, "message"),
-                                        .campaign_id = campaign,
-                                        .cluster_id = cluster,
-                                        .job_id = job});
+    db::Event event{.cls = cls,
+                    .code = code,
+                    .message = TextIn(body, "message"),
+                    .campaign_id = campaign,
+                    .cluster_id = cluster,
+                    .job_id = job};
+    if (cluster && tx.Exec(sql::kClusterAuth, *cluster).empty())
+      throw BadRequest("cluster " + std::to_string(*cluster) + " does not exist",
+                       "gridclusters lists them");
+    if (job) MarkJob(tx, request, &event);
+    const auto id = db::RaiseEvent(tx, event);
     AddAudit(tx, "added", "event " + std::to_string(id), body);
     tx.Exec(sql::kNotifyWake);
     json answer = body;

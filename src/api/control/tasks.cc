@@ -126,7 +126,9 @@ Reply AddTasks(Context& context, const Request& request) {
     return CampaignJson(tx, request, campaign.id);
   });
   answer["notes"] = NotesOf(change.admitted);
-  return Reply::Json(answer, 201);
+  Reply reply = Reply::Json(answer, 201);
+  reply.headers["Location"] = request.Link("/campaigns/" + std::to_string(add.campaign.id));
+  return reply;
 }
 
 // {"failed": true}: every task whose tries are spent is retried, with all its tries.

@@ -15,9 +15,10 @@ namespace {
 constexpr auto kRemember = std::chrono::seconds(5);
 constexpr std::size_t kMostTokens = 1000;
 
-// CiGri names the CGI variable (HTTP_X_CIGRI_USER); we need the header.
+// CiGri names the CGI variable (HTTP_X_CIGRI_USER); we need the header. Without HTTP_ it is the
+// header itself: X_CIGRI_USER, of which web servers make the same variable, is another header here.
 std::string HeaderName(const std::string& variable) {
-  return ReplaceAll(StartsWith(variable, "HTTP_") ? variable.substr(5) : variable, "_", "-");
+  return StartsWith(variable, "HTTP_") ? ReplaceAll(variable.substr(5), "_", "-") : variable;
 }
 
 // What follows "Bearer "; "" without it.

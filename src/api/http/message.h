@@ -67,7 +67,9 @@ struct Request {
   std::multimap<std::string, std::string> headers;  ///< names in lower case
   std::string body;
   std::string content_type;
-  std::string link_prefix;  ///< X-Cigri-Api-Path-Prefix + API_BASE
+  /// X-Cigri-Api-Path-Prefix. Not API_BASE: clients of CiGri 3 put theirs before each link.
+  std::string link_prefix;
+  bool of_cigri3 = false;  ///< from one of CiGri 3's clients: http/cigri3.h
   std::string id;           ///< of this request, as it stands in the log
   Caller caller;
   std::chrono::milliseconds waited{0};  ///< since the request arrived: Reply::Later

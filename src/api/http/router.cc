@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/http/cigri3.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -118,7 +119,12 @@ std::string Router::Allow(const std::string& path) const {
     if (Matches(route.segments, segments, &ignored) &&
         std::find(methods.begin(), methods.end(), route.method) == methods.end())
       methods.push_back(route.method);
-  if (std::find(methods.begin(), methods.end(), "GET") != methods.end()) methods.push_back("HEAD");
+  const auto has = [&](const char* method) {
+    return std::find(methods.begin(), methods.end(), method) != methods.end();
+  };
+  if (has("GET")) methods.push_back("HEAD");
+  // A POST stands for the others by `_method`.
+  if (!has("POST") && (has("PUT") || has("PATCH") || has("DELETE"))) methods.push_back("POST");
   std::sort(methods.begin(), methods.end());
   return Join(methods, ", ");
 }
@@ -150,6 +156,7 @@ Reply Router::Dispatch(Context& context, Request request) const {
   } catch (const std::exception& e) {
     reply = ReplyOf(e, request);
   }
+  if (request.of_cigri3) ShapeForCigri3(request, reply);
   if (const std::string allow = Allow(request.path); !allow.empty()) reply.headers["Allow"] = allow;
   return reply;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "api/http/change_notifier.h"
+#include "api/http/cigri3.h"
 #include "api/http/foreign_pages.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -198,8 +199,10 @@ Request ApiServer::Translate(const httplib::Request& request, const std::string&
   out.accepts_brotli = http::AcceptsBrotli(request);
   out.method = request.method == "HEAD" ? "GET" : request.method;
   out.path = request.path;
-  if (!base_.empty() && (out.path == base_ || StartsWith(out.path, base_ + "/")))
-    out.path.erase(0, base_.size());
+  const bool below_base =
+      !base_.empty() && (out.path == base_ || StartsWith(out.path, base_ + "/"));
+  if (below_base) out.path.erase(0, base_.size());
+  if (out.path.empty()) out.path = "/";
   while (out.path.size() > 1 && out.path.back() == '/') out.path.pop_back();
   if (const auto at = request.target.find('?'); at != request.target.npos)
     out.query = ParseQuery(request.target.substr(at + 1));
@@ -207,7 +210,8 @@ Request ApiServer::Translate(const httplib::Request& request, const std::string&
   if (IsForm(request)) out.form = ParseQuery(request.body);
   for (const auto& [name, value] : request.headers) out.headers.emplace(Lower(name), value);
   out.body = request.body;
-  out.link_prefix = request.get_header_value("X-Cigri-Api-Path-Prefix") + base_;
+  out.link_prefix = request.get_header_value("X-Cigri-Api-Path-Prefix");
+  out.of_cigri3 = IsOfCigri3(below_base, out);
   if (const auto override_method = out.form.find("_method");
       out.method == "POST" && override_method != out.form.end())
     out.method = override_method->second;

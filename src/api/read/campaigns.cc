@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "api/http/router.h"
+#include "api/read/params.h"
 #include "core/states.h"
 #include "core/text.h"
 #include "http/client.h"
@@ -114,7 +115,9 @@ json CampaignPage(db::Tx& tx, const Request& request) {
   const auto most = newest ? std::clamp<std::int64_t>(total - offset, 0, limit) : limit;
   const std::optional<std::int64_t> any;
   json items = json::array();
-  for (const auto& row : tx.Exec(sql::kListCampaigns, any, user, states, most, first, name))
+  // For CiGri 3's clients, which ask for no states, what has failed tasks is alive.
+  for (const auto& row :
+       tx.Exec(sql::kListCampaigns, any, user, states, most, first, name, request.of_cigri3))
     items.push_back(CampaignJson(request, row));
   if (newest) std::reverse(items.begin(), items.end());
   std::string keep = request.Flag("all") ? "&all=1" : "";
@@ -197,8 +200,46 @@ json Series(db::Tx& tx, std::int64_t campaign) {
   return series;
 }
 
-json Jdl(db::Tx& tx, const Request& request, std::int64_t campaign) {
-  return jdl::WithWalltimesAsText(OwnInfo(tx, request, campaign).jdl);
+// A piece of "params": lines as texts, rows as arrays.
+std::string ParamsJson(db::Tx& tx, ParamReader& params, const CampaignInfo& info, std::int64_t from,
+                       std::int64_t end) {
+  std::vector<std::int64_t> idxs;
+  for (auto i = from; i < end; ++i) idxs.push_back(i);
+  std::string text;
+  for (const auto& [idx, line] : params.Read(tx, info.id, idxs)) {
+    if (idx > 0) text += ",";
+    text += info.format == jdl::kFormatValues ? line : json(line).dump();
+  }
+  return text;
+}
+
+// CiGri 3 kept the parameters in the JDL, and every value as text: who submits it again, or looks
+// for them there, finds them.
+Reply JdlOfCigri3(Context& context, CampaignInfo info) {
+  json jdl = jdl::WithWalltimesAsText(info.jdl);
+  jdl.erase("nb_jobs");
+  for (auto& [name, block] : jdl["clusters"].items())
+    block["test_mode"] = block.value("test_mode", false) ? "true" : "false";
+  std::string head = jdl.dump();
+  head.pop_back();
+  return Reply::Stream(
+      [&context, info = std::move(info), head = head + ",\"params\":["](const Write& write) {
+        constexpr std::int64_t kChunk = 1000;
+        ParamReader params;
+        bool open = write(head);
+        for (std::int64_t at = 0; open && at < info.nb_params; at += kChunk)
+          open = write(context.Transact([&](db::Tx& tx) {
+            return ParamsJson(tx, params, info, at, std::min(info.nb_params, at + kChunk));
+          }));
+        if (open) write("]}\n");
+      },
+      "application/json");
+}
+
+Reply Jdl(Context& context, const Request& request) {
+  auto info = context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
+  if (request.of_cigri3) return JdlOfCigri3(context, std::move(info));
+  return Reply::Json(jdl::WithWalltimesAsText(std::move(info.jdl)));
 }
 
 // CIG-49: waiting, running, terminated, needing attention; a row per campaign, and one per user.
@@ -222,7 +263,7 @@ json Summary(db::Tx& tx, const Request& request) {
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
   json items = json::array(), users = json::object();
   for (const auto& row :
-       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0, kAnyName)) {
+       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0, kAnyName, false)) {
     const auto id = row.id;
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
@@ -298,7 +339,7 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
 }
 
 sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
-  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0, kAnyName);
+  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0, kAnyName, false);
   if (!row) throw NotFound("campaign " + std::to_string(campaign));
   return *row;
 }
@@ -330,10 +371,7 @@ void AddCampaignReadRoutes(Router& router) {
   router.Get("/campaigns/{id}/series", [](Context& context, const Request& request) {
     return Reply::Json(context.Read([&](db::Tx& tx) { return Series(tx, request.Id()); }));
   });
-  router.Get("/campaigns/{id}/jdl", [](Context& context, const Request& request) {
-    return Reply::Json(
-        context.Transact([&](db::Tx& tx) { return Jdl(tx, request, request.Id()); }));
-  });
+  router.Get("/campaigns/{id}/jdl", Jdl);
   router.Get("/summary", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return Summary(tx, request); }));
   });

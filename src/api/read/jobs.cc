@@ -200,6 +200,28 @@ json JobOfRemote(db::Tx& tx, const Request& request) {
   throw NotFound("job " + id + " of cluster " + cluster);
 }
 
+// CiGri 3's columns of a job, and how it ended.
+json FinishedJob(const CampaignInfo& info, const Attempt& a, const std::string& line) {
+  json job = {{"id", OrNull(a.job_id)},
+              {"campaign_id", info.id},
+              {"param_id", a.idx < 0 ? 0 : info.first_task_id + a.idx},
+              {"index", a.idx},
+              {"parameters", a.idx < 0 ? json() : json(ParamText(info, line, ' '))},
+              {"batch_id", OrNull(a.batch_id)},
+              {"cluster_id", OrNull(a.cluster_id)},
+              {"cluster", OrNull(a.cluster)},
+              {"state", a.state},
+              {"return_code", OrNull(a.wait_status)},
+              {"submission_time", DateOrNull(a.submitted)},
+              {"start_time", DateOrNull(a.started)},
+              {"stop_time", DateOrNull(a.ended)},
+              {"node_name", OrNull(a.node)},
+              {"remote_id", OrNull(a.remote_id)},
+              {"tag", a.idx < 0 ? json(a.kind) : json()}};
+  AddEnd(job, a);
+  return job;
+}
+
 // CiGri answered all of them at once; ten million are walked by `next`.
 json Finished(db::Tx& tx, const Request& request) {
   const auto info = OwnInfo(tx, request, request.Id());
@@ -207,8 +229,12 @@ json Finished(db::Tx& tx, const Request& request) {
   const auto after = request.QueryInt("after", -1, -1, std::int64_t{1} << 40);
   const auto idxs = NextTasks(tx, info.id, Which::kEnded, after, limit);
   json items = json::array();
-  for (auto& item : JobLines(tx, request, info, idxs))
-    if (item["state"] == "terminated" || item["state"] == "event") items.push_back(std::move(item));
+  ParamReader params;
+  auto lines = params.Read(tx, info.id, idxs);
+  std::vector<std::int64_t> with_prologues = idxs;
+  if (after < 0) with_prologues.insert(with_prologues.begin(), -1);
+  for (const auto& a : AttemptsOf(tx, info.id, with_prologues))
+    if (a.HasEnded()) items.push_back(FinishedJob(info, a, lines[a.idx]));
   const std::string to =
       "/campaigns/" + std::to_string(info.id) + "/jobs/finished?limit=" + std::to_string(limit);
   auto links = json::array({LinkJson(request, "self", to + "&after=" + std::to_string(after))});

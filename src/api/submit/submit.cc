@@ -3,6 +3,7 @@
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
 #include "api/submit/batch_limits.h"
+#include "api/submit/param_file.h"
 #include "api/submit/resource_fit.h"
 #include "api/submit/submission.h"
 #include "api/submit/token_notes.h"
@@ -13,8 +14,9 @@ namespace {
 
 constexpr std::int64_t kPreview = 3;  ///< commands that a dry run shows
 
-jdl::Options OptionsOf(const Request& request) {
+jdl::Options OptionsOf(const Config& config, const Request& request) {
   jdl::Options options;
+  options.may_read_files = config.GetBool("API_READ_PARAM_FILES", false);
   options.uploaded = request.HasQuery("upload");
   options.format = request.Query("format");
   if (request.HasQuery("columns") && !request.Query("columns").empty())
@@ -29,6 +31,17 @@ void OverrideType(const Request& request, jdl::Campaign& campaign) {
   if (type != "test" && type != "default" && type != "normal")
     throw BadRequest("\"" + type + "\" is no type of campaign", "write test or default");
   campaign.type = type == "test" ? "test" : "default";
+}
+
+// OAR left the output of CiGri 3's jobs in exec_directory, where scripts gather it: the first thing
+// that such a job does is to give its output that name too.
+constexpr char kOutputAsInCigri3[] =
+    R"sh((for s in 1:stdout 2:stderr; do f=$(readlink /proc/$$/fd/${s%:*}) && n=OAR.cigri.$CIGRI_CAMPAIGN_ID.${OAR_JOB_ID:-$CIGRI_JOB_ID}.${s#*:} && { ln -f "$f" "$n" || ln -sf "$f" "$n"; }; done) 2>/dev/null)sh";
+
+void LeaveOutputAsInCigri3(jdl::Campaign& campaign) {
+  for (auto& cluster : campaign.clusters)
+    if (!StartsWith(cluster.setup, kOutputAsInCigri3))
+      cluster.setup = std::string(kOutputAsInCigri3) + "\n" + cluster.setup;
 }
 
 struct SubmissionContext {
@@ -113,6 +126,12 @@ Reply DryRun(const SubmissionContext& submission, const Admitted& admitted) {
        {"total_jobs", submission.parameters.n}});
 }
 
+std::size_t SizeOf(const jdl::Lines& lines) {
+  std::size_t bytes = 0;
+  for (const auto& block : lines.blocks()) bytes += block.size();
+  return bytes;
+}
+
 Reply Store(Context& context, const Request& request, SubmissionContext& submission,
             const Admitted& admitted) {
   const std::string& user = request.caller.user;
@@ -120,7 +139,7 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
     if (submission.parameters.upload && TakeUpload(tx, request).lines != submission.parameters.n)
       throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
     if (admitted.campaign.source == jdl::Source::kParams)
-      RequireSpace(context.config, tx, user, request.body.size());
+      RequireSpace(context.config, tx, user, SizeOf(admitted.campaign.params));
     const auto id = StoreCampaign(tx, user, submission.info, admitted, submission.parameters);
     return CampaignJson(tx, request, id);
   });
@@ -135,8 +154,10 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
 
 Reply Submit(Context& context, const Request& request) {
   SubmissionContext submission = LoadSubmissionContext(context, request);
-  auto read = jdl::Parse(request.body, submission.info.defaults, OptionsOf(request));
+  auto read = jdl::Parse(request.body, submission.info.defaults, OptionsOf(context.config, request));
   RequireNoFaults(read.faults);
+  if (read.campaign.source == jdl::Source::kFile) ReadParamFile(request.caller.user, &read);
+  if (request.of_cigri3) LeaveOutputAsInCigri3(read.campaign);
   OverrideType(request, read.campaign);
   CheckRows(context, read.campaign, submission);
   RequireMayGive(request, submission.info, jdl::kPriorityNormal, read.campaign.priority);
