@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxNodes = 100'000;      // values outside of params
-constexpr int kMostUnknown = 100;       // unknown keys: to look for what they meant takes long
+constexpr int kMaxNodes = 100'000;  // values outside of params
+constexpr int kMostUnknown = 100;   // unknown keys: to look for what they meant takes long
 constexpr std::size_t kMaxSkipped = 1'000'000;  // backslashes that begin no escape
 constexpr std::size_t kMaxFaults = 50;          // a wrong file should not print a million lines
 

@@ -26,8 +26,10 @@ std::vector<std::size_t> LoneBackslashes(std::string_view text, std::size_t most
   for (std::size_t i = 0; i < text.size() && found.size() < most;) {
     if (!in_string) {
       const auto behind = BehindComment(text, i);
-      if (behind == i) in_string = text[i++] == '"';
-      else i = behind;
+      if (behind == i)
+        in_string = text[i++] == '"';
+      else
+        i = behind;
     } else if (text[i] == '\\' && i + 1 < text.size()) {
       if (!IsEscape(text[i + 1]) && !IsControl(text[i + 1])) found.push_back(i);
       i += 2;

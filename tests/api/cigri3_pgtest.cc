@@ -38,7 +38,8 @@ class Cigri3PgTest : public ApiTest {
     const auto n = std::to_string(id);
     Sql("UPDATE campaigns SET state = 'terminated' WHERE id = " + n);
     Sql("INSERT INTO events (class, code, campaign_id, cluster_id, job_id, count, message) VALUES "
-        "('job', 'EXIT_ERROR', " + n + ", 1, 7, 2, 'exit code 1')");
+        "('job', 'EXIT_ERROR', " +
+        n + ", 1, 7, 2, 'exit code 1')");
     return id;
   }
 };
@@ -115,8 +116,11 @@ TEST_F(Cigri3PgTest, TheCompleteExamplesOfCigri3AreAccepted) {
 
 TEST_F(Cigri3PgTest, AParameterFileIsReadAsItsUserAndNoOther) {
   const auto jdl = [](const std::string& path) {
-    return json{{"name", "x"}, {"exec_file", "./x"}, {"param_file", path},
-                {"clusters", {{"alpha", json::object()}}}}.dump();
+    return json{{"name", "x"},
+                {"exec_file", "./x"},
+                {"param_file", path},
+                {"clusters", {{"alpha", json::object()}}}}
+        .dump();
   };
   const std::string user = User();
   if (geteuid() == 0) {
@@ -188,16 +192,16 @@ TEST_F(Cigri3PgTest, AMarkedJobBelongsToItsCampaignAndEnds) {
   const auto id = Submit({{"nb_jobs", 5}});
   const auto n = std::to_string(id);
   Sql("INSERT INTO batches (id, tag, campaign_id, cluster_id, kind, first_job_id, n, first_idx, "
-      "slots, state, epoch, send_by) VALUES (1, 'cigri.t', " + n +
-      ", 1, 'task', 100, 3, 0, 1, 'recorded', 1, now())");
+      "slots, state, epoch, send_by) VALUES (1, 'cigri.t', " +
+      n + ", 1, 'task', 100, 3, 0, 1, 'recorded', 1, now())");
   Sql("INSERT INTO live (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, slots, "
-      "state, element, remote_id) VALUES (100, " + n +
-      ", 0, 1, 1, 1, 'task', 1, 'running', 0, '5')");
+      "state, element, remote_id) VALUES (100, " +
+      n + ", 0, 1, 1, 1, 'task', 1, 'running', 0, '5')");
   const auto mark = [&](int job) {
-    return Client("POST", "/events",
-                  json{{"class", "job"}, {"code", "MANUAL_EVENT"}, {"job_id", job},
-                       {"message", "marked"}},
-                  "oscar");
+    return Client(
+        "POST", "/events",
+        json{{"class", "job"}, {"code", "MANUAL_EVENT"}, {"job_id", job}, {"message", "marked"}},
+        "oscar");
   };
   EXPECT_EQ(mark(100).status, 201);
   EXPECT_EQ(mark(101).status, 201);
@@ -209,9 +213,12 @@ TEST_F(Cigri3PgTest, AMarkedJobBelongsToItsCampaignAndEnds) {
   EXPECT_EQ(One("SELECT string_agg(job_id || ' ' || asked_by, ',') FROM job_requests"),
             "100 oscar");
   EXPECT_EQ(Client("POST", "/events",
-                   json{{"class", "cluster"}, {"code", "CLUSTER_MANUALLY_DISABLED"},
-                        {"cluster_id", 777}, {"message", "x"}},
-                   "oscar").status,
+                   json{{"class", "cluster"},
+                        {"code", "CLUSTER_MANUALLY_DISABLED"},
+                        {"cluster_id", 777},
+                        {"message", "x"}},
+                   "oscar")
+                .status,
             400);
 }
 
@@ -231,8 +238,8 @@ TEST_F(Cigri3PgTest, TheStoredJdlHasItsParameters) {
 }
 
 TEST_F(Cigri3PgTest, AJobLeavesItsOutputWhereScriptsOfCigri3GatherIt) {
-  const auto a = Gridsub(
-      R"({"name":"o","nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}}})", "alice");
+  const auto a =
+      Gridsub(R"({"name":"o","nb_jobs":1,"exec_file":"x","clusters":{"alpha":{}}})", "alice");
   ASSERT_EQ(a.status, 201) << a.body;
   const std::string setup = One("SELECT setup FROM campaign_clusters");
   const auto work = dir_ / "work dir";
@@ -240,8 +247,8 @@ TEST_F(Cigri3PgTest, AJobLeavesItsOutputWhereScriptsOfCigri3GatherIt) {
   process::Command job;
   job.argv = {"/bin/sh", "-c",
               "exec sh -c \"$1\necho said; echo failed >&2\" sh >../1.out 2>../1.err", "sh", setup};
-  job.environment = process::Environment{"PATH=/usr/bin:/bin", "CIGRI_CAMPAIGN_ID=12",
-                                         "CIGRI_JOB_ID=34"};
+  job.environment =
+      process::Environment{"PATH=/usr/bin:/bin", "CIGRI_CAMPAIGN_ID=12", "CIGRI_JOB_ID=34"};
   job.directory = work;
   EXPECT_TRUE(process::Run(job).Succeeded());
   const auto text = [&](const std::string& name) {
@@ -259,8 +266,12 @@ TEST_F(Cigri3PgTest, FinishedJobsHaveCigri3sColumns) {
   const auto id = Submit({{"nb_jobs", 5}});
   const auto n = std::to_string(id);
   Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
-      "state, exit_class, code, wait_status, slots, submitted_at, ended_at, remote_id) VALUES (9, " + n +
-      ", -1, 1, 1, 1, 'prologue', false, 'terminated', 'none', '', 0, 1, now(), now(), '4'), (10, " + n +
+      "state, exit_class, code, wait_status, slots, submitted_at, ended_at, remote_id) VALUES "
+      "(9, " +
+      n +
+      ", -1, 1, 1, 1, 'prologue', false, 'terminated', 'none', '', 0, 1, now(), now(), '4'), "
+      "(10, " +
+      n +
       ", 2, 2, 1, 1, 'task', false, 'event', 'program', 'EXIT_ERROR', 256, 1, now(), now(), '5')");
   const auto jobs = Client("GET", "/campaigns/" + n + "/jobs/finished").body["items"];
   ASSERT_EQ(jobs.size(), 2u) << jobs;
@@ -282,14 +293,14 @@ TEST_F(Cigri3PgTest, PagesHaveCigri3sKeysInItsOrder) {
   const auto keys = [&](const std::string& path) {
     return KeysOf(Http().Get("/cigri-api" + path, {{"X-Cigri-User", "alice"}}).body);
   };
-  EXPECT_EQ(keys("/campaigns/" + id),
-            (std::vector<std::string>{"id", "name", "user", "state", "has_events",
-                                      "submission_time", "total_jobs", "finished_jobs", "links",
-                                      "clusters"}));
-  EXPECT_EQ(keys("/campaigns/" + id + "/stats"),
-            (std::vector<std::string>{"average_jobs_duration", "stddev_jobs_duration",
-                                      "jobs_throughput", "remaining_time", "failures_rate",
-                                      "resubmit_rate"}));
+  EXPECT_EQ(
+      keys("/campaigns/" + id),
+      (std::vector<std::string>{"id", "name", "user", "state", "has_events", "submission_time",
+                                "total_jobs", "finished_jobs", "links", "clusters"}));
+  EXPECT_EQ(
+      keys("/campaigns/" + id + "/stats"),
+      (std::vector<std::string>{"average_jobs_duration", "stddev_jobs_duration", "jobs_throughput",
+                                "remaining_time", "failures_rate", "resubmit_rate"}));
   const auto cluster = Client("GET", "/clusters/1").body;
   EXPECT_EQ(cluster["api_chunk_size"], 100);
   EXPECT_FALSE(cluster.contains("slots"));

@@ -96,10 +96,10 @@ TEST(JdlTest, TheReadmeOfCigri3IsReadAsCigri3ReadsIt) {
 TEST(JdlTest, AnUnknownEscapeIsItsCharacterAndPlacesStayTrue) {
   const auto result = Parse(
       "{\"name\":\"n\", // a comment with \"\\q\n"
-      "\"params\":[\"\\$a \\\\$b\", \"\\%\\é \\\"\\'x\"], \"exec_file\":\"x\\!\",\"clusters\":{\"alpha\":1}}",
+      "\"params\":[\"\\$a \\\\$b\", \"\\%\\é \\\"\\'x\"], "
+      "\"exec_file\":\"x\\!\",\"clusters\":{\"alpha\":1}}",
       Grid());
-  EXPECT_EQ(result.campaign.params.First(2),
-            (std::vector<std::string>{"$a \\$b", "%é \"'x"}));
+  EXPECT_EQ(result.campaign.params.First(2), (std::vector<std::string>{"$a \\$b", "%é \"'x"}));
   ASSERT_EQ(result.faults.size(), 1u) << Faults(result);
   EXPECT_EQ(result.faults[0].line, 2);
   EXPECT_EQ(result.faults[0].column, 76);
@@ -137,7 +137,8 @@ TEST(JdlTest, AWalltimeWithoutAUnitIsHoursAndSaysSo) {
 }
 
 TEST(JdlTest, TheExpandedJdlIsReadAgainWithTheSameWalltimes) {
-  const auto campaign = Good(With(R"("walltime":"0:00:05","prologue":["x"],"prologue_walltime":"2h")"));
+  const auto campaign =
+      Good(With(R"("walltime":"0:00:05","prologue":["x"],"prologue_walltime":"2h")"));
   const auto shown = WithWalltimesAsText(ToJson(campaign));
   EXPECT_EQ(shown["clusters"]["alpha"]["walltime"], "0:00:05");
   auto again = shown;
@@ -278,8 +279,8 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("walltime":1.5)"), "walltime", "walltime"},
       {With(R"("walltime":999999)"), "walltime", "walltime"},
       {With(R"("walltime":[])"), "walltime", "walltime"},
-      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{"alpa":{}}})",
-       "clusters.alpa", "unknown cluster"},
+      {R"({"name":"n","nb_jobs":1,"exec_file":"x","clusters":{"alpa":{}}})", "clusters.alpa",
+       "unknown cluster"},
       {With(R"("max_jobs":0)"), "max_jobs", ""},
       {With(R"("max_jobs":"many")"), "max_jobs", ""},
       {With(R"("test_mode":"yes")"), "test_mode", ""},

@@ -94,8 +94,8 @@ TEST_F(RealGridTest, CampaignsOfAllKindsEndOnceWhileClustersStopAndAnswersAreLos
   const int failing = Submit("failing", 20, "[ $(($1 % 4)) != 0 ] || exit 3");
   std::vector<int> late;
   for (const std::string cluster : {"oar1", "slurm1", "slurm2", "local"})
-    late.push_back(
-        Submit("late-" + cluster, 1, "sleep 600", {{"walltime", "60s"}, {"max_tries", 1}}, {cluster}));
+    late.push_back(Submit("late-" + cluster, 1, "sleep 600",
+                          {{"walltime", "60s"}, {"max_tries", 1}}, {cluster}));
   ASSERT_TRUE(
       Await([&] { return grid().Progress(lasting).value("running", 0) >= 4; }, Seconds(120)));
   grid().Ok({"griddel", std::to_string(lasting)});

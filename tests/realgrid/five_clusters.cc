@@ -163,7 +163,7 @@ int FiveClusters::Submit(const std::string& name, int n, const std::string& comm
   std::filesystem::permissions(out, std::filesystem::perms(0666));
   grid().Script(name, "#!/bin/sh\nset -e\n" + command + "\necho $1 >> " + name + ".out\n");
   json jdl{{"name", name}, {"exec_file", "./" + name}, {"exec_directory", grid().work()},
-           {"nb_jobs", n}, {"walltime", "300s"},          {"clusters", json::object()}};
+           {"nb_jobs", n}, {"walltime", "300s"},       {"clusters", json::object()}};
   for (const auto& cluster : clusters.empty() ? kAll : clusters)
     jdl["clusters"][cluster] = json::object();
   if (more.is_object()) jdl.update(more);

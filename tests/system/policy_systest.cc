@@ -61,8 +61,7 @@ TEST_F(PolicyTest, OneCampaignOfAUserAtATimeWhenTheOperatorSaysSo) {
     std::vector<std::int64_t> all;
     const json page =
         grid().Get("/campaigns/" + std::to_string(campaign) + "/jobs/finished?limit=100");
-    for (const auto& job : page.at("items"))
-      all.push_back(job.at("id"));
+    for (const auto& job : page.at("items")) all.push_back(job.at("id"));
     std::sort(all.begin(), all.end());
     return all;
   };

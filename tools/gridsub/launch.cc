@@ -139,8 +139,8 @@ json LaunchJdl(tools::Api& api, const Args& args, const std::string& program) {
   }
   CheckDirectory(args, all_local);
   const bool own_walltime = !args.walltime.empty();
-  jdl["walltime"] = own_walltime ? args.walltime
-                                 : WithUnit(config.Get("DEFAULT_JOB_WALLTIME", "1:00:00"));
+  jdl["walltime"] =
+      own_walltime ? args.walltime : WithUnit(config.Get("DEFAULT_JOB_WALLTIME", "1:00:00"));
   const bool own_directories = HasOwnDirectories(args);
   jdl["exec_directory"] = own_directories ? WorkingDirectory() : DirectoryOf(args);
   if (!args.resources.empty()) jdl["resources"] = args.resources;

@@ -120,11 +120,12 @@ Reply PutToken(Context& context, const Request& request) {
             TokenExpiry(token));
     tx.Exec(sql::kNotifyWake);
   });
-  return Reply::Json({{"status", 201},
-                      {"title", "Created"},
-                      {"message", "the token for cluster " + std::to_string(cluster) + " is stored"},
-                      {"cluster_id", cluster}},
-                     201);
+  return Reply::Json(
+      {{"status", 201},
+       {"title", "Created"},
+       {"message", "the token for cluster " + std::to_string(cluster) + " is stored"},
+       {"cluster_id", cluster}},
+      201);
 }
 
 Reply DropToken(Context& context, const Request& request) {

@@ -9,25 +9,52 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Keys = std::vector<const char*>;
 
-const Keys kCampaign = {"id",         "name",            "user",       "state",
-                        "has_events", "submission_time", "total_jobs", "finished_jobs"};
+const Keys kCampaign = {
+    "id", "name", "user", "state", "has_events", "submission_time", "total_jobs", "finished_jobs"};
 const Keys kPlacement = {"cluster_name", "active_jobs", "queued_jobs", "prologue_ok",
                          "epilogue_ok"};
 const Keys kStats = {"average_jobs_duration", "stddev_jobs_duration", "jobs_throughput",
                      "remaining_time",        "failures_rate",        "resubmit_rate"};
-const Keys kJob = {"id",           "param",          "grid_user",      "campaign_id",
-                   "param_id",     "batch_id",       "cluster_id",     "collect_id",
-                   "state",        "return_code",    "submission_time", "start_time",
-                   "stop_time",    "node_name",      "resources_used", "remote_id",
-                   "tag",          "runner_options", "nodb",           "cluster_name"};
-const Keys kCluster = {"id",            "name",          "api_url",       "api_auth_type",
-                       "api_auth_header", "api_chunk_size", "api_limit",  "ssh_host",
-                       "batch",         "resource_unit", "power",         "properties",
-                       "enabled",       "stress_factor", "blacklisted",   "under_stress"};
-const Keys kUsage = {"cluster_name",  "cluster_id",    "max_resources",
+const Keys kJob = {"id",
+                   "param",
+                   "grid_user",
+                   "campaign_id",
+                   "param_id",
+                   "batch_id",
+                   "cluster_id",
+                   "collect_id",
+                   "state",
+                   "return_code",
+                   "submission_time",
+                   "start_time",
+                   "stop_time",
+                   "node_name",
+                   "resources_used",
+                   "remote_id",
+                   "tag",
+                   "runner_options",
+                   "nodb",
+                   "cluster_name"};
+const Keys kCluster = {"id",
+                       "name",
+                       "api_url",
+                       "api_auth_type",
+                       "api_auth_header",
+                       "api_chunk_size",
+                       "api_limit",
+                       "ssh_host",
+                       "batch",
+                       "resource_unit",
+                       "power",
+                       "properties",
+                       "enabled",
+                       "stress_factor",
+                       "blacklisted",
+                       "under_stress"};
+const Keys kUsage = {"cluster_name",   "cluster_id",    "max_resources",
                      "used_resources", "used_by_cigri", "unavailable_resources"};
-const Keys kEvent = {"id",         "class",        "code",      "job_id",  "cluster_id",
-                     "cluster_name", "date_open",  "message",   "parent",  "state"};
+const Keys kEvent = {"id",           "class",     "code",    "job_id", "cluster_id",
+                     "cluster_name", "date_open", "message", "parent", "state"};
 
 // `from` with these keys only, in this order; those that it lacks are null. `links` stay.
 ordered_json Only(const json& from, const Keys& keys) {
@@ -148,8 +175,9 @@ void ShapeForCigri3(const Request& request, Reply& reply) {
     return;
   if (EndsWith(request.path, "/events") && IsEmptyPage(reply.json)) {
     reply.status = 404;
-    reply.json = ApiError(404, "Not found", "GET " + ValidUtf8(request.path) +
-                                                " not found on this server").Body();
+    reply.json =
+        ApiError(404, "Not found", "GET " + ValidUtf8(request.path) + " not found on this server")
+            .Body();
     return;
   }
   const auto shaped = Shaped(request.path, reply.json);

@@ -8,8 +8,8 @@ namespace cigri::api {
 /// X-Cigri-Api, nor a browser, for which CiGri 3 had no page.
 bool IsOfCigri3(bool below_base, const Request& request);
 
-/// Turns the answer of a handler into CiGri 3's: its keys, in its order, and its words. Answers that
-/// are alike in both stay. REQUIRES: request.of_cigri3.
+/// Turns the answer of a handler into CiGri 3's: its keys, in its order, and its words. Answers
+/// that are alike in both stay. REQUIRES: request.of_cigri3.
 void ShapeForCigri3(const Request& request, Reply& reply);
 
 }  // namespace cigri::api

@@ -70,7 +70,7 @@ struct Request {
   /// X-Cigri-Api-Path-Prefix. Not API_BASE: clients of CiGri 3 put theirs before each link.
   std::string link_prefix;
   bool of_cigri3 = false;  ///< from one of CiGri 3's clients: http/cigri3.h
-  std::string id;           ///< of this request, as it stands in the log
+  std::string id;          ///< of this request, as it stands in the log
   Caller caller;
   std::chrono::milliseconds waited{0};  ///< since the request arrived: Reply::Later
   bool accepts_brotli = false;          ///< answers that are compressed already

@@ -74,7 +74,8 @@ bool Refuse(const httplib::Request& request, httplib::Response& response, const 
 }
 
 void CheckMethod(const Request& request) {
-  static const std::set<std::string> kMethods = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+  static const std::set<std::string> kMethods = {"GET",   "POST",   "PUT",
+                                                 "PATCH", "DELETE", "OPTIONS"};
   if (kMethods.count(request.method) == 0)
     throw BadRequest("_method is none of GET, POST, PUT, PATCH, DELETE and OPTIONS");
 }

@@ -32,9 +32,14 @@ std::optional<Account> AccountOf(const std::string& user) {
 std::vector<std::string> ReaderOf(const Account& account, const std::string& path) {
   std::vector<std::string> argv;
   if (account.uid != geteuid())
-    argv = {"/usr/bin/setpriv", "--reuid",      std::to_string(account.uid),
-            "--regid",          std::to_string(account.gid), "--init-groups",
-            "--no-new-privs",   "--"};
+    argv = {"/usr/bin/setpriv",
+            "--reuid",
+            std::to_string(account.uid),
+            "--regid",
+            std::to_string(account.gid),
+            "--init-groups",
+            "--no-new-privs",
+            "--"};
   argv.insert(argv.end(), {"/bin/cat", "--", path});
   return argv;
 }
@@ -52,8 +57,11 @@ std::string PathOf(const jdl::Result& read, const Account& account) {
   if (path == "~" || StartsWith(path, "~/")) path.replace(0, 1, "$HOME");
   if (path == "$HOME" || StartsWith(path, "$HOME/")) path.replace(0, 5, account.home);
   if (path.empty() || path[0] != '/')
-    Refuse(read, "\"" + jdl::Shown(path) + "\" is no path from the root: the server has no folder "
-                 "of yours that it could begin at", std::string("write it from / on, or ") + kGridsub);
+    Refuse(read,
+           "\"" + jdl::Shown(path) +
+               "\" is no path from the root: the server has no folder "
+               "of yours that it could begin at",
+           std::string("write it from / on, or ") + kGridsub);
   return path;
 }
 
@@ -76,7 +84,8 @@ std::string TextOf(const std::string& user, const jdl::Result& read) {
     Refuse(read, "has more than " + std::to_string(kMostBytes) + " bytes",
            "gridsub sends it in blocks");
   const std::string said(Trim(ReplaceAll(result.err, "/bin/cat: ", "")));
-  Refuse(read, "you cannot read it: " + (said.empty() ? process::HowItEnded(command, result) : said),
+  Refuse(read,
+         "you cannot read it: " + (said.empty() ? process::HowItEnded(command, result) : said),
          kGridsub);
 }
 

@@ -154,7 +154,8 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
 
 Reply Submit(Context& context, const Request& request) {
   SubmissionContext submission = LoadSubmissionContext(context, request);
-  auto read = jdl::Parse(request.body, submission.info.defaults, OptionsOf(context.config, request));
+  auto read =
+      jdl::Parse(request.body, submission.info.defaults, OptionsOf(context.config, request));
   RequireNoFaults(read.faults);
   if (read.campaign.source == jdl::Source::kFile) ReadParamFile(request.caller.user, &read);
   if (request.of_cigri3) LeaveOutputAsInCigri3(read.campaign);
