@@ -66,6 +66,12 @@ WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT
                 WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id))
 RETURNING c.id;
 
+-- name: CampaignWithNote
+-- returns: id int64
+-- The campaign that has note $1.
+SELECT id FROM campaigns WHERE notes @> jsonb_build_array(jsonb_build_object('text', $1::text))
+ORDER BY id LIMIT 1;
+
 -- name: CountCampaigns
 -- returns: n int64
 -- How many campaigns read/campaigns.sql would list without its limit: of user $1 (or NULL), in a

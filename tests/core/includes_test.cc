@@ -58,7 +58,8 @@ const std::map<std::string, Names> kMayInclude = {
       "api/why", "api/admin", "api/page"}},
     // Tools speak to the API; only `cigri` opens the database.
     {"tools/cigri",
-     {"core", "db", "http", "embedded", "cluster", "clusterdb", "localcluster", "tools/common"}},
+     {"core", "db", "http", "secrets", "jdl", "embedded", "cluster", "clusterdb", "localcluster",
+      "api/submit", "tools/common"}},
     {"tools/common", {"core", "http", "process"}},
     {"tools/gridadmin", {"core", "process", "jdl", "cluster", "tools/common"}},
     {"tools/gridmod", {"core", "tools/common"}},

@@ -1,8 +1,10 @@
 // Every statement of sql/queries is one that PostgreSQL takes, and gives the columns that its
 // `-- returns:` line promises.
 #include <gtest/gtest.h>
+
 #include <libpq-fe.h>
 
+#include <fstream>
 #include <map>
 #include <memory>
 #include <regex>
@@ -58,14 +60,29 @@ class StatementsPgTest : public test::PgTest {
     test::PgTest::SetUp();
     session_.reset(PQconnectdb(conninfo().c_str()));
     ASSERT_EQ(PQstatus(session_.get()), CONNECTION_OK) << PQerrorMessage(session_.get());
+    std::ifstream in(std::string(CIGRI_SOURCE_DIR) + "/tests/support/cigri3_tables.sql");
+    Sql("CREATE SCHEMA cigri3_tables; SET LOCAL search_path TO cigri3_tables; " +
+        std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+  void TearDown() override {
+    Sql("DROP SCHEMA cigri3_tables CASCADE");
+    test::PgTest::TearDown();
   }
   using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
   // Prepares `sql`; a failure is a failure of the test.
   Result Describe(const Statement& s) {
+    Sees(s.file.find("cigri3.sql") != s.file.npos);
     Result prepared(PQprepare(session_.get(), s.name.c_str(), s.sql.c_str(), 0, nullptr), PQclear);
     EXPECT_EQ(PQresultStatus(prepared.get()), PGRES_COMMAND_OK)
         << s.file << ": " << s.name << ": " << PQresultErrorMessage(prepared.get());
     return Result(PQdescribePrepared(session_.get(), s.name.c_str()), PQclear);
+  }
+  // What `cigri import-cigri3` reads is in tables of a CiGri 3, some with names of ours.
+  void Sees(bool cigri3) {
+    if (cigri3 == cigri3_) return;
+    cigri3_ = cigri3;
+    const std::string path = cigri3 ? "SET search_path TO cigri3_tables" : "RESET search_path";
+    Result(PQexec(session_.get(), path.c_str()), PQclear);
   }
   // Enums are texts to us.
   std::string TypeName(Oid oid) {
@@ -88,6 +105,7 @@ class StatementsPgTest : public test::PgTest {
   }
 
  private:
+  bool cigri3_ = false;
   std::unique_ptr<PGconn, decltype(&PQfinish)> session_{nullptr, PQfinish};
   std::map<Oid, std::string> types_;
 };

@@ -38,6 +38,9 @@ int Down(bool keep_jobs);
 int Status(bool json);
 int Doctor();
 int Migrate();
+/// Takes over what the CiGri 3 in database `from` has: docs/from-cigri3.md. Prints a line for each
+/// cluster and campaign; a dry run stores nothing.
+int ImportCigri3(const std::string& from, bool dry_run);
 
 /// One of the embedded clusters.
 struct LocalCluster {

@@ -42,12 +42,19 @@ int Main(int argc, char** argv) {
   CommandLine& doctor =
       line.AddCommand("doctor", "check everything; one line each, with what to do");
   line.AddCommand("migrate", "bring the database to the version of these programs");
+  std::string from;
+  bool dry_run = false;
+  CommandLine& import =
+      line.AddCommand("import-cigri3", "take over users, clusters and campaigns of a CiGri 3");
+  import.Add({{"--from", &from, "its database, as for psql: 'host=grid dbname=cigri3'"},
+              {"--dry-run", &dry_run, "say what would be done, and store nothing"}});
   if (const auto code = line.Read(argc, argv)) return *code;
   cigri::log::Init("cigri", "warn");
   if (up_command.Chosen()) return Up(up);
   if (down.Chosen()) return Down(keep_jobs);
   if (status.Chosen()) return Status(json);
   if (doctor.Chosen()) return Doctor();
+  if (import.Chosen()) return ImportCigri3(from, dry_run);
   return Migrate();
 }
 

@@ -1,0 +1,67 @@
+-- name: Cigri3Campaigns
+-- returns: id int64, grid_user text?, state text?, name text?, jdl text?, waiting int64,
+-- returns: active int64, failed int64, done int64
+-- In the database of a CiGri 3: its campaigns that are alive, with the tasks that wait, the jobs
+-- that may be on a cluster, those that failed and have an open event, and those that are done.
+SELECT c.id::bigint AS id, c.grid_user, c.state::text AS state, c.name, c.jdl,
+    (SELECT count(DISTINCT b.param_id) FROM bag_of_tasks AS b
+        WHERE b.campaign_id = c.id) AS waiting,
+    (SELECT count(*) FROM jobs AS j WHERE j.campaign_id = c.id
+        AND j.state::text NOT IN ('terminated', 'event')) AS active,
+    (SELECT count(*) FROM jobs AS j WHERE j.campaign_id = c.id AND j.state::text = 'event'
+        AND EXISTS (SELECT FROM events AS e
+            WHERE e.job_id = j.id AND e.state::text = 'open')) AS failed,
+    (SELECT count(*) FROM jobs AS j WHERE j.campaign_id = c.id AND j.state::text = 'terminated'
+        AND j.param_id > 0) AS done
+FROM campaigns AS c
+WHERE c.state::text IN ('in_treatment', 'paused')
+ORDER BY c.id;
+
+-- name: Cigri3Clusters
+-- returns: name text, api_url text?, api_auth_type text?, api_username text?,
+-- returns: api_password text?, api_auth_header text?, ssh_host text?, batch text?,
+-- returns: resource_unit text?, properties text?, enabled bool?
+-- In the database of a CiGri 3: its clusters.
+SELECT name, api_url, api_auth_type::text AS api_auth_type, api_username, api_password,
+    api_auth_header, ssh_host, batch::text AS batch, resource_unit, properties, enabled
+FROM clusters ORDER BY id;
+
+-- name: Cigri3Database
+-- returns: name text
+-- The database of a CiGri 3 by its name.
+SELECT current_database()::text AS name;
+
+-- name: Cigri3Mappings
+-- returns: grid_login text, cluster_login text?, cluster text
+-- In the database of a CiGri 3: who is who on which cluster; a token begins with "Bearer ".
+SELECT m.grid_login, m.cluster_login, c.name AS cluster
+FROM users_mapping AS m JOIN clusters AS c ON c.id = m.cluster_id
+ORDER BY m.grid_login, c.id;
+
+-- name: Cigri3Notifications
+-- returns: grid_user text, type text?, identity text?, severity text?
+-- In the database of a CiGri 3: who has subscribed to notifications, and with which address.
+SELECT grid_user, type::text AS type, identity, severity
+FROM user_notifications WHERE type::text IN ('mail', 'xmpp') ORDER BY id;
+
+-- name: Cigri3Priorities
+-- returns: grid_user text, cluster text, priority int?
+-- In the database of a CiGri 3: which users come first on which cluster.
+SELECT p.grid_user, c.name AS cluster, p.priority
+FROM users_priority AS p JOIN clusters AS c ON c.id = p.cluster_id
+ORDER BY p.id;
+
+-- name: Cigri3Tasks
+-- returns: id int64, param text?
+-- In the database of a CiGri 3: the parameters of campaign $1 that wait, at most $3 behind number
+-- $2.
+SELECT p.id::bigint AS id, p.param
+FROM parameters AS p
+WHERE p.campaign_id = $1 AND p.id > $2
+    AND EXISTS (SELECT FROM bag_of_tasks AS b WHERE b.param_id = p.id AND b.campaign_id = $1)
+ORDER BY p.id LIMIT $3;
+
+-- name: HasTables
+-- returns: found bool
+-- Whether every table of $1 can be seen.
+SELECT bool_and(to_regclass(t) IS NOT NULL) AS found FROM unnest($1::text[]) AS t;
