@@ -103,6 +103,12 @@ SELECT pg_notify('cigri_wake', '');
 UPDATE leader_lease SET ends_at = clock_timestamp() + $2::double precision * interval '1 second'
 WHERE epoch = $1;
 
+-- name: ServerAddress
+-- returns: address text
+-- The server of this session.
+SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(),
+    'the socket in ' || split_part(current_setting('unix_socket_directories'), ',', 1)) AS address;
+
 -- name: SetAuditUser
 -- returns: name text
 -- Whom the histories name when no request does: $1, for this transaction.

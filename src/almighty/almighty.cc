@@ -37,8 +37,9 @@ Term TermOf(const Config& config) {
 // Waits until it leads; nullopt when asked to exit.
 class Waiting {
  public:
-  Waiting(const Options& options, const Config& config, int signals, Pair* pair)
+  Waiting(const Options& options, const Config& config, int signals, Pair* pair, Outage& outage)
       : options_(options),
+        outage_(outage),
         conninfo_(DatabaseConninfo(config)),
         term_(TermOf(config)),
         signals_(signals),
@@ -51,6 +52,7 @@ class Waiting {
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
         if (!candidate) candidate = std::make_unique<Candidate>(conninfo_, term_);
         if (auto won = candidate->Try()) return won;
+        outage_.LedByAnother();
         silent_ = false;
       } catch (const Fatal& e) {
         if (e.code() != kExitUnavailable && pair_ == nullptr) throw;
@@ -78,6 +80,7 @@ class Waiting {
 
   // Leader and standby may both do this: one of them does it, under a lock.
   void Revive(const std::string& why) {
+    outage_.NoDatabase();
     if (!silent_) log::warn("no database: {}", why);
     silent_ = true;
     pause_ = std::chrono::milliseconds(200);
@@ -92,6 +95,7 @@ class Waiting {
   }
 
   const Options& options_;
+  Outage& outage_;
   std::string conninfo_;
   Term term_;
   int signals_;
@@ -119,12 +123,13 @@ int Run(const Options& options) {
     if (!pair) return log::info("two almighties are running already"), kExitOk;
   }
   Services services(options, signals.get());
+  Outage outage;
   for (;;) {
-    auto leadership = Waiting(options, config, signals.get(), pair.get()).Lead();
+    auto leadership = Waiting(options, config, signals.get(), pair.get(), outage).Lead();
     if (!leadership) return kExitOk;
     // Its modules, which end with it, hold the sockets of this grid.
     if (leadership->taken_over && pair) pair->KillOther();
-    Lead lead(options, config, std::move(*leadership), TermOf(config), services,
+    Lead lead(options, config, std::move(*leadership), TermOf(config), services, outage,
               signals.get());
     if (lead.Run() == Lead::End::kAsked) return kExitOk;
   }

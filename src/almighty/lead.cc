@@ -1,5 +1,6 @@
 #include "almighty/lead.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -32,9 +33,10 @@ std::vector<Stage> Stages() {
 }  // namespace
 
 Lead::Lead(const Options& options, const Config& config, Leadership leadership, Term term,
-           Services& services, int signals)
+           Services& services, Outage& outage, int signals)
     : options_(options),
       services_(services),
+      outage_(outage),
       leadership_(std::move(leadership)),
       term_(term),
       signals_(signals),
@@ -47,8 +49,9 @@ Lead::Lead(const Options& options, const Config& config, Leadership leadership, 
 void Lead::AddChildren() {
   const std::string epoch = "CIGRI_EPOCH=" + std::to_string(leadership_.epoch);
   for (const auto& stage : Stages())
-    children_.emplace_back(stage.name, std::vector<std::string>{options_.bin_dir + "/" + stage.name},
-                           true, process::Environment{epoch});
+    children_.emplace_back(stage.name,
+                           std::vector<std::string>{options_.bin_dir + "/" + stage.name}, true,
+                           process::Environment{epoch});
 }
 
 Lead::~Lead() {
@@ -61,6 +64,7 @@ Lead::End Lead::Run() {
   try {
     leadership_.session->Listen("cigri_wake");
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
+    NoteOutage();
     while (!asked_ && !lost_) {
       RenewLease();
       NoteRestarts();
@@ -77,6 +81,7 @@ Lead::End Lead::Run() {
     log::warn("lost the lead: {}", e.what());
     lost_ = true;
   }
+  if (lost_ && !leadership_.session->alive()) outage_.SessionLost();
   if (asked_) StopAll(children_);
   return asked_ ? End::kAsked : End::kSessionLost;
 }
@@ -98,6 +103,22 @@ void Lead::RenewLease() {
 void Lead::NoteRestarts() {
   for (const auto& [name, how] : services_.TakeRestarts())
     Note("MODULE_RESTARTED", name, "exited (" + how + "), the almighty restarted it");
+}
+
+// One event for each time, whoever leads after it: the other almighties have seen the same.
+void Lead::NoteOutage() {
+  const auto away = outage_.Take();
+  if (!away) return;
+  db::Tx tx(*leadership_.session);
+  db::Event event{.cls = "log", .code = "DATABASE_FAILOVER", .message = ""};
+  event.message = "the database was unavailable for " +
+                  fmt::format("{:.1f}", static_cast<double>(away->count()) / 1000) +
+                  " s; the grid uses " + ServerAddress(tx);
+  event.sample = {{"unavailable_ms", away->count()}};
+  event.closed_by = "almighty";
+  db::RaiseEvent(tx, event);
+  tx.Commit();
+  log::info("{}", event.message);
 }
 
 void Lead::StartDue() {

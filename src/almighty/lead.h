@@ -7,6 +7,7 @@
 #include "almighty/child.h"
 #include "almighty/cycles.h"
 #include "almighty/election.h"
+#include "almighty/outage.h"
 #include "almighty/services.h"
 #include "core/config.h"
 
@@ -17,8 +18,9 @@ class Lead {
  public:
   /// `services`: of this host; the leader records their restarts. `signals`: readable when the
   /// process is asked to exit.
+  /// `outage`: what this process has seen of the database before and after this term.
   Lead(const Options& options, const Config& config, Leadership leadership, Term term,
-       Services& services, int signals);
+       Services& services, Outage& outage, int signals);
   ~Lead();
   enum class End { kAsked, kSessionLost };
   End Run();
@@ -27,6 +29,7 @@ class Lead {
   void AddChildren();
   void RenewLease();
   void NoteRestarts();
+  void NoteOutage();
   void StartDue();
   void SendSteps();
   void KillStuck();
@@ -40,6 +43,7 @@ class Lead {
 
   const Options& options_;
   Services& services_;
+  Outage& outage_;
   Leadership leadership_;
   Term term_;
   int signals_;

@@ -22,6 +22,8 @@ std::size_t EndTransactionsOfOldEpoch(db::Tx& tx) {
   return tx.Exec(sql::kEndTransactionsOfOldEpoch).size();
 }
 
+std::string ServerAddress(db::Tx& tx) { return tx.One(sql::kServerAddress).address; }
+
 LeaderView LoadLeaderView(db::Tx& tx) {
   const auto row = tx.One(sql::kLeaderView);
   return {row.epoch, row.work};

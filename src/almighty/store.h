@@ -25,6 +25,8 @@ struct LeaderView {
   std::int64_t epoch = 0;  ///< of whoever leads now
   bool work = false;       ///< a campaign, a job or a batch is not over
 };
+/// The database server of this session: "10.0.0.2:5432", or its socket.
+std::string ServerAddress(db::Tx& tx);
 LeaderView LoadLeaderView(db::Tx& tx);
 
 }  // namespace cigri::almighty

@@ -146,6 +146,9 @@ TEST_P(GridTest, HealsItselfWhateverIsKilled) {
   kill(embedded::PostgresPid(home), SIGKILL);
   EXPECT_TRUE(Await([&] { return Whole(); }, std::chrono::seconds(40)))
       << "the postmaster: " << Cigri({"status"}).output;
+  // Its event, as the log has it; one for each time, whoever leads after it.
+  EXPECT_TRUE(
+      Await([&] { return LogTail().find("database was unavailable for") != std::string::npos; }));
   for (const char* name : {"almighty", "localcluster", "api"}) {
     const pid_t victim = PidOf(name);
     kill(victim, SIGKILL);
