@@ -141,17 +141,28 @@ void CheckLicences(Document& doc, Campaign& campaign) {
       campaign.licences[name] = static_cast<int>(*count);
 }
 
-void CheckAfter(Document& doc, Campaign& campaign) {
-  const auto found = Top(doc, "after");
+// One id, or an array of them.
+void ReadCampaigns(Document& doc, const char* key, std::vector<std::int64_t>& ids) {
+  constexpr std::int64_t kMost = 9'000'000'000'000'000;
+  const auto found = Top(doc, key);
   if (!found) return;
   if (!found.value->is_array()) {
-    if (const auto id = ReadWhole(doc, found, 1, 9'000'000'000'000'000)) campaign.after = {*id};
+    if (const auto id = ReadWhole(doc, found, 1, kMost)) ids.push_back(*id);
     return;
   }
-  for (std::size_t i = 0; i < found.value->size(); ++i)
-    if (const auto id = ReadWhole(doc, {&(*found.value)[i], "after[" + std::to_string(i) + "]"}, 1,
-                                  9'000'000'000'000'000))
-      campaign.after.push_back(*id);
+  for (std::size_t i = 0; i < found.value->size(); ++i) {
+    const std::string path = std::string(key) + "[" + std::to_string(i) + "]";
+    if (const auto id = ReadWhole(doc, {&(*found.value)[i], path}, 1, kMost)) ids.push_back(*id);
+  }
+}
+
+void CheckStart(Document& doc, Campaign& campaign) {
+  ReadCampaigns(doc, "after", campaign.after);
+  ReadCampaigns(doc, "after_ok", campaign.after);
+  ReadCampaigns(doc, "after_any", campaign.after_any);
+  campaign.not_before = ReadTime(doc, Top(doc, "not_before"));
+  if (const auto n = ReadWhole(doc, Top(doc, "max_jobs_total"), 1, 2147483647))
+    campaign.max_jobs_total = static_cast<int>(*n);
 }
 
 void CheckPriority(Document& doc, Campaign& campaign) {
@@ -205,7 +216,7 @@ void CheckConduct(Document& doc, Campaign& campaign) {
   CheckPriority(doc, campaign);
   CheckFinalize(doc, campaign);
   CheckLicences(doc, campaign);
-  CheckAfter(doc, campaign);
+  CheckStart(doc, campaign);
   CheckClass(doc, campaign);
   const auto project = Top(doc, "project");  // a wrong one is a fault of the clusters' blocks
   if (project && project.value->is_string()) campaign.project = project.value->get<std::string>();

@@ -85,7 +85,10 @@ struct Campaign {
   nlohmann::json retry;   ///< the rest of `retry`, checked; null = not given
   std::map<std::string, int> licences;
   std::optional<int> affinity_wait_s, min_duration_s, lost_after_s;
-  std::vector<std::int64_t> after;  ///< campaigns that end first
+  std::vector<std::int64_t> after;         ///< campaigns that end first, and well...
+  std::vector<std::int64_t> after_any;     ///< ...or in any way
+  std::optional<std::int64_t> not_before;  ///< epoch s: nothing is sent before
+  std::optional<int> max_jobs_total;       ///< most at once on all clusters together
   std::vector<ClusterSettings> clusters;
 };
 

@@ -1,6 +1,8 @@
 #include "jdl/values.h"
 
 #include <cmath>
+#include <ctime>
+#include <regex>
 
 #include "core/text.h"
 
@@ -124,6 +126,25 @@ std::optional<std::int64_t> ReadWhole(Document& doc, const Found& found, std::in
   return std::nullopt;
 }
 
+std::optional<std::int64_t> ParseTime(std::string_view s) {
+  static const std::regex kForm(
+      "([1-9]\\d{3})-(\\d\\d)-(\\d\\d)[T ](\\d\\d):(\\d\\d)(:(\\d\\d))?"
+      "(Z|([+-])(\\d\\d):?(\\d\\d))");
+  std::match_results<std::string_view::const_iterator> m;
+  if (s.size() > 40 || !std::regex_match(s.begin(), s.end(), m, kForm)) return std::nullopt;
+  const auto number = [&](int i) { return m[i].matched ? std::stoi(m[i].str()) : 0; };
+  std::tm tm{};
+  tm.tm_year = number(1) - 1900, tm.tm_mon = number(2) - 1, tm.tm_mday = number(3);
+  tm.tm_hour = number(4), tm.tm_min = number(5), tm.tm_sec = number(7);
+  const std::tm asked = tm;
+  const std::int64_t at = timegm(&tm);  // the 31st of February becomes a day of March
+  if (tm.tm_mon != asked.tm_mon || tm.tm_mday != asked.tm_mday || tm.tm_hour != asked.tm_hour ||
+      tm.tm_min != asked.tm_min || tm.tm_sec != asked.tm_sec)
+    return std::nullopt;
+  const std::int64_t offset = number(10) * 3600 + number(11) * 60;
+  return at - (m[9].str() == "-" ? -offset : offset);
+}
+
 std::optional<int> ReadSeconds(Document& doc, const Found& found, int least) {
   if (!found) return std::nullopt;
   std::optional<std::int64_t> seconds = Whole(*found.value);
@@ -157,6 +178,19 @@ std::optional<int> ReadWalltime(Document& doc, const Found& found) {
              "write \"" + meant + "\"" + (bare ? ", or \"" + text + "s\" for seconds" : ""));
   }
   return static_cast<int>(*seconds);
+}
+
+std::optional<std::int64_t> ReadTime(Document& doc, const Found& found) {
+  if (!found) return std::nullopt;
+  constexpr std::int64_t kMost = 253402300799;  // the last second of the year 9999
+  if (const auto seconds = Whole(*found.value); seconds && *seconds >= 0 && *seconds <= kMost)
+    return seconds;
+  if (found.value->is_string())
+    if (const auto at = ParseTime(found.value->get_ref<const std::string&>())) return at;
+  doc.Fault(found.path, Kind(*found.value) + " is no time with its zone",
+            "write \"2026-11-23T20:00Z\", \"2026-11-23T21:00+01:00\" or seconds since 1970; "
+            "gridsub --not-before 20:00 means your local time");
+  return std::nullopt;
 }
 
 std::optional<double> ReadPositive(Document& doc, const Found& found) {

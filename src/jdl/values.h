@@ -13,6 +13,9 @@ namespace cigri::jdl {
 /// "1-12:00:00" and "1-12". Nothing when it is none, or 0.
 std::optional<int> ParseDuration(std::string_view s);
 
+/// Epoch seconds of "2026-11-23T20:00Z" or "2026-11-23 21:00:30+01:00"; nothing when it is none.
+std::optional<std::int64_t> ParseTime(std::string_view s);
+
 /// A value and where it stands. `value` is null when the key is not given; as in CiGri 3 a null or
 /// false is as good as not given.
 struct Found {
@@ -37,6 +40,8 @@ std::optional<int> ReadSeconds(Document& doc, const Found& found, int least = 1)
 /// Seconds of a walltime. Where a user wrote it, a number without a unit is hours and "1:30" is an
 /// hour and a half, as OAR and CiGri 3 read them, with a warning; elsewhere a number is seconds.
 std::optional<int> ReadWalltime(Document& doc, const Found& found);
+/// Epoch seconds, as a number or as ParseTime() reads them.
+std::optional<std::int64_t> ReadTime(Document& doc, const Found& found);
 std::optional<double> ReadPositive(Document& doc, const Found& found);
 /// An array of texts.
 std::vector<std::string> ReadTexts(Document& doc, const Found& found);

@@ -108,6 +108,10 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.min_duration_s = Seconds(row.min_duration);
     c.licences = Licences(row.licences);
     c.after = row.after.value_or(0);
+    c.after_failed = row.after_failed.value_or(0);
+    c.failed_tasks = static_cast<int>(row.failed_tasks);
+    c.not_before = Seconds(row.not_before);
+    if (row.max_jobs_total) c.max_jobs_total = std::stoi(*row.max_jobs_total);
     loaded.snapshot.campaigns.push_back(std::move(c));
   }
 }

@@ -133,6 +133,17 @@ double WeightOf(const Campaign& c, const PolicyConfig& config) {
   return it != config.weights.end() ? it->second : c.priority;
 }
 
+// What keeps the whole campaign back, whatever its clusters are like.
+Code BlockOf(const Campaign& c, double weight, const PolicyConfig& config, double now) {
+  // GRID-39: refused at submission, but groups can be removed.
+  if (config.policy == PolicyKind::kSla && config.sla_groups.count(c.sla_group) == 0)
+    return Code::kBadGroup;
+  if (c.priority == 0 || !(weight > 0)) return Code::kSuspended;
+  if (c.after_failed != 0) return Code::kAfterFailed;
+  if (c.after != 0) return Code::kAfter;
+  return now < c.not_before ? Code::kNotBefore : Code::kNone;
+}
+
 }  // namespace
 
 AllocationState::AllocationState(const Snapshot& snapshot, const State& carried, double at)
@@ -194,12 +205,7 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
     entry.weight = WeightOf(c, config);
     entry.left = c.waiting;
     entry.cap = kPlenty;
-    if (c.priority == 0 || !(entry.weight > 0))
-      entry.block = Code::kSuspended;
-    else if (c.after != 0)
-      entry.block = Code::kAfter;
-    if (config.policy == PolicyKind::kSla && config.sla_groups.count(c.sla_group) == 0)
-      entry.block = Code::kBadGroup;  // GRID-39; refused at submission, but groups can be removed
+    entry.block = BlockOf(c, entry.weight, config, now);
     entry.in_play = entry.block == Code::kNone;
     std::fill(by_cluster.begin(), by_cluster.end(), nullptr);
     if (i + 1 < campaigns.size()) Prefetch(campaigns[i + 1].row->placements);
@@ -211,6 +217,9 @@ void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carri
       entry.held_slots += static_cast<double>(placement.in_flight) * placement.slots;
       if (c.replicas && !c.test) entry.overdue += placement.overdue;
     }
+    if (c.max_jobs_total != kNoLimit)
+      entry.uses.push_back(
+          {AddMeter(c.max_jobs_total, double(entry.held_jobs), Code::kMaxJobsTotal, ""), 1, 0});
     entry.placements_begin = static_cast<int>(placements.size());
     for (const int k : BestFirst(clusters, by_cluster, NeedOf(entry))) {
       PlacementAllocation& placement =

@@ -104,6 +104,10 @@ struct Campaign {
   int walltime_s = 0;          ///< declared, 0 = not
   double min_duration_s = 0;   ///< a shorter success is not believed (CIG-11), 0 = not said
   std::int64_t after = 0;      ///< a campaign that has to end first, 0 = none
+  std::int64_t after_failed = 0;  ///< one that had to end well and has not, 0 = none...
+  int failed_tasks = 0;           ///< ...its failed tasks; 0: it was cancelled
+  double not_before = 0;          ///< nothing is sent before this time
+  int max_jobs_total = kNoLimit;  ///< JDL: most in flight on all clusters together
   std::map<std::string, int> licences{};  ///< counted tokens that each job takes
   std::vector<Placement> placements{};
 };
@@ -185,6 +189,9 @@ enum class Code : std::uint8_t {
   kTestDone,
   kBehindOwn,
   kAfter,
+  kAfterFailed,
+  kNotBefore,
+  kMaxJobsTotal,
   // the campaign on this cluster
   kTooManySlots,
   kHeld,

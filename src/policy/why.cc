@@ -1,5 +1,8 @@
 #include "policy/why.h"
 
+#include <ctime>
+
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "policy/guard.h"
 
@@ -14,6 +17,15 @@ int ReservedPlacement(const AllocationState& alloc, const ClusterAllocation& clu
   for (int l = holder.placements_begin; l < holder.placements_end; ++l)
     if (alloc.placements[l].cluster == place) return l;
   return -1;
+}
+
+std::string DayAndTime(double epoch_s) {
+  const auto at = static_cast<std::time_t>(epoch_s);
+  std::tm tm{};
+  char text[32];
+  gmtime_r(&at, &tm);
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &tm);
+  return text;
 }
 
 double HeldUntil(const State& next, const Reason& reason) {
@@ -77,9 +89,6 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
     case Code::kBadGroup:
       reason.detail = campaign.row->sla_group;
       break;
-    case Code::kAfter:
-      reason.other = campaign.row->after;
-      break;
     case Code::kDisabled:
     case Code::kStale:
     case Code::kDrained:
@@ -128,6 +137,7 @@ int Distance(Code code) {
     case Code::kCanary:
       return 3;
     case Code::kMaxJobs:
+    case Code::kMaxJobsTotal:
     case Code::kQuota:
     case Code::kLicence:
     case Code::kReserve:
@@ -163,6 +173,17 @@ Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campa
     reason.numbers = {double(campaign.row->priority)};
     if (reason.code == Code::kBadGroup) reason.detail = campaign.row->sla_group;
     if (reason.code == Code::kAfter) reason.numbers = {}, reason.other = campaign.row->after;
+    if (reason.code == Code::kAfterFailed) {
+      const int failed = campaign.row->failed_tasks;
+      reason.numbers = {double(failed)};
+      reason.other = campaign.row->after_failed;
+      reason.detail =
+          failed == 0 ? "it was cancelled" : Pluralize(failed, "task") + " of it failed";
+    }
+    if (reason.code == Code::kNotBefore) {
+      reason.numbers = {campaign.row->not_before};
+      reason.detail = DayAndTime(campaign.row->not_before);
+    }
   } else if (campaign.behind >= 0 && alloc.campaigns[campaign.behind].left > 0) {
     reason.code = Code::kBehindOwn;
     reason.numbers = {double(alloc.config.parallel_campaigns)};

@@ -1,6 +1,8 @@
 // What users of GNU parallel and of Slurm type first.
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "tests/gridsub/fake_api.h"
 
 namespace cigri::gridsub {
@@ -152,6 +154,20 @@ TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   EXPECT_EQ(jdl["after"], json::array({3}));
   EXPECT_EQ(jdl["max_tries"], 5);
   EXPECT_EQ(jdl["licences"], json({{"matlab", 2}, {"idl", 1}}));
+  const auto any = Gridsub(api,
+                           "--dependency afterok:3:4,afterany:5 --begin 2026-11-23T20:00Z "
+                           "-- ./p {} ::: a");
+  EXPECT_EQ(any.code, 0) << any.err;
+  EXPECT_EQ(Sent(api)["after"], json::array({3, 4}));
+  EXPECT_EQ(Sent(api)["after_any"], json::array({5}));
+  EXPECT_EQ(Sent(api)["not_before"], "2026-11-23T20:00Z");
+  EXPECT_EQ(Gridsub(api, "--not-before now+2h -- ./p {} ::: a").code, 0);
+  EXPECT_NEAR(Sent(api)["not_before"].get<double>(), std::time(nullptr) + 7200, 120);
+  EXPECT_EQ(Gridsub(api, "--not-before 20:00 -- ./p {} ::: a").code, 0);
+  EXPECT_GT(Sent(api)["not_before"].get<double>(), std::time(nullptr) - 120);
+  EXPECT_LT(Sent(api)["not_before"].get<double>(), std::time(nullptr) + 90000);
+  EXPECT_EQ(Gridsub(api, "--not-before soon -- ./p {} ::: a").code, 64);
+  EXPECT_EQ(Gridsub(api, "--after afternotok:3 -- ./p {} ::: a").code, 64);
   const auto ambiguous = Gridsub(api, "--time 30 -- ./p {} ::: a");
   EXPECT_EQ(ambiguous.code, 64);
   EXPECT_TRUE(Has(ambiguous.err, "--time 30m or --time 30s")) << ambiguous.err;

@@ -306,6 +306,10 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("cores":0)"), "cores", ""},
       {With(R"("start_rate":0)"), "start_rate", ""},
       {With(R"("after":[0])"), "after[0]", ""},
+      {With(R"("after_any":[1,"x"])"), "after_any[1]", ""},
+      {With(R"("not_before":"20:00")"), "not_before", "no time with its zone"},
+      {With(R"("not_before":"2026-02-30T20:00Z")"), "not_before", "no time with its zone"},
+      {With(R"("max_jobs_total":0)"), "max_jobs_total", ""},
       {With(R"("class":"urgent")"), "class", "operator's word"},
       {With(R"("columns":["a","a"])"), "columns", "twice"},
       {With(R"("columns":["HOME"])"), "columns", "macro"},
@@ -447,6 +451,18 @@ TEST(JdlTest, OurOwnKeysAreRead) {
       alpha.options,
       nlohmann::json(
           {{"cores", 4}, {"mem", "2G"}, {"gpus", 1}, {"start_rate", 0.5}, {"partition", "q"}}));
+}
+
+TEST(JdlTest, WhenACampaignStartsIsReadAndStored) {
+  const auto campaign = Good(With(R"("after":7,"after_ok":[8],"after_any":[9],
+      "not_before":"2026-11-23 21:00+01:00","max_jobs_total":12)"));
+  EXPECT_EQ(campaign.after, (std::vector<std::int64_t>{7, 8}));
+  EXPECT_EQ(campaign.after_any, std::vector<std::int64_t>{9});
+  EXPECT_EQ(campaign.not_before, 1795464000);
+  EXPECT_EQ(campaign.max_jobs_total, 12);
+  const auto again = FromJson(ToJson(campaign), {}).campaign;
+  EXPECT_EQ(ToJson(again), ToJson(campaign));
+  EXPECT_EQ(Good(With(R"("not_before":"2026-11-23T20:00:00Z")")).not_before, 1795464000);
 }
 
 TEST(JdlTest, RowsMakeValuesAndColumnsNameThem) {

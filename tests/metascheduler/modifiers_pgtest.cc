@@ -241,6 +241,79 @@ TEST_F(GridTest, ACampaignWaitsForTheOnesItComesAfter) {
   EXPECT_EQ(Granted(second), 10);
 }
 
+TEST_F(GridTest, ACampaignAfterOneThatFailedWaitsForItsUser) {
+  Policy("policy", "fifo");
+  Cluster(1, 10);
+  const auto first = Campaign({.tasks = 1});
+  const auto cancelled = Campaign({.tasks = 1});
+  const auto second = Campaign({.tasks = 1, .jdl = {{"after", {first}}}});
+  const auto third = Campaign({.tasks = 1, .jdl = {{"after", {cancelled}}}});
+  const auto anyway = Campaign({.tasks = 1, .jdl = {{"after_any", {first, cancelled}}}});
+  const auto set_state = [&](std::int64_t id, const std::string& state) {
+    Sql("UPDATE campaigns SET wanted = '" + (state == "cancelled" ? state : "in_treatment") +
+        "', state = '" + state + "' WHERE id = " + std::to_string(id));
+    Fresh();
+    Pass();
+  };
+  Pass();
+  EXPECT_EQ(Why(anyway), "AFTER");
+  // Both are over, and neither well: one with a task that needs attention.
+  Sql("INSERT INTO needs_attention (campaign_id, idx, job_id) VALUES (" + std::to_string(first) +
+      ", 0, 1)");
+  set_state(cancelled, "cancelled");
+  set_state(first, "terminated");
+  EXPECT_EQ(Granted(second), 0);
+  EXPECT_EQ(Why(second), "AFTER_FAILED");
+  EXPECT_EQ(Number("SELECT (numbers ->> 'other')::bigint FROM reasons WHERE code = 'AFTER_FAILED' "
+                   "AND campaign_id = " +
+                   std::to_string(second)),
+            first);
+  EXPECT_EQ(Number("SELECT (numbers ->> 'failed tasks')::float::bigint FROM reasons WHERE code = "
+                   "'AFTER_FAILED' AND campaign_id = " +
+                   std::to_string(second)),
+            1);
+  EXPECT_EQ(Why(third), "AFTER_FAILED");
+  EXPECT_EQ(Granted(third), 0);
+  EXPECT_EQ(Granted(anyway), 1) << "after_any asks only for an end";
+  // Its user has had the task repaired.
+  Sql("DELETE FROM needs_attention");
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(second), 1);
+  EXPECT_EQ(Granted(third), 0);
+}
+
+TEST_F(GridTest, NothingStartsBeforeItsTime) {  // FBS-31
+  Policy("policy", "fifo");
+  Cluster(1, 10);
+  const auto now = static_cast<std::int64_t>(Number("SELECT extract(epoch FROM now())::bigint"));
+  const auto later = Campaign({.tasks = 3, .jdl = {{"not_before", now + 3600}}});
+  const auto due = Campaign({.tasks = 3, .jdl = {{"not_before", now - 1}}});
+  Pass();
+  EXPECT_EQ(Granted(due), 3);
+  EXPECT_EQ(Granted(later), 0);
+  EXPECT_EQ(Why(later), "NOT_BEFORE");
+  Sql("UPDATE campaigns SET jdl = jdl || '{\"not_before\": " + std::to_string(now - 1) + "}'");
+  Fresh();
+  Pass();
+  EXPECT_EQ(Granted(later), 3);
+}
+
+TEST_F(GridTest, MaxJobsTotalCountsAllClusters) {  // GRID-46
+  Policy("policy", "fairshare");
+  Cluster(1, 10);
+  Cluster(2, 10);
+  const auto capped = Campaign({.clusters = {1, 2}, .jdl = {{"max_jobs_total", 12}}});
+  EXPECT_EQ(Cycle()[capped], 12);
+  Fresh();
+  EXPECT_EQ(Cycle()[capped], 0) << "those in flight count";
+  EXPECT_EQ(Why(capped), "MAX_JOBS_TOTAL");
+  const auto live = Live(capped);
+  End({live[0], live[1]}, 1);
+  Fresh();
+  EXPECT_EQ(Cycle()[capped], 2);
+}
+
 TEST_F(GridTest, UrgentGoesFirst) {  // GRID-27, GRID-35
   Policy("policy", "fifo");
   Cluster(1, 10);

@@ -1,16 +1,18 @@
 #include "tools/gridsub/settings.h"
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "jdl/values.h"
 
 namespace cigri::gridsub {
 namespace {
 
 using nlohmann::json;
 
-enum class Form { kText, kNumber, kCampaigns, kLicences, kLines };
+enum class Form { kText, kNumber, kCampaigns, kLicences, kLines, kTime };
 struct Setting {
   const char* names;
   const char* key;
@@ -22,7 +24,11 @@ constexpr Setting kSettings[] = {
     {"--mem", "mem", Form::kText, "memory of one job: 2G"},
     {"--gpus", "gpus", Form::kNumber, "GPUs of one job"},
     {"--priority", "priority", Form::kText, "0 to 9, or low, normal, high ..."},
-    {"--after,--dependency", "after", Form::kCampaigns, "campaigns that must end first: 12,13"},
+    {"--after,--dependency", "after", Form::kCampaigns,
+     "campaigns that must succeed first: 12,13; afterany:12 must end"},
+    {"--not-before,--begin", "not_before", Form::kTime,
+     "start then: 20:00, \"2026-11-23 20:00\", now+2h"},
+    {"--max-jobs-total", "max_jobs_total", Form::kNumber, "most jobs at once on all clusters"},
     {"--tries,--max-tries,--retries", "max_tries", Form::kNumber, "attempts of a failing task (2)"},
     {"--setup", "setup", Form::kText, "shell text before the program: 'module load gcc'"},
     {"--prologue", "prologue", Form::kLines, "shell text, run once on each cluster before all"},
@@ -52,10 +58,9 @@ json NumberOf(const std::string& text) {
   return *end == '\0' ? json(x) : json(text);
 }
 
-// "12,13", "afterok:12:13"
+// "12,13", "12:13"
 json CampaignsOf(const std::string& text) {
-  std::string list = StartsWith(text, "afterok:") ? text.substr(8) : text;
-  if (StartsWith(text, "afterok:")) list = ReplaceAll(list, ":", ",");
+  const std::string list = ReplaceAll(text, ":", ",");
   json ids = json::array();
   for (const auto& id : Split(list, ',')) {
     if (!IsNumber(id))
@@ -64,6 +69,52 @@ json CampaignsOf(const std::string& text) {
     ids.push_back(std::stoi(id));
   }
   return ids;
+}
+
+// Slurm's "afterok:12:13,afterany:14", or numbers alone, which must succeed.
+void AddDependencies(const std::string& text, json& out) {
+  if (IsNumber(text.substr(0, 1))) {
+    out["after"] = CampaignsOf(text);
+    return;
+  }
+  for (const auto& part : Split(text, ',')) {
+    const auto colon = part.find(':');
+    const std::string kind = part.substr(0, colon);
+    if (colon == part.npos || (kind != "afterok" && kind != "afterany"))
+      throw Fatal(kExitUsage, "--after " + text + ": \"" + part + "\" is no dependency",
+                  "like --after 12,13 or --after afterok:12,afterany:13");
+    json& ids = out[kind == "afterok" ? "after" : "after_any"];
+    for (const auto& id : CampaignsOf(part.substr(colon + 1))) ids.push_back(id);
+  }
+}
+
+// "20:00", "2026-11-23 20:00" in the user's time zone, "now+2h"; what the JDL itself reads stays.
+json TimeOf(const std::string& text) {
+  if (jdl::ParseTime(text)) return text;
+  const std::time_t now = std::time(nullptr);
+  if (StartsWith(text, "now+"))
+    if (const auto later = jdl::ParseDuration(text.substr(4))) return now + *later;
+  std::tm tm{};
+  localtime_r(&now, &tm);
+  tm.tm_sec = 0;
+  const auto reads = [&](const char* form) {
+    std::tm read = tm;
+    const char* end = strptime(text.c_str(), form, &read);
+    if (end == nullptr || *end != '\0') return false;
+    read.tm_isdst = -1;
+    tm = read;
+    return true;
+  };
+  if (reads("%H:%M")) {
+    const std::time_t today = std::mktime(&tm);
+    if (today > now) return today;
+    ++tm.tm_mday;
+    return std::mktime(&tm);
+  }
+  if (reads("%Y-%m-%d %H:%M") || reads("%Y-%m-%dT%H:%M") || reads("%Y-%m-%dT%H:%M:%S"))
+    return std::mktime(&tm);
+  throw Fatal(kExitUsage, "--not-before " + text + " is no time",
+              "like 20:00, \"2026-11-23 20:00\" or now+2h");
 }
 
 // "matlab", "matlab:2,idl"
@@ -80,12 +131,13 @@ json ValueOf(Form form, const std::string& text) {
   switch (form) {
     case Form::kNumber:
       return NumberOf(text);
-    case Form::kCampaigns:
-      return CampaignsOf(text);
+    case Form::kTime:
+      return TimeOf(text);
     case Form::kLicences:
       return LicencesOf(text);
     case Form::kLines:
       return Split(text, '\n');
+    case Form::kCampaigns:
     case Form::kText:
       break;
   }
@@ -108,8 +160,12 @@ bool AnySetting(const Settings& settings) {
 json SettingsJson(const Settings& settings) {
   json out = json::object();
   for (const auto& setting : kSettings)
-    if (const auto at = settings.find(setting.key); at != settings.end() && !at->second.empty())
-      out[setting.key] = ValueOf(setting.form, at->second);
+    if (const auto at = settings.find(setting.key); at != settings.end() && !at->second.empty()) {
+      if (setting.form == Form::kCampaigns)
+        AddDependencies(at->second, out);
+      else
+        out[setting.key] = ValueOf(setting.form, at->second);
+    }
   return out;
 }
 

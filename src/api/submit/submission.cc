@@ -76,11 +76,15 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
 }
 
 void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
-  if (campaign.after.empty()) return;
-  const auto missing = tx.Exec(sql::kMissingCampaigns, campaign.after);
-  if (!missing.empty())
-    RequireNoFaults(
-        {{0, 0, "after", "there is no campaign " + missing[0].id, "gridstat lists them"}});
+  const std::pair<const char*, const std::vector<std::int64_t>&> kKeys[] = {
+      {"after", campaign.after}, {"after_any", campaign.after_any}};
+  for (const auto& [key, ids] : kKeys) {
+    if (ids.empty()) continue;
+    const auto missing = tx.Exec(sql::kMissingCampaigns, ids);
+    if (!missing.empty())
+      RequireNoFaults(
+          {{0, 0, key, "there is no campaign " + missing[0].id, "gridstat lists them"}});
+  }
 }
 
 std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const GridInfo& info,

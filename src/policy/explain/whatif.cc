@@ -116,6 +116,11 @@ class Finder {
     if (r.code == Code::kSuspended)
       Add(r, Doer::kUser, 1, "priority 4 instead of 0",
           [](ChangeTarget& p) { p.campaign.priority = 4, p.campaign.weight = 0; });
+    if (r.code == Code::kAfterFailed)
+      Add(r, Doer::kUser, 1, "no need that campaign " + std::to_string(r.other) + " succeeds",
+          [](ChangeTarget& p) { p.campaign.after_failed = 0; });
+    if (r.code == Code::kNotBefore)
+      Add(r, Doer::kUser, 1, "no not_before", [](ChangeTarget& p) { p.campaign.not_before = 0; });
     if (r.code == Code::kBehindOwn)
       Add(r, Doer::kUser, 1,
           "another campaign of its user, " + std::to_string(r.other) + ", behind it",
@@ -143,6 +148,10 @@ class Finder {
       case Code::kMaxJobs:
         Add(r, Doer::kUser, 1, "max_jobs " + From(placement.max_jobs, placement.in_flight + 1) + on,
             [](ChangeTarget& p) { p.placement->max_jobs = p.placement->in_flight + 1; });
+        return true;
+      case Code::kMaxJobsTotal:
+        Add(r, Doer::kUser, 1, "max_jobs_total " + From(r.numbers[0], r.numbers[0] + 1),
+            [](ChangeTarget& p) { ++p.campaign.max_jobs_total; });
         return true;
       case Code::kShortSurvival:
         Add(r, Doer::kUser, 1,
