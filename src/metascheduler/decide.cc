@@ -27,7 +27,7 @@ std::vector<Allocation> Targets(const Loaded& loaded, const policy::Plan& plan) 
 Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_t seed,
                 bool reasons) {
   Decision decision;
-  const policy::ReasonSink add = [&](const policy::Reason& reason) {
+  const policy::TakeReason add = [&](const policy::Reason& reason) {
     auto numbers = policy::ReasonTexts::Numbers(reason);
     if (reason.main) numbers["main"] = true;
     (*decision
@@ -36,7 +36,7 @@ Decision Decide(const Loaded& loaded, const policy::State& carried, std::uint64_
   };
   if (reasons) decision.reasons.emplace();
   decision.result = policy::Decide(loaded.snapshot, carried, loaded.now, seed,
-                                   reasons ? add : policy::ReasonSink());
+                                   reasons ? add : policy::TakeReason());
   decision.grants = Targets(loaded, decision.result.plan);
   for (const auto& a : decision.result.plan.allocations)
     if (a.shadow) decision.would_send[{a.campaign, a.cluster}] += a.n;

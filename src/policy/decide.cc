@@ -199,7 +199,7 @@ State Carry(const Snapshot& snapshot, State next, double now) {
 }  // namespace
 
 PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
-                  const ReasonSink& reasons) {
+                  const TakeReason& reasons) {
   PlanResult result;
   result.next = Carry(snapshot, std::move(carried), now);
   AllocationState alloc(snapshot, result.next, now);
@@ -227,9 +227,9 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
 PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint64_t seed,
                   bool reasons) {
   std::vector<Reason> made;
-  const ReasonSink sink = [&](const Reason& reason) { made.push_back(reason); };
+  const TakeReason take = [&](const Reason& reason) { made.push_back(reason); };
   PlanResult result =
-      Decide(snapshot, std::move(carried), now, seed, reasons ? sink : ReasonSink());
+      Decide(snapshot, std::move(carried), now, seed, reasons ? take : TakeReason());
   result.reasons = std::move(made);
   return result;
 }

@@ -44,11 +44,11 @@ std::vector<Recall> ChooseRecalls(AllocationState& alloc) {
 }
 
 void ReasonsOf(const AllocationState& alloc, const std::vector<Recall>& recalls,
-               const ReasonSink& sink) {
+               const TakeReason& take) {
   for (const auto& recall : recalls) {
     const auto to = std::find_if(alloc.clusters.begin(), alloc.clusters.end(),
                                  [&](const auto& c) { return c.row->id == recall.to; });
-    sink({.campaign = recall.campaign,
+    take({.campaign = recall.campaign,
           .cluster = recall.cluster,
           .code = Code::kRecalled,
           .numbers = {double(recall.n), double(recall.waiting)},

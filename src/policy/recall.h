@@ -14,6 +14,6 @@ std::vector<Recall> ChooseRecalls(AllocationState& alloc);
 
 /// Why: a reason for each of them.
 void ReasonsOf(const AllocationState& alloc, const std::vector<Recall>& recalls,
-               const ReasonSink& sink);
+               const TakeReason& take);
 
 }  // namespace cigri::policy

@@ -196,7 +196,7 @@ Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campa
 
 }  // namespace
 
-void ReasonsOf(const AllocationState& alloc, const State& next, const ReasonSink& sink) {
+void ReasonsOf(const AllocationState& alloc, const State& next, const TakeReason& take) {
   std::vector<Reason> reasons;  // of one campaign
   for (const auto& campaign : alloc.campaigns) {
     if (campaign.left <= 0) continue;
@@ -210,7 +210,7 @@ void ReasonsOf(const AllocationState& alloc, const State& next, const ReasonSink
     }
     if (whole.code == Code::kNone) std::swap(reasons[0], reasons[main]);
     reasons[0].main = true;
-    for (const auto& reason : reasons) sink(reason);
+    for (const auto& reason : reasons) take(reason);
   }
 }
 

@@ -6,6 +6,6 @@
 namespace cigri::policy {
 
 /// One reason per open placement of each campaign that still waits, its main one first.
-void ReasonsOf(const AllocationState& alloc, const State& next, const ReasonSink& sink);
+void ReasonsOf(const AllocationState& alloc, const State& next, const TakeReason& take);
 
 }  // namespace cigri::policy
