@@ -1,5 +1,3 @@
-#include <sql/grid.h>
-
 #include "api/admin/admin.h"
 #include "api/http/server.h"
 #include "api/page/page.h"
@@ -25,19 +23,11 @@ Reply Me(Context&, const Request& request) {
   return Reply::Json({{"user", request.caller.user}, {"operator", request.caller.is_operator}});
 }
 
-// For `cigri up` and monitoring: is there an API, and has it a database.
-Reply Health(Context& context, const Request&) {
-  const auto grid = context.Transact([](db::Tx& tx) { return tx.One(sql::kGridIdentity); });
-  return Reply::Json(
-      {{"ok", true}, {"grid_id", grid.grid_id}, {"epoch", grid.epoch}, {"led", grid.led}});
-}
-
 }  // namespace
 
 Router AllRoutes() {
   Router router;
   router.Get("/", Root, Access::kAnyone);
-  router.Get("/health", Health, Access::kAnyone);
   router.Get("/me", Me, Access::kAnyone);
   AddPageRoutes(router);
   AddSubmitRoutes(router);
@@ -48,6 +38,7 @@ Router AllRoutes() {
   AddEventWriteRoutes(router);
   AddUserRoutes(router);
   AddProgressRoutes(router);
+  AddMonitorRoutes(router);
   AddReadRoutes(router);
   AddAdminRoutes(router);
   return router;

@@ -3,6 +3,7 @@
 #include <sql/audit.h>
 
 #include "api/http/change_notifier.h"
+#include "api/http/metrics.h"
 #include "api/why/snapshot.h"
 
 namespace cigri::api {
@@ -23,6 +24,7 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
       notifier(std::make_unique<ChangeNotifier>(conninfo)),
+      metrics(std::make_unique<Metrics>()),
       snapshots(std::make_unique<SnapshotCache>()),
       make_cluster([conninfo](const clusterdb::ClusterRow& row) {
         return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kApi);

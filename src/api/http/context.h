@@ -14,6 +14,7 @@
 namespace cigri::api {
 
 class ChangeNotifier;
+class Metrics;
 class SnapshotCache;
 
 /// While it lives, what this thread changes in the database is recorded as this caller's (table
@@ -62,6 +63,7 @@ class Context {
   db::Pool pool;
   /// Tells when long polls are to look again (read/progress.cc).
   std::unique_ptr<ChangeNotifier> notifier;
+  std::unique_ptr<Metrics> metrics;
   /// For explanations (why/snapshot.h).
   std::unique_ptr<SnapshotCache> snapshots;
   /// Drivers for reading output and for checks; a test puts a fake in its place.

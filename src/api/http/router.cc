@@ -105,6 +105,12 @@ const Router::Route* Router::Find(const std::string& method, const std::string& 
   return nullptr;
 }
 
+bool Router::ForAnyone(const std::string& method, const std::string& path) const {
+  std::map<std::string, std::string> ignored;
+  const Route* route = Find(method, path, &ignored);
+  return route != nullptr && route->access == Access::kAnyone;
+}
+
 std::vector<std::string> Router::Routes() const {
   std::vector<std::string> all;
   for (const auto& route : routes_) all.push_back(route.method + " /" + Join(route.segments, "/"));

@@ -41,6 +41,8 @@ class Router {
   Reply Dispatch(Context& context, Request request) const;
   /// "GET, POST" of a path; "" when no route has it.
   std::string Allow(const std::string& path) const;
+  /// Whether anybody may ask for it, also while nobody can be identified.
+  bool ForAnyone(const std::string& method, const std::string& path) const;
   /// "GET /campaigns/{id}", in the order of their addition.
   std::vector<std::string> Routes() const;
 
@@ -71,5 +73,6 @@ void AddUploadRoutes(Router& router);      // submit/uploads.cc
 void AddEventWriteRoutes(Router& router);  // control/events.cc
 void AddUserRoutes(Router& router);        // control/user_settings.cc: notifications, tokens
 void AddProgressRoutes(Router& router);    // progress.cc
+void AddMonitorRoutes(Router& router);     // read/health.cc: health, ready, metrics
 
 }  // namespace cigri::api

@@ -40,6 +40,7 @@ class ApiServer {
   std::unique_ptr<http::GuardServer> MakeServer();
   bool Before(const httplib::Request& request, httplib::Response& response);
   void Handle(const httplib::Request& request, httplib::Response& response);
+  Caller Identify(const httplib::Request& request, const Request& translated);
   Request Translate(const httplib::Request& request, const std::string& id) const;
 
   Context& context_;
