@@ -872,8 +872,34 @@ CREATE TABLE user_notifications (
     type text NOT NULL CHECK (type IN ('mail', 'jabber', 'log')),
     identity text NOT NULL,
     severity text NOT NULL CHECK (severity IN ('low', 'medium', 'high')),
+    created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (grid_user, identity, type)
 );
+
+-- The outbox of the notifier: an event once for each subscription. Those that go out together have
+-- one message_id. `sending` is committed before a message leaves; found so by the next notifier it
+-- becomes `unknown`, and is not repeated.
+CREATE TABLE notifications (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    subscription_id int NOT NULL REFERENCES user_notifications ON DELETE CASCADE,
+    event_id bigint NOT NULL,
+    campaign_id bigint,
+    severity text NOT NULL,
+    code text NOT NULL,
+    message text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    state text NOT NULL DEFAULT 'waiting'
+        CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')),
+    message_id text,
+    attempts int NOT NULL DEFAULT 0,
+    not_before timestamptz NOT NULL DEFAULT now(),
+    sent_at timestamptz,
+    error text,
+    UNIQUE (subscription_id, event_id)
+);
+CREATE INDEX notifications_waiting ON notifications (not_before)
+WHERE state IN ('waiting', 'sending');
+CREATE INDEX notifications_sent ON notifications (subscription_id, sent_at);
 
 -- What modules say of themselves: for `cigri status`. Written by each module, its own row.
 CREATE TABLE modules (
@@ -994,7 +1020,7 @@ EXECUTE FUNCTION audit_row('error class', '{name}',
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON policy_settings FOR EACH ROW
 EXECUTE FUNCTION audit_row('policy', '{key}', '{changed_by,changed_at}', '{}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON user_notifications FOR EACH ROW
-EXECUTE FUNCTION audit_row('notification', '{grid_user,type,identity}', '{id}', '{}');
+EXECUTE FUNCTION audit_row('notification', '{grid_user,type,identity}', '{id,created_at}', '{}');
 -- A new campaign as its list shows it; the rest is in its row. Then what users may change: the
 -- updator moves the other columns.
 CREATE TRIGGER audited AFTER INSERT OR DELETE ON campaigns FOR EACH ROW

@@ -27,7 +27,8 @@ std::vector<Stage> Stages() {
           {"predictor", true},
           {"metascheduler", true},
           {"runner", false},
-          {"nikita", false}};
+          {"nikita", false},
+          {"notifier", false}};
 }
 
 }  // namespace

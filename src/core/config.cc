@@ -25,7 +25,9 @@ const std::vector<std::string> kKnownKeys = {
     "CAMPAIGN_THROUGHPUT_WINDOW", "LEADER_TERM", "SAFETY_TICK", "SECRET_KEY_FILE", "SEND_WINDOW",
     "TEST_CAMPAIGN_WAIT", "EPILOGUE_WAIT", "LOCAL_MAX_FILE", "UPLOAD_KEEP", "UPLOAD_MAX_MB",
     "DATABASE_FREE_MB", "DATABASE_DISK", "KEEP_CAMPAIGNS_DAYS", "FULL_RECONCILIATION", "PAGE",
-    "AUDIT_KEEP_DAYS"};
+    "AUDIT_KEEP_DAYS", "NOTIFICATIONS_SMTP_SERVER", "NOTIFICATIONS_SMTP_PORT",
+    "NOTIFICATIONS_SMTP_FROM", "NOTIFICATIONS_SMTP_SUBJECT_TAG", "NOTIFICATIONS_COMMAND",
+    "NOTIFICATIONS_WINDOW", "NOTIFICATIONS_PER_HOUR"};
 
 const std::vector<KeyWithoutEffect> kWithoutEffect = {
     {"DATABASE_TYPE", "nothing: the database is PostgreSQL"},
@@ -55,7 +57,7 @@ const std::vector<KeyWithoutEffect> kWithoutEffect = {
 // clang-format on
 
 std::optional<std::string> InsteadOf(const std::string& key) {
-  if (StartsWith(key, "NOTIFICATIONS_")) return "nothing yet: the grid sends no notifications";
+  if (StartsWith(key, "NOTIFICATIONS_XMPP_")) return "NOTIFICATIONS_COMMAND: a program that sends";
   for (const auto& [name, instead] : kWithoutEffect)
     if (key == name) return instead;
   return std::nullopt;

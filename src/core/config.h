@@ -45,7 +45,7 @@ class Config {
 };
 
 /// A key of CiGri 3 that nothing here reads, and what has its effect here (the manual has the same
-/// words: docs/next-to-cigri3.md). Besides these: NOTIFICATIONS_*.
+/// words: docs/next-to-cigri3.md). Besides these: NOTIFICATIONS_XMPP_*.
 struct KeyWithoutEffect {
   const char* key;
   const char* instead;

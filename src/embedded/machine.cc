@@ -22,8 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Every program that the grid itself is made of.
-const std::set<std::string> kOurs{"almighty", "updator", "predictor",    "metascheduler",
-                                  "runner",   "nikita",  "localcluster", "api"};
+const std::set<std::string> kOurs{"almighty",      "updator",      "predictor",
+                                  "metascheduler", "runner",       "nikita",
+                                  "notifier",      "localcluster", "api"};
 
 std::string ReadAll(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

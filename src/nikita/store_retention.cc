@@ -6,6 +6,7 @@
 #include <sql/events.h>
 #include <sql/forecasts.h>
 #include <sql/kills.h>
+#include <sql/notifications.h>
 #include <sql/parameters.h>
 #include <sql/plans.h>
 #include <sql/reasons.h>
@@ -47,6 +48,7 @@ void RemoveSettledRequests(db::Connection& db) {
 }
 
 void RemoveOldReasonsAndEvents(db::Connection& db) {
+  Run(db, sql::kDropOldNotifications, kRows);
   Run(db, sql::kDropOldReasons, kRows);
   Run(db, sql::kCapReasons, kRows);
   Run(db, sql::kDropOldEvents, kRows);

@@ -38,7 +38,7 @@ class AlmightyPgTest : public test::PgTest {
   }
   bool AllHavePassed(std::int64_t epoch) {
     return Number("SELECT count(DISTINCT name) FROM fake_passes WHERE epoch = " +
-                  std::to_string(epoch)) == 5;
+                  std::to_string(epoch)) == 6;
   }
   pid_t PidOf(const std::string& name) {
     const auto rows =
@@ -61,11 +61,12 @@ TEST_F(AlmightyPgTest, ANoticeStartsACycleInWhichTheModulesPassInOrder) {
     return Number(
                "SELECT count(*) FROM fake_passes WHERE step = (SELECT max(step) FROM fake_passes) "
                "AND step > " +
-               std::to_string(before)) == 5;
+               std::to_string(before)) == 6;
   }));
   std::vector<std::string> order;
   for (const auto& row : Sql("SELECT name FROM fake_passes WHERE step = (SELECT max(step) FROM "
-                             "fake_passes) AND name NOT IN ('runner', 'nikita') ORDER BY id"))
+                             "fake_passes) AND name NOT IN ('runner', 'nikita', 'notifier') "
+                             "ORDER BY id"))
     order.push_back(row[0].c_str());
   EXPECT_EQ(order, (std::vector<std::string>{"updator", "predictor", "metascheduler"}));
 }
@@ -119,7 +120,7 @@ TEST_F(AlmightyPgTest, TheChildrenOfAKilledAlmightyEndAndTheOneThatWaitedLeadsIn
   ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
   auto second = Almighty();
   std::vector<pid_t> children;
-  for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita"})
+  for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita", "notifier"})
     children.push_back(PidOf(name));
   first.Kill(SIGKILL);
   ASSERT_TRUE(Await([&] { return AllHavePassed(2); }));
@@ -267,17 +268,17 @@ TEST_F(AlmightyPgTest, AskedToEndItEndsItsChildrenFirst) {
 TEST_F(AlmightyPgTest, RandomKillsOfAnyChildLeaveAllModulesPassing) {
   auto almighty = Almighty();
   ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
-  const char* names[] = {"updator", "predictor", "metascheduler", "runner", "nikita"};
+  const char* names[] = {"updator", "predictor", "metascheduler", "runner", "nikita", "notifier"};
   for (int i = 0; i < 25; ++i) {
-    const pid_t victim = PidOf(names[i * 7 % 5]);
+    const pid_t victim = PidOf(names[i * 7 % 6]);
     kill(victim, SIGKILL);
-    ASSERT_TRUE(Await([&] { return PidOf(names[i * 7 % 5]) != victim; })) << i;
+    ASSERT_TRUE(Await([&] { return PidOf(names[i * 7 % 6]) != victim; })) << i;
   }
   const auto last = Number("SELECT max(id) FROM fake_passes");
   Sql("NOTIFY cigri_wake");
   EXPECT_TRUE(Await([&] {
     return Number("SELECT count(DISTINCT name) FROM fake_passes WHERE id > " +
-                  std::to_string(last)) == 5;
+                  std::to_string(last)) == 6;
   }));
   EXPECT_EQ(Number("SELECT epoch FROM grid"), 1);
 }

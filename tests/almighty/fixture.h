@@ -31,8 +31,8 @@ class BinFolder {
     namespace fs = std::filesystem;
     fs::create_directories(dir_);
     fs::create_directories(dir_ + "/run");
-    for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita", "api",
-                             "localcluster", "cigri-job"})
+    for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita",
+                             "notifier", "api", "localcluster", "cigri-job"})
       Place(FAKE_MODULE, name);
     for (const auto& name : real) Place(std::string(CIGRI_BIN_DIR) + "/" + name, name);
   }

@@ -93,7 +93,7 @@ class GridTest : public ::testing::TestWithParam<const char*> {
         .ok();
   }
   bool Whole() {
-    for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita", "api"})
+    for (const char* name : {"updator", "predictor", "metascheduler", "runner", "nikita", "notifier", "api"})
       if (Count(name) != 1) return false;
     return Count("almighty") == 2 && Count("localcluster") == 2 && Healthy("api.sock") &&
            Healthy("alpha.sock") && embedded::PostgresPid(home) != 0;

@@ -28,9 +28,9 @@ std::string WarningsOf(const std::string& text) {
 }
 
 TEST(ConfigTest, AKeyOfCigri3WithoutEffectIsReportedWithWhatHasItHere) {
-  EXPECT_EQ(WarningsOf("STRESS_FACTOR = 0.8\nNOTIFICATIONS_SMTP_PORT = 25\nAPI_BASE = /x\n"),
-            "cigri.conf:2: NOTIFICATIONS_SMTP_PORT of CiGri 3 has no effect here; instead: nothing "
-            "yet: the grid sends no notifications\n"
+  EXPECT_EQ(WarningsOf("STRESS_FACTOR = 0.8\nNOTIFICATIONS_XMPP_PORT = 25\nAPI_BASE = /x\n"),
+            "cigri.conf:2: NOTIFICATIONS_XMPP_PORT of CiGri 3 has no effect here; instead: "
+            "NOTIFICATIONS_COMMAND: a program that sends\n"
             "cigri.conf:1: STRESS_FACTOR of CiGri 3 has no effect here; instead: gridadmin cluster "
             "set NAME stress_limit=NUMBER\n");
   for (const auto& [key, instead] : KeysWithoutEffect())

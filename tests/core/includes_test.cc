@@ -41,6 +41,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"metascheduler", {"core", "db", "module", "policy", "policy/forecast"}},
     {"runner", {"core", "db", "module", "cluster", "clusterdb", "jdl"}},
     {"nikita", {"core", "db", "module", "cluster", "clusterdb", "policy/forecast"}},
+    {"notifier", {"core", "db", "module", "process"}},
     // The server and what every handler uses; a folder for each kind of request above it.
     {"api/http", {"core", "db", "http", "secrets", "rules", "clusterdb"}},
     {"api/read", {"core", "http", "jdl", "clusterdb", "api/http"}},
@@ -88,6 +89,7 @@ const std::map<std::string, std::string> kLibraryOf = {{"pqxx", "db"},
                                                        {"lua.hpp", "rules"},
                                                        {"simdjson.h", "cluster"},
                                                        {"prometheus", "api/http"},
+                                                       {"curl", "notifier"},
                                                        {"boost", "process"},
                                                        {"utf8.h", "core"},
                                                        {"CLI", "core"},
@@ -160,7 +162,7 @@ TEST(IncludesTest, ALibraryIsUsedByOneFolder) {
     EXPECT_EQ(include.folder, it->second) << include.file << " includes <" << include.what << ">";
   }
   EXPECT_EQ(used, (Names{"db", "http", "secrets", "localcluster", "rules", "cluster", "process",
-                         "core", "api/http"}));
+                         "core", "api/http", "notifier"}));
 }
 
 // "boost/process.hpp" -> boost; "" when `header` belongs to no slow library.

@@ -14,8 +14,9 @@ namespace cigri::test {
 namespace {
 namespace fs = std::filesystem;
 
-const std::set<std::string> kParts{"almighty", "updator", "predictor",    "metascheduler",
-                                   "runner",   "nikita",  "localcluster", "api"};
+const std::set<std::string> kParts{"almighty",      "updator",      "predictor",
+                                   "metascheduler", "runner",       "nikita",
+                                   "notifier",      "localcluster", "api"};
 
 bool IsAlive(const std::string& proc) {
   const std::string stat = Slurp(proc + "/stat");

@@ -46,7 +46,7 @@ void CheckPrograms(Report& report) {
   const std::string folder = embedded::DaemonFolder();
   std::vector<std::string> missing;
   for (const char* name : {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita",
-                           "api", "localcluster", "cigri-job"})
+                           "notifier", "api", "localcluster", "cigri-job"})
     if (access((folder + "/" + name).c_str(), X_OK) != 0) missing.push_back(name);
   if (missing.empty())
     report.Ok("programs", "all in " + folder);
@@ -90,7 +90,8 @@ void CheckProcesses(Report& report, const embedded::Home& home) {
   for (const auto& process : embedded::GridProcesses(home)) ++count[process.name];
   if (count.empty()) return report.Fail("processes", "the grid is down", "`cigri up`");
   for (const char* name :
-       {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita", "api"})
+       {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita", "notifier",
+        "api"})
     if (count[name] == 0)
       report.Fail("processes", std::string(name) + " does not run",
                   "see the end of " + home.log_file());

@@ -1,0 +1,47 @@
+// Which events concern a subscription, and which of them go out together, now. Pure functions.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cigri::notifier {
+
+/// Something that a subscription is to be notified of, and has not been.
+struct Waiting {
+  std::int64_t id = 0;
+  int subscription = 0;
+  std::string type, identity;  ///< "mail", "ann@site.org"
+  std::optional<std::int64_t> campaign_id;
+  std::string campaign;  ///< its name
+  std::string severity, code, message;
+  double age_s = 0;
+  int attempts = 0;
+  std::int64_t sent_lately = 0;  ///< messages to this subscription in the last hour
+};
+
+/// One message: all that waits for a subscription about one campaign, or about the grid.
+struct Message {
+  std::vector<std::int64_t> ids;
+  std::string type, identity, severity, subject, body;
+  std::optional<std::int64_t> campaign_id;
+  std::vector<std::string> codes;
+  int attempts = 0;
+};
+
+struct Limits {
+  double window_s = 60;  ///< events of a campaign within so long are one message
+  int per_hour = 30;     ///< messages to a subscription; what is more waits, and is one message
+  std::string tag = "[CIGRI]";
+};
+
+/// "medium" or "high", as CiGri 3 has them.
+std::string SeverityOf(const std::string& code);
+/// Codes of severity medium. No event that is sent is of severity low.
+const std::vector<std::string>& MediumCodes();
+/// The messages that leave now. REQUIRES: `waiting` in the order of WaitingNotifications.
+std::vector<Message> Due(const std::vector<Waiting>& waiting, const Limits& limits);
+/// Seconds until a message that could not be delivered is tried again; nothing: never.
+std::optional<double> RetryIn(int attempts, bool permanent);
+
+}  // namespace cigri::notifier

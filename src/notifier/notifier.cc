@@ -1,0 +1,91 @@
+#include "notifier/notifier.h"
+
+#include <sys/random.h>
+
+#include "core/log.h"
+#include "core/text.h"
+#include "notifier/store.h"
+
+namespace cigri::notifier {
+namespace {
+
+using std::chrono::seconds;
+constexpr seconds kPassEvery{1}, kSettled{600};
+constexpr double kNews_s = 86400;  // of older events nobody is notified any more
+// A pass ends long before the almighty takes the module for stuck.
+constexpr seconds kSendFor{20};
+
+Limits LimitsOf(const Config& config) {
+  return {.window_s = static_cast<double>(config.GetInt("NOTIFICATIONS_WINDOW", 60, 0, 86400)),
+          .per_hour = static_cast<int>(config.GetInt("NOTIFICATIONS_PER_HOUR", 30, 1, 10000)),
+          .tag = config.Get("NOTIFICATIONS_SMTP_SUBJECT_TAG", "[CIGRI]")};
+}
+
+}  // namespace
+
+void Notifier::Pass(module::Step& step) {
+  if (!step.fresh && Clock::now() - passed_ < kPassEvery) return;
+  passed_ = Clock::now();
+  if (step.fresh) Start(step);
+  QueueNews(step);
+  std::vector<Waiting> waiting;
+  {
+    db::Tx tx(step.db);
+    waiting = LoadWaiting(tx);
+  }
+  const auto end = Clock::now() + kSendFor;
+  for (const auto& message : Due(waiting, LimitsOf(step.config)))
+    if (Clock::now() > end || !Send(step, message)) break;
+  if (!waiting.empty()) step.waker.WakeIn(kPassEvery);
+}
+
+void Notifier::Start(module::Step& step) {
+  db::Tx tx(step.db);
+  module::CheckEpoch(tx, step.epoch);
+  MarkAbandoned(tx);
+  after_event_ = EventsOlderThan(tx, kNews_s);
+  tx.Commit();
+  moved_ = Clock::now();
+}
+
+void Notifier::QueueNews(module::Step& step) {
+  std::vector<New> news;
+  {
+    db::Tx tx(step.db);
+    news = FindNew(tx, after_event_);
+    // No transaction that writes events takes so long: what is older has been seen.
+    if (news.empty() && Clock::now() - moved_ > kSettled) {
+      after_event_ = EventsOlderThan(tx, std::chrono::duration<double>(kSettled).count());
+      moved_ = Clock::now();
+    }
+  }
+  if (news.empty()) return;
+  db::Tx tx(step.db);
+  module::CheckEpoch(tx, step.epoch);
+  Queue(tx, news);
+  tx.Commit();
+}
+
+bool Notifier::Send(module::Step& step, const Message& message) {
+  const std::string id = std::to_string(message.ids.front()) + "." + RandomHex(8) + "@cigri";
+  {
+    db::Tx tx(step.db);
+    module::CheckEpoch(tx, step.epoch);
+    if (!Claim(tx, message, id)) return false;
+    tx.Commit();
+  }
+  const Delivery delivery = Deliver(step.config, message, id);
+  db::Tx tx(step.db);
+  if (delivery.sent) {
+    MarkSent(tx, message);
+  } else {
+    const auto retry = RetryIn(message.attempts + 1, delivery.permanent);
+    log::warn("a notification for {} was not sent{}: {}", message.identity,
+              retry ? "; it is tried again" : "", delivery.error);
+    MarkFailed(tx, message, delivery.error, retry);
+  }
+  tx.Commit();
+  return true;
+}
+
+}  // namespace cigri::notifier

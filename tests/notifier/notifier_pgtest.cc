@@ -1,0 +1,249 @@
+// Notifications as they really leave: to an OpenSMTPD on the loopback, and to a command; once each,
+// whoever dies.
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/text.h"
+#include "notifier/notifier.h"
+#include "notifier/store.h"
+#include "tests/support/await.h"
+#include "tests/support/rows.h"
+#include "tests/support/wakers.h"
+
+namespace cigri::notifier {
+namespace {
+
+class NotifierPgTest : public test::RowsTest {
+ protected:
+  void SetUp() override {
+    RowsTest::SetUp();
+    dir_ = "/tmp/cigri-notifier-" + RandomHex(6);
+    std::filesystem::create_directories(dir_);
+    ::chmod(dir_.c_str(), 0777);  // the mail server delivers as nobody
+    config_.Set("NOTIFICATIONS_WINDOW", "0");
+    config_.Set("NOTIFICATIONS_COMMAND", "cat >> " + File("sent"));
+    GivenClusters(1);
+    GivenCampaign({});
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(dir_);
+    RowsTest::TearDown();
+  }
+  std::string File(const std::string& name) const { return dir_ + "/" + name; }
+  std::string Read(const std::string& name) const {
+    std::ifstream in(File(name));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static int Times(const std::string& text, const std::string& part) {
+    int n = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  }
+  void Subscribe(const std::string& type, const std::string& identity,
+                 const std::string& severity = "low", const std::string& user = "alice") {
+    Sql("INSERT INTO user_notifications (grid_user, type, identity, severity) VALUES ('" + user +
+        "', '" + type + "', '" + identity + "', '" + severity + "')");
+  }
+  void Event(const std::string& code, const std::string& cls = "notify", bool of_campaign = true) {
+    Sql("INSERT INTO events (class, code, campaign_id, cluster_id, message, fingerprint) VALUES "
+        "('" +
+        cls + "', '" + code + "', " + (of_campaign ? "1, NULL" : "NULL, 1") +
+        ", 'it is over', md5(random()::text))");
+  }
+  void Pass(Notifier& notifier, bool fresh = true, std::int64_t epoch = 0) {
+    auto db = Connect("cigri notifier");
+    module::Step step{*db, config_, epoch, 1, fresh, waker_, conninfo()};
+    notifier.Pass(step);
+  }
+  std::string States() {
+    return Sql("SELECT coalesce(string_agg(state, ' ' ORDER BY id), '') FROM notifications")[0][0]
+        .c_str();
+  }
+
+  std::string dir_;
+  Config config_;
+  test::TestWaker waker_;
+};
+
+// OpenSMTPD has one control socket for each host, so one test starts it.
+class MailServer {
+ public:
+  explicit MailServer(const std::string& dir) : port_(FreePort()) {
+    std::ofstream(dir + "/smtpd.conf")
+        << "table users { \"@site.org\" = \"nobody\" }\nlisten on 127.0.0.1 port " << port_
+        << "\naction \"in\" mda \"cat >> " << dir << "/mbox\" virtual <users>\n"
+        << "match from any for domain \"site.org\" action \"in\"\n";
+    pid_ = fork();
+    if (pid_ == 0) {
+      setpgid(0, 0);
+      if (std::freopen((dir + "/smtpd.log").c_str(), "w", stderr) == nullptr) _exit(126);
+      execl("/usr/sbin/smtpd", "smtpd", "-d", "-f", (dir + "/smtpd.conf").c_str(), nullptr);
+      _exit(127);
+    }
+  }
+  ~MailServer() {
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+  }
+  int port() const { return port_; }
+  bool Listens() const {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in address = Loopback(port_);
+    const bool open =
+        ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(fd);
+    return open;
+  }
+
+ private:
+  static sockaddr_in Loopback(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+  static int FreePort() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = Loopback(0);
+    socklen_t size = sizeof address;
+    const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                       ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ::close(fd);
+    return bound ? ntohs(address.sin_port) : 0;
+  }
+  int port_;
+  pid_t pid_ = 0;
+};
+
+TEST_F(NotifierPgTest, MailGoesThroughARealServerOnce) {
+  if (geteuid() != 0) GTEST_SKIP() << "smtpd starts as root";
+  const MailServer server(dir_);
+  ASSERT_TRUE(test::Await([&] { return server.Listens(); })) << Read("smtpd.log");
+  config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
+  config_.Set("NOTIFICATIONS_SMTP_PORT", std::to_string(server.port()));
+  config_.Set("NOTIFICATIONS_SMTP_FROM", "grid@site.org");
+  Subscribe("mail", "alice@site.org");
+  Subscribe("mail", "alice@nowhere.example");
+  Event("FINISHED_CAMPAIGN");
+  Notifier notifier;
+  Pass(notifier);
+  EXPECT_TRUE(test::Await([&] { return Times(Read("mbox"), "it is over") == 1; }))
+      << Read("smtpd.log");
+  const std::string mail = Read("mbox");
+  EXPECT_EQ(Times(mail, "Subject: [CIGRI] (high): campaign 1 (test): FINISHED_CAMPAIGN\n"), 1)
+      << mail;
+  EXPECT_EQ(Times(mail, "\nTo: alice@site.org"), 1) << mail;
+  EXPECT_EQ(Times(mail, "Auto-Submitted: auto-generated"), 1) << mail;
+  EXPECT_EQ(States(), "sent failed") << "an address that the server refuses is not tried again";
+  Notifier next;  // of the next leader
+  Pass(next);
+  EXPECT_EQ(States(), "sent failed");
+  EXPECT_EQ(Times(Read("mbox"), "it is over"), 1);
+}
+
+TEST_F(NotifierPgTest, AServerThatIsAwayIsTriedAgain) {
+  config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
+  config_.Set("NOTIFICATIONS_SMTP_PORT", "1");
+  Subscribe("mail", "alice@site.org");
+  Event("FINISHED_CAMPAIGN");
+  Notifier notifier;
+  Pass(notifier);
+  EXPECT_EQ(States(), "waiting");
+  EXPECT_EQ(Count("notifications WHERE attempts = 1 AND not_before > now() + interval '1 minute' "
+                  "AND error <> ''"),
+            1);
+}
+
+TEST_F(NotifierPgTest, ACommandGetsJson) {
+  Subscribe("jabber", "alice@jabber.site", "high");
+  Event("EXIT_ERROR", "job");
+  Event("PREEMPTED");       // medium
+  Event("RESUMED", "log");  // for the record
+  Event("CANARY_FAILED", "campaign");
+  Notifier notifier;
+  Pass(notifier);
+  const std::string sent = Read("sent");
+  EXPECT_EQ(Times(sent, "\"to\":\"alice@jabber.site\""), 1) << "one message: " << sent;
+  EXPECT_EQ(Times(sent, "\"codes\":[\"EXIT_ERROR\",\"CANARY_FAILED\"]"), 1) << sent;
+  EXPECT_EQ(Times(sent, "\"campaign\":1"), 1) << sent;
+}
+
+// The command delivers the message and then kills the notifier that waits for it.
+TEST_F(NotifierPgTest, ANotifierKilledAfterTheMessageHadLeftSendsItNoSecondTime) {
+  Subscribe("jabber", "alice@jabber.site");
+  Event("FINISHED_CAMPAIGN");
+  config_.Set("NOTIFICATIONS_COMMAND", "cat >> " + File("sent") + "; kill -9 $PPID");
+  const pid_t pid = fork();
+  if (pid == 0) {
+    Notifier notifier;
+    Pass(notifier);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_EQ(States(), "sending");
+  config_.Set("NOTIFICATIONS_COMMAND", "cat >> " + File("sent"));
+  for (int i = 0; i < 2; ++i) {
+    Notifier next;
+    Pass(next);
+  }
+  EXPECT_EQ(Times(Read("sent"), "it is over"), 1) << Read("sent");
+  EXPECT_EQ(States(), "unknown");
+  Event("FINISHED_CAMPAIGN");
+  Notifier next;
+  Pass(next);
+  EXPECT_EQ(Times(Read("sent"), "it is over"), 2) << "another event is another message";
+}
+
+TEST_F(NotifierPgTest, TheNotifierOfAFormerLeaderSendsNothing) {
+  Subscribe("jabber", "alice@jabber.site");
+  Event("FINISHED_CAMPAIGN");
+  Sql("UPDATE grid SET epoch = 5");
+  Notifier notifier;
+  EXPECT_THROW(Pass(notifier, true, 4), module::StaleEpoch);
+  EXPECT_EQ(Read("sent"), "");
+  Pass(notifier, true, 5);
+  EXPECT_EQ(Times(Read("sent"), "it is over"), 1);
+}
+
+// A thousand events that a subscription does not want came before the one that it wants.
+TEST_F(NotifierPgTest, WhatNobodyWantsHoldsNothingBack) {
+  Subscribe("jabber", "alice@site", "high");
+  Sql("INSERT INTO events (class, code, campaign_id, fingerprint) SELECT 'notify', 'OVERDUE', 1, "
+      "i::text FROM generate_series(1, 1500) AS i");
+  Event("FINISHED_CAMPAIGN");
+  Notifier notifier;
+  Pass(notifier);
+  EXPECT_EQ(Count("notifications"), 1);
+  EXPECT_EQ(Times(Read("sent"), "it is over"), 1);
+}
+
+TEST_F(NotifierPgTest, OnlyOwnersAndAdministratorsHearAndOnlyOfWhatComesAfterwards) {
+  Event("CANARY_FAILED", "campaign");
+  Sql("UPDATE events SET date_open = now() - interval '1 minute'");
+  Subscribe("jabber", "bob@site", "low", "bob");
+  Subscribe("jabber", "alice@site");
+  Subscribe("jabber", "root@site", "low", "%%admin%%");
+  Event("FINISHED_CAMPAIGN");
+  Event("CLUSTER_UNREACHABLE", "cluster", false);
+  Notifier notifier;
+  Pass(notifier);
+  const std::string sent = Read("sent");
+  EXPECT_EQ(Times(sent, "bob@site"), 0) << sent;
+  EXPECT_EQ(Times(sent, "CANARY_FAILED"), 0) << "it came before";
+  EXPECT_EQ(Times(sent, "\"to\":\"alice@site\""), 1) << sent;
+  EXPECT_EQ(Times(sent, "\"to\":\"root@site\""), 1) << sent;
+  Sql("DELETE FROM user_notifications WHERE grid_user = 'alice'");
+  EXPECT_EQ(Count("notifications"), 1) << "who has unsubscribed gets nothing that waits";
+}
+
+}  // namespace
+}  // namespace cigri::notifier
