@@ -7,10 +7,11 @@ Driver LocalDriver();
 Driver Oar2Driver();
 Driver Oar3Driver();
 Driver SlurmDriver();
+Driver GridEngineDriver();
 
 const std::vector<Driver>& Drivers() {
   static const std::vector<Driver> drivers{LocalDriver(), Oar2Driver(), Oar3Driver(),
-                                           SlurmDriver()};
+                                           SlurmDriver(), GridEngineDriver()};
   return drivers;
 }
 

@@ -26,6 +26,22 @@ CIGRI_NODE_FILE=$OAR_NODE_FILE
 read -r node <"$OAR_NODE_FILE"
 )sh";
 
+// Grid Engine gives the user's environment, and a file of "HOST SLOTS QUEUE RANGE" lines for parallel
+// jobs. It does not tell the signal that ended a script from its own kill, so that the script ends
+// with 128 + signal.
+constexpr char kGridEnginePart[] = R"sh(rid=$JOB_ID.$SGE_TASK_ID
+node=$(hostname)
+CIGRI_NODE_FILE=$(mktemp)
+if [ -n "$PE_HOSTFILE" ]; then
+  while read -r h k rest; do
+    while [ "$k" -gt 0 ]; do echo "$h"; k=$((k - 1)); done
+  done <"$PE_HOSTFILE"
+else
+  echo "$node"
+fi >"$CIGRI_NODE_FILE"
+nodes=$CIGRI_NODE_FILE
+)sh";
+
 // Slurm gives the environment of the request and nothing else, and a list of nodes to be expanded.
 constexpr char kSlurmPart[] = R"sh(USER=$(id -un)
 eval "HOME=~$USER"
@@ -113,6 +129,7 @@ rc=$?
 case $rc in
 129 | 13[0-9] | 14[0-3] | 152 | 153)
   leave $((rc - 128))
+  [ -z "$plain_exit" ] || exit $rc
   ulimit -c 0
   trap - HUP INT TERM USR1 USR2 XCPU
   kill -$((rc - 128)) $$ ;;
@@ -167,13 +184,17 @@ std::string HomeWord(const std::string& path) {
 }
 
 std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
-  const bool oar = settings.kind == ScriptSettings::Kind::kOar;
+  static const std::map<ScriptSettings::Kind, const char*> parts{
+      {ScriptSettings::Kind::kOar, kOarPart},
+      {ScriptSettings::Kind::kSlurm, kSlurmPart},
+      {ScriptSettings::Kind::kGridEngine, kGridEnginePart}};
   const std::string shell = !settings.shell.empty() ? settings.shell
                             : batch.setup.empty()   ? "sh"
                                                     : "bash -l";
   const std::string setup = batch.setup.empty() ? "" : batch.setup + "\n";
-  return std::string(oar ? kOarPart : kSlurmPart) + Exports(batch) +
-         "out= record= shell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
+  return parts.at(settings.kind) + Exports(batch) +
+         "out= record= plain_exit=" +
+         (settings.kind == ScriptSettings::Kind::kGridEngine ? "1" : "") + " shell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
          "\nfolder=" + HomeWord(settings.folder) + "\ndirectory=" + HomeWord(batch.directory) +
          "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") +
          "\nrecorddir=" + (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") + "\n" +

@@ -23,7 +23,7 @@ struct ScriptSettings {
   /// shell where there are setup lines, because `module` is a function of login shells.
   std::string shell;
   bool records = true;  ///< leave an exit record. Option "records".
-  enum class Kind { kOar, kSlurm } kind = Kind::kOar;
+  enum class Kind { kOar, kSlurm, kGridEngine } kind = Kind::kOar;
   static ScriptSettings From(const ClusterConfig& config, Kind kind);
 };
 

@@ -32,7 +32,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"sim", {"core", "jdl", "policy", "policy/policies", "policy/forecast"}},
     {"embedded", {"core", "process", "db"}},
     {"module", {"core", "db"}},
-    {"cluster", {"core", "http", "secrets"}},
+    {"cluster", {"core", "http", "process", "secrets"}},
     {"clusterdb", {"core", "process", "db", "secrets", "cluster"}},
     {"localcluster", {"core", "http", "process"}},
     {"almighty", {"core", "process", "db", "module", "embedded"}},

@@ -1,7 +1,8 @@
-// The conformance suite (tests/cluster/conformance) on real schedulers: OAR 2.5 and 3, Slurm 22.05 and
-// 24.11.
+// The conformance suite (tests/cluster/conformance) on real schedulers: OAR 2.5 and 3, Slurm 22.05
+// and 24.11, Grid Engine.
 #include "core/text.h"
 #include "real_cluster.h"
+#include "tests/cluster/conformance/command_cluster.h"
 #include "tests/cluster/conformance/http_cluster.h"
 
 namespace cigri::conformance {
@@ -130,6 +131,38 @@ std::unique_ptr<TestedCluster> MakeOar3() {
   return std::make_unique<RealOar3>();
 }
 
+cluster::ClusterConfig GridEngineConfig() {
+  cluster::ClusterConfig config;
+  config.name = "digitalis";
+  config.kind = "gridengine";
+  config.auth_user = "grid";
+  config.options = {{"accounting_delay_s", 0}};
+  return config;
+}
+
+class RealGridEngine final : public CommandCluster {
+ public:
+  RealGridEngine() : CommandCluster(GridEngineConfig(), kRun) {}
+  int JobsWithTag(const std::string& tag) override {
+    auto direct = config();
+    direct.options["command_wrapper"] = kRun;
+    return static_cast<int>(cluster::MakeCluster(direct)->Find(tag, user(), 0, false).jobs.size());
+  }
+  std::string user() const override { return "grid"; }
+  std::string Stranger() const override { return "nobody"; }
+  void MakeRefused(Batch* batch) const override { batch->options["queue"] = "nosuch.q"; }
+  std::chrono::milliseconds pause() const override { return std::chrono::milliseconds(300); }
+
+ private:
+  static constexpr char kRun[] = CIGRI_SOURCE_DIR "/scripts/clusters/gridengine-up --run %u";
+};
+
+std::unique_ptr<TestedCluster> MakeGridEngine() {
+  if (!real::Allowed()) return nullptr;
+  static const std::string started = Up("gridengine-up", "gridengine-down");
+  return std::make_unique<RealGridEngine>();
+}
+
 std::unique_ptr<TestedCluster> MakeSlurm() {
   if (!real::Allowed()) return nullptr;
   static const std::string token = TokenIn(Up("slurm-up alpha 6817", "slurm-down alpha"));
@@ -145,7 +178,8 @@ std::unique_ptr<TestedCluster> MakeSlurm24() {
 
 INSTANTIATE_TEST_SUITE_P(Real, ConformanceTest,
                          testing::Values(Kind{"oar2", MakeOar}, Kind{"oar3", MakeOar3},
-                                         Kind{"slurm", MakeSlurm}, Kind{"slurm24", MakeSlurm24}),
+                                         Kind{"slurm", MakeSlurm}, Kind{"slurm24", MakeSlurm24},
+                                         Kind{"gridengine", MakeGridEngine}),
                          NameOf);
 
 }  // namespace

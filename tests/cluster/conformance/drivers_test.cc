@@ -1,5 +1,5 @@
 // The suite on every driver, without a real batch scheduler: the fake, the local cluster's own
-// daemon, and models of OAR and Slurm.
+// daemon, and models of OAR, Slurm and Grid Engine.
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "command_cluster.h"
 #include "core/text.h"
 #include "http/client.h"
 #include "http_cluster.h"
@@ -161,6 +162,40 @@ class TestedSlurm final : private ModelOfSlurm<kVersion>, public HttpCluster {
   }
 };
 
+cluster::ClusterConfig GridEngineConfig() {
+  cluster::ClusterConfig config;
+  config.name = "froggy";
+  config.kind = "gridengine";
+  config.auth_user = "alice";
+  config.options = {{"accounting_delay_s", 0}};
+  return config;
+}
+
+// The commands are gridengine_model.sh.
+class TestedGridEngine final : public CommandCluster {
+ public:
+  TestedGridEngine() : CommandCluster(GridEngineConfig(), "") {
+    for (const char* folder : {"/jobs", "/bin"}) fs::create_directory(state() + folder);
+    for (const char* command : {"qsub", "qstat", "qacct", "qdel"})
+      fs::create_symlink(CIGRI_SOURCE_DIR "/tests/cluster/conformance/gridengine_model.sh",
+                         state() + "/bin/" + command);
+    Write("last", "3");
+    Write("run", "env FAKE_USER=%u STATE=" + state() + " PATH=" + state() + "/bin:/usr/bin:/bin");
+  }
+  int JobsWithTag(const std::string& tag) override {
+    int n = 0;
+    for (const auto& file : fs::directory_iterator(state() + "/jobs")) {
+      std::string name;
+      std::ifstream(file.path()) >> name;
+      n += name == tag ? 1 : 0;
+    }
+    return n;
+  }
+  std::string user() const override { return "alice"; }
+  std::string Stranger() const override { return "bob"; }
+  void MakeRefused(Batch* batch) const override { batch->options["queue"] = "nosuch.q"; }
+};
+
 template <typename T>
 std::unique_ptr<TestedCluster> Make() {
   return std::make_unique<T>();
@@ -170,7 +205,8 @@ INSTANTIATE_TEST_SUITE_P(
     Drivers, ConformanceTest,
     testing::Values(Kind{"fake", Make<TestedFake>}, Kind{"local", Make<TestedLocal>},
                     Kind{"oar2", Make<TestedOar<2>>}, Kind{"oar3", Make<TestedOar<3>>},
-                    Kind{"slurm", Make<TestedSlurm<38>>}, Kind{"slurm24", Make<TestedSlurm<42>>}),
+                    Kind{"slurm", Make<TestedSlurm<38>>}, Kind{"slurm24", Make<TestedSlurm<42>>},
+                    Kind{"gridengine", Make<TestedGridEngine>}),
     NameOf);
 
 }  // namespace

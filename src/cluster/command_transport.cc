@@ -1,0 +1,126 @@
+#include "cluster/command_transport.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cluster/rest_api.h"
+#include "core/text.h"
+#include "process/run.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Outcome = CommandResult::Outcome;
+
+// The shell around a command prints this with the exit code when the command has ended: without it
+// an answer is cut.
+constexpr char kEnd[] = "\ncigri-end ";
+
+// What ssh says when it has not reached a shell there.
+bool NotConnected(const std::string& err) {
+  for (const char* words :
+       {"Connection refused", "Could not resolve hostname", "No route to host", "Permission denied",
+        "Host key verification failed", "Network is unreachable", "port 22: Connection timed out"})
+    if (err.find(words) != std::string::npos) return true;
+  return false;
+}
+
+std::string OurName() {
+  const auto* entry = getpwuid(geteuid());
+  return entry == nullptr ? "" : entry->pw_name;
+}
+
+// A name that ssh, runuser and sudo take for a name and not for an option.
+void RequireName(const std::string& user) {
+  const auto odd = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '.' && c != '-';
+  };
+  if (user.empty() || user[0] == '-' || std::any_of(user.begin(), user.end(), odd))
+    throw CallFailed(CallFailed::Why::kAuth,
+                     "cannot run commands as \"" + user + "\": this is no user's name");
+}
+
+}  // namespace
+
+CommandTransport::CommandTransport(const ClusterConfig& config) : config_(config) {}
+
+std::vector<std::string> CommandTransport::Words(const std::string& script,
+                                                 const std::string& user) const {
+  std::vector<std::string> words;
+  const auto append = [&](const std::string& text) {
+    for (const auto& word : Split(text, ' '))
+      if (!word.empty()) words.push_back(ReplaceAll(word, "%u", user));
+  };
+  const std::string ssh = "ssh://";
+  const bool far = StartsWith(config_.api_url, ssh);
+  if (const auto wrapper = TextIn(config_.options, "command_wrapper"); !wrapper.empty()) {
+    append(wrapper);
+  } else if (far) {
+    const auto place = Split(config_.api_url.substr(ssh.size()), ':');
+    append("ssh -o BatchMode=yes -o ConnectTimeout=10 " + TextIn(config_.options, "ssh_options") +
+           (place.size() > 1 ? " -p " + place[1] : "") + " %u@" + place[0]);
+  } else if (user != OurName()) {
+    append(geteuid() == 0 ? "runuser -u %u --" : "sudo -n -u %u --");
+  }
+  // ssh gives its words to a shell there.
+  if (far) return words.push_back("exec sh -c " + ShellQuote(script)), words;
+  words.insert(words.end(), {"sh", "-c", script});
+  return words;
+}
+
+CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const std::string& user,
+                                    const std::string& input,
+                                    CallLimiter::Clock::time_point begin_by) {
+  const auto whom = user.empty() ? config_.auth_user : user;
+  RequireName(whom);
+  std::string script = "cd; ";
+  for (const auto& [name, value] : At(config_.options, "environment").items())
+    script += "export " + name + "=" + ShellQuote(value.get<std::string>()) + "; ";
+  for (const auto& word : argv) script += ShellQuote(word) + " ";
+  script += "; printf '\\ncigri-end %d\\n' $?";
+  if (config_.limiter)
+    config_.limiter->Before(std::min(begin_by, CallLimiter::Clock::now() + config_.call_timeout));
+  CommandResult result;
+  if (CallLimiter::Clock::now() >= begin_by) {
+    result.outcome = Outcome::kNotBegun;
+    result.why = "its time to be sent had passed";
+    return result;
+  }
+  process::Command command;
+  command.argv = Words(script, whom);
+  command.input = input;
+  command.time_limit = config_.call_timeout;
+  command.output_limit = 256 << 20;
+  const auto ran = process::Run(command);
+  ++calls_;
+  result.err = ran.err;
+  const auto end = ran.out.rfind(kEnd);
+  if (ran.outcome == process::Outcome::kExited && end != ran.out.npos) {
+    result.outcome = Outcome::kDone;
+    result.code = std::atoi(ran.out.c_str() + end + sizeof kEnd - 1);
+    result.out = ran.out.substr(0, end);
+  } else {
+    const bool none =
+        ran.outcome == process::Outcome::kNotStarted ||
+        (ran.outcome == process::Outcome::kExited && ran.out.empty() && NotConnected(ran.err));
+    result.outcome = none ? Outcome::kNotBegun : Outcome::kUnknown;
+    result.why = process::HowItEnded(command, ran) + ": " + ErrorText(ran.err);
+  }
+  if (config_.limiter) config_.limiter->After(result.outcome == Outcome::kDone, result.why);
+  return result;
+}
+
+CallFailed CommandTransport::Failed(const std::string& what, const CommandResult& result) const {
+  using Why = CallFailed::Why;
+  const auto head = "cannot " + what + ": ";
+  if (result.outcome == Outcome::kNotBegun) return {Why::kUnreachable, head + result.why};
+  if (result.outcome == Outcome::kUnknown) return {Why::kTimeout, head + result.why};
+  const bool nobody = result.err.find("Connection refused") != std::string::npos;
+  return {nobody ? Why::kUnreachable : Why::kServer,
+          head + "exit code " + std::to_string(result.code) + ": " +
+              ErrorText(result.err.empty() ? result.out : result.err)};
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,497 @@
+// The driver of Grid Engine through its commands: qsub, qstat -xml, qacct, qdel. Every batch is an
+// array; remote ids are "JOB.TASK" with TASK = index + 1.
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "cluster/check.h"
+#include "cluster/command_transport.h"
+#include "cluster/drivers.h"
+#include "cluster/job_script.h"
+#include "cluster/resource_request.h"
+#include "cluster/rest_api.h"
+#include "cluster/shared_files.h"
+#include "core/text.h"
+
+namespace cigri::cluster {
+namespace {
+
+using Done = CommandResult::Outcome;
+using Strings = std::vector<std::string>;
+
+Capabilities KindCapabilities() {
+  Capabilities c;
+  c.max_bytes = std::size_t{256} << 10;  // the whole script goes to the node of every job
+  c.absence_delay = std::chrono::seconds(90);  // the accounting comes late (flush_time)
+  return c;
+}
+
+/// A task as qstat or qacct shows it.
+struct Task {
+  std::string job, name, owner, state, node;
+  int number = 0;
+  double submitted_at = 0, started_at = 0, ended_at = 0;
+  int failed = 0, exit_status = 0;
+  bool ended = false;
+};
+
+double TimeOf(const std::string& text, const char* format) {
+  std::tm tm{};
+  tm.tm_isdst = -1;
+  if (strptime(text.c_str(), format, &tm) == nullptr) return 0;
+  return static_cast<double>(mktime(&tm));
+}
+
+// The text of the first <name> in `xml`, "" when there is none. No tag of ours has entities.
+std::string OneOf(const std::string& xml, const std::string& name) {
+  const auto open = "<" + name + ">";
+  const auto at = xml.find(open);
+  if (at == xml.npos) return "";
+  const auto from = at + open.size();
+  return xml.substr(from, xml.find('<', from) - from);
+}
+
+[[noreturn]] void Garbage(const std::string& what, const std::string& text) {
+  throw CallFailed(CallFailed::Why::kGarbage,
+                   "cannot " + what + ": the answer cannot be read: " + ErrorText(text));
+}
+
+// The elements <name ...>...</name> of `xml`.
+Strings Elements(const std::string& xml, const std::string& name) {
+  Strings all;
+  for (auto at = xml.find("<" + name); at != xml.npos; at = xml.find("<" + name, at + 1)) {
+    const auto to = xml.find("</" + name + ">", at);
+    if (to == xml.npos) break;
+    all.push_back(xml.substr(at, to - at));
+  }
+  return all;
+}
+
+std::vector<Task> ReadQstat(const std::string& what, const std::string& xml) {
+  if (xml.find("<job_info") == xml.npos || xml.find("</job_info>") == xml.npos) Garbage(what, xml);
+  std::vector<Task> tasks;
+  constexpr char kIso[] = "%Y-%m-%dT%H:%M:%S";
+  for (const auto& item : Elements(xml, "job_list")) {
+    Task t;
+    t.job = OneOf(item, "JB_job_number");
+    if (t.job.empty()) Garbage(what, item);
+    t.name = OneOf(item, "JB_name");
+    t.owner = OneOf(item, "JB_owner");
+    t.state = OneOf(item, "state");
+    t.number = std::max(1, std::atoi(OneOf(item, "tasks").c_str()));
+    t.submitted_at = TimeOf(OneOf(item, "JB_submission_time"), kIso);
+    t.started_at = TimeOf(OneOf(item, "JAT_start_time"), kIso);
+    const auto queue = OneOf(item, "queue_name");  // all.q@node1
+    t.node = queue.substr(std::min(queue.size(), queue.find('@') + 1));
+    tasks.push_back(std::move(t));
+  }
+  return tasks;
+}
+
+// Blocks of lines "key   value", each after a line of "=".
+std::vector<Task> ReadQacct(const std::string& what, const std::string& text) {
+  std::vector<Task> tasks;
+  constexpr char kLong[] = "%a %b %d %H:%M:%S %Y";
+  for (const auto& line : Split(text, '\n')) {
+    if (StartsWith(line, "====")) {
+      tasks.emplace_back().ended = true;
+      continue;
+    }
+    if (tasks.empty()) continue;
+    auto& t = tasks.back();
+    const auto space = line.find(' ');
+    const auto key = line.substr(0, space);
+    const auto value = space == line.npos ? "" : std::string(Trim(line.substr(space)));
+    if (key == "jobnumber") t.job = value;
+    if (key == "taskid") t.number = std::max(1, std::atoi(value.c_str()));
+    if (key == "jobname") t.name = value;
+    if (key == "owner") t.owner = value;
+    if (key == "hostname") t.node = value;
+    if (key == "qsub_time") t.submitted_at = TimeOf(value, kLong);
+    if (key == "start_time") t.started_at = TimeOf(value, kLong);
+    if (key == "end_time") t.ended_at = TimeOf(value, kLong);
+    if (key == "failed") t.failed = std::atoi(value.c_str());
+    if (key == "exit_status") t.exit_status = std::atoi(value.c_str());
+  }
+  if (tasks.empty() || tasks.back().job.empty()) Garbage(what, text);
+  return tasks;
+}
+
+std::string IdOf(const Task& t) { return t.job + "." + std::to_string(t.number); }
+std::string ArrayOf(const std::string& id) { return id.substr(0, id.find('.')); }
+
+// "failed" of qacct: why Grid Engine could not run the job to its end.
+void FillEnd(RemoteJob* job, const Task& t, std::int64_t walltime_s) {
+  constexpr int kKilled = 100, kWalltime = 37, kNoDirectory = 27, kNoOutput = 26;
+  job->state = RemoteState::kEnded;
+  if (t.failed == 0) {
+    // Our script ends with 128 + signal when a signal ended the command.
+    const int code = t.exit_status;
+    const bool signalled = (code >= 129 && code <= 143) || code == 152 || code == 153;
+    return EndByScript(job, signalled ? code - 128 : code << 8);
+  }
+  job->message = "Grid Engine says failed " + std::to_string(t.failed);
+  if (t.failed == kNoDirectory || t.failed == kNoOutput) {
+    job->cause = t.failed == kNoOutput ? EndCause::kBadOutput : EndCause::kBadDirectory;
+  } else if (t.failed == kWalltime) {
+    job->cause = EndCause::kWalltime;
+  } else if (t.failed != kKilled) {
+    job->cause = EndCause::kLaunchFailed;
+  } else {
+    // From outside: by qdel, or at h_rt.
+    const bool over =
+        walltime_s > 0 && t.ended_at - t.started_at >= static_cast<double>(walltime_s);
+    job->cause = over ? EndCause::kWalltime : EndCause::kDeleted;
+  }
+}
+
+RemoteJob JobOf(const Task& t, const RemoteRef& ref) {
+  RemoteJob job;
+  job.ref = ref;
+  job.submitted_at = t.submitted_at;
+  job.started_at = t.started_at;
+  job.node = t.node;
+  if (t.ended) {
+    job.ended_at = t.ended_at;
+    FillEnd(&job, t, ref.walltime_s);
+  } else if (t.state.find('h') != t.state.npos) {
+    job.state = RemoteState::kHeld;
+  } else if (t.state.find_first_of("rtsSTdR") != t.state.npos) {
+    job.state = RemoteState::kRunning;
+  } else {
+    job.state = RemoteState::kWaiting;
+    if (t.state.find('E') != t.state.npos)
+      job.message = "Grid Engine could not start it (state " + t.state + ")";
+  }
+  return job;
+}
+
+/// Options: queue, best_effort_queue, pe ("smp"), mem_resource ("h_vmem"), gpu_resource ("gpu"),
+/// accounting_delay_s (30), shared_folder, max_array, max_bytes, and those of CommandTransport and
+/// ScriptSettings.
+class GridEngine final : public Cluster {
+ public:
+  explicit GridEngine(const ClusterConfig& config)
+      : transport_(config),
+        script_(ScriptSettings::From(config, ScriptSettings::Kind::kGridEngine)),
+        shared_(config.options.value("shared_folder", "")) {}
+
+  Capabilities capabilities() const override {
+    auto c = KindCapabilities();
+    c.max_array = config().options.value("max_array", c.max_array);
+    c.max_bytes = config().options.value("max_bytes", c.max_bytes);
+    c.output = shared_.configured();
+    return c;
+  }
+  void Release(const Batch&, const Strings&) override {}
+  CallLimiter* limiter() override { return config().limiter.get(); }
+
+  Strings Submit(const Batch& batch) override {
+    using Why = SubmitRefused::Why;
+    if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);
+    const std::string what =
+        "submit " + std::to_string(batch.elements.size()) + " jobs to " + config().name;
+    CommandResult r;
+    try {
+      r = transport_.Run(Qsub(batch), batch.cluster_user, Script(batch), batch.send_by);
+    } catch (const CallFailed& e) {
+      throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kUser : Why::kTemporary, e.what());
+    }
+    const auto failed = std::string(transport_.Failed(what, r).what());
+    if (r.outcome == Done::kNotBegun) throw SubmitRefused(Why::kTemporary, failed);
+    if (r.outcome == Done::kUnknown) throw SubmitInDoubt(failed);
+    if (const auto job = SubmittedJob(r); !job.empty()) {
+      Strings ids;
+      for (std::size_t i = 1; i <= batch.elements.size(); ++i)
+        ids.push_back(job + "." + std::to_string(i));
+      return ids;
+    }
+    const auto says = [&](const char* words) { return r.err.find(words) != std::string::npos; };
+    // No connection to qmaster: it has not seen the job.
+    if (says("Connection refused")) throw SubmitRefused(Why::kTemporary, failed);
+    if (says("jobs are allowed per user") || says("max_aj_tasks") || says("max_jobs"))
+      throw SubmitRefused(Why::kLimit, failed);
+    if (says("has no permission") || says("access denied")) throw SubmitRefused(Why::kUser, failed);
+    if (says("Unable to run job") && !says("qmaster")) throw SubmitRefused(Why::kBatch, failed);
+    throw SubmitInDoubt(failed);
+  }
+
+  // A job that ends in between is in the second list.
+  FindResult Find(const std::string& tag, const std::string& user, double, bool) override {
+    const auto what = "look for batch " + tag + " on " + config().name;
+    auto tasks = Live(what, user);
+    const auto ended = Accounted(what, tag, user);
+    tasks.insert(tasks.end(), ended.begin(), ended.end());
+    std::map<std::string, Task> by_id;  // the later counts
+    for (const auto& t : tasks)
+      if (t.name == tag) by_id[IdOf(t)] = t;
+    FindResult result;
+    result.complete = true;
+    for (const auto& [id, t] : by_id)
+      result.jobs.push_back(JobOf(t, {id, tag, t.number - 1, 0, user, 0}));
+    return result;
+  }
+
+  PollResult Poll(const PollRequest& request) override {
+    PollResult result;
+    const int calls = transport_.calls();
+    const auto what = "read the jobs of " + config().name;
+    std::map<std::string, Task> live;
+    if (!request.jobs.empty())
+      for (auto& t : Live(what, request.jobs[0].cluster_user)) live[IdOf(t)] = t;
+    std::map<std::string, std::vector<RemoteRef>> absent;  // by array
+    for (const auto& ref : request.jobs) {
+      const auto it = live.find(ref.remote_id);
+      if (it == live.end()) {
+        absent[ArrayOf(ref.remote_id)].push_back(ref);
+      } else if (it->second.name != ref.tag) {
+        result.missing.push_back(ref);  // the id was given out again
+      } else if (auto job = JobOf(it->second, ref); job.state != ref.known) {
+        result.jobs.push_back(std::move(job));
+      }
+    }
+    const auto before = std::exchange(absent_since_, {});
+    for (const auto& [array, refs] : absent) Resolve(what, array, refs, before, &result);
+    result.calls = transport_.calls() - calls;
+    return result;
+  }
+
+  KillResult Kill(const std::vector<RemoteRef>& jobs) override {
+    std::map<std::string, std::vector<RemoteRef>> users;
+    for (const auto& ref : jobs) users[ref.cluster_user].push_back(ref);
+    KillResult result;
+    for (const auto& [user, refs] : users) KillOf(user, refs, &result);
+    return result;
+  }
+
+  Resources GetResources() override {
+    const auto what = "read the queues of " + config().name;
+    Strings argv{"qstat", "-f", "-xml"};
+    if (const auto queue = Queue(true); !queue.empty()) argv.insert(argv.end(), {"-q", queue});
+    const auto xml = Answer(what, argv, "");
+    if (xml.find("</job_info>") == xml.npos) Garbage(what, xml);
+    Resources r;
+    for (const auto& item : Elements(xml, "Queue-List")) {
+      const auto own = item.substr(0, item.find("<job_list"));
+      const int total = std::atoi(OneOf(own, "slots_total").c_str());
+      const int used = std::atoi(OneOf(own, "slots_used").c_str());
+      r.max += total;
+      r.used += used;
+      // unknown, disabled, alarm, error, suspended, calendar: nothing new starts there
+      if (OneOf(own, "state").find_first_of("udaAEsSDCc") != std::string::npos)
+        r.unavailable += std::max(0, total - used);
+    }
+    return r;
+  }
+
+  std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override {
+    std::vector<RemoteJob> jobs;
+    for (const auto& t : Live("list jobs of " + config().name, config().auth_user)) {
+      if (!StartsWith(t.name, prefix) || !IsTag(t.name)) continue;
+      if (wanted && !wanted(IdOf(t), t.name)) continue;
+      jobs.push_back(JobOf(t, {IdOf(t), t.name, t.number - 1, 0, t.owner, 0}));
+    }
+    return jobs;
+  }
+
+  OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
+                        std::size_t bytes) override {
+    if (!shared_.configured()) return Cluster::ReadOutput(job, stream, offset, bytes);
+    return shared_.Read(job.cluster_user, OutputPath(job, stream), offset, bytes);
+  }
+
+  std::vector<CheckItem> Check(const std::string& user, bool submit) override {
+    using Verdict = CheckItem::Verdict;
+    std::vector<CheckItem> items;
+    try {
+      const auto what = "reach " + config().name;
+      Live(what, user);
+      items.push_back({"reachable", Verdict::kOk, config().api_url + ", as " + user});
+      const auto words = transport_.Run({"qstat", "-help"}, user).out;
+      const auto version = std::string(Trim(words.substr(0, words.find('\n'))));
+      const bool tried = StartsWith(version, "SGE 8.1.");
+      items.push_back({"version", tried ? Verdict::kOk : Verdict::kWarn,
+                       version + (tried ? "" : ": not tried on a real one")});
+      const auto r = GetResources();
+      items.push_back({"resources", r.max > 0 ? Verdict::kOk : Verdict::kFail,
+                       std::to_string(r.max) + " slots, " + std::to_string(r.free()) + " free"});
+    } catch (const CallFailed& e) {
+      items.push_back(CheckFailure(items.empty() ? "reachable" : "resources", e));
+      return items;
+    }
+    items.push_back({"output", capabilities().output ? Verdict::kOk : Verdict::kWarn,
+                     capabilities().output ? "read below " + shared_.Path(user, "")
+                                           : "no shared_folder: output stays on the cluster"});
+    if (submit) items.push_back(CheckTestJob(this, config(), user, std::chrono::seconds(120)));
+    return items;
+  }
+
+ private:
+  const ClusterConfig& config() const { return transport_.config(); }
+
+  std::string Queue(bool best_effort) const {
+    const auto queue = TextIn(config().options, "queue");
+    return best_effort ? config().options.value("best_effort_queue", queue) : queue;
+  }
+
+  Strings Qsub(const Batch& batch) const {
+    Strings argv{"qsub", "-terse",
+                 "-N",   batch.tag,
+                 "-t",   "1-" + std::to_string(batch.elements.size()),
+                 "-S",   "/bin/sh",
+                 "-r",   "n",
+                 "-o",   "/dev/null",
+                 "-e",   "/dev/null",
+                 "-l",   "h_rt=" + std::to_string(batch.walltime_s)};
+    const auto add = [&](const char* option, const std::string& value) {
+      if (!value.empty()) argv.insert(argv.end(), {option, value});
+    };
+    const auto& options = config().options;
+    const auto own = TextIn(batch.options, "queue");
+    add("-q", own.empty() ? Queue(batch.best_effort) : own);
+    add("-P", batch.project);
+    add("-l", batch.properties);
+    const auto request = ResourceRequestOf(batch);
+    const int slots = request.plain && request.cores > 0 ? request.cores : batch.slots;
+    if (slots > 1)
+      argv.insert(argv.end(), {"-pe", options.value("pe", "smp"), std::to_string(slots)});
+    if (request.mem_mb > 0)
+      add("-l", options.value("mem_resource", "h_vmem") + "=" +
+                    std::to_string((request.mem_mb + slots - 1) / slots) + "M");
+    if (request.gpus > 0)
+      add("-l", options.value("gpu_resource", "gpu") + "=" + std::to_string(request.gpus));
+    // Verified by qmaster: what can never run is refused.
+    add("-w", options.value("verify", "e"));
+    return argv;
+  }
+
+  std::string Script(const Batch& batch) const {
+    std::string script = "#!/bin/sh\ncase $SGE_TASK_ID in\n";
+    for (std::size_t i = 0; i < batch.elements.size(); ++i)
+      script += std::to_string(i + 1) + ") set -- " +
+                ElementArguments(batch.elements[i], static_cast<int>(i)) + " ;;\n";
+    return script + "esac\n" + JobScript(batch, script_);
+  }
+
+  // The number of a job that was taken: "4.1-3:1", or, with a warning and exit code 1, "Your
+  // job-array 4.1-3:1 ("tag") has been submitted". "" when there is none.
+  static std::string SubmittedJob(const CommandResult& r) {
+    std::string text = r.code == 0 ? std::string(Trim(r.out)) : "";
+    if (const auto at = r.err.find("Your job-array "); at != std::string::npos)
+      if (r.err.find("has been submitted", at) != std::string::npos) text = r.err.substr(at + 15);
+    const auto end = text.find_first_not_of("0123456789");
+    if (end == 0 || end == text.npos || text.compare(end, 3, ".1-") != 0) return "";
+    return text.substr(0, end);
+  }
+
+  std::string Answer(const std::string& what, const Strings& argv, const std::string& user) {
+    auto r = transport_.Run(argv, user);
+    if (r.outcome != Done::kDone || r.code != 0) throw transport_.Failed(what, r);
+    return std::move(r.out);
+  }
+
+  std::vector<Task> Live(const std::string& what, const std::string& user) {
+    return ReadQstat(what, Answer(what, {"qstat", "-xml", "-g", "d", "-u", "*"}, user));
+  }
+
+  // The ended tasks of a job number or name.
+  std::vector<Task> Accounted(const std::string& what, const std::string& job,
+                              const std::string& user) {
+    const auto r = transport_.Run({"qacct", "-j", job}, user);
+    const auto says = [&](const char* words) { return r.err.find(words) != std::string::npos; };
+    if (r.outcome == Done::kDone && r.code != 0 &&
+        (says("not found") || r.out.find("no jobs running since startup") != r.out.npos ||
+         says("no jobs running since startup")))
+      return {};
+    if (r.outcome != Done::kDone || r.code != 0) throw transport_.Failed(what, r);
+    return ReadQacct(what, r.out);
+  }
+
+  // qstat no longer shows these.
+  void Resolve(const std::string& what, const std::string& array,
+               const std::vector<RemoteRef>& refs, const std::map<std::string, double>& before,
+               PollResult* result) {
+    std::map<std::string, Task> ended;
+    for (auto& t : Accounted(what, array, refs[0].cluster_user)) ended[IdOf(t)] = t;
+    for (const auto& ref : refs) {
+      const auto it = ended.find(ref.remote_id);
+      if (it != ended.end() && it->second.name == ref.tag) {
+        result->jobs.push_back(JobOf(it->second, ref));
+      } else if (const auto record = ReadRecord(ref)) {
+        RemoteJob job;
+        job.ref = ref;
+        EndByRecord(&job, *record);
+        result->jobs.push_back(std::move(job));
+      } else if (LongAbsent(ref.remote_id, before)) {
+        result->missing.push_back(ref);
+      }
+    }
+  }
+
+  // qmaster writes its accounting late (flush_time): until then nothing is known of an ended job.
+  bool LongAbsent(const std::string& id, const std::map<std::string, double>& before) {
+    const double now = static_cast<double>(std::time(nullptr));
+    const auto it = before.find(id);
+    const double since = absent_since_[id] = it == before.end() ? now : it->second;
+    return now - since >= config().options.value("accounting_delay_s", 30.0);
+  }
+
+  std::optional<ExitRecord> ReadRecord(const RemoteRef& ref) {
+    if (!shared_.configured() || !script_.records) return std::nullopt;
+    try {
+      return ParseExitRecord(shared_.Read(ref.cluster_user, RecordPath(ref), 0, 1000).bytes, ref);
+    } catch (const std::runtime_error&) {
+      return std::nullopt;
+    }
+  }
+
+  void KillOf(const std::string& user, const std::vector<RemoteRef>& refs, KillResult* result) {
+    const auto what = "delete jobs of " + config().name;
+    std::map<std::string, std::string> names;
+    for (const auto& t : Live(what, user)) names[IdOf(t)] = t.name;
+    Strings argv{"qdel"};
+    std::vector<RemoteRef> asked;
+    for (const auto& ref : refs) {
+      const auto it = names.find(ref.remote_id);
+      if (it == names.end() || it->second != ref.tag) {
+        result->gone.push_back(ref);
+      } else {
+        argv.push_back(ref.remote_id);
+        asked.push_back(ref);
+      }
+    }
+    if (asked.empty()) return;
+    const auto r = transport_.Run(argv, user);
+    if (r.outcome == Done::kNotBegun) throw transport_.Failed(what, r);
+    std::set<std::string> registered;
+    for (const auto& line : Split(r.out + "\n" + r.err, '\n')) {
+      const auto at = line.find("job-array task ");
+      if (at != line.npos &&
+          (line.find("registered") != line.npos || line.find("deleted") != line.npos))
+        registered.insert(Split(line.substr(at + 15), ' ')[0]);
+    }
+    for (const auto& ref : asked) {
+      if (registered.count(ref.remote_id) != 0)
+        result->asked.push_back(ref);
+      else
+        result->failed.emplace_back(ref,
+                                    transport_.Failed("delete job " + ref.remote_id, r).what());
+    }
+  }
+
+  CommandTransport transport_;
+  ScriptSettings script_;
+  SharedFiles shared_;
+  std::map<std::string, double> absent_since_;
+};
+
+}  // namespace
+
+Driver GridEngineDriver() {
+  const Factory make = [](const ClusterConfig& config, TokenSource) {
+    return std::unique_ptr<Cluster>(std::make_unique<GridEngine>(config));
+  };
+  return {"gridengine", "Grid Engine, through its commands", make, KindCapabilities()};
+}
+
+}  // namespace cigri::cluster

@@ -1,0 +1,144 @@
+// The driver gridengine on a real Grid Engine 8.1.9 (scripts/clusters/gridengine-up).
+#include "core/text.h"
+#include "real_cluster.h"
+
+namespace cigri::real {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::EndCause;
+using cluster::RemoteState;
+
+class RealGridEngineTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (Allowed()) RunScript("gridengine-up");
+  }
+  static void TearDownTestSuite() {
+    if (Allowed() && std::getenv("CIGRI_REAL_KEEP") == nullptr) RunScript("gridengine-down");
+  }
+  void SetUp() override {
+    if (!Allowed())
+      GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it installs and starts Grid Engine";
+    engine_ = cluster::MakeCluster(Config());
+  }
+  static cluster::ClusterConfig Config() {
+    cluster::ClusterConfig config;
+    config.name = "digitalis";
+    config.kind = "gridengine";
+    config.api_url = "local:";
+    config.auth_user = "grid";
+    config.options = {
+        {"command_wrapper", CIGRI_SOURCE_DIR "/scripts/clusters/gridengine-up --run %u"},
+        {"shared_folder", "/home/%u/.cigri"}};
+    return config;
+  }
+  std::unique_ptr<cluster::Cluster> engine_;
+};
+
+TEST_F(RealGridEngineTest, ParametersReachTheProgramByteForByte) {
+  const auto values = OddValues();
+  const auto folder = "/home/grid/odd." + RandomHex(4);
+  Shell("runuser -u grid -- mkdir " + folder);
+  std::vector<std::string> commands;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    commands.push_back("printf %s " + ShellQuote(values[i]) + " >" + std::to_string(i));
+  auto batch = BatchOf("grid", commands);
+  batch.directory = folder;
+  const auto ends = Await(*engine_, SubmitAll(*engine_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
+    EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
+  }
+}
+
+TEST_F(RealGridEngineTest, EndsAreReportedAsTheyWere) {
+  const auto batch = BatchOf("grid", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
+                                      "nosuchprogram", "sh -c 'kill -SEGV $$'"});
+  const auto ends = Await(*engine_, SubmitAll(*engine_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(ends.jobs.at(i).cause, EndCause::kExited) << i;
+    EXPECT_EQ(ends.jobs.at(i).wait_status, want[i]) << batch.elements[i].command;
+    EXPECT_GT(ends.jobs.at(i).started_at, 0) << i;
+  }
+}
+
+TEST_F(RealGridEngineTest, TheJobHasItsEnvironmentItsSlotsAndItsOutput) {
+  auto batch = BatchOf("grid", {"echo $greeting; echo $CIGRI_TASK_INDEX $CIGRI_JOB_ID; pwd; wc -l "
+                                "<$CIGRI_NODE_FILE; echo oops >&2; exit 1"});
+  batch.setup = "greeting='hello # world'";
+  batch.directory = "$HOME";
+  batch.slots = 3;
+  const auto refs = SubmitAll(*engine_, batch);
+  ASSERT_TRUE(Await(*engine_, refs, 60s).all);
+  EXPECT_EQ(engine_->ReadOutput(refs[0], cluster::Stream::kStdout, 0, 10000).bytes,
+            "hello # world\n50 1000\n/home/grid\n3\n");
+  EXPECT_EQ(engine_->ReadOutput(refs[0], cluster::Stream::kStderr, -3, 100).bytes, "ps\n");
+}
+
+TEST_F(RealGridEngineTest, AWalltimeIsReported) {
+  auto batch = BatchOf("grid", {"sleep 100"});
+  batch.walltime_s = 5;
+  const auto ends = Await(*engine_, SubmitAll(*engine_, batch), 120s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kWalltime) << ends.jobs.at(0).message;
+}
+
+TEST_F(RealGridEngineTest, OneJobOfAnArrayIsDeletedAndTheOthersEndOnTheirOwn) {
+  const auto refs = SubmitAll(*engine_, BatchOf("grid", {"sleep 100", "sleep 3", "sleep 3"}));
+  EXPECT_EQ(engine_->Kill({refs[0]}).asked.size(), 1u);
+  const auto ends = Await(*engine_, refs, 90s);
+  ASSERT_TRUE(ends.all);
+  if (ends.jobs.count(0) != 0) {  // deleted while it waited, it leaves no trace
+    EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kDeleted);
+  }
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 0);
+  EXPECT_EQ(ends.jobs.at(2).wait_status, 0);
+}
+
+TEST_F(RealGridEngineTest, WhatCanNeverRunIsRefused) {
+  const auto why = [&](const cluster::Batch& batch) {
+    try {
+      engine_->Submit(batch);
+    } catch (const cluster::SubmitRefused& e) {
+      return std::pair(e.why(), std::string(e.what()));
+    }
+    return std::pair(cluster::SubmitRefused::Why::kTemporary, std::string("accepted"));
+  };
+  using Why = cluster::SubmitRefused::Why;
+  auto batch = BatchOf("grid", {"true"});
+  batch.slots = 1000;
+  EXPECT_EQ(why(batch).first, Why::kBatch) << why(batch).second;
+  batch = BatchOf("grid", {"true"});
+  batch.properties = "nosuch=1";
+  EXPECT_EQ(why(batch).first, Why::kBatch) << why(batch).second;
+}
+
+TEST_F(RealGridEngineTest, WhileQmasterIsDownNothingIsTakenAndNothingIsAbsent) {
+  const auto refs = SubmitAll(*engine_, BatchOf("grid", {"sleep 8; exit 4"}));
+  RunScript("gridengine-down --only qmaster");
+  try {
+    engine_->Submit(BatchOf("grid", {"true"}));
+    ADD_FAILURE() << "accepted";
+  } catch (const cluster::SubmitRefused& e) {
+    EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kTemporary) << e.what();
+  }
+  cluster::PollRequest request;
+  request.jobs = refs;
+  EXPECT_THROW(engine_->Poll(request), cluster::CallFailed);
+  RunScript("gridengine-up");
+  const auto ends = Await(*engine_, refs, 120s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 4 << 8);
+}
+
+TEST_F(RealGridEngineTest, CheckRunsATestJob) {
+  for (const auto& item : engine_->Check("grid", true))
+    EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;
+}
+
+}  // namespace
+}  // namespace cigri::real
