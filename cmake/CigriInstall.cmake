@@ -2,7 +2,7 @@
 # programs find each other and their data relative to themselves, so that a tree may be moved.
 set(CIGRI_TOOLS gridsub gridstat griddel gridmod gridevents gridclusters gridnotify gridtoken
     gridadmin gridsim localsub cigri)
-set(CIGRI_DAEMONS almighty updator predictor metascheduler runner nikita api gridadmit localcluster)
+set(CIGRI_DAEMONS almighty updator predictor metascheduler runner nikita notifier api gridadmit localcluster)
 # No user types the names of these ("api", "runner"), so they stay out of $PATH.
 set(CIGRI_DAEMON_DIR ${CMAKE_INSTALL_LIBEXECDIR}/cigri)
 set(CIGRI_UNIT_DIR lib/systemd/system CACHE STRING "where units of systemd go")
