@@ -857,6 +857,10 @@ CREATE TABLE events (
     date_update timestamptz NOT NULL DEFAULT now(),
     date_closed timestamptz,
     closed_by text,
+    -- Who has taken it on, since when, and what they said
+    acked_by text,
+    acked_at timestamptz,
+    acked_note text,
     message text NOT NULL DEFAULT '',
     sample jsonb
 );
@@ -864,6 +868,7 @@ CREATE UNIQUE INDEX events_same ON events (code, coalesce(campaign_id, 0), coale
     fingerprint)
     WHERE state = 'open';
 CREATE INDEX events_of_campaign ON events (campaign_id, id);
+CREATE INDEX events_of_grid ON events (id) WHERE campaign_id IS NULL;
 CREATE INDEX events_of_cluster ON events (cluster_id, id) WHERE campaign_id IS NULL;
 
 CREATE TABLE user_notifications (

@@ -124,6 +124,22 @@ WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
 -- What campaign $1 runs on each of its clusters.
 SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1;
 
+-- name: GridCells
+-- returns: campaign_id int64, name text, grid_user text, cluster_id int, n int64
+-- Jobs in flight by cluster, of the $1 campaigns that have most of them.
+WITH flying AS (
+    SELECT k.campaign_id, k.cluster_id, sum(k.n)::bigint AS n
+    FROM campaigns AS c JOIN counters AS k ON k.campaign_id = c.id
+    WHERE c.completion_time IS NULL
+        AND k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
+    GROUP BY 1, 2 HAVING sum(k.n) > 0
+), most AS (
+    SELECT campaign_id, sum(n) AS n FROM flying GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $1
+)
+SELECT f.campaign_id, c.name, c.grid_user, f.cluster_id, f.n
+FROM most AS m JOIN flying AS f USING (campaign_id) JOIN campaigns AS c ON c.id = f.campaign_id
+ORDER BY m.n DESC, f.campaign_id, f.cluster_id;
+
 -- name: GrowCampaign
 WITH cursor AS (
     UPDATE campaign_cursor SET ntasks = ntasks + $2 WHERE campaign_id = $1
@@ -237,6 +253,11 @@ FOR UPDATE OF cur;
 -- Those of $1 that are no campaigns.
 SELECT a.id::text AS id FROM unnest($1::bigint[]) AS a (id)
 WHERE NOT EXISTS (SELECT FROM campaigns AS c WHERE c.id = a.id);
+
+-- name: PastCampaigns
+-- returns: id int64, name text, grid_user text, jdl text, nb_params int64
+-- The $1 newest campaigns, as they were admitted.
+SELECT id, name, grid_user, jdl, nb_params FROM campaigns ORDER BY id DESC LIMIT $1;
 
 -- name: PurgeCampaign
 -- What is left of campaign $1 when its bulk has gone. `usage` stays: accounts are kept.

@@ -1,3 +1,11 @@
+-- name: AcknowledgeEvent
+-- returns: id int64
+-- Operator $2 has taken the open event $1 of the grid on, and says $3; without $2 nobody has.
+UPDATE events
+SET acked_by = $2, acked_at = CASE WHEN $2::text IS NOT NULL THEN now() END, acked_note = $3
+WHERE id = $1 AND state = 'open' AND campaign_id IS NULL
+RETURNING id;
+
 -- name: AnyRuleBroken
 -- returns: any bool
 SELECT EXISTS (SELECT FROM events WHERE code = 'RULE_BROKEN' AND state = 'open') AS any;
@@ -46,6 +54,28 @@ FROM events
 WHERE campaign_id = $1 AND id > $2 AND class IN ('campaign', 'notify')
 ORDER BY id
 LIMIT 20;
+
+-- name: Incidents
+-- returns: id int64, code text, state text, cluster_name text?, count int64, message text,
+-- returns: date_open double, date_update double, date_closed double?, closed_by text?,
+-- returns: acked_by text?, acked_at double?, acked_note text?
+-- Events of the grid and its clusters, the newest first: those in state $1 (open, acknowledged,
+-- closed; NULL: any) behind event $2 (NULL: the newest), at most $3.
+SELECT e.id, e.code, CASE WHEN e.state = 'open' AND e.acked_by IS NOT NULL THEN 'acknowledged'
+        ELSE e.state END AS state,
+    cl.name AS cluster_name, e.count, e.message, extract(epoch FROM e.date_open) AS date_open,
+    extract(epoch FROM e.date_update) AS date_update,
+    extract(epoch FROM e.date_closed) AS date_closed, e.closed_by, e.acked_by,
+    extract(epoch FROM e.acked_at) AS acked_at, e.acked_note
+FROM events AS e
+LEFT JOIN clusters AS cl ON cl.id = e.cluster_id
+WHERE e.campaign_id IS NULL AND e.class NOT IN ('job', 'log')
+    AND ($1::text IS NULL
+        OR ($1 = 'closed' AND e.state = 'closed')
+        OR ($1 = 'open' AND e.state = 'open' AND e.acked_by IS NULL)
+        OR ($1 = 'acknowledged' AND e.state = 'open' AND e.acked_by IS NOT NULL))
+    AND ($2::bigint IS NULL OR e.id < $2)
+ORDER BY e.id DESC LIMIT $3;
 
 -- name: ListEvents
 -- returns: id int64, class text, code text, state text, job_id int64?, cluster_id int?,

@@ -260,6 +260,75 @@ def the_address_is_the_state(page):
     b.await_text("campaign 9999 does not exist")
 
 
+def operators_see_the_grid_and_drain_a_cluster(page):
+    b, grid = page.browser, page.grid
+    id_ = grid.submit("--name", "wide", "--", "sleep", "{}", ":::", *["300"] * 20)
+    page.view("#/grid", "Slots")
+    b.await_text(f"{id_} wide, root")
+    b.await_text("campaign waits for it")
+    page.check_view("grid")
+    b.run("[...document.querySelectorAll('tr')].find((r) => r.cells[0].innerText === 'beta')"
+          ".querySelector('button').click()")
+    b.await_("document.querySelector('dialog[open]')", "a dialogue")
+    b.type("dialog[open] input[name=reason]", "new switch")
+    b.click("Drain beta", "dialog[open]")
+    b.await_text("beta is drained: no submission can start any more")
+    b.await_text("drained by root")
+    assert grid.get("/clusters/beta")["drain_reason"] == "new switch"
+    page.view("#/incidents", "new switch")
+    b.click("Take it")
+    b.await_("document.querySelector('dialog[open]')", "a dialogue")
+    b.type("dialog[open] input[name=note]", "I change it at noon")
+    b.run("document.querySelector('dialog[open] form').requestSubmit()")
+    b.await_text("I change it at noon")
+    b.await_text("acknowledged")
+    page.check_view("incidents")
+    page.view("#/grid", "Slots")
+    b.click("Resume")
+    b.click("Resume beta", "dialog[open]")
+    b.await_text("beta is resumed")
+    page.view("#/incidents?state=closed", "closed by root")
+
+
+def operators_see_what_is_due_and_had(page):
+    page.view("#/shares", "Our jobs had")
+    page.browser.await_text("100.0 %")
+    page.check_view("shares")
+
+
+def a_rule_is_tried_on_past_campaigns_before_it_is_saved(page):
+    b = page.browser
+    page.view("#/rules", "walltime-cap")
+    page.check_access("rules")
+    page.view("#/rules/walltime-cap", "what this text would have done")
+    b.type("textarea", 'if campaign.name == "wide" then reject("no wide ones") end')
+    b.click("Try it on the last 50 campaigns")
+    b.await_text("it would have refused 1")
+    b.await_text("no wide ones")
+    page.check_view("rule")
+    assert page.grid.get("/admin/rules/walltime-cap")["version"] == 1, "a trial saved the rule"
+    b.type("textarea", "if if")
+    b.click("Try it on the last 50 campaigns")
+    b.await_text("does not compile")
+    b.type("textarea", "-- nothing")
+    b.click("Save")
+    b.click("Save walltime-cap", "dialog[open]")
+    b.await_text("Saved as version 2")
+
+
+def operators_views_are_absent_for_others(page):
+    b = page.browser
+    page.log_out()
+    page.log_in(page.grid.token("bob"))
+    b.await_text("My campaigns")
+    assert "Incidents" not in b.text()
+    b.go(page.grid.url + "#/grid")
+    b.await_text("Nothing is at this address")
+    page.log_out()
+    page.log_in(page.token)
+    b.await_text("operator")
+
+
 def keys_do_what_the_list_of_keys_says(page):
     b = page.browser
     page.view("#/?state=terminated", "fail.sh")
@@ -349,6 +418,8 @@ TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_show
          the_output_of_a_running_task_is_followed,
          failures_are_one_row_and_one_button_runs_them_again, the_address_is_the_state,
          a_cluster_that_fails_is_shown_and_so_is_its_return, keys_do_what_the_list_of_keys_says,
+         operators_see_the_grid_and_drain_a_cluster, operators_see_what_is_due_and_had,
+         a_rule_is_tried_on_past_campaigns_before_it_is_saved, operators_views_are_absent_for_others,
          what_is_shown_can_be_saved, paper_has_the_data_and_no_buttons,
          others_see_numbers_and_nothing_else, old_numbers_do_not_look_fresh]
 # The browser reports each answer of 4xx as an error of the page; a test that wants one says so.

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, heard, idle, token, useData } from "./api.js";
 import { Campaign } from "./campaign.jsx";
 import { Mine } from "./mine.jsx";
+import { Audit, Grid, Incidents, Rules, Shares } from "./operator.jsx";
 import { Problem, notice, say } from "./parts.jsx";
 import { go, link, parse, useRoute } from "./route.js";
 import { Submit } from "./submit.jsx";
@@ -14,6 +15,11 @@ import { clock, day } from "./words.js";
 const views = [
   { at: [], name: "Campaigns", key: "m", show: Mine },
   { at: ["new"], name: "Submit", key: "n", show: Submit },
+  { at: ["grid"], name: "Grid", key: "g", show: Grid, operator: true },
+  { at: ["shares"], name: "Shares", key: "s", show: Shares, operator: true },
+  { at: ["incidents"], name: "Incidents", key: "e", show: Incidents, operator: true },
+  { at: ["rules"], name: "Rules", key: "r", show: Rules, operator: true },
+  { at: ["audit"], name: "Audit", key: "a", show: Audit, operator: true },
 ];
 
 function viewOf(parts, me) {

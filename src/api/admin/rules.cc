@@ -1,6 +1,8 @@
 // Admission rules: /admin/rules. A rule that does not compile cannot be saved here; one that was
 // broken by hand in SQL is shown with its fault.
 #include <sql/admission_rules.h>
+#include <sql/campaigns.h>
+#include <sql/grid.h>
 
 #include "api/admin/admin.h"
 #include "api/submit/admission.h"
@@ -10,6 +12,8 @@ namespace cigri::api {
 namespace {
 
 using nlohmann::json;
+
+constexpr int kMostTried = 200;  // campaigns of a trial: each is a run of a child
 
 std::string Label(const std::string& name) { return "admission rule \"" + name + "\""; }
 
@@ -149,6 +153,59 @@ Reply Test(Context& context, const Request& request) {
   return Reply::Json(VerdictJson(admission.Admit(campaign)));
 }
 
+// One campaign as the rules saw it when it came; its user is as he is today.
+json AsRulesSee(const sql::PastCampaignsRow& row) {
+  json seen = json::parse(row.jdl);
+  seen["type"] = seen.value("jobs_type", "default");
+  seen.erase("jobs_type");
+  seen["user"] = row.grid_user;
+  seen["jobs"] = row.nb_params;
+  return seen;
+}
+
+// What a rule, as stored or as "code", would have said to the last campaigns. Nothing is changed.
+Reply Trial(Context& context, const Request& request) {
+  const json body = ObjectBody(request, {"code", "last"});
+  const int last = OptionalInt(body, "last").value_or(50);
+  if (last < 1 || last > kMostTried)
+    throw BadRequest("\"last\" must be 1 to " + std::to_string(kMostTried));
+  const std::string name = request.Word("name");
+  const auto code = OptionalText(body, "code");
+  if (code) CheckCode(*code);
+  rules::Rule rule;
+  rule.name = name;
+  std::map<std::string, Admission> users;
+  const auto past = context.Read([&](db::Tx& tx) {
+    const json row = TheRow(tx.Exec(sql::kShowRule, name), Label(name));
+    rule.id = row.at("id");
+    rule.code = code.value_or(row.at("code"));
+    const auto rows = tx.Exec(sql::kPastCampaigns, last);
+    for (const auto& campaign : rows)
+      if (users.count(campaign.grid_user) == 0)
+        users[campaign.grid_user] = LoadAdmission(tx, campaign.grid_user);
+    return rows;
+  });
+  json items = json::array();
+  std::map<std::string, int> counts = {{"ok", 0}, {"changed", 0}, {"refused", 0}, {"broken", 0}};
+  for (const auto& campaign : past) {
+    Admission& admission = users[campaign.grid_user];
+    admission.rules = {rule};
+    const auto verdict = VerdictJson(admission.Admit(AsRulesSee(campaign)));
+    std::string word = verdict["verdict"];
+    if (word == "ok" && !(verdict["changes"].empty() && verdict["notes"].empty())) word = "changed";
+    ++counts[word];
+    if (word == "ok") continue;
+    items.push_back({{"campaign", campaign.id},
+                     {"name", campaign.name},
+                     {"user", campaign.grid_user},
+                     {"verdict", word},
+                     {"message", verdict["message"]},
+                     {"changes", verdict["changes"]},
+                     {"notes", verdict["notes"]}});
+  }
+  return Reply::Json({{"tried", past.size()}, {"counts", counts}, {"items", std::move(items)}});
+}
+
 }  // namespace
 
 void AddRuleRoutes(Router& router) {
@@ -160,6 +217,7 @@ void AddRuleRoutes(Router& router) {
   router.Get("/admin/rules/{name:text}/history", History, Access::kOperator);
   router.Post("/admin/rules/{name:text}/revert", Revert, Access::kOperator);
   router.Post("/admin/rules/{name:text}/test", Test, Access::kOperator);
+  router.Post("/admin/rules/{name:text}/trial", Trial, Access::kOperator);
 }
 
 }  // namespace cigri::api

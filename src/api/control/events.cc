@@ -140,6 +140,21 @@ Reply WriteEvent(Context& context, const Request& request) {
   });
 }
 
+// {"ack": "I look into it"}: the caller has taken the incident on; null: nobody has.
+Reply Acknowledge(Context& context, const Request& request) {
+  const auto body = request.Json();
+  if (!body.is_object() || !body.contains("ack") || body.size() != 1 ||
+      !(body["ack"].is_string() || body["ack"].is_null()))
+    throw BadRequest("the body must be {\"ack\": text} or {\"ack\": null}");
+  std::optional<std::string> by, note;
+  if (body["ack"].is_string()) by = request.caller.user, note = body["ack"].get<std::string>();
+  return context.Transact([&](db::Tx& tx) {
+    if (tx.Exec(sql::kAcknowledgeEvent, request.Id(), by, note).empty())
+      throw NotFound("open event " + std::to_string(request.Id()) + " of the grid");
+    return Reply::Json({{"id", request.Id()}, {"acked_by", by ? json(*by) : json()}});
+  });
+}
+
 // Nikita kills what is asked for, until the cluster confirms; a job on its way is killed on
 // arrival.
 Reply KillJob(Context& context, const Request& request) {
@@ -163,6 +178,7 @@ void AddEventWriteRoutes(Router& router) {
   router.Delete("/campaigns/{id}/events", CloseAll);
   router.Delete("/events/{id}", CloseOne);
   router.Post("/events", WriteEvent, Access::kOperator);
+  router.Patch("/events/{id}", Acknowledge, Access::kOperator);
   router.Delete("/jobs/{id}", KillJob);
 }
 

@@ -90,7 +90,8 @@ std::optional<Reply> PageFor(const Context& context, const Request& request) {
   if (folder.empty()) return std::nullopt;
   const auto text = Read(folder / "index.html");
   if (!text) return std::nullopt;
-  Reply reply = Reply::Text(ReplaceAll(*text, "@base@", Prefix(request)), "text/html; charset=utf-8");
+  Reply reply =
+      Reply::Text(ReplaceAll(*text, "@base@", Prefix(request)), "text/html; charset=utf-8");
   reply.headers = {{"Content-Security-Policy", kPolicy},
                    {"Referrer-Policy", "no-referrer"},
                    {"Cache-Control", "no-cache"}};

@@ -69,6 +69,23 @@ json GlobalEvents(db::Tx& tx, const Request& request) {
   return EventPage(request, "/events", rows, offset, limit);
 }
 
+// Of the grid and its clusters, the newest first, by key: as many years of them as there are.
+json Incidents(db::Tx& tx, const Request& request) {
+  std::optional<std::string> state;
+  if (request.HasQuery("state")) state = request.Query("state");
+  if (state && *state != "open" && *state != "acknowledged" && *state != "closed")
+    throw BadRequest("incidents are open, acknowledged or closed, not \"" + *state + "\"");
+  std::optional<std::int64_t> before;
+  if (request.HasQuery("before")) before = request.QueryInt("before", 0, 0, std::int64_t{1} << 53);
+  json items = json::array();
+  for (const auto& row :
+       tx.Exec(sql::kIncidents, state, before, request.QueryInt("limit", 100, 1, 1000))) {
+    items.push_back(json::object());
+    row.Each([&](const char* name, const auto& value) { items.back()[name] = OrNull(value); });
+  }
+  return {{"items", std::move(items)}};
+}
+
 json OneEvent(db::Tx& tx, const Request& request) {
   const auto rows = tx.Exec(sql::kShowEvent, request.Id());
   const std::string what = "event " + std::to_string(request.Id());
@@ -133,6 +150,12 @@ void AddEventReadRoutes(Router& router) {
   router.Get("/events", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return GlobalEvents(tx, request); }));
   });
+  router.Get(
+      "/incidents",
+      [](Context& context, const Request& request) {
+        return Reply::Json(context.Transact([&](db::Tx& tx) { return Incidents(tx, request); }));
+      },
+      Access::kOperator);
   router.Get("/events/{id}", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return OneEvent(tx, request); }));
   });

@@ -24,6 +24,7 @@ Handler About(Answer answer) {
 }  // namespace
 
 void AddWhyRoutes(Router& router) {
+  AddGridRoutes(router);
   router.Get("/campaigns/{id}/why", About(OneCampaignWhy));
   router.Get("/campaigns/{id}/why/history", About(CampaignHistory));
   router.Get("/campaigns/{id}/tasks/{index}/why", About(TaskWhy));

@@ -24,6 +24,9 @@ inline policy::Reader ReaderOf(const Request& request) {
   return request.caller.is_operator ? policy::Reader::kOperator : policy::Reader::kUser;
 }
 
+// ---------------------------------------------------------------- grid.cc
+void AddGridRoutes(Router& router);
+
 // ---------------------------------------------------------------- reasons.cc
 /// The texts for reasons on clusters, rows with `id` and `name`.
 template <typename Row>
