@@ -129,9 +129,8 @@ SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1;
 -- Jobs in flight by cluster, of the $1 campaigns that have most of them.
 WITH flying AS (
     SELECT k.campaign_id, k.cluster_id, sum(k.n)::bigint AS n
-    FROM campaigns AS c JOIN counters AS k ON k.campaign_id = c.id
+    FROM campaigns AS c JOIN jobs_in_flight AS k ON k.campaign_id = c.id
     WHERE c.completion_time IS NULL
-        AND k.state IN ('launching', 'submitted', 'remote_waiting', 'running')
     GROUP BY 1, 2 HAVING sum(k.n) > 0
 ), most AS (
     SELECT campaign_id, sum(n) AS n FROM flying GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $1

@@ -3,7 +3,8 @@
 -- returns: active int64, failed int64, done int64
 -- In the database of a CiGri 3: its campaigns that are alive, with the tasks that wait, the jobs
 -- that may be on a cluster, those that failed and have an open event, and those that are done.
-SELECT c.id::bigint AS id, c.grid_user, c.state::text AS state, c.name, c.jdl,
+SELECT c.id::bigint AS id, c.grid_user::text AS grid_user, c.state::text AS state,
+    c.name::text AS name, c.jdl,
     (SELECT count(DISTINCT b.param_id) FROM bag_of_tasks AS b
         WHERE b.campaign_id = c.id) AS waiting,
     (SELECT count(*) FROM jobs AS j WHERE j.campaign_id = c.id
@@ -22,8 +23,10 @@ ORDER BY c.id;
 -- returns: api_password text?, api_auth_header text?, ssh_host text?, batch text?,
 -- returns: resource_unit text?, properties text?, enabled bool?
 -- In the database of a CiGri 3: its clusters.
-SELECT name, api_url, api_auth_type::text AS api_auth_type, api_username, api_password,
-    api_auth_header, ssh_host, batch::text AS batch, resource_unit, properties, enabled
+SELECT name::text AS name, api_url::text AS api_url, api_auth_type::text AS api_auth_type,
+    api_username::text AS api_username, api_password::text AS api_password,
+    api_auth_header::text AS api_auth_header, ssh_host::text AS ssh_host, batch::text AS batch,
+    resource_unit::text AS resource_unit, properties::text AS properties, enabled
 FROM clusters ORDER BY id;
 
 -- name: Cigri3Database
@@ -34,20 +37,22 @@ SELECT current_database()::text AS name;
 -- name: Cigri3Mappings
 -- returns: grid_login text, cluster_login text?, cluster text
 -- In the database of a CiGri 3: who is who on which cluster; a token begins with "Bearer ".
-SELECT m.grid_login, m.cluster_login, c.name AS cluster
+SELECT m.grid_login::text AS grid_login, m.cluster_login::text AS cluster_login,
+    c.name::text AS cluster
 FROM users_mapping AS m JOIN clusters AS c ON c.id = m.cluster_id
 ORDER BY m.grid_login, c.id;
 
 -- name: Cigri3Notifications
 -- returns: grid_user text, type text?, identity text?, severity text?
 -- In the database of a CiGri 3: who has subscribed to notifications, and with which address.
-SELECT grid_user, type::text AS type, identity, severity
+SELECT grid_user::text AS grid_user, type::text AS type, identity::text AS identity,
+    severity::text AS severity
 FROM user_notifications WHERE type::text IN ('mail', 'xmpp') ORDER BY id;
 
 -- name: Cigri3Priorities
 -- returns: grid_user text, cluster text, priority int?
 -- In the database of a CiGri 3: which users come first on which cluster.
-SELECT p.grid_user, c.name AS cluster, p.priority
+SELECT p.grid_user::text AS grid_user, c.name::text AS cluster, p.priority
 FROM users_priority AS p JOIN clusters AS c ON c.id = p.cluster_id
 ORDER BY p.id;
 

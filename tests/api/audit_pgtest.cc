@@ -17,7 +17,8 @@ const std::map<std::string, const char*> kNothingToAudit = {
     {"POST /uploads", "nobody sees an upload until a campaign names it: that is audited"},
     {"DELETE /uploads/{id}", "the same"},
     {"PUT /uploads/{id}/blocks/{block}", "the same"},
-    {"POST /admin/rules/{name:text}/test", "runs a rule on a campaign that is not submitted"}};
+    {"POST /admin/rules/{name:text}/test", "runs a rule on a campaign that is not submitted"},
+    {"POST /admin/rules/{name:text}/trial", "runs a rule on copies of past campaigns"}};
 
 struct Change {
   const char *user, *route, *path;
@@ -83,6 +84,12 @@ const std::vector<Change>& Changes() {
        "added",
        "mapping alice gamma"},
       {"alice", "DELETE /tokens/{id}", "/tokens/3", nullptr, "changed", "mapping alice gamma"},
+      {"oscar",
+       "PATCH /events/{id}",
+       "/events/78",
+       {{"ack", "I call the site"}},
+       "acknowledged",
+       "event 78"},
       {"oscar",
        "POST /admin/clusters",
        "/admin/clusters",
@@ -200,6 +207,8 @@ class AuditPgTest : public ApiTest {
         "('gamma', 'oar3', 'http://127.0.0.1:1', 'jwt')");
     Submit();
     Sql("INSERT INTO events (id, class, code, campaign_id) VALUES (77, 'job', 'EXIT_ERROR', 1)");
+    Sql("INSERT INTO events (id, class, code, cluster_id) VALUES (78, 'cluster', "
+        "'CLUSTER_UNREACHABLE', 1)");
     Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, "
         "slots, "
         "tag, state, epoch, send_by) VALUES (1, 900, 'task', 1, 1, 1, 0, 1, 't', 'recorded', 0, "

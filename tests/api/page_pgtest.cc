@@ -37,12 +37,14 @@ std::string HeaderOf(const http::Response& r, const std::string& name) {
 TEST_F(PageTest, ABrowserGetsThePageAndAToolTheLinksOfCigri3) {
   const auto page = Get("/", {{"Accept", kBrowser}});
   EXPECT_EQ(page.status, 200);
-  EXPECT_EQ(page.body, "<script src=\"/cigri-api/page/main-X.js\"></script>");
+  EXPECT_EQ(page.body, "<script src=\"/page/main-X.js\"></script>");
+  const auto below = Get("/cigri-api/", {{"Accept", kBrowser}, {"User-Agent", "Mozilla/5.0"}});
+  EXPECT_EQ(below.body, "<script src=\"/cigri-api/page/main-X.js\"></script>");
   EXPECT_EQ(HeaderOf(page, "vary"), "Accept");
   for (const std::string accept : {"*/*", "application/json"})
     EXPECT_TRUE(nlohmann::json::parse(Get("/", {{"Accept", accept}}).body).contains("links"));
   const auto behind = Get("/", {{"Accept", kBrowser}, {"X-Cigri-Api-Path-Prefix", "/grid"}});
-  EXPECT_NE(behind.body.find("\"/grid/cigri-api/page/"), std::string::npos) << behind.body;
+  EXPECT_NE(behind.body.find("\"/grid/page/"), std::string::npos) << behind.body;
   const auto hostile = Get("/", {{"Accept", kBrowser}, {"X-Cigri-Api-Path-Prefix", "\"><b>"}});
   EXPECT_EQ(hostile.body.find("<b>"), std::string::npos) << "a header became HTML";
 }

@@ -137,7 +137,8 @@ std::vector<fs::path> Sources() {
   std::vector<fs::path> files = {root / "README.md", root / "check", root / "quickstart"};
   for (const char* folder : {"src", "tools", "sql", "scripts", "docs"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder))
-      if (entry.is_regular_file()) files.push_back(entry.path());
+      if (entry.is_regular_file() && entry.path().extension() != ".png")
+        files.push_back(entry.path());
   return files;
 }
 

@@ -169,7 +169,7 @@ std::vector<std::string> NamesOfStatementsWith(const std::string& text) {
 TEST_F(StatementsPgTest, OneStatementRaisesEventsAndOneClosesThem) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(NamesOfStatementsWith("INTO events"), Names{"RaiseEvent"});
-  EXPECT_EQ(NamesOfStatementsWith("UPDATE events"), Names{"CloseEvents"});
+  EXPECT_EQ(NamesOfStatementsWith("UPDATE events"), (Names{"AcknowledgeEvent", "CloseEvents"}));
 }
 
 TEST_F(StatementsPgTest, WhatHasAViewIsReadThroughIt) {

@@ -82,7 +82,7 @@ std::map<std::string, Names> UsersOfStatements() {
 
 // How the page names a folder that is not a module's: a library acts for whoever calls it.
 const std::map<std::string, std::string> kNamedAs = {
-    {"cigri", "`cigri (up|migrate)`"},
+    {"cigri", "`cigri (up|migrate|import-cigri3)`"},
     {"embedded", "`cigri up`"},
     {"module", "each module"},
     {"clusterdb", "(every|each) module|`cigri up`"},

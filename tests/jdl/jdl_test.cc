@@ -391,7 +391,7 @@ TEST(JdlTest, OnTheServerAParamFileIsRefusedWithTheWayThatWorks) {
       Parse(R"({"name":"n","param_file":"/etc/passwd","exec_file":"x","clusters":{"alpha":{}}})",
             Grid(), {.may_read_files = false});
   ASSERT_EQ(result.faults.size(), 1u);
-  EXPECT_EQ(result.faults[0].hint, "submit with gridsub, which reads it as you");
+  EXPECT_NE(result.faults[0].hint.find("gridsub, which reads it as you"), std::string::npos);
 }
 
 TEST(JdlTest, UnknownKeysAreKeptInEveryClusterAndWarnedOf) {

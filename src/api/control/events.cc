@@ -151,6 +151,7 @@ Reply Acknowledge(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     if (tx.Exec(sql::kAcknowledgeEvent, request.Id(), by, note).empty())
       throw NotFound("open event " + std::to_string(request.Id()) + " of the grid");
+    AddAudit(tx, "acknowledged", "event " + std::to_string(request.Id()), body);
     return Reply::Json({{"id", request.Id()}, {"acked_by", by ? json(*by) : json()}});
   });
 }

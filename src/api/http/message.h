@@ -69,6 +69,7 @@ struct Request {
   std::string content_type;
   /// X-Cigri-Api-Path-Prefix. Not API_BASE: clients of CiGri 3 put theirs before each link.
   std::string link_prefix;
+  std::string base;        ///< API_BASE when the path began with it
   bool of_cigri3 = false;  ///< from one of CiGri 3's clients: http/cigri3.h
   std::string id;          ///< of this request, as it stands in the log
   Caller caller;

@@ -213,6 +213,7 @@ Request ApiServer::Translate(const httplib::Request& request, const std::string&
   for (const auto& [name, value] : request.headers) out.headers.emplace(Lower(name), value);
   out.body = request.body;
   out.link_prefix = request.get_header_value("X-Cigri-Api-Path-Prefix");
+  if (below_base) out.base = base_;
   out.of_cigri3 = IsOfCigri3(below_base, out);
   if (const auto override_method = out.form.find("_method");
       out.method == "POST" && override_method != out.form.end())

@@ -79,7 +79,7 @@ std::string Prefix(const Request& request) {
   const bool plain =
       request.link_prefix.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                             "0123456789/._~-") == std::string::npos;
-  return plain ? request.link_prefix : "";
+  return (plain ? request.link_prefix : "") + request.base;
 }
 
 }  // namespace

@@ -262,8 +262,8 @@ json Summary(db::Tx& tx, const Request& request) {
   // A range of ids is asked for to see what is over, too (CiGri 2: -s N-M).
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
   json items = json::array(), users = json::object();
-  for (const auto& row :
-       tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000, 0, kAnyName, false)) {
+  for (const auto& row : tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000,
+                                 0, kAnyName, false)) {
     const auto id = row.id;
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
@@ -339,7 +339,8 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
 }
 
 sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
-  auto row = tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0, kAnyName, false);
+  auto row =
+      tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0, kAnyName, false);
   if (!row) throw NotFound("campaign " + std::to_string(campaign));
   return *row;
 }
