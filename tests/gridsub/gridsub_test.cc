@@ -380,11 +380,14 @@ TEST(GridsubTest, ARefusedOrDryRunLeavesNoUploadBehind) {
 TEST(GridsubTest, WhatIsNotYetSentCanBeChanged) {
   FakeApi api;
   api.other["/campaigns/7"] = {202, {{"changes", {"walltime 3600 -> 7200"}}}};
-  const auto ran = Gridsub(api, "-c 7 --set walltime=2:00:00 --set max_jobs=3 --set clusters=a,b");
+  const auto ran = Gridsub(api,
+                           "-c 7 --set walltime=2:00:00 --set max_jobs=3 --set clusters=a,b "
+                           "--set 'after=[]'");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(api.Last("/campaigns/7").method, "PATCH");
   EXPECT_EQ(json::parse(api.Last("/campaigns/7").body),
-            json::parse(R"({"set":{"walltime":"2:00:00","max_jobs":3,"clusters":["a","b"]}})"));
+            json::parse(
+                R"({"set":{"walltime":"2:00:00","max_jobs":3,"clusters":["a","b"],"after":[]}})"));
   EXPECT_EQ(Gridsub(api, "-c 7 --set walltime").code, 64);
 }
 

@@ -101,6 +101,9 @@ json ValueOf(const std::string& key, const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
   if (key == "clusters") return Split(text, ',');
   if (digits && text.size() < 10) return std::stoi(text);
+  // after=[3,4], after=[], licences={"matlab":2}
+  if (const json value = json::parse(text, nullptr, false); value.is_array() || value.is_object())
+    return value;
   return text;
 }
 
