@@ -253,6 +253,18 @@ TEST_F(AuditPgTest, EveryRouteThatChangesSomethingLeavesARow) {
     }
 }
 
+// A POST that only reads: its transaction is in one snapshot, and nobody's.
+TEST_F(AuditPgTest, TheTrialOfARuleReadsPastCampaignsAndLeavesNoRow) {
+  Ask("oscar", "POST", "/admin/rules", {{"name", "r"}, {"code", "-- nothing"}});
+  const auto last = Last();
+  const auto answer = Ask("oscar", "POST", "/admin/rules/r/trial",
+                          {{"code", "reject('too many')"}, {"last", 5}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.body["tried"], 1);
+  EXPECT_EQ(answer.body["counts"]["refused"], 1) << answer.body;
+  EXPECT_EQ(Last(), last);
+}
+
 TEST_F(AuditPgTest, ARowHasTheOldValueAndTheNewOne) {
   Ask("oscar", "PATCH", "/admin/clusters/alpha", {{"power", 50}, {"hours", "20-8"}});
   EXPECT_EQ(One("SELECT old_value FROM audit ORDER BY id DESC LIMIT 1"),

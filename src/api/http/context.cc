@@ -20,6 +20,9 @@ ActingFor::ActingFor(std::string a_user, std::string a_source, std::string a_req
 
 ActingFor::~ActingFor() { acting = nullptr; }
 
+NotActing::NotActing() : before_(std::exchange(acting, nullptr)) {}
+NotActing::~NotActing() { acting = before_; }
+
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),

@@ -27,6 +27,17 @@ class ActingFor {
   const std::string user, source, request;
 };
 
+/// While it lives, transactions of this thread are nobody's.
+class NotActing {
+ public:
+  NotActing();
+  ~NotActing();
+  NotActing(const NotActing&) = delete;
+
+ private:
+  const ActingFor* const before_;
+};
+
 /// One per process, shared by all threads.
 class Context {
  public:
@@ -53,6 +64,7 @@ class Context {
   /// The same for what only reads, in one snapshot: numbers of several statements fit together.
   template <typename Body>
   auto Read(Body body) {
+    const NotActing reading;  // nothing to audit, and SET TRANSACTION must come first
     return Transact([&](db::Tx& tx) {
       tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
       return body(tx);
