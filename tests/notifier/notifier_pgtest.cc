@@ -124,6 +124,8 @@ class MailServer {
 
 TEST_F(NotifierPgTest, MailGoesThroughARealServerOnce) {
   if (geteuid() != 0) GTEST_SKIP() << "smtpd starts as root";
+  if (access("/usr/sbin/smtpd", X_OK) != 0)
+    GTEST_SKIP() << "opensmtpd is not installed: this machine has another mail server";
   const MailServer server(dir_);
   ASSERT_TRUE(test::Await([&] { return server.Listens(); })) << Read("smtpd.log");
   config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
