@@ -1,7 +1,9 @@
 // The driver of Grid Engine through its commands: qsub, qstat -xml, qacct, qdel. Every batch is an
 // array; remote ids are "JOB.TASK" with TASK = index + 1.
 #include <algorithm>
+#include <pugixml.hpp>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "cluster/check.h"
@@ -42,46 +44,34 @@ double TimeOf(const std::string& text, const char* format) {
   return static_cast<double>(mktime(&tm));
 }
 
-// The text of the first <name> in `xml`, "" when there is none. No tag of ours has entities.
-std::string OneOf(const std::string& xml, const std::string& name) {
-  const auto open = "<" + name + ">";
-  const auto at = xml.find(open);
-  if (at == xml.npos) return "";
-  const auto from = at + open.size();
-  return xml.substr(from, xml.find('<', from) - from);
-}
-
 [[noreturn]] void Garbage(const std::string& what, const std::string& text) {
   throw CallFailed(CallFailed::Why::kGarbage,
                    "cannot " + what + ": the answer cannot be read: " + ErrorText(text));
 }
 
-// The elements <name ...>...</name> of `xml`.
-Strings Elements(const std::string& xml, const std::string& name) {
-  Strings all;
-  for (auto at = xml.find("<" + name); at != xml.npos; at = xml.find("<" + name, at + 1)) {
-    const auto to = xml.find("</" + name + ">", at);
-    if (to == xml.npos) break;
-    all.push_back(xml.substr(at, to - at));
-  }
-  return all;
+// The answer of `qstat -xml`: one <job_info>.
+pugi::xml_document ReadXml(const std::string& what, const std::string& text) {
+  pugi::xml_document xml;
+  if (!xml.load_buffer(text.data(), text.size()) || !xml.child("job_info")) Garbage(what, text);
+  return xml;
 }
 
-std::vector<Task> ReadQstat(const std::string& what, const std::string& xml) {
-  if (xml.find("<job_info") == xml.npos || xml.find("</job_info>") == xml.npos) Garbage(what, xml);
+std::vector<Task> ReadQstat(const std::string& what, const std::string& text) {
+  const auto xml = ReadXml(what, text);
   std::vector<Task> tasks;
   constexpr char kIso[] = "%Y-%m-%dT%H:%M:%S";
-  for (const auto& item : Elements(xml, "job_list")) {
+  for (const auto& found : xml.select_nodes("//job_list")) {
+    const auto item = found.node();
     Task t;
-    t.job = OneOf(item, "JB_job_number");
-    if (t.job.empty()) Garbage(what, item);
-    t.name = OneOf(item, "JB_name");
-    t.owner = OneOf(item, "JB_owner");
-    t.state = OneOf(item, "state");
-    t.number = std::max(1, std::atoi(OneOf(item, "tasks").c_str()));
-    t.submitted_at = TimeOf(OneOf(item, "JB_submission_time"), kIso);
-    t.started_at = TimeOf(OneOf(item, "JAT_start_time"), kIso);
-    const auto queue = OneOf(item, "queue_name");  // all.q@node1
+    t.job = item.child_value("JB_job_number");
+    if (t.job.empty()) Garbage(what, text);
+    t.name = item.child_value("JB_name");
+    t.owner = item.child_value("JB_owner");
+    t.state = item.child_value("state");
+    t.number = std::max(1, std::atoi(item.child_value("tasks")));
+    t.submitted_at = TimeOf(item.child_value("JB_submission_time"), kIso);
+    t.started_at = TimeOf(item.child_value("JAT_start_time"), kIso);
+    const std::string queue = item.child_value("queue_name");  // all.q@node1
     t.node = queue.substr(std::min(queue.size(), queue.find('@') + 1));
     tasks.push_back(std::move(t));
   }
@@ -115,6 +105,19 @@ std::vector<Task> ReadQacct(const std::string& what, const std::string& text) {
   }
   if (tasks.empty() || tasks.back().job.empty()) Garbage(what, text);
   return tasks;
+}
+
+// Seconds between two writings of the accounting file, from `qconf -sconf` (man sge_conf).
+double FlushTime(const std::string& configuration) {
+  double general = 15, own = -1;
+  for (auto word : Split(configuration, ' ')) {
+    int h = 0, m = 0, s = 0;
+    if (std::sscanf(word.c_str(), "flush_time=%d:%d:%d", &h, &m, &s) == 3)
+      general = h * 3600 + m * 60 + s;
+    if (std::sscanf(word.c_str(), "accounting_flush_time=%d:%d:%d", &h, &m, &s) == 3)
+      own = h * 3600 + m * 60 + s;
+  }
+  return own >= 0 ? own : general;
 }
 
 std::string IdOf(const Task& t) { return t.job + "." + std::to_string(t.number); }
@@ -268,17 +271,17 @@ class GridEngine final : public Cluster {
     const auto what = "read the queues of " + config().name;
     Strings argv{"qstat", "-f", "-xml"};
     if (const auto queue = Queue(true); !queue.empty()) argv.insert(argv.end(), {"-q", queue});
-    const auto xml = Answer(what, argv, "");
-    if (xml.find("</job_info>") == xml.npos) Garbage(what, xml);
+    const auto xml = ReadXml(what, Answer(what, argv, ""));
     Resources r;
-    for (const auto& item : Elements(xml, "Queue-List")) {
-      const auto own = item.substr(0, item.find("<job_list"));
-      const int total = std::atoi(OneOf(own, "slots_total").c_str());
-      const int used = std::atoi(OneOf(own, "slots_used").c_str());
+    for (const auto& found : xml.select_nodes("//Queue-List")) {
+      const auto queue = found.node();
+      const int total = std::atoi(queue.child_value("slots_total"));
+      const int used = std::atoi(queue.child_value("slots_used"));
       r.max += total;
       r.used += used;
       // unknown, disabled, alarm, error, suspended, calendar: nothing new starts there
-      if (OneOf(own, "state").find_first_of("udaAEsSDCc") != std::string::npos)
+      if (std::string_view(queue.child_value("state")).find_first_of("udaAEsSDCc") !=
+          std::string_view::npos)
         r.unavailable += std::max(0, total - used);
     }
     return r;
@@ -319,6 +322,7 @@ class GridEngine final : public Cluster {
       items.push_back(CheckFailure(items.empty() ? "reachable" : "resources", e));
       return items;
     }
+    items.push_back(CheckAccounting(user));
     items.push_back({"output", capabilities().output ? Verdict::kOk : Verdict::kWarn,
                      capabilities().output ? "read below " + shared_.Path(user, "")
                                            : "no shared_folder: output stays on the cluster"});
@@ -428,12 +432,30 @@ class GridEngine final : public Cluster {
     }
   }
 
+  double AccountingDelay() const { return config().options.value("accounting_delay_s", 30.0); }
+
+  // An ended job that the accounting does not show in time would be taken for lost and run again.
+  CheckItem CheckAccounting(const std::string& user) {
+    using Verdict = CheckItem::Verdict;
+    const double delay = AccountingDelay();
+    const auto r = transport_.Run({"qconf", "-sconf"}, user);
+    if (r.outcome != Done::kDone || r.code != 0)
+      return {"accounting", Verdict::kWarn, transport_.Failed("read qconf -sconf", r).what()};
+    const double flush = FlushTime(r.out);
+    const auto says = "qmaster writes its accounting every " + std::to_string(int(flush)) +
+                      " s, option accounting_delay_s is " + std::to_string(int(delay)) + " s";
+    if (flush < delay) return {"accounting", Verdict::kOk, says};
+    return {"accounting", Verdict::kFail,
+            says + ": tasks could run twice; set accounting_flush_time=00:00:00 in reporting_params "
+                   "(qconf -mconf), or a longer accounting_delay_s"};
+  }
+
   // qmaster writes its accounting late (flush_time): until then nothing is known of an ended job.
   bool LongAbsent(const std::string& id, const std::map<std::string, double>& before) {
     const double now = static_cast<double>(std::time(nullptr));
     const auto it = before.find(id);
     const double since = absent_since_[id] = it == before.end() ? now : it->second;
-    return now - since >= config().options.value("accounting_delay_s", 30.0);
+    return now - since >= AccountingDelay();
   }
 
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref) {

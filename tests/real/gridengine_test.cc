@@ -140,5 +140,16 @@ TEST_F(RealGridEngineTest, CheckRunsATestJob) {
     EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;
 }
 
+TEST_F(RealGridEngineTest, CheckRefusesToBelieveAnAccountingThatComesTooLate) {
+  auto config = Config();
+  config.options["accounting_delay_s"] = 0;
+  const auto items = cluster::MakeCluster(config)->Check("grid", false);
+  const auto item = std::find_if(items.begin(), items.end(),
+                                 [](const auto& i) { return i.what == "accounting"; });
+  ASSERT_NE(item, items.end());
+  EXPECT_EQ(item->verdict, cluster::CheckItem::Verdict::kFail) << item->detail;
+  EXPECT_NE(item->detail.find("accounting_flush_time=00:00:00"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cigri::real
