@@ -88,7 +88,8 @@ class RealOar3 final : public RealHttpCluster {
       : RealHttpCluster(Oar3Config(), "", "http://127.0.0.1:8670", "POST /jobs ", Oar3Token) {}
   std::string user() const override { return "alice"; }
   std::string Stranger() const override { return "bob"; }
-  void MakeRefused(Batch* batch) const override { batch->properties = "nosuch='x'"; }
+  // By an admission rule: at an array with an unknown property OAR 3's API crashes (500, in doubt).
+  void MakeRefused(Batch* batch) const override { batch->job_types = {"nosuchtype"}; }
 };
 
 cluster::ClusterConfig SlurmConfig() {

@@ -90,34 +90,12 @@ std::set<std::string> RealOarTest::started_;
 INSTANTIATE_TEST_SUITE_P(Oar, RealOarTest, testing::Values(kOar2, kOar3), NameOfOar);
 
 TEST_P(RealOarTest, ParametersReachTheProgramByteForByte) {
-  const auto values = OddValues();
-  const auto folder = "/home/alice/odd." + RandomHex(4);
-  Shell("runuser -u alice -- mkdir " + folder);
-  std::vector<std::string> commands;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    commands.push_back("printf %s " + ShellQuote(values[i]) + " >" + std::to_string(i));
-  auto batch = BatchOf("alice", commands);
-  batch.directory = folder;
-  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 120s);
-  ASSERT_TRUE(ends.all);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
-    EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
-  }
+  ExpectOddValuesToArrive(*oar_, "alice");
 }
 
 TEST_P(RealOarTest, EndsAreReportedAsTheyWere) {
-  auto batch = BatchOf("alice", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
-                                 "nosuchprogram", "sh -c 'kill -SEGV $$'"});
-  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 120s);
-  ASSERT_TRUE(ends.all);
-  const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
-  for (int i = 0; i < 7; ++i) {
-    EXPECT_EQ(ends.jobs.at(i).cause, EndCause::kExited) << i;
-    EXPECT_EQ(ends.jobs.at(i).wait_status, want[i]) << batch.elements[i].command;
-    EXPECT_GT(ends.jobs.at(i).started_at, 0) << i;
-    EXPECT_GE(ends.jobs.at(i).ended_at, ends.jobs.at(i).started_at) << i;
-  }
+  const auto ends = ExpectEndsAsTheyWere(*oar_, "alice");
+  for (const auto& [index, job] : ends) EXPECT_GE(job.ended_at, job.started_at) << index;
 }
 
 TEST_P(RealOarTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {

@@ -131,7 +131,8 @@ Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& ref
   return ends;
 }
 
-std::vector<std::string> OddValues() {
+// Values that shells, JSON, YAML and parameter files like to mangle.
+static std::vector<std::string> OddValues() {
   return {"",
           " ",
           "#x",
@@ -157,6 +158,38 @@ std::string ReadFile(const std::string& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
+}
+
+void ExpectOddValuesToArrive(cluster::Cluster& cluster, const std::string& user) {
+  const auto values = OddValues();
+  const auto folder = "/home/" + user + "/odd." + RandomHex(4);
+  Shell("runuser -u " + user + " -- mkdir " + folder);
+  std::vector<std::string> commands;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    commands.push_back("printf %s " + ShellQuote(values[i]) + " >" + std::to_string(i));
+  auto batch = BatchOf(user, commands);
+  batch.directory = folder;
+  const auto ends = Await(cluster, SubmitAll(cluster, batch), std::chrono::seconds(120));
+  ASSERT_TRUE(ends.all);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
+    EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
+  }
+}
+
+std::map<int, cluster::RemoteJob> ExpectEndsAsTheyWere(cluster::Cluster& cluster,
+                                                       const std::string& user) {
+  const auto batch = BatchOf(user, {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
+                                    "nosuchprogram", "sh -c 'kill -SEGV $$'"});
+  const auto ends = Await(cluster, SubmitAll(cluster, batch), std::chrono::seconds(120));
+  const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
+  EXPECT_EQ(ends.jobs.size(), std::size(want));
+  for (const auto& [index, job] : ends.jobs) {
+    EXPECT_EQ(job.cause, cluster::EndCause::kExited) << index;
+    EXPECT_EQ(job.wait_status, want[index]) << batch.elements[static_cast<std::size_t>(index)].command;
+    EXPECT_GT(job.started_at, 0) << index;
+  }
+  return ends.jobs;
 }
 
 }  // namespace cigri::real

@@ -44,8 +44,12 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
                std::chrono::seconds patience,
                const std::function<bool(const cluster::PollResult&)>& condition);
 
-/// Values that shells, JSON, YAML and parameter files like to mangle.
-std::vector<std::string> OddValues();
+/// Parameters that shells, JSON, YAML and parameter files like to mangle reach a job of `user` byte
+/// for byte.
+void ExpectOddValuesToArrive(cluster::Cluster& cluster, const std::string& user);
+/// Exit codes and signals are reported as they were. Returns the jobs.
+std::map<int, cluster::RemoteJob> ExpectEndsAsTheyWere(cluster::Cluster& cluster,
+                                                       const std::string& user);
 std::string ReadFile(const std::string& path);
 
 }  // namespace cigri::real

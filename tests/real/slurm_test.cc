@@ -89,34 +89,12 @@ std::map<std::string, std::string> RealSlurmTest::tokens_;
 INSTANTIATE_TEST_SUITE_P(Slurm, RealSlurmTest, testing::ValuesIn(kSites), NameOfSlurm);
 
 TEST_P(RealSlurmTest, ParametersReachTheProgramByteForByte) {
-  const auto values = OddValues();
-  const auto folder = "/home/grid/odd." + RandomHex(4);
-  Shell("runuser -u grid -- mkdir " + folder);
-  std::vector<std::string> commands;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    commands.push_back("printf %s " + ShellQuote(values[i]) + " >" + std::to_string(i));
-  auto batch = BatchOf("grid", commands);
-  batch.directory = folder;
-  const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 120s);
-  ASSERT_TRUE(ends.all);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
-    EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
-  }
+  ExpectOddValuesToArrive(*slurm_, "grid");
 }
 
 TEST_P(RealSlurmTest, EndsAreReportedAsTheyWere) {
-  auto batch = BatchOf("grid", {"exit 0", "exit 3", "exit 255", "kill -9 $$", "kill -TERM $$",
-                                "nosuchprogram", "sh -c 'kill -SEGV $$'"});
-  const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 120s);
-  ASSERT_TRUE(ends.all);
-  const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
-  for (int i = 0; i < 7; ++i) {
-    EXPECT_EQ(ends.jobs.at(i).cause, EndCause::kExited) << i;
-    EXPECT_EQ(ends.jobs.at(i).wait_status, want[i]) << batch.elements[i].command;
-    EXPECT_GT(ends.jobs.at(i).started_at, 0) << i;
-    EXPECT_NE(ends.jobs.at(i).node, "") << i;
-  }
+  const auto ends = ExpectEndsAsTheyWere(*slurm_, "grid");
+  for (const auto& [index, job] : ends) EXPECT_NE(job.node, "") << index;
 }
 
 TEST_P(RealSlurmTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <set>
 
+#include "core/cigri3_keys.h"
 #include "core/text.h"
 #include "tools/common/terminal.h"
 #include "tools/gridstat/campaign.h"
@@ -96,29 +97,9 @@ std::string JobLine(const json& item) {
 }
 
 std::string Job(const json& job) {
-  static const std::vector<std::string> kFirst = {"id",
-                                                  "param",
-                                                  "grid_user",
-                                                  "campaign_id",
-                                                  "param_id",
-                                                  "batch_id",
-                                                  "cluster_id",
-                                                  "collect_id",
-                                                  "state",
-                                                  "return_code",
-                                                  "submission_time",
-                                                  "start_time",
-                                                  "stop_time",
-                                                  "node_name",
-                                                  "resources_used",
-                                                  "remote_id",
-                                                  "tag",
-                                                  "runner_options",
-                                                  "nodb",
-                                                  "cluster_name"};
   std::string out;
   std::set<std::string> printed = {"links"};
-  for (const auto& key : kFirst) {
+  for (const std::string key : kCigri3JobKeys) {
     // Columns that CiGri never wrote are empty there too.
     out += key + ": " + (job.contains(key) ? Plain(job[key]) : "") + "\n";
     printed.insert(key);

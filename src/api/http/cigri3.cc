@@ -1,5 +1,6 @@
 #include "api/http/cigri3.h"
 
+#include "core/cigri3_keys.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -15,26 +16,7 @@ const Keys kPlacement = {"cluster_name", "active_jobs", "queued_jobs", "prologue
                          "epilogue_ok"};
 const Keys kStats = {"average_jobs_duration", "stddev_jobs_duration", "jobs_throughput",
                      "remaining_time",        "failures_rate",        "resubmit_rate"};
-const Keys kJob = {"id",
-                   "param",
-                   "grid_user",
-                   "campaign_id",
-                   "param_id",
-                   "batch_id",
-                   "cluster_id",
-                   "collect_id",
-                   "state",
-                   "return_code",
-                   "submission_time",
-                   "start_time",
-                   "stop_time",
-                   "node_name",
-                   "resources_used",
-                   "remote_id",
-                   "tag",
-                   "runner_options",
-                   "nodb",
-                   "cluster_name"};
+const Keys kJob(std::begin(kCigri3JobKeys), std::end(kCigri3JobKeys));
 const Keys kCluster = {"id",
                        "name",
                        "api_url",

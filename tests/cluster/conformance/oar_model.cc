@@ -125,7 +125,8 @@ bool OarModel::Listed(const ModelJob& job, const std::string& target) const {
     return array[0] == std::to_string(job.array);
   if (const auto user = QueryOf(target, "user"); !user.empty() && user[0] != job.owner)
     return false;
-  const bool all = !QueryOf(target, version_ == 2 ? "from" : "start_time").empty();
+  const auto from = QueryOf(target, version_ == 2 ? "from" : "start_time");
+  const bool all = !from.empty() && (version_ == 2 || from[0] != "0");  // OAR 3: 0 is no time
   return all || job.state != ModelJob::State::kEnded;
 }
 
