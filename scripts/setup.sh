@@ -2,10 +2,10 @@
 
 # packages_of runtime|all|page: words of packages.txt. `all` is without those of the page, which is bundled by any node.
 packages_of() {
-  local part=runtime word words
+  local part=build word words
   while read -r words; do
-    case $words in '#'*|'') continue ;; page:|tests:) part=${words%:}; continue ;; esac
-    case $1:$part in runtime:runtime|all:runtime|all:tests|page:page) for word in $words; do echo "$word"; done ;; esac
+    case $words in '#'*|'') continue ;; run:|page:|tests:) part=${words%:}; continue ;; esac
+    case $1:$part in runtime:build|runtime:run|all:build|all:run|all:tests|page:page) for word in $words; do echo "$word"; done ;; esac
   done < packages.txt
 }
 
