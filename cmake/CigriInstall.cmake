@@ -82,6 +82,8 @@ function(cigri_install)
   install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/cigri-job DESTINATION ${CIGRI_DAEMON_DIR})
   install(FILES python/cigri.py DESTINATION ${CMAKE_INSTALL_DATADIR}/cigri/python)
   install(DIRECTORY scripts/clusters DESTINATION ${CMAKE_INSTALL_DATADIR}/cigri USE_SOURCE_PERMISSIONS)
+  # By scripts/page.sh, which says so when there is none; the API serves the tools without it.
+  install(DIRECTORY ${CMAKE_BINARY_DIR}/web DESTINATION ${CMAKE_INSTALL_DATADIR}/cigri OPTIONAL)
   install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/manual)
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
   install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/system/grid.h"
 
@@ -58,6 +59,29 @@ TEST_F(InstallTest, WhatUsersDoNotTypeIsNotOnTheirPath) {
   for (const char* file : {"share/cigri/clusters/oar-up", "share/cigri/python/cigri.py",
                            "share/bash-completion/completions/gridstat"})
     EXPECT_TRUE(fs::exists(tree_ + "/" + file)) << file;
+}
+
+TEST_F(InstallTest, TheInstalledApiServesTheInstalledPage) {
+  const std::string web = tree_ + "/share/cigri/web";
+  EXPECT_EQ(fs::exists(web), fs::exists(CIGRI_BIN_DIR "/../web")) << "what was bundled is installed";
+  fs::create_directories(web);
+  std::ofstream(web + "/index.html") << "<p>the page</p>";
+  grid_.Up();
+  const auto got = grid_.Run({"/usr/bin/curl", "-s", "--unix-socket", grid_.home() + "/run/api.sock",
+                              "-H", "Accept: text/html", "http://localhost/"});
+  EXPECT_EQ(got.out, "<p>the page</p>") << grid_.Log();
+}
+
+TEST_F(InstallTest, EachUnitIsExposedAtMostThree) {
+  int units = 0;
+  for (const auto& unit : fs::directory_iterator(tree_ + "/lib/systemd/system")) {
+    const auto rated = grid_.Run({"/usr/bin/systemd-analyze", "security", "--offline=true",
+                                  "--no-pager", "--threshold=30", unit.path()});
+    EXPECT_EQ(rated.code, 0) << unit.path() << "\n" << rated.out << rated.err;
+    EXPECT_EQ(rated.err, "") << "systemd ignores something in it";
+    ++units;
+  }
+  EXPECT_EQ(units, 3);
 }
 
 }  // namespace

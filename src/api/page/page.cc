@@ -27,13 +27,16 @@ constexpr char kPolicy[] =
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
-// "" = switched off. The build puts the page next to the folder of the programs.
+// "" = switched off. A build has the page next to the folder of its programs, an installation in
+// share.
 fs::path Folder(const Context& context) {
   const std::string set = context.config.Get("PAGE", "on");
   if (set == "off") return {};
   if (set != "on") return set;
   std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "web";
+  const fs::path programs = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path built = programs.parent_path() / "web";
+  return fs::is_directory(built, error) ? built : programs / "../../share/cigri/web";
 }
 
 std::optional<std::string> Read(const fs::path& file) {
