@@ -94,6 +94,7 @@ wait = concurrent.futures.wait
 
 _BLOCK_LINES, _BLOCK_BYTES, _LINE_BYTES = 1000, 1 << 20, 90_000
 _PATIENCE_S = 60
+_SITE_SOCKET = "/run/cigri/api.sock"
 
 
 class ApiError(Exception):
@@ -151,7 +152,21 @@ def _default_address():
     if not home:
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         home = os.path.join(state, "cigri")
-    return "unix:" + os.path.join(home, "run", "api.sock")
+    own = os.path.join(home, "run", "api.sock")
+    return "unix:" + (_SITE_SOCKET if os.path.exists(_SITE_SOCKET) and not os.path.exists(own) else own)
+
+
+def _tls():
+    """What checks the server's certificate: the system's authorities and that of $CIGRI_CA."""
+    import ssl  # most grids are a socket of this machine: it takes as long as all other modules
+    context = ssl.create_default_context()
+    authority = os.environ.get("CIGRI_CA")
+    if authority:
+        try:
+            context.load_verify_locations(authority)
+        except (OSError, ssl.SSLError) as error:
+            raise ApiError("$CIGRI_CA, %s, has no certificate: %s" % (authority, error)) from error
+    return context
 
 
 class _Api:
@@ -160,6 +175,7 @@ class _Api:
     def __init__(self, address):
         self.address = address or _default_address()
         self._local = threading.local()
+        self._tls = _tls() if self.address.startswith("https:") else None
 
     def _connect(self, timeout=120):
         address = self.address
@@ -168,10 +184,13 @@ class _Api:
         if address.startswith("unix:"):
             return _UnixConnection(address[5:], timeout), ""
         url = urllib.parse.urlsplit(address)
-        kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-        if url.scheme not in kind:
-            raise ApiError("%r is no address of an API: unix:PATH, http:// or https://" % address)
-        return kind[url.scheme](url.hostname, url.port, timeout=timeout), url.path.rstrip("/")
+        base = url.path.rstrip("/")
+        if url.scheme == "https":
+            return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout,
+                                               context=self._tls), base
+        if url.scheme == "http":
+            return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout), base
+        raise ApiError("%r is no address of an API: unix:PATH, http:// or https://" % address)
 
     def open(self, method, path, body=None, headers=None):
         """The response, unread. Raises ApiError for a refusal."""
@@ -197,6 +216,10 @@ class _Api:
                 kept, self._local.connection = connection, None
                 if kept is not None:
                     kept[0].close()
+                if type(error).__name__ == "SSLCertVerificationError":
+                    raise ApiError("the certificate of %s is not to be trusted: %s; name that of its "
+                                   "authority in $CIGRI_CA when it is your site's own"
+                                   % (self.address, error.verify_message)) from error
                 refused = isinstance(error, (FileNotFoundError, ConnectionRefusedError))
                 if not refused and method not in ("GET", "PUT"):
                     raise ApiError("the API at %s broke off: %s" % (self.address, error)) from error

@@ -57,5 +57,25 @@ TEST_F(TlsPgTest, ATokenThatHasExpiredIsRefused) {
   EXPECT_EQ(refused.code, 77) << refused.err;
 }
 
+TEST_F(TlsPgTest, PythonChecksTheCertificateToo) {
+  const std::string token{Trim(Admin("token add carol").out)};
+  const auto python = [&](const std::string& environment) {
+    const std::string command =
+        environment + " PYTHONPATH=" CIGRI_SOURCE_DIR "/python timeout 20 python3 -B -c '"
+        "import cigri; print(cigri._Api(None).call(\"GET\", \"/me\")[\"user\"])' >" + File("out") +
+        " 2>&1";
+    const int status = std::system(command.c_str());
+    return std::pair(status, Read(File("out")));
+  };
+  EXPECT_EQ(python(Far(token) + Ca()), std::pair(0, std::string("carol\n")));
+  const auto [code, unchecked] = python(Far(token));
+  EXPECT_EQ(WEXITSTATUS(code), 1) << "refused at once, not asked again: " << unchecked;
+  EXPECT_NE(unchecked.find("is not to be trusted"), std::string::npos) << unchecked;
+  EXPECT_NE(unchecked.find("$CIGRI_CA"), std::string::npos) << unchecked;
+  const auto [none, empty] = python(Far(token) + " CIGRI_CA=/dev/null");
+  EXPECT_EQ(WEXITSTATUS(none), 1);
+  EXPECT_NE(empty.find("$CIGRI_CA, /dev/null, has no certificate"), std::string::npos) << empty;
+}
+
 }  // namespace
 }  // namespace cigri::test
