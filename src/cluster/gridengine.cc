@@ -189,6 +189,8 @@ class GridEngine final : public Cluster {
   void Release(const Batch&, const Strings&) override {}
   CallLimiter* limiter() override { return config().limiter.get(); }
 
+  std::string ExceedsLimit(const Batch& batch) override { return UnknownLevel(batch, config()); }
+
   Strings Submit(const Batch& batch) override {
     using Why = SubmitRefused::Why;
     if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);

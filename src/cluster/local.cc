@@ -156,6 +156,10 @@ class LocalCluster : public Cluster {
     const auto resource_request = ResourceRequestOf(batch);
     if (resource_request.gpus > 0)
       return config_.name + " has no GPUs to give: leave gpus out there";
+    if (!batch.properties.empty())
+      return config_.name + " has no properties to choose by (\"" + batch.properties +
+             "\"): leave properties out there";
+    if (const auto why = UnknownLevel(batch, config_); !why.empty()) return why;
     const auto memory_mb =
         static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / (1 << 20);
     if (resource_request.mem_mb > memory_mb)

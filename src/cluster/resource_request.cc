@@ -1,5 +1,6 @@
 #include "cluster/resource_request.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cluster/rest_api.h"
@@ -30,7 +31,27 @@ std::int64_t Megabytes(const nlohmann::json& value) {
   return static_cast<std::int64_t>(std::ceil(n));
 }
 
+// The levels of an OAR hierarchy that mean the same where there is no OAR.
+const std::vector<std::string> kLevels = {"nodes", "host", "network_address", "cpu",
+                                          "core",  "thread", "resource_id"};
+
 }  // namespace
+
+std::string UnknownLevel(const Batch& batch, const ClusterConfig& config) {
+  if (batch.resources.find('{') != std::string::npos)
+    return config.name + " cannot choose resources by a condition (\"" + batch.resources +
+           "\"): leave it out there";
+  for (const auto& hierarchy : Split(batch.resources, '+'))
+    for (const auto& level : Split(hierarchy, '/')) {
+      const std::string name(Trim(level.substr(0, level.find('='))));
+      if (name.empty() || name == config.resource_unit ||
+          std::find(kLevels.begin(), kLevels.end(), name) != kLevels.end())
+        continue;
+      return config.name + " has no resource level \"" + name + "\": there are " +
+             Join(kLevels, ", ") + (name == "gpu" ? "; GPUs are asked for as gpus" : "");
+    }
+  return "";
+}
 
 ResourceRequest ResourceRequestOf(const Batch& batch) {
   ResourceRequest w;

@@ -16,4 +16,8 @@ struct ResourceRequest {
 /// From Batch::options ("mem": "2G", or a number of MB) and Batch::resources.
 ResourceRequest ResourceRequestOf(const Batch& batch);
 
+/// Why a cluster that only knows nodes and their CPUs cannot give what Batch::resources name: a
+/// level that it does not have, or a condition; "" when it can.
+std::string UnknownLevel(const Batch& batch, const ClusterConfig& config);
+
 }  // namespace cigri::cluster

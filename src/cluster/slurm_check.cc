@@ -3,6 +3,7 @@
 
 #include "cluster/check.h"
 #include "cluster/json_list.h"
+#include "cluster/resource_request.h"
 #include "cluster/slurm.h"
 #include "core/text.h"
 
@@ -208,7 +209,7 @@ std::string SlurmCluster::ExceedsLimit(const Batch& batch) {
       return "cluster " + api_.config().name + " takes commands of at most " +
              std::to_string(kMost) + " bytes with their setup; that of task " +
              std::to_string(element.task_index) + " has " + std::to_string(bytes);
-  return "";
+  return UnknownLevel(batch, api_.config());
 }
 
 std::vector<CheckItem> SlurmCluster::Check(const std::string& cluster_user, bool submit) {

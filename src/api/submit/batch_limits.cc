@@ -6,6 +6,7 @@
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "jdl/command.h"
 
 // A setting that is left out of BatchSettings is a fault here, not a default.
@@ -20,6 +21,7 @@ constexpr std::size_t kMostAsked = 1u << 30;  // bytes of commands, then only th
 
 // One cluster of the campaign, as its jobs will be sent there.
 struct TargetCluster {
+  std::string name;
   std::unique_ptr<cluster::Cluster> driver;
   cluster::Batch batch;
   std::string exec_file;
@@ -54,7 +56,7 @@ std::vector<TargetCluster> TargetClustersOf(db::Tx& tx, const GridInfo& info,
     for (const auto& s : campaign.clusters) {
       if (s.name != row.config.name) continue;
       try {
-        targets.push_back({clusterdb::MakeDriver(row),
+        targets.push_back({s.name, clusterdb::MakeDriver(row),
                            cluster::TaskBatch(SettingsOf(campaign, s, info.clusters.at(s.name))),
                            s.exec_file,
                            {s.exec_file, campaign.format, campaign.columns}});
@@ -131,7 +133,36 @@ class Check {
   std::size_t asked_ = 0;  // bytes of commands that drivers were asked about
 };
 
+// Why each cluster cannot; what is the same of several is said once.
+std::string Reasons(const std::map<std::string, std::string>& unable) {
+  std::map<std::string, std::vector<std::string>> clusters;  // by the reason without their name
+  for (const auto& [name, why] : unable) clusters[ReplaceAll(why, name, "%")].push_back(name);
+  std::vector<std::string> reasons;
+  for (const auto& [why, names] : clusters) {
+    const std::vector<std::string> others(names.begin() + 1, names.end());
+    reasons.push_back(ReplaceAll(why, "%", names.front()) +
+                      (others.empty() ? "" : " (the same: " + Join(others, ", ") + ")"));
+  }
+  return Join(reasons, "; ");
+}
+
 }  // namespace
+
+std::vector<std::string> LeaveOutUnable(Context& context, const GridInfo& info,
+                                        jdl::Campaign& campaign) {
+  if (campaign.clusters.size() < 2) return {};  // CheckLimits says why
+  const auto targets = context.Transact(
+      [&](db::Tx& tx) { return TargetClustersOf(tx, info, campaign); });
+  std::map<std::string, std::string> unable;
+  for (const auto& c : targets)
+    if (const auto why = c.driver->ExceedsLimit(c.batch); !why.empty()) unable[c.name] = why;
+  if (unable.size() == campaign.clusters.size())
+    throw BadRequest("no cluster can run it: " + Reasons(unable), "gridclusters lists them");
+  std::vector<std::string> notes;
+  for (const auto& [name, why] : unable) notes.push_back("nothing is sent to " + name + ": " + why);
+  std::erase_if(campaign.clusters, [&](const auto& c) { return unable.count(c.name) != 0; });
+  return notes;
+}
 
 void CheckLimits(Context& context, const GridInfo& info, const jdl::Campaign& campaign,
                  const std::optional<ParameterUpload>& upload, const jdl::Lines& lines) {

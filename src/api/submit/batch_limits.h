@@ -14,4 +14,9 @@ namespace cigri::api {
 void CheckLimits(Context& context, const GridInfo& info, const jdl::Campaign& campaign,
                  const std::optional<ParameterUpload>& upload, const jdl::Lines& lines);
 
+/// Takes out of `campaign` the clusters that can never run its jobs, whatever the parameters, while
+/// another one can; returns a note for each. Throws 400 with all reasons when none can.
+std::vector<std::string> LeaveOutUnable(Context& context, const GridInfo& info,
+                                        jdl::Campaign& campaign);
+
 }  // namespace cigri::api

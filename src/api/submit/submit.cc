@@ -167,6 +167,8 @@ Reply Submit(Context& context, const Request& request) {
   Admitted admitted =
       Admit(context, submission.info, std::move(read.campaign), submission.parameters.n);
   if (!request.Flag("dry_run")) RequireFit(submission.info, admitted.campaign);
+  for (auto& note : LeaveOutUnable(context, submission.info, admitted.campaign))
+    admitted.notes.push_back(std::move(note));
   CheckLimits(context, submission.info, admitted.campaign, submission.parameters.upload,
               admitted.campaign.params);
   for (const auto& warning : read.warnings) admitted.notes.push_back(NoteOf(warning));
