@@ -118,6 +118,8 @@ int UsableCpus() {
   return std::max(1, static_cast<int>(std::min<double>(AffinityCpus(), CgroupCpus())));
 }
 
+bool HasCpuQuota() { return CgroupCpus() < AffinityCpus(); }
+
 std::vector<Process> GridProcesses(const Home& home) {
   return Scan([&](pid_t pid, const std::string& name) {
     return kOurs.count(name) != 0 &&

@@ -13,6 +13,8 @@ namespace cigri::embedded {
 /// CPUs that this process may use: its affinity, and no more than the quota of its cgroup. At
 /// least 1.
 int UsableCpus();
+/// Whether a quota of its cgroup, not the number of CPUs, is the limit.
+bool HasCpuQuota();
 
 struct Process {
   pid_t pid = 0, parent = 0;

@@ -5,11 +5,12 @@
 // now or after its own death. It enforces the walltime and carries out kills. Started once a job,
 // it is linked statically and uses nothing but libc: half of its time is the kernel's exec.
 //
-//   cigri-job ID WALLTIME GRACE NICE FILE IDS OUTPUT DIRECTORY PLACES
+//   cigri-job ID WALLTIME GRACE NICE FILE IDS OUTPUT DIRECTORY PLACES CPUS
 //     FILE    bytes of the largest file that it may write; 0: any
 //     IDS     "-", or UID:GID:GROUP,GROUP... to become before the job's shell starts
 //     OUTPUT  path without .out and .err
 //     PLACES  the slots it takes, copied into the start mark
+//     CPUS    "", or the CPUs that the job may use: "2,3"
 // Open at start: kRecordsFd (O_APPEND), kBirthFd (a lock held until the start mark is written),
 // kEnvironmentFd and kScriptFd (what /bin/sh gets). Everybody may read a command line: nothing private
 // is in it. Its own environment is empty.
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +54,7 @@ gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
 int g_ngroups = 0;
 long long g_started_us = 0;
 rlimit g_file_limit{};
+cpu_set_t g_cpus;
 
 // Set by the child before it gives up; it shares our memory until exec (vfork).
 volatile char g_child_cause = 0;
@@ -173,6 +176,16 @@ void ParseIds(const char* text) {
     g_groups[g_ngroups++] = static_cast<gid_t>(strtoul(at + 1, &at, 10));
 }
 
+void ParseCpus(const char* text) {
+  CPU_ZERO(&g_cpus);
+  char* at = nullptr;
+  for (; *text != '\0'; text = *at == ',' ? at + 1 : at) {
+    const unsigned long cpu = strtoul(text, &at, 10);
+    if (at == text) return;
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &g_cpus);
+  }
+}
+
 // Reads the environment of the job; false when there is no memory for it.
 bool ReadEnvironment() {
   struct stat s {};
@@ -202,6 +215,8 @@ bool ReadEnvironment() {
   dup2(g_out.fd, 1);
   dup2(g_err.fd, 2);
   setpriority(PRIO_PROCESS, 0, atoi(g_argv[4]));
+  // A CPU that has gone meanwhile: the job runs wherever there is room.
+  if (CPU_COUNT(&g_cpus) > 0) syscall(SYS_sched_setaffinity, 0, sizeof g_cpus, &g_cpus);
   if (g_file_limit.rlim_max != 0) syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_file_limit, nullptr);
   if (g_uid != static_cast<uid_t>(-1)) {
     if (syscall(SYS_setgroups, g_ngroups, g_groups) != 0 ||
@@ -361,7 +376,7 @@ class Watch {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 10) {
+  if (argc != 11) {
     fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;
   }
@@ -377,6 +392,7 @@ int main(int argc, char** argv) {
   close(kBirthFd);
   g_file_limit.rlim_cur = g_file_limit.rlim_max = static_cast<rlim_t>(atoll(argv[5]));
   ParseIds(argv[6]);
+  ParseCpus(argv[10]);
   if (!OpenOutput(&g_out, ".out")) EndWithoutJob('o', "cannot write", g_out.path, errno);
   if (!OpenOutput(&g_err, ".err")) EndWithoutJob('o', "cannot write", g_err.path, errno);
   if (!ReadEnvironment()) EndWithoutJob('l', "cannot start", "/bin/sh", ENOMEM);

@@ -79,6 +79,14 @@ std::string Environment(const Job& job, const std::string& node_file,
   return text;
 }
 
+// The CPUs of these slots, "" for any.
+std::string Cpus(const std::vector<int>& of_slots, const std::vector<int>& places) {
+  std::vector<std::string> cpus;
+  for (const int place : places)
+    if (place < static_cast<int>(of_slots.size())) cpus.push_back(std::to_string(of_slots[place]));
+  return Join(cpus, ",");
+}
+
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -208,7 +216,8 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                         Ids(*b.account),
                                         stem,
                                         directory,
-                                        Join(places, " ")};
+                                        Join(places, " "),
+                                        Cpus(options_.cpus, job.places)};
   const process::Fd environment = NamelessFile(Environment(job, NodeFile(lines), directory));
   auto options = OptionsOf(null_.get(), {{kRecordsFd, records_fd},
                                          {kBirthFd, birth_fd},

@@ -14,6 +14,7 @@ struct LauncherOptions {
   std::string cluster, state_dir;
   std::string output_dir;  ///< campaigns' output goes below it
   int grace_ms = 5000, nice = 10;
+  std::vector<int> cpus;            ///< the CPU of each slot; none: jobs run on any
   std::int64_t max_file_mb = 1024;  ///< the largest file that a job may write; 0: any
 };
 

@@ -1,6 +1,7 @@
 // localcluster: the batch scheduler of one machine (docs/localcluster.md).
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@ struct LocalclusterOptions {
   ApiOptions api;
   std::string socket, grid_socket;
   double grace_s = 5;
+  int pin_from = -1;  ///< below 0: jobs run on any CPU
 };
 
 void CheckName(const std::string& name) {
@@ -33,6 +35,19 @@ void CheckName(const std::string& name) {
                                              "0123456789_.-") != name.npos)
     throw Fatal(kExitUsage, "\"" + name + "\" cannot be the name of a cluster",
                 "letters, digits and _.- are allowed");
+}
+
+// The CPU of each slot: those that this process may use, from number `first` on. None when there
+// are not as many: two slots of one CPU would wait for each other while another CPU is idle.
+std::vector<int> CpusOfSlots(int first, int slots) {
+  cpu_set_t usable;
+  std::vector<int> cpus;
+  if (first < 0 || sched_getaffinity(0, sizeof usable, &usable) != 0) return {};
+  for (int cpu = 0, n = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &usable) && n++ >= first && static_cast<int>(cpus.size()) < slots)
+      cpus.push_back(cpu);
+  if (static_cast<int>(cpus.size()) < slots) cpus.clear();
+  return cpus;
 }
 
 // Returns the exit code when the command line was answered on its own (--help, wrong usage).
@@ -66,6 +81,10 @@ std::optional<int> ParseOptions(int argc, char** argv, LocalclusterOptions* o) {
              &launcher.max_file_mb,
              "MB of the largest file that a job may write (1024; 0: any)",
              {.range = {{0, 1 << 30}}}},
+            {"--pin-from",
+             &o->pin_from,
+             "give each slot a CPU of its own, the first slot this one (0: the first CPU)",
+             {.range = {{0, 100000}}}},
             {"--max-walltime",
              &o->engine.max_walltime_s,
              "seconds that a job of a local user may take (604800)",
@@ -74,6 +93,7 @@ std::optional<int> ParseOptions(int argc, char** argv, LocalclusterOptions* o) {
   if (const auto code = line.Read(argc, argv)) return code;
   CheckName(launcher.cluster);
   if (o->engine.nodes > o->engine.slots) throw Fatal(kExitUsage, "more nodes than slots");
+  launcher.cpus = CpusOfSlots(o->pin_from, o->engine.slots);
   launcher.grace_ms = static_cast<int>(o->grace_s * 1000);
   o->api.cluster = launcher.cluster;
   o->api.trusted.insert(trusted.begin(), trusted.end());

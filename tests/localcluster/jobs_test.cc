@@ -86,6 +86,32 @@ TEST_F(JobsTest, TheEnvironmentIsCleanAndComplete) {
                                            << text;
 }
 
+// F6: jobs of several cores fought for the same ones.
+TEST_F(JobsTest, ASlotHasACpuOfItsOwn) {
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+  if (CPU_COUNT(&usable) < 2) GTEST_SKIP() << "one CPU";
+  Start(2, {"--pin-from", "0"});
+  const std::string wait = "; touch here.$CIGRI_TASK_INDEX; while [ ! -e here.$((1 - "
+                           "$CIGRI_TASK_INDEX)) ]; do :; done";
+  Run(GivenBatch({"grep Cpus_allowed_list /proc/self/status" + wait,
+                  "grep Cpus_allowed_list /proc/self/status" + wait}));
+  EXPECT_NE(Out("0"), Out("1")) << "both ran at the same time";
+  auto wide = GivenBatch({"unset OMP_NUM_THREADS; nproc"});
+  wide.slots = 2;
+  wide.elements[0].task_index = 2;
+  Run(wide);
+  EXPECT_EQ(Out("2"), "2\n");
+}
+
+TEST_F(JobsTest, WithFewerCpusThanSlotsAJobMayUseAll) {
+  Start(2, {"--pin-from", "99999"});
+  Run(GivenBatch({"unset OMP_NUM_THREADS; nproc"}));
+  cpu_set_t usable;
+  ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+  EXPECT_EQ(Out("0"), std::to_string(CPU_COUNT(&usable)) + "\n");
+}
+
 TEST_F(JobsTest, AMissingDirectoryIsNamed) {
   Start();
   auto batch = GivenBatch({"true"});

@@ -69,26 +69,39 @@ std::vector<LocalCluster> WantedClusters(const UpOptions& options, const Home& h
   return known.empty() ? Shared(2) : known;
 }
 
+// Whether each slot can have a CPU of its own. Below a quota the CPUs are others', too: every
+// container of a host would take the first ones.
+bool CanPin(const Config& config, const std::vector<LocalCluster>& clusters) {
+  int slots = 0;
+  for (const auto& cluster : clusters) slots += cluster.slots;
+  return config.GetBool("LOCAL_PIN", true) && !embedded::HasCpuQuota() &&
+         slots <= embedded::UsableCpus();
+}
+
 void WriteServices(const Home& home, const Config& config,
                    const std::vector<LocalCluster>& clusters) {
   const std::string fresh = home.services_file() + ".tmp";
   std::ofstream out(fresh);
-  for (const auto& cluster : clusters)
-    out << nlohmann::json{"localcluster",
-                          "--name",
-                          cluster.name,
-                          "--slots",
-                          std::to_string(cluster.slots),
-                          "--state",
-                          home.cluster_state(cluster.name),
-                          "--socket",
-                          home.user_socket(cluster.name),
-                          "--grid-socket",
-                          home.grid_socket(cluster.name),
-                          "--max-file",
-                          std::to_string(config.GetInt("LOCAL_MAX_FILE", 1024))}
-               .dump()
-        << "\n";
+  const bool pin = CanPin(config, clusters);
+  int first_cpu = 0;
+  for (const auto& cluster : clusters) {
+    nlohmann::json words{"localcluster",
+                         "--name",
+                         cluster.name,
+                         "--slots",
+                         std::to_string(cluster.slots),
+                         "--state",
+                         home.cluster_state(cluster.name),
+                         "--socket",
+                         home.user_socket(cluster.name),
+                         "--grid-socket",
+                         home.grid_socket(cluster.name),
+                         "--max-file",
+                         std::to_string(config.GetInt("LOCAL_MAX_FILE", 1024))};
+    if (pin) words.insert(words.end(), {"--pin-from", std::to_string(first_cpu)});
+    first_cpu += cluster.slots;
+    out << words.dump() << "\n";
+  }
   out.close();
   if (!out || std::rename(fresh.c_str(), home.services_file().c_str()) != 0)
     throw Fatal(kExitNoPermission, "cannot write " + home.services_file());
