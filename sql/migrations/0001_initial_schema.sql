@@ -585,6 +585,11 @@ CREATE TABLE done (
     ended_at timestamptz NOT NULL DEFAULT now(),
     node text,
     remote_id text NOT NULL,
+    -- What it measured of itself; NULL: its cluster gives no way
+    cpu_s real,                       -- user and system time, of all its processes
+    peak_mb real,                     -- most resident memory of its largest process
+    read_mb real,                     -- from and to block devices
+    written_mb real,
     message text                      -- last lines of stderr, or the cluster's error message
 );
 -- The two halves of one index: a task is counted once, whatever happens, and any job is found by

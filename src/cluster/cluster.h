@@ -59,6 +59,7 @@ struct Capabilities {
   bool output = false;        ///< ReadOutput works
   bool exact_walltime =
       false;  ///< the cluster itself ends a job at its walltime: the grid need not
+  bool groups = false;  ///< one job may run several elements, and each end is seen when it happens
   bool dedicated =
       false;  ///< it serves this grid alone: no ceiling on calls, no tokens, open at once
   double time_resolution_s = 1;  ///< of the times in RemoteJob: 1 = whole seconds, 0 = exact
@@ -93,6 +94,9 @@ struct Batch {
   int walltime_s = 3600;
   nlohmann::json options = nlohmann::json::object();  ///< cores, mem, gpus, partition, qos, ...
   std::vector<Element> elements;
+  /// So many elements share a job, which runs them one after the other: elements 0 .. n - 1, and so
+  /// on. REQUIRES: 1, or capabilities().groups.
+  int tasks_per_job = 1;
   /// After it the POST must not start any more, whatever was waited for before it.
   std::chrono::steady_clock::time_point send_by = std::chrono::steady_clock::time_point::max();
 };
@@ -108,6 +112,7 @@ struct RemoteRef {
   std::string cluster_user;
   std::int64_t walltime_s = 0;
   std::optional<RemoteState> known;  ///< in a PollRequest: what it is as far as we know
+  int tasks_per_job = 1;             ///< of its batch
 };
 
 /// Why a remote job ended.
@@ -123,6 +128,13 @@ enum class EndCause {
   kUnknown        ///< gone, and nobody knows how it ended. Never a success.
 };
 
+/// What a job measured of itself; nothing where its cluster gives no way.
+struct Measured {
+  std::optional<double> cpu_s;             ///< user and system time, of all its processes
+  std::optional<double> peak_mb;           ///< most resident memory of its largest process
+  std::optional<double> read_mb, written_mb;  ///< from and to block devices
+};
+
 struct RemoteJob {
   RemoteRef ref;
   RemoteState state = RemoteState::kWaiting;
@@ -133,6 +145,7 @@ struct RemoteJob {
   /// Starting or running, says the cluster, and the job itself has given no sign of it (yet).
   bool unresponsive = false;
   std::string message;  ///< the cluster's own words, or the last lines of stderr; may be ""
+  Measured measured;    ///< of one that has ended
 };
 
 /// The cluster said no, and has not taken any of it.

@@ -423,6 +423,7 @@ class GridEngine final : public Cluster {
       const auto it = ended.find(ref.remote_id);
       if (it != ended.end() && it->second.name == ref.tag) {
         result->jobs.push_back(JobOf(it->second, ref));
+        if (const auto record = ReadRecord(ref)) result->jobs.back().measured = record->measured;
       } else if (const auto record = ReadRecord(ref)) {
         RemoteJob job;
         job.ref = ref;

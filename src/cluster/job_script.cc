@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <charconv>
 #include <csignal>
 
 #include "cluster/job_environment.h"
@@ -98,10 +99,34 @@ again() {
   done
   exit 215
 }
+# Runs the command; its measurements go to the record, and to $measured with those of others.
+run() {
+  [ -n "$record" ] || { "$@"; return; }
+  case $PERL5OPT$(uname -m) in
+  x86_64) n=98 ;;
+  aarch64 | riscv64) n=165 ;;
+  i?86 | ppc64le | s390x) n=77 ;;
+  *) n= ;;
+  esac
+  if [ -n "$n" ] && command -v perl >/dev/null; then
+    perl -e "$perl" "$CIGRI_JOB_ID" "$n" "$record" "$measured" "$@"
+    return
+  fi
+  "$@"
+  set -- $?
+  times >"$record.t"
+  { read -r _ && read -r u s; } <"$record.t"
+  rm -f "$record.t"
+  for f in "$record" "$measured"; do
+    [ -z "$f" ] || echo "cigri1 used $CIGRI_JOB_ID $u+$s - - -" >>"$f"
+  done
+  return "$1"
+}
 mkdir -p "$folder/$outdir" 2>/dev/null || die 214 "cannot write below $folder on $node"
 out=$folder/$outdir/$1
 if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
   record=$folder/$recorddir/$1
+  measured=${together:+$folder/$recorddir/measured}
   set -C
   if true 2>/dev/null >"$record"; then
     echo "cigri1 began $t0 ${node:-?} ${rid:-?} $$" 2>/dev/null >>"$record"
@@ -112,7 +137,7 @@ if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
   [ "$1" != 0 ] || (cd "$folder/records" && {
     find . -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
     ls -1t | tail -n +101 | while read -r old; do
-      [ -n "$(grep -rLs ' end$' "./$old")" ] || rm -rf "./$old"  # the record of what runs is needed
+      [ -n "$(grep -rLs --exclude=measured ' end$' "./$old")" ] || rm -rf "./$old"  # the record of what runs is needed
     done
   }) 2>/dev/null
 fi
@@ -124,7 +149,7 @@ z) c=$(printf %s "$6" | base64 -d | gzip -dc; printf x) ;;
 *) c=$(printf %s "$6" | base64 -d; printf x) ;;
 esac
 trap : HUP INT TERM USR1 USR2 XCPU
-$shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
+run $shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
 rc=$?
 case $rc in
 129 | 13[0-9] | 14[0-3] | 152 | 153)
@@ -137,6 +162,16 @@ esac
 leave $((rc * 256))
 exit $rc
 )sh";
+
+// Only the parent of a process can say how much memory it took, and a shell does not: where a node
+// has perl, it stands between. getrusage has a number of its own on each kind of machine.
+constexpr char kPerl[] =
+    R"pl(($j,$n,@f[0,1],@c)=@ARGV;$SIG{$_}=sub{}for qw(HUP INT TERM USR1 USR2 XCPU);)pl"
+    R"pl(system{$c[0]}@c;$s=$?;$b="\0"x512;)pl"
+    R"pl(if(syscall($n+0,-1,$b)==0){@u=unpack"l!13",$b;for$f(@f){)pl"
+    R"pl(length$f and open F,">>",$f and printf(F "cigri1 used %s %.3f %d %d %d\n",$j,)pl"
+    R"pl($u[0]+$u[2]+($u[1]+$u[3])/1e6,$u[4],$u[11]/2,$u[12]/2),close F}})pl"
+    R"pl(exit($s<0?127:$s&127?128+($s&127):$s>>8))pl";
 
 // tag = cigri.<campaign>.<grid id>.<random>: one folder per campaign of a grid.
 std::pair<std::string, std::string> SplitTag(const std::string& tag) {
@@ -153,6 +188,32 @@ std::string OutputFolder(const std::string& tag, const std::string& chunk) {
 
 std::string RecordFolder(const std::string& tag, const std::string& chunk) {
   return "records/" + tag + "/" + chunk;
+}
+
+std::optional<double> NumberOf(const std::string& word) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || !(number >= 0))
+    return std::nullopt;
+  return number;
+}
+
+std::optional<double> Megabytes(const std::string& kilobytes) {
+  const auto number = NumberOf(kilobytes);
+  return number ? std::optional(*number / 1024) : std::nullopt;
+}
+
+// "1.234", or two of a shell's: "0m1.20s+0m0.034s".
+std::optional<double> CpuSeconds(const std::string& word) {
+  double sum = 0;
+  for (const auto& part : Split(word, '+')) {
+    const auto m = part.find('m');
+    const auto seconds = NumberOf(m == part.npos ? part : part.substr(m + 1, part.size() - m - 2));
+    const auto minutes = NumberOf(m == part.npos ? "0" : part.substr(0, m));
+    if (!seconds || !minutes) return std::nullopt;
+    sum += *minutes * 60 + *seconds;
+  }
+  return sum;
 }
 
 std::string Exports(const Batch& batch) {
@@ -193,8 +254,10 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
                                                     : "bash -l";
   const std::string setup = batch.setup.empty() ? "" : batch.setup + "\n";
   return parts.at(settings.kind) + Exports(batch) +
-         "out= record= plain_exit=" +
-         (settings.kind == ScriptSettings::Kind::kGridEngine ? "1" : "") + " shell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
+         "out= record= measured= together=" +
+         (settings.kind == ScriptSettings::Kind::kOar ? "1" : "") + " plain_exit=" +
+         (settings.kind == ScriptSettings::Kind::kGridEngine ? "1" : "") +
+         "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
          "\nfolder=" + HomeWord(settings.folder) + "\ndirectory=" + HomeWord(batch.directory) +
          "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") +
          "\nrecorddir=" + (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") + "\n" +
@@ -230,12 +293,33 @@ std::string RecordPath(const RemoteRef& ref) {
   return RecordFolder(ref.tag, std::to_string(ref.index / 500)) + "/" + std::to_string(ref.index);
 }
 
+std::string MeasuredPath(const RemoteRef& ref) {
+  return RecordFolder(ref.tag, std::to_string(ref.index / 500)) + "/measured";
+}
+
 std::string OutputPath(const RemoteRef& ref, Stream stream) {
   return OutputFolder(ref.tag, std::to_string(ref.index / 500)) + "/" + std::to_string(ref.index) +
          (stream == Stream::kStdout ? ".out" : ".err");
 }
 
+std::map<std::int64_t, Measured> ParseMeasured(std::string_view text) {
+  std::map<std::int64_t, Measured> out;
+  for (const auto& line : Split(text, '\n')) {
+    // "cigri1 used JOB CPU PEAK READ WRITTEN"; another job may have been cut off within its line.
+    const auto words = Split(line, ' ');
+    if (words.size() != 7 || words[0] != "cigri1" || words[1] != "used") continue;
+    std::int64_t job = 0;
+    const auto& id = words[2];
+    if (std::from_chars(id.data(), id.data() + id.size(), job).ptr != id.data() + id.size())
+      continue;
+    out[job] = {CpuSeconds(words[3]), Megabytes(words[4]), Megabytes(words[5]),
+                Megabytes(words[6])};
+  }
+  return out;
+}
+
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
+  const auto measured = ParseMeasured(text);
   text = Trim(text);  // its last line: before it stands when the job began
   const auto arguments = Split(text.substr(text.rfind('\n') + 1), ' ');
   if (arguments.size() != 8 || arguments[0] != "cigri1" || arguments[7] != "end")
@@ -252,6 +336,8 @@ std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef
   record.node = arguments[4];
   record.remote_id = arguments[5];
   if (ref.job_id != 0 && record.job_id != ref.job_id) return std::nullopt;
+  if (const auto it = measured.find(record.job_id); it != measured.end())
+    record.measured = it->second;
   return record;
 }
 
@@ -277,6 +363,7 @@ void EndByRecord(RemoteJob* job, const ExitRecord& record) {
   job->started_at = record.started_at;
   job->ended_at = record.ended_at;
   job->node = record.node;
+  job->measured = record.measured;
   if (record.wait_status != SIGTERM) return;
   job->cause = EndCause::kUnknown;
   job->message = "ended by TERM; the cluster no longer tells who sent it";

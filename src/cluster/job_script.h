@@ -40,8 +40,10 @@ std::string Gzip(std::string_view bytes);
 /// A value that may begin with $HOME, ${HOME} or ~ as one word of a shell: "$HOME"'/a b'.
 std::string HomeWord(const std::string& path);
 
-/// Below ScriptSettings::folder: where the job of `ref` leaves its record and its output.
+/// Below ScriptSettings::folder: where the job of `ref` leaves its record and its output, and the
+/// file in which it leaves its measurements together with its neighbours.
 std::string RecordPath(const RemoteRef& ref);
+std::string MeasuredPath(const RemoteRef& ref);
 std::string OutputPath(const RemoteRef& ref, Stream stream);
 
 /// What a job's record says.
@@ -50,9 +52,13 @@ struct ExitRecord {
   double started_at = 0, ended_at = 0;
   std::string node, remote_id;
   std::int64_t job_id = 0;
+  Measured measured;
 };
 /// The record in `text`; nullopt when it is no complete record of job `ref`.
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref);
+
+/// The measurements in `text`, of records or of MeasuredPath, by job.
+std::map<std::int64_t, Measured> ParseMeasured(std::string_view text);
 
 /// Fills the end of `job` from the wait status of its script: on its own, or one of the two above.
 void EndByScript(RemoteJob* job, int wait_status);

@@ -54,6 +54,11 @@ double Real(const simdjson::dom::element& e, const char* key) {
   return e[key].get(number) == simdjson::SUCCESS ? number : 0;
 }
 
+std::optional<double> Known(const simdjson::dom::element& e, const char* key) {
+  double number = 0;
+  return e[key].get(number) == simdjson::SUCCESS ? std::optional(number) : std::nullopt;
+}
+
 bool Flag(const simdjson::dom::element& e, const char* key) {
   bool flag = false;
   return e[key].get(flag) == simdjson::SUCCESS && flag;
@@ -101,6 +106,8 @@ RemoteJob ReadJob(const simdjson::dom::element& e) {
   job.ended_at = Real(e, "ended");
   job.node = Text(e, "node");
   job.message = Text(e, "message");
+  job.measured = {Known(e, "cpu_s"), Known(e, "peak_mb"), Known(e, "read_mb"),
+                  Known(e, "written_mb")};
   return job;
 }
 

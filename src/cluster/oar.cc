@@ -146,9 +146,30 @@ PollResult OarCluster::Poll(const PollRequest& request) {
     to = EndOfCall(all, from);
     PollSome(all.subspan(from, to - from), &details_left, &result);
   }
+  AddMeasured(&result);
   result.calls = api_.calls() - calls;
   result.cluster_time = api_.clock();
   return result;
+}
+
+// One call for all jobs that left their measurements in the same file. What cannot be read now is
+// not measured: an end is more urgent.
+void OarCluster::AddMeasured(PollResult* result) {
+  std::map<std::pair<std::string, std::string>, std::vector<RemoteJob*>> files;
+  for (auto& job : result->jobs)
+    if (script_.records && job.state == RemoteState::kEnded && job.started_at > 0)
+      files[{job.ref.cluster_user, MeasuredPath(job.ref)}].push_back(&job);
+  for (const auto& [file, jobs] : files) try {
+      const auto path = MediaPath(file.second, jobs.front()->ref);
+      const auto response = api_.Get(dialect_->Media(path, 0), file.first);
+      if (response.outcome != http::Outcome::kAnswered) return;
+      const auto measured = ParseMeasured(response.ok() ? response.body : "");
+      for (auto* job : jobs)
+        if (const auto it = measured.find(job->ref.job_id); it != measured.end())
+          job->measured = it->second;
+    } catch (const CallFailed&) {
+      return;
+    }
 }
 
 // How far the ids from `from` on fit into one call: over about 8 kB of URL the web server answers

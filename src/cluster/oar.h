@@ -92,6 +92,7 @@ class OarCluster final : public Cluster {
                 std::vector<std::optional<int>>* indexes);
   std::size_t EndOfCall(std::span<const RemoteRef> refs, std::size_t from) const;
   void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
+  void AddMeasured(PollResult* result);
   void FindAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
   /// One page of a list; nothing when the list has got shorter than `offset`.
   std::optional<std::string> PageOf(const std::string& what, const std::string& list,

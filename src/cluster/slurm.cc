@@ -227,11 +227,14 @@ bool SlurmCluster::Unresponsive(const RemoteJob& job, const Begun& before) {
 // succeeded has.
 void SlurmCluster::AskRecord(RemoteJob* job) {
   if (job->cause == EndCause::kExited) recorded_[job->ref.cluster_user] = job->ref;
-  const auto missed = {EndCause::kNodeFailed, EndCause::kDeleted, EndCause::kWalltime};
-  if (job->started_at == 0 || std::find(missed.begin(), missed.end(), job->cause) == missed.end())
-    return;
+  if (job->started_at == 0) return;
   const auto record = ReadRecord(job->ref);
-  if (record && record->wait_status == 0) EndByRecord(job, *record);
+  if (!record) return;
+  job->measured = record->measured;
+  const auto missed = {EndCause::kNodeFailed, EndCause::kDeleted, EndCause::kWalltime};
+  if (record->wait_status == 0 &&
+      std::find(missed.begin(), missed.end(), job->cause) != missed.end())
+    EndByRecord(job, *record);
 }
 
 // slurmctld has forgotten these (MinJobAge), or they were deleted before they started.
@@ -264,6 +267,7 @@ bool SlurmCluster::ResolveOne(const RemoteRef& ref, const Stored& stored, PollRe
   // A record that says RUNNING of a job that slurmctld does not know is no news.
   if (last == nullptr || !SlurmEnded(last->state)) return false;
   result->jobs.push_back(JobOf(ref, *last));
+  AskRecord(&result->jobs.back());
   return true;
 }
 

@@ -220,7 +220,7 @@ void Engine::Changed(Job* job) {
 }
 
 void Engine::End(Job* job, Cause cause, int status, double started, double ended,
-                 std::string message) {
+                 std::string message, const Measured& measured) {
   Ended e;
   e.batch = job->batch;
   e.index = job->index;
@@ -231,6 +231,7 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
   e.status = status;
   e.started_at = started;
   e.ended_at = ended;
+  e.measured = measured;
   e.message = std::move(message);
   const auto lines = slots_.Lines(job->places);
   if (!lines.empty()) e.node = lines[0];
@@ -291,7 +292,8 @@ void Engine::OnRecord(std::int64_t segment, const Record& r) {
   std::string message = r.message;
   if (message.empty() && r.cause == Cause::kPreempted) message = "a local job needed the slot";
   if (r.cause == Cause::kNodeFailed) message = "the grid was stopped while it ran";
-  End(job, r.cause, ran ? r.status : -1, r.started_at, r.ended_at, std::move(message));
+  End(job, r.cause, ran ? r.status : -1, r.started_at, r.ended_at, std::move(message),
+      ran ? r.measured : Measured{});
 }
 
 // Its cigri-job is gone and has left no record: killed, or never got so far.

@@ -46,6 +46,7 @@ struct JobView {
   Cause cause = Cause::kExited;
   double started_at = 0, ended_at = 0;
   pid_t pid = 0;
+  Measured measured;
   std::string node, message;
 };
 
@@ -127,7 +128,8 @@ class Engine {
   void ReadRecords();
   void OnRecord(std::int64_t segment, const Record& record);
   void Lost(Job* job);
-  void End(Job* job, Cause cause, int status, double started, double ended, std::string message);
+  void End(Job* job, Cause cause, int status, double started, double ended, std::string message,
+           const Measured& measured = {});
   void Signal(Job* job, Cause cause);
   void Changed(Job* job);
   std::int64_t NextChange();

@@ -46,6 +46,7 @@ JobView Engine::View(const Ended& e) {
   v.status = e.status;
   v.started_at = e.started_at;
   v.ended_at = e.ended_at;
+  v.measured = e.measured;
   v.node = e.node;
   v.message = e.message;
   return v;

@@ -55,6 +55,11 @@ struct Job {
   std::vector<int> places;    ///< slots it takes
 };
 
+/// What a job measured of itself; -1: nothing.
+struct Measured {
+  double cpu_s = -1, peak_mb = -1, read_mb = -1, written_mb = -1;
+};
+
 /// How a job ended; kept for a week.
 struct Ended {
   std::shared_ptr<const Batch> batch;  ///< of one read from the store: seq, tag, user, campaign
@@ -63,6 +68,7 @@ struct Ended {
   Cause cause = Cause::kUnknown;
   int status = -1;  ///< raw wait status, -1 when nobody knows
   double started_at = 0, ended_at = 0;
+  Measured measured;
   std::string node, message;
 };
 

@@ -12,6 +12,10 @@ constexpr int kScriptFd = 9;   ///< the job's setup and command: in a command li
 /// output is read there, since it has no name yet.
 constexpr int kOutFd = 4, kErrFd = 5;
 
+/// What a job measured of itself, as a record spells it before the message: "u" and cpu ms, kB of
+/// its largest process, blocks of 512 bytes read and written, between commas.
+constexpr char kMeasured[] = "u%lld,%lld,%lld,%lld ";
+
 /// Why a job ended, as a record and the value of a queued SIGTERM spell it.
 enum class Cause : char {
   kExited = 'x',

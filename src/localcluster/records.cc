@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 
 #include "core/error.h"
@@ -33,6 +34,20 @@ bool NextId(std::string_view& rest, Record* r) {
   const bool ok = ParseId(std::string(rest.substr(0, end)), &r->seq, &r->index);
   rest = rest.substr(end + 1);
   return ok;
+}
+
+// A record that an older cigri-job wrote has none.
+void TakeMeasured(std::string_view& rest, Measured* out) {
+  const std::string text(rest.substr(0, rest.find(' ') + 1));
+  long long cpu_ms = 0, kb = 0, in = 0, written = 0;
+  int used = 0;
+  if (std::sscanf(text.c_str(), "u%lld,%lld,%lld,%lld%n", &cpu_ms, &kb, &in, &written, &used) != 4 ||
+      used + 1 != static_cast<int>(text.size()))
+    return;
+  constexpr double kBlocksOfMb = 2048;
+  *out = {static_cast<double>(cpu_ms) / 1e3, static_cast<double>(kb) / 1024,
+          static_cast<double>(in) / kBlocksOfMb, static_cast<double>(written) / kBlocksOfMb};
+  rest.remove_prefix(text.size());
 }
 
 std::string Unescape(std::string_view s) {
@@ -79,6 +94,7 @@ bool ParseRecord(std::string_view line, Record* r) {
     rest.remove_prefix(2);
     if (!Next(rest, &started) || !Next(rest, &ended)) return false;
     r->ended_at = static_cast<double>(ended) / 1e6;
+    TakeMeasured(rest, &r->measured);
     r->message = Unescape(rest);
   }
   r->started_at = static_cast<double>(started) / 1e6;

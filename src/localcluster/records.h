@@ -20,6 +20,7 @@ struct Record {
   int status = 0;           ///< of an end
   Cause cause = Cause::kUnknown;
   double started_at = 0, ended_at = 0;
+  Measured measured;  ///< of an end
   std::string message;
 };
 

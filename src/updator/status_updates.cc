@@ -131,6 +131,7 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
       end.started_ago_s = Ago(u, u.remote.started_at);
     end.ended_ago_s = Ago(u, u.remote.ended_at);
     end.node = ValidUtf8(u.remote.node);
+    end.measured = u.remote.measured;
     out.push_back(std::move(end));
   }
   return out;

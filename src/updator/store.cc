@@ -133,13 +133,16 @@ std::vector<sql::CountClusterFaultsRow> Store::CountClusterFaults(
 }
 
 std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
-  db::RowSet<std::int64_t, bool, std::string, std::string, std::optional<std::int64_t>,
-             std::optional<double>, double, std::string, std::optional<std::string>>
+  using MaybeNumber = std::optional<double>;
+  db::RowSet<std::int64_t, bool, std::string, std::string, std::optional<std::int64_t>, MaybeNumber,
+             double, std::string, std::optional<std::string>, MaybeNumber, MaybeNumber, MaybeNumber,
+             MaybeNumber>
       rows;
   std::map<std::int64_t, const ExitInfo*> exits;
   for (const auto& e : ends) {
     rows.Add(e.job_id, e.exit.success, std::string(ToString(e.exit.exit_class)), e.exit.code,
-             e.wait_status, e.started_ago_s, e.ended_ago_s, e.node, e.message);
+             e.wait_status, e.started_ago_s, e.ended_ago_s, e.node, e.message, e.measured.cpu_s,
+             e.measured.peak_mb, e.measured.read_mb, e.measured.written_mb);
     exits[e.job_id] = &e.exit;
   }
   std::vector<EndedJob> out;

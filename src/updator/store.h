@@ -37,6 +37,7 @@ struct JobEnd {
   double ended_ago_s = 0;
   std::string node;
   std::optional<std::string> message;  ///< of a failure
+  cluster::Measured measured;
 };
 
 /// A failure, as error classes are matched with it.

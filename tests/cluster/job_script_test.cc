@@ -115,6 +115,53 @@ TEST_F(JobScriptTest, AnEndIsRecordedWithItsWaitStatus) {
   }
 }
 
+// 64 MB in one process, some CPU time in another.
+constexpr char kHungry[] =
+    "dd if=/dev/zero of=/dev/null bs=64M count=1 2>/dev/null; i=0; "
+    "while [ $i -lt 200000 ]; do i=$((i+1)); done; ";
+
+TEST_F(JobScriptTest, AJobMeasuresItself) {
+  auto batch = BatchOf({std::string(kHungry) + "exit 3", "kill -9 $$"});
+  EXPECT_EQ(Run(batch), 3 << 8);
+  ASSERT_TRUE(Record(batch));
+  const auto measured = Record(batch)->measured;
+  EXPECT_GT(measured.cpu_s.value_or(0), 0.01);
+  EXPECT_GT(measured.peak_mb.value_or(0), 64);
+  EXPECT_LT(measured.peak_mb.value_or(0), 100);
+  EXPECT_TRUE(measured.read_mb && measured.written_mb);
+  EXPECT_EQ(Run(batch, 1), SIGKILL) << "what stands between passes the signal on";
+  const auto together =
+      ParseMeasured(Contents(home_ / ".cigri" / MeasuredPath(Ref(batch))));
+  ASSERT_EQ(together.size(), 2u) << "of both jobs, to be read with one call";
+  EXPECT_EQ(together.at(100).peak_mb, measured.peak_mb);
+  EXPECT_LT(together.at(101).peak_mb.value_or(100), 20);
+}
+
+// PERL5OPT may name modules that the script's own perl does not have.
+TEST_F(JobScriptTest, WithoutPerlTheShellMeasuresCpuTime) {
+  setenv("PERL5OPT", "-MNo::Such::Module", 1);
+  const auto batch = BatchOf({std::string(kHungry) + "echo $PERL5OPT; exit 3"});
+  const int status = Run(batch);
+  unsetenv("PERL5OPT");
+  EXPECT_EQ(status, 3 << 8);
+  EXPECT_EQ(Out(batch), "-MNo::Such::Module\n");
+  ASSERT_TRUE(Record(batch));
+  EXPECT_GT(Record(batch)->measured.cpu_s.value_or(0), 0.01);
+  EXPECT_FALSE(Record(batch)->measured.peak_mb);
+}
+
+TEST_F(JobScriptTest, WhatIsNoMeasurementIsNone) {
+  const auto measured = ParseMeasured(
+      "cigri1 used 1 0m1.5s+2m0.25s - - -\ncigri1 used 2 1.5 2048 x 0\ncigri1 used 3 1.5 20"
+      "cigri1 used 4 nan 1 1 1\ncigri1 used x 1 1 1 1\n");
+  ASSERT_EQ(measured.size(), 2u);
+  EXPECT_NEAR(measured.at(1).cpu_s.value_or(0), 121.75, 1e-9);
+  EXPECT_FALSE(measured.at(1).peak_mb);
+  EXPECT_EQ(measured.at(2).peak_mb, 2.0);
+  EXPECT_FALSE(measured.at(2).read_mb);
+  EXPECT_EQ(measured.at(2).written_mb, 0.0);
+}
+
 TEST_F(JobScriptTest, AQuietJobLeavesNoFile) {
   const auto batch = BatchOf({"true", "echo x >&2"});
   Run(batch, 0);

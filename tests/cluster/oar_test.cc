@@ -305,6 +305,32 @@ TEST_F(OarTest, AForgottenJobIsReadFromItsOwnRecord) {
   EXPECT_EQ(result.missing.size(), 1u);
 }
 
+TEST_F(OarTest, WhatJobsMeasuredIsReadWithOneCallForAllThatEndedTogether) {
+  auto config = ConfigOf("oar2", server_.port());
+  config.options["records"] = true;
+  oar_ = MakeCluster(config);
+  server_.On("GET", "ids=", List({Item(84, "Terminated"), Item(85, "Terminated")}));
+  server_.On("GET", "/jobs/84.json", Fixture("oar/job_terminated"));
+  server_.On("GET", "/jobs/85.json", Fixture("oar/job_terminated"));
+  const std::string file = "/media/~/.cigri/records/cigri.12.g1.abcd/0/measured";
+  server_.On("GET", file,
+             {200, "cigri1 used 1 0.5 2048 0 1024\ncigri1 used 7 9 9 9 9\n", "x/y"});
+  PollRequest request;
+  request.jobs = {RefOf("84", kTag, 0), RefOf("85", kTag, 1)};
+  request.jobs[1].job_id = 2;
+  auto result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 2u);
+  EXPECT_EQ(result.jobs[0].measured.cpu_s, 0.5);
+  EXPECT_EQ(result.jobs[0].measured.peak_mb, 2.0);
+  EXPECT_EQ(result.jobs[0].measured.written_mb, 1.0);
+  EXPECT_FALSE(result.jobs[1].measured.cpu_s) << "its line is not there";
+  EXPECT_EQ(server_.Asked("GET", "/media/").size(), 1u);
+  server_.On("GET", file, Says({{"code", 500}}, 500));
+  result = oar_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 2u) << "an end does not wait for its measurements";
+  EXPECT_EQ(result.jobs[0].state, RemoteState::kEnded);
+}
+
 // A server that dies leaves what it was launching in this state, indefinitely.
 TEST_F(OarTest, WhatIsBeingLaunchedHasGivenNoSignYet) {
   server_.On("GET", "ids=",
@@ -344,7 +370,7 @@ TEST_F(OarTest, AJobThatOarStruckOffWithoutItsNodeIsAskedForItsOwnRecord) {
   EXPECT_EQ(result.jobs[0].cause, EndCause::kExited) << "it ran after all";
   EXPECT_EQ(result.jobs[0].wait_status, 0);
   EXPECT_EQ(result.jobs[1].cause, EndCause::kDeleted);
-  EXPECT_EQ(server_.Asked("GET", "/media/").size(), 1u) << "a node that has answered is believed";
+  EXPECT_TRUE(server_.Asked("GET", "abcd/0/1").empty()) << "a node that has answered is believed";
   server_.On("GET", record, Says({{"code", 404}}, 404));
   result = oar_->Poll(request);
   EXPECT_EQ(result.jobs.at(0).state, RemoteState::kEnded);

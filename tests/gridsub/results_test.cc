@@ -25,8 +25,14 @@ std::string Piece(int task, const char* stream, const std::string& bytes) {
   return json({{"task", task}, {"stream", stream}, {"bytes", bytes.size()}}).dump() + "\n" + bytes;
 }
 
+// The failed one has measured nothing.
 std::string End(int task, const json& values, int exit = 0) {
+  const auto measured = [exit](double value) { return exit == 0 ? json(value) : json(); };
   return json({{"task", task},
+               {"cpu_s", measured(0.21)},
+               {"peak_mb", measured(3.5)},
+               {"read_mb", measured(0)},
+               {"written_mb", measured(1)},
                {"end", true},
                {"values", values},
                {"exit", exit},
@@ -93,8 +99,10 @@ TEST(ResultsTest, AFileForEachTaskAndATable) {
   EXPECT_EQ(Slurp(api.folder() + "/res/b%2Fx,2.err"), "oops\n");
   EXPECT_FALSE(std::filesystem::exists(api.folder() + "/res/a,1.err"));
   EXPECT_EQ(Slurp(api.folder() + "/res.csv"),
-            "seq,value1,value2,state,exit_code,signal,cluster,node,seconds,attempts\n"
-            "2,b/x,2,failed,3,,alpha,n1,1.250,1\n1,a,1,done,0,,alpha,n1,1.250,1\n");
+            "seq,value1,value2,state,exit_code,signal,cluster,node,seconds,attempts,"
+            "cpu_s,peak_mb,read_mb,written_mb\n"
+            "2,b/x,2,failed,3,,alpha,n1,1.250,1,,,,\n"
+            "1,a,1,done,0,,alpha,n1,1.250,1,0.210,3.500,0.000,1.000\n");
   EXPECT_NE(ran.out.find("\noutput: res\n"), std::string::npos) << ran.out;
 }
 

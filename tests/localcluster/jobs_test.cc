@@ -27,6 +27,18 @@ TEST_F(JobsTest, AnEndReportsExitCodeTimesNodeAndTheLastLinesOfStderr) {
   EXPECT_EQ(Out("0"), "out\n");
 }
 
+TEST_F(JobsTest, AJobMeasuresItselfWithAllThatItHasStarted) {
+  Start();
+  const auto job = RunOne(
+      "(dd if=/dev/zero of=/dev/null bs=64M count=1 2>/dev/null) & i=0; "
+      "while [ $i -lt 200000 ]; do i=$((i+1)); done; wait; exit 3");
+  EXPECT_EQ(job.wait_status, 3 << 8);
+  EXPECT_GT(job.measured.cpu_s.value_or(0), 0.01);
+  EXPECT_GT(job.measured.peak_mb.value_or(0), 64);
+  EXPECT_LT(job.measured.peak_mb.value_or(0), 100);
+  EXPECT_TRUE(job.measured.read_mb && job.measured.written_mb);
+}
+
 TEST_F(JobsTest, ASignalIsReportedAsSuch) {
   Start();
   EXPECT_EQ(RunOne("kill -9 $$").wait_status, SIGKILL);

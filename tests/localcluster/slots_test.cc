@@ -61,7 +61,15 @@ TEST(ParseRecordTest, ReadsWhatCigriJobWrites) {
   EXPECT_EQ(r.pid, 456);
   EXPECT_EQ(r.places, (Places{0, 5}));
   Record e;
-  ASSERT_TRUE(ParseRecord("E 12_3 768 x 1700000000000000 1700000000500000 a\\nb\\\\c", &e));
+  const std::string end = "E 12_3 768 x 1700000000000000 1700000000500000 ";
+  ASSERT_TRUE(ParseRecord(end + "u1500,2048,4096,1 u1,2,3,4 x", &e));
+  EXPECT_EQ(e.message, "u1,2,3,4 x");
+  EXPECT_EQ(e.measured.cpu_s, 1.5);
+  EXPECT_EQ(e.measured.peak_mb, 2);
+  EXPECT_EQ(e.measured.read_mb, 2);
+  e = {};
+  ASSERT_TRUE(ParseRecord(end + "a\\nb\\\\c", &e));
+  EXPECT_EQ(e.measured.cpu_s, -1) << "an older cigri-job measures nothing";
   EXPECT_EQ(e.status, 768);
   EXPECT_EQ(e.cause, Cause::kExited);
   EXPECT_DOUBLE_EQ(e.ended_at, 1700000000.5);

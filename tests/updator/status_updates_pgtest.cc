@@ -82,6 +82,21 @@ TEST_F(StatusUpdatesPgTest, ASuccessIsCountedOnceAndTheLastOneEndsTheCampaign) {
       << "the cluster's times are only subtracted from each other";
 }
 
+TEST_F(StatusUpdatesPgTest, WhatAJobMeasuredIsInItsRecord) {
+  GivenClusters(1);
+  const auto jobs = GivenLive(GivenCampaign({.ntasks = 3}), 1, 3);
+  auto success = Ended(jobs[0], 0), failure = Ended(jobs[1], 9);
+  success.remote.measured = {1.5, 200, 0, 2.5};
+  failure.remote.measured = {.cpu_s = 0.25, .peak_mb = {}, .read_mb = {}, .written_mb = {}};
+  Apply({success, failure, Ended(jobs[2], 0)});
+  const auto rows = Sql(
+      "SELECT concat_ws(' ', cpu_s, peak_mb, read_mb, written_mb) FROM done ORDER BY job_id");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_STREQ(rows[0][0].c_str(), "1.5 200 0 2.5");
+  EXPECT_STREQ(rows[1][0].c_str(), "0.25");
+  EXPECT_STREQ(rows[2][0].c_str(), "") << "unknown is not 0";
+}
+
 TEST_F(StatusUpdatesPgTest, UsageEqualsTheRecordsOfTheJobsToTheSlotSecond) {
   GivenClusters(2);
   for (const int cluster : {1, 2}) {

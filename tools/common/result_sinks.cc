@@ -149,7 +149,7 @@ void ResultTable::Outcome(const TaskOutcome& outcome) {
     std::string title = "seq";
     for (std::size_t i = 0; i < outcome.values.size(); ++i)
       title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
-    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts");
+    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb");
     titled_ = true;
   }
   std::string line = std::to_string(outcome.task + 1);
@@ -158,7 +158,9 @@ void ResultTable::Outcome(const TaskOutcome& outcome) {
           (outcome.exit < 0 ? "" : std::to_string(outcome.exit)) + "," +
           (outcome.signal == 0 ? "" : std::to_string(outcome.signal));
   Put(line + "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
-      Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts));
+      Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts) + "," +
+      Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
+      "," + Seconds(outcome.written_mb));
 }
 
 void ResultFanout::Columns(const std::vector<std::string>& columns) {

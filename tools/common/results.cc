@@ -21,6 +21,11 @@ std::int64_t NumberOf(const json& head, const char* key) {
   return at != head.end() && at->is_number() ? at->get<std::int64_t>() : 0;
 }
 
+std::optional<double> MeasureOf(const json& head, const char* key) {
+  const auto at = head.find(key);
+  return at != head.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
+}
+
 TaskOutcome OutcomeOf(const json& head) {
   TaskOutcome outcome;
   outcome.task = NumberOf(head, "task");
@@ -33,8 +38,11 @@ TaskOutcome OutcomeOf(const json& head) {
   outcome.node = TextOf(head, "node");
   outcome.job = NumberOf(head, "job");
   outcome.attempts = static_cast<int>(NumberOf(head, "attempts"));
-  if (const auto at = head.find("seconds"); at != head.end() && at->is_number())
-    outcome.seconds = at->get<double>();
+  outcome.seconds = MeasureOf(head, "seconds");
+  outcome.cpu_s = MeasureOf(head, "cpu_s");
+  outcome.peak_mb = MeasureOf(head, "peak_mb");
+  outcome.read_mb = MeasureOf(head, "read_mb");
+  outcome.written_mb = MeasureOf(head, "written_mb");
   outcome.unread = TextOf(head, "unread");
   return outcome;
 }

@@ -96,6 +96,20 @@ std::string JobLine(const json& item) {
          "," + OrStar(item, "name") + "," + OrStar(item, "parameters") + "\n";
 }
 
+std::string MeasuredLine(const json& item) {
+  std::string out;
+  const auto add = [&](const char* key, const char* format) {
+    const auto it = item.find(key);
+    if (it == item.end() || !it->is_number()) return;
+    out += (out.empty() ? "      " : ", ") + fmt::format(fmt::runtime(format), it->get<double>());
+  };
+  add("cpu_s", "{:.3f} s CPU");
+  add("peak_mb", "{:.1f} MB of memory");
+  add("read_mb", "{:.1f} MB read");
+  add("written_mb", "{:.1f} MB written");
+  return out.empty() ? "" : out + "\n";
+}
+
 std::string Job(const json& job) {
   std::string out;
   std::set<std::string> printed = {"links"};
@@ -114,7 +128,7 @@ std::string Task(const json& task) {
                                 task["index"].get<std::int64_t>(), Plain(task["id"]),
                                 OrStar(task, "parameters"), Plain(task["state"]));
   for (const auto& item : task["execution"]) {
-    out += "  " + JobLine(item);
+    out += "  " + JobLine(item) + MeasuredLine(item);
     if (item["code"].is_string()) out += "      " + Plain(item["code"]);
     if (item["exit"].is_number()) out += ", exit " + Plain(item["exit"]);
     if (item["signal"].is_number()) out += ", signal " + Plain(item["signal"]);

@@ -8,6 +8,8 @@ namespace cigri::gridstat {
 /// One line of gridstat -f: "  <param>: <job>,<remote>,<state>,<cluster>,<name>,<parameters>",
 /// "*" for what there is not or may not be seen.
 std::string JobLine(const nlohmann::json& item);
+/// What it measured of itself, as a line below; "" when nothing was measured.
+std::string MeasuredLine(const nlohmann::json& item);
 /// gridstat -j: a "key: value" a line, CiGri's keys first, in its order.
 std::string Job(const nlohmann::json& job);
 /// gridstat -c N --task I: the task, then its attempts.

@@ -22,7 +22,7 @@ void PrintJobs(tools::Api& api, const GridstatOptions& o) {
     const auto page = tools::Expect(api.Get(path + std::to_string(offset)),
                                     "list the jobs of campaign " + o.campaign);
     std::string text = any ? "" : " Jobs:\n";
-    for (const auto& item : page["items"]) text += JobLine(item);
+    for (const auto& item : page["items"]) text += JobLine(item) + MeasuredLine(item);
     if (!any && page["items"].empty()) text += "No jobs to print\n";
     any = true;
     if (!Put(text) || offset + kPage >= page["total"].get<std::int64_t>()) return;

@@ -26,6 +26,7 @@ void AddEnd(json& job, const Attempt& a) {
   job["signal"] = how.signal != 0 ? json(how.signal) : json();
   job["code"] = OrNull(a.code);
   job["exit_class"] = OrNull(a.exit_class);
+  job.update(MeasuredJson(a));
 }
 
 /// One line of gridstat -f. `line` is null for those who may not see parameters.
@@ -168,6 +169,10 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
     a.wait_status = row.wait_status;
     a.code = row.code.value_or("");
     a.exit_class = row.exit_class.value_or("");
+    a.cpu_s = row.cpu_s;
+    a.peak_mb = row.peak_mb;
+    a.read_mb = row.read_mb;
+    a.written_mb = row.written_mb;
     AddEnd(out, a);
     out.update({{"state", row.state},
                 {"remote_id", OrNull(row.remote_id)},

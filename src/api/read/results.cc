@@ -71,7 +71,8 @@ Wanted WantedOf(const Request& request) {
 json OutcomeJson(const CampaignInfo& info, const Attempt& a, const std::string& line) {
   const auto how = Decode(a.wait_status);
   const bool timed = a.started && a.ended;
-  return {{"task", a.idx},
+  json outcome = {
+          {"task", a.idx},
           {"end", true},
           {"values",
            info.format == jdl::kFormatValues ? json(jdl::DecodeValues(line)) : json::array({line})},
@@ -85,6 +86,8 @@ json OutcomeJson(const CampaignInfo& info, const Attempt& a, const std::string& 
           {"attempts", a.attempt},
           {"started", OrNull(a.started)},
           {"seconds", timed ? json(*a.ended - *a.started) : json()}};
+  outcome.update(MeasuredJson(a));
+  return outcome;
 }
 
 // Writes tasks as frames: a line of JSON, and behind it the bytes that it announces.

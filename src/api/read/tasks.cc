@@ -3,6 +3,8 @@
 #include <sql/tasks.h>
 #include <sys/wait.h>
 
+#include <cmath>
+
 namespace cigri::api {
 namespace {
 
@@ -24,6 +26,10 @@ Attempt AttemptOf(const sql::AttemptsOfTasksRow& row) {
   a.code = row.code.value_or("");
   a.node = row.node.value_or("");
   a.message = row.message.value_or("");
+  a.cpu_s = row.cpu_s;
+  a.peak_mb = row.peak_mb;
+  a.read_mb = row.read_mb;
+  a.written_mb = row.written_mb;
   a.attempt = row.attempt;
   a.counted = row.counted;
   a.needs_attention = row.needs_attention;
@@ -85,6 +91,16 @@ std::vector<std::int64_t> NextTasks(db::Tx& tx, std::int64_t campaign, Which whi
       break;
   }
   return next(sql::kEndedTasks);
+}
+
+nlohmann::json MeasuredJson(const Attempt& a) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? nlohmann::json(std::round(*value * 1000) / 1000) : nlohmann::json();
+  };
+  return {{"cpu_s", number(a.cpu_s)},
+          {"peak_mb", number(a.peak_mb)},
+          {"read_mb", number(a.read_mb)},
+          {"written_mb", number(a.written_mb)}};
 }
 
 HowEnded Decode(const std::optional<int>& wait_status) {

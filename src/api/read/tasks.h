@@ -11,6 +11,8 @@ struct Attempt {
   std::optional<int> wait_status;
   std::optional<double> submitted, started, ended;
   std::string remote_id, state, cluster, kind, exit_class, code, node, message;
+  /// What the job measured of itself.
+  std::optional<double> cpu_s, peak_mb, read_mb, written_mb;
   int attempt = 0;
   bool counted = false;          ///< the success of its task
   bool needs_attention = false;  ///< the last of a task that waits for its user
@@ -28,6 +30,9 @@ Which WhichOf(const std::string& word);
 /// The next `limit` of them after task `after` (-1: from the beginning).
 std::vector<std::int64_t> NextTasks(db::Tx& tx, std::int64_t campaign, Which which,
                                     std::int64_t after, std::int64_t limit);
+
+/// Its measurements as members of a job's JSON; null where there is none.
+nlohmann::json MeasuredJson(const Attempt& a);
 
 /// Exit code and signal of a raw wait status; -1 and 0 when nobody knows.
 struct HowEnded {
