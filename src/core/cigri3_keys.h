@@ -3,7 +3,7 @@
 
 namespace cigri {
 
-/// A job, as `GET /jobs/ID` of CiGri 3 and its `gridstat -j` show it (docs/beside-cigri3.md).
+/// A job, as `GET /jobs/ID` of CiGri 3 and its `gridstat -j` show it.
 inline constexpr const char* kCigri3JobKeys[] = {
     "id",       "param",         "grid_user",      "campaign_id",     "param_id",
     "batch_id", "cluster_id",    "collect_id",     "state",           "return_code",
