@@ -64,7 +64,8 @@ build_preset() {
   printf ' %s build     %s, %d s                          \n' "$label" "$dir/bin" $((SECONDS - began))
 }
 
-build_release() { build_preset release build "$1"; }
+# Without the simulator, which no grid needs to run.
+build_grid() { build_preset release build "$1" grid; }
 
 # begin_page [dev]: bundles the web page in the background, while the C++ compiles.
 begin_page() { nice -n 10 bash scripts/page.sh "$@" > build/page.out 2>&1 & page_pid=$!; }
