@@ -337,7 +337,8 @@ INSERT INTO error_classes
     'user .*(is not known|does not exist|unknown)|(unknown|invalid|no such) user|no passwd entry'
     '|is there an account|invalid (slurm )?account', 'infrastructure', true, 'retry_elsewhere'),
 ('memory', 'the job needs more memory than it had', 'passive', 'any', '',
-    'oom.?kill|out of memory|Cannot allocate memory|MemoryError|std::bad_alloc', NULL, false,
+    'oom.?kill|out of memory|Cannot allocate memory|MemoryError|std::bad_alloc'
+    '|used more memory than', NULL, false,
     'more_memory'),
 ('walltime', 'the job needs more time than its walltime', 'passive', 'cluster', 'WALLTIME', '',
     NULL, false, 'more_walltime');

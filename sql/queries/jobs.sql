@@ -114,7 +114,7 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 -- returns: user_requeues int, infrastructure int, preemption int, our_kill int,
 -- returns: uncharged_here int, other_clusters bool,
 -- returns: other_copy bool, counted bool, program_file text, directory text, verified bool,
--- returns: walltime_x double, memory_x double, has_mem bool, retry text?
+-- returns: walltime_x double, memory_x double, has_mem bool, auto_mem bool, retry text?
 -- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
@@ -133,6 +133,7 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(nullif(cc.exec_directory, ''), '$HOME') AS directory,
     coalesce(n.verified, false) AS verified, coalesce(t.walltime_x, 1) AS walltime_x,
     coalesce(t.memory_x, 1) AS memory_x, coalesce(cc.options ? 'mem', false) AS has_mem,
+    coalesce(cc.options ->> 'mem' LIKE 'auto%', false) AS auto_mem,
     c.jdl ->> 'retry' AS retry
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
@@ -205,6 +206,19 @@ JOIN live AS l ON l.job_id BETWEEN r.first AND r.last;
 -- cluster lost).
 SELECT l.job_id FROM clusters AS k JOIN live AS l ON l.cluster_id = k.id
 WHERE k.lost_at IS NOT NULL AND l.submitted_at < k.lost_at;
+
+-- name: MemoryUsed
+-- returns: n int64, most_mb double?, most_failed_mb double?
+-- What the last thousand tasks of campaign $1 that are done have measured of their memory: how many
+-- they are, and what 95 of 100 stayed below; and the most of those that failed.
+SELECT count(*) AS n, percentile_cont(0.95) WITHIN GROUP (ORDER BY peak_mb::float8) AS most_mb, (
+    SELECT max(peak_mb)::float8 FROM (
+        SELECT peak_mb FROM done WHERE campaign_id = $1 AND NOT counted AND idx >= 0
+        ORDER BY idx DESC LIMIT 1000) AS f) AS most_failed_mb
+FROM (
+    SELECT peak_mb FROM done WHERE campaign_id = $1 AND counted AND idx >= 0
+        AND peak_mb IS NOT NULL
+    ORDER BY idx DESC LIMIT 1000) AS d;
 
 -- name: MoveJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, kind text, slots int64,

@@ -148,7 +148,7 @@ void ClusterCheck::Hooks() {
 }
 
 void ClusterCheck::ForSlurm() {
-  static const Pattern kMem("[1-9][0-9]*(\\.[0-9]+)?[KMGT]B?");
+  static const Pattern kMem("(auto|(auto:)?[1-9][0-9]*(\\.[0-9]+)?[KMGT]B?)");
   for (const char* key : {"partition", "account", "qos", "constraint"})
     if (const auto text = ReadText(doc_, Get(key))) out_.options[key] = *text;
   Option("gpus", ReadWhole(doc_, Get("gpus"), 0, 10'000));
@@ -156,7 +156,8 @@ void ClusterCheck::ForSlurm() {
   const auto mem = Get("mem");
   const auto text = ReadText(doc_, mem);
   if (text && (text->size() > 20 || !kMem.MatchesAll(*text)))
-    doc_.Fault(mem.path, "\"" + Shown(*text) + "\" is no amount of memory", "like \"2G\"");
+    doc_.Fault(mem.path, "\"" + Shown(*text) + "\" is no amount of memory",
+               "like \"2G\", \"auto\" or \"auto:2G\"");
   else if (text)
     out_.options["mem"] = *text;
 }

@@ -1,5 +1,6 @@
 // From an intent to what the driver sends: settings, parameters, command lines.
 #include <sql/batches.h>
+#include <sql/jobs.h>
 #include <sql/parameters.h>
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include "cluster/batch.h"
 #include "cluster/resource_request.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "jdl/blocks.h"
 #include "jdl/command.h"
 #include "runner/store.h"
@@ -41,6 +43,25 @@ Lines LoadLines(db::Tx& tx, const ClaimedBatch& batch) {
     }
   }
   return lines;
+}
+
+// Turns `mem: auto` into an amount, marked so that it yields where the cluster cannot take it.
+void SetMemory(db::Tx& tx, const ClaimedBatch& claimed, cluster::Batch& batch) {
+  const auto mem = batch.options.find("mem");
+  if (mem == batch.options.end()) return;
+  const std::string word = mem->is_string() ? mem->get<std::string>() : "";
+  const bool is_auto = StartsWith(word, "auto");
+  if (is_auto) *mem = word == "auto" ? nlohmann::json(0) : nlohmann::json(word.substr(5));
+  const auto mb = cluster::ResourceRequestOf(batch).mem_mb;
+  if (is_auto) {
+    const auto row = tx.One(sql::kMemoryUsed, batch.campaign_id);
+    const MemoryUsed used{row.n, row.most_mb.value_or(0), row.most_failed_mb.value_or(0)};
+    *mem = AutoMemory(mb, used, claimed.memory_x);
+    batch.options[kAutoMemory] = true;
+    if (*mem == 0) batch.options.erase("mem");
+  } else if (claimed.memory_x > 1 && mb > 0) {
+    *mem = std::ceil(static_cast<double>(mb) * claimed.memory_x);
+  }
 }
 
 cluster::BatchSettings SettingsOf(const sql::BatchSettingsRow& row, const ClaimedBatch& batch) {
@@ -98,10 +119,9 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   cluster::Batch out =
       script ? BuildScript(rows[0], settings, batch) : cluster::TaskBatch(settings);
   if (!script) out.elements = ElementsOf(tx, rows[0], batch);
-  if (const auto mb = cluster::ResourceRequestOf(out).mem_mb; batch.memory_x > 1 && mb > 0)
-    out.options["mem"] = std::ceil(static_cast<double>(mb) * batch.memory_x);
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
+  SetMemory(tx, batch, out);
   out.kind = batch.kind;
   out.tag = batch.tag;
   return out;

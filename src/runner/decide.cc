@@ -1,6 +1,7 @@
 #include "runner/decide.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace cigri::runner {
@@ -31,6 +32,16 @@ std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling
     if (most <= 0 || wants.size() == most_wants) break;
   }
   return wants;
+}
+
+int AutoMemory(std::int64_t start_mb, const MemoryUsed& used, double memory_x) {
+  constexpr std::int64_t kEnough = 10;
+  // Memory varies from run to run, and a node's own limit counts more than a process's pages.
+  constexpr double kMargin = 1.25, kLeast = 64, kFirstGrowth = 1024;
+  double mb = static_cast<double>(start_mb);
+  if (used.n >= kEnough) mb = std::max(kLeast, used.most * kMargin);
+  if (mb == 0 && memory_x > 1) mb = std::max(kFirstGrowth, used.most_failed);
+  return static_cast<int>(std::min(std::ceil(mb * memory_x), 1e9));
 }
 
 int RetryShare(int n, std::int64_t fresh) {

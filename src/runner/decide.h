@@ -46,6 +46,16 @@ struct Want {
 /// all.
 std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling, int most);
 
+/// What is known of the memory that the tasks of a campaign use, in MB.
+struct MemoryUsed {
+  std::int64_t n = 0;      ///< successes that measured it
+  double most = 0;         ///< what 95 of 100 of them stayed below
+  double most_failed = 0;  ///< of a failure; 0: none measured it
+};
+/// MB of memory to ask for where the JDL says `mem: auto` (0: the cluster's default). `start_mb`: of
+/// `auto:AMOUNT`, until enough is known; `memory_x`: how much more this task gets.
+int AutoMemory(std::int64_t start_mb, const MemoryUsed& used, double memory_x);
+
 /// Of `n` jobs to claim, how many retried tasks may come first: all but a quarter. The quarter is
 /// kept for fresh tasks while there are any, so that a few bad tasks never starve a campaign.
 int RetryShare(int n, std::int64_t fresh);

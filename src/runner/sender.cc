@@ -59,8 +59,10 @@ void Sender::Send(const ClaimedBatch& batch, Clock::time_point send_by) {
   } catch (const std::exception& e) {
     return Refused(batch, {Why::kBatch, e.what()});
   }
-  if (const auto why = session_.driver->WhyNot(spec); !why.empty())
-    return Refused(batch, {Why::kBatch, why});
+  auto why = session_.driver->WhyNot(spec);
+  if (!why.empty() && spec.options.erase(kAutoMemory) > 0 && spec.options.erase("mem") > 0)
+    why = session_.driver->WhyNot(spec);
+  if (!why.empty()) return Refused(batch, {Why::kBatch, why});
   if (limits_.TooManyBytes(spec)) return GiveBackTooLarge(batch);
   // A drain that has returned relies on this: no POST starts after send_by.
   if (Clock::now() > send_by || session_.BackingOff())

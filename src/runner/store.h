@@ -12,6 +12,9 @@
 
 namespace cigri::runner {
 
+/// Key of Batch::options: its memory was not asked for by the user but learnt (`mem: auto`).
+inline constexpr char kAutoMemory[] = "mem_auto";
+
 /// An intent: a batch that is sent, or may have been.
 struct ClaimedBatch {
   std::int64_t id = 0, first_job_id = 0, campaign_id = 0;

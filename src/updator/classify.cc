@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 
 #include "core/text.h"
@@ -178,6 +179,11 @@ ExitInfo ByRules(const EndInfo& end, ExitInfo out) {
     out.fault_title = known->title;
     Apply(end, *known, out);
   }
+  // The kernel kills with KILL what takes too much memory, and leaves no other word.
+  if (end.auto_mem && !end.error_class && end.cause == EndCause::kExited &&
+      end.wait_status == SIGKILL)
+    Apply(end, {.name = {}, .title = {}, .exit_class = {}, .action = RetryAction::kMoreMemory},
+          out);
   const FailedEnd failed{ExitCodeText(end.wait_status), code, std::string(ToString(out.exit_class)),
                          end.message};
   for (const auto& rule : end.retry.rules) {

@@ -36,6 +36,7 @@ struct EndInfo {
   double walltime_x = 1, memory_x = 1;  ///< what it had, of what the campaign asks for
   bool verified = false;                ///< a job of the campaign has succeeded on this cluster
   bool has_mem = false;                 ///< the campaign asks for an amount of memory
+  bool auto_mem = false;                ///< ... and leaves it to the grid which
   std::string message = {};             ///< of the failure, for the rules
   std::optional<ErrorClass> error_class = {};
   RetrySettings retry = {};  ///< of the JDL

@@ -56,6 +56,7 @@ EndInfo EndOf(const StatusUpdate& update, const sql::InfoOfEndsRow& row) {
           .memory_x = row.memory_x,
           .verified = row.verified,
           .has_mem = row.has_mem,
+          .auto_mem = row.auto_mem,
           .message = FailureMessage(update.remote, row.kill_detail, missing),
           .retry = row.retry ? ReadRetry(nlohmann::json::parse(*row.retry)) : RetrySettings{}};
 }
@@ -79,8 +80,10 @@ void FindErrorClasses(Store& store, std::map<std::int64_t, EndInfo>& ends) {
   std::map<std::string, ErrorMatches> matches;
   for (const auto& row : store.ErrorClassesOf(jobs)) {
     auto& end = ends.at(row.job_id);
-    if (row.active && end.error_class) continue;
-    if (row.active) end.error_class = ErrorClassOf(row);
+    // With `mem: auto` the user has asked for what the class would do.
+    const bool active = row.active || (end.auto_mem && row.action == "more_memory");
+    if (active && end.error_class) continue;
+    if (active) end.error_class = ErrorClassOf(row);
     auto& match = matches[row.name];
     ++match.n;
     match.sample = end.message;

@@ -303,6 +303,7 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("licences":["x"])"), "licences", ""},
       {With(R"("licences":{"x":0})"), "licences.x", ""},
       {With(R"("mem":"lots")"), "mem", "memory"},
+      {With(R"("mem":"auto:")"), "mem", "memory"},
       {With(R"("cores":0)"), "cores", ""},
       {With(R"("start_rate":0)"), "start_rate", ""},
       {With(R"("after":[0])"), "after[0]", ""},

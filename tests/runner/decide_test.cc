@@ -68,6 +68,28 @@ TEST(RoomTest, NoMoreThanAskedForInOneClaim) {
   EXPECT_EQ(sum, 100);
 }
 
+TEST(AutoMemoryTest, IsWhatTheCampaignsOwnTasksUseElseWhatTheUserSaysElseTheClustersDefault) {
+  const struct {
+    const char* when;
+    std::int64_t start_mb;
+    MemoryUsed used;
+    double memory_x;
+    int want;
+  } cases[] = {
+      {"nothing is known", 0, {}, 1, 0},
+      {"the user says where to start", 2048, {}, 1, 2048},
+      {"too few have ended", 2048, {9, 100, 0}, 1, 2048},
+      {"enough have", 2048, {10, 100, 0}, 1, 125},
+      {"small programs", 0, {10, 3, 0}, 1, 64},
+      {"one was killed for memory", 2048, {}, 1.5, 3072},
+      {"at the cluster's default", 0, {}, 1.5, 1536},
+      {"... which is more than that", 0, {0, 0, 4000}, 1.5, 6000},
+      {"one needs more than most", 0, {50, 200, 300}, 2.25, 563},
+  };
+  for (const auto& c : cases)
+    EXPECT_EQ(AutoMemory(c.start_mb, c.used, c.memory_x), c.want) << c.when;
+}
+
 TEST(RetryShareTest, AQuarterIsKeptForFreshTasksWhileThereAreAny) {
   EXPECT_EQ(RetryShare(100, 1000), 75);
   EXPECT_EQ(RetryShare(100, 0), 100);

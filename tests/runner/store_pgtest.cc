@@ -78,6 +78,31 @@ TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWallt
   EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).walltime_s, 60);
 }
 
+TEST_F(RunnerStorePgTest, AutomaticMemoryIsLearntFromTheTasksThatAreDone) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 40});
+  Sql("UPDATE campaign_clusters SET options = '{\"mem\": \"auto:2G\"}'");
+  GivenGrant(campaign, 1, 1);
+  const auto batches = Claim();
+  ASSERT_EQ(batches.size(), 1u);
+  const auto mem = [&] {
+    auto connection = Connect();
+    db::Tx tx(*connection);
+    const auto spec = Store(1, "grid", 0).Build(tx, batches[0]);
+    EXPECT_TRUE(spec.options[kAutoMemory]);
+    return spec.options.value("mem", 0);
+  };
+  EXPECT_EQ(mem(), 2048) << "as the user says";
+  Sql("UPDATE campaign_clusters SET options = '{\"mem\": \"auto\"}'");
+  EXPECT_EQ(mem(), 0) << "the cluster's default";
+  Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
+      "state, exit_class, slots, submitted_at, remote_id, peak_mb) SELECT 1000 + i, " +
+      std::to_string(campaign) +
+      ", i, 1, 1, 1, 'task', true, 'terminated', 'none', 1, now(), 'x', 100 FROM "
+      "generate_series(1, 20) AS i");
+  EXPECT_EQ(mem(), 125);
+}
+
 TEST_F(RunnerStorePgTest, WhatIsClaimedCountsAgainstTheGrantUntilItEnds) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 100});

@@ -200,6 +200,22 @@ TEST(ErrorClassTest, ATaskGrowsSoOftenAndMemoryOnlyWhereSomeWasAskedFor) {
   EXPECT_EQ(grown(RetryAction::kMoreWalltime, 1, false).walltime_x, 1.5);
 }
 
+TEST(ErrorClassTest, WithAutomaticMemoryWhatTheKernelKillsGetsMore) {
+  const auto grown = [](bool auto_mem, int wait_status, const char* kill_reason = "") {
+    return ClassifyExit({.wait_status = wait_status,
+                         .kill_reason = kill_reason,
+                         .program = 1,
+                         .has_mem = true,
+                         .auto_mem = auto_mem})
+        .memory_x;
+  };
+  EXPECT_EQ(grown(true, 9), 1.5);
+  EXPECT_EQ(grown(false, 9), 1) << "who says how much gets that much";
+  EXPECT_EQ(grown(true, 11), 1);
+  EXPECT_EQ(grown(true, Exit(3)), 1);
+  EXPECT_EQ(grown(true, 9, "drain"), 1) << "the grid killed it";
+}
+
 TEST(RetryRulesTest, TheUsersRulesAndBudgetsDecideLast) {
   const auto retry = ReadRetry(nlohmann::json::parse(
       R"({"budgets": {"preemption": 2}, "evaluateOnExit": [

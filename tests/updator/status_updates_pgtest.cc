@@ -248,6 +248,19 @@ TEST_F(StatusUpdatesPgTest, APassiveErrorClassOnlyCounts) {
   EXPECT_EQ(Count("needs_attention"), 1);
 }
 
+TEST_F(StatusUpdatesPgTest, WithAutomaticMemoryATaskKilledForMemoryIsRetriedWithMore) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 2});
+  const auto jobs = GivenLive(campaign, 1, 2);
+  Sql("UPDATE campaign_clusters SET options = '{\"mem\": \"auto\"}'");
+  auto failure = Ended(jobs[0], 1 << 8), other = Ended(jobs[1], 1 << 8);
+  failure.remote.message = "numpy.core._exceptions.MemoryError: Unable to allocate 8 GiB";
+  Apply({failure, other});
+  EXPECT_EQ(Count("tries WHERE idx = 0 AND memory_x = 1.5"), 1)
+      << "although the class is passive for others";
+  EXPECT_EQ(Count("tries WHERE idx = 1 AND memory_x = 1"), 1);
+}
+
 TEST_F(StatusUpdatesPgTest, TheJdlsRulesDecideWhatATaskDoesNext) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 2, .max_tries = 5});

@@ -21,7 +21,7 @@ struct Setting {
 };
 constexpr Setting kSettings[] = {
     {"--cores,--cpus-per-task", "cores", Form::kNumber, "cores of one job, on one node"},
-    {"--mem", "mem", Form::kText, "memory of one job: 2G"},
+    {"--mem", "mem", Form::kText, "memory of one job: 2G, auto"},
     {"--gpus", "gpus", Form::kNumber, "GPUs of one job"},
     {"--priority", "priority", Form::kText, "0 to 9, or low, normal, high ..."},
     {"--after,--dependency", "after", Form::kCampaigns,
