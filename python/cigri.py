@@ -271,7 +271,12 @@ class _Api:
 
 
 def _encode_line(values):
-    return json.dumps(values, ensure_ascii=False).replace("\\", "\\\\") + "\n"
+    line = json.dumps(values, ensure_ascii=False).replace("\\", "\\\\") + "\n"
+    raw = line.encode("utf-8", "surrogateescape")  # names as os.listdir gives them
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return "".join("\\x%02X" % c if c > 127 else chr(c) for c in raw)
 
 
 def _upload(api, rows):

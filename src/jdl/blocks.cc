@@ -1,6 +1,7 @@
 #include "jdl/blocks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/pluralize.h"
 #include "core/text.h"
@@ -8,15 +9,28 @@
 namespace cigri::jdl {
 namespace {
 
+constexpr char kHex[] = "0123456789ABCDEF";
+
+// The byte of "xHH" at the begin of `text`, nothing when that is none that needs an escape.
+std::optional<char> HexByte(std::string_view text) {
+  if (text.size() < 3 || text[0] != 'x') return std::nullopt;
+  const auto high = std::string_view(kHex).find(text[1]), low = std::string_view(kHex).find(text[2]);
+  if (high == std::string_view::npos || low == std::string_view::npos || high < 8)
+    return std::nullopt;
+  return static_cast<char>(high << 4 | low);
+}
+
 std::string Decode(std::string_view line) {
   std::string out;
   out.reserve(line.size());
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\' && i + 1 < line.size()) {
-      ++i;
-      out += line[i] == 'n' ? '\n' : line[i];
-    } else {
+    if (line[i] != '\\' || i + 1 == line.size()) {
       out += line[i];
+    } else if (const auto byte = HexByte(line.substr(++i))) {
+      out += *byte;
+      i += 2;
+    } else {
+      out += line[i] == 'n' ? '\n' : line[i];
     }
   }
   return out;
@@ -24,21 +38,39 @@ std::string Decode(std::string_view line) {
 
 bool GoodEscapes(std::string_view line) {
   for (std::size_t i = line.find('\\'); i < line.size(); i = line.find('\\', i + 2))
-    if (i + 1 >= line.size() || (line[i + 1] != '\\' && line[i + 1] != 'n')) return false;
+    if (i + 1 >= line.size() ||
+        (line[i + 1] != '\\' && line[i + 1] != 'n' && !HexByte(line.substr(i + 1))))
+      return false;
   return true;
+}
+
+void AppendEscaped(std::string& block, char c) {
+  if (c == '\\')
+    block += "\\\\";
+  else if (c == '\n')
+    block += "\\n";
+  else
+    block += c;
+}
+
+// Every byte that is not ASCII, for a line that is not UTF-8.
+void AppendBytes(std::string& block, std::string_view line) {
+  for (const char c : line) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80)
+      (block += "\\x") += {kHex[byte >> 4], kHex[byte & 15]};
+    else
+      AppendEscaped(block, c);
+  }
 }
 
 }  // namespace
 
 void AppendLine(std::string& block, std::string_view line) {
-  for (char c : line) {
-    if (c == '\\')
-      block += "\\\\";
-    else if (c == '\n')
-      block += "\\n";
-    else
-      block += c;
-  }
+  if (IsValidUtf8(line))
+    for (const char c : line) AppendEscaped(block, c);
+  else
+    AppendBytes(block, line);
   block += '\n';
 }
 
@@ -81,7 +113,6 @@ std::string LineProblem(std::string_view line) {
     return "it has " + std::to_string(line.size()) + " bytes, the limit is " +
            std::to_string(kLineBytes);
   if (line.find('\0') != line.npos) return "it contains a NUL byte, which no program can be given";
-  if (!IsValidUtf8(line)) return "it is not UTF-8";
   return "";
 }
 
@@ -95,7 +126,8 @@ std::string BlockProblem(std::string_view text, std::int64_t n) {
   for (std::int64_t i = 1; !text.empty(); ++i) {
     const auto end = text.find('\n');
     const auto line = text.substr(0, end);
-    const auto problem = !GoodEscapes(line)         ? std::string("it has a lone \\")
+    const auto problem = !IsValidUtf8(line)         ? std::string("it is not UTF-8")
+                         : !GoodEscapes(line)       ? std::string("it has a lone \\")
                          : line.size() > kLineBytes ? LineProblem(Decode(line))
                                                     : LineProblem(line);
     if (!problem.empty()) return "line " + std::to_string(i) + " of the block: " + problem;
@@ -105,7 +137,7 @@ std::string BlockProblem(std::string_view text, std::int64_t n) {
 }
 
 void Lines::Add(std::string_view line) {
-  // Escapes at most double a line.
+  // Escapes double a line, but for one of many bytes that are no text.
   if (blocks_.empty() || in_last_ == kBlockLines ||
       blocks_.back().size() + 2 * line.size() > kBlockBytes) {
     blocks_.emplace_back();

@@ -13,7 +13,8 @@ inline constexpr std::size_t kLineBytes = 100'000;     ///< most bytes of one pa
 inline constexpr std::int64_t kMaxLines = 10'000'000;  ///< most parameters given as lines
 
 /// The text of a block: every line ended by a newline, with \ as \\ and a newline within it as \n.
-/// n lines have exactly n newlines, so an empty line is a line.
+/// n lines have exactly n newlines, so an empty line is a line. A block is UTF-8, as JSON and the
+/// database need it; of a line that is not, each byte above 7F is written as \xHH.
 std::string EncodeBlock(const std::vector<std::string>& lines);
 /// Appends one line to an encoded block.
 void AppendLine(std::string& block, std::string_view line);
@@ -24,7 +25,7 @@ std::int64_t CountLines(std::string_view text);
 /// Bytes of the longest line of a block, as it is encoded.
 std::size_t LongestLine(std::string_view text);
 
-/// Why `line` cannot be a parameter ("" when it can): NUL, not UTF-8, too long.
+/// Why `line` cannot be a parameter ("" when it can): NUL, too long.
 std::string LineProblem(std::string_view line);
 /// Why `text` cannot be stored as a block of `n` lines ("" when it can). For the server, which
 /// believes no client: counts, escapes, limits.

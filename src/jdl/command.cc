@@ -85,6 +85,28 @@ std::string Filled(const Placeholder& p, ShellPlace place, const std::vector<std
   return QuoteAt(place, column < values.size() ? PartOf(values[column], p.part) : "");
 }
 
+// JSON holds text alone. A row with other bytes is read and written with each byte as the character
+// of the same number.
+std::string CodePoints(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) out += static_cast<char>(0xc0 | byte >> 6);
+    out += static_cast<char>(byte >= 0x80 ? 0x80 | (byte & 0x3f) : byte);
+  }
+  return out;
+}
+
+std::string BytesOf(std::string_view points) {
+  std::string out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto lead = static_cast<unsigned char>(points[i]);
+    const bool two = lead >= 0x80 && i + 1 < points.size();
+    out += two ? static_cast<char>((lead & 3) << 6 | (points[++i] & 0x3f)) : points[i];
+  }
+  return out;
+}
+
 using Visit = std::function<std::string(const Placeholder&, ShellPlace, std::string_view)>;
 
 // Copies exec_file with every placeholder replaced by what `visit` says.
@@ -107,10 +129,15 @@ std::string Replace(std::string_view exec_file, const std::vector<std::string>& 
 }  // namespace
 
 std::string EncodeValues(const std::vector<std::string>& values) {
-  return nlohmann::json(values).dump();
+  const auto text = [](const auto& value) { return IsValidUtf8(value); };
+  if (std::all_of(values.begin(), values.end(), text)) return nlohmann::json(values).dump();
+  std::vector<std::string> points;
+  for (const auto& value : values) points.push_back(CodePoints(value));
+  return BytesOf(nlohmann::json(points).dump());
 }
 
 std::string ValuesProblem(std::string_view line, std::size_t columns) {
+  if (!IsValidUtf8(line)) return ValuesProblem(CodePoints(line), columns);
   if (line.empty() || line[0] != '[') return "it is no JSON array";
   const auto values = nlohmann::json::parse(line, nullptr, false);
   if (!values.is_array()) return "it is no JSON array";
@@ -126,6 +153,11 @@ std::string ValuesProblem(std::string_view line, std::size_t columns) {
 
 std::vector<std::string> DecodeValues(std::string_view line) {
   if (!ValuesProblem(line, 0).empty()) return {std::string(line)};
+  if (!IsValidUtf8(line)) {
+    auto values = DecodeValues(CodePoints(line));
+    for (auto& value : values) value = BytesOf(value);
+    return values;
+  }
   return nlohmann::json::parse(line).get<std::vector<std::string>>();
 }
 

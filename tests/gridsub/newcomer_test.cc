@@ -68,6 +68,17 @@ TEST(NewcomerTest, OptionsOfParallelWork) {
   EXPECT_EQ(Sent(api)["params"], json::parse(R"([["a\nb"],["c"]])"));
 }
 
+TEST(NewcomerTest, AFileNameThatIsNoTextIsSentByteForByte) {
+  FakeApi api;
+  const auto ran = Gridsub(api, "-0 -- wc {}", std::string("caf\xE9\0\xC3\xA9\0", 8));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(api.blocks, std::vector<std::string>{"[\"caf\\xE9\"]\n[\"\xC3\xA9\"]\n"});
+  EXPECT_EQ(api.Uploaded()[0], "[\"caf\xE9\"]");
+  const auto word = Gridsub(api, "-- cat caf\xE9 {} ::: a");
+  EXPECT_EQ(word.code, 65);
+  EXPECT_TRUE(Has(word.err, "is given as a value")) << word.err;
+}
+
 TEST(NewcomerTest, ANulInAValueNamesTheOption) {
   FakeApi api;
   const auto ran = Gridsub(api, "-- wc {}", std::string("a\0b\0", 4));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text.h"
+
 namespace cigri::jdl {
 namespace {
 
@@ -24,6 +26,19 @@ TEST(BlocksTest, AnEmptyLineIsALine) {
   EXPECT_TRUE(DecodeBlock("").empty());
 }
 
+// File names are bytes; the database and JSON hold text.
+TEST(BlocksTest, BytesThatAreNoTextComeBackOutOfABlockThatIsText) {
+  std::string all;
+  for (int byte = 1; byte < 256; ++byte) all += static_cast<char>(byte);
+  const std::vector<std::string> lines = {"caf\xE9", "\xC3\xA9\xFF", all, "\\xE9", "é", "\xED\xA0\x80"};
+  const auto text = EncodeBlock(lines);
+  EXPECT_TRUE(IsValidUtf8(text));
+  EXPECT_EQ(BlockProblem(text, 6), "");
+  EXPECT_EQ(DecodeBlock(text), lines);
+  EXPECT_EQ(EncodeBlock({"caf\xE9"}), "caf\\xE9\n");
+  EXPECT_EQ(LineProblem("caf\xE9"), "");
+}
+
 TEST(BlocksTest, AFewLinesAreTakenFromTheMiddle) {
   const auto text = EncodeBlock({"0", "1", "2", "3"});
   EXPECT_EQ(NthLines(text, 1, 2), (std::vector<std::string>{"1", "2"}));
@@ -39,6 +54,8 @@ TEST(BlocksTest, AServerRefusesWhatIsNoBlock) {
   EXPECT_NE(BlockProblem("a\\\n", 1), "");
   EXPECT_NE(BlockProblem(std::string("a\0b\n", 4), 1), "");
   EXPECT_NE(BlockProblem("\xFF\n", 1), "");
+  EXPECT_NE(BlockProblem("\\x7F\n", 1), "") << "ASCII needs no escape";
+  EXPECT_NE(BlockProblem("\\xF\n", 1), "");
   EXPECT_NE(BlockProblem(std::string(kLineBytes + 1, 'x') + "\n", 1), "");
   EXPECT_NE(BlockProblem(std::string(1001, '\n'), 1001), "");
   EXPECT_EQ(BlockProblem(std::string(1000, '\n'), 1000), "");

@@ -59,6 +59,16 @@ TEST_F(PythonTest, ACampaignRunsAProgramAndGivesItsResults) {
       << ran.err;
 }
 
+TEST_F(PythonTest, AFileNameThatIsNoTextReachesTheProgram) {
+  const auto ran = Python("",
+                          "        import os\n"
+                          "        name = os.fsdecode(b'caf\\xe9')\n"
+                          "        c = grid.campaign(['printf', '%s', '{}'], [name])\n"
+                          "        c.wait()\n"
+                          "        print([r.stdout for r in c.results()])\n");
+  EXPECT_EQ(ran.out, "[b'caf\\xe9']\n") << ran.err;
+}
+
 TEST_F(PythonTest, LargeArgumentsAndWhatIsPrintedDoNoHarm) {
   const auto ran = Python("def f(x):\n    print('noise')\n    return len(x)\n",
                           "        print(list(grid.map(f, ['x' * 300000, 'y'])))\n");

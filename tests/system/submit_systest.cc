@@ -106,6 +106,18 @@ TEST_F(SubmitTest, ValuesFromStandardInputReachTheProgramByteForByte) {
   EXPECT_EQ(grid().SortedLines("out"), values);
 }
 
+// F9: find -print0 finds names that are no text.
+TEST_F(SubmitTest, FileNamesThatAreNotUtf8ReachTheProgram) {
+  const auto done = Values({"-0", "-O", "-k", "--", "printf '%s' {} | od -An -tx1"},
+                           std::string("caf\xE9\0\xFF\xFE\0\xC3\xA9\0", 11));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_NE(done.out.find(" 63 61 66 e9\n ff fe\n c3 a9\n"), std::string::npos) << done.out;
+  const std::string said = done.out + done.err, name = "CAMPAIGN_ID=";
+  const auto id = std::to_string(std::atoi(said.c_str() + said.find(name) + name.size()));
+  const auto shown = grid().Run({"gridstat", "-c", id, "--task", "0"});
+  EXPECT_NE(shown.out.find("caf\xEF\xBF\xBD"), std::string::npos) << shown.out << shown.err;
+}
+
 TEST_F(SubmitTest, RowsOfACsvFillTheirColumns) {
   grid().Script("sweep.csv", "k,file\n1,\"a, \"\"b\"\"\"\n2,x y\n");
   const auto done = Values({"--csv", "sweep.csv", "--", "./record", "--k={k}", "{file}"});

@@ -129,6 +129,15 @@ std::shared_ptr<Skipper> SkipperFor(const Args& args, const ParallelForm& form) 
               "gridsub -- PROGRAM {} ::: VALUES, or --once for one run without values");
 }
 
+std::string TextOf(const json& jdl) {
+  try {
+    return jdl.dump();
+  } catch (const json::type_error&) {
+    throw Fatal(kExitBadInput, "the program, its directory and its columns must be UTF-8",
+                "a file of another name is given as a value: gridsub -- PROGRAM {} ::: NAME");
+  }
+}
+
 }  // namespace
 
 CommandCampaign SourceOfCommand(tools::Api& api, const Args& args) {
@@ -176,7 +185,7 @@ CommandCampaign SourceOfCommand(tools::Api& api, const Args& args) {
     made.payload.columns.clear();
   }
   JdlSource source;
-  source.text = jdl.dump();
+  source.text = TextOf(jdl);
   jdl::Options options;
   options.uploaded = made.payload.upload.has_value();
   source.checked = jdl::Parse(source.text, jdl::Defaults(), options);

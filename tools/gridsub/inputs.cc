@@ -47,8 +47,7 @@ std::string WithVariables(const std::string& text) {
 
 void AddLine(std::string_view line, LineUse use, std::int64_t at, LineSink& sink) {
   if (use == LineUse::kJdl) return sink.Add(Trim(line), at);
-  // JSON has no bytes that are not UTF-8 and hides a NUL: the sink looks at such a line as it
-  // stands.
+  // JSON hides a NUL: the sink looks at such a line as it stands.
   const std::string text(line);
   sink.Add(jdl::LineProblem(line).empty() ? jdl::EncodeValues({text}) : text, at);
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "jdl/blocks.h"
 
 namespace cigri::gridsub {
@@ -102,6 +103,7 @@ void LineSink::Add(std::string_view line, std::int64_t at_line) {
       in_block_ == jdl::kBlockLines || block_.size() + 2 * line.size() > jdl::kBlockBytes;
   if (full && in_block_ > 0) Flush();
   jdl::AppendLine(block_, line);
+  bytes_ = bytes_ || !IsValidUtf8(line);
   positions_.Add(at_line);
   ++in_block_;
   if (++size_ > jdl::kMaxLines)

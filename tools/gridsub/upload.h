@@ -86,8 +86,8 @@ class LineSink {
   std::string PlaceOf(std::int64_t at_line) const;
   std::int64_t size() const { return size_; }
   const SourcePositions& positions() const { return positions_; }
-  /// Whether some were uploaded; otherwise Held() are all of them.
-  bool uploaded() const { return upload_.has_value(); }
+  /// Whether they have to be an upload; otherwise Held() are all of them, and text for JSON.
+  bool uploaded() const { return upload_.has_value() || bytes_; }
   std::vector<std::string> Held() const;
   /// Uploads them in any case, and hands the upload over; 0 when there are none.
   std::int64_t ForceUpload();
@@ -100,6 +100,7 @@ class LineSink {
   std::optional<Upload> upload_;
   std::function<bool(std::string_view)> skip_;
   std::string block_;
+  bool bytes_ = false;  // some line is not UTF-8
   std::int64_t in_block_ = 0, size_ = 0;
 };
 

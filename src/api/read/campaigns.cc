@@ -208,7 +208,7 @@ std::string ParamsJson(db::Tx& tx, ParamReader& params, const CampaignInfo& info
   std::string text;
   for (const auto& [idx, line] : params.Read(tx, info.id, idxs)) {
     if (idx > 0) text += ",";
-    text += info.format == jdl::kFormatValues ? line : json(line).dump();
+    text += info.format == jdl::kFormatValues ? ValidUtf8(line) : json(ValidUtf8(line)).dump();
   }
   return text;
 }
