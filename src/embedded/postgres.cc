@@ -82,10 +82,13 @@ void GiveToOwner(const std::string& path, mode_t mode) {
 std::string NewestBin() {
   if (const char* given = std::getenv("PG_BINDIR"); given != nullptr && *given != '\0')
     return given;
-  for (int version = 40; version >= 12; --version) {
-    const std::string bin = "/usr/lib/postgresql/" + std::to_string(version) + "/bin";
-    if (access((bin + "/initdb").c_str(), X_OK) == 0) return bin;
-  }
+  // Ours may bring one along: next to bin, or above libexec/cigri (scripts/release).
+  const std::string own = OwnFolder();
+  for (const std::string& prefix : {own + "/..", own + "/../..", std::string("/usr")})
+    for (int version = 40; version >= 12; --version) {
+      const std::string bin = prefix + "/lib/postgresql/" + std::to_string(version) + "/bin";
+      if (access((bin + "/initdb").c_str(), X_OK) == 0) return bin;
+    }
   throw Fatal(kExitUnavailable, "no PostgreSQL server is installed",
               "apt install postgresql-15, or name a database in cigri.conf (DATABASE_*)");
 }
