@@ -503,6 +503,41 @@ CREATE TABLE still_held (
     cluster_id int NOT NULL
 );
 
+-- Clusters that the runner has not yet asked for what they ran after the backup that the database
+-- was restored from (`cigri restore`). Until then campaigns that are older than the restore send
+-- nothing to any cluster: a task may run on this one, or have ended there.
+CREATE TABLE restored_clusters (
+    cluster_id int PRIMARY KEY,
+    state_of timestamptz NOT NULL,    -- the last moment that the restored database knows
+    restored_at timestamptz NOT NULL DEFAULT now(),
+    last_campaign bigint NOT NULL,    -- the newest that the backup has
+    epoch bigint NOT NULL             -- batches of an older one come from the backup
+);
+-- The end of a restore, in its transaction. The arguments are what the lost state had reached, 0
+-- when nobody knows: its numbers are not given out again, since they are in names of output files.
+-- Nothing that an older leader still believes can commit.
+CREATE FUNCTION end_restore(campaign bigint, job bigint, task bigint, epoch_before bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    newest bigint := (SELECT coalesce(max(id), 0) FROM campaigns);
+BEGIN
+    PERFORM setval(pg_get_serial_sequence('campaigns', 'id'),
+        CASE WHEN campaign > 0 THEN greatest(campaign, newest + 1) ELSE newest + 1000 END, false);
+    UPDATE id_blocks SET next = greatest(next + 1000, CASE name WHEN 'job' THEN job ELSE task END);
+    UPDATE grid SET epoch = greatest(epoch, epoch_before) + 1, leader = NULL;
+    UPDATE leader_lease SET ends_at = '-infinity';
+    DELETE FROM restored_clusters;
+    INSERT INTO restored_clusters (cluster_id, state_of, last_campaign, epoch)
+    SELECT c.id, coalesce((SELECT max(last_pass_at) FROM modules), now()), newest, g.epoch
+    FROM clusters AS c, grid AS g
+    WHERE EXISTS (
+        SELECT FROM campaign_clusters AS cc JOIN campaigns AS k ON k.id = cc.campaign_id
+        WHERE cc.cluster_id = c.id AND k.completion_time IS NULL);
+    PERFORM write_audit('restored', 'grid', NULL, (
+        SELECT jsonb_build_object('state_of', max(last_pass_at), 'newest_campaign', newest)
+        FROM modules));
+END $$;
+
 -- Jobs in flight. The runner inserts them complete; only the updator moves them.
 CREATE TABLE live (
     job_id bigint PRIMARY KEY,
@@ -1083,7 +1118,11 @@ LEFT JOIN LATERAL (
 --   PROLOGUE_FAILED  the prologue failed there, until its user answers;
 --   CANARY_FAILED   the first jobs all failed there, until their user answers;
 --   CLUSTER_FAULT   jobs failed there one after another by a fault of the cluster: for a while, no
---                   event of the campaign and nobody has to answer.
+--                   event of the campaign and nobody has to answer;
+--   RESTORE_UNCLEAR  a backup was restored, and which tasks of the campaign ran since is not known,
+--                    until its user answers: on all its clusters;
+--   RESTORED         a backup was restored, and a cluster of the campaign was not yet asked what
+--                    ran there since: on all its clusters, nobody has to answer.
 -- A statement that needs only some of the codes says which, and why. placements.held_since follows
 -- the last two: the updator sets and clears it.
 CREATE VIEW placement_blocks AS
@@ -1096,4 +1135,17 @@ SELECT campaign_id, cluster_id, 'CLUSTER_FAULT', NULL,
     'jobs failed one after another by a fault of the cluster; it is tried again in '
     || ceil(extract(epoch FROM fault_until - now()) / 60) || ' min'
 FROM placements
-WHERE fault_until > now();
+WHERE fault_until > now()
+UNION ALL
+SELECT cc.campaign_id, cc.cluster_id, e.code, e.id, e.message
+FROM events AS e JOIN campaign_clusters AS cc USING (campaign_id)
+WHERE e.state = 'open' AND e.code = 'RESTORE_UNCLEAR'
+UNION ALL
+SELECT cc.campaign_id, cc.cluster_id, 'RESTORED', NULL,
+    'the database was restored, and ' || string_agg(k.name, ', ' ORDER BY k.name)
+    || ' was not yet asked what ran since'
+FROM restored_clusters AS r
+JOIN clusters AS k ON k.id = r.cluster_id
+JOIN campaign_clusters AS o ON o.cluster_id = r.cluster_id AND o.campaign_id <= r.last_campaign
+JOIN campaign_clusters AS cc ON cc.campaign_id = o.campaign_id
+GROUP BY cc.campaign_id, cc.cluster_id;

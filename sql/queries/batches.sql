@@ -184,8 +184,12 @@ FROM b, unnest($2::text[], $3::int[], $4::int[]) AS e (remote_id, element, attem
 
 -- name: TagStates
 -- returns: tag text, state text
--- The states of the batches with tags $1; a tag without a batch is not listed.
-SELECT tag, state::text FROM batches WHERE tag = ANY ($1::text[]);
+-- The states of the batches with tags $1; a tag without a batch is not listed, unless the runner
+-- may find out after a restore that it is one of ours.
+SELECT t.tag, coalesce(b.state::text, 'in_doubt') AS state
+FROM unnest($1::text[]) AS t (tag)
+LEFT JOIN batches AS b USING (tag)
+WHERE b.tag IS NOT NULL OR EXISTS (SELECT FROM restored_clusters);
 
 -- name: UnreleasedBatches
 -- returns: id int64, tag text, campaign_id int64, released_before bool, remote_ids text[],

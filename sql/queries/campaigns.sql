@@ -39,14 +39,15 @@ SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
 -- name: CampaignIsHeldEverywhere
 -- returns: held bool
 -- Whether every cluster of campaign $1 is kept from it by an event that its user must answer.
--- A missing token is none: the runner closes TOKEN_MISSING when there is a token.
+-- A missing token is none: the runner closes TOKEN_MISSING when there is a token; so is what the
+-- runner does after a restore.
 SELECT NOT EXISTS (
     SELECT FROM campaign_clusters AS cc
     WHERE cc.campaign_id = $1
         AND NOT EXISTS (
             SELECT FROM placement_blocks AS b
             WHERE b.campaign_id = cc.campaign_id AND b.cluster_id = cc.cluster_id
-                AND b.code <> 'TOKEN_MISSING')) AS held;
+                AND b.code NOT IN ('TOKEN_MISSING', 'RESTORED'))) AS held;
 
 -- name: CompleteCancelled
 -- Nothing of the cancelled campaign $1 is in flight any more.

@@ -128,7 +128,7 @@ WHERE c.state IN ('in_treatment', 'paused');
 -- name: ClustersWithWork
 -- returns: cluster_id int64
 -- Clusters for which the plan grants something, that have a batch of unknown outcome or one on
--- hold, or where campaigns wait for a token.
+-- hold, that were not asked since a restore, or where campaigns wait for a token.
 SELECT cluster_id FROM grants
 UNION
 SELECT cluster_id FROM batches WHERE state IN ('intended', 'in_doubt')
@@ -136,5 +136,7 @@ UNION
 SELECT cluster_id FROM batches WHERE NOT released AND state = 'recorded'
 UNION
 SELECT cluster_id FROM still_held
+UNION
+SELECT cluster_id FROM restored_clusters
 UNION
 SELECT cluster_id FROM events WHERE state = 'open' AND code = 'TOKEN_MISSING';

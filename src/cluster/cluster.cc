@@ -1,5 +1,7 @@
 #include "cluster/cluster.h"
 
+#include <set>
+
 #include "cluster/drivers.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -8,6 +10,12 @@ namespace cigri::cluster {
 
 OutputPart Cluster::ReadOutput(const RemoteRef&, Stream, std::int64_t, std::size_t) {
   throw std::runtime_error("this kind of cluster gives no way to read a job's output");
+}
+
+std::vector<std::string> Cluster::TagsSince(const std::string& prefix, double) {
+  std::set<std::string> tags;
+  for (const auto& job : ListTagged(prefix, {})) tags.insert(job.ref.tag);
+  return {tags.begin(), tags.end()};
 }
 
 std::string Cluster::ExceedsLimit(const Batch&) { return ""; }

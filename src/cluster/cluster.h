@@ -81,7 +81,7 @@ struct Element {
 struct Batch {
   std::int64_t id = 0, campaign_id = 0;
   BatchKind kind = BatchKind::kTask;
-  std::string tag;  ///< never used twice: cigri.<campaign>.<grid id>.<random>
+  std::string tag;  ///< never used twice (runner/tag.h)
   std::string grid_user, cluster_user;
   std::string campaign_name;
   std::string directory;  ///< working directory; "" = the user's home. May hold $HOME.
@@ -320,6 +320,12 @@ class Cluster {
   /// about them. An empty list says that there is none. Throws CallFailed.
   using JobFilter = std::function<bool(const std::string& remote_id, const std::string& tag)>;
   virtual std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) = 0;
+
+  /// The tags that begin with `prefix`, each once, of jobs in any state that were submitted after
+  /// `since` (epoch s); older ones may be among them. After `cigri restore` the runner finds in
+  /// this list what the restored database does not know, so a tag that is left out may run twice.
+  /// By default those of ListTagged, for clusters that forget jobs at their end. Throws CallFailed.
+  virtual std::vector<std::string> TagsSince(const std::string& prefix, double since);
 
   /// What an operator wants to know of a new cluster; ends with a test job when `submit`. The first
   /// item is "reachable"; where it fails it is the only one. A failure is an item with a hint.

@@ -134,6 +134,13 @@ class LocalCluster : public Cluster {
     return part;
   }
 
+  std::vector<std::string> TagsSince(const std::string& prefix, double since) override {
+    const auto names = Names(Json(Get("/tags?prefix=" + http::PercentEncode(prefix) +
+                                      "&since=" + std::to_string(static_cast<long long>(since)))),
+                             "tags");
+    return {names.begin(), names.end()};
+  }
+
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override {
     auto jobs = local::ReadAnswer(Get("/jobs?prefix=" + http::PercentEncode(prefix)).body).jobs;
     std::erase_if(jobs, [&](const RemoteJob& job) {

@@ -265,6 +265,19 @@ std::vector<RemoteJob> OarCluster::ListTagged(const std::string& prefix, const J
   return Tagged(std::move(items), "");
 }
 
+std::vector<std::string> OarCluster::TagsSince(const std::string& prefix, double since) {
+  const auto what = "list the jobs of the last time on " + api_.config().name;
+  const auto& user = api_.config().auth_user;
+  auto items = List(what, dialect_->LiveJobs(""), user);
+  const auto from = static_cast<std::int64_t>(std::max(0.0, since - kClockMargin));
+  auto ended = List(what, dialect_->JobsSince("", from), user);
+  std::move(ended.begin(), ended.end(), std::back_inserter(items));
+  std::set<std::string> tags;
+  for (const auto& item : items)
+    if (StartsWith(item.name, prefix) && IsTag(item.name)) tags.insert(item.name);
+  return {tags.begin(), tags.end()};
+}
+
 // Gives every job the index that it knows itself; jobs that are not ours are left out.
 std::vector<RemoteJob> OarCluster::Tagged(Items items, const std::string& user) {
   const auto order = [](const OarItem& a, const OarItem& b) { return a.id < b.id; };

@@ -26,7 +26,7 @@ class OarDialect {
   virtual std::string JobsOfArray(const std::string& array_id) const = 0;
   /// Live jobs of a user ("" = of everybody).
   virtual std::string LiveJobs(const std::string& user) const = 0;
-  /// All jobs of a user that were submitted or ended after `from`, in any state.
+  /// All jobs of a user ("" = of everybody) that were submitted or ended after `from`.
   virtual std::string JobsSince(const std::string& user, std::int64_t from) const = 0;
   /// `list` from its item `offset` on.
   virtual std::string Page(const std::string& list, std::int64_t offset) const = 0;
@@ -52,6 +52,11 @@ class OarDialect {
   virtual bool exact_submission_time() const = 0;
   /// What the versions begin with that were tried on a real one: "2.5".
   virtual std::string tried_version() const = 0;
+
+ protected:
+  static std::string OfUser(const std::string& user) {
+    return user.empty() ? "" : "&user=" + http::PercentEncode(user);
+  }
 };
 
 /// Options: max_array (1000), max_bytes (70000), max_line (120000), stress (true),
@@ -72,6 +77,7 @@ class OarCluster final : public Cluster {
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
+  std::vector<std::string> TagsSince(const std::string& prefix, double since) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
   std::string ExceedsLimit(const Batch& batch) override;
   std::string CredentialError(const std::string& cluster_user) override {

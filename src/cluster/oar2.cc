@@ -15,10 +15,10 @@ class Oar2 final : public OarDialect {
     return "/jobs.json?limit=0&array=" + array_id;
   }
   std::string LiveJobs(const std::string& user) const override {
-    return "/jobs.json?limit=0" + (user.empty() ? "" : "&user=" + http::PercentEncode(user));
+    return "/jobs.json?limit=0" + OfUser(user);
   }
   std::string JobsSince(const std::string& user, std::int64_t from) const override {
-    return "/jobs.json?limit=0&user=" + http::PercentEncode(user) + "&from=" + std::to_string(from);
+    return "/jobs.json?limit=0" + OfUser(user) + "&from=" + std::to_string(from);
   }
   std::string Page(const std::string& list, std::int64_t offset) const override {
     return list + "&offset=" + std::to_string(offset);

@@ -19,11 +19,11 @@ class Oar3 final : public OarDialect {
     return "/jobs?details=1&array=" + array_id + limit_;
   }
   std::string LiveJobs(const std::string& user) const override {
-    return "/jobs?details=1" + (user.empty() ? "" : "&user=" + http::PercentEncode(user)) + limit_;
+    return "/jobs?details=1" + OfUser(user) + limit_;
   }
   // OAR 3 takes 0 for no time at all, and lists live jobs only.
   std::string JobsSince(const std::string& user, std::int64_t from) const override {
-    return "/jobs?details=1&user=" + http::PercentEncode(user) +
+    return "/jobs?details=1" + OfUser(user) +
            "&start_time=" + std::to_string(std::max<std::int64_t>(from, 1)) + limit_;
   }
   std::string Page(const std::string& list, std::int64_t offset) const override {

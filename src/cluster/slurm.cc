@@ -340,6 +340,25 @@ FindResult SlurmCluster::Find(const std::string& tag, const std::string& cluster
   return result;
 }
 
+// slurmctld forgets what has ended (MinJobAge): the accounting has it.
+std::vector<std::string> SlurmCluster::TagsSince(const std::string& prefix, double since) {
+  const auto what = "list the jobs of the last time on " + api_.config().name;
+  const auto& user = api_.config().auth_user;
+  auto records = GetJobs(what, Path("jobs"), user).value_or(Records{});
+  const auto from = static_cast<std::int64_t>(std::max(1e9, since - 3600));
+  auto stored =
+      GetStored(DbPath("jobs?skip_steps=true&start_time=uts" + std::to_string(from)), user);
+  if (stored.answer == Stored::Answer::kDown)
+    throw CallFailed(CallFailed::Why::kServer, what + ": its accounting does not answer");
+  std::move(stored.records.begin(), stored.records.end(), std::back_inserter(records));
+  std::set<std::string> tags;
+  for (const auto& r : records) {
+    const auto& tag = IsTag(r.comment) ? r.comment : r.name;
+    if (StartsWith(tag, prefix) && IsTag(tag)) tags.insert(tag);
+  }
+  return {tags.begin(), tags.end()};
+}
+
 std::vector<RemoteJob> SlurmCluster::ListTagged(const std::string& prefix,
                                                 const JobFilter& wanted) {
   auto records =

@@ -31,6 +31,7 @@ class SlurmCluster final : public Cluster {
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
+  std::vector<std::string> TagsSince(const std::string& prefix, double since) override;
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
   std::string ExceedsLimit(const Batch& batch) override;
   std::string CredentialError(const std::string& cluster_user) override {

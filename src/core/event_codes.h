@@ -111,6 +111,11 @@ inline constexpr EventCode kEventCodes[] = {
      "jobs were sent and the answer was lost: the grid looks for them before anything is sent "
      "again",
      "nothing, it ends on its own; when the cluster is gone for good: gridadmin cluster lost NAME"},
+    {"RESTORE_UNCLEAR", "campaign", "runner",
+     "a backup was restored, and a cluster ran jobs of this campaign since whose tasks are not "
+     "known: nothing of it is sent, since a task might run twice",
+     "compare its results with gridstat -c N -t; gridevents -e E -f goes on, and may repeat these "
+     "tasks"},
     {"TOKEN_MISSING", "campaign", "runner",
      "the user has no valid token for that cluster; the campaign sends nothing there",
      "gridtoken -i CLUSTER -t TOKEN; closes automatically when there is a valid one"},

@@ -60,4 +60,13 @@ std::string WithConnectionDefaults(const std::string& conninfo) {
   return whole;
 }
 
+void ExportConninfo(const std::string& conninfo) {
+  const std::unique_ptr<PQconninfoOption, FreeOptions> options(
+      PQconninfoParse(conninfo.c_str(), nullptr));
+  for (const auto* option = options.get(); option != nullptr && option->keyword != nullptr;
+       ++option)
+    if (option->val != nullptr && option->envvar != nullptr)
+      setenv(option->envvar, option->val, 1);
+}
+
 }  // namespace cigri::db

@@ -212,5 +212,7 @@ void Migrate(Connection& connection);
 /// ours and of this program's version. What every module calls after connecting.
 void RequireSchema(Connection& connection);
 int SchemaVersion();
+/// Whether migration `number` of this program has the text of which `checksum` was made.
+bool IsOurMigration(int number, const std::string& checksum);
 
 }  // namespace cigri::db

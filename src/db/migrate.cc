@@ -8,6 +8,12 @@ namespace cigri::db {
 
 int SchemaVersion() { return std::end(sql::kMigrations)[-1].number; }
 
+bool IsOurMigration(int number, const std::string& checksum) {
+  for (const auto& migration : sql::kMigrations)
+    if (migration.number == number) return migration.checksum == checksum;
+  return false;
+}
+
 SchemaState InspectSchema(Connection& connection) {
   Tx tx(connection);
   std::set<std::string> tables;

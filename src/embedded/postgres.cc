@@ -229,6 +229,15 @@ std::string StartPostgres(const Home& home) {
   return Conninfo(home);
 }
 
+std::string PostgresProgram(const Home* home, const std::string& name) {
+  if (home != nullptr) return BinOf(*home) + "/" + name;
+  for (int version = 40; version >= 12; --version) {
+    const auto path = "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return name;
+}
+
 void StopPostgres(const Home& home) {
   if (!HasPostgres(home) || PostgresPid(home) == 0) return;
   const auto result = RunCommand(AsOwner({BinOf(home) + "/pg_ctl", "-D", home.data(), "-s", "-w",

@@ -14,6 +14,9 @@ bool HasPostgres(const Home& home);
 std::string StartPostgres(const Home& home);
 /// Ends it (fast: open transactions are rolled back). Nothing when it does not run.
 void StopPostgres(const Home& home);
+/// Path of PostgreSQL's program `name` ("pg_dump"): of the version of the private server of `home`,
+/// else the newest that is installed.
+std::string PostgresProgram(const Home* home, const std::string& name);
 /// The process of the running server, 0 when there is none.
 int PostgresPid(const Home& home);
 

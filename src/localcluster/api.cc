@@ -104,6 +104,7 @@ class Routes {
     };
     Post(server, "/batches", &Routes::Submit);
     Get(server, R"(/tags/([A-Za-z0-9_.\-]+))", &Routes::Tag);
+    Get(server, "/tags", &Routes::Tags);
     Get(server, "/changes", &Routes::Changes);
     Post(server, "/lookups", &Routes::Lookups);
     Post(server, "/kills", &Routes::Kills);
@@ -179,6 +180,12 @@ class Routes {
     const auto jobs = engine_.Find(q.matches[1], revoke);
     Answer(r, std::string("{\"revoked\":") + (revoke ? "true" : "false") +
                   ",\"jobs\":" + JobList(jobs) + "}\n");
+  }
+  void Tags(const Request& q, Response& r) {
+    Demand(q);
+    const std::string prefix = q.has_param("prefix") ? q.get_param_value("prefix") : "";
+    const auto since = static_cast<double>(Param(q, "since", 0, 0, 1LL << 60));
+    Answer(r, json{{"tags", engine_.TagsSince(prefix, since)}}.dump() + "\n");
   }
   void Changes(const Request& q, Response& r) {
     Demand(q);

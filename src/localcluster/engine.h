@@ -85,6 +85,8 @@ class Engine {
   Accepted Submit(const std::string& body, const Caller& caller);
   /// The jobs with `tag`; with `revoke` it can never be submitted any more.
   std::vector<JobView> Find(const std::string& tag, bool revoke);
+  /// The tags that begin with `prefix` of all batches that came after `since`, ended ones too.
+  std::vector<std::string> TagsSince(const std::string& prefix, double since);
   Changes ChangesSince(const std::string& token, std::chrono::milliseconds wait);
   std::optional<JobView> Get(const std::string& id);
   /// Live jobs for which `wanted` holds, in order of submission.

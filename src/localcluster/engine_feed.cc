@@ -67,6 +67,11 @@ std::vector<JobView> Engine::Find(const std::string& tag, bool revoke) {
   return out;
 }
 
+std::vector<std::string> Engine::TagsSince(const std::string& prefix, double since) {
+  Lock lock(mutex_);
+  return store_.TagsSince(prefix, since);
+}
+
 std::optional<JobView> Engine::Get(const std::string& id) {
   std::int64_t seq = 0;
   int index = 0;

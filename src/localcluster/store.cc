@@ -153,6 +153,12 @@ std::optional<StoredBatch> Store::FindTag(const std::string& tag) {
   return ReadBatch(rows);
 }
 
+std::vector<std::string> Store::TagsSince(const std::string& prefix, double since) {
+  std::vector<std::string> out;
+  for (Rows rows(sql_->tags_since, since, prefix); rows.Next();) out.push_back(rows.Text(0));
+  return out;
+}
+
 bool Store::IsRevoked(const std::string& tag) { return Rows(sql_->get_revoke, tag).Next(); }
 
 void Store::Revoke(const std::string& tag, double now) {

@@ -54,6 +54,8 @@ class Store {
   bool rebooted() const { return rebooted_; }
 
   std::optional<StoredBatch> FindTag(const std::string& tag);
+  /// The tags of the batches that came after `since` and begin with `prefix`.
+  std::vector<std::string> TagsSince(const std::string& prefix, double since);
   bool IsRevoked(const std::string& tag);
   void Revoke(const std::string& tag, double now);
   /// Returns the new batch's seq.

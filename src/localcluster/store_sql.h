@@ -63,6 +63,9 @@ struct Statements {
                      "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2"};
 
   Statement batch_of_tag{db, kBatchRows + "WHERE tag = ?1"};
+  Statement tags_since{db,
+                       "SELECT tag FROM batches WHERE submitted_at >= ?1 AND "
+                       "substr(tag, 1, length(?2)) = ?2 ORDER BY seq"};
   Statement open_batches{db, kBatchRows + "WHERE body IS NOT NULL ORDER BY seq"};
   Statement add_batch{db, "INSERT INTO batches VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"};
   Statement close_batch{db, "UPDATE batches SET body = NULL WHERE seq = ?1"};

@@ -52,6 +52,10 @@ void ClusterRunner::Loop() {
 void ClusterRunner::Pass() {
   if (session_.BackingOff()) return;
   outcomes_.Resolve();
+  if (restored_.Adopt()) {
+    outcomes_.Expect();
+    outcomes_.Resolve();
+  }
   if (session_.caps.hold_release) holds_.ReleaseHeld();
   if (session_.user_tokens) tokens_.Check();
   while (!Stopping() && sender_.SendSome()) {

@@ -8,6 +8,7 @@
 #include "runner/hold_releaser.h"
 #include "runner/limits.h"
 #include "runner/outcome_resolver.h"
+#include "runner/restored_jobs.h"
 #include "runner/sender.h"
 #include "runner/token_watcher.h"
 
@@ -31,6 +32,7 @@ class ClusterRunner {
   ClusterSession session_;
   BatchLimits limits_{session_};
   OutcomeResolver outcomes_{session_};
+  RestoredJobs restored_{session_};
   HoldReleaser holds_{session_};
   TokenWatcher tokens_{session_};
   Sender sender_{session_, limits_, outcomes_, holds_};

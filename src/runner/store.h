@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <sql/restores.h>
+
 #include "cluster/cluster.h"
 #include "db/db.h"
 #include "runner/decide.h"
@@ -59,6 +61,20 @@ struct ExpiringToken {
   bool too_early = false;         ///< before the campaign ends
 };
 
+/// A cluster that has to be asked what it ran after the backup that was restored.
+struct RestoredCluster {
+  double state_of = 0;  ///< epoch s: what was sent later is not in the database
+  std::int64_t last_campaign = 0;
+  bool lost = false;  ///< an operator has given it up since
+};
+
+/// What became of the tags that a cluster has and the restored database does not.
+struct AdoptedTags {
+  std::size_t adopted = 0;
+  std::vector<std::pair<std::int64_t, std::string>> unclear;  ///< campaign, tag without tasks
+  bool rest = false;  ///< some must wait for batches of the backup whose outcome is unknown
+};
+
 /// What refusals taught about a cluster; nothing: no limit but the driver's.
 struct LearntLimits {
   std::optional<int> max_array;
@@ -105,6 +121,15 @@ class Store {
   /// A lookup that settled nothing; `absent`: its answer was complete and the tag was not in it.
   void RecordLookup(db::Tx& tx, std::int64_t batch_id, bool absent, double next_lookup_s);
 
+  /// Nothing when the cluster knows nothing that the database does not.
+  std::optional<RestoredCluster> Restored(db::Tx& tx);
+  /// Puts the batches among `tags` that the database does not know in doubt, and takes their tasks
+  /// from those that wait. Throws StaleEpoch.
+  AdoptedTags AdoptTags(db::Tx& tx, const std::vector<std::string>& tags);
+  /// The cluster has been asked; nothing happens while a batch of campaigns up to `last_campaign` is
+  /// in doubt there.
+  void EndReconciliation(db::Tx& tx, std::int64_t last_campaign);
+
   /// Batches to be released. Takes the notes of the updator about batches on hold again.
   std::vector<HeldBatch> TakeHeld(db::Tx& tx);
   void MarkReleased(db::Tx& tx, std::int64_t batch_id);
@@ -118,6 +143,11 @@ class Store {
                   const std::string& why);
 
  private:
+  struct UnknownTag {
+    std::string tag;
+    std::vector<std::int64_t> idxs;
+  };
+  void AdoptBatch(db::Tx& tx, const sql::CampaignsOfTagsRow& campaign, const UnknownTag& unknown);
   using TasksByCampaign = std::map<std::int64_t, std::vector<ClaimedTask>>;
   std::vector<Candidate> Candidates(db::Tx& tx, const std::function<int(std::int64_t)>& max_array);
   Ceiling CeilingNow(db::Tx& tx);
@@ -129,7 +159,6 @@ class Store {
                                         const std::function<int(std::int64_t)>& max_array,
                                         bool one_post);
   void Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold);
-  std::string NewTag(std::int64_t campaign_id) const;
 
   std::int64_t cluster_id_;
   std::string grid_id_;

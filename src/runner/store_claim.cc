@@ -9,6 +9,7 @@
 #include "db/counters.h"
 #include "module/module.h"
 #include "runner/store.h"
+#include "runner/tag.h"
 
 namespace cigri::runner {
 namespace {
@@ -22,11 +23,15 @@ bool IsFreshRange(const ClaimedBatch& b) {
          std::all_of(b.tasks.begin(), b.tasks.end(), [](const auto& t) { return t.attempt == 1; });
 }
 
-std::optional<std::string> ListedTasks(const ClaimedBatch& b) {
-  if (IsFreshRange(b) || b.tasks.front().idx < 0) return std::nullopt;
+std::vector<std::int64_t> IndexesOf(const ClaimedBatch& b) {
   std::vector<std::int64_t> idxs;
   for (const auto& t : b.tasks) idxs.push_back(t.idx);
-  return db::Array(idxs);
+  return idxs;
+}
+
+std::optional<std::string> ListedTasks(const ClaimedBatch& b) {
+  if (IsFreshRange(b) || b.tasks.front().idx < 0) return std::nullopt;
+  return db::Array(IndexesOf(b));
 }
 
 CounterDeltas Launching(std::int64_t cluster, const std::vector<ClaimedBatch>& batches) {
@@ -38,10 +43,6 @@ CounterDeltas Launching(std::int64_t cluster, const std::vector<ClaimedBatch>& b
 }
 
 }  // namespace
-
-std::string Store::NewTag(std::int64_t campaign_id) const {
-  return "cigri." + std::to_string(campaign_id) + "." + grid_id_ + "." + RandomHex(8);
-}
 
 Ceiling Store::CeilingNow(db::Tx& tx) {
   Ceiling ceiling;
@@ -130,11 +131,11 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
       b.campaign_id = want.campaign_id;
       b.kind = want.kind;
       b.slots = want.slots;
-      b.tag = NewTag(want.campaign_id);
       b.cluster_login = want.cluster_login;
       b.walltime_x = tasks.front().walltime_x;
       b.memory_x = tasks.front().memory_x;
       b.tasks.assign(tasks.begin() + from, tasks.begin() + from + n);
+      b.tag = NewTag(want.campaign_id, grid_id_, IndexesOf(b));
       batches.push_back(std::move(b));
     }
   };

@@ -1,4 +1,5 @@
 #include "runner/decide.h"
+#include "runner/tag.h"
 
 #include <gtest/gtest.h>
 
@@ -131,6 +132,40 @@ TEST(AbsenceTest, OneSilenceProvesNothingTwoFarApartDo) {
                        .quiet_s = 0,
                        .absence_delay_s = 60};
   EXPECT_TRUE(AbsenceIsFinal(revoked)) << "the cluster itself will never take it any more";
+}
+
+TEST(TagTest, NamesItsTasksWhateverTheyAre) {
+  for (const std::vector<std::int64_t>& idxs :
+       {std::vector<std::int64_t>{0}, {7}, {5, 6, 7, 8}, {1, 2, 9, 10, 11, 40}, {9, 3, 4, 1},
+        {9'999'999}, {35, 36, 37, 1295, 1296}}) {
+    const auto tag = NewTag(12, "abcd1234", idxs);
+    const auto content = ReadTag(tag, "abcd1234");
+    ASSERT_TRUE(content) << tag;
+    EXPECT_EQ(content->campaign_id, 12);
+    EXPECT_EQ(content->idxs, idxs) << tag;
+    EXPECT_FALSE(content->script);
+    EXPECT_FALSE(ReadTag(tag, "other123")) << "of another grid";
+  }
+  EXPECT_TRUE(ReadTag(NewTag(12, "abcd1234", {-1}), "abcd1234")->script);
+}
+
+TEST(TagTest, ATagIsNeverTooLongForABatchScheduler) {
+  std::vector<std::int64_t> fresh, odd;
+  for (int i = 0; i < 1000; ++i) fresh.push_back(1'000'000 + i), odd.push_back(2 * i + 1);
+  const auto tag = NewTag(123456, "abcd1234abcd1234", fresh);
+  EXPECT_EQ(ReadTag(tag, "abcd1234abcd1234")->idxs, fresh);
+  const auto long_one = NewTag(123456, "abcd1234abcd1234", odd);
+  EXPECT_LE(long_one.size(), 80u);
+  EXPECT_TRUE(ReadTag(long_one, "abcd1234abcd1234")->idxs.empty());
+}
+
+TEST(TagTest, NamesThatAnybodyMayGiveAJobNameNoTasks) {
+  for (const char* name :
+       {"cigri.1.g.x-", "cigri.1.g.x-1N", "cigri.1.g.x-N1", "cigri.1.g.x-1N0", "cigri.1.g.x--1",
+        "cigri.1.g.x-zzzzzzzzzzzzzzzzzzzz", "cigri.1.g.x-1Nzzzzzz", "cigri.1.g.x-1__2", "cigri.1.g.x"})
+    EXPECT_TRUE(ReadTag(name, "g")->idxs.empty()) << name;
+  for (const char* name : {"", "cigri", "cigri.x.g.y-1", "cigri.1x.g.y-1", "other.1.g.y-1"})
+    EXPECT_FALSE(ReadTag(name, "g")) << name;
 }
 
 }  // namespace

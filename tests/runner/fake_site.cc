@@ -60,6 +60,15 @@ class FakeCluster final : public cluster::Cluster {
                                              const cluster::Cluster::JobFilter&) override {
     return {};
   }
+  std::vector<std::string> TagsSince(const std::string&, double) override {
+    std::lock_guard lock(site_.mutex_);
+    if (name_ == site_.silent_cluster)
+      throw cluster::CallFailed(cluster::CallFailed::Why::kUnreachable, "no route to host");
+    std::vector<std::string> tags;
+    for (const auto& batch : site_.taken_)
+      if (batch.cluster == name_) tags.push_back(batch.tag);
+    return tags;
+  }
   std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
 
  private:

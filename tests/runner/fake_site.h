@@ -23,6 +23,7 @@ class FakeSite {
   /// Capabilities of drivers that are made from now on.
   bool hold_release = false, revokes = true;
   std::string broken_cluster;  ///< its driver cannot be made
+  std::string silent_cluster;  ///< it does not tell its tags
 
   /// To be given to runner::Runner. The site outlives the drivers.
   std::unique_ptr<cluster::Cluster> MakeDriver(const clusterdb::ClusterRow& row);

@@ -1,5 +1,6 @@
 // The pass of the runner as it runs: rows in PostgreSQL, threads, and clusters in memory.
 #include "runner/runner.h"
+#include "runner/tag.h"
 #include "tests/runner/fake_site.h"
 #include "tests/support/await.h"
 #include "tests/support/rows.h"
@@ -167,6 +168,92 @@ TEST_F(RunnerPgTest, WhenAnotherAlmightyLeadsNothingIsClaimedAndThePassSaysSo) {
     }
   }));
   EXPECT_EQ(Count("batches"), 0);
+}
+
+// The database is an hour older than the clusters: `cigri restore`.
+class RestoredRunnerPgTest : public RunnerPgTest {
+ protected:
+  std::string Tag(std::int64_t campaign, const std::vector<std::int64_t>& idxs) {
+    return NewTag(campaign, Sql("SELECT grid_id FROM grid")[0][0].as<std::string>(), idxs);
+  }
+  void Restore() {
+    Sql("SELECT end_restore(0, 0, 0, 0)");
+    number_ = 0;
+    runner_ = std::make_unique<Runner>(
+        [this](const clusterdb::ClusterRow& row) { return site_.MakeDriver(row); });
+    epoch_ = Sql("SELECT epoch FROM grid")[0][0].as<std::int64_t>();
+  }
+  bool RestoredPassUntil(const std::string& what) {
+    return Await([&] {
+      module::Step step{*db_, config_, epoch_, ++number_, number_ == 1, waker_, conninfo()};
+      runner_->Pass(step);
+      return Count(what) > 0;
+    });
+  }
+  std::int64_t epoch_ = 0;
+};
+
+TEST_F(RestoredRunnerPgTest, WhatClustersRanSinceTheBackupIsAdoptedAndNotSentAgain) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 10, .clusters = 2});
+  Sql("UPDATE campaign_cursor SET next_idx = 2");
+  Sql("INSERT INTO retry (campaign_id, idx, why) VALUES (1, 0, 'killed'), (1, 1, 'killed')");
+  site_.GivenSubmitted("c1", Tag(campaign, {1, 2, 3}), 3);
+  site_.GivenSubmitted("c2", Tag(campaign, {6, 7}), 2);
+  GivenGrant(campaign, 1, 10);
+  GivenGrant(campaign, 2, 10);
+  Restore();
+  EXPECT_TRUE(RestoredPassUntil("(SELECT count(DISTINCT idx) AS n FROM live) AS l WHERE n = 10"));
+  EXPECT_EQ(Count("live"), 10) << "each task once";
+  EXPECT_EQ(Count("live WHERE idx IN (6, 7) AND cluster_id = 2"), 2);
+  EXPECT_EQ(Count("live WHERE idx IN (1, 2, 3) AND cluster_id = 1"), 3);
+  EXPECT_EQ(Count("restored_clusters"), 0);
+  ExpectConservation(campaign);
+}
+
+TEST_F(RestoredRunnerPgTest, NothingIsSentWhileAClusterThatMayRunATaskIsSilent) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 4, .clusters = 2});
+  GivenGrant(campaign, 1, 4);
+  site_.silent_cluster = "c2";
+  Restore();
+  ASSERT_TRUE(RestoredPassUntil("(SELECT count(*) AS n FROM restored_clusters) AS r WHERE n = 1"));
+  const auto later = GivenCampaign({.ntasks = 3, .clusters = 2});
+  GivenGrant(later, 1, 3);
+  ASSERT_TRUE(RestoredPassUntil(Jobs(3))) << "a campaign that is newer than the restore goes on";
+  EXPECT_EQ(Count("live WHERE campaign_id = " + std::to_string(campaign)), 0);
+  EXPECT_EQ(Count("placement_blocks WHERE code = 'RESTORED'"), 2);
+  Sql("UPDATE clusters SET lost_at = now() + interval '1 second' WHERE id = 2");
+  EXPECT_TRUE(RestoredPassUntil(Jobs(7))) << "the operator has given the cluster up";
+}
+
+TEST_F(RestoredRunnerPgTest, JobsWhoseTasksAreUnknownStopTheirCampaignUntilItsUserAnswers) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  GivenGrant(campaign, 1, 4);
+  auto tag = Tag(campaign, {0});
+  site_.GivenSubmitted("c1", tag.substr(0, tag.find('-')), 2);
+  Restore();
+  ASSERT_TRUE(RestoredPassUntil("events WHERE code = 'RESTORE_UNCLEAR' AND state = 'open'"));
+  ASSERT_TRUE(RestoredPassUntil("(SELECT count(*) AS n FROM restored_clusters) AS r WHERE n = 0"));
+  EXPECT_EQ(Count("live"), 0);
+  Sql("UPDATE events SET state = 'closed' WHERE code = 'RESTORE_UNCLEAR'");
+  EXPECT_TRUE(RestoredPassUntil(Jobs(4)));
+}
+
+TEST_F(RestoredRunnerPgTest, ACopyOfATaskThatTheBackupKnowsAsRunningIsNoSecondTask) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 2, .clusters = 2});
+  GivenGrant(campaign, 1, 2);
+  ASSERT_TRUE(PassUntil(Jobs(2)));
+  // The cluster killed task 1 after the backup, and it was sent to the other one.
+  site_.GivenSubmitted("c2", Tag(campaign, {1}), 1);
+  Restore();
+  EXPECT_TRUE(RestoredPassUntil("live WHERE kind = 'replica' AND idx = 1 AND cluster_id = 2"));
+  EXPECT_TRUE(
+      RestoredPassUntil("(SELECT count(*) AS n FROM restored_clusters) AS r WHERE n = 0"));
+  EXPECT_EQ(Count("retry"), 0);
+  ExpectConservation(campaign);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ TEST(EventCodesTest, NoCodeStandsTwiceAndEachSaysWhatToDo) {
 
 // What looks like a code and is none: words of HTTP, settings that are handed on by name.
 const std::set<std::string> kNoEvents = {"PROBATION",  // a word for placement.held
+                                         "RESTORED",   // of the view placement_blocks
                                          "DELETE",
                                          "HEAD",
                                          "OPTIONS",

@@ -38,6 +38,13 @@ int Down(bool keep_jobs);
 int Status(bool json);
 int Doctor();
 int Migrate();
+/// Writes the database into `file` ("": one in $CIGRI_HOME/backup, named by the time).
+int Backup(const std::string& file);
+/// Replaces the database by a backup; refused while a program of the grid uses it, on any host.
+int Restore(const std::string& file);
+/// Ends the grid, backs its database up, migrates it and starts the grid again, all with these
+/// programs; jobs go on.
+int Upgrade();
 /// Takes over what the CiGri 3 in database `from` has: docs/from-cigri3.md. Prints a line for each
 /// cluster and campaign; a dry run stores nothing.
 int ImportCigri3(const std::string& from, bool dry_run);

@@ -42,6 +42,14 @@ int Main(int argc, char** argv) {
   CommandLine& doctor =
       line.AddCommand("doctor", "check everything; one line each, with what to do");
   line.AddCommand("migrate", "bring the database to the version of these programs");
+  std::string backup_file, restore_file;
+  CommandLine& backup = line.AddCommand("backup", "write the database into a file");
+  backup.Add({{"file", &backup_file, "default: backup/cigri-TIME.dump in $CIGRI_HOME"}});
+  CommandLine& restore =
+      line.AddCommand("restore", "replace the database by a backup; what ran since runs no more");
+  restore.Add({{"file", &restore_file, "what `cigri backup` wrote", {.required = true}}});
+  CommandLine& upgrade =
+      line.AddCommand("upgrade", "go on with these programs: down, backup, migrate, up; jobs go on");
   std::string from;
   bool dry_run = false;
   CommandLine& import =
@@ -54,6 +62,9 @@ int Main(int argc, char** argv) {
   if (down.Chosen()) return Down(keep_jobs);
   if (status.Chosen()) return Status(json);
   if (doctor.Chosen()) return Doctor();
+  if (backup.Chosen()) return Backup(backup_file);
+  if (restore.Chosen()) return Restore(restore_file);
+  if (upgrade.Chosen()) return Upgrade();
   if (import.Chosen()) return ImportCigri3(from, dry_run);
   return Migrate();
 }
