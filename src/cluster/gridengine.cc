@@ -299,6 +299,18 @@ class GridEngine final : public Cluster {
     return jobs;
   }
 
+  // What has ended is in the accounting, whose job names may be a pattern.
+  Strings TagsSince(const std::string& prefix, double) override {
+    const auto what = "list the jobs of the last time on " + config().name;
+    auto tasks = Live(what, config().auth_user);
+    const auto ended = Accounted(what, prefix + "*", config().auth_user);
+    tasks.insert(tasks.end(), ended.begin(), ended.end());
+    std::set<std::string> tags;
+    for (const auto& t : tasks)
+      if (StartsWith(t.name, prefix) && IsTag(t.name)) tags.insert(t.name);
+    return {tags.begin(), tags.end()};
+  }
+
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override {
     if (!shared_.configured()) return Cluster::ReadOutput(job, stream, offset, bytes);

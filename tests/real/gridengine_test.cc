@@ -114,6 +114,13 @@ TEST_F(RealGridEngineTest, WhileQmasterIsDownNothingIsTakenAndNothingIsAbsent) {
   EXPECT_EQ(ends.jobs.at(0).wait_status, 4 << 8);
 }
 
+TEST_F(RealGridEngineTest, WhatHasEndedIsAmongTheTagsAfterARestore) {
+  const auto batch = BatchOf("grid", {"true"});
+  ASSERT_TRUE(Await(*engine_, SubmitAll(*engine_, batch), 60s).all);
+  const auto tags = engine_->TagsSince("cigri.", 0);
+  EXPECT_EQ(std::count(tags.begin(), tags.end(), batch.tag), 1);
+}
+
 TEST_F(RealGridEngineTest, CheckRunsATestJob) {
   for (const auto& item : engine_->Check("grid", true))
     EXPECT_EQ(item.verdict, cluster::CheckItem::Verdict::kOk) << item.what << ": " << item.detail;

@@ -116,6 +116,17 @@ TEST_P(ConformanceTest, AnEndedJobIsFoundByItsTagWithItsEnd) {
   EXPECT_EQ(found.jobs[0].wait_status, 9 << 8);
 }
 
+// After `cigri restore`: what is left out here may run twice.
+TEST_P(ConformanceTest, EndedAndLiveJobsAreAmongTheTagsOfTheLastTime) {
+  const auto ended = GivenBatch({"exit 9"});
+  Await(GivenJobs(ended), RemoteState::kEnded);
+  const auto live = GivenBatch({"sleep 300"});
+  GivenJobs(live);
+  const auto tags = driver().TagsSince("cigri.7.conform.", 0);
+  EXPECT_EQ(std::count(tags.begin(), tags.end(), ended.tag), 1);
+  EXPECT_EQ(std::count(tags.begin(), tags.end(), live.tag), 1);
+}
+
 TEST_P(ConformanceTest, AnIdThatWasNeverIssuedIsMissing) {
   auto refs = GivenJobs(GivenBatch({"sleep 300"}));
   auto unknown = refs[0];
