@@ -10,7 +10,7 @@ file(RELATIVE_PATH CIGRI_PROGRAMS_TO_DAEMONS /prefix/${CMAKE_INSTALL_BINDIR} /pr
 
 # For packages that serve several releases of Debian: copies of libraries that only one of them has.
 option(CIGRI_BUNDLE "install private copies of libraries" OFF)
-set(CIGRI_BUNDLED cpp-httplib spdlog fmt simdjson pqxx boost_filesystem)
+set(CIGRI_BUNDLED cpp-httplib spdlog fmt simdjson pqxx boost_filesystem lua5.4)
 if(CIGRI_BUNDLE)
   set(CIGRI_BUNDLE_DIR ${CMAKE_INSTALL_LIBDIR}/cigri)
   file(RELATIVE_PATH from_tools /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CIGRI_BUNDLE_DIR})
