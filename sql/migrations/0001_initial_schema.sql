@@ -918,9 +918,15 @@ CREATE TABLE user_notifications (
     type text NOT NULL CHECK (type IN ('mail', 'jabber', 'log')),
     identity text NOT NULL,
     severity text NOT NULL CHECK (severity IN ('low', 'medium', 'high')),
-    created_at timestamptz NOT NULL DEFAULT now(),
-    UNIQUE (grid_user, identity, type)
+    -- For this one alone (gridsub --notify); NULL: for all.
+    campaign_id bigint REFERENCES campaigns ON DELETE CASCADE,
+    quiet_hours text NOT NULL DEFAULT '',  -- "20-8,Sat": what comes then waits
+    digest_minutes int CHECK (digest_minutes BETWEEN 0 AND 10080),  -- NULL: NOTIFICATIONS_WINDOW
+    created_at timestamptz NOT NULL DEFAULT now()
 );
+CREATE UNIQUE INDEX user_notifications_once
+ON user_notifications (grid_user, identity, type, coalesce(campaign_id, 0));
+CREATE INDEX user_notifications_of_campaign ON user_notifications (campaign_id);
 
 -- The outbox of the notifier: an event once for each subscription. Those that go out together have
 -- one message_id. `sending` is committed before a message leaves; found so by the next notifier it

@@ -3,6 +3,10 @@
 UPDATE notifications SET state = 'unknown', error = 'the notifier died while it was being sent'
 WHERE state = 'sending';
 
+-- name: CampaignForSubscription
+-- returns: grid_user text
+SELECT grid_user FROM campaigns WHERE id = $1;
+
 -- name: ClaimNotifications
 -- Before the message with $1 leaves.
 UPDATE notifications SET state = 'sending', attempts = attempts + 1, message_id = $2
@@ -21,22 +25,36 @@ UPDATE notifications SET state = $2, error = $3, sent_at = CASE WHEN $2 = 'sent'
 WHERE id = ANY ($1::bigint[]) AND state = 'sending';
 
 -- name: ListNotifications
--- returns: id int, type text, identity text, severity text
-SELECT id, type, identity, severity FROM user_notifications WHERE grid_user = $1 ORDER BY id;
+-- returns: id int, grid_user text, type text, identity text, severity text, campaign_id int64?,
+-- returns: quiet_hours text, digest_minutes int?
+-- Those of a campaign until it is over.
+SELECT n.id, n.grid_user, n.type, n.identity, n.severity, n.campaign_id, n.quiet_hours,
+    n.digest_minutes
+FROM user_notifications AS n LEFT JOIN campaigns AS c ON c.id = n.campaign_id
+WHERE n.grid_user = ANY ($1::text[])
+    AND (n.campaign_id IS NULL OR c.state NOT IN ('terminated', 'cancelled'))
+ORDER BY n.id;
 
 -- name: NewNotifications
 -- returns: subscription_id int, event_id int64, campaign_id int64?, code text, message text
 -- Events after $1 of the campaigns of subscribers, and those of clusters and the grid for its
 -- administrators, that came after the subscription and are not yet among its notifications; those
--- with a code of $3 only for who wants more than the worst. At most $2.
+-- with a code of $3 only for who wants more than the worst. A subscription to one campaign gets all
+-- of it, but for what goes to the same address by a subscription to all. At most $2.
 SELECT n.id AS subscription_id, e.id AS event_id, e.campaign_id, e.code,
     left(e.message, 1000) AS message
 FROM events AS e
 LEFT JOIN campaigns AS c ON c.id = e.campaign_id
 JOIN user_notifications AS n
     ON n.grid_user = CASE WHEN e.campaign_id IS NULL THEN '%%admin%%' ELSE c.grid_user END
-WHERE e.id > $1 AND e.class <> 'log' AND e.date_open >= n.created_at
+    AND (n.campaign_id IS NULL OR n.campaign_id = e.campaign_id)
+WHERE e.id > $1 AND e.class <> 'log'
+    AND (e.date_open >= n.created_at OR n.campaign_id IS NOT NULL)
     AND (n.severity <> 'high' OR e.code <> ALL ($3::text[]))
+    AND NOT EXISTS (SELECT FROM user_notifications AS g
+        WHERE n.campaign_id IS NOT NULL AND g.campaign_id IS NULL AND g.grid_user = n.grid_user
+            AND g.type = n.type AND g.identity = n.identity AND e.date_open >= g.created_at
+            AND (g.severity <> 'high' OR e.code <> ALL ($3::text[])))
     AND NOT EXISTS (SELECT FROM notifications AS q
         WHERE q.subscription_id = n.id AND q.event_id = e.id)
 ORDER BY e.id LIMIT $2;
@@ -54,26 +72,36 @@ SELECT * FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::text[], $5::text
 ON CONFLICT (subscription_id, event_id) DO NOTHING;
 
 -- name: Subscribe
-INSERT INTO user_notifications (grid_user, type, identity, severity)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (grid_user, identity, type) DO UPDATE SET severity = excluded.severity;
+-- With $5, to that campaign alone; else to all.
+INSERT INTO user_notifications
+    (grid_user, type, identity, severity, campaign_id, quiet_hours, digest_minutes)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (grid_user, identity, type, coalesce(campaign_id, 0)) DO UPDATE
+SET severity = excluded.severity, quiet_hours = excluded.quiet_hours,
+    digest_minutes = excluded.digest_minutes;
 
 -- name: Unsubscribe
-DELETE FROM user_notifications WHERE grid_user = $1 AND type = $2 AND ($3 = '' OR identity = $3);
+-- Of campaign $4 alone when it is given.
+DELETE FROM user_notifications
+WHERE grid_user = ANY ($1::text[]) AND type = $2 AND ($3 = '' OR identity = $3)
+    AND ($4::bigint IS NULL OR campaign_id = $4);
 
 -- name: WaitingNotifications
 -- returns: id int64, subscription_id int, type text, identity text, campaign_id int64?,
 -- returns: campaign text?, severity text, code text, message text, age_s double, attempts int,
--- returns: sent_lately int64
--- What is to be sent, by subscription and campaign, and how many messages each subscription had in
--- the last hour; at most $1.
+-- returns: sent_lately int64, quiet_hours text, digest_minutes int?
+-- What is to be sent, by subscription and campaign, and how many messages went to its address in
+-- the last hour; at most $1 of each subscription: what waits for the morning holds nobody up.
 SELECT q.id, q.subscription_id, n.type, n.identity, q.campaign_id, c.name AS campaign, q.severity,
     q.code, q.message, extract(epoch FROM now() - q.created_at) AS age_s, q.attempts,
     (SELECT count(DISTINCT s.message_id) FROM notifications AS s
-        WHERE s.subscription_id = q.subscription_id
-            AND s.sent_at > now() - interval '1 hour') AS sent_lately
-FROM notifications AS q
+        WHERE s.sent_at > now() - interval '1 hour' AND s.subscription_id IN (
+            SELECT o.id FROM user_notifications AS o WHERE o.grid_user = n.grid_user
+                AND o.type = n.type AND o.identity = n.identity)) AS sent_lately,
+    n.quiet_hours, n.digest_minutes
+FROM (SELECT *, row_number() OVER (PARTITION BY subscription_id ORDER BY campaign_id, id) AS nth
+    FROM notifications WHERE state = 'waiting' AND not_before <= now()) AS q
 JOIN user_notifications AS n ON n.id = q.subscription_id
 LEFT JOIN campaigns AS c ON c.id = q.campaign_id
-WHERE q.state = 'waiting' AND q.not_before <= now()
-ORDER BY q.subscription_id, q.campaign_id, q.id LIMIT $1;
+WHERE q.nth <= $1
+ORDER BY q.subscription_id, q.campaign_id, q.id;

@@ -1,11 +1,15 @@
 #include "notifier/decide.h"
 
 #include <algorithm>
+#include <map>
+
+#include "core/hours.h"
 
 namespace cigri::notifier {
 namespace {
 
 constexpr int kMostAttempts = 10;  // with their pauses: about a day
+constexpr std::size_t kMostLines = 50;
 
 int Rank(const std::string& severity) {
   return severity == "high" ? 2 : severity == "medium" ? 1 : 0;
@@ -37,7 +41,27 @@ void AddTo(Message& message, const Waiting& w) {
   message.codes.push_back(w.code);
   message.attempts = std::max(message.attempts, w.attempts);
   if (Rank(w.severity) >= Rank(message.severity)) message.severity = w.severity;
+  if (message.ids.size() > kMostLines) return;
   message.body += w.code + ": " + (w.message.empty() ? "(no message)" : w.message) + "\n";
+}
+
+void Finish(Message& message, const Waiting& first, const Limits& limits) {
+  message.subject = Subject(first, message, limits);
+  message.body = About(first) + ":\n\n" + message.body;
+  if (message.ids.size() > kMostLines)
+    message.body += "and " + std::to_string(message.ids.size() - kMostLines) + " more\n";
+  const std::string campaign = first.campaign_id ? std::to_string(*first.campaign_id) : "";
+  if (first.campaign_id) message.body += "\nMore: gridstat " + campaign + "\n";
+  message.body += "\nEnd these messages: gridnotify -u " +
+                  std::string(first.type == "jabber" ? "-j " : "-m ") + first.identity + "\n";
+}
+
+double Window(const Waiting& w, const Limits& limits) {
+  return w.digest_minutes ? 60.0 * *w.digest_minutes : limits.window_s;
+}
+
+bool IsQuiet(const Waiting& w, const Limits& limits) {
+  return !w.quiet_hours.empty() && WithinHours(w.quiet_hours, limits.now);
 }
 
 }  // namespace
@@ -56,6 +80,7 @@ std::string SeverityOf(const std::string& code) {
 
 std::vector<Message> Due(const std::vector<Waiting>& waiting, const Limits& limits) {
   std::vector<Message> due;
+  std::map<std::pair<std::string, std::string>, std::int64_t> leaving;  // to an address, now
   for (std::size_t i = 0; i < waiting.size();) {
     const Waiting& first = waiting[i];
     Message message{.ids = {},
@@ -75,13 +100,12 @@ std::vector<Message> Due(const std::vector<Waiting>& waiting, const Limits& limi
       oldest = std::max(oldest, waiting[i].age_s);
       over = over || waiting[i].code == "FINISHED_CAMPAIGN";  // nothing else is to come
     }
-    if (first.sent_lately >= limits.per_hour || (oldest < limits.window_s && !over)) continue;
-    message.subject = Subject(first, message, limits);
-    message.body = About(first) + ":\n\n" + message.body;
-    if (first.campaign_id)
-      message.body += "\nMore: gridstat " + std::to_string(*first.campaign_id) + "\n";
-    message.body += "\nEnd these messages: gridnotify -u " +
-                    std::string(first.type == "jabber" ? "-j " : "-m ") + first.identity + "\n";
+    auto& to_it = leaving[{first.type, first.identity}];
+    if (first.sent_lately + to_it >= limits.per_hour || IsQuiet(first, limits) ||
+        (oldest < Window(first, limits) && !over))
+      continue;
+    ++to_it;
+    Finish(message, first, limits);
     due.push_back(std::move(message));
   }
   return due;

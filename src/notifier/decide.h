@@ -1,6 +1,7 @@
 // Which events concern a subscription, and which of them go out together, now. Pure functions.
 #pragma once
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ struct Waiting {
   std::string severity, code, message;
   double age_s = 0;
   int attempts = 0;
-  std::int64_t sent_lately = 0;  ///< messages to this subscription in the last hour
+  std::int64_t sent_lately = 0;  ///< messages to this address in the last hour
+  std::string quiet_hours;       ///< "20-8,Sat": nothing leaves then
+  std::optional<int> digest_minutes;  ///< instead of Limits::window_s
 };
 
 /// One message: all that waits for a subscription about one campaign, or about the grid.
@@ -31,8 +34,9 @@ struct Message {
 
 struct Limits {
   double window_s = 60;  ///< events of a campaign within so long are one message
-  int per_hour = 30;     ///< messages to a subscription; what is more waits, and is one message
+  int per_hour = 30;     ///< messages to an address; what is more waits, and is one message
   std::string tag = "[CIGRI]";
+  std::time_t now = 0;  ///< for quiet hours, in local time
 };
 
 /// "medium" or "high", as CiGri 3 has them.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -74,68 +75,136 @@ bool IsAddress(const std::string& text) {
          });
 }
 
-Delivery SendMail(const Config& config, const Message& message, const std::string& message_id) {
-  const std::string server = config.Get("NOTIFICATIONS_SMTP_SERVER");
-  if (server.empty()) return {false, true, "NOTIFICATIONS_SMTP_SERVER is not set in cigri.conf"};
-  if (!IsAddress(message.identity))
-    return {false, true, "\"" + message.identity + "\" is no mail address"};
-  const std::string from = config.Get("NOTIFICATIONS_SMTP_FROM", "cigri@localhost");
-  const std::string url = "smtp://" + server + ":" +
-                          std::to_string(config.GetInt("NOTIFICATIONS_SMTP_PORT", 25, 1, 65535));
-  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
-                                                                 curl_easy_cleanup);
-  const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> to(
-      curl_slist_append(nullptr, message.identity.c_str()), curl_slist_free_all);
-  Upload upload{Mail(from, message, message_id)};
+using Curl = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+List ListOf(const std::string& text) {
+  return {curl_slist_append(nullptr, text.c_str()), curl_slist_free_all};
+}
+
+// Of SMTP and HTTP alike: 5xx, or a client's fault, will not be taken another time either.
+Delivery Perform(CURL* curl, const std::function<bool(long)>& permanent) {
   char error[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, kPatience_s);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
+  const CURLcode code = curl_easy_perform(curl);
+  if (code == CURLE_OK) return {true, false, ""};
+  long status = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  return {false, permanent(status), *error != '\0' ? error : curl_easy_strerror(code)};
+}
+
+// A password is sent over TLS alone, to the server that the certificate names. Without one, TLS is
+// taken where it is offered, as mail servers do among themselves: their certificates are often
+// their own.
+void SetSecurity(CURL* curl, const Config& config, const std::string& mode) {
+  const std::string user = config.Get("NOTIFICATIONS_SMTP_USER");
+  const bool must = mode != "try" || !user.empty();
+  curl_easy_setopt(curl, CURLOPT_USE_SSL, static_cast<long>(must ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+  curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, must ? 1L : 0L);
+  curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, must ? 2L : 0L);
+  if (const std::string ca = config.Get("NOTIFICATIONS_SMTP_CA"); !ca.empty())
+    curl_easy_setopt(curl, CURLOPT_CAINFO, ca.c_str());
+  if (user.empty()) return;
+  curl_easy_setopt(curl, CURLOPT_USERNAME, user.c_str());
+  curl_easy_setopt(curl, CURLOPT_PASSWORD, config.Get("NOTIFICATIONS_SMTP_PASSWORD").c_str());
+}
+
+Delivery SendToServer(const Config& config, const Message& message, const std::string& from,
+                      std::string mail) {
+  const std::string mode = config.Get("NOTIFICATIONS_SMTP_TLS", "try");
+  if (mode != "try" && mode != "starttls" && mode != "tls")
+    return {false, true, "NOTIFICATIONS_SMTP_TLS is \"" + mode + "\", not try, starttls or tls"};
+  const bool at_once = mode == "tls";
+  const std::string url =
+      (at_once ? "smtps://" : "smtp://") + config.Get("NOTIFICATIONS_SMTP_SERVER") + ":" +
+      std::to_string(config.GetInt("NOTIFICATIONS_SMTP_PORT", at_once ? 465 : 25, 1, 65535));
+  const Curl curl(curl_easy_init(), curl_easy_cleanup);
+  const List to = ListOf(message.identity);
+  Upload upload{std::move(mail)};
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "smtp");
-  curl_easy_setopt(curl.get(), CURLOPT_USE_SSL, static_cast<long>(CURLUSESSL_TRY));
+  curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+  SetSecurity(curl.get(), config, mode);
   curl_easy_setopt(curl.get(), CURLOPT_MAIL_FROM, from.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_MAIL_RCPT, to.get());
   curl_easy_setopt(curl.get(), CURLOPT_READFUNCTION, Next);
   curl_easy_setopt(curl.get(), CURLOPT_READDATA, &upload);
   curl_easy_setopt(curl.get(), CURLOPT_UPLOAD, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, kPatience_s);
-  curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, error);
-  const CURLcode code = curl_easy_perform(curl.get());
-  if (code == CURLE_OK) return {true, false, ""};
-  long status = 0;
-  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
-  return {false, status >= 500 && status < 600, *error != '\0' ? error : curl_easy_strerror(code)};
+  return Perform(curl.get(), [](long status) {
+    return status >= 500 && status < 600 && status != 530 && status != 535;  // a wrong password
+  });
 }
 
-Delivery RunCommand(const Config& config, const Message& message, const std::string& message_id) {
-  const std::string program = config.Get("NOTIFICATIONS_COMMAND");
-  if (program.empty())
-    return {false, true,
-            "NOTIFICATIONS_COMMAND is not set in cigri.conf: it sends " + message.type};
+Delivery RunWith(std::vector<std::string> words, std::string input) {
   process::Command command;
-  command.argv = {"/bin/sh", "-c", program};
+  command.argv = std::move(words);
   command.time_limit = std::chrono::seconds(kPatience_s);
-  command.input =
-      nlohmann::json{{"id", message_id},
-                     {"type", message.type},
-                     {"to", message.identity},
-                     {"severity", message.severity},
-                     {"campaign", message.campaign_id ? nlohmann::json(*message.campaign_id)
-                                                      : nlohmann::json()},
-                     {"codes", message.codes},
-                     {"subject", message.subject},
-                     {"text", message.body}}
-          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-      "\n";
+  command.input = std::move(input);
   const auto result = process::Run(command);
   if (result.Succeeded()) return {true, false, ""};
   return {false, false, process::HowItEnded(command, result) + ": " + result.err.substr(0, 200)};
+}
+
+Delivery SendMail(const Config& config, const Message& message, const std::string& message_id) {
+  const std::string sendmail = config.Get("NOTIFICATIONS_SENDMAIL");
+  if (config.Get("NOTIFICATIONS_SMTP_SERVER").empty() && sendmail.empty())
+    return {false, true,
+            "neither NOTIFICATIONS_SMTP_SERVER nor NOTIFICATIONS_SENDMAIL is set in cigri.conf"};
+  if (!IsAddress(message.identity))
+    return {false, true, "\"" + message.identity + "\" is no mail address"};
+  const std::string from = config.Get("NOTIFICATIONS_SMTP_FROM", "cigri@localhost");
+  std::string mail = Mail(from, message, message_id);
+  if (sendmail.empty()) return SendToServer(config, message, from, std::move(mail));
+  return RunWith({sendmail, "-i", "-f", from, "--", message.identity}, ReplaceAll(mail, "\r", ""));
+}
+
+std::string Json(const Message& message, const std::string& message_id) {
+  const nlohmann::json json = {
+      {"id", message_id},
+      {"type", message.type},
+      {"to", message.identity},
+      {"severity", message.severity},
+      {"campaign", message.campaign_id ? nlohmann::json(*message.campaign_id) : nlohmann::json()},
+      {"codes", message.codes},
+      {"subject", message.subject},
+      {"text", message.body}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Delivery PostTo(const std::string& url, const std::string& json) {
+  const Curl curl(curl_easy_init(), curl_easy_cleanup);
+  const List headers = ListOf("Content-Type: application/json");
+  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, json.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(
+      curl.get(), CURLOPT_WRITEFUNCTION,
+      +[](char*, std::size_t size, std::size_t n, void*) { return size * n; });
+  return Perform(curl.get(), [](long status) {
+    return status >= 400 && status < 500 && status != 408 && status != 429;
+  });
+}
+
+// All that is no mail.
+Delivery HandOver(const Config& config, const Message& message, const std::string& message_id) {
+  const std::string json = Json(message, message_id);
+  if (const std::string program = config.Get("NOTIFICATIONS_COMMAND"); !program.empty())
+    return RunWith({"/bin/sh", "-c", program}, json);
+  if (const std::string url = config.Get("NOTIFICATIONS_WEBHOOK"); !url.empty())
+    return PostTo(url, json);
+  return {false, true,
+          "neither NOTIFICATIONS_COMMAND nor NOTIFICATIONS_WEBHOOK is set in cigri.conf: they send " +
+              message.type};
 }
 
 }  // namespace
 
 Delivery Deliver(const Config& config, const Message& message, const std::string& message_id) {
   return message.type == "mail" ? SendMail(config, message, message_id)
-                                : RunCommand(config, message, message_id);
+                                : HandOver(config, message, message_id);
 }
 
 }  // namespace cigri::notifier

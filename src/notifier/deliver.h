@@ -1,4 +1,4 @@
-// Hands a message to a mail server, or to the command of the operator.
+// Hands a message to a mail server, or to the command or the address of the operator.
 #pragma once
 #include <string>
 
@@ -13,9 +13,9 @@ struct Delivery {
   std::string error;
 };
 
-/// Mail goes to NOTIFICATIONS_SMTP_SERVER, all else to NOTIFICATIONS_COMMAND, which gets the
-/// message as JSON. Both are the operator's: no user names a server or a program. Takes 20 s at
-/// most.
+/// Mail goes to NOTIFICATIONS_SENDMAIL or NOTIFICATIONS_SMTP_SERVER, all else to
+/// NOTIFICATIONS_COMMAND or NOTIFICATIONS_WEBHOOK, which get the message as JSON. All are the
+/// operator's: no user names a server, a program or an address on the web. Takes 20 s at most.
 Delivery Deliver(const Config& config, const Message& message, const std::string& message_id);
 
 }  // namespace cigri::notifier

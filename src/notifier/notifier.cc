@@ -18,7 +18,8 @@ constexpr seconds kSendFor{20};
 Limits LimitsOf(const Config& config) {
   return {.window_s = static_cast<double>(config.GetInt("NOTIFICATIONS_WINDOW", 60, 0, 86400)),
           .per_hour = static_cast<int>(config.GetInt("NOTIFICATIONS_PER_HOUR", 30, 1, 10000)),
-          .tag = config.Get("NOTIFICATIONS_SMTP_SUBJECT_TAG", "[CIGRI]")};
+          .tag = config.Get("NOTIFICATIONS_SMTP_SUBJECT_TAG", "[CIGRI]"),
+          .now = std::time(nullptr)};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace cigri::notifier {
 namespace {
 
-constexpr int kMostRows = 1000;
+constexpr int kMostRows = 1000;  // of all events; of what waits for one subscription
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::vector<Waiting> LoadWaiting(db::Tx& tx) {
   for (const auto& row : tx.Exec(sql::kWaitingNotifications, kMostRows))
     out.push_back({row.id, row.subscription_id, row.type, row.identity, row.campaign_id,
                    row.campaign.value_or(""), row.severity, row.code, row.message, row.age_s,
-                   row.attempts, row.sent_lately});
+                   row.attempts, row.sent_lately, row.quiet_hours, row.digest_minutes});
   return out;
 }
 

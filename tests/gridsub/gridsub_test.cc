@@ -28,6 +28,18 @@ TEST(GridsubTest, AJdlIsSentAsItStandsAndTheIdIsPrintedForScripts) {
             std::string(kSubmitted) + "{\n  \"id\": 7,\n  \"state\": \"in_treatment\"\n}\n");
 }
 
+TEST(GridsubTest, NotifySubscribesToThisCampaignAlone) {
+  FakeApi api;
+  const auto file = api.Write("a.json", kJdl);
+  const auto ran = Gridsub(api, "--notify a@b.org --notify jabber:a@j.org " + file);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(api.Calls(), "POST /campaigns, POST /notifications/mail, POST /notifications/jabber");
+  EXPECT_EQ(json::parse(api.Last("/notifications/mail").body),
+            json({{"identity", "a@b.org"}, {"severity", "high"}, {"campaign", 7}}));
+  EXPECT_EQ(json::parse(api.Last("/notifications/jabber").body)["identity"], "a@j.org");
+  EXPECT_EQ(Gridsub(api, "-c 7 -J '[\"c\"]' --notify a@b.org").code, 64) << "no submission";
+}
+
 TEST(GridsubTest, AllFaultsOfAllFilesAreReportedAndNothingIsSent) {
   FakeApi api;
   api.Write("a.json", kJdl);

@@ -49,6 +49,49 @@ TEST(DueTest, BeyondTheRateMessagesWaitAndBecomeOne) {
   EXPECT_EQ(Due({first}, {}).size(), 1u);
 }
 
+TEST(DueTest, TheRateIsOfAnAddressAlsoWithinAPass) {
+  std::vector<Waiting> many;
+  for (int i = 0; i < 40; ++i) {
+    many.push_back(Event(i, "FINISHED_CAMPAIGN"));
+    many.back().subscription = many.back().campaign_id.emplace(i);  // gridsub --notify
+  }
+  many.push_back(Event(41, "FINISHED_CAMPAIGN"));
+  many.back().identity = "bob@site.org";
+  EXPECT_EQ(Due(many, {.per_hour = 30}).size(), 31u) << "30 of Ann's, and Bob's";
+}
+
+TEST(DueTest, NothingLeavesInQuietHours) {
+  auto event = Event(1, "FINISHED_CAMPAIGN");
+  event.quiet_hours = "20-8,Sun";
+  const auto at = [](int day, int hour) {  // of November 2026; the 22nd is a Sunday
+    std::tm local{.tm_hour = hour, .tm_mday = day, .tm_mon = 10, .tm_year = 126, .tm_isdst = -1};
+    return std::mktime(&local);
+  };
+  for (const auto& [day, hour] : std::vector<std::pair<int, int>>{{20, 21}, {21, 7}, {22, 12}})
+    EXPECT_TRUE(Due({event}, {.now = at(day, hour)}).empty()) << day << " " << hour;
+  EXPECT_EQ(Due({event}, {.now = at(20, 12)}).size(), 1u);
+}
+
+TEST(DueTest, ASubscriptionHasItsOwnWindow) {
+  auto event = Event(1, "EXIT_ERROR", 3599);
+  event.digest_minutes = 60;
+  EXPECT_TRUE(Due({event}, {}).empty());
+  event.age_s = 3600;
+  EXPECT_EQ(Due({event}, {}).size(), 1u);
+  event.age_s = 1;
+  event.digest_minutes = 0;
+  EXPECT_EQ(Due({event}, {}).size(), 1u) << "each at once";
+}
+
+TEST(DueTest, ALongDigestHasItsFirstLinesAndTheNumberOfTheRest) {
+  std::vector<Waiting> many;
+  for (int i = 0; i < 1000; ++i) many.push_back(Event(i, "EXIT_ERROR"));
+  const auto due = Due(many, {});
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].ids.size(), 1000u);
+  EXPECT_NE(due[0].body.find("\nand 950 more\n"), std::string::npos) << due[0].body;
+}
+
 TEST(DueTest, WhatAUserWroteEndsNoHeader) {
   auto event = Event(1, "EXIT_ERROR");
   event.campaign = "x\r\nBcc: everybody@site.org";

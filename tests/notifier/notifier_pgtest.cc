@@ -8,11 +8,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <thread>
 
 #include "core/text.h"
 #include "notifier/notifier.h"
 #include "notifier/store.h"
+#include "http/server.h"
 #include "tests/support/await.h"
+#include "tests/support/certificate.h"
 #include "tests/support/rows.h"
 #include "tests/support/wakers.h"
 
@@ -71,13 +75,13 @@ class NotifierPgTest : public test::RowsTest {
   test::TestWaker waker_;
 };
 
-// OpenSMTPD has one control socket for each host, so one test starts it.
+// OpenSMTPD has one control socket for each host: tests start it one after the other.
 class MailServer {
  public:
   explicit MailServer(const std::string& dir) : port_(FreePort()) {
     std::ofstream(dir + "/smtpd.conf")
         << "table users { \"@site.org\" = \"nobody\" }\nlisten on 127.0.0.1 port " << port_
-        << "\naction \"in\" mda \"cat >> " << dir << "/mbox\" virtual <users>\n"
+        << "\nlisten on socket\naction \"in\" mda \"cat >> " << dir << "/mbox\" virtual <users>\n"
         << "match from any for domain \"site.org\" action \"in\"\n";
     pid_ = fork();
     if (pid_ == 0) {
@@ -88,7 +92,7 @@ class MailServer {
     }
   }
   ~MailServer() {
-    kill(pid_, SIGTERM);
+    kill(-pid_, SIGTERM);
     waitpid(pid_, nullptr, 0);
   }
   int port() const { return port_; }
@@ -122,10 +126,15 @@ class MailServer {
   pid_t pid_ = 0;
 };
 
+const char* WhyNoMailServer() {
+  if (geteuid() != 0) return "smtpd starts as root";
+  return access("/usr/sbin/smtpd", X_OK) == 0
+             ? nullptr
+             : "opensmtpd is not installed: this machine has another mail server";
+}
+
 TEST_F(NotifierPgTest, MailGoesThroughARealServerOnce) {
-  if (geteuid() != 0) GTEST_SKIP() << "smtpd starts as root";
-  if (access("/usr/sbin/smtpd", X_OK) != 0)
-    GTEST_SKIP() << "opensmtpd is not installed: this machine has another mail server";
+  if (const char* why = WhyNoMailServer()) GTEST_SKIP() << why;
   const MailServer server(dir_);
   ASSERT_TRUE(test::Await([&] { return server.Listens(); })) << Read("smtpd.log");
   config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
@@ -148,6 +157,172 @@ TEST_F(NotifierPgTest, MailGoesThroughARealServerOnce) {
   Pass(next);
   EXPECT_EQ(States(), "sent failed");
   EXPECT_EQ(Times(Read("mbox"), "it is over"), 1);
+}
+
+// tests/notifier/submission_server.py, until the end of the test.
+class SubmissionServer {
+ public:
+  SubmissionServer(const std::string& dir, const test::Authority& authority) {
+    pid_ = fork();
+    if (pid_ != 0) return;
+    execl("/usr/bin/python3", "python3", CIGRI_SOURCE_DIR "/tests/notifier/submission_server.py",
+          dir.c_str(), authority.Certificate("server").c_str(), authority.Key("server").c_str(),
+          nullptr);
+    _exit(127);
+  }
+  ~SubmissionServer() {
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST_F(NotifierPgTest, APasswordIsSentOverTlsToTheServerOfTheCertificateAndNowhereElse) {
+  const test::Authority authority(File("ca"));
+  authority.Issue("server");
+  const SubmissionServer server(dir_, authority);
+  ASSERT_TRUE(test::Await([&] { return Read("port").ends_with('\n'); }));
+  config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
+  config_.Set("NOTIFICATIONS_SMTP_PORT", std::string(Trim(Read("port"))));
+  Subscribe("mail", "alice@site.org");
+  Event("FINISHED_CAMPAIGN");
+  const auto state_after_try = [&] {
+    Sql("UPDATE notifications SET not_before = now()");
+    Notifier notifier;
+    Pass(notifier);
+    return States() + ": " + Sql("SELECT coalesce(error, '') FROM notifications")[0][0].c_str();
+  };
+  EXPECT_EQ(state_after_try().rfind("waiting", 0), 0u) << "nobody has logged in";
+  config_.Set("NOTIFICATIONS_SMTP_USER", "grid");
+  config_.Set("NOTIFICATIONS_SMTP_PASSWORD", "secret");
+  EXPECT_EQ(state_after_try().rfind("waiting", 0), 0u) << "its authority is not known";
+  EXPECT_EQ(Read("said"), "") << "a stranger was told the password";
+  config_.Set("NOTIFICATIONS_SMTP_CA", authority.ca());
+  config_.Set("NOTIFICATIONS_SMTP_PASSWORD", "wrong");
+  const std::string refused = state_after_try();
+  EXPECT_EQ(refused.rfind("waiting", 0), 0u) << "an operator mends it: " << refused;
+  config_.Set("NOTIFICATIONS_SMTP_PASSWORD", "secret");
+  EXPECT_EQ(state_after_try(), "sent: ");
+  EXPECT_EQ(Times(Read("mbox"), "it is over"), 1);
+  EXPECT_EQ(Read("said"), "login grid wrong\nlogin grid secret\n");
+}
+
+TEST_F(NotifierPgTest, AServerWithoutTlsGetsNoPassword) {
+  if (const char* why = WhyNoMailServer()) GTEST_SKIP() << why;
+  const MailServer server(dir_);
+  ASSERT_TRUE(test::Await([&] { return server.Listens(); })) << Read("smtpd.log");
+  config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
+  config_.Set("NOTIFICATIONS_SMTP_PORT", std::to_string(server.port()));
+  config_.Set("NOTIFICATIONS_SMTP_USER", "grid");
+  config_.Set("NOTIFICATIONS_SMTP_PASSWORD", "secret");
+  Subscribe("mail", "alice@site.org");
+  Event("FINISHED_CAMPAIGN");
+  Notifier notifier;
+  Pass(notifier);
+  EXPECT_EQ(States(), "waiting");
+  EXPECT_EQ(Count("notifications WHERE error LIKE '%STARTTLS%' OR error LIKE '%SSL%'"), 1)
+      << Sql("SELECT error FROM notifications")[0][0].c_str();
+}
+
+TEST_F(NotifierPgTest, SendmailOfTheHostTakesMailToo) {
+  if (const char* why = WhyNoMailServer()) GTEST_SKIP() << why;
+  const MailServer server(dir_);
+  ASSERT_TRUE(test::Await([&] { return server.Listens(); })) << Read("smtpd.log");
+  config_.Set("NOTIFICATIONS_SENDMAIL", "/usr/sbin/sendmail");
+  config_.Set("NOTIFICATIONS_SMTP_FROM", "grid@site.org");
+  Subscribe("mail", "alice@site.org");
+  Subscribe("mail", "-bp@site.org");  // would be an option
+  Event("FINISHED_CAMPAIGN");
+  Notifier notifier;
+  Pass(notifier);
+  EXPECT_EQ(States(), "sent failed") << Read("smtpd.log");
+  EXPECT_TRUE(test::Await([&] { return Times(Read("mbox"), "it is over") == 1; }))
+      << Read("smtpd.log");
+  EXPECT_EQ(Times(Read("mbox"), "\r"), 0);
+}
+
+TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
+  http::GuardServer server;
+  std::mutex mutex;
+  std::vector<std::string> bodies;
+  int status = 503;
+  server.Post("/hook", [&](const httplib::Request& request, httplib::Response& response) {
+    const std::lock_guard lock(mutex);
+    bodies.push_back(request.get_header_value("Content-Type") + " " + request.body);
+    response.status = status;
+  });
+  std::string why;
+  ASSERT_TRUE(server.BindTcp("127.0.0.1", 0, &why)) << why;
+  std::thread serving([&] { server.Serve(); });
+  server.AwaitServing();
+  config_.Set("NOTIFICATIONS_COMMAND", "");
+  config_.Set("NOTIFICATIONS_WEBHOOK",
+              "http://127.0.0.1:" + std::to_string(server.port()) + "/hook");
+  Subscribe("jabber", "alice@site");
+  Event("FINISHED_CAMPAIGN");
+  for (const int answer : {503, 200}) {
+    {
+      const std::lock_guard lock(mutex);
+      status = answer;
+    }
+    Sql("UPDATE notifications SET not_before = now()");
+    Notifier notifier;
+    Pass(notifier);
+    EXPECT_EQ(States(), answer == 200 ? "sent" : "waiting");
+  }
+  server.Stop();
+  serving.join();
+  ASSERT_EQ(bodies.size(), 2u);
+  EXPECT_EQ(bodies[1].rfind("application/json {\"campaign\":1,\"codes\":[\"FINISHED_", 0), 0u)
+      << bodies[1];
+}
+
+TEST_F(NotifierPgTest, ASubscriptionToOneCampaignIsNoSecondMessageAndMissesNothing) {
+  GivenCampaign({});
+  Event("CANARY_FAILED", "campaign");
+  Sql("UPDATE events SET date_open = now() - interval '1 minute'");
+  Sql("INSERT INTO user_notifications (grid_user, type, identity, severity, campaign_id) VALUES "
+      "('alice', 'jabber', 'one@site', 'high', 1), ('alice', 'jabber', 'two@site', 'high', 2), "
+      "('alice', 'jabber', 'all@site', 'high', 1)");
+  Subscribe("jabber", "all@site", "high");
+  Event("FINISHED_CAMPAIGN");
+  Notifier notifier;
+  Pass(notifier);
+  const std::string sent = Read("sent");
+  EXPECT_EQ(Times(sent, "one@site"), 2) << "once in \"to\", once in how to end it: " << sent;
+  EXPECT_EQ(Times(sent, "two@site"), 0) << "the other campaign";
+  EXPECT_EQ(Count("notifications AS q JOIN user_notifications AS n ON n.id = subscription_id "
+                  "WHERE identity = 'all@site' AND code = 'FINISHED_CAMPAIGN'"),
+            1)
+      << "an address hears of an event once";
+  EXPECT_EQ(Count("notifications AS q JOIN user_notifications AS n ON n.id = subscription_id "
+                  "WHERE identity = 'one@site'"),
+            2)
+      << "what came between the submission and --notify counts too";
+  Sql("DELETE FROM campaigns WHERE id = 2");
+  EXPECT_EQ(Count("user_notifications WHERE identity = 'two@site'"), 0);
+}
+
+TEST_F(NotifierPgTest, WhoSleepsHoldsNobodyUp) {
+  Sql("INSERT INTO user_notifications (grid_user, type, identity, severity, quiet_hours) VALUES "
+      "('alice', 'jabber', 'asleep@site', 'low', '0-24')");
+  Sql("INSERT INTO events (class, code, campaign_id, fingerprint) SELECT 'notify', 'OVERDUE', 1, "
+      "i::text FROM generate_series(1, 1500) AS i");
+  Notifier notifier;
+  Pass(notifier);
+  Pass(notifier, true);
+  Subscribe("jabber", "awake@site");
+  Event("FINISHED_CAMPAIGN");
+  Pass(notifier, true);
+  Pass(notifier, true);
+  EXPECT_EQ(Times(Read("sent"), "\"to\":\"awake@site\""), 1);
+  EXPECT_EQ(Times(Read("sent"), "asleep@site"), 0);
+  Sql("UPDATE user_notifications SET quiet_hours = ''");
+  Pass(notifier, true);
+  Pass(notifier, true);
+  EXPECT_EQ(Times(Read("sent"), "\"to\":\"asleep@site\""), 2) << "in pieces of 1,000 events";
 }
 
 TEST_F(NotifierPgTest, AServerThatIsAwayIsTriedAgain) {

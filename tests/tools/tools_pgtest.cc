@@ -136,6 +136,28 @@ TEST_F(ToolsPgTest, GridnotifyKeepsSubscriptions) {
   EXPECT_EQ(Run("gridnotify", {"-u", "-m", "a@b.org"}).code, 1) << "there is none any more";
 }
 
+TEST_F(ToolsPgTest, GridnotifyTakesQuietHoursDigestsAndOneCampaign) {
+  GivenCampaign();
+  Sql("UPDATE campaigns SET grid_user = 'alice'");
+  EXPECT_EQ(Run("gridnotify", {"-m", "a@b.org", "-s", "low", "--quiet-hours", "20-8,Sat", "--digest",
+                               "90"}).code, 0);
+  const auto one = Run("gridnotify", {"-m", "a@b.org", "-s", "high", "-c", "1"});
+  EXPECT_EQ(one.code, 77) << "it is Alice's: " << one.err;
+  Sql("UPDATE campaigns SET grid_user = 'root'");
+  EXPECT_EQ(Run("gridnotify", {"-m", "a@b.org", "-s", "high", "-c", "1"}).code, 0);
+  EXPECT_EQ(Run("gridnotify", {"-l"}).out,
+            "You have the following notification subscriptions:\n"
+            " - mail on a@b.org with severity low, quiet 20-8,Sat, every 90 minutes\n"
+            " - mail on a@b.org with severity high, campaign 1 alone\n");
+  const auto bad = Run("gridnotify", {"-m", "a@b.org", "-s", "low", "--quiet-hours", "at night"});
+  EXPECT_EQ(bad.code, 65);
+  EXPECT_NE(bad.err.find("\"at night\" is not like 20-8"), std::string::npos) << bad.err;
+  EXPECT_EQ(Run("gridnotify", {"-u", "-m", "a@b.org", "-c", "1"}).code, 0);
+  EXPECT_EQ(Value("SELECT count(*) FROM user_notifications"), "1");
+  EXPECT_EQ(Run("gridnotify", {"-u", "-m", "a@b.org"}).code, 0);
+  EXPECT_EQ(Value("SELECT count(*) FROM user_notifications"), "0");
+}
+
 TEST_F(ToolsPgTest, GridtokenShowsTokensByTheirFirstCharactersOnly) {
   Sql("UPDATE clusters SET api_auth_type = 'jwt' WHERE id = 2");
   const std::string token = "eyJhbGciOiJIUzI1NiJ9.eyJleHAiOjF9.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg";

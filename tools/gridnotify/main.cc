@@ -8,7 +8,9 @@ namespace {
 
 struct GridnotifyOptions {
   tools::CommonOptions common;
-  std::string mail, jabber, severity;
+  std::string mail, jabber, severity, quiet_hours;
+  std::int64_t campaign = 0;
+  int digest_minutes = -1;
   bool list = false, unsubscribe = false, verbose = false;
 };
 
@@ -19,6 +21,9 @@ std::optional<int> Read(int argc, char** argv, GridnotifyOptions& o) {
             {"-m,--mail", &o.mail, "by mail to this address"},
             {"-j,--jabber", &o.jabber, "by jabber to this identity", {.excludes = {"-m"}}},
             {"-s,--severity", &o.severity, "from this on: low, medium or high"},
+            {"-c,--campaign", &o.campaign, "of this campaign alone", {.positive = true}},
+            {"--quiet-hours", &o.quiet_hours, "hold messages back then: 20-8,Sat,Sun"},
+            {"--digest", &o.digest_minutes, "one message of a campaign in so many minutes"},
             {"-u,--unsubscribe", &o.unsubscribe, "with -m or -j: end the subscription"},
             {"-v,--verbose", &o.verbose, "say what was done"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
@@ -35,19 +40,35 @@ std::optional<int> Read(int argc, char** argv, GridnotifyOptions& o) {
   return std::nullopt;
 }
 
+// What CiGri 3 did not have.
+std::string Particulars(const nlohmann::json& item) {
+  std::string out;
+  if (item.contains("campaign") && item["campaign"].is_number_integer())
+    out += ", campaign " + item["campaign"].dump() + " alone";
+  if (const auto hours = item.value("quiet_hours", ""); !hours.empty())
+    out += ", quiet " + hours;
+  if (item.contains("digest_minutes") && item["digest_minutes"].is_number_integer())
+    out += ", every " + item["digest_minutes"].dump() + " minutes";
+  return out;
+}
+
 int List(tools::Api& api) {
   const auto answer = tools::Expect(api.Get("/notifications"), "list notifications");
   if (!answer["items"].empty()) std::puts("You have the following notification subscriptions:");
   for (const auto& item : answer["items"])
-    std::printf(" - %s on %s with severity %s\n", item.value("type", "").c_str(),
-                item.value("identity", "").c_str(), item.value("severity", "").c_str());
+    std::printf(" - %s on %s with severity %s%s\n", item.value("type", "").c_str(),
+                item.value("identity", "").c_str(), item.value("severity", "").c_str(),
+                Particulars(item).c_str());
   return kExitOk;
 }
 
 int Unsubscribe(tools::Api& api, const GridnotifyOptions& o, const std::string& path,
                 const std::string& identity) {
-  const auto answer = tools::Expect(api.Delete(path + "?identity=" + http::PercentEncode(identity)),
-                                    "unsubscribe " + identity);
+  const std::string campaign =
+      o.campaign == 0 ? "" : "&campaign=" + std::to_string(o.campaign);
+  const auto answer =
+      tools::Expect(api.Delete(path + "?identity=" + http::PercentEncode(identity) + campaign),
+                    "unsubscribe " + identity);
   const bool any = answer.value("removed", 1) > 0;
   if (!any)
     throw Fatal(kExitNo, "there is no subscription of " + identity, "gridnotify -l lists them");
@@ -63,8 +84,11 @@ int Main(int argc, char** argv) {
   const std::string path = o.mail.empty() ? "/notifications/jabber" : "/notifications/mail";
   const std::string identity = o.mail.empty() ? o.jabber : o.mail;
   if (o.unsubscribe) return Unsubscribe(api, o, path, identity);
-  tools::Expect(api.Post(path, {{"identity", identity}, {"severity", o.severity}}),
-                "subscribe with " + identity);
+  nlohmann::json wanted = {{"identity", identity}, {"severity", o.severity}};
+  if (o.campaign != 0) wanted["campaign"] = o.campaign;
+  if (!o.quiet_hours.empty()) wanted["quiet_hours"] = o.quiet_hours;
+  if (o.digest_minutes >= 0) wanted["digest_minutes"] = o.digest_minutes;
+  tools::Expect(api.Post(path, wanted), "subscribe with " + identity);
   if (o.verbose)
     std::printf("%s is subscribed with severity %s.\n", identity.c_str(), o.severity.c_str());
   return kExitOk;

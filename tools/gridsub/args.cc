@@ -58,6 +58,10 @@ void AddActions(CommandLine& line, Args& args) {
              "print the number of the campaign alone; with --wait the exit code tells the rest"},
             {"-w,--wait", &args.wait, "wait for the end, show progress, end with 1 on a failure"},
             {"--bar,--eta,--progress", &args.wait, "the same as --wait"},
+            {"--notify",
+             &args.notify,
+             "mail this address when it ends or fails; jabber:ID too (may be repeated)",
+             {.one_value_each = true}},
             {"--joblog", &args.joblog, "wait, and write a log in GNU parallel's columns"},
             {"--resume", &args.skip.resume, "with --joblog: leave out the tasks that it has"},
             {"--resume-failed", &args.skip.resume_failed,
@@ -140,6 +144,8 @@ void CheckTogether(const Args& args) {
   if (inputs > 1) Usage("-F, -J, -a and --csv exclude each other", "");
   if (inputs > 0 && args.files.size() + args.jsons.size() > 1)
     Usage("parameters can be given for one JDL only", "");
+  if (!args.notify.empty() && (args.campaign != 0 || args.retry != 0))
+    Usage("--notify is for a submission", "gridnotify -c CAMPAIGN subscribes to one that is there");
   if (!args.sets.empty() && args.campaign == 0) Usage("--set needs -c CAMPAIGN", "");
   if (args.campaign != 0 && args.sets.empty() && !args.has_params())
     Usage("-c " + std::to_string(args.campaign) + " has nothing to add",

@@ -25,6 +25,7 @@ struct Args {
   std::string type;
   std::int64_t retry = 0;         ///< --retry-failed
   std::vector<std::string> sets;  ///< --set key=value
+  std::vector<std::string> notify;  ///< --notify
   std::string name, clusters, walltime, time, directory, resources, project, joblog;
   int max_jobs = 0;
   Settings settings;             ///< --cores, --mem ...: keys of the JDL

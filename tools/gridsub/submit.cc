@@ -107,6 +107,21 @@ json ValueOf(const std::string& key, const std::string& text) {
   return text;
 }
 
+// The campaign is there already: what is wrong with an address is a note.
+void Notify(tools::Api& api, const std::vector<std::string>& addresses, std::int64_t campaign) {
+  for (const auto& address : addresses) {
+    const bool jabber = StartsWith(address, "jabber:");
+    const auto answer =
+        api.Post(jabber ? "/notifications/jabber" : "/notifications/mail",
+                 {{"identity", jabber ? address.substr(7) : address},
+                  {"severity", "high"},
+                  {"campaign", campaign}});
+    if (!answer.ok())
+      std::fprintf(stderr, "gridsub: note: %s is not notified: %s\n", address.c_str(),
+                   answer.body.is_object() ? Field(answer.body, "message").c_str() : "no answer");
+  }
+}
+
 }  // namespace
 
 Outcome Submit(tools::Api& api, const Args& args, const JdlSource& source,
@@ -124,6 +139,7 @@ Outcome Submit(tools::Api& api, const Args& args, const JdlSource& source,
   PrintNotes(body, source);
   if (!args.results.quiet) PrintUnmatched(body);
   const auto id = body.value("id", std::int64_t{0});
+  Notify(api, args.notify, id);
   std::FILE* to = args.results.print ? stderr : stdout;  // with -O, stdout is for the tasks
   std::fprintf(
       to, args.results.quiet ? "%lld\n" : "Campaign successfully submitted\nCAMPAIGN_ID=%lld\n",

@@ -5,6 +5,7 @@
 #include <sql/users.h>
 
 #include "api/http/router.h"
+#include "core/hours.h"
 #include "core/text.h"
 #include "secrets/secrets.h"
 
@@ -18,15 +19,25 @@ std::string Subscriber(const Request& request) {
   return request.caller.user == "root" ? "%%admin%%" : request.caller.user;
 }
 
+// Root has its own campaigns too.
+std::vector<std::string> Subscribers(const Request& request) {
+  if (request.caller.user != "root") return {request.caller.user};
+  return {"root", "%%admin%%"};
+}
+
 Reply ListNotifications(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     json items = json::array();
-    for (const auto& row : tx.Exec(sql::kListNotifications, Subscriber(request)))
+    for (const auto& row : tx.Exec(sql::kListNotifications, Subscribers(request)))
       items.push_back({{"id", row.id},
-                       {"grid_user", Subscriber(request)},
+                       {"grid_user", row.grid_user},
                        {"type", row.type},
                        {"identity", row.identity},
-                       {"severity", row.severity}});
+                       {"severity", row.severity},
+                       {"campaign", row.campaign_id ? json(*row.campaign_id) : json()},
+                       {"quiet_hours", row.quiet_hours},
+                       {"digest_minutes",
+                        row.digest_minutes ? json(*row.digest_minutes) : json()}});
     return Reply::Json(
         {{"items", items}, {"links", {LinkJson(request, "self", "/notifications")}}});
   });
@@ -40,6 +51,24 @@ std::string TypeOf(const Request& request) {
   return type;
 }
 
+// A number of the body within limits; nothing when there is none.
+template <typename T>
+std::optional<T> NumberOf(const json& body, const char* key, T most) {
+  if (!body.is_object() || !body.contains(key) || body[key].is_null()) return std::nullopt;
+  if (!body[key].is_number_integer() || body[key] < 0 || body[key] > most)
+    throw BadRequest("\"" + std::string(key) + "\" must be a number from 0 to " +
+                     std::to_string(most));
+  return body[key].get<T>();
+}
+
+// Nobody hears of other users' campaigns, operators included: their subscriptions would be silent.
+void RequireOwn(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  const auto row = tx.First(sql::kCampaignForSubscription, campaign);
+  if (!row) throw NotFound("campaign " + std::to_string(campaign));
+  if (row->grid_user != request.caller.user)
+    throw Forbidden("campaign " + std::to_string(campaign) + " belongs to " + row->grid_user);
+}
+
 Reply Subscribe(Context& context, const Request& request) {
   const std::string type = TypeOf(request);
   const auto body = request.Json();
@@ -49,13 +78,22 @@ Reply Subscribe(Context& context, const Request& request) {
                : "";
   };
   const std::string identity = text("identity"), severity = text("severity");
+  const std::string quiet_hours = text("quiet_hours");
+  const auto digest_minutes = NumberOf<int>(body, "digest_minutes", 7 * 24 * 60);
+  const auto campaign = NumberOf<std::int64_t>(body, "campaign", 1LL << 53);
   if (identity.empty() || identity.size() > 255 || identity.find_first_of("\r\n") != identity.npos)
     throw BadRequest("\"identity\" must be an address",
                      "like {\"identity\": \"a@b.org\", \"severity\": \"high\"}");
   if (severity != "low" && severity != "medium" && severity != "high")
     throw BadRequest("\"" + severity + "\" is no severity", "write low, medium or high");
-  context.Transact(
-      [&](db::Tx& tx) { tx.Exec(sql::kSubscribe, Subscriber(request), type, identity, severity); });
+  std::string fault;
+  WithinHours(quiet_hours, 0, &fault);
+  if (!quiet_hours.empty() && !fault.empty()) throw BadRequest("\"quiet_hours\": " + fault);
+  context.Transact([&](db::Tx& tx) {
+    if (campaign) RequireOwn(tx, request, *campaign);
+    tx.Exec(sql::kSubscribe, campaign ? request.caller.user : Subscriber(request), type, identity,
+            severity, campaign, quiet_hours, digest_minutes);
+  });
   return Reply::Json({{"status", 201},
                       {"title", "Created"},
                       {"message", "subscribed to " + type + " for " + identity},
@@ -67,8 +105,12 @@ Reply Subscribe(Context& context, const Request& request) {
 
 Reply Unsubscribe(Context& context, const Request& request) {
   const std::string type = TypeOf(request), identity = request.Query("identity");
-  const auto gone = context.Transact(
-      [&](db::Tx& tx) { return tx.Exec(sql::kUnsubscribe, Subscriber(request), type, identity); });
+  const auto campaign = request.HasQuery("campaign")
+                            ? std::optional(request.QueryInt("campaign", 0, 0, 1LL << 53))
+                            : std::nullopt;
+  const auto gone = context.Transact([&](db::Tx& tx) {
+    return tx.Exec(sql::kUnsubscribe, Subscribers(request), type, identity, campaign);
+  });
   return Reply::Json({{"status", 202}, {"title", "Accepted"}, {"removed", gone}}, 202);
 }
 
