@@ -469,6 +469,7 @@ CREATE TABLE batches (
     idxs bigint[],                    -- or these; neither for prologue and epilogue
     slots int NOT NULL,               -- of one job
     walltime_s int,                   -- of one job, when not the campaign's
+    node text,                        -- an excluded node that its one job tries
     tag text NOT NULL UNIQUE,
     state batch_state NOT NULL DEFAULT 'intended',
     epoch bigint NOT NULL,
@@ -501,6 +502,17 @@ CREATE INDEX batches_held ON batches (cluster_id) WHERE NOT released AND state =
 CREATE TABLE still_held (
     batch_id bigint PRIMARY KEY,
     cluster_id int NOT NULL
+);
+
+-- Black-hole nodes: jobs of several campaigns failed there within seconds, and other nodes of the
+-- cluster work. They get no job before `until`, and then one at a time, until one succeeds.
+CREATE TABLE bad_nodes (
+    cluster_id int NOT NULL,
+    node text NOT NULL,
+    since timestamptz NOT NULL DEFAULT now(),
+    until timestamptz NOT NULL,
+    times int NOT NULL DEFAULT 1,     -- it was excluded in a row
+    PRIMARY KEY (cluster_id, node)
 );
 
 -- Clusters that the runner has not yet asked for what they ran after the backup that the database

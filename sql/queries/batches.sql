@@ -89,12 +89,12 @@ WITH ids AS (
     UPDATE id_blocks SET next = next + $1 WHERE name = 'job' RETURNING next - $1 AS first
 )
 INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, idxs, slots, tag,
-    epoch, send_by, released, walltime_s)
+    epoch, send_by, released, walltime_s, node)
 SELECT ids.first + b.job_offset, b.kind::batch_kind, b.campaign_id, $2, b.n, b.first_idx,
-    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5, w.s
+    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5, w.s, b.node
 FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[], $11::text[],
-    $12::int[], $13::text[], $14::float8[])
-    AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag, walltime_x)
+    $12::int[], $13::text[], $14::float8[], $15::text[])
+    AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag, walltime_x, node)
 LEFT JOIN LATERAL (
     SELECT greatest(cc.walltime_s, least(ceil(cc.walltime_s * b.walltime_x),
         (k.options ->> 'max_walltime')::float8, 31536000))::int AS s

@@ -49,7 +49,7 @@ GROUP BY cluster_id;
 -- name: EndJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: slots int64, old_state text, ok bool, counted bool, live_started double?,
--- returns: started double?, ended double, submitted double
+-- returns: started double?, ended double, submitted double, node text?, batch_id int64
 -- Moves jobs that have ended from live to done. The first success of a task is counted: the unique
 -- index done_once decides which one it is when copies of a task end at the same moment.
 WITH ends AS (
@@ -98,7 +98,8 @@ WITH ends AS (
 SELECT r.job_id, r.campaign_id, r.cluster_id, r.idx, r.kind::text, r.slots,
     r.state::text AS old_state, r.ok, c.job_id IS NOT NULL AS counted,
     extract(epoch FROM r.started_at) AS live_started, extract(epoch FROM r.started) AS started,
-    extract(epoch FROM r.ended) AS ended, extract(epoch FROM r.submitted_at) AS submitted
+    extract(epoch FROM r.ended) AS ended, extract(epoch FROM r.submitted_at) AS submitted,
+    r.at_node AS node, r.batch_id
 FROM rows AS r LEFT JOIN counted AS c USING (job_id);
 
 -- name: EndedJobOfRemoteId

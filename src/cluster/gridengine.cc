@@ -369,6 +369,11 @@ class GridEngine final : public Cluster {
     add("-q", own.empty() ? Queue(batch.best_effort) : own);
     add("-P", batch.project);
     add("-l", batch.properties);
+    const auto nodes = NodesOf(batch);
+    if (!nodes.only.empty())
+      add("-l", "hostname=" + nodes.only);
+    else if (!nodes.excluded.empty())
+      add("-l", "hostname=!(" + Join(nodes.excluded, "|") + ")");
     const auto request = ResourceRequestOf(batch);
     const int slots = request.plain && request.cores > 0 ? request.cores : batch.slots;
     if (slots > 1)

@@ -34,12 +34,25 @@ std::string ResourceText(const ResourceRequest& resource_request, const ClusterC
   return node + o.value("core_unit", "core") + "=" + std::to_string(resource_request.cores);
 }
 
+// Names of nodes have no quotes (IsNodeName).
+std::string NodeProperty(const Batch& batch) {
+  const auto nodes = NodesOf(batch);
+  if (!nodes.only.empty()) return "network_address = '" + nodes.only + "'";
+  return nodes.excluded.empty()
+             ? ""
+             : "network_address NOT IN ('" + Join(nodes.excluded, "', '") + "')";
+}
+
 std::string Properties(const Batch& batch, const ClusterConfig& config) {
+  std::string all = batch.properties;
+  const auto add = [&](const std::string& need) {
+    if (!need.empty()) all = all.empty() ? need : "(" + all + ") AND " + need;
+  };
   const auto mem = ResourceRequestOf(batch).mem_mb;
   const auto column = config.options.value("mem_property", "");
-  if (mem <= 0 || column.empty()) return batch.properties;
-  const auto need = column + " >= " + std::to_string(mem);
-  return batch.properties.empty() ? need : "(" + batch.properties + ") AND " + need;
+  if (mem > 0 && !column.empty()) add(column + " >= " + std::to_string(mem));
+  add(NodeProperty(batch));
+  return all;
 }
 
 std::vector<std::string> Types(const Batch& batch) {

@@ -63,4 +63,16 @@ ResourceRequest ResourceRequestOf(const Batch& batch) {
   return w;
 }
 
+NodeChoice NodesOf(const Batch& batch) {
+  NodeChoice choice;
+  if (!batch.options.is_object()) return choice;
+  if (const auto it = batch.options.find(kNode); it != batch.options.end() && it->is_string())
+    choice.only = *it;
+  if (const auto it = batch.options.find(kExcludedNodes);
+      it != batch.options.end() && it->is_array())
+    for (const auto& node : *it)
+      if (node.is_string()) choice.excluded.push_back(node);
+  return choice;
+}
+
 }  // namespace cigri::cluster

@@ -27,6 +27,7 @@ struct SlurmRequest {
   /// held jobs unseen, and refuses those that wait for a time when they can never run.
   std::int64_t begin_at = 0;
   int walltime_s = 0, nodes = 1, tasks = 1, cpus_per_task = 1, mem_mb = 0, gpus = 0;
+  std::vector<std::string> excluded_nodes, required_nodes;
 };
 /// The body of POST job/submit.
 nlohmann::json WriteSlurmRequest(const SlurmRequest& request, int version);

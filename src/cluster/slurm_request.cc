@@ -79,6 +79,8 @@ nlohmann::json WriteSlurmRequest(const SlurmRequest& r, int version) {
   if (!r.account.empty()) job["account"] = r.account;
   if (!r.qos.empty()) job["qos"] = r.qos;
   if (!r.constraints.empty()) job["constraints"] = r.constraints;
+  if (!r.excluded_nodes.empty()) job[old ? "exclude_nodes" : "excluded_nodes"] = r.excluded_nodes;
+  if (!r.required_nodes.empty()) job["required_nodes"] = r.required_nodes;
   if (r.mem_mb > 0) job["memory_per_node"] = SetNumber(r.mem_mb, version);
   if (r.gpus > 0) {
     const auto n = std::to_string(r.gpus);

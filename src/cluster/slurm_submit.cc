@@ -75,6 +75,9 @@ SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
     r.cpus_per_task = resource_request.cores;
   r.mem_mb = static_cast<int>(resource_request.mem_mb);
   r.gpus = resource_request.gpus;
+  const auto nodes = NodesOf(batch);
+  r.excluded_nodes = nodes.excluded;
+  if (!nodes.only.empty()) r.required_nodes = {nodes.only};
   return r;
 }
 

@@ -134,6 +134,12 @@ inline constexpr EventCode kEventCodes[] = {
      "close the cluster to the campaign for six minutes, then for longer",
      "the message and the sample say what failed where; fix it there; it closes automatically "
      "about an hour after the last of them"},
+    {"BLACK_HOLE_NODE", "cluster", "updator",
+     "jobs of several campaigns failed on one node within seconds: the node gets no job, these "
+     "jobs cost no try; after a while one job at a time tries it. The last node that works, and a "
+     "local cluster, are not excluded: then the event says so",
+     "repair the node; it comes back when a job succeeds there, or when the event is closed "
+     "(gridevents -e E -f)"},
     {"UNDER_STRESS", "cluster", "updator",
      "the cluster says that it is overloaded: nothing new is sent",
      "nothing, it closes automatically; wrong limit: gridadmin cluster set NAME stress_limit=0.9"},

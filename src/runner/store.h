@@ -26,6 +26,7 @@ struct ClaimedBatch {
   int slots = 1;
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for; the same for all tasks
   std::vector<ClaimedTask> tasks;       ///< element by element; idx -1 for prologue and epilogue
+  std::string node;  ///< an excluded node that the batch's one job tries; "" = any other node
 };
 
 /// A batch whose outcome is unknown.
@@ -158,6 +159,7 @@ class Store {
   std::vector<ClaimedBatch> TakeBatches(db::Tx& tx, const std::vector<Want>& wants,
                                         const std::function<int(std::int64_t)>& max_array,
                                         bool one_post);
+  void TryNodes(db::Tx& tx, std::vector<ClaimedBatch>& batches);
   void Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold);
 
   std::int64_t cluster_id_;

@@ -1,6 +1,7 @@
 // Claiming: what the operator allows and the plan grants now, taken and written as intents.
 #include <sql/batches.h>
 #include <sql/claims.h>
+#include <sql/nodes.h>
 
 #include <algorithm>
 
@@ -152,17 +153,39 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
   return batches;
 }
 
+// An excluded node whose time is over gets one job: the last one of the claim.
+void Store::TryNodes(db::Tx& tx, std::vector<ClaimedBatch>& batches) {
+  for (const auto& row : tx.Exec(sql::kNodesToTry, cluster_id_)) {
+    const auto from = std::find_if(batches.rbegin(), batches.rend(), [](const ClaimedBatch& b) {
+      return IsTask(b.kind) && b.node.empty();
+    });
+    if (from == batches.rend()) return;
+    if (from->tasks.size() > 1) {
+      ClaimedBatch trial = *from;
+      trial.tasks = {from->tasks.back()};
+      from->tasks.pop_back();
+      from->tag = NewTag(from->campaign_id, grid_id_, IndexesOf(*from));
+      trial.tag = NewTag(trial.campaign_id, grid_id_, IndexesOf(trial));
+      trial.node = row.node;
+      batches.push_back(std::move(trial));
+    } else {
+      from->node = row.node;
+    }
+  }
+}
+
 void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold) {
   db::RowSet<std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>,
-             std::optional<std::string>, int, std::string, double>
-      rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag, growth
+             std::optional<std::string>, int, std::string, double, std::optional<std::string>>
+      rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag, growth,
+             // the node that it tries
   std::int64_t jobs = 0;
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) {
     const auto first = IsFreshRange(b) ? std::optional(b.tasks.front().idx) : std::nullopt;
     const int n = static_cast<int>(b.tasks.size());
     rows.Add(jobs, std::string(ToString(b.kind)), b.campaign_id, n, first, ListedTasks(b), b.slots,
-             b.tag, b.walltime_x);
+             b.tag, b.walltime_x, b.node.empty() ? std::nullopt : std::optional(b.node));
     jobs += n;
     by_tag[b.tag] = &b;
   }
@@ -184,6 +207,7 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
   if (wants.empty()) return {};
   auto batches = TakeBatches(tx, wants, max_array, ceiling.sparing);
   if (batches.empty()) return {};
+  TryNodes(tx, batches);
   Intend(tx, batches, send_window_s, hold);
   db::AddCounters(tx, Launching(cluster_id_, batches), "runner");
   return batches;

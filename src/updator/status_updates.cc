@@ -229,6 +229,27 @@ void MoveTasks(Store& store, const std::vector<Failure>& failures,
   RaiseScriptFailures(store, failures);
 }
 
+// Whether the end says something of the node: a job that was killed or preempted does not.
+bool SaysOfNode(const EndedJob& job) {
+  return job.exit.success ||
+         (!job.exit.user_requeue && (job.exit.exit_class == ExitClass::kProgram ||
+                                     job.exit.exit_class == ExitClass::kInfrastructure));
+}
+
+void NoteNodes(const std::vector<EndedJob>& ended, UpdateResult& result) {
+  for (const auto& job : ended) {
+    result.ends.push_back({job.batch_id, job.exit.success, !SaysOfNode(job)});
+    if (SaysOfNode(job) && job.kind != BatchKind::kPrologue && job.kind != BatchKind::kEpilogue)
+      result.node_ends.push_back({.node = {job.cluster_id, job.node},
+                                  .campaign_id = job.campaign_id,
+                                  .idx = job.idx,
+                                  .success = job.exit.success,
+                                  .charged = job.exit.exit_class == ExitClass::kProgram,
+                                  .lasted_s = job.ended - job.started.value_or(job.ended),
+                                  .ended = job.ended});
+  }
+}
+
 }  // namespace
 
 UpdateResult ApplyStatusUpdates(db::Tx& tx, const std::vector<StatusUpdate>& updates,
@@ -251,6 +272,7 @@ UpdateResult ApplyStatusUpdates(db::Tx& tx, const std::vector<StatusUpdate>& upd
   for (const auto& job : moved) result.moved.emplace_back(job.job_id, job.to);
   for (const auto& job : ended) result.ended.push_back(job.job_id);
   result.campaigns = sum.campaigns;
+  NoteNodes(ended, result);
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cluster/cluster.h"
 #include "db/db.h"
+#include "updator/node_watch.h"
 
 namespace cigri::updator {
 
@@ -24,6 +25,8 @@ struct UpdateResult {
   std::vector<std::pair<std::int64_t, JobState>> moved;
   std::vector<std::int64_t> ended;
   std::set<std::int64_t> campaigns;  ///< that had an end: they may be over now
+  std::vector<NodeEnd> node_ends;    ///< of jobs that nobody killed
+  std::vector<TrialEnd> ends;        ///< all of them, by batch
 };
 
 /// Applies `updates` (each job at most once). An update of a job that is not in flight any more

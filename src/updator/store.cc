@@ -160,9 +160,35 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
                    .started = row.started,
                    .ended = row.ended,
                    .exit = *exits.at(row.job_id),
-                   .submitted = row.submitted});
+                   .submitted = row.submitted,
+                   .node = row.node.value_or(""),
+                   .batch_id = row.batch_id});
   return out;
 }
+
+std::optional<double> Store::ExcludeNode(const NodeKey& node) {
+  const auto row = tx_.First(sql::kExcludeNode, node.first, node.second);
+  return row ? std::optional(row->until_s) : std::nullopt;
+}
+
+void Store::RefundTasksOfNode(const std::vector<TaskKey>& tasks) {
+  db::RowSet<std::int64_t, std::int64_t> rows;
+  for (const auto& [campaign, idx] : tasks) rows.Add(campaign, idx);
+  if (rows.empty()) return;
+  std::vector<std::int64_t> events;
+  for (const auto& row : tx_.Exec(sql::kRefundTasksOfNode, rows))
+    events.push_back(row.event_id.value());
+  db::CloseEvents(tx_, "updator", {.ids = events});
+}
+
+std::vector<sql::SettleTrialsRow> Store::SettleTrials(const std::vector<TrialEnd>& ends) {
+  db::RowSet<std::int64_t, bool, bool> rows;
+  for (const auto& end : ends) rows.Add(end.batch_id, end.success, end.unknown);
+  if (rows.empty()) return {};
+  return tx_.Exec(sql::kSettleTrials, rows);
+}
+
+std::vector<sql::ReadmitNodesRow> Store::ReadmitNodes() { return tx_.Exec(sql::kReadmitNodes); }
 
 void Store::AddCounters(const CounterDeltas& deltas) { db::AddCounters(tx_, deltas, "updator"); }
 

@@ -3,6 +3,7 @@
 #include <sql/campaigns.h>
 #include <sql/error_classes.h>
 #include <sql/jobs.h>
+#include <sql/nodes.h>
 #include <sql/placements.h>
 #include <sql/survival.h>
 #include <sql/tasks.h>
@@ -16,6 +17,7 @@
 #include "db/db.h"
 #include "db/events.h"
 #include "updator/memory.h"
+#include "updator/node_watch.h"
 #include "updator/summarise.h"
 
 namespace cigri::updator {
@@ -98,6 +100,14 @@ class Store {
       const std::map<PlacementKey, int>& faults);
   /// Moves jobs from `live` to `done`; a job that is not live any more is left out.
   std::vector<EndedJob> EndJobs(const std::vector<JobEnd>& ends);
+  /// For how many seconds the node gets no job; nothing: its cluster has no other.
+  std::optional<double> ExcludeNode(const NodeKey& node);
+  /// Tasks that a node has failed lose no try; once for each job.
+  void RefundTasksOfNode(const std::vector<TaskKey>& tasks);
+  /// The excluded nodes that these jobs have tried.
+  std::vector<sql::SettleTrialsRow> SettleTrials(const std::vector<TrialEnd>& ends);
+  /// The nodes that operators have given back by closing their event.
+  std::vector<sql::ReadmitNodesRow> ReadmitNodes();
   void AddCounters(const CounterDeltas& deltas);
   void UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& placements);
   void AddSurvival(const std::map<std::int64_t, ClusterSurvival>& survival);

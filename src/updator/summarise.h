@@ -34,6 +34,8 @@ struct EndedJob {
   double ended = 0;
   ExitInfo exit;
   double submitted = 0;
+  std::string node = {};
+  std::int64_t batch_id = 0;
 };
 
 /// A failed job and what becomes of its task.

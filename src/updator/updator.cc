@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "core/retry.h"
+#include "core/text.h"
 #include "updator/decide.h"
 #include "updator/orphans.h"
 
@@ -13,6 +14,8 @@ constexpr std::chrono::seconds kFullCheckEvery{2};
 // The longest time for which a placement is closed after faults of its cluster, and some more.
 constexpr double kFaultOverS = 4000;
 constexpr double kRefusedAgainS = 1800;
+// Longer than a node is excluded without a trial.
+constexpr double kNodeOverS = 2 * 86400;
 
 }  // namespace
 
@@ -48,6 +51,7 @@ void Updator::Pass(module::Step& step) {
   for (const auto& [id, info] : clusters_) names[id] = info.name;
 
   const auto result = updates.empty() ? UpdateResult{} : ApplyStatusUpdates(tx, updates, names);
+  WatchNodes(store, result, full_check);
   tokens_.Save(store, answers, early_);
   Reconcile(store, answers);
   const bool changed = UpdateCampaigns(tx, result.campaigns, full_check, limits_);
@@ -64,6 +68,7 @@ void Updator::Restart(Store& store, const Config& config) {
   memory_.Load(store);
   tokens_.Load(store);
   early_.Clear();
+  nodes_.Clear();
   absences_.clear();
   // The events of a pass that failed were not committed.
   unresponsive_.ReportAgain();
@@ -187,6 +192,46 @@ void Updator::Gone(std::int64_t job_id, cluster::EndCause cause, const std::stri
   update.remote.cause = cause;
   update.remote.message = message;
   updates[job_id] = std::move(update);
+}
+
+// Excludes black-hole nodes, and gives them back when a trial or an operator says that they work.
+void Updator::WatchNodes(Store& store, const UpdateResult& result, bool full_check) {
+  const auto event_of = [&](const NodeKey& node) {
+    db::Event event{.cls = "cluster", .code = "BLACK_HOLE_NODE"};
+    event.cluster_id = node.first;
+    event.fingerprint = node.second;
+    return event;
+  };
+  for (const auto& hole : nodes_.Add(result.node_ends)) {
+    auto event = event_of(hole.node);
+    event.count = hole.jobs;
+    const auto until = hole.others_work ? store.ExcludeNode(hole.node) : std::nullopt;
+    event.message = "node " + hole.node.second + " of " + clusters_[hole.node.first].name +
+                    " failed " + std::to_string(hole.jobs) + " jobs of " +
+                    std::to_string(hole.campaigns) + " campaigns within seconds: ";
+    event.message += until ? "it gets no job, and is tried again with one job in " +
+                                 HumanDuration(*until)
+                           : "it still gets jobs, since no other node of the cluster is known to "
+                             "work";
+    store.Raise(event);
+    log::warn("{}", event.message);
+    if (until) store.RefundTasksOfNode(hole.charged);
+  }
+  for (const auto& row : store.SettleTrials(result.ends)) {
+    log::info("node {}: the job that tried it {}", row.node, row.passed ? "succeeded" : "failed");
+    auto event = event_of({row.cluster_id, row.node});
+    event.message = "node " + row.node + " of " + clusters_[row.cluster_id].name +
+                    " has failed the job that tried it, too";
+    if (row.passed)
+      store.Close(event);
+    else
+      store.Raise(event);
+  }
+  if (!full_check) return;
+  for (const auto& row : store.ReadmitNodes())
+    log::info("node {} gets jobs again: its event was closed", row.node);
+  // A node that was not excluded has no trial that could close its event.
+  store.CloseEvents({.codes = {"BLACK_HOLE_NODE"}, .unseen_s = kNodeOverS});
 }
 
 void Updator::Reconcile(Store& store, const std::vector<Answer>& answers) {

@@ -55,6 +55,7 @@ class Updator {
   void Gather(Store& store, const std::vector<Answer>& answers, Updates& updates);
   void GatherAnswer(const Answer& answer, Updates& updates);
   void GatherEarly(Store& store, Updates& updates);
+  void WatchNodes(Store& store, const UpdateResult& result, bool full_check);
   void GatherLost(Store& store, Updates& updates);
   bool Compare(const KnownBatch& batch, const cluster::RemoteJob& remote, double cluster_time,
                Updates& updates) const;
@@ -78,6 +79,7 @@ class Updator {
   ClusterStatusWriter status_;
   HeldWatch held_;
   UnresponsiveWatch unresponsive_;
+  NodeWatch nodes_;
   Clock::time_point clusters_read_{}, last_full_check_{};
   std::map<std::int64_t, Entry> pollers_;  // by cluster
 };

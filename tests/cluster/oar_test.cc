@@ -183,6 +183,11 @@ TEST_F(OarTest, CoresGpusAndMemoryAreOfOneNode) {
   EXPECT_EQ(sent({{"gpus", 2}, {"cores", 4}}, "/core=4"), "/nodes=1/gpu=2,walltime=1:00:00 ");
   EXPECT_EQ(sent({{"cores", 4}}, "/nodes=2/core=2"), "/nodes=2/core=2,walltime=1:00:00 ")
       << "resources of its own count";
+  EXPECT_EQ(sent({{"excluded_nodes", {"n1", "n2"}}, {"mem", "1G"}}, "/resource_id=1"),
+            "/resource_id=1,walltime=1:00:00 (memnode >= 1024) AND network_address NOT IN ('n1', "
+            "'n2')");
+  EXPECT_EQ(sent({{"node", "n1"}}, "/resource_id=1"),
+            "/resource_id=1,walltime=1:00:00 network_address = 'n1'");
 }
 
 // What OAR says of an ended job, and what it means.

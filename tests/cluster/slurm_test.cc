@@ -590,6 +590,12 @@ TEST(SlurmCodecTest, LaterVersionsAreWrittenAsDocumented) {
   EXPECT_EQ(job["nodes"], "2");
   EXPECT_EQ(job["tres_per_node"], "gres/gpu:2");
   EXPECT_TRUE(WriteSlurmRequest(r, 39).contains("script"));
+  EXPECT_FALSE(job.contains("excluded_nodes"));
+  r.excluded_nodes = {"n1", "n2"};
+  r.required_nodes = {"n3"};
+  EXPECT_EQ(WriteSlurmRequest(r, 40)["job"]["excluded_nodes"], Json({"n1", "n2"}));
+  EXPECT_EQ(WriteSlurmRequest(r, 38)["job"]["exclude_nodes"], Json({"n1", "n2"}));
+  EXPECT_EQ(WriteSlurmRequest(r, 38)["job"]["required_nodes"], Json({"n3"}));
 }
 
 TEST(SlurmCodecTest, LaterVersionsAreReadAsDocumented) {

@@ -135,6 +135,26 @@ TEST_F(ApiLimiterPgTest, TheBreakerStaysOpenLongerAndLonger) {
   EXPECT_EQ(BreakerOpenFor(100), 300);
 }
 
+// N3 of CiGri 3: 1,000 jobs of a cluster that was away cost 25 s and two events each.
+TEST_F(ApiLimiterPgTest, AnHoursOutageCostsAFewCallsHoweverOftenModulesAsk) {
+  GivenCluster(1, "", 0);
+  const auto modules = {ApiLimiter(1), ApiLimiter(1, Caller::kRunner),
+                        ApiLimiter(1, Caller::kNikita)};
+  constexpr int kStep = 5;  // seconds of the outage
+  int calls = 0;
+  for (int second = 0; second < 3600; second += kStep) {
+    for (const auto& module : modules)
+      if (Asked(*module).empty()) {
+        ++calls;
+        module->After(false, "connection refused");
+      }
+    Sql("UPDATE api_load SET open_until = open_until - " + std::to_string(kStep) +
+        " * interval '1 second'");
+  }
+  EXPECT_GE(calls, 10) << "it is tried again and again";
+  EXPECT_LE(calls, 25);
+}
+
 TEST_F(ApiLimiterPgTest, CallsAreCountedByClusterAndModule) {
   GivenCluster(1, "", 0);
   GivenCluster(2, "", 600);

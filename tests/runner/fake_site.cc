@@ -21,6 +21,7 @@ class FakeCluster final : public cluster::Cluster {
   std::vector<std::string> Submit(const cluster::Batch& batch) override {
     std::lock_guard lock(site_.mutex_);
     const auto network = site_.network_;
+    site_.options_.push_back(batch.options.dump());
     if (network != Network::kLosesRequests)
       site_.taken_.push_back({name_, batch.tag, static_cast<int>(batch.elements.size())});
     if (network != Network::kWorks) throw cluster::SubmitInDoubt("connection reset");
@@ -97,6 +98,11 @@ std::size_t FakeSite::Taken(const std::string& cluster) {
   return static_cast<std::size_t>(std::count_if(taken_.begin(), taken_.end(), [&](const auto& b) {
     return cluster.empty() || b.cluster == cluster;
   }));
+}
+
+std::vector<std::string> FakeSite::NodeOptions() {
+  std::lock_guard lock(mutex_);
+  return options_;
 }
 
 std::vector<std::string> FakeSite::Releases() {

@@ -34,6 +34,8 @@ class FakeSite {
   std::size_t Taken(const std::string& cluster = "");
   /// Users in whose name held jobs were released, one per call.
   std::vector<std::string> Releases();
+  /// The options of each submission, as JSON.
+  std::vector<std::string> NodeOptions();
 
  private:
   friend class FakeCluster;
@@ -44,7 +46,7 @@ class FakeSite {
   std::mutex mutex_;
   Network network_ = Network::kWorks;
   std::vector<TakenBatch> taken_;
-  std::vector<std::string> releases_;
+  std::vector<std::string> releases_, options_;
 };
 
 }  // namespace cigri::test

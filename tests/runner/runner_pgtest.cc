@@ -170,6 +170,24 @@ TEST_F(RunnerPgTest, WhenAnotherAlmightyLeadsNothingIsClaimedAndThePassSaysSo) {
   EXPECT_EQ(Count("batches"), 0);
 }
 
+TEST_F(RunnerPgTest, AnExcludedNodeIsTriedByOneJobAtATimeWhenItsTimeIsOver) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 10});
+  Sql("INSERT INTO bad_nodes (cluster_id, node, until) VALUES (1, 'n1', now() + interval '1 hour'),"
+      " (1, 'n2', now())");
+  GivenGrant(campaign, 1, 4);
+  ASSERT_TRUE(PassUntil(Jobs(4)));
+  GivenGrant(campaign, 1, 10);
+  ASSERT_TRUE(PassUntil(Jobs(10)));
+  EXPECT_EQ(Count("batches WHERE node = 'n2' AND n = 1"), 1);
+  EXPECT_EQ(Count("batches WHERE node IS NOT NULL"), 1) << "n1 waits, and n2 has one job";
+  const auto sent = site_.NodeOptions();
+  EXPECT_EQ(std::count(sent.begin(), sent.end(), R"({"node":"n2"})"), 1);
+  EXPECT_EQ(std::count(sent.begin(), sent.end(), R"({"excluded_nodes":["n1","n2"]})"),
+            static_cast<std::ptrdiff_t>(sent.size()) - 1);
+  ExpectConservation(campaign);
+}
+
 // The database is an hour older than the clusters: `cigri restore`.
 class RestoredRunnerPgTest : public RunnerPgTest {
  protected:

@@ -94,6 +94,11 @@ TEST_F(HealthPgTest, SilenceAndErrorsAreTwoEventsThatAnAnswerCloses) {
   EXPECT_EQ(Open(), "CLUSTER_UNREACHABLE") << "the third failure may pass unseen";
 }
 
+TEST_F(HealthPgTest, AnOutageIsOneEventHoweverLongItLasts) {
+  for (int failures = 1; failures <= 30; ++failures) Report(Bad(failures, true));
+  EXPECT_EQ(Sql("SELECT count(*) FROM events")[0][0].as<int>(), 1);
+}
+
 TEST_F(HealthPgTest, TheFirstAnswerClosesWhatAnEarlierProcessOpened) {
   Report(Bad(3, false));
   Report(Good(0.9));

@@ -286,5 +286,74 @@ TEST_F(UpdatorPgTest, UnderAnOldEpochNothingIsWritten) {
   EXPECT_EQ(Count("done"), 0);
 }
 
+// Node n1 fails the jobs of two campaigns at once, and n2 completes some.
+class BlackHoleNodePgTest : public UpdatorPgTest {
+ protected:
+  void SetUp() override {
+    UpdatorPgTest::SetUp();
+    Sql("UPDATE clusters SET dedicated = false, kind = 'oar2'");
+    GivenRecorded(6);
+    const auto other = std::to_string(GivenCampaign({.ntasks = 2}));
+    Sql("UPDATE campaign_cursor SET next_idx = ntasks; UPDATE campaigns SET max_tries = 1;"
+        "UPDATE live SET campaign_id = " + other + ", idx = element - 4 WHERE element >= 4;"
+        "UPDATE campaign_cursor SET ntasks = 4, next_idx = 4 WHERE campaign_id = 1");
+  }
+  cluster::RemoteJob EndOn(const std::string& node, int element, int wait_status) {
+    auto job = Job(element, RemoteState::kEnded, wait_status);
+    job.node = node;
+    job.started_at = 1000;
+    job.ended_at = 1001;
+    return job;
+  }
+  cluster::PollResult At(std::vector<cluster::RemoteJob> jobs) {
+    auto result = Changes(std::move(jobs));
+    result.cluster_time = 1001;
+    return result;
+  }
+};
+
+TEST_F(BlackHoleNodePgTest, IsExcludedAndWhatItFailedIsRetriedUncharged) {
+  Pass();
+  PassWith(At({EndOn("n2", 0, 0), EndOn("n1", 1, 1 << 8), EndOn("n1", 2, 1 << 8),
+               EndOn("n1", 4, 1 << 8), EndOn("n1", 5, 1 << 8)}));
+  EXPECT_EQ(Text("SELECT node FROM bad_nodes WHERE until > now() + interval '4 minutes'"), "n1");
+  EXPECT_EQ(Number("SELECT count(*) FROM retry WHERE why = 'BLACK_HOLE_NODE'"), 4);
+  EXPECT_EQ(Number("SELECT coalesce(sum(program), 0) FROM tries"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM needs_attention"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'EXIT_ERROR' AND state = 'open'"), 0);
+  const auto said = Text("SELECT message FROM events WHERE code = 'BLACK_HOLE_NODE'");
+  EXPECT_NE(said.find("node n1 of c1 failed 4 jobs of 2 campaigns"), std::string::npos) << said;
+  ExpectConservation(1);
+}
+
+TEST_F(BlackHoleNodePgTest, TheLastNodeIsNeverExcludedAndTheEventSaysSo) {
+  Pass();
+  PassWith(At({EndOn("n1", 1, 1 << 8), EndOn("n1", 2, 1 << 8), EndOn("n1", 4, 1 << 8),
+               EndOn("n1", 5, 1 << 8)}));
+  EXPECT_EQ(Number("SELECT count(*) FROM bad_nodes"), 0);
+  const auto said = Text("SELECT message FROM events WHERE code = 'BLACK_HOLE_NODE'");
+  EXPECT_NE(said.find("no other node of the cluster is known to work"), std::string::npos) << said;
+  EXPECT_EQ(Number("SELECT count(*) FROM needs_attention"), 4) << "their users look at it";
+}
+
+TEST_F(BlackHoleNodePgTest, ATrialThatSucceedsGivesItBackAndOneThatFailsExcludesItForLonger) {
+  Sql("INSERT INTO bad_nodes (cluster_id, node, until) VALUES (1, 'n1', now());"
+      "UPDATE batches SET node = 'n1';"
+      "INSERT INTO events (class, code, cluster_id, fingerprint) "
+      "VALUES ('cluster', 'BLACK_HOLE_NODE', 1, 'n1')");
+  Pass();
+  PassWith(At({EndOn("n1", 0, 1 << 8)}));
+  EXPECT_EQ(Number("SELECT times FROM bad_nodes WHERE until > now() + interval '9 minutes'"), 2);
+  PassWith(At({EndOn("n1", 1, 0)}));
+  EXPECT_EQ(Number("SELECT count(*) FROM bad_nodes"), 0);
+  EXPECT_EQ(Text("SELECT state FROM events WHERE code = 'BLACK_HOLE_NODE'"), "closed");
+}
+
+TEST_F(BlackHoleNodePgTest, AnOperatorGivesItBackByClosingItsEvent) {
+  Sql("INSERT INTO bad_nodes (cluster_id, node, until) VALUES (1, 'n1', now())");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM bad_nodes"), 0);
+}
+
 }  // namespace
 }  // namespace cigri::updator
