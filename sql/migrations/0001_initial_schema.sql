@@ -504,7 +504,7 @@ CREATE TABLE still_held (
     cluster_id int NOT NULL
 );
 
--- Black-hole nodes: jobs of several campaigns failed there within seconds, and other nodes of the
+-- Black-hole nodes: jobs of several users failed there within seconds, and other nodes of the
 -- cluster work. They get no job before `until`, and then one at a time, until one succeeds.
 CREATE TABLE bad_nodes (
     cluster_id int NOT NULL,

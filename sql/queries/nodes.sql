@@ -88,3 +88,7 @@ WITH trial AS (
 SELECT cluster_id::bigint AS cluster_id, node, true AS passed FROM passed
 UNION ALL
 SELECT cluster_id::bigint, node, false FROM failed;
+
+-- name: UsersOfCampaigns
+-- returns: n int64
+SELECT count(DISTINCT grid_user) AS n FROM campaigns WHERE id = ANY ($1::bigint[]);

@@ -135,7 +135,7 @@ inline constexpr EventCode kEventCodes[] = {
      "the message and the sample say what failed where; fix it there; it closes automatically "
      "about an hour after the last of them"},
     {"BLACK_HOLE_NODE", "cluster", "updator",
-     "jobs of several campaigns failed on one node within seconds: the node gets no job, these "
+     "jobs of several users failed on one node within seconds: the node gets no job, these "
      "jobs cost no try; after a while one job at a time tries it. The last node that works, and a "
      "local cluster, are not excluded: then the event says so",
      "repair the node; it comes back when a job succeeds there, or when the event is closed "

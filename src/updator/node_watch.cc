@@ -34,7 +34,7 @@ std::vector<BlackHoleNode> NodeWatch::Add(const std::vector<NodeEnd>& ends) {
     for (const auto& end : failed) campaigns.insert(end.campaign_id);
     if (failed.size() < kJobs || campaigns.size() < kCampaigns) continue;
     BlackHoleNode hole{.node = node,
-                       .campaigns = static_cast<int>(campaigns.size()),
+                       .campaigns = {campaigns.begin(), campaigns.end()},
                        .jobs = static_cast<int>(failed.size())};
     for (const auto& end : failed)
       if (end.charged && end.idx >= 0) hole.charged.emplace_back(end.campaign_id, end.idx);

@@ -28,7 +28,8 @@ struct NodeEnd {
 /// A node that fails everything, and the tasks that it has taken meanwhile.
 struct BlackHoleNode {
   NodeKey node;
-  int campaigns = 0, jobs = 0;
+  std::vector<std::int64_t> campaigns;
+  int jobs = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> charged;  ///< campaign, task; once a job
   /// Another node of the cluster has completed a job lately, so that this one can be spared.
   bool others_work = false;

@@ -166,6 +166,10 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
   return out;
 }
 
+std::int64_t Store::UsersOf(const std::vector<std::int64_t>& campaigns) {
+  return tx_.One(sql::kUsersOfCampaigns, campaigns).n;
+}
+
 std::optional<double> Store::ExcludeNode(const NodeKey& node) {
   const auto row = tx_.First(sql::kExcludeNode, node.first, node.second);
   return row ? std::optional(row->until_s) : std::nullopt;

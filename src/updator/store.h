@@ -100,6 +100,8 @@ class Store {
       const std::map<PlacementKey, int>& faults);
   /// Moves jobs from `live` to `done`; a job that is not live any more is left out.
   std::vector<EndedJob> EndJobs(const std::vector<JobEnd>& ends);
+  /// Whose campaigns these are: the number of users.
+  std::int64_t UsersOf(const std::vector<std::int64_t>& campaigns);
   /// For how many seconds the node gets no job; nothing: its cluster has no other.
   std::optional<double> ExcludeNode(const NodeKey& node);
   /// Tasks that a node has failed lose no try; once for each job.

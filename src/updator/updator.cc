@@ -203,12 +203,14 @@ void Updator::WatchNodes(Store& store, const UpdateResult& result, bool full_che
     return event;
   };
   for (const auto& hole : nodes_.Add(result.node_ends)) {
+    // The programs of one user may all be broken, or made to fail on this node.
+    if (store.UsersOf(hole.campaigns) < 2) continue;
     auto event = event_of(hole.node);
     event.count = hole.jobs;
     const auto until = hole.others_work ? store.ExcludeNode(hole.node) : std::nullopt;
     event.message = "node " + hole.node.second + " of " + clusters_[hole.node.first].name +
                     " failed " + std::to_string(hole.jobs) + " jobs of " +
-                    std::to_string(hole.campaigns) + " campaigns within seconds: ";
+                    std::to_string(hole.campaigns.size()) + " campaigns within seconds: ";
     event.message += until ? "it gets no job, and is tried again with one job in " +
                                  HumanDuration(*until)
                            : "it still gets jobs, since no other node of the cluster is known to "

@@ -31,7 +31,7 @@ TEST_F(NodeWatchTest, SeveralCampaignsThatFailAtOnceMakeABlackHole) {
   const auto found = Fail("n1", 7, 103);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].node, NodeKey(1, "n1"));
-  EXPECT_EQ(found[0].campaigns, 2);
+  EXPECT_EQ(found[0].campaigns.size(), 2u);
   EXPECT_EQ(found[0].jobs, 4);
   EXPECT_EQ(found[0].charged.size(), 4u);
   EXPECT_TRUE(found[0].others_work);

@@ -294,6 +294,7 @@ class BlackHoleNodePgTest : public UpdatorPgTest {
     Sql("UPDATE clusters SET dedicated = false, kind = 'oar2'");
     GivenRecorded(6);
     const auto other = std::to_string(GivenCampaign({.ntasks = 2}));
+    Sql("UPDATE campaigns SET grid_user = 'somebody else' WHERE id = " + other);
     Sql("UPDATE campaign_cursor SET next_idx = ntasks; UPDATE campaigns SET max_tries = 1;"
         "UPDATE live SET campaign_id = " + other + ", idx = element - 4 WHERE element >= 4;"
         "UPDATE campaign_cursor SET ntasks = 4, next_idx = 4 WHERE campaign_id = 1");
@@ -324,6 +325,15 @@ TEST_F(BlackHoleNodePgTest, IsExcludedAndWhatItFailedIsRetriedUncharged) {
   const auto said = Text("SELECT message FROM events WHERE code = 'BLACK_HOLE_NODE'");
   EXPECT_NE(said.find("node n1 of c1 failed 4 jobs of 2 campaigns"), std::string::npos) << said;
   ExpectConservation(1);
+}
+
+TEST_F(BlackHoleNodePgTest, OneUsersJobsThatFailThereExcludeNoNode) {
+  Sql("UPDATE campaigns SET grid_user = 'bob'");
+  Pass();
+  PassWith(At({EndOn("n2", 0, 0), EndOn("n1", 1, 1 << 8), EndOn("n1", 2, 1 << 8),
+               EndOn("n1", 4, 1 << 8), EndOn("n1", 5, 1 << 8)}));
+  EXPECT_EQ(Number("SELECT count(*) FROM bad_nodes"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM events WHERE code = 'BLACK_HOLE_NODE'"), 0);
 }
 
 TEST_F(BlackHoleNodePgTest, TheLastNodeIsNeverExcludedAndTheEventSaysSo) {
