@@ -90,6 +90,7 @@ struct CampaignAllocation {
   double running_seconds = 0;    ///< ...slot-seconds so far
   double running_in_window = 0;  ///< ...and those inside usage.window
   int behind = -1;               ///< one campaign per user: the one that goes before it
+  int own_before = -1;           ///< of the same user, before it in own_order.h
   int open_placements = 0;
   std::vector<MeterUse> uses{};
 };

@@ -217,6 +217,7 @@ enum class Code : std::uint8_t {
   kMaxRunning,
   kFull,
   kServedBefore,
+  kOwnFirst,
   kRecalled,
   kMultiSlotReservation,
   // the grid's rules

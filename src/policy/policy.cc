@@ -1,5 +1,8 @@
 #include "policy/policy.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "policy/policies/policies.h"
 
 namespace cigri::policy {
@@ -28,15 +31,18 @@ const Policy& PolicyOf(PolicyKind kind) {
   return FifoPolicy();
 }
 
-std::int64_t TakeUnit(AllocationState& alloc, const Unit& unit, std::int64_t want) {
-  std::int64_t given = 0;
+double TakeUnit(AllocationState& alloc, const Unit& unit, double want) {
+  constexpr double kHair = 1e-9, kMost = 1e9;
+  double given = 0;
   if (alloc.AllFull()) return given;
   for (const int i : unit.campaigns) {
     const CampaignAllocation& campaign = alloc.campaigns[i];
     for (int l = campaign.placements_begin; l < campaign.placements_end && given < want; ++l) {
       if (alloc.Demand(i) <= 0) break;
       if (alloc.clusters[alloc.placements[l].cluster].Full()) continue;
-      given += alloc.Take(l, want - given);
+      const int slots = alloc.placements[l].slots;
+      const double jobs = std::ceil(std::min(kMost, (want - given) / slots) - kHair);
+      given += slots * static_cast<double>(alloc.Take(l, static_cast<std::int64_t>(jobs)));
     }
   }
   return given;

@@ -46,7 +46,8 @@ class Policy {
 /// The factory: the one file of the engine that knows src/policy/policies.
 const Policy& PolicyOf(PolicyKind kind);
 
-/// Gives a unit up to `want` jobs over all its placements, best first; returns how many.
-std::int64_t TakeUnit(AllocationState& alloc, const Unit& unit, std::int64_t want);
+/// Gives a unit jobs of up to `want` slots over all its placements, best first, the last job whole;
+/// returns the slots given.
+double TakeUnit(AllocationState& alloc, const Unit& unit, double want);
 
 }  // namespace cigri::policy

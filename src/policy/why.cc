@@ -5,6 +5,7 @@
 #include "core/pluralize.h"
 #include "core/text.h"
 #include "policy/guard.h"
+#include "policy/own_order.h"
 
 namespace cigri::policy {
 namespace {
@@ -105,6 +106,13 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
       reason.numbers = {cluster.free, double(placement.slots), double(cluster.winner_jobs)};
       reason.other = alloc.campaigns[cluster.winner].row->id;
       break;
+    case Code::kOwnFirst: {
+      const CampaignAllocation& first = alloc.campaigns[OwnFirst(alloc, placement.campaign)];
+      reason.numbers = {OwnWorkOf(alloc, first).left_s, OwnWorkOf(alloc, campaign).left_s};
+      reason.other = first.row->id;
+      reason.detail = WhyOwnFirst(alloc, first, campaign);
+      break;
+    }
     case Code::kMultiSlotReservation: {
       const int multi_slot = ReservedPlacement(alloc, cluster, placement.cluster);
       if (multi_slot < 0) break;
@@ -126,6 +134,7 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
 int Distance(Code code) {
   switch (code) {
     case Code::kServedBefore:
+    case Code::kOwnFirst:
       return 0;
     case Code::kMultiSlotReservation:
       return 1;
@@ -152,7 +161,22 @@ int Distance(Code code) {
   }
 }
 
-void FillReason(const AllocationState& alloc, const State& next, int l, Reason& reason) {
+// The clusters whose next free slot goes to another campaign of the same user.
+std::vector<bool> OwnNext(const AllocationState& alloc, int campaign) {
+  std::vector<bool> clusters(alloc.clusters.size(), false);
+  const int first = OwnFirst(alloc, campaign);
+  if (first < 0) return clusters;
+  const CampaignAllocation& c = alloc.campaigns[first];
+  for (int l = c.placements_begin; l < c.placements_end; ++l) {
+    const Code code = alloc.WhyOf(l).code;
+    clusters[alloc.placements[l].cluster] =
+        code == Code::kNone || code == Code::kFull || code == Code::kServedBefore;
+  }
+  return clusters;
+}
+
+void FillReason(const AllocationState& alloc, const State& next, int l, bool own_next,
+                Reason& reason) {
   const PlacementAllocation& placement = alloc.placements[l];
   const Room room = alloc.WhyOf(l);
   reason.campaign = alloc.campaigns[placement.campaign].row->id;
@@ -162,6 +186,8 @@ void FillReason(const AllocationState& alloc, const State& next, int l, Reason& 
   if (room.code == Code::kServedBefore &&
       (placement.given > 0 || alloc.clusters[placement.cluster].winner == placement.campaign))
     reason.code = Code::kFull;
+  if (own_next && (reason.code == Code::kServedBefore || reason.code == Code::kFull))
+    reason.code = Code::kOwnFirst;
   Explain(alloc, next, l, room, reason);
 }
 
@@ -198,14 +224,16 @@ Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campa
 
 void ReasonsOf(const AllocationState& alloc, const State& next, const TakeReason& take) {
   std::vector<Reason> reasons;  // of one campaign
-  for (const auto& campaign : alloc.campaigns) {
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
+    const CampaignAllocation& campaign = alloc.campaigns[i];
     if (campaign.left <= 0) continue;
+    const auto own_next = OwnNext(alloc, static_cast<int>(i));
     reasons.clear();
     Reason whole = WholeReason(alloc, campaign);
     if (whole.code != Code::kNone) reasons.push_back(whole);
     std::size_t main = 0;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
-      FillReason(alloc, next, l, reasons.emplace_back());
+      FillReason(alloc, next, l, own_next[alloc.placements[l].cluster], reasons.emplace_back());
       if (Distance(reasons.back().code) < Distance(reasons[main].code)) main = reasons.size() - 1;
     }
     if (whole.code == Code::kNone) std::swap(reasons[0], reasons[main]);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "policy/own_order.h"
 #include "policy/usage_summary.h"
 
 namespace cigri::policy {
@@ -152,11 +153,8 @@ class Comparer {
       };
       return say("user " + a.row->user, use(a), "user " + b.row->user, use(b));
     }
-    const auto use = [&](const CampaignAllocation& c) {
-      return usage_summary.decayed[&c - alloc_.campaigns.data()] / Weight(c);
-    };
-    return say("of the same user, campaign " + std::to_string(a.row->id), use(a), "this one",
-               use(b));
+    return "of the same user, campaign " + std::to_string(a.row->id) + " goes first: " +
+           WhyOwnFirst(alloc_, a, b);
   }
 
   std::string QueueOf(const Campaign& c) const {

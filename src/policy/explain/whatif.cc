@@ -227,6 +227,7 @@ class Finder {
             [](ChangeTarget& p) { ++p.cluster->max_running; });
         return true;
       case Code::kServedBefore:
+      case Code::kOwnFirst:
         AddPriorities(r);
         AddSlots(r, placement, cluster);
         return true;

@@ -29,8 +29,7 @@ double Reach(const AllocationState& alloc, const Unit& unit) {
 
 }  // namespace
 
-std::vector<Claim> MakeClaims(AllocationState& alloc, const std::vector<int>& campaigns) {
-  auto units = MakeUnits(alloc, campaigns);
+std::vector<Claim> MakeClaims(const AllocationState& alloc, std::vector<Unit> units) {
   std::vector<Claim> claims;
   claims.reserve(units.size());
   for (auto& unit : units) {
@@ -38,8 +37,6 @@ std::vector<Claim> MakeClaims(AllocationState& alloc, const std::vector<int>& ca
     Claim claim{.unit = std::move(unit), .weight = head.weight};
     for (const int i : claim.unit.campaigns) claim.held += alloc.campaigns[i].held_slots;
     claim.want = claim.held + Reach(alloc, claim.unit);
-    if (head.placements_begin < head.placements_end)
-      claim.width = alloc.placements[head.placements_begin].slots;
     claims.push_back(std::move(claim));
   }
   return claims;
@@ -59,11 +56,8 @@ void SetTargets(double total, std::vector<Claim>& claims) {
 }
 
 void Give(AllocationState& alloc, std::vector<Claim>& claims) {
-  auto jobs_for = [](const Claim& c, double slots) {
-    return static_cast<std::int64_t>(RoundUp(slots / c.width));
-  };
   for (auto& c : claims)
-    if (c.target > c.held) TakeUnit(alloc, c.unit, jobs_for(c, c.target - c.held));
+    if (c.target > c.held) TakeUnit(alloc, c.unit, c.target - c.held);
   std::vector<Claim*> hungry;
   for (auto& c : claims) hungry.push_back(&c);
   while (!hungry.empty()) {
@@ -71,7 +65,7 @@ void Give(AllocationState& alloc, std::vector<Claim>& claims) {
     double weights = 0;
     for (const auto* c : hungry) weights += c->weight;
     std::erase_if(hungry, [&](Claim* c) {
-      const auto ask = std::max<std::int64_t>(1, jobs_for(*c, room * c->weight / weights));
+      const double ask = std::max(1.0, RoundUp(room * c->weight / weights));
       return TakeUnit(alloc, c->unit, ask) < ask;
     });
   }

@@ -15,10 +15,9 @@ struct Claim {
   double held = 0;
   double want = 0;  ///< held + what it could still take
   double target = 0;
-  double width = 1;  ///< slots of one job
 };
 
-std::vector<Claim> MakeClaims(AllocationState& alloc, const std::vector<int>& campaigns);
+std::vector<Claim> MakeClaims(const AllocationState& alloc, std::vector<Unit> units);
 /// What all claims hold and what is left, together: the engines of GRID-16.
 double Engines(const AllocationState& alloc, const std::vector<Claim>& claims);
 /// Targets by weight, rounded up (GRID-16), never above what a claim wants (GRID-17).

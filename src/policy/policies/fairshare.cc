@@ -3,7 +3,9 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
+#include "policy/own_order.h"
 #include "policy/policies/claims.h"
 #include "policy/policies/fairtree.h"
 #include "policy/policies/policies.h"
@@ -16,7 +18,8 @@ class Fairshare : public Policy {
  public:
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
-    auto claims = MakeClaims(alloc, campaigns);
+    auto claims = MakeClaims(alloc, UserUnits(alloc, campaigns));
+    if (alloc.config.parallel_campaigns <= 0) AddHeldElsewhere(alloc, claims);
     std::vector<int> heads;
     for (const auto& c : claims) heads.push_back(c.unit.head());
     const auto leaves = FairTree(alloc, context.usage_summary, heads);
@@ -27,7 +30,40 @@ class Fairshare : public Policy {
     SetTargets(Engines(alloc, claims), claims);
     std::stable_sort(claims.begin(), claims.end(),
                      [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
+    GiveOldest(alloc, claims);
     Give(alloc, claims);
+  }
+
+ private:
+  // A tenth of what a user is due goes to his oldest campaign: small ones that come without end do
+  // not starve a large one.
+  static void GiveOldest(AllocationState& alloc, std::vector<Claim>& claims) {
+    constexpr double kPart = 0.1;
+    for (auto& claim : claims) {
+      if (claim.unit.campaigns.size() < 2 || claim.target < 2 || claim.target <= claim.held)
+        continue;
+      const int i = OldestOf(alloc, claim.unit);
+      if (i < 0) continue;
+      const double due = std::ceil(claim.target * kPart) - alloc.campaigns[i].held_slots;
+      if (due > 0) claim.held += TakeUnit(alloc, {{i}}, std::min(due, claim.target - claim.held));
+    }
+  }
+
+  // What a user holds counts for him, also of campaigns that want nothing more: else he would get
+  // his share again for the next one. What scavengers hold, nobody else wanted.
+  static void AddHeldElsewhere(const AllocationState& alloc, std::vector<Claim>& claims) {
+    std::unordered_map<std::string, double> held;
+    for (const auto& c : alloc.campaigns)
+      if (c.held_slots > 0 && c.row->cls != "scavenger")
+        held[UserKey(c.project, c.row->user)] += c.held_slots;
+    for (auto& claim : claims) {
+      const CampaignAllocation& head = alloc.campaigns[claim.unit.head()];
+      if (head.row->cls == "scavenger") continue;
+      const auto it = held.find(UserKey(head.project, head.row->user));
+      const double all = it == held.end() ? 0 : it->second;
+      claim.want += all - claim.held;
+      claim.held = all;
+    }
   }
 };
 
@@ -65,7 +101,7 @@ class FairshareSimple : public Policy {
     std::stable_sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
       return std::tuple(a.priority, a.share) > std::tuple(b.priority, b.share);
     });
-    for (const auto& turn : turns) TakeUnit(alloc, *turn.unit, 1 << 30);
+    for (const auto& turn : turns) TakeUnit(alloc, *turn.unit, 1e9);
   }
 
  private:

@@ -8,7 +8,7 @@
 namespace cigri::policy {
 namespace {
 
-constexpr auto kAll = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kAll = 1'000'000'000;
 
 // GRID-20, CIG-34: a cluster is offered to the next only when the first wants no more of it.
 class Fifo : public Policy {

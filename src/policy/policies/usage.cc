@@ -70,7 +70,7 @@ class UsageShares : public Policy {
  public:
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
-    auto claims = MakeClaims(alloc, campaigns);
+    auto claims = MakeClaims(alloc, MakeUnits(alloc, campaigns));
     AggregateClaims(alloc, claims, false);
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
@@ -84,7 +84,7 @@ class Sla : public Policy {
  public:
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
-    auto claims = MakeClaims(alloc, campaigns);
+    auto claims = MakeClaims(alloc, MakeUnits(alloc, campaigns));
     AggregateClaims(alloc, claims, true);
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);

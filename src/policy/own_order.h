@@ -1,0 +1,34 @@
+// Which of a user's own campaigns goes first. Shares say what a user gets; inside it, serving one
+// campaign after the other ends each sooner than serving all at once. Internal to src/policy.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "policy/allocation_state.h"
+
+namespace cigri::policy {
+
+/// How much a campaign has before it.
+struct OwnWork {
+  bool known = false;  ///< how long its jobs take; until then its first jobs go ahead
+  double left_s = 0;   ///< slot-seconds of its tasks that are not done
+};
+OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campaign);
+
+/// A unit for each user in each project, his campaigns in their order: the highest weight, then the
+/// least work left (not known: none), then the earliest. Sets CampaignAllocation::own_before. With
+/// `parallel_campaigns` as MakeUnits().
+std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& campaigns);
+
+/// The earliest of a unit's campaigns of the highest weight that want jobs; -1: it goes first
+/// anyway, or there is none.
+int OldestOf(const AllocationState& alloc, const Unit& unit);
+
+/// The nearest campaign before campaign `i` in its unit that still wants jobs; -1 = none.
+int OwnFirst(const AllocationState& alloc, int i);
+
+/// Why `first` goes before `second`: "it has 2 h of work left, this one 3 d".
+std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& first,
+                        const CampaignAllocation& second);
+
+}  // namespace cigri::policy

@@ -1,0 +1,121 @@
+// Which of a user's own campaigns goes first.
+#include <gtest/gtest.h>
+
+#include "policy/explain/terms.h"
+#include "tests/policy/fixture.h"
+
+namespace cigri::policy {
+namespace {
+
+using test::PolicyFixture;
+
+class OwnOrder : public ::testing::Test {
+ protected:
+  OwnOrder() { s.AddCluster(10); }
+  Campaign& Add(std::int64_t waiting, double need_s, const std::string& user = "alice") {
+    Campaign& c = s.AddCampaign(waiting, user);
+    c.need_s = need_s;
+    return c;
+  }
+  PolicyFixture s{PolicyKind::kFairshare};
+};
+
+TEST_F(OwnOrder, TheCampaignWithTheLeastWorkLeftTakesWhatItsUserGets) {
+  Add(100, 60);
+  Add(100, 600);
+  Add(10, 60);
+  Add(100, 60, "bob");
+  s.cluster(1).free = s.cluster(1).max = 20;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 1) << "the oldest";
+  EXPECT_EQ(s.Given(2), 0);
+  EXPECT_EQ(s.Given(3), 9);
+  EXPECT_EQ(s.Given(4), 10);
+}
+
+TEST_F(OwnOrder, TheNextOneTakesWhatTheFirstCannotUse) {
+  Add(3, 60);
+  Add(100, 60);
+  Add(100, 60, "bob");
+  s.Run();
+  EXPECT_EQ(s.Given(1), 3);
+  EXPECT_EQ(s.Given(2), 2);
+}
+
+TEST_F(OwnOrder, UntilAJobHasSucceededItsFirstOnesGoAhead) {
+  Add(100, 60);
+  Add(100, 0);
+  s.snapshot.config.canary_jobs = 4;
+  s.placement(1, 1).verified = true;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 4);
+  EXPECT_EQ(s.Given(1), 6);
+}
+
+TEST_F(OwnOrder, AHigherPriorityGoesFirst) {
+  Add(100, 60);
+  Add(100, 600).priority = 5;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 10);
+}
+
+TEST_F(OwnOrder, ATenthGoesToTheOldest) {
+  Add(1000, 60).submitted_at = 0;
+  Add(100, 60).submitted_at = s.now = 1e6;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 1);
+  EXPECT_EQ(s.Given(2), 9);
+  s.placement(1, 1).in_flight = 1;
+  s.cluster(1).free = 9;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0) << "it has its part";
+}
+
+TEST_F(OwnOrder, WhatAUserHoldsCountsAlsoOfCampaignsThatWantNothingMore) {
+  s.cluster(1).max = 20;
+  Campaign& over = Add(0, 60);
+  over.placements[0].in_flight = over.placements[0].running = 10;
+  over.placements[0].running_since = 10 * s.now;
+  Add(100, 60);
+  Add(100, 60, "bob");
+  s.Run();
+  EXPECT_EQ(s.Given(2), 0);
+  EXPECT_EQ(s.Given(3), 10);
+}
+
+TEST_F(OwnOrder, OfJobsOfSeveralWidthsAUserGetsHisSlots) {
+  Add(2, 60);
+  Add(100, 60).placements[0].slots = 4;
+  Add(100, 60, "bob");
+  s.cluster(1).free = s.cluster(1).max = 20;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 2);
+  EXPECT_EQ(s.Given(2), 2);
+  EXPECT_EQ(s.Given(3), 10);
+}
+
+TEST_F(OwnOrder, TheReasonNamesTheCampaignThatGoesFirstAndWhatEachHasLeft) {
+  Add(1000, 3600).submitted_at = s.now;
+  Add(100, 72).submitted_at = s.now;
+  s.Run();
+  EXPECT_EQ(s.Why(1), "OWN_FIRST");
+  const Reason& reason = s.result.reasons.at(0);
+  EXPECT_EQ(reason.other, 2);
+  EXPECT_EQ(ReasonTexts(s.snapshot).Text(reason),
+            "campaign 2 of the same user takes his next free slot on c1: it has 2 h of work left, "
+            "this one 41 d 16 h of work left");
+  EXPECT_NE(WhyFirst(s.snapshot, s.state, s.now, 2, 1, 1).find("of the same user"),
+            std::string::npos);
+}
+
+TEST_F(OwnOrder, ACampaignThatMayNotRunThereIsNoReason) {
+  s.AddCluster(10);
+  s.AddCampaign(1000, "alice", {1}).need_s = 60;
+  s.AddCampaign(2000, "alice").need_s = 60;
+  s.Run();
+  EXPECT_EQ(s.Why(2, 1), "OWN_FIRST");
+  EXPECT_EQ(s.Why(2, 2), "FULL");
+}
+
+}  // namespace
+}  // namespace cigri::policy

@@ -1,0 +1,55 @@
+// How soon campaigns end within the share of their user.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/run.h"
+
+namespace cigri::sim {
+namespace {
+
+using nlohmann::json;
+using test::Outcome;
+
+json Campaign(const std::string& name, const std::string& user, int tasks, double at = 0) {
+  return {{"name", name}, {"user", user}, {"tasks", tasks}, {"duration", 60}, {"at", at}};
+}
+
+std::string Grid(const json& campaigns) {
+  return json({{"clusters", {{{"slots", 10}, {"max_waiting", 0}}}}, {"campaigns", campaigns}})
+      .dump();
+}
+
+double Over(const Outcome& run, const std::string& name) {
+  for (const auto& c : run.report.campaigns)
+    if (c.name == name) return c.over;
+  return -1;
+}
+
+TEST(ResponseTest, OfTwoEqualCampaignsOfAUserOneEndsInHalfTheTime) {
+  const Outcome run(Grid({Campaign("first", "alice", 200), Campaign("second", "alice", 200),
+                          Campaign("other", "bob", 400)}));
+  EXPECT_NEAR(Over(run, "first"), 2400, 240);
+  EXPECT_NEAR(Over(run, "second"), 4800, 120);
+  EXPECT_NEAR(Over(run, "other"), 4800, 120) << "the other user's share is his own";
+  EXPECT_LT(run.report.share_error, 0.02);
+}
+
+TEST(ResponseTest, ASmallCampaignDoesNotWaitForALargeOneOfItsUser) {
+  const Outcome run(
+      Grid({Campaign("large", "alice", 2000), Campaign("small", "alice", 50, 1800)}));
+  EXPECT_LT(Over(run, "small") - 1800, 2 * 300) << "alone it takes 300 s";
+}
+
+// For as long as it is in the grid small ones take all that its user gets.
+TEST(ResponseTest, ALargeCampaignDoesNotStarve) {
+  json campaigns = {Campaign("large", "alice", 1000)};
+  for (int i = 0; i < 1500; ++i)
+    campaigns.push_back(Campaign("small" + std::to_string(i), "alice", 10, i * 60.0));
+  const Outcome run(Grid(campaigns));
+  EXPECT_GT(Over(run, "large"), 0);
+  EXPECT_LT(Over(run, "large"), 12 * 6000) << "it has a tenth of the slots";
+}
+
+}  // namespace
+}  // namespace cigri::sim
