@@ -22,6 +22,22 @@ void Engine::Impl::Cycle() {
   ++cycles_;
   ++totals_.decisions;
   usage_.Tidy(kEpoch + now_, snapshot_.usage);
+  const auto jobs = job_ids_;
+  if (scenario_.clairvoyant)
+    ForeseeingCycle();
+  else
+    DecidingCycle();
+  const bool idle = job_ids_ == jobs && in_flight_ == 0 && to_come_ == 0;
+  idle_cycles_ = idle ? idle_cycles_ + 1 : 0;
+  if (scenario_.clairvoyant || tick_set_ || !DependsOnClock()) return;
+  const bool waits = std::any_of(snapshot_.campaigns.begin(), snapshot_.campaigns.end(),
+                                 [](const auto& c) { return c.waiting > 0 || c.replicas; });
+  if (!waits) return;
+  tick_set_ = true;
+  Push(now_ + scenario_.tick_s, Kind::kCycle, 0, 1);
+}
+
+void Engine::Impl::DecidingCycle() {
   Poll();
   FillClusters();
   FillCampaigns();
@@ -29,17 +45,8 @@ void Engine::Impl::Cycle() {
   auto result = policy::Decide(snapshot_, std::move(state_), kEpoch + now_,
                                Key(scenario_.seed, Variate::kDecide, cycles_), reasons_);
   for (auto* o : observers_) o->Decided({now_, snapshot_, result});
-  const auto jobs = job_ids_;
   CarryOver(result);
-  const bool idle = job_ids_ == jobs && in_flight_ == 0 && to_come_ == 0;
-  idle_cycles_ = idle ? idle_cycles_ + 1 : 0;
   WakeForProbe();
-  if (tick_set_ || !DependsOnClock()) return;
-  const bool waits = std::any_of(snapshot_.campaigns.begin(), snapshot_.campaigns.end(),
-                                 [](const auto& c) { return c.waiting > 0 || c.replicas; });
-  if (!waits) return;
-  tick_set_ = true;
-  Push(now_ + scenario_.tick_s, Kind::kCycle, 0, 1);
 }
 
 // A probe goes at its time, with nothing else happening.

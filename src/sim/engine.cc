@@ -37,21 +37,26 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     const ClusterSpec& spec = scenario.clusters[k];
     ClusterState c;
     c.spec = &spec;
-    c.up = c.seen_capacity = spec.slots;
-    c.next_local.assign(spec.local.size(), 0);
+    c.up = spec.slots;
+    c.seen_capacity = spec.slots + spec.overstates;
+    for (std::size_t n = 0; n < spec.local.size(); ++n) {
+      c.streams.emplace_back(spec.local[n], scenario.seed, static_cast<int>(k),
+                             static_cast<int>(n));
+      c.next_local.push_back(c.streams.back().Next());
+    }
     clusters_.push_back(std::move(c));
     snapshot_.clusters.push_back({.id = static_cast<std::int64_t>(k) + 1,
                                   .name = spec.name,
-                                  .max = spec.slots,
-                                  .free = spec.slots,
+                                  .max = spec.slots + spec.overstates,
+                                  .free = spec.slots + spec.overstates,
                                   .speed = spec.speed,
                                   .mode = spec.mode,
                                   .limited = spec.limited,
                                   .max_running = spec.max_running});
     const int who = static_cast<int>(k);
     for (std::size_t n = 0; n < spec.local.size(); ++n)
-      Push(spec.local[n].jobs.empty() ? spec.local[n].from : spec.local[n].jobs[0].at,
-           Kind::kLocalNext, who, static_cast<std::uint32_t>(n));
+      if (const auto& next = clusters_.back().next_local[n])
+        Push(next->at, Kind::kLocalNext, who, static_cast<std::uint32_t>(n));
     for (const auto* windows : {&spec.down, &spec.closed})
       for (const auto& w : *windows)
         for (const double at : {w.from, w.until})
@@ -135,8 +140,9 @@ void Engine::Impl::OpenPlacement(int campaign, int cluster) {
     row.affinity = it->second;
   row.local = std::find(spec.data_on.begin(), spec.data_on.end(), name) != spec.data_on.end();
   const auto& verified = spec.verified_on;
-  row.verified = std::find(verified.begin(), verified.end(), name) != verified.end();
-  if (spec.prologue_s > 0 && !row.local) row.prologue = policy::Prologue::kNeeded;
+  row.verified = scenario_.clairvoyant ||
+                 std::find(verified.begin(), verified.end(), name) != verified.end();
+  if (spec.prologue_s > 0 && !row.local && !scenario_.clairvoyant) row.prologue = policy::Prologue::kNeeded;
   snapshot_.campaigns.back().placements.push_back(row);
   auto placement = std::make_unique<PlacementState>();
   placement->campaign = campaign;
@@ -175,6 +181,8 @@ void Engine::Impl::Submit(int i) {
       OpenPlacement(i, static_cast<int>(k));
   }
   c.placements = static_cast<int>(placements_.size()) - c.first_placement;
+  if (scenario_.clairvoyant)
+    for (; c.next < spec.tasks; ++c.next) c.redo.push_back({c.next, 0, 0});
   auto& rows = snapshot_.campaigns.back().placements;  // moves with its campaign, its items do not
   for (int l = 0; l < c.placements; ++l) placements_[c.first_placement + l]->row = &rows[l];
   dirty_ = true;

@@ -59,8 +59,14 @@ class Engine::Impl {
   void EndCopies(std::int64_t task, CampaignState& campaign);
   void CountWaiting(CampaignState& campaign);
 
+  // clairvoyant.cc
+  class Foresight;
+  void ForeseeingCycle();
+  void LookAhead(int campaign);
+
   // cycle.cc
   void Cycle();
+  void DecidingCycle();
   void Poll();
   void PollPlacement(PlacementState& placement);
   void UpdateSurvival(PlacementState& placement);
@@ -95,6 +101,7 @@ class Engine::Impl {
   std::vector<std::int32_t> free_jobs_;
   std::int64_t job_ids_ = 0, in_flight_ = 0;
   std::vector<ClusterState> clusters_;
+  std::vector<LocalFuture> futures_;  // clairvoyant: of each cluster
   std::vector<CampaignState> campaigns_;
   std::vector<std::unique_ptr<PlacementState>> placements_;
   policy::Snapshot snapshot_;

@@ -26,6 +26,23 @@ void ReadWindows(Keys& keys, const std::string& key, std::vector<Window>& out) {
   }
 }
 
+// How many times as many jobs, by hour or weekday.
+void ReadFactors(Keys& keys, const std::string& key, std::size_t n, std::vector<double>& out) {
+  const json* list = keys.Find(key);
+  if (list == nullptr) return;
+  bool good = list->is_array() && list->size() == n;
+  double sum = 0;
+  for (std::size_t i = 0; good && i < n; ++i) {
+    good = (*list)[i].is_number() && (*list)[i].get<double>() >= 0;
+    if (good) out.push_back((*list)[i].get<double>()), sum += out.back();
+  }
+  if (good && sum > 0) return;
+  out.clear();
+  keys.Fault(key, "must be a list of " + std::to_string(n) + " numbers, 0 or more, not all 0",
+             key == "hours" ? "from midnight on: 0 = no jobs in that hour, 2 = twice as many"
+                            : "from Monday on: 0 = no jobs on that day, 2 = twice as many");
+}
+
 void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
   const json* list = keys.Find("local");
   if (list == nullptr) return;
@@ -38,12 +55,14 @@ void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
       for (const auto& fault : swf.faults) one.Fault("swf", "line " + fault);
       load.jobs = LocalJobs(swf, c.slots);
     }
-    one.Seconds("every", load.every_s);
+    ReadDistribution(one, "every", load.every);
+    ReadFactors(one, "hours", 24, load.hours);
+    ReadFactors(one, "weekdays", 7, load.weekdays);
     ReadDistribution(one, "duration", load.duration);
     one.Whole("slots", load.slots, 1, c.slots);
     one.Seconds("from", load.from);
     one.Seconds("until", load.until);
-    if (load.every_s <= 0 && load.jobs.empty() && !one.Has("swf"))
+    if (load.every.Mean() <= 0 && load.jobs.empty() && !one.Has("swf"))
       one.Fault("every", "is missing", "\"every\": \"10 min\", or \"swf\": \"FILE\"");
     one.Done();
     c.local.push_back(std::move(load));
@@ -66,6 +85,7 @@ ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
   keys.Whole("slots", c.slots, 1, 100'000'000);
   c.nodes = 1;
   keys.Whole("nodes", c.nodes, 1, c.slots);
+  keys.Whole("overstates", c.overstates, 0, 100'000'000);
   keys.Number("speed", c.speed, 1e-6, 1e6);
   keys.Seconds("submit", c.submit_s);
   keys.Seconds("see", c.see_s);

@@ -64,6 +64,8 @@ json ToJson(const Report& r) {
           {"failures", r.failures},
           {"copies", r.copies},
           {"lost_slot_s", r.lost_slot_s},
+          {"to_bound", r.to_bound},
+          {"to_clairvoyant", r.to_clairvoyant},
           {"jobs", t.jobs},
           {"done", t.done},
           {"failed", t.failed},
@@ -121,15 +123,20 @@ std::string ToText(const Report& r, std::size_t most) {
 }
 
 std::string CompareText(const std::vector<Report>& reports) {
-  std::string out =
-      fmt::format("{:<18} {:>10} {:>12} {:>12} {:>12} {:>9} {:>9} {:>11} {:>9} {:>10}\n", "policy",
-                  "used", "makespan", "mean wait", "wait 95 %", "slowdown", "campaign",
-                  "share error", "lost jobs", "lost hours");
+  const auto times = [](double ratio) {
+    return ratio > 0 ? fmt::format("{:.2f}x", ratio) : std::string("-");
+  };
+  std::string out = fmt::format(
+      "{:<18} {:>10} {:>12} {:>9} {:>12} {:>12} {:>9} {:>9} {:>11} {:>11} {:>9} {:>10}\n", "policy",
+      "used", "makespan", "of bound", "mean wait", "wait 95 %", "slowdown", "campaign", "clairvoyant",
+      "share error", "lost jobs", "lost hours");
   for (const auto& r : reports)
     out += fmt::format(
-        "{:<18} {:>10} {:>12} {:>12} {:>12} {:>9.2f} {:>9.2f} {:>11} {:>9} {:>10.1f}\n", r.label,
-        Percent(r.utilisation), HumanDuration(r.makespan_s), HumanDuration(r.wait_mean_s),
-        HumanDuration(r.wait_p95_s), r.slowdown, r.campaign_slowdown, Percent(r.share_error),
+        "{:<18} {:>10} {:>12} {:>9} {:>12} {:>12} {:>9.2f} {:>9.2f} {:>11} {:>11} {:>9} "
+        "{:>10.1f}\n",
+        r.label, Percent(r.utilisation), HumanDuration(r.makespan_s), times(r.to_bound),
+        HumanDuration(r.wait_mean_s), HumanDuration(r.wait_p95_s), r.slowdown, r.campaign_slowdown,
+        times(r.to_clairvoyant), Percent(r.share_error),
         r.preempted + r.lost + r.cancelled + r.copies, r.lost_slot_s / 3600);
   return out;
 }

@@ -45,6 +45,9 @@ struct Report {
   double share_error = 0;  ///< part of the contended slots that others should have had
   std::int64_t preempted = 0, lost = 0, cancelled = 0, failures = 0, copies = 0;
   double lost_slot_s = 0;  ///< run by jobs that were preempted, lost, cancelled or copies
+  /// --compare: makespan over the least that is possible, and mean campaign slowdown over that of
+  /// `clairvoyant`; 0 = not known.
+  double to_bound = 0, to_clairvoyant = 0;
   std::vector<UserReport> users{};
   std::vector<CampaignReport> campaigns{};
   std::vector<ClusterReport> clusters{};
@@ -55,6 +58,10 @@ nlohmann::json ToJson(const Report& report);
 std::string ToText(const Report& report, std::size_t most = 20);
 /// A row a report.
 std::string CompareText(const std::vector<Report>& reports);
+
+/// No scheduler can be done earlier: for every time, the work submitted from then on, divided by
+/// what the clusters' own users leave from then on (where they do not preempt: by all slots).
+double LeastMakespan(const Scenario& scenario);
 
 /// Makes a Report of what it receives.
 class Collector : public Observer {

@@ -42,6 +42,7 @@ Rows ReadRows(jdl::Document& doc) {
   const json& v = doc.root["policy"];
   if (v.is_string()) {
     const std::string name = v.get<std::string>();
+    if (name == kClairvoyant) return {{"policy", name}};
     if (const auto* preset = PresetNamed(name)) return preset->rows;
     const auto words = PolicyChoices();
     if (std::find(words.begin(), words.end(), name) == words.end())
@@ -66,10 +67,16 @@ Rows ReadRows(jdl::Document& doc) {
 
 void ReadPolicy(jdl::Document& doc, const std::string& instead, Scenario& scenario,
                 std::vector<jdl::Fault>& warnings) {
-  auto parsed = policy::ParseConfig(ReadRows(doc));
+  Rows rows = ReadRows(doc);
+  scenario.clairvoyant = instead == kClairvoyant;
+  if (const auto it = rows.find("policy"); it != rows.end() && it->second == kClairvoyant) {
+    scenario.clairvoyant = instead.empty();
+    rows.erase(it);
+  }
+  auto parsed = policy::ParseConfig(rows);
   auto faults = parsed.faults;
   scenario.policy = parsed.config;
-  if (!instead.empty()) {
+  if (!instead.empty() && !scenario.clairvoyant) {
     if (const auto named = PolicyNamed(parsed.config, instead))
       scenario.policy = *named;
     else
@@ -164,6 +171,7 @@ void Without(jdl::Document& doc, const std::string& name, Scenario& scenario, Fa
 std::vector<std::string> PolicyNames() {
   auto names = PolicyChoices();
   for (const auto& preset : policy::Presets()) names.push_back(preset.name);
+  names.emplace_back(kClairvoyant);
   return names;
 }
 
@@ -212,6 +220,8 @@ ReadResult ReadScenario(std::string_view text, const std::string& folder, const 
       ReadCampaigns(doc, folder, s);
       if (!keys.Has("cycle")) s.cycle_s = DefaultCycle(s.campaigns);
       ReadUsage(doc, s);
+      if (s.clairvoyant)
+        for (auto& cluster : s.clusters) cluster.see_s = 0;
     }
     keys.Done();
   }

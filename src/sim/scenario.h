@@ -39,7 +39,10 @@ struct LocalJob {
 
 /// Jobs of a cluster's own users: a stream by chance, or a list (of an SWF file).
 struct LocalLoad {
-  double every_s = 0;  ///< mean time between two, exponential; 0: only `jobs`
+  Distribution every{};  ///< time between two; a constant is the mean of an exponential one
+  /// By hour of the day and day of the week (the scenario begins on a Monday): so many times as
+  /// many jobs; empty = 1 throughout.
+  std::vector<double> hours{}, weekdays{};
   Distribution duration{};
   int slots = 1;
   double from = 0, until = 0;  ///< of the stream; until 0 = to the end
@@ -51,6 +54,7 @@ struct ClusterSpec {
   int slots = 1;
   int nodes = 1;                   ///< a node that fails takes slots / nodes slots with it
   double speed = 1;                ///< a job takes its duration / speed
+  int overstates = 0;              ///< slots that it reports and does not have
   double submit_s = 0;             ///< from the claim to the cluster's queue
   double see_s = 0;                ///< from what happens to when the grid knows
   std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
@@ -105,6 +109,7 @@ struct Scenario {
                        ///< (ReadScenario: DefaultCycle)
   double tick_s = 5;   ///< and after so long while a rule that looks at the clock holds work back
   policy::PolicyConfig policy{};
+  bool clairvoyant = false;  ///< no policy decides, but one who knows the future (clairvoyant.cc)
   std::vector<ClusterSpec> clusters{};
   std::vector<CampaignSpec> campaigns{};
   std::vector<policy::Usage> usage{};  ///< from before; `campaign` is its place + 1, 0 = is over
@@ -131,6 +136,8 @@ double DefaultCycle(const std::vector<CampaignSpec>& campaigns);
 /// Reads and checks a scenario as a whole. `folder` is where files that it names are looked for.
 /// Never throws for what stands in `text`.
 ReadResult ReadScenario(std::string_view text, const std::string& folder, const Edits& edits = {});
+/// The one who knows the future: of the simulator alone, no grid can have it.
+inline constexpr char kClairvoyant[] = "clairvoyant";
 /// The rows of a scenario's policy with a policy or preset put in their place; nothing for an
 /// unknown name.
 std::optional<policy::PolicyConfig> PolicyNamed(const policy::PolicyConfig& base,

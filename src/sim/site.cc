@@ -152,23 +152,10 @@ void Engine::Impl::Kill(int place, End end) {
 
 void Engine::Impl::LocalNext(int cluster, std::uint32_t n) {
   ClusterState& c = clusters_[cluster];
-  const LocalLoad& load = c.spec->local[n];
-  if (!load.jobs.empty()) {
-    std::size_t& next = c.next_local[n];
-    while (next < load.jobs.size() && load.jobs[next].at <= now_)
-      LocalArrives(cluster, load.jobs[next++]);
-    if (next < load.jobs.size()) Push(load.jobs[next].at, Kind::kLocalNext, cluster, n);
-    return;
-  }
-  const auto draw = static_cast<std::uint64_t>(c.next_local[n]++);
-  const auto who = static_cast<std::uint64_t>(cluster) << 16 | n;
-  if (load.until > 0 && now_ >= load.until) return;
-  const auto key = Key(scenario_.seed, Variate::kLocal, who, draw);
-  const double gap = -load.every_s * std::log(1 - Uniform(key, 3));
-  if (draw > 0)  // the first only sets the pace
-    LocalArrives(cluster,
-                 {now_, load.duration.At(key, static_cast<std::int64_t>(draw)), load.slots});
-  Push(now_ + std::max(gap, 1e-3), Kind::kLocalNext, cluster, n);
+  const LocalJob job = *c.next_local[n];
+  c.next_local[n] = c.streams[n].Next();
+  if (c.next_local[n]) Push(c.next_local[n]->at, Kind::kLocalNext, cluster, n);
+  LocalArrives(cluster, job);
 }
 
 void Engine::Impl::LocalArrives(int cluster, const LocalJob& job) {

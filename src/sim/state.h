@@ -10,6 +10,7 @@
 
 #include "policy/forecast/estimate.h"
 #include "sim/engine.h"
+#include "sim/local.h"
 
 namespace cigri::sim {
 
@@ -74,7 +75,8 @@ struct ClusterState {
   std::int32_t first = -1, last = -1;  // running
   std::deque<LocalJob> local_queue;
   std::unordered_map<std::uint32_t, LocalRun> local_running;
-  std::vector<std::size_t> next_local;  // of each load with a list
+  std::vector<LocalStream> streams;                // of each load...
+  std::vector<std::optional<LocalJob>> next_local;  // ...its next job
   std::uint32_t local_ids = 0;
   std::uint64_t draws = 0;
   std::deque<Seen> seen;
@@ -105,6 +107,12 @@ struct Redo {
   std::int16_t tries = 0, starts = 0;
 };
 
+/// A task that waits, as `clairvoyant` knows it.
+struct Ahead {
+  double length = 0;  // at speed 1
+  Redo task{};
+};
+
 struct CampaignState {
   const CampaignSpec* spec = nullptr;
   int place = -1;  // in the snapshot
@@ -112,7 +120,10 @@ struct CampaignState {
   int first_placement = 0, placements = 0;
   std::int64_t next = 0, done = 0, failed = 0, in_flight = 0, n_ok = 0;
   double sum_s = 0, waiting_since = 0;
+  double used_slot_s = 0;  // by jobs that have ended
   std::deque<Redo> redo;
+  std::vector<Ahead> ahead;  // clairvoyant: instead of redo, the shortest first
+  double ahead_s = 0;        // ...their lengths together
   std::map<std::int64_t, std::vector<std::int32_t>> live;  // replicas: jobs of each task in flight
   std::vector<double> lengths;                             // replicas: of successes
   std::unordered_set<std::int64_t> settled;                // replicas and black holes: tasks done

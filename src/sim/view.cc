@@ -31,7 +31,8 @@ void Engine::Impl::Publish(int cluster, Seen seen) {
 
 void Engine::Impl::NotifyCluster(int cluster) {
   const ClusterState& c = clusters_[cluster];
-  Publish(cluster, {.capacity = c.capacity(), .local = c.local, .down = c.down});
+  const int reported = c.down ? 0 : c.up + c.spec->overstates;
+  Publish(cluster, {.capacity = reported, .local = c.local, .down = c.down});
 }
 
 void Engine::Impl::See(int cluster) {
@@ -100,6 +101,7 @@ void Engine::Impl::ApplyEnd(int place) {
   const double length = job.running ? job.stopped - job.started : 0;
   if (job.running) {
     const double used = length * campaign.spec->slots;
+    campaign.used_slot_s += used;
     usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
   }
   if (job.running) {
@@ -215,7 +217,8 @@ void Engine::Impl::CountWaiting(CampaignState& campaign) {
   policy::Campaign& row = Row(campaign);
   const std::int64_t before = row.waiting;
   row.waiting =
-      campaign.spec->tasks - campaign.next + static_cast<std::int64_t>(campaign.redo.size());
+      campaign.spec->tasks - campaign.next +
+      static_cast<std::int64_t>(campaign.redo.size() + campaign.ahead.size());
   if (before == 0 && row.waiting > 0) row.waiting_since = kEpoch + now_;
 }
 

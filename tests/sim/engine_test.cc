@@ -280,7 +280,7 @@ Scenario AnyScenario() {
     if (Maybe(20)) c.node_mtbf_s = 5000, c.node_repair_s = 300;
     if (Maybe(30))
       c.local.push_back(
-          {.every_s = 400, .duration = Distribution::Constant(200), .slots = In(1, 2)});
+          {.every = Distribution::Constant(400), .duration = Distribution::Constant(200), .slots = In(1, 2)});
     if (Maybe(20)) c.down.push_back({500, 900});
     s.clusters.push_back(c);
   }
@@ -375,6 +375,16 @@ RC_GTEST_PROP(EngineProperty, WithoutErrorsEveryTaskIsDoneOnce, ()) {
     for (const auto& q : s.policy.quotas) blocked = blocked || (q.slots >= 0 && q.slots < c.slots);
   }
   if (!blocked) RC_ASSERT(totals.not_done == 0);
+}
+
+RC_GTEST_PROP(EngineProperty, NobodyIsDoneBeforeTheLeastMakespan, ()) {
+  Scenario s = AnyScenario();
+  s.clairvoyant = Maybe(50);
+  Collector collector(s);
+  const Totals totals = Engine(s, {&collector}).Run();
+  const Report report = collector.Finish(totals, "");
+  const double least = LeastMakespan(s);
+  if (totals.not_done == 0 && totals.failed == 0) RC_ASSERT(report.makespan_s >= least - 1e-2);
 }
 
 RC_GTEST_PROP(EngineProperty, TheSameSeedGivesTheSameBytes, ()) {

@@ -60,6 +60,12 @@ TEST_F(GridsimTest, ComparesInATableAndAPicture) {
   for (const char* policy : {"\nfifo ", "\nusage ", "\nsite-default "})
     EXPECT_NE(out.find(policy), out.npos) << out;
   EXPECT_NE(Text("plot.svg").find("fifo: "), std::string::npos);
+  EXPECT_NE(out.find("of bound"), out.npos);
+  const auto reports = nlohmann::json::parse(Run(first_ + " --compare fifo --json"));
+  ASSERT_EQ(reports.size(), 2u) << "the one who knows the future is run too";
+  EXPECT_EQ(reports[1]["label"], "clairvoyant");
+  EXPECT_EQ(reports[1]["to_clairvoyant"], 1);
+  EXPECT_GE(reports[0]["to_bound"], 1);
   EXPECT_NE(Run(first_ + " --compare fifo,fairshar", 65).find("did you mean \"fairshare\"?"),
             std::string::npos);
 }

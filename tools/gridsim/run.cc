@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "core/pluralize.h"
@@ -70,6 +71,20 @@ int One(const GridsimOptions& o, const sim::Scenario& scenario) {
   return kExitOk;
 }
 
+// To what no scheduler can beat, and to one that knows the future.
+void AddDistances(const sim::Scenario& scenario, std::vector<sim::Report>& reports) {
+  const double least = sim::LeastMakespan(scenario);
+  const auto foresees = std::find_if(reports.begin(), reports.end(), [](const auto& r) {
+    return r.label == sim::kClairvoyant;
+  });
+  for (auto& r : reports) {
+    const bool whole = r.totals.not_done == 0;
+    if (whole && least > 0) r.to_bound = r.makespan_s / least;
+    if (whole && foresees->totals.not_done == 0 && foresees->campaign_slowdown > 0)
+      r.to_clairvoyant = r.campaign_slowdown / foresees->campaign_slowdown;
+  }
+}
+
 }  // namespace
 
 int RunText(const GridsimOptions& o, const std::string& text, const std::string& name,
@@ -85,7 +100,10 @@ int RunText(const GridsimOptions& o, const std::string& text, const std::string&
     return o.why.empty() ? One(o, read.scenario) : Why(o, read.scenario);
   }
   std::vector<sim::ReadResult> reads;  // all are checked before the first is run
-  for (const auto& policy : o.compare) reads.push_back(Checked(o, text, name, folder, policy));
+  std::vector<std::string> compared = o.compare;
+  if (std::find(compared.begin(), compared.end(), sim::kClairvoyant) == compared.end())
+    compared.emplace_back(sim::kClairvoyant);
+  for (const auto& policy : compared) reads.push_back(Checked(o, text, name, folder, policy));
   Notes(reads.front(), false);
   std::unique_ptr<sim::OutFile> plot;
   if (!o.plot.empty()) plot = std::make_unique<sim::OutFile>(o.plot);
@@ -93,8 +111,9 @@ int RunText(const GridsimOptions& o, const std::string& text, const std::string&
   for (std::size_t i = 0; i < reads.size(); ++i) {
     sim::Collector collector(reads[i].scenario);
     const auto totals = sim::Engine(reads[i].scenario, {&collector}).Run();
-    reports.push_back(collector.Finish(totals, o.compare[i]));
+    reports.push_back(collector.Finish(totals, compared[i]));
   }
+  AddDistances(reads.front().scenario, reports);
   if (plot != nullptr) plot->Write(sim::PlotSvg(reports, reads[0].scenario.name)), plot->Commit();
   json all = json::array();
   for (const auto& r : reports) all.push_back(sim::ToJson(r));
