@@ -5,14 +5,19 @@
     bench/quality.py --seeds 1-10 --json FILE --family rough-calm
     bench/quality.py --gridsim OTHER/gridsim  another build, for before and after
 
-For each family and seed: the default of a fresh grid (site-default) against the best of our own
-policies and settings that keep shares (share error at most 3 %, or ours) and end every task. Ratios are
-printed with their spread over the seeds; with --json, a line for each run. Exit code 1: a target
-is missed.
+For each family and seed the default of a fresh grid (site-default), against
+  best          the best of our own policies and settings that keep shares (share error at most 3 %)
+                and end every task,
+  clairvoyant   the simulator's scheduler that knows the future, and
+  unguarded     the same policy without its rules for clusters that kill jobs.
+Ratios are printed as median and spread over the seeds; with --json, a line for each run. A family
+that misses a target is marked; then the exit code is 1. docs/benchmarks.md says what the families
+are.
 """
 import argparse
 import itertools
 import json
+import math
 import os
 import random
 import statistics
@@ -23,7 +28,12 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 MIN, HOUR, DAY = 60, 3600, 86400
 MOST_SHARE_ERROR = 0.03
-TARGETS = {"wait": 1.05, "slowdown": 1.05}
+# Where local users kill jobs: less has to be lost there.
+ROUGH = ("mixed-bursts", "one-cluster", "rough-calm", "day-night", "fifty-users")
+# What the ratios may be, the median over the seeds.
+TARGETS = {"wait": 1.05, "slowdown": 1.05, "clairvoyant": 1.3, "lost": 0.5}
+CLAIRVOYANT = "clairvoyant"
+UNGUARDED = "unguarded"
 POLICIES = ("usage", "stride", "fairshare")
 SETTINGS = {"": {}, "survival.kills=0": {"survival.kills": 0}, "job_ratio=none": "ratio"}
 
@@ -125,8 +135,11 @@ def faulty(r):
     return {"clusters": [cluster("fails", 80, failures=.05),
                          cluster("nodes", 80, nodes=10, node_fails_every=2 * DAY),
                          cluster("far", 80, submit=20, see=60),
+                         cluster("overstates", 60, overstates=20),
+                         cluster("swallows", 20, swallows=2),
                          cluster("slow", 40, slow_jobs=.02)],
-            "campaigns": [campaign(f"user{i}", r.randint(500, 1500), lognormal(m * MIN, .3), tries=5)
+            "campaigns": [campaign(f"user{i}", r.randint(500, 1500), lognormal(m * MIN, .3),
+                                   tries=5, min_duration=10)
                           for i, m in enumerate((3, 12, 40))]}
 
 
@@ -136,11 +149,30 @@ def nearly_idle(r):
                                    at=r.uniform(0, 24) * HOUR) for i in range(20)]}
 
 
+def trace(r):
+    """A day of 50 users in the Standard Workload Format: sessions in working hours, users of very
+    different diligence, each with a length and a width of his own."""
+    jobs = []
+    for user in range(50):
+        length = r.lognormvariate(math.log(10 * MIN), 1)
+        width = r.choice((1, 1, 1, 1, 1, 2, 4))
+        for session in range(1 + int(r.expovariate(1 / 2))):
+            at = r.triangular(6, 22, 14) * HOUR
+            for _ in range(min(400, int(5 * r.paretovariate(.9)))):
+                at += r.expovariate(1 / 5)
+                run = max(5, int(length * r.lognormvariate(0, .4)))
+                jobs.append((int(at), run, width, user, session))
+    lines = ["; a trace made by bench/quality.py", "; MaxProcs: 256"]
+    for n, (at, run, width, user, session) in enumerate(sorted(jobs), 1):
+        lines.append(f"{n} {at} -1 {run} {width} -1 -1 {width} {4 * run} -1 1 {user} 1 {session} "
+                     "-1 -1 -1 -1")
+    return "\n".join(lines) + "\n"
+
+
 def fifty_users(r):
-    jobs = [campaign(f"user{i % 50}", r.randint(5, 120), exponential(r.uniform(2, 60) * MIN),
-                     at=r.expovariate(1 / (6 * HOUR))) for i in range(120)]
     return {"clusters": [cluster("a", 128, bursts(HOUR, 64, 20 * MIN)), cluster("b", 128)],
-            "campaigns": jobs}
+            "trace": trace(r),
+            "campaigns": [{"name": "trace", "swf": "trace.swf", "group_within": 10 * MIN}]}
 
 
 FAMILIES = {f.__name__.replace("_", "-"): f for f in (
@@ -150,7 +182,7 @@ FAMILIES = {f.__name__.replace("_", "-"): f for f in (
 
 def scenario(family, seed):
     made = FAMILIES[family](random.Random(f"{family} {seed}"))
-    made["campaigns"].sort(key=lambda c: c["at"])
+    made["campaigns"].sort(key=lambda c: c.get("at", 0))
     return dict(made, seed=seed, until=12 * DAY)
 
 
@@ -158,12 +190,17 @@ def run(gridsim, made, rows, ratio):
     """The report of one run."""
     made = dict(made, policy=rows)
     made.pop("base", None)
+    text = made.pop("trace", None)
     if ratio:
         made["clusters"] = [dict(c, job_ratio=ratio) for c in made["clusters"]]
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(made, file)
-        file.flush()
-        out = subprocess.run([gridsim, file.name, "--json"], stdout=subprocess.PIPE, check=True,
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "scenario.json")
+        with open(path, "w") as file:
+            json.dump(made, file)
+        if text:
+            with open(os.path.join(folder, "trace.swf"), "w") as file:
+                file.write(text)
+        out = subprocess.run([gridsim, path, "--json"], stdout=subprocess.PIPE, check=True,
                              stderr=subprocess.DEVNULL).stdout
     report = json.loads(out)
     return {"wait": report["wait_mean_s"], "slowdown": report["campaign_slowdown"],
@@ -179,33 +216,38 @@ def variants(made):
         ratio = "none" if rows == "ratio" else None
         more = {} if rows == "ratio" else rows
         yield f"{policy} {name}".strip(), dict({"preset": base, "policy": policy}, **more), ratio
+    yield CLAIRVOYANT, {"preset": base, "policy": CLAIRVOYANT}, None
+    yield UNGUARDED, dict({"preset": base}, **{"survival.kills": 0}), None
 
 
-def compare(gridsim, family, seed, out):
+def compare(gridsim, unguarded, family, seed, out):
     made = scenario(family, seed)
     runs = {}
     for name, rows, ratio in variants(made):
-        runs[name] = run(gridsim, made, rows, ratio)
+        runs[name] = run(unguarded if name == UNGUARDED else gridsim, made, rows, ratio)
         if out:
             print(json.dumps({"family": family, "seed": seed, "run": name, **runs[name]}),
                   file=out, flush=True)
+    foresees, without = runs.pop(CLAIRVOYANT), runs.pop(UNGUARDED)
     ours, *others = runs.values()
-    # Where preempted work keeps nobody within 3 %, those count that keep shares as well as ours.
-    most_error = max(MOST_SHARE_ERROR, ours["share_error"])
-    good = [o for o in others if o["share_error"] <= most_error and o["not_done"] == 0]
-    ratios = {}
-    for key in TARGETS:
+    good = [o for o in others if o["share_error"] <= MOST_SHARE_ERROR and o["not_done"] == 0]
+    ratios = {"share error": ours["share_error"], "its share error": foresees["share_error"]}
+    for key in ("wait", "slowdown"):
         best = min((o[key] for o in good), default=None)
-        ratios[key] = ours[key] / best if best else 1.0
+        ratios[key] = ours[key] / best if best else None
         if ours["not_done"]:  # means of what ended say nothing of what did not
             ratios[key] = float("inf")
-    unguarded = runs["fairshare survival.kills=0"]["lost_h"]
-    ratios["lost"] = ours["lost_h"] / unguarded if unguarded > 0 else 1.0
+    ratios[CLAIRVOYANT] = ours["slowdown"] / foresees["slowdown"]
+    rough = family in ROUGH and without["lost_h"] > 0
+    ratios["lost"] = ours["lost_h"] / without["lost_h"] if rough else None
     return ours, ratios
 
 
 def spread(values):
-    return f"{statistics.median(values):5.2f} ({min(values):.2f} to {max(values):.2f})"
+    known = [v for v in values if v is not None]
+    if not known:
+        return "-"
+    return f"{statistics.median(known):.2f} ({min(known):.2f} to {max(known):.2f})"
 
 
 def seeds_of(text):
@@ -214,31 +256,46 @@ def seeds_of(text):
         yield from range(int(first), int(last or first) + 1)
 
 
+def missed(columns, not_done):
+    """Names of the targets that a family misses."""
+    names = ["every task done"] if not_done else []
+    for key, most in dict(TARGETS, **{"share error": MOST_SHARE_ERROR}).items():
+        known = [v for v in columns[key] if v is not None]
+        if known and statistics.median(known) > most:
+            names.append(key)
+    return names
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--gridsim", default=os.path.join(HERE, "../build/bin/gridsim"))
+    parser.add_argument("--unguarded", metavar="GRIDSIM",
+                        help="the build that runs as unguarded, default the same")
     parser.add_argument("--seeds", default="1-3", help="as 1-10 or 1,4,7")
     parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
     parser.add_argument("--json", help="a line for each run goes to this file")
     options = parser.parse_args()
     out = open(options.json, "w") if options.json else None
-    missed = 0
-    print(f"{'family':18}{'mean wait / best':24}{'slowdown / best':24}{'lost / unguarded':24}"
-          "share error, not done")
+    failed = 0
+    titles = {"wait": "mean wait / best", "slowdown": "slowdown / best",
+              CLAIRVOYANT: "slowdown / clairvoyant", "lost": "lost / unguarded",
+              "share error": "share error", "its share error": "of clairvoyant"}
+    print(f"{'family':18}" + "".join(f"{t:24}" for t in titles.values()) + "not done, missed")
     for family in options.family or FAMILIES:
-        seeds = list(seeds_of(options.seeds))
-        results = [compare(options.gridsim, family, seed, out) for seed in seeds]
-        column = {key: [r[key] for _, r in results] for key in ("wait", "slowdown", "lost")}
-        error = max(ours["share_error"] for ours, _ in results)
+        results = [compare(options.gridsim, options.unguarded or options.gridsim, family, seed, out)
+                   for seed in seeds_of(options.seeds)]
+        columns = {key: [r[key] for _, r in results] for key in titles}
         not_done = sum(ours["not_done"] for ours, _ in results)
-        print(f"{family:18}" + "".join(f"{spread(column[k]):24}" for k in column) +
-              f"{error:.3f}, {not_done}", flush=True)
-        missed += not_done > 0 or any(statistics.median(column[k]) > most
-                                      for k, most in TARGETS.items())
+        names = missed(columns, not_done)
+        print(f"{family:18}" + "".join(f"{spread(columns[k]):24}" for k in titles) +
+              f"{not_done} {', '.join(names)}", flush=True)
+        failed += bool(names)
     if out:
         out.close()
-    print(f"{missed} families miss a target (at most 1.05 each, every task done)")
-    return 1 if missed else 0
+    print(f"{failed} of {len(options.family or FAMILIES)} families miss a target: " +
+          ", ".join(f"{k} at most {v}" for k, v in TARGETS.items()) +
+          f", share error at most {MOST_SHARE_ERROR}, every task done")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
