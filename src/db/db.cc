@@ -10,6 +10,7 @@
 #include "db/conninfo.h"
 #include "db/deadline.h"
 #include "db/native.h"
+#include "db/pooler.h"
 #include "db/rows_impl.h"
 
 namespace cigri::db {
@@ -69,7 +70,8 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   constexpr const char* kHint =
       "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
   try {
-    impl_ = std::make_unique<Impl>(WithConnectionDefaults(conninfo));
+    const std::string whole = WithConnectionDefaults(conninfo);
+    impl_ = std::make_unique<Impl>(whole);
     // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -83,13 +85,21 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       setup.exec("SET lock_timeout = '20s'");
       setup.exec("SET idle_in_transaction_session_timeout = '60s'");
       setup.exec("SET jit = off");
-      return setup.exec("SHOW transaction_read_only")[0][0].as<std::string>() == "on";
+      const auto row = setup.exec(
+          "SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
+      pid_ = row[1].as<int>();
+      return row[0].as<bool>();
     });
+    if (IsSharedByPooler(impl_->c, pid_, whole))
+      throw Fatal(kExitConfig,
+                  "the database is behind a pooler in transaction mode (as pgbouncer has it): it "
+                  "gives our session to others after each transaction",
+                  "name the server itself in DATABASE_HOST and DATABASE_PORT, or set "
+                  "pool_mode = session for this database");
     if (reads_only)
       throw Fatal(kExitUnavailable, "no database: this server is a standby, which only reads",
                   "name all hosts in DATABASE_HOST, separated by commas: the tools find the one "
                   "that takes writes");
-    pid_ = impl_->c.backendpid();
   } catch (const pqxx::broken_connection& e) {
     throw Fatal(kExitUnavailable,
                 "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())), kHint);

@@ -70,7 +70,7 @@ class Connection {
   /// runner"). A statement or a commit that is not answered within `limit` (0: no limit) ends the
   /// session here, whatever the server does: it throws Broken, or InDoubt for a commit.
   /// Throws Fatal(kExitUnavailable) with one line that says what to do when nobody answers, or when
-  /// the server only reads (a standby).
+  /// the server only reads (a standby); Fatal(kExitConfig) behind a pooler in transaction mode.
   Connection(const std::string& conninfo, const std::string& application,
              std::chrono::milliseconds limit = kStatementLimit);
   ~Connection();

@@ -54,6 +54,7 @@ TEST(EventCodesTest, NoCodeStandsTwiceAndEachSaysWhatToDo) {
 // What looks like a code and is none: words of HTTP, settings that are handed on by name.
 const std::set<std::string> kNoEvents = {"PROBATION",  // a word for placement.held
                                          "RESTORED",   // of the view placement_blocks
+                                         "USAGE",
                                          "DELETE",
                                          "HEAD",
                                          "OPTIONS",

@@ -1,5 +1,6 @@
 #include <sql/cluster_status.h>
 #include <sql/grid.h>
+#include <sql/servers.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -146,6 +147,53 @@ void CheckModules(Report& report, db::Tx& tx) {
   }
 }
 
+std::string Behind(const sql::DatabaseStandbysRow& standby) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f MB", standby.behind_bytes.value_or(0) / 1048576);
+  return text + (standby.behind_s ? " and " + HumanDuration(*standby.behind_s) : "") + " behind";
+}
+
+// With standbys there may be a fail-over: what a synchronous one has is not lost then.
+void CheckStandbys(Report& report, const sql::DatabaseServerRow& server,
+                   const std::vector<sql::DatabaseStandbysRow>& standbys) {
+  constexpr double kFarBehindBytes = 64.0 * 1048576, kFarBehindS = 30;
+  bool synchronous = false;
+  for (const auto& standby : standbys) {
+    synchronous = synchronous || standby.synchronous;
+    const std::string seen = standby.name + " of " + standby.address + ", " +
+                             (standby.synchronous ? "synchronous, " : "asynchronous, ") +
+                             standby.state + ", " + Behind(standby);
+    if (standby.state != "streaming" || standby.behind_bytes.value_or(0) > kFarBehindBytes ||
+        standby.behind_s.value_or(0) > kFarBehindS)
+      report.Warn("standby", seen, "look at its log, its disk and the network to it");
+    else
+      report.Ok("standby", seen);
+  }
+  if (!standbys.empty() && !synchronous)
+    report.Warn("standby", "none is synchronous: a fail-over loses the last commits",
+                "set synchronous_standby_names (Patroni: synchronous_mode)");
+  if (standbys.empty() && !server.synchronous_names.empty())
+    report.Warn("standby", "none is connected, and commits wait for one of " +
+                               server.synchronous_names,
+                "start a standby");
+}
+
+void CheckServer(Report& report, db::Tx& tx) {
+  const auto server = tx.One(sql::kDatabaseServer);
+  const std::string seen = server.address + ", PostgreSQL " + server.version + ", started " +
+                           HumanDuration(server.up_s) + " ago";
+  if (server.keeps_commits)
+    report.Ok("server", seen);
+  else
+    report.Warn("server", seen + ", answers commits before they are on its disk",
+                "set fsync = on, synchronous_commit = on: a crash runs tasks twice");
+  const auto standbys = tx.Exec(sql::kDatabaseStandbys);
+  if (!server.sees_standbys && !standbys.empty())
+    return report.Warn("standby", "this role may not see the state of the standbys",
+                       "GRANT pg_monitor TO the role of DATABASE_USER");
+  CheckStandbys(report, server, standbys);
+}
+
 void CheckDatabase(Report& report, const Database& database) {
   try {
     const auto connection = Open(database);
@@ -153,6 +201,7 @@ void CheckDatabase(Report& report, const Database& database) {
     db::RequireSchema(*connection);
     report.Ok("schema", "version " + std::to_string(db::SchemaVersion()));
     db::Tx tx(*connection);
+    CheckServer(report, tx);
     CheckClock(report, tx.One(sql::kGridStatus).clock);
     CheckClusters(report, tx);
     CheckModules(report, tx);

@@ -1,5 +1,6 @@
 #include <sql/cluster_status.h>
 #include <sql/grid.h>
+#include <sql/servers.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -73,6 +74,9 @@ void ReadDatabase(const Database& database, json& status) {
     db::RequireSchema(*connection);
     db::Tx tx(*connection);
     status["grid"] = RowJson(tx.One(sql::kGridStatus));
+    status["server"] = RowJson(tx.One(sql::kDatabaseServer));
+    for (const auto& row : tx.Exec(sql::kDatabaseStandbys))
+      status["standbys"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kClusterHealth)) status["clusters"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kModuleStatus)) status["modules"].push_back(RowJson(row));
   } catch (const Fatal& e) {
@@ -119,6 +123,32 @@ void PrintClusters(const json& status) {
   }
 }
 
+void PrintServer(const json& status) {
+  const auto& server = status["server"];
+  std::printf("  server at %s, PostgreSQL %s, started %s ago\n",
+              server["address"].get<std::string>().c_str(),
+              server["version"].get<std::string>().c_str(),
+              HumanDuration(server["up_s"].get<double>()).c_str());
+  for (const auto& s : status.value("standbys", json::array())) {
+    if (!server["sees_standbys"].get<bool>()) {
+      std::printf("  standby %s: this role may not see more; GRANT pg_monitor TO it\n",
+                  s["name"].get<std::string>().c_str());
+      continue;
+    }
+    std::string text = s["synchronous"].get<bool>() ? "synchronous" : "asynchronous";
+    text += ", " + s["state"].get<std::string>();
+    if (s["behind_bytes"].is_number()) {
+      char behind[64];
+      std::snprintf(behind, sizeof behind, ", %.1f MB behind",
+                    s["behind_bytes"].get<double>() / 1048576);
+      text += behind;
+    }
+    if (s["behind_s"].is_number()) text += ", " + HumanDuration(s["behind_s"].get<double>());
+    std::printf("  standby %s of %s: %s\n", s["name"].get<std::string>().c_str(),
+                s["address"].get<std::string>().c_str(), text.c_str());
+  }
+}
+
 void Print(const json& status) {
   PrintProcesses(status);
   if (status.contains("error")) {
@@ -131,6 +161,7 @@ void Print(const json& status) {
                 g["campaigns"].get<long long>(), g["live"].get<long long>());
     std::printf("database: %s, %.1f MB\n", status["database"].get<std::string>().c_str(),
                 g["bytes"].get<double>() / 1048576);
+    PrintServer(status);
   }
   PrintClusters(status);
   std::printf("jobs of embedded clusters running: %d\n", status["jobs"].get<int>());
