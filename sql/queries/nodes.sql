@@ -5,8 +5,8 @@ SELECT node FROM bad_nodes WHERE cluster_id = $1 ORDER BY node;
 
 -- name: ExcludeNode
 -- returns: until_s double
--- Node $2 of cluster $1 gets no job for 5 minutes. No row: the cluster is this machine, which has no
--- other node.
+-- Node $2 of cluster $1 gets no job for 5 minutes. No row: the cluster is this machine, which has
+-- no other node.
 INSERT INTO bad_nodes AS n (cluster_id, node, until)
 SELECT id, $2, now() + interval '5 minutes' FROM clusters WHERE id = $1 AND NOT dedicated
 ON CONFLICT (cluster_id, node) DO UPDATE

@@ -178,6 +178,16 @@ std::vector<RemoteJob> FakeCluster::ListTagged(const std::string& prefix, const 
   return listed;
 }
 
+// It forgets no job, so all are younger than any `since`.
+std::vector<std::string> FakeCluster::TagsSince(const std::string& prefix, double) {
+  std::set<std::string> tags;
+  Ask([&] {
+    for (const auto& [id, job] : scheduler_.jobs)
+      if (StartsWith(job.ref.tag, prefix)) tags.insert(job.ref.tag);
+  });
+  return {tags.begin(), tags.end()};
+}
+
 std::vector<CheckItem> FakeCluster::Check(const std::string&, bool) {
   try {
     GetResources();

@@ -55,6 +55,7 @@ class FakeCluster final : public cluster::Cluster {
   cluster::Resources GetResources() override;
   std::vector<cluster::RemoteJob> ListTagged(const std::string& prefix,
                                              const JobFilter& wanted) override;
+  std::vector<std::string> TagsSince(const std::string& prefix, double since) override;
   std::vector<cluster::CheckItem> Check(const std::string& cluster_user, bool submit) override;
 
  private:

@@ -111,7 +111,8 @@ class Import {
       const std::string severity = row.severity.value_or("");
       if (severity != "low" && severity != "medium" && severity != "high") continue;
       to_.Exec(sql::kSubscribe, row.grid_user, row.type == "mail" ? "mail" : "jabber",
-               row.identity.value_or(""), severity);
+               row.identity.value_or(""), severity, std::optional<std::int64_t>(), "",
+               std::optional<int>());
       ++counts_.notifications;
     }
   }

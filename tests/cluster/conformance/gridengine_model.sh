@@ -48,7 +48,7 @@ qacct)
   for id in $(tasks); do
     read -r name owner failed code <$id
     [ "$failed" != running ] || continue
-    [ "$2" = "${id%.*}" ] || [ "$2" = "$name" ] || continue
+    case $name in $2) ;; *) [ "$2" = "${id%.*}" ] || continue ;; esac
     found=1
     echo "=============================================================="
     printf '%-12s %-20s\n' hostname n1 owner "$owner" jobname "$name" jobnumber "${id%.*}" taskid "${id#*.}" \
