@@ -57,6 +57,23 @@ std::string Suggestion(const CLI::App& app, int argc, const char* const* argv) {
   return "";
 }
 
+// The words of CLI11, where ours help more.
+std::string Explained(const CLI::App& app, const std::string& what, int argc,
+                      const char* const* argv) {
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  const auto equals = what.find(" = ");
+  if (StartsWith(what, kNoNumber) && equals != what.npos)
+    return what.substr(kNoNumber.size(), equals - kNoNumber.size()) + " is a number, not \"" +
+           what.substr(equals + 3) + "\"";
+  if (what != "A subcommand is required") return what;
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  const bool word = argc > 1 && argv[1][0] != '-';
+  return (word ? "there is no \"" + std::string(argv[1]) + "\"" : std::string("say what to do")) +
+         "; there are " + Join(names, ", ");
+}
+
 }  // namespace
 
 struct CommandLine::App {
@@ -120,7 +137,7 @@ std::optional<int> CommandLine::ReadOrThrow(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked) {  // --help or --version
     return app.exit(asked);
   } catch (const CLI::ParseError& e) {
-    throw Fatal(kExitUsage, e.what(),
+    throw Fatal(kExitUsage, Explained(app, e.what(), argc, argv),
                 Suggestion(app, argc, argv) + "`" + app.get_name() + " --help` lists the options");
   }
 }

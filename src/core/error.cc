@@ -1,6 +1,8 @@
 #include "core/error.h"
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -16,9 +18,18 @@ void LimitMemoryArenas() {
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }
 
+// A number that is free would be given to the next socket or file: texts would go into requests,
+// and values be read from answers. Standard output stays one that cannot be written.
+void OpenClosedDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd)
+      _exit(kExitSoftware);
+}
+
 }  // namespace
 
 int RunMain(const char* name, int (*body)(int, char**), int argc, char** argv) {
+  OpenClosedDescriptors();
   // A peer that hangs up must be an error of one call, never the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   LimitMemoryArenas();

@@ -79,6 +79,19 @@ TEST(NewcomerTest, AFileNameThatIsNoTextIsSentByteForByte) {
   EXPECT_TRUE(Has(word.err, "is given as a value")) << word.err;
 }
 
+// F14: the API's socket got the number of what was closed; values were read from its answers.
+TEST(NewcomerTest, ClosedDescriptorsAreNotTheSockets) {
+  FakeApi api;
+  const auto in = Gridsub(api, "-- echo {} <&- >out 2>err #");
+  EXPECT_EQ(in.code, 65) << in.err;
+  EXPECT_TRUE(Has(in.err, "there are no values")) << in.err;
+  const auto out = Gridsub(api, "-- echo {} ::: 1 </dev/null >&- 2>err #");
+  EXPECT_FALSE(Has(out.err, "request")) << out.err;
+  const auto err = Gridsub(api, "-- echo {} ::: 1 </dev/null >out 2>&- #");
+  EXPECT_EQ(err.code, 0) << err.out;
+  EXPECT_EQ(Sent(api)["params"], json::parse(R"([["1"]])"));
+}
+
 TEST(NewcomerTest, ANulInAValueNamesTheOption) {
   FakeApi api;
   const auto ran = Gridsub(api, "-- wc {}", std::string("a\0b\0", 4));

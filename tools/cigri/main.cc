@@ -56,7 +56,7 @@ int Main(int argc, char** argv) {
       line.AddCommand("import-cigri3", "take over users, clusters and campaigns of a CiGri 3");
   import.Add({{"--from", &from, "its database, as for psql: 'host=grid dbname=cigri3'"},
               {"--dry-run", &dry_run, "say what would be done, and store nothing"}});
-  if (const auto code = line.Read(argc, argv)) return *code;
+  if (const auto code = line.ReadOrThrow(argc, argv)) return *code;
   cigri::log::Init("cigri", "warn");
   if (up_command.Chosen()) return Up(up);
   if (down.Chosen()) return Down(keep_jobs);

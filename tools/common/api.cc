@@ -111,6 +111,12 @@ bool ApiIsNamed(const std::string& option) {
   return config.Has("API_SOCKET") || config.Has("API_HOST");
 }
 
+// An API of this machine that has died and is started again by its almighty: its socket stays.
+bool MayComeBack(const std::string& address, const http::Response& response) {
+  return StartsWith(address, "unix:") && response.outcome == http::Outcome::kNotSent &&
+         access(address.c_str() + 5, F_OK) == 0;
+}
+
 struct Api::SshForward {
   explicit SshForward(const std::string& url) : tunnel(url) {}
   SshTunnel tunnel;
@@ -154,8 +160,8 @@ Answer Api::Ask(const Send& send, bool reads) {
         response.outcome == http::Outcome::kNotSent ||
         (reads && response.outcome == http::Outcome::kAnswered && response.status == 503);
     const bool round = asked % addresses_.size() == 0;
-    if (addresses_.size() == 1 || !not_done || (round && std::chrono::steady_clock::now() >= until))
-      return Take(response);
+    const bool again = addresses_.size() > 1 ? not_done : MayComeBack(address(), response);
+    if (!again || (round && std::chrono::steady_clock::now() >= until)) return Take(response);
     if (round) std::this_thread::sleep_for(kPause);
     at_ = (at_ + 1) % addresses_.size();
     Connect();

@@ -1,4 +1,6 @@
 // Cancels, pauses, resumes and purges campaigns, and cancels single jobs.
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "core/text.h"
@@ -33,14 +35,15 @@ std::optional<int> Read(int argc, char** argv, GriddelOptions& o) {
   line.Add({{"ids", &arguments, "campaigns, as -c"},
             {"-c,--campaigns,--campaign", &o.campaigns, "campaigns: 1,2,3"},
             {"-j,--job", &o.jobs, "cancel these jobs; their tasks then wait for you"},
-            {"-p,--pause", &o.pause, "pause: nothing new is sent, what runs goes on"},
-            {"-r,--resume", &o.resume, "resume what is paused", {.excludes = {"-p"}}},
+            {"-p,--pause,--hold", &o.pause, "pause: nothing new is sent, what runs goes on"},
+            {"-r,--resume,--release", &o.resume, "resume what is paused", {.excludes = {"-p"}}},
             {"--purge",
              &o.purge,
              "forget campaigns that are over, with all their rows",
              {.excludes = {"-p", "-r"}}},
-            {"-v,--verbose", &o.verbose, "say what was done"}});
+            {"-v,--verbose", &o.verbose, "say what was done, as on a terminal"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
+  o.verbose = o.verbose || isatty(STDOUT_FILENO) == 1;
   o.campaigns.insert(o.campaigns.end(), arguments.begin(), arguments.end());
   o.campaigns = Ids(o.campaigns, "campaign");
   o.jobs = Ids(o.jobs, "job");

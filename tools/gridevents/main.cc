@@ -33,7 +33,7 @@ std::optional<int> Read(int argc, char** argv, GrideventsOptions& o) {
        {"-a,--all", &o.all, "closed ones too"},
        {"-f,--fix", &o.fix, "close: all of the campaign (-c), or this one (-e)"},
        {"-r,--resubmit", &o.resubmit, "with -f: run the failed tasks again"},
-       {"-v,--verbose", &o.verbose, "say what was done"},
+       {"-v,--verbose", &o.verbose, "say what was done, as on a terminal"},
        {"--json", &o.json_out, "JSON"},
        {"--blacklist-cluster", &o.blacklist,
         "operators: send nothing to this cluster (id or name)"},
@@ -41,6 +41,7 @@ std::optional<int> Read(int argc, char** argv, GrideventsOptions& o) {
        {"--message", &o.message, "with the last two: why"},
        {"--explain", &o.explain, "what this code means and what to do"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
+  o.verbose = o.verbose || isatty(STDOUT_FILENO) == 1;
   if (o.campaign.empty() && o.event.empty()) o.campaign = argument;
   // CiGri's exit status for this mistake, which scripts may know.
   if (o.resubmit && !o.fix) {

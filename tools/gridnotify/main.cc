@@ -1,4 +1,6 @@
 // Subscribes to notifications.
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "tools/common/options.h"
@@ -25,8 +27,9 @@ std::optional<int> Read(int argc, char** argv, GridnotifyOptions& o) {
             {"--quiet-hours", &o.quiet_hours, "hold messages back then: 20-8,Sat,Sun"},
             {"--digest", &o.digest_minutes, "one message of a campaign in so many minutes"},
             {"-u,--unsubscribe", &o.unsubscribe, "with -m or -j: end the subscription"},
-            {"-v,--verbose", &o.verbose, "say what was done"}});
+            {"-v,--verbose", &o.verbose, "say what was done, as on a terminal"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
+  o.verbose = o.verbose || isatty(STDOUT_FILENO) == 1;
   if (o.mail.empty() && o.jabber.empty() && !o.list) {
     std::fputs(line.Help().c_str(), stdout);
     return kExitUsage;
