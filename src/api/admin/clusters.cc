@@ -2,6 +2,7 @@
 #include <sql/clusters.h>
 
 #include "api/admin/admin.h"
+#include "api/admin/cluster_settings.h"
 #include "api/http/audit.h"
 #include "clusterdb/clusterdb.h"
 #include "core/error.h"
@@ -207,8 +208,10 @@ Reply Add(Context& context, const Request& request) {
   auto keys = kSettable;
   keys.insert(keys.end(), {"name", "kind"});
   json body = ObjectBody(request, keys);
-  Seal(context.config, &body);
   const std::string name = TextOf(body, "name");
+  CheckClusterName(name);
+  CheckClusterSettings(body);
+  Seal(context.config, &body);
   auto kind = OptionalText(body, "kind").value_or("");
   if (kind.empty()) kind = FindKind(context, request, name, &body);
   CheckKind(kind);
@@ -224,6 +227,7 @@ Reply Add(Context& context, const Request& request) {
 
 Reply Change(Context& context, const Request& request) {
   json body = ObjectBody(request, kSettable);
+  CheckClusterSettings(body);
   Seal(context.config, &body);
   const std::string name = request.Word("name");
   const json row = TransactChecked(context, [&](db::Tx& tx) {
