@@ -208,7 +208,7 @@ def run(gridsim, made, rows, ratio):
             "not_done": report["not_done"], "makespan": report["makespan_s"]}
 
 
-def variants(made):
+def variants(family, made):
     """site-default, then what it is compared with: (name, rows, job ratio)."""
     base = made.get("base", "site-default")
     yield base, {"preset": base}, None
@@ -217,18 +217,19 @@ def variants(made):
         more = {} if rows == "ratio" else rows
         yield f"{policy} {name}".strip(), dict({"preset": base, "policy": policy}, **more), ratio
     yield CLAIRVOYANT, {"preset": base, "policy": CLAIRVOYANT}, None
-    yield UNGUARDED, dict({"preset": base}, **{"survival.kills": 0}), None
+    if family in ROUGH:
+        yield UNGUARDED, {"preset": base, "survival.kills": 0}, None
 
 
 def compare(gridsim, unguarded, family, seed, out):
     made = scenario(family, seed)
     runs = {}
-    for name, rows, ratio in variants(made):
+    for name, rows, ratio in variants(family, made):
         runs[name] = run(unguarded if name == UNGUARDED else gridsim, made, rows, ratio)
         if out:
             print(json.dumps({"family": family, "seed": seed, "run": name, **runs[name]}),
                   file=out, flush=True)
-    foresees, without = runs.pop(CLAIRVOYANT), runs.pop(UNGUARDED)
+    foresees, without = runs.pop(CLAIRVOYANT), runs.pop(UNGUARDED, None)
     ours, *others = runs.values()
     good = [o for o in others if o["share_error"] <= MOST_SHARE_ERROR and o["not_done"] == 0]
     ratios = {"share error": ours["share_error"], "its share error": foresees["share_error"]}
@@ -238,8 +239,8 @@ def compare(gridsim, unguarded, family, seed, out):
         if ours["not_done"]:  # means of what ended say nothing of what did not
             ratios[key] = float("inf")
     ratios[CLAIRVOYANT] = ours["slowdown"] / foresees["slowdown"]
-    rough = family in ROUGH and without["lost_h"] > 0
-    ratios["lost"] = ours["lost_h"] / without["lost_h"] if rough else None
+    some = without is not None and without["lost_h"] > 0
+    ratios["lost"] = ours["lost_h"] / without["lost_h"] if some else None
     return ours, ratios
 
 
