@@ -103,6 +103,13 @@ SELECT pg_notify('cigri_wake', '');
 UPDATE leader_lease SET ends_at = clock_timestamp() + $2::double precision * interval '1 second'
 WHERE epoch = $1;
 
+-- name: ReserveLease
+-- Whoever has just taken the leader's lock is given $1 seconds to begin its epoch: nobody takes it
+-- for a leader whose lease is over. The leader before it cannot renew any more.
+UPDATE leader_lease
+SET epoch = (SELECT g.epoch + 1 FROM grid AS g),
+    ends_at = clock_timestamp() + $1::double precision * interval '1 second';
+
 -- name: ServerAddress
 -- returns: address text
 -- The server of this session.

@@ -23,7 +23,7 @@ std::string HostAndPid() {
 
 bool Candidate::TakeLock() {
   db::Tx tx(*connection_);
-  const bool taken = TryLead(tx);
+  const bool taken = TryLead(tx, term_.length);
   tx.Commit();
   return taken;
 }

@@ -4,7 +4,11 @@
 
 namespace cigri::almighty {
 
-bool TryLead(db::Tx& tx) { return tx.One(sql::kTryLead).pg_try_advisory_lock; }
+bool TryLead(db::Tx& tx, std::chrono::milliseconds term) {
+  if (!tx.One(sql::kTryLead).pg_try_advisory_lock) return false;
+  tx.Exec(sql::kReserveLease, static_cast<double>(term.count()) / 1000);
+  return true;
+}
 
 std::int64_t BeginEpoch(db::Tx& tx, const std::string& who, std::chrono::milliseconds term) {
   const auto epoch = tx.One(sql::kBeginEpoch, who).epoch;
