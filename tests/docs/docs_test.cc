@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 
 #include "core/limits.h"
 #include "core/text.h"
@@ -130,6 +131,28 @@ TEST(PagesTest, EveryLinkLeadsToAFileAndItsHeading) {
       EXPECT_TRUE(HasAnchor(file, link.substr(hash + 1))) << Name(page) << " links to " << link;
     }
   EXPECT_GT(seen, 50u) << "the search finds nothing";
+}
+
+// docs/cigri3-faults.md: a fault whose test has gone is not excluded any more.
+TEST(PagesTest, EachFaultOfCigri3HasATestThatExists) {
+  static const std::regex kNamed("`([A-Z]\\w+\\.\\w+)`");
+  static const std::regex kTest(R"(TEST(?:_F|_P)?\((\w+), (\w+)\))");
+  std::set<std::string> tests;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(CIGRI_SOURCE_DIR) / "tests")) {
+    if (entry.path().extension() != ".cc") continue;
+    const std::string text = ReadPage(entry.path());
+    for (std::sregex_iterator it(text.begin(), text.end(), kTest), end; it != end; ++it)
+      tests.insert((*it)[1].str() + "." + (*it)[2].str());
+  }
+  std::size_t seen = 0;
+  for (const auto& line : LinesOf(ReadPage(fs::path(CIGRI_SOURCE_DIR) / "docs/cigri3-faults.md"))) {
+    if (!StartsWith(line.text, "| ") || StartsWith(line.text, "| fault")) continue;
+    std::sregex_iterator it(line.text.begin(), line.text.end(), kNamed), end;
+    EXPECT_NE(it, end) << "no test in: " << line.text;
+    for (; it != end; ++it, ++seen)
+      EXPECT_EQ(tests.count((*it)[1]), 1u) << (*it)[1] << ": there is no such test";
+  }
+  EXPECT_GT(seen, 40u) << "the search finds nothing";
 }
 
 TEST(PagesTest, EveryPageOfTheManualIsReachedFromTheReadme) {
