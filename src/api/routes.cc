@@ -1,5 +1,6 @@
 #include "api/admin/admin.h"
 #include "api/http/server.h"
+#include "api/openapi/document.h"
 #include "api/page/page.h"
 #include "api/read/read.h"
 
@@ -41,6 +42,7 @@ Router AllRoutes() {
   AddMonitorRoutes(router);
   AddReadRoutes(router);
   AddAdminRoutes(router);
+  AddOpenApiRoute(router);
   return router;
 }
 

@@ -54,9 +54,10 @@ const std::map<std::string, Names> kMayInclude = {
      {"core", "db", "secrets", "policy", "policy/policies", "clusterdb", "api/http", "api/read",
       "api/submit"}},
     {"api/page", {"core", "api/http"}},
+    {"api/openapi", {"core", "api/http"}},
     {"api",
      {"core", "db", "clusterdb", "rules", "api/http", "api/read", "api/submit", "api/control",
-      "api/why", "api/admin", "api/page"}},
+      "api/why", "api/admin", "api/page", "api/openapi"}},
     // Tools speak to the API; only `cigri` opens the database.
     {"tools/cigri",
      {"core", "db", "http", "secrets", "jdl", "embedded", "cluster", "clusterdb", "localcluster",

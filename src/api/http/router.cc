@@ -117,6 +117,13 @@ std::vector<std::string> Router::Routes() const {
   return all;
 }
 
+std::vector<Router::Entry> Router::Table() const {
+  std::vector<Entry> all;
+  for (const auto& route : routes_)
+    all.push_back({route.method, "/" + Join(route.segments, "/"), route.access});
+  return all;
+}
+
 std::string Router::Allow(const std::string& path) const {
   const auto segments = Segments(path);
   std::vector<std::string> methods;

@@ -43,6 +43,12 @@ class Router {
   std::string Allow(const std::string& path) const;
   /// Whether anybody may ask for it, also while nobody can be identified.
   bool ForAnyone(const std::string& method, const std::string& path) const;
+  /// A route as it was added: {"GET", "/clusters/{name:text}", kUser}.
+  struct Entry {
+    std::string method, pattern;
+    Access access;
+  };
+  std::vector<Entry> Table() const;
   /// "GET /campaigns/{id}", in the order of their addition.
   std::vector<std::string> Routes() const;
 
