@@ -316,6 +316,27 @@ def a_rule_is_tried_on_past_campaigns_before_it_is_saved(page):
     b.await_text("Saved as version 2")
 
 
+def the_audit_says_who_changed_what(page):
+    b = page.browser
+    page.view("#/audit", "Who changed what")
+    b.await_text("rule walltime-cap")
+    page.check_view("audit")
+    page.view("#/audit?subject=cluster+beta", "new switch")
+    assert "rule walltime-cap" not in b.text(), "the filter of the address counts"
+    b.type("input[name=user]", "nobody")
+    b.click("Show")
+    b.await_text("None matches")
+
+
+def the_api_is_described(page):
+    b = page.browser
+    page.view("#/api", "GET /campaigns/{id}/why?full")
+    b.await_text("why it waits, and what to do")
+    page.check_view("api")
+    page.view("#/api?q=incident", "GET /incidents?state&before&limit")
+    assert "GET /usage" not in b.text()
+
+
 def operators_views_are_absent_for_others(page):
     b = page.browser
     page.log_out()
@@ -419,7 +440,8 @@ TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_show
          failures_are_one_row_and_one_button_runs_them_again, the_address_is_the_state,
          a_cluster_that_fails_is_shown_and_so_is_its_return, keys_do_what_the_list_of_keys_says,
          operators_see_the_grid_and_drain_a_cluster, operators_see_what_is_due_and_had,
-         a_rule_is_tried_on_past_campaigns_before_it_is_saved, operators_views_are_absent_for_others,
+         a_rule_is_tried_on_past_campaigns_before_it_is_saved, the_audit_says_who_changed_what,
+         the_api_is_described, operators_views_are_absent_for_others,
          what_is_shown_can_be_saved, paper_has_the_data_and_no_buttons,
          others_see_numbers_and_nothing_else, old_numbers_do_not_look_fresh]
 # The browser reports each answer of 4xx as an error of the page; a test that wants one says so.

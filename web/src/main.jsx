@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, heard, idle, token, useData } from "./api.js";
 import { Campaign } from "./campaign.jsx";
 import { Mine } from "./mine.jsx";
+import { Routes } from "./routes.jsx";
 import { Audit, Grid, Incidents, Rules, Shares } from "./operator.jsx";
 import { Problem, notice, say } from "./parts.jsx";
 import { go, link, parse, useRoute } from "./route.js";
@@ -19,6 +20,7 @@ const views = [
   { at: ["shares"], name: "Shares", key: "s", show: Shares, operator: true },
   { at: ["incidents"], name: "Incidents", key: "e", show: Incidents, operator: true },
   { at: ["rules"], name: "Rules", key: "r", show: Rules, operator: true },
+  { at: ["api"], name: "API", key: "p", show: Routes },
   { at: ["audit"], name: "Audit", key: "a", show: Audit, operator: true },
 ];
 
