@@ -232,7 +232,7 @@ const std::vector<NamedType>& NamedTypes() {
        "{message text, action text|null, code text|null, since time|null, expected time|null, campaign int, "
        "task? int, job? int, attempts? int, done int, failed int, waiting int, in_flight int, priority int, "
        "ends [number]|null, clusters [WhyCluster], reasons [any], rules [any], past [any], links Links, "
-       "what_if? {message text, items [any]}}"},
+       "what_if? {message text, items [any], age_s? number|null, cut? any, jobs_now? any, tried? any}}"},
       {"WhyCluster",
        "{name text, message text|null, done int, running int, queued int, granted int|null, job_ratio number|null, "
        "rate number|null, polled_ago number|null, reasons [any]}"},
