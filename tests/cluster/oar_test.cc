@@ -463,6 +463,15 @@ TEST_F(OarTest, TheListingSeesOnlyWhatCarriesThePrefixAndOurCommand) {
   EXPECT_EQ(jobs[0].ref.cluster_user, "alice");
 }
 
+// What a restored database asks.
+TEST_F(OarTest, TagsSinceATimeAreThoseOfLiveAndEndedJobsOfEverybody) {
+  server_.On("GET", "from=", List({Item(80, "Terminated", "cigri.12.g1.old"),
+                                   Item(81, "Terminated", "cigri.12"), Item(84, "Running")}));
+  server_.On("GET", "/jobs.json?limit=0", List({Item(84, "Running"), Item(85, "Waiting")}));
+  EXPECT_EQ(oar_->TagsSince("cigri.", 1e9),
+            (std::vector<std::string>{"cigri.12.g1.abcd", "cigri.12.g1.old"}));
+}
+
 TEST_F(OarTest, AnswersToADeletionAreReadByTheirText) {
   const struct {
     const char* fixture;

@@ -371,6 +371,19 @@ TEST_F(SlurmTest, TheListingSeesNoJobOfCigri3) {
   EXPECT_EQ(jobs[0].ref.index, 4);
 }
 
+// What a restored database asks.
+TEST_F(SlurmTest, TagsSinceATimeNeedTheAccountingForWhatSlurmctldForgot) {
+  const auto job = [](int id, const std::string& name) {
+    return Json{{"job_id", id},           {"array_job_id", id}, {"array_task_id", 4},
+                {"job_state", "RUNNING"}, {"name", name},       {"user_name", "alice"}};
+  };
+  server_.On("GET", "/slurm/v0.0.38/jobs", Says({{"jobs", {job(1, "cigri.12"), job(2, kTag)}}}));
+  server_.On("GET", "/slurmdb/", Fixture("slurm/err-slurmdbd-down-200"));
+  EXPECT_THROW(slurm_->TagsSince("cigri.", 1.8e9), CallFailed);
+  server_.On("GET", "/slurmdb/", Says({{"jobs", Json::array()}, {"errors", Json::array()}}));
+  EXPECT_EQ(slurm_->TagsSince("cigri.", 1.8e9), std::vector<std::string>{kTag});
+}
+
 TEST_F(SlurmTest, DeletionsAreOfTasksAndReadByTheirNumber) {
   const struct {
     const char* fixture;
