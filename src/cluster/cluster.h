@@ -59,7 +59,6 @@ struct Capabilities {
   bool output = false;        ///< ReadOutput works
   bool exact_walltime =
       false;  ///< the cluster itself ends a job at its walltime: the grid need not
-  bool groups = false;  ///< one job may run several elements, and each end is seen when it happens
   bool dedicated =
       false;  ///< it serves this grid alone: no ceiling on calls, no tokens, open at once
   double time_resolution_s = 1;  ///< of the times in RemoteJob: 1 = whole seconds, 0 = exact
@@ -94,9 +93,6 @@ struct Batch {
   int walltime_s = 3600;
   nlohmann::json options = nlohmann::json::object();  ///< cores, mem, gpus, partition, qos, ...
   std::vector<Element> elements;
-  /// So many elements share a job, which runs them one after the other: elements 0 .. n - 1, and so
-  /// on. REQUIRES: 1, or capabilities().groups.
-  int tasks_per_job = 1;
   /// After it the POST must not start any more, whatever was waited for before it.
   std::chrono::steady_clock::time_point send_by = std::chrono::steady_clock::time_point::max();
 };
@@ -112,7 +108,6 @@ struct RemoteRef {
   std::string cluster_user;
   std::int64_t walltime_s = 0;
   std::optional<RemoteState> known;  ///< in a PollRequest: what it is as far as we know
-  int tasks_per_job = 1;             ///< of its batch
 };
 
 /// Why a remote job ended.
