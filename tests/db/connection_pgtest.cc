@@ -1,7 +1,10 @@
 // What callers see of a session that the server has ended.
 #include <poll.h>
 
+#include <thread>
+
 #include "core/error.h"
+#include "core/text.h"
 #include "db/conninfo.h"
 #include "tests/support/await.h"
 #include "tests/support/pg.h"
@@ -49,6 +52,46 @@ TEST_F(ConnectionPgTest, AnErrorInAStatementIsNotALostSession) {
   db::Tx tx(*c);
   EXPECT_THROW(tx.Raw("SELECT nonsense"), db::SqlError);
   EXPECT_TRUE(c->alive());
+}
+
+TEST_F(ConnectionPgTest, AStatementThatAnOperatorEndsIsAnErrorAndTheSessionGoesOn) {
+  auto c = Connect();
+  std::thread operator_([&] {
+    test::Await([&] {
+      return Sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = " +
+                 std::to_string(c->backend_pid()) + " AND query LIKE '%pg_sleep%'")
+                 .size() == 1;
+    });
+  });
+  try {
+    db::Tx(*c).Raw("SELECT pg_sleep(60)");
+    ADD_FAILURE() << "it was not ended";
+  } catch (const db::SqlError& e) {
+    EXPECT_EQ(e.sqlstate(), "57014");
+  }
+  operator_.join();
+  EXPECT_TRUE(c->alive());
+  EXPECT_NO_THROW(db::Tx(*c).Raw("SELECT 1")) << "the next pass repeats it";
+}
+
+TEST_F(ConnectionPgTest, WhenTheConnectionLimitIsReachedThatIsTheReason) {
+  const std::string role = "limited_" + RandomHex(4);
+  Sql("CREATE ROLE " + role + " LOGIN CONNECTION LIMIT 1");
+  {
+    const std::string as = test::TestServer() + " user=" + role;
+    db::Connection first(as, "test");
+    try {
+      db::Connection second(as, "test");
+      ADD_FAILURE() << "it was taken";
+    } catch (const Fatal& e) {
+      EXPECT_EQ(e.code(), kExitUnavailable) << "try again";
+      EXPECT_NE(std::string(e.what()).find("too many connections"), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_TRUE(test::Await([&] {
+    return Sql("SELECT 1 FROM pg_stat_activity WHERE usename = '" + role + "'").empty();
+  }));
+  Sql("DROP ROLE " + role);
 }
 
 // Stands for a frozen server: the statement does not end in time.
