@@ -16,7 +16,10 @@ void Metascheduler::Pass(module::Step& step) {
   const Loaded loaded = store_.Load(tx);
   store_.LiftClosedHolds(tx, state_);
   const auto seed = static_cast<std::uint64_t>(step.number);
-  Decision decision = Decide(loaded, state_, seed, store_.ReasonsDue());
+  const bool with_reasons = store_.ReasonsDue();
+  // A quiet grid has no other cycle for seconds, and its users would read what was true before.
+  if (!with_reasons) step.waker.WakeIn(std::chrono::seconds(1));
+  Decision decision = Decide(loaded, state_, seed, with_reasons);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   store_.Write(tx, loaded, decision, seed, took.count());
   tx.Commit();
