@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -26,6 +27,13 @@ void OpenClosedDescriptors() {
       _exit(kExitSoftware);
 }
 
+// A reader that has gone (| head) wanted no more; a disk that is full has lost something.
+bool OutputIsLost() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return false;
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) < 1 || (out.revents & POLLERR) == 0;
+}
+
 }  // namespace
 
 int RunMain(const char* name, int (*body)(int, char**), int argc, char** argv) {
@@ -34,7 +42,10 @@ int RunMain(const char* name, int (*body)(int, char**), int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   LimitMemoryArenas();
   try {
-    return body(argc, argv);
+    const int code = body(argc, argv);
+    if (code != kExitOk || !OutputIsLost()) return code;
+    std::fprintf(stderr, "%s: cannot write to standard output\n", name);
+    return kExitNo;
   } catch (const Fatal& e) {
     std::fprintf(stderr, "%s: %s\n", name, e.what());
     if (!e.hint().empty()) std::fprintf(stderr, "HINT: %s\n", e.hint().c_str());

@@ -1,4 +1,6 @@
 // gridadmin affinity|member|mapping|operator|token ...
+#include <pwd.h>
+
 #include <cstdio>
 
 #include "tools/gridadmin/session.h"
@@ -70,6 +72,9 @@ int ListMapping(const Session& s, const UserOptions&) {
   return kExitOk;
 }
 int SetMapping(const Session& s, const UserOptions& o) {
+  if (getpwnam(o.login.c_str()) == nullptr)
+    std::fprintf(stderr, "gridadmin: note: this machine has no account %s; has %s?\n",
+                 o.login.c_str(), o.cluster.c_str());
   return Put(s, "/admin/mapping", {{"user", o.user}, {"cluster", o.cluster}, {"login", o.login}},
              "map " + o.user);
 }
