@@ -239,20 +239,23 @@ const std::vector<NamedType>& NamedTypes() {
       {"Attempt",
        "{id int, index int, name text, parameters text, state text, cluster text|null, cigri_job_id int|null, "
        "remote_id text|null, started time|null, ended time|null, exit int|null, signal int|null, code text|null, "
-       "exit_class text|null, counted bool, needs_attention bool, href text|null}"},
+       "exit_class text|null, counted bool, needs_attention bool, href text|null, "
+       "cpu_s number|null, peak_mb number|null, read_mb number|null, written_mb number|null}"},
       {"Task",
        "{id int, index int, name text, parameters text, state text, execution [Attempt], links Links}"},
       {"FinishedJob",
        "{id int, index int, param_id int, parameters text, campaign_id int, batch_id int, cluster_id int, "
        "cluster text, node_name text|null, remote_id text, state text, exit int|null, signal int|null, "
        "return_code int|null, exit_class text|null, code text|null, tag text|null, submission_time text|null, "
-       "start_time text|null, stop_time text|null}"},
+       "start_time text|null, stop_time text|null, "
+       "cpu_s number|null, peak_mb number|null, read_mb number|null, written_mb number|null}"},
       {"Job",
        "{id int, index int, param_id int, param text|null, kind text, campaign_id int, batch_id int, grid_user text, "
        "cluster_id int, cluster_name text, grid_tag text, remote_id text|null, node_name text|null, attempt int, "
        "state text, exit int|null, signal int|null, return_code int|null, exit_class text|null, code text|null, "
        "counted bool, message text|null, resources_used text|null, tag text|null, submission_time text|null, "
-       "start_time text|null, stop_time text|null, links Links}"},
+       "start_time text|null, stop_time text|null, links Links, "
+       "cpu_s? number|null, peak_mb? number|null, read_mb? number|null, written_mb? number|null}"},
       {"Output", "{exists bool, output text, size int, where text}"},
       {"Usage",
        "{key text, started int, used_slot_s number, lost_slot_s number, mean_wait_s number|null, "
