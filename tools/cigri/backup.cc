@@ -71,7 +71,6 @@ std::string MegaBytes(const std::string& file) {
 // Written under another name first: a file that is there is whole.
 void WriteBackup(const Home& home, const Database& database, const std::string& file) {
   const auto connection = Open(database);
-  db::RequireSchema(*connection);
   umask(0077);
   const std::string fresh = file + ".tmp";
   Run(database, home,
@@ -160,6 +159,7 @@ void Load(const Home& home, const Database& database, const std::string& file,
 int Backup(const std::string& file) {
   const auto home = Home::FromEnvironment();
   const auto database = Reachable(home);
+  db::RequireSchema(*Open(database));
   const auto path = file.empty() ? DefaultFile(home) : fs::absolute(file).string();
   WriteBackup(home, database, path);
   std::printf("%s: %s of %s\n", path.c_str(), MegaBytes(path).c_str(), database.name.c_str());
