@@ -79,7 +79,8 @@ void GiveToOwner(const std::string& path, mode_t mode) {
     throw Fatal(kExitNoPermission, "cannot give " + path + " to " + Owner()->pw_name);
 }
 
-std::string NewestBin() {
+// The folder of the newest PostgreSQL here that has a program; "" where none has it.
+std::string NewestWith(const std::string& program) {
   if (const char* given = std::getenv("PG_BINDIR"); given != nullptr && *given != '\0')
     return given;
   // Ours may bring one along: next to bin, or above libexec/cigri (scripts/release).
@@ -87,8 +88,13 @@ std::string NewestBin() {
   for (const std::string& prefix : {own + "/..", own + "/../..", std::string("/usr")})
     for (int version = 40; version >= 12; --version) {
       const std::string bin = prefix + "/lib/postgresql/" + std::to_string(version) + "/bin";
-      if (access((bin + "/initdb").c_str(), X_OK) == 0) return bin;
+      if (access((bin + "/" + program).c_str(), X_OK) == 0) return bin;
     }
+  return "";
+}
+
+std::string NewestBin() {
+  if (auto bin = NewestWith("initdb"); !bin.empty()) return bin;
   throw Fatal(kExitUnavailable, "no PostgreSQL server is installed",
               "apt install postgresql-15, or name a database in cigri.conf (DATABASE_*)");
 }
@@ -231,11 +237,8 @@ std::string StartPostgres(const Home& home) {
 
 std::string PostgresProgram(const Home* home, const std::string& name) {
   if (home != nullptr) return BinOf(*home) + "/" + name;
-  for (int version = 40; version >= 12; --version) {
-    const auto path = "/usr/lib/postgresql/" + std::to_string(version) + "/bin/" + name;
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return name;
+  const auto bin = NewestWith(name);
+  return bin.empty() ? name : bin + "/" + name;
 }
 
 void StopPostgres(const Home& home) {
