@@ -33,15 +33,18 @@ WHERE b.id = ANY ($1::bigint[]);
 -- returns: exec_directory text, setup text, resources text, properties text, walltime_s int,
 -- returns: project text, best_effort bool, job_types text[], prologue text?, epilogue text?,
 -- returns: prologue_walltime_s int, epilogue_walltime_s int, options text, cluster_login text,
--- returns: test_mode bool
--- What the jobs of campaign $1 on cluster $2 are; those of batch $3 may have a longer walltime.
+-- returns: test_mode bool, excluded_nodes text[]
+-- What the jobs of campaign $1 on cluster $2 are, and the nodes that they must not get. Those of
+-- batch $3 may have a longer walltime.
 SELECT c.grid_user, c.name, c.format, c.columns, cc.exec_file, cc.exec_directory, cc.setup,
     cc.resources,
     cc.properties, coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, cc.project, cc.best_effort,
     cc.job_types, cc.prologue, cc.epilogue,
     coalesce(cc.prologue_walltime_s, cc.walltime_s) AS prologue_walltime_s,
     coalesce(cc.epilogue_walltime_s, cc.walltime_s) AS epilogue_walltime_s,
-    cc.options, cc.cluster_login, cc.test_mode
+    cc.options, cc.cluster_login, cc.test_mode,
+    ARRAY(SELECT n.node FROM bad_nodes AS n WHERE n.cluster_id = $2 ORDER BY n.node)
+        AS excluded_nodes
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 LEFT JOIN batches AS b ON b.id = $3
@@ -49,10 +52,10 @@ WHERE c.id = $1 AND cc.cluster_id = $2;
 
 -- name: BatchesInFlight
 -- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int64, tag text, n int,
--- returns: cluster_login text?, walltime_s int?
+-- returns: cluster_login text?, walltime_s int?, tries_node bool
 -- Every batch with jobs in flight.
 SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
-    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, b.node IS NOT NULL AS tries_node
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
@@ -115,10 +118,10 @@ UPDATE batches SET released = true WHERE id = $1;
 
 -- name: NewBatches
 -- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int64, tag text, n int,
--- returns: cluster_login text?, walltime_s int?
+-- returns: cluster_login text?, walltime_s int?, tries_node bool
 -- Batches recorded by transactions from $1 on; some may be known already.
 SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
-    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, b.node IS NOT NULL AS tries_node
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id

@@ -28,15 +28,17 @@ ORDER BY g.rank, g.campaign_id;
 
 -- name: ClaimCluster
 -- returns: enabled bool, drained bool, mode text, mode_limit int?, max_running int?,
--- returns: hours text?, max_calls_per_min int?, half_open_limit int?
+-- returns: hours text?, max_calls_per_min int?, half_open_limit int?, node_due bool
 -- What its operator allows on a cluster, locked so that every later claim sees a drain that has
 -- returned (and the drain waits for the claims under way). CiGri 3's event disables it, too.
+-- node_due: an excluded node may be tried.
 SELECT c.enabled,
     c.drained OR c.kill_all OR EXISTS (
         SELECT FROM events AS e
         WHERE e.state = 'open' AND e.campaign_id IS NULL AND e.cluster_id = c.id
             AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS drained,
-    c.mode::text, c.mode_limit, c.max_running, c.hours, c.max_calls_per_min, a.half_open_limit
+    c.mode::text, c.mode_limit, c.max_running, c.hours, c.max_calls_per_min, a.half_open_limit,
+    EXISTS (SELECT FROM bad_nodes AS n WHERE n.cluster_id = c.id AND n.until <= now()) AS node_due
 FROM clusters AS c
 LEFT JOIN api_load AS a ON a.api = c.api
 WHERE c.id = $1

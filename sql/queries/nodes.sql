@@ -1,8 +1,3 @@
--- name: BadNodes
--- returns: node text
--- Nodes of cluster $1 that get no job.
-SELECT node FROM bad_nodes WHERE cluster_id = $1 ORDER BY node;
-
 -- name: ExcludeNode
 -- returns: until_s double
 -- Node $2 of cluster $1 gets no job for 5 minutes. No row: the cluster is this machine, which has

@@ -1,7 +1,6 @@
 // From an intent to what the driver sends: settings, parameters, command lines.
 #include <sql/batches.h>
 #include <sql/jobs.h>
-#include <sql/nodes.h>
 #include <sql/parameters.h>
 
 #include <cmath>
@@ -109,7 +108,7 @@ std::vector<cluster::Element> ElementsOf(db::Tx& tx, const sql::BatchSettingsRow
 }
 
 // What the grid says of nodes; users do not say it.
-void SetNodes(db::Tx& tx, std::int64_t cluster_id, const ClaimedBatch& batch,
+void SetNodes(const std::vector<std::string>& excluded, const ClaimedBatch& batch,
               nlohmann::json& options) {
   options.erase(cluster::kNode);
   options.erase(cluster::kExcludedNodes);
@@ -117,9 +116,7 @@ void SetNodes(db::Tx& tx, std::int64_t cluster_id, const ClaimedBatch& batch,
     options[cluster::kNode] = batch.node;
     return;
   }
-  auto excluded = nlohmann::json::array();
-  for (const auto& row : tx.Exec(sql::kBadNodes, cluster_id)) excluded.push_back(row.node);
-  if (!excluded.empty()) options[cluster::kExcludedNodes] = std::move(excluded);
+  if (!excluded.empty()) options[cluster::kExcludedNodes] = excluded;
 }
 
 }  // namespace
@@ -134,7 +131,7 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   cluster::Batch out =
       script ? BuildScript(rows[0], settings, batch) : cluster::TaskBatch(settings);
   if (!script) out.elements = ElementsOf(tx, rows[0], batch);
-  SetNodes(tx, cluster_id_, batch, out.options);
+  SetNodes(rows[0].excluded_nodes, batch, out.options);
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
   SetMemory(tx, batch, out);

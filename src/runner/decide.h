@@ -32,6 +32,7 @@ struct Ceiling {
   std::int64_t jobs = 0, slots = 0;    ///< in flight now, all campaigns
   std::optional<int> half_open_limit;  ///< after its breaker was open: most jobs of this claim
   bool sparing = false;                ///< under a ceiling on calls: a claim is one POST
+  bool node_due = false;               ///< an excluded node may be tried
 };
 
 struct Want {

@@ -56,6 +56,7 @@ Ceiling Store::CeilingNow(db::Tx& tx) {
   ceiling.max_slots = row->max_running;
   ceiling.half_open_limit = row->half_open_limit;
   ceiling.sparing = row->max_calls_per_min.has_value();
+  ceiling.node_due = row->node_due;
   if (ceiling.max_jobs || ceiling.max_slots) {
     const auto sums = tx.One(sql::kClusterInFlight, cluster_id_);
     ceiling.jobs = sums.jobs;
@@ -207,7 +208,7 @@ std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
   if (wants.empty()) return {};
   auto batches = TakeBatches(tx, wants, max_array, ceiling.sparing);
   if (batches.empty()) return {};
-  TryNodes(tx, batches);
+  if (ceiling.node_due) TryNodes(tx, batches);
   Intend(tx, batches, send_window_s, hold);
   db::AddCounters(tx, Launching(cluster_id_, batches), "runner");
   return batches;

@@ -25,6 +25,7 @@ struct KnownBatch {
   std::int64_t id = 0, first_job_id = 0, campaign_id = 0, cluster_id = 0;
   std::string tag, cluster_user;
   int n = 0, live = 0, walltime_s = 0;
+  bool tries_node = false;  ///< its job was sent to try an excluded node
 };
 
 class Memory {

@@ -36,6 +36,7 @@ std::vector<KnownBatch> KnownBatches(const std::vector<Row>& rows) {
     batch.n = row.n;
     batch.cluster_user = row.cluster_login.value_or("");
     batch.walltime_s = row.walltime_s.value_or(0);
+    batch.tries_node = row.tries_node;
     out.push_back(std::move(batch));
   }
   return out;

@@ -219,7 +219,11 @@ void Updator::WatchNodes(Store& store, const UpdateResult& result, bool full_che
     log::warn("{}", event.message);
     if (until) store.RefundTasksOfNode(hole.charged);
   }
-  for (const auto& row : store.SettleTrials(result.ends)) {
+  std::vector<TrialEnd> trials;
+  for (const auto& end : result.ends)
+    if (const auto* batch = memory_.BatchById(end.batch_id); batch != nullptr && batch->tries_node)
+      trials.push_back(end);
+  for (const auto& row : store.SettleTrials(trials)) {
     log::info("node {}: the job that tried it {}", row.node, row.passed ? "succeeded" : "failed");
     auto event = event_of({row.cluster_id, row.node});
     event.message = "node " + row.node + " of " + clusters_[row.cluster_id].name +
