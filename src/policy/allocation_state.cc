@@ -316,8 +316,11 @@ std::int64_t AllocationState::FreeJobs(const PlacementAllocation& placement) con
 
 std::int64_t AllocationState::QueuePlaces(const PlacementAllocation& placement) const {
   const double queue = clusters[placement.cluster].queue;
-  if (queue <= 0) return 0;
-  return static_cast<std::int64_t>(queue / std::max(1.0, placement.place) + kEpsilon);
+  if (queue < 1 - kEpsilon) return 0;
+  // One may take more than what is left, and whoever comes then gets none until it has started: a
+  // queue that short jobs fill again and again would never have room for a long one.
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(queue / std::max(1.0, placement.place) + kEpsilon));
 }
 
 Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room) const {

@@ -249,6 +249,26 @@ TEST(Flow, TheQueueIsATimeSoThatALongerJobTakesMoreOfIt) {
   EXPECT_EQ(s.GivenInAll(), 2);
 }
 
+// A queue that is always nearly full of somebody's short jobs: 990 of 1,000 wait, and one long job
+// is as much as may wait.
+TEST(Flow, AQueueThatShortJobsFillAgainAndAgainHasRoomForALongOne) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  auto& cluster = s.AddCluster(4);
+  cluster.free = 0, cluster.running = cluster.running_slots = 4, cluster.waiting_allowed = 1000;
+  cluster.waiting = cluster.waiting_slots = 990;
+  auto& of_short = s.AddCampaign(100'000).placements[0];
+  of_short.waiting_allowed = 1000, of_short.in_flight = 994, of_short.running = 4;
+  s.AddCampaign(10, "bob").placements[0].waiting_allowed = 1;
+  s.Run();
+  EXPECT_EQ(s.Given(2), 1);
+  EXPECT_EQ(s.Given(1), 0) << "until it has started";
+  s.placement(2, 1).in_flight = 1;
+  s.cluster(1).waiting = s.cluster(1).waiting_slots = 300;
+  s.placement(1, 1).in_flight = 303;
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 0) << "one long job waits: as much as may";
+}
+
 // Six jobs of campaign 1 wait on a full cluster of eight slots, four slots of another are idle.
 PolicyFixture WaitingBesideIdleSlots() {
   PolicyFixture s;
