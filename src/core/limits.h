@@ -17,7 +17,7 @@ struct Limit {
 constexpr Limit kConnections{
     "connections", 64, "connections", "each caller",
     "its connection that has waited longest for a request is closed; 429 when none waits"};
-constexpr Limit kAllConnections{"all-connections", 800, "connections", "each socket",
+constexpr Limit kAllConnections{"all-connections", 1500, "connections", "each socket",
                                 "the greediest caller's oldest is closed; 503 when none waits"};
 constexpr Limit kThreads{"threads", 4, "requests at work", "each caller", "the next ones wait"};
 constexpr Limit kStrangerThreads{"stranger-threads", 16, "requests at work",

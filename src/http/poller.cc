@@ -39,6 +39,18 @@ std::string Beyond(const limits::Limit& limit, int most) {
          limit.unit + " for " + limit.scope;
 }
 
+// Many that wait for news look one group after the other, so that this takes a part of a core.
+constexpr int kLookTogether = 16;
+constexpr std::chrono::milliseconds kLookAgain(50);
+
+// When something is to be done with it.
+std::chrono::steady_clock::time_point Deadline(const Connection& c) {
+  using Phase = Connection::Phase;
+  if (c.phase == Phase::kReady || c.phase == Phase::kServing)
+    return std::chrono::steady_clock::time_point::max();
+  return c.phase == Phase::kWaiting ? c.look : c.until;
+}
+
 }  // namespace
 
 std::string RefusalText(int status, const std::string& why) {
@@ -120,9 +132,23 @@ void Poller::WakeUp() const {
 void Poller::WakeWaiting() {
   std::lock_guard lock(mutex_);
   ++wakes_;
-  for (auto& [socket, connection] : connections_)
-    if (connection->phase == Phase::kWaiting) ServeNext(*connection);
+  const auto now = Clock::now();
+  auto next = now;
+  int waiting = 0;
+  for (auto& [socket, connection] : connections_) {
+    if (connection->phase != Phase::kWaiting) continue;
+    connection->look = std::min(connection->look, next);
+    if (++waiting % kLookTogether == 0) next += kLookAgain;
+    if (connection->look <= now) Look(*connection);
+  }
   Dispatch();
+  WakeUp();
+}
+
+void Poller::Look(Connection& c) {
+  const auto now = Clock::now();
+  if (now >= c.until || !c.nothing_new || !c.nothing_new()) return ServeNext(c);
+  c.look = c.until;
 }
 
 void Poller::AcceptAll(int listener) {
@@ -254,10 +280,9 @@ void Poller::Expire() {
   const auto now = Clock::now();
   std::vector<Connection*> late;
   for (auto& [socket, c] : connections_)
-    if (c->phase != Phase::kReady && c->phase != Phase::kServing && c->until <= now)
-      late.push_back(c.get());
+    if (Deadline(*c) <= now) late.push_back(c.get());
   for (Connection* c : late) {
-    if (c->phase == Phase::kWaiting) ServeNext(*c);
+    if (c->phase == Phase::kWaiting) Look(*c);
     else Close(*c);
   }
   Dispatch();
@@ -276,7 +301,7 @@ void Poller::CloseAllIdle() {
 int Poller::MsToNextDeadline() const {
   auto next = Clock::time_point::max();
   for (const auto& [socket, c] : connections_)
-    if (c->phase != Phase::kReady && c->phase != Phase::kServing) next = std::min(next, c->until);
+    next = std::min(next, Deadline(*c));
   if (next == Clock::time_point::max()) return -1;
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
@@ -380,6 +405,7 @@ void Poller::Work(Connection& c) {
 }
 
 void Poller::Finish(Connection& c, const Served& served) {
+  c.nothing_new = served.nothing_new;
   if (served.later.count() > 0) return Park(c, served.later);
   if (served.drain) {
     c.channel->EndSending();
@@ -390,7 +416,7 @@ void Poller::Finish(Connection& c, const Served& served) {
   c.bytes.erase(0, c.head->bytes + c.head->body_bytes);
   Charge(c);
   c.head.reset();
-  c.continued = false;
+  c.continued = c.parked = false;
   ++c.answered;
   Move(c, Phase::kReading, kWhatComes);
   SetDeadline(c, c.bytes.empty() ? std::chrono::seconds(limits_.keep_alive_s)
@@ -400,7 +426,6 @@ void Poller::Finish(Connection& c, const Served& served) {
 
 void Poller::Park(Connection& c, std::chrono::milliseconds later) {
   Charge(c);
-  if (wakes_ != c.wakes) return ServeNext(c);  // news since it looked
   if (stopping_) return Close(c);
   if (!c.charged.empty()) {
     Caller& caller = callers_[c.charged];
@@ -408,8 +433,10 @@ void Poller::Park(Connection& c, std::chrono::milliseconds later) {
       return Refuse(c, 429, Beyond(limits::kLongPolls, limits_.waiting_per_caller));
     ++caller.waiting;
   }
+  c.parked = true;
   Move(c, Phase::kWaiting, kOnlyItsEnd);
   SetDeadline(c, later);
+  c.look = wakes_ == c.wakes ? c.until : std::min(c.until, Clock::now() + kLookAgain);
 }
 
 void Poller::Close(Connection& c) {

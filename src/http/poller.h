@@ -30,6 +30,8 @@ struct Connection {
   std::optional<Head> head;  ///< of the request in `bytes`
   bool continued = false;    ///< "100 Continue" was sent for it
   std::chrono::steady_clock::time_point arrived;  ///< when it was first given to a thread
+  bool parked = false;                            ///< it has waited since
+  std::function<bool()> nothing_new;              ///< Served::nothing_new
   int answered = 0;                               ///< requests
 
   enum class Phase { kReading, kReady, kServing, kWaiting, kDraining };
@@ -39,6 +41,7 @@ struct Connection {
   std::string charged;  ///< who has the request: `caller`, or whom a proxy names
   bool stranger = false;
   std::chrono::steady_clock::time_point since, until;  ///< of the phase, where it has an end
+  std::chrono::steady_clock::time_point look;  ///< waiting: when news are looked for
   std::uint64_t wakes = 0;                             ///< seen when it was given to a thread
   std::size_t drained = 0;
 };
@@ -48,6 +51,8 @@ struct Served {
   bool keep = false;   ///< the connection may bring another request
   bool drain = false;  ///< close it, but let the answer arrive: more of the request is on its way
   std::chrono::milliseconds later{0};  ///< > 0: nothing was answered, serve it again after this
+  /// While it says so at WakeWaiting(), the request goes on waiting. Must not wait.
+  std::function<bool()> nothing_new{};
 };
 
 class Poller {
@@ -70,7 +75,8 @@ class Poller {
   void Run(int listener);
   void Stop();
   bool running() const { return running_; }
-  /// Serves again, now, what waits because of Served::later.
+  /// There may be news for what waits because of Served::later. The first ones look now, each other
+  /// group later.
   void WakeWaiting();
   /// In `serve`, once a slow part of the request begins: charges whoever it is known to be of by
   /// now. False when that one has all the threads that he may have.
@@ -106,6 +112,7 @@ class Poller {
   void Work(Connection& connection);
   void Finish(Connection& connection, const Served& served);
   void Park(Connection& connection, std::chrono::milliseconds later);
+  void Look(Connection& connection);
   void ServeNext(Connection& connection);
   void Close(Connection& connection);
   void WakeUp() const;

@@ -32,6 +32,7 @@ struct AtWork {
   bool close = false;  // its rest must not be read as the next one: httplib 0.11 takes no notice of
                        // a "Connection: close" of ours
   std::chrono::milliseconds later{0};
+  std::function<bool()> nothing_new{};
 };
 thread_local AtWork at_work;
 
@@ -198,19 +199,21 @@ Served GuardServer::ServeOne(Connection& c) {
     q.headers.emplace(kPeerUser, c.peer.user);
   });
   const AtWork done = std::exchange(at_work, {});
-  if (done.later.count() > 0) return {.later = done.later};
+  if (done.later.count() > 0) return {.later = done.later, .nothing_new = done.nothing_new};
   return {.keep = served && !closed && !last && !done.close && stream.rest() == 0,
           .drain = done.close};
 }
 
 bool AcceptsBrotli(const httplib::Request& request) { return request.has_header(kBrotli); }
 
-void AnswerLater(std::chrono::milliseconds at_most) {
+void AnswerLater(std::chrono::milliseconds at_most, std::function<bool()> nothing_new) {
+  at_work.nothing_new = std::move(nothing_new);
   at_work.later = std::max(at_most, std::chrono::milliseconds(1));
   at_work.stream->Mute();
 }
 
 std::chrono::milliseconds WaitedFor() {
+  if (!at_work.connection->parked) return std::chrono::milliseconds(0);
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                at_work.connection->arrived);
 }

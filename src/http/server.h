@@ -74,10 +74,11 @@ Peer PeerOf(const httplib::Request& request);
 bool AcceptsBrotli(const httplib::Request& request);
 
 /// In a handler, for long polls: the request waits without a thread, and the handler is called
-/// again at WakeWaiting(), or after `at_most`; what it answers now is thrown away. REQUIRES: the
-/// body is empty or short, and the handler keeps count of WaitedFor().
-void AnswerLater(std::chrono::milliseconds at_most);
-/// How long ago the request arrived.
+/// again at WakeWaiting() unless `nothing_new`, or after `at_most`; what it answers now is thrown
+/// away. REQUIRES: the body is empty or short, and the handler keeps count of WaitedFor();
+/// `nothing_new` does not wait.
+void AnswerLater(std::chrono::milliseconds at_most, std::function<bool()> nothing_new = {});
+/// How long ago the request arrived; 0 while it has not waited.
 std::chrono::milliseconds WaitedFor();
 
 }  // namespace cigri::http

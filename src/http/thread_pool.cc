@@ -7,6 +7,7 @@
 namespace cigri::http {
 namespace {
 constexpr auto kIdle = std::chrono::seconds(10);
+constexpr int kMostIdle = 8;  // what comes again and again keeps no more threads
 }
 
 void ThreadPool::Enqueue(std::function<void()> task) {
@@ -20,21 +21,21 @@ void ThreadPool::Enqueue(std::function<void()> task) {
       // No thread to be had: the task waits for one that there is.
     }
   }
-  changed_.notify_all();
+  work_.notify_one();
 }
 
 void ThreadPool::Finish() {
   std::unique_lock lock(mutex_);
   ends_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [&] { return threads_ == 0; });
+  work_.notify_all();
+  ended_.wait(lock, [&] { return threads_ == 0; });
 }
 
 void ThreadPool::Work() {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (idle_ < kMostIdle || !tasks_.empty()) {
     ++idle_;
-    changed_.wait_for(lock, kIdle, [&] { return ends_ || !tasks_.empty(); });
+    work_.wait_for(lock, kIdle, [&] { return ends_ || !tasks_.empty(); });
     --idle_;
     if (tasks_.empty()) break;  // idle for long, or the end
     auto task = std::move(tasks_.front());
@@ -45,7 +46,7 @@ void ThreadPool::Work() {
     lock.lock();
   }
   --threads_;
-  changed_.notify_all();  // under the lock: the pool may be gone right after it
+  ended_.notify_all();  // under the lock: the pool may be gone right after it
 }
 
 }  // namespace cigri::http

@@ -21,7 +21,7 @@ class ThreadPool {
   void Work();
   const int most_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable work_, ended_;
   std::deque<std::function<void()>> tasks_;
   int threads_ = 0, idle_ = 0;
   bool ends_ = false;

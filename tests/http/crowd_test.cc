@@ -86,6 +86,11 @@ class CrowdTest : public ::testing::Test {
       if (!news_) return AnswerLater(std::chrono::minutes(2));
       r.set_content("news", "text/plain");
     });
+    server_->Get("/quiet", [this](const httplib::Request&, httplib::Response& r) {
+      ++looked_;
+      if (news_) return r.set_content("news", "text/plain");
+      AnswerLater(std::chrono::minutes(2), [this] { return ++asked_, !news_; });
+    });
     std::string why;
     ASSERT_TRUE(server_->BindTcp("127.0.0.1", 0, &why)) << why;
     thread_ = std::thread([this] { server_->Serve(); });
@@ -113,7 +118,7 @@ class CrowdTest : public ::testing::Test {
   std::unique_ptr<GuardServer> server_;
   std::thread thread_;
   std::latch free_{1};
-  std::atomic<int> held_{0}, looked_{0};
+  std::atomic<int> held_{0}, looked_{0}, asked_{0};
   std::atomic<bool> news_{false};
   Crowd mallory_;
 };
@@ -201,6 +206,21 @@ TEST_F(CrowdTest, LongPollsHoldNoThreadAndAreAnsweredAtTheNews) {
     polls.push_back(mallory_.Send(kMallory, port(), "GET /news HTTP/1.1\r\n\r\n"));
   Await(looked_, kCrowd);
   ExpectHonestIsServed();
+  news_ = true;
+  server_->WakeWaiting();
+  for (const int s : polls) EXPECT_EQ(StatusOf(s), "200");
+}
+
+TEST_F(CrowdTest, WhoWaitsIsNotServedWhileThereIsNothingNew) {
+  Limits limits = Patient();
+  limits.waiting_per_caller = kCrowd;
+  Start(limits);
+  std::vector<int> polls;
+  for (int i = 0; i < kCrowd; ++i)
+    polls.push_back(mallory_.Send(kMallory, port(), "GET /quiet HTTP/1.1\r\n\r\n"));
+  Await(looked_, kCrowd);
+  for (int asked = asked_; asked_ < asked + 3 * kCrowd;) server_->WakeWaiting();
+  EXPECT_EQ(looked_, kCrowd);
   news_ = true;
   server_->WakeWaiting();
   for (const int s : polls) EXPECT_EQ(StatusOf(s), "200");

@@ -78,3 +78,34 @@ export function useData(path, every = 0) {
   }, [path, every]);
   return { ...(state.path === path ? state : {}), again: () => again.current() };
 }
+
+// Calls `changed` when the numbers of campaign `path` have moved, at most once a second: one request
+// waits at the API until they do.
+export function useNews(path, changed) {
+  const call = useRef(changed);
+  call.current = changed;
+  useEffect(() => {
+    let control = new AbortController(), seen = "", timer, ended = false;
+    const run = async () => {
+      clearTimeout(timer);
+      if (ended || document.hidden) return;
+      control = new AbortController();
+      const { signal } = control;
+      let pause = 1;
+      try {
+        const news = await get(`${path}/progress?wait=${seen ? 25000 : 0}&seen=${encodeURIComponent(seen)}`, signal);
+        if (seen && news.token !== seen) call.current();
+        seen = news.token;
+        if (news.over || idle()) pause = 30;
+      } catch {
+        if (signal.aborted) return;
+        pause = 5;
+      }
+      if (!ended) timer = setTimeout(run, pause * 1000);
+    };
+    const shown = () => { control.abort(); run(); };
+    run();
+    document.addEventListener("visibilitychange", shown);
+    return () => { ended = true; control.abort(); clearTimeout(timer); document.removeEventListener("visibilitychange", shown); };
+  }, [path]);
+}

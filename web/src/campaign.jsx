@@ -1,5 +1,5 @@
 // #/c/17 - how far, when, where, what is wrong, what can I do?
-import { ask, useData } from "./api.js";
+import { ask, useData, useNews } from "./api.js";
 import { endOf, stateOf } from "./mine.jsx";
 import { Act, Bar, Chart, Shown, Table, partsOf } from "./parts.jsx";
 import { change, link, useRoute } from "./route.js";
@@ -104,7 +104,8 @@ function More({ path, c }) {
 }
 
 export function Campaign({ id, me }) {
-  const path = `/campaigns/${encodeURIComponent(id)}`, one = useData(path, 2), c = one.data;
+  const path = `/campaigns/${encodeURIComponent(id)}`, one = useData(path, 20), c = one.data;
+  useNews(path, one.again);
   if (!c) return <Shown of={one} what={`campaign ${id}`} />;
   const own = me.operator || me.user === c.user, p = partsOf(c);
   return <><Shown of={one} what={`campaign ${id}`}>

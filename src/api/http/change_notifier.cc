@@ -9,7 +9,8 @@
 
 namespace cigri::api {
 namespace {
-constexpr auto kKeepListening = std::chrono::seconds(60);
+constexpr auto kKeepListening = std::chrono::seconds(90);  // longer than a poll
+constexpr int kUnsaidMs = 2000;  // not every change is a notice
 }
 
 ChangeNotifier::~ChangeNotifier() {
@@ -45,7 +46,12 @@ void ChangeNotifier::Stop() {
   if (wake_fd_ >= 0 && ::write(wake_fd_, &one, sizeof one) < 0) return;  // full: awake already
 }
 
-void ChangeNotifier::NotifyAll() {
+void ChangeNotifier::Notice() {
+  ++notices_;
+  Tell();
+}
+
+void ChangeNotifier::Tell() {
   std::lock_guard lock(mutex_);
   if (tell_) tell_();
 }
@@ -66,6 +72,7 @@ void ChangeNotifier::Listen() {
       log::warn("long polls: cannot listen for changes: {}", e.what());
       pollfd wake{wake_fd_, POLLIN, 0};
       ::poll(&wake, 1, 1000);
+      Notice();
     }
   }
 }
@@ -73,10 +80,11 @@ void ChangeNotifier::Listen() {
 void ChangeNotifier::ListenOnce() {
   db::Connection connection(conninfo_, "cigri api changes");
   connection.Listen("cigri_progress");
-  NotifyAll();  // what happened before we listened
+  Notice();  // what happened before we listened
   while (!IdleForLong()) {
     pollfd fds[2] = {{connection.socket(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-    if (::poll(fds, 2, 10000) > 0 && !connection.Wait(0).empty()) NotifyAll();
+    const int events = ::poll(fds, 2, kUnsaidMs);
+    if (events == 0 || (events > 0 && !connection.Wait(0).empty())) Notice();
   }
 }
 

@@ -1,6 +1,8 @@
 // News for long polls: one session listens for all of them.
 #pragma once
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -8,8 +10,7 @@
 
 namespace cigri::api {
 
-/// LISTENs on `cigri_progress` for a minute after somebody has waited. A lost notice or session
-/// costs a waiter its time-out, nothing else. Thread-safe.
+/// LISTENs on `cigri_progress` until nobody has begun to wait for 90 s. Thread-safe.
 class ChangeNotifier {
  public:
   explicit ChangeNotifier(std::string conninfo) : conninfo_(std::move(conninfo)) {}
@@ -17,17 +18,24 @@ class ChangeNotifier {
   ChangeNotifier(const ChangeNotifier&) = delete;
 
   /// `tell` is called at each notice, and once when listening begins: what happened before it.
+  /// Not every change is a notice, and one may be
+  /// lost: 2 s later there is another.
   void OnNews(std::function<void()> tell);
   /// Somebody waits for news from now on.
   void KeepListening();
   /// Nobody waits any more.
   void Stop();
   bool stopped();
+  /// The number of notices so far; they come every 2 s at least, every second while no session
+  /// listens.
+  std::uint64_t notices() const { return notices_; }
+  /// Those who wait look again at what the caller has found.
+  void Tell();
 
  private:
   void Listen();
   void ListenOnce();
-  void NotifyAll();
+  void Notice();
   bool IdleForLong();
 
   const std::string conninfo_;
@@ -35,6 +43,7 @@ class ChangeNotifier {
   std::function<void()> tell_;
   std::thread thread_;
   bool listening_ = false, stop_ = false;
+  std::atomic<std::uint64_t> notices_{0};
   int wake_fd_ = -1;
   std::chrono::steady_clock::time_point last_wait_;
 };

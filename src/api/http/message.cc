@@ -124,9 +124,10 @@ Reply Reply::Stream(std::function<void(const Write&)> body, std::string type) {
   return reply;
 }
 
-Reply Reply::Later(std::chrono::milliseconds at_most) {
+Reply Reply::Later(std::chrono::milliseconds at_most, std::function<bool()> nothing_new) {
   Reply reply;
   reply.later = at_most;
+  reply.nothing_new = std::move(nothing_new);
   return reply;
 }
 

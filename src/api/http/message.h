@@ -109,14 +109,16 @@ struct Reply {
                                              ///< all it uses. Throwing cuts the connection.
   std::map<std::string, std::string> headers;
   std::chrono::milliseconds later{0};  ///< > 0: nothing yet
+  std::function<bool()> nothing_new;   ///< asked before the handler is called again
 
   static Reply Json(nlohmann::json body, int status = 200);
   static Reply Text(std::string body, std::string type = "text/plain; charset=utf-8");
   static Reply Stream(std::function<void(const Write&)> body,
                       std::string type = "text/plain; charset=utf-8");
-  /// Long polls: the handler is called again when there are news, or after `at_most`. The request
-  /// waits without a thread. The handler looks at Request::waited, so that this ends.
-  static Reply Later(std::chrono::milliseconds at_most);
+  /// Long polls: the handler is called again when there may be news and `nothing_new` does not deny
+  /// them, or after `at_most`. The request waits without a thread. The handler looks at
+  /// Request::waited, so that this ends; `nothing_new` must not wait.
+  static Reply Later(std::chrono::milliseconds at_most, std::function<bool()> nothing_new);
 };
 
 /// {"rel": rel, "href": link} (with "title" when given), as CiGri's `links` hold them.

@@ -261,7 +261,7 @@ void ApiServer::Handle(const httplib::Request& request, httplib::Response& respo
                          fatal != nullptr ? fatal->hint() : "try again in some seconds");
     reply = Reply::Json(error.Body(), error.status);
   }
-  if (reply.later.count() > 0) return http::AnswerLater(reply.later);
+  if (reply.later.count() > 0) return http::AnswerLater(reply.later, std::move(reply.nothing_new));
   context_.metrics->Answered(method, reply.status, std::chrono::steady_clock::now() - start);
   response.set_header("X-Request-Id", id);
   response.set_header("X-Content-Type-Options", "nosniff");

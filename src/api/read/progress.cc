@@ -3,6 +3,11 @@
 #include <sql/events.h>
 #include <sql/forecasts.h>
 
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+
 #include "api/http/change_notifier.h"
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
@@ -13,7 +18,6 @@ namespace cigri::api {
 namespace {
 
 constexpr std::int64_t kLongestWait = 60'000;    // ms
-constexpr std::chrono::milliseconds kRecheck(1000);  // when a notice was lost
 
 using nlohmann::json;
 
@@ -116,6 +120,42 @@ struct Progress {
   bool changed = false;
 };
 
+// What each campaign stood at when somebody looked last. Of a thousand who wait for news of it, one
+// asks the database after each notice, and the others are woken. Thread-safe.
+class LastTokens {
+ public:
+  /// Somebody found this after notice number `notices`. Whether others wait for it.
+  bool Set(std::int64_t campaign, std::uint64_t notices, const std::string& token) {
+    std::lock_guard lock(mutex_);
+    if (last_.size() > kMost) last_.clear();
+    Last& last = last_[campaign];
+    const bool changed = last.token != token;
+    last = {token, notices, {}};
+    return changed;
+  }
+  /// Whether `token` is still how the campaign stands; false also for the one who is to find out.
+  bool Holds(std::int64_t campaign, std::uint64_t notices, const std::string& token) {
+    const auto now = std::chrono::steady_clock::now();
+    std::lock_guard lock(mutex_);
+    const auto it = last_.find(campaign);
+    if (it == last_.end() || it->second.token != token) return false;
+    if (it->second.notices >= notices || it->second.asked > now - kLongestLook) return true;
+    it->second.asked = now;
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 10'000;
+  static constexpr std::chrono::seconds kLongestLook{2};
+  struct Last {
+    std::string token;
+    std::uint64_t notices = 0;                       // that it is newer than
+    std::chrono::steady_clock::time_point asked{};   // since when somebody looks
+  };
+  std::mutex mutex_;
+  std::map<std::int64_t, Last> last_;  // by campaign
+};
+
 Progress LoadProgress(Context& context, const Request& request, const Seen& seen) {
   return context.Read([&](db::Tx& tx) {
     const json campaign = CampaignJson(tx, request, request.Id());
@@ -135,20 +175,32 @@ Progress LoadProgress(Context& context, const Request& request, const Seen& seen
   });
 }
 
-// Asked again from the start at each notice: it keeps nothing and holds no thread while it waits.
-Reply ShowProgress(Context& context, const Request& request) {
+// Asked again from the start when there are news: it holds no thread while it waits.
+Reply ShowProgress(Context& context, const Request& request,
+                   const std::shared_ptr<LastTokens>& last) {
   const std::chrono::milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
+  auto& notifier = *context.notifier;
+  const auto notices = notifier.notices();
   Progress progress = LoadProgress(context, request, SeenOf(request.Query("seen")));
+  if (last->Set(request.Id(), notices, progress.body["token"])) notifier.Tell();
   const auto left = wait - request.waited;
   if (progress.changed || progress.body["over"] == true || left.count() <= 0 ||
-      context.notifier->stopped())
+      notifier.stopped())
     return Reply::Json(std::move(progress.body));
-  context.notifier->KeepListening();
-  return Reply::Later(std::min(left, kRecheck));
+  notifier.KeepListening();
+  return Reply::Later(left, [last, &notifier, id = request.Id(),
+                             token = progress.body["token"].get<std::string>()] {
+    return last->Holds(id, notifier.notices(), token);
+  });
 }
 
 }  // namespace
 
-void AddProgressRoutes(Router& router) { router.Get("/campaigns/{id}/progress", ShowProgress); }
+void AddProgressRoutes(Router& router) {
+  const auto last = std::make_shared<LastTokens>();
+  router.Get("/campaigns/{id}/progress", [last](Context& context, const Request& request) {
+    return ShowProgress(context, request, last);
+  });
+}
 
 }  // namespace cigri::api
