@@ -50,6 +50,7 @@ class Waiting {
     while (!AskedToEnd()) {
       try {
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
+        asking_since_ = Clock::now();
         if (!candidate) candidate = std::make_unique<Candidate>(conninfo_, term_);
         if (auto won = candidate->Try()) return won;
         outage_.LedByAnother();
@@ -80,7 +81,7 @@ class Waiting {
 
   // Leader and standby may both do this: one of them does it, under a lock.
   void Revive(const std::string& why) {
-    outage_.NoDatabase();
+    outage_.NoDatabase(asking_since_);
     if (!silent_) log::warn("no database: {}", why);
     silent_ = true;
     pause_ = std::chrono::milliseconds(200);
@@ -100,7 +101,7 @@ class Waiting {
   Term term_;
   int signals_;
   Pair* pair_;
-  Clock::time_point hurry_until_{};
+  Clock::time_point hurry_until_{}, asking_since_{};
   bool silent_ = false;
   milliseconds pause_{0};
 };

@@ -12,6 +12,7 @@
 #include "almighty/log_file.h"
 #include "almighty/store.h"
 #include "core/log.h"
+#include "db/conninfo.h"
 #include "db/events.h"
 
 namespace cigri::almighty {
@@ -44,15 +45,18 @@ Lead::Lead(const Options& options, const Config& config, Leadership leadership, 
       busy_tick_(
           static_cast<std::int64_t>(1000 * std::max(0.1, config.GetDouble("SAFETY_TICK", 5)))),
       cycles_(Stages(), Pace{}) {
-  AddChildren();
+  AddChildren(DatabaseConninfo(config));
 }
 
-void Lead::AddChildren() {
-  const std::string epoch = "CIGRI_EPOCH=" + std::to_string(leadership_.epoch);
+void Lead::AddChildren(const std::string& conninfo) {
+  process::Environment environment{"CIGRI_EPOCH=" + std::to_string(leadership_.epoch)};
+  // A module would wait for a server that stands still, before it asks the next one.
+  const std::string ordered = db::SilentServersLast(conninfo);
+  if (ordered != conninfo) environment.push_back("CIGRI_DB=" + ordered);
   for (const auto& stage : Stages())
     children_.emplace_back(stage.name,
                            std::vector<std::string>{options_.bin_dir + "/" + stage.name}, true,
-                           process::Environment{epoch});
+                           environment);
 }
 
 Lead::~Lead() {
@@ -67,6 +71,7 @@ Lead::End Lead::Run() {
     Note("ALMIGHTY_STARTING", "almighty", "leads, epoch " + std::to_string(leadership_.epoch));
     NoteOutage();
     while (!asked_ && !lost_) {
+      asking_since_ = Clock::now();
       RenewLease();
       NoteRestarts();
       ReceiveNotices();  // notices that came during a statement do not wake poll()
@@ -82,7 +87,7 @@ Lead::End Lead::Run() {
     log::warn("lost the lead: {}", e.what());
     lost_ = true;
   }
-  if (lost_ && !leadership_.session->alive()) outage_.SessionLost();
+  if (lost_ && !leadership_.session->alive()) outage_.SessionLost(asking_since_);
   if (asked_) StopAll(children_);
   return asked_ ? End::kAsked : End::kSessionLost;
 }
@@ -194,6 +199,7 @@ void Lead::Wait() {
   }
   const auto ms = std::chrono::ceil<milliseconds>(NextDeadline() - Clock::now()).count();
   poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60000)));
+  asking_since_ = Clock::now();
   if (fds[0].revents != 0) asked_ = true;
   for (std::size_t i = 0; i < children_.size(); ++i) {
     if (fds[3 + 2 * i].revents != 0) Receive(i);

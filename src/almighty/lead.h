@@ -26,7 +26,7 @@ class Lead {
   End Run();
 
  private:
-  void AddChildren();
+  void AddChildren(const std::string& conninfo);
   void RenewLease();
   void NoteRestarts();
   void NoteOutage();
@@ -52,6 +52,7 @@ class Lead {
   Cycles cycles_;
   bool asked_ = false, lost_ = false, idle_ = false;
   Time tick_at_{}, rotate_at_{}, renew_at_{};
+  Time asking_since_{};  // a server that stands still has answered nothing since then
 };
 
 }  // namespace cigri::almighty

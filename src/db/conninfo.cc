@@ -2,9 +2,13 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
+
+#include "core/text.h"
+#include "db/deadline.h"
 
 namespace cigri::db {
 namespace {
@@ -43,6 +47,13 @@ bool NamesSeveralHosts(const Keywords& keywords) {
   return host != nullptr && std::string(host).find(',') != std::string::npos;
 }
 
+std::string Written(const Keywords& keywords) {
+  std::string whole;
+  for (const auto& [keyword, value] : keywords)
+    whole += (whole.empty() ? "" : " ") + keyword + "=" + Quoted(value);
+  return whole;
+}
+
 }  // namespace
 
 std::string WithConnectionDefaults(const std::string& conninfo) {
@@ -54,10 +65,31 @@ std::string WithConnectionDefaults(const std::string& conninfo) {
                    {"keepalives_count", "3"},
                    {"tcp_user_timeout", "10000"}});
   if (NamesSeveralHosts(keywords)) keywords.insert({"target_session_attrs", "read-write"});
-  std::string whole;
-  for (const auto& [keyword, value] : keywords)
-    whole += (whole.empty() ? "" : " ") + keyword + "=" + Quoted(value);
-  return whole;
+  return Written(keywords);
+}
+
+std::string SilentServersLast(const std::string& conninfo) {
+  Keywords keywords = KeywordsOf(conninfo);
+  const auto hosts = Split(keywords["host"], ',');
+  auto ports = Split(keywords["port"], ',');
+  if (ports.size() == 1) ports.resize(hosts.size(), ports[0]);
+  if (hosts.size() < 2 || ports.size() != hosts.size() || keywords.count("hostaddr") != 0)
+    return conninfo;  // nothing to choose, or libpq's message says what is wrong
+  std::vector<std::pair<std::string, std::string>> servers;
+  for (std::size_t i = 0; i < hosts.size(); ++i) servers.emplace_back(hosts[i], ports[i]);
+  const auto answers = [](const auto& server) {
+    return !WasSilent(ServerName(server.first, server.second));
+  };
+  if (std::is_partitioned(servers.begin(), servers.end(), answers)) return conninfo;
+  std::stable_partition(servers.begin(), servers.end(), answers);
+  std::vector<std::string> ordered_hosts, ordered_ports;
+  for (const auto& [host, port] : servers) {
+    ordered_hosts.push_back(host);
+    ordered_ports.push_back(port);
+  }
+  keywords["host"] = Join(ordered_hosts, ",");
+  keywords["port"] = Join(ordered_ports, ",");
+  return Written(keywords);
 }
 
 void ExportConninfo(const std::string& conninfo) {

@@ -28,8 +28,7 @@ struct Inbox : pqxx::notification_receiver {
 struct Connection::Impl {
   explicit Impl(const std::string& conninfo) : c(conninfo) {
     const char *host = c.hostname(), *port = c.port();
-    if (host != nullptr) server += "host='" + std::string(host) + "'";
-    if (port != nullptr) server += " port=" + std::string(port);
+    if (host != nullptr && port != nullptr) server = ServerName(host, port);
   }
   pqxx::connection c;
   std::string server;  ///< the one of several that this session has
@@ -70,7 +69,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   constexpr const char* kHint =
       "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
   try {
-    const std::string whole = WithConnectionDefaults(conninfo);
+    const std::string whole = SilentServersLast(WithConnectionDefaults(conninfo));
     impl_ = std::make_unique<Impl>(whole);
     // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
 #pragma GCC diagnostic push

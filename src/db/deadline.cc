@@ -15,7 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using End = Deadline::End;
-constexpr std::chrono::seconds kAskEvery{1};
+// With an answer to the question (2 s) and a new session (2 s) a reader waits less than 5 s.
+constexpr std::chrono::milliseconds kAskAfter{500}, kAskEvery{1000};
+constexpr std::chrono::minutes kRemember{1};
 
 // Asks for no session, so it needs no rights. A server that starts or refuses sessions answers.
 bool Answers(const std::string& server) {
@@ -32,15 +34,20 @@ class Watch {
   std::uint64_t Add(int fd, Clock::time_point end, std::string server) {
     const std::lock_guard lock(mutex_);
     if (!started_) Start();
-    const auto ask = Clock::now() + kAskEvery;
+    const auto ask = Clock::now() + kAskAfter;
     waits_[++last_] = {fd, end, ask, std::move(server), End::kNone};
-    // Most statements end long before: they must not wake the thread, which looks once a second.
+    // Most statements end long before: they must not wake the thread, which looks twice a second.
     if (std::min(end, ask) < wakes_at_) changed_.notify_one();
     return last_;
   }
   void Remove(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
     waits_.erase(id);
+  }
+  bool WasSilent(const std::string& server) {
+    const std::lock_guard lock(mutex_);
+    const auto silent = silent_.find(server);
+    return silent != silent_.end() && Clock::now() < silent->second + kRemember;
   }
   End Ended(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
@@ -97,6 +104,7 @@ class Watch {
     lock.unlock();
     const bool answers = Answers(server);
     lock.lock();
+    if (!answers) silent_[server] = Clock::now();
     for (auto& [id, wait] : waits_) {
       if (wait.ended != End::kNone || wait.server != server || wait.ask > Clock::now()) continue;
       if (answers)
@@ -109,6 +117,7 @@ class Watch {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Wait> waits_;
+  std::map<std::string, Clock::time_point> silent_;  // when it last answered nobody
   Clock::time_point wakes_at_ = Clock::time_point::max();
   std::uint64_t last_ = 0;
   bool started_ = false;
@@ -124,5 +133,10 @@ Deadline::~Deadline() {
   if (id_ != 0) Watch::OfProcess().Remove(id_);
 }
 End Deadline::ended() const { return id_ != 0 ? Watch::OfProcess().Ended(id_) : End::kNone; }
+
+std::string ServerName(const std::string& host, const std::string& port) {
+  return "host='" + host + "' port=" + port;
+}
+bool WasSilent(const std::string& server) { return Watch::OfProcess().WasSilent(server); }
 
 }  // namespace cigri::db

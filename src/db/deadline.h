@@ -8,9 +8,10 @@ namespace cigri::db {
 
 /// While it lives, what waits on the socket `fd` waits until `limit` at most: then the socket is
 /// shut down, and libpq sees a lost connection. A statement_timeout would be the server's, and a
-/// server that stands still keeps none. A wait of more than a second asks `server` ("host=... port=
-/// ...") whether it answers anybody, every second; when it does not, the wait ends too. Nothing is
-/// cancelled: a cancelled COMMIT that waits for its standby would look done here and be lost there.
+/// server that stands still keeps none. A wait of more than half a second asks `server` ("host=...
+/// port=...") whether it answers anybody, then every second; when it does not, the wait ends too.
+/// Nothing is cancelled: a cancelled COMMIT that waits for its standby would look done here and be
+/// lost there.
 /// A limit of 0 is none. Thread-safe.
 class Deadline {
  public:
@@ -24,5 +25,10 @@ class Deadline {
  private:
   std::uint64_t id_ = 0;
 };
+
+/// The name of a server, for Deadline and WasSilent: "host='db1' port=5432".
+std::string ServerName(const std::string& host, const std::string& port);
+/// Whether a wait of this process ended in the last minute because `server` answered nobody.
+bool WasSilent(const std::string& server);
 
 }  // namespace cigri::db

@@ -1,11 +1,16 @@
 // What callers see of a session that the server has ended.
+#include <arpa/inet.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "db/conninfo.h"
+#include "db/deadline.h"
+#include "process/spawn.h"
 #include "tests/support/await.h"
 #include "tests/support/pg.h"
 
@@ -119,6 +124,49 @@ TEST_F(ConnectionPgTest, ACommitWithoutAnAnswerIsInDoubt) {
   EXPECT_THROW(tx.Commit(), db::InDoubt);
   EXPECT_TRUE(test::Await([&] { return Sql("SELECT count(*) FROM slow")[0][0].as<int>() == 1; }))
       << "it is not cancelled: nobody here knows what the server did";
+}
+
+// A kernel takes connections for a process that stands still.
+class FrozenServer {
+ public:
+  FrozenServer() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(fd_.get(), any, size), 0);
+    EXPECT_EQ(listen(fd_.get(), 100), 0);
+    getsockname(fd_.get(), any, &size);
+    port_ = std::to_string(ntohs(address.sin_port));
+  }
+  const std::string& port() const { return port_; }
+
+ private:
+  process::Fd fd_{::socket(AF_INET, SOCK_STREAM, 0)};
+  std::string port_;
+};
+
+TEST_F(ConnectionPgTest, AServerThatAnswersNobodyIsAskedLast) {
+  const FrozenServer frozen;
+  const std::string several = "host=127.0.0.1,127.0.0.2 port=" + frozen.port() + ",1";
+  EXPECT_EQ(db::SilentServersLast(several), several);
+
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  const process::Fd one(pair[0]), other(pair[1]);
+  const auto began = std::chrono::steady_clock::now();
+  {
+    const db::Deadline wait(one.get(), std::chrono::seconds(60),
+                            db::ServerName("127.0.0.1", frozen.port()));
+    char byte;
+    EXPECT_EQ(read(one.get(), &byte, 1), 0) << "the socket is closed";
+    EXPECT_EQ(wait.ended(), db::Deadline::End::kServerSilent);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
+  EXPECT_NE(db::SilentServersLast(several).find("host='127.0.0.2,127.0.0.1'"), std::string::npos);
+  EXPECT_NE(db::SilentServersLast(several).find("port='1," + frozen.port() + "'"),
+            std::string::npos);
 }
 
 TEST_F(ConnectionPgTest, ASessionWithoutALimitWaits) {
