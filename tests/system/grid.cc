@@ -84,9 +84,11 @@ void Grid::set_work(const std::string& name) {
 // Nothing of the caller's may point at another grid.
 Arguments Grid::Environment() const {
   const passwd* pw = user_.empty() ? getpwuid(geteuid()) : getpwnam(user_.c_str());
-  return {"CIGRI_HOME=" + home_, "HOME=" + std::string(pw->pw_dir),
-          "USER=" + std::string(pw->pw_name), "LANG=C.UTF-8",
-          "PATH=" + Bin() + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"};
+  Arguments environment{"CIGRI_HOME=" + home_, "HOME=" + std::string(pw->pw_dir),
+                        "USER=" + std::string(pw->pw_name), "LANG=C.UTF-8",
+                        "PATH=" + Bin() + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"};
+  if (!conninfo_.empty()) environment.push_back("CIGRI_DB=" + conninfo_);
+  return environment;
 }
 
 Arguments Grid::Argv(const Arguments& words) const {
@@ -115,7 +117,9 @@ std::string Grid::Ok(const Arguments& words, const std::string& input) {
 }
 
 void Grid::Up() {
-  const Result up = Run({"cigri", "up", "--embedded", "--slots", slots_}, "", Seconds(100));
+  Arguments words{"cigri", "up", "--slots", slots_};
+  if (conninfo_.empty()) words.push_back("--embedded");
+  const Result up = Run(words, "", Seconds(100));
   ASSERT_EQ(up.code, 0) << up.out << up.err << Log();
 }
 

@@ -28,6 +28,8 @@ class Grid {
   /// `user`: who has it, and runs its tools ("": ourselves).
   explicit Grid(std::string slots = "alpha=2,beta=2", std::string user = "");
   ~Grid();
+  /// The grid uses the database that `conninfo` names, instead of one of its own. Before Up().
+  void set_database(const std::string& conninfo) { conninfo_ = conninfo; }
   /// `cigri up`; fails the test when it does not come up.
   void Up();
   /// `cigri down`, and proves that nothing is left of it. Done by a guard when the test dies.
@@ -69,7 +71,7 @@ class Grid {
   Arguments Argv(const Arguments& words) const;
   void Give(const std::string& path) const;
 
-  std::string slots_, user_, base_, home_, work_;
+  std::string slots_, user_, base_, home_, work_, conninfo_;
   int children_ = 0;
   std::unique_ptr<Guard> guard_;
 };
