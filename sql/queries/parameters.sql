@@ -48,6 +48,23 @@ SELECT params, n
 FROM params_chunk
 WHERE upload_id = $1 AND off = 0;
 
+-- name: GreatestUse
+-- returns: name text, used int64, grid_user text?
+-- What the user who has most of it has, by the name of the limit (core/limits.h).
+(SELECT 'uploads' AS name, count(*) AS used, grid_user
+ FROM uploads WHERE NOT published GROUP BY grid_user ORDER BY used DESC, grid_user LIMIT 1)
+UNION ALL
+(SELECT 'upload-mb', ceil(sum(bytes) / 1e6)::bigint AS used, grid_user
+ FROM uploads GROUP BY grid_user ORDER BY used DESC, grid_user LIMIT 1)
+UNION ALL
+(SELECT 'tasks', nb_params AS used, grid_user
+ FROM campaigns WHERE state IN ('in_treatment', 'paused')
+ ORDER BY used DESC, grid_user LIMIT 1)
+UNION ALL
+(SELECT 'test-campaigns', count(*) AS used, grid_user
+ FROM campaigns WHERE state IN ('in_treatment', 'paused') AND type = 'test'
+ GROUP BY grid_user ORDER BY used DESC, grid_user LIMIT 1);
+
 -- name: GrowUpload
 UPDATE uploads
 SET blocks = blocks + 1, lines = lines + $2, bytes = bytes + $3, touched_at = now()

@@ -1,4 +1,4 @@
-// The limits on what one caller may take of the grid's servers: one table, which the servers obey,
+// The limits on what one user or address may take of the grid: one table, which the servers obey,
 // `gridadmin limits` shows and docs/security.md repeats.
 #pragma once
 #include <cstdint>
@@ -11,6 +11,7 @@ struct Limit {
   const char* unit;
   const char* scope;  ///< for whom it counts
   const char* answer; ///< what the client sees beyond it
+  const char* setting = "";  ///< what an operator changes; "": it is compiled in
 };
 
 // A caller is a user (unix socket, token, named by a proxy) or an address without a valid token.
@@ -39,8 +40,25 @@ constexpr Limit kStrangerBytes{"stranger-bytes", 16 << 10, "bytes",
                                "each request without a valid token", "403"};
 constexpr Limit kFormBytes{"form-bytes", 8192, "bytes", "each form-encoded request", "415"};
 
+// What the database and the clusters of this machine keep for a user.
+constexpr Limit kUploads{"uploads", 100, "open uploads", "each user", "429"};
+constexpr Limit kUploadMb{"upload-mb", 10'000, "MB of parameters", "each user", "413",
+                          "UPLOAD_MAX_MB"};
+constexpr Limit kFreeMb{"free-mb", 1000, "MB that stay free", "the disk of the database",
+                        "503 to parameters", "DATABASE_FREE_MB"};
+constexpr Limit kJdlBytes{"jdl-bytes", 64 << 20, "bytes", "each JDL", "400"};
+constexpr Limit kTasks{"tasks", 10'000'000, "parameters at once", "each campaign", "400"};
+constexpr Limit kTestCampaigns{"test-campaigns", 2, "active test campaigns", "each user", "403",
+                               "rule test-campaigns"};
+constexpr Limit kLocalJobs{"local-jobs", 20'000, "jobs in the queue",
+                           "each user of a local cluster besides the grid", "429"};
+constexpr Limit kLocalFileMb{"local-file-mb", 1024, "MB", "each file of a job on a local cluster",
+                             "SIGXFSZ to the job", "LOCAL_MAX_FILE"};
+
 constexpr Limit kAll[] = {kConnections, kAllConnections, kThreads,   kStrangerThreads, kAllThreads,
                           kLongPolls,   kHeadBytes,      kHeaders,   kRequestTime,     kStrangerTime,
-                          kBodyRate,    kBodyBytes,      kStrangerBytes, kFormBytes};
+                          kBodyRate,    kBodyBytes,      kStrangerBytes, kFormBytes,
+                          kUploads,     kUploadMb,       kFreeMb,    kJdlBytes,        kTasks,
+                          kTestCampaigns, kLocalJobs,    kLocalFileMb};
 
 }  // namespace cigri::limits

@@ -235,6 +235,18 @@ void Poller::Read(Connection& c) {
   Dispatch();
 }
 
+void Poller::AddUses(limits::Uses& uses) {
+  const std::lock_guard lock(mutex_);
+  uses.Add(limits::kAllConnections, static_cast<std::int64_t>(connections_.size()));
+  uses.Add(limits::kAllThreads, at_work_);
+  uses.Add(limits::kStrangerThreads, strangers_at_work_);
+  for (const auto& [caller, has] : callers_) {
+    uses.Add(limits::kConnections, has.connections, caller);
+    uses.Add(limits::kThreads, has.running, caller);
+    uses.Add(limits::kLongPolls, has.waiting, caller);
+  }
+}
+
 // Looks whether the bytes are a request by now.
 void Poller::Advance(Connection& c) {
   if (!c.head) c.head = ReadHead(c.bytes, {limits_.max_head_bytes, limits_.max_headers});

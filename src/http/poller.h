@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/limit_uses.h"
 #include "http/channel.h"
 #include "http/head.h"
 #include "http/limits.h"
@@ -81,6 +82,8 @@ class Poller {
   /// In `serve`, once a slow part of the request begins: charges whoever it is known to be of by
   /// now. False when that one has all the threads that he may have.
   bool ChargeAgain(Connection& connection);
+  /// What callers have now. Thread-safe.
+  void AddUses(limits::Uses& uses);
 
  private:
   using Clock = std::chrono::steady_clock;

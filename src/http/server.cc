@@ -101,7 +101,7 @@ GuardServer::GuardServer(Limits limits)
   set_error_handler([](const httplib::Request&, httplib::Response& r) {
     if (!r.body.empty()) return;
     at_work.close = true;
-    Explain(r, r.status == 413 ? "the request is too long" : "this is no request");
+    Explain(r, r.status == 413 ? "the request is longer than the limit body-bytes" : "this is no request");
   });
   // The signature of httplib.
   // NOLINTNEXTLINE(performance-unnecessary-value-param)

@@ -45,6 +45,8 @@ class GuardServer : public httplib::Server {
   void Stop();
   /// Calls the handlers of all requests that wait (AnswerLater) once more. Thread-safe.
   void WakeWaiting() { poller_.WakeWaiting(); }
+  /// What its callers have now, of what core/limits.h limits. Thread-safe.
+  void AddUses(limits::Uses& uses) { poller_.AddUses(uses); }
 
   // Set these before Serve().
   /// The server speaks TLS with this certificate; without one it speaks plain HTTP.

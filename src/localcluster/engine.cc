@@ -93,7 +93,7 @@ void Engine::CheckRoom(const Batch& batch, bool trusted) const {
   if (has + batch.n > most)
     throw Refused(429, "limit",
                   "a user may have " + std::to_string(most) + " jobs waiting and running here, " +
-                      batch.user + " has " + std::to_string(has),
+                      batch.user + " has " + std::to_string(has) + " (the limit local-jobs)",
                   static_cast<int>(std::max<std::int64_t>(0, most - has)));
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/limits.h"
 #include "localcluster/intake.h"
 #include "localcluster/job.h"
 #include "localcluster/launcher.h"
@@ -23,7 +24,7 @@ namespace cigri::localcluster {
 struct EngineOptions {
   LauncherOptions launcher;
   int slots = 1, nodes = 1;
-  std::int64_t max_live = 200'000;     ///< jobs waiting and running
+  std::int64_t max_live = 10 * limits::kLocalJobs.value;  ///< jobs waiting and running
   std::int64_t max_ended = 1'000'000;  ///< ends remembered
   int max_walltime_s = 7 * 86400;      ///< of a job that is not the grid's
 };

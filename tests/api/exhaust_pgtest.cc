@@ -1,6 +1,7 @@
 // Attacks by a user on what the API shares among all: its memory, its time, the database's disk.
 #include <fstream>
 
+#include "core/limits.h"
 #include "tests/api/api_fixture.h"
 
 namespace cigri::test {
@@ -139,6 +140,37 @@ TEST_F(DiskPgTest, TheParametersOfAUserHaveALimitOfBytes) {
   EXPECT_EQ(Put(second, 0, 300).status, 200);
   EXPECT_EQ(Ask("alice", "POST", "/campaigns", Jdl({{"params", lines}})).status, 201)
       << "of each user";
+}
+
+// What operators see when a user has nearly all that he may have.
+TEST_F(DiskPgTest, TheLimitsShowWhoHasMostOfEachAndWhatChangesIt) {
+  const std::int64_t first = Ask("bob", "POST", "/uploads").body["id"];
+  for (int i = 1; i < limits::kUploads.value; ++i)
+    ASSERT_EQ(Ask("bob", "POST", "/uploads").status, 201);
+  ASSERT_EQ(Ask("alice", "POST", "/uploads").status, 201);
+  ASSERT_EQ(Put(first, 0, 600).status, 200);
+  const auto refused = Ask("bob", "POST", "/uploads");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.body["message"].get<std::string>().find("the limit uploads"), std::string::npos)
+      << refused.body;
+  ASSERT_EQ(Ask("alice", "POST", "/campaigns", Jdl({{"nb_jobs", 1}, {"jobs_type", "test"}})).status,
+            201);
+
+  const auto shown = Ask("oscar", "GET", "/admin/limits");
+  ASSERT_EQ(shown.status, 200) << shown.body;
+  std::map<std::string, json> limit;
+  for (const auto& item : shown.body["items"]) limit[item["name"]] = item;
+  EXPECT_EQ(limit["uploads"]["used"], limits::kUploads.value);
+  EXPECT_EQ(limit["uploads"]["used_by"], "user bob");
+  EXPECT_EQ(limit["uploads"]["setting"], nullptr) << "compiled in";
+  EXPECT_EQ(limit["upload-mb"]["value"], 1) << "as this grid has it";
+  EXPECT_EQ(limit["upload-mb"]["setting"], "UPLOAD_MAX_MB");
+  EXPECT_EQ(limit["upload-mb"]["used"], 1);
+  EXPECT_EQ(limit["test-campaigns"]["used"], 1);
+  EXPECT_EQ(limit["test-campaigns"]["used_by"], "user alice");
+  EXPECT_GE(limit["all-connections"]["used"], 1) << "this one";
+  EXPECT_EQ(limit["long-polls"]["used"], 0);
+  EXPECT_EQ(limit["head-bytes"]["used"], nullptr) << "each request";
 }
 
 class FullDiskPgTest : public DiskPgTest {

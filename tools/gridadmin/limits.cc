@@ -10,6 +10,9 @@ int ShowLimits(const Session& s) {
               {"value", "VALUE"},
               {"unit", "UNIT"},
               {"scope", "FOR"},
+              {"used", "USED"},
+              {"used_by", "BY"},
+              {"setting", "SETTING"},
               {"answer", "BEYOND IT"}});
   return kExitOk;
 }
@@ -17,7 +20,7 @@ int ShowLimits(const Session& s) {
 }  // namespace
 
 void AddLimitCommands(CommandLine& line, Session& session) {
-  Command(line, session, "limits", "shows what one caller may take of the API",
+  Command(line, session, "limits", "shows what one user or address may take of the grid, and who has most of it",
           [&session] { return ShowLimits(session); });
 }
 

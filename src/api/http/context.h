@@ -8,6 +8,7 @@
 
 #include "clusterdb/clusterdb.h"
 #include "core/config.h"
+#include "core/limit_uses.h"
 #include "db/db.h"
 #include "rules/rules.h"
 
@@ -80,6 +81,9 @@ class Context {
   std::unique_ptr<SnapshotCache> snapshots;
   /// Drivers for reading output and for checks; a test puts a fake in its place.
   std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow&)> make_cluster;
+
+  /// Adds what callers have of this server now; nothing without a server.
+  std::function<void(limits::Uses&)> add_uses = [](limits::Uses&) {};
 
   rules::Limits rule_limits;  ///< of one run of the admission rules
 

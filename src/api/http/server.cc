@@ -107,6 +107,10 @@ ApiServer::ApiServer(Context& context, Router router)
     std::lock_guard lock(mutex_);
     for (auto& server : servers_) server->WakeWaiting();
   });
+  context_.add_uses = [this](limits::Uses& uses) {
+    std::lock_guard lock(mutex_);
+    for (auto& server : servers_) server->AddUses(uses);
+  };
 }
 
 ApiServer::~ApiServer() { Stop(); }

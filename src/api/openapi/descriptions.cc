@@ -113,8 +113,9 @@ const std::vector<Description>& Descriptions() {
        "200 {items [Change], total int}"},
       {"GET /admin/check", "whether each task is in exactly one place", "campaign int", "",
        "200 {ok bool, campaigns int, violated [any], drifted [any]}"},
-      {"GET /admin/limits", "limits of one caller", "", "",
-       "200 {items [{name text, value int, unit text, scope text, answer text}], total int}"},
+      {"GET /admin/limits", "limits of one user or address, and who has most of each", "", "",
+       "200 {items [{name text, value int, unit text, scope text, used int|null, used_by text|null, "
+       "setting text|null, answer text}], total int}"},
       {"GET /admin/plans/history", "stored decisions", "from time, to time, limit int", "",
        "200 {items [object], durations [object], more bool}"},
       {"GET /admin/clusters", "clusters with their settings", "", "", "200 {items [ClusterSettings], total int}"},

@@ -5,13 +5,16 @@
 #include <filesystem>
 
 #include "api/http/router.h"
+#include "core/limits.h"
 #include "jdl/blocks.h"
 #include "jdl/command.h"
+#include "jdl/jdl.h"
 
 namespace cigri::api {
 namespace {
 
-constexpr int kMostUploads = 100;
+static_assert(limits::kTasks.value == jdl::kMaxLines);
+static_assert(limits::kJdlBytes.value == jdl::kMaxText);
 constexpr std::int64_t kMegabyte = 1'000'000;
 
 struct Row {
@@ -44,9 +47,11 @@ void RequireOpenUpload(const Row& row, std::int64_t id) {
 
 Reply Open(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, kMostUploads);
+    const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, limits::kUploads.value);
     if (rows.empty())
-      throw ApiError(429, "Too many", "you have " + std::to_string(kMostUploads) + " open uploads",
+      throw ApiError(429, "Too many",
+                     "you have " + std::to_string(limits::kUploads.value) +
+                         " open uploads, the limit uploads",
                      "DELETE /uploads/N those that are abandoned");
     return Reply::Json({{"id", rows[0].id}}, 201);
   });
@@ -127,23 +132,29 @@ Reply PutBlock(Context& context, const Request& request) {
 
 }  // namespace
 
+// The disk of a database elsewhere is its operators' matter, unless they mount it and say so.
+std::optional<std::int64_t> FreeMb(const Config& config) {
+  std::error_code none;
+  const auto space =
+      std::filesystem::space(config.Get("DATABASE_DISK", CigriHome() + "/pg"), none);
+  if (none) return std::nullopt;
+  return static_cast<std::int64_t>(space.available / kMegabyte);
+}
+
 void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes) {
-  const std::int64_t most_mb = config.GetInt("UPLOAD_MAX_MB", 10'000);
+  const std::int64_t most_mb = config.GetInt("UPLOAD_MAX_MB", limits::kUploadMb.value);
   const std::int64_t has = tx.One(sql::kUploadedBytes, user).bytes;
   if (has + static_cast<std::int64_t>(bytes) > most_mb * kMegabyte)
     throw ApiError(413, "Too large",
                    "you have " + std::to_string(has / kMegabyte) +
-                       " MB of parameters in the database, the limit is UPLOAD_MAX_MB = " +
+                       " MB of parameters in the database, the limit upload-mb is UPLOAD_MAX_MB = " +
                        std::to_string(most_mb) + " MB",
                    "DELETE /uploads/N those that are abandoned, purge campaigns (griddel --purge)");
-  // The disk of a database elsewhere is its operators' matter, unless they mount it and say so.
-  const std::string disk = config.Get("DATABASE_DISK", CigriHome() + "/pg");
-  std::error_code none;
-  const auto space = std::filesystem::space(disk, none);
-  const std::int64_t least_mb = config.GetInt("DATABASE_FREE_MB", 1000);
-  if (none || static_cast<std::int64_t>(space.available / kMegabyte) >= least_mb) return;
+  const auto free_mb = FreeMb(config);
+  const std::int64_t least_mb = config.GetInt("DATABASE_FREE_MB", limits::kFreeMb.value);
+  if (!free_mb || *free_mb >= least_mb) return;
   throw ApiError(503, "Unavailable",
-                 "the disk of the database has " + std::to_string(space.available / kMegabyte) +
+                 "the disk of the database has " + std::to_string(*free_mb) +
                      " MB left, and takes no parameters below DATABASE_FREE_MB = " +
                      std::to_string(least_mb) + " MB",
                  "ask the operators of the grid for space");

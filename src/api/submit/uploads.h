@@ -1,6 +1,7 @@
 // Parameters on their way: uploads of numbered blocks that a campaign names when they are complete.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ ParameterUpload TakeUpload(db::Tx& tx, const Request& request);
 /// Throws 413 when `user` would have more than UPLOAD_MAX_MB of parameters in the database with
 /// `bytes` more, 503 when the disk of the database has less than DATABASE_FREE_MB left.
 void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes);
+/// MB left on the disk of the database; nothing when it is no disk of this host.
+std::optional<std::int64_t> FreeMb(const Config& config);
 /// Throws 400, naming the first of its lines that is no row of `columns` values.
 void RequireRows(db::Tx& tx, const ParameterUpload& upload, std::size_t columns);
 /// Its first lines, at most `n`.
