@@ -9,6 +9,7 @@ namespace cigri::sim {
 namespace {
 
 constexpr double kLeastRun = 10;  // s: shorter jobs would make slowdowns of millions
+constexpr double kNoEnd = 1e15;   // slots of who wants all that he can get
 
 double ShareOf(const std::map<std::string, policy::Share>& shares, const std::string& name) {
   const auto it = shares.find(name);
@@ -45,6 +46,7 @@ Collector::Collector(const Scenario& scenario)
 
 void Collector::Advance(User& user, double now) {
   user.used += user.running * (now - user.since);
+  user.rightful_s += std::min(user.running, user.rightful) * (now - user.since);
   user.since = now;
 }
 
@@ -62,10 +64,11 @@ void Collector::Ended(const Attempt& a) {
   const double run = a.started < 0 ? 0 : a.ended - a.started, slot_s = run * a.slots;
   auto& cluster = report_.clusters[a.cluster];
   auto& campaign = report_.campaigns[a.campaign];
+  User& owner = users_[user_of_[a.campaign]];
+  Advance(owner, a.ended);
+  owner.rightful = std::max(0.0, owner.rightful - a.slots);
   if (a.started >= 0) {
-    User& user = users_[user_of_[a.campaign]];
-    Advance(user, a.ended);
-    user.running -= a.slots;
+    owner.running -= a.slots;
     ++cluster.jobs;
     report_.makespan_s = std::max(report_.makespan_s, a.ended);
   }
@@ -96,22 +99,21 @@ void Collector::Ended(const Attempt& a) {
 
 void Collector::Over(int campaign, double now) { report_.campaigns[campaign].over = now; }
 
-// What each user should have of whatever is used from now on, by shares among those who want it.
-std::vector<double> Collector::Due(const Moment& moment) {
+// Who wants something from now on, and by which share.
+void Collector::CountWants(const Moment& moment) {
   std::map<std::int64_t, std::int64_t> given;
   for (const auto& g : moment.result.plan.allocations)
     if (!g.shadow) given[g.campaign] += g.n;
-  std::vector<double> caps(users_.size(), 0), shares(users_.size(), 0);
   std::vector<std::string> project(users_.size());
-  double total = 0;
-  for (const auto& c : moment.snapshot.clusters) total += c.max;
+  for (auto& user : users_) user.most = user.held = user.share = 0;
   for (const auto& c : moment.snapshot.campaigns) {
     const int u = user_of_[c.id - 1];
+    User& user = users_[u];
     const auto it = given.find(c.id);
     const std::int64_t more = it == given.end() ? 0 : it->second;
-    if (c.priority > 0 && c.waiting > more) caps[u] = total;
-    for (const auto& l : c.placements) caps[u] += static_cast<double>(l.in_flight) * l.slots;
-    if (!c.placements.empty()) caps[u] += static_cast<double>(more * c.placements[0].slots);
+    if (c.priority > 0 && c.waiting > more) user.most = kNoEnd;
+    for (const auto& l : c.placements) user.held += static_cast<double>(l.in_flight) * l.slots;
+    if (!c.placements.empty()) user.most += static_cast<double>(more * c.placements[0].slots);
     const auto& users = scenario_.policy.users;
     const auto who = users.find(c.user);
     project[u] = !c.project.empty() || who == users.end() ? c.project : who->second.parent;
@@ -119,41 +121,92 @@ std::vector<double> Collector::Due(const Moment& moment) {
   std::map<std::string, double> in_project;
   int wanting = 0;
   for (std::size_t u = 0; u < users_.size(); ++u) {
-    if (caps[u] <= 0) continue;
+    users_[u].most += users_[u].held;
+    if (users_[u].most <= 0) continue;
     ++wanting;
     in_project[project[u]] += ShareOf(scenario_.policy.users, report_.users[u].name);
   }
   contended_ = wanting > 1;
-  if (!contended_) return caps;
   for (std::size_t u = 0; u < users_.size(); ++u)
-    if (caps[u] > 0)
-      shares[u] = ShareOf(scenario_.policy.projects, project[u]) *
-                  ShareOf(scenario_.policy.users, report_.users[u].name) /
-                  std::max(1e-12, in_project[project[u]]);
-  auto due = policy::WaterFill(total, shares, caps);
-  const double sum = std::accumulate(due.begin(), due.end(), 0.0);
-  for (auto& d : due) d = sum > 0 ? d / sum : 0;
+    if (users_[u].most > 0)
+      users_[u].share = ShareOf(scenario_.policy.projects, project[u]) *
+                        ShareOf(scenario_.policy.users, report_.users[u].name) /
+                        std::max(1e-12, in_project[project[u]]);
+}
+
+// `total` by shares among those who want it, each at most `most` and at least `least`.
+std::vector<double> Collector::Due(double total, const std::vector<double>& most,
+                                   const std::vector<double>& least) const {
+  std::vector<double> shares, caps = most, due(users_.size(), 0);
+  for (const auto& user : users_) shares.push_back(user.share);
+  for (bool again = true; again;) {
+    again = false;
+    const auto filled = policy::WaterFill(std::max(0.0, total), shares, caps);
+    for (std::size_t u = 0; u < users_.size(); ++u) {
+      if (shares[u] <= 0) continue;
+      due[u] = filled[u];
+      if (least[u] <= filled[u]) continue;
+      due[u] = least[u];
+      total -= due[u];
+      shares[u] = caps[u] = 0;
+      again = true;
+    }
+  }
   return due;
 }
 
-// The time since the last decision, by the shares that held then.
+// The time since the last decision, by the shares that held then. Jobs that began within the due
+// of their user cannot be taken back: what they used was theirs.
 void Collector::Settle(double now) {
   double used = 0;
-  for (auto& user : users_) Advance(user, now);
-  for (auto& user : users_) used += user.used - user.mark;
+  std::vector<double> most, least;
   for (auto& user : users_) {
-    if (contended_) {
-      user.contended += user.used - user.mark;
-      user.due += user.part * used;
+    Advance(user, now);
+    used += user.used - user.mark;
+    most.push_back(user.most * (now - settled_));
+    least.push_back(user.rightful_s);
+  }
+  if (contended_ && used > 0) {
+    const auto due = Due(used, most, least);
+    const double sum = std::accumulate(due.begin(), due.end(), 0.0);
+    for (std::size_t u = 0; u < users_.size(); ++u) {
+      users_[u].contended += users_[u].used - users_[u].mark;
+      users_[u].due += sum > 0 ? due[u] * used / sum : 0;
     }
-    user.mark = user.used;
+  }
+  for (auto& user : users_) user.mark = user.used, user.rightful_s = 0;
+  settled_ = now;
+}
+
+// What a user holds within its due of what local users leave is rightful, and stays so until its
+// jobs end, whoever comes. While nobody else wants anything all is.
+void Collector::Judge(const Moment& moment) {
+  double left = 0;
+  for (const auto& c : moment.snapshot.clusters)
+    left += std::min(
+        c.max, c.running_slots + (c.unusable == policy::Unusable::kNo ? c.free : 0));
+  std::vector<double> most, least;
+  for (const auto& user : users_) most.push_back(user.most), least.push_back(user.rightful);
+  const auto due = contended_ ? Due(left, most, least) : most;
+  for (std::size_t u = 0; u < users_.size(); ++u)
+    users_[u].rightful = std::max(users_[u].rightful, std::min(users_[u].held, due[u]));
+  for (const auto& g : moment.result.plan.allocations) {
+    if (g.shadow) continue;
+    const auto campaign = static_cast<std::size_t>(g.campaign - 1);
+    const int u = user_of_[campaign];
+    User& user = users_[u];
+    for (int i = 0; i < g.n; ++i) {
+      const bool within = user.held < due[u];
+      user.held += scenario_.campaigns[campaign].slots;
+      if (within) user.rightful = std::max(user.rightful, user.held);
+    }
   }
 }
 
 void Collector::Decided(const Moment& moment) {
   Settle(moment.now);
-  const auto due = Due(moment);
-  for (std::size_t u = 0; u < users_.size(); ++u) users_[u].part = due[u];
+  CountWants(moment);
+  Judge(moment);
 }
 
 Report Collector::Finish(const Totals& totals, const std::string& label) {

@@ -14,7 +14,7 @@ struct UserReport {
   std::int64_t done = 0;
   double slot_s = 0;
   double part = 0;  ///< of all slot-seconds of the grid's users
-  /// While at least two users wanted slots: what it had and what its share was, as parts.
+  /// While at least two users wanted slots: what it had and what it was due, as parts.
   double contended = 0, due = 0;
   double wait_s = 0;  ///< mean
 };
@@ -42,7 +42,9 @@ struct Report {
   double wait_mean_s = 0, wait_p95_s = 0;  ///< from submission of the campaign to the start
   double slowdown = 0;  ///< mean over tasks: (wait + run) / run, run at least 10 s
   double campaign_slowdown = 0;
-  double share_error = 0;  ///< part of the contended slots that others should have had
+  /// Part of the contended slots that others should have had; a job that was given within the due
+  /// of its user is not held against it afterwards.
+  double share_error = 0;
   std::int64_t preempted = 0, lost = 0, cancelled = 0, failures = 0, copies = 0;
   double lost_slot_s = 0;  ///< run by jobs that were preempted, lost, cancelled or copies
   /// --compare: makespan over the least that is possible, and mean campaign slowdown over that of
@@ -77,11 +79,18 @@ class Collector : public Observer {
  private:
   struct User {
     double running = 0, since = 0, used = 0;
-    double contended = 0, due = 0, mark = 0, part = 0, wait = 0;
+    double contended = 0, due = 0, mark = 0;
+    // As of the last decision: what it has in flight, what it could take at most.
+    double share = 0, held = 0, most = 0;
+    double rightful = 0;    // slots in flight that it got within its due...
+    double rightful_s = 0;  // ...what those that run used since the last decision
   };
   void Advance(User& user, double now);
   void Settle(double now);
-  std::vector<double> Due(const Moment& moment);
+  void CountWants(const Moment& moment);
+  void Judge(const Moment& moment);
+  std::vector<double> Due(double total, const std::vector<double>& most,
+                          const std::vector<double>& least) const;
 
   const Scenario& scenario_;
   std::vector<int> user_of_;  // by campaign
@@ -90,6 +99,7 @@ class Collector : public Observer {
   std::vector<float> waits_;
   double slowdown_sum_ = 0;
   bool contended_ = false;
+  double settled_ = 0;  // time of the last decision
   std::vector<double> longest_, work_;  // by campaign
   std::vector<double> speed_;           // by campaign: slots x speed that it could have
   Report report_;

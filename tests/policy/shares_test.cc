@@ -282,6 +282,7 @@ TEST(WaterFill, NobodyGetsMoreThanItsCapAndTheRestGoesToTheOthers) {
   EXPECT_EQ(WaterFill(10, {1, 1}, {2, 3}), (Numbers{2, 3}));
   EXPECT_EQ(WaterFill(0, {1, 1}, {2, 3}), (Numbers{0, 0}));
   EXPECT_TRUE(WaterFill(5, {}, {}).empty());
+  EXPECT_EQ(WaterFill(150, {1, 0, 1}, {1000, 0, 12}), (Numbers{138, 0, 12})) << "one wants nothing";
 }
 
 }  // namespace

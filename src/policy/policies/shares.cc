@@ -8,8 +8,9 @@ namespace cigri::policy {
 
 std::vector<double> WaterFill(double total, const std::vector<double>& weights,
                               const std::vector<double>& caps) {
-  std::vector<std::size_t> order(weights.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::size_t> order;  // without weight nothing is due, and 0 / 0 has no place in it
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] > 0) order.push_back(i);
   std::sort(order.begin(), order.end(), [&](auto a, auto b) {
     return caps[a] * weights[b] < caps[b] * weights[a] ||
            (caps[a] * weights[b] == caps[b] * weights[a] && a < b);

@@ -1,0 +1,73 @@
+// What the share error counts: decisions that gave a user too much, not jobs that were there first.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/sim/run.h"
+
+namespace cigri::sim {
+namespace {
+
+using nlohmann::json;
+using test::kHour;
+using test::Outcome;
+
+json Campaign(const std::string& user, int tasks, double duration, double at = 0) {
+  return {{"user", user}, {"tasks", tasks}, {"duration", duration}, {"at", at}};
+}
+
+double ErrorOf(const json& campaigns, json policy = json::object(), int slots = 10) {
+  policy["canary_jobs"] = 1'000'000;
+  return Outcome(json({{"clusters", {{{"slots", slots}, {"max_waiting", 0}}}},
+                       {"policy", policy},
+                       {"campaigns", campaigns}})
+                     .dump())
+      .report.share_error;
+}
+
+// Bob comes when alice has just filled the grid for an hour: half of it is due to him, but nobody
+// can give it to him before her jobs end.
+const json kBobComesLater = {Campaign("alice", 40, kHour), Campaign("bob", 40, kHour, 100)};
+
+TEST(ShareErrorTest, JobsThatBeganBeforeTheOtherUserCameAreNoError) {
+  EXPECT_LT(ErrorOf(kBobComesLater, {{"policy", "usage"}}), 0.01);
+}
+
+TEST(ShareErrorTest, SlotsThatWereNotHandedOverWhenTheseJobsEndedAreOne) {
+  EXPECT_GT(ErrorOf(kBobComesLater, {{"policy", "fifo"}}), 0.3);
+}
+
+TEST(ShareErrorTest, APolicyThatGivesAUserTooMuchHasALargeError) {
+  const json two = {Campaign("alice", 2000, 60), Campaign("bob", 2000, 60)};
+  json split = {Campaign("bob", 2000, 60)};
+  for (int i = 0; i < 4; ++i) split.push_back(Campaign("alice", 500, 60));
+  const struct {
+    const char* what;
+    json campaigns, policy;
+    double least, most;
+  } cases[] = {
+      {"equal shares", two, {{"policy", "fairshare"}}, 0, 0.01},
+      {"the first takes all", two, {{"policy", "fifo"}}, 0.4, 0.5},
+      {"a weight that shares do not know", two,
+       {{"policy", "usage"}, {"user_weights", {{"alice", 4}}}}, 0.2, 0.4},
+      {"shares by campaigns", split, {{"policy", "usage"}, {"aggregate", "none"}}, 0.2, 0.4},
+      {"shares by users", split, {{"policy", "usage"}}, 0, 0.02},
+      {"shares of three to one", two, {{"users", {{"alice", {{"share", 3}}}}}}, 0, 0.02},
+  };
+  for (const auto& c : cases) {
+    const double error = ErrorOf(c.campaigns, c.policy);
+    EXPECT_GE(error, c.least) << c.what;
+    EXPECT_LE(error, c.most) << c.what;
+  }
+}
+
+// What a small user cannot use is the other's: no error, whoever was counted first.
+TEST(ShareErrorTest, WhatOthersCannotUseIsNoError) {
+  json campaigns = {Campaign("large", 3000, 300)};
+  for (int i = 0; i < 20; ++i)
+    campaigns.push_back(Campaign("small" + std::to_string(i), 8, 240, 400.0 + 300 * i));
+  EXPECT_LT(ErrorOf(campaigns, json::object(), 100), 0.01);
+}
+
+}  // namespace
+}  // namespace cigri::sim
