@@ -29,11 +29,11 @@ WHERE NOT EXISTS (
         AND e.fingerprint = n.node)
 RETURNING n.cluster_id::bigint AS cluster_id, n.node;
 
--- name: RefundTasksOfNode
+-- name: RefundFailures
 -- returns: event_id int64?
--- Tasks ($1 campaign, $2 index; once for each job) that a node has failed lose no try; those that
--- were given up are retried, unless their campaign is over. The answer: the events that no other
--- task waits for.
+-- Tasks ($1 campaign, $2 index; once for each job that failed) were not at fault, $3 says why: they
+-- lose no try; those that were given up are retried, unless their campaign is over. The answer: the
+-- events that no other task waits for.
 WITH failed AS (
     SELECT f.campaign_id, f.idx, count(*) AS n
     FROM unnest($1::bigint[], $2::bigint[]) AS f (campaign_id, idx)
@@ -49,7 +49,7 @@ WITH failed AS (
     RETURNING t.campaign_id, t.idx, t.event_id
 ), moved AS (
     INSERT INTO retry (campaign_id, idx, rank, why)
-    SELECT campaign_id, idx, 0, 'BLACK_HOLE_NODE' FROM back
+    SELECT campaign_id, idx, 0, $3 FROM back
     ON CONFLICT DO NOTHING
 )
 SELECT DISTINCT b.event_id FROM back AS b

@@ -148,6 +148,13 @@ LEFT JOIN LATERAL (
 WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.verified AND l.held_since IS NULL
     AND l.ended >= $2 AND l.program_failures = l.ended;
 
+-- name: HeldByCanaries
+-- returns: campaign_id int64, cluster_id int64
+-- Placements of campaigns $1 that are held because their canary jobs failed.
+SELECT l.campaign_id, l.cluster_id
+FROM placements AS l JOIN events AS e ON e.id = l.held_event AND e.code = 'CANARY_FAILED'
+WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.verified;
+
 -- name: ReopenEpilogues
 -- A campaign that was reopened runs its epilogues again after its new tasks.
 UPDATE placements AS l SET epilogue = 'none'

@@ -269,7 +269,8 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
     limit(placement.max_jobs - placement.in_flight, Code::kMaxJobs);
   if (!placement.verified && !campaign.test)
     // The updator holds the placement when that many have failed: in all, not at a time.
-    limit(config.canary_jobs - placement.tried - placement.in_flight, Code::kCanary);
+    limit(CanaryJobs(config, placement, now) - placement.tried - placement.in_flight,
+          Code::kCanary);
   if (placement.prologue == Prologue::kNeeded) limit(1, Code::kPrologueRuns);
   if (OnlyProbes(config, campaign, placement))
     limit(now < NextProbe(config, placement) ? 0 : 1 - placement.in_flight, Code::kShortSurvival);

@@ -57,6 +57,12 @@ double NextProbe(const PolicyConfig& config, const Placement& placement) {
   return placement.killed_at + std::min(kMostS, std::ldexp(kFirstS, doubled));
 }
 
+std::int64_t CanaryJobs(const PolicyConfig& config, const Placement& placement, double now) {
+  constexpr double kEachS = 60;
+  const double ran_s = placement.running * now - placement.running_since;
+  return config.canary_jobs + static_cast<std::int64_t>(std::clamp(ran_s / kEachS, 0.0, 1e6));
+}
+
 void HoldBlackHoles(AllocationState& alloc, PlanResult& result) {
   for (const auto& campaign : alloc.campaigns) {
     if (BlackHoleCount(alloc.config, *campaign.row) == 0) continue;

@@ -82,7 +82,8 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
     case Code::kMaxJobs:
     case Code::kCanary: {
       const bool own = reason.code == Code::kMaxJobs;
-      reason.numbers = {double(own ? placement.row->max_jobs : alloc.config.canary_jobs),
+      reason.numbers = {double(own ? placement.row->max_jobs
+                                   : CanaryJobs(alloc.config, *placement.row, alloc.now)),
                         double(placement.row->in_flight + placement.given + placement.copies),
                         own ? 0 : double(placement.row->tried)};
       break;

@@ -13,6 +13,13 @@ namespace {
 constexpr double kLongest = 20 * 365 * 86400.0;  // of a scenario that says no end
 constexpr int kIdleCycles = 20'000;              // in a row with nothing in flight: it hangs
 
+// The longer they run, the more may follow them.
+bool HasCanaries(const policy::Campaign& c) {
+  return c.waiting > 0 && std::any_of(c.placements.begin(), c.placements.end(), [](const auto& l) {
+           return !l.verified && l.running > 0 && l.held.empty();
+         });
+}
+
 }  // namespace
 
 std::string_view ToString(End end) {
@@ -231,7 +238,7 @@ bool Engine::Impl::DependsOnClock() const {
     if ((config.urgent_percent > 0 && c.cls == "urgent") || c.affinity_wait_s > 0 ||
         config.affinity_wait_s > 0 || c.replicas || campaigns_[c.id - 1].spec->start_rate > 0)
       return true;
-  return false;
+  return std::any_of(snapshot_.campaigns.begin(), snapshot_.campaigns.end(), HasCanaries);
 }
 
 void Engine::Impl::TryCycle() {

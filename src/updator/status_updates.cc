@@ -229,6 +229,22 @@ void MoveTasks(Store& store, const std::vector<Failure>& failures,
   RaiseScriptFailures(store, failures);
 }
 
+// What still ran when the canary jobs had failed there is no fault of its tasks either.
+void RefundAfterCanaries(Store& store, const std::vector<Failure>& failures) {
+  std::set<std::int64_t> campaigns;
+  for (const auto& f : failures)
+    if (f.exit.exit_class == ExitClass::kProgram && f.idx >= 0) campaigns.insert(f.campaign_id);
+  std::set<PlacementKey> held;
+  for (const auto& row : store.HeldByCanaries(campaigns))
+    held.insert({row.campaign_id, row.cluster_id});
+  std::vector<TaskKey> tasks;
+  for (const auto& f : failures)
+    if (f.exit.exit_class == ExitClass::kProgram && f.idx >= 0 &&
+        held.count({f.campaign_id, f.cluster_id}) != 0)
+      tasks.emplace_back(f.campaign_id, f.idx);
+  store.RefundFailures(tasks, "CANARY_FAILED");
+}
+
 // Whether the end says something of the node: a job that was killed or preempted does not.
 bool SaysOfNode(const EndedJob& job) {
   return job.exit.success ||
@@ -265,6 +281,7 @@ UpdateResult ApplyStatusUpdates(db::Tx& tx, const std::vector<StatusUpdate>& upd
   store.UpdatePlacements(sum.placements);
   store.AddSurvival(sum.survival);
   MoveTasks(store, failures, sum.succeeded, cluster_names);
+  RefundAfterCanaries(store, failures);
   ReportClusterFaults(store, failures, cluster_names);
   store.AddCounters(sum.counters);
 

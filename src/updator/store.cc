@@ -176,12 +176,12 @@ std::optional<double> Store::ExcludeNode(const NodeKey& node) {
   return row ? std::optional(row->until_s) : std::nullopt;
 }
 
-void Store::RefundTasksOfNode(const std::vector<TaskKey>& tasks) {
+void Store::RefundFailures(const std::vector<TaskKey>& tasks, const std::string& why) {
   db::RowSet<std::int64_t, std::int64_t> rows;
   for (const auto& [campaign, idx] : tasks) rows.Add(campaign, idx);
   if (rows.empty()) return;
   std::vector<std::int64_t> events;
-  for (const auto& row : tx_.Exec(sql::kRefundTasksOfNode, rows))
+  for (const auto& row : tx_.Exec(sql::kRefundFailures, rows, why))
     events.push_back(row.event_id.value());
   db::CloseEvents(tx_, "updator", {.ids = events});
 }
@@ -274,6 +274,11 @@ std::vector<sql::PlacementsToHoldRow> Store::PlacementsToHold(
     const std::set<std::int64_t>& campaigns, int canary_jobs) {
   if (campaigns.empty()) return {};
   return tx_.Exec(sql::kPlacementsToHold, ListOf(campaigns), canary_jobs);
+}
+
+std::vector<sql::HeldByCanariesRow> Store::HeldByCanaries(const std::set<std::int64_t>& campaigns) {
+  if (campaigns.empty()) return {};
+  return tx_.Exec(sql::kHeldByCanaries, ListOf(campaigns));
 }
 
 void Store::HoldPlacement(std::int64_t campaign, std::int64_t cluster, std::int64_t event,

@@ -105,7 +105,7 @@ class Store {
   /// For how many seconds the node gets no job; nothing: its cluster has no other.
   std::optional<double> ExcludeNode(const NodeKey& node);
   /// Tasks that a node has failed lose no try; once for each job.
-  void RefundTasksOfNode(const std::vector<TaskKey>& tasks);
+  void RefundFailures(const std::vector<TaskKey>& tasks, const std::string& why);
   /// The excluded nodes that these jobs have tried.
   std::vector<sql::SettleTrialsRow> SettleTrials(const std::vector<TrialEnd>& ends);
   /// The nodes that operators have given back by closing their event.
@@ -125,6 +125,7 @@ class Store {
   std::vector<sql::ApplyWantedStatesRow> ApplyWantedStates();
   std::vector<sql::PlacementsToHoldRow> PlacementsToHold(const std::set<std::int64_t>& campaigns,
                                                          int canary_jobs);
+  std::vector<sql::HeldByCanariesRow> HeldByCanaries(const std::set<std::int64_t>& campaigns);
   void HoldPlacement(std::int64_t campaign, std::int64_t cluster, std::int64_t event,
                      const std::string& why);
   void HoldFailedPrologues(const std::set<std::int64_t>& campaigns);

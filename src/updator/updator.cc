@@ -217,7 +217,7 @@ void Updator::WatchNodes(Store& store, const UpdateResult& result, bool full_che
                              "work";
     store.Raise(event);
     log::warn("{}", event.message);
-    if (until) store.RefundTasksOfNode(hole.charged);
+    if (until) store.RefundFailures(hole.charged, "BLACK_HOLE_NODE");
   }
   std::vector<TrialEnd> trials;
   for (const auto& end : result.ends)

@@ -307,7 +307,8 @@ TEST(Urgent, PreemptsNothingByDefaultNorBeforeItsDelayNorOtherUrgentJobs) {
 TEST(Urgent, FreesNoSlotThatARuleKeepsItFromTaking) {
   auto s = UrgentFixture(0);
   s.snapshot.config.urgent_percent = 100;
-  s.snapshot.config.canary_jobs = 49;  // 47 of its jobs run, none has succeeded yet
+  s.snapshot.config.canary_jobs = 49;  // 47 of its jobs have just started, none has succeeded yet
+  s.placement(2, 1).running_since = 47 * s.now;
   s.Run();
   EXPECT_EQ(s.result.plan.preempt.size(), 2u);
   s.snapshot.config.quotas = {{.scope = "class", .name = "urgent", .jobs = 48}};

@@ -377,6 +377,24 @@ TEST(CanaryJobs, TheKeyCountsJobsInFlightAndThoseThatFailed) {
   EXPECT_EQ(PolicyConfig{}.canary_jobs, kDefaultCanaryJobs);
 }
 
+// A program that does not work on a cluster fails early: an hour of canary jobs of six hours says
+// nearly as much as their success, and until then their user would have a tenth of his share.
+TEST(CanaryJobs, EachMinuteThatTheyRunLetsOneMoreFollow) {
+  PolicyFixture s;
+  s.snapshot.config.canary_jobs = 10;
+  s.AddCluster(1000);
+  s.AddCampaign(40000);
+  auto& placement = s.placement(1, 1);
+  placement.in_flight = placement.running = 10;
+  placement.running_since = 10 * (s.now - 30);
+  EXPECT_EQ((s.Run(), s.GivenInAll()), 5) << "ten of them for half a minute";
+  placement.running_since = 10 * (s.now - 600);
+  EXPECT_EQ((s.Run(), s.GivenInAll()), 100);
+  EXPECT_EQ(s.Why(1), "CANARY");
+  placement.tried = 4;
+  EXPECT_EQ((s.Run(), s.GivenInAll()), 96);
+}
+
 TEST(Prologue, ItGoesAloneAndTheJobsAfterIt) {
   PolicyFixture s;
   s.AddCluster(10);

@@ -66,7 +66,7 @@ TEST(EngineTest, FailuresUseUpTriesAndWalltimesKill) {
 
 TEST(EngineTest, ACampaignWhoseCanaryJobsFailIsHeldAndTheSimulationEnds) {
   const Outcome run(
-      R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "bad", "tasks": 200, "duration": 60, "failures": 1}]})");
+      R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "bad", "tasks": 200, "duration": 5, "failures": 1}]})");
   EXPECT_EQ(run.attempts.size(), 10u);
   EXPECT_TRUE(run.Had("bad", "HELD"));
   EXPECT_EQ(run.report.totals.not_done, 200);

@@ -349,6 +349,27 @@ TEST_F(StatusUpdatesPgTest, AMissingCommandIsHeldAfterItsCanaryJobsAndCostsNoTry
   EXPECT_EQ(State(campaign), "in_treatment") << "its user answered: more canary jobs may run";
 }
 
+// The longer canary jobs run the more may follow them: these may fail when the placement is held.
+TEST_F(StatusUpdatesPgTest, WhatFailsAfterTheCanaryJobsCostsNoTryEither) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 4000, .clusters = 2});
+  const auto jobs = GivenLive(campaign, 1, 14);
+  std::vector<StatusUpdate> first, then;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    (i < 10 ? first : then).push_back(Ended(jobs[i], 1 << 8));
+  Apply(first);
+  Update({campaign});
+  EXPECT_EQ(Count("placements WHERE held_since IS NOT NULL"), 1);
+  for (const auto& update : then) Apply({update});
+  Update({campaign});
+  EXPECT_EQ(Sql("SELECT sum(program) FROM tries")[0][0].as<int>(), 0);
+  EXPECT_EQ(Count("needs_attention"), 0);
+  EXPECT_EQ(Count("retry"), 14);
+  ExpectConservation(campaign);
+  Apply({Ended(GivenLive(campaign, 2, 1)[0], 1 << 8)});
+  EXPECT_EQ(Sql("SELECT sum(program) FROM tries")[0][0].as<int>(), 1) << "elsewhere it costs one";
+}
+
 TEST_F(StatusUpdatesPgTest, ThePolicyKeySaysHowManyCanaryJobsThereAre) {
   GivenClusters(1);
   Sql("INSERT INTO policy_settings (key, value) VALUES ('canary_jobs', '3')");
