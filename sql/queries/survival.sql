@@ -31,7 +31,8 @@ ON CONFLICT (campaign_id, cluster_id) DO NOTHING;
 -- returns: campaign_id int64, cluster_id int64, idx int64, kind text, slots int64
 -- Placements that the metascheduler has found to be black holes (CIG-11): the last successes there
 -- do not count any more, their tasks are retried elsewhere, and the placement gets nothing for a
--- while. A campaign that is over stays over.
+-- while. What it has learnt there of durations was of jobs that did nothing: it is forgotten. A
+-- campaign that is over stays over.
 WITH black_hole AS (
     DELETE FROM black_holes RETURNING campaign_id, cluster_id, n, until
 ), seen AS (
@@ -44,7 +45,9 @@ WITH black_hole AS (
         unnest(l.recent_idx[greatest(cardinality(l.recent_idx) - s.n + 1, 1):]) AS t (idx)
 ), excluded_for AS (
     UPDATE placements AS l
-    SET black_hole_since = now(), black_hole_until = s.until, recent_s = NULL, recent_idx = NULL
+    SET black_hole_since = now(), black_hole_until = s.until, recent_s = NULL, recent_idx = NULL,
+        verified = false, ended = 0, program_failures = 0,
+        n_ok = 0, sum_s = 0, sum_sq = 0, min_s = NULL, max_s = NULL, hist = NULL
     FROM black_hole AS s WHERE l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
 ), back AS (
     UPDATE done AS d SET counted = false, code = 'BLACK_HOLE' FROM seen

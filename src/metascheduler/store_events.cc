@@ -30,6 +30,7 @@ void Store::WriteBlackHoles(db::Tx& tx, const Loaded& loaded,
   db::RowSet<std::int64_t, std::int64_t, int, double> rows;
   for (const auto& hold : holds) {
     rows.Add(hold.campaign, hold.cluster, hold.requeue, hold.until);
+    if (hold.since < loaded.now) continue;  // jobs that were still there when it was found
     auto e = EventOf("campaign", hold.code, hold.campaign, hold.cluster);
     e.message = "the last " + std::to_string(hold.requeue) + " jobs on " + names[hold.cluster] +
                 " ended without an error, but too fast to be true: CiGri retries them on other "

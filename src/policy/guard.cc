@@ -19,9 +19,11 @@ double MedianElsewhere(const AllocationState& alloc, const CampaignAllocation& c
   return *middle;
 }
 
+// Where it is held already, each job that was still there and ended too fast is one more of them.
 bool IsBlackHole(const AllocationState& alloc, const CampaignAllocation& campaign, int l) {
   const Placement& placement = *alloc.placements[l].row;
-  const int needed = BlackHoleCount(alloc.config, *campaign.row);
+  const bool held = alloc.placements[l].block == Code::kBlackHole;
+  const int needed = held ? 1 : BlackHoleCount(alloc.config, *campaign.row);
   if (needed == 0 || placement.recent < needed) return false;
   if (placement.recent_longest_s < campaign.row->min_duration_s) return true;
   if (alloc.config.black_hole_count <= 0) return false;
@@ -68,16 +70,19 @@ void HoldBlackHoles(AllocationState& alloc, PlanResult& result) {
     if (BlackHoleCount(alloc.config, *campaign.row) == 0) continue;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
       PlacementAllocation& placement = alloc.placements[l];
-      if (placement.block != Code::kNone || !IsBlackHole(alloc, campaign, l)) continue;
+      const bool open = placement.block == Code::kNone || placement.block == Code::kBlackHole;
+      if (!open || !IsBlackHole(alloc, campaign, l)) continue;
       placement.block = Code::kBlackHole;
-      const Hold hold{.campaign = campaign.row->id,
-                      .cluster = placement.row->cluster,
-                      .code = "BLACK_HOLE",
-                      .since = alloc.now,
-                      .until = alloc.now + alloc.config.black_hole_hold_s,
-                      .requeue = placement.row->recent};
+      Hold hold{.campaign = campaign.row->id,
+                .cluster = placement.row->cluster,
+                .code = "BLACK_HOLE",
+                .since = alloc.now,
+                .until = alloc.now + alloc.config.black_hole_hold_s,
+                .requeue = placement.row->recent};
+      const auto [it, fresh] = result.next.holds.try_emplace({hold.campaign, hold.cluster}, hold);
+      if (!fresh) hold.since = it->second.since, hold.until = it->second.until;
+      it->second = hold;
       result.plan.holds.push_back(hold);
-      result.next.holds[{hold.campaign, hold.cluster}] = hold;
     }
   }
 }

@@ -244,7 +244,22 @@ void Engine::Impl::TakeBack(const policy::Hold& hold) {
     c.redo.push_back({task, 0, 0});
   }
   Row(c).done = c.done;
+  Forget(placement, c);
   CountWaiting(c);
+}
+
+// What it has learnt there was of jobs that did nothing.
+void Engine::Impl::Forget(PlacementState& placement, CampaignState& campaign) {
+  campaign.n_ok -= placement.n_ok;
+  campaign.sum_s -= placement.sum_s;
+  placement.n_ok = 0;
+  placement.sum_s = placement.sum_sq = placement.row->mean_s = placement.row->median_s = 0;
+  placement.lengths.clear();
+  placement.row->verified = false;
+  placement.fresh = true;
+  if (campaign.spec->need_s > 0) return;
+  const auto n = static_cast<double>(campaign.n_ok);
+  Row(campaign).need_s = n > 0 ? campaign.sum_s / n : 0;
 }
 
 int Engine::Impl::PlacementOn(int campaign, int cluster) const {

@@ -79,6 +79,7 @@ class Engine::Impl {
   int Send(int placement, BatchKind kind, const Redo& task);
   std::vector<Redo> CopiesFor(int campaign, int cluster, int n) const;
   void TakeBack(const policy::Hold& hold);
+  void Forget(PlacementState& placement, CampaignState& campaign);
   void Recall(const policy::Recall& recall);
   void TrimExcess(int cluster);
 

@@ -88,6 +88,7 @@ TEST_F(GridTest, WhoClosesTheEventOfABlackHoleLiftsItsHold) {
   Pass();
   ASSERT_EQ(Why(c, 1), "BLACK_HOLE");
   Update();  // what it swallowed is taken back
+  EXPECT_EQ(Number("SELECT n_ok FROM placements"), 0) << "and has taught nothing";
   Pass();
   ASSERT_EQ(Granted(c, 1), 0);
   Sql("UPDATE events SET state = 'closed', date_closed = now(), closed_by = 'alice' WHERE code = "
@@ -95,6 +96,28 @@ TEST_F(GridTest, WhoClosesTheEventOfABlackHoleLiftsItsHold) {
   Pass();
   EXPECT_GT(Granted(c, 1), 0);
   EXPECT_EQ(Text("SELECT state -> 'holds' FROM plan_state"), "[]");
+}
+
+TEST_F(GridTest, WhatABlackHoleSwallowsAfterItWasFoundIsTakenBackToo) {
+  Policy("policy", "fifo");
+  Cluster(1, 8);
+  const auto c = Campaign({.jdl = {{"min_duration", 10}}});
+  Cycle();
+  const auto jobs = Live(c);
+  const auto last = jobs.end() - 2;
+  End({jobs.begin(), last}, 0.5);
+  Fresh();
+  Pass();
+  Update();
+  const auto retried = Number("SELECT count(*) FROM retry");
+  End({last, jobs.end()}, 0.5);
+  Fresh();
+  Pass();
+  Update();
+  EXPECT_EQ(Number("SELECT count(*) FROM retry"), retried + 2);
+  EXPECT_EQ(Number("SELECT n_ok FROM placements"), 0);
+  EXPECT_EQ(Number("SELECT sum(count) FROM events WHERE code = 'BLACK_HOLE'"), 1) << "told once";
+  ExpectConservation();
 }
 
 TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-20, CIG-55

@@ -132,6 +132,21 @@ TEST(EngineTest, ACampaignsOwnShortestJobShowsABlackHole) {  // CIG-11: min_dura
   EXPECT_FALSE(believing.Had("x", "BLACK_HOLE"));
 }
 
+// Jobs that did nothing in 0.2 s would let the long ones of b fill the queue of the other cluster,
+// as short ones may, and keep a out.
+TEST(EngineTest, WhatABlackHoleHasSwallowedTeachesNothing) {
+  const Outcome run(
+      R"({"clusters": [{"name": "X", "slots": 20, "swallows": 0.2, "submit": 2, "see": 5},
+                       {"name": "good", "slots": 80, "submit": 2, "see": 5}],
+    "campaigns": [{"user": "a", "tasks": 800, "duration": 180, "min_duration": 10},
+                  {"user": "b", "tasks": 200, "duration": "40 min", "min_duration": 10}]})");
+  EXPECT_TRUE(run.Had("campaign2", "BLACK_HOLE"));
+  const auto waits = [](const Attempt& a) {
+    return a.campaign == 1 && a.sent < 600 && (a.started < 0 || a.started > 600);
+  };
+  EXPECT_LE(std::count_if(run.attempts.begin(), run.attempts.end(), waits), 2);
+}
+
 TEST(EngineTest, WorkThatCanNeverRunEndsTheSimulationWithItsReason) {
   const Outcome run(
       R"({"clusters": [{"slots": 4}], "campaigns": [{"name": "wide", "slots": 9}, {"name": "off", "priority": 0}],
