@@ -173,7 +173,7 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- returns: error text?, failing_since double?, polled_ago double?, stress double,
 -- returns: stress_limit double, granted int64, unresponsive int64, unresponsive_s double?,
 -- returns: done int64, launching int64, submitted int64, remote_waiting int64, running int64,
--- returns: ended_badly int64, preempted int64
+-- returns: ended_badly int64, preempted int64, end_low double?, end_high double?
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
        extract(epoch FROM cl.drained_until) AS drained_until,
@@ -191,7 +191,8 @@ SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason
        extract(epoch FROM now() - st.polled_at) AS polled_ago, coalesce(st.stress, 0) AS stress,
        cl.stress_limit, coalesce(g.n, 0) AS granted,
        q.n AS unresponsive, q.longest_s AS unresponsive_s,
-       n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted
+       n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted,
+       extract(epoch FROM f.end_low) AS end_low, extract(epoch FROM f.end_high) AS end_high
 FROM campaign_clusters AS cc
 JOIN clusters AS cl ON cl.id = cc.cluster_id
 LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id

@@ -221,6 +221,9 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
          c.policy == PolicyKind::kFairshare);
   unused(c.fairshare_window_s != defaults.fairshare_window_s, "fairshare.window",
          c.policy == PolicyKind::kFairshare);
+  if (drawn && c.aggregate == Aggregate::kNone && c.parallel_campaigns == 0)  // TECH-16
+    warn("parallel_campaigns", "every campaign draws slots: who submits more of them gets more",
+         "parallel_campaigns=1, or aggregate=user");
   if (c.policy == PolicyKind::kFairshareSimple)
     warn("policy", "fairshare-simple does not hold shares under steady load (58/42 for 75/25)",
          "policy fairshare does");

@@ -13,6 +13,8 @@ using Memory = std::map<std::int64_t, PlacementEstimate>;
 
 struct CampaignForecast {
   std::vector<Forecast> placements;  ///< in the order of `stats`
+  /// Until its last job there ends, when tasks that wait go where jobs end, as lately.
+  std::vector<std::optional<policy::Interval>> left_on;
   PlacementStats all;                ///< of all clusters together, on "cluster" 0
   Forecast whole;
   std::optional<policy::Interval> left;  ///< seconds until the campaign ends; nothing: not known

@@ -86,7 +86,7 @@ void Predictor::Forecasts(const std::vector<PlacementStats>& stats, std::int64_t
   for (std::size_t i = 0; i < stats.size(); ++i) {
     const auto& f = stats[i];
     if (ToWrite({id, f.cluster_id}, SignatureOf(f, forecast.placements[i]), &history))
-      rows.Add(f, forecast.placements[i], std::nullopt, history);
+      rows.Add(f, forecast.placements[i], forecast.left_on[i], history);
   }
   std::vector<std::int64_t> signature = SignatureOf(forecast.all, forecast.whole);
   signature.push_back(waiting);

@@ -162,6 +162,21 @@ TEST(Lint, ABackgroundThatCanPassAHighQueueIsNamed) {  // FBS-23
   EXPECT_TRUE(LintConfig(c).empty());
 }
 
+TEST(Lint, ManyCampaignsThatEachDrawSlotsAreNamed) {  // TECH-16
+  PolicyConfig c;
+  for (const auto policy : {PolicyKind::kLottery, PolicyKind::kStride}) {
+    c.policy = policy;
+    c.aggregate = Aggregate::kUser;
+    EXPECT_TRUE(LintConfig(c).empty()) << "a user draws as one, however many campaigns he has";
+    c.aggregate = Aggregate::kNone;
+    ASSERT_EQ(LintConfig(c).size(), 1u);
+    EXPECT_EQ(LintConfig(c)[0].key, "parallel_campaigns");
+    c.parallel_campaigns = 1;
+    EXPECT_TRUE(LintConfig(c).empty());
+    c.parallel_campaigns = 0;
+  }
+}
+
 TEST(Lint, RowsThatThePolicyIgnoresAreNamed) {
   struct Case {
     const char* key;

@@ -49,6 +49,20 @@ TEST(DecideTest, MoreTasksThatWaitMakeTheEndLater) {
   EXPECT_GT(likely[1], likely[0]);
 }
 
+TEST(DecideTest, OnEachClusterTheEndIsThatOfItsPartOfTheWork) {  // CIG-31
+  Memory memory;
+  Decide({On(1, 0), On(2, 0), On(3, 0)}, 1000, 0, kWindow, memory);
+  auto idle = On(3, 0);
+  idle.running = 0;
+  const auto forecast = Decide({On(1, 100), On(2, 300), idle}, 1000, 10, kWindow, memory);
+  ASSERT_EQ(forecast.left_on.size(), 3u);
+  // Three in four of the ends were on the second: it takes 750 tasks at 30 a second.
+  ASSERT_TRUE(forecast.left_on[0] && forecast.left_on[1]);
+  EXPECT_NEAR(forecast.left_on[0]->likely, 25.5, 0.1);
+  EXPECT_NEAR(forecast.left_on[1]->likely, 25.2, 0.1);
+  EXPECT_FALSE(forecast.left_on[2]) << "nothing of it is there";
+}
+
 TEST(DecideTest, NothingIsSaidOfTheEndWhenNoJobHasEndedAndNoneRuns) {
   auto stats = On(1, 0);
   stats.running = 0;

@@ -62,6 +62,8 @@ TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-4
   EXPECT_GT(row[0].as<double>(), 50);
   EXPECT_LT(row[1].as<double>(), 600);
   EXPECT_NEAR(row[2].as<double>(), 10, 0.01);
+  EXPECT_EQ(Number("SELECT count(*) FROM forecasts WHERE end_low <= end_high AND cluster_id = 1"), 1)
+      << "of each cluster too";
 }
 
 TEST_F(PredictorPgTest, ShortJobsOfOthersDoNotLengthenTheQueueOfACampaign) {

@@ -157,6 +157,20 @@ TEST_F(GridstatPgTest, FullSaysHowLongTasksWaitedOnEachCluster) {
       << "nothing has run on the other";
 }
 
+// CIG-31
+TEST_F(GridstatPgTest, FullAndWhySayWhenEachClusterWillBeDone) {
+  GivenCampaign({.ntasks = 50, .next_idx = 5});
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, end_low, end_high) VALUES (1, 1, "
+      "to_timestamp(1900000000), to_timestamp(1900003600))");
+  const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
+  const auto line = out.find("      expected_end: 2030-03-17 ");
+  EXPECT_NE(line, std::string::npos) << out;
+  EXPECT_EQ(out.find("expected_end", line + 10), std::string::npos)
+      << "of the other nothing is known";
+  EXPECT_NE(Run("gridstat", {"-c", "1", "--why", "-v"}).out.find("    Expected end: 2030-03-17 "),
+            std::string::npos);
+}
+
 TEST_F(GridstatPgTest, T30SummaryReportsWaitingRunningTerminatedAndNeedsAttention) {
   GivenEveryKind();
   GivenCampaign({.user = "bob", .state = "terminated", .ntasks = 3, .next_idx = 3});

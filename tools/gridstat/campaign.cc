@@ -93,6 +93,9 @@ std::string ClusterBlock(const json& placement, bool full) {
   out += "      average_jobs_duration: " + Seconds(placement.value("mean_s", json())) + "\n";
   out += "      average_wait: " + Seconds(placement.value("wait_mean_s", json())) + "\n";
   out += "      p90_wait: " + Seconds(placement.value("wait_p90_s", json())) + "\n";
+  if (const json ends = placement.value("ends", json()); ends.is_array())
+    out += "      expected_end: " + Date(ends[0].get<double>()) + " to " +
+           Date(ends[1].get<double>()) + "\n";
   return out;
 }
 

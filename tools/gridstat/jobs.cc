@@ -56,6 +56,13 @@ std::string ReasonLines(const json& reasons, const std::string& indent) {
   return out;
 }
 
+// The predictor's interval.
+std::string Ends(const json& ends, const std::string& indent = "") {
+  if (!ends.is_array()) return "";
+  return indent + "Expected end: " + Date(ends[0].get<double>()) + " to " +
+         Date(ends[1].get<double>()) + "\n";
+}
+
 std::string PlacementLines(const json& placement) {
   std::string out =
       fmt::format("  {}: {} running, {} queued, {} allowed, {} done", placement.value("name", ""),
@@ -65,17 +72,10 @@ std::string PlacementLines(const json& placement) {
     out += fmt::format(", job ratio {:.3g}", placement["job_ratio"].get<double>());
   if (placement["polled_ago"].is_number())
     out += ", seen " + HumanDuration(placement["polled_ago"].get<double>()) + " ago";
-  out += "\n";
+  out += "\n" + Ends(placement.value("ends", json()), "    ");
   if (placement["message"].is_string())
     out += "    " + Printable(placement["message"].get<std::string>()) + "\n";
   return out + ReasonLines(placement["reasons"], "    ");
-}
-
-// The predictor's interval.
-std::string Ends(const json& ends) {
-  if (!ends.is_array()) return "";
-  return "Expected end: " + Date(ends[0].get<double>()) + " to " + Date(ends[1].get<double>()) +
-         "\n";
 }
 
 std::string WhatIf(const json& found) {

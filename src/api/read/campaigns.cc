@@ -82,7 +82,9 @@ json PlacementJson(const sql::ShowPlacementsRow& row) {
                     {"throughput", OrNull(row.rate)},
                     {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
                     {"job_ratio", OrNull(row.job_ratio)},
+                    {"ends", nullptr},
                     {"slots", row.slots}};
+  if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.
   if (placement["throughput"].is_null() && n_ok > 0 && row.first_start) {

@@ -184,7 +184,9 @@ json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::i
                     {"job_ratio", OrNull(row.job_ratio)},
                     {"rate", OrNull(row.rate)},
                     {"polled_ago", OrNull(row.polled_ago)},
+                    {"ends", nullptr},
                     {"message", nullptr}};
+  if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};
   if (const auto block = BlockReason(row, campaign)) {
     placement["message"] = block->message;
     placement["action"] = block->action;
