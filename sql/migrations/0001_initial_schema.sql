@@ -134,6 +134,8 @@ CREATE TABLE clusters (
     exact_walltime boolean NOT NULL DEFAULT false,    -- it ends its jobs at their walltime itself
     -- It serves this grid alone: calls are not limited
     dedicated boolean NOT NULL DEFAULT false,
+    -- A job of it may run several tasks, one after the other
+    groups boolean NOT NULL DEFAULT false,
     -- Of its times
     time_resolution_s double precision NOT NULL DEFAULT 1 CHECK (time_resolution_s >= 0),
     CONSTRAINT limited_has_a_limit CHECK (mode <> 'limited' OR mode_limit IS NOT NULL),
@@ -470,6 +472,8 @@ CREATE TABLE batches (
     slots int NOT NULL,               -- of one job
     walltime_s int,                   -- of one job, when not the campaign's
     node text,                        -- an excluded node that its one job tries
+    -- So many tasks share a job: elements 0 .. n - 1, and so on
+    tasks_per_job int NOT NULL DEFAULT 1 CHECK (tasks_per_job > 0),
     tag text NOT NULL UNIQUE,
     state batch_state NOT NULL DEFAULT 'intended',
     epoch bigint NOT NULL,
@@ -562,6 +566,9 @@ CREATE TABLE live (
     remote_id text NOT NULL,
     attempt smallint NOT NULL,
     slots int NOT NULL,
+    -- It shares its job with a task that runs after it, and whose row stands for the job: this one
+    -- has no part in counters.slots
+    rides boolean NOT NULL DEFAULT false,
     state job_state NOT NULL DEFAULT 'submitted'
         CHECK (state IN ('submitted', 'remote_waiting', 'running')),
     submitted_at timestamptz NOT NULL DEFAULT now(),
@@ -655,7 +662,9 @@ CREATE TABLE counters (
     kind batch_kind NOT NULL,
     state text NOT NULL,
     writer text NOT NULL CHECK (writer IN ('runner', 'updator')),
-    n bigint NOT NULL DEFAULT 0,
+    n bigint NOT NULL DEFAULT 0,      -- tasks
+    riders bigint NOT NULL DEFAULT 0, -- of these, live.rides
+    -- Of jobs: tasks that share one have its slots once
     slots bigint NOT NULL DEFAULT 0,
     -- Running: sum of slots * start (epoch s): usage of what runs is slots * now - this
     sum_start double precision NOT NULL DEFAULT 0,
@@ -688,6 +697,7 @@ CREATE TABLE placements (
     -- Such bursts since its last success here; a burst lasts a minute
     bursts int NOT NULL DEFAULT 0,
     longest_killed_s double precision,      -- the longest that such a job had lived
+    jobs bigint NOT NULL DEFAULT 0,         -- that have ended; tasks that share one are one
     n_ok bigint NOT NULL DEFAULT 0,         -- successes, with the moments of their durations
     sum_s double precision NOT NULL DEFAULT 0,
     sum_sq double precision NOT NULL DEFAULT 0,
@@ -835,6 +845,10 @@ CREATE TABLE forecasts (
     p50_s double precision, p90_s double precision, p99_s double precision,
     -- Jobs of it that may wait in the cluster's queue, if no other waits
     waiting_allowed int,
+    -- Slot time that a job costs beyond the durations of its tasks, and how many tasks therefore
+    -- share one; NULL: not known, one
+    job_cost_s double precision,
+    tasks_per_job int,
     overdue_s double precision,       -- cluster 0: a job that runs longer is overdue (TECH-12)
     end_low timestamptz,              -- the end, as an interval
     end_high timestamptz,
@@ -859,7 +873,7 @@ CREATE TABLE kills (
     reason text NOT NULL CHECK (reason IN ('campaign_cancelled', 'task_done', 'user', 'drain',
         'excess_waiting',
                                            'waiting_too_long', 'walltime', 'preempted_by_grid',
-                                           'never_started', 'recalled')),
+                                           'never_started', 'recalled', 'shared_job')),
     detail text,
     asked_at timestamptz NOT NULL DEFAULT now(),
     called_at timestamptz,
@@ -1059,7 +1073,8 @@ END $$;
 
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON clusters FOR EACH ROW
 EXECUTE FUNCTION audit_row('cluster', '{name}',
-    '{id,api,created_at,change_feed,exact_walltime,dedicated,time_resolution_s}', '{api_password}');
+    '{id,api,created_at,change_feed,exact_walltime,dedicated,groups,time_resolution_s}',
+    '{api_password}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON cluster_limits FOR EACH ROW
 EXECUTE FUNCTION audit_row('limits', '{cluster_id}', '{learnt_at}', '{}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON operators FOR EACH ROW
@@ -1109,10 +1124,18 @@ CREATE TRIGGER append_only_whole BEFORE TRUNCATE ON audit FOR EACH STATEMENT
 EXECUTE FUNCTION keep_audit();
 
 -- ---------------------------------------------------------------- views
--- Jobs in flight: sent or about to be sent, and not ended. A row per writer and state; the sum over
--- them is the number.
+-- Tasks in flight that share a job.
+CREATE VIEW job_mates AS
+SELECT l.job_id, o.job_id AS mate, o.campaign_id, o.idx
+FROM live AS l
+JOIN batches AS b ON b.id = l.batch_id AND b.tasks_per_job > 1
+JOIN live AS o ON o.job_id BETWEEN b.first_job_id AND b.first_job_id + b.n - 1
+    AND o.remote_id = l.remote_id AND o.job_id <> l.job_id;
+
+-- Tasks (n) and jobs in flight: sent or about to be sent, and not ended. A row per writer and
+-- state; the sum over them is the number. Tasks that share a job are one job.
 CREATE VIEW jobs_in_flight AS
-SELECT campaign_id, cluster_id, kind, state, n, slots, sum_start
+SELECT campaign_id, cluster_id, kind, state, n, n - riders AS jobs, slots, sum_start
 FROM counters
 WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running');
 

@@ -52,10 +52,12 @@ WHERE c.id = $1 AND cc.cluster_id = $2;
 
 -- name: BatchesInFlight
 -- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int64, tag text, n int,
--- returns: cluster_login text?, walltime_s int?, tries_node bool
+-- returns: cluster_login text?, walltime_s int?, tries_node bool,
+-- returns: tasks_per_job int
 -- Every batch with jobs in flight.
 SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
-    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, b.node IS NOT NULL AS tries_node
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, b.node IS NOT NULL AS tries_node,
+    b.tasks_per_job
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
@@ -92,12 +94,14 @@ WITH ids AS (
     UPDATE id_blocks SET next = next + $1 WHERE name = 'job' RETURNING next - $1 AS first
 )
 INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, idxs, slots, tag,
-    epoch, send_by, released, walltime_s, node)
+    epoch, send_by, released, walltime_s, tasks_per_job, node)
 SELECT ids.first + b.job_offset, b.kind::batch_kind, b.campaign_id, $2, b.n, b.first_idx,
-    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5, w.s, b.node
+    b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5, w.s,
+    b.tasks_per_job, b.node
 FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[], $11::text[],
-    $12::int[], $13::text[], $14::float8[], $15::text[])
-    AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag, walltime_x, node)
+    $12::int[], $13::text[], $14::float8[], $15::int[], $16::text[])
+    AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag, walltime_x, tasks_per_job,
+        node)
 LEFT JOIN LATERAL (
     SELECT greatest(cc.walltime_s, least(ceil(cc.walltime_s * b.walltime_x),
         (k.options ->> 'max_walltime')::float8, 31536000))::int AS s
@@ -118,10 +122,12 @@ UPDATE batches SET released = true WHERE id = $1;
 
 -- name: NewBatches
 -- returns: id int64, first_job_id int64, campaign_id int64, cluster_id int64, tag text, n int,
--- returns: cluster_login text?, walltime_s int?, tries_node bool
+-- returns: cluster_login text?, walltime_s int?, tries_node bool,
+-- returns: tasks_per_job int
 -- Batches recorded by transactions from $1 on; some may be known already.
 SELECT b.id, b.first_job_id, b.campaign_id, b.cluster_id, b.tag, b.n, cc.cluster_login,
-    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, b.node IS NOT NULL AS tries_node
+    coalesce(b.walltime_s, cc.walltime_s) AS walltime_s, b.node IS NOT NULL AS tries_node,
+    b.tasks_per_job
 FROM batches AS b
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
@@ -141,7 +147,7 @@ WHERE id = $1 AND state = 'in_doubt';
 -- returns: id int64, state text, tag text, campaign_id int64, kind text, n int, slots int,
 -- returns: first_job_id int64, first_idx int64?, idxs int64[], absences int,
 -- returns: created_at double, send_over bool, quiet_s double?, due bool, lost bool,
--- returns: cluster_login text
+-- returns: cluster_login text, tasks_per_job int
 -- Batches of cluster $1 whose outcome is unknown, the oldest first. `lost`: an operator or the
 -- campaign's lost_after has given up what was sent there before.
 SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.first_job_id,
@@ -152,7 +158,7 @@ SELECT b.id, b.state::text, b.tag, b.campaign_id, b.kind::text, b.n, b.slots, b.
     coalesce(b.next_lookup_at <= now(), true) AS due,
     coalesce(k.lost_at > b.created_at, false)
     OR coalesce(b.doubtful_since < now() - c.lost_after_s * interval '1 second', false) AS lost,
-    coalesce(cc.cluster_login, c.grid_user) AS cluster_login
+    coalesce(cc.cluster_login, c.grid_user) AS cluster_login, b.tasks_per_job
 FROM batches AS b
 JOIN clusters AS k ON k.id = b.cluster_id
 JOIN campaigns AS c ON c.id = b.campaign_id
@@ -176,13 +182,15 @@ WITH b AS (
         remote_id = $5,
         doubtful_since = NULL, released = NOT $6
     WHERE id = $1 AND state IN ('intended', 'in_doubt')
-    RETURNING id, first_job_id, campaign_id, cluster_id, kind, first_idx, idxs, slots
+    RETURNING id, first_job_id, campaign_id, cluster_id, kind, n, first_idx, idxs, slots,
+        tasks_per_job
 )
 INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, attempt,
-    slots)
+    slots, rides)
 SELECT b.first_job_id + e.element, b.campaign_id,
     coalesce(b.idxs[e.element + 1], b.first_idx + e.element, -1),
-    b.kind, b.id, e.element, b.cluster_id, e.remote_id, e.attempt, b.slots
+    b.kind, b.id, e.element, b.cluster_id, e.remote_id, e.attempt, b.slots,
+    (e.element + 1) % b.tasks_per_job <> 0 AND e.element + 1 <> b.n
 FROM b, unnest($2::text[], $3::int[], $4::int[]) AS e (remote_id, element, attempt);
 
 -- name: TagStates

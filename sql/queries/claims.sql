@@ -1,12 +1,16 @@
 -- name: ClaimCandidates
 -- returns: campaign_id int64, kind text, n int, slots int, max_jobs int?,
--- returns: in_flight_kind int64, in_flight int64, fresh int64, cluster_login text
+-- returns: in_flight_kind int64, in_flight int64, fresh int64, cluster_login text,
+-- returns: tasks_per_job int, retried int64
 -- The grants of cluster $1 in the order of the plan, with what is in flight against them now. An
 -- epilogue also runs where a failure of the program or of the prologue blocks the placement: it
 -- cleans up. Without a valid token, or refused, it cannot.
 SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
     coalesce(f.same, 0)::bigint AS in_flight_kind, coalesce(f.all_kinds, 0)::bigint AS in_flight,
-    cur.ntasks - cur.next_idx AS fresh, cc.cluster_login
+    cur.ntasks - cur.next_idx AS fresh, cc.cluster_login,
+    coalesce(e.tasks_per_job, 1) AS tasks_per_job,
+    (SELECT count(*) FROM (SELECT FROM retry WHERE campaign_id = g.campaign_id LIMIT 1000) AS few)
+        AS retried
 FROM grants AS g
 JOIN campaigns AS c ON c.id = g.campaign_id
     AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')
@@ -14,11 +18,12 @@ JOIN campaigns AS c ON c.id = g.campaign_id
 JOIN campaign_clusters AS cc ON cc.campaign_id = g.campaign_id AND cc.cluster_id = g.cluster_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = g.campaign_id
 LEFT JOIN LATERAL (
-    SELECT sum(k.n) FILTER (WHERE k.kind = g.kind) AS same,
-        sum(k.n) FILTER (WHERE k.kind IN ('task', 'replica', 'test')) AS all_kinds
+    SELECT sum(k.jobs) FILTER (WHERE k.kind = g.kind) AS same,
+        sum(k.jobs) FILTER (WHERE k.kind IN ('task', 'replica', 'test')) AS all_kinds
     FROM jobs_in_flight AS k
     WHERE k.campaign_id = g.campaign_id AND k.cluster_id = g.cluster_id
 ) AS f ON true
+LEFT JOIN forecasts AS e ON e.campaign_id = g.campaign_id AND e.cluster_id = g.cluster_id
 WHERE g.cluster_id = $1
     AND NOT EXISTS (
         SELECT FROM placement_blocks AS b
@@ -91,30 +96,40 @@ ORDER BY bool_or(l.cluster_id = $3), min(l.started_at) NULLS LAST, l.idx
 LIMIT $2;
 
 -- name: ClaimRetry
--- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double
--- Takes up to $2[i] tasks to be retried of each campaign $1[i] for cluster $4; those of rank 1
--- (exit code 67) only when the campaign has no fresh task left ($3[i]). REQUIRES: each campaign
--- once.
--- A task avoids the clusters on which it failed for two minutes, then takes any.
-WITH chosen AS (
-    SELECT r.campaign_id, r.idx
-    FROM unnest($1::bigint[], $2::int[], $3::boolean[]) AS w (campaign_id, n, no_fresh)
+-- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double,
+-- returns: alone bool
+-- Takes tasks to be retried of each campaign $1[i] for up to $2[i] jobs of $5[i] tasks on cluster
+-- $4; those of rank 1 (exit code 67) only when the campaign has no fresh task left ($3[i]).
+-- REQUIRES: each campaign once.
+-- A task avoids the clusters on which it failed for two minutes, then takes any. `alone`: it shares
+-- no job with others, since something else than a kill has ended one of its own.
+WITH locked AS (
+    SELECT r.campaign_id, r.idx, w.n::bigint * w.tasks_per_job AS room,
+        sum(CASE WHEN coalesce(t.program + t.user_requeues + t.infrastructure > 0, false)
+            THEN w.tasks_per_job ELSE 1 END)
+            OVER (PARTITION BY r.campaign_id ORDER BY r.rank, r.since, r.idx) AS taken
+    FROM unnest($1::bigint[], $2::int[], $3::boolean[], $5::int[])
+        AS w (campaign_id, n, no_fresh, tasks_per_job)
     CROSS JOIN LATERAL (
-        SELECT t.campaign_id, t.idx
+        SELECT t.campaign_id, t.idx, t.rank, t.since
         FROM retry AS t
         WHERE t.campaign_id = w.campaign_id AND t.not_before <= now() AND (t.rank = 0 OR w.no_fresh)
             AND NOT ($4 = ANY (t.avoid) AND t.since > now() - interval '2 minutes')
         ORDER BY t.rank, t.since, t.idx
-        LIMIT w.n
+        LIMIT w.n::bigint * w.tasks_per_job
         FOR UPDATE SKIP LOCKED
     ) AS r
+    LEFT JOIN tries AS t ON t.campaign_id = r.campaign_id AND t.idx = r.idx
+), chosen AS (
+    SELECT campaign_id, idx FROM locked WHERE taken <= room
 ), taken AS (
     DELETE FROM retry AS d USING chosen AS c
     WHERE d.campaign_id = c.campaign_id AND d.idx = c.idx
     RETURNING d.campaign_id, d.idx
 )
 SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt,
-    coalesce(t.walltime_x, 1) AS walltime_x, coalesce(t.memory_x, 1) AS memory_x
+    coalesce(t.walltime_x, 1) AS walltime_x, coalesce(t.memory_x, 1) AS memory_x,
+    coalesce(t.program + t.user_requeues + t.infrastructure > 0, false) AS alone
 FROM taken
 LEFT JOIN tries AS t USING (campaign_id, idx)
 ORDER BY campaign_id, idx;
@@ -122,7 +137,7 @@ ORDER BY campaign_id, idx;
 -- name: ClusterInFlight
 -- returns: jobs int64, slots int64
 -- Jobs of ours in flight on a cluster, all campaigns.
-SELECT coalesce(sum(k.n), 0)::bigint AS jobs, coalesce(sum(k.slots), 0)::bigint AS slots
+SELECT coalesce(sum(k.jobs), 0)::bigint AS jobs, coalesce(sum(k.slots), 0)::bigint AS slots
 FROM campaigns AS c
 JOIN jobs_in_flight AS k ON k.campaign_id = c.id AND k.cluster_id = $1
 WHERE c.state IN ('in_treatment', 'paused');

@@ -19,10 +19,18 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- returns: resolution_s double, max_waiting int, polls int64, max_resources int,
 -- returns: free_resources int, submitted int64, waiting int64, running int64, ended int64,
 -- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int64[],
--- returns: job_ratio double?, rate double?
+-- returns: job_ratio double?, rate double?, jobs int64, job_cost_s double?, groups bool,
+-- returns: tasks_per_job text?, walltime_s int, lifetime_s double?
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and
 -- the number of polls of the cluster so far. The queue has to last until the poll after the next
--- one.
+-- one. lifetime_s: the mean time until a cluster kills a job of ours for its own users.
+WITH survival AS MATERIALIZED (
+    SELECT s.cluster_id,
+        sum((coalesce(h.killed, 0) + coalesce(h.ended, 0)) * 2 ^ ((h.i - 0.5) / 4 - 7))
+        / nullif(sum(h.killed), 0) AS lifetime_s
+    FROM cluster_survival AS s, unnest(s.killed, s.ended) WITH ORDINALITY AS h (killed, ended, i)
+    GROUP BY 1
+)
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
     k.time_resolution_s AS resolution_s, coalesce(k.max_waiting, 2000) AS max_waiting,
@@ -33,15 +41,17 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     coalesce(n.ended, 0) AS ended, coalesce(n.mean_age_s, 0) AS mean_age_s,
     coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
         l.hist::bigint[] AS hist,
-    f.job_ratio, f.rate
+    f.job_ratio, f.rate, coalesce(l.jobs, 0) AS jobs, f.job_cost_s,
+    k.groups AND coalesce(k.options ->> 'records', 'true') = 'true' AS groups,
+    cc.options ->> 'temporal_grouping' AS tasks_per_job, cc.walltime_s, v.lifetime_s::float8
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
 JOIN cluster_now AS s ON s.cluster_id = cc.cluster_id
 LEFT JOIN LATERAL (
-    SELECT sum(m.n) FILTER (WHERE m.state = 'submitted')::bigint AS submitted,
-        sum(m.n) FILTER (WHERE m.state = 'remote_waiting')::bigint AS waiting,
-        sum(m.n) FILTER (WHERE m.state = 'running')::bigint AS running,
+    SELECT sum(m.n - m.riders) FILTER (WHERE m.state = 'submitted')::bigint AS submitted,
+        sum(m.n - m.riders) FILTER (WHERE m.state = 'remote_waiting')::bigint AS waiting,
+        sum(m.n - m.riders) FILTER (WHERE m.state = 'running')::bigint AS running,
         sum(m.n) FILTER (WHERE m.state IN ('terminated', 'duplicate', 'event'))::bigint AS ended,
         extract(epoch FROM now()) - sum(m.sum_start) FILTER (WHERE m.state = 'running')
             / nullif(sum(m.slots) FILTER (WHERE m.state = 'running'), 0) AS mean_age_s
@@ -51,6 +61,7 @@ LEFT JOIN LATERAL (
 ) AS n ON true
 LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
 LEFT JOIN forecasts AS f ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
+LEFT JOIN survival AS v ON v.cluster_id = cc.cluster_id
 WHERE c.state IN ('in_treatment', 'paused')
 ORDER BY cc.campaign_id, cc.cluster_id;
 
@@ -62,14 +73,16 @@ WITH new AS (
         v.running, v.waiting, v.rate,
         v.average_s, v.stddev_s, v.p50_s, v.p90_s, v.p99_s, v.waiting_allowed,
         now() + v.low_s * interval '1 second' AS end_low,
-            now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep
+            now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep,
+        v.tasks_per_job, v.job_cost_s
     FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::int[], $6::int[],
         $7::int[], $8::int[], $9::float8[], $10::float8[], $11::float8[], $12::float8[],
         $13::float8[], $14::float8[], $15::int[],
-        $16::float8[], $17::float8[], $18::float8[], $19::boolean[])
+        $16::float8[], $17::float8[], $18::float8[], $19::boolean[], $20::int[],
+        $21::float8[])
         AS v (campaign_id, cluster_id, job_ratio, poll, nsub, free, running, waiting, rate,
             average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, low_s, high_s, overdue_s,
-            keep)
+            keep, tasks_per_job, job_cost_s)
 ), kept AS (
     INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, poll, nsub, free,
         running, waiting, rate,
@@ -81,10 +94,11 @@ WITH new AS (
 )
 INSERT INTO forecasts AS f (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running,
     waiting, rate,
-    average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s)
+    average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s,
+    tasks_per_job, job_cost_s)
 SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s,
     stddev_s, p50_s,
-    p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s
+    p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s, tasks_per_job, job_cost_s
 FROM new
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at,
     job_ratio = excluded.job_ratio,
@@ -93,7 +107,8 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at,
         stddev_s = excluded.stddev_s,
     p50_s = excluded.p50_s, p90_s = excluded.p90_s, p99_s = excluded.p99_s,
     waiting_allowed = excluded.waiting_allowed, end_low = excluded.end_low,
-        end_high = excluded.end_high, overdue_s = excluded.overdue_s;
+        end_high = excluded.end_high, overdue_s = excluded.overdue_s,
+    tasks_per_job = excluded.tasks_per_job, job_cost_s = excluded.job_cost_s;
 
 -- name: ThinForecasts
 -- Thins the history as ThinGridstatus does, by campaign and cluster.

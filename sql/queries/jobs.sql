@@ -1,13 +1,16 @@
 -- name: AddCounters
 -- Adds to the rows of a module ($1) in the counters. REQUIRES: each key once in a call.
-INSERT INTO counters AS c (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start)
-SELECT d.campaign_id, d.cluster_id, d.kind::batch_kind, d.state, $1, d.n, d.slots, d.sum_start
+INSERT INTO counters AS c (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start,
+    riders)
+SELECT d.campaign_id, d.cluster_id, d.kind::batch_kind, d.state, $1, d.n, d.slots, d.sum_start,
+    d.riders
 FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-        $8::float8[])
-    AS d (campaign_id, cluster_id, kind, state, n, slots, sum_start)
+        $8::float8[], $9::bigint[])
+    AS d (campaign_id, cluster_id, kind, state, n, slots, sum_start, riders)
 ORDER BY 1, 2, 3, 4  -- one order for all writers: two of them never deadlock
 ON CONFLICT (campaign_id, cluster_id, kind, state, writer) DO UPDATE SET
     n = c.n + excluded.n,
+    riders = c.riders + excluded.riders,
     slots = c.slots + excluded.slots,
     sum_start = c.sum_start + excluded.sum_start;
 
@@ -49,7 +52,8 @@ GROUP BY cluster_id;
 -- name: EndJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: slots int64, old_state text, ok bool, counted bool, live_started double?,
--- returns: started double?, ended double, submitted double, node text?, batch_id int64
+-- returns: started double?, ended double, submitted double, node text?, batch_id int64,
+-- returns: rides bool
 -- Moves jobs that have ended from live to done. The first success of a task is counted: the unique
 -- index done_once decides which one it is when copies of a task end at the same moment.
 WITH ends AS (
@@ -61,7 +65,7 @@ WITH ends AS (
 ), gone AS (
     DELETE FROM live AS l USING ends AS e WHERE l.job_id = e.job_id
     RETURNING l.job_id, l.campaign_id, l.idx, l.kind, l.batch_id, l.cluster_id, l.attempt, l.slots,
-        l.state, l.submitted_at, l.started_at, l.remote_id, l.node, l.element
+        l.state, l.submitted_at, l.started_at, l.remote_id, l.node, l.element, l.rides
 ), rows AS (
     SELECT g.*, e.ok, e.exit_class, e.code, e.wait_status, e.message,
         e.cpu_s, e.peak_mb, e.read_mb, e.written_mb,
@@ -99,7 +103,7 @@ SELECT r.job_id, r.campaign_id, r.cluster_id, r.idx, r.kind::text, r.slots,
     r.state::text AS old_state, r.ok, c.job_id IS NOT NULL AS counted,
     extract(epoch FROM r.started_at) AS live_started, extract(epoch FROM r.started) AS started,
     extract(epoch FROM r.ended) AS ended, extract(epoch FROM r.submitted_at) AS submitted,
-    r.at_node AS node, r.batch_id
+    r.at_node AS node, r.batch_id, r.rides
 FROM rows AS r LEFT JOIN counted AS c USING (job_id);
 
 -- name: EndedJobOfRemoteId
@@ -148,7 +152,8 @@ WHERE l.job_id = ANY ($1::bigint[]);
 -- name: InFlight
 -- returns: campaign_id int64, cluster_id int, kind text, state text, n int64, slots int64,
 -- returns: sum_start double
--- Jobs in flight of all campaigns, by campaign, cluster, kind and state. The campaigns that have
+-- Jobs in flight of all campaigns, by campaign, cluster, kind and state; tasks that share a job are
+-- one. The campaigns that have
 -- any are found by steps through the index: the cost grows with their number, not with their
 -- jobs.
 WITH RECURSIVE flying (id) AS (
@@ -161,12 +166,12 @@ WITH RECURSIVE flying (id) AS (
     UNION
     SELECT campaign_id FROM batches WHERE state IN ('intended', 'in_doubt')
 )
-SELECT j.campaign_id, j.cluster_id, j.kind::text, j.state, sum(j.n)::bigint AS n,
+SELECT j.campaign_id, j.cluster_id, j.kind::text, j.state, sum(j.jobs)::bigint AS n,
     sum(j.slots)::bigint AS slots,
     sum(j.sum_start) AS sum_start
 FROM busy JOIN jobs_in_flight AS j ON j.campaign_id = busy.id
 GROUP BY 1, 2, 3, 4
-HAVING sum(j.n) > 0;
+HAVING sum(j.jobs) > 0;
 
 -- name: JobOwner
 -- returns: grid_user text, alive bool
@@ -223,7 +228,8 @@ FROM (
 
 -- name: MoveJobs
 -- returns: job_id int64, campaign_id int64, cluster_id int64, kind text, slots int64,
--- returns: old_state text, new_state text, started double?, old_started double?
+-- returns: old_state text, new_state text, started double?, old_started double?,
+-- returns: rides bool
 -- Changes the states of jobs in flight; returns those that had another state.
 WITH news AS (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::text[])
@@ -238,11 +244,12 @@ WITH news AS (
             ELSE l.started_at END
     FROM news AS n
     WHERE l.job_id = n.job_id AND l.state <> n.state::job_state
-    RETURNING l.job_id, l.campaign_id, l.cluster_id, l.kind, l.slots, l.state, l.started_at
+    RETURNING l.job_id, l.campaign_id, l.cluster_id, l.kind, l.slots, l.state, l.started_at,
+        l.rides
 )
 SELECT m.job_id, m.campaign_id, m.cluster_id, m.kind::text, m.slots, old.state::text AS old_state,
     m.state::text AS new_state, extract(epoch FROM m.started_at) AS started,
-    extract(epoch FROM old.started_at) AS old_started
+    extract(epoch FROM old.started_at) AS old_started, m.rides
 FROM moved AS m JOIN old USING (job_id);
 
 -- name: OverdueJobs
@@ -292,7 +299,9 @@ SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS clu
     CASE WHEN b.id IS NULL OR s.element NOT BETWEEN 0 AND b.n - 1 THEN 'unknown'
         WHEN b.state IN ('intended', 'in_doubt') THEN 'open'
         WHEN EXISTS (SELECT FROM live AS l
-                WHERE l.job_id = b.first_job_id + s.element AND l.remote_id = s.remote_id)
+                WHERE l.job_id >= b.first_job_id + s.element
+                AND l.job_id < b.first_job_id + s.element + b.tasks_per_job
+                AND l.remote_id = s.remote_id)
             -- Twice, because the index of done is two partial ones.
             OR EXISTS (SELECT FROM done AS d
                 WHERE d.campaign_id = b.campaign_id AND d.idx = b.idx AND d.counted
@@ -305,7 +314,7 @@ SELECT s.remote_id, s.tag, s.element, coalesce(cc.cluster_login, s.owner) AS clu
         ELSE 'duplicate' END AS verdict
 FROM unnest($2::text[], $3::text[], $4::int[], $5::text[]) AS s (remote_id, tag, element, owner)
 LEFT JOIN LATERAL (
-    SELECT id, state, n, first_job_id, campaign_id,
+    SELECT id, state, n, first_job_id, campaign_id, tasks_per_job,
         coalesce(idxs[s.element + 1], first_idx + s.element, -1) AS idx
     FROM batches WHERE tag = s.tag AND cluster_id = $1
 ) AS b ON true
@@ -363,7 +372,7 @@ GROUP BY 1, 2;
 -- become free (FAIR-08).
 SELECT cluster_id, campaign_id, floor(extract(epoch FROM started_at) / 10) * 10 AS start,
     sum(slots)::int AS slots
-FROM live WHERE state = 'running' AND started_at IS NOT NULL
+FROM live WHERE state = 'running' AND started_at IS NOT NULL AND NOT rides
 GROUP BY 1, 2, 3;
 
 -- name: YoungestRunningJobs
@@ -375,5 +384,5 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.slots,
     extract(epoch FROM l.started_at) AS started_at,
     coalesce(p.for_campaign, 0) AS for_campaign
 FROM live AS l LEFT JOIN preemptions AS p ON p.job_id = l.job_id
-WHERE l.state = 'running' AND l.started_at IS NOT NULL AND l.idx >= 0
+WHERE l.state = 'running' AND l.started_at IS NOT NULL AND l.idx >= 0 AND NOT l.rides
 ORDER BY p.job_id IS NULL, l.started_at DESC LIMIT 20000;

@@ -48,6 +48,8 @@ WITH RECURSIVE flying (id) AS (
     FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
     JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
     WHERE c.max_replicas > 0 AND l.idx >= 0
+        -- it costs the others that share its job more than it gives
+        AND NOT EXISTS (SELECT FROM job_mates AS m WHERE m.job_id = l.job_id)
     UNION ALL
     SELECT l.job_id, 'user', 'asked for by ' || q.asked_by FROM job_requests AS q
         JOIN live AS l USING (job_id)
@@ -98,11 +100,13 @@ WHERE l.state = 'running' AND l.idx >= 0
 ON CONFLICT DO NOTHING;
 
 -- name: CollectSuperfluousCopies
--- Copies of tasks that are done, in campaigns without replicas: a lost job that was found again.
+-- Copies of tasks that are done, in campaigns without replicas: a lost job that was found again;
+-- one that others share goes on until the last.
 INSERT INTO kills (job_id, reason)
 SELECT l.job_id, 'task_done'
 FROM live AS l JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
 WHERE l.idx >= 0 AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
+    AND NOT EXISTS (SELECT FROM job_mates AS m WHERE m.job_id = l.job_id)
 ON CONFLICT DO NOTHING;
 
 -- name: DropSettledRequests
@@ -134,12 +138,12 @@ LIMIT 1000;
 
 -- name: DueKills
 -- returns: job_id int64, calls int, remote_id text, element int, cluster_id int64, tag text,
--- returns: cluster_user text, walltime_s int64
+-- returns: cluster_user text, walltime_s int64, tasks_per_job int
 -- Kills whose next call is due, of clusters that may be called now: never called, or called so
 -- long ago that the end should have been seen ($1 s, doubled by each call up to $2).
 SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag,
     coalesce(cc.cluster_login, '') AS cluster_user,
-       coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s
+       coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s, b.tasks_per_job
 FROM kills AS k
 JOIN live AS l USING (job_id)
 JOIN batches AS b ON b.id = l.batch_id
@@ -192,7 +196,7 @@ JOIN clusters AS k ON k.id = w.cluster_id
 CROSS JOIN LATERAL (
     SELECT l.job_id FROM live AS l LEFT JOIN recalls AS r USING (job_id)
     WHERE l.campaign_id = w.campaign_id AND l.cluster_id = w.cluster_id
-        AND l.state = 'remote_waiting' AND l.idx >= 0 AND l.submitted_at < now()
+        AND l.state = 'remote_waiting' AND l.idx >= 0 AND NOT l.rides AND l.submitted_at < now()
             - (k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END))
             * interval '1 second'
     ORDER BY r.job_id IS NULL, l.submitted_at DESC, l.job_id DESC LIMIT w.n
@@ -248,6 +252,20 @@ GROUP BY 1;
 
 -- name: RequestKill
 INSERT INTO job_requests (job_id, asked_by) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: SpreadKills
+-- A job is killed with all tasks that share it. What is said of one task alone (its user, its
+-- walltime, a copy of it) is no reason for the others.
+INSERT INTO kills (job_id, reason, detail)
+SELECT DISTINCT ON (m.mate) m.mate,
+    CASE WHEN k.reason IN ('user', 'task_done', 'walltime') THEN 'shared_job' ELSE k.reason END,
+    CASE WHEN k.reason IN ('user', 'task_done', 'walltime')
+        THEN 'it shares the job of job ' || k.job_id || ', which is killed' ELSE k.detail END
+FROM kills AS k
+JOIN job_mates AS m USING (job_id)
+WHERE k.calls = 0 AND NOT EXISTS (SELECT FROM kills AS known WHERE known.job_id = m.mate)
+ORDER BY m.mate, k.job_id
+ON CONFLICT DO NOTHING;
 
 -- name: StubbornJobs
 -- returns: id int64, name text, n int64, error text?

@@ -124,7 +124,7 @@ FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id
 JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'
 LEFT JOIN forecasts AS f ON f.campaign_id = l.campaign_id AND f.cluster_id = l.cluster_id
-WHERE l.state = 'remote_waiting' AND l.idx >= 0
+WHERE l.state = 'remote_waiting' AND l.idx >= 0 AND NOT l.rides
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
 GROUP BY 1, 2, 3, 4, 5, 6;
 
@@ -226,23 +226,26 @@ ORDER BY cl.id;
 INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok,
     sum_s,
     sum_sq, min_s, max_s, hist, first_start, last_end, prologue, epilogue, answered_test, recent_s,
-    recent_idx, longest_killed_s, killed_at, bursts)
+    recent_idx, longest_killed_s, killed_at, bursts, jobs)
 SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq,
     e.min_s, e.max_s, e.hist::int[], to_timestamp(e.first_start), to_timestamp(e.last_end),
     coalesce(e.prologue, 'none'), coalesce(e.epilogue, 'none'), e.tests > 0, e.recent_s::real[],
     e.recent_idx::bigint[], e.longest_killed, CASE WHEN e.longest_killed IS NOT NULL THEN now() END,
-    CASE WHEN e.longest_killed IS NOT NULL AND e.n_ok = 0 THEN 1 ELSE 0 END
+    CASE WHEN e.longest_killed IS NOT NULL AND e.n_ok = 0 THEN 1 ELSE 0 END, e.jobs
 FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::float8[],
         $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::float8[], $12::float8[],
-        $13::text[], $14::text[], $15::int[], $16::text[], $17::text[], $18::float8[])
+        $13::text[], $14::text[], $15::int[], $16::text[], $17::text[], $18::float8[],
+        $19::bigint[])
     AS e (campaign_id, cluster_id, ended, failures, n_ok, sum_s, sum_sq, min_s, max_s, hist,
-        first_start, last_end, prologue, epilogue, tests, recent_s, recent_idx, longest_killed)
+        first_start, last_end, prologue, epilogue, tests, recent_s, recent_idx,
+        longest_killed, jobs)
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
     verified = l.verified OR excluded.verified,
     ended = l.ended + excluded.ended,
     program_failures = l.program_failures + excluded.program_failures,
     cluster_faults = CASE WHEN excluded.n_ok > 0 THEN 0 ELSE l.cluster_faults END,
     fault_until = CASE WHEN excluded.n_ok > 0 THEN NULL ELSE l.fault_until END,
+    jobs = l.jobs + excluded.jobs,
     n_ok = l.n_ok + excluded.n_ok,
     sum_s = l.sum_s + excluded.sum_s,
     sum_sq = l.sum_sq + excluded.sum_sq,

@@ -1,15 +1,15 @@
 -- name: AdoptBatch
 -- returns: slots int
 -- Batch $4 of campaign $1, which cluster $2 has and the restored database did not know, with tasks
--- $3: it is looked up by its tag as any batch in doubt.
+-- $3, of which $7 share a job: it is looked up by its tag as any batch in doubt.
 WITH ids AS (
     UPDATE id_blocks SET next = next + cardinality($3::bigint[]) WHERE name = 'job'
     RETURNING next - cardinality($3::bigint[]) AS first
 )
 INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, idxs, slots, tag, epoch,
-    state, send_by, created_at, doubtful_since, next_lookup_at, error)
+    state, send_by, created_at, doubtful_since, next_lookup_at, error, tasks_per_job)
 SELECT ids.first, $5::batch_kind, $1, $2, cardinality($3::bigint[]), $3::bigint[], cc.slots, $4, $6,
-    'in_doubt', now(), r.state_of, now(), now(), 'sent after the backup that was restored'
+    'in_doubt', now(), r.state_of, now(), now(), 'sent after the backup that was restored', $7::int
 FROM ids, restored_clusters AS r, campaign_clusters AS cc
 WHERE r.cluster_id = $2 AND cc.campaign_id = $1 AND cc.cluster_id = $2
 RETURNING slots;

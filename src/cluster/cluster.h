@@ -61,6 +61,7 @@ struct Capabilities {
       false;  ///< the cluster itself ends a job at its walltime: the grid need not
   bool dedicated =
       false;  ///< it serves this grid alone: no ceiling on calls, no tokens, open at once
+  bool groups = false;  ///< one job may run several elements, and each end is seen when it happens
   double time_resolution_s = 1;  ///< of the times in RemoteJob: 1 = whole seconds, 0 = exact
   std::chrono::seconds remembers{std::chrono::hours(24 * 365)};  ///< how long ended jobs are known
   std::chrono::seconds absence_delay{60};  ///< between two absences that together are final
@@ -93,6 +94,9 @@ struct Batch {
   int walltime_s = 3600;
   nlohmann::json options = nlohmann::json::object();  ///< cores, mem, gpus, partition, qos, ...
   std::vector<Element> elements;
+  /// So many of them share a job, one after the other: elements 0 to tasks_per_job - 1, and so
+  /// on. REQUIRES: 1, or capabilities().groups.
+  int tasks_per_job = 1;
   /// After it the POST must not start any more, whatever was waited for before it.
   std::chrono::steady_clock::time_point send_by = std::chrono::steady_clock::time_point::max();
 };
@@ -108,6 +112,7 @@ struct RemoteRef {
   std::string cluster_user;
   std::int64_t walltime_s = 0;
   std::optional<RemoteState> known;  ///< in a PollRequest: what it is as far as we know
+  int tasks_per_job = 1;             ///< of its batch
 };
 
 /// Why a remote job ended.
@@ -120,6 +125,7 @@ enum class EndCause {
   kBadDirectory,  ///< the working directory is not there or not usable
   kBadOutput,     ///< its output file cannot be written
   kLaunchFailed,  ///< the cluster could not start it
+  kNotBegun,      ///< the job that was to run it after others ended before its turn
   kUnknown        ///< gone, and nobody knows how it ended. Never a success.
 };
 
@@ -141,6 +147,7 @@ struct RemoteJob {
   bool unresponsive = false;
   std::string message;  ///< the cluster's own words, or the last lines of stderr; may be ""
   Measured measured;    ///< of one that has ended
+  double job_started_at = 0;  ///< of an element that shares a job, when that job began
 };
 
 /// The cluster said no, and has not taken any of it.

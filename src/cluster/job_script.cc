@@ -76,7 +76,9 @@ nodes=$CIGRI_NODE_FILE
 constexpr char kRunPart[] = R"sh(t0=$(date +%s)
 leave() {
   [ -z "$out" ] || { [ -s "$out.out" ] || rm -f "$out.out"; [ -s "$out.err" ] || rm -f "$out.err"; }
-  [ -z "$record" ] || echo "cigri1 $1 $t0 $(date +%s) ${node:-?} ${rid:-?} $CIGRI_JOB_ID end" >>"$record"
+  for f in "$record" "$group"; do
+    [ -z "$f" ] || echo "cigri1 $1 $t0 $(date +%s) ${node:-?} ${rid:-?} $CIGRI_JOB_ID end" >>"$f"
+  done
   [ -z "$nodes" ] || rm -f "$nodes"
 }
 die() { echo "cigri: $2" >"${out:-/dev/null}${out:+.err}"; leave $(($1 * 256)); exit "$1"; }
@@ -126,7 +128,7 @@ mkdir -p "$folder/$outdir" 2>/dev/null || die 214 "cannot write below $folder on
 out=$folder/$outdir/$1
 if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
   record=$folder/$recorddir/$1
-  measured=${together:+$folder/$recorddir/measured}
+  measured=${group:-${together:+$folder/$recorddir/measured}}
   set -C
   if true 2>/dev/null >"$record"; then
     echo "cigri1 began $t0 ${node:-?} ${rid:-?} $$" 2>/dev/null >>"$record"
@@ -161,6 +163,24 @@ case $rc in
 esac
 leave $((rc * 256))
 exit $rc
+)sh";
+
+// A job that runs several elements, each in a subshell as if it were alone. Its log is the lock that
+// the record of a single job is: a second start runs nothing. It begins none after half of its
+// walltime, so that each has the other half, and none after a signal.
+constexpr char kGroupPart[] = R"sh(group=$folder/$recorddir/$1.group
+mkdir -p "$folder/$recorddir" 2>/dev/null || exit 214
+set -C
+true 2>/dev/null >"$group" || exit 215
+set +C
+begun=$(date +%s) stop=
+trap stop=1 HUP INT TERM USR1 USR2 XCPU
+while [ $# -ge 6 ] && [ -z "$stop" ] && [ $(($(date +%s) - begun)) -lt $half ]; do
+  echo "cigri1 begins $2 $(date +%s)" >>"$group" || break
+  one "$@"
+  shift 6
+done
+exit 0
 )sh";
 
 // Only the parent of a process can say how much memory it took, and a shell does not: where a node
@@ -253,15 +273,34 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
                             : batch.setup.empty()   ? "sh"
                                                     : "bash -l";
   const std::string setup = batch.setup.empty() ? "" : batch.setup + "\n";
-  return parts.at(settings.kind) + Exports(batch) +
-         "out= record= measured= together=" +
-         (settings.kind == ScriptSettings::Kind::kOar ? "1" : "") + " plain_exit=" +
-         (settings.kind == ScriptSettings::Kind::kGridEngine ? "1" : "") +
-         "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
-         "\nfolder=" + HomeWord(settings.folder) + "\ndirectory=" + HomeWord(batch.directory) +
-         "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") +
-         "\nrecorddir=" + (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") + "\n" +
-         kRunPart;
+  const bool group = batch.tasks_per_job > 1;
+  const auto flag = [](bool on) { return std::string(on ? "1" : ""); };
+  const std::string records = "folder=" + HomeWord(settings.folder) + "\nrecorddir=" +
+                              (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") +
+                              "\n";
+  const std::string one =
+      Exports(batch) + "out= record= measured= together=" +
+      flag(settings.kind == ScriptSettings::Kind::kOar) + " plain_exit=" +
+      flag(group || settings.kind == ScriptSettings::Kind::kGridEngine) +
+      "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" +
+      ShellQuote(setup) + "\ndirectory=" + HomeWord(batch.directory) +
+      "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") + "\n" + records + kRunPart;
+  const std::string begin = parts.at(settings.kind) + std::string("group=\n");
+  if (!group) return begin + one;
+  return begin + "one() (\n" + one + ")\nhalf=" + std::to_string(batch.walltime_s / 2) + "\n" +
+         records + kGroupPart;
+}
+
+std::vector<std::string> JobArguments(const Batch& batch) {
+  std::vector<std::string> jobs;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i) {
+    const auto words = ElementArguments(batch.elements[i], static_cast<int>(i));
+    if (i % static_cast<std::size_t>(batch.tasks_per_job) == 0)
+      jobs.push_back(words);
+    else
+      jobs.back() += " " + words;
+  }
+  return jobs;
 }
 
 std::string ElementArguments(const Element& element, int index) {
@@ -297,6 +336,12 @@ std::string MeasuredPath(const RemoteRef& ref) {
   return RecordFolder(ref.tag, std::to_string(ref.index / 500)) + "/measured";
 }
 
+std::string GroupPath(const RemoteRef& ref) {
+  const int first = ref.index - ref.index % ref.tasks_per_job;
+  return RecordFolder(ref.tag, std::to_string(first / 500)) + "/" + std::to_string(first) +
+         ".group";
+}
+
 std::string OutputPath(const RemoteRef& ref, Stream stream) {
   return OutputFolder(ref.tag, std::to_string(ref.index / 500)) + "/" + std::to_string(ref.index) +
          (stream == Stream::kStdout ? ".out" : ".err");
@@ -318,27 +363,96 @@ std::map<std::int64_t, Measured> ParseMeasured(std::string_view text) {
   return out;
 }
 
-std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
-  const auto measured = ParseMeasured(text);
-  text = Trim(text);  // its last line: before it stands when the job began
-  const auto arguments = Split(text.substr(text.rfind('\n') + 1), ' ');
-  if (arguments.size() != 8 || arguments[0] != "cigri1" || arguments[7] != "end")
-    return std::nullopt;
+namespace {
+
+// "cigri1 WAIT_STATUS START END NODE REMOTE_ID JOB end"
+std::optional<ExitRecord> ReadEnd(const std::vector<std::string>& words) {
+  if (words.size() != 8 || words[0] != "cigri1" || words[7] != "end") return std::nullopt;
   ExitRecord record;
   try {
-    record.wait_status = std::stoi(arguments[1]);
-    record.started_at = std::stod(arguments[2]);
-    record.ended_at = std::stod(arguments[3]);
-    record.job_id = std::stoll(arguments[6]);
+    record.wait_status = std::stoi(words[1]);
+    record.started_at = std::stod(words[2]);
+    record.ended_at = std::stod(words[3]);
+    record.job_id = std::stoll(words[6]);
   } catch (const std::exception&) {
     return std::nullopt;
   }
-  record.node = arguments[4];
-  record.remote_id = arguments[5];
-  if (ref.job_id != 0 && record.job_id != ref.job_id) return std::nullopt;
-  if (const auto it = measured.find(record.job_id); it != measured.end())
-    record.measured = it->second;
+  record.node = words[4];
+  record.remote_id = words[5];
   return record;
+}
+
+}  // namespace
+
+std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
+  const auto measured = ParseMeasured(text);
+  text = Trim(text);  // its last line: before it stands when the job began
+  auto record = ReadEnd(Split(text.substr(text.rfind('\n') + 1), ' '));
+  if (!record || (ref.job_id != 0 && record->job_id != ref.job_id)) return std::nullopt;
+  if (const auto it = measured.find(record->job_id); it != measured.end())
+    record->measured = it->second;
+  return record;
+}
+
+GroupLog ParseGroupLog(std::string_view text) {
+  GroupLog log;
+  const auto measured = ParseMeasured(text);
+  // Our job ids follow each other as the elements do. After a restore we call them otherwise.
+  std::optional<std::int64_t> first;
+  for (const auto& line : Split(text.substr(0, text.rfind('\n') + 1), '\n')) {
+    const auto words = Split(line, ' ');
+    if (words.size() == 4 && words[0] == "cigri1" && words[1] == "begins") {
+      const auto job = NumberOf(words[2]), at = NumberOf(words[3]);
+      if (!job || !at) continue;
+      if (!first) first = static_cast<std::int64_t>(*job);
+      log.last_begun = static_cast<int>(static_cast<std::int64_t>(*job) - *first);
+      log.begun[log.last_begun] = *at;
+    } else if (auto record = ReadEnd(words); record && first) {
+      if (const auto it = measured.find(record->job_id); it != measured.end())
+        record->measured = it->second;
+      log.ends[static_cast<int>(record->job_id - *first)] = *record;
+    }
+  }
+  return log;
+}
+
+RemoteJob InGroup(const RemoteJob& whole, const RemoteRef& ref, bool last, const GroupLog& log) {
+  const bool over = whole.state == RemoteState::kEnded;
+  const int position = ref.index % ref.tasks_per_job;
+  const auto end = log.ends.find(position);
+  const auto begun = log.begun.find(position);
+  RemoteJob job = whole;
+  job.ref = ref;
+  job.ref.remote_id = whole.ref.remote_id;
+  job.job_started_at = whole.started_at;
+  job.measured = {};
+  if (begun != log.begun.end()) job.started_at = begun->second;
+  if (end != log.ends.end()) job.measured = end->second.measured;
+  // A failure of the last that began may be a kill of the job, which its end will tell.
+  if (end != log.ends.end() && (end->second.wait_status == 0 || log.last_begun != position ||
+                                (over && whole.cause == EndCause::kExited))) {
+    job.message.clear();
+    EndByScript(&job, end->second.wait_status);
+    job.started_at = end->second.started_at;
+    job.ended_at = end->second.ended_at;
+    job.node = end->second.node;
+  } else if (!over) {
+    job.state = begun != log.begun.end() || last ? RemoteState::kRunning : RemoteState::kWaiting;
+  } else if (begun == log.begun.end()) {
+    if (whole.started_at > 0) job.started_at = job.ended_at;
+    const bool none_could = log.empty() && whole.cause != EndCause::kExited;
+    if (none_could) return job;
+    job.wait_status.reset();
+    job.cause = log.empty() ? EndCause::kUnknown : EndCause::kNotBegun;
+    job.message = log.empty() ? "its job ended and left no word of it"
+                              : "its job ended before its turn";
+  } else if (whole.cause == EndCause::kExited ||
+             (whole.cause == EndCause::kWalltime && position > 0)) {
+    job.cause = EndCause::kUnknown;  // others had used up the walltime: it runs alone next time
+    job.wait_status.reset();
+    job.message = "the job that it shared with others ended while it ran";
+  }
+  return job;
 }
 
 void EndByScript(RemoteJob* job, int wait_status) {

@@ -30,6 +30,9 @@ struct ScriptSettings {
 /// The script of all jobs of `batch`. Its arguments are the words of one element.
 std::string JobScript(const Batch& batch, const ScriptSettings& settings);
 
+/// The arguments of each job of `batch`: the words of its elements, one job a line.
+std::vector<std::string> JobArguments(const Batch& batch);
+
 /// An element as six words, "INDEX JOB_ID TASK_INDEX ATTEMPT b|z DATA": only letters, digits and
 /// +/=- so that no shell, API or file on the way has anything to expand, cut or recode.
 std::string ElementArguments(const Element& element, int index);
@@ -46,6 +49,9 @@ std::string RecordPath(const RemoteRef& ref);
 std::string MeasuredPath(const RemoteRef& ref);
 std::string OutputPath(const RemoteRef& ref, Stream stream);
 
+/// Below ScriptSettings::folder: what the job that runs the element `ref` and others has done.
+std::string GroupPath(const RemoteRef& ref);
+
 /// What a job's record says.
 struct ExitRecord {
   int wait_status = 0;
@@ -59,6 +65,19 @@ std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef
 
 /// The measurements in `text`, of records or of MeasuredPath, by job.
 std::map<std::int64_t, Measured> ParseMeasured(std::string_view text);
+
+/// What a job that runs several elements, one after the other, has written of them. Its first
+/// element is 0.
+struct GroupLog {
+  std::map<int, ExitRecord> ends;
+  std::map<int, double> begun;  ///< when, also of those that have ended
+  int last_begun = -1;
+  bool empty() const { return begun.empty(); }
+};
+GroupLog ParseGroupLog(std::string_view text);
+/// What became of the element `ref`, from what is known of its job (`whole`) and its log. `last`: no
+/// element of that job comes after it.
+RemoteJob InGroup(const RemoteJob& whole, const RemoteRef& ref, bool last, const GroupLog& log);
 
 /// Fills the end of `job` from the wait status of its script: on its own, or one of the two above.
 void EndByScript(RemoteJob* job, int wait_status);

@@ -42,6 +42,7 @@ Capabilities OarCapabilities() {
   // As base64 with its numbers this stays below mod_fcgid's usual limit of 128 KiB for a body.
   c.max_bytes = 70000;
   c.output = true;
+  c.groups = true;
   return c;
 }
 
@@ -50,6 +51,7 @@ Capabilities OarCluster::capabilities() const {
   const auto& options = api_.config().options;
   c.max_array = options.value("max_array", c.max_array);
   c.max_bytes = options.value("max_bytes", c.max_bytes);
+  c.groups = script_.records;
   return c;
 }
 
@@ -129,7 +131,7 @@ RemoteJob OarCluster::JobOf(const OarItem& item, const RemoteRef& ref, int* deta
     if (!dialect_->exact_submission_time()) job.submitted_at = 0;
     // OAR has struck it off without an answer of its node: its own record, where there is one,
     // knows better.
-    if (!OarExterminated(details)) return job;
+    if (!OarExterminated(details) || ref.tasks_per_job > 1) return job;
     bool answered = false;
     if (const auto record = ReadRecord(ref, &answered)) EndByRecord(&job, *record);
     if (!answered) job.state = RemoteState::kRunning;  // the next poll asks again
@@ -142,10 +144,12 @@ PollResult OarCluster::Poll(const PollRequest& request) {
   const int calls = api_.calls();
   int details_left = DetailsPerPoll(api_.config());
   const std::span<const RemoteRef> all(request.jobs);
+  Groups groups;
   for (std::size_t from = 0, to = 0; from < all.size(); from = to) {
     to = EndOfCall(all, from);
-    PollSome(all.subspan(from, to - from), &details_left, &result);
+    PollSome(all.subspan(from, to - from), &details_left, &result, &groups);
   }
+  PollGroups(groups, &details_left, &result);
   AddMeasured(&result);
   result.calls = api_.calls() - calls;
   result.cluster_time = api_.clock();
@@ -157,7 +161,8 @@ PollResult OarCluster::Poll(const PollRequest& request) {
 void OarCluster::AddMeasured(PollResult* result) {
   std::map<std::pair<std::string, std::string>, std::vector<RemoteJob*>> files;
   for (auto& job : result->jobs)
-    if (script_.records && job.state == RemoteState::kEnded && job.started_at > 0)
+    if (script_.records && job.state == RemoteState::kEnded && job.started_at > 0 &&
+        job.ref.tasks_per_job == 1)
       files[{job.ref.cluster_user, MeasuredPath(job.ref)}].push_back(&job);
   for (const auto& [file, jobs] : files) try {
       const auto path = MediaPath(file.second, jobs.front()->ref);
@@ -183,7 +188,8 @@ std::size_t OarCluster::EndOfCall(std::span<const RemoteRef> refs, std::size_t f
 }
 
 // The list is compared while it is read: nothing is kept of the jobs that are as they were.
-void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result) {
+void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result,
+                          Groups* groups) {
   struct Asked {
     std::int64_t id;
     const RemoteRef* ref;
@@ -205,14 +211,58 @@ void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, Po
              // An id that carries another name was given out again: it is not our job.
              if (item.name != it->ref->tag) continue;
              it->seen = true;
-             if (OarEnded(item.state) || OarStarting(item.state) ||
+             const bool shared = it->ref->tasks_per_job > 1 &&
+                                 OarState(item.state) == RemoteState::kRunning;
+             if (OarEnded(item.state) || OarStarting(item.state) || shared ||
                  it->ref->known != OarState(item.state))
                news.emplace_back(it->ref, item.Keep(dialect_->details_in_lists()));
            }
          });
-  for (const auto& [ref, item] : news) result->jobs.push_back(JobOf(item, *ref, details_left));
+  for (const auto& [ref, item] : news) {
+    if (ref->tasks_per_job == 1)
+      result->jobs.push_back(JobOf(item, *ref, details_left));
+    else
+      groups->try_emplace(item.id, item).first->second.members.push_back(ref);
+  }
   for (const auto& a : asked)
     if (!a.seen) FindAbsent(*a.ref, details_left, result);
+}
+
+// Those that have ended first. Where a poll's calls do not suffice for those that run, the next poll
+// goes on with the others.
+void OarCluster::PollGroups(const Groups& groups, int* details_left, PollResult* result) {
+  const auto turn = [&](const Groups::value_type& group) {
+    if (OarEnded(group.second.item.state)) return 0;
+    return group.first > last_group_ ? 1 : 2;
+  };
+  for (int now = 0; now < 3; ++now)
+    for (const auto& group : groups)
+      if (turn(group) == now) PollGroup(group.second.item, group.second.members, details_left, result);
+  last_group_ = read_group_;
+}
+
+// A job that runs several elements: one call reads what it has written of all of them.
+void OarCluster::PollGroup(const OarItem& item, const std::vector<const RemoteRef*>& refs,
+                           int* details_left, PollResult* result) {
+  const auto whole = JobOf(item, *refs.front(), details_left);
+  GroupLog log;
+  if (whole.state == RemoteState::kRunning || whole.state == RemoteState::kEnded) {
+    if ((*details_left)-- <= 0) return;  // the next poll asks
+    if (whole.state == RemoteState::kRunning) read_group_ = item.id;
+    const auto path = MediaPath(GroupPath(*refs.front()), *refs.front());
+    const auto response = api_.Get(dialect_->Media(path, 0), refs.front()->cluster_user);
+    const bool absent = response.outcome == http::Outcome::kAnswered && response.status == 404;
+    if (!response.ok() && !absent) return;
+    if (response.ok()) log = ParseGroupLog(response.body);
+  }
+  const auto* last = *std::max_element(refs.begin(), refs.end(), [](const auto* a, const auto* b) {
+    return a->index < b->index;
+  });
+  for (const auto* ref : refs) {
+    auto job = InGroup(whole, *ref, ref == last, log);
+    if (job.state == RemoteState::kEnded || job.state != ref->known || job.unresponsive)
+      result->jobs.push_back(std::move(job));
+  }
 }
 
 void OarCluster::FindAbsent(const RemoteRef& ref, int* details_left, PollResult* result) {

@@ -97,8 +97,18 @@ class OarCluster final : public Cluster {
   void IndexRun(const Items& items, std::size_t from, std::size_t to,
                 std::vector<std::optional<int>>* indexes);
   std::size_t EndOfCall(std::span<const RemoteRef> refs, std::size_t from) const;
-  void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result);
+  /// Jobs that run several elements, by id.
+  struct Group {
+    OarItem item;
+    std::vector<const RemoteRef*> members = {};
+  };
+  using Groups = std::map<std::int64_t, Group>;
+  void PollSome(std::span<const RemoteRef> refs, int* details_left, PollResult* result,
+                Groups* groups);
+  void PollGroups(const Groups& groups, int* details_left, PollResult* result);
   void AddMeasured(PollResult* result);
+  void PollGroup(const OarItem& item, const std::vector<const RemoteRef*>& refs, int* details_left,
+                 PollResult* result);
   void FindAbsent(const RemoteRef& ref, int* details_left, PollResult* result);
   /// One page of a list; nothing when the list has got shorter than `offset`.
   std::optional<std::string> PageOf(const std::string& what, const std::string& list,
@@ -108,10 +118,12 @@ class OarCluster final : public Cluster {
   std::string HomeOf(const RemoteRef& ref);
   std::string Words(const std::string& text) const;
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
+  void KillOnce(const std::vector<RemoteRef>& refs, KillResult* result);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
   std::set<std::string> IssuedAgain(std::span<const RemoteRef> refs);
   void KillOne(const RemoteRef& ref, KillResult* result);
+  std::vector<std::string> SubmitJobs(const Batch& batch);
   std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);
   std::string SubmissionBody(const Batch& batch) const;
   int UsedUnits();
@@ -130,6 +142,7 @@ class OarCluster final : public Cluster {
   };
   // Kept from poll to poll: the same thousands of names come each time.
   std::unordered_map<std::string, Unit> units_;
+  std::int64_t read_group_ = 0, last_group_ = 0;  // the last whose log was read, and a poll ago
   std::map<std::string, std::string> homes_;  // by user, as OAR showed them
   std::int64_t polls_ = 0;
 };

@@ -24,7 +24,8 @@ Deletion DeletionIn(const http::Response& response) {
 // The first id of an array is its name. REQUIRES: not a copy that OAR made under a new id; for
 // that one the answer names no array of ours, and it is deleted alone.
 std::string ArrayOf(const RemoteRef& ref) {
-  return std::to_string(std::strtoll(ref.remote_id.c_str(), nullptr, 10) - ref.index);
+  return std::to_string(std::strtoll(ref.remote_id.c_str(), nullptr, 10) -
+                        ref.index / ref.tasks_per_job);
 }
 
 }  // namespace
@@ -33,8 +34,34 @@ KillResult OarCluster::Kill(const std::vector<RemoteRef>& jobs) {
   std::map<std::pair<std::string, std::string>, std::vector<RemoteRef>> arrays;
   for (const auto& ref : jobs) arrays[{ref.cluster_user, ref.tag}].push_back(ref);
   KillResult result;
-  for (const auto& [key, refs] : arrays) KillArray(refs, &result);
+  for (const auto& [key, refs] : arrays) KillOnce(refs, &result);
   return result;
+}
+
+// Elements that share a job are killed with it, by one call.
+void OarCluster::KillOnce(const std::vector<RemoteRef>& refs, KillResult* result) {
+  std::map<std::string, std::vector<RemoteRef>> others;
+  std::vector<RemoteRef> first;
+  for (const auto& ref : refs) {
+    const auto [it, is_new] = others.try_emplace(ref.remote_id);
+    if (is_new)
+      first.push_back(ref);
+    else
+      it->second.push_back(ref);
+  }
+  KillResult once;
+  KillArray(first, &once);
+  const auto all = [&](const RemoteRef& ref) {
+    auto same = others.at(ref.remote_id);
+    same.push_back(ref);
+    return same;
+  };
+  for (const auto& ref : once.gone)
+    for (auto& each : all(ref)) result->gone.push_back(each);
+  for (const auto& ref : once.asked)
+    for (auto& each : all(ref)) result->asked.push_back(each);
+  for (const auto& [ref, why] : once.failed)
+    for (auto& each : all(ref)) result->failed.emplace_back(each, why);
 }
 
 void OarCluster::KillArray(const std::vector<RemoteRef>& refs, KillResult* result) {

@@ -62,6 +62,11 @@ std::vector<std::string> Types(const Batch& batch) {
   return types;
 }
 
+std::size_t JobsOf(const Batch& batch) {
+  const auto each = static_cast<std::size_t>(batch.tasks_per_job);
+  return (batch.elements.size() + each - 1) / each;
+}
+
 // OAR 3's 403 for a request that an admission rule has refused: no word on who asks.
 bool RefusedByRule(const http::Response& response) {
   return response.outcome == http::Outcome::kAnswered && response.status == 403 &&
@@ -123,8 +128,7 @@ std::string OarCluster::SubmissionBody(const Batch& batch) const {
   const std::string command =
       "exec /bin/sh -c 'eval \"$(echo " + script + "|base64 -d|gzip -dc)\"' cigri";
   std::string lines;
-  for (std::size_t i = 0; i < batch.elements.size(); ++i)
-    lines += ElementArguments(batch.elements[i], static_cast<int>(i)) + "\n";
+  for (const auto& job : JobArguments(batch)) lines += job + "\n";
   if (!dialect_->newline_ends_last_line() && !lines.empty()) lines.pop_back();
   const auto resource = Words(OarResources(batch, api_.config()));
   nlohmann::json body{{"command", Words(command)}, {"param_file", lines},   {"name", batch.tag},
@@ -137,6 +141,15 @@ std::string OarCluster::SubmissionBody(const Batch& batch) const {
 }
 
 std::vector<std::string> OarCluster::Submit(const Batch& batch) {
+  const auto jobs = SubmitJobs(batch);
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i)
+    ids.push_back(jobs.at(i / static_cast<std::size_t>(batch.tasks_per_job)));
+  return ids;
+}
+
+// One id for each job.
+std::vector<std::string> OarCluster::SubmitJobs(const Batch& batch) {
   if (const auto why = WhyNot(batch); !why.empty()) throw SubmitRefused(Why::kBatch, why);
   if (!OarCanName(batch.cluster_user))
     throw SubmitRefused(Why::kUser, "user \"" + batch.cluster_user + "\" cannot submit to " +
@@ -156,7 +169,7 @@ std::vector<std::string> OarCluster::Submit(const Batch& batch) {
   // OAR 3 names the array only.
   if (response.ok() && OarJobIds(response.body).empty())
     if (auto ids = IdsOfArray(batch, response.body); !ids.empty()) return ids;
-  return ReadOarSubmission(api_, what, response, batch.elements.size());
+  return ReadOarSubmission(api_, what, response, JobsOf(batch));
 }
 
 // The jobs of an array whose first is named in `answer`; none when the answer names none. Throws
@@ -166,14 +179,14 @@ std::vector<std::string> OarCluster::IdsOfArray(const Batch& batch, const std::s
   const auto first = static_cast<std::int64_t>(NumberIn(At(parsed, "id")));
   if (first <= 0) return {};
   std::vector<std::string> ids{std::to_string(first)};
-  if (batch.elements.size() == 1) return ids;
+  if (JobsOf(batch) == 1) return ids;
   const auto what = "list array " + ids[0] + " of " + api_.config().name;
   try {
     std::vector<std::int64_t> numbers;
     for (const auto& item : List(what, dialect_->JobsOfArray(ids[0]), batch.cluster_user))
       if (item.name == batch.tag) numbers.push_back(item.id);
     std::sort(numbers.begin(), numbers.end());
-    if (numbers.size() == batch.elements.size()) {
+    if (numbers.size() == JobsOf(batch)) {
       ids.clear();
       for (const auto id : numbers) ids.push_back(std::to_string(id));
       return ids;

@@ -13,12 +13,19 @@ namespace cigri {
 class CounterDeltas {
  public:
   struct Delta {
-    std::int64_t n = 0, slots = 0;
+    std::int64_t n = 0, slots = 0, riders = 0;
     double sum_start = 0;
   };
   using Key = std::tuple<std::int64_t, std::int64_t, std::string,
                          std::string>;  // campaign, cluster, kind, state
 
+  /// One more (or fewer) task that shares its job with a later one, which has the slots.
+  void AddRider(std::int64_t campaign, std::int64_t cluster, BatchKind kind, std::string_view state,
+                std::int64_t tasks) {
+    auto& d = deltas_[{campaign, cluster, std::string(ToString(kind)), std::string(state)}];
+    d.n += tasks;
+    d.riders += tasks;
+  }
   /// `jobs` more (or fewer) jobs of `slots` slots each in `state`; `start` (epoch s) only for
   /// running.
   void Add(std::int64_t campaign, std::int64_t cluster, BatchKind kind, std::string_view state,

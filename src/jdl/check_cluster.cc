@@ -29,6 +29,7 @@ class ClusterCheck {
     Resources();
     Type();
     Hooks();
+    Grouping();
     ForSlurm();
     Keys();
     out_.properties = Text("properties");
@@ -54,6 +55,7 @@ class ClusterCheck {
   void Type();
   void Hooks();
   std::vector<std::string> Script(const char* key);
+  void Grouping();
   void ForSlurm();
   void Keys();
   std::string MissingHint() const;
@@ -145,6 +147,17 @@ void ClusterCheck::Hooks() {
   out_.epilogue = Script("epilogue");
   out_.prologue_walltime_s = ReadWalltime(doc_, Get("prologue_walltime"));
   out_.epilogue_walltime_s = ReadWalltime(doc_, Get("epilogue_walltime"));
+}
+
+// false: each task has a job of its own; a number: so many share one; true: the grid finds out.
+void ClusterCheck::Grouping() {
+  constexpr char kKey[] = "temporal_grouping";
+  const auto& given = block_.contains(kKey) ? block_ : doc_.root;
+  const auto found = Get(kKey);
+  if (found && found.value->is_number())
+    Option(kKey, ReadWhole(doc_, found, 1, 1000));
+  else if (given.contains(kKey) && !given[kKey].is_null() && !ReadFlag(doc_, found))
+    out_.options[kKey] = 1;
 }
 
 void ClusterCheck::ForSlurm() {

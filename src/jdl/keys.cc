@@ -34,7 +34,6 @@ constexpr Key kKeys[] = {
     {"max_jobs", kC},
     {"test_mode", kC},
     // CiGri 3, without effect
-    {"temporal_grouping", kD},
     {"dimensional_grouping", kD},
     {"checkpointing_type", kD},
     {"output_gathering_method", kD},
@@ -60,6 +59,7 @@ constexpr Key kKeys[] = {
     {"after_any", kG},
     {"not_before", kG},
     {"max_jobs_total", kG},
+    {"temporal_grouping", kC},  // CiGri 3's
     {"setup", kC},
     {"cores", kC},
     {"mem", kC},

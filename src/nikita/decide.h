@@ -24,6 +24,7 @@ inline constexpr KillReason kKillReasons[] = {
     {"user", "CollectKills", "a user or operator asked to kill the job"},
     {"preempted_by_grid", "CollectKills", "the policy gives its slots to another campaign"},
     {"recalled", "CollectKills", "it is pending while another cluster has idle slots for it"},
+    {"shared_job", "SpreadKills", "a task that shares its job with it is killed"},
     {"drain", "CollectDrainedJobs", "an operator drains its cluster with --kill"},
     {"walltime", "CollectOverWalltime", "it runs past its walltime and some slack"},
     {"never_started", "CollectNeverStarted", "its cluster says it runs, but it never started"},

@@ -95,11 +95,13 @@ void ReportUnconfirmedKills(db::Tx& tx) {
 }
 
 std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(db::Tx& tx) {
+  tx.Exec(sql::kSpreadKills);
   std::map<std::int64_t, std::vector<cluster::RemoteRef>> calls;
   for (const auto& row : tx.Exec(sql::kDueKills, kFirstRepeatS, kLastRepeatS)) {
     auto ref = RefOf(row);
     ref.job_id = row.job_id;
     ref.walltime_s = row.walltime_s;
+    ref.tasks_per_job = row.tasks_per_job;
     calls[row.cluster_id].push_back(std::move(ref));
   }
   for (const auto& row : tx.Exec(sql::kDueDuplicates, kFirstRepeatS, kLastRepeatS))

@@ -23,7 +23,8 @@ std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& f
           f.running,
           f.ended,
           static_cast<std::int64_t>(1000 * forecast.job_ratio),
-          forecast.waiting_allowed.value_or(0)};
+          forecast.waiting_allowed.value_or(0),
+          forecast.tasks_per_job};
 }
 
 // Places of a queue that have doubled or halved: work waits for that, so it is written at once.

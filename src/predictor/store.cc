@@ -3,6 +3,9 @@
 #include <sql/forecasts.h>
 #include <sql/tasks.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace cigri::predictor {
 
 std::map<std::int64_t, std::vector<PlacementStats>> LoadStats(db::Tx& tx) {
@@ -30,6 +33,12 @@ std::map<std::int64_t, std::vector<PlacementStats>> LoadStats(db::Tx& tx) {
     f.hist = row.hist;
     f.last_ratio = row.job_ratio;
     f.last_rate = row.rate;
+    f.groups = row.groups;
+    if (row.tasks_per_job) f.tasks_per_job = std::max(1, std::atoi(row.tasks_per_job->c_str()));
+    f.jobs = row.jobs;
+    f.last_cost_s = row.job_cost_s;
+    f.lifetime_s = row.lifetime_s;
+    f.walltime_s = row.walltime_s;
     campaigns[f.campaign_id].push_back(std::move(f));
   }
   return campaigns;
@@ -47,7 +56,8 @@ void ForecastRows::Add(const PlacementStats& f, const Forecast& forecast,
             f.free_resources, f.running, f.waiting + f.submitted, forecast.rate, forecast.average_s,
             forecast.stddev_s, forecast.p50_s, forecast.p90_s, forecast.p99_s,
             forecast.waiting_allowed, left ? std::optional(left->low) : std::nullopt,
-            left ? std::optional(left->high) : std::nullopt, forecast.overdue_s, history);
+            left ? std::optional(left->high) : std::nullopt, forecast.overdue_s, history,
+            forecast.tasks_per_job, forecast.job_cost_s);
 }
 
 void ForecastRows::Write(db::Tx& tx) const { tx.Exec(sql::kPutForecasts, rows_); }

@@ -27,9 +27,9 @@ class ForecastRows {
   using Int = std::int64_t;
   using Maybe = std::optional<double>;
   // campaign, cluster, job ratio, poll, submitted, free, running, waiting, rate, average, stddev,
-  // p50, p90, p99, waiting allowed, low, high, overdue, history
+  // p50, p90, p99, waiting allowed, low, high, overdue, history, tasks of a job, cost of a job
   db::RowSet<Int, Int, double, Int, Int, int, Int, Int, double, Maybe, Maybe, Maybe, Maybe, Maybe,
-             std::optional<Int>, Maybe, Maybe, Maybe, bool>
+             std::optional<Int>, Maybe, Maybe, Maybe, bool, int, Maybe>
       rows_;
 };
 

@@ -137,6 +137,7 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   SetMemory(tx, batch, out);
   out.kind = batch.kind;
   out.tag = batch.tag;
+  out.tasks_per_job = batch.tasks_per_job;
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 namespace cigri::runner {
 
@@ -20,14 +21,18 @@ std::vector<Want> Room(const std::vector<Candidate>& candidates, Ceiling ceiling
     if (c.max_jobs) n = std::min(n, *c.max_jobs - c.in_flight);
     if (ceiling.max_jobs) n = std::min(n, *ceiling.max_jobs - ceiling.jobs);
     if (ceiling.max_slots) n = std::min(n, (*ceiling.max_slots - ceiling.slots) / c.slots);
-    n = std::min<std::int64_t>(n, most);
+    const int shared =
+        c.kind == BatchKind::kTask
+            ? TasksPerJob(std::min(c.tasks_per_job, c.max_array), c.fresh + c.retried, c.n)
+            : 1;
+    n = std::min<std::int64_t>(n, std::max(1, most / shared));
     if (ceiling.sparing) n = std::min<std::int64_t>(n, c.max_array);
     if (n <= 0) continue;
     wants.push_back(
-        {c.campaign_id, c.kind, static_cast<int>(n), c.slots, c.fresh, c.cluster_login});
+        {c.campaign_id, c.kind, static_cast<int>(n), c.slots, c.fresh, c.cluster_login, shared});
     ceiling.jobs += n;
     ceiling.slots += n * c.slots;
-    most -= static_cast<int>(n);
+    most -= static_cast<int>(n) * shared;
     // What is claimed now must be sent within its window, one POST after the other.
     if (most <= 0 || wants.size() == most_wants) break;
   }
@@ -50,12 +55,33 @@ int RetryShare(int n, std::int64_t fresh) {
 }
 
 std::vector<std::vector<ClaimedTask>> ByGrowth(const std::vector<ClaimedTask>& tasks) {
-  std::map<std::pair<double, double>, std::vector<ClaimedTask>> groups;
-  for (const auto& task : tasks) groups[{task.walltime_x, task.memory_x}].push_back(task);
+  std::map<std::tuple<double, double, bool>, std::vector<ClaimedTask>> groups;
+  for (const auto& task : tasks)
+    groups[{task.walltime_x, task.memory_x, task.alone}].push_back(task);
   std::vector<std::vector<ClaimedTask>> out;
   for (auto& [growth, group] : groups) out.push_back(std::move(group));
   return out;
 }
+
+int TasksPerJob(int most, std::int64_t left, int n) {
+  const std::int64_t jobs = std::max(1, n);
+  // Each claim sees fewer tasks left: without a least, the last ones would be as many jobs.
+  const int least = std::max(1, most / 4);
+  return static_cast<int>(
+      std::clamp<std::int64_t>((left + jobs - 1) / jobs, least, std::max(1, most)));
+}
+
+bool Rides(int element, int n, int tasks_per_job) {
+  return (element + 1) % tasks_per_job != 0 && element + 1 != n;
+}
+
+int JobsOf(const std::vector<ClaimedTask>& tasks, int tasks_per_job) {
+  const auto alone = std::count_if(tasks.begin(), tasks.end(), [](auto& t) { return t.alone; });
+  const auto others = static_cast<std::int64_t>(tasks.size()) - alone;
+  return static_cast<int>(alone + (others + tasks_per_job - 1) / tasks_per_job);
+}
+
+int LastJob(int n, int tasks_per_job) { return (n - 1) / tasks_per_job * tasks_per_job; }
 
 std::vector<std::pair<int, int>> Cut(int n, int most) {
   std::vector<std::pair<int, int>> pieces;

@@ -22,6 +22,8 @@ struct Candidate {
   std::int64_t fresh = 0;     ///< tasks the cursor has not passed
   int max_array = INT32_MAX;  ///< most jobs of one POST
   std::string cluster_login;  ///< who the owner of the campaign is there
+  int tasks_per_job = 1;      ///< most tasks that share a job
+  std::int64_t retried = 0;   ///< tasks to be retried, a thousand at most
 };
 
 /// What the operator allows on the cluster now.
@@ -42,6 +44,7 @@ struct Want {
   int slots;
   std::int64_t fresh;
   std::string cluster_login;
+  int tasks_per_job = 1;
 };
 /// How many jobs of each candidate may be claimed now, in the order of the plan; at most `most` in
 /// all.
@@ -66,8 +69,19 @@ struct ClaimedTask {
   std::int64_t idx;
   int attempt;
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for
+  bool alone = false;                   ///< it shares no job with others
 };
-/// Cuts tasks into runs that get the same walltime and memory: one batch has one of each.
+/// How many tasks share a job of `n` jobs in flight: no more than leave something for each of them,
+/// but at least a quarter of `most`.
+int TasksPerJob(int most, std::int64_t left, int n);
+/// Whether element `element` of `n` shares its job with a later one.
+bool Rides(int element, int n, int tasks_per_job);
+/// How many jobs tasks are that share them.
+int JobsOf(const std::vector<ClaimedTask>& tasks, int tasks_per_job);
+/// The first element of the last job of `n` elements.
+int LastJob(int n, int tasks_per_job);
+/// Cuts tasks into runs that get the same walltime and memory, and share jobs or do not: one batch
+/// has one of each.
 std::vector<std::vector<ClaimedTask>> ByGrowth(const std::vector<ClaimedTask>& tasks);
 /// Cuts [0, n) into pieces of at most `most`.
 std::vector<std::pair<int, int>> Cut(int n, int most);

@@ -1,5 +1,7 @@
 #include "runner/outcome_resolver.h"
 
+#include <algorithm>
+
 #include <map>
 
 #include "core/log.h"
@@ -80,10 +82,13 @@ void OutcomeResolver::Settle(const OpenBatch& open, const cluster::FindResult& f
       AbsenceIsFinal({found.complete, found.revoked, open.send_over, open.absences, open.quiet_s,
                       static_cast<double>(session_.caps.absence_delay.count())});
   std::map<int, std::string> there;
-  for (const auto& job : found.jobs) there.emplace(job.ref.index, job.ref.remote_id);
+  const int n = static_cast<int>(batch.tasks.size());
+  for (const auto& job : found.jobs)  // by its first element; those that share it are there, too
+    for (int i = job.ref.index; i < std::min(n, job.ref.index + batch.tasks_per_job); ++i)
+      there.emplace(i, job.ref.remote_id);
   const std::vector<std::pair<int, std::string>> remote(there.begin(), there.end());
   std::vector<int> missing;
-  for (int i = 0; i < static_cast<int>(batch.tasks.size()); ++i)
+  for (int i = 0; i < n; ++i)
     if (there.count(i) == 0) missing.push_back(i);
 
   session_.Transact([&](db::Tx& tx) {

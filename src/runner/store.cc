@@ -25,6 +25,20 @@ std::set<std::int64_t> ClustersWithWork(db::Tx& tx) {
 
 std::string GridId(db::Tx& tx) { return tx.One(sql::kGridId).grid_id; }
 
+void CountElement(CounterDeltas& deltas, std::int64_t cluster, const ClaimedBatch& b,
+                  std::string_view state, int element, int sign) {
+  if (Rides(element, static_cast<int>(b.tasks.size()), b.tasks_per_job))
+    deltas.AddRider(b.campaign_id, cluster, b.kind, state, sign);
+  else
+    deltas.Add(b.campaign_id, cluster, b.kind, state, sign, b.slots);
+}
+
+void CountBatch(CounterDeltas& deltas, std::int64_t cluster, const ClaimedBatch& batch,
+                std::string_view state, int sign) {
+  for (int i = 0; i < static_cast<int>(batch.tasks.size()); ++i)
+    CountElement(deltas, cluster, batch, state, i, sign);
+}
+
 bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
                    const std::vector<std::pair<int, std::string>>& remote,
                    const std::vector<int>& missing, bool on_hold) {
@@ -37,10 +51,9 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
   if (!missing.empty())
     tx.Exec(sql::kGiveBackTasks, batch.id, missing, "the cluster did not take it");
   CounterDeltas deltas;
-  deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "launching",
-             -static_cast<std::int64_t>(batch.tasks.size()), batch.slots);
-  deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "submitted",
-             static_cast<std::int64_t>(remote.size()), batch.slots);
+  CountBatch(deltas, cluster_id_, batch, "launching", -1);
+  for (const auto& [element, id] : remote)
+    CountElement(deltas, cluster_id_, batch, "submitted", element, 1);
   db::AddCounters(tx, deltas, "runner");
   if (half_open_) tx.Exec(sql::kRaiseHalfOpenLimit, cluster_id_);
   return true;
@@ -54,8 +67,7 @@ bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
   std::iota(elements.begin(), elements.end(), 0);
   tx.Exec(sql::kGiveBackTasks, batch.id, elements, why);
   CounterDeltas deltas;
-  deltas.Add(batch.campaign_id, cluster_id_, batch.kind, "launching",
-             -static_cast<std::int64_t>(batch.tasks.size()), batch.slots);
+  CountBatch(deltas, cluster_id_, batch, "launching", -1);
   db::AddCounters(tx, deltas, "runner");
   return true;
 }
@@ -94,6 +106,7 @@ OpenBatch OpenBatchOf(const sql::OpenBatchesRow& row) {
   o.batch.tag = row.tag;
   o.batch.cluster_login = row.cluster_login;
   o.batch.slots = row.slots;
+  o.batch.tasks_per_job = row.tasks_per_job;
   o.batch.tasks = TasksOf(row);
   o.state = FromString<BatchState>(row.state).value();
   o.created_at = row.created_at;

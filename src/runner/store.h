@@ -9,6 +9,7 @@
 #include <sql/restores.h>
 
 #include "cluster/cluster.h"
+#include "core/counters.h"
 #include "db/db.h"
 #include "runner/decide.h"
 
@@ -24,10 +25,18 @@ struct ClaimedBatch {
   std::string tag;
   std::string cluster_login;  ///< who the owner of the campaign is on the cluster
   int slots = 1;
+  int tasks_per_job = 1;  ///< elements that share a job
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for; the same for all tasks
   std::vector<ClaimedTask> tasks;       ///< element by element; idx -1 for prologue and epilogue
   std::string node;  ///< an excluded node that the batch's one job tries; "" = any other node
 };
+
+/// `sign` more (1) or fewer (-1) of element `element` in `state`.
+void CountElement(CounterDeltas& deltas, std::int64_t cluster, const ClaimedBatch& batch,
+                  std::string_view state, int element, int sign);
+/// The same of all its elements.
+void CountBatch(CounterDeltas& deltas, std::int64_t cluster, const ClaimedBatch& batch,
+                std::string_view state, int sign);
 
 /// A batch whose outcome is unknown.
 struct OpenBatch {
@@ -147,6 +156,7 @@ class Store {
   struct UnknownTag {
     std::string tag;
     std::vector<std::int64_t> idxs;
+    int tasks_per_job;
   };
   void AdoptBatch(db::Tx& tx, const sql::CampaignsOfTagsRow& campaign, const UnknownTag& unknown);
   using TasksByCampaign = std::map<std::int64_t, std::vector<ClaimedTask>>;

@@ -37,9 +37,7 @@ std::optional<std::string> ListedTasks(const ClaimedBatch& b) {
 
 CounterDeltas Launching(std::int64_t cluster, const std::vector<ClaimedBatch>& batches) {
   CounterDeltas deltas;
-  for (const auto& b : batches)
-    deltas.Add(b.campaign_id, cluster, b.kind, "launching",
-               static_cast<std::int64_t>(b.tasks.size()), b.slots);
+  for (const auto& b : batches) CountBatch(deltas, cluster, b, "launching", 1);
   return deltas;
 }
 
@@ -76,6 +74,8 @@ std::vector<Candidate> Store::Candidates(db::Tx& tx,
     c.in_flight_kind = row.in_flight_kind;
     c.in_flight = row.in_flight;
     c.fresh = row.fresh;
+    c.tasks_per_job = row.tasks_per_job;
+    c.retried = row.retried;
     c.max_array = max_array(row.campaign_id);
     c.cluster_login = std::move(row.cluster_login);
     if (IsTask(c.kind) || c.kind == BatchKind::kReplica) {
@@ -88,13 +88,17 @@ std::vector<Candidate> Store::Candidates(db::Tx& tx,
 }
 
 Store::TasksByCampaign Store::TakeRetried(db::Tx& tx, const std::vector<Want>& wants) {
-  db::RowSet<std::int64_t, int, bool> rows;  // campaign, most tasks, it has no fresh ones
-  for (const auto& w : wants)
-    if (IsTask(w.kind)) rows.Add(w.campaign_id, RetryShare(w.n, w.fresh), w.fresh == 0);
+  db::RowSet<std::int64_t, int, bool> rows;  // campaign, most jobs, it has no fresh tasks
+  std::vector<int> tasks_per_job;
+  for (const auto& w : wants) {
+    if (!IsTask(w.kind)) continue;
+    rows.Add(w.campaign_id, RetryShare(w.n, w.fresh), w.fresh == 0);
+    tasks_per_job.push_back(w.tasks_per_job);
+  }
   TasksByCampaign out;
   if (rows.empty()) return out;
-  for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_))
-    out[row.campaign_id].push_back({row.idx, row.attempt, row.walltime_x, row.memory_x});
+  for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_, tasks_per_job))
+    out[row.campaign_id].push_back({row.idx, row.attempt, row.walltime_x, row.memory_x, row.alone});
   return out;
 }
 
@@ -105,8 +109,8 @@ Store::TasksByCampaign Store::TakeFresh(db::Tx& tx, const std::vector<Want>& wan
     if (!IsTask(w.kind) || w.fresh == 0) continue;
     const auto it = retried.find(w.campaign_id);
     if (one_post && it != retried.end()) continue;  // retried tasks are a batch of their own
-    const int rest = w.n - (it == retried.end() ? 0 : static_cast<int>(it->second.size()));
-    if (rest > 0) rows.Add(w.campaign_id, rest);
+    const int rest = w.n - (it == retried.end() ? 0 : JobsOf(it->second, w.tasks_per_job));
+    if (rest > 0) rows.Add(w.campaign_id, rest * w.tasks_per_job);
   }
   TasksByCampaign out;
   if (rows.empty()) return out;
@@ -128,8 +132,11 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
   auto retried = TakeRetried(tx, wants), fresh = TakeFresh(tx, wants, retried, one_post);
   std::vector<ClaimedBatch> batches;
   const auto add = [&](const Want& want, const std::vector<ClaimedTask>& tasks) {
-    for (const auto& [from, n] : Cut(static_cast<int>(tasks.size()), max_array(want.campaign_id))) {
+    const int most = max_array(want.campaign_id);
+    const int shared = tasks.empty() || tasks.front().alone ? 1 : want.tasks_per_job;
+    for (const auto& [from, n] : Cut(static_cast<int>(tasks.size()), most - most % shared)) {
       ClaimedBatch b;
+      b.tasks_per_job = shared;
       b.campaign_id = want.campaign_id;
       b.kind = want.kind;
       b.slots = want.slots;
@@ -137,7 +144,7 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
       b.walltime_x = tasks.front().walltime_x;
       b.memory_x = tasks.front().memory_x;
       b.tasks.assign(tasks.begin() + from, tasks.begin() + from + n);
-      b.tag = NewTag(want.campaign_id, grid_id_, IndexesOf(b));
+      b.tag = NewTag(want.campaign_id, grid_id_, IndexesOf(b), shared);
       batches.push_back(std::move(b));
     }
   };
@@ -161,12 +168,13 @@ void Store::TryNodes(db::Tx& tx, std::vector<ClaimedBatch>& batches) {
       return IsTask(b.kind) && b.node.empty();
     });
     if (from == batches.rend()) return;
-    if (from->tasks.size() > 1) {
+    const int first = LastJob(static_cast<int>(from->tasks.size()), from->tasks_per_job);
+    if (first > 0) {
       ClaimedBatch trial = *from;
-      trial.tasks = {from->tasks.back()};
-      from->tasks.pop_back();
-      from->tag = NewTag(from->campaign_id, grid_id_, IndexesOf(*from));
-      trial.tag = NewTag(trial.campaign_id, grid_id_, IndexesOf(trial));
+      trial.tasks.erase(trial.tasks.begin(), trial.tasks.begin() + first);
+      from->tasks.resize(static_cast<std::size_t>(first));
+      from->tag = NewTag(from->campaign_id, grid_id_, IndexesOf(*from), from->tasks_per_job);
+      trial.tag = NewTag(trial.campaign_id, grid_id_, IndexesOf(trial), trial.tasks_per_job);
       trial.node = row.node;
       batches.push_back(std::move(trial));
     } else {
@@ -177,16 +185,17 @@ void Store::TryNodes(db::Tx& tx, std::vector<ClaimedBatch>& batches) {
 
 void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold) {
   db::RowSet<std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>,
-             std::optional<std::string>, int, std::string, double, std::optional<std::string>>
+             std::optional<std::string>, int, std::string, double, int, std::optional<std::string>>
       rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag, growth,
-             // the node that it tries
+             // tasks of a job, the node that it tries
   std::int64_t jobs = 0;
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) {
     const auto first = IsFreshRange(b) ? std::optional(b.tasks.front().idx) : std::nullopt;
     const int n = static_cast<int>(b.tasks.size());
     rows.Add(jobs, std::string(ToString(b.kind)), b.campaign_id, n, first, ListedTasks(b), b.slots,
-             b.tag, b.walltime_x, b.node.empty() ? std::nullopt : std::optional(b.node));
+             b.tag, b.walltime_x, b.tasks_per_job,
+             b.node.empty() ? std::nullopt : std::optional(b.node));
     jobs += n;
     by_tag[b.tag] = &b;
   }

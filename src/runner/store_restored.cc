@@ -27,7 +27,8 @@ AdoptedTags Store::AdoptTags(db::Tx& tx, const std::vector<std::string>& tags) {
   for (const auto& tag : tags) {
     if (known.count(tag) != 0) continue;
     if (auto content = ReadTag(tag, grid_id_); content && !content->script)
-      unknown[content->campaign_id].push_back({tag, std::move(content->idxs)});
+      unknown[content->campaign_id].push_back(
+          {tag, std::move(content->idxs), content->tasks_per_job});
   }
   std::vector<std::int64_t> campaigns;
   for (const auto& [campaign, batches] : unknown) campaigns.push_back(campaign);
@@ -63,12 +64,17 @@ void Store::AdoptBatch(db::Tx& tx, const sql::CampaignsOfTagsRow& campaign,
   const auto kind =
       waiting > 0 ? FromString<BatchKind>(campaign.kind).value() : BatchKind::kReplica;
   const auto row = tx.First(sql::kAdoptBatch, id, cluster_id_, unknown.idxs, unknown.tag,
-                            std::string(ToString(kind)), epoch_);
+                            std::string(ToString(kind)), epoch_, unknown.tasks_per_job);
   if (!row)
     throw std::runtime_error("campaign " + std::to_string(id) + " does not name this cluster");
+  ClaimedBatch batch;
+  batch.campaign_id = id;
+  batch.kind = kind;
+  batch.slots = row->slots;
+  batch.tasks_per_job = unknown.tasks_per_job;
+  for (const auto idx : unknown.idxs) batch.tasks.push_back({idx, 1});
   CounterDeltas deltas;
-  deltas.Add(id, cluster_id_, kind, "launching", static_cast<std::int64_t>(unknown.idxs.size()),
-             row->slots);
+  CountBatch(deltas, cluster_id_, batch, "launching", 1);
   db::AddCounters(tx, deltas, "runner");
 }
 

@@ -52,10 +52,11 @@ std::optional<std::vector<std::int64_t>> FromRuns(const std::string& text) {
 }  // namespace
 
 std::string NewTag(std::int64_t campaign_id, const std::string& grid_id,
-                   const std::vector<std::int64_t>& idxs) {
+                   const std::vector<std::int64_t>& idxs, int tasks_per_job) {
   const std::string tag =
       "cigri." + std::to_string(campaign_id) + "." + grid_id + "." + RandomHex(8);
-  const std::string whole = tag + "-" + (idxs.at(0) < 0 ? kScript : Runs(idxs));
+  const std::string whole = tag + "-" + (idxs.at(0) < 0 ? kScript : Runs(idxs)) +
+                            (tasks_per_job == 1 ? "" : "G" + Base36(tasks_per_job));
   return whole.size() <= kLongest ? whole : tag;
 }
 
@@ -70,10 +71,15 @@ std::optional<TagContent> ReadTag(const std::string& tag, const std::string& gri
   const auto at = parts[3].find('-');
   if (at == std::string::npos) return content;
   const auto tasks = parts[3].substr(at + 1);
+  const auto group = tasks.find('G');
+  const auto shared = group == tasks.npos ? 1 : FromBase36(tasks.substr(group + 1));
   if (tasks == kScript)
     content.script = true;
-  else if (auto idxs = FromRuns(tasks))
+  else if (auto idxs = FromRuns(tasks.substr(0, group));
+           idxs && shared && *shared >= 1 && *shared <= kMostTasks) {
     content.idxs = std::move(*idxs);
+    content.tasks_per_job = static_cast<int>(*shared);
+  }
   return content;
 }
 

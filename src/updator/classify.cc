@@ -88,7 +88,8 @@ ExitInfo UserRequeue(const EndInfo& end, int exit_code) {
 // The grid killed the job. The task loses no try and is retried, unless its user asked for the
 // kill or the job had used up its walltime.
 ExitInfo KilledByGrid(const EndInfo& end) {
-  if (end.kill_reason == "walltime") return Charged(end, "WALLTIME");
+  if (end.kill_reason == "walltime" && end.cause != EndCause::kNotBegun)
+    return Charged(end, "WALLTIME");
   ExitInfo out = Uncharged(end, ExitClass::kOurKill, "KILLED_BY_GRID");
   if (end.kill_reason == "user") {
     out.code = "USER_FRAG";
@@ -107,6 +108,8 @@ ExitInfo ByCause(const EndInfo& end) {
       return Uncharged(end, ExitClass::kInfrastructure, "FRAG_RESUBMIT");
     case EndCause::kNodeFailed:
       return Uncharged(end, ExitClass::kInfrastructure, "NODE_FAILED");
+    case EndCause::kNotBegun:
+      return Uncharged(end, ExitClass::kOurKill, "KILLED_BY_GRID");
     case EndCause::kLaunchFailed:
       return Uncharged(end, ExitClass::kInfrastructure, "LAUNCH_FAILED");
     case EndCause::kUnknown:

@@ -100,7 +100,7 @@ std::vector<cluster::RemoteRef> Memory::RefsOf(std::int64_t cluster_id) const {
     for (auto job_id = batch.first_job_id; job_id < batch.first_job_id + batch.n; ++job_id)
       if (const auto* job = Find(job_id))
         refs.push_back({job->remote_id, batch.tag, job->element, job_id, batch.cluster_user,
-                        batch.walltime_s, Known(job->state)});
+                        batch.walltime_s, Known(job->state), batch.tasks_per_job});
   }
   return refs;
 }

@@ -24,7 +24,7 @@ struct KnownJob {
 struct KnownBatch {
   std::int64_t id = 0, first_job_id = 0, campaign_id = 0, cluster_id = 0;
   std::string tag, cluster_user;
-  int n = 0, live = 0, walltime_s = 0;
+  int n = 0, live = 0, walltime_s = 0, tasks_per_job = 1;
   bool tries_node = false;  ///< its job was sent to try an excluded node
 };
 

@@ -135,6 +135,8 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
     end.ended_ago_s = Ago(u, u.remote.ended_at);
     end.node = ValidUtf8(u.remote.node);
     end.measured = u.remote.measured;
+    if (u.remote.job_started_at > 0 && u.remote.ended_at > 0)
+      end.job_lived_s = std::max(0.0, u.remote.ended_at - u.remote.job_started_at);
     out.push_back(std::move(end));
   }
   return out;

@@ -37,6 +37,7 @@ std::vector<KnownBatch> KnownBatches(const std::vector<Row>& rows) {
     batch.cluster_user = row.cluster_login.value_or("");
     batch.walltime_s = row.walltime_s.value_or(0);
     batch.tries_node = row.tries_node;
+    batch.tasks_per_job = row.tasks_per_job;
     out.push_back(std::move(batch));
   }
   return out;
@@ -105,7 +106,8 @@ std::vector<MovedJob> Store::MoveJobs(const std::vector<StateChange>& changes) {
                    .from = Word<JobState>(row.old_state),
                    .to = Word<JobState>(row.new_state),
                    .started_before = row.old_started,
-                   .started = row.started});
+                   .started = row.started,
+                   .rides = row.rides});
   return out;
 }
 
@@ -139,12 +141,12 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
              double, std::string, std::optional<std::string>, MaybeNumber, MaybeNumber, MaybeNumber,
              MaybeNumber>
       rows;
-  std::map<std::int64_t, const ExitInfo*> exits;
+  std::map<std::int64_t, const JobEnd*> by_job;
   for (const auto& e : ends) {
     rows.Add(e.job_id, e.exit.success, std::string(ToString(e.exit.exit_class)), e.exit.code,
              e.wait_status, e.started_ago_s, e.ended_ago_s, e.node, e.message, e.measured.cpu_s,
              e.measured.peak_mb, e.measured.read_mb, e.measured.written_mb);
-    exits[e.job_id] = &e.exit;
+    by_job[e.job_id] = &e;
   }
   std::vector<EndedJob> out;
   if (rows.empty()) return out;
@@ -160,10 +162,12 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
                    .started_before = row.live_started,
                    .started = row.started,
                    .ended = row.ended,
-                   .exit = *exits.at(row.job_id),
+                   .exit = by_job.at(row.job_id)->exit,
                    .submitted = row.submitted,
                    .node = row.node.value_or(""),
-                   .batch_id = row.batch_id});
+                   .batch_id = row.batch_id,
+                   .rides = row.rides,
+                   .job_lived_s = by_job.at(row.job_id)->job_lived_s});
   return out;
 }
 
@@ -202,7 +206,7 @@ void Store::UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& pla
   using MaybeText = std::optional<std::string>;  // an array, or a word
   db::RowSet<std::int64_t, std::int64_t, int, int, std::int64_t, double, double, MaybeNumber,
              MaybeNumber, MaybeText, MaybeNumber, MaybeNumber, MaybeText, MaybeText, int, MaybeText,
-             MaybeText, MaybeNumber>
+             MaybeText, MaybeNumber, std::int64_t>
       rows;
   db::RowSet<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t,
              std::int64_t, std::int64_t, std::int64_t, double, std::int64_t, double, std::string>
@@ -218,7 +222,7 @@ void Store::UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& pla
     rows.Add(key.first, key.second, p.ended, p.failures, p.n_ok, p.sum_s, p.sum_sq,
              number(any, p.min_s), number(any, p.max_s), array(p.hist), number(any, p.first_start),
              number(p.last_end > 0, p.last_end), p.prologue, p.epilogue, p.tests, array(p.recent_s),
-             array(p.recent_idx), p.longest_killed_s);
+             array(p.recent_idx), p.longest_killed_s, p.jobs);
     usage.Add(key.first, key.second, p.slot_s, p.n_ok, p.not_ok, p.program, p.infrastructure,
               p.preempted, p.killed, p.lost_s, p.waited, p.wait_s, db::Array(p.waits));
   }

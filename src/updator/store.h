@@ -40,6 +40,7 @@ struct JobEnd {
   std::string node;
   std::optional<std::string> message;  ///< of a failure
   cluster::Measured measured;
+  std::optional<double> job_lived_s;  ///< of the job that it shared with others
 };
 
 /// A failure, as error classes are matched with it.

@@ -14,6 +14,11 @@ double RunningSince(JobState state, const std::optional<double>& started) {
 }
 
 void Count(const MovedJob& job, CounterDeltas& counters) {
+  if (job.rides) {
+    counters.AddRider(job.campaign_id, job.cluster_id, job.kind, ToString(job.from), -1);
+    counters.AddRider(job.campaign_id, job.cluster_id, job.kind, ToString(job.to), 1);
+    return;
+  }
   counters.Add(job.campaign_id, job.cluster_id, job.kind, ToString(job.from), -1, job.slots,
                RunningSince(job.from, job.started_before));
   counters.Add(job.campaign_id, job.cluster_id, job.kind, ToString(job.to), 1, job.slots,
@@ -24,7 +29,10 @@ void Count(const EndedJob& job, CounterDeltas& counters) {
   const auto add = [&](std::string_view state, int jobs, double start = 0) {
     counters.Add(job.campaign_id, job.cluster_id, job.kind, state, jobs, job.slots, start);
   };
-  add(ToString(job.from), -1, RunningSince(job.from, job.started_before));
+  if (job.rides)
+    counters.AddRider(job.campaign_id, job.cluster_id, job.kind, ToString(job.from), -1);
+  else
+    add(ToString(job.from), -1, RunningSince(job.from, job.started_before));
   if (job.exit.success) {
     add(job.counted || job.idx < 0 ? "terminated" : "duplicate", 1);
   } else {
@@ -124,7 +132,11 @@ void Add(const EndedJob& job, Summary& sum) {
   }
   if (job.kind == BatchKind::kTest) ++placement.tests;
   if (job.started) AddWait(job, placement);
-  if (job.started) AddSurvival(job, lasted, placement, sum.survival[job.cluster_id]);
+  if (!job.rides) ++placement.jobs;
+  // It is jobs that a cluster kills: of those that share one, the task that ran, or the last.
+  const bool killed = job.exit.exit_class == ExitClass::kPreemption && !job.exit.success;
+  if (job.started && (!job.rides || killed))
+    AddSurvival(job, job.job_lived_s.value_or(lasted), placement, sum.survival[job.cluster_id]);
   if (job.exit.success)
     AddSuccess(job, lasted, placement);
   else

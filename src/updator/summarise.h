@@ -22,6 +22,7 @@ struct MovedJob {
   BatchKind kind = BatchKind::kTask;
   JobState from = JobState::kSubmitted, to = JobState::kSubmitted;
   std::optional<double> started_before, started;
+  bool rides = false;  ///< it shares its job with a later task, which has the slots
 };
 
 /// A job that is not in flight any more.
@@ -36,6 +37,8 @@ struct EndedJob {
   double submitted = 0;
   std::string node = {};
   std::int64_t batch_id = 0;
+  bool rides = false;
+  std::optional<double> job_lived_s;  ///< when it shared its job with others
 };
 
 /// A failed job and what becomes of its task.
@@ -51,6 +54,7 @@ struct Failure {
 struct PlacementSummary {
   int ended = 0, failures = 0, tests = 0;  ///< `ended`: successes, and failures of the program
   std::int64_t n_ok = 0, not_ok = 0;
+  std::int64_t jobs = 0;  ///< of tasks; those that shared one are one
   double sum_s = 0, sum_sq = 0, slot_s = 0;  ///< durations of successes; slot-seconds of all
   double min_s = std::numeric_limits<double>::infinity(), max_s = 0;
   double first_start = std::numeric_limits<double>::infinity(), last_end = 0;

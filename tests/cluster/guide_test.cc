@@ -40,8 +40,10 @@ TEST(DriversTest, EachKindIsMadeAndCanDoWhatItsLineSays) {
     config.api_url = "http://127.0.0.1:1";
     const auto c = MakeCluster(config)->capabilities();
     const auto& line = driver.capabilities;
-    EXPECT_EQ(std::tuple(c.feed, c.exact_walltime, c.dedicated, c.time_resolution_s),
-              std::tuple(line.feed, line.exact_walltime, line.dedicated, line.time_resolution_s))
+    EXPECT_EQ(
+        std::tuple(c.feed, c.exact_walltime, c.dedicated, c.groups, c.time_resolution_s),
+        std::tuple(line.feed, line.exact_walltime, line.dedicated, line.groups,
+                   line.time_resolution_s))
         << driver.kind;
     EXPECT_FALSE(driver.description.empty()) << driver.kind;
     EXPECT_EQ(FindDriver(driver.kind), &driver);

@@ -162,6 +162,143 @@ TEST_F(JobScriptTest, WhatIsNoMeasurementIsNone) {
   EXPECT_EQ(measured.at(2).written_mb, 0.0);
 }
 
+// One job, three elements.
+class GroupScriptTest : public JobScriptTest {
+ protected:
+  static Batch GroupOf(const std::vector<std::string>& commands) {
+    auto batch = BatchOf(commands);
+    batch.tasks_per_job = static_cast<int>(commands.size());
+    return batch;
+  }
+  // The job's own exit code.
+  int RunGroup(const Batch& batch, const std::string& before = "") {
+    std::ofstream(home_ / "script") << JobScript(batch, {});
+    std::ofstream(home_ / "words") << JobArguments(batch).at(0);
+    const std::string command = "cd / && export HOME=" + home_.string() +
+                                " OAR_JOB_ID=77 OAR_NODE_FILE=" + (home_ / "nodes").string() +
+                                " && exec " + before + " sh -c 'set -- $(cat " +
+                                (home_ / "words").string() + ") && . " +
+                                (home_ / "script").string() + "'";
+    return std::system(command.c_str());
+  }
+  RemoteRef GroupRef(const Batch& batch, int index) const {
+    auto ref = Ref(batch, index);
+    ref.tasks_per_job = batch.tasks_per_job;
+    return ref;
+  }
+  GroupLog Log(const Batch& batch) const {
+    return ParseGroupLog(Contents(home_ / ".cigri" / GroupPath(GroupRef(batch, 0))));
+  }
+  static RemoteJob Whole(RemoteState state, EndCause cause = EndCause::kExited) {
+    RemoteJob job;
+    job.ref.remote_id = "77";
+    job.state = state;
+    job.cause = cause;
+    job.started_at = 100;
+    job.ended_at = 200;
+    if (cause == EndCause::kExited) job.wait_status = 0;
+    return job;
+  }
+};
+
+TEST_F(GroupScriptTest, EachElementRunsAsIfItWereAlone) {
+  const auto batch = GroupOf({"echo $CIGRI_TASK_INDEX $CIGRI_JOB_ID; exit 3", "kill -9 $$",
+                              "echo last; echo oops >&2"});
+  EXPECT_EQ(RunGroup(batch), 0);
+  EXPECT_EQ(Out(batch, 0), "0 100\n");
+  EXPECT_EQ(Out(batch, 2), "last\n");
+  EXPECT_EQ(Out(batch, 2, Stream::kStderr), "oops\n");
+  const int statuses[] = {3 << 8, 9, 0};
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Record(batch, i)) << i;
+    EXPECT_EQ(Record(batch, i)->wait_status, statuses[i]);
+    const auto job = InGroup(Whole(RemoteState::kEnded), GroupRef(batch, i), i == 2, Log(batch));
+    EXPECT_EQ(job.state, RemoteState::kEnded);
+    EXPECT_EQ(job.cause, EndCause::kExited);
+    EXPECT_EQ(job.wait_status, statuses[i]);
+    EXPECT_TRUE(job.measured.cpu_s) << i;
+    EXPECT_EQ(job.ref.job_id, 100 + i);
+  }
+}
+
+TEST_F(GroupScriptTest, AnEndIsSeenWhileTheJobRunsAndAKillLosesOnlyWhatRan) {
+  const auto batch = GroupOf({"true", "touch $HOME/second; sleep 60", "touch $HOME/third"});
+  auto job = std::async(std::launch::async, [&] { return RunGroup(batch, "setsid"); });
+  while (!fs::exists(home_ / "second")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto log = Log(batch);
+  const auto seen = [&](int index, const RemoteJob& whole) {
+    return InGroup(whole, GroupRef(batch, index), index == 2, log);
+  };
+  const auto running = Whole(RemoteState::kRunning);
+  EXPECT_EQ(seen(0, running).state, RemoteState::kEnded);
+  EXPECT_EQ(seen(1, running).state, RemoteState::kRunning);
+  EXPECT_EQ(seen(2, running).state, RemoteState::kRunning) << "the last stands for the job";
+  EXPECT_EQ(InGroup(running, GroupRef(batch, 2), false, log).state, RemoteState::kWaiting);
+  // As OAR kills: all its processes.
+  const auto pid = Split(Contents(home_ / ".cigri" / RecordPath(Ref(batch, 1))), ' ').at(5);
+  ASSERT_EQ(kill(-std::stoi(pid), SIGKILL), 0);
+  EXPECT_NE(job.get(), 0);
+  EXPECT_FALSE(fs::exists(home_ / "third"));
+  const auto killed = Whole(RemoteState::kEnded, EndCause::kPreempted);
+  EXPECT_EQ(seen(0, killed).cause, EndCause::kExited) << "what has ended has ended";
+  EXPECT_EQ(seen(1, killed).cause, EndCause::kPreempted);
+  EXPECT_EQ(seen(1, killed).job_started_at, 100);
+  EXPECT_EQ(seen(2, killed).cause, EndCause::kNotBegun);
+  EXPECT_EQ(RunGroup(batch), kExitStartedBefore << 8) << "a second start runs nothing";
+  EXPECT_FALSE(fs::exists(home_ / "third"));
+}
+
+TEST_F(GroupScriptTest, AfterHalfOfTheWalltimeNoElementBegins) {
+  auto batch = GroupOf({"sleep 1.1", "touch $HOME/second"});
+  batch.walltime_s = 2;
+  EXPECT_EQ(RunGroup(batch), 0);
+  EXPECT_FALSE(fs::exists(home_ / "second"));
+  const auto job = InGroup(Whole(RemoteState::kEnded), GroupRef(batch, 1), true, Log(batch));
+  EXPECT_EQ(job.cause, EndCause::kNotBegun);
+}
+
+TEST_F(GroupScriptTest, AFailureRightBeforeTheJobIsKilledIsTheKill) {
+  const auto batch = GroupOf({"", "", ""});
+  const auto log = ParseGroupLog("cigri1 begins 100 10\ncigri1 768 10 20 n r 100 end\n"
+                                 "cigri1 begins 101 20\ncigri1 1280 20 30 n r 101 end\n");
+  const auto seen = [&](const RemoteJob& whole, int index) {
+    return InGroup(whole, GroupRef(batch, index), false, log);
+  };
+  EXPECT_EQ(seen(Whole(RemoteState::kRunning), 0).wait_status, 3 << 8) << "another has begun";
+  EXPECT_EQ(seen(Whole(RemoteState::kRunning), 1).state, RemoteState::kRunning) << "not known yet";
+  EXPECT_EQ(seen(Whole(RemoteState::kEnded), 1).wait_status, 5 << 8);
+  EXPECT_EQ(seen(Whole(RemoteState::kEnded, EndCause::kPreempted), 1).cause, EndCause::kPreempted);
+}
+
+TEST_F(GroupScriptTest, AHalfWrittenLineSaysNothing) {
+  const auto batch = GroupOf({"", ""});
+  const auto log = ParseGroupLog("cigri1 begins 100 10\ncigri1 0 10 20 n r 100 end");
+  const auto whole = Whole(RemoteState::kEnded, EndCause::kNodeFailed);
+  EXPECT_EQ(InGroup(whole, GroupRef(batch, 0), false, log).cause, EndCause::kNodeFailed);
+}
+
+TEST_F(GroupScriptTest, AfterARestoreItsElementsHaveOtherJobIds) {
+  const auto log = ParseGroupLog("cigri1 begins 100 10\ncigri1 0 10 20 n r 100 end\n"
+                                 "cigri1 begins 101 20\n");
+  RemoteRef ref;
+  ref.index = 2;
+  ref.job_id = 9000;
+  ref.tasks_per_job = 2;
+  EXPECT_EQ(InGroup(Whole(RemoteState::kRunning), ref, false, log).wait_status, 0);
+}
+
+TEST_F(GroupScriptTest, WhatAWalltimeEndsIsChargedToTheFirstElementAlone) {
+  const auto log = ParseGroupLog("cigri1 begins 100 10\ncigri1 0 10 20 n r 100 end\n"
+                                 "cigri1 begins 101 20\n");
+  const auto batch = GroupOf({"", "", ""});
+  const auto whole = Whole(RemoteState::kEnded, EndCause::kWalltime);
+  EXPECT_EQ(InGroup(whole, GroupRef(batch, 1), false, log).cause, EndCause::kUnknown);
+  const auto first = ParseGroupLog("cigri1 begins 100 10\n");
+  EXPECT_EQ(InGroup(whole, GroupRef(batch, 0), false, first).cause, EndCause::kWalltime);
+  const auto lost = InGroup(Whole(RemoteState::kEnded), GroupRef(batch, 0), false, {});
+  EXPECT_EQ(lost.cause, EndCause::kUnknown) << "that nothing is known is no success";
+}
+
 TEST_F(JobScriptTest, AQuietJobLeavesNoFile) {
   const auto batch = BatchOf({"true", "echo x >&2"});
   Run(batch, 0);

@@ -336,6 +336,85 @@ TEST_F(OarTest, WhatJobsMeasuredIsReadWithOneCallForAllThatEndedTogether) {
   EXPECT_EQ(result.jobs[0].state, RemoteState::kEnded);
 }
 
+class OarGroupTest : public OarTest {
+ protected:
+  void SetUp() override {
+    OarTest::SetUp();
+    auto config = ConfigOf("oar2", server_.port());
+    config.options["records"] = true;
+    oar_ = MakeCluster(config);
+    for (int i = 0; i < 4; ++i) {
+      auto ref = RefOf(i < 2 ? "84" : "85", kTag, i);
+      ref.job_id = 100 + i;
+      ref.tasks_per_job = 2;
+      request_.jobs.push_back(ref);
+    }
+  }
+  PollRequest request_;
+};
+
+TEST_F(OarGroupTest, EachEndIsSeenWhileTheJobRuns) {
+  server_.On("GET", "ids=", List({Item(84, "Running"), Item(85, "Waiting")}));
+  server_.On("GET", "/media/~/.cigri/records/cigri.12.g1.abcd/0/0.group",
+             {200,
+              "cigri1 begins 100 1000\ncigri1 used 100 0.5 2048 0 0\n"
+              "cigri1 768 1000 1005 node7 84 100 end\ncigri1 begins 101 1005\n",
+              "x/y"});
+  const auto result = oar_->Poll(request_);
+  ASSERT_EQ(result.jobs.size(), 4u);
+  std::map<std::int64_t, RemoteJob> jobs;
+  for (const auto& job : result.jobs) jobs[job.ref.job_id] = job;
+  EXPECT_EQ(jobs[100].wait_status, 3 << 8);
+  EXPECT_EQ(jobs[100].measured.peak_mb, 2.0);
+  EXPECT_EQ(jobs[101].state, RemoteState::kRunning);
+  EXPECT_EQ(jobs[101].started_at, 1005);
+  EXPECT_EQ(jobs[102].state, RemoteState::kWaiting);
+  EXPECT_EQ(server_.Asked("GET", "/media/").size(), 1u) << "only jobs that run have a log";
+}
+
+TEST_F(OarGroupTest, WhatCannotBeReadIsNoNewsAndWhatIsNotThereIsNoSuccess) {
+  server_.On("GET", "ids=", List(nlohmann::json::array({Item(84, "Terminated")})));
+  server_.On("GET", "/jobs/84.json", Fixture("oar/job_terminated"));
+  server_.On("GET", "/media/", Says({{"code", 500}}, 500));
+  request_.jobs.resize(2);
+  EXPECT_TRUE(oar_->Poll(request_).jobs.empty());
+  server_.On("GET", "/media/", Says({{"code", 404}}, 404));
+  const auto result = oar_->Poll(request_);
+  ASSERT_EQ(result.jobs.size(), 2u);
+  for (const auto& job : result.jobs) EXPECT_EQ(job.cause, EndCause::kUnknown);
+}
+
+// An API with a ceiling on calls, that is far away.
+struct FewCalls : CallLimiter {
+  void Before(Clock::time_point) override {}
+  void After(bool, const std::string&) override {}
+  double WaitFor(int) override { return 0; }
+  int ceiling() override { return 4; }
+};
+
+TEST_F(OarGroupTest, WhereCallsAreRareEachPollGoesOnWithOtherJobs) {
+  auto config = ConfigOf("oar2", server_.port());
+  config.limiter = std::make_shared<FewCalls>();
+  oar_ = MakeCluster(config);
+  server_.On("GET", "ids=", List({Item(84, "Running"), Item(85, "Running")}));
+  server_.On("GET", "/media/", {200, "cigri1 begins 100 1000\n", "x/y"});
+  oar_->Poll(request_);
+  EXPECT_EQ(server_.Asked("GET", "/media/").size(), 1u);
+  oar_->Poll(request_);
+  std::set<std::string> read;
+  for (const auto& request : server_.Asked("GET", "/media/")) read.insert(request.target);
+  EXPECT_EQ(read.size(), 2u);
+}
+
+TEST_F(OarGroupTest, OneCallKillsTheJobOfAllItsElements) {
+  server_.On("GET", "ids=", List(nlohmann::json::array({Item(84, "Running")})));
+  server_.On("DELETE", "/jobs/84.json", Says({{"status", "Delete request registered"}}, 202));
+  request_.jobs.resize(2);
+  const auto result = oar_->Kill(request_.jobs);
+  EXPECT_EQ(result.asked.size(), 2u);
+  EXPECT_EQ(server_.Asked("DELETE", "/jobs/84").size(), 1u);
+}
+
 // A server that dies leaves what it was launching in this state, indefinitely.
 TEST_F(OarTest, WhatIsBeingLaunchedHasGivenNoSignYet) {
   server_.On("GET", "ids=",

@@ -405,9 +405,25 @@ TEST(JdlTest, UnknownKeysAreKeptInEveryClusterAndWarnedOf) {
 
 TEST(JdlTest, KeysWithoutEffectAreSaidToHaveNone) {
   const auto result =
-      Parse(With(R"("temporal_grouping":"true","dimensional_grouping":"false")"), Grid());
+      Parse(With(R"("dimensional_grouping":"true","checkpointing_type":"false")"), Grid());
   ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_EQ(result.warnings[0].key, "temporal_grouping");
+  EXPECT_EQ(result.warnings[0].key, "dimensional_grouping");
+}
+
+TEST(JdlTest, GroupingIsTheGridsMatterUnlessTheUserForbidsItOrSaysHowMany) {
+  const auto grouping = [](const char* value) {
+    const auto campaign = Good(With(R"("temporal_grouping":)" + std::string(value)));
+    const auto again = FromJson(ToJson(campaign), Grid());
+    EXPECT_TRUE(again.ok()) << value;
+    EXPECT_EQ(again.campaign.clusters[0].options, campaign.clusters[0].options) << value;
+    return campaign.clusters[0].options.value("temporal_grouping", 0);
+  };
+  EXPECT_EQ(grouping(R"("true")"), 0);
+  EXPECT_EQ(grouping(R"("false")"), 1) << "as CiGri 3 writes it";
+  EXPECT_EQ(grouping("false"), 1);
+  EXPECT_EQ(grouping("20"), 20);
+  EXPECT_FALSE(Parse(With(R"("temporal_grouping":0)"), Grid()).ok());
+  EXPECT_FALSE(Parse(With(R"("temporal_grouping":"some")"), Grid()).ok());
 }
 
 TEST(JdlTest, TheCampaignSchedulerIsOneThatTheGridHas) {

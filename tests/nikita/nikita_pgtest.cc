@@ -89,6 +89,31 @@ TEST_F(NikitaPgTest, AUsersRequestADrainAndAPreemptionEachGiveTheirReason) {
   EXPECT_EQ(ReasonOf(777), "") << "a job that is not in flight";
 }
 
+TEST_F(NikitaPgTest, AJobIsKilledWithAllTasksThatShareIt) {
+  GivenJobs(1, 4, 1, 1, "running");
+  Sql("UPDATE batches SET tasks_per_job = 2; UPDATE live SET remote_id = CASE WHEN element < 2 THEN "
+      "'RA' ELSE 'RB' END, rides = element % 2 = 0");
+  Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann')");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "user");
+  EXPECT_EQ(ReasonOf(2), "shared_job") << "its user did not ask for it: it costs nothing";
+  EXPECT_EQ(ReasonOf(3), "");
+  EXPECT_TRUE(AwaitAsked("RA"));
+}
+
+TEST_F(NikitaPgTest, ATaskThatIsDoneDoesNotEndAJobThatOthersShare) {
+  GivenJobs(1, 2, 1, 1, "running");
+  Sql("UPDATE batches SET tasks_per_job = 2; UPDATE live SET remote_id = 'RA', rides = element = 0");
+  Sql("INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
+      "state, exit_class, slots, submitted_at, remote_id) SELECT 500, campaign_id, idx, batch_id, "
+      "cluster_id, 1, 'task', true, 'terminated', 'none', 1, now(), 'R500' FROM live WHERE job_id = 1");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "");
+  Sql("DELETE FROM live WHERE job_id = 2");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "task_done");
+}
+
 TEST_F(NikitaPgTest, AJobIsTakenBackForIdleSlotsElsewhereUnlessItHasStarted) {
   GivenCluster(2, server.url());
   GivenJobs(1, 1, 1, 1, "remote_waiting", 60);

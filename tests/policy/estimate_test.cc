@@ -130,5 +130,61 @@ TEST(DurationsTest, RunningJobsCountAsAtLeastThisLong) {
   EXPECT_EQ(durations.ended.size(), 1000u) << "as many as say it well enough";
 }
 
+PlacementStats OnOar(double mean_s) {
+  auto f = Cluster(8);
+  f.groups = true;
+  f.walltime_s = 3600;
+  f.n_ok = 10;
+  f.sum_s = 10 * mean_s;
+  return f;
+}
+
+TEST(TasksPerJobTest, AsManyAsMakeTheCostATenthWhereItIsMoreThanATask) {
+  EXPECT_EQ(TasksPerJob(OnOar(1), 2.0), 20);
+  EXPECT_EQ(TasksPerJob(OnOar(1), 0.9), 1);
+  EXPECT_EQ(TasksPerJob(OnOar(1), std::nullopt), 1) << "not known yet";
+  EXPECT_EQ(TasksPerJob(OnOar(1), 1000.0), 100);
+  EXPECT_EQ(TasksPerJob(OnOar(60), 1000.0), 10) << "ten minutes";
+  auto f = OnOar(1);
+  f.walltime_s = 60;
+  EXPECT_EQ(TasksPerJob(f, 1000.0), 15) << "a quarter of the walltime";
+  f.lifetime_s = 10;
+  EXPECT_EQ(TasksPerJob(f, 1000.0), 5) << "half of what jobs live there";
+  f.tasks_per_job = 7;
+  EXPECT_EQ(TasksPerJob(f, std::nullopt), 7) << "the user says so";
+  f.groups = false;
+  EXPECT_EQ(TasksPerJob(f, 1000.0), 1);
+}
+
+TEST(TasksPerJobTest, TheCostIsTheSlotTimeThatJobsInFlightDidNotUse) {
+  PlacementEstimate estimate;
+  auto f = OnOar(1);
+  f.n_ok = 0;
+  f.sum_s = 0;
+  Forecast forecast;
+  // Eight slots, one start every two seconds: a job of a second costs 15 of slot time.
+  for (int t = 1; t <= 100; ++t) {
+    f.waiting = 7;
+    f.running = 1;
+    f.jobs = f.ended = f.n_ok = t / 2;
+    f.sum_s = static_cast<double>(f.n_ok);
+    forecast = estimate.Update(f, t, 60);
+  }
+  ASSERT_TRUE(forecast.job_cost_s);
+  EXPECT_NEAR(*forecast.job_cost_s, 15, 2);
+  EXPECT_EQ(forecast.tasks_per_job, 100);
+  EXPECT_EQ(forecast.waiting_allowed, 1) << "one such job is more than the queue shall hold";
+  // All slots run jobs that end as fast as they can: they cost nothing.
+  PlacementEstimate other;
+  for (int t = 1; t <= 100; ++t) {
+    f.running = 8;
+    f.jobs = f.ended = f.n_ok = 8 * t;
+    f.sum_s = static_cast<double>(f.n_ok);
+    forecast = other.Update(f, t, 60);
+  }
+  EXPECT_NEAR(forecast.job_cost_s.value_or(9), 0, 0.5);
+  EXPECT_EQ(forecast.tasks_per_job, 1);
+}
+
 }  // namespace
 }  // namespace cigri::predictor

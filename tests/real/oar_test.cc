@@ -171,6 +171,35 @@ TEST_P(RealOarTest, ANormalJobPreemptsABestEffortOne) {
   EXPECT_EQ(normal_ends.jobs.at(0).wait_status, 0);
 }
 
+TEST_P(RealOarTest, AnEvictionLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
+  auto batch = BatchOf("alice", {"true", "exit 3", "sleep 200", "true"});
+  batch.tasks_per_job = 4;
+  batch.resources = "/core=8";
+  const auto refs = SubmitAll(*oar_, batch);
+  const auto ended = [](const cluster::PollResult& r, int index) {
+    for (const auto& job : r.jobs)
+      if (job.ref.index == index) return job.state == RemoteState::kEnded;
+    return false;
+  };
+  ASSERT_TRUE(AwaitPoll(*oar_, refs, 60s, [&](const cluster::PollResult& r) {
+    return ended(r, 0) && ended(r, 1) && !ended(r, 2) && !ended(r, 3);
+  })) << "each end is seen while the job runs";
+  const auto found = oar_->Find(batch.tag, "alice", 0, false);
+  ASSERT_EQ(found.jobs.size(), 1u);
+  EXPECT_EQ(found.jobs[0].ref.index, 0);
+  auto normal = BatchOf("bob", {"true"});
+  normal.best_effort = false;
+  normal.resources = "/core=8";
+  const auto normal_refs = SubmitAll(*oar_, normal);
+  const auto ends = Await(*oar_, refs, 60s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 0);
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 3 << 8);
+  EXPECT_EQ(ends.jobs.at(2).cause, EndCause::kPreempted) << ends.jobs.at(2).message;
+  EXPECT_EQ(ends.jobs.at(3).cause, EndCause::kNotBegun) << ends.jobs.at(3).message;
+  EXPECT_TRUE(Await(*oar_, normal_refs, 60s).all);
+}
+
 TEST_P(RealOarTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTag) {
   CuttingProxy proxy("0", std::to_string(GetParam().port));
   const auto through = Make(proxy.port());

@@ -54,9 +54,11 @@ cluster::Batch BatchOf(const std::string& user, const std::vector<std::string>& 
 std::vector<cluster::RemoteRef> RefsOf(const cluster::Batch& batch,
                                        const std::vector<std::string>& ids) {
   std::vector<cluster::RemoteRef> refs;
-  for (std::size_t i = 0; i < ids.size(); ++i)
+  for (std::size_t i = 0; i < ids.size(); ++i) {
     refs.push_back({ids[i], batch.tag, static_cast<int>(i), batch.elements[i].job_id,
                     batch.cluster_user, batch.walltime_s});
+    refs.back().tasks_per_job = batch.tasks_per_job;
+  }
   return refs;
 }
 

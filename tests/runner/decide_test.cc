@@ -69,6 +69,31 @@ TEST(RoomTest, NoMoreThanAskedForInOneClaim) {
   EXPECT_EQ(sum, 100);
 }
 
+TEST(GroupTest, EachJobOfAGrantHasSomethingToDo) {
+  EXPECT_EQ(TasksPerJob(40, 1000, 10), 40);
+  EXPECT_EQ(TasksPerJob(40, 100, 10), 10);
+  EXPECT_EQ(TasksPerJob(40, 101, 10), 11);
+  EXPECT_EQ(TasksPerJob(40, 3, 10), 10) << "a quarter at least";
+  EXPECT_EQ(TasksPerJob(3, 2, 10), 1);
+  EXPECT_EQ(TasksPerJob(1, 1000, 10), 1);
+  Candidate c;
+  c.n = 10;
+  c.fresh = 100000;
+  c.tasks_per_job = 40;
+  const auto wants = Room({c}, {}, 200);
+  ASSERT_EQ(wants.size(), 1u);
+  EXPECT_EQ(wants[0].n, 5) << "jobs: 200 tasks in all";
+  c.kind = BatchKind::kTest;
+  EXPECT_EQ(Room({c}, {}, 200)[0].tasks_per_job, 1);
+}
+
+TEST(GroupTest, TheLastTaskOfAJobStandsForIt) {
+  std::string rides;
+  for (int i = 0; i < 7; ++i) rides += Rides(i, 7, 3) ? "r" : "-";
+  EXPECT_EQ(rides, "rr-rr--");
+  EXPECT_FALSE(Rides(0, 7, 1));
+}
+
 TEST(AutoMemoryTest, IsWhatTheCampaignsOwnTasksUseElseWhatTheUserSaysElseTheClustersDefault) {
   const struct {
     const char* when;
@@ -143,6 +168,9 @@ TEST(TagTest, NamesItsTasksWhateverTheyAre) {
     ASSERT_TRUE(content) << tag;
     EXPECT_EQ(content->campaign_id, 12);
     EXPECT_EQ(content->idxs, idxs) << tag;
+    EXPECT_EQ(content->tasks_per_job, 1);
+    EXPECT_EQ(ReadTag(NewTag(12, "abcd1234", idxs, 40), "abcd1234")->idxs, idxs);
+    EXPECT_EQ(ReadTag(NewTag(12, "abcd1234", idxs, 40), "abcd1234")->tasks_per_job, 40);
     EXPECT_FALSE(content->script);
     EXPECT_FALSE(ReadTag(tag, "other123")) << "of another grid";
   }
@@ -162,7 +190,8 @@ TEST(TagTest, ATagIsNeverTooLongForABatchScheduler) {
 TEST(TagTest, NamesThatAnybodyMayGiveAJobNameNoTasks) {
   for (const char* name :
        {"cigri.1.g.x-", "cigri.1.g.x-1N", "cigri.1.g.x-N1", "cigri.1.g.x-1N0", "cigri.1.g.x--1",
-        "cigri.1.g.x-zzzzzzzzzzzzzzzzzzzz", "cigri.1.g.x-1Nzzzzzz", "cigri.1.g.x-1__2", "cigri.1.g.x"})
+        "cigri.1.g.x-zzzzzzzzzzzzzzzzzzzz", "cigri.1.g.x-1Nzzzzzz", "cigri.1.g.x-1__2", "cigri.1.g.x",
+        "cigri.1.g.x-1N4G0", "cigri.1.g.x-1N4G", "cigri.1.g.x-1N4Gzzzzzz"})
     EXPECT_TRUE(ReadTag(name, "g")->idxs.empty()) << name;
   for (const char* name : {"", "cigri", "cigri.x.g.y-1", "cigri.1x.g.y-1", "other.1.g.y-1"})
     EXPECT_FALSE(ReadTag(name, "g")) << name;

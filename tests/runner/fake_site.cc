@@ -23,7 +23,8 @@ class FakeCluster final : public cluster::Cluster {
     const auto network = site_.network_;
     site_.options_.push_back(batch.options.dump());
     if (network != Network::kLosesRequests)
-      site_.taken_.push_back({name_, batch.tag, static_cast<int>(batch.elements.size())});
+      site_.taken_.push_back({name_, batch.tag, static_cast<int>(batch.elements.size()),
+                              batch.tasks_per_job});
     if (network != Network::kWorks) throw cluster::SubmitInDoubt("connection reset");
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < batch.elements.size(); ++i)
@@ -43,7 +44,7 @@ class FakeCluster final : public cluster::Cluster {
     found.complete = true;
     found.revoked = revoke;
     for (const auto& batch : site_.taken_)
-      for (int i = 0; batch.cluster == name_ && batch.tag == tag && i < batch.n; ++i) {
+      for (int i = 0; batch.cluster == name_ && batch.tag == tag && i < batch.n; i += batch.step) {
         cluster::RemoteJob job;
         job.ref.remote_id = RemoteId(tag, i);
         job.ref.tag = tag;
@@ -88,9 +89,9 @@ void FakeSite::Set(Network network) {
   network_ = network;
 }
 
-void FakeSite::GivenSubmitted(const std::string& cluster, const std::string& tag, int n) {
+void FakeSite::GivenSubmitted(const std::string& cluster, const std::string& tag, int n, int step) {
   std::lock_guard lock(mutex_);
-  taken_.push_back({cluster, tag, n});
+  taken_.push_back({cluster, tag, n, step});
 }
 
 std::size_t FakeSite::Taken(const std::string& cluster) {

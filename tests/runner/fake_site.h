@@ -29,7 +29,8 @@ class FakeSite {
   std::unique_ptr<cluster::Cluster> MakeDriver(const clusterdb::ClusterRow& row);
   void Set(Network network);
   /// As if `batch` had been submitted to `cluster` before.
-  void GivenSubmitted(const std::string& cluster, const std::string& tag, int n);
+  /// Every `step`th element is a job: so many share one.
+  void GivenSubmitted(const std::string& cluster, const std::string& tag, int n, int step = 1);
   /// How many batches a cluster took, all clusters when "".
   std::size_t Taken(const std::string& cluster = "");
   /// Users in whose name held jobs were released, one per call.
@@ -41,7 +42,7 @@ class FakeSite {
   friend class FakeCluster;
   struct TakenBatch {
     std::string cluster, tag;
-    int n;
+    int n, step;
   };
   std::mutex mutex_;
   Network network_ = Network::kWorks;

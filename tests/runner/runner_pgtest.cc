@@ -103,6 +103,20 @@ TEST_F(RunnerPgTest, JobsWhoseSubmissionWasNotAnsweredAreAdopted) {
   ExpectConservation(campaign);
 }
 
+TEST_F(RunnerPgTest, TasksThatShareAJobAreAdoptedWithIt) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 7});
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" +
+      std::to_string(campaign) + ", 1, 3)");
+  GivenGrant(campaign, 1, 3);
+  site_.Set(Network::kLosesAnswers);
+  EXPECT_TRUE(PassUntil(Jobs(7)));
+  EXPECT_EQ(site_.Taken(), 1u) << "never submitted twice";
+  EXPECT_EQ(Count("(SELECT remote_id FROM live GROUP BY 1) AS jobs"), 3);
+  EXPECT_EQ(Count("live WHERE NOT rides"), 3);
+  ExpectConservation(campaign);
+}
+
 TEST_F(RunnerPgTest, ASubmissionThatNeverArrivedIsRequeuedAndSubmittedAgain) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4});
@@ -191,8 +205,8 @@ TEST_F(RunnerPgTest, AnExcludedNodeIsTriedByOneJobAtATimeWhenItsTimeIsOver) {
 // The database is an hour older than the clusters: `cigri restore`.
 class RestoredRunnerPgTest : public RunnerPgTest {
  protected:
-  std::string Tag(std::int64_t campaign, const std::vector<std::int64_t>& idxs) {
-    return NewTag(campaign, Sql("SELECT grid_id FROM grid")[0][0].as<std::string>(), idxs);
+  std::string Tag(std::int64_t campaign, const std::vector<std::int64_t>& idxs, int shared = 1) {
+    return NewTag(campaign, Sql("SELECT grid_id FROM grid")[0][0].as<std::string>(), idxs, shared);
   }
   void Restore() {
     Sql("SELECT end_restore(0, 0, 0, 0)");
@@ -226,6 +240,22 @@ TEST_F(RestoredRunnerPgTest, WhatClustersRanSinceTheBackupIsAdoptedAndNotSentAga
   EXPECT_EQ(Count("live WHERE idx IN (6, 7) AND cluster_id = 2"), 2);
   EXPECT_EQ(Count("live WHERE idx IN (1, 2, 3) AND cluster_id = 1"), 3);
   EXPECT_EQ(Count("restored_clusters"), 0);
+  ExpectConservation(campaign);
+}
+
+TEST_F(RestoredRunnerPgTest, TasksThatShareAJobAreAdoptedWithIt) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 5});
+  Sql("UPDATE campaign_cursor SET next_idx = 2");
+  Sql("INSERT INTO retry (campaign_id, idx, why) VALUES (1, 0, 'killed'), (1, 1, 'killed')");
+  site_.GivenSubmitted("c1", Tag(campaign, {0, 1, 2, 3, 4}, 2), 5, 2);
+  GivenGrant(campaign, 1, 10);
+  Restore();
+  EXPECT_TRUE(RestoredPassUntil("(SELECT count(*) AS n FROM live) AS l WHERE n = 5"));
+  EXPECT_EQ(site_.Taken(), 1u) << "nothing is sent again";
+  EXPECT_EQ(Sql("SELECT string_agg(idx::text, ' ' ORDER BY idx) FROM live WHERE NOT rides")[0][0]
+                .as<std::string>(),
+            "1 3 4");
   ExpectConservation(campaign);
 }
 

@@ -78,6 +78,70 @@ TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWallt
   EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).walltime_s, 60);
 }
 
+TEST_F(RunnerStorePgTest, TasksThatShareAJobTakeItsSlotsAndItsPlaceInTheGrantOnce) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 40});
+  const std::string c = std::to_string(campaign);
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" + c + ", 1, 10)");
+  GivenGrant(campaign, 1, 3);
+  const auto batches = Claim();
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].tasks.size(), 30u);
+  EXPECT_EQ(batches[0].tasks_per_job, 10);
+  const auto in_flight = [&] {
+    return Sql("SELECT concat_ws(' ', sum(n), sum(jobs), sum(slots)) FROM jobs_in_flight")[0][0]
+        .as<std::string>();
+  };
+  EXPECT_EQ(in_flight(), "30 3 3");
+  Record(batches[0]);
+  EXPECT_EQ(in_flight(), "30 3 3");
+  EXPECT_EQ(Sql("SELECT string_agg(element::text, ' ' ORDER BY element) FROM live WHERE NOT "
+                "rides")[0][0]
+                .as<std::string>(),
+            "9 19 29");
+  EXPECT_TRUE(Claim().empty()) << "three jobs are in flight";
+  ExpectConservation(campaign);
+  auto connection = Connect();
+  db::Tx tx(*connection);
+  EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).tasks_per_job, 10);
+}
+
+TEST_F(RunnerStorePgTest, WhatHasFailedRunsAlone) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  const std::string c = std::to_string(campaign);
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" + c + ", 1, 10)");
+  Sql("UPDATE campaign_cursor SET next_idx = 4");
+  Sql("INSERT INTO retry (campaign_id, idx, why) SELECT " + c +
+      ", i, '' FROM generate_series(0, 3) AS i");
+  Sql("INSERT INTO tries (campaign_id, idx, attempts, program, our_kill) VALUES (" + c +
+      ", 0, 1, 1, 0), (" + c + ", 1, 1, 0, 1)");
+  GivenGrant(campaign, 1, 2);
+  const auto batches = Claim();
+  ASSERT_EQ(batches.size(), 2u);
+  for (const auto& b : batches)
+    EXPECT_EQ(b.tasks_per_job, b.tasks.front().idx == 0 ? 1 : 2) << "a kill is no failure";
+}
+
+TEST_F(RunnerStorePgTest, WhatIsToBeRetriedFillsTheJobsOfTheGrantAndNoMore) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 60});
+  const std::string c = std::to_string(campaign);
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" + c + ", 1, 10)");
+  Sql("UPDATE campaign_cursor SET next_idx = 60");
+  Sql("INSERT INTO retry (campaign_id, idx, why) SELECT " + c +
+      ", i, '' FROM generate_series(0, 59) AS i");
+  Sql("INSERT INTO tries (campaign_id, idx, attempts, program) VALUES (" + c + ", 5, 1, 1)");
+  GivenGrant(campaign, 1, 4);
+  Claim();
+  EXPECT_EQ(Sql("SELECT concat_ws(' ', sum(n), sum(jobs)) FROM jobs_in_flight")[0][0]
+                .as<std::string>(),
+            "31 4")
+      << "three jobs of ten tasks, and the task that has failed";
+  EXPECT_TRUE(Claim().empty());
+  ExpectConservation(campaign);
+}
+
 TEST_F(RunnerStorePgTest, AutomaticMemoryIsLearntFromTheTasksThatAreDone) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 40});

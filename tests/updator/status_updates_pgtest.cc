@@ -97,6 +97,38 @@ TEST_F(StatusUpdatesPgTest, WhatAJobMeasuredIsInItsRecord) {
   EXPECT_STREQ(rows[2][0].c_str(), "") << "unknown is not 0";
 }
 
+TEST_F(StatusUpdatesPgTest, OfTasksThatShareAKilledJobTheOneThatRanIsLost) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" +
+      std::to_string(campaign) + ", 1, 3)");
+  const auto jobs = GivenLive(campaign, 1, 1);
+  ASSERT_EQ(jobs.size(), 3u) << "in one job";
+  StatusUpdate runs;
+  runs.job_id = jobs[2];
+  runs.remote.state = RemoteState::kRunning;
+  runs.remote.started_at = runs.cluster_time = 1000;
+  Apply({runs});
+  auto ran = Ended(jobs[1], std::nullopt, EndCause::kPreempted);
+  auto waited = Ended(jobs[2], std::nullopt, EndCause::kNotBegun);
+  ran.remote.job_started_at = 500;
+  waited.remote.started_at = waited.remote.ended_at;
+  Apply({Ended(jobs[0], 0), ran, waited});
+  ExpectConservation(campaign);
+  EXPECT_EQ(Count("done WHERE counted"), 1);
+  EXPECT_EQ(Count("retry"), 2);
+  EXPECT_EQ(Count("tries WHERE idx = 1 AND preemption = 1"), 1);
+  EXPECT_EQ(Count("tries WHERE idx = 2 AND our_kill = 1 AND program + infrastructure = 0"), 1);
+  EXPECT_EQ(Sql("SELECT concat_ws(' ', sum(n), sum(jobs), sum(slots)) FROM jobs_in_flight")[0][0]
+                .as<std::string>(),
+            "0 0 0");
+  EXPECT_EQ(Count("placements WHERE jobs = 1"), 1);
+  EXPECT_NEAR(Sql("SELECT sum(slot_s) FROM usage")[0][0].as<double>(), 24, 0.01)
+      << "of the two that ran";
+  EXPECT_NEAR(Sql("SELECT longest_killed_s FROM placements")[0][0].as<double>(), 512, 0.01)
+      << "it is the job that the cluster killed";
+}
+
 TEST_F(StatusUpdatesPgTest, UsageEqualsTheRecordsOfTheJobsToTheSlotSecond) {
   GivenClusters(2);
   for (const int cluster : {1, 2}) {

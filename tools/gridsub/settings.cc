@@ -40,6 +40,7 @@ constexpr Setting kSettings[] = {
     {"--qos", "qos", Form::kText, "for Slurm"},
     {"--constraint", "constraint", Form::kText, "for Slurm"},
     {"--start-rate", "start_rate", Form::kNumber, "starts a minute on one cluster, at most"},
+    {"--tasks-per-job", "temporal_grouping", Form::kNumber, "short tasks that share a job; 1: none"},
     {"--min-duration", "min_duration", Form::kText, "no job can be shorter"},
     {"--copies", "finalize", Form::kNumber, "copies of the last tasks elsewhere, at most"},
     {"--class", "class", Form::kText, "class, for the policy's rules"},

@@ -37,15 +37,57 @@ void MatchMean(const PlacementStats& f, std::vector<double>& values, std::size_t
 
 // Ends per second of this campaign if it had the whole cluster, or what they are; 0: not yet known.
 // What other campaigns run there says nothing of it.
-double PossibleRate(const PlacementStats& f, double rate) {
+double PossibleRate(const PlacementStats& f, double rate, int tasks_per_job) {
   const auto here = KnownMean(f.n_ok, f.sum_s);
   const auto mean = here ? here : f.campaign_mean_s;
   if (!mean) return 0;
   const double each = std::max(*mean, f.resolution_s) * f.slots;
-  return std::max(rate, each > 0 ? f.max_resources / each : 0);
+  return std::max(rate, each > 0 ? f.max_resources / each : 0) / tasks_per_job;
+}
+
+// Jobs that polls have shown.
+std::int64_t Seen(const PlacementStats& f) {
+  return f.waiting + f.running + (f.groups ? f.jobs : f.ended);
 }
 
 }  // namespace
+
+int TasksPerJob(const PlacementStats& f, std::optional<double> cost_s) {
+  // Each end is seen when it happens, but a task that waits within a job can go nowhere else.
+  constexpr double kMost = 100, kLongest = 600, kShortest = 0.05;
+  constexpr double kOverhead = 0.1;  // of a job's time, that is accepted
+  if (!f.groups) return 1;
+  if (f.tasks_per_job) return *f.tasks_per_job;
+  const auto mean = KnownMean(f.n_ok, f.sum_s);
+  if (!mean || !cost_s) return 1;
+  const double each = std::max(*mean, kShortest);
+  if (*cost_s <= each) return 1;
+  double most = std::min({kMost, kLongest / each, f.walltime_s / (4 * each)});
+  if (f.lifetime_s) most = std::min(most, *f.lifetime_s / (2 * each));
+  return std::max(1, static_cast<int>(std::min(most, *cost_s / (kOverhead * each))));
+}
+
+// What jobs in flight could have used of the cluster, less what their tasks lasted, is what they
+// cost; of some jobs at a time. While none is in flight nothing is learnt.
+void PlacementEstimate::MeasureCost(const PlacementStats& f, double now) {
+  constexpr std::int64_t kJobs = 5;
+  constexpr double kMostPause = 30, kNew = 0.5;
+  const auto in_flight = static_cast<double>(f.submitted + f.waiting + f.running);
+  const double possible = f.max_resources / std::max(1.0, static_cast<double>(f.slots));
+  if (cost_at_ > 0)
+    offered_s_ += std::min(in_flight, possible) * std::clamp(now - cost_at_, 0.0, kMostPause);
+  const bool first = cost_at_ == 0;
+  cost_at_ = now;
+  if (!first && f.jobs - jobs_ < kJobs) return;
+  if (!first) {
+    const double cost =
+        std::max(0.0, offered_s_ - (f.sum_s - worked_s_)) / static_cast<double>(f.jobs - jobs_);
+    cost_s_ = cost_s_ ? *cost_s_ + kNew * (cost - *cost_s_) : cost;
+  }
+  jobs_ = f.jobs;
+  worked_s_ = f.sum_s;
+  offered_s_ = 0;
+}
 
 void PlacementEstimate::Measure(const PlacementStats& f, double now, double window_s) {
   if (ends_.empty() || now - ends_.back().first >= window_s / 60 || ends_.size() == 1)
@@ -63,7 +105,7 @@ double PlacementEstimate::Rate(const PlacementStats& f) const {
 
 // Only jobs that a poll has shown teach something: those recorded since wait for the next one.
 void PlacementEstimate::Step(const PlacementStats& f, int allowed) {
-  const std::int64_t seen = f.waiting + f.running + f.ended;
+  const std::int64_t seen = Seen(f);
   if (f.polls <= poll_ || seen <= seen_) return;
   policy::RatioSample sample;
   sample.ratio = ratio_;
@@ -92,15 +134,19 @@ Forecast PlacementEstimate::Update(const PlacementStats& f, double now, double w
   Measure(f, now, window_s);
   out.rate = Rate(f);
   Spread(f, out);
-  const int allowed =
-      policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s, PossibleRate(f, out.rate));
+  MeasureCost(f, now);
+  out.job_cost_s = cost_s_;
+  out.tasks_per_job = TasksPerJob(f, cost_s_);
+  const int allowed = policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s,
+                                             PossibleRate(f, out.rate, out.tasks_per_job));
   if (known_) {
     Step(f, allowed);
   } else {
     known_ = true;
     ratio_ =
         f.last_ratio.value_or(1.0 / std::max(1, f.slots));  // CIG-32, for the slots it asks for
-    seen_ = f.last_ratio ? f.waiting + f.running + f.ended : 0;
+    seen_ = f.last_ratio ? Seen(f) : 0;
+    cost_s_ = f.last_cost_s;
     poll_ = f.polls;
     free_ = f.free_resources;
   }

@@ -30,6 +30,13 @@ struct PlacementStats {
   double sum_s = 0, sum_sq = 0;
   std::vector<std::int64_t> hist;               ///< of durations (core/histogram.h)
   std::optional<double> last_ratio, last_rate;  ///< predicted last
+  // Of tasks that share a job.
+  bool groups = false;               ///< the cluster's jobs may run several
+  std::optional<int> tasks_per_job;  ///< as the JDL says
+  std::int64_t jobs = 0;             ///< that have ended; tasks that shared one are one
+  std::optional<double> last_cost_s;
+  std::optional<double> lifetime_s;  ///< until the cluster kills a job, on average
+  int walltime_s = 0;
 };
 
 struct Forecast {
@@ -39,8 +46,14 @@ struct Forecast {
   double rate = 0;        ///< ends per second
   std::optional<double> average_s, stddev_s, p50_s, p90_s, p99_s;
   std::optional<int> waiting_allowed;  ///< of its jobs in the cluster's queue, if no other waits
+  /// Slot time that a job costs beyond the durations of its tasks, and how many therefore share one.
+  std::optional<double> job_cost_s;
+  int tasks_per_job = 1;
   std::optional<double> overdue_s;  ///< of a campaign as a whole: a job that runs longer is overdue
 };
+
+/// How many tasks of `mean_s` seconds share a job that costs `cost_s` seconds more than they last.
+int TasksPerJob(const PlacementStats& stats, std::optional<double> cost_s);
 
 /// What is remembered of a campaign on a cluster between two passes.
 class PlacementEstimate {
@@ -55,6 +68,7 @@ class PlacementEstimate {
  private:
   void Measure(const PlacementStats& stats, double now, double window_s);
   double Rate(const PlacementStats& stats) const;
+  void MeasureCost(const PlacementStats& stats, double now);
   void Step(const PlacementStats& stats, int allowed);
 
   bool known_ = false;
@@ -62,6 +76,10 @@ class PlacementEstimate {
   std::int64_t poll_ = 0, nsub_ = 0;
   double ratio_ = 1, free_ = 0;
   double ended_in_window_ = 0, window_ = 0;
+  // Since the last measurement of a job's cost: slot time that jobs in flight could have used.
+  double cost_at_ = 0, offered_s_ = 0, worked_s_ = 0;
+  std::int64_t jobs_ = 0;
+  std::optional<double> cost_s_;
   std::deque<std::pair<double, std::int64_t>> ends_;  // time, jobs ended until then
 };
 
