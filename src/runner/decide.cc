@@ -64,8 +64,8 @@ std::vector<std::vector<ClaimedTask>> ByGrowth(const std::vector<ClaimedTask>& t
 }
 
 int TasksPerJob(int most, std::int64_t left, int n) {
-  const std::int64_t jobs = std::max(1, n);
-  // Each claim sees fewer tasks left: without a least, the last ones would be as many jobs.
+  // Twice as many jobs as run at once, so that they end together. Each claim sees fewer tasks left: without a least, the last ones would be as many jobs.
+  const std::int64_t jobs = 2 * std::max<std::int64_t>(1, n);
   const int least = std::max(1, most / 4);
   return static_cast<int>(
       std::clamp<std::int64_t>((left + jobs - 1) / jobs, least, std::max(1, most)));

@@ -71,8 +71,8 @@ struct ClaimedTask {
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for
   bool alone = false;                   ///< it shares no job with others
 };
-/// How many tasks share a job of `n` jobs in flight: no more than leave something for each of them,
-/// but at least a quarter of `most`.
+/// How many tasks share a job of `n` jobs in flight: no more than leave two jobs for each of them, but
+/// at least a quarter of `most`.
 int TasksPerJob(int most, std::int64_t left, int n);
 /// Whether element `element` of `n` shares its job with a later one.
 bool Rides(int element, int n, int tasks_per_job);

@@ -71,8 +71,8 @@ TEST(RoomTest, NoMoreThanAskedForInOneClaim) {
 
 TEST(GroupTest, EachJobOfAGrantHasSomethingToDo) {
   EXPECT_EQ(TasksPerJob(40, 1000, 10), 40);
-  EXPECT_EQ(TasksPerJob(40, 100, 10), 10);
-  EXPECT_EQ(TasksPerJob(40, 101, 10), 11);
+  EXPECT_EQ(TasksPerJob(40, 400, 10), 20);
+  EXPECT_EQ(TasksPerJob(40, 401, 10), 21);
   EXPECT_EQ(TasksPerJob(40, 3, 10), 10) << "a quarter at least";
   EXPECT_EQ(TasksPerJob(3, 2, 10), 1);
   EXPECT_EQ(TasksPerJob(1, 1000, 10), 1);

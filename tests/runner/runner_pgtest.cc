@@ -105,12 +105,12 @@ TEST_F(RunnerPgTest, JobsWhoseSubmissionWasNotAnsweredAreAdopted) {
 
 TEST_F(RunnerPgTest, TasksThatShareAJobAreAdoptedWithIt) {
   GivenClusters(1);
-  const auto campaign = GivenCampaign({.ntasks = 7});
+  const auto campaign = GivenCampaign({.ntasks = 20});
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" +
       std::to_string(campaign) + ", 1, 3)");
   GivenGrant(campaign, 1, 3);
   site_.Set(Network::kLosesAnswers);
-  EXPECT_TRUE(PassUntil(Jobs(7)));
+  EXPECT_TRUE(PassUntil(Jobs(9)));
   EXPECT_EQ(site_.Taken(), 1u) << "never submitted twice";
   EXPECT_EQ(Count("(SELECT remote_id FROM live GROUP BY 1) AS jobs"), 3);
   EXPECT_EQ(Count("live WHERE NOT rides"), 3);

@@ -80,7 +80,7 @@ TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWallt
 
 TEST_F(RunnerStorePgTest, TasksThatShareAJobTakeItsSlotsAndItsPlaceInTheGrantOnce) {
   GivenClusters(1);
-  const auto campaign = GivenCampaign({.ntasks = 40});
+  const auto campaign = GivenCampaign({.ntasks = 100});
   const std::string c = std::to_string(campaign);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" + c + ", 1, 10)");
   GivenGrant(campaign, 1, 3);
@@ -125,12 +125,12 @@ TEST_F(RunnerStorePgTest, WhatHasFailedRunsAlone) {
 
 TEST_F(RunnerStorePgTest, WhatIsToBeRetriedFillsTheJobsOfTheGrantAndNoMore) {
   GivenClusters(1);
-  const auto campaign = GivenCampaign({.ntasks = 60});
+  const auto campaign = GivenCampaign({.ntasks = 100});
   const std::string c = std::to_string(campaign);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" + c + ", 1, 10)");
-  Sql("UPDATE campaign_cursor SET next_idx = 60");
+  Sql("UPDATE campaign_cursor SET next_idx = 100");
   Sql("INSERT INTO retry (campaign_id, idx, why) SELECT " + c +
-      ", i, '' FROM generate_series(0, 59) AS i");
+      ", i, '' FROM generate_series(0, 99) AS i");
   Sql("INSERT INTO tries (campaign_id, idx, attempts, program) VALUES (" + c + ", 5, 1, 1)");
   GivenGrant(campaign, 1, 4);
   Claim();

@@ -101,7 +101,7 @@ TEST_F(StatusUpdatesPgTest, OfTasksThatShareAKilledJobTheOneThatRanIsLost) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, tasks_per_job) VALUES (" +
-      std::to_string(campaign) + ", 1, 3)");
+      std::to_string(campaign) + ", 1, 12)");
   const auto jobs = GivenLive(campaign, 1, 1);
   ASSERT_EQ(jobs.size(), 3u) << "in one job";
   StatusUpdate runs;
