@@ -66,6 +66,7 @@ pkg_check_modules(SIMDJSON REQUIRED IMPORTED_TARGET simdjson)
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
 # libpqxx 6.4 reads NULL into std::optional only with this, in every file (reference: ecosystem).
 add_compile_definitions(PQXX_HAVE_OPTIONAL)

@@ -32,7 +32,7 @@ const std::vector<Retired> kRetired = {
      "black hole",
      // a sink of bytes or of log lines
      {"src/http/", "src/api/", "src/core/log.cc", "tools/common/", "tools/gridsub/",
-      "tools/gridstat/output.cc"}},
+      "tools/gridstat/"}},
     {"wish|wishes", "request"},
     {"parcel|parcels", "payload"},
     {"ledger|ledgers", "allocation state"},

@@ -70,6 +70,8 @@ class GridTest : public PgTest {
   http::Client::Headers As(const std::string& user) const;
   http::Client& client() { return *client_; }
   const std::string& socket() const { return socket_; }
+  /// A folder that goes with the test.
+  const std::string& dir() const { return dir_; }
 
   std::map<std::string, std::string> output_;  ///< remote id -> what PrintingCluster prints
 

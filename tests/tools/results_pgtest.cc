@@ -125,7 +125,10 @@ TEST_F(ResultsPgTest, OptionsThatDoNotGoTogetherAreRefused) {
                                                                 {"1", "--follow"},
                                                                 {"1", "-O", "--tag"},
                                                                 {"--wait"},
-                                                                {"1", "-q"}})
+                                                                {"1", "-q"},
+                                                                {"--fetch", "x"},
+                                                                {"1", "--fetch", "x", "-O"},
+                                                                {"1", "--archive", "x.zip"}})
     EXPECT_EQ(Run("gridstat", args).code, 64) << args.back();
 }
 

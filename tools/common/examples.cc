@@ -16,6 +16,7 @@ constexpr Examples kExamples[] = {
      "  gridstat 12 --why                 why it waits, and what you can do\n"
      "  gridstat 12 --wait                wait for its end; exit code 1 when a task failed\n"
      "  gridstat 12 -O --follow           the output of its jobs, as they end\n"
+     "  gridstat 12 --fetch out           all that it printed, in files; again: only what is new\n"
      "  gridstat -c 12 --params failed    the parameters that failed\n"
      "  gridstat -j 345 -E                what one job wrote to stderr\n"},
     {"griddel",

@@ -75,7 +75,9 @@ void ResultPrinter::Outcome(const TaskOutcome& outcome) {
   held_[1].clear();
 }
 
-ResultFiles::ResultFiles(std::string folder) : folder_(std::move(folder)) {
+ResultFiles::ResultFiles(std::string folder, Name name)
+    : folder_(std::move(folder)),
+      name_(name ? std::move(name) : [this](const TaskOutcome& o) { return UniqueName(o); }) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error || !std::filesystem::is_directory(folder_))
@@ -112,11 +114,16 @@ void ResultFiles::Cut() {
   for (auto& out : open_) out.close();  // the next Output begins the file again
 }
 
-// A file has its name when it is whole.
-void ResultFiles::Outcome(const TaskOutcome& outcome) {
+std::string ResultFiles::UniqueName(const TaskOutcome& outcome) {
   std::string name = FileName(outcome.values);
   if (name.empty() || name.back() == '~' || !taken_.insert(name).second)
     name += "." + std::to_string(outcome.task + 1);
+  return name;
+}
+
+// A file has its name when it is whole.
+void ResultFiles::Outcome(const TaskOutcome& outcome) {
+  const std::string name = name_(outcome);
   for (const bool err : {false, true}) {
     auto& out = open_[err ? 1 : 0];
     const std::string path = folder_ + "/" + name + (err ? ".err" : ".out");

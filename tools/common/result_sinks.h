@@ -42,16 +42,20 @@ class ResultPrinter : public ResultSink {
 /// of the task as in {#}.
 class ResultFiles : public ResultSink {
  public:
+  /// The path of a task's files below the folder, without .out and .err.
+  using Name = std::function<std::string(const TaskOutcome&)>;
   /// Makes the folder. Throws Fatal(kExitBadInput) when it cannot be written.
-  explicit ResultFiles(std::string folder);
+  explicit ResultFiles(std::string folder, Name name = {});
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
   static std::string FileName(const std::vector<std::string>& values);
 
  private:
+  std::string UniqueName(const TaskOutcome& outcome);
   std::string Partial(bool err) const { return folder_ + "/.partial" + (err ? ".err" : ".out"); }
   const std::string folder_;
+  const Name name_;
   std::unordered_set<std::string> taken_;
   std::ofstream open_[2];
 };

@@ -72,9 +72,14 @@ bool FrameReader::TakeOne() {
 
 void ResultStream::Fetch(ResultSink& sink, bool last) {
   const bool in_order = options_.in_order && !last;
-  if (!in_order)
-    for (const auto& ranges : HolesAsRanges()) FetchSome(sink, ranges, false);
+  if (!in_order) FetchHoles(sink);
   FetchSome(sink, "", in_order);
+}
+
+void ResultStream::FetchHoles(ResultSink& sink) {
+  const auto end = static_cast<std::int64_t>(seen_.size());
+  for (std::int64_t from = 0; holes_ > 0 && from < end;)
+    if (const auto ranges = NextHoles(from, end); !ranges.empty()) FetchSome(sink, ranges, false);
 }
 
 // `among` are holes, asked for without what follows; else what follows the highest.
@@ -83,7 +88,7 @@ void ResultStream::FetchSome(ResultSink& sink, const std::string& among, bool in
   path += std::string(options_.out ? "stdout" : "") + (options_.out && options_.err ? "," : "") +
           (options_.err ? "stderr" : "");
   if (among.empty())
-    path += "&after=" + std::to_string(highest_) + (in_order ? "&in_order=1" : "");
+    path += "&after=" + std::to_string(static_cast<std::int64_t>(seen_.size()) - 1) + (in_order ? "&in_order=1" : "");
   else
     path += "&among=" + among;
   // An exception must not pass through the HTTP library.
@@ -123,26 +128,28 @@ void ResultStream::Take(ResultSink& sink, const json& head, std::string_view byt
 }
 
 void ResultStream::MarkSeen(std::int64_t task) {
-  holes_.erase(task);
-  for (auto idx = highest_ + 1; idx < task; ++idx) holes_.insert(holes_.end(), idx);
-  highest_ = std::max(highest_, task);
+  const auto at = static_cast<std::size_t>(task);
+  if (at < seen_.size()) {
+    holes_ -= seen_[at] ? 0 : 1;
+  } else {
+    holes_ += static_cast<std::int64_t>(at - seen_.size());
+    seen_.resize(at + 1);
+  }
+  seen_[at] = true;
 }
 
-// "3,7-12", as many texts as it takes.
-std::vector<std::string> ResultStream::HolesAsRanges() const {
-  std::vector<std::string> texts;
-  std::int64_t n = kTasksAtOnce;
-  for (auto at = holes_.begin(); at != holes_.end();) {
-    if (n >= kTasksAtOnce || texts.back().size() > kQueryBytes) texts.emplace_back(), n = 0;
-    const auto first = *at;
-    auto last = first;
-    for (++n, ++at; at != holes_.end() && *at == last + 1 && n < kTasksAtOnce; ++at, ++n)
-      last = *at;
-    auto& text = texts.back();
+// "3,7-12": holes between `from` and `end`, as many as one request takes; `from` moves behind them.
+std::string ResultStream::NextHoles(std::int64_t& from, std::int64_t end) const {
+  const auto seen = [&](std::int64_t task) { return seen_[static_cast<std::size_t>(task)]; };
+  std::string text;
+  for (std::int64_t n = 0; from < end && n < kTasksAtOnce && text.size() < kQueryBytes; ++from) {
+    if (seen(from)) continue;
+    const auto first = from;
+    for (++n; from + 1 < end && !seen(from + 1) && n < kTasksAtOnce; ++n) ++from;
     text += (text.empty() ? "" : ",") + std::to_string(first) +
-            (last > first ? "-" + std::to_string(last) : "");
+            (from > first ? "-" + std::to_string(from) : "");
   }
-  return texts;
+  return text;
 }
 
 }  // namespace cigri::tools

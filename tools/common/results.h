@@ -4,7 +4,6 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,19 +57,23 @@ class ResultStream {
   /// never ran come too, whatever the order. Throws Fatal when the API cannot be reached or broke
   /// off; the next call goes on.
   void Fetch(ResultSink& sink, bool last);
+  /// Of the tasks before the last one that was seen or skipped, those that were neither.
+  void FetchHoles(ResultSink& sink);
+  /// `task` is not asked for: the caller has it.
+  void Skip(std::int64_t task) { MarkSeen(task); }
 
  private:
   void FetchSome(ResultSink& sink, const std::string& among, bool in_order);
   void Take(ResultSink& sink, const nlohmann::json& head, std::string_view bytes);
   void MarkSeen(std::int64_t task);
-  std::vector<std::string> HolesAsRanges() const;
+  std::string NextHoles(std::int64_t& from, std::int64_t end) const;
 
   Api& api_;
   const std::int64_t campaign_;
   const Options options_;
   bool begun_ = false;
-  std::int64_t highest_ = -1;     ///< the last task that was seen
-  std::set<std::int64_t> holes_;  ///< tasks before it that were not
+  std::vector<bool> seen_;  ///< up to the last task that was seen: a bit for each of very many
+  std::int64_t holes_ = 0;  ///< how many of these were not
 };
 
 /// Splits the answer of /results into lines of JSON, and the bytes behind those that announce some.

@@ -56,7 +56,10 @@ void AddOurOptions(CommandLine& line, GridstatOptions& o) {
             {"--history", &o.history, "with -c and --why: what held it back, from when to when"},
             {"--wait", &o.wait, "with -c: wait for its end; exit code 1 when a task failed"},
             {"-q,--quiet", &o.quiet, "with --wait: say nothing"},
-            {"--follow", &o.follow, "with -O or -E: go on until the end of the campaign or job"},
+            {"--fetch", &o.fetch, "with -c: the output of each task into this folder, only new ones"},
+            {"--archive", &o.archive, "with -c: the same into one archive, FILE.tar.zst"},
+            {"--follow", &o.follow,
+             "with -O, -E, --fetch, --archive: go on until the end of the campaign or job"},
             {"-k,--keep-order", &o.in_order, "with --follow: in the order of the parameters"},
             {"--tag", &o.tag, "with --follow: the parameter before each line"},
             {"--task", &o.task, "with -c: one task, by its index from 0"}});
@@ -64,6 +67,16 @@ void AddOurOptions(CommandLine& line, GridstatOptions& o) {
 
 Fatal Usage(const std::string& message) {
   return Fatal(kExitUsage, message, "`gridstat --help` lists the options");
+}
+
+void CheckFetch(const GridstatOptions& o) {
+  if (o.fetch.empty() && o.archive.empty()) return;
+  if (o.campaign.empty()) throw Usage("--fetch and --archive need a campaign (-c ID)");
+  if (!o.fetch.empty() && !o.archive.empty()) throw Usage("--fetch and --archive exclude each other");
+  if (o.out || o.err || o.watched || o.full || o.dump || o.json || o.wait || o.why || o.task)
+    throw Usage("--fetch and --archive go with --follow, with no other way to look");
+  if (!o.archive.empty() && !o.archive.ends_with(".tar.zst"))
+    throw Usage("--archive takes a name that ends with .tar.zst, not \"" + o.archive + "\"");
 }
 
 void CheckTogether(const GridstatOptions& o) {
@@ -87,7 +100,9 @@ void CheckTogether(const GridstatOptions& o) {
   if (!o.job.empty() && !o.campaign.empty()) throw Usage("-c and -j exclude each other");
   if (o.wait && o.campaign.empty()) throw Usage("--wait needs a campaign: gridstat --wait N");
   if (o.quiet && !o.wait) throw Usage("-q goes with --wait");
-  if (o.follow && !o.out && !o.err) throw Usage("--follow goes with -O or -E");
+  CheckFetch(o);
+  if (o.follow && !o.out && !o.err && o.fetch.empty() && o.archive.empty())
+    throw Usage("--follow goes with -O, -E, --fetch or --archive");
   if ((o.in_order || o.tag) && (!o.follow || o.campaign.empty() || o.task))
     throw Usage("-k and --tag go with -c ID -O --follow");
   if ((o.out || o.err) && (o.watched || o.full || o.dump || o.json || o.wait))

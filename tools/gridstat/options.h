@@ -9,7 +9,8 @@ namespace cigri::gridstat {
 
 struct GridstatOptions {
   tools::CommonOptions common;
-  std::string campaign, job, user, params, summary, by = "user", since, until;
+  std::string campaign, job, user, params, summary, by = "user", since, until, fetch,
+      archive;
   bool full = false, all = false, by_user = false, joblog = false, why = false, verbose = false,
        history = false;
   bool cinfos = false, out = false, err = false, jdl = false, events = false;

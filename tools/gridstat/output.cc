@@ -40,16 +40,7 @@ int FollowCampaign(tools::Api& api, const GridstatOptions& o) {
   sinks.Add(std::make_unique<tools::ResultPrinter>(
       o.tag, [] {}, false));
   tools::ResultStream stream(api, std::stoll(o.campaign), {!o.err, o.err, o.in_order});
-  const std::string path = "/campaigns/" + o.campaign + "/progress?wait=" + std::to_string(kPollMs);
-  std::string token;
-  for (bool over = false; !over;) {
-    const json progress = tools::Expect(api.Get(path + "&seen=" + http::PercentEncode(token),
-                                                std::chrono::milliseconds(kPollMs + 20'000)),
-                                        "follow campaign " + o.campaign);
-    token = progress.value("token", "");
-    over = progress.value("over", false);
-    stream.Fetch(sinks, over);
-  }
+  FollowResults(api, o, stream, sinks);
   if (sinks.unread() == 0) return kExitOk;
   throw Fatal(kExitNo, "the output of " + std::to_string(sinks.unread()) +
                            " tasks cannot be read; " + sinks.why_unread());
@@ -68,6 +59,20 @@ int FollowJob(tools::Api& api, const std::string& path, const GridstatOptions& o
 }
 
 }  // namespace
+
+void FollowResults(tools::Api& api, const GridstatOptions& o, tools::ResultStream& stream,
+                   tools::ResultSink& sink) {
+  const std::string path = "/campaigns/" + o.campaign + "/progress?wait=" + std::to_string(kPollMs);
+  std::string token;
+  for (bool over = false; !over;) {
+    const json progress = tools::Expect(api.Get(path + "&seen=" + http::PercentEncode(token),
+                                                std::chrono::milliseconds(kPollMs + 20'000)),
+                                        "follow campaign " + o.campaign);
+    token = progress.value("token", "");
+    over = progress.value("over", false);
+    stream.Fetch(sink, over);
+  }
+}
 
 int CampaignOutput(tools::Api& api, const GridstatOptions& o) {
   if (o.task) return JobOutput(api, JobOfTask(api, o), o);

@@ -13,6 +13,7 @@
 #include "tools/common/terminal.h"
 #include "tools/common/wait.h"
 #include "tools/gridstat/campaign.h"
+#include "tools/gridstat/fetch.h"
 #include "tools/gridstat/jobs.h"
 #include "tools/gridstat/output.h"
 #include "tools/gridstat/screen.h"
@@ -232,6 +233,7 @@ int AboutCampaign(tools::Api& api, const GridstatOptions& o, bool* over) {
     request.quiet = o.quiet;
     return tools::Wait(api, std::stoll(o.campaign), request);
   }
+  if (!o.fetch.empty() || !o.archive.empty()) return FetchOutputs(api, o);
   if (o.joblog || !o.params.empty() || o.out || o.err) return Streamed(api, o);
   if (o.why) return CampaignWhy(api, o);
   if (o.task) return OneTask(api, o);
