@@ -34,6 +34,19 @@ inline constexpr EventCode kEventCodes[] = {
      "has succeeded there before",
      "look at quota, rights and free space in exec_directory on that cluster; then gridsub "
      "--retry-failed N"},
+    {"INPUT_MISSING", "job", "updator",
+     "an input of the JDL that is not optional is not there; it counts as a try",
+     "the last line of the job's stderr names it (gridstat -j J -E): put it there, correct inputs, or "
+     "mark it optional; then gridsub --retry-failed N"},
+    {"OUTPUT_MISSING", "job", "updator",
+     "the program ended well without an output of the JDL that is not optional; it counts as a try",
+     "the last line of the job's stderr names it (gridstat -j J -E): correct outputs or the program, "
+     "or mark it optional; then gridsub --retry-failed N"},
+    {"TRANSFER_FAILED", "task", "updator",
+     "inputs or outputs could not be moved, also after several tries; not charged, it is retried, "
+     "elsewhere if possible",
+     "nothing for the user; the operator reads the job's stderr, and looks at the store, the disk of "
+     "the node, and the cluster's options transfer_*"},
     {"LAUNCH_FAILED", "task", "updator",
      "the cluster could not start the job, or a local cluster could not file its output; not "
      "charged, it is retried",

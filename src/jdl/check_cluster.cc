@@ -2,6 +2,7 @@
 #include "core/pattern.h"
 #include "core/text.h"
 #include "jdl/check.h"
+#include "jdl/files.h"
 #include "jdl/keys.h"
 #include "jdl/values.h"
 
@@ -31,6 +32,8 @@ class ClusterCheck {
     Hooks();
     Grouping();
     ForSlurm();
+    Files(FileKey::kInputs);
+    Files(FileKey::kOutputs);
     Keys();
     out_.properties = Text("properties");
     out_.project = ReadName(doc_, Get("project"), 255);
@@ -57,6 +60,7 @@ class ClusterCheck {
   std::vector<std::string> Script(const char* key);
   void Grouping();
   void ForSlurm();
+  void Files(FileKey key);
   void Keys();
   std::string MissingHint() const;
 
@@ -173,6 +177,31 @@ void ClusterCheck::ForSlurm() {
                "like \"2G\", \"auto\" or \"auto:2G\"");
   else if (text)
     out_.options["mem"] = *text;
+}
+
+void ClusterCheck::Files(FileKey key) {
+  const auto found = Get(Name(key));
+  if (!found) return;
+  const json one = json::array({*found.value});
+  const json& values = found.value->is_array() ? *found.value : one;
+  if (values.size() > kMostFiles)
+    return doc_.Fault(found.path, "has more than " + std::to_string(kMostFiles) + " entries",
+                      "a folder (\"FROM/\") is one entry");
+  json entries = json::array();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto path = found.path + "[" + std::to_string(i) + "]";
+    std::string problem;
+    const auto entry = ReadFileEntry(key, values[i], &problem);
+    if (!problem.empty()) {
+      doc_.Fault(path, problem);
+      continue;
+    }
+    if (key == FileKey::kOutputs && !DependsOnTask(entry.to, campaign_.columns))
+      doc_.Warn(path, "each task writes the same \"" + Shown(entry.to) + "\"",
+                "a placeholder makes it another one for each: \"out -> out/{#}\"");
+    entries.push_back(ToJson(entry));
+  }
+  if (!entries.empty()) out_.options[Name(key)] = std::move(entries);
 }
 
 void ClusterCheck::Keys() {

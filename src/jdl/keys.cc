@@ -61,6 +61,8 @@ constexpr Key kKeys[] = {
     {"max_jobs_total", kG},
     {"temporal_grouping", kC},  // CiGri 3's
     {"setup", kC},
+    {"inputs", kC},
+    {"outputs", kC},
     {"cores", kC},
     {"mem", kC},
     {"gpus", kC},

@@ -12,6 +12,7 @@
 #include "jdl/blocks.h"
 #include "jdl/command.h"
 #include "runner/store.h"
+#include "runner/transfers.h"
 
 // A setting that is left out of BatchSettings is a fault here, not a default.
 #pragma GCC diagnostic push
@@ -135,6 +136,9 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
   SetMemory(tx, batch, out);
+  if (!script && MovesFiles(out.options))
+    AddTransfers(nlohmann::json::parse(rows[0].cluster_options),
+                 {rows[0].format, rows[0].columns}, LoadLines(tx, batch), out);
   out.kind = batch.kind;
   out.tag = batch.tag;
   out.tasks_per_job = batch.tasks_per_job;

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "cluster/transfer.h"
 #include "core/text.h"
 
 namespace cigri::updator {
@@ -100,6 +101,15 @@ ExitInfo KilledByGrid(const EndInfo& end) {
   return out;
 }
 
+// A store that does not answer, a full disk, a checksum that is wrong: not the program's failure.
+ExitInfo TransferFailed(const EndInfo& end) {
+  ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, "TRANSFER_FAILED");
+  out.cluster_fault = true;
+  out.fault_title = "inputs or outputs of jobs cannot be moved";
+  out.avoid_here = end.other_clusters;
+  return out;
+}
+
 ExitInfo ByCause(const EndInfo& end) {
   switch (end.cause) {
     case EndCause::kPreempted:
@@ -126,6 +136,11 @@ ExitInfo ByCause(const EndInfo& end) {
   if (!end.wait_status) return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
   const int exit_code = WIFEXITED(*end.wait_status) ? WEXITSTATUS(*end.wait_status) : -1;
   if (exit_code == 66 || exit_code == 67) return UserRequeue(end, exit_code);
+  if (end.moves_files && exit_code == cluster::kExitTransferFailed) return TransferFailed(end);
+  if (end.moves_files && exit_code == cluster::kExitInputMissing)
+    return Charged(end, "INPUT_MISSING");
+  if (end.moves_files && exit_code == cluster::kExitOutputMissing)
+    return Charged(end, "OUTPUT_MISSING");
   return Charged(end, exit_code < 0 ? "KILLED_BY_SIGNAL" : "EXIT_ERROR");
 }
 

@@ -37,6 +37,7 @@ struct EndInfo {
   bool verified = false;                ///< a job of the campaign has succeeded on this cluster
   bool has_mem = false;                 ///< the campaign asks for an amount of memory
   bool auto_mem = false;                ///< ... and leaves it to the grid which
+  bool moves_files = false;             ///< the campaign has inputs or outputs
   std::string message = {};             ///< of the failure, for the rules
   std::optional<ErrorClass> error_class = {};
   RetrySettings retry = {};  ///< of the JDL

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "jdl/files.h"
 #include "jdl/values.h"
 
 namespace cigri::jdl {
@@ -538,6 +539,47 @@ TEST(JdlTest, StringsWithEscapesAndNumbersKeepTheirPlaces) {
   }
   ASSERT_EQ(result.warnings.size(), 1u);
   EXPECT_EQ(result.warnings[0].column, 2);
+}
+
+TEST(JdlTest, InputsAndOutputsHaveSourcesAndPlaces) {
+  const auto options = [](const std::string& body) {
+    return Good(With(body)).clusters.at(0).options;
+  };
+  using nlohmann::json;
+  EXPECT_EQ(options(R"("inputs":"data/{}.dat")")["inputs"],
+            json::parse(R"([{"from":"data/{}.dat","to":"{}.dat"}])"));
+  EXPECT_EQ(options(R"("inputs":["set/ -> in","{//}/x","a -> in/",{"from":"b","optional":true}])")
+                ["inputs"],
+            json::parse(R"([{"from":"set/","to":"in/"},{"from":"{//}/x","to":"x"},
+                            {"from":"a","to":"in/a"},{"from":"b","to":"b","optional":true}])"));
+  EXPECT_EQ(options(R"("outputs":["log/{}.txt","r -> {CAMPAIGN_ID}/{#}"])")["outputs"],
+            json::parse(R"([{"from":"log/{}.txt","to":"log/{}.txt"},
+                            {"from":"r","to":"{CAMPAIGN_ID}/{#}"}])"));
+  EXPECT_FALSE(options(R"("max_tries":2)").contains("inputs"));
+  const auto again = FromJson(ToJson(Good(With(R"("inputs":["a"],"outputs":["{}"])"))), Grid());
+  EXPECT_TRUE(again.ok()) << Faults(again);
+  EXPECT_EQ(again.campaign.clusters.at(0).options["inputs"], json::parse(R"([{"from":"a","to":"a"}])"));
+}
+
+TEST(JdlTest, InputsAndOutputsThatCannotBeAreFaults) {
+  for (const char* body :
+       {R"("inputs":[3])", R"("inputs":[""])", R"("inputs":["a -> ../b"])", R"("inputs":["a -> /b"])",
+        R"("outputs":["/a"])", R"("outputs":["a\nb"])", R"("outputs":[{"from":"a","two":"b"}])",
+        R"("outputs":["{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}"])"})
+    EXPECT_FALSE(Parse(With(body), Grid(), {}).ok()) << body;
+  const auto same = Parse(With(R"("outputs":["result"])"), Grid(), {});
+  ASSERT_EQ(same.warnings.size(), 1u);
+  EXPECT_NE(same.warnings[0].message.find("each task writes the same \"result\""), std::string::npos);
+}
+
+TEST(FilesTest, PathsAreFilledForTheirTask) {
+  const std::vector<std::string> columns = {"k", "f"}, values = {"{#}", "d/x.dat"};
+  EXPECT_EQ(FillPath("{k}/{f/.}.{#}.{CAMPAIGN_ID}", columns, values, 4, 12), "{#}/x.5.12");
+  EXPECT_TRUE(DependsOnTask("a{//}", columns));
+  EXPECT_TRUE(DependsOnTask("{f.}", columns));
+  EXPECT_TRUE(DependsOnTask("{#}", {}));
+  EXPECT_TRUE(DependsOnTask("{}", {}));
+  EXPECT_FALSE(DependsOnTask("ref/{other}{CAMPAIGN_ID}", columns));
 }
 
 }  // namespace

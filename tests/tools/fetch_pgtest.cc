@@ -20,10 +20,11 @@ class FetchPgTest : public test::GridTest {
  protected:
   // Tasks 0 and 2 are done, 1 has failed, 3 runs.
   void GivenFourTasks() {
-    GivenCampaign({.next_idx = 4,
-                   .format = "values",
-                   .params = {R"(["a","1"])", R"(["b/x","2"])", "[\"\xC3\xA9\",\"3\"]", R"(["d","4"])"},
-                   .columns = {"k", "n"}});
+    GivenCampaign(
+        {.next_idx = 4,
+         .format = "values",
+         .params = {R"(["a","1"])", R"(["b/x","2"])", "[\"\xC3\xA9\",\"3\"]", R"(["d","4"])"},
+         .columns = {"k", "n"}});
     const auto job = GivenBatch(1, 1, 0, 4);  // 41 to 44
     GivenDone(1, job, 0, 1);
     GivenDone(1, job + 1, 1, 1, kFailure);
@@ -59,8 +60,9 @@ class FetchPgTest : public test::GridTest {
     fs::remove_all(folder);
     fs::create_directory(folder);
     EXPECT_EQ(std::system(("tar --zstd -xf " + Archive() + " -C " + folder).c_str()), 0);
-    EXPECT_EQ(std::system(("test -z \"$(tar --zstd -tf " + Archive() + " | sort | uniq -d)\"").c_str()),
-              0);
+    EXPECT_EQ(
+        std::system(("test -z \"$(tar --zstd -tf " + Archive() + " | sort | uniq -d)\"").c_str()),
+        0);
     return Files(folder);
   }
   static inline const test::DoneRow kFailure = {.counted = false,

@@ -8,9 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tools/common/terminal.h"
-
 #include "core/text.h"
+#include "tools/common/terminal.h"
 
 namespace cigri::gridstat {
 namespace {
@@ -60,8 +59,9 @@ std::string FetchedTasks::Parse(const std::string& text, const std::string& camp
                                 const std::string& where) {
   const auto line = text.substr(0, text.find('\n'));
   if (line != campaign)
-    throw Fatal(kExitBadInput, where + " has outputs of another campaign (" +
-                                   tools::Printable(line) + "), not of " + campaign,
+    throw Fatal(kExitBadInput,
+                where + " has outputs of another campaign (" + tools::Printable(line) +
+                    "), not of " + campaign,
                 "take another name");
   return text.substr(std::min(text.size(), line.size() + 1));
 }

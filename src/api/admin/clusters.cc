@@ -5,6 +5,7 @@
 #include "api/admin/cluster_settings.h"
 #include "api/http/audit.h"
 #include "clusterdb/clusterdb.h"
+#include "clusterdb/options.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -204,6 +205,13 @@ json TestBeforeSaving(Context& context, const Request& request, const std::strin
   throw error;
 }
 
+// `options`: an object, or a text of it.
+void RequireGoodOptions(const json& options) {
+  const auto problem = clusterdb::OptionsProblem(
+      options.is_string() ? json::parse(options.get<std::string>()) : options);
+  if (!problem.empty()) throw BadRequest("options: " + problem, "docs/transfers.md lists them");
+}
+
 Reply Add(Context& context, const Request& request) {
   auto keys = kSettable;
   keys.insert(keys.end(), {"name", "kind"});
@@ -211,6 +219,7 @@ Reply Add(Context& context, const Request& request) {
   const std::string name = TextOf(body, "name");
   CheckClusterName(name);
   CheckClusterSettings(body);
+  RequireGoodOptions(body.value("options", json::object()));
   Seal(context.config, &body);
   auto kind = OptionalText(body, "kind").value_or("");
   if (kind.empty()) kind = FindKind(context, request, name, &body);
@@ -232,7 +241,9 @@ Reply Change(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const json row = TransactChecked(context, [&](db::Tx& tx) {
     MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), Label(name));
-    return Row(tx, name);
+    json changed = Row(tx, name);
+    RequireGoodOptions(changed.at("options"));
+    return changed;
   });
   std::vector<std::string> keys;
   for (const auto& [key, value] : body.items()) keys.push_back(key);
