@@ -240,6 +240,8 @@ void Poller::AddUses(limits::Uses& uses) {
   uses.Add(limits::kAllConnections, static_cast<std::int64_t>(connections_.size()));
   uses.Add(limits::kAllThreads, at_work_);
   uses.Add(limits::kStrangerThreads, strangers_at_work_);
+  for (const auto* limit : {&limits::kConnections, &limits::kThreads, &limits::kLongPolls})
+    uses.Add(*limit, 0);
   for (const auto& [caller, has] : callers_) {
     uses.Add(limits::kConnections, has.connections, caller);
     uses.Add(limits::kThreads, has.running, caller);
