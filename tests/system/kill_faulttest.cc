@@ -4,59 +4,23 @@
 
 #include <random>
 
-#include "core/text.h"
 #include "tests/support/cutting_proxy.h"
-#include "tests/system/grid.h"
+#include "tests/system/faults.h"
 
 namespace cigri::test {
 namespace {
 
 using std::chrono::steady_clock;
 
-class FaultTest : public ::testing::Test {
- protected:
-  void SetUp() override { grid.Up(); }
-  void TearDown() override {
-    if (HasFailure()) std::fprintf(stderr, "%s\n", grid.Log().c_str());
-    grid.Down();
-  }
-  int GivenCampaign(int n, const std::string& command) {
-    grid.Script("job", "#!/bin/sh\n" + command + "\necho $1 >> out\n");
-    return grid.Submit(Jdl(grid, "faults", "./job", {{"nb_jobs", n}}));
-  }
-  bool Started() { return !grid.Lines("out").empty(); }
-  /// Kills one part of the grid, each kind as likely as the others; its name.
-  std::string KillOne(std::mt19937& random) {
-    std::map<std::string, std::vector<pid_t>> kinds;
-    for (const auto& part : PartsOf(grid.home())) kinds[part.name].push_back(part.pid);
-    if (kinds.empty()) return "nothing";
-    const auto& [name, pids] = *std::next(kinds.begin(), random() % kinds.size());
-    kill(pids[random() % pids.size()], SIGKILL);
-    return name;
-  }
-  void ExpectEachTaskOnce(int id, int n) {
-    ASSERT_TRUE(grid.AwaitOver(id, Seconds(240))) << grid.Progress(id);
-    EXPECT_EQ(grid.Progress(id).value("done", 0), n) << grid.Progress(id);
-    EXPECT_EQ(Doubled(), Arguments{});
-    EXPECT_EQ(grid.Lines("out").size(), static_cast<std::size_t>(n));
-    Result check;
-    EXPECT_TRUE(Await(
-        [&] {
-          return (check = grid.Run({"gridadmin", "check"})).code == 0;
-        },
-        Seconds(20)))
-        << check.code << check.out << check.err;
-  }
-  Arguments Doubled() {
-    Arguments doubled;
-    const Arguments lines = grid.SortedLines("out");
-    for (std::size_t i = 1; i < lines.size(); ++i)
-      if (lines[i] == lines[i - 1]) doubled.push_back(lines[i]);
-    return doubled;
-  }
-
-  Grid grid{"alpha=1,beta=1"};
-};
+// Kills one part of the grid, each kind as likely as the others; its name.
+std::string KillOne(Grid& grid, std::mt19937& random) {
+  std::map<std::string, std::vector<pid_t>> kinds;
+  for (const auto& part : PartsOf(grid.home())) kinds[part.name].push_back(part.pid);
+  if (kinds.empty()) return "nothing";
+  const auto& [name, pids] = *std::next(kinds.begin(), random() % kinds.size());
+  kill(pids[random() % pids.size()], SIGKILL);
+  return name;
+}
 
 TEST_F(FaultTest, AnyOneProcessKilledEverySecondLosesAndDoublesNothing) {
   const auto seed = std::random_device{}();
@@ -68,7 +32,7 @@ TEST_F(FaultTest, AnyOneProcessKilledEverySecondLosesAndDoublesNothing) {
   EXPECT_TRUE(Await(
       [&] {
         if (steady_clock::now() >= next) {
-          ++killed[KillOne(random)];
+          ++killed[KillOne(grid, random)];
           next = steady_clock::now() + std::chrono::seconds(1);
         }
         return grid.Progress(id).value("over", false);
