@@ -308,11 +308,10 @@ std::int64_t AllocationState::FreeJobs(const PlacementAllocation& placement) con
   // A job wider than what is idle cannot start, unless it was measured to take less than it says.
   if (free <= 0 || (placement.whole && !fits)) return 0;
   const auto jobs = static_cast<std::int64_t>(free / placement.cost + kEpsilon);
+  if (jobs > 0 || !fits || placement.given > 0) return jobs;
   // CIG-29: however low its ratio is, one job goes when it fits and none is on its way there: with
   // nothing sent the ratio would never rise.
-  const Placement& row = *placement.row;
-  const bool first = placement.given == 0 && row.in_flight == row.running;
-  return jobs == 0 && fits && first ? 1 : jobs;
+  return placement.row->in_flight == placement.row->running ? 1 : 0;
 }
 
 std::int64_t AllocationState::QueuePlaces(const PlacementAllocation& placement) const {
