@@ -120,7 +120,7 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 -- returns: uncharged_here int, other_clusters bool,
 -- returns: other_copy bool, counted bool, program_file text, directory text, verified bool,
 -- returns: walltime_x double, memory_x double, has_mem bool, auto_mem bool, moves_files bool,
--- returns: retry text?
+-- returns: retry text?, checkpoint bool
 -- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
@@ -141,7 +141,7 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(t.memory_x, 1) AS memory_x, coalesce(cc.options ? 'mem', false) AS has_mem,
     coalesce(cc.options ->> 'mem' LIKE 'auto%', false) AS auto_mem,
     coalesce(cc.options ?| ARRAY['inputs', 'outputs'], false) AS moves_files,
-    c.jdl ->> 'retry' AS retry
+    c.jdl ->> 'retry' AS retry, coalesce(cc.options ? 'checkpoint', false) AS checkpoint
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
 LEFT JOIN campaign_clusters AS cc

@@ -153,12 +153,16 @@ ON CONFLICT (campaign_id, idx) DO UPDATE SET
     job_id = excluded.job_id, event_id = excluded.event_id;
 
 -- name: PutRetries
--- Tasks that are retried: their last copy has ended without a success.
+-- Tasks that are retried: their last copy has ended without a success. One with a checkpoint on a
+-- cluster avoids the others.
 INSERT INTO retry (campaign_id, idx, rank, not_before, avoid, why)
 SELECT campaign_id, idx, rank, now() + delay_s * interval '1 second',
-    CASE WHEN avoid_cluster IS NULL THEN '{}'::int[] ELSE ARRAY[avoid_cluster] END, why
-FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::float8[], $5::int[], $6::text[])
-    AS r (campaign_id, idx, rank, delay_s, avoid_cluster, why)
+    CASE WHEN stay_cluster IS NOT NULL THEN ARRAY(
+            SELECT cc.cluster_id FROM campaign_clusters AS cc
+            WHERE cc.campaign_id = r.campaign_id AND cc.cluster_id <> r.stay_cluster)
+        WHEN avoid_cluster IS NULL THEN '{}'::int[] ELSE ARRAY[avoid_cluster] END, why
+FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::float8[], $5::int[], $6::text[], $7::int[])
+    AS r (campaign_id, idx, rank, delay_s, avoid_cluster, why, stay_cluster)
 ON CONFLICT (campaign_id, idx) DO NOTHING;
 
 -- name: RefundTasks

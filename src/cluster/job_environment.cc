@@ -1,5 +1,7 @@
 #include "cluster/job_environment.h"
 
+#include <csignal>
+
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -27,20 +29,41 @@ std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& bat
   const std::string campaign = std::to_string(batch.campaign_id);
   const std::string job = std::to_string(element.job_id);
   const std::string cores = CoresOf(batch);
-  return {{"CIGRI_CAMPAIGN_ID", campaign},
-          {"CIGRI_CAMPAIGNID", campaign},
-          {"CIGRI_JOB_ID", job},
-          {"CIGRI_JOBID", job},
-          {"CIGRI_JOB_NAME", batch.campaign_name},
-          {"CIGRI_JOBNAME", batch.campaign_name},
-          {"CIGRI_USER", batch.cluster_user},
-          {"CIGRI_RESOURCES", batch.resources},
-          {"CIGRI_CORES", cores},
+  std::vector<std::pair<std::string, std::string>> variables{
+      {"CIGRI_CAMPAIGN_ID", campaign},
+      {"CIGRI_CAMPAIGNID", campaign},
+      {"CIGRI_JOB_ID", job},
+      {"CIGRI_JOBID", job},
+      {"CIGRI_JOB_NAME", batch.campaign_name},
+      {"CIGRI_JOBNAME", batch.campaign_name},
+      {"CIGRI_USER", batch.cluster_user},
+      {"CIGRI_RESOURCES", batch.resources},
+      {"CIGRI_CORES", cores},
           {"OMP_NUM_THREADS", cores},
-          {"CIGRI_WALLTIME", FormatWalltime(batch.walltime_s)},
-          {"CIGRI_WALLTIME_SECONDS", std::to_string(batch.walltime_s)},
-          {"CIGRI_TASK_INDEX", std::to_string(element.task_index)},
-          {"CIGRI_ATTEMPT", std::to_string(element.attempt)}};
+      {"CIGRI_WALLTIME", FormatWalltime(batch.walltime_s)},
+      {"CIGRI_WALLTIME_SECONDS", std::to_string(batch.walltime_s)},
+      {"CIGRI_TASK_INDEX", std::to_string(element.task_index)},
+      {"CIGRI_ATTEMPT", std::to_string(element.attempt)}};
+  if (const auto checkpoint = CheckpointOf(batch)) {
+    variables.emplace_back("CIGRI_CHECKPOINT_SIGNAL", checkpoint->signal);
+    variables.emplace_back("CIGRI_CHECKPOINT_GRACE", std::to_string(checkpoint->grace_s));
+    if (checkpoint->every_s > 0)
+      variables.emplace_back("CIGRI_CHECKPOINT_EVERY", std::to_string(checkpoint->every_s));
+  }
+  return variables;
+}
+
+std::optional<Checkpoint> CheckpointOf(const Batch& batch) {
+  const auto at = batch.options.find("checkpoint");
+  if (at == batch.options.end() || !at->is_object()) return std::nullopt;
+  Checkpoint checkpoint;
+  checkpoint.signal = at->value("signal", checkpoint.signal);
+  checkpoint.number = checkpoint.signal == "HUP" ? SIGHUP
+                      : checkpoint.signal == "USR1" ? SIGUSR1
+                                                    : SIGUSR2;
+  checkpoint.grace_s = at->value("grace", checkpoint.grace_s);
+  checkpoint.every_s = at->value("every", checkpoint.every_s);
+  return checkpoint;
 }
 
 }  // namespace cigri::cluster

@@ -1,5 +1,6 @@
 // The environment that a job gets on every kind of cluster (CIG-45, docs/jobs.md).
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,5 +14,14 @@ namespace cigri::cluster {
 /// which only the job's host knows: the driver's job script sets those two.
 std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& batch,
                                                                 const Element& element);
+
+/// JDL key `checkpoint`: the signal that asks a task to save its work, so long before it is killed,
+/// and as often (0: not).
+struct Checkpoint {
+  std::string signal = "USR2";
+  int number = 0;
+  int grace_s = 60, every_s = 0;
+};
+std::optional<Checkpoint> CheckpointOf(const Batch& batch);
 
 }  // namespace cigri::cluster

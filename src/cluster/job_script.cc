@@ -124,6 +124,24 @@ run() {
   done
   return "$1"
 }
+# The checkpoint signal, to those of the job's processes that catch it: it would end the others. A
+# cluster sends it to the script alone.
+pass() {
+  for p in $(cat /proc/[0-9]*/status 2>/dev/null | awk -v root="$child" -v n="$ckptn" '
+    /^Pid:/ { p = $2 } /^PPid:/ { parent[p] = $2 } /^SigCgt:/ { mask[p] = $2 }
+    END {
+      ours[root] = 1
+      do {
+        more = 0
+        for (p in parent) if (!(p in ours) && (parent[p] in ours)) { ours[p] = 1; more = 1 }
+      } while (more)
+      for (p in ours) {
+        d = substr(mask[p], length(mask[p]) - int((n - 1) / 4), 1)
+        d = index("0123456789abcdef", d) - 1
+        if (mask[p] != "" && d > 0 && int(d / 2 ^ ((n - 1) % 4)) % 2 == 1) print p
+      }
+    }'); do kill "-$ckpt" "$p" 2>/dev/null; done
+}
 mkdir -p "$folder/$outdir" 2>/dev/null || die 214 "cannot write below $folder on $node"
 out=$folder/$outdir/$1
 if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
@@ -151,8 +169,25 @@ z) c=$(printf %s "$6" | base64 -d | gzip -dc; printf x) ;;
 *) c=$(printf %s "$6" | base64 -d; printf x) ;;
 esac
 trap : HUP INT TERM USR1 USR2 XCPU
-run $shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
-rc=$?
+if [ -z "$ckpt" ]; then
+  run $shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
+  rc=$?
+else
+  run $shell -c "trap : $ckpt
+$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err" &
+  child=$!
+  trap pass "$ckpt"
+  [ -z "$CIGRI_CHECKPOINT_EVERY" ] || {
+    while sleep "$CIGRI_CHECKPOINT_EVERY"; do pass; done </dev/null >/dev/null 2>&1 &
+    ticker=$!
+  }
+  while :; do
+    wait $child
+    rc=$?
+    kill -0 $child 2>/dev/null || break
+  done
+  [ -z "$CIGRI_CHECKPOINT_EVERY" ] || kill $ticker
+fi
 case $rc in
 129 | 13[0-9] | 14[0-3] | 152 | 153)
   leave $((rc - 128))
@@ -274,6 +309,7 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
                                                     : "bash -l";
   const std::string setup = batch.setup.empty() ? "" : batch.setup + "\n";
   const bool group = batch.tasks_per_job > 1;
+  const auto checkpoint = CheckpointOf(batch);
   const auto flag = [](bool on) { return std::string(on ? "1" : ""); };
   const std::string records = "folder=" + HomeWord(settings.folder) + "\nrecorddir=" +
                               (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") +
@@ -282,6 +318,8 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
       Exports(batch) + "out= record= measured= together=" +
       flag(settings.kind == ScriptSettings::Kind::kOar) + " plain_exit=" +
       flag(group || settings.kind == ScriptSettings::Kind::kGridEngine) +
+      " ckpt=" + (checkpoint ? checkpoint->signal : "") +
+      " ckptn=" + (checkpoint ? std::to_string(checkpoint->number) : "") +
       "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" +
       ShellQuote(setup) + "\ndirectory=" + HomeWord(batch.directory) +
       "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") + "\n" + records + kRunPart;

@@ -71,10 +71,22 @@ std::string NodeOf(const nlohmann::json& answer) {
   return nodes.is_array() && !nodes.empty() ? TextIn(nodes[0], "network_address") : "";
 }
 
+// OAR asks for a checkpoint before it kills for its own users, and before the walltime. A job that
+// then ends on its own, without a success, has only been faster.
+std::optional<EndCause> CauseOfCheckpoint(const nlohmann::json& answer) {
+  const auto* event = EventOf(answer, "CHECKPOINT");
+  if (event == nullptr) return std::nullopt;
+  const auto words = TextIn(*event, "description");
+  if (words.find("metasched") != words.npos) return EndCause::kPreempted;
+  if (words.find("sarko") != words.npos) return EndCause::kWalltime;
+  return std::nullopt;
+}
+
 void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
   const auto& code = At(answer, "exit_code");
   std::string words;
-  const auto cause = CauseOf(answer, &words);
+  auto cause = CauseOf(answer, &words);
+  if (!cause) cause = CauseOfCheckpoint(answer);
   job->state = RemoteState::kEnded;
   // Exit 0 is a success, whoever was killing.
   if (code.is_number() && (code == 0 || !cause)) {

@@ -1,5 +1,6 @@
 // Submission to OAR: what is sent, and what each of its answers means.
 
+#include "cluster/job_environment.h"
 #include "cluster/oar.h"
 #include "cluster/resource_request.h"
 #include "core/pattern.h"
@@ -137,6 +138,10 @@ std::string OarCluster::SubmissionBody(const Batch& batch) const {
   if (const auto types = Types(batch); !types.empty()) body["type"] = types;
   if (const auto p = Properties(batch, api_.config()); !p.empty()) body["property"] = Words(p);
   if (!batch.project.empty()) body["project"] = Words(batch.project);
+  if (const auto checkpoint = CheckpointOf(batch)) {
+    body["checkpoint"] = checkpoint->grace_s;
+    body["signal"] = checkpoint->number;
+  }
   return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

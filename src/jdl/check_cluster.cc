@@ -31,6 +31,7 @@ class ClusterCheck {
     Type();
     Hooks();
     Grouping();
+    Checkpoint();
     ForSlurm();
     Files(FileKey::kInputs);
     Files(FileKey::kOutputs);
@@ -59,6 +60,7 @@ class ClusterCheck {
   void Hooks();
   std::vector<std::string> Script(const char* key);
   void Grouping();
+  void Checkpoint();
   void ForSlurm();
   void Files(FileKey key);
   void Keys();
@@ -162,6 +164,28 @@ void ClusterCheck::Grouping() {
     Option(kKey, ReadWhole(doc_, found, 1, 1000));
   else if (given.contains(kKey) && !given[kKey].is_null() && !ReadFlag(doc_, found))
     out_.options[kKey] = 1;
+}
+
+void ClusterCheck::Checkpoint() {
+  const auto found = Get("checkpoint");
+  if (!found) return;
+  if (!found.value->is_object()) {
+    doc_.Fault(found.path, "must be an object", R"(write {"signal": "USR2", "grace": "60s"})");
+    return;
+  }
+  for (const auto& [key, value] : found.value->items())
+    if (key != "signal" && key != "grace" && key != "every")
+      doc_.Fault(found.path, "has no key \"" + Shown(key) + "\"", "signal, grace or every");
+  const auto signal = ReadText(doc_, Find(*found.value, found.path, "signal")).value_or("USR2");
+  if (signal != "USR1" && signal != "USR2" && signal != "HUP")
+    doc_.Fault(found.path + ".signal", "must be USR1, USR2 or HUP, not \"" + Shown(signal) + "\"");
+  const int grace = ReadSeconds(doc_, Find(*found.value, found.path, "grace")).value_or(60);
+  if (out_.walltime_s > 0 && grace >= out_.walltime_s)
+    doc_.Fault(found.path + ".grace", "must be shorter than the walltime");
+  json checkpoint{{"signal", signal}, {"grace", grace}};
+  if (const auto every = ReadSeconds(doc_, Find(*found.value, found.path, "every")))
+    checkpoint["every"] = *every;
+  out_.options["checkpoint"] = std::move(checkpoint);
 }
 
 void ClusterCheck::ForSlurm() {

@@ -60,8 +60,8 @@ struct ClusterSettings {
   std::optional<int> prologue_walltime_s, epilogue_walltime_s;
   std::optional<int> max_jobs;
   bool test_mode = false;
-  /// cores, mem, gpus, partition, account, qos, constraint, start_rate, temporal_grouping: those
-  /// given.
+  /// cores, mem, gpus, partition, account, qos, constraint, start_rate, temporal_grouping,
+  /// checkpoint: those given.
   nlohmann::json options = nlohmann::json::object();
   nlohmann::json unknown = nlohmann::json::object();  ///< keys nobody knows, kept as CiGri does
 };

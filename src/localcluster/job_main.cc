@@ -277,9 +277,44 @@ size_t ReadProcesses(Process** list) {
   return n;
 }
 
+// Whether a process has a handler of its own for a signal.
+bool Catches(pid_t pid, int signal) {
+  char path[64], text[4096];
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0) return false;
+  text[n] = '\0';
+  const char* mask = strstr(text, "SigCgt:");
+  return mask != nullptr && (strtoull(mask + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
+}
+
+// The value of a variable of the job; nullptr: it has none.
+const char* Variable(const char* name) {
+  const size_t n = strlen(name);
+  for (char** at = g_environment; *at != nullptr; ++at)
+    if (strncmp(*at, name, n) == 0 && (*at)[n] == '=') return *at + n + 1;
+  return nullptr;
+}
+
+int CheckpointSignal() {
+  const char* name = Variable("CIGRI_CHECKPOINT_SIGNAL");
+  if (name == nullptr) return 0;
+  if (strcmp(name, "HUP") == 0) return SIGHUP;
+  if (strcmp(name, "USR1") == 0) return SIGUSR1;
+  return strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
+}
+
+long long MicrosecondsOf(const char* name) {
+  const char* seconds = Variable(name);
+  return seconds == nullptr ? 0 : atoll(seconds) * 1000000LL;
+}
+
 // Everything that descends from us: as its subreaper we are the ancestor of whatever the job has
-// started, whatever sessions and groups it made.
-void SignalAll(int signal) {
+// started, whatever sessions and groups it made. Or only those that catch the signal.
+void SignalAll(int signal, bool catching = false) {
   Process* list = nullptr;
   const size_t n = ReadProcesses(&list);
   const pid_t self = getpid();
@@ -293,7 +328,7 @@ void SignalAll(int signal) {
     }
   }
   for (size_t i = 0; i < n; ++i)
-    if (list[i].ours) kill(list[i].pid, signal);
+    if (list[i].ours && (!catching || Catches(list[i].pid, signal))) kill(list[i].pid, signal);
   free(list);
 }
 
@@ -303,6 +338,11 @@ class Watch {
     walltime_at_ = begun_ + atoll(g_argv[2]) * 1000000LL;
     grace_us_ = atoll(g_argv[3]) * 1000LL;
     link_at_ = begun_ + 1000000;
+    if (checkpoint_ == 0) return;
+    saving_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_GRACE");
+    every_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_EVERY");
+    walltime_at_ -= saving_us_;
+    if (every_us_ > 0) every_at_ = begun_ + every_us_;
   }
   // Returns when the job and all it started are gone.
   void Run(const sigset_t& signals) {
@@ -338,9 +378,14 @@ class Watch {
     return false;
   }
   void Kill(char cause) {
-    if (done_ || phase_ != 0) return;
+    if (done_ || phase_ != 0 || saved_at_ != 0) return;
     cause_ = cause;
-    Terminate();
+    if (checkpoint_ == 0 || (cause != 'p' && cause != 'w')) {
+      Terminate();
+      return;
+    }
+    saved_at_ = NowUs(CLOCK_MONOTONIC) + saving_us_;
+    SignalAll(checkpoint_, true);
   }
   void Terminate() {
     phase_ = 1;
@@ -350,6 +395,11 @@ class Watch {
   }
   void OnTime() {
     const long long now = NowUs(CLOCK_MONOTONIC);
+    if (phase_ == 0 && saved_at_ == 0 && now >= every_at_) {
+      SignalAll(checkpoint_, true);
+      every_at_ = now + every_us_;
+    }
+    if (phase_ == 0 && saved_at_ != 0 && now >= saved_at_) Terminate();
     if (phase_ == 0 && now >= walltime_at_) Kill('w');
     if (phase_ > 0 && now >= phase_at_) {
       SignalAll(SIGSTOP);  // first stop them, or what forks faster than we look gets away
@@ -365,7 +415,8 @@ class Watch {
     }
   }
   timespec TimeLeft() const {
-    long long at = phase_ == 0 ? walltime_at_ : phase_at_;
+    long long at = phase_ != 0 ? phase_at_ : saved_at_ != 0 ? saved_at_ : walltime_at_;
+    if (phase_ == 0 && saved_at_ == 0 && every_at_ < at) at = every_at_;
     if (link_at_ < at) at = link_at_;
     long long us = at - NowUs(CLOCK_MONOTONIC);
     if (us < 0) us = 0;
@@ -378,6 +429,10 @@ class Watch {
   char cause_ = 'x';
   long long begun_ = NowUs(CLOCK_MONOTONIC), walltime_at_ = 0, phase_at_ = 0, link_at_ = 0,
             grace_us_ = 0;
+  // The signal that asks the job to save its work, and how long before a kill; 0: none. saved_at_:
+  // when the kill that has been announced comes.
+  const int checkpoint_ = CheckpointSignal();
+  long long saving_us_ = 0, every_us_ = 0, every_at_ = LLONG_MAX, saved_at_ = 0;
 };
 
 }  // namespace

@@ -86,11 +86,17 @@ ExitInfo UserRequeue(const EndInfo& end, int exit_code) {
   return out;
 }
 
+// A task that saves its work goes on in its next job.
+ExitInfo OverWalltime(const EndInfo& end) {
+  return end.checkpoint ? Uncharged(end, ExitClass::kOurKill, "WALLTIME")
+                        : Charged(end, "WALLTIME");
+}
+
 // The grid killed the job. The task loses no try and is retried, unless its user asked for the
 // kill or the job had used up its walltime.
 ExitInfo KilledByGrid(const EndInfo& end) {
   if (end.kill_reason == "walltime" && end.cause != EndCause::kNotBegun)
-    return Charged(end, "WALLTIME");
+    return OverWalltime(end);
   ExitInfo out = Uncharged(end, ExitClass::kOurKill, "KILLED_BY_GRID");
   if (end.kill_reason == "user") {
     out.code = "USER_FRAG";
@@ -125,7 +131,7 @@ ExitInfo ByCause(const EndInfo& end) {
     case EndCause::kUnknown:
       return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
     case EndCause::kWalltime:
-      return Charged(end, "WALLTIME");
+      return OverWalltime(end);
     case EndCause::kBadDirectory:
       return LostOrMissing(end, "WORKING_DIRECTORY_ERROR");
     case EndCause::kBadOutput:
@@ -224,6 +230,11 @@ ExitInfo ClassifyExit(const EndInfo& end) {
   if (Succeeded(end.cause, end.wait_status)) return {.success = true};
   ExitInfo out = end.kill_reason.empty() ? ByCause(end) : KilledByGrid(end);
   if (out.exit_class != ExitClass::kOurKill && !out.user_requeue) out = ByRules(end, out);
+  const bool saved = out.exit_class == ExitClass::kPreemption || out.code == "WALLTIME";
+  if (end.checkpoint && saved) {
+    out.stay_here = end.other_clusters;
+    out.avoid_here = false;
+  }
   if (end.kind == BatchKind::kPrologue || end.kind == BatchKind::kEpilogue)
     out.next = NextStep::kNothing;
   // CIG-28: a test campaign runs one job per cluster and retries none.

@@ -38,6 +38,7 @@ struct EndInfo {
   bool has_mem = false;                 ///< the campaign asks for an amount of memory
   bool auto_mem = false;                ///< ... and leaves it to the grid which
   bool moves_files = false;             ///< the campaign has inputs or outputs
+  bool checkpoint = false;              ///< its tasks save their work when they are asked to
   std::string message = {};             ///< of the failure, for the rules
   std::optional<ErrorClass> error_class = {};
   RetrySettings retry = {};  ///< of the JDL
@@ -54,6 +55,7 @@ enum class NextStep {
 struct ExitInfo {
   bool success = false;
   ExitClass exit_class = ExitClass::kNone;
+  bool stay_here = false;     ///< it goes on where its checkpoint lies, if it can
   bool user_requeue = false;  ///< exit codes 66 and 67, which have a limit of their own
   std::string code;           ///< event code, "" for a success
   NextStep next = NextStep::kNothing;

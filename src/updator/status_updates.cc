@@ -58,6 +58,7 @@ EndInfo EndOf(const StatusUpdate& update, const sql::InfoOfEndsRow& row) {
           .has_mem = row.has_mem,
           .auto_mem = row.auto_mem,
           .moves_files = row.moves_files,
+          .checkpoint = row.checkpoint,
           .message = FailureMessage(update.remote, row.kill_detail, missing),
           .retry = row.retry ? ReadRetry(nlohmann::json::parse(*row.retry)) : RetrySettings{}};
 }

@@ -254,11 +254,12 @@ void Store::AddTries(const std::map<TaskKey, SpentTries>& tries) {
 }
 
 void Store::PutRetries(const std::vector<Failure>& failures) {
-  db::RowSet<std::int64_t, std::int64_t, int, double, std::optional<std::int64_t>, std::string>
-      rows;
+  using Cluster = std::optional<std::int64_t>;
+  db::RowSet<std::int64_t, std::int64_t, int, double, Cluster, std::string, Cluster> rows;
   for (const auto& f : failures)
     rows.Add(f.campaign_id, f.idx, f.exit.next == NextStep::kRetryBack ? 1 : 0, f.exit.delay_s,
-             f.exit.avoid_here ? std::optional(f.cluster_id) : std::nullopt, f.exit.code);
+             f.exit.avoid_here ? Cluster(f.cluster_id) : std::nullopt, f.exit.code,
+             f.exit.stay_here ? Cluster(f.cluster_id) : std::nullopt);
   if (!rows.empty()) tx_.Exec(sql::kPutRetries, rows);
 }
 

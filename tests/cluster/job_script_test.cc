@@ -299,6 +299,28 @@ TEST_F(GroupScriptTest, WhatAWalltimeEndsIsChargedToTheFirstElementAlone) {
   EXPECT_EQ(lost.cause, EndCause::kUnknown) << "that nothing is known is no success";
 }
 
+// As OAR sends it: to the script alone.
+TEST_F(JobScriptTest, ACheckpointSignalReachesTheProgramsThatCatchItAndEndsNoOther) {
+  auto batch = BatchOf({"(trap 'touch $HOME/saved' USR2; touch $HOME/ready; while [ ! -e "
+                        "$HOME/saved ]; do sleep 0.05; done) & sleep 0.2; sh -c 'sleep 1; exit 3'"});
+  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+  auto job = std::async(std::launch::async, [&] { return Run(batch); });
+  while (!fs::exists(home_ / "ready")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto pid = Split(Contents(home_ / ".cigri" / RecordPath(Ref(batch, 0))), ' ').at(5);
+  ASSERT_EQ(kill(std::stoi(pid), SIGUSR2), 0);
+  EXPECT_EQ(job.get(), 3 << 8);
+  EXPECT_TRUE(fs::exists(home_ / "saved"));
+  ASSERT_TRUE(Record(batch));
+  EXPECT_EQ(Record(batch)->wait_status, 3 << 8);
+  EXPECT_TRUE(Record(batch)->measured.cpu_s);
+}
+
+TEST_F(JobScriptTest, ACheckpointMayBeAskedForAgainAndAgain) {
+  auto batch = BatchOf({"n=0; trap 'n=$((n + 1))' HUP; while [ $n -lt 2 ]; do sleep 0.05; done"});
+  batch.options["checkpoint"] = {{"signal", "HUP"}, {"grace", 60}, {"every", 1}};
+  EXPECT_EQ(Run(batch), 0);
+}
+
 TEST_F(JobScriptTest, AQuietJobLeavesNoFile) {
   const auto batch = BatchOf({"true", "echo x >&2"});
   Run(batch, 0);

@@ -336,6 +336,34 @@ TEST_F(OarTest, WhatJobsMeasuredIsReadWithOneCallForAllThatEndedTogether) {
   EXPECT_EQ(result.jobs[0].state, RemoteState::kEnded);
 }
 
+TEST_F(OarTest, ACheckpointIsAskedOfOarAndAFailureRightAfterItIsNoFailure) {
+  auto batch = BatchOf({"true"});
+  batch.options["checkpoint"] = {{"signal", "USR1"}, {"grace", 90}};
+  server_.On("POST", "/jobs.json", Fixture("oar/post_single_201"));
+  oar_->Submit(batch);
+  const auto body = nlohmann::json::parse(server_.requests().at(0).body);
+  EXPECT_EQ(body["checkpoint"], 90);
+  EXPECT_EQ(body["signal"], 10);
+  const struct {
+    const char* who;
+    int code;
+    EndCause cause;
+  } cases[] = {{"metasched", 3 << 8, EndCause::kPreempted},
+               {"sarko", 3 << 8, EndCause::kWalltime},
+               {"metasched", 0, EndCause::kExited},
+               {"alice", 3 << 8, EndCause::kExited}};  // her own `oardel -c`
+  for (const auto& c : cases) {
+    RemoteJob job;
+    FillFromOarJob(&job, {{"state", "Terminated"},
+                          {"exit_code", c.code},
+                          {"events", {{{"type", "CHECKPOINT"},
+                                       {"description", "User oar (" + std::string(c.who) +
+                                                           ") requested a checkpoint"}}}}});
+    EXPECT_EQ(job.cause, c.cause) << c.who << c.code;
+    EXPECT_EQ(job.wait_status, c.code);
+  }
+}
+
 class OarGroupTest : public OarTest {
  protected:
   void SetUp() override {

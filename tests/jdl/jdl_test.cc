@@ -427,6 +427,17 @@ TEST(JdlTest, GroupingIsTheGridsMatterUnlessTheUserForbidsItOrSaysHowMany) {
   EXPECT_FALSE(Parse(With(R"("temporal_grouping":"some")"), Grid()).ok());
 }
 
+TEST(JdlTest, ACheckpointIsASignalAndATimeToSaveIt) {
+  const auto campaign = Good(With(R"("checkpoint":{"grace":"2m","every":"1h"})"));
+  EXPECT_EQ(campaign.clusters[0].options["checkpoint"],
+            (nlohmann::json{{"signal", "USR2"}, {"grace", 120}, {"every", 3600}}));
+  const auto again = FromJson(ToJson(campaign), Grid());
+  EXPECT_EQ(again.campaign.clusters[0].options, campaign.clusters[0].options);
+  for (const char* wrong : {R"("USR2")", R"({"signal":"KILL"})", R"({"grace":"100h"})",
+                            R"({"often":1})", R"({"every":0})"})
+    EXPECT_FALSE(Parse(With(R"("checkpoint":)" + std::string(wrong)), Grid()).ok()) << wrong;
+}
+
 TEST(JdlTest, TheCampaignSchedulerIsOneThatTheGridHas) {
   const auto text = With(R"("scheduler":"immediate")");
   EXPECT_EQ(Good(text).scheduler, "immediate") << "gridsub does not know the names";

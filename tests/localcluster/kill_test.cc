@@ -141,6 +141,61 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
   EXPECT_EQ(AwaitEnds(young)[1].wait_status, 0);
 }
 
+// Counts to 30, one each 0.1 s, in the file "count"; saves it when it is asked to, and not else.
+const char kCounter[] =
+    "cat > count.sh <<'E'\n"
+    "n=$(cat count 2>/dev/null || echo 0)\n"
+    "trap 'echo $n > count; echo $n >> saved' USR2\n"
+    "while [ $n -lt 30 ]; do sleep 0.1; n=$((n + 1)); : > counting; done\n"
+    "echo $n > count\n"
+    "E\n"
+    "sh count.sh";
+
+TEST_F(KillTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
+  Start(1);
+  int evictions = 0;
+  for (bool done = false; !done; ++evictions) {
+    ASSERT_LT(evictions, 10);
+    fs::remove(dir() + "/counting");
+    auto batch = GivenBatch({kCounter});
+    batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 1}};
+    driver().Submit(batch);
+    ASSERT_TRUE(AwaitFile("counting"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it does some work
+    auto local = GivenBatch({"true"});
+    local.best_effort = false;
+    Run(local);
+    const auto job = AwaitEnds(batch)[0];
+    done = job.cause == EndCause::kExited;
+    EXPECT_EQ(job.cause, done ? EndCause::kExited : EndCause::kPreempted);
+  }
+  EXPECT_GE(evictions, 2);
+  EXPECT_EQ(FileText("count"), "30\n");
+  const auto saved = Split(FileText("saved"), '\n');
+  for (std::size_t i = 1; i + 1 < saved.size(); ++i)
+    EXPECT_GT(std::stoi(saved[i]), std::stoi(saved[i - 1])) << "it went on from there";
+}
+
+TEST_F(KillTest, ACheckpointIsAskedForBeforeTheWalltimeAndAsOftenAsTheUserSays) {
+  Start();
+  auto batch = GivenBatch({"trap 'echo asked >> asked' USR1; while :; do sleep 0.05; done"});
+  batch.walltime_s = 4;
+  batch.options["checkpoint"] = {{"signal", "USR1"}, {"grace", 1}, {"every", 1}};
+  const auto job = Run(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kWalltime);
+  EXPECT_LT(job.ended_at - job.started_at, 6) << "grace is part of the walltime";
+  const auto asked = Split(FileText("asked"), '\n').size();
+  EXPECT_GE(asked, 3u);
+}
+
+TEST_F(KillTest, ProcessesThatDoNotCatchTheSignalGoOn) {
+  Start();
+  auto batch = GivenBatch({"sleep 1.5; echo over > over"});
+  batch.options["checkpoint"] = {{"signal", "USR1"}, {"grace", 1}, {"every", 1}};
+  EXPECT_EQ(Run(batch)[0].wait_status, 0);
+  EXPECT_EQ(FileText("over"), "over\n");
+}
+
 TEST_F(KillTest, AMultiSlotJobIsNotBypassedByNarrowOnesThatCameLater) {
   Start(2);
   driver().Submit(GivenBatch({"touch first; while ! [ -e go ]; do sleep 0.01; done"}));

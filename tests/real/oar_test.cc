@@ -200,6 +200,47 @@ TEST_P(RealOarTest, AnEvictionLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
   EXPECT_TRUE(Await(*oar_, normal_refs, 60s).all);
 }
 
+// A program that goes on after the signal is killed in OAR's next round, up to a minute later.
+TEST_P(RealOarTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
+  const std::string name = "count-" + RandomHex(4);
+  const std::string program =
+      "n=$(cat " + name + " 2>/dev/null || echo 0); trap 'echo $n >" + name + "; exit 9' USR2; "
+      "while [ $n -lt 150 ]; do sleep 0.1; n=$((n + 1)); done; echo $n >" + name;
+  int evictions = 0;
+  for (bool done = false; !done; ++evictions) {
+    ASSERT_LT(evictions, 10);
+    auto batch = BatchOf("alice", {program});
+    batch.resources = "/core=8";
+    batch.directory = "$HOME";
+    batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 3}};
+    const auto refs = SubmitAll(*oar_, batch);
+    AwaitPoll(*oar_, refs, 60s, [](const cluster::PollResult& r) {
+      return !r.jobs.empty() && r.jobs.at(0).state != RemoteState::kWaiting;
+    });
+    auto normal = BatchOf("bob", {"true"});
+    normal.best_effort = false;
+    normal.resources = "/core=8";
+    const auto normal_refs = SubmitAll(*oar_, normal);
+    const auto ends = Await(*oar_, refs, 90s);
+    ASSERT_TRUE(ends.all);
+    done = ends.jobs.at(0).cause == EndCause::kExited;
+    EXPECT_TRUE(done || ends.jobs.at(0).cause == EndCause::kPreempted) << ends.jobs.at(0).message;
+    EXPECT_TRUE(Await(*oar_, normal_refs, 60s).all);
+  }
+  EXPECT_GE(evictions, 2);
+  EXPECT_EQ(Trim(ReadFile("/home/alice/" + name)), "150");
+}
+
+TEST_P(RealOarTest, ACheckpointIsAskedForBeforeTheWalltime) {
+  auto batch = BatchOf("alice", {"trap 'exit 3' USR2; while :; do sleep 0.1; done"});
+  batch.walltime_s = 20;
+  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 10}};
+  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 90s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kWalltime) << ends.jobs.at(0).message;
+  EXPECT_LT(ends.jobs.at(0).ended_at - ends.jobs.at(0).started_at, 20);
+}
+
 TEST_P(RealOarTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTag) {
   CuttingProxy proxy("0", std::to_string(GetParam().port));
   const auto through = Make(proxy.port());

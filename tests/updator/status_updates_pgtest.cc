@@ -129,6 +129,17 @@ TEST_F(StatusUpdatesPgTest, OfTasksThatShareAKilledJobTheOneThatRanIsLost) {
       << "it is the job that the cluster killed";
 }
 
+TEST_F(StatusUpdatesPgTest, AnEvictedTaskWithACheckpointAvoidsTheClustersWhereItDoesNotLie) {
+  GivenClusters(3);
+  const auto campaign = GivenCampaign({.ntasks = 2, .clusters = 3});
+  Sql("UPDATE campaign_clusters SET options = '{\"checkpoint\": {}}'");
+  const auto jobs = GivenLive(campaign, 2, 2);
+  Apply({Ended(jobs[0], std::nullopt, EndCause::kPreempted), Ended(jobs[1], 3 << 8)});
+  EXPECT_EQ(Sql("SELECT avoid FROM retry WHERE idx = 0")[0][0].as<std::string>(), "{1,3}");
+  EXPECT_EQ(Sql("SELECT avoid FROM retry WHERE idx = 1")[0][0].as<std::string>(), "{2}");
+  ExpectConservation(campaign);
+}
+
 TEST_F(StatusUpdatesPgTest, UsageEqualsTheRecordsOfTheJobsToTheSlotSecond) {
   GivenClusters(2);
   for (const int cluster : {1, 2}) {
