@@ -412,9 +412,12 @@ CREATE TABLE campaign_clusters (
     max_jobs int CHECK (max_jobs > 0),
     test_mode boolean NOT NULL DEFAULT false,
     options jsonb NOT NULL DEFAULT '{}',
+    common_inputs text,               -- md5 of the names of inputs that all its tasks have
     cluster_login text NOT NULL,      -- from users_mapping at submission
     PRIMARY KEY (campaign_id, cluster_id)
 );
+CREATE INDEX campaign_clusters_by_inputs ON campaign_clusters (common_inputs, cluster_id)
+    WHERE common_inputs IS NOT NULL;
 
 -- Waiting is not rows: it is ntasks - next_idx. ntasks: api; next_idx: runner. Never any other
 -- index.
@@ -1152,6 +1155,18 @@ LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
 LEFT JOIN LATERAL (
     SELECT * FROM gridstatus WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1
 ) AS g ON true;
+
+-- Placements whose common inputs lately came to the cluster with a job of the same user there, of
+-- whatever campaign: nodes of it have them in their caches.
+CREATE VIEW staged_inputs AS
+SELECT cc.campaign_id, cc.cluster_id
+FROM campaign_clusters AS cc
+WHERE cc.common_inputs IS NOT NULL AND EXISTS (
+    SELECT FROM campaign_clusters AS o
+    JOIN placements AS l ON l.campaign_id = o.campaign_id AND l.cluster_id = o.cluster_id
+    WHERE o.common_inputs = cc.common_inputs AND o.cluster_id = cc.cluster_id
+        AND o.cluster_login = cc.cluster_login AND l.verified
+        AND l.last_end > now() - interval '7 days');
 
 -- Everything that keeps a campaign off a cluster, one row each; open events but for the last:
 --   SUBMIT_REFUSED   the cluster refused a submission, until its user answers;

@@ -78,7 +78,7 @@ ON CONFLICT DO NOTHING;
 -- returns: test_mode bool, tried int, job_ratio double, verified bool, held bool,
 -- returns: blocked text, has_prologue bool, prologue text, affinity int, answered_test bool,
 -- returns: mean_s double, n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
--- returns: recent_s double[], bursts int, killed_at double, longest_killed_s double?
+-- returns: recent_s double[], bursts int, killed_at double, longest_killed_s double?, staged bool
 -- Each of these campaigns ($1) on each of its clusters. Recent ends are read only where a black
 -- hole is looked for ($2: everywhere). A campaign of at most $3 tasks (policy key canary_jobs) has
 -- no canary jobs.
@@ -94,7 +94,9 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.t
     CASE WHEN $2 OR c.jdl ? 'min_duration' THEN l.recent_s END AS recent_s,
     coalesce(l.bursts, 0) AS bursts,
     coalesce(extract(epoch FROM l.killed_at)::float8, 0) AS killed_at,
-    CASE WHEN l.bursts > 0 THEN l.longest_killed_s END AS longest_killed_s
+    CASE WHEN l.bursts > 0 THEN l.longest_killed_s END AS longest_killed_s,
+    cc.common_inputs IS NOT NULL AND EXISTS (SELECT FROM staged_inputs AS s
+        WHERE s.campaign_id = cc.campaign_id AND s.cluster_id = cc.cluster_id) AS staged
 FROM campaign_clusters AS cc
 JOIN campaigns AS c ON c.id = cc.campaign_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
@@ -173,7 +175,7 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- returns: error text?, failing_since double?, polled_ago double?, stress double,
 -- returns: stress_limit double, granted int64, unresponsive int64, unresponsive_s double?,
 -- returns: done int64, launching int64, submitted int64, remote_waiting int64, running int64,
--- returns: ended_badly int64, preempted int64, end_low double?, end_high double?
+-- returns: ended_badly int64, preempted int64, end_low double?, end_high double?, staged bool?
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
        extract(epoch FROM cl.drained_until) AS drained_until,
@@ -192,7 +194,9 @@ SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason
        cl.stress_limit, coalesce(g.n, 0) AS granted,
        q.n AS unresponsive, q.longest_s AS unresponsive_s,
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted,
-       extract(epoch FROM f.end_low) AS end_low, extract(epoch FROM f.end_high) AS end_high
+       extract(epoch FROM f.end_low) AS end_low, extract(epoch FROM f.end_high) AS end_high,
+       CASE WHEN cc.common_inputs IS NOT NULL THEN EXISTS (SELECT FROM staged_inputs AS s
+           WHERE s.campaign_id = cc.campaign_id AND s.cluster_id = cc.cluster_id) END AS staged
 FROM campaign_clusters AS cc
 JOIN clusters AS cl ON cl.id = cc.cluster_id
 LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id

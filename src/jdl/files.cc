@@ -108,6 +108,13 @@ bool DependsOnTask(const std::string& text, const std::vector<std::string>& colu
          text.find(kNumber) != text.npos;
 }
 
+std::string CommonInputs(const json& options, const std::vector<std::string>& columns) {
+  std::vector<std::string> names;
+  for (const auto& entry : FilesIn(options, FileKey::kInputs))
+    if (!DependsOnTask(entry.from, columns)) names.push_back(entry.from);
+  return Join(names, "\n");
+}
+
 std::string FillPath(const std::string& text, const std::vector<std::string>& columns,
                      const std::vector<std::string>& values, std::int64_t index,
                      std::int64_t campaign) {

@@ -29,6 +29,10 @@ const char* Name(FileKey key);
 /// Whether `text` is another one for each task.
 bool DependsOnTask(const std::string& text, const std::vector<std::string>& columns);
 
+/// The sources of the inputs in `options` that are the same for all tasks, a line each; "" when
+/// there are none.
+std::string CommonInputs(const nlohmann::json& options, const std::vector<std::string>& columns);
+
 /// `text` with its placeholders replaced for the task `index` (from 0) with these values.
 std::string FillPath(const std::string& text, const std::vector<std::string>& columns,
                      const std::vector<std::string>& values, std::int64_t index,

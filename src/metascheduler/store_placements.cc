@@ -81,7 +81,7 @@ policy::Placement PlacementOf(const sql::LoadPlacementsRow& row, const Loaded::F
   if (!row.blocked.empty()) placement.held = row.blocked;
   placement.prologue = PrologueOf(row.has_prologue, row.prologue, f.prologue > 0);
   placement.affinity = row.affinity;
-  placement.local = row.prologue == "done" || placement.verified;
+  placement.local = row.prologue == "done" || placement.verified || row.staged;
   placement.tested = row.answered_test;
   placement.mean_s = row.mean_s;
   placement.median_s = row.p50_s;

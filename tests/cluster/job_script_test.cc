@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "cluster/transfer.h"
 #include "core/text.h"
 #include "recorded_server.h"
 
@@ -71,6 +73,25 @@ TEST_F(JobScriptTest, ACommandIsReadOnceWhateverItHolds) {
     EXPECT_EQ(Run(batch), 0);
     EXPECT_TRUE(Out(batch) == value) << value.substr(0, 40);
   }
+}
+
+TEST_F(JobScriptTest, InputsAndOutputsTravelAroundTheCommand) {
+  const auto settings = TransferSettings::From({{"transfer_folder", home_ / "node"}});
+  auto batch = BatchOf({"echo {} >out; cat in >>out; echo said", "exit 3", ":"});
+  batch.directory = home_;
+  batch.setup = "export SAID=1\n" + TransferSetup(settings);
+  const std::vector<Transfer> inputs = {{"it's", "in"}}, outputs = {{"out", "results/1"}};
+  for (auto& element : batch.elements)
+    element.command = TransferCommand(settings, "alice", inputs, outputs, element.command);
+  EXPECT_EQ(Run(batch, 0), 217 << 8);
+  EXPECT_EQ(Record(batch, 0)->wait_status, 217 << 8);
+  batch.tag += "2";
+  std::ofstream(home_ / "it's") << "input";
+  EXPECT_EQ(Run(batch, 0), 0);
+  EXPECT_EQ(Out(batch, 0), "said\n");
+  EXPECT_EQ(Contents(home_ / "results/1"), "{}\ninput");
+  EXPECT_EQ(Run(batch, 1), 3 << 8);
+  EXPECT_EQ(Run(batch, 2), 218 << 8);
 }
 
 TEST_F(JobScriptTest, ArgumentsOfAnElementNeedNoQuotingAnywhere) {

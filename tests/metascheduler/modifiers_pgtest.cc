@@ -114,6 +114,38 @@ TEST_F(GridTest, ACampaignWaitsForAClusterThatHasItsData) {  // GRID-22, GRID-23
   EXPECT_GT(Granted(c, 2), 0);
 }
 
+TEST_F(GridTest, CommonInputsOfAnotherCampaignAreDataOfThisOne) {  // CIG-05
+  const struct {
+    const char* when;
+    const char* sql;
+    int on_first;  // cluster 1, which has not had them
+  } cases[] = {
+      {"it has no inputs", "SELECT", 10},
+      {"the same inputs", "UPDATE campaign_clusters SET common_inputs = 'x'", 0},
+      {"in the cache of another user",
+       "UPDATE campaign_clusters SET common_inputs = 'x', cluster_login = campaign_id::text", 10},
+  };
+  Policy("policy", "fifo");
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.when);
+    Sql("TRUNCATE campaigns, clusters, cluster_status, gridstatus, placements, grants CASCADE");
+    Cluster(1, 10);
+    Cluster(2, 10);
+    const auto before = std::to_string(Campaign({.tasks = 1, .clusters = {1, 2}}));
+    Sql("UPDATE placements SET verified = true, last_end = now() - CASE cluster_id WHEN 1 THEN "
+        "interval '8 days' ELSE '1 day' END WHERE campaign_id = " + before);
+    Sql("UPDATE campaign_cursor SET next_idx = ntasks WHERE campaign_id = " + before);
+    const auto c = Campaign(
+        {.clusters = {1, 2}, .jdl = {{"affinity_wait", 300}}, .verified = false});
+    Sql(test.sql);
+    Fresh();
+    Pass();
+    EXPECT_EQ(Granted(c, 1), test.on_first);
+    EXPECT_EQ(Granted(c, 2), 10);
+    EXPECT_EQ(Why(c, 1) == "AFFINITY_WAIT", test.on_first == 0) << Why(c, 1);
+  }
+}
+
 TEST_F(GridTest, QuotasAndCapsCountWhatIsInFlight) {  // TECH-05, FBS-30, T-01
   Policy("policy", "fifo");
   Policy(

@@ -439,5 +439,17 @@ TEST_F(WhyPgTest, HistoryHasFromAndToAndAReasonThatComesAndGoesIsOneRow) {
   EXPECT_EQ(Run("gridstat", {"-c", "1", "--history"}).code, 64);
 }
 
+TEST_F(WhyPgTest, ItSaysWhereCommonInputsHaveBeen) {
+  GivenCampaign();
+  EXPECT_FALSE(Has(Run("gridstat", {"-c", "1", "--why", "-v"}).out, "common inputs"));
+  Sql("UPDATE campaign_clusters SET common_inputs = 'x'");
+  Sql("DELETE FROM placements");
+  Sql("INSERT INTO placements (campaign_id, cluster_id, verified, last_end) "
+      "VALUES (1, 2, true, now())");
+  const auto out = Run("gridstat", {"-c", "1", "--why", "-v"}).out;
+  EXPECT_TRUE(Has(out, "its common inputs have not been there")) << out;
+  EXPECT_TRUE(Has(out, "its common inputs have been there: it goes there first")) << out;
+}
+
 }  // namespace
 }  // namespace cigri

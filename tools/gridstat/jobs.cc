@@ -75,6 +75,9 @@ std::string PlacementLines(const json& placement) {
   out += "\n" + Ends(placement.value("ends", json()), "    ");
   if (placement["message"].is_string())
     out += "    " + Printable(placement["message"].get<std::string>()) + "\n";
+  if (const auto at = placement.find("common_inputs"); at != placement.end() && at->is_boolean())
+    out += at->get<bool>() ? "    its common inputs have been there: it goes there first\n"
+                           : "    its common inputs have not been there\n";
   return out + ReasonLines(placement["reasons"], "    ");
 }
 

@@ -236,7 +236,8 @@ const std::vector<NamedType>& NamedTypes() {
        "what_if? {message text, items [any], age_s? number|null, cut? any, jobs_now? any, tried? any}}"},
       {"WhyCluster",
        "{name text, message text|null, done int, running int, queued int, granted int|null, job_ratio number|null, "
-       "rate number|null, polled_ago number|null, ends [number]|null, reasons [any]}"},
+       "rate number|null, polled_ago number|null, ends [number]|null, common_inputs bool|null, "
+       "reasons [any]}"},
       {"Attempt",
        "{id int, index int, name text, parameters text, state text, cluster text|null, cigri_job_id int|null, "
        "remote_id text|null, started time|null, ended time|null, exit int|null, signal int|null, code text|null, "

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "core/text.h"
+#include "jdl/files.h"
 
 namespace cigri::api {
 namespace {
@@ -70,7 +71,8 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
             jdl::WithCampaignId(s.exec_directory, campaign), s.setup, s.resources,
             std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort, s.job_types,
             Join(s.prologue, "\n"), Join(s.epilogue, "\n"), s.prologue_walltime_s,
-            s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(), cluster.login);
+            s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(), cluster.login,
+            jdl::CommonInputs(s.options, what.columns));
   }
   tx.Exec(sql::kInsertPlacements, campaign);
 }
