@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""What readers feel while 200 users submit 50 campaigns each and 200 clients poll.
+
+Usage: bench/crowd.py [--users 200] [--campaigns 50] [--tasks 10] [--clients 200]
+
+As root: a grid of `cigri up` with one local cluster, whose jobs run as nobody. Idle, one client asks
+for its campaigns, for one of them or for its progress, 300 times; then the users submit and
+`--clients` ask for the same, one of them a second each, until every job has ended. Prints the 99th
+percentile of both and their ratio (asked: at most 5), and how many jobs the grid recorded.
+"""
+import argparse
+import http.client
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ASKED = 5
+BIN = pathlib.Path(os.environ.get("CIGRI_BIN", pathlib.Path(__file__).parents[1] / "build/bin"))
+
+
+class Api(http.client.HTTPConnection):
+    """The API as one user, whom we name as a proxy would."""
+
+    def __init__(self, path, user):
+        super().__init__("grid", timeout=120)
+        self.path, self.user = path, user
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+    def ask(self, method, what, body=None):
+        """The answer, and how many seconds it took."""
+        headers = {"X-Cigri-User": self.user, "Content-Type": "application/json"}
+        began = time.perf_counter()
+        try:
+            self.request(method, what, body and json.dumps(body), headers)
+            answer = self.getresponse()
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            self.close()  # a kept connection has a time, too
+            self.request(method, what, body and json.dumps(body), headers)
+            answer = self.getresponse()
+        text = answer.read()
+        took = time.perf_counter() - began
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {what}: {answer.status} {text[:300]}")
+        return json.loads(text), took
+
+
+def read(api, campaign, turn):
+    """One of the things that gridstat asks for; how many seconds it took."""
+    what = ("/campaigns?limit=20", f"/campaigns/{campaign}", f"/campaigns/{campaign}/progress")
+    return api.ask("GET", what[turn % 3])[1]
+
+
+def p99(seconds):
+    return sorted(seconds)[int(len(seconds) * 0.99)]
+
+
+class Grid:
+    """A grid of its own, gone when the measure ends."""
+
+    def __enter__(self):
+        self.home = tempfile.mkdtemp(prefix="cigri-crowd.")
+        os.chmod(self.home, 0o755)
+        conf = pathlib.Path(self.home, "cigri.conf")
+        conf.write_text('API_TRUSTED_PROXY = "unix:root"\n')
+        self.environment = {"CIGRI_HOME": self.home, "CIGRICONFFILE": str(conf), "HOME": "/root",
+                            "PATH": f"{BIN}:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8"}
+        self.run("cigri", "up", "--embedded", "--slots", "here=4")
+        return self
+
+    def __exit__(self, *_):
+        self.run("cigri", "down")
+        shutil.rmtree(self.home)
+
+    def run(self, *words):
+        return subprocess.run(words, env=self.environment, check=True, text=True,
+                              stdout=subprocess.PIPE, cwd="/", executable=BIN / words[0]).stdout
+
+    def api(self, user):
+        return Api(self.home + "/run/api.sock", user)
+
+
+def submit(grid, users, options, errors):
+    for user in users:
+        api = grid.api(user)
+        for _ in range(options.campaigns):
+            try:
+                api.ask("POST", "/campaigns",
+                        {"name": "crowd", "exec_file": "true", "nb_jobs": options.tasks,
+                         "exec_directory": "/tmp", "clusters": {"here": {}}})
+            except Exception as error:  # pylint: disable=broad-except
+                errors.append(str(error))
+
+
+def poll(grid, user, campaign, over, took, errors):
+    api = grid.api(user)
+    for turn in itertools.count():
+        if over.is_set():
+            return
+        began = time.perf_counter()
+        try:
+            took.append(read(api, campaign, turn))
+        except Exception as error:  # pylint: disable=broad-except
+            errors.append(str(error))
+            api.close()
+        over.wait(max(0.0, 1 - (time.perf_counter() - began)))
+
+
+def measure(grid, options):
+    users = [f"user{i:03}" for i in range(options.users)]
+    for user in users:
+        grid.api("root").ask("PUT", "/admin/mapping",
+                             {"user": user, "cluster": "here", "login": "nobody"})
+    first = {}
+    for user in users:
+        first[user] = grid.api(user).ask("POST", "/campaigns",
+                                         {"name": "first", "exec_file": "true", "nb_jobs": 1,
+                                          "exec_directory": "/tmp", "clusters": {"here": {}}})[0]["id"]
+    while grid.api(users[0]).ask("GET", f"/campaigns/{first[users[-1]]}/progress")[0]["done"] < 1:
+        time.sleep(0.2)
+    time.sleep(3)
+    api = grid.api(users[0])
+    idle = [read(api, first[users[0]], turn) for turn in range(300)]
+
+    over, took, errors = threading.Event(), [], []
+    threads = [threading.Thread(target=poll, args=(grid, users[i % len(users)],
+                                                   first[users[i % len(users)]], over, took, errors))
+               for i in range(options.clients)]
+    submitters = [threading.Thread(target=submit, args=(grid, users[i::8], options, errors))
+                  for i in range(8)]
+    began = time.monotonic()
+    for thread in threads + submitters:
+        thread.start()
+    for thread in submitters:
+        thread.join()
+    submitted = time.monotonic() - began
+    want = options.users * (options.campaigns * options.tasks + 1)
+    while (done := jobs_done(grid)) < want and time.monotonic() - began < options.limit:
+        time.sleep(2)
+    over.set()
+    for thread in threads:
+        thread.join()
+    print(f"{options.users * options.campaigns} campaigns submitted in {submitted:.0f} s, "
+          f"{done} of {want} jobs done after {time.monotonic() - began:.0f} s, "
+          f"{len(took)} reads, {len(errors)} refused{': ' + errors[0] if errors else ''}; "
+          f"load {os.getloadavg()[0]:.1f}")
+    exact = grid.api("root").ask("GET", "/admin/check")[0]["ok"]
+    ratio = p99(took) / p99(idle)
+    good = ratio <= ASKED and done == want and exact and not errors
+    print(f"crowd: p99 of reads {1000 * p99(took):.1f} ms, idle {1000 * p99(idle):.1f} ms, "
+          f"ratio {ratio:.1f} (asked: at most {ASKED}) {'ok' if good else 'MISSED'}")
+    return 0 if good else 1
+
+
+def jobs_done(grid):
+    conninfo = pathlib.Path(grid.home, "conninfo").read_text().strip()
+    return int(subprocess.run(["psql", "-XAtq", conninfo, "-c",
+                               "SELECT count(*) FROM done WHERE exit_class = 'none'"],
+                              check=True, text=True, stdout=subprocess.PIPE).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("users", 200), ("campaigns", 50), ("tasks", 10), ("clients", 200),
+                          ("limit", 3600)):
+        parser.add_argument("--" + name, type=int, default=default)
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("crowd.py: only root may name users and run their jobs as nobody")
+    with Grid() as grid:
+        return measure(grid, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
