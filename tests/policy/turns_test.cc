@@ -45,6 +45,22 @@ TEST(Lottery, TheRankGrowsWithUseAndWithJobsInFlight) {  // TECH-22
             .27);
 }
 
+TEST(Lottery, TheRankGrowsWithALaterSubmissionAndWithFasterWorkers) {  // TECH-22
+  PolicyFixture s(PolicyKind::kLottery);
+  s.AddCluster(20000, 3);
+  s.AddCluster(10, 1);
+  s.AddCampaign(1'000'000);
+  s.AddCampaign(1'000'000, "bob");
+  s.placement(1, 2).in_flight = 50;
+  s.placement(2, 1).in_flight = 50;
+  s.Run();
+  const double slow_workers = s.Given(1, 1) / 20000.0;
+  EXPECT_NEAR(slow_workers, 1.75 / 3, .02) << "ranks 1.25 and 1.75";
+  s.snapshot.config.rank_age = 1;
+  s.Run();
+  EXPECT_GT(s.Given(1, 1) / 20000.0, slow_workers + .05);
+}
+
 TEST(Stride, HoldsTheSharesOfTheLotteryExactlyOverCycles) {
   PolicyFixture s(PolicyKind::kStride);
   s.AddCluster(7);

@@ -203,6 +203,14 @@ TEST(WhyFirst, TheTermOfThePolicyIsNamedWithItsNumbers) {
                   s.state.pass = {{1, 2}, {2, 5}};
                 }),
             "its pass is 2 against 5, the lower goes first");
+  EXPECT_EQ(say(PolicyKind::kLottery,
+                [](PolicyFixture& s) {
+                  s.snapshot.usage = {{2, "bob", "", 940, 60, 2400}};
+                  s.placement(1, 1).in_flight = 1;
+                  s.placement(2, 1).in_flight = 3;
+                }),
+            "slots are drawn by lot, and chances fall with the rank: its rank is 0.31 (0 % of the "
+            "use lately, holds 25 %), that of this one 0.69 (100 % of the use lately, holds 75 %)");
   EXPECT_EQ(say(PolicyKind::kFifo,
                 [](PolicyFixture& s) {
                   s.snapshot.config.strict_priority = true;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "policy/lottery_rank.h"
 #include "policy/own_order.h"
 #include "policy/usage_summary.h"
 
@@ -75,7 +76,7 @@ class Comparer {
         return Carried(state_.priority, QueueOf(*a.row), QueueOf(*b.row),
                        "the priority of its queue is ", ", the higher goes first");
       case PolicyKind::kLottery:
-        return "slots are drawn by lot, by rank of use and weight";
+        return Lot(a, b);
       case PolicyKind::kFifo:
         break;
     }
@@ -118,6 +119,17 @@ class Comparer {
       groups = "group " + a.row->sla_group + " against group " + b.row->sla_group + "; ";
     return groups + "in the last " + HumanDuration(alloc_.config.usage_window_s) +
            " it has used, for its weight, " + Slots(use(a)) + ", this one " + Slots(use(b));
+  }
+
+  std::string Lot(const CampaignAllocation& a, const CampaignAllocation& b) const {
+    const auto ranks = LotteryRanks(alloc_, Summary());
+    const auto say = [&](const CampaignAllocation& c) {
+      const LotteryRank& r = ranks[&c - alloc_.campaigns.data()];
+      return Number(r.rank) + " (" + Number(100 * r.used) + " % of the use lately, holds " +
+             Number(100 * r.held) + " %)";
+    };
+    return "slots are drawn by lot, and chances fall with the rank: its rank is " + say(a) +
+           ", that of this one " + say(b);
   }
 
   double ShareOf(const std::map<std::string, Share>& shares, const std::string& name) const {

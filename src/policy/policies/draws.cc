@@ -202,28 +202,41 @@ class Parties {
   std::vector<std::priority_queue<Turn, std::vector<Turn>, std::greater<>>> turns_;
 };
 
-// TECH-22, our formula: a rank grows with use, with jobs in flight, with a later creation, and
-// falls with the weights of user and priority. Every part is in [0, 1].
-std::vector<double> Ranks(const AllocationState& alloc, const Dealer& dealer,
-                          const Parties& parties, const Context& context) {
+// What a campaign holds: a fast slot is more than a slow one.
+double PowerHeld(const AllocationState& alloc, const CampaignAllocation& c) {
+  double power = 0;
+  for (int l = c.placements_begin; l < c.placements_end; ++l) {
+    const PlacementAllocation& placement = alloc.placements[l];
+    const int jobs = placement.row->in_flight + placement.given + placement.copies;
+    power += double(jobs) * placement.slots * alloc.clusters[placement.cluster].row->speed;
+  }
+  return power;
+}
+
+// TECH-22, our formula: a rank grows with use, with jobs in flight and the speed of what they hold,
+// with a later creation, and falls with the weights of user and priority. Every part is in [0, 1].
+std::vector<LotteryRank> Ranks(const AllocationState& alloc, const Dealer& dealer,
+                               const Parties& parties, const UsageSummary& usage_summary) {
   const PolicyConfig& config = alloc.config;
-  std::vector<double> used(parties.size(), 0), held(parties.size(), 0), ranks;
+  std::vector<LotteryRank> ranks(parties.size());
+  double all_used = 0, all_held = 0;
   for (std::size_t p = 0; p < parties.size(); ++p) {
     for (const int u : parties.units(p)) {
       for (const int i : dealer.units()[u].campaigns) {
-        used[p] += context.usage_summary.window[i];
-        held[p] += alloc.campaigns[i].held_slots;
+        ranks[p].used += usage_summary.window[i];
+        ranks[p].held += PowerHeld(alloc, alloc.campaigns[i]);
       }
     }
+    all_used += ranks[p].used, all_held += ranks[p].held;
   }
-  const double all_used = std::accumulate(used.begin(), used.end(), 0.0);
-  const double all_held = std::accumulate(held.begin(), held.end(), 0.0);
   for (std::size_t p = 0; p < parties.size(); ++p) {
+    auto& r = ranks[p];
     const double later = static_cast<double>(p) / static_cast<double>(parties.size());
-    const double rank = 1 + (all_used > 0 ? config.rank_usage * used[p] / all_used : 0) +
-                        (all_held > 0 ? config.rank_running * held[p] / all_held : 0) +
-                        config.rank_age * later;
-    ranks.push_back(rank / parties.weight(p));
+    r.used = all_used > 0 ? r.used / all_used : 0;
+    r.held = all_held > 0 ? r.held / all_held : 0;
+    r.rank = (1 + config.rank_usage * r.used + config.rank_running * r.held +
+              config.rank_age * later) /
+             parties.weight(p);
   }
   return ranks;
 }
@@ -241,7 +254,10 @@ class Lottery : public Policy {
              Context& context) const override {
     Dealer dealer(alloc, MakeUnits(alloc, campaigns));
     Parties parties(alloc, dealer);
-    const auto tickets = Tickets(Ranks(alloc, dealer, parties, context));
+    std::vector<double> ranks;
+    for (const auto& r : Ranks(alloc, dealer, parties, context.usage_summary))
+      ranks.push_back(r.rank);
+    const auto tickets = Tickets(ranks);
     for (const int cluster : Rounds(alloc)) {
       const auto here = parties.Open(cluster);
       std::vector<double> weights;
@@ -301,6 +317,21 @@ class Stride : public Policy {
 };
 
 }  // namespace
+
+std::vector<LotteryRank> LotteryRanks(AllocationState alloc, const UsageSummary& usage_summary) {
+  std::vector<int> campaigns;
+  for (std::size_t i = 0; i < alloc.campaigns.size(); ++i)
+    if (const auto& c = alloc.campaigns[i]; c.in_play && c.left + c.overdue > 0)
+      campaigns.push_back(static_cast<int>(i));
+  Dealer dealer(alloc, MakeUnits(alloc, campaigns));
+  const Parties parties(alloc, dealer);
+  const auto ranks = Ranks(alloc, dealer, parties, usage_summary);
+  std::vector<LotteryRank> out(alloc.campaigns.size());
+  for (std::size_t p = 0; p < parties.size(); ++p)
+    for (const int u : parties.units(p))
+      for (const int i : dealer.units()[u].campaigns) out[i] = ranks[p];
+  return out;
+}
 
 const Policy& LotteryPolicy() {
   static const Lottery policy;

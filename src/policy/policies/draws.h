@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "policy/lottery_rank.h"
 #include "policy/policies/policies.h"
 
 namespace cigri::policy {
