@@ -43,7 +43,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
         l.hist::bigint[] AS hist,
     f.job_ratio, f.rate, coalesce(l.jobs, 0) AS jobs, f.job_cost_s,
     k.groups AND coalesce(k.options ->> 'records', 'true') = 'true' AS groups,
-    coalesce(CASE WHEN cc.options ? 'checkpoint' THEN '1' END,
+    coalesce(CASE WHEN cc.options ?| ARRAY['checkpoint', 'inputs', 'outputs'] THEN '1' END,
         cc.options ->> 'temporal_grouping') AS tasks_per_job, cc.walltime_s, v.lifetime_s::float8
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id

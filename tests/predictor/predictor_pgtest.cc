@@ -62,8 +62,24 @@ TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-4
   EXPECT_GT(row[0].as<double>(), 50);
   EXPECT_LT(row[1].as<double>(), 600);
   EXPECT_NEAR(row[2].as<double>(), 10, 0.01);
-  EXPECT_EQ(Number("SELECT count(*) FROM forecasts WHERE end_low <= end_high AND cluster_id = 1"), 1)
+  EXPECT_EQ(Number("SELECT count(*) FROM forecasts WHERE end_low <= end_high AND cluster_id = 1"),
+            1)
       << "of each cluster too";
+}
+
+TEST_F(PredictorPgTest, ATaskThatMovesFilesOrSavesItsWorkHasItsJobAlone) {  // CIG-07
+  Sql("UPDATE clusters SET groups = true; UPDATE campaign_clusters SET options = options || "
+      "'{\"temporal_grouping\": 10}'");
+  const auto together =
+      "SELECT tasks_per_job FROM forecasts WHERE campaign_id = 1 AND cluster_id = 1";
+  Pass();
+  EXPECT_EQ(Number(together), 10);
+  for (const std::string key : {"inputs", "outputs", "checkpoint"}) {
+    Sql("UPDATE campaign_clusters SET options = jsonb_set('{\"temporal_grouping\": 10}', '{" + key +
+        "}', '[]')");
+    Pass();
+    EXPECT_EQ(Number(together), 1) << key;
+  }
 }
 
 TEST_F(PredictorPgTest, ShortJobsOfOthersDoNotLengthenTheQueueOfACampaign) {
