@@ -173,22 +173,6 @@ TEST_F(RealGridTest, ANormalUsersJobPreemptsOnEachClusterAndTheTasksAreRetried) 
   ExpectAgreement();
 }
 
-TEST_F(RealGridTest, OfTasksThatShareAJobAnEvictionLosesTheOneThatRuns) {
-  const int n = 60;
-  const int id = Submit("grouped", n, "sleep 1", {{"temporal_grouping", 10}}, {"oar1"});
-  for (const int ended : {5, 25}) {
-    ASSERT_TRUE(Await([&] { return Written("grouped") >= ended; }, Seconds(180)))
-        << grid().Progress(id);
-    Shell("cd /tmp; runuser -u carol -- oarsub -l /core=8,walltime=0:05 true");
-  }
-  EXPECT_TRUE(Await([&] { return Preempted(id) >= 1; }, Seconds(120))) << grid().Progress(id);
-  ExpectEachOnce(id, "grouped", n, Seconds(300));
-  EXPECT_EQ(grid().Progress(id).value("failed", -1), 0);
-  EXPECT_LE(Number("SELECT count(DISTINCT remote_id) FROM done WHERE campaign_id = " +
-                   std::to_string(id)), 40);
-  ExpectConservation();
-}
-
 // Slurm would requeue what it preempts in this partition, under the same id.
 TEST_F(RealGridTest, WhatSlurmWouldRequeueIsRetriedOnceAndOnlyByTheGrid) {
   const int id = Submit("again", 4, kUntilGo, {{"cores", 4}, {"partition", "requeue"}}, {"slurm1"});
