@@ -440,7 +440,7 @@ void Poller::Finish(Connection& c, const Served& served) {
 
 void Poller::Park(Connection& c, std::chrono::milliseconds later) {
   Charge(c);
-  if (stopping_) return Close(c);
+  if (stopping_) return wakes_ == c.wakes ? Close(c) : ServeNext(c);  // it has not looked since
   if (!c.charged.empty()) {
     Caller& caller = callers_[c.charged];
     if (caller.waiting >= limits_.waiting_per_caller)
