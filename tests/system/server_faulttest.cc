@@ -112,7 +112,7 @@ class SmallDiskFaultTest : public ServerFaultTest {
 };
 
 TEST_F(SmallDiskFaultTest, AFullDiskLosesAndDoublesNothingOnceThereIsRoom) {
-  const int n = 2000;
+  const int n = 10'000;
   const int id = GivenCampaign(n, "");
   ASSERT_TRUE(Await([&] { return grid.Lines("out").size() > 100; }));
   Fill();
