@@ -233,12 +233,12 @@ TEST_P(RealOarTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
 
 TEST_P(RealOarTest, ACheckpointIsAskedForBeforeTheWalltime) {
   auto batch = BatchOf("alice", {"trap 'exit 3' USR2; while :; do sleep 0.1; done"});
-  batch.walltime_s = 20;
-  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 10}};
-  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 90s);
+  batch.walltime_s = 120;  // OAR looks at walltimes in rounds
+  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 90}};
+  const auto ends = Await(*oar_, SubmitAll(*oar_, batch), 150s);
   ASSERT_TRUE(ends.all);
   EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kWalltime) << ends.jobs.at(0).message;
-  EXPECT_LT(ends.jobs.at(0).ended_at - ends.jobs.at(0).started_at, 20);
+  EXPECT_LT(ends.jobs.at(0).ended_at - ends.jobs.at(0).started_at, batch.walltime_s);
 }
 
 TEST_P(RealOarTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTag) {
