@@ -105,7 +105,8 @@ class Store {
   std::int64_t UsersOf(const std::vector<std::int64_t>& campaigns);
   /// For how many seconds the node gets no job; nothing: its cluster has no other.
   std::optional<double> ExcludeNode(const NodeKey& node);
-  /// Tasks that a node has failed lose no try; once for each job.
+  /// Tasks whose failures are not their own lose no try, once for each job; `why`: the code of the
+  /// event that says so.
   void RefundFailures(const std::vector<TaskKey>& tasks, const std::string& why);
   /// The excluded nodes that these jobs have tried.
   std::vector<sql::SettleTrialsRow> SettleTrials(const std::vector<TrialEnd>& ends);
