@@ -10,6 +10,11 @@
 
 namespace cigri::policy {
 
+inline constexpr double kEpsilon = 1e-9;  // 0.1 x 10 must be 1 job, not 0
+
+/// Seconds that a job of the campaign needs, as far as known: measured, else its walltime.
+inline double LengthOf(const Campaign& c) { return c.need_s > 0 ? c.need_s : c.walltime_s; }
+
 /// A limit that several placements draw from: a quota, a ceiling, a licence pool, a start rate.
 struct Meter {
   double limit = 0, room = 0;
