@@ -12,11 +12,21 @@ function(cigri_harden target)
 endfunction()
 add_link_options(-Wl,-z,relro,-z,now)
 
+# How much the compiler optimises. `decides`: its own computing is what a user waits for. `waits`: for
+# PostgreSQL, clusters, processes or people; it compiles in less time.
+set(CIGRI_LEVEL_decides -O2)
+set(CIGRI_LEVEL_waits -Og)
+
+# One precompiled header for each level: g++ optimises what includes one as the header was, whatever
+# its own options say.
 if(CIGRI_PCH)
-  add_library(cigri_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
-  target_precompile_headers(cigri_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
-  target_link_libraries(cigri_pch PUBLIC Threads::Threads nlohmann_json::nlohmann_json)
-  cigri_harden(cigri_pch)
+  foreach(level decides waits)
+    add_library(cigri_pch_${level} STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+    target_precompile_headers(cigri_pch_${level} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+    target_compile_options(cigri_pch_${level} PRIVATE $<$<CONFIG:Release>:${CIGRI_LEVEL_${level}}>)
+    target_link_libraries(cigri_pch_${level} PUBLIC Threads::Threads nlohmann_json::nlohmann_json)
+    cigri_harden(cigri_pch_${level})
+  endforeach()
 endif()
 
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
@@ -48,18 +58,23 @@ function(cigri_compile_together target)
 endfunction()
 
 # Every file begins with cmake/pch.h, precompiled or not, so that each kind of build accepts the
-# same sources.
-function(cigri_common_headers target)
+# same sources. LEVEL: decides or waits.
+function(cigri_compile target level)
   cigri_harden(${target})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${CIGRI_LEVEL_${level}}>)
   if(CIGRI_PCH)
-    target_precompile_headers(${target} REUSE_FROM cigri_pch)
+    target_precompile_headers(${target} REUSE_FROM cigri_pch_${level})
   else()
     target_compile_options(${target} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
   endif()
 endfunction()
 
-# DECIDES: its own computing is what a user waits for. The rest waits for PostgreSQL, clusters and
-# processes: it is optimised less and compiles in less time.
+# JSON's templates, for all programs.
+add_library(cigri_json STATIC ${CMAKE_SOURCE_DIR}/cmake/json_instances.cc)
+target_link_libraries(cigri_json PUBLIC nlohmann_json::nlohmann_json)
+cigri_compile(cigri_json decides)
+
+# DECIDES: see above.
 function(cigri_library name)
   cmake_parse_arguments(A "DECIDES" "" "LINK;EXTRA" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -67,10 +82,11 @@ function(cigri_library name)
   add_library(cigri_${name} STATIC ${sources} ${A_EXTRA})
   target_include_directories(cigri_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(cigri_${name} PUBLIC ${A_LINK} Threads::Threads nlohmann_json::nlohmann_json)
-  cigri_common_headers(cigri_${name})
-  if(NOT A_DECIDES)
-    target_compile_options(cigri_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set(level waits)
+  if(A_DECIDES)
+    set(level decides)
   endif()
+  cigri_compile(cigri_${name} ${level})
   cigri_compile_together(cigri_${name})
 endfunction()
 
@@ -82,8 +98,7 @@ function(cigri_program name)
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${A_LINK} Threads::Threads)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  cigri_common_headers(${name})
+  cigri_compile(${name} waits)
   cigri_compile_together(${name})
 endfunction()
 

@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-// These are instantiated once, in src/core/json_instances.cc: a third of the code of a file that
+// These are instantiated once, in cmake/json_instances.cc: a third of the code of a file that
 // reads or writes JSON. The last three have internal names of nlohmann/json 3.11, as in Debian 12.
 #define CIGRI_JSON_TEMPLATES(what)                                                     \
   what template class nlohmann::basic_json<>;                                          \
