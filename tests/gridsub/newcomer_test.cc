@@ -163,6 +163,18 @@ TEST(NewcomerTest, ResumeGoesOnWhereTheJobLogEnds) {
   EXPECT_EQ(Sent(api)["params"], json::parse(R"([["b"],["c"],["d"]])"));
 }
 
+TEST(NewcomerTest, FilesOfJobsAreOptionsThatMayBeRepeated) {
+  FakeApi api;
+  const auto ran = Gridsub(api,
+                           "--input 'data/{}.fq' --input 'ref.fa' --outputs 'out -> out/{#}' "
+                           "-- ./p {} ::: a");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(Sent(api)["inputs"], json({"data/{}.fq", "ref.fa"}));
+  EXPECT_EQ(Sent(api)["outputs"], json({"out -> out/{#}"}));
+  EXPECT_EQ(Gridsub(api, "-- ./p {} ::: a").code, 0);
+  EXPECT_FALSE(Sent(api).contains("inputs"));
+}
+
 TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   FakeApi api;
   const auto ran = Gridsub(api,

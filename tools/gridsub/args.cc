@@ -97,6 +97,11 @@ void AddSettings(CommandLine& line, Args& args) {
         {.one_value_each = true}},
        {"--env-all", &args.env_all, "the whole environment"}});
   AddSettingOptions(line, args.settings);
+  const OptionRules each{.one_value_each = true};
+  line.Add({{"--input,--inputs", &args.inputs,
+             "a file for each job: 'data/{}', 'FROM -> TO' (may be repeated)", each},
+            {"--outputs", &args.outputs,
+             "a file that each job leaves: 'out -> out/{#}' (may be repeated)", each}});
 }
 
 void AddResults(CommandLine& line, Args& args) {
@@ -173,6 +178,8 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   AnswerParallelUsers(argv, split, args.command.has_value());
   if (const auto code = line.ReadOrThrow(static_cast<int>(split - argv), argv)) return code;
   if (nul) args.rows.end = '\0';
+  args.settings["inputs"] = Join(args.inputs, "\n");
+  args.settings["outputs"] = Join(args.outputs, "\n");
   if (!args.time.empty()) args.walltime = WalltimeOfTime(args.time);
   args.walltime = WithUnit(std::move(args.walltime));
   if (args.command) TakeJobCount(args.jsons, args.max_jobs);

@@ -29,6 +29,7 @@ struct Args {
   std::string name, clusters, walltime, time, directory, resources, project, joblog;
   int max_jobs = 0;
   Settings settings;             ///< --cores, --mem ...: keys of the JDL
+  std::vector<std::string> inputs, outputs;  ///< --input, --output: in `settings`, too
   std::vector<std::string> env;  ///< --env
   bool env_all = false;
   RowRules rows;                                    ///< -0, --colsep, -N

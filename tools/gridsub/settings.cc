@@ -19,6 +19,7 @@ struct Setting {
   Form form;
   const char* help;
 };
+constexpr const char* kRepeated = "";  // an option that may be given several times: args.cc has it
 constexpr Setting kSettings[] = {
     {"--cores,--cpus-per-task", "cores", Form::kNumber, "cores of one job, on one node"},
     {"--mem", "mem", Form::kText, "memory of one job: 2G, auto"},
@@ -41,6 +42,8 @@ constexpr Setting kSettings[] = {
     {"--constraint", "constraint", Form::kText, "for Slurm"},
     {"--start-rate", "start_rate", Form::kNumber, "starts a minute on one cluster, at most"},
     {"--tasks-per-job", "temporal_grouping", Form::kNumber, "short tasks that share a job; 1: none"},
+    {kRepeated, "inputs", Form::kLines, ""},
+    {kRepeated, "outputs", Form::kLines, ""},
     {"--min-duration", "min_duration", Form::kText, "no job can be shorter"},
     {"--copies", "finalize", Form::kNumber, "copies of the last tasks elsewhere, at most"},
     {"--class", "class", Form::kText, "class, for the policy's rules"},
@@ -149,7 +152,8 @@ json ValueOf(Form form, const std::string& text) {
 
 void AddSettingOptions(CommandLine& line, Settings& settings) {
   for (const auto& setting : kSettings)
-    line.Add({{setting.names, &settings[setting.key], setting.help}});
+    if (setting.names != std::string_view(kRepeated))
+      line.Add({{setting.names, &settings[setting.key], setting.help}});
 }
 
 bool AnySetting(const Settings& settings) {
