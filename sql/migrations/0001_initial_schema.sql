@@ -136,6 +136,8 @@ CREATE TABLE clusters (
     dedicated boolean NOT NULL DEFAULT false,
     -- A job of it may run several tasks, one after the other
     groups boolean NOT NULL DEFAULT false,
+    -- Its API gives what jobs write; else a shared_folder does
+    gives_files boolean NOT NULL DEFAULT false,
     -- Of its times
     time_resolution_s double precision NOT NULL DEFAULT 1 CHECK (time_resolution_s >= 0),
     CONSTRAINT limited_has_a_limit CHECK (mode <> 'limited' OR mode_limit IS NOT NULL),
@@ -1076,7 +1078,7 @@ END $$;
 
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON clusters FOR EACH ROW
 EXECUTE FUNCTION audit_row('cluster', '{name}',
-    '{id,api,created_at,change_feed,exact_walltime,dedicated,groups,time_resolution_s}',
+    '{id,api,created_at,change_feed,exact_walltime,dedicated,groups,gives_files,time_resolution_s}',
     '{api_password}');
 CREATE TRIGGER audited AFTER INSERT OR UPDATE OR DELETE ON cluster_limits FOR EACH ROW
 EXECUTE FUNCTION audit_row('limits', '{cluster_id}', '{learnt_at}', '{}');

@@ -223,8 +223,9 @@ ORDER BY c.id;
 -- Writes what the driver of kind $1 can do to its clusters. A row that says so already is left
 -- alone.
 UPDATE clusters
-SET (change_feed, exact_walltime, dedicated, time_resolution_s, groups) = ($2::boolean,
-    $3::boolean, $4::boolean, $5::float8, $6::boolean)
+SET (change_feed, exact_walltime, dedicated, time_resolution_s, groups, gives_files) =
+    ($2::boolean, $3::boolean, $4::boolean, $5::float8, $6::boolean, $7::boolean)
 WHERE kind = $1
-    AND (change_feed, exact_walltime, dedicated, time_resolution_s, groups)
-        IS DISTINCT FROM ($2::boolean, $3::boolean, $4::boolean, $5::float8, $6::boolean);
+    AND (change_feed, exact_walltime, dedicated, time_resolution_s, groups, gives_files)
+        IS DISTINCT FROM ($2::boolean, $3::boolean, $4::boolean, $5::float8, $6::boolean,
+            $7::boolean);

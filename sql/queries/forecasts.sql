@@ -24,6 +24,7 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and
 -- the number of polls of the cluster so far. The queue has to last until the poll after the next
 -- one. lifetime_s: the mean time until a cluster kills a job of ours for its own users.
+-- groups: where the grid can read what jobs write while they run.
 WITH survival AS MATERIALIZED (
     SELECT s.cluster_id,
         sum((coalesce(h.killed, 0) + coalesce(h.ended, 0)) * 2 ^ ((h.i - 0.5) / 4 - 7))
@@ -42,7 +43,8 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     coalesce(l.n_ok, 0) AS n_ok, coalesce(l.sum_s, 0) AS sum_s, coalesce(l.sum_sq, 0) AS sum_sq,
         l.hist::bigint[] AS hist,
     f.job_ratio, f.rate, coalesce(l.jobs, 0) AS jobs, f.job_cost_s,
-    k.groups AND coalesce(k.options ->> 'records', 'true') = 'true' AS groups,
+    k.groups AND coalesce(k.options ->> 'records', 'true') = 'true'
+        AND (k.gives_files OR coalesce(k.options ->> 'shared_folder', '') <> '') AS groups,
     coalesce(CASE WHEN cc.options ?| ARRAY['checkpoint', 'inputs', 'outputs'] THEN '1' END,
         cc.options ->> 'temporal_grouping') AS tasks_per_job, cc.walltime_s, v.lifetime_s::float8
 FROM campaigns AS c

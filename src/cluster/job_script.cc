@@ -142,6 +142,32 @@ pass() {
       }
     }'); do kill "-$ckpt" "$p" 2>/dev/null; done
 }
+# The cluster has sent the signal to this script, because it will kill the job. Where nobody else
+# says so, the exit code does: the program may well end before it is killed.
+asked() {
+  used=$(($(date +%s) - t0 + CIGRI_CHECKPOINT_GRACE))
+  case $warned in
+  1) early=65 ;;  # Slurm looks once a minute
+  2) early=2 ;;
+  *) return ;;
+  esac
+  saved=212
+  [ $used -lt $((CIGRI_WALLTIME_SECONDS - early)) ] || saved=211
+}
+# Runs in the background until the program has ended, and leaves nothing behind.
+help() { eval "$1" </dev/null >/dev/null 2>&1 & helpers="$helpers $!"; }
+after() {
+  sleep "$1" &
+  trap "kill $!; exit" TERM
+  wait $!
+}
+# Slurm announces an eviction to the steps of a job, and to its script only where it was asked for.
+help_step() {
+  srun --overlap -w "$node" -N1 -n1 --mem=0 -Q /bin/sh -c \
+    'trap "kill -$1 $2; kill \$!; exit" TERM; while :; do /bin/sleep 3600 & wait $!; done' \
+    sh "$ckpt" $$ </dev/null >/dev/null 2>&1 &
+  helpers="$helpers $!"
+}
 mkdir -p "$folder/$outdir" 2>/dev/null || die 214 "cannot write below $folder on $node"
 out=$folder/$outdir/$1
 if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
@@ -173,21 +199,30 @@ if [ -z "$ckpt" ]; then
   run $shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
   rc=$?
 else
+  saved= helpers=
   run $shell -c "trap : $ckpt
 $setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err" &
   child=$!
-  trap pass "$ckpt"
-  [ -z "$CIGRI_CHECKPOINT_EVERY" ] || {
-    while sleep "$CIGRI_CHECKPOINT_EVERY"; do pass; done </dev/null >/dev/null 2>&1 &
-    ticker=$!
+  trap 'asked; pass' "$ckpt"
+  [ -z "$CIGRI_CHECKPOINT_EVERY" ] || help 'while after "$CIGRI_CHECKPOINT_EVERY"; do pass; done'
+  [ "$warned" != 2 ] || {
+    help 'after $((CIGRI_WALLTIME_SECONDS - CIGRI_CHECKPOINT_GRACE)) && kill -$ckpt $$'
+    [ -z "$SLURM_JOB_ID" ] || help_step
   }
   while :; do
     wait $child
     rc=$?
     kill -0 $child 2>/dev/null || break
   done
-  [ -z "$CIGRI_CHECKPOINT_EVERY" ] || kill $ticker
+  [ -z "$helpers" ] || kill $helpers 2>/dev/null
+  [ "$rc" = 0 ] || [ -z "$saved" ] || { leave $((saved * 256)); exit "$saved"; }
 fi
+case $rc in
+211 | 212)
+  echo "cigri: the program ended with $rc, which is kept for checkpoints: taken as 1" >>"$out.err"
+  rc=1
+  ;;
+esac
 case $rc in
 129 | 13[0-9] | 14[0-3] | 152 | 153)
   leave $((rc - 128))
@@ -215,6 +250,7 @@ while [ $# -ge 6 ] && [ -z "$stop" ] && [ $(($(date +%s) - begun)) -lt $half ]; 
   one "$@"
   shift 6
 done
+[ -z "$nodes" ] || rm -f "$nodes"
 exit 0
 )sh";
 
@@ -271,6 +307,13 @@ std::optional<double> CpuSeconds(const std::string& word) {
   return sum;
 }
 
+// How a job with checkpoints learns that it will be killed: "" its cluster sends the signal and says
+// so, 1 the cluster sends it, 2 the job finds out itself.
+std::string WarnsOfEnds(const ScriptSettings& settings) {
+  if (settings.kind == ScriptSettings::Kind::kOar) return "";
+  return settings.cluster_signals ? "1" : "2";
+}
+
 std::string Exports(const Batch& batch) {
   std::string text;
   for (const auto& [name, value] : JobEnvironment(batch, {})) {
@@ -315,11 +358,12 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
                               (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") +
                               "\n";
   const std::string one =
-      Exports(batch) + "out= record= measured= together=" +
+      Exports(batch) + (group ? "nodes=\n" : "") + "out= record= measured= together=" +
       flag(settings.kind == ScriptSettings::Kind::kOar) + " plain_exit=" +
       flag(group || settings.kind == ScriptSettings::Kind::kGridEngine) +
       " ckpt=" + (checkpoint ? checkpoint->signal : "") +
       " ckptn=" + (checkpoint ? std::to_string(checkpoint->number) : "") +
+      " warned=" + WarnsOfEnds(settings) +
       "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" +
       ShellQuote(setup) + "\ndirectory=" + HomeWord(batch.directory) +
       "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") + "\n" + records + kRunPart;
@@ -503,6 +547,12 @@ void EndByScript(RemoteJob* job, int wait_status) {
   } else if (wait_status == kExitBadOutput << 8) {
     job->cause = EndCause::kBadOutput;
     job->message = "the job cannot write its output: is the disk full, or over quota?";
+  } else if (wait_status == kExitSavedBeforeWalltime << 8) {
+    job->cause = EndCause::kWalltime;
+    job->message = "asked to save its work before the end of its walltime, it has ended";
+  } else if (wait_status == kExitSavedBeforeEviction << 8) {
+    job->cause = EndCause::kPreempted;
+    job->message = "asked to save its work before its eviction, it has ended";
   } else if (wait_status == kExitStartedBefore << 8) {
     job->cause = EndCause::kUnknown;
     job->message =

@@ -9,6 +9,9 @@ namespace cigri::cluster {
 
 /// Exit codes of the script itself, for what the schedulers would not notice: Slurm runs a job
 /// whose directory is missing in /tmp and calls it completed.
+/// The program has ended after it was asked for a checkpoint, before its walltime or an eviction.
+inline constexpr int kExitSavedBeforeWalltime = 211;
+inline constexpr int kExitSavedBeforeEviction = 212;
 inline constexpr int kExitBadDirectory = 213;
 inline constexpr int kExitBadOutput = 214;
 /// The cluster started the job twice, and the end of the first run is not known. This start ran
@@ -24,6 +27,9 @@ struct ScriptSettings {
   std::string shell;
   bool records = true;  ///< leave an exit record. Option "records".
   enum class Kind { kOar, kSlurm, kGridEngine } kind = Kind::kOar;
+  /// Whether the cluster sends the checkpoint signal before it kills a job. Else the script sees to
+  /// it: before the walltime, and on Slurm also before an eviction.
+  bool cluster_signals = false;
   static ScriptSettings From(const ClusterConfig& config, Kind kind);
 };
 

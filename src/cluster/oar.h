@@ -118,7 +118,6 @@ class OarCluster final : public Cluster {
   std::string HomeOf(const RemoteRef& ref);
   std::string Words(const std::string& text) const;
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
-  void KillOnce(const std::vector<RemoteRef>& refs, KillResult* result);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
   std::set<std::string> IssuedAgain(std::span<const RemoteRef> refs);

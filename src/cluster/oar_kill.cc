@@ -1,6 +1,7 @@
 // Deletes jobs of OAR: the array when all its jobs that still run are to be deleted, else each.
 #include <set>
 
+#include "cluster/kill_once.h"
 #include "cluster/oar.h"
 #include "core/text.h"
 
@@ -34,34 +35,11 @@ KillResult OarCluster::Kill(const std::vector<RemoteRef>& jobs) {
   std::map<std::pair<std::string, std::string>, std::vector<RemoteRef>> arrays;
   for (const auto& ref : jobs) arrays[{ref.cluster_user, ref.tag}].push_back(ref);
   KillResult result;
-  for (const auto& [key, refs] : arrays) KillOnce(refs, &result);
+  for (const auto& [key, refs] : arrays)
+    KillOncePerJob(refs, &result, [&](const auto& jobs_of_array, KillResult* once) {
+      KillArray(jobs_of_array, once);
+    });
   return result;
-}
-
-// Elements that share a job are killed with it, by one call.
-void OarCluster::KillOnce(const std::vector<RemoteRef>& refs, KillResult* result) {
-  std::map<std::string, std::vector<RemoteRef>> others;
-  std::vector<RemoteRef> first;
-  for (const auto& ref : refs) {
-    const auto [it, is_new] = others.try_emplace(ref.remote_id);
-    if (is_new)
-      first.push_back(ref);
-    else
-      it->second.push_back(ref);
-  }
-  KillResult once;
-  KillArray(first, &once);
-  const auto all = [&](const RemoteRef& ref) {
-    auto same = others.at(ref.remote_id);
-    same.push_back(ref);
-    return same;
-  };
-  for (const auto& ref : once.gone)
-    for (auto& each : all(ref)) result->gone.push_back(each);
-  for (const auto& ref : once.asked)
-    for (auto& each : all(ref)) result->asked.push_back(each);
-  for (const auto& [ref, why] : once.failed)
-    for (auto& each : all(ref)) result->failed.emplace_back(each, why);
 }
 
 void OarCluster::KillArray(const std::vector<RemoteRef>& refs, KillResult* result) {

@@ -28,6 +28,7 @@ Capabilities KindCapabilities() {
   // The whole script goes to the node of every job of the array.
   c.max_bytes = std::size_t{256} << 10;
   c.hold_release = true;
+  c.groups = true;
   return c;
 }
 
@@ -53,6 +54,7 @@ Capabilities SlurmCluster::capabilities() const {
   c.max_array = options.value("max_array", c.max_array);
   c.max_bytes = options.value("max_bytes", c.max_bytes);
   c.output = shared_.configured();
+  c.groups = shared_.configured() && script_.records;
   return c;
 }
 
@@ -179,10 +181,15 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
   // Ids are given out again after a crash of slurmctld: only records with the tag are ours.
   const ArrayView view(records.value_or(Records{}), refs.front().tag);
   Refs unknown;
+  std::map<int, Refs> groups;
   for (const auto& ref : refs) {
-    const auto* record = ref.tag == refs.front().tag ? view.Of(ref.index) : nullptr;
+    const auto* record = ref.tag == refs.front().tag ? view.Of(SlurmTaskOf(ref)) : nullptr;
     if (record == nullptr) {
       unknown.push_back(ref);
+      continue;
+    }
+    if (ref.tasks_per_job > 1) {
+      groups[SlurmTaskOf(ref)].push_back(ref);
       continue;
     }
     auto job = JobOf(ref, *record);
@@ -191,7 +198,42 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
     if (job.state == ref.known && job.state != RemoteState::kEnded && !job.unresponsive) continue;
     result->jobs.push_back(std::move(job));
   }
+  for (const auto& [task, members] : groups)
+    PollGroup(JobOf(members.front(), *view.Of(task)), members, before, result);
   if (!unknown.empty()) Resolve(array, unknown, result);
+}
+
+// A job that runs several elements.
+void SlurmCluster::PollGroup(RemoteJob whole, const Refs& refs, const Begun& before,
+                             PollResult* result) {
+  const auto log = ReadGroup(whole);
+  if (!log) return;  // the next poll asks
+  if (whole.state == RemoteState::kRunning) whole.unresponsive = Unresponsive(whole, before);
+  const int last = std::max_element(refs.begin(), refs.end(), [](const auto& a, const auto& b) {
+                     return a.index < b.index;
+                   })->index;
+  for (const auto& ref : refs) {
+    auto job = InGroup(whole, ref, ref.index == last, *log);
+    if (job.state == RemoteState::kEnded || job.state != ref.known || job.unresponsive)
+      result->jobs.push_back(std::move(job));
+  }
+}
+
+// What a job that runs several elements has written; nothing when it cannot be read now. A file
+// system that is shared may show a file a minute late.
+std::optional<GroupLog> SlurmCluster::ReadGroup(const RemoteJob& whole) {
+  constexpr std::size_t kMost = 1 << 20;
+  constexpr double kLate = 60;
+  if (whole.started_at == 0) return GroupLog{};
+  try {
+    const auto part = shared_.Read(whole.ref.cluster_user, GroupPath(whole.ref), 0, kMost);
+    const bool over = whole.state == RemoteState::kEnded;
+    const auto now = static_cast<double>(std::time(nullptr));
+    if (!part.exists && over && now - whole.ended_at < kLate) return std::nullopt;
+    return ParseGroupLog(part.bytes);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
 }
 
 // Running for slurmctld, and by its record it has not begun, or has ended. Seen: a slurmd that took
@@ -204,12 +246,13 @@ bool SlurmCluster::Unresponsive(const RemoteJob& job, const Begun& before) {
   const auto& ref = job.ref;
   if (!shared_.configured() || !script_.records) return false;
   const auto record_of = [&](const RemoteRef& r) {
-    return shared_.Read(r.cluster_user, RecordPath(r), 0, 1000);
+    return shared_.Read(r.cluster_user, r.tasks_per_job > 1 ? GroupPath(r) : RecordPath(r), 0,
+                        1000);
   };
   const std::pair key{ref.tag, ref.index};
   try {
     const auto record = before.count(key) != 0 ? std::nullopt : std::optional(record_of(ref));
-    if (record && ParseExitRecord(record->bytes, ref)) return true;
+    if (record && ref.tasks_per_job == 1 && ParseExitRecord(record->bytes, ref)) return true;
     if (!record || record->exists) {
       begun_.insert(key);
       recorded_[ref.cluster_user] = ref;
@@ -251,9 +294,10 @@ bool SlurmCluster::ResolveOne(const RemoteRef& ref, const Stored& stored, PollRe
   const SlurmRecord* last = nullptr;  // a job that was requeued has several: the last counts
   for (const auto& r : stored.records) {
     if (!HasTag(r, ref.tag)) continue;
-    if (r.task == ref.index || (!r.task && TasksOfBitmap(r.task_string).count(ref.index) != 0))
-      last = &r;
+    const int task = SlurmTaskOf(ref);
+    if (r.task == task || (!r.task && TasksOfBitmap(r.task_string).count(task) != 0)) last = &r;
   }
+  if (ref.tasks_per_job > 1) return ResolveInGroup(ref, last, result);
   const bool exact = last != nullptr && SlurmEnded(last->state) && last->exit_known;
   if (!exact) {
     if (const auto record = ReadRecord(ref)) {
@@ -268,6 +312,20 @@ bool SlurmCluster::ResolveOne(const RemoteRef& ref, const Stored& stored, PollRe
   if (last == nullptr || !SlurmEnded(last->state)) return false;
   result->jobs.push_back(JobOf(ref, *last));
   AskRecord(&result->jobs.back());
+  return true;
+}
+
+bool SlurmCluster::ResolveInGroup(const RemoteRef& ref, const SlurmRecord* stored,
+                                  PollResult* result) {
+  if (stored != nullptr && SlurmEnded(stored->state)) {
+    const auto whole = JobOf(ref, *stored);
+    if (const auto log = ReadGroup(whole)) result->jobs.push_back(InGroup(whole, ref, false, *log));
+    return true;
+  }
+  const auto record = ReadRecord(ref);
+  if (!record) return false;
+  result->jobs.emplace_back().ref = ref;
+  EndByRecord(&result->jobs.back(), *record);
   return true;
 }
 

@@ -13,7 +13,8 @@
 
 namespace cigri::cluster {
 
-/// Every batch is an array, also of one job; remote ids are "A_T" with T = index of the element.
+/// Every batch is an array, also of one job; remote ids are "A_T" with T = index of the element,
+/// or of the first of those that share the job.
 /// Options: api_version ("v0.0.38"; found out when not given), partition, best_effort_partition,
 /// account, qos, constraint, not_preemptible, shared_folder, max_array (1000), max_bytes (262144),
 /// check_options, and those of RestApi and ScriptSettings.
@@ -64,6 +65,9 @@ class SlurmCluster final : public Cluster {
   using Begun = std::set<std::pair<std::string, int>>;  ///< running jobs whose record was found
   void PollArray(const std::string& array, const Refs& refs, const Begun& before,
                  PollResult* result);
+  void PollGroup(RemoteJob whole, const Refs& refs, const Begun& before, PollResult* result);
+  std::optional<GroupLog> ReadGroup(const RemoteJob& whole);
+  bool ResolveInGroup(const RemoteRef& ref, const SlurmRecord* stored, PollResult* result);
   bool Unresponsive(const RemoteJob& job, const Begun& before);
   void AskRecord(RemoteJob* job);
   void Resolve(const std::string& array, const Refs& refs, PollResult* result);
@@ -87,6 +91,7 @@ class SlurmCluster final : public Cluster {
   struct Partition {
     bool known = false, preemption_off = false, tells_mode = false;
     double tier = 0, highest_tier = 0, max_minutes = 0;  ///< max_minutes 0: no limit, or not shown
+    double grace_s = 0;  ///< between the news of an eviction and the kill
     std::chrono::steady_clock::time_point seen;
   };
   /// "" asks for the default one, nothing where the API does not show which that is.

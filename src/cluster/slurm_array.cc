@@ -4,6 +4,8 @@
 
 namespace cigri::cluster {
 
+int SlurmTaskOf(const RemoteRef& ref) { return ref.index - ref.index % ref.tasks_per_job; }
+
 std::string SlurmArrayOf(const std::string& remote_id) {
   return remote_id.substr(0, remote_id.find('_'));
 }

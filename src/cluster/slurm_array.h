@@ -16,6 +16,9 @@ inline constexpr int kSlurmEndedJob = 2021;
 /// And for one of another user.
 inline constexpr int kSlurmForeignJob = 2002;
 
+/// The task of an array that runs element `ref` of a batch: its number is that of the first element
+/// of its job.
+int SlurmTaskOf(const RemoteRef& ref);
 /// "12_3" -> "12".
 std::string SlurmArrayOf(const std::string& remote_id);
 /// Slurm gives ids out again after a crash: only what carries the tag is ours.

@@ -128,6 +128,8 @@ std::optional<SlurmCluster::Partition> SlurmCluster::ReadPartition(const std::st
   seen.tier = TierOf(*ours);
   seen.preemption_off = PreemptionOff(*ours);
   seen.tells_mode = TellsMode(*ours);
+  for (const char* key : {"preemption_grace_time", "grace_time"})  // until v0.0.38, and later
+    seen.grace_s = std::max(seen.grace_s, NumberIn(At(*ours, key)));
   const auto& limit = At(At(*ours, "maximums"), "time");
   if (At(limit, "infinite") == false) seen.max_minutes = NumberIn(limit);
   return partitions_[name] = seen;
@@ -286,6 +288,8 @@ CheckItem SlurmCluster::CheckPartition(const std::string& user) {
     return {
         "best-effort", Verdict::kOk,
         "jobs of " + name + " are preempted" +
+            (seen->grace_s > 0 ? " " + HumanDuration(seen->grace_s) + " after a warning (GraceTime)"
+                               : " at once, without time for a checkpoint (GraceTime=0)") +
             (seen->tells_mode ? ""
                               : ", by its PriorityTier (this version does not show PreemptMode; "
                                 "scontrol show partition " +

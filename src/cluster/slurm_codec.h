@@ -26,9 +26,14 @@ struct SlurmRequest {
   /// v0.0.40 and later, epoch s: the jobs wait for this time in place of a hold. Slurm 24.11 takes
   /// held jobs unseen, and refuses those that wait for a time when they can never run.
   std::int64_t begin_at = 0;
+  std::string signal;  ///< sent to the script of each job so long before it is killed, "" = none
+  int signal_before_s = 0;
   int walltime_s = 0, nodes = 1, tasks = 1, cpus_per_task = 1, mem_mb = 0, gpus = 0;
   std::vector<std::string> excluded_nodes, required_nodes;
 };
+/// Whether a submission may ask for a signal to the script of a job. Slurm 22.05 has it, and its
+/// API refuses it.
+bool SlurmApiSignals(int version);
 /// The body of POST job/submit.
 nlohmann::json WriteSlurmRequest(const SlurmRequest& request, int version);
 /// The body of POST job/ID that lets the jobs start.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cluster/kill_once.h"
 #include "cluster/slurm.h"
 #include "cluster/slurm_array.h"
 #include "core/text.h"
@@ -13,7 +14,10 @@ KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
   for (const auto& ref : jobs)
     arrays[{ref.cluster_user, ref.tag, SlurmArrayOf(ref.remote_id)}].push_back(ref);
   KillResult result;
-  for (const auto& [key, refs] : arrays) KillArray(std::get<2>(key), refs, &result);
+  for (const auto& [key, refs] : arrays)
+    KillOncePerJob(refs, &result, [&](const Refs& jobs_of_array, KillResult* once) {
+      KillArray(std::get<2>(key), jobs_of_array, once);
+    });
   return result;
 }
 
@@ -24,14 +28,14 @@ void SlurmCluster::KillArray(const std::string& array, const Refs& refs, KillRes
   const ArrayView view(records.value_or(Records{}), refs.front().tag);
   // v0.0.40 and v0.0.41 answer the deletion of another user's job as that of an own one.
   const auto foreign = [&](const RemoteRef& ref) {
-    const auto* record = view.Of(ref.index);
+    const auto* record = view.Of(SlurmTaskOf(ref));
     return record != nullptr && !record->user.empty() && record->user != ref.cluster_user;
   };
   if (std::none_of(refs.begin(), refs.end(), foreign) && refs.size() > 3 &&
       KillWhole(array, refs, view, result))
     return;
   for (const auto& ref : refs) {
-    const auto* record = view.Of(ref.index);
+    const auto* record = view.Of(SlurmTaskOf(ref));
     if (record == nullptr || SlurmEnded(record->state))
       result->gone.push_back(ref);
     else if (foreign(ref))
@@ -45,7 +49,7 @@ void SlurmCluster::KillArray(const std::string& array, const Refs& refs, KillRes
 bool SlurmCluster::KillWhole(const std::string& array, const Refs& refs, const ArrayView& view,
                              KillResult* result) {
   std::set<int> wanted;
-  for (const auto& ref : refs) wanted.insert(ref.index);
+  for (const auto& ref : refs) wanted.insert(SlurmTaskOf(ref));
   const auto alive = view.Alive();
   if (alive.empty() || view.cut()) return false;
   if (!std::includes(wanted.begin(), wanted.end(), alive.begin(), alive.end())) return false;

@@ -46,6 +46,8 @@ std::vector<std::string> UnknownSlurmApis(const std::string& openapi) {
   return names;
 }
 
+bool SlurmApiSignals(int version) { return version >= 39; }
+
 nlohmann::json WriteSlurmRelease(int version) {
   nlohmann::json job{{"hold", false}};
   if (version >= kFirstWithBeginTime) job["begin_time"] = SetNumber(1, version);  // long past
@@ -88,6 +90,11 @@ nlohmann::json WriteSlurmRequest(const SlurmRequest& r, int version) {
       job["gres"] = "gpu:" + n;
     else
       job["tres_per_node"] = "gres/gpu:" + n;
+  }
+  if (!r.signal.empty() && SlurmApiSignals(version)) {
+    job["kill_warning_signal"] = r.signal;
+    job["kill_warning_delay"] = SetNumber(r.signal_before_s, version);
+    job["kill_warning_flags"] = {"BATCH_JOB"};
   }
   // All that the job gets: the script finds out HOME and USER itself.
   constexpr char kPath[] = "/usr/local/bin:/usr/bin:/bin";

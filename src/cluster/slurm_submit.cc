@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "cluster/job_environment.h"
 #include "cluster/resource_request.h"
 #include "cluster/slurm.h"
 #include "core/text.h"
@@ -14,9 +15,11 @@ using Why = SubmitRefused::Why;
 // The job's script: the element is picked by the number of the task, and becomes its arguments.
 std::string ArrayScript(const Batch& batch, const ScriptSettings& settings) {
   std::string script = "#!/bin/sh\ncase $SLURM_ARRAY_TASK_ID in\n";
-  for (std::size_t i = 0; i < batch.elements.size(); ++i)
-    script += std::to_string(i) + ") set -- " +
-              ElementArguments(batch.elements[i], static_cast<int>(i)) + " ;;\n";
+  int first = 0;
+  for (const auto& job : JobArguments(batch)) {
+    script += std::to_string(first) + ") set -- " + job + " ;;\n";
+    first += batch.tasks_per_job;
+  }
   return script + "esac\n" + JobScript(batch, settings);
 }
 
@@ -44,6 +47,16 @@ std::string Option(const Batch& batch, const ClusterConfig& config, const char* 
 
 constexpr int kHeld = 2042;
 
+// The id of each element's job in `array`.
+std::vector<std::string> IdsIn(std::int64_t array, const Batch& batch) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i) {
+    const auto first = i - i % static_cast<std::size_t>(batch.tasks_per_job);
+    ids.push_back(std::to_string(array) + "_" + std::to_string(first));
+  }
+  return ids;
+}
+
 }  // namespace
 
 std::string SlurmCluster::PartitionOf(const Batch& batch) const {
@@ -54,12 +67,20 @@ std::string SlurmCluster::PartitionOf(const Batch& batch) const {
   return batch.best_effort ? options.value("best_effort_partition", partition) : partition;
 }
 
+// REQUIRES: the version is known.
 SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   const auto& config = api_.config();
   SlurmRequest r;
-  r.script = ArrayScript(batch, script_);
+  auto script = script_;
+  script.cluster_signals = SlurmApiSignals(version_);
+  r.script = ArrayScript(batch, script);
+  if (const auto checkpoint = CheckpointOf(batch)) {
+    r.signal = checkpoint->signal;
+    r.signal_before_s = checkpoint->grace_s;
+  }
   r.tag = batch.tag;
   r.array = "0-" + std::to_string(batch.elements.size() - 1);
+  if (batch.tasks_per_job > 1) r.array += ":" + std::to_string(batch.tasks_per_job);
   r.partition = PartitionOf(batch);
   r.account = Option(batch, config, "account");
   if (r.account.empty()) r.account = batch.project;
@@ -113,23 +134,17 @@ std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
   const auto array = static_cast<std::int64_t>(NumberIn(At(answer, "job_id")));
   const auto error = SlurmErrorOf(response.body);
   if (array <= 0) ThrowForError(text, error, batch, response);
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i < batch.elements.size(); ++i)
-    ids.push_back(std::to_string(array) + "_" + std::to_string(i));
   // Accepted, and can never run: it would wait indefinitely.
   if (error.any && error.number != kHeld && error.number != 0)
     RefuseHeld(batch, array, "cannot " + what + ": " + error.text);
   CheckDefaultPartition(batch, array);
-  return ids;
+  return IdsIn(array, batch);
 }
 
 // The batch is on hold, so nothing of it has run.
 void SlurmCluster::RefuseHeld(const Batch& batch, std::int64_t array, const std::string& why) {
   if (Deleted(array, batch.cluster_user)) throw SubmitRefused(Why::kBatch, why);
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i < batch.elements.size(); ++i)
-    ids.push_back(std::to_string(array) + "_" + std::to_string(i));
-  throw SubmitInDoubt(why, ids);
+  throw SubmitInDoubt(why, IdsIn(array, batch));
 }
 
 // From v0.0.39 on the API does not show which partition is the default: a job in it does.

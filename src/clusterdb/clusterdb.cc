@@ -57,7 +57,7 @@ void StoreCapabilities(db::Tx& tx) {
   for (const auto& driver : cluster::Drivers()) {
     const auto& c = driver.capabilities;
     tx.Exec(sql::kStoreCapabilities, driver.kind, c.feed, c.exact_walltime, c.dedicated,
-            c.time_resolution_s, c.groups);
+            c.time_resolution_s, c.groups, c.output);
   }
 }
 

@@ -38,6 +38,7 @@ TEST(DriversTest, EachKindIsMadeAndCanDoWhatItsLineSays) {
     config.name = "froggy";
     config.kind = driver.kind;
     config.api_url = "http://127.0.0.1:1";
+    config.options["shared_folder"] = "/home/%u/.cigri";
     const auto c = MakeCluster(config)->capabilities();
     const auto& line = driver.capabilities;
     EXPECT_EQ(

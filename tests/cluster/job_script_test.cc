@@ -342,6 +342,89 @@ TEST_F(JobScriptTest, ACheckpointMayBeAskedForAgainAndAgain) {
   EXPECT_EQ(Run(batch), 0);
 }
 
+// On clusters that do not say why a job has ended, its exit code does.
+class CheckpointScriptTest : public JobScriptTest {
+ protected:
+  CheckpointScriptTest() {
+    batch_ = BatchOf({"trap 'exit 9' USR2; : >$READY; while :; do sleep 0.05; done"});
+    batch_.setup = "READY=" + (home_ / "ready").string();
+    batch_.walltime_s = 3000;
+    batch_.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+    settings_.kind = ScriptSettings::Kind::kSlurm;
+    settings_.folder = home_ / ".cigri";
+    settings_.shell = "sh";
+  }
+  // The end of a job to whose process, as `pid_of` finds it, `signal` is sent.
+  RemoteJob EndAfter(int signal, const std::function<std::string()>& pid_of) {
+    auto job = std::async(std::launch::async, [&] { return Run(batch_, 0, settings_); });
+    std::string pid;
+    while (!fs::exists(home_ / "ready") || (pid = pid_of()).empty())
+      if (job.wait_for(std::chrono::milliseconds(10)) == std::future_status::ready) break;
+    // The script may not listen yet.
+    while (!pid.empty() && kill(std::stoi(pid), signal) == 0)
+      if (job.wait_for(std::chrono::milliseconds(200)) == std::future_status::ready) break;
+    RemoteJob end;
+    EndByScript(&end, job.get());
+    return end;
+  }
+  std::string Script() const {
+    return Split(Contents(home_ / ".cigri" / RecordPath(Ref(batch_, 0))), ' ').at(5);
+  }
+  Batch batch_;
+  ScriptSettings settings_;
+};
+
+TEST_F(CheckpointScriptTest, AProgramThatEndsWhenTheClusterSignalsWasEvicted) {
+  settings_.cluster_signals = true;
+  EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).cause, EndCause::kPreempted);
+  ASSERT_TRUE(Record(batch_));
+  EXPECT_EQ(Record(batch_)->wait_status, kExitSavedBeforeEviction << 8);
+}
+
+TEST_F(CheckpointScriptTest, NearTheEndOfItsWalltimeItWasTheWalltime) {
+  settings_.cluster_signals = true;
+  batch_.walltime_s = 120;  // Slurm may signal a minute before the grace of a minute
+  EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).cause, EndCause::kWalltime);
+}
+
+TEST_F(CheckpointScriptTest, WhereNobodySignalsTheScriptWatchesTheWalltime) {
+  settings_.kind = ScriptSettings::Kind::kGridEngine;
+  batch_.elements[0].command =
+      "trap 'exit 9' USR2; n=0; while [ $n -lt 600 ]; do sleep 0.05; n=$((n + 1)); done";
+  batch_.walltime_s = 65;
+  RemoteJob end;
+  EndByScript(&end, Run(batch_, 0, settings_));
+  EXPECT_EQ(end.cause, EndCause::kWalltime);
+}
+
+// As Slurm 22.05 does it: TERM to the steps of the job, and nothing to its script.
+TEST_F(CheckpointScriptTest, WhatSlurmTellsAStepOfTheJobReachesTheProgram) {
+  std::ofstream(home_ / "srun") << "#!/bin/sh\necho $$ >" << (home_ / "step").string()
+                                << "\nwhile [ \"$1\" != /bin/sh ]; do shift; done\nexec \"$@\"\n";
+  fs::permissions(home_ / "srun", fs::perms::owner_all);
+  batch_.walltime_s = 7654;
+  setenv("SLURM_JOB_ID", "5", 1);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (home_.string() + ":" + path).c_str(), 1);
+  const auto end =
+      EndAfter(SIGTERM, [&] { return std::string(Trim(Contents(home_ / "step"))); });
+  setenv("PATH", path.c_str(), 1);
+  unsetenv("SLURM_JOB_ID");
+  EXPECT_EQ(end.cause, EndCause::kPreempted);
+  EXPECT_NE(std::system("pgrep -fx 'sleep 7594'"), 0) << "the script leaves nothing behind";
+}
+
+TEST_F(CheckpointScriptTest, AProgramsOwnSuccessIsOneAndItsOwn212IsAFailure) {
+  settings_.cluster_signals = true;
+  batch_.elements[0].command = "exit 212";
+  EXPECT_EQ(Run(batch_, 0, settings_), 1 << 8);
+  EXPECT_NE(Out(batch_, 0, Stream::kStderr).find("kept for checkpoints"), std::string::npos);
+  batch_ = BatchOf({"trap 'exit 0' USR2; : >$READY; while :; do sleep 0.05; done"});
+  batch_.setup = "READY=" + (home_ / "ready").string();
+  batch_.options["checkpoint"] = nlohmann::json::object();
+  EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).cause, EndCause::kExited);
+}
+
 TEST_F(JobScriptTest, AQuietJobLeavesNoFile) {
   const auto batch = BatchOf({"true", "echo x >&2"});
   Run(batch, 0);

@@ -153,6 +153,19 @@ TEST_F(Slurm24Test, ABatchWaitsForATimeSoThatSlurmRefusesWhatCanNeverRun) {
   EXPECT_EQ(release["hold"], false) << "held by 22.05, before the cluster was upgraded";
 }
 
+TEST_F(Slurm24Test, ACheckpointSignalIsAskedForWhereTheApiTakesOne) {
+  On("POST", "job/submit", "slurm24/submit-array");
+  auto batch = BatchOf({"a", "b"});
+  batch.options["checkpoint"] = {{"signal", "USR1"}, {"grace", 90}};
+  ASSERT_EQ(Submitted(batch).first, "ids 19_0 19_1");
+  const auto job = nlohmann::json::parse(server_.Asked("POST", "").at(0).body)["job"];
+  EXPECT_EQ(job["kill_warning_signal"], "USR1");
+  EXPECT_EQ(job["kill_warning_delay"]["number"], 90);
+  EXPECT_EQ(job["kill_warning_flags"], nlohmann::json({"BATCH_JOB"}));
+  const auto old = WriteSlurmRequest({.signal = "USR1", .signal_before_s = 90}, 38)["job"];
+  EXPECT_FALSE(old.contains("kill_warning_signal")) << "Slurm 22.05 refuses keys that it does not know";
+}
+
 TEST_F(Slurm24Test, AWalltimeBeyondThePartitionsIsRefused) {
   auto all = FixtureJson("slurm24/partitions");
   for (auto& p : all["partitions"])

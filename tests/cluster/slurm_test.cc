@@ -573,6 +573,108 @@ TEST_F(SlurmRecordsTest, AJobOfALostNodeThatHasSucceededByItsOwnRecordHas) {
   EXPECT_EQ(reported[3].cause, EndCause::kDeleted);
 }
 
+// Elements 0 and 1 share task 0 of array 12, 2 and 3 task 2.
+class SlurmGroupTest : public SlurmRecordsTest {
+ protected:
+  std::vector<RemoteRef> Refs() const {
+    std::vector<RemoteRef> refs;
+    for (int i = 0; i < 4; ++i) {
+      refs.push_back(Ref(i));
+      refs.back().remote_id = "12_" + std::to_string(i / 2 * 2);
+      refs.back().job_id = 100 + i;
+      refs.back().tasks_per_job = 2;
+      refs.back().known = RemoteState::kWaiting;
+    }
+    return refs;
+  }
+  void Log(int first, const std::string& text) {
+    const auto path = std::filesystem::path(folder_) / GroupPath(Refs().at(first));
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  void Shows(const std::map<int, std::string>& fixtures) {
+    Json jobs = Json::array();
+    for (const auto& [task, fixture] : fixtures) {
+      jobs.push_back(FixtureJson(fixture)["jobs"][0]);
+      jobs.back().update({{"name", kTag},
+                          {"user_name", user_},
+                          {"array_job_id", 12},
+                          {"array_task_id", task}});
+    }
+    server_.On("GET", "/job/12", Says({{"jobs", jobs}, {"errors", Json::array()}}));
+  }
+  std::map<int, RemoteJob> PollAll() {
+    PollRequest request;
+    request.jobs = Refs();
+    std::map<int, RemoteJob> reported;
+    for (const auto& job : slurm_->Poll(request).jobs) reported[job.ref.index] = job;
+    return reported;
+  }
+};
+
+TEST_F(SlurmGroupTest, AnArrayHasATaskForEachJobWithTheNumberOfItsFirstElement) {
+  auto batch = BatchOf({"a", "b", "c", "d", "e"});
+  batch.tasks_per_job = 2;
+  server_.On("POST", "/job/submit", Fixture("slurm/submit-array"));
+  const auto ids = slurm_->Submit(batch);
+  const auto body = Json::parse(server_.Asked("POST", "/job/submit").at(0).body);
+  EXPECT_EQ(body["job"]["array"], "0-4:2");
+  const auto script = body["script"].get<std::string>();
+  EXPECT_NE(script.find("\n2) set -- 2 "), script.npos);
+  EXPECT_EQ(script.find("\n1) set -- "), script.npos);
+  ASSERT_EQ(ids.size(), 5u);
+  EXPECT_EQ(ids[1], ids[0]);
+  EXPECT_TRUE(ids[3] == ids[2] && ids[4] != ids[2]);
+}
+
+TEST_F(SlurmGroupTest, EachEndIsSeenWhileTheJobRuns) {
+  Shows({{0, "slurm/job-running"}, {2, "slurm/job-running"}});
+  Log(0, "cigri1 begins 100 1000\ncigri1 used 100 0.5 2048 0 0\n"
+         "cigri1 768 1000 1005 n1 12_0 100 end\ncigri1 begins 101 1005\n");
+  const auto jobs = PollAll();
+  EXPECT_EQ(jobs.at(0).wait_status, 3 << 8);
+  EXPECT_EQ(jobs.at(0).measured.peak_mb, 2.0);
+  EXPECT_EQ(jobs.at(1).state, RemoteState::kRunning);
+  EXPECT_EQ(jobs.count(2), 0u) << "its turn has not come: it waits, as it is known to";
+  EXPECT_EQ(server_.Asked("GET", "/job/12").size(), 1u);
+}
+
+TEST_F(SlurmGroupTest, AnEvictionLosesOnlyTheElementThatRan) {
+  Shows({{0, "slurm/job-preempted"}, {2, "slurm/job-preempted"}});
+  Log(0, "cigri1 begins 100 1000\ncigri1 0 1000 1005 n1 12_0 100 end\ncigri1 begins 101 1005\n");
+  Log(2, "cigri1 begins 102 1000\n");
+  const auto jobs = PollAll();
+  EXPECT_EQ(jobs.at(0).wait_status, 0);
+  EXPECT_EQ(jobs.at(1).cause, EndCause::kPreempted);
+  EXPECT_EQ(jobs.at(2).cause, EndCause::kPreempted);
+  EXPECT_EQ(jobs.at(3).cause, EndCause::kNotBegun);
+}
+
+TEST_F(SlurmGroupTest, ForgottenJobsAreKnownByWhatTheirElementsWrote) {
+  server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/err-unknown-job"));
+  server_.On("GET", "/slurmdb/v0.0.38/job/12", Fixture("slurm/slurmdb-job-unknown-200"));
+  for (int i : {0, 2})
+    Record(i, "cigri1 began 1 n1 x 4711\ncigri1 0 1000 1005 n1 12_0 " + std::to_string(100 + i) +
+                  " end\n");
+  PollRequest request;
+  request.jobs = Refs();
+  const auto result = slurm_->Poll(request);
+  ASSERT_EQ(result.jobs.size(), 2u);
+  EXPECT_EQ(result.jobs[1].ref.index, 2);
+  EXPECT_EQ(result.jobs[1].wait_status, 0);
+  EXPECT_EQ(result.missing.size(), 2u);
+}
+
+TEST_F(SlurmGroupTest, ElementsThatShareAJobAreKilledByOneCall) {
+  Shows({{0, "slurm/job-running"}, {2, "slurm/job-running"}});
+  server_.On("DELETE", "/job/12_0", Fixture("slurm/delete-running"));
+  auto refs = Refs();
+  refs.resize(2);
+  const auto result = slurm_->Kill(refs);
+  EXPECT_EQ(result.asked.size(), 2u);
+  EXPECT_EQ(server_.Asked("DELETE", "").size(), 1u);
+}
+
 TEST_F(SlurmTest, TheVersionIsFoundFromTheNewestDown) {
   config_.options.erase("api_version");
   slurm_ = MakeCluster(config_);

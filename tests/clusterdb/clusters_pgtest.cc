@@ -44,6 +44,14 @@ TEST_F(ClustersPgTest, ARemoteClusterBeginsObservedAndALocalOneOpen) {
   }
 }
 
+TEST_F(ClustersPgTest, TheDatabaseKnowsWhereTasksMayShareAJobAndWhoReadsWhatItWrites) {
+  for (const char* kind : {"oar2", "slurm"}) Add(kind, kind);
+  const auto rows = Sql("SELECT groups, gives_files FROM clusters ORDER BY name");
+  EXPECT_TRUE(rows[0][0].as<bool>() && rows[0][1].as<bool>());
+  EXPECT_TRUE(rows[1][0].as<bool>());
+  EXPECT_FALSE(rows[1][1].as<bool>());
+}
+
 TEST_F(ClustersPgTest, ANameIsGivenOnce) {
   EXPECT_TRUE(Add("local", "alpha"));
   EXPECT_FALSE(Add("oar2", "alpha"));

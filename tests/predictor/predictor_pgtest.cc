@@ -68,8 +68,8 @@ TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-4
 }
 
 TEST_F(PredictorPgTest, ATaskThatMovesFilesOrSavesItsWorkHasItsJobAlone) {  // CIG-07
-  Sql("UPDATE clusters SET groups = true; UPDATE campaign_clusters SET options = options || "
-      "'{\"temporal_grouping\": 10}'");
+  Sql("UPDATE clusters SET groups = true, gives_files = true");
+  Sql("UPDATE campaign_clusters SET options = options || '{\"temporal_grouping\": 10}'");
   const auto together =
       "SELECT tasks_per_job FROM forecasts WHERE campaign_id = 1 AND cluster_id = 1";
   Pass();
@@ -80,6 +80,21 @@ TEST_F(PredictorPgTest, ATaskThatMovesFilesOrSavesItsWorkHasItsJobAlone) {  // C
     Pass();
     EXPECT_EQ(Number(together), 1) << key;
   }
+}
+
+TEST_F(PredictorPgTest, TasksShareAJobWhereTheGridCanReadWhatItWrites) {
+  Sql("UPDATE clusters SET groups = true; UPDATE campaign_clusters SET options = options || "
+      "'{\"temporal_grouping\": 10}'");
+  const auto together =
+      "SELECT tasks_per_job FROM forecasts WHERE campaign_id = 1 AND cluster_id = 1";
+  Pass();
+  EXPECT_EQ(Number(together), 1);
+  Sql("UPDATE clusters SET options = options || '{\"shared_folder\": \"/home/%u/.cigri\"}'");
+  Pass();
+  EXPECT_EQ(Number(together), 10);
+  Sql("UPDATE clusters SET options = options || '{\"records\": false}'");
+  Pass();
+  EXPECT_EQ(Number(together), 1);
 }
 
 TEST_F(PredictorPgTest, ShortJobsOfOthersDoNotLengthenTheQueueOfACampaign) {

@@ -44,7 +44,7 @@ class RealSlurmTest : public testing::TestWithParam<SlurmSite> {
     if (tokens_.count(cluster) == 0) {
       tokens_[cluster] = TokenIn(RunScript(
           "slurm-up " + std::string(GetParam().release) + cluster + " " + std::to_string(base),
-          environment));
+          "SLURM_UP_EXTRA=SlurmctldParameters=preempt_send_user_signal " + environment));
     }
     token_ = tokens_[cluster];
   }
@@ -53,6 +53,11 @@ class RealSlurmTest : public testing::TestWithParam<SlurmSite> {
   static std::string InRelease() {
     return "IN_DEBIAN_BIND=/var/lib/slurm-clusters " CIGRI_SOURCE_DIR
            "/scripts/clusters/in-debian trixie ";
+  }
+  static std::string Scontrol(const std::string& words) {
+    const std::string in = *GetParam().release == 0 ? "" : InRelease();
+    return Shell(in + "env SLURM_CONF=/var/lib/slurm-clusters/" + GetParam().cluster +
+                 "/etc/slurm.conf scontrol " + words);
   }
   static std::string TokenIn(const std::string& lines) {
     const std::string key = "SLURM_REST_TOKEN=";
@@ -180,6 +185,89 @@ TEST_P(RealSlurmTest, ANormalJobPreemptsBestEffortOnesAlsoWhereSlurmWouldRequeue
   }
 }
 
+// The partition gives evicted jobs some time.
+class RealSlurmGraceTest : public RealSlurmTest {
+ protected:
+  void SetUp() override {
+    RealSlurmTest::SetUp();
+    if (!IsSkipped()) Scontrol("update partitionname=besteffort gracetime=60");
+  }
+  void TearDown() override {
+    if (!IsSkipped()) Scontrol("update partitionname=besteffort gracetime=0");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Slurm, RealSlurmGraceTest, testing::ValuesIn(kSites), NameOfSlurm);
+
+TEST_P(RealSlurmGraceTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
+  const std::string name = "count-" + RandomHex(4);
+  const std::string program =
+      "n=$(cat " + name + " 2>/dev/null || echo 0); trap 'echo $n >" + name + "; exit 9' USR2; "
+      "while [ $n -lt 150 ]; do sleep 0.1; n=$((n + 1)); done; echo $n >" + name;
+  int evictions = 0;
+  for (bool done = false; !done; ++evictions) {
+    ASSERT_LT(evictions, 10);
+    auto batch = BatchOf("grid", {program});
+    batch.resources = "/nodes=4/core=4";
+    batch.directory = "$HOME";
+    batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+    const auto refs = SubmitAll(*slurm_, batch);
+    AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
+      return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kRunning;
+    });
+    auto normal = BatchOf("grid", {"true"});
+    normal.best_effort = false;
+    normal.resources = batch.resources;
+    const auto normal_refs = SubmitAll(*slurm_, normal);
+    const auto ends = Await(*slurm_, refs, 120s);
+    ASSERT_TRUE(ends.all);
+    done = ends.jobs.at(0).cause == EndCause::kExited;
+    EXPECT_TRUE(done || ends.jobs.at(0).cause == EndCause::kPreempted) << ends.jobs.at(0).message;
+    EXPECT_TRUE(Await(*slurm_, normal_refs, 60s).all);
+  }
+  EXPECT_GE(evictions, 2);
+  EXPECT_EQ(Trim(ReadFile("/home/grid/" + name)), "150");
+}
+
+TEST_P(RealSlurmGraceTest, ACheckpointIsAskedForBeforeTheWalltime) {
+  auto batch = BatchOf("grid", {"trap 'exit 3' USR2; while :; do sleep 0.1; done"});
+  batch.walltime_s = 120;
+  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+  const auto ends = Await(*slurm_, SubmitAll(*slurm_, batch), 150s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).cause, EndCause::kWalltime) << ends.jobs.at(0).message;
+  EXPECT_LT(ends.jobs.at(0).ended_at - ends.jobs.at(0).started_at, 110);
+}
+
+TEST_P(RealSlurmTest, AnEvictionLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
+  auto batch = BatchOf("grid", {"true", "exit 3", "sleep 200", "true", "exit 5"});
+  batch.tasks_per_job = 4;
+  batch.resources = "/nodes=2/core=4";
+  const auto refs = SubmitAll(*slurm_, batch);
+  const auto ended = [](const cluster::PollResult& r, int index) {
+    for (const auto& job : r.jobs)
+      if (job.ref.index == index) return job.state == RemoteState::kEnded;
+    return false;
+  };
+  ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [&](const cluster::PollResult& r) {
+    return ended(r, 0) && ended(r, 1) && !ended(r, 2) && !ended(r, 3) && ended(r, 4);
+  })) << "each end is seen while the job runs";
+  const auto found = slurm_->Find(batch.tag, "grid", 0, false);
+  ASSERT_EQ(found.jobs.size(), 2u);
+  EXPECT_EQ(found.jobs[0].ref.index + found.jobs[1].ref.index, 0 + 4);
+  auto normal = BatchOf("grid", {"true"});
+  normal.best_effort = false;
+  normal.resources = "/nodes=4/core=4";
+  const auto normal_refs = SubmitAll(*slurm_, normal);
+  const auto ends = Await(*slurm_, refs, 90s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 0);
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 3 << 8);
+  EXPECT_EQ(ends.jobs.at(2).cause, EndCause::kPreempted) << ends.jobs.at(2).message;
+  EXPECT_EQ(ends.jobs.at(3).cause, EndCause::kNotBegun) << ends.jobs.at(3).message;
+  EXPECT_EQ(ends.jobs.at(4).wait_status, 5 << 8);
+  EXPECT_TRUE(Await(*slurm_, normal_refs, 60s).all);
+}
+
 TEST_P(RealSlurmTest, APartitionWithoutPreemptionIsRefusedAsBestEffort) {
   auto batch = BatchOf("grid", {"true"});
   batch.options = {{"partition", "normal"}};
@@ -252,9 +340,7 @@ TEST_P(RealSlurmTest, AnotherUsersJobIsNotDeletedAndAnUnknownOneIsGone) {
     return r.jobs.at(0).state == RemoteState::kRunning;
   }));
   Shell("id slurmbob >/dev/null 2>&1 || useradd --create-home slurmbob");
-  const std::string in = *GetParam().release == 0 ? "" : InRelease();
-  const auto lines = Shell(in + "env SLURM_CONF=/var/lib/slurm-clusters/" + GetParam().cluster +
-                           "/etc/slurm.conf scontrol token username=slurmbob lifespan=600");
+  const auto lines = Scontrol("token username=slurmbob lifespan=600");
   const auto bob = Make(port(), std::string(Trim(lines.substr(lines.find('=') + 1))));
   auto theirs = refs;
   theirs[0].cluster_user = "slurmbob";

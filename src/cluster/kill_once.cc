@@ -1,0 +1,31 @@
+#include "cluster/kill_once.h"
+
+namespace cigri::cluster {
+
+void KillOncePerJob(const std::vector<RemoteRef>& refs, KillResult* result,
+                    const std::function<void(const std::vector<RemoteRef>&, KillResult*)>& kill) {
+  std::map<std::string, std::vector<RemoteRef>> others;
+  std::vector<RemoteRef> first;
+  for (const auto& ref : refs) {
+    const auto [it, is_new] = others.try_emplace(ref.remote_id);
+    if (is_new)
+      first.push_back(ref);
+    else
+      it->second.push_back(ref);
+  }
+  KillResult once;
+  kill(first, &once);
+  const auto all = [&](const RemoteRef& ref) {
+    auto same = others.at(ref.remote_id);
+    same.push_back(ref);
+    return same;
+  };
+  for (const auto& ref : once.gone)
+    for (auto& each : all(ref)) result->gone.push_back(each);
+  for (const auto& ref : once.asked)
+    for (auto& each : all(ref)) result->asked.push_back(each);
+  for (const auto& [ref, why] : once.failed)
+    for (auto& each : all(ref)) result->failed.emplace_back(each, why);
+}
+
+}  // namespace cigri::cluster
