@@ -29,7 +29,7 @@ Reply Me(Context&, const Request& request) {
 Router AllRoutes() {
   Router router;
   router.Get("/", Root, Access::kAnyone);
-  router.Get("/me", Me, Access::kAnyone);
+  router.GetLive("/me", Me, Access::kAnyone);
   AddPageRoutes(router);
   AddSubmitRoutes(router);
   AddControlRoutes(router);

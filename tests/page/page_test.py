@@ -242,6 +242,24 @@ def a_cluster_that_fails_is_shown_and_so_is_its_return(page):
     b.await_text("cancelled", 60)
 
 
+def what_does_not_move_waits_at_the_api(page):
+    b, grid = page.browser, page.grid
+    over = grid.get("/campaigns?state=terminated")["items"][0]["id"]
+    for view, path in (("#/?state=terminated", "/campaigns?"), (f"#/c/{over}", f"/campaigns/{over}?"),
+                       (f"#/c/{over}/t/0", f"/campaigns/{over}/tasks/0?"), ("#/grid", "/grid?"),
+                       ("#/incidents", "/incidents?"),
+                       ("#/rules", "/admin/rules?"), ("#/audit", "/admin/audit?")):
+        b.go("about:blank")
+        b.go(grid.url + view)
+        asked = ("performance.getEntriesByType('resource').filter((r) => r.name.includes(" +
+                 json.dumps(path) + "))")
+        b.await_(asked + ".some((r) => r.responseStatus === 304 && r.duration > 7500)",
+                 f"{view}: a request that waits for news", 60)
+    b.run("performance.clearResourceTimings()")
+    grid.token("carol")
+    b.await_text("carol", 10)
+
+
 def the_address_is_the_state(page):
     b = page.browser
     page.view("#/", "My campaigns")
@@ -437,7 +455,8 @@ def old_numbers_do_not_look_fresh(page):
 TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_shown_how_to_begin,
          a_submission_is_tried_before_it_is_made, a_parameter_file_goes_up_in_blocks,
          the_output_of_a_running_task_is_followed,
-         failures_are_one_row_and_one_button_runs_them_again, the_address_is_the_state,
+         failures_are_one_row_and_one_button_runs_them_again,
+         what_does_not_move_waits_at_the_api, the_address_is_the_state,
          a_cluster_that_fails_is_shown_and_so_is_its_return, keys_do_what_the_list_of_keys_says,
          operators_see_the_grid_and_drain_a_cluster, operators_see_what_is_due_and_had,
          a_rule_is_tried_on_past_campaigns_before_it_is_saved, the_audit_says_who_changed_what,

@@ -1,5 +1,5 @@
 // #/c/17 - how far, when, where, what is wrong, what can I do?
-import { ask, useData, useNews } from "./api.js";
+import { ask, useData } from "./api.js";
 import { endOf, stateOf } from "./mine.jsx";
 import { Act, Bar, Chart, Shown, Table, partsOf } from "./parts.jsx";
 import { change, link, useRoute } from "./route.js";
@@ -36,7 +36,7 @@ const whereColumns = [
 ];
 
 function Why({ path, c }) {
-  const why = useData(`${path}/why`, 10), w = why.data;
+  const why = useData(`${path}/why`, { live: 10 }), w = why.data;
   if (!w) return null;
   return <><p class="why">{w.message}{w.action && <>. <b>{w.action}</b></>}</p>
     <details><summary>more of why</summary><Table name={`why-${c.id}`} caption="Reasons on each cluster" rowKey="name" rows={w.clusters} columns={[
@@ -54,8 +54,8 @@ function Retry({ group, done }) {
     }} />;
 }
 
-function Failures({ path, c, done }) {
-  const list = useData(`${path}/failures?limit=20`, 10);
+function Failures({ path, c, on, done }) {
+  const list = useData(`${path}/failures?limit=20`, { on });
   if (list.error?.status === 403) return null;
   const items = list.data?.items ?? [];
   if (!items.length) return null;
@@ -70,8 +70,8 @@ function Failures({ path, c, done }) {
       { label: "do", value: () => "", cell: (f) => (f.tasks > 0 ? <Retry group={f} done={() => { list.again(); done(); }} /> : "") }]} /></>;
 }
 
-function Over({ path, c }) {
-  const series = useData(`${path}/series`, 60).data;
+function Over({ path, c, on }) {
+  const series = useData(`${path}/series`, { on, every: 60 }).data;
   if (!series || series.at.length < 2) return null;
   const rate = (list) => list.map((x, i) => x / series.width[i]);
   return <><h2>Jobs ended a second</h2><Chart name={`series-${c.id}`} points={[series.at, rate(series.ok), rate(series.not_ok)]}
@@ -79,10 +79,10 @@ function Over({ path, c }) {
 }
 
 const states = [["", "all"], ["failed", "failed"], ["running", "running"], ["waiting", "waiting"], ["done", "done"]];
-function Tasks({ path, c }) {
+function Tasks({ path, c, on }) {
   const { query } = useRoute(), state = query.tasks ?? (c.failed_jobs ? "failed" : "running"), after = query.after ?? "";
   const all = state === "all", at = all ? `offset=${Number(after || 0)}` : `state=${state}&after=${after === "" ? -1 : after}`;
-  const list = useData(`${path}/jobs?limit=25&${at}`, 5), items = list.data?.items ?? [];
+  const list = useData(`${path}/jobs?limit=25&${at}`, { on, every: 5 }), items = list.data?.items ?? [];
   const last = items.at(-1)?.index, next = list.data?.links.some((l) => l.rel === "next");
   return <><div class="row"><h2>Tasks</h2><label>state <select value={state} onChange={(e) => change({ tasks: e.currentTarget.value, after: "" })}>{states.map(([s, word]) => <option key={s} value={s || "all"}>{word}</option>)}</select></label></div>
     <Shown of={list} what="tasks" empty={items.length === 0 && <p class="quiet">{after === "" ? "None." : "None behind this one."}</p>}>
@@ -93,8 +93,8 @@ function Tasks({ path, c }) {
     <p class="row">{after !== "" && <button onClick={() => change({ after: "" })}>First</button>}{next && <button onClick={() => change({ after: all ? Number(after || 0) + 25 : last })}>Next</button>}</p></>;
 }
 
-function More({ path, c }) {
-  const { query } = useRoute(), jdl = useData(query.more ? `${path}/jdl` : null).data, events = useData(query.more ? `${path}/events?all=1&limit=100` : null, 30).data;
+function More({ path, c, on }) {
+  const { query } = useRoute(), jdl = useData(query.more ? `${path}/jdl` : null).data, events = useData(query.more ? `${path}/events?all=1&limit=100` : null, { on, every: 30 }).data;
   return <details open={!!query.more} onToggle={(e) => e.currentTarget.open !== !!query.more && change({ more: e.currentTarget.open ? 1 : "" })}><summary>events, settings, who changed what</summary>
     {events && <><h3>events</h3><Table name={`events-${c.id}`} caption="Events" rows={[...events.items].reverse()} columns={[
       { label: "when", value: (e) => when(e.date_update) }, { key: "code", label: "code" }, { key: "state", label: "state" }, { key: "count", label: "times", num: true },
@@ -104,8 +104,7 @@ function More({ path, c }) {
 }
 
 export function Campaign({ id, me }) {
-  const path = `/campaigns/${encodeURIComponent(id)}`, one = useData(path, 20), c = one.data;
-  useNews(path, one.again);
+  const path = `/campaigns/${encodeURIComponent(id)}`, one = useData(path, { live: 1 }), c = one.data, on = one.version;
   if (!c) return <Shown of={one} what={`campaign ${id}`} />;
   const own = me.operator || me.user === c.user, p = partsOf(c);
   return <><Shown of={one} what={`campaign ${id}`}>
@@ -116,6 +115,6 @@ export function Campaign({ id, me }) {
     <p>{c.state === "in_treatment" && c.ends ? <>ends <b>{endOf(c)}</b> <span class="quiet">at {few(c.rate, 2)} jobs/s</span></> : c.state === "in_treatment" ? "its end is not known yet" : endOf(c)}</p>
     {own && <Why path={path} c={c} />}
     <h2>Where it runs</h2><Table name={`where-${c.id}`} caption="Where it runs" rowKey="cluster_name" rows={Object.values(c.clusters)} columns={whereColumns} />
-    {own && <Failures path={path} c={c} done={one.again} />}
-    <Over path={path} c={c} /><Tasks path={path} c={c} />{own && <More path={path} c={c} />}</Shown></>;
+    {own && <Failures path={path} c={c} on={on} done={one.again} />}
+    <Over path={path} c={c} on={on} /><Tasks path={path} c={c} on={on} />{own && <More path={path} c={c} on={on} />}</Shown></>;
 }

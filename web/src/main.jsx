@@ -35,7 +35,7 @@ function viewOf(parts, me) {
 function Live() {
   const [, tick] = useState(0);
   useEffect(() => { const t = setInterval(() => tick((x) => x + 1), 1000); return () => clearInterval(t); }, []);
-  const age = heard.at ? Math.round((Date.now() - heard.at) / 1000) : 0, old = heard.failed !== "" || age > (idle() ? 45 : 15);
+  const age = heard.at ? Math.round((Date.now() - heard.at) / 1000) : 0, old = heard.failed !== "" || age > (idle() ? 45 : 20);
   return <span class="live"><span role="status" class={old ? "bad" : "good"}>{old ? "no news" : "live"}</span>{old && <span class="bad"> for {age} s</span>}</span>;
 }
 
@@ -103,7 +103,7 @@ function move(rows, at, step) {
 }
 
 function Page() {
-  const { parts, query } = useRoute(), help = useRef(), who = useData("/me", 60), me = who.data;
+  const { parts, query } = useRoute(), help = useRef(), who = useData("/me", { live: 10 }), me = who.data;
   useKeys(me, help);
   useEffect(() => () => say(""), [parts.join("/")]);
   useEffect(() => { document.title = `CiGri ${parts.join(" ")}`.trim(); }, [parts.join("/")]);

@@ -41,7 +41,7 @@ export function Mine({ me }) {
   if (!everybody) asked.set("user", query.user ?? me.user);
   if (query.q) asked.set("name", query.q);
   if (query.state) asked.set("state", query.state); else asked.set("all", 1);
-  const list = useData(`/campaigns?${asked}`, 2), { items = [], total = 0 } = list.data ?? {};
+  const list = useData(`/campaigns?${asked}`, { live: 1 }), { items = [], total = 0 } = list.data ?? {};
   const filtered = query.q || query.state || everybody;
   return <>
     {from === 0 && <NeedYou items={items} />}

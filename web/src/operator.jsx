@@ -29,7 +29,7 @@ function Drain({ k, running, done }) {
 }
 
 export function Grid() {
-  const grid = useData("/grid", 2), g = grid.data, on = (k) => (g?.campaigns ?? []).reduce((sum, c) => sum + (c.on[k.id] ?? 0), 0);
+  const grid = useData("/grid", { live: 1 }), g = grid.data, on = (k) => (g?.campaigns ?? []).reduce((sum, c) => sum + (c.on[k.id] ?? 0), 0);
   return <Shown of={grid} what="the grid" empty={g?.clusters.length === 0 && <p>This grid has no cluster. <code>gridadmin cluster add</code></p>}>{g && <>
     <h2>Slots</h2><Table name="clusters" caption="Slots of each cluster" rowKey="name" rows={g.clusters} columns={[
       { key: "name", label: "cluster" }, { label: "use", value: () => "", cell: (k) => <Slots k={k} /> }, { key: "ours", label: "ours", num: true }, { label: "its own", num: true, value: locals, from: "middle" },
@@ -47,8 +47,8 @@ export function Grid() {
 
 // ---- #/shares - does everybody get what is due?
 export function Shares() {
-  const { query } = useRoute(), days = query.days ?? "14", shares = useData(`/admin/policy/shares?days=${encodeURIComponent(days)}`, 30), s = shares.data;
-  const lint = useData("/admin/policy/lint", 60).data, log = useData("/admin/policy/history", 60).data;
+  const { query } = useRoute(), days = query.days ?? "14", shares = useData(`/admin/policy/shares?days=${encodeURIComponent(days)}`, { live: 10 }), s = shares.data, on = shares.version;
+  const lint = useData("/admin/policy/lint", { on, every: 60 }).data, log = useData("/admin/policy/history", { on, every: 60 }).data;
   return <><div class="row"><h2>Shares</h2><label>of the last <select value={days} onChange={(e) => change({ days: e.currentTarget.value })}>{["1", "7", "14", "30"].map((d) => <option key={d} value={d}>{d} d</option>)}</select></label></div>
     <Shown of={shares} what="shares" empty={s?.items.length === 0 && <p class="quiet">Nobody used anything in this time.</p>}>{s && <>
       <p>Policy <b>{s.policy}</b>. Our jobs had {percent(s.utilisation)} of the slots that were up and left by local users.{s.share_error != null && <> Share error <b>{percent(s.share_error)}</b>: what some had above what they were due.</>}</p>
@@ -65,7 +65,7 @@ export function Shares() {
 // ---- #/incidents - what is broken now, who has it?
 const incidentStates = ["open", "acknowledged", "closed"];
 export function Incidents() {
-  const { query } = useRoute(), state = query.state ?? "", list = useData(`/incidents?limit=100${state && `&state=${state}`}${query.before ? `&before=${query.before}` : ""}`, 5), items = list.data?.items ?? [];
+  const { query } = useRoute(), state = query.state ?? "", list = useData(`/incidents?limit=100${state && `&state=${state}`}${query.before ? `&before=${query.before}` : ""}`, { live: 1 }), items = list.data?.items ?? [];
   const act = (e) => <span class="row">{e.state === "open" && <Act label="Take it" title={`Acknowledge event ${e.id}`} done={list.again} says={<p>{e.message}. Others see that you have it; it stays open.</p>}
     act={async (form) => { await ask("PATCH", `/events/${e.id}`, { ack: new FormData(form).get("note") }); return `Event ${e.id} is yours.`; }}><label class="block">What you say about it <input name="note" /></label></Act>}
     {e.state === "acknowledged" && <Act label="Give it back" done={list.again} says={<p>Event {e.id} is open again for everybody.</p>} act={async () => { await ask("PATCH", `/events/${e.id}`, { ack: null }); return `Event ${e.id} is open again.`; }} />}
@@ -82,7 +82,7 @@ export function Incidents() {
 
 // ---- #/rules/NAME - what does a rule do, and what would its new text have done?
 export function Rules({ parts }) {
-  const name = parts[1], list = useData("/admin/rules", 30);
+  const name = parts[1], list = useData(name ? null : "/admin/rules", { live: 1 });
   if (name) return <Rule key={name} name={name} />;
   return <><h2>Admission rules</h2><Shown of={list} what="admission rules"><Table name="rules" caption="Admission rules" rowKey="name" rows={list.data?.items ?? []} link={(r) => link(["rules", r.name])} columns={[
     { key: "name", label: "rule" }, { key: "mode", label: "mode" }, { key: "priority", label: "priority", num: true }, { key: "title", label: "what it does", text: true }, { key: "version", label: "version", num: true, from: "middle" },
@@ -115,7 +115,7 @@ function Rule({ name }) {
 export function Audit() {
   const { query } = useRoute(), asked = new URLSearchParams({ limit: 100 });
   for (const key of ["user", "subject", "before"]) if (query[key]) asked.set(key, query[key]);
-  const list = useData(`/admin/audit?${asked}`, 10), items = list.data?.items ?? [];
+  const list = useData(`/admin/audit?${asked}`, { live: 1 }), items = list.data?.items ?? [];
   const find = (event) => { event.preventDefault(); const data = new FormData(event.target); go(["audit"], { user: data.get("user"), subject: data.get("subject") }); };
   return <><div class="row"><h2>Audit</h2><form class="row" onSubmit={find} key={`${query.user} ${query.subject}`}><label>who <input name="user" defaultValue={query.user} size={10} /></label><label>what <input name="subject" defaultValue={query.subject} placeholder="cluster alpha" size={16} /></label><button>Show</button></form></div>
     <Shown of={list} what="the audit" empty={items.length === 0 && <p>None matches. <a href="#/audit">Show all</a></p>}><Table name="audit" caption="Who changed what" rows={items} columns={[

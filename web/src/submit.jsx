@@ -38,7 +38,7 @@ const empty = JSON.stringify({ name: "", exec_file: "", clusters: {}, walltime: 
 const fields = [["name", "Name"], ["exec_file", "Command"], ["exec_directory", "Folder on the cluster"], ["walltime", "Walltime of one job"], ["nb_jobs", "Number of tasks"]];
 
 export function Submit() {
-  const clusters = useData("/clusters?full=1", 30).data?.items ?? [], [text, setText] = useState(empty);
+  const clusters = useData("/clusters?full=1").data?.items ?? [], [text, setText] = useState(empty);
   const [dry, setDry] = useState({}), [up, setUp] = useState(null), turn = useRef(0), jdl = parse(text);
   const set = (some) => { const next = { ...jdl, ...some }; for (const [k, v] of Object.entries(next)) if (v === "" && k !== "name" && k !== "exec_file") delete next[k]; setText(JSON.stringify(next, null, 2)); };
   const query = up?.id ? `&upload=${up.id}` : "";

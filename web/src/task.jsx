@@ -7,7 +7,8 @@ import { n, when } from "./words.js";
 
 const shown = 65536;
 function Stream({ job, name, follow }) {
-  const out = useData(`/jobs/${job}/${name}?bytes=${shown}`, follow ? 2 : 0), at = useRef(), text = out.data?.output;
+  // The output grows on its cluster, which tells nobody.
+  const out = useData(`/jobs/${job}/${name}?bytes=${shown}`, { poll: follow ? 2 : 0 }), at = useRef(), text = out.data?.output;
   useEffect(() => { if (follow && at.current) at.current.scrollTop = at.current.scrollHeight; }, [text, follow]);
   const whole = async () => save(`${job}.${name}`, "application/octet-stream", await ask("GET", `/jobs/${job}/${name}?raw=1`, undefined, { raw: true }));
   return <section><h3>{name} {out.data?.size > shown && <span class="quiet">the last 64 kB of {n(out.data.size)} bytes, </span>}<button class="plain" onClick={whole}>whole file</button></h3>
@@ -16,9 +17,9 @@ function Stream({ job, name, follow }) {
 
 export function Task({ campaign, index }) {
   const { query } = useRoute(), path = `/campaigns/${encodeURIComponent(campaign)}/tasks/${encodeURIComponent(index)}`;
-  const task = useData(path, 2), t = task.data, tries = t?.execution?.filter((j) => j.cigri_job_id) ?? [];
+  const task = useData(path, { live: 1 }), t = task.data, tries = t?.execution?.filter((j) => j.cigri_job_id) ?? [];
   const job = query.job ?? tries.at(-1)?.cigri_job_id, chosen = tries.find((j) => String(j.cigri_job_id) === String(job));
-  const why = useData(t && t.state !== "done" ? `${path}/why` : null, 10).data;
+  const why = useData(t && t.state !== "done" ? `${path}/why` : null, { live: 10 }).data;
   const runs = chosen && ["running", "submitted", "remote_waiting", "launching"].includes(chosen.state), follow = query.follow ? query.follow === "1" : runs;
   return <Shown of={task} what={`task ${index}`}>{t && <>
     <h2>Task {t.index} of <a href={link(["c", campaign])}>campaign {campaign}</a> <span class="quiet">{t.state.replace("_", " ")}</span></h2>

@@ -24,6 +24,6 @@ Reply List(Context& context, const Request& request) {
 
 }  // namespace
 
-void AddAuditRoutes(Router& router) { router.Get("/admin/audit", List, Access::kOperator); }
+void AddAuditRoutes(Router& router) { router.GetLive("/admin/audit", List, Access::kOperator); }
 
 }  // namespace cigri::api

@@ -268,7 +268,7 @@ void AddPolicyRoutes(Router& router) {
   router.Get("/admin/policy/explain", Explain, Access::kOperator);
   router.Get("/admin/policy/lint", Lint, Access::kOperator);
   router.Get("/admin/policy/history", History, Access::kOperator);
-  router.Get("/admin/policy/shares", Shares, Access::kOperator);
+  router.GetLive("/admin/policy/shares", Shares, Access::kOperator);
   router.Get("/admin/policy/presets", Presets, Access::kOperator);
   router.Get("/admin/policy/schedulers", Schedulers, Access::kOperator);
   router.Patch("/admin/policy", Change, Access::kOperator);

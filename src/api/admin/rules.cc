@@ -209,7 +209,7 @@ Reply Trial(Context& context, const Request& request) {
 }  // namespace
 
 void AddRuleRoutes(Router& router) {
-  router.Get("/admin/rules", List, Access::kOperator);
+  router.GetLive("/admin/rules", List, Access::kOperator);
   router.Post("/admin/rules", New, Access::kOperator);
   router.Get("/admin/rules/{name:text}", Show, Access::kOperator);
   router.Patch("/admin/rules/{name:text}", Change, Access::kOperator);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/http/cigri3.h"
+#include "api/http/live.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -95,6 +96,11 @@ void Router::Add(const std::string& method, const std::string& pattern, Handler 
   routes_.push_back({method, Segments(pattern), std::move(handler), access});
 }
 
+void Router::GetLive(const std::string& pattern, Handler handler, Access access) {
+  Get(pattern, Live(std::move(handler)), access);
+  routes_.back().live = true;
+}
+
 const Router::Route* Router::Find(const std::string& method, const std::string& path,
                                   std::map<std::string, std::string>* captures) const {
   const auto segments = Segments(path);
@@ -120,7 +126,7 @@ std::vector<std::string> Router::Routes() const {
 std::vector<Router::Entry> Router::Table() const {
   std::vector<Entry> all;
   for (const auto& route : routes_)
-    all.push_back({route.method, "/" + Join(route.segments, "/"), route.access});
+    all.push_back({route.method, "/" + Join(route.segments, "/"), route.access, route.live});
   return all;
 }
 

@@ -24,6 +24,8 @@ class Router {
   void Get(const std::string& pattern, Handler h, Access a = Access::kUser) {
     Add("GET", pattern, std::move(h), a);
   }
+  /// A Get whose answer a client may wait for (live.h).
+  void GetLive(const std::string& pattern, Handler handler, Access access = Access::kUser);
   void Post(const std::string& pattern, Handler h, Access a = Access::kUser) {
     Add("POST", pattern, std::move(h), a);
   }
@@ -43,10 +45,11 @@ class Router {
   std::string Allow(const std::string& path) const;
   /// Whether anybody may ask for it, also while nobody can be identified.
   bool ForAnyone(const std::string& method, const std::string& path) const;
-  /// A route as it was added: {"GET", "/clusters/{name:text}", kUser}.
+  /// A route as it was added: {"GET", "/clusters/{name:text}", kUser, false}.
   struct Entry {
     std::string method, pattern;
     Access access;
+    bool live;
   };
   std::vector<Entry> Table() const;
   /// "GET /campaigns/{id}", in the order of their addition.
@@ -58,6 +61,7 @@ class Router {
     std::vector<std::string> segments;
     Handler handler;
     Access access;
+    bool live = false;
   };
   const Route* Find(const std::string& method, const std::string& path,
                     std::map<std::string, std::string>* captures) const;

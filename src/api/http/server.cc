@@ -48,7 +48,7 @@ void Send(const httplib::Request& request, httplib::Response& response, Reply re
         });
   } else if (!reply.content_type.empty()) {
     response.set_content(reply.text, reply.content_type);
-  } else if (reply.status != 204) {
+  } else if (reply.status != 204 && reply.status != 304) {
     const bool pretty = request.has_param("pretty") && request.get_param_value("pretty") != "false";
     // What a job printed or a user wrote may be no UTF-8: replaced, never a 500.
     response.set_content(

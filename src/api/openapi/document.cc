@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "api/http/live.h"
 #include "api/openapi/descriptions.h"
 #include "api/openapi/notation.h"
 #include "core/text.h"
@@ -55,6 +56,20 @@ json ResponsesOf(const std::string& answer) {
   return responses;
 }
 
+// What http/live.h adds to a route.
+void AddWaiting(json& parameters, json& responses) {
+  parameters.push_back({{"name", "wait"},
+                        {"in", "query"},
+                        {"required", false},
+                        {"description", "ms to wait while the answer has the ETag of If-None-Match"},
+                        {"schema", {{"type", "integer"}, {"minimum", 0}, {"maximum", kLongestWait}}}});
+  parameters.push_back({{"name", "If-None-Match"},
+                        {"in", "header"},
+                        {"required", false},
+                        {"schema", SchemaOf("text")}});
+  responses["304"] = {{"description", "as it was"}};
+}
+
 const char* NameOf(Access access) {
   if (access == Access::kAnyone) return "anyone";
   return access == Access::kUser ? "user" : "operator";
@@ -73,6 +88,7 @@ json OperationOf(const Router::Entry& route, const std::string& path, const Desc
                           {"in", "query"},
                           {"required", false},
                           {"schema", field["schema"]}});
+  if (route.live) AddWaiting(parameters, operation["responses"]);
   if (!parameters.empty()) operation["parameters"] = parameters;
   if (d != nullptr && *d->sent != '\0')
     operation["requestBody"] = {{"required", true}, {"content", ContentOf(d->sent)}};

@@ -361,10 +361,10 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
 }
 
 void AddCampaignReadRoutes(Router& router) {
-  router.Get("/campaigns", [](Context& context, const Request& request) {
+  router.GetLive("/campaigns", [](Context& context, const Request& request) {
     return Reply::Json(context.Read([&](db::Tx& tx) { return CampaignPage(tx, request); }));
   });
-  router.Get("/campaigns/{id}", [](Context& context, const Request& request) {
+  router.GetLive("/campaigns/{id}", [](Context& context, const Request& request) {
     return Reply::Json(
         context.Transact([&](db::Tx& tx) { return CampaignJson(tx, request, request.Id()); }));
   });

@@ -150,7 +150,7 @@ void AddEventReadRoutes(Router& router) {
   router.Get("/events", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) { return GlobalEvents(tx, request); }));
   });
-  router.Get(
+  router.GetLive(
       "/incidents",
       [](Context& context, const Request& request) {
         return Reply::Json(context.Transact([&](db::Tx& tx) { return Incidents(tx, request); }));

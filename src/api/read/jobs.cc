@@ -266,7 +266,7 @@ void AddJobReadRoutes(Router& router) {
       return TaskJson(tx, request, info, request.Id("p") - info.first_task_id);
     }));
   });
-  router.Get("/campaigns/{id}/tasks/{index}", [](Context& context, const Request& request) {
+  router.GetLive("/campaigns/{id}/tasks/{index}", [](Context& context, const Request& request) {
     return Reply::Json(context.Transact([&](db::Tx& tx) {
       return TaskJson(tx, request, InfoOf(tx, request.Id()), request.Id("index"));
     }));

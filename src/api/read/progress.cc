@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "api/http/change_notifier.h"
+#include "api/http/live.h"
 #include "api/http/router.h"
 #include "api/read/campaigns.h"
 #include "core/pluralize.h"
@@ -16,8 +17,6 @@
 
 namespace cigri::api {
 namespace {
-
-constexpr std::int64_t kLongestWait = 60'000;    // ms
 
 using nlohmann::json;
 

@@ -85,7 +85,7 @@ class GridCache {
 
 void AddGridRoutes(Router& router) {
   const auto grid = std::make_shared<GridCache>();
-  router.Get(
+  router.GetLive(
       "/grid",
       [grid](Context& context, const Request& request) {
         return Reply::Json(grid->Get(context, request));

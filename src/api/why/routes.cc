@@ -25,9 +25,9 @@ Handler About(Answer answer) {
 
 void AddWhyRoutes(Router& router) {
   AddGridRoutes(router);
-  router.Get("/campaigns/{id}/why", About(OneCampaignWhy));
+  router.GetLive("/campaigns/{id}/why", About(OneCampaignWhy));
   router.Get("/campaigns/{id}/why/history", About(CampaignHistory));
-  router.Get("/campaigns/{id}/tasks/{index}/why", About(TaskWhy));
+  router.GetLive("/campaigns/{id}/tasks/{index}/why", About(TaskWhy));
   router.Get("/jobs/{id}/why", About(JobWhy));
   router.Get("/clusters/{name:text}/why", About(ClusterWhy), Access::kOperator);
 }

@@ -1,0 +1,123 @@
+#include "api/http/live.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "api/http/change_notifier.h"
+
+namespace cigri::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Each answer is worked out once a second at most, and takes at most a twentieth of the time,
+// however many wait for it.
+constexpr milliseconds kRest{1000};
+constexpr int kRestPerCost = 20;
+constexpr std::chrono::seconds kLongestLook{5};
+constexpr std::size_t kMostAnswers = 10'000;
+
+// What those who wait would get. Of all who wait for the same answer one asks the database after a
+// notice, and the others are woken when it differs. Thread-safe.
+class LastAnswers {
+ public:
+  /// Somebody began to work it out at `began`, after notice number `notices`, and found `tag`.
+  /// Whether others wait for it.
+  bool Set(const std::string& key, std::uint64_t notices, Clock::time_point began,
+           const std::string& tag) {
+    const auto now = Clock::now();
+    std::lock_guard lock(mutex_);
+    if (last_.size() > kMostAnswers) last_.clear();
+    Last& last = last_[key];
+    const bool changed = last.tag != tag;
+    last = {tag, notices, now + std::max<Clock::duration>(kRest, kRestPerCost * (now - began)), {}};
+    return changed;
+  }
+  /// Whether `tag` counts as the present answer; false also for the one who is to find out.
+  bool Holds(const std::string& key, std::uint64_t notices, const std::string& tag) {
+    const auto now = Clock::now();
+    std::lock_guard lock(mutex_);
+    const auto it = last_.find(key);
+    if (it == last_.end() || it->second.tag != tag) return false;
+    Last& last = it->second;
+    if (last.notices >= notices || now < last.next || now < last.asked + kLongestLook) return true;
+    last.asked = now;
+    return false;
+  }
+
+ private:
+  struct Last {
+    std::string tag;
+    std::uint64_t notices = 0;    // that it is newer than
+    Clock::time_point next{};     // before, nobody asks again
+    Clock::time_point asked{};    // since when somebody looks
+  };
+  std::mutex mutex_;
+  std::map<std::string, Last> last_;
+};
+
+// Two requests with the same key have the same answer.
+std::string KeyOf(const Request& request) {
+  std::string key = request.caller.user + (request.caller.is_operator ? "\n*\n" : "\n\n") +
+                    request.link_prefix + "\n" + request.path;
+  for (const auto& [name, value] : request.query)
+    if (name != "wait") key += "\n" + name + "\n" + value;
+  return key;
+}
+
+// Weak: the same answer may be sent compressed or indented.
+std::string TagOf(const nlohmann::json& answer) {
+  const auto text = answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return fmt::format("W/\"{:x}\"", std::hash<std::string>{}(text));
+}
+
+Reply NotModified() {
+  Reply reply;
+  reply.status = 304;
+  return reply;
+}
+
+Reply Answer(const Handler& handler, const std::shared_ptr<LastAnswers>& last, Context& context,
+             const Request& request) {
+  const milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
+  auto& notifier = *context.notifier;
+  const auto notices = notifier.notices();
+  const auto began = Clock::now();
+  Reply reply = handler(context, request);
+  if (reply.status != 200 || reply.json.is_null()) return reply;
+  const std::string key = KeyOf(request), tag = TagOf(reply.json);
+  if (last->Set(key, notices, began, tag)) notifier.Tell();
+  const bool same = request.Header("if-none-match") == tag;
+  if (!same) {
+    reply.headers["ETag"] = tag;
+    return reply;
+  }
+  const auto left = wait - request.waited;
+  // Nobody waits unnamed: their connections would cost them nothing.
+  if (left.count() <= 0 || notifier.stopped() || !request.caller.identified())
+    reply = NotModified();
+  else {
+    notifier.KeepListening();
+    reply = Reply::Later(left, [last, &notifier, key, tag] {
+      return last->Holds(key, notifier.notices(), tag);
+    });
+  }
+  reply.headers["ETag"] = tag;
+  return reply;
+}
+
+}  // namespace
+
+Handler Live(Handler handler) {
+  return [handler = std::move(handler), last = std::make_shared<LastAnswers>()](
+             Context& context, const Request& request) {
+    return Answer(handler, last, context, request);
+  };
+}
+
+}  // namespace cigri::api
