@@ -4,10 +4,11 @@
 INSERT INTO plans (seed, snapshot, took_ms) VALUES ($1, $2, $3) RETURNING id;
 
 -- name: NewestSnapshot
--- returns: id int64, seed int64, at double, bytes int64
+-- returns: id int64, seed int64, at double, age_s double, bytes int64
 -- The last decision whose snapshot was kept. `plans` holds one in 10 seconds, so few rows are
 -- passed over.
-SELECT id, seed, extract(epoch FROM at) AS at, octet_length(snapshot) AS bytes
+SELECT id, seed, extract(epoch FROM at) AS at, extract(epoch FROM now() - at) AS age_s,
+    octet_length(snapshot) AS bytes
 FROM plans WHERE snapshot IS NOT NULL ORDER BY id DESC LIMIT 1;
 
 -- name: PlanHistory

@@ -10,6 +10,23 @@ class GridsimTest : public SystemTest {
     const int id = grid().Submit(Jdl(grid(), name, "sleep 0.2 #", {{"nb_jobs", 20}}));
     ASSERT_TRUE(grid().AwaitOver(id));
   }
+  // What POST /admin/whatif answers, with its HTTP status as "http".
+  json WhatIf(const json& change) {
+    const auto answer =
+        grid().Ok({"/usr/bin/curl", "-s", "-w", "\n%{http_code}", "--unix-socket", grid().home() + "/run/api.sock",
+                   "-H", "Content-Type: application/json", "-d", change.dump(),
+                   "http://grid/admin/whatif"});
+    const auto line = answer.rfind('\n');
+    json body = json::parse(answer.substr(0, line), nullptr, false);
+    if (!body.is_object()) body = json::object();
+    body["http"] = std::stoi(answer.substr(line + 1));
+    return body;
+  }
+  static json Of(const json& answer, int campaign) {
+    for (const auto& c : answer.value("campaigns", json::array()))
+      if (c["campaign"] == campaign) return c;
+    return {{"ends_now", nullptr}, {"ends_then", nullptr}};
+  }
 };
 
 TEST_F(GridsimTest, StoredDecisionsOfARealGridAreTakenAgainTheSame) {
@@ -20,6 +37,56 @@ TEST_F(GridsimTest, StoredDecisionsOfARealGridAreTakenAgainTheSame) {
   ASSERT_TRUE(answer.is_object()) << replay.out;
   EXPECT_GE(answer["decisions"], 1);
   EXPECT_EQ(answer["decisions"], answer["same"]);
+}
+
+TEST_F(GridsimTest, TheApiSaysWhenCampaignsWouldEndAfterAChange) {
+  const int id = grid().Submit(Jdl(grid(), "asked", "sleep 3 #", {{"nb_jobs", 2000}}));
+  const json more = {{"slots", {{"alpha", 20}}}};
+  ASSERT_TRUE(Await([&] { return Of(WhatIf(more), id)["ends_then"].is_number(); }))
+      << WhatIf(more).dump();
+  const json grown = WhatIf(more), c = Of(grown, id);
+  EXPECT_EQ(grown["http"], 200) << grown;
+  EXPECT_LT(c["ends_then"], c["ends_now"]) << grown;
+  EXPECT_LT(grown["then"]["ends"], grown["now"]["ends"]) << grown;
+  const json shrunk = Of(WhatIf({{"without", {"beta"}}}), id);
+  EXPECT_GT(shrunk["ends_then"], shrunk["ends_now"]) << shrunk;
+  EXPECT_EQ(WhatIf({{"policy", "fifo"}})["http"], 200);
+
+  const struct {
+    json change;
+    std::string says;
+  } wrong[] = {{json::object(), "nothing is to change"},
+               {{{"without", {"alfa"}}}, "there is no cluster \"alfa\""},
+               {{{"slots", {{"alpha", -2}}}}, "alpha has 2 slots"},
+               {{{"policy", "fairshair"}}, "cannot be simulated"},
+               {{{"policy", "--jobs=/tmp/x"}}, "cannot be simulated"},
+               {{{"witout", {"alpha"}}}, "unknown key"}};
+  for (const auto& w : wrong) {
+    const json answer = WhatIf(w.change);
+    EXPECT_EQ(answer["http"], 400) << w.change << answer;
+    EXPECT_NE(answer.value("message", "").find(w.says), std::string::npos) << w.change << answer;
+  }
+  grid().Ok({"griddel", std::to_string(id)});
+}
+
+TEST_F(GridsimTest, ALargeHistoryIsSimulatedByFewerAndLongerTasks) {
+  const int id = grid().Submit(Jdl(grid(), "large", "sleep 30 #", {{"nb_jobs", 200'000}}));
+  const auto history = [&] { return grid().Get("/admin/plans/history?limit=1000"); };
+  ASSERT_TRUE(Await([&] {
+    const auto plans = history();
+    return !plans["items"].empty() &&
+           plans["items"].back()["snapshot"].dump().find("\"id\":" + std::to_string(id)) !=
+               std::string::npos;
+  }));
+  json plans = history();
+  plans["items"] = json::array({plans["items"].back()});
+  const auto run = grid().Run({"gridsim", "--history", "-", "--coarse", "1000", "--json"}, plans.dump());
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.err.find("are taken as"), std::string::npos) << run.err;
+  const json report = json::parse(run.out);
+  EXPECT_LE(report["jobs"], 1100) << report;
+  EXPECT_GT(report["makespan_s"], 200'000.0 * 30 / 4 * 0.9) << "the work stays the same";
+  grid().Ok({"griddel", std::to_string(id)});
 }
 
 }  // namespace

@@ -131,6 +131,7 @@ CALLS = [
     ("GET /admin/policy/history", "/admin/policy/history"),
     ("GET /admin/policy/shares", "/admin/policy/shares"),
     ("GET /admin/policy/presets", "/admin/policy/presets"),
+    ("POST /admin/whatif", "/admin/whatif", {"slots": {"alpha": 2}}),
     ("GET /admin/policy/schedulers", "/admin/policy/schedulers"),
     # the end
     ("DELETE /jobs/{id}", "/jobs/{r}"),

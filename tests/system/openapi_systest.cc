@@ -10,6 +10,13 @@ TEST_F(OpenApiTest, EveryRouteIsDescribedAndAnswersAsItIsDescribed) {
   const int done = grid().Submit(Arguments{"--wait", "--", "echo {}", ":::", "a", "b"});
   const int failed = grid().Submit(Arguments{"--", "echo bad >&2; exit 3", ":::", "a", "b"});
   ASSERT_TRUE(grid().AwaitOver(failed));
+  // What if: of a decision with a campaign in treatment.
+  const int waits = grid().Submit(Arguments{"--", "sleep {}", ":::", "300", "301"});
+  ASSERT_TRUE(Await([&] {
+    const auto plans = grid().Get("/admin/plans/history?limit=1000")["items"];
+    return !plans.empty() && !plans.back()["snapshot"]["campaigns"].empty() &&
+           plans.back()["snapshot"]["campaigns"].back()["id"] == waits;
+  }));
   const auto checked =
       grid().Run({"/usr/bin/python3", "-B", CIGRI_SOURCE_DIR "/tests/system/openapi.py",
                   grid().home() + "/run/api.sock", std::to_string(done), std::to_string(failed)});

@@ -27,6 +27,11 @@ std::string Epoch(const std::string& option, const std::string& text) {
 }
 
 json Read(const GridsimOptions& o) {
+  if (!o.history.empty()) {
+    json answer = json::parse(TextOf(o.history), nullptr, false);
+    if (answer.is_object() && answer.contains("items")) return answer;
+    throw Fatal(kExitBadInput, o.history + " is no answer of GET /admin/plans/history");
+  }
   std::string path = "/admin/plans/history?limit=" + std::to_string(std::min(o.limit, 1000));
   if (!o.from.empty()) path += "&from=" + Epoch("--from", o.from);
   if (!o.until.empty()) path += "&until=" + Epoch("--until", o.until);
@@ -57,6 +62,29 @@ int Replay(const GridsimOptions& o, const json& answer) {
   return same == all.size() ? kExitOk : kExitNo;
 }
 
+// At most `most` tasks in all. Of a campaign that has more than its part some are simulated, each as
+// much longer: its work stays the same.
+std::string Coarse(const std::string& text, int most, std::vector<std::string>& notes) {
+  json scenario = json::parse(text);
+  auto& campaigns = scenario["campaigns"];
+  const auto part = std::max<std::int64_t>(1, most / static_cast<std::int64_t>(campaigns.size()));
+  for (auto& c : campaigns) {
+    const std::int64_t tasks = c["tasks"], times = (tasks + part - 1) / part;
+    if (times <= 1) continue;
+    const std::int64_t taken = (tasks + times - 1) / times;
+    const double longer = static_cast<double>(tasks) / static_cast<double>(taken);
+    const auto stretch = [&](json& seconds) { seconds = seconds.get<double>() * longer; };
+    if (c["duration"].is_array())
+      for (auto& one : c["duration"]) stretch(one);
+    else stretch(c["duration"]);
+    if (c.contains("min_duration")) stretch(c["min_duration"]);
+    c["tasks"] = taken;
+    notes.push_back(fmt::format("the {} tasks of campaign {} are taken as {} that last as much longer",
+                                tasks, c["name"].get<std::string>(), taken));
+  }
+  return scenario.dump(1) + "\n";
+}
+
 }  // namespace
 
 int RunHistory(const GridsimOptions& o) {
@@ -69,6 +97,7 @@ int RunHistory(const GridsimOptions& o) {
   } catch (const std::invalid_argument& e) {
     throw Fatal(kExitNo, e.what(), "snapshots are stored while campaigns are in treatment");
   }
+  if (o.coarse != 0) text = Coarse(text, o.coarse, notes);
   for (const auto& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!o.save.empty()) {
     sim::OutFile file(o.save);

@@ -1,26 +1,11 @@
 // gridsim: what a grid would do, without one.
-#include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <sstream>
+#include <string>
 
 #include "core/tune_allocator.h"
 #include "tools/gridsim/run.h"
 
 namespace cigri::gridsim {
 namespace {
-
-std::string TextOf(const std::string& path) {
-  std::ostringstream text;
-  if (path == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (in) text << in.rdbuf();
-  if (!in || in.bad()) throw Fatal(kExitBadInput, "cannot read " + path);
-  return text.str();
-}
 
 std::string FolderOf(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -31,7 +16,7 @@ int Main(int argc, char** argv) {
   GridsimOptions o;
   if (const auto code = Read(argc, argv, o)) return *code;
   TuneAllocator();
-  if (o.from_history) return RunHistory(o);
+  if (o.from_history || !o.history.empty()) return RunHistory(o);
   return RunText(o, TextOf(o.scenario), o.scenario, FolderOf(o.scenario));
 }
 

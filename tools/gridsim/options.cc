@@ -20,12 +20,16 @@ Exit codes: 0 done; 1 --replay found a difference; 64 wrong options; 65 bad scen
 69 no API; 77 not an operator (--from-history).)";
 
 void Together(const GridsimOptions& o) {
-  if (o.scenario.empty() && !o.from_history)
+  const bool past = o.from_history || !o.history.empty();
+  if (!o.history.empty() && (o.from_history || !(o.from + o.until).empty()))
+    throw Fatal(kExitUsage, "--history reads a file, --from-history, --from and --until ask the API");
+  if (o.scenario.empty() && !past)
     throw Fatal(kExitUsage, "no scenario", "gridsim SCENARIO, or gridsim --from-history");
-  if (!o.scenario.empty() && o.from_history)
+  if (!o.scenario.empty() && past)
     throw Fatal(kExitUsage, "a scenario and --from-history do not go together");
-  if (!o.from_history && (o.replay || !o.from.empty() || !o.until.empty() || !o.save.empty()))
-    throw Fatal(kExitUsage, "--replay, --from, --until and --save are for --from-history");
+  if (!past && (o.replay || o.coarse != 0 || !(o.from + o.until + o.save).empty()))
+    throw Fatal(kExitUsage,
+                "--replay, --from, --until, --coarse and --save are for --from-history");
   if (!o.plot.empty() && o.compare.empty())
     throw Fatal(kExitUsage, "--plot draws what --compare compares", "--compare fifo,usage");
   if (!o.compare.empty() && !(o.jobs + o.swf + o.gantt + o.why + o.policy).empty())
@@ -68,6 +72,11 @@ std::optional<int> Read(int argc, char** argv, GridsimOptions& o) {
        {"--from", &o.from, "with --from-history: since then, 2026-01-31T12:00:00Z or epoch s"},
        {"--until", &o.until, "and until then"},
        {"--limit", &o.limit, "most snapshots to read (1000)", {.range = {{1, 1000}}}},
+       {"--history", &o.history,
+        "the same from an answer of its API: FILE.json, - for standard input"},
+       {"--coarse", &o.coarse,
+        "with these: at most so many tasks, of large campaigns fewer and longer ones",
+        {.range = {{1, 1'000'000'000}}}},
        {"--save", &o.save, "with --from-history: write the scenario that was made: FILE.json"}});
   if (const auto code = line.ReadOrThrow(argc, argv)) return code;
   Together(o);

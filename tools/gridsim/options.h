@@ -15,6 +15,8 @@ struct GridsimOptions {
   std::string jobs, swf, gantt, plot, why, policy;
   std::vector<std::string> compare, without, set;
   bool json = false, check = false, all = false, from_history = false, replay = false;
+  std::string history;
+  int coarse = 0;
   std::string from, until;
   int limit = 1000;
   std::string save;

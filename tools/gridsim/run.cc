@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
 
 #include "core/pluralize.h"
 #include "core/text.h"
@@ -86,6 +89,18 @@ void AddDistances(const sim::Scenario& scenario, std::vector<sim::Report>& repor
 }
 
 }  // namespace
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (in) text << in.rdbuf();
+  if (!in || in.bad()) throw Fatal(kExitBadInput, "cannot read " + path);
+  return text.str();
+}
 
 int RunText(const GridsimOptions& o, const std::string& text, const std::string& name,
             const std::string& folder) {

@@ -5,7 +5,7 @@ import { get, heard, idle, token, useData } from "./api.js";
 import { Campaign } from "./campaign.jsx";
 import { Mine } from "./mine.jsx";
 import { Routes } from "./routes.jsx";
-import { Audit, Grid, Incidents, Rules, Shares } from "./operator.jsx";
+import { Audit, Grid, Incidents, Rules, Shares, WhatIf } from "./operator.jsx";
 import { Problem, notice, say } from "./parts.jsx";
 import { go, link, parse, useRoute } from "./route.js";
 import { Submit } from "./submit.jsx";
@@ -18,6 +18,7 @@ const views = [
   { at: ["new"], name: "Submit", key: "n", show: Submit },
   { at: ["grid"], name: "Grid", key: "g", show: Grid, operator: true },
   { at: ["shares"], name: "Shares", key: "s", show: Shares, operator: true },
+  { at: ["whatif"], name: "What if", key: "w", show: WhatIf, operator: true },
   { at: ["incidents"], name: "Incidents", key: "e", show: Incidents, operator: true },
   { at: ["rules"], name: "Rules", key: "r", show: Rules, operator: true },
   { at: ["api"], name: "API", key: "p", show: Routes },

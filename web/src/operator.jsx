@@ -2,8 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, useData } from "./api.js";
 import { Act, Heat, Problem, Shown, Table } from "./parts.jsx";
-import { change, go, link, useRoute } from "./route.js";
-import { many, n, percent, when } from "./words.js";
+import { change as alter, go, link, useRoute } from "./route.js";
+import { duration, many, n, percent, when } from "./words.js";
 
 // ---- #/grid - is everything used, and if not, why?
 const locals = (k) => Math.max(0, (k.used ?? 0) - (k.ours ?? 0));
@@ -49,7 +49,7 @@ export function Grid() {
 export function Shares() {
   const { query } = useRoute(), days = query.days ?? "14", shares = useData(`/admin/policy/shares?days=${encodeURIComponent(days)}`, { live: 10 }), s = shares.data, on = shares.version;
   const lint = useData("/admin/policy/lint", { on, every: 60 }).data, log = useData("/admin/policy/history", { on, every: 60 }).data;
-  return <><div class="row"><h2>Shares</h2><label>of the last <select value={days} onChange={(e) => change({ days: e.currentTarget.value })}>{["1", "7", "14", "30"].map((d) => <option key={d} value={d}>{d} d</option>)}</select></label></div>
+  return <><div class="row"><h2>Shares</h2><label>of the last <select value={days} onChange={(e) => alter({ days: e.currentTarget.value })}>{["1", "7", "14", "30"].map((d) => <option key={d} value={d}>{d} d</option>)}</select></label></div>
     <Shown of={shares} what="shares" empty={s?.items.length === 0 && <p class="quiet">Nobody used anything in this time.</p>}>{s && <>
       <p>Policy <b>{s.policy}</b>. Our jobs had {percent(s.utilisation)} of the slots that were up and left by local users.{s.share_error != null && <> Share error <b>{percent(s.share_error)}</b>: what some had above what they were due.</>}</p>
       <Table name="shares" caption="Shares due and received" rows={s.items} columns={[
@@ -62,6 +62,34 @@ export function Shares() {
     {log?.items?.length > 0 && <><h2>Who changed it</h2><Table name="policy-log" caption="Changes of the policy" rows={log.items.slice(0, 50)} columns={Object.keys(log.items[0]).map((key) => ({ key, label: key.replaceAll("_", " "), text: key === "new" || key === "old", value: (r) => (r[key] !== null && typeof r[key] === "object" ? JSON.stringify(r[key]) : key === "at" ? when(r[key]) : r[key]) }))} /></>}</>;
 }
 
+// ---- #/whatif - when would campaigns end if the grid were another one?
+const sums = [["ends", "all is done", when], ["utilisation", "slots used", percent], ["wait_mean_s", "mean wait", duration], ["share_error", "share error", percent], ["lost_slot_s", "slot hours lost", (s) => n(s / 3600)]];
+const moved = ({ ends_now: now, ends_then: then }) => (then == null ? "never" : now == null ? "" : Math.abs(then - now) < 1 ? "the same" : `${duration(Math.abs(then - now))} ${then < now ? "earlier" : "later"}`);
+export function WhatIf() {
+  const { query } = useRoute(), clusters = useData("/clusters").data?.items ?? [], presets = useData("/admin/policy/presets").data?.items ?? [], [state, set] = useState({});
+  const change = { ...(query.without && { without: [query.without] }), ...(query.cluster && Number(query.more) && { slots: { [query.cluster]: Number(query.more) } }), ...(query.policy && { policy: query.policy }) };
+  const asked = JSON.stringify(change), a = state.asked === asked ? state.answer : undefined;
+  const simulate = async (event) => {
+    event.preventDefault();
+    set({ busy: true });
+    try { set({ asked, answer: await ask("POST", "/admin/whatif", change) }); } catch (error) { set({ asked, error }); }
+  };
+  const choice = (key, label, none, names) => <label class="block">{label} <select value={query[key] ?? ""} onChange={(e) => alter({ [key]: e.currentTarget.value })}><option value="">{none}</option>{names.map((name) => <option key={name}>{name}</option>)}</select></label>;
+  return <><h2>What if</h2><form class="row" onSubmit={simulate}>
+    {choice("without", "without the cluster", "none", clusters.map((k) => k.name))}
+    {choice("cluster", "other slots on", "none", clusters.map((k) => k.name))}
+    {query.cluster && <label class="block">so many more <input type="number" name="more" value={query.more ?? ""} onInput={(e) => alter({ more: e.currentTarget.value })} /></label>}
+    {choice("policy", "by the policy", "the present one", [...presets.map((p) => p.name), "fifo", "usage", "fairshare"])}
+    <button class="main" disabled={asked === "{}" || state.busy}>Simulate</button></form>
+    <section aria-live="polite">{state.busy && <p>simulating: at most 20 s</p>}{state.error && state.asked === asked && <Problem error={state.error} />}
+      {!a && !state.busy && <p class="quiet">The simulator takes the grid as it is, changes what you choose, and runs both to the end with the grid's own scheduler. Nothing is changed.</p>}
+      {a && <><Table name="outlook" caption="The grid, now and after the change" rowKey="0" rows={sums.map(([key, label, word]) => ({ key, label, now: word(a.now[key]), then: word(a.then[key]) }))} columns={[{ key: "label", label: "the grid" }, { key: "now", label: "as it is" }, { key: "then", label: "after the change" }]} />
+        <h3>Campaigns</h3><Table name="whatif" caption="When campaigns end" rowKey="campaign" rows={a.campaigns} link={(c) => link(["c", c.campaign])} columns={[
+          { key: "campaign", label: "id", num: true }, { key: "user", label: "user" }, { label: "ends", value: (c) => when(c.ends_now) }, { label: "would end", value: (c) => (c.ends_then == null ? "never" : when(c.ends_then)) },
+          { label: "that is", value: moved, cell: (c) => <span class={c.ends_then == null || c.ends_then > c.ends_now ? "bad" : "good"}>{moved(c)}</span> }]} />
+        <h3>What is assumed</h3><ul>{a.notes.map((note) => <li key={note}>{note}</li>)}<li>as of {when(a.at)}; whoever submits later is not in it</li></ul></>}</section></>;
+}
+
 // ---- #/incidents - what is broken now, who has it?
 const incidentStates = ["open", "acknowledged", "closed"];
 export function Incidents() {
@@ -70,14 +98,14 @@ export function Incidents() {
     act={async (form) => { await ask("PATCH", `/events/${e.id}`, { ack: new FormData(form).get("note") }); return `Event ${e.id} is yours.`; }}><label class="block">What you say about it <input name="note" /></label></Act>}
     {e.state === "acknowledged" && <Act label="Give it back" done={list.again} says={<p>Event {e.id} is open again for everybody.</p>} act={async () => { await ask("PATCH", `/events/${e.id}`, { ack: null }); return `Event ${e.id} is open again.`; }} />}
     {e.state !== "closed" && <Act label="Close" title={`Close event ${e.id}`} done={list.again} says={<p>{e.message}. It opens again when its cause goes on.</p>} act={async () => { await ask("DELETE", `/events/${e.id}`); return `Event ${e.id} is closed.`; }} />}</span>;
-  return <><div class="row"><h2>Incidents</h2><label>state <select value={state} onChange={(e) => change({ state: e.currentTarget.value, before: "" })}><option value="">any</option>{incidentStates.map((s) => <option key={s}>{s}</option>)}</select></label></div>
+  return <><div class="row"><h2>Incidents</h2><label>state <select value={state} onChange={(e) => alter({ state: e.currentTarget.value, before: "" })}><option value="">any</option>{incidentStates.map((s) => <option key={s}>{s}</option>)}</select></label></div>
     <Shown of={list} what="incidents" empty={items.length === 0 && <p class="good">{state ? "None." : "Nothing has happened."}</p>}>
       <Table name="incidents" caption="Incidents" rows={items} columns={[
         { key: "id", label: "id", num: true, from: "middle" }, { key: "state", label: "state", cell: (e) => <span class={{ open: "bad", acknowledged: "queued" }[e.state] ?? "quiet"}>{e.state}</span> },
         { label: "since", value: (e) => e.date_open, cell: (e) => when(e.date_open) }, { key: "code", label: "code", from: "middle" }, { key: "cluster_name", label: "cluster" }, { key: "count", label: "times", num: true, from: "wide" },
         { key: "message", label: "what", text: true }, { label: "who", text: true, value: (e) => (e.state === "closed" ? `closed by ${e.closed_by ?? "-"} ${when(e.date_closed)}` : e.acked_by ? `${e.acked_by} ${when(e.acked_at)}${e.acked_note ? `: ${e.acked_note}` : ""}` : "nobody") },
         { label: "do", value: () => "", cell: act }]} />
-      <p class="row">{query.before && <button onClick={() => change({ before: "" })}>Newest</button>}{items.length === 100 && <button onClick={() => change({ before: items.at(-1).id })}>Older</button>}</p></Shown></>;
+      <p class="row">{query.before && <button onClick={() => alter({ before: "" })}>Newest</button>}{items.length === 100 && <button onClick={() => alter({ before: items.at(-1).id })}>Older</button>}</p></Shown></>;
 }
 
 // ---- #/rules/NAME - what does a rule do, and what would its new text have done?
@@ -121,5 +149,5 @@ export function Audit() {
     <Shown of={list} what="the audit" empty={items.length === 0 && <p>None matches. <a href="#/audit">Show all</a></p>}><Table name="audit" caption="Who changed what" rows={items} columns={[
       { label: "when", value: (a) => when(a.at) }, { key: "actor", label: "who" }, { key: "action", label: "did" }, { key: "subject", label: "to" }, { label: "from", text: true, value: (a) => (a.old == null ? "" : JSON.stringify(a.old)), from: "middle" },
       { label: "new", text: true, value: (a) => (a.new == null ? "" : JSON.stringify(a.new)) }, { key: "source", label: "by way of", from: "wide" }]} />
-    <p class="row">{query.before && <button onClick={() => change({ before: "" })}>Newest</button>}{items.length === 100 && <button onClick={() => change({ before: items.at(-1).id })}>Older</button>}</p></Shown></>;
+    <p class="row">{query.before && <button onClick={() => alter({ before: "" })}>Newest</button>}{items.length === 100 && <button onClick={() => alter({ before: items.at(-1).id })}>Older</button>}</p></Shown></>;
 }

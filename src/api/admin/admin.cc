@@ -19,6 +19,7 @@ void AddAdminRoutes(Router& router) {
   AddLimitRoutes(router);
   AddAuditRoutes(router);
   AddErrorRoutes(router);
+  AddSimulateRoutes(router);
 }
 
 json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body) {

@@ -20,6 +20,7 @@ void AddHistoryRoutes(Router& router);       // history.cc
 void AddLimitRoutes(Router& router);         // limits.cc
 void AddAuditRoutes(Router& router);         // audit.cc
 void AddErrorRoutes(Router& router);         // errors.cc
+void AddSimulateRoutes(Router& router);      // simulate.cc
 
 /// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);

@@ -118,6 +118,10 @@ const std::vector<Description>& Descriptions() {
        "setting text|null, answer text}], total int}"},
       {"GET /admin/plans/history", "stored decisions", "from time, to time, limit int", "",
        "200 {items [object], durations [object], more bool}"},
+      {"POST /admin/whatif", "when campaigns would end now, and after a change of the grid", "",
+       "{without? [text], slots? {* int}, policy? text}",
+       "200 {at time, now Outlook, then Outlook, campaigns [{campaign int, user text, ends_now time|null, "
+       "ends_then time|null}], notes [text]}"},
       {"GET /admin/clusters", "clusters with their settings", "", "", "200 {items [ClusterSettings], total int}"},
       {"POST /admin/clusters", "adds one", "check bool, submit bool", "object", "201 ClusterSettings"},
       {"GET /admin/clusters/{name}", "one", "", "", "200 ClusterSettings"},
@@ -259,6 +263,8 @@ const std::vector<NamedType>& NamedTypes() {
        "start_time text|null, stop_time text|null, links Links, "
        "cpu_s? number|null, peak_mb? number|null, read_mb? number|null, written_mb? number|null}"},
       {"Output", "{exists bool, output text, size int, where text}"},
+      {"Outlook",
+       "{ends time, utilisation number, wait_mean_s number, share_error number, lost_slot_s number}"},
       {"Usage",
        "{key text, started int, used_slot_s number, lost_slot_s number, mean_wait_s number|null, "
        "p90_wait_s number|null, jobs {* int}}"},
