@@ -611,6 +611,7 @@ CREATE TABLE tries (
     -- How much more its next job gets than the campaign asks for (error classes, JDL key retry)
     walltime_x double precision NOT NULL DEFAULT 1,
     memory_x double precision NOT NULL DEFAULT 1,
+    least_walltime_s int,             -- with `walltime: auto`: of its next job
     PRIMARY KEY (campaign_id, idx)
 ) WITH (fillfactor = 80);
 
@@ -855,6 +856,8 @@ CREATE TABLE forecasts (
     job_cost_s double precision,
     tasks_per_job int,
     overdue_s double precision,       -- cluster 0: a job that runs longer is overdue (TECH-12)
+    -- With `walltime: auto`: what a job asks for; NULL: not known, what the campaign asks for
+    walltime_s int,
     end_low timestamptz,              -- the end, as an interval
     end_high timestamptz,
     PRIMARY KEY (campaign_id, cluster_id)

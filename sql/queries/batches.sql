@@ -91,7 +91,8 @@ ON CONFLICT DO NOTHING;
 -- name: IntendBatches
 -- returns: id int64, first_job_id int64, tag text
 -- Writes the intents, one row per POST to come, and takes the ids of their $1 jobs. A walltime that
--- is multiplied stays within what the cluster allows.
+-- is multiplied stays within what the cluster allows; one that is left to the grid (auto_walltime)
+-- within what the campaign asks for. Tasks that share a job begin in its first half.
 WITH ids AS (
     UPDATE id_blocks SET next = next + $1 WHERE name = 'job' RETURNING next - $1 AS first
 )
@@ -101,15 +102,23 @@ SELECT ids.first + b.job_offset, b.kind::batch_kind, b.campaign_id, $2, b.n, b.f
     b.idxs::bigint[], b.slots, b.tag, $3, now() + $4 * interval '1 second', $5, w.s,
     b.tasks_per_job, b.node
 FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[], $11::text[],
-    $12::int[], $13::text[], $14::float8[], $15::int[], $16::text[])
+    $12::int[], $13::text[], $14::float8[], $15::int[], $16::text[], $17::int[])
     AS b (job_offset, kind, campaign_id, n, first_idx, idxs, slots, tag, walltime_x, tasks_per_job,
-        node)
+        node, least_walltime_s)
 LEFT JOIN LATERAL (
-    SELECT greatest(cc.walltime_s, least(ceil(cc.walltime_s * b.walltime_x),
-        (k.options ->> 'max_walltime')::float8, 31536000))::int AS s
+    SELECT CASE WHEN b.walltime_x > 1
+            THEN greatest(cc.walltime_s, least(ceil(cc.walltime_s * b.walltime_x),
+                (k.options ->> 'max_walltime')::float8, 31536000))::int
+        WHEN b.kind = 'task' AND cc.options -> 'auto_walltime' = 'true'
+                AND (f.walltime_s > 0 OR b.least_walltime_s > 0)
+            THEN least(cc.walltime_s, greatest(b.least_walltime_s, f.walltime_s::bigint
+                * CASE WHEN b.tasks_per_job > 1 THEN b.tasks_per_job + 1 ELSE 1 END))::int
+        END AS s
     FROM campaign_clusters AS cc JOIN clusters AS k ON k.id = cc.cluster_id
+    LEFT JOIN forecasts AS f
+        ON f.campaign_id = cc.campaign_id AND f.cluster_id = cc.cluster_id
     WHERE cc.campaign_id = b.campaign_id AND cc.cluster_id = $2
-) AS w ON b.walltime_x > 1
+) AS w ON true
 RETURNING id, first_job_id, tag;
 
 -- name: MarkInDoubt

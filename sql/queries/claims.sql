@@ -97,15 +97,17 @@ LIMIT $2;
 
 -- name: ClaimRetry
 -- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double,
--- returns: alone bool
+-- returns: least_walltime_s int?, alone bool
 -- Takes tasks to be retried of each campaign $1[i] for up to $2[i] jobs of $5[i] tasks on cluster
 -- $4; those of rank 1 (exit code 67) only when the campaign has no fresh task left ($3[i]).
 -- REQUIRES: each campaign once.
 -- A task avoids the clusters on which it failed for two minutes, then takes any. `alone`: it shares
--- no job with others, since something else than a kill has ended one of its own.
+-- no job with others, since something else than a kill has ended one of its own, or it needs more
+-- time than the others.
 WITH locked AS (
     SELECT r.campaign_id, r.idx, w.n::bigint * w.tasks_per_job AS room,
-        sum(CASE WHEN coalesce(t.program + t.user_requeues + t.infrastructure > 0, false)
+        sum(CASE WHEN coalesce(t.program + t.user_requeues + t.infrastructure > 0
+                OR t.least_walltime_s IS NOT NULL, false)
             THEN w.tasks_per_job ELSE 1 END)
             OVER (PARTITION BY r.campaign_id ORDER BY r.rank, r.since, r.idx) AS taken
     FROM unnest($1::bigint[], $2::int[], $3::boolean[], $5::int[])
@@ -129,7 +131,9 @@ WITH locked AS (
 )
 SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt,
     coalesce(t.walltime_x, 1) AS walltime_x, coalesce(t.memory_x, 1) AS memory_x,
-    coalesce(t.program + t.user_requeues + t.infrastructure > 0, false) AS alone
+    t.least_walltime_s,
+    coalesce(t.program + t.user_requeues + t.infrastructure > 0
+        OR t.least_walltime_s IS NOT NULL, false) AS alone
 FROM taken
 LEFT JOIN tries AS t USING (campaign_id, idx)
 ORDER BY campaign_id, idx;

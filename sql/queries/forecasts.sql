@@ -20,7 +20,8 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- returns: free_resources int, submitted int64, waiting int64, running int64, ended int64,
 -- returns: mean_age_s double, n_ok int64, sum_s double, sum_sq double, hist int64[],
 -- returns: job_ratio double?, rate double?, jobs int64, job_cost_s double?, groups bool,
--- returns: tasks_per_job text?, walltime_s int, lifetime_s double?
+-- returns: tasks_per_job text?, walltime_s int, auto_walltime bool, grace_s int,
+-- returns: lifetime_s double?
 -- Every campaign at work on each of its clusters: what is known, what was predicted last, and
 -- the number of polls of the cluster so far. The queue has to last until the poll after the next
 -- one. lifetime_s: the mean time until a cluster kills a job of ours for its own users.
@@ -46,7 +47,9 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     k.groups AND coalesce(k.options ->> 'records', 'true') = 'true'
         AND (k.gives_files OR coalesce(k.options ->> 'shared_folder', '') <> '') AS groups,
     coalesce(CASE WHEN cc.options ?| ARRAY['checkpoint', 'inputs', 'outputs'] THEN '1' END,
-        cc.options ->> 'temporal_grouping') AS tasks_per_job, cc.walltime_s, v.lifetime_s::float8
+        cc.options ->> 'temporal_grouping') AS tasks_per_job, cc.walltime_s,
+    coalesce(cc.options -> 'auto_walltime' = 'true', false) AS auto_walltime,
+    coalesce((cc.options #>> '{checkpoint,grace}')::int, 0) AS grace_s, v.lifetime_s::float8
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id
@@ -77,15 +80,15 @@ WITH new AS (
         v.average_s, v.stddev_s, v.p50_s, v.p90_s, v.p99_s, v.waiting_allowed,
         now() + v.low_s * interval '1 second' AS end_low,
             now() + v.high_s * interval '1 second' AS end_high, v.overdue_s, v.keep,
-        v.tasks_per_job, v.job_cost_s
+        v.tasks_per_job, v.job_cost_s, v.walltime_s
     FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::bigint[], $5::int[], $6::int[],
         $7::int[], $8::int[], $9::float8[], $10::float8[], $11::float8[], $12::float8[],
         $13::float8[], $14::float8[], $15::int[],
         $16::float8[], $17::float8[], $18::float8[], $19::boolean[], $20::int[],
-        $21::float8[])
+        $21::float8[], $22::int[])
         AS v (campaign_id, cluster_id, job_ratio, poll, nsub, free, running, waiting, rate,
             average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, low_s, high_s, overdue_s,
-            keep, tasks_per_job, job_cost_s)
+            keep, tasks_per_job, job_cost_s, walltime_s)
 ), kept AS (
     INSERT INTO forecasts_history (campaign_id, cluster_id, at, job_ratio, poll, nsub, free,
         running, waiting, rate,
@@ -98,10 +101,11 @@ WITH new AS (
 INSERT INTO forecasts AS f (campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running,
     waiting, rate,
     average_s, stddev_s, p50_s, p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s,
-    tasks_per_job, job_cost_s)
+    tasks_per_job, job_cost_s, walltime_s)
 SELECT campaign_id, cluster_id, at, job_ratio, poll, nsub, free, running, waiting, rate, average_s,
     stddev_s, p50_s,
-    p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s, tasks_per_job, job_cost_s
+    p90_s, p99_s, waiting_allowed, end_low, end_high, overdue_s, tasks_per_job, job_cost_s,
+    walltime_s
 FROM new
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at,
     job_ratio = excluded.job_ratio,
@@ -111,7 +115,8 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at,
     p50_s = excluded.p50_s, p90_s = excluded.p90_s, p99_s = excluded.p99_s,
     waiting_allowed = excluded.waiting_allowed, end_low = excluded.end_low,
         end_high = excluded.end_high, overdue_s = excluded.overdue_s,
-    tasks_per_job = excluded.tasks_per_job, job_cost_s = excluded.job_cost_s;
+    tasks_per_job = excluded.tasks_per_job, job_cost_s = excluded.job_cost_s,
+    walltime_s = excluded.walltime_s;
 
 -- name: ThinForecasts
 -- Thins the history as ThinGridstatus does, by campaign and cluster.

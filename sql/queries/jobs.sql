@@ -120,7 +120,7 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 -- returns: uncharged_here int, other_clusters bool,
 -- returns: other_copy bool, counted bool, program_file text, directory text, verified bool,
 -- returns: walltime_x double, memory_x double, has_mem bool, auto_mem bool, moves_files bool,
--- returns: retry text?, checkpoint bool
+-- returns: auto_walltime_s int?, retry text?, checkpoint bool
 -- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
@@ -141,9 +141,12 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(t.memory_x, 1) AS memory_x, coalesce(cc.options ? 'mem', false) AS has_mem,
     coalesce(cc.options ->> 'mem' LIKE 'auto%', false) AS auto_mem,
     coalesce(cc.options ?| ARRAY['inputs', 'outputs'], false) AS moves_files,
+    CASE WHEN cc.options -> 'auto_walltime' = 'true' AND b.walltime_s < cc.walltime_s
+        THEN b.walltime_s END AS auto_walltime_s,
     c.jdl ->> 'retry' AS retry, coalesce(cc.options ? 'checkpoint', false) AS checkpoint
 FROM live AS l
 JOIN campaigns AS c ON c.id = l.campaign_id
+JOIN batches AS b ON b.id = l.batch_id
 LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
 LEFT JOIN placements AS n ON n.campaign_id = l.campaign_id AND n.cluster_id = l.cluster_id

@@ -167,7 +167,8 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- name: ShowPlacements
 -- returns: id int64, name text, kind text, mode text, enabled bool, drained bool,
 -- returns: drain_reason text?, drained_by text?, drained_until double?, slots int,
--- returns: walltime_s int, max_jobs int?, has_prologue bool, has_epilogue bool, prologue text,
+-- returns: walltime_s int, asked_walltime_s int?, max_jobs int?, has_prologue bool,
+-- returns: has_epilogue bool, prologue text,
 -- returns: epilogue text, verified bool?, held_why text?, held_since double?,
 -- returns: black_hole_until double?, n_ok int64, sum_s double, sum_sq double, min_s double?,
 -- returns: max_s double?, first_start double?, last_end double?, job_ratio double?,
@@ -179,7 +180,10 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
        extract(epoch FROM cl.drained_until) AS drained_until,
-       cc.slots, cc.walltime_s, cc.max_jobs, cc.prologue IS NOT NULL AS has_prologue,
+       cc.slots, cc.walltime_s,
+       CASE WHEN cc.options -> 'auto_walltime' = 'true'
+           THEN coalesce(f.walltime_s, cc.walltime_s) END AS asked_walltime_s,
+       cc.max_jobs, cc.prologue IS NOT NULL AS has_prologue,
        cc.epilogue IS NOT NULL AS has_epilogue,
        coalesce(l.prologue, 'none') AS prologue, coalesce(l.epilogue, 'none') AS epilogue,
        coalesce(l.verified, false) AS verified, l.held_why,

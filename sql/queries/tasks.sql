@@ -1,14 +1,14 @@
 -- name: AddTries
 -- What failed jobs have used up of their tasks' tries. REQUIRES: each task once.
 INSERT INTO tries AS t (campaign_id, idx, attempts, program, user_requeues, infrastructure,
-    preemption, our_kill, uncharged_here, last_cluster, walltime_x, memory_x)
+    preemption, our_kill, uncharged_here, last_cluster, walltime_x, memory_x, least_walltime_s)
 SELECT e.campaign_id, e.idx, e.attempts, e.program, e.user_requeues, e.infrastructure, e.preemption,
     e.our_kill, e.infrastructure + e.preemption, e.cluster_id, e.walltime_x,
-    e.memory_x
+    e.memory_x, e.least_walltime_s
 FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[],
-        $8::int[], $9::int[], $10::float8[], $11::float8[])
+        $8::int[], $9::int[], $10::float8[], $11::float8[], $12::int[])
     AS e (campaign_id, idx, attempts, program, user_requeues, infrastructure, preemption, our_kill,
-        cluster_id, walltime_x, memory_x)
+        cluster_id, walltime_x, memory_x, least_walltime_s)
 ON CONFLICT (campaign_id, idx) DO UPDATE SET
     attempts = t.attempts + excluded.attempts,
     program = t.program + excluded.program,
@@ -20,7 +20,8 @@ ON CONFLICT (campaign_id, idx) DO UPDATE SET
         + CASE WHEN t.last_cluster = excluded.last_cluster THEN t.uncharged_here ELSE 0 END,
     last_cluster = excluded.last_cluster,
     walltime_x = t.walltime_x * excluded.walltime_x,
-    memory_x = t.memory_x * excluded.memory_x;
+    memory_x = t.memory_x * excluded.memory_x,
+    least_walltime_s = greatest(t.least_walltime_s, excluded.least_walltime_s);
 
 -- name: AttemptsOfTasks
 -- returns: idx int64, job_id int64?, remote_id text?, state text, cluster_id int64?,

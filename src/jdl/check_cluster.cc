@@ -56,6 +56,7 @@ class ClusterCheck {
 
   void Program();
   void Resources();
+  void Walltime();
   void Type();
   void Hooks();
   std::vector<std::string> Script(const char* key);
@@ -119,7 +120,23 @@ void ClusterCheck::Resources() {
     const auto slots = ParseResources(*text, own_.resource_unit);
     if (!slots.problem.empty()) doc_.Fault(found.path, slots.problem, slots.hint);
   }
-  out_.walltime_s = ReadWalltime(doc_, Get("walltime")).value_or(walltime_s_);
+  Walltime();
+}
+
+// "auto" leaves the request to the grid; what stands behind "auto:" is then the most. An expanded
+// JDL has the number alone, for admission rules, and also says `auto_walltime`.
+void ClusterCheck::Walltime() {
+  auto found = Get("walltime");
+  bool is_auto = ReadFlag(doc_, Get("auto_walltime"));
+  json most;
+  const auto text = found && found.value->is_string() ? found.value->get<std::string>() : "";
+  if (text == "auto" || StartsWith(text, "auto:")) {
+    is_auto = true;
+    if (text != "auto") most = text.substr(5);
+    found.value = text == "auto" ? nullptr : &most;
+  }
+  if (is_auto) out_.options["auto_walltime"] = true;
+  out_.walltime_s = ReadWalltime(doc_, found).value_or(walltime_s_);
 }
 
 void ClusterCheck::Type() {

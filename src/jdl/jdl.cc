@@ -131,10 +131,13 @@ json ToJson(const Campaign& c) {
 
 json WithWalltimesAsText(json jdl) {
   if (!jdl.contains("clusters")) return jdl;
-  for (auto& [name, block] : jdl["clusters"].items())
+  for (auto& [name, block] : jdl["clusters"].items()) {
     for (const char* key : {"walltime", "prologue_walltime", "epilogue_walltime"})
       if (const auto at = block.find(key); at != block.end() && at->is_number())
         *at = FormatWalltime(at->get<std::int64_t>());
+    if (block.erase("auto_walltime") > 0)
+      block["walltime"] = "auto:" + block.value("walltime", std::string());
+  }
   return jdl;
 }
 

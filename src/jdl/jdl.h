@@ -61,7 +61,7 @@ struct ClusterSettings {
   std::optional<int> max_jobs;
   bool test_mode = false;
   /// cores, mem, gpus, partition, account, qos, constraint, start_rate, temporal_grouping,
-  /// checkpoint: those given.
+  /// checkpoint, auto_walltime (walltime_s is then the most): those given.
   nlohmann::json options = nlohmann::json::object();
   nlohmann::json unknown = nlohmann::json::object();  ///< keys nobody knows, kept as CiGri does
 };
@@ -135,7 +135,7 @@ Result Parse(std::string_view text, const Defaults& defaults, const Options& opt
 /// is what is stored, shown (GET /campaigns/N/jdl) and what admission rules edit.
 nlohmann::json ToJson(const Campaign& campaign);
 
-/// An expanded JDL for its users, who may submit it again: walltimes as "h:mm:ss".
+/// An expanded JDL for its users, who may submit it again: walltimes as "h:mm:ss", "auto:h:mm:ss".
 nlohmann::json WithWalltimesAsText(nlohmann::json jdl);
 
 /// Checks an expanded JDL again after somebody changed it. Parameters need not be in it.

@@ -60,6 +60,7 @@ constexpr Key kKeys[] = {
     {"not_before", kG},
     {"max_jobs_total", kG},
     {"temporal_grouping", kC},  // CiGri 3's
+    {"auto_walltime", kC},
     {"checkpoint", kC},
     {"setup", kC},
     {"inputs", kC},

@@ -27,7 +27,8 @@ std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& f
           f.ended,
           static_cast<std::int64_t>(1000 * forecast.job_ratio),
           forecast.waiting_allowed.value_or(0),
-          forecast.tasks_per_job};
+          forecast.tasks_per_job,
+          forecast.walltime_s.value_or(0)};
 }
 
 // Places of a queue that have doubled or halved: work waits for that, so it is written at once.

@@ -39,6 +39,8 @@ std::map<std::int64_t, std::vector<PlacementStats>> LoadStats(db::Tx& tx) {
     f.last_cost_s = row.job_cost_s;
     f.lifetime_s = row.lifetime_s;
     f.walltime_s = row.walltime_s;
+    f.auto_walltime = row.auto_walltime;
+    f.grace_s = row.grace_s;
     campaigns[f.campaign_id].push_back(std::move(f));
   }
   return campaigns;
@@ -57,7 +59,7 @@ void ForecastRows::Add(const PlacementStats& f, const Forecast& forecast,
             forecast.stddev_s, forecast.p50_s, forecast.p90_s, forecast.p99_s,
             forecast.waiting_allowed, left ? std::optional(left->low) : std::nullopt,
             left ? std::optional(left->high) : std::nullopt, forecast.overdue_s, history,
-            forecast.tasks_per_job, forecast.job_cost_s);
+            forecast.tasks_per_job, forecast.job_cost_s, forecast.walltime_s);
 }
 
 void ForecastRows::Write(db::Tx& tx) const { tx.Exec(sql::kPutForecasts, rows_); }

@@ -29,7 +29,7 @@ class ForecastRows {
   // campaign, cluster, job ratio, poll, submitted, free, running, waiting, rate, average, stddev,
   // p50, p90, p99, waiting allowed, low, high, overdue, history, tasks of a job, cost of a job
   db::RowSet<Int, Int, double, Int, Int, int, Int, Int, double, Maybe, Maybe, Maybe, Maybe, Maybe,
-             std::optional<Int>, Maybe, Maybe, Maybe, bool, int, Maybe>
+             std::optional<Int>, Maybe, Maybe, Maybe, bool, int, Maybe, std::optional<Int>>
       rows_;
 };
 

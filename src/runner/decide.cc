@@ -55,9 +55,9 @@ int RetryShare(int n, std::int64_t fresh) {
 }
 
 std::vector<std::vector<ClaimedTask>> ByGrowth(const std::vector<ClaimedTask>& tasks) {
-  std::map<std::tuple<double, double, bool>, std::vector<ClaimedTask>> groups;
-  for (const auto& task : tasks)
-    groups[{task.walltime_x, task.memory_x, task.alone}].push_back(task);
+  std::map<std::tuple<double, int, double, bool>, std::vector<ClaimedTask>> groups;
+  for (const auto& t : tasks)
+    groups[{t.walltime_x, t.least_walltime_s, t.memory_x, t.alone}].push_back(t);
   std::vector<std::vector<ClaimedTask>> out;
   for (auto& [growth, group] : groups) out.push_back(std::move(group));
   return out;

@@ -69,6 +69,7 @@ struct ClaimedTask {
   std::int64_t idx;
   int attempt;
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for
+  int least_walltime_s = 0;             ///< with `walltime: auto`
   bool alone = false;                   ///< it shares no job with others
 };
 /// How many tasks share a job of `n` jobs in flight: no more than leave two jobs for each of them, but

@@ -27,6 +27,7 @@ struct ClaimedBatch {
   int slots = 1;
   int tasks_per_job = 1;  ///< elements that share a job
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for; the same for all tasks
+  int least_walltime_s = 0;             ///< with `walltime: auto`
   std::vector<ClaimedTask> tasks;       ///< element by element; idx -1 for prologue and epilogue
   std::string node;  ///< an excluded node that the batch's one job tries; "" = any other node
 };

@@ -98,7 +98,8 @@ Store::TasksByCampaign Store::TakeRetried(db::Tx& tx, const std::vector<Want>& w
   TasksByCampaign out;
   if (rows.empty()) return out;
   for (const auto& row : tx.Exec(sql::kClaimRetry, rows, cluster_id_, tasks_per_job))
-    out[row.campaign_id].push_back({row.idx, row.attempt, row.walltime_x, row.memory_x, row.alone});
+    out[row.campaign_id].push_back({row.idx, row.attempt, row.walltime_x, row.memory_x,
+                                    row.least_walltime_s.value_or(0), row.alone});
   return out;
 }
 
@@ -143,6 +144,7 @@ std::vector<ClaimedBatch> Store::TakeBatches(db::Tx& tx, const std::vector<Want>
       b.cluster_login = want.cluster_login;
       b.walltime_x = tasks.front().walltime_x;
       b.memory_x = tasks.front().memory_x;
+      b.least_walltime_s = tasks.front().least_walltime_s;
       b.tasks.assign(tasks.begin() + from, tasks.begin() + from + n);
       b.tag = NewTag(want.campaign_id, grid_id_, IndexesOf(b), shared);
       batches.push_back(std::move(b));
@@ -185,9 +187,10 @@ void Store::TryNodes(db::Tx& tx, std::vector<ClaimedBatch>& batches) {
 
 void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_window_s, bool hold) {
   db::RowSet<std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>,
-             std::optional<std::string>, int, std::string, double, int, std::optional<std::string>>
+             std::optional<std::string>, int, std::string, double, int, std::optional<std::string>,
+             int>
       rows;  // offset of its job ids, kind, campaign, n, first task, its tasks, slots, tag, growth,
-             // tasks of a job, the node that it tries
+             // tasks of a job, the node that it tries, its least walltime
   std::int64_t jobs = 0;
   std::map<std::string, ClaimedBatch*> by_tag;
   for (auto& b : batches) {
@@ -195,7 +198,7 @@ void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_wind
     const int n = static_cast<int>(b.tasks.size());
     rows.Add(jobs, std::string(ToString(b.kind)), b.campaign_id, n, first, ListedTasks(b), b.slots,
              b.tag, b.walltime_x, b.tasks_per_job,
-             b.node.empty() ? std::nullopt : std::optional(b.node));
+             b.node.empty() ? std::nullopt : std::optional(b.node), b.least_walltime_s);
     jobs += n;
     by_tag[b.tag] = &b;
   }

@@ -86,10 +86,20 @@ ExitInfo UserRequeue(const EndInfo& end, int exit_code) {
   return out;
 }
 
-// A task that saves its work goes on in its next job.
+// Twice as much, in powers of two: tasks that have grown share submissions.
+int NextWalltime(int had_s) {
+  int next = 30;
+  while (next < 2LL * had_s && next < 1 << 29) next *= 2;
+  return next;
+}
+
+// A task that saves its work goes on in its next job. A walltime that the grid had chosen is no
+// fault of the task.
 ExitInfo OverWalltime(const EndInfo& end) {
-  return end.checkpoint ? Uncharged(end, ExitClass::kOurKill, "WALLTIME")
-                        : Charged(end, "WALLTIME");
+  if (!end.checkpoint && !end.auto_walltime_s) return Charged(end, "WALLTIME");
+  ExitInfo out = Uncharged(end, ExitClass::kOurKill, "WALLTIME");
+  if (end.auto_walltime_s) out.least_walltime_s = NextWalltime(*end.auto_walltime_s);
+  return out;
 }
 
 // The grid killed the job. The task loses no try and is retried, unless its user asked for the

@@ -34,6 +34,8 @@ struct EndInfo {
   int program = 0, user_requeues = 0, infrastructure = 0, preemption = 0, our_kill = 0;
   int uncharged_here = 0;
   double walltime_x = 1, memory_x = 1;  ///< what it had, of what the campaign asks for
+  /// With `walltime: auto`: what it had, where that was less than the campaign allows.
+  std::optional<int> auto_walltime_s = {};
   bool verified = false;                ///< a job of the campaign has succeeded on this cluster
   bool has_mem = false;                 ///< the campaign asks for an amount of memory
   bool auto_mem = false;                ///< ... and leaves it to the grid which
@@ -62,6 +64,7 @@ struct ExitInfo {
   bool avoid_here = false;  ///< the task avoids this cluster while another one will take it
   double delay_s = 0;       ///< seconds before the task may be retried
   double walltime_x = 1, memory_x = 1;  ///< by how much more its next job gets
+  std::optional<int> least_walltime_s = {};  ///< of its next job
   bool cluster_fault = false;           ///< the cluster's operator is notified
   std::string fault_title = {};         ///< with cluster_fault: what is wrong there
 };

@@ -54,6 +54,7 @@ EndInfo EndOf(const StatusUpdate& update, const sql::InfoOfEndsRow& row) {
           .uncharged_here = row.uncharged_here,
           .walltime_x = row.walltime_x,
           .memory_x = row.memory_x,
+          .auto_walltime_s = row.auto_walltime_s,
           .verified = row.verified,
           .has_mem = row.has_mem,
           .auto_mem = row.auto_mem,

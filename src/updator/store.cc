@@ -245,11 +245,13 @@ void Store::ForgetTasks(const std::set<TaskKey>& succeeded) {
 }
 
 void Store::AddTries(const std::map<TaskKey, SpentTries>& tries) {
-  db::RowSet<std::int64_t, std::int64_t, int, int, int, int, int, int, std::int64_t, double, double>
+  db::RowSet<std::int64_t, std::int64_t, int, int, int, int, int, int, std::int64_t, double, double,
+             std::optional<std::int64_t>>
       rows;
   for (const auto& [task, t] : tries)
     rows.Add(task.first, task.second, t.attempts, t.program, t.user_requeues, t.infrastructure,
-             t.preemption, t.our_kill, t.last_cluster, t.walltime_x, t.memory_x);
+             t.preemption, t.our_kill, t.last_cluster, t.walltime_x, t.memory_x,
+             t.least_walltime_s);
   if (!rows.empty()) tx_.Exec(sql::kAddTries, rows);
 }
 

@@ -174,6 +174,7 @@ std::map<TaskKey, SpentTries> SumTries(const std::vector<Failure>& failures) {
     sum.last_cluster = failure.cluster_id;
     sum.walltime_x *= failure.exit.walltime_x;
     sum.memory_x *= failure.exit.memory_x;
+    sum.least_walltime_s = std::max(sum.least_walltime_s, failure.exit.least_walltime_s);
     if (failure.exit.user_requeue)
       ++sum.user_requeues;
     else

@@ -80,6 +80,7 @@ struct SpentTries {
   int attempts = 0, program = 0, user_requeues = 0, infrastructure = 0, preemption = 0;
   int our_kill = 0;
   double walltime_x = 1, memory_x = 1;  ///< by how much more its next job gets
+  std::optional<int> least_walltime_s = {};  ///< of its next job
   std::int64_t last_cluster = 0;
 };
 

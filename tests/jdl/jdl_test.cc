@@ -149,6 +149,46 @@ TEST(JdlTest, TheExpandedJdlIsReadAgainWithTheSameWalltimes) {
   EXPECT_EQ(read.prologue_walltime_s, 7200);
 }
 
+TEST(JdlTest, AnAutomaticWalltimeHasAMaximumAndSaysSoAgainWhenItIsShown) {
+  const struct {
+    const char* given;
+    int most;
+    bool is_auto;
+    const char* shown;
+  } cases[] = {
+      {R"("walltime":"auto")", 3600, true, "auto:1:00:00"},
+      {R"("walltime":"auto:90m")", 5400, true, "auto:1:30:00"},
+      {R"("walltime":"90m","auto_walltime":true)", 5400, true, "auto:1:30:00"},
+      {R"("walltime":"90m")", 5400, false, "1:30:00"},
+  };
+  for (const auto& c : cases) {
+    const auto campaign = Good(With(c.given));
+    EXPECT_EQ(campaign.clusters[0].walltime_s, c.most) << c.given;
+    const auto json = ToJson(campaign);
+    const auto& block = json["clusters"]["alpha"];
+    EXPECT_EQ(block["walltime"], c.most) << "a number: admission rules compare it";
+    EXPECT_EQ(block.contains("auto_walltime"), c.is_auto) << c.given;
+    const auto shown = WithWalltimesAsText(json)["clusters"]["alpha"];
+    EXPECT_EQ(shown["walltime"], c.shown);
+    EXPECT_FALSE(shown.contains("auto_walltime"));
+    const auto again = FromJson(json, Grid()).campaign.clusters[0];
+    EXPECT_EQ(again.walltime_s, c.most) << c.given;
+    EXPECT_EQ(again.options, campaign.clusters[0].options) << c.given;
+  }
+  EXPECT_FALSE(Parse(With(R"("walltime":"auto:")"), Grid()).ok());
+  EXPECT_FALSE(Parse(With(R"("walltime":"auto:soon")"), Grid()).ok());
+}
+
+TEST(JdlTest, TheWalltimeOfAClusterCountsMoreThanAnAutomaticOneForAll) {
+  const auto campaign = Good(
+      R"({"name":"n","nb_jobs":1,"exec_file":"x","walltime":"auto:2h",)"
+      R"("clusters":{"alpha":{"walltime":"10m"},"beta":{}}})");
+  EXPECT_EQ(campaign.clusters[0].walltime_s, 600);
+  EXPECT_FALSE(campaign.clusters[0].options.contains("auto_walltime"));
+  EXPECT_EQ(campaign.clusters[1].walltime_s, 7200);
+  EXPECT_TRUE(campaign.clusters[1].options.contains("auto_walltime"));
+}
+
 TEST(JdlTest, TopLevelKeysAreWrittenInAnyCaseAndThoseOfAClusterAreNot) {
   const auto text =
       R"({"NAME":"n","Nb_Jobs":2,"Exec_File":"x","clusters":{"alpha":{"Walltime":5}}})";

@@ -31,6 +31,46 @@ TEST(PlacementEstimateTest, TheRatioStepsOncePerFreshPollAndNotPerPass) {  // CI
   EXPECT_EQ(placement.Update(f, 3, 60).job_ratio, 2) << "nothing was sent: nothing is learnt";
 }
 
+// `n` successes of `seconds` each.
+PlacementStats Ended(int n, double seconds) {
+  auto f = Cluster(10);
+  f.walltime_s = 3600;
+  f.auto_walltime = true;
+  f.ended = f.n_ok = n;
+  f.sum_s = n * seconds, f.sum_sq = n * seconds * seconds;
+  f.hist.assign(kDurationBuckets, 0);
+  f.hist[static_cast<std::size_t>(DurationBucket(seconds))] = n;
+  return f;
+}
+
+TEST(AutoWalltimeTest, IsWhatTheLongestJobsTakeAndSomeMore) {  // FAIR-09
+  EXPECT_EQ(AutoWalltime(Ended(9, 100)), std::nullopt) << "too few to say";
+  EXPECT_EQ(AutoWalltime(Ended(10, 100)), 150);
+  EXPECT_EQ(AutoWalltime(Ended(10, 0.1)), 30) << "starting takes time, too";
+  EXPECT_EQ(AutoWalltime(Ended(10, 3000)), 3600) << "the campaign's own is the most";
+  auto f = Ended(10, 100);
+  f.auto_walltime = false;
+  EXPECT_EQ(AutoWalltime(f), std::nullopt);
+  f = Ended(10, 10);
+  f.grace_s = 60;
+  EXPECT_EQ(AutoWalltime(f), 120) << "time to work and time to save it";
+  f = Ended(97, 100);
+  f.hist[static_cast<std::size_t>(DurationBucket(1000))] = 3;
+  f.n_ok = 100, f.sum_s += 3 * 1000;
+  EXPECT_GT(AutoWalltime(f).value_or(0), 1350) << "three in a hundred take longer";
+}
+
+TEST(AutoWalltimeTest, JobsThatStillRunCountAsAtLeastSoLong) {
+  auto f = Ended(10, 60);  // the first to end are the shortest
+  f.running = 50, f.mean_age_s = 300;
+  EXPECT_EQ(AutoWalltime(f), std::nullopt);
+  f.mean_age_s = 20;
+  EXPECT_EQ(AutoWalltime(f), 90) << "those may end like the others";
+  f = Ended(10, 0.01);
+  f.running = 50, f.mean_age_s = 5;
+  EXPECT_EQ(AutoWalltime(f), 30) << "so may those: polls are late";
+}
+
 TEST(PlacementEstimateTest, AJobThatNoPollHasShownTeachesNothing) {
   PlacementEstimate placement;
   auto f = Cluster(100);

@@ -46,6 +46,17 @@ TEST_F(PredictorPgTest, ACampaignGetsARowAClusterAndOneAsAWhole) {  // CIG-47
   EXPECT_EQ(Number("SELECT count(end_low) FROM forecasts"), 0) << "nothing has ended: nobody knows";
 }
 
+TEST_F(PredictorPgTest, WhatAnAutomaticWalltimeAsksForIsAForecast) {  // FAIR-09
+  GivenEnds(1, 20, 10.0);
+  Pass();
+  EXPECT_EQ(Number("SELECT count(walltime_s) FROM forecasts"), 0) << "not asked for";
+  Sql("UPDATE campaign_clusters SET options = '{\"auto_walltime\": true, \"checkpoint\": "
+      "{\"grace\": 40}}', walltime_s = 1000");
+  Pass();
+  EXPECT_EQ(Number("SELECT walltime_s FROM forecasts WHERE cluster_id = 1"), 90);
+  EXPECT_EQ(Number("SELECT count(walltime_s) FROM forecasts"), 1) << "nothing has ended elsewhere";
+}
+
 TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-48
   GivenEnds(1, 20, 10.0);
   Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start) "

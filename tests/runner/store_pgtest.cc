@@ -78,6 +78,41 @@ TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWallt
   EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).walltime_s, 60);
 }
 
+// FAIR-09. The campaign asks for 60 s.
+TEST_F(RunnerStorePgTest, AnAutomaticWalltimeIsWhatIsForeseenAndNoMoreThanTheCampaignsOwn) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 100});
+  const std::string c = std::to_string(campaign);
+  GivenGrant(campaign, 1, 100);
+  const auto claimed = [&](const std::string& before) {
+    Sql(before);
+    Sql("UPDATE grants SET n = n + 100; DELETE FROM batches");
+    Sql("UPDATE campaign_cursor SET next_idx = 50");
+    Sql("DELETE FROM retry; INSERT INTO retry (campaign_id, idx, why) SELECT " + c +
+        ", i, '' FROM generate_series(0, 3) AS i");
+    Claim();
+    return Sql("SELECT string_agg(coalesce(idxs[1], first_idx) || ':' || "
+               "coalesce(walltime_s::text, '-'), ' ' ORDER BY coalesce(idxs[1], first_idx)) "
+               "FROM batches")[0][0]
+        .as<std::string>();
+  };
+  const std::string is_auto = "UPDATE campaign_clusters SET options = '{\"auto_walltime\": true}'";
+  EXPECT_EQ(claimed("INSERT INTO forecasts (campaign_id, cluster_id, walltime_s) VALUES (" + c +
+                    ", 1, 20)"),
+            "0:- 50:-")
+      << "not asked for";
+  EXPECT_EQ(claimed(is_auto), "0:20 50:20");
+  EXPECT_EQ(claimed("INSERT INTO tries (campaign_id, idx, attempts, our_kill, least_walltime_s, "
+                    "walltime_x) VALUES (" + c + ", 1, 1, 1, 40, 1), (" + c +
+                    ", 2, 1, 1, 80, 1), (" + c + ", 3, 1, 1, 10, 1.5)"),
+            "0:20 1:40 2:60 3:90 50:20");
+  EXPECT_EQ(claimed("UPDATE forecasts SET walltime_s = NULL"), "0:- 1:40 2:60 3:90 50:-")
+      << "not known yet: what the campaign asks for";
+  EXPECT_EQ(claimed("DELETE FROM tries; UPDATE forecasts SET walltime_s = 10, tasks_per_job = 16"),
+            "0:50 50:50")
+      << "four tasks share a job, and begin in its first half";
+}
+
 TEST_F(RunnerStorePgTest, TasksThatShareAJobTakeItsSlotsAndItsPlaceInTheGrantOnce) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 100});

@@ -95,6 +95,36 @@ TEST_F(CampaignTest, AfterACancelTheEpilogueRunsOnceWhereThePrologueRan) {
   ExpectConservation();
 }
 
+// FAIR-09. 100 short tasks teach the grid to ask for 30 s. Two wait until it does; the last one takes
+// longer in its first job.
+TEST_F(CampaignTest, AnAutomaticWalltimeIsLearntAndAKillBelowItsMaximumCostsNoTry) {
+  grid().Script("some",
+                "#!/bin/sh\necho $1 $CIGRI_WALLTIME_SECONDS >> asked\n"
+                "case $1 in 100|101) until [ -e go ]; do sleep 0.1; done;;\n"
+                "102) mkdir killed 2>/dev/null && sleep 600;; esac; true\n");
+  const int id = grid().Submit(Jdl(grid(), "auto", "./some",
+                                   {{"nb_jobs", 103},
+                                    {"max_tries", 1},
+                                    {"walltime", "auto:10m"},
+                                    {"clusters", Alpha({{"max_jobs", 2}})}}));
+  ASSERT_TRUE(Await([&] { return grid().Progress(id).value("done", 0) == 100; }, Seconds(90)));
+  const auto says = [&](const Arguments& words, const std::string& text) {
+    return Await([&] { return grid().Ok(words).find(text) != std::string::npos; });
+  };
+  const std::string c = Campaign(id), asks = "0:00:30 (auto, at most 0:10:00)";
+  EXPECT_TRUE(says({"gridstat", "-c", c, "-f"}, "walltime: " + asks));
+  EXPECT_TRUE(says({"gridstat", "-c", c, "--why", "-v"}, "walltime " + asks));
+  EXPECT_EQ(Count("asked", "0 600"), 1) << "nothing was known";
+  grid().Script("go", "");
+  ASSERT_TRUE(grid().AwaitOver(id, Seconds(120)));
+  const auto over = grid().Progress(id);
+  EXPECT_EQ(over.value("done", 0), 103) << over;
+  EXPECT_EQ(over.value("failed", -1), 0) << "its only try was not spent";
+  const auto asked = grid().Lines("asked");
+  EXPECT_EQ(Arguments(asked.end() - 2, asked.end()), (Arguments{"102 30", "102 60"}));
+  ExpectConservation();
+}
+
 TEST_F(CampaignTest, Exit66IsRetriedAtOnceAndExit67AfterTheOthers) {
   for (const std::string code : {"66", "67"}) {
     const std::string out = "out" + code;

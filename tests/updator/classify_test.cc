@@ -121,6 +121,11 @@ TEST(ClassifyExitTest, EveryEndHasItsExitClassAndNextStep) {
        ExitClass::kOurKill,
        "WALLTIME",
        NextStep::kRetryFront},
+      {"walltime that the grid chose",
+       {.cause = EndCause::kWalltime, .program = 1, .auto_walltime_s = 60},
+       ExitClass::kOurKill,
+       "WALLTIME",
+       NextStep::kRetryFront},
       {"our kill",
        {.cause = EndCause::kDeleted, .kill_reason = "excess_waiting", .program = 1},
        ExitClass::kOurKill,
@@ -223,6 +228,19 @@ TEST(ErrorClassTest, ATaskGrowsSoOftenAndMemoryOnlyWhereSomeWasAskedFor) {
   EXPECT_EQ(grown(RetryAction::kMoreMemory, 2.25, true).next, NextStep::kNeedsAttention);
   EXPECT_EQ(grown(RetryAction::kMoreMemory, 1, false).next, NextStep::kNeedsAttention);
   EXPECT_EQ(grown(RetryAction::kMoreWalltime, 1, false).walltime_x, 1.5);
+}
+
+TEST(ClassifyTest, AfterAWalltimeThatTheGridChoseTheNextOneIsTwiceAsLong) {
+  const auto next = [](std::optional<int> had) {
+    return ClassifyExit({.cause = EndCause::kWalltime, .auto_walltime_s = had}).least_walltime_s;
+  };
+  EXPECT_EQ(next(30), 60);
+  EXPECT_EQ(next(90), 240) << "powers of two: tasks that grew share submissions";
+  EXPECT_EQ(next({}), std::nullopt);
+  EXPECT_EQ(ClassifyExit({.cause = EndCause::kDeleted, .kill_reason = "walltime",
+                          .auto_walltime_s = 30}).least_walltime_s,
+            60)
+      << "where the grid itself ends it";
 }
 
 TEST(ErrorClassTest, WithAutomaticMemoryWhatTheKernelKillsGetsMore) {

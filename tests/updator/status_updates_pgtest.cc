@@ -304,6 +304,22 @@ TEST_F(StatusUpdatesPgTest, WithAutomaticMemoryATaskKilledForMemoryIsRetriedWith
   EXPECT_EQ(Count("tries WHERE idx = 1 AND memory_x = 1"), 1);
 }
 
+TEST_F(StatusUpdatesPgTest, AWalltimeThatTheGridChoseCostsNoTryBelowTheMaximum) {  // FAIR-09
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 2, .max_tries = 1});
+  const auto jobs = GivenLive(campaign, 1, 2);
+  Sql("UPDATE campaign_clusters SET options = '{\"auto_walltime\": true}', walltime_s = 100");
+  Sql("UPDATE batches SET walltime_s = 30");
+  Apply({Ended(jobs[0], {}, EndCause::kWalltime)});
+  EXPECT_EQ(Count("tries WHERE idx = 0 AND program = 0 AND our_kill = 1 AND least_walltime_s = 60"),
+            1);
+  EXPECT_EQ(Count("retry WHERE idx = 0"), 1);
+  Sql("UPDATE batches SET walltime_s = 100");
+  Apply({Ended(jobs[1], {}, EndCause::kWalltime)});
+  EXPECT_EQ(Count("needs_attention WHERE idx = 1"), 1) << "at the maximum it counts";
+  ExpectConservation(campaign);
+}
+
 TEST_F(StatusUpdatesPgTest, TheJdlsRulesDecideWhatATaskDoesNext) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 2, .max_tries = 5});

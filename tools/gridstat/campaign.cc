@@ -93,6 +93,8 @@ std::string ClusterBlock(const json& placement, bool full) {
   out += "      average_jobs_duration: " + Seconds(placement.value("mean_s", json())) + "\n";
   out += "      average_wait: " + Seconds(placement.value("wait_mean_s", json())) + "\n";
   out += "      p90_wait: " + Seconds(placement.value("wait_p90_s", json())) + "\n";
+  if (const auto asked = AskedWalltime(placement); !asked.empty())
+    out += "      walltime: " + asked + "\n";
   if (const json ends = placement.value("ends", json()); ends.is_array())
     out += "      expected_end: " + Date(ends[0].get<double>()) + " to " +
            Date(ends[1].get<double>()) + "\n";
@@ -136,6 +138,13 @@ std::string Date(double epoch) {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%d %H-%M-%S", &local);
   return text;
+}
+
+std::string AskedWalltime(const json& placement) {
+  const auto asked = Int(placement, "asked_walltime_s");
+  if (asked == 0) return "";
+  return FormatWalltime(asked) + " (auto, at most " +
+         FormatWalltime(Int(placement, "walltime_s")) + ")";
 }
 
 std::string Progress(const json& campaign) {

@@ -25,6 +25,8 @@ std::string Summary(const nlohmann::json& summary, bool by_user, bool header);
 
 /// Epoch seconds as CiGri prints them: "2026-11-20 08-40-15", local time.
 std::string Date(double epoch);
+/// What jobs on a cluster ask for with `walltime: auto`, "" without it.
+std::string AskedWalltime(const nlohmann::json& placement);
 /// "11/16 (68%)".
 std::string Progress(const nlohmann::json& campaign);
 

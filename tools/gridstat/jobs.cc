@@ -70,6 +70,8 @@ std::string PlacementLines(const json& placement) {
                   placement.value("granted", 0L), placement.value("done", 0L));
   if (placement["job_ratio"].is_number())
     out += fmt::format(", job ratio {:.3g}", placement["job_ratio"].get<double>());
+  if (const auto asked = AskedWalltime(placement); !asked.empty())
+    out += ", walltime " + asked;
   if (placement["polled_ago"].is_number())
     out += ", seen " + HumanDuration(placement["polled_ago"].get<double>()) + " ago";
   out += "\n" + Ends(placement.value("ends", json()), "    ");

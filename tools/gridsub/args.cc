@@ -83,7 +83,8 @@ void AddSettings(CommandLine& line, Args& args) {
   line.Add(
       {{"--name", &args.name, "name of the campaign"},
        {"--clusters", &args.clusters, "clusters to use: alpha,beta"},
-       {"--walltime,--timeout", &args.walltime, "of one job: 90m, 1:30:00, or seconds"},
+       {"--walltime,--timeout", &args.walltime,
+        "of one job: 90m, 1:30:00, seconds, auto or auto:90m"},
        {"--time", &args.time, "the same, as Slurm writes it: 1-00:00:00"},
        {"--directory,--wd,--workdir", &args.directory,
         "working directory of the jobs; with a placeholder ('run/{#}') one for each task, made "

@@ -184,7 +184,8 @@ std::string WalltimeOfTime(const std::string& text) {
 }
 
 std::string WithUnit(std::string walltime) {
-  return IsNumber(walltime) ? walltime + "s" : walltime;
+  const std::string number = StartsWith(walltime, "auto:") ? walltime.substr(5) : walltime;
+  return IsNumber(number) ? walltime + "s" : walltime;
 }
 
 }  // namespace cigri::gridsub

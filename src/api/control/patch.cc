@@ -21,6 +21,7 @@ bool Has(const std::vector<std::string>& list, const std::string& word) {
 }
 
 void Put(json& to, const std::string& key, const json& value) {
+  if (key == "walltime") to.erase("auto_walltime");  // unless the new one says `auto`
   if (value.is_null())
     to.erase(key);  // back to the default
   else

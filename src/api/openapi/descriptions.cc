@@ -214,7 +214,8 @@ const std::vector<NamedType>& NamedTypes() {
       {"Placement",
        "{cluster_name text, state text, reason text|null, slots int, done int, failed int, running int, submitted int, "
        "remote_waiting int, preempted int, active_jobs int, queued_jobs int, job_ratio number|null, "
-       "mean_s number|null, throughput number|null, ends [number]|null, prologue_ok bool, epilogue_ok bool, waits? any}"},
+       "mean_s number|null, throughput number|null, ends [number]|null, prologue_ok bool, epilogue_ok bool, walltime_s int, "
+       "asked_walltime_s int|null, waits? any}"},
       {"ClusterState", "{name text, state text, matched bool, why text, slots int|null, expected_start number|null}"},
       {"Progress",
        "{token text, state text, wanted text, state_reason text|null, over bool, total int, done int, failed int, "
@@ -241,7 +242,7 @@ const std::vector<NamedType>& NamedTypes() {
       {"WhyCluster",
        "{name text, message text|null, done int, running int, queued int, granted int|null, job_ratio number|null, "
        "rate number|null, polled_ago number|null, ends [number]|null, common_inputs bool|null, "
-       "reasons [any]}"},
+       "walltime_s int, asked_walltime_s int|null, reasons [any]}"},
       {"Attempt",
        "{id int, index int, name text, parameters text, state text, cluster text|null, cigri_job_id int|null, "
        "remote_id text|null, started time|null, ended time|null, exit int|null, signal int|null, code text|null, "

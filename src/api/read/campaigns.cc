@@ -83,7 +83,9 @@ json PlacementJson(const sql::ShowPlacementsRow& row) {
                     {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
                     {"job_ratio", OrNull(row.job_ratio)},
                     {"ends", nullptr},
-                    {"slots", row.slots}};
+                    {"slots", row.slots},
+                    {"walltime_s", row.walltime_s},
+                    {"asked_walltime_s", OrNull(row.asked_walltime_s)}};
   if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.

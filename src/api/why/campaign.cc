@@ -185,6 +185,8 @@ json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::i
                     {"rate", OrNull(row.rate)},
                     {"polled_ago", OrNull(row.polled_ago)},
                     {"ends", nullptr},
+                    {"walltime_s", row.walltime_s},
+                    {"asked_walltime_s", OrNull(row.asked_walltime_s)},
                     {"common_inputs", OrNull(row.staged)},
                     {"message", nullptr}};
   if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};

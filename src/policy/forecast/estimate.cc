@@ -67,6 +67,20 @@ int TasksPerJob(const PlacementStats& f, std::optional<double> cost_s) {
   return std::max(1, static_cast<int>(std::min(most, *cost_s / (kOverhead * each))));
 }
 
+std::optional<int> AutoWalltime(const PlacementStats& f) {
+  constexpr std::int64_t kEnough = 10;
+  constexpr double kMost = 0.99, kMargin = 1.5;
+  constexpr double kStep = 30;  // clusters reckon in whole minutes or so, and starting takes time
+  if (!f.auto_walltime || f.n_ok < kEnough) return std::nullopt;
+  auto durations = DurationsOf({f});
+  // Jobs that are over seem to run until a poll sees their ends.
+  for (double& age : durations.running) age = std::max(0.0, age - kStep / kMargin);
+  const auto longest = policy::Quantile(durations, kMost);
+  if (!longest) return std::nullopt;
+  const double need = std::max({kStep, *longest * kMargin, 2.0 * f.grace_s});
+  return static_cast<int>(std::min<double>(f.walltime_s, std::ceil(need / kStep - 1e-6) * kStep));
+}
+
 // What jobs in flight could have used of the cluster, less what their tasks lasted, is what they
 // cost; of some jobs at a time. While none is in flight nothing is learnt.
 void PlacementEstimate::MeasureCost(const PlacementStats& f, double now) {
@@ -137,6 +151,7 @@ Forecast PlacementEstimate::Update(const PlacementStats& f, double now, double w
   MeasureCost(f, now);
   out.job_cost_s = cost_s_;
   out.tasks_per_job = TasksPerJob(f, cost_s_);
+  out.walltime_s = AutoWalltime(f);
   const int allowed = policy::WaitingAllowed(std::max(1, f.max_waiting), f.queue_s,
                                              PossibleRate(f, out.rate, out.tasks_per_job));
   if (known_) {

@@ -37,6 +37,8 @@ struct PlacementStats {
   std::optional<double> last_cost_s;
   std::optional<double> lifetime_s;  ///< until the cluster kills a job, on average
   int walltime_s = 0;
+  bool auto_walltime = false;  ///< walltime_s is the most; what is asked for is the grid's choice
+  int grace_s = 0;             ///< of its walltime that a job has to save its work
 };
 
 struct Forecast {
@@ -49,11 +51,16 @@ struct Forecast {
   /// Slot time that a job costs beyond the durations of its tasks, and how many therefore share one.
   std::optional<double> job_cost_s;
   int tasks_per_job = 1;
+  std::optional<int> walltime_s;    ///< with auto_walltime: what a job asks for
   std::optional<double> overdue_s;  ///< of a campaign as a whole: a job that runs longer is overdue
 };
 
 /// How many tasks of `mean_s` seconds share a job that costs `cost_s` seconds more than they last.
 int TasksPerJob(const PlacementStats& stats, std::optional<double> cost_s);
+
+/// The walltime that a job asks for with auto_walltime (FAIR-09); nothing while too few jobs have
+/// ended there, or too many still run, to say how long the longest ones take.
+std::optional<int> AutoWalltime(const PlacementStats& stats);
 
 /// What is remembered of a campaign on a cluster between two passes.
 class PlacementEstimate {
