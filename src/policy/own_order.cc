@@ -11,7 +11,11 @@ namespace cigri::policy {
 namespace {
 
 std::string Work(const OwnWork& work) {
-  return HumanDuration(work.left_s) + " of work left";
+  return work.left_s > 0 ? HumanDuration(work.left_s) + " of work left" : "no work left";
+}
+
+bool Earlier(const Campaign& a, const Campaign& b) {
+  return std::pair(a.submitted_at, a.id) < std::pair(b.submitted_at, b.id);
 }
 
 }  // namespace
@@ -72,11 +76,16 @@ int OwnFirst(const AllocationState& alloc, int i) {
 
 std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& first,
                         const CampaignAllocation& second) {
-  if (first.weight != second.weight) return "its priority is higher";
+  if (first.weight > second.weight) return "its priority is higher";
   const OwnWork a = OwnWorkOf(alloc, first), b = OwnWorkOf(alloc, second);
-  if (!a.known && b.known) return "none of its jobs has succeeded yet, the first ones go ahead";
-  if (!a.known || a.left_s == b.left_s) return "it was submitted earlier";
-  return "it has " + Work(a) + ", this one " + Work(b);
+  const bool earlier = Earlier(*first.row, *second.row), equal = first.weight == second.weight;
+  if (equal && !a.known && b.known)
+    return "none of its jobs has succeeded yet, the first ones go ahead";
+  if (equal && a.known && b.known && a.left_s < b.left_s)
+    return "it has " + Work(a) + ", this one " + Work(b);
+  if (equal && earlier && a.known && (!b.known || a.left_s > b.left_s))
+    return "it is the older one: a part of its user's slots is for his oldest campaign";
+  return equal && earlier ? "it was submitted earlier" : "it takes what this one cannot use";
 }
 
 }  // namespace cigri::policy

@@ -27,7 +27,7 @@ int OldestOf(const AllocationState& alloc, const Unit& unit);
 /// The nearest campaign before campaign `i` in its unit that still wants jobs; -1 = none.
 int OwnFirst(const AllocationState& alloc, int i);
 
-/// Why `first` goes before `second`: "it has 2 h of work left, this one 3 d".
+/// Why `first` was served before `second`: "it has 2 h of work left, this one 3 d of work left".
 std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& first,
                         const CampaignAllocation& second);
 

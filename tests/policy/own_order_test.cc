@@ -108,6 +108,40 @@ TEST_F(OwnOrder, TheReasonNamesTheCampaignThatGoesFirstAndWhatEachHasLeft) {
             std::string::npos);
 }
 
+TEST_F(OwnOrder, WhatIsSaidOfTheOrderIsTrueAlsoWhenNothingIsKnownOrLeft) {
+  const struct {
+    const char* when;
+    std::int64_t waiting, other_waiting;
+    double need_s, other_need_s;
+    int priority;
+    const char* want;  // why the first, older one goes before the other
+  } cases[] = {
+      {"the other is not known", 10, 10, 60, 0, 4,
+       "it is the older one: a part of its user's slots is for his oldest campaign"},
+      {"it has more left", 20, 10, 60, 60, 4,
+       "it is the older one: a part of its user's slots is for his oldest campaign"},
+      {"it is not known", 10, 10, 0, 60, 4,
+       "none of its jobs has succeeded yet, the first ones go ahead"},
+      {"none is known", 10, 10, 0, 0, 4, "it was submitted earlier"},
+      {"equal", 10, 10, 60, 60, 4, "it was submitted earlier"},
+      {"less left", 10, 20, 60, 60, 4, "it has 10 min of work left, this one 20 min of work left"},
+      {"nothing left", 0, 10, 60, 60, 4, "it has no work left, this one 10 min of work left"},
+      {"a higher priority", 10, 20, 60, 60, 5, "its priority is higher"},
+      {"a lower priority", 10, 20, 60, 60, 3, "it takes what this one cannot use"},
+  };
+  for (const auto& c : cases) {
+    PolicyFixture two{PolicyKind::kFairshare};
+    two.AddCluster(10);
+    Campaign& first = two.AddCampaign(c.waiting, "alice");
+    first.need_s = c.need_s;
+    first.priority = c.priority;
+    two.AddCampaign(c.other_waiting, "alice").need_s = c.other_need_s;
+    EXPECT_EQ(WhyFirst(two.snapshot, two.state, two.now, 1, 2, 1),
+              std::string("of the same user, campaign 1 goes first: ") + c.want)
+        << c.when;
+  }
+}
+
 TEST_F(OwnOrder, ACampaignThatMayNotRunThereIsNoReason) {
   s.AddCluster(10);
   s.AddCampaign(1000, "alice", {1}).need_s = 60;
