@@ -524,6 +524,27 @@ CREATE TABLE bad_nodes (
     PRIMARY KEY (cluster_id, node)
 );
 
+-- The runners that live, one a host, and until when each lives unless it renews its lease.
+CREATE TABLE runners (
+    id text PRIMARY KEY,              -- random: no runner of a lost state has the same
+    host text NOT NULL,
+    home text NOT NULL,               -- HOST:FOLDER, as in clusters.home
+    pid int NOT NULL,
+    session int NOT NULL,             -- PostgreSQL's process for it: the lease ends with this
+    ends_at timestamptz NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 20);
+
+-- Which runner has which cluster. `epoch` rises whenever another one takes it: a claim or a record
+-- under an older epoch changes nothing. Not in `runners`, whose rows change while the transactions
+-- of runners hold these.
+CREATE TABLE cluster_leases (
+    cluster_id int PRIMARY KEY REFERENCES clusters ON DELETE CASCADE,
+    epoch bigint NOT NULL DEFAULT 0,
+    runner_id text,                   -- NULL: given back
+    since timestamptz NOT NULL DEFAULT now()
+);
+
 -- Clusters that the runner has not yet asked for what they ran after the backup that the database
 -- was restored from (`cigri restore`). Until then campaigns that are older than the restore send
 -- nothing to any cluster: a task may run on this one, or have ended there.
@@ -547,6 +568,8 @@ BEGIN
     UPDATE id_blocks SET next = greatest(next + 1000, CASE name WHEN 'job' THEN job ELSE task END);
     UPDATE grid SET epoch = greatest(epoch, epoch_before) + 1, leader = NULL;
     UPDATE leader_lease SET ends_at = '-infinity';
+    DELETE FROM runners;
+    UPDATE cluster_leases SET epoch = epoch + 1000, runner_id = NULL;
     DELETE FROM restored_clusters;
     INSERT INTO restored_clusters (cluster_id, state_of, last_campaign, epoch)
     SELECT c.id, coalesce((SELECT max(last_pass_at) FROM modules), now()), newest, g.epoch
@@ -1146,6 +1169,12 @@ CREATE VIEW jobs_in_flight AS
 SELECT campaign_id, cluster_id, kind, state, n, n - riders AS jobs, slots, sum_start
 FROM counters
 WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running');
+
+-- Runners whose lease is not over: neither by the clock nor with their session.
+CREATE VIEW living_runners AS
+SELECT r.id, r.host, r.home, r.pid, r.started_at
+FROM runners AS r JOIN pg_stat_activity AS a ON a.pid = r.session
+WHERE r.ends_at > clock_timestamp();
 
 -- Every cluster as the updator saw it last: cluster_status with the newest row of gridstatus. What
 -- was never seen is NULL.

@@ -179,7 +179,7 @@ WHERE dedicated AND home = $1 AND name <> ALL ($2::text[]) AND enabled;
 -- returns: retry_in double?, max_array int?, max_bytes int64?, learnt_from text?,
 -- returns: max_resources int?, free_resources int?, used_resources int?,
 -- returns: unavailable_resources int?, used_by_cigri int?, jobs_running int?,
--- returns: jobs_waiting int?, note text?, seen_at double?, disabled_by_hand bool
+-- returns: jobs_waiting int?, note text?, seen_at double?, disabled_by_hand bool, served_by text?
 -- Clusters with all that is known of them: number $1 or name $2 (NULL: all), disabled ones only
 -- when $3.
 SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth_header, c.ssh_host,
@@ -205,7 +205,9 @@ SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth
        n.jobs_running, n.jobs_waiting, n.note, extract(epoch FROM n.seen_at) AS seen_at,
        EXISTS (SELECT FROM events AS e WHERE e.cluster_id = c.id AND e.campaign_id IS NULL
            AND e.state = 'open'
-               AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS disabled_by_hand
+               AND e.code = 'CLUSTER_MANUALLY_DISABLED') AS disabled_by_hand,
+       (SELECT r.host || ':' || r.pid FROM cluster_leases AS s
+        JOIN living_runners AS r ON r.id = s.runner_id WHERE s.cluster_id = c.id) AS served_by
 FROM clusters AS c
 JOIN cluster_now AS n ON n.cluster_id = c.id
 LEFT JOIN api_load AS p ON p.api = c.api

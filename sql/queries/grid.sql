@@ -132,10 +132,12 @@ UPDATE id_blocks SET next = next + $1 WHERE name = 'task' RETURNING next - $1 AS
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text;
 
 -- name: TryLead
--- returns: pg_try_advisory_lock bool
+-- returns: taken bool, leader text
 -- One almighty leads a schema: the lock lives as long as this session. Never waits: a blocked
--- statement would keep its snapshot and hold back vacuum.
-SELECT pg_try_advisory_lock(hashtext('cigri almighty'), hashtext(current_schema()));
+-- statement would keep its snapshot and hold back vacuum. `leader` is the last one.
+SELECT pg_try_advisory_lock(hashtext('cigri almighty'), hashtext(current_schema())) AS taken,
+    coalesce(leader, '') AS leader
+FROM grid;
 
 -- name: GridId
 -- returns: grid_id text

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 
 #include "almighty/election.h"
+#include "almighty/helper.h"
 #include "almighty/lead.h"
 #include "almighty/pair.h"
 #include "core/config.h"
@@ -29,11 +30,6 @@ process::Fd StopSignals() {
   return process::Fd(signalfd(-1, &set, SFD_CLOEXEC));
 }
 
-Term TermOf(const Config& config) {
-  return {milliseconds(
-      static_cast<std::int64_t>(1000 * std::max(1.0, config.GetDouble("LEADER_TERM", 8))))};
-}
-
 // Waits until it leads; nullopt when asked to exit.
 class Waiting {
  public:
@@ -41,9 +37,10 @@ class Waiting {
       : options_(options),
         outage_(outage),
         conninfo_(DatabaseConninfo(config)),
-        term_(TermOf(config)),
+        term_(module::TermOf(config)),
         signals_(signals),
-        pair_(pair) {}
+        pair_(pair),
+        helper_(options) {}
 
   std::optional<Leadership> Lead() {
     std::unique_ptr<Candidate> candidate;
@@ -52,9 +49,13 @@ class Waiting {
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
         asking_since_ = Clock::now();
         if (!candidate) candidate = std::make_unique<Candidate>(conninfo_, term_);
-        if (auto won = candidate->Try()) return won;
+        if (auto won = candidate->Try()) return won;  // the helper ends before the modules start
         outage_.LedByAnother();
         silent_ = false;
+        if (LedByThisHome(candidate->leader()))
+          helper_.Stop();
+        else
+          helper_.Keep();
       } catch (const Fatal& e) {
         if (e.code() != kExitUnavailable && pair_ == nullptr) throw;
         Revive(e.what());
@@ -67,11 +68,16 @@ class Waiting {
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool LedByThisHome(const std::string& leader) const {
+    return leader.empty() || (pair_ != nullptr && leader == HostAndPid(pair_->other()));
+  }
   // Waits. When the other almighty has died, it may have been the leader: its lock is free in a
   // moment.
   bool AskedToEnd() {
-    pollfd fds[2] = {{signals_, POLLIN, 0}, {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0}};
-    poll(fds, 2, static_cast<int>(pause_.count()));
+    pollfd fds[3] = {{signals_, POLLIN, 0},
+                     {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0},
+                     {helper_.ended_fd(), POLLIN, 0}};
+    poll(fds, 3, static_cast<int>(pause_.count()));
     if (fds[1].revents != 0) {
       pair_->Received();
       hurry_until_ = Clock::now() + kHurryFor;
@@ -101,6 +107,7 @@ class Waiting {
   Term term_;
   int signals_;
   Pair* pair_;
+  Helper helper_;
   Clock::time_point hurry_until_{}, asking_since_{};
   bool silent_ = false;
   milliseconds pause_{0};
@@ -130,7 +137,7 @@ int Run(const Options& options) {
     if (!leadership) return kExitOk;
     // Its modules, which end with it, hold the sockets of this grid.
     if (leadership->taken_over && pair) pair->KillOther();
-    Lead lead(options, config, std::move(*leadership), TermOf(config), services, outage,
+    Lead lead(options, config, std::move(*leadership), module::TermOf(config), services, outage,
               signals.get());
     if (lead.Run() == Lead::End::kAsked) return kExitOk;
   }

@@ -13,17 +13,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-std::string HostAndPid() {
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return std::string(name) + ":" + std::to_string(getpid());
-}
-
 }  // namespace
+
+std::string HostAndPid(pid_t pid) { return module::HostName() + ":" + std::to_string(pid); }
 
 bool Candidate::TakeLock() {
   db::Tx tx(*connection_);
-  const bool taken = TryLead(tx, term_.length);
+  const bool taken = TryLead(tx, term_.length, &leader_);
   tx.Commit();
   return taken;
 }
@@ -48,7 +44,7 @@ std::int64_t Candidate::BeginEpoch() {
     try {
       db::Tx tx(*connection_);
       tx.Raw("SET LOCAL lock_timeout = " + std::to_string(term_.patience().count() / 2));
-      const auto epoch = almighty::BeginEpoch(tx, HostAndPid(), term_.length);
+      const auto epoch = almighty::BeginEpoch(tx, HostAndPid(getpid()), term_.length);
       tx.Commit();
       return epoch;
     } catch (const db::SqlError& e) {

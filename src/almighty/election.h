@@ -1,6 +1,8 @@
 // Who leads: a lock that lives as long as a session, a lease that ends unless it is renewed, and an
 // epoch that outlives both.
 #pragma once
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -8,18 +10,14 @@
 #include <string>
 
 #include "db/db.h"
+#include "module/term.h"
 
 namespace cigri::almighty {
 
-/// How long a leader leads without renewing its lease. The database judges when it is over, by its
-/// own clock; the leader counts by its steady clock from before it asked, so it stops first.
-struct Term {
-  std::chrono::milliseconds length{8000};
-  std::chrono::milliseconds renew_every() const { return length / 4; }
-  /// How long the leader waits for an answer of the database. A renewal that starts in time then
-  /// ends, one way or the other, before the lease does.
-  std::chrono::milliseconds patience() const { return length / 2; }
-};
+using module::Term;
+
+/// As `grid.leader` names an almighty of this host.
+std::string HostAndPid(pid_t pid);
 
 /// The session that holds the leader's lock. Lost with the session: whoever has it must then stop
 /// everything it has started.
@@ -38,6 +36,8 @@ class Candidate {
   /// Tries once, without waiting; nothing when another leads. Throws Fatal(kExitUnavailable) or
   /// db::Broken when there is no database, Fatal(kExitConfig) when its schema is not ours.
   std::optional<Leadership> Try();
+  /// host:pid of whoever led when Try() found that another does; "" when nobody has yet.
+  const std::string& leader() const { return leader_; }
 
  private:
   bool TakeLock();
@@ -47,6 +47,7 @@ class Candidate {
   std::string conninfo_;
   Term term_;
   std::unique_ptr<db::Connection> connection_;
+  std::string leader_;
 };
 
 }  // namespace cigri::almighty

@@ -60,8 +60,10 @@ bool Pair::Wait(int fd, int ms) {
   return fds[0].revents == 0 && fds[1].revents == 0;
 }
 
+pid_t Pair::other() const { return HolderOf(other_); }
+
 void Pair::KillOther() {
-  const pid_t pid = HolderOf(other_);
+  const pid_t pid = other();
   if (pid == 0) return;
   log::warn("kills almighty {}, which leads no more and does not answer", pid);
   kill(pid, SIGKILL);

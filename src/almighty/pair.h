@@ -23,6 +23,8 @@ class Pair {
   /// Readable when the other one has died, until Heard().
   int died_fd() const { return died_.get(); }
   void Received();
+  /// The process that holds the other place; 0: none does.
+  pid_t other() const;
   /// Kills the process that holds the other place: it leads no more, but does not go on.
   void KillOther();
 

@@ -4,8 +4,10 @@
 
 namespace cigri::almighty {
 
-bool TryLead(db::Tx& tx, std::chrono::milliseconds term) {
-  if (!tx.One(sql::kTryLead).pg_try_advisory_lock) return false;
+bool TryLead(db::Tx& tx, std::chrono::milliseconds term, std::string* leader) {
+  auto row = tx.One(sql::kTryLead);
+  *leader = std::move(row.leader);
+  if (!row.taken) return false;
   tx.Exec(sql::kReserveLease, static_cast<double>(term.count()) / 1000);
   return true;
 }

@@ -9,8 +9,8 @@
 namespace cigri::almighty {
 
 /// Takes the leader's lock for as long as the session lives, with `term` to begin an epoch; false
-/// when another session has it. Never waits.
-bool TryLead(db::Tx& tx, std::chrono::milliseconds term);
+/// when another session has it. Never waits. `leader`: the last one, as host:pid.
+bool TryLead(db::Tx& tx, std::chrono::milliseconds term, std::string* leader);
 /// Begins the epoch of the new leader `who`, with a lease of `term`; nothing that was claimed or
 /// applied under an older epoch can commit from now on. The new epoch.
 std::int64_t BeginEpoch(db::Tx& tx, const std::string& who, std::chrono::milliseconds term);

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "module/lines.h"
+#include "module/term.h"
 
 namespace cigri::module {
 namespace {
@@ -75,12 +76,6 @@ class OwnWaker : public Waker {
  private:
   std::atomic<Clock::rep> due_{Clock::time_point::max().time_since_epoch().count()};
 };
-
-std::string HostName() {
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 class Loop {
  public:
@@ -169,7 +164,7 @@ class Loop {
 
   void Pass(std::int64_t number) {
     const auto began = Clock::now();
-    Step step{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_};
+    Step step{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_, alone()};
     pass_(step);
     fresh_ = false;
     ++passes_;
@@ -177,11 +172,15 @@ class Loop {
     if (Clock::now() >= heartbeat_at_) Heartbeat(took.count());
   }
 
+  bool alone() const { return waker_ == &own_waker_; }
+
   void Heartbeat(double took_ms) {
-    db::Tx tx(*db_, db::Tx::Sync::kOff);
-    tx.Exec(sql::kHeartbeat, options_.name, HostName(), static_cast<int>(getpid()), epoch_,
-            started_, passes_, took_ms);
-    tx.Commit();
+    if (!alone() || !options_.on_each_host) {
+      db::Tx tx(*db_, db::Tx::Sync::kOff);
+      tx.Exec(sql::kHeartbeat, options_.name, HostName(), static_cast<int>(getpid()), epoch_,
+              started_, passes_, took_ms);
+      tx.Commit();
+    }
     heartbeat_at_ = Clock::now() + kHeartbeatEvery;
     malloc_trim(0);  // gives back what a large campaign took: it is scattered over the heap
   }
@@ -197,7 +196,8 @@ class Loop {
       db::Tx tx(*connection);
       epoch_ = tx.One(sql::kCurrentEpoch).epoch;
     }
-    if (waker_ == &own_waker_) connection->Listen("cigri_wake");
+    if (alone())
+      for (const auto& notice : options_.notices) connection->Listen(notice);
     db_ = std::move(connection);
     fresh_ = true;
     heartbeat_at_ = {};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "core/config.h"
 #include "db/db.h"
@@ -38,6 +39,7 @@ struct Step {
   bool fresh;    ///< first pass on this connection: what was remembered of the tables may be wrong
   Waker& waker;  ///< lives as long as the process
   const std::string& conninfo;  ///< for the connections of the module's own threads
+  bool alone = false;           ///< no almighty sends it steps
 };
 
 struct Options {
@@ -45,6 +47,10 @@ struct Options {
   std::string description;  ///< one line for --help
   /// Alone (--loop): the longest time between two passes.
   std::chrono::milliseconds loop_every{5000};
+  /// Alone: notices that start a pass.
+  std::vector<std::string> notices{"cigri_wake"};
+  /// Each host may have one that runs alone: that one writes no row of table `modules`.
+  bool on_each_host = false;
 };
 
 /// The main function of a module. Runs `pass` once for each step until it is asked to exit; returns
@@ -52,7 +58,7 @@ struct Options {
 ///  - from the almighty (stdin is a pipe): lines "step <n>", answered on stdout by
 ///    "done <n> <ms>"; "wake" and "wake <ms>" go out through step.waker; EOF ends the process;
 ///  - `--once`: one pass; an error of it ends the program with its exit code;
-///  - `--loop`: by timer and NOTIFY cigri_wake.
+///  - `--loop`: by timer and NOTIFY (Options::notices).
 /// Nothing else may write to stdout. Run() logs an exception of a pass and takes the next step; it
 /// waits for a lost database and answers steps without a pass meanwhile; StaleEpoch and SIGTERM end
 /// the process. Environment: CIGRI_DB, CIGRI_EPOCH (else the present

@@ -2,16 +2,24 @@
 
 namespace cigri::runner {
 
-ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, Shared& shared)
-    : session_(row, shared), thread_([this] { Loop(); }) {}
+ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, std::int64_t lease, Shared& shared)
+    : session_(row, lease, shared), thread_([this] {
+        Loop();
+        ended_ = true;
+        session_.shared.waker.Wake();
+      }) {}
 
 ClusterRunner::~ClusterRunner() {
+  Stop();
+  thread_.join();
+}
+
+void ClusterRunner::Stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_.notify_one();
-  thread_.join();
 }
 
 void ClusterRunner::Wake() {

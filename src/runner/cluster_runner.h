@@ -18,10 +18,14 @@ namespace cigri::runner {
 /// recorded (docs/design.md section 5).
 class ClusterRunner {
  public:
-  ClusterRunner(const clusterdb::ClusterRow& row, Shared& shared);
+  /// `lease`: the epoch of our lease on it.
+  ClusterRunner(const clusterdb::ClusterRow& row, std::int64_t lease, Shared& shared);
   ~ClusterRunner();
   /// There may be something to do. Never blocks.
   void Wake();
+  /// Asks the thread to end, after what it is doing; it wakes the grid when it has. Never blocks.
+  void Stop();
+  bool ended() const { return ended_; }
 
  private:
   void Loop();
@@ -40,6 +44,7 @@ class ClusterRunner {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool woken_ = false, stop_ = false;
+  std::atomic<bool> ended_{false};
   std::thread thread_;
 };
 

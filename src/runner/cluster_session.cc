@@ -10,12 +10,13 @@ namespace cigri::runner {
 
 using std::chrono::milliseconds;
 
-ClusterSession::ClusterSession(const clusterdb::ClusterRow& row, Shared& a_shared)
+ClusterSession::ClusterSession(const clusterdb::ClusterRow& row, std::int64_t lease,
+                               Shared& a_shared)
     : id(row.config.id),
       name(row.config.name),
       user_tokens(row.config.auth_type == "jwt"),
       shared(a_shared),
-      store(row.config.id, shared.grid_id, shared.epoch),
+      store(row.config.id, shared.grid_id, shared.epoch, lease),
       driver(shared.make_driver(row)),
       caps(driver->capabilities()) {}
 

@@ -26,14 +26,14 @@ struct Shared {
   int send_window_s;  ///< a POST starts at most this long after its claim began
   module::Waker& waker;
   DriverFactory make_driver;
-  std::atomic<bool> stale{false};  ///< another almighty leads: the process must end
+  std::atomic<bool> stale{false};  ///< another runner has a cluster of ours: the process must end
 };
 
 /// One cluster, for the thread of its runner alone.
 class ClusterSession {
  public:
   /// Throws what the driver factory throws.
-  ClusterSession(const clusterdb::ClusterRow& row, Shared& shared);
+  ClusterSession(const clusterdb::ClusterRow& row, std::int64_t lease, Shared& shared);
 
   const std::int64_t id;
   const std::string name;

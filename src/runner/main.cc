@@ -8,7 +8,11 @@ namespace {
 int Main(int argc, char** argv) {
   cigri::runner::Runner runner;
   const int code = cigri::module::Run(
-      argc, argv, {.name = "runner", .description = "submits what the plan grants to the clusters"},
+      argc, argv,
+      {.name = "runner",
+       .description = "submits what the plan grants to the clusters",
+       .notices = {"cigri_wake", "cigri_grants"},
+       .on_each_host = true},
       [&](cigri::module::Step& step) { runner.Pass(step); });
   std::_Exit(code);  // a thread may await an answer: the next runner looks up its batch
 }

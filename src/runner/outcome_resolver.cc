@@ -45,7 +45,7 @@ void OutcomeResolver::Resolve() {
 std::vector<OpenBatch> OutcomeResolver::LoadOpen() {
   std::vector<OpenBatch> open;
   session_.Transact([&](db::Tx& tx) {
-    module::CheckEpoch(tx, session_.shared.epoch);
+    session_.store.HoldLease(tx);
     open = session_.store.OpenBatches(tx);
     // This thread is sending nothing now, so the runner that intended these batches is gone. It may
     // have sent them.

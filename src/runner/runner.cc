@@ -1,5 +1,7 @@
 #include "runner/runner.h"
 
+#include <algorithm>
+
 #include "core/log.h"
 
 namespace cigri::runner {
@@ -11,19 +13,45 @@ constexpr std::chrono::seconds kLoadEvery{1};
 
 void Runner::Pass(module::Step& step) {
   if (step.fresh) Start(step);
-  if (shared_->stale) throw module::StaleEpoch("another almighty leads");
+  if (shared_->stale || leases_->lost())
+    throw module::StaleEpoch("another runner has a cluster of this one");
+  GiveClusters();
+  if (leases_->Over()) return;
   std::set<std::int64_t> busy;
   {
     db::Tx tx(step.db, db::Tx::Sync::kOff);
     busy = ClustersWithWork(tx);
     if (!busy.empty()) Refresh(tx);
+    // Only the runner of the leader's cycles knows when there may be new grants.
+    const auto held = leases_->Held();
+    const bool others = std::any_of(busy.begin(), busy.end(),
+                                    [&](std::int64_t id) { return held.count(id) == 0; });
+    if (others && !step.alone) {
+      NotifyGrants(tx);
+      tx.Commit();
+    }
   }
   for (const auto id : busy)
     if (const auto it = runners_.find(id); it != runners_.end()) it->second.runner->Wake();
 }
 
+// Another host gets a cluster once nothing is under way for it here.
+void Runner::GiveClusters() {
+  for (const auto id : leases_->ToGive()) {
+    const auto it = runners_.find(id);
+    if (it != runners_.end() && !it->second.runner->ended()) {
+      it->second.runner->Stop();
+      continue;
+    }
+    if (it != runners_.end()) runners_.erase(it);
+    leases_->Ended(id);
+  }
+}
+
 void Runner::Start(module::Step& step) {
   runners_.clear();
+  if (!leases_)
+    leases_ = std::make_unique<Leases>(step.conninfo, module::TermOf(step.config), step.waker);
   std::string grid_id;
   {
     db::Tx tx(step.db);
@@ -47,23 +75,33 @@ void Runner::Start(module::Step& step) {
 // Operators add and change clusters while the runner runs.
 void Runner::Refresh(db::Tx& tx) {
   const auto now = Clock::now();
-  if (now - loaded_at_ < kLoadEvery) return;
+  const auto seen = leases_->version();
+  if (now - loaded_at_ < kLoadEvery && seen == leases_seen_) return;
   loaded_at_ = now;
+  leases_seen_ = seen;
+  const auto to_give = leases_->ToGive();  // first: what is given is not held any more
+  const auto held = leases_->Held();
   std::set<std::int64_t> present;
   for (const auto& row : clusterdb::LoadClusters(tx)) {
+    leases_->Expect(row.config.id);
+    const auto it = held.find(row.config.id);
+    if (it == held.end()) continue;
     present.insert(row.config.id);
-    StartThread(row);
+    if (to_give.count(row.config.id) == 0) StartThread(row, it->second);
   }
   std::erase_if(runners_, [&](const auto& item) { return present.count(item.first) == 0; });
 }
 
-void Runner::StartThread(const clusterdb::ClusterRow& row) {
+void Runner::StartThread(const clusterdb::ClusterRow& row, std::int64_t lease) {
   auto& entry = runners_[row.config.id];
-  if (entry.runner && entry.fingerprint == row.fingerprint) return;
+  if (entry.runner && !entry.runner->ended() && entry.fingerprint == row.fingerprint &&
+      entry.lease == lease)
+    return;
   try {
     entry.runner.reset();
-    entry.runner = std::make_unique<ClusterRunner>(row, *shared_);
+    entry.runner = std::make_unique<ClusterRunner>(row, lease, *shared_);
     entry.fingerprint = row.fingerprint;
+    entry.lease = lease;
   } catch (const std::exception& e) {
     log::error("[{}] has no driver: {}", row.config.name, e.what());
     runners_.erase(row.config.id);

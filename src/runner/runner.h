@@ -1,4 +1,5 @@
-// The pass of the runner: finds the clusters that have work and wakes their threads.
+// The pass of the runner: finds the clusters that have work and wakes their threads. Each host has
+// a runner; each serves the clusters on which it has a lease.
 #pragma once
 #include <map>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "runner/cluster_runner.h"
+#include "runner/leases.h"
 
 namespace cigri::runner {
 
@@ -16,22 +18,26 @@ class Runner {
   /// `make_driver`: how a row becomes a driver; by default clusterdb::MakeDriver.
   explicit Runner(DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
 
-  /// Throws StaleEpoch when a thread has found that another almighty leads.
+  /// Throws StaleEpoch when another runner has taken a cluster of this one.
   void Pass(module::Step& step);
 
  private:
   struct Entry {
     std::string fingerprint;
+    std::int64_t lease = 0;
     std::unique_ptr<ClusterRunner> runner;
   };
   void Start(module::Step& step);
+  void GiveClusters();
   void Refresh(db::Tx& tx);
-  void StartThread(const clusterdb::ClusterRow& row);
+  void StartThread(const clusterdb::ClusterRow& row, std::int64_t lease);
 
   DriverFactory make_driver_;
+  std::unique_ptr<Leases> leases_;  // as long as the process
   std::unique_ptr<Shared> shared_;
   std::map<std::int64_t, Entry> runners_;  // destroyed before shared_
   Clock::time_point loaded_at_{};
+  std::int64_t leases_seen_ = -1;  // Leases::version at the last Refresh
 };
 
 }  // namespace cigri::runner

@@ -6,6 +6,7 @@
 #include <sql/clusters.h>
 #include <sql/error_classes.h>
 #include <sql/grid.h>
+#include <sql/leases.h>
 #include <sql/tasks.h>
 #include <sql/users.h>
 
@@ -39,10 +40,17 @@ void CountBatch(CounterDeltas& deltas, std::int64_t cluster, const ClaimedBatch&
     CountElement(deltas, cluster, batch, state, i, sign);
 }
 
+void NotifyGrants(db::Tx& tx) { tx.Exec(sql::kNotifyGrants); }
+
+void Store::HoldLease(db::Tx& tx) const {
+  if (tx.Exec(sql::kHoldCluster, cluster_id_, lease_).empty())
+    throw module::StaleEpoch("another runner has cluster " + std::to_string(cluster_id_));
+}
+
 bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
                    const std::vector<std::pair<int, std::string>>& remote,
                    const std::vector<int>& missing, bool on_hold) {
-  module::CheckEpoch(tx, epoch_);
+  HoldLease(tx);
   db::RowSet<std::string, int, int> jobs;  // remote id, element, attempt
   for (const auto& [element, id] : remote)
     jobs.Add(id, element, batch.tasks.at(static_cast<std::size_t>(element)).attempt);
@@ -61,7 +69,7 @@ bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
 
 bool Store::GiveBack(db::Tx& tx, const ClaimedBatch& batch, BatchState end,
                      const std::string& why) {
-  module::CheckEpoch(tx, epoch_);
+  HoldLease(tx);
   if (tx.Exec(sql::kCloseBatch, batch.id, std::string(ToString(end)), why) == 0) return false;
   std::vector<int> elements(batch.tasks.size());
   std::iota(elements.begin(), elements.end(), 0);

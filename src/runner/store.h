@@ -94,14 +94,20 @@ struct LearntLimits {
 
 /// Clusters for which the plan grants something, or where the runner has something to finish.
 std::set<std::int64_t> ClustersWithWork(db::Tx& tx);
+/// Wakes the runners of other hosts.
+void NotifyGrants(db::Tx& tx);
 /// What distinguishes the tags of this grid.
 std::string GridId(db::Tx& tx);
 
 /// The statements about one cluster.
 class Store {
  public:
-  Store(std::int64_t cluster_id, std::string grid_id, std::int64_t epoch)
-      : cluster_id_(cluster_id), grid_id_(std::move(grid_id)), epoch_(epoch) {}
+  /// `epoch`: of the grid, which batches remember; `lease`: of our lease on the cluster.
+  Store(std::int64_t cluster_id, std::string grid_id, std::int64_t epoch, std::int64_t lease)
+      : cluster_id_(cluster_id), grid_id_(std::move(grid_id)), epoch_(epoch), lease_(lease) {}
+
+  /// Makes sure that this runner has the cluster until `tx` ends. Throws StaleEpoch.
+  void HoldLease(db::Tx& tx) const;
 
   /// Claims against the grants of the cluster and writes the intents: at most `most` jobs, in
   /// batches of at most `max_array(campaign)`; `send_window_s` is how long a POST may still start.
@@ -175,7 +181,7 @@ class Store {
 
   std::int64_t cluster_id_;
   std::string grid_id_;
-  std::int64_t epoch_;
+  std::int64_t epoch_, lease_;
   bool half_open_ = false;  // as the last claim saw it
 };
 

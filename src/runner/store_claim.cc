@@ -213,7 +213,7 @@ void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_wind
 std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
                                        const std::function<int(std::int64_t)>& max_array,
                                        int send_window_s, bool hold) {
-  module::CheckEpoch(tx, epoch_);
+  HoldLease(tx);
   const Ceiling ceiling = CeilingNow(tx);
   if (!ceiling.open) return {};
   const auto wants = Room(Candidates(tx, max_array), ceiling, most);

@@ -19,7 +19,7 @@ std::optional<RestoredCluster> Store::Restored(db::Tx& tx) {
 }
 
 AdoptedTags Store::AdoptTags(db::Tx& tx, const std::vector<std::string>& tags) {
-  module::CheckEpoch(tx, epoch_);
+  HoldLease(tx);
   std::set<std::string> known;
   for (const auto& row : tx.Exec(sql::kKnownTags, tags)) known.insert(row.tag);
   std::map<std::int64_t, std::vector<UnknownTag>> unknown;
@@ -79,7 +79,7 @@ void Store::AdoptBatch(db::Tx& tx, const sql::CampaignsOfTagsRow& campaign,
 }
 
 void Store::EndReconciliation(db::Tx& tx, std::int64_t last_campaign) {
-  module::CheckEpoch(tx, epoch_);
+  HoldLease(tx);
   if (tx.Exec(sql::kEndReconciliation, cluster_id_).empty()) return;
   tx.Exec(sql::kForgetRetriesInFlight, last_campaign);
 }

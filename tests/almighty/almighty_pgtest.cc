@@ -247,6 +247,28 @@ TEST_F(AlmightyPgTest, WhoeverOfAHomeIsLeftKeepsItsServices) {
   EXPECT_TRUE(Await([&] { return AllHavePassed(2) && healthy(); }));
 }
 
+// A host that stands by has a runner, too, which serves its share of the clusters.
+TEST_F(AlmightyPgTest, AnAlmightyThatStandsByKeepsARunnerUntilItLeads) {
+  auto first = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  auto second = Almighty();
+  const auto helpers = [&] {
+    return Number("SELECT count(DISTINCT pid) FROM fake_passes WHERE name = 'runner'") - 1;
+  };
+  ASSERT_TRUE(Await([&] { return helpers() == 1; }));
+  const pid_t of_leader = Sql("SELECT pid FROM fake_passes WHERE name = 'runner' ORDER BY id "
+                              "LIMIT 1")[0][0].as<pid_t>();
+  const pid_t helper = Sql("SELECT pid FROM fake_passes WHERE name = 'runner' AND pid <> " +
+                           std::to_string(of_leader))[0][0].as<pid_t>();
+  auto third = Almighty();
+  kill(helper, SIGKILL);
+  EXPECT_TRUE(Await([&] { return helpers() == 2; })) << "it restarts it";
+  first.Kill(SIGKILL);
+  ASSERT_TRUE(Await([&] { return AllHavePassed(2); }));
+  EXPECT_FALSE(Alive(helper));
+  EXPECT_FALSE(Alive(of_leader));
+}
+
 TEST_F(AlmightyPgTest, WithoutAnyNoticeTheSafetyTickStartsCycles) {  // TECH-04
   Configure("SAFETY_TICK = 0.2\n");
   Sql("INSERT INTO campaigns (grid_user, name, nb_params, first_task_id, jdl) "

@@ -37,6 +37,7 @@ class ClusterRunnerPgTest : public test::RowsTest {
     if (!more.empty()) Sql("UPDATE clusters SET " + more);
   }
   void Start(int sessions = 4) {
+    Sql("INSERT INTO cluster_leases (cluster_id) VALUES (1) ON CONFLICT DO NOTHING");
     shared_.reset(new Shared{{conninfo(), "runner", sessions},
                              "grid",
                              0,
@@ -48,7 +49,7 @@ class ClusterRunnerPgTest : public test::RowsTest {
                              }});
     auto c = Connect();
     db::Tx tx(*c);
-    runner_ = std::make_unique<ClusterRunner>(clusterdb::LoadClusters(tx).at(0), *shared_);
+    runner_ = std::make_unique<ClusterRunner>(clusterdb::LoadClusters(tx).at(0), 0, *shared_);
   }
   // Wakes it until `condition` holds.
   bool WakeUntil(const std::function<bool()>& condition) {

@@ -148,7 +148,7 @@ TEST_F(RunnerPgTest, TheIntentOfARunnerThatWasKilledIsLookedUp) {
   GivenGrant(campaign, 1, 3);
   {
     db::Tx tx(*db_);
-    const auto batches = Store(1, "grid", 0)
+    const auto batches = Store(1, "grid", 0, 0)
                              .Claim(
                                  tx, 10, [](std::int64_t) { return 10; }, 10, false);
     tx.Commit();
@@ -169,10 +169,11 @@ TEST_F(RunnerPgTest, JobsOnHoldAreReleasedInTheNameOfTheirUser) {
   EXPECT_EQ(site_.Releases(), std::vector<std::string>{"alice-there"});
 }
 
-TEST_F(RunnerPgTest, WhenAnotherAlmightyLeadsNothingIsClaimedAndThePassSaysSo) {
+TEST_F(RunnerPgTest, WhenAnotherRunnerHasTheClusterNothingIsClaimedAndThePassSaysSo) {
   GivenClusters(1);
+  Pass();
   GivenGrant(GivenCampaign({}), 1, 5);
-  Sql("UPDATE grid SET epoch = 7");
+  Sql("UPDATE cluster_leases SET epoch = 7");
   EXPECT_TRUE(Await([&] {
     try {
       Pass();

@@ -12,7 +12,7 @@ class RunnerStorePgTest : public test::RowsTest {
   std::vector<ClaimedBatch> Claim(int cluster = 1, int most = 1000, int max_array = 1000) {
     auto c = Connect();
     db::Tx tx(*c);
-    Store store(cluster, "grid", 0);
+    Store store(cluster, "grid", 0, 0);
     auto batches = store.Claim(
         tx, most, [&](std::int64_t) { return max_array; }, 10, false);
     tx.Commit();
@@ -25,7 +25,7 @@ class RunnerStorePgTest : public test::RowsTest {
     for (int i = 0; i < static_cast<int>(batch.tasks.size()); ++i)
       if (std::find(missing.begin(), missing.end(), i) == missing.end())
         remote.emplace_back(i, "r" + std::to_string(i));
-    EXPECT_TRUE(Store(1, "grid", 0).Record(tx, batch, remote, missing, false));
+    EXPECT_TRUE(Store(1, "grid", 0, 0).Record(tx, batch, remote, missing, false));
     tx.Commit();
   }
 };
@@ -72,10 +72,10 @@ TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWallt
             "1:90 2:100");
   auto connection = Connect();
   db::Tx tx(*connection);
-  const auto spec = Store(1, "grid", 0).Build(tx, batches[2]);
+  const auto spec = Store(1, "grid", 0, 0).Build(tx, batches[2]);
   EXPECT_EQ(spec.walltime_s, 100);
   EXPECT_EQ(spec.options["mem"], 3072);
-  EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).walltime_s, 60);
+  EXPECT_EQ(Store(1, "grid", 0, 0).Build(tx, batches[0]).walltime_s, 60);
 }
 
 // FAIR-09. The campaign asks for 60 s.
@@ -138,7 +138,7 @@ TEST_F(RunnerStorePgTest, TasksThatShareAJobTakeItsSlotsAndItsPlaceInTheGrantOnc
   ExpectConservation(campaign);
   auto connection = Connect();
   db::Tx tx(*connection);
-  EXPECT_EQ(Store(1, "grid", 0).Build(tx, batches[0]).tasks_per_job, 10);
+  EXPECT_EQ(Store(1, "grid", 0, 0).Build(tx, batches[0]).tasks_per_job, 10);
 }
 
 TEST_F(RunnerStorePgTest, WhatHasFailedRunsAlone) {
@@ -187,7 +187,7 @@ TEST_F(RunnerStorePgTest, AutomaticMemoryIsLearntFromTheTasksThatAreDone) {
   const auto mem = [&] {
     auto connection = Connect();
     db::Tx tx(*connection);
-    const auto spec = Store(1, "grid", 0).Build(tx, batches[0]);
+    const auto spec = Store(1, "grid", 0, 0).Build(tx, batches[0]);
     EXPECT_TRUE(spec.options[kAutoMemory]);
     return spec.options.value("mem", 0);
   };
@@ -274,8 +274,8 @@ TEST_F(RunnerStorePgTest, ARefusedBatchGivesItsTasksBackAndTheyGoFirst) {
   {
     auto c = Connect();
     db::Tx tx(*c);
-    EXPECT_TRUE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kRefused, "no"));
-    EXPECT_FALSE(Store(1, "grid", 0).GiveBack(tx, batches[0], BatchState::kAbandoned, "again"))
+    EXPECT_TRUE(Store(1, "grid", 0, 0).GiveBack(tx, batches[0], BatchState::kRefused, "no"));
+    EXPECT_FALSE(Store(1, "grid", 0, 0).GiveBack(tx, batches[0], BatchState::kAbandoned, "again"))
         << "only once";
     tx.Commit();
   }
@@ -296,10 +296,10 @@ TEST_F(RunnerStorePgTest, AHalfTakenBatchIsRecordedAndItsOtherHalfGoesBack) {
   ExpectConservation(campaign);
 }
 
-TEST_F(RunnerStorePgTest, AnOldEpochChangesNothing) {
+TEST_F(RunnerStorePgTest, ALeaseThatAnotherRunnerHasTakenChangesNothing) {
   GivenClusters(1);
   GivenGrant(GivenCampaign({}), 1, 5);
-  Sql("UPDATE grid SET epoch = 7");
+  Sql("UPDATE cluster_leases SET epoch = 1");
   EXPECT_THROW(Claim(), module::StaleEpoch);
   EXPECT_EQ(Count("batches"), 0);
 }
@@ -317,7 +317,7 @@ TEST_F(RunnerStorePgTest, TheParametersOfARangeComeFromItsChunks) {
   const auto batches = Claim();
   auto c = Connect();
   db::Tx tx(*c);
-  const auto spec = Store(1, "grid", 0).Build(tx, batches.at(0));
+  const auto spec = Store(1, "grid", 0, 0).Build(tx, batches.at(0));
   ASSERT_EQ(spec.elements.size(), 3u);
   EXPECT_EQ(spec.elements[0].command, "./job.sh a b");
   EXPECT_EQ(spec.elements[1].command, "./job.sh $HOME \"x\"");

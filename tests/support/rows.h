@@ -17,11 +17,13 @@ struct CampaignRow {
 class RowsTest : public PgTest {
  protected:
   void GivenClusters(int n) {
-    for (int i = 1; i <= n; ++i)
+    for (int i = 1; i <= n; ++i) {
       Sql("INSERT INTO clusters (id, name, kind, api_url, mode, change_feed, exact_walltime, "
           "dedicated, time_resolution_s) VALUES (" +
           std::to_string(i) + ", 'c" + std::to_string(i) +
           "', 'local', 'unix:/nowhere', 'unlimited', true, true, true, 0)");
+      Sql("INSERT INTO cluster_leases (cluster_id) VALUES (" + std::to_string(i) + ")");
+    }
   }
   std::int64_t GivenCampaign(const CampaignRow& row) {
     const auto id = Sql("INSERT INTO campaigns (grid_user, name, type, nb_params, first_task_id, "

@@ -1,5 +1,6 @@
 #include <sql/cluster_status.h>
 #include <sql/grid.h>
+#include <sql/leases.h>
 #include <sql/servers.h>
 
 #include <cstdio>
@@ -78,6 +79,7 @@ void ReadDatabase(const Database& database, json& status) {
     for (const auto& row : tx.Exec(sql::kDatabaseStandbys))
       status["standbys"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kClusterHealth)) status["clusters"].push_back(RowJson(row));
+    for (const auto& row : tx.Exec(sql::kShowRunners)) status["runners"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kModuleStatus)) status["modules"].push_back(RowJson(row));
   } catch (const Fatal& e) {
     status["error"] = e.what();
@@ -123,6 +125,16 @@ void PrintClusters(const json& status) {
   }
 }
 
+// Which host serves which clusters.
+void PrintRunners(const json& status) {
+  for (const auto& r : status.value("runners", json::array())) {
+    const auto clusters = r["clusters"].get<std::vector<std::string>>();
+    const std::string names = clusters.empty() ? "no cluster" : Join(clusters, ", ");
+    std::printf("runner on %s (%d) serves %s\n", r["host"].get<std::string>().c_str(),
+                r["pid"].get<int>(), names.c_str());
+  }
+}
+
 void PrintServer(const json& status) {
   const auto& server = status["server"];
   std::printf("  server at %s, PostgreSQL %s, started %s ago\n",
@@ -163,6 +175,7 @@ void Print(const json& status) {
                 g["bytes"].get<double>() / 1048576);
     PrintServer(status);
   }
+  PrintRunners(status);
   PrintClusters(status);
   std::printf("jobs of embedded clusters running: %d\n", status["jobs"].get<int>());
   std::printf("disk: %.1f MB in %s\n", status["disk_mb"].get<double>(),

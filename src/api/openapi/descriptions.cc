@@ -284,7 +284,7 @@ const std::vector<NamedType>& NamedTypes() {
        "job_ratio text, queue_s number, pending_kept int|null, waiting_timeout_s int|null, min_cycle_s number|null, "
        "max_calls_per_min int|null, calls_by any, calls_per_min number|null, clock_skew_s number|null, "
        "max_running int|null, max_waiting int|null, max_array int|null, max_bytes int|null, "
-       "learnt_from text|null, kill_all bool, usage any, links Links}"},
+       "learnt_from text|null, kill_all bool, served_by text|null, usage any, links Links}"},
       {"GridCluster",
        "{id int, name text, message text, action text|null, enabled bool, slots int, used int, free int, ours int, "
        "unavailable int, waiting_campaigns int, failing_for number|null, drained bool, drained_by text|null, "

@@ -1,0 +1,76 @@
+-- name: AddRunner
+-- Runner $1 on host $2, of home $3, process $4, lives for $5 seconds from now on. Runners that
+-- ended long ago are forgotten.
+WITH gone AS (
+    DELETE FROM runners WHERE ends_at < clock_timestamp() - interval '1 hour'
+)
+INSERT INTO runners (id, host, home, pid, session, ends_at)
+VALUES ($1, $2, $3, $4, pg_backend_pid(),
+    clock_timestamp() + $5::double precision * interval '1 second');
+
+-- name: ClusterLeases
+-- returns: cluster_id int64, name text, epoch int64, runner_id text?, home_runner_id text?
+-- Every cluster with the living runner that has it, and the first one that lives in its home.
+SELECT c.id AS cluster_id, c.name, coalesce(l.epoch, 0) AS epoch, r.id AS runner_id,
+    (SELECT h.id FROM living_runners AS h WHERE h.home = c.home ORDER BY h.started_at, h.id LIMIT 1)
+        AS home_runner_id
+FROM clusters AS c
+LEFT JOIN cluster_leases AS l ON l.cluster_id = c.id
+LEFT JOIN living_runners AS r ON r.id = l.runner_id
+ORDER BY c.id;
+
+-- name: EndTransactionsOfCluster
+-- returns: ended bool
+-- Ends the session whose transaction holds the lease of cluster $1: a runner that has it no more,
+-- and stands still in the middle of a claim. A runner has one transaction for a cluster at a time.
+SELECT pg_terminate_backend(a.pid) AS ended
+FROM cluster_leases AS l JOIN pg_stat_activity AS a ON a.backend_xid = l.xmax
+WHERE l.cluster_id = $1 AND a.pid <> pg_backend_pid();
+
+-- name: GiveCluster
+-- The runner of cluster $1 in epoch $2 has it no more: another one may take it at once.
+UPDATE cluster_leases SET runner_id = NULL WHERE cluster_id = $1 AND epoch = $2;
+
+-- name: HoldCluster
+-- returns: epoch int64
+-- Holds the lease of cluster $1 for the rest of the transaction; no row: it has another epoch than
+-- $2, so another runner has taken it. FOR SHARE and not KEY SHARE: that one has to wait for us.
+SELECT epoch FROM cluster_leases WHERE cluster_id = $1 AND epoch = $2 FOR SHARE;
+
+-- name: LivingRunners
+-- returns: id text
+-- The oldest first: the order in which they share clusters.
+SELECT id FROM living_runners ORDER BY started_at, id;
+
+-- name: NotifyGrants
+-- Wakes the runners of other hosts.
+SELECT pg_notify('cigri_grants', '');
+
+-- name: RemoveRunner
+-- Runner $1 ends: others take its clusters at once.
+DELETE FROM runners WHERE id = $1;
+
+-- name: RenewRunner
+-- Runner $1 lives for another $2 seconds, with the present session.
+UPDATE runners
+SET session = pg_backend_pid(),
+    ends_at = clock_timestamp() + $2::double precision * interval '1 second'
+WHERE id = $1;
+
+-- name: ShowRunners
+-- returns: host text, home text, pid int, up_s double, clusters text[]
+-- Who serves which clusters, for `cigri status`.
+SELECT r.host, r.home, r.pid, extract(epoch FROM now() - r.started_at)::float8 AS up_s,
+    ARRAY(SELECT c.name FROM clusters AS c JOIN cluster_leases AS l ON l.cluster_id = c.id
+          WHERE l.runner_id = r.id ORDER BY c.name) AS clusters
+FROM living_runners AS r ORDER BY r.started_at, r.id;
+
+-- name: TakeCluster
+-- returns: epoch int64
+-- Runner $2 takes cluster $1, whose epoch it has seen to be $3; no row: another one was faster.
+-- Waits for the transactions of the runner before it.
+INSERT INTO cluster_leases AS l (cluster_id, epoch, runner_id) VALUES ($1, $3::bigint + 1, $2)
+ON CONFLICT (cluster_id) DO UPDATE
+SET epoch = excluded.epoch, runner_id = excluded.runner_id, since = now()
+WHERE l.epoch = $3
+RETURNING epoch;

@@ -1,0 +1,20 @@
+#include "module/term.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace cigri::module {
+
+Term TermOf(const Config& config) {
+  return {std::chrono::milliseconds(
+      static_cast<std::int64_t>(1000 * std::max(1.0, config.GetDouble("LEADER_TERM", 8))))};
+}
+
+std::string HostName() {
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace cigri::module

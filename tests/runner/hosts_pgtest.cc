@@ -1,0 +1,181 @@
+// Runners of several hosts on one database: real processes, with leases on different clusters.
+#include <signal.h>
+#include <sql/leases.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "process/spawn.h"
+#include "runner/leases.h"
+#include "tests/cluster/recorded_server.h"
+#include "tests/support/await.h"
+#include "tests/support/rows.h"
+#include "tests/support/wakers.h"
+
+namespace cigri::runner {
+namespace {
+
+using test::Await;
+using test::Says;
+
+// `runner --loop`, as an almighty that stands by keeps one.
+class RunnerProcess {
+ public:
+  explicit RunnerProcess(process::Environment environment) {
+    process::SpawnOptions options;
+    options.environment = std::move(environment);
+    options.death_signal = SIGKILL;
+    pid_ = process::Spawn({std::string(CIGRI_BIN_DIR) + "/runner", "--loop"}, options);
+  }
+  ~RunnerProcess() {
+    if (pid_ != 0) Kill(SIGKILL);
+  }
+  pid_t pid() const { return pid_; }
+  void Signal(int signal) const { kill(pid_, signal); }
+  // Sends a signal that ends it, 0 for none, and waits; its exit code.
+  int Kill(int signal) {
+    if (signal != 0) kill(pid_, signal);
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+class HostsPgTest : public test::RowsTest {
+ protected:
+  void SetUp() override {
+    RowsTest::SetUp();
+    std::filesystem::create_directories(home_);
+    server_.OnEach("POST", "/jobs.json", [this](const auto&) {
+      if (on_post_) on_post_();
+      return Says({{"cmd_output", "OAR_JOB_ID=" + std::to_string(100 + next_++) + "\n"}}, 201);
+    });
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(home_, ignored);
+    RowsTest::TearDown();
+  }
+  void GivenOars(int n) {
+    for (int i = 1; i <= n; ++i)
+      Sql("INSERT INTO clusters (id, name, kind, api_url, mode, api_auth_type) VALUES (" +
+          std::to_string(i) + ", 'c" + std::to_string(i) + "', 'oar2', 'http://127.0.0.1:" +
+          std::to_string(server_.port()) + "/c" + std::to_string(i) +
+          "', 'unlimited', 'header')");
+  }
+  std::unique_ptr<RunnerProcess> Start(double term_s = 8) {
+    const std::string file = home_ + "/cigri.conf";
+    std::ofstream(file) << "LEADER_TERM = \"" << term_s << "\"\n";
+    return std::make_unique<RunnerProcess>(process::Environment{
+        "CIGRI_DB=" + conninfo(), "CIGRI_HOME=" + home_, "CIGRICONFFILE=" + file, "LANG=C.UTF-8",
+        "PATH=/usr/bin:/bin"});
+  }
+  int LeasesOf(const RunnerProcess& runner) {
+    return static_cast<int>(
+        Count("cluster_leases AS l JOIN living_runners AS r ON r.id = l.runner_id WHERE r.pid = " +
+              std::to_string(runner.pid())));
+  }
+  bool AwaitLeases(const RunnerProcess& runner, int n) {
+    return Await([&] { return LeasesOf(runner) == n; });
+  }
+  // Grants one more job on each cluster, and waits for all of them.
+  void ExpectServed(std::int64_t campaign, int clusters, int jobs) {
+    for (int k = 1; k <= clusters; ++k) GivenGrant(campaign, k, jobs);
+    Sql("NOTIFY cigri_grants");
+    EXPECT_TRUE(Await([&] { return Count("live") == clusters * jobs; })) << Count("live");
+    EXPECT_EQ(server_.Asked("POST", "/jobs.json").size(),
+              static_cast<std::size_t>(clusters * jobs))
+        << "nothing is sent twice";
+    ExpectConservation(campaign);
+  }
+
+  std::string home_ = "/tmp/cigri-hosts-" + RandomHex(6);
+  std::atomic<int> next_{0};
+  std::function<void()> on_post_;
+  test::RecordedServer server_;
+};
+
+TEST_F(HostsPgTest, TwoRunnersShareTheClustersAndOneThatIsKilledLeavesAllToTheOther) {
+  GivenOars(4);
+  const auto campaign = GivenCampaign({.ntasks = 50, .clusters = 4});
+  const auto first = Start();
+  ASSERT_TRUE(AwaitLeases(*first, 4));
+  ExpectServed(campaign, 4, 1);
+  const auto second = Start();
+  ASSERT_TRUE(AwaitLeases(*second, 2));
+  EXPECT_EQ(LeasesOf(*first), 2);
+  ExpectServed(campaign, 4, 2);
+  // A runner that dies leaves a session that ends: nobody waits for the end of its term.
+  const auto killed = std::chrono::steady_clock::now();
+  first->Kill(SIGKILL);
+  ASSERT_TRUE(AwaitLeases(*second, 4));
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(8));
+  ExpectServed(campaign, 4, 3);
+}
+
+TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {
+  GivenOars(1);
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  const auto first = Start(1);
+  ASSERT_TRUE(AwaitLeases(*first, 1));
+  // It stands still after its cluster has taken the job, and before it reads the answer.
+  on_post_ = [&] { first->Signal(SIGSTOP); };
+  GivenGrant(campaign, 1, 1);
+  Sql("NOTIFY cigri_grants");
+  ASSERT_TRUE(Await([&] { return !server_.Asked("POST", "/jobs.json").empty(); }));
+  const auto second = Start(1);
+  ASSERT_TRUE(AwaitLeases(*second, 1));
+  ASSERT_TRUE(Await([&] { return Count("batches WHERE state = 'in_doubt'") == 1; }))
+      << "the second one looks up what the first one may have sent";
+  first->Signal(SIGCONT);
+  EXPECT_EQ(first->Kill(0), kExitTryLater) << "it ends itself";
+  EXPECT_EQ(Count("live"), 0) << "its record is refused";
+  EXPECT_EQ(Count("batches WHERE state = 'in_doubt'"), 1);
+  EXPECT_EQ(server_.Asked("POST", "/jobs.json").size(), 1u) << "nothing is sent twice";
+  EXPECT_EQ(LeasesOf(*second), 1);
+  ExpectConservation(campaign);
+}
+
+TEST_F(HostsPgTest, ARunnerThatStandsStillInAClaimIsEndedByTheNextOne) {
+  GivenClusters(1);
+  Sql("INSERT INTO runners (id, host, home, pid, session, ends_at) VALUES ('paused', 'a', 'a:/h', "
+      "1, pg_backend_pid(), now() - interval '1 second');"
+      "UPDATE cluster_leases SET epoch = 3, runner_id = 'paused'");
+  db::Connection session(conninfo(), "cigri runner");
+  db::Tx claim(session);
+  ASSERT_FALSE(claim.Exec(sql::kHoldCluster, std::int64_t{1}, std::int64_t{3}).empty());
+  test::TestWaker waker;
+  Leases leases(conninfo(), {std::chrono::milliseconds(1000)}, waker);
+  ASSERT_TRUE(Await([&] { return leases.Held().count(1) == 1; }));
+  EXPECT_EQ(leases.Held().at(1), 4);
+  EXPECT_THROW(claim.Commit(), db::Error);
+}
+
+TEST_F(HostsPgTest, ALocalClusterIsServedByTheRunnerOfItsHome) {
+  GivenClusters(3);
+  test::TestWaker waker;
+  setenv("CIGRI_HOME", "/one", 1);
+  Leases one(conninfo(), {std::chrono::milliseconds(1000)}, waker);
+  EXPECT_EQ(one.Held().size(), 3u);
+  Sql("UPDATE clusters SET home = '" + module::HostName() + ":/two' WHERE id < 3");
+  setenv("CIGRI_HOME", "/two", 1);
+  Leases two(conninfo(), {std::chrono::milliseconds(1000)}, waker);
+  unsetenv("CIGRI_HOME");
+  EXPECT_TRUE(Await([&] {
+    for (const auto id : one.ToGive()) one.Ended(id);
+    return two.Held().size() == 2;
+  }));
+  EXPECT_EQ(one.Held().size(), 1u);
+  EXPECT_EQ(one.Held().count(3), 1u);
+}
+
+}  // namespace
+}  // namespace cigri::runner

@@ -1,0 +1,93 @@
+// Two homes on one database, as two hosts: each serves clusters of its own, and what one of them
+// served is the other's when it is gone. By the jobs' own record every task runs once.
+#include <signal.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+#include "db/native.h"
+#include "tests/system/grid.h"
+
+namespace cigri::test {
+namespace {
+
+class HostsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    first.Up();
+    const std::string conninfo(Trim(Slurp(first.home() + "/conninfo")));
+    second = std::make_unique<Grid>("gamma=2,delta=2");
+    second->set_database(conninfo);
+    second->Up();
+    database = std::make_unique<db::Connection>(conninfo, "operator");
+  }
+  void TearDown() override {
+    if (HasFailure())
+      std::fprintf(stderr, "%s\n%s\n", first.Log().c_str(), second->Log().c_str());
+    database.reset();
+    second->Down();
+    first.Down();
+  }
+  // The clusters of each runner, in any order.
+  std::multiset<std::string> Served() {
+    std::multiset<std::string> served;
+    const json status = json::parse(first.Run({"cigri", "status", "--json"}).out, nullptr, false);
+    if (!status.is_object()) return served;
+    for (const auto& runner : status.value("runners", json::array()))
+      served.insert(Join(runner["clusters"].get<Arguments>(), " "));
+    return served;
+  }
+  bool AwaitServed(const std::multiset<std::string>& by_runner) {
+    std::multiset<std::string> served;
+    const bool so = Await([&] { return (served = Served()) == by_runner; });
+    for (const auto& clusters : served) std::printf("a runner serves: %s\n", clusters.c_str());
+    return so;
+  }
+  void KillAll(const Grid& grid) {
+    EXPECT_TRUE(Await([&] {
+      const auto processes = ProcessesOf(grid.home());
+      for (const auto& process : processes) kill(process.pid, SIGKILL);
+      return processes.empty();
+    }));
+  }
+
+  Grid first{"alpha=2,beta=2"};
+  std::unique_ptr<Grid> second;
+  std::unique_ptr<db::Connection> database;
+};
+
+TEST_F(HostsTest, EachHostServesItsShareAndTheOtherTakesItOverWhenItIsGone) {
+  ASSERT_TRUE(AwaitServed({"alpha beta", "delta gamma"})) << "local clusters stay at home";
+  {
+    db::Tx tx(*database);  // as clusters that both hosts reach
+    db::Native(tx).exec("UPDATE clusters SET home = NULL WHERE name IN ('alpha', 'beta')");
+    tx.Commit();
+  }
+  ASSERT_TRUE(AwaitServed({"alpha", "beta delta gamma"}));
+  const int n = 600;
+  first.Script("job", "#!/bin/sh\nsleep 0.05\necho $1 >> out\n");
+  const int id = first.Submit(Jdl(first, "hosts", "./job", {{"nb_jobs", n}}));
+  const auto from = [&](const std::string& cluster) {
+    db::Tx tx(*database);
+    return db::Native(tx).exec("SELECT count(*) FROM done JOIN clusters AS c ON c.id = cluster_id "
+                               "WHERE c.name = '" + cluster + "'")[0][0].as<int>();
+  };
+  ASSERT_TRUE(Await([&] { return from("alpha") > 50 && from("beta") > 50; })) << "both work";
+  const auto before = from("beta");
+  KillAll(*second);
+  const auto killed = std::chrono::steady_clock::now();
+  ASSERT_TRUE(AwaitServed({"alpha beta delta gamma"}));
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, Seconds(10));
+  ASSERT_TRUE(first.AwaitOver(id, Seconds(120))) << first.Progress(id);
+  EXPECT_GT(from("beta"), before) << "it goes on";
+  Arguments ran;
+  for (const auto& line : first.Lines("out")) ran.push_back(Split(line, ' ')[0]);
+  std::sort(ran.begin(), ran.end());
+  EXPECT_EQ(ran, Indexes(n)) << "each task once, by the jobs' own record";
+  const auto check = first.Run({"gridadmin", "check"});
+  EXPECT_EQ(check.code, 0) << check.out << check.err;
+}
+
+}  // namespace
+}  // namespace cigri::test
