@@ -13,7 +13,7 @@ endfunction()
 add_link_options(-Wl,-z,relro,-z,now)
 
 # How much the compiler optimises. `decides`: its own computing is what a user waits for. `waits`: for
-# PostgreSQL, clusters, processes or people; it compiles in less time.
+# PostgreSQL, clusters, processes or users; it compiles in less time.
 set(CIGRI_LEVEL_decides -O2)
 set(CIGRI_LEVEL_waits -Og)
 

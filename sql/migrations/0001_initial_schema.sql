@@ -808,6 +808,7 @@ CREATE TABLE grants (
     n int NOT NULL CHECK (n > 0),     -- most jobs of that kind in flight there
     rank int NOT NULL,                -- order among the grants of a cluster
     plan_id bigint NOT NULL,
+    tried int,                        -- jobs that had ended there, while none has succeeded
     PRIMARY KEY (campaign_id, cluster_id, kind)
 );
 -- What a cluster that is only observed would be sent; never claimed against.

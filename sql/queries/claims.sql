@@ -4,9 +4,12 @@
 -- returns: tasks_per_job int, retried int64
 -- The grants of cluster $1 in the order of the plan, with what is in flight against them now. An
 -- epilogue also runs where a failure of the program or of the prologue blocks the placement: it
--- cleans up. Without a valid token, or refused, it cannot.
+-- cleans up. Without a valid token, or refused, it cannot. Until a job has succeeded there, those
+-- that ended since the plan count as in flight: it may have allowed as many as may fail.
 SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
-    coalesce(f.same, 0)::bigint AS in_flight_kind, coalesce(f.all_kinds, 0)::bigint AS in_flight,
+    coalesce(f.same, 0)::bigint + CASE WHEN g.tried < l.ended AND NOT l.verified
+        THEN l.ended - g.tried ELSE 0 END AS in_flight_kind,
+    coalesce(f.all_kinds, 0)::bigint AS in_flight,
     cur.ntasks - cur.next_idx AS fresh, cc.cluster_login,
     coalesce(e.tasks_per_job, 1) AS tasks_per_job,
     (SELECT count(*) FROM (SELECT FROM retry WHERE campaign_id = g.campaign_id LIMIT 1000) AS few)
@@ -24,6 +27,7 @@ LEFT JOIN LATERAL (
     WHERE k.campaign_id = g.campaign_id AND k.cluster_id = g.cluster_id
 ) AS f ON true
 LEFT JOIN forecasts AS e ON e.campaign_id = g.campaign_id AND e.cluster_id = g.cluster_id
+LEFT JOIN placements AS l ON l.campaign_id = g.campaign_id AND l.cluster_id = g.cluster_id
 WHERE g.cluster_id = $1
     AND NOT EXISTS (
         SELECT FROM placement_blocks AS b

@@ -4,10 +4,10 @@ DELETE FROM grants;
 
 -- name: InsertGrants
 -- The grants of plan $1: at most n jobs of the kind may be in flight there.
-INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id)
-SELECT g.campaign_id, g.cluster_id, g.kind::batch_kind, g.n, g.rank, $1
-FROM unnest($2::bigint[], $3::int[], $4::text[], $5::int[], $6::int[])
-    AS g (campaign_id, cluster_id, kind, n, rank);
+INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id, tried)
+SELECT g.campaign_id, g.cluster_id, g.kind::batch_kind, g.n, g.rank, $1, g.tried
+FROM unnest($2::bigint[], $3::int[], $4::text[], $5::int[], $6::int[], $7::int[])
+    AS g (campaign_id, cluster_id, kind, n, rank, tried);
 
 -- name: ReplaceWouldSend
 -- Replaces what observed clusters would be sent now: campaign $1, cluster $2, jobs $3.

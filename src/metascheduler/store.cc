@@ -76,10 +76,11 @@ std::optional<std::string> Store::SnapshotIfDue(const Loaded& loaded, const poli
 }
 
 void Store::WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Allocation>& grants) {
-  db::RowSet<std::int64_t, std::int64_t, std::string, std::int64_t, int> rows;
+  db::RowSet<std::int64_t, std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>>
+      rows;
   for (const auto& g : grants)
     rows.Add(g.campaign, g.cluster, std::string(ToString(g.kind)),
-             std::min<std::int64_t>(g.n, 1 << 30), g.rank);
+             std::min<std::int64_t>(g.n, 1 << 30), g.rank, g.tried);
   tx.Exec(sql::kClearGrants);
   if (!rows.empty()) tx.Exec(sql::kInsertGrants, plan, rows);
   written_grants_ = grants;

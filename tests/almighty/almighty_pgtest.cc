@@ -135,13 +135,13 @@ TEST_F(AlmightyPgTest, TwoAlmightiesNeverLeadAtOnce) {
   auto first = Almighty(), second = Almighty(), third = Almighty();
   ASSERT_TRUE(Await([&] { return Number("SELECT epoch FROM grid") >= 1 && AllHavePassed(1); }));
   Sql("NOTIFY cigri_wake");
-  const auto before = Passes("runner");
+  const auto before = Passes("updator");
   ASSERT_TRUE(Await([&] {
     Sql("NOTIFY cigri_wake");
-    return Passes("runner") > before + 20;
+    return Passes("updator") > before + 20;
   }));
   EXPECT_EQ(Number("SELECT epoch FROM grid"), 1);
-  EXPECT_EQ(Number("SELECT count(DISTINCT pid) FROM fake_passes WHERE name = 'runner'"), 1);
+  EXPECT_EQ(Number("SELECT count(DISTINCT pid) FROM fake_passes WHERE name = 'updator'"), 1);
 }
 
 TEST_F(AlmightyPgTest, WhoseSessionIsLostStopsItsModulesAndStandsForElectionAgain) {

@@ -17,6 +17,7 @@ const std::map<std::string, const char*> kNothingToAudit = {
     {"POST /uploads", "nobody sees an upload until a campaign names it: that is audited"},
     {"DELETE /uploads/{id}", "the same"},
     {"PUT /uploads/{id}/blocks/{block}", "the same"},
+    {"POST /admin/whatif", "simulates"},
     {"POST /admin/rules/{name:text}/test", "runs a rule on a campaign that is not submitted"},
     {"POST /admin/rules/{name:text}/trial", "runs a rule on copies of past campaigns"}};
 

@@ -34,7 +34,7 @@ std::map<std::pair<std::int64_t, int>, GridTest::Jobs> GridTest::Claim() {
   std::map<std::pair<std::int64_t, int>, Jobs> claimed;
   for (const auto& row : Sql("SELECT id FROM clusters ORDER BY id")) {
     const int cluster = row[0].as<int>();
-    runner::Store store(cluster, "grid", 0);
+    runner::Store store(cluster, "grid", 0, 0);
     db::Tx tx(*db_);
     for (const auto& b : store.Claim(
              tx, 5000, [](std::int64_t) { return 5000; }, 10, false)) {

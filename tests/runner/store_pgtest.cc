@@ -216,6 +216,20 @@ TEST_F(RunnerStorePgTest, WhatIsClaimedCountsAgainstTheGrantUntilItEnds) {
   ExpectConservation(campaign);
 }
 
+TEST_F(RunnerStorePgTest, CanaryJobsThatEndedSinceThePlanCountAsInFlightUntilOneSucceeds) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 100});
+  GivenGrant(campaign, 1, 5);
+  Sql("UPDATE grants SET tried = 3; UPDATE placements SET ended = 6");
+  const auto batches = Claim();
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_EQ(batches[0].tasks.size(), 2u) << "three of the five have ended";
+  Sql("UPDATE placements SET ended = 8");
+  EXPECT_TRUE(Claim().empty());
+  Sql("UPDATE placements SET verified = true");
+  ASSERT_EQ(Claim().size(), 1u) << "the limit is no more";
+}
+
 TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothing) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({});

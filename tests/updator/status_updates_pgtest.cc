@@ -18,7 +18,7 @@ class StatusUpdatesPgTest : public test::RowsTest {
     GivenGrant(campaign, cluster, n, kind);
     auto c = Connect();
     db::Tx tx(*c);
-    runner::Store store(cluster, "grid", 0);
+    runner::Store store(cluster, "grid", 0, 0);
     std::vector<std::int64_t> jobs;
     for (const auto& b : store.Claim(
              tx, 1000, [](std::int64_t) { return 1000; }, 10, false)) {

@@ -299,7 +299,8 @@ const std::vector<NamedType>& NamedTypes() {
        "created_at text, job_ratio text, queue_s number, pending_kept int|null, waiting_timeout_s int|null, "
        "min_cycle_s number|null, max_calls_per_min int|null, max_running int|null, max_waiting int|null, "
        "stress_limit number|null, time_resolution_s number|null, change_feed bool|null, exact_walltime bool|null, "
-       "dedicated bool|null, groups bool|null, kill_all bool, options object, checks? [Check]}"},
+       "dedicated bool|null, groups bool|null, gives_files bool|null, kill_all bool, "
+       "options object, checks? [Check]}"},
       {"Check", "{what text, verdict text, detail text}"},
       {"Subscription",
        "{id int, grid_user text, type text, identity text, severity text, campaign int|null, quiet_hours text, "
