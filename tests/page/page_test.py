@@ -372,6 +372,31 @@ def the_api_is_described(page):
     assert "GET /usage" not in b.text()
 
 
+VALIDATE = """import { Validator } from '@seriousme/openapi-schema-validator';
+import { readFileSync } from 'node:fs';
+const found = await new Validator().validate(JSON.parse(readFileSync(0)));
+console.log(JSON.stringify(found.valid ? [] : found.errors, null, 1));"""
+
+
+def validate(document):
+    """What the schema of OpenAPI 3.1 has against the document; [] when it is valid."""
+    done = subprocess.run(["node", "--input-type=module", "-e", VALIDATE], cwd=f"{BUILD}/page",
+                          input=json.dumps(document), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def the_whole_openapi_document_is_valid(page):
+    document = page.grid.get("/openapi.json")
+    found = validate(document)
+    assert not found, json.dumps(found, indent=1)[:3000]
+    operations = [o for methods in document["paths"].values() for o in methods.values()]
+    ids = [o["operationId"] for o in operations]
+    assert len(set(ids)) == len(ids), "two operations have the same id"
+    del operations[0]["responses"]["default"]["description"]
+    assert validate(document), "the validator finds nothing"
+
+
 def operators_views_are_absent_for_others(page):
     b = page.browser
     page.log_out()
@@ -478,7 +503,7 @@ TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_show
          operators_see_the_grid_and_drain_a_cluster, operators_see_what_a_change_would_bring,
          operators_see_what_is_due_and_had,
          a_rule_is_tried_on_past_campaigns_before_it_is_saved, the_audit_says_who_changed_what,
-         the_api_is_described, operators_views_are_absent_for_others,
+         the_api_is_described, the_whole_openapi_document_is_valid, operators_views_are_absent_for_others,
          what_is_shown_can_be_saved, paper_has_the_data_and_no_buttons,
          others_see_numbers_and_nothing_else, old_numbers_do_not_look_fresh]
 LOG_IN = [nobody_sees_a_log_in_and_no_data]
