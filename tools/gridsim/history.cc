@@ -62,6 +62,27 @@ int Replay(const GridsimOptions& o, const json& answer) {
   return same == all.size() ? kExitOk : kExitNo;
 }
 
+double MeanOf(const json& duration) {
+  if (!duration.is_array()) return duration.get<double>();
+  double sum = 0;
+  for (const auto& one : duration) sum += one.get<double>();
+  return duration.empty() ? 0 : sum / static_cast<double>(duration.size());
+}
+
+// Some hundred decisions say when all ends, if they come often while one task runs.
+void DecideSeldom(json& scenario) {
+  double tasks = 0, task_s = 0, slot_s = 0, slots = 0;
+  for (const auto& c : scenario["campaigns"]) {
+    const double n = c["tasks"], mean = MeanOf(c["duration"]);
+    tasks += n;
+    task_s += n * mean;
+    slot_s += n * mean * c.value("slots", 1.0);
+  }
+  for (const auto& c : scenario["clusters"]) slots += c.value("slots", 1.0);
+  if (tasks <= 0 || slots <= 0) return;
+  scenario["cycle"] = std::max(1.0, std::min(slot_s / slots / 500, task_s / tasks / 60));
+}
+
 // At most `most` tasks in all. Of a campaign that has more than its part some are simulated, each as
 // much longer: its work stays the same.
 std::string Coarse(const std::string& text, int most, std::vector<std::string>& notes) {
@@ -82,6 +103,7 @@ std::string Coarse(const std::string& text, int most, std::vector<std::string>& 
     notes.push_back(fmt::format("the {} tasks of campaign {} are taken as {} that last as much longer",
                                 tasks, c["name"].get<std::string>(), taken));
   }
+  DecideSeldom(scenario);
   return scenario.dump(1) + "\n";
 }
 
