@@ -352,7 +352,8 @@ WHERE id = $1;
 -- returns: submitted_at double, waiting_since double, waiting int64, done int64,
 -- returns: replicas bool, need_s double, class_name text, affinity_wait text?,
 -- returns: min_duration text?, licences text?, after int64?, after_failed int64?,
--- returns: failed_tasks int64, not_before text?, max_jobs_total text?, scheduler text, active bool
+-- returns: failed_tasks int64, not_before text?, deadline text?, max_jobs_total text?,
+-- returns: scheduler text, active bool
 -- Campaigns that may be given something, and those that have jobs in flight ($1) in any state:
 -- these count against quotas and licences, and want nothing. No more retries are counted than
 -- one decision gives. A campaign waits since its submission; with retries alone, since the first
@@ -373,7 +374,7 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
     b.after, b.after_failed, CASE WHEN b.after_failed IS NULL THEN 0 ELSE (
         SELECT count(*) FROM needs_attention AS t WHERE t.campaign_id = b.after_failed) END
         AS failed_tasks,
-    j.not_before, j.max_jobs_total,
+    j.not_before, j.deadline, j.max_jobs_total,
     coalesce(j.scheduler, '') AS scheduler,
     c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS active
 FROM campaigns AS c
@@ -389,7 +390,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
 CROSS JOIN LATERAL jsonb_to_record(c.jdl)
     AS j (class text, affinity_wait text, min_duration text, licences text, after jsonb,
-          after_any jsonb, not_before text, max_jobs_total text, scheduler text)
+          after_any jsonb, not_before text, deadline text, max_jobs_total text, scheduler text)
 CROSS JOIN LATERAL (
     SELECT min(a.id) FILTER (WHERE a.state IN ('in_treatment', 'paused')) AS after,
         min(a.id) FILTER (WHERE x.ok AND (a.state = 'cancelled' OR a.state = 'terminated'

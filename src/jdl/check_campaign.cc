@@ -161,6 +161,7 @@ void CheckStart(Document& doc, Campaign& campaign) {
   ReadCampaigns(doc, "after_ok", campaign.after);
   ReadCampaigns(doc, "after_any", campaign.after_any);
   campaign.not_before = ReadTime(doc, Top(doc, "not_before"));
+  campaign.deadline = ReadTime(doc, Top(doc, "deadline"));
   if (const auto n = ReadWhole(doc, Top(doc, "max_jobs_total"), 1, 2147483647))
     campaign.max_jobs_total = static_cast<int>(*n);
 }

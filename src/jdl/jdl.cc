@@ -124,6 +124,7 @@ json ToJson(const Campaign& c) {
   if (!c.after.empty()) out["after"] = c.after;
   if (!c.after_any.empty()) out["after_any"] = c.after_any;
   if (c.not_before) out["not_before"] = *c.not_before;
+  Put(out, "deadline", c.deadline);
   Put(out, "max_jobs_total", c.max_jobs_total);
   for (const auto& cluster : c.clusters) out["clusters"][cluster.name] = ToJson(cluster);
   return out;

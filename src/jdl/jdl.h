@@ -89,6 +89,7 @@ struct Campaign {
   std::vector<std::int64_t> after;         ///< campaigns that end first, and well...
   std::vector<std::int64_t> after_any;     ///< ...or in any way
   std::optional<std::int64_t> not_before;  ///< epoch s: nothing is sent before
+  std::optional<std::int64_t> deadline;    ///< epoch s: its user wants it done by then
   std::optional<int> max_jobs_total;       ///< most at once on all clusters together
   std::vector<ClusterSettings> clusters;
 };

@@ -58,6 +58,7 @@ constexpr Key kKeys[] = {
     {"after_ok", kG},
     {"after_any", kG},
     {"not_before", kG},
+    {"deadline", kG},
     {"max_jobs_total", kG},
     {"temporal_grouping", kC},  // CiGri 3's
     {"auto_walltime", kC},

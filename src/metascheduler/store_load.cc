@@ -111,6 +111,7 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.after_failed = row.after_failed.value_or(0);
     c.failed_tasks = static_cast<int>(row.failed_tasks);
     c.not_before = Seconds(row.not_before);
+    c.deadline = Seconds(row.deadline);
     if (row.max_jobs_total) c.max_jobs_total = std::stoi(*row.max_jobs_total);
     loaded.snapshot.campaigns.push_back(std::move(c));
   }

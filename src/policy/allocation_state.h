@@ -95,7 +95,8 @@ struct CampaignAllocation {
   double running_seconds = 0;    ///< ...slot-seconds so far
   double running_in_window = 0;  ///< ...and those inside usage.window
   int behind = -1;               ///< one campaign per user: the one that goes before it
-  int own_before = -1;           ///< of the same user, before it in own_order.h
+  int own_before = -1;           ///< of the same user, before it in own_order.h...
+  double own_weight = -1;        ///< ...by this weight; -1 = not ordered
   int open_placements = 0;
   std::vector<MeterUse> uses{};
 };

@@ -160,6 +160,8 @@ const std::vector<Field>& Fields() {
         "jobs tried on a cluster before the first success there"),
       F("affinity_wait", &P::affinity_wait_s, "seconds",
         "how long a campaign waits for a cluster that has its data"),
+      F("deadline.weight", &P::deadline_weight, "number",
+        "what a deadline without slack adds to a campaign's weight within its user's share"),
       F("user_priority", &P::user_priority, "int",
         "highest priority that users may give their campaigns; operators give any, 10 is urgent"),
       F("weights", &P::weights, "object", "weight of each priority, default the priority itself"),

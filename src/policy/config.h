@@ -69,6 +69,7 @@ struct PolicyConfig {
   Aggregate aggregate = Aggregate::kUser;  // GRID-25
   int canary_jobs = kDefaultCanaryJobs;    // design section 8
   double affinity_wait_s = 0;              // GRID-23: for campaigns that say nothing
+  double deadline_weight = 1;              // FAIR-22: within a user's share
   int user_priority = 9;                   // TECH-27: users give no more, operators any
 
   std::map<int, double> weights{};  // GRID-08: of a priority, default the number itself

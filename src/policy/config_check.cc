@@ -49,6 +49,7 @@ class Checker {
     least("rank.usage", c_.rank_usage, 0);
     least("rank.running", c_.rank_running, 0);
     least("rank.age", c_.rank_age, 0);
+    least("deadline.weight", c_.deadline_weight, 0);
     least("urgent.delay", c_.urgent_delay_s, 0);
     least("preempt.threshold", c_.preempt_threshold_s, 1);
     least("multi_slot.age", c_.multi_slot_age, -1);

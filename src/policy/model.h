@@ -107,6 +107,7 @@ struct Campaign {
   std::int64_t after_failed = 0;  ///< one that had to end well and has not, 0 = none...
   int failed_tasks = 0;           ///< ...its failed tasks; 0: it was cancelled
   double not_before = 0;          ///< nothing is sent before this time
+  double deadline = 0;            ///< its user wants it done by then, 0 = not said
   int max_jobs_total = kNoLimit;  ///< JDL: most in flight on all clusters together
   std::map<std::string, int> licences{};  ///< counted tokens that each job takes
   std::vector<Placement> placements{};

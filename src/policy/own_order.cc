@@ -10,6 +10,34 @@
 namespace cigri::policy {
 namespace {
 
+// How long the user's slots take for the work that the campaign has left; a job at least.
+double NeedOf(const AllocationState& alloc, const CampaignAllocation& c) {
+  double slots = 1;
+  for (const auto& other : alloc.campaigns)
+    if (other.project == c.project && other.row->user == c.row->user) slots += other.held_slots;
+  return std::max(c.row->need_s, OwnWorkOf(alloc, c).left_s / slots);
+}
+
+// FAIR-22: 0 while a deadline leaves twice as long as the work needs, 1 when it leaves no slack.
+double Urgency(const AllocationState& alloc, const CampaignAllocation& c) {
+  const double left = c.row->deadline - alloc.now;
+  if (c.row->deadline <= 0 || !OwnWorkOf(alloc, c).known) return 0;
+  return left <= 0 ? 1 : std::clamp(2 * NeedOf(alloc, c) / left - 1, 0.0, 1.0);
+}
+
+// Only among a user's own campaigns: no deadline takes anything from another user.
+double OwnWeight(const AllocationState& alloc, const CampaignAllocation& c) {
+  if (c.own_weight >= 0) return c.own_weight;
+  return c.weight * (1 + alloc.config.deadline_weight * Urgency(alloc, c));
+}
+
+std::string ItsDeadline(const AllocationState& alloc, const CampaignAllocation& c) {
+  const double left = c.row->deadline - alloc.now;
+  if (left <= 0) return "its deadline is over";
+  return "its deadline is in " + HumanDuration(left) + " and its work takes " +
+         HumanDuration(NeedOf(alloc, c));
+}
+
 std::string Work(const OwnWork& work) {
   return work.left_s > 0 ? HumanDuration(work.left_s) + " of work left" : "no work left";
 }
@@ -46,9 +74,11 @@ std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& camp
   for (auto& unit : units) {
     if (unit.campaigns.size() < 2) continue;
     order.clear();
-    for (const int i : unit.campaigns)
-      order.emplace_back(-alloc.campaigns[i].weight,
-                         OwnWorkOf(alloc, alloc.campaigns[i]).left_s, i);
+    for (const int i : unit.campaigns) {
+      CampaignAllocation& c = alloc.campaigns[i];
+      c.own_weight = OwnWeight(alloc, c);
+      order.emplace_back(-c.own_weight, OwnWorkOf(alloc, c).left_s, i);
+    }
     std::sort(order.begin(), order.end());
     for (std::size_t n = 0; n < order.size(); ++n) {
       unit.campaigns[n] = std::get<2>(order[n]);
@@ -76,9 +106,11 @@ int OwnFirst(const AllocationState& alloc, int i) {
 
 std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& first,
                         const CampaignAllocation& second) {
-  if (first.weight > second.weight) return "its priority is higher";
+  const double weight = OwnWeight(alloc, first), other = OwnWeight(alloc, second);
+  if (weight > other)
+    return first.weight > second.weight ? "its priority is higher" : ItsDeadline(alloc, first);
   const OwnWork a = OwnWorkOf(alloc, first), b = OwnWorkOf(alloc, second);
-  const bool earlier = Earlier(*first.row, *second.row), equal = first.weight == second.weight;
+  const bool earlier = Earlier(*first.row, *second.row), equal = weight == other;
   if (equal && !a.known && b.known)
     return "none of its jobs has succeeded yet, the first ones go ahead";
   if (equal && a.known && b.known && a.left_s < b.left_s)

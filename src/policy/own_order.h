@@ -15,9 +15,10 @@ struct OwnWork {
 };
 OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campaign);
 
-/// A unit for each user in each project, his campaigns in their order: the highest weight, then the
-/// least work left (not known: none), then the earliest. Sets CampaignAllocation::own_before. With
-/// `parallel_campaigns` as MakeUnits().
+/// A unit for each user in each project, his campaigns in their order: the highest weight, to which
+/// a deadline adds as its slack shrinks, then the least work left (not known: none), then the
+/// earliest. Sets CampaignAllocation::own_before and own_weight. With `parallel_campaigns` as
+/// MakeUnits().
 std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& campaigns);
 
 /// The earliest of a unit's campaigns of the highest weight that want jobs; -1: it goes first

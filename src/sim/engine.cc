@@ -176,6 +176,7 @@ void Engine::Impl::Submit(int i) {
   row.replicas = spec.replicas;
   row.affinity_wait_s = spec.affinity_wait_s;
   row.min_duration_s = spec.min_duration_s;
+  if (spec.deadline > 0) row.deadline = kEpoch + spec.deadline;
   row.after = AwaitedBy(c);
   row.need_s = spec.need_s;
   row.walltime_s = spec.walltime_s;

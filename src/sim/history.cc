@@ -163,6 +163,7 @@ class Maker {
     if (c.replicas) out["replicas"] = true;
     if (c.affinity_wait_s > 0) out["affinity_wait"] = c.affinity_wait_s;
     if (c.min_duration_s > 0) out["min_duration"] = c.min_duration_s;
+    if (c.deadline > 0) out["deadline"] = std::max(1.0, at + c.deadline - c.submitted_at);
     if (rate > 0) out["start_rate"] = rate;
     for (const auto& other : campaigns_)
       if (other.at("name") == std::to_string(c.after)) out["after"] = {std::to_string(c.after)};

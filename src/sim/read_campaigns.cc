@@ -61,6 +61,7 @@ CampaignSpec ReadCampaign(Keys& keys) {
   keys.Seconds("affinity_wait", c.affinity_wait_s);
   keys.Number("start_rate", c.start_rate, 0, kMuch);
   keys.Seconds("min_duration", c.min_duration_s);
+  keys.Seconds("deadline", c.deadline);
   if (c.min_duration_s > 0 && !keys.Has("swf") && c.duration.Mean() <= c.min_duration_s)
     keys.Fault("min_duration", "its jobs are shorter: none would ever be believed");
   ReadNumbers(keys, "licences", c.licences);

@@ -92,6 +92,7 @@ struct CampaignSpec {
   std::string scheduler;
   double affinity_wait_s = 0;
   double min_duration_s = 0;  ///< shorter successes are not believed
+  double deadline = 0;        ///< as `at`, 0 = none
   double start_rate = 0;      ///< most starts a minute on each cluster, 0 = not limited
   std::vector<int> after{};  ///< places of campaigns that have to be over first; all before its own
   std::map<std::string, int> licences{};

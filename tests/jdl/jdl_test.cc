@@ -524,10 +524,11 @@ TEST(JdlTest, OurOwnKeysAreRead) {
 
 TEST(JdlTest, WhenACampaignStartsIsReadAndStored) {
   const auto campaign = Good(With(R"("after":7,"after_ok":[8],"after_any":[9],
-      "not_before":"2026-11-23 21:00+01:00","max_jobs_total":12)"));
+      "not_before":"2026-11-23 21:00+01:00","deadline":1795464001,"max_jobs_total":12)"));
   EXPECT_EQ(campaign.after, (std::vector<std::int64_t>{7, 8}));
   EXPECT_EQ(campaign.after_any, std::vector<std::int64_t>{9});
   EXPECT_EQ(campaign.not_before, 1795464000);
+  EXPECT_EQ(campaign.deadline, 1795464001);
   EXPECT_EQ(campaign.max_jobs_total, 12);
   const auto again = FromJson(ToJson(campaign), {}).campaign;
   EXPECT_EQ(ToJson(again), ToJson(campaign));

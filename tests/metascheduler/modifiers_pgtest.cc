@@ -331,6 +331,19 @@ TEST_F(GridTest, NothingStartsBeforeItsTime) {  // FBS-31
   EXPECT_EQ(Granted(later), 3);
 }
 
+TEST_F(GridTest, ADeadlineGoesFirstWithinTheShareOfItsUser) {  // FAIR-22
+  Policy("policy", "fairshare");
+  Cluster(1, 10);
+  const auto now = static_cast<std::int64_t>(Number("SELECT extract(epoch FROM now())::bigint"));
+  const auto first = Campaign({.tasks = 100});
+  const auto due = Campaign({.tasks = 1000, .jdl = {{"deadline", now + 100}}});
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, p50_s) SELECT c, 0, 60 FROM "
+      "unnest(ARRAY[" + std::to_string(first) + ", " + std::to_string(due) + "]) AS c");
+  Pass();
+  EXPECT_EQ(Granted(due), 9);
+  EXPECT_EQ(Granted(first), 1) << "the oldest";
+}
+
 TEST_F(GridTest, MaxJobsTotalCountsAllClusters) {  // GRID-46
   Policy("policy", "fairshare");
   Cluster(1, 10);

@@ -142,6 +142,53 @@ TEST_F(OwnOrder, WhatIsSaidOfTheOrderIsTrueAlsoWhenNothingIsKnownOrLeft) {
   }
 }
 
+TEST_F(OwnOrder, ADeadlineGoesFirstAsItsSlackShrinks) {  // FAIR-22
+  Add(100, 60);
+  Campaign& due = Add(1000, 60);
+  // One slot: 60,000 s of work.
+  const struct {
+    const char* when;
+    double left_s, weight;
+    int given, priority;  // of the one that is due; the other, older one has priority 5
+    const char* why;
+  } cases[] = {
+      {"twice as long is left as it needs", 121'000, 1, 0, 5, ""},
+      {"some slack is left", 100'000, 1, 9, 5,
+       "its deadline is in 1 d 3 h and its work takes 16 h 40 min"},
+      {"none is left", 50'000, 1, 9, 5,
+       "its deadline is in 13 h 53 min and its work takes 16 h 40 min"},
+      {"the time is over", -5, 1, 9, 5, "its deadline is over"},
+      {"little slack against a higher priority", 80'000, 0.1, 0, 4, ""},
+      {"none against a higher priority", 60'000, 1, 9, 4,
+       "its deadline is in 16 h 40 min and its work takes 16 h 40 min"},
+      {"operators want none", 60'000, 0, 0, 5, ""},
+  };
+  s.campaign(1).priority = 5;
+  for (const auto& c : cases) {
+    s.campaign(1).waiting = 100;
+    s.campaign(1).submitted_at = due.submitted_at = s.now;
+    due.deadline = s.now + c.left_s;
+    due.priority = c.priority;
+    s.snapshot.config.deadline_weight = c.weight;
+    s.Run();
+    EXPECT_EQ(s.Given(2), c.given) << c.when;
+    if (c.given > 0) {
+      EXPECT_EQ(WhyFirst(s.snapshot, s.state, s.now, 2, 1, 1),
+                std::string("of the same user, campaign 2 goes first: ") + c.why)
+          << c.when;
+    }
+  }
+}
+
+TEST_F(OwnOrder, NoDeadlineTakesAnythingFromAnotherUser) {
+  Add(1000, 60).deadline = 1;
+  Add(1000, 60, "bob");
+  s.snapshot.config.deadline_weight = 100;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 5);
+  EXPECT_EQ(s.Given(2), 5);
+}
+
 TEST_F(OwnOrder, ACampaignThatMayNotRunThereIsNoReason) {
   s.AddCluster(10);
   s.AddCampaign(1000, "alice", {1}).need_s = 60;

@@ -56,7 +56,7 @@ Attack AnyAttack(const policy::PolicyConfig& config) {
   c.project = members.ProjectOf("bob");
   const std::string name = Maybe(50) ? "invented" : "physics";
   const auto may = [&](NameKind kind, const std::string& n) { return members.Has(kind, n, "bob"); };
-  switch (In(0, 8)) {
+  switch (In(0, 9)) {
     case 0:
       if (may(NameKind::kProject, name)) c.project = name;
       return {"project " + name, {c}};
@@ -82,6 +82,9 @@ Attack AnyAttack(const policy::PolicyConfig& config) {
       for (int i = In(1, 200); i > 0; --i) attack.campaigns.push_back(c);
       return attack;
     }
+    case 7:
+      c.deadline = In(1, static_cast<int>(kUntil));
+      return {"deadline", {c}};
     default: {
       const int n = In(2, 60);
       Attack attack{std::to_string(n) + " campaigns", {}};

@@ -29,6 +29,7 @@ constexpr Setting kSettings[] = {
      "campaigns that must succeed first: 12,13; afterany:12 must end"},
     {"--not-before,--begin", "not_before", Form::kTime,
      "start then: 20:00, \"2026-11-23 20:00\", now+2h"},
+    {"--deadline", "deadline", Form::kTime, "to be done by then, before your other campaigns"},
     {"--max-jobs-total", "max_jobs_total", Form::kNumber, "most jobs at once on all clusters"},
     {"--tries,--max-tries,--retries", "max_tries", Form::kNumber, "attempts of a failing task (2)"},
     {"--setup", "setup", Form::kText, "shell text before the program: 'module load gcc'"},
