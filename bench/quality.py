@@ -4,6 +4,7 @@
     bench/quality.py                          all families, seeds 1 to 3
     bench/quality.py --seeds 1-10 --json FILE --family rough-calm
     bench/quality.py --gridsim OTHER/gridsim  another build, for before and after
+    bench/quality.py --lost                   where the slot time goes that local users take back
 
 For each family and seed the default of a fresh grid (site-default), against
   best          the best of our own policies and settings that keep shares (share error at most 3 %)
@@ -15,6 +16,8 @@ that misses a target is marked; then the exit code is 1. docs/benchmarks.md says
 are.
 """
 import argparse
+import csv
+import io
 import itertools
 import json
 import math
@@ -186,13 +189,11 @@ def scenario(family, seed):
     return dict(made, seed=seed, until=12 * DAY)
 
 
-def run(gridsim, made, rows, ratio):
-    """The report of one run."""
+def simulate(gridsim, made, rows, *options):
+    """What gridsim prints, and the text of the file FILE where an option names it."""
     made = dict(made, policy=rows)
     made.pop("base", None)
     text = made.pop("trace", None)
-    if ratio:
-        made["clusters"] = [dict(c, job_ratio=ratio) for c in made["clusters"]]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "scenario.json")
         with open(path, "w") as file:
@@ -200,9 +201,20 @@ def run(gridsim, made, rows, ratio):
         if text:
             with open(os.path.join(folder, "trace.swf"), "w") as file:
                 file.write(text)
-        out = subprocess.run([gridsim, path, "--json"], stdout=subprocess.PIPE, check=True,
-                             stderr=subprocess.DEVNULL).stdout
-    report = json.loads(out)
+        written = os.path.join(folder, "FILE.csv")
+        out = subprocess.run([gridsim, path] + [o.replace("FILE", written) for o in options],
+                             stdout=subprocess.PIPE, check=True, stderr=subprocess.DEVNULL).stdout
+        if not os.path.exists(written):
+            return out, ""
+        with open(written) as file:
+            return out, file.read()
+
+
+def run(gridsim, made, rows, ratio):
+    """The report of one run."""
+    if ratio:
+        made = dict(made, clusters=[dict(c, job_ratio=ratio) for c in made["clusters"]])
+    report = json.loads(simulate(gridsim, made, rows, "--json")[0])
     return {"wait": report["wait_mean_s"], "slowdown": report["campaign_slowdown"],
             "share_error": report["share_error"], "lost_h": report["lost_slot_s"] / HOUR,
             "not_done": report["not_done"], "makespan": report["makespan_s"]}
@@ -267,6 +279,63 @@ def missed(columns, not_done):
     return names
 
 
+def lost(gridsim, family, seed):
+    """Slot hours of a run of site-default: useful, lost to local users, and lost by jobs that had
+    begun before their cluster killed one for the first time: nobody could know."""
+    _, jobs = simulate(gridsim, scenario(family, seed), {"preset": "site-default"}, "--jobs", "FILE")
+    jobs = [j for j in csv.DictReader(io.StringIO(jobs)) if j["started"]]
+    killed = [j for j in jobs if j["end"] == "preempted"]
+    first = {}
+    for j in killed:
+        first[j["cluster"]] = min(first.get(j["cluster"], math.inf), float(j["ended"]))
+
+    def hours(some):
+        return sum(int(j["slots"]) * (float(j["ended"]) - float(j["started"])) for j in some) / HOUR
+
+    unknown = [j for j in killed if float(j["started"]) < first[j["cluster"]]]
+    return hours(j for j in jobs if j["end"] == "done"), hours(killed), hours(unknown)
+
+
+def kept(made):
+    """Quotas that keep long tasks (half the time between two bursts, or more) within the slots of a
+    cluster that no burst takes, each user with an equal part of them."""
+    quotas = []
+    for c in made["clusters"]:
+        if not c["local"]:
+            continue
+        taken = max(b["slots"] * max(1, int(b["duration"] / b["every"])) for b in c["local"])
+        every = min(b["every"] for b in c["local"])
+        users = set()
+        for one in made["campaigns"]:
+            length = one.get("duration", 0)
+            if isinstance(length, dict):
+                length = length.get("median", length.get("mean"))
+            if length >= every / 2:
+                users.add(one["user"])
+        quotas += [{"scope": "user", "name": user, "cluster": c["name"],
+                    "slots": max(0, c["slots"] - taken) // len(users)} for user in sorted(users)]
+    return quotas
+
+
+def show_lost(gridsim, families, seeds):
+    print(f"{'family':18}{'useful, h':12}{'lost, h':24}{'of them unknowable':24}"
+          "with long tasks on kept slots alone: lost, mean wait, slowdown, makespan")
+    for family in families:
+        rows, ratios = [], []
+        for seed in seeds:
+            rows.append(lost(gridsim, family, seed))
+            made = scenario(family, seed)
+            quotas = kept(made)
+            if not quotas:
+                continue
+            a, b = (run(gridsim, made, dict({"preset": "site-default"}, **more), None)
+                    for more in ({}, {"quotas": quotas}))
+            ratios.append([b[k] / a[k] for k in ("lost_h", "wait", "slowdown", "makespan")])
+        useful, gone, unknown = zip(*rows)
+        print(f"{family:18}{statistics.median(useful):<12.0f}{spread(gone):24}{spread(unknown):24}" +
+              ", ".join(spread(column) for column in zip(*ratios)), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--gridsim", default=os.path.join(HERE, "../build/bin/gridsim"))
@@ -275,7 +344,11 @@ def main():
     parser.add_argument("--seeds", default="1-3", help="as 1-10 or 1,4,7")
     parser.add_argument("--family", action="append", choices=sorted(FAMILIES))
     parser.add_argument("--json", help="a line for each run goes to this file")
+    parser.add_argument("--lost", action="store_true",
+                        help="where lost slot time goes, in the families where jobs are killed")
     options = parser.parse_args()
+    if options.lost:
+        return show_lost(options.gridsim, options.family or ROUGH, list(seeds_of(options.seeds)))
     out = open(options.json, "w") if options.json else None
     failed = 0
     titles = {"wait": "mean wait / best", "slowdown": "slowdown / best",
