@@ -14,6 +14,8 @@ using std::chrono::milliseconds;
 
 // A runner that has just begun follows one that has just ended, whose sessions may need a moment.
 constexpr milliseconds kHurry{50}, kHurryFor{2000}, kRetry{200};
+// How often it looks whether another runner has gone.
+constexpr milliseconds kLookAfterOthers{1000};
 
 double SecondsOf(milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
@@ -89,7 +91,8 @@ void Leases::Expect(std::int64_t cluster) {
 milliseconds Leases::Pause() const {
   if (failed_) return kRetry;
   if (!complete_ && Clock::now() < hurry_until_) return kHurry;
-  return again_ ? kRetry : term_.renew_every();
+  if (again_) return kRetry;
+  return others_ ? std::min(kLookAfterOthers, term_.renew_every()) : term_.renew_every();
 }
 
 void Leases::Loop() {
@@ -127,6 +130,7 @@ bool Leases::Turn() {
   if (lost_) return true;
   const Share share = ShareOf(id_, living, clusters);
   complete_ = share.complete;
+  others_ = living.size() > 1;
   // The database was away: runners that live may not have renewed their leases yet.
   if (!std::exchange(again_, false))
     for (const auto& cluster : share.take) Take(cluster);

@@ -62,6 +62,7 @@ class Leases {
   std::unique_ptr<db::Connection> db_;
   bool added_ = false;     // its row is in the table
   bool complete_ = false;  // it has its share
+  bool others_ = false;    // it is not the only runner
   bool failed_ = false;    // the last turn
   bool again_ = false;     // the turn before this one failed: others may just be coming back, too
   Clock::time_point hurry_until_{};

@@ -98,6 +98,7 @@ Arguments Grid::Argv(const Arguments& words) const {
     const Arguments become{"/usr/sbin/runuser", "-u", user_, "--"};
     argv.insert(argv.begin(), become.begin(), become.end());
   }
+  argv.insert(argv.begin(), prefix_.begin(), prefix_.end());
   return argv;
 }
 

@@ -30,6 +30,8 @@ class Grid {
   ~Grid();
   /// The grid uses the database that `conninfo` names, instead of one of its own. Before Up().
   void set_database(const std::string& conninfo) { conninfo_ = conninfo; }
+  /// What is in front of every program of the grid: it runs on a host of its own. Before Up().
+  void set_prefix(const Arguments& words) { prefix_ = words; }
   /// `cigri up`; fails the test when it does not come up.
   void Up();
   /// `cigri down`, and proves that nothing is left of it. Done by a guard when the test dies.
@@ -72,6 +74,7 @@ class Grid {
   void Give(const std::string& path) const;
 
   std::string slots_, user_, base_, home_, work_, conninfo_;
+  Arguments prefix_;
   int children_ = 0;
   std::unique_ptr<Guard> guard_;
 };
