@@ -143,7 +143,7 @@ class ConservationPgTest : public GridadminPgTest {
 TEST_F(ConservationPgTest, AKeptConservationIsSaid) {
   const Ran kept = Admin("check");
   EXPECT_EQ(kept.code, 0) << kept.out << kept.err;
-  EXPECT_EQ(kept.out, "1 campaigns checked: every task is in exactly one place\n");
+  EXPECT_EQ(kept.out, "1 campaign checked: every task is in exactly one place\n");
 }
 
 TEST_F(ConservationPgTest, EveryWayOfBreakingItIsFound) {

@@ -203,7 +203,12 @@ TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   EXPECT_EQ(Gridsub(api, "--not-before 20:00 -- ./p {} ::: a").code, 0);
   EXPECT_GT(Sent(api)["not_before"].get<double>(), std::time(nullptr) - 120);
   EXPECT_LT(Sent(api)["not_before"].get<double>(), std::time(nullptr) + 90000);
+  EXPECT_EQ(Gridsub(api, "--deadline 30m -- ./p {} ::: a").code, 0);
+  EXPECT_NEAR(Sent(api)["deadline"].get<double>(), std::time(nullptr) + 1800, 120);
   EXPECT_EQ(Gridsub(api, "--not-before soon -- ./p {} ::: a").code, 64);
+  const auto yesterday = Gridsub(api, "--deadline yesterday -- ./p {} ::: a");
+  EXPECT_EQ(yesterday.code, 64);
+  EXPECT_TRUE(Has(yesterday.err, "--deadline yesterday is no time")) << yesterday.err;
   EXPECT_EQ(Gridsub(api, "--after afternotok:3 -- ./p {} ::: a").code, 64);
   const auto ambiguous = Gridsub(api, "--time 30 -- ./p {} ::: a");
   EXPECT_EQ(ambiguous.code, 64);

@@ -1,6 +1,7 @@
 // gridadmin drain|stop|resume|check: stopping the flow, and whether tasks are conserved.
 #include <cstdio>
 
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "tools/common/when.h"
 #include "tools/gridadmin/session.h"
@@ -81,7 +82,8 @@ int CheckGrid(const Session& s, const DrainOptions& o) {
     std::printf("campaign %s: the counters say %s %s, there are %s\n",
                 d.at("campaign_id").dump().c_str(), d.at("counted").dump().c_str(),
                 Cell(d.at("state")).c_str(), d.at("is").dump().c_str());
-  std::printf("%s campaigns checked: %s\n", body.at("campaigns").dump().c_str(),
+  std::printf("%s checked: %s\n",
+              Pluralize(body.at("campaigns").get<std::int64_t>(), "campaign").c_str(),
               ok ? "every task is in exactly one place" : "tasks are not conserved");
   return ok ? kExitOk : kExitNo;
 }

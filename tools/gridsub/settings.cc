@@ -1,5 +1,6 @@
 #include "tools/gridsub/settings.h"
 
+#include <cctype>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,7 @@ constexpr Setting kSettings[] = {
     {"--after,--dependency", "after", Form::kCampaigns,
      "campaigns that must succeed first: 12,13; afterany:12 must end"},
     {"--not-before,--begin", "not_before", Form::kTime,
-     "start then: 20:00, \"2026-11-23 20:00\", now+2h"},
+     "start then: 20:00, \"2026-11-23 20:00\", 2h"},
     {"--deadline", "deadline", Form::kTime, "to be done by then, before your other campaigns"},
     {"--max-jobs-total", "max_jobs_total", Form::kNumber, "most jobs at once on all clusters"},
     {"--tries,--max-tries,--retries", "max_tries", Form::kNumber, "attempts of a failing task (2)"},
@@ -93,12 +94,14 @@ void AddDependencies(const std::string& text, json& out) {
   }
 }
 
-// "20:00", "2026-11-23 20:00" in the user's time zone, "now+2h"; what the JDL itself reads stays.
-json TimeOf(const std::string& text) {
+// "20:00", "2026-11-23 20:00" in the user's time zone, "now+2h" or "2h"; what the JDL itself reads
+// stays.
+json TimeOf(const std::string& option, const std::string& text) {
   if (jdl::ParseTime(text)) return text;
   const std::time_t now = std::time(nullptr);
-  if (StartsWith(text, "now+"))
-    if (const auto later = jdl::ParseDuration(text.substr(4))) return now + *later;
+  const std::string duration = StartsWith(text, "now+") ? text.substr(4) : text;
+  if (!duration.empty() && std::isalpha(static_cast<unsigned char>(duration.back())))
+    if (const auto later = jdl::ParseDuration(duration)) return now + *later;
   std::tm tm{};
   localtime_r(&now, &tm);
   tm.tm_sec = 0;
@@ -118,8 +121,8 @@ json TimeOf(const std::string& text) {
   }
   if (reads("%Y-%m-%d %H:%M") || reads("%Y-%m-%dT%H:%M") || reads("%Y-%m-%dT%H:%M:%S"))
     return std::mktime(&tm);
-  throw Fatal(kExitUsage, "--not-before " + text + " is no time",
-              "like 20:00, \"2026-11-23 20:00\" or now+2h");
+  throw Fatal(kExitUsage, option + " " + text + " is no time",
+              "like 20:00, \"2026-11-23 20:00\" or 2h, from now");
 }
 
 // "matlab", "matlab:2,idl"
@@ -132,12 +135,12 @@ json LicencesOf(const std::string& text) {
   return licences;
 }
 
-json ValueOf(Form form, const std::string& text) {
-  switch (form) {
+json ValueOf(const Setting& setting, const std::string& text) {
+  switch (setting.form) {
     case Form::kNumber:
       return NumberOf(text);
     case Form::kTime:
-      return TimeOf(text);
+      return TimeOf(Split(setting.names, ',')[0], text);
     case Form::kLicences:
       return LicencesOf(text);
     case Form::kLines:
@@ -170,7 +173,7 @@ json SettingsJson(const Settings& settings) {
       if (setting.form == Form::kCampaigns)
         AddDependencies(at->second, out);
       else
-        out[setting.key] = ValueOf(setting.form, at->second);
+        out[setting.key] = ValueOf(setting, at->second);
     }
   return out;
 }
