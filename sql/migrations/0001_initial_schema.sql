@@ -967,6 +967,7 @@ CREATE UNIQUE INDEX events_same ON events (code, coalesce(campaign_id, 0), coale
     fingerprint)
     WHERE state = 'open';
 CREATE INDEX events_of_campaign ON events (campaign_id, id);
+CREATE INDEX events_open_of_campaign ON events (campaign_id) WHERE state = 'open';
 CREATE INDEX events_of_grid ON events (id) WHERE campaign_id IS NULL;
 CREATE INDEX events_of_cluster ON events (cluster_id, id) WHERE campaign_id IS NULL;
 

@@ -12,7 +12,8 @@ SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
     coalesce(f.all_kinds, 0)::bigint AS in_flight,
     cur.ntasks - cur.next_idx AS fresh, cc.cluster_login,
     coalesce(e.tasks_per_job, 1) AS tasks_per_job,
-    (SELECT count(*) FROM (SELECT FROM retry WHERE campaign_id = g.campaign_id LIMIT 1000) AS few)
+    (SELECT count(*) FROM (SELECT FROM retry
+        WHERE campaign_id = g.campaign_id ORDER BY idx LIMIT 1000) AS few)
         AS retried
 FROM grants AS g
 JOIN campaigns AS c ON c.id = g.campaign_id

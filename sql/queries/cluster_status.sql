@@ -22,16 +22,19 @@ ORDER BY c.name;
 -- name: ClusterOutlook
 -- returns: id int64, hours text?, drained_for double?, retry_in double?, rate double,
 -- returns: now double
--- When clusters $1 may take more: our ends per second there of late, and what is known of their
--- closing.
+-- When clusters $1 may take more: ends per second there of late, of campaigns that are alive, and
+-- what is known of their closing.
 SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
        extract(epoch FROM s.retry_at - now()) AS retry_in, coalesce(f.rate, 0) AS rate,
        extract(epoch FROM now()) AS now
 FROM clusters AS c
 LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
 LEFT JOIN (
-    SELECT cluster_id, sum(rate) AS rate FROM forecasts
-    WHERE cluster_id = ANY ($1::int[]) AND at > now() - interval '2 minutes' GROUP BY cluster_id
+    SELECT f.cluster_id, sum(f.rate) AS rate
+    FROM campaigns AS p JOIN forecasts AS f ON f.campaign_id = p.id
+    WHERE p.state IN ('in_treatment', 'paused') AND f.cluster_id = ANY ($1::int[])
+        AND f.at > now() - interval '2 minutes'
+    GROUP BY f.cluster_id
 ) AS f ON f.cluster_id = c.id
 WHERE c.id = ANY ($1::int[]);
 

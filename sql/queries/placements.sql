@@ -286,29 +286,34 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
 -- returns: in_flight int64, cluster_id int64?, cluster text?, code text?, numbers text?,
 -- returns: since double?, total int64
 -- Campaigns that wait and may run on cluster $1, each with what holds it back there (or
--- altogether); at most $2.
-SELECT c.id AS campaign_id, c.grid_user, c.priority, w.n AS waiting, coalesce(g.n, 0) AS granted,
+-- altogether); at most $2. What holds them back is looked up for these alone.
+WITH page AS MATERIALIZED (
+    SELECT c.id, c.grid_user, c.priority, w.n, count(*) OVER () AS total
+    FROM campaign_clusters AS cc
+    JOIN campaigns AS c ON c.id = cc.campaign_id AND c.state = 'in_treatment'
+        AND c.wanted = 'in_treatment'
+    JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+    CROSS JOIN LATERAL (
+        SELECT cur.ntasks - cur.next_idx
+               + (SELECT count(*) FROM (SELECT FROM retry
+                   WHERE campaign_id = c.id ORDER BY idx LIMIT 1000) AS few) AS n
+    ) AS w
+    WHERE cc.cluster_id = $1 AND w.n > 0
+    ORDER BY c.id LIMIT $2
+)
+SELECT p.id AS campaign_id, p.grid_user, p.priority, p.n AS waiting, coalesce(g.n, 0) AS granted,
        coalesce(k.n, 0)::bigint AS in_flight, r.cluster_id, cl.name AS cluster, r.code, r.numbers,
-       extract(epoch FROM r.since) AS since, count(*) OVER () AS total
-FROM campaign_clusters AS cc
-JOIN campaigns AS c ON c.id = cc.campaign_id AND c.state = 'in_treatment'
-    AND c.wanted = 'in_treatment'
-JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
-CROSS JOIN LATERAL (
-    SELECT cur.ntasks - cur.next_idx
-           + (SELECT count(*) FROM (SELECT FROM retry
-               WHERE campaign_id = c.id LIMIT 1000) AS few) AS n
-) AS w
+       extract(epoch FROM r.since) AS since, p.total
+FROM page AS p
 LEFT JOIN LATERAL (
-    SELECT sum(n) AS n FROM grants WHERE campaign_id = c.id AND cluster_id = $1
+    SELECT sum(n) AS n FROM grants WHERE campaign_id = p.id AND cluster_id = $1
 ) AS g ON true
 LEFT JOIN LATERAL (
-    SELECT sum(n) AS n FROM jobs_in_flight WHERE campaign_id = c.id AND cluster_id = $1
+    SELECT sum(n) AS n FROM jobs_in_flight WHERE campaign_id = p.id AND cluster_id = $1
 ) AS k ON true
 LEFT JOIN LATERAL (
-    SELECT * FROM reasons WHERE campaign_id = c.id AND cluster_id IN (0, $1) AND until IS NULL
+    SELECT * FROM reasons WHERE campaign_id = p.id AND cluster_id IN (0, $1) AND until IS NULL
     ORDER BY cluster_id, since LIMIT 1
 ) AS r ON true
 LEFT JOIN clusters AS cl ON cl.id = r.cluster_id
-WHERE cc.cluster_id = $1 AND w.n > 0
-ORDER BY c.id LIMIT $2;
+ORDER BY p.id;

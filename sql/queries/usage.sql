@@ -133,9 +133,9 @@ WHERE ctid = ANY (ARRAY(
 -- What campaign $1 used, over its life cut into at most $2 buckets of at least a minute; buckets
 -- without an end are left out.
 WITH life AS (
-    SELECT bucket, ok, not_ok, slot_s, min(bucket) OVER () AS first, max(bucket) OVER () AS last,
-        max(width) OVER () AS widest
-    FROM usage WHERE campaign_id = $1
+    SELECT bucket, sum(ok) AS ok, sum(not_ok) AS not_ok, sum(slot_s) AS slot_s,
+        min(bucket) OVER () AS first, max(bucket) OVER () AS last, max(max(width)) OVER () AS widest
+    FROM usage WHERE campaign_id = $1 GROUP BY bucket
 ), cut AS (
     SELECT *, greatest(extract(epoch FROM widest), 60,
         60 * ceil((extract(epoch FROM last - first) + 60) / (60 * $2::int))) AS width_s

@@ -127,7 +127,9 @@ json WaitingJson(const sql::WaitingOnClusterRow& row, const policy::ReasonTexts&
 
 }  // namespace
 
-json ClusterWhy(db::Tx& tx, const Request& request) {
+json ClusterWhy(db::Tx& tx, const Request& request) { return ClusterWhy(tx, request, kCampaigns); }
+
+json ClusterWhy(db::Tx& tx, const Request& request, int most) {
   const std::optional<int> any;
   const std::optional<std::string> name = request.Word("name");
   const auto rows = tx.Exec(sql::kShowClusters, any, name, true);
@@ -138,7 +140,7 @@ json ClusterWhy(db::Tx& tx, const Request& request) {
   const Outlook outlook(tx, {id});
   json waiting = json::array();
   std::int64_t total = 0;
-  for (const auto& campaign : tx.Exec(sql::kWaitingOnCluster, id, kCampaigns)) {
+  for (const auto& campaign : tx.Exec(sql::kWaitingOnCluster, id, most)) {
     waiting.push_back(WaitingJson(campaign, texts, outlook));
     total = campaign.total;
   }

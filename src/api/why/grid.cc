@@ -35,7 +35,7 @@ json ClusterOf(db::Tx& tx, const Request& request, const sql::ShowClustersRow& r
   if (!explain) return out;
   Request one = request;
   one.captures["name"] = row.name;
-  const json why = ClusterWhy(tx, one);
+  const json why = ClusterWhy(tx, one, 1);  // its message names the first that waits
   out["message"] = why["message"];
   out["action"] = why["action"];
   out["waiting_campaigns"] = why["waiting_campaigns"];

@@ -83,6 +83,8 @@ nlohmann::json CampaignHistory(db::Tx& tx, const Request& request);  // campaign
 nlohmann::json TaskWhy(db::Tx& tx, const Request& request);          // task.cc
 nlohmann::json JobWhy(db::Tx& tx, const Request& request);           // task.cc
 nlohmann::json ClusterWhy(db::Tx& tx, const Request& request);       // cluster.cc
+/// With `most` of the campaigns that wait for it.
+nlohmann::json ClusterWhy(db::Tx& tx, const Request& request, int most);
 
 /// Adds `what_if` to the answer about a campaign: what would give it more, found by taking the last
 /// stored decision again with each limit lifted; and to each reason that names another campaign,
