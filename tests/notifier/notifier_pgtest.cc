@@ -210,6 +210,13 @@ TEST_F(NotifierPgTest, APasswordIsSentOverTlsToTheServerOfTheCertificateAndNowhe
   EXPECT_EQ(state_after_try(), "sent: ");
   EXPECT_EQ(Times(Read("mbox"), "it is over"), 1);
   EXPECT_EQ(Read("said"), "login grid wrong\nlogin grid secret\n");
+
+  config_.Set("NOTIFICATIONS_SMTP_TLS", "tls");  // from the first byte on
+  config_.Set("NOTIFICATIONS_SMTP_PORT", std::string(Trim(Read("tls_port"))));
+  Event("FINISHED_CAMPAIGN");
+  EXPECT_EQ(state_after_try(), "sent sent: ");
+  EXPECT_EQ(Times(Read("mbox"), "it is over"), 2);
+  EXPECT_EQ(Read("said"), "login grid wrong\nlogin grid secret\nlogin grid secret\n");
 }
 
 TEST_F(NotifierPgTest, AServerWithoutTlsGetsNoPassword) {
