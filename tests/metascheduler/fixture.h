@@ -53,7 +53,7 @@ class GridTest : public test::PgTest {
         n + ", 'c" + n + "', 'local', 'unix:/nowhere', 'unlimited', true, true, true, 0)");
     Sql("INSERT INTO cluster_leases (cluster_id) VALUES (" + n + ")");
     Sql("INSERT INTO cluster_status (cluster_id, polled_at, answered_at, polls) VALUES (" + n +
-        ", now(), now(), 1)");
+        ", now(), now(), 1); INSERT INTO cluster_leases (cluster_id) VALUES (" + n + ")");
     Resources(id, places - 1);
   }
   /// A snapshot of a cluster: `local` slots used by others.
