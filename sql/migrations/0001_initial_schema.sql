@@ -1192,6 +1192,15 @@ LEFT JOIN LATERAL (
     SELECT * FROM gridstatus WHERE cluster_id = c.id ORDER BY at DESC LIMIT 1
 ) AS g ON true;
 
+-- The mean time that jobs of ours run on a cluster until it kills one for its own users. A bin of
+-- cluster_survival is a quarter of a power of two. NULL: it has killed none.
+CREATE VIEW cluster_lifetimes AS
+SELECT s.cluster_id,
+    (sum((coalesce(h.killed, 0) + coalesce(h.ended, 0)) * 2 ^ ((h.i - 0.5) / 4 - 7))
+        / nullif(sum(h.killed), 0))::float8 AS lifetime_s
+FROM cluster_survival AS s, unnest(s.killed, s.ended) WITH ORDINALITY AS h (killed, ended, i)
+GROUP BY 1;
+
 -- Placements whose common inputs lately came to the cluster with a job of the same user there, of
 -- whatever campaign: nodes of it have them in their caches.
 CREATE VIEW staged_inputs AS

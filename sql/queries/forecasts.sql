@@ -27,11 +27,7 @@ WHERE campaign_id = $1 AND cluster_id = 0;
 -- one. lifetime_s: the mean time until a cluster kills a job of ours for its own users.
 -- groups: where the grid can read what jobs write while they run.
 WITH survival AS MATERIALIZED (
-    SELECT s.cluster_id,
-        sum((coalesce(h.killed, 0) + coalesce(h.ended, 0)) * 2 ^ ((h.i - 0.5) / 4 - 7))
-        / nullif(sum(h.killed), 0) AS lifetime_s
-    FROM cluster_survival AS s, unnest(s.killed, s.ended) WITH ORDINALITY AS h (killed, ended, i)
-    GROUP BY 1
+    SELECT cluster_id, lifetime_s FROM cluster_lifetimes
 )
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     k.queue_s + coalesce(k.min_cycle_s, CASE WHEN k.change_feed THEN 0 ELSE 5 END) AS queue_s,
@@ -49,7 +45,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     coalesce(CASE WHEN cc.options ?| ARRAY['checkpoint', 'inputs', 'outputs'] THEN '1' END,
         cc.options ->> 'temporal_grouping') AS tasks_per_job, cc.walltime_s,
     coalesce(cc.options -> 'auto_walltime' = 'true', false) AS auto_walltime,
-    coalesce((cc.options #>> '{checkpoint,grace}')::int, 0) AS grace_s, v.lifetime_s::float8
+    coalesce((cc.options #>> '{checkpoint,grace}')::int, 0) AS grace_s, v.lifetime_s
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
 JOIN clusters AS k ON k.id = cc.cluster_id

@@ -34,6 +34,19 @@ CROSS JOIN LATERAL (
 WHERE c.id = $1 AND d.started_at IS NOT NULL
 GROUP BY d.cluster_id ORDER BY d.cluster_id;
 
+-- name: CampaignKept
+-- returns: cluster_id int, jobs int64, kept_s double
+-- Jobs of campaign $1 that were evicted, or at the end of their walltime, after they had been asked
+-- for a checkpoint, by cluster, and how long they had run.
+SELECT d.cluster_id, count(*) AS jobs,
+    coalesce(sum(extract(epoch FROM d.ended_at - d.started_at)), 0)::float8 AS kept_s
+FROM done AS d
+JOIN campaign_clusters AS cc USING (campaign_id, cluster_id)
+WHERE d.campaign_id = $1 AND NOT d.counted AND d.started_at IS NOT NULL
+    AND cc.options ? 'checkpoint'
+    AND (d.exit_class = 'preemption' OR (d.exit_class = 'our_kill' AND d.code = 'WALLTIME'))
+GROUP BY d.cluster_id ORDER BY d.cluster_id;
+
 -- name: CancelledInFlight
 -- returns: cluster_id int, overdue bool
 -- Clusters where jobs of the cancelled campaign $1 are still in flight, epilogues excepted.
@@ -140,7 +153,8 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(n.verified, false) AS verified, coalesce(t.walltime_x, 1) AS walltime_x,
     coalesce(t.memory_x, 1) AS memory_x, coalesce(cc.options ? 'mem', false) AS has_mem,
     coalesce(cc.options ->> 'mem' LIKE 'auto%', false) AS auto_mem,
-    coalesce(cc.options ?| ARRAY['inputs', 'outputs'], false) AS moves_files,
+    coalesce(cc.options ?| ARRAY['inputs', 'outputs'] OR cc.options -> 'checkpoint' ? 'files',
+        false) AS moves_files,
     CASE WHEN cc.options -> 'auto_walltime' = 'true' AND b.walltime_s < cc.walltime_s
         THEN b.walltime_s END AS auto_walltime_s,
     c.jdl ->> 'retry' AS retry, coalesce(cc.options ? 'checkpoint', false) AS checkpoint

@@ -1,5 +1,7 @@
 #include "cluster/job_environment.h"
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 
 #include "core/text.h"
@@ -49,6 +51,8 @@ std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& bat
     variables.emplace_back("CIGRI_CHECKPOINT_GRACE", std::to_string(checkpoint->grace_s));
     if (checkpoint->every_s > 0)
       variables.emplace_back("CIGRI_CHECKPOINT_EVERY", std::to_string(checkpoint->every_s));
+    if (checkpoint->lifetime_s > 0)
+      variables.emplace_back("CIGRI_CHECKPOINT_LIFETIME", std::to_string(checkpoint->lifetime_s));
   }
   return variables;
 }
@@ -62,8 +66,17 @@ std::optional<Checkpoint> CheckpointOf(const Batch& batch) {
                       : checkpoint.signal == "USR1" ? SIGUSR1
                                                     : SIGUSR2;
   checkpoint.grace_s = at->value("grace", checkpoint.grace_s);
-  checkpoint.every_s = at->value("every", checkpoint.every_s);
+  if (const auto every = at->find("every"); every != at->end() && every->is_number())
+    checkpoint.every_s = every->get<int>();
+  checkpoint.lifetime_s = static_cast<int>(at->value("lifetime", 0.0));
+  // What it costs is not known yet: no longer than the user has said.
+  if (checkpoint.lifetime_s > 0)
+    checkpoint.every_s = CheckpointInterval(checkpoint.grace_s, checkpoint.lifetime_s);
   return checkpoint;
+}
+
+int CheckpointInterval(double cost_s, double lifetime_s) {
+  return std::max(10, static_cast<int>(std::sqrt(2 * cost_s * lifetime_s)));
 }
 
 }  // namespace cigri::cluster

@@ -21,7 +21,13 @@ struct Checkpoint {
   std::string signal = "USR2";
   int number = 0;
   int grace_s = 60, every_s = 0;
+  /// With `every: auto`: how long jobs live on the cluster. 0: the user has said how often.
+  int lifetime_s = 0;
 };
 std::optional<Checkpoint> CheckpointOf(const Batch& batch);
+
+/// How often to save work that takes `cost_s` to save, where jobs live so long (Young, Daly): work is
+/// lost least when as much time goes into checkpoints as is lost with the work since the last one.
+int CheckpointInterval(double cost_s, double lifetime_s);
 
 }  // namespace cigri::cluster

@@ -145,7 +145,9 @@ pass() {
 # The cluster has sent the signal to this script, because it will kill the job. Where nobody else
 # says so, the exit code does: the program may well end before it is killed.
 asked() {
-  used=$(($(date +%s) - t0 + CIGRI_CHECKPOINT_GRACE))
+  used=$(date +%s)
+  asked_at=${asked_at:-$used}
+  used=$((used - t0 + CIGRI_CHECKPOINT_GRACE))
   case $warned in
   1) early=65 ;;  # Slurm looks once a minute
   2) early=2 ;;
@@ -153,6 +155,14 @@ asked() {
   esac
   saved=212
   [ $used -lt $((CIGRI_WALLTIME_SECONDS - early)) ] || saved=211
+}
+# How often a checkpoint is asked for, once jobs of the campaign have measured what one costs: as
+# CheckpointInterval() says.
+learnt_interval() {
+  [ -n "$CIGRI_CHECKPOINT_LIFETIME" ] || return
+  cost=$(cat "$costs" 2>/dev/null) && [ -n "$cost" ] || return
+  CIGRI_CHECKPOINT_EVERY=$(awk -v c="$cost" -v l="$CIGRI_CHECKPOINT_LIFETIME" \
+    'BEGIN { i = int(sqrt(2 * c * l)); print (i > 10 ? i : 10) }')
 }
 # Runs in the background until the program has ended, and leaves nothing behind.
 help() { eval "$1" </dev/null >/dev/null 2>&1 & helpers="$helpers $!"; }
@@ -199,7 +209,8 @@ if [ -z "$ckpt" ]; then
   run $shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
   rc=$?
 else
-  saved= helpers=
+  saved= helpers= asked_at= costs=$folder/${outdir%/*}/checkpoint_s
+  learnt_interval
   run $shell -c "trap : $ckpt
 $setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err" &
   child=$!
@@ -215,6 +226,11 @@ $setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err" &
     kill -0 $child 2>/dev/null || break
   done
   [ -z "$helpers" ] || kill $helpers 2>/dev/null
+  # It has ended on its own, when it had saved its work.
+  [ -z "$asked_at" ] || [ "$rc" -ge 126 ] || {
+    cost=$(($(date +%s) - asked_at))
+    echo $((cost > 1 ? cost : 1)) >"$costs"
+  }
   [ "$rc" = 0 ] || [ -z "$saved" ] || { leave $((saved * 256)); exit "$saved"; }
 fi
 case $rc in

@@ -191,8 +191,8 @@ void ClusterCheck::Checkpoint() {
     return;
   }
   for (const auto& [key, value] : found.value->items())
-    if (key != "signal" && key != "grace" && key != "every")
-      doc_.Fault(found.path, "has no key \"" + Shown(key) + "\"", "signal, grace or every");
+    if (key != "signal" && key != "grace" && key != "every" && key != "files")
+      doc_.Fault(found.path, "has no key \"" + Shown(key) + "\"", "signal, grace, every or files");
   const auto signal = ReadText(doc_, Find(*found.value, found.path, "signal")).value_or("USR2");
   if (signal != "USR1" && signal != "USR2" && signal != "HUP")
     doc_.Fault(found.path + ".signal", "must be USR1, USR2 or HUP, not \"" + Shown(signal) + "\"");
@@ -200,8 +200,20 @@ void ClusterCheck::Checkpoint() {
   if (out_.walltime_s > 0 && grace >= out_.walltime_s)
     doc_.Fault(found.path + ".grace", "must be shorter than the walltime");
   json checkpoint{{"signal", signal}, {"grace", grace}};
-  if (const auto every = ReadSeconds(doc_, Find(*found.value, found.path, "every")))
-    checkpoint["every"] = *every;
+  const auto every = Find(*found.value, found.path, "every");
+  if (every && *every.value == "auto")
+    checkpoint["every"] = "auto";
+  else if (const auto seconds = ReadSeconds(doc_, every))
+    checkpoint["every"] = *seconds;
+  const auto files = Find(*found.value, found.path, "files");
+  const auto names = ReadTexts(doc_, files);
+  if (names.size() > kMostFiles)
+    doc_.Fault(files.path, "has more than " + std::to_string(kMostFiles) + " entries");
+  for (const auto& name : names) {
+    const auto problem = CheckpointFileProblem(name);
+    if (!problem.empty()) doc_.Fault(files.path, "\"" + Shown(name) + "\" " + problem);
+    checkpoint["files"].push_back(name);
+  }
   out_.options["checkpoint"] = std::move(checkpoint);
 }
 

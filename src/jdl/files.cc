@@ -16,6 +16,8 @@ constexpr int kMostMarks = 20;  // placeholders of one path: short texts make lo
 constexpr const char* kForm =
     "must be \"FROM\", \"FROM -> TO\" or {\"from\": ..., \"to\": ..., \"optional\": true}";
 const std::string kNumber = "{#}", kCampaign = "{CAMPAIGN_ID}";
+// Where the storage has the checkpoints of a task.
+const std::string kCheckpoints = "checkpoints/" + kCampaign + "/" + kNumber + "/";
 
 bool IsFolder(const std::string& path) { return !path.empty() && path.back() == '/'; }
 
@@ -38,7 +40,7 @@ std::string LocalProblem(const std::string& path) {
 
 std::string EntryProblem(FileKey key, const FileEntry& entry) {
   for (const auto& path : {entry.from, entry.to}) {
-    if (path.empty() || path == "/") return kForm;
+    if (path.empty() || path == "/" || path == kCheckpoints) return kForm;
     if (std::count(path.begin(), path.end(), '{') > kMostMarks)
       return "has more than " + std::to_string(kMostMarks) + " placeholders";
     if (path.size() > kLongest) return "is longer than " + std::to_string(kLongest) + " bytes";
@@ -91,14 +93,28 @@ json ToJson(const FileEntry& entry) {
 
 std::vector<FileEntry> FilesIn(const json& options, FileKey key) {
   std::vector<FileEntry> entries;
-  const auto at = options.find(Name(key));
-  if (at == options.end() || !at->is_array()) return entries;
-  for (const auto& value : *at) {
-    std::string problem;
-    auto entry = ReadFileEntry(key, value, &problem);
-    if (problem.empty()) entries.push_back(std::move(entry));
+  if (const auto at = options.find(Name(key)); at != options.end() && at->is_array())
+    for (const auto& value : *at) {
+      std::string problem;
+      auto entry = ReadFileEntry(key, value, &problem);
+      if (problem.empty()) entries.push_back(std::move(entry));
+    }
+  for (const auto& name : CheckpointFiles(options)) {
+    FileEntry entry{kCheckpoints + name, name, true};
+    if (key == FileKey::kOutputs) std::swap(entry.from, entry.to);
+    entries.push_back(std::move(entry));
   }
   return entries;
+}
+
+std::vector<std::string> CheckpointFiles(const json& options) {
+  const auto at = options.find("checkpoint");
+  if (at == options.end() || !at->is_object()) return {};
+  return at->value("files", std::vector<std::string>{});
+}
+
+std::string CheckpointFileProblem(const std::string& name) {
+  return EntryProblem(FileKey::kInputs, {kCheckpoints + name, name, true});
 }
 
 bool DependsOnTask(const std::string& text, const std::vector<std::string>& columns) {

@@ -22,9 +22,15 @@ struct FileEntry {
 FileEntry ReadFileEntry(FileKey key, const nlohmann::json& value, std::string* problem);
 /// {"from", "to"}, and "optional" where it is.
 nlohmann::json ToJson(const FileEntry& entry);
-/// The entries that `options` of a cluster's settings hold as ToJson() made them.
+/// The entries that `options` of a cluster's settings hold as ToJson() made them, and those of its
+/// checkpoints, which come back as they went.
 std::vector<FileEntry> FilesIn(const nlohmann::json& options, FileKey key);
 const char* Name(FileKey key);
+
+/// The files and folders of the job's folder that are its checkpoint (`checkpoint.files`).
+std::vector<std::string> CheckpointFiles(const nlohmann::json& options);
+/// Why `name` cannot be one of them, "" when it can.
+std::string CheckpointFileProblem(const std::string& name);
 
 /// Whether `text` is another one for each task.
 bool DependsOnTask(const std::string& text, const std::vector<std::string>& columns);

@@ -81,6 +81,14 @@ cluster::BatchSettings SettingsOf(const sql::BatchSettingsRow& row, const Claime
           .options = nlohmann::json::parse(row.options)};
 }
 
+// `every: auto`. Before its cluster has killed any job of ours, the end of the walltime is what
+// threatens a task.
+void SetCheckpoints(const sql::BatchSettingsRow& row, nlohmann::json& options) {
+  const auto at = options.find("checkpoint");
+  if (at == options.end() || at->value("every", nlohmann::json()) != "auto") return;
+  (*at)["lifetime"] = row.lifetime_s.value_or(row.walltime_s);
+}
+
 cluster::Batch BuildScript(const sql::BatchSettingsRow& row, const cluster::BatchSettings& settings,
                            const ClaimedBatch& batch) {
   const bool prologue = batch.kind == BatchKind::kPrologue;
@@ -133,6 +141,7 @@ cluster::Batch Store::Build(db::Tx& tx, const ClaimedBatch& batch) {
       script ? BuildScript(rows[0], settings, batch) : cluster::TaskBatch(settings);
   if (!script) out.elements = ElementsOf(tx, rows[0], batch);
   SetNodes(rows[0].excluded_nodes, batch, out.options);
+  SetCheckpoints(rows[0], out.options);
   out.id = batch.id;
   out.campaign_id = batch.campaign_id;
   SetMemory(tx, batch, out);

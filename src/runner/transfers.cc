@@ -68,7 +68,8 @@ class Filler {
 }  // namespace
 
 bool MovesFiles(const nlohmann::json& options) {
-  return options.contains("inputs") || options.contains("outputs");
+  return options.contains("inputs") || options.contains("outputs") ||
+         !jdl::CheckpointFiles(options).empty();
 }
 
 void AddTransfers(const nlohmann::json& cluster_options, const LineFormat& format,

@@ -30,5 +30,20 @@ TEST(JobEnvironmentTest, AJobKnowsTheCoresThatItsThreadsMayUse) {
   }
 }
 
+TEST(JobEnvironmentTest, TheIntervalOfCheckpointsIsYoungsUnlessTheUserSaysOne) {
+  const auto every = [](const char* checkpoint) {
+    Batch batch;
+    batch.options["checkpoint"] = nlohmann::json::parse(checkpoint);
+    std::map<std::string, std::string> environment;
+    for (const auto& [name, value] : JobEnvironment(batch, {})) environment[name] = value;
+    return environment["CIGRI_CHECKPOINT_EVERY"] + " " + environment["CIGRI_CHECKPOINT_LIFETIME"];
+  };
+  EXPECT_EQ(every(R"({"grace": 60})"), " ");
+  EXPECT_EQ(every(R"({"grace": 60, "every": 3600})"), "3600 ");
+  EXPECT_EQ(every(R"({"grace": 50, "every": "auto", "lifetime": 10000})"), "1000 10000");
+  EXPECT_EQ(every(R"({"grace": 50, "every": "auto"})"), " ") << "the API looks before the runner";
+  EXPECT_EQ(CheckpointInterval(1, 1), 10) << "not all the time";
+}
+
 }  // namespace
 }  // namespace cigri::cluster

@@ -362,7 +362,7 @@ class CheckpointScriptTest : public JobScriptTest {
       if (job.wait_for(std::chrono::milliseconds(10)) == std::future_status::ready) break;
     // The script may not listen yet.
     while (!pid.empty() && kill(std::stoi(pid), signal) == 0)
-      if (job.wait_for(std::chrono::milliseconds(200)) == std::future_status::ready) break;
+      if (job.wait_for(std::chrono::seconds(4)) == std::future_status::ready) break;
     RemoteJob end;
     EndByScript(&end, job.get());
     return end;
@@ -373,6 +373,40 @@ class CheckpointScriptTest : public JobScriptTest {
   Batch batch_;
   ScriptSettings settings_;
 };
+
+// 2 s of saving, of a cluster that kills jobs every 10000 s: sqrt(2 * 2 * 10000).
+TEST_F(CheckpointScriptTest, WhatACheckpointCostsIsMeasuredAndSaysHowOftenTheNextJobsAreAsked) {
+  settings_.cluster_signals = true;
+  batch_.options["checkpoint"] = {{"every", "auto"}, {"grace", 50}, {"lifetime", 10000}};
+  batch_.elements[0].command =
+      "echo $CIGRI_CHECKPOINT_EVERY; [ ! -e $READY ] || exit 0; "
+      "trap 'trap \"\" USR2; sleep 2; exit 9' USR2; : >$READY; while :; do sleep 0.05; done";
+  EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).cause, EndCause::kPreempted);
+  EXPECT_EQ(Out(batch_), "1000\n") << "as the grid has estimated it";
+  batch_.tag += "2";
+  EXPECT_EQ(Run(batch_, 0, settings_), 0);
+  const int learnt = std::atoi(Out(batch_).c_str());
+  EXPECT_GE(learnt, 200);
+  EXPECT_LT(learnt, 1000);
+}
+
+TEST_F(CheckpointScriptTest, ACheckpointTravelsToTheNextJobOfItsTask) {
+  settings_.cluster_signals = true;
+  const auto transfers = TransferSettings::From(
+      {{"transfer_folder", home_ / "node"}, {"transfer_base", home_ / "storage"}});
+  fs::create_directories(home_ / "storage");
+  batch_.setup += "\n" + TransferSetup(transfers);
+  const std::vector<Transfer> inputs = {{"checkpoints/12/1/save", "save", true}},
+                              outputs = {{"save", "checkpoints/12/1/save", true}};
+  batch_.elements[0].command = TransferCommand(
+      transfers, "alice", inputs, outputs,
+      "[ ! -e save ] || exit 0; trap 'echo 5 >save; exit 9' USR2; : >$READY; "
+      "while :; do sleep 0.05; done");
+  EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).cause, EndCause::kPreempted);
+  EXPECT_EQ(Contents(home_ / "storage/checkpoints/12/1/save"), "5\n");
+  batch_.tag += "2";
+  EXPECT_EQ(Run(batch_, 0, settings_), 0) << Out(batch_, 0, Stream::kStderr);
+}
 
 TEST_F(CheckpointScriptTest, AProgramThatEndsWhenTheClusterSignalsWasEvicted) {
   settings_.cluster_signals = true;

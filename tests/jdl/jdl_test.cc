@@ -467,14 +467,37 @@ TEST(JdlTest, GroupingIsTheGridsMatterUnlessTheUserForbidsItOrSaysHowMany) {
   EXPECT_FALSE(Parse(With(R"("temporal_grouping":"some")"), Grid()).ok());
 }
 
+TEST(JdlTest, FilesOfACheckpointTravelThereAndBack) {
+  const auto campaign = Good(With(R"("checkpoint":{"files":["save","parts/"]},"inputs":["data"])"));
+  const auto& options = campaign.clusters[0].options;
+  const auto in = FilesIn(options, FileKey::kInputs), out = FilesIn(options, FileKey::kOutputs);
+  ASSERT_EQ(in.size(), 3u);
+  EXPECT_EQ(in[0].from, "data");
+  EXPECT_EQ(in[1].from, "checkpoints/{CAMPAIGN_ID}/{#}/save");
+  EXPECT_EQ(in[1].to, "save");
+  EXPECT_EQ(in[2].to, "parts/");
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].from, "save");
+  EXPECT_EQ(out[0].to, in[1].from);
+  EXPECT_TRUE(in[1].optional && out[1].optional) << "a new task has none";
+  EXPECT_FALSE(in[0].optional);
+  EXPECT_EQ(CommonInputs(options, {}), "data");
+  EXPECT_EQ(FromJson(ToJson(campaign), Grid()).campaign.clusters[0].options, options);
+}
+
 TEST(JdlTest, ACheckpointIsASignalAndATimeToSaveIt) {
   const auto campaign = Good(With(R"("checkpoint":{"grace":"2m","every":"1h"})"));
   EXPECT_EQ(campaign.clusters[0].options["checkpoint"],
             (nlohmann::json{{"signal", "USR2"}, {"grace", 120}, {"every", 3600}}));
   const auto again = FromJson(ToJson(campaign), Grid());
   EXPECT_EQ(again.campaign.clusters[0].options, campaign.clusters[0].options);
-  for (const char* wrong : {R"("USR2")", R"({"signal":"KILL"})", R"({"grace":"100h"})",
-                            R"({"often":1})", R"({"every":0})"})
+  const auto learnt = Good(With(R"("checkpoint":{"every":"auto"})"));
+  EXPECT_EQ(learnt.clusters[0].options["checkpoint"]["every"], "auto");
+  EXPECT_EQ(FromJson(ToJson(learnt), Grid()).campaign.clusters[0].options,
+            learnt.clusters[0].options);
+  for (const char* wrong : {R"("USR2")", R"({"every":"often"})", R"({"signal":"KILL"})", R"({"grace":"100h"})",
+                            R"({"often":1})", R"({"every":0})", R"({"files":["/tmp/save"]})",
+                            R"({"files":["../save"]})", R"({"files":[""]})", R"({"files":[1]})"})
     EXPECT_FALSE(Parse(With(R"("checkpoint":)" + std::string(wrong)), Grid()).ok()) << wrong;
 }
 

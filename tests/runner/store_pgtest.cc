@@ -141,6 +141,26 @@ TEST_F(RunnerStorePgTest, TasksThatShareAJobTakeItsSlotsAndItsPlaceInTheGrantOnc
   EXPECT_EQ(Store(1, "grid", 0, 0).Build(tx, batches[0]).tasks_per_job, 10);
 }
 
+TEST_F(RunnerStorePgTest, CheckpointsAreAsOftenAsTheClusterKillsJobs) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4});
+  Sql("UPDATE campaign_clusters SET walltime_s = 7200, options = "
+      "'{\"checkpoint\": {\"every\": \"auto\", \"grace\": 60}}'");
+  GivenGrant(campaign, 1, 1);
+  const auto batches = Claim();
+  const auto lifetime = [&] {
+    auto connection = Connect();
+    db::Tx tx(*connection);
+    const auto batch = Store(1, "grid", 0).Build(tx, batches.at(0));
+    return batch.options["checkpoint"]["lifetime"].get<double>();
+  };
+  EXPECT_EQ(lifetime(), 7200) << "nothing was killed yet";
+  // Of four jobs that ran for about 939 s one was killed.
+  Sql("INSERT INTO cluster_survival (cluster_id, killed, ended) SELECT 1, array_fill(0, ARRAY[67]) || 1, "
+      "array_fill(0, ARRAY[67]) || 3");
+  EXPECT_NEAR(lifetime(), 3756, 5);
+}
+
 TEST_F(RunnerStorePgTest, WhatHasFailedRunsAlone) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4});

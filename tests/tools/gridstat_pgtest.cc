@@ -157,6 +157,26 @@ TEST_F(GridstatPgTest, FullSaysHowLongTasksWaitedOnEachCluster) {
       << "nothing has run on the other";
 }
 
+TEST_F(GridstatPgTest, FullSaysWhatCheckpointsHaveKept) {
+  const auto c = GivenCampaign({.ntasks = 5, .next_idx = 5});
+  const auto first = GivenBatch(c, 1, 0, 5);
+  for (int i = 0; i < 5; ++i) GivenDone(c, first + i, i, 1);
+  Sql("UPDATE done SET counted = false, state = 'event', ended_at = started_at + interval '1 hour', "
+      "(exit_class, code) = ROW((array['preemption', 'our_kill', 'our_kill', 'program', "
+      "'infrastructure'])[idx + 1]::exit_class, (array['BESTEFFORT_KILL', 'WALLTIME', "
+      "'KILLED_BY_GRID', 'EXIT', 'NODE_FAIL'])[idx + 1])");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "-f"}).out.find("kept_by"), std::string::npos)
+      << "it has no checkpoints";
+  Sql("UPDATE campaign_clusters SET options = '{\"checkpoint\": {}}'");
+  const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
+  EXPECT_NE(out.find("      kept_by_checkpoints: 2 h of 2 jobs that were evicted"),
+            std::string::npos)
+      << out;
+  const auto on = Get("/campaigns/1?waits=1")["clusters"]["1"];
+  EXPECT_EQ(on["kept_s"], 7200);
+  EXPECT_EQ(on["checkpointed_jobs"], 2);
+}
+
 // CIG-31
 TEST_F(GridstatPgTest, FullAndWhySayWhenEachClusterWillBeDone) {
   GivenCampaign({.ntasks = 50, .next_idx = 5});

@@ -95,6 +95,10 @@ std::string ClusterBlock(const json& placement, bool full) {
   out += "      p90_wait: " + Seconds(placement.value("wait_p90_s", json())) + "\n";
   if (const auto asked = AskedWalltime(placement); !asked.empty())
     out += "      walltime: " + asked + "\n";
+  if (const auto jobs = Int(placement, "checkpointed_jobs"); jobs > 0)
+    out += fmt::format("      kept_by_checkpoints: {} of {} jobs that were evicted or over their "
+                       "walltime\n",
+                       HumanDuration(Real(placement, "kept_s")), jobs);
   if (const json ends = placement.value("ends", json()); ends.is_array())
     out += "      expected_end: " + Date(ends[0].get<double>()) + " to " +
            Date(ends[1].get<double>()) + "\n";

@@ -359,6 +359,10 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
     for (const auto& waits : tx.Exec(sql::kCampaignWaits, campaign))
       answer["clusters"][std::to_string(waits.cluster_id)].update(
           {{"wait_mean_s", waits.mean_s}, {"wait_p90_s", waits.p90_s}});
+  if (request.Flag("waits"))
+    for (const auto& kept : tx.Exec(sql::kCampaignKept, campaign))
+      answer["clusters"][std::to_string(kept.cluster_id)].update(
+          {{"checkpointed_jobs", kept.jobs}, {"kept_s", kept.kept_s}});
   return answer;
 }
 
