@@ -151,7 +151,7 @@ TEST_F(RunnerStorePgTest, CheckpointsAreAsOftenAsTheClusterKillsJobs) {
   const auto lifetime = [&] {
     auto connection = Connect();
     db::Tx tx(*connection);
-    const auto batch = Store(1, "grid", 0).Build(tx, batches.at(0));
+    const auto batch = Store(1, "grid", 0, 0).Build(tx, batches.at(0));
     return batch.options["checkpoint"]["lifetime"].get<double>();
   };
   EXPECT_EQ(lifetime(), 7200) << "nothing was killed yet";
