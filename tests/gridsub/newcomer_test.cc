@@ -209,6 +209,8 @@ TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   const auto yesterday = Gridsub(api, "--deadline yesterday -- ./p {} ::: a");
   EXPECT_EQ(yesterday.code, 64);
   EXPECT_TRUE(Has(yesterday.err, "--deadline yesterday is no time")) << yesterday.err;
+  EXPECT_EQ(Gridsub(api, "--walltime auto:90 -- ./p {} ::: a").code, 0);
+  EXPECT_EQ(Sent(api)["walltime"], "auto:90s") << "an option's number is seconds";
   EXPECT_EQ(Gridsub(api, "--after afternotok:3 -- ./p {} ::: a").code, 64);
   const auto ambiguous = Gridsub(api, "--time 30 -- ./p {} ::: a");
   EXPECT_EQ(ambiguous.code, 64);
