@@ -115,6 +115,7 @@ void Leases::Loop() {
 // True when the pass of the runner has something to do about it.
 bool Leases::Turn() {
   if (!db_) db_ = std::make_unique<db::Connection>(conninfo_, "cigri runner", term_.patience());
+  const bool resumed = Over();
   Renew();
   if (lost_) return true;
   GiveEnded();
@@ -136,7 +137,7 @@ bool Leases::Turn() {
     for (const auto& cluster : share.take) Take(cluster);
   std::lock_guard lock(mutex_);
   to_give_ = {share.give.begin(), share.give.end()};
-  return !to_give_.empty() || version != version_;
+  return resumed || !to_give_.empty() || version != version_;
 }
 
 // The first time it makes its row. Later there is none when the database is of an older state.
