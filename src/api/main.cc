@@ -96,6 +96,7 @@ int Main(int argc, char**) {
     server.RefreshCertificate(signal == SIGHUP);
     if (!rules) rules = InstallRules(context);
     context.pool.CloseIdle(kIdle);
+    context.readers.CloseIdle(kIdle);
     ::malloc_trim(0);
   }
   log::info("ends");

@@ -26,6 +26,7 @@ NotActing::~NotActing() { acting = before_; }
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
+      readers(conninfo, "cigri api", connections),
       notifier(std::make_unique<ChangeNotifier>(conninfo)),
       metrics(std::make_unique<Metrics>()),
       snapshots(std::make_unique<SnapshotCache>()),
@@ -35,10 +36,10 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
 
 Context::~Context() = default;
 
-void Context::Run(const std::function<void(db::Tx&)>& body) {
+void Context::Run(db::Pool& sessions, const std::function<void(db::Tx&)>& body) {
   bool lost = false;
   const auto once = [&] {
-    auto session = pool.Get();
+    auto session = sessions.Get();
     try {
       db::Tx tx(*session);
       if (acting != nullptr) tx.Exec(sql::kActFor, acting->user, acting->source, acting->request);

@@ -42,7 +42,8 @@ class NotActing {
 /// One per process, shared by all threads.
 class Context {
  public:
-  /// `conninfo` of the database; at most `connections` sessions, opened on demand.
+  /// `conninfo` of the database; at most `connections` sessions that change something, and as many
+  /// that read, opened on demand.
   Context(Config a_config, const std::string& conninfo, int connections = 8);
   ~Context();
   Context(const Context&) = delete;
@@ -52,28 +53,25 @@ class Context {
   /// a commit whose outcome is unknown is a 503 that says so, never repeated.
   template <typename Body>
   auto Transact(Body body) {
-    using Result = decltype(body(std::declval<db::Tx&>()));
-    if constexpr (std::is_void_v<Result>) {
-      Run([&](db::Tx& tx) { body(tx); });
-    } else {
-      std::optional<Result> result;
-      Run([&](db::Tx& tx) { result.emplace(body(tx)); });
-      return std::move(*result);
-    }
+    return In(pool, body);
   }
 
   /// The same for what only reads, in one snapshot: numbers of several statements fit together.
+  /// Readers have sessions of their own, so they do not wait for those who submit. What they ask is
+  /// so often the same that planning it took most of its time: PostgreSQL may keep its plan.
   template <typename Body>
   auto Read(Body body) {
     const NotActing reading;  // nothing to audit, and SET TRANSACTION must come first
-    return Transact([&](db::Tx& tx) {
-      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+    return In(readers, [&](db::Tx& tx) {
+      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; "
+             "SET LOCAL plan_cache_mode = auto");
       return body(tx);
     });
   }
 
   const Config config;
-  db::Pool pool;
+  db::Pool pool;     ///< of sessions that change something
+  db::Pool readers;  ///< of sessions that only read
   /// Tells when long polls are to look again (read/progress.cc).
   std::unique_ptr<ChangeNotifier> notifier;
   std::unique_ptr<Metrics> metrics;
@@ -88,7 +86,18 @@ class Context {
   rules::Limits rule_limits;  ///< of one run of the admission rules
 
  private:
-  void Run(const std::function<void(db::Tx&)>& body);
+  template <typename Body>
+  auto In(db::Pool& sessions, Body&& body) {
+    using Result = decltype(body(std::declval<db::Tx&>()));
+    if constexpr (std::is_void_v<Result>) {
+      Run(sessions, [&](db::Tx& tx) { body(tx); });
+    } else {
+      std::optional<Result> result;
+      Run(sessions, [&](db::Tx& tx) { result.emplace(body(tx)); });
+      return std::move(*result);
+    }
+  }
+  static void Run(db::Pool& sessions, const std::function<void(db::Tx&)>& body);
 };
 
 }  // namespace cigri::api

@@ -138,7 +138,7 @@ bool Identity::IsOperator(const std::string& user) {
     std::lock_guard lock(mutex_);
     if (operators_until_ > now) return more_operators_.count(user) != 0;
   }
-  std::set<std::string> names = context_.Transact([&](db::Tx& tx) {
+  std::set<std::string> names = context_.Read([&](db::Tx& tx) {
     std::set<std::string> found;
     for (const auto& row : tx.Exec(sql::kOperatorNames)) found.insert(row.name);
     return found;

@@ -232,7 +232,7 @@ Reply JdlOfCigri3(Context& context, CampaignInfo info) {
         ParamReader params;
         bool open = write(head);
         for (std::int64_t at = 0; open && at < info.nb_params; at += kChunk)
-          open = write(context.Transact([&](db::Tx& tx) {
+          open = write(context.Read([&](db::Tx& tx) {
             return ParamsJson(tx, params, info, at, std::min(info.nb_params, at + kChunk));
           }));
         if (open) write("]}\n");
@@ -241,7 +241,7 @@ Reply JdlOfCigri3(Context& context, CampaignInfo info) {
 }
 
 Reply Jdl(Context& context, const Request& request) {
-  auto info = context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
+  auto info = context.Read([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   if (request.of_cigri3) return JdlOfCigri3(context, std::move(info));
   return Reply::Json(jdl::WithWalltimesAsText(std::move(info.jdl)));
 }
@@ -372,17 +372,17 @@ void AddCampaignReadRoutes(Router& router) {
   });
   router.GetLive("/campaigns/{id}", [](Context& context, const Request& request) {
     return Reply::Json(
-        context.Transact([&](db::Tx& tx) { return CampaignJson(tx, request, request.Id()); }));
+        context.Read([&](db::Tx& tx) { return CampaignJson(tx, request, request.Id()); }));
   });
   router.Get("/campaigns/{id}/stats", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return Stats(tx, request.Id()); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return Stats(tx, request.Id()); }));
   });
   router.Get("/campaigns/{id}/series", [](Context& context, const Request& request) {
     return Reply::Json(context.Read([&](db::Tx& tx) { return Series(tx, request.Id()); }));
   });
   router.Get("/campaigns/{id}/jdl", Jdl);
   router.Get("/summary", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return Summary(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return Summary(tx, request); }));
   });
 }
 

@@ -172,13 +172,13 @@ json GridUsage(db::Tx& tx, const Request& request) {
 
 void AddClusterReadRoutes(Router& router) {
   router.Get("/clusters", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return ListClusters(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return ListClusters(tx, request); }));
   });
   router.Get("/clusters/{name:text}", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return OneCluster(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return OneCluster(tx, request); }));
   });
   router.Get("/gridusage", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return GridUsage(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return GridUsage(tx, request); }));
   });
 }
 

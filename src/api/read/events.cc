@@ -142,22 +142,22 @@ json Failures(db::Tx& tx, const Request& request) {
 
 void AddEventReadRoutes(Router& router) {
   router.Get("/campaigns/{id}/events", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return CampaignEvents(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return CampaignEvents(tx, request); }));
   });
   router.Get("/campaigns/{id}/failures", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return Failures(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return Failures(tx, request); }));
   });
   router.Get("/events", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return GlobalEvents(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return GlobalEvents(tx, request); }));
   });
   router.GetLive(
       "/incidents",
       [](Context& context, const Request& request) {
-        return Reply::Json(context.Transact([&](db::Tx& tx) { return Incidents(tx, request); }));
+        return Reply::Json(context.Read([&](db::Tx& tx) { return Incidents(tx, request); }));
       },
       Access::kOperator);
   router.Get("/events/{id}", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return OneEvent(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return OneEvent(tx, request); }));
   });
 }
 

@@ -35,7 +35,7 @@ Reply Unavailable(const char* key, const std::string& problem, const std::string
 // Is there an API, and has it a database.
 Reply Health(Context& context, const Request&) {
   try {
-    const auto grid = context.Transact([](db::Tx& tx) { return tx.One(sql::kGridIdentity); });
+    const auto grid = context.Read([](db::Tx& tx) { return tx.One(sql::kGridIdentity); });
     return Reply::Json({{"ok", true},
                         {"database", "up"},
                         {"grid_id", grid.grid_id},

@@ -19,7 +19,7 @@ cluster::Cluster& Drivers::Of(std::int64_t cluster_id) {
   auto& driver = drivers_[cluster_id];
   if (!driver)
     driver =
-        context_.make_cluster(context_.Transact([&](db::Tx& tx) { return RowOf(tx, cluster_id); }));
+        context_.make_cluster(context_.Read([&](db::Tx& tx) { return RowOf(tx, cluster_id); }));
   return *driver;
 }
 

@@ -252,31 +252,31 @@ json Finished(db::Tx& tx, const Request& request) {
 
 void AddJobReadRoutes(Router& router) {
   router.Get("/campaigns/{id}/jobs", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) {
+    return Reply::Json(context.Read([&](db::Tx& tx) {
       return request.HasQuery("state") ? PageOfState(tx, request) : Page(tx, request);
     }));
   });
   router.Get("/campaigns/{id}/jobs/finished", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return Finished(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return Finished(tx, request); }));
   });
   // P is the id of the parameter, as the list shows it.
   router.Get("/campaigns/{id}/jobs/{p}", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) {
+    return Reply::Json(context.Read([&](db::Tx& tx) {
       const auto info = InfoOf(tx, request.Id());
       return TaskJson(tx, request, info, request.Id("p") - info.first_task_id);
     }));
   });
   router.GetLive("/campaigns/{id}/tasks/{index}", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) {
+    return Reply::Json(context.Read([&](db::Tx& tx) {
       return TaskJson(tx, request, InfoOf(tx, request.Id()), request.Id("index"));
     }));
   });
   router.Get("/jobs/remote", [](Context& context, const Request& request) {
-    return Reply::Json(context.Transact([&](db::Tx& tx) { return JobOfRemote(tx, request); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) { return JobOfRemote(tx, request); }));
   });
   router.Get("/jobs/{id}", [](Context& context, const Request& request) {
     return Reply::Json(
-        context.Transact([&](db::Tx& tx) { return JobJson(tx, request, request.Id()); }));
+        context.Read([&](db::Tx& tx) { return JobJson(tx, request, request.Id()); }));
   });
 }
 

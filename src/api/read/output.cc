@@ -29,7 +29,7 @@ void AllOutput(Context& context, std::int64_t campaign, cluster::Stream stream,
   std::string error;
   for (std::int64_t after = -1;;) {
     std::vector<std::int64_t> idxs;
-    const auto jobs = context.Transact([&](db::Tx& tx) {
+    const auto jobs = context.Read([&](db::Tx& tx) {
       idxs = NextTasks(tx, campaign, Which::kEnded, after, kChunk);
       return JobsOf(tx, MostRelevant(AttemptsOf(tx, campaign, idxs)));
     });
@@ -46,7 +46,7 @@ void AllOutput(Context& context, std::int64_t campaign, cluster::Stream stream,
 
 Reply CampaignOutput(Context& context, const Request& request) {
   const auto info =
-      context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
+      context.Read([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   const auto stream = StreamAsked(request);
   return Reply::Stream([&context, id = info.id,
                         stream](const Write& write) { AllOutput(context, id, stream, write); },
@@ -97,7 +97,7 @@ std::string LastLines(std::string text, std::int64_t lines) {
 }
 
 Reply Output(Context& context, const Request& request, cluster::Stream stream) {
-  const auto job = context.Transact([&](db::Tx& tx) { return OneJob(tx, request); });
+  const auto job = context.Read([&](db::Tx& tx) { return OneJob(tx, request); });
   const std::string what = "the output of job " + std::to_string(job.ref.job_id);
   const auto most = request.QueryInt("bytes", kMostInJson, 1, kMostInJson);
   auto drivers = std::make_shared<Drivers>(context);
@@ -137,7 +137,7 @@ const char* WordOf(cluster::RemoteState state) {
 
 // What the cluster says of the job now.
 Reply ClusterInfo(Context& context, const Request& request) {
-  const auto job = context.Transact([&](db::Tx& tx) { return OneJob(tx, request); });
+  const auto job = context.Read([&](db::Tx& tx) { return OneJob(tx, request); });
   Drivers drivers(context);
   const auto found =
       Speaking("what the cluster says of job " + std::to_string(job.ref.job_id), [&] {

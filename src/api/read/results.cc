@@ -151,7 +151,7 @@ class ResultWriter {
     std::vector<Attempt> attempts;
     std::vector<OutputJob> jobs;
     std::map<std::int64_t, std::string> lines;
-    context_.Transact([&](db::Tx& tx) {
+    context_.Read([&](db::Tx& tx) {
       const auto idxs = find(tx);
       if (idxs.empty()) return;
       attempts = MostRelevant(AttemptsOf(tx, info_.id, idxs));
@@ -192,7 +192,7 @@ class ResultWriter {
 
 Reply Results(Context& context, const Request& request) {
   const auto info =
-      context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
+      context.Read([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   return Reply::Stream(
       [&context, info, wanted = WantedOf(request)](const Write& write) {
         ResultWriter(context, info, wanted, write).Run();

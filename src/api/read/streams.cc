@@ -18,7 +18,7 @@ void Walk(Context& context, std::int64_t campaign, Which which, const Print& pri
           const Write& write) {
   for (std::int64_t after = -1;;) {
     std::vector<std::int64_t> idxs;
-    const auto text = context.Transact([&](db::Tx& tx) {
+    const auto text = context.Read([&](db::Tx& tx) {
       idxs = NextTasks(tx, campaign, which, after, kChunk);
       return idxs.empty() ? std::string() : print(tx, idxs);
     });
@@ -30,7 +30,7 @@ void Walk(Context& context, std::int64_t campaign, Which which, const Print& pri
 
 Reply Params(Context& context, const Request& request) {
   const auto info =
-      context.Transact([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
+      context.Read([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   const auto which = WhichOf(request.Query("state", "waiting"));
   return Reply::Stream([&context, info, which](const Write& write) {
     ParamReader params;
@@ -71,7 +71,7 @@ std::string LogLines(db::Tx& tx, const CampaignInfo& info, ParamReader& params,
 
 Reply JobLog(Context& context, const Request& request) {
   std::map<std::int64_t, std::string> programs;
-  const auto info = context.Transact([&](db::Tx& tx) {
+  const auto info = context.Read([&](db::Tx& tx) {
     for (const auto& row : tx.Exec(sql::kExecFiles, request.Id()))
       programs[row.cluster_id] = row.exec_file;
     return OwnInfo(tx, request, request.Id());
