@@ -3,6 +3,8 @@
 #include <sql/leases.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/config.h"
 #include "core/log.h"
 #include "core/text.h"
@@ -126,6 +128,7 @@ bool Leases::Turn() {
     for (auto& row : tx.Exec(sql::kLivingRunners)) living.push_back(std::move(row.id));
     clusters = LoadLeases(tx);
   }
+  if (std::find(living.begin(), living.end(), id_) == living.end()) living.push_back(id_);
   const auto version = version_.load();
   Settle(clusters);
   if (lost_) return true;
@@ -174,11 +177,12 @@ void Leases::GiveEnded() {
   tx.Commit();
 }
 
-// Compares with what it believes. It may have taken a cluster without learning of it.
-void Leases::Settle(const std::vector<LeasedCluster>& clusters) {
+// Compares with what it believes. It may have taken a cluster without learning of it; and what
+// nobody has taken is still its own, also when its term was over for a moment.
+void Leases::Settle(std::vector<LeasedCluster>& clusters) {
   std::lock_guard lock(mutex_);
   known_.clear();
-  for (const auto& cluster : clusters) {
+  for (auto& cluster : clusters) {
     known_.insert(cluster.id);
     const auto it = held_.find(cluster.id);
     if (it == held_.end() && cluster.runner == id_) {
@@ -187,6 +191,8 @@ void Leases::Settle(const std::vector<LeasedCluster>& clusters) {
     } else if (it != held_.end() && it->second != cluster.epoch) {
       log::warn("[{}] another runner has taken this cluster", cluster.name);
       lost_ = true;
+    } else if (it != held_.end()) {
+      cluster.runner = id_;
     }
   }
   if (std::erase_if(held_, [&](const auto& one) { return known_.count(one.first) == 0; }) > 0)

@@ -52,7 +52,7 @@ class Leases {
   void Connect();
   void Renew();
   void GiveEnded();
-  void Settle(const std::vector<LeasedCluster>& clusters);
+  void Settle(std::vector<LeasedCluster>& clusters);
   void Take(const LeasedCluster& cluster);
   std::chrono::milliseconds Pause() const;
 

@@ -124,14 +124,14 @@ TEST_F(HostsPgTest, TwoRunnersShareTheClustersAndOneThatIsKilledLeavesAllToTheOt
 TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {
   GivenOars(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
-  const auto first = Start(1);
+  const auto first = Start(2);
   ASSERT_TRUE(AwaitLeases(*first, 1));
   // It stands still after its cluster has taken the job, and before it reads the answer.
   on_post_ = [&] { first->Signal(SIGSTOP); };
   GivenGrant(campaign, 1, 1);
   Sql("NOTIFY cigri_grants");
   ASSERT_TRUE(Await([&] { return !server_.Asked("POST", "/jobs.json").empty(); }));
-  const auto second = Start(1);
+  const auto second = Start(2);
   ASSERT_TRUE(AwaitLeases(*second, 1));
   ASSERT_TRUE(Await([&] { return Count("batches WHERE state = 'in_doubt'") == 1; }))
       << "the second one looks up what the first one may have sent";
@@ -157,6 +157,21 @@ TEST_F(HostsPgTest, ARunnerThatStandsStillInAClaimIsEndedByTheNextOne) {
   ASSERT_TRUE(Await([&] { return leases.Held().count(1) == 1; }));
   EXPECT_EQ(leases.Held().at(1), 4);
   EXPECT_THROW(claim.Commit(), db::Error);
+}
+
+// Seen on a machine under load: it took its own clusters again, in a new epoch, and ended itself.
+TEST_F(HostsPgTest, WhatNobodyHasTakenIsStillItsOwnAfterItsTerm) {
+  GivenClusters(1);
+  test::TestWaker waker;
+  Leases leases(conninfo(), {std::chrono::milliseconds(400)}, waker);
+  EXPECT_EQ(leases.Held().at(1), 1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  ASSERT_TRUE(Await([&] {  // its term ends whenever it looks at the tables
+    Sql("UPDATE runners SET ends_at = now() - interval '1 second'");
+    return leases.lost() || std::chrono::steady_clock::now() > end;
+  }));
+  EXPECT_FALSE(leases.lost());
+  EXPECT_EQ(leases.Held().at(1), 1);
 }
 
 TEST_F(HostsPgTest, ALocalClusterIsServedByTheRunnerOfItsHome) {
