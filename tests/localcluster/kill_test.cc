@@ -146,7 +146,8 @@ const char kCounter[] =
     "cat > count.sh <<'E'\n"
     "n=$(cat count 2>/dev/null || echo 0)\n"
     "trap 'echo $n > count; echo $n >> saved' USR2\n"
-    "while [ $n -lt 30 ]; do sleep 0.1; n=$((n + 1)); : > counting; done\n"
+    ": > counting\n"
+    "while [ $n -lt 30 ]; do sleep 0.1; n=$((n + 1)); done\n"
     "echo $n > count\n"
     "E\n"
     "sh count.sh";

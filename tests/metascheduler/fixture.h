@@ -51,7 +51,6 @@ class GridTest : public test::PgTest {
     Sql("INSERT INTO clusters (id, name, kind, api_url, mode, change_feed, exact_walltime, "
         "dedicated, time_resolution_s) VALUES (" +
         n + ", 'c" + n + "', 'local', 'unix:/nowhere', 'unlimited', true, true, true, 0)");
-    Sql("INSERT INTO cluster_leases (cluster_id) VALUES (" + n + ")");
     Sql("INSERT INTO cluster_status (cluster_id, polled_at, answered_at, polls) VALUES (" + n +
         ", now(), now(), 1); INSERT INTO cluster_leases (cluster_id) VALUES (" + n + ")");
     Resources(id, places - 1);
