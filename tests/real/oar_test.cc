@@ -171,6 +171,8 @@ TEST_P(RealOarTest, ANormalJobPreemptsABestEffortOne) {
   EXPECT_EQ(normal_ends.jobs.at(0).wait_status, 0);
 }
 
+TEST_P(RealOarTest, FilesTravelWithTheJobs) { ExpectFilesToTravel(*oar_, "alice"); }
+
 TEST_P(RealOarTest, AnEvictionLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
   auto batch = BatchOf("alice", {"true", "exit 3", "sleep 200", "true"});
   batch.tasks_per_job = 4;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "cluster/transfer.h"
 #include "core/text.h"
 
 namespace cigri::real {
@@ -177,6 +178,31 @@ void ExpectOddValuesToArrive(cluster::Cluster& cluster, const std::string& user)
     EXPECT_EQ(ends.jobs.at(static_cast<int>(i)).wait_status, 0) << i;
     EXPECT_TRUE(ReadFile(folder + "/" + std::to_string(i)) == values[i]) << i << ": " << values[i];
   }
+}
+
+void ExpectFilesToTravel(cluster::Cluster& cluster, const std::string& user) {
+  const auto base = "/home/" + user + "/storage." + RandomHex(4);
+  Shell("runuser -u " + user + " -- sh -c 'mkdir " + base + " && cd " + base +
+        " && echo own >in && head -c 5000000 /dev/urandom >common'");
+  const auto settings =
+      cluster::TransferSettings::From({{"transfer", "rsync"}, {"transfer_base", base}});
+  auto batch = BatchOf(user, {"cat in common >out", "cat common >out", "cat none >out"});
+  batch.setup = cluster::TransferSetup(settings);
+  const char* inputs[] = {"in", "in", "none"};
+  for (std::size_t i = 0; i < batch.elements.size(); ++i)
+    batch.elements[i].command = cluster::TransferCommand(
+        settings, user, {{inputs[i], inputs[i]}, {"common", "common", false, true}},
+        {{"out", "results/" + std::to_string(i)}}, batch.elements[i].command);
+  const auto ends = Await(cluster, SubmitAll(cluster, batch), std::chrono::seconds(120));
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 0) << ends.jobs.at(0).message;
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 0) << ends.jobs.at(1).message;
+  EXPECT_EQ(ends.jobs.at(2).wait_status, cluster::kExitInputMissing << 8);
+  const auto common = ReadFile(base + "/common");
+  EXPECT_EQ(common.size(), 5'000'000u);
+  EXPECT_TRUE(ReadFile(base + "/results/0") == "own\n" + common);
+  EXPECT_TRUE(ReadFile(base + "/results/1") == common);
+  EXPECT_NE(access((base + "/results/2").c_str(), F_OK), 0);
 }
 
 std::map<int, cluster::RemoteJob> ExpectEndsAsTheyWere(cluster::Cluster& cluster,

@@ -50,6 +50,8 @@ void ExpectOddValuesToArrive(cluster::Cluster& cluster, const std::string& user)
 /// Exit codes and signals are reported as they were. Returns the jobs.
 std::map<int, cluster::RemoteJob> ExpectEndsAsTheyWere(cluster::Cluster& cluster,
                                                        const std::string& user);
+/// Inputs of jobs of `user` reach their nodes by rsync, and their outputs the storage.
+void ExpectFilesToTravel(cluster::Cluster& cluster, const std::string& user);
 std::string ReadFile(const std::string& path);
 
 }  // namespace cigri::real

@@ -117,6 +117,8 @@ TEST_P(RealSlurmTest, TheJobHasItsEnvironmentItsSetupAndItsOutput) {
   EXPECT_EQ(slurm_->ReadOutput(refs[0], cluster::Stream::kStderr, -3, 100).bytes, "ps\n");
 }
 
+TEST_P(RealSlurmTest, FilesTravelWithTheJobs) { ExpectFilesToTravel(*slurm_, "grid"); }
+
 TEST_P(RealSlurmTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
   auto batch = BatchOf("grid", {"touch /tmp/cigri-must-not-run"});
   batch.directory = "/no/such place";
