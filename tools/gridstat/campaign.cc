@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "tools/common/terminal.h"
 
@@ -96,9 +97,10 @@ std::string ClusterBlock(const json& placement, bool full) {
   if (const auto asked = AskedWalltime(placement); !asked.empty())
     out += "      walltime: " + asked + "\n";
   if (const auto jobs = Int(placement, "checkpointed_jobs"); jobs > 0)
-    out += fmt::format("      kept_by_checkpoints: {} of {} jobs that were evicted or over their "
-                       "walltime\n",
-                       HumanDuration(Real(placement, "kept_s")), jobs);
+    out += "      kept_by_checkpoints: " + HumanDuration(Real(placement, "kept_s")) + " of " +
+           Pluralize(jobs, "job that was evicted or over its walltime",
+                     "jobs that were evicted or over their walltime") +
+           "\n";
   if (const json ends = placement.value("ends", json()); ends.is_array())
     out += "      expected_end: " + Date(ends[0].get<double>()) + " to " +
            Date(ends[1].get<double>()) + "\n";
