@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <string_view>
 
 #include "core/text.h"
@@ -33,11 +34,21 @@ Fd AboveStandard(Fd fd) {
   return high;
 }
 
+// A file without a name.
+Fd MemoryFile() {
+  Fd file(memfd_create("input", MFD_CLOEXEC));
+  if (file || errno != ENOSYS) return file;
+  char path[] = "/tmp/cigri-XXXXXX";  // before Linux 3.17
+  file = Fd(mkostemp(path, O_CLOEXEC));
+  if (file) unlink(path);
+  return file;
+}
+
 // A file without a name that holds `text`. Nobody writes while the program runs, so a program that
 // does not read its input cannot block us or raise SIGPIPE.
 Fd InputFile(std::string_view text) {
   if (text.empty()) return AboveStandard(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
-  Fd file = AboveStandard(Fd(memfd_create("input", MFD_CLOEXEC)));
+  Fd file = AboveStandard(MemoryFile());
   while (!text.empty()) {
     const ssize_t n = write(file.get(), text.data(), text.size());
     if (n < 0 && errno != EINTR) ThrowErrno("cannot keep the input");
