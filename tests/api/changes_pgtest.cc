@@ -210,6 +210,31 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
       << "a new cluster runs the same";
 }
 
+TEST_F(ChangesPgTest, AWalltimeIsAutomaticUntilItIsSetToOneThatIsNot) {  // FAIR-09
+  const auto id = Submit({{"nb_jobs", 2}, {"walltime", "auto:2h"}});
+  const auto stored = [&] {
+    return One("SELECT walltime_s || coalesce(' ' || (options ->> 'auto_walltime'), '') FROM "
+               "campaign_clusters WHERE cluster_id = 1");
+  };
+  const auto set = [&](const char* walltime) {
+    const auto a = Ask("alice", "PATCH", Path(id), json{{"set", {{"walltime", walltime}}}});
+    EXPECT_EQ(a.status, 202) << a.body;
+    return stored();
+  };
+  EXPECT_EQ(stored(), "7200 true");
+  EXPECT_EQ(Ask("alice", "GET", Path(id, "/jdl")).body["clusters"]["alpha"]["walltime"],
+            "auto:2:00:00");
+  EXPECT_EQ(set("auto:3h"), "10800 true");
+  EXPECT_EQ(set("1h"), "3600");
+  EXPECT_EQ(set("auto:1h"), "3600 true");
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, walltime_s) VALUES (" + std::to_string(id) +
+      ", 1, 90)");
+  const auto clusters = Ask("alice", "GET", Path(id)).body["clusters"];
+  EXPECT_EQ(clusters["1"]["asked_walltime_s"], 90);
+  EXPECT_EQ(clusters["2"]["asked_walltime_s"], 3600) << "nothing is known there";
+  EXPECT_EQ(clusters["1"]["walltime_s"], 3600);
+}
+
 // CIG-52
 TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreRecorded) {
   const auto id = Submit({{"nb_jobs", 2}});
