@@ -57,14 +57,12 @@ class Context {
   }
 
   /// The same for what only reads, in one snapshot: numbers of several statements fit together.
-  /// Readers have sessions of their own, so they do not wait for those who submit. What they ask is
-  /// so often the same that planning it took most of its time: PostgreSQL may keep its plan.
+  /// Readers have sessions of their own, so they do not wait for those who submit.
   template <typename Body>
   auto Read(Body body) {
     const NotActing reading;  // nothing to audit, and SET TRANSACTION must come first
     return In(readers, [&](db::Tx& tx) {
-      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; "
-             "SET LOCAL plan_cache_mode = auto");
+      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
       return body(tx);
     });
   }
