@@ -5,7 +5,8 @@
 -- The grants of cluster $1 in the order of the plan, with what is in flight against them now. An
 -- epilogue also runs where a failure of the program or of the prologue blocks the placement: it
 -- cleans up. Without a valid token, or refused, it cannot. Until a job has succeeded there, those
--- that ended since the plan count as in flight: it may have allowed as many as may fail.
+-- that ended since the plan count as in flight: it may have allowed as many as may fail. What runs
+-- once may have ended since the plan, too.
 SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
     coalesce(f.same, 0)::bigint + CASE WHEN g.tried < l.ended AND NOT l.verified
         THEN l.ended - g.tried ELSE 0 END AS in_flight_kind,
@@ -30,6 +31,8 @@ LEFT JOIN LATERAL (
 LEFT JOIN forecasts AS e ON e.campaign_id = g.campaign_id AND e.cluster_id = g.cluster_id
 LEFT JOIN placements AS l ON l.campaign_id = g.campaign_id AND l.cluster_id = g.cluster_id
 WHERE g.cluster_id = $1
+    AND CASE g.kind WHEN 'prologue' THEN l.prologue <> 'none'
+        WHEN 'epilogue' THEN l.epilogue <> 'none' WHEN 'test' THEN l.answered_test END IS NOT TRUE
     AND NOT EXISTS (
         SELECT FROM placement_blocks AS b
         WHERE b.campaign_id = g.campaign_id AND b.cluster_id = g.cluster_id

@@ -250,6 +250,25 @@ TEST_F(RunnerStorePgTest, CanaryJobsThatEndedSinceThePlanCountAsInFlightUntilOne
   ASSERT_EQ(Claim().size(), 1u) << "the limit is no more";
 }
 
+TEST_F(RunnerStorePgTest, WhatRunsOnceAndHasEndedSinceThePlanIsNotClaimedAgain) {
+  GivenClusters(1);
+  const std::pair<const char*, const char*> once[] = {{"prologue", "prologue = 'done'"},
+                                                      {"epilogue", "epilogue = 'done'"},
+                                                      {"test", "answered_test = true"}};
+  for (const auto& [kind, ended] : once) {
+    SCOPED_TRACE(kind);
+    const auto campaign = GivenCampaign({.ntasks = 1});
+    const std::string its = " WHERE campaign_id = " + std::to_string(campaign);
+    Sql("UPDATE campaign_clusters SET prologue = '[\"true\"]', epilogue = '[\"true\"]'" + its);
+    GivenGrant(campaign, 1, 1, kind);
+    Sql(std::string("UPDATE placements SET ") + ended + its);
+    EXPECT_TRUE(Claim().empty());
+    Sql("UPDATE placements SET prologue = 'none', epilogue = 'none', answered_test = false" + its);
+    EXPECT_EQ(Claim().size(), 1u);
+    Sql("DELETE FROM grants" + its);
+  }
+}
+
 TEST_F(RunnerStorePgTest, ADrainedClusterAnObservedOneAndAPausedCampaignGetNothing) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({});
