@@ -7,10 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-// A pass rests so many times as long as it took, so that it takes a twentieth of the time. On a small
-// grid that is a cycle or two: a new campaign waits for its first forecast to send more jobs.
-constexpr int kRests = 20;
-constexpr milliseconds kLongestRest{250};
+constexpr milliseconds kPassEvery{250};
 constexpr seconds kHistoryEvery{10};
 // The end of a campaign moves with time alone, but a change of a few seconds is not worth a write.
 constexpr seconds kWriteEvery{2};
@@ -44,14 +41,8 @@ bool Leap(const std::vector<std::int64_t>& before, const std::vector<std::int64_
 
 void Predictor::Pass(module::Step& step) {
   if (step.fresh) Start();
-  const auto began = Clock::now();
-  if (began < next_) return;
-  PredictAll(step);
-  const auto now = Clock::now();
-  next_ = now + std::min<Clock::duration>(kRests * (now - began), kLongestRest);
-}
-
-void Predictor::PredictAll(module::Step& step) {
+  if (Clock::now() - passed_ < kPassEvery) return;
+  passed_ = Clock::now();
   db::Tx tx(step.db, db::Tx::Sync::kOff);  // the next pass repeats it
   const auto campaigns = LoadStats(tx);
   Forget(campaigns);
@@ -72,7 +63,7 @@ void Predictor::PredictAll(module::Step& step) {
 void Predictor::Start() {
   memory_.clear();
   written_.clear();
-  next_ = {};
+  passed_ = {};
 }
 
 bool Predictor::ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* history) {
