@@ -808,7 +808,9 @@ CREATE TABLE grants (
     n int NOT NULL CHECK (n > 0),     -- most jobs of that kind in flight there
     rank int NOT NULL,                -- order among the grants of a cluster
     plan_id bigint NOT NULL,
-    tried int,                        -- jobs that had ended there, while none has succeeded
+    -- Jobs of that kind that had ended there: those that ended since leave no room for others,
+    -- which this plan did not mean
+    ended bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (campaign_id, cluster_id, kind)
 );
 -- What a cluster that is only observed would be sent; never claimed against.
@@ -1165,12 +1167,17 @@ JOIN batches AS b ON b.id = l.batch_id AND b.tasks_per_job > 1
 JOIN live AS o ON o.job_id BETWEEN b.first_job_id AND b.first_job_id + b.n - 1
     AND o.remote_id = l.remote_id AND o.job_id <> l.job_id;
 
--- Tasks (n) and jobs in flight: sent or about to be sent, and not ended. A row per writer and
--- state; the sum over them is the number. Tasks that share a job are one job.
+-- Tasks (n) and jobs, a row per writer and state; the sum over them is the number. Tasks that share
+-- a job are one job. in_flight: sent or about to be sent, and not ended.
+CREATE VIEW job_counts AS
+SELECT campaign_id, cluster_id, kind, state, n, n - riders AS jobs, slots, sum_start,
+    state IN ('launching', 'submitted', 'remote_waiting', 'running') AS in_flight
+FROM counters;
+
 CREATE VIEW jobs_in_flight AS
-SELECT campaign_id, cluster_id, kind, state, n, n - riders AS jobs, slots, sum_start
-FROM counters
-WHERE state IN ('launching', 'submitted', 'remote_waiting', 'running');
+SELECT campaign_id, cluster_id, kind, state, n, jobs, slots, sum_start
+FROM job_counts
+WHERE in_flight;
 
 -- Runners whose lease is not over: neither by the clock nor with their session.
 CREATE VIEW living_runners AS

@@ -2,14 +2,13 @@
 -- returns: campaign_id int64, kind text, n int, slots int, max_jobs int?,
 -- returns: in_flight_kind int64, in_flight int64, fresh int64, cluster_login text,
 -- returns: tasks_per_job int, retried int64
--- The grants of cluster $1 in the order of the plan, with what is in flight against them now. An
--- epilogue also runs where a failure of the program or of the prologue blocks the placement: it
--- cleans up. Without a valid token, or refused, it cannot. Until a job has succeeded there, those
--- that ended since the plan count as in flight: it may have allowed as many as may fail. What runs
--- once may have ended since the plan, too.
+-- The grants of cluster $1 in the order of the plan, with what is in flight against them now, or
+-- was when the plan was made: what has ended since makes room in the next plan. An epilogue also
+-- runs where a failure of the program or of the prologue blocks the placement: it cleans up.
+-- Without a valid token, or refused, it cannot.
 SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
-    coalesce(f.same, 0)::bigint + CASE WHEN g.tried < l.ended AND NOT l.verified
-        THEN l.ended - g.tried ELSE 0 END AS in_flight_kind,
+    coalesce(f.same, 0)::bigint + greatest(0, coalesce(f.ended, 0)::bigint - g.ended)
+        AS in_flight_kind,
     coalesce(f.all_kinds, 0)::bigint AS in_flight,
     cur.ntasks - cur.next_idx AS fresh, cc.cluster_login,
     coalesce(e.tasks_per_job, 1) AS tasks_per_job,
@@ -23,16 +22,15 @@ JOIN campaigns AS c ON c.id = g.campaign_id
 JOIN campaign_clusters AS cc ON cc.campaign_id = g.campaign_id AND cc.cluster_id = g.cluster_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = g.campaign_id
 LEFT JOIN LATERAL (
-    SELECT sum(k.jobs) FILTER (WHERE k.kind = g.kind) AS same,
-        sum(k.jobs) FILTER (WHERE k.kind IN ('task', 'replica', 'test')) AS all_kinds
-    FROM jobs_in_flight AS k
+    SELECT sum(k.jobs) FILTER (WHERE k.in_flight AND k.kind = g.kind) AS same,
+        sum(k.jobs) FILTER (WHERE NOT k.in_flight AND k.kind = g.kind) AS ended,
+        sum(k.jobs) FILTER (WHERE k.in_flight AND k.kind IN ('task', 'replica', 'test'))
+            AS all_kinds
+    FROM job_counts AS k
     WHERE k.campaign_id = g.campaign_id AND k.cluster_id = g.cluster_id
 ) AS f ON true
 LEFT JOIN forecasts AS e ON e.campaign_id = g.campaign_id AND e.cluster_id = g.cluster_id
-LEFT JOIN placements AS l ON l.campaign_id = g.campaign_id AND l.cluster_id = g.cluster_id
 WHERE g.cluster_id = $1
-    AND CASE g.kind WHEN 'prologue' THEN l.prologue <> 'none'
-        WHEN 'epilogue' THEN l.epilogue <> 'none' WHEN 'test' THEN l.answered_test END IS NOT TRUE
     AND NOT EXISTS (
         SELECT FROM placement_blocks AS b
         WHERE b.campaign_id = g.campaign_id AND b.cluster_id = g.cluster_id

@@ -75,7 +75,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: LoadPlacements
 -- returns: campaign_id int64, cluster_id int, slots int, max_jobs int?, walltime_s int,
--- returns: test_mode bool, tried int?, job_ratio double, verified bool, held bool,
+-- returns: test_mode bool, tried int, job_ratio double, verified bool, held bool,
 -- returns: blocked text, has_prologue bool, prologue text, affinity int, answered_test bool,
 -- returns: mean_s double, n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
 -- returns: recent_s double[], bursts int, killed_at double, longest_killed_s double?, staged bool
@@ -83,7 +83,7 @@ ON CONFLICT DO NOTHING;
 -- hole is looked for ($2: everywhere). A campaign of at most $3 tasks (policy key canary_jobs) has
 -- no canary jobs.
 SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.test_mode,
-    CASE WHEN l.verified OR cur.ntasks <= $3 THEN NULL ELSE coalesce(l.ended, 0) END AS tried,
+    CASE WHEN l.verified OR cur.ntasks <= $3 THEN 0 ELSE coalesce(l.ended, 0) END AS tried,
     coalesce(f.job_ratio, 0) AS job_ratio, coalesce(l.verified, false) AS verified,
     coalesce(l.held_since IS NOT NULL, false) AS held, coalesce(e.code, '') AS blocked,
     cc.prologue IS NOT NULL AS has_prologue, coalesce(l.prologue, 'none') AS prologue,

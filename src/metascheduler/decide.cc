@@ -14,9 +14,7 @@ std::vector<Allocation> Targets(const Loaded& loaded, const policy::Plan& plan) 
     if (a.shadow) continue;
     const auto it = loaded.in_flight.find({a.campaign, a.cluster, a.kind});
     const auto in_flight = it == loaded.in_flight.end() ? 0 : it->second;
-    const auto tried = loaded.tried.find({a.campaign, a.cluster});
-    grants.push_back({a.campaign, a.cluster, a.kind, in_flight + a.n, a.rank,
-                      tried == loaded.tried.end() ? std::nullopt : std::optional(tried->second)});
+    grants.push_back({a.campaign, a.cluster, a.kind, in_flight + a.n, a.rank});
     last_rank[a.cluster] = std::max(last_rank[a.cluster], a.rank);
   }
   for (const auto& [campaign, cluster] : loaded.epilogues)

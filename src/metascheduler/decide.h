@@ -24,8 +24,6 @@ struct Loaded {
   };
   std::map<std::pair<std::int64_t, std::int64_t>, Flight> flights;  ///< by campaign and cluster
   std::set<std::pair<std::int64_t, std::int64_t>> epilogues;
-  /// Jobs that have ended where canary jobs are limited, by campaign and cluster.
-  std::map<std::pair<std::int64_t, std::int64_t>, int> tried;
   /// Jobs that run much too long, by campaign and cluster (TECH-12).
   struct Overdue {
     std::int64_t campaign = 0, cluster = 0;
@@ -43,7 +41,6 @@ struct Allocation {
   BatchKind kind = BatchKind::kTask;
   std::int64_t n = 0;
   int rank = 0;  ///< 1 is claimed first on that cluster
-  std::optional<int> tried{};  ///< jobs that have ended there, while canary jobs are limited
   bool operator==(const Allocation&) const = default;
 };
 

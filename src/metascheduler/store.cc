@@ -58,12 +58,17 @@ void Store::WritePlan(db::Tx& tx, const Loaded& loaded, const Decision& decision
   const std::string state = nlohmann::json(decision.result.next).dump();
   const policy::State before = std::exchange(carried_, decision.result.next);
   const bool due = state != written_state_ && now_ - snapshot_at_ >= kSnapshotEvery;
-  if (!changed && !due) return;
+  if (!changed && !due) return CountEnds(tx, decision.grants);
   const auto snapshot = SnapshotIfDue(loaded, before, decision.result.plan);
   const auto plan = tx.One(sql::kInsertPlan, static_cast<std::int64_t>(seed), snapshot, took_ms).id;
   tx.Exec(sql::kPutPlanState, plan, state);
   written_state_ = state;
   if (changed) WriteGrants(tx, plan, decision.grants);
+  CountEnds(tx, decision.grants);
+}
+
+void Store::CountEnds(db::Tx& tx, const std::vector<Allocation>& grants) {
+  if (!grants.empty()) tx.Exec(sql::kCountEndsOfGrants);
 }
 
 std::optional<std::string> Store::SnapshotIfDue(const Loaded& loaded, const policy::State& before,
@@ -76,11 +81,10 @@ std::optional<std::string> Store::SnapshotIfDue(const Loaded& loaded, const poli
 }
 
 void Store::WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Allocation>& grants) {
-  db::RowSet<std::int64_t, std::int64_t, std::string, std::int64_t, int, std::optional<std::int64_t>>
-      rows;
+  db::RowSet<std::int64_t, std::int64_t, std::string, std::int64_t, int> rows;
   for (const auto& g : grants)
     rows.Add(g.campaign, g.cluster, std::string(ToString(g.kind)),
-             std::min<std::int64_t>(g.n, 1 << 30), g.rank, g.tried);
+             std::min<std::int64_t>(g.n, 1 << 30), g.rank);
   tx.Exec(sql::kClearGrants);
   if (!rows.empty()) tx.Exec(sql::kInsertGrants, plan, rows);
   written_grants_ = grants;

@@ -43,6 +43,7 @@ class Store {
   void WritePlan(db::Tx& tx, const Loaded& loaded, const Decision& decision, std::uint64_t seed,
                  double took_ms);
   void WriteGrants(db::Tx& tx, std::int64_t plan, const std::vector<Allocation>& grants);
+  void CountEnds(db::Tx& tx, const std::vector<Allocation>& grants);
   void WritePreemptions(db::Tx& tx, const std::vector<policy::Preempt>& preempt);
   void WriteRecalls(db::Tx& tx, const std::vector<policy::Recall>& recalls);
   std::optional<std::string> SnapshotIfDue(const Loaded& loaded, const policy::State& before,

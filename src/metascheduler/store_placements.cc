@@ -73,7 +73,7 @@ policy::Placement PlacementOf(const sql::LoadPlacementsRow& row, const Loaded::F
   // test_mode: one job at a time, as in CiGri 3.
   placement.max_jobs = row.test_mode ? 1 : row.max_jobs.value_or(kNoLimit);
   // Jobs that failed before the first success count too (policy key canary_jobs).
-  placement.tried = row.tried.value_or(0);
+  placement.tried = row.tried;
   placement.waiting_allowed = row.waiting_allowed;
   placement.job_ratio = row.job_ratio;
   placement.verified = row.verified;
@@ -128,7 +128,6 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
     const auto flight = loaded.flights.find({row.campaign_id, row.cluster_id});
     policy::Placement placement =
         PlacementOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
-    if (row.tried) loaded.tried[{row.campaign_id, row.cluster_id}] = *row.tried;
     c.walltime_s = std::max(c.walltime_s, row.walltime_s);
     measured.push_back({c.id, placement.cluster, row.n_ok, placement.mean_s});
     if (const auto it = clusters.find(placement.cluster); it != clusters.end())

@@ -26,6 +26,21 @@ TEST_F(GridTest, TheKeyOfCanaryJobsBoundsThePlanAndTheStatementThatReadsFailures
   EXPECT_EQ(Granted(c), 13);
 }
 
+TEST_F(GridTest, JobsThatEndMakeRoomInTheNextPlanAlsoWhenItIsTheSame) {
+  Policy("policy", "fifo");
+  Cluster(1, 4);
+  const auto c = Campaign({.tasks = 100});
+  Pass();
+  const int planned = Granted(c);
+  auto jobs = Claim()[{c, 1}];
+  ASSERT_EQ(static_cast<int>(jobs.size()), planned);
+  End({jobs[0], jobs[1]}, 1);
+  EXPECT_TRUE(Claim().empty()) << "the plan did not mean these";
+  Pass();
+  EXPECT_EQ(Granted(c), planned);
+  EXPECT_EQ((Claim()[{c, 1}].size()), 2u);
+}
+
 TEST_F(GridTest, TheJdlSelectsTheCampaignScheduler) {
   Policy("policy", "fifo");
   Cluster(1, 11);  // ten slots, and one job may wait

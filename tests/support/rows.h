@@ -48,12 +48,16 @@ class RowsTest : public PgTest {
     }
     return id;
   }
+  /// What a plan of now would write; it counts what has ended.
   void GivenGrant(std::int64_t campaign, int cluster, int n, const std::string& kind = "task") {
     Sql("INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id) VALUES (" +
         std::to_string(campaign) + ", " + std::to_string(cluster) + ", '" + kind + "', " +
         std::to_string(n) +
         ", 1, 1) "
         "ON CONFLICT (campaign_id, cluster_id, kind) DO UPDATE SET n = excluded.n");
+    Sql("UPDATE grants AS g SET ended = (SELECT coalesce(sum(c.jobs), 0) FROM job_counts AS c WHERE "
+        "(c.campaign_id, c.cluster_id, c.kind) = (g.campaign_id, g.cluster_id, g.kind) AND NOT "
+        "c.in_flight)");
   }
   std::int64_t Count(const std::string& what) {
     return Sql("SELECT count(*) FROM " + what)[0][0].as<std::int64_t>();
