@@ -13,7 +13,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMostPerAnswer = 5000;
 // While changes keep coming, an answer carries what came in this time: each answer costs the grid a
 // cycle, and its queue of seconds here keeps the slots busy meanwhile. A burst may go out at once:
-// the few changes of a single job on an idle cluster wait for nothing.
+// the few changes of a single job on an idle cluster wait for nothing. Neither does anything while a
+// slot is free and nothing is queued here: the slot waits for the grid to hear of it.
 constexpr std::chrono::milliseconds kSpread{100};
 constexpr double kBurst = 4;
 
@@ -147,10 +148,13 @@ void Engine::Spread(Lock& lock, Clock::time_point until) {
     answers_left_ = std::min(kBurst, answers_left_ + ms / static_cast<double>(kSpread.count()));
     answered_at_ = now;
   };
+  const auto slots_wait = [this] {
+    return slots_.free() > 0 && normal_.empty() && best_effort_.empty();
+  };
   refill(Clock::now());
   if (answers_left_ < 1) {
     const auto at = std::min(until, answered_at_ + kSpread);
-    while (!stopping_ && news_.wait_until(lock, at) != std::cv_status::timeout) {
+    while (!stopping_ && !slots_wait() && news_.wait_until(lock, at) != std::cv_status::timeout) {
     }
     refill(Clock::now());
   }

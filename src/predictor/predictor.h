@@ -21,6 +21,7 @@ class Predictor {
     Clock::time_point at{}, history_at{};
   };
   void Start();
+  void PredictAll(module::Step& step);
   void Forecasts(const std::vector<PlacementStats>& stats, std::int64_t waiting, double window_s,
                  ForecastRows& rows);
   bool ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* history);
@@ -28,7 +29,7 @@ class Predictor {
 
   std::map<std::int64_t, Memory> memory_;  // by campaign
   std::map<Key, Written> written_;
-  Clock::time_point passed_{};
+  Clock::time_point next_{};  // pass
 };
 
 }  // namespace cigri::predictor
