@@ -22,6 +22,10 @@ void AddAuditRoutes(Router& router);         // audit.cc
 void AddErrorRoutes(Router& router);         // errors.cc
 void AddSimulateRoutes(Router& router);      // simulate.cc
 
+/// The stored decisions of [from, until), epoch s, the oldest `limit` at most, with the durations of
+/// their campaigns: {"items":[...],"durations":[...],"more":bool}, as gridsim --from-history reads.
+nlohmann::json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit);
+
 /// Gives a grid whose policy was never set the preset `site-default`.
 void InstallDefaultPolicy(db::Tx& tx);
 

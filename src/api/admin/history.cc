@@ -26,6 +26,15 @@ json Durations(db::Tx& tx, const std::set<std::int64_t>& campaigns) {
   return items;
 }
 
+Reply History(Context& context, const Request& request) {
+  const double from = request.QueryTime("from", 0), until = request.QueryTime("until", 1e11);
+  const auto limit = request.QueryInt("limit", 100, 1, 1000);
+  return Reply::Json(
+      context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));
+}
+
+}  // namespace
+
 json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
   json items = json::array();
   std::set<std::int64_t> campaigns;
@@ -50,15 +59,6 @@ json PlansHistory(db::Tx& tx, double from, double until, std::int64_t limit) {
   }
   return {{"items", std::move(items)}, {"durations", Durations(tx, campaigns)}, {"more", more}};
 }
-
-Reply History(Context& context, const Request& request) {
-  const double from = request.QueryTime("from", 0), until = request.QueryTime("until", 1e11);
-  const auto limit = request.QueryInt("limit", 100, 1, 1000);
-  return Reply::Json(
-      context.Read([&](db::Tx& tx) { return PlansHistory(tx, from, until, limit); }));
-}
-
-}  // namespace
 
 void AddHistoryRoutes(Router& router) {
   router.Get("/admin/plans/history", History, Access::kOperator);

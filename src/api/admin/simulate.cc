@@ -1,6 +1,5 @@
 // POST /admin/whatif: when campaigns would end, as things are and after a change. A child simulates
 // the grid's last decision twice (gridsim), with little time, memory and priority.
-#include <sql/placements.h>
 #include <sql/plans.h>
 #include <unistd.h>
 
@@ -22,26 +21,12 @@ constexpr auto kMostTime = std::chrono::seconds(10);  // of each of the two
 constexpr char kMostMemory[] = "--as=536870912";      // bytes, as prlimit takes them
 // Of larger campaigns it takes fewer tasks, each as much longer: some 2 s.
 constexpr char kMostTasks[] = "100000";
-constexpr std::int64_t kMostBytes = 8 << 20;  // of the stored decision
-constexpr double kOldest_s = 300;             // there is one every 10 s while campaigns are alive
+constexpr std::int64_t kMostSnapshotBytes = 8 << 20;  // of the stored decision
+constexpr double kOldest_s = 300;  // there is one every 10 s while campaigns are alive
 constexpr std::size_t kMostChanges = 100;
 constexpr int kMostSlots = 1'000'000;
 
 // ---- what the grid is like now
-
-json DurationsOf(db::Tx& tx, const json& snapshot) {
-  std::vector<std::int64_t> campaigns;
-  for (const auto& c : snapshot.value("campaigns", json::array()))
-    campaigns.push_back(c.value("id", std::int64_t{0}));
-  json all = json::array();
-  for (const auto& row : tx.Exec(sql::kDurationsByPlacement, campaigns))
-    all.push_back({{"campaign", row.campaign_id},
-                   {"cluster", row.cluster_id},
-                   {"n", row.n_ok},
-                   {"sum_s", row.sum_s},
-                   {"hist", row.hist}});
-  return all;
-}
 
 // The last stored decision, as GET /admin/plans/history has it. Throws 409 when it says nothing of
 // now.
@@ -50,27 +35,24 @@ json LastDecision(Context& context) {
     const auto newest = tx.First(sql::kNewestSnapshot);
     if (!newest || newest->age_s > kOldest_s)
       throw ApiError(409, "Conflict", "no campaign is in treatment: there is nothing to simulate");
-    if (newest->bytes > kMostBytes)
+    if (newest->bytes > kMostSnapshotBytes)
       throw ApiError(409, "Conflict", "the grid is too large to simulate it here",
                      "gridsim --from-history does, in its own time");
-    const auto rows = tx.Exec(sql::kPlanHistory, newest->at, newest->at + 1e-3, 1);
-    json item = rows.empty() ? json() : json::from_cbor(rows[0].snapshot, true, false);
-    if (!item.is_object() || !item.contains("snapshot"))
+    json history = PlansHistory(tx, newest->at, newest->at + 1e-3, 1);
+    if (history["items"].empty())
       throw ApiError(409, "Conflict", "the last decision is of another version of the grid",
                      "ask again in a minute");
-    item["at"] = newest->at;
-    json durations = DurationsOf(tx, item["snapshot"]);
-    return json{{"items", json::array({std::move(item)})}, {"durations", std::move(durations)}};
+    return history;
   });
 }
 
 // ---- what is to change
 
-using Slots = std::map<std::string, int>;
+using SlotsByCluster = std::map<std::string, int>;
 
 // What our jobs could use of each cluster: what its own users hold stays theirs, as for gridsim.
-Slots SlotsNow(const json& decision) {
-  Slots slots;
+SlotsByCluster SlotsNow(const json& decision) {
+  SlotsByCluster slots;
   for (const auto& c : decision["items"][0]["snapshot"]["clusters"]) {
     const int max = c.value("max", 0);
     slots[c.value("name", "")] = std::min(max, c.value("free", 0) + c.value("running_slots", 0));
@@ -78,7 +60,7 @@ Slots SlotsNow(const json& decision) {
   return slots;
 }
 
-void MustKnow(const Slots& clusters, const std::string& name) {
+void MustKnow(const SlotsByCluster& clusters, const std::string& name) {
   if (clusters.count(name) != 0) return;
   std::vector<std::string> names;
   for (const auto& [known, n] : clusters) names.push_back(known);
@@ -88,9 +70,10 @@ void MustKnow(const Slots& clusters, const std::string& name) {
 }
 
 // The options of gridsim that make the change. Throws 400.
-std::vector<std::string> ChangeOf(const json& body, const Slots& clusters) {
+std::vector<std::string> ChangeOf(const json& body, const SlotsByCluster& clusters) {
   std::vector<std::string> options;
-  const json without = body.value("without", json::array()), more = body.value("slots", json::object());
+  const json without = body.value("without", json::array()),
+             more = body.value("slots", json::object());
   if (!without.is_array() || !more.is_object() || without.size() + more.size() > kMostChanges)
     throw BadRequest("\"without\" is a list of clusters, \"slots\" an object",
                      R"({"without": ["luke"], "slots": {"leia": 16}, "policy": "usage"})");
@@ -133,21 +116,22 @@ struct Simulated {
 };
 
 Simulated Simulate(const std::string& decision, const std::vector<std::string>& options) {
-  process::Command command{
-      .argv = {"nice", "-n", "19", "prlimit", kMostMemory, Gridsim(), "--history", "-", "--coarse",
-               kMostTasks, "--json"},
-      .input = decision,
-      .environment = process::Environment{"PATH=/usr/bin:/bin"},
-      .time_limit = kMostTime,
-      .output_limit = 32u << 20,
-      .errors_kept = 65536};
+  process::Command command{.argv = {"nice", "-n", "19", "prlimit", kMostMemory, Gridsim(),
+                                    "--history", "-", "--coarse", kMostTasks, "--json"},
+                           .input = decision,
+                           .environment = process::Environment{"PATH=/usr/bin:/bin"},
+                           .time_limit = kMostTime,
+                           .output_limit = 32u << 20,
+                           .errors_kept = 65536};
   command.argv.insert(command.argv.end(), options.begin(), options.end());
   const auto ended = process::Run(command);
   Simulated out;
   std::string said;
   for (const auto& line : Split(ended.err, '\n')) {
-    if (StartsWith(line, "note: ")) out.notes.push_back(line.substr(6));
-    else if (said.empty() && !line.empty() && !StartsWith(line, "warning: ")) said = line;
+    if (StartsWith(line, "note: "))
+      out.notes.push_back(line.substr(6));
+    else if (said.empty() && !line.empty() && !StartsWith(line, "warning: "))
+      said = line;
   }
   if (ended.outcome == process::Outcome::kExited && ended.code == kExitBadInput)
     throw BadRequest("the changed grid cannot be simulated: " + said);
@@ -198,22 +182,24 @@ json Compare(const Simulated& now, const Simulated& then, double at) {
           {"notes", notes}};
 }
 
-Reply WhatIf(Context& context, const Request& request) {
+Reply SimulateWhatIf(Context& context, const Request& request) {
   static std::mutex one;
   const std::unique_lock lock(one, std::try_to_lock);
   if (!lock.owns_lock())
-    throw ApiError(503, "Unavailable", "somebody else simulates just now", "ask again in some seconds");
+    throw ApiError(503, "Unavailable", "somebody else simulates just now",
+                   "ask again in some seconds");
   const json body = ObjectBody(request, {"without", "slots", "policy"});
   const json decision = LastDecision(context);
   const auto change = ChangeOf(body, SlotsNow(decision));
   const std::string text = decision.dump(-1, ' ', false, json::error_handler_t::replace);
-  return Reply::Json(Compare(Simulate(text, {}), Simulate(text, change), decision["items"][0]["at"]));
+  return Reply::Json(
+      Compare(Simulate(text, {}), Simulate(text, change), decision["items"][0]["at"]));
 }
 
 }  // namespace
 
 void AddSimulateRoutes(Router& router) {
-  router.Post("/admin/whatif", WhatIf, Access::kOperator);
+  router.Post("/admin/whatif", SimulateWhatIf, Access::kOperator);
 }
 
 }  // namespace cigri::api
