@@ -14,7 +14,7 @@ add_link_options(-Wl,-z,relro,-z,now)
 
 # How much the compiler optimises. `decides`: its own computing is what a user waits for. `waits`: for
 # PostgreSQL, clusters, processes or users; it compiles in less time.
-set(CIGRI_LEVEL_decides -O2)
+set(CIGRI_LEVEL_decides -O1)
 set(CIGRI_LEVEL_waits -Og)
 
 # One precompiled header for each level: g++ optimises what includes one as the header was, whatever

@@ -1,8 +1,9 @@
 """Which source files may be compiled as one: unity_batches.py MOST FILE...
 
 Prints "BATCH FILE" lines. Files of one batch are compiled as one text, so a name that one of them
-keeps to itself (in an anonymous namespace) must not be declared by another or by its headers. What
-looks like a clash and is none costs a smaller batch, nothing more.
+keeps to itself (in an anonymous namespace) must not be declared by another or by its headers, unless
+both make it an alias of the same type. What looks like a clash and is none costs a smaller batch,
+nothing more.
 """
 import functools
 import os
@@ -27,13 +28,13 @@ def headers_of(path, text):
 def declared(head):
     """The name that a declaration, up to its brace or semicolon, gives to something; or None."""
     head = re.sub(r"\btemplate\s*<[^<>]*(<[^<>]*>[^<>]*)*>", "", head).strip()
-    if re.match(r"using\s+[\w:]+$|TEST(_F|_P)?\s*\(|(struct|union|enum)?$", head):
+    if re.match(r"using\s+[\w:]+$|static_assert|TEST(_F|_P)?\s*\(|(struct|union|enum)?$", head):
         return None  # the same thing wherever it is said, a test, something without a name
     type_or_alias = re.match(r"(?:using|struct|class|union|enum(?:\s+class)?)\s+(\w+)", head)
-    call = re.search(r"([A-Za-z_]\w*)\s*\(", head)
+    call = re.search(r"([A-Za-z_][\w:]*)\s*\(", head)
     value = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?:=|$)", head)
     match = type_or_alias or (None if call and "=" in head[:call.start()] else call) or value
-    return match.group(1) if match else None
+    return match.group(1) if match and "::" not in match.group(1) else None  # a member of a class
 
 
 @functools.lru_cache(None)
@@ -42,7 +43,8 @@ def names_of(path):
     namespaces, by its headers and theirs)."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    code = NOISE.sub('""', re.sub(r"^\s*#.*$", "", text, flags=re.M))
+    code = NOISE.sub(lambda noise: "" if noise[0].startswith("/") else '""',
+                     re.sub(r"^\s*#.*$", "", text, flags=re.M))
     names = {"public": set(), "private": set()}
     scopes, head = [], ""
     for char in code:
@@ -73,10 +75,19 @@ def names_of(path):
     return names["public"] - {None}, names["private"] - {None}, included
 
 
+@functools.lru_cache(None)
+def aliases_of(path):
+    """The aliases that `path` gives, each with its type: those of two files do not clash when they
+    are the same."""
+    with open(path, encoding="utf-8") as file:
+        return set(re.findall(r"^(?:using|namespace) (\w+) = ([^;]+);$", file.read(), re.M))
+
+
 def clash(one, other):
     public, private, included = names_of(one)
     public2, private2, included2 = names_of(other)
-    return private & (public2 | private2 | included2) or private2 & (public | included)
+    same = {name for name, _ in aliases_of(one) & aliases_of(other)}
+    return (private & (public2 | private2 | included2) or private2 & (public | included)) - same
 
 
 def batches(most, files):

@@ -12,7 +12,7 @@
 namespace cigri::cluster {
 namespace {
 
-using Outcome = CommandResult::Outcome;
+using CommandOutcome = CommandResult::Outcome;
 
 // The shell around a command prints this with the exit code when the command has ended: without it
 // an answer is cut.
@@ -84,7 +84,7 @@ CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const 
     config_.limiter->Before(std::min(begin_by, CallLimiter::Clock::now() + config_.call_timeout));
   CommandResult result;
   if (CallLimiter::Clock::now() >= begin_by) {
-    result.outcome = Outcome::kNotBegun;
+    result.outcome = CommandOutcome::kNotBegun;
     result.why = "its time to be sent had passed";
     return result;
   }
@@ -98,25 +98,25 @@ CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const 
   result.err = ran.err;
   const auto end = ran.out.rfind(kEnd);
   if (ran.outcome == process::Outcome::kExited && end != ran.out.npos) {
-    result.outcome = Outcome::kDone;
+    result.outcome = CommandOutcome::kDone;
     result.code = std::atoi(ran.out.c_str() + end + sizeof kEnd - 1);
     result.out = ran.out.substr(0, end);
   } else {
     const bool none =
         ran.outcome == process::Outcome::kNotStarted ||
         (ran.outcome == process::Outcome::kExited && ran.out.empty() && NotConnected(ran.err));
-    result.outcome = none ? Outcome::kNotBegun : Outcome::kUnknown;
+    result.outcome = none ? CommandOutcome::kNotBegun : CommandOutcome::kUnknown;
     result.why = process::HowItEnded(command, ran) + ": " + ErrorText(ran.err);
   }
-  if (config_.limiter) config_.limiter->After(result.outcome == Outcome::kDone, result.why);
+  if (config_.limiter) config_.limiter->After(result.outcome == CommandOutcome::kDone, result.why);
   return result;
 }
 
 CallFailed CommandTransport::Failed(const std::string& what, const CommandResult& result) const {
   using Why = CallFailed::Why;
   const auto head = "cannot " + what + ": ";
-  if (result.outcome == Outcome::kNotBegun) return {Why::kUnreachable, head + result.why};
-  if (result.outcome == Outcome::kUnknown) return {Why::kTimeout, head + result.why};
+  if (result.outcome == CommandOutcome::kNotBegun) return {Why::kUnreachable, head + result.why};
+  if (result.outcome == CommandOutcome::kUnknown) return {Why::kTimeout, head + result.why};
   const bool nobody = result.err.find("Connection refused") != std::string::npos;
   return {nobody ? Why::kUnreachable : Why::kServer,
           head + "exit code " + std::to_string(result.code) + ": " +

@@ -29,7 +29,7 @@ http::Options ClientOptions(const ClusterConfig& config) {
 }
 
 // The cluster's own words in an answer that is a refusal.
-std::string ErrorText(const Response& r) {
+std::string ErrorIn(const Response& r) {
   const json j = json::parse(r.body, nullptr, false);
   if (j.is_object() && j.contains("message") && j["message"].is_string()) return j["message"];
   return "HTTP " + std::to_string(r.status);
@@ -183,8 +183,8 @@ class LocalCluster : public Cluster {
   [[noreturn]] void Refuse(const Response& r) const {
     const json j = json::parse(r.body, nullptr, false);
     const bool taken = !j.is_object() || j.value("taken", json(true)) != json(false);
-    if (r.status >= 500 && taken) throw SubmitInDoubt(ErrorText(r));
-    if (!j.is_object()) throw SubmitRefused(SubmitRefused::Why::kBatch, ErrorText(r));
+    if (r.status >= 500 && taken) throw SubmitInDoubt(ErrorIn(r));
+    if (!j.is_object()) throw SubmitRefused(SubmitRefused::Why::kBatch, ErrorIn(r));
     using Why = SubmitRefused::Why;
     const std::string word =
         j.contains("why") && j["why"].is_string() ? j["why"].get<std::string>() : "";
@@ -192,7 +192,7 @@ class LocalCluster : public Cluster {
                     : word == "limit"                          ? Why::kLimit
                     : word == "temporary" || word == "revoked" ? Why::kTemporary
                                                                : Why::kBatch;
-    throw SubmitRefused(why, ErrorText(r), Number(j, "limit"));
+    throw SubmitRefused(why, ErrorIn(r), Number(j, "limit"));
   }
 
   static std::vector<std::string> ReadIds(const std::string& body, std::size_t n) {
@@ -213,8 +213,8 @@ class LocalCluster : public Cluster {
     };
     if (r.outcome == Outcome::kNotSent) throw fail(Why::kUnreachable, r.error);
     if (r.outcome == Outcome::kMaybeSent) throw fail(Why::kTimeout, r.error);
-    if (r.status == 401 || r.status == 403) throw fail(Why::kAuth, ErrorText(r));
-    if (!r.ok()) throw fail(r.status >= 500 ? Why::kServer : Why::kGarbage, ErrorText(r));
+    if (r.status == 401 || r.status == 403) throw fail(Why::kAuth, ErrorIn(r));
+    if (!r.ok()) throw fail(r.status >= 500 ? Why::kServer : Why::kGarbage, ErrorIn(r));
     return r;
   }
   Response Get(const std::string& path, std::chrono::milliseconds wait = {}) {

@@ -47,7 +47,7 @@ bool IsName(const std::string& s) {
          s.npos;
 }
 
-std::vector<std::string> Environment(const json& object) {
+std::vector<std::string> EnvironmentIn(const json& object) {
   std::vector<std::string> out;
   const auto it = object.find("env");
   if (it == object.end()) return out;
@@ -83,8 +83,7 @@ void CheckTag(const std::string& tag) {
     Bad("\"tag\" must be made of letters, digits and _.-");
 }
 
-std::unique_ptr<Job> ReadElement(const json& e, int index, const Batch& batch,
-                                 bool grid_numbers) {
+std::unique_ptr<Job> ReadElement(const json& e, int index, const Batch& batch, bool grid_numbers) {
   if (!e.is_object()) Bad("element " + std::to_string(index) + " is no object");
   auto job = std::make_unique<Job>();
   job->index = static_cast<int>(Number(e, "index", index, 0, 1 << 30));
@@ -100,7 +99,7 @@ std::unique_ptr<Job> ReadElement(const json& e, int index, const Batch& batch,
   if (job->command.empty()) Bad("element " + std::to_string(index) + " has no \"command\"");
   if (batch.setup.size() + job->command.size() > kLongestScript)
     Bad("setup and command of element " + std::to_string(index) + " are longer than 1 MB");
-  job->env = Environment(e);
+  job->env = EnvironmentIn(e);
   if (e.contains("bytes")) job->command = Bytes(job->command, index);
   return job;
 }
@@ -155,7 +154,7 @@ Intake ReadBatch(const std::string& body, const IntakeLimits& limits) {
   if (best_effort != j.end() && !best_effort->is_boolean())
     Bad("\"best_effort\" must be true or false");
   b.best_effort = best_effort == j.end() || best_effort->get<bool>();
-  b.env = Environment(j);
+  b.env = EnvironmentIn(j);
   const auto elements = j.find("elements");
   if (elements == j.end() || !elements->is_array() || elements->empty())
     Bad("\"elements\" must be a list of at least one job");

@@ -64,8 +64,8 @@ process::SpawnOptions OptionsOf(int null_fd, std::vector<std::pair<int, int>> de
   return options;
 }
 
-std::string Environment(const Job& job, const std::string& node_file,
-                        const std::string& directory) {
+std::string EnvironmentOf(const Job& job, const std::string& node_file,
+                          const std::string& directory) {
   const Batch& b = *job.batch;
   std::vector<std::string> env = BaseEnvironment(*b.account);
   env.insert(env.end(), b.env.begin(), b.env.end());
@@ -218,7 +218,7 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                         directory,
                                         Join(places, " "),
                                         Cpus(options_.cpus, job.places)};
-  const process::Fd environment = NamelessFile(Environment(job, NodeFile(lines), directory));
+  const process::Fd environment = NamelessFile(EnvironmentOf(job, NodeFile(lines), directory));
   auto options = OptionsOf(null_.get(), {{kRecordsFd, records_fd},
                                          {kBirthFd, birth_fd},
                                          {kEnvironmentFd, environment.get()},

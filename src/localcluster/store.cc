@@ -80,9 +80,9 @@ std::unique_ptr<SQLite::Database> Open(const std::string& path) {
   return db;
 }
 
-StoredBatch ReadBatch(const Rows& rows) {
-  return {rows.Int64(0), rows.Int(1), rows.Text(2), rows.Text(3), rows.Text(4), rows.Real(5),
-          rows.Int64(6)};
+StoredBatch BatchIn(const Rows& rows) {
+  return {rows.Int64(0), rows.Int(1),  rows.Text(2), rows.Text(3),
+          rows.Text(4),  rows.Real(5), rows.Int64(6)};
 }
 
 Ended ReadEnded(const Rows& rows) {
@@ -150,7 +150,7 @@ void Store::SetMeta(const char* key, std::int64_t value) { Exec(sql_->set_meta, 
 std::optional<StoredBatch> Store::FindTag(const std::string& tag) {
   Rows rows(sql_->batch_of_tag, tag);
   if (!rows.Next()) return {};
-  return ReadBatch(rows);
+  return BatchIn(rows);
 }
 
 std::vector<std::string> Store::TagsSince(const std::string& prefix, double since) {
@@ -181,7 +181,7 @@ std::int64_t Store::AddBatch(const std::string& tag, const std::string& user, st
 
 std::vector<StoredBatch> Store::OpenBatches() {
   std::vector<StoredBatch> out;
-  for (Rows rows(sql_->open_batches); rows.Next();) out.push_back(ReadBatch(rows));
+  for (Rows rows(sql_->open_batches); rows.Next();) out.push_back(BatchIn(rows));
   return out;
 }
 

@@ -6,7 +6,7 @@ namespace cigri::nikita {
 namespace {
 
 using std::chrono::minutes;
-constexpr minutes kPassEvery{1}, kThinEvery{10};
+constexpr minutes kRetentionEvery{1}, kThinEvery{10};
 constexpr int kPurgeStatements = 20;  // a minute: 10 million jobs take a day and a half
 
 // KEEP_CAMPAIGNS_DAYS = 0 keeps them indefinitely.
@@ -20,7 +20,7 @@ void PurgeCampaigns(module::Step& step) {
 
 void Retention::Pass(module::Step& step) {
   const auto now = Clock::now();
-  if (last_pass_ != Clock::time_point{} && now - last_pass_ < kPassEvery) return;
+  if (last_pass_ != Clock::time_point{} && now - last_pass_ < kRetentionEvery) return;
   last_pass_ = now;
   RemoveStaleUploads(step.db, static_cast<double>(step.config.GetInt("UPLOAD_KEEP", 86400, 60)));
   RemoveSettledRequests(step.db);

@@ -24,47 +24,47 @@ constexpr int kUploadBlocks = 500;
 constexpr double kLogEventsOpen_s = 86400;  // after they were last added to
 
 template <typename Statement, typename... Args>
-void Run(db::Connection& db, const Statement& statement, const Args&... args) {
+void RunStatement(db::Connection& db, const Statement& statement, const Args&... args) {
   db::Tx tx(db, db::Tx::Sync::kOff);
   tx.Exec(statement, args...);
   tx.Commit();
 }
 
 void AggregateUsage(db::Connection& db, const char* unit, const char* from, const char* age) {
-  Run(db, sql::kAggregateUsage, unit, from, age, kRows);
-  Run(db, sql::kWidenUsage, unit, from, age, kRows);
+  RunStatement(db, sql::kAggregateUsage, unit, from, age, kRows);
+  RunStatement(db, sql::kWidenUsage, unit, from, age, kRows);
 }
 
 }  // namespace
 
 void RemoveStaleUploads(db::Connection& db, double keep_s) {
-  Run(db, sql::kDropStaleUploadBlocks, keep_s, kUploadBlocks);
-  Run(db, sql::kDropStaleUploads, keep_s);
+  RunStatement(db, sql::kDropStaleUploadBlocks, keep_s, kUploadBlocks);
+  RunStatement(db, sql::kDropStaleUploads, keep_s);
 }
 
 void RemoveSettledRequests(db::Connection& db) {
-  Run(db, sql::kDropSettledRequests);
-  Run(db, sql::kDropOldCalls);
+  RunStatement(db, sql::kDropSettledRequests);
+  RunStatement(db, sql::kDropOldCalls);
 }
 
 void RemoveOldReasonsAndEvents(db::Connection& db) {
-  Run(db, sql::kDropOldNotifications, kRows);
-  Run(db, sql::kDropOldReasons, kRows);
-  Run(db, sql::kCapReasons, kRows);
-  Run(db, sql::kDropOldEvents, kRows);
+  RunStatement(db, sql::kDropOldNotifications, kRows);
+  RunStatement(db, sql::kDropOldReasons, kRows);
+  RunStatement(db, sql::kCapReasons, kRows);
+  RunStatement(db, sql::kDropOldEvents, kRows);
   db::Tx tx(db, db::Tx::Sync::kOff);
   db::CloseEvents(tx, "nikita", {.classes = {"log"}, .unseen_s = kLogEventsOpen_s});
   tx.Commit();
 }
 
 void RemoveOldAudit(db::Connection& db, double keep_days) {
-  Run(db, sql::kDropOldAudit, keep_days, kRows);
+  RunStatement(db, sql::kDropOldAudit, keep_days, kRows);
 }
 
 void ThinHistory(db::Connection& db) {
-  Run(db, sql::kThinGridstatus, kRows);
-  Run(db, sql::kThinForecasts, kRows);
-  Run(db, sql::kThinPlans, kRows);
+  RunStatement(db, sql::kThinGridstatus, kRows);
+  RunStatement(db, sql::kThinForecasts, kRows);
+  RunStatement(db, sql::kThinPlans, kRows);
   AggregateUsage(db, "hour", "1 minute", "1 day");
   AggregateUsage(db, "day", "1 hour", "30 days");
 }

@@ -20,7 +20,7 @@
 namespace cigri::policy {
 namespace {
 
-constexpr auto kPlenty = std::numeric_limits<std::int32_t>::max();
+constexpr auto kPlentyOfSlots = std::numeric_limits<std::int32_t>::max();
 
 // What is served before what: tests (CIG-21), urgent (GRID-27), everybody, scavengers (TECH-08);
 // levels when they are strict (GRID-21); in each the first results of a campaign (CIG-16).
@@ -77,13 +77,13 @@ void ServeTiers(AllocationState& alloc, Context& context) {
   for (const auto& [tier, members] : tiers) {
     const auto [kind, level, part] = tier;
     const bool firsts = kind >= 2 && part == 0;
-    for (const int i : members) alloc.campaigns[i].cap = firsts ? first.at(i) : kPlenty;
+    for (const int i : members) alloc.campaigns[i].cap = firsts ? first.at(i) : kPlentyOfSlots;
     // Those who go ahead share by users, whatever the policy goes by.
     const Policy& policy = PolicyOf(kind == 0 ? PolicyKind::kFifo
                                     : firsts  ? PolicyKind::kFairshare
                                               : alloc.config.policy);
     policy.Serve(alloc, members, context);
-    for (const int i : members) alloc.campaigns[i].cap = kPlenty;
+    for (const int i : members) alloc.campaigns[i].cap = kPlentyOfSlots;
   }
 }
 

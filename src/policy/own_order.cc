@@ -11,7 +11,7 @@ namespace cigri::policy {
 namespace {
 
 // How long the user's slots take for the work that the campaign has left; a job at least.
-double NeedOf(const AllocationState& alloc, const CampaignAllocation& c) {
+double OwnNeed(const AllocationState& alloc, const CampaignAllocation& c) {
   double slots = 1;
   for (const auto& other : alloc.campaigns)
     if (other.project == c.project && other.row->user == c.row->user) slots += other.held_slots;
@@ -22,7 +22,7 @@ double NeedOf(const AllocationState& alloc, const CampaignAllocation& c) {
 double Urgency(const AllocationState& alloc, const CampaignAllocation& c) {
   const double left = c.row->deadline - alloc.now;
   if (c.row->deadline <= 0 || !OwnWorkOf(alloc, c).known) return 0;
-  return left <= 0 ? 1 : std::clamp(2 * NeedOf(alloc, c) / left - 1, 0.0, 1.0);
+  return left <= 0 ? 1 : std::clamp(2 * OwnNeed(alloc, c) / left - 1, 0.0, 1.0);
 }
 
 // Only among a user's own campaigns: no deadline takes anything from another user.
@@ -35,10 +35,10 @@ std::string ItsDeadline(const AllocationState& alloc, const CampaignAllocation& 
   const double left = c.row->deadline - alloc.now;
   if (left <= 0) return "its deadline is over";
   return "its deadline is in " + HumanDuration(left) + " and its work takes " +
-         HumanDuration(NeedOf(alloc, c));
+         HumanDuration(OwnNeed(alloc, c));
 }
 
-std::string Work(const OwnWork& work) {
+std::string WorkText(const OwnWork& work) {
   return work.left_s > 0 ? HumanDuration(work.left_s) + " of work left" : "no work left";
 }
 
@@ -114,7 +114,7 @@ std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& 
   if (equal && !a.known && b.known)
     return "none of its jobs has succeeded yet, the first ones go ahead";
   if (equal && a.known && b.known && a.left_s < b.left_s)
-    return "it has " + Work(a) + ", this one " + Work(b);
+    return "it has " + WorkText(a) + ", this one " + WorkText(b);
   if (equal && earlier && a.known && (!b.known || a.left_s > b.left_s))
     return "it is the older one: a part of its user's slots is for his oldest campaign";
   return equal && earlier ? "it was submitted earlier" : "it takes what this one cannot use";

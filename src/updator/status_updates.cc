@@ -18,7 +18,7 @@ double Ago(const StatusUpdate& update, double then) {
 }
 
 bool Ended(const StatusUpdate& update) { return update.remote.state == RemoteState::kEnded; }
-bool Succeeded(const StatusUpdate& update) {
+bool HasSucceeded(const StatusUpdate& update) {
   return updator::Succeeded(update.remote.cause, update.remote.wait_status);
 }
 
@@ -98,7 +98,7 @@ void FindErrorClasses(Store& store, std::map<std::int64_t, EndInfo>& ends) {
 std::map<std::int64_t, Failure> Failures(Store& store, const std::vector<StatusUpdate>& updates) {
   std::map<std::int64_t, const StatusUpdate*> failed;
   for (const auto& u : updates)
-    if (Ended(u) && !Succeeded(u)) failed[u.job_id] = &u;
+    if (Ended(u) && !HasSucceeded(u)) failed[u.job_id] = &u;
   std::vector<std::int64_t> ids;
   for (const auto& [id, update] : failed) ids.push_back(id);
   const auto rows = store.EndInfos(ids);
@@ -126,9 +126,9 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
   for (const auto& u : updates) {
     if (!Ended(u)) continue;
     const auto failure = failures.find(u.job_id);
-    if (!Succeeded(u) && failure == failures.end()) continue;
+    if (!HasSucceeded(u) && failure == failures.end()) continue;
     JobEnd end{.job_id = u.job_id, .exit = {.success = true}};
-    if (!Succeeded(u)) {
+    if (!HasSucceeded(u)) {
       end.exit = failure->second.exit;
       end.message = failure->second.message;
     }

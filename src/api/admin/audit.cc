@@ -11,7 +11,7 @@ std::optional<std::string> Given(const Request& request, const std::string& name
   return request.Query(name);
 }
 
-Reply List(Context& context, const Request& request) {
+Reply ListAudit(Context& context, const Request& request) {
   const double since = request.QueryTime("since", 0), until = request.QueryTime("until", 1e11);
   std::optional<std::int64_t> before;
   if (request.HasQuery("before")) before = request.QueryInt("before", 0, 1, INT64_MAX);
@@ -24,6 +24,8 @@ Reply List(Context& context, const Request& request) {
 
 }  // namespace
 
-void AddAuditRoutes(Router& router) { router.GetLive("/admin/audit", List, Access::kOperator); }
+void AddAuditRoutes(Router& router) {
+  router.GetLive("/admin/audit", ListAudit, Access::kOperator);
+}
 
 }  // namespace cigri::api

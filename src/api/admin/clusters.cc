@@ -27,7 +27,7 @@ const std::vector<std::string> kSettable = {"api_url",       "api_group",    "ap
                                             "hours",         "min_cycle_s",  "waiting_timeout_s",
                                             "stress_limit",  "options"};
 
-std::string Label(const std::string& name) { return "cluster \"" + name + "\""; }
+std::string NameOfCluster(const std::string& name) { return "cluster \"" + name + "\""; }
 
 // A password comes in plain over a socket or TLS and is never stored or shown so.
 void Seal(const Config& config, json* body) {
@@ -35,24 +35,25 @@ void Seal(const Config& config, json* body) {
   if (password) (*body)["api_password"] = SecretBox(SecretKeyFile(config)).Encrypt(*password);
 }
 
-json Row(db::Tx& tx, const std::string& name) {
-  return TheRow(tx.Exec(sql::kListClusters, name), Label(name));
+json RowAsJson(db::Tx& tx, const std::string& name) {
+  return TheRow(tx.Exec(sql::kListClusters, name), NameOfCluster(name));
 }
 
-Reply List(Context& context, const Request&) {
+Reply ListAll(Context& context, const Request&) {
   return context.Transact(
       [](db::Tx& tx) { return Items(tx.Exec(sql::kListClusters, std::optional<std::string>())); });
 }
 
-Reply Show(Context& context, const Request& request) {
-  return Reply::Json(context.Transact([&](db::Tx& tx) { return Row(tx, request.Word("name")); }));
+Reply ShowCluster(Context& context, const Request& request) {
+  return Reply::Json(
+      context.Transact([&](db::Tx& tx) { return RowAsJson(tx, request.Word("name")); }));
 }
 
 // The driver's configuration of a stored cluster, and who `user` is there.
-clusterdb::ClusterRow RowOf(db::Tx& tx, const Config& config, const std::string& name,
-                            const std::string& user, std::string* login) {
+clusterdb::ClusterRow ClusterToTry(db::Tx& tx, const Config& config, const std::string& name,
+                                   const std::string& user, std::string* login) {
   const auto rows = tx.Exec(sql::kClusterForCheck, name, user);
-  MustHave(rows, Label(name));
+  MustHave(rows, NameOfCluster(name));
   const auto& row = rows[0];
   clusterdb::ClusterRow found;
   cluster::ClusterConfig& c = found.config;
@@ -97,13 +98,13 @@ json RunCheck(Context& context, const clusterdb::ClusterRow& row, const std::str
   }
 }
 
-Reply Check(Context& context, const Request& request) {
+Reply CheckNow(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const std::string user = request.Query("user", request.caller.user);
   std::string login;
   const auto row = context.Transact([&](db::Tx& tx) {
     if (request.Flag("submit")) AddAudit(tx, "tested", "cluster " + name, {{"user", user}});
-    return RowOf(tx, context.config, name, user, &login);
+    return ClusterToTry(tx, context.config, name, user, &login);
   });
   bool ok = true;
   const json checks = RunCheck(context, row, login, request.Flag("submit"), &ok);
@@ -116,10 +117,10 @@ struct NotSaved {};
 
 json Insert(db::Tx& tx, const std::string& name, const std::string& kind, const json& body) {
   if (!clusterdb::AddCluster(tx, *cluster::FindDriver(kind), name, TextOf(body, "api_url")))
-    throw ApiError(409, "Conflict", "there is a " + Label(name) + " already",
+    throw ApiError(409, "Conflict", "there is a " + NameOfCluster(name) + " already",
                    "`gridadmin cluster set` changes it");
   tx.Exec(sql::kChangeCluster, name, body.dump());
-  return Row(tx, name);
+  return RowAsJson(tx, name);
 }
 
 clusterdb::ClusterRow AsItWouldBe(Context& context, const std::string& name,
@@ -129,7 +130,7 @@ clusterdb::ClusterRow AsItWouldBe(Context& context, const std::string& name,
   try {
     TransactChecked(context, [&](db::Tx& tx) -> json {
       Insert(tx, name, kind, body);
-      row = RowOf(tx, context.config, name, user, login);
+      row = ClusterToTry(tx, context.config, name, user, login);
       throw NotSaved();
     });
   } catch (const NotSaved&) {
@@ -199,7 +200,8 @@ json TestBeforeSaving(Context& context, const Request& request, const std::strin
                       const std::string& kind, const json& body) {
   const Tested tested = TestAs(context, request, name, kind, body, request.Flag("submit"));
   if (tested.ok) return tested.checks;
-  ApiError error(400, "Cluster check failed", Label(name) + " was not saved: a check failed",
+  ApiError error(400, "Cluster check failed",
+                 NameOfCluster(name) + " was not saved: a check failed",
                  "fix what is said, or save it unchecked with --no-check");
   error.extra["checks"] = tested.checks;
   throw error;
@@ -212,7 +214,7 @@ void RequireGoodOptions(const json& options) {
   if (!problem.empty()) throw BadRequest("options: " + problem, "docs/transfers.md lists them");
 }
 
-Reply Add(Context& context, const Request& request) {
+Reply RegisterCluster(Context& context, const Request& request) {
   auto keys = kSettable;
   keys.insert(keys.end(), {"name", "kind"});
   json body = ObjectBody(request, keys);
@@ -234,14 +236,14 @@ Reply Add(Context& context, const Request& request) {
   return Reply::Json(row, 201);
 }
 
-Reply Change(Context& context, const Request& request) {
+Reply ChangeCluster(Context& context, const Request& request) {
   json body = ObjectBody(request, kSettable);
   CheckClusterSettings(body);
   Seal(context.config, &body);
   const std::string name = request.Word("name");
   const json row = TransactChecked(context, [&](db::Tx& tx) {
-    MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), Label(name));
-    json changed = Row(tx, name);
+    MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), NameOfCluster(name));
+    json changed = RowAsJson(tx, name);
     RequireGoodOptions(changed.at("options"));
     return changed;
   });
@@ -251,12 +253,13 @@ Reply Change(Context& context, const Request& request) {
   return Reply::Json(row);
 }
 
-Reply Remove(Context& context, const Request& request) {
+Reply RemoveCluster(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact([&](db::Tx& tx) {
-    Row(tx, name);
+    RowAsJson(tx, name);
     if (tx.Exec(sql::kRemoveCluster, name).empty())
-      throw ApiError(409, "Conflict", Label(name) + " has had campaigns: its history is kept",
+      throw ApiError(409, "Conflict",
+                     NameOfCluster(name) + " has had campaigns: its history is kept",
                      "`gridadmin cluster disable " + name + "` ends its use");
   });
   log::info("{} removed cluster {}", request.caller.user, name);
@@ -267,7 +270,7 @@ Reply Lose(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const json lost = context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::kMarkClusterLost, name, request.caller.user);
-    MustHave(rows, Label(name));
+    MustHave(rows, NameOfCluster(name));
     return json{{"cluster", name}, {"batches", rows[0].in_doubt}, {"jobs", rows[0].live}};
   });
   log::info("{} gave up what was sent to {}: {}", request.caller.user, name, lost.dump());
@@ -277,12 +280,12 @@ Reply Lose(Context& context, const Request& request) {
 }  // namespace
 
 void AddClusterAdminRoutes(Router& router) {
-  router.Get("/admin/clusters", List, Access::kOperator);
-  router.Post("/admin/clusters", Add, Access::kOperator);
-  router.Get("/admin/clusters/{name:text}", Show, Access::kOperator);
-  router.Patch("/admin/clusters/{name:text}", Change, Access::kOperator);
-  router.Delete("/admin/clusters/{name:text}", Remove, Access::kOperator);
-  router.Post("/admin/clusters/{name:text}/check", Check, Access::kOperator);
+  router.Get("/admin/clusters", ListAll, Access::kOperator);
+  router.Post("/admin/clusters", RegisterCluster, Access::kOperator);
+  router.Get("/admin/clusters/{name:text}", ShowCluster, Access::kOperator);
+  router.Patch("/admin/clusters/{name:text}", ChangeCluster, Access::kOperator);
+  router.Delete("/admin/clusters/{name:text}", RemoveCluster, Access::kOperator);
+  router.Post("/admin/clusters/{name:text}/check", CheckNow, Access::kOperator);
   router.Post("/admin/clusters/{name:text}/lost", Lose, Access::kOperator);
 }
 

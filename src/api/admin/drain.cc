@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(50);
 
 // Which cluster: nothing for all.
-std::optional<std::string> Which(const json& body) {
+std::optional<std::string> ClusterAsked(const json& body) {
   const std::string name = TextOf(body, "cluster");
   return name == "all" ? std::nullopt : std::optional(name);
 }
@@ -47,7 +47,7 @@ std::int64_t AwaitSilence(Context& context, const std::vector<std::int64_t>& ids
 
 Reply Drain(Context& context, const Request& request) {
   const json body = ObjectBody(request, {"cluster", "reason", "kill", "until"});
-  const auto which = Which(body), until = OptionalText(body, "until");
+  const auto which = ClusterAsked(body), until = OptionalText(body, "until");
   const std::string reason = TextOf(body, "reason");
   const bool kill = body.value("kill", false);
   std::vector<std::int64_t> ids;
@@ -82,7 +82,7 @@ Reply Drain(Context& context, const Request& request) {
 }
 
 Reply Resume(Context& context, const Request& request) {
-  const auto which = Which(ObjectBody(request, {"cluster"}));
+  const auto which = ClusterAsked(ObjectBody(request, {"cluster"}));
   json names = json::array();
   context.Transact([&](db::Tx& tx) {
     names.clear();

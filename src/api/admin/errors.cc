@@ -16,17 +16,17 @@ constexpr int kReplayDays = 30;
 
 std::string Named(const std::string& name) { return "error class \"" + name + "\""; }
 
-Reply List(Context& context, const Request&) {
+Reply ListErrorClasses(Context& context, const Request&) {
   return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kListErrorClasses)); });
 }
 
-Reply Show(Context& context, const Request& request) {
+Reply ShowErrorClass(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   return Reply::Json(context.Transact(
       [&](db::Tx& tx) { return TheRow(tx.Exec(sql::kShowErrorClass, name), Named(name)); }));
 }
 
-Reply Add(Context& context, const Request& request) {
+Reply AddErrorClass(Context& context, const Request& request) {
   auto keys = kKeys;
   keys.emplace_back("name");
   json body = ObjectBody(request, keys);
@@ -40,7 +40,7 @@ Reply Add(Context& context, const Request& request) {
   return Reply::Json(row, 201);
 }
 
-Reply Change(Context& context, const Request& request) {
+Reply ChangeErrorClass(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const json body = ObjectBody(request, kKeys);
   const json row = TransactChecked(context, [&](db::Tx& tx) {
@@ -51,7 +51,7 @@ Reply Change(Context& context, const Request& request) {
   return Reply::Json(row);
 }
 
-Reply Remove(Context& context, const Request& request) {
+Reply RemoveErrorClass(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact(
       [&](db::Tx& tx) { MustHave(tx.Exec(sql::kRemoveErrorClass, name), Named(name)); });
@@ -73,11 +73,11 @@ Reply Replay(Context& context, const Request& request) {
 
 void AddErrorRoutes(Router& router) {
   constexpr auto kWho = Access::kOperator;
-  router.Get("/admin/errors", List, kWho);
-  router.Post("/admin/errors", Add, kWho);
-  router.Get("/admin/errors/{name:text}", Show, kWho);
-  router.Patch("/admin/errors/{name:text}", Change, kWho);
-  router.Delete("/admin/errors/{name:text}", Remove, kWho);
+  router.Get("/admin/errors", ListErrorClasses, kWho);
+  router.Post("/admin/errors", AddErrorClass, kWho);
+  router.Get("/admin/errors/{name:text}", ShowErrorClass, kWho);
+  router.Patch("/admin/errors/{name:text}", ChangeErrorClass, kWho);
+  router.Delete("/admin/errors/{name:text}", RemoveErrorClass, kWho);
   router.Get("/admin/errors/{name:text}/replay", Replay, kWho);
 }
 

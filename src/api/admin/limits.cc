@@ -9,15 +9,15 @@
 namespace cigri::api {
 namespace {
 
-using Uses = std::map<std::string, limits::Use>;
+using UsesByLimit = std::map<std::string, limits::Use>;
 
 // What nobody has now is 0; what is of one request, or is counted elsewhere, is not there.
-Uses UsesNow(Context& context) {
+UsesByLimit UsesNow(Context& context) {
   limits::Uses of_server;
   context.add_uses(of_server);
-  Uses uses = of_server.all();
-  for (const auto* limit : {&limits::kUploads, &limits::kUploadMb, &limits::kTasks,
-                            &limits::kTestCampaigns})
+  UsesByLimit uses = of_server.all();
+  for (const auto* limit :
+       {&limits::kUploads, &limits::kUploadMb, &limits::kTasks, &limits::kTestCampaigns})
     uses[limit->name] = {};
   for (const auto& row : context.Read([](db::Tx& tx) { return tx.Exec(sql::kGreatestUse); }))
     uses[row.name] = {row.used, "user " + row.grid_user.value_or("")};
@@ -31,17 +31,13 @@ std::int64_t ValueOf(const limits::Limit& limit, const Config& config) {
 }
 
 Reply ShowLimits(Context& context, const Request&) {
-  const Uses uses = UsesNow(context);
+  const UsesByLimit uses = UsesNow(context);
   nlohmann::json items = nlohmann::json::array();
   for (const auto& limit : limits::kAll) {
-    nlohmann::json item{{"name", limit.name},
-                        {"value", ValueOf(limit, context.config)},
-                        {"unit", limit.unit},
-                        {"scope", limit.scope},
-                        {"used", nullptr},
-                        {"used_by", nullptr},
-                        {"setting", nullptr},
-                        {"answer", limit.answer}};
+    nlohmann::json item{{"name", limit.name}, {"value", ValueOf(limit, context.config)},
+                        {"unit", limit.unit}, {"scope", limit.scope},
+                        {"used", nullptr},    {"used_by", nullptr},
+                        {"setting", nullptr}, {"answer", limit.answer}};
     if (const auto use = uses.find(limit.name); use != uses.end()) {
       item["used"] = use->second.most;
       if (!use->second.by.empty()) item["used_by"] = use->second.by;

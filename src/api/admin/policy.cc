@@ -17,10 +17,10 @@ namespace cigri::api {
 namespace {
 
 using nlohmann::json;
-using Rows = std::map<std::string, json>;
+using PolicyRows = std::map<std::string, json>;
 
-Rows Load(db::Tx& tx) {
-  Rows rows;
+PolicyRows Load(db::Tx& tx) {
+  PolicyRows rows;
   for (const auto& row : tx.Exec(sql::kPolicySettingsWithAuthor))
     rows[row.key] = json::parse(row.value);
   return rows;
@@ -34,7 +34,7 @@ std::string Line(const policy::Fault& fault) {
   return fault.key + ": " + fault.message + (fault.hint.empty() ? "" : " (" + fault.hint + ")");
 }
 
-std::vector<policy::Fault> FaultsOf(const Rows& rows, policy::PolicyConfig* config) {
+std::vector<policy::Fault> FaultsOf(const PolicyRows& rows, policy::PolicyConfig* config) {
   auto parsed = policy::ParseConfig(rows);
   auto faults = parsed.faults;
   for (auto& fault : policy::ValidateConfig(parsed.config)) faults.push_back(fault);
@@ -42,8 +42,8 @@ std::vector<policy::Fault> FaultsOf(const Rows& rows, policy::PolicyConfig* conf
   return faults;
 }
 
-Reply Show(Context& context, const Request&) {
-  const Rows rows = context.Transact([](db::Tx& tx) { return Load(tx); });
+Reply ShowPolicy(Context& context, const Request&) {
+  const PolicyRows rows = context.Transact([](db::Tx& tx) { return Load(tx); });
   json settings = json::object();
   std::string text;
   for (const auto& key : policy::KnownKeys()) {
@@ -57,7 +57,7 @@ Reply Show(Context& context, const Request&) {
 }
 
 Reply Explain(Context& context, const Request&) {
-  const Rows rows = context.Transact([](db::Tx& tx) { return Load(tx); });
+  const PolicyRows rows = context.Transact([](db::Tx& tx) { return Load(tx); });
   std::string text;
   json items = json::array();
   for (const auto& key : policy::KnownKeys()) {
@@ -72,7 +72,7 @@ Reply Explain(Context& context, const Request&) {
 }
 
 Reply Lint(Context& context, const Request&) {
-  const Rows rows = context.Transact([](db::Tx& tx) { return Load(tx); });
+  const PolicyRows rows = context.Transact([](db::Tx& tx) { return Load(tx); });
   policy::PolicyConfig config;
   const auto faults = FaultsOf(rows, &config);
   json items = json::array();
@@ -92,11 +92,11 @@ Reply Lint(Context& context, const Request&) {
       {{"ok", faults.empty()}, {"faults", items}, {"warnings", warnings}, {"text", text}});
 }
 
-Reply History(Context& context, const Request&) {
+Reply PolicyHistory(Context& context, const Request&) {
   return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kPolicyHistory)); });
 }
 
-Reply Presets(Context&, const Request&) {
+Reply ListPresets(Context&, const Request&) {
   json items = json::array();
   std::string text;
   for (const auto& preset : policy::Presets()) {
@@ -186,8 +186,8 @@ Reply Shares(Context& context, const Request& request) {
 }
 
 // "preset": NAME stands for the settings of that preset, all others back to their defaults.
-Rows Wanted(const json& body, const Rows& present) {
-  Rows wanted = present;
+PolicyRows WantedRows(const json& body, const PolicyRows& present) {
+  PolicyRows wanted = present;
   if (body.contains("preset")) {
     const std::string name = TextOf(body, "preset");
     std::vector<std::string> names;
@@ -223,15 +223,15 @@ json Typed(const json& body) {
   return out;
 }
 
-Reply Change(Context& context, const Request& request) {
+Reply ChangePolicy(Context& context, const Request& request) {
   json body = json::parse(request.body, nullptr, false);
   if (!body.is_object()) throw BadRequest("the body is not an object {\"key\": value, ...}");
   body = Typed(body);
   std::vector<std::string> warnings;
   context.Transact([&](db::Tx& tx) {
     tx.Exec(sql::kLockPolicy);
-    const Rows present = Load(tx);
-    const Rows wanted = Wanted(body, present);
+    const PolicyRows present = Load(tx);
+    const PolicyRows wanted = WantedRows(body, present);
     policy::PolicyConfig config;
     if (const auto faults = FaultsOf(wanted, &config); !faults.empty()) {
       std::string all;
@@ -264,14 +264,14 @@ void InstallDefaultPolicy(db::Tx& tx) {
 }
 
 void AddPolicyRoutes(Router& router) {
-  router.Get("/admin/policy", Show, Access::kOperator);
+  router.Get("/admin/policy", ShowPolicy, Access::kOperator);
   router.Get("/admin/policy/explain", Explain, Access::kOperator);
   router.Get("/admin/policy/lint", Lint, Access::kOperator);
-  router.Get("/admin/policy/history", History, Access::kOperator);
+  router.Get("/admin/policy/history", PolicyHistory, Access::kOperator);
   router.GetLive("/admin/policy/shares", Shares, Access::kOperator);
-  router.Get("/admin/policy/presets", Presets, Access::kOperator);
+  router.Get("/admin/policy/presets", ListPresets, Access::kOperator);
   router.Get("/admin/policy/schedulers", Schedulers, Access::kOperator);
-  router.Patch("/admin/policy", Change, Access::kOperator);
+  router.Patch("/admin/policy", ChangePolicy, Access::kOperator);
 }
 
 }  // namespace cigri::api

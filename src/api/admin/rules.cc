@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr int kMostTried = 200;  // campaigns of a trial: each is a run of a child
 
-std::string Label(const std::string& name) { return "admission rule \"" + name + "\""; }
+std::string NameOfRule(const std::string& name) { return "admission rule \"" + name + "\""; }
 
 void CheckCode(const std::string& code) {
   const auto fault = rules::CompileFault(code);
@@ -41,14 +41,14 @@ json WithFault(json rule) {
   return rule;
 }
 
-Reply List(Context& context, const Request&) {
+Reply ListRules(Context& context, const Request&) {
   return context.Transact([](db::Tx& tx) { return Items(tx.Exec(sql::kListRules)); });
 }
 
-Reply Show(Context& context, const Request& request) {
+Reply ShowRule(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   return Reply::Json(WithFault(context.Transact(
-      [&](db::Tx& tx) { return TheRow(tx.Exec(sql::kShowRule, name), Label(name)); })));
+      [&](db::Tx& tx) { return TheRow(tx.Exec(sql::kShowRule, name), NameOfRule(name)); })));
 }
 
 Reply New(Context& context, const Request& request) {
@@ -60,13 +60,13 @@ Reply New(Context& context, const Request& request) {
     const auto rows =
         tx.Exec(sql::kAddRule, name, OptionalText(body, "title").value_or(""), code,
                 OptionalInt(body, "priority").value_or(100), mode, request.caller.user);
-    if (rows.empty()) throw ApiError(409, "Conflict", Label(name) + " exists already");
+    if (rows.empty()) throw ApiError(409, "Conflict", NameOfRule(name) + " exists already");
     return TheRow(rows, name);
   });
   return Reply::Json(row, 201);
 }
 
-Reply Change(Context& context, const Request& request) {
+Reply ChangeRule(Context& context, const Request& request) {
   const json body = ObjectBody(request, {"title", "code", "priority", "mode", "version"});
   const std::string name = request.Word("name");
   const auto code = OptionalText(body, "code"), mode = ModeOf(body);
@@ -76,27 +76,27 @@ Reply Change(Context& context, const Request& request) {
                               OptionalInt(body, "priority"), mode, OptionalInt(body, "version"),
                               request.caller.user);
     if (!rows.empty()) return TheRow(rows, name);
-    const json now = TheRow(tx.Exec(sql::kShowRule, name), Label(name));
+    const json now = TheRow(tx.Exec(sql::kShowRule, name), NameOfRule(name));
     throw ApiError(409, "Conflict",
-                   Label(name) + " was changed meanwhile by " +
+                   NameOfRule(name) + " was changed meanwhile by " +
                        now.at("updated_by").get<std::string>() + " (version " +
                        now.at("version").dump() + ")",
                    "look at it with `gridadmin rule show " + name + "` and edit it again");
   }));
 }
 
-Reply Remove(Context& context, const Request& request) {
+Reply RemoveRule(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   context.Transact([&](db::Tx& tx) {
-    if (tx.Exec(sql::kRemoveRule, name) == 0) throw NotFound(Label(name));
+    if (tx.Exec(sql::kRemoveRule, name) == 0) throw NotFound(NameOfRule(name));
   });
   return Reply::Json({{"removed", name}});
 }
 
-Reply History(Context& context, const Request& request) {
+Reply RuleHistory(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::kRuleHistory, request.Word("name"));
-    MustHave(rows, Label(request.Word("name")));
+    MustHave(rows, NameOfRule(request.Word("name")));
     return Items(rows);
   });
 }
@@ -108,14 +108,14 @@ Reply Revert(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   return Reply::Json(TransactChecked(context, [&](db::Tx& tx) {
     const auto old = tx.Exec(sql::kRuleVersion, name, *version);
-    MustHave(old, "version " + std::to_string(*version) + " of " + Label(name));
+    MustHave(old, "version " + std::to_string(*version) + " of " + NameOfRule(name));
     const auto code = old[0].code;
     CheckCode(code);
     // The mode is not restored: an old text that comes back is not put into force by it.
     const std::optional<std::string> keep;
     return TheRow(tx.Exec(sql::kChangeRule, name, keep, code, old[0].priority, keep,
                           std::optional<int>(), request.caller.user),
-                  Label(name));
+                  NameOfRule(name));
   }));
 }
 
@@ -143,7 +143,7 @@ Reply Test(Context& context, const Request& request) {
   Admission admission;
   const json row = context.Transact([&](db::Tx& tx) {
     admission = LoadAdmission(tx, user);
-    return TheRow(tx.Exec(sql::kShowRule, name), Label(name));
+    return TheRow(tx.Exec(sql::kShowRule, name), NameOfRule(name));
   });
   rules::Rule rule;
   rule.id = row.at("id");
@@ -176,7 +176,7 @@ Reply Trial(Context& context, const Request& request) {
   rule.name = name;
   std::map<std::string, Admission> users;
   const auto past = context.Read([&](db::Tx& tx) {
-    const json row = TheRow(tx.Exec(sql::kShowRule, name), Label(name));
+    const json row = TheRow(tx.Exec(sql::kShowRule, name), NameOfRule(name));
     rule.id = row.at("id");
     rule.code = code.value_or(row.at("code"));
     const auto rows = tx.Exec(sql::kPastCampaigns, last);
@@ -209,12 +209,12 @@ Reply Trial(Context& context, const Request& request) {
 }  // namespace
 
 void AddRuleRoutes(Router& router) {
-  router.GetLive("/admin/rules", List, Access::kOperator);
+  router.GetLive("/admin/rules", ListRules, Access::kOperator);
   router.Post("/admin/rules", New, Access::kOperator);
-  router.Get("/admin/rules/{name:text}", Show, Access::kOperator);
-  router.Patch("/admin/rules/{name:text}", Change, Access::kOperator);
-  router.Delete("/admin/rules/{name:text}", Remove, Access::kOperator);
-  router.Get("/admin/rules/{name:text}/history", History, Access::kOperator);
+  router.Get("/admin/rules/{name:text}", ShowRule, Access::kOperator);
+  router.Patch("/admin/rules/{name:text}", ChangeRule, Access::kOperator);
+  router.Delete("/admin/rules/{name:text}", RemoveRule, Access::kOperator);
+  router.Get("/admin/rules/{name:text}/history", RuleHistory, Access::kOperator);
   router.Post("/admin/rules/{name:text}/revert", Revert, Access::kOperator);
   router.Post("/admin/rules/{name:text}/test", Test, Access::kOperator);
   router.Post("/admin/rules/{name:text}/trial", Trial, Access::kOperator);

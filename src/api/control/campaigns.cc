@@ -15,7 +15,7 @@ namespace {
 constexpr auto kPurgeTime = std::chrono::seconds(10);
 constexpr int kPurgeRows = 20'000;  // of one statement
 
-std::string Name(const LockedCampaign& c) { return "campaign " + std::to_string(c.id); }
+std::string NameInMessages(const LockedCampaign& c) { return "campaign " + std::to_string(c.id); }
 
 // What users ask for is `wanted`; the updator moves `state` after it.
 void Want(db::Tx& tx, const Request& request, const LockedCampaign& c, const std::string& wanted,
@@ -26,20 +26,22 @@ void Want(db::Tx& tx, const Request& request, const LockedCampaign& c, const std
 }
 
 void Cancel(db::Tx& tx, const Request& request, const LockedCampaign& c) {
-  if (c.wanted == "cancelled") throw BadRequest("cannot cancel " + Name(c) + ": it is already");
-  if (c.over()) throw BadRequest("cannot cancel " + Name(c) + ": it has terminated");
+  if (c.wanted == "cancelled")
+    throw BadRequest("cannot cancel " + NameInMessages(c) + ": it is already");
+  if (c.over()) throw BadRequest("cannot cancel " + NameInMessages(c) + ": it has terminated");
   Want(tx, request, c, "cancelled", "CANCELLED", "cancelled");
 }
 
-void Hold(db::Tx& tx, const Request& request, const LockedCampaign& c) {
+void PauseCampaign(db::Tx& tx, const Request& request, const LockedCampaign& c) {
   if (c.wanted != "in_treatment" || c.over())
-    throw BadRequest("cannot pause " + Name(c) + ": it is " + (c.over() ? c.state : c.wanted));
+    throw BadRequest("cannot pause " + NameInMessages(c) + ": it is " +
+                     (c.over() ? c.state : c.wanted));
   Want(tx, request, c, "paused", "PAUSED", "paused");
 }
 
-void Resume(db::Tx& tx, const Request& request, const LockedCampaign& c) {
+void ResumeCampaign(db::Tx& tx, const Request& request, const LockedCampaign& c) {
   if (c.wanted != "paused" || c.over())
-    throw BadRequest("cannot resume " + Name(c) + ": it is not paused");
+    throw BadRequest("cannot resume " + NameInMessages(c) + ": it is not paused");
   Want(tx, request, c, "in_treatment", "RESUMED", "resumed");
 }
 
@@ -60,12 +62,13 @@ Reply Purge(Context& context, const Request& request) {
   context.Transact([&](db::Tx& tx) {
     const auto c = LockOwn(tx, request);
     if (!c.over())
-      throw BadRequest("cannot purge " + Name(c) + ": it is " + c.state, "cancel it first");
+      throw BadRequest("cannot purge " + NameInMessages(c) + ": it is " + c.state,
+                       "cancel it first");
     if (tx.One(sql::kCampaignIsBusy, c.id).busy)
-      throw BadRequest(
-          "cannot purge " + Name(c) + ": some of its jobs or epilogues have not ended yet",
-          "try again in a minute");
-    AddAudit(tx, "purged", Name(c), {{"user", c.user}, {"tasks", c.ntasks}});
+      throw BadRequest("cannot purge " + NameInMessages(c) +
+                           ": some of its jobs or epilogues have not ended yet",
+                       "try again in a minute");
+    AddAudit(tx, "purged", NameInMessages(c), {{"user", c.user}, {"tasks", c.ntasks}});
   });
   // Ten million rows take a while: pieces, and an answer before the client gives up.
   const auto end = std::chrono::steady_clock::now() + kPurgeTime;
@@ -77,20 +80,20 @@ Reply Purge(Context& context, const Request& request) {
                  "ask again: it goes on where it stopped");
 }
 
-Reply Remove(Context& context, const Request& request) {
+Reply RemoveCampaign(Context& context, const Request& request) {
   if (request.Flag("purge")) return Purge(context, request);
   return context.Transact([&](db::Tx& tx) {
     const auto c = LockOwn(tx, request);
     if (request.Flag("hold")) {
-      Hold(tx, request, c);
-      return Accepted(Name(c) + " is being paused");
+      PauseCampaign(tx, request, c);
+      return Accepted(NameInMessages(c) + " is being paused");
     }
     if (request.Flag("resume")) {
-      Resume(tx, request, c);
-      return Accepted(Name(c) + " is resumed");
+      ResumeCampaign(tx, request, c);
+      return Accepted(NameInMessages(c) + " is resumed");
     }
     Cancel(tx, request, c);
-    return Accepted(Name(c) + " is being cancelled");
+    return Accepted(NameInMessages(c) + " is being cancelled");
   });
 }
 
@@ -124,9 +127,9 @@ Reply Put(Context& context, const Request& request) {
         throw BadRequest("\"" + state->second + "\" is no state to ask for",
                          "paused and in_treatment are; DELETE cancels");
       if (state->second == "paused")
-        Hold(tx, request, c);
+        PauseCampaign(tx, request, c);
       else
-        Resume(tx, request, c);
+        ResumeCampaign(tx, request, c);
     }
     return Reply::Json(CampaignJson(tx, request, c.id), 202);
   });
@@ -135,7 +138,7 @@ Reply Put(Context& context, const Request& request) {
 }  // namespace
 
 void AddControlRoutes(Router& router) {
-  router.Delete("/campaigns/{id}", Remove);
+  router.Delete("/campaigns/{id}", RemoveCampaign);
   router.Put("/campaigns/{id}", Put);
 }
 

@@ -47,7 +47,7 @@ ordered_json Only(const json& from, const Keys& keys) {
 }
 
 template <typename Shape>
-ordered_json Items(const json& page, Shape shape) {
+ordered_json ItemsOf3(const json& page, Shape shape) {
   ordered_json out = ordered_json::object();
   out["items"] = ordered_json::array();
   for (const auto& item : page["items"]) out["items"].push_back(shape(item));
@@ -58,7 +58,7 @@ ordered_json Items(const json& page, Shape shape) {
 
 // In CiGri 3 a campaign with failed tasks is alive until its events are closed; scripts that wait
 // for `terminated` would take a part for the whole.
-ordered_json Campaign(const json& from) {
+ordered_json CampaignOf3(const json& from) {
   ordered_json out = Only(from, kCampaign);
   if (out["state"] == "terminated" && out["has_events"] == true) out["state"] = "in_treatment";
   if (!from.contains("clusters")) return out;
@@ -69,7 +69,7 @@ ordered_json Campaign(const json& from) {
 }
 
 ordered_json Campaigns(const json& page) {
-  ordered_json out = Items(page, Campaign);
+  ordered_json out = ItemsOf3(page, CampaignOf3);
   out["total"] = out["items"].size();
   return out;
 }
@@ -81,13 +81,13 @@ ordered_json Job(const json& from) {
 }
 
 // The numbers that CiGri 3 used for calls to the cluster: its defaults.
-ordered_json Cluster(const json& from) {
+ordered_json ClusterOf3(const json& from) {
   ordered_json out = Only(from, kCluster);
   out["api_chunk_size"] = out["api_limit"] = 100;
   return out;
 }
 
-ordered_json UsageOf(const json& snapshot) {
+ordered_json UsageOf3(const json& snapshot) {
   ordered_json out = ordered_json::object();
   out["date"] = snapshot["date"];
   out["clusters"] = ordered_json::array();
@@ -96,7 +96,7 @@ ordered_json UsageOf(const json& snapshot) {
 }
 
 // CiGri 3 had an event for each failure, we have one with a count, which its clients do not show.
-ordered_json Event(const json& from) {
+ordered_json EventOf3(const json& from) {
   ordered_json out = Only(from, kEvent);
   const std::int64_t n = from.value("count", std::int64_t{1});
   if (n < 2) return out;
@@ -123,13 +123,13 @@ std::vector<std::string> PatternOf(const std::string& path) {
 std::optional<ordered_json> Shaped(const std::string& path, const json& body) {
   const std::string route = Join(PatternOf(path), "/");
   if (route == "campaigns") return Campaigns(body);
-  if (route == "campaigns/#") return Campaign(body);
+  if (route == "campaigns/#") return CampaignOf3(body);
   if (route == "campaigns/#/stats") return Only(body, kStats);
-  if (route == "campaigns/#/events" || route == "events") return Items(body, Event);
+  if (route == "campaigns/#/events" || route == "events") return ItemsOf3(body, EventOf3);
   if (route == "jobs/#") return Job(body);
-  if (route == "gridusage") return Items(body, UsageOf);
-  if (route == "tokens") return Items(body, Token);
-  if (StartsWith(route, "clusters/")) return Cluster(body);
+  if (route == "gridusage") return ItemsOf3(body, UsageOf3);
+  if (route == "tokens") return ItemsOf3(body, Token);
+  if (StartsWith(route, "clusters/")) return ClusterOf3(body);
   return std::nullopt;
 }
 

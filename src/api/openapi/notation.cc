@@ -22,9 +22,9 @@ const std::map<std::string, json, std::less<>>& Simple() {
   return types;
 }
 
-class Reader {
+class NotationReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit NotationReader(std::string_view text) : text_(text) {}
 
   json Type() {
     json alternatives = json::array({One()});
@@ -109,14 +109,14 @@ class Reader {
 }  // namespace
 
 json SchemaOf(std::string_view notation) {
-  Reader reader(notation);
+  NotationReader reader(notation);
   json schema = reader.Type();
   reader.ExpectEnd();
   return schema;
 }
 
 json FieldsOf(std::string_view notation) {
-  Reader reader(notation);
+  NotationReader reader(notation);
   return reader.Fields('\0');
 }
 

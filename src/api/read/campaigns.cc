@@ -152,7 +152,7 @@ Durations DurationsOf(const std::vector<sql::ShowPlacementsRow>& placements) {
   return all;
 }
 
-double Share(std::int64_t part, std::int64_t whole) {
+double PartOf(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
@@ -185,8 +185,8 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
   // As in CiGri 3, what we took back ourselves (a trimmed queue, a copy) is no failure.
   const auto bad = std::max<std::int64_t>(0, row.ended_badly - row.our_kill - row.duplicate);
   const auto sent_again = row.user_requeues + row.preempted + row.infrastructure;
-  stats["failures_rate"] = Share(bad, bad + numbers.done);
-  stats["resubmit_rate"] = Share(std::min(sent_again, bad), bad + numbers.done);
+  stats["failures_rate"] = PartOf(bad, bad + numbers.done);
+  stats["resubmit_rate"] = PartOf(std::min(sent_again, bad), bad + numbers.done);
   return stats;
 }
 

@@ -17,7 +17,7 @@ constexpr double kStuck_s = 45;
 
 // For users, as the numbers of campaigns are. Without a database nobody is known, and nothing is in
 // it but that there is none.
-Reply Show(Context& context, const Request& request) {
+Reply ShowHealth(Context& context, const Request& request) {
   bool database_up = false;
   const std::string text = context.metrics->Text(context, &database_up);
   if (database_up && !request.caller.identified()) throw Forbidden("not authenticated");
@@ -63,7 +63,7 @@ Reply Ready(Context& context, const Request&) {
 void AddMonitorRoutes(Router& router) {
   router.Get("/health", Health, Access::kAnyone);
   router.Get("/ready", Ready, Access::kAnyone);
-  router.Get("/metrics", Show, Access::kAnyone);
+  router.Get("/metrics", ShowHealth, Access::kAnyone);
 }
 
 }  // namespace cigri::api

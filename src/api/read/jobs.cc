@@ -14,18 +14,18 @@ using nlohmann::json;
 constexpr std::int64_t kPage = 100, kMostPage = 10'000;
 
 template <typename T>
-json OrNull(const std::optional<T>& value) {
+json TextOrNull(const std::optional<T>& value) {
   return value ? json(*value) : json();
 }
-json OrNull(const std::string& text) { return text.empty() ? json() : json(text); }
+json TextOrNull(const std::string& text) { return text.empty() ? json() : json(text); }
 
 // What users are shown of an end next to the raw status that CiGri shows.
 void AddEnd(json& job, const Attempt& a) {
   const auto how = Decode(a.wait_status);
   job["exit"] = a.wait_status && how.signal == 0 ? json(how.exit) : json();
   job["signal"] = how.signal != 0 ? json(how.signal) : json();
-  job["code"] = OrNull(a.code);
-  job["exit_class"] = OrNull(a.exit_class);
+  job["code"] = TextOrNull(a.code);
+  job["exit_class"] = TextOrNull(a.exit_class);
   job.update(MeasuredJson(a));
 }
 
@@ -37,14 +37,14 @@ json JobLine(const Request& request, const CampaignInfo& info, const Attempt& a,
               {"index", a.idx},
               {"name", line ? json(ParamName(info, *line)) : json()},
               {"parameters", line ? json(ParamText(info, *line, ' ')) : json()},
-              {"cluster", OrNull(a.cluster)},
-              {"cigri_job_id", OrNull(a.job_id)},
-              {"remote_id", OrNull(a.remote_id)},
+              {"cluster", TextOrNull(a.cluster)},
+              {"cigri_job_id", TextOrNull(a.job_id)},
+              {"remote_id", TextOrNull(a.remote_id)},
               {"state", a.state},
               {"needs_attention", a.needs_attention},
               {"counted", a.counted},
-              {"started", OrNull(a.started)},
-              {"ended", OrNull(a.ended)},
+              {"started", TextOrNull(a.started)},
+              {"ended", TextOrNull(a.ended)},
               {"href", request.Link("/campaigns/" + std::to_string(info.id) + "/jobs/" + id)}};
   AddEnd(job, a);
   return job;
@@ -145,7 +145,7 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
       {"cluster_id", b.cluster_id},
       {"cluster_name", b.cluster},
       {"kind", b.kind},
-      {"resources_used", OrNull(b.resources)},
+      {"resources_used", TextOrNull(b.resources)},
       {"state", "launching"},
       {"submission_time", DateOrNull(b.created)},
       {"return_code", nullptr},
@@ -153,7 +153,7 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
       {"stop_time", nullptr},
       {"node_name", nullptr},
       {"remote_id", nullptr},
-      {"message", OrNull(b.error)},
+      {"message", TextOrNull(b.error)},
       {"tag", idx < 0 ? json(b.kind) : json()},
       {"grid_tag", b.tag},
       {"links",
@@ -175,14 +175,14 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
     a.written_mb = row.written_mb;
     AddEnd(out, a);
     out.update({{"state", row.state},
-                {"remote_id", OrNull(row.remote_id)},
+                {"remote_id", TextOrNull(row.remote_id)},
                 {"attempt", row.attempt},
-                {"return_code", OrNull(a.wait_status)},
+                {"return_code", TextOrNull(a.wait_status)},
                 {"submission_time", DateOrNull(row.submitted)},
                 {"start_time", DateOrNull(row.started)},
                 {"stop_time", DateOrNull(row.ended)},
-                {"node_name", OrNull(row.node)},
-                {"message", OrNull(row.message)},
+                {"node_name", TextOrNull(row.node)},
+                {"message", TextOrNull(row.message)},
                 {"counted", row.counted}});
   }
   if (MayRead(request, info.user)) {
@@ -207,21 +207,21 @@ json JobOfRemote(db::Tx& tx, const Request& request) {
 
 // CiGri 3's columns of a job, and how it ended.
 json FinishedJob(const CampaignInfo& info, const Attempt& a, const std::string& line) {
-  json job = {{"id", OrNull(a.job_id)},
+  json job = {{"id", TextOrNull(a.job_id)},
               {"campaign_id", info.id},
               {"param_id", a.idx < 0 ? 0 : info.first_task_id + a.idx},
               {"index", a.idx},
               {"parameters", a.idx < 0 ? json() : json(ParamText(info, line, ' '))},
-              {"batch_id", OrNull(a.batch_id)},
-              {"cluster_id", OrNull(a.cluster_id)},
-              {"cluster", OrNull(a.cluster)},
+              {"batch_id", TextOrNull(a.batch_id)},
+              {"cluster_id", TextOrNull(a.cluster_id)},
+              {"cluster", TextOrNull(a.cluster)},
               {"state", a.state},
-              {"return_code", OrNull(a.wait_status)},
+              {"return_code", TextOrNull(a.wait_status)},
               {"submission_time", DateOrNull(a.submitted)},
               {"start_time", DateOrNull(a.started)},
               {"stop_time", DateOrNull(a.ended)},
-              {"node_name", OrNull(a.node)},
-              {"remote_id", OrNull(a.remote_id)},
+              {"node_name", TextOrNull(a.node)},
+              {"remote_id", TextOrNull(a.remote_id)},
               {"tag", a.idx < 0 ? json(a.kind) : json()}};
   AddEnd(job, a);
   return job;

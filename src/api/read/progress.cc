@@ -63,7 +63,7 @@ bool IsStopped(db::Tx& tx, const json& campaign) {
          tx.One(sql::kCampaignIsHeldEverywhere, campaign["id"].get<std::int64_t>()).held;
 }
 
-json Numbers(const json& campaign, bool stopped) {
+json ProgressNumbers(const json& campaign, bool stopped) {
   const bool cancelled = campaign["state"] == "cancelled";
   const std::int64_t waiting = campaign["waiting_jobs"], not_run = campaign["not_run_jobs"];
   return {{"state", campaign["state"]},
@@ -148,8 +148,8 @@ class LastTokens {
   static constexpr std::chrono::seconds kLongestLook{2};
   struct Last {
     std::string token;
-    std::uint64_t notices = 0;                       // that it is newer than
-    std::chrono::steady_clock::time_point asked{};   // since when somebody looks
+    std::uint64_t notices = 0;                      // that it is newer than
+    std::chrono::steady_clock::time_point asked{};  // since when somebody looks
   };
   std::mutex mutex_;
   std::map<std::int64_t, Last> last_;  // by campaign
@@ -158,7 +158,7 @@ class LastTokens {
 Progress LoadProgress(Context& context, const Request& request, const Seen& seen) {
   return context.Read([&](db::Tx& tx) {
     const json campaign = CampaignJson(tx, request, request.Id());
-    Progress out{Numbers(campaign, IsStopped(tx, campaign)), false};
+    Progress out{ProgressNumbers(campaign, IsStopped(tx, campaign)), false};
     out.body["clusters"] = json::array();
     for (const auto& placement : campaign["clusters"])
       out.body["clusters"].push_back(PlacementJson(placement));
@@ -183,8 +183,7 @@ Reply ShowProgress(Context& context, const Request& request,
   Progress progress = LoadProgress(context, request, SeenOf(request.Query("seen")));
   if (last->Set(request.Id(), notices, progress.body["token"])) notifier.Tell();
   const auto left = wait - request.waited;
-  if (progress.changed || progress.body["over"] == true || left.count() <= 0 ||
-      notifier.stopped())
+  if (progress.changed || progress.body["over"] == true || left.count() <= 0 || notifier.stopped())
     return Reply::Json(std::move(progress.body));
   notifier.KeepListening();
   return Reply::Later(left, [last, &notifier, id = request.Id(),

@@ -9,7 +9,7 @@
 namespace cigri::api {
 namespace {
 
-constexpr std::int64_t kChunk = 1000;
+constexpr std::int64_t kTasksAtOnce = 1000;
 
 // Walks the tasks `which` of a campaign; each chunk is a transaction of its own, so that a slow
 // reader holds no snapshot. `print` makes the text of some tasks.
@@ -19,18 +19,17 @@ void Walk(Context& context, std::int64_t campaign, Which which, const Print& pri
   for (std::int64_t after = -1;;) {
     std::vector<std::int64_t> idxs;
     const auto text = context.Read([&](db::Tx& tx) {
-      idxs = NextTasks(tx, campaign, which, after, kChunk);
+      idxs = NextTasks(tx, campaign, which, after, kTasksAtOnce);
       return idxs.empty() ? std::string() : print(tx, idxs);
     });
     if (!text.empty() && !write(text)) return;
-    if (static_cast<std::int64_t>(idxs.size()) < kChunk) return;
+    if (static_cast<std::int64_t>(idxs.size()) < kTasksAtOnce) return;
     after = idxs.back();
   }
 }
 
-Reply Params(Context& context, const Request& request) {
-  const auto info =
-      context.Read([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
+Reply StreamParams(Context& context, const Request& request) {
+  const auto info = context.Read([&](db::Tx& tx) { return OwnInfo(tx, request, request.Id()); });
   const auto which = WhichOf(request.Query("state", "waiting"));
   return Reply::Stream([&context, info, which](const Write& write) {
     ParamReader params;
@@ -92,7 +91,7 @@ Reply JobLog(Context& context, const Request& request) {
 }  // namespace
 
 void AddTaskReadRoutes(Router& router) {
-  router.Get("/campaigns/{id}/params", Params);
+  router.Get("/campaigns/{id}/params", StreamParams);
   router.Get("/campaigns/{id}/joblog", JobLog);
 }
 

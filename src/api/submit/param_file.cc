@@ -11,8 +11,8 @@
 namespace cigri::api {
 namespace {
 
-constexpr std::size_t kMostBytes = jdl::kMaxText;
-constexpr auto kPatience = std::chrono::seconds(20);  // a file system that hangs, a FIFO
+constexpr std::size_t kLongestFile = jdl::kMaxText;
+constexpr auto kLongestRead = std::chrono::seconds(20);  // a file system that hangs, a FIFO
 
 struct Account {
   std::string home;
@@ -29,7 +29,7 @@ std::optional<Account> AccountOf(const std::string& user) {
 }
 
 // A reader that is the user and nothing more.
-std::vector<std::string> ReaderOf(const Account& account, const std::string& path) {
+std::vector<std::string> CommandOfReader(const Account& account, const std::string& path) {
   std::vector<std::string> argv;
   if (account.uid != geteuid())
     argv = {"/usr/bin/setpriv",
@@ -44,7 +44,8 @@ std::vector<std::string> ReaderOf(const Account& account, const std::string& pat
   return argv;
 }
 
-[[noreturn]] void Refuse(const jdl::Result& read, const std::string& why, const std::string& hint) {
+[[noreturn]] void RefuseFile(const jdl::Result& read, const std::string& why,
+                             const std::string& hint) {
   RequireNoFaults({{read.param_file_line, read.param_file_column, "param_file", why, hint}});
   std::abort();  // never reached: there is a fault
 }
@@ -52,47 +53,47 @@ std::vector<std::string> ReaderOf(const Account& account, const std::string& pat
 constexpr char kGridsub[] = "gridsub reads the file as you, where you are";
 
 // CiGri 3's ways to write a home. Other variables would be the server's.
-std::string PathOf(const jdl::Result& read, const Account& account) {
+std::string PathOfFile(const jdl::Result& read, const Account& account) {
   std::string path = ReplaceAll(read.campaign.param_file, "{HOME}", "$HOME");
   if (path == "~" || StartsWith(path, "~/")) path.replace(0, 1, "$HOME");
   if (path == "$HOME" || StartsWith(path, "$HOME/")) path.replace(0, 5, account.home);
   if (path.empty() || path[0] != '/')
-    Refuse(read,
-           "\"" + jdl::Shown(path) +
-               "\" is no path from the root: the server has no folder "
-               "of yours that it could begin at",
-           std::string("write it from / on, or ") + kGridsub);
+    RefuseFile(read,
+               "\"" + jdl::Shown(path) +
+                   "\" is no path from the root: the server has no folder "
+                   "of yours that it could begin at",
+               std::string("write it from / on, or ") + kGridsub);
   return path;
 }
 
-std::string TextOf(const std::string& user, const jdl::Result& read) {
+std::string TextOfFile(const std::string& user, const jdl::Result& read) {
   const auto account = AccountOf(user);
   if (!account || account->uid == 0)
-    Refuse(read, "the server reads no files of " + jdl::Shown(user), kGridsub);
+    RefuseFile(read, "the server reads no files of " + jdl::Shown(user), kGridsub);
   if (account->uid != geteuid() && geteuid() != 0)
-    Refuse(read, "the server does not run as root, so it cannot read as " + jdl::Shown(user),
-           kGridsub);
+    RefuseFile(read, "the server does not run as root, so it cannot read as " + jdl::Shown(user),
+               kGridsub);
   process::Command command;
-  command.argv = ReaderOf(*account, PathOf(read, *account));
+  command.argv = CommandOfReader(*account, PathOfFile(read, *account));
   command.environment = process::Environment{"PATH=/usr/bin:/bin", "LC_ALL=C"};
   command.directory = "/";
-  command.time_limit = kPatience;
-  command.output_limit = kMostBytes;
+  command.time_limit = kLongestRead;
+  command.output_limit = kLongestFile;
   auto result = process::Run(command);
   if (result.Succeeded()) return std::move(result.out);
   if (result.outcome == process::Outcome::kOutputTooLong)
-    Refuse(read, "has more than " + std::to_string(kMostBytes) + " bytes",
-           "gridsub sends it in blocks");
+    RefuseFile(read, "has more than " + std::to_string(kLongestFile) + " bytes",
+               "gridsub sends it in blocks");
   const std::string said(Trim(ReplaceAll(result.err, "/bin/cat: ", "")));
-  Refuse(read,
-         "you cannot read it: " + (said.empty() ? process::HowItEnded(command, result) : said),
-         kGridsub);
+  RefuseFile(read,
+             "you cannot read it: " + (said.empty() ? process::HowItEnded(command, result) : said),
+             kGridsub);
 }
 
 }  // namespace
 
 void ReadParamFile(const std::string& user, jdl::Result* read) {
-  const std::string text = TextOf(user, *read);
+  const std::string text = TextOfFile(user, *read);
   jdl::Lines lines;
   const bool values = read->campaign.format == jdl::kFormatValues;
   std::int64_t number = 0;
@@ -103,10 +104,10 @@ void ReadParamFile(const std::string& user, jdl::Result* read) {
     ++number;
     const auto problem = jdl::LineProblem(line);
     if (!problem.empty())
-      Refuse(*read, "line " + std::to_string(number) + " of it: " + problem, "");
+      RefuseFile(*read, "line " + std::to_string(number) + " of it: " + problem, "");
     lines.Add(values ? jdl::EncodeValues({line}) : line);
   }
-  if (lines.empty()) Refuse(*read, "is empty: there is nothing to run", "");
+  if (lines.empty()) RefuseFile(*read, "is empty: there is nothing to run", "");
   read->campaign.source = jdl::Source::kParams;
   read->campaign.count = lines.size();
   read->campaign.params = std::move(lines);

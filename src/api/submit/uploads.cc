@@ -17,7 +17,7 @@ static_assert(limits::kTasks.value == jdl::kMaxLines);
 static_assert(limits::kJdlBytes.value == jdl::kMaxText);
 constexpr std::int64_t kMegabyte = 1'000'000;
 
-struct Row {
+struct UploadRow {
   std::string owner;
   int blocks;
   std::int64_t lines;
@@ -25,22 +25,22 @@ struct Row {
   std::optional<std::int64_t> campaign;
 };
 
-std::string Name(std::int64_t upload) { return "upload " + std::to_string(upload); }
+std::string NameOf(std::int64_t upload) { return "upload " + std::to_string(upload); }
 
 // The upload, locked; only its owner's (not even an operator has a use for another's).
-Row Lock(db::Tx& tx, const Request& request, std::int64_t id) {
+UploadRow Lock(db::Tx& tx, const Request& request, std::int64_t id) {
   const auto rows = tx.Exec(sql::kLockUpload, id);
-  if (rows.empty()) throw NotFound(Name(id));
+  if (rows.empty()) throw NotFound(NameOf(id));
   const auto& r = rows[0];
-  Row row{r.grid_user, r.blocks, r.lines, r.published, r.campaign_id};
-  if (row.owner != request.caller.user) throw Forbidden(Name(id) + " belongs to " + row.owner);
+  UploadRow row{r.grid_user, r.blocks, r.lines, r.published, r.campaign_id};
+  if (row.owner != request.caller.user) throw Forbidden(NameOf(id) + " belongs to " + row.owner);
   return row;
 }
 
-void RequireOpenUpload(const Row& row, std::int64_t id) {
+void RequireOpenUpload(const UploadRow& row, std::int64_t id) {
   if (!row.published) return;
   const std::string where = row.campaign ? " by campaign " + std::to_string(*row.campaign) : "";
-  ApiError error(409, "Conflict", Name(id) + " has been used already" + where);
+  ApiError error(409, "Conflict", NameOf(id) + " has been used already" + where);
   if (row.campaign) error.extra["campaign"] = *row.campaign;
   throw error;
 }
@@ -49,17 +49,17 @@ Reply Open(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::kOpenUpload, request.caller.user, limits::kUploads.value);
     if (rows.empty())
-      throw ApiError(429, "Too many",
-                     "you have " + std::to_string(limits::kUploads.value) +
-                         " open uploads, the limit uploads",
-                     "DELETE /uploads/N those that are abandoned");
+      throw ApiError(
+          429, "Too many",
+          "you have " + std::to_string(limits::kUploads.value) + " open uploads, the limit uploads",
+          "DELETE /uploads/N those that are abandoned");
     return Reply::Json({{"id", rows[0].id}}, 201);
   });
 }
 
-Reply Show(Context& context, const Request& request) {
+Reply ShowUpload(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
-    const Row row = Lock(tx, request, request.Id());
+    const UploadRow row = Lock(tx, request, request.Id());
     return Reply::Json({{"id", request.Id()},
                         {"blocks", row.blocks},
                         {"lines", row.lines},
@@ -72,7 +72,7 @@ Reply Drop(Context& context, const Request& request) {
     RequireOpenUpload(Lock(tx, request, request.Id()), request.Id());
     tx.Exec(sql::kDropUploadBlocks, request.Id());
     tx.Exec(sql::kDropUpload, request.Id());
-    return Reply::Json({{"status", 202}, {"message", Name(request.Id()) + " is gone"}}, 202);
+    return Reply::Json({{"status", 202}, {"message", NameOf(request.Id()) + " is gone"}}, 202);
   });
 }
 
@@ -109,7 +109,7 @@ void AddBlock(db::Tx& tx, std::int64_t upload, std::int64_t block, std::int64_t 
 Reply PutBlock(Context& context, const Request& request) {
   const std::int64_t lines = LinesOf(request), block = request.Id("block");
   return context.Transact([&](db::Tx& tx) {
-    const Row row = Lock(tx, request, request.Id());
+    const UploadRow row = Lock(tx, request, request.Id());
     if (block < row.blocks) {
       RequireSame(tx, request, block, lines);
       return Received(row.blocks, row.lines);
@@ -135,8 +135,7 @@ Reply PutBlock(Context& context, const Request& request) {
 // The disk of a database elsewhere is its operators' matter, unless they mount it and say so.
 std::optional<std::int64_t> FreeMb(const Config& config) {
   std::error_code none;
-  const auto space =
-      std::filesystem::space(config.Get("DATABASE_DISK", CigriHome() + "/pg"), none);
+  const auto space = std::filesystem::space(config.Get("DATABASE_DISK", CigriHome() + "/pg"), none);
   if (none) return std::nullopt;
   return static_cast<std::int64_t>(space.available / kMegabyte);
 }
@@ -145,11 +144,12 @@ void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std
   const std::int64_t most_mb = config.GetInt("UPLOAD_MAX_MB", limits::kUploadMb.value);
   const std::int64_t has = tx.One(sql::kUploadedBytes, user).bytes;
   if (has + static_cast<std::int64_t>(bytes) > most_mb * kMegabyte)
-    throw ApiError(413, "Too large",
-                   "you have " + std::to_string(has / kMegabyte) +
-                       " MB of parameters in the database, the limit upload-mb is UPLOAD_MAX_MB = " +
-                       std::to_string(most_mb) + " MB",
-                   "DELETE /uploads/N those that are abandoned, purge campaigns (griddel --purge)");
+    throw ApiError(
+        413, "Too large",
+        "you have " + std::to_string(has / kMegabyte) +
+            " MB of parameters in the database, the limit upload-mb is UPLOAD_MAX_MB = " +
+            std::to_string(most_mb) + " MB",
+        "DELETE /uploads/N those that are abandoned, purge campaigns (griddel --purge)");
   const auto free_mb = FreeMb(config);
   const std::int64_t least_mb = config.GetInt("DATABASE_FREE_MB", limits::kFreeMb.value);
   if (!free_mb || *free_mb >= least_mb) return;
@@ -162,9 +162,9 @@ void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std
 
 ParameterUpload TakeUpload(db::Tx& tx, const Request& request) {
   const ParameterUpload upload{request.QueryInt("upload", 0, 1, INT64_MAX), 0};
-  const Row row = Lock(tx, request, upload.id);
+  const UploadRow row = Lock(tx, request, upload.id);
   RequireOpenUpload(row, upload.id);
-  if (row.lines == 0) throw BadRequest(Name(upload.id) + " has no parameters");
+  if (row.lines == 0) throw BadRequest(NameOf(upload.id) + " has no parameters");
   return {upload.id, row.lines};
 }
 
@@ -205,7 +205,7 @@ std::int64_t StoreBlocks(db::Tx& tx, const std::string& user,
 
 void AddUploadRoutes(Router& router) {
   router.Post("/uploads", Open);
-  router.Get("/uploads/{id}", Show);
+  router.Get("/uploads/{id}", ShowUpload);
   router.Delete("/uploads/{id}", Drop);
   router.Put("/uploads/{id}/blocks/{block}", PutBlock);
 }

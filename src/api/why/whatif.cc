@@ -1,4 +1,6 @@
 // What would change things: the last stored decision taken again with a limit lifted.
+#include "policy/explain/whatif.h"
+
 #include <sql/plans.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "api/why/why.h"
 #include "core/log.h"
 #include "policy/explain/terms.h"
-#include "policy/explain/whatif.h"
 #include "policy/json.h"
 
 namespace cigri::api {
@@ -31,7 +32,7 @@ std::vector<std::uint8_t> Bytes(const std::string& hex) {
   return bytes;
 }
 
-const char* Word(policy::Doer doer) {
+const char* WordFor(policy::Doer doer) {
   if (doer == policy::Doer::kUser) return "user";
   return doer == policy::Doer::kOperator ? "operator" : "nobody";
 }
@@ -40,7 +41,7 @@ json ItemJson(const policy::WhatIf& what) {
   return {{"code", policy::ToString(what.code)},
           {"cluster_id", what.cluster},
           {"change", what.change},
-          {"who", Word(what.doer)},
+          {"who", WordFor(what.doer)},
           {"jobs", what.jobs}};
 }
 
