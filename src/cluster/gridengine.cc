@@ -466,8 +466,10 @@ class GridEngine final : public Cluster {
                       " s, option accounting_delay_s is " + std::to_string(int(delay)) + " s";
     if (flush < delay) return {"accounting", Verdict::kOk, says};
     return {"accounting", Verdict::kFail,
-            says + ": tasks could run twice; set accounting_flush_time=00:00:00 in reporting_params "
-                   "(qconf -mconf), or a longer accounting_delay_s"};
+            says + ": tasks could run twice; set accounting_delay_s to more than that" +
+                (flush == 0 ? ""
+                            : ", or accounting_flush_time=00:00:00 in reporting_params (qconf "
+                              "-mconf)")};
   }
 
   // qmaster writes its accounting late (flush_time): until then nothing is known of an ended job.

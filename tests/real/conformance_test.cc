@@ -153,6 +153,13 @@ class RealGridEngine final : public CommandCluster {
   std::string Stranger() const override { return "nobody"; }
   void MakeRefused(Batch* batch) const override { batch->options["queue"] = "nosuch.q"; }
   std::chrono::milliseconds pause() const override { return std::chrono::milliseconds(300); }
+  // accounting_delay_s of 0, with which an absent job is missing at once, runs tasks twice.
+  std::unique_ptr<cluster::Cluster> ConnectAsAdvised(std::chrono::milliseconds timeout) override {
+    auto config = this->config();
+    config.options.erase("accounting_delay_s");
+    config.call_timeout = timeout;
+    return cluster::MakeCluster(config);
+  }
 
  private:
   static constexpr char kRun[] = CIGRI_SOURCE_DIR "/scripts/clusters/gridengine-up --run %u";

@@ -22,6 +22,10 @@ class TestedCluster {
   virtual ~TestedCluster() = default;
   /// A driver whose calls end after `timeout`.
   virtual std::unique_ptr<cluster::Cluster> Connect(std::chrono::milliseconds timeout) = 0;
+  /// A driver with the options that its check advises, where Connect has others for speed.
+  virtual std::unique_ptr<cluster::Cluster> ConnectAsAdvised(std::chrono::milliseconds timeout) {
+    return Connect(timeout);
+  }
   /// What happens to requests from now on. `garbage` is the body of answers with Fault::kGarbage.
   virtual void Break(Fault fault, Which which, const std::string& garbage) = 0;
   /// How many jobs carry `tag`, as the cluster knows and not as the broken driver says.

@@ -238,7 +238,8 @@ TEST_P(ConformanceTest, ResourcesAddUp) {
 }
 
 TEST_P(ConformanceTest, ACheckOfAHealthyClusterFindsNoFault) {
-  const auto items = driver().Check(tested().user(), false);
+  const auto driver = tested().ConnectAsAdvised(std::chrono::seconds(10));
+  const auto items = driver->Check(tested().user(), false);
   ASSERT_FALSE(items.empty());
   EXPECT_EQ(items[0].what, "reachable");
   for (const auto& item : items)
