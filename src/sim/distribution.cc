@@ -16,6 +16,8 @@ double Distribution::At(std::uint64_t key, std::int64_t n) const {
       return -a * std::log(1 - Uniform(key));
     case Kind::kLognormal:
       return a * std::exp(b * Normal(key));
+    case Kind::kWeibull:
+      return a * std::pow(-std::log(1 - Uniform(key)), 1 / b);
     case Kind::kList:
       return list.empty() ? 0 : list[static_cast<std::size_t>(n) % list.size()];
   }
@@ -28,6 +30,8 @@ double Distribution::Mean() const {
       return (a + b) / 2;
     case Kind::kLognormal:
       return a * std::exp(b * b / 2);
+    case Kind::kWeibull:
+      return a * std::tgamma(1 + 1 / b);
     case Kind::kList:
       return list.empty() ? 0
                           : std::accumulate(list.begin(), list.end(), 0.0) /

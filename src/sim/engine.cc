@@ -48,7 +48,7 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     c.seen_capacity = spec.slots + spec.overstates;
     for (std::size_t n = 0; n < spec.local.size(); ++n) {
       c.streams.emplace_back(spec.local[n], scenario.seed, static_cast<int>(k),
-                             static_cast<int>(n));
+                             static_cast<int>(n), spec.slots);
       c.next_local.push_back(c.streams.back().Next());
     }
     clusters_.push_back(std::move(c));

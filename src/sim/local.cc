@@ -30,10 +30,11 @@ double After(const LocalLoad& load, double at, double gap) {
 
 }  // namespace
 
-LocalStream::LocalStream(const LocalLoad& load, std::uint64_t seed, int cluster, int n)
+LocalStream::LocalStream(const LocalLoad& load, std::uint64_t seed, int cluster, int n, int slots)
     : load_(&load),
       seed_(seed),
       who_(static_cast<std::uint64_t>(cluster) << 16 | static_cast<std::uint64_t>(n)),
+      most_slots_(slots),
       at_(load.from) {}
 
 std::optional<LocalJob> LocalStream::Next() {
@@ -49,13 +50,16 @@ std::optional<LocalJob> LocalStream::Next() {
   at_ = After(*load_, at_, std::max(gap, kLeastGap));
   if (load_->until > 0 && at_ >= load_->until) return std::nullopt;
   ++draw_;
-  const auto key = Key(seed_, Variate::kLocal, who_, draw_);
-  return LocalJob{at_, load_->duration.At(key, static_cast<std::int64_t>(draw_)), load_->slots};
+  const auto n = static_cast<std::int64_t>(draw_);
+  const auto most = static_cast<double>(most_slots_);
+  const auto slots = load_->slots.At(Key(seed_, Variate::kLocalSlots, who_, draw_), n);
+  return LocalJob{at_, load_->duration.At(Key(seed_, Variate::kLocal, who_, draw_), n),
+                  static_cast<int>(std::clamp(std::round(slots), 1.0, most))};
 }
 
 LocalFuture::LocalFuture(const ClusterSpec& spec, std::uint64_t seed, int cluster) : spec_(spec) {
   for (std::size_t n = 0; n < spec.local.size(); ++n) {
-    streams_.emplace_back(spec.local[n], seed, cluster, static_cast<int>(n));
+    streams_.emplace_back(spec.local[n], seed, cluster, static_cast<int>(n), spec.slots);
     next_.push_back(streams_.back().Next());
   }
   for (const auto& window : spec.down)

@@ -13,14 +13,16 @@ namespace cigri::sim {
 /// One load of a cluster, job by job. The same numbers whoever asks.
 class LocalStream {
  public:
-  /// `cluster` and `n`: places of the cluster and of the load. REQUIRES: `load` outlives it.
-  LocalStream(const LocalLoad& load, std::uint64_t seed, int cluster, int n);
+  /// `cluster` and `n`: places of the cluster and of the load; no job is wider than `slots`.
+  /// REQUIRES: `load` outlives it.
+  LocalStream(const LocalLoad& load, std::uint64_t seed, int cluster, int n, int slots);
   /// The next job in order of arrival; nothing: the load is over.
   std::optional<LocalJob> Next();
 
  private:
   const LocalLoad* load_;
   std::uint64_t seed_, who_;
+  int most_slots_;
   std::uint64_t draw_ = 0;
   std::size_t listed_ = 0;
   double at_ = 0;

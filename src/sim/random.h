@@ -17,7 +17,8 @@ enum class Variate : std::uint64_t {
   kNode,
   kArrival,
   kDecide,
-  kSlow
+  kSlow,
+  kLocalSlots
 };
 
 inline std::uint64_t Mixed(std::uint64_t z) {  // splitmix64

@@ -59,7 +59,7 @@ void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
     ReadFactors(one, "hours", 24, load.hours);
     ReadFactors(one, "weekdays", 7, load.weekdays);
     ReadDistribution(one, "duration", load.duration);
-    one.Whole("slots", load.slots, 1, c.slots);
+    ReadDistribution(one, "slots", load.slots, Unit::kSlots);
     one.Seconds("from", load.from);
     one.Seconds("until", load.until);
     if (load.every.Mean() <= 0 && load.jobs.empty() && !one.Has("swf"))

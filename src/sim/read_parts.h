@@ -5,7 +5,10 @@
 
 namespace cigri::sim {
 
-void ReadDistribution(Keys& keys, const std::string& key, Distribution& out);
+/// What the numbers of a distribution are.
+enum class Unit { kSeconds, kSlots };
+void ReadDistribution(Keys& keys, const std::string& key, Distribution& out,
+                      Unit unit = Unit::kSeconds);
 void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scenario);
 void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scenario);
 void ReadUsage(jdl::Document& doc, Scenario& scenario);

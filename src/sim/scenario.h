@@ -13,18 +13,18 @@
 
 namespace cigri::sim {
 
-/// How long something takes.
+/// How long something takes, or how many there are of it.
 struct Distribution {
-  enum class Kind { kConstant, kUniform, kExponential, kLognormal, kList };
+  enum class Kind { kConstant, kUniform, kExponential, kLognormal, kWeibull, kList };
   Kind kind = Kind::kConstant;
-  double a = 0;                ///< seconds; uniform: least; exponential: mean; lognormal: median
-  double b = 0;                ///< uniform: most; lognormal: sigma of the logarithm
+  double a = 0;  ///< uniform: least; exponential: mean; lognormal: median; weibull: scale
+  double b = 0;  ///< uniform: most; lognormal: sigma of the logarithm; weibull: shape
   std::vector<double> list{};  ///< in turn, by the number of the task
 
   /// >= 0. `key` as random.h makes it, `n` the number of the task.
   double At(std::uint64_t key, std::int64_t n) const;
   double Mean() const;
-  static Distribution Constant(double seconds) { return {Kind::kConstant, seconds, 0, {}}; }
+  static Distribution Constant(double value) { return {Kind::kConstant, value, 0, {}}; }
 };
 
 /// From `from` to before `until`.
@@ -44,7 +44,7 @@ struct LocalLoad {
   /// many jobs; empty = 1 throughout.
   std::vector<double> hours{}, weekdays{};
   Distribution duration{};
-  int slots = 1;
+  Distribution slots = Distribution::Constant(1);  ///< at least 1, at most those of the cluster
   double from = 0, until = 0;  ///< of the stream; until 0 = to the end
   std::vector<LocalJob> jobs{};
 };

@@ -58,31 +58,5 @@ TEST(ClairvoyantTest, AWideJobDoesNotStarveBehindNarrowOnes) {
   EXPECT_LT(run.report.campaigns[1].over, 3 * kHour);
 }
 
-TEST(LocalUsersTest, ComeByHourAndWeekday) {
-  const Outcome run(R"({"clusters": [{"slots": 10, "local": [{"every": "10 min", "duration": 60,
-      "hours": [0,0,0,0,0,0,0,0,1,1,1,1,1,1,1,1,1,1,0,0,0,0,0,0],
-      "weekdays": [1,1,1,1,1,0,0]}]}], "until": "14 d",
-    "campaigns": [{"tasks": 1, "duration": 1}]})");
-  class Hours : public Observer {
-   public:
-    void LocalEnded(int, double started, double, int) override {
-      const int hour = static_cast<int>(started / kHour);
-      ++n;
-      outside += hour % 24 < 8 || hour % 24 >= 18 || hour / 24 % 7 >= 5;
-    }
-    int n = 0, outside = 0;
-  } hours;
-  Engine(run.scenario, {&hours}).Run();
-  EXPECT_EQ(hours.outside, 0);
-  EXPECT_NEAR(hours.n, 10 * 10 * 6, 120) << "six an hour, ten hours a day, ten days";
-}
-
-TEST(LocalUsersTest, TheTimeBetweenTwoIsDrawnFromAnyDistribution) {
-  const Outcome run(R"({"clusters": [{"slots": 10, "local": [{"duration": 60,
-      "every": {"distribution": "uniform", "min": 600, "max": 600}}]}], "until": "10 h",
-    "campaigns": [{"tasks": 1, "duration": 1}]})");
-  EXPECT_NEAR(run.report.totals.local_slot_s, 59 * 60, 61);
-}
-
 }  // namespace
 }  // namespace cigri::sim

@@ -295,7 +295,7 @@ Scenario AnyScenario() {
     if (Maybe(20)) c.node_mtbf_s = 5000, c.node_repair_s = 300;
     if (Maybe(30))
       c.local.push_back(
-          {.every = Distribution::Constant(400), .duration = Distribution::Constant(200), .slots = In(1, 2)});
+          {.every = Distribution::Constant(400), .duration = Distribution::Constant(200), .slots = Distribution::Constant(In(1, 2))});
     if (Maybe(20)) c.down.push_back({500, 900});
     s.clusters.push_back(c);
   }

@@ -46,6 +46,32 @@ TEST(ScenarioTest, EveryFaultHasItsLineItsKeyAndWhatWouldBeRight) {
     EXPECT_NE(all.find(want), all.npos) << want << "\n" << all;
 }
 
+TEST(ScenarioTest, FaultsOfDistributionsSayWhatWouldBeRight) {
+  const auto read = Read(R"({
+  "clusters": [{"slots": 8, "local": [
+    {"every": {"distribution": "weibul", "scale": 60}},
+    {"every": {"distribution": "weibull", "scale": "1 h"}, "duration": {"distribution": "exponential"}},
+    {"every": 60, "duration": 5, "slots": "4 s"},
+    {"every": 60, "duration": 5, "slots": [1, 2.5]},
+    {"every": 60, "duration": 5, "hours": [1, 2], "weekdays": [0, 0, 0, 0, 0, 0, 0]},
+    {"every": 60, "duration": [], "slots": {"distribution": "uniform", "min": 4, "max": "1 h"}}]}],
+  "campaigns": [{}]
+})");
+  const std::string all = test::FaultsOf(read);
+  for (const char* want :
+       {":3:32: clusters[0].local[0].every.distribution: \"weibul\" is none of",
+        "HINT: did you mean \"weibull\"?",
+        ":4:15: clusters[0].local[1].every.shape: is missing\nHINT: a number, as 0.7",
+        "clusters[0].local[1].duration.mean: is missing\nHINT: a time, as \"10 min\"",
+        ":5:43: clusters[0].local[2].slots: must be a whole number, 1 or more\nHINT: 4, [1, 1, 4]",
+        ":6:43: clusters[0].local[3].slots: must be a list of whole numbers, 1 or more",
+        "clusters[0].local[4].hours: must be a list of 24 numbers",
+        "clusters[0].local[4].weekdays: must be a list of 7 numbers, 0 or more, not all 0",
+        "clusters[0].local[5].duration: must be a list of times",
+        "clusters[0].local[5].slots.max: must be a number, 0 to"})
+    EXPECT_NE(all.find(want), all.npos) << want << "\n" << all;
+}
+
 TEST(ScenarioTest, WhatIsNoScenarioIsRefusedWithoutACrash) {
   for (const char* text :
        {"", "{", "[]", "3", "{}", "{\"clusters\": 3}", "{\"clusters\": [], \"campaigns\": [1]}",
@@ -141,7 +167,9 @@ TEST(DistributionTest, DrawsHaveTheirMeanAndDependOnTheirKeyAlone) {
   for (const Distribution& conservation :
        {Distribution{Distribution::Kind::kUniform, 10, 30, {}},
         Distribution{Distribution::Kind::kExponential, 20, 0, {}},
-        Distribution{Distribution::Kind::kLognormal, 20, .5, {}}}) {
+        Distribution{Distribution::Kind::kLognormal, 20, .5, {}},
+        Distribution{Distribution::Kind::kWeibull, 20, .7, {}},
+        Distribution{Distribution::Kind::kWeibull, 20, 3, {}}}) {
     double sum = 0;
     for (int i = 0; i < 20000; ++i) {
       const double x = conservation.At(static_cast<std::uint64_t>(i) * 7919, i);
