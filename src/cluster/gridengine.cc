@@ -1,5 +1,5 @@
 // The driver of Grid Engine through its commands: qsub, qstat -xml, qacct, qdel. Every batch is an
-// array; remote ids are "JOB.TASK" with TASK = index + 1.
+// array; remote ids are "JOB.TASK" with TASK = index + 1, of the first of those that share a job.
 #include <algorithm>
 #include <pugixml.hpp>
 #include <set>
@@ -9,10 +9,10 @@
 #include "cluster/check.h"
 #include "cluster/command_transport.h"
 #include "cluster/drivers.h"
-#include "cluster/job_script.h"
+#include "cluster/kill_once.h"
 #include "cluster/resource_request.h"
 #include "cluster/rest_api.h"
-#include "cluster/shared_files.h"
+#include "cluster/shared_records.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -25,6 +25,7 @@ Capabilities KindCapabilities() {
   Capabilities c;
   c.max_bytes = std::size_t{256} << 10;  // the whole script goes to the node of every job
   c.absence_delay = std::chrono::seconds(90);  // the accounting comes late (flush_time)
+  c.groups = true;
   return c;
 }
 
@@ -184,6 +185,7 @@ class GridEngine final : public Cluster {
     c.max_array = config().options.value("max_array", c.max_array);
     c.max_bytes = config().options.value("max_bytes", c.max_bytes);
     c.output = shared_.configured();
+    c.groups = shared_.configured() && script_.records;
     return c;
   }
   void Release(const Batch&, const Strings&) override {}
@@ -206,9 +208,10 @@ class GridEngine final : public Cluster {
     if (r.outcome == Done::kNotBegun) throw SubmitRefused(Why::kTemporary, failed);
     if (r.outcome == Done::kUnknown) throw SubmitInDoubt(failed);
     if (const auto job = SubmittedJob(r); !job.empty()) {
+      const int n = static_cast<int>(batch.elements.size());
       Strings ids;
-      for (std::size_t i = 1; i <= batch.elements.size(); ++i)
-        ids.push_back(job + "." + std::to_string(i));
+      for (int i = 0; i < n; ++i)
+        ids.push_back(job + "." + std::to_string(i - i % batch.tasks_per_job + 1));
       return ids;
     }
     const auto says = [&](const char* words) { return r.err.find(words) != std::string::npos; };
@@ -245,16 +248,21 @@ class GridEngine final : public Cluster {
     if (!request.jobs.empty())
       for (auto& t : Live(what, request.jobs[0].cluster_user)) live[IdOf(t)] = t;
     std::map<std::string, std::vector<RemoteRef>> absent;  // by array
+    std::map<std::string, std::vector<RemoteRef>> groups;  // by job
     for (const auto& ref : request.jobs) {
       const auto it = live.find(ref.remote_id);
       if (it == live.end()) {
         absent[ArrayOf(ref.remote_id)].push_back(ref);
       } else if (it->second.name != ref.tag) {
         result.missing.push_back(ref);  // the id was given out again
+      } else if (ref.tasks_per_job > 1) {
+        groups[ref.remote_id].push_back(ref);
       } else if (auto job = JobOf(it->second, ref); job.state != ref.known) {
         result.jobs.push_back(std::move(job));
       }
     }
+    for (const auto& [id, refs] : groups)
+      AddGroup(shared_, JobOf(live.at(id), refs.front()), refs, &result.jobs);
     const auto before = std::exchange(absent_since_, {});
     for (const auto& [array, refs] : absent) Resolve(what, array, refs, before, &result);
     result.calls = transport_.calls() - calls;
@@ -265,7 +273,10 @@ class GridEngine final : public Cluster {
     std::map<std::string, std::vector<RemoteRef>> users;
     for (const auto& ref : jobs) users[ref.cluster_user].push_back(ref);
     KillResult result;
-    for (const auto& [user, refs] : users) KillOf(user, refs, &result);
+    for (const auto& [user, refs] : users)
+      KillOncePerJob(refs, &result, [&, &owner = user](const auto& jobs_of_user, auto* once) {
+        KillOf(owner, jobs_of_user, once);
+      });
     return result;
   }
 
@@ -353,9 +364,10 @@ class GridEngine final : public Cluster {
   }
 
   Strings Qsub(const Batch& batch) const {
+    const auto step = batch.tasks_per_job > 1 ? ":" + std::to_string(batch.tasks_per_job) : "";
     Strings argv{"qsub", "-terse",
                  "-N",   batch.tag,
-                 "-t",   "1-" + std::to_string(batch.elements.size()),
+                 "-t",   "1-" + std::to_string(batch.elements.size()) + step,
                  "-S",   "/bin/sh",
                  "-r",   "n",
                  "-o",   "/dev/null",
@@ -390,9 +402,11 @@ class GridEngine final : public Cluster {
 
   std::string Script(const Batch& batch) const {
     std::string script = "#!/bin/sh\ncase $SGE_TASK_ID in\n";
-    for (std::size_t i = 0; i < batch.elements.size(); ++i)
-      script += std::to_string(i + 1) + ") set -- " +
-                ElementArguments(batch.elements[i], static_cast<int>(i)) + " ;;\n";
+    int task = 1;
+    for (const auto& job : JobArguments(batch)) {
+      script += std::to_string(task) + ") set -- " + job + " ;;\n";
+      task += batch.tasks_per_job;
+    }
     return script + "esac\n" + JobScript(batch, script_);
   }
 
@@ -438,7 +452,12 @@ class GridEngine final : public Cluster {
     for (auto& t : Accounted(what, array, refs[0].cluster_user)) ended[IdOf(t)] = t;
     for (const auto& ref : refs) {
       const auto it = ended.find(ref.remote_id);
-      if (it != ended.end() && it->second.name == ref.tag) {
+      const bool accounted = it != ended.end() && it->second.name == ref.tag;
+      if (accounted && ref.tasks_per_job > 1) {
+        const auto whole = JobOf(it->second, ref);
+        if (const auto log = ReadGroupLog(shared_, whole))
+          result->jobs.push_back(InGroup(whole, ref, false, *log));
+      } else if (accounted) {
         result->jobs.push_back(JobOf(it->second, ref));
         if (const auto record = ReadRecord(ref)) result->jobs.back().measured = record->measured;
       } else if (const auto record = ReadRecord(ref)) {
@@ -482,11 +501,7 @@ class GridEngine final : public Cluster {
 
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref) {
     if (!shared_.configured() || !script_.records) return std::nullopt;
-    try {
-      return ParseExitRecord(shared_.Read(ref.cluster_user, RecordPath(ref), 0, 1000).bytes, ref);
-    } catch (const std::runtime_error&) {
-      return std::nullopt;
-    }
+    return ReadExitRecord(shared_, ref);
   }
 
   void KillOf(const std::string& user, const std::vector<RemoteRef>& refs, KillResult* result) {

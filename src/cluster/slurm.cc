@@ -206,34 +206,8 @@ void SlurmCluster::PollArray(const std::string& array, const Refs& refs, const B
 // A job that runs several elements.
 void SlurmCluster::PollGroup(RemoteJob whole, const Refs& refs, const Begun& before,
                              PollResult* result) {
-  const auto log = ReadGroup(whole);
-  if (!log) return;  // the next poll asks
   if (whole.state == RemoteState::kRunning) whole.unresponsive = Unresponsive(whole, before);
-  const int last = std::max_element(refs.begin(), refs.end(), [](const auto& a, const auto& b) {
-                     return a.index < b.index;
-                   })->index;
-  for (const auto& ref : refs) {
-    auto job = InGroup(whole, ref, ref.index == last, *log);
-    if (job.state == RemoteState::kEnded || job.state != ref.known || job.unresponsive)
-      result->jobs.push_back(std::move(job));
-  }
-}
-
-// What a job that runs several elements has written; nothing when it cannot be read now. A file
-// system that is shared may show a file a minute late.
-std::optional<GroupLog> SlurmCluster::ReadGroup(const RemoteJob& whole) {
-  constexpr std::size_t kMost = 1 << 20;
-  constexpr double kLate = 60;
-  if (whole.started_at == 0) return GroupLog{};
-  try {
-    const auto part = shared_.Read(whole.ref.cluster_user, GroupPath(whole.ref), 0, kMost);
-    const bool over = whole.state == RemoteState::kEnded;
-    const auto now = static_cast<double>(std::time(nullptr));
-    if (!part.exists && over && now - whole.ended_at < kLate) return std::nullopt;
-    return ParseGroupLog(part.bytes);
-  } catch (const std::runtime_error&) {
-    return std::nullopt;
-  }
+  AddGroup(shared_, whole, refs, &result->jobs);
 }
 
 // Running for slurmctld, and by its record it has not begun, or has ended. Seen: a slurmd that took
@@ -319,7 +293,8 @@ bool SlurmCluster::ResolveInGroup(const RemoteRef& ref, const SlurmRecord* store
                                   PollResult* result) {
   if (stored != nullptr && SlurmEnded(stored->state)) {
     const auto whole = JobOf(ref, *stored);
-    if (const auto log = ReadGroup(whole)) result->jobs.push_back(InGroup(whole, ref, false, *log));
+    if (const auto log = ReadGroupLog(shared_, whole))
+      result->jobs.push_back(InGroup(whole, ref, false, *log));
     return true;
   }
   const auto record = ReadRecord(ref);
@@ -347,11 +322,7 @@ SlurmCluster::Stored SlurmCluster::GetStored(const std::string& path, const std:
 
 std::optional<ExitRecord> SlurmCluster::ReadRecord(const RemoteRef& ref) {
   if (!shared_.configured() || !script_.records) return std::nullopt;
-  try {
-    return ParseExitRecord(shared_.Read(ref.cluster_user, RecordPath(ref), 0, 1000).bytes, ref);
-  } catch (const std::runtime_error&) {
-    return std::nullopt;  // what cannot be read says nothing
-  }
+  return ReadExitRecord(shared_, ref);
 }
 
 std::vector<RemoteJob> SlurmCluster::Tagged(const Records& records, bool* cut) {

@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "cluster/drivers.h"
-#include "cluster/job_script.h"
 #include "cluster/rest_api.h"
-#include "cluster/shared_files.h"
+#include "cluster/shared_records.h"
 #include "cluster/slurm_array.h"
 #include "cluster/slurm_codec.h"
 
@@ -66,7 +65,6 @@ class SlurmCluster final : public Cluster {
   void PollArray(const std::string& array, const Refs& refs, const Begun& before,
                  PollResult* result);
   void PollGroup(RemoteJob whole, const Refs& refs, const Begun& before, PollResult* result);
-  std::optional<GroupLog> ReadGroup(const RemoteJob& whole);
   bool ResolveInGroup(const RemoteRef& ref, const SlurmRecord* stored, PollResult* result);
   bool Unresponsive(const RemoteJob& job, const Begun& before);
   void AskRecord(RemoteJob* job);

@@ -78,6 +78,32 @@ TEST_F(RealGridEngineTest, OneJobOfAnArrayIsDeletedAndTheOthersEndOnTheirOwn) {
   EXPECT_EQ(ends.jobs.at(2).wait_status, 0);
 }
 
+TEST_F(RealGridEngineTest, AKillLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
+  auto batch = BatchOf("grid", {"true", "exit 3", "sleep 200", "true", "exit 5"});
+  batch.tasks_per_job = 4;
+  const auto refs = SubmitAll(*engine_, batch);
+  const auto ended = [](const cluster::PollResult& r, int index) {
+    return std::any_of(r.jobs.begin(), r.jobs.end(), [&](const auto& job) {
+      return job.ref.index == index && job.state == RemoteState::kEnded;
+    });
+  };
+  ASSERT_TRUE(AwaitPoll(*engine_, refs, 60s, [&](const cluster::PollResult& r) {
+    return ended(r, 0) && ended(r, 1) && !ended(r, 2) && !ended(r, 3) && ended(r, 4);
+  })) << "each end is seen while the job runs";
+  const auto found = engine_->Find(batch.tag, "grid", 0, false);
+  ASSERT_EQ(found.jobs.size(), 2u);
+  EXPECT_EQ(found.jobs[0].ref.index + found.jobs[1].ref.index, 0 + 4);
+  EXPECT_EQ(engine_->Kill({refs[2], refs[3]}).asked.size(), 2u);
+  const auto ends = Await(*engine_, refs, 90s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 0);
+  EXPECT_EQ(ends.jobs.at(1).wait_status, 3 << 8);
+  EXPECT_EQ(ends.jobs.at(2).cause, EndCause::kDeleted) << ends.jobs.at(2).message;
+  EXPECT_EQ(ends.jobs.at(3).cause, EndCause::kNotBegun) << ends.jobs.at(3).message;
+  EXPECT_EQ(ends.jobs.at(4).wait_status, 5 << 8);
+  EXPECT_TRUE(ends.jobs.at(0).measured.cpu_s);
+}
+
 TEST_F(RealGridEngineTest, WhatCanNeverRunIsRefused) {
   const auto why = [&](const cluster::Batch& batch) {
     try {
