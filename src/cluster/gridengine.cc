@@ -9,6 +9,7 @@
 #include "cluster/check.h"
 #include "cluster/command_transport.h"
 #include "cluster/drivers.h"
+#include "cluster/job_environment.h"
 #include "cluster/kill_once.h"
 #include "cluster/resource_request.h"
 #include "cluster/rest_api.h"
@@ -376,6 +377,7 @@ class GridEngine final : public Cluster {
     const auto add = [&](const char* option, const std::string& value) {
       if (!value.empty()) argv.insert(argv.end(), {option, value});
     };
+    if (CheckpointOf(batch)) argv.push_back("-notify");
     const auto& options = config().options;
     const auto own = TextIn(batch.options, "queue");
     add("-q", own.empty() ? Queue(batch.best_effort) : own);

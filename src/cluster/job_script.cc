@@ -165,7 +165,7 @@ learnt_interval() {
     'BEGIN { i = int(sqrt(2 * c * l)); print (i > 10 ? i : 10) }')
 }
 # Runs in the background until the program has ended, and leaves nothing behind.
-help() { eval "$1" </dev/null >/dev/null 2>&1 & helpers="$helpers $!"; }
+help() { { trap "" USR1 USR2; eval "$1"; } </dev/null >/dev/null 2>&1 & helpers="$helpers $!"; }
 after() {
   sleep "$1" &
   trap "kill $!; exit" TERM
@@ -211,13 +211,20 @@ if [ -z "$ckpt" ]; then
 else
   saved= helpers= asked_at= costs=$folder/${outdir%/*}/checkpoint_s
   learnt_interval
-  run $shell -c "trap : $ckpt
-$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err" &
+  {
+    trap : USR1 USR2
+    run $shell -c "trap : $ckpt${others:+; trap '' $others}
+$setup${c%x}" sh
+  } <"/dev/null" >"$out.out" 2>"$out.err" &
   child=$!
   trap 'asked; pass' "$ckpt"
+  [ -z "$own" ] || {
+    trap 'asked; pass' $own $others
+    case $ckpt in USR?) trap asked "$ckpt" ;; esac  # all of the job's processes have had it
+  }
   [ -z "$CIGRI_CHECKPOINT_EVERY" ] || help 'while after "$CIGRI_CHECKPOINT_EVERY"; do pass; done'
   [ "$warned" != 2 ] || {
-    help 'after $((CIGRI_WALLTIME_SECONDS - CIGRI_CHECKPOINT_GRACE)) && kill -$ckpt $$'
+    help 'after $((CIGRI_WALLTIME_SECONDS - CIGRI_CHECKPOINT_GRACE)) && kill -${own:-$ckpt} $$'
     [ -z "$SLURM_JOB_ID" ] || help_step
   }
   while :; do
@@ -324,10 +331,20 @@ std::optional<double> CpuSeconds(const std::string& word) {
 }
 
 // How a job with checkpoints learns that it will be killed: "" its cluster sends the signal and says
-// so, 1 the cluster sends it, 2 the job finds out itself.
+// so, 1 the cluster sends it, 2 the job finds out itself when its walltime ends.
 std::string WarnsOfEnds(const ScriptSettings& settings) {
   if (settings.kind == ScriptSettings::Kind::kOar) return "";
   return settings.cluster_signals ? "1" : "2";
+}
+
+// Grid Engine announces a suspension with USR1 and a kill with USR2, to all processes of a job: it
+// would end those that do not catch it. The script tells its own news with another signal.
+std::string NoticesOf(const ScriptSettings& settings, const std::string& signal) {
+  if (settings.kind != ScriptSettings::Kind::kGridEngine) return " own= others=";
+  const std::string others = signal == "USR1"   ? "USR2"
+                             : signal == "USR2" ? "USR1"
+                                                : "'USR1 USR2'";
+  return " own=XCPU others=" + others;
 }
 
 std::string Exports(const Batch& batch) {
@@ -379,7 +396,7 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
       flag(group || settings.kind == ScriptSettings::Kind::kGridEngine) +
       " ckpt=" + (checkpoint ? checkpoint->signal : "") +
       " ckptn=" + (checkpoint ? std::to_string(checkpoint->number) : "") +
-      " warned=" + WarnsOfEnds(settings) +
+      " warned=" + WarnsOfEnds(settings) + NoticesOf(settings, checkpoint ? checkpoint->signal : "") +
       "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" +
       ShellQuote(setup) + "\ndirectory=" + HomeWord(batch.directory) +
       "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") + "\n" + records + kRunPart;

@@ -38,15 +38,16 @@ class JobScriptTest : public testing::Test {
   }
   ~JobScriptTest() override { fs::remove_all(home_); }
 
-  // Runs element `index` of `batch` as OAR would; the raw wait status.
+  // Runs element `index` of `batch` as OAR would, in a process group of its own; the raw wait status.
   int Run(const Batch& batch, int index = 0, ScriptSettings settings = {}) {
     std::ofstream(home_ / "script") << JobScript(batch, settings);
     const auto& element = batch.elements.at(static_cast<std::size_t>(index));
     std::ofstream(home_ / "words") << ElementArguments(element, index);
     const std::string command = "cd / && export HOME=" + home_.string() +
                                 " OAR_JOB_ID=77 OAR_NODE_FILE=" + (home_ / "nodes").string() +
-                                " && set -- $(cat " + (home_ / "words").string() + ") && . " +
-                                (home_ / "script").string();
+                                " && exec setsid sh -c 'set -- $(cat " +
+                                (home_ / "words").string() + ") && . " +
+                                (home_ / "script").string() + "'";
     return std::system(command.c_str());
   }
   RemoteRef Ref(const Batch& batch, int index = 0) const {
@@ -429,6 +430,36 @@ TEST_F(CheckpointScriptTest, WhereNobodySignalsTheScriptWatchesTheWalltime) {
   RemoteJob end;
   EndByScript(&end, Run(batch_, 0, settings_));
   EXPECT_EQ(end.cause, EndCause::kWalltime);
+}
+
+// As Grid Engine announces a suspension, where the program saves its work at USR2: the script alone
+// knows what USR1 means, and it ends nothing.
+TEST_F(CheckpointScriptTest, WhatGridEngineAnnouncesReachesTheProgramAsItsOwnSignal) {
+  settings_.kind = ScriptSettings::Kind::kGridEngine;
+  batch_.elements[0].command =
+      "trap 'exit 9' USR2; sh -c ': >$READY; sleep 1; : >$READY.2' & while :; do sleep 0.05; done";
+  batch_.setup = "export READY=" + (home_ / "ready").string();
+  const auto end = EndAfter(SIGUSR1, [&] { return Script(); });
+  EXPECT_EQ(end.cause, EndCause::kPreempted) << end.message;
+}
+
+// As Grid Engine does it: to all processes of the job.
+TEST_F(CheckpointScriptTest, AKillThatGridEngineAnnouncesLeavesTheScriptAndThoseThatIgnoreIt) {
+  settings_.kind = ScriptSettings::Kind::kGridEngine;
+  batch_.options["checkpoint"] = {{"signal", "HUP"}, {"grace", 60}, {"every", 1}};
+  batch_.elements[0].command =
+      "n=0; trap 'n=$((n + 1))' HUP; sh -c 'sleep 1; : >$READY.survived' & : >$READY; "
+      "while [ $n -lt 4 ] || [ ! -e $READY.survived ]; do sleep 0.05; done; exit 9";
+  batch_.setup = "export READY=" + (home_ / "ready").string();
+  auto job = std::async(std::launch::async, [&] { return Run(batch_, 0, settings_); });
+  while (!fs::exists(home_ / "ready")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const int script = std::stoi(Script());
+  // The script may not listen yet.
+  while (kill(-script, SIGUSR1) == 0 && kill(-script, SIGUSR2) == 0)
+    if (job.wait_for(std::chrono::seconds(1)) == std::future_status::ready) break;
+  RemoteJob end;
+  EndByScript(&end, job.get());
+  EXPECT_EQ(end.cause, EndCause::kPreempted) << end.message;
 }
 
 // As Slurm 22.05 does it: TERM to the steps of the job, and nothing to its script.

@@ -104,6 +104,36 @@ TEST_F(RealGridEngineTest, AKillLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
   EXPECT_TRUE(ends.jobs.at(0).measured.cpu_s);
 }
 
+// By a kill and by a suspension, as queues of others with a higher priority do it.
+TEST_F(RealGridEngineTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
+  const std::string name = "count-" + RandomHex(4);
+  const std::string program =
+      "n=$(cat " + name + " 2>/dev/null || echo 0); trap 'echo $n >" + name + "; exit 9' USR2; "
+      "while [ $n -lt 150 ]; do sleep 0.1; n=$((n + 1)); done; echo $n >" + name;
+  int evictions = 0;
+  for (bool done = false; !done; ++evictions) {
+    ASSERT_LT(evictions, 10);
+    auto batch = BatchOf("grid", {program});
+    batch.directory = "$HOME";
+    batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+    const auto refs = SubmitAll(*engine_, batch);
+    ASSERT_TRUE(AwaitPoll(*engine_, refs, 60s, [](const cluster::PollResult& r) {
+      return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kRunning;
+    }));
+    AwaitPoll(*engine_, refs, 5s, [](const auto& r) {
+      return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kEnded;
+    });
+    RunScript(std::string("gridengine-up --run grid ") + (evictions % 2 == 0 ? "qdel " : "qmod -sj ") +
+              refs[0].remote_id + " || true");
+    const auto ends = Await(*engine_, refs, 120s);
+    ASSERT_TRUE(ends.all);
+    done = ends.jobs.at(0).cause == EndCause::kExited;
+    EXPECT_TRUE(done || ends.jobs.at(0).cause == EndCause::kPreempted) << ends.jobs.at(0).message;
+  }
+  EXPECT_GE(evictions, 3);
+  EXPECT_EQ(Trim(ReadFile("/home/grid/" + name)), "150");
+}
+
 TEST_F(RealGridEngineTest, WhatCanNeverRunIsRefused) {
   const auto why = [&](const cluster::Batch& batch) {
     try {
