@@ -11,6 +11,37 @@ namespace {
 
 constexpr std::int64_t kMostOffered = 1'000'000;
 
+// Jobs that start when `free` is idle of what one needs `needs` of, and takes `cost` by its ratio.
+std::int64_t Startable(const PlacementAllocation& placement, double free, int needs, double cost) {
+  const bool fits = free + kEpsilon >= needs;
+  // A job wider than what is idle cannot start, unless it was measured to take less than it says.
+  if (free <= 0 || (placement.whole && !fits)) return 0;
+  const auto jobs = static_cast<std::int64_t>(free / cost + kEpsilon);
+  if (jobs > 0 || !fits || placement.given > 0) return jobs;
+  // CIG-29: however low its ratio is, one job goes when it fits and none is on its way there: with
+  // nothing sent the ratio would never rise.
+  return placement.row->in_flight == placement.row->running ? 1 : 0;
+}
+
+// The job ratio holds for units as for slots.
+double ClassCost(const PlacementAllocation& placement) {
+  return placement.cost * placement.units() / placement.slots;
+}
+
+// What `jobs` take of `free`: the one job that goes whatever the ratio is takes what it asks for.
+void TakeFrom(double& free, std::int64_t jobs, double cost, int needs) {
+  const double each = cost > free + kEpsilon ? needs : cost;
+  free = std::max(0.0, free - static_cast<double>(jobs) * each);
+}
+
+std::int64_t PlacesIn(double queue, const PlacementAllocation& placement) {
+  if (queue < 1 - kEpsilon) return 0;
+  // One may take more than what is left, and whoever comes then gets none until it has started: a
+  // queue that short jobs fill again and again would never have room for a long one.
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(queue / std::max(1.0, placement.place) + kEpsilon));
+}
+
 }  // namespace
 
 double AllocationState::TotalRoom() const {
@@ -24,25 +55,43 @@ bool AllocationState::AllFull() const {
   return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c.Full(); });
 }
 
+std::int64_t AllocationState::ClusterJobs(const PlacementAllocation& placement) const {
+  return Startable(placement, clusters[placement.cluster].free, placement.slots, placement.cost);
+}
+
+std::int64_t AllocationState::ClassJobs(const PlacementAllocation& placement) const {
+  return Startable(placement, classes[placement.resource_class - 1].free, placement.units(),
+                   ClassCost(placement));
+}
+
 std::int64_t AllocationState::FreeJobs(const PlacementAllocation& placement) const {
-  const double free = clusters[placement.cluster].free;
-  const bool fits = free + kEpsilon >= placement.slots;
-  // A job wider than what is idle cannot start, unless it was measured to take less than it says.
-  if (free <= 0 || (placement.whole && !fits)) return 0;
-  const auto jobs = static_cast<std::int64_t>(free / placement.cost + kEpsilon);
-  if (jobs > 0 || !fits || placement.given > 0) return jobs;
-  // CIG-29: however low its ratio is, one job goes when it fits and none is on its way there: with
-  // nothing sent the ratio would never rise.
-  return placement.row->in_flight == placement.row->running ? 1 : 0;
+  const std::int64_t jobs = ClusterJobs(placement);
+  if (placement.resource_class == 0 || jobs == 0) return jobs;
+  return std::min(jobs, ClassJobs(placement));
 }
 
 std::int64_t AllocationState::QueuePlaces(const PlacementAllocation& placement) const {
-  const double queue = clusters[placement.cluster].queue;
-  if (queue < 1 - kEpsilon) return 0;
-  // One may take more than what is left, and whoever comes then gets none until it has started: a
-  // queue that short jobs fill again and again would never have room for a long one.
-  return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(queue / std::max(1.0, placement.place) + kEpsilon));
+  const ClusterAllocation& cluster = clusters[placement.cluster];
+  if (placement.resource_class == 0) return PlacesIn(cluster.queue, placement);
+  if (cluster.Full()) return 0;
+  // A job waits for what is scarcer.
+  const std::int64_t on_cluster = ClusterJobs(placement), in_class = ClassJobs(placement);
+  const std::int64_t for_units =
+      PlacesIn(classes[placement.resource_class - 1].queue, placement);
+  if (in_class <= on_cluster) return for_units;
+  return std::min(PlacesIn(cluster.queue, placement), in_class - on_cluster + for_units);
+}
+
+double AllocationState::WaitsOf(const PlacementAllocation& placement) const {
+  const double on_cluster = clusters[placement.cluster].waits;
+  if (placement.resource_class == 0) return on_cluster;
+  const double for_units = classes[placement.resource_class - 1].waits;
+  return for_units + (1 - for_units) * on_cluster;
+}
+
+Code AllocationState::NoRoom(const PlacementAllocation& placement) const {
+  if (placement.resource_class != 0 && ClassJobs(placement) <= 0) return Code::kClassFull;
+  return clusters[placement.cluster].winner >= 0 ? Code::kServedBefore : Code::kFull;
 }
 
 Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room) const {
@@ -125,7 +174,7 @@ Room AllocationState::RoomOf(int l) const {
   // Where multi-slot jobs are waited for here (FBS-19), none is parked in a cluster's queue.
   const bool waits_here = config.multi_slot_age >= 0 && placement.slots > 1;
   const std::int64_t places = FreeJobs(placement) + (waits_here ? 0 : QueuePlaces(placement));
-  if (places <= 0) return {0, cluster.winner >= 0 ? Code::kServedBefore : Code::kFull, -1};
+  if (places <= 0) return {0, NoRoom(placement), -1};
   Room room{places, Code::kFull, -1};
   if (placement.left < room.jobs) room = {placement.left, placement.limit, -1};
   const std::int64_t tasks = std::max<std::int64_t>(0, campaign.left - placement.avoid) +
@@ -144,7 +193,8 @@ Room AllocationState::RoomOf(int l) const {
 Room AllocationState::WhyOf(int l) const {
   const Room room = RoomOf(l);
   if (room.jobs > 0) return {room.jobs, Code::kNone, -1};
-  if (room.code != Code::kFull && room.code != Code::kServedBefore) return room;
+  if (room.code != Code::kFull && room.code != Code::kServedBefore && room.code != Code::kClassFull)
+    return room;
   if (placements[l].left <= 0) return {0, placements[l].limit, -1};
   // A scheduler that takes no more on an empty cluster either is the reason, not the cluster.
   const CampaignAllocation& campaign = campaigns[placements[l].campaign];
@@ -174,15 +224,23 @@ std::int64_t AllocationState::OverdueElsewhere(const PlacementAllocation& placem
   return std::min(campaign.overdue, total - placement.row->overdue);
 }
 
+// The jobs among `jobs` for which no unit is left; they wait for one.
+std::int64_t AllocationState::SpendClass(const PlacementAllocation& placement, std::int64_t jobs) {
+  ClassAllocation& c = classes[placement.resource_class - 1];
+  const std::int64_t with_unit = std::min(jobs, ClassJobs(placement));
+  TakeFrom(c.free, with_unit, ClassCost(placement), placement.units());
+  c.queue -= static_cast<double>(jobs - with_unit) * std::max(1.0, placement.place);
+  return jobs - with_unit;
+}
+
 void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   ClusterAllocation& cluster = clusters[placement.cluster];
   CampaignAllocation& campaign = campaigns[placement.campaign];
   BypassMultiSlot(placement, jobs);
   const std::int64_t start = std::min(jobs, FreeJobs(placement));
-  // The one job that goes whatever the ratio is takes what it asks for.
-  const double each = placement.cost > cluster.free + kEpsilon ? placement.slots : placement.cost;
-  cluster.free = std::max(0.0, cluster.free - static_cast<double>(start) * each);
-  cluster.queue -= static_cast<double>(jobs - start) * std::max(1.0, placement.place);
+  const std::int64_t for_units = placement.resource_class == 0 ? 0 : SpendClass(placement, jobs);
+  TakeFrom(cluster.free, start, placement.cost, placement.slots);
+  cluster.queue -= static_cast<double>(jobs - start - for_units) * std::max(1.0, placement.place);
   const double slots = static_cast<double>(jobs) * placement.slots;
   if (const double length = LengthOf(*campaign.row); cluster.HasMultiSlot() && length > 0)
     cluster.releases.push_back({now + length, static_cast<int>(slots)});

@@ -34,11 +34,13 @@ Code CodeOf(Unusable why) {
   return Code::kDisabled;
 }
 
-// Jobs that wait or are on their way take the free slots first, then places of the queue.
+// Jobs that wait or are on their way take the free slots first, then places of the queue. Those
+// that wait for units of a class take neither.
 void Fill(ClusterAllocation& entry) {
   const Cluster& c = *entry.row;
-  const int pending = c.waiting + c.launching;
-  const double slots = std::max(c.waiting_slots + c.launching_slots, pending);
+  const double pending = std::max(0.0, c.waiting + c.launching - entry.for_units);
+  const double slots =
+      std::max(c.waiting_slots + c.launching_slots - entry.slots_for_units, pending);
   const double starts = pending == 0 ? 0 : std::min(1.0, std::max(0, c.free) / slots) * pending;
   const double left_waiting = std::ceil(pending - starts - kEpsilon);
   entry.free = std::max(0.0, c.free - slots);
@@ -68,6 +70,14 @@ class ClusterIndexes {
   std::vector<std::pair<std::int64_t, int>> ids_;
   std::size_t at_ = 0;
 };
+
+// The class that a placement's jobs need as a place in AllocationState::classes, from 1; 0 = none.
+int ClassAt(const ClusterAllocation& cluster, const Placement& placement) {
+  if (placement.resource_class == 0 || placement.resource_class > cluster.row->classes.size())
+    return 0;
+  const int at = cluster.classes_begin + placement.resource_class;
+  return at <= std::numeric_limits<std::uint16_t>::max() ? at : 0;
+}
 
 // Kills per second of run time.
 double Roughness(const Cluster& c) { return c.life_s > 0 ? 1 / c.life_s : 0; }
@@ -157,6 +167,7 @@ void AllocationState::OpenClusters(const Snapshot& snapshot) {
   std::sort(clusters.begin(), clusters.end(), [](const auto& a, const auto& b) {
     return std::tuple(-a.row->speed, a.row->id) < std::tuple(-b.row->speed, b.row->id);
   });
+  OpenClasses(snapshot);
   for (auto& entry : clusters) {
     const Cluster& c = *entry.row;
     entry.block = CodeOf(c.unusable);
@@ -171,6 +182,45 @@ void AllocationState::OpenClusters(const Snapshot& snapshot) {
     if (c.max_running != kNoLimit)
       entry.uses.push_back({AddMeter(c.max_running, slots, Code::kMaxRunning, c.name), 0, 1});
   }
+}
+
+// Jobs that wait or are on their way take the idle units of their class first, too.
+void AllocationState::OpenClasses(const Snapshot& snapshot) {
+  for (auto& entry : clusters) {
+    entry.classes_begin = static_cast<int>(classes.size());
+    for (const auto& row : entry.row->classes)
+      classes.push_back({.row = &row,
+                         .free = std::max(0.0, double(row.free)),
+                         .queue = double(entry.row->waiting_allowed)});
+  }
+  if (classes.empty()) return;
+  struct Pending {
+    double jobs = 0, slots = 0, units = 0;
+  };
+  std::vector<Pending> pending(classes.size());
+  ClusterIndexes places(clusters);
+  for (const auto& campaign : snapshot.campaigns)
+    for (const auto& placement : campaign.placements) {
+      const int place = placement.resource_class == 0 ? -1 : places.Of(placement.cluster);
+      const int at = place < 0 ? 0 : ClassAt(clusters[place], placement);
+      if (at == 0) continue;
+      const double jobs = std::max(0, placement.in_flight - placement.running);
+      Pending& p = pending[at - 1];
+      p.jobs += jobs;
+      p.slots += jobs * placement.slots;
+      p.units += jobs * (placement.class_units > 0 ? placement.class_units : placement.slots);
+    }
+  for (auto& entry : clusters)
+    for (std::size_t i = 0; i < entry.row->classes.size(); ++i) {
+      ClassAllocation& c = classes[entry.classes_begin + i];
+      const Pending& p = pending[entry.classes_begin + i];
+      if (p.jobs <= 0) continue;
+      const double starts = std::min(1.0, c.free / p.units) * p.jobs;
+      c.waits = std::ceil(p.jobs - starts - kEpsilon) / p.jobs;
+      c.free = std::max(0.0, c.free - p.units);
+      entry.for_units += c.waits * p.jobs;
+      entry.slots_for_units += c.waits * p.slots;
+    }
 }
 
 void AllocationState::OpenCampaigns(const Snapshot& snapshot, const State& carried) {
@@ -248,13 +298,21 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
   entry.whole = !(placement.job_ratio > 0);
   entry.cost = placement.job_ratio > 0 ? 1 / placement.job_ratio : std::max(1, placement.slots);
   entry.left = kPlenty;
-  if (placement.waiting_allowed != kNoLimit) {
-    // The queue is a time: a longer job takes more of it. Fill() has counted each job as a short one.
+  entry.resource_class =
+      static_cast<std::uint16_t>(ClassAt(clusters[entry.cluster], placement));
+  // The queue is a time: a longer job takes more of it.
+  if (placement.waiting_allowed != kNoLimit)
     entry.place = double(cluster.waiting_allowed) / std::max(1, placement.waiting_allowed);
-    const double waiting =
-        clusters[entry.cluster].waits * std::max(0, placement.in_flight - placement.running);
-    clusters[entry.cluster].queue -= std::max(0.0, entry.place - 1) * waiting;
+  double pending = std::max(0, placement.in_flight - placement.running);
+  if (entry.resource_class != 0) {
+    ClassAllocation& c = classes[entry.resource_class - 1];
+    c.queue -= std::max(1.0, entry.place) * c.waits * pending;
+    pending *= 1 - c.waits;
   }
+  // Fill() has counted each job as a short one.
+  if (placement.waiting_allowed != kNoLimit)
+    clusters[entry.cluster].queue -=
+        std::max(0.0, entry.place - 1) * clusters[entry.cluster].waits * pending;
   placement_rates = placement_rates || placement.start_rate > 0;
   auto limit = [&](std::int64_t n, Code code) {
     if (n < entry.left)

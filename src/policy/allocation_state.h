@@ -34,6 +34,9 @@ struct ClusterAllocation {
   double queue = 0;          ///< jobs of the shortest kind that may wait beyond those
   double waits = 0;          ///< part of the jobs in its queue and on their way that cannot start
   double start_free = 0;
+  int classes_begin = 0;         ///< its resource classes in AllocationState::classes
+  double for_units = 0;          ///< jobs in its queue and on their way that wait for units...
+  double slots_for_units = 0;    ///< ...of a class, and their slots
   std::vector<MeterUse> uses{};  ///< limits of every job here
   int winner = -1;               ///< the campaign that was given most here...
   std::int64_t winner_jobs = 0;
@@ -55,6 +58,15 @@ struct ClusterAllocation {
   bool HasMultiSlot() const { return multi_slot < multi_slots.size(); }
 };
 
+/// What is left of a resource class of a cluster. A job of the class takes a slot and a unit; where
+/// the unit is missing it waits for that, and the slots stay free for others.
+struct ClassAllocation {
+  const ResourceClass* row = nullptr;
+  double free = 0;   ///< units that are idle and not spoken for
+  double queue = 0;  ///< jobs of the shortest kind that may wait for units, beyond those
+  double waits = 0;  ///< part of the jobs in the queue and on their way that have no unit
+};
+
 /// What one decision knows of a campaign on a cluster. A hundred thousand of them are most of what
 /// a large decision reads: a line of the cache each.
 struct PlacementAllocation {
@@ -67,11 +79,14 @@ struct PlacementAllocation {
   int given = 0, copies = 0;
   int uses_begin = 0;                ///< limits of this campaign on this cluster...
   std::uint16_t uses = 0;            ///< ...so many from there on in placement_uses
-  bool served = false;               ///< it is among AllocationState::served
+  std::uint16_t resource_class = 0;  ///< place in AllocationState::classes, from 1; 0 = none
   Code block = Code::kNone;          ///< closed altogether
   Code limit = Code::kNone;          ///< the rule that made `left`
-  bool whole = true;                 ///< no measured ratio: a job needs all its slots idle
-  bool prologue = false;             ///< its prologue was given
+  bool served : 1 = false;           ///< it is among AllocationState::served
+  bool whole : 1 = true;             ///< no measured ratio: a job needs all its slots idle
+  bool prologue : 1 = false;         ///< its prologue was given
+  /// Units of its resource class that one job takes. REQUIRES: resource_class != 0.
+  int units() const { return row->class_units > 0 ? row->class_units : slots; }
 };
 
 static_assert(sizeof(PlacementAllocation) <= 64);
@@ -114,6 +129,7 @@ class AllocationState {
   AllocationState(const Snapshot& snapshot, const State& carried, double now);
 
   std::vector<ClusterAllocation> clusters{};    ///< fastest first (TECH-20)
+  std::vector<ClassAllocation> classes{};       ///< resource classes, by cluster
   std::vector<CampaignAllocation> campaigns{};  ///< in order of submission
   std::vector<PlacementAllocation>
       placements{};  ///< of campaign i: [placements_begin, placements_end), best first
@@ -145,6 +161,8 @@ class AllocationState {
     const auto& c = campaigns[i];
     return c.in_play ? std::min(c.left + c.overdue, c.cap) : 0;
   }
+  /// Part of the placement's jobs in the queue and on their way that cannot start now.
+  double WaitsOf(const PlacementAllocation& placement) const;
   /// Slots idle in all open clusters together, with the places of their queues.
   double TotalRoom() const;
   /// Nothing can be given to anybody any more.
@@ -155,10 +173,15 @@ class AllocationState {
 
  private:
   void OpenClusters(const Snapshot& snapshot);
+  void OpenClasses(const Snapshot& snapshot);
   void OpenCampaigns(const Snapshot& snapshot, const State& carried);
   void OpenPlacement(PlacementAllocation& placement, const State& carried);
   void CountRunning(CampaignAllocation& campaign, const Placement& placement) const;
   std::int64_t FreeJobs(const PlacementAllocation& placement) const;
+  std::int64_t ClusterJobs(const PlacementAllocation& placement) const;
+  std::int64_t ClassJobs(const PlacementAllocation& placement) const;
+  std::int64_t SpendClass(const PlacementAllocation& placement, std::int64_t jobs);
+  Code NoRoom(const PlacementAllocation& placement) const;
   std::int64_t QueuePlaces(const PlacementAllocation& placement) const;
   Room MeterRoom(const PlacementAllocation& placement, Room room) const;
   Room ReservationRoom(const PlacementAllocation& placement, Room room) const;

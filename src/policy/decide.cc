@@ -108,8 +108,11 @@ void ServeAll(AllocationState& alloc, Context& context) {
       any([](const auto& c) { return c.queue > 0; })) {
     std::vector<double> queues;
     for (auto& c : alloc.clusters) queues.push_back(std::exchange(c.queue, 0));
+    for (auto& c : alloc.classes) queues.push_back(std::exchange(c.queue, 0));
     ServeRounds(alloc, context);
-    for (std::size_t k = 0; k < queues.size(); ++k) alloc.clusters[k].queue = queues[k];
+    auto queue = queues.begin();
+    for (auto& c : alloc.clusters) c.queue = *queue++;
+    for (auto& c : alloc.classes) c.queue = *queue++;
   }
   ServeRounds(alloc, context);
 }

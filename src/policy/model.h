@@ -24,6 +24,13 @@ struct Release {
   int slots = 0;
 };
 
+/// Slots of a cluster that not every job can use, counted on their own: its GPUs, or the slots with
+/// certain properties. The slots of a cluster do not count them again.
+struct ResourceClass {
+  std::string name{};       ///< for messages: "GPUs", "slots with mem >= 64000"
+  int total = 0, free = 0;  ///< units that exist; idle at the poll, as Cluster::free
+};
+
 /// A cluster as its last poll showed it. Slots are resource units, jobs are ours alone.
 struct Cluster {
   std::int64_t id = 0;
@@ -45,6 +52,7 @@ struct Cluster {
   Unusable unusable = Unusable::kNo;
   std::string why{};  ///< the operator's reason, the age of the poll... for readers
   std::vector<Release> releases{};
+  std::vector<ResourceClass> classes{};  ///< those that campaigns ask for, as far as known
 };
 
 enum class Prologue : std::uint8_t { kNone, kNeeded, kRunning, kDone, kFailed };
@@ -68,6 +76,9 @@ struct Placement {
   bool local = false;       ///< its data is there: prologue done, staged or a success before
   bool tested = false;      ///< type test: its job here was made (even if it has ended)
   Prologue prologue = Prologue::kNone;
+  /// Which of Cluster::classes its jobs need, from 1; 0: any slots will do, or that is not known.
+  std::uint16_t resource_class = 0;
+  std::uint16_t class_units = 0;  ///< what one job takes of it; 0: as many as `slots`
 
   double mean_s = 0;  ///< mean duration of successes here, 0 = none
   double median_s = 0;
@@ -217,6 +228,7 @@ enum class Code : std::uint8_t {
   kLimited,
   kMaxRunning,
   kFull,
+  kClassFull,
   kServedBefore,
   kOwnFirst,
   kRecalled,

@@ -73,11 +73,15 @@ class Chooser {
       const PlacementAllocation& placement = alloc_.placements[l];
       // Only where nothing but room is missing does a kill help.
       const Code why = alloc_.RoomOf(l).code;
-      if (why != Code::kFull && why != Code::kServedBefore) continue;
+      const bool by_units = why == Code::kClassFull;
+      if (why != Code::kFull && why != Code::kServedBefore && !by_units) continue;
       // And only for as many as may start then: a slot freed for nobody is taken by the victim's
       // own campaign, and so on without end.
       const double useful = static_cast<double>(alloc_.RulesAllow(l)) * placement.slots;
-      freed += FreeOn(i, placement.row->cluster, std::min(slots - freed, useful), code, allowed);
+      const auto frees = [&](int victim) {
+        return allowed(victim) && (!by_units || SharesClass(victim, placement));
+      };
+      freed += FreeOn(i, placement.row->cluster, std::min(slots - freed, useful), code, frees);
     }
     return freed;
   }
@@ -85,6 +89,15 @@ class Chooser {
   std::vector<Preempt> chosen;
 
  private:
+  // A job that has no unit of the class gives none back.
+  bool SharesClass(int victim, const PlacementAllocation& placement) const {
+    const CampaignAllocation& c = alloc_.campaigns[victim];
+    for (int l = c.placements_begin; l < c.placements_end; ++l)
+      if (alloc_.placements[l].cluster == placement.cluster)
+        return alloc_.placements[l].resource_class == placement.resource_class;
+    return false;
+  }
+
   template <typename Allowed>
   double FreeOn(int i, std::int64_t cluster, double slots, const char* code, Allowed allowed) {
     double freed = 0;

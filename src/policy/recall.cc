@@ -9,7 +9,7 @@ namespace {
 // Jobs of the placement that the idle slots of its own cluster will not start.
 std::int64_t Waiting(const AllocationState& alloc, const PlacementAllocation& placement) {
   const int pending = placement.row->in_flight - placement.row->running;
-  return static_cast<std::int64_t>(alloc.clusters[placement.cluster].waits * std::max(0, pending));
+  return static_cast<std::int64_t>(alloc.WaitsOf(placement) * std::max(0, pending));
 }
 
 bool MayRecall(const CampaignAllocation& c) {

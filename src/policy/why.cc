@@ -1,5 +1,6 @@
 #include "policy/why.h"
 
+#include <cmath>
 #include <ctime>
 
 #include "core/pluralize.h"
@@ -103,6 +104,13 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
       reason.numbers = {cluster.free, double(placement.slots),
                         double(cluster.row->waiting + cluster.row->launching)};
       break;
+    case Code::kClassFull: {
+      const ClassAllocation& c = alloc.classes[placement.resource_class - 1];
+      reason.numbers = {std::floor(c.free + kEpsilon), double(c.row->total),
+                        double(placement.units())};
+      reason.detail = c.row->name;
+      break;
+    }
     case Code::kServedBefore:
       reason.numbers = {cluster.free, double(placement.slots), double(cluster.winner_jobs)};
       reason.other = alloc.campaigns[cluster.winner].row->id;
@@ -140,6 +148,7 @@ int Distance(Code code) {
     case Code::kMultiSlotReservation:
       return 1;
     case Code::kFull:
+    case Code::kClassFull:
       return 2;
     case Code::kAffinityWait:
     case Code::kRate:

@@ -234,6 +234,9 @@ class Finder {
       case Code::kFull:
         AddSlots(r, placement, cluster);
         return true;
+      case Code::kClassFull:
+        AddUnits(r, placement, cluster);
+        return true;
       case Code::kMultiSlotReservation:
         Add(r, Doer::kOperator, 1, "no slots kept free for multi-slot jobs",
             [](ChangeTarget& p) { p.snapshot.config.multi_slot_age = -1; });
@@ -256,6 +259,17 @@ class Finder {
     for (int more = width; more <= 4096 * width; more *= 2)
       Add(r, Doer::kNobody, more, Pluralize(more, "more free slot") + " on " + cluster.name,
           [more](ChangeTarget& p) { p.cluster->free += more, p.cluster->max += more; });
+  }
+
+  void AddUnits(const Reason& r, const Placement& placement, const Cluster& cluster) {
+    const int width = placement.class_units > 0 ? placement.class_units : placement.slots;
+    const int k = placement.resource_class - 1;
+    for (int more = width; more <= 4096 * width; more *= 2)
+      Add(r, Doer::kNobody, more,
+          "free " + r.detail + " on " + cluster.name + ": " + std::to_string(more) + " more",
+          [more, k](ChangeTarget& p) {
+            p.cluster->classes[k].free += more, p.cluster->classes[k].total += more;
+          });
   }
 
   void OfRules(const Reason& r, const Placement& placement) {
