@@ -206,10 +206,10 @@ void Engine::BecomesRunning(Job* job, pid_t pid, double started_at, std::vector<
 }
 
 void Engine::Watch(Job* job) {
-  job->pidfd = static_cast<int>(syscall(SYS_pidfd_open, job->pid, 0));
-  if (job->pidfd < 0) return;
-  by_pidfd_[job->pidfd] = job;
-  AddToEpoll(epoll_, job->pidfd);
+  job->exit = process::PidFd(job->pid);
+  if (!job->exit) return;
+  by_exit_[job->exit.get()] = job;
+  AddToEpoll(epoll_, job->exit.get());
 }
 
 void Engine::Changed(Job* job) {
@@ -243,9 +243,9 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
   Queue& queue = job->batch->best_effort ? best_effort_ : normal_;
   if (queue.erase({job->batch->seq, job->index}) > 0 && !job->batch->best_effort)
     waiting_local_ -= job->batch->slots;
-  if (job->pidfd >= 0) {
-    by_pidfd_.erase(job->pidfd);
-    dead_[job->pidfd] = job->ours;
+  if (const int fd = job->exit.get(); fd >= 0) {
+    by_exit_.erase(fd);
+    dead_[fd] = {std::move(job->exit), job->ours ? job->pid : 0};
   }
   const auto it = batches_.find(job->batch->seq);
   it->second.jobs[static_cast<std::size_t>(job->index)].reset();
@@ -258,20 +258,17 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
   if (waiters_ > 0) news_.notify_all();
 }
 
-void Engine::OnExit(int pidfd) {
-  if (const auto dead = dead_.find(pidfd); dead != dead_.end() && HasFired(pidfd)) {
-    siginfo_t info{};
-    if (dead->second)
-      waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd), &info, WEXITED);
-    close(pidfd);
+void Engine::OnExit(int fd) {
+  if (const auto dead = dead_.find(fd); dead != dead_.end() && HasFired(fd)) {
+    if (dead->second.child > 0) process::Reap(dead->second.child);
     dead_.erase(dead);
     return;
   }
-  const auto it = by_pidfd_.find(pidfd);
-  if (it == by_pidfd_.end() || !HasFired(pidfd)) return;
+  const auto it = by_exit_.find(fd);
+  if (it == by_exit_.end() || !HasFired(fd)) return;
   ReadRecords();
-  if (const auto still = by_pidfd_.find(pidfd); still != by_pidfd_.end()) Lost(still->second);
-  OnExit(pidfd);  // now among the dead: to be reaped
+  if (const auto still = by_exit_.find(fd); still != by_exit_.end()) Lost(still->second);
+  OnExit(fd);  // now among the dead: to be reaped
 }
 
 void Engine::ReadRecords() {
@@ -318,8 +315,13 @@ void Engine::Signal(Job* job, Cause cause) {
   info.si_pid = getpid();
   info.si_uid = getuid();
   info.si_value.sival_int = static_cast<int>(cause);
-  if (syscall(SYS_pidfd_send_signal, job->pidfd, SIGTERM, &info, 0) == 0)
-    job->killing = static_cast<char>(cause);
+  bool asked = syscall(SYS_pidfd_send_signal, job->exit.get(), SIGTERM, &info, 0) == 0;
+  // Before Linux 5.3 job->exit is no pidfd. The number of our own child is its own until we reap
+  // it; a wrapper that another daemon has started must be looked at.
+  if (!asked && (errno == ENOSYS || errno == EBADF) &&
+      (job->ours || IsWrapperOf(job->pid, IdOf(job->batch->seq, job->index))))
+    asked = sigqueue(job->pid, SIGTERM, info.si_value) == 0;
+  if (asked) job->killing = static_cast<char>(cause);
 }
 
 Engine::Killed Engine::Kill(const std::string& id, const std::string& tag) {

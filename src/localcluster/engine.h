@@ -25,8 +25,8 @@ struct EngineOptions {
   LauncherOptions launcher;
   int slots = 1, nodes = 1;
   std::int64_t max_live = 10 * limits::kLocalJobs.value;  ///< jobs waiting and running
-  std::int64_t max_ended = 1'000'000;  ///< ends remembered
-  int max_walltime_s = 7 * 86400;      ///< of a job that is not the grid's
+  std::int64_t max_ended = 1'000'000;                     ///< ends remembered
+  int max_walltime_s = 7 * 86400;                         ///< of a job that is not the grid's
 };
 
 /// Who submits.
@@ -127,7 +127,7 @@ class Engine {
   bool StartAll(Queue* queue);
   void MakeRoom(int needed);
   void Watch(Job* job);
-  void OnExit(int pidfd);
+  void OnExit(int fd);
   void ReadRecords();
   void OnRecord(std::int64_t segment, const Record& record);
   void Lost(Job* job);
@@ -159,12 +159,17 @@ class Engine {
   std::condition_variable news_;
   std::map<std::int64_t, LiveBatch> batches_;  // by seq
   Queue normal_, best_effort_;
-  std::map<std::int64_t, Job*> changes_;  // live jobs by number of their last change
-  std::map<std::int64_t, Job*> running_;  // by order of start
-  std::unordered_map<int, Job*> by_pidfd_;
-  std::vector<Ended> ended_;            // not yet in the store, by number of change
-  std::vector<std::int64_t> closed_;    // batches to close with the next write
-  std::unordered_map<int, bool> dead_;  // pidfds of ended jobs: our own child?
+  std::map<std::int64_t, Job*> changes_;   // live jobs by number of their last change
+  std::map<std::int64_t, Job*> running_;   // by order of start
+  std::unordered_map<int, Job*> by_exit_;  // by the number of Job::exit
+  std::vector<Ended> ended_;               // not yet in the store, by number of change
+  std::vector<std::int64_t> closed_;       // batches to close with the next write
+  /// A job that has ended, until its wrapper has.
+  struct Dead {
+    process::Fd exit{};
+    pid_t child = 0;  ///< its wrapper, to be reaped; 0: not our child
+  };
+  std::unordered_map<int, Dead> dead_;  // by the number of Dead::exit
   std::int64_t change_ = 0, reserved_ = 0, stored_change_ = 0, starts_ = 0;
   std::int64_t waiting_local_ = 0, since_prune_ = 0, live_ = 0;
   std::map<std::string, std::int64_t> users_live_;  // of live_, those that are not the grid's

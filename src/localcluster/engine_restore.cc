@@ -66,8 +66,6 @@ Engine::Engine(EngineOptions options)
 }
 
 Engine::~Engine() {
-  for (const auto& [fd, job] : by_pidfd_) close(fd);
-  for (const auto& [fd, ours] : dead_) close(fd);
   for (int fd : {epoll_, timer_, wake_, lock_fd_}) close(fd);
 }
 
@@ -131,7 +129,7 @@ void Engine::Adopt() {
   const auto running = running_;
   for (const auto& [no, job] : running) {
     Watch(job);
-    if (!store_.rebooted() && job->pidfd >= 0 &&
+    if (!store_.rebooted() && job->exit &&
         IsWrapperOf(job->pid, IdOf(job->batch->seq, job->index)))
       continue;
     unclear.push_back(job);
@@ -139,11 +137,8 @@ void Engine::Adopt() {
   std::set<std::pair<std::int64_t, int>> ids;
   for (Job* job : unclear) {
     // A stranger may have got the number of a process that is gone.
-    if (job->pidfd >= 0) {
-      by_pidfd_.erase(job->pidfd);
-      close(job->pidfd);
-      job->pidfd = -1;
-    }
+    by_exit_.erase(job->exit.get());
+    job->exit.Close();
     ids.emplace(job->batch->seq, job->index);
   }
   ReadRecords();  // it may have ended between the first look and the second

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "localcluster/protocol.h"
+#include "process/spawn.h"
 
 namespace cigri::localcluster {
 
@@ -45,7 +46,7 @@ struct Job {
   std::int64_t change = 0;  ///< number of its last change
   double started_at = 0;
   pid_t pid = 0;
-  int pidfd = -1;
+  process::Fd exit{};  ///< readable when the wrapper has ended
   std::int64_t start_no = 0;  ///< in the order of starts
   std::int64_t segment = 0;   ///< of the records, that its marks go to
   bool ours = false;          ///< the wrapper is our own child (not adopted)

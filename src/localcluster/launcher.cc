@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/fsuid.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +33,7 @@ std::string Ids(const Account& account) {
 
 // A file without a name that holds `text`, at a number that cigri-job's own cannot meet.
 process::Fd NamelessFile(const std::string& text) {
-  const process::Fd file(memfd_create("job", MFD_CLOEXEC));
+  const process::Fd file = process::MemoryFile();
   bool written = bool(file);
   for (std::size_t done = 0; written && done < text.size();) {
     const ssize_t k = write(file.get(), text.data() + done, text.size() - done);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,16 +31,6 @@ Fd AboveStandard(Fd fd) {
   Fd high(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   if (!high) ThrowErrno("cannot open a descriptor");
   return high;
-}
-
-// A file without a name.
-Fd MemoryFile() {
-  Fd file(memfd_create("input", MFD_CLOEXEC));
-  if (file || errno != ENOSYS) return file;
-  char path[] = "/tmp/cigri-XXXXXX";  // before Linux 3.17
-  file = Fd(mkostemp(path, O_CLOEXEC));
-  if (file) unlink(path);
-  return file;
 }
 
 // A file without a name that holds `text`. Nobody writes while the program runs, so a program that

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -185,6 +186,17 @@ Fd PidFd(pid_t pid) {
   Fd fd(pidfd_open(pid, 0));
   if (fd || errno != ENOSYS) return fd;
   return WatchByThread(pid);
+}
+
+Fd MemoryFile() {
+  Fd file(memfd_create("cigri", MFD_CLOEXEC));
+  if (file || errno != ENOSYS) return file;
+  char path[] = "/tmp/cigri-XXXXXX";  // before Linux 3.17
+  file = Fd(mkostemp(path, O_CLOEXEC));
+  if (!file) return file;
+  unlink(path);
+  fchmod(file.get(), 0777);  // as memfd_create has it
+  return file;
 }
 
 int Reap(pid_t pid) {

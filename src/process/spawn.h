@@ -61,6 +61,10 @@ pid_t Spawn(const std::vector<std::string>& argv, const SpawnOptions& options = 
 /// A descriptor that polls as readable when the process `pid` ends.
 Fd PidFd(pid_t pid);
 
+/// A file without a name, or nothing when there is no room for one. Who inherits it may open it again
+/// by its number, also as another user.
+Fd MemoryFile();
+
 /// Waits for the end of our child `pid`; returns its wait status.
 int Reap(pid_t pid);
 

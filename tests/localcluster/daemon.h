@@ -47,9 +47,11 @@ inline bool Await(const std::function<bool()>& condition,
   return condition();
 }
 
-inline pid_t Spawn(std::vector<std::string> words, const std::string& log = "") {
+inline pid_t Spawn(std::vector<std::string> words, const std::string& log = "",
+                   const std::function<void()>& in_child = {}) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
+  if (in_child) in_child();
   if (!log.empty()) {
     const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     dup2(fd, 1);
@@ -89,7 +91,7 @@ class DaemonTest : public ::testing::Test {
       words.push_back(w);
     words.insert(words.end(), {"--grace", grace_});
     words.insert(words.end(), more.begin(), more.end());
-    pid_ = Spawn(words, dir_ + "/log");
+    pid_ = Spawn(words, dir_ + "/log", in_child_);
     http::Client client(http::Endpoint::Parse("unix:" + socket()), {});
     ASSERT_TRUE(Await([&] { return client.Get("/health").ok(); })) << Slurp(dir_ + "/log");
   }
@@ -167,6 +169,7 @@ class DaemonTest : public ::testing::Test {
   }
 
   std::string grace_ = "0.5";
+  std::function<void()> in_child_{};  ///< what the daemon does before anything else
 
  private:
   std::string dir_;

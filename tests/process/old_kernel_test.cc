@@ -1,50 +1,27 @@
 // On kernels of the last ten years: what came later answers ENOSYS, as there.
+#include "tests/support/old_kernel.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <functional>
-#include <vector>
 
 #include "process/run.h"
 
 namespace cigri::process {
 namespace {
 
-// pidfd_send_signal, pidfd_open, close_range, memfd_create, statx, clone3, openat2, renameat2,
-// copy_file_range: of Linux 3.15 to 5.9.
-constexpr unsigned kLater[] = {424, 434, 436, 319, 332, 435, 437, 316, 326};
-
-// From now on, for this process and what it starts.
-void BecomeOld() {
-  std::vector<sock_filter> filter = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-  for (const unsigned call : kLater) {
-    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
-  }
-  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-    _exit(99);
-}
-
 // Runs `body` in a child that is such a kernel's; its exit code.
 int OnAnOldKernel(const std::function<bool()>& body) {
   const pid_t pid = fork();
   if (pid == 0) {
-    BecomeOld();
+    test::BecomeOld();
     _exit(body() ? 0 : 1);
   }
   int status = 0;
@@ -58,8 +35,9 @@ TEST(OldKernelTest, TheCallsAreReallyMissing) {
 
 TEST(OldKernelTest, AProgramGetsItsInputAndItsEndIsSeen) {
   EXPECT_EQ(OnAnOldKernel([] {
-              const auto result = process::Run({.argv = {"/bin/sh", "-c", "cat; echo bad >&2; exit 3"},
-                                       .input = "what it reads"});
+              const auto result =
+                  process::Run({.argv = {"/bin/sh", "-c", "cat; echo bad >&2; exit 3"},
+                                .input = "what it reads"});
               return result.outcome == Outcome::kExited && result.code == 3 &&
                      result.out == "what it reads" && result.err == "bad\n";
             }),
@@ -69,7 +47,7 @@ TEST(OldKernelTest, AProgramGetsItsInputAndItsEndIsSeen) {
 TEST(OldKernelTest, AProgramIsKilledAtItsTimeLimit) {
   EXPECT_EQ(OnAnOldKernel([] {
               return process::Run({.argv = {"/bin/sleep", "600"},
-                          .time_limit = std::chrono::milliseconds(100)})
+                                   .time_limit = std::chrono::milliseconds(100)})
                          .outcome == Outcome::kTimedOut;
             }),
             0);
@@ -86,7 +64,8 @@ TEST(OldKernelTest, AProgramInheritsNoDescriptor) {
 
 TEST(OldKernelTest, TheEndOfAProcessThatIsNotOursIsSeen) {
   EXPECT_EQ(OnAnOldKernel([] {
-              const auto started = process::Run({.argv = {"/bin/sh", "-c", "sleep 0.3 >/dev/null & echo $!"}});
+              const auto started =
+                  process::Run({.argv = {"/bin/sh", "-c", "sleep 0.3 >/dev/null & echo $!"}});
               const Fd fd = PidFd(std::stoi(started.out));
               pollfd end{fd.get(), POLLIN, 0};
               const bool lived = poll(&end, 1, 0) == 0;
