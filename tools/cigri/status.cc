@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "core/error.h"
+#include "core/pluralize.h"
 #include "core/text.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
@@ -89,7 +90,7 @@ void ReadDatabase(const Database& database, json& status) {
 std::string ModuleText(const json& status, const std::string& name, int pid) {
   for (const auto& module : status.value("modules", json::array()))
     if (module["name"] == name && module["pid"] == pid && module["idle_s"].is_number())
-      return std::to_string(module["passes"].get<std::int64_t>()) + " passes, the last " +
+      return Pluralize(module["passes"].get<std::int64_t>(), "pass", "passes") + ", the last " +
              HumanDuration(module["idle_s"].get<double>()) + " ago";
   return "";
 }
