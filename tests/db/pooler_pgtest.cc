@@ -1,6 +1,8 @@
 // A real pgbouncer between us and the server: what it does to a session decides whether we take it.
 #include <pwd.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,8 +55,17 @@ class PoolerPgTest : public test::PgTest {
       execl(kPgbouncer, "pgbouncer", "-q", (folder_ + "/ini").c_str(), nullptr);
       _exit(127);
     }
-    EXPECT_TRUE(test::Await([&] { return fs::exists(folder_ + "/.s.PGSQL.6432"); }));
+    EXPECT_TRUE(test::Await([&] { return Listens(folder_ + "/.s.PGSQL.6432"); }));
     return "host=" + folder_ + " port=6432 user=cigri dbname=postgres";
+  }
+  // The socket exists before anybody listens at it.
+  static bool Listens(const std::string& path) {
+    sockaddr_un address{.sun_family = AF_UNIX};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    const bool yes = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    return yes;
   }
   static std::string TestServerFolder() {
     const auto server = test::TestServer();
