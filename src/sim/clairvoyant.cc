@@ -15,6 +15,8 @@ namespace cigri::sim {
 namespace {
 
 constexpr double kForever = 1e300;
+constexpr double kRounding = 1e-6;  // s
+constexpr int kTries = 16;          // tasks whose own boots and transfers are looked at
 
 // Slots of ours that are held until some time.
 struct Held {
@@ -145,6 +147,8 @@ class Engine::Impl::Foresight {
     const auto add = [&](std::int32_t job, double from) {
       const PlacementState& placement = e_.PlacementOf(e_.jobs_[job]);
       End end{};
+      if (!e_.jobs_[job].running)
+        from += e_.BootOf(placement.campaign, e_.jobs_[job].task, k);
       const double length = e_.LengthOf(e_.jobs_[job], placement, &end);
       held.push_back({from + length, e_.campaigns_[placement.campaign].spec->slots});
     };
@@ -155,6 +159,14 @@ class Engine::Impl::Foresight {
     const bool theirs = !c.local_queue.empty() && !c.spec->preempts;
     const int left = open && !theirs ? c.capacity() - c.local : 0;
     outlooks_.emplace_back(e_.futures_[k], c.spec->preempts, e_.now_, left, std::move(held));
+  }
+
+  // From when a task is sent to its end, in seconds of the cluster.
+  double TurnaroundOf(const Ahead& task, const PlacementState& placement) const {
+    const ClusterSpec& cluster = *e_.clusters_[placement.cluster].spec;
+    return cluster.submit_s + e_.BootOf(placement.campaign, task.task.task, placement.cluster) +
+           e_.TransferOf(placement.campaign, task.task.task, placement.cluster) +
+           task.length / cluster.speed;
   }
 
   double WorkOf(const CampaignState& c) const {
@@ -179,6 +191,25 @@ class Engine::Impl::Foresight {
     return false;
   }
 
+  // That ends before its slots are wanted; end(): none.
+  std::vector<Ahead>::const_iterator LongestThatFits(const CampaignState& c,
+                                                     const PlacementState& placement) {
+    Outlook& outlook = outlooks_[placement.cluster];
+    const ClusterSpec& cluster = *e_.clusters_[placement.cluster].spec;
+    const double most = TurnaroundOf(c.ahead.back(), placement);
+    const double gap = outlook.Gap(c.spec->slots, most);
+    if (gap <= 0) return c.ahead.end();
+    const double fits = (gap - cluster.submit_s) * cluster.speed;
+    auto after = std::upper_bound(c.ahead.begin(), c.ahead.end(), fits,
+                                  [](double f, const Ahead& a) { return f < a.length; });
+    for (int tries = kTries; tries > 0 && after != c.ahead.begin(); --tries, --after) {
+      const double turnaround = TurnaroundOf(*std::prev(after), placement);
+      const double until = turnaround > most ? outlook.Gap(c.spec->slots, turnaround) : gap;
+      if (turnaround <= until + kRounding) return std::prev(after);
+    }
+    return c.ahead.end();
+  }
+
   // The longest task that fits anywhere; of equal ones where it ends first, then in the tightest
   // gap.
   bool Place(int i) {
@@ -190,25 +221,21 @@ class Engine::Impl::Foresight {
     for (int l = c.first_placement; l < c.first_placement + c.placements; ++l) {
       const PlacementState& placement = *e_.placements_[l];
       if (!MaySend(placement, c)) continue;
-      const ClusterSpec& cluster = *e_.clusters_[placement.cluster].spec;
-      const double most = c.ahead.back().length / cluster.speed + cluster.submit_s;
+      const auto longest = LongestThatFits(c, placement);
+      if (longest == c.ahead.end()) continue;
+      const double turnaround = TurnaroundOf(*longest, placement);
+      const double most = std::max(turnaround, TurnaroundOf(c.ahead.back(), placement));
       const double gap = outlooks_[placement.cluster].Gap(c.spec->slots, most);
-      const double fits = (gap - cluster.submit_s) * cluster.speed;
-      const auto after = std::upper_bound(c.ahead.begin(), c.ahead.end(), fits,
-                                          [](double f, const Ahead& a) { return f < a.length; });
-      if (gap <= 0 || after == c.ahead.begin()) continue;
-      const double length = std::prev(after)->length;
-      const Choice here{length, -length / cluster.speed, -gap, l};
+      const Choice here{longest->length, -turnaround, -gap, l};
       if (here <= best) continue;
       best = here;
-      task = static_cast<std::size_t>(std::prev(after) - c.ahead.begin());
+      task = static_cast<std::size_t>(longest - c.ahead.begin());
     }
     const int l = std::get<3>(best);
     if (l < 0) return false;
     const PlacementState& placement = *e_.placements_[l];
-    const ClusterSpec& cluster = *e_.clusters_[placement.cluster].spec;
     outlooks_[placement.cluster].Add(
-        {e_.now_ + cluster.submit_s + std::get<0>(best) / cluster.speed, c.spec->slots});
+        {e_.now_ + TurnaroundOf(c.ahead[task], placement), c.spec->slots});
     sends.push_back({l, c.ahead[task].task});
     ++sent_[l];
     c.ahead_s -= c.ahead[task].length;

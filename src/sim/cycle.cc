@@ -223,8 +223,12 @@ void Engine::Impl::Recall(const policy::Recall& recall) {
   std::vector<std::int32_t> waiting;
   for (const auto job : c.queue)
     if (jobs_[job].placement == l) waiting.push_back(job);
+  int booting = 0;
+  for (auto j = c.first; j >= 0; j = jobs_[j].after)
+    booting += jobs_[j].placement == l && !jobs_[j].begun;
   // Those whose end is not yet seen are being taken back already.
-  int n = recall.n - std::max(0, placements_[l]->waiting - static_cast<int>(waiting.size()));
+  int n = recall.n -
+          std::max(0, placements_[l]->waiting - booting - static_cast<int>(waiting.size()));
   for (; n > 0 && !waiting.empty(); --n, waiting.pop_back())
     if (now_ - jobs_[waiting.back()].sent >= c.spec->queue_s)
       EndJob(waiting.back(), End::kCancelled);

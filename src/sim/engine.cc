@@ -114,6 +114,9 @@ void Engine::Impl::Handle(const Event& event) {
       break;
     case Kind::kArrive:
       return Arrive(event.who);
+    case Kind::kJobBegins:
+      if (jobs_[event.who].turn == event.n) Begin(event.who);
+      break;
     case Kind::kSeen:
       return See(event.who);
     case Kind::kCampaign:
@@ -263,9 +266,9 @@ void Engine::Impl::StopAll() {
                           campaigns_[placement.campaign].spec->slots,
                           job.kind,
                           job.sent,
-                          job.started,
+                          job.begun ? job.started : -1,
                           now_,
-                          job.running ? End::kRunning : End::kNever};
+                          job.begun ? End::kRunning : End::kNever};
     for (auto* o : observers_) o->Ended(attempt);
   }
   for (auto& c : clusters_) {

@@ -30,6 +30,7 @@ class Engine::Impl {
   void Arrive(int cluster);
   void StartQueued(int cluster);
   void Start(int job);
+  void Begin(int job);
   void EndJob(int job, End end);
   void Kill(int job, End end);
   void Unlink(int job);
@@ -48,6 +49,8 @@ class Engine::Impl {
   // view.cc
   void Publish(int cluster, Seen seen);
   void NotifyCluster(int cluster);
+  double BootOf(int campaign, std::int64_t task, int cluster) const;
+  double TransferOf(int campaign, std::int64_t task, int cluster) const;
   void See(int cluster);
   void Apply(int cluster, const Seen& seen);
   void Move(int job, View view);

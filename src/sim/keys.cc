@@ -22,6 +22,17 @@ std::string Range(double least, double most) {
   return Plain(least) + " to " + Plain(most);
 }
 
+using Units = std::map<std::string, double>;
+
+std::optional<double> WithUnit(std::string_view text, const Units& units) {
+  double n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || !std::isfinite(n)) return std::nullopt;
+  const std::string unit(Trim(text.substr(static_cast<std::size_t>(end - text.data()))));
+  const auto it = units.find(unit);
+  return it == units.end() ? std::nullopt : std::optional(n * it->second);
+}
+
 }  // namespace
 
 std::optional<double> ParseDuration(std::string_view text) {
@@ -30,15 +41,15 @@ std::optional<double> ParseDuration(std::string_view text) {
     const auto walltime = ParseWalltime(text);
     return walltime ? std::optional<double>(*walltime) : std::nullopt;
   }
-  double n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || !std::isfinite(n)) return std::nullopt;
-  const std::string unit(Trim(text.substr(static_cast<std::size_t>(end - text.data()))));
-  static const std::map<std::string, double> kUnits = {
-      {"", 1},     {"s", 1},     {"ms", 0.001},    {"min", 60},
-      {"h", 3600}, {"d", 86400}, {"w", 7 * 86400}, {"y", 365 * 86400}};
-  const auto it = kUnits.find(unit);
-  return it == kUnits.end() ? std::nullopt : std::optional(n * it->second);
+  static const Units kUnits = {{"", 1},     {"s", 1},     {"ms", 0.001},    {"min", 60},
+                               {"h", 3600}, {"d", 86400}, {"w", 7 * 86400}, {"y", 365 * 86400}};
+  return WithUnit(text, kUnits);
+}
+
+std::optional<double> ParseBytes(std::string_view text) {
+  static const Units kUnits = {{"", 1},    {"B", 1},    {"kB", 1e3},
+                               {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+  return WithUnit(Trim(text), kUnits);
 }
 
 void FaultAt(jdl::Document& doc, const std::string& path, const std::string& message,
@@ -107,6 +118,18 @@ void Keys::Seconds(const std::string& key, double& out, double least) {
   if (*seconds < least || *seconds > 1e11)
     return Fault(key, "must be at least " + Plain(least) + " s (and less than 3000 years)");
   out = *seconds;
+}
+
+void Keys::Bytes(const std::string& key, double& out) {
+  const json* v = Find(key);
+  if (v == nullptr) return;
+  std::optional<double> bytes;
+  if (v->is_number()) bytes = v->get<double>();
+  if (v->is_string()) bytes = ParseBytes(v->get<std::string>());
+  if (!bytes || !(*bytes >= 0 && *bytes <= 1e18))
+    return Fault(key, "must be a number of bytes, 0 or more",
+                 "2000, \"200 MB\", \"1.5 GB\", \"1 TB\"");
+  out = *bytes;
 }
 
 void Keys::Word(const std::string& key, std::string& out, const std::vector<std::string>& words) {

@@ -24,6 +24,8 @@ class Keys {
   void Whole(const std::string& key, std::int64_t& out, std::int64_t least, std::int64_t most);
   /// Seconds, or a text as "90 s", "15 min", "6 h", "2 d", "1:30:00".
   void Seconds(const std::string& key, double& out, double least = 0);
+  /// Bytes, or a text as "200 MB".
+  void Bytes(const std::string& key, double& out);
   void Word(const std::string& key, std::string& out, const std::vector<std::string>& words = {});
   void Bool(const std::string& key, bool& out);
   void Names(const std::string& key, std::vector<std::string>& out);
@@ -44,6 +46,8 @@ class Keys {
 
 /// "90", "90 s", "15 min", "6 h", "2 d", "1 y", "1:30:00" -> seconds; nothing for anything else.
 std::optional<double> ParseDuration(std::string_view text);
+/// "2000", "200 MB", "1.5 GB", "1 TB" -> bytes; nothing for anything else.
+std::optional<double> ParseBytes(std::string_view text);
 /// Puts a fault at the nearest known place at or above `path`.
 void FaultAt(jdl::Document& doc, const std::string& path, const std::string& message,
              const std::string& hint = "");

@@ -18,7 +18,11 @@ enum class Variate : std::uint64_t {
   kArrival,
   kDecide,
   kSlow,
-  kLocalSlots
+  kLocalSlots,
+  kBoot,
+  kInput,
+  kOutput,
+  kTransfer
 };
 
 inline std::uint64_t Mixed(std::uint64_t z) {  // splitmix64

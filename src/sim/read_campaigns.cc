@@ -48,6 +48,9 @@ CampaignSpec ReadCampaign(Keys& keys) {
   keys.Seconds("at", c.at);
   keys.Whole("tasks", c.tasks, 1, 1'000'000'000);
   ReadDistribution(keys, "duration", c.duration);
+  ReadDistribution(keys, "input", c.input, Unit::kBytes);
+  ReadDistribution(keys, "output", c.output, Unit::kBytes);
+  ReadDistribution(keys, "transfer", c.transfer);
   keys.Whole("slots", c.slots, 1, 100'000'000);
   keys.Number("weight", c.weight, 0, kMuch);
   keys.Whole("tries", c.tries, 1, 1000);

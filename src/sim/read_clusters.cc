@@ -91,6 +91,8 @@ ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
   keys.Seconds("see", c.see_s);
   keys.Word("job_ratio", c.ratio,
             {"none", "slow-start", "adaptive", "adaptive-2009", "adaptive-down-exponential-up"});
+  ReadDistribution(keys, "boot", c.boot);
+  keys.Bytes("bandwidth", c.bandwidth);
   keys.Seconds("queue_s", c.queue_s);
   keys.Whole("max_waiting", c.max_waiting, 0, 100'000'000);
   if (c.max_waiting < 0) c.max_waiting = std::max(1, c.slots / 2);

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMost = 1e11;
+constexpr double kMost = 1e18;
 
 struct UnitWords {
   const char* one;   // "must be ..."
@@ -22,13 +22,16 @@ const UnitWords& WordsOf(Unit unit) {
   static constexpr UnitWords kWords[] = {
       {"a time", "times, 0 or more", "[60, 90, \"1 h\"]", "a time, as \"10 min\"", 0},
       {"a whole number, 1 or more", "whole numbers, 1 or more", "[1, 1, 4, 16]", "a number, as 4",
-       1}};
+       1},
+      {"a number of bytes", "numbers of bytes, 0 or more", "[2000, \"200 MB\", \"1.5 GB\"]",
+       "a number of bytes, as \"200 MB\"", 0}};
   return kWords[static_cast<std::size_t>(unit)];
 }
 
 // One number of a distribution; a fault when it is none.
 void ReadValue(Keys& keys, const std::string& key, double& out, Unit unit) {
   if (unit == Unit::kSeconds) return keys.Seconds(key, out);
+  if (unit == Unit::kBytes) return keys.Bytes(key, out);
   keys.Number(key, out, 0, kMost);
 }
 
@@ -36,6 +39,7 @@ std::optional<double> ValueIn(const json& v, Unit unit) {
   const bool whole = unit == Unit::kSlots;
   if (whole ? v.is_number_integer() : v.is_number()) return v.get<double>();
   if (unit == Unit::kSeconds && v.is_string()) return ParseDuration(v.get<std::string>());
+  if (unit == Unit::kBytes && v.is_string()) return ParseBytes(v.get<std::string>());
   return std::nullopt;
 }
 
@@ -132,7 +136,7 @@ void ReadDistribution(Keys& keys, const std::string& key, Distribution& out, Uni
   if (v->is_array()) return ReadList(keys, key, *v, out, unit);
   if (v->is_object()) return ReadDistributionObject(keys, key, *v, out, unit);
   out = Distribution::Constant(out.a);
-  if (unit == Unit::kSeconds) return keys.Seconds(key, out.a);
+  if (unit != Unit::kSlots) return ReadValue(keys, key, out.a, unit);
   if (const auto value = ValueIn(*v, unit); value && *value >= 1 && *value <= kMost)
     out.a = *value;
   else

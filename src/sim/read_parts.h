@@ -6,7 +6,7 @@
 namespace cigri::sim {
 
 /// What the numbers of a distribution are.
-enum class Unit { kSeconds, kSlots };
+enum class Unit { kSeconds, kSlots, kBytes };
 void ReadDistribution(Keys& keys, const std::string& key, Distribution& out,
                       Unit unit = Unit::kSeconds);
 void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scenario);

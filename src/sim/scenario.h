@@ -59,6 +59,8 @@ struct ClusterSpec {
   double see_s = 0;                ///< from what happens to when the grid knows
   std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
   double queue_s = 5;              ///< flow control
+  Distribution boot{};             ///< from when a job has its slots to when it begins
+  double bandwidth = 0;            ///< bytes per second of one job; 0: files take no time
   int max_waiting = -1;            ///< -1: half of the slots, at least 1
   ClusterMode mode = ClusterMode::kUnlimited;
   int limited = policy::kNoLimit, max_running = policy::kNoLimit;
@@ -82,6 +84,8 @@ struct CampaignSpec {
   Distribution duration{};
   int slots = 1;
   int priority = 4;
+  Distribution input{}, output{};  ///< bytes that each task moves
+  Distribution transfer{};         ///< seconds that each task waits for its files in addition
   double weight = 0;
   int tries = 2;
   double failures = 0;              ///< part of the tasks' runs that fail on their own

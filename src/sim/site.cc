@@ -27,7 +27,7 @@ void Engine::Impl::Arrive(int cluster) {
   c.queue.insert(c.queue.end(), arrived.begin(), arrived.end());
   StartQueued(cluster);
   for (const auto job : arrived)
-    if (!jobs_[job].running && !jobs_[job].ended)
+    if (!jobs_[job].begun && !jobs_[job].ended)
       Publish(cluster, {.job = job, .view = View::kWaiting});
 }
 
@@ -45,6 +45,25 @@ void Engine::Impl::StartQueued(int cluster) {
     c.queue.erase(c.queue.begin() + static_cast<std::ptrdiff_t>(i));
     Start(job);
   }
+}
+
+double Engine::Impl::BootOf(int campaign, std::int64_t task, int cluster) const {
+  const auto key = Key(scenario_.seed, Variate::kBoot, static_cast<std::uint64_t>(campaign),
+                       static_cast<std::uint64_t>(task), static_cast<std::uint64_t>(cluster));
+  return clusters_[cluster].spec->boot.At(key, std::max<std::int64_t>(0, task));
+}
+
+double Engine::Impl::TransferOf(int campaign, std::int64_t task, int cluster) const {
+  const CampaignSpec& spec = *campaigns_[campaign].spec;
+  const auto draw = [&](const Distribution& distribution, Variate what) {
+    return distribution.At(Key(scenario_.seed, what, static_cast<std::uint64_t>(campaign),
+                               static_cast<std::uint64_t>(task)), task);
+  };
+  const double seconds = draw(spec.transfer, Variate::kTransfer);
+  const double bandwidth = clusters_[cluster].spec->bandwidth;
+  if (bandwidth <= 0) return seconds;
+  return seconds +
+         (draw(spec.input, Variate::kInput) + draw(spec.output, Variate::kOutput)) / bandwidth;
 }
 
 // What ends it first: itself, its failure, its walltime, the end of its life there.
@@ -65,6 +84,8 @@ double Engine::Impl::LengthOf(const Job& job, const PlacementState& placement, E
   if (cluster.slow > 0 &&
       Uniform(Key(scenario_.seed, Variate::kSlow, c, task, attempt)) < cluster.slow)
     length *= cluster.slow_factor;
+  if (job.kind != BatchKind::kPrologue)
+    length += TransferOf(placement.campaign, job.task, placement.cluster);
   const double risk = 1 - (1 - campaign.failures) * (1 - cluster.failures);
   if (risk > 0 && job.kind != BatchKind::kPrologue) {
     const auto key = Key(scenario_.seed, Variate::kFailure, c, task, attempt);
@@ -85,13 +106,23 @@ void Engine::Impl::Start(int place) {
   PlacementState& placement = PlacementOf(job);
   ClusterState& c = clusters_[placement.cluster];
   const double length = LengthOf(job, placement, &job.end);
-  job.started = now_;
+  const double boot = BootOf(placement.campaign, job.task, placement.cluster);
+  job.started = now_ + boot;
   job.running = true;
   c.used += campaigns_[placement.campaign].spec->slots;
   job.before = c.last, job.after = -1;
   (c.last >= 0 ? jobs_[c.last].after : c.first) = place;
   c.last = place;
-  Push(now_ + length, Kind::kJobEnd, place, job.turn);
+  Push(job.started + length, Kind::kJobEnd, place, job.turn);
+  if (boot > 0) return Push(job.started, Kind::kJobBegins, place, job.turn);
+  Begin(place);
+}
+
+// A batch scheduler says of a job that its node boots that it waits.
+void Engine::Impl::Begin(int place) {
+  Job& job = jobs_[place];
+  const PlacementState& placement = PlacementOf(job);
+  job.begun = true;
   for (auto* o : observers_) o->Started(placement.campaign, placement.row->slots, now_);
   Publish(placement.cluster, {.job = place, .view = View::kRunning});
 }
@@ -121,8 +152,9 @@ void Engine::Impl::EndJob(int place, End end) {
     std::erase(clusters_[cluster].queue, place);
     std::erase_if(clusters_[cluster].arriving, [&](const auto& a) { return a.second == place; });
   }
+  const double started = job.begun ? job.started : -1;
   const Attempt attempt{job.id,   job.task, placement.campaign, cluster, slots,
-                        job.kind, job.sent, job.started,        now_,    end};
+                        job.kind, job.sent, started,            now_,    end};
   const bool ran = job.running;
   for (auto* o : observers_) o->Ended(attempt);
   Publish(cluster, {.job = place, .view = View::kGone});

@@ -17,6 +17,7 @@ namespace cigri::sim {
 enum class Kind : std::uint8_t {
   kJobEnd,     // who: job
   kArrive,     // who: cluster
+  kJobBegins,  // who: job
   kSeen,       // who: cluster
   kCampaign,   // who: campaign
   kLocalNext,  // who: cluster, n: load
@@ -31,7 +32,7 @@ struct Event {
   double at = 0;
   std::uint64_t seq = 0;
   std::int32_t who = 0;
-  std::uint32_t n = 0;  // kJobEnd: of that attempt alone; a job that was killed has another
+  std::uint32_t n = 0;  // of kJobEnd, kJobBegins: that attempt alone; a killed job has another
   Kind kind = Kind::kCycle;
   bool operator>(const Event& o) const { return at > o.at || (at == o.at && seq > o.seq); }
 };
@@ -46,9 +47,11 @@ struct Job {
   std::int16_t tries = 0, starts = 0;
   BatchKind kind = BatchKind::kTask;
   View view = View::kLaunching;  // as the grid sees it
-  bool running = false, ended = false;
+  bool running = false;  // has its slots
+  bool begun = false;    // ...and its node has booted
+  bool ended = false;
   End end = End::kDone;  // planned when it starts
-  double sent = 0, started = -1, stopped = 0;
+  double sent = 0, started = -1, stopped = 0;  // started: when it begins, known when it boots
 };
 
 struct Seen {

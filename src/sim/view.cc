@@ -98,13 +98,13 @@ void Engine::Impl::ApplyEnd(int place) {
   --campaign.in_flight;
   --in_flight_;
   ++placement.ended;
-  const double length = job.running ? job.stopped - job.started : 0;
-  if (job.running) {
+  const double length = job.begun ? job.stopped - job.started : 0;
+  if (job.begun) {
     const double used = length * campaign.spec->slots;
     campaign.used_slot_s += used;
     usage_.Add(Row(campaign), kEpoch + now_, used, snapshot_.usage);
   }
-  if (job.running) {
+  if (job.begun) {
     ClusterState& c = clusters_[placement.cluster];
     Remember(c.survival, {length, job.end == End::kPreempted}, ++c.ended);
     c.ran_s += length;
@@ -126,7 +126,7 @@ void Engine::Impl::ApplyEnd(int place) {
   } else if (job.end == End::kFailed || job.end == End::kWalltime) {
     CountTry(job, placement, campaign);
   } else if (job.end != End::kCopy) {
-    if (job.end == End::kPreempted && job.running) CountKill(placement, campaign, length);
+    if (job.end == End::kPreempted && job.begun) CountKill(placement, campaign, length);
     Requeue(job, campaign, job.tries);
   }
   free_jobs_.push_back(place);
