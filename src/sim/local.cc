@@ -49,8 +49,7 @@ std::optional<LocalJob> LocalStream::Next() {
                          : load_->every.At(Mixed(before), static_cast<std::int64_t>(draw_));
   at_ = After(*load_, at_, std::max(gap, kLeastGap));
   if (load_->until > 0 && at_ >= load_->until) return std::nullopt;
-  ++draw_;
-  const auto n = static_cast<std::int64_t>(draw_);
+  const auto n = static_cast<std::int64_t>(draw_++);
   const auto most = static_cast<double>(most_slots_);
   const auto slots = load_->slots.At(Key(seed_, Variate::kLocalSlots, who_, draw_), n);
   return LocalJob{at_, load_->duration.At(Key(seed_, Variate::kLocal, who_, draw_), n),

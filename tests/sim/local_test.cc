@@ -66,6 +66,13 @@ TEST(LocalUsersTest, TheWidthOfTheirJobsIsDrawnToo) {
   for (const auto& [at, length, slots] : wide) EXPECT_TRUE(slots >= 1 && slots <= 1000) << slots;
 }
 
+TEST(LocalUsersTest, ListsAreTakenInTurnFromTheirBegin) {
+  const auto jobs = LocalJobsOf(
+      R"({"every": [100, 50], "duration": [10, 20, 30], "slots": [4, 5], "until": 400})");
+  using Job = std::tuple<double, double, int>;
+  EXPECT_EQ(jobs, (std::vector<Job>{{100, 10, 4}, {150, 20, 5}, {250, 30, 4}, {300, 10, 5}}));
+}
+
 TEST(LocalUsersTest, ASeedRepeatsThemAndAnotherOneDoesNot) {
   const std::string load =
       R"({"every": {"distribution": "weibull", "scale": "5 min", "shape": 0.6},
