@@ -22,6 +22,8 @@ std::string Cluster::ExceedsLimit(const Batch&) { return ""; }
 
 std::string Cluster::WhyNot(const Batch& batch) { return ExceedsLimit(batch); }
 
+ResourceClass Cluster::ResourceClassOf(const Batch&) const { return {}; }
+
 std::string Cluster::CredentialError(const std::string&) { return ""; }
 
 std::unique_ptr<Cluster> MakeCluster(const ClusterConfig& config, TokenSource tokens) {

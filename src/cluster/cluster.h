@@ -207,6 +207,18 @@ struct FindResult {
   bool revoked = false;   ///< the tag can never be submitted any more
 };
 
+/// The slots of a cluster that a job can use when not every one will do: GPUs, the nodes of a
+/// partition, what has certain properties.
+struct ResourceClass {
+  std::string request;  ///< in the driver's own words, to be stored; "" = any slot will do
+  int units = 1;        ///< what one job takes of it
+};
+/// How many units of a class there are now.
+struct ClassCount {
+  std::string name;         ///< for messages, in the plural: "GPUs", "slots with mem >= 64000"
+  int total = 0, free = 0;  ///< that exist; that a job could start on now
+};
+
 struct Resources {
   int max = 0;          ///< resource units that exist
   int used = 0;         ///< taken by any job
@@ -216,6 +228,7 @@ struct Resources {
   int preemptible = 0;      ///< of `used`, by best-effort jobs of others
   std::string note;         ///< for messages: "2 of 4 nodes down"
   double cluster_time = 0;  ///< the cluster's clock at the answer, 0 = not reported
+  std::map<std::string, ClassCount> classes{};  ///< by ResourceClass::request
 };
 
 struct PollRequest {
@@ -308,8 +321,14 @@ class Cluster {
   /// have been asked to end.
   virtual KillResult Kill(const std::vector<RemoteRef>& jobs) = 0;
 
+  /// Also counts `classes`: requests that ResourceClassOf made, maybe long ago. One that cannot be
+  /// counted is left out, and its jobs are given by the slots of the whole cluster.
   /// Throws CallFailed; std::runtime_error when ClusterConfig::properties cannot be read.
-  virtual Resources GetResources() = 0;
+  virtual Resources GetResources(const std::vector<std::string>& classes) = 0;
+
+  /// What the jobs of `batch` need here. Makes no call: the API asks it at submission. By default
+  /// any slot will do; so it does for what this kind could not count.
+  virtual ResourceClass ResourceClassOf(const Batch& batch) const;
 
   /// `bytes` from `offset` (negative: that many from the end) of the job's output. `exists` is
   /// false when the cluster says that there is no such file. Throws CallFailed; std::runtime_error

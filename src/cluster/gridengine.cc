@@ -281,7 +281,7 @@ class GridEngine final : public Cluster {
     return result;
   }
 
-  Resources GetResources() override {
+  Resources GetResources(const std::vector<std::string>&) override {
     const auto what = "read the queues of " + config().name;
     Strings argv{"qstat", "-f", "-xml"};
     if (const auto queue = Queue(true); !queue.empty()) argv.insert(argv.end(), {"-q", queue});
@@ -341,7 +341,7 @@ class GridEngine final : public Cluster {
       const bool tried = StartsWith(version, "SGE 8.1.");
       items.push_back({"version", tried ? Verdict::kOk : Verdict::kWarn,
                        version + (tried ? "" : ": not tried on a real one")});
-      const auto r = GetResources();
+      const auto r = GetResources({});
       items.push_back({"resources", r.max > 0 ? Verdict::kOk : Verdict::kFail,
                        std::to_string(r.max) + " slots, " + std::to_string(r.free()) + " free"});
     } catch (const CallFailed& e) {

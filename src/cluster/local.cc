@@ -112,7 +112,9 @@ class LocalCluster : public Cluster {
     return result;
   }
 
-  Resources GetResources() override { return local::ReadResources(Get("/resources").body); }
+  Resources GetResources(const std::vector<std::string>&) override {
+    return local::ReadResources(Get("/resources").body);
+  }
 
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override {
@@ -152,7 +154,7 @@ class LocalCluster : public Cluster {
   std::vector<CheckItem> Check(const std::string& cluster_user, bool submit) override;
 
   std::string WhyNot(const Batch& batch) override {
-    const Resources r = GetResources();
+    const Resources r = GetResources({});
     if (batch.slots > r.max)
       return "a job asks for " + std::to_string(batch.slots) + " slots, " + config_.name + " has " +
              std::to_string(r.max);
@@ -302,7 +304,7 @@ std::vector<CheckItem> LocalCluster::Check(const std::string& cluster_user, bool
       {"clock", skew < 5 ? Verdict::kOk : Verdict::kWarn, HumanDuration(skew) + " apart"});
   try {
     ListTagged("cigri.check.", {});
-    const Resources r = GetResources();
+    const Resources r = GetResources({});
     items.push_back({"authorised", Verdict::kOk, "may act for all users there"});
     items.push_back({"limits", Verdict::kOk, std::to_string(r.max) + " slots, 5000 jobs an array"});
   } catch (const CallFailed& e) {

@@ -73,7 +73,8 @@ class OarCluster final : public Cluster {
                   bool revoke) override;
   PollResult Poll(const PollRequest& request) override;
   KillResult Kill(const std::vector<RemoteRef>& jobs) override;
-  Resources GetResources() override;
+  Resources GetResources(const std::vector<std::string>& classes) override;
+  ResourceClass ResourceClassOf(const Batch& batch) const override;
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;
@@ -125,8 +126,8 @@ class OarCluster final : public Cluster {
   std::vector<std::string> SubmitJobs(const Batch& batch);
   std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);
   std::string SubmissionBody(const Batch& batch) const;
-  int UsedUnits();
-  int UsedByJobs();
+  std::set<std::string> BusyUnits(const std::string& property);
+  int UsedUnits(const std::set<std::string>& busy) const;
   CheckItem CheckUser(const std::string& user);
   CheckItem CheckResources();
 

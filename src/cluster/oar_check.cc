@@ -113,7 +113,7 @@ CheckItem OarCluster::CheckUser(const std::string& user) {
 
 CheckItem OarCluster::CheckResources() {
   try {
-    const auto r = GetResources();
+    const auto r = GetResources({});
     const auto text = std::to_string(r.max) + " " + api_.config().resource_unit + "s, " +
                       std::to_string(r.free()) + " free" + (r.note.empty() ? "" : "; " + r.note);
     if (r.max > 0) return {"resources", Verdict::kOk, text};

@@ -122,13 +122,13 @@ OarItem OarItemView::Keep(bool with_details) const {
                std::string(name),
                std::string(state),
                std::string(owner.empty() ? TextAt(all, "user") : owner),
-               0,
+               {},
                "",
                std::nullopt};
   if (with_details) item.index = IndexInCommand(std::string(TextAt(all, "command")));
   simdjson::dom::array resources;
   if (with_details && all["resources"].get(resources) == simdjson::SUCCESS)
-    item.resources = static_cast<int>(resources.size());
+    for (const auto resource : resources) item.resources.push_back(IntegerAt(resource, "id"));
   if (with_details && OarEnded(state)) item.details = simdjson::minify(all);
   return item;
 }

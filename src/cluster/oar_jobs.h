@@ -19,7 +19,7 @@ namespace cigri::cluster {
 struct OarItem {
   std::int64_t id = 0;
   std::string name, state, owner;
-  int resources = 0;         ///< how many it holds, where lists tell
+  std::vector<std::int64_t> resources;  ///< ids of those that it holds, where lists tell
   std::string details;       ///< the whole item as JSON, where lists have all that single jobs have
   std::optional<int> index;  ///< ours, where lists show the command
 };

@@ -1,10 +1,12 @@
 // The resources of an OAR cluster: read at every poll, thousands of lines on a large one.
 #include <simdjson.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "cluster/json_list.h"
 #include "cluster/oar.h"
+#include "cluster/oar_class.h"
 #include "cluster/property_filter.h"
 #include "core/text.h"
 
@@ -26,11 +28,17 @@ std::string_view TextOf(const Item& value, std::string* room) {
   return *room;
 }
 
-std::string_view PropertyOf(const Item& resource, std::string_view name, std::string* room) {
+std::optional<std::string_view> LookUp(const Item& resource, std::string_view name,
+                                       std::string* room) {
   // The API calls the column resource_id "id".
   Item value;
   const auto key = name == "resource_id" ? "id" : name;
-  return resource[key].get(value) == simdjson::SUCCESS ? TextOf(value, room) : "";
+  if (resource[key].get(value) != simdjson::SUCCESS) return std::nullopt;
+  return TextOf(value, room);
+}
+
+std::string_view PropertyOf(const Item& resource, std::string_view name, std::string* room) {
+  return LookUp(resource, name, room).value_or("");
 }
 
 bool Usable(const Item& resource) {
@@ -39,16 +47,42 @@ bool Usable(const Item& resource) {
          PropertyOf(resource, "drain", &room) != "YES";
 }
 
+std::vector<OarClassCounter> CountersOf(const std::vector<std::string>& classes,
+                                        const std::string& resource_unit,
+                                        std::vector<std::string>* requests) {
+  std::vector<OarClassCounter> counters;
+  for (const auto& request : classes) try {
+      counters.emplace_back(request, resource_unit);
+      requests->push_back(request);
+    } catch (const std::runtime_error&) {
+      // Of another kind, or of another version of this driver: not counted.
+    }
+  return counters;
+}
+
+void AddTo(std::vector<OarClassCounter>& counters, const Item& resource) {
+  std::string room;
+  for (auto& counter : counters)
+    counter.Add(
+        [&](const std::string& name) -> std::optional<std::string> {
+          const auto value = LookUp(resource, name, &room);
+          return value ? std::optional<std::string>(*value) : std::nullopt;
+        },
+        Usable(resource));
+}
+
 // The jobs of an OAR 3 list that hold resources now.
 bool Holds(const OarItem& item) { return OarState(item.state) == RemoteState::kRunning; }
 
 }  // namespace
 
-Resources OarCluster::GetResources() {
+Resources OarCluster::GetResources(const std::vector<std::string>& classes) {
   const auto& config = api_.config();
   const PropertyFilter filter(config.properties);
   const auto what = "read the resources of " + config.name;
   const auto path = dialect_->Resources();
+  std::vector<std::string> requests;
+  auto counters = CountersOf(classes, config.resource_unit, &requests);
   Resources r;
   std::string room;
   ++polls_;
@@ -63,6 +97,7 @@ Resources OarCluster::GetResources() {
       if (!filter.Accepts(
               [&](const std::string& name) { return std::string(PropertyOf(item, name, &room)); }))
         return;
+      AddTo(counters, item);
       auto& unit = units_[std::string(PropertyOf(item, config.resource_unit, &room))];
       // It counts as down when one of its resources is.
       const bool others = unit.poll != polls_ || unit.usable;
@@ -73,7 +108,16 @@ Resources OarCluster::GetResources() {
   std::erase_if(units_, [&](const auto& unit) { return unit.second.poll != polls_; });
   r.max = static_cast<int>(units_.size());
   for (const auto& [name, unit] : units_) r.unavailable += unit.usable ? 0 : 1;
-  r.used = UsedUnits();
+  std::map<std::string, std::set<std::string>> busy;  // by unit: each is asked for once
+  const auto& in_use = busy[config.resource_unit] = BusyUnits(config.resource_unit);
+  r.used = UsedUnits(in_use);
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    const auto& unit = counters[i].unit();
+    const bool by_unit = !dialect_->ResourceUse(unit).empty();
+    if (by_unit && busy.count(unit) == 0) busy[unit] = BusyUnits(unit);
+    if (const auto count = counters[i].Count(by_unit ? busy[unit] : counters[i].UnitsOf(in_use)))
+      r.classes[requests[i]] = *count;
+  }
   if (r.unavailable > 0)
     r.note = std::to_string(r.unavailable) + " of " + std::to_string(r.max) + " " +
              config.resource_unit + "s are not available";
@@ -84,32 +128,39 @@ Resources OarCluster::GetResources() {
   return r;
 }
 
-int OarCluster::UsedUnits() {
+// Values of `property` on which jobs run. OAR 3 has no such list: the resources of the jobs that
+// run.
+std::set<std::string> OarCluster::BusyUnits(const std::string& property) {
   const auto& config = api_.config();
-  const auto path = dialect_->ResourceUse(config.resource_unit);
-  if (path.empty()) return UsedByJobs();
+  const auto path = dialect_->ResourceUse(property);
+  std::set<std::string> busy;
+  if (path.empty()) {
+    const auto what = "list live jobs of " + config.name;
+    for (const auto& item : List(what, dialect_->LiveJobs(""), config.auth_user))
+      if (Holds(item)) {
+        if (item.resources.empty()) busy.insert("of job " + std::to_string(item.id));
+        for (const auto id : item.resources) busy.insert(std::to_string(id));
+      }
+    return busy;
+  }
   const auto what = "read what is in use on " + config.name;
-  int used = 0;
   std::string room;
   EachOarItem(what, api_.GetBody(what, path, config.auth_user), [&](const Item& item) {
     Item value;
-    if (item[config.resource_unit].get(value) != simdjson::SUCCESS) return;
     simdjson::dom::array jobs;
-    const auto unit = units_.find(std::string(TextOf(value, &room)));
-    if (unit != units_.end() && unit->second.usable &&
+    if (item[property].get(value) == simdjson::SUCCESS &&
         item["jobs"].get(jobs) == simdjson::SUCCESS && jobs.size() > 0)
-      ++used;
+      busy.emplace(TextOf(value, &room));
   });
-  return used;
+  return busy;
 }
 
-// OAR 3 has no list of what is in use: the resources of the jobs that run.
-int OarCluster::UsedByJobs() {
-  const auto what = "list live jobs of " + api_.config().name;
-  int used = 0;
-  for (const auto& item : List(what, dialect_->LiveJobs(""), api_.config().auth_user))
-    if (Holds(item)) used += std::max(1, item.resources);
-  return used;
+int OarCluster::UsedUnits(const std::set<std::string>& busy) const {
+  if (dialect_->ResourceUse(api_.config().resource_unit).empty())
+    return static_cast<int>(busy.size());
+  return static_cast<int>(std::count_if(units_.begin(), units_.end(), [&](const auto& unit) {
+    return unit.second.usable && busy.count(unit.first) != 0;
+  }));
 }
 
 }  // namespace cigri::cluster

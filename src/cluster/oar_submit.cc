@@ -2,6 +2,7 @@
 
 #include "cluster/job_environment.h"
 #include "cluster/oar.h"
+#include "cluster/oar_class.h"
 #include "cluster/resource_request.h"
 #include "core/pattern.h"
 #include "core/text.h"
@@ -44,11 +45,13 @@ std::string NodeProperty(const Batch& batch) {
              : "network_address NOT IN ('" + Join(nodes.excluded, "', '") + "')";
 }
 
+void AddProperty(std::string& all, const std::string& need) {
+  if (!need.empty()) all = all.empty() ? need : "(" + all + ") AND " + need;
+}
+
 std::string Properties(const Batch& batch, const ClusterConfig& config) {
   std::string all = batch.properties;
-  const auto add = [&](const std::string& need) {
-    if (!need.empty()) all = all.empty() ? need : "(" + all + ") AND " + need;
-  };
+  const auto add = [&](const std::string& need) { AddProperty(all, need); };
   const auto mem = ResourceRequestOf(batch).mem_mb;
   const auto column = config.options.value("mem_property", "");
   if (mem > 0 && !column.empty()) add(column + " >= " + std::to_string(mem));
@@ -109,14 +112,61 @@ std::string OarEscape(const std::string& text) {
   return out;
 }
 
-std::string OarResources(const Batch& batch, const ClusterConfig& config) {
+namespace {
+
+std::string HierarchyOf(const Batch& batch, const ClusterConfig& config) {
   std::string text = batch.resources;
   if (const auto resource_request = ResourceRequestOf(batch);
       resource_request.plain && (resource_request.cores > 0 || resource_request.gpus > 0))
     text = ResourceText(resource_request, config);
   if (text.empty()) text = "/" + config.resource_unit + "=" + std::to_string(batch.slots);
   if (text[0] != '/' && text[0] != '{') text = "/" + text;
-  return text + ",walltime=" + FormatWalltime(batch.walltime_s);
+  return text;
+}
+
+/// What one part of a hierarchy asks for: its conditions, and how many of a unit (0: not named).
+struct Asked {
+  std::vector<std::string> conditions;
+  int units = 0;
+};
+
+Asked AskedIn(std::string_view text, const std::string& unit) {
+  constexpr std::int64_t kMost = 1'000'000;
+  Asked asked;
+  std::int64_t product = 1;
+  while (!text.empty()) {
+    const bool condition = text[0] == '{';
+    const auto end = std::min(text.size(), text.find_first_of(condition ? "}" : "/{", 1));
+    const std::string part(text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + (condition ? 1 : 0)));
+    if (condition) {
+      asked.conditions.push_back("(" + part.substr(1) + ")");
+    } else if (const auto equals = part.find('='); equals != part.npos && asked.units == 0) {
+      product = std::min(kMost, product * std::max(1, std::atoi(part.c_str() + equals + 1)));
+      const std::size_t slash = part[0] == '/' ? 1 : 0;
+      if (Trim(std::string_view(part).substr(slash, equals - slash)) == unit)
+        asked.units = static_cast<int>(product);
+    }
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::string OarResources(const Batch& batch, const ClusterConfig& config) {
+  return HierarchyOf(batch, config) + ",walltime=" + FormatWalltime(batch.walltime_s);
+}
+
+ResourceClass OarCluster::ResourceClassOf(const Batch& batch) const {
+  const auto& config = api_.config();
+  const auto gpu = config.options.value("gpu_unit", "gpu");
+  const auto text = HierarchyOf(batch, config);
+  if (text.find('+') != text.npos) return {};  // parts that ask for different things
+  const auto asked = AskedIn(text, gpu);
+  std::string properties = Properties(batch, config);
+  for (const auto& condition : asked.conditions) AddProperty(properties, condition);
+  if (asked.units > 0) return OarClassOf(properties, gpu, asked.units);
+  return OarClassOf(properties, "", batch.slots);
 }
 
 std::string OarCluster::Words(const std::string& text) const {

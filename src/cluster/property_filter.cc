@@ -107,6 +107,12 @@ class Parser {
     auto node = std::make_unique<Node>();
     if (next_ == tokens_.size() || tokens_[next_].quoted) Fail("the name of a property");
     node->property = tokens_[next_++].text;
+    const bool negated = Take("not");
+    if (Take("in")) {
+      auto any = AnyOf(node->property);
+      return negated ? Join(Kind::kNot, std::move(any), nullptr) : std::move(any);
+    }
+    if (negated) Fail("IN");
     if (next_ == tokens_.size()) Fail("= or another comparison");
     node->relation = tokens_[next_].text;
     bool known = false;
@@ -115,6 +121,24 @@ class Parser {
     if (++next_ == tokens_.size()) Fail("a value");
     node->value = tokens_[next_++].text;
     return node;
+  }
+
+  // ('a', 'b', 3): it is one of these.
+  std::unique_ptr<Node> AnyOf(const std::string& property) {
+    if (!Take("(")) Fail("(");
+    std::unique_ptr<Node> any;
+    while (!Take(")")) {
+      if (next_ == tokens_.size()) Fail(")");
+      const Token& token = tokens_[next_++];
+      for (const auto& value : token.quoted ? std::vector{token.text} : Split(token.text, ',')) {
+        if (value.empty() && !token.quoted) continue;
+        auto node = std::make_unique<Node>();
+        node->property = property, node->relation = "=", node->value = value;
+        any = any ? Join(Kind::kOr, std::move(any), std::move(node)) : std::move(node);
+      }
+    }
+    if (!any) Fail("a value before )");
+    return any;
   }
 
   std::string text_;

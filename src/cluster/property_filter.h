@@ -8,7 +8,8 @@
 namespace cigri::cluster {
 
 /// A condition like "cluster='luke' AND (mem >= 16000 OR gpu = 'YES')": comparisons with = != <> <
-/// <= > >=, AND, OR, NOT and parentheses. Numbers compare as numbers, anything else as text.
+/// <= > >=, [NOT] IN (...), AND, OR, NOT and parentheses. Numbers compare as numbers, anything else
+/// as text.
 class PropertyFilter {
  public:
   /// Throws std::runtime_error saying where `text` cannot be read. "" accepts everything.

@@ -27,7 +27,8 @@ class SlurmCluster final : public Cluster {
                   bool revoke) override;
   PollResult Poll(const PollRequest& request) override;
   KillResult Kill(const std::vector<RemoteRef>& jobs) override;
-  Resources GetResources() override;
+  Resources GetResources(const std::vector<std::string>& classes) override;
+  ResourceClass ResourceClassOf(const Batch& batch) const override;
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override;
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override;

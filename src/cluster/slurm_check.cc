@@ -5,6 +5,7 @@
 #include "cluster/json_list.h"
 #include "cluster/resource_request.h"
 #include "cluster/slurm.h"
+#include "cluster/slurm_class.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -77,15 +78,22 @@ nlohmann::json SlurmCluster::Nodes(const std::string& user) {
   return At(answer, "nodes");
 }
 
-Resources SlurmCluster::GetResources() {
+Resources SlurmCluster::GetResources(const std::vector<std::string>& classes) {
   const auto& config = api_.config();
   const auto partition =
       config.options.value("best_effort_partition", config.options.value("partition", ""));
   Resources r;
+  std::map<std::string, SlurmClassCounter> counters;
+  for (const auto& request : classes)
+    if (auto what = SlurmClass::Read(request)) counters.emplace(request, *what);
   int down = 0, nodes = 0;
   for (const auto& node : Nodes(config.auth_user)) {
     if (At(node, "cpus").is_null())
       ThrowGarbage("read the nodes of " + config.name, "a node without its CPUs");
+    for (auto& [request, counter] : counters) {
+      const auto& own = counter.what().partition;
+      if (InPartition(node, own.empty() ? partition : own)) counter.Add(node, Usable(node));
+    }
     if (!InPartition(node, partition)) continue;
     const int cpus = static_cast<int>(NumberIn(At(node, "cpus")));
     ++nodes;
@@ -95,6 +103,8 @@ Resources SlurmCluster::GetResources() {
     ++down;
     r.unavailable += cpus - static_cast<int>(NumberIn(At(node, "alloc_cpus")));
   }
+  for (const auto& [request, counter] : counters)
+    if (const auto count = counter.Count()) r.classes[request] = *count;
   if (down > 0)
     r.note = std::to_string(down) + " of " + std::to_string(nodes) + " nodes are not available";
   const auto diag = GetJson("read the load of " + config.name, Path("diag"), config.auth_user);
@@ -301,7 +311,7 @@ CheckItem SlurmCluster::CheckPartition(const std::string& user) {
 
 CheckItem SlurmCluster::CheckResources() {
   try {
-    const auto r = GetResources();
+    const auto r = GetResources({});
     return {"resources", r.max > 0 ? Verdict::kOk : Verdict::kFail,
             r.max == 0 ? "no node in the partition"
                        : std::to_string(r.max) + " CPUs, " + std::to_string(r.free()) + " free" +

@@ -5,6 +5,7 @@
 #include "cluster/job_environment.h"
 #include "cluster/resource_request.h"
 #include "cluster/slurm.h"
+#include "cluster/slurm_class.h"
 #include "core/text.h"
 
 namespace cigri::cluster {
@@ -45,6 +46,11 @@ std::string Option(const Batch& batch, const ClusterConfig& config, const char* 
   return own.empty() ? TextIn(config.options, key) : own;
 }
 
+std::string ConstraintOf(const Batch& batch, const ClusterConfig& config) {
+  const auto constraint = Option(batch, config, "constraint");
+  return constraint.empty() ? batch.properties : constraint;
+}
+
 constexpr int kHeld = 2042;
 
 // The id of each element's job in `array`.
@@ -67,6 +73,19 @@ std::string SlurmCluster::PartitionOf(const Batch& batch) const {
   return batch.best_effort ? options.value("best_effort_partition", partition) : partition;
 }
 
+ResourceClass SlurmCluster::ResourceClassOf(const Batch& batch) const {
+  const auto& config = api_.config();
+  const int gpus = ResourceRequestOf(batch).gpus;
+  SlurmClass what{.gpus = gpus > 0,
+                  .partition = PartitionOf(batch),
+                  .constraint = ConstraintOf(batch, config)};
+  // The slots of a cluster are those of its own partition.
+  if (what.partition ==
+      config.options.value("best_effort_partition", config.options.value("partition", "")))
+    what.partition = "";
+  return what.Of(gpus > 0 ? gpus : batch.slots);
+}
+
 // REQUIRES: the version is known.
 SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   const auto& config = api_.config();
@@ -85,8 +104,7 @@ SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   r.account = Option(batch, config, "account");
   if (r.account.empty()) r.account = batch.project;
   r.qos = Option(batch, config, "qos");
-  r.constraints = Option(batch, config, "constraint");
-  if (r.constraints.empty()) r.constraints = batch.properties;
+  r.constraints = ConstraintOf(batch, config);
   r.begin_at = static_cast<std::int64_t>(std::time(nullptr)) + kSlurmHoldSeconds;
   r.walltime_s = batch.walltime_s;
   r.cpus_per_task = batch.slots;

@@ -142,7 +142,7 @@ std::optional<Answer> Poller::State::Ask(const JobList& to_ask) {
     a.poll = cluster->Poll(request);
     a.resources = a.poll.resources;
     if (!a.resources) {
-      a.resources = cluster->GetResources();
+      a.resources = cluster->GetResources({});
       ++a.poll.calls;
     }
     if (const double clock = std::max(a.poll.cluster_time, a.resources->cluster_time);

@@ -1,5 +1,6 @@
 #include "fake_cluster.h"
 
+#include "cluster/resource_request.h"
 #include "core/text.h"
 
 namespace cigri::test {
@@ -157,8 +158,16 @@ KillResult FakeCluster::Kill(const std::vector<RemoteRef>& jobs) {
   return result;
 }
 
-Resources FakeCluster::GetResources() {
+// One of its slots has a GPU, on which nothing runs.
+ResourceClass FakeCluster::ResourceClassOf(const Batch& batch) const {
+  const int gpus = ResourceRequestOf(batch).gpus;
+  return gpus > 0 ? ResourceClass{"gpu", gpus} : ResourceClass{};
+}
+
+Resources FakeCluster::GetResources(const std::vector<std::string>& classes) {
   Resources resources;
+  for (const auto& request : classes)
+    if (request == "gpu") resources.classes[request] = {"GPUs", 1, 1};
   Ask([&] {
     resources.max = FakeScheduler::kSlots;
     for (const auto& [id, job] : scheduler_.jobs)
@@ -190,7 +199,7 @@ std::vector<std::string> FakeCluster::TagsSince(const std::string& prefix, doubl
 
 std::vector<CheckItem> FakeCluster::Check(const std::string&, bool) {
   try {
-    GetResources();
+    GetResources({});
     return {{"reachable", CheckItem::Verdict::kOk, "in memory"}};
   } catch (const CallFailed& e) {
     return {{"reachable", CheckItem::Verdict::kFail, e.what()}};

@@ -52,7 +52,8 @@ class FakeCluster final : public cluster::Cluster {
                            bool revoke) override;
   cluster::PollResult Poll(const cluster::PollRequest& request) override;
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>& jobs) override;
-  cluster::Resources GetResources() override;
+  cluster::Resources GetResources(const std::vector<std::string>& classes) override;
+  cluster::ResourceClass ResourceClassOf(const cluster::Batch& batch) const override;
   std::vector<cluster::RemoteJob> ListTagged(const std::string& prefix,
                                              const JobFilter& wanted) override;
   std::vector<std::string> TagsSince(const std::string& prefix, double since) override;

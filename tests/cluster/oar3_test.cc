@@ -238,8 +238,24 @@ TEST_F(Oar3Test, WhatIsInUseIsCountedFromTheJobsThatRun) {
   Pages("/resources?detailed=true", resources);
   Pages("/jobs?details=1", Json::array({Job(84, "Running"), Job(85, "Waiting")}));
   server_.On("GET", "/stress_factor", Says({{"GLOBAL_STRESS", "0"}}));
-  const auto r = oar_->GetResources();
+  const auto r = oar_->GetResources({});
   EXPECT_EQ(std::tuple(r.max, r.used, r.free()), std::tuple(5, 2, 3));
+}
+
+TEST_F(Oar3Test, AClassIsFreeWhereNoJobThatRunsHoldsItsResources) {
+  Json resources = Json::array();
+  for (int i = 1; i <= 6; ++i)
+    resources.push_back({{"id", i}, {"state", "Alive"}, {"gpu", (i + 1) / 2}});
+  Pages("/resources?detailed=true", resources);
+  Pages("/jobs?details=1", Json::array({Job(84, "Running"), Job(85, "Waiting")}));
+  server_.On("GET", "/stress_factor", Says({{"GLOBAL_STRESS", "0"}}));
+  auto batch = BatchOf({"true"});
+  batch.options["gpus"] = 1;
+  const auto gpus = oar_->ResourceClassOf(batch);
+  const auto r = oar_->GetResources({gpus.request});
+  EXPECT_EQ(std::tuple(r.max, r.used), std::tuple(6, 2));
+  const auto& count = r.classes.at(gpus.request);
+  EXPECT_EQ(std::tuple(count.total, count.free), std::tuple(3, 2));
 }
 
 TEST_F(Oar3Test, AUserWithoutATokenIsRefusedBeforeAnythingIsSent) {

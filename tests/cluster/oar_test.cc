@@ -638,11 +638,11 @@ TEST_F(OarTest, ResourcesAreCountedByUnitAndProperties) {
   server_.On("GET", "/stress_factor.json", Says({{"GLOBAL_STRESS", "0.85"}}));
   auto config = ConfigOf("oar2", server_.port());
   config.properties = "cluster='luke'";
-  auto r = MakeCluster(config)->GetResources();
+  auto r = MakeCluster(config)->GetResources({});
   EXPECT_EQ(std::tuple(r.max, r.used, r.unavailable), std::tuple(6, 1, 1));
   EXPECT_DOUBLE_EQ(r.stress, 0.85);
   config.resource_unit = "host";
-  r = MakeCluster(config)->GetResources();
+  r = MakeCluster(config)->GetResources({});
   EXPECT_EQ(std::tuple(r.max, r.used, r.unavailable), std::tuple(3, 1, 1));
   EXPECT_EQ(r.note, "1 of 3 hosts are not available");
 }
@@ -653,7 +653,7 @@ TEST_F(OarTest, ResourcesThatAreTakenAwayOrFixedAreSeenInTheNextPoll) {
     for (const auto& [id, state] : cores)
       items.push_back({{"id", id}, {"state", state}, {"drain", "NO"}});
     server_.On("GET", "/resources/full.json", Says({{"items", items}, {"total", items.size()}}));
-    const auto r = oar_->GetResources();
+    const auto r = oar_->GetResources({});
     return std::tuple(r.max, r.used, r.unavailable);
   };
   const nlohmann::json used{{"resource_id", "1"}, {"jobs", {83}}};
@@ -662,6 +662,91 @@ TEST_F(OarTest, ResourcesThatAreTakenAwayOrFixedAreSeenInTheNextPoll) {
   EXPECT_EQ(resources({{1, "Alive"}, {2, "Suspected"}, {3, "Alive"}}), std::tuple(3, 1, 1));
   EXPECT_EQ(resources({{1, "Alive"}, {2, "Alive"}, {3, "Alive"}}), std::tuple(3, 1, 0));
   EXPECT_EQ(resources({{2, "Alive"}, {3, "Absent"}}), std::tuple(2, 0, 1));
+}
+
+ResourceClass OarClass(Cluster& oar, const std::string& properties, const std::string& resources,
+                       int slots = 1, int gpus = 0) {
+  auto batch = BatchOf({"true"});
+  batch.properties = properties;
+  batch.resources = resources;
+  batch.slots = slots;
+  if (gpus > 0) batch.options["gpus"] = gpus;
+  return oar.ResourceClassOf(batch);
+}
+
+TEST_F(OarTest, TheClassOfABatchIsWhatItsJobsCanUse) {
+  const struct {
+    const char *properties, *resources;
+    int slots, gpus;
+    const char* request;
+    int units;
+  } cases[] = {
+      {"", "/resource_id=1", 1, 0, "", 1},
+      {"", "/nodes=1/core=4", 4, 0, "", 1},
+      {"mem >= 64", "/core=4", 4, 0, R"({"properties":"mem >= 64"})", 4},
+      {"", "/resource_id=1", 1, 2, R"({"unit":"gpu"})", 2},
+      {"", "/host=2/gpu=3/core=4", 24, 0, R"({"unit":"gpu"})", 6},
+      {"gpu_model='A100'", "/gpu=1", 1, 0,
+       R"({"properties":"gpu_model='A100'","unit":"gpu"})", 1},
+      {"", "{gpu='YES'}/nodes=1/{mem > 1}core=2", 2, 0,
+       R"j({"properties":"((gpu='YES')) AND (mem > 1)"})j", 2},
+      {"host LIKE 'a%'", "/core=1", 1, 0, "", 1},  // more than we read
+      {"", "{a=1}/core=1+{b=2}/core=2", 3, 0, "", 1},
+  };
+  for (const auto& c : cases) {
+    const auto got = OarClass(*oar_, c.properties, c.resources, c.slots, c.gpus);
+    EXPECT_EQ(got.request, c.request) << c.properties << c.resources;
+    EXPECT_EQ(got.units, c.units) << c.properties << c.resources;
+  }
+}
+
+TEST_F(OarTest, GpusAndSlotsWithPropertiesAreCountedOnTheirOwn) {
+  nlohmann::json items = nlohmann::json::array();
+  for (int i = 1; i <= 8; ++i)  // two cores a GPU, on the first three hosts of four
+    items.push_back({{"id", i},
+                     {"host", "h" + std::to_string((i + 1) / 2)},
+                     {"gpu", i <= 6 ? nlohmann::json((i + 1) / 2) : nlohmann::json(0)},
+                     {"mem", i <= 4 ? "64000" : "32000"},
+                     {"drain", "NO"},
+                     {"state", i == 1 ? "Suspected" : "Alive"}});
+  server_.On("GET", "/resources/full.json", Says({{"items", items}, {"total", 8}}));
+  const auto busy = [](const char* unit, const std::string& value) {
+    const nlohmann::json used{{unit, value}, {"jobs", nlohmann::json::array({83})}};
+    return Says({{"items", nlohmann::json::array({used})}});
+  };
+  server_.On("GET", "/resources/resource_id/jobs.json", busy("resource_id", "3"));
+  server_.On("GET", "/resources/gpu/jobs.json", busy("gpu", "2"));
+  server_.On("GET", "/stress_factor.json", Says({{"GLOBAL_STRESS", "0"}}));
+  const auto gpus = OarClass(*oar_, "", "/gpu=1").request;
+  const auto much = OarClass(*oar_, "MEM >= 64000", "/core=1").request;
+  const auto large_gpus = OarClass(*oar_, "mem >= 64000", "/gpu=1").request;
+  const auto unknown = OarClass(*oar_, "colour = 'red'", "/core=1").request;
+  const auto r = oar_->GetResources({gpus, much, large_gpus, unknown, "of Slurm"});
+  EXPECT_EQ(std::tuple(r.max, r.used, r.unavailable), std::tuple(8, 1, 1));
+  ASSERT_EQ(r.classes.size(), 3u) << "the list shows no colour, so nothing is known of it";
+  const auto count = [&](const std::string& request) {
+    const auto& c = r.classes.at(request);
+    return std::tuple(c.name, c.total, c.free);
+  };
+  EXPECT_EQ(count(gpus), std::tuple("GPUs", 3, 1)) << "one is down, one is in use";
+  EXPECT_EQ(count(much), std::tuple("slots with MEM >= 64000", 4, 2));
+  EXPECT_EQ(count(large_gpus), std::tuple("GPUs with mem >= 64000", 2, 0));
+}
+
+// Of a real OAR 2.5: a host with a GPU on which job 1 runs, and one without.
+TEST_F(OarTest, TheGpusOfARealOneAreCounted) {
+  server_.On("GET", "/resources/full.json", Fixture("oar/resources_gpu"));
+  server_.On("GET", "/resources/gpu/jobs.json", Fixture("oar/resources_gpu_jobs"));
+  server_.On("GET", "/resources/resource_id/jobs.json", Says({{"items", nlohmann::json::array()}}));
+  server_.On("GET", "/stress_factor.json", Says({{"GLOBAL_STRESS", "0"}}));
+  const auto gpus = OarClass(*oar_, "", "/gpu=1").request;
+  const auto model = OarClass(*oar_, "GPU_MODEL = 'A100'", "/core=1").request;
+  const auto r = oar_->GetResources({gpus, model});
+  const auto count = [&](const std::string& request) {
+    return std::tuple(r.classes.at(request).total, r.classes.at(request).free);
+  };
+  EXPECT_EQ(count(gpus), std::tuple(1, 0));
+  EXPECT_EQ(count(model), std::tuple(2, 2));
 }
 
 TEST_F(OarTest, OutputIsReadFromItsEndOrFromAnOffset) {

@@ -31,13 +31,18 @@ TEST(PropertyFilterTest, ComparesAndCombinesAsOarDoes) {
                {"not gpu='YES'", true},
                {"NOT (gpu = 'NO')", false},
                {"gpu <> 'NO' OR nosuch = 'x'", false},
+               {"cluster in ('leia', 'luke')", true},
+               {"cluster NOT IN ('leia','luke')", false},
+               {"mem IN (8000,16000) and gpu in ('NO')", true},
+               {"not mem in (8000, 9000)", true},
                {"empty = ''", true}};
   for (const auto& c : cases) EXPECT_EQ(Accepts(c.text), c.want) << c.text;
 }
 
 TEST(PropertyFilterTest, SaysWhereATextCannotBeRead) {
   for (const char* text : {"cluster", "cluster=", "='x'", "cluster='luke' mem=1", "(mem=1",
-                           "cluster='luke", "cluster like 'l%'", "mem=1 and"}) {
+                           "cluster='luke", "cluster like 'l%'", "mem=1 and",
+                           "mem in 1", "mem in ()", "mem in (1", "mem not = 1"}) {
     EXPECT_THROW(PropertyFilter{text}, std::runtime_error) << text;
   }
   EXPECT_THROW(PropertyFilter{std::string(100000, '(')}, std::runtime_error);

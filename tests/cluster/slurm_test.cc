@@ -434,7 +434,7 @@ TEST_F(SlurmTest, DrainingNodesAreNotFreeThoughTheySayIdle) {
   const auto n = static_cast<int>(nodes["nodes"].size()) - 1;
   server_.On("GET", "/nodes", Says(nodes));
   server_.On("GET", "/diag", Fixture("slurm/diag"));
-  const auto r = slurm_->GetResources();
+  const auto r = slurm_->GetResources({});
   EXPECT_EQ(r.max, 4 * n);
   EXPECT_EQ(r.used, 3);
   EXPECT_EQ(r.unavailable, 4);
@@ -449,9 +449,87 @@ TEST_F(SlurmTest, NodesOfLaterVersionsHaveTheirFlagsInTheState) {
                     {node({"IDLE"}), node({"IDLE", "DRAIN"}), node({"DOWN"}),
                      node({"MIXED", "PLANNED"}), node(nullptr)}}}));
   server_.On("GET", "/diag", Fixture("slurm/diag"));
-  const auto r = MakeCluster(config_)->GetResources();
+  const auto r = MakeCluster(config_)->GetResources({});
   EXPECT_EQ(r.max, 20);
   EXPECT_EQ(r.unavailable, 12) << r.note;
+}
+
+TEST_F(SlurmTest, TheClassOfABatchIsWhatItsJobsCanUse) {
+  const struct {
+    Json options;
+    const char *properties, *request;
+    int units;
+  } cases[] = {
+      {Json::object(), "", "", 1},
+      {{{"partition", "besteffort"}}, "", "", 1},  // the cluster's own
+      {{{"gpus", 2}}, "", R"({"gpus":true})", 2},
+      {{{"partition", "long"}}, "", R"({"partition":"long"})", 3},
+      {Json::object(), "ib&fast", R"({"constraint":"ib&fast"})", 3},
+      {{{"constraint", "ib"}, {"gpus", 1}}, "", R"({"constraint":"ib","gpus":true})", 1},
+      {{{"constraint", "[a|b]"}}, "", "", 1},  // more than we count
+      {{{"constraint", "a&b|c"}}, "", "", 1},
+  };
+  for (const auto& c : cases) {
+    auto batch = BatchOf({"true"});
+    batch.options = c.options;
+    batch.properties = c.properties;
+    batch.slots = 3;
+    const auto got = slurm_->ResourceClassOf(batch);
+    EXPECT_EQ(got.request, c.request) << c.options << c.properties;
+    EXPECT_EQ(got.units, c.units) << c.options << c.properties;
+  }
+}
+
+TEST_F(SlurmTest, GpusPartitionsAndFeaturesAreCountedOnTheirOwn) {
+  auto nodes = FixtureJson("slurm/nodes");
+  const auto plain = nodes["nodes"][0];  // 4 CPUs
+  nodes["nodes"] = Json::array();
+  const auto add = [&](Json changes) {
+    auto node = plain;
+    node.update(changes);
+    nodes["nodes"].push_back(node);
+  };
+  add({{"gres", "gpu:a100:4(S:0-1)"}, {"gres_used", "gpu:a100:3(IDX:0,2-3)"}, {"state", "mixed"},
+       {"alloc_cpus", 3}, {"features", "ib,fast"}});
+  add({{"gres", "gpu:2,nic:1"}, {"gres_used", "gpu:0,nic:0"}, {"features", {"ib"}}});
+  add({{"gres", "gpu:2"}, {"gres_used", "gpu:0"}, {"state_flags", {"DRAIN"}}});
+  add({{"partitions", {"long"}}, {"features", "fast"}});
+  server_.On("GET", "/diag", Fixture("slurm/diag"));
+  const std::string gpus = R"({"gpus":true})", ib = R"({"constraint":"ib"})",
+                    both = R"({"constraint":"ib&fast","gpus":true})",
+                    either = R"({"constraint":"none|fast"})", far = R"({"partition":"long"})";
+  const auto counts = [&] {
+    server_.On("GET", "/nodes", Says(nodes));
+    return slurm_->GetResources({gpus, ib, both, either, far, "of OAR"}).classes;
+  };
+  auto classes = counts();
+  ASSERT_EQ(classes.size(), 5u);
+  const auto count = [&](const std::string& request) {
+    const auto& c = classes.at(request);
+    return std::tuple(c.name, c.total, c.free);
+  };
+  EXPECT_EQ(count(gpus), std::tuple("GPUs", 8, 3));
+  EXPECT_EQ(count(ib), std::tuple("CPUs with ib", 8, 5));
+  EXPECT_EQ(count(both), std::tuple("GPUs with ib&fast", 4, 1));
+  EXPECT_EQ(count(either), std::tuple("CPUs with none|fast", 4, 1));
+  EXPECT_EQ(count(far), std::tuple("CPUs of partition long", 4, 4));
+  nodes["nodes"][0]["gres_used"] = "";  // a job runs, and which GPUs it has is not shown
+  classes = counts();
+  EXPECT_EQ(classes.count(gpus), 0u);
+  EXPECT_EQ(classes.count(ib), 1u);
+}
+
+// Of a real Slurm 22.05: two nodes of 4 CPUs and 2 GPUs; a job has one CPU and one GPU.
+TEST_F(SlurmTest, TheGpusOfARealOneAreCounted) {
+  server_.On("GET", "/nodes", Fixture("slurm/nodes-gpu"));
+  server_.On("GET", "/diag", Fixture("slurm/diag"));
+  const std::string gpus = R"({"gpus":true})", fast = R"({"constraint":"ib&fast"})";
+  const auto classes = slurm_->GetResources({gpus, fast}).classes;
+  const auto count = [&](const std::string& request) {
+    return std::tuple(classes.at(request).total, classes.at(request).free);
+  };
+  EXPECT_EQ(count(gpus), std::tuple(4, 3));
+  EXPECT_EQ(count(fast), std::tuple(8, 7));
 }
 
 TEST_F(SlurmTest, WithoutASharedFolderItSaysWhereTheOutputIs) {

@@ -30,7 +30,7 @@ class CheckedCluster : public cluster::Cluster {
   }
   cluster::PollResult Poll(const cluster::PollRequest&) override { return {}; }
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
-  cluster::Resources GetResources() override { return {}; }
+  cluster::Resources GetResources(const std::vector<std::string>&) override { return {}; }
   std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return items_; }
 
  private:

@@ -116,7 +116,7 @@ TEST_F(AbuseTest, TheConnectionsOfAUserDoNotKeepTheGridOut) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to be another user";
   Start(1);
   const Crowd crowd(socket(), 300);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(NewDriver()->GetResources().max, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(NewDriver()->GetResources({}).max, 1);
   EXPECT_EQ(RunOne("true").wait_status, 0);
   struct stat s {};
   ASSERT_EQ(stat(grid_socket().c_str(), &s), 0);

@@ -53,7 +53,7 @@ TEST_F(CrashTest, RunningJobsAreAdoptedAndTheirEndsReportedAlsoThoseOfTheMeantim
   Stop(SIGKILL);
   ASSERT_TRUE(AwaitFile("over"));
   Start(3);
-  EXPECT_LE(driver().GetResources().used, 3);
+  EXPECT_LE(driver().GetResources({}).used, 3);
   cluster::PollRequest request;
   request.token = token;
   EXPECT_FALSE(driver().Poll(request).full) << "a token outlives the daemon";

@@ -197,7 +197,7 @@ TEST_F(JobsTest, AnUnknownTokenGetsTheWholeTruthAboutWhatIsAskedFor) {
   Start();
   const auto batch = GivenBatch({"exit 5", "sleep 600"});
   const auto ids = driver().Submit(batch);
-  ASSERT_TRUE(Await([&] { return driver().GetResources().used == 1; }));
+  ASSERT_TRUE(Await([&] { return driver().GetResources({}).used == 1; }));
   cluster::PollRequest request;
   request.token = "never.1";
   for (const auto& id : {ids[0], ids[1], std::string("99_0")}) {

@@ -69,7 +69,7 @@ TEST_F(KillTest, AJobOfAnotherTagIsNotTouched) {
   ASSERT_TRUE(AwaitFile("up"));
   EXPECT_EQ(driver().Kill({Ref(id, "cigri.8.other.1")}).gone.size(), 1u)
       << "that one does not exist";
-  EXPECT_EQ(driver().GetResources().used, 1);
+  EXPECT_EQ(driver().GetResources({}).used, 1);
 }
 
 TEST_F(KillTest, AWaitingJobIsDeletedAtOnceAndNeverStarts) {
@@ -131,7 +131,7 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
     else
       EXPECT_EQ(job.state, RemoteState::kWaiting) << "it started on the slot of a local job";
   }
-  EXPECT_EQ(driver().GetResources().note, "1 of 2 slots taken by local jobs");
+  EXPECT_EQ(driver().GetResources({}).note, "1 of 2 slots taken by local jobs");
   const auto look = driver().Poll({});
   ASSERT_TRUE(look.resources) << "one call a poll";
   EXPECT_EQ(look.calls, 1);
@@ -206,7 +206,7 @@ TEST_F(KillTest, AMultiSlotJobIsNotBypassedByNarrowOnesThatCameLater) {
   driver().Submit(wide);
   const auto narrow = GivenBatch({"echo narrow >> order"});
   driver().Submit(narrow);
-  EXPECT_EQ(driver().GetResources().used, 1);
+  EXPECT_EQ(driver().GetResources({}).used, 1);
   std::ofstream(dir() + "/go");
   AwaitEnds(narrow);
   EXPECT_EQ(FileText("order"), "wide\nnarrow\n");

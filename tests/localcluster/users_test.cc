@@ -104,7 +104,7 @@ TEST_F(UsersTest, AStrangerMayUseOnlyTheirOwnJobs) {
            R"({"tag":"x","user":"root","elements":[{"command":"true"}]})" + "' http://x/batches");
   EXPECT_NE(FileText("said").find("you may not submit jobs for"), std::string::npos)
       << FileText("said");
-  EXPECT_EQ(driver().GetResources().used, 1);
+  EXPECT_EQ(driver().GetResources({}).used, 1);
 }
 
 // The packaged service has no CAP_SYS_PTRACE, and keeps its own files closer than a log-in does.
@@ -198,7 +198,7 @@ TEST_F(UsersTest, AStrangerGetsATenthOfTheQueueAndAWeekAtMost) {
   };
   const std::string big = R"("slots":1,"walltime_s":1000,)";
   driver().Submit(GivenBatch({"sleep 600"}));  // the one slot: nothing of the others starts
-  ASSERT_TRUE(Await([&] { return driver().GetResources().used == 1; }));
+  ASSERT_TRUE(Await([&] { return driver().GetResources({}).used == 1; }));
   for (int i = 0; i < 2; ++i)
     EXPECT_NE(submit(10'000, R"("best_effort":true,)" + big).find("201 "), std::string::npos);
   const std::string said = submit(1, big);
@@ -246,7 +246,7 @@ TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {
   const std::string id = FileText("said").substr(7, FileText("said").size() - 8);
   EXPECT_EQ(AsNobody(Localsub() + "--list | grep " + id), 0) << FileText("said");
   EXPECT_EQ(AsNobody(Localsub() + "--delete " + id), 0) << FileText("said");
-  EXPECT_TRUE(Await([&] { return driver().GetResources().used == 0; }));
+  EXPECT_TRUE(Await([&] { return driver().GetResources({}).used == 0; }));
   EXPECT_EQ(AsNobody(Localsub()), 64);
   EXPECT_EQ(AsNobody(Localsub() + "--slots 3 -- true"), 65);
   EXPECT_EQ(AsNobody(test::ForOthers(CIGRI_BIN_DIR) + "/localsub --socket /nowhere -- true"), 69);

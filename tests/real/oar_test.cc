@@ -365,7 +365,7 @@ TEST_P(RealOarTest, CheckNamesAVersionAndRunsATestJob) {
 }
 
 TEST_P(RealOarTest, ResourcesAreCountedInTheClustersUnit) {
-  const auto r = oar_->GetResources();
+  const auto r = oar_->GetResources({});
   EXPECT_EQ(r.max, 8);
   EXPECT_EQ(r.unavailable, 0) << r.note;
 }

@@ -315,7 +315,7 @@ TEST_P(RealSlurmTest, ABadTokenIsTheUsersAndNotADoubt) {
   request.jobs = {{"1_0", "cigri.x", 0, 1, "grid", 60}};
   const auto said = bad->Poll(request);
   EXPECT_TRUE(said.jobs.empty() && said.missing.empty()) << "no news is not absence";
-  EXPECT_THROW(bad->GetResources(), cluster::CallFailed) << "nobody may read anything there";
+  EXPECT_THROW(bad->GetResources({}), cluster::CallFailed) << "nobody may read anything there";
 }
 
 TEST_P(RealSlurmTest, WhatCanNeverRunIsRefusedAndLeavesNoLiveJob) {
@@ -363,7 +363,7 @@ TEST_P(RealSlurmTest, CheckFindsTheVersionAndRunsATestJob) {
 }
 
 TEST_P(RealSlurmTest, ResourcesAreCpusOfThePartition) {
-  const auto r = slurm_->GetResources();
+  const auto r = slurm_->GetResources({});
   EXPECT_EQ(r.max, 16);
   EXPECT_EQ(r.unavailable, 0) << r.note;
 }

@@ -57,7 +57,7 @@ class FakeCluster final : public cluster::Cluster {
   // The runner calls none of these.
   cluster::PollResult Poll(const cluster::PollRequest&) override { return {}; }
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
-  cluster::Resources GetResources() override { return {}; }
+  cluster::Resources GetResources(const std::vector<std::string>&) override { return {}; }
   std::vector<cluster::RemoteJob> ListTagged(const std::string&,
                                              const cluster::Cluster::JobFilter&) override {
     return {};

@@ -55,7 +55,7 @@ class SimulatedCluster final : public cluster::Cluster {
     }
     return result;
   }
-  cluster::Resources GetResources() override {
+  cluster::Resources GetResources(const std::vector<std::string>&) override {
     cluster::Resources resources;
     resources.max = 100;
     return resources;

@@ -38,7 +38,7 @@ class PrintingCluster : public cluster::Cluster {
   }
   std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
   cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
-  cluster::Resources GetResources() override { return {}; }
+  cluster::Resources GetResources(const std::vector<std::string>&) override { return {}; }
   cluster::PollResult Poll(const cluster::PollRequest& request) override {
     cluster::PollResult result;
     cluster::RemoteJob job;

@@ -59,9 +59,11 @@ class FakeCluster : public cluster::Cluster {
   cluster::PollResult Poll(const cluster::PollRequest& request) override {
     return script_->Poll(request);
   }
-  cluster::Resources GetResources() override {
+  cluster::Resources GetResources(const std::vector<std::string>& classes) override {
     cluster::Resources resources;
     resources.max = 10;
+    for (const auto& request : classes)
+      if (request == "gpu") resources.classes[request] = {"GPUs", 4, 3};
     return resources;
   }
   std::vector<cluster::RemoteJob> ListTagged(const std::string&, const JobFilter&) override {

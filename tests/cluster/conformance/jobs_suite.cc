@@ -32,7 +32,7 @@ std::vector<Call> CallsAbout(const RemoteRef& ref) {
   poll.jobs = {ref};
   return {{"Find", [=](Cluster& c) { c.Find(ref.tag, ref.cluster_user, 0, false); }},
           {"Poll", [=](Cluster& c) { c.Poll(poll); }},
-          {"GetResources", [](Cluster& c) { c.GetResources(); }},
+          {"GetResources", [](Cluster& c) { c.GetResources({}); }},
           {"ListTagged", [](Cluster& c) { c.ListTagged("cigri.7.conform.", {}); }}};
 }
 
@@ -231,10 +231,28 @@ TEST_P(ConformanceTest, LiveJobsAreListedByThePrefixOfTheirTag) {
 }
 
 TEST_P(ConformanceTest, ResourcesAddUp) {
-  const auto r = driver().GetResources();
+  const auto r = driver().GetResources({});
   EXPECT_GT(r.max, 0);
   EXPECT_GE(r.used, 0);
   EXPECT_GE(r.unavailable, 0);
+}
+
+TEST_P(ConformanceTest, AResourceClassIsCountedOrLeftOut) {
+  auto batch = GivenBatch({"exit 0"});
+  EXPECT_EQ(driver().ResourceClassOf(batch).request, "") << "any slot will do";
+  batch.options["gpus"] = 2;
+  const auto gpus = driver().ResourceClassOf(batch);
+  EXPECT_EQ(gpus.units, gpus.request.empty() ? 1 : 2);
+  const auto plain = driver().GetResources({});
+  EXPECT_TRUE(plain.classes.empty());
+  const auto r = driver().GetResources({gpus.request, "of another kind", "{}", ""});
+  EXPECT_EQ(r.max, plain.max);
+  for (const auto& [request, count] : r.classes) {
+    EXPECT_EQ(request, gpus.request) << "what it did not make it does not count";
+    EXPECT_NE(count.name, "");
+    EXPECT_GE(count.free, 0);
+    EXPECT_LE(count.free, count.total);
+  }
 }
 
 TEST_P(ConformanceTest, ACheckOfAHealthyClusterFindsNoFault) {
