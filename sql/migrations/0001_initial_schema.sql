@@ -160,6 +160,18 @@ CREATE TABLE cluster_status (
     polls bigint NOT NULL DEFAULT 0  -- number of fresh polls: what learns steps by these
 ) WITH (fillfactor = 50);
 
+-- What the last poll of a cluster counted of the resource classes that campaigns ask for. A class
+-- without a row was not asked about yet.
+CREATE TABLE resource_classes (
+    cluster_id int NOT NULL,
+    request text NOT NULL,            -- campaign_clusters.resource_class
+    name text,                        -- for messages: "GPUs"; NULL: the cluster cannot count it
+    total int NOT NULL,
+    free int NOT NULL,
+    used_by_cigri int NOT NULL,       -- of jobs of ours that ran then
+    PRIMARY KEY (cluster_id, request)
+) WITH (fillfactor = 50);
+
 -- How an API is spoken to by all our processes together: the tokens of max_calls_per_min, the
 -- circuit breaker, and how carefully jobs are sent after it was open. A row an API, not a cluster.
 CREATE TABLE api_load (
@@ -402,6 +414,10 @@ CREATE TABLE campaign_clusters (
     setup text NOT NULL DEFAULT '',
     resources text NOT NULL,
     slots int NOT NULL DEFAULT 1 CHECK (slots > 0),  -- resource units a job takes
+    -- The slots that its jobs can use there, in the driver's words, and how many of these a job
+    -- takes; NULL: any slot will do
+    resource_class text,
+    class_units int NOT NULL DEFAULT 1 CHECK (class_units > 0),
     properties text NOT NULL DEFAULT '',
     walltime_s int NOT NULL CHECK (walltime_s > 0),
     project text NOT NULL DEFAULT '',
@@ -420,6 +436,8 @@ CREATE TABLE campaign_clusters (
 );
 CREATE INDEX campaign_clusters_by_inputs ON campaign_clusters (common_inputs, cluster_id)
     WHERE common_inputs IS NOT NULL;
+CREATE INDEX campaign_clusters_by_class ON campaign_clusters (campaign_id)
+    WHERE resource_class IS NOT NULL;
 
 -- Waiting is not rows: it is ntasks - next_idx. ntasks: api; next_idx: runner. Never any other
 -- index.

@@ -323,10 +323,11 @@ INSERT INTO campaign_clusters AS cc (campaign_id, cluster_id, exec_file, exec_di
     resources,
     slots, properties, walltime_s, project, best_effort, job_types, prologue, epilogue,
         prologue_walltime_s,
-    epilogue_walltime_s, max_jobs, test_mode, options, cluster_login, common_inputs)
+    epilogue_walltime_s, max_jobs, test_mode, options, cluster_login, common_inputs,
+    resource_class, class_units)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text[], nullif($13, ''), nullif($14, ''),
     $15, $16, $17,
-    $18, $19::jsonb, $20, md5(nullif($21, '')))
+    $18, $19::jsonb, $20, md5(nullif($21, '')), nullif($22, ''), $23)
 ON CONFLICT (campaign_id, cluster_id)
 DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_directory,
     setup = excluded.setup,
@@ -337,7 +338,8 @@ DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_dir
     prologue_walltime_s = excluded.prologue_walltime_s,
         epilogue_walltime_s = excluded.epilogue_walltime_s,
     max_jobs = excluded.max_jobs, test_mode = excluded.test_mode, options = excluded.options,
-    common_inputs = excluded.common_inputs;
+    common_inputs = excluded.common_inputs, resource_class = excluded.resource_class,
+    class_units = excluded.class_units;
 
 -- name: RenameCampaign
 UPDATE campaigns SET name = $2 WHERE id = $1;

@@ -68,6 +68,33 @@ FROM clusters AS c JOIN cluster_now AS n ON n.cluster_id = c.id
 WHERE c.enabled AND n.seen_at IS NOT NULL
 ORDER BY n.cluster_id;
 
+-- name: PutResourceClasses
+-- All classes that cluster $1 was asked about: $2 request, $3 name ('' = it cannot count that), $4
+-- total, $5 free.
+WITH others AS (
+    DELETE FROM resource_classes WHERE cluster_id = $1 AND request <> ALL ($2::text[])
+)
+INSERT INTO resource_classes (cluster_id, request, name, total, free, used_by_cigri)
+SELECT $1, c.request, nullif(c.name, ''), c.total, c.free, (
+    SELECT coalesce(sum(cc.class_units), 0) FROM live AS l
+    JOIN campaign_clusters AS cc
+        ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+    WHERE l.cluster_id = $1 AND l.state = 'running' AND NOT l.rides
+        AND cc.resource_class = c.request)
+FROM unnest($2::text[], $3::text[], $4::int[], $5::int[]) AS c (request, name, total, free)
+ON CONFLICT (cluster_id, request) DO UPDATE SET
+    name = excluded.name, total = excluded.total, free = excluded.free,
+    used_by_cigri = excluded.used_by_cigri;
+
+-- name: RequestedClasses
+-- returns: cluster_id int64, request text
+-- The resource classes that campaigns which are alive ask for.
+SELECT DISTINCT cc.cluster_id, cc.resource_class AS request
+FROM campaigns AS c
+JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.resource_class IS NOT NULL
+WHERE c.state IN ('in_treatment', 'paused')
+ORDER BY 1, 2;
+
 -- name: SchedulableClusters
 -- returns: id int64, name text, kind text, power double, enabled bool, mode text,
 -- returns: mode_limit int?, max_running int?, hours text?, drained bool, drain_reason text,

@@ -111,24 +111,45 @@ LEFT JOIN (
 WHERE cc.campaign_id = ANY ($1::bigint[])
 ORDER BY cc.campaign_id, cc.cluster_id;
 
+-- name: PlacementClasses
+-- returns: campaign_id int64, cluster_id int64, request text, units int, name text, total int,
+-- returns: free int, used_by_cigri int
+-- The resource classes that campaigns $1 ask for, with what the last poll of the cluster counted;
+-- name '': it was not asked yet. Those that it cannot count are left out.
+SELECT cc.campaign_id, cc.cluster_id, cc.resource_class AS request, cc.class_units AS units,
+    coalesce(r.name, '') AS name, coalesce(r.total, 0) AS total, coalesce(r.free, 0) AS free,
+    coalesce(r.used_by_cigri, 0) AS used_by_cigri
+FROM campaign_clusters AS cc
+LEFT JOIN resource_classes AS r
+    ON r.cluster_id = cc.cluster_id AND r.request = cc.resource_class
+WHERE cc.campaign_id = ANY ($1::bigint[]) AND cc.resource_class IS NOT NULL
+    AND (r.request IS NULL OR r.name IS NOT NULL)
+ORDER BY cc.cluster_id, cc.resource_class, cc.campaign_id;
+
 -- name: PendingJobs
 -- returns: campaign_id int64, cluster_id int, pending_kept int, waiting_timeout_s int,
--- returns: waiting_allowed int?, elsewhere bool, jobs int64[], ages double[]
+-- returns: waiting_allowed int?, elsewhere bool, resource_class text, jobs int64[], ages double[]
 -- Jobs of ours that are pending on clusters polled lately, by campaign and cluster, with how many
--- of the campaign may wait there (CIG-36, CIG-50) and for how long.
+-- of the campaign may wait there (CIG-36, CIG-50) and for how long. `resource_class`: what they
+-- wait for, where the cluster counts it; '' = slots.
 SELECT l.campaign_id, l.cluster_id, c.pending_kept, c.waiting_timeout_s, f.waiting_allowed,
        EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
                WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
                    AND NOT oc.drained) AS elsewhere,
+       coalesce(r.request, '') AS resource_class,
        array_agg(l.job_id ORDER BY l.job_id) AS jobs,
        array_agg(extract(epoch FROM now() - l.submitted_at)::float8 ORDER BY l.job_id) AS ages
 FROM live AS l
 JOIN clusters AS c ON c.id = l.cluster_id
 JOIN cluster_status AS s ON s.cluster_id = c.id AND s.polled_at > now() - interval '2 minutes'
 LEFT JOIN forecasts AS f ON f.campaign_id = l.campaign_id AND f.cluster_id = l.cluster_id
+LEFT JOIN campaign_clusters AS cc
+    ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+LEFT JOIN resource_classes AS r ON r.cluster_id = cc.cluster_id AND r.request = cc.resource_class
+    AND r.name IS NOT NULL
 WHERE l.state = 'remote_waiting' AND l.idx >= 0 AND NOT l.rides
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
-GROUP BY 1, 2, 3, 4, 5, 6;
+GROUP BY 1, 2, 3, 4, 5, 6, 7;
 
 -- name: PlacementsToHold
 -- returns: campaign_id int64, cluster_id int64, ended int, exec_file text, message text?,

@@ -33,6 +33,7 @@ class Store {
   void LoadCampaigns(db::Tx& tx, Loaded& loaded);
   void LoadInFlight(db::Tx& tx, Loaded& loaded);
   void LoadPlacements(db::Tx& tx, Loaded& loaded);
+  void LoadClasses(db::Tx& tx, Loaded& loaded);
   void LoadSurvival(db::Tx& tx, Loaded& loaded);
   void LoadOverdue(db::Tx& tx, Loaded& loaded);
   void LoadReleases(db::Tx& tx, Loaded& loaded);

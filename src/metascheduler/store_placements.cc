@@ -6,6 +6,7 @@
 #include <sql/tasks.h>
 
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "metascheduler/store.h"
@@ -18,6 +19,10 @@ namespace cigri::metascheduler {
 namespace {
 
 using policy::kNoLimit;
+
+// A class that no poll has counted yet: one job may wait for it meanwhile.
+constexpr char kNotCounted[] = "suitable slots (not yet counted)";
+constexpr int kMostUnits = std::numeric_limits<std::uint16_t>::max();
 
 policy::Prologue PrologueOf(bool has, const std::string& state, bool in_flight) {
   if (!has) return policy::Prologue::kNone;
@@ -141,6 +146,7 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
       if (counted.empty() || counted.back() != c.id) counted.push_back(c.id);
     c.placements.push_back(std::move(placement));
   }
+  LoadClasses(tx, loaded);
   policy::MeasureSpeeds(measured, snapshot.clusters);
   // Until one has succeeded, a job needs longer than the clusters let any of its like live.
   for (const auto& [id, seconds] : longest_killed)
@@ -166,6 +172,39 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
        [](policy::Placement& placement, const auto& row) { placement.avoid = row.n; });
   LoadOverdue(tx, loaded);
   LoadReleases(tx, loaded);
+}
+
+// TECH-21, FAIR-21. What is idle of a class now: what was at the poll, and what our jobs held then,
+// less what they hold now.
+void Store::LoadClasses(db::Tx& tx, Loaded& loaded) {
+  std::unordered_map<std::int64_t, policy::Cluster*> clusters;
+  std::map<Pair, policy::Placement*> placements;
+  std::vector<std::int64_t> ids;
+  for (auto& c : loaded.snapshot.clusters) clusters[c.id] = &c;
+  for (auto& c : loaded.snapshot.campaigns) ids.push_back(c.id);
+  const auto rows = tx.Exec(sql::kPlacementClasses, ids);
+  if (rows.empty()) return;
+  for (auto& c : loaded.snapshot.campaigns)
+    for (auto& placement : c.placements) placements[{c.id, placement.cluster}] = &placement;
+  std::string last;  // the rows come by cluster and request
+  const policy::Cluster* of = nullptr;
+  for (const auto& row : rows) {
+    const auto cluster = clusters.find(row.cluster_id);
+    const auto placement = placements.find({row.campaign_id, row.cluster_id});
+    if (cluster == clusters.end() || placement == placements.end()) continue;
+    auto& classes = cluster->second->classes;
+    if (of != cluster->second || last != row.request)
+      classes.push_back({.name = row.name.empty() ? kNotCounted : row.name,
+                         .total = row.total,
+                         .free = row.free + row.used_by_cigri});
+    of = cluster->second, last = row.request;
+    policy::Placement& p = *placement->second;
+    p.resource_class = static_cast<std::uint16_t>(classes.size());
+    p.class_units = static_cast<std::uint16_t>(std::min(row.units, kMostUnits));
+    classes.back().free -= p.running * row.units;
+  }
+  for (auto& c : loaded.snapshot.clusters)
+    for (auto& k : c.classes) k.free = std::clamp(k.free, 0, k.total);
 }
 
 // How long jobs survived on each cluster, as measured.

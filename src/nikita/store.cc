@@ -48,10 +48,10 @@ void CollectByTime(db::Tx& tx) {
   tx.Exec(sql::kCollectNeverStarted, kStartLimitS);
 }
 
-std::map<std::int64_t, PendingJobs> LoadPending(db::Tx& tx) {
-  std::map<std::int64_t, PendingJobs> out;
+std::map<std::pair<std::int64_t, std::string>, PendingJobs> LoadPending(db::Tx& tx) {
+  std::map<std::pair<std::int64_t, std::string>, PendingJobs> out;
   for (const auto& row : tx.Exec(sql::kPendingJobs)) {
-    PendingJobs& pending = out[row.cluster_id];
+    PendingJobs& pending = out[{row.cluster_id, row.resource_class}];
     pending.keep = row.pending_kept;
     pending.timeout_s = row.waiting_timeout_s;
     for (std::size_t i = 0; i < row.jobs.size(); ++i)
@@ -60,7 +60,7 @@ std::map<std::int64_t, PendingJobs> LoadPending(db::Tx& tx) {
                                       .allowed = row.waiting_allowed.value_or(0),
                                       .elsewhere = row.elsewhere});
   }
-  for (auto& [cluster, pending] : out)
+  for (auto& [queue, pending] : out)
     std::sort(pending.newest_first.begin(), pending.newest_first.end(),
               [](const auto& a, const auto& b) {
                 return std::tuple(a.age_s, -a.job_id) < std::tuple(b.age_s, -b.job_id);

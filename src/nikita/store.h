@@ -23,8 +23,9 @@ void CollectKills(db::Tx& tx);
 void CollectDrainedJobs(db::Tx& tx);
 void CollectByTime(db::Tx& tx);
 
-/// Pending jobs by cluster, of clusters that were polled lately.
-std::map<std::int64_t, PendingJobs> LoadPending(db::Tx& tx);
+/// Pending jobs by cluster and what they wait for there ("" = slots, else a resource class), of
+/// clusters that were polled lately.
+std::map<std::pair<std::int64_t, std::string>, PendingJobs> LoadPending(db::Tx& tx);
 void AddKills(db::Tx& tx, const std::vector<std::int64_t>& jobs, const char* reason,
               const std::string& detail);
 

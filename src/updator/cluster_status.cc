@@ -10,7 +10,12 @@ namespace {
 constexpr std::chrono::seconds kStatusEvery{1};
 
 bool Same(const cluster::Resources& a, const cluster::Resources& b) {
-  return a.max == b.max && a.used == b.used && a.unavailable == b.unavailable;
+  const auto same = [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.name == y.second.name &&
+           x.second.total == y.second.total && x.second.free == y.second.free;
+  };
+  return a.max == b.max && a.used == b.used && a.unavailable == b.unavailable &&
+         std::equal(a.classes.begin(), a.classes.end(), b.classes.begin(), b.classes.end(), same);
 }
 
 bool Same(const Memory::Counts& a, const Memory::Counts& b) {
@@ -75,6 +80,10 @@ void ClusterStatusWriter::WriteSnapshot(Store& store, std::int64_t cluster,
   written.pending.reset();
   if (step == SnapshotStep::kSkip) return;
   store.AddSnapshot(cluster, resources, jobs);
+  // The first time it may be what an updator before this one has left.
+  const bool first = written.snapshot == Clock::time_point{};
+  if (first || !resources.classes.empty() || !written.resources.classes.empty())
+    store.PutResourceClasses(cluster, resources.classes);
   written.snapshot = Clock::now();
   written.resources = resources;
   written.jobs = jobs;

@@ -47,12 +47,14 @@ struct Poller::State {
   bool stop = false, busy = false;
   int untaken = 0;
   JobList jobs;
+  std::vector<std::string> classes;
 
   void Loop();
   bool Sleep(double seconds);        // false: to end
   bool AwaitTaken(JobList* to_ask);  // false: to end
   bool Put(Answer answer);           // false: to end
   std::optional<Answer> Ask(const JobList& to_ask);
+  cluster::Resources CountResources();
   void ListUnasked(const std::vector<cluster::RemoteRef>& asked, Answer* a);
   void Failed(const std::string& error, bool unreachable, double wait_s, Answer* a);
   double PauseAfter(const Answer& a);
@@ -87,6 +89,11 @@ void Poller::Publish(JobList jobs) {
     state_->jobs = std::move(jobs);
   }
   state_->changed.notify_all();
+}
+
+void Poller::SetClasses(std::vector<std::string> classes) {
+  const std::lock_guard lock(state_->mutex);
+  state_->classes = std::move(classes);
 }
 
 void Poller::SetBusy(bool busy) {
@@ -142,7 +149,7 @@ std::optional<Answer> Poller::State::Ask(const JobList& to_ask) {
     a.poll = cluster->Poll(request);
     a.resources = a.poll.resources;
     if (!a.resources) {
-      a.resources = cluster->GetResources({});
+      a.resources = CountResources();
       ++a.poll.calls;
     }
     if (const double clock = std::max(a.poll.cluster_time, a.resources->cluster_time);
@@ -160,6 +167,18 @@ std::optional<Answer> Poller::State::Ask(const JobList& to_ask) {
     Failed(e.what(), false, 0, &a);
   }
   return a;
+}
+
+// With an entry for each class that was asked about: one without a name cannot be counted.
+cluster::Resources Poller::State::CountResources() {
+  std::vector<std::string> asked;
+  {
+    const std::lock_guard lock(mutex);
+    asked = classes;
+  }
+  auto resources = cluster->GetResources(asked);
+  for (const auto& request : asked) resources.classes.try_emplace(request);
+  return resources;
 }
 
 void Poller::State::Failed(const std::string& error, bool unreachable, double wait_s, Answer* a) {

@@ -74,6 +74,8 @@ class Poller {
   bool NeedsJobs() const;
   /// The jobs in flight on the cluster, as of the last commit. Thread-safe.
   void Publish(JobList jobs);
+  /// The resource classes that the cluster is asked to count from now on. Thread-safe.
+  void SetClasses(std::vector<std::string> classes);
   /// Whether anything is to be expected on the cluster.
   void SetBusy(bool busy);
   /// The pass has committed what one answer said. Publish the new list before.

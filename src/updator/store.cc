@@ -386,6 +386,20 @@ void Store::AddSnapshot(std::int64_t cluster, const cluster::Resources& r,
            jobs.waiting + jobs.submitted, r.stress, r.note);
 }
 
+void Store::PutResourceClasses(std::int64_t cluster,
+                               const std::map<std::string, cluster::ClassCount>& classes) {
+  db::RowSet<std::string, std::string, int, int> rows;
+  for (const auto& [request, c] : classes) rows.Add(request, ValidUtf8(c.name), c.total, c.free);
+  tx_.Exec(sql::kPutResourceClasses, cluster, rows);
+}
+
+std::map<std::int64_t, std::vector<std::string>> Store::RequestedClasses() {
+  std::map<std::int64_t, std::vector<std::string>> classes;
+  for (const auto& row : tx_.Exec(sql::kRequestedClasses))
+    classes[row.cluster_id].push_back(row.request);
+  return classes;
+}
+
 void Store::PutUnresponsive(std::int64_t cluster, const std::map<std::int64_t, double>& jobs) {
   db::RowSet<std::int64_t, double> rows;
   for (const auto& [job, age_s] : jobs) rows.Add(job, age_s);

@@ -100,7 +100,11 @@ void Updator::RefreshClusters(db::Tx& tx, module::Step& step) {
   }
   std::erase_if(pollers_, [&](const auto& item) { return present.count(item.first) == 0; });
   const bool busy = Store(tx).AnyCampaignActive();
-  for (auto& [id, entry] : pollers_) entry.poller->SetBusy(busy);
+  auto classes = Store(tx).RequestedClasses();
+  for (auto& [id, entry] : pollers_) {
+    entry.poller->SetClasses(std::move(classes[id]));
+    entry.poller->SetBusy(busy);
+  }
 }
 
 void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Step& step) {

@@ -235,6 +235,23 @@ TEST_F(ChangesPgTest, AWalltimeIsAutomaticUntilItIsSetToOneThatIsNot) {  // FAIR
   EXPECT_EQ(clusters["1"]["walltime_s"], 3600);
 }
 
+TEST_F(ChangesPgTest, TheSlotsThatItsJobsCanUseAreStoredAndChangeWithIt) {  // TECH-21
+  Sql("UPDATE clusters SET kind = 'oar2', api_url = 'http://127.0.0.1:1' WHERE name = 'beta'");
+  const auto id = Submit({{"nb_jobs", 2}, {"gpus", 2}, {"clusters", {{"beta", json::object()}}}});
+  const auto stored = [&] {
+    return One("SELECT coalesce(resource_class, 'any') || ' ' || class_units FROM "
+               "campaign_clusters");
+  };
+  EXPECT_EQ(stored(), R"({"unit":"gpu"} 2)");
+  auto a = Ask("alice", "PATCH", Path(id), json{{"set", {{"properties", "mem >= 64"}}}});
+  EXPECT_EQ(a.status, 202) << a.body;
+  EXPECT_EQ(stored(), R"({"properties":"mem >= 64","unit":"gpu"} 2)");
+  const auto plain = Submit({{"nb_jobs", 2}, {"clusters", {{"beta", json::object()}}}});
+  EXPECT_EQ(One("SELECT resource_class IS NULL FROM campaign_clusters WHERE campaign_id = " +
+                std::to_string(plain)),
+            "t");
+}
+
 // CIG-52
 TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreRecorded) {
   const auto id = Submit({{"nb_jobs", 2}});

@@ -120,6 +120,36 @@ TEST_F(GridTest, WhatABlackHoleSwallowsAfterItWasFoundIsTakenBackToo) {
   ExpectConservation();
 }
 
+TEST_F(GridTest, JobsThatNeedAGpuAreGivenByIdleGpus) {  // TECH-21, FAIR-21
+  Cluster(1, 41);
+  const auto gpu = Campaign({.tasks = 100}), other = Campaign({.tasks = 100, .user = "bob"}),
+             plain = Campaign({.tasks = 100, .user = "carol"});
+  const auto of = [](std::int64_t id) { return " WHERE campaign_id = " + std::to_string(id); };
+  Sql("UPDATE campaign_clusters SET resource_class = 'gpu', class_units = 2" + of(gpu));
+  Sql("UPDATE campaign_clusters SET resource_class = 'gpu'" + of(other));
+  Pass();
+  EXPECT_EQ(Granted(gpu) + Granted(other), 1) << "one may wait for what was not counted yet";
+  EXPECT_EQ(Granted(plain), 41) << "and the queue for slots is another";
+  Sql("INSERT INTO resource_classes VALUES (1, 'gpu', 'GPUs', 8, 6, 0)");
+  Pass();
+  const int units = 2 * Granted(gpu) + Granted(other);
+  EXPECT_GE(units, 6);
+  EXPECT_LE(units, 6 + 2) << "and one may wait";
+  EXPECT_EQ(Why(gpu, 1), "CLASS_FULL");
+  Sql("UPDATE resource_classes SET name = NULL");
+  Pass();
+  EXPECT_GT(Granted(gpu) + Granted(other), 8) << "what the cluster cannot count limits nothing";
+  Sql("UPDATE resource_classes SET name = 'GPUs'");
+  Pass();
+  auto claimed = Claim();
+  Jobs running = claimed[{gpu, 1}];
+  running.insert(running.end(), claimed[{other, 1}].begin(), claimed[{other, 1}].end());
+  Run(running);
+  Pass();
+  EXPECT_LE(2 * Granted(gpu) + Granted(other), units + 2)
+      << "the poll has not seen the jobs that run, and they count";
+}
+
 TEST_F(GridTest, WhereJobsEndSoonerIsServedFirstWhateverIsDeclared) {  // TECH-20, CIG-55
   Policy("policy", "fifo");
   Cluster(1, 20);

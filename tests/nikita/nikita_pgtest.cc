@@ -148,6 +148,23 @@ TEST_F(NikitaPgTest, AQueueIsOverfullWhoeverFilledIt) {  // CIG-36
   EXPECT_EQ(ReasonOf(1000), "") << "the oldest stays";
 }
 
+TEST_F(NikitaPgTest, WhatWaitsForAResourceClassIsAQueueOfItsOwn) {
+  for (const int campaign : {1, 2, 3}) {
+    if (campaign > 1) GivenCampaign(campaign, 10);
+    Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (" +
+        std::to_string(campaign) + ", 1, 1)");
+    GivenJobs(10 * campaign, 1, campaign, 1, "remote_waiting", 300);
+  }
+  Sql("UPDATE campaign_clusters SET resource_class = 'class ' || campaign_id; "
+      "INSERT INTO resource_classes SELECT 1, 'class ' || k, 'GPUs', 1, 0, 0 "
+      "FROM generate_series(1, 3) AS k");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0) << "each waits for something else";
+  Sql("UPDATE resource_classes SET name = NULL");  // the cluster cannot count them
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM kills"), 2);
+}
+
 TEST_F(NikitaPgTest, NothingIsKilledOnAStaleAnswer) {
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");

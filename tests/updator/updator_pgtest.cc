@@ -135,6 +135,21 @@ TEST_F(UpdatorPgTest, APollCostsOneCycleOfTheGrid) {
   }
 }
 
+TEST_F(UpdatorPgTest, TheResourceClassesThatCampaignsAskForAreCounted) {
+  GivenRecorded(2);
+  const auto classes = [&] {
+    return Text("SELECT string_agg(concat_ws(' ', request, name, total, free, used_by_cigri), ', ' "
+                "ORDER BY request) FROM resource_classes");
+  };
+  Sql("INSERT INTO resource_classes VALUES (1, 'left over', 'GPUs', 9, 9, 0)");
+  Sql("UPDATE campaign_clusters SET resource_class = 'gpu', class_units = 2");
+  GivenCampaign({.ntasks = 1});
+  Sql("UPDATE campaign_clusters SET resource_class = 'unknown there' WHERE campaign_id = 2");
+  Pass();
+  PassWith(Changes({Job(0, RemoteState::kRunning), Job(1, RemoteState::kWaiting)}));
+  EXPECT_EQ(classes(), "gpu GPUs 4 3 2, unknown there 0 0 0") << "one job that runs has two";
+}
+
 TEST_F(UpdatorPgTest, ABatchThatIsRecordedWhileAClusterRestsIsInTheNextPoll) {
   Pass();
   EXPECT_TRUE(Request(1).jobs.empty());

@@ -148,6 +148,14 @@ std::string Reasons(const std::map<std::string, std::string>& unable) {
 
 }  // namespace
 
+std::map<std::string, cluster::ResourceClass> ResourceClassesOf(db::Tx& tx, const GridInfo& info,
+                                                                const jdl::Campaign& campaign) {
+  std::map<std::string, cluster::ResourceClass> classes;
+  for (const auto& c : TargetClustersOf(tx, info, campaign))
+    classes[c.name] = c.driver->ResourceClassOf(c.batch);
+  return classes;
+}
+
 std::vector<std::string> LeaveOutUnable(Context& context, const GridInfo& info,
                                         jdl::Campaign& campaign) {
   if (campaign.clusters.size() < 2) return {};  // CheckLimits says why

@@ -3,6 +3,7 @@
 #include "api/http/context.h"
 #include "api/submit/grid_info.h"
 #include "api/submit/uploads.h"
+#include "cluster/cluster.h"
 
 namespace cigri::api {
 
@@ -18,5 +19,9 @@ void CheckLimits(Context& context, const GridInfo& info, const jdl::Campaign& ca
 /// another one can; returns a note for each. Throws 400 with all reasons when none can.
 std::vector<std::string> LeaveOutUnable(Context& context, const GridInfo& info,
                                         jdl::Campaign& campaign);
+
+/// The slots that the jobs of `campaign` can use on each cluster, by its name.
+std::map<std::string, cluster::ResourceClass> ResourceClassesOf(db::Tx& tx, const GridInfo& info,
+                                                                const jdl::Campaign& campaign);
 
 }  // namespace cigri::api

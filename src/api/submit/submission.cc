@@ -7,6 +7,7 @@
 
 #include <ctime>
 
+#include "api/submit/batch_limits.h"
 #include "core/text.h"
 #include "jdl/files.h"
 
@@ -64,6 +65,7 @@ void Wake(db::Tx& tx, std::int64_t campaign) {
 
 void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
                    const GridInfo& info) {
+  auto classes = ResourceClassesOf(tx, info, what);
   for (const auto& s : what.clusters) {
     const ClusterTarget& cluster = info.clusters.at(s.name);
     const auto slots = jdl::ParseResources(s.resources, cluster.resource_unit);
@@ -72,7 +74,8 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
             std::max(1, slots.n), s.properties, s.walltime_s, s.project, s.best_effort, s.job_types,
             Join(s.prologue, "\n"), Join(s.epilogue, "\n"), s.prologue_walltime_s,
             s.epilogue_walltime_s, s.max_jobs, s.test_mode, s.options.dump(), cluster.login,
-            jdl::CommonInputs(s.options, what.columns));
+            jdl::CommonInputs(s.options, what.columns), classes[s.name].request,
+            std::max(1, classes[s.name].units));
   }
   tx.Exec(sql::kInsertPlacements, campaign);
 }
