@@ -157,12 +157,12 @@ class Store {
   void SetClusterStatus(const ClusterStatus& status);
   void AddSnapshot(std::int64_t cluster, const cluster::Resources& resources,
                    const Memory::Counts& jobs);
-  /// `jobs` and their ages in seconds are all that give no sign of life on the cluster.
   /// All classes that the cluster was asked to count; one without a name cannot be counted.
   void PutResourceClasses(std::int64_t cluster,
                           const std::map<std::string, cluster::ClassCount>& classes);
   /// Resource classes that campaigns ask for, by cluster.
   std::map<std::int64_t, std::vector<std::string>> RequestedClasses();
+  /// `jobs` and their ages in seconds are all that give no sign of life on the cluster.
   void PutUnresponsive(std::int64_t cluster, const std::map<std::int64_t, double>& jobs);
   void PutStillHeld(std::int64_t cluster, const std::vector<std::int64_t>& batches);
   std::vector<sql::ReconcileOrphansRow> ReconcileOrphans(
