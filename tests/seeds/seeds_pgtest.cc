@@ -1,10 +1,14 @@
-// Seeds of faults: the passes of runner and updator as they run, on a real PostgreSQL whose
-// sessions are cut, against clusters that lose requests and answers (docs/testing.md).
+// Seeds of faults: the passes of the modules as they run, on a real PostgreSQL whose sessions are
+// cut, against clusters that lose requests and answers (docs/testing.md).
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <random>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "metascheduler/metascheduler.h"
+#include "nikita/nikita.h"
 #include "runner/runner.h"
 #include "tests/seeds/simulated_site.h"
 #include "tests/support/await.h"
@@ -30,43 +34,57 @@ class SeedsPgTest : public test::RowsTest {
     Sql("UPDATE clusters SET min_cycle_s = 0, change_feed = false");
   }
   void TearDown() override {
-    runner_.reset();
-    updator_.reset();
-    runner_db_.reset();
-    updator_db_.reset();
+    modules_.clear();
     RowsTest::TearDown();
   }
-  void Start(test::SimulatedSite& site) {
-    runner_ = std::make_unique<runner::Runner>(
-        [&](const clusterdb::ClusterRow& row) { return site.MakeDriver(row); });
-    runner_fresh_ = true;
+  // A module as a process has it: its object and its session go together with a restart.
+  struct Module {
+    std::string name;
+    std::function<std::function<void(module::Step&)>()> make;
+    std::function<void(module::Step&)> pass{};
+    std::unique_ptr<db::Connection> db{};
+    bool fresh = true;
+    void Restart() {
+      pass = nullptr;
+      pass = make();
+      fresh = true;
+    }
+  };
+  template <typename T, typename... Args>
+  static std::function<void(module::Step&)> PassOf(Args&&... args) {
+    auto object = std::make_shared<T>(std::forward<Args>(args)...);
+    return [object](module::Step& step) { object->Pass(step); };
   }
-  void StartUpdator(test::SimulatedSite& site) {
-    updator_ = std::make_unique<updator::Updator>(
-        [&](const clusterdb::ClusterRow& row, const std::string&) { return site.MakeDriver(row); });
-    updator_fresh_ = true;
+  void Start(test::SimulatedSite& site) {
+    const auto driver = [&](const clusterdb::ClusterRow& row) { return site.MakeDriver(row); };
+    modules_.push_back(
+        {"updator", [=] {
+           return PassOf<updator::Updator>(
+               [=](const clusterdb::ClusterRow& row, const std::string&) { return driver(row); });
+         }});
+    modules_.push_back({"metascheduler", [] { return PassOf<metascheduler::Metascheduler>(); }});
+    modules_.push_back({"runner", [=] { return PassOf<runner::Runner>(driver); }});
+    modules_.push_back({"nikita", [=] { return PassOf<nikita::Nikita>(driver); }});
+    for (auto& module : modules_) module.Restart();
   }
   // One pass, as module::Run makes it: a lost session is replaced, and the next pass is fresh.
-  template <typename Module>
-  void Pass(Module& module, std::unique_ptr<db::Connection>& db, const std::string& name,
-            bool& fresh) {
+  void Pass(Module& module) {
     try {
-      if (!db || !db->alive()) {
-        db = Connect("cigri " + name);
-        fresh = true;
+      if (!module.db || !module.db->alive()) {
+        module.db = Connect("cigri " + module.name);
+        module.fresh = true;
       }
-      module::Step step{*db, config_, 0, ++number_, fresh, waker_, conninfo()};
-      module.Pass(step);
-      fresh = false;
+      module::Step step{*module.db, config_, 0, ++number_, module.fresh, waker_, conninfo()};
+      module.pass(step);
+      module.fresh = false;
     } catch (const db::Error&) {
-      fresh = fresh || !db->alive();
+      module.fresh = module.fresh || !module.db->alive();
     } catch (const Fatal&) {
-      db.reset();
+      module.db.reset();
     }
   }
-  void PassBoth() {
-    Pass(*runner_, runner_db_, "runner", runner_fresh_);
-    Pass(*updator_, updator_db_, "updator", updator_fresh_);
+  void PassAll() {
+    for (auto& module : modules_) Pass(module);
   }
   // Nobody waits for a time: the database's clock is as good as far ahead.
   void LetTimePass() {
@@ -77,7 +95,14 @@ class SeedsPgTest : public test::RowsTest {
   }
   void CutSessions() {
     Sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name IN "
-        "('cigri runner', 'cigri updator')");
+        "('cigri runner', 'cigri updator', 'cigri metascheduler', 'cigri nikita')");
+  }
+  // As when an operator empties a cluster: nikita is to end them, and their tasks run again.
+  void KillSome() {
+    faults_["jobs killed"] += static_cast<int>(
+        Sql("INSERT INTO kills (job_id, reason) SELECT job_id, 'drain' FROM live WHERE state = "
+            "'running' ORDER BY job_id LIMIT 2 ON CONFLICT DO NOTHING RETURNING job_id")
+            .size());
   }
   bool Over() { return Count("done WHERE counted") == kTasks; }
 
@@ -88,26 +113,27 @@ class SeedsPgTest : public test::RowsTest {
     std::mt19937 random(seed + 1);
     const auto campaign =
         GivenCampaign({.ntasks = kTasks, .max_tries = 1000, .clusters = kClusters});
-    for (int k = 1; k <= kClusters; ++k) GivenGrant(campaign, k, 4);
     Start(site);
-    StartUpdator(site);
     for (int step = 0; step < kStepsOfFaults && !Over(); ++step) {
       const int wakes = waker_.wakes;
-      PassBoth();
-      // The threads of both have a moment for their clusters.
+      PassAll();
+      // Their threads have a moment for their clusters.
       test::Await([&] { return waker_.wakes != wakes; }, std::chrono::milliseconds(20));
       const auto dice = random() % 100;
       if (dice < 10) CutSessions(), ++faults_["sessions cut"];
-      if (dice >= 10 && dice < 20) Start(site), ++faults_["runner restarted"];
-      if (dice >= 20 && dice < 30) StartUpdator(site), ++faults_["updator restarted"];
+      if (dice >= 10 && dice < 40) {
+        Module& module = modules_[dice % modules_.size()];
+        module.Restart();
+        ++faults_[module.name + " restarted"];
+      }
+      if (dice >= 40 && dice < 50) KillSome();
       if (dice % 3 == 0) LetTimePass();
     }
     site.Calm();
-    Start(site);
-    StartUpdator(site);  // their pauses after failures are over
+    for (auto& module : modules_) module.Restart();  // their pauses after failures are over
     EXPECT_TRUE(test::Await([&] {
       LetTimePass();
-      PassBoth();
+      PassAll();
       return Over();
     })) << "it does not end";
     EXPECT_EQ(Join(site.Violations(), "; "), "");
@@ -115,16 +141,12 @@ class SeedsPgTest : public test::RowsTest {
     EXPECT_EQ(site.Successes().size(), static_cast<std::size_t>(kTasks));
     ExpectConservation(campaign);
     for (const auto& [fault, n] : site.Faults()) faults_[fault] += n;
-    runner_.reset();
-    updator_.reset();
+    modules_.clear();
     Sql("TRUNCATE campaigns, campaign_cursor, segments, campaign_clusters, placements, grants, "
         "batches, live, retry, tries, needs_attention, done, counters, usage, events CASCADE");
   }
 
-  std::unique_ptr<runner::Runner> runner_;
-  std::unique_ptr<updator::Updator> updator_;
-  std::unique_ptr<db::Connection> runner_db_, updator_db_;
-  bool runner_fresh_ = true, updator_fresh_ = true;
+  std::vector<Module> modules_;
   std::int64_t number_ = 0;
   Config config_;
   test::TestWaker waker_;

@@ -1,5 +1,7 @@
 #include "tests/seeds/simulated_site.h"
 
+#include <algorithm>
+
 namespace cigri::test {
 
 using cluster::CallFailed;
@@ -61,7 +63,26 @@ class SimulatedCluster final : public cluster::Cluster {
     return resources;
   }
   void Release(const cluster::Batch&, const std::vector<std::string>&) override {}
-  cluster::KillResult Kill(const std::vector<cluster::RemoteRef>&) override { return {}; }
+  cluster::KillResult Kill(const std::vector<cluster::RemoteRef>& refs) override {
+    std::lock_guard lock(site_.mutex_);
+    cluster::KillResult result;
+    for (const auto& ref : refs) {
+      const auto it = site_.jobs_[name_].find(ref.remote_id);
+      if (it == site_.jobs_[name_].end() || it->second.ended)
+        result.gone.push_back(ref);
+      else if (site_.Happens("kill refused", 20))
+        result.failed.emplace_back(ref, "busy");
+      else
+        result.asked.push_back(ref);
+      // It may be registered and do nothing.
+      if (result.asked.empty() || result.asked.back().remote_id != ref.remote_id) continue;
+      if (site_.Happens("kill without effect", 20)) continue;
+      it->second.ended = true;
+      it->second.cause = cluster::EndCause::kDeleted;
+      ++site_.faults_["killed before its end"];
+    }
+    return result;
+  }
   std::vector<cluster::RemoteJob> ListTagged(const std::string&, const JobFilter&) override {
     return {};
   }
@@ -96,6 +117,7 @@ void SimulatedSite::Take(const std::string& cluster, const cluster::Batch& batch
       }
     Job job{.tag = batch.tag, .index = static_cast<int>(i), .task = task};
     job.polls_left = 1 + static_cast<int>(random_() % 4);
+    if (Happens("runs long", 20)) job.polls_left = 1000;
     if (Happens("preempted", 10))
       job.cause = cluster::EndCause::kPreempted;
     else if (Happens("program failed", 10))
@@ -118,6 +140,8 @@ cluster::RemoteJob SimulatedSite::Seen(const std::string& id, const Job& job) co
 void SimulatedSite::Calm() {
   std::lock_guard lock(mutex_);
   calm_ = true;
+  for (auto& [name, jobs] : jobs_)
+    for (auto& [id, job] : jobs) job.polls_left = std::min(job.polls_left, 4);
 }
 
 std::vector<std::string> SimulatedSite::Violations() {
