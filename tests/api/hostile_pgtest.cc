@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "tests/api/api_fixture.h"
 
@@ -38,6 +40,17 @@ class HostilePgTest : public ApiTest {
     const auto n = ::recv(s, buffer, sizeof buffer, 0);
     return {buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
   }
+  // Whether `n` long polls of one user wait, at the latest after `patience`.
+  bool PollsWait(std::int64_t n, std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    do {
+      limits::Uses uses;
+      context_->add_uses(uses);
+      if (uses.all().at(limits::kLongPolls.name).most >= n) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+  }
   std::vector<int> sockets_;
 };
 
@@ -61,6 +74,29 @@ TEST_F(HostilePgTest, SixHundredLongPollsOfOneUserLeaveTheApiToOthers) {
   const std::string refused = Received(answered->fd);
   EXPECT_EQ(refused.substr(0, 12), "HTTP/1.1 429");
   EXPECT_NE(refused.find("the limit long-polls is reached"), std::string::npos) << refused;
+}
+
+// Seen by a lock on what a look at the campaign reads.
+TEST_F(HostilePgTest, WhoWaitsForWhatSomebodyHasJustReadReadsNothing) {
+  const std::string path = "/campaigns/" + std::to_string(Submit()) + "/progress";
+  const std::string token = Ask("bob", "GET", path).body["token"];
+  const std::string poll = "GET " + path + "?wait=60000&seen=" + token +
+                           " HTTP/1.1\r\nHost: x\r\nX-Cigri-User: bob\r\n\r\n";
+  Send(poll);
+  ASSERT_TRUE(PollsWait(1, std::chrono::seconds(20)));
+  auto other = Connect();
+  // There is a notice every 2 s, and it may be news: the first poll after it reads.
+  bool waits = false;
+  for (std::int64_t sent = 2; sent < 12 && !waits; ++sent) {
+    {
+      db::Tx tx(*other);
+      db::Native(tx).exec("LOCK TABLE campaigns IN ACCESS EXCLUSIVE MODE");
+      Send(poll);
+      waits = PollsWait(sent, std::chrono::seconds(1));
+    }
+    ASSERT_TRUE(PollsWait(sent, std::chrono::seconds(20)));
+  }
+  EXPECT_TRUE(waits);
 }
 
 TEST_F(HostilePgTest, OneUserLeavesThreadsToOthersBehindAProxy) {

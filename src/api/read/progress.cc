@@ -132,6 +132,12 @@ class LastTokens {
     last = {token, notices, {}};
     return changed;
   }
+  /// Whether somebody found `token` since the last notice.
+  bool IsFresh(std::int64_t campaign, std::uint64_t notices, const std::string& token) {
+    std::lock_guard lock(mutex_);
+    const auto it = last_.find(campaign);
+    return it != last_.end() && it->second.token == token && it->second.notices >= notices;
+  }
   /// Whether `token` is still how the campaign stands; false also for the one who is to find out.
   bool Holds(std::int64_t campaign, std::uint64_t notices, const std::string& token) {
     const auto now = std::chrono::steady_clock::now();
@@ -174,21 +180,25 @@ Progress LoadProgress(Context& context, const Request& request, const Seen& seen
   });
 }
 
-// Asked again from the start when there are news: it holds no thread while it waits.
+// Asked again from the start when there are news: it holds no thread while it waits. Of a crowd
+// that comes at once, one asks the database.
 Reply ShowProgress(Context& context, const Request& request,
                    const std::shared_ptr<LastTokens>& last) {
   const std::chrono::milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
   auto& notifier = *context.notifier;
   const auto notices = notifier.notices();
-  Progress progress = LoadProgress(context, request, SeenOf(request.Query("seen")));
-  if (last->Set(request.Id(), notices, progress.body["token"])) notifier.Tell();
+  const std::string seen = request.Query("seen");
   const auto left = wait - request.waited;
-  if (progress.changed || progress.body["over"] == true || left.count() <= 0 || notifier.stopped())
-    return Reply::Json(std::move(progress.body));
+  const bool waits = left.count() > 0 && !notifier.stopped();
+  if (!waits || seen.empty() || !last->IsFresh(request.Id(), notices, seen)) {
+    Progress progress = LoadProgress(context, request, SeenOf(seen));
+    const bool over = progress.body["over"] == true;  // nobody waits for news of it
+    if (last->Set(request.Id(), notices, over ? "" : progress.body["token"])) notifier.Tell();
+    if (!waits || over || progress.changed) return Reply::Json(std::move(progress.body));
+  }
   notifier.KeepListening();
-  return Reply::Later(left, [last, &notifier, id = request.Id(),
-                             token = progress.body["token"].get<std::string>()] {
-    return last->Holds(id, notifier.notices(), token);
+  return Reply::Later(left, [last, &notifier, id = request.Id(), seen] {
+    return last->Holds(id, notifier.notices(), seen);
   });
 }
 
