@@ -204,21 +204,16 @@ TEST_P(RealOarTest, AnEvictionLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
 
 // A program that goes on after the signal is killed in OAR's next round, up to a minute later.
 TEST_P(RealOarTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
-  const std::string name = "count-" + RandomHex(4);
-  const std::string program =
-      "n=$(cat " + name + " 2>/dev/null || echo 0); trap 'echo $n >" + name + "; exit 9' USR2; "
-      "while [ $n -lt 150 ]; do sleep 0.1; n=$((n + 1)); done; echo $n >" + name;
+  const std::string count = "/home/alice/count-" + RandomHex(4);
   int evictions = 0;
   for (bool done = false; !done; ++evictions) {
     ASSERT_LT(evictions, 10);
-    auto batch = BatchOf("alice", {program});
+    auto batch = BatchOf("alice", {CountTo(300, count)});
     batch.resources = "/core=8";
     batch.directory = "$HOME";
     batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 3}};
     const auto refs = SubmitAll(*oar_, batch);
-    AwaitPoll(*oar_, refs, 60s, [](const cluster::PollResult& r) {
-      return !r.jobs.empty() && r.jobs.at(0).state != RemoteState::kWaiting;
-    });
+    AwaitCount(count, 50, 120s);
     auto normal = BatchOf("bob", {"true"});
     normal.best_effort = false;
     normal.resources = "/core=8";
@@ -230,7 +225,7 @@ TEST_P(RealOarTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
     EXPECT_TRUE(Await(*oar_, normal_refs, 60s).all);
   }
   EXPECT_GE(evictions, 2);
-  EXPECT_EQ(Trim(ReadFile("/home/alice/" + name)), "150");
+  EXPECT_EQ(Trim(ReadFile(count)), "300");
 }
 
 TEST_P(RealOarTest, ACheckpointIsAskedForBeforeTheWalltime) {

@@ -134,6 +134,25 @@ Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& ref
   return ends;
 }
 
+std::string CountTo(int end, const std::string& count) {
+  return "n=$(cat " + count + " 2>/dev/null || echo 0); trap 'echo $n >" + count +
+         "; exit 9' USR2; while [ $n -lt " + std::to_string(end) +
+         " ]; do sleep 0.1; n=$((n + 1)); echo $n >" + count + ".now; done; echo $n >" + count;
+}
+
+void AwaitCount(const std::string& count, int steps, std::chrono::seconds patience) {
+  const auto number = [](const std::string& path) { return std::atoi(ReadFile(path).c_str()); };
+  const int begin = number(count), enough = begin + steps;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (number(count + ".now") < enough && number(count) == begin) {
+    if (std::chrono::steady_clock::now() > end) {
+      ADD_FAILURE() << count << " stays below " << enough;
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 // Values that shells, JSON, YAML and parameter files like to mangle.
 static std::vector<std::string> OddValues() {
   return {"",

@@ -44,6 +44,12 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
                std::chrono::seconds patience,
                const std::function<bool(const cluster::PollResult&)>& condition);
 
+/// A program that counts in tenths of a second, from what is in the file `count` to `end`. At SIGUSR2,
+/// its checkpoint, and at its end it writes there how far it is.
+std::string CountTo(int end, const std::string& count);
+/// Waits until that program is `steps` further than its checkpoint, or has ended.
+void AwaitCount(const std::string& count, int steps, std::chrono::seconds patience);
+
 /// Parameters that shells, JSON, YAML and parameter files like to mangle reach a job of `user` byte
 /// for byte.
 void ExpectOddValuesToArrive(cluster::Cluster& cluster, const std::string& user);

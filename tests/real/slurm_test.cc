@@ -201,21 +201,16 @@ class RealSlurmGraceTest : public RealSlurmTest {
 INSTANTIATE_TEST_SUITE_P(Slurm, RealSlurmGraceTest, testing::ValuesIn(kSites), NameOfSlurm);
 
 TEST_P(RealSlurmGraceTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
-  const std::string name = "count-" + RandomHex(4);
-  const std::string program =
-      "n=$(cat " + name + " 2>/dev/null || echo 0); trap 'echo $n >" + name + "; exit 9' USR2; "
-      "while [ $n -lt 150 ]; do sleep 0.1; n=$((n + 1)); done; echo $n >" + name;
+  const std::string count = "/home/grid/count-" + RandomHex(4);
   int evictions = 0;
   for (bool done = false; !done; ++evictions) {
     ASSERT_LT(evictions, 10);
-    auto batch = BatchOf("grid", {program});
+    auto batch = BatchOf("grid", {CountTo(300, count)});
     batch.resources = "/nodes=4/core=4";
     batch.directory = "$HOME";
     batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
     const auto refs = SubmitAll(*slurm_, batch);
-    AwaitPoll(*slurm_, refs, 60s, [](const cluster::PollResult& r) {
-      return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kRunning;
-    });
+    AwaitCount(count, 50, 120s);
     auto normal = BatchOf("grid", {"true"});
     normal.best_effort = false;
     normal.resources = batch.resources;
@@ -227,7 +222,7 @@ TEST_P(RealSlurmGraceTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoin
     EXPECT_TRUE(Await(*slurm_, normal_refs, 60s).all);
   }
   EXPECT_GE(evictions, 2);
-  EXPECT_EQ(Trim(ReadFile("/home/grid/" + name)), "150");
+  EXPECT_EQ(Trim(ReadFile(count)), "300");
 }
 
 TEST_P(RealSlurmGraceTest, ACheckpointIsAskedForBeforeTheWalltime) {
