@@ -45,6 +45,8 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     ClusterState c;
     c.spec = &spec;
     c.up = spec.slots;
+    c.nodes = Nodes(spec.slots, spec.nodes);
+    c.on_node.resize(static_cast<std::size_t>(spec.nodes));
     c.seen_capacity = spec.slots + spec.overstates;
     for (std::size_t n = 0; n < spec.local.size(); ++n) {
       c.streams.emplace_back(spec.local[n], scenario.seed, static_cast<int>(k),
@@ -112,11 +114,11 @@ void Engine::Impl::Handle(const Event& event) {
     case Kind::kJobEnd:
       if (jobs_[event.who].turn == event.n) EndJob(event.who, jobs_[event.who].end);
       break;
-    case Kind::kArrive:
-      return Arrive(event.who);
     case Kind::kJobBegins:
       if (jobs_[event.who].turn == event.n) Begin(event.who);
       break;
+    case Kind::kArrive:
+      return Arrive(event.who);
     case Kind::kSeen:
       return See(event.who);
     case Kind::kCampaign:
@@ -128,7 +130,7 @@ void Engine::Impl::Handle(const Event& event) {
     case Kind::kNodeFails:
       return NodeFails(event.who);
     case Kind::kNodeBack:
-      return NodeBack(event.who);
+      return NodeBack(event.who, static_cast<int>(event.n));
     case Kind::kWindow:
       return WindowTurns(event.who);
     case Kind::kCycle:

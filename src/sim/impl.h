@@ -34,23 +34,27 @@ class Engine::Impl {
   void EndJob(int job, End end);
   void Kill(int job, End end);
   void Unlink(int job);
-  bool MakeRoom(int cluster, int slots);
+  std::optional<Nodes::Places> MakeRoom(int cluster, int slots);
+  double CostOfRoom(int cluster, int node, int slots) const;
+  std::int32_t YoungestOn(const ClusterState& cluster, int node) const;
   void LocalNext(int cluster, std::uint32_t load);
   void LocalArrives(int cluster, const LocalJob& job);
   void StartLocal(int cluster);
   void LocalEnd(int cluster, std::uint32_t id);
   void NodeFails(int cluster);
-  void NodeBack(int cluster);
+  void LoseNode(int cluster, int node);
+  void EndLocal(int cluster, std::uint32_t id);
+  void NodeBack(int cluster, int node);
   void WindowTurns(int cluster);
   void CountTo(ClusterState& cluster, double now);
   void ScheduleNode(int cluster);
   double LengthOf(const Job& job, const PlacementState& placement, End* end) const;
+  double BootOf(int campaign, std::int64_t task, int cluster) const;
+  double TransferOf(int campaign, std::int64_t task, int cluster) const;
 
   // view.cc
   void Publish(int cluster, Seen seen);
   void NotifyCluster(int cluster);
-  double BootOf(int campaign, std::int64_t task, int cluster) const;
-  double TransferOf(int campaign, std::int64_t task, int cluster) const;
   void See(int cluster);
   void Apply(int cluster, const Seen& seen);
   void Move(int job, View view);

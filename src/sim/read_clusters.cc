@@ -85,14 +85,16 @@ ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
   keys.Whole("slots", c.slots, 1, 100'000'000);
   c.nodes = 1;
   keys.Whole("nodes", c.nodes, 1, c.slots);
+  keys.Whole("bad_nodes", c.bad_nodes, 0, c.nodes);
+  keys.Seconds("bad_after", c.bad_after_s);
   keys.Whole("overstates", c.overstates, 0, 100'000'000);
   keys.Number("speed", c.speed, 1e-6, 1e6);
   keys.Seconds("submit", c.submit_s);
   keys.Seconds("see", c.see_s);
-  keys.Word("job_ratio", c.ratio,
-            {"none", "slow-start", "adaptive", "adaptive-2009", "adaptive-down-exponential-up"});
   ReadDistribution(keys, "boot", c.boot);
   keys.Bytes("bandwidth", c.bandwidth);
+  keys.Word("job_ratio", c.ratio,
+            {"none", "slow-start", "adaptive", "adaptive-2009", "adaptive-down-exponential-up"});
   keys.Seconds("queue_s", c.queue_s);
   keys.Whole("max_waiting", c.max_waiting, 0, 100'000'000);
   if (c.max_waiting < 0) c.max_waiting = std::max(1, c.slots / 2);

@@ -52,15 +52,17 @@ struct LocalLoad {
 struct ClusterSpec {
   std::string name{};
   int slots = 1;
-  int nodes = 1;                   ///< a node that fails takes slots / nodes slots with it
+  int nodes = 1;                   ///< share the slots; jobs are placed on them
+  int bad_nodes = 0;               ///< the first ones end every job of ours...
+  double bad_after_s = 2;          ///< ...after so long, with a failure
   double speed = 1;                ///< a job takes its duration / speed
   int overstates = 0;              ///< slots that it reports and does not have
   double submit_s = 0;             ///< from the claim to the cluster's queue
   double see_s = 0;                ///< from what happens to when the grid knows
-  std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
-  double queue_s = 5;              ///< flow control
   Distribution boot{};             ///< from when a job has its slots to when it begins
   double bandwidth = 0;            ///< bytes per second of one job; 0: files take no time
+  std::string ratio = "adaptive";  ///< job ratio rule, or "none": a job takes its slots
+  double queue_s = 5;              ///< flow control
   int max_waiting = -1;            ///< -1: half of the slots, at least 1
   ClusterMode mode = ClusterMode::kUnlimited;
   int limited = policy::kNoLimit, max_running = policy::kNoLimit;
@@ -82,10 +84,10 @@ struct CampaignSpec {
   double at = 0;
   std::int64_t tasks = 1;
   Distribution duration{};
-  int slots = 1;
-  int priority = 4;
   Distribution input{}, output{};  ///< bytes that each task moves
   Distribution transfer{};         ///< seconds that each task waits for its files in addition
+  int slots = 1;
+  int priority = 4;
   double weight = 0;
   int tries = 2;
   double failures = 0;              ///< part of the tasks' runs that fail on their own

@@ -36,13 +36,18 @@ void Engine::Impl::StartQueued(int cluster) {
   ClusterState& c = clusters_[cluster];
   // Local users go first; who can be killed for them may run until they fit.
   if (c.down || (!c.local_queue.empty() && !c.spec->preempts)) return;
+  int too_wide = c.free() + 1;
   for (std::size_t i = 0; i < c.queue.size() && c.free() > 0;) {
     const std::int32_t job = c.queue[i];
-    if (campaigns_[PlacementOf(jobs_[job]).campaign].spec->slots > c.free()) {
+    const int slots = campaigns_[PlacementOf(jobs_[job]).campaign].spec->slots;
+    auto places = slots < too_wide ? c.nodes.Find(slots) : std::nullopt;
+    if (!places) {
+      too_wide = std::min(too_wide, slots);
       ++i;
       continue;
     }
     c.queue.erase(c.queue.begin() + static_cast<std::ptrdiff_t>(i));
+    jobs_[job].places = std::move(*places);
     Start(job);
   }
 }
@@ -101,11 +106,14 @@ double Engine::Impl::LengthOf(const Job& job, const PlacementState& placement, E
   return length;
 }
 
+// REQUIRES: it has its places.
 void Engine::Impl::Start(int place) {
   Job& job = jobs_[place];
   PlacementState& placement = PlacementOf(job);
   ClusterState& c = clusters_[placement.cluster];
-  const double length = LengthOf(job, placement, &job.end);
+  double length = LengthOf(job, placement, &job.end);
+  if (job.places[0].node < c.spec->bad_nodes && length > c.spec->bad_after_s)
+    length = c.spec->bad_after_s, job.end = End::kFailed;
   const double boot = BootOf(placement.campaign, job.task, placement.cluster);
   job.started = now_ + boot;
   job.running = true;
@@ -113,6 +121,9 @@ void Engine::Impl::Start(int place) {
   job.before = c.last, job.after = -1;
   (c.last >= 0 ? jobs_[c.last].after : c.first) = place;
   c.last = place;
+  c.nodes.Take(job.places);
+  if (c.nodes.count() > 1)
+    for (const auto& part : job.places) c.on_node[part.node].push_back(place);
   Push(job.started + length, Kind::kJobEnd, place, job.turn);
   if (boot > 0) return Push(job.started, Kind::kJobBegins, place, job.turn);
   Begin(place);
@@ -133,6 +144,9 @@ void Engine::Impl::Unlink(int place) {
   (job.before >= 0 ? jobs_[job.before].after : c.first) = job.after;
   (job.after >= 0 ? jobs_[job.after].before : c.last) = job.before;
   job.before = job.after = -1;
+  c.nodes.Give(job.places);
+  if (c.nodes.count() > 1)
+    for (const auto& part : job.places) std::erase(c.on_node[part.node], place);
 }
 
 // The end itself; the grid learns of it later.
@@ -164,13 +178,40 @@ void Engine::Impl::EndJob(int place, End end) {
   }
 }
 
-// The youngest first: they lose least.
-bool Engine::Impl::MakeRoom(int cluster, int slots) {
+std::int32_t Engine::Impl::YoungestOn(const ClusterState& c, int node) const {
+  if (c.nodes.count() == 1) return c.last;
+  return c.on_node[node].empty() ? -1 : c.on_node[node].back();
+}
+
+// Slot-seconds of ours that are lost when `slots` slots of the node are wanted; -1: its own users
+// hold too many.
+double Engine::Impl::CostOfRoom(int cluster, int node, int slots) const {
+  const ClusterState& c = clusters_[cluster];
+  if (c.nodes.count() == 1) return c.capacity() - c.local >= slots ? 0 : -1;
+  int room = c.nodes.free(node);
+  double cost = 0;
+  const auto& jobs = c.on_node[node];
+  for (auto job = jobs.rbegin(); job != jobs.rend() && room < slots; ++job) {
+    for (const auto& part : jobs_[*job].places) {
+      cost += part.slots * std::max(0.0, now_ - jobs_[*job].started);
+      if (part.node == node) room += part.slots;
+    }
+  }
+  return room >= slots ? cost : -1;
+}
+
+// On the nodes where least is lost, the youngest first.
+std::optional<Nodes::Places> Engine::Impl::MakeRoom(int cluster, int slots) {
   ClusterState& c = clusters_[cluster];
-  if (c.free() >= slots) return true;
-  if (!c.spec->preempts || c.capacity() - c.local < slots) return false;
-  while (c.free() < slots && c.last >= 0) Kill(c.last, End::kPreempted);
-  return c.free() >= slots;
+  if (auto places = c.nodes.Find(slots)) return places;
+  if (!c.spec->preempts) return std::nullopt;
+  auto places = c.nodes.Cheapest(
+      slots, [&](int node, int wanted) { return CostOfRoom(cluster, node, wanted); });
+  if (!places) return std::nullopt;
+  for (const auto& part : *places)
+    while (c.nodes.free(part.node) < part.slots)
+      Kill(YoungestOn(c, part.node), End::kPreempted);
+  return places;
 }
 
 // As EndJob, but no other job starts: the caller kills because it needs the slots.
@@ -200,27 +241,35 @@ void Engine::Impl::StartLocal(int cluster) {
   ClusterState& c = clusters_[cluster];
   if (c.down) return;
   bool any = false;
-  while (!c.local_queue.empty() && MakeRoom(cluster, c.local_queue.front().slots)) {
+  while (!c.local_queue.empty()) {
     const LocalJob job = c.local_queue.front();
+    const auto places = MakeRoom(cluster, job.slots);
+    if (!places) break;
     c.local_queue.pop_front();
     CountTo(c, now_);
     c.local += job.slots;
+    c.nodes.Take(*places);
     const std::uint32_t id = c.local_ids++;
-    c.local_running[id] = {now_, job.slots};
+    c.local_running[id] = {now_, job.duration, job.slots, *places};
     Push(now_ + job.duration, Kind::kLocalEnd, cluster, id);
     any = true;
   }
   if (any) NotifyCluster(cluster);
 }
 
-void Engine::Impl::LocalEnd(int cluster, std::uint32_t id) {
+void Engine::Impl::EndLocal(int cluster, std::uint32_t id) {
   ClusterState& c = clusters_[cluster];
   const auto it = c.local_running.find(id);
-  if (it == c.local_running.end()) return;  // went down with the cluster
   CountTo(c, now_);
   c.local -= it->second.slots;
+  c.nodes.Give(it->second.places);
   for (auto* o : observers_) o->LocalEnded(cluster, it->second.started, now_, it->second.slots);
   c.local_running.erase(it);
+}
+
+void Engine::Impl::LocalEnd(int cluster, std::uint32_t id) {
+  if (clusters_[cluster].local_running.count(id) == 0) return;  // went down with its node
+  EndLocal(cluster, id);
   NotifyCluster(cluster);
   StartLocal(cluster);
   StartQueued(cluster);
@@ -237,32 +286,43 @@ void Engine::Impl::ScheduleNode(int cluster) {
 
 void Engine::Impl::NodeFails(int cluster) {
   ClusterState& c = clusters_[cluster];
-  const int node = std::max(1, c.spec->slots / c.spec->nodes);
   ScheduleNode(cluster);
-  if (c.up < node) return;
-  CountTo(c, now_);
-  // Jobs on the node are lost: random ones, until as many slots of ours are gone as a node has.
-  const int total = c.up;
-  int due = static_cast<int>(std::lround(static_cast<double>(node) * c.used / std::max(1, total)));
-  c.up -= node;
-  while (c.last >= 0 && (due > 0 || c.free() < 0)) {
-    const auto key =
-        Key(scenario_.seed, Variate::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
-    std::int32_t victim = c.first;
-    for (auto steps = Mixed(key) % 64; steps > 0 && jobs_[victim].after >= 0; --steps)
-      victim = jobs_[victim].after;
-    due -= campaigns_[PlacementOf(jobs_[victim]).campaign].spec->slots;
-    Kill(victim, End::kLost);
-  }
-  Push(now_ + c.spec->node_repair_s, Kind::kNodeBack, cluster);
+  const auto key =
+      Key(scenario_.seed, Variate::kNode, static_cast<std::uint64_t>(cluster), c.draws++);
+  const int node = static_cast<int>(Mixed(key) % static_cast<std::uint64_t>(c.nodes.count()));
+  if (!c.nodes.works(node)) return;
+  LoseNode(cluster, node);
+  Push(now_ + c.spec->node_repair_s, Kind::kNodeBack, cluster, static_cast<std::uint32_t>(node));
   NotifyCluster(cluster);
+  StartLocal(cluster);
   StartQueued(cluster);
 }
 
-void Engine::Impl::NodeBack(int cluster) {
+// All that runs there is lost. The cluster's own users begin again elsewhere.
+void Engine::Impl::LoseNode(int cluster, int node) {
+  ClusterState& c = clusters_[cluster];
+  for (auto job = YoungestOn(c, node); job >= 0; job = YoungestOn(c, node)) Kill(job, End::kLost);
+  std::vector<std::uint32_t> local;
+  for (const auto& [id, run] : c.local_running)
+    if (std::any_of(run.places.begin(), run.places.end(),
+                    [&](const auto& part) { return part.node == node; }))
+      local.push_back(id);
+  std::sort(local.begin(), local.end());
+  for (const auto id : local) {
+    const LocalRun run = c.local_running[id];
+    EndLocal(cluster, id);
+    c.local_queue.push_front({now_, run.duration, run.slots});
+  }
+  CountTo(c, now_);
+  c.nodes.Fail(node);
+  c.up -= c.nodes.size(node);
+}
+
+void Engine::Impl::NodeBack(int cluster, int node) {
   ClusterState& c = clusters_[cluster];
   CountTo(c, now_);
-  c.up += std::max(1, c.spec->slots / c.spec->nodes);
+  c.nodes.Repair(node);
+  c.up += c.nodes.size(node);
   NotifyCluster(cluster);
   StartLocal(cluster);
   StartQueued(cluster);
@@ -281,10 +341,7 @@ void Engine::Impl::WindowTurns(int cluster) {
     c.down = true;
     while (c.last >= 0) EndJob(c.last, End::kLost);
     while (!c.queue.empty()) EndJob(c.queue.back(), End::kLost);
-    for (const auto& [id, run] : c.local_running)
-      for (auto* o : observers_) o->LocalEnded(cluster, run.started, now_, run.slots);
-    c.local_running.clear();
-    c.local = 0;
+    while (!c.local_running.empty()) EndLocal(cluster, c.local_running.begin()->first);
   }
   c.down = down;
   NotifyCluster(cluster);

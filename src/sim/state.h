@@ -11,19 +11,20 @@
 #include "policy/forecast/estimate.h"
 #include "sim/engine.h"
 #include "sim/local.h"
+#include "sim/nodes.h"
 
 namespace cigri::sim {
 
 enum class Kind : std::uint8_t {
   kJobEnd,     // who: job
-  kArrive,     // who: cluster
   kJobBegins,  // who: job
+  kArrive,     // who: cluster
   kSeen,       // who: cluster
   kCampaign,   // who: campaign
   kLocalNext,  // who: cluster, n: load
   kLocalEnd,   // who: cluster, n: local job
   kNodeFails,  // who: cluster
-  kNodeBack,   // who: cluster
+  kNodeBack,   // who: cluster, n: node
   kWindow,     // who: cluster: down, up, closed or open again
   kCycle,
 };
@@ -52,6 +53,7 @@ struct Job {
   bool ended = false;
   End end = End::kDone;  // planned when it starts
   double sent = 0, started = -1, stopped = 0;  // started: when it begins, known when it boots
+  Nodes::Places places{};                      // while it runs
 };
 
 struct Seen {
@@ -63,8 +65,9 @@ struct Seen {
 };
 
 struct LocalRun {
-  double started = 0;
+  double started = 0, duration = 0;
   int slots = 0;
+  Nodes::Places places{};
 };
 
 struct ClusterState {
@@ -76,6 +79,8 @@ struct ClusterState {
   std::deque<std::int32_t> queue;         // ours, in order of arrival
   std::deque<std::pair<double, std::int32_t>> arriving;
   std::int32_t first = -1, last = -1;  // running
+  Nodes nodes{1, 1};
+  std::vector<std::vector<std::int32_t>> on_node;  // running there by start, if it has several
   std::deque<LocalJob> local_queue;
   std::unordered_map<std::uint32_t, LocalRun> local_running;
   std::vector<LocalStream> streams;                // of each load...
