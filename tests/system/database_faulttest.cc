@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/text.h"
-#include "tests/system/grid.h"
+#include "tests/system/scripted.h"
 
 namespace cigri::test {
 namespace {
@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-const std::string kServers = std::string(CIGRI_SOURCE_DIR) + "/tests/ha/servers";
 constexpr double kSlowest = 1e9;
 
 double SecondsSince(Clock::time_point then) {
@@ -27,17 +26,6 @@ double SecondsSince(Clock::time_point then) {
 // Three servers of its own, on ports of its own.
 class Servers {
  public:
-  Servers() {
-    char name[] = "/tmp/cigri-servers-XXXXXX";
-    if (mkdtemp(name) != nullptr) folder_ = name;
-    guard_ = std::make_unique<Guard>(Arguments{kServers, folder_, "down"}, folder_);
-  }
-  ~Servers() {
-    Do({"down"});
-    guard_.reset();
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
   /// Why there can be none here; "" when there can.
   static std::string Missing() {
     if (geteuid() != 0) return "needs root";
@@ -47,33 +35,17 @@ class Servers {
     return "";
   }
   /// Starts them; the conninfo of whichever takes writes.
-  std::string Up() {
+  std::string Up() const {
     // Below the ports that the kernel gives to clients.
-    const Result up = Do({"up", std::to_string(20000 + getpid() % 300 * 40)});
-    EXPECT_EQ(up.code, 0) << up.err;
-    return std::string(Trim(up.out));
+    return script_.Do({"up", std::to_string(20000 + getpid() % 300 * 40)});
   }
   /// Waits until another server may follow the primary.
-  void Settle() {
-    const Result settled = Do({"settled"});
-    EXPECT_EQ(settled.code, 0) << settled.err;
-  }
+  void Settle() const { script_.Do({"settled"}); }
   /// Breaks or heals them; how long it took until a new session could commit.
-  double Break(const std::string& verb) {
-    const Result broken = Do({verb});
-    EXPECT_EQ(broken.code, 0) << verb << ": " << broken.out << broken.err;
-    return std::atof(broken.out.c_str());
-  }
+  double Break(const std::string& verb) const { return std::atof(script_.Do({verb}).c_str()); }
 
  private:
-  Result Do(Arguments words) {
-    words.insert(words.begin(), {kServers, folder_});
-    Child child(words, {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LANG=C.UTF-8"}, "/", "",
-                folder_ + "/script");
-    return child.Wait(Seconds(120));
-  }
-  std::string folder_;
-  std::unique_ptr<Guard> guard_;
+  Scripted script_{"servers"};
 };
 
 // What was measured while something was broken.
@@ -204,9 +176,10 @@ TEST_F(DatabaseFaultTest, KillFreezeWakeAndSwitchoverLoseAndDoubleNothingAndStop
     if (b.away) servers_->Settle();
     const Broken m = While([&] { return servers_->Break(b.what); }, b.away);
     const auto events = Failovers();
-    std::printf("%s: no write for %.1f s, no job ended for %.1f s, the next leader after %.1f s, "
-                "gridstat took %.1f s at most, %zu events\n",
-                b.what, m.away, m.gap, b.away ? m.lead : 0, m.gridstat, events.size());
+    std::printf(
+        "%s: no write for %.1f s, no job ended for %.1f s, the next leader after %.1f s, "
+        "gridstat took %.1f s at most, %zu events\n",
+        b.what, m.away, m.gap, b.away ? m.lead : 0, m.gridstat, events.size());
     EXPECT_LE(m.gridstat, 5);
     EXPECT_LE(m.gap, (b.away ? m.away : 0) + 3 + quiet);
     if (!b.away) continue;
@@ -216,7 +189,12 @@ TEST_F(DatabaseFaultTest, KillFreezeWakeAndSwitchoverLoseAndDoubleNothingAndStop
     EXPECT_NEAR(events.empty() ? 0 : events.back(), m.lead, 4) << "it says how long";
   }
   // The leader itself, with a database that answers.
-  const Broken m = While([&] { StopLeader(SIGSTOP); return 0.0; }, true);
+  const Broken m = While(
+      [&] {
+        StopLeader(SIGSTOP);
+        return 0.0;
+      },
+      true);
   std::printf("leader stopped: no job ended for %.1f s, the next leader after %.1f s\n", m.gap,
               m.lead);
   EXPECT_LE(m.lead, 10);

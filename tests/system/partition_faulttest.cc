@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 #include "db/native.h"
-#include "tests/system/grid.h"
+#include "tests/system/scripted.h"
 
 namespace cigri::test {
 namespace {
@@ -15,50 +15,19 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-const std::string kScript = std::string(CIGRI_SOURCE_DIR) + "/tests/ha/hosts";
 constexpr int kHosts = 3;
-
-class Network {
- public:
-  Network() {
-    char name[] = "/tmp/cigri-hosts-XXXXXX";
-    if (mkdtemp(name) != nullptr) folder_ = name;
-    fs::permissions(folder_, fs::perms(0755));
-    guard_ = std::make_unique<Guard>(Arguments{kScript, folder_, "down"}, folder_);
-  }
-  ~Network() {
-    Do({"down"});
-    guard_.reset();
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  std::string Up() { return std::string(Trim(Do({"up", std::to_string(kHosts)}))); }
-  Arguments Prefix(int host) const { return {kScript, folder_, "run", std::to_string(host)}; }
-  std::string Do(Arguments words) {
-    words.insert(words.begin(), {kScript, folder_});
-    Child child(words, {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LANG=C.UTF-8"}, "/", "",
-                folder_ + "/script");
-    const Result result = child.Wait(Seconds(60));
-    EXPECT_EQ(result.code, 0) << Join(words, " ") << "\n" << result.out << result.err;
-    return result.out;
-  }
-
- private:
-  std::string folder_;
-  std::unique_ptr<Guard> guard_;
-};
 
 class PartitionFaultTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root";
     if (!fs::exists("/usr/sbin/ip")) GTEST_SKIP() << "needs ip: packages.txt names its package";
-    network_ = std::make_unique<Network>();
-    const std::string conninfo = network_->Up();
+    network_ = std::make_unique<Scripted>("hosts");
+    const std::string conninfo = network_->Do({"up", std::to_string(kHosts)});
     for (int h = 1; h <= kHosts && !HasFailure(); ++h) {
       hosts_.push_back(std::make_unique<Grid>(Cluster(h) + "=2"));
       hosts_.back()->set_database(conninfo);
-      hosts_.back()->set_prefix(network_->Prefix(h));
+      hosts_.back()->set_prefix(network_->Command({"run", std::to_string(h)}));
       hosts_.back()->Up();
     }
     if (HasFailure()) return;
@@ -86,8 +55,9 @@ class PartitionFaultTest : public ::testing::Test {
   }
   // The host that leads; 0 while none does.
   int Leader() {
-    const auto rows = Sql("SELECT split_part(leader, ':', 2)::int FROM grid JOIN leader_lease "
-                          "USING (epoch) WHERE ends_at > clock_timestamp()");
+    const auto rows =
+        Sql("SELECT split_part(leader, ':', 2)::int FROM grid JOIN leader_lease "
+            "USING (epoch) WHERE ends_at > clock_timestamp()");
     for (int h = 1; h <= kHosts && !rows.empty(); ++h)
       if (IsOf(*hosts_[static_cast<std::size_t>(h - 1)], rows[0][0].as<pid_t>())) return h;
     return 0;
@@ -101,9 +71,8 @@ class PartitionFaultTest : public ::testing::Test {
     return n;
   }
   bool AwaitEvenShares() {
-    return Await([&] {
-      return Leader() != 0 && ServedBy(1) == 1 && ServedBy(2) == 1 && ServedBy(3) == 1;
-    });
+    return Await(
+        [&] { return Leader() != 0 && ServedBy(1) == 1 && ServedBy(2) == 1 && ServedBy(3) == 1; });
   }
   std::size_t Ended() {
     std::size_t n = 0;
@@ -118,7 +87,7 @@ class PartitionFaultTest : public ::testing::Test {
     return std::chrono::duration<double>(Clock::now() - then).count();
   }
 
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<Scripted> network_;
   std::vector<std::unique_ptr<Grid>> hosts_;
   std::unique_ptr<db::Connection> database_;
 };
@@ -129,8 +98,8 @@ TEST_F(PartitionFaultTest, UnderEveryPartitionNothingIsLostOrDoubledAndWhoIsLeft
   grid.Script("job", "#!/bin/sh\nsleep 0.2\necho $1 >> out\n");
   json clusters = json::object();
   for (int h = 1; h <= kHosts; ++h) clusters[Cluster(h)] = json::object();
-  const int id = grid.Submit(
-      Jdl(grid, "partitions", "./job", {{"nb_jobs", n}, {"clusters", clusters}}));
+  const int id =
+      grid.Submit(Jdl(grid, "partitions", "./job", {{"nb_jobs", n}, {"clusters", clusters}}));
   ASSERT_TRUE(AwaitMore(30));
 
   for (const int h : {1, 1, 2, 2, 3, 3}) {  // it leads, perhaps; the second time it stands by
@@ -143,7 +112,8 @@ TEST_F(PartitionFaultTest, UnderEveryPartitionNothingIsLostOrDoubledAndWhoIsLeft
       const int leads = Leader();
       return leads != 0 && leads != h && ServedBy(h) == 0 &&
              Sql("SELECT count(*) FROM cluster_leases AS l JOIN living_runners AS r ON r.id = "
-                 "l.runner_id")[0][0].as<int>() == kHosts;
+                 "l.runner_id")[0][0]
+                     .as<int>() == kHosts;
     }));
     const double taken_over = SecondsSince(cut);
     std::printf("host %d, %s, cut from the database: the others have its clusters after %.1f s\n",
