@@ -148,7 +148,7 @@ void AllocationState::NextMultiSlot(ClusterAllocation& c) {
   for (; c.HasMultiSlot(); ++c.multi_slot) {
     const PlacementAllocation& placement = placements[c.multi_slots[c.multi_slot].placement];
     const bool wants = campaigns[placement.campaign].left > placement.avoid && placement.left > 0;
-    if (wants && placement.given == 0) break;
+    if (wants && placement.given == 0 && HasUnits(placement)) break;
   }
   c.ends_by = c.spare = 0;
   if (!c.HasMultiSlot()) return;

@@ -161,6 +161,11 @@ class AllocationState {
     const auto& c = campaigns[i];
     return c.in_play ? std::min(c.left + c.overdue, c.cap) : 0;
   }
+  /// Whether a job of the placement would get the units of its resource class now.
+  bool HasUnits(const PlacementAllocation& placement) const {
+    return placement.resource_class == 0 ||
+           classes[placement.resource_class - 1].free + kEpsilon >= placement.units();
+  }
   /// Part of the placement's jobs in the queue and on their way that cannot start now.
   double WaitsOf(const PlacementAllocation& placement) const;
   /// Slots idle in all open clusters together, with the places of their queues.

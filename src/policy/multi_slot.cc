@@ -25,7 +25,8 @@ bool WantsSlots(const AllocationState& alloc, const PlacementAllocation& placeme
   const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
   const ClusterAllocation& cluster = alloc.clusters[placement.cluster];
   return placement.slots > 1 && placement.block == Code::kNone && placement.left > 0 &&
-         campaign.in_play && campaign.left > placement.avoid && cluster.block == Code::kNone;
+         campaign.in_play && campaign.left > placement.avoid && cluster.block == Code::kNone &&
+         alloc.HasUnits(placement);
 }
 
 // Starts that may still pass before the gap is reached: its age only grows, by `multi_slot_step`

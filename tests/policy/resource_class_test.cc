@@ -159,6 +159,21 @@ TEST(ResourceClass, OnlyAJobThatHoldsAUnitIsPreemptedForOne) {
   EXPECT_EQ(s.result.plan.preempt[0].job, 11) << "job 10 is younger and holds no GPU";
 }
 
+TEST(ResourceClass, NoSlotsAreKeptForAJobThatLacksUnits) {
+  for (const auto policy : {PolicyKind::kFifo, PolicyKind::kDynamic}) {
+    for (const int gpus : {0, 1}) {
+      PolicyFixture s = GpuGrid(gpus, policy);
+      s.cluster(1).free = 6;
+      s.snapshot.config.multi_slot_age = policy == PolicyKind::kFifo ? 0 : -1;
+      s.snapshot.config.queues = {{"wide", {.min = 5, .gap = 0}}, {"narrow", {}}};
+      AddGpuCampaign(s, 10, 1, 8).cls = "wide";
+      s.AddCampaign(100, "bob").cls = "narrow";
+      s.Run();
+      EXPECT_EQ(s.Given(2), gpus == 0 ? 6 : 0) << ToString(policy) << " " << gpus;
+    }
+  }
+}
+
 TEST(ResourceClass, AStoredDecisionIsRepeated) {
   PolicyFixture s = GpuGrid(3);
   AddGpuCampaign(s, 100, 2);

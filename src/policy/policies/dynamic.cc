@@ -202,7 +202,9 @@ class Dynamic : public Policy {
         if (i < 0) continue;
         const int l = dealer_.PlacementOf(i, cluster_);
         const bool multi_slot = free > 0 && alloc_.placements[l].slots > free;
-        if (multi_slot && alloc_.placements[l].block == Code::kNone && MayHold(i)) return i;
+        if (multi_slot && alloc_.placements[l].block == Code::kNone &&
+            alloc_.HasUnits(alloc_.placements[l]) && MayHold(i))
+          return i;
       }
       return -1;
     }
