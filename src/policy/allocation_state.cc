@@ -132,10 +132,20 @@ void Prefetch(const std::vector<Placement>& rows) {
     __builtin_prefetch(begin + at);
 }
 
+// FAIR-22: what the quality of service of its class adds to its weight.
+double QosFactor(const Campaign& c, const PolicyConfig& config) {
+  if (config.qos_weight <= 0) return 1;
+  const auto own = config.qos.find(c.cls);
+  if (own == config.qos.end()) return 1;
+  double highest = 0;
+  for (const auto& [cls, quality] : config.qos) highest = std::max(highest, quality);
+  return 1 + config.qos_weight * own->second / highest;
+}
+
 double WeightOf(const Campaign& c, const PolicyConfig& config) {
   if (c.weight > 0) return c.weight;
   const auto it = config.weights.find(c.priority);
-  return it != config.weights.end() ? it->second : c.priority;
+  return (it != config.weights.end() ? it->second : c.priority) * QosFactor(c, config);
 }
 
 // What keeps the whole campaign back, whatever its clusters are like.

@@ -70,6 +70,8 @@ struct PolicyConfig {
   int canary_jobs = kDefaultCanaryJobs;    // design section 8
   double affinity_wait_s = 0;              // GRID-23: for campaigns that say nothing
   double deadline_weight = 1;              // FAIR-22: within a user's share
+  std::map<std::string, double> qos{};     // FAIR-22: quality of service of a class
+  double qos_weight = 0;                   // what the highest one adds to a weight
   int user_priority = 9;                   // TECH-27: users give no more, operators any
 
   std::map<int, double> weights{};  // GRID-08: of a priority, default the number itself

@@ -50,6 +50,7 @@ class Checker {
     least("rank.running", c_.rank_running, 0);
     least("rank.age", c_.rank_age, 0);
     least("deadline.weight", c_.deadline_weight, 0);
+    least("qos.weight", c_.qos_weight, 0);
     least("urgent.delay", c_.urgent_delay_s, 0);
     least("preempt.threshold", c_.preempt_threshold_s, 1);
     least("multi_slot.age", c_.multi_slot_age, -1);
@@ -82,6 +83,7 @@ class Checker {
         Positive("weights", std::to_string(level), weight);
     }
     for (const auto& [user, weight] : c_.user_weights) Positive("user_weights", user, weight);
+    for (const auto& [cls, quality] : c_.qos) Positive("qos", cls, quality);
   }
 
   // GRID-37: all whole numbers, or all fractions of one.
@@ -236,6 +238,12 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
   if (c.policy == PolicyKind::kDynamic && c.multi_slot_age >= 0)
     warn("multi_slot.age",
          "policy dynamic holds slots for multi-slot jobs by its own gaps: two holds compete");
+  if (c.qos.empty() != (c.qos_weight == 0))
+    warn("qos.weight", "changes nothing: it needs the classes of qos, and they need it",
+         "qos.weight=1, and qos={\"CLASS\": 1}");
+  const bool by_weight = recent || drawn || c.policy == PolicyKind::kFairshare ||
+                         c.policy == PolicyKind::kDynamic;
+  unused(c.qos_weight > 0, "qos.weight", by_weight);
   if (c.policy == PolicyKind::kFifo && c.affinity_wait_s > 0)
     warn("affinity_wait", "under fifo the first campaign keeps a place that it refuses to use");
   if (c.strict_priority && c.user_priority > 4)

@@ -107,8 +107,11 @@ int OwnFirst(const AllocationState& alloc, int i) {
 std::string WhyOwnFirst(const AllocationState& alloc, const CampaignAllocation& first,
                         const CampaignAllocation& second) {
   const double weight = OwnWeight(alloc, first), other = OwnWeight(alloc, second);
-  if (weight > other)
-    return first.weight > second.weight ? "its priority is higher" : ItsDeadline(alloc, first);
+  if (weight > other && first.weight > second.weight)
+    return first.row->priority > second.row->priority
+               ? "its priority is higher"
+               : "the quality of service of its class is higher";
+  if (weight > other) return ItsDeadline(alloc, first);
   const OwnWork a = OwnWorkOf(alloc, first), b = OwnWorkOf(alloc, second);
   const bool earlier = Earlier(*first.row, *second.row), equal = weight == other;
   if (equal && !a.known && b.known)

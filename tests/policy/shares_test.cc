@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "policy/explain/terms.h"
 #include "tests/policy/fixture.h"
 
 namespace cigri::policy {
@@ -283,6 +284,55 @@ TEST(WaterFill, NobodyGetsMoreThanItsCapAndTheRestGoesToTheOthers) {
   EXPECT_EQ(WaterFill(0, {1, 1}, {2, 3}), (Numbers{0, 0}));
   EXPECT_TRUE(WaterFill(5, {}, {}).empty());
   EXPECT_EQ(WaterFill(150, {1, 0, 1}, {1000, 0, 12}), (Numbers{138, 0, 12})) << "one wants nothing";
+}
+
+// FAIR-22: weights 5 : 3.5 : 1 of the classes gold, silver and none.
+PolicyFixture QosGrid(PolicyKind policy, Aggregate aggregate) {
+  PolicyFixture s(policy);
+  s.snapshot.config.aggregate = aggregate;
+  s.snapshot.config.qos = {{"gold", 8}, {"silver", 5}};
+  s.snapshot.config.qos_weight = 4;
+  s.AddCluster(95);
+  s.AddCampaign(1000).cls = "gold";
+  s.AddCampaign(1000, "bob").cls = "silver";
+  s.AddCampaign(1000, "carol");
+  return s;
+}
+
+TEST(Qos, AddsToTheWeightByWhichCampaignsShare) {
+  PolicyFixture s = QosGrid(PolicyKind::kUsage, Aggregate::kNone);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 50);
+  EXPECT_EQ(s.Given(2), 35);
+  EXPECT_EQ(s.Given(3), 10);
+  s.snapshot.config.qos_weight = 0;
+  s.state = {};
+  s.Run();
+  EXPECT_NEAR(s.Given(1), s.Given(3), 1) << "by default it changes nothing";
+}
+
+TEST(Qos, GivesNoUserMoreThanHisShare) {
+  for (const auto policy : {PolicyKind::kFairshare, PolicyKind::kUsage, PolicyKind::kStride}) {
+    PolicyFixture s = QosGrid(policy, Aggregate::kUser);
+    s.cluster(1).free = s.cluster(1).max = 90;
+    s.Run();
+    for (const int id : {1, 2, 3}) EXPECT_EQ(s.Given(id), 30) << ToString(policy);
+  }
+}
+
+TEST(Qos, OrdersTheCampaignsOfAUser) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.snapshot.config.qos = {{"gold", 1}};
+  s.snapshot.config.qos_weight = 1;
+  s.AddCluster(1);
+  s.AddCampaign(100).need_s = 60;
+  s.AddCampaign(100).need_s = 600;
+  s.campaign(2).cls = "gold";
+  s.Run();
+  EXPECT_EQ(s.Given(2), 1) << "though it has more work left";
+  EXPECT_EQ(WhyFirst(s.snapshot, s.state, s.now, 2, 1, 1),
+            "of the same user, campaign 2 goes first: the quality of service of its class is "
+            "higher");
 }
 
 }  // namespace
