@@ -241,7 +241,7 @@ void Store::LoadOverdue(db::Tx& tx, Loaded& loaded) {
 
 // FAIR-08: when slots of ours become free, for jobs that may start before a multi-slot job.
 void Store::LoadReleases(db::Tx& tx, Loaded& loaded) {
-  if (loaded.snapshot.config.multi_slot_age < 0) return;
+  if (!loaded.snapshot.config.KeepsSlots()) return;
   std::unordered_map<std::int64_t, double> length;
   std::unordered_map<std::int64_t, policy::Cluster*> clusters;
   for (const auto& c : loaded.snapshot.campaigns)

@@ -198,6 +198,8 @@ const std::vector<Field>& Fields() {
       F("multi_slot.age", &P::multi_slot_age, "number",
         "age at which slots are kept free for a multi-slot job, -1 = never"),
       F("multi_slot.step", &P::multi_slot_step, "number", "age that each narrower start adds"),
+      F("multi_slot.classes", &P::multi_slot_classes, "object",
+        "age, step and start of a class, in place of these"),
       F("multi_slot.hold", &P::multi_slot_hold_s, "seconds", "slots are kept free no longer"),
       F("multi_slot.rest", &P::multi_slot_rest_s, "seconds", "and then not again for so long"),
       F("backfill", &P::backfill, "bool",
@@ -257,6 +259,18 @@ const std::vector<KnownKey>& KnownKeys() {
     return list;
   }();
   return keys;
+}
+
+MultiSlotRule PolicyConfig::MultiSlotOf(const std::string& cls) const {
+  const auto it = multi_slot_classes.find(cls);
+  return it != multi_slot_classes.end() ? it->second
+                                        : MultiSlotRule{multi_slot_age, multi_slot_step};
+}
+
+bool PolicyConfig::KeepsSlots() const {
+  return multi_slot_age >= 0 ||
+         std::any_of(multi_slot_classes.begin(), multi_slot_classes.end(),
+                     [](const auto& rule) { return rule.second.age >= 0; });
 }
 
 std::string ToString(PolicyKind kind) {

@@ -36,6 +36,13 @@ struct Queue {
   double gap = 100;           ///< QPG: lower queues are held once so far below this stuck one
 };
 
+/// How the multi-slot jobs of a class age (FBS-13, FBS-19).
+struct MultiSlotRule {
+  double age = -1;   ///< SPG: age at which slots are kept free for one; -1 = never
+  double step = 1;   ///< SPI: age that each narrower start adds
+  double start = 0;  ///< the age with which one begins to wait
+};
+
 /// A limit on what is in flight. `name` "" means every user (project, campaign) on its own.
 struct Quota {
   std::string scope{};  ///< grid, user, project, campaign, class
@@ -101,6 +108,7 @@ struct PolicyConfig {
 
   double multi_slot_age = -1;       // FBS-19 SPG: starts that may pass; -1 = no hold
   double multi_slot_step = 1;       // SPI
+  std::map<std::string, MultiSlotRule> multi_slot_classes{};  // of a class, in place of these
   double multi_slot_hold_s = 3600;  // then the hold is given up...
   double multi_slot_rest_s = 3600;  // ...for so long
   bool backfill = true;             // FAIR-08
@@ -110,6 +118,11 @@ struct PolicyConfig {
   double black_hole_min_s = 1;
   double black_hole_hold_s = 3600;
   int survival_kills = 3;  // bursts; 0 = off
+
+  /// How multi-slot jobs of a class age.
+  MultiSlotRule MultiSlotOf(const std::string& cls) const;
+  /// Slots are kept free for some multi-slot jobs.
+  bool KeepsSlots() const;
 };
 
 /// One thing wrong (or odd) with a configuration.

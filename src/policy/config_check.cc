@@ -19,6 +19,7 @@ class Checker {
     Groups();
     Tree();
     Queues();
+    MultiSlotClasses();
     Limits();
     Reserves();
     return std::move(faults_);
@@ -145,6 +146,17 @@ class Checker {
     }
   }
 
+  void MultiSlotClasses() {
+    for (const auto& [name, rule] : c_.multi_slot_classes) {
+      const std::string of = "of \"" + name + "\" needs ";
+      Want(std::isfinite(rule.age) && rule.age >= -1, "multi_slot.classes",
+           of + "age of at least -1");
+      Want(std::isfinite(rule.step) && rule.step > 0, "multi_slot.classes", of + "step above 0");
+      Want(std::isfinite(rule.start) && rule.start >= 0, "multi_slot.classes",
+           of + "start of 0 or more");
+    }
+  }
+
   void Scope(const std::string& key, const std::string& scope, std::vector<std::string> words) {
     if (std::find(words.begin(), words.end(), scope) != words.end()) return;
     const auto near = DidYouMean(scope, words);
@@ -235,7 +247,7 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
          "watch its yield and its lost time");
   if (c.policy == PolicyKind::kSla && c.urgent_percent > 0)
     warn("urgent.percent", "urgent campaigns go before the numbers of every group");
-  if (c.policy == PolicyKind::kDynamic && c.multi_slot_age >= 0)
+  if (c.policy == PolicyKind::kDynamic && c.KeepsSlots())
     warn("multi_slot.age",
          "policy dynamic holds slots for multi-slot jobs by its own gaps: two holds compete");
   if (c.qos.empty() != (c.qos_weight == 0))

@@ -39,6 +39,7 @@ Members::Members(const PolicyConfig& config, const std::vector<Member>& rows) {
   for (const auto& [pool, size] : config.licences) name(NameKind::kLicence, pool);
   for (const auto& [cls, queue] : config.queues) name(NameKind::kClass, cls);
   for (const auto& [cls, quality] : config.qos) name(NameKind::kClass, cls);
+  for (const auto& [cls, rule] : config.multi_slot_classes) name(NameKind::kClass, cls);
   for (const auto& reserve : config.reserves) name(NameKind::kClass, reserve.cls);
   for (const auto& quota : config.quotas) scoped(quota.scope, quota.name);
   for (const auto& rate : config.start_rates) scoped(rate.scope, rate.name);

@@ -15,9 +15,13 @@ bool Resting(const State& next, const State::Pair& key, double now) {
   return it != next.ageing.end() && now < it->second.rest_until;
 }
 
-double AgeOf(const State& next, const State::Pair& key) {
+MultiSlotRule RuleOf(const AllocationState& alloc, const PlacementAllocation& placement) {
+  return alloc.config.MultiSlotOf(alloc.campaigns[placement.campaign].row->cls);
+}
+
+double AgeOf(const State& next, const State::Pair& key, const MultiSlotRule& rule) {
   const auto it = next.ageing.find(key);
-  return it == next.ageing.end() ? 0 : it->second.age;
+  return it == next.ageing.end() ? rule.start : it->second.age;
 }
 
 // Ready, allowed, and kept out by nothing but its width.
@@ -29,23 +33,23 @@ bool WantsSlots(const AllocationState& alloc, const PlacementAllocation& placeme
          alloc.HasUnits(placement);
 }
 
-// Starts that may still pass before the gap is reached: its age only grows, by `multi_slot_step`
-// each.
-double PassLeft(const PolicyConfig& config, double age) {
-  return std::max(0.0, std::ceil((config.multi_slot_age - age) / config.multi_slot_step - 1e-9));
+// Starts that may still pass before the gap is reached: its age only grows, by a step each.
+double PassLeft(const MultiSlotRule& rule, double age) {
+  return std::max(0.0, std::ceil((rule.age - age) / rule.step - 1e-9));
 }
 
 }  // namespace
 
 void FindMultiSlot(AllocationState& alloc, State& next) {
-  const PolicyConfig& config = alloc.config;
-  if (config.multi_slot_age < 0 || config.multi_slot_step <= 0) return;
+  if (!alloc.config.KeepsSlots()) return;
   for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
     const PlacementAllocation& placement = alloc.placements[l];
+    if (!WantsSlots(alloc, placement)) continue;
     const State::Pair key = KeyOf(alloc, placement);
-    if (!WantsSlots(alloc, placement) || Resting(next, key, alloc.now)) continue;
+    const MultiSlotRule rule = RuleOf(alloc, placement);
+    if (rule.age < 0 || rule.step <= 0 || Resting(next, key, alloc.now)) continue;
     alloc.clusters[placement.cluster].multi_slots.push_back(
-        {.placement = static_cast<int>(l), .pass = PassLeft(config, AgeOf(next, key))});
+        {.placement = static_cast<int>(l), .pass = PassLeft(rule, AgeOf(next, key, rule))});
   }
   for (auto& cluster : alloc.clusters) {
     // The one passed most often first; of equals the earliest (placements are in that order).
@@ -57,17 +61,16 @@ void FindMultiSlot(AllocationState& alloc, State& next) {
 }
 
 void ServeReserved(AllocationState& alloc) {
-  if (alloc.config.multi_slot_age <= 0)
-    return;  // 0: order of submission, nothing is brought forward
   for (auto& cluster : alloc.clusters) {
     if (!cluster.HasMultiSlot() || cluster.multi_slots[cluster.multi_slot].pass > 0) continue;
     const int placement = cluster.multi_slots[cluster.multi_slot].placement;
+    // 0: order of submission, nothing is brought forward
+    if (RuleOf(alloc, alloc.placements[placement]).age <= 0) continue;
     if (cluster.free >= alloc.placements[placement].slots) alloc.Take(placement, 1);
   }
 }
 
 void AgeMultiSlot(const AllocationState& alloc, State& next) {
-  if (alloc.config.multi_slot_age < 0) return;
   for (const auto& cluster : alloc.clusters) {
     for (const auto& multi_slot : cluster.multi_slots) {
       const PlacementAllocation& placement = alloc.placements[multi_slot.placement];
@@ -75,14 +78,17 @@ void AgeMultiSlot(const AllocationState& alloc, State& next) {
         next.ageing.erase(KeyOf(alloc, placement));
         continue;
       }
-      State::Ageing& ageing = next.ageing[KeyOf(alloc, placement)];
-      ageing.age += alloc.config.multi_slot_step * multi_slot.bypassed;
+      const MultiSlotRule rule = RuleOf(alloc, placement);
+      State::Ageing& ageing =
+          next.ageing.try_emplace(KeyOf(alloc, placement), State::Ageing{.age = rule.start})
+              .first->second;
+      ageing.age += rule.step * multi_slot.bypassed;
       if (multi_slot.pass > 0 || cluster.free <= 0) {
         ageing.held_since = 0;
       } else if (ageing.held_since == 0) {
         ageing.held_since = alloc.now;
       } else if (alloc.now - ageing.held_since >= alloc.config.multi_slot_hold_s) {
-        ageing = {.rest_until = alloc.now + alloc.config.multi_slot_rest_s};
+        ageing = {.age = rule.start, .rest_until = alloc.now + alloc.config.multi_slot_rest_s};
       }
     }
   }

@@ -125,7 +125,7 @@ void Engine::Impl::FillClusters() {
     row.life_s = c.kills > 0 ? c.ran_s / c.kills : 0;
     TrimExcess(static_cast<int>(k));
     row.releases.clear();
-    if (scenario_.policy.multi_slot_age < 0) continue;
+    if (!scenario_.policy.KeepsSlots()) continue;
     for (auto j = c.first; j >= 0; j = jobs_[j].after) {
       const CampaignState& campaign = campaigns_[PlacementOf(jobs_[j]).campaign];
       const policy::Campaign& who = Row(campaign);

@@ -237,7 +237,7 @@ void Engine::Impl::Over(int i) {
 // Rules that let work go on as time passes, with nothing else happening.
 bool Engine::Impl::DependsOnClock() const {
   const auto& config = scenario_.policy;
-  if (!config.start_rates.empty() || config.multi_slot_age >= 0 || !state_.holds.empty())
+  if (!config.start_rates.empty() || config.KeepsSlots() || !state_.holds.empty())
     return true;
   if (config.policy == policy::PolicyKind::kDynamic) return true;
   for (const auto& c : snapshot_.campaigns)

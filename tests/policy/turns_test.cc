@@ -222,6 +222,48 @@ TEST(T19, ExactlyTheGapOfLightJobsBypassesAMultiSlotOne) {
   }
 }
 
+// FBS-13: the gap, the step and the start value of a class.
+TEST(T19, AClassHasItsOwnGapStepAndStart) {
+  const struct {
+    const char* when;
+    const char* cls;
+    int want;
+  } cases[] = {{"its own gap", "wide", 4},
+               {"its step is 2", "fast", 3},
+               {"it begins with an age", "late", 2},
+               {"the grid's gap", "", 6},
+               {"never", "last", 24}};
+  for (const auto& c : cases) {
+    PolicyFixture s;
+    s.snapshot.config.multi_slot_age = 6;
+    s.snapshot.config.multi_slot_classes = {{"wide", {.age = 4}},
+                                            {"fast", {.age = 6, .step = 2}},
+                                            {"late", {.age = 6, .start = 4}},
+                                            {"last", {.age = -1}}};
+    s.AddCluster(8).free = 2;
+    s.AddCampaign(10, "alice", {}, 4).cls = c.cls;
+    s.AddCampaign(1000, "bob");
+    int passed = 0;
+    for (int i = 0; i < 12; ++i) {
+      s.Run();
+      passed += s.Given(2);
+    }
+    EXPECT_EQ(passed, c.want) << c.when;
+  }
+}
+
+TEST(T19, OnlyTheClassesThatAgeMayWaitInTheGrid) {
+  PolicyFixture s;
+  s.snapshot.config.multi_slot_classes = {{"wide", {.age = 1}}};
+  auto& cluster = s.AddCluster(8);
+  cluster.free = 0, cluster.waiting_allowed = 3;
+  s.AddCampaign(10, "alice", {}, 4).cls = "wide";
+  s.AddCampaign(10, "bob", {}, 4);
+  s.Run();
+  EXPECT_EQ(s.Given(1), 0) << "slots will be kept for it";
+  EXPECT_EQ(s.Given(2), 3) << "it waits in the queue";
+}
+
 TEST(Wide, TheHoldIsGivenUpAfterItsTime) {
   PolicyFixture s;
   s.snapshot.config.multi_slot_age = 0;

@@ -239,7 +239,9 @@ class Finder {
         return true;
       case Code::kMultiSlotReservation:
         Add(r, Doer::kOperator, 1, "no slots kept free for multi-slot jobs",
-            [](ChangeTarget& p) { p.snapshot.config.multi_slot_age = -1; });
+            [](ChangeTarget& p) {
+              p.snapshot.config.multi_slot_age = -1, p.snapshot.config.multi_slot_classes.clear();
+            });
         return true;
       default:
         return false;
