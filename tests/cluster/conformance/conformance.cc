@@ -28,7 +28,7 @@ std::vector<std::string> GarbageAnswers() {
 void ConformanceTest::SetUp() {
   tested_ = GetParam().make();
   if (!tested_) GTEST_SKIP() << GetParam().name << " cannot run here";
-  driver_ = tested_->Connect(std::chrono::seconds(10));
+  driver_ = tested_->Connect(kPatience);
 }
 
 // Nothing is left running: the next test may need the slots.

@@ -61,6 +61,8 @@ class ConformanceTest : public testing::TestWithParam<Kind> {
   void SetUp() override;
   void TearDown() override;
 
+  /// On a busy machine a real scheduler takes half a minute to answer.
+  static constexpr std::chrono::milliseconds kPatience{60'000};
   cluster::Cluster& driver() { return *driver_; }
   TestedCluster& tested() { return *tested_; }
   void Break(Fault fault, Which which = Which::kAll, const std::string& garbage = "no answer");

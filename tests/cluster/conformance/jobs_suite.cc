@@ -256,7 +256,7 @@ TEST_P(ConformanceTest, AResourceClassIsCountedOrLeftOut) {
 }
 
 TEST_P(ConformanceTest, ACheckOfAHealthyClusterFindsNoFault) {
-  const auto driver = tested().ConnectAsAdvised(std::chrono::seconds(10));
+  const auto driver = tested().ConnectAsAdvised(kPatience);
   const auto items = driver->Check(tested().user(), false);
   ASSERT_FALSE(items.empty());
   EXPECT_EQ(items[0].what, "reachable");
