@@ -54,7 +54,7 @@ class Daemon {
     auto driver = cluster::MakeCluster(config);
     for (int i = 0; i < 500; ++i) {
       try {
-        driver->GetResources();
+        driver->GetResources({});
         return driver;
       } catch (const cluster::CallFailed&) {
         usleep(10000);
