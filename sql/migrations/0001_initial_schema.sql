@@ -692,6 +692,7 @@ CREATE TABLE done (
     peak_mb real,                     -- most resident memory of its largest process
     read_mb real,                     -- from and to block devices
     written_mb real,
+    transfer_s real,                  -- of its time, for inputs, outputs and checkpoints
     message text                      -- last lines of stderr, or the cluster's error message
 );
 -- The two halves of one index: a task is counted once, whatever happens, and any job is found by
@@ -748,6 +749,7 @@ CREATE TABLE placements (
     n_ok bigint NOT NULL DEFAULT 0,         -- successes, with the moments of their durations
     sum_s double precision NOT NULL DEFAULT 0,
     sum_sq double precision NOT NULL DEFAULT 0,
+    sum_transfer_s double precision NOT NULL DEFAULT 0,  -- of sum_s, for transfers
     min_s double precision,
     max_s double precision,
     -- Of durations: bucket i holds 2^(i/4-7) s (core/histogram.h)

@@ -72,16 +72,16 @@ GROUP BY cluster_id;
 WITH ends AS (
     SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::text[], $4::text[], $5::int[],
             $6::float8[], $7::float8[], $8::text[], $9::text[], $10::float8[], $11::float8[],
-            $12::float8[], $13::float8[])
+            $12::float8[], $13::float8[], $14::float8[])
         AS e (job_id, ok, exit_class, code, wait_status, started_ago, ended_ago, node, message,
-            cpu_s, peak_mb, read_mb, written_mb)
+            cpu_s, peak_mb, read_mb, written_mb, transfer_s)
 ), gone AS (
     DELETE FROM live AS l USING ends AS e WHERE l.job_id = e.job_id
     RETURNING l.job_id, l.campaign_id, l.idx, l.kind, l.batch_id, l.cluster_id, l.attempt, l.slots,
         l.state, l.submitted_at, l.started_at, l.remote_id, l.node, l.element, l.rides
 ), rows AS (
     SELECT g.*, e.ok, e.exit_class, e.code, e.wait_status, e.message,
-        e.cpu_s, e.peak_mb, e.read_mb, e.written_mb,
+        e.cpu_s, e.peak_mb, e.read_mb, e.written_mb, e.transfer_s,
         coalesce(nullif(e.node, ''), g.node) AS at_node,
         now() - e.ended_ago * interval '1 second' AS ended,
         CASE WHEN e.started_ago IS NULL THEN g.started_at
@@ -90,21 +90,21 @@ WITH ends AS (
 ), counted AS (
     INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
         exit_class, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
-        message, cpu_s, peak_mb, read_mb, written_mb)
+        message, cpu_s, peak_mb, read_mb, written_mb, transfer_s)
     SELECT job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, true, 'terminated',
         'none', '', wait_status, slots, submitted_at, started, ended, at_node, remote_id, NULL,
-        cpu_s, peak_mb, read_mb, written_mb
+        cpu_s, peak_mb, read_mb, written_mb, transfer_s
     FROM rows WHERE ok AND idx >= 0
     ON CONFLICT (campaign_id, idx) WHERE counted DO NOTHING
     RETURNING job_id
 ), others AS (
     INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
         exit_class, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
-        message, cpu_s, peak_mb, read_mb, written_mb)
+        message, cpu_s, peak_mb, read_mb, written_mb, transfer_s)
     SELECT r.job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, false,
         CASE WHEN ok THEN 'terminated' ELSE 'event' END::job_state, exit_class::exit_class, code,
         wait_status, slots, submitted_at, started, ended, at_node, remote_id, message,
-        cpu_s, peak_mb, read_mb, written_mb
+        cpu_s, peak_mb, read_mb, written_mb, transfer_s
     FROM rows AS r WHERE NOT EXISTS (SELECT FROM counted AS c WHERE c.job_id = r.job_id)
     RETURNING job_id
 ), no_more_kills AS (
@@ -343,7 +343,8 @@ LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = b.campaign_id AND cc.clust
 -- returns: job_id int64, remote_id text?, state text, attempt int, slots int,
 -- returns: exit_class text?, code text?, wait_status int?, submitted double?, started double?,
 -- returns: ended double?, node text?, message text?, counted bool,
--- returns: cpu_s double?, peak_mb double?, read_mb double?, written_mb double?
+-- returns: cpu_s double?, peak_mb double?, read_mb double?, written_mb double?,
+-- returns: transfer_s double?
 -- Job $1, an attempt of task $3 of campaign $2: as it is on its cluster, or as it ended.
 SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exit_class,
     NULL AS code,
@@ -351,19 +352,19 @@ SELECT job_id, remote_id, state::text AS state, attempt::int, slots, NULL AS exi
        extract(epoch FROM started_at) AS started, NULL AS ended, node, NULL AS message,
            false AS counted,
        NULL::float8 AS cpu_s, NULL::float8 AS peak_mb, NULL::float8 AS read_mb,
-       NULL::float8 AS written_mb
+       NULL::float8 AS written_mb, NULL::float8 AS transfer_s
 FROM live WHERE job_id = $1
 UNION ALL
 SELECT job_id, remote_id, state::text, attempt, slots, exit_class::text, code, wait_status,
        extract(epoch FROM submitted_at), extract(epoch FROM started_at),
            extract(epoch FROM ended_at),
-       node, message, counted, cpu_s, peak_mb, read_mb, written_mb
+       node, message, counted, cpu_s, peak_mb, read_mb, written_mb, transfer_s
 FROM done WHERE campaign_id = $2 AND idx = $3 AND counted AND job_id = $1
 UNION ALL
 SELECT job_id, remote_id, state::text, attempt, slots, exit_class::text, code, wait_status,
        extract(epoch FROM submitted_at), extract(epoch FROM started_at),
            extract(epoch FROM ended_at),
-       node, message, counted, cpu_s, peak_mb, read_mb, written_mb
+       node, message, counted, cpu_s, peak_mb, read_mb, written_mb, transfer_s
 FROM done WHERE campaign_id = $2 AND idx = $3 AND NOT counted AND job_id = $1;
 
 -- name: SingleCopies

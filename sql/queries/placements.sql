@@ -78,7 +78,8 @@ ON CONFLICT DO NOTHING;
 -- returns: test_mode bool, tried int, job_ratio double, verified bool, held bool,
 -- returns: blocked text, has_prologue bool, prologue text, affinity int, answered_test bool,
 -- returns: mean_s double, n_ok int64, p50_s double, waiting_allowed int, start_rate text?,
--- returns: recent_s double[], bursts int, killed_at double, longest_killed_s double?, staged bool
+-- returns: recent_s double[], bursts int, killed_at double, longest_killed_s double?, staged bool,
+-- returns: transfer_s double
 -- Each of these campaigns ($1) on each of its clusters. Recent ends are read only where a black
 -- hole is looked for ($2: everywhere). A campaign of at most $3 tasks (policy key canary_jobs) has
 -- no canary jobs.
@@ -96,7 +97,8 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, cc.max_jobs, cc.walltime_s, cc.t
     coalesce(extract(epoch FROM l.killed_at)::float8, 0) AS killed_at,
     CASE WHEN l.bursts > 0 THEN l.longest_killed_s END AS longest_killed_s,
     cc.common_inputs IS NOT NULL AND EXISTS (SELECT FROM staged_inputs AS s
-        WHERE s.campaign_id = cc.campaign_id AND s.cluster_id = cc.cluster_id) AS staged
+        WHERE s.campaign_id = cc.campaign_id AND s.cluster_id = cc.cluster_id) AS staged,
+    CASE WHEN l.n_ok > 0 THEN l.sum_transfer_s / l.n_ok ELSE 0 END AS transfer_s
 FROM campaign_clusters AS cc
 JOIN campaigns AS c ON c.id = cc.campaign_id
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
@@ -197,7 +199,8 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- returns: error text?, failing_since double?, polled_ago double?, stress double,
 -- returns: stress_limit double, granted int64, unresponsive int64, unresponsive_s double?,
 -- returns: done int64, launching int64, submitted int64, remote_waiting int64, running int64,
--- returns: ended_badly int64, preempted int64, end_low double?, end_high double?, staged bool?
+-- returns: ended_badly int64, preempted int64, end_low double?, end_high double?, staged bool?,
+-- returns: transfer_s double?
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
        extract(epoch FROM cl.drained_until) AS drained_until,
@@ -221,7 +224,8 @@ SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason
        n.done, n.launching, n.submitted, n.remote_waiting, n.running, n.ended_badly, n.preempted,
        extract(epoch FROM f.end_low) AS end_low, extract(epoch FROM f.end_high) AS end_high,
        CASE WHEN cc.common_inputs IS NOT NULL THEN EXISTS (SELECT FROM staged_inputs AS s
-           WHERE s.campaign_id = cc.campaign_id AND s.cluster_id = cc.cluster_id) END AS staged
+           WHERE s.campaign_id = cc.campaign_id AND s.cluster_id = cc.cluster_id) END AS staged,
+       l.sum_transfer_s / nullif(l.n_ok, 0) AS transfer_s
 FROM campaign_clusters AS cc
 JOIN clusters AS cl ON cl.id = cc.cluster_id
 LEFT JOIN placements AS l ON l.campaign_id = cc.campaign_id AND l.cluster_id = cc.cluster_id
@@ -255,19 +259,20 @@ ORDER BY cl.id;
 INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok,
     sum_s,
     sum_sq, min_s, max_s, hist, first_start, last_end, prologue, epilogue, answered_test, recent_s,
-    recent_idx, longest_killed_s, killed_at, bursts, jobs)
+    recent_idx, longest_killed_s, killed_at, bursts, jobs, sum_transfer_s)
 SELECT e.campaign_id, e.cluster_id, e.n_ok > 0, e.ended, e.failures, e.n_ok, e.sum_s, e.sum_sq,
     e.min_s, e.max_s, e.hist::int[], to_timestamp(e.first_start), to_timestamp(e.last_end),
     coalesce(e.prologue, 'none'), coalesce(e.epilogue, 'none'), e.tests > 0, e.recent_s::real[],
     e.recent_idx::bigint[], e.longest_killed, CASE WHEN e.longest_killed IS NOT NULL THEN now() END,
-    CASE WHEN e.longest_killed IS NOT NULL AND e.n_ok = 0 THEN 1 ELSE 0 END, e.jobs
+    CASE WHEN e.longest_killed IS NOT NULL AND e.n_ok = 0 THEN 1 ELSE 0 END, e.jobs,
+    e.sum_transfer_s
 FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::float8[],
         $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::float8[], $12::float8[],
         $13::text[], $14::text[], $15::int[], $16::text[], $17::text[], $18::float8[],
-        $19::bigint[])
+        $19::bigint[], $20::float8[])
     AS e (campaign_id, cluster_id, ended, failures, n_ok, sum_s, sum_sq, min_s, max_s, hist,
         first_start, last_end, prologue, epilogue, tests, recent_s, recent_idx,
-        longest_killed, jobs)
+        longest_killed, jobs, sum_transfer_s)
 ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
     verified = l.verified OR excluded.verified,
     ended = l.ended + excluded.ended,
@@ -278,6 +283,7 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET
     n_ok = l.n_ok + excluded.n_ok,
     sum_s = l.sum_s + excluded.sum_s,
     sum_sq = l.sum_sq + excluded.sum_sq,
+    sum_transfer_s = l.sum_transfer_s + excluded.sum_transfer_s,
     min_s = least(l.min_s, excluded.min_s),
     max_s = greatest(l.max_s, excluded.max_s),
     hist = CASE WHEN excluded.hist IS NULL THEN l.hist WHEN l.hist IS NULL THEN excluded.hist

@@ -47,7 +47,7 @@ WITH black_hole AS (
     UPDATE placements AS l
     SET black_hole_since = now(), black_hole_until = s.until, recent_s = NULL, recent_idx = NULL,
         verified = false, ended = 0, program_failures = 0,
-        n_ok = 0, sum_s = 0, sum_sq = 0, min_s = NULL, max_s = NULL, hist = NULL
+        n_ok = 0, sum_s = 0, sum_sq = 0, sum_transfer_s = 0, min_s = NULL, max_s = NULL, hist = NULL
     FROM black_hole AS s WHERE l.campaign_id = s.campaign_id AND l.cluster_id = s.cluster_id
 ), back AS (
     UPDATE done AS d SET counted = false, code = 'BLACK_HOLE' FROM seen

@@ -28,7 +28,8 @@ ON CONFLICT (campaign_id, idx) DO UPDATE SET
 -- returns: cluster text?, attempt int, kind text, exit_class text?, code text?,
 -- returns: wait_status int?, submitted double?, started double?, ended double?, node text?,
 -- returns: counted bool, message text?, batch_id int64?, needs_attention bool,
--- returns: cpu_s double?, peak_mb double?, read_mb double?, written_mb double?
+-- returns: cpu_s double?, peak_mb double?, read_mb double?, written_mb double?,
+-- returns: transfer_s double?
 -- Every attempt of tasks $2 of campaign $1, by task and attempt: ended, live, and on its way to a
 -- cluster; and a row without job for a task that waits to be retried. Two branches read `done`
 -- because its index is two partial ones.
@@ -44,17 +45,18 @@ WITH wanted AS (
     SELECT idx, job_id, remote_id, state::text AS state, cluster_id, attempt::int AS attempt, kind,
            exit_class::text AS exit_class, code, wait_status, submitted_at, started_at, ended_at,
                node,
-           counted, message, batch_id, cpu_s, peak_mb, read_mb, written_mb
+           counted, message, batch_id, cpu_s, peak_mb, read_mb, written_mb,
+           transfer_s
     FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND counted
     UNION ALL
     SELECT idx, job_id, remote_id, state::text, cluster_id, attempt, kind, exit_class::text, code,
            wait_status, submitted_at, started_at, ended_at, node, counted, message, batch_id,
-           cpu_s, peak_mb, read_mb, written_mb
+           cpu_s, peak_mb, read_mb, written_mb, transfer_s
     FROM done WHERE campaign_id = $1 AND idx = ANY ($2::bigint[]) AND NOT counted
     UNION ALL
     SELECT idx, job_id, remote_id, state::text, cluster_id, attempt, kind, NULL, NULL, NULL,
            submitted_at, started_at, NULL, node, false, NULL, batch_id,
-           NULL, NULL, NULL, NULL
+           NULL, NULL, NULL, NULL, NULL
     FROM live WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
     UNION ALL
     SELECT coalesce(b.idxs[w.element + 1], b.first_idx + w.element), b.first_job_id + w.element,
@@ -62,7 +64,7 @@ WITH wanted AS (
            'launching', b.cluster_id, 32767, b.kind, NULL,
            CASE WHEN b.state = 'in_doubt' THEN 'SUBMIT_IN_DOUBT' END, NULL, b.created_at, NULL,
                NULL,
-           NULL, false, NULL, b.id, NULL, NULL, NULL, NULL
+           NULL, false, NULL, b.id, NULL, NULL, NULL, NULL, NULL
     FROM open_batches AS b
     CROSS JOIN LATERAL (
         SELECT wanted.idx - b.first_idx AS element FROM wanted
@@ -75,14 +77,15 @@ WITH wanted AS (
     UNION ALL
     SELECT idx, NULL, NULL, 'pending', NULL, 32767, 'task', NULL, why, NULL, since, NULL, NULL,
         NULL,
-           false, NULL, NULL, NULL, NULL, NULL, NULL
+           false, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM retry WHERE campaign_id = $1 AND idx = ANY ($2::bigint[])
 )
 SELECT a.idx, a.job_id, a.remote_id, a.state, a.cluster_id, cl.name AS cluster, a.attempt, a.kind,
        a.exit_class, a.code, a.wait_status, extract(epoch FROM a.submitted_at) AS submitted,
        extract(epoch FROM a.started_at) AS started, extract(epoch FROM a.ended_at) AS ended, a.node,
        a.counted, a.message, a.batch_id, t.job_id IS NOT NULL AS needs_attention,
-       a.cpu_s::float8, a.peak_mb::float8, a.read_mb::float8, a.written_mb::float8
+       a.cpu_s::float8, a.peak_mb::float8, a.read_mb::float8, a.written_mb::float8,
+       a.transfer_s::float8
 FROM attempts AS a
 LEFT JOIN clusters AS cl ON cl.id = a.cluster_id
 LEFT JOIN needs_attention AS t ON t.campaign_id = $1 AND t.idx = a.idx AND t.job_id = a.job_id

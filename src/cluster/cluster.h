@@ -134,6 +134,7 @@ struct Measured {
   std::optional<double> cpu_s;             ///< user and system time, of all its processes
   std::optional<double> peak_mb;           ///< most resident memory of its largest process
   std::optional<double> read_mb, written_mb;  ///< from and to block devices
+  std::optional<double> transfer_s;           ///< of its time, for inputs, outputs and checkpoints
 };
 
 struct RemoteJob {

@@ -46,6 +46,8 @@ std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& bat
       {"CIGRI_WALLTIME_SECONDS", std::to_string(batch.walltime_s)},
       {"CIGRI_TASK_INDEX", std::to_string(element.task_index)},
       {"CIGRI_ATTEMPT", std::to_string(element.attempt)}};
+  // Where they say how long that took: whoever starts the job gives it a value.
+  if (batch.options.contains(kMovesFiles)) variables.emplace_back("CIGRI_TRANSFERS", "");
   if (const auto checkpoint = CheckpointOf(batch)) {
     variables.emplace_back("CIGRI_CHECKPOINT_SIGNAL", checkpoint->signal);
     variables.emplace_back("CIGRI_CHECKPOINT_GRACE", std::to_string(checkpoint->grace_s));

@@ -15,6 +15,9 @@ namespace cigri::cluster {
 std::vector<std::pair<std::string, std::string>> JobEnvironment(const Batch& batch,
                                                                 const Element& element);
 
+/// Set in Batch::options of jobs that move files (transfer.h).
+inline constexpr char kMovesFiles[] = "moves_files";
+
 /// JDL key `checkpoint`: the signal that asks a task to save its work, so long before it is killed,
 /// and as often (0: not).
 struct Checkpoint {

@@ -75,6 +75,12 @@ nodes=$CIGRI_NODE_FILE
 // did.
 constexpr char kRunPart[] = R"sh(t0=$(date +%s)
 leave() {
+  if [ -n "$CIGRI_TRANSFERS" ] && read -r ms 2>/dev/null <"$CIGRI_TRANSFERS"; then
+    for f in "$record" "$measured"; do
+      [ -z "$f" ] || echo "cigri1 moved $CIGRI_JOB_ID $ms" >>"$f"
+    done
+    rm -f "$CIGRI_TRANSFERS"
+  fi
   [ -z "$out" ] || { [ -s "$out.out" ] || rm -f "$out.out"; [ -s "$out.err" ] || rm -f "$out.err"; }
   for f in "$record" "$group"; do
     [ -z "$f" ] || echo "cigri1 $1 $t0 $(date +%s) ${node:-?} ${rid:-?} $CIGRI_JOB_ID end" >>"$f"
@@ -190,10 +196,11 @@ if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
     again
   fi
   set +C
+  [ -z "${CIGRI_TRANSFERS+set}" ] || CIGRI_TRANSFERS=$record.moved
   [ "$1" != 0 ] || (cd "$folder/records" && {
     find . -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
     ls -1t | tail -n +101 | while read -r old; do
-      [ -n "$(grep -rLs --exclude=measured ' end$' "./$old")" ] || rm -rf "./$old"  # the record of what runs is needed
+      [ -n "$(grep -rLs --exclude=measured --exclude='*.moved' ' end$' "./$old")" ] || rm -rf "./$old"  # the record of what runs is needed
     done
   }) 2>/dev/null
 fi
@@ -465,15 +472,25 @@ std::string OutputPath(const RemoteRef& ref, Stream stream) {
 std::map<std::int64_t, Measured> ParseMeasured(std::string_view text) {
   std::map<std::int64_t, Measured> out;
   for (const auto& line : Split(text, '\n')) {
-    // "cigri1 used JOB CPU PEAK READ WRITTEN"; another job may have been cut off within its line.
+    // "cigri1 used JOB CPU PEAK READ WRITTEN" and "cigri1 moved JOB MS"; another job may have been
+    // cut off within its line.
     const auto words = Split(line, ' ');
-    if (words.size() != 7 || words[0] != "cigri1" || words[1] != "used") continue;
+    const bool used = words.size() == 7 && words[1] == "used";
+    const bool moved = words.size() == 4 && words[1] == "moved";
+    if (words[0] != "cigri1" || (!used && !moved)) continue;
     std::int64_t job = 0;
     const auto& id = words[2];
     if (std::from_chars(id.data(), id.data() + id.size(), job).ptr != id.data() + id.size())
       continue;
-    out[job] = {CpuSeconds(words[3]), Megabytes(words[4]), Megabytes(words[5]),
-                Megabytes(words[6])};
+    auto& m = out[job];
+    if (used) {
+      m.cpu_s = CpuSeconds(words[3]);
+      m.peak_mb = Megabytes(words[4]);
+      m.read_mb = Megabytes(words[5]);
+      m.written_mb = Megabytes(words[6]);
+    } else if (const auto ms = NumberOf(words[3])) {
+      m.transfer_s = *ms / 1e3;
+    }
   }
   return out;
 }

@@ -107,7 +107,7 @@ RemoteJob ReadJob(const simdjson::dom::element& e) {
   job.node = Text(e, "node");
   job.message = Text(e, "message");
   job.measured = {Known(e, "cpu_s"), Known(e, "peak_mb"), Known(e, "read_mb"),
-                  Known(e, "written_mb")};
+                  Known(e, "written_mb"), Known(e, "transfer_s")};
   return job;
 }
 

@@ -55,6 +55,8 @@ void AppendJob(const JobView& j, std::string* out) {
     if (const auto& m = j.measured; m.cpu_s >= 0)
       fmt::format_to(to, R"(,"cpu_s":{:.3f},"peak_mb":{:.3f},"read_mb":{:.3f},"written_mb":{:.3f})",
                      m.cpu_s, m.peak_mb, m.read_mb, m.written_mb);
+    if (const double s = j.measured.transfer_s; s >= 0)
+      fmt::format_to(to, R"(,"transfer_s":{:.3f})", s);
   }
   if (!j.node.empty()) fmt::format_to(to, R"(,"node":"{}")", j.node);
   if (!j.message.empty()) fmt::format_to(to, R"(,"message":{})", Quoted(j.message));

@@ -58,7 +58,7 @@ struct Job {
 
 /// What a job measured of itself; -1: nothing.
 struct Measured {
-  double cpu_s = -1, peak_mb = -1, read_mb = -1, written_mb = -1;
+  double cpu_s = -1, peak_mb = -1, read_mb = -1, written_mb = -1, transfer_s = -1;
 };
 
 /// How a job ended; kept for a week.

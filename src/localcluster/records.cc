@@ -39,14 +39,16 @@ bool NextId(std::string_view& rest, Record* r) {
 // A record that an older cigri-job wrote has none.
 void TakeMeasured(std::string_view& rest, Measured* out) {
   const std::string text(rest.substr(0, rest.find(' ') + 1));
-  long long cpu_ms = 0, kb = 0, in = 0, written = 0;
+  long long cpu_ms = 0, kb = 0, in = 0, written = 0, moved_ms = 0;
   int used = 0;
-  if (std::sscanf(text.c_str(), "u%lld,%lld,%lld,%lld%n", &cpu_ms, &kb, &in, &written, &used) != 4 ||
+  if (std::sscanf(text.c_str(), "u%lld,%lld,%lld,%lld,%lld%n", &cpu_ms, &kb, &in, &written,
+                  &moved_ms, &used) != 5 ||
       used + 1 != static_cast<int>(text.size()))
     return;
   constexpr double kBlocksOfMb = 2048;
   *out = {static_cast<double>(cpu_ms) / 1e3, static_cast<double>(kb) / 1024,
-          static_cast<double>(in) / kBlocksOfMb, static_cast<double>(written) / kBlocksOfMb};
+          static_cast<double>(in) / kBlocksOfMb, static_cast<double>(written) / kBlocksOfMb,
+          moved_ms < 0 ? -1 : static_cast<double>(moved_ms) / 1e3};
   rest.remove_prefix(text.size());
 }
 

@@ -105,7 +105,8 @@ Ended ReadEnded(const Rows& rows) {
   e.ended_at = rows.Real(14);
   e.node = rows.Text(15);
   e.message = rows.Text(16);
-  e.measured = {rows.Real(17), rows.Real(18), rows.Real(19), rows.Real(20)};
+  e.measured = {rows.Real(17), rows.Real(18), rows.Real(19), rows.Real(20),
+                rows.Real(21)};
   e.batch = std::move(batch);
   return e;
 }
@@ -217,7 +218,8 @@ void Store::Write(const Flush& flush) {
     Exec(sql_->add_ended, e.change, e.batch->seq, e.index, e.attempt, e.job_id, e.task_index,
          static_cast<int>(e.cause), e.status, e.started_at, e.ended_at, e.node, e.message);
     if (const auto& m = e.measured; m.cpu_s >= 0)
-      Exec(sql_->add_measured, e.change, m.cpu_s, m.peak_mb, m.read_mb, m.written_mb);
+      Exec(sql_->add_measured, e.change, m.cpu_s, m.peak_mb, m.read_mb, m.written_mb,
+           m.transfer_s);
     Exec(sql_->delete_running, e.batch->seq, e.index);
   }
   for (const Job* j : flush.started)

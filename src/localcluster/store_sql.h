@@ -32,9 +32,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS ended_job ON ended (seq, idx);
 CREATE TABLE IF NOT EXISTS running (
     seq INTEGER NOT NULL, idx INTEGER NOT NULL, pid INTEGER NOT NULL, started_at REAL NOT NULL,
     segment INTEGER NOT NULL, places TEXT NOT NULL, PRIMARY KEY (seq, idx)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS measured (
+CREATE TABLE IF NOT EXISTS measurements (
     change INTEGER PRIMARY KEY, cpu_s REAL NOT NULL, peak_mb REAL NOT NULL, read_mb REAL NOT NULL,
-    written_mb REAL NOT NULL);
+    written_mb REAL NOT NULL, transfer_s REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS segments (id INTEGER PRIMARY KEY, position INTEGER NOT NULL);
 )sql";
 
@@ -46,8 +46,8 @@ inline const std::string kEndedRows =
     "SELECT b.tag, b.username, b.campaign, b.submitted_at, b.n, e.change, e.seq, e.idx, "
     "e.attempt, e.job_id, e.task_index, e.cause, e.status, e.started_at, e.ended_at, e.node, "
     "e.message, coalesce(m.cpu_s, -1), coalesce(m.peak_mb, -1), coalesce(m.read_mb, -1), "
-    "coalesce(m.written_mb, -1) FROM ended AS e JOIN batches AS b USING (seq) "
-    "LEFT JOIN measured AS m USING (change) ";
+    "coalesce(m.written_mb, -1), coalesce(m.transfer_s, -1) FROM ended AS e JOIN batches AS b USING (seq) "
+    "LEFT JOIN measurements AS m USING (change) ";
 
 /// The statements of a store. REQUIRES: the tables of kSchema exist in `db`.
 struct Statements {
@@ -84,7 +84,7 @@ struct Statements {
 
   Statement add_ended{
       db, "INSERT OR IGNORE INTO ended VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"};
-  Statement add_measured{db, "INSERT OR IGNORE INTO measured VALUES (?1, ?2, ?3, ?4, ?5)"};
+  Statement add_measured{db, "INSERT OR IGNORE INTO measurements VALUES (?1, ?2, ?3, ?4, ?5, ?6)"};
   Statement ended_indexes{db, "SELECT idx FROM ended WHERE seq = ?1"};
   Statement ended_since{db, kEndedRows + "WHERE e.change > ?1 ORDER BY e.change LIMIT ?2"};
   Statement ended_of_batch{db, kEndedRows + "WHERE e.seq = ?1 ORDER BY e.idx"};
@@ -100,7 +100,7 @@ struct Statements {
                         "DELETE FROM ended WHERE change <= ?1 AND seq NOT IN "
                         "(SELECT seq FROM batches WHERE body IS NOT NULL)"};
   Statement prune_measured{db,
-                           "DELETE FROM measured WHERE change <= ?1 AND change NOT IN "
+                           "DELETE FROM measurements WHERE change <= ?1 AND change NOT IN "
                            "(SELECT change FROM ended WHERE change <= ?1)"};
   Statement prune_batches{db,
                           "DELETE FROM batches WHERE body IS NULL AND submitted_at < ?1 "

@@ -89,6 +89,7 @@ policy::Placement PlacementOf(const sql::LoadPlacementsRow& row, const Loaded::F
   placement.local = row.prologue == "done" || placement.verified || row.staged;
   placement.tested = row.answered_test;
   placement.mean_s = row.mean_s;
+  placement.transfer_s = std::clamp(row.transfer_s, 0.0, row.mean_s);
   placement.median_s = row.p50_s;
   if (row.start_rate)
     placement.start_rate = std::max(0.0, std::strtod(row.start_rate->c_str(), nullptr));
@@ -134,7 +135,8 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
     policy::Placement placement =
         PlacementOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
     c.walltime_s = std::max(c.walltime_s, row.walltime_s);
-    measured.push_back({c.id, placement.cluster, row.n_ok, placement.mean_s});
+    measured.push_back({c.id, placement.cluster, row.n_ok,
+                        placement.mean_s - placement.transfer_s});
     if (const auto it = clusters.find(placement.cluster); it != clusters.end())
       it->second->waiting_allowed = std::max(it->second->waiting_allowed, row.waiting_allowed);
     ReadRecent(row.recent_s, policy::BlackHoleCount(snapshot.config, c), placement);

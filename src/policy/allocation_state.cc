@@ -82,18 +82,35 @@ int ClassAt(const ClusterAllocation& cluster, const Placement& placement) {
 // Kills per second of run time.
 double Roughness(const Cluster& c) { return c.life_s > 0 ? 1 / c.life_s : 0; }
 
-// How soon a job of `need_s` is done on a cluster, kills counted in, as a step of 5 %; all alike
-// where no cluster kills.
-int Pace(const Cluster& c, double need_s) {
+// How soon a job whose program takes `need_s` at speed 1 is done on a cluster, with its transfers
+// there, kills counted in, as a step of 5 %.
+int Pace(const Cluster& c, double need_s, double transfer_s) {
   constexpr double kStep = 0.05;
-  return static_cast<int>(
-      std::lround(std::log(c.speed * Yield(need_s / c.speed, c.life_s)) / kStep));
+  const double there = need_s / c.speed + transfer_s;
+  return static_cast<int>(std::lround(std::log(need_s / there * Yield(there, c.life_s)) / kStep));
+}
+
+// How long a campaign's transfers take where its jobs have succeeded.
+struct Transfers {
+  double least = 0, mean = 0;
+};
+Transfers TransfersOf(const std::vector<const Placement*>& by_cluster) {
+  Transfers t;
+  int n = 0;
+  for (const auto* placement : by_cluster) {
+    if (placement == nullptr || placement->mean_s <= 0) continue;
+    t.least = n++ == 0 ? placement->transfer_s : std::min(t.least, placement->transfer_s);
+    t.mean += placement->transfer_s;
+  }
+  if (n > 0) t.mean /= n;
+  return t;
 }
 
 // Places of the clusters of a campaign: affine ones first (CIG-02), then where its data is
 // (GRID-22), then where its jobs are done soonest. `by_cluster` has its placements, the fastest
 // cluster first. Where jobs are killed, long ones so go to calm clusters, and short ones leave
-// these to them.
+// these to them. Where none of its jobs has succeeded yet, transfers are taken to be as short as
+// anywhere, so that this is found out.
 std::vector<int> BestFirst(const std::vector<ClusterAllocation>& clusters,
                            const std::vector<const Placement*>& by_cluster, double need_s) {
   std::vector<int> order;
@@ -103,13 +120,19 @@ std::vector<int> BestFirst(const std::vector<ClusterAllocation>& clusters,
     order.push_back(static_cast<int>(k));
     rough = rough || clusters[k].row->life_s > 0;
   }
-  std::vector<std::pair<int, double>> by_kills(by_cluster.size());  // pace, roughness
-  if (rough && need_s > 0)
+  std::vector<std::pair<int, double>> by_pace(by_cluster.size());  // pace, roughness
+  const auto transfers = TransfersOf(by_cluster);
+  const double program_s = std::max(need_s - transfers.mean, need_s / 100);
+  if ((rough || transfers.mean > 0) && need_s > 0)
     for (const int k : order)
-      if (const Cluster& c = *clusters[k].row; c.speed > 0)
-        by_kills[k] = {Pace(c, need_s), Roughness(c)};
+      if (const Cluster& c = *clusters[k].row; c.speed > 0) {
+        const auto& placement = *by_cluster[k];
+        by_pace[k] = {
+            Pace(c, program_s, placement.mean_s > 0 ? placement.transfer_s : transfers.least),
+            Roughness(c)};
+      }
   const auto key = [&](int k) {
-    return std::tuple(by_cluster[k]->affinity, by_cluster[k]->local, by_kills[k]);
+    return std::tuple(by_cluster[k]->affinity, by_cluster[k]->local, by_pace[k]);
   };
   const auto better = [&](int a, int b) { return key(a) > key(b); };
   if (!std::is_sorted(order.begin(), order.end(), better))

@@ -81,6 +81,7 @@ struct Placement {
   std::uint16_t class_units = 0;  ///< what one job takes of it; 0: as many as `slots`
 
   double mean_s = 0;  ///< mean duration of successes here, 0 = none
+  double transfer_s = 0;  ///< of it, for inputs and outputs
   double median_s = 0;
   double recent_longest_s = 0;   ///< the longest of `recent`
   double killed_at = 0;          ///< begin of the last burst

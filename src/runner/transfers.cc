@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "cluster/job_environment.h"
 #include "cluster/transfer.h"
 #include "jdl/command.h"
 #include "jdl/files.h"
@@ -89,6 +90,7 @@ void AddTransfers(const nlohmann::json& cluster_options, const LineFormat& forma
     }
   }
   for (const auto key : kKeys) batch.options.erase(jdl::Name(key));
+  batch.options[cluster::kMovesFiles] = true;
 }
 
 }  // namespace cigri::runner

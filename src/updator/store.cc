@@ -139,13 +139,14 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
   using MaybeNumber = std::optional<double>;
   db::RowSet<std::int64_t, bool, std::string, std::string, std::optional<std::int64_t>, MaybeNumber,
              double, std::string, std::optional<std::string>, MaybeNumber, MaybeNumber, MaybeNumber,
-             MaybeNumber>
+             MaybeNumber, MaybeNumber>
       rows;
   std::map<std::int64_t, const JobEnd*> by_job;
   for (const auto& e : ends) {
     rows.Add(e.job_id, e.exit.success, std::string(ToString(e.exit.exit_class)), e.exit.code,
              e.wait_status, e.started_ago_s, e.ended_ago_s, e.node, e.message, e.measured.cpu_s,
-             e.measured.peak_mb, e.measured.read_mb, e.measured.written_mb);
+             e.measured.peak_mb, e.measured.read_mb, e.measured.written_mb,
+             e.measured.transfer_s);
     by_job[e.job_id] = &e;
   }
   std::vector<EndedJob> out;
@@ -167,7 +168,8 @@ std::vector<EndedJob> Store::EndJobs(const std::vector<JobEnd>& ends) {
                    .node = row.node.value_or(""),
                    .batch_id = row.batch_id,
                    .rides = row.rides,
-                   .job_lived_s = by_job.at(row.job_id)->job_lived_s});
+                   .job_lived_s = by_job.at(row.job_id)->job_lived_s,
+                   .transfer_s = by_job.at(row.job_id)->measured.transfer_s.value_or(0)});
   return out;
 }
 
@@ -206,7 +208,7 @@ void Store::UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& pla
   using MaybeText = std::optional<std::string>;  // an array, or a word
   db::RowSet<std::int64_t, std::int64_t, int, int, std::int64_t, double, double, MaybeNumber,
              MaybeNumber, MaybeText, MaybeNumber, MaybeNumber, MaybeText, MaybeText, int, MaybeText,
-             MaybeText, MaybeNumber, std::int64_t>
+             MaybeText, MaybeNumber, std::int64_t, double>
       rows;
   db::RowSet<std::int64_t, std::int64_t, double, std::int64_t, std::int64_t, std::int64_t,
              std::int64_t, std::int64_t, std::int64_t, double, std::int64_t, double, std::string>
@@ -222,7 +224,7 @@ void Store::UpdatePlacements(const std::map<PlacementKey, PlacementSummary>& pla
     rows.Add(key.first, key.second, p.ended, p.failures, p.n_ok, p.sum_s, p.sum_sq,
              number(any, p.min_s), number(any, p.max_s), array(p.hist), number(any, p.first_start),
              number(p.last_end > 0, p.last_end), p.prologue, p.epilogue, p.tests, array(p.recent_s),
-             array(p.recent_idx), p.longest_killed_s, p.jobs);
+             array(p.recent_idx), p.longest_killed_s, p.jobs, p.sum_transfer_s);
     usage.Add(key.first, key.second, p.slot_s, p.n_ok, p.not_ok, p.program, p.infrastructure,
               p.preempted, p.killed, p.lost_s, p.waited, p.wait_s, db::Array(p.waits));
   }

@@ -61,6 +61,7 @@ void AddSuccess(const EndedJob& job, double lasted, PlacementSummary& placement)
   ++placement.ended;
   placement.sum_s += lasted;
   placement.sum_sq += lasted * lasted;
+  placement.sum_transfer_s += job.transfer_s;
   placement.min_s = std::min(placement.min_s, lasted);
   placement.max_s = std::max(placement.max_s, lasted);
   CountIn(placement.hist, lasted);

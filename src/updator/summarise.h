@@ -39,6 +39,7 @@ struct EndedJob {
   std::int64_t batch_id = 0;
   bool rides = false;
   std::optional<double> job_lived_s;  ///< when it shared its job with others
+  double transfer_s = 0;              ///< of its time
 };
 
 /// A failed job and what becomes of its task.
@@ -56,6 +57,7 @@ struct PlacementSummary {
   std::int64_t n_ok = 0, not_ok = 0;
   std::int64_t jobs = 0;  ///< of tasks; those that shared one are one
   double sum_s = 0, sum_sq = 0, slot_s = 0;  ///< durations of successes; slot-seconds of all
+  double sum_transfer_s = 0;                 ///< of sum_s
   double min_s = std::numeric_limits<double>::infinity(), max_s = 0;
   double first_start = std::numeric_limits<double>::infinity(), last_end = 0;
   /// Failures by exit class; slot-seconds of preempted jobs; the waits of jobs that had started.

@@ -81,6 +81,7 @@ TEST_F(JobScriptTest, InputsAndOutputsTravelAroundTheCommand) {
   auto batch = BatchOf({"echo {} >out; cat in >>out; echo said", "exit 3", ":"});
   batch.directory = home_;
   batch.setup = "export SAID=1\n" + TransferSetup(settings);
+  batch.options["moves_files"] = true;
   const std::vector<Transfer> inputs = {{"it's", "in"}}, outputs = {{"out", "results/1"}};
   for (auto& element : batch.elements)
     element.command = TransferCommand(settings, "alice", inputs, outputs, element.command);
@@ -91,6 +92,9 @@ TEST_F(JobScriptTest, InputsAndOutputsTravelAroundTheCommand) {
   EXPECT_EQ(Run(batch, 0), 0);
   EXPECT_EQ(Out(batch, 0), "said\n");
   EXPECT_EQ(Contents(home_ / "results/1"), "{}\ninput");
+  EXPECT_GT(Record(batch, 0)->measured.transfer_s.value_or(0), 0) << "and it says how long that took";
+  EXPECT_EQ(ParseMeasured(Contents(home_ / ".cigri" / MeasuredPath(Ref(batch)))).at(100).transfer_s,
+            Record(batch, 0)->measured.transfer_s);
   EXPECT_EQ(Run(batch, 1), 3 << 8);
   EXPECT_EQ(Run(batch, 2), 218 << 8);
 }
@@ -175,8 +179,11 @@ TEST_F(JobScriptTest, WithoutPerlTheShellMeasuresCpuTime) {
 TEST_F(JobScriptTest, WhatIsNoMeasurementIsNone) {
   const auto measured = ParseMeasured(
       "cigri1 used 1 0m1.5s+2m0.25s - - -\ncigri1 used 2 1.5 2048 x 0\ncigri1 used 3 1.5 20"
-      "cigri1 used 4 nan 1 1 1\ncigri1 used x 1 1 1 1\n");
+      "cigri1 used 4 nan 1 1 1\ncigri1 used x 1 1 1 1\ncigri1 moved 2 1500\n"
+      "cigri1 moved 2 x\n");
   ASSERT_EQ(measured.size(), 2u);
+  EXPECT_EQ(measured.at(2).transfer_s, 1.5);
+  EXPECT_FALSE(measured.at(1).transfer_s);
   EXPECT_NEAR(measured.at(1).cpu_s.value_or(0), 121.75, 1e-9);
   EXPECT_FALSE(measured.at(1).peak_mb);
   EXPECT_EQ(measured.at(2).peak_mb, 2.0);

@@ -33,6 +33,7 @@ std::string End(int task, const json& values, int exit = 0) {
                {"peak_mb", measured(3.5)},
                {"read_mb", measured(0)},
                {"written_mb", measured(1)},
+               {"transfer_s", measured(0.5)},
                {"end", true},
                {"values", values},
                {"exit", exit},
@@ -100,9 +101,9 @@ TEST(ResultsTest, AFileForEachTaskAndATable) {
   EXPECT_FALSE(std::filesystem::exists(api.folder() + "/res/a,1.err"));
   EXPECT_EQ(Slurp(api.folder() + "/res.csv"),
             "seq,value1,value2,state,exit_code,signal,cluster,node,seconds,attempts,"
-            "cpu_s,peak_mb,read_mb,written_mb\n"
-            "2,b/x,2,failed,3,,alpha,n1,1.250,1,,,,\n"
-            "1,a,1,done,0,,alpha,n1,1.250,1,0.210,3.500,0.000,1.000\n");
+            "cpu_s,peak_mb,read_mb,written_mb,transfer_s\n"
+            "2,b/x,2,failed,3,,alpha,n1,1.250,1,,,,,\n"
+            "1,a,1,done,0,,alpha,n1,1.250,1,0.210,3.500,0.000,1.000,0.500\n");
   EXPECT_NE(ran.out.find("\noutput: res\n"), std::string::npos) << ran.out;
 }
 

@@ -37,6 +37,16 @@ TEST_F(JobsTest, AJobMeasuresItselfWithAllThatItHasStarted) {
   EXPECT_GT(job.measured.peak_mb.value_or(0), 64);
   EXPECT_LT(job.measured.peak_mb.value_or(0), 100);
   EXPECT_TRUE(job.measured.read_mb && job.measured.written_mb);
+  EXPECT_FALSE(job.measured.transfer_s);
+}
+
+TEST_F(JobsTest, AJobThatMovesFilesSaysHowLongThatTook) {
+  Start();
+  auto batch = GivenBatch({"echo 1 >$CIGRI_TRANSFERS; echo 1500 >$CIGRI_TRANSFERS", "true"});
+  batch.options["moves_files"] = true;
+  const auto jobs = Run(batch);
+  EXPECT_EQ(jobs.at(0).measured.transfer_s, 1.5);
+  EXPECT_FALSE(jobs.at(1).measured.transfer_s) << "unknown is not 0";
 }
 
 TEST_F(JobsTest, ASignalIsReportedAsSuch) {

@@ -527,6 +527,26 @@ TEST(Placement, LongTasksGoToCalmClustersAndShortOnesFillRoughGaps) {
   EXPECT_EQ(s.GivenInAll(), 20);
 }
 
+// A task of 200 s at speed 1, with its transfers. The second cluster is twice as fast.
+TEST(Placement, ATaskGoesWhereItIsDoneSoonerWithItsTransfers) {
+  PolicyFixture s;
+  s.AddCluster(1);
+  s.AddCluster(1, 2);
+  auto& c = s.AddCampaign(1);
+  const auto best = [&](double transfer_s, bool known) {
+    auto &near = s.placement(1, 1), &far = s.placement(1, 2);
+    near.mean_s = 220, near.transfer_s = 20;
+    far.mean_s = known ? 100 + transfer_s : 0;
+    far.transfer_s = known ? transfer_s : 0;
+    c.need_s = 200 + (known ? (20 + transfer_s) / 2 : 20);
+    s.Run();
+    return s.Given(1, 2) == 1 ? 2 : 1;
+  };
+  EXPECT_EQ(best(40, true), 2) << "140 s there, 220 s here";
+  EXPECT_EQ(best(300, true), 1) << "400 s there";
+  EXPECT_EQ(best(0, false), 2) << "nothing is known of it: it is tried";
+}
+
 TEST(Placement, AJobOfUnknownLengthNeedsAtLeastWhatItsLikeHaveRun) {
   PolicyFixture s;
   s.AddCluster(10).life_s = 1800;

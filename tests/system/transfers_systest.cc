@@ -42,6 +42,8 @@ TEST_F(TransfersTest, EachTaskGetsItsInputsAndSendsItsOutputs) {
   ASSERT_TRUE(grid().AwaitOver(id)) << grid().Log();
   EXPECT_EQ(grid().Progress(id)["done"], 3)
       << grid().Ok({"gridstat", "-c", std::to_string(id), "-e"});
+  const auto full = grid().Ok({"gridstat", "-c", std::to_string(id), "-f"});
+  EXPECT_NE(full.find(" s of transfers"), std::string::npos) << full;
   const std::string out = "out/" + std::to_string(id) + "/";
   EXPECT_EQ(grid().Text(out + "2"), "reference\nb c\n");
   EXPECT_EQ(grid().Text(out + "3"), "reference\nd\n");

@@ -130,11 +130,12 @@ TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
 
 TEST_F(GridstatPgTest, FullSaysWhatJobsMeasured) {
   GivenEveryKind();
-  Sql("UPDATE done SET cpu_s = 0.1, peak_mb = 12.25, read_mb = 0, written_mb = 3 WHERE job_id = 41;"
+  Sql("UPDATE done SET cpu_s = 0.1, peak_mb = 12.25, read_mb = 0, written_mb = 3, transfer_s = 1.5 WHERE job_id = 41;"
       "UPDATE done SET cpu_s = 2 WHERE job_id = 42");
   const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
   EXPECT_NE(out.find("  1000: 41,r41,terminated,alpha,p0,p0 0\n"
-                     "      0.100 s CPU, 12.2 MB of memory, 0.0 MB read, 3.0 MB written\n"
+                     "      0.100 s CPU, 12.2 MB of memory, 0.0 MB read, 3.0 MB written, "
+                     "1.500 s of transfers\n"
                      "  1001: 42,r42,event,alpha,p1,p1 1\n      2.000 s CPU\n"),
             std::string::npos)
       << out;

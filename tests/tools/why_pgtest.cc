@@ -446,7 +446,9 @@ TEST_F(WhyPgTest, ItSaysWhereCommonInputsHaveBeen) {
   Sql("DELETE FROM placements");
   Sql("INSERT INTO placements (campaign_id, cluster_id, verified, last_end) "
       "VALUES (1, 2, true, now())");
+  Sql("UPDATE placements SET n_ok = 2, sum_s = 100, sum_transfer_s = 24");
   const auto out = Run("gridstat", {"-c", "1", "--why", "-v"}).out;
+  EXPECT_TRUE(Has(out, "transfers take 12 s of a job there")) << out;
   EXPECT_TRUE(Has(out, "its common inputs have not been there")) << out;
   EXPECT_TRUE(Has(out, "its common inputs have been there: it goes there first")) << out;
 }

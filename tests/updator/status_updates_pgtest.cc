@@ -87,13 +87,15 @@ TEST_F(StatusUpdatesPgTest, WhatAJobMeasuredIsInItsRecord) {
   const auto jobs = GivenLive(GivenCampaign({.ntasks = 3}), 1, 3);
   auto success = Ended(jobs[0], 0), failure = Ended(jobs[1], 9);
   success.remote.measured = {1.5, 200, 0, 2.5};
-  failure.remote.measured = {.cpu_s = 0.25, .peak_mb = {}, .read_mb = {}, .written_mb = {}};
+  failure.remote.measured = {.cpu_s = 0.25, .peak_mb = {}, .read_mb = {}, .written_mb = {},
+                             .transfer_s = 2};
   Apply({success, failure, Ended(jobs[2], 0)});
   const auto rows = Sql(
-      "SELECT concat_ws(' ', cpu_s, peak_mb, read_mb, written_mb) FROM done ORDER BY job_id");
+      "SELECT concat_ws(' ', cpu_s, peak_mb, read_mb, written_mb, transfer_s) "
+      "FROM done ORDER BY job_id");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_STREQ(rows[0][0].c_str(), "1.5 200 0 2.5");
-  EXPECT_STREQ(rows[1][0].c_str(), "0.25");
+  EXPECT_STREQ(rows[1][0].c_str(), "0.25 2");
   EXPECT_STREQ(rows[2][0].c_str(), "") << "unknown is not 0";
 }
 

@@ -41,8 +41,11 @@ const PlacementSummary& Placement(const Summary& sum) {
 }
 
 TEST(SummariseTest, SuccessesGiveTheMomentsOfTheirDurations) {
-  const auto sum = Summarise({}, {Ended(0, 10, kSuccess), Ended(1, 30, kSuccess)});
+  auto slow = Ended(1, 30, kSuccess);
+  slow.transfer_s = 12;
+  const auto sum = Summarise({}, {Ended(0, 10, kSuccess), slow});
   const auto& p = Placement(sum);
+  EXPECT_DOUBLE_EQ(p.sum_transfer_s, 12);
   EXPECT_EQ(p.n_ok, 2);
   EXPECT_EQ(p.ended, 2);
   EXPECT_EQ(p.failures, 0);

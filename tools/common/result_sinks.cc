@@ -156,7 +156,7 @@ void ResultTable::Outcome(const TaskOutcome& outcome) {
     std::string title = "seq";
     for (std::size_t i = 0; i < outcome.values.size(); ++i)
       title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
-    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb");
+    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb,transfer_s");
     titled_ = true;
   }
   std::string line = std::to_string(outcome.task + 1);
@@ -167,7 +167,7 @@ void ResultTable::Outcome(const TaskOutcome& outcome) {
   Put(line + "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
       Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts) + "," +
       Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
-      "," + Seconds(outcome.written_mb));
+      "," + Seconds(outcome.written_mb) + "," + Seconds(outcome.transfer_s));
 }
 
 void ResultFanout::Columns(const std::vector<std::string>& columns) {

@@ -43,6 +43,7 @@ TaskOutcome OutcomeOf(const json& head) {
   outcome.peak_mb = MeasureOf(head, "peak_mb");
   outcome.read_mb = MeasureOf(head, "read_mb");
   outcome.written_mb = MeasureOf(head, "written_mb");
+  outcome.transfer_s = MeasureOf(head, "transfer_s");
   outcome.unread = TextOf(head, "unread");
   return outcome;
 }

@@ -24,7 +24,7 @@ struct TaskOutcome {
   std::int64_t job = 0;
   int attempts = 0;
   std::optional<double> seconds;
-  std::optional<double> cpu_s, peak_mb, read_mb, written_mb;  ///< measured
+  std::optional<double> cpu_s, peak_mb, read_mb, written_mb, transfer_s;  ///< measured
   std::string unread;  ///< why some of its output cannot be read, "" when it can
 };
 

@@ -80,6 +80,10 @@ std::string PlacementLines(const json& placement) {
   if (const auto at = placement.find("common_inputs"); at != placement.end() && at->is_boolean())
     out += at->get<bool>() ? "    its common inputs have been there: it goes there first\n"
                            : "    its common inputs have not been there\n";
+  if (const auto at = placement.find("transfer_s");
+      at != placement.end() && at->is_number() && at->get<double>() > 0)
+    out += "    transfers take " + HumanDuration(at->get<double>()) +
+           " of a job there: it goes first where it is done sooner, with them\n";
   return out + ReasonLines(placement["reasons"], "    ");
 }
 
@@ -112,6 +116,7 @@ std::string MeasuredLine(const json& item) {
   add("peak_mb", "{:.1f} MB of memory");
   add("read_mb", "{:.1f} MB read");
   add("written_mb", "{:.1f} MB written");
+  add("transfer_s", "{:.3f} s of transfers");
   return out.empty() ? "" : out + "\n";
 }
 

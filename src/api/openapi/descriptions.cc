@@ -241,13 +241,13 @@ const std::vector<NamedType>& NamedTypes() {
        "what_if? {message text, items [any], age_s? number|null, cut? any, jobs_now? any, tried? any}}"},
       {"WhyCluster",
        "{name text, message text|null, done int, running int, queued int, granted int|null, job_ratio number|null, "
-       "rate number|null, polled_ago number|null, ends [number]|null, common_inputs bool|null, "
+       "rate number|null, polled_ago number|null, ends [number]|null, common_inputs bool|null, transfer_s number|null, "
        "walltime_s int, asked_walltime_s int|null, reasons [any]}"},
       {"Attempt",
        "{id int, index int, name text, parameters text, state text, cluster text|null, cigri_job_id int|null, "
        "remote_id text|null, started time|null, ended time|null, exit int|null, signal int|null, code text|null, "
        "exit_class text|null, counted bool, needs_attention bool, href text|null, "
-       "cpu_s number|null, peak_mb number|null, read_mb number|null, written_mb number|null}"},
+       "cpu_s number|null, peak_mb number|null, read_mb number|null, written_mb number|null, transfer_s number|null}"},
       {"Task",
        "{id int, index int, name text, parameters text, state text, execution [Attempt], links Links}"},
       {"FinishedJob",
@@ -255,14 +255,14 @@ const std::vector<NamedType>& NamedTypes() {
        "cluster text, node_name text|null, remote_id text, state text, exit int|null, signal int|null, "
        "return_code int|null, exit_class text|null, code text|null, tag text|null, submission_time text|null, "
        "start_time text|null, stop_time text|null, "
-       "cpu_s number|null, peak_mb number|null, read_mb number|null, written_mb number|null}"},
+       "cpu_s number|null, peak_mb number|null, read_mb number|null, written_mb number|null, transfer_s number|null}"},
       {"Job",
        "{id int, index int, param_id int, param text|null, kind text, campaign_id int, batch_id int, grid_user text, "
        "cluster_id int, cluster_name text, grid_tag text, remote_id text|null, node_name text|null, attempt int, "
        "state text, exit int|null, signal int|null, return_code int|null, exit_class text|null, code text|null, "
        "counted bool, message text|null, resources_used text|null, tag text|null, submission_time text|null, "
        "start_time text|null, stop_time text|null, links Links, "
-       "cpu_s? number|null, peak_mb? number|null, read_mb? number|null, written_mb? number|null}"},
+       "cpu_s? number|null, peak_mb? number|null, read_mb? number|null, written_mb? number|null, transfer_s? number|null}"},
       {"Output", "{exists bool, output text, size int, where text}"},
       {"Outlook",
        "{ends time, utilisation number, wait_mean_s number, share_error number, lost_slot_s number}"},

@@ -173,6 +173,7 @@ json JobJson(db::Tx& tx, const Request& request, std::int64_t job) {
     a.peak_mb = row.peak_mb;
     a.read_mb = row.read_mb;
     a.written_mb = row.written_mb;
+    a.transfer_s = row.transfer_s;
     AddEnd(out, a);
     out.update({{"state", row.state},
                 {"remote_id", TextOrNull(row.remote_id)},

@@ -30,6 +30,7 @@ Attempt AttemptOf(const sql::AttemptsOfTasksRow& row) {
   a.peak_mb = row.peak_mb;
   a.read_mb = row.read_mb;
   a.written_mb = row.written_mb;
+  a.transfer_s = row.transfer_s;
   a.attempt = row.attempt;
   a.counted = row.counted;
   a.needs_attention = row.needs_attention;
@@ -100,7 +101,8 @@ nlohmann::json MeasuredJson(const Attempt& a) {
   return {{"cpu_s", number(a.cpu_s)},
           {"peak_mb", number(a.peak_mb)},
           {"read_mb", number(a.read_mb)},
-          {"written_mb", number(a.written_mb)}};
+          {"written_mb", number(a.written_mb)},
+          {"transfer_s", number(a.transfer_s)}};
 }
 
 HowEnded Decode(const std::optional<int>& wait_status) {

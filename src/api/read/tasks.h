@@ -12,7 +12,7 @@ struct Attempt {
   std::optional<double> submitted, started, ended;
   std::string remote_id, state, cluster, kind, exit_class, code, node, message;
   /// What the job measured of itself.
-  std::optional<double> cpu_s, peak_mb, read_mb, written_mb;
+  std::optional<double> cpu_s, peak_mb, read_mb, written_mb, transfer_s;
   int attempt = 0;
   bool counted = false;          ///< the success of its task
   bool needs_attention = false;  ///< the last of a task that waits for its user

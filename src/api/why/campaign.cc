@@ -188,6 +188,7 @@ json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::i
                     {"walltime_s", row.walltime_s},
                     {"asked_walltime_s", OrNull(row.asked_walltime_s)},
                     {"common_inputs", OrNull(row.staged)},
+                    {"transfer_s", OrNull(row.transfer_s)},
                     {"message", nullptr}};
   if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};
   if (const auto block = BlockReason(row, campaign)) {

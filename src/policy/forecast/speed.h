@@ -10,7 +10,7 @@ namespace cigri::policy {
 /// What the successes of one campaign took on one cluster.
 struct MeasuredPlacement {
   std::int64_t campaign = 0, cluster = 0, n = 0;
-  double mean_s = 0;
+  double mean_s = 0;  ///< of the program alone, without transfers
 };
 
 /// Corrects the declared speeds of clusters by campaigns that have succeeded on several of them.
