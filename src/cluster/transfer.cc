@@ -125,7 +125,7 @@ cigri_try() {
     (LC_ALL=C from=$2 to=$3; export LC_ALL; "cigri_$1") \
       >"$cigri_job/out" 2>"$cigri_job/errors" </dev/null 6>&- 7>&- 8>&- && return
     case $?:$(cat "$cigri_job/errors") in MISSING) return 44 ;; esac
-    [ "$cigri_n" -lt TRIES ] || return 1
+    [ "$cigri_n" -lt "${cigri_tries:-TRIES}" ] || return 1
     [ "$1" != get ] || rm -rf "$3"
     sleep "$cigri_wait.$(($$ % 10))"
     cigri_n=$((cigri_n + 1)) cigri_wait=$((cigri_wait * 2))
@@ -192,11 +192,50 @@ cigri_in() {
     *) cigri_die 216 "cannot fetch input $2 to $(uname -n) with KIND: $(cigri_why)" ;;
   esac
 }
+# The checkpoint of a program that goes on is sent as often as it changes: what has stood still from
+# one look to the next is copied, so that the program may write the next one, and the copy is sent.
+# As much time as that takes passes until it is sent again.
+cigri_stamp() { find -L "./$2" -printf '%p %i %s %T@\n' 2>/dev/null; }
+cigri_copy() {
+  [ -e "$2" ] || return 0
+  case $2 in */*) mkdir -p "../saved/${2%/*}" ;; esac
+  cp -RLpT -- "$2" "../saved/$2"
+}
+cigri_send_copy() {
+  rm -rf ../saved
+  mkdir ../saved && cigri_saves cigri_copy && [ "$(cigri_saves cigri_stamp)" = "$1" ] &&
+    (cd ../saved && cigri_saves cigri_out && [ -z "$cigri_unsent" ])
+}
+cigri_watch() {
+  trap '' HUP USR1 USR2
+  cigri_tries=1 cigri_next=0 cigri_seen=$(cat ../sent)
+  while sleep $((1 + ${#cigri_seen} / 100000)) && kill -0 $$ && [ -e ../running ]; do
+    set -- "$(cigri_saves cigri_stamp)"
+    if [ "$1" = "$cigri_seen" ] && [ "$1" != "$(cat ../sent)" ] &&
+      [ "$(date +%s)" -ge "$cigri_next" ]; then
+      cigri_next=$(date +%s)
+      if cigri_send_copy "$1"; then printf %s "$1" >../sent; else sleep 1; fi
+      cigri_next=$((2 * $(date +%s) - cigri_next))
+    fi
+    cigri_seen=$1
+  done
+}
 cigri_run() {
   cigri_count
+  cigri_watcher=
+  if command -v cigri_saves >/dev/null; then
+    touch ../running
+    printf %s "$(cigri_saves cigri_stamp)" >../sent
+    cigri_watch >/dev/null 2>&1 7>&- &
+    cigri_watcher=$!
+  fi
   (unset CIGRI_TRANSFERS; eval "$1") 7>&-
   cigri_rc=$?
   cigri_since=$(date +%s%3N)
+  rm -f ../running
+  while [ -n "$cigri_watcher" ] && kill -0 "$cigri_watcher" 2>/dev/null; do
+    wait "$cigri_watcher"
+  done
   case $cigri_rc in 216 | 217 | 218)
     echo "cigri: the program ended with $cigri_rc, which is kept for transfers: taken as 1" >&2
     cigri_rc=1 ;;
@@ -204,6 +243,9 @@ cigri_run() {
 }
 cigri_out() {
   d=
+  case $1 in *k*)
+    [ ! -e ../sent ] || [ "$(cigri_saves cigri_stamp)" != "$(cat ../sent)" ] || return 0 ;;
+  esac
   if [ ! -e "$2" ]; then
     case $cigri_rc$1 in 0*o*) ;; 0*) cigri_unwritten="$cigri_unwritten $2" ;; esac
     return
@@ -278,6 +320,7 @@ std::string Flags(const Transfer& t) {
   std::string flags = "-";
   if (t.optional) flags += 'o';
   if (t.common) flags += 'c';
+  if (t.checkpoint) flags += 'k';
   if (t.from.back() == '/') flags += 'd';
   return flags;
 }
@@ -347,10 +390,15 @@ std::string TransferCommand(const TransferSettings& settings, const std::string&
     text += "cigri_in " + Flags(t) + " " + Remote(settings, user, t.from) + " " +
             ShellQuote(WithoutSlash(t.to)) + "\n";
   }
-  text += "cigri_run " + ShellQuote(command) + "\n";
-  for (const auto& t : outputs)
-    text += "cigri_out " + Flags(t) + " " + ShellQuote(WithoutSlash(t.from)) + " " +
-            Remote(settings, user, t.to) + "\n";
+  std::string sends, saves;
+  for (const auto& t : outputs) {
+    const auto words = Flags(t) + " " + ShellQuote(WithoutSlash(t.from)) + " " +
+                       Remote(settings, user, t.to) + "\n";
+    sends += "cigri_out " + words;
+    if (t.checkpoint) saves += "\"$@\" " + words;
+  }
+  if (!saves.empty()) text += "cigri_saves() {\n" + saves + "}\n";
+  text += "cigri_run " + ShellQuote(command) + "\n" + sends;
   return text + "cigri_end";
 }
 

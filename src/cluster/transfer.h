@@ -34,6 +34,7 @@ struct Transfer {
   std::string from, to;
   bool optional = false;
   bool common = false;  ///< an input that is the same for all tasks: the node keeps it
+  bool checkpoint = false;  ///< an output that is also sent while the program goes on
   bool operator==(const Transfer&) const = default;
 };
 

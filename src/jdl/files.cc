@@ -100,7 +100,7 @@ std::vector<FileEntry> FilesIn(const json& options, FileKey key) {
       if (problem.empty()) entries.push_back(std::move(entry));
     }
   for (const auto& name : CheckpointFiles(options)) {
-    FileEntry entry{kCheckpoints + name, name, true};
+    FileEntry entry{kCheckpoints + name, name, true, true};
     if (key == FileKey::kOutputs) std::swap(entry.from, entry.to);
     entries.push_back(std::move(entry));
   }
@@ -114,7 +114,7 @@ std::vector<std::string> CheckpointFiles(const json& options) {
 }
 
 std::string CheckpointFileProblem(const std::string& name) {
-  return EntryProblem(FileKey::kInputs, {kCheckpoints + name, name, true});
+  return EntryProblem(FileKey::kInputs, {kCheckpoints + name, name, true, true});
 }
 
 bool DependsOnTask(const std::string& text, const std::vector<std::string>& columns) {

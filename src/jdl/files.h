@@ -15,6 +15,7 @@ inline constexpr std::size_t kMostFiles = 100;  ///< entries of one key
 struct FileEntry {
   std::string from, to;
   bool optional = false;
+  bool checkpoint = false;
 };
 
 /// Reads "FROM", "FROM -> TO" or {"from", "to", "optional"}; `problem` says why it is no entry, ""

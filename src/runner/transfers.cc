@@ -47,7 +47,8 @@ class Filler {
     std::vector<cluster::Transfer> files;
     for (std::size_t i = 0; i < templates.entries.size(); ++i) {
       const auto& entry = templates.entries[i];
-      files.push_back({Path(entry.from), Path(entry.to), entry.optional, templates.common[i]});
+      files.push_back({Path(entry.from), Path(entry.to), entry.optional, templates.common[i],
+                       entry.checkpoint && !templates.common[i]});
     }
     return files;
   }

@@ -131,6 +131,50 @@ TEST_F(TransferTest, AnOutputThatAGoodProgramDidNotWriteIsTheUsersToo) {
   EXPECT_EQ(Text(dir_ / "home" / "a"), "log\n") << "what it wrote helps to see why";
 }
 
+// A node that dies sends nothing at the end.
+TEST_F(TransferTest, ACheckpointIsSentWhileTheProgramGoesOn) {
+  options_["transfer_base"] = Store();
+  for (const std::string shell : {"sh", "bash"}) {
+    fs::remove_all(Store("c"));
+    const std::vector<Transfer> inputs = {{"c/save", "save", true}, {"c/parts/", "parts/", true}},
+                                outputs = {{"save", "c/save", true, false, true},
+                                           {"parts/", "c/parts/", true, false, true}};
+    Put(dir_ / "script",
+        Script(inputs, outputs,
+               "mkdir parts; echo a >parts/a; for n in 1 2; do echo $n >save.new; mv save.new save; "
+               "until [ \"$(cat '" + Store("c/save").string() + "')\" = $n ]; do sleep 0.1; done; "
+               "done 2>/dev/null; echo half >save.new; exec sleep 600"));
+    const pid_t job = fork();
+    if (job == 0) {
+      setsid();
+      if (chdir((dir_ / "home").c_str()) != 0) _exit(1);
+      setenv("CIGRI_JOB_ID", "7", 1);
+      execlp(shell.c_str(), shell.c_str(), (dir_ / "script").c_str(), nullptr);
+      _exit(127);
+    }
+    EXPECT_TRUE(test::Await([&] { return Text(Store("c/save")) == "2\n"; }));
+    EXPECT_TRUE(test::Await([&] { return Text(Store("c/parts/a")) == "a\n"; }));
+    EXPECT_EQ(kill(-job, SIGKILL), 0);
+    EXPECT_EQ(waitpid(job, nullptr, 0), job);
+    EXPECT_EQ(Names(Store("c")), (std::vector<std::string>{"parts", "save"}));
+    EXPECT_EQ(Run(inputs, outputs, "cat save parts/a; echo 3 >save; exit 9"), 9) << err_;
+    EXPECT_EQ(out_, "2\na\n");
+    EXPECT_EQ(Text(Store("c/save")), "3\n");
+  }
+}
+
+// What has been sent while the program went on is not sent again at its end.
+TEST_F(TransferTest, ACheckpointIsSentOnce) {
+  options_["transfer_base"] = Store();
+  GivenProgram("cp", "case $* in *saved*|*cigri-*) echo x >>$log ;; esac; PATH=/usr/bin:/bin; "
+                     "exec cp \"$@\"");
+  EXPECT_EQ(Run({}, {{"save", "c/save", true, false, true}},
+                "echo 1 >save; until [ -e '" + Store("c/save").string() + "' ]; do sleep 0.1; done"),
+            0)
+      << err_;
+  EXPECT_EQ(LoggedCalls(), 2) << "one copy, one transfer";
+}
+
 TEST_F(TransferTest, AProgramCannotPretendThatATransferFailed) {
   EXPECT_EQ(Run({}, {}, "exit 216"), 1);
   EXPECT_NE(err_.find("ended with 216"), std::string::npos);

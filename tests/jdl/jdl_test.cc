@@ -474,6 +474,7 @@ TEST(JdlTest, FilesOfACheckpointTravelThereAndBack) {
   ASSERT_EQ(in.size(), 3u);
   EXPECT_EQ(in[0].from, "data");
   EXPECT_EQ(in[1].from, "checkpoints/{CAMPAIGN_ID}/{#}/save");
+  EXPECT_TRUE(out[0].checkpoint && !in[0].checkpoint);
   EXPECT_EQ(in[1].to, "save");
   EXPECT_EQ(in[2].to, "parts/");
   ASSERT_EQ(out.size(), 2u);

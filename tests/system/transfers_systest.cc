@@ -1,4 +1,5 @@
 // Inputs and outputs of jobs, from a JDL through a whole grid.
+#include <csignal>
 #include <filesystem>
 
 #include "tests/system/grid.h"
@@ -49,6 +50,31 @@ TEST_F(TransfersTest, EachTaskGetsItsInputsAndSendsItsOutputs) {
   EXPECT_EQ(grid().Text(out + "3"), "reference\nd\n");
   EXPECT_TRUE(fs::is_empty(Node() + "/jobs")) << "the folders of jobs go with them";
   EXPECT_FALSE(fs::exists(grid().work() + "/a.out"));
+}
+
+// A node that dies sends nothing more: the job's cigri-job is killed with all that it has started.
+TEST_F(TransfersTest, ATaskGoesOnFromItsCheckpointWhenItsNodeDies) {
+  for (const char* cluster : {"alpha", "beta"})
+    Set(cluster, "transfer_base", grid().work() + "/storage");
+  const auto program = grid().Script(
+      "count",
+      "#!/bin/sh\n[ ! -e save ] || exec cat save\necho half >save.new; mv save.new save\n"
+      "p=$$; while [ \"$(cat /proc/$p/comm)\" != cigri-job ]; do\n"
+      "  p=$(cut -d' ' -f4 /proc/$p/stat)\ndone\n"
+      "echo $p >" + grid().work() + "/pid.new; mv " + grid().work() + "/pid.new " +
+      grid().work() + "/pid; exec sleep 600\n");
+  auto jdl = Jdl(grid(), "count", program, {{"params", {"x"}}});
+  jdl["checkpoint"] = {{"files", {"save"}}, {"grace", "1s"}};
+  const int id = grid().Submit(jdl);
+  const std::string saved = "storage/checkpoints/" + std::to_string(id) + "/1/save";
+  ASSERT_TRUE(Await([&] {
+    return fs::exists(grid().work() + "/" + saved) && fs::exists(grid().work() + "/pid");
+  })) << grid().Log();
+  EXPECT_EQ(grid().Text(saved), "half\n");
+  ASSERT_EQ(kill(std::stoi(grid().Text("pid")), SIGKILL), 0);
+  ASSERT_TRUE(grid().AwaitOver(id)) << grid().Log();
+  EXPECT_EQ(grid().Progress(id)["done"], 1);
+  EXPECT_NE(grid().Ok({"gridstat", "-c", std::to_string(id), "-O"}).find("half"), std::string::npos);
 }
 
 TEST_F(TransfersTest, AMissingInputIsTheUsersFailureAndIsNamed) {
