@@ -497,7 +497,7 @@ CREATE TABLE batches (
     node text,                        -- an excluded node that its one job tries
     -- So many tasks share a job: elements 0 .. n - 1, and so on
     tasks_per_job int NOT NULL DEFAULT 1 CHECK (tasks_per_job > 0),
-    tag text NOT NULL UNIQUE,
+    tag text NOT NULL,                -- ours are unique; jobs of a CiGri 3 have its campaign's
     state batch_state NOT NULL DEFAULT 'intended',
     epoch bigint NOT NULL,
     send_by timestamptz NOT NULL,     -- last moment at which the POST may start
@@ -513,7 +513,8 @@ CREATE TABLE batches (
     released boolean NOT NULL DEFAULT true,  -- false: on hold on the cluster until released
     error text,
     CONSTRAINT doubt_has_a_time CHECK (state <> 'in_doubt' OR doubtful_since IS NOT NULL),
-    CONSTRAINT range_or_set CHECK (first_idx IS NULL OR idxs IS NULL)
+    CONSTRAINT range_or_set CHECK (first_idx IS NULL OR idxs IS NULL),
+    UNIQUE (tag, cluster_id)
 ) WITH (fillfactor = 60);
 -- Rows of POSTs, not of jobs: an index on their open ones is small and pays for every poll at the
 -- end of a campaign.

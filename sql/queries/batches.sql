@@ -214,6 +214,31 @@ FROM unnest($1::text[]) AS t (tag)
 LEFT JOIN batches AS b USING (tag)
 WHERE b.tag IS NOT NULL OR EXISTS (SELECT FROM restored_clusters);
 
+-- name: TakeOverJobs
+-- returns: slots int
+-- The jobs $4 that a CiGri 3 has on cluster $2 under the name $5, with the tasks from $3 on of
+-- campaign $1: a batch that is recorded, as if we had sent it. The cursor passes them.
+WITH ids AS (
+    UPDATE id_blocks SET next = next + cardinality($4::text[]) WHERE name = 'job'
+    RETURNING next - cardinality($4::text[]) AS first
+), b AS (
+    INSERT INTO batches (first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, tag,
+        state, epoch, send_by, recorded_at, recorded_xid, remote_id)
+    SELECT ids.first, 'task', $1, $2, cardinality($4::text[]), $3, cc.slots, $5, 'recorded', 0,
+        now(), now(), pg_current_xact_id(), ($4::text[])[1]
+    FROM ids, campaign_clusters AS cc WHERE cc.campaign_id = $1 AND cc.cluster_id = $2
+    RETURNING id, campaign_id, cluster_id, first_job_id, first_idx, n, slots
+), passed AS (
+    UPDATE campaign_cursor AS c SET next_idx = b.first_idx + b.n
+    FROM b WHERE c.campaign_id = b.campaign_id
+)
+INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, attempt,
+    slots)
+SELECT b.first_job_id + e.n - 1, b.campaign_id, b.first_idx + e.n - 1, 'task', b.id, e.n - 1,
+    b.cluster_id, e.remote_id, 1, b.slots
+FROM b, unnest($4::text[]) WITH ORDINALITY AS e (remote_id, n)
+RETURNING slots;
+
 -- name: UnreleasedBatches
 -- returns: id int64, tag text, campaign_id int64, released_before bool, remote_ids text[],
 -- returns: cluster_login text

@@ -212,6 +212,8 @@ inline constexpr EventCode kEventCodes[] = {
     {"TASKS_ADDED", "log", "api", "tasks were added to the campaign", "nothing"},
     {"SETTINGS_CHANGED", "log", "api",
      "settings of the campaign were changed; what is sent from now on has them", "nothing"},
+    {"CIGRI3_EVENT", "log", "cigri import-cigri3",
+     "what a CiGri 3 had noted about an imported campaign or cluster, as history", "nothing"},
 };
 
 }  // namespace cigri

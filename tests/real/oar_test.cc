@@ -1,4 +1,5 @@
 // The drivers oar2 and oar3 on a real OAR 2.5 (scripts/clusters/oar-up) and a real OAR 3 (oar3-up).
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cluster/job_script.h"
@@ -69,6 +70,9 @@ class RealOarTest : public testing::TestWithParam<OarSite> {
     static std::map<std::string, std::string> tokens;
     if (tokens.count(user) == 0) tokens[user] = Trim(RunScript("oar3-up --token " + user));
     return tokens[user];
+  }
+  static std::string WhoAmI() {
+    return IsOar3() ? "Authorization: Bearer " + TokenOf("alice") : "X-Remote-Ident: alice";
   }
   static std::unique_ptr<cluster::Cluster> Make(int port) {
     cluster::ClusterConfig config;
@@ -365,14 +369,19 @@ TEST_P(RealOarTest, ResourcesAreCountedInTheClustersUnit) {
   EXPECT_EQ(r.unavailable, 0) << r.note;
 }
 
-// Next to CiGri 3, which calls all jobs of a campaign cigri.<campaign>.
+// Submits `command` as a CiGri 3 does, which calls all jobs of a campaign cigri.<campaign>; its id.
+std::string SubmitAsCigri3(const OarSite& site, const std::string& who, const std::string& campaign,
+                           const std::string& command) {
+  const nlohmann::json job = {{"command", command}, {"name", "cigri." + campaign}};
+  const auto answer = Shell("curl -sf -H '" + who + "' -H 'Content-Type: application/json' -d '" +
+                            job.dump() + "' http://127.0.0.1:" + std::to_string(site.port) +
+                            site.prefix + (std::string(site.kind) == "oar3" ? "/jobs" : "/jobs.json"));
+  return nlohmann::json::parse(answer).at("id").dump();
+}
+
+// Next to CiGri 3.
 TEST_P(RealOarTest, AJobOfCigri3IsNotSeen) {
-  const std::string who =
-      IsOar3() ? "Authorization: Bearer " + TokenOf("alice") : "X-Remote-Ident: alice";
-  Shell("curl -sf -H '" + who +
-        "' -H 'Content-Type: application/json' -d "
-        "'{\"command\":\"sleep 5\",\"name\":\"cigri.7\"}' http://127.0.0.1:" +
-        std::to_string(GetParam().port) + GetParam().prefix + (IsOar3() ? "/jobs" : "/jobs.json"));
+  SubmitAsCigri3(GetParam(), WhoAmI(), "7", "sleep 5");
   const auto refs = SubmitAll(*oar_, BatchOf("alice", {"sleep 5", "sleep 5"}));
   auto seen = oar_->ListTagged("cigri.7", {});
   std::erase_if(seen, [&](const auto& job) {  // those of an earlier test
@@ -381,6 +390,25 @@ TEST_P(RealOarTest, AJobOfCigri3IsNotSeen) {
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[1].ref.remote_id, refs[1].remote_id);
   EXPECT_EQ(seen[1].ref.index, 1);
+}
+
+// `cigri import-cigri3` makes such jobs ours.
+TEST_P(RealOarTest, AJobOfACigri3ThatWasTakenOverIsFollowedAndKilledByItsId) {
+  std::vector<cluster::RemoteRef> refs;
+  for (const char* command : {"sleep 2; exit 3", "sleep 300"})
+    refs.push_back({SubmitAsCigri3(GetParam(), WhoAmI(), "77", command), "cigri.77",
+                    static_cast<int>(refs.size()), 1000, "alice", 7200});
+  ASSERT_TRUE(AwaitPoll(*oar_, {refs[1]}, 90s, [](const cluster::PollResult& r) {
+    return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kRunning;
+  }));
+  auto other = refs[1];
+  other.tag = "cigri.78";
+  EXPECT_TRUE(oar_->Kill({other}).asked.empty()) << "a job of another campaign is not touched";
+  EXPECT_EQ(oar_->Kill({refs[1]}).asked.size(), 1u);
+  const auto ends = Await(*oar_, refs, 120s);
+  ASSERT_TRUE(ends.all);
+  EXPECT_EQ(ends.jobs.at(0).wait_status, 3 << 8) << ends.jobs.at(0).message;
+  EXPECT_EQ(ends.jobs.at(1).cause, EndCause::kDeleted) << ends.jobs.at(1).message;
 }
 
 // bench/real_calls.sh measures what a whole campaign costs.
