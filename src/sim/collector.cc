@@ -92,7 +92,8 @@ void Collector::Ended(const Attempt& a) {
   auto& user = report_.users[user_of_[a.campaign]];
   ++user.done;
   user.wait_s += wait;
-  const double plain = run * scenario_.clusters[a.cluster].speed;
+  // A cluster that slows a job down makes no campaign longer than it is.
+  const double plain = (run - a.slowed_s) * scenario_.clusters[a.cluster].speed;
   longest_[a.campaign] = std::max(longest_[a.campaign], plain);
   work_[a.campaign] += plain * a.slots;
 }

@@ -32,6 +32,7 @@ struct Attempt {
   BatchKind kind = BatchKind::kTask;
   double sent = 0, started = -1, ended = 0;
   End end = End::kDone;
+  double slowed_s = 0;  ///< of its run: what a cluster with slow jobs has added
 };
 
 /// A moment in which the grid decided.

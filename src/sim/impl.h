@@ -49,6 +49,8 @@ class Engine::Impl {
   void CountTo(ClusterState& cluster, double now);
   void ScheduleNode(int cluster);
   double LengthOf(const Job& job, const PlacementState& placement, End* end) const;
+  double WorkOf(const Job& job, const PlacementState& placement) const;
+  double SlowedBy(const Job& job, const PlacementState& placement) const;
   double BootOf(int campaign, std::int64_t task, int cluster) const;
   double TransferOf(int campaign, std::int64_t task, int cluster) const;
 

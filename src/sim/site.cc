@@ -6,6 +6,14 @@
 #include "sim/random.h"
 
 namespace cigri::sim {
+namespace {
+
+std::uint64_t AttemptKey(const Job& job, const PlacementState& placement) {
+  return static_cast<std::uint64_t>(job.starts) << 32 |
+         static_cast<std::uint64_t>(placement.cluster);
+}
+
+}  // namespace
 
 void Engine::Impl::CountTo(ClusterState& c, double now) {
   c.capacity_slot_s += (now - c.counted_at) * c.capacity();
@@ -71,6 +79,28 @@ double Engine::Impl::TransferOf(int campaign, std::int64_t task, int cluster) co
          (draw(spec.input, Variate::kInput) + draw(spec.output, Variate::kOutput)) / bandwidth;
 }
 
+// Its length on this cluster, without delays and luck.
+double Engine::Impl::WorkOf(const Job& job, const PlacementState& placement) const {
+  const CampaignSpec& campaign = *campaigns_[placement.campaign].spec;
+  const auto key =
+      Key(scenario_.seed, Variate::kDuration, static_cast<std::uint64_t>(placement.campaign),
+          static_cast<std::uint64_t>(job.task));
+  const double work = job.kind == BatchKind::kPrologue ? campaign.prologue_s
+                                                       : campaign.duration.At(key, job.task);
+  return work / clusters_[placement.cluster].spec->speed;
+}
+
+// What the cluster adds, if it is one of its slow jobs.
+double Engine::Impl::SlowedBy(const Job& job, const PlacementState& placement) const {
+  const ClusterSpec& cluster = *clusters_[placement.cluster].spec;
+  if (cluster.slow <= 0 || cluster.swallow_s > 0) return 0;
+  const auto key =
+      Key(scenario_.seed, Variate::kSlow, static_cast<std::uint64_t>(placement.campaign),
+          static_cast<std::uint64_t>(job.task), AttemptKey(job, placement));
+  if (Uniform(key) >= cluster.slow) return 0;
+  return WorkOf(job, placement) * (cluster.slow_factor - 1);
+}
+
 // What ends it first: itself, its failure, its walltime, the end of its life there.
 double Engine::Impl::LengthOf(const Job& job, const PlacementState& placement, End* end) const {
   const CampaignSpec& campaign = *campaigns_[placement.campaign].spec;
@@ -79,16 +109,8 @@ double Engine::Impl::LengthOf(const Job& job, const PlacementState& placement, E
   const auto task = static_cast<std::uint64_t>(job.task);
   *end = End::kDone;
   if (cluster.swallow_s > 0) return cluster.swallow_s;
-  double length =
-      job.kind == BatchKind::kPrologue
-          ? campaign.prologue_s
-          : campaign.duration.At(Key(scenario_.seed, Variate::kDuration, c, task), job.task);
-  length /= cluster.speed;
-  const auto attempt =
-      static_cast<std::uint64_t>(job.starts) << 32 | static_cast<std::uint64_t>(placement.cluster);
-  if (cluster.slow > 0 &&
-      Uniform(Key(scenario_.seed, Variate::kSlow, c, task, attempt)) < cluster.slow)
-    length *= cluster.slow_factor;
+  const auto attempt = AttemptKey(job, placement);
+  double length = WorkOf(job, placement) + SlowedBy(job, placement);
   if (job.kind != BatchKind::kPrologue)
     length += TransferOf(placement.campaign, job.task, placement.cluster);
   const double risk = 1 - (1 - campaign.failures) * (1 - cluster.failures);
@@ -168,7 +190,8 @@ void Engine::Impl::EndJob(int place, End end) {
   }
   const double started = job.begun ? job.started : -1;
   const Attempt attempt{job.id,   job.task, placement.campaign, cluster, slots,
-                        job.kind, job.sent, started,            now_,    end};
+                        job.kind, job.sent, started,            now_,    end,
+                        SlowedBy(job, placement)};
   const bool ran = job.running;
   for (auto* o : observers_) o->Ended(attempt);
   Publish(cluster, {.job = place, .view = View::kGone});

@@ -72,6 +72,16 @@ TEST(EngineTest, ACampaignWhoseCanaryJobsFailIsHeldAndTheSimulationEnds) {
   EXPECT_EQ(run.report.totals.not_done, 200);
 }
 
+// All jobs of one campaign take ten times as long: it is as long as the other, and ends later.
+TEST(EngineTest, AJobThatItsClusterSlowsDownMakesItsCampaignNoLonger) {
+  const Outcome run(R"({"clusters": [{"name": "fast"}, {"name": "slow", "slow_jobs": 1}],
+    "policy": {"policy": "fifo", "canary_jobs": 100}, "campaigns": [
+      {"name": "a", "duration": 1000, "clusters": ["fast"]},
+      {"name": "b", "duration": 1000, "clusters": ["slow"]}]})");
+  EXPECT_NEAR(run.report.campaigns[0].slowdown, 1, .01);
+  EXPECT_NEAR(run.report.campaigns[1].slowdown, 10, .1) << "not 1: alone it takes 1,000 s";
+}
+
 TEST(EngineTest, ZeroDurationsDivideNothing) {
   const Outcome run(
       R"({"clusters": [{"slots": 3}], "campaigns": [{"tasks": 1000, "duration": 0}, {"user": "b", "tasks": 10}]})");
