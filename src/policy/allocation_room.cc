@@ -172,8 +172,8 @@ Room AllocationState::RoomOf(int l) const {
   if (cluster.held_for >= 0 && cluster.held_for != placement.campaign)
     return {0, Code::kMultiSlotReservation, -1};
   // Where multi-slot jobs are waited for here (FBS-19), none is parked in a cluster's queue.
-  const bool waits_here =
-      placement.slots > 1 && config.MultiSlotOf(campaign.row->cls).age >= 0;
+  const bool waits_here = keeps_slots && placement.slots > 1 &&
+                          config.MultiSlotOf(campaign.row->cls).age >= 0;
   const std::int64_t places = FreeJobs(placement) + (waits_here ? 0 : QueuePlaces(placement));
   if (places <= 0) return {0, NoRoom(placement), -1};
   Room room{places, Code::kFull, -1};

@@ -185,7 +185,7 @@ Code BlockOf(const Campaign& c, double weight, const PolicyConfig& config, doubl
 }  // namespace
 
 AllocationState::AllocationState(const Snapshot& snapshot, const State& carried, double at)
-    : config(snapshot.config), now(at) {
+    : config(snapshot.config), now(at), keeps_slots(snapshot.config.KeepsSlots()) {
   OpenClusters(snapshot);
   OpenCampaigns(snapshot, carried);
 }

@@ -139,6 +139,7 @@ class AllocationState {
       served{};  ///< placements that were given something, in the order of their first allocations
   const PolicyConfig& config;
   const double now;
+  const bool keeps_slots;        ///< for multi-slot jobs of some class
   bool affinities = false;       ///< some placement is affine (users_priority)
   bool placement_rates = false;  ///< some placement has a start rate of its own
 

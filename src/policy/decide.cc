@@ -94,7 +94,7 @@ void ServeRounds(AllocationState& alloc, Context& context) {
   do {
     before = alloc.TotalRoom();
     ServeTiers(alloc, context);
-  } while (alloc.config.KeepsSlots() && alloc.TotalRoom() < before);
+  } while (alloc.keeps_slots && alloc.TotalRoom() < before);
 }
 
 // Idle slots of all clusters come before places in the queue of any: a task that waits in a queue

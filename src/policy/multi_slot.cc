@@ -41,7 +41,7 @@ double PassLeft(const MultiSlotRule& rule, double age) {
 }  // namespace
 
 void FindMultiSlot(AllocationState& alloc, State& next) {
-  if (!alloc.config.KeepsSlots()) return;
+  if (!alloc.keeps_slots) return;
   for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
     const PlacementAllocation& placement = alloc.placements[l];
     if (!WantsSlots(alloc, placement)) continue;
