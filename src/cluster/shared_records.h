@@ -14,8 +14,8 @@ std::optional<ExitRecord> ReadExitRecord(const SharedFiles& files, const RemoteR
 /// be read now. A file system that is shared may show a file a minute late.
 std::optional<GroupLog> ReadGroupLog(const SharedFiles& files, const RemoteJob& whole);
 
-/// Adds to `jobs` what became of `refs`, the elements of the job `whole`, by its log. Those that are
-/// as known are left out, and all of them when the log cannot be read now.
+/// Adds to `jobs` what became of `refs`, the elements of the job `whole`, by its log. Those that
+/// are as known are left out, and all of them when the log cannot be read now.
 void AddGroup(const SharedFiles& files, const RemoteJob& whole, const std::vector<RemoteRef>& refs,
               std::vector<RemoteJob>* jobs);
 

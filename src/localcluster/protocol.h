@@ -13,8 +13,8 @@ constexpr int kScriptFd = 9;   ///< the job's setup and command: in a command li
 constexpr int kOutFd = 4, kErrFd = 5;
 
 /// What a job measured of itself, as a record spells it before the message: "u" and cpu ms, kB of
-/// its largest process, blocks of 512 bytes read and written, and ms of transfers (-1: none), between
-/// commas.
+/// its largest process, blocks of 512 bytes read and written, and ms of transfers (-1: none),
+/// between commas.
 constexpr char kMeasured[] = "u%lld,%lld,%lld,%lld,%lld ";
 
 /// Why a job ended, as a record and the value of a queued SIGTERM spell it.

@@ -46,7 +46,8 @@ inline const std::string kEndedRows =
     "SELECT b.tag, b.username, b.campaign, b.submitted_at, b.n, e.change, e.seq, e.idx, "
     "e.attempt, e.job_id, e.task_index, e.cause, e.status, e.started_at, e.ended_at, e.node, "
     "e.message, coalesce(m.cpu_s, -1), coalesce(m.peak_mb, -1), coalesce(m.read_mb, -1), "
-    "coalesce(m.written_mb, -1), coalesce(m.transfer_s, -1) FROM ended AS e JOIN batches AS b USING (seq) "
+    "coalesce(m.written_mb, -1), coalesce(m.transfer_s, -1) "
+    "FROM ended AS e JOIN batches AS b USING (seq) "
     "LEFT JOIN measurements AS m USING (change) ";
 
 /// The statements of a store. REQUIRES: the tables of kSchema exist in `db`.

@@ -42,7 +42,8 @@ class ImportPgTest : public PgTest {
         "(1, 7, 'a', 'a 1'), (2, 7, 'b', 'b 2'), (3, 7, 'c', 'c ''3'''), (4, 7, 'd', 'd 4'), "
         "(5, 7, 'e', 'e 5'), (6, 8, 'f', 'f'), (7, 8, 'g', 'g'), (8, 9, 'h', 'h'), "
         "(9, 11, 'i', 'i 1'), (10, 11, 'j', 'j 2'), (11, 11, 'k', 'k 3'), (12, 11, 'l', 'l 4');"
-        "INSERT INTO bag_of_tasks (campaign_id, param_id) VALUES (7, 3), (7, 5), (8, 7), (9, 8), (11, 10);"
+        "INSERT INTO bag_of_tasks (campaign_id, param_id) VALUES "
+        "(7, 3), (7, 5), (8, 7), (9, 8), (11, 10);"
         "INSERT INTO jobs (id, campaign_id, param_id, state) VALUES (1, 7, 1, 'terminated'), "
         "(2, 7, 2, 'terminated'), (3, 7, 4, 'event'), (4, 8, 6, 'launching');"
         "INSERT INTO jobs (id, campaign_id, param_id, state, cluster_id, remote_id) VALUES "
@@ -108,7 +109,7 @@ TEST_F(ImportPgTest, WhatWaitsInPausedCampaignsComesAndNothingElse) {
 // Of 11: the jobs on the cluster are ours by their ids there, and only the rest waits.
 TEST_F(ImportPgTest, JobsThatRunAreTakenOver) {
   const auto ran = Import();
-  EXPECT_NE(ran.out.find("campaign 11 of alice: 3 jobs on clusters and 1 waiting task as campaign "),
+  EXPECT_NE(ran.out.find("campaign 11 of alice: 3 jobs on clusters and 1 waiting task as "),
             std::string::npos)
       << ran.out;
   const auto id = One("SELECT max(id) FROM campaigns");

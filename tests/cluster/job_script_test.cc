@@ -38,7 +38,7 @@ class JobScriptTest : public testing::Test {
   }
   ~JobScriptTest() override { fs::remove_all(home_); }
 
-  // Runs element `index` of `batch` as OAR would, in a process group of its own; the raw wait status.
+  // Runs element `index` of `batch` as OAR would, with a process group; the raw wait status.
   int Run(const Batch& batch, int index = 0, ScriptSettings settings = {}) {
     std::ofstream(home_ / "script") << JobScript(batch, settings);
     const auto& element = batch.elements.at(static_cast<std::size_t>(index));
@@ -92,7 +92,7 @@ TEST_F(JobScriptTest, InputsAndOutputsTravelAroundTheCommand) {
   EXPECT_EQ(Run(batch, 0), 0);
   EXPECT_EQ(Out(batch, 0), "said\n");
   EXPECT_EQ(Contents(home_ / "results/1"), "{}\ninput");
-  EXPECT_GT(Record(batch, 0)->measured.transfer_s.value_or(0), 0) << "and it says how long that took";
+  EXPECT_GT(Record(batch, 0)->measured.transfer_s.value_or(0), 0) << "and how long that took";
   EXPECT_EQ(ParseMeasured(Contents(home_ / ".cigri" / MeasuredPath(Ref(batch)))).at(100).transfer_s,
             Record(batch, 0)->measured.transfer_s);
   EXPECT_EQ(Run(batch, 1), 3 << 8);

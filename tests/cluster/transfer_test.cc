@@ -141,7 +141,8 @@ TEST_F(TransferTest, ACheckpointIsSentWhileTheProgramGoesOn) {
                                            {"parts/", "c/parts/", true, false, true}};
     Put(dir_ / "script",
         Script(inputs, outputs,
-               "mkdir parts; echo a >parts/a; for n in 1 2; do echo $n >save.new; mv save.new save; "
+               "mkdir parts; echo a >parts/a; "
+               "for n in 1 2; do echo $n >save.new; mv save.new save; "
                "until [ \"$(cat '" + Store("c/save").string() + "')\" = $n ]; do sleep 0.1; done; "
                "done 2>/dev/null; echo half >save.new; exec sleep 600"));
     const pid_t job = fork();
@@ -169,7 +170,8 @@ TEST_F(TransferTest, ACheckpointIsSentOnce) {
   GivenProgram("cp", "case $* in *saved*|*cigri-*) echo x >>$log ;; esac; PATH=/usr/bin:/bin; "
                      "exec cp \"$@\"");
   EXPECT_EQ(Run({}, {{"save", "c/save", true, false, true}},
-                "echo 1 >save; until [ -e '" + Store("c/save").string() + "' ]; do sleep 0.1; done"),
+                "echo 1 >save; "
+                "until [ -e '" + Store("c/save").string() + "' ]; do sleep 0.1; done"),
             0)
       << err_;
   EXPECT_EQ(LoggedCalls(), 2) << "one copy, one transfer";

@@ -74,7 +74,8 @@ TEST_F(TransfersTest, ATaskGoesOnFromItsCheckpointWhenItsNodeDies) {
   ASSERT_EQ(kill(std::stoi(grid().Text("pid")), SIGKILL), 0);
   ASSERT_TRUE(grid().AwaitOver(id)) << grid().Log();
   EXPECT_EQ(grid().Progress(id)["done"], 1);
-  EXPECT_NE(grid().Ok({"gridstat", "-c", std::to_string(id), "-O"}).find("half"), std::string::npos);
+  const auto output = grid().Ok({"gridstat", "-c", std::to_string(id), "-O"});
+  EXPECT_NE(output.find("half"), std::string::npos) << output;
 }
 
 TEST_F(TransfersTest, AMissingInputIsTheUsersFailureAndIsNamed) {

@@ -130,7 +130,8 @@ TEST_F(GridstatPgTest, T30FullListsEveryAttemptAndEachClustersRateAndMean) {
 
 TEST_F(GridstatPgTest, FullSaysWhatJobsMeasured) {
   GivenEveryKind();
-  Sql("UPDATE done SET cpu_s = 0.1, peak_mb = 12.25, read_mb = 0, written_mb = 3, transfer_s = 1.5 WHERE job_id = 41;"
+  Sql("UPDATE done SET cpu_s = 0.1, peak_mb = 12.25, read_mb = 0, written_mb = 3, "
+      "transfer_s = 1.5 WHERE job_id = 41;"
       "UPDATE done SET cpu_s = 2 WHERE job_id = 42");
   const auto out = Run("gridstat", {"-c", "1", "-f"}).out;
   EXPECT_NE(out.find("  1000: 41,r41,terminated,alpha,p0,p0 0\n"
