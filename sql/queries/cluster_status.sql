@@ -89,7 +89,7 @@ ON CONFLICT (cluster_id, request) DO UPDATE SET
 -- name: RequestedClasses
 -- returns: cluster_id int64, request text
 -- The resource classes that campaigns which are alive ask for.
-SELECT DISTINCT cc.cluster_id, cc.resource_class AS request
+SELECT DISTINCT cc.cluster_id, coalesce(cc.resource_class, '') AS request
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.resource_class IS NOT NULL
 WHERE c.state IN ('in_treatment', 'paused')

@@ -118,7 +118,8 @@ ORDER BY cc.campaign_id, cc.cluster_id;
 -- returns: free int, used_by_cigri int
 -- The resource classes that campaigns $1 ask for, with what the last poll of the cluster counted;
 -- name '': it was not asked yet. Those that it cannot count are left out.
-SELECT cc.campaign_id, cc.cluster_id, cc.resource_class AS request, cc.class_units AS units,
+SELECT cc.campaign_id, cc.cluster_id, coalesce(cc.resource_class, '') AS request,
+    cc.class_units AS units,
     coalesce(r.name, '') AS name, coalesce(r.total, 0) AS total, coalesce(r.free, 0) AS free,
     coalesce(r.used_by_cigri, 0) AS used_by_cigri
 FROM campaign_clusters AS cc

@@ -62,11 +62,12 @@ TEST(ParseRecordTest, ReadsWhatCigriJobWrites) {
   EXPECT_EQ(r.places, (Places{0, 5}));
   Record e;
   const std::string end = "E 12_3 768 x 1700000000000000 1700000000500000 ";
-  ASSERT_TRUE(ParseRecord(end + "u1500,2048,4096,1 u1,2,3,4 x", &e));
-  EXPECT_EQ(e.message, "u1,2,3,4 x");
+  ASSERT_TRUE(ParseRecord(end + "u1500,2048,4096,1,250 u1,2,3,4,5 x", &e));
+  EXPECT_EQ(e.message, "u1,2,3,4,5 x");
   EXPECT_EQ(e.measured.cpu_s, 1.5);
   EXPECT_EQ(e.measured.peak_mb, 2);
   EXPECT_EQ(e.measured.read_mb, 2);
+  EXPECT_EQ(e.measured.transfer_s, 0.25);
   e = {};
   ASSERT_TRUE(ParseRecord(end + "a\\nb\\\\c", &e));
   EXPECT_EQ(e.measured.cpu_s, -1) << "an older cigri-job measures nothing";

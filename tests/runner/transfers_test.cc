@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cluster/job_environment.h"
+
 namespace cigri::runner {
 namespace {
 
@@ -30,7 +32,7 @@ TEST(TransfersTest, FilesOfATaskAreNamedByItsValues) {
             "cigri_out - o \"$cigri_home\"/1/2\n"
             "cigri_end");
   EXPECT_EQ(batch.setup.find("module load x\n"), 0u);
-  EXPECT_EQ(batch.options, json({{"cores", 1}}));
+  EXPECT_EQ(batch.options, json({{"cores", 1}, {cluster::kMovesFiles, true}}));
   EXPECT_FALSE(MovesFiles(batch.options));
 }
 

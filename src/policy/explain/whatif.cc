@@ -268,7 +268,7 @@ class Finder {
     const int k = placement.resource_class - 1;
     for (int more = width; more <= 4096 * width; more *= 2)
       Add(r, Doer::kNobody, more,
-          "free " + r.detail + " on " + cluster.name + ": " + std::to_string(more) + " more",
+          r.detail + " of " + cluster.name + ": " + std::to_string(more) + " more free",
           [more, k](ChangeTarget& p) {
             p.cluster->classes[k].free += more, p.cluster->classes[k].total += more;
           });
