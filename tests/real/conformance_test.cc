@@ -42,7 +42,7 @@ class RealHttpCluster : public HttpCluster {
     direct_ = cluster::MakeCluster(direct, tokens);
   }
   int JobsWithTag(const std::string& tag) override {
-    return static_cast<int>(direct_->Find(tag, user(), 0, false).jobs.size());
+    return static_cast<int>(direct_->Find(tag, user(), Lately(), false).jobs.size());
   }
   std::chrono::milliseconds pause() const override { return std::chrono::milliseconds(300); }
 
@@ -147,7 +147,8 @@ class RealGridEngine final : public CommandCluster {
   int JobsWithTag(const std::string& tag) override {
     auto direct = config();
     direct.options["command_wrapper"] = kRun;
-    return static_cast<int>(cluster::MakeCluster(direct)->Find(tag, user(), 0, false).jobs.size());
+    const auto found = cluster::MakeCluster(direct)->Find(tag, user(), Lately(), false);
+    return static_cast<int>(found.jobs.size());
   }
   std::string user() const override { return "grid"; }
   std::string Stranger() const override { return "nobody"; }

@@ -37,7 +37,7 @@ void ConformanceTest::TearDown() {
   Heal();
   for (const auto& batch : batches_) {
     std::vector<RemoteRef> refs;
-    for (auto& job : driver_->Find(batch.tag, batch.cluster_user, 0, false).jobs)
+    for (auto& job : driver_->Find(batch.tag, batch.cluster_user, Lately(), false).jobs)
       if (job.state != RemoteState::kEnded) refs.push_back(job.ref);
     if (!refs.empty()) driver_->Kill(refs);
   }
@@ -114,7 +114,7 @@ std::vector<RemoteJob> ConformanceTest::Await(const std::vector<RemoteRef>& refs
 }
 
 std::vector<std::string> ConformanceTest::Found(const Batch& batch) {
-  const auto found = driver_->Find(batch.tag, batch.cluster_user, 0, false);
+  const auto found = driver_->Find(batch.tag, batch.cluster_user, Lately(), false);
   EXPECT_TRUE(found.complete);
   EXPECT_EQ(found.jobs.size(), batch.elements.size());
   std::vector<std::string> ids(batch.elements.size());

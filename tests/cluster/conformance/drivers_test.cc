@@ -95,7 +95,8 @@ class TestedLocal final : private LocalDaemon, public HttpCluster {
   int JobsWithTag(const std::string& tag) override {
     auto config = LocalConfig();
     config.api_url = "unix:" + socket();
-    return static_cast<int>(cluster::MakeCluster(config)->Find(tag, user(), 0, false).jobs.size());
+    const auto found = cluster::MakeCluster(config)->Find(tag, user(), Lately(), false);
+    return static_cast<int>(found.jobs.size());
   }
   std::string user() const override { return getpwuid(geteuid())->pw_name; }
   void MakeRefused(Batch* batch) const override { batch->slots = 1000; }

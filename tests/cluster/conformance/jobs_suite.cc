@@ -87,7 +87,7 @@ TEST_P(ConformanceTest, GarbageIsNoAnswer) {
 }
 
 TEST_P(ConformanceTest, ATagThatNobodyHasUsedIsCompletelyAbsent) {
-  const auto found = driver().Find("cigri.7.conform.never", tested().user(), 0, false);
+  const auto found = driver().Find("cigri.7.conform.never", tested().user(), Lately(), false);
   EXPECT_TRUE(found.complete);
   EXPECT_TRUE(found.jobs.empty());
 }
@@ -110,7 +110,7 @@ TEST_P(ConformanceTest, AnEndedJobIsFoundByItsTagWithItsEnd) {
   const auto batch = GivenBatch({"exit 9"});
   const auto refs = GivenJobs(batch);
   Await(refs, RemoteState::kEnded);
-  const auto found = driver().Find(batch.tag, batch.cluster_user, 0, false);
+  const auto found = driver().Find(batch.tag, batch.cluster_user, Lately(), false);
   ASSERT_EQ(found.jobs.size(), 1u);
   EXPECT_EQ(found.jobs[0].state, RemoteState::kEnded);
   EXPECT_EQ(found.jobs[0].wait_status, 9 << 8);
@@ -122,7 +122,7 @@ TEST_P(ConformanceTest, EndedAndLiveJobsAreAmongTheTagsOfTheLastTime) {
   Await(GivenJobs(ended), RemoteState::kEnded);
   const auto live = GivenBatch({"sleep 300"});
   GivenJobs(live);
-  const auto tags = driver().TagsSince("cigri.7.conform.", 0);
+  const auto tags = driver().TagsSince("cigri.7.conform.", Lately());
   EXPECT_EQ(std::count(tags.begin(), tags.end(), ended.tag), 1);
   EXPECT_EQ(std::count(tags.begin(), tags.end(), live.tag), 1);
 }

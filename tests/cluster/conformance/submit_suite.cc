@@ -125,7 +125,7 @@ TEST_P(ConformanceTest, JobsAreHeldUntilTheyAreReleased) {
 TEST_P(ConformanceTest, ATagThatWasGivenUpCanNoLongerBeSubmitted) {
   if (!driver().capabilities().revokes) GTEST_SKIP() << "this kind cannot give up a tag";
   const auto batch = GivenBatch({"exit 0"});
-  const auto found = driver().Find(batch.tag, batch.cluster_user, 0, true);
+  const auto found = driver().Find(batch.tag, batch.cluster_user, Lately(), true);
   EXPECT_TRUE(found.complete && found.revoked);
   EXPECT_TRUE(found.jobs.empty());
   EXPECT_NE(Outcome(driver(), batch), "taken");
@@ -134,7 +134,7 @@ TEST_P(ConformanceTest, ATagThatWasGivenUpCanNoLongerBeSubmitted) {
 
 TEST_P(ConformanceTest, ATagIsNotReportedAsGivenUpWhereThatCannotBe) {
   if (driver().capabilities().revokes) GTEST_SKIP() << "this kind can give up a tag";
-  EXPECT_FALSE(driver().Find("cigri.7.conform.never", tested().user(), 0, true).revoked);
+  EXPECT_FALSE(driver().Find("cigri.7.conform.never", tested().user(), Lately(), true).revoked);
 }
 
 }  // namespace cigri::conformance
