@@ -10,6 +10,7 @@
 #include "cluster/command_transport.h"
 #include "cluster/drivers.h"
 #include "cluster/job_environment.h"
+#include "cluster/job_script.h"
 #include "cluster/kill_once.h"
 #include "cluster/resource_request.h"
 #include "cluster/rest_api.h"

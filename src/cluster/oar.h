@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/drivers.h"
+#include "cluster/job_record.h"
 #include "cluster/job_script.h"
 #include "cluster/oar_jobs.h"
 #include "cluster/rest_api.h"

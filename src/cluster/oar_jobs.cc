@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "cluster/job_script.h"
+#include "cluster/job_record.h"
 #include "cluster/json_list.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"

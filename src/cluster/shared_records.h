@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "cluster/job_script.h"
+#include "cluster/job_record.h"
 #include "cluster/shared_files.h"
 
 namespace cigri::cluster {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cluster/drivers.h"
+#include "cluster/job_script.h"
 #include "cluster/rest_api.h"
 #include "cluster/shared_records.h"
 #include "cluster/slurm_array.h"

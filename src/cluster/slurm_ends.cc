@@ -1,7 +1,7 @@
 // What Slurm's states mean, live and ended.
 #include <csignal>
 
-#include "cluster/job_script.h"
+#include "cluster/job_record.h"
 #include "cluster/slurm_codec.h"
 #include "core/text.h"
 

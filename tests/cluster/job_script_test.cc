@@ -1,4 +1,5 @@
 // The script of a job, run by the real shell as a batch scheduler would.
+#include "cluster/job_record.h"
 #include "cluster/job_script.h"
 
 #include <gtest/gtest.h>

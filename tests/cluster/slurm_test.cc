@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cluster/job_script.h"
+#include "cluster/job_record.h"
 #include "cluster/slurm_array.h"
 #include "cluster/slurm_codec.h"
 #include "core/text.h"
