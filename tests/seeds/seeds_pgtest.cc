@@ -23,7 +23,7 @@ constexpr int kTasks = 12, kClusters = 2, kStepsOfFaults = 60;
 
 int Seeds() {
   const char* given = std::getenv("CIGRI_SEEDS");
-  return given != nullptr ? std::atoi(given) : 12;
+  return given != nullptr ? std::atoi(given) : 8;
 }
 
 class SeedsPgTest : public test::RowsTest {
