@@ -72,7 +72,8 @@ std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluste
                       "), which the grid has not recorded");
       continue;
     }
-    if (it->second.tag != row[1] || !OarMeans(row[2], row[3], it->second))
+    if (it->second.tag != row[1] ||
+        (!it->second.shares_job && !OarMeans(row[2], row[3], it->second)))
       wrong.push_back(Described(it->second) + ", OAR says " + row[1] + " " + row[2] + " " + row[3]);
     ends.erase(it);
   }
@@ -98,7 +99,7 @@ std::vector<std::string> DisagreeWithSlurm(const std::string& name, const std::s
                         "), which the grid has not recorded");
       continue;
     }
-    if (it->second.tag != s.tag || !SlurmMeans(s, it->second))
+    if (it->second.tag != s.tag || (!it->second.shares_job && !SlurmMeans(s, it->second)))
       wrong.push_back(Described(it->second) + ", Slurm says " + s.tag + " " + s.state + " " +
                       s.exit);
     ends.erase(it);

@@ -9,6 +9,7 @@ namespace cigri::test {
 struct OurEnd {
   std::string cluster, remote_id, tag, exit_class, code,
       wait_status;  ///< wait_status "" = not known
+  bool shares_job = false;  ///< what the cluster says of the job is no end of this task
 };
 
 /// Compares with the database of OAR `instance`: the same jobs under the same ids and tags, ended
