@@ -17,16 +17,6 @@ std::pair<std::string, std::string> SplitTag(const std::string& tag) {
   return {tag.substr(first + 1, last - first - 1), tag.substr(last + 1)};
 }
 
-// At most 1000 entries in a folder: two streams of 500 jobs.
-std::string OutputFolder(const std::string& tag, const std::string& chunk) {
-  const auto [campaign, random] = SplitTag(tag);
-  return "output/" + campaign + "/" + random + "." + chunk;
-}
-
-std::string RecordFolder(const std::string& tag, const std::string& chunk) {
-  return "records/" + tag + "/" + chunk;
-}
-
 std::optional<double> NumberOf(const std::string& word) {
   double number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
@@ -54,6 +44,15 @@ std::optional<double> CpuSeconds(const std::string& word) {
 }
 
 }  // namespace
+
+std::string OutputFolder(const std::string& tag, const std::string& chunk) {
+  const auto [campaign, random] = SplitTag(tag);
+  return "output/" + campaign + "/" + random + "." + chunk;
+}
+
+std::string RecordFolder(const std::string& tag, const std::string& chunk) {
+  return "records/" + tag + "/" + chunk;
+}
 
 std::string RecordPath(const RemoteRef& ref) {
   return RecordFolder(ref.tag, std::to_string(ref.index / 500)) + "/" + std::to_string(ref.index);

@@ -9,6 +9,11 @@
 
 namespace cigri::cluster {
 
+/// Below ScriptSettings::folder: the folders of a batch's output and of its records. `chunk`: the
+/// number of 500 elements in a row, so that a folder has at most 1000 entries, or a shell's word.
+std::string OutputFolder(const std::string& tag, const std::string& chunk);
+std::string RecordFolder(const std::string& tag, const std::string& chunk);
+
 /// Below ScriptSettings::folder: where the job of `ref` leaves its record and its output, and the
 /// file in which it leaves its measurements together with its neighbours.
 std::string RecordPath(const RemoteRef& ref);
@@ -45,7 +50,8 @@ GroupLog ParseGroupLog(std::string_view text);
 /// element of that job comes after it.
 RemoteJob InGroup(const RemoteJob& whole, const RemoteRef& ref, bool last, const GroupLog& log);
 
-/// Fills the end of `job` from the wait status of its script: on its own, or one of the two above.
+/// Fills the end of `job` from the wait status of its script: a program's own, or one of
+/// job_script.h's.
 void EndByScript(RemoteJob* job, int wait_status);
 /// Fills `job` from its record, when that is all there is. A job that TERM ended was ended by
 /// somebody whom the record does not name: the cause is then unknown.

@@ -4,8 +4,8 @@
 
 #include <map>
 
-
 #include "cluster/job_environment.h"
+#include "cluster/job_record.h"
 #include "core/text.h"
 #include "secrets/base64.h"
 
