@@ -297,7 +297,7 @@ constexpr char kPerl[] =
 // How a job with checkpoints learns that it will be killed: "" its cluster sends the signal and says
 // so, 1 the cluster sends it, 2 the job finds out itself when its walltime ends.
 std::string WarnsOfEnds(const ScriptSettings& settings) {
-  if (settings.kind == ScriptSettings::Kind::kOar) return "";
+  if (settings.kind == ScriptSettings::Kind::kOar) return settings.oar_signals ? "" : "2";
   return settings.cluster_signals ? "1" : "2";
 }
 

@@ -30,6 +30,7 @@ struct ScriptSettings {
   /// Whether the cluster sends the checkpoint signal before it kills a job. Else the script sees to
   /// it: before the walltime, and on Slurm also before an eviction.
   bool cluster_signals = false;
+  bool oar_signals = true;  ///< the same of OAR, which also says so: of OAR 2
   static ScriptSettings From(const ClusterConfig& config, Kind kind);
 };
 

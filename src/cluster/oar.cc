@@ -35,7 +35,9 @@ OarCluster::OarCluster(const ClusterConfig& config, TokenSource tokens,
                        std::unique_ptr<OarDialect> dialect)
     : api_(config, std::move(tokens), RestApi::Identity::kOar),
       dialect_(std::move(dialect)),
-      script_(ScriptSettings::From(config, ScriptSettings::Kind::kOar)) {}
+      script_(ScriptSettings::From(config, ScriptSettings::Kind::kOar)) {
+  script_.oar_signals = dialect_->signals_before_kills();
+}
 
 Capabilities OarCapabilities() {
   Capabilities c;

@@ -51,6 +51,8 @@ class OarDialect {
   virtual bool knows_home() const = 0;
   /// Whether a job's submission_time is the time at which it was submitted.
   virtual bool exact_submission_time() const = 0;
+  /// Whether OAR sends a job the signal that its submission names before it kills the job.
+  virtual bool signals_before_kills() const = 0;
   /// What the versions begin with that were tried on a real one: "2.5".
   virtual std::string tried_version() const = 0;
 

@@ -45,6 +45,7 @@ class Oar2 final : public OarDialect {
   bool newline_ends_last_line() const override { return true; }
   bool knows_home() const override { return true; }
   bool exact_submission_time() const override { return true; }
+  bool signals_before_kills() const override { return true; }
   std::string tried_version() const override { return "2.5"; }
 };
 

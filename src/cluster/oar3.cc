@@ -49,6 +49,9 @@ class Oar3 final : public OarDialect {
   bool knows_home() const override { return false; }
   // It is the time of an earlier request.
   bool exact_submission_time() const override { return false; }
+  // Its meta-scheduler dies each time that it should evict a job submitted with `checkpoint`: the
+  // job is never evicted, and the cluster's own users wait.
+  bool signals_before_kills() const override { return false; }
   std::string tried_version() const override { return "3.0"; }
 
  private:

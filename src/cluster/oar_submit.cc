@@ -188,7 +188,8 @@ std::string OarCluster::SubmissionBody(const Batch& batch) const {
   if (const auto types = Types(batch); !types.empty()) body["type"] = types;
   if (const auto p = Properties(batch, api_.config()); !p.empty()) body["property"] = Words(p);
   if (!batch.project.empty()) body["project"] = Words(batch.project);
-  if (const auto checkpoint = CheckpointOf(batch)) {
+  const auto checkpoint = CheckpointOf(batch);
+  if (checkpoint && dialect_->signals_before_kills()) {
     body["checkpoint"] = checkpoint->grace_s;
     body["signal"] = checkpoint->number;
   }

@@ -2,6 +2,7 @@
 // an answer to a submission that names the array only.
 #include <gtest/gtest.h>
 
+#include "cluster/job_script.h"
 #include "core/text.h"
 #include "recorded_server.h"
 
@@ -86,6 +87,22 @@ TEST_F(Oar3Test, ASubmissionThatNamesTheArrayOnlyIsListed) {
   const auto lines = Split(body["param_file"].get<std::string>(), '\n');
   EXPECT_EQ(lines.size(), 3u) << "a newline at the end would be one more job";
   EXPECT_NE(lines.back(), "");
+}
+
+// With `checkpoint` its meta-scheduler could not evict the job.
+TEST_F(Oar3Test, ACheckpointIsAskedForByTheScriptAndNotByOar) {
+  auto batch = BatchOf({"true"});
+  batch.options["checkpoint"] = {{"signal", "USR1"}, {"grace", 90}};
+  server_.On("POST", "/jobs", Says({{"id", 84}}, 201));
+  Pages("/jobs?details=1&array=84", Json::array({Job(84, "Waiting")}));
+  oar_->Submit(batch);
+  const auto body = Json::parse(server_.requests().at(0).body);
+  EXPECT_FALSE(body.contains("checkpoint"));
+  EXPECT_FALSE(body.contains("signal"));
+  ScriptSettings settings;
+  EXPECT_NE(JobScript(batch, settings).find(" warned= "), std::string::npos);
+  settings.oar_signals = false;
+  EXPECT_NE(JobScript(batch, settings).find(" warned=2 "), std::string::npos);
 }
 
 TEST_F(Oar3Test, EveryRefusalMeansWhatItMeansForTheJobs) {
