@@ -2,8 +2,9 @@
 
 Prints "BATCH FILE" lines. Files of one batch are compiled as one text, so a name that one of them
 keeps to itself (in an anonymous namespace) must not be declared by another or by its headers, unless
-both make it an alias of the same type. What looks like a clash and is none costs a smaller batch,
-nothing more.
+both make it an alias of the same type. Nor may one file call a function that another keeps to
+itself: it would compile in the batch only. What looks like a clash and is none costs a smaller
+batch, nothing more.
 """
 import functools
 import os
@@ -83,11 +84,23 @@ def aliases_of(path):
         return set(re.findall(r"^(?:using|namespace) (\w+) = ([^;]+);$", file.read(), re.M))
 
 
+@functools.lru_cache(None)
+def calls_of(path):
+    """The functions, by our spelling, that `path` calls by their bare names and defines nowhere."""
+    with open(path, encoding="utf-8") as file:
+        code = NOISE.sub("", file.read())
+    public, private, included = names_of(path)
+    members = set(re.findall(r"::([A-Z]\w*)\(", code))
+    return (set(re.findall(r"(?<![.>:\w])([A-Z]\w*)\(", code))
+            - public - private - included - members)
+
+
 def clash(one, other):
     public, private, included = names_of(one)
     public2, private2, included2 = names_of(other)
     same = {name for name, _ in aliases_of(one) & aliases_of(other)}
-    return (private & (public2 | private2 | included2) or private2 & (public | included)) - same
+    return ((private & (public2 | private2 | included2) or private2 & (public | included)) - same
+            or calls_of(one) & private2 or calls_of(other) & private)
 
 
 def batches(most, files):
