@@ -108,4 +108,9 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 
+std::unique_ptr<cluster::Cluster> MakeDriver(const DriverFactory& factory, const ClusterRow& row,
+                                             const std::string& conninfo, Caller caller) {
+  return factory ? factory(row) : MakeDriver(row, conninfo, caller);
+}
+
 }  // namespace cigri::clusterdb

@@ -1,5 +1,6 @@
 // The rows of `clusters` as modules need them, and the drivers made from them.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,5 +38,11 @@ void StoreCapabilities(db::Tx& tx);
 std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row,
                                              const std::string& conninfo = "",
                                              Caller caller = Caller::kApi);
+
+/// How a module makes the driver of a row; empty: MakeDriver. Tests and the fault simulation give
+/// their own.
+using DriverFactory = std::function<std::unique_ptr<cluster::Cluster>(const ClusterRow& row)>;
+std::unique_ptr<cluster::Cluster> MakeDriver(const DriverFactory& factory, const ClusterRow& row,
+                                             const std::string& conninfo, Caller caller);
 
 }  // namespace cigri::clusterdb

@@ -82,8 +82,7 @@ Killer* Nikita::MakeKiller(const clusterdb::ClusterRow& row, module::Step& step)
   entry.fingerprint = row.fingerprint;
   try {
     entry.killer = std::make_unique<Killer>(
-        make_driver_ ? make_driver_(row)
-                     : clusterdb::MakeDriver(row, step.conninfo, clusterdb::Caller::kNikita),
+        clusterdb::MakeDriver(make_driver_, row, step.conninfo, clusterdb::Caller::kNikita),
         step.waker);
   } catch (const std::exception& e) {
     log::error("[{}] cannot kill there: {}", row.config.name, e.what());

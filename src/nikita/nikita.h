@@ -16,11 +16,7 @@ namespace cigri::nikita {
 
 class Nikita {
  public:
-  using DriverFactory =
-      std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow&)>;
-
-  /// `make_driver`: how a row becomes a driver; by default clusterdb::MakeDriver.
-  explicit Nikita(DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
+  explicit Nikita(clusterdb::DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
   void Pass(module::Step& step);
 
  private:
@@ -37,7 +33,7 @@ class Nikita {
     std::string fingerprint;
     std::unique_ptr<Killer> killer;
   };
-  DriverFactory make_driver_;
+  clusterdb::DriverFactory make_driver_;
   std::map<std::int64_t, clusterdb::ClusterRow> rows_;
   std::map<std::int64_t, Entry> killers_;
   Clock::time_point last_pass_{}, by_time_{}, rows_read_{}, reported_{};

@@ -17,7 +17,8 @@ ClusterSession::ClusterSession(const clusterdb::ClusterRow& row, std::int64_t le
       user_tokens(row.config.auth_type == "jwt"),
       shared(a_shared),
       store(row.config.id, shared.grid_id, shared.epoch, lease),
-      driver(shared.make_driver(row)),
+      driver(clusterdb::MakeDriver(shared.make_driver, row, shared.conninfo,
+                                    clusterdb::Caller::kRunner)),
       caps(driver->capabilities()) {}
 
 void ClusterSession::Transact(const std::function<void(db::Tx&)>& body, db::Tx::Sync sync) {

@@ -15,8 +15,6 @@
 namespace cigri::runner {
 
 using Clock = std::chrono::steady_clock;
-using DriverFactory =
-    std::function<std::unique_ptr<cluster::Cluster>(const clusterdb::ClusterRow& row)>;
 
 /// What all cluster runners of the process share. Outlives them.
 struct Shared {
@@ -25,7 +23,8 @@ struct Shared {
   std::int64_t epoch;
   int send_window_s;  ///< a POST starts at most this long after its claim began
   module::Waker& waker;
-  DriverFactory make_driver;
+  std::string conninfo;
+  clusterdb::DriverFactory make_driver;
   std::atomic<bool> stale{false};  ///< another runner has a cluster of ours: the process must end
 };
 

@@ -57,18 +57,14 @@ void Runner::Start(module::Step& step) {
     db::Tx tx(step.db);
     grid_id = GridId(tx);
   }
-  auto make_driver = make_driver_;
-  if (!make_driver)
-    make_driver = [conninfo = step.conninfo](const clusterdb::ClusterRow& row) {
-      return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kRunner);
-    };
   const int send_window_s = static_cast<int>(step.config.GetInt("SEND_WINDOW", 10, 2, 300));
   shared_.reset(new Shared{{step.conninfo, "cigri runner", kSessions},
                            grid_id,
                            step.epoch,
                            send_window_s,
                            step.waker,
-                           std::move(make_driver)});
+                           step.conninfo,
+                           make_driver_});
   loaded_at_ = {};
 }
 

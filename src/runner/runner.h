@@ -15,8 +15,7 @@ namespace cigri::runner {
 /// them.
 class Runner {
  public:
-  /// `make_driver`: how a row becomes a driver; by default clusterdb::MakeDriver.
-  explicit Runner(DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
+  explicit Runner(clusterdb::DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
 
   /// Throws StaleEpoch when another runner has taken a cluster of this one.
   void Pass(module::Step& step);
@@ -32,7 +31,7 @@ class Runner {
   void Refresh(db::Tx& tx);
   void StartThread(const clusterdb::ClusterRow& row, std::int64_t lease);
 
-  DriverFactory make_driver_;
+  clusterdb::DriverFactory make_driver_;
   std::unique_ptr<Leases> leases_;  // as long as the process
   std::unique_ptr<Shared> shared_;
   std::map<std::int64_t, Entry> runners_;  // destroyed before shared_

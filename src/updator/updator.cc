@@ -19,11 +19,6 @@ constexpr double kNodeOverS = 2 * 86400;
 
 }  // namespace
 
-Updator::Updator()
-    : Updator([](const clusterdb::ClusterRow& row, const std::string& conninfo) {
-        return clusterdb::MakeDriver(row, conninfo, clusterdb::Caller::kUpdator);
-      }) {}
-
 void Updator::Pass(module::Step& step) {
   const bool restart = step.fresh || !finished_;
   finished_ = false;
@@ -116,8 +111,10 @@ void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Step& step) 
                             .token = tokens_.Of(id),
                             .grid_mark = grid_mark_,
                             .pace = {.poll_s = row.min_cycle_s, .full_s = full_s_}};
-    auto poller = std::make_unique<Poller>(std::move(settings), make_driver_(row, step.conninfo),
-                                           mailbox_, step.waker);
+    auto driver =
+        clusterdb::MakeDriver(make_driver_, row, step.conninfo, clusterdb::Caller::kUpdator);
+    auto poller =
+        std::make_unique<Poller>(std::move(settings), std::move(driver), mailbox_, step.waker);
     pollers_[id] = {row.fingerprint, std::move(poller), std::nullopt};
   } catch (const std::exception& e) {
     log::error("[{}] cannot be driven: {}", row.config.name, e.what());

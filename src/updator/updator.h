@@ -28,13 +28,7 @@ namespace cigri::updator {
 
 class Updator {
  public:
-  /// Makes the driver of a cluster; throws when the cluster cannot be driven.
-  using DriverFactory = std::function<std::unique_ptr<cluster::Cluster>(
-      const clusterdb::ClusterRow& row, const std::string& conninfo)>;
-
-  /// With the drivers of the clusters' kinds.
-  Updator();
-  explicit Updator(DriverFactory make_driver) : make_driver_(std::move(make_driver)) {}
+  explicit Updator(clusterdb::DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
 
   /// One transaction. After a pass that failed, the next one begins again from the tables: the
   /// answers that the failed one had taken are asked for again.
@@ -64,7 +58,7 @@ class Updator {
   void Reconcile(Store& store, const std::vector<Answer>& answers);
   void AfterCommit(const UpdateResult& result, const std::vector<Answer>& answers);
 
-  DriverFactory make_driver_;
+  clusterdb::DriverFactory make_driver_;
   std::shared_ptr<Mailbox> mailbox_;
   bool finished_ = false;  // the last pass came to its end
   Memory memory_;

@@ -43,10 +43,8 @@ class ClusterRunnerPgTest : public test::RowsTest {
                              0,
                              10,
                              waker_,
-                             [this](const clusterdb::ClusterRow& row) {
-                               return clusterdb::MakeDriver(row, conninfo(),
-                                                            clusterdb::Caller::kRunner);
-                             }});
+                             conninfo(),
+                             {}});
     auto c = Connect();
     db::Tx tx(*c);
     runner_ = std::make_unique<ClusterRunner>(clusterdb::LoadClusters(tx).at(0), 0, *shared_);

@@ -57,11 +57,7 @@ class SeedsPgTest : public test::RowsTest {
   }
   void Start(test::SimulatedSite& site) {
     const auto driver = [&](const clusterdb::ClusterRow& row) { return site.MakeDriver(row); };
-    modules_.push_back(
-        {"updator", [=] {
-           return PassOf<updator::Updator>(
-               [=](const clusterdb::ClusterRow& row, const std::string&) { return driver(row); });
-         }});
+    modules_.push_back({"updator", [=] { return PassOf<updator::Updator>(driver); }});
     modules_.push_back({"metascheduler", [] { return PassOf<metascheduler::Metascheduler>(); }});
     modules_.push_back({"runner", [=] { return PassOf<runner::Runner>(driver); }});
     modules_.push_back({"nikita", [=] { return PassOf<nikita::Nikita>(driver); }});

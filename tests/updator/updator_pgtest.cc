@@ -13,7 +13,7 @@ using cluster::RemoteState;
 class UpdatorPgTest : public test::RowsTest {
  protected:
   UpdatorPgTest()
-      : updator_([this](const clusterdb::ClusterRow& row, const std::string&) {
+      : updator_([this](const clusterdb::ClusterRow& row) {
           if (row.config.id == broken_) throw std::runtime_error("no such kind");
           return std::make_unique<FakeCluster>(script_, feed_);
         }) {}
