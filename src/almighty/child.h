@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "almighty/cycles.h"
+#include "almighty/decide.h"
 #include "module/lines.h"
 #include "process/spawn.h"
 

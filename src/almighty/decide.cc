@@ -1,4 +1,4 @@
-#include "almighty/cycles.h"
+#include "almighty/decide.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include "almighty/almighty.h"
 #include "almighty/child.h"
-#include "almighty/cycles.h"
+#include "almighty/decide.h"
 #include "almighty/election.h"
 #include "almighty/outage.h"
 #include "almighty/services.h"

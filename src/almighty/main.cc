@@ -5,9 +5,7 @@
 #include "core/log.h"
 #include "embedded/process.h"
 
-namespace {
-
-int Main(int argc, char** argv) {
+static int Main(int argc, char** argv) {
   cigri::CommandLine line("almighty",
                           "Starts, sequences, watches and restarts the modules of the grid.");
   cigri::almighty::Options options;
@@ -24,7 +22,5 @@ int Main(int argc, char** argv) {
   options.home.Make();
   return cigri::almighty::Run(options);
 }
-
-}  // namespace
 
 int main(int argc, char** argv) { return cigri::RunMain("almighty", Main, argc, argv); }

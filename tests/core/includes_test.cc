@@ -211,5 +211,26 @@ TEST(IncludesTest, OnlyTheDatabaseFolderOpensConnections) {
     }
 }
 
+// Who knows one module finds its way in the others: main.cc only reads the command line,
+// <module>.cc holds the pass, decide.cc is pure, store.cc holds the SQL.
+TEST(IncludesTest, ModulesHaveOneShape) {
+  for (const std::string module : {"almighty", "updator", "predictor", "metascheduler", "runner",
+                                   "nikita", "notifier"}) {
+    const fs::path folder = fs::path(CIGRI_SOURCE_DIR) / "src" / module;
+    for (const std::string& name : {module, std::string("decide"), std::string("store")})
+      for (const char* extension : {".h", ".cc"})
+        EXPECT_TRUE(fs::exists(folder / (name + extension))) << module << "/" << name << extension;
+    std::ifstream main(folder / "main.cc");
+    int lines = 0;
+    for (std::string line; std::getline(main, line);) ++lines;
+    EXPECT_GT(lines, 0) << module << "/main.cc";
+    EXPECT_LT(lines, 30) << module << "/main.cc";
+    std::ifstream in(folder / "decide.cc");
+    for (std::string line; std::getline(in, line);)
+      EXPECT_FALSE(line.starts_with("#include <sql/") || line.starts_with("#include \"db/"))
+          << module << "/decide.cc uses the database: " << line;
+  }
+}
+
 }  // namespace
 }  // namespace cigri
