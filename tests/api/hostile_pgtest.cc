@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/api/api_fixture.h"
+#include "tests/support/await.h"
 
 namespace cigri::test {
 namespace {
@@ -42,14 +43,12 @@ class HostilePgTest : public ApiTest {
   }
   // Whether `n` long polls of one user wait, at the latest after `patience`.
   bool PollsWait(std::int64_t n, std::chrono::milliseconds patience) {
-    const auto end = std::chrono::steady_clock::now() + patience;
-    do {
+    const auto wait = [&] {
       limits::Uses uses;
       context_->add_uses(uses);
-      if (uses.all().at(limits::kLongPolls.name).most >= n) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    } while (std::chrono::steady_clock::now() < end);
-    return false;
+      return uses.all().at(limits::kLongPolls.name).most >= n;
+    };
+    return test::Await(wait, patience);
   }
   std::vector<int> sockets_;
 };

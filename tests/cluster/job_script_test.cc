@@ -16,6 +16,7 @@
 #include "cluster/transfer.h"
 #include "core/text.h"
 #include "recorded_server.h"
+#include "tests/support/await.h"
 
 namespace cigri::cluster {
 namespace {
@@ -254,7 +255,7 @@ TEST_F(GroupScriptTest, EachElementRunsAsIfItWereAlone) {
 TEST_F(GroupScriptTest, AnEndIsSeenWhileTheJobRunsAndAKillLosesOnlyWhatRan) {
   const auto batch = GroupOf({"true", "touch $HOME/second; sleep 60", "touch $HOME/third"});
   auto job = std::async(std::launch::async, [&] { return RunGroup(batch, "setsid"); });
-  while (!fs::exists(home_ / "second")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(test::Await([&] { return fs::exists(home_ / "second"); }));
   const auto log = Log(batch);
   const auto seen = [&](int index, const RemoteJob& whole) {
     return InGroup(whole, GroupRef(batch, index), index == 2, log);
@@ -335,7 +336,7 @@ TEST_F(JobScriptTest, ACheckpointSignalReachesTheProgramsThatCatchItAndEndsNoOth
                         "$HOME/saved ]; do sleep 0.05; done) & sleep 0.2; sh -c 'sleep 1; exit 3'"});
   batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
   auto job = std::async(std::launch::async, [&] { return Run(batch); });
-  while (!fs::exists(home_ / "ready")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(test::Await([&] { return fs::exists(home_ / "ready"); }));
   const auto pid = Split(Contents(home_ / ".cigri" / RecordPath(Ref(batch, 0))), ' ').at(5);
   ASSERT_EQ(kill(std::stoi(pid), SIGUSR2), 0);
   EXPECT_EQ(job.get(), 3 << 8);
@@ -467,11 +468,15 @@ TEST_F(CheckpointScriptTest, AKillThatGridEngineAnnouncesLeavesTheScriptAndThose
       "while [ $n -lt 4 ] || [ ! -e $READY.survived ]; do sleep 0.05; done; exit 9";
   batch_.setup = "export READY=" + (home_ / "ready").string();
   auto job = std::async(std::launch::async, [&] { return Run(batch_, 0, settings_); });
-  while (!fs::exists(home_ / "ready")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(test::Await([&] { return fs::exists(home_ / "ready"); }));
   const int script = std::stoi(Script());
   // The script may not listen yet.
-  while (kill(-script, SIGUSR1) == 0 && kill(-script, SIGUSR2) == 0)
-    if (job.wait_for(std::chrono::seconds(1)) == std::future_status::ready) break;
+  ASSERT_TRUE(test::Await(
+      [&] {
+        return kill(-script, SIGUSR1) != 0 || kill(-script, SIGUSR2) != 0 ||
+               job.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
+      },
+      std::chrono::seconds(60)));
   RemoteJob end;
   EndByScript(&end, job.get());
   EXPECT_EQ(end.cause, EndCause::kPreempted) << end.message;
@@ -583,7 +588,7 @@ TEST_F(JobScriptTest, ASecondStartWhileTheFirstRunsWaitsForItsEnd) {
       BatchOf({"echo ran >> $HOME/runs; until [ -e $HOME/go ]; do sleep 0.1; done; exit 4"});
   const auto record = home_ / ".cigri" / RecordPath(Ref(batch));
   auto first = std::async(std::launch::async, [&] { return Run(batch); });
-  while (!fs::exists(home_ / "runs")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(test::Await([&] { return fs::exists(home_ / "runs"); }));
   EXPECT_FALSE(Record(batch)) << "it has begun, not ended";
   auto second = std::async(std::launch::async, [&] { return Run(batch); });
   // Only an end lets it go: it has looked when it sleeps between two polls.

@@ -12,6 +12,7 @@
 #include "clusterdb/user_tokens.h"
 #include "core/text.h"
 #include "secrets/base64.h"
+#include "tests/support/await.h"
 
 namespace cigri::clusterdb {
 namespace {
@@ -102,14 +103,11 @@ TEST_F(TokenCommandTest, OneThatHangsIsEndedWithAllItHasStarted) {
             std::string::npos);
   const int child = std::atoi(Text("pid").c_str());
   ASSERT_GT(child, 1);
-  for (int i = 0; i < 2000 && kill(child, 0) == 0; ++i) {
-    // A zombie that waits for init is ended too.
+  EXPECT_TRUE(test::Await([&] {  // a zombie that waits for init is ended too
     std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
-    std::string text((std::istreambuf_iterator<char>(stat)), {});
-    if (text.find(") Z") != text.npos) return;
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  EXPECT_NE(kill(child, 0), 0) << "the program's child lives on";
+    const std::string text((std::istreambuf_iterator<char>(stat)), {});
+    return text.empty() || text.find(") Z") != text.npos;
+  })) << "the program's child lives on";
 }
 
 TEST_F(TokenCommandTest, ATokenIsUsedAgainUntilNearItsExpiry) {

@@ -21,6 +21,7 @@
 #include "cluster/cluster.h"
 #include "core/text.h"
 #include "http/client.h"
+#include "tests/support/await.h"
 #include "tests/support/for_others.h"
 
 namespace cigri::localcluster {
@@ -30,21 +31,11 @@ using cluster::Batch;
 using cluster::EndCause;
 using cluster::RemoteJob;
 using cluster::RemoteState;
+using test::Await;
 
 inline std::string Slurp(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// True as soon as `condition` holds; false after `limit`.
-inline bool Await(const std::function<bool()>& condition,
-                  std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (std::chrono::steady_clock::now() < end) {
-    if (condition()) return true;
-    usleep(2000);
-  }
-  return condition();
 }
 
 inline pid_t Spawn(std::vector<std::string> words, const std::string& log = "",

@@ -5,6 +5,7 @@
 
 #include "nikita/nikita.h"
 #include "tests/nikita/fixture.h"
+#include "tests/support/await.h"
 
 namespace cigri::nikita {
 namespace {
@@ -27,9 +28,14 @@ class NikitaPgTest : public test::PassTest {
     nikita_->Pass(step);
   }
   bool AwaitAsked(const std::string& remote_id) {
-    for (int i = 0; i < 2000 && !server.Asked(remote_id); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return server.Asked(remote_id);
+    return test::Await([&] { return server.Asked(remote_id); });
+  }
+  // Answers of clusters are taken by the next pass.
+  bool AwaitInPasses(const std::function<bool()>& condition) {
+    return test::Await([&] {
+      PassAgain();
+      return condition();
+    });
   }
   std::string ReasonOf(int job) {
     const auto rows = Sql("SELECT reason FROM kills WHERE job_id = " + std::to_string(job));
@@ -204,11 +210,7 @@ TEST_F(NikitaPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
   GivenJobs(1, 1, 1, 1, "running");
   Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann')");
   Pass();
-  for (int i = 0; i < 2000 && Error().empty(); ++i) {
-    PassAgain();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  EXPECT_NE(Error(), "");
+  EXPECT_TRUE(AwaitInPasses([&] { return !Error().empty(); }));
   EXPECT_EQ(Number("SELECT calls FROM kills"), 1) << "not before it is due";
   server.Break(false);
   Sql("UPDATE kills SET called_at = now() - interval '6 seconds'");
@@ -246,11 +248,7 @@ TEST_F(NikitaPgTest, ACopyThatTheClusterHasMadeIsKilledAndNothingOfOursEndsWithI
   ASSERT_TRUE(AwaitAsked("R900"));
   EXPECT_FALSE(server.Asked("R1")) << "the recorded one goes on";
   // The cluster knows it no more: it is forgotten.
-  for (int i = 0; i < 2000 && Number("SELECT count(*) FROM duplicates") > 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    PassAgain();
-  }
-  EXPECT_EQ(Number("SELECT count(*) FROM duplicates"), 0);
+  EXPECT_TRUE(AwaitInPasses([&] { return Number("SELECT count(*) FROM duplicates") == 0; }));
   EXPECT_EQ(Number("SELECT count(*) FROM kills"), 0);
 }
 
@@ -259,11 +257,8 @@ TEST_F(NikitaPgTest, ACopyThatCannotBeKilledIsAskedForAgainLater) {
   Sql("INSERT INTO duplicates (cluster_id, remote_id, tag, element, cluster_user) VALUES (1, "
       "'R900', 'cigri.1.grid.1', 0, 'ann')");
   Pass();
-  for (int i = 0;
-       i < 2000 && Number("SELECT count(*) FROM duplicates WHERE error IS NOT NULL") == 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    PassAgain();
-  }
+  EXPECT_TRUE(AwaitInPasses(
+      [&] { return Number("SELECT count(*) FROM duplicates WHERE error IS NOT NULL") == 1; }));
   EXPECT_EQ(Number("SELECT calls FROM duplicates"), 1);
   server.Break(false);
   Sql("UPDATE duplicates SET called_at = now() - interval '1 hour'");

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/text.h"
+#include "tests/support/await.h"
 
 namespace cigri::process {
 namespace {
@@ -25,15 +26,13 @@ Command Shell(const std::string& script) {
   return command;
 }
 
-// Waits until process `pid` is gone or a zombie; false when it lives on for 20 s.
+// Whether process `pid` is soon gone or a zombie.
 bool Gone(int pid) {
-  for (int i = 0; i < 4000; ++i) {
+  return test::Await([&] {
     std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
     const std::string stat((std::istreambuf_iterator<char>(in)), {});
-    if (stat.empty() || stat.find(") Z") != stat.npos) return true;
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-  return false;
+    return stat.empty() || stat.find(") Z") != stat.npos;
+  });
 }
 
 TEST(RunTest, OutputAndErrorsAreReadApart) {

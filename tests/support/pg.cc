@@ -1,3 +1,4 @@
+#include "tests/support/await.h"
 #include "tests/support/pg.h"
 
 #include <pwd.h>
@@ -53,7 +54,7 @@ class PrivateServer {
   }
   ~PrivateServer() {
     if (pid_ > 1) kill(pid_, SIGQUIT);
-    for (int i = 0; i < 200 && kill(pid_, 0) == 0; ++i) usleep(10000);
+    Await([&] { return kill(pid_, 0) != 0; }, std::chrono::seconds(2));
     std::error_code ignored;
     fs::remove_all(dir_, ignored);
   }

@@ -37,15 +37,6 @@ std::string Described(const std::vector<GridProcess>& processes) {
 
 }  // namespace
 
-bool Await(const std::function<bool()>& condition, Seconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
 Grid::Grid(std::string slots, std::string user)
     : slots_(std::move(slots)),
       user_(std::move(user)),

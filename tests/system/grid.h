@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/await.h"
 #include "tests/system/child.h"
 #include "tests/system/guard.h"
 #include "tests/system/processes.h"
@@ -18,9 +19,6 @@ namespace cigri::test {
 using nlohmann::json;
 using Seconds = std::chrono::seconds;
 using Arguments = std::vector<std::string>;
-
-/// True as soon as `condition` holds; false after `limit`.
-bool Await(const std::function<bool()>& condition, Seconds limit = Seconds(30));
 
 /// One embedded grid. The programs are those of $CIGRI_BIN, else of this build.
 class Grid {

@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "core/text.h"
+#include "tests/support/await.h"
 
 namespace cigri::conformance {
 
 using namespace cluster;
-using std::chrono::steady_clock;
 
 std::vector<std::string> GarbageAnswers() {
   return {"",
@@ -94,9 +94,8 @@ PollResult ConformanceTest::Poll(const std::vector<RemoteRef>& refs) {
 
 std::vector<RemoteJob> ConformanceTest::Await(const std::vector<RemoteRef>& refs,
                                               RemoteState state) {
-  const auto end = steady_clock::now() + std::chrono::seconds(120);
   std::vector<RemoteJob> jobs;
-  do {
+  const auto all_there = [&] {
     jobs.assign(refs.size(), {});
     std::size_t there = 0;
     for (const auto& job : Poll(refs).jobs)
@@ -106,10 +105,10 @@ std::vector<RemoteJob> ConformanceTest::Await(const std::vector<RemoteRef>& refs
           jobs[i] = job;
           ++there;
         }
-    if (there == refs.size()) return jobs;
-    std::this_thread::sleep_for(tested_->pause());
-  } while (steady_clock::now() < end);
-  ADD_FAILURE() << "not all jobs have reached the state";
+    return there == refs.size();
+  };
+  EXPECT_TRUE(test::Await(all_there, std::chrono::seconds(120), tested_->pause()))
+      << "not all jobs have reached the state";
   return jobs;
 }
 

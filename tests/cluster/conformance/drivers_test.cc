@@ -16,6 +16,7 @@
 #include "oar_model.h"
 #include "slurm_model.h"
 #include "tests/cluster/fake_cluster.h"
+#include "tests/support/await.h"
 
 namespace cigri::conformance {
 namespace {
@@ -54,11 +55,8 @@ class LocalDaemon {
     pid_ = fork();
     if (pid_ == 0) Run();
     http::Client client(http::Endpoint::Parse("unix:" + socket()), {});
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!client.Get("/health").ok()) {
-      if (std::chrono::steady_clock::now() > end) throw std::runtime_error("no localcluster");
-      usleep(2000);
-    }
+    if (!test::Await([&] { return client.Get("/health").ok(); }))
+      throw std::runtime_error("no localcluster");
   }
   ~LocalDaemon() {
     kill(pid_, SIGINT);  // it ends its jobs first

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "conformance.h"
+#include "tests/support/await.h"
 
 namespace cigri::conformance {
 
@@ -81,9 +82,7 @@ void ConformanceTest::ExpectInDoubt(Cluster& with, Fault fault, const std::strin
   EXPECT_EQ(Outcome(with, batch), "in doubt");
   Heal();
   // A real scheduler may still be at the submission whose answer the driver did not await.
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (tested().JobsWithTag(batch.tag) < 3 && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(tested().pause());
+  test::Await([&] { return tested().JobsWithTag(batch.tag) >= 3; }, kPatience, tested().pause());
   ASSERT_EQ(tested().JobsWithTag(batch.tag), 3);
   const auto ids = Found(batch);
   driver().Release(batch, ids);
