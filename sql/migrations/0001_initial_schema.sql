@@ -1188,6 +1188,31 @@ JOIN batches AS b ON b.id = l.batch_id AND b.tasks_per_job > 1
 JOIN live AS o ON o.job_id BETWEEN b.first_job_id AND b.first_job_id + b.n - 1
     AND o.remote_id = l.remote_id AND o.job_id <> l.job_id;
 
+-- What a campaign with this JDL waits for. after: one of those that it comes after is not over.
+-- after_failed: one of those that have to succeed was cancelled, or is over with tasks that need
+-- attention, failed_tasks of them.
+CREATE FUNCTION predecessors_of(jdl jsonb)
+RETURNS TABLE (after bigint, after_failed bigint, failed_tasks bigint) LANGUAGE sql STABLE AS $$
+    SELECT b.after, b.after_failed, CASE WHEN b.after_failed IS NULL THEN 0 ELSE (
+        SELECT count(*) FROM needs_attention AS t WHERE t.campaign_id = b.after_failed) END
+    FROM (
+        SELECT min(a.id) FILTER (WHERE a.state IN ('in_treatment', 'paused')) AS after,
+            min(a.id) FILTER (WHERE x.ok AND (a.state = 'cancelled' OR a.state = 'terminated'
+                AND EXISTS (SELECT FROM needs_attention AS t WHERE t.campaign_id = a.id)))
+                AS after_failed
+        FROM (
+            SELECT ok.id, true AS ok FROM jsonb_array_elements_text(
+                CASE WHEN jsonb_typeof(jdl -> 'after') = 'array' THEN jdl -> 'after' END)
+                AS ok (id)
+            UNION ALL
+            SELECT anyhow.id, false FROM jsonb_array_elements_text(
+                CASE WHEN jsonb_typeof(jdl -> 'after_any') = 'array' THEN jdl -> 'after_any' END)
+                AS anyhow (id)
+        ) AS x
+        JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END
+    ) AS b
+$$;
+
 -- Tasks (n) and jobs, a row per writer and state; the sum over them is the number. Tasks that share
 -- a job are one job. in_flight: sent or about to be sent, and not ended.
 CREATE VIEW job_counts AS

@@ -362,8 +362,7 @@ WHERE id = $1;
 -- Campaigns that may be given something, and those that have jobs in flight ($1) in any state:
 -- these count against quotas and licences, and want nothing. No more retries are counted than
 -- one decision gives. A campaign waits since its submission; with retries alone, since the first
--- of them is due. `after`: one of those that it comes after is not over. `after_failed`: one of
--- those that have to succeed was cancelled, or is over with tasks that need attention.
+-- of them is due. The campaigns that it comes after: function predecessors_of.
 SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
     coalesce(c.sla_group, '') AS sla_group,
     extract(epoch FROM c.submission_time) AS submitted_at,
@@ -376,9 +375,7 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
     coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait,
         j.min_duration, j.licences,
-    b.after, b.after_failed, CASE WHEN b.after_failed IS NULL THEN 0 ELSE (
-        SELECT count(*) FROM needs_attention AS t WHERE t.campaign_id = b.after_failed) END
-        AS failed_tasks,
+    b.after, b.after_failed, b.failed_tasks,
     j.not_before, j.deadline, j.max_jobs_total,
     coalesce(j.scheduler, '') AS scheduler,
     c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS active
@@ -394,22 +391,9 @@ LEFT JOIN LATERAL (
 ) AS d ON true
 LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
 CROSS JOIN LATERAL jsonb_to_record(c.jdl)
-    AS j (class text, affinity_wait text, min_duration text, licences text, after jsonb,
-          after_any jsonb, not_before text, deadline text, max_jobs_total text, scheduler text)
-CROSS JOIN LATERAL (
-    SELECT min(a.id) FILTER (WHERE a.state IN ('in_treatment', 'paused')) AS after,
-        min(a.id) FILTER (WHERE x.ok AND (a.state = 'cancelled' OR a.state = 'terminated'
-            AND EXISTS (SELECT FROM needs_attention AS t WHERE t.campaign_id = a.id)))
-            AS after_failed
-    FROM (
-        SELECT id, true AS ok FROM jsonb_array_elements_text(
-            CASE WHEN jsonb_typeof(j.after) = 'array' THEN j.after END) AS ok (id)
-        UNION ALL
-        SELECT id, false FROM jsonb_array_elements_text(
-            CASE WHEN jsonb_typeof(j.after_any) = 'array' THEN j.after_any END) AS anyhow (id)
-    ) AS x
-    JOIN campaigns AS a ON a.id = CASE WHEN x.id ~ '^[0-9]{1,18}$' THEN x.id::bigint END
-) AS b
+    AS j (class text, affinity_wait text, min_duration text, licences text, not_before text,
+          deadline text, max_jobs_total text, scheduler text)
+CROSS JOIN LATERAL predecessors_of(c.jdl) AS b
 WHERE (c.state = 'in_treatment' AND c.wanted = 'in_treatment') OR c.id = ANY ($1::bigint[])
 ORDER BY c.id;
 

@@ -74,6 +74,13 @@ WHERE NOT EXISTS (SELECT FROM resumed AS a WHERE a.campaign_id = p.campaign_id
 ON CONFLICT (campaign_id, cluster_id, code) WHERE until IS NULL DO UPDATE
     SET numbers = excluded.numbers;
 
+-- name: PredecessorsOf
+-- returns: after int64?, after_failed int64?, failed_tasks int64, since double
+-- What campaign $1 waits for, before a decision has said so.
+SELECT b.after, b.after_failed, b.failed_tasks, extract(epoch FROM c.submission_time) AS since
+FROM campaigns AS c CROSS JOIN LATERAL predecessors_of(c.jdl) AS b
+WHERE c.id = $1 AND (b.after IS NOT NULL OR b.after_failed IS NOT NULL);
+
 -- name: ReasonHistory
 -- returns: cluster_id int64, cluster text?, code text, numbers text, since double, until double?,
 -- returns: total int64

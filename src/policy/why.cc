@@ -208,14 +208,8 @@ Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campa
     reason.code = campaign.block;
     reason.numbers = {double(campaign.row->priority)};
     if (reason.code == Code::kBadGroup) reason.detail = campaign.row->sla_group;
-    if (reason.code == Code::kAfter) reason.numbers = {}, reason.other = campaign.row->after;
-    if (reason.code == Code::kAfterFailed) {
-      const int failed = campaign.row->failed_tasks;
-      reason.numbers = {double(failed)};
-      reason.other = campaign.row->after_failed;
-      reason.detail =
-          failed == 0 ? "it was cancelled" : Pluralize(failed, "task") + " of it failed";
-    }
+    if (reason.code == Code::kAfter || reason.code == Code::kAfterFailed)
+      return *PredecessorReason(*campaign.row);
     if (reason.code == Code::kNotBefore) {
       reason.numbers = {campaign.row->not_before};
       reason.detail = DayAndTime(campaign.row->not_before);
@@ -231,6 +225,25 @@ Reason WholeReason(const AllocationState& alloc, const CampaignAllocation& campa
 }
 
 }  // namespace
+
+std::optional<Reason> PredecessorReason(const Campaign& campaign) {
+  Reason reason;
+  reason.campaign = campaign.id;
+  reason.main = true;
+  if (campaign.after_failed != 0) {
+    const int failed = campaign.failed_tasks;
+    reason.code = Code::kAfterFailed;
+    reason.numbers = {double(failed)};
+    reason.other = campaign.after_failed;
+    reason.detail = failed == 0 ? "it was cancelled" : Pluralize(failed, "task") + " of it failed";
+  } else if (campaign.after != 0) {
+    reason.code = Code::kAfter;
+    reason.other = campaign.after;
+  } else {
+    return std::nullopt;
+  }
+  return reason;
+}
 
 void ReasonsOf(const AllocationState& alloc, const State& next, const TakeReason& take) {
   std::vector<Reason> reasons;  // of one campaign

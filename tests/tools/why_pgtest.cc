@@ -220,6 +220,29 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsMessage) {
   EXPECT_EQ(why["message"], "it is cancelled");
 }
 
+TEST_F(WhyPgTest, TheCampaignThatHasToEndFirstIsNamedBeforeTheFirstDecision) {
+  GivenSlots(1, 8, 8);
+  GivenSlots(2, 4, 4);
+  const auto first = GivenCampaign();
+  const auto then = GivenCampaign();
+  const auto path = "/campaigns/" + std::to_string(then) + "/why";
+  EXPECT_EQ(Get(path)["message"], "10 tasks wait for the next cycle");
+  Sql("UPDATE campaigns SET jdl = jdl || '{\"after\": [" + std::to_string(first) +
+      "]}' WHERE id = " + std::to_string(then));
+  auto why = Get(path);
+  EXPECT_EQ(why["code"], "AFTER");
+  const std::string at_once = why["message"];
+  EXPECT_TRUE(Has(at_once, "campaign " + std::to_string(first) + " has to end first")) << at_once;
+  Sql("UPDATE campaigns SET state = 'cancelled', wanted = 'cancelled' WHERE id = " +
+      std::to_string(first));
+  why = Get(path);
+  EXPECT_EQ(why["code"], "AFTER_FAILED");
+  EXPECT_TRUE(Has(why["message"], "it was cancelled")) << why["message"];
+  const std::string before = why["message"];
+  Decide();
+  EXPECT_EQ(Get(path)["message"], before) << "the decision says the same";
+}
+
 TEST_F(WhyPgTest, JobsThatAreSaidToRunAndGiveNoSignOfItAreReported) {
   GivenSlots(1, 8, 6, 2);
   GivenSlots(2, 4, 4);

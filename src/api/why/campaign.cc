@@ -9,6 +9,7 @@
 #include "api/read/campaigns.h"
 #include "api/why/why.h"
 #include "core/text.h"
+#include "policy/why.h"
 
 namespace cigri::api {
 namespace {
@@ -212,6 +213,21 @@ json RulesSaid(const sql::ListCampaignsRow& row) {
   return said;
 }
 
+// A campaign that comes after another one waits for it from its submission on; the first decision
+// that says so comes later.
+std::optional<StoredReason> PredecessorOf(db::Tx& tx, std::int64_t campaign) {
+  const auto rows = tx.Exec(sql::kPredecessorsOf, campaign);
+  if (rows.empty()) return std::nullopt;
+  policy::Campaign waits;
+  waits.id = campaign;
+  waits.after = rows[0].after.value_or(0);
+  waits.after_failed = rows[0].after_failed.value_or(0);
+  waits.failed_tasks = static_cast<int>(rows[0].failed_tasks);
+  const auto reason = *policy::PredecessorReason(waits);
+  return StoredReason{0, std::nullopt, std::string(policy::ToString(reason.code)),
+                      policy::ReasonTexts::Numbers(reason).dump(), rows[0].since};
+}
+
 json Reasons(db::Tx& tx, const std::vector<sql::ShowPlacementsRow>& placements,
              std::int64_t campaign, policy::Reader reader) {
   const auto texts = TextsFor(placements);
@@ -223,11 +239,14 @@ json Reasons(db::Tx& tx, const std::vector<sql::ShowPlacementsRow>& placements,
   }
   const Outlook outlook(tx, clusters);
   json reasons = json::array();
-  for (const auto& row : tx.Exec(sql::kCurrentReasons, campaign)) {
-    json reason = ReasonJson(texts, StoredReason::Of(row), campaign, reader);
+  const auto add = [&](const StoredReason& row) {
+    json reason = ReasonJson(texts, row, campaign, reader);
     reason["expected"] = outlook.Of(reason, rates[row.cluster_id]);
     reasons.push_back(std::move(reason));
-  }
+  };
+  for (const auto& row : tx.Exec(sql::kCurrentReasons, campaign)) add(StoredReason::Of(row));
+  if (!reasons.empty()) return reasons;
+  if (const auto predecessor = PredecessorOf(tx, campaign)) add(*predecessor);
   return reasons;
 }
 
