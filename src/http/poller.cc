@@ -137,7 +137,7 @@ void Poller::WakeWaiting() {
   int waiting = 0;
   for (auto& [socket, connection] : connections_) {
     if (connection->phase != Phase::kWaiting) continue;
-    connection->look = std::min(connection->look, next);
+    LookAt(*connection, std::min(connection->look, next));
     if (++waiting % kLookTogether == 0) next += kLookAgain;
     if (connection->look <= now) Look(*connection);
   }
@@ -148,7 +148,7 @@ void Poller::WakeWaiting() {
 void Poller::Look(Connection& c) {
   const auto now = Clock::now();
   if (now >= c.until || !c.nothing_new || !c.nothing_new()) return ServeNext(c);
-  c.look = c.until;
+  LookAt(c, c.until);
 }
 
 void Poller::AcceptAll(int listener) {
@@ -290,11 +290,16 @@ void Poller::Refuse(Connection& c, int status, const std::string& why) {
   SetDeadline(c, kDrainSilence);
 }
 
+// Of a thousand connections, few have a deadline now: they are looked through when one may have.
 void Poller::Expire() {
   const auto now = Clock::now();
+  if (now < next_deadline_) return;
   std::vector<Connection*> late;
-  for (auto& [socket, c] : connections_)
+  next_deadline_ = Clock::time_point::max();
+  for (auto& [socket, c] : connections_) {
     if (Deadline(*c) <= now) late.push_back(c.get());
+    else next_deadline_ = std::min(next_deadline_, Deadline(*c));
+  }
   for (Connection* c : late) {
     if (c->phase == Phase::kWaiting) Look(*c);
     else Close(*c);
@@ -313,16 +318,20 @@ void Poller::CloseAllIdle() {
 }
 
 int Poller::MsToNextDeadline() const {
-  auto next = Clock::time_point::max();
-  for (const auto& [socket, c] : connections_)
-    next = std::min(next, Deadline(*c));
-  if (next == Clock::time_point::max()) return -1;
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  if (next_deadline_ == Clock::time_point::max()) return -1;
+  const auto ms =
+      std::chrono::ceil<std::chrono::milliseconds>(next_deadline_ - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
 }
 
 void Poller::SetDeadline(Connection& c, std::chrono::milliseconds from_now) {
   c.until = Clock::now() + from_now;
+  next_deadline_ = std::min(next_deadline_, c.until);
+}
+
+void Poller::LookAt(Connection& c, Clock::time_point at) {
+  c.look = at;
+  next_deadline_ = std::min(next_deadline_, at);
 }
 
 void Poller::Move(Connection& c, Phase phase, std::uint32_t events) {
@@ -359,15 +368,29 @@ void Poller::ServeNext(Connection& c) {
     Release(c.charged);
   }
   Move(c, Phase::kReady, 0);
+  if (!c.charged.empty()) {
+    Caller& caller = callers_[c.charged];
+    if (caller.running >= limits_.threads_per_caller) return caller.later.push_back(&c);
+    ++caller.running;
+  }
   ready_.push_back(&c);
+}
+
+// The next request of the caller gets its turn.
+void Poller::EndTurn(const std::string& caller) {
+  if (caller.empty()) return;
+  Caller& has = callers_[caller];
+  --has.running;
+  if (has.later.empty()) return Release(caller);
+  ++has.running;
+  ready_.push_back(has.later.front());
+  has.later.pop_front();
 }
 
 bool Poller::MayRun(const Connection& c) const {
   if (c.charged.empty()) return trusted_at_work_ < limits_.threads;
-  if (at_work_ >= limits_.threads) return false;
   if (c.stranger && strangers_at_work_ >= limits_.stranger_threads) return false;
-  const auto caller = callers_.find(c.charged);
-  return caller == callers_.end() || caller->second.running < limits_.threads_per_caller;
+  return at_work_ < limits_.threads;
 }
 
 void Poller::Dispatch() {
@@ -392,8 +415,6 @@ void Poller::Count(const Connection& c, int change) {
   }
   at_work_ += change;
   if (c.stranger) strangers_at_work_ += change;
-  callers_[c.charged].running += change;
-  Release(c.charged);
 }
 
 bool Poller::ChargeAgain(Connection& c) {
@@ -402,9 +423,12 @@ bool Poller::ChargeAgain(Connection& c) {
   if (who.empty() || who == c.charged) return true;
   const auto caller = callers_.find(who);
   if (caller != callers_.end() && caller->second.running >= limits_.threads_per_caller) return false;
+  const std::string before = c.charged;
   Count(c, -1);
   Charge(c);
   Count(c, 1);
+  ++callers_[c.charged].running;
+  EndTurn(before);
   Dispatch();
   return true;
 }
@@ -413,6 +437,7 @@ void Poller::Work(Connection& c) {
   const Served served = hooks_.serve(c);
   std::lock_guard lock(mutex_);
   Count(c, -1);
+  EndTurn(c.charged);
   Finish(c, served);
   Dispatch();
   WakeUp();
@@ -450,7 +475,7 @@ void Poller::Park(Connection& c, std::chrono::milliseconds later) {
   c.parked = true;
   Move(c, Phase::kWaiting, kOnlyItsEnd);
   SetDeadline(c, later);
-  c.look = wakes_ == c.wakes ? c.until : std::min(c.until, Clock::now() + kLookAgain);
+  LookAt(c, wakes_ == c.wakes ? c.until : std::min(c.until, Clock::now() + kLookAgain));
 }
 
 void Poller::Close(Connection& c) {

@@ -89,7 +89,8 @@ class Poller {
   using Clock = std::chrono::steady_clock;
   using Phase = Connection::Phase;
   struct Caller {
-    int connections = 0, running = 0, waiting = 0;
+    int connections = 0, running = 0, waiting = 0;  // running: at work, or the next of ready_
+    std::deque<Connection*> later;                  // beyond what may run
     bool idle() const { return connections == 0 && running == 0 && waiting == 0; }
   };
 
@@ -106,11 +107,13 @@ class Poller {
   void CloseAllIdle();
   int MsToNextDeadline() const;
   void SetDeadline(Connection& connection, std::chrono::milliseconds from_now);
+  void LookAt(Connection& connection, Clock::time_point at);
   void Move(Connection& connection, Phase phase, std::uint32_t events);
   void Charge(Connection& connection);
   void Release(const std::string& caller);
   bool MayRun(const Connection& connection) const;
   void Count(const Connection& connection, int change);
+  void EndTurn(const std::string& caller);
   void Dispatch();
   void Work(Connection& connection);
   void Finish(Connection& connection, const Served& served);
@@ -127,7 +130,8 @@ class Poller {
   std::mutex mutex_;  // of all below
   std::map<int, std::unique_ptr<Connection>> connections_;
   std::map<std::string, Caller> callers_;
-  std::deque<Connection*> ready_;
+  std::deque<Connection*> ready_;  // of a caller no more than may run
+  Clock::time_point next_deadline_ = Clock::time_point::max();  // none is earlier
   int at_work_ = 0, trusted_at_work_ = 0, strangers_at_work_ = 0;
   std::uint64_t wakes_ = 0;
   ThreadPool pool_;
