@@ -177,8 +177,13 @@ Pool::Pool(std::string conninfo, std::string application, int most)
 
 Pool::Lease Pool::Get() {
   std::unique_lock lock(mutex_);
-  if (!returned_.wait_for(lock, std::chrono::seconds(10),
-                          [&] { return !idle_.empty() || out_ < most_; }))
+  const auto turn = turns_.insert(turns_.end(), ++last_turn_);
+  const bool is_free = returned_.wait_for(lock, std::chrono::seconds(10), [&] {
+    return turn == turns_.begin() && (!idle_.empty() || out_ < most_);
+  });
+  turns_.erase(turn);
+  returned_.notify_all();  // to whoever has the next turn
+  if (!is_free)
     throw Fatal(kExitTryLater, "all database connections are busy", "try again in some seconds");
   ++out_;
   if (!idle_.empty()) {
@@ -192,7 +197,7 @@ Pool::Lease Pool::Get() {
   } catch (...) {
     lock.lock();
     --out_;
-    returned_.notify_one();
+    returned_.notify_all();
     throw;
   }
 }
@@ -216,7 +221,7 @@ Pool::Lease::~Lease() {
   } else {
     pool_->idle_.clear();  // they went with the server
   }
-  pool_->returned_.notify_one();
+  pool_->returned_.notify_all();
 }
 
 }  // namespace cigri::db

@@ -178,7 +178,8 @@ class Pool {
     Pool* pool_;
     std::unique_ptr<Connection> connection_;
   };
-  /// Waits for a free one, at most 10 s (then throws Fatal(kExitTryLater)).
+  /// Waits for a free one, at most 10 s (then throws Fatal(kExitTryLater)). Who came first is served
+  /// first: whoever asks again and again does not keep others waiting.
   Lease Get();
   /// Closes sessions that nobody has used for `age`: an idle server costs the database nothing.
   void CloseIdle(std::chrono::steady_clock::duration age);
@@ -191,6 +192,8 @@ class Pool {
   std::string conninfo_, application_;
   int most_, out_ = 0;
   std::vector<Idle> idle_;  // the last used at the end: the first ones fall idle
+  std::set<std::uint64_t> turns_;  // of those who wait
+  std::uint64_t last_turn_ = 0;
   std::mutex mutex_;
   std::condition_variable returned_;
 };
