@@ -1059,11 +1059,14 @@ CREATE TABLE audit (
     source text NOT NULL,             -- from where: socket, address, SQL session
     request text,                     -- of the api, as in its log
     action text NOT NULL,             -- added, changed, removed; killed, retried ...
-    subject text NOT NULL,            -- "cluster alpha", "campaign 12"
+    -- "cluster alpha", "campaign 12"; in byte order, so that a kind is a range of the index
+    subject text COLLATE "C" NOT NULL,
     old_value jsonb,                  -- of what was changed
     new_value jsonb
 );
 CREATE INDEX audit_by_subject ON audit (subject, id);
+CREATE INDEX audit_by_actor ON audit (actor, id);
+CREATE INDEX audit_by_action ON audit (action, id);
 CREATE INDEX audit_by_time ON audit (at);
 
 -- The api names its user and source for the transaction; whoever else writes is its session.

@@ -16,13 +16,14 @@ DELETE FROM audit WHERE ctid = ANY (ARRAY(
 -- name: ListAudit
 -- returns: item text
 -- The newest first, at most $7: by actor $1, on subject $2 or its kind ("cluster alpha",
--- "cluster"), of action $3, between $4 and $5 (epoch s), before row $6. NULL: any.
+-- "cluster"), of action $3, between $4 and $5 (epoch s), before row $6. NULL: any. Each of them
+-- has its index: a search that finds nothing must not read the whole table.
 SELECT jsonb_build_object('id', id, 'at', at, 'actor', actor, 'source', source,
     'request', request, 'action', action, 'subject', subject, 'old', old_value,
     'new', new_value)::text AS item
 FROM audit
 WHERE ($1::text IS NULL OR actor = $1)
-    AND ($2::text IS NULL OR subject = $2 OR starts_with(subject, $2 || ' '))
+    AND ($2::text IS NULL OR subject = $2 OR (subject >= $2 || ' ' AND subject < $2 || '!'))
     AND ($3::text IS NULL OR action = $3)
     AND at >= to_timestamp($4) AND at < to_timestamp($5)
     AND ($6::bigint IS NULL OR id < $6)

@@ -165,5 +165,25 @@ TEST_F(BoundedTest, EveryRouteOfThePageIsBoundedWithTenMillionTasksAndAThousandC
   }
 }
 
+// As ListAudit reads them newest first, it once looked through all rows for one that was not there.
+TEST_F(BoundedTest, ASearchOfTheAuditThatFindsNothingReadsNoRowsOfOthers) {
+  Sql("INSERT INTO audit (at, actor, source, action, subject) SELECT now() - g * interval '1 s', "
+      "'user' || g % 50, 'test', (ARRAY['added', 'changed', 'killed'])[1 + g % 3], 'campaign ' || "
+      "g % 1000 FROM generate_series(1, 100000) g; ANALYZE");
+  constexpr std::int64_t kOfTheRequest = 500;  // who asks, how the grid is
+  for (const std::string search :
+       {"user=nobody", "action=retried", "subject=cluster", "subject=campaign+1000",
+        "subject=camp", "since=4000000000", "until=1000", "user=nobody&action=changed",
+        "user=user7&subject=cluster", "subject=campaign&action=retried"}) {
+    const Cost cost = CostOf("/admin/audit?limit=100&" + search);
+    std::printf("%8ld rows: %s\n", cost.rows, search.c_str());
+    EXPECT_LE(cost.rows, kOfTheRequest) << search;
+  }
+  // What is found is found as before.
+  const auto found = Http().Get("/admin/audit?limit=3&subject=campaign&user=user7&action=killed",
+                                {{"X-Cigri-User", "oscar"}});
+  EXPECT_EQ(nlohmann::json::parse(found.body)["items"].size(), 3u) << found.body;
+}
+
 }  // namespace
 }  // namespace cigri::test
