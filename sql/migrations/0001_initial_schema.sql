@@ -1228,6 +1228,14 @@ SELECT campaign_id, cluster_id, kind, state, n, jobs, slots, sum_start
 FROM job_counts
 WHERE in_flight;
 
+-- Modules that have ended, by the almighty's events, and have made no pass since: they end again
+-- and again, or cannot be started. Whoever serves (the api, a local cluster) makes no passes.
+CREATE VIEW ended_modules AS
+SELECT e.fingerprint AS name, substring(e.message FROM ': (.*)') AS why
+FROM events AS e LEFT JOIN modules AS m ON m.name = e.fingerprint
+WHERE e.code = 'MODULE_RESTARTED' AND e.state = 'open' AND e.sample ->> 'makes_passes' = 'true'
+    AND (m.last_pass_at IS NULL OR m.last_pass_at < e.date_update);
+
 -- Runners whose lease is not over: neither by the clock nor with their session.
 CREATE VIEW living_runners AS
 SELECT r.id, r.host, r.home, r.pid, r.started_at

@@ -84,6 +84,11 @@ SELECT (SELECT epoch FROM grid) AS epoch,
 -- name: MarkEmbedded
 UPDATE grid SET embedded = true WHERE NOT embedded;
 
+-- name: ModuleEnds
+-- returns: name text, why text
+-- Modules that do not run, and what ended them last.
+SELECT name, why FROM ended_modules ORDER BY name;
+
 -- name: ModuleStatus
 -- returns: name text, host text, pid int, epoch int64, passes int64, idle_s double?,
 -- returns: last_pass_ms double?

@@ -87,10 +87,12 @@ FROM pg_stat_replication HAVING max(replay_lag) IS NOT NULL;
 
 -- name: Readiness
 -- returns: led bool, stuck text[]
--- Whether an almighty leads, and the modules without a pass for $1 seconds.
+-- Whether an almighty leads, and the modules without a pass for $1 seconds, or since their end.
 SELECT ends_at > now() AS led, ARRAY(
-    SELECT name || ': no pass for ' || round(extract(epoch FROM now() - m.last_pass_at)) || ' s'
-    FROM modules AS m
-    WHERE coalesce(m.last_pass_at, m.started_at) < now() - $1 * interval '1 second'
+    SELECT name || coalesce(': does not run: ' || e.why,
+        ': no pass for ' || round(extract(epoch FROM now() - m.last_pass_at)) || ' s')
+    FROM modules AS m FULL JOIN ended_modules AS e USING (name)
+    WHERE e.why IS NOT NULL
+        OR coalesce(m.last_pass_at, m.started_at) < now() - $1 * interval '1 second'
     ORDER BY name) AS stuck
 FROM leader_lease;

@@ -88,7 +88,8 @@ std::string Child::Reap(Time now) {
   out_fd_.Close();
   out_ = module::LineReader();
   Postpone(now);
-  return HowItEnded(status);
+  std::string said = std::exchange(said_, {});
+  return said.empty() ? HowItEnded(status) : said;
 }
 
 void Child::Step(std::int64_t number) {

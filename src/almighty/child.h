@@ -29,8 +29,11 @@ class Child {
 
   /// Starts it; false when that was not possible (`why`), then start_at() is later.
   bool Start(Time now, std::string* why);
-  /// Reaps its process, which has exited; says how ("exit code 3", "signal 9"). Sets start_at():
-  /// now, but later each time when it exits again and again within a second.
+  /// Why its process will exit, in its own words.
+  void Said(std::string why) { said_ = std::move(why); }
+  /// Reaps its process, which has exited; says why: what it has said, else "exit code 3" or
+  /// "signal 9". Sets start_at(): now, but later each time when it exits again and again within a
+  /// second.
   std::string Reap(Time now);
   void Step(std::int64_t number);
   /// Asks it to exit: closes its stdin and sends SIGTERM.
@@ -46,6 +49,7 @@ class Child {
   pid_t pid_ = 0;
   process::Fd ended_, in_, out_fd_;
   module::LineReader out_;
+  std::string said_;
   Time started_{}, start_at_{};
   int deaths_ = 0;  // within a second of their start, in a row
 };

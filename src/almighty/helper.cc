@@ -19,7 +19,7 @@ void Helper::Keep() {
   if (!place_) place_ = TakePlace(place_file_, 0);
   if (!place_) return;
   if (runner.alive() && HasEnded(runner.pid_fd()))
-    log::info("runner exited ({}), the almighty restarts it", runner.Reap(Clock::now()));
+    log::info("runner ended: {}", runner.Reap(Clock::now()));
   if (runner.alive() || runner.start_at() > Clock::now()) return;
   std::string why;
   if (!runner.Start(Clock::now(), &why)) log::error("{}", why);

@@ -108,7 +108,7 @@ void Lead::RenewLease() {
 
 void Lead::NoteRestarts() {
   for (const auto& [name, how] : services_.TakeRestarts())
-    Note("MODULE_RESTARTED", name, "exited (" + how + "), the almighty restarted it");
+    Note("MODULE_RESTARTED", name, "ended: " + how);
 }
 
 // One event for each time, whoever leads after it: the other almighties have seen the same.
@@ -134,7 +134,7 @@ void Lead::StartDue() {
     if (child.alive() || child.start_at() > now) continue;
     std::string why;
     if (!child.Start(now, &why)) {
-      log::error("{}", why);
+      NoteEnd(child, "cannot be started: " + why);
       continue;
     }
     if (!child.steps()) continue;
@@ -224,6 +224,8 @@ void Lead::Receive(std::size_t i) {
       cycles_.Wake(now + milliseconds(std::max(0ll, std::atoll(line.c_str() + 5))));
     } else if (line.rfind("done ", 0) == 0) {
       cycles_.Done(i, now);
+    } else if (line.rfind("fatal ", 0) == 0) {
+      children_[i].Said(line.substr(6, 1000));
     } else {
       log::warn("{} wrote to its protocol: {}", children_[i].name(), line.substr(0, 200));
     }
@@ -231,12 +233,19 @@ void Lead::Receive(std::size_t i) {
 }
 
 void Lead::Reap(std::size_t i) {
+  if (children_[i].steps()) Receive(i);  // its last words
   const std::string how = children_[i].Reap(Clock::now());
   if (children_[i].steps()) cycles_.Down(i);
-  Note("MODULE_RESTARTED", children_[i].name(), "exited (" + how + "), the almighty restarts it");
+  NoteEnd(children_[i], "ended: " + how);
 }
 
-void Lead::Note(const std::string& code, const std::string& module, const std::string& message) {
+// It does not run until it has made a pass (view ended_modules).
+void Lead::NoteEnd(const Child& child, const std::string& what) {
+  Note("MODULE_RESTARTED", child.name(), what, {{"makes_passes", child.steps()}});
+}
+
+void Lead::Note(const std::string& code, const std::string& module, const std::string& message,
+                const nlohmann::json& sample) {
   log::info("{} {}", module, message);
   db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
   db::Event event;
@@ -244,6 +253,7 @@ void Lead::Note(const std::string& code, const std::string& module, const std::s
   event.code = code;
   event.fingerprint = module;
   event.message = module + " " + message;
+  event.sample = sample;
   db::RaiseEvent(tx, event);
   tx.Commit();
 }

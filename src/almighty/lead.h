@@ -1,6 +1,7 @@
 // One term of a leading almighty.
 #pragma once
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "almighty/almighty.h"
@@ -38,7 +39,9 @@ class Lead {
   void Receive(std::size_t child);
   void Reap(std::size_t child);
   void ReceiveNotices();
-  void Note(const std::string& code, const std::string& module, const std::string& message);
+  void NoteEnd(const Child& child, const std::string& what);
+  void Note(const std::string& code, const std::string& module, const std::string& message,
+            const nlohmann::json& sample = nullptr);
   Time NextDeadline() const;
 
   const Options& options_;

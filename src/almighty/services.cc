@@ -119,7 +119,7 @@ void Services::Keep() {
 
 void Services::Reap(Child& child) {
   const std::string how = child.Reap(Clock::now());
-  log::info("{} exited ({}), the almighty restarts it", child.name(), how);
+  log::info("{} ended: {}", child.name(), how);
   const std::lock_guard lock(mutex_);
   restarts_.push_back({child.name(), how});
 }

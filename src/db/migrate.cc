@@ -93,12 +93,12 @@ void Migrate(Connection& connection) {
 void RequireSchema(Connection& connection) {
   const auto state = InspectSchema(connection);
   if (state.kind == SchemaKind::kOurs) return;
-  if (state.kind == SchemaKind::kEmpty || state.kind == SchemaKind::kOlder)
-    throw Fatal(kExitConfig,
-                "the database has " +
-                    (state.kind == SchemaKind::kEmpty ? "no grid in it" : state.detail) +
-                    ", this program needs schema version " + std::to_string(SchemaVersion()),
-                "run `cigri migrate`");
+  const std::string needed =
+      ", this program needs schema version " + std::to_string(SchemaVersion());
+  if (state.kind == SchemaKind::kEmpty)
+    throw Fatal(kExitConfig, "the database has no grid in it" + needed, "run `cigri migrate`");
+  if (state.kind == SchemaKind::kOlder)
+    throw Fatal(kExitConfig, "the database has " + state.detail + needed, "run `cigri upgrade`");
   Refuse(state);
 }
 

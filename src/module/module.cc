@@ -15,6 +15,7 @@
 #include "core/command_line.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "module/lines.h"
 #include "module/term.h"
 
@@ -293,9 +294,16 @@ int Run(int argc, char** argv, const Options& options, const std::function<void(
             {"--loop", &alone, "run alone, by timer and notices, without an almighty"}});
   if (const auto code = line.Read(argc, argv)) return *code;
   log::Init(options.name);
-  Loop loop(options, pass);
-  if (once) return loop.Once();
-  return alone || !StdinIsPipe() ? loop.Alone() : loop.Steps();
+  if (once) return Loop(options, pass).Once();
+  if (alone || !StdinIsPipe()) return Loop(options, pass).Alone();
+  try {
+    return Loop(options, pass).Steps();
+  } catch (const Fatal& e) {
+    // The almighty tells operators why a module does not run: few of them look into its log.
+    const std::string hint = e.hint().empty() ? "" : "; " + e.hint();
+    WriteLine(STDOUT_FILENO, "fatal " + ReplaceAll(e.what() + hint, "\n", " "));
+    throw;
+  }
 }
 
 void CheckEpoch(db::Tx& tx, std::int64_t epoch) {

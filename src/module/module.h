@@ -56,7 +56,8 @@ struct Options {
 /// The main function of a module. Runs `pass` once for each step until it is asked to exit; returns
 /// the exit code. Where steps come from:
 ///  - from the almighty (stdin is a pipe): lines "step <n>", answered on stdout by
-///    "done <n> <ms>"; "wake" and "wake <ms>" go out through step.waker; EOF ends the process;
+///    "done <n> <ms>"; "wake" and "wake <ms>" go out through step.waker; "fatal <why>" before a
+///    Fatal ends the process; so does EOF;
 ///  - `--once`: one pass; an error of it ends the program with its exit code;
 ///  - `--loop`: by timer and NOTIFY (Options::notices).
 /// Nothing else may write to stdout. Run() logs an exception of a pass and takes the next step; it

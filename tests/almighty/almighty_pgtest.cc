@@ -87,6 +87,39 @@ TEST_F(AlmightyPgTest, AKilledModuleIsBackAndAnEventSaysSo) {
   }
 }
 
+// Programs that were replaced under a running grid ended again and again, and only the log knew why.
+TEST_F(AlmightyPgTest, WhatKeepsAModuleFromRunningIsKnownUntilItMakesAPass) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const std::string newest = " WHERE number = " + std::to_string(db::SchemaVersion());
+  Sql("UPDATE schema_migrations SET number = 0" + newest);
+  for (const char* name :
+       {"updator", "predictor", "metascheduler", "runner", "nikita", "notifier"}) {
+    kill(PidOf(name), SIGKILL);
+    EXPECT_TRUE(Await([&] {
+      return Number(std::string("SELECT count(*) FROM ended_modules WHERE name = '") + name +
+                    "' AND why LIKE 'the database has schema version%; run `cigri upgrade`'") == 1;
+    })) << name;
+  }
+  Sql("UPDATE schema_migrations SET number = " + std::to_string(db::SchemaVersion()) +
+      " WHERE number = 0");
+  EXPECT_TRUE(Await([&] { return Number("SELECT count(*) FROM ended_modules") == 0; }));
+}
+
+TEST_F(AlmightyPgTest, AModuleThatCannotBeStartedIsKnownToo) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  const std::string program = bin.dir() + "/nikita";
+  std::filesystem::rename(program, program + ".away");
+  kill(PidOf("nikita"), SIGKILL);
+  EXPECT_TRUE(Await([&] {
+    return Number("SELECT count(*) FROM ended_modules WHERE name = 'nikita' AND why LIKE "
+                  "'%No such file%'") == 1;
+  }));
+  std::filesystem::rename(program + ".away", program);
+  EXPECT_TRUE(Await([&] { return Number("SELECT count(*) FROM ended_modules") == 0; }));
+}
+
 TEST_F(AlmightyPgTest, AModuleThatCrashesOrThrowsInItsPassHoldsUpNobody) {
   auto almighty = Almighty();
   ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));

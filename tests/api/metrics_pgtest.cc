@@ -179,6 +179,24 @@ TEST_F(MetricsPgTest, ReadyBlamesTheDatabaseTheLeaderOrTheModule) {
   EXPECT_EQ(stuck.body["message"], "updator: no pass for 50 s");
   EXPECT_EQ(stuck.body["database"], "up");
   EXPECT_EQ(Ask("", "GET", "/health").status, 200) << "the API and its database are well";
+  Sql("UPDATE modules SET last_pass_at = now()");
+  EXPECT_EQ(Ask("", "GET", "/ready").status, 200);
+  const std::string ended = "INSERT INTO events (class, code, fingerprint, message, sample) VALUES "
+                            "('log', 'MODULE_RESTARTED', ";
+  Sql(ended + "'runner', 'runner ended: a schema; run `x`', '{\"makes_passes\": true}');" + ended +
+      "'nikita', 'nikita ended: signal 9', '{\"makes_passes\": true}');" + ended +
+      "'api', 'api ended: signal 9', NULL)");
+  const auto ready = Ask("", "GET", "/ready");
+  EXPECT_EQ(ready.body["problem"], "module_stuck");
+  EXPECT_EQ(ready.body["message"],
+            "nikita: does not run: signal 9; runner: does not run: a schema; run `x`")
+      << "also one that never made a pass";
+  EXPECT_EQ(Ask("", "GET", "/health").body["stuck"],
+            (json{"nikita: does not run: signal 9", "runner: does not run: a schema; run `x`"}));
+  Sql("INSERT INTO modules (name, host, pid, epoch, last_pass_at) VALUES ('nikita', 'h', 3, 1, "
+      "now()) ON CONFLICT DO NOTHING; UPDATE modules SET last_pass_at = now()");
+  EXPECT_EQ(Ask("", "GET", "/ready").status, 200) << "they have made a pass since";
+  EXPECT_EQ(Ask("", "GET", "/health").body["stuck"], json::array());
   Sql("UPDATE leader_lease SET ends_at = now() - interval '1 second'");
   EXPECT_EQ(Ask("", "GET", "/ready").body["problem"], "no_leader");
 }

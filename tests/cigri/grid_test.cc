@@ -332,6 +332,45 @@ TEST_P(CigriTest, ADatabaseOfAnotherBuildIsRefusedAndNothingIsLeftRunning) {
   EXPECT_EQ(embedded::PostgresPid(home), 0);
 }
 
+TEST_P(CigriTest, StatusAndDoctorSayWhichModuleDoesNotRunAndWhy) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  EXPECT_EQ(Cigri({"status"}).output.find("DOES NOT RUN"), std::string::npos);
+  const std::string program = bin.dir() + "/predictor";
+  fs::rename(program, program + ".away");
+  std::ofstream(program) << "#!/bin/sh\nexit 7\n";
+  fs::permissions(program, fs::perms::all);
+  kill(PidOf("predictor"), SIGKILL);
+  const auto says = [&](const std::string& text) {
+    return Cigri({"status"}).output.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(Await([&] { return says("\npredictor DOES NOT RUN: exit code 7\n"); }))
+      << Cigri({"status"}).output;
+  const auto doctor = Cigri({"doctor"});
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_NE(doctor.output.find("predictor does not run: exit code 7"), std::string::npos)
+      << doctor.output;
+  fs::rename(program + ".away", program);
+  EXPECT_TRUE(Await([&] { return !says("DOES NOT RUN"); }));
+}
+
+TEST_P(CigriTest, StatusSaysWhatToDoWithAnOlderSchema) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  {
+    std::string conninfo;
+    std::getline(std::ifstream(home.conninfo_file()) >> std::ws, conninfo);
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    tx.Raw("UPDATE schema_migrations SET number = 0");
+    tx.Commit();
+  }
+  const auto status = Cigri({"status"});
+  EXPECT_NE(status.output.find("schema version 0, this program needs schema version 1; run `cigri "
+                               "upgrade`"),
+            std::string::npos)
+      << status.output;
+}
+
 TEST_P(CigriTest, MigrateMeansTheDatabaseThatIsNamedElseTheGrids) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   const auto ours = Cigri({"migrate"});

@@ -145,6 +145,8 @@ void CheckModules(Report& report, db::Tx& tx) {
                   std::string(row.name) + " made its last pass " + HumanDuration(idle) + " ago",
                   "see the log");
   }
+  for (const auto& row : tx.Exec(sql::kModuleEnds))
+    report.Fail("module", row.name + " does not run: " + row.why, "see the log");
 }
 
 std::string Behind(const sql::DatabaseStandbysRow& standby) {

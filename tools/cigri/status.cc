@@ -82,8 +82,9 @@ void ReadDatabase(const Database& database, json& status) {
     for (const auto& row : tx.Exec(sql::kClusterHealth)) status["clusters"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kShowRunners)) status["runners"].push_back(RowJson(row));
     for (const auto& row : tx.Exec(sql::kModuleStatus)) status["modules"].push_back(RowJson(row));
+    for (const auto& row : tx.Exec(sql::kModuleEnds)) status["ended"].push_back(RowJson(row));
   } catch (const Fatal& e) {
-    status["error"] = e.what();
+    status["error"] = e.what() + (e.hint().empty() ? "" : "; " + e.hint());
   }
 }
 
@@ -112,6 +113,13 @@ void PrintProcesses(const json& status) {
                 p["cpu_s"].get<double>(), text.c_str());
   }
   std::printf("%-14s %8s %12s %8.1f\n", "all", "", "", mb);
+}
+
+// Modules that end as soon as they are started: the table above shows them for moments only.
+void PrintEnded(const json& status) {
+  for (const auto& m : status.value("ended", json::array()))
+    std::printf("%s DOES NOT RUN: %s\n", m["name"].get<std::string>().c_str(),
+                m.value("why", json("")).get<std::string>().c_str());
 }
 
 void PrintClusters(const json& status) {
@@ -175,6 +183,7 @@ void Print(const json& status) {
     std::printf("database: %s, %.1f MB\n", status["database"].get<std::string>().c_str(),
                 g["bytes"].get<double>() / 1048576);
     PrintServer(status);
+    PrintEnded(status);
   }
   PrintRunners(status);
   PrintClusters(status);

@@ -11,9 +11,9 @@ const std::vector<Description>& Descriptions() {
       {"GET /page/{name}", "a script or style of the page", "", "", "200 text/javascript"},
       {"GET /me", "whom the caller is taken for; \"\": nobody", "", "", "200 {user text, operator bool}"},
       {"GET /health", "whether the daemon has its database, and the grid a leader", "", "",
-       "200 {ok bool, database text, grid_id? text, epoch? int, led? bool}"},
+       "200 {ok bool, database text, grid_id? text, epoch? int, led? bool, stuck? [text]}"},
       {"GET /ready", "whether the grid works: 503 says what keeps it from it", "", "",
-       "200 {ready bool, database text, leader? text, stuck? [text]}"},
+       "200 {ready bool, database text}"},
       {"GET /metrics", "for Prometheus", "", "", "200 text/plain"},
 
       {"POST /campaigns", "submits a JDL", "type text, upload int, format text, columns text, dry_run bool",

@@ -35,12 +35,15 @@ Reply Unavailable(const char* key, const std::string& problem, const std::string
 // Is there an API, and has it a database.
 Reply Health(Context& context, const Request&) {
   try {
-    const auto grid = context.Read([](db::Tx& tx) { return tx.One(sql::kGridIdentity); });
-    return Reply::Json({{"ok", true},
-                        {"database", "up"},
-                        {"grid_id", grid.grid_id},
-                        {"epoch", grid.epoch},
-                        {"led", grid.led}});
+    return context.Read([](db::Tx& tx) {
+      const auto grid = tx.One(sql::kGridIdentity);
+      return Reply::Json({{"ok", true},
+                          {"database", "up"},
+                          {"grid_id", grid.grid_id},
+                          {"epoch", grid.epoch},
+                          {"led", grid.led},
+                          {"stuck", tx.One(sql::kReadiness, kStuck_s).stuck}});
+    });
   } catch (const std::exception& e) {
     return Unavailable("ok", "database_unavailable", e.what());
   }
