@@ -66,6 +66,7 @@ CREATE TABLE api_tokens (
     prefix text NOT NULL,             -- first characters, to distinguish tokens
     created_by text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
+    days int,                         -- how long it was made for; NULL: until it is revoked
     expires_at timestamptz,
     revoked_at timestamptz,
     last_used_at timestamptz          -- to the minute

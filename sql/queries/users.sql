@@ -1,7 +1,7 @@
 -- name: AddApiToken
 -- returns: item text
-INSERT INTO api_tokens (grid_user, hash, prefix, created_by, expires_at)
-VALUES ($1, $2, $3, $4, now() + $5::int * interval '1 day')
+INSERT INTO api_tokens (grid_user, hash, prefix, created_by, days, expires_at)
+VALUES ($1, $2, $3, $4, $5, now() + $5::int * interval '1 day')
 RETURNING to_jsonb(api_tokens) - 'hash' AS item;
 
 -- name: AddMember
@@ -123,11 +123,11 @@ DELETE FROM operators WHERE name = $1 RETURNING name;
 UPDATE api_tokens SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id;
 
 -- name: RunOutApiToken
--- returns: grid_user text
--- Token $1 ends in $2 hours, if it does not before.
+-- returns: grid_user text, days int?
+-- Token $1 ends in $2 hours, if it does not before; how many days it was made for.
 UPDATE api_tokens SET expires_at = least(expires_at, now() + $2::int * interval '1 hour')
 WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-RETURNING grid_user;
+RETURNING grid_user, days;
 
 -- name: SetAffinity
 -- returns: id int

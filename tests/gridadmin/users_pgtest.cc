@@ -42,7 +42,17 @@ TEST_F(UsersPgTest, ARotatedTokenIsGoodUntilItsUserHasTheNewOne) {
   EXPECT_EQ(One("SELECT expires_at BETWEEN now() + interval '1 hour' AND now() + interval '2 hours'"
                 " FROM api_tokens WHERE id = 1"),
             "t");
+  // The successor of a token that expired was once good for ever.
+  const auto lasts = [&](const std::string& id) {
+    return One("SELECT round(extract(epoch FROM expires_at - created_at) / 86400) FROM api_tokens "
+               "WHERE id = " + id);
+  };
+  EXPECT_EQ(lasts("2"), "30");
   EXPECT_EQ(Admin("token rotate 1 --keep 9000").code, 64);
+  EXPECT_EQ(Admin("token rotate 1").code, 0) << "the old one is good for hours";
+  EXPECT_EQ(lasts("3"), "30") << "what it was made for, not what is left of it";
+  EXPECT_EQ(Admin("token rotate 3 --days 7").code, 0);
+  EXPECT_EQ(lasts("4"), "7");
   EXPECT_EQ(Admin("token rotate 2 --keep 0").code, 0);
   EXPECT_EQ(Admin("token rotate 2").code, 1) << "it is good no more";
 }

@@ -186,21 +186,18 @@ void AddUserCommands(CommandLine& line, Session& session) {
   CommandLine& token = group("token", "credentials for the API over TCP");
   add(token, "list", "all tokens, by their first characters", ListTokens);
   CommandLine& make = add(token, "add", "make a token for a user", AddToken);
-  const auto days = [&](CommandLine& c) {
-    c.Add({{"--days",
-            &o->days,
-            "how long it is good (default: until revoked)",
-            {.range = {{1, 36500}}}}});
+  const auto days = [&](CommandLine& c, const char* what) {
+    c.Add({{"--days", &o->days, what, {.range = {{1, 36500}}}}});
   };
   make.Add({{"USER", &o->user, "", {.required = true}}});
-  days(make);
+  days(make, "how long it is good (default: until revoked)");
   CommandLine& rotate = add(token, "rotate", "a new token for the user of this one", RotateToken);
   rotate.Add({{"ID", &o->id, "", {.required = true}},
               {"--keep",
                &o->keep_hours,
                "hours that the old one is good for (24)",
                {.range = {{0, 8760}}}}});
-  days(rotate);
+  days(rotate, "how long the new one is good (default: what the old one was made for)");
   add(token, "revoke", "end a token", RevokeToken).Add({{"ID", &o->id, "", {.required = true}}});
 }
 

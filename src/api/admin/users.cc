@@ -129,7 +129,7 @@ Reply RotateToken(Context& context, const Request& request) {
       context.Transact([&](db::Tx& tx) {
         const auto old = tx.Exec(sql::kRunOutApiToken, request.Id(), keep.value_or(24));
         MustHave(old, "token " + std::to_string(request.Id()));
-        return NewToken(tx, request, old[0].grid_user, days);
+        return NewToken(tx, request, old[0].grid_user, days ? days : old[0].days);
       }),
       201);
 }

@@ -313,7 +313,7 @@ const std::vector<NamedType>& NamedTypes() {
        "{user text, cluster text, login text|null, token_set? bool, token_expires_at? text|null}"},
       {"Token",
        "{id int, grid_user text, prefix text, token? text, created_by text|null, created_at text, "
-       "expires_at text|null, last_used_at text|null, revoked_at text|null}"},
+       "days int|null, expires_at text|null, last_used_at text|null, revoked_at text|null}"},
       {"Rule",
        "{id int, name text, title text|null, code? text, mode text, priority int, version int, updated_by text|null, "
        "updated_at text|null}"},
