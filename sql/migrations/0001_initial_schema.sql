@@ -405,6 +405,7 @@ CREATE TABLE campaigns (
 CREATE INDEX campaigns_alive ON campaigns (id) WHERE state IN ('in_treatment', 'paused');
 CREATE INDEX campaigns_incomplete ON campaigns (id) WHERE completion_time IS NULL;
 CREATE INDEX campaigns_by_user ON campaigns (grid_user, id);
+CREATE INDEX campaigns_by_end ON campaigns (completion_time) WHERE state = 'terminated';
 
 -- What a campaign runs on each cluster it names: the JDL after precedence and rules.
 CREATE TABLE campaign_clusters (

@@ -14,6 +14,24 @@ SELECT rate, greatest(0, extract(epoch FROM end_low - now())) AS low,
 FROM forecasts
 WHERE campaign_id = $1 AND cluster_id = 0;
 
+-- name: ForecastAccuracy
+-- returns: held int64, judged int64
+-- How good expected ends are: of the last 100 campaigns that ended, those that had an interval
+-- halfway from their submission, and those of them that ended within it.
+SELECT count(*) FILTER (WHERE c.completion_time BETWEEN f.end_low AND f.end_high) AS held,
+    count(*) AS judged
+FROM (
+    SELECT id, completion_time, submission_time + (completion_time - submission_time) / 2 AS halfway
+    FROM campaigns WHERE state = 'terminated' AND completion_time IS NOT NULL
+    ORDER BY completion_time DESC LIMIT 100
+) AS c
+CROSS JOIN LATERAL (
+    SELECT end_low, end_high FROM forecasts_history AS h
+    WHERE h.campaign_id = c.id AND h.cluster_id = 0 AND h.at <= c.halfway
+    ORDER BY h.at DESC LIMIT 1
+) AS f
+WHERE f.end_low IS NOT NULL AND f.end_high IS NOT NULL;
+
 -- name: PlacementsToForecast
 -- returns: campaign_id int64, cluster_id int64, slots int, rule text, queue_s double,
 -- returns: resolution_s double, max_waiting int, polls int64, max_resources int,

@@ -217,6 +217,15 @@ def failures_are_one_row_and_one_button_runs_them_again(page):
     b.await_gone("1 cause")
 
 
+def an_expected_end_is_shown_with_how_often_such_ones_held(page):
+    b, grid = page.browser, page.grid
+    id_ = grid.submit("--", "sleep", "{}", ":::", *["1"] * 40)
+    page.view(f"#/c/{id_}", "Where it runs")
+    b.await_("/such intervals held for \\d+ of the last \\d+ campaign|no such interval has come true or failed yet/"
+             ".test(document.body.innerText)", "how often an expected interval held", 60)
+    b.await_text("40 done", 90)
+
+
 def a_cluster_that_fails_is_shown_and_so_is_its_return(page):
     b, grid = page.browser, page.grid
     id_ = grid.submit("--", "sleep", "{}", ":::", *["200"] * 8)
@@ -498,6 +507,7 @@ TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_show
          a_submission_is_tried_before_it_is_made, a_parameter_file_goes_up_in_blocks,
          the_output_of_a_running_task_is_followed,
          failures_are_one_row_and_one_button_runs_them_again,
+         an_expected_end_is_shown_with_how_often_such_ones_held,
          what_does_not_move_waits_at_the_api, the_address_is_the_state,
          a_cluster_that_fails_is_shown_and_so_is_its_return, keys_do_what_the_list_of_keys_says,
          operators_see_the_grid_and_drain_a_cluster, operators_see_what_a_change_would_bring,

@@ -98,6 +98,43 @@ TEST_F(ReadPgTest, ACampaignHasCigrisKeys) {
   EXPECT_EQ(Get("/campaigns/77", 404)["status"], 404);
 }
 
+// An interval is judged by whether the campaign ended in it, halfway from its submission.
+TEST_F(ReadPgTest, AnExpectedEndIsToldWithHowManyOfThePastCameTrue) {
+  GivenCampaign({.ntasks = 4});
+  const auto past = [&] {
+    const auto stats = Get("/campaigns/1/stats");
+    return stats["forecasts_held"].dump() + " of " + stats["forecasts_judged"].dump();
+  };
+  EXPECT_EQ(past(), "0 of 0");
+  // A campaign of 100 s, whose end was expected, `at_s` after its submission, from low_s to high_s.
+  const auto ended = [&](int at_s, const std::string& low_s, const std::string& high_s,
+                         const std::string& state = "terminated") {
+    const auto id = std::to_string(GivenCampaign({.ntasks = 1}));
+    Sql("UPDATE campaigns SET state = '" + state + "', wanted = '" +
+        (state == "cancelled" ? "cancelled" : "in_treatment") + "', submission_time = now() - "
+        "interval '1000 s', completion_time = now() - interval '900 s' WHERE id = " + id +
+        "; INSERT INTO forecasts_history (campaign_id, cluster_id, job_ratio, poll, nsub, at, "
+        "end_low, end_high) SELECT id, 0, 1, 1, 0, submission_time + interval '" +
+        std::to_string(at_s) + " s', submission_time + interval '" + low_s +
+        " s', submission_time + interval '" + high_s + " s' FROM campaigns WHERE id = " + id);
+    return id;
+  };
+  ended(40, "90", "110");
+  EXPECT_EQ(past(), "1 of 1");
+  ended(40, "50", "99");
+  EXPECT_EQ(past(), "1 of 2");
+  ended(40, "101", "300");
+  EXPECT_EQ(past(), "1 of 3");
+  ended(60, "90", "110");  // there was none yet halfway
+  ended(40, "90", "110", "cancelled");
+  EXPECT_EQ(past(), "1 of 3");
+  const auto later = ended(20, "50", "60");
+  Sql("INSERT INTO forecasts_history (campaign_id, cluster_id, job_ratio, poll, nsub, at, end_low, "
+      "end_high) SELECT id, 0, 1, 1, 0, submission_time + interval '30 s', completion_time, "
+      "completion_time FROM campaigns WHERE id = " + later);
+  EXPECT_EQ(past(), "2 of 4") << "the last one before the half counts";
+}
+
 // Prologue and epilogue jobs, and copies that did not count, are no tasks.
 TEST_F(ReadPgTest, OnlyJobsOfTasksAreCounted) {
   GivenCampaign({.ntasks = 4, .next_idx = 4});

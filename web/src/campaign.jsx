@@ -103,6 +103,14 @@ function More({ path, c, on }) {
     {jdl && <><h3>JDL</h3><pre tabIndex={0}>{JSON.stringify(jdl, null, 2)}</pre></>}</details>;
 }
 
+// An expected end without how often such ones held would be believed too much, or not at all.
+function Expected({ path, c }) {
+  const past = useData(`${path}/stats`, { every: 60 }).data;
+  return <>ends <b>{endOf(c)}</b> <span class="quiet">at {few(c.rate, 2)} jobs/s{past && (past.forecasts_judged
+    ? `; such intervals held for ${n(past.forecasts_held)} of the last ${many(past.forecasts_judged, "campaign")}`
+    : "; no such interval has come true or failed yet")}</span></>;
+}
+
 export function Campaign({ id, me }) {
   const path = `/campaigns/${encodeURIComponent(id)}`, one = useData(path, { live: 1 }), c = one.data, on = one.version;
   if (!c) return <Shown of={one} what={`campaign ${id}`} />;
@@ -112,7 +120,7 @@ export function Campaign({ id, me }) {
     {own && <Actions c={c} path={path} done={one.again} />}
     <div class="big"><Bar of={p} total={c.total_jobs} label={false} /></div>
     <p>{n(p.done)} done, {n(p.run)} running, {n(p.queue)} queued, {n(p.fail)} failed, {n(p.wait)} wait, of {n(c.total_jobs)}{c.preempted > 0 && <span class="quiet">; {many(c.preempted, "job was", "jobs were")} killed by clusters for their own users, not your fault</span>}</p>
-    <p>{c.state === "in_treatment" && c.ends ? <>ends <b>{endOf(c)}</b> <span class="quiet">at {few(c.rate, 2)} jobs/s</span></> : c.state === "in_treatment" ? "its end is not known yet" : endOf(c)}</p>
+    <p>{c.state === "in_treatment" && c.ends ? <Expected path={path} c={c} /> : c.state === "in_treatment" ? "its end is not known yet" : endOf(c)}</p>
     {own && <Why path={path} c={c} />}
     <h2>Where it runs</h2><Table name={`where-${c.id}`} caption="Where it runs" rowKey="cluster_name" rows={Object.values(c.clusters)} columns={whereColumns} />
     {own && <Failures path={path} c={c} on={on} done={one.again} />}

@@ -39,7 +39,7 @@ const std::vector<Description>& Descriptions() {
       {"GET /campaigns/{id}/stats", "its pace", "", "",
        "200 {average_jobs_duration number|null, stddev_jobs_duration number|null, jobs_throughput number, "
        "failures_rate number|null, resubmit_rate number|null, remaining_time number|null, end_low number|null, "
-       "end_high number|null}"},
+       "end_high number|null, forecasts_held int, forecasts_judged int}"},
       {"GET /campaigns/{id}/series", "ends and slot-seconds over its life, at most 600 points", "from int, to int",
        "", "200 {at [time], width [number], ok [int], not_ok [int], slot_s [number]}"},
       {"GET /campaigns/{id}/jdl", "its JDL as it counts now", "", "", "200 object"},

@@ -179,6 +179,9 @@ json Stats(db::Tx& tx, std::int64_t campaign) {
     stats["end_low"] = OrNull(foreseen[0].end_low);
     stats["end_high"] = OrNull(foreseen[0].end_high);
   }
+  const auto past = tx.One(sql::kForecastAccuracy);
+  stats["forecasts_held"] = past.held;
+  stats["forecasts_judged"] = past.judged;
   stats["jobs_throughput"] = std::max(rate, 1e-16);
   stats["remaining_time"] =
       static_cast<double>(numbers.total - numbers.done - numbers.failed) / std::max(rate, 1e-16);
