@@ -45,6 +45,7 @@ class BinFolder {
  private:
   void Place(const std::string& from, const std::string& name) {
     std::error_code failed;
+    std::filesystem::remove(dir_ + "/" + name, failed);  // a real program takes the fake's place
     std::filesystem::create_hard_link(from, dir_ + "/" + name, failed);
     if (failed) std::filesystem::copy_file(from, dir_ + "/" + name);
   }
