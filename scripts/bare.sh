@@ -4,8 +4,8 @@
 bare() {
   local mirror file dir=$root/$1
   [ ! -x "$dir/bin/bash" ] || return 0
-  mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' \
-    /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | grep -m1 debian)
+  mirror=$({ cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null || true; } |  # one of them
+    sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\?\(http[^ ]*\) .*/\2/p' | grep -m1 debian)
   mkdir -p "$root"
   debootstrap --variant=minbase --include=ca-certificates "$1" "$dir.new" "$mirror"
   for file in /etc/apt/apt.conf.d/*; do  # how to reach the mirror
