@@ -168,7 +168,7 @@ bool Engine::StartJob(Job* job) {
   job->places = places;
   try {
     const pid_t pid =
-        launcher_.Start(*job, slots_.Lines(places), records_.write_fd(), records_.birth_fd());
+        launcher_.Start(job, slots_.Lines(places), records_.write_fd(), records_.birth_fd());
     slots_.Give(places);
     BecomesRunning(job, pid, WallClock(), std::move(places), records_.current());
     job->ours = true;
@@ -245,7 +245,8 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
     waiting_local_ -= job->batch->slots;
   if (const int fd = job->exit.get(); fd >= 0) {
     by_exit_.erase(fd);
-    dead_[fd] = {std::move(job->exit), job->ours ? job->pid : 0};
+    dead_[fd] = {std::move(job->exit), job->ours ? job->pid : 0, std::move(job->out),
+                 std::move(job->err)};
   }
   const auto it = batches_.find(job->batch->seq);
   it->second.jobs[static_cast<std::size_t>(job->index)].reset();
@@ -261,6 +262,8 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
 void Engine::OnExit(int fd) {
   if (const auto dead = dead_.find(fd); dead != dead_.end() && HasFired(fd)) {
     if (dead->second.child > 0) process::Reap(dead->second.child);
+    launcher_.outputs().TakeBack(std::move(dead->second.out));
+    launcher_.outputs().TakeBack(std::move(dead->second.err));
     dead_.erase(dead);
     return;
   }
@@ -414,6 +417,7 @@ void Engine::TryFlush() {
 
 // A quiet cluster is as small after many jobs as before: its ends have been asked for by now.
 void Engine::ReleaseMemory() {
+  launcher_.outputs().Clear();
   store_.ReleaseMemory();
   malloc_trim(0);
 }

@@ -168,6 +168,7 @@ class Engine {
   struct Dead {
     process::Fd exit{};
     pid_t child = 0;  ///< its wrapper, to be reaped; 0: not our child
+    OutputFile out, err;
   };
   std::unordered_map<int, Dead> dead_;  // by the number of Dead::exit
   std::int64_t change_ = 0, reserved_ = 0, stored_change_ = 0, starts_ = 0;

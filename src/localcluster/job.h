@@ -33,6 +33,14 @@ struct Batch {
   std::shared_ptr<const Account> account;
 };
 
+/// A file that takes the output of a job.
+struct OutputFile {
+  process::Fd fd{};
+  std::string folder;
+  uid_t owner = 0;
+  timespec changed_at{};
+};
+
 enum class State { kWaiting, kRunning, kEnded };
 
 /// A job that waits or runs.
@@ -47,6 +55,7 @@ struct Job {
   double started_at = 0;
   pid_t pid = 0;
   process::Fd exit{};  ///< readable when the wrapper has ended
+  OutputFile out, err;
   std::int64_t start_no = 0;  ///< in the order of starts
   std::int64_t segment = 0;   ///< of the records, that its marks go to
   bool ours = false;          ///< the wrapper is our own child (not adopted)
@@ -93,6 +102,23 @@ class Refused : public std::runtime_error {
  private:
   int status_, limit_;
   std::string why_;
+};
+
+/// The job cannot be started; `cause()` says whose fault it is.
+class LaunchError : public std::runtime_error {
+ public:
+  LaunchError(Cause cause, const std::string& message)
+      : std::runtime_error(message), cause_(cause) {}
+  Cause cause() const { return cause_; }
+
+ private:
+  Cause cause_;
+};
+
+/// Not now: the machine has no process or memory for it. Nothing has happened.
+class TryLater : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// Seconds since the epoch.

@@ -11,9 +11,9 @@
 //     OUTPUT  path without .out and .err
 //     PLACES  the slots it takes, copied into the start mark
 //     CPUS    "", or the CPUs that the job may use: "2,3"
-// Open at start: kRecordsFd (O_APPEND), kBirthFd (a lock held until the start mark is written),
-// kEnvironmentFd and kScriptFd (what /bin/sh gets). Everybody may read a command line: nothing private
-// is in it. Its own environment is empty.
+// Open at start: kRecordsFd (O_APPEND), kOutFd and kErrFd (the job's output), kBirthFd (a lock held
+// until the start mark is written), kEnvironmentFd and kScriptFd (what /bin/sh gets). Everybody may
+// read a command line: nothing private is in it. Its own environment is empty.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +39,8 @@ namespace {
 
 using cigri::localcluster::kBirthFd;
 using cigri::localcluster::kEnvironmentFd;
+using cigri::localcluster::kErrFd;
+using cigri::localcluster::kOutFd;
 using cigri::localcluster::kRecordsFd;
 using cigri::localcluster::kScriptFd;
 
@@ -142,28 +144,15 @@ void Escape(const char* text, size_t n, char* out, size_t room) {
   _exit(0);
 }
 
-// A file without a name until it holds something: silent jobs leave none. NFS knows no O_TMPFILE;
-// there the file is made at once and removed when it stayed empty. A name that is taken is a fault
-// before the job begins: nobody would ever find what it writes.
-bool OpenOutput(Output* o, const char* suffix) {
-  snprintf(o->path, sizeof o->path, "%s%s", g_argv[7], suffix);
-  char folder[PATH_MAX];
-  snprintf(folder, sizeof folder, "%s", o->path);
-  char* slash = strrchr(folder, '/');
-  if (slash == nullptr) return false;
-  *slash = '\0';
+// The daemon has opened it, unless it is older than we are. On NFS, which knows no files without
+// names, it has its own already.
+bool TakeOutput(Output* o, int fd, const char* suffix) {
+  o->fd = fd;
   struct stat s {};
-  if (lstat(o->path, &s) == 0) {
-    errno = EEXIST;
-    return false;
-  }
-  o->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_APPEND, 0600);
-  if (o->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-    o->linked = true;
-    o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
-  }
-  if (o->fd < 0) return false;
-  return g_uid == static_cast<uid_t>(-1) || fchown(o->fd, g_uid, g_gid) == 0;
+  if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fstat(fd, &s) != 0) return false;
+  o->linked = s.st_nlink > 0;
+  snprintf(o->path, sizeof o->path, "%s%s", g_argv[7], suffix);
+  return true;
 }
 
 // False when it cannot have its name.
@@ -473,13 +462,13 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   fcntl(kRecordsFd, F_SETFD, FD_CLOEXEC);
-  if (!WriteStartMark()) return 71;  // unmarked, so never begun
+  // Without a mark it has never begun.
+  if (!TakeOutput(&g_out, kOutFd, ".out") || !TakeOutput(&g_err, kErrFd, ".err")) return 71;
+  if (!WriteStartMark()) return 71;
   close(kBirthFd);
   g_file_limit.rlim_cur = g_file_limit.rlim_max = static_cast<rlim_t>(atoll(argv[5]));
   ParseIds(argv[6]);
   ParseCpus(argv[10]);
-  if (!OpenOutput(&g_out, ".out")) EndWithoutJob('o', "cannot write", g_out.path, errno);
-  if (!OpenOutput(&g_err, ".err")) EndWithoutJob('o', "cannot write", g_err.path, errno);
   if (!ReadEnvironment()) EndWithoutJob('l', "cannot start", "/bin/sh", ENOMEM);
   OpenTransfers();
   const pid_t child = vfork();

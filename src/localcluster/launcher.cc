@@ -86,6 +86,17 @@ std::string Cpus(const std::vector<int>& of_slots, const std::vector<int>& place
   return Join(cpus, ",");
 }
 
+pid_t Spawned(const std::vector<std::string>& arguments, const process::SpawnOptions& options) {
+  try {
+    return process::Spawn(arguments, options);
+  } catch (const process::StartError& e) {
+    const int why = e.code().value();
+    if (why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE)
+      throw TryLater(e.code().message());
+    throw LaunchError(Cause::kLaunchFailed, e.what());
+  }
+}
+
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -193,8 +204,9 @@ std::string Launcher::NodeFile(const std::vector<std::string>& lines) {
   return path;
 }
 
-pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int records_fd,
+pid_t Launcher::Start(Job* started, const std::vector<std::string>& lines, int records_fd,
                       int birth_fd) {
+  const Job& job = *started;
   const Batch& b = *job.batch;
   if (b.account == nullptr)
     throw LaunchError(Cause::kLaunchFailed, "user \"" + b.user + "\" is not known on this machine");
@@ -218,18 +230,24 @@ pid_t Launcher::Start(const Job& job, const std::vector<std::string>& lines, int
                                         Join(places, " "),
                                         Cpus(options_.cpus, job.places)};
   const process::Fd environment = NamelessFile(EnvironmentOf(job, NodeFile(lines), directory));
-  auto options = OptionsOf(null_.get(), {{kRecordsFd, records_fd},
-                                         {kBirthFd, birth_fd},
-                                         {kEnvironmentFd, environment.get()},
-                                         {kScriptFd, script.get()}});
-  options.program = program_;
+  OutputFile out = outputs_.Open(stem + ".out", *b.account), err;
   try {
-    return process::Spawn(arguments, options);
-  } catch (const process::StartError& e) {
-    const int why = e.code().value();
-    if (why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE)
-      throw TryLater(e.code().message());
-    throw LaunchError(Cause::kLaunchFailed, e.what());
+    err = outputs_.Open(stem + ".err", *b.account);
+    auto options = OptionsOf(null_.get(), {{kRecordsFd, records_fd},
+                                           {kOutFd, out.fd.get()},
+                                           {kErrFd, err.fd.get()},
+                                           {kBirthFd, birth_fd},
+                                           {kEnvironmentFd, environment.get()},
+                                           {kScriptFd, script.get()}});
+    options.program = program_;
+    const pid_t pid = Spawned(arguments, options);
+    started->out = std::move(out);
+    started->err = std::move(err);
+    return pid;
+  } catch (const std::exception&) {
+    outputs_.Discard(std::move(out), stem + ".out");
+    outputs_.Discard(std::move(err), stem + ".err");
+    throw;
   }
 }
 

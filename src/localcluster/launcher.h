@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "localcluster/job.h"
+#include "localcluster/outputs.h"
 #include "process/spawn.h"
 
 namespace cigri::localcluster {
@@ -18,30 +19,15 @@ struct LauncherOptions {
   std::int64_t max_file_mb = 1024;  ///< the largest file that a job may write; 0: any
 };
 
-/// The job cannot be started; `cause()` says whose fault it is.
-class LaunchError : public std::runtime_error {
- public:
-  LaunchError(Cause cause, const std::string& message)
-      : std::runtime_error(message), cause_(cause) {}
-  Cause cause() const { return cause_; }
-
- private:
-  Cause cause_;
-};
-
-/// Not now: the machine has no process or memory for it. Nothing has happened.
-class TryLater : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 class Launcher {
  public:
   /// Throws Fatal when cigri-job does not stand next to this program.
   explicit Launcher(LauncherOptions options);
-  /// Starts `job` on the nodes `lines` (one a slot); returns the pid of its cigri-job. `records_fd`
-  /// and `birth_fd` become what protocol.h says. Throws LaunchError or TryLater.
-  pid_t Start(const Job& job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
+  /// Starts `job` on the nodes `lines` (one a slot) and gives it the files of its output; returns
+  /// the pid of its cigri-job. `records_fd` and `birth_fd` become what protocol.h says. Throws
+  /// LaunchError or TryLater.
+  pid_t Start(Job* job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
+  Outputs& outputs() { return outputs_; }
   /// The numbers of a job in its batch.
   struct Numbers {
     int index = 0, attempt = 1;
@@ -58,6 +44,7 @@ class Launcher {
   LauncherOptions options_;
   std::string program_;
   process::Fd null_;
+  Outputs outputs_;
   std::set<std::string> folders_;     // made already
   std::set<std::string> node_files_;  // written already
 };

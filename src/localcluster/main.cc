@@ -113,12 +113,12 @@ void MakeFolders(LocalclusterOptions* o) {
   launcher.output_dir = fs::absolute(launcher.output_dir);
 }
 
-// One descriptor a running job, and the connections of both servers. Not more than needed: jobs inherit the limit, and some programs
-// close every number below it.
+// Three descriptors a running job, files that wait for one, and the connections of both servers. Not
+// more than needed: jobs inherit the limit, and some programs close every number below it.
 void RaiseFileLimit(int slots) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const auto needed = static_cast<rlim_t>(slots) + 300;
+  const auto needed = 3 * static_cast<rlim_t>(slots) + 400;
   if (needed > limit.rlim_max)
     throw Fatal(kExitConfig,
                 std::to_string(slots) + " slots need " + std::to_string(needed) +
@@ -172,6 +172,7 @@ void Bind(http::GuardServer& server, const std::string& cluster, const std::stri
 }
 
 int Main(int argc, char** argv) {
+  signal(SIGIO, SIG_IGN);       // the kernel's word to the holder of a lease (Outputs)
   mallopt(M_ARENA_MAX, 1);  // a process that is to stay small
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   sigset_t signals;

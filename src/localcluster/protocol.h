@@ -5,12 +5,11 @@ namespace cigri::localcluster {
 
 /// Descriptors that cigri-job finds open.
 constexpr int kRecordsFd = 3;  ///< start marks and end records are appended here
-constexpr int kBirthFd = 4;    ///< holds a shared flock; closed once the start mark is written
+/// The job's output. While a job runs its output is read there, since it may have no name yet.
+constexpr int kOutFd = 4, kErrFd = 5;
+constexpr int kBirthFd = 6;    ///< holds a shared flock; closed once the start mark is written
 constexpr int kEnvironmentFd = 8;  ///< the job's environment: lines NAME=value that end with NUL
 constexpr int kScriptFd = 9;   ///< the job's setup and command: in a command line all could read them
-/// Where it opens the job's output: the lowest numbers that are free by then. While a job runs its
-/// output is read there, since it has no name yet.
-constexpr int kOutFd = 4, kErrFd = 5;
 
 /// What a job measured of itself, as a record spells it before the message: "u" and cpu ms, kB of
 /// its largest process, blocks of 512 bytes read and written, and ms of transfers (-1: none),

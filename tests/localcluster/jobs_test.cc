@@ -1,7 +1,9 @@
 // Jobs from begin to end, through the driver.
 #include <algorithm>
+#include <set>
 
 #include "core/text.h"
+#include "process/spawn.h"
 #include "tests/localcluster/daemon.h"
 
 namespace cigri::localcluster {
@@ -11,6 +13,22 @@ class JobsTest : public DaemonTest {
  protected:
   std::string Out(const std::string& task, const std::string& stream = "out") {
     return FileText("state/output/7/0/" + task + ".1." + stream);
+  }
+  void RunTask(std::int64_t task, const std::string& command) {
+    auto batch = GivenBatch({command});
+    batch.elements[0].task_index = task;
+    Run(batch);
+  }
+  /// Files for output that the daemon has open.
+  std::set<std::string> NamelessFiles() const {
+    std::set<std::string> found;
+    for (const auto& entry :
+         fs::directory_iterator("/proc/" + std::to_string(daemon()) + "/fd")) {
+      std::error_code gone;
+      const std::string file = fs::read_symlink(entry, gone);
+      if (StartsWith(file, dir() + "/state/output/7/0/#")) found.insert(file);
+    }
+    return found;
   }
 };
 
@@ -58,6 +76,42 @@ TEST_F(JobsTest, AQuietJobLeavesNoFile) {
   Start();
   EXPECT_EQ(RunOne("true").wait_status, 0);
   EXPECT_TRUE(fs::is_empty(dir() + "/state/output/7/0"));
+}
+
+// Each new file made ext4 look through all that were deleted in the last minutes: 2 ms of a job.
+TEST_F(JobsTest, TheFilesOfAQuietJobServeTheNextOne) {
+  Start(1);
+  RunTask(0, "true");
+  const auto first = NamelessFiles();
+  ASSERT_EQ(first.size(), 2u);
+  RunTask(1, "true");
+  EXPECT_EQ(NamelessFiles(), first);
+  RunTask(2, "chmod 666 /proc/$$/fd/1; echo seen >&2");
+  EXPECT_EQ(NamelessFiles().size(), 0u) << "one was changed, the other has a name";
+  EXPECT_EQ(Out("2", "err"), "seen\n");
+}
+
+TEST_F(JobsTest, AFileServesTheNextJobAsIfItWereNew) {
+  Start(1);
+  RunTask(0, "exec python3 -c 'import fcntl; fcntl.fcntl(2, fcntl.F_SETFL, 0)'");
+  const auto kept = NamelessFiles();
+  ASSERT_EQ(kept.size(), 2u);
+  RunTask(1, "grep flags /proc/self/fdinfo/2; stat -Lc '%a %s %h' /proc/$$/fd/2");
+  EXPECT_EQ(Out("1"), "flags:\t0102002\n600 0 0\n") << "it appends, whatever its last job has set";
+}
+
+TEST_F(JobsTest, AFileThatSomebodyElseHasOpenServesNoOtherJob) {
+  Start(1);
+  const auto batch = GivenBatch(
+      {"echo $PPID > pid.new; mv pid.new pid; until [ -e go ]; do sleep 0.01; done"});
+  driver().Submit(batch);
+  ASSERT_TRUE(AwaitFile("pid"));
+  const std::string out = "/proc/" + std::string(Trim(FileText("pid"))) + "/fd/4";
+  const process::Fd stranger(open(out.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(stranger);
+  std::ofstream(dir() + "/go");
+  AwaitEnds(batch);
+  EXPECT_EQ(NamelessFiles().size(), 1u) << "that of stderr alone";
 }
 
 TEST_F(JobsTest, CommandsReachTheShellByteForByte) {
