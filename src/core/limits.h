@@ -20,7 +20,10 @@ constexpr Limit kConnections{
     "its connection that has waited longest for a request is closed; 429 when none waits"};
 constexpr Limit kAllConnections{"all-connections", 1500, "connections", "each socket",
                                 "the greediest caller's oldest is closed; 503 when none waits"};
-constexpr Limit kThreads{"threads", 4, "requests at work", "each caller", "the next ones wait"};
+// More than cores would leave nothing of them to the others.
+constexpr Limit kThreads{"threads", 4, "requests at work",
+                         "each caller; on fewer cores as many as these, but 2",
+                         "the next ones wait"};
 constexpr Limit kStrangerThreads{"stranger-threads", 16, "requests at work",
                                  "all callers without a valid token", "the next ones wait"};
 constexpr Limit kAllThreads{"all-threads", 64, "requests at work", "each socket",

@@ -1,7 +1,9 @@
 // The limits of one server; core/limits.h has the values of the API.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 
 #include "core/limits.h"
 
@@ -18,7 +20,8 @@ struct Limits {
   std::size_t least_bytes_per_s = limits::kBodyRate.value;
   std::chrono::seconds write_timeout{10};
   int threads = limits::kAllThreads.value;  ///< for requests; as many more for trusted callers
-  int threads_per_caller = limits::kThreads.value;
+  int threads_per_caller = std::clamp<int>(std::thread::hardware_concurrency(), 2,
+                                           limits::kThreads.value);
   int stranger_threads = limits::kStrangerThreads.value;
   int connections = limits::kAllConnections.value;
   int connections_per_caller = limits::kConnections.value;
