@@ -142,6 +142,51 @@ def the_page_is_small(page):
     assert 0 < size <= MOST_KB * 1000, f"{size} bytes compressed"
 
 
+def without_a_registry_the_build_goes_on_without_the_page(page):
+    with open(f"{TOP}/web/package-lock.json") as lock:
+        assert "resolved" not in lock.read(), "an address to download from, in place of the user's registry"
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "npm_config_registry": "http://127.0.0.1:1/", "npm_config_cache": f"{folder}/cache",
+               "npm_config_fetch_retry_mintimeout": "1", "npm_config_fetch_retry_maxtimeout": "1"}
+        done = subprocess.run(["bash", f"{TOP}/scripts/page.sh", "--into", folder], env=env, capture_output=True,
+                              text=True, timeout=120)
+    assert done.returncode == 69, done
+    assert done.stdout.startswith("no page: npm ci failed; without it the API serves the tools"), done
+
+
+# How people without cones of one kind see a colour: Machado, Oliveira and Fernandes 2009, severity 1.
+SIGHT = {"all cones": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+         "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+         "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+         "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]}
+
+
+def lab(colour, sight):
+    """CIE L*a*b* (D65) of "#rrggbb" as it is seen."""
+    rgb = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    rgb = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    rgb = [min(1, max(0, sum(a * b for a, b in zip(row, rgb)))) for row in sight]
+    xyz = [sum(a * b for a, b in zip(row, rgb)) for row in
+           ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0177, 0.1095, 0.8728))]
+    x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def states_differ_for_the_colour_blind(page):
+    names = ["done", "run", "queue", "fail", "wait"]
+    for dark in (False, True):
+        page.browser.dark(dark)
+        colours = page.browser.run("const style = getComputedStyle(document.documentElement); return " + json.dumps(names) +
+                                   ".map((name) => style.getPropertyValue('--' + name).trim())")
+        for who, sight in SIGHT.items():
+            seen = dict(zip(names, (lab(colour, sight) for colour in colours)))
+            for one in names:
+                for other in names[:names.index(one)]:
+                    difference = sum((a - b) ** 2 for a, b in zip(seen[one], seen[other])) ** 0.5
+                    assert difference > 12, f"{one} and {other} differ by {difference:.0f} with {who}, dark {dark}"
+    page.browser.dark(False)
+
+
 def nobody_sees_a_log_in_and_no_data(page):
     b = page.browser
     b.go(page.grid.url + "#/c/1")
@@ -503,7 +548,8 @@ def old_numbers_do_not_look_fresh(page):
     b.await_text("live", 60)
 
 
-TESTS = [the_page_is_small, nobody_sees_a_log_in_and_no_data, a_new_user_is_shown_how_to_begin,
+TESTS = [the_page_is_small, without_a_registry_the_build_goes_on_without_the_page,
+         nobody_sees_a_log_in_and_no_data, states_differ_for_the_colour_blind, a_new_user_is_shown_how_to_begin,
          a_submission_is_tried_before_it_is_made, a_parameter_file_goes_up_in_blocks,
          the_output_of_a_running_task_is_followed,
          failures_are_one_row_and_one_button_runs_them_again,
