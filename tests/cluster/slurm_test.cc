@@ -651,6 +651,28 @@ TEST_F(SlurmRecordsTest, AJobOfALostNodeThatHasSucceededByItsOwnRecordHas) {
   EXPECT_EQ(reported[3].cause, EndCause::kDeleted);
 }
 
+// It ran again: Slurm evicts a job whose program has just ended, and calls it PREEMPTED.
+TEST_F(SlurmRecordsTest, AJobThatEndedWithZeroInTheSecondOfItsEvictionIsDone) {
+  Record(1, "cigri1 began 1 n1 12_1 4711\ncigri1 0 1000 1003 n1 12_1 1 end\n");
+  Record(2, "cigri1 began 1 n1 12_2 4711\ncigri1 15 1000 1003 n1 12_2 1 end\n");
+  Record(3, "cigri1 began 1 n1 12_3 4711\ncigri1 256 1000 1003 n1 12_3 1 end\n");
+  const std::string evicted = "slurm/job-preempted";
+  auto reported = Polled({{1, evicted}, {2, evicted}, {3, evicted}, {4, evicted}}, Soon());
+  EXPECT_EQ(reported[1].cause, EndCause::kExited);
+  EXPECT_EQ(reported[1].wait_status, 0);
+  EXPECT_EQ(reported[2].cause, EndCause::kPreempted);
+  EXPECT_EQ(reported[3].cause, EndCause::kPreempted) << "a failure may be the eviction's doing";
+  EXPECT_EQ(reported[4].cause, EndCause::kPreempted);
+  // slurmctld has forgotten it, and only the accounting has it.
+  server_.On("GET", "/slurm/v0.0.38/job/12", Fixture("slurm/err-unknown-job"));
+  auto stored = FixtureJson("slurm/slurmdb-array-done");
+  for (auto& job : stored["jobs"]) job["state"]["current"] = "PREEMPTED";
+  server_.On("GET", "/slurmdb/v0.0.38/job/12", Says(stored));
+  PollRequest request;
+  request.jobs = {Ref(1)};
+  EXPECT_EQ(slurm_->Poll(request).jobs.at(0).wait_status, 0);
+}
+
 // Elements 0 and 1 share task 0 of array 12, 2 and 3 task 2.
 class SlurmGroupTest : public SlurmRecordsTest {
  protected:

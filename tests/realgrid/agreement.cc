@@ -44,7 +44,8 @@ bool SlurmMeans(const SlurmEnd& s, const OurEnd& e) {
   const int status = std::atoi(s.exit.c_str()) << 8 | std::atoi(s.exit.c_str() + colon + 1);
   if (s.state == "COMPLETED") return e.wait_status == "0" && e.exit_class == "none";
   if (s.state == "FAILED") return e.exit_class != "none" && e.wait_status == std::to_string(status);
-  if (s.state == "PREEMPTED") return e.exit_class == "preemption";
+  // Evicted, or ended with 0 in that second.
+  if (s.state == "PREEMPTED") return e.exit_class == "preemption" || e.wait_status == "0";
   if (s.state == "TIMEOUT") return e.code == "WALLTIME";
   if (s.state == "CANCELLED") return e.exit_class == "our_kill" || e.code == "FRAG_RESUBMIT";
   return e.exit_class != "none";
