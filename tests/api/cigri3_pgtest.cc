@@ -1,7 +1,10 @@
 // CiGri 3's own clients and the scripts of its users: what they ask below API_BASE is answered as
 // CiGri 3 did. The requests are those of the clients of 3.2.1.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "process/run.h"
@@ -244,19 +247,35 @@ TEST_F(Cigri3PgTest, AJobLeavesItsOutputWhereScriptsOfCigri3GatherIt) {
   const std::string setup = One("SELECT setup FROM campaign_clusters");
   const auto work = dir_ / "work dir";
   std::filesystem::create_directories(work);
-  process::Command job;
-  job.argv = {"/bin/sh", "-c",
-              "exec sh -c \"$1\necho said; echo failed >&2\" sh >../1.out 2>../1.err", "sh", setup};
-  job.environment =
-      process::Environment{"PATH=/usr/bin:/bin", "CIGRI_CAMPAIGN_ID=12", "CIGRI_JOB_ID=34"};
-  job.directory = work;
-  EXPECT_TRUE(process::Run(job).Succeeded());
-  const auto text = [&](const std::string& name) {
-    std::ifstream in(work / name);
-    return std::string(std::istreambuf_iterator<char>(in), {});
+  // Runs it as job `id`, with its output open as `out` and `err`, and compares what it left.
+  const auto run = [&](const std::string& id, const std::string& out, const std::string& err) {
+    process::Command job;
+    job.argv = {"/bin/sh",
+                "-c",
+                "exec sh -c \"$1\necho said; echo failed >&2\" sh >\"$2\" 2>\"$3\"",
+                "sh",
+                setup,
+                out,
+                err};
+    job.environment =
+        process::Environment{"PATH=/usr/bin:/bin", "CIGRI_CAMPAIGN_ID=12", "CIGRI_JOB_ID=" + id};
+    job.directory = work;
+    EXPECT_TRUE(process::Run(job).Succeeded());
+    for (const auto& [suffix, text] : {std::pair(".stdout", "said\n"), {".stderr", "failed\n"}}) {
+      std::ifstream in(work / ("OAR.cigri.12." + id + suffix));
+      EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), text) << id << suffix;
+    }
   };
-  EXPECT_EQ(text("OAR.cigri.12.34.stdout"), "said\n");
-  EXPECT_EQ(text("OAR.cigri.12.34.stderr"), "failed\n");
+  run("34", dir_ / "1.out", dir_ / "1.err");
+  // That of a local cluster's job has no name before it holds something: links led nowhere.
+  std::vector<int> open_files;
+  const auto nameless = [&] {
+    open_files.push_back(open(dir_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    EXPECT_GE(open_files.back(), 0) << strerror(errno);
+    return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(open_files.back());
+  };
+  run("35", nameless(), nameless());
+  for (const int fd : open_files) close(fd);
   EXPECT_EQ(One("SELECT setup FROM campaign_clusters WHERE campaign_id = " +
                 std::to_string(Submit({{"nb_jobs", 1}})) + " LIMIT 1"),
             "");

@@ -34,9 +34,10 @@ void OverrideType(const Request& request, jdl::Campaign& campaign) {
 }
 
 // OAR left the output of CiGri 3's jobs in exec_directory, where scripts gather it: the first thing
-// that such a job does is to give its output that name too.
+// that such a job does is to give its output that name too. The output of a local cluster's job has
+// no name of its own before it holds something: only what is open can be linked.
 constexpr char kOutputAsInCigri3[] =
-    R"sh((for s in 1:stdout 2:stderr; do f=$(readlink /proc/$$/fd/${s%:*}) && n=OAR.cigri.$CIGRI_CAMPAIGN_ID.${OAR_JOB_ID:-$CIGRI_JOB_ID}.${s#*:} && { ln -f "$f" "$n" || ln -sf "$f" "$n"; }; done) 2>/dev/null)sh";
+    R"sh((for s in 1:stdout 2:stderr; do p=/proc/$$/fd/${s%:*} n=OAR.cigri.$CIGRI_CAMPAIGN_ID.${OAR_JOB_ID:-$CIGRI_JOB_ID}.${s#*:}; ln -Lf $p "$n" || { f=$(readlink $p) && [ -e "$f" ] && ln -sf "$f" "$n"; }; done) 2>/dev/null)sh";
 
 void LeaveOutputAsInCigri3(jdl::Campaign& campaign) {
   for (auto& cluster : campaign.clusters)
