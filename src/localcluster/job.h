@@ -39,6 +39,7 @@ struct OutputFile {
   std::string folder;
   uid_t owner = 0;
   timespec changed_at{};
+  int flags = 0;
 };
 
 enum class State { kWaiting, kRunning, kEnded };

@@ -113,8 +113,8 @@ void MakeFolders(LocalclusterOptions* o) {
   launcher.output_dir = fs::absolute(launcher.output_dir);
 }
 
-// Three descriptors a running job, files that wait for one, and the connections of both servers. Not
-// more than needed: jobs inherit the limit, and some programs close every number below it.
+// Three descriptors a running job, files that wait for one, and the connections of both servers.
+// Not more than needed: jobs inherit the limit, and some programs close every number below it.
 void RaiseFileLimit(int slots) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

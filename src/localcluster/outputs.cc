@@ -18,21 +18,18 @@ process::Fd Above(int fd) {
   return process::Fd(fcntl(fd, F_DUPFD_CLOEXEC, 10));
 }
 
-// With flags of its own: a job can change those of the description that it got.
-process::Fd Reopen(int fd) {
-  const std::string self = "/proc/self/fd/" + std::to_string(fd);
-  return Above(open(self.c_str(), O_RDWR | O_CLOEXEC | O_APPEND));
-}
-
 bool Same(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-// Whether nobody has changed it: neither its bytes nor anything else that is said of it.
+// Whether nobody has changed it: neither its bytes nor anything else that is said of it, nor what
+// the job shared with us (flags, position).
 bool Untouched(const OutputFile& file) {
+  const int fd = file.fd.get();
   struct stat s {};
-  return fstat(file.fd.get(), &s) == 0 && s.st_nlink == 0 && s.st_size == 0 &&
-         Same(s.st_ctim, file.changed_at);
+  return fstat(fd, &s) == 0 && s.st_nlink == 0 && s.st_size == 0 &&
+         Same(s.st_ctim, file.changed_at) && fcntl(fd, F_GETFL) == file.flags &&
+         lseek(fd, 0, SEEK_CUR) == 0;
 }
 
 // The kernel gives such a lease to the only one who has the file open.
@@ -70,6 +67,7 @@ OutputFile Outputs::Open(const std::string& path, const Account& owner) {
       fstat(file.fd.get(), &s) != 0)
     Fail(path, errno);
   file.changed_at = s.st_ctim;
+  file.flags = fcntl(file.fd.get(), F_GETFL);
   return file;
 }
 
@@ -81,9 +79,7 @@ void Outputs::Discard(OutputFile file, const std::string& path) {
 
 void Outputs::TakeBack(OutputFile file) {
   if (!file.fd || free_.size() == kMostFree || !Untouched(file)) return;
-  if (!OpenHereAlone(file.fd.get())) return;
-  file.fd = Reopen(file.fd.get());
-  if (file.fd) free_.push_back(std::move(file));
+  if (OpenHereAlone(file.fd.get())) free_.push_back(std::move(file));
 }
 
 }  // namespace cigri::localcluster
