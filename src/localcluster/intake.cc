@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "localcluster/plain_command.h"
+
 namespace cigri::localcluster {
 namespace {
 
@@ -140,6 +142,7 @@ Intake ReadBatch(const std::string& body, const IntakeLimits& limits) {
   b.name = Text(j, "name", 1000);
   b.directory = Text(j, "directory", 4000);
   b.setup = Text(j, "setup", kLongestScript);
+  b.exports = PlainExports(b.setup);
   if (limits.grid_numbers)
     b.campaign = Number(j, "campaign", 0, 0, std::numeric_limits<std::int64_t>::max());
   b.walltime_s = static_cast<int>(

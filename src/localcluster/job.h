@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct Batch {
   std::string tag, user, name, directory, setup;
   std::int64_t campaign = 0;     ///< 0: not the grid's, a job of a user of this machine
   std::vector<std::string> env;  ///< NAME=value, for all its jobs
+  /// All that `setup` does, when it only exports variables.
+  std::optional<std::vector<std::string>> exports{};
   bool best_effort = true;
   int walltime_s = 3600, slots = 1, n = 0;
   double submitted_at = 0;

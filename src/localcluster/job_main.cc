@@ -51,6 +51,7 @@ struct Output {
 };
 
 char **g_argv, **g_environment;
+char** g_words = nullptr;  // the program to start without a shell, and its arguments
 Output g_out, g_err;
 uid_t g_uid = static_cast<uid_t>(-1);
 gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
@@ -59,7 +60,8 @@ long long g_started_us = 0;
 rlimit g_file_limit{};
 cpu_set_t g_cpus;
 
-// Set by the child before it gives up; it shares our memory until exec (vfork).
+// Set by the child, the last two before it gives up; it shares our memory until exec (vfork).
+volatile bool g_without_shell = false;
 volatile char g_child_cause = 0;
 volatile int g_child_errno = 0;
 
@@ -205,7 +207,7 @@ void ParseCpus(const char* text) {
   }
 }
 
-// Reads the environment of the job; false when there is no memory for it.
+// Reads the environment of the job, and its words; false when there is no memory for them.
 bool ReadEnvironment() {
   struct stat s {};
   if (fstat(kEnvironmentFd, &s) != 0) return false;
@@ -217,7 +219,11 @@ bool ReadEnvironment() {
     if (text[i] == '\0') ++lines;
   g_environment = static_cast<char**>(calloc(lines + 1, sizeof(char*)));
   if (g_environment == nullptr) return false;
-  for (size_t i = 0; i < lines; ++i, text += strlen(text) + 1) g_environment[i] = text;
+  for (size_t i = 0; i < lines; ++i, text += strlen(text) + 1) {
+    const bool ends = g_words == nullptr && *text == '\0';
+    g_environment[i] = ends ? nullptr : text;
+    if (ends) g_words = g_environment + i + 1;
+  }
   close(kEnvironmentFd);
   return true;
 }
@@ -226,6 +232,35 @@ bool ReadEnvironment() {
   g_child_errno = errno;
   g_child_cause = cause;
   _exit(127);
+}
+
+// The value of a variable of the job; nullptr: it has none.
+const char* Variable(const char* name) {
+  const size_t n = strlen(name);
+  for (char** at = g_environment; *at != nullptr; ++at)
+    if (strncmp(*at, name, n) == 0 && (*at)[n] == '=') return *at + n + 1;
+  return nullptr;
+}
+
+// Looks for the program in PATH as a shell does. Returns when it cannot be started so: the shell
+// will know why.
+void StartWithoutShell() {
+  static char path[PATH_MAX];
+  const char* program = g_words[0];
+  if (strchr(program, '/') != nullptr) {
+    execve(program, g_words, g_environment);
+    return;
+  }
+  const char* folder = Variable("PATH");
+  while (folder != nullptr) {
+    const char* end = strchrnul(folder, ':');
+    const int n = static_cast<int>(end - folder);
+    const int length =
+        snprintf(path, sizeof path, "%.*s%s%s", n, folder, n == 0 ? "./" : "/", program);
+    if (length < static_cast<int>(sizeof path)) execve(path, g_words, g_environment);
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return;
+    folder = *end == ':' ? end + 1 : nullptr;
+  }
 }
 
 // Runs between vfork and exec: system calls only. The raw ones, since libc's setuid would look for
@@ -248,6 +283,13 @@ bool ReadEnvironment() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (g_words != nullptr) {
+    g_without_shell = true;
+    fcntl(kScriptFd, F_SETFD, FD_CLOEXEC);
+    StartWithoutShell();
+    fcntl(kScriptFd, F_SETFD, 0);
+    g_without_shell = false;
+  }
   // Not the file as the shell's argument: $0 is "sh", as it is for `sh -c COMMAND`.
   char sh[] = "sh", c[] = "-c", script[] = ". /dev/fd/9";
   static_assert(kScriptFd == 9);
@@ -301,14 +343,6 @@ bool Catches(pid_t pid, int signal) {
   text[n] = '\0';
   const char* mask = strstr(text, "SigCgt:");
   return mask != nullptr && (strtoull(mask + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
-}
-
-// The value of a variable of the job; nullptr: it has none.
-const char* Variable(const char* name) {
-  const size_t n = strlen(name);
-  for (char** at = g_environment; *at != nullptr; ++at)
-    if (strncmp(*at, name, n) == 0 && (*at)[n] == '=') return *at + n + 1;
-  return nullptr;
 }
 
 int CheckpointSignal() {
@@ -382,7 +416,7 @@ class Watch {
       if (pid == 0) break;
       if (pid < 0) return errno == ECHILD;
       if (pid != child_) continue;
-      status_ = status;
+      status_ = g_without_shell ? StatusAsOfShell(status) : status;
       done_ = true;
     }
     // The command is over but something of it still runs: nobody will ever wait for that.
@@ -399,8 +433,25 @@ class Watch {
     saved_at_ = NowUs(CLOCK_MONOTONIC) + saving_us_;
     SignalAll(checkpoint_, true);
   }
+  // The shell that a job has otherwise dies of our TERM. Of a signal of its program's it tells, and
+  // exits with its number.
+  int StatusAsOfShell(int status) const {
+    if (asked_) return SIGTERM;
+    if (!WIFSIGNALED(status)) return status;
+    const int signal = WTERMSIG(status);
+    if (signal != SIGINT && signal != SIGPIPE)
+      dprintf(g_err.fd, "%s%s\n", strsignal(signal), WCOREDUMP(status) ? " (core dumped)" : "");
+    return (128 + signal) << 8;
+  }
+  // Whether the command has not ended yet.
+  bool Runs() const {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+  }
   void Terminate() {
     phase_ = 1;
+    asked_ = Runs();
     phase_at_ = NowUs(CLOCK_MONOTONIC) + grace_us_;
     SignalAll(SIGTERM);
     SignalAll(SIGCONT);
@@ -437,7 +488,7 @@ class Watch {
 
   pid_t child_;
   int status_ = 0, phase_ = 0;  // 0 runs, 1 asked to end, 2 being killed
-  bool done_ = false;
+  bool done_ = false, asked_ = false;  // asked_: while it ran
   char cause_ = 'x';
   long long begun_ = NowUs(CLOCK_MONOTONIC), walltime_at_ = 0, phase_at_ = 0, link_at_ = 0,
             grace_us_ = 0;

@@ -12,10 +12,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
+#include <unordered_map>
 
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "localcluster/plain_command.h"
 #include "localcluster/users.h"
 
 namespace cigri::localcluster {
@@ -63,18 +66,46 @@ process::SpawnOptions OptionsOf(int null_fd, std::vector<std::pair<int, int>> de
   return options;
 }
 
+using Lines = std::vector<std::string>;
+
+// The last line of a variable counts, as it does to a shell.
+Lines Environment(const std::vector<const Lines*>& parts) {
+  Lines out;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (const Lines* part : parts)
+    for (const auto& line : *part) {
+      const auto [at, is_new] =
+          places.try_emplace(std::string_view(line).substr(0, line.find('=')), out.size());
+      if (is_new)
+        out.push_back(line);
+      else
+        out[at->second] = line;
+    }
+  return out;
+}
+
+// What cigri-job reads: the environment; then, when no shell is needed, an empty line and the words
+// of the command.
 std::string EnvironmentOf(const Job& job, const std::string& node_file,
                           const std::string& directory) {
   const Batch& b = *job.batch;
-  std::vector<std::string> env = BaseEnvironment(*b.account);
-  env.insert(env.end(), b.env.begin(), b.env.end());
-  env.insert(env.end(), job.env.begin(), job.env.end());
-  for (const char* name : {"CIGRI_NODE_FILE=", "CIGRI_NODEFILE="}) env.push_back(name + node_file);
-  for (const char* name : {"CIGRI_WORKDIR=", "CIGRI_WORKING_DIRECTORY=", "PWD="})
-    env.push_back(name + directory);
-  env.push_back("CIGRI_LOCAL_ID=" + IdOf(b.seq, job.index));
+  const Lines base = BaseEnvironment(*b.account);
+  const Lines own = {"CIGRI_NODE_FILE=" + node_file,
+                     "CIGRI_NODEFILE=" + node_file,
+                     "CIGRI_WORKDIR=" + directory,
+                     "CIGRI_WORKING_DIRECTORY=" + directory,
+                     "PWD=" + directory,
+                     "CIGRI_LOCAL_ID=" + IdOf(b.seq, job.index)};
+  std::vector<const Lines*> parts = {&base, &b.env, &job.env, &own};
+  const auto words = b.exports ? PlainWords(job.command) : std::nullopt;
+  if (words) parts.push_back(&*b.exports);
   std::string text;
-  for (const auto& line : env) text += line + '\0';
+  const auto append = [&text](const Lines& lines) {
+    for (const auto& line : lines) text.append(line).push_back('\0');
+  };
+  append(Environment(parts));
+  if (words) append({""});
+  if (words) append(*words);
   return text;
 }
 

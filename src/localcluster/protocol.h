@@ -8,7 +8,9 @@ constexpr int kRecordsFd = 3;  ///< start marks and end records are appended her
 /// The job's output. While a job runs its output is read there, since it may have no name yet.
 constexpr int kOutFd = 4, kErrFd = 5;
 constexpr int kBirthFd = 6;    ///< holds a shared flock; closed once the start mark is written
-constexpr int kEnvironmentFd = 8;  ///< the job's environment: lines NAME=value that end with NUL
+/// The job's environment: lines NAME=value that end with NUL. After an empty one the words of its
+/// command, when that is one program that needs no shell.
+constexpr int kEnvironmentFd = 8;
 constexpr int kScriptFd = 9;   ///< the job's setup and command: in a command line all could read them
 
 /// What a job measured of itself, as a record spells it before the message: "u" and cpu ms, kB of

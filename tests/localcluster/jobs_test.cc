@@ -14,10 +14,10 @@ class JobsTest : public DaemonTest {
   std::string Out(const std::string& task, const std::string& stream = "out") {
     return FileText("state/output/7/0/" + task + ".1." + stream);
   }
-  void RunTask(std::int64_t task, const std::string& command) {
+  RemoteJob RunTask(std::int64_t task, const std::string& command) {
     auto batch = GivenBatch({command});
     batch.elements[0].task_index = task;
-    Run(batch);
+    return Run(batch)[0];
   }
   /// Files for output that the daemon has open.
   std::set<std::string> NamelessFiles() const {
@@ -130,6 +130,42 @@ TEST_F(JobsTest, CommandsReachTheShellByteForByte) {
   for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(Out(std::to_string(i)), texts[i] + "|");
   EXPECT_EQ(Out("5"), "100000\n");
   EXPECT_EQ(Out("6"), "60000\n");
+}
+
+TEST_F(JobsTest, APlainCommandStartsWithoutAShellAndEndsAsOneInAShell) {
+  Start();
+  const std::string parent = "sh -c 'cat /proc/$PPID/comm'";
+  EXPECT_EQ(RunTask(0, parent).wait_status, 0);
+  EXPECT_EQ(Out("0"), "cigri-job\n");
+  EXPECT_EQ(RunTask(1, parent + ";").wait_status, 0);
+  EXPECT_EQ(Out("1"), "sh\n");
+  std::ofstream(dir() + "/script") << "echo no first line\n";
+  fs::permissions(dir() + "/script", fs::perms(0755));
+  std::int64_t task = 10;
+  for (const std::string command :
+       {"sh -c 'exit 3'", "sh -c 'kill -9 $$'", "sh -c 'kill -SEGV $$'", "sh -c 'kill -PIPE $$'",
+        "no-such-program", "./no-such-program", "/etc/passwd", "/etc", "./script", "''"}) {
+    const auto plain = RunTask(++task, command), shell = RunTask(++task, command + ";");
+    EXPECT_EQ(plain.cause, shell.cause) << command;
+    EXPECT_EQ(plain.wait_status, shell.wait_status) << command;
+    EXPECT_EQ(plain.message, shell.message) << command;
+  }
+}
+
+TEST_F(JobsTest, APlainCommandHasTheVariablesOfItsSetup) {
+  Start();
+  auto batch = GivenBatch({"env", "true", "here"});
+  fs::create_directory(dir() + "/bin");
+  std::ofstream(dir() + "/bin/here") << "#!/bin/sh\necho found\n";
+  fs::permissions(dir() + "/bin/here", fs::perms(0755));
+  batch.setup = "export A='it'\\''s\na' B=\nexport OMP_NUM_THREADS=9\nexport PATH=/nowhere::" + dir() +
+                "/bin:/usr/bin\n";
+  Run(batch);
+  const std::string text = Out("0");
+  for (const std::string line : {"A=it's\na", "B=", "OMP_NUM_THREADS=9"})
+    EXPECT_NE(("\n" + text).find("\n" + line + "\n"), text.npos) << line << " is not in " << text;
+  EXPECT_EQ(text.find("OMP_NUM_THREADS=1"), text.npos) << "once";
+  EXPECT_EQ(Out("2"), "found\n");
 }
 
 TEST_F(JobsTest, SetupRunsBeforeTheCommandInTheSameShell) {

@@ -62,6 +62,32 @@ TEST_F(KillTest, AJobThatCleansUpOnTermHasTimeForIt) {
   EXPECT_EQ(FileText("saved"), "saved\n");
 }
 
+// A program that ends well when it is asked to has not done its task. The shell around it, which dies
+// of the same signal, says so; nobody else would where there is none.
+TEST_F(KillTest, AKilledJobEndsAlikeWithAndWithoutAShell) {
+  Start(1);
+  int attempt = 0;
+  for (const std::string end : {"\"exit 0\"", "\"exit 3\"", "\"\""}) {
+    const std::string command =
+        "sh -c 'trap " + end + " TERM; touch begun; while :; do sleep 0.01; done'";
+    RemoteJob ends[2];
+    for (const bool shell : {false, true}) {
+      auto batch = GivenBatch({command + (shell ? ";" : "")});
+      batch.elements[0].task_index = shell ? 1 : 0;
+      batch.elements[0].attempt = ++attempt;
+      fs::remove(dir() + "/begun");
+      const auto ids = driver().Submit(batch);
+      ASSERT_TRUE(AwaitFile("begun"));
+      driver().Kill({{ids[0], batch.tag, 0}});
+      ends[shell] = AwaitEnds(batch)[0];
+    }
+    EXPECT_EQ(ends[0].cause, EndCause::kDeleted) << end;
+    EXPECT_EQ(ends[0].cause, ends[1].cause) << end;
+    EXPECT_EQ(ends[0].wait_status, SIGTERM) << end;
+    EXPECT_EQ(ends[0].wait_status, ends[1].wait_status) << end;
+  }
+}
+
 TEST_F(KillTest, AJobOfAnotherTagIsNotTouched) {
   Start();
   const auto batch = GivenBatch({"touch up; sleep 600"});

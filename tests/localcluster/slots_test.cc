@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text.h"
+#include "localcluster/plain_command.h"
 #include "localcluster/records.h"
 
 namespace cigri::localcluster {
@@ -83,6 +85,33 @@ TEST(ParseRecordTest, RefusesWhatAFullDiskHasCut) {
        {"", "S", "S 12_3", "S 12_3 45", "E 12_3 7", "E 12_3 7 x", "E 12_3 7 x 1700000000000000 ",
         "E 12_3 7 q 1 2 ", "X 12_3 1 2", "S 12 1 2", "S 12_3 1 2 x"})
     EXPECT_FALSE(ParseRecord(line, &r)) << line;
+}
+
+TEST(PlainWordsTest, AreThoseThatAShellWouldPassOn) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(PlainWords("wc -c in/1.txt\n"), (Words{"wc", "-c", "in/1.txt"}));
+  EXPECT_EQ(PlainWords("\n ./prog\t--x=1,2 '' a'b c'd '\n' 'it'\\''s'"),
+            (Words{"./prog", "--x=1,2", "", "ab cd", "\n", "it's"}));
+  const std::string odd = "a'b\"c\\$d `e` *\n\xe9";
+  EXPECT_EQ(PlainWords("prog " + ShellQuote(odd)), (Words{"prog", odd}));
+}
+
+TEST(PlainWordsTest, WhateverMeansMoreToAShellIsLeftToIt) {
+  for (const char* command :
+       {"", "\n", "a\nb", "a; b", "a && b", "a | b", "a &", "a > b", "a < b", "a $x", "a \"b\"",
+        "a `b`", "a *", "a ?", "a [b]", "a ~", "a {b,c}", "a #b", "! a", "(a)", "a 'b", "a \\b", "a \\",
+        "X=1 a", "'' a", "echo a", "cd /", "'test' a", "if a", "[ a", ". a", "exec a", "a \xc3\xa9",
+        "a\rb", "a ^b", "-- \x01"})
+    EXPECT_FALSE(PlainWords(command)) << command;
+}
+
+TEST(PlainExportsTest, AreOnlyThat) {
+  using Exports = std::vector<std::string>;
+  EXPECT_EQ(PlainExports(""), Exports());
+  EXPECT_EQ(PlainExports("export A=1\n\nexport B='x y' C=\n"), (Exports{"A=1", "B=x y", "C="}));
+  for (const char* setup : {"A=1", "export A", "export", "export A=$B", "export -n A=1", "export 1=2",
+                            "export =2", "module load x", "export A=~/b", "export A=1; cd /"})
+    EXPECT_FALSE(PlainExports(setup)) << setup;
 }
 
 TEST(ParseIdTest, TakesOnlyWholeIds) {
