@@ -566,6 +566,14 @@ CREATE TABLE cluster_leases (
     since timestamptz NOT NULL DEFAULT now()
 );
 
+-- Clusters that answer the leader's polls and not this runner: another one has them until then.
+CREATE TABLE unreachable_clusters (
+    cluster_id int REFERENCES clusters ON DELETE CASCADE,
+    runner_id text REFERENCES runners ON DELETE CASCADE,
+    until timestamptz NOT NULL,
+    PRIMARY KEY (cluster_id, runner_id)
+);
+
 -- Clusters that the runner has not yet asked for what they ran after the backup that the database
 -- was restored from (`cigri restore`). Until then campaigns that are older than the restore send
 -- nothing to any cluster: a task may run on this one, or have ended there.

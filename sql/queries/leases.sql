@@ -9,11 +9,21 @@ VALUES ($1, $2, $3, $4, pg_backend_pid(),
     clock_timestamp() + $5::double precision * interval '1 second');
 
 -- name: ClusterLeases
--- returns: cluster_id int64, name text, epoch int64, runner_id text?, home_runner_id text?
--- Every cluster with the living runner that has it, and the first one that lives in its home.
-SELECT c.id AS cluster_id, c.name, coalesce(l.epoch, 0) AS epoch, r.id AS runner_id,
-    (SELECT h.id FROM living_runners AS h WHERE h.home = c.home ORDER BY h.started_at, h.id LIMIT 1)
-        AS home_runner_id
+-- returns: cluster_id int64, name text, epoch int64, runner_id text?, due_runner_id text?
+-- Every cluster with the living runner that has it, and the one that has to have it: of its home
+-- the first one that lives there; of a cluster that some runners cannot reach the one that has it,
+-- or else the first one, that can.
+SELECT c.id AS cluster_id, c.name, coalesce(l.epoch, 0) AS epoch, r.id AS runner_id, CASE
+    WHEN c.home IS NOT NULL THEN (
+        SELECT h.id FROM living_runners AS h WHERE h.home = c.home
+        ORDER BY h.started_at, h.id LIMIT 1)
+    WHEN EXISTS (SELECT FROM unreachable_clusters AS u JOIN living_runners AS h
+            ON h.id = u.runner_id WHERE u.cluster_id = c.id AND u.until > now()) THEN (
+        SELECT h.id FROM living_runners AS h
+        WHERE NOT EXISTS (SELECT FROM unreachable_clusters AS u
+            WHERE u.cluster_id = c.id AND u.runner_id = h.id AND u.until > now())
+        ORDER BY h.id IS DISTINCT FROM r.id, h.started_at, h.id LIMIT 1)
+    END AS due_runner_id
 FROM clusters AS c
 LEFT JOIN cluster_leases AS l ON l.cluster_id = c.id
 LEFT JOIN living_runners AS r ON r.id = l.runner_id
@@ -41,6 +51,16 @@ SELECT epoch FROM cluster_leases WHERE cluster_id = $1 AND epoch = $2 FOR SHARE;
 -- returns: id text
 -- The oldest first: the order in which they share clusters.
 SELECT id FROM living_runners ORDER BY started_at, id;
+
+-- name: MarkUnreachable
+-- The runner that has cluster $1 in epoch $2 cannot reach it, and the leader's polls do: another
+-- one is to have it for an hour.
+INSERT INTO unreachable_clusters (cluster_id, runner_id, until)
+SELECT l.cluster_id, l.runner_id, now() + interval '1 hour'
+FROM cluster_leases AS l JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
+WHERE l.cluster_id = $1 AND l.epoch = $2 AND l.runner_id IS NOT NULL
+    AND s.failing_since IS NULL AND s.answered_at > now() - interval '2 minutes'
+ON CONFLICT (cluster_id, runner_id) DO UPDATE SET until = excluded.until;
 
 -- name: NotifyGrants
 -- Wakes the runners of other hosts.

@@ -31,6 +31,8 @@ class CallLimiter {
   virtual double WaitFor(int calls) = 0;
   /// Calls a minute that all of us together may make, 0 = any number.
   virtual int ceiling() = 0;
+  /// Since when the API has answered no call of this driver; nothing when it answered the last one.
+  virtual std::optional<Clock::time_point> unanswered_since() const { return std::nullopt; }
 };
 
 /// A row of `clusters`, as a driver needs it.

@@ -58,6 +58,8 @@ class ApiLimiter final : public cluster::CallLimiter {
   }
 
   void After(bool answered, const std::string& error) override {
+    if (answered) unanswered_since_.reset();
+    else if (!unanswered_since_) unanswered_since_ = Clock::now();
     if (answered && failures_ == 0) return;
     Guarded([&](db::Tx& tx) {
       if (answered) {
@@ -81,6 +83,7 @@ class ApiLimiter final : public cluster::CallLimiter {
   }
 
   int ceiling() override { return ceiling_; }
+  std::optional<Clock::time_point> unanswered_since() const override { return unanswered_since_; }
 
  private:
   struct State {
@@ -163,6 +166,7 @@ class ApiLimiter final : public cluster::CallLimiter {
   const Caller caller_;
   int counted_ = 0, failures_ = 0, ceiling_ = 0;
   Clock::time_point asked_{};
+  std::optional<Clock::time_point> unanswered_since_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "runner/cluster_runner.h"
 
+#include "core/log.h"
+
 namespace cigri::runner {
 
 ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, std::int64_t lease, Shared& shared)
@@ -57,7 +59,22 @@ void ClusterRunner::Loop() {
   }
 }
 
+// Another host may reach it. While the leader cannot, either, nobody is to blame here.
+void ClusterRunner::ReportUnreachable() {
+  const auto* limiter = session_.driver->limiter();
+  const auto since = limiter == nullptr ? std::nullopt : limiter->unanswered_since();
+  if (!since) reported_ = false;
+  if (reported_ || !since || Clock::now() - *since < session_.shared.reach_window) return;
+  session_.Transact([&](db::Tx& tx) { reported_ = session_.store.MarkUnreachable(tx); },
+                    db::Tx::Sync::kOff);
+  if (reported_)
+    log::warn("[{}] cannot be reached from here, and the leader reaches it: another runner is to "
+              "serve it",
+              session_.name);
+}
+
 void ClusterRunner::Pass() {
+  ReportUnreachable();
   if (session_.BackingOff()) return;
   outcomes_.Resolve();
   if (restored_.Adopt()) {

@@ -31,6 +31,7 @@ class ClusterRunner {
   void Loop();
   bool AwaitWake();  // false: the thread must end
   void Pass();
+  void ReportUnreachable();
   bool Stopping();
 
   ClusterSession session_;
@@ -40,6 +41,7 @@ class ClusterRunner {
   HoldReleaser holds_{session_};
   TokenWatcher tokens_{session_};
   Sender sender_{session_, limits_, outcomes_, holds_};
+  bool reported_ = false;  // that the cluster is out of reach
 
   std::mutex mutex_;
   std::condition_variable wake_;

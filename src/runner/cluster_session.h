@@ -22,6 +22,7 @@ struct Shared {
   std::string grid_id;
   std::int64_t epoch;
   int send_window_s;  ///< a POST starts at most this long after its claim began
+  std::chrono::milliseconds reach_window;  ///< a cluster out of reach for so long goes to another
   module::Waker& waker;
   std::string conninfo;
   clusterdb::DriverFactory make_driver;

@@ -25,7 +25,7 @@ std::vector<LeasedCluster> LoadLeases(db::Tx& tx) {
   std::vector<LeasedCluster> clusters;
   for (auto& row : tx.Exec(sql::kClusterLeases))
     clusters.push_back({row.cluster_id, row.epoch, row.runner_id.value_or(""),
-                        row.home_runner_id.value_or(""), std::move(row.name)});
+                        row.due_runner_id.value_or(""), std::move(row.name)});
   return clusters;
 }
 

@@ -62,6 +62,7 @@ void Runner::Start(module::Step& step) {
                            grid_id,
                            step.epoch,
                            send_window_s,
+                           3 * module::TermOf(step.config).length,
                            step.waker,
                            step.conninfo,
                            make_driver_});

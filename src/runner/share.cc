@@ -10,9 +10,9 @@ Share ShareOf(const std::string& me, const std::vector<std::string>& living,
   std::vector<const LeasedCluster*> mine, free;
   std::size_t shared = 0;
   for (const auto& cluster : clusters) {
-    if (!cluster.home_runner.empty() && cluster.home_runner != me) {
+    if (!cluster.due_runner.empty() && cluster.due_runner != me) {
       if (cluster.runner == me) share.give.push_back(cluster.id);
-    } else if (!cluster.home_runner.empty()) {
+    } else if (!cluster.due_runner.empty()) {
       if (cluster.runner.empty()) share.take.push_back(cluster);
       if (cluster.runner != me) share.complete = false;
     } else {

@@ -11,7 +11,8 @@ struct LeasedCluster {
   std::int64_t id = 0;
   std::int64_t epoch = 0;   ///< of its last lease
   std::string runner;       ///< the living runner that has it; "" = none
-  std::string home_runner;  ///< a living runner of the home that it belongs to; "" = none
+  std::string due_runner;  ///< the living runner that has to have it, "" = any: the one of the home
+                           ///< that it belongs to, or one of those that can reach it
   std::string name{};
 };
 

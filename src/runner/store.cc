@@ -47,6 +47,10 @@ void Store::HoldLease(db::Tx& tx) const {
     throw module::StaleEpoch("another runner has cluster " + std::to_string(cluster_id_));
 }
 
+bool Store::MarkUnreachable(db::Tx& tx) const {
+  return tx.Exec(sql::kMarkUnreachable, cluster_id_, lease_) > 0;
+}
+
 bool Store::Record(db::Tx& tx, const ClaimedBatch& batch,
                    const std::vector<std::pair<int, std::string>>& remote,
                    const std::vector<int>& missing, bool on_hold) {

@@ -108,6 +108,9 @@ class Store {
 
   /// Makes sure that this runner has the cluster until `tx` ends. Throws StaleEpoch.
   void HoldLease(db::Tx& tx) const;
+  /// This runner cannot reach the cluster. False when the leader cannot, either: no other runner
+  /// would then be better.
+  bool MarkUnreachable(db::Tx& tx) const;
 
   /// Claims against the grants of the cluster and writes the intents: at most `most` jobs, in
   /// batches of at most `max_array(campaign)`; `send_window_s` is how long a POST may still start.

@@ -42,6 +42,7 @@ class ClusterRunnerPgTest : public test::RowsTest {
                              "grid",
                              0,
                              10,
+                             std::chrono::seconds(24),
                              waker_,
                              conninfo(),
                              {}});

@@ -25,11 +25,13 @@ using test::Says;
 // `runner --loop`, as an almighty that stands by keeps one.
 class RunnerProcess {
  public:
-  explicit RunnerProcess(process::Environment environment) {
+  RunnerProcess(process::Environment environment, bool without_network) {
     process::SpawnOptions options;
     options.environment = std::move(environment);
     options.death_signal = SIGKILL;
-    pid_ = process::Spawn({std::string(CIGRI_BIN_DIR) + "/runner", "--loop"}, options);
+    std::vector<std::string> command{std::string(CIGRI_BIN_DIR) + "/runner", "--loop"};
+    if (without_network) command.insert(command.begin(), {"/usr/bin/unshare", "-rn"});
+    pid_ = process::Spawn(command, options);
   }
   ~RunnerProcess() {
     if (pid_ != 0) Kill(SIGKILL);
@@ -71,12 +73,13 @@ class HostsPgTest : public test::RowsTest {
           std::to_string(server_.port()) + "/c" + std::to_string(i) +
           "', 'unlimited', 'header')");
   }
-  std::unique_ptr<RunnerProcess> Start(double term_s = 8) {
+  std::unique_ptr<RunnerProcess> Start(double term_s = 8, bool without_network = false) {
     const std::string file = home_ + "/cigri.conf";
     std::ofstream(file) << "LEADER_TERM = \"" << term_s << "\"\n";
-    return std::make_unique<RunnerProcess>(process::Environment{
-        "CIGRI_DB=" + conninfo(), "CIGRI_HOME=" + home_, "CIGRICONFFILE=" + file, "LANG=C.UTF-8",
-        "PATH=/usr/bin:/bin"});
+    return std::make_unique<RunnerProcess>(
+        process::Environment{"CIGRI_DB=" + conninfo(), "CIGRI_HOME=" + home_,
+                             "CIGRICONFFILE=" + file, "LANG=C.UTF-8", "PATH=/usr/bin:/bin"},
+        without_network);
   }
   int LeasesOf(const RunnerProcess& runner) {
     return static_cast<int>(
@@ -119,6 +122,43 @@ TEST_F(HostsPgTest, TwoRunnersShareTheClustersAndOneThatIsKilledLeavesAllToTheOt
   ASSERT_TRUE(AwaitLeases(*second, 4));
   EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(8));
   ExpectServed(campaign, 4, 3);
+}
+
+// The cluster got nothing for as long as such a runner had it.
+TEST_F(HostsPgTest, ARunnerThatCannotReachItsClustersLeavesThemToOneThatCan) {
+  GivenOars(2);
+  const auto campaign = GivenCampaign({.ntasks = 50, .clusters = 2});
+  const auto cut_off = Start(1, true);
+  ASSERT_TRUE(AwaitLeases(*cut_off, 2));
+  for (int k = 1; k <= 2; ++k) GivenGrant(campaign, k, 1);
+  const auto leader_polls = [&](const std::string& failing_since) {
+    Sql("INSERT INTO cluster_status (cluster_id, answered_at, failing_since) SELECT id, now(), " +
+        failing_since +
+        " FROM clusters ON CONFLICT (cluster_id) DO UPDATE SET answered_at = now(), failing_since "
+        "= " + failing_since + "; UPDATE api_load SET failures = 0, open_until = NULL; "
+        "NOTIFY cigri_grants");
+  };
+  // Nobody reaches them: another runner would be no better.
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_TRUE(Await([&] {
+    leader_polls("now()");
+    return std::chrono::steady_clock::now() - begun > std::chrono::seconds(5);
+  }));
+  EXPECT_EQ(Count("unreachable_clusters"), 0);
+  ASSERT_TRUE(Await([&] {
+    leader_polls("NULL");
+    return Count("unreachable_clusters") == 2;
+  }));
+  EXPECT_EQ(LeasesOf(*cut_off), 2) << "there is no other one yet";
+  const auto whole = Start(1);
+  ASSERT_TRUE(AwaitLeases(*whole, 2));
+  EXPECT_TRUE(Await([&] {
+    leader_polls("NULL");
+    return Count("live") == 2;
+  }));
+  EXPECT_EQ(server_.Asked("POST", "/jobs.json").size(), 2u) << "nothing is sent twice";
+  EXPECT_EQ(LeasesOf(*cut_off), 0) << "it takes none of them again";
+  ExpectConservation(campaign);
 }
 
 TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {
