@@ -52,6 +52,7 @@ struct Output {
 
 char **g_argv, **g_environment;
 char** g_words = nullptr;  // the program to start without a shell, and its arguments
+bool g_replaces_shell = false;  // it would take the shell's place
 Output g_out, g_err;
 uid_t g_uid = static_cast<uid_t>(-1);
 gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
@@ -225,6 +226,9 @@ bool ReadEnvironment() {
     if (ends) g_words = g_environment + i + 1;
   }
   close(kEnvironmentFd);
+  if (g_words == nullptr) return true;
+  g_replaces_shell = strcmp(g_words[0], "exec") == 0;
+  if (g_replaces_shell) ++g_words;
   return true;
 }
 
@@ -416,7 +420,7 @@ class Watch {
       if (pid == 0) break;
       if (pid < 0) return errno == ECHILD;
       if (pid != child_) continue;
-      status_ = g_without_shell ? StatusAsOfShell(status) : status;
+      status_ = g_without_shell && !g_replaces_shell ? StatusAsOfShell(status) : status;
       done_ = true;
     }
     // The command is over but something of it still runs: nobody will ever wait for that.

@@ -59,6 +59,12 @@ std::optional<std::vector<Words>> LinesOf(std::string_view text) {
       if (end == text.npos) return {};
       word += text.substr(i + 1, end - i - 1);
       i = end;
+    } else if (c == '"') {
+      const auto end = text.find('"', i + 1);
+      const auto quoted = text.substr(i + 1, end - i - 1);
+      if (end == text.npos || quoted.find_first_of("$`\\") != quoted.npos) return {};
+      word += quoted;
+      i = end;
     } else if (c == '\\' && i + 1 < text.size() && text[i + 1] == '\'') {
       word += text[++i];
     } else if (IsPlain(c)) {
@@ -91,11 +97,13 @@ std::optional<Words> PlainExports(const std::string& setup) {
 std::optional<Words> PlainWords(const std::string& command) {
   const auto lines = LinesOf(command);
   if (!lines || lines->size() != 1) return {};
-  const std::string& program = lines->front().front();
+  const Words& words = lines->front();
+  const bool replaces = words[0] == "exec" && words.size() > 1 && words[1][0] != '-';
+  const std::string& program = words[replaces ? 1 : 0];
   if (program.empty() || program.find('=') != program.npos ||
       std::binary_search(std::begin(kShellWords), std::end(kShellWords), std::string_view(program)))
     return {};
-  return lines->front();
+  return words;
 }
 
 }  // namespace cigri::localcluster

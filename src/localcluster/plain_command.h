@@ -11,7 +11,8 @@ namespace cigri::localcluster {
 std::optional<std::vector<std::string>> PlainExports(const std::string& setup);
 
 /// The words of a command that is to /bin/sh one program of its own with arguments as they are;
-/// nothing when there is, or may be, more in it.
+/// nothing when there is, or may be, more in it. The first word is `exec` when the program takes the
+/// place of the shell.
 std::optional<std::vector<std::string>> PlainWords(const std::string& command);
 
 }  // namespace cigri::localcluster

@@ -139,6 +139,9 @@ TEST_F(JobsTest, APlainCommandStartsWithoutAShellAndEndsAsOneInAShell) {
   EXPECT_EQ(Out("0"), "cigri-job\n");
   EXPECT_EQ(RunTask(1, parent + ";").wait_status, 0);
   EXPECT_EQ(Out("1"), "sh\n");
+  EXPECT_EQ(RunTask(2, "exec " + parent).wait_status, 0);
+  EXPECT_EQ(Out("2"), "cigri-job\n");
+  EXPECT_EQ(RunTask(3, "exec sh -c 'kill -9 $$'").wait_status, SIGKILL);
   std::ofstream(dir() + "/script") << "echo no first line\n";
   fs::permissions(dir() + "/script", fs::perms(0755));
   std::int64_t task = 10;

@@ -88,6 +88,16 @@ TEST_F(KillTest, AKilledJobEndsAlikeWithAndWithoutAShell) {
   }
 }
 
+TEST_F(KillTest, AProgramInThePlaceOfTheShellEndsAsItLikes) {
+  Start(1);
+  const auto batch = GivenBatch(
+      {"exec sh -c 'trap \"exit 0\" TERM; touch up; while :; do sleep 0.01; done'"});
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  driver().Kill({Ref(id, batch.tag)});
+  EXPECT_EQ(AwaitEnds(batch)[0].wait_status, 0);
+}
+
 TEST_F(KillTest, AJobOfAnotherTagIsNotTouched) {
   Start();
   const auto batch = GivenBatch({"touch up; sleep 600"});

@@ -92,15 +92,18 @@ TEST(PlainWordsTest, AreThoseThatAShellWouldPassOn) {
   EXPECT_EQ(PlainWords("wc -c in/1.txt\n"), (Words{"wc", "-c", "in/1.txt"}));
   EXPECT_EQ(PlainWords("\n ./prog\t--x=1,2 '' a'b c'd '\n' 'it'\\''s'"),
             (Words{"./prog", "--x=1,2", "", "ab cd", "\n", "it's"}));
+  EXPECT_EQ(PlainWords("exec prog -c 'it'\"'\"'s' \"\" \"a 'b' *\""),
+            (Words{"exec", "prog", "-c", "it's", "", "a 'b' *"}));
   const std::string odd = "a'b\"c\\$d `e` *\n\xe9";
   EXPECT_EQ(PlainWords("prog " + ShellQuote(odd)), (Words{"prog", odd}));
 }
 
 TEST(PlainWordsTest, WhateverMeansMoreToAShellIsLeftToIt) {
   for (const char* command :
-       {"", "\n", "a\nb", "a; b", "a && b", "a | b", "a &", "a > b", "a < b", "a $x", "a \"b\"",
+       {"", "\n", "a\nb", "a; b", "a && b", "a | b", "a &", "a > b", "a < b", "a $x", "a \"$b\"",
+        "a \"`b`\"", "a \"b\\n\"", "a \"b", "exec", "exec -a b c", "exec echo", "exec '' a",
         "a `b`", "a *", "a ?", "a [b]", "a ~", "a {b,c}", "a #b", "! a", "(a)", "a 'b", "a \\b", "a \\",
-        "X=1 a", "'' a", "echo a", "cd /", "'test' a", "if a", "[ a", ". a", "exec a", "a \xc3\xa9",
+        "X=1 a", "'' a", "echo a", "cd /", "'test' a", "if a", "[ a", ". a", "a \xc3\xa9",
         "a\rb", "a ^b", "-- \x01"})
     EXPECT_FALSE(PlainWords(command)) << command;
 }
