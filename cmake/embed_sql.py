@@ -12,7 +12,8 @@ sql/queries/<subject>.sql holds statements:
 
 and becomes <subject>.h with struct ClaimFreshRow and the constant cigri::sql::kClaimFresh. Types
 of columns: bool, int, int64, double, text, bytes, and arrays of int, int64, double, text
-("int64[]"); "text?" may be NULL. A statement without `returns` has no rows. The types are held
+("int64[]"); "text?" may be NULL. A statement without `returns` has no rows. `-- plan: generic` has
+PostgreSQL plan it once a session (src/db/db.cc). The types are held
 against PostgreSQL by tests/db/statements_pgtest.cc. A header is written only when it changes.
 """
 import hashlib
@@ -81,8 +82,9 @@ def queries_header(path, seen):
         if name in seen:
             raise Fault(f"{where}: {name} stands also in {seen[name]}")
         seen[name] = where
+        plan = ", true" if "-- plan: generic" in sql.splitlines() else ""
         if not returns:
-            out.append(f'inline const db::Command k{name}{{"{name}", {literal(sql)}}};')
+            out.append(f'inline const db::Command k{name}{{"{name}", {literal(sql)}{plan}}};')
             continue
         members = [member(where, column) for column in returns.split(",")]
         out.append(f"struct {name}Row {{")
@@ -93,7 +95,7 @@ def queries_header(path, seen):
                 "  template <typename F>", "  void Each(F f) const {"]
         out += [f'    f("{column.rstrip("_")}", {column});' for column, _, _ in members]
         out += ["  }", "};"]
-        out.append(f'inline const db::Query<{name}Row> k{name}{{"{name}", {literal(sql)}}};')
+        out.append(f'inline const db::Query<{name}Row> k{name}{{"{name}", {literal(sql)}{plan}}};')
     return "\n".join(out + ["}  // namespace cigri::sql", ""])
 
 

@@ -34,6 +34,7 @@ WHERE b.id = ANY ($1::bigint[]);
 -- returns: project text, best_effort bool, job_types text[], prologue text?, epilogue text?,
 -- returns: prologue_walltime_s int, epilogue_walltime_s int, options text, cluster_login text,
 -- returns: test_mode bool, excluded_nodes text[], cluster_options text, lifetime_s double?
+-- plan: generic
 -- What the jobs of campaign $1 on cluster $2 are, and the nodes that they must not get. Those of
 -- batch $3 may have a longer walltime.
 SELECT c.grid_user, c.name, c.format, c.columns, cc.exec_file, cc.exec_directory, cc.setup,
@@ -91,6 +92,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: IntendBatches
 -- returns: id int64, first_job_id int64, tag text
+-- plan: generic
 -- Writes the intents, one row per POST to come, and takes the ids of their $1 jobs. A walltime that
 -- is multiplied stays within what the cluster allows; one that is left to the grid (auto_walltime)
 -- within what the campaign asks for. Tasks that share a job begin in its first half.
@@ -186,6 +188,7 @@ SELECT unnest($2::bigint[]), $1
 ON CONFLICT DO NOTHING;
 
 -- name: RecordBatch
+-- plan: generic
 -- The cluster has the jobs: inserts their live rows, complete. $2, $3, $4: remote id, element,
 -- attempt.
 WITH b AS (

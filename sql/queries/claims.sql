@@ -2,6 +2,7 @@
 -- returns: campaign_id int64, kind text, n int, slots int, max_jobs int?,
 -- returns: in_flight_kind int64, in_flight int64, fresh int64, cluster_login text,
 -- returns: tasks_per_job int, retried int64
+-- plan: generic
 -- The grants of cluster $1 in the order of the plan, with what is in flight against them now, or
 -- was when the plan was made: what has ended since makes room in the next plan. An epilogue also
 -- runs where a failure of the program or of the prologue blocks the placement: it cleans up.
@@ -40,6 +41,7 @@ ORDER BY g.rank, g.campaign_id;
 -- name: ClaimCluster
 -- returns: enabled bool, drained bool, mode text, mode_limit int?, max_running int?,
 -- returns: hours text?, max_calls_per_min int?, half_open_limit int?, node_due bool
+-- plan: generic
 -- What its operator allows on a cluster, locked so that every later claim sees a drain that has
 -- returned (and the drain waits for the claims under way). CiGri 3's event disables it, too.
 -- node_due: an excluded node may be tried.
@@ -57,6 +59,7 @@ FOR SHARE OF c;
 
 -- name: ClaimFresh
 -- returns: campaign_id int64, first_idx int64, n int64
+-- plan: generic
 -- Takes the next $2[i] tasks of each campaign $1[i].
 -- REQUIRES: each campaign once in $1, else its range goes out twice; so it would if it were
 -- computed from a row read before its lock: FOR UPDATE comes first.
@@ -104,6 +107,7 @@ LIMIT $2;
 -- name: ClaimRetry
 -- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double,
 -- returns: least_walltime_s int?, alone bool
+-- plan: generic
 -- Takes tasks to be retried of each campaign $1[i] for up to $2[i] jobs of $5[i] tasks on cluster
 -- $4; those of rank 1 (exit code 67) only when the campaign has no fresh task left ($3[i]).
 -- REQUIRES: each campaign once.

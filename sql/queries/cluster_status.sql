@@ -140,6 +140,7 @@ ON CONFLICT (cluster_id) DO UPDATE SET
     clock_skew_s = coalesce(excluded.clock_skew_s, s.clock_skew_s);
 
 -- name: SetFeedToken
+-- plan: generic
 -- Up to where the feed of cluster $1 has been applied; written by the transaction that applies it,
 -- so that nothing is lost or applied twice.
 INSERT INTO cluster_status AS s (cluster_id, feed_token) VALUES ($1, $2)

@@ -1,4 +1,5 @@
 -- name: AddCounters
+-- plan: generic
 -- Adds to the rows of a module ($1) in the counters. REQUIRES: each key once in a call.
 INSERT INTO counters AS c (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start,
     riders)

@@ -43,6 +43,7 @@ UPDATE cluster_leases SET runner_id = NULL WHERE cluster_id = $1 AND epoch = $2;
 
 -- name: HoldCluster
 -- returns: epoch int64
+-- plan: generic
 -- Holds the lease of cluster $1 for the rest of the transaction; no row: it has another epoch than
 -- $2, so another runner has taken it. FOR SHARE and not KEY SHARE: that one has to wait for us.
 SELECT epoch FROM cluster_leases WHERE cluster_id = $1 AND epoch = $2 FOR SHARE;

@@ -54,6 +54,7 @@ FROM campaigns AS c JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_i
 WHERE c.state IN ('in_treatment', 'paused');
 
 -- name: HoldFailedPrologues
+-- plan: generic
 -- Holds the placements of campaigns $1 whose prologue failed, until somebody closes its event.
 UPDATE placements AS l
 SET held_since = now(), held_event = e.id, held_why = 'its prologue failed: ' || e.message
@@ -157,6 +158,7 @@ GROUP BY 1, 2, 3, 4, 5, 6, 7;
 -- name: PlacementsToHold
 -- returns: campaign_id int64, cluster_id int64, ended int, exec_file text, message text?,
 -- returns: node text?
+-- plan: generic
 -- Placements of campaigns $1 where nothing has ever succeeded and the first $2 ends were all
 -- failures of the program, with the last failure.
 SELECT l.campaign_id, l.cluster_id, l.ended, cc.exec_file, d.message, d.node
@@ -202,6 +204,7 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- returns: done int64, launching int64, submitted int64, remote_waiting int64, running int64,
 -- returns: ended_badly int64, preempted int64, end_low double?, end_high double?, staged bool?,
 -- returns: transfer_s double?
+-- plan: generic
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
        extract(epoch FROM cl.drained_until) AS drained_until,
@@ -256,6 +259,7 @@ WHERE cc.campaign_id = $1
 ORDER BY cl.id;
 
 -- name: UpdatePlacements
+-- plan: generic
 -- Adds what the ends of jobs say of a campaign on a cluster. REQUIRES: each placement once.
 INSERT INTO placements AS l (campaign_id, cluster_id, verified, ended, program_failures, n_ok,
     sum_s,

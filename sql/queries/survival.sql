@@ -1,4 +1,5 @@
 -- name: AddSurvival
+-- plan: generic
 -- Adds to the histograms of how long jobs lived on clusters $1: those that were killed for the
 -- clusters' own users ($2) and the others ($3). When a pair of histograms is full, its old numbers
 -- are halved first, so that what happened long ago counts less and less.

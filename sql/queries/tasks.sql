@@ -140,6 +140,7 @@ UNION
 ORDER BY idx LIMIT $3;
 
 -- name: ForgetCountedTasks
+-- plan: generic
 -- Tasks that have succeeded are not retried, and need no attention, even if another copy failed.
 WITH won AS (
     SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS w (campaign_id, idx)

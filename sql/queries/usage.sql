@@ -1,4 +1,5 @@
 -- name: AddUsage
+-- plan: generic
 -- What jobs that have ended used, how they ended and how long they had waited, by the minute of
 -- their end.
 INSERT INTO usage AS u (bucket, campaign_id, cluster_id, grid_user, project, slot_s, ok, not_ok,

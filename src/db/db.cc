@@ -33,6 +33,7 @@ struct Connection::Impl {
   pqxx::connection c;
   std::string server;  ///< the one of several that this session has
   std::set<std::string> prepared;
+  bool generic = false;  ///< as SetPlans left it
   std::set<std::string> notices;
   std::vector<std::unique_ptr<Inbox>> inboxes;
 };
@@ -127,6 +128,7 @@ std::set<std::string> Connection::Wait(int ms) {
 
 struct Tx::Impl {
   pqxx::work work;
+  bool generic_before;  ///< what a rollback returns to
 };
 
 // The one door to libpqxx behind a transaction.
@@ -138,7 +140,7 @@ pqxx::work& Native(Tx& tx) { return NativeAccess::Work(tx); }
 
 Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
   connection.Limited([&] {
-    impl_.reset(new Impl{pqxx::work(connection.impl_->c)});
+    impl_.reset(new Impl{pqxx::work(connection.impl_->c), connection.impl_->generic});
     ++connection_.transactions_;
     if (sync == Sync::kOff) impl_->work.exec("SET LOCAL synchronous_commit = off");
   });
@@ -146,11 +148,24 @@ Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
 Tx::~Tx() {
   const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_,
                           connection_.impl_->server);
+  connection_.impl_->generic = impl_->generic_before;
   impl_.reset();  // rolls back what is not committed
 }
 
-Rows Tx::Run(const char* name, const char* sql, const Params& params) {
+// A generic plan is made once and serves any values: making it takes most of the time of a statement
+// that joins many tables for few rows. It is made by the indexes, since it must also serve when the
+// tables, empty at first, are large.
+void Tx::SetPlans(bool generic) {
+  bool& now = connection_.impl_->generic;
+  if (now == generic) return;
+  impl_->work.exec(generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
+                           : "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on");
+  now = generic;
+}
+
+Rows Tx::Run(const char* name, const char* sql, bool generic, const Params& params) {
   return connection_.Limited([&] {
+    SetPlans(generic);
     if (connection_.impl_->prepared.insert(name).second) connection_.impl_->c.prepare(name, sql);
     std::vector<const char*> values;
     for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
@@ -170,6 +185,7 @@ void Tx::Raw(const std::string& sql) {
 }
 void Tx::Commit() {
   connection_.Limited([&] { impl_->work.commit(); });
+  impl_->generic_before = connection_.impl_->generic;
 }
 
 Pool::Pool(std::string conninfo, std::string application, int most)

@@ -116,17 +116,17 @@ class Tx {
   /// RowSet. All rows, in the server's order.
   template <typename R, typename... Args>
   std::vector<R> Exec(const Query<R>& query, const Args&... args) {
-    return Read<R>(Run(query.name, query.sql, Params(args...)));
+    return Read<R>(Run(query.name, query.sql, query.generic, Params(args...)));
   }
   /// The only row; throws Error when there is none, or more than one.
   template <typename R, typename... Args>
   R One(const Query<R>& query, const Args&... args) {
-    return Read<R>(Single(Run(query.name, query.sql, Params(args...)), query.name)).front();
+    return Read<R>(Single(Run(query.name, query.sql, query.generic, Params(args...)), query.name)).front();
   }
   /// The first row, if there is one.
   template <typename R, typename... Args>
   std::optional<R> First(const Query<R>& query, const Args&... args) {
-    const Rows rows = Run(query.name, query.sql, Params(args...));
+    const Rows rows = Run(query.name, query.sql, query.generic, Params(args...));
     if (rows.size() == 0) return std::nullopt;
     RowReader reader(rows, 0);
     return R::Read(reader);
@@ -134,7 +134,7 @@ class Tx {
   /// The number of rows that a statement without an answer changed.
   template <typename... Args>
   std::size_t Exec(const Command& command, const Args&... args) {
-    return Run(command.name, command.sql, Params(args...)).affected();
+    return Run(command.name, command.sql, command.generic, Params(args...)).affected();
   }
   /// For text without data in it: NOTIFY, SET, migrations.
   void Raw(const std::string& sql);
@@ -143,7 +143,8 @@ class Tx {
 
  private:
   friend class NativeAccess;
-  Rows Run(const char* name, const char* sql, const Params& params);
+  Rows Run(const char* name, const char* sql, bool generic, const Params& params);
+  void SetPlans(bool generic);
   static const Rows& Single(const Rows& rows, const char* name);
   template <typename R>
   static std::vector<R> Read(const Rows& rows) {

@@ -7,6 +7,7 @@ namespace cigri::db {
 struct Command {
   const char* name;
   const char* sql;
+  bool generic = false;  ///< `-- plan: generic`
 };
 
 /// A statement whose rows become `R`, the struct generated from its `-- returns:` lines.
@@ -14,6 +15,7 @@ template <typename R>
 struct Query {
   const char* name;
   const char* sql;
+  bool generic = false;  ///< `-- plan: generic`
 };
 
 struct Migration {

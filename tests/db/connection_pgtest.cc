@@ -52,6 +52,49 @@ TEST_F(ConnectionPgTest, ASessionThatTheServerEndedIsBroken) {
   EXPECT_THROW(last.Commit(), db::InDoubt) << "nobody knows whether it was committed";
 }
 
+struct NumberRow {
+  std::int64_t n;
+  static NumberRow Read(db::RowReader& reader) { return {reader.Get<std::int64_t>()}; }
+};
+
+TEST_F(ConnectionPgTest, AStatementSaysWhetherItsPlanIsMadeOnceOrForItsValues) {
+  const db::Query<NumberRow> once{"Once", "SELECT $1::bigint AS n", true};
+  const db::Query<NumberRow> each{"Each", "SELECT $1::bigint AS n"};
+  const db::Query<NumberRow> plans{
+      "Plans", "SELECT generic_plans * 100 + custom_plans FROM pg_prepared_statements WHERE name = $1"};
+  auto c = Connect();
+  const auto use = [&](bool commit) {
+    db::Tx tx(*c);
+    for (const int n : {1, 2}) {
+      EXPECT_EQ(tx.One(once, n).n, n);
+      EXPECT_EQ(tx.One(each, n).n, n);
+    }
+    EXPECT_EQ(tx.One(once, 3).n, 3);
+    if (commit) tx.Commit();
+  };
+  use(true);
+  use(false);
+  use(true);
+  db::Tx tx(*c);
+  EXPECT_EQ(tx.One(plans, std::string("Once")).n, 900);
+  EXPECT_EQ(tx.One(plans, std::string("Each")).n, 6);
+}
+
+// The first plan is made when a grid is new.
+TEST_F(ConnectionPgTest, APlanThatWasMadeForAnEmptyTableGoesByTheIndexWhenItIsLarge) {
+  auto c = Connect();
+  db::Tx tx(*c);
+  tx.Raw("CREATE TEMP TABLE grows (n bigint PRIMARY KEY)");
+  const db::Query<NumberRow> one{"OneOfMany", "SELECT n FROM grows WHERE n = $1", true};
+  const db::Query<NumberRow> scans{
+      "Scans", "SELECT pg_stat_get_xact_numscans('grows'::regclass) + $1 AS n"};
+  EXPECT_FALSE(tx.First(one, 1));
+  tx.Raw("INSERT INTO grows SELECT generate_series(1, 10000)");
+  const auto before = tx.One(scans, 0).n;
+  EXPECT_TRUE(tx.First(one, 1));
+  EXPECT_EQ(tx.One(scans, 0).n, before) << "of the table itself";
+}
+
 TEST_F(ConnectionPgTest, AnErrorInAStatementIsNotALostSession) {
   auto c = Connect();
   db::Tx tx(*c);
