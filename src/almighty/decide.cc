@@ -25,6 +25,7 @@ void Cycles::Done(std::size_t stage, Time now) {
 void Cycles::Begin(Time now) {
   wanted_.reset();
   began_ = now;
+  paced_ = std::max(paced_, now) + pace_.min_gap;
   ++number_;
   at_ = 0;
 }
@@ -53,7 +54,7 @@ std::vector<Cycles::Send> Cycles::Step(Time now) {
   for (std::size_t i = 0; i < stages_.size(); ++i)
     if (states_[i].up && states_[i].missed && !states_[i].busy_since && !stages_[i].awaited)
       Give(i, now, out);
-  if (!running() && wanted_ && *wanted_ <= now && now >= began_ + pace_.min_gap) {
+  if (!running() && wanted_ && *wanted_ <= now && now >= MayBegin()) {
     for (auto& state : states_) state.missed = state.missed && state.busy_since.has_value();
     Begin(now);
   }
@@ -66,7 +67,7 @@ std::optional<Time> Cycles::NextDeadline() const {
   std::optional<Time> next;
   const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };
   if (running() && states_[at_].busy_since) consider(*states_[at_].busy_since + pace_.budget);
-  if (!running() && wanted_) consider(std::max(*wanted_, began_ + pace_.min_gap));
+  if (!running() && wanted_) consider(std::max(*wanted_, MayBegin()));
   for (const auto& state : states_)
     if (state.busy_since) consider(*state.busy_since + pace_.stuck);
   return next;

@@ -12,7 +12,8 @@ using Time = std::chrono::steady_clock::time_point;
 using std::chrono::milliseconds;
 
 struct Pace {
-  milliseconds min_gap{20};   ///< between the beginnings of two cycles
+  milliseconds min_gap{20};   ///< between the beginnings of two cycles, in the mean
+  int burst = 4;              ///< cycles that may begin at once after a while without any
   milliseconds budget{1000};  ///< of one step; then the cycle continues without that module
   milliseconds stuck{60000};  ///< a module that has not answered for so long must be killed
 };
@@ -59,6 +60,7 @@ class Cycles {
     std::optional<Time> busy_since;
     std::int64_t sent = 0;  ///< number of its last step
   };
+  Time MayBegin() const { return paced_ - (pace_.burst - 1) * pace_.min_gap; }
   void Begin(Time now);
   bool Advance(Time now, std::vector<Send>& out);
   void Give(std::size_t stage, Time now, std::vector<Send>& out);
@@ -70,6 +72,7 @@ class Cycles {
   std::size_t at_;  ///< whose step it is; stages_.size(): no cycle is on
   std::int64_t number_ = 0;
   Time began_{};
+  Time paced_{};  ///< when the cycles so far would have ended at one each min_gap
 };
 
 }  // namespace cigri::almighty

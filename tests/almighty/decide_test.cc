@@ -23,8 +23,10 @@ class CyclesTest : public ::testing::Test {
     cycles.Done(stage, now);
     return Step();
   }
-  void FinishCycle() {
-    for (std::size_t i = 0; i < 4; ++i) Done(i);
+  std::string FinishCycle() {
+    std::string out;
+    for (std::size_t i = 0; i < 4; ++i) out += Done(i);
+    return out;
   }
   Time now = Time{} + seconds(1000);
   Cycles cycles;
@@ -43,23 +45,35 @@ TEST_F(CyclesTest, AHundredWakesInOneCycleAreOneMoreCycle) {  // FBS-15
   cycles.Wake(now);
   Step();
   for (int i = 0; i < 100; ++i) cycles.Wake(now + milliseconds(i));
-  FinishCycle();
-  now += seconds(1);
-  EXPECT_EQ(Step(), "u2 ");
-  FinishCycle();
+  EXPECT_EQ(FinishCycle(), "p1 r1 n1 u2 ");
+  EXPECT_EQ(FinishCycle(), "p2 r2 n2 ");
   now += seconds(1);
   EXPECT_EQ(Step(), "");
 }
 
-TEST_F(CyclesTest, TwoCyclesBeginAtLeastTheGapApart) {
+// A single job takes three cycles: it waited for the gap each time.
+TEST_F(CyclesTest, AfterAWhileWithoutCyclesSomeBeginAtOnceThenOneEachGap) {
+  for (const char* step : {"u1 ", "u2 ", "u3 ", "u4 "}) {
+    cycles.Wake(now);
+    EXPECT_EQ(Step(), step);
+    FinishCycle();
+  }
+  for (const char* step : {"u5 ", "u6 "}) {
+    cycles.Wake(now);
+    EXPECT_EQ(Step(), "");
+    EXPECT_EQ(cycles.NextDeadline(), now + Pace{}.min_gap);
+    now += Pace{}.min_gap;
+    EXPECT_EQ(Step(), step);
+    FinishCycle();
+  }
+  now += 10 * Pace{}.min_gap;
+  for (const char* step : {"u7 ", "u8 ", "u9 ", "u10 "}) {
+    cycles.Wake(now);
+    EXPECT_EQ(Step(), step);
+    FinishCycle();
+  }
   cycles.Wake(now);
-  Step();
-  FinishCycle();
-  cycles.Wake(now);
-  EXPECT_EQ(Step(), "");
-  EXPECT_EQ(cycles.NextDeadline(), now + Pace{}.min_gap);
-  now += Pace{}.min_gap;
-  EXPECT_EQ(Step(), "u2 ");
+  EXPECT_EQ(Step(), "") << "no more after a longer while";
 }
 
 TEST_F(CyclesTest, AWakeInTheFutureWaitsForItsTimeAndAnEarlierOneIsKept) {
