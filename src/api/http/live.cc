@@ -12,6 +12,7 @@
 namespace cigri::api {
 namespace {
 
+using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -21,6 +22,7 @@ constexpr milliseconds kRest{1000};
 constexpr int kRestPerCost = 20;
 constexpr std::chrono::seconds kLongestLook{5};
 constexpr std::size_t kMostAnswers = 10'000;
+constexpr std::size_t kMostRecent = 64;  // whole ones
 
 // What those who wait would get. Of all who wait for the same answer one asks the database after a
 // notice, and the others are woken when it differs. Thread-safe.
@@ -71,8 +73,8 @@ std::string KeyOf(const Request& request) {
 }
 
 // Weak: the same answer may be sent compressed or indented.
-std::string TagOf(const nlohmann::json& answer) {
-  const auto text = answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string TagOf(const json& answer) {
+  const auto text = answer.dump(-1, ' ', false, json::error_handler_t::replace);
   return fmt::format("W/\"{:x}\"", std::hash<std::string>{}(text));
 }
 
@@ -82,18 +84,35 @@ Reply NotModified() {
   return reply;
 }
 
-Reply Answer(const Handler& handler, const std::shared_ptr<LastAnswers>& last, Context& context,
+Reply Tagged(json answer, const std::string& tag) {
+  Reply reply = Reply::Json(std::move(answer));
+  reply.headers["ETag"] = tag;
+  return reply;
+}
+
+struct Known {
+  LastAnswers last;
+  RecentAnswers recent;
+};
+
+Reply Answer(const Handler& handler, const std::shared_ptr<Known>& known, Context& context,
              const Request& request) {
+  const std::string key = KeyOf(request), seen = request.Header("if-none-match");
+  if (request.waited.count() > 0)
+    if (const auto recent = known->recent.Find(key))
+      if (const auto tag = TagOf(*recent); tag != seen) return Tagged(*recent, tag);
   const milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
   auto& notifier = *context.notifier;
   const auto notices = notifier.notices();
   const auto began = Clock::now();
   Reply reply = handler(context, request);
   if (reply.status != 200 || reply.json.is_null()) return reply;
-  const std::string key = KeyOf(request), tag = TagOf(reply.json);
-  if (last->Set(key, notices, began, tag)) notifier.Tell();
-  const bool same = request.Header("if-none-match") == tag;
-  if (!same) {
+  const std::string tag = TagOf(reply.json);
+  if (known->last.Set(key, notices, began, tag)) {
+    known->recent.Keep(key, reply.json);
+    notifier.Tell();
+  }
+  if (tag != seen) {
     reply.headers["ETag"] = tag;
     return reply;
   }
@@ -103,8 +122,8 @@ Reply Answer(const Handler& handler, const std::shared_ptr<LastAnswers>& last, C
     reply = NotModified();
   else {
     notifier.KeepListening();
-    reply = Reply::Later(left, [last, &notifier, key, tag] {
-      return last->Holds(key, notifier.notices(), tag);
+    reply = Reply::Later(left, [known, &notifier, key, tag] {
+      return known->last.Holds(key, notifier.notices(), tag);
     });
   }
   reply.headers["ETag"] = tag;
@@ -113,10 +132,23 @@ Reply Answer(const Handler& handler, const std::shared_ptr<LastAnswers>& last, C
 
 }  // namespace
 
+void RecentAnswers::Keep(const std::string& key, const json& answer) {
+  const std::lock_guard lock(mutex_);
+  if (recent_.size() >= kMostRecent) recent_.clear();
+  recent_[key] = {std::make_shared<const json>(answer), Clock::now() + kRest};
+}
+
+std::shared_ptr<const json> RecentAnswers::Find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = recent_.find(key);
+  if (it == recent_.end() || it->second.until < Clock::now()) return nullptr;
+  return it->second.answer;
+}
+
 Handler Live(Handler handler) {
-  return [handler = std::move(handler), last = std::make_shared<LastAnswers>()](
+  return [handler = std::move(handler), known = std::make_shared<Known>()](
              Context& context, const Request& request) {
-    return Answer(handler, last, context, request);
+    return Answer(handler, known, context, request);
   };
 }
 

@@ -183,16 +183,23 @@ Progress LoadProgress(Context& context, const Request& request, const Seen& seen
 // Asked again from the start when there are news: it holds no thread while it waits. Of a crowd
 // that comes at once, one asks the database.
 Reply ShowProgress(Context& context, const Request& request,
-                   const std::shared_ptr<LastTokens>& last) {
+                   const std::shared_ptr<LastTokens>& last,
+                   const std::shared_ptr<RecentAnswers>& recent) {
   const std::chrono::milliseconds wait(request.QueryInt("wait", 0, 0, kLongestWait));
   auto& notifier = *context.notifier;
   const auto notices = notifier.notices();
   const std::string seen = request.Query("seen");
+  // What is news to somebody depends on what he has seen, and may.
+  const std::string key = request.path + "\n" + seen + "\n" + request.link_prefix + "\n" +
+                          request.caller.user + (request.caller.is_operator ? "*" : "");
+  if (request.waited.count() > 0)
+    if (const auto told = recent->Find(key)) return Reply::Json(*told);
   const auto left = wait - request.waited;
   const bool waits = left.count() > 0 && !notifier.stopped();
   if (!waits || seen.empty() || !last->IsFresh(request.Id(), notices, seen)) {
     Progress progress = LoadProgress(context, request, SeenOf(seen));
     const bool over = progress.body["over"] == true;  // nobody waits for news of it
+    if (over || progress.changed) recent->Keep(key, progress.body);
     if (last->Set(request.Id(), notices, over ? "" : progress.body["token"])) notifier.Tell();
     if (!waits || over || progress.changed) return Reply::Json(std::move(progress.body));
   }
@@ -206,8 +213,9 @@ Reply ShowProgress(Context& context, const Request& request,
 
 void AddProgressRoutes(Router& router) {
   const auto last = std::make_shared<LastTokens>();
-  router.Get("/campaigns/{id}/progress", [last](Context& context, const Request& request) {
-    return ShowProgress(context, request, last);
+  const auto recent = std::make_shared<RecentAnswers>();
+  router.Get("/campaigns/{id}/progress", [last, recent](Context& context, const Request& request) {
+    return ShowProgress(context, request, last, recent);
   });
 }
 
