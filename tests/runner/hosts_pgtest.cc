@@ -30,7 +30,9 @@ class RunnerProcess {
     options.environment = std::move(environment);
     options.death_signal = SIGKILL;
     std::vector<std::string> command{std::string(CIGRI_BIN_DIR) + "/runner", "--loop"};
-    if (without_network) command.insert(command.begin(), {"/usr/bin/unshare", "-rn"});
+    // An ordinary user needs a user namespace for it; root in one could not reach the database.
+    if (without_network)
+      command.insert(command.begin(), {"/usr/bin/unshare", geteuid() == 0 ? "-n" : "-rn"});
     pid_ = process::Spawn(command, options);
   }
   ~RunnerProcess() {
