@@ -57,6 +57,7 @@ SELECT max_array, max_bytes FROM cluster_limits WHERE cluster_id = $1;
 -- returns: drain_reason text?, default_resources text?, resource_unit text, cluster_login text,
 -- returns: needs_token bool, has_token bool, token_s double?, failing bool,
 -- returns: max_resources int?, free_resources int?
+-- plan: generic
 -- The clusters as submission needs them, with the login of user $1 there and what is known of the
 -- moment.
 SELECT c.id, c.name, c.kind, c.enabled, c.mode, c.drained, c.drain_reason, c.default_resources,
@@ -180,6 +181,7 @@ WHERE dedicated AND home = $1 AND name <> ALL ($2::text[]) AND enabled;
 -- returns: max_resources int?, free_resources int?, used_resources int?,
 -- returns: unavailable_resources int?, used_by_cigri int?, jobs_running int?,
 -- returns: jobs_waiting int?, note text?, seen_at double?, disabled_by_hand bool, served_by text?
+-- plan: generic
 -- Clusters with all that is known of them: number $1 or name $2 (NULL: all), disabled ones only
 -- when $3.
 SELECT c.id, c.name, c.kind, c.api_url, c.api_group, c.api_auth_type, c.api_auth_header, c.ssh_host,
