@@ -24,6 +24,7 @@ const std::vector<std::string> kAsked = {
     "/campaigns?newest=1&limit=50&offset=0&user=alice&state=terminated",
     "/campaigns/{n}",
     "/campaigns/{n}/why",
+    "/campaigns/{n}/stats",
     "/campaigns/{n}/progress",
     "/campaigns/{n}/failures?limit=20",
     "/campaigns/{n}/series",
@@ -111,6 +112,9 @@ class BoundedTest : public ApiTest {
         "INSERT INTO forecasts (campaign_id, cluster_id, rate, end_low, end_high) SELECT c.id, k.id,"
         " 1, now() + interval '1 h', now() + interval '2 h' FROM campaigns c, (SELECT id FROM "
         "clusters UNION SELECT 0) k ON CONFLICT DO NOTHING;"
+        "INSERT INTO forecasts_history (campaign_id, cluster_id, job_ratio, poll, nsub, at, "
+        "end_low, end_high) SELECT id, k, 1, 1, 0, now() - h * interval '1 min', now(), now() FROM "
+        "campaigns, generate_series(0, 2) k, generate_series(1, 100) h;"
         "INSERT INTO reasons (campaign_id, cluster_id, code, numbers) SELECT campaign_id, "
         "cluster_id, 'NO_FREE_SLOTS', '{}' FROM campaign_clusters;"
         "INSERT INTO reasons (campaign_id, cluster_id, code, numbers, since, until) SELECT " + n +
