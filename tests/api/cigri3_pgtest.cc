@@ -183,6 +183,8 @@ TEST_F(Cigri3PgTest, AnEventSaysHowOftenAndNoEventsAreNotFound) {
   const auto events = Client("GET", path);
   ASSERT_EQ(events.status, 200);
   EXPECT_EQ(events.body["items"][0]["message"], "exit code 1 (2 times; the job is the last)");
+  const auto event = Client("GET", "/events/" + events.body["items"][0]["id"].dump());
+  EXPECT_EQ(event.body["message"], events.body["items"][0]["message"]) << event.body;
   Client("DELETE", path);
   const auto none = Client("GET", path);
   EXPECT_EQ(none.status, 404);
@@ -232,8 +234,10 @@ TEST_F(Cigri3PgTest, TheStoredJdlHasItsParameters) {
   EXPECT_EQ(jdl["params"], (json{"a 1", "b \"2\"\n", "c"}));
   EXPECT_EQ(jdl["clusters"]["alpha"]["walltime"], "1:00:00");
   EXPECT_EQ(jdl["clusters"]["alpha"]["test_mode"], "true");
-  const auto again = Gridsub(jdl.dump());
+  const auto again = Gridsub(jdl.dump(), "alice");
   EXPECT_EQ(again.body.value("total_jobs", 0), 3) << again.body;
+  const auto jdl_again = Client("GET", "/campaigns/" + again.body["id"].dump() + "/jdl").body;
+  EXPECT_EQ(jdl_again["clusters"], jdl["clusters"]) << "without the setup that makes OAR.cigri.*";
   EXPECT_FALSE(Ask("alice", "GET", path).body.contains("params"));
   const auto counted = Submit({{"nb_jobs", 2500}});
   EXPECT_EQ(Client("GET", "/campaigns/" + std::to_string(counted) + "/jdl").body["params"].size(),
@@ -294,6 +298,7 @@ TEST_F(Cigri3PgTest, FinishedJobsHaveCigri3sColumns) {
       ", 2, 2, 1, 1, 'task', false, 'event', 'program', 'EXIT_ERROR', 256, 1, now(), now(), '5')");
   const auto jobs = Client("GET", "/campaigns/" + n + "/jobs/finished").body["items"];
   ASSERT_EQ(jobs.size(), 2u) << jobs;
+  EXPECT_EQ(jobs[0].size(), 16u) << "CiGri 3's columns, and nothing else";
   EXPECT_EQ(jobs[0]["tag"], "prologue");
   EXPECT_EQ(jobs[0]["param_id"], 0);
   EXPECT_EQ(jobs[1]["id"], 10);

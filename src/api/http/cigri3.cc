@@ -17,6 +17,11 @@ const Keys kPlacement = {"cluster_name", "active_jobs", "queued_jobs", "prologue
 const Keys kStats = {"average_jobs_duration", "stddev_jobs_duration", "jobs_throughput",
                      "remaining_time",        "failures_rate",        "resubmit_rate"};
 const Keys kJob(std::begin(kCigri3JobKeys), std::end(kCigri3JobKeys));
+// Of its table of jobs.
+const Keys kFinished = {"id",         "campaign_id",     "param_id",   "batch_id",
+                        "cluster_id", "collect_id",      "state",      "return_code",
+                        "submission_time", "start_time", "stop_time",  "node_name",
+                        "resources_used",  "remote_id",  "tag",        "runner_options"};
 const Keys kCluster = {"id",
                        "name",
                        "api_url",
@@ -126,7 +131,10 @@ std::optional<ordered_json> Shaped(const std::string& path, const json& body) {
   if (route == "campaigns/#") return CampaignOf3(body);
   if (route == "campaigns/#/stats") return Only(body, kStats);
   if (route == "campaigns/#/events" || route == "events") return ItemsOf3(body, EventOf3);
+  if (route == "events/#") return EventOf3(body);
   if (route == "jobs/#") return Job(body);
+  if (route == "campaigns/#/jobs/finished")
+    return ItemsOf3(body, [](const json& job) { return Only(job, kFinished); });
   if (route == "gridusage") return ItemsOf3(body, UsageOf3);
   if (route == "tokens") return ItemsOf3(body, Token);
   if (StartsWith(route, "clusters/")) return ClusterOf3(body);

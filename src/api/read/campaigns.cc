@@ -11,6 +11,7 @@
 
 #include "api/http/router.h"
 #include "api/read/params.h"
+#include "core/cigri3_keys.h"
 #include "core/states.h"
 #include "core/text.h"
 #include "http/client.h"
@@ -221,12 +222,17 @@ std::string ParamsJson(db::Tx& tx, ParamReader& params, const CampaignInfo& info
 }
 
 // CiGri 3 kept the parameters in the JDL, and every value as text: who submits it again, or looks
-// for them there, finds them.
+// for them there, finds them. The line of setup that its campaigns get is not of their JDL.
 Reply JdlOfCigri3(Context& context, CampaignInfo info) {
   json jdl = jdl::WithWalltimesAsText(info.jdl);
   jdl.erase("nb_jobs");
-  for (auto& [name, block] : jdl["clusters"].items())
+  for (auto& [name, block] : jdl["clusters"].items()) {
     block["test_mode"] = block.value("test_mode", false) ? "true" : "false";
+    const auto setup = block.value("setup", "");
+    if (!StartsWith(setup, kCigri3OutputSetup)) continue;
+    block["setup"] = setup.substr(std::min(setup.size(), sizeof kCigri3OutputSetup));
+    if (block["setup"] == "") block.erase("setup");
+  }
   std::string head = jdl.dump();
   head.pop_back();
   return Reply::Stream(

@@ -7,6 +7,7 @@
 #include "api/submit/resource_fit.h"
 #include "api/submit/submission.h"
 #include "api/submit/token_notes.h"
+#include "core/cigri3_keys.h"
 #include "core/text.h"
 
 namespace cigri::api {
@@ -33,16 +34,10 @@ void OverrideType(const Request& request, jdl::Campaign& campaign) {
   campaign.type = type == "test" ? "test" : "default";
 }
 
-// OAR left the output of CiGri 3's jobs in exec_directory, where scripts gather it: the first thing
-// that such a job does is to give its output that name too. The output of a local cluster's job has
-// no name of its own before it holds something: only what is open can be linked.
-constexpr char kOutputAsInCigri3[] =
-    R"sh((for s in 1:stdout 2:stderr; do p=/proc/$$/fd/${s%:*} n=OAR.cigri.$CIGRI_CAMPAIGN_ID.${OAR_JOB_ID:-$CIGRI_JOB_ID}.${s#*:}; ln -Lf $p "$n" || { f=$(readlink $p) && [ -e "$f" ] && ln -sf "$f" "$n"; }; done) 2>/dev/null)sh";
-
 void LeaveOutputAsInCigri3(jdl::Campaign& campaign) {
   for (auto& cluster : campaign.clusters)
-    if (!StartsWith(cluster.setup, kOutputAsInCigri3))
-      cluster.setup = std::string(kOutputAsInCigri3) + "\n" + cluster.setup;
+    if (!StartsWith(cluster.setup, kCigri3OutputSetup))
+      cluster.setup = std::string(kCigri3OutputSetup) + "\n" + cluster.setup;
 }
 
 struct SubmissionContext {
