@@ -90,7 +90,7 @@ TEST_F(RealGridEngineTest, AKillLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
   ASSERT_TRUE(AwaitPoll(*engine_, refs, 60s, [&](const cluster::PollResult& r) {
     return ended(r, 0) && ended(r, 1) && !ended(r, 2) && !ended(r, 3) && ended(r, 4);
   })) << "each end is seen while the job runs";
-  const auto found = engine_->Find(batch.tag, "grid", 0, false);
+  const auto found = engine_->Find(batch.tag, "grid", Lately(), false);
   ASSERT_EQ(found.jobs.size(), 2u);
   EXPECT_EQ(found.jobs[0].ref.index + found.jobs[1].ref.index, 0 + 4);
   EXPECT_EQ(engine_->Kill({refs[2], refs[3]}).asked.size(), 2u);
@@ -106,32 +106,15 @@ TEST_F(RealGridEngineTest, AKillLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
 
 // By a kill and by a suspension, as queues of others with a higher priority do it.
 TEST_F(RealGridEngineTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
-  const std::string name = "count-" + RandomHex(4);
-  const std::string program =
-      "n=$(cat " + name + " 2>/dev/null || echo 0); trap 'echo $n >" + name + "; exit 9' USR2; "
-      "while [ $n -lt 150 ]; do sleep 0.1; n=$((n + 1)); done; echo $n >" + name;
-  int evictions = 0;
-  for (bool done = false; !done; ++evictions) {
-    ASSERT_LT(evictions, 10);
-    auto batch = BatchOf("grid", {program});
-    batch.directory = "$HOME";
-    batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
-    const auto refs = SubmitAll(*engine_, batch);
-    ASSERT_TRUE(AwaitPoll(*engine_, refs, 60s, [](const cluster::PollResult& r) {
-      return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kRunning;
-    }));
-    AwaitPoll(*engine_, refs, 5s, [](const auto& r) {
-      return !r.jobs.empty() && r.jobs.at(0).state == RemoteState::kEnded;
-    });
-    RunScript(std::string("gridengine-up --run grid ") + (evictions % 2 == 0 ? "qdel " : "qmod -sj ") +
-              refs[0].remote_id + " || true");
-    const auto ends = Await(*engine_, refs, 120s);
-    ASSERT_TRUE(ends.all);
-    done = ends.jobs.at(0).cause == EndCause::kExited;
-    EXPECT_TRUE(done || ends.jobs.at(0).cause == EndCause::kPreempted) << ends.jobs.at(0).message;
-  }
-  EXPECT_GE(evictions, 3);
-  EXPECT_EQ(Trim(ReadFile("/home/grid/" + name)), "150");
+  auto batch = BatchOf("grid", {});
+  batch.directory = "$HOME";
+  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+  std::string verb = "qdel ";
+  ExpectToGoOnFromCheckpoints(*engine_, batch, false, [&](const cluster::RemoteRef& task) {
+    RunScript("gridengine-up --run grid " + verb + task.remote_id + " || true");
+    verb = "qmod -sj ";
+    return std::vector<cluster::RemoteRef>();
+  });
 }
 
 TEST_F(RealGridEngineTest, WhatCanNeverRunIsRefused) {
@@ -173,7 +156,7 @@ TEST_F(RealGridEngineTest, WhileQmasterIsDownNothingIsTakenAndNothingIsAbsent) {
 TEST_F(RealGridEngineTest, WhatHasEndedIsAmongTheTagsAfterARestore) {
   const auto batch = BatchOf("grid", {"true"});
   ASSERT_TRUE(Await(*engine_, SubmitAll(*engine_, batch), 60s).all);
-  const auto tags = engine_->TagsSince("cigri.", 0);
+  const auto tags = engine_->TagsSince("cigri.", Lately());
   EXPECT_EQ(std::count(tags.begin(), tags.end(), batch.tag), 1);
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -12,6 +13,7 @@
 
 namespace cigri::real {
 
+using cluster::EndCause;
 using cluster::RemoteState;
 
 bool Allowed() {
@@ -70,7 +72,7 @@ std::vector<std::string> SubmitSurely(cluster::Cluster& cluster, const cluster::
   for (int tries = 0;; ++tries) try {
       return cluster.Submit(batch);
     } catch (const cluster::SubmitInDoubt&) {
-      const auto found = cluster.Find(batch.tag, batch.cluster_user, 0, false);
+      const auto found = cluster.Find(batch.tag, batch.cluster_user, Lately(), false);
       if (!found.complete || tries == 3) throw;
       if (found.jobs.empty()) continue;
       std::vector<std::string> ids(batch.elements.size());
@@ -134,23 +136,40 @@ Ends Await(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>& ref
   return ends;
 }
 
-std::string CountTo(int end, const std::string& count) {
-  return "n=$(cat " + count + " 2>/dev/null || echo 0); trap 'echo $n >" + count +
-         "; exit 9' USR2; while [ $n -lt " + std::to_string(end) +
-         " ]; do sleep 0.1; n=$((n + 1)); echo $n >" + count + ".now; done; echo $n >" + count;
-}
-
-void AwaitCount(const std::string& count, int steps, std::chrono::seconds patience) {
+void ExpectToGoOnFromCheckpoints(cluster::Cluster& cluster, cluster::Batch batch, bool goes_on,
+                                 const Evict& evict) {
+  using namespace std::chrono_literals;
+  constexpr int kEnd = 300, kLives = 3, kSteps = 50;
+  const auto count = "/home/" + batch.cluster_user + "/count-" + RandomHex(4);
   const auto number = [](const std::string& path) { return std::atoi(ReadFile(path).c_str()); };
-  const int begin = number(count), enough = begin + steps;
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (number(count + ".now") < enough && number(count) == begin) {
-    if (std::chrono::steady_clock::now() > end) {
-      ADD_FAILURE() << count << " stays below " << enough;
-      return;
+  const std::string program =
+      "n=$(cat " + count + " 2>/dev/null || echo 0); trap 'echo $n >" + count +
+      (goes_on ? "" : "; exit 9") + "' USR2; while [ $n -lt " + std::to_string(kEnd) +
+      " ]; do sleep 0.1; n=$((n + 1)); echo $n >" + count + ".now; done; while [ ! -e " + count +
+      ".end ]; do sleep 0.1; done; echo $n >" + count;
+  for (int life = 1; life <= kLives; ++life) {
+    const int begin = number(count);
+    Shell("rm -f " + count + ".now");
+    if (life == kLives) Shell("touch " + count + ".end");
+    const auto next = BatchOf(batch.cluster_user, {program});
+    batch.tag = next.tag;
+    batch.elements = next.elements;
+    const auto refs = SubmitAll(cluster, batch);
+    std::vector<cluster::RemoteRef> others;
+    if (life < kLives) {
+      ASSERT_TRUE(AwaitPoll(cluster, refs, 120s, [&](const auto&) {
+        return number(count + ".now") >= std::min(begin + kSteps, kEnd);
+      })) << number(count + ".now") << " since " << begin;
+      others = evict(refs[0]);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto ends = Await(cluster, refs, 120s);
+    ASSERT_TRUE(ends.all);
+    const auto& end = ends.jobs.at(0);
+    EXPECT_EQ(end.cause, life < kLives ? EndCause::kPreempted : EndCause::kExited) << end.message;
+    EXPECT_GT(number(count), begin) << "what it had counted by its checkpoint is kept";
+    EXPECT_TRUE(others.empty() || Await(cluster, others, 60s).all);
   }
+  EXPECT_EQ(Trim(ReadFile(count)), std::to_string(kEnd));
 }
 
 // Values that shells, JSON, YAML and parameter files like to mangle.
@@ -232,7 +251,7 @@ std::map<int, cluster::RemoteJob> ExpectEndsAsTheyWere(cluster::Cluster& cluster
   const int want[] = {0, 3 << 8, 255 << 8, 9, 15, 127 << 8, 11};
   EXPECT_EQ(ends.jobs.size(), std::size(want));
   for (const auto& [index, job] : ends.jobs) {
-    EXPECT_EQ(job.cause, cluster::EndCause::kExited) << index;
+    EXPECT_EQ(job.cause, EndCause::kExited) << index;
     EXPECT_EQ(job.wait_status, want[index]) << batch.elements[static_cast<std::size_t>(index)].command;
     EXPECT_GT(job.started_at, 0) << index;
   }

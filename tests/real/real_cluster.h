@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "cluster/cluster.h"
+#include "tests/cluster/conformance/conformance.h"
 #include "tests/support/cutting_proxy.h"
 
 namespace cigri::real {
 
+using conformance::Lately;
 using test::CuttingProxy;
 
 /// Whether real clusters may be brought up here: CIGRI_REAL=1, and root.
@@ -44,11 +46,12 @@ bool AwaitPoll(cluster::Cluster& cluster, const std::vector<cluster::RemoteRef>&
                std::chrono::seconds patience,
                const std::function<bool(const cluster::PollResult&)>& condition);
 
-/// A program that counts in tenths of a second, from what is in the file `count` to `end`. At SIGUSR2,
-/// its checkpoint, and at its end it writes there how far it is.
-std::string CountTo(int end, const std::string& count);
-/// Waits until that program is `steps` further than its checkpoint, or has ended.
-void AwaitCount(const std::string& count, int steps, std::chrono::seconds patience);
+/// A task as `batch` says, which counts in tenths of a second, is evicted twice by `evict` (which
+/// returns what Await() has to wait for then) and goes on from its last checkpoint each time. It ends
+/// only after that, however late a cluster evicts. `goes_on`: a checkpoint does not end the program.
+using Evict = std::function<std::vector<cluster::RemoteRef>(const cluster::RemoteRef& task)>;
+void ExpectToGoOnFromCheckpoints(cluster::Cluster& cluster, cluster::Batch batch, bool goes_on,
+                                 const Evict& evict);
 
 /// Parameters that shells, JSON, YAML and parameter files like to mangle reach a job of `user` byte
 /// for byte.

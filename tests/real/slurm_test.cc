@@ -131,7 +131,7 @@ TEST_P(RealSlurmTest, AMissingDirectoryIsABadDirectoryAndNothingRuns) {
 TEST_P(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
   const auto batch = BatchOf("grid", {"exit 1", "exit 2"});
   const auto ids = slurm_->Submit(batch);
-  const auto found = slurm_->Find(batch.tag, "grid", 0, false);
+  const auto found = slurm_->Find(batch.tag, "grid", Lately(), false);
   EXPECT_TRUE(found.complete);
   ASSERT_EQ(found.jobs.size(), 2u);
   EXPECT_EQ(found.jobs[1].state, RemoteState::kHeld);
@@ -140,7 +140,7 @@ TEST_P(RealSlurmTest, JobsAreOnHoldUntilReleasedAndFoundByTheirTag) {
   slurm_->Release(batch, ids);
   slurm_->Release(batch, ids);
   EXPECT_TRUE(Await(*slurm_, RefsOf(batch, ids), 60s).all);
-  const auto never = slurm_->Find("cigri.7.real.never", "grid", 0, false);
+  const auto never = slurm_->Find("cigri.7.real.never", "grid", Lately(), false);
   EXPECT_TRUE(never.complete);
   EXPECT_TRUE(never.jobs.empty());
 }
@@ -201,28 +201,16 @@ class RealSlurmGraceTest : public RealSlurmTest {
 INSTANTIATE_TEST_SUITE_P(Slurm, RealSlurmGraceTest, testing::ValuesIn(kSites), NameOfSlurm);
 
 TEST_P(RealSlurmGraceTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
-  const std::string count = "/home/grid/count-" + RandomHex(4);
-  int evictions = 0;
-  for (bool done = false; !done; ++evictions) {
-    ASSERT_LT(evictions, 10);
-    auto batch = BatchOf("grid", {CountTo(300, count)});
-    batch.resources = "/nodes=4/core=4";
-    batch.directory = "$HOME";
-    batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
-    const auto refs = SubmitAll(*slurm_, batch);
-    AwaitCount(count, 50, 120s);
+  auto batch = BatchOf("grid", {});
+  batch.resources = "/nodes=4/core=4";
+  batch.directory = "$HOME";
+  batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 60}};
+  ExpectToGoOnFromCheckpoints(*slurm_, batch, false, [&](const auto&) {
     auto normal = BatchOf("grid", {"true"});
     normal.best_effort = false;
     normal.resources = batch.resources;
-    const auto normal_refs = SubmitAll(*slurm_, normal);
-    const auto ends = Await(*slurm_, refs, 120s);
-    ASSERT_TRUE(ends.all);
-    done = ends.jobs.at(0).cause == EndCause::kExited;
-    EXPECT_TRUE(done || ends.jobs.at(0).cause == EndCause::kPreempted) << ends.jobs.at(0).message;
-    EXPECT_TRUE(Await(*slurm_, normal_refs, 60s).all);
-  }
-  EXPECT_GE(evictions, 2);
-  EXPECT_EQ(Trim(ReadFile(count)), "300");
+    return SubmitAll(*slurm_, normal);
+  });
 }
 
 TEST_P(RealSlurmGraceTest, ACheckpointIsAskedForBeforeTheWalltime) {
@@ -248,7 +236,7 @@ TEST_P(RealSlurmTest, AnEvictionLosesOnlyTheOneThatRunsOfThoseThatShareAJob) {
   ASSERT_TRUE(AwaitPoll(*slurm_, refs, 60s, [&](const cluster::PollResult& r) {
     return ended(r, 0) && ended(r, 1) && !ended(r, 2) && !ended(r, 3) && ended(r, 4);
   })) << "each end is seen while the job runs";
-  const auto found = slurm_->Find(batch.tag, "grid", 0, false);
+  const auto found = slurm_->Find(batch.tag, "grid", Lately(), false);
   ASSERT_EQ(found.jobs.size(), 2u);
   EXPECT_EQ(found.jobs[0].ref.index + found.jobs[1].ref.index, 0 + 4);
   auto normal = BatchOf("grid", {"true"});
@@ -287,7 +275,7 @@ TEST_P(RealSlurmTest, WhatWasAcceptedWithoutAnAnswerIsFoundByItsTagAndRunsOnce) 
   proxy.CutAll(true);
   EXPECT_THROW(through->Submit(batch), cluster::SubmitInDoubt);
   proxy.CutAll(false);
-  const auto found = through->Find(batch.tag, "grid", 0, false);
+  const auto found = through->Find(batch.tag, "grid", Lately(), false);
   EXPECT_TRUE(found.complete);
   ASSERT_EQ(found.jobs.size(), 3u);
   std::vector<std::string> ids;
@@ -326,7 +314,7 @@ TEST_P(RealSlurmTest, WhatCanNeverRunIsRefusedAndLeavesNoLiveJob) {
     } catch (const cluster::SubmitRefused& e) {
       EXPECT_EQ(e.why(), cluster::SubmitRefused::Why::kBatch) << e.what();
     }
-    for (const auto& job : slurm_->Find(batch.tag, "grid", 0, false).jobs)
+    for (const auto& job : slurm_->Find(batch.tag, "grid", Lately(), false).jobs)
       EXPECT_EQ(job.state, RemoteState::kEnded) << key;
   }
 }
