@@ -55,18 +55,28 @@ TEST_F(RealUpgradeTest, ASlurmThatIsUpgradedUnderACampaignLosesAndDoublesNothing
   const std::string out = grid.work() + "/upgraded.out";
   { std::ofstream make(out); }
   std::filesystem::permissions(out, std::filesystem::perms(0666));
-  grid.Script("upgraded", "#!/bin/sh\nset -e\nsleep 1\necho $1 >> upgraded.out\n");
-  constexpr int kTasks = 200;
+  // The first 40 are done then, up to 16 run, and the others wait on Slurm.
+  constexpr int kTasks = 200, kDone = 40;
+  grid.Script("upgraded", "#!/bin/sh\nset -e\n[ $1 -lt " + std::to_string(kDone) +
+                              " ] || while [ ! -e go ]; do sleep 0.2; done\n"
+                              "echo $1 >> upgraded.out\n");
   const int id = grid.Submit({{"name", "upgraded"},
                               {"exec_file", "./upgraded"},
                               {"exec_directory", grid.work()},
                               {"nb_jobs", kTasks},
                               {"walltime", 300},
                               {"clusters", {{"slurm", json::object()}}}});
-  ASSERT_TRUE(Await([&] { return grid.Lines("upgraded.out").size() > 20; }, Seconds(180)))
+  ASSERT_TRUE(Await(
+      [&] {
+        const auto now = grid.Progress(id);
+        return now.value("done", 0) == kDone && now.value("running", 0) > 0 &&
+               now.value("remote_waiting", 0) >= kTasks / 2;
+      },
+      Seconds(180)))
       << grid.Progress(id);
   Upgrade();
-  EXPECT_LT(grid.Lines("upgraded.out").size(), static_cast<std::size_t>(kTasks));
+  EXPECT_EQ(grid.Lines("upgraded.out").size(), static_cast<std::size_t>(kDone));
+  grid.Script("go", "");
   EXPECT_TRUE(grid.AwaitOver(id, Seconds(400))) << grid.Progress(id) << grid.Log();
   EXPECT_EQ(grid.Progress(id).value("done", 0), kTasks) << grid.Progress(id);
   EXPECT_EQ(grid.SortedLines("upgraded.out"), Indexes(kTasks));
