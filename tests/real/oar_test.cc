@@ -406,7 +406,7 @@ TEST_P(RealOarTest, AJobOfACigri3ThatWasTakenOverIsFollowedAndKilledByItsId) {
 TEST_P(RealOarTest, CallsPerThousandJobsAreCounted) {
   constexpr int kJobs = 20;
   const auto ends = Await(
-      *oar_, SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(kJobs, "true"))), 200s);
+      *oar_, SubmitAll(*oar_, BatchOf("alice", std::vector<std::string>(kJobs, "true"))), 600s);
   ASSERT_TRUE(ends.all);
   const int lookups = ends.calls - ends.polls;
   std::printf("%s: %d jobs: 1 submission, %d polls of 1 call, %d look-ups of ended jobs\n",
