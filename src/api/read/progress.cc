@@ -193,7 +193,7 @@ Reply ShowProgress(Context& context, const Request& request,
   const std::string key = request.path + "\n" + seen + "\n" + request.link_prefix + "\n" +
                           request.caller.user + (request.caller.is_operator ? "*" : "");
   if (request.waited.count() > 0)
-    if (const auto told = recent->Find(key)) return Reply::Json(*told);
+    if (const auto found = recent->Find(key)) return Reply::Json(*found);
   const auto left = wait - request.waited;
   const bool waits = left.count() > 0 && !notifier.stopped();
   if (!waits || seen.empty() || !last->IsFresh(request.Id(), notices, seen)) {
