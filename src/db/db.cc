@@ -152,9 +152,9 @@ Tx::~Tx() {
   impl_.reset();  // rolls back what is not committed
 }
 
-// A generic plan is made once and serves any values: making it takes most of the time of a statement
-// that joins many tables for few rows. It is made by the indexes, since it must also serve when the
-// tables, empty at first, are large.
+// A generic plan is made once and serves any values: making it takes most of the time of a
+// statement that joins many tables for few rows. It is made by the indexes, since it must also serve
+// when the tables, empty at first, are large.
 void Tx::SetPlans(bool generic) {
   bool& now = connection_.impl_->generic;
   if (now == generic) return;

@@ -121,7 +121,8 @@ class Tx {
   /// The only row; throws Error when there is none, or more than one.
   template <typename R, typename... Args>
   R One(const Query<R>& query, const Args&... args) {
-    return Read<R>(Single(Run(query.name, query.sql, query.generic, Params(args...)), query.name)).front();
+    const Rows rows = Run(query.name, query.sql, query.generic, Params(args...));
+    return Read<R>(Single(rows, query.name)).front();
   }
   /// The first row, if there is one.
   template <typename R, typename... Args>

@@ -61,7 +61,8 @@ TEST_F(ConnectionPgTest, AStatementSaysWhetherItsPlanIsMadeOnceOrForItsValues) {
   const db::Query<NumberRow> once{"Once", "SELECT $1::bigint AS n", true};
   const db::Query<NumberRow> each{"Each", "SELECT $1::bigint AS n"};
   const db::Query<NumberRow> plans{
-      "Plans", "SELECT generic_plans * 100 + custom_plans FROM pg_prepared_statements WHERE name = $1"};
+      "Plans",
+      "SELECT generic_plans * 100 + custom_plans FROM pg_prepared_statements WHERE name = $1"};
   auto c = Connect();
   const auto use = [&](bool commit) {
     db::Tx tx(*c);

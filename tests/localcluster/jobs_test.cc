@@ -161,8 +161,9 @@ TEST_F(JobsTest, APlainCommandHasTheVariablesOfItsSetup) {
   fs::create_directory(dir() + "/bin");
   std::ofstream(dir() + "/bin/here") << "#!/bin/sh\necho found\n";
   fs::permissions(dir() + "/bin/here", fs::perms(0755));
-  batch.setup = "export A='it'\\''s\na' B=\nexport OMP_NUM_THREADS=9\nexport PATH=/nowhere::" + dir() +
-                "/bin:/usr/bin\n";
+  batch.setup =
+      "export A='it'\\''s\na' B=\nexport OMP_NUM_THREADS=9\n"
+      "export PATH=/nowhere::" + dir() + "/bin:/usr/bin\n";
   Run(batch);
   const std::string text = Out("0");
   for (const std::string line : {"A=it's\na", "B=", "OMP_NUM_THREADS=9"})

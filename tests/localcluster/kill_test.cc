@@ -62,8 +62,8 @@ TEST_F(KillTest, AJobThatCleansUpOnTermHasTimeForIt) {
   EXPECT_EQ(FileText("saved"), "saved\n");
 }
 
-// A program that ends well when it is asked to has not done its task. The shell around it, which dies
-// of the same signal, says so; nobody else would where there is none.
+// A program that ends well when it is asked to has not done its task. The shell around it, which
+// dies of the same signal, says so; nobody else would where there is none.
 TEST_F(KillTest, AKilledJobEndsAlikeWithAndWithoutAShell) {
   Start(1);
   int attempt = 0;

@@ -102,7 +102,8 @@ TEST(PlainWordsTest, WhateverMeansMoreToAShellIsLeftToIt) {
   for (const char* command :
        {"", "\n", "a\nb", "a; b", "a && b", "a | b", "a &", "a > b", "a < b", "a $x", "a \"$b\"",
         "a \"`b`\"", "a \"b\\n\"", "a \"b", "exec", "exec -a b c", "exec echo", "exec '' a",
-        "a `b`", "a *", "a ?", "a [b]", "a ~", "a {b,c}", "a #b", "! a", "(a)", "a 'b", "a \\b", "a \\",
+        "a `b`", "a *", "a ?", "a [b]", "a ~", "a {b,c}", "a #b", "! a", "(a)", "a 'b",
+        "a \\b", "a \\",
         "X=1 a", "'' a", "echo a", "cd /", "'test' a", "if a", "[ a", ". a", "a \xc3\xa9",
         "a\rb", "a ^b", "-- \x01"})
     EXPECT_FALSE(PlainWords(command)) << command;
@@ -112,7 +113,8 @@ TEST(PlainExportsTest, AreOnlyThat) {
   using Exports = std::vector<std::string>;
   EXPECT_EQ(PlainExports(""), Exports());
   EXPECT_EQ(PlainExports("export A=1\n\nexport B='x y' C=\n"), (Exports{"A=1", "B=x y", "C="}));
-  for (const char* setup : {"A=1", "export A", "export", "export A=$B", "export -n A=1", "export 1=2",
+  for (const char* setup : {"A=1", "export A", "export", "export A=$B", "export -n A=1",
+                            "export 1=2",
                             "export =2", "module load x", "export A=~/b", "export A=1; cd /"})
     EXPECT_FALSE(PlainExports(setup)) << setup;
 }
