@@ -40,6 +40,19 @@ class RunnerProcess {
   }
   pid_t pid() const { return pid_; }
   void Signal(int signal) const { kill(pid_, signal); }
+  // Returns when none of its threads runs any more: the signal alone lets them run on for a while.
+  void Stop() const {
+    Signal(SIGSTOP);
+    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+    EXPECT_TRUE(Await([&] {
+      for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+        std::ifstream in(task.path() / "stat");
+        const std::string stat(std::istreambuf_iterator<char>(in), {});
+        if (stat.find(") T ") == stat.npos) return false;
+      }
+      return true;
+    }));
+  }
   // Sends a signal that ends it, 0 for none, and waits; its exit code.
   int Kill(int signal) {
     if (signal != 0) kill(pid_, signal);
@@ -169,7 +182,7 @@ TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {
   const auto first = Start(2);
   ASSERT_TRUE(AwaitLeases(*first, 1));
   // It stands still after its cluster has taken the job, and before it reads the answer.
-  on_post_ = [&] { first->Signal(SIGSTOP); };
+  on_post_ = [&] { first->Stop(); };
   GivenGrant(campaign, 1, 1);
   Sql("NOTIFY cigri_grants");
   ASSERT_TRUE(Await([&] { return !server_.Asked("POST", "/jobs.json").empty(); }));
