@@ -97,7 +97,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="listeners-") as home:
         os.chmod(home, 0o755)
         environment = {**os.environ, "CIGRI_HOME": home + "/grid",
-                       "PATH": arguments.bin + ":" + os.environ["PATH"]}
+                       "PATH": os.path.abspath(arguments.bin) + ":" + os.environ["PATH"]}
 
         def tool(*words):
             return subprocess.run(words, env=environment, check=True, capture_output=True,
