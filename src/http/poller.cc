@@ -86,6 +86,7 @@ void Poller::Run(int listener) {
     int wait_ms = 0;
     {
       std::lock_guard lock(mutex_);
+      FinishServed();
       Expire();
       if (stopping_) {
         if (accepts) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener, nullptr);
@@ -433,14 +434,27 @@ bool Poller::ChargeAgain(Connection& c) {
   return true;
 }
 
+// Not under mutex_, which the poller has again at once while it has much to do: threads would wait
+// for it, and what they serve would go on counting as at work.
 void Poller::Work(Connection& c) {
-  const Served served = hooks_.serve(c);
-  std::lock_guard lock(mutex_);
-  Count(c, -1);
-  EndTurn(c.charged);
-  Finish(c, served);
-  Dispatch();
+  Served served = hooks_.serve(c);
+  std::lock_guard lock(served_mutex_);
+  served_.emplace_back(&c, std::move(served));
   WakeUp();
+}
+
+void Poller::FinishServed() {
+  std::vector<std::pair<Connection*, Served>> served;
+  {
+    std::lock_guard lock(served_mutex_);
+    served.swap(served_);
+  }
+  for (auto& [c, how] : served) {
+    Count(*c, -1);
+    EndTurn(c->charged);
+    Finish(*c, how);
+  }
+  if (!served.empty()) Dispatch();
 }
 
 void Poller::Finish(Connection& c, const Served& served) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/limit_uses.h"
@@ -116,6 +117,7 @@ class Poller {
   void EndTurn(const std::string& caller);
   void Dispatch();
   void Work(Connection& connection);
+  void FinishServed();
   void Finish(Connection& connection, const Served& served);
   void Park(Connection& connection, std::chrono::milliseconds later);
   void Look(Connection& connection);
@@ -134,6 +136,8 @@ class Poller {
   Clock::time_point next_deadline_ = Clock::time_point::max();  // none is earlier
   int at_work_ = 0, trusted_at_work_ = 0, strangers_at_work_ = 0;
   std::uint64_t wakes_ = 0;
+  std::mutex served_mutex_;
+  std::vector<std::pair<Connection*, Served>> served_;
   ThreadPool pool_;
 };
 
