@@ -54,7 +54,7 @@ TEST_F(ServerFaultTest, StatementsAndSessionsThatAnOperatorEndsLoseAndDoubleNoth
         }
         return grid.Progress(id).value("over", false);
       },
-      Seconds(200)))
+      Seconds(200), milliseconds(20)))  // modules that start, or make a pass, need some luck
       << grid.Progress(id);
   std::printf("ended: %d statements, %d sessions\n", statements, sessions);
   EXPECT_GT(statements, 0);
