@@ -59,34 +59,30 @@ std::vector<Named> ReadNames(const std::string& body) {
   return out;
 }
 
-// Opens what a job has written, at the place where it is now; -1 when it is not there. The daemon
-// may be root: a file of anybody else is not the job's, whatever its name is.
-int OpenOutput(const JobView& job, const std::string& path, bool err, struct stat* s) {
-  int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 && job.state == State::kRunning)
-    fd = open(Engine::OpenOutputPath(job, err).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return fd;
-  if (fstat(fd, s) == 0 && S_ISREG(s->st_mode)) {
-    if (s->st_uid == AccountOf(job.batch->user)->uid) return fd;
-    log::warn("{} is not read: it does not belong to {}", path, job.batch->user);
-  }
-  close(fd);
-  return -1;
+// Opens what a job has written, at the place where it is now; nothing when it is not there. The
+// daemon may be root: a file of anybody else is not the job's, whatever its name is.
+process::Fd OpenOutput(Engine& engine, const JobView& job, const std::string& path, bool err,
+                       struct stat* s) {
+  process::Fd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!fd && job.state == State::kRunning) fd = engine.OpenOutput(job, err);
+  if (!fd || fstat(fd.get(), s) != 0 || !S_ISREG(s->st_mode)) return process::Fd();
+  if (s->st_uid == AccountOf(job.batch->user)->uid) return fd;
+  log::warn("{} is not read: it does not belong to {}", path, job.batch->user);
+  return process::Fd();
 }
 
-json ReadOutput(const Engine& engine, const JobView& job, bool err, std::int64_t offset,
+json ReadOutput(Engine& engine, const JobView& job, bool err, std::int64_t offset,
                 std::int64_t bytes) {
   const std::string path = engine.OutputStem(job) + (err ? ".err" : ".out");
   struct stat s {};
-  const int fd = OpenOutput(job, path, err, &s);
-  if (fd < 0) return {{"exists", false}, {"where", path}};
+  const process::Fd fd = OpenOutput(engine, job, path, err, &s);
+  if (!fd) return {{"exists", false}, {"where", path}};
   // A file that somebody has made longer is read up to there: a hole costs him nothing, and us all.
   s.st_size = std::min(s.st_size, engine.max_file_bytes());
   if (offset < 0) offset = std::max<std::int64_t>(0, s.st_size + offset);
   std::string text(static_cast<std::size_t>(std::clamp<std::int64_t>(s.st_size - offset, 0, bytes)),
                    '\0');
-  const ssize_t n = pread(fd, text.data(), text.size(), offset);
-  close(fd);
+  const ssize_t n = pread(fd.get(), text.data(), text.size(), offset);
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   return {{"exists", true}, {"size", s.st_size}, {"where", path}, {"bytes", std::move(text)}};
 }

@@ -167,12 +167,11 @@ bool Engine::StartJob(Job* job) {
   std::vector<int> places = slots_.Take(job->batch->slots);
   job->places = places;
   try {
-    const pid_t pid =
-        launcher_.Start(job, slots_.Lines(places), records_.write_fd(), records_.birth_fd());
+    launcher_.Start(job, slots_.Lines(places), records_.write_fd(), records_.birth_fd());
     slots_.Give(places);
-    BecomesRunning(job, pid, WallClock(), std::move(places), records_.current());
-    job->ours = true;
-    Watch(job);
+    job->wrapper->job = job;
+    BecomesRunning(job, job->wrapper->pid, WallClock(), std::move(places), records_.current());
+    AddToEpoll(epoll_, job->wrapper->socket.get());  // where it stays
     return true;
   } catch (const TryLater& e) {
     log::warn("cannot start job {} now: {}", IdOf(job->batch->seq, job->index), e.what());
@@ -243,10 +242,11 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
   Queue& queue = job->batch->best_effort ? best_effort_ : normal_;
   if (queue.erase({job->batch->seq, job->index}) > 0 && !job->batch->best_effort)
     waiting_local_ -= job->batch->slots;
-  if (const int fd = job->exit.get(); fd >= 0) {
-    by_exit_.erase(fd);
-    dead_[fd] = {std::move(job->exit), job->ours ? job->pid : 0, std::move(job->out),
-                 std::move(job->err)};
+  if (job->exit) by_exit_.erase(job->exit.get());
+  if (job->wrapper != nullptr) {
+    job->wrapper->job = nullptr;
+    job->wrapper->out = std::move(job->out);
+    job->wrapper->err = std::move(job->err);
   }
   const auto it = batches_.find(job->batch->seq);
   it->second.jobs[static_cast<std::size_t>(job->index)].reset();
@@ -260,18 +260,24 @@ void Engine::End(Job* job, Cause cause, int status, double started, double ended
 }
 
 void Engine::OnExit(int fd) {
-  if (const auto dead = dead_.find(fd); dead != dead_.end() && HasFired(fd)) {
-    if (dead->second.child > 0) process::Reap(dead->second.child);
-    launcher_.outputs().TakeBack(std::move(dead->second.out));
-    launcher_.outputs().TakeBack(std::move(dead->second.err));
-    dead_.erase(dead);
-    return;
-  }
-  const auto it = by_exit_.find(fd);
-  if (it == by_exit_.end() || !HasFired(fd)) return;
+  if (Wrapper* wrapper = launcher_.wrappers().Find(fd)) return OnWrapper(wrapper);
+  if (by_exit_.count(fd) == 0 || !HasFired(fd)) return;
   ReadRecords();
   if (const auto still = by_exit_.find(fd); still != by_exit_.end()) Lost(still->second);
-  OnExit(fd);  // now among the dead: to be reaped
+}
+
+void Engine::OnWrapper(Wrapper* wrapper) {
+  const auto news = Wrappers::Hear(*wrapper);
+  if (news == Wrappers::News::kNone) return;
+  ReadRecords();
+  if (wrapper->job != nullptr) Lost(wrapper->job);
+  launcher_.outputs().TakeBack(std::move(wrapper->out));
+  launcher_.outputs().TakeBack(std::move(wrapper->err));
+  if (news == Wrappers::News::kGone)
+    launcher_.wrappers().Reap(wrapper);
+  else
+    launcher_.wrappers().Wait(wrapper);
+  ArmTimer(kWriteAfter);
 }
 
 void Engine::ReadRecords() {
@@ -318,12 +324,18 @@ void Engine::Signal(Job* job, Cause cause) {
   info.si_pid = getpid();
   info.si_uid = getuid();
   info.si_value.sival_int = static_cast<int>(cause);
-  bool asked = syscall(SYS_pidfd_send_signal, job->exit.get(), SIGTERM, &info, 0) == 0;
-  // Before Linux 5.3 job->exit is no pidfd. The number of our own child is its own until we reap
-  // it; a wrapper that another daemon has started must be looked at.
-  if (!asked && (errno == ENOSYS || errno == EBADF) &&
-      (job->ours || IsWrapperOf(job->pid, IdOf(job->batch->seq, job->index))))
+  bool asked = false;
+  if (job->wrapper != nullptr) {
+    // The number of our own child is its own until we reap it.
     asked = sigqueue(job->pid, SIGTERM, info.si_value) == 0;
+    job->wrapper->signalled = true;
+  } else {
+    asked = syscall(SYS_pidfd_send_signal, job->exit.get(), SIGTERM, &info, 0) == 0;
+    // Before Linux 5.3 job->exit is no pidfd: it must be looked at.
+    if (!asked && (errno == ENOSYS || errno == EBADF) &&
+        IsWrapperOf(job->pid, IdOf(job->batch->seq, job->index)))
+      asked = sigqueue(job->pid, SIGTERM, info.si_value) == 0;
+  }
   if (asked) job->killing = static_cast<char>(cause);
 }
 
@@ -360,9 +372,15 @@ Job* Engine::FindLive(std::int64_t seq, int index) {
   return it->second.jobs[static_cast<std::size_t>(index)].get();
 }
 
-std::string Engine::OpenOutputPath(const JobView& job, bool err) {
-  if (job.state != State::kRunning) return "";
-  return "/proc/" + std::to_string(job.pid) + "/fd/" + std::to_string(err ? kErrFd : kOutFd);
+process::Fd Engine::OpenOutput(const JobView& view, bool err) {
+  Lock lock(mutex_);
+  const Job* job = FindLive(view.batch->seq, view.index);
+  if (job == nullptr || job->state != State::kRunning) return process::Fd();
+  const bool ours = job->wrapper != nullptr;
+  const int file = ours ? (err ? job->err : job->out).fd.get() : err ? kErrFd : kOutFd;
+  const std::string process = ours ? "self" : std::to_string(job->pid);
+  return process::Fd(open(("/proc/" + process + "/fd/" + std::to_string(file)).c_str(),
+                          O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 std::int64_t Engine::NextChange() {
@@ -462,6 +480,7 @@ void Engine::Run() {
         Drain(fd);
         timer_at_ = {};
         TryFlush();
+        if (launcher_.wrappers().EndIdle(kWriteAfter)) ArmTimer(kWriteAfter);
       } else {
         OnExit(fd);
       }

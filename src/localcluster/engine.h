@@ -101,8 +101,8 @@ class Engine {
   std::int64_t max_file_bytes() const;
   /// Path of the output of a job without .out or .err.
   std::string OutputStem(const JobView& job) const;
-  /// Where a running job's output can be read before it has a name; "" when it does not run.
-  static std::string OpenOutputPath(const JobView& job, bool err);
+  /// The output of a running job, which may have no name yet; nothing when it does not run.
+  process::Fd OpenOutput(const JobView& job, bool err);
 
  private:
   struct LiveBatch {
@@ -128,6 +128,7 @@ class Engine {
   void MakeRoom(int needed);
   void Watch(Job* job);
   void OnExit(int fd);
+  void OnWrapper(Wrapper* wrapper);
   void ReadRecords();
   void OnRecord(std::int64_t segment, const Record& record);
   void Lost(Job* job);
@@ -161,16 +162,9 @@ class Engine {
   Queue normal_, best_effort_;
   std::map<std::int64_t, Job*> changes_;   // live jobs by number of their last change
   std::map<std::int64_t, Job*> running_;   // by order of start
-  std::unordered_map<int, Job*> by_exit_;  // by the number of Job::exit
+  std::unordered_map<int, Job*> by_exit_;  // adopted ones, by the number of Job::exit
   std::vector<Ended> ended_;               // not yet in the store, by number of change
   std::vector<std::int64_t> closed_;       // batches to close with the next write
-  /// A job that has ended, until its wrapper has.
-  struct Dead {
-    process::Fd exit{};
-    pid_t child = 0;  ///< its wrapper, to be reaped; 0: not our child
-    OutputFile out, err;
-  };
-  std::unordered_map<int, Dead> dead_;  // by the number of Dead::exit
   std::int64_t change_ = 0, reserved_ = 0, stored_change_ = 0, starts_ = 0;
   std::int64_t waiting_local_ = 0, since_prune_ = 0, live_ = 0;
   std::map<std::string, std::int64_t> users_live_;  // of live_, those that are not the grid's

@@ -47,6 +47,8 @@ struct OutputFile {
 
 enum class State { kWaiting, kRunning, kEnded };
 
+struct Wrapper;
+
 /// A job that waits or runs.
 struct Job {
   std::shared_ptr<const Batch> batch;
@@ -58,11 +60,11 @@ struct Job {
   std::int64_t change = 0;  ///< number of its last change
   double started_at = 0;
   pid_t pid = 0;
-  process::Fd exit{};  ///< readable when the wrapper has ended
-  OutputFile out, err;
+  Wrapper* wrapper = nullptr;  ///< our own that stands over it; nullptr: another daemon's does
+  process::Fd exit{};          ///< readable when that one has ended
+  OutputFile out, err;         ///< not of another daemon's
   std::int64_t start_no = 0;  ///< in the order of starts
   std::int64_t segment = 0;   ///< of the records, that its marks go to
-  bool ours = false;          ///< the wrapper is our own child (not adopted)
   bool marked = false;        ///< its start mark has been read
   bool kept = false;          ///< the store knows that it runs
   char killing = 0;           ///< a Cause, once it was asked to end

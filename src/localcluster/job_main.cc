@@ -1,19 +1,14 @@
-// cigri-job: stands over one job of the local cluster (docs/localcluster.md).
+// cigri-job: stands over one job of the local cluster at a time (docs/localcluster.md).
 //
 // It is all that knows how a job ends, so it depends on nobody: it writes a start mark and, when
 // the job and everything it left behind are gone, an end record to a file that the daemon reads,
-// now or after its own death. It enforces the walltime and carries out kills. Started once a job,
-// it is linked statically and uses nothing but libc: half of its time is the kernel's exec.
+// now or after its own death. It enforces the walltime and carries out kills. Then it asks the
+// daemon for another job: half of the time of a short one was the start of its cigri-job.
+// It is linked statically and uses nothing but libc.
 //
-//   cigri-job ID WALLTIME GRACE NICE FILE IDS OUTPUT DIRECTORY PLACES CPUS
-//     FILE    bytes of the largest file that it may write; 0: any
-//     IDS     "-", or UID:GID:GROUP,GROUP... to become before the job's shell starts
-//     OUTPUT  path without .out and .err
-//     PLACES  the slots it takes, copied into the start mark
-//     CPUS    "", or the CPUs that the job may use: "2,3"
-// Open at start: kRecordsFd (O_APPEND), kOutFd and kErrFd (the job's output), kBirthFd (a lock held
-// until the start mark is written), kEnvironmentFd and kScriptFd (what /bin/sh gets). Everybody may
-// read a command line: nothing private is in it. Its own environment is empty.
+//   cigri-job ROOM     ROOM: blanks, whose place the id of the job takes
+// protocol.h says what comes through kSocketFd. Everybody may read a command line: nothing private
+// is in it. Its own environment is empty.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,12 +33,7 @@
 
 namespace {
 
-using cigri::localcluster::kBirthFd;
-using cigri::localcluster::kEnvironmentFd;
-using cigri::localcluster::kErrFd;
-using cigri::localcluster::kOutFd;
-using cigri::localcluster::kRecordsFd;
-using cigri::localcluster::kScriptFd;
+using namespace cigri::localcluster;
 
 struct Output {
   int fd = -1;
@@ -50,16 +41,23 @@ struct Output {
   char path[PATH_MAX];
 };
 
-char **g_argv, **g_environment;
-char** g_words = nullptr;  // the program to start without a shell, and its arguments
-bool g_replaces_shell = false;  // it would take the shell's place
-Output g_out, g_err;
-uid_t g_uid = static_cast<uid_t>(-1);
-gid_t g_gid = static_cast<gid_t>(-1), g_groups[1024];
-int g_ngroups = 0, g_transfers = -1;
-long long g_started_us = 0;
-rlimit g_file_limit{};
-cpu_set_t g_cpus;
+struct CurrentJob {
+  char* parameters[kParameters] = {};
+  char* text = nullptr;  // all that kEnvironmentFd held; the pointers point into it
+  char** environment = nullptr;
+  char** words = nullptr;       // the program to start without a shell, and its arguments
+  bool replaces_shell = false;  // it would take the shell's place
+  Output out, err;
+  uid_t uid = static_cast<uid_t>(-1);
+  gid_t gid = static_cast<gid_t>(-1), groups[1024];
+  int ngroups = 0, transfers = -1;
+  long long started_us = 0;
+  rlimit file_limit{};
+  cpu_set_t cpus;
+  // Of all that has ended below us: as their subreaper we have waited for it.
+  long long cpu_us = 0, peak_kb = 0, blocks_in = 0, blocks_out = 0;
+};
+CurrentJob g_job;
 
 // Set by the child, the last two before it gives up; it shares our memory until exec (vfork).
 volatile bool g_without_shell = false;
@@ -78,9 +76,9 @@ bool WriteAll(const char* text, size_t n) {
 
 bool WriteStartMark() {
   char line[4096];
-  g_started_us = NowUs(CLOCK_REALTIME);
-  const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_argv[1], getpid(),
-                         g_started_us, g_argv[9]);
+  g_job.started_us = NowUs(CLOCK_REALTIME);
+  const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_job.parameters[kId], getpid(),
+                         g_job.started_us, g_job.parameters[kPlaces]);
   return WriteAll(line, static_cast<size_t>(n));
 }
 
@@ -89,20 +87,20 @@ bool WriteStartMark() {
 void OpenTransfers() {
   constexpr int kLeast = 20;
   static char value[40];
-  for (char** at = g_environment; *at != nullptr; ++at) {
+  for (char** at = g_job.environment; *at != nullptr; ++at) {
     if (strncmp(*at, "CIGRI_TRANSFERS=", 16) != 0) continue;
     const int fd = memfd_create("transfers", MFD_CLOEXEC);
     if (fd < 0) return;
-    g_transfers = fcntl(fd, F_DUPFD, kLeast);
+    g_job.transfers = fcntl(fd, F_DUPFD, kLeast);
     close(fd);
-    snprintf(value, sizeof value, "CIGRI_TRANSFERS=/dev/fd/%d", g_transfers);
+    snprintf(value, sizeof value, "CIGRI_TRANSFERS=/dev/fd/%d", g_job.transfers);
     *at = value;
   }
 }
 
 long long TransferMs() {
   char text[32] = "";
-  if (g_transfers < 0 || pread(g_transfers, text, sizeof text - 1, 0) <= 0) return -1;
+  if (g_job.transfers < 0 || pread(g_job.transfers, text, sizeof text - 1, 0) <= 0) return -1;
   return atoll(text);
 }
 
@@ -110,15 +108,10 @@ long long TransferMs() {
 // did get written is closed by the newline that every further try begins with.
 void WriteEndRecord(int status, char cause, const char* escaped) {
   char line[4096], measured[100];
-  rusage used{};  // of all that has ended below us: as their subreaper we have waited for it
-  getrusage(RUSAGE_CHILDREN, &used);
-  snprintf(measured, sizeof measured, cigri::localcluster::kMeasured,
-           (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000LL +
-               (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000,
-           static_cast<long long>(used.ru_maxrss), static_cast<long long>(used.ru_inblock),
-           static_cast<long long>(used.ru_oublock), TransferMs());
-  const int n = snprintf(line, sizeof line, "E %s %d %c %lld %lld %s%.3700s\n", g_argv[1], status,
-                         cause, g_started_us, NowUs(CLOCK_REALTIME), measured, escaped);
+  snprintf(measured, sizeof measured, kMeasured, g_job.cpu_us / 1000, g_job.peak_kb, g_job.blocks_in,
+           g_job.blocks_out, TransferMs());
+  const int n = snprintf(line, sizeof line, "E %s %d %c %lld %lld %s%.3700s\n", g_job.parameters[kId], status,
+                         cause, g_job.started_us, NowUs(CLOCK_REALTIME), measured, escaped);
   if (WriteAll(line, static_cast<size_t>(n))) return;
   do {
     sleep(1);
@@ -139,22 +132,20 @@ void Escape(const char* text, size_t n, char* out, size_t room) {
   out[k] = '\0';
 }
 
-[[noreturn]] void EndWithoutJob(char cause, const char* what, const char* path, int error) {
+void EndWithoutJob(char cause, const char* what, const char* path, int error) {
   char text[PATH_MAX + 200], escaped[1800];
   snprintf(text, sizeof text, "%s %s: %s", what, path, strerror(error));
   Escape(text, strlen(text), escaped, sizeof escaped);
   WriteEndRecord(0, cause, escaped);
-  _exit(0);
 }
 
-// The daemon has opened it, unless it is older than we are. On NFS, which knows no files without
-// names, it has its own already.
+// On NFS, which knows no files without names, it has its own already.
 bool TakeOutput(Output* o, int fd, const char* suffix) {
   o->fd = fd;
   struct stat s {};
-  if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fstat(fd, &s) != 0) return false;
+  if (fstat(fd, &s) != 0) return false;
   o->linked = s.st_nlink > 0;
-  snprintf(o->path, sizeof o->path, "%s%s", g_argv[7], suffix);
+  snprintf(o->path, sizeof o->path, "%s%s", g_job.parameters[kOutput], suffix);
   return true;
 }
 
@@ -178,10 +169,10 @@ void StderrTail(char* escaped, size_t room) {
   char text[1500];
   escaped[0] = '\0';
   struct stat s {};
-  if (g_err.fd < 0 || fstat(g_err.fd, &s) != 0 || s.st_size == 0) return;
+  if (g_job.err.fd < 0 || fstat(g_job.err.fd, &s) != 0 || s.st_size == 0) return;
   const off_t from =
       s.st_size > static_cast<off_t>(sizeof text) ? s.st_size - static_cast<off_t>(sizeof text) : 0;
-  ssize_t n = pread(g_err.fd, text, sizeof text, from);
+  ssize_t n = pread(g_job.err.fd, text, sizeof text, from);
   while (n > 0 && text[n - 1] == '\n') --n;
   ssize_t begin = n;
   for (int lines = 0; begin > 0; --begin)
@@ -192,43 +183,48 @@ void StderrTail(char* escaped, size_t room) {
 void ParseIds(const char* text) {
   if (strcmp(text, "-") == 0) return;
   char* at = nullptr;
-  g_uid = static_cast<uid_t>(strtoul(text, &at, 10));
-  g_gid = static_cast<gid_t>(strtoul(at + 1, &at, 10));
-  while ((*at == ':' || *at == ',') && at[1] != '\0' && g_ngroups < 1024)
-    g_groups[g_ngroups++] = static_cast<gid_t>(strtoul(at + 1, &at, 10));
+  g_job.uid = static_cast<uid_t>(strtoul(text, &at, 10));
+  g_job.gid = static_cast<gid_t>(strtoul(at + 1, &at, 10));
+  while ((*at == ':' || *at == ',') && at[1] != '\0' && g_job.ngroups < 1024)
+    g_job.groups[g_job.ngroups++] = static_cast<gid_t>(strtoul(at + 1, &at, 10));
 }
 
 void ParseCpus(const char* text) {
-  CPU_ZERO(&g_cpus);
+  CPU_ZERO(&g_job.cpus);
   char* at = nullptr;
   for (; *text != '\0'; text = *at == ',' ? at + 1 : at) {
     const unsigned long cpu = strtoul(text, &at, 10);
     if (at == text) return;
-    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &g_cpus);
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &g_job.cpus);
   }
 }
 
-// Reads the environment of the job, and its words; false when there is no memory for them.
+// Reads what is said of the job; false when there is no memory for it.
 bool ReadEnvironment() {
   struct stat s {};
   if (fstat(kEnvironmentFd, &s) != 0) return false;
   const size_t n = static_cast<size_t>(s.st_size);
-  char* text = static_cast<char*>(malloc(n + 1));
+  char* text = g_job.text = static_cast<char*>(malloc(n + 1));
   if (text == nullptr || pread(kEnvironmentFd, text, n, 0) != s.st_size) return false;
   size_t lines = 0;
   for (size_t i = 0; i < n; ++i)
     if (text[i] == '\0') ++lines;
-  g_environment = static_cast<char**>(calloc(lines + 1, sizeof(char*)));
-  if (g_environment == nullptr) return false;
-  for (size_t i = 0; i < lines; ++i, text += strlen(text) + 1) {
-    const bool ends = g_words == nullptr && *text == '\0';
-    g_environment[i] = ends ? nullptr : text;
-    if (ends) g_words = g_environment + i + 1;
+  if (lines < kParameters) return false;
+  lines -= kParameters;
+  for (char*& parameter : g_job.parameters) {
+    parameter = text;
+    text += strlen(text) + 1;
   }
-  close(kEnvironmentFd);
-  if (g_words == nullptr) return true;
-  g_replaces_shell = strcmp(g_words[0], "exec") == 0;
-  if (g_replaces_shell) ++g_words;
+  g_job.environment = static_cast<char**>(calloc(lines + 1, sizeof(char*)));
+  if (g_job.environment == nullptr) return false;
+  for (size_t i = 0; i < lines; ++i, text += strlen(text) + 1) {
+    const bool ends = g_job.words == nullptr && *text == '\0';
+    g_job.environment[i] = ends ? nullptr : text;
+    if (ends) g_job.words = g_job.environment + i + 1;
+  }
+  if (g_job.words == nullptr) return true;
+  g_job.replaces_shell = strcmp(g_job.words[0], "exec") == 0;
+  if (g_job.replaces_shell) ++g_job.words;
   return true;
 }
 
@@ -241,7 +237,7 @@ bool ReadEnvironment() {
 // The value of a variable of the job; nullptr: it has none.
 const char* Variable(const char* name) {
   const size_t n = strlen(name);
-  for (char** at = g_environment; *at != nullptr; ++at)
+  for (char** at = g_job.environment; *at != nullptr; ++at)
     if (strncmp(*at, name, n) == 0 && (*at)[n] == '=') return *at + n + 1;
   return nullptr;
 }
@@ -250,9 +246,9 @@ const char* Variable(const char* name) {
 // will know why.
 void StartWithoutShell() {
   static char path[PATH_MAX];
-  const char* program = g_words[0];
+  const char* program = g_job.words[0];
   if (strchr(program, '/') != nullptr) {
-    execve(program, g_words, g_environment);
+    execve(program, g_job.words, g_job.environment);
     return;
   }
   const char* folder = Variable("PATH");
@@ -261,7 +257,7 @@ void StartWithoutShell() {
     const int n = static_cast<int>(end - folder);
     const int length =
         snprintf(path, sizeof path, "%.*s%s%s", n, folder, n == 0 ? "./" : "/", program);
-    if (length < static_cast<int>(sizeof path)) execve(path, g_words, g_environment);
+    if (length < static_cast<int>(sizeof path)) execve(path, g_job.words, g_job.environment);
     if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return;
     folder = *end == ':' ? end + 1 : nullptr;
   }
@@ -270,35 +266,34 @@ void StartWithoutShell() {
 // Runs between vfork and exec: system calls only. The raw ones, since libc's setuid would look for
 // other threads of the memory that it borrows.
 [[noreturn]] void Child() {
-  dup2(g_out.fd, 1);
-  dup2(g_err.fd, 2);
-  setpriority(PRIO_PROCESS, 0, atoi(g_argv[4]));
+  dup2(g_job.out.fd, 1);
+  dup2(g_job.err.fd, 2);
+  setpriority(PRIO_PROCESS, 0, atoi(g_job.parameters[kNice]));
   // A CPU that has gone meanwhile: the job runs wherever there is room.
-  if (CPU_COUNT(&g_cpus) > 0) syscall(SYS_sched_setaffinity, 0, sizeof g_cpus, &g_cpus);
-  if (g_file_limit.rlim_max != 0) syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_file_limit, nullptr);
-  if (g_uid != static_cast<uid_t>(-1)) {
-    if (syscall(SYS_setgroups, g_ngroups, g_groups) != 0 ||
-        syscall(SYS_setresgid, g_gid, g_gid, g_gid) != 0 ||
-        syscall(SYS_setresuid, g_uid, g_uid, g_uid) != 0)
+  if (CPU_COUNT(&g_job.cpus) > 0) syscall(SYS_sched_setaffinity, 0, sizeof g_job.cpus, &g_job.cpus);
+  if (g_job.file_limit.rlim_max != 0) syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_job.file_limit, nullptr);
+  if (g_job.uid != static_cast<uid_t>(-1)) {
+    if (syscall(SYS_setgroups, g_job.ngroups, g_job.groups) != 0 ||
+        syscall(SYS_setresgid, g_job.gid, g_job.gid, g_job.gid) != 0 ||
+        syscall(SYS_setresuid, g_job.uid, g_job.uid, g_job.uid) != 0)
       ChildFails('l');
     umask(022);  // a service may keep its own files closer than a log-in does
   }
-  if (chdir(g_argv[8]) != 0) ChildFails('c');
+  if (chdir(g_job.parameters[kDirectory]) != 0) ChildFails('c');
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (g_words != nullptr) {
+  if (g_job.words != nullptr) {
     g_without_shell = true;
-    fcntl(kScriptFd, F_SETFD, FD_CLOEXEC);
     StartWithoutShell();
-    fcntl(kScriptFd, F_SETFD, 0);
     g_without_shell = false;
   }
+  fcntl(kScriptFd, F_SETFD, 0);
   // Not the file as the shell's argument: $0 is "sh", as it is for `sh -c COMMAND`.
   char sh[] = "sh", c[] = "-c", script[] = ". /dev/fd/9";
   static_assert(kScriptFd == 9);
   char* arguments[] = {sh, c, script, nullptr};
-  execve("/bin/sh", arguments, g_environment);
+  execve("/bin/sh", arguments, g_job.environment);
   ChildFails('l');
 }
 
@@ -385,8 +380,8 @@ void SignalAll(int signal, bool catching = false) {
 class Watch {
  public:
   explicit Watch(pid_t child) : child_(child) {
-    walltime_at_ = begun_ + atoll(g_argv[2]) * 1000000LL;
-    grace_us_ = atoll(g_argv[3]) * 1000LL;
+    walltime_at_ = begun_ + atoll(g_job.parameters[kWalltime]) * 1000000LL;
+    grace_us_ = atoll(g_job.parameters[kGrace]) * 1000LL;
     link_at_ = begun_ + 1000000;
     if (checkpoint_ == 0) return;
     saving_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_GRACE");
@@ -416,11 +411,17 @@ class Watch {
   bool Reap() {
     for (;;) {
       int status = 0;
-      const pid_t pid = waitpid(-1, &status, WNOHANG);
+      rusage used{};
+      const pid_t pid = wait4(-1, &status, WNOHANG, &used);
       if (pid == 0) break;
       if (pid < 0) return errno == ECHILD;
+      g_job.cpu_us += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000LL +
+                      used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+      if (used.ru_maxrss > g_job.peak_kb) g_job.peak_kb = used.ru_maxrss;
+      g_job.blocks_in += used.ru_inblock;
+      g_job.blocks_out += used.ru_oublock;
       if (pid != child_) continue;
-      status_ = g_without_shell && !g_replaces_shell ? StatusAsOfShell(status) : status;
+      status_ = g_without_shell && !g_job.replaces_shell ? StatusAsOfShell(status) : status;
       done_ = true;
     }
     // The command is over but something of it still runs: nobody will ever wait for that.
@@ -444,7 +445,7 @@ class Watch {
     if (!WIFSIGNALED(status)) return status;
     const int signal = WTERMSIG(status);
     if (signal != SIGINT && signal != SIGPIPE)
-      dprintf(g_err.fd, "%s%s\n", strsignal(signal), WCOREDUMP(status) ? " (core dumped)" : "");
+      dprintf(g_job.err.fd, "%s%s\n", strsignal(signal), WCOREDUMP(status) ? " (core dumped)" : "");
     return (128 + signal) << 8;
   }
   // Whether the command has not ended yet.
@@ -475,9 +476,9 @@ class Watch {
       phase_at_ = now + 20000;
     }
     if (now >= link_at_) {
-      LinkIfNotEmpty(&g_out, false);
-      LinkIfNotEmpty(&g_err, false);
-      const bool both = g_out.linked && g_err.linked;
+      LinkIfNotEmpty(&g_job.out, false);
+      LinkIfNotEmpty(&g_job.err, false);
+      const bool both = g_job.out.linked && g_job.err.linked;
       link_at_ = both ? LLONG_MAX : now + (now - begun_ < 10000000 ? now - begun_ : 10000000);
     }
   }
@@ -502,44 +503,96 @@ class Watch {
   long long saving_us_ = 0, every_us_ = 0, every_at_ = LLONG_MAX, saved_at_ = 0;
 };
 
+// Waits for a job; false when there is none for us any more.
+bool TakeJob() {
+  constexpr int kFds[] = {kRecordsFd, kOutFd, kErrFd, kBirthFd, kEnvironmentFd, kScriptFd};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof kFds)];
+  char byte = 0;
+  iovec data{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (recvmsg(kSocketFd, &message, MSG_CMSG_CLOEXEC) != 1) return false;
+  const cmsghdr* given = CMSG_FIRSTHDR(&message);
+  // The kernel gives the lowest numbers that are free, and of these we have no other open.
+  return given != nullptr && given->cmsg_type == SCM_RIGHTS &&
+         given->cmsg_len == CMSG_LEN(sizeof kFds) &&
+         memcmp(CMSG_DATA(given), kFds, sizeof kFds) == 0;
+}
+
+// False when it has not begun: without a mark it never has.
+bool RunJob(char* name, size_t room, const sigset_t& signals) {
+  if (!ReadEnvironment() || strlen(g_job.parameters[kId]) > room) return false;
+  memset(name, 0, room);
+  strcpy(name, g_job.parameters[kId]);
+  if (!TakeOutput(&g_job.out, kOutFd, ".out") || !TakeOutput(&g_job.err, kErrFd, ".err")) return false;
+  if (!WriteStartMark()) return false;
+  close(kBirthFd);
+  g_job.file_limit.rlim_cur = g_job.file_limit.rlim_max =
+      static_cast<rlim_t>(atoll(g_job.parameters[kFile]));
+  ParseIds(g_job.parameters[kIds]);
+  ParseCpus(g_job.parameters[kCpus]);
+  OpenTransfers();
+  g_child_cause = 0;
+  g_without_shell = false;
+  const pid_t child = vfork();
+  if (child == 0) Child();
+  if (child < 0) {
+    EndWithoutJob('l', "cannot start", "/bin/sh", errno);
+    return true;
+  }
+  close(kScriptFd);
+  Watch watch(child);
+  watch.Run(signals);
+  if (g_child_cause != 0) {
+    const bool folder = g_child_cause == 'c';
+    EndWithoutJob(g_child_cause, folder ? "cannot enter the working directory" : "cannot start",
+                  folder ? g_job.parameters[kDirectory] : "/bin/sh", g_child_errno);
+    return true;
+  }
+  Output* const outputs[] = {&g_job.out, &g_job.err};
+  for (Output* o : outputs)
+    if (!LinkIfNotEmpty(o, true)) {
+      EndWithoutJob('o', "cannot name the output", o->path, errno);
+      return true;
+    }
+  char tail[3600] = "";
+  if (watch.status() != 0) StderrTail(tail, sizeof tail);
+  WriteEndRecord(watch.status(), watch.cause(), tail);
+  return true;
+}
+
+// Nothing of a job is left for the next one. Returns false when nobody hears that it has ended.
+bool Forget() {
+  const int ours[] = {kRecordsFd,     kOutFd,    kErrFd,         kBirthFd,
+                      kEnvironmentFd, kScriptFd, g_job.transfers};
+  for (const int fd : ours) close(fd);
+  free(g_job.environment);
+  free(g_job.text);
+  g_job = CurrentJob();
+  return send(kSocketFd, "", 1, MSG_NOSIGNAL) == 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 11) {
+  if (argc != 2 || argv[1][0] != ' ') {
     fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;
   }
-  g_argv = argv;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t signals;  // blocked by whoever started us, so that no early kill is missed
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
-  fcntl(kRecordsFd, F_SETFD, FD_CLOEXEC);
-  // Without a mark it has never begun.
-  if (!TakeOutput(&g_out, kOutFd, ".out") || !TakeOutput(&g_err, kErrFd, ".err")) return 71;
-  if (!WriteStartMark()) return 71;
-  close(kBirthFd);
-  g_file_limit.rlim_cur = g_file_limit.rlim_max = static_cast<rlim_t>(atoll(argv[5]));
-  ParseIds(argv[6]);
-  ParseCpus(argv[10]);
-  if (!ReadEnvironment()) EndWithoutJob('l', "cannot start", "/bin/sh", ENOMEM);
-  OpenTransfers();
-  const pid_t child = vfork();
-  if (child == 0) Child();
-  if (child < 0) EndWithoutJob('l', "cannot start", "/bin/sh", errno);
-  close(kScriptFd);
-  Watch watch(child);
-  watch.Run(signals);
-  if (g_child_cause == 'c')
-    EndWithoutJob('c', "cannot enter the working directory", argv[8], g_child_errno);
-  if (g_child_cause != 0) EndWithoutJob('l', "cannot start", "/bin/sh", g_child_errno);
-  Output* const outputs[] = {&g_out, &g_err};
-  for (Output* o : outputs)
-    if (!LinkIfNotEmpty(o, true)) EndWithoutJob('o', "cannot name the output", o->path, errno);
-  char tail[3600] = "";
-  if (watch.status() != 0) StderrTail(tail, sizeof tail);
-  WriteEndRecord(watch.status(), watch.cause(), tail);
+  fcntl(kSocketFd, F_SETFD, FD_CLOEXEC);
+  const size_t room = strlen(argv[1]);
+  while (TakeJob()) {
+    if (!RunJob(argv[1], room, signals)) return 71;
+    if (!Forget()) return 0;
+  }
   return 0;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,9 +33,9 @@ std::string Ids(const Account& account) {
   return text + Join(groups, ",");
 }
 
-// A file without a name that holds `text`, at a number that cigri-job's own cannot meet.
+// A file without a name that holds `text`.
 process::Fd NamelessFile(const std::string& text) {
-  const process::Fd file = process::MemoryFile();
+  process::Fd file = process::MemoryFile();
   bool written = bool(file);
   for (std::size_t done = 0; written && done < text.size();) {
     const ssize_t k = write(file.get(), text.data() + done, text.size() - done);
@@ -45,25 +44,13 @@ process::Fd NamelessFile(const std::string& text) {
   }
   if (!written) throw TryLater(std::string("no memory for a script: ") + std::strerror(errno));
   lseek(file.get(), 0, SEEK_SET);
-  return process::Fd(fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
+  return file;
 }
 
 // What /bin/sh reads. It has opened the file at a number of its own by then: the job inherits none.
 std::string ScriptOf(const Job& job) {
   const std::string& setup = job.batch->setup;
   return "exec 9<&-; " + setup + (setup.empty() ? "" : "\n") + job.command + "\n";
-}
-
-// Descriptors, signals and session of a cigri-job.
-process::SpawnOptions OptionsOf(int null_fd, std::vector<std::pair<int, int>> descriptors) {
-  process::SpawnOptions options;
-  options.in = options.out = options.err = null_fd;
-  options.descriptors = std::move(descriptors);
-  // A program of root's starts with nothing of what users say: LD_PRELOAD is a variable too.
-  options.environment.emplace();
-  options.own_session = true;
-  options.blocked = {SIGCHLD, SIGTERM};  // a kill that comes before cigri-job is ready waits for it
-  return options;
 }
 
 using Lines = std::vector<std::string>;
@@ -84,11 +71,11 @@ Lines Environment(const std::vector<const Lines*>& parts) {
   return out;
 }
 
-// What cigri-job reads: the environment; then, when no shell is needed, an empty line and the words
-// of the command.
-std::string EnvironmentOf(const Job& job, const std::string& node_file,
-                          const std::string& directory) {
+// What cigri-job reads: parameters and environment; then, when no shell is needed, an empty line and
+// the words of the command.
+std::string EnvironmentOf(const Job& job, const Lines& parameters, const std::string& node_file) {
   const Batch& b = *job.batch;
+  const std::string& directory = parameters[kDirectory];
   const Lines base = BaseEnvironment(*b.account);
   const Lines own = {"CIGRI_NODE_FILE=" + node_file,
                      "CIGRI_NODEFILE=" + node_file,
@@ -103,6 +90,7 @@ std::string EnvironmentOf(const Job& job, const std::string& node_file,
   const auto append = [&text](const Lines& lines) {
     for (const auto& line : lines) text.append(line).push_back('\0');
   };
+  append(parameters);
   append(Environment(parts));
   if (words) append({""});
   if (words) append(*words);
@@ -115,17 +103,6 @@ std::string Cpus(const std::vector<int>& of_slots, const std::vector<int>& place
   for (const int place : places)
     if (place < static_cast<int>(of_slots.size())) cpus.push_back(std::to_string(of_slots[place]));
   return Join(cpus, ",");
-}
-
-pid_t Spawned(const std::vector<std::string>& arguments, const process::SpawnOptions& options) {
-  try {
-    return process::Spawn(arguments, options);
-  } catch (const process::StartError& e) {
-    const int why = e.code().value();
-    if (why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE)
-      throw TryLater(e.code().message());
-    throw LaunchError(Cause::kLaunchFailed, e.what());
-  }
 }
 
 std::string ReadFile(const std::string& path) {
@@ -179,12 +156,7 @@ int KillOnce(pid_t wrapper, const std::string& mark) {
 
 }  // namespace
 
-Launcher::Launcher(LauncherOptions options)
-    : options_(std::move(options)), null_(open("/dev/null", O_RDWR | O_CLOEXEC)) {
-  program_ = fs::read_symlink("/proc/self/exe").parent_path() / "cigri-job";
-  if (access(program_.c_str(), X_OK) != 0)
-    throw Fatal(kExitConfig, "cannot start jobs: no program " + program_,
-                "cigri-job is installed next to localcluster");
+Launcher::Launcher(LauncherOptions options) : options_(std::move(options)) {
   fs::create_directories(options_.state_dir + "/nodes");
 }
 
@@ -235,46 +207,38 @@ std::string Launcher::NodeFile(const std::vector<std::string>& lines) {
   return path;
 }
 
-pid_t Launcher::Start(Job* started, const std::vector<std::string>& lines, int records_fd,
-                      int birth_fd) {
+void Launcher::Start(Job* started, const std::vector<std::string>& lines, int records_fd,
+                     int birth_fd) {
   const Job& job = *started;
   const Batch& b = *job.batch;
   if (b.account == nullptr)
     throw LaunchError(Cause::kLaunchFailed, "user \"" + b.user + "\" is not known on this machine");
   const std::string stem = OutputStem(b, {job.index, job.attempt, job.job_id, job.task_index});
   MakeFolder(fs::path(stem).parent_path());
-  const std::string directory = ExpandHome(b.directory, *b.account);
   const process::Fd script = NamelessFile(ScriptOf(job));
   std::vector<std::string> places;
   for (int p : job.places) places.push_back(std::to_string(p));
   // Beyond what a start mark holds it is left out: an adopting daemon then finds other slots.
   if (places.size() > 500) places.clear();
-  std::vector<std::string> arguments = {"cigri-job",
-                                        IdOf(b.seq, job.index),
-                                        std::to_string(b.walltime_s),
-                                        std::to_string(options_.grace_ms),
-                                        std::to_string(options_.nice),
-                                        std::to_string(options_.max_file_mb << 20),
-                                        Ids(*b.account),
-                                        stem,
-                                        directory,
-                                        Join(places, " "),
-                                        Cpus(options_.cpus, job.places)};
-  const process::Fd environment = NamelessFile(EnvironmentOf(job, NodeFile(lines), directory));
+  Lines parameters(kParameters);
+  parameters[kId] = IdOf(b.seq, job.index);
+  parameters[kWalltime] = std::to_string(b.walltime_s);
+  parameters[kGrace] = std::to_string(options_.grace_ms);
+  parameters[kNice] = std::to_string(options_.nice);
+  parameters[kFile] = std::to_string(options_.max_file_mb << 20);
+  parameters[kIds] = Ids(*b.account);
+  parameters[kOutput] = stem;
+  parameters[kDirectory] = ExpandHome(b.directory, *b.account);
+  parameters[kPlaces] = Join(places, " ");
+  parameters[kCpus] = Cpus(options_.cpus, job.places);
+  const process::Fd environment = NamelessFile(EnvironmentOf(job, parameters, NodeFile(lines)));
   OutputFile out = outputs_.Open(stem + ".out", *b.account), err;
   try {
     err = outputs_.Open(stem + ".err", *b.account);
-    auto options = OptionsOf(null_.get(), {{kRecordsFd, records_fd},
-                                           {kOutFd, out.fd.get()},
-                                           {kErrFd, err.fd.get()},
-                                           {kBirthFd, birth_fd},
-                                           {kEnvironmentFd, environment.get()},
-                                           {kScriptFd, script.get()}});
-    options.program = program_;
-    const pid_t pid = Spawned(arguments, options);
+    started->wrapper = wrappers_.Start({records_fd, out.fd.get(), err.fd.get(), birth_fd,
+                                        environment.get(), script.get()});
     started->out = std::move(out);
     started->err = std::move(err);
-    return pid;
   } catch (const std::exception&) {
     outputs_.Discard(std::move(out), stem + ".out");
     outputs_.Discard(std::move(err), stem + ".err");

@@ -1,4 +1,4 @@
-// Starts cigri-job for a job: environment, node file, output folder, descriptors.
+// What a cigri-job gets for a job: environment, node file, output files, descriptors.
 #pragma once
 #include <map>
 #include <set>
@@ -7,7 +7,7 @@
 
 #include "localcluster/job.h"
 #include "localcluster/outputs.h"
-#include "process/spawn.h"
+#include "localcluster/wrappers.h"
 
 namespace cigri::localcluster {
 
@@ -23,11 +23,11 @@ class Launcher {
  public:
   /// Throws Fatal when cigri-job does not stand next to this program.
   explicit Launcher(LauncherOptions options);
-  /// Starts `job` on the nodes `lines` (one a slot) and gives it the files of its output; returns
-  /// the pid of its cigri-job. `records_fd` and `birth_fd` become what protocol.h says. Throws
-  /// LaunchError or TryLater.
-  pid_t Start(Job* job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
+  /// Starts `job` on the nodes `lines` (one a slot) and gives it its wrapper and the files of its
+  /// output. `records_fd` and `birth_fd` become what protocol.h says. Throws LaunchError or TryLater.
+  void Start(Job* job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
   Outputs& outputs() { return outputs_; }
+  Wrappers& wrappers() { return wrappers_; }
   /// The numbers of a job in its batch.
   struct Numbers {
     int index = 0, attempt = 1;
@@ -42,8 +42,7 @@ class Launcher {
   std::string NodeFile(const std::vector<std::string>& lines);
 
   LauncherOptions options_;
-  std::string program_;
-  process::Fd null_;
+  Wrappers wrappers_;
   Outputs outputs_;
   std::set<std::string> folders_;     // made already
   std::set<std::string> node_files_;  // written already

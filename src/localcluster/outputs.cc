@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t kMostFree = 100;
 
-// At a number that cigri-job's own cannot meet (SpawnOptions::descriptors).
-process::Fd Above(int fd) {
-  const process::Fd low(fd);
-  return process::Fd(fcntl(fd, F_DUPFD_CLOEXEC, 10));
-}
-
 bool Same(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -62,8 +56,8 @@ OutputFile Outputs::Open(const std::string& path, const Account& owner) {
   if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
   if (fd < 0) Fail(path, errno);
-  file.fd = Above(fd);
-  if (!file.fd || (geteuid() == 0 && fchown(file.fd.get(), owner.uid, owner.gid) != 0) ||
+  file.fd = process::Fd(fd);
+  if ((geteuid() == 0 && fchown(file.fd.get(), owner.uid, owner.gid) != 0) ||
       fstat(file.fd.get(), &s) != 0)
     Fail(path, errno);
   file.changed_at = s.st_ctim;
