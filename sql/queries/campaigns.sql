@@ -353,6 +353,7 @@ SET state = CASE WHEN state = 'terminated' THEN wanted ELSE state END,
 WHERE id = $1;
 
 -- name: SchedulableCampaigns
+-- plan: generic
 -- returns: id int64, grid_user text, project text, test bool, priority int, sla_group text,
 -- returns: submitted_at double, waiting_since double, waiting int64, done int64,
 -- returns: replicas bool, need_s double, class_name text, affinity_wait text?,

@@ -64,6 +64,7 @@ FROM (
 GROUP BY cluster_id;
 
 -- name: EndJobs
+-- plan: generic
 -- returns: job_id int64, campaign_id int64, cluster_id int64, idx int64, kind text,
 -- returns: slots int64, old_state text, ok bool, counted bool, live_started double?,
 -- returns: started double?, ended double, submitted double, node text?, batch_id int64,

@@ -1,5 +1,6 @@
 // What the generated headers of sql/queries and sql/migrations are made of.
 #pragma once
+#include <cstddef>
 
 namespace cigri::db {
 
@@ -16,6 +17,8 @@ struct Query {
   const char* name;
   const char* sql;
   bool generic = false;  ///< `-- plan: generic`
+  /// For `n` values: a plan that serves any few takes less time than a plan of their own.
+  constexpr Query Of(std::size_t n) const { return {name, sql, generic || n <= 16}; }
 };
 
 struct Migration {

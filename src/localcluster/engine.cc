@@ -486,6 +486,7 @@ void Engine::Run() {
       }
     }
     Schedule();
+    if (spreaders_ > 0 && SlotsWait()) slots_wait_.notify_all();
   }
   Lock lock(mutex_);
   TryFlush();
@@ -495,6 +496,7 @@ void Engine::Stop() {
   Lock lock(mutex_);
   stopping_ = true;
   news_.notify_all();
+  slots_wait_.notify_all();
   const std::uint64_t one = 1;
   if (write(wake_, &one, sizeof one) < 0)
     log::error("cannot wake the loop: {}", std::strerror(errno));

@@ -146,6 +146,7 @@ class Engine {
   std::optional<std::int64_t> ParseToken(const std::string& token) const;
   Changes Collect(std::int64_t since, bool full);
   void Spread(Lock& lock, std::chrono::steady_clock::time_point until);
+  bool SlotsWait() const;
   JobView View(const Job& job) const;
   static JobView View(const Ended& ended);
 
@@ -157,7 +158,7 @@ class Engine {
   Slots slots_;
 
   mutable std::mutex mutex_;
-  std::condition_variable news_;
+  std::condition_variable news_, slots_wait_;
   std::map<std::int64_t, LiveBatch> batches_;  // by seq
   Queue normal_, best_effort_;
   std::map<std::int64_t, Job*> changes_;   // live jobs by number of their last change
@@ -168,7 +169,7 @@ class Engine {
   std::int64_t change_ = 0, reserved_ = 0, stored_change_ = 0, starts_ = 0;
   std::int64_t waiting_local_ = 0, since_prune_ = 0, live_ = 0;
   std::map<std::string, std::int64_t> users_live_;  // of live_, those that are not the grid's
-  int epoll_ = -1, timer_ = -1, wake_ = -1, waiters_ = 0;
+  int epoll_ = -1, timer_ = -1, wake_ = -1, waiters_ = 0, spreaders_ = 0;
   bool stopping_ = false, draining_ = false, segment_known_ = false, store_failing_ = false;
   std::chrono::steady_clock::time_point timer_at_{};
   double answers_left_ = 4;

@@ -13,8 +13,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMostPerAnswer = 5000;
 // While changes keep coming, an answer carries what came in this time: each answer costs the grid a
 // cycle, and its queue of seconds here keeps the slots busy meanwhile. A burst may go out at once:
-// the few changes of a single job on an idle cluster wait for nothing. Neither does anything while a
-// slot is free and nothing is queued here: the slot waits for the grid to hear of it.
+// the few changes of a single job on an idle cluster wait for nothing. Neither does anything while
+// a slot is free and nothing is queued here: the slot waits for the grid to hear of it.
 constexpr std::chrono::milliseconds kSpread{100};
 constexpr double kBurst = 4;
 
@@ -142,20 +142,22 @@ Changes Engine::Collect(std::int64_t since, bool full) {
   return out;
 }
 
+bool Engine::SlotsWait() const {
+  return slots_.free() > 0 && normal_.empty() && best_effort_.empty();
+}
+
 void Engine::Spread(Lock& lock, Clock::time_point until) {
   const auto refill = [this](Clock::time_point now) {
     const double ms = std::chrono::duration<double, std::milli>(now - answered_at_).count();
     answers_left_ = std::min(kBurst, answers_left_ + ms / static_cast<double>(kSpread.count()));
     answered_at_ = now;
   };
-  const auto slots_wait = [this] {
-    return slots_.free() > 0 && normal_.empty() && best_effort_.empty();
-  };
   refill(Clock::now());
   if (answers_left_ < 1) {
     const auto at = std::min(until, answered_at_ + kSpread);
-    while (!stopping_ && !slots_wait() && news_.wait_until(lock, at) != std::cv_status::timeout) {
-    }
+    ++spreaders_;
+    slots_wait_.wait_until(lock, at, [this] { return stopping_ || SlotsWait(); });
+    --spreaders_;
     refill(Clock::now());
   }
   answers_left_ = std::max(0.0, answers_left_ - 1);
@@ -168,8 +170,8 @@ Changes Engine::ChangesSince(const std::string& token, std::chrono::milliseconds
   const auto until = Clock::now() + wait;
   ++waiters_;
   news_.wait_until(lock, until, [&] { return stopping_ || change_ > *since; });
-  if (change_ > *since && wait.count() > 0) Spread(lock, until);
   --waiters_;
+  if (change_ > *since && wait.count() > 0) Spread(lock, until);
   return Collect(*since, false);
 }
 

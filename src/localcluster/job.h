@@ -63,12 +63,12 @@ struct Job {
   Wrapper* wrapper = nullptr;  ///< our own that stands over it; nullptr: another daemon's does
   process::Fd exit{};          ///< readable when that one has ended
   OutputFile out, err;         ///< not of another daemon's
-  std::int64_t start_no = 0;  ///< in the order of starts
-  std::int64_t segment = 0;   ///< of the records, that its marks go to
-  bool marked = false;        ///< its start mark has been read
-  bool kept = false;          ///< the store knows that it runs
-  char killing = 0;           ///< a Cause, once it was asked to end
-  std::vector<int> places;    ///< slots it takes
+  std::int64_t start_no = 0;   ///< in the order of starts
+  std::int64_t segment = 0;    ///< of the records, that its marks go to
+  bool marked = false;         ///< its start mark has been read
+  bool kept = false;           ///< the store knows that it runs
+  char killing = 0;            ///< a Cause, once it was asked to end
+  std::vector<int> places;     ///< slots it takes
 };
 
 /// What a job measured of itself; -1: nothing.

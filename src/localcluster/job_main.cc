@@ -77,8 +77,8 @@ bool WriteAll(const char* text, size_t n) {
 bool WriteStartMark() {
   char line[4096];
   g_job.started_us = NowUs(CLOCK_REALTIME);
-  const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_job.parameters[kId], getpid(),
-                         g_job.started_us, g_job.parameters[kPlaces]);
+  const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_job.parameters[kId],
+                         getpid(), g_job.started_us, g_job.parameters[kPlaces]);
   return WriteAll(line, static_cast<size_t>(n));
 }
 
@@ -108,10 +108,11 @@ long long TransferMs() {
 // did get written is closed by the newline that every further try begins with.
 void WriteEndRecord(int status, char cause, const char* escaped) {
   char line[4096], measured[100];
-  snprintf(measured, sizeof measured, kMeasured, g_job.cpu_us / 1000, g_job.peak_kb, g_job.blocks_in,
-           g_job.blocks_out, TransferMs());
-  const int n = snprintf(line, sizeof line, "E %s %d %c %lld %lld %s%.3700s\n", g_job.parameters[kId], status,
-                         cause, g_job.started_us, NowUs(CLOCK_REALTIME), measured, escaped);
+  snprintf(measured, sizeof measured, kMeasured, g_job.cpu_us / 1000, g_job.peak_kb,
+           g_job.blocks_in, g_job.blocks_out, TransferMs());
+  const int n =
+      snprintf(line, sizeof line, "E %s %d %c %lld %lld %s%.3700s\n", g_job.parameters[kId], status,
+               cause, g_job.started_us, NowUs(CLOCK_REALTIME), measured, escaped);
   if (WriteAll(line, static_cast<size_t>(n))) return;
   do {
     sleep(1);
@@ -271,7 +272,8 @@ void StartWithoutShell() {
   setpriority(PRIO_PROCESS, 0, atoi(g_job.parameters[kNice]));
   // A CPU that has gone meanwhile: the job runs wherever there is room.
   if (CPU_COUNT(&g_job.cpus) > 0) syscall(SYS_sched_setaffinity, 0, sizeof g_job.cpus, &g_job.cpus);
-  if (g_job.file_limit.rlim_max != 0) syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_job.file_limit, nullptr);
+  if (g_job.file_limit.rlim_max != 0)
+    syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_job.file_limit, nullptr);
   if (g_job.uid != static_cast<uid_t>(-1)) {
     if (syscall(SYS_setgroups, g_job.ngroups, g_job.groups) != 0 ||
         syscall(SYS_setresgid, g_job.gid, g_job.gid, g_job.gid) != 0 ||
@@ -492,7 +494,7 @@ class Watch {
   }
 
   pid_t child_;
-  int status_ = 0, phase_ = 0;  // 0 runs, 1 asked to end, 2 being killed
+  int status_ = 0, phase_ = 0;         // 0 runs, 1 asked to end, 2 being killed
   bool done_ = false, asked_ = false;  // asked_: while it ran
   char cause_ = 'x';
   long long begun_ = NowUs(CLOCK_MONOTONIC), walltime_at_ = 0, phase_at_ = 0, link_at_ = 0,
@@ -527,7 +529,8 @@ bool RunJob(char* name, size_t room, const sigset_t& signals) {
   if (!ReadEnvironment() || strlen(g_job.parameters[kId]) > room) return false;
   memset(name, 0, room);
   strcpy(name, g_job.parameters[kId]);
-  if (!TakeOutput(&g_job.out, kOutFd, ".out") || !TakeOutput(&g_job.err, kErrFd, ".err")) return false;
+  if (!TakeOutput(&g_job.out, kOutFd, ".out") || !TakeOutput(&g_job.err, kErrFd, ".err"))
+    return false;
   if (!WriteStartMark()) return false;
   close(kBirthFd);
   g_job.file_limit.rlim_cur = g_job.file_limit.rlim_max =

@@ -71,8 +71,8 @@ Lines Environment(const std::vector<const Lines*>& parts) {
   return out;
 }
 
-// What cigri-job reads: parameters and environment; then, when no shell is needed, an empty line and
-// the words of the command.
+// What cigri-job reads: parameters and environment; then, when no shell is needed, an empty line
+// and the words of the command.
 std::string EnvironmentOf(const Job& job, const Lines& parameters, const std::string& node_file) {
   const Batch& b = *job.batch;
   const std::string& directory = parameters[kDirectory];
@@ -235,8 +235,8 @@ void Launcher::Start(Job* started, const std::vector<std::string>& lines, int re
   OutputFile out = outputs_.Open(stem + ".out", *b.account), err;
   try {
     err = outputs_.Open(stem + ".err", *b.account);
-    started->wrapper = wrappers_.Start({records_fd, out.fd.get(), err.fd.get(), birth_fd,
-                                        environment.get(), script.get()});
+    started->wrapper = wrappers_.Start(
+        {records_fd, out.fd.get(), err.fd.get(), birth_fd, environment.get(), script.get()});
     started->out = std::move(out);
     started->err = std::move(err);
   } catch (const std::exception&) {

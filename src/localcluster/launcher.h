@@ -24,7 +24,8 @@ class Launcher {
   /// Throws Fatal when cigri-job does not stand next to this program.
   explicit Launcher(LauncherOptions options);
   /// Starts `job` on the nodes `lines` (one a slot) and gives it its wrapper and the files of its
-  /// output. `records_fd` and `birth_fd` become what protocol.h says. Throws LaunchError or TryLater.
+  /// output. `records_fd` and `birth_fd` become what protocol.h says. Throws LaunchError or
+  /// TryLater.
   void Start(Job* job, const std::vector<std::string>& lines, int records_fd, int birth_fd);
   Outputs& outputs() { return outputs_; }
   Wrappers& wrappers() { return wrappers_; }

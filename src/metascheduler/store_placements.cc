@@ -128,15 +128,16 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
   const bool rates = !snapshot.config.start_rates.empty();
   std::unordered_map<std::int64_t, double> longest_killed;
   std::vector<policy::MeasuredPlacement> measured;
-  for (const auto& row : tx.Exec(sql::kLoadPlacements, ids, snapshot.config.black_hole_count > 0,
-                                 snapshot.config.canary_jobs)) {
+  for (const auto& row :
+       tx.Exec(sql::kLoadPlacements.Of(ids.size()), ids, snapshot.config.black_hole_count > 0,
+               snapshot.config.canary_jobs)) {
     auto& c = *campaigns.at(row.campaign_id);
     const auto flight = loaded.flights.find({row.campaign_id, row.cluster_id});
     policy::Placement placement =
         PlacementOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
     c.walltime_s = std::max(c.walltime_s, row.walltime_s);
-    measured.push_back({c.id, placement.cluster, row.n_ok,
-                        placement.mean_s - placement.transfer_s});
+    measured.push_back(
+        {c.id, placement.cluster, row.n_ok, placement.mean_s - placement.transfer_s});
     if (const auto it = clusters.find(placement.cluster); it != clusters.end())
       it->second->waiting_allowed = std::max(it->second->waiting_allowed, row.waiting_allowed);
     ReadRecent(row.recent_s, policy::BlackHoleCount(snapshot.config, c), placement);
@@ -170,7 +171,7 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
   if (!replicating.empty())
     each(tx.Exec(sql::kSingleCopies, replicating),
          [](policy::Placement& placement, const auto& row) { placement.single = row.n; });
-  each(tx.Exec(sql::kAvoidedClusters, ids),
+  each(tx.Exec(sql::kAvoidedClusters.Of(ids.size()), ids),
        [](policy::Placement& placement, const auto& row) { placement.avoid = row.n; });
   LoadOverdue(tx, loaded);
   LoadReleases(tx, loaded);
@@ -184,7 +185,7 @@ void Store::LoadClasses(db::Tx& tx, Loaded& loaded) {
   std::vector<std::int64_t> ids;
   for (auto& c : loaded.snapshot.clusters) clusters[c.id] = &c;
   for (auto& c : loaded.snapshot.campaigns) ids.push_back(c.id);
-  const auto rows = tx.Exec(sql::kPlacementClasses, ids);
+  const auto rows = tx.Exec(sql::kPlacementClasses.Of(ids.size()), ids);
   if (rows.empty()) return;
   for (auto& c : loaded.snapshot.campaigns)
     for (auto& placement : c.placements) placements[{c.id, placement.cluster}] = &placement;

@@ -155,6 +155,24 @@ TEST_F(JobsTest, APlainCommandStartsWithoutAShellAndEndsAsOneInAShell) {
   }
 }
 
+// The start of a cigri-job took longer than a short job: it stands over one after another, of which
+// none learns, holds or is charged what was another's.
+TEST_F(JobsTest, ACigriJobStandsOverOneJobAfterAnother) {
+  Start();
+  const std::string who = "echo $PPID; ls -l /proc/self/fd | grep -c deleted; [ -z \"$MINE\" ];";
+  const auto ended = Run(GivenBatch(
+      {who, "MINE=1 python3 -c 'b = bytearray(64 << 20)'; exit 3", who, "exit 5", who}));
+  EXPECT_EQ(ended.at(1).wait_status, 3 << 8);
+  EXPECT_EQ(ended.at(3).wait_status, 5 << 8);
+  EXPECT_EQ(Out("0"), Out("2")) << "the same cigri-job";
+  EXPECT_EQ(Out("0"), Out("4"));
+  EXPECT_GT(ended.at(1).measured.peak_mb.value_or(0), 64);
+  EXPECT_LT(ended.at(2).measured.peak_mb.value_or(100), 32) << "not the other one's";
+  EXPECT_LT(ended.at(4).measured.cpu_s.value_or(100), ended.at(1).measured.cpu_s.value_or(0) + 0.1);
+  const std::string process = "/proc/" + Out("0").substr(0, Out("0").find('\n'));
+  EXPECT_TRUE(Await([&] { return !fs::exists(process); })) << "without jobs it ends";
+}
+
 TEST_F(JobsTest, APlainCommandHasTheVariablesOfItsSetup) {
   Start();
   auto batch = GivenBatch({"env", "true", "here"});
