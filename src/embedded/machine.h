@@ -27,7 +27,7 @@ struct Process {
 
 /// The almighties, modules, api and local clusters of the grid in `home`. Zombies are not counted.
 std::vector<Process> GridProcesses(const Home& home);
-/// The cigri-job processes of its local clusters: one a running job, and some that wait for one.
+/// The cigri-job processes of its local clusters: one a running job.
 std::vector<Process> JobProcesses(const Home& home);
 /// Its private PostgreSQL with all its sessions.
 std::vector<Process> PostgresProcesses(const Home& home);

@@ -46,7 +46,6 @@ struct JobView {
   State state = State::kWaiting;
   Cause cause = Cause::kExited;
   double started_at = 0, ended_at = 0;
-  pid_t pid = 0;
   Measured measured;
   std::string node, message;
 };

@@ -29,7 +29,6 @@ JobView Engine::View(const Job& job) const {
   v.task_index = job.task_index;
   v.state = job.state;
   v.started_at = job.started_at;
-  v.pid = job.pid;
   const auto lines = slots_.Lines(job.places);
   if (!lines.empty()) v.node = lines[0];
   return v;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -505,8 +506,13 @@ class Watch {
   long long saving_us_ = 0, every_us_ = 0, every_at_ = LLONG_MAX, saved_at_ = 0;
 };
 
-// Waits for a job; false when there is none for us any more.
+// Waits for a job; false when there is none for us any more. A kill that comes meanwhile, from
+// somebody who meant a job that has ended, is our end: the next job must not take it for its own.
 bool TakeJob() {
+  sigset_t none;
+  sigemptyset(&none);
+  pollfd socket{kSocketFd, POLLIN, 0};
+  if (ppoll(&socket, 1, nullptr, &none) != 1) return false;
   constexpr int kFds[] = {kRecordsFd, kOutFd, kErrFd, kBirthFd, kEnvironmentFd, kScriptFd};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof kFds)];
   char byte = 0;
@@ -581,6 +587,14 @@ bool Forget() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A daemon of an older version, whose programs are being replaced, says all in the arguments. Its
+  // successor waits for the lock that we hold (kBirthFd) and then starts the job, which has no
+  // mark.
+  if (argc > 2) {
+    const pid_t daemon = getppid();
+    for (int i = 0; i < 600 && getppid() == daemon; ++i) usleep(100000);
+    return 71;
+  }
   if (argc != 2 || argv[1][0] != ' ') {
     fputs("cigri-job: started by localcluster, not by users\nHINT: localsub runs a job\n", stderr);
     return 64;

@@ -65,14 +65,6 @@ std::string Unescape(std::string_view s) {
   return out;
 }
 
-// Where a copy of a descriptor cannot meet the numbers that cigri-job gets
-// (SpawnOptions::descriptors).
-int Above(int fd) {
-  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-  close(fd);
-  return high;
-}
-
 }  // namespace
 
 bool ParseRecord(std::string_view line, Record* r) {
@@ -112,7 +104,7 @@ Records::Records(const std::string& dir) : dir_(dir) {
     if (errno != EINTR)
       throw Fatal(kExitConfig, "cannot lock " + lock + ": " + std::strerror(errno));
   flock(fd, LOCK_SH);
-  birth_fd_ = Above(fd);
+  birth_fd_ = fd;
 }
 
 Records::~Records() {
@@ -142,8 +134,8 @@ void Records::Begin() {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) throw std::runtime_error("cannot make " + path + ": " + std::strerror(errno));
   if (write_fd_ >= 0) close(write_fd_);
-  write_fd_ = Above(fd);
-  fds_[segment] = fcntl(write_fd_, F_DUPFD_CLOEXEC, 10);
+  write_fd_ = fd;
+  fds_[segment] = fcntl(write_fd_, F_DUPFD_CLOEXEC, 0);
   positions_[segment] = 0;
   reserved_ = 0;
   Reserve();

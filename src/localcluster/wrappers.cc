@@ -33,8 +33,8 @@ process::SpawnOptions OptionsOf(const std::string& program, int null_fd, int soc
   return options;
 }
 
-// False when nobody is there to take it.
-bool Send(int socket, const std::array<int, 6>& descriptors) {
+// Returns 0 or an errno.
+int Send(int socket, const std::array<int, 6>& descriptors) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)] = {};
   char byte = 'j';
   iovec data{&byte, 1};
@@ -48,9 +48,7 @@ bool Send(int socket, const std::array<int, 6>& descriptors) {
   given->cmsg_type = SCM_RIGHTS;
   given->cmsg_len = CMSG_LEN(sizeof descriptors);
   std::memcpy(CMSG_DATA(given), descriptors.data(), sizeof descriptors);
-  if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return true;
-  if (errno == EPIPE || errno == ECONNRESET) return false;
-  throw TryLater(std::string("cannot hand over a job: ") + std::strerror(errno));
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : errno;
 }
 
 }  // namespace
@@ -65,13 +63,18 @@ Wrappers::Wrappers() : null_(open("/dev/null", O_RDWR | O_CLOEXEC)) {
 Wrapper* Wrappers::Start(const std::array<int, 6>& descriptors) {
   while (!waiting_.empty()) {
     Wrapper* newest = waiting_.back();
+    const int why = Send(newest->socket.get(), descriptors);
+    if (why != 0 && why != EPIPE && why != ECONNRESET) throw TryLater(std::strerror(why));
     waiting_.pop_back();
-    if (Send(newest->socket.get(), descriptors)) return newest;
+    if (why == 0) return newest;
     // It was killed while it waited; its socket will tell.
   }
-  Wrapper* wrapper = Spawn();
-  if (!Send(wrapper->socket.get(), descriptors)) throw TryLater("a cigri-job ended at once");
-  return wrapper;
+  Wrapper* made = Spawn();
+  const int why = Send(made->socket.get(), descriptors);
+  if (why == 0) return made;
+  shutdown(made->socket.get(), SHUT_WR);
+  Reap(made);
+  throw TryLater(std::strerror(why));
 }
 
 Wrapper* Wrappers::Spawn() {

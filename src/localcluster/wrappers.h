@@ -37,7 +37,7 @@ class Wrappers {
   static News Hear(const Wrapper& wrapper);
   /// REQUIRES: Hear() has said kReady.
   void Wait(Wrapper* wrapper);
-  /// REQUIRES: Hear() has said kGone. `wrapper` is no more.
+  /// REQUIRES: it has ended, or ends now. `wrapper` is no more.
   void Reap(Wrapper* wrapper);
   /// Ends those that have waited for so long; true when others wait.
   bool EndIdle(std::chrono::milliseconds since);

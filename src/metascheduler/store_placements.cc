@@ -136,8 +136,8 @@ void Store::LoadPlacements(db::Tx& tx, Loaded& loaded) {
     policy::Placement placement =
         PlacementOf(row, flight == loaded.flights.end() ? Loaded::Flight{} : flight->second);
     c.walltime_s = std::max(c.walltime_s, row.walltime_s);
-    measured.push_back(
-        {c.id, placement.cluster, row.n_ok, placement.mean_s - placement.transfer_s});
+    measured.push_back({c.id, placement.cluster, row.n_ok,
+                        placement.mean_s - placement.transfer_s});
     if (const auto it = clusters.find(placement.cluster); it != clusters.end())
       it->second->waiting_allowed = std::max(it->second->waiting_allowed, row.waiting_allowed);
     ReadRecent(row.recent_s, policy::BlackHoleCount(snapshot.config, c), placement);
