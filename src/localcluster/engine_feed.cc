@@ -15,7 +15,7 @@ constexpr int kMostPerAnswer = 5000;
 // cycle, and its queue of seconds here keeps the slots busy meanwhile. A burst may go out at once:
 // the few changes of a single job on an idle cluster wait for nothing. Neither does anything while
 // a slot is free and nothing is queued here: the slot waits for the grid to hear of it.
-constexpr std::chrono::milliseconds kSpread{100};
+constexpr std::chrono::milliseconds kSpread{250};
 constexpr double kBurst = 4;
 
 }  // namespace
