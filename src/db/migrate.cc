@@ -91,7 +91,7 @@ void Migrate(Connection& connection) {
 }
 
 void RequireSchema(Connection& connection) {
-  const auto state = InspectSchema(connection);
+  const auto state = Translated([&] { return InspectSchema(connection); });
   if (state.kind == SchemaKind::kOurs) return;
   const std::string needed =
       ", this program needs schema version " + std::to_string(SchemaVersion());

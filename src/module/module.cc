@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <string_view>
 
 #include "core/command_line.h"
 #include "core/error.h"
@@ -26,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 constexpr milliseconds kHeartbeatEvery{10000};
 constexpr milliseconds kFirstRetry{100}, kLastRetry{2000};
+constexpr std::string_view kQueryCanceled = "57014";  // by an operator
 
 int g_stop_pipe = -1;
 void OnStop(int) {
@@ -217,6 +219,9 @@ class Loop {
       if (e.code() != kExitUnavailable) throw;
       if (!waiting_) log::warn("waiting for the database: {}", e.what());
     } catch (const db::Broken& e) {
+      if (!waiting_) log::warn("waiting for the database: {}", e.what());
+    } catch (const db::SqlError& e) {
+      if (e.sqlstate() != kQueryCanceled) throw;
       if (!waiting_) log::warn("waiting for the database: {}", e.what());
     }
     waiting_ = true;

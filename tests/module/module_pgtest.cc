@@ -1,6 +1,11 @@
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <thread>
 
 #include "module/module.h"
+#include "process/spawn.h"
+#include "tests/support/await.h"
 #include "tests/support/pg.h"
 
 namespace cigri::module {
@@ -36,6 +41,34 @@ TEST_F(ModulePgTest, ANewLeaderWaitsForWhoHasCheckedTheEpochAndNobodyPassesAfter
   tx.reset();
   db::Tx late(*module);
   EXPECT_THROW(CheckEpoch(late, 0), StaleEpoch);
+}
+
+// It left with 70, "unexpected error", and was started again.
+TEST_F(ModulePgTest, AStatementThatAnOperatorEndsWhileAModuleConnectsIsTriedAgain) {
+  auto locker = Connect();
+  auto lock = std::make_unique<db::Tx>(*locker);
+  lock->Raw("LOCK TABLE schema_migrations");
+  process::SpawnOptions options;
+  options.environment = process::Environment{"CIGRI_DB=" + conninfo(), "LANG=C.UTF-8"};
+  options.death_signal = SIGKILL;
+  const pid_t module = process::Spawn({std::string(CIGRI_BIN_DIR) + "/nikita", "--loop"}, options);
+  // Looks for the schema's version, and has to wait for that.
+  const auto cancel = [&] {
+    return Number(
+               "SELECT count(pg_cancel_backend(a.pid)) FROM pg_stat_activity AS a "
+               "JOIN pg_locks AS l ON l.pid = a.pid AND NOT l.granted "
+               "WHERE l.relation = 'schema_migrations'::regclass") == 1;
+  };
+  EXPECT_TRUE(test::Await(cancel));
+  EXPECT_TRUE(test::Await(cancel)) << "it does not ask again";
+  lock.reset();
+  EXPECT_TRUE(test::Await(
+      [&] { return Number("SELECT count(*) FROM modules WHERE name = 'nikita'") == 1; }));
+  EXPECT_EQ(waitpid(module, nullptr, WNOHANG), 0);
+  kill(module, SIGTERM);
+  int status = 0;
+  waitpid(module, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace
