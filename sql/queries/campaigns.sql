@@ -412,11 +412,17 @@ UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
 -- name: StopHeldCampaigns
 -- returns: id int64, state_reason text
 -- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal,
--- or by a failed prologue. The reason names the clusters that have it together.
-WITH placement AS (
+-- or by a failed prologue. The reason names the clusters that have it together. Begins with what is
+-- held somewhere: that is little, whatever the number of campaigns.
+WITH held AS MATERIALIZED (
+    SELECT campaign_id FROM placement_blocks
+    UNION
+    SELECT campaign_id FROM placements WHERE held_since IS NOT NULL
+), placement AS (
     SELECT c.id, k.name, coalesce(l.held_why, e.message,
         CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
-    FROM campaigns AS c
+    FROM held
+    JOIN campaigns AS c ON c.id = held.campaign_id
     JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
     JOIN clusters AS k ON k.id = cc.cluster_id
     LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
