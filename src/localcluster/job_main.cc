@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -506,13 +505,20 @@ class Watch {
   long long saving_us_ = 0, every_us_ = 0, every_at_ = LLONG_MAX, saved_at_ = 0;
 };
 
-// Waits for a job; false when there is none for us any more. A kill that comes meanwhile, from
-// somebody who meant a job that has ended, is our end: the next job must not take it for its own.
+// A kill that came too late for the job before must not be the next one's. The daemon queues its
+// own, and gives no other job to whom it has killed.
+void ForgetLateKill() {
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  siginfo_t info{};
+  const timespec now{};
+  if (sigtimedwait(&term, &info, &now) == SIGTERM && info.si_code == SI_QUEUE)
+    sigqueue(getpid(), SIGTERM, info.si_value);
+}
+
+// Waits for a job; false when there is none for us any more.
 bool TakeJob() {
-  sigset_t none;
-  sigemptyset(&none);
-  pollfd socket{kSocketFd, POLLIN, 0};
-  if (ppoll(&socket, 1, nullptr, &none) != 1) return false;
   constexpr int kFds[] = {kRecordsFd, kOutFd, kErrFd, kBirthFd, kEnvironmentFd, kScriptFd};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof kFds)];
   char byte = 0;
@@ -523,6 +529,7 @@ bool TakeJob() {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   if (recvmsg(kSocketFd, &message, MSG_CMSG_CLOEXEC) != 1) return false;
+  ForgetLateKill();
   const cmsghdr* given = CMSG_FIRSTHDR(&message);
   // The kernel gives the lowest numbers that are free, and of these we have no other open.
   return given != nullptr && given->cmsg_type == SCM_RIGHTS &&

@@ -172,12 +172,26 @@ TEST_F(JobsTest, ACigriJobStandsOverOneJobAfterAnother) {
   EXPECT_TRUE(Await([&] { return !fs::exists(process); })) << "without jobs it ends";
 }
 
+// A stopped cigri-job stands for one that the machine does not let run: its next job and the kill
+// wait for it together.
 TEST_F(JobsTest, AKillThatComesTooLateEndsNoOtherJob) {
   Start(1);
   for (int task = 0; task < 20; task += 2) {
+    const bool at_once = task % 4 == 0;
     ASSERT_EQ(RunTask(task, "sh -c 'echo $PPID'").wait_status, 0);
-    kill(std::stoi(Out(std::to_string(task))), SIGTERM);
-    EXPECT_EQ(RunTask(task + 1, "true").cause, EndCause::kExited) << task;
+    const pid_t before = std::stoi(Out(std::to_string(task)));
+    if (at_once) kill(before, SIGSTOP);
+    kill(before, SIGTERM);
+    auto next = GivenBatch({"true"});
+    next.elements[0].task_index = task + 1;
+    driver().Submit(next);
+    const auto given = [&] {
+      const auto jobs = driver().Find(next.tag, Me(), 0, false).jobs;
+      return !jobs.empty() && jobs[0].state != RemoteState::kWaiting;
+    };
+    ASSERT_TRUE(Await(given)) << task;
+    kill(before, SIGCONT);
+    EXPECT_EQ(AwaitEnds(next)[0].cause, EndCause::kExited) << task;
   }
 }
 
