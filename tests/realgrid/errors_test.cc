@@ -1,6 +1,8 @@
 // What real schedulers do wrong, under a whole grid.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/text.h"
@@ -85,6 +87,39 @@ TEST_F(RealErrorsTest, WhatOarAcceptsWhileItsServerIsDownIsAdoptedAndRunsOnce) {
   RunScript("oar-up");
   ExpectEachOnce(id, "killed", 6, Seconds(240));
   ExpectConservation();
+}
+
+class RealMemoryTest : public ::testing::Test {};
+
+// Slurm looks once a second, and kills what uses more than it asked for.
+TEST_F(RealMemoryTest, ATaskThatSlurmKillsForItsMemoryIsRetriedWithMore) {
+  if (!Allowed()) GTEST_SKIP() << "needs CIGRI_REAL=1 and root: it starts Slurm";
+  Grid grid("here=1");
+  const bool newest = std::getenv("CIGRI_REAL_SLURM_API") != nullptr;
+  const auto up = grid.Run(
+      {"/usr/bin/env", std::string("SLURM_UP_RELEASE=") + (newest ? "trixie" : ""),
+       "SLURM_UP_EXTRA=SelectTypeParameters=CR_CPU_Memory\nJobAcctGatherType=jobacct_gather/linux\n"
+       "JobAcctGatherFrequency=task=1\nJobAcctGatherParams=OverMemoryKill",
+       "cigri", "up", "--embedded", "--slots", "here=1", "--with", "slurm"},
+      "", Seconds(300));
+  ASSERT_EQ(up.code, 0) << up.out << up.err;
+  std::filesystem::permissions(grid.work(), std::filesystem::perms(0777));
+  const auto script = grid.Script(
+      "eat", "#!/bin/sh\numask 0; cd " + grid.work() +
+                 "; echo $1 >> started\n"
+                 "perl -e '$x = \"a\" x ($ARGV[0] << 20); sleep 6' $1 && echo $1 >> ended\n");
+  const int id = grid.Submit(json{{"name", "eat"},
+                                  {"exec_file", script},
+                                  {"mem", "auto:100M"},
+                                  {"walltime", "10m"},
+                                  {"params", {"20", "200"}},
+                                  {"clusters", {{"slurm1", json::object()}}}});
+  EXPECT_TRUE(grid.AwaitOver(id, Seconds(200))) << grid.Progress(id);
+  EXPECT_EQ(grid.SortedLines("ended"), (Arguments{"20", "200"})) << grid.Progress(id);
+  const auto started = grid.SortedLines("started");
+  EXPECT_EQ(std::count(started.begin(), started.end(), "20"), 1);
+  EXPECT_GT(std::count(started.begin(), started.end(), "200"), 1) << "Slurm let it pass";
+  grid.Down();
 }
 
 class WithTest : public ::testing::Test {};
