@@ -6,8 +6,10 @@
 # shellcheck source-path=SCRIPTDIR disable=SC2154,SC2119,SC2086
 . "$(dirname "$0")/lib.sh"
 runs=${1:-3} tasks=${2:-10000} functions=${3:-10000}
-python=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../python")
-python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "python3 is older than 3.11"
+module=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../python")
+# That of Debian 12 by default: cloudpickle, where it is installed, takes 20 ms of each job.
+export PYTHON=${PYTHON:-/usr/bin/python3}
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$PYTHON is older than 3.11"
 grid_up --slots one=2
 load
 mkdir in
@@ -16,16 +18,17 @@ seq "$tasks" > values
 
 cat > grid_map.py <<PY
 import resource, sys
-sys.path.insert(0, "$python")
+sys.path.insert(0, "$module")
 import cigri
 def nothing(x):
     return None
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-with cigri.Grid() as grid:
-    for n in map(int, sys.argv[1:]):
-        assert sum(1 for _ in grid.map(nothing, range(n))) == n
-        print("peak_kb", peak())
+if __name__ == "__main__":
+    with cigri.Grid() as grid:
+        for n in map(int, sys.argv[1:]):
+            assert sum(1 for _ in grid.map(nothing, range(n))) == n
+            print("peak_kb", peak())
 PY
 cat > pool_map.py <<'PY'
 import sys
@@ -47,12 +50,12 @@ for ((run = 1; run <= runs; ++run)); do
   measure one_theirs parallel true ::: 1
   measure true_ours gridsub --wait -a values -- true
   measure true_theirs xargs -P2 -n1 -a values true
-  measure map_ours python3 grid_map.py "$functions"
-  measure map_theirs python3 pool_map.py "$functions"
+  measure map_ours "$PYTHON" grid_map.py "$functions"
+  measure map_theirs "$PYTHON" pool_map.py "$functions"
   printf 'run %d: files %s %s, one %s %s, true %s %s, map %s %s s\n' "$run" \
     $(tail -qn1 files_ours files_theirs one_ours one_theirs true_ours true_theirs map_ours map_theirs)
 done
-timed python3 grid_map.py $((functions / 10)) "$functions" || fail "grid.map failed: $(tail -3 out)"
+timed "$PYTHON" grid_map.py $((functions / 10)) "$functions" || fail "grid.map failed: $(tail -3 out)"
 read -r few many <<< "$(awk '{ print $2 }' out | tr '\n' ' ')"
 conserved
 

@@ -30,6 +30,7 @@ def _run_task(call, item):
     try:
         path, main, directory, function = pickle.loads(_load(call))
         sys.path[:] = path
+        sys.modules["cigri"] = _Later("cigri")
         os.chdir(directory)
         if main:
             _import_main(main)
@@ -54,11 +55,26 @@ def _load(text):
 
 def _import_main(path):
     """The caller's script under its own name, but without what stands below __main__."""
-    import runpy
-    import types
-    module = types.ModuleType("__mp_main__")
+    module = type(sys)("__mp_main__")
+    module.__file__ = sys.argv[0] = path
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
-    module.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    module._cigri_imports = True  # a Grid that is made meanwhile is refused
+    exec(code, module.__dict__)
+    del module._cigri_imports
+
+
+class _Later(type(sys)):
+    """This module in a job, loaded when something of it is used: a script imports it at its top and
+    uses it below __main__. All of it takes twice as long as the start of Python."""
+
+    def __getattr__(self, name):
+        if sys.modules.get("cigri") is self:
+            del sys.modules["cigri"]
+        import cigri
+        self.__dict__.update(cigri.__dict__)
+        return getattr(cigri, name)
 
 
 def _pickled_error(error):
@@ -480,6 +496,11 @@ class Grid:
     Grid(walltime="2h", cores=4, mem="2G"); a number as walltime is seconds. `clusters`: names; all when not given."""
 
     def __init__(self, api=None, clusters=None, name=None, python=None, **settings):
+        main = sys.modules["__main__"]
+        if hasattr(main, "_cigri_imports"):
+            raise RuntimeError('a job imports this script to find its function, and must not start '
+                               'its work again: put it below if __name__ == "__main__":')
+        sys.modules.setdefault("__mp_main__", main)  # in jobs the script's classes are of this one
         self._api = _Api(api)
         self._clusters, self._settings = clusters, settings
         self._name, self._python = name, python or sys.executable

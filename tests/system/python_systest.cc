@@ -75,6 +75,37 @@ TEST_F(PythonTest, LargeArgumentsAndWhatIsPrintedDoNoHarm) {
   EXPECT_EQ(ran.out, "[300000, 1]\n") << ran.err;
 }
 
+// All of it is slower to load than Python to start, and most scripts use it below __main__ alone.
+TEST_F(PythonTest, AJobLoadsTheModuleOnlyWhenItUsesIt) {
+  const auto ran = Python(
+      "from cigri import TaskFailed\n"
+      "class Own(TaskFailed):\n    pass\n"
+      "def f(x):\n    return 'http.client' in sys.modules, sys.argv[0], cigri.__all__[0], "
+      "__name__\n"
+      "def g(x):\n    raise Own(x)\n",
+      "        print(list(grid.map(f, [1])))\n"
+      "        try:\n            grid.submit(g, 'mine').result()\n"
+      "        except Own as e:\n            print(e)\n");
+  const std::string path = grid().work() + "/script.py";
+  EXPECT_EQ(ran.out, "[(True, '" + path + "', 'Grid', '__mp_main__')]\nmine\n") << ran.err;
+  const auto unused = Python("def f(x):\n    return 'http.client' in sys.modules\n",
+                             "        print(list(grid.map(f, [1])))\n");
+  EXPECT_EQ(unused.out, "[False]\n") << unused.err;
+}
+
+// Each job would submit the campaign once more.
+TEST_F(PythonTest, AScriptWithoutAGuardDoesNotStartItselfInItsJobs) {
+  grid().Script("script.py", "import sys\nsys.path.insert(0, '" CIGRI_SOURCE_DIR
+                             "/python')\nimport cigri\ndef f(x):\n    return x\n"
+                             "with cigri.Grid(max_tries=1) as grid:\n"
+                             "    print(list(grid.map(f, [1])))\n");
+  const int before = grid().Submit(Arguments{"--once", "--", "true"});
+  const auto ran = grid().Run({"/usr/bin/python3", "-B", "script.py"});
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_NE(ran.err.find("RuntimeError: a job imports this script"), std::string::npos) << ran.err;
+  EXPECT_EQ(grid().Submit(Arguments{"--once", "--", "true"}), before + 2) << "it was one campaign";
+}
+
 TEST_F(PythonTest, AnExceptionInTheBlockCancelsWhatRuns) {
   const auto ran = Python("import time\ndef f(x):\n    time.sleep(300)\n",
                           "        grid.submit(f, 1)\n        raise SystemExit(7)\n");
