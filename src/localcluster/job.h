@@ -39,7 +39,7 @@ struct Batch {
 /// A file that takes the output of a job.
 struct OutputFile {
   process::Fd fd{};
-  std::string folder;
+  dev_t device = 0;
   uid_t owner = 0;
   timespec changed_at{};
   int flags = 0;

@@ -41,10 +41,12 @@ bool OpenHereAlone(int fd) {
 OutputFile Outputs::Open(const std::string& path, const Account& owner) {
   struct stat s {};
   if (lstat(path.c_str(), &s) == 0) Fail(path, EEXIST);
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (stat(folder.c_str(), &s) != 0) Fail(path, errno);
   OutputFile file;
-  file.folder = path.substr(0, path.rfind('/'));
+  file.device = s.st_dev;
   const auto it = std::find_if(free_.rbegin(), free_.rend(), [&](const OutputFile& f) {
-    return f.owner == owner.uid && f.folder == file.folder;
+    return f.owner == owner.uid && f.device == file.device;
   });
   if (it != free_.rend()) {
     file = std::move(*it);
@@ -52,7 +54,7 @@ OutputFile Outputs::Open(const std::string& path, const Account& owner) {
     return file;
   }
   file.owner = owner.uid;
-  int fd = open(file.folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_APPEND, 0600);
+  int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_APPEND, 0600);
   if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR))
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
   if (fd < 0) Fail(path, errno);

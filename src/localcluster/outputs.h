@@ -10,8 +10,8 @@
 namespace cigri::localcluster {
 
 /// Files without names, until they hold something: silent jobs leave none. One that a job has left
-/// as it was serves another job of the same folder: ext4 looks through the files that were deleted
-/// in the last minutes whenever it makes one, which took longer than a short job.
+/// as it was serves another job on the same file system: ext4 looks through the files that were
+/// deleted in the last minutes whenever it makes one, which took longer than a short job.
 class Outputs {
  public:
   /// A file for the output at `path`, which belongs to `owner` when we are root. Where files need a
