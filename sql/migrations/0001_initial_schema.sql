@@ -574,6 +574,25 @@ CREATE TABLE unreachable_clusters (
     PRIMARY KEY (cluster_id, runner_id)
 );
 
+-- Calls to local clusters of other hosts, whose sockets are there: the runner of that host carries
+-- them out. Worth nothing after a crash: who waits for an answer then has none.
+CREATE UNLOGGED TABLE relayed_calls (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    cluster_id int NOT NULL REFERENCES clusters ON DELETE CASCADE,
+    caller int NOT NULL,              -- PostgreSQL's process for it: it hears relay_CALLER
+    method text NOT NULL,
+    path text NOT NULL,
+    body bytea NOT NULL,
+    timeout_ms int NOT NULL,          -- the silence that the caller allows the cluster
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    taken_at timestamptz,             -- from then on it may have been carried out
+    outcome text CHECK (outcome IN ('answered', 'not_sent', 'maybe_sent')),
+    status int,
+    headers text,                     -- lines NAME: VALUE
+    answer bytea,
+    error text
+);
+
 -- Clusters that the runner has not yet asked for what they ran after the backup that the database
 -- was restored from (`cigri restore`). Until then campaigns that are older than the restore send
 -- nothing to any cluster: a task may run on this one, or have ended there.

@@ -11,11 +11,12 @@ ON CONFLICT DO NOTHING;
 -- name: ClusterHealth
 -- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int?,
 -- returns: drained bool, drain_reason text?, polled_s double?, error text?, failing_s double?,
--- returns: clock_skew_s double?
+-- returns: clock_skew_s double?, home text?
 -- Every cluster with how it does, for `cigri status` and `cigri doctor`.
 SELECT c.name, c.kind, c.api_url, c.enabled, c.mode, c.mode_limit, c.drained, c.drain_reason,
        extract(epoch FROM now() - s.polled_at) AS polled_s, s.error,
-       extract(epoch FROM now() - s.failing_since) AS failing_s, s.clock_skew_s
+       extract(epoch FROM now() - s.failing_since) AS failing_s, s.clock_skew_s,
+       c.home
 FROM clusters AS c LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
 ORDER BY c.name;
 

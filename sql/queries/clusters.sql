@@ -116,12 +116,12 @@ ORDER BY c.name;
 -- returns: id int64, name text, kind text, api_url text, api_auth_type text,
 -- returns: api_username text, api_password text, api_auth_header text, token_command text,
 -- returns: resource_unit text, properties text, options text, enabled bool, api text,
--- returns: stress_limit double, max_calls_per_min int?, min_cycle_s double
+-- returns: stress_limit double, max_calls_per_min int?, min_cycle_s double, home text?
 SELECT id, name, kind, api_url, api_auth_type, coalesce(api_username, '') AS api_username,
     coalesce(api_password, '') AS api_password, coalesce(api_auth_header, '') AS api_auth_header,
     coalesce(token_command, '') AS token_command, resource_unit, properties, options, enabled, api,
         stress_limit, max_calls_per_min,
-    coalesce(min_cycle_s, CASE WHEN change_feed THEN 0 ELSE 5 END) AS min_cycle_s
+    coalesce(min_cycle_s, CASE WHEN change_feed THEN 0 ELSE 5 END) AS min_cycle_s, home
 FROM clusters ORDER BY id;
 
 -- name: MarkClusterLost

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-std::string HostAndPid(pid_t pid) { return module::HostName() + ":" + std::to_string(pid); }
+std::string HostAndPid(pid_t pid) { return HostName() + ":" + std::to_string(pid); }
 
 bool Candidate::TakeLock() {
   db::Tx tx(*connection_);

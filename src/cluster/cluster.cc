@@ -8,6 +8,13 @@
 
 namespace cigri::cluster {
 
+http::Response MakeCall(const std::string& api_url, const RelayedCall& call) {
+  http::Options options;
+  options.read_timeout = call.timeout;
+  http::Client client(http::Endpoint::Parse(api_url), options);
+  return call.method == "POST" ? client.Post(call.path, call.body) : client.Get(call.path);
+}
+
 OutputPart Cluster::ReadOutput(const RemoteRef&, Stream, std::int64_t, std::size_t) {
   throw std::runtime_error("this kind of cluster gives no way to read a job's output");
 }

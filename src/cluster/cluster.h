@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/states.h"
+#include "http/client.h"
 
 namespace cigri::cluster {
 
@@ -36,6 +37,16 @@ class CallLimiter {
 };
 
 /// A row of `clusters`, as a driver needs it.
+/// A call to the API of a cluster that another host makes, since only that host reaches it.
+struct RelayedCall {
+  std::string method;  ///< GET, POST
+  std::string path, body;
+  std::chrono::milliseconds timeout{0};  ///< silence allowed while waiting for the answer
+};
+using Relay = std::function<http::Response(const RelayedCall&)>;
+/// Makes the call from here. Throws Fatal for an address that cannot be read.
+http::Response MakeCall(const std::string& api_url, const RelayedCall& call);
+
 struct ClusterConfig {
   std::int64_t id = 0;
   std::string name, kind;                             ///< kind: local, oar2, oar3, slurm
@@ -47,6 +58,7 @@ struct ClusterConfig {
   nlohmann::json options =
       nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
   std::chrono::milliseconds call_timeout{25000};
+  Relay relay;  ///< of a local cluster of another host; none: it is called from here
   std::shared_ptr<CallLimiter> limiter;  ///< of a remote kind; none: nothing is limited or counted
 };
 

@@ -60,7 +60,7 @@ class LocalCluster : public Cluster {
     client_.Close();
     if (std::chrono::steady_clock::now() >= batch.send_by)
       throw SubmitRefused(SubmitRefused::Why::kTemporary, "its time to be sent had passed");
-    const Response r = client_.Post("/batches", body);
+    const Response r = Post("/batches", body);
     if (r.outcome == Outcome::kNotSent)
       throw SubmitRefused(SubmitRefused::Why::kTemporary, r.error);
     if (r.outcome == Outcome::kMaybeSent) throw SubmitInDoubt(r.error);
@@ -98,8 +98,8 @@ class LocalCluster : public Cluster {
   KillResult Kill(const std::vector<RemoteRef>& jobs) override {
     KillResult result;
     for (std::size_t from = 0; from < jobs.size(); from += kNamesPerCall) {
-      const Response r = Checked(
-          client_.Post("/kills", local::NamesBody(jobs, from, kNamesPerCall)), "POST /kills");
+      const Response r =
+          Checked(Post("/kills", local::NamesBody(jobs, from, kNamesPerCall)), "POST /kills");
       const json j = json::parse(r.body, nullptr, false);
       const auto asked = Names(j, "asked"), foreign = Names(j, "foreign");
       for (std::size_t i = from; i < std::min(jobs.size(), from + kNamesPerCall); ++i) {
@@ -118,10 +118,9 @@ class LocalCluster : public Cluster {
 
   OutputPart ReadOutput(const RemoteRef& job, Stream stream, std::int64_t offset,
                         std::size_t bytes) override {
-    const Response r =
-        client_.Get("/jobs/" + http::PercentEncode(job.remote_id) +
-                    "/output?stream=" + (stream == Stream::kStdout ? "stdout" : "stderr") +
-                    "&offset=" + std::to_string(offset) + "&bytes=" + std::to_string(bytes));
+    const Response r = Ask("/jobs/" + http::PercentEncode(job.remote_id) +
+                           "/output?stream=" + (stream == Stream::kStdout ? "stdout" : "stderr") +
+                           "&offset=" + std::to_string(offset) + "&bytes=" + std::to_string(bytes));
     OutputPart part;
     if (r.outcome == Outcome::kAnswered && r.status == 404) return part;
     Checked(r, "GET output");
@@ -219,10 +218,17 @@ class LocalCluster : public Cluster {
     if (!r.ok()) throw fail(r.status >= 500 ? Why::kServer : Why::kGarbage, ErrorIn(r));
     return r;
   }
+  Response Ask(const std::string& path, std::chrono::milliseconds wait = {}) {
+    const auto timeout = wait + config_.call_timeout;
+    if (config_.relay) return config_.relay({"GET", path, "", timeout});
+    return client_.Get(path, {}, timeout);
+  }
+  Response Post(const std::string& path, const std::string& body) {
+    if (config_.relay) return config_.relay({"POST", path, body, config_.call_timeout});
+    return client_.Post(path, body);
+  }
   Response Get(const std::string& path, std::chrono::milliseconds wait = {}) {
-    const auto timeout =
-        wait.count() > 0 ? wait + config_.call_timeout : std::chrono::milliseconds(0);
-    return Checked(client_.Get(path, {}, timeout), "GET " + path.substr(0, path.find('?')));
+    return Checked(Ask(path, wait), "GET " + path.substr(0, path.find('?')));
   }
   json Json(const Response& r) const {
     json j = json::parse(r.body, nullptr, false);

@@ -7,8 +7,10 @@
 #include <mutex>
 
 #include "cluster/drivers.h"
+#include "clusterdb/relay.h"
 #include "clusterdb/user_tokens.h"
 #include "core/config.h"
+#include "core/text.h"
 #include "secrets/secrets.h"
 
 namespace cigri::clusterdb {
@@ -30,6 +32,7 @@ std::vector<ClusterRow> LoadClusters(db::Tx& tx) {
     c.properties = r.properties;
     c.options = nlohmann::json::parse(r.options);
     row.token_command = r.token_command;
+    row.home = r.home.value_or("");
     row.api = r.api;
     row.stress_limit = r.stress_limit;
     row.enabled = r.enabled;
@@ -37,7 +40,7 @@ std::vector<ClusterRow> LoadClusters(db::Tx& tx) {
     for (const std::string& column :
          {r.name, r.kind, r.api_url, r.api_auth_type, r.api_username, r.api_password,
           r.api_auth_header, r.token_command, r.resource_unit, r.properties, r.options,
-          std::to_string(r.min_cycle_s), r.api})
+          std::to_string(r.min_cycle_s), r.api, row.home})
       row.fingerprint += column + '\n';
     rows.push_back(std::move(row));
   }
@@ -101,6 +104,8 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   const auto key_file = SecretKeyFile(Config::Load());
   if (SecretBox::IsEncrypted(config.auth_password))
     config.auth_password = SecretBox(key_file).Decrypt(config.auth_password);
+  if (!conninfo.empty() && !row.home.empty() && !StartsWith(row.home, HostName() + ":"))
+    config.relay = RelayTo(row.config.id, row.home, conninfo);
   if (conninfo.empty() || Dedicated(config.kind)) return cluster::MakeCluster(config);
   const auto pool = PoolOf(conninfo);
   // A cluster that is tried before it is saved has no row to count on.

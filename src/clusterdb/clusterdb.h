@@ -19,6 +19,7 @@ struct ClusterRow {
   double min_cycle_s = 5;   ///< FBS-15: the operator's figure, else 0 with a change feed, else 5
   std::string fingerprint;  ///< changes when a new driver must be made
   std::string token_command;
+  std::string home;  ///< HOST:FOLDER of a local cluster of `cigri up`, else ""
   std::string api;  ///< the key of its row in api_load: rows of one api_group share it
   double stress_limit = 0.8;
 };

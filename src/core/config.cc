@@ -183,6 +183,12 @@ std::vector<std::string> Config::Warnings() const {
   return out;
 }
 
+std::string HostName() {
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
 std::string CigriHome() {
   if (const char* home = std::getenv("CIGRI_HOME"); home != nullptr && *home != '\0') return home;
   if (geteuid() == 0) return "/var/lib/cigri";

@@ -55,6 +55,7 @@ const std::vector<KeyWithoutEffect>& KeysWithoutEffect();
 /// $CIGRI_HOME, else /var/lib/cigri for root, else ${XDG_STATE_HOME:-~/.local/state}/cigri:
 /// where an embedded grid keeps its state (docs/design.md section 11).
 std::string CigriHome();
+std::string HostName();
 
 /// How a module reaches the database: $CIGRI_DB (a libpq conninfo string, set by `cigri` for its
 /// children), else DATABASE_HOST/_PORT/_NAME/_USER_NAME/_USER_PASSWORD/_SSL_MODE of the

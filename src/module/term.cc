@@ -11,10 +11,4 @@ Term TermOf(const Config& config) {
       static_cast<std::int64_t>(1000 * std::max(1.0, config.GetDouble("LEADER_TERM", 8))))};
 }
 
-std::string HostName() {
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 }  // namespace cigri::module

@@ -20,6 +20,4 @@ struct Term {
 /// LEADER_TERM.
 Term TermOf(const Config& config);
 
-std::string HostName();
-
 }  // namespace cigri::module

@@ -148,7 +148,7 @@ void Leases::Renew() {
   const auto began = Clock::now();
   db::Tx tx(*db_, db::Tx::Sync::kOff);
   if (!added_) {
-    tx.Exec(sql::kAddRunner, id_, module::HostName(), module::HostName() + ":" + CigriHome(),
+    tx.Exec(sql::kAddRunner, id_, HostName(), HostName() + ":" + CigriHome(),
             static_cast<int>(getpid()), SecondsOf(term_.length));
   } else if (tx.Exec(sql::kRenewRunner, id_, SecondsOf(term_.length)) == 0) {
     log::warn("the database does not know this runner any more");

@@ -52,6 +52,8 @@ void Runner::Start(module::Step& step) {
   runners_.clear();
   if (!leases_)
     leases_ = std::make_unique<Leases>(step.conninfo, module::TermOf(step.config), step.waker);
+  if (!relay_)
+    relay_ = std::make_unique<RelayServer>(step.conninfo, HostName() + ":" + CigriHome());
   std::string grid_id;
   {
     db::Tx tx(step.db);

@@ -235,7 +235,7 @@ TEST_F(HostsPgTest, ALocalClusterIsServedByTheRunnerOfItsHome) {
   setenv("CIGRI_HOME", "/one", 1);
   Leases one(conninfo(), {std::chrono::milliseconds(1000)}, waker);
   EXPECT_EQ(one.Held().size(), 3u);
-  Sql("UPDATE clusters SET home = '" + module::HostName() + ":/two' WHERE id < 3");
+  Sql("UPDATE clusters SET home = '" + HostName() + ":/two' WHERE id < 3");
   setenv("CIGRI_HOME", "/two", 1);
   Leases two(conninfo(), {std::chrono::milliseconds(1000)}, waker);
   unsetenv("CIGRI_HOME");

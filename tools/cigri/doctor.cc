@@ -120,10 +120,11 @@ void CheckClusters(Report& report, db::Tx& tx) {
     const std::string what = "cluster", name = row.name;
     if (!row.enabled) continue;
     const std::string url = row.api_url;
+    const bool here = !row.home || StartsWith(*row.home, HostName() + ":");
     if (row.drained)
       report.Warn(what, name + " is drained: " + row.drain_reason.value_or(""),
                   "`gridadmin resume " + name + "`");
-    else if (url.rfind("unix:", 0) == 0 && !AnswersHealth(url.substr(5)))
+    else if (here && url.rfind("unix:", 0) == 0 && !AnswersHealth(url.substr(5)))
       report.Fail(what, name + " does not answer on " + url,
                   "its daemon is restarted automatically; see the log");
     else if (row.failing_s)

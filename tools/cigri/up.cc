@@ -107,12 +107,6 @@ void WriteServices(const Home& home, const Config& config,
     throw Fatal(kExitNoPermission, "cannot write " + home.services_file());
 }
 
-std::string HostName() {
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 // A cluster of that name that is not ours: its jobs run there, and would run here once more.
 [[noreturn]] void RefuseName(db::Tx& tx, const std::string& name) {
   const auto other = tx.First(sql::kHomeOfCluster, name);
