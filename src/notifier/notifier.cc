@@ -25,7 +25,10 @@ Limits LimitsOf(const Config& config) {
 }  // namespace
 
 void Notifier::Pass(module::Step& step) {
-  if (!step.fresh && Clock::now() - passed_ < kPassEvery) return;
+  if (const auto left = passed_ + kPassEvery - Clock::now(); !step.fresh && left > seconds(0)) {
+    step.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(left));
+    return;
+  }
   passed_ = Clock::now();
   if (step.fresh) Start(step);
   QueueNews(step);

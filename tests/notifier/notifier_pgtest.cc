@@ -136,6 +136,15 @@ const char* WhyNoMailServer() {
              : "opensmtpd is not installed: this machine has another mail server";
 }
 
+// On an idle grid nothing else wakes it for half a minute.
+TEST_F(NotifierPgTest, NewsWithinASecondOfTheLastPassAreLookedForWhenItIsOver) {
+  Notifier notifier;
+  Pass(notifier);
+  EXPECT_EQ(waker_.delayed, 0);
+  Pass(notifier, false);
+  EXPECT_EQ(waker_.delayed, 1);
+}
+
 TEST_F(NotifierPgTest, MailGoesThroughARealServerOnce) {
   if (const char* why = WhyNoMailServer()) GTEST_SKIP() << why;
   const MailServer server(dir_);
