@@ -50,14 +50,14 @@ RETURNING outcome, status, headers, answer, error;
 
 -- name: TakeRelayedCalls
 -- returns: id int64, name text, api_url text, method text, path text, body bytes, timeout_ms int
--- At most $2 calls to the local clusters of home $1, for its runner. Those that nobody waits for
--- any more are forgotten.
+-- At most $2 calls to the local clusters of home $1, for its runner; none that its caller has given
+-- up, ended before, or made before a backup. Those that nobody waits for any more are forgotten.
 WITH old AS (
     DELETE FROM relayed_calls
     WHERE asked_at < now() - (timeout_ms * interval '1 ms' + interval '5 minutes')
 ), due AS (
     SELECT r.id FROM relayed_calls AS r JOIN clusters AS c ON c.id = r.cluster_id
-    WHERE c.home = $1 AND r.taken_at IS NULL
+    WHERE c.home = $1 AND r.taken_at IS NULL AND r.asked_at > now() - interval '10 seconds'
     ORDER BY r.id LIMIT $2 FOR UPDATE OF r SKIP LOCKED
 )
 UPDATE relayed_calls AS r SET taken_at = now()
