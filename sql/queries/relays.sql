@@ -49,7 +49,7 @@ DELETE FROM relayed_calls WHERE id = $1 AND outcome IS NOT NULL
 RETURNING outcome, status, headers, answer, error;
 
 -- name: TakeRelayedCalls
--- returns: id int64, name text, api_url text, method text, path text, body bytes, timeout_ms int
+-- returns: id int64, api_url text, method text, path text, body bytes, timeout_ms int
 -- At most $2 calls to the local clusters of home $1, for its runner; none that its caller has given
 -- up, ended before, or made before a backup. Those that nobody waits for any more are forgotten.
 WITH old AS (
@@ -63,7 +63,7 @@ WITH old AS (
 UPDATE relayed_calls AS r SET taken_at = now()
 FROM due, clusters AS c
 WHERE r.id = due.id AND c.id = r.cluster_id
-RETURNING r.id, c.name, c.api_url, r.method, r.path, r.body, r.timeout_ms;
+RETURNING r.id, c.api_url, r.method, r.path, r.body, r.timeout_ms;
 
 -- name: WithdrawRelayedCall
 -- returns: taken bool

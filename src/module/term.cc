@@ -1,7 +1,5 @@
 #include "module/term.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 namespace cigri::module {

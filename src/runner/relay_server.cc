@@ -110,10 +110,6 @@ void RelayServer::State::Take(const std::shared_ptr<State>& self) {
   const auto taken = tx.Exec(sql::kTakeRelayedCalls, home, room);
   tx.Commit();
   for (const auto& call : taken) {
-    {
-      const std::lock_guard lock(mutex);
-      ++calls;
-    }
     std::thread([self, call] {
       Answered done{call.id, {}};
       try {
@@ -128,6 +124,8 @@ void RelayServer::State::Take(const std::shared_ptr<State>& self) {
       self->answered.push_back(std::move(done));
       self->Wake();
     }).detach();
+    const std::lock_guard lock(mutex);  // not before: there may be no thread to be had
+    ++calls;
   }
 }
 

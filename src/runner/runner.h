@@ -33,7 +33,7 @@ class Runner {
   void StartThread(const clusterdb::ClusterRow& row, std::int64_t lease);
 
   clusterdb::DriverFactory make_driver_;
-  std::unique_ptr<Leases> leases_;       // as long as the process
+  std::unique_ptr<Leases> leases_;      // as long as the process
   std::unique_ptr<RelayServer> relay_;  // likewise
   std::unique_ptr<Shared> shared_;
   std::map<std::int64_t, Entry> runners_;  // destroyed before shared_

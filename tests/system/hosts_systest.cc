@@ -25,7 +25,8 @@ class HostsTest : public ::testing::Test {
     database = std::make_unique<db::Connection>(conninfo, "operator");
   }
   void TearDown() override {
-    if (HasFailure()) std::fprintf(stderr, "%s\n%s\n", first.Log().c_str(), second->Log().c_str());
+    if (HasFailure())
+      std::fprintf(stderr, "%s\n%s\n", first.Log().c_str(), second->Log().c_str());
     database.reset();
     second->Down();
     first.Down();
@@ -71,12 +72,8 @@ TEST_F(HostsTest, EachHostServesItsShareAndTheOtherTakesItOverWhenItIsGone) {
   const int id = first.Submit(Jdl(first, "hosts", "./job", {{"nb_jobs", n}}));
   const auto from = [&](const std::string& cluster) {
     db::Tx tx(*database);
-    return db::Native(tx)
-        .exec(
-            "SELECT count(*) FROM done JOIN clusters AS c ON c.id = cluster_id "
-            "WHERE c.name = '" +
-            cluster + "'")[0][0]
-        .as<int>();
+    return db::Native(tx).exec("SELECT count(*) FROM done JOIN clusters AS c ON c.id = cluster_id "
+                               "WHERE c.name = '" + cluster + "'")[0][0].as<int>();
   };
   ASSERT_TRUE(Await([&] { return from("alpha") > 50 && from("beta") > 50; })) << "both work";
   const auto before = from("beta");
