@@ -53,7 +53,6 @@ struct CurrentJob {
   int ngroups = 0, transfers = -1;
   long long started_us = 0;
   rlimit file_limit{};
-  cpu_set_t cpus;
   // Of all that has ended below us: as their subreaper we have waited for it.
   long long cpu_us = 0, peak_kb = 0, blocks_in = 0, blocks_out = 0;
 };
@@ -190,14 +189,36 @@ void ParseIds(const char* text) {
     g_job.groups[g_job.ngroups++] = static_cast<gid_t>(strtoul(at + 1, &at, 10));
 }
 
-void ParseCpus(const char* text) {
-  CPU_ZERO(&g_job.cpus);
-  char* at = nullptr;
-  for (; *text != '\0'; text = *at == ',' ? at + 1 : at) {
+// Of a list "2,3"; none of "".
+cpu_set_t ParseCpus(const char* text) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (char* at = nullptr; *text != '\0'; text = *at == ',' ? at + 1 : at) {
     const unsigned long cpu = strtoul(text, &at, 10);
-    if (at == text) return;
-    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &g_job.cpus);
+    if (at == text) break;
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &cpus);
   }
+  return cpus;
+}
+
+// Goes to the CPUs of the job, which begins there: to move it later costs more. Where one has gone
+// meanwhile, or the job has none of its own, all that we began with.
+void PinTo(const char* text) {
+  static cpu_set_t all, now;
+  static bool known = false;
+  if (!known) {
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    now = all;
+    known = true;
+  }
+  cpu_set_t wanted = ParseCpus(text);
+  if (CPU_COUNT(&wanted) == 0) wanted = all;
+  if (CPU_EQUAL(&wanted, &now)) return;
+  if (sched_setaffinity(0, sizeof wanted, &wanted) != 0) {
+    wanted = all;
+    sched_setaffinity(0, sizeof wanted, &wanted);
+  }
+  now = wanted;
 }
 
 // Reads what is said of the job; false when there is no memory for it.
@@ -270,8 +291,6 @@ void StartWithoutShell() {
   dup2(g_job.out.fd, 1);
   dup2(g_job.err.fd, 2);
   setpriority(PRIO_PROCESS, 0, atoi(g_job.parameters[kNice]));
-  // A CPU that has gone meanwhile: the job runs wherever there is room.
-  if (CPU_COUNT(&g_job.cpus) > 0) syscall(SYS_sched_setaffinity, 0, sizeof g_job.cpus, &g_job.cpus);
   if (g_job.file_limit.rlim_max != 0)
     syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &g_job.file_limit, nullptr);
   if (g_job.uid != static_cast<uid_t>(-1)) {
@@ -549,7 +568,7 @@ bool RunJob(char* name, size_t room, const sigset_t& signals) {
   g_job.file_limit.rlim_cur = g_job.file_limit.rlim_max =
       static_cast<rlim_t>(atoll(g_job.parameters[kFile]));
   ParseIds(g_job.parameters[kIds]);
-  ParseCpus(g_job.parameters[kCpus]);
+  PinTo(g_job.parameters[kCpus]);
   OpenTransfers();
   g_child_cause = 0;
   g_without_shell = false;
