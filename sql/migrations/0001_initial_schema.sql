@@ -566,7 +566,7 @@ CREATE TABLE cluster_leases (
     since timestamptz NOT NULL DEFAULT now()
 );
 
--- Clusters that answer the leader's polls and not this runner: another one has them until then.
+-- Clusters that this runner cannot reach, and others may: another one has them until then.
 CREATE TABLE unreachable_clusters (
     cluster_id int REFERENCES clusters ON DELETE CASCADE,
     runner_id text REFERENCES runners ON DELETE CASCADE,
@@ -574,8 +574,9 @@ CREATE TABLE unreachable_clusters (
     PRIMARY KEY (cluster_id, runner_id)
 );
 
--- Calls to local clusters of other hosts, whose sockets are there: the runner of that host carries
--- them out. Worth nothing after a crash: who waits for an answer then has none.
+-- Calls to clusters that the caller's host cannot reach, as the local ones of other hosts, whose
+-- sockets are there: the runner of another host carries them out. Worth nothing after a crash: who
+-- waits for an answer then has none.
 CREATE UNLOGGED TABLE relayed_calls (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     cluster_id int NOT NULL REFERENCES clusters ON DELETE CASCADE,
@@ -584,6 +585,7 @@ CREATE UNLOGGED TABLE relayed_calls (
     path text NOT NULL,
     body bytea NOT NULL,
     timeout_ms int NOT NULL,          -- the silence that the caller allows the cluster
+    cluster_user text NOT NULL DEFAULT '', -- in whose name; '': nobody in particular
     asked_at timestamptz NOT NULL DEFAULT now(),
     taken_at timestamptz,             -- from then on it may have been carried out
     outcome text CHECK (outcome IN ('answered', 'not_sent', 'maybe_sent')),
@@ -1270,6 +1272,14 @@ CREATE VIEW living_runners AS
 SELECT r.id, r.host, r.home, r.pid, r.started_at
 FROM runners AS r JOIN pg_stat_activity AS a ON a.pid = r.session
 WHERE r.ends_at > clock_timestamp();
+
+-- Whose runner makes the calls to a cluster that others cannot reach: that of its home, or else the
+-- one that has it. NULL: nobody's.
+CREATE VIEW relaying_homes AS
+SELECT c.id AS cluster_id, coalesce(c.home, r.home) AS home
+FROM clusters AS c
+LEFT JOIN cluster_leases AS l ON l.cluster_id = c.id
+LEFT JOIN living_runners AS r ON r.id = l.runner_id;
 
 -- Every cluster as the updator saw it last: cluster_status with the newest row of gridstatus. What
 -- was never seen is NULL.

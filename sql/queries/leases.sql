@@ -53,6 +53,23 @@ SELECT epoch FROM cluster_leases WHERE cluster_id = $1 AND epoch = $2 FOR SHARE;
 -- The oldest first: the order in which they share clusters.
 SELECT id FROM living_runners ORDER BY started_at, id;
 
+-- name: MarkHolderUnreachable
+-- The updator reaches cluster $1 neither itself nor through the runner that has it, for half a
+-- minute already: if there is another runner that may, that one is to have it.
+INSERT INTO unreachable_clusters (cluster_id, runner_id, until)
+SELECT l.cluster_id, l.runner_id, now() + interval '10 minutes'
+FROM cluster_leases AS l
+JOIN living_runners AS r ON r.id = l.runner_id
+JOIN clusters AS c ON c.id = l.cluster_id AND c.home IS NULL
+JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
+WHERE l.cluster_id = $1 AND s.failing_since < now() - interval '30 seconds'
+    AND EXISTS (
+        SELECT FROM living_runners AS o
+        WHERE o.id <> l.runner_id AND NOT EXISTS (
+            SELECT FROM unreachable_clusters AS u
+            WHERE u.cluster_id = $1 AND u.runner_id = o.id AND u.until > now()))
+ON CONFLICT (cluster_id, runner_id) DO UPDATE SET until = excluded.until;
+
 -- name: MarkUnreachable
 -- The runner that has cluster $1 in epoch $2 cannot reach it, and the leader's polls do: another
 -- one is to have it for an hour.
@@ -62,6 +79,15 @@ FROM cluster_leases AS l JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
 WHERE l.cluster_id = $1 AND l.epoch = $2 AND l.runner_id IS NOT NULL
     AND s.failing_since IS NULL AND s.answered_at > now() - interval '2 minutes'
 ON CONFLICT (cluster_id, runner_id) DO UPDATE SET until = excluded.until;
+
+-- name: MarkUnreachableFrom
+-- The updator, of home $2, does not reach cluster $1 itself, and the runner that has it does.
+INSERT INTO unreachable_clusters (cluster_id, runner_id, until)
+SELECT c.id, r.id, now() + interval '10 minutes'
+FROM clusters AS c JOIN living_runners AS r ON r.home = $2
+WHERE c.id = $1
+ON CONFLICT (cluster_id, runner_id) DO UPDATE
+SET until = greatest(unreachable_clusters.until, excluded.until);
 
 -- name: NotifyGrants
 -- Wakes the runners of other hosts.

@@ -8,11 +8,10 @@
 
 namespace cigri::cluster {
 
-http::Response MakeCall(const std::string& api_url, const RelayedCall& call) {
-  http::Options options;
-  options.read_timeout = call.timeout;
-  http::Client client(http::Endpoint::Parse(api_url), options);
-  return call.method == "POST" ? client.Post(call.path, call.body) : client.Get(call.path);
+http::Response Cluster::Relayed(const RelayedCall&) {
+  http::Response r;
+  r.error = "this kind of cluster is not called by HTTP";
+  return r;
 }
 
 OutputPart Cluster::ReadOutput(const RemoteRef&, Stream, std::int64_t, std::size_t) {

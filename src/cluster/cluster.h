@@ -36,17 +36,16 @@ class CallLimiter {
   virtual std::optional<Clock::time_point> unanswered_since() const { return std::nullopt; }
 };
 
-/// A row of `clusters`, as a driver needs it.
-/// A call to the API of a cluster that another host makes, since only that host reaches it.
+/// A call to the API of a cluster that another host makes, since it cannot be reached from here.
 struct RelayedCall {
-  std::string method;  ///< GET, POST
+  std::string method;  ///< GET, POST, DELETE
   std::string path, body;
   std::chrono::milliseconds timeout{0};  ///< silence allowed while waiting for the answer
+  std::string cluster_user{};            ///< in whose name; "" = nobody in particular
 };
 using Relay = std::function<http::Response(const RelayedCall&)>;
-/// Makes the call from here. Throws Fatal for an address that cannot be read.
-http::Response MakeCall(const std::string& api_url, const RelayedCall& call);
 
+/// A row of `clusters`, as a driver needs it.
 struct ClusterConfig {
   std::int64_t id = 0;
   std::string name, kind;                             ///< kind: local, oar2, oar3, slurm
@@ -58,7 +57,8 @@ struct ClusterConfig {
   nlohmann::json options =
       nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
   std::chrono::milliseconds call_timeout{25000};
-  Relay relay;  ///< of a local cluster of another host; none: it is called from here
+  Relay relay;     ///< of a local cluster of another host; none: it is called from here
+  Relay fallback;  ///< of a remote kind: makes calls that could not be sent from here; may be none
   std::shared_ptr<CallLimiter> limiter;  ///< of a remote kind; none: nothing is limited or counted
 };
 
@@ -375,6 +375,10 @@ class Cluster {
   /// Why `cluster_user` cannot be authenticated there now, as far as is known without a call; ""
   /// when nothing speaks against it.
   virtual std::string CredentialError(const std::string& cluster_user);
+  /// Makes a call for a host that cannot reach the cluster, past the limiter, which stands before
+  /// that host's driver. By default it is not sent: this kind is not called by HTTP. Throws
+  /// CallFailed(kAuth) without a valid token.
+  virtual http::Response Relayed(const RelayedCall& call);
   /// The limiter before its API, nullptr when there is none.
   virtual CallLimiter* limiter() { return nullptr; }
 };

@@ -141,8 +141,8 @@ http::Client::Headers RestApi::Headers(const std::string& user) {
   return headers;
 }
 
-http::Response RestApi::Call(CallLimiter::Clock::time_point until,
-                             const std::function<http::Response()>& call) {
+http::Response RestApi::Limited(CallLimiter::Clock::time_point until,
+                                const std::function<http::Response()>& call) {
   const auto& limiter = config_.limiter;
   if (limiter) limiter->Before(until);
   auto response = call();
@@ -155,25 +155,59 @@ http::Response RestApi::Call(CallLimiter::Clock::time_point until,
   return response;
 }
 
-http::Response RestApi::Get(const std::string& path, const std::string& user) {
+http::Response RestApi::SendFromHere(const RelayedCall& call,
+                                     const http::Client::Headers& headers) {
+  if (call.method == "GET") return client_.Get(call.path, headers);
+  if (call.method == "DELETE") return client_.Delete(call.path, headers);
+  // A kept connection that the server closes meanwhile would leave every such POST in doubt.
+  client_.Close();
+  return client_.Post(call.path, call.body, "application/json", headers);
+}
+
+// What cannot be sent from here goes through the host that serves the cluster. For a while the next
+// calls go there at once, since to find out may take the time of a connection.
+http::Response RestApi::Send(const RelayedCall& call, const http::Client::Headers& headers) {
+  constexpr std::chrono::minutes kFallbackFor{1};
+  if (!config_.fallback) return SendFromHere(call, headers);
+  const auto from_here = [&] { return SendFromHere(call, headers); };
+  const bool tried = CallLimiter::Clock::now() >= fallback_until_;
+  auto here = tried ? from_here() : http::Response();
+  if (here.outcome != http::Outcome::kNotSent) return here;
+  auto there = config_.fallback(call);
+  if (there.outcome != http::Outcome::kNotSent) {
+    if (tried) fallback_until_ = CallLimiter::Clock::now() + kFallbackFor;
+    return there;
+  }
+  fallback_until_ = {};
+  if (!tried) here = from_here();
+  if (here.outcome == http::Outcome::kNotSent && !there.error.empty())
+    here.error += "; " + there.error;
+  return here;
+}
+
+http::Response RestApi::Relayed(const RelayedCall& call) {
+  return SendFromHere(call, Headers(call.cluster_user));
+}
+
+http::Response RestApi::Call(const std::string& method, const std::string& path,
+                             const std::string& body, const std::string& user) {
   const auto headers = Headers(user);
-  return Call(CallLimiter::Clock::now() + config_.call_timeout,
-              [&] { return client_.Get(path, headers); });
+  return Limited(CallLimiter::Clock::now() + config_.call_timeout, [&] {
+    return Send({method, path, body, config_.call_timeout, user}, headers);
+  });
+}
+
+http::Response RestApi::Get(const std::string& path, const std::string& user) {
+  return Call("GET", path, "", user);
 }
 
 http::Response RestApi::Delete(const std::string& path, const std::string& user) {
-  const auto headers = Headers(user);
-  return Call(CallLimiter::Clock::now() + config_.call_timeout,
-              [&] { return client_.Delete(path, headers); });
+  return Call("DELETE", path, "", user);
 }
 
 http::Response RestApi::Post(const std::string& path, const std::string& body,
                              const std::string& user) {
-  const auto headers = Headers(user);
-  // A kept connection that the server closes meanwhile would leave every such POST in doubt.
-  client_.Close();
-  return Call(CallLimiter::Clock::now() + config_.call_timeout,
-              [&] { return client_.Post(path, body, "application/json", headers); });
+  return Call("POST", path, body, user);
 }
 
 http::Response RestApi::PostBatch(const std::string& path, const std::string& body,
@@ -183,7 +217,7 @@ http::Response RestApi::PostBatch(const std::string& path, const std::string& bo
   try {
     const auto headers = Headers(batch.cluster_user);
     client_.Close();
-    return Call(until, [&] {
+    return Limited(until, [&] {
       if (CallLimiter::Clock::now() >= batch.send_by)
         throw SubmitRefused(Why::kTemporary, "its time to be sent had passed");
       return client_.Post(path, body, "application/json", headers);

@@ -39,6 +39,9 @@ class RestApi {
   /// What kind of refusal that is for a submission.
   SubmitRefused::Why RefusalKind() const;
 
+  /// Cluster::Relayed().
+  http::Response Relayed(const RelayedCall& call);
+
   int calls() const { return calls_; }
   const std::string& url() const { return url_; }
   const ClusterConfig& config() const { return config_; }
@@ -50,8 +53,12 @@ class RestApi {
   void OarIdentity(const std::string& user, http::Client::Headers* headers);
   /// The token to use for `user`, "" and `error` when there is none.
   std::string TokenOf(const std::string& user, std::string* error);
-  http::Response Call(CallLimiter::Clock::time_point until,
-                      const std::function<http::Response()>& call);
+  http::Response Call(const std::string& method, const std::string& path, const std::string& body,
+                      const std::string& user);
+  http::Response Limited(CallLimiter::Clock::time_point until,
+                         const std::function<http::Response()>& call);
+  http::Response Send(const RelayedCall& call, const http::Client::Headers& headers);
+  http::Response SendFromHere(const RelayedCall& call, const http::Client::Headers& headers);
   ClusterConfig config_;
   TokenSource tokens_;
   Identity identity_;
@@ -59,6 +66,7 @@ class RestApi {
   http::Client client_;
   int calls_ = 0;
   double clock_ = 0;
+  CallLimiter::Clock::time_point fallback_until_{};  // until then nothing is tried from here
   // By user: the token that was refused, and when.
   std::map<std::string, std::pair<std::string, std::chrono::steady_clock::time_point>> refused_;
 };

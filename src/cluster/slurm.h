@@ -39,6 +39,7 @@ class SlurmCluster final : public Cluster {
   std::string CredentialError(const std::string& cluster_user) override {
     return api_.TokenError(cluster_user);
   }
+  http::Response Relayed(const RelayedCall& call) override { return api_.Relayed(call); }
   CallLimiter* limiter() override { return api_.config().limiter.get(); }
 
  private:

@@ -105,11 +105,14 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   if (SecretBox::IsEncrypted(config.auth_password))
     config.auth_password = SecretBox(key_file).Decrypt(config.auth_password);
   if (!conninfo.empty() && !row.home.empty() && !StartsWith(row.home, HostName() + ":"))
-    config.relay = RelayTo(row.config.id, row.home, conninfo);
+    config.relay = RelayToHome(row.config.id, conninfo);
   if (conninfo.empty() || Dedicated(config.kind)) return cluster::MakeCluster(config);
   const auto pool = PoolOf(conninfo);
   // A cluster that is tried before it is saved has no row to count on.
   if (!row.api.empty()) config.limiter = MakeLimiter(pool, config.id, config.name, row.api, caller);
+  // A runner serves what it reaches itself.
+  if (!row.api.empty() && caller != Caller::kRunner)
+    config.fallback = RelayToRunner(config.id, conninfo, caller == Caller::kUpdator);
   return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 

@@ -1,10 +1,14 @@
 #include "clusterdb/relay.h"
 
+#include <sql/leases.h>
 #include <sql/relays.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 
+#include "core/config.h"
 #include "core/text.h"
 #include "db/db.h"
 
@@ -37,51 +41,46 @@ Response Unanswered(Outcome outcome, const std::string& error) {
   return r;
 }
 
+using Sessions = std::shared_ptr<db::Pool>;
+
 class Caller {
  public:
-  Caller(std::int64_t cluster_id, const std::string& home, std::string conninfo)
-      : cluster_id_(cluster_id),
-        host_(home.substr(0, home.find(':'))),
-        conninfo_(std::move(conninfo)) {}
+  Caller(std::int64_t cluster_id, std::string own_home, Sessions sessions)
+      : cluster_id_(cluster_id), own_home_(std::move(own_home)), sessions_(std::move(sessions)) {}
 
   Response Call(const cluster::RelayedCall& call) {
     bool asked = false;
     try {
-      Connect();
-      const auto id = Ask(call);
-      asked = true;
-      return Await(id, call.timeout);
+      auto db = sessions_->Get();
+      return Call(*db, call, &asked);
     } catch (const std::exception& e) {
-      db_.reset();
       return Unanswered(asked ? Outcome::kMaybeSent : Outcome::kNotSent, e.what());
     }
   }
 
  private:
-  void Connect() {
-    if (db_ && db_->alive() && !db_->worn()) return;
-    db_.reset();
-    db_ = std::make_unique<db::Connection>(conninfo_, "cigri calls");
-    db_->Listen("relay_" + std::to_string(db_->backend_pid()));
-  }
-  std::int64_t Ask(const cluster::RelayedCall& call) {
-    db::Tx tx(*db_, db::Tx::Sync::kOff);
-    const auto id = tx.One(sql::kAskRelay, cluster_id_, call.method, call.path,
-                           db::Bytea(call.body), static_cast<int>(call.timeout.count()))
-                        .id;
+  Response Call(db::Connection& db, const cluster::RelayedCall& call, bool* asked) {
+    db.Listen("relay_" + std::to_string(db.backend_pid()));
+    db::Tx tx(db, db::Tx::Sync::kOff);
+    const auto row = tx.First(sql::kAskRelay, cluster_id_, call.method, call.path,
+                              db::Bytea(call.body), static_cast<int>(call.timeout.count()),
+                              call.cluster_user, own_home_);
     tx.Commit();
-    return id;
+    if (!row) return Unanswered(Outcome::kNotSent, "");
+    *asked = true;
+    return Await(db, row->id, row->host, call.timeout);
   }
   // The host's own client gives up after `timeout`: its answer is then on its way.
-  Response Await(std::int64_t id, milliseconds timeout) {
+  Response Await(db::Connection& db, std::int64_t id, const std::string& host,
+                 milliseconds timeout) {
     const auto began = Clock::now(), untaken = began + kUntaken;
     const auto over = began + std::max(timeout + milliseconds(1000), kUntaken);
     for (bool taken = false;;) {
       const auto now = Clock::now();
       const auto until = std::min(taken ? over : untaken, now + kLookEvery);
       if (now < until)
-        db_->Wait(static_cast<int>(std::chrono::ceil<milliseconds>(until - now).count()));
-      db::Tx tx(*db_, db::Tx::Sync::kOff);
+        db.Wait(static_cast<int>(std::chrono::ceil<milliseconds>(until - now).count()));
+      db::Tx tx(db, db::Tx::Sync::kOff);
       if (const auto row = tx.First(sql::kTakeRelayAnswer, id)) {
         tx.Commit();
         return Read(*row);
@@ -96,9 +95,8 @@ class Caller {
       }
       tx.Commit();
       if (withdrawn && !withdrawn->taken)
-        return Unanswered(Outcome::kNotSent,
-                          "host " + host_ + ", whose cluster it is, is not there");
-      return Unanswered(Outcome::kMaybeSent, "no answer through host " + host_);
+        return Unanswered(Outcome::kNotSent, "host " + host + ", whose cluster it is, is not there");
+      return Unanswered(Outcome::kMaybeSent, "no answer through host " + host);
     }
   }
   template <typename Row>
@@ -115,16 +113,73 @@ class Caller {
   }
 
   const std::int64_t cluster_id_;
-  const std::string host_, conninfo_;
-  std::unique_ptr<db::Connection> db_;
+  const std::string own_home_;
+  const Sessions sessions_;
 };
+
+// A poll that waits keeps a session of its own; calls of one process that are over soon share some.
+Sessions SharedSessions(const std::string& conninfo) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<db::Pool>> pools;
+  const std::lock_guard lock(mutex);
+  auto pool = pools[conninfo].lock();
+  if (!pool) pools[conninfo] = pool = std::make_shared<db::Pool>(conninfo, "cigri calls", 4);
+  return pool;
+}
+
+// What a call that could not be sent from here has shown, for Leases.
+class Report {
+ public:
+  Report(std::int64_t cluster_id, std::string own_home, Sessions sessions)
+      : cluster_id_(cluster_id), own_home_(std::move(own_home)), sessions_(std::move(sessions)) {}
+
+  void Reached() {
+    if (Clock::now() < again_at_) return;
+    again_at_ = Clock::now() + std::chrono::minutes(1);
+    Write([&](db::Tx& tx) { tx.Exec(sql::kMarkUnreachableFrom, cluster_id_, own_home_); });
+  }
+  void NotReached() {
+    Write([&](db::Tx& tx) { tx.Exec(sql::kMarkHolderUnreachable, cluster_id_); });
+  }
+
+ private:
+  template <typename Body>
+  void Write(Body body) {
+    try {
+      auto db = sessions_->Get();
+      db::Tx tx(*db, db::Tx::Sync::kOff);
+      body(tx);
+      tx.Commit();
+    } catch (const std::exception&) {  // the next call shows the same
+    }
+  }
+
+  const std::int64_t cluster_id_;
+  const std::string own_home_;
+  const Sessions sessions_;
+  Clock::time_point again_at_{};
+};
+
+std::string OwnHome() { return HostName() + ":" + CigriHome(); }
 
 }  // namespace
 
-cluster::Relay RelayTo(std::int64_t cluster_id, const std::string& home,
-                       const std::string& conninfo) {
-  return [caller = std::make_shared<Caller>(cluster_id, home, conninfo)](
+cluster::Relay RelayToHome(std::int64_t cluster_id, const std::string& conninfo) {
+  const auto sessions = std::make_shared<db::Pool>(conninfo, "cigri calls", 1);
+  return [caller = std::make_shared<Caller>(cluster_id, OwnHome(), sessions)](
              const cluster::RelayedCall& call) { return caller->Call(call); };
+}
+
+cluster::Relay RelayToRunner(std::int64_t cluster_id, const std::string& conninfo, bool reports) {
+  const auto sessions = SharedSessions(conninfo);
+  const auto caller = std::make_shared<Caller>(cluster_id, OwnHome(), sessions);
+  const auto report = std::make_shared<Report>(cluster_id, OwnHome(), sessions);
+  return [=](const cluster::RelayedCall& call) {
+    auto r = caller->Call(call);
+    if (reports && r.outcome == Outcome::kAnswered) report->Reached();
+    if (reports && r.outcome == Outcome::kNotSent) report->NotReached();
+    return r;
+  };
 }
 
 }  // namespace cigri::clusterdb

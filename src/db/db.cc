@@ -113,6 +113,8 @@ bool Connection::alive() const { return impl_->c.is_open(); }
 int Connection::socket() const { return impl_->c.sock(); }
 
 void Connection::Listen(const std::string& channel) {
+  for (const auto& inbox : impl_->inboxes)
+    if (inbox->channel() == channel) return;
   Limited([&] {
     impl_->inboxes.push_back(std::make_unique<Inbox>(impl_->c, channel, impl_->notices));
   });

@@ -83,7 +83,7 @@ class Connection {
   bool worn() const { return transactions_ > 100; }
   int backend_pid() const { return pid_; }
 
-  /// LISTENs on `channel`; Wait() returns its notices.
+  /// LISTENs on `channel`, if it does not yet; Wait() returns its notices.
   void Listen(const std::string& channel);
   /// Waits at most `ms` for notices; the channels that were notified (empty: none in time).
   std::set<std::string> Wait(int ms);

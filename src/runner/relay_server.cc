@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "cluster/cluster.h"
+#include "clusterdb/clusterdb.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "db/db.h"
@@ -27,11 +28,12 @@ struct Answered {
   http::Response response;
 };
 
-// What drivers read: the cluster's own.
+// What drivers read: the cluster's own, and its clock.
 std::string HeaderLines(const http::Response& r) {
   std::string text;
   for (const auto& [name, value] : r.headers)
-    if (StartsWith(name, "x-")) text.append(name).append(": ").append(value).append("\n");
+    if (StartsWith(name, "x-") || name == "date")
+      text.append(name).append(": ").append(value).append("\n");
   return text;
 }
 
@@ -108,14 +110,18 @@ void RelayServer::State::Take(const std::shared_ptr<State>& self) {
   if (room == 0) return;
   db::Tx tx(*db, db::Tx::Sync::kOff);
   const auto taken = tx.Exec(sql::kTakeRelayedCalls, home, room);
+  std::map<std::int64_t, clusterdb::ClusterRow> clusters;
+  if (!taken.empty())
+    for (auto& row : clusterdb::LoadClusters(tx)) clusters[row.config.id] = std::move(row);
   tx.Commit();
   for (const auto& call : taken) {
-    std::thread([self, call] {
+    std::thread([self, call, row = clusters[call.cluster_id]] {
       Answered done{call.id, {}};
       try {
-        done.response = cluster::MakeCall(
-            call.api_url,
-            {call.method, call.path, call.body, std::chrono::milliseconds(call.timeout_ms)});
+        const auto driver = clusterdb::MakeDriver(row, self->conninfo, clusterdb::Caller::kRunner);
+        done.response =
+            driver->Relayed({call.method, call.path, call.body,
+                             std::chrono::milliseconds(call.timeout_ms), call.cluster_user});
       } catch (const std::exception& e) {
         done.response.error = e.what();
       }

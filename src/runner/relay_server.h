@@ -1,5 +1,5 @@
-// What other hosts ask of the local clusters of this home, whose sockets they cannot reach: polls,
-// kills, output (clusterdb/relay.h).
+// What other hosts ask of clusters that they cannot reach and this home can: polls, kills, output
+// (clusterdb/relay.h).
 #pragma once
 #include <memory>
 #include <string>

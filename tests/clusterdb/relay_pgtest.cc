@@ -22,7 +22,7 @@ class RelayPgTest : public test::PgTest {
     id_ = *AddCluster(tx, *cluster::FindDriver("local"), "alpha", "unix:/nowhere");
     tx.Commit();
     Sql("UPDATE clusters SET home = 'elsewhere:/home'");
-    relay_ = RelayTo(id_, "elsewhere:/home", conninfo());
+    relay_ = RelayToHome(id_, conninfo());
   }
   std::future<http::Response> Call() {
     return std::async(std::launch::async, [this] {

@@ -85,7 +85,7 @@ const std::map<std::string, std::string> kNamedAs = {
     {"cigri", "`cigri (up|migrate|import-cigri3)`"},
     {"embedded", "`cigri up`"},
     {"module", "each module"},
-    {"clusterdb", "(every|each) module|`cigri up`"},
+    {"clusterdb", "(every|each) module|`cigri up`|src/clusterdb"},
     {"db", ".*"}};
 // The page says above its tables that these remove all of a campaign, for the api and nikita.
 const Names kPurge = {"PurgeCampaign", "PurgeCampaignRows"};

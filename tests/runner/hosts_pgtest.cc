@@ -1,4 +1,5 @@
 // Runners of several hosts on one database: real processes, with leases on different clusters.
+#include <sched.h>
 #include <signal.h>
 #include <sql/leases.h>
 #include <sys/wait.h>
@@ -6,7 +7,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
+#include "clusterdb/clusterdb.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "process/spawn.h"
@@ -88,11 +91,12 @@ class HostsPgTest : public test::RowsTest {
           std::to_string(server_.port()) + "/c" + std::to_string(i) +
           "', 'unlimited', 'header')");
   }
-  std::unique_ptr<RunnerProcess> Start(double term_s = 8, bool without_network = false) {
+  std::unique_ptr<RunnerProcess> Start(double term_s = 8, bool without_network = false,
+                                       const std::string& home = "") {
     const std::string file = home_ + "/cigri.conf";
     std::ofstream(file) << "LEADER_TERM = \"" << term_s << "\"\n";
     return std::make_unique<RunnerProcess>(
-        process::Environment{"CIGRI_DB=" + conninfo(), "CIGRI_HOME=" + home_,
+        process::Environment{"CIGRI_DB=" + conninfo(), "CIGRI_HOME=" + home_ + home,
                              "CIGRICONFFILE=" + file, "LANG=C.UTF-8", "PATH=/usr/bin:/bin"},
         without_network);
   }
@@ -174,6 +178,83 @@ TEST_F(HostsPgTest, ARunnerThatCannotReachItsClustersLeavesThemToOneThatCan) {
   EXPECT_EQ(server_.Asked("POST", "/jobs.json").size(), 2u) << "nothing is sent twice";
   EXPECT_EQ(LeasesOf(*cut_off), 0) << "it takes none of them again";
   ExpectConservation(campaign);
+}
+
+// The updator, on a host that reaches no cluster.
+class CutOffLeaderPgTest : public HostsPgTest {
+ protected:
+  void SetUp() override {
+    HostsPgTest::SetUp();
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: a thread of it leaves the network";
+    setenv("CIGRI_HOME", home_.c_str(), 1);
+    GivenOars(1);
+    const nlohmann::json job = {{"id", 84}, {"state", "Running"}, {"name", "cigri.1.x"}};
+    server_.On("GET", "ids=84", Says({{"items", {job}}, {"total", 1}, {"offset", 0}}));
+    server_.On("DELETE", "/jobs/84.json", test::Fixture("oar/delete_running_202"));
+  }
+  void TearDown() override {
+    unsetenv("CIGRI_HOME");
+    HostsPgTest::TearDown();
+  }
+  // Kills a job on the cluster; why it could not, or "".
+  std::string Kill() {
+    return std::async(std::launch::async, [this] {
+             EXPECT_EQ(unshare(CLONE_NEWNET), 0);
+             db::Connection session(conninfo(), "updator");
+             db::Tx tx(session);
+             const auto row = clusterdb::LoadClusters(tx).at(0);
+             tx.Commit();
+             auto job = test::RefOf("84", "cigri.1.x");
+             job.cluster_user = "ann";
+             try {
+               clusterdb::MakeDriver(row, conninfo(), clusterdb::Caller::kUpdator)->Kill({job});
+               return std::string();
+             } catch (const std::exception& e) {
+               return std::string(e.what());
+             }
+           })
+        .get();
+  }
+  void GivenFailing(const std::string& since) {
+    Sql("INSERT INTO cluster_status (cluster_id, failing_since) VALUES (1, " + since +
+        ") ON CONFLICT (cluster_id) DO UPDATE SET failing_since = excluded.failing_since; "
+        "UPDATE api_load SET failures = 0, open_until = NULL");
+  }
+};
+
+TEST_F(CutOffLeaderPgTest, CallsThroughTheRunnerOfAnotherHostThatHasTheCluster) {
+  const auto other = Start(8, false, "/other");
+  ASSERT_TRUE(AwaitLeases(*other, 1));
+  EXPECT_EQ(Kill(), "");
+  const auto calls = server_.Asked("DELETE", "/jobs/84.json");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].Header("X-Remote-Ident"), "ann");
+  EXPECT_EQ(Count("relayed_calls"), 0) << "whoever has the answer removes it";
+  // Runners of this host would not reach it.
+  const auto mine = Start();
+  ASSERT_TRUE(Await([&] { return Count("living_runners") == 2; }));
+  EXPECT_EQ(Kill(), "");
+  EXPECT_EQ(Count("unreachable_clusters AS u JOIN living_runners AS r ON r.id = u.runner_id "
+                  "WHERE r.pid = " + std::to_string(mine->pid())), 1);
+}
+
+TEST_F(CutOffLeaderPgTest, AClusterGoesToTheRunnerThatReachesIt) {
+  const auto mine = Start(1, true);
+  ASSERT_TRUE(AwaitLeases(*mine, 1));
+  GivenFailing("now() - interval '1 minute'");
+  EXPECT_NE(Kill(), "");
+  EXPECT_EQ(Count("unreachable_clusters"), 0) << "there is no other runner";
+  const auto other = Start(1, false, "/other");
+  ASSERT_TRUE(Await([&] { return Count("living_runners") == 2; }));
+  GivenFailing("now()");
+  EXPECT_NE(Kill(), "");
+  EXPECT_EQ(Count("unreachable_clusters"), 0) << "maybe it is soon there again";
+  GivenFailing("now() - interval '1 minute'");
+  EXPECT_NE(Kill(), "");
+  ASSERT_TRUE(AwaitLeases(*other, 1));
+  GivenFailing("now() - interval '1 minute'");
+  EXPECT_EQ(Kill(), "");
+  EXPECT_EQ(server_.Asked("DELETE", "/jobs/84.json").size(), 1u);
 }
 
 TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {

@@ -27,8 +27,8 @@ class RelayServerPgTest : public test::PgTest {
 
 TEST_F(RelayServerPgTest, AClusterThatIsNotThereGotNothing) {
   RelayServer server(conninfo(), "here:/home");
-  const auto relay = clusterdb::RelayTo(Sql("SELECT id FROM clusters")[0][0].as<std::int64_t>(),
-                                        "here:/home", conninfo());
+  const auto relay =
+      clusterdb::RelayToHome(Sql("SELECT id FROM clusters")[0][0].as<std::int64_t>(), conninfo());
   const auto r = relay({"GET", "/health", "", std::chrono::milliseconds(1000)});
   EXPECT_EQ(r.outcome, http::Outcome::kNotSent);
   EXPECT_NE(r.error.find("/nowhere"), std::string::npos) << r.error;
