@@ -117,8 +117,16 @@ void Updator::StartPoller(const clusterdb::ClusterRow& row, module::Step& step) 
         std::make_unique<Poller>(std::move(settings), std::move(driver), mailbox_, step.waker);
     pollers_[id] = {row.fingerprint, std::move(poller), std::nullopt};
   } catch (const std::exception& e) {
-    log::error("[{}] cannot be driven: {}", row.config.name, e.what());
+    // As if it did not answer: it is tried again with the next look at the clusters.
+    Answer answer;
+    answer.cluster_id = id;
+    answer.error = std::string("cannot be driven: ") + e.what();
+    answer.failures = ++undriven_[id];
+    answer.retry_in_s = std::chrono::duration<double>(kReadClustersEvery).count();
+    mailbox_->Put(std::move(answer));
+    return;
   }
+  undriven_.erase(id);
 }
 
 void Updator::Gather(Store& store, const std::vector<Answer>& answers, Updates& updates) {

@@ -75,6 +75,7 @@ class Updator {
   UnresponsiveWatch unresponsive_;
   NodeWatch nodes_;
   Clock::time_point clusters_read_{}, last_full_check_{};
+  std::map<std::int64_t, int> undriven_;   // by cluster: how often no driver could be made
   std::map<std::int64_t, Entry> pollers_;  // by cluster
 };
 

@@ -290,6 +290,24 @@ TEST_F(UpdatorPgTest, AClusterThatCannotBeDrivenDelaysNoOther) {
   EXPECT_EQ(Count("done WHERE counted"), 1);
 }
 
+// A host without the key of the grid: its log said why every two seconds, and nothing else did.
+TEST_F(UpdatorPgTest, WhyAClusterCannotBeDrivenIsSaidUntilItCan) {
+  broken_ = 1;
+  ASSERT_TRUE(test::Await([&] {
+    Pass();
+    return Count("events WHERE code = 'CLUSTER_ERROR' AND state = 'open'") == 1;
+  }));
+  EXPECT_EQ(Sql("SELECT error FROM cluster_status WHERE cluster_id = 1")[0][0].c_str(),
+            std::string("cannot be driven: no such kind"));
+  EXPECT_EQ(Count("cluster_status WHERE failing_since IS NOT NULL"), 1);
+  broken_ = 0;
+  script_->Answer(Changes({}));
+  EXPECT_TRUE(test::Await([&] {
+    Pass();
+    return Count("events WHERE code = 'CLUSTER_ERROR' AND state = 'open'") == 0;
+  }));
+}
+
 TEST_F(UpdatorPgTest, UnderAnOldEpochNothingIsWritten) {
   GivenRecorded(1);
   Pass();
