@@ -72,14 +72,16 @@ bool Dedicated(const std::string& kind) {
   return driver != nullptr && driver->capabilities.dedicated;
 }
 
-// Two sessions for all drivers of the process: the statements of a call take much less time than
-// the call.
-std::shared_ptr<db::Pool> PoolOf(const std::string& conninfo) {
+// Sessions that all drivers of the process share: the statements of a call take much less time than
+// the call, and few calls are relayed at once.
+constexpr int kStatementSessions = 2, kRelaySessions = 4;
+std::shared_ptr<db::Pool> PoolOf(const std::string& conninfo, int sessions = kStatementSessions) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<db::Pool>> pools;
+  static std::map<std::pair<std::string, int>, std::weak_ptr<db::Pool>> pools;
   std::lock_guard lock(mutex);
-  auto pool = pools[conninfo].lock();
-  if (!pool) pools[conninfo] = pool = std::make_shared<db::Pool>(conninfo, "cigri calls", 2);
+  auto& kept = pools[{conninfo, sessions}];
+  auto pool = kept.lock();
+  if (!pool) kept = pool = std::make_shared<db::Pool>(conninfo, "cigri calls", sessions);
   return pool;
 }
 
@@ -112,7 +114,8 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   if (!row.api.empty()) config.limiter = MakeLimiter(pool, config.id, config.name, row.api, caller);
   // A runner serves what it reaches itself.
   if (!row.api.empty() && caller != Caller::kRunner)
-    config.fallback = RelayToRunner(config.id, conninfo, caller == Caller::kUpdator);
+    config.fallback = RelayToRunner(config.id, PoolOf(conninfo, kRelaySessions),
+                                    caller == Caller::kUpdator);
   return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "core/config.h"
 #include "core/text.h"
@@ -117,16 +116,6 @@ class Caller {
   const Sessions sessions_;
 };
 
-// A poll that waits keeps a session of its own; calls of one process that are over soon share some.
-Sessions SharedSessions(const std::string& conninfo) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<db::Pool>> pools;
-  const std::lock_guard lock(mutex);
-  auto pool = pools[conninfo].lock();
-  if (!pool) pools[conninfo] = pool = std::make_shared<db::Pool>(conninfo, "cigri calls", 4);
-  return pool;
-}
-
 // What a call that could not be sent from here has shown, for Leases.
 class Report {
  public:
@@ -170,8 +159,8 @@ cluster::Relay RelayToHome(std::int64_t cluster_id, const std::string& conninfo)
              const cluster::RelayedCall& call) { return caller->Call(call); };
 }
 
-cluster::Relay RelayToRunner(std::int64_t cluster_id, const std::string& conninfo, bool reports) {
-  const auto sessions = SharedSessions(conninfo);
+cluster::Relay RelayToRunner(std::int64_t cluster_id, std::shared_ptr<db::Pool> sessions,
+                             bool reports) {
   const auto caller = std::make_shared<Caller>(cluster_id, OwnHome(), sessions);
   const auto report = std::make_shared<Report>(cluster_id, OwnHome(), sessions);
   return [=](const cluster::RelayedCall& call) {

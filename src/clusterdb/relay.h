@@ -3,9 +3,11 @@
 // runner of another host to make the call (runner/relay_server.h).
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "cluster/cluster.h"
+#include "db/db.h"
 
 namespace cigri::clusterdb {
 
@@ -15,8 +17,9 @@ namespace cigri::clusterdb {
 cluster::Relay RelayToHome(std::int64_t cluster_id, const std::string& conninfo);
 
 /// In the same way, to remote cluster `cluster_id` through the runner that has it, if that is
-/// another home's. All of a process share four sessions. `reports`: what its calls show, it writes
-/// to unreachable_clusters, so that a runner that reaches the cluster gets it.
-cluster::Relay RelayToRunner(std::int64_t cluster_id, const std::string& conninfo, bool reports);
+/// another home's, with one of `sessions`. `reports`: what its calls show, it writes to
+/// unreachable_clusters, so that a runner that reaches the cluster gets it.
+cluster::Relay RelayToRunner(std::int64_t cluster_id, std::shared_ptr<db::Pool> sessions,
+                             bool reports);
 
 }  // namespace cigri::clusterdb
