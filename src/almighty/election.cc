@@ -19,9 +19,11 @@ std::string HostAndPid(pid_t pid) { return HostName() + ":" + std::to_string(pid
 
 bool Candidate::TakeLock() {
   db::Tx tx(*connection_);
-  const bool taken = TryLead(tx, term_.length, &leader_);
+  const auto last = TryLead(tx, term_.length);
   tx.Commit();
-  return taken;
+  leader_ = last.name;
+  last_lease_ended_ = Clock::now() - last.lease_over;
+  return !last.locked;
 }
 
 // The lock is free some moments after its session was ended.
@@ -68,7 +70,7 @@ std::optional<Leadership> Candidate::Try() {
     if (!free && !EndExpiredLeader()) return std::nullopt;
     const auto lease_ends = Clock::now() + term_.length;
     const auto epoch = BeginEpoch();
-    return Leadership{std::move(connection_), epoch, lease_ends, !free};
+    return Leadership{std::move(connection_), epoch, lease_ends, last_lease_ended_, !free};
   } catch (...) {
     connection_.reset();  // the lock goes with it
     throw;

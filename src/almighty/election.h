@@ -26,6 +26,8 @@ struct Leadership {
   std::int64_t epoch = 0;
   /// By our clock: from here on another may lead.
   std::chrono::steady_clock::time_point lease_ends{};
+  /// By our clock: until when the last leader led.
+  std::chrono::steady_clock::time_point last_lease_ended{};
   /// The last leader did not end: its lease did. Its process may still be there, paused.
   bool taken_over = false;
 };
@@ -48,6 +50,7 @@ class Candidate {
   Term term_;
   std::unique_ptr<db::Connection> connection_;
   std::string leader_;
+  std::chrono::steady_clock::time_point last_lease_ended_{};
 };
 
 }  // namespace cigri::almighty

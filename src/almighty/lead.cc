@@ -24,12 +24,8 @@ constexpr seconds kIdleTick{30}, kRotateEvery{60};
 
 // The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
 std::vector<Stage> Stages() {
-  return {{"updator", true},
-          {"predictor", true},
-          {"metascheduler", true},
-          {"runner", false},
-          {"nikita", false},
-          {"notifier", false}};
+  return {{"updator", true}, {"predictor", true}, {"metascheduler", true},
+          {"runner", false}, {"nikita", false},   {"notifier", false}};
 }
 
 }  // namespace
@@ -113,7 +109,7 @@ void Lead::NoteRestarts() {
 
 // One event for each time, whoever leads after it: the other almighties have seen the same.
 void Lead::NoteOutage() {
-  const auto away = outage_.Take();
+  const auto away = outage_.Take(leadership_.last_lease_ended, Clock::now());
   if (!away) return;
   db::Tx tx(*leadership_.session);
   db::Event event{.cls = "log", .code = "DATABASE_FAILOVER", .message = ""};

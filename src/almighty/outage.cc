@@ -12,14 +12,14 @@ void Outage::NoDatabase(Clock::time_point now) {
 }
 
 void Outage::LedByAnother() {
-  seen_ = true;
   refused_ = false;
   since_.reset();
 }
 
-std::optional<std::chrono::milliseconds> Outage::Take(Clock::time_point now) {
+std::optional<std::chrono::milliseconds> Outage::Take(Clock::time_point last_lease_ended,
+                                                      Clock::time_point now) {
   std::optional<std::chrono::milliseconds> away;
-  if (seen_ && refused_ && since_)
+  if (refused_ && last_lease_ended > *since_)
     away = std::chrono::duration_cast<std::chrono::milliseconds>(now - *since_);
   LedByAnother();
   return away;

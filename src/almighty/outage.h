@@ -5,8 +5,8 @@
 
 namespace cigri::almighty {
 
-/// What one almighty has seen of the database. It has been away when a session that worked was lost
-/// and nobody answered for a while; a lost session alone is no outage, and neither is a start.
+/// What one almighty has seen of the database. It has been away when nobody answered while somebody
+/// led; a lost session alone is no outage, and neither is a start.
 class Outage {
  public:
   using Clock = std::chrono::steady_clock;
@@ -16,12 +16,13 @@ class Outage {
   void NoDatabase(Clock::time_point now = Clock::now());
   /// The database is there, and its leader reports what was.
   void LedByAnother();
-  /// We lead: how long the database was away, if it was. Forgets it.
-  std::optional<std::chrono::milliseconds> Take(Clock::time_point now = Clock::now());
+  /// We lead since `now`, the last leader did until `last_lease_ended`: how long the database was
+  /// away, if it was. Forgets it.
+  std::optional<std::chrono::milliseconds> Take(Clock::time_point last_lease_ended,
+                                                Clock::time_point now);
 
  private:
-  bool seen_ = false;     // a session of ours has worked
-  bool refused_ = false;  // since then nobody has let us in
+  bool refused_ = false;  // nobody has let us in
   std::optional<Clock::time_point> since_;
 };
 

@@ -4,12 +4,11 @@
 
 namespace cigri::almighty {
 
-bool TryLead(db::Tx& tx, std::chrono::milliseconds term, std::string* leader) {
+LastLeader TryLead(db::Tx& tx, std::chrono::milliseconds term) {
   auto row = tx.One(sql::kTryLead);
-  *leader = std::move(row.leader);
-  if (!row.taken) return false;
-  tx.Exec(sql::kReserveLease, static_cast<double>(term.count()) / 1000);
-  return true;
+  if (row.taken) tx.Exec(sql::kReserveLease, static_cast<double>(term.count()) / 1000);
+  return {!row.taken, std::move(row.leader),
+          std::chrono::milliseconds(static_cast<std::int64_t>(1000 * row.lease_over_s))};
 }
 
 std::int64_t BeginEpoch(db::Tx& tx, const std::string& who, std::chrono::milliseconds term) {

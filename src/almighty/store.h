@@ -8,9 +8,15 @@
 
 namespace cigri::almighty {
 
-/// Takes the leader's lock for as long as the session lives, with `term` to begin an epoch; false
-/// when another session has it. Never waits. `leader`: the last one, as host:pid.
-bool TryLead(db::Tx& tx, std::chrono::milliseconds term, std::string* leader);
+/// What a candidate finds.
+struct LastLeader {
+  bool locked = false;                      ///< its session has the leader's lock
+  std::string name;                         ///< host:pid; "" when nobody has led yet
+  std::chrono::milliseconds lease_over{0};  ///< its lease ended so long ago; negative: it has not
+};
+/// Takes the leader's lock for as long as the session lives, with `term` to begin an epoch, unless
+/// another session has it. Never waits.
+LastLeader TryLead(db::Tx& tx, std::chrono::milliseconds term);
 /// Begins the epoch of the new leader `who`, with a lease of `term`; nothing that was claimed or
 /// applied under an older epoch can commit from now on. The new epoch.
 std::int64_t BeginEpoch(db::Tx& tx, const std::string& who, std::chrono::milliseconds term);
