@@ -73,14 +73,6 @@ RETURNING c.id;
 SELECT id FROM campaigns WHERE notes @> jsonb_build_array(jsonb_build_object('text', $1::text))
 ORDER BY id LIMIT 1;
 
--- name: CountCampaigns
--- returns: n int64
--- How many campaigns read/campaigns.sql would list without its limit: of user $1 (or NULL), in a
--- state of $2, with $3 (or NULL) in their names.
-SELECT count(*) AS n FROM campaigns
-WHERE ($1::text IS NULL OR grid_user = $1) AND state = ANY ($2::campaign_state[])
-    AND ($3::text IS NULL OR strpos(lower(name), lower($3)) > 0);
-
 -- name: DropCampaignClusters
 -- Campaign $1 leaves the clusters that are not in $2.
 DELETE FROM campaign_clusters WHERE campaign_id = $1 AND NOT cluster_id = ANY ($2::int[]);
@@ -168,20 +160,10 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- returns: preempted int64, infrastructure int64, our_kill int64, duplicate int64,
 -- returns: retry int64, needs_attention int64, has_events bool, rate double?, end_low double?,
 -- returns: end_high double?
--- Campaigns with their numbers, by id: number $1 (or NULL), of user $2 (or NULL), in a state of $3
--- or, when $7, terminated with open events, with $6 (or NULL) in their names; at most $4 after the
--- first $5. The forecast is of those at
--- work. Nothing is counted that grows with what is done: the numbers come from the cursor and the
--- counters; retry and needs_attention are counted up to 100,001 (read_campaigns.cc).
-WITH page AS (
-    SELECT * FROM campaigns
-    WHERE ($1::bigint IS NULL OR id = $1) AND ($2::text IS NULL OR grid_user = $2)
-      AND (state = ANY ($3::campaign_state[])
-        OR ($7 AND state = 'terminated' AND id IN (SELECT campaign_id FROM events
-            WHERE state = 'open' AND class IN ('job', 'campaign', 'cluster'))))
-      AND ($6::text IS NULL OR strpos(lower(name), lower($6)) > 0)
-    ORDER BY id LIMIT $4 OFFSET $5
-)
+-- plan: generic
+-- The campaigns $1 with their numbers, by id. The forecast is of those at work. Nothing is counted
+-- that grows with what is done: the numbers come from the cursor and the counters; retry and
+-- needs_attention are counted up to 100,001 (read/campaigns.cc).
 SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.state, p.wanted,
        p.state_reason, p.nb_params, p.first_task_id, p.format, p.notes, p.max_tries, p.max_replicas,
        extract(epoch FROM p.submission_time) AS submission_time,
@@ -195,7 +177,7 @@ SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.
                                          AND e.class IN ('job', 'campaign',
                                              'cluster')) AS has_events,
        f.rate, extract(epoch FROM f.end_low) AS end_low, extract(epoch FROM f.end_high) AS end_high
-FROM page AS p
+FROM campaigns AS p
 LEFT JOIN campaign_cursor AS c ON c.campaign_id = p.id
 LEFT JOIN forecasts AS f
     ON f.campaign_id = p.id AND f.cluster_id = 0 AND p.state = 'in_treatment'
@@ -225,6 +207,7 @@ CROSS JOIN LATERAL (
     SELECT count(*) AS n FROM (SELECT FROM needs_attention
         WHERE campaign_id = p.id ORDER BY idx LIMIT 100001) AS few
 ) AS t
+WHERE p.id = ANY ($1::bigint[])
 ORDER BY p.id;
 
 -- name: LockCampaign
@@ -256,6 +239,28 @@ FOR UPDATE OF cur;
 -- Those of $1 that are no campaigns.
 SELECT a.id::text AS id FROM unnest($1::bigint[]) AS a (id)
 WHERE NOT EXISTS (SELECT FROM campaigns AS c WHERE c.id = a.id);
+
+-- name: PageOfCampaigns
+-- returns: total int64, id int64?
+-- Campaigns of user $1 (or NULL), with $2 (or NULL) in their names, in a state of $6 or, when $7,
+-- terminated with open events: how many there are, and the ids of at most $3 after the first $4
+-- (when $5: before the last $4), in their order. At least one row.
+WITH found AS NOT MATERIALIZED (
+    SELECT id FROM campaigns
+    WHERE (state = ANY ($6::campaign_state[])
+            OR ($7 AND state = 'terminated' AND id IN (SELECT campaign_id FROM events
+                WHERE state = 'open' AND class IN ('job', 'campaign', 'cluster'))))
+        AND ($1::text IS NULL OR grid_user = $1)
+        AND ($2::text IS NULL OR strpos(lower(name), lower($2)) > 0)
+)
+SELECT t.total, p.id
+FROM (SELECT count(*) AS total FROM found) AS t
+LEFT JOIN LATERAL (
+    SELECT id FROM found
+    ORDER BY id
+    LIMIT CASE WHEN $5 THEN greatest(0, least($3, t.total - $4)) ELSE $3::bigint END
+    OFFSET CASE WHEN $5 THEN greatest(0, t.total - $4 - $3) ELSE $4::bigint END
+) AS p ON true;
 
 -- name: PastCampaigns
 -- returns: id int64, name text, grid_user text, jdl text, nb_params int64

@@ -85,8 +85,8 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       setup.exec("SET lock_timeout = '20s'");
       setup.exec("SET idle_in_transaction_session_timeout = '60s'");
       setup.exec("SET jit = off");
-      const auto row = setup.exec(
-          "SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
+      const auto row =
+          setup.exec("SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
       pid_ = row[1].as<int>();
       return row[0].as<bool>();
     });
@@ -129,23 +129,31 @@ std::set<std::string> Connection::Wait(int ms) {
 }
 
 struct Tx::Impl {
-  pqxx::work work;
+  std::unique_ptr<pqxx::dbtransaction> work;
   bool generic_before;  ///< what a rollback returns to
 };
 
 // The one door to libpqxx behind a transaction.
 class NativeAccess {
  public:
-  static pqxx::work& Work(Tx& tx) { return tx.impl_->work; }
+  static pqxx::dbtransaction& Work(Tx& tx) { return *tx.impl_->work; }
 };
-pqxx::work& Native(Tx& tx) { return NativeAccess::Work(tx); }
+pqxx::dbtransaction& Native(Tx& tx) { return NativeAccess::Work(tx); }
 
 Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
   connection.Limited([&] {
-    impl_.reset(new Impl{pqxx::work(connection.impl_->c), connection.impl_->generic});
-    ++connection_.transactions_;
-    if (sync == Sync::kOff) impl_->work.exec("SET LOCAL synchronous_commit = off");
+    Begin<pqxx::work>();
+    if (sync == Sync::kOff) impl_->work->exec("SET LOCAL synchronous_commit = off");
   });
+}
+Tx::Tx(Connection& connection, Snapshot) : connection_(connection) {
+  connection.Limited([&] { Begin<pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>>(); });
+}
+template <typename Transaction>
+void Tx::Begin() {
+  impl_.reset(
+      new Impl{std::make_unique<Transaction>(connection_.impl_->c), connection_.impl_->generic});
+  ++connection_.transactions_;
 }
 Tx::~Tx() {
   const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_,
@@ -155,13 +163,13 @@ Tx::~Tx() {
 }
 
 // A generic plan is made once and serves any values: making it takes most of the time of a
-// statement that joins many tables for few rows. It is made by the indexes, since it must also serve
-// when the tables, empty at first, are large.
+// statement that joins many tables for few rows. It is made by the indexes, since it must also
+// serve when the tables, empty at first, are large.
 void Tx::SetPlans(bool generic) {
   bool& now = connection_.impl_->generic;
   if (now == generic) return;
-  impl_->work.exec(generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
-                           : "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on");
+  impl_->work->exec(generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
+                            : "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on");
   now = generic;
 }
 
@@ -172,7 +180,7 @@ Rows Tx::Run(const char* name, const char* sql, bool generic, const Params& para
     std::vector<const char*> values;
     for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
     return Rows(std::make_shared<Rows::Impl>(Rows::Impl{
-        impl_->work.exec_prepared(name, pqxx::prepare::make_dynamic_params(values)), name}));
+        impl_->work->exec_prepared(name, pqxx::prepare::make_dynamic_params(values)), name}));
   });
 }
 
@@ -183,10 +191,10 @@ const Rows& Tx::Single(const Rows& rows, const char* name) {
 }
 
 void Tx::Raw(const std::string& sql) {
-  connection_.Limited([&] { impl_->work.exec(sql); });
+  connection_.Limited([&] { impl_->work->exec(sql); });
 }
 void Tx::Commit() {
-  connection_.Limited([&] { impl_->work.commit(); });
+  connection_.Limited([&] { impl_->work->commit(); });
   impl_->generic_before = connection_.impl_->generic;
 }
 

@@ -109,6 +109,9 @@ class Tx {
  public:
   enum class Sync { kOn, kOff };
   explicit Tx(Connection& connection, Sync sync = Sync::kOn);
+  /// Reads only, all of it one snapshot: numbers of several statements fit together.
+  struct Snapshot {};
+  Tx(Connection& connection, Snapshot);
   ~Tx();
   Tx(const Tx&) = delete;
 
@@ -144,6 +147,8 @@ class Tx {
 
  private:
   friend class NativeAccess;
+  template <typename Transaction>
+  void Begin();
   Rows Run(const char* name, const char* sql, bool generic, const Params& params);
   void SetPlans(bool generic);
   static const Rows& Single(const Rows& rows, const char* name);
@@ -180,8 +185,8 @@ class Pool {
     Pool* pool_;
     std::unique_ptr<Connection> connection_;
   };
-  /// Waits for a free one, at most 10 s (then throws Fatal(kExitTryLater)). Who came first is served
-  /// first: whoever asks again and again does not keep others waiting.
+  /// Waits for a free one, at most 10 s (then throws Fatal(kExitTryLater)). Who came first is
+  /// served first: whoever asks again and again does not keep others waiting.
   Lease Get();
   /// Closes sessions that nobody has used for `age`: an idle server costs the database nothing.
   void CloseIdle(std::chrono::steady_clock::duration age);
@@ -193,7 +198,7 @@ class Pool {
   };
   std::string conninfo_, application_;
   int most_, out_ = 0;
-  std::vector<Idle> idle_;  // the last used at the end: the first ones fall idle
+  std::vector<Idle> idle_;         // the last used at the end: the first ones fall idle
   std::set<std::uint64_t> turns_;  // of those who wait
   std::uint64_t last_turn_ = 0;
   std::mutex mutex_;

@@ -7,7 +7,7 @@
 namespace cigri::db {
 
 /// The transaction behind `tx`.
-pqxx::work& Native(Tx& tx);
+pqxx::dbtransaction& Native(Tx& tx);
 
 /// Calls `body`; an exception of libpqxx leaves as the one of ours that stands for it (db.h).
 template <typename Body>

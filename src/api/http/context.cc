@@ -20,9 +20,6 @@ ActingFor::ActingFor(std::string a_user, std::string a_source, std::string a_req
 
 ActingFor::~ActingFor() { acting = nullptr; }
 
-NotActing::NotActing() : before_(std::exchange(acting, nullptr)) {}
-NotActing::~NotActing() { acting = before_; }
-
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections),
@@ -36,11 +33,17 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
 
 Context::~Context() = default;
 
-void Context::Run(db::Pool& sessions, const std::function<void(db::Tx&)>& body) {
+void Context::Run(db::Pool& sessions, Kind kind, const std::function<void(db::Tx&)>& body) {
   bool lost = false;
   const auto once = [&] {
     auto session = sessions.Get();
     try {
+      if (kind == Kind::kRead) {
+        db::Tx tx(*session, db::Tx::Snapshot{});
+        body(tx);
+        tx.Commit();
+        return;
+      }
       db::Tx tx(*session);
       if (acting != nullptr) tx.Exec(sql::kActFor, acting->user, acting->source, acting->request);
       body(tx);

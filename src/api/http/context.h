@@ -28,17 +28,6 @@ class ActingFor {
   const std::string user, source, request;
 };
 
-/// While it lives, transactions of this thread are nobody's.
-class NotActing {
- public:
-  NotActing();
-  ~NotActing();
-  NotActing(const NotActing&) = delete;
-
- private:
-  const ActingFor* const before_;
-};
-
 /// One per process, shared by all threads.
 class Context {
  public:
@@ -53,18 +42,14 @@ class Context {
   /// a commit whose outcome is unknown is a 503 that says so, never repeated.
   template <typename Body>
   auto Transact(Body body) {
-    return In(pool, body);
+    return In(pool, Kind::kWrite, body);
   }
 
   /// The same for what only reads, in one snapshot: numbers of several statements fit together.
   /// Readers have sessions of their own, so they do not wait for those who submit.
   template <typename Body>
   auto Read(Body body) {
-    const NotActing reading;  // nothing to audit, and SET TRANSACTION must come first
-    return In(readers, [&](db::Tx& tx) {
-      tx.Raw("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-      return body(tx);
-    });
+    return In(readers, Kind::kRead, body);
   }
 
   const Config config;
@@ -84,18 +69,19 @@ class Context {
   rules::Limits rule_limits;  ///< of one run of the admission rules
 
  private:
+  enum class Kind { kRead, kWrite };
   template <typename Body>
-  auto In(db::Pool& sessions, Body&& body) {
+  auto In(db::Pool& sessions, Kind kind, Body&& body) {
     using Result = decltype(body(std::declval<db::Tx&>()));
     if constexpr (std::is_void_v<Result>) {
-      Run(sessions, [&](db::Tx& tx) { body(tx); });
+      Run(sessions, kind, [&](db::Tx& tx) { body(tx); });
     } else {
       std::optional<Result> result;
-      Run(sessions, [&](db::Tx& tx) { result.emplace(body(tx)); });
+      Run(sessions, kind, [&](db::Tx& tx) { result.emplace(body(tx)); });
       return std::move(*result);
     }
   }
-  static void Run(db::Pool& sessions, const std::function<void(db::Tx&)>& body);
+  static void Run(db::Pool& sessions, Kind kind, const std::function<void(db::Tx&)>& body);
 };
 
 }  // namespace cigri::api

@@ -23,8 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
-constexpr std::optional<std::string> kAnyName;
-constexpr int kMostPoints = 600;  // of a curve
+constexpr int kMostPoints = 600;                   // of a curve
 
 std::vector<std::string> AllStates() {
   return {EnumNames<CampaignState>().begin(), EnumNames<CampaignState>().end()};
@@ -106,31 +105,41 @@ json LinksOf(const Request& request, std::int64_t id) {
                       LinkJson(request, "item", self + "/jdl", "jdl")});
 }
 
+struct Page {
+  std::int64_t total = 0;
+  std::vector<std::int64_t> ids;
+};
+
+// In one of `states`, of the user and with the name that the request asks for.
+Page PageOf(db::Tx& tx, const Request& request, const std::vector<std::string>& states,
+            std::int64_t limit, std::int64_t offset, bool newest) {
+  Page page;
+  // For CiGri 3's clients, which ask for no states, what has failed tasks is alive.
+  for (const auto& row :
+       tx.Exec(sql::kPageOfCampaigns, Asked(request, "user"), Asked(request, "name"), limit, offset,
+               newest, states, request.of_cigri3)) {
+    page.total = row.total;
+    if (row.id) page.ids.push_back(*row.id);
+  }
+  return page;
+}
+
 json CampaignPage(db::Tx& tx, const Request& request) {
-  const auto states = StatesAsked(request);
-  const auto user = Asked(request, "user");
   // CiGri's clients know no pages here: without a limit they get everything that is alive.
   const auto limit = request.QueryInt("limit", 10'000, 1, 10'000);
   const auto offset = request.QueryInt("offset", 0);
-  const auto name = Asked(request, "name");
   const bool newest = request.Flag("newest");
-  const auto total = tx.One(sql::kCountCampaigns, user, states, name).n;
-  // The newest first: the last rows by id, read backwards.
-  const auto first = newest ? std::max<std::int64_t>(0, total - offset - limit) : offset;
-  const auto most = newest ? std::clamp<std::int64_t>(total - offset, 0, limit) : limit;
-  const std::optional<std::int64_t> any;
+  const Page page = PageOf(tx, request, StatesAsked(request), limit, offset, newest);
   json items = json::array();
-  // For CiGri 3's clients, which ask for no states, what has failed tasks is alive.
-  for (const auto& row :
-       tx.Exec(sql::kListCampaigns, any, user, states, most, first, name, request.of_cigri3))
+  for (const auto& row : tx.Exec(sql::kListCampaigns, page.ids))
     items.push_back(CampaignJson(request, row));
   if (newest) std::reverse(items.begin(), items.end());
   std::string keep = request.Flag("all") ? "&all=1" : "";
-  if (user) keep += "&user=" + http::PercentEncode(*user);
+  if (const auto user = Asked(request, "user")) keep += "&user=" + http::PercentEncode(*user);
   if (request.HasQuery("state")) keep += "&state=" + request.Query("state");
-  if (name) keep += "&name=" + http::PercentEncode(*name);
+  if (const auto name = Asked(request, "name")) keep += "&name=" + http::PercentEncode(*name);
   if (newest) keep += "&newest=1";
-  return PageJson(request, "/campaigns", std::move(items), total, offset, limit, keep);
+  return PageJson(request, "/campaigns", std::move(items), page.total, offset, limit, keep);
 }
 
 struct Durations {
@@ -270,13 +279,12 @@ void AddTo(json& sum, const json& row) {
 }
 
 json Summary(db::Tx& tx, const Request& request) {
-  const std::optional<std::int64_t> any;
   const auto from = request.QueryInt("from", 0), to = request.QueryInt("to", 0);
   // A range of ids is asked for to see what is over, too (CiGri 2: -s N-M).
   const auto states = from + to > 0 ? AllStates() : StatesAsked(request);
+  const Page page = PageOf(tx, request, states, 100'000, 0, false);
   json items = json::array(), users = json::object();
-  for (const auto& row : tx.Exec(sql::kListCampaigns, any, Asked(request, "user"), states, 100'000,
-                                 0, kAnyName, false)) {
+  for (const auto& row : tx.Exec(sql::kListCampaigns, page.ids)) {
     const auto id = row.id;
     if (id < from || (to > 0 && id > to)) continue;
     json item = SummaryRow(NumbersOf(row));
@@ -352,8 +360,7 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
 }
 
 sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
-  auto row =
-      tx.First(sql::kListCampaigns, campaign, std::nullopt, AllStates(), 1, 0, kAnyName, false);
+  auto row = tx.First(sql::kListCampaigns, std::vector<std::int64_t>{campaign});
   if (!row) throw NotFound("campaign " + std::to_string(campaign));
   return *row;
 }
