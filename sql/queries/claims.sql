@@ -7,21 +7,28 @@
 -- was when the plan was made: what has ended since makes room in the next plan. An epilogue also
 -- runs where a failure of the program or of the prologue blocks the placement: it cleans up.
 -- Without a valid token, or refused, it cannot.
-SELECT g.campaign_id, g.kind::text, g.n, cc.slots, cc.max_jobs,
+-- Each is looked up from the grants on: they are few, and PostgreSQL would begin with every
+-- campaign of the cluster.
+SELECT g.campaign_id, g.kind::text, g.n, p.slots, p.max_jobs,
     coalesce(f.same, 0)::bigint + greatest(0, coalesce(f.ended, 0)::bigint - g.ended)
         AS in_flight_kind,
     coalesce(f.all_kinds, 0)::bigint AS in_flight,
-    cur.ntasks - cur.next_idx AS fresh, cc.cluster_login,
+    p.fresh, p.cluster_login,
     coalesce(e.tasks_per_job, 1) AS tasks_per_job,
     (SELECT count(*) FROM (SELECT FROM retry
         WHERE campaign_id = g.campaign_id ORDER BY idx LIMIT 1000) AS few)
         AS retried
 FROM grants AS g
-JOIN campaigns AS c ON c.id = g.campaign_id
-    AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')
-        OR (c.state = 'cancelled' AND g.kind = 'epilogue'))
-JOIN campaign_clusters AS cc ON cc.campaign_id = g.campaign_id AND cc.cluster_id = g.cluster_id
-JOIN campaign_cursor AS cur ON cur.campaign_id = g.campaign_id
+CROSS JOIN LATERAL (
+    SELECT cc.slots, cc.max_jobs, cc.cluster_login, cur.ntasks - cur.next_idx AS fresh
+    FROM campaigns AS c
+    JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = g.cluster_id
+    JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+    WHERE c.id = g.campaign_id
+        AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')
+            OR (c.state = 'cancelled' AND g.kind = 'epilogue'))
+    OFFSET 0
+) AS p
 LEFT JOIN LATERAL (
     SELECT sum(k.jobs) FILTER (WHERE k.in_flight AND k.kind = g.kind) AS same,
         sum(k.jobs) FILTER (WHERE NOT k.in_flight AND k.kind = g.kind) AS ended,
@@ -32,10 +39,9 @@ LEFT JOIN LATERAL (
 ) AS f ON true
 LEFT JOIN forecasts AS e ON e.campaign_id = g.campaign_id AND e.cluster_id = g.cluster_id
 WHERE g.cluster_id = $1
-    AND NOT EXISTS (
-        SELECT FROM placement_blocks AS b
+    AND (SELECT count(*) FROM placement_blocks AS b
         WHERE b.campaign_id = g.campaign_id AND b.cluster_id = g.cluster_id
-            AND (g.kind <> 'epilogue' OR b.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING')))
+            AND (g.kind <> 'epilogue' OR b.code IN ('SUBMIT_REFUSED', 'TOKEN_MISSING'))) = 0
 ORDER BY g.rank, g.campaign_id;
 
 -- name: ClaimCluster

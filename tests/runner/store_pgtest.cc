@@ -1,5 +1,8 @@
+#include <sql/claims.h>
+
 #include <future>
 
+#include "db/native.h"
 #include "module/module.h"
 #include "runner/store.h"
 #include "tests/support/rows.h"
@@ -49,6 +52,34 @@ TEST_F(RunnerStorePgTest, TwoClaimsNeverTakeTheSameTask) {
   EXPECT_EQ(seen.size(), 1000u);
   EXPECT_EQ(jobs.size(), 1000u) << "a job id is given once";
   ExpectConservation(campaign);
+}
+
+// Tables that nobody has analyzed yet, as in the first minute of a grid.
+TEST_F(RunnerStorePgTest, AClaimReadsTheCampaignsOfItsGrantsAlone) {
+  constexpr int kCampaigns = 3000;
+  GivenClusters(1);
+  for (int i = 0; i < 3; ++i) GivenGrant(GivenCampaign({}), 1, 2);
+  const std::string others =
+      " FROM generate_series(1001, 1000 + " + std::to_string(kCampaigns) + ") AS i";
+  Sql("INSERT INTO campaigns (id, grid_user, name, type, nb_params, first_task_id, jdl) "
+      "SELECT i, 'bob', 'x', 'default', 1, 1, '{}'" +
+      others);
+  Sql("INSERT INTO campaign_cursor (campaign_id, ntasks) SELECT i, 1" + others);
+  Sql("INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, walltime_s, "
+      "cluster_login) SELECT i, 1, './job.sh', '/resource_id=1', 60, 'bob'" +
+      others);
+  Sql("INSERT INTO placements (campaign_id, cluster_id) SELECT i, 1" + others);
+  auto c = Connect();
+  db::Tx tx(*c);
+  EXPECT_EQ(tx.Exec(sql::kClaimCandidates, 1).size(), 3u);
+  const auto read =
+      db::Native(tx)
+          .exec(
+              "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM "
+              "pg_stat_xact_user_tables WHERE schemaname = current_schema()")[0][0]
+          .as<int>();
+  EXPECT_GT(read, 0);
+  EXPECT_LT(read, kCampaigns / 2);
 }
 
 TEST_F(RunnerStorePgTest, ATaskThatGrowsIsInABatchOfItsOwnWithinTheClustersWalltime) {
@@ -102,10 +133,11 @@ TEST_F(RunnerStorePgTest, AnAutomaticWalltimeIsWhatIsForeseenAndNoMoreThanTheCam
             "0:- 50:-")
       << "not asked for";
   EXPECT_EQ(claimed(is_auto), "0:20 50:20");
-  EXPECT_EQ(claimed("INSERT INTO tries (campaign_id, idx, attempts, our_kill, least_walltime_s, "
-                    "walltime_x) VALUES (" + c + ", 1, 1, 1, 40, 1), (" + c +
-                    ", 2, 1, 1, 80, 1), (" + c + ", 3, 1, 1, 10, 1.5)"),
-            "0:20 1:40 2:60 3:90 50:20");
+  EXPECT_EQ(
+      claimed("INSERT INTO tries (campaign_id, idx, attempts, our_kill, least_walltime_s, "
+              "walltime_x) VALUES (" +
+              c + ", 1, 1, 1, 40, 1), (" + c + ", 2, 1, 1, 80, 1), (" + c + ", 3, 1, 1, 10, 1.5)"),
+      "0:20 1:40 2:60 3:90 50:20");
   EXPECT_EQ(claimed("UPDATE forecasts SET walltime_s = NULL"), "0:- 1:40 2:60 3:90 50:-")
       << "not known yet: what the campaign asks for";
   EXPECT_EQ(claimed("DELETE FROM tries; UPDATE forecasts SET walltime_s = 10, tasks_per_job = 16"),
@@ -156,7 +188,8 @@ TEST_F(RunnerStorePgTest, CheckpointsAreAsOftenAsTheClusterKillsJobs) {
   };
   EXPECT_EQ(lifetime(), 7200) << "nothing was killed yet";
   // Of four jobs that ran for about 939 s one was killed.
-  Sql("INSERT INTO cluster_survival (cluster_id, killed, ended) SELECT 1, array_fill(0, ARRAY[67]) || 1, "
+  Sql("INSERT INTO cluster_survival (cluster_id, killed, ended) SELECT 1, array_fill(0, ARRAY[67]) "
+      "|| 1, "
       "array_fill(0, ARRAY[67]) || 3");
   EXPECT_NEAR(lifetime(), 3756, 5);
 }
@@ -189,9 +222,9 @@ TEST_F(RunnerStorePgTest, WhatIsToBeRetriedFillsTheJobsOfTheGrantAndNoMore) {
   Sql("INSERT INTO tries (campaign_id, idx, attempts, program) VALUES (" + c + ", 5, 1, 1)");
   GivenGrant(campaign, 1, 4);
   Claim();
-  EXPECT_EQ(Sql("SELECT concat_ws(' ', sum(n), sum(jobs)) FROM jobs_in_flight")[0][0]
-                .as<std::string>(),
-            "31 4")
+  EXPECT_EQ(
+      Sql("SELECT concat_ws(' ', sum(n), sum(jobs)) FROM jobs_in_flight")[0][0].as<std::string>(),
+      "31 4")
       << "three jobs of ten tasks, and the task that has failed";
   EXPECT_TRUE(Claim().empty());
   ExpectConservation(campaign);
