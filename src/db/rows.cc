@@ -1,5 +1,8 @@
 #include "db/rows.h"
 
+#include <charconv>
+#include <string_view>
+
 #include "db/native.h"
 #include "db/rows_impl.h"
 
@@ -8,32 +11,49 @@ namespace cigri::db {
 std::size_t Rows::size() const { return impl_->result.size(); }
 std::size_t Rows::affected() const { return impl_->result.affected_rows(); }
 
+// One field after the other: libpqxx copies a shared pointer to the result for each field that is
+// asked for by its number.
+struct RowReader::Cursor {
+  Cursor(const Rows::Impl& the_rows, const pqxx::row& row)
+      : rows(the_rows), columns(row.size()), field(row.begin()) {}
+  [[noreturn]] void Unreadable(const std::string& why) const {
+    throw Error(rows.statement + ": column " + rows.result.column_name(column) + " " + why);
+  }
+  const Rows::Impl& rows;
+  const pqxx::row::size_type columns;
+  pqxx::row::size_type column = 0;
+  pqxx::const_row_iterator field;
+};
+
+RowReader::RowReader(const Rows& rows, std::size_t row)
+    : at_(std::make_unique<Cursor>(
+          *rows.impl_, rows.impl_->result.at(static_cast<pqxx::result::size_type>(row)))) {}
+RowReader::~RowReader() = default;
+
+template <typename Body>
+auto RowReader::Next(const Body& body) {
+  if (at_->column >= at_->columns) throw Error(at_->rows.statement + ": too few columns");
+  auto value = body(static_cast<const pqxx::field&>(at_->field));
+  ++at_->field, ++at_->column;
+  return value;
+}
+
 namespace {
 
-pqxx::field At(const pqxx::result& result, std::size_t row, int column) {
-  return result.at(static_cast<pqxx::result::size_type>(row))
-      .at(static_cast<pqxx::row::size_type>(column));
-}
-
-[[noreturn]] void Unreadable(const Rows::Impl& impl, int column, const std::string& why) {
-  throw Error(impl.statement + ": column " + impl.result.column_name(column) + " " + why);
-}
-
+// As PostgreSQL writes it.
 template <typename T>
-T Value(const Rows::Impl& impl, std::size_t row, int column) {
-  const auto field = At(impl.result, row, column);
-  if (field.is_null()) Unreadable(impl, column, "is NULL");
-  try {
-    return field.as<T>();
-  } catch (const std::exception& e) {
-    Unreadable(impl, column, "cannot be read: " + std::string(e.what()));
-  }
+bool Parse(std::string_view text, T& value) {
+  const char* const end = text.data() + text.size();
+  const auto [last, fault] = std::from_chars(text.data(), end, value);
+  return fault == std::errc() && last == end;
 }
-
-template <typename T>
-std::optional<T> MaybeValue(const Rows::Impl& impl, std::size_t row, int column) {
-  if (At(impl.result, row, column).is_null()) return std::nullopt;
-  return Value<T>(impl, row, column);
+bool Parse(std::string_view text, bool& value) {
+  value = text == "t";
+  return value || text == "f";
+}
+bool Parse(std::string_view text, std::string& value) {
+  value = text;
+  return true;
 }
 
 // The elements of an array as texts; a NULL element is an empty one.
@@ -49,26 +69,36 @@ std::vector<std::string> Texts(const pqxx::field& field) {
   return out;
 }
 
-template <typename T>
-std::vector<T> Numbers(const pqxx::field& field) {
-  std::vector<T> out;
-  for (const auto& text : Texts(field)) {
-    out.emplace_back();
-    pqxx::from_string(text, out.back());
-  }
-  return out;
-}
-
 }  // namespace
 
-#define CIGRI_SCALAR(T)                                  \
-  template <>                                            \
-  T RowReader::Get<T>() {                                \
-    return Value<T>(*rows_.impl_, row_, column_++);      \
-  }                                                      \
-  template <>                                            \
-  std::optional<T> RowReader::Get<std::optional<T>>() {  \
-    return MaybeValue<T>(*rows_.impl_, row_, column_++); \
+template <typename T>
+std::optional<T> RowReader::MaybeScalar() {
+  return Next([&](const pqxx::field& field) {
+    std::optional<T> value;
+    if (field.is_null()) return value;
+    const std::string_view text(field.c_str(), field.size());
+    if (!Parse(text, value.emplace()))
+      at_->Unreadable("cannot be read: " + std::string(text.substr(0, 100)));
+    return value;
+  });
+}
+
+template <typename T>
+T RowReader::Scalar() {
+  auto value = MaybeScalar<T>();
+  if (value) return std::move(*value);
+  --at_->column;
+  at_->Unreadable("is NULL");
+}
+
+#define CIGRI_SCALAR(T)                                 \
+  template <>                                           \
+  T RowReader::Get<T>() {                               \
+    return Scalar<T>();                                 \
+  }                                                     \
+  template <>                                           \
+  std::optional<T> RowReader::Get<std::optional<T>>() { \
+    return MaybeScalar<T>();                            \
   }
 CIGRI_SCALAR(bool)
 CIGRI_SCALAR(int)
@@ -79,24 +109,28 @@ CIGRI_SCALAR(std::string)
 
 template <>
 std::vector<std::string> RowReader::Get<std::vector<std::string>>() {
-  return Texts(At(rows_.impl_->result, row_, column_++));
+  return Next(Texts);
 }
-template <>
-std::vector<int> RowReader::Get<std::vector<int>>() {
-  return Numbers<int>(At(rows_.impl_->result, row_, column_++));
-}
-template <>
-std::vector<std::int64_t> RowReader::Get<std::vector<std::int64_t>>() {
-  return Numbers<std::int64_t>(At(rows_.impl_->result, row_, column_++));
-}
-template <>
-std::vector<double> RowReader::Get<std::vector<double>>() {
-  return Numbers<double>(At(rows_.impl_->result, row_, column_++));
-}
+#define CIGRI_ARRAY(T)                                             \
+  template <>                                                      \
+  std::vector<T> RowReader::Get<std::vector<T>>() {                \
+    std::vector<T> values;                                         \
+    for (const auto& text : Get<std::vector<std::string>>())       \
+      if (!Parse(text, values.emplace_back())) {                   \
+        --at_->column;                                             \
+        at_->Unreadable("cannot be read: " + text.substr(0, 100)); \
+      }                                                            \
+    return values;                                                 \
+  }
+CIGRI_ARRAY(int)
+CIGRI_ARRAY(std::int64_t)
+CIGRI_ARRAY(double)
+#undef CIGRI_ARRAY
 
 std::string RowReader::Bytes() {
-  const auto field = At(rows_.impl_->result, row_, column_++);
-  return field.is_null() ? std::string() : pqxx::binarystring(field).str();
+  return Next([](const pqxx::field& field) {
+    return field.is_null() ? std::string() : pqxx::binarystring(field).str();
+  });
 }
 
 }  // namespace cigri::db

@@ -27,7 +27,8 @@ class Rows {
 /// an empty vector.
 class RowReader {
  public:
-  RowReader(const Rows& rows, std::size_t row) : rows_(rows), row_(row) {}
+  RowReader(const Rows& rows, std::size_t row);
+  ~RowReader();
   /// T: bool, int, std::int64_t, double, std::string, std::optional of these, or a vector of int,
   /// std::int64_t, double or std::string.
   template <typename T>
@@ -36,9 +37,15 @@ class RowReader {
   std::string Bytes();
 
  private:
-  const Rows& rows_;
-  std::size_t row_;
-  int column_ = 0;
+  struct Cursor;
+  template <typename Body>
+  auto Next(const Body& body);
+  template <typename T>
+  T Scalar();
+  template <typename T>
+  std::optional<T> MaybeScalar();
+
+  std::unique_ptr<Cursor> at_;
 };
 
 // Defined in rows.cc.
