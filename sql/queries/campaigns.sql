@@ -368,7 +368,14 @@ WHERE id = $1;
 -- Campaigns that may be given something, and those that have jobs in flight ($1) in any state:
 -- these count against quotas and licences, and want nothing. No more retries are counted than
 -- one decision gives. A campaign waits since its submission; with retries alone, since the first
--- of them is due. The campaigns that it comes after: function predecessors_of.
+-- of them is due. The campaigns that it comes after: function predecessors_of. Most campaigns have
+-- no retries, nothing done and no predecessor: for these, nothing is looked up.
+WITH RECURSIVE retrying (id) AS (
+    (SELECT min(campaign_id) FROM retry)
+    UNION ALL
+    SELECT (SELECT min(t.campaign_id) FROM retry AS t WHERE t.campaign_id > r.id)
+    FROM retrying AS r WHERE r.id IS NOT NULL
+)
 SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
     coalesce(c.sla_group, '') AS sla_group,
     extract(epoch FROM c.submission_time) AS submitted_at,
@@ -381,25 +388,29 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
     coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait,
         j.min_duration, j.licences,
-    b.after, b.after_failed, b.failed_tasks,
+    b.after, b.after_failed, coalesce(b.failed_tasks, 0) AS failed_tasks,
     j.not_before, j.deadline, j.max_jobs_total,
     coalesce(j.scheduler, '') AS scheduler,
     c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS active
 FROM campaigns AS c
 JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
+LEFT JOIN retrying ON retrying.id = c.id
 CROSS JOIN LATERAL (
     SELECT count(*) AS n, min(due.not_before) AS since FROM (
-        SELECT t.not_before FROM retry AS t WHERE t.campaign_id = c.id
+        SELECT t.not_before FROM retry AS t WHERE t.campaign_id = retrying.id
             AND t.not_before <= now() LIMIT 100000) AS due
 ) AS r
 LEFT JOIN LATERAL (
-    SELECT sum(k.n) AS n FROM counters AS k WHERE k.campaign_id = c.id AND k.state = 'terminated'
+    SELECT sum(k.n) AS n FROM counters AS k
+    WHERE k.campaign_id = c.id AND k.state = 'terminated' AND cur.next_idx > 0
 ) AS d ON true
 LEFT JOIN forecasts AS f ON f.campaign_id = c.id AND f.cluster_id = 0
 CROSS JOIN LATERAL jsonb_to_record(c.jdl)
     AS j (class text, affinity_wait text, min_duration text, licences text, not_before text,
           deadline text, max_jobs_total text, scheduler text)
-CROSS JOIN LATERAL predecessors_of(c.jdl) AS b
+LEFT JOIN LATERAL (
+    SELECT p.* FROM predecessors_of(c.jdl) AS p WHERE c.jdl ?| ARRAY['after', 'after_any']
+) AS b ON true
 WHERE (c.state = 'in_treatment' AND c.wanted = 'in_treatment') OR c.id = ANY ($1::bigint[])
 ORDER BY c.id;
 

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 // A pass rests so many times as long as it took, so that it takes a twentieth of the time. On a small
 // grid that is a cycle or two: a new campaign waits for its first forecast to send more jobs.
 constexpr int kRests = 20;
-constexpr milliseconds kLongestRest{250};
+constexpr milliseconds kLongestRest{1000};
 constexpr seconds kHistoryEvery{10};
 // The end of a campaign moves with time alone, but a change of a few seconds is not worth a write.
 constexpr seconds kWriteEvery{2};
