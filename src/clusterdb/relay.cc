@@ -94,7 +94,7 @@ class Caller {
       }
       tx.Commit();
       if (withdrawn && !withdrawn->taken)
-        return Unanswered(Outcome::kNotSent, "host " + host + ", whose cluster it is, is not there");
+        return Unanswered(Outcome::kNotSent, "host " + host + ", which serves it, is not there");
       return Unanswered(Outcome::kMaybeSent, "no answer through host " + host);
     }
   }

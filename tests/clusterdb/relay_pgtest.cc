@@ -40,7 +40,7 @@ class RelayPgTest : public test::PgTest {
 TEST_F(RelayPgTest, ACallThatNobodyTakesWasNotSent) {
   const auto r = Call().get();
   EXPECT_EQ(r.outcome, Outcome::kNotSent);
-  EXPECT_EQ(r.error, "host elsewhere, whose cluster it is, is not there");
+  EXPECT_EQ(r.error, "host elsewhere, which serves it, is not there");
   EXPECT_TRUE(Sql("SELECT FROM relayed_calls").empty()) << "nobody makes it later";
 }
 
