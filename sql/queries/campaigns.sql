@@ -163,7 +163,7 @@ INSERT INTO campaign_cursor (campaign_id, ntasks) VALUES ($1, $2);
 -- plan: generic
 -- The campaigns $1 with their numbers, by id. The forecast is of those at work. Nothing is counted
 -- that grows with what is done: the numbers come from the cursor and the counters; retry and
--- needs_attention are counted up to 100,001 (read/campaigns.cc).
+-- needs_attention are counted up to 100,001 (src/api/read/campaigns.cc).
 SELECT p.id, p.name, p.grid_user, p.type, p.project, p.priority, p.sla_group, p.state, p.wanted,
        p.state_reason, p.nb_params, p.first_task_id, p.format, p.notes, p.max_tries, p.max_replicas,
        extract(epoch FROM p.submission_time) AS submission_time,

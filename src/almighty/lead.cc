@@ -24,8 +24,12 @@ constexpr seconds kIdleTick{30}, kRotateEvery{60};
 
 // The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
 std::vector<Stage> Stages() {
-  return {{"updator", true}, {"predictor", true}, {"metascheduler", true},
-          {"runner", false}, {"nikita", false},   {"notifier", false}};
+  return {{"updator", true},
+          {"predictor", true},
+          {"metascheduler", true},
+          {"runner", false},
+          {"nikita", false},
+          {"notifier", false}};
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct RowReader::Cursor {
   [[noreturn]] void Unreadable(const std::string& why) const {
     throw Error(rows.statement + ": column " + rows.result.column_name(column) + " " + why);
   }
+  template <typename T>
+  T Parsed(std::string_view text) const;
   const Rows::Impl& rows;
   const pqxx::row::size_type columns;
   pqxx::row::size_type column = 0;
@@ -72,23 +74,35 @@ std::vector<std::string> Texts(const pqxx::field& field) {
 }  // namespace
 
 template <typename T>
+T RowReader::Cursor::Parsed(std::string_view text) const {
+  T value{};
+  if (!Parse(text, value)) Unreadable("cannot be read: " + std::string(text.substr(0, 100)));
+  return value;
+}
+
+template <typename T>
 std::optional<T> RowReader::MaybeScalar() {
   return Next([&](const pqxx::field& field) {
-    std::optional<T> value;
-    if (field.is_null()) return value;
-    const std::string_view text(field.c_str(), field.size());
-    if (!Parse(text, value.emplace()))
-      at_->Unreadable("cannot be read: " + std::string(text.substr(0, 100)));
-    return value;
+    return field.is_null() ? std::nullopt
+                           : std::optional(at_->Parsed<T>({field.c_str(), field.size()}));
   });
 }
 
 template <typename T>
 T RowReader::Scalar() {
-  auto value = MaybeScalar<T>();
-  if (value) return std::move(*value);
-  --at_->column;
-  at_->Unreadable("is NULL");
+  return Next([&](const pqxx::field& field) {
+    if (field.is_null()) at_->Unreadable("is NULL");
+    return at_->Parsed<T>({field.c_str(), field.size()});
+  });
+}
+
+template <typename T>
+std::vector<T> RowReader::Numbers() {
+  return Next([&](const pqxx::field& field) {
+    std::vector<T> values;
+    for (const auto& text : Texts(field)) values.push_back(at_->Parsed<T>(text));
+    return values;
+  });
 }
 
 #define CIGRI_SCALAR(T)                                 \
@@ -111,21 +125,18 @@ template <>
 std::vector<std::string> RowReader::Get<std::vector<std::string>>() {
   return Next(Texts);
 }
-#define CIGRI_ARRAY(T)                                             \
-  template <>                                                      \
-  std::vector<T> RowReader::Get<std::vector<T>>() {                \
-    std::vector<T> values;                                         \
-    for (const auto& text : Get<std::vector<std::string>>())       \
-      if (!Parse(text, values.emplace_back())) {                   \
-        --at_->column;                                             \
-        at_->Unreadable("cannot be read: " + text.substr(0, 100)); \
-      }                                                            \
-    return values;                                                 \
-  }
-CIGRI_ARRAY(int)
-CIGRI_ARRAY(std::int64_t)
-CIGRI_ARRAY(double)
-#undef CIGRI_ARRAY
+template <>
+std::vector<int> RowReader::Get<std::vector<int>>() {
+  return Numbers<int>();
+}
+template <>
+std::vector<std::int64_t> RowReader::Get<std::vector<std::int64_t>>() {
+  return Numbers<std::int64_t>();
+}
+template <>
+std::vector<double> RowReader::Get<std::vector<double>>() {
+  return Numbers<double>();
+}
 
 std::string RowReader::Bytes() {
   return Next([](const pqxx::field& field) {

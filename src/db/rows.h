@@ -44,6 +44,8 @@ class RowReader {
   T Scalar();
   template <typename T>
   std::optional<T> MaybeScalar();
+  template <typename T>
+  std::vector<T> Numbers();
 
   std::unique_ptr<Cursor> at_;
 };

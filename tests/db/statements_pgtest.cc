@@ -4,7 +4,9 @@
 
 #include <libpq-fe.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <regex>
@@ -195,6 +197,47 @@ TEST_F(StatementsPgTest, ANullInAColumnThatMustNotBeNullNamesStatementAndColumn)
   } catch (const db::Error& e) {
     EXPECT_EQ(std::string(e.what()), "OneNull: column n is NULL");
   }
+}
+
+// What the parser of values meets: a fault names statement and column, also after others were read.
+TEST_F(StatementsPgTest, AValueThatIsNotOfItsTypeNamesStatementAndColumn) {
+  struct Row {
+    double before;
+    std::int64_t n;
+    static Row Read(db::RowReader& reader) {
+      return {reader.Get<double>(), reader.Get<std::int64_t>()};
+    }
+  };
+  struct Array {
+    std::vector<std::int64_t> n;
+    static Array Read(db::RowReader& reader) { return {reader.Get<std::vector<std::int64_t>>()}; }
+  };
+  auto session = Connect();
+  db::Tx tx(*session);
+  const auto fault = [&](const auto& query) {
+    try {
+      tx.Exec(query);
+      return std::string("none");
+    } catch (const db::Error& e) {
+      return std::string(e.what());
+    }
+  };
+  const auto rows = [](const char* name, const char* sql) { return db::Query<Row>{name, sql}; };
+  EXPECT_EQ(fault(rows("Text", "SELECT 1.5 AS x, '12x' AS n")),
+            "Text: column n cannot be read: 12x");
+  EXPECT_EQ(fault(rows("Large", "SELECT 1.5 AS x, 9223372036854775808 AS n")),
+            "Large: column n cannot be read: 9223372036854775808");
+  EXPECT_EQ(fault(rows("Few", "SELECT 1.5 AS x")), "Few: too few columns");
+  EXPECT_EQ(fault(db::Query<Array>{"InArray", "SELECT ARRAY['1', 'b'] AS n"}),
+            "InArray: column n cannot be read: b");
+  const auto read = tx.Exec(rows("Floats",
+                                 "SELECT * FROM (VALUES ('-Infinity'::float8, -1), ('1e-300', 2), "
+                                 "('NaN', 3)) AS v (x, n)"));
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_EQ(read[0].before, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(read[0].n, -1);
+  EXPECT_EQ(read[1].before, 1e-300);
+  EXPECT_TRUE(std::isnan(read[2].before));
 }
 
 TEST_F(StatementsPgTest, ASetOfRowsIsOneParameterPerColumn) {

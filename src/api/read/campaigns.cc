@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kCountedExactly = 100'000;  // read/campaigns.sql
+constexpr std::int64_t kCountedExactly = 100'000;  // sql/queries/campaigns.sql, ListCampaigns
 constexpr int kMostPoints = 600;                   // of a curve
 
 std::vector<std::string> AllStates() {
