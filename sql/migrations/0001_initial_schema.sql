@@ -574,9 +574,9 @@ CREATE TABLE unreachable_clusters (
     PRIMARY KEY (cluster_id, runner_id)
 );
 
--- Calls to clusters that the caller's host cannot reach, as the local ones of other hosts, whose
--- sockets are there: the runner of another host carries them out. Worth nothing after a crash: who
--- waits for an answer then has none.
+-- Calls to clusters that the runner of another host makes: to its local ones, whose sockets are
+-- there, and to those it has the lease of. Worth nothing after a crash: who waits for an answer
+-- then has none.
 CREATE UNLOGGED TABLE relayed_calls (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     cluster_id int NOT NULL REFERENCES clusters ON DELETE CASCADE,
@@ -1273,8 +1273,8 @@ SELECT r.id, r.host, r.home, r.pid, r.started_at
 FROM runners AS r JOIN pg_stat_activity AS a ON a.pid = r.session
 WHERE r.ends_at > clock_timestamp();
 
--- Whose runner makes the calls to a cluster that others cannot reach: that of its home, or else the
--- one that has it. NULL: nobody's.
+-- Whose runner makes the calls of others to a cluster: that of its home, or else the one that has
+-- it. NULL: nobody's.
 CREATE VIEW relaying_homes AS
 SELECT c.id AS cluster_id, coalesce(c.home, r.home) AS home
 FROM clusters AS c

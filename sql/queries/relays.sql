@@ -47,6 +47,13 @@ SELECT EXISTS (
     WHERE h.cluster_id = $1
 ) AS lives;
 
+-- name: ServedElsewhere
+-- returns: elsewhere bool
+-- Whether the runner that has cluster $1 is another home's than $2.
+SELECT EXISTS (
+    SELECT FROM relaying_homes WHERE cluster_id = $1 AND home <> $2
+) AS elsewhere;
+
 -- name: TakeRelayAnswer
 -- returns: outcome text?, status int?, headers text?, answer bytes, error text?
 -- The answer to call $1, which is over then. No row: it has none yet.

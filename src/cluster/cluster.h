@@ -36,7 +36,7 @@ class CallLimiter {
   virtual std::optional<Clock::time_point> unanswered_since() const { return std::nullopt; }
 };
 
-/// A call to the API of a cluster that another host makes, since it cannot be reached from here.
+/// A call to the API of a cluster that another host makes.
 struct RelayedCall {
   std::string method;  ///< GET, POST, DELETE
   std::string path, body;
@@ -44,6 +44,13 @@ struct RelayedCall {
   std::string cluster_user{};            ///< in whose name; "" = nobody in particular
 };
 using Relay = std::function<http::Response(const RelayedCall&)>;
+
+/// Another host, whose runner has the lease of a remote cluster.
+struct OtherHost {
+  Relay call;  ///< makes what could not be sent from here; none: nobody does
+  std::function<bool()> calls_first;  ///< whether calls are to be made there; none: from here first
+  std::function<void(bool answered)> report;  ///< of what could not be sent from here; may be none
+};
 
 /// A row of `clusters`, as a driver needs it.
 struct ClusterConfig {
@@ -57,8 +64,8 @@ struct ClusterConfig {
   nlohmann::json options =
       nlohmann::json::object();  ///< what only this kind knows (its page in docs/)
   std::chrono::milliseconds call_timeout{25000};
-  Relay relay;     ///< of a local cluster of another host; none: it is called from here
-  Relay fallback;  ///< of a remote kind: makes calls that could not be sent from here; may be none
+  Relay relay;           ///< of a local cluster of another host; none: it is called from here
+  OtherHost other_host;  ///< of a remote kind
   std::shared_ptr<CallLimiter> limiter;  ///< of a remote kind; none: nothing is limited or counted
 };
 

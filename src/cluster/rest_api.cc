@@ -164,24 +164,33 @@ http::Response RestApi::SendFromHere(const RelayedCall& call,
   return client_.Post(call.path, call.body, "application/json", headers);
 }
 
-// What cannot be sent from here goes through the host that serves the cluster. For a while the next
-// calls go there at once, since to find out may take the time of a connection.
+// What cannot be sent from here goes through the host that has the cluster's lease. For a while the
+// next calls go there at once, since to find out may take the time of a connection. A caller whose
+// calls are to be made there first gets them from here when that host cannot send them.
 http::Response RestApi::Send(const RelayedCall& call, const http::Client::Headers& headers) {
-  constexpr std::chrono::minutes kFallbackFor{1};
-  if (!config_.fallback) return SendFromHere(call, headers);
-  const auto from_here = [&] { return SendFromHere(call, headers); };
-  const bool tried = CallLimiter::Clock::now() >= fallback_until_;
-  auto here = tried ? from_here() : http::Response();
-  if (here.outcome != http::Outcome::kNotSent) return here;
-  auto there = config_.fallback(call);
+  constexpr std::chrono::minutes kThereFor{1};
+  const auto& other = config_.other_host;
+  if (!other.call) return SendFromHere(call, headers);
+  http::Response here;
+  const auto try_from_here = [&] {
+    here = SendFromHere(call, headers);
+    return reached_from_here_ = here.outcome != http::Outcome::kNotSent;
+  };
+  const bool here_first = reached_from_here_
+                              ? !other.calls_first || !other.calls_first()
+                              : CallLimiter::Clock::now() >= from_here_again_;
+  if (here_first && try_from_here()) return here;
+  auto there = other.call(call);
   if (there.outcome != http::Outcome::kNotSent) {
-    if (tried) fallback_until_ = CallLimiter::Clock::now() + kFallbackFor;
+    if (here_first) from_here_again_ = CallLimiter::Clock::now() + kThereFor;
+    if (!reached_from_here_ && other.report && there.outcome == http::Outcome::kAnswered)
+      other.report(true);
     return there;
   }
-  fallback_until_ = {};
-  if (!tried) here = from_here();
-  if (here.outcome == http::Outcome::kNotSent && !there.error.empty())
-    here.error += "; " + there.error;
+  from_here_again_ = {};
+  if (!here_first && try_from_here()) return here;
+  if (other.report) other.report(false);
+  if (!there.error.empty()) here.error += "; " + there.error;
   return here;
 }
 

@@ -66,7 +66,8 @@ class RestApi {
   http::Client client_;
   int calls_ = 0;
   double clock_ = 0;
-  CallLimiter::Clock::time_point fallback_until_{};  // until then nothing is tried from here
+  bool reached_from_here_ = false;
+  CallLimiter::Clock::time_point from_here_again_{};  // else: until then nothing is tried from here
   // By user: the token that was refused, and when.
   std::map<std::string, std::pair<std::string, std::chrono::steady_clock::time_point>> refused_;
 };

@@ -73,8 +73,8 @@ bool Dedicated(const std::string& kind) {
 }
 
 // Sessions that all drivers of the process share: the statements of a call take much less time than
-// the call, and few calls are relayed at once.
-constexpr int kStatementSessions = 2, kRelaySessions = 4;
+// the call; one that another host makes has a session as long as it takes.
+constexpr int kStatementSessions = 2, kCallSessions = 16;
 std::shared_ptr<db::Pool> PoolOf(const std::string& conninfo, int sessions = kStatementSessions) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, int>, std::weak_ptr<db::Pool>> pools;
@@ -114,8 +114,8 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   if (!row.api.empty()) config.limiter = MakeLimiter(pool, config.id, config.name, row.api, caller);
   // A runner serves what it reaches itself.
   if (!row.api.empty() && caller != Caller::kRunner)
-    config.fallback = RelayToRunner(config.id, PoolOf(conninfo, kRelaySessions),
-                                    caller == Caller::kUpdator);
+    config.other_host =
+        HostOfRunner(config.id, {PoolOf(conninfo, kCallSessions), pool}, caller);
   return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 

@@ -42,9 +42,9 @@ Response Unanswered(Outcome outcome, const std::string& error) {
 
 using Sessions = std::shared_ptr<db::Pool>;
 
-class Caller {
+class RelayCaller {
  public:
-  Caller(std::int64_t cluster_id, std::string own_home, Sessions sessions)
+  RelayCaller(std::int64_t cluster_id, std::string own_home, Sessions sessions)
       : cluster_id_(cluster_id), own_home_(std::move(own_home)), sessions_(std::move(sessions)) {}
 
   Response Call(const cluster::RelayedCall& call) {
@@ -122,12 +122,12 @@ class Report {
   Report(std::int64_t cluster_id, std::string own_home, Sessions sessions)
       : cluster_id_(cluster_id), own_home_(std::move(own_home)), sessions_(std::move(sessions)) {}
 
-  void Reached() {
+  void NotFromHere() {
     if (Clock::now() < again_at_) return;
     again_at_ = Clock::now() + std::chrono::minutes(1);
     Write([&](db::Tx& tx) { tx.Exec(sql::kMarkUnreachableFrom, cluster_id_, own_home_); });
   }
-  void NotReached() {
+  void NotFromAnywhere() {
     Write([&](db::Tx& tx) { tx.Exec(sql::kMarkHolderUnreachable, cluster_id_); });
   }
 
@@ -155,20 +155,26 @@ std::string OwnHome() { return HostName() + ":" + CigriHome(); }
 
 cluster::Relay RelayToHome(std::int64_t cluster_id, const std::string& conninfo) {
   const auto sessions = std::make_shared<db::Pool>(conninfo, "cigri calls", 1);
-  return [caller = std::make_shared<Caller>(cluster_id, OwnHome(), sessions)](
+  return [caller = std::make_shared<RelayCaller>(cluster_id, OwnHome(), sessions)](
              const cluster::RelayedCall& call) { return caller->Call(call); };
 }
 
-cluster::Relay RelayToRunner(std::int64_t cluster_id, std::shared_ptr<db::Pool> sessions,
-                             bool reports) {
-  const auto caller = std::make_shared<Caller>(cluster_id, OwnHome(), sessions);
-  const auto report = std::make_shared<Report>(cluster_id, OwnHome(), sessions);
-  return [=](const cluster::RelayedCall& call) {
-    auto r = caller->Call(call);
-    if (reports && r.outcome == Outcome::kAnswered) report->Reached();
-    if (reports && r.outcome == Outcome::kNotSent) report->NotReached();
-    return r;
+cluster::OtherHost HostOfRunner(std::int64_t cluster_id, const HostSessions& sessions,
+                                Caller caller) {
+  const auto call = std::make_shared<RelayCaller>(cluster_id, OwnHome(), sessions.calls);
+  cluster::OtherHost other;
+  other.call = [call](const cluster::RelayedCall& one) { return call->Call(one); };
+  if (caller != Caller::kUpdator) return other;
+  other.calls_first = [cluster_id, home = OwnHome(), statements = sessions.statements] {
+    auto db = statements->Get();
+    db::Tx tx(*db, db::Tx::Sync::kOff);
+    return tx.One(sql::kServedElsewhere, cluster_id, home).elsewhere;
   };
+  const auto report = std::make_shared<Report>(cluster_id, OwnHome(), sessions.statements);
+  other.report = [report](bool answered) {
+    answered ? report->NotFromHere() : report->NotFromAnywhere();
+  };
+  return other;
 }
 
 }  // namespace cigri::clusterdb

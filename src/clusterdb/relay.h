@@ -1,12 +1,13 @@
-// Calls to clusters that this host cannot reach: the local ones of other hosts, whose sockets are
-// there, and remote ones that the network keeps from us. A row of the table relayed_calls asks the
-// runner of another host to make the call (runner/relay_server.h).
+// Calls that another host makes: to its local clusters, whose sockets are there, and to remote ones
+// that its runner has. A row of the table relayed_calls asks that runner for the call
+// (runner/relay_server.h).
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "cluster/cluster.h"
+#include "clusterdb/clusterdb.h"
 #include "db/db.h"
 
 namespace cigri::clusterdb {
@@ -16,10 +17,17 @@ namespace cigri::clusterdb {
 /// taken and not answered may have been sent. Not for two threads at once.
 cluster::Relay RelayToHome(std::int64_t cluster_id, const std::string& conninfo);
 
-/// In the same way, to remote cluster `cluster_id` through the runner that has it, if that is
-/// another home's, with one of `sessions`. `reports`: what its calls show, it writes to
-/// unreachable_clusters, so that a runner that reaches the cluster gets it.
-cluster::Relay RelayToRunner(std::int64_t cluster_id, std::shared_ptr<db::Pool> sessions,
-                             bool reports);
+/// Sessions that the drivers of a process share.
+struct HostSessions {
+  std::shared_ptr<db::Pool> calls;       ///< each for the time of a call
+  std::shared_ptr<db::Pool> statements;  ///< each for a statement
+};
+
+/// In the same way, to remote cluster `cluster_id` through the runner that has its lease, if that
+/// is another home's. The updator's calls are made there first, so that several hosts poll; and
+/// what its calls show, it writes to unreachable_clusters, so that a runner that reaches the
+/// cluster gets it.
+cluster::OtherHost HostOfRunner(std::int64_t cluster_id, const HostSessions& sessions,
+                                Caller caller);
 
 }  // namespace cigri::clusterdb

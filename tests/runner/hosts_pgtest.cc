@@ -257,6 +257,74 @@ TEST_F(CutOffLeaderPgTest, AClusterGoesToTheRunnerThatReachesIt) {
   EXPECT_EQ(server_.Asked("DELETE", "/jobs/84.json").size(), 1u);
 }
 
+// One host's network and processors carried every poll of the grid.
+class PollsPgTest : public HostsPgTest {
+ protected:
+  void SetUp() override {
+    HostsPgTest::SetUp();
+    setenv("CIGRI_HOME", home_.c_str(), 1);
+    GivenOars(2);
+    const nlohmann::json job = {{"id", 84}, {"state", "Running"}, {"name", "cigri.1.x"}};
+    server_.On("GET", "ids=84", Says({{"items", {job}}, {"total", 1}, {"offset", 0}}));
+    mine_ = Start();
+    ASSERT_TRUE(AwaitLeases(*mine_, 2));
+    other_ = Start(8, false, "/other");
+    ASSERT_TRUE(AwaitLeases(*other_, 1));
+    ASSERT_TRUE(AwaitLeases(*mine_, 1));
+  }
+  void TearDown() override {
+    unsetenv("CIGRI_HOME");
+    HostsPgTest::TearDown();
+  }
+  // The updator's driver of the cluster that a runner has.
+  std::unique_ptr<cluster::Cluster> DriverOf(const RunnerProcess& runner) {
+    db::Connection session(conninfo(), "updator");
+    db::Tx tx(session);
+    for (const auto& row : clusterdb::LoadClusters(tx))
+      if (Count("cluster_leases AS l JOIN runners AS r ON r.id = l.runner_id WHERE cluster_id = " +
+                std::to_string(row.config.id) + " AND r.pid = " + std::to_string(runner.pid())) == 1)
+        return clusterdb::MakeDriver(row, conninfo(), clusterdb::Caller::kUpdator);
+    throw std::runtime_error("the runner has no cluster");
+  }
+  struct Calls {
+    int here = 0, elsewhere = 0;
+  };
+  // Who made the calls of some polls.
+  Calls Poll(cluster::Cluster& driver, int polls) {
+    const auto asked = [this] {
+      return Count("generate_series(1, (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "
+                   "relayed_calls_id_seq))");
+    };
+    Calls made;
+    const auto before = asked();
+    for (int i = 0; i < polls; ++i) {
+      const auto answer = driver.Poll({.jobs = {test::RefOf("84", "cigri.1.x")}, .token = ""});
+      EXPECT_EQ(answer.jobs.size(), 1u);
+      made.here += answer.calls;
+    }
+    made.elsewhere = static_cast<int>(asked() - before);
+    made.here -= made.elsewhere;
+    return made;
+  }
+  std::unique_ptr<RunnerProcess> mine_, other_;
+};
+
+TEST_F(PollsPgTest, AreMadeByTheHostThatHasTheCluster) {
+  EXPECT_EQ(Poll(*DriverOf(*mine_), 3).elsewhere, 0);
+  const auto driver = DriverOf(*other_);
+  const auto made = Poll(*driver, 4);
+  EXPECT_EQ(made.here, 1) << "it shows that this host could make them, too";
+  EXPECT_GE(made.elsewhere, 3);
+  EXPECT_EQ(Count("unreachable_clusters"), 0);
+  // A host that stands still costs seconds, not a poll.
+  other_->Stop();
+  EXPECT_GE(Poll(*driver, 1).elsewhere, 1);
+  EXPECT_EQ(Count("relayed_calls"), 0);
+  other_->Kill(SIGKILL);
+  ASSERT_TRUE(AwaitLeases(*mine_, 2));
+  EXPECT_EQ(Poll(*driver, 3).elsewhere, 0);
+}
+
 TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {
   GivenOars(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
