@@ -79,8 +79,8 @@ class Reader final : public nlohmann::json_sax<json> {
             const std::string& hint = "");
   bool Parameter(std::size_t begin, const std::string& text);
   bool BadParameter(std::size_t begin, const std::string& what);
-  void EndRow();
-  void AddLine(std::size_t begin, const std::string& line);
+  bool EndRow();
+  bool AddLine(std::size_t begin, const std::string& line);
   void Note(std::size_t at, const std::string& key, const std::string& message,
             const std::string& hint = "");
   std::string ParamPath() const {
@@ -164,7 +164,7 @@ bool Reader::Value(json v, std::size_t begin, const std::string& text) {
   const bool nul = v.is_string() && text.find('\0') != text.npos;
   Put(std::move(v), begin);
   if (nul) Note(begin, key_path_, "contains a NUL byte, which no program can be given");
-  return true;
+  return !doc_.Full();
 }
 
 bool Reader::Open(json v) {
@@ -193,7 +193,7 @@ bool Reader::key(string_t& k) {
     Note(begin, path, "key \"" + Shown(k) + "\" is given twice", "keep one of them");
   if (key_.find('\0') != key_.npos) Note(begin, path, "a key contains a NUL byte");
   doc_.key_where[path] = begin;
-  return true;
+  return !doc_.Full();
 }
 
 bool Reader::start_array(std::size_t) {
@@ -215,9 +215,8 @@ bool Reader::start_array(std::size_t) {
 bool Reader::end_array() {
   if (!in_params_) return Close();
   if (in_row_) {
-    EndRow();
     in_row_ = false;
-    return doc_.params.lines.size() <= kMaxLines;
+    return EndRow();
   }
   in_params_ = false;
   doc_.params.end = read_;
@@ -233,11 +232,10 @@ bool Reader::Parameter(std::size_t begin, const std::string& text) {
     Note(begin, ParamPath(), "is no array of values, the parameters before it are");
     mixed_ = true;
   }
-  AddLine(begin, text);
-  return doc_.params.lines.size() <= kMaxLines;
+  return AddLine(begin, text);
 }
 
-void Reader::EndRow() {
+bool Reader::EndRow() {
   auto& params = doc_.params;
   if (params.lines.empty()) {
     params.rows = true;
@@ -255,15 +253,17 @@ void Reader::EndRow() {
     const auto problem = LineProblem(value);
     if (!problem.empty()) Note(row_begin_, ParamPath(), problem);
   }
-  AddLine(row_begin_, EncodeValues(row_));
+  return AddLine(row_begin_, EncodeValues(row_));
 }
 
-void Reader::AddLine(std::size_t begin, const std::string& line) {
+// False when the rest need not be read.
+bool Reader::AddLine(std::size_t begin, const std::string& line) {
   const auto problem = LineProblem(line);
   if (!problem.empty()) Note(begin, ParamPath(), problem);
   doc_.params.lines.Add(line);
   if (doc_.params.lines.size() > kMaxLines)
-    Stop(begin, "params", "more than 10000000 parameters", "split it into several campaigns");
+    return Stop(begin, "params", "more than 10000000 parameters", "split it into several campaigns");
+  return !doc_.Full();
 }
 
 bool Reader::BadParameter(std::size_t begin, const std::string& what) {

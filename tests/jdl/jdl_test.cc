@@ -420,6 +420,21 @@ TEST(JdlTest, HugeDeepAndBinaryTextIsRefusedQuickly) {
   EXPECT_LE(Parse(wrong + "1]}", Grid()).faults.size(), 51u);
 }
 
+// A JDL with a fault in each of its lines took as long as a good one.
+TEST(JdlTest, ReadingEndsWhenTheListOfFaultsIsFull) {
+  const std::string before = R"({"name":"n","exec_file":"x","clusters":{"a":{}})";
+  std::string parameters = R"(,"params":[)", rows = parameters, keys;
+  for (int i = 0; i < 60; ++i) {
+    parameters += R"("\u0000",)";
+    rows += R"(["\u0000"],)";
+    keys += R"(,"name":"n")";
+  }
+  for (const auto& faults : {parameters, rows, keys}) {
+    const auto result = Parse(before + faults + " no JSON", Grid());
+    EXPECT_EQ(result.faults.size(), 50u) << "what is no JSON was not read:\n" << Faults(result);
+  }
+}
+
 TEST(JdlTest, AParameterLineOfMoreThanItsLimitIsRefused) {
   const auto text = R"({"name":"n","exec_file":"x","clusters":{"alpha":{}},"params":["a",")" +
                     std::string(kLineBytes + 1, 'x') + "\"]}";
