@@ -166,9 +166,13 @@ cluster::OtherHost HostOfRunner(std::int64_t cluster_id, const HostSessions& ses
   other.call = [call](const cluster::RelayedCall& one) { return call->Call(one); };
   if (caller != Caller::kUpdator) return other;
   other.calls_first = [cluster_id, home = OwnHome(), statements = sessions.statements] {
-    auto db = statements->Get();
-    db::Tx tx(*db, db::Tx::Sync::kOff);
-    return tx.One(sql::kServedElsewhere, cluster_id, home).elsewhere;
+    try {
+      auto db = statements->Get();
+      db::Tx tx(*db, db::Tx::Sync::kOff);
+      return tx.One(sql::kServedElsewhere, cluster_id, home).elsewhere;
+    } catch (const std::exception&) {  // nobody is asked without the database
+      return false;
+    }
   };
   const auto report = std::make_shared<Report>(cluster_id, OwnHome(), sessions.statements);
   other.report = [report](bool answered) {
