@@ -13,6 +13,7 @@ import argparse
 import http.client
 import itertools
 import json
+import multiprocessing
 import os
 import pathlib
 import shutil
@@ -95,7 +96,8 @@ class Grid:
         return Api(self.home + "/run/api.sock", user)
 
 
-def submit(grid, users, options, errors):
+def submit(grid, users, options, refused):
+    """In a process of its own: a thread would make the readers of this one wait for Python."""
     for user in users:
         api = grid.api(user)
         for _ in range(options.campaigns):
@@ -104,7 +106,7 @@ def submit(grid, users, options, errors):
                         {"name": "crowd", "exec_file": "true", "nb_jobs": options.tasks,
                          "exec_directory": "/tmp", "clusters": {"here": {}}})
             except Exception as error:  # pylint: disable=broad-except
-                errors.append(str(error))
+                refused.put(str(error))
 
 
 def poll(grid, user, campaign, over, took, errors, phase):
@@ -143,13 +145,17 @@ def measure(grid, options):
                                                    first[users[i % len(users)]], over, took, errors,
                                                    i / options.clients))
                for i in range(options.clients)]
-    submitters = [threading.Thread(target=submit, args=(grid, users[i::8], options, errors))
+    refused = multiprocessing.Queue()
+    submitters = [multiprocessing.Process(target=submit, args=(grid, users[i::8], options, refused))
                   for i in range(8)]
     began = time.monotonic()
-    for thread in threads + submitters:
-        thread.start()
-    for thread in submitters:
-        thread.join()
+    for one in submitters + threads:  # processes first: a fork copies one thread only
+        one.start()
+    for process in submitters:
+        while process.exitcode is None or not refused.empty():
+            while not refused.empty():
+                errors.append(refused.get())
+            process.join(0.1)
     submitted, until = time.monotonic() - began, time.perf_counter()
     want = options.users * (options.campaigns * options.tasks + 1)
     while (done := jobs_done(grid)) < want and time.monotonic() - began < options.limit:
