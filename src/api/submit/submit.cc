@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "api/http/router.h"
@@ -74,24 +75,19 @@ struct ReadSubmission {
 ReadSubmission ReadJdl(Context& context, const Request& request) {
   constexpr std::size_t kLong = 32 << 10;
   constexpr int kNice = 10;
-  const auto read = [&](const SubmissionContext& submission) {
+  static Turns turns(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 2));
+  const bool is_long = request.body.size() >= kLong;
+  std::optional<Turns::Turn> turn;
+  if (is_long) turn.emplace(turns, request.caller.user);
+  auto submission = LoadSubmissionContext(context, request);
+  const auto read = [&] {
+    if (is_long) setpriority(PRIO_PROCESS, 0, kNice);  // of this thread, its own
     auto result =
         jdl::Parse(request.body, submission.info.defaults, OptionsOf(context.config, request));
     RequireNoFaults(result.faults);
     return result;
   };
-  if (request.body.size() < kLong) {
-    auto submission = LoadSubmissionContext(context, request);
-    auto result = read(submission);
-    return {std::move(submission), std::move(result)};
-  }
-  static Turns turns(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 2));
-  const Turns::Turn turn(turns, request.caller.user);
-  auto submission = LoadSubmissionContext(context, request);
-  auto result = std::async(std::launch::async, [&] {
-                  setpriority(PRIO_PROCESS, 0, kNice);  // of this thread
-                  return read(submission);
-                }).get();
+  auto result = is_long ? std::async(std::launch::async, read).get() : read();
   return {std::move(submission), std::move(result)};
 }
 
