@@ -176,9 +176,8 @@ http::Response RestApi::Send(const RelayedCall& call, const http::Client::Header
     here = SendFromHere(call, headers);
     return reached_from_here_ = here.outcome != http::Outcome::kNotSent;
   };
-  const bool here_first = reached_from_here_
-                              ? !other.calls_first || !other.calls_first()
-                              : CallLimiter::Clock::now() >= from_here_again_;
+  const bool here_first = reached_from_here_ ? !other.calls_first || !other.calls_first()
+                                             : CallLimiter::Clock::now() >= from_here_again_;
   if (here_first && try_from_here()) return here;
   auto there = other.call(call);
   if (there.outcome != http::Outcome::kNotSent) {

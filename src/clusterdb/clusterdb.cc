@@ -114,8 +114,7 @@ std::unique_ptr<cluster::Cluster> MakeDriver(const ClusterRow& row, const std::s
   if (!row.api.empty()) config.limiter = MakeLimiter(pool, config.id, config.name, row.api, caller);
   // A runner serves what it reaches itself.
   if (!row.api.empty() && caller != Caller::kRunner)
-    config.other_host =
-        HostOfRunner(config.id, {PoolOf(conninfo, kCallSessions), pool}, caller);
+    config.other_host = HostOfRunner(config.id, {PoolOf(conninfo, kCallSessions), pool}, caller);
   return cluster::MakeCluster(config, TokensOf(row, key_file, pool));
 }
 

@@ -262,7 +262,8 @@ bool Reader::AddLine(std::size_t begin, const std::string& line) {
   if (!problem.empty()) Note(begin, ParamPath(), problem);
   doc_.params.lines.Add(line);
   if (doc_.params.lines.size() > kMaxLines)
-    return Stop(begin, "params", "more than 10000000 parameters", "split it into several campaigns");
+    return Stop(begin, "params", "more than 10000000 parameters",
+                "split it into several campaigns");
   return !doc_.Full();
 }
 

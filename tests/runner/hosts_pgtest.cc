@@ -280,9 +280,10 @@ class PollsPgTest : public HostsPgTest {
   std::unique_ptr<cluster::Cluster> DriverOf(const RunnerProcess& runner) {
     db::Connection session(conninfo(), "updator");
     db::Tx tx(session);
+    const auto lease = "cluster_leases AS l JOIN runners AS r ON r.id = l.runner_id WHERE r.pid = " +
+                       std::to_string(runner.pid()) + " AND l.cluster_id = ";
     for (const auto& row : clusterdb::LoadClusters(tx))
-      if (Count("cluster_leases AS l JOIN runners AS r ON r.id = l.runner_id WHERE cluster_id = " +
-                std::to_string(row.config.id) + " AND r.pid = " + std::to_string(runner.pid())) == 1)
+      if (Count(lease + std::to_string(row.config.id)) == 1)
         return clusterdb::MakeDriver(row, conninfo(), clusterdb::Caller::kUpdator);
     throw std::runtime_error("the runner has no cluster");
   }
