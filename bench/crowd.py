@@ -163,11 +163,12 @@ def measure(grid, options):
     over.set()
     for thread in threads:
         thread.join()
+    exact = grid.api("root").ask("GET", "/admin/check")[0]["ok"]
     print(f"{options.users * options.campaigns} campaigns submitted in {submitted:.0f} s, "
           f"{done} of {want} jobs done after {time.monotonic() - began:.0f} s, "
-          f"{len(took)} reads, {len(errors)} refused{': ' + errors[0] if errors else ''}; "
+          f"{len(took)} reads, {len(errors)} refused{': ' + errors[0] if errors else ''}, "
+          f"gridadmin check {'agrees' if exact else 'DISAGREES'}; "
           f"load {os.getloadavg()[0]:.1f}")
-    exact = grid.api("root").ask("GET", "/admin/check")[0]["ok"]
     ratios = [p99(some) / p99(idle) for some in ([s for _, s in took],
                                                  [s for at, s in took if at < until],
                                                  [s for at, s in took if at >= until])]
