@@ -10,7 +10,7 @@ namespace cigri::cluster {
 
 http::Response Cluster::Relayed(const RelayedCall&) {
   http::Response r;
-  r.error = "this kind of cluster is not called by HTTP";
+  r.error = "this kind of cluster is not called for other hosts";
   return r;
 }
 

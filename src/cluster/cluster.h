@@ -383,8 +383,7 @@ class Cluster {
   /// when nothing speaks against it.
   virtual std::string CredentialError(const std::string& cluster_user);
   /// Makes a call for a host that cannot reach the cluster, past the limiter, which stands before
-  /// that host's driver. By default it is not sent: this kind is not called by HTTP. Throws
-  /// CallFailed(kAuth) without a valid token.
+  /// that host's driver. By default it is not sent. Throws CallFailed(kAuth) without a valid token.
   virtual http::Response Relayed(const RelayedCall& call);
   /// The limiter before its API, nullptr when there is none.
   virtual CallLimiter* limiter() { return nullptr; }

@@ -27,6 +27,26 @@ bool NotConnected(const std::string& err) {
   return false;
 }
 
+// Words, and a text of any bytes, as the body of a call; a word holds no zero byte.
+std::string Pack(const std::vector<std::string>& words, const std::string& text) {
+  std::string packed = std::to_string(words.size()) + '\0';
+  for (const auto& word : words) packed.append(word.c_str()).push_back('\0');
+  return packed + text;
+}
+
+std::pair<std::vector<std::string>, std::string> Unpack(const std::string& packed) {
+  std::size_t at = 0;
+  const auto next = [&] {
+    const auto end = std::min(packed.find('\0', at), packed.size());
+    auto word = packed.substr(at, end - at);
+    at = std::min(end + 1, packed.size());
+    return word;
+  };
+  std::vector<std::string> words(std::min<std::size_t>(std::stoul(next()), packed.size()));
+  for (auto& word : words) word = next();
+  return {std::move(words), packed.substr(at)};
+}
+
 std::string OurName() {
   const auto* entry = getpwuid(geteuid());
   return entry == nullptr ? "" : entry->pw_name;
@@ -44,7 +64,8 @@ void RequireName(const std::string& user) {
 
 }  // namespace
 
-CommandTransport::CommandTransport(const ClusterConfig& config) : config_(config) {}
+CommandTransport::CommandTransport(const ClusterConfig& config)
+    : config_(config), route_(config.other_host) {}
 
 std::vector<std::string> CommandTransport::Words(const std::string& script,
                                                  const std::string& user) const {
@@ -70,16 +91,52 @@ std::vector<std::string> CommandTransport::Words(const std::string& script,
   return words;
 }
 
-CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const std::string& user,
-                                    const std::string& input,
-                                    CallLimiter::Clock::time_point begin_by) {
-  const auto whom = user.empty() ? config_.auth_user : user;
-  RequireName(whom);
+http::Response CommandTransport::Relayed(const RelayedCall& call,
+                                         const std::set<std::string>& programs) const {
+  const auto argv = Unpack(call.body).first;
+  if (!argv.empty() && programs.count(argv[0]) != 0) return RunFromHere(call);
+  http::Response refused;
+  refused.error = "another host may only run " +
+                  Join({programs.begin(), programs.end()}, ", ") + " here";
+  return refused;
+}
+
+http::Response CommandTransport::RunFromHere(const RelayedCall& call) const {
+  const auto [argv, input] = Unpack(call.body);
+  RequireName(call.cluster_user);
   std::string script = "cd; ";
   for (const auto& [name, value] : At(config_.options, "environment").items())
     script += "export " + name + "=" + ShellQuote(value.get<std::string>()) + "; ";
   for (const auto& word : argv) script += ShellQuote(word) + " ";
   script += "; printf '\\ncigri-end %d\\n' $?";
+  process::Command command;
+  command.argv = Words(script, call.cluster_user);
+  command.input = input;
+  command.time_limit = call.timeout;
+  command.output_limit = 256 << 20;
+  const auto ran = process::Run(command);
+  http::Response r;
+  const auto end = ran.out.rfind(kEnd);
+  if (ran.outcome == process::Outcome::kExited && end != ran.out.npos) {
+    r.outcome = http::Outcome::kAnswered;
+    r.status = std::atoi(ran.out.c_str() + end + sizeof kEnd - 1);
+    r.body = Pack({ran.err}, ran.out.substr(0, end));
+    return r;
+  }
+  const bool none =
+      ran.outcome == process::Outcome::kNotStarted ||
+      (ran.outcome == process::Outcome::kExited && ran.out.empty() && NotConnected(ran.err));
+  r.outcome = none ? http::Outcome::kNotSent : http::Outcome::kMaybeSent;
+  r.error = process::HowItEnded(command, ran) + ": " + ErrorText(ran.err);
+  return r;
+}
+
+CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const std::string& user,
+                                    const std::string& input,
+                                    CallLimiter::Clock::time_point begin_by) {
+  const RelayedCall call{"RUN", "", Pack(argv, input), config_.call_timeout,
+                         user.empty() ? config_.auth_user : user};
+  RequireName(call.cluster_user);
   if (config_.limiter)
     config_.limiter->Before(std::min(begin_by, CallLimiter::Clock::now() + config_.call_timeout));
   CommandResult result;
@@ -88,25 +145,15 @@ CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const 
     result.why = "its time to be sent had passed";
     return result;
   }
-  process::Command command;
-  command.argv = Words(script, whom);
-  command.input = input;
-  command.time_limit = config_.call_timeout;
-  command.output_limit = 256 << 20;
-  const auto ran = process::Run(command);
+  const auto r = route_.Send(call, [&] { return RunFromHere(call); });
   ++calls_;
-  result.err = ran.err;
-  const auto end = ran.out.rfind(kEnd);
-  if (ran.outcome == process::Outcome::kExited && end != ran.out.npos) {
-    result.outcome = CommandOutcome::kDone;
-    result.code = std::atoi(ran.out.c_str() + end + sizeof kEnd - 1);
-    result.out = ran.out.substr(0, end);
+  if (r.outcome == http::Outcome::kAnswered) {
+    auto [err, out] = Unpack(r.body);
+    result = {CommandOutcome::kDone, r.status, std::move(out), err.at(0), ""};
   } else {
-    const bool none =
-        ran.outcome == process::Outcome::kNotStarted ||
-        (ran.outcome == process::Outcome::kExited && ran.out.empty() && NotConnected(ran.err));
-    result.outcome = none ? CommandOutcome::kNotBegun : CommandOutcome::kUnknown;
-    result.why = process::HowItEnded(command, ran) + ": " + ErrorText(ran.err);
+    result.outcome =
+        r.outcome == http::Outcome::kNotSent ? CommandOutcome::kNotBegun : CommandOutcome::kUnknown;
+    result.why = r.error;
   }
   if (config_.limiter) config_.limiter->After(result.outcome == CommandOutcome::kDone, result.why);
   return result;

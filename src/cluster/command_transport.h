@@ -1,9 +1,11 @@
 // Runs the commands of a batch scheduler, here or on another host, for drivers of schedulers
 // without a REST API. Says of each whether it was done, certainly not begun, or is in doubt.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
+#include "cluster/call_route.h"
 #include "cluster/cluster.h"
 
 namespace cigri::cluster {
@@ -34,12 +36,17 @@ class CommandTransport {
       CallLimiter::Clock::time_point begin_by = CallLimiter::Clock::time_point::max());
   /// The exception for a command that was not done, or whose answer says nothing of use.
   CallFailed Failed(const std::string& what, const CommandResult& result) const;
+  /// Cluster::Relayed(): a command that another host's transport has sent here, if it is one of
+  /// `programs`: who may write to the table of calls gets no shell.
+  http::Response Relayed(const RelayedCall& call, const std::set<std::string>& programs) const;
   int calls() const { return calls_; }
   const ClusterConfig& config() const { return config_; }
 
  private:
+  http::Response RunFromHere(const RelayedCall& call) const;
   std::vector<std::string> Words(const std::string& script, const std::string& user) const;
   ClusterConfig config_;
+  CallRoute route_;
   int calls_ = 0;
 };
 

@@ -61,7 +61,8 @@ RestApi::RestApi(const ClusterConfig& config, TokenSource tokens, Identity ident
     : config_(config),
       tokens_(std::move(tokens)),
       identity_(identity),
-      client_(http::Endpoint::Parse(config.api_url), ClientOptions(config)) {
+      client_(http::Endpoint::Parse(config.api_url), ClientOptions(config)),
+      route_(config.other_host) {
   url_ = client_.endpoint().Text();
 }
 
@@ -164,35 +165,6 @@ http::Response RestApi::SendFromHere(const RelayedCall& call,
   return client_.Post(call.path, call.body, "application/json", headers);
 }
 
-// What cannot be sent from here goes through the host that has the cluster's lease. For a while the
-// next calls go there at once, since to find out may take the time of a connection. A caller whose
-// calls are to be made there first gets them from here when that host cannot send them.
-http::Response RestApi::Send(const RelayedCall& call, const http::Client::Headers& headers) {
-  constexpr std::chrono::minutes kThereFor{1};
-  const auto& other = config_.other_host;
-  if (!other.call) return SendFromHere(call, headers);
-  http::Response here;
-  const auto try_from_here = [&] {
-    here = SendFromHere(call, headers);
-    return reached_from_here_ = here.outcome != http::Outcome::kNotSent;
-  };
-  const bool here_first = reached_from_here_ ? !other.calls_first || !other.calls_first()
-                                             : CallLimiter::Clock::now() >= from_here_again_;
-  if (here_first && try_from_here()) return here;
-  auto there = other.call(call);
-  if (there.outcome != http::Outcome::kNotSent) {
-    if (here_first) from_here_again_ = CallLimiter::Clock::now() + kThereFor;
-    if (!reached_from_here_ && other.report && there.outcome == http::Outcome::kAnswered)
-      other.report(true);
-    return there;
-  }
-  from_here_again_ = {};
-  if (!here_first && try_from_here()) return here;
-  if (other.report) other.report(false);
-  if (!there.error.empty()) here.error += "; " + there.error;
-  return here;
-}
-
 http::Response RestApi::Relayed(const RelayedCall& call) {
   return SendFromHere(call, Headers(call.cluster_user));
 }
@@ -201,7 +173,8 @@ http::Response RestApi::Call(const std::string& method, const std::string& path,
                              const std::string& body, const std::string& user) {
   const auto headers = Headers(user);
   return Limited(CallLimiter::Clock::now() + config_.call_timeout, [&] {
-    return Send({method, path, body, config_.call_timeout, user}, headers);
+    const RelayedCall call{method, path, body, config_.call_timeout, user};
+    return route_.Send(call, [&] { return SendFromHere(call, headers); });
   });
 }
 

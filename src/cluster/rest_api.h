@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "cluster/call_route.h"
 #include "cluster/cluster.h"
 #include "http/client.h"
 
@@ -57,17 +58,15 @@ class RestApi {
                       const std::string& user);
   http::Response Limited(CallLimiter::Clock::time_point until,
                          const std::function<http::Response()>& call);
-  http::Response Send(const RelayedCall& call, const http::Client::Headers& headers);
   http::Response SendFromHere(const RelayedCall& call, const http::Client::Headers& headers);
   ClusterConfig config_;
   TokenSource tokens_;
   Identity identity_;
   std::string url_;
   http::Client client_;
+  CallRoute route_;
   int calls_ = 0;
   double clock_ = 0;
-  bool reached_from_here_ = false;
-  CallLimiter::Clock::time_point from_here_again_{};  // else: until then nothing is tried from here
   // By user: the token that was refused, and when.
   std::map<std::string, std::pair<std::string, std::chrono::steady_clock::time_point>> refused_;
 };

@@ -53,5 +53,53 @@ TEST(CommandTransportTest, AUserWhoseNameWouldBeAnOptionIsRefused) {
     EXPECT_THROW(transport.Run({"true"}, name), CallFailed) << name;
 }
 
+// Two hosts: `there` is reached, from here nothing is begun unless `wrapper` can be started.
+TEST(CommandTransportTest, WhatCannotBeginHereIsRunByTheHostThatHasTheCluster) {
+  CommandTransport there(ConfigOf("env WHO=%u"));
+  auto config = ConfigOf("/nosuchprogram");
+  std::vector<bool> reports;
+  config.other_host.call = [&](const RelayedCall& call) { return there.Relayed(call, {"sh"}); };
+  config.other_host.report = [&](bool answered) { reports.push_back(answered); };
+  CommandTransport here(config);
+  const std::string bytes("a\0\xff\n", 4);
+  const auto r = here.Run({"sh", "-c", "echo $WHO $1; cat; echo oops >&2; exit 3", "x", "it's"},
+                          "bob", bytes);
+  EXPECT_EQ(r.outcome, Outcome::kDone) << r.why;
+  EXPECT_EQ(r.code, 3);
+  EXPECT_EQ(r.out, "bob it's\n" + bytes);
+  EXPECT_EQ(r.err, "oops\n");
+  EXPECT_EQ(reports, std::vector<bool>{true});
+}
+
+TEST(CommandTransportTest, ACallerWhoseCallsAreMadeThereFirstGetsThemFromHereWhenTheyCannotBe) {
+  CommandTransport there(ConfigOf("env WHERE=there"));
+  auto config = ConfigOf("env WHERE=here");
+  bool away = false;
+  config.other_host.call = [&](const RelayedCall& call) {
+    return away ? http::Response() : there.Relayed(call, {"sh"});
+  };
+  config.other_host.calls_first = [] { return true; };
+  CommandTransport here(config);
+  const auto where = [&] { return here.Run({"sh", "-c", "echo $WHERE"}, "bob").out; };
+  EXPECT_EQ(where(), "here\n") << "the first one shows that it is reached from here";
+  EXPECT_EQ(where(), "there\n");
+  away = true;
+  EXPECT_EQ(where(), "here\n");
+}
+
+TEST(CommandTransportTest, AnotherHostGetsNoOtherProgramAndNoOddUser) {
+  CommandTransport there(ConfigOf("env"));
+  const std::string sh("1\0sh\0", 5), user = "alice";
+  const auto call = [&](const std::string& body, const std::string& whom) {
+    return there.Relayed({"RUN", "", body, std::chrono::seconds(1), whom}, {"qstat", "qdel"});
+  };
+  EXPECT_EQ(call(sh, user).outcome, http::Outcome::kNotSent);
+  EXPECT_EQ(call(sh, user).error, "another host may only run qdel, qstat here");
+  EXPECT_EQ(call("5", user).outcome, http::Outcome::kNotSent) << "no words";
+  EXPECT_THROW(call(std::string("1\0qstat\0", 8), "-oProxyCommand=id"), CallFailed);
+  for (const std::string body : {"", "x", "99999999999999999999"})
+    EXPECT_THROW(call(body, user), std::logic_error) << body;
+}
+
 }  // namespace
 }  // namespace cigri::cluster

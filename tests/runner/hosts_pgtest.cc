@@ -326,6 +326,23 @@ TEST_F(PollsPgTest, AreMadeByTheHostThatHasTheCluster) {
   EXPECT_EQ(Poll(*driver, 3).elsewhere, 0);
 }
 
+// Grid Engine has commands alone; its calls go the same way.
+TEST_F(PollsPgTest, CommandsAreRunByTheHostThatHasTheCluster) {
+  std::ofstream(home_ + "/qstat") << "#!/bin/sh\n"
+                                     "echo '<job_info><Queue-List><slots_total>8</slots_total>"
+                                     "</Queue-List></job_info>'\n";
+  std::filesystem::permissions(home_ + "/qstat", std::filesystem::perms::owner_all);
+  const nlohmann::json options = {{"command_wrapper", "env"},
+                                  {"environment", {{"PATH", home_ + ":/usr/bin:/bin"}}}};
+  Sql("UPDATE clusters SET kind = 'gridengine', api_url = 'local:', api_auth_type = 'none', "
+      "api_username = 'grid', options = '" + options.dump() + "'");
+  const auto driver = DriverOf(*other_);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(driver->GetResources({}).max, 8);
+  EXPECT_EQ(Count("generate_series(1, (SELECT last_value FROM relayed_calls_id_seq))"), 2)
+      << "the first one shows that this host could make them, too";
+  EXPECT_EQ(Count("relayed_calls"), 0);
+}
+
 TEST_F(HostsPgTest, WhatARunnerWritesAfterItsTermIsRefused) {
   GivenOars(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
