@@ -318,6 +318,18 @@ void StartWithoutShell() {
   ChildFails('l');
 }
 
+// The kernel deals out CPUs by sessions first (autogroup). A job has a session of its own, and a
+// niceness within it is nothing to others: so the session gets it, too. Users other than root are
+// heard ten times a second; until then it is said again.
+void BeNiceAsSession() {
+  static bool heard = false;
+  if (heard) return;
+  const int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+  const char* nice = g_job.parameters[kNice];
+  heard = fd < 0 || write(fd, nice, strlen(nice)) > 0 || errno != EAGAIN;
+  if (fd >= 0) close(fd);
+}
+
 struct Process {
   pid_t pid, parent;
   bool ours;
@@ -483,6 +495,7 @@ class Watch {
     SignalAll(SIGCONT);
   }
   void OnTime() {
+    BeNiceAsSession();
     const long long now = NowUs(CLOCK_MONOTONIC);
     if (phase_ == 0 && saved_at_ == 0 && now >= every_at_) {
       SignalAll(checkpoint_, true);
@@ -569,6 +582,7 @@ bool RunJob(char* name, size_t room, const sigset_t& signals) {
       static_cast<rlim_t>(atoll(g_job.parameters[kFile]));
   ParseIds(g_job.parameters[kIds]);
   PinTo(g_job.parameters[kCpus]);
+  BeNiceAsSession();
   OpenTransfers();
   g_child_cause = 0;
   g_without_shell = false;

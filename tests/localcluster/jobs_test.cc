@@ -280,6 +280,15 @@ TEST_F(JobsTest, ASlotHasACpuOfItsOwn) {
   EXPECT_EQ(Out("2"), "2\n");
 }
 
+TEST_F(JobsTest, AJobGivesWayToOtherSessionsToo) {
+  if (geteuid() != 0) GTEST_SKIP() << "others than root are heard ten times a second";
+  if (!fs::exists("/proc/self/autogroup")) GTEST_SKIP() << "this kernel knows no autogroup";
+  Start();
+  EXPECT_EQ(RunTask(0, "cat /proc/self/autogroup").wait_status, 0);
+  const std::string said = Out("0");
+  EXPECT_NE(said.find("nice 10\n"), std::string::npos) << said;
+}
+
 TEST_F(JobsTest, WithFewerCpusThanSlotsAJobMayUseAll) {
   Start(2, {"--pin-from", "99999"});
   Run(GivenBatch({"unset OMP_NUM_THREADS; nproc"}));
