@@ -10,6 +10,7 @@
 #include "db/conninfo.h"
 #include "db/deadline.h"
 #include "db/native.h"
+#include "db/niceness.h"
 #include "db/pooler.h"
 #include "db/rows_impl.h"
 
@@ -34,6 +35,7 @@ struct Connection::Impl {
   std::string server;  ///< the one of several that this session has
   std::set<std::string> prepared;
   bool generic = false;  ///< as SetPlans left it
+  Niceness niceness;
   std::set<std::string> notices;
   std::vector<std::unique_ptr<Inbox>> inboxes;
 };
@@ -65,7 +67,7 @@ auto Connection::Limited(const Body& body) -> decltype(body()) {
 }
 
 Connection::Connection(const std::string& conninfo, const std::string& application,
-                       std::chrono::milliseconds limit)
+                       std::chrono::milliseconds limit, int nicer)
     : limit_(limit) {
   constexpr const char* kHint =
       "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
@@ -96,6 +98,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
                   "gives our session to others after each transaction",
                   "name the server itself in DATABASE_HOST and DATABASE_PORT, or set "
                   "pool_mode = session for this database");
+    impl_->niceness = Niceness(impl_->c.sock(), pid_, nicer);
     if (reads_only)
       throw Fatal(kExitUnavailable, "no database: this server is a standby, which only reads",
                   "name all hosts in DATABASE_HOST, separated by commas: the tools find the one "
@@ -151,6 +154,7 @@ Tx::Tx(Connection& connection, Snapshot) : connection_(connection) {
 }
 template <typename Transaction>
 void Tx::Begin() {
+  connection_.impl_->niceness.Repeat();
   impl_.reset(
       new Impl{std::make_unique<Transaction>(connection_.impl_->c), connection_.impl_->generic});
   ++connection_.transactions_;
@@ -198,8 +202,11 @@ void Tx::Commit() {
   impl_->generic_before = connection_.impl_->generic;
 }
 
-Pool::Pool(std::string conninfo, std::string application, int most)
-    : conninfo_(std::move(conninfo)), application_(std::move(application)), most_(most) {}
+Pool::Pool(std::string conninfo, std::string application, int most, int nicer)
+    : conninfo_(std::move(conninfo)),
+      application_(std::move(application)),
+      most_(most),
+      nicer_(nicer) {}
 
 Pool::Lease Pool::Get() {
   std::unique_lock lock(mutex_);
@@ -219,7 +226,8 @@ Pool::Lease Pool::Get() {
   }
   lock.unlock();
   try {
-    return Lease(this, std::make_unique<Connection>(conninfo_, application_));
+    return Lease(this, std::make_unique<Connection>(conninfo_, application_,
+                                                     kStatementLimit, nicer_));
   } catch (...) {
     lock.lock();
     --out_;

@@ -71,8 +71,9 @@ class Connection {
   /// session here, whatever the server does: it throws Broken, or InDoubt for a commit.
   /// Throws Fatal(kExitUnavailable) with one line that says what to do when nobody answers, or when
   /// the server only reads (a standby); Fatal(kExitConfig) behind a pooler in transaction mode.
+  /// `nicer`: how much lower its priority in the server is than that of this process.
   Connection(const std::string& conninfo, const std::string& application,
-             std::chrono::milliseconds limit = kStatementLimit);
+             std::chrono::milliseconds limit = kStatementLimit, int nicer = 0);
   ~Connection();
   Connection(const Connection&) = delete;
 
@@ -171,7 +172,8 @@ class Tx {
 /// A bounded set of connections for a server with threads. A lost session is not given out again.
 class Pool {
  public:
-  Pool(std::string conninfo, std::string application, int most);
+  /// Its sessions are as those of Connection.
+  Pool(std::string conninfo, std::string application, int most, int nicer = 0);
   class Lease {
    public:
     Lease(Lease&&) = default;
@@ -197,7 +199,7 @@ class Pool {
     std::chrono::steady_clock::time_point since;
   };
   std::string conninfo_, application_;
-  int most_, out_ = 0;
+  int most_, nicer_, out_ = 0;
   std::vector<Idle> idle_;         // the last used at the end: the first ones fall idle
   std::set<std::uint64_t> turns_;  // of those who wait
   std::uint64_t last_turn_ = 0;

@@ -32,7 +32,8 @@ pid_t ParentOf(int pid) {
 
 // Numbers of processes mean nothing between containers: the one that is meant descends from whom we
 // speak to.
-Niceness::Niceness(int socket, int backend) : nice_(getpriority(PRIO_PROCESS, getpid())) {
+Niceness::Niceness(int socket, int backend, int nicer)
+    : nice_(getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())) + nicer) {
   const pid_t listener = nice_ > 0 ? ListenerOf(socket) : 0;
   if (listener == 0 || ParentOf(backend) != listener) return;
   if (setpriority(PRIO_PROCESS, static_cast<id_t>(backend), nice_) != 0) return;

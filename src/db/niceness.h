@@ -3,13 +3,14 @@
 
 namespace cigri::db {
 
-/// Makes the server process of a session as nice as our own process, where both run on this machine
-/// and we may: work that is left to wait does so in the database, too.
+/// Makes the server process of a session as nice as our own process, or nicer, where both run on this
+/// machine and we may: work that lets others go first does so in the database, too.
 class Niceness {
  public:
   Niceness() = default;
-  /// `socket` of the session, `backend` its server process as the server numbers it.
-  Niceness(int socket, int backend);
+  /// `socket` of the session, `backend` its server process as the server numbers it, which is to be
+  /// `nicer` than we are.
+  Niceness(int socket, int backend, int nicer);
   /// Says it again, if the kernel did not hear it yet.
   void Repeat();
 

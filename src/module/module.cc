@@ -285,6 +285,13 @@ class Loop {
   milliseconds retry_after_ = kFirstRetry;
 };
 
+// Readers of the API go before modules with much to do, and these before jobs; a module's sessions
+// are as nice (db/niceness.h).
+void BeNice() {
+  constexpr int kLessThanTheApi = 5;
+  [[maybe_unused]] const int ignored = nice(kLessThanTheApi);
+}
+
 bool StdinIsPipe() {
   struct stat st {};
   return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
@@ -299,6 +306,7 @@ int Run(int argc, char** argv, const Options& options, const std::function<void(
             {"--loop", &alone, "run alone, by timer and notices, without an almighty"}});
   if (const auto code = line.Read(argc, argv)) return *code;
   log::Init(options.name);
+  BeNice();
   if (once) return Loop(options, pass).Once();
   if (alone || !StdinIsPipe()) return Loop(options, pass).Alone();
   try {

@@ -1,6 +1,8 @@
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <fstream>
 #include <thread>
 
 #include "module/module.h"
@@ -41,6 +43,34 @@ TEST_F(ModulePgTest, ANewLeaderWaitsForWhoHasCheckedTheEpochAndNobodyPassesAfter
   tx.reset();
   db::Tx late(*module);
   EXPECT_THROW(CheckEpoch(late, 0), StaleEpoch);
+}
+
+// Where many jobs end, passes kept both cores busy, and a reader's session waited for its turn.
+TEST_F(ModulePgTest, AModuleAndItsSessionsLetTheApiGoFirst) {
+  process::SpawnOptions options;
+  options.environment = process::Environment{"CIGRI_DB=" + conninfo(), "LANG=C.UTF-8"};
+  options.death_signal = SIGKILL;
+  const pid_t module = process::Spawn({std::string(CIGRI_BIN_DIR) + "/nikita", "--loop"}, options);
+  EXPECT_TRUE(test::Await(
+      [&] { return Number("SELECT count(*) FROM modules WHERE name = 'nikita'") == 1; }));
+  const auto nice_of = [](pid_t pid) { return getpriority(PRIO_PROCESS, static_cast<id_t>(pid)); };
+  const auto session = static_cast<pid_t>(
+      Number("SELECT pid FROM pg_stat_activity WHERE application_name = 'cigri nikita'"));
+  EXPECT_EQ(nice_of(module), nice_of(getpid()) + 5);
+  EXPECT_EQ(nice_of(session), nice_of(module));
+  const auto group = [&] {
+    std::ifstream in("/proc/" + std::to_string(session) + "/autogroup");
+    std::string line;
+    return std::getline(in, line) ? line : "nice " + std::to_string(nice_of(module));
+  };
+  // Others than root may have to say it again, with the next pass.
+  EXPECT_TRUE(test::Await([&] {
+    Sql("NOTIFY cigri_wake");
+    return group().find("nice " + std::to_string(nice_of(module))) != std::string::npos;
+  })) << group();
+  EXPECT_EQ(nice_of(Connect()->backend_pid()), nice_of(getpid()));
+  kill(module, SIGTERM);
+  waitpid(module, nullptr, 0);
 }
 
 // It left with 70, "unexpected error", and was started again.
