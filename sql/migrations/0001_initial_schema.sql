@@ -576,9 +576,12 @@ CREATE TABLE unreachable_clusters (
 
 -- Calls to clusters that the runner of another host makes: to its local ones, whose sockets are
 -- there, and to those it has the lease of. Worth nothing after a crash: who waits for an answer
--- then has none.
+-- then has none. The numbers are of a sequence of its own, which is logged: that of an unlogged
+-- table's identity column cannot be read any more on a standby that becomes primary ("bad magic
+-- number in sequence").
+CREATE SEQUENCE relayed_call_ids;
 CREATE UNLOGGED TABLE relayed_calls (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id bigint PRIMARY KEY DEFAULT nextval('relayed_call_ids'),
     cluster_id int NOT NULL REFERENCES clusters ON DELETE CASCADE,
     caller int NOT NULL,              -- PostgreSQL's process for it: it hears relay_CALLER
     method text NOT NULL,

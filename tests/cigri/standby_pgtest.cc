@@ -103,5 +103,23 @@ TEST_F(StandbyTest, StatusAndDoctorSayWhoFollowsAndHow) {
   })) << LinesOf("standby");
 }
 
+// Promoted, it has to serve every table: what is not logged is there, and empty.
+TEST_F(StandbyTest, AStandbyThatBecomesPrimaryTakesACallForAnotherHost) {
+  StartStandby();
+  ASSERT_EQ(Cigri({"migrate"}).code, 0);
+  const auto on_standby = [this](const std::string& sql) {
+    return embedded::RunCommand({"psql", "-h", folder_, "-p", "5433", "-U", "cigri", "-d",
+                                 "postgres", "-XqAt", "-c", sql},
+                                std::chrono::seconds(60));
+  };
+  ASSERT_TRUE(test::Await([&] { return on_standby("SELECT epoch FROM grid").code == 0; }));
+  Postgres({"pg_ctl", "-D", folder_ + "/standby", "-s", "-w", "promote"});
+  const auto taken = on_standby(
+      "INSERT INTO clusters (name, kind, api_url) VALUES ('c', 'local', 'unix:/nowhere');"
+      "INSERT INTO relayed_calls (cluster_id, caller, method, path, body, timeout_ms) "
+      "SELECT id, 1, 'GET', '/', '', 1 FROM clusters");
+  EXPECT_EQ(taken.code, 0) << taken.output;
+}
+
 }  // namespace
 }  // namespace cigri

@@ -294,7 +294,7 @@ class PollsPgTest : public HostsPgTest {
   Calls Poll(cluster::Cluster& driver, int polls) {
     const auto asked = [this] {
       return Count("generate_series(1, (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "
-                   "relayed_calls_id_seq))");
+                   "relayed_call_ids))");
     };
     Calls made;
     const auto before = asked();
