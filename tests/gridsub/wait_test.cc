@@ -1,6 +1,9 @@
 #include "tools/common/wait.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "tests/gridsub/fake_api.h"
 #include "tools/common/api.h"
@@ -55,6 +58,24 @@ TEST(SeveralApisTest, ToolsWaitForOneOfThemAndThenNameAll) {
   }
   EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
   EXPECT_THROW(Api("unix:/nowhere/a.sock").Get("/clusters"), Fatal) << "one is not waited for";
+}
+
+// Of a host that is paused: the kernel takes the connection, and nobody answers.
+TEST(SeveralApisTest, AReadingToolLeavesOneThatIsSilent) {
+  gridsub::FakeApi fake;
+  const std::string socket = fake.folder() + "/silent.sock";
+  const int silent = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  socket.copy(name.sun_path, sizeof name.sun_path - 1);
+  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  ASSERT_EQ(listen(silent, 8), 0);
+  Api api("unix:" + socket + ",unix:" + fake.socket());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(api.Get("/clusters").status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_EQ(api.address(), "unix:" + fake.socket());
+  close(silent);
 }
 
 TEST(SummaryTextTest, ReportsWhatBecameOfAll) {

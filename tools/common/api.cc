@@ -88,6 +88,10 @@ std::string Text(const nlohmann::json& body, const char* key) {
 // How long the tool asks several APIs of which none takes its request, and its pause between.
 constexpr std::chrono::seconds kPatience{4};
 constexpr std::chrono::milliseconds kPause{200};
+// How long one of several may be silent about a Get, before the next one is asked: its host may be
+// paused, or cut off. One that works takes as long only for very much; then all do, and the tool
+// waits for it.
+constexpr std::chrono::milliseconds kSilence{1500};
 
 }  // namespace
 
@@ -150,12 +154,21 @@ bool Api::Connect() {
 }
 
 // `reads`: the request changes nothing, so an API without a database (503) may be left, too.
-Answer Api::Ask(const Send& send, bool reads) {
+// `hurried`: asks once at each of several addresses and allows it little silence.
+Answer Api::Ask(const Send& send, bool reads, const Hurried& hurried) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
+  std::size_t silent = addresses_.size() > 1 && hurried ? 0 : addresses_.size();
   for (std::size_t asked = 1;; ++asked) {
     http::Response response;
     response.error = unreachable_;
-    if (client_ != nullptr) response = send(*client_);
+    const bool hurry = silent < addresses_.size();
+    if (client_ != nullptr) response = hurry ? hurried(*client_, kSilence) : send(*client_);
+    if (hurry && response.outcome == http::Outcome::kMaybeSent) {
+      ++silent;
+      at_ = (at_ + 1) % addresses_.size();
+      Connect();
+      continue;
+    }
     const bool not_done =
         response.outcome == http::Outcome::kNotSent ||
         (reads && response.outcome == http::Outcome::kAnswered && response.status == 503);
@@ -189,7 +202,10 @@ Answer Api::Take(const http::Response& response) const {
 }
 
 Answer Api::Get(const std::string& path, std::chrono::milliseconds wait) {
-  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, true);
+  Hurried hurried;  // a long poll is silent because it was asked to be
+  if (wait.count() == 0)
+    hurried = [&](http::Client& client, auto silence) { return client.Get(path, {}, silence); };
+  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, true, hurried);
 }
 Answer Api::Stream(const std::string& path, const http::Client::Sink& sink) {
   return Ask([&](http::Client& client) { return client.Stream(path, sink); });

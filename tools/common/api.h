@@ -38,8 +38,9 @@ class Api {
   /// `address` as ApiAddress gives it: unix:PATH, http://, https:// or
   /// ssh://[user@]host[:port][/socket], which forwards the socket by `ssh -L` for as long as this
   /// object lives. Of several, separated by commas, it speaks to the first that takes requests. A
-  /// request that has certainly not been carried out goes to the next one; when none takes it, the
-  /// tool asks all of them again for some seconds.
+  /// request that has certainly not been carried out goes to the next one, and so does a Get without
+  /// `wait` that is not answered within a second and a half; when none takes it, the tool asks all
+  /// of them again for some seconds.
   explicit Api(const std::string& address);
   ~Api();
   Api(Api&&) noexcept;
@@ -63,7 +64,8 @@ class Api {
 
  private:
   using Send = std::function<http::Response(http::Client&)>;
-  Answer Ask(const Send& send, bool reads = false);
+  using Hurried = std::function<http::Response(http::Client&, std::chrono::milliseconds silence)>;
+  Answer Ask(const Send& send, bool reads = false, const Hurried& hurried = {});
   bool Connect();
   Answer Take(const http::Response& response) const;
   struct SshForward;
