@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
@@ -101,6 +102,22 @@ TEST_F(StandbyTest, StatusAndDoctorSayWhoFollowsAndHow) {
   EXPECT_TRUE(test::Await([&] {
     return LinesOf("standby").find("none is synchronous") != std::string::npos;
   })) << LinesOf("standby");
+}
+
+// The commit waits for a standby that is not there, until the session is ended.
+TEST_F(StandbyTest, ACommandWhoseDatabaseFailsOverSaysSoAndReportsNoBug) {
+  auto migrating = std::async(std::launch::async, [this] { return Cigri({"migrate"}); });
+  EXPECT_TRUE(test::Await([&] {
+    return embedded::RunCommand({"psql", "-h", folder_, "-p", "5432", "-U", "cigri", "-d",
+                                 "postgres", "-XqAt", "-c",
+                                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                                 "wait_event = 'SyncRep'"},
+                                std::chrono::seconds(60))
+               .output.find("t") == 0;
+  }));
+  const auto result = migrating.get();
+  EXPECT_EQ(result.code, 75) << result.output;
+  EXPECT_NE(result.output.find("the database was lost"), std::string::npos) << result.output;
 }
 
 // Promoted, it has to serve every table: what is not logged is there, and empty.

@@ -2,6 +2,7 @@
 #include "core/command_line.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "db/db.h"
 
 namespace {
 
@@ -69,6 +70,21 @@ int Main(int argc, char** argv) {
   return Migrate();
 }
 
+// A database that fails over meanwhile is no bug of ours.
+int Truthful(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const cigri::db::InDoubt& e) {
+    throw cigri::Fatal(cigri::kExitTryLater, std::string("the database was lost: ") + e.what(),
+                       "do it again: what was done already is kept");
+  } catch (const cigri::db::Broken& e) {
+    throw cigri::Fatal(cigri::kExitUnavailable, std::string("the database was lost: ") + e.what(),
+                       "do it again when the database answers");
+  }
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return cigri::RunMain("cigri", Main, argc, argv); }
+int main(int argc, char** argv) {
+  return cigri::RunMain("cigri", Truthful, argc, argv);
+}
