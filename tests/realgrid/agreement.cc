@@ -53,6 +53,15 @@ bool SlurmMeans(const SlurmEnd& s, const OurEnd& e) {
 
 }  // namespace
 
+const char* const kOurEnds =
+    "SELECT c.name, d.remote_id, b.tag, d.exit_class, coalesce(d.code, ''), d.wait_status, "
+    "b.tasks_per_job > 1 FROM done d JOIN batches b ON b.id = d.batch_id JOIN clusters c ON c.id = "
+    "d.cluster_id WHERE d.remote_id IS NOT NULL";
+
+OurEnd EndOf(const std::vector<std::string>& row) {
+  return {row[0], row[1], row[2], row[3], row[4], row[5], row[6] == "t"};
+}
+
 std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluster,
                                          const std::string& grid_id,
                                          const std::vector<OurEnd>& ours) {

@@ -12,6 +12,10 @@ struct OurEnd {
   bool shares_job = false;  ///< what the cluster says of the job is no end of this task
 };
 
+/// The query for all of them, and one of its rows.
+extern const char* const kOurEnds;
+OurEnd EndOf(const std::vector<std::string>& row);
+
 /// Compares with the database of OAR `instance`: the same jobs under the same ids and tags, ended
 /// in the same way. A line for each thing that does not agree.
 std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluster,

@@ -14,11 +14,7 @@ class RealGridTest : public FiveClusters {
  protected:
   std::vector<OurEnd> OurEnds() {
     std::vector<OurEnd> ends;
-    for (const auto& row :
-         Rows("SELECT c.name, d.remote_id, b.tag, d.exit_class, coalesce(d.code, ''), "
-              "d.wait_status, b.tasks_per_job > 1 FROM done d JOIN batches b ON b.id = d.batch_id JOIN clusters c ON "
-              "c.id = d.cluster_id WHERE d.remote_id IS NOT NULL"))
-      ends.push_back({row[0], row[1], row[2], row[3], row[4], row[5], row[6] == "t"});
+    for (const auto& row : Rows(kOurEnds)) ends.push_back(EndOf(row));
     return ends;
   }
   void ExpectAgreement() {

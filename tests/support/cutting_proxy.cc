@@ -14,7 +14,8 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
-#include <vector>
+
+#include "tests/support/await.h"
 
 namespace cigri::test {
 namespace {
@@ -28,9 +29,12 @@ struct Address {
       size = sizeof local;
     } else {
       auto& inet = reinterpret_cast<sockaddr_in&>(storage);
+      const auto colon = text.find(':');
+      const auto port = colon == text.npos ? text : text.substr(colon + 1);
+      const auto host = colon == text.npos ? "127.0.0.1" : text.substr(0, colon);
       inet.sin_family = AF_INET;
-      inet.sin_port = htons(static_cast<std::uint16_t>(std::stoi(text)));
-      inet.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      inet.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+      inet_pton(AF_INET, host.c_str(), &inet.sin_addr);
       size = sizeof inet;
     }
   }
@@ -76,10 +80,9 @@ struct CuttingProxy::Impl {
   std::string listen, server, start;
   int socket = -1, port = 0;
   std::atomic<bool> stopping{false}, all{false};
-  std::atomic<int> matched{0}, cuts{0};
+  std::atomic<int> matched{0}, cuts{0}, relays{0};
   std::atomic<std::FILE*> printed{nullptr};
   std::mutex mutex;
-  std::vector<std::thread> relays;
   std::thread thread;
 
   Cut CutOf(const std::string& request) {
@@ -99,7 +102,12 @@ struct CuttingProxy::Impl {
       pollfd ready{socket, POLLIN, 0};
       if (poll(&ready, 1, 100) != 1) continue;
       const int client = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC);
-      if (client >= 0) relays.emplace_back([this, client] { Relay(client); });
+      if (client < 0) continue;
+      ++relays;
+      std::thread([this, client] {  // one that nobody joins keeps its stack
+        Relay(client);
+        --relays;
+      }).detach();
     }
   }
   void Relay(int client) {
@@ -155,7 +163,7 @@ CuttingProxy::CuttingProxy(const std::string& listen_at, const std::string& serv
 CuttingProxy::~CuttingProxy() {
   impl_->stopping = true;
   impl_->thread.join();
-  for (auto& relay : impl_->relays) relay.join();
+  Await([&] { return impl_->relays == 0; });
   close(impl_->socket);
   if (impl_->port == 0) unlink(impl_->listen.c_str());
 }

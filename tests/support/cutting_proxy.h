@@ -7,7 +7,7 @@
 namespace cigri::test {
 
 /// A proxy that passes HTTP on, one thread a connection. An address is the path of a unix socket,
-/// or a port of 127.0.0.1 ("6668"; to listen on: "0", one that is free).
+/// or a port of 127.0.0.1 ("6668"; to listen on: "0", one that is free), or "10.0.0.1:6668".
 class CuttingProxy {
  public:
   CuttingProxy(const std::string& listen, const std::string& server);

@@ -1,20 +1,17 @@
 // A grid on three PostgreSQL servers under Patroni that fail over while a campaign runs: by the
 // jobs' own record every task runs once, and the grid goes on soon after the database does.
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
 #include "core/text.h"
-#include "tests/system/scripted.h"
+#include "tests/system/servers.h"
 
 namespace cigri::test {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSlowest = 1e9;
@@ -22,31 +19,6 @@ constexpr double kSlowest = 1e9;
 double SecondsSince(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
-
-// Three servers of its own, on ports of its own.
-class Servers {
- public:
-  /// Why there can be none here; "" when there can.
-  static std::string Missing() {
-    if (geteuid() != 0) return "needs root";
-    for (const char* program : {"patroni", "etcd", "curl"})
-      if (!fs::exists("/usr/bin/" + std::string(program)))
-        return "needs " + std::string(program) + ": packages.txt names its package";
-    return "";
-  }
-  /// Starts them; the conninfo of whichever takes writes.
-  std::string Up() const {
-    // Below the ports that the kernel gives to clients.
-    return script_.Do({"up", std::to_string(20000 + getpid() % 300 * 40)});
-  }
-  /// Waits until another server may follow the primary.
-  void Settle() const { script_.Do({"settled"}); }
-  /// Breaks or heals them; how long it took until a new session could commit.
-  double Break(const std::string& verb) const { return std::atof(script_.Do({verb}).c_str()); }
-
- private:
-  Scripted script_{"servers"};
-};
 
 // What was measured while something was broken.
 struct Broken {

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -73,7 +74,7 @@ class Grid {
 
   std::string slots_, user_, base_, home_, work_, conninfo_;
   Arguments prefix_;
-  int children_ = 0;
+  std::atomic<int> children_ = 0;  ///< tools are started by several threads
   std::unique_ptr<Guard> guard_;
 };
 
