@@ -338,7 +338,7 @@ TEST_F(PollsPgTest, CommandsAreRunByTheHostThatHasTheCluster) {
       "api_username = 'grid', options = '" + options.dump() + "'");
   const auto driver = DriverOf(*other_);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(driver->GetResources({}).max, 8);
-  EXPECT_EQ(Count("generate_series(1, (SELECT last_value FROM relayed_calls_id_seq))"), 2)
+  EXPECT_EQ(Count("generate_series(1, (SELECT last_value FROM relayed_call_ids))"), 2)
       << "the first one shows that this host could make them, too";
   EXPECT_EQ(Count("relayed_calls"), 0);
 }
