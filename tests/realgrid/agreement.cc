@@ -23,8 +23,11 @@ std::string Described(const OurEnd& e) {
 }
 
 /// "" when OAR's state and exit code mean what we have recorded.
-bool OarMeans(const std::string& state, const std::string& exit_code, const OurEnd& e) {
+bool OarMeans(const std::string& state, const std::string& exit_code, bool exterminated,
+              const OurEnd& e) {
   if (state == "Terminated") return e.wait_status == exit_code;
+  // Launched when its server died: OAR has never heard of it, and its own record counts.
+  if (exterminated) return true;
   return state == "Error" && e.exit_class != "none";  // ended by OAR: never a success
 }
 
@@ -70,12 +73,13 @@ std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluste
   const auto rows =
       Shell("cd / && runuser -u postgres -- psql -XAt -h /run/oar-up/pg -p 5441 -d oar" +
             std::to_string(instance) +
-            " -c \"SELECT job_id, job_name, state, exit_code FROM jobs WHERE job_name "
+            " -c \"SELECT job_id, job_name, state, exit_code, message LIKE '%exterminated%' "
+            "FROM jobs WHERE job_name "
             "LIKE 'cigri.%." +
             grid_id + ".%'\"");
   for (const auto& line : Split(rows, '\n')) {
     const auto row = Split(line, '|');
-    if (row.size() != 4) continue;
+    if (row.size() != 5) continue;
     const auto it = ends.find(row[0]);
     if (it == ends.end()) {
       wrong.push_back(cluster + " has job " + row[0] + " (" + row[1] + ", " + row[2] +
@@ -83,7 +87,7 @@ std::vector<std::string> DisagreeWithOar(int instance, const std::string& cluste
       continue;
     }
     if (it->second.tag != row[1] ||
-        (!it->second.shares_job && !OarMeans(row[2], row[3], it->second)))
+        (!it->second.shares_job && !OarMeans(row[2], row[3], row[4] == "t", it->second)))
       wrong.push_back(Described(it->second) + ", OAR says " + row[1] + " " + row[2] + " " + row[3]);
     ends.erase(it);
   }

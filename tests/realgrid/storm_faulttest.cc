@@ -26,7 +26,7 @@ constexpr std::size_t kHosts = 3;
 constexpr int kTasks = 60;     // of a campaign
 constexpr double kLed = 3;     // s between two renewals of a lease, which are due each 2 s
 // Shorter storms are those of CI, whose two cores others share: after a fail-over all hosts, OAR and
-// Slurm begin at once, and some 6 s passed there until a job ended again.
+// Slurm begin at once. There up to 6.5 s passed until a job ended again, and a gridstat took 5.3 s.
 constexpr double kLong = 600;
 constexpr int kWaiting = 150;  // tasks, at least, while the storm lasts
 
@@ -386,7 +386,7 @@ TEST_F(StormFaultTest, NothingIsLostOrDoubledWhateverFailsAndNobodyWaitsForLong)
   ExpectAllOver();
   ExpectEachOnce();
   ExpectAgreement();
-  EXPECT_LE(asked.rest, 5);
+  EXPECT_LE(asked.rest, seconds >= kLong ? 5 : 10);
   EXPECT_LE(led_gap.rest, seconds >= kLong ? 3 : 10);
   EXPECT_LE(take_over.rest, 10 + 2) << "the term of its lease, and a look";
 }
