@@ -1,5 +1,7 @@
 #include "nikita/retention.h"
 
+#include <algorithm>
+
 #include "nikita/store.h"
 
 namespace cigri::nikita {
@@ -7,13 +9,18 @@ namespace {
 
 using std::chrono::minutes;
 constexpr minutes kRetentionEvery{1}, kThinEvery{10};
-constexpr int kPurgeStatements = 20;  // a minute: 10 million jobs take a day and a half
+// A minute: 10 million jobs take a day and a half, as do 300,000 campaigns of a few jobs each.
+constexpr std::int64_t kPurgeRows = 100'000, kRowsOfAStatement = 5000, kLeastOfACampaign = 500;
 
 // KEEP_CAMPAIGNS_DAYS = 0 keeps them indefinitely.
 void PurgeCampaigns(module::Step& step) {
   const auto days = static_cast<double>(step.config.GetInt("KEEP_CAMPAIGNS_DAYS", 365));
   if (days == 0) return;
-  for (int i = 0; i < kPurgeStatements && PurgeSomeOfOldestCampaign(step.db, days);) ++i;
+  for (std::int64_t left = kPurgeRows; left > 0;) {
+    const auto rows = PurgeSomeOfOldestCampaign(step.db, days);
+    if (!rows) return;
+    left -= std::clamp(*rows, kLeastOfACampaign, kRowsOfAStatement);
+  }
 }
 
 }  // namespace

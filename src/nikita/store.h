@@ -1,5 +1,6 @@
 // All SQL of nikita: which jobs to kill, the calls to make, and what is old enough to be removed.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,8 +58,8 @@ void RemoveOldReasonsAndEvents(db::Connection& db);
 void RemoveOldAudit(db::Connection& db, double keep_days);
 /// Keeps one row a minute, an hour or a day of what is measured, by its age.
 void ThinHistory(db::Connection& db);
-/// Removes some rows of the oldest campaign that ended more than `days` days ago; false: there is
-/// none.
-bool PurgeSomeOfOldestCampaign(db::Connection& db, double days);
+/// Removes some rows of the oldest campaign that ended more than `days` days ago, and with the last
+/// ones itself; how many of its bulk tables. Nothing: there is no such campaign.
+std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db, double days);
 
 }  // namespace cigri::nikita

@@ -69,16 +69,18 @@ void ThinHistory(db::Connection& db) {
   AggregateUsage(db, "day", "1 hour", "30 days");
 }
 
-bool PurgeSomeOfOldestCampaign(db::Connection& db, double days) {
+std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db, double days) {
   db::Tx tx(db, db::Tx::Sync::kOff);
   const auto found = tx.First(sql::kPurgeableCampaign, days);
-  if (!found) return false;
-  if (tx.One(sql::kPurgeCampaignRows, found->id, kRows).n == 0) {
+  if (!found) return std::nullopt;
+  const auto rows = tx.One(sql::kPurgeCampaignRows, found->id, kRows).n;
+  // Fewer than the least of the statement's limits: these were the last ones.
+  if (rows < kRows / 100) {
     tx.Exec(sql::kPurgeCampaign, found->id);
     log::info("removed campaign {}: it ended more than {} days ago", found->id, days);
   }
   tx.Commit();
-  return true;
+  return rows;
 }
 
 }  // namespace cigri::nikita

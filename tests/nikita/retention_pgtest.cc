@@ -79,6 +79,19 @@ TEST_F(RetentionPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns"), 2);
 }
 
+TEST_F(RetentionPgTest, AHundredSmallCampaignsGoInOnePass) {
+  config.Set("KEEP_CAMPAIGNS_DAYS", "30");
+  GivenCluster(1, "unix:/none");
+  for (int id = 1; id <= 100; ++id) GivenCampaign(id, 5);
+  Sql("UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '31 days';"
+      "INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, "
+      "state, exit_class, slots, submitted_at, remote_id) SELECT i, i, 0, 1, 1, 1, 'task', true, "
+      "'terminated', 'none', 1, now(), 'R' FROM generate_series(1, 100) AS i");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM campaigns"), 0);
+  EXPECT_EQ(Number("SELECT count(*) FROM done"), 0);
+}
+
 TEST_F(RetentionPgTest, TheAuditIsKeptForTheDaysOfTheConfiguration) {
   config.Set("AUDIT_KEEP_DAYS", "100");
   Sql("INSERT INTO audit (at, actor, source, action, subject) VALUES "
