@@ -37,6 +37,7 @@ TEST(CsvTest, WhatWindowsWritesIsReadToo) {
   EXPECT_EQ(Read("\xEF\xBB\xBF"
                  "a,b\r\n1,\"2\"\r\n3,4"),
             (Rows{{"1", "2"}, {"3", "4"}}));
+  EXPECT_EQ(Read("a\r\n\"1\r\"\r\n\"2\r\"\n"), (Rows{{"1\r"}, {"2\r"}})) << "quotes keep all";
 }
 
 TEST(CsvTest, WrongRowsAreRefusedWithTheirLine) {

@@ -54,12 +54,13 @@ bool CsvReader::ReadRow(std::vector<std::string>& row) {
 std::string CsvReader::ReadField(bool& last) {
   std::string field;
   if (in_.peek() == '"') field = ReadQuoted();
+  const auto quoted = field.size();
   for (int c = in_.get();; c = in_.get()) {
     if (c == delimiter_) return field;
     if (c == '\n' || c == std::istream::traits_type::eof()) {
       if (c == '\n') ++at_line_;
       last = true;
-      if (!field.empty() && field.back() == '\r') field.pop_back();
+      if (field.size() > quoted && field.back() == '\r') field.pop_back();
       return field;
     }
     field += static_cast<char>(c);
