@@ -59,6 +59,11 @@ pugi::xml_document ReadXml(const std::string& what, const std::string& text) {
   return xml;
 }
 
+// Of one queue on one host; what no host has is no number of slots, and sums of it none either.
+int SlotsIn(const pugi::xml_node& queue, const char* key) {
+  return std::clamp(std::atoi(queue.child_value(key)), 0, 100'000);
+}
+
 std::vector<Task> ReadQstat(const std::string& what, const std::string& text) {
   const auto xml = ReadXml(what, text);
   std::vector<Task> tasks;
@@ -116,9 +121,9 @@ double FlushTime(const std::string& configuration) {
   for (auto word : Split(configuration, ' ')) {
     int h = 0, m = 0, s = 0;
     if (std::sscanf(word.c_str(), "flush_time=%d:%d:%d", &h, &m, &s) == 3)
-      general = h * 3600 + m * 60 + s;
+      general = h * 3600.0 + m * 60.0 + s;
     if (std::sscanf(word.c_str(), "accounting_flush_time=%d:%d:%d", &h, &m, &s) == 3)
-      own = h * 3600 + m * 60 + s;
+      own = h * 3600.0 + m * 60.0 + s;
   }
   return own >= 0 ? own : general;
 }
@@ -134,7 +139,7 @@ void FillEnd(RemoteJob* job, const Task& t, std::int64_t walltime_s) {
     // Our script ends with 128 + signal when a signal ended the command.
     const int code = t.exit_status;
     const bool signalled = (code >= 129 && code <= 143) || code == 152 || code == 153;
-    return EndByScript(job, signalled ? code - 128 : code << 8);
+    return EndByScript(job, signalled ? code - 128 : (code & 0xff) << 8);
   }
   job->message = "Grid Engine says failed " + std::to_string(t.failed);
   if (t.failed == kNoDirectory || t.failed == kNoOutput) {
@@ -293,8 +298,7 @@ class GridEngine final : public Cluster {
     Resources r;
     for (const auto& found : xml.select_nodes("//Queue-List")) {
       const auto queue = found.node();
-      const int total = std::atoi(queue.child_value("slots_total"));
-      const int used = std::atoi(queue.child_value("slots_used"));
+      const int total = SlotsIn(queue, "slots_total"), used = SlotsIn(queue, "slots_used");
       r.max += total;
       r.used += used;
       // unknown, disabled, alarm, error, suspended, calendar: nothing new starts there

@@ -6,6 +6,7 @@
 
 #include "cluster/job_script.h"
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::cluster {
 namespace {
@@ -130,6 +131,15 @@ std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef
   return record;
 }
 
+namespace {
+
+// An element of the job whose first one is `first`. Both are as somebody wrote them.
+int PositionOf(std::int64_t job_id, std::int64_t first) {
+  return Whole<int>(static_cast<double>(job_id) - static_cast<double>(first));
+}
+
+}  // namespace
+
 GroupLog ParseGroupLog(std::string_view text) {
   GroupLog log;
   const auto measured = ParseMeasured(text);
@@ -140,13 +150,13 @@ GroupLog ParseGroupLog(std::string_view text) {
     if (words.size() == 4 && words[0] == "cigri1" && words[1] == "begins") {
       const auto job = NumberOf(words[2]), at = NumberOf(words[3]);
       if (!job || !at) continue;
-      if (!first) first = static_cast<std::int64_t>(*job);
-      log.last_begun = static_cast<int>(static_cast<std::int64_t>(*job) - *first);
+      if (!first) first = Whole<std::int64_t>(*job);
+      log.last_begun = PositionOf(Whole<std::int64_t>(*job), *first);
       log.begun[log.last_begun] = *at;
     } else if (auto record = ReadEnd(words); record && first) {
       if (const auto it = measured.find(record->job_id); it != measured.end())
         record->measured = it->second;
-      log.ends[static_cast<int>(record->job_id - *first)] = *record;
+      log.ends[PositionOf(record->job_id, *first)] = *record;
     }
   }
   return log;

@@ -201,7 +201,7 @@ class LocalCluster : public Cluster {
     std::vector<std::string> ids;
     if (j.is_object() && j.contains("ids") && j["ids"].is_array())
       for (const auto& id : j["ids"])
-        if (id.is_string()) ids.push_back(id);
+        if (id.is_string() && id != "") ids.push_back(id);
     if (ids.size() != n)
       throw SubmitInDoubt("the answer does not name the " + std::to_string(n) + " jobs", ids);
     return ids;
@@ -251,7 +251,7 @@ class LocalCluster : public Cluster {
       throw CallFailed(CallFailed::Why::kGarbage,
                        std::string("the answer has no list \"") + key + "\"");
     for (const auto& name : j[key])
-      if (name.is_string()) names.insert(name);
+      if (name.is_string() && name != "") names.insert(name);
     return names;
   }
 

@@ -117,6 +117,9 @@ Resources ResourcesOf(const simdjson::dom::element& e) {
       e["local"].get(local) != simdjson::SUCCESS ||
       e["waiting_local"].get(waiting) != simdjson::SUCCESS)
     Garbage("does not tell its slots");
+  constexpr std::int64_t kMost = 1 << 30;
+  for (const auto n : {slots, used, local, waiting})
+    if (n < 0 || n > kMost) Garbage("does not tell its slots");
   Resources r;
   r.max = static_cast<int>(slots);
   // Slots that waiting local jobs ask for are not free for us.
@@ -178,7 +181,11 @@ Answer ReadAnswer(const std::string& body) {
   a.jobs.reserve(jobs.size());
   for (const auto& e : jobs) a.jobs.push_back(ReadJob(e));
   if (root["missing"].get(missing) == simdjson::SUCCESS)
-    for (const auto& e : missing) a.missing.emplace_back(e.get_string().value_unsafe());
+    for (const auto& e : missing) {
+      std::string_view id;
+      if (e.get(id) != simdjson::SUCCESS) Garbage("names what is missing by no text");
+      a.missing.emplace_back(id);
+    }
   return a;
 }
 

@@ -224,7 +224,7 @@ void OarCluster::PollSome(std::span<const RemoteRef> refs, int* details_left, Po
     if (ref->tasks_per_job == 1)
       result->jobs.push_back(JobOf(item, *ref, details_left));
     else
-      groups->try_emplace(item.id, item).first->second.members.push_back(ref);
+      groups->try_emplace(item.id, Group{item}).first->second.members.push_back(ref);
   }
   for (const auto& a : asked)
     if (!a.seen) FindAbsent(*a.ref, details_left, result);

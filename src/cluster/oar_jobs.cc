@@ -8,6 +8,7 @@
 #include "cluster/json_list.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::cluster {
 namespace {
@@ -90,10 +91,10 @@ void FillEnd(RemoteJob* job, const nlohmann::json& answer) {
   job->state = RemoteState::kEnded;
   // Exit 0 is a success, whoever was killing.
   if (code.is_number() && (code == 0 || !cause)) {
-    EndByScript(job, code.get<int>());
+    EndByScript(job, Whole<int>(code.get<double>()));
     return;
   }
-  if (code.is_number()) job->wait_status = code.get<int>();
+  if (code.is_number()) job->wait_status = Whole<int>(code.get<double>());
   job->message = ErrorText(words);
   const bool terminated = TextIn(answer, "state") == "Terminated";
   job->cause = cause.value_or(terminated ? EndCause::kUnknown : EndCause::kLaunchFailed);

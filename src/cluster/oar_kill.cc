@@ -4,6 +4,7 @@
 #include "cluster/kill_once.h"
 #include "cluster/oar.h"
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::cluster {
 namespace {
@@ -17,7 +18,7 @@ enum class Deletion { kTaken, kUnknown, kRefused };
 Deletion DeletionIn(const http::Response& response) {
   constexpr int kAlreadyKilled = 6, kUnknownJob = 7;
   const auto answer = nlohmann::json::parse(ValidUtf8(response.body), nullptr, false);
-  const auto status = static_cast<int>(NumberIn(At(answer, "exit_status")));
+  const auto status = Whole<int>(NumberIn(At(answer, "exit_status")));
   if (status == 0 || status == kAlreadyKilled) return Deletion::kTaken;
   return status == kUnknownJob ? Deletion::kUnknown : Deletion::kRefused;
 }

@@ -6,6 +6,7 @@
 #include "cluster/resource_request.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "core/whole.h"
 #include "secrets/base64.h"
 
 namespace cigri::cluster {
@@ -232,7 +233,7 @@ std::vector<std::string> OarCluster::SubmitJobs(const Batch& batch) {
 // SubmitInDoubt when they cannot be listed, or are not those of `batch`.
 std::vector<std::string> OarCluster::IdsOfArray(const Batch& batch, const std::string& answer) {
   const auto parsed = nlohmann::json::parse(ValidUtf8(answer), nullptr, false);
-  const auto first = static_cast<std::int64_t>(NumberIn(At(parsed, "id")));
+  const auto first = Whole<std::int64_t>(NumberIn(At(parsed, "id")));
   if (first <= 0) return {};
   std::vector<std::string> ids{std::to_string(first)};
   if (JobsOf(batch) == 1) return ids;

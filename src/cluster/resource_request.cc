@@ -5,13 +5,14 @@
 
 #include "cluster/rest_api.h"
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::cluster {
 namespace {
 
 // "2G", "512M", "1.5GB": units of 1024, in MB.
 std::int64_t Megabytes(const nlohmann::json& value) {
-  if (!value.is_string()) return static_cast<std::int64_t>(std::ceil(NumberIn(value)));
+  if (!value.is_string()) return Whole<std::int64_t>(std::ceil(NumberIn(value)));
   const auto& text = value.get_ref<const std::string&>();
   char* end = nullptr;
   double n = std::strtod(text.c_str(), &end);
@@ -28,7 +29,7 @@ std::int64_t Megabytes(const nlohmann::json& value) {
     default:
       break;
   }
-  return static_cast<std::int64_t>(std::ceil(n));
+  return Whole<std::int64_t>(std::ceil(n));
 }
 
 // The levels of an OAR hierarchy that mean the same where there is no OAR.
@@ -55,8 +56,8 @@ std::string UnknownLevel(const Batch& batch, const ClusterConfig& config) {
 
 ResourceRequest ResourceRequestOf(const Batch& batch) {
   ResourceRequest w;
-  w.cores = static_cast<int>(NumberIn(At(batch.options, "cores")));
-  w.gpus = static_cast<int>(NumberIn(At(batch.options, "gpus")));
+  w.cores = Whole<int>(NumberIn(At(batch.options, "cores")));
+  w.gpus = Whole<int>(NumberIn(At(batch.options, "gpus")));
   w.mem_mb = Megabytes(At(batch.options, "mem"));
   w.plain = batch.resources.empty() || batch.resources == "/resource_id=1" ||
             (w.cores > 0 && batch.resources == "/core=" + std::to_string(w.cores));

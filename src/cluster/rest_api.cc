@@ -1,8 +1,10 @@
 #include "cluster/rest_api.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "core/text.h"
+#include "core/whole.h"
 #include "secrets/secrets.h"
 
 namespace cigri::cluster {
@@ -266,6 +268,11 @@ double NumberIn(const nlohmann::json& value, double fallback) {
   const auto& text = value.get_ref<const std::string&>();
   const double number = std::strtod(text.c_str(), &end);
   return end != text.c_str() && *end == '\0' ? number : fallback;
+}
+
+int CountIn(const nlohmann::json& object, const char* key) {
+  constexpr double kMost = 1e6;
+  return Whole<int>(std::min(std::max(0.0, NumberIn(At(object, key))), kMost));
 }
 
 std::string TextIn(const nlohmann::json& object, const char* key) {

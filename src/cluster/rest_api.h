@@ -77,6 +77,8 @@ nlohmann::json ParseAnswer(const std::string& what, const std::string& body);
 
 /// A number however it is written: 5, "5", {"set":true,"infinite":false,"number":5}, null.
 double NumberIn(const nlohmann::json& value, double fallback = 0);
+/// object[key] as the number of units of one node: from 0 to a million, so that sums stay numbers.
+int CountIn(const nlohmann::json& object, const char* key);
 /// A text, or "" for anything else.
 std::string TextIn(const nlohmann::json& object, const char* key);
 /// object[key], or null when there is none or `object` is none.

@@ -95,13 +95,13 @@ Resources SlurmCluster::GetResources(const std::vector<std::string>& classes) {
       if (InPartition(node, own.empty() ? partition : own)) counter.Add(node, Usable(node));
     }
     if (!InPartition(node, partition)) continue;
-    const int cpus = static_cast<int>(NumberIn(At(node, "cpus")));
+    const int cpus = CountIn(node, "cpus"), used = std::min(cpus, CountIn(node, "alloc_cpus"));
     ++nodes;
     r.max += cpus;
-    r.used += static_cast<int>(NumberIn(At(node, "alloc_cpus")));
+    r.used += used;
     if (Usable(node)) continue;
     ++down;
-    r.unavailable += cpus - static_cast<int>(NumberIn(At(node, "alloc_cpus")));
+    r.unavailable += cpus - used;
   }
   for (const auto& [request, counter] : counters)
     if (const auto count = counter.Count()) r.classes[request] = *count;

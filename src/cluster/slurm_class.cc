@@ -53,7 +53,7 @@ int GpusIn(const std::string& gres) {
     if (item == "gpu")
       ++total;
     else if (StartsWith(item, "gpu:"))
-      total += std::atoi(item.c_str() + item.rfind(':') + 1);
+      total += std::clamp(std::atoi(item.c_str() + item.rfind(':') + 1), 0, 10'000);
     item.clear();
   }
   return total;
@@ -85,8 +85,8 @@ std::string SlurmClass::Name() const {
 
 void SlurmClassCounter::Add(const nlohmann::json& node, bool usable) {
   if (!Satisfies(node, what_.constraint)) return;
-  const int cpus_used = static_cast<int>(NumberIn(At(node, "alloc_cpus")));
-  int total = static_cast<int>(NumberIn(At(node, "cpus"))), used = cpus_used;
+  const int cpus_used = CountIn(node, "alloc_cpus");
+  int total = CountIn(node, "cpus"), used = cpus_used;
   if (what_.gpus) {
     total = GpusIn(TextIn(node, "gres"));
     const auto in_use = TextIn(node, "gres_used");

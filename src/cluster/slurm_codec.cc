@@ -7,11 +7,15 @@
 #include "cluster/json_list.h"
 #include "cluster/rest_api.h"
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::cluster {
 namespace {
 
 using simdjson::dom::element;
+
+// More than a batch of ours can have: of a longer list we do not know all, and it costs its bytes.
+constexpr std::int64_t kMostTasks = 1'000'000;
 
 element Find(const element& object, std::string_view key, bool* found) {
   element value;
@@ -73,23 +77,23 @@ std::string StateAt(const element& object, std::string_view key) {
 
 // A raw wait status, or {"status":..,"return_code":N,"signal":{"id" or "signal_id":N}}.
 int WaitStatus(const element& value) {
-  if (!value.is_object()) return static_cast<int>(Number(value).value_or(0));
+  if (!value.is_object()) return Whole<int>(Number(value).value_or(0));
   bool found = false;
   const auto signal = Find(value, "signal", &found);
   if (found && signal.is_object())
     for (const char* key : {"id", "signal_id"})
-      if (const auto n = NumberAt(signal, key); n && *n > 0) return static_cast<int>(*n);
-  if (NumberAt(value, "number")) return static_cast<int>(*Number(value));
-  return static_cast<int>(NumberAt(value, "return_code").value_or(0)) << 8;
+      if (const auto n = NumberAt(signal, key); n && *n > 0) return Whole<int>(*n);
+  if (NumberAt(value, "number")) return Whole<int>(*Number(value));
+  return (Whole<int>(NumberAt(value, "return_code").value_or(0)) & 0xff) << 8;
 }
 
 std::optional<int> TaskAt(const element& object, std::string_view key) {
   const auto n = NumberAt(object, key);
-  return n ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
+  return n ? std::optional<int>(Whole<int>(*n)) : std::nullopt;
 }
 
 void ReadLive(const element& job, SlurmRecord* r) {
-  r->array_job_id = static_cast<std::int64_t>(NumberAt(job, "array_job_id").value_or(0));
+  r->array_job_id = Whole<std::int64_t>(NumberAt(job, "array_job_id").value_or(0));
   r->task = TaskAt(job, "array_task_id");
   r->task_string = Text(job, "array_task_string");
   r->comment = Text(job, "comment");
@@ -106,7 +110,7 @@ void ReadStored(const element& job, const element& time, SlurmRecord* r) {
   bool found = false;
   const auto array = Find(job, "array", &found);
   if (found && array.is_object()) {
-    r->array_job_id = static_cast<std::int64_t>(NumberAt(array, "job_id").value_or(0));
+    r->array_job_id = Whole<std::int64_t>(NumberAt(array, "job_id").value_or(0));
     r->task = TaskAt(array, "task_id");
     r->task_string = Text(array, "task");
   }
@@ -129,7 +133,7 @@ void ReadStored(const element& job, const element& time, SlurmRecord* r) {
 SlurmRecord RecordOf(const element& job) {
   SlurmRecord r;
   bool found = false;
-  r.job_id = static_cast<std::int64_t>(NumberAt(job, "job_id").value_or(0));
+  r.job_id = Whole<std::int64_t>(NumberAt(job, "job_id").value_or(0));
   r.name = Text(job, "name");
   r.node = Text(job, "nodes");
   r.partition = Text(job, "partition");
@@ -164,8 +168,13 @@ std::set<int> ParseTaskString(const std::string& text, bool* cut) {
     const int n = std::sscanf(part.c_str(), "%d-%d:%d", &from, &to, &step);
     if (n < 1 || *cut) continue;
     if (n == 1) to = from;
-    if (step < 1 || to - from > 10'000'000) continue;
-    for (int t = from; t <= to; t += step) tasks.insert(tasks.end(), t);
+    if (from < 0 || to < from || step < 1) continue;
+    const auto room = kMostTasks - static_cast<std::int64_t>(tasks.size());
+    if ((to - from) / step >= room) {
+      *cut = true;
+      continue;
+    }
+    for (std::int64_t t = from; t <= to; t += step) tasks.insert(tasks.end(), static_cast<int>(t));
   }
   return tasks;
 }
@@ -177,7 +186,7 @@ SlurmError SlurmErrorOf(const std::string& body) {
     SlurmError error;
     error.any = true;
     for (const char* key : {"error_number", "error_code", "errno"})
-      if (const auto n = NumberIn(At(e, key)); n != 0) error.number = static_cast<int>(n);
+      if (const auto n = NumberIn(At(e, key)); n != 0) error.number = Whole<int>(n);
     for (const char* key : {"description", "error"})
       if (const auto text = TextIn(e, key); !text.empty())
         error.text += (error.text.empty() ? "" : ": ") + text;
@@ -191,7 +200,7 @@ std::map<std::string, SlurmError> SlurmDeletionErrors(const std::string& body) {
   const auto parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
   for (const auto& status : At(parsed, "status")) {
     const auto& said = At(status, "error");
-    const int code = static_cast<int>(NumberIn(At(said, "code")));
+    const int code = Whole<int>(NumberIn(At(said, "code")));
     if (code != 0) errors[TextIn(status, "step_id")] = {code, TextIn(said, "message"), true};
   }
   return errors;

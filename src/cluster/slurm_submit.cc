@@ -7,6 +7,7 @@
 #include "cluster/slurm.h"
 #include "cluster/slurm_class.h"
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::cluster {
 namespace {
@@ -112,7 +113,7 @@ SlurmRequest SlurmCluster::RequestOf(const Batch& batch) const {
   const auto resource_request = ResourceRequestOf(batch);
   if (resource_request.plain && resource_request.cores > 0)
     r.cpus_per_task = resource_request.cores;
-  r.mem_mb = static_cast<int>(resource_request.mem_mb);
+  r.mem_mb = Whole<int>(static_cast<double>(resource_request.mem_mb));
   r.gpus = resource_request.gpus;
   const auto nodes = NodesOf(batch);
   r.excluded_nodes = nodes.excluded;
@@ -149,7 +150,7 @@ std::vector<std::string> SlurmCluster::ReadSubmission(const Batch& batch,
   if (response.outcome == http::Outcome::kNotSent) throw SubmitRefused(Why::kTemporary, text);
   if (response.outcome == http::Outcome::kMaybeSent) throw SubmitInDoubt(text);
   const auto answer = nlohmann::json::parse(ValidUtf8(response.body), nullptr, false);
-  const auto array = static_cast<std::int64_t>(NumberIn(At(answer, "job_id")));
+  const auto array = Whole<std::int64_t>(NumberIn(At(answer, "job_id")));
   const auto error = SlurmErrorOf(response.body);
   if (array <= 0) ThrowForError(text, error, batch, response);
   // Accepted, and can never run: it would wait indefinitely.

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -83,7 +84,7 @@ bool ParseRecord(std::string_view line, Record* r) {
     r->kind = Record::Kind::kEnd;
     if (line[0] != 'E' || !Next(rest, &r->status) || rest.size() < 2 || rest[1] != ' ')
       return false;
-    if (std::strchr("xpwdncolu", rest[0]) == nullptr) return false;
+    if (std::string_view("xpwdncolu").find(rest[0]) == std::string_view::npos) return false;
     r->cause = static_cast<Cause>(rest[0]);
     rest.remove_prefix(2);
     if (!Next(rest, &started) || !Next(rest, &ended)) return false;

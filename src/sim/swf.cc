@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/text.h"
+#include "core/whole.h"
 
 namespace cigri::sim {
 namespace {
@@ -64,7 +65,7 @@ class Reader {
     if (v[1] < 0)
       return Fault("column 2 (submit time) is negative; times are from the trace's start");
     SwfJob job;
-    job.id = static_cast<std::int64_t>(v[0]);
+    job.id = Whole<std::int64_t>(v[0]);
     job.submit = v[1], job.wait = v[2], job.run = v[3], job.requested_s = v[8];
     const double procs = v[4] > 0 ? v[4] : v[7];
     if (job.run < 0 || procs < 1 || procs > 1e9) {
@@ -72,9 +73,9 @@ class Reader {
       return;
     }
     job.procs = static_cast<int>(procs);
-    job.status = static_cast<int>(v[10]), job.user = static_cast<int>(v[11]);
-    job.group = static_cast<int>(v[12]), job.executable = static_cast<int>(v[13]);
-    job.queue = static_cast<int>(v[14]);
+    job.status = Whole<int>(v[10]), job.user = Whole<int>(v[11]);
+    job.group = Whole<int>(v[12]), job.executable = Whole<int>(v[13]);
+    job.queue = Whole<int>(v[14]);
     swf.jobs.push_back(job);
   }
   int number_ = 0;

@@ -28,6 +28,7 @@ TEST(ClusterSettingsTest, WhatIsWrongIsNamedWithWhatIsRight) {
   } cases[] = {
       {{{"power", -3}}, "power cannot be \"-3\" | write a whole number of at least 1"},
       {{{"max_calls_per_min", "abc"}}, "max_calls_per_min cannot be \"abc\""},
+      {{{"max_waiting", std::string("5\0", 2)}}, "max_waiting cannot be"},
       {{{"max_waiting", 1.5}}, "max_waiting cannot be \"1.5\" | write a whole number"},
       {{{"queue_s", -1}}, "write a number of at least 0"},
       {{{"hours", "22:00-06:00"}}, "is not like 20-8, Sat or Mon-Fri 20-8 | write 22-6"},

@@ -308,6 +308,14 @@ TEST_F(GroupScriptTest, AHalfWrittenLineSaysNothing) {
   EXPECT_EQ(InGroup(whole, GroupRef(batch, 0), false, log).cause, EndCause::kNodeFailed);
 }
 
+TEST_F(GroupScriptTest, NumbersThatAreNoJobOfItsDoNoHarm) {
+  const auto log = ParseGroupLog(
+      "cigri1 begins 1e300 10\ncigri1 begins 5 20\ncigri1 0 10 20 n r -9223372036854775808 end\n");
+  EXPECT_EQ(log.begun.size(), 2u);
+  EXPECT_EQ(log.last_begun, INT32_MIN);
+  EXPECT_EQ(log.ends.count(INT32_MIN), 1u);
+}
+
 TEST_F(GroupScriptTest, AfterARestoreItsElementsHaveOtherJobIds) {
   const auto log = ParseGroupLog("cigri1 begins 100 10\ncigri1 0 10 20 n r 100 end\n"
                                  "cigri1 begins 101 20\n");

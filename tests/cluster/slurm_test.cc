@@ -852,8 +852,22 @@ TEST(SlurmCodecTest, ListsOfTasksAreReadInAllTheirForms) {
   EXPECT_EQ(ParseTaskString("", &cut), (std::set<int>{}));
   ParseTaskString("1,2,...", &cut);
   EXPECT_TRUE(cut);
+  // An answer of some bytes is no reason to hold billions of numbers.
+  EXPECT_EQ(ParseTaskString("5,0-2147483647,7", &cut), (std::set<int>{5, 7}));
+  EXPECT_TRUE(cut);
+  EXPECT_EQ(ParseTaskString("2147483646-2147483647:2,-5,9-3", &cut), (std::set<int>{2147483646}));
+  EXPECT_FALSE(cut);
   EXPECT_EQ(TasksOfBitmap("0xEA"), (std::set<int>{1, 3, 5, 6, 7}));
   EXPECT_EQ(TasksOfBitmap("1-3"), (std::set<int>{}));
+}
+
+TEST(SlurmCodecTest, NumbersBeyondAnIntAreItsEnds) {
+  const auto records = ParseSlurmJobs(
+      "t", R"({"jobs":[{"job_id":1e300,"array_task_id":-1e300,"exit_code":{"return_code":1e10}}]})");
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].job_id, INT64_MAX);
+  EXPECT_EQ(records[0].task, INT32_MIN);
+  EXPECT_EQ(records[0].wait_status, 255 << 8);
 }
 
 TEST(SlurmCodecTest, AJobNameWithInvalidBytesDoesNotStopAList) {

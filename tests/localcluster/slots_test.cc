@@ -85,6 +85,7 @@ TEST(ParseRecordTest, RefusesWhatAFullDiskHasCut) {
        {"", "S", "S 12_3", "S 12_3 45", "E 12_3 7", "E 12_3 7 x", "E 12_3 7 x 1700000000000000 ",
         "E 12_3 7 q 1 2 ", "X 12_3 1 2", "S 12 1 2", "S 12_3 1 2 x"})
     EXPECT_FALSE(ParseRecord(line, &r)) << line;
+  EXPECT_FALSE(ParseRecord(std::string("E 12_3 7 \0 1 2 ", 15), &r)) << "no cause";
 }
 
 TEST(PlainWordsTest, AreThoseThatAShellWouldPassOn) {

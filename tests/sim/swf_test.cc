@@ -26,6 +26,14 @@ TEST(SwfTest, ReadsJobsInOrderOfSubmission) {
   EXPECT_EQ(swf.jobs[1].submit, 50);
 }
 
+TEST(SwfTest, NumbersBeyondAnIntAreItsEnds) {
+  const Swf swf = ReadSwf("1e300 0 0 60 1 -1 -1 1 -1 -1 1e300 -1e300 1e10 -1e10 1 1 -1 -1\n");
+  ASSERT_EQ(swf.jobs.size(), 1u);
+  EXPECT_EQ(swf.jobs[0].id, INT64_MAX);
+  EXPECT_EQ(swf.jobs[0].user, INT32_MIN);
+  EXPECT_EQ(swf.jobs[0].group, INT32_MAX);
+}
+
 TEST(SwfTest, FaultsNameTheLineAndTheColumn) {
   const Swf swf = ReadSwf(
       "1 2 3\n; fine\n1 x 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"

@@ -46,7 +46,7 @@ void CheckNumber(const NumberRule& rule, const json& value) {
   const std::string text = AsText(value);
   char* end = nullptr;
   const double n = std::strtod(text.c_str(), &end);
-  const bool number = end != text.c_str() && *end == '\0' && std::isfinite(n);
+  const bool number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(n);
   if (number && n >= rule.least && n <= 2147483647 && (!rule.whole || std::trunc(n) == n)) return;
   throw BadRequest(std::string(rule.key) + " cannot be \"" + text + "\"",
                    std::string("write a ") + (rule.whole ? "whole " : "") + "number of at least " +
