@@ -175,6 +175,8 @@ const std::vector<Field>& Fields() {
       F("users", &P::users, "object", "share of each user, and its project as parent"),
       F("fairshare.half_life", &P::fairshare_half_life_s, "seconds", "usage counts half after it"),
       F("fairshare.window", &P::fairshare_window_s, "seconds", "older usage does not count"),
+      F("fairshare.payback", &P::fairshare_payback, "number",
+        "part of the slots that past usage moves at most, 1 = not limited"),
       F("simple.times_share", &P::simple_times_share, "bool",
         "fairshare-simple: usage times share"),
       F("simple.decay", &P::simple_decay, "number", "fairshare-simple: factor per day"),

@@ -89,6 +89,7 @@ struct PolicyConfig {
   std::map<std::string, Share> users{};        // `parent` is the user's project
   double fairshare_half_life_s = 7 * 86400;    // FAIR-13
   double fairshare_window_s = 14 * 86400;
+  double fairshare_payback = 0.05;  // of the slots: more is not moved for what was used before
   bool simple_times_share = false;  // FAIR-18: which reading of fairshare-simple
   double simple_decay = 0.7;        // FAIR-15
   int simple_days = 7;

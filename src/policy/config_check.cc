@@ -46,6 +46,7 @@ class Checker {
     least("usage.window", c_.usage_window_s, 1);
     least("fairshare.half_life", c_.fairshare_half_life_s, 1);
     least("fairshare.window", c_.fairshare_window_s, 1);
+    least("fairshare.payback", c_.fairshare_payback, 0);
     least("simple.days", c_.simple_days, 1);
     least("rank.usage", c_.rank_usage, 0);
     least("rank.running", c_.rank_running, 0);
@@ -235,6 +236,8 @@ std::vector<Fault> LintConfig(const PolicyConfig& c) {
   unused(c.fairshare_half_life_s != defaults.fairshare_half_life_s, "fairshare.half_life",
          c.policy == PolicyKind::kFairshare);
   unused(c.fairshare_window_s != defaults.fairshare_window_s, "fairshare.window",
+         c.policy == PolicyKind::kFairshare);
+  unused(c.fairshare_payback != defaults.fairshare_payback, "fairshare.payback",
          c.policy == PolicyKind::kFairshare);
   if (drawn && c.aggregate == Aggregate::kNone && c.parallel_campaigns == 0)  // TECH-16
     warn("parallel_campaigns", "every campaign draws slots: who submits more of them gets more",

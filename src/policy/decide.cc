@@ -195,6 +195,8 @@ State Carry(const Snapshot& snapshot, State next, double now) {
   std::erase_if(next.ageing, [&](const auto& e) { return pair_gone(e.first); });
   std::erase_if(next.holds,
                 [&](const auto& e) { return pair_gone(e.first) || e.second.until <= now; });
+  // Who wanted nothing at the last decision comes back as new.
+  std::erase_if(next.lags, [&](const auto& e) { return e.second.at != next.decided_at; });
   next.decided_at = now;
   return next;
 }

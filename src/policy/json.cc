@@ -129,6 +129,7 @@ CIGRI_JSON(Reason, campaign, cluster, code, numbers, other, main, detail)
 CIGRI_JSON(State::Ageing, age, held_since, rest_until)
 CIGRI_JSON(State::Credit, usage, since, per_weight)
 CIGRI_JSON(State::Bucket, tokens, at, given, started)
-CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates)
+CIGRI_JSON(State::Lag, behind, slots, share, want, at)
+CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates, lags)
 
 }  // namespace cigri::policy

@@ -271,6 +271,13 @@ struct State {
     std::int64_t started = -1;  ///< ...when so many jobs had been claimed; -1 = not reported
   };
   using Pair = std::pair<std::int64_t, std::int64_t>;  ///< campaign, cluster
+  /// A user (key: UserKey of usage_summary.h) under `fairshare`, while it wants something.
+  struct Lag {
+    double behind = 0;  ///< slot-seconds that it got less than its share while others wanted them
+    double slots = 0;   ///< that it had after the last decision in which it wanted something...
+    double share = 0, want = 0;  ///< ...its share then, among those who wanted; slots it could use
+    double at = 0;               ///< time of that decision
+  };
   double decided_at = 0;
   std::map<std::int64_t, double> pass{};     ///< stride, by campaign
   std::map<std::string, double> priority{};  ///< dynamic, by queue
@@ -278,6 +285,7 @@ struct State {
   std::map<Pair, Ageing> ageing{};
   std::map<Pair, Hold> holds{};
   std::map<std::string, Bucket> rates{};  ///< start rates, by limit
+  std::map<std::string, Lag> lags{};
 };
 
 struct PlanResult {

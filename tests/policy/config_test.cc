@@ -191,7 +191,8 @@ TEST(Lint, RowsThatThePolicyIgnoresAreNamed) {
            {"user_weights", [](C& p) { p.user_weights["a"] = 2; }, kUsage, kFairshare},
            {"usage.window", [](C& p) { p.usage_window_s = 60; }, kLottery, kFairshare},
            {"fairshare.half_life", [](C& p) { p.fairshare_half_life_s = 60; }, kFairshare, kUsage},
-           {"fairshare.window", [](C& p) { p.fairshare_window_s = 60; }, kFairshare, kStride}}) {
+           {"fairshare.window", [](C& p) { p.fairshare_window_s = 60; }, kFairshare, kStride},
+           {"fairshare.payback", [](C& p) { p.fairshare_payback = 1; }, kFairshare, kSla}}) {
     PolicyConfig config;
     c.set(config);
     const auto named = [&](PolicyKind policy) {

@@ -215,6 +215,66 @@ TEST(Fairshare, WhoUsedLessGetsMoreAndOldUseIsForgotten) {  // FAIR-13
   EXPECT_EQ(s.Given(1), 50);
 }
 
+TEST(Fairshare, WhatWasUsedBeforeOthersCameMovesABoundedPartOfTheSlots) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(100);
+  s.AddCampaign(1000, "alice");
+  s.AddCampaign(1000, "bob");
+  s.now = 100 * 86400;
+  s.snapshot.usage = {{99, "alice", "", s.now - 7200, 3600, 1e6}};
+  s.Run();
+  EXPECT_EQ(s.Given(1), 45);
+  s.state = {};
+  s.snapshot.config.fairshare_payback = 1;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 20) << "2^0 : 2^-2";
+}
+
+// Six slots for two users; the jobs of one of them are four wide.
+TEST(Fairshare, WhoIsBehindByAPartOfAJobIsNext) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(6);
+  s.AddCampaign(1'000'000, "narrow");
+  s.AddCampaign(1'000'000, "wide", {}, 4);
+  for (auto& c : s.snapshot.campaigns) c.need_s = 600;
+  double wide = 0, narrow = 0;
+  for (int i = 0; i < 400; ++i) {
+    s.Run();
+    narrow += s.Given(1), wide += 4 * s.Given(2);
+    s.Start();
+    s.now += 600;
+    s.EndAll();
+    s.snapshot.usage.clear();  // no usage says so: what a user got is remembered
+  }
+  EXPECT_NEAR(wide / (wide + narrow), .5, .01);
+}
+
+TEST(Fairshare, WhoWantedNothingForAWhileComesBackAsNew) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.AddCluster(6);
+  s.AddCampaign(1'000'000, "narrow");
+  s.AddCampaign(1'000'000, "wide", {}, 4);
+  s.Run();
+  EXPECT_EQ(s.state.lags.size(), 2u);
+  s.campaign(2).waiting = 0;
+  s.now += 60;
+  s.Run();
+  s.now += 60;
+  s.Run();
+  ASSERT_EQ(s.state.lags.size(), 1u);
+  EXPECT_EQ(s.state.lags.begin()->first, "\nnarrow");
+}
+
+TEST(BoundDeviation, PartsStayNearTheSharesAndSumToOne) {
+  std::vector<double> parts = {.9, .1, 0};
+  BoundDeviation({.5, .25, .25}, .1, parts);
+  EXPECT_NEAR(parts[0], .6, 1e-9);
+  EXPECT_NEAR(parts[1] + parts[2], .4, 1e-9);
+  std::vector<double> near = {.52, .48};
+  BoundDeviation({.5, .5}, .1, near);
+  EXPECT_EQ(near, (Numbers{.52, .48}));
+}
+
 TEST(Fairshare, SitesWithoutUsageHistoryShareByShares) {
   EXPECT_EQ(FairFactor(0, 0), 0);
   EXPECT_EQ(FairFactor(0.5, 0), 1);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "policy/own_order.h"
+#include "policy/policies/lags.h"
 #include "policy/policies/claims.h"
 #include "policy/policies/fairtree.h"
 #include "policy/policies/policies.h"
@@ -22,7 +23,12 @@ class Fairshare : public Policy {
     if (alloc.config.parallel_campaigns <= 0) AddHeldElsewhere(alloc, claims);
     std::vector<int> heads;
     for (const auto& c : claims) heads.push_back(c.unit.head());
-    const auto leaves = FairTree(alloc, context.usage_summary, heads);
+    // What scavengers get, nobody else wanted.
+    const bool scavenge = !heads.empty() && alloc.campaigns[heads[0]].row->cls == "scavenger";
+    LagKeeper lags(alloc, scavenge ? std::vector<Claim>() : claims, context.next.lags);
+    const auto leaves = FairTree(alloc, context.usage_summary, heads,
+                                 scavenge ? nullptr : &context.next.lags);
+    lags.Begin(claims, leaves);
     for (std::size_t i = 0; i < claims.size(); ++i) {
       claims[i].weight = std::max(1e-12, leaves[i].weight);
       claims[i].usage = leaves[i].order;
@@ -32,6 +38,7 @@ class Fairshare : public Policy {
                      [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
     GiveOldest(alloc, claims);
     Give(alloc, claims);
+    lags.End();
   }
 
  private:

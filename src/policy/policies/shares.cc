@@ -25,6 +25,14 @@ std::vector<double> WaterFill(double total, const std::vector<double>& weights,
   return ideal;
 }
 
+void BoundDeviation(const std::vector<double>& shares, double most, std::vector<double>& parts) {
+  double moved = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) moved += std::abs(parts[i] - shares[i]) / 2;
+  if (moved <= most) return;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    parts[i] = shares[i] + (parts[i] - shares[i]) * most / moved;
+}
+
 double RoundUp(double ideal) { return std::ceil(ideal - 1e-9); }
 
 std::vector<double> Tickets(const std::vector<double>& ranks) {

@@ -9,6 +9,10 @@ namespace cigri::policy {
 std::vector<double> WaterFill(double total, const std::vector<double>& weights,
                               const std::vector<double>& caps);
 
+/// `parts` moved towards `shares` until half of all deviations is at most `most`. REQUIRES: equal
+/// sizes, both sum to 1.
+void BoundDeviation(const std::vector<double>& shares, double most, std::vector<double>& parts);
+
 /// GRID-16: rounded up, so that nobody's ideal is 0; a hair above a whole number is that number.
 double RoundUp(double ideal);
 
