@@ -163,10 +163,11 @@ std::set<int> ParseTaskString(const std::string& text, bool* cut) {
   *cut = false;
   std::set<int> tasks;
   for (const auto& part : Split(text.substr(0, text.find('%')), ',')) {
-    if (part.find("...") != part.npos) *cut = true;
+    const bool goes_on = part.find("...") != part.npos;
+    if (goes_on) *cut = true;
     int from = 0, to = 0, step = 1;
     const int n = std::sscanf(part.c_str(), "%d-%d:%d", &from, &to, &step);
-    if (n < 1 || *cut) continue;
+    if (n < 1 || goes_on) continue;
     if (n == 1) to = from;
     if (from < 0 || to < from || step < 1) continue;
     const auto room = kMostTasks - static_cast<std::int64_t>(tasks.size());

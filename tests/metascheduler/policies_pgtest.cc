@@ -150,6 +150,10 @@ TEST_F(GridTest, FairshareGivesMoreToWhomUsedLess) {  // FAIR-12, FAIR-13, FAIR-
       "(date_trunc('minute', now() - interval '1 hour'), 78, 1, 'little', '', 1e5)");
   Fresh();
   Pass();
+  EXPECT_EQ(Granted(little), 55) << "the past moves 5 % of the slots at most";
+  Policy("fairshare.payback", 1);
+  Fresh();
+  Pass();
   EXPECT_GT(Granted(little), 60);
   EXPECT_GT(Granted(much), 0);
   EXPECT_EQ(Granted(much) + Granted(little), 100);
