@@ -44,7 +44,7 @@ fuzz() {
   build-fuzz/tests/fuzz_"$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
     -max_len=16384 -print_final_stats=1 -artifact_prefix=build-fuzz/found/"$name"- "${options[$name]:--verbosity=1}" \
     "build-fuzz/corpus/$name" "$@" > "build-fuzz/$name.log" 2>&1 || code=$?
-  echo "fuzz_$name: $(awk -F': *' '/number_of_executed_units/ { print $2 }' "build-fuzz/$name.log") cases$(
+  echo "fuzz_$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "build-fuzz/$name.log") cases$(
     [ $code = 0 ] && echo ', nothing found' || echo ', FAILED')"
   [ $code = 0 ] || { tail -40 "build-fuzz/$name.log"; return 1; }
 }

@@ -14,9 +14,9 @@ KillResult SlurmCluster::Kill(const std::vector<RemoteRef>& jobs) {
   for (const auto& ref : jobs)
     arrays[{ref.cluster_user, ref.tag, SlurmArrayOf(ref.remote_id)}].push_back(ref);
   KillResult result;
-  for (const auto& [key, refs] : arrays)
-    KillOncePerJob(refs, &result, [&](const Refs& jobs_of_array, KillResult* once) {
-      KillArray(std::get<2>(key), jobs_of_array, once);
+  for (const auto& array : arrays)
+    KillOncePerJob(array.second, &result, [&](const Refs& jobs_of_array, KillResult* once) {
+      KillArray(std::get<2>(array.first), jobs_of_array, once);
     });
   return result;
 }
