@@ -17,6 +17,18 @@ using std::chrono::milliseconds;
 
 std::string HostAndPid(pid_t pid) { return HostName() + ":" + std::to_string(pid); }
 
+// By our clock another leads when the lease is over, perhaps for as long as this process was
+// paused.
+void RenewLease(Leadership& leadership, Term term) {
+  const auto now = Clock::now();
+  if (now >= leadership.lease_ends) throw std::runtime_error("the lease is over");
+  db::Tx tx(*leadership.session, db::Tx::Sync::kOff);
+  if (!RenewLease(tx, leadership.epoch, term.length))
+    throw std::runtime_error("another almighty has the lease");
+  tx.Commit();
+  leadership.lease_ends = now + term.length;
+}
+
 bool Candidate::TakeLock() {
   db::Tx tx(*connection_);
   const auto last = TryLead(tx, term_.length);

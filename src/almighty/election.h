@@ -32,6 +32,10 @@ struct Leadership {
   bool taken_over = false;
 };
 
+/// Leads for another term. Throws when its lease is over by our clock, or another has it: then
+/// nothing more may be started or stepped.
+void RenewLease(Leadership& leadership, Term term);
+
 class Candidate {
  public:
   Candidate(std::string conninfo, Term term) : conninfo_(std::move(conninfo)), term_(term) {}

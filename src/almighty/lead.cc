@@ -92,18 +92,11 @@ Lead::End Lead::Run() {
   return asked_ ? End::kAsked : End::kSessionLost;
 }
 
-// Another leads when our lease is over, perhaps for as long as this process was paused: then
-// nothing more is started or stepped.
 void Lead::RenewLease() {
   const auto now = Clock::now();
-  if (now >= leadership_.lease_ends) throw std::runtime_error("the lease is over");
-  if (now < renew_at_) return;
+  if (now < renew_at_ && now < leadership_.lease_ends) return;
   renew_at_ = now + term_.renew_every();
-  db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
-  if (!almighty::RenewLease(tx, leadership_.epoch, term_.length))
-    throw std::runtime_error("another almighty has the lease");
-  tx.Commit();
-  leadership_.lease_ends = now + term_.length;
+  almighty::RenewLease(leadership_, term_);
 }
 
 void Lead::NoteRestarts() {

@@ -32,9 +32,9 @@ std::string PgBin() {
 class PrivateServer {
  public:
   PrivateServer() {
-    char name[] = "/tmp/cigri-test-XXXXXX";
-    if (mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp failed");
-    dir_ = name;
+    const char* folder = std::getenv("CIGRI_TEST_FOLDER");
+    dir_ = std::string(folder != nullptr ? folder : "/tmp") + "/cigri-test-XXXXXX";
+    if (mkdtemp(dir_.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     const std::string bin = PgBin();
     std::string as;
     if (geteuid() == 0) {
@@ -89,7 +89,9 @@ void PgTest::SetUp() {
     tx.Commit();
   }
   conninfo_ = TestServer() + " options=-csearch_path=" + schema_;
+  if (!Before().empty()) conninfo_ += ",pg_catalog";
   connection_ = Connect();
+  if (!Before().empty()) Sql(Before());
   if (Migrated()) db::Migrate(*connection_);
 }
 

@@ -23,6 +23,8 @@ class PgTest : public ::testing::Test {
   pqxx::result Sql(const std::string& sql);
   /// False in fixtures that look at migration itself.
   virtual bool Migrated() const { return true; }
+  /// SQL for the new schema before its tables are made. What it names comes before PostgreSQL's own.
+  virtual std::string Before() const { return ""; }
 
  private:
   std::string conninfo_, schema_;

@@ -1,0 +1,114 @@
+#include "tests/simulation/faults.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/simulation/scheduler.h"
+
+namespace cigri::test {
+namespace {
+
+constexpr int kMostOfRun = 12, kMostLeads = 4;
+constexpr unsigned kAnywhere = 2, kAtStep = 30, kAtFocus = 400, kLead = 400;  // per mille
+
+// A step that is taken only after a fault at another one.
+struct Lead {
+  std::string at;
+  Fault fault;
+};
+const std::map<std::string, Lead>& Leads() {
+  static const std::map<std::string, Lead> leads{
+      {"submit: in doubt", {"submit: send", Fault::kAnswer}},
+      {"submit: look up", {"submit: send", Fault::kLost}},
+      {"submit: adopt", {"submit: send", Fault::kAnswer}},
+      {"submit: abandon", {"submit: send", Fault::kLost}},
+      {"kill: answer", {"kill: send", Fault::kLost}},
+      {"election: expire", {"election: renew", Fault::kOutlived}},
+      {"election: take over", {"election: renew", Fault::kOutlived}},
+      {"election: raise epoch", {"election: renew", Fault::kKilled}}};
+  return leads;
+}
+
+const char* const kNames[] = {"", "lost", "answer lost", "killed", "paused", "outlived"};
+
+}  // namespace
+
+Faults& Faults::OfProcess() {
+  static Faults faults;
+  return faults;
+}
+
+const std::vector<std::string>& Faults::Steps() {
+  static const std::vector<std::string> steps{
+      "submit: intend",     "submit: send",     "submit: record",       "submit: in doubt",
+      "submit: look up",    "submit: adopt",    "submit: abandon",      "submit: release",
+      "kill: ask",          "kill: send",       "kill: answer",         "kill: confirm",
+      "status: poll",       "status: apply",    "status: requeue",      "status: acknowledge",
+      "election: try lock", "election: expire", "election: take over",  "election: raise epoch",
+      "election: lease",    "election: renew",  "runner: take cluster", "runner: renew",
+      "plan: write"};
+  return steps;
+}
+
+void Faults::BeginRun(unsigned seed) {
+  calm_ = false;
+  left_ = kMostOfRun;
+  leads_left_ = kMostLeads;
+  focus_ = Steps()[seed % Steps().size()];
+}
+
+Fault Faults::At(const std::vector<std::string>& steps) {
+  for (const auto& step : steps) ++counts_[step].taken;
+  if (calm_) return Fault::kNone;
+  const auto hit = [&](Fault fault) {
+    for (const auto& step : steps) ++counts_[step].faults[kNames[static_cast<int>(fault)]];
+    return fault;
+  };
+  const auto lead = Leads().find(focus_);
+  if (lead != Leads().end() && leads_left_ > 0 &&
+      std::find(steps.begin(), steps.end(), lead->second.at) != steps.end() &&
+      world::Random(1000) < kLead) {
+    --leads_left_;
+    return hit(lead->second.fault);
+  }
+  if (left_ == 0) return Fault::kNone;
+  const bool focus = std::find(steps.begin(), steps.end(), focus_) != steps.end();
+  const unsigned chance = focus ? kAtFocus : steps.empty() ? kAnywhere : kAtStep;
+  if (world::Random(1000) >= chance) return Fault::kNone;
+  const unsigned dice = world::Random(12);
+  const Fault fault = dice < 3   ? Fault::kLost
+                      : dice < 6 ? Fault::kAnswer
+                      : dice < 8 ? Fault::kKilled
+                      : dice < 9 ? Fault::kPaused
+                                 : Fault::kOutlived;
+  --left_;
+  return hit(fault);
+}
+
+bool Faults::Happens(const std::string& step, const std::string& fault, unsigned percent) {
+  if (calm_ || !world::Chance(percent)) return false;
+  ++counts_[step].faults[fault];
+  world::Trace(step + ": " + fault);
+  return true;
+}
+
+int Faults::Hits(const std::string& step) const {
+  const auto count = counts_.find(step);
+  int hits = 0;
+  if (count != counts_.end())
+    for (const auto& [fault, n] : count->second.faults) hits += n;
+  return hits;
+}
+
+void Faults::Print() const {
+  for (const auto& step : Steps()) {
+    const auto count = counts_.find(step);
+    std::printf("%-22s taken %7d  hit %6d ", step.c_str(),
+                count == counts_.end() ? 0 : count->second.taken, Hits(step));
+    if (count != counts_.end())
+      for (const auto& [fault, n] : count->second.faults) std::printf("  %s %d", fault.c_str(), n);
+    std::printf("\n");
+  }
+}
+
+}  // namespace cigri::test

@@ -1,0 +1,284 @@
+#include "tests/simulation/simulated_site.h"
+
+#include <algorithm>
+
+#include "tests/simulation/faults.h"
+#include "tests/simulation/scheduler.h"
+#include "tests/simulation/sessions.h"
+
+namespace cigri::test {
+
+using cluster::CallFailed;
+using cluster::RemoteState;
+
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
+
+bool Happens(const char* step, const char* fault, unsigned percent) {
+  return Faults::OfProcess().Happens(step, fault, percent);
+}
+
+// One call from the grid to a cluster. It takes its time, and either way it may get lost.
+class Call {
+ public:
+  explicit Call(const std::string& step) : step_(step) {
+    if (world::IsDead(world::Process())) throw CallFailed(CallFailed::Why::kUnreachable, "killed");
+    fault_ = Faults::OfProcess().At({step});
+    static const char* const kNames[] = {"", " lost", " answer lost", " killed", " paused", " outlived"};
+    world::Trace(step + kNames[static_cast<int>(fault_)]);
+    if (fault_ == Fault::kPaused || fault_ == Fault::kOutlived)
+      sessions::Pause(fault_ == Fault::kOutlived);
+    if (fault_ == Fault::kKilled) {
+      killed_after_ = world::Chance(50);
+      if (!killed_after_) sessions::Kill(world::Process());
+    }
+    Travel();
+    if (fault_ == Fault::kLost) throw CallFailed(CallFailed::Why::kTimeout, "the request was lost");
+  }
+  /// The cluster has done what it was asked for; the answer is on its way.
+  void Done() {
+    if (fault_ == Fault::kKilled && killed_after_) sessions::Kill(world::Process());
+    Travel();
+    if (fault_ == Fault::kAnswer) throw CallFailed(CallFailed::Why::kTimeout, "no answer");
+  }
+
+ private:
+  void Travel() {
+    world::SleepFor(std::chrono::microseconds(500 + world::Random(20000)));
+    if (world::IsDead(world::Process())) throw CallFailed(CallFailed::Why::kUnreachable, "killed");
+  }
+  const std::string step_;
+  Fault fault_;
+  bool killed_after_ = false;
+};
+
+}  // namespace
+
+bool SimulatedSite::Job::Started() const { return starts_at <= world::Now(); }
+bool SimulatedSite::Job::Ended() const { return ends_at <= world::Now(); }
+bool SimulatedSite::Job::Succeeded() const {
+  return Ended() && cause == cluster::EndCause::kExited && wait_status == 0;
+}
+
+class SimulatedCluster final : public cluster::Cluster {
+ public:
+  SimulatedCluster(SimulatedSite& site, std::string name, bool feed)
+      : site_(site), name_(std::move(name)) {
+    caps_.feed = feed;
+    caps_.hold_release = !feed;
+    caps_.revokes = site.revokes_;
+    caps_.exact_walltime = true;
+    caps_.absence_delay = std::chrono::seconds(2);
+  }
+  cluster::Capabilities capabilities() const override { return caps_; }
+
+  std::vector<std::string> Submit(const cluster::Batch& batch) override {
+    using Why = cluster::SubmitRefused::Why;
+    sessions::Called("submit");
+    std::vector<std::string> ids;
+    try {
+      Call call("submit: send");
+      if (std::chrono::steady_clock::now() > batch.send_by)
+        throw cluster::SubmitRefused(Why::kTemporary, "too late to send it");
+      if (site_.revoked_.count(batch.tag) != 0)
+        throw cluster::SubmitRefused(Why::kTemporary, "the tag was revoked");
+      if (Happens("submit: send", "refused", 3))
+        throw cluster::SubmitRefused(Why::kTemporary, "busy");
+      if (Happens("submit: send", "carried out later", 5)) {
+        site_.late_.push_back({world::Now() + world::Random(1500) * kMs, name_, batch});
+        throw cluster::SubmitInDoubt("no answer");
+      }
+      ids = site_.Take(name_, batch, caps_.hold_release);
+      if (Happens("submit: send", "answer late", 10))
+        world::SleepFor(std::chrono::milliseconds(500 + world::Random(4000)));
+      call.Done();
+    } catch (const CallFailed& e) {
+      throw cluster::SubmitInDoubt(e.what());
+    }
+    return ids;
+  }
+  void Release(const cluster::Batch& batch, const std::vector<std::string>&) override {
+    Call call("submit: release");
+    for (auto& [id, job] : site_.jobs_[name_])
+      if (job.tag == batch.tag && job.starts_at == INT64_MAX && !job.Ended()) site_.Start(id, job);
+    call.Done();
+  }
+  cluster::FindResult Find(const std::string& tag, const std::string&, double,
+                           bool revoke) override {
+    sessions::Called("find");
+    Call call("submit: look up");
+    site_.TakeLate();
+    if (revoke) site_.revoked_.insert(tag);
+    cluster::FindResult found;
+    found.complete = !Happens("submit: look up", "incomplete", 5);
+    found.revoked = revoke;
+    for (const auto& [id, job] : site_.jobs_[name_])
+      if (job.tag == tag) found.jobs.push_back(site_.Seen(id, job));
+    call.Done();
+    return found;
+  }
+  cluster::PollResult Poll(const cluster::PollRequest& request) override {
+    Call call("status: poll");
+    site_.TakeLate();
+    auto result = caps_.feed ? PollFeed(request) : PollJobs(request);
+    for (const auto& job : result.jobs)
+      if (job.state == RemoteState::kEnded && job.cause == cluster::EndCause::kDeleted)
+        sessions::KilledJobSeen();
+    call.Done();
+    return result;
+  }
+  cluster::Resources GetResources(const std::vector<std::string>&) override {
+    cluster::Resources resources;
+    resources.max = 100;
+    return resources;
+  }
+  cluster::KillResult Kill(const std::vector<cluster::RemoteRef>& refs) override {
+    Call call("kill: send");
+    cluster::KillResult result;
+    for (const auto& ref : refs) {
+      const auto it = site_.jobs_[name_].find(ref.remote_id);
+      if (it == site_.jobs_[name_].end() || it->second.Ended()) {
+        result.gone.push_back(ref);
+      } else if (Happens("kill: send", "refused", 20)) {
+        result.failed.emplace_back(ref, "busy");
+      } else {
+        result.asked.push_back(ref);
+        // It may be registered and do nothing.
+        if (Happens("kill: send", "without effect", 10)) continue;
+        it->second.ends_at = world::Now();
+        it->second.killed = true;
+        it->second.cause = cluster::EndCause::kDeleted;
+      }
+    }
+    call.Done();
+    return result;
+  }
+  std::vector<cluster::RemoteJob> ListTagged(const std::string&, const JobFilter& wanted) override {
+    std::vector<cluster::RemoteJob> listed;
+    for (const auto& [id, job] : site_.jobs_[name_])
+      if (!job.Ended() && wanted(id, job.tag)) listed.push_back(site_.Seen(id, job));
+    return listed;
+  }
+  std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
+
+ private:
+  cluster::PollResult PollJobs(const cluster::PollRequest& request) {
+    cluster::PollResult result;
+    for (const auto& ref : request.jobs) {
+      const auto it = site_.jobs_[name_].find(ref.remote_id);
+      if (it == site_.jobs_[name_].end() || it->second.tag != ref.tag)
+        result.missing.push_back(ref);
+      else if (!Happens("status: poll", "job left out", 5))
+        result.jobs.push_back(site_.Seen(it->first, it->second));
+    }
+    return result;
+  }
+  // Its token is the time of the answer: what changed since then is news.
+  cluster::PollResult PollFeed(const cluster::PollRequest& request) {
+    const std::int64_t since = request.token.empty() ? -1 : std::stoll(request.token);
+    std::map<std::string, cluster::RemoteJob> news;
+    const auto find = [&] {
+      site_.TakeLate();
+      for (const auto& [id, job] : site_.jobs_[name_]) {
+        const auto changed = job.Ended() ? job.ends_at : job.Started() ? job.starts_at : 0;
+        if (changed > since) news[id] = site_.Seen(id, job);
+      }
+      return !news.empty();
+    };
+    const auto until = world::Now() + std::chrono::nanoseconds(request.wait).count();
+    while (!find() && since >= 0 && world::Now() < until && !world::IsDead(world::Process()))
+      world::SleepFor(std::chrono::milliseconds(500));
+    cluster::PollResult result;
+    result.full = since < 0;
+    result.token = std::to_string(world::Now());
+    for (auto& [id, job] : news) result.jobs.push_back(std::move(job));
+    return result;
+  }
+
+  SimulatedSite& site_;
+  const std::string name_;
+  cluster::Capabilities caps_;
+};
+
+std::unique_ptr<cluster::Cluster> SimulatedSite::MakeDriver(const clusterdb::ClusterRow& row) {
+  return std::make_unique<SimulatedCluster>(*this, row.config.name, row.config.id == 2);
+}
+
+std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
+                                             const cluster::Batch& batch, bool hold) {
+  auto& ids = taken_[batch.tag];
+  if (!ids.empty()) return ids;
+  for (std::size_t i = 0; i < batch.elements.size(); ++i) {
+    Job job{.tag = batch.tag, .index = static_cast<int>(i), .task = batch.elements[i].task_index};
+    job.lasts = (500 + world::Random(8000)) * kMs;
+    // Before the grid has recorded it, where it starts at once.
+    if (Happens("jobs", "ends at once", 25)) job.lasts = world::Random(20) * kMs;
+    if (Happens("jobs", "runs long", Faults::OfProcess().Aims("kill") ? 60 : 20)) job.lasts = 1000 * kSecond;
+    if (Happens("jobs", "preempted", 10))
+      job.cause = cluster::EndCause::kPreempted;
+    else if (Happens("jobs", "program failed", 10))
+      job.wait_status = 1 << 8;
+    ids.push_back(std::to_string(next_id_++));
+    auto& taken = jobs_[cluster].emplace(ids.back(), std::move(job)).first->second;
+    if (!hold) Start(ids.back(), taken);
+  }
+  return ids;
+}
+
+void SimulatedSite::Start(const std::string& started, Job& one) {
+  for (const auto& [name, jobs] : jobs_)
+    for (const auto& [id, job] : jobs) {
+      if (job.task != one.task || id == started || !job.Started()) continue;
+      if (!job.Ended())
+        violations_.push_back("task " + std::to_string(one.task) + " ran twice at once");
+      else if (job.Succeeded())
+        violations_.push_back("task " + std::to_string(one.task) + " ran again after its success");
+    }
+  one.starts_at = world::Now();
+  one.ends_at = one.starts_at + (calm_ ? std::min(one.lasts, 3 * kSecond) : one.lasts);
+  world::Trace("job " + started + " of task " + std::to_string(one.task) + " starts");
+}
+
+// POSTs that were carried out after their clients had gone.
+void SimulatedSite::TakeLate() {
+  for (auto it = late_.begin(); it != late_.end();) {
+    if (it->at > world::Now()) {
+      ++it;
+      continue;
+    }
+    if (revoked_.count(it->batch.tag) == 0) Take(it->cluster, it->batch, it->cluster == "c1");
+    it = late_.erase(it);
+  }
+}
+
+cluster::RemoteJob SimulatedSite::Seen(const std::string& id, const Job& job) const {
+  cluster::RemoteJob seen;
+  seen.ref.remote_id = id;
+  seen.ref.tag = job.tag;
+  seen.ref.index = job.index;
+  seen.state = job.Ended()     ? RemoteState::kEnded
+               : job.Started() ? RemoteState::kRunning
+                               : RemoteState::kHeld;
+  seen.cause = job.cause;
+  if (job.Ended() && job.cause == cluster::EndCause::kExited) seen.wait_status = job.wait_status;
+  return seen;
+}
+
+void SimulatedSite::Calm() {
+  calm_ = true;
+  for (auto& [name, jobs] : jobs_)
+    for (auto& [id, job] : jobs)
+      if (job.Started() && !job.Ended())
+        job.ends_at = std::min(job.ends_at, world::Now() + 3 * kSecond);
+}
+
+std::map<std::int64_t, int> SimulatedSite::Successes() {
+  std::map<std::int64_t, int> successes;
+  for (const auto& [name, jobs] : jobs_)
+    for (const auto& [id, job] : jobs)
+      if (job.Succeeded()) ++successes[job.task];
+  return successes;
+}
+
+}  // namespace cigri::test

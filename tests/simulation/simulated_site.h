@@ -1,0 +1,61 @@
+// Clusters in memory whose jobs end, whose answers get lost and whose users preempt, by a seed.
+// They know what really ran, whatever the grid believes.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "clusterdb/clusterdb.h"
+
+namespace cigri::test {
+
+/// In a world of its own clock (scheduler.h). Cluster 1 takes jobs on hold and is asked about each,
+/// as Slurm; cluster 2 has a feed, as a local one; both revoke tags or, by the seed, do not.
+class SimulatedSite {
+ public:
+  explicit SimulatedSite(bool revokes) : revokes_(revokes) {}
+  std::unique_ptr<cluster::Cluster> MakeDriver(const clusterdb::ClusterRow& row);
+  /// What waits for a long time ends soon.
+  void Calm();
+  /// What the clusters saw that must not be: a task that ran again after its success, or twice at
+  /// once.
+  const std::vector<std::string>& Violations() const { return violations_; }
+  std::map<std::int64_t, int> Successes();  ///< by task
+
+ private:
+  friend class SimulatedCluster;
+  struct Job {
+    std::string tag;
+    int index = 0;
+    std::int64_t task = 0;
+    std::int64_t starts_at = INT64_MAX, ends_at = INT64_MAX, lasts = 0;  // by the world's clock
+    bool killed = false;
+    cluster::EndCause cause = cluster::EndCause::kExited;
+    int wait_status = 0;
+    bool Started() const;
+    bool Ended() const;
+    bool Succeeded() const;
+  };
+  struct Late {
+    std::int64_t at;
+    std::string cluster;
+    cluster::Batch batch;
+  };
+  std::vector<std::string> Take(const std::string& cluster, const cluster::Batch& batch, bool hold);
+  void Start(const std::string& id, Job& job);
+  void TakeLate();
+  cluster::RemoteJob Seen(const std::string& id, const Job& job) const;
+
+  const bool revokes_;
+  bool calm_ = false;
+  int next_id_ = 100;
+  std::map<std::string, std::map<std::string, Job>> jobs_;  // by cluster and remote id
+  std::map<std::string, std::vector<std::string>> taken_;   // by tag: repeated tags are answered
+  std::vector<Late> late_;
+  std::set<std::string> revoked_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace cigri::test

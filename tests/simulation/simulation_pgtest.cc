@@ -1,0 +1,163 @@
+// Seeds of faults: almighties and modules as they run, under a scheduler and a clock that a seed
+// drives, on a real PostgreSQL, against clusters that lose requests and answers (docs/testing.md).
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+
+#include "core/log.h"
+#include "core/text.h"
+#include "tests/simulation/faults.h"
+#include "tests/simulation/scheduler.h"
+#include "tests/simulation/sessions.h"
+#include "tests/simulation/simulated_grid.h"
+#include "tests/simulation/simulated_site.h"
+#include "tests/support/rows.h"
+
+namespace cigri {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kTasks = 6, kClusters = 2;
+constexpr seconds kFaultsFor{20}, kLimit{3600};
+
+int Number(const char* name, int otherwise) {
+  const char* given = std::getenv(name);
+  return given != nullptr ? std::atoi(given) : otherwise;
+}
+
+class SeedsPgTest : public test::RowsTest {
+ protected:
+  void SetUp() override {
+    log::Init("seeds", "error");
+    test::TestServer();  // it is started by a world as it is
+    test::world::Begin();
+    test::sessions::Begin(test::TestServer());
+    RowsTest::SetUp();
+    GivenClusters(kClusters);
+    Sql("UPDATE clusters SET min_cycle_s = 2, change_feed = id = 2");
+    config_.Set("SEND_WINDOW", "4");
+    KeepRows();
+  }
+  void TearDown() override {
+    almighties_.clear();
+    test::sessions::End();
+    RowsTest::TearDown();
+    test::world::End();
+  }
+  std::string Before() const override { return test::sessions::kClockSql; }
+
+  // Each run begins with the same rows, in the same places of their files.
+  void KeepRows() {
+    Sql("CREATE SCHEMA IF NOT EXISTS kept");
+    std::vector<std::string> tables;
+    for (const auto& row : Sql("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT "
+                               "relispartition AND relnamespace = current_schema()::regnamespace "
+                               "AND relname NOT IN ('schema_migrations', 'audit') ORDER BY 1"))
+      tables.push_back(row[0].as<std::string>());
+    restore_ = "SET LOCAL session_replication_role = replica; TRUNCATE " + Join(tables, ", ") +
+               " RESTART IDENTITY CASCADE;";
+    for (const auto& table : tables) {
+      if (Count(table) == 0) continue;
+      const auto columns = Sql("SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM "
+                               "pg_attribute WHERE "
+                               "attrelid = '" +
+                               table +
+                               "'::regclass AND attnum > 0 AND NOT attisdropped AND "
+                               "attgenerated = ''")[0][0]
+                               .as<std::string>();
+      Sql("CREATE TABLE kept." + table + " AS SELECT * FROM " + table);
+      restore_ += "INSERT INTO " + table + " (" + columns + ") OVERRIDING SYSTEM VALUE SELECT " +
+                  columns + " FROM kept." + table + ";";
+    }
+  }
+  // As when an operator empties a cluster: nikita is to end them, and their tasks run again.
+  void KillSome() try {
+    Sql("INSERT INTO kills (job_id, reason) SELECT job_id, 'drain' FROM live WHERE state = "
+        "'running' ORDER BY job_id LIMIT 2 ON CONFLICT DO NOTHING");
+  } catch (const pqxx::sql_error&) {  // a nikita that stands still has locked them
+  }
+  bool Over(test::SimulatedSite& site) {
+    return site.Successes().size() == kTasks && Count("done WHERE counted") == kTasks;
+  }
+  void KeepAlmighties(test::SimulatedSite& site) {
+    for (std::size_t i = 0; i < almighties_.size(); ++i) {
+      auto& almighty = almighties_[i];
+      if (almighty && !almighty->ended()) continue;
+      almighty.reset();
+      almighty = std::make_unique<test::SimulatedAlmighty>("almighty" + std::to_string(i + 1),
+                                                           conninfo(), site, config_);
+    }
+  }
+
+  // A task runs until it succeeds, and then never again.
+  void Run(unsigned seed) {
+    using namespace test;
+    SCOPED_TRACE("CIGRI_SEED=" + std::to_string(seed));
+    Sql(restore_);
+    world::SleepFor(seconds(60));  // what watches over the last statement waits for nothing then
+    world::BeginRun(seed);
+    sessions::BeginRun();
+    auto& faults = Faults::OfProcess();
+    faults.BeginRun(seed);
+    SimulatedSite site(world::Chance(50));
+    const auto campaign =
+        GivenCampaign({.ntasks = kTasks, .max_tries = 1000, .clusters = kClusters});
+    while (world::Now() < seconds(kFaultsFor).count() * 1000000000 && !Over(site)) {
+      KeepAlmighties(site);
+      world::SleepFor(milliseconds(200 + world::Random(1500)));
+      if (world::Chance(faults.Aims("kill") ? 60 : 20)) KillSome();
+    }
+    faults.Calm();
+    site.Calm();
+    const auto limit = world::Now() + std::chrono::nanoseconds(kLimit).count();
+    while (world::Now() < limit && !Over(site)) {
+      KeepAlmighties(site);
+      world::SleepFor(milliseconds(1000));
+    }
+    EXPECT_TRUE(Over(site)) << "it does not end";
+    almighties_ = std::vector<std::unique_ptr<SimulatedAlmighty>>(2);
+    EXPECT_EQ(Join(site.Violations(), "; "), "");
+    for (const auto& [task, n] : site.Successes()) EXPECT_EQ(n, 1) << "task " << task;
+    EXPECT_EQ(site.Successes().size(), static_cast<std::size_t>(kTasks));
+    EXPECT_EQ(sessions::StaleWrites(), 0) << "written under an epoch that was over";
+    ExpectConservation(campaign);
+    world::SleepFor(seconds(60));
+    EXPECT_TRUE(world::Settled()) << "a thread goes on after its process";
+    if (const char* file = std::getenv("CIGRI_TRACE")) {
+      std::ofstream out(file);
+      for (const auto& line : world::TraceLines()) out << line << "\n";
+    }
+  }
+
+  std::vector<std::unique_ptr<test::SimulatedAlmighty>> almighties_{2};
+  std::string restore_;
+  Config config_;
+};
+
+TEST_F(SeedsPgTest, EveryTaskSucceedsOnceWhateverIsLostAndCut) {
+  if (const char* one = std::getenv("CIGRI_SEED"))
+    return Run(static_cast<unsigned>(std::atoi(one)));
+  const int first = Number("CIGRI_FIRST_SEED", 1), n = Number("CIGRI_SEEDS", 8);
+  for (int seed = first; seed < first + n && !HasFailure(); ++seed)
+    Run(static_cast<unsigned>(seed));
+  const auto& faults = test::Faults::OfProcess();
+  faults.Print();
+  // 200 of 2,000 seeds.
+  for (const auto& step : test::Faults::Steps())
+    EXPECT_GE(faults.Hits(step), n >= 100 ? n / 10 : 0) << "too few faults at " << step;
+}
+
+TEST_F(SeedsPgTest, ASeedDoesTheSameEachTime) {
+  for (const unsigned seed : {3u, 11u}) {
+    Run(seed);
+    const auto first = test::world::TraceLines();
+    Run(seed);
+    EXPECT_GT(first.size(), 100u);
+    EXPECT_TRUE(first == test::world::TraceLines()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace cigri
