@@ -100,7 +100,9 @@ TEST_F(HostilePgTest, WhoWaitsForWhatSomebodyHasJustReadReadsNothing) {
 
 TEST_F(HostilePgTest, OneUserLeavesThreadsToOthersBehindAProxy) {
   for (int i = 0; i < 100; ++i)
-    Send("POST /campaigns HTTP/1.1\r\nHost: x\r\nX-Cigri-User: bob\r\nContent-Length: 1000000\r\n\r\n");
+    Send(
+        "POST /campaigns HTTP/1.1\r\nHost: x\r\nX-Cigri-User: bob\r\nContent-Length: "
+        "1000000\r\n\r\n");
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Ask("alice", "GET", "/campaigns").status, 200);
 }
 
@@ -132,10 +134,16 @@ TEST_F(HostilePgTest, PagesOfOtherSitesChangeNothing) {
       {415, "POST", "text/plain", {}},
       {200, "GET", "", {{"Origin", "http://evil.example"}, {"Sec-Fetch-Site", "cross-site"}}},
       // A page of ours, a proxy that sends another Host, and clients that are no browsers.
-      {202, "PUT", "application/json", {{"Origin", "https://grid.example"}, {"Host", "grid.example"},
-                                        {"Sec-Fetch-Site", "same-origin"}}},
-      {202, "PUT", "application/json", {{"Origin", "https://grid.example"},
-                                        {"X-Forwarded-Host", "grid.example"}}},
+      {202,
+       "PUT",
+       "application/json",
+       {{"Origin", "https://grid.example"},
+        {"Host", "grid.example"},
+        {"Sec-Fetch-Site", "same-origin"}}},
+      {202,
+       "PUT",
+       "application/json",
+       {{"Origin", "https://grid.example"}, {"X-Forwarded-Host", "grid.example"}}},
       {202, "PUT", "application/json", {}},
   };
   for (const auto& c : cases) {
@@ -145,7 +153,8 @@ TEST_F(HostilePgTest, PagesOfOtherSitesChangeNothing) {
     EXPECT_EQ(a.status, c.status) << c.method << " " << c.type << " " << a.body;
   }
   EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "1");
-  EXPECT_EQ(Ask("alice", "GET", path).body["wanted"], "in_treatment") << "no DELETE was carried out";
+  EXPECT_EQ(Ask("alice", "GET", path).body["wanted"], "in_treatment")
+      << "no DELETE was carried out";
   const auto form = Ask("alice", "POST", path + "?_method=DELETE", "a=b",
                         {{"Origin", "http://evil.example"}}, "application/x-www-form-urlencoded");
   EXPECT_EQ(form.status, 403) << form.body;
@@ -167,6 +176,16 @@ TEST_F(HostilePgTest, MethodOverridesAreKnownMethods) {
             400);
   EXPECT_EQ(Ask("alice", "POST", path + "?_method=BREW").status, 400);
   EXPECT_EQ(Ask("alice", "POST", path + "?_method=delete").status, 202);
+}
+
+// Found by the fuzzer: the library refuses it otherwise than what is no JSON at all.
+TEST_F(HostilePgTest, NumbersBeyondAllRangesAreNoJson) {
+  const auto sent = Ask("alice", "POST", "/campaigns", "{\"nb_jobs\": 1e999}");
+  EXPECT_EQ(sent.status, 400) << sent.body;
+  const auto options = Ask("oscar", "POST", "/admin/clusters",
+                           {{"name", "x"}, {"kind", "local"}, {"options", "[1e999]"}});
+  EXPECT_EQ(options.status, 400) << options.body;
+  EXPECT_NE(options.body["message"].dump().find("options: "), std::string::npos) << options.body;
 }
 
 TEST_F(HostilePgTest, TheLimitsAreForOperatorsToSee) {

@@ -103,6 +103,14 @@ TEST(GridsubTest, AParameterThatTheServerRefusesIsReportedWithItsLine) {
   }
 }
 
+TEST(GridsubTest, ANumberBeyondAllRangesIsNoParameter) {
+  FakeApi api;
+  api.other["/campaigns/7/jdl"] = {200, {{"name", "lines"}}};
+  const auto ran = Gridsub(api, "-c 7 -J '[1e999]'");
+  EXPECT_EQ(ran.code, 65) << ran.err;
+  EXPECT_NE(ran.err.find("--jsonjob"), std::string::npos) << ran.err;
+}
+
 TEST(GridsubTest, ARefusalByARuleIsPrintedAsCigri3Did) {
   FakeApi api;
   api.campaign_status = 400;

@@ -110,7 +110,7 @@ void AddJson(const std::string& text, const std::string& name, LineUse use, Line
   nlohmann::json array;
   try {
     array = nlohmann::json::parse(text, nullptr, true, true);
-  } catch (const nlohmann::json::parse_error& e) {
+  } catch (const nlohmann::json::exception& e) {
     const std::string what = e.what();
     const auto at = what.find("] ");
     throw Fatal(kExitBadInput, name + ": " + std::string(what.substr(at == what.npos ? 0 : at + 2)),

@@ -209,8 +209,13 @@ json TestBeforeSaving(Context& context, const Request& request, const std::strin
 
 // `options`: an object, or a text of it.
 void RequireGoodOptions(const json& options) {
-  const auto problem = clusterdb::OptionsProblem(
-      options.is_string() ? json::parse(options.get<std::string>()) : options);
+  json read = options;
+  try {
+    if (options.is_string()) read = json::parse(options.get<std::string>());
+  } catch (const json::exception& e) {
+    throw BadRequest(std::string("options: the text is no JSON: ") + e.what());
+  }
+  const auto problem = clusterdb::OptionsProblem(read);
   if (!problem.empty()) throw BadRequest("options: " + problem, "docs/transfers.md lists them");
 }
 

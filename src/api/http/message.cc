@@ -98,7 +98,7 @@ nlohmann::json Request::Json() const {
   };
   try {
     return nlohmann::json::parse(body, shallow);
-  } catch (const nlohmann::json::parse_error& e) {
+  } catch (const nlohmann::json::exception& e) {  // 1e999 is not a parse_error
     throw BadRequest(std::string("the body is no JSON: ") + e.what());
   }
 }
