@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -202,11 +203,44 @@ void Tx::Commit() {
   impl_->generic_before = connection_.impl_->generic;
 }
 
+namespace {
+
+// How long callers wait for a session while the database is away, and the pause between two tries.
+constexpr std::chrono::milliseconds kPatience{1000}, kBetweenTries{200};
+
+// "22:18:25", with the day when it is not today's.
+std::string TimeOf(std::chrono::steady_clock::time_point at) {
+  const auto ago = std::chrono::steady_clock::now() - at;
+  const std::time_t then =
+      std::time(nullptr) - std::chrono::duration_cast<std::chrono::seconds>(ago).count();
+  std::tm local{};
+  localtime_r(&then, &local);
+  char text[40];
+  std::strftime(text, sizeof text, ago < std::chrono::hours(12) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S",
+                &local);
+  return text;
+}
+
+}  // namespace
+
 Pool::Pool(std::string conninfo, std::string application, int most, int nicer)
     : conninfo_(std::move(conninfo)),
       application_(std::move(application)),
       most_(most),
       nicer_(nicer) {}
+
+Pool::~Pool() {
+  {
+    std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  returned_.notify_all();
+  if (seeker_.joinable()) seeker_.join();
+}
+
+std::unique_ptr<Connection> Pool::Connect() const {
+  return std::make_unique<Connection>(conninfo_, application_, kStatementLimit, nicer_);
+}
 
 Pool::Lease Pool::Get() {
   std::unique_lock lock(mutex_);
@@ -218,6 +252,14 @@ Pool::Lease Pool::Get() {
   returned_.notify_all();  // to whoever has the next turn
   if (!is_free)
     throw Fatal(kExitTryLater, "all database connections are busy", "try again in some seconds");
+  if (away_since_)
+    returned_.wait_until(lock, std::max(*away_since_ + kPatience, Clock::now() + kBetweenTries),
+                         [&] { return !away_since_; });
+  if (away_since_)
+    throw Fatal(
+        kExitUnavailable,
+        "the database has been unavailable since " + TimeOf(*away_since_) + ": " + why_away_,
+        hint_);
   ++out_;
   if (!idle_.empty()) {
     auto connection = std::move(idle_.back().connection);
@@ -225,14 +267,58 @@ Pool::Lease Pool::Get() {
     return Lease(this, std::move(connection));
   }
   lock.unlock();
+  const auto begin = Clock::now();
   try {
-    return Lease(this, std::make_unique<Connection>(conninfo_, application_,
-                                                     kStatementLimit, nicer_));
+    return Lease(this, Connect());
+  } catch (const Fatal& e) {
+    lock.lock();
+    --out_;
+    if (e.code() == kExitUnavailable) {
+      why_away_ = e.what();
+      hint_ = e.hint();
+      BeginAway(begin);
+    }
+    returned_.notify_all();
+    throw;
   } catch (...) {
     lock.lock();
     --out_;
     returned_.notify_all();
     throw;
+  }
+}
+
+void Pool::BeginAway(Clock::time_point since) {
+  if (away_since_ || ends_) return;
+  away_since_ = since;
+  if (seeker_.joinable()) seeker_.join();  // of the last time: it has let the mutex go for good
+  seeker_ = std::thread([this] { Seek(); });
+}
+
+void Pool::Seek() {
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    lock.unlock();
+    std::unique_ptr<Connection> made;
+    std::string why, hint;
+    try {
+      made = Connect();
+    } catch (const Fatal& e) {
+      why = e.what();
+      hint = e.hint();
+    } catch (const std::exception& e) {
+      why = e.what();
+    }
+    lock.lock();
+    if (made) {
+      idle_.push_back({std::move(made), Clock::now()});
+      away_since_.reset();
+      returned_.notify_all();
+      return;
+    }
+    why_away_ = why;
+    hint_ = hint;
+    returned_.wait_for(lock, kBetweenTries, [this] { return ends_; });
   }
 }
 
@@ -254,6 +340,7 @@ Pool::Lease::~Lease() {
     pool_->idle_.push_back({std::move(connection_), std::chrono::steady_clock::now()});
   } else {
     pool_->idle_.clear();  // they went with the server
+    pool_->BeginAway(since_);
   }
   pool_->returned_.notify_all();
 }

@@ -11,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "db/params.h"
@@ -170,10 +171,13 @@ class Tx {
 };
 
 /// A bounded set of connections for a server with threads. A lost session is not given out again.
+/// While no new one can be made one thread tries, and callers are told within a second, however
+/// long a server that does not answer keeps that thread.
 class Pool {
  public:
   /// Its sessions are as those of Connection.
   Pool(std::string conninfo, std::string application, int most, int nicer = 0);
+  ~Pool();
   class Lease {
    public:
     Lease(Lease&&) = default;
@@ -186,9 +190,11 @@ class Pool {
     Lease(Pool* pool, std::unique_ptr<Connection> c) : pool_(pool), connection_(std::move(c)) {}
     Pool* pool_;
     std::unique_ptr<Connection> connection_;
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   };
   /// Waits for a free one, at most 10 s (then throws Fatal(kExitTryLater)). Who came first is
-  /// served first: whoever asks again and again does not keep others waiting.
+  /// served first: whoever asks again and again does not keep others waiting. Throws
+  /// Fatal(kExitUnavailable) with the time since when the database has been unavailable.
   Lease Get();
   /// Closes sessions that nobody has used for `age`: an idle server costs the database nothing.
   void CloseIdle(std::chrono::steady_clock::duration age);
@@ -198,8 +204,18 @@ class Pool {
     std::unique_ptr<Connection> connection;
     std::chrono::steady_clock::time_point since;
   };
+  using Clock = std::chrono::steady_clock;
+  std::unique_ptr<Connection> Connect() const;
+  /// With the mutex held: no session can be made, or one was lost that nobody has heard of since.
+  void BeginAway(Clock::time_point since);
+  void Seek();
+
   std::string conninfo_, application_;
   int most_, nicer_, out_ = 0;
+  std::optional<Clock::time_point> away_since_;
+  std::string why_away_ = "the server has not answered", hint_;
+  bool ends_ = false;
+  std::thread seeker_;             // makes a session while the database is away
   std::vector<Idle> idle_;         // the last used at the end: the first ones fall idle
   std::set<std::uint64_t> turns_;  // of those who wait
   std::uint64_t last_turn_ = 0;

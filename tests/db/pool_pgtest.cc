@@ -1,12 +1,17 @@
 // The pool of sessions that many threads share.
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
 
+#include "core/error.h"
+#include "core/text.h"
 #include "tests/support/await.h"
 #include "tests/support/pg.h"
 
@@ -38,6 +43,67 @@ TEST_F(PoolPgTest, WhoCameFirstIsServedFirst) {
     session.reset();
     const auto again = pool.Get();
     EXPECT_TRUE(served) << i << ": who asks again at once overtakes who waits";
+  }
+}
+
+// A server that is frozen costs whoever waits for it its time-outs, each caller anew.
+TEST_F(PoolPgTest, WhileTheDatabaseIsAwayOneThreadWaitsForAllCallers) {
+  const int silent = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof name;
+  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&name), size), 0);
+  ASSERT_EQ(listen(silent, 64), 0);
+  ASSERT_EQ(getsockname(silent, reinterpret_cast<sockaddr*>(&name), &size), 0);
+  const std::string port = std::to_string(ntohs(name.sin_port));
+  db::Pool pool("host=127.0.0.1,127.0.0.1 port=" + port + "," + port + " connect_timeout=2", "test",
+                4);
+  const auto asked = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    std::string said;
+    try {
+      pool.Get();
+    } catch (const Fatal& e) {
+      EXPECT_EQ(e.code(), kExitUnavailable);
+      said = e.what();
+    }
+    return std::pair(std::chrono::steady_clock::now() - begin, said);
+  };
+  const auto first = asked().first;
+  for (int i = 0; i < 3; ++i) {
+    const auto [time, said] = asked();
+    EXPECT_LT(time, first / 3);
+    EXPECT_NE(said.find("the database has been unavailable since "), std::string::npos) << said;
+  }
+  ::close(silent);
+}
+
+TEST_F(PoolPgTest, CallersGoOnWhenTheDatabaseIsThere) {
+  const auto folder = std::filesystem::temp_directory_path() / ("cigri-pool-" + RandomHex(6));
+  const auto host = conninfo().substr(conninfo().find("host=") + 5);
+  if (host[0] != '/') GTEST_SKIP() << "the test server has no socket in a folder";
+  db::Pool pool(ReplaceAll(conninfo(), host.substr(0, host.find(' ')), folder.string()), "pooled",
+                2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(pool.Get(), Fatal);
+    std::filesystem::create_directory_symlink(host.substr(0, host.find(' ')), folder);
+    const auto is_back = [&] {
+      try {
+        return pool.Get()->alive();
+      } catch (const Fatal&) {
+        return false;
+      }
+    };
+    EXPECT_TRUE(test::Await(is_back));
+    std::filesystem::remove(folder);
+    auto session = pool.Get();
+    Sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pooled'");
+    const auto use = [&] {
+      db::Tx tx(*session);
+      tx.Raw("SELECT 1");
+    };
+    EXPECT_THROW(use(), std::exception);
   }
 }
 

@@ -78,6 +78,30 @@ TEST(SeveralApisTest, AReadingToolLeavesOneThatIsSilent) {
   close(silent);
 }
 
+// They have one database: while it is away the one that says so speaks for those that say nothing.
+TEST(SeveralApisTest, WithoutADatabaseAReaderIsToldInTime) {
+  gridsub::FakeApi fake;
+  fake.other["/grid"] = {503, {{"message", "the database has been unavailable since 10:00:00"}}};
+  const std::string socket = fake.folder() + "/silent.sock";
+  const int silent = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  socket.copy(name.sun_path, sizeof name.sun_path - 1);
+  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  ASSERT_EQ(listen(silent, 64), 0);
+  for (const auto& apis : {"unix:" + socket + ",unix:" + socket + ",unix:" + fake.socket(),
+                           "unix:" + fake.socket() + ",unix:" + socket + ",unix:" + socket}) {
+    Api api(apis);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto answer = api.Get("/grid");
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_NE(answer.text.find("unavailable since"), std::string::npos) << answer.text;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30))
+        << "the limit of a request, which a silent one would take";
+  }
+  close(silent);
+}
+
 TEST(SummaryTextTest, ReportsWhatBecameOfAll) {
   EXPECT_EQ(SummaryText(nlohmann::json::parse(
                 R"({"total":16,"done":2,"not_run":14,"preempted":1,"state":"terminated"})")),

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "core/config.h"
@@ -90,8 +92,8 @@ constexpr std::chrono::seconds kPatience{4};
 constexpr std::chrono::milliseconds kPause{200};
 // How long one of several may be silent about a Get, before the next one is asked: its host may be
 // paused, or cut off. One that works takes as long only for very much; then all do, and the tool
-// waits for it.
-constexpr std::chrono::milliseconds kSilence{1500};
+// waits for it when its patience is over.
+constexpr std::chrono::milliseconds kSilence{1100}, kLeast{100};
 
 }  // namespace
 
@@ -154,28 +156,32 @@ bool Api::Connect() {
 }
 
 // `reads`: the request changes nothing, so an API without a database (503) may be left, too.
-// `hurried`: asks once at each of several addresses and allows it little silence.
+// `hurried`: allows each of several addresses little silence while the tool is patient. All APIs
+// have one database: what one says of it is the answer when the others are silent.
 Answer Api::Ask(const Send& send, bool reads, const Hurried& hurried) {
+  using std::chrono::milliseconds;
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  std::size_t silent = addresses_.size() > 1 && hurried ? 0 : addresses_.size();
+  const bool several = addresses_.size() > 1;
+  std::optional<http::Response> no_database;
   for (std::size_t asked = 1;; ++asked) {
     http::Response response;
     response.error = unreachable_;
-    const bool hurry = silent < addresses_.size();
-    if (client_ != nullptr) response = hurry ? hurried(*client_, kSilence) : send(*client_);
-    if (hurry && response.outcome == http::Outcome::kMaybeSent) {
-      ++silent;
-      at_ = (at_ + 1) % addresses_.size();
-      Connect();
-      continue;
-    }
-    const bool not_done =
-        response.outcome == http::Outcome::kNotSent ||
-        (reads && response.outcome == http::Outcome::kAnswered && response.status == 503);
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+    const bool hurry = several && hurried && left > milliseconds(0);
+    if (client_ != nullptr)
+      response = hurry ? hurried(*client_, std::clamp(left, kLeast, kSilence)) : send(*client_);
+    const bool over = std::chrono::steady_clock::now() >= until;
+    const bool silent = hurry && response.outcome == http::Outcome::kMaybeSent;
+    const bool away =
+        reads && response.outcome == http::Outcome::kAnswered && response.status == 503;
+    if (several && away) no_database = response;
+    if (over && no_database && (silent || away)) return Take(*no_database);
+    const bool not_done = response.outcome == http::Outcome::kNotSent || away;
     const bool round = asked % addresses_.size() == 0;
-    const bool again = addresses_.size() > 1 ? not_done : MayComeBack(address(), response);
-    if (!again || (round && std::chrono::steady_clock::now() >= until)) return Take(response);
-    if (round) std::this_thread::sleep_for(kPause);
+    const bool again = silent || (several ? not_done : MayComeBack(address(), response));
+    if (!again || (!silent && round && over)) return Take(response);
+    if (round && !silent) std::this_thread::sleep_for(kPause);
     at_ = (at_ + 1) % addresses_.size();
     Connect();
   }

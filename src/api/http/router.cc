@@ -54,7 +54,11 @@ bool Matches(const std::vector<std::string>& pattern, const std::vector<std::str
 
 constexpr char kDiskFull[] = "53100";  // SQLSTATE
 
-Reply ErrorReply(const ApiError& error) { return Reply::Json(error.Body(), error.status); }
+Reply ErrorReply(const ApiError& error) {
+  Reply reply = Reply::Json(error.Body(), error.status);
+  if (error.status == 503) reply.headers["Retry-After"] = "1";
+  return reply;
+}
 
 // The answer for an exception of a handler. Only unexpected exceptions are logged here.
 Reply ReplyOf(const std::exception& e, const Request& request) {
