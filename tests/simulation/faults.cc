@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/text.h"
 #include "tests/simulation/scheduler.h"
 
 namespace cigri::test {
 namespace {
 
-constexpr int kMostOfRun = 12, kMostLeads = 4;
-constexpr unsigned kAnywhere = 2, kAtStep = 30, kAtFocus = 400, kLead = 400;  // per mille
+constexpr int kMostElsewhere = 5, kMostAtFocus = 8, kMostLeads = 6;
+// Per mille.
+constexpr unsigned kAnywhere = 2, kAtStep = 25, kAtFocus = 600, kLead = 700;
 
 // A step that is taken only after a fault at another one.
 struct Lead {
@@ -27,6 +29,15 @@ const std::map<std::string, Lead>& Leads() {
       {"election: take over", {"election: renew", Fault::kOutlived}},
       {"election: raise epoch", {"election: renew", Fault::kKilled}}};
   return leads;
+}
+
+// Of those that a run takes once or twice.
+const std::vector<std::string>& Rare() {
+  static const std::vector<std::string> rare{
+      "submit: intend", "submit: record",  "submit: in doubt",   "submit: look up",
+      "submit: adopt",  "submit: abandon", "kill: ask",          "kill: answer",
+      "kill: confirm",  "status: requeue", "status: acknowledge"};
+  return rare;
 }
 
 const char* const kNames[] = {"", "lost", "answer lost", "killed", "paused", "outlived"};
@@ -52,9 +63,15 @@ const std::vector<std::string>& Faults::Steps() {
 
 void Faults::BeginRun(unsigned seed) {
   calm_ = false;
-  left_ = kMostOfRun;
+  left_ = kMostElsewhere;
+  left_at_focus_ = kMostAtFocus;
   leads_left_ = kMostLeads;
-  focus_ = Steps()[seed % Steps().size()];
+  focus_ = {Steps()[seed % Steps().size()], Rare()[seed % Rare().size()]};
+}
+
+bool Faults::Aims(const std::string& prefix) const {
+  return !calm_ && std::any_of(focus_.begin(), focus_.end(),
+                               [&](const auto& step) { return StartsWith(step, prefix); });
 }
 
 Fault Faults::At(const std::vector<std::string>& steps) {
@@ -64,15 +81,19 @@ Fault Faults::At(const std::vector<std::string>& steps) {
     for (const auto& step : steps) ++counts_[step].faults[kNames[static_cast<int>(fault)]];
     return fault;
   };
-  const auto lead = Leads().find(focus_);
-  if (lead != Leads().end() && leads_left_ > 0 &&
-      std::find(steps.begin(), steps.end(), lead->second.at) != steps.end() &&
-      world::Random(1000) < kLead) {
+  for (const auto& step : focus_) {
+    const auto lead = Leads().find(step);
+    if (lead == Leads().end() || leads_left_ == 0 ||
+        std::find(steps.begin(), steps.end(), lead->second.at) == steps.end() ||
+        world::Random(1000) >= kLead)
+      continue;
     --leads_left_;
     return hit(lead->second.fault);
   }
-  if (left_ == 0) return Fault::kNone;
-  const bool focus = std::find(steps.begin(), steps.end(), focus_) != steps.end();
+  const bool focus = std::any_of(steps.begin(), steps.end(),
+                                 [&](const auto& step) { return focus_.count(step) != 0; });
+  int& left = focus ? left_at_focus_ : left_;
+  if (left == 0) return Fault::kNone;
   const unsigned chance = focus ? kAtFocus : steps.empty() ? kAnywhere : kAtStep;
   if (world::Random(1000) >= chance) return Fault::kNone;
   const unsigned dice = world::Random(12);
@@ -81,7 +102,7 @@ Fault Faults::At(const std::vector<std::string>& steps) {
                       : dice < 8 ? Fault::kKilled
                       : dice < 9 ? Fault::kPaused
                                  : Fault::kOutlived;
-  --left_;
+  --left;
   return hit(fault);
 }
 

@@ -1,6 +1,7 @@
 // Which fault happens at which step of the grid, by the seed, and how often each step was hit.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,10 @@ namespace cigri::test {
 /// What may happen to whoever is about to take a step.
 enum class Fault {
   kNone,
-  kLost,    ///< the request does not arrive: a statement, a COMMIT, a call
-  kAnswer,  ///< it is carried out, and its answer does not arrive
-  kKilled,  ///< the process is killed before it
-  kPaused,  ///< the process stands still before it, up to three terms of a leader
+  kLost,      ///< the request does not arrive: a statement, a COMMIT, a call
+  kAnswer,    ///< it is carried out, and its answer does not arrive
+  kKilled,    ///< the process is killed before it
+  kPaused,    ///< the process stands still before it, up to three terms of a leader
   kOutlived,  ///< so do it and its almighty, until another one leads
 };
 
@@ -22,7 +23,7 @@ class Faults {
   /// The steps of the grid that have faults of their own, in the order of docs/design.md.
   static const std::vector<std::string>& Steps();
 
-  /// Each run has a step at which more happens than elsewhere: all are hit often enough.
+  /// Each run has two steps at which more happens than elsewhere: all are hit often enough.
   void BeginRun(unsigned seed);
   /// From now on nothing happens.
   void Calm() { calm_ = true; }
@@ -32,8 +33,8 @@ class Faults {
   /// A fault that is the site's own: at `step`, of `percent` of the calls.
   bool Happens(const std::string& step, const std::string& fault, unsigned percent);
 
-  /// Whether that step of this run begins with `prefix`.
-  bool Aims(const std::string& prefix) const { return !calm_ && focus_.rfind(prefix, 0) == 0; }
+  /// Whether one of the two begins with `prefix`.
+  bool Aims(const std::string& prefix) const;
 
   /// How often each step was hit by a fault, and how often it was taken.
   int Hits(const std::string& step) const;
@@ -45,8 +46,8 @@ class Faults {
     std::map<std::string, int> faults;
   };
   bool calm_ = true;
-  int left_ = 0, leads_left_ = 0;
-  std::string focus_;
+  int left_ = 0, left_at_focus_ = 0, leads_left_ = 0;
+  std::set<std::string> focus_;
   std::map<std::string, Count> counts_;
 };
 

@@ -18,6 +18,7 @@
 #include "tests/simulation/scheduler.h"
 
 extern "C" int __real_poll(pollfd*, nfds_t, int);
+extern "C" int __real_shutdown(int, int);
 
 namespace cigri::test::sessions {
 
@@ -522,7 +523,8 @@ PGresult* PQexecPrepared(PGconn* connection, const char* name, int n, const char
         return real_PQexecPrepared(connection, name, n, values, lengths, formats, result_format);
       });
   const auto found = g_sessions.find(connection);
-  if (found == g_sessions.end() || PQtransactionStatus(connection) != PQTRANS_INTRANS) return result;
+  if (found == g_sessions.end() || PQtransactionStatus(connection) != PQTRANS_INTRANS)
+    return result;
   const std::string what = name;
   if (what == "TakeCluster" && PQntuples(result) == 1) found->second.takes = values[0];
   if (what == "IntendBatches") found->second.claims.insert(values[1]);
@@ -559,6 +561,15 @@ int PQclientEncoding(const PGconn* connection) {
 int PQconsumeInput(PGconn* connection) {
   REAL(PQconsumeInput);
   return IsBroken(connection) ? 0 : real_PQconsumeInput(connection);
+}
+
+// What watches over the deadlines is one thread for all processes here, and runs while one of them
+// stands still. That one's own would stand still, too.
+int __wrap_shutdown(int fd, int how) {
+  if (world::IsOn())
+    for (const auto& [connection, s] : g_sessions)
+      if (!s.waits && !s.broken && !s.gone && PQsocket(connection) == fd) return 0;
+  return __real_shutdown(fd, how);
 }
 
 PGPing PQping(const char* conninfo) {

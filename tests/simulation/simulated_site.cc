@@ -25,7 +25,8 @@ class Call {
   explicit Call(const std::string& step) : step_(step) {
     if (world::IsDead(world::Process())) throw CallFailed(CallFailed::Why::kUnreachable, "killed");
     fault_ = Faults::OfProcess().At({step});
-    static const char* const kNames[] = {"", " lost", " answer lost", " killed", " paused", " outlived"};
+    static const char* const kNames[] = {"",        " lost",   " answer lost",
+                                         " killed", " paused", " outlived"};
     world::Trace(step + kNames[static_cast<int>(fault_)]);
     if (fault_ == Fault::kPaused || fault_ == Fault::kOutlived)
       sessions::Pause(fault_ == Fault::kOutlived);
@@ -214,10 +215,11 @@ std::vector<std::string> SimulatedSite::Take(const std::string& cluster,
     job.lasts = (500 + world::Random(8000)) * kMs;
     // Before the grid has recorded it, where it starts at once.
     if (Happens("jobs", "ends at once", 25)) job.lasts = world::Random(20) * kMs;
-    if (Happens("jobs", "runs long", Faults::OfProcess().Aims("kill") ? 60 : 20)) job.lasts = 1000 * kSecond;
-    if (Happens("jobs", "preempted", 10))
+    if (Happens("jobs", "runs long", Faults::OfProcess().Aims("kill") ? 60 : 20))
+      job.lasts = 1000 * kSecond;
+    if (Happens("jobs", "preempted", Faults::OfProcess().Aims("submit") ? 40 : 10))
       job.cause = cluster::EndCause::kPreempted;
-    else if (Happens("jobs", "program failed", 10))
+    else if (Happens("jobs", "program failed", Faults::OfProcess().Aims("status") ? 40 : 10))
       job.wait_status = 1 << 8;
     ids.push_back(std::to_string(next_id_++));
     auto& taken = jobs_[cluster].emplace(ids.back(), std::move(job)).first->second;
