@@ -2,6 +2,7 @@
 // Internal to src/policy; policies give through Take() only, so no limit can be passed.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,10 @@ class AllocationState {
   std::vector<MeterUse> placement_uses{};
   std::vector<int>
       served{};  ///< placements that were given something, in the order of their first allocations
+  struct Unsafe {
+    double need_s = 0, kills = 0;  ///< to expect in that time
+  };
+  std::map<int, Unsafe> unsafe{};  ///< by placement, where the limit is kUnsafeSlots
   const PolicyConfig& config;
   const double now;
   const bool keeps_slots;        ///< for multi-slot jobs of some class

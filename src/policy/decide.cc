@@ -15,6 +15,7 @@
 #include "policy/policy.h"
 #include "policy/preempt.h"
 #include "policy/recall.h"
+#include "policy/slot_life.h"
 #include "policy/why.h"
 
 namespace cigri::policy {
@@ -197,6 +198,7 @@ State Carry(const Snapshot& snapshot, State next, double now) {
                 [&](const auto& e) { return pair_gone(e.first) || e.second.until <= now; });
   // Who wanted nothing at the last decision comes back as new.
   std::erase_if(next.lags, [&](const auto& e) { return e.second.at != next.decided_at; });
+  std::erase_if(next.slot_lives, [&](const auto& e) { return !in(clusters, e.first); });
   next.decided_at = now;
   return next;
 }
@@ -207,10 +209,12 @@ PlanResult Decide(const Snapshot& snapshot, State carried, double now, std::uint
                   const TakeReason& reasons) {
   PlanResult result;
   result.next = Carry(snapshot, std::move(carried), now);
+  LearnSlotLives(snapshot, now, result.next);
   AllocationState alloc(snapshot, result.next, now);
   AddLimits(alloc, result.next);
   HoldBlackHoles(alloc, result);
   WaitForAffinity(alloc);
+  KeepFromUnsafeSlots(alloc, result.next);
   const UsageSummary usage_summary = SummariseUsage(alloc, snapshot);
   Random random(seed);
   Context context{snapshot, usage_summary, result.next, random};

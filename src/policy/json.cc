@@ -130,6 +130,7 @@ CIGRI_JSON(State::Ageing, age, held_since, rest_until)
 CIGRI_JSON(State::Credit, usage, since, per_weight)
 CIGRI_JSON(State::Bucket, tokens, at, given, started)
 CIGRI_JSON(State::Lag, behind, slots, share, want, at)
-CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates, lags)
+CIGRI_JSON(State::SlotLife, taken, exposed_s, left, at)
+CIGRI_JSON(State, decided_at, pass, priority, credit, ageing, holds, rates, lags, slot_lives)
 
 }  // namespace cigri::policy

@@ -212,6 +212,7 @@ enum class Code : std::uint8_t {
   kPrologueRuns,
   kPrologueFailed,
   kShortSurvival,
+  kUnsafeSlots,
   kAffinityWait,
   kAvoided,
   kScheduler,
@@ -278,6 +279,12 @@ struct State {
     double share = 0, want = 0;  ///< ...its share then, among those who wanted; slots it could use
     double at = 0;               ///< time of that decision
   };
+  /// A cluster that kills jobs: how often its own users left less than i + 1 parts of its slots, of
+  /// how much time in which they left more; both fade (slot_life.h).
+  struct SlotLife {
+    std::vector<double> taken{}, exposed_s{};
+    double left = 0, at = 0;  ///< slots that they left at the last look, and its time
+  };
   double decided_at = 0;
   std::map<std::int64_t, double> pass{};     ///< stride, by campaign
   std::map<std::string, double> priority{};  ///< dynamic, by queue
@@ -286,6 +293,7 @@ struct State {
   std::map<Pair, Hold> holds{};
   std::map<std::string, Bucket> rates{};  ///< start rates, by limit
   std::map<std::string, Lag> lags{};
+  std::map<std::int64_t, SlotLife> slot_lives{};  ///< by cluster
 };
 
 struct PlanResult {

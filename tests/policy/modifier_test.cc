@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/preempt.h"
+#include "policy/slot_life.h"
 #include "tests/policy/fixture.h"
 
 namespace cigri::policy {
@@ -467,6 +468,86 @@ TEST_F(SurvivalTest, TheReasonNamesTheTimeOfTheNextProbe) {
   s_.placement(1, 1).in_flight = 1;
   EXPECT_EQ(GivenAt(3, 5000), 0) << "one at a time";
   EXPECT_EQ(reason(), "a job needs 5 h, the median survival on c1 is 2 h: a probe is in flight");
+}
+
+// Cluster 1 has 100 slots; its own users come every ten minutes and leave 20. Cluster 2 is calm.
+class UnsafeSlotsTest : public ::testing::Test {
+ protected:
+  UnsafeSlotsTest() {
+    s_.AddCluster(100).life_s = 1000, s_.AddCluster(calm_);
+    s_.AddCampaign(500).done = 1;
+    s_.campaign(1).need_s = 3600;
+    for (int i = 0; i < 12; ++i) {
+      s_.now += 300;
+      s_.cluster(1).free = i % 2 == 0 ? 100 : 20;
+      LearnSlotLives(s_.snapshot, s_.now, s_.state);
+    }
+    s_.cluster(1).free = 100;
+    s_.now += 1;
+  }
+  static constexpr int calm_ = 60;
+  PolicyFixture s_;
+};
+
+TEST_F(UnsafeSlotsTest, WhoWouldBeKilledGetsTheSlotsThatNoBurstTakes) {
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 2), calm_);
+  EXPECT_LE(s_.Given(1, 1), 20);
+  EXPECT_GE(s_.Given(1, 1), 15) << "counted by parts of the cluster";
+  EXPECT_EQ(s_.Why(1, 1), "UNSAFE_SLOTS");
+  for (const auto& r : s_.result.reasons) {
+    if (r.cluster != 1) continue;
+    EXPECT_EQ(ReasonTexts(s_.snapshot).Text(r),
+              "a job needs 1 h, and 100 % of such jobs are killed before on c1: it waits for safer "
+              "slots");
+  }
+}
+
+TEST_F(UnsafeSlotsTest, ShortJobsTakeTheSlotsThatLongOnesLeave) {
+  s_.campaign(1).need_s = 60;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 100);
+}
+
+TEST_F(UnsafeSlotsTest, JobsThatEndSoonAreNotOlderForLong) {
+  s_.AddCampaign(0, "bob").done = 1;
+  s_.campaign(2).need_s = 30;
+  s_.placement(2, 1).in_flight = s_.placement(2, 1).running = 50;
+  s_.placement(2, 1).running_since = 50 * s_.now;
+  s_.cluster(1).free = 50, s_.cluster(1).running = s_.cluster(1).running_slots = 50;
+  s_.Run();
+  EXPECT_GE(s_.Given(1, 1), 15);
+  s_.campaign(2).need_s = 7200;
+  s_.state.slot_lives[1].left = 100;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 1) << "one at a time goes all the same";
+}
+
+TEST_F(UnsafeSlotsTest, WhoHasNoOtherClusterTakesWhatThereIs) {
+  const auto given = [&](auto close) {
+    auto s = s_;
+    close(s);
+    s.Run();
+    return s.Given(1, 1);
+  };
+  EXPECT_EQ(given([](auto& s) { s.campaign(1).placements.pop_back(); }), 100);
+  EXPECT_EQ(given([](auto& s) { s.placement(1, 2).held = "BLACKLIST"; }), 100);
+  EXPECT_EQ(given([](auto& s) { s.placement(1, 2).max_jobs = 0; }), 100);
+  EXPECT_EQ(given([](auto& s) { s.cluster(2).free = 0; }), 100) << "others hold all of it";
+  EXPECT_EQ(given([](auto& s) { s.cluster(2).unusable = Unusable::kDrained; }), 100);
+  EXPECT_EQ(given([](auto& s) { s.snapshot.config.survival_kills = 0; }), 100);
+}
+
+TEST_F(UnsafeSlotsTest, AFewSafeSlotsKeepNobodyFromALargeCluster) {
+  s_.campaign(1).need_s = 400;  // half of them live
+  s_.Run();
+  EXPECT_LE(s_.Given(1, 1), 20);
+  s_.state.slot_lives.clear();
+  auto& life = s_.state.slot_lives[1];
+  life = {std::vector<double>(32, 6), std::vector<double>(32, 3600), 100, s_.now};
+  s_.cluster(2).free = s_.cluster(2).max = 4;
+  s_.Run();
+  EXPECT_EQ(s_.Given(1, 1), 100);
 }
 
 }  // namespace

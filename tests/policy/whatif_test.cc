@@ -1,4 +1,5 @@
 #include "policy/explain/whatif.h"
+#include "policy/usage_summary.h"
 
 #include <gtest/gtest.h>
 
@@ -193,6 +194,14 @@ TEST(WhyFirst, TheTermOfThePolicyIsNamedWithItsNumbers) {
                   s.snapshot.usage = {{2, "bob", "", 940, 60, 6000}};
                 }),
             "user alice has used 0 slot-min a share lately, user bob 100 slot-min");
+  EXPECT_EQ(say(PolicyKind::kFairshare,
+                [](PolicyFixture& s) {
+                  s.state.lags[UserKey("", "alice")].behind = 300;
+                  s.state.lags[UserKey("", "bob")].behind = -300;
+                }),
+            "user alice has used 0 slot-min a share lately, user bob 0 slot-min; while both wanted "
+            "slots the first is 5 slot-min behind its share, the other 5 slot-min ahead of its "
+            "share");
   EXPECT_EQ(say(PolicyKind::kUsage,
                 [](PolicyFixture& s) {
                   s.snapshot.usage = {{2, "bob", "", 940, 60, 2400}};

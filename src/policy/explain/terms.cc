@@ -163,10 +163,25 @@ class Comparer {
         return used(usage_summary.user, UserKey(c.project, c.row->user)) /
                ShareOf(alloc_.config.users, c.row->user);
       };
-      return say("user " + a.row->user, use(a), "user " + b.row->user, use(b));
+      return say("user " + a.row->user, use(a), "user " + b.row->user, use(b)) + Lags(a, b);
     }
     return "of the same user, campaign " + std::to_string(a.row->id) + " goes first: " +
            WhyOwnFirst(alloc_, a, b);
+  }
+
+  // Who is further behind, per share, comes first (lags.h).
+  std::string Lags(const CampaignAllocation& a, const CampaignAllocation& b) const {
+    if (alloc_.config.policy != PolicyKind::kFairshare) return "";
+    const auto lag = [&](const CampaignAllocation& c) {
+      return state_.lags.find(UserKey(c.project, c.row->user));
+    };
+    const auto of_a = lag(a), of_b = lag(b), none = state_.lags.end();
+    if (of_a == none || of_b == none) return "";
+    const auto say = [](double behind) {
+      return Slots(std::abs(behind)) + (behind < 0 ? " ahead of its share" : " behind its share");
+    };
+    return "; while both wanted slots the first is " + say(of_a->second.behind) +
+           ", the other " + say(of_b->second.behind);
   }
 
   std::string QueueOf(const Campaign& c) const {
