@@ -171,7 +171,7 @@ class Tx {
 };
 
 /// A bounded set of connections for a server with threads. A lost session is not given out again.
-/// While no new one can be made one thread tries, and callers are told within a second, however
+/// While no new one can be made one thread tries, and callers get an error within a second, however
 /// long a server that does not answer keeps that thread.
 class Pool {
  public:
