@@ -245,22 +245,24 @@ std::unique_ptr<Connection> Pool::Connect() const {
 Pool::Lease Pool::Get() {
   std::unique_lock lock(mutex_);
   const auto turn = turns_.insert(turns_.end(), ++last_turn_);
-  const bool is_free = returned_.wait_for(lock, std::chrono::seconds(10), [&] {
-    return turn == turns_.begin() && (!idle_.empty() || out_ < most_);
-  });
+  const bool is_free = returned_.wait_for(lock, std::chrono::seconds(10),
+                                          [&] { return turn == turns_.begin() && out_ < most_; });
   turns_.erase(turn);
   returned_.notify_all();  // to whoever has the next turn
   if (!is_free)
     throw Fatal(kExitTryLater, "all database connections are busy", "try again in some seconds");
+  ++out_;  // before the wait: others may come meanwhile
   if (away_since_)
     returned_.wait_until(lock, std::max(*away_since_ + kPatience, Clock::now() + kBetweenTries),
                          [&] { return !away_since_; });
-  if (away_since_)
+  if (away_since_) {
+    --out_;
+    returned_.notify_all();
     throw Fatal(
         kExitUnavailable,
         "the database has been unavailable since " + TimeOf(*away_since_) + ": " + why_away_,
         hint_);
-  ++out_;
+  }
   if (!idle_.empty()) {
     auto connection = std::move(idle_.back().connection);
     idle_.pop_back();
@@ -311,7 +313,7 @@ void Pool::Seek() {
     }
     lock.lock();
     if (made) {
-      idle_.push_back({std::move(made), Clock::now()});
+      if (idle_.empty()) idle_.push_back({std::move(made), Clock::now()});
       away_since_.reset();
       returned_.notify_all();
       return;

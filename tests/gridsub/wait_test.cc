@@ -61,15 +61,20 @@ TEST(SeveralApisTest, ToolsWaitForOneOfThemAndThenNameAll) {
 }
 
 // Of a host that is paused: the kernel takes the connection, and nobody answers.
-TEST(SeveralApisTest, AReadingToolLeavesOneThatIsSilent) {
-  gridsub::FakeApi fake;
-  const std::string socket = fake.folder() + "/silent.sock";
+int GivenSilent(const std::string& socket) {
   const int silent = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   socket.copy(name.sun_path, sizeof name.sun_path - 1);
-  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
-  ASSERT_EQ(listen(silent, 8), 0);
+  EXPECT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  EXPECT_EQ(listen(silent, 64), 0);
+  return silent;
+}
+
+TEST(SeveralApisTest, AReadingToolLeavesOneThatIsSilent) {
+  gridsub::FakeApi fake;
+  const std::string socket = fake.folder() + "/silent.sock";
+  const int silent = GivenSilent(socket);
   Api api("unix:" + socket + ",unix:" + fake.socket());
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(api.Get("/clusters").status, 200);
@@ -83,12 +88,7 @@ TEST(SeveralApisTest, WithoutADatabaseAReaderIsToldInTime) {
   gridsub::FakeApi fake;
   fake.other["/grid"] = {503, {{"message", "the database has been unavailable since 10:00:00"}}};
   const std::string socket = fake.folder() + "/silent.sock";
-  const int silent = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  socket.copy(name.sun_path, sizeof name.sun_path - 1);
-  ASSERT_EQ(bind(silent, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
-  ASSERT_EQ(listen(silent, 64), 0);
+  const int silent = GivenSilent(socket);
   for (const auto& apis : {"unix:" + socket + ",unix:" + socket + ",unix:" + fake.socket(),
                            "unix:" + fake.socket() + ",unix:" + socket + ",unix:" + socket}) {
     Api api(apis);
