@@ -3,6 +3,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "almighty/election.h"
 #include "almighty/helper.h"
@@ -11,6 +14,7 @@
 #include "core/config.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "embedded/process.h"
 
@@ -18,7 +22,8 @@ namespace cigri::almighty {
 namespace {
 
 using std::chrono::seconds;
-constexpr seconds kAskEvery{1}, kHurryFor{2};
+constexpr seconds kAskEvery{1}, kHurryFor{2}, kHomeIsAway{10};
+constexpr double kGraceS = 8;
 constexpr milliseconds kHurry{30};
 
 // Blocked and read from a descriptor: nothing is interrupted. Children get a clean mask.
@@ -45,6 +50,7 @@ class Waiting {
   std::optional<Leadership> Lead() {
     std::unique_ptr<Candidate> candidate;
     while (!AskedToEnd()) {
+      if (HomeIsGone()) return EndGrid(), std::nullopt;
       try {
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
         asking_since_ = Clock::now();
@@ -85,6 +91,20 @@ class Waiting {
     return fds[0].revents != 0;
   }
 
+  // Whoever deletes the folder wants no grid, and `cigri down` would find none to end. But a file
+  // system may be away for a moment.
+  bool HomeIsGone() {
+    if (!options_.embedded || access(options_.home.dir.c_str(), F_OK) == 0 || errno != ENOENT)
+      home_seen_ = Clock::now();
+    return Clock::now() - home_seen_ > kHomeIsAway;
+  }
+
+  void EndGrid() const {
+    log::error("the folder {} is gone: the grid ends", options_.home.dir);
+    embedded::EndAll(embedded::GridProcesses, options_.home, kGraceS);
+    embedded::EndAll(embedded::JobProcesses, options_.home, kGraceS);
+  }
+
   // Leader and standby may both do this: one of them does it, under a lock.
   void Revive(const std::string& why) {
     outage_.NoDatabase(asking_since_);
@@ -93,7 +113,7 @@ class Waiting {
     pause_ = std::chrono::milliseconds(200);
     if (!options_.own_postgres) return;
     try {
-      embedded::StartPostgres(options_.home);
+      embedded::RestartPostgres(options_.home);
       pause_ = std::chrono::milliseconds(0);
     } catch (const std::exception& e) {
       log::error("{}", e.what());
@@ -108,7 +128,7 @@ class Waiting {
   int signals_;
   Pair* pair_;
   Helper helper_;
-  Clock::time_point hurry_until_{}, asking_since_{};
+  Clock::time_point hurry_until_{}, asking_since_{}, home_seen_ = Clock::now();
   bool silent_ = false;
   milliseconds pause_{0};
 };

@@ -112,6 +112,15 @@ bool HasWord(const std::string& environment, const std::string& word) {
   return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
 }
 
+// SpawnDaemon has just forked it.
+bool WillBeOurs(pid_t pid, const std::string& name) {
+  if (name != "setsid") return false;
+  const auto words = Split(ReadAll("/proc/" + std::to_string(pid) + "/cmdline"), '\0');
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return kOurs.count(fs::path(word).filename()) != 0;
+  });
+}
+
 }  // namespace
 
 int UsableCpus() {
@@ -122,7 +131,7 @@ bool HasCpuQuota() { return CgroupCpus() < AffinityCpus(); }
 
 std::vector<Process> GridProcesses(const Home& home) {
   return Scan([&](pid_t pid, const std::string& name) {
-    return kOurs.count(name) != 0 &&
+    return (kOurs.count(name) != 0 || WillBeOurs(pid, name)) &&
            HasWord(ReadAll("/proc/" + std::to_string(pid) + "/environ"), "CIGRI_HOME=" + home.dir);
   });
 }
@@ -151,8 +160,11 @@ std::vector<Process> PostgresProcesses(const Home& home) {
 int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s, int why) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
+  constexpr int kLooks = 2;  // for a moment in its start a process has no environment to read
   std::set<pid_t> asked;
-  for (auto left = list(home); !left.empty(); left = list(home)) {
+  for (int empty = 0; empty < kLooks;) {
+    const auto left = list(home);
+    empty = left.empty() ? empty + 1 : 0;
     const bool kill_now = Clock::now() >= deadline;
     for (const auto& process : left)
       if (asked.insert(process.pid).second || kill_now)

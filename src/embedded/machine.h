@@ -25,7 +25,8 @@ struct Process {
   double cpu_s = 0;         ///< used since its start
 };
 
-/// The almighties, modules, api and local clusters of the grid in `home`. Zombies are not counted.
+/// The almighties, modules, api and local clusters of the grid in `home`, also one that is just
+/// being started. Zombies are not counted.
 std::vector<Process> GridProcesses(const Home& home);
 /// The cigri-job processes of its local clusters: one a running job.
 std::vector<Process> JobProcesses(const Home& home);

@@ -203,6 +203,20 @@ void WriteConninfo(const Home& home) {
   fs::rename(fresh, home.conninfo_file());
 }
 
+process::Fd LockToStart(const Home& home) {
+  process::Fd lock = LockFile(home.dir + "/.pg.lock", seconds(120));
+  if (!lock) throw Fatal(kExitTryLater, "somebody else has been starting PostgreSQL for 2 minutes");
+  return lock;
+}
+
+void StartLocked(const Home& home) {
+  const std::string bin = BinOf(home);
+  GiveToOwner(home.PostgresSocketDir(), 0700);
+  if (PostgresPid(home) != 0 && Answers(home, bin)) return;
+  MakeLog(home);
+  Launch(home, bin);
+}
+
 }  // namespace
 
 bool HasPostgres(const Home& home) { return fs::exists(home.data() + "/PG_VERSION"); }
@@ -222,17 +236,23 @@ int PostgresPid(const Home& home) {
 
 std::string StartPostgres(const Home& home) {
   home.Make();
-  const process::Fd lock = LockFile(home.dir + "/.pg.lock", seconds(120));
-  if (!lock) throw Fatal(kExitTryLater, "somebody else has been starting PostgreSQL for 2 minutes");
-  const std::string bin = BinOf(home);
-  GiveToOwner(home.PostgresSocketDir(), 0700);
-  if (!HasPostgres(home)) Initialise(home, bin);
-  if (PostgresPid(home) == 0 || !Answers(home, bin)) {
-    MakeLog(home);
-    Launch(home, bin);
-  }
+  const process::Fd lock = LockToStart(home);
+  if (!HasPostgres(home)) Initialise(home, BinOf(home));
+  StartLocked(home);
   WriteConninfo(home);
   return Conninfo(home);
+}
+
+void RestartPostgres(const Home& home) {
+  const auto require = [&] {
+    if (!HasPostgres(home))
+      throw Fatal(kExitConfig, "there is no database in " + home.data() + " any more",
+                  "bring it back, or `cigri down`, and `cigri up` makes a new one");
+  };
+  require();
+  const process::Fd lock = LockToStart(home);
+  require();
+  StartLocked(home);
 }
 
 std::string PostgresProgram(const Home* home, const std::string& name) {

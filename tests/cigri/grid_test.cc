@@ -1,7 +1,9 @@
 // `cigri` on a whole grid of real processes: a real almighty and PostgreSQL, and programs that
 // stand for the modules. As root all of it runs a second time as an ordinary user.
+#include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <set>
@@ -10,6 +12,7 @@
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "http/client.h"
+#include "process/spawn.h"
 #include "tests/almighty/fixture.h"
 
 namespace cigri {
@@ -369,6 +372,45 @@ TEST_P(CigriTest, StatusSaysWhatToDoWithAnOlderSchema) {
                                "upgrade`"),
             std::string::npos)
       << status.output;
+}
+
+TEST_P(CigriTest, ADatabaseThatIsAwayIsNotReplacedByAnEmptyOne) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  const pid_t server = embedded::PostgresPid(home);
+  fs::rename(home.data(), home.dir + "/away");
+  KillAndSee(server);
+  EXPECT_TRUE(Await([&] { return LogTail().find("there is no database in ") != std::string::npos; }));
+  EXPECT_FALSE(fs::exists(home.data()));
+  fs::rename(home.dir + "/away", home.data());
+  EXPECT_TRUE(Await([&] { return Whole(); })) << LogTail();
+}
+
+TEST_P(CigriTest, AGridWhoseFolderIsDeletedEnds) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  const pid_t server = embedded::PostgresPid(home);
+  fs::remove_all(home.dir);
+  KillAndSee(server);  // it looks for its folder once a minute
+  EXPECT_TRUE(Await([&] { return embedded::GridProcesses(home).empty(); }, std::chrono::seconds(60)));
+  EXPECT_FALSE(fs::exists(home.dir));
+}
+
+// Named and called as one that SpawnDaemon has just forked; it ends with its input.
+TEST_P(CigriTest, DownEndsAnAlmightyThatIsJustBeingStarted) {
+  const std::string setsid = bin.dir() + "/setsid";
+  std::ofstream(setsid) << "#!/bin/sh\nread -r word\n";
+  fs::permissions(setsid, fs::perms::all);
+  int input[2];
+  ASSERT_EQ(pipe2(input, O_CLOEXEC), 0);
+  const process::Fd read(input[0]), write(input[1]);
+  process::SpawnOptions options;
+  options.in = read.get();
+  const pid_t pid = process::Spawn(
+      {"/usr/bin/env", "CIGRI_HOME=" + home.dir, setsid, "--fork", "/nowhere/almighty"}, options);
+  EXPECT_TRUE(Await([&] { return embedded::GridProcesses(home).size() == 1; }));
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  EXPECT_NE(process::Reap(pid), 0);
 }
 
 TEST_P(CigriTest, MigrateMeansTheDatabaseThatIsNamedElseTheGrids) {
