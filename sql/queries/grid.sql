@@ -128,7 +128,7 @@ SELECT set_config('cigri.user', $1, true) AS name;
 
 -- name: TakeTaskIds
 -- returns: first int64
--- $1 ids in a row; the first of them. One row for all: keep the transaction short after it.
+-- $1 ids in a row; the first of them. One row for all: in a transaction of its own.
 UPDATE id_blocks SET next = next + $1 WHERE name = 'task' RETURNING next - $1 AS first;
 
 -- name: TransactionHorizon

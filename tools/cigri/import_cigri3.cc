@@ -229,7 +229,9 @@ class Import {
     for (auto& cluster : admitted.campaign.clusters)
       cluster.exec_file = jdl::WithPlainDollars(cluster.exec_file);
     const auto n = admitted.campaign.count;
-    const auto ours = api::StoreCampaign(to_, user, info, admitted, {n, std::nullopt});
+    api::Parameters parameters{.n = n};
+    api::TakeTaskIds(to_, parameters);
+    const auto ours = api::StoreCampaign(to_, user, info, admitted, parameters);
     TakeOver(ours, row.id, active);
     Events(row.id, ours);
     ++counts_.campaigns;

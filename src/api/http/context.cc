@@ -36,7 +36,8 @@ Context::Context(Config a_config, const std::string& conninfo, int connections)
 
 Context::~Context() = default;
 
-void Context::Run(db::Pool& sessions, Kind kind, const std::function<void(db::Tx&)>& body) {
+void Context::Run(db::Pool& sessions, Kind kind, const Statements& before,
+                  const Statements& body) {
   bool lost = false;
   const auto once = [&] {
     auto session = sessions.Get();
@@ -46,6 +47,11 @@ void Context::Run(db::Pool& sessions, Kind kind, const std::function<void(db::Tx
         body(tx);
         tx.Commit();
         return;
+      }
+      if (before) {
+        db::Tx tx(*session, db::Tx::Sync::kOff);
+        before(tx);
+        tx.Commit();
       }
       db::Tx tx(*session);
       if (acting != nullptr) tx.Exec(sql::kActFor, acting->user, acting->source, acting->request);

@@ -42,14 +42,21 @@ class Context {
   /// a commit whose outcome is unknown is a 503 that says so, never repeated.
   template <typename Body>
   auto Transact(Body body) {
-    return In(pool, Kind::kWrite, body);
+    return In(pool, Kind::kWrite, nullptr, body);
+  }
+
+  /// The same, with `before(Tx&)` committed first on the same session: locks that it takes are held
+  /// by nobody meanwhile. Its commit waits for no disk, since the one of `body` makes it last.
+  template <typename Body>
+  auto Transact(const std::function<void(db::Tx&)>& before, Body body) {
+    return In(pool, Kind::kWrite, before, body);
   }
 
   /// The same for what only reads, in one snapshot: numbers of several statements fit together.
   /// Readers have sessions of their own, so they do not wait for those who submit.
   template <typename Body>
   auto Read(Body body) {
-    return In(readers, Kind::kRead, body);
+    return In(readers, Kind::kRead, nullptr, body);
   }
 
   const Config config;
@@ -70,18 +77,20 @@ class Context {
 
  private:
   enum class Kind { kRead, kWrite };
+  using Statements = std::function<void(db::Tx&)>;
   template <typename Body>
-  auto In(db::Pool& sessions, Kind kind, Body&& body) {
+  auto In(db::Pool& sessions, Kind kind, const Statements& before, Body&& body) {
     using Result = decltype(body(std::declval<db::Tx&>()));
     if constexpr (std::is_void_v<Result>) {
-      Run(sessions, kind, [&](db::Tx& tx) { body(tx); });
+      Run(sessions, kind, before, [&](db::Tx& tx) { body(tx); });
     } else {
       std::optional<Result> result;
-      Run(sessions, kind, [&](db::Tx& tx) { result.emplace(body(tx)); });
+      Run(sessions, kind, before, [&](db::Tx& tx) { result.emplace(body(tx)); });
       return std::move(*result);
     }
   }
-  static void Run(db::Pool& sessions, Kind kind, const std::function<void(db::Tx&)>& body);
+  static void Run(db::Pool& sessions, Kind kind, const Statements& before,
+                  const Statements& body);
 };
 
 }  // namespace cigri::api

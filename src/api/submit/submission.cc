@@ -39,13 +39,13 @@ std::optional<std::int64_t> StoreParameters(db::Tx& tx, const std::string& user,
 }
 
 std::int64_t InsertCampaign(db::Tx& tx, const std::string& user, const Admitted& admitted,
-                            std::int64_t n, std::optional<std::int64_t> upload) {
+                            const Parameters& parameters, std::optional<std::int64_t> upload) {
   const jdl::Campaign& c = admitted.campaign;
-  const auto first_task = tx.One(sql::kTakeTaskIds, n).first;
   return tx
       .One(sql::kInsertCampaign, user, c.name, c.type, admitted.share_project, c.priority,
-           c.sla_group, n, first_task, c.format, c.columns, jdl::ToJson(c).dump(), c.max_tries,
-           c.max_replicas, c.lost_after_s, AllNotes(user, admitted), upload)
+           c.sla_group, parameters.n, parameters.first_task, c.format, c.columns,
+           jdl::ToJson(c).dump(), c.max_tries, c.max_replicas, c.lost_after_s,
+           AllNotes(user, admitted), upload)
       .id;
 }
 
@@ -92,12 +92,16 @@ void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
   }
 }
 
+void TakeTaskIds(db::Tx& tx, Parameters& parameters) {
+  parameters.first_task = tx.One(sql::kTakeTaskIds, parameters.n).first;
+}
+
 std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const GridInfo& info,
                            const Admitted& admitted, const Parameters& parameters) {
   const jdl::Campaign& campaign = admitted.campaign;
   RequireAfter(tx, campaign);
   const auto upload = StoreParameters(tx, user, campaign, parameters);
-  const auto id = InsertCampaign(tx, user, admitted, parameters.n, upload);
+  const auto id = InsertCampaign(tx, user, admitted, parameters, upload);
   StoreClusters(tx, id, campaign, info);
   tx.Exec(sql::kInsertSegment, id, 0, parameters.n, upload);
   tx.Exec(sql::kInsertCursor, id, TasksOf(campaign, parameters.n));

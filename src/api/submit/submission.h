@@ -15,8 +15,12 @@ namespace cigri::api {
 /// What a campaign's parameters are when it is stored.
 struct Parameters {
   std::int64_t n = 0;
-  std::optional<ParameterUpload> upload;  ///< uploaded before; else inline, or counted
+  std::int64_t first_task = 0;  ///< the id of the first one's task, TakeTaskIds(); the others follow
+  std::optional<ParameterUpload> upload{};  ///< uploaded before; else inline, or counted
 };
+
+/// Ids for `n` tasks. All campaigns take them from one row, locked until `tx` ends.
+void TakeTaskIds(db::Tx& tx, Parameters& parameters);
 
 /// Writes everything a campaign is; returns its id. The upload, when there is one, must be locked
 /// by this transaction (TakeUpload).

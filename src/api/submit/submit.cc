@@ -70,24 +70,18 @@ struct ReadSubmission {
   jdl::Result jdl;
 };
 
-// Long texts take turns, half of the cores at most, in threads that let others go first: whoever
-// sends them without end delays neither short requests nor another user's texts by more than one.
+// Long texts take turns, half of the cores at most: whoever sends them without end delays another
+// user's texts by no more than one.
 ReadSubmission ReadJdl(Context& context, const Request& request) {
   constexpr std::size_t kLong = 32 << 10;
-  constexpr int kNice = 10;
   static Turns turns(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 2));
   const bool is_long = request.body.size() >= kLong;
   std::optional<Turns::Turn> turn;
   if (is_long) turn.emplace(turns, request.caller.user);
   auto submission = LoadSubmissionContext(context, request);
-  const auto read = [&] {
-    if (is_long) setpriority(PRIO_PROCESS, 0, kNice);  // of this thread, its own
-    auto result =
-        jdl::Parse(request.body, submission.info.defaults, OptionsOf(context.config, request));
-    RequireNoFaults(result.faults);
-    return result;
-  };
-  auto result = is_long ? std::async(std::launch::async, read).get() : read();
+  auto result =
+      jdl::Parse(request.body, submission.info.defaults, OptionsOf(context.config, request));
+  RequireNoFaults(result.faults);
   return {std::move(submission), std::move(result)};
 }
 
@@ -165,12 +159,15 @@ std::size_t SizeOf(const jdl::Lines& lines) {
 Reply Store(Context& context, const Request& request, SubmissionContext& submission,
             const Admitted& admitted) {
   const std::string& user = request.caller.user;
-  auto answer = context.Transact([&](db::Tx& tx) {
-    if (submission.parameters.upload && TakeUpload(tx, request).lines != submission.parameters.n)
+  Parameters& parameters = submission.parameters;
+  // In a transaction of its own: who submits waits for nobody else's commit.
+  const auto take_ids = [&](db::Tx& tx) { TakeTaskIds(tx, parameters); };
+  auto answer = context.Transact(take_ids, [&](db::Tx& tx) {
+    if (parameters.upload && TakeUpload(tx, request).lines != parameters.n)
       throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
     if (admitted.campaign.source == jdl::Source::kParams)
       RequireSpace(context.config, tx, user, SizeOf(admitted.campaign.params));
-    const auto id = StoreCampaign(tx, user, submission.info, admitted, submission.parameters);
+    const auto id = StoreCampaign(tx, user, submission.info, admitted, parameters);
     return CampaignJson(tx, request, id);
   });
   answer["notes"] = admitted.changes;
@@ -182,7 +179,7 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
   return reply;
 }
 
-Reply Submit(Context& context, const Request& request) {
+Reply AnswerSubmission(Context& context, const Request& request) {
   auto [submission, read] = ReadJdl(context, request);
   if (read.campaign.source == jdl::Source::kFile) ReadParamFile(request.caller.user, &read);
   if (request.of_cigri3) LeaveOutputAsInCigri3(read.campaign);
@@ -203,6 +200,18 @@ Reply Submit(Context& context, const Request& request) {
     admitted.notes.push_back(std::move(note));
   return request.Flag("dry_run") ? DryRun(submission, admitted)
                                  : Store(context, request, submission, admitted);
+}
+
+// In a thread that lets readers go first, like the session that stores it; so do the rules, its
+// children.
+Reply Submit(Context& context, const Request& request) {
+  constexpr int kNice = 5;
+  const auto answer = [&] {
+    setpriority(PRIO_PROCESS, 0, kNice);  // of this thread
+    const ActingFor acting(request.caller.user, request.caller.source, request.id);
+    return AnswerSubmission(context, request);
+  };
+  return std::async(std::launch::async, answer).get();
 }
 
 }  // namespace
