@@ -87,7 +87,7 @@ class SimulatedCluster final : public cluster::Cluster {
       if (Happens("submit: send", "refused", 3))
         throw cluster::SubmitRefused(Why::kTemporary, "busy");
       if (Happens("submit: send", "carried out later", 5)) {
-        site_.late_.push_back({world::Now() + world::Random(1500) * kMs, name_, batch});
+        site_.late_.push_back({world::Now() + LateBy(batch), name_, batch});
         throw cluster::SubmitInDoubt("no answer");
       }
       ids = site_.Take(name_, batch, caps_.hold_release);
@@ -115,7 +115,8 @@ class SimulatedCluster final : public cluster::Cluster {
     found.complete = !Happens("submit: look up", "incomplete", 5);
     found.revoked = revoke;
     for (const auto& [id, job] : site_.jobs_[name_])
-      if (job.tag == tag) found.jobs.push_back(site_.Seen(id, job));
+      if (job.tag == tag && (found.complete || world::Chance(50)))
+        found.jobs.push_back(site_.Seen(id, job));
     call.Done();
     return found;
   }
@@ -195,6 +196,15 @@ class SimulatedCluster final : public cluster::Cluster {
     result.token = std::to_string(world::Now());
     for (auto& [id, job] : news) result.jobs.push_back(std::move(job));
     return result;
+  }
+
+  // A POST that is under way when its client gives up is carried out before the absence of its tag
+  // is final: soon, or at the last moment.
+  std::int64_t LateBy(const cluster::Batch& batch) const {
+    const std::chrono::nanoseconds left = batch.send_by - std::chrono::steady_clock::now();
+    const auto last = left.count() + std::chrono::nanoseconds(caps_.absence_delay).count() - kMs;
+    const auto most = world::Chance(50) ? 1500 * kMs : std::max(kMs, last);
+    return world::Random(static_cast<unsigned>(most / kMs)) * kMs;
   }
 
   SimulatedSite& site_;
