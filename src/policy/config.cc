@@ -214,7 +214,8 @@ const std::vector<Field>& Fields() {
         "campaigns with shorter jobs are not looked at"),
       F("black_hole.hold", &P::black_hole_hold_s, "seconds", "a black hole is held so long"),
       F("survival.kills", &P::survival_kills, "int",
-        "bursts of kills without a success after which survival is compared with need, 0 = off"),
+        "bursts of kills without a success after which survival is compared with need, 0 = off: "
+        "then long jobs also take slots that local users soon take back"),
   };
   return fields;
 }

@@ -1,6 +1,7 @@
 // What composes with any policy: levels, caps, licences, rates, reserves, classes, black holes.
 #include <gtest/gtest.h>
 
+#include "policy/explain/whatif.h"
 #include "policy/preempt.h"
 #include "policy/slot_life.h"
 #include "tests/policy/fixture.h"
@@ -507,6 +508,16 @@ TEST_F(UnsafeSlotsTest, ShortJobsTakeTheSlotsThatLongOnesLeave) {
   s_.campaign(1).need_s = 60;
   s_.Run();
   EXPECT_EQ(s_.Given(1, 1), 100);
+}
+
+TEST_F(UnsafeSlotsTest, ItIsSaidHowMuchShorterJobsWouldHaveToBe) {
+  const auto never = [] { return false; };
+  std::vector<std::string> changes;
+  for (const auto& found : FindWhatIfs(s_.snapshot, s_.state, s_.now, s_.seed, 1, never).useful)
+    changes.push_back(found.change);
+  ASSERT_GE(changes.size(), 2u);
+  EXPECT_EQ(changes.front(), "jobs of 3 min 45 s instead of 1 h");
+  EXPECT_EQ(changes.back(), "survival.kills 0 instead of 3");
 }
 
 TEST_F(UnsafeSlotsTest, JobsThatEndSoonAreNotOlderForLong) {

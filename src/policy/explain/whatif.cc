@@ -158,6 +158,15 @@ class Finder {
             "jobs of less than " + HumanDuration(placement.median_survival_s) + on,
             [](ChangeTarget& p) { p.campaign.need_s = p.placement->median_survival_s / 2; });
         return true;
+      case Code::kUnsafeSlots:
+        for (const int part : {2, 4, 8, 16})
+          Add(r, Doer::kUser, part,
+              "jobs of " + HumanDuration(r.numbers[0] / part) + " instead of " +
+                  HumanDuration(r.numbers[0]),
+              [part](ChangeTarget& p) { p.campaign.need_s /= part; });
+        Add(r, Doer::kOperator, 1, "survival.kills " + From(s_.config.survival_kills, 0),
+            [](ChangeTarget& p) { p.snapshot.config.survival_kills = 0; });
+        return true;
       case Code::kHeld:
         Add(r, Doer::kUser, 1, "the hold lifted" + on,
             [](ChangeTarget& p) { p.placement->held.clear(); });
