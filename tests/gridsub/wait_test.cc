@@ -83,6 +83,31 @@ TEST(SeveralApisTest, AReadingToolLeavesOneThatIsSilent) {
   close(silent);
 }
 
+// Measured in a storm: the tool waited until a paused one went on, up to a minute.
+TEST(SeveralApisTest, OneThatIsSlowIsWaitedForAndNotThoseThatAreSilent) {
+  const gridsub::FakeApi folder;
+  const std::string socket = folder.folder() + "/silent.sock", path = folder.folder() + "/slow.sock";
+  const int silent = GivenSilent(socket);
+  http::GuardServer slow;
+  slow.Get("/grid", [](const httplib::Request&, httplib::Response& answer) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    answer.set_content("{}", "application/json");
+  });
+  std::string why;
+  ASSERT_TRUE(slow.BindUnix(path, 0600, &why)) << why;
+  std::thread thread([&] { slow.Serve(); });
+  slow.AwaitServing();
+  Api api("unix:" + socket + ",unix:" + socket + ",unix:" + path);
+  const auto begin = std::chrono::steady_clock::now();
+  int status = 0;
+  EXPECT_NO_THROW(status = api.Get("/grid").status);
+  EXPECT_EQ(status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  slow.Stop();
+  thread.join();
+  close(silent);
+}
+
 // They have one database: while it is away the one that says so speaks for those that say nothing.
 TEST(SeveralApisTest, WithoutADatabaseAReaderIsToldInTime) {
   gridsub::FakeApi fake;

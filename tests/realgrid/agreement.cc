@@ -50,7 +50,9 @@ bool SlurmMeans(const SlurmEnd& s, const OurEnd& e) {
   // Evicted, or ended with 0 in that second.
   if (s.state == "PREEMPTED") return e.exit_class == "preemption" || e.wait_status == "0";
   if (s.state == "TIMEOUT") return e.code == "WALLTIME";
-  if (s.state == "CANCELLED") return e.exit_class == "our_kill" || e.code == "FRAG_RESUBMIT";
+  // Deleted, or ended with 0 in that second: its own record says so.
+  if (s.state == "CANCELLED")
+    return e.exit_class == "our_kill" || e.code == "FRAG_RESUBMIT" || e.wait_status == "0";
   return e.exit_class != "none";
 }
 

@@ -91,9 +91,9 @@ std::string Text(const nlohmann::json& body, const char* key) {
 constexpr std::chrono::seconds kPatience{4};
 constexpr std::chrono::milliseconds kPause{200};
 // How long one of several may be silent about a Get, before the next one is asked: its host may be
-// paused, or cut off. One that works takes as long only for very much; then all do, and the tool
-// waits for it when its patience is over.
-constexpr std::chrono::milliseconds kSilence{1100}, kLeast{100};
+// paused, or cut off. One that works takes as long only for very much; then all do, and each gets
+// twice the time in each round when the patience is over.
+constexpr std::chrono::milliseconds kSilence{1100}, kLeast{100}, kLongest{8000};
 
 }  // namespace
 
@@ -163,14 +163,15 @@ Answer Api::Ask(const Send& send, bool reads, const Hurried& hurried) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   const bool several = addresses_.size() > 1;
   std::optional<http::Response> no_database;
+  auto silence = kSilence;
   for (std::size_t asked = 1;; ++asked) {
     http::Response response;
     response.error = unreachable_;
     const auto left =
         std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
-    const bool hurry = several && hurried && left > milliseconds(0);
-    if (client_ != nullptr)
-      response = hurry ? hurried(*client_, std::clamp(left, kLeast, kSilence)) : send(*client_);
+    const bool hurry = several && hurried && silence < kLongest;
+    const auto allowed = left > milliseconds(0) ? std::clamp(left, kLeast, kSilence) : silence;
+    if (client_ != nullptr) response = hurry ? hurried(*client_, allowed) : send(*client_);
     const bool over = std::chrono::steady_clock::now() >= until;
     const bool silent = hurry && response.outcome == http::Outcome::kMaybeSent;
     const bool away =
@@ -181,6 +182,7 @@ Answer Api::Ask(const Send& send, bool reads, const Hurried& hurried) {
     const bool round = asked % addresses_.size() == 0;
     const bool again = silent || (several ? not_done : MayComeBack(address(), response));
     if (!again || (!silent && round && over)) return Take(response);
+    if (round && over) silence *= 2;
     if (round && !silent) std::this_thread::sleep_for(kPause);
     at_ = (at_ + 1) % addresses_.size();
     Connect();
