@@ -159,7 +159,7 @@ class Finder {
             [](ChangeTarget& p) { p.campaign.need_s = p.placement->median_survival_s / 2; });
         return true;
       case Code::kUnsafeSlots:
-        for (const int part : {2, 4, 8, 16})
+        for (const int part : {2, 4, 8, 16, 32, 64})
           Add(r, Doer::kUser, part,
               "jobs of " + HumanDuration(r.numbers[0] / part) + " instead of " +
                   HumanDuration(r.numbers[0]),
