@@ -11,9 +11,6 @@ namespace {
 
 thread_local const ActingFor* acting = nullptr;
 
-// Who submits thousands of campaigns has as much of the database as the modules; readers go first.
-constexpr int kNicerThanReaders = 5;
-
 }  // namespace
 
 ActingFor::ActingFor(std::string a_user, std::string a_source, std::string a_request)

@@ -205,9 +205,8 @@ Reply AnswerSubmission(Context& context, const Request& request) {
 // In a thread that lets readers go first, like the session that stores it; so do the rules, its
 // children.
 Reply Submit(Context& context, const Request& request) {
-  constexpr int kNice = 5;
   const auto answer = [&] {
-    setpriority(PRIO_PROCESS, 0, kNice);  // of this thread
+    setpriority(PRIO_PROCESS, 0, kNicerThanReaders);  // of this thread
     const ActingFor acting(request.caller.user, request.caller.source, request.id);
     return AnswerSubmission(context, request);
   };
