@@ -21,7 +21,6 @@ namespace {
 using policy::kNoLimit;
 
 // A class that no poll has counted yet: one job may wait for it meanwhile.
-constexpr char kNotCounted[] = "suitable slots (not yet counted)";
 constexpr int kMostUnits = std::numeric_limits<std::uint16_t>::max();
 
 policy::Prologue PrologueOf(bool has, const std::string& state, bool in_flight) {
@@ -197,7 +196,7 @@ void Store::LoadClasses(db::Tx& tx, Loaded& loaded) {
     if (cluster == clusters.end() || placement == placements.end()) continue;
     auto& classes = cluster->second->classes;
     if (of != cluster->second || last != row.request)
-      classes.push_back({.name = row.name.empty() ? kNotCounted : row.name,
+      classes.push_back({.name = row.name.empty() ? policy::kNotCounted : row.name,
                          .total = row.total,
                          .free = row.free + row.used_by_cigri});
     of = cluster->second, last = row.request;

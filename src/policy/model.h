@@ -31,6 +31,9 @@ struct ResourceClass {
   int total = 0, free = 0;  ///< units that exist; idle at the poll, as Cluster::free
 };
 
+/// The name of a class that no poll has counted yet.
+inline constexpr char kNotCounted[] = "suitable slots (not yet counted)";
+
 /// A cluster as its last poll showed it. Slots are resource units, jobs are ours alone.
 struct Cluster {
   std::int64_t id = 0;

@@ -247,8 +247,24 @@ class Engine::Impl::Foresight {
     const auto sent = sent_.find(PlaceOf(placement));
     const int n = placement.row->in_flight + (sent == sent_.end() ? 0 : sent->second);
     if (c.spec->test) return n == 0 && !placement.row->tested;
+    if (placement.needs.of != 0 && UnitsLeft(placement) < placement.needs.units) return false;
     return placement.row->held.empty() && e_.clusters_[placement.cluster].spec->swallow_s <= 0 &&
            (c.spec->max_jobs == policy::kNoLimit || n < c.spec->max_jobs);
+  }
+  // Of its class, with all that is in flight there and what goes now taken off.
+  int UnitsLeft(const PlacementState& placement) {
+    const auto& of =
+        e_.clusters_[placement.cluster].classes[static_cast<std::size_t>(placement.needs.of) - 1];
+    int left = of.total - of.local;
+    for (const auto& other : e_.placements_) {
+      if (other == nullptr || other->cluster != placement.cluster ||
+          other->needs.of != placement.needs.of)
+        continue;
+      const auto sent = sent_.find(PlaceOf(*other));
+      left -= other->needs.units *
+              (other->row->in_flight + (sent == sent_.end() ? 0 : sent->second));
+    }
+    return left;
   }
   int PlaceOf(const PlacementState& placement) const {
     return e_.PlacementOn(placement.campaign, placement.cluster);

@@ -123,7 +123,10 @@ void Engine::Impl::FillClusters() {
     policy::Cluster& row = Row(static_cast<int>(k));
     row.free = std::clamp(c.seen_capacity - c.seen_local - row.running_slots, 0, row.max);
     row.life_s = c.kills > 0 ? c.ran_s / c.kills : 0;
-    TrimExcess(static_cast<int>(k));
+    for (std::size_t i = 0; i < c.classes.size(); ++i)
+      row.classes[i].free = c.classes[i].total - c.classes[i].seen_local;
+    for (int of = 0; of <= static_cast<int>(c.classes.size()); ++of)
+      TrimExcess(static_cast<int>(k), of);
     row.releases.clear();
     if (!scenario_.policy.KeepsSlots()) continue;
     for (auto j = c.first; j >= 0; j = jobs_[j].after) {
@@ -134,13 +137,24 @@ void Engine::Impl::FillClusters() {
         row.releases.push_back({kEpoch + jobs_[j].started + length, campaign.spec->slots});
     }
   }
+  // As the grid counts them: what is idle, less what our jobs hold as far as it has seen them.
+  for (const auto& placement : placements_)
+    if (placement != nullptr && placement->needs.of != 0)
+      Row(placement->cluster).classes[static_cast<std::size_t>(placement->needs.of) - 1].free -=
+          placement->row->running * placement->needs.units;
+  for (auto& row : snapshot_.clusters)
+    for (auto& of : row.classes) of.free = std::clamp(of.free, 0, of.total);
 }
 
-// As nikita trims the queue of a cluster (CIG-36).
-void Engine::Impl::TrimExcess(int cluster) {
+// As nikita trims the queue of a cluster (CIG-36), by what its jobs wait for: units of a class, 0:
+// slots.
+void Engine::Impl::TrimExcess(int cluster, int of_class) {
   const ClusterState& c = clusters_[cluster];
   if (c.queue.size() <= 2) return;  // twice the least that may wait
-  std::vector<std::int32_t> newest_first(c.queue.rbegin(), c.queue.rend());
+  std::vector<std::int32_t> newest_first;
+  std::copy_if(c.queue.rbegin(), c.queue.rend(), std::back_inserter(newest_first), [&](auto job) {
+    return PlacementOf(jobs_[job]).needs.of == of_class;
+  });
   std::vector<policy::PendingJob> pending;
   for (const auto job : newest_first)
     pending.push_back({now_ - jobs_[job].sent, PlacementOf(jobs_[job]).row->waiting_allowed});

@@ -48,6 +48,7 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
     c.nodes = Nodes(spec.slots, spec.nodes);
     c.on_node.resize(static_cast<std::size_t>(spec.nodes));
     c.seen_capacity = spec.slots + spec.overstates;
+    for (const auto& of : spec.resource_classes) c.classes.push_back({.total = of.second});
     for (std::size_t n = 0; n < spec.local.size(); ++n) {
       c.streams.emplace_back(spec.local[n], scenario.seed, static_cast<int>(k),
                              static_cast<int>(n), spec.slots);
@@ -62,6 +63,8 @@ Engine::Impl::Impl(const Scenario& scenario, std::vector<Observer*> observers)
                                   .mode = spec.mode,
                                   .limited = spec.limited,
                                   .max_running = spec.max_running});
+    for (const auto& [name, units] : spec.resource_classes)
+      snapshot_.clusters.back().classes.push_back({name, units, units});
     const int who = static_cast<int>(k);
     for (std::size_t n = 0; n < spec.local.size(); ++n)
       if (const auto& next = clusters_.back().next_local[n])
@@ -150,6 +153,11 @@ void Engine::Impl::OpenPlacement(int campaign, int cluster) {
   const std::string& name = scenario_.clusters[cluster].name;
   if (const auto it = spec.affinity.find(name); it != spec.affinity.end())
     row.affinity = it->second;
+  const auto needs = spec.needs.find(name);
+  if (needs != spec.needs.end()) {
+    row.resource_class = static_cast<std::uint16_t>(needs->second.of);
+    row.class_units = static_cast<std::uint16_t>(needs->second.units);
+  }
   row.local = std::find(spec.data_on.begin(), spec.data_on.end(), name) != spec.data_on.end();
   const auto& verified = spec.verified_on;
   row.verified = scenario_.clairvoyant ||
@@ -159,6 +167,7 @@ void Engine::Impl::OpenPlacement(int campaign, int cluster) {
   auto placement = std::make_unique<PlacementState>();
   placement->campaign = campaign;
   placement->cluster = cluster;
+  if (needs != spec.needs.end()) placement->needs = needs->second;
   placements_.push_back(std::move(placement));
 }
 

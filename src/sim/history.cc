@@ -34,10 +34,12 @@ class Maker {
     policy::Snapshot first = items.front().at("snapshot").get<policy::Snapshot>();
     for (const auto& c : first.clusters) speeds_[c.id] = c.speed;
     ReadLengths();
+    for (const auto& item : items) ReadClasses(item.at("snapshot").get<policy::Snapshot>());
     for (const auto& c : first.clusters) Cluster(c);
     for (const auto& item : items) {
       const auto snapshot = item.at("snapshot").get<policy::Snapshot>();
-      for (const auto& c : snapshot.campaigns) Campaign(c, item.at("now").get<double>() - begin_);
+      for (const auto& c : snapshot.campaigns)
+        Campaign(c, snapshot, item.at("now").get<double>() - begin_);
     }
     Usage(first);
     json out = {{"name", "history"},
@@ -72,6 +74,32 @@ class Maker {
     }
   }
 
+  static int Units(const policy::Placement& l) {
+    return l.class_units > 0 ? l.class_units : std::max(1, l.slots);
+  }
+
+  // Each class as it was when a campaign first asked for it; what local users held of it then stays
+  // theirs.
+  void ReadClasses(const policy::Snapshot& snapshot) {
+    std::map<std::pair<std::int64_t, std::size_t>, int> ours;
+    for (const auto& campaign : snapshot.campaigns)
+      for (const auto& l : campaign.placements)
+        ours[{l.cluster, l.resource_class}] += l.running * Units(l);
+    for (const auto& c : snapshot.clusters)
+      for (std::size_t of = 0; of < c.classes.size(); ++of)
+        units_[c.id].emplace(c.classes[of].name,
+                             std::min(c.classes[of].total, c.classes[of].free + ours[{c.id, of + 1}]));
+  }
+
+  // The class that its jobs need, "" = none.
+  static std::string ClassOf(const policy::Placement& l, const policy::Snapshot& snapshot) {
+    for (const auto& c : snapshot.clusters)
+      if (c.id == l.cluster && l.resource_class > 0 && l.resource_class <= c.classes.size() &&
+          c.classes[l.resource_class - 1u].name != policy::kNotCounted)
+        return c.classes[l.resource_class - 1u].name;
+    return "";
+  }
+
   void Cluster(const policy::Cluster& c) {
     const int local = std::max(0, c.max - c.free - c.running_slots);
     names_[c.id] = c.name;
@@ -84,6 +112,7 @@ class Maker {
     if (local > 0)
       Note("the " + std::to_string(local) + " slots of " + c.name +
            " that local users hold stay theirs");
+    if (units_.count(c.id) != 0) out["resource_classes"] = units_[c.id];
     out["mode"] = std::string(ToString(c.mode));
     if (c.limited != policy::kNoLimit) out["limit"] = c.limited;
     if (c.max_running != policy::kNoLimit) out["max_running"] = c.max_running;
@@ -118,7 +147,7 @@ class Maker {
     return length;
   }
 
-  void Campaign(const policy::Campaign& c, double at) {
+  void Campaign(const policy::Campaign& c, const policy::Snapshot& snapshot, double at) {
     if (!seen_.insert(c.id).second) return;
     json out = {{"name", std::to_string(c.id)},
                 {"user", c.user},
@@ -127,7 +156,7 @@ class Maker {
                 {"duration", Duration(c)}};
     std::int64_t tasks = c.waiting;
     json on = json::array(), data = json::array(), verified = json::array(),
-         affinity = json::object();
+         affinity = json::object(), classes = json::object(), units = json::object();
     int slots = 1, most = policy::kNoLimit;
     double rate = 0;
     for (const auto& l : c.placements) {
@@ -138,6 +167,13 @@ class Maker {
         Note("campaign " + std::to_string(c.id) + " was held on " + name + " and stays so");
         continue;
       }
+      const std::string of = ClassOf(l, snapshot);
+      if (!of.empty() && units_[l.cluster][of] < Units(l)) {
+        Note("campaign " + std::to_string(c.id) + " needs more of a resource class than " + name +
+             " had: it stays away from there");
+        continue;
+      }
+      if (!of.empty()) classes[name] = of, units[name] = Units(l);
       on.push_back(name);
       if (l.local) data.push_back(name);
       if (l.verified) verified.push_back(name);
@@ -150,6 +186,7 @@ class Maker {
     if (on.empty())
       return Note("campaign " + std::to_string(c.id) + " could run nowhere: left out");
     out["tasks"] = tasks, out["clusters"] = on, out["slots"] = slots;
+    if (!classes.empty()) out["resource_class"] = classes, out["class_units"] = units;
     if (!data.empty()) out["data_on"] = data;
     if (!verified.empty()) out["verified_on"] = verified;
     if (!affinity.empty()) out["affinity"] = affinity;
@@ -199,6 +236,7 @@ class Maker {
   double begin_ = 0;
   json clusters_ = json::array(), campaigns_ = json::array(), usage_ = json::array();
   std::map<std::int64_t, std::string> names_;
+  std::map<std::int64_t, std::map<std::string, int>> units_;  // of resource classes
   std::map<std::int64_t, Lengths> lengths_;
   std::map<std::int64_t, double> speeds_;
   std::set<std::int64_t> usable_, seen_;

@@ -34,7 +34,7 @@ class Engine::Impl {
   void EndJob(int job, End end);
   void Kill(int job, End end);
   void Unlink(int job);
-  std::optional<Nodes::Places> MakeRoom(int cluster, int slots);
+  std::optional<Nodes::Places> MakeRoom(int cluster, const LocalJob& wanted);
   double CostOfRoom(int cluster, int node, int slots) const;
   std::int32_t YoungestOn(const ClusterState& cluster, int node) const;
   void LocalNext(int cluster, std::uint32_t load);
@@ -55,7 +55,7 @@ class Engine::Impl {
   double TransferOf(int campaign, std::int64_t task, int cluster) const;
 
   // view.cc
-  void Publish(int cluster, Seen seen);
+  void Publish(int cluster, const Seen& happened);
   void NotifyCluster(int cluster);
   void See(int cluster);
   void Apply(int cluster, const Seen& seen);
@@ -90,7 +90,7 @@ class Engine::Impl {
   void TakeBack(const policy::Hold& hold);
   void Forget(PlacementState& placement, CampaignState& campaign);
   void Recall(const policy::Recall& recall);
-  void TrimExcess(int cluster);
+  void TrimExcess(int cluster, int of_class);
 
   policy::Cluster& Row(int cluster) { return snapshot_.clusters[cluster]; }
   policy::Campaign& Row(const CampaignState& c) { return snapshot_.campaigns[c.place]; }

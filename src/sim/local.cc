@@ -53,7 +53,7 @@ std::optional<LocalJob> LocalStream::Next() {
   const auto most = static_cast<double>(most_slots_);
   const auto slots = load_->slots.At(Key(seed_, Variate::kLocalSlots, who_, draw_), n);
   return LocalJob{at_, load_->duration.At(Key(seed_, Variate::kLocal, who_, draw_), n),
-                  static_cast<int>(std::clamp(std::round(slots), 1.0, most))};
+                  static_cast<int>(std::clamp(std::round(slots), 1.0, most)), load_->needs};
 }
 
 LocalFuture::LocalFuture(const ClusterSpec& spec, std::uint64_t seed, int cluster) : spec_(spec) {

@@ -122,6 +122,68 @@ void ReadAfter(Keys& keys, const Known& known, std::vector<int>& out) {
   }
 }
 
+// A value for all clusters, or an object of one for each; `is_good` says which values count.
+template <typename Good>
+std::map<std::string, json> ByCluster(Keys& keys, const std::string& key, const Scenario& scenario,
+                                      const std::string& must, Good is_good) {
+  std::map<std::string, json> out;
+  const json* v = keys.Find(key);
+  if (v == nullptr) return out;
+  if (v->is_object()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : v->items()) names.push_back(name), out[name] = value;
+    CheckNames(keys, key, names, scenario);
+  } else {
+    for (const auto& c : scenario.clusters) out[c.name] = *v;
+  }
+  if (std::all_of(out.begin(), out.end(), [&](const auto& one) { return is_good(one.second); }))
+    return out;
+  keys.Fault(key, "must be " + must + ", or an object of one for each cluster", "{\"luke\": ...}");
+  return {};
+}
+
+// TECH-21, FAIR-21. A class without an object is asked for on all clusters of the campaign: on those
+// that have it.
+void ReadNeeds(Keys& keys, const Scenario& scenario, CampaignSpec& c) {
+  const json* given = keys.Find("resource_class");
+  const auto names = ByCluster(keys, "resource_class", scenario, "the name of a resource class",
+                               [](const json& v) { return v.is_string(); });
+  auto units = ByCluster(keys, "class_units", scenario,
+                         "a whole number, 1 to " + std::to_string(kMostUnits),
+                         [](const json& v) {
+                           return v.is_number_integer() && v >= 1 && v <= kMostUnits;
+                         });
+  if (given == nullptr && keys.Has("class_units"))
+    keys.Fault("class_units", "needs a resource_class");
+  const bool everywhere = given != nullptr && given->is_string();
+  std::vector<std::string> able;
+  for (const auto& cluster : scenario.clusters) {
+    const auto name = names.find(cluster.name);
+    const bool listed = c.clusters.empty() || std::find(c.clusters.begin(), c.clusters.end(),
+                                                        cluster.name) != c.clusters.end();
+    if (name == names.end() || !listed) continue;
+    const int of = ClassOf(cluster, name->second.get<std::string>());
+    const int wanted = units.count(cluster.name) != 0 ? units[cluster.name].get<int>() : 1;
+    const int total =
+        of == 0 ? 0 : cluster.resource_classes[static_cast<std::size_t>(of) - 1].second;
+    if (total >= wanted) {
+      c.needs[cluster.name] = {of, wanted};
+      able.push_back(cluster.name);
+    } else if (!everywhere || !c.clusters.empty()) {
+      keys.Fault(of == 0 ? "resource_class" : "class_units",
+                 cluster.name + " has " + (of == 0 ? "no resource class " : std::to_string(total) + " of ") +
+                     "\"" + jdl::Shown(name->second.get<std::string>()) + "\"");
+    }
+  }
+  if (!everywhere || !c.clusters.empty()) return;
+  c.clusters = able;
+  if (able.empty())
+    keys.Fault("resource_class",
+               "no cluster has so much of \"" + jdl::Shown(given->get<std::string>()) + "\"",
+               "\"resource_classes\": {\"" + jdl::Shown(given->get<std::string>()) +
+                   "\": 8} of a cluster says what it has");
+}
+
 std::vector<std::string> NamesOf(const std::map<std::string, int>& map) {
   std::vector<std::string> names;
   for (const auto& [name, n] : map) names.push_back(name);
@@ -143,6 +205,7 @@ void ReadCampaigns(jdl::Document& doc, const std::string& folder, Scenario& scen
     const bool named = !c.name.empty();
     if (!named) c.name = "campaign" + std::to_string(i + 1);
     CheckNames(keys, "clusters", c.clusters, scenario);
+    ReadNeeds(keys, scenario, c);
     CheckNames(keys, "data_on", c.data_on, scenario);
     CheckNames(keys, "verified_on", c.verified_on, scenario);
     CheckNames(keys, "affinity", NamesOf(c.affinity), scenario);

@@ -43,6 +43,38 @@ void ReadFactors(Keys& keys, const std::string& key, std::size_t n, std::vector<
                             : "from Monday on: 0 = no jobs on that day, 2 = twice as many");
 }
 
+void ReadClasses(Keys& keys, ClusterSpec& c) {
+  const std::string key = "resource_classes";
+  const json* classes = keys.Find(key);
+  if (classes == nullptr) return;
+  if (!classes->is_object())
+    return keys.Fault(key, "must be an object of units", "{\"GPUs\": 8}");
+  for (const auto& [name, units] : classes->items()) {
+    if (units.is_number_integer() && units >= 0 && units <= kMostUnits)
+      c.resource_classes.emplace_back(name, units.get<int>());
+    else
+      keys.Fault(key + "." + name, "must be a whole number, 0 to " + std::to_string(kMostUnits));
+  }
+}
+
+void ReadNeeds(Keys& keys, const ClusterSpec& c, ClassUnits& out) {
+  std::string name;
+  int units = 1;
+  keys.Word("resource_class", name);
+  keys.Whole("class_units", units, 1, kMostUnits);
+  if (name.empty() && keys.Has("class_units"))
+    keys.Fault("class_units", "needs a resource_class");
+  if (name.empty()) return;
+  out = {ClassOf(c, name), units};
+  if (out.of == 0)
+    return keys.Fault("resource_class",
+                      "the cluster has no resource class \"" + jdl::Shown(name) + "\"",
+                      "resource_classes of the cluster says what it has");
+  if (const int total = c.resource_classes[static_cast<std::size_t>(out.of) - 1].second;
+      units > total)
+    keys.Fault("class_units", "the cluster has " + std::to_string(total) + " of " + name);
+}
+
 void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
   const json* list = keys.Find("local");
   if (list == nullptr) return;
@@ -60,6 +92,8 @@ void ReadLocal(Keys& keys, const std::string& folder, ClusterSpec& c) {
     ReadFactors(one, "weekdays", 7, load.weekdays);
     ReadDistribution(one, "duration", load.duration);
     ReadDistribution(one, "slots", load.slots, Unit::kSlots);
+    ReadNeeds(one, c, load.needs);
+    for (auto& job : load.jobs) job.needs = load.needs;
     one.Seconds("from", load.from);
     one.Seconds("until", load.until);
     if (load.every.Mean() <= 0 && load.jobs.empty() && !one.Has("swf"))
@@ -83,6 +117,7 @@ ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
   ClusterSpec c;
   keys.Word("name", c.name);
   keys.Whole("slots", c.slots, 1, 100'000'000);
+  ReadClasses(keys, c);
   c.nodes = 1;
   keys.Whole("nodes", c.nodes, 1, c.slots);
   keys.Whole("bad_nodes", c.bad_nodes, 0, c.nodes);
@@ -114,6 +149,12 @@ ClusterSpec ReadCluster(Keys& keys, const std::string& folder) {
 }
 
 }  // namespace
+
+int ClassOf(const ClusterSpec& cluster, const std::string& name) {
+  for (std::size_t i = 0; i < cluster.resource_classes.size(); ++i)
+    if (cluster.resource_classes[i].first == name) return static_cast<int>(i) + 1;
+  return 0;
+}
 
 void ReadClusters(jdl::Document& doc, const std::string& folder, Scenario& scenario) {
   const json& list = doc.root.value("clusters", json());

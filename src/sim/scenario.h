@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jdl/jdl.h"
@@ -32,9 +33,17 @@ struct Window {
   double from = 0, until = 0;
 };
 
+/// Units of a cluster's resource class (TECH-21, FAIR-21) that a job takes with its slots.
+inline constexpr int kMostUnits = 65535;
+struct ClassUnits {
+  int of = 0;  ///< place in ClusterSpec::resource_classes, from 1; 0: it needs none
+  int units = 0;
+};
+
 struct LocalJob {
   double at = 0, duration = 0;
   int slots = 1;
+  ClassUnits needs{};
 };
 
 /// Jobs of a cluster's own users: a stream by chance, or a list (of an SWF file).
@@ -45,6 +54,7 @@ struct LocalLoad {
   std::vector<double> hours{}, weekdays{};
   Distribution duration{};
   Distribution slots = Distribution::Constant(1);  ///< at least 1, at most those of the cluster
+  ClassUnits needs{};          ///< of each of its jobs
   double from = 0, until = 0;  ///< of the stream; until 0 = to the end
   std::vector<LocalJob> jobs{};
 };
@@ -52,6 +62,7 @@ struct LocalLoad {
 struct ClusterSpec {
   std::string name{};
   int slots = 1;
+  std::vector<std::pair<std::string, int>> resource_classes{};  ///< name, units; on no node
   int nodes = 1;                   ///< share the slots; jobs are placed on them
   int bad_nodes = 0;               ///< the first ones end every job of ours...
   double bad_after_s = 2;          ///< ...after so long, with a failure
@@ -87,6 +98,7 @@ struct CampaignSpec {
   Distribution input{}, output{};  ///< bytes that each task moves
   Distribution transfer{};         ///< seconds that each task waits for its files in addition
   int slots = 1;
+  std::map<std::string, ClassUnits> needs{};  ///< by cluster
   int priority = 4;
   double weight = 0;
   int tries = 2;

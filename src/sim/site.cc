@@ -47,7 +47,12 @@ void Engine::Impl::StartQueued(int cluster) {
   int too_wide = c.free() + 1;
   for (std::size_t i = 0; i < c.queue.size() && c.free() > 0;) {
     const std::int32_t job = c.queue[i];
-    const int slots = campaigns_[PlacementOf(jobs_[job]).campaign].spec->slots;
+    const PlacementState& placement = PlacementOf(jobs_[job]);
+    const int slots = campaigns_[placement.campaign].spec->slots;
+    if (!c.HasUnits(placement.needs)) {
+      ++i;
+      continue;
+    }
     auto places = slots < too_wide ? c.nodes.Find(slots) : std::nullopt;
     if (!places) {
       too_wide = std::min(too_wide, slots);
@@ -140,6 +145,7 @@ void Engine::Impl::Start(int place) {
   job.started = now_ + boot;
   job.running = true;
   c.used += campaigns_[placement.campaign].spec->slots;
+  c.TakeUnits(placement.needs, 1, &ClassState::used);
   job.before = c.last, job.after = -1;
   (c.last >= 0 ? jobs_[c.last].after : c.first) = place;
   c.last = place;
@@ -184,6 +190,7 @@ void Engine::Impl::EndJob(int place, End end) {
   if (job.running) {
     Unlink(place);
     clusters_[cluster].used -= slots;
+    clusters_[cluster].TakeUnits(placement.needs, -1, &ClassState::used);
   } else {
     std::erase(clusters_[cluster].queue, place);
     std::erase_if(clusters_[cluster].arriving, [&](const auto& a) { return a.second == place; });
@@ -223,17 +230,28 @@ double Engine::Impl::CostOfRoom(int cluster, int node, int slots) const {
   return room >= slots ? cost : -1;
 }
 
-// On the nodes where least is lost, the youngest first.
-std::optional<Nodes::Places> Engine::Impl::MakeRoom(int cluster, int slots) {
+// On the nodes where least is lost, the youngest first; then those that hold units it needs.
+std::optional<Nodes::Places> Engine::Impl::MakeRoom(int cluster, const LocalJob& wanted) {
   ClusterState& c = clusters_[cluster];
-  if (auto places = c.nodes.Find(slots)) return places;
-  if (!c.spec->preempts) return std::nullopt;
-  auto places = c.nodes.Cheapest(
-      slots, [&](int node, int wanted) { return CostOfRoom(cluster, node, wanted); });
+  if (!c.HasUnits(wanted.needs)) {
+    const ClassState& of = c.classes[static_cast<std::size_t>(wanted.needs.of) - 1];
+    if (!c.spec->preempts || of.total - of.local < wanted.needs.units) return std::nullopt;
+  }
+  auto places = c.nodes.Find(wanted.slots);
+  if (!places && c.spec->preempts)
+    places = c.nodes.Cheapest(wanted.slots, [&](int node, int slots) {
+      return CostOfRoom(cluster, node, slots);
+    });
   if (!places) return std::nullopt;
   for (const auto& part : *places)
     while (c.nodes.free(part.node) < part.slots)
       Kill(YoungestOn(c, part.node), End::kPreempted);
+  while (!c.HasUnits(wanted.needs)) {
+    auto youngest = c.last;
+    while (PlacementOf(jobs_[youngest]).needs.of != wanted.needs.of)
+      youngest = jobs_[youngest].before;
+    Kill(youngest, End::kPreempted);
+  }
   return places;
 }
 
@@ -266,14 +284,15 @@ void Engine::Impl::StartLocal(int cluster) {
   bool any = false;
   while (!c.local_queue.empty()) {
     const LocalJob job = c.local_queue.front();
-    const auto places = MakeRoom(cluster, job.slots);
+    const auto places = MakeRoom(cluster, job);
     if (!places) break;
     c.local_queue.pop_front();
     CountTo(c, now_);
     c.local += job.slots;
+    c.TakeUnits(job.needs, 1, &ClassState::local);
     c.nodes.Take(*places);
     const std::uint32_t id = c.local_ids++;
-    c.local_running[id] = {now_, job.duration, job.slots, *places};
+    c.local_running[id] = {now_, job.duration, job.slots, job.needs, *places};
     Push(now_ + job.duration, Kind::kLocalEnd, cluster, id);
     any = true;
   }
@@ -285,6 +304,7 @@ void Engine::Impl::EndLocal(int cluster, std::uint32_t id) {
   const auto it = c.local_running.find(id);
   CountTo(c, now_);
   c.local -= it->second.slots;
+  c.TakeUnits(it->second.needs, -1, &ClassState::local);
   c.nodes.Give(it->second.places);
   for (auto* o : observers_) o->LocalEnded(cluster, it->second.started, now_, it->second.slots);
   c.local_running.erase(it);
@@ -334,7 +354,7 @@ void Engine::Impl::LoseNode(int cluster, int node) {
   for (const auto id : local) {
     const LocalRun run = c.local_running[id];
     EndLocal(cluster, id);
-    c.local_queue.push_front({now_, run.duration, run.slots});
+    c.local_queue.push_front({now_, run.duration, run.slots, run.needs});
   }
   CountTo(c, now_);
   c.nodes.Fail(node);

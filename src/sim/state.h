@@ -61,13 +61,21 @@ struct Seen {
   std::int32_t job = -1;  // -1: the cluster itself
   View view = View::kGone;
   int capacity = 0, local = 0;
+  std::vector<int> local_units{};  // of each resource class
   bool down = false;
 };
 
 struct LocalRun {
   double started = 0, duration = 0;
   int slots = 0;
+  ClassUnits needs{};
   Nodes::Places places{};
+};
+
+/// Units of a resource class.
+struct ClassState {
+  int total = 0, used = 0, local = 0;  // used: by jobs of ours
+  int seen_local = 0;                  // by the grid
 };
 
 struct ClusterState {
@@ -76,6 +84,7 @@ struct ClusterState {
   int used = 0, local = 0, in_queue_slots = 0;
   bool down = false, closed = false;
   int seen_capacity = 0, seen_local = 0;  // by the grid
+  std::vector<ClassState> classes;        // as in the spec
   std::deque<std::int32_t> queue;         // ours, in order of arrival
   std::deque<std::pair<double, std::int32_t>> arriving;
   std::int32_t first = -1, last = -1;  // running
@@ -96,10 +105,19 @@ struct ClusterState {
 
   int capacity() const { return down ? 0 : up; }
   int free() const { return capacity() - used - local; }
+  bool HasUnits(const ClassUnits& needs) const {
+    if (needs.of == 0) return true;
+    const ClassState& c = classes[static_cast<std::size_t>(needs.of) - 1];
+    return !down && c.total - c.used - c.local >= needs.units;
+  }
+  void TakeUnits(const ClassUnits& needs, int n, int ClassState::*whose) {
+    if (needs.of != 0) classes[static_cast<std::size_t>(needs.of) - 1].*whose += n * needs.units;
+  }
 };
 
 struct PlacementState {
   int campaign = 0, cluster = 0;     // places in the scenario
+  ClassUnits needs{};
   policy::Placement* row = nullptr;  // in the snapshot while the campaign is there
   int launching = 0, waiting = 0;
   std::int64_t ended = 0, n_ok = 0, not_ok = 0;

@@ -21,18 +21,21 @@ void Remember(std::vector<T>& sample, T value, std::int64_t n) {
 
 }  // namespace
 
-void Engine::Impl::Publish(int cluster, Seen seen) {
+void Engine::Impl::Publish(int cluster, const Seen& happened) {
   ClusterState& c = clusters_[cluster];
-  if (c.spec->see_s <= 0) return Apply(cluster, seen);
+  if (c.spec->see_s <= 0) return Apply(cluster, happened);
+  Seen seen = happened;
   seen.at = now_ + c.spec->see_s;
   if (c.seen.empty() || c.seen.back().at != seen.at) Push(seen.at, Kind::kSeen, cluster);
-  c.seen.push_back(seen);
+  c.seen.push_back(std::move(seen));
 }
 
 void Engine::Impl::NotifyCluster(int cluster) {
   const ClusterState& c = clusters_[cluster];
   const int reported = c.down ? 0 : c.up + c.spec->overstates;
-  Publish(cluster, {.capacity = reported, .local = c.local, .down = c.down});
+  std::vector<int> units;
+  for (const auto& of : c.classes) units.push_back(of.local);
+  Publish(cluster, {.capacity = reported, .local = c.local, .local_units = units, .down = c.down});
 }
 
 void Engine::Impl::See(int cluster) {
@@ -58,6 +61,8 @@ void Engine::Impl::Apply(int cluster, const Seen& seen) {
   policy::Cluster& row = Row(cluster);
   c.seen_capacity = seen.capacity;
   c.seen_local = seen.local;
+  for (std::size_t k = 0; k < seen.local_units.size(); ++k)
+    c.classes[k].seen_local = seen.local_units[k];
   row.unusable = seen.down ? policy::Unusable::kStale
                            : (c.closed ? policy::Unusable::kHours : policy::Unusable::kNo);
   row.why = seen.down ? "down" : (c.closed ? "closed by its operator" : "");

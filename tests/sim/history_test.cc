@@ -81,6 +81,42 @@ TEST(HistoryTest, AScenarioHasTheClustersTheCampaignsAndTheirLengths) {
   EXPECT_EQ(run.report.totals.done, 570);
 }
 
+// TECH-21, FAIR-21. Classes have other places in later decisions; names and units count.
+TEST(HistoryTest, AScenarioHasTheResourceClassesThatCampaignsAskedFor) {
+  json answer = Stored(policy::PolicyKind::kFifo);
+  auto& items = answer["items"];
+  const auto with = [](json& item, const json& classes, int of) {
+    item["snapshot"]["clusters"][0]["classes"] = classes;
+    auto& placement = item["snapshot"]["campaigns"][0]["placements"][0];
+    placement["resource_class"] = of, placement["class_units"] = 2;
+  };
+  for (auto& item : items)
+    with(item, {{{"name", "GPUs"}, {"total", 8}, {"free", 6}}}, 1);
+  const json late = {{{"name", "big"}, {"total", 3}, {"free", 3}},
+                     {{"name", "GPUs"}, {"total", 8}, {"free", 1}}};
+  for (std::size_t i = 3; i < items.size(); ++i) {
+    with(items[i], late, 2);
+    auto& carol = items[i]["snapshot"]["campaigns"][2]["placements"][0];
+    carol["resource_class"] = 1, carol["class_units"] = 4;
+  }
+  std::vector<std::string> notes;
+  const std::string text = ScenarioOf(answer, notes);
+  const auto read = ReadScenario(text, "");
+  ASSERT_EQ(test::FaultsOf(read), "") << text;
+  const auto& luke = read.scenario.clusters[0];
+  ASSERT_EQ(luke.resource_classes.size(), 2u) << text;
+  EXPECT_EQ(luke.resource_classes[0], std::pair(std::string("GPUs"), 6))
+      << "two are in local users' hands";
+  EXPECT_EQ(luke.resource_classes[1].second, 3);
+  const auto& campaigns = read.scenario.campaigns;
+  EXPECT_EQ(campaigns[0].needs.at(luke.name).of, 1);
+  EXPECT_EQ(campaigns[0].needs.at(luke.name).units, 2);
+  EXPECT_EQ(campaigns[0].needs.size(), 1u) << "none on the other cluster";
+  EXPECT_TRUE(campaigns[2].needs.empty());
+  EXPECT_EQ(campaigns[2].clusters, std::vector<std::string>{read.scenario.clusters[1].name});
+  EXPECT_NE(Join(notes, "; ").find("needs more of a resource class than"), std::string::npos);
+}
+
 TEST(HistoryTest, WhatWasMeasuredOnAFastClusterIsLongerOnASlowOne) {
   std::vector<std::string> notes;
   json answer = Stored(policy::PolicyKind::kFairshare);
