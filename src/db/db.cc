@@ -236,6 +236,7 @@ Pool::~Pool() {
   }
   returned_.notify_all();
   if (seeker_.joinable()) seeker_.join();
+  for (Attempt& late : late_) late.thread.join();
 }
 
 std::unique_ptr<Connection> Pool::Connect() const {
@@ -255,37 +256,63 @@ Pool::Lease Pool::Get() {
   if (away_since_)
     returned_.wait_until(lock, std::max(*away_since_ + kPatience, Clock::now() + kBetweenTries),
                          [&] { return !away_since_; });
-  if (away_since_) {
+  try {
+    if (away_since_) ThrowAway();
+    if (idle_.empty()) return Lease(this, Make(lock));
+  } catch (...) {
     --out_;
     returned_.notify_all();
-    throw Fatal(
-        kExitUnavailable,
-        "the database has been unavailable since " + TimeOf(*away_since_) + ": " + why_away_,
-        hint_);
+    throw;
   }
-  if (!idle_.empty()) {
-    auto connection = std::move(idle_.back().connection);
-    idle_.pop_back();
-    return Lease(this, std::move(connection));
-  }
-  lock.unlock();
+  auto connection = std::move(idle_.back().connection);
+  idle_.pop_back();
+  return Lease(this, std::move(connection));
+}
+
+void Pool::ThrowAway() const {
+  throw Fatal(kExitUnavailable,
+              "the database has been unavailable since " + TimeOf(*away_since_) + ": " + why_away_,
+              hint_);
+}
+
+std::unique_ptr<Connection> Pool::Make(std::unique_lock<std::mutex>& lock) {
   const auto begin = Clock::now();
+  std::list<Attempt> attempts(1);
+  Attempt& mine = attempts.front();
+  mine.thread = std::thread([this, &mine] {
+    std::unique_ptr<Connection> made;
+    std::exception_ptr error;
+    try {
+      made = Connect();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    std::lock_guard guard(mutex_);
+    if (!mine.is_late) mine.made = std::move(made);  // else it is closed, without the mutex
+    mine.error = error;
+    mine.is_over = true;
+    returned_.notify_all();
+  });
+  if (!returned_.wait_until(lock, begin + kPatience, [&] { return mine.is_over; })) {
+    mine.is_late = true;
+    late_.remove_if([](Attempt& late) {
+      if (late.is_over) late.thread.join();
+      return late.is_over;
+    });
+    late_.splice(late_.end(), attempts);
+    BeginAway(begin);
+    ThrowAway();
+  }
+  mine.thread.join();  // it has let the mutex go for good
+  if (mine.error == nullptr) return std::move(mine.made);
   try {
-    return Lease(this, Connect());
+    std::rethrow_exception(mine.error);
   } catch (const Fatal& e) {
-    lock.lock();
-    --out_;
     if (e.code() == kExitUnavailable) {
       why_away_ = e.what();
       hint_ = e.hint();
       BeginAway(begin);
     }
-    returned_.notify_all();
-    throw;
-  } catch (...) {
-    lock.lock();
-    --out_;
-    returned_.notify_all();
     throw;
   }
 }

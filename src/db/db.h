@@ -4,7 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -206,7 +208,18 @@ class Pool {
   };
   using Clock = std::chrono::steady_clock;
   std::unique_ptr<Connection> Connect() const;
-  /// With the mutex held: no session can be made, or one was lost that nobody has heard of since.
+  /// A session that is being made, in a thread of its own: whoever needs it waits no longer than
+  /// the others while the database is away.
+  struct Attempt {
+    std::unique_ptr<Connection> made;
+    std::exception_ptr error;
+    bool is_over = false, is_late = false;
+    std::thread thread;
+  };
+  /// With the mutex held, as what follows. Throws what the attempt has thrown.
+  std::unique_ptr<Connection> Make(std::unique_lock<std::mutex>& lock);
+  [[noreturn]] void ThrowAway() const;
+  /// No session can be made, or one was lost that nobody has heard of since.
   void BeginAway(Clock::time_point since);
   void Seek();
 
@@ -216,6 +229,7 @@ class Pool {
   std::string why_away_ = "the server has not answered", hint_;
   bool ends_ = false;
   std::thread seeker_;             // makes a session while the database is away
+  std::list<Attempt> late_;        // nobody needs what they make any more
   std::vector<Idle> idle_;         // the last used at the end: the first ones fall idle
   std::set<std::uint64_t> turns_;  // of those who wait
   std::uint64_t last_turn_ = 0;

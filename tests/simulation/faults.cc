@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostElsewhere = 5, kMostAtFocus = 8, kMostLeads = 6;
 // Per mille.
-constexpr unsigned kAnywhere = 2, kAtStep = 25, kAtFocus = 600, kLead = 700;
+constexpr unsigned kAnywhere = 2, kAtStep = 25, kAtRare = 200, kAtFocus = 600, kLead = 700;
 
 // A step that is taken only after a fault at another one.
 struct Lead {
@@ -92,9 +92,15 @@ Fault Faults::At(const std::vector<std::string>& steps) {
   }
   const bool focus = std::any_of(steps.begin(), steps.end(),
                                  [&](const auto& step) { return focus_.count(step) != 0; });
+  const bool rare = std::any_of(steps.begin(), steps.end(), [](const auto& step) {
+    return std::find(Rare().begin(), Rare().end(), step) != Rare().end();
+  });
   int& left = focus ? left_at_focus_ : left_;
   if (left == 0) return Fault::kNone;
-  const unsigned chance = focus ? kAtFocus : steps.empty() ? kAnywhere : kAtStep;
+  const unsigned chance = focus           ? kAtFocus
+                          : rare          ? kAtRare
+                          : steps.empty() ? kAnywhere
+                                          : kAtStep;
   if (world::Random(1000) >= chance) return Fault::kNone;
   const unsigned dice = world::Random(12);
   const Fault fault = dice < 3   ? Fault::kLost
