@@ -9,7 +9,7 @@
 namespace cigri::test {
 namespace {
 
-constexpr int kMostElsewhere = 5, kMostAtFocus = 8, kMostLeads = 6;
+constexpr int kMostElsewhere = 5, kMostAtFocus = 5, kMostLeads = 6;
 // Per mille.
 constexpr unsigned kAnywhere = 2, kAtStep = 25, kAtRare = 200, kAtFocus = 600, kLead = 700;
 
@@ -64,14 +64,14 @@ const std::vector<std::string>& Faults::Steps() {
 void Faults::BeginRun(unsigned seed) {
   calm_ = false;
   left_ = kMostElsewhere;
-  left_at_focus_ = kMostAtFocus;
   leads_left_ = kMostLeads;
-  focus_ = {Steps()[seed % Steps().size()], Rare()[seed % Rare().size()]};
+  focus_ = {{Steps()[seed % Steps().size()], kMostAtFocus},
+            {Rare()[seed % Rare().size()], kMostAtFocus}};
 }
 
 bool Faults::Aims(const std::string& prefix) const {
   return !calm_ && std::any_of(focus_.begin(), focus_.end(),
-                               [&](const auto& step) { return StartsWith(step, prefix); });
+                               [&](const auto& step) { return StartsWith(step.first, prefix); });
 }
 
 Fault Faults::At(const std::vector<std::string>& steps) {
@@ -81,7 +81,7 @@ Fault Faults::At(const std::vector<std::string>& steps) {
     for (const auto& step : steps) ++counts_[step].faults[kNames[static_cast<int>(fault)]];
     return fault;
   };
-  for (const auto& step : focus_) {
+  for (const auto& [step, left] : focus_) {
     const auto lead = Leads().find(step);
     if (lead == Leads().end() || leads_left_ == 0 ||
         std::find(steps.begin(), steps.end(), lead->second.at) == steps.end() ||
@@ -90,17 +90,18 @@ Fault Faults::At(const std::vector<std::string>& steps) {
     --leads_left_;
     return hit(lead->second.fault);
   }
-  const bool focus = std::any_of(steps.begin(), steps.end(),
-                                 [&](const auto& step) { return focus_.count(step) != 0; });
+  int* at_focus = nullptr;
+  for (const auto& step : steps)
+    if (const auto it = focus_.find(step); it != focus_.end()) at_focus = &it->second;
   const bool rare = std::any_of(steps.begin(), steps.end(), [](const auto& step) {
     return std::find(Rare().begin(), Rare().end(), step) != Rare().end();
   });
-  int& left = focus ? left_at_focus_ : left_;
+  int& left = at_focus != nullptr ? *at_focus : left_;
   if (left == 0) return Fault::kNone;
-  const unsigned chance = focus           ? kAtFocus
-                          : rare          ? kAtRare
-                          : steps.empty() ? kAnywhere
-                                          : kAtStep;
+  const unsigned chance = at_focus != nullptr ? kAtFocus
+                          : rare              ? kAtRare
+                          : steps.empty()     ? kAnywhere
+                                              : kAtStep;
   if (world::Random(1000) >= chance) return Fault::kNone;
   const unsigned dice = world::Random(12);
   const Fault fault = dice < 3   ? Fault::kLost

@@ -1,7 +1,6 @@
 // Which fault happens at which step of the grid, by the seed, and how often each step was hit.
 #pragma once
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,8 +45,8 @@ class Faults {
     std::map<std::string, int> faults;
   };
   bool calm_ = true;
-  int left_ = 0, left_at_focus_ = 0, leads_left_ = 0;
-  std::set<std::string> focus_;
+  int left_ = 0, leads_left_ = 0;
+  std::map<std::string, int> focus_;  // steps of this run, with the faults left there
   std::map<std::string, Count> counts_;
 };
 

@@ -148,9 +148,9 @@ TEST_F(SimulationPgTest, EveryTaskSucceedsOnceWhateverIsLostAndCut) {
   const auto& faults = test::Faults::OfProcess();
   faults.Print();
   std::printf("the longest run took %lld s\n", static_cast<long long>(longest_s_));
-  // 7 in 100 seeds are the fewest that were seen.
+  // 4 in 100 seeds are the fewest that were seen; any change draws others.
   for (const auto& step : test::Faults::Steps())
-    EXPECT_GE(faults.Hits(step), n < 100 ? 0 : n / 25) << "too few faults at " << step;
+    EXPECT_GE(faults.Hits(step), n < 100 ? 0 : n / 50) << "too few faults at " << step;
 }
 
 TEST_F(SimulationPgTest, ASeedDoesTheSameEachTime) {
