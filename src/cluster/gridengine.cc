@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <pugixml.hpp>
 #include <set>
-#include <string_view>
 #include <tuple>
 
 #include "cluster/check.h"
 #include "cluster/command_transport.h"
 #include "cluster/drivers.h"
+#include "cluster/gridengine_class.h"
 #include "cluster/job_environment.h"
 #include "cluster/job_script.h"
 #include "cluster/kill_once.h"
@@ -290,23 +290,20 @@ class GridEngine final : public Cluster {
     return result;
   }
 
-  Resources GetResources(const std::vector<std::string>&) override {
+  Resources GetResources(const Strings& classes) override {
     const auto what = "read the queues of " + config().name;
-    Strings argv{"qstat", "-f", "-xml"};
-    if (const auto queue = Queue(true); !queue.empty()) argv.insert(argv.end(), {"-q", queue});
-    const auto xml = ReadXml(what, Answer(what, argv, ""));
-    Resources r;
-    for (const auto& found : xml.select_nodes("//Queue-List")) {
-      const auto queue = found.node();
-      const int total = SlotsIn(queue, "slots_total"), used = SlotsIn(queue, "slots_used");
-      r.max += total;
-      r.used += used;
-      // unknown, disabled, alarm, error, suspended, calendar: nothing new starts there
-      if (std::string_view(queue.child_value("state")).find_first_of("udaAEsSDCc") !=
-          std::string_view::npos)
-        r.unavailable += std::max(0, total - used);
-    }
+    auto r = SlotsOf(ReadXml(what, Answer(what, Qstat(Queue(true)), "")));
+    for (const auto& request : classes)
+      if (const auto of = GridEngineClass::Read(request))
+        if (const auto count = CountOf(*of)) r.classes[request] = *count;
     return r;
+  }
+
+  ResourceClass ResourceClassOf(const Batch& batch) const override {
+    const auto own = TextIn(batch.options, "queue");
+    const int gpus = ResourceRequestOf(batch).gpus;
+    const GridEngineClass what{gpus > 0, own == Queue(true) ? "" : own};
+    return what.Of(gpus > 0 ? gpus : SlotsOf(batch));
   }
 
   std::vector<RemoteJob> ListTagged(const std::string& prefix, const JobFilter& wanted) override {
@@ -372,6 +369,64 @@ class GridEngine final : public Cluster {
     return best_effort ? config().options.value("best_effort_queue", queue) : queue;
   }
 
+  static int SlotsOf(const Batch& batch) {
+    const auto request = ResourceRequestOf(batch);
+    return request.plain && request.cores > 0 ? request.cores : batch.slots;
+  }
+
+  static Strings Qstat(const std::string& queue) {
+    Strings argv{"qstat", "-f", "-xml"};
+    if (!queue.empty()) argv.insert(argv.end(), {"-q", queue});
+    return argv;
+  }
+
+  static Resources SlotsOf(const pugi::xml_document& xml) {
+    Resources r;
+    for (const auto& found : xml.select_nodes("//Queue-List")) {
+      const auto queue = found.node();
+      const int total = SlotsIn(queue, "slots_total"), used = SlotsIn(queue, "slots_used");
+      r.max += total;
+      r.used += used;
+      if (!StartsJobs(queue)) r.unavailable += std::max(0, total - used);
+    }
+    return r;
+  }
+
+  std::string GpuResource() const { return config().options.value("gpu_resource", "gpu"); }
+
+  // Nothing: qstat does not know the queue or the resource.
+  std::optional<ClassCount> CountOf(const GridEngineClass& of) {
+    const auto what = "count " + of.Name() + " of " + config().name;
+    auto argv = Qstat(of.queue.empty() ? Queue(true) : of.queue);
+    if (of.gpus) argv.insert(argv.end(), {"-F", GpuResource()});
+    const auto answer = transport_.Run(argv, "");
+    if (answer.outcome == Done::kDone && answer.code != 0) return std::nullopt;
+    if (answer.outcome != Done::kDone) throw transport_.Failed(what, answer);
+    const auto xml = ReadXml(what, answer.out);
+    ClassCount count{.name = of.Name()};
+    if (!of.gpus) {
+      const auto slots = SlotsOf(xml);
+      count.total = slots.max, count.free = slots.free();
+      return count;
+    }
+    int asks = kMostAsks;
+    for (const auto& [whose, gpus] : ConsumablesIn(xml, GpuResource())) {
+      if (gpu_totals_.count(whose) == 0 && asks-- > 0) gpu_totals_[whose] = GpusOf(whose);
+      const auto known = gpu_totals_.find(whose);
+      count.total += std::max(gpus.idle, known == gpu_totals_.end() ? 0 : known->second);
+      if (gpus.usable) count.free += gpus.idle;
+    }
+    return count;
+  }
+
+  // What qstat shows is what is left of them. 0: it is not known.
+  int GpusOf(const std::string& whose) {
+    const bool queue = whose.find('@') != whose.npos;
+    const auto r = transport_.Run({"qconf", queue ? "-sq" : "-se", whose}, "");
+    if (r.outcome != Done::kDone || r.code != 0) return 0;
+    return ComplexValue(r.out, GpuResource()).value_or(0);
+  }
+
   Strings Qsub(const Batch& batch) const {
     const auto step = batch.tasks_per_job > 1 ? ":" + std::to_string(batch.tasks_per_job) : "";
     Strings argv{"qsub", "-terse",
@@ -397,14 +452,14 @@ class GridEngine final : public Cluster {
     else if (!nodes.excluded.empty())
       add("-l", "hostname=!(" + Join(nodes.excluded, "|") + ")");
     const auto request = ResourceRequestOf(batch);
-    const int slots = request.plain && request.cores > 0 ? request.cores : batch.slots;
+    const int slots = SlotsOf(batch);
     if (slots > 1)
       argv.insert(argv.end(), {"-pe", options.value("pe", "smp"), std::to_string(slots)});
     if (request.mem_mb > 0)
       add("-l", options.value("mem_resource", "h_vmem") + "=" +
                     std::to_string((request.mem_mb + slots - 1) / slots) + "M");
     if (request.gpus > 0)
-      add("-l", options.value("gpu_resource", "gpu") + "=" + std::to_string(request.gpus));
+      add("-l", GpuResource() + "=" + std::to_string(request.gpus));
     // Verified by qmaster: what can never run is refused.
     add("-w", options.value("verify", "e"));
     return argv;
@@ -552,6 +607,8 @@ class GridEngine final : public Cluster {
   ScriptSettings script_;
   SharedFiles shared_;
   std::map<std::string, double> absent_since_;
+  static constexpr int kMostAsks = 20;  // in one poll
+  std::map<std::string, int> gpu_totals_;  // of hosts and queues
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The driver gridengine on a real Grid Engine 8.1.9 (scripts/clusters/gridengine-up).
 #include "core/text.h"
 #include "real_cluster.h"
+#include "tests/support/await.h"
 
 namespace cigri::real {
 namespace {
@@ -56,6 +57,37 @@ TEST_F(RealGridEngineTest, TheJobHasItsEnvironmentItsSlotsAndItsOutput) {
   EXPECT_EQ(engine_->ReadOutput(refs[0], cluster::Stream::kStdout, 0, 10000).bytes,
             "hello # world\n50 1000\n/home/grid\n3\n");
   EXPECT_EQ(engine_->ReadOutput(refs[0], cluster::Stream::kStderr, -3, 100).bytes, "ps\n");
+}
+
+// TECH-21, FAIR-21.
+TEST_F(RealGridEngineTest, GpusAndQueuesAreCountedOnTheirOwn) {
+  auto batch = BatchOf("grid", {"sleep 5", "sleep 5", "sleep 5"});
+  batch.options = {{"gpus", 1}};
+  const auto gpus = engine_->ResourceClassOf(batch);
+  auto other = BatchOf("grid", {"true"});
+  other.options = {{"queue", "all.q"}};
+  const auto queue = engine_->ResourceClassOf(other);
+  other.options = {{"queue", "nobody.q"}};
+  const auto unknown = engine_->ResourceClassOf(other);
+  EXPECT_EQ(gpus.units, 1);
+  EXPECT_EQ(engine_->ResourceClassOf(BatchOf("grid", {"true"})).request, "");
+  const auto count = [&] {
+    return engine_->GetResources({gpus.request, queue.request, unknown.request});
+  };
+  auto r = count();
+  EXPECT_EQ(r.classes.at(gpus.request).name, "GPUs");
+  EXPECT_EQ(r.classes.at(gpus.request).total, 2);
+  EXPECT_EQ(r.classes.at(gpus.request).free, 2);
+  EXPECT_EQ(r.classes.at(queue.request).name, "slots of queue all.q");
+  EXPECT_EQ(r.classes.at(queue.request).total, r.max);
+  EXPECT_EQ(r.classes.count(unknown.request), 0u);
+  const auto refs = SubmitAll(*engine_, batch);
+  EXPECT_TRUE(test::Await([&] { return count().classes.at(gpus.request).free == 0; }));
+  r = count();
+  EXPECT_EQ(r.classes.at(gpus.request).total, 2);
+  EXPECT_EQ(r.used, 2) << "the third waits for a GPU";
+  ASSERT_TRUE(Await(*engine_, refs, 60s).all);
+  EXPECT_EQ(count().classes.at(gpus.request).free, 2);
 }
 
 TEST_F(RealGridEngineTest, AWalltimeIsReported) {

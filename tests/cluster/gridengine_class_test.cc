@@ -1,0 +1,84 @@
+// TECH-21, FAIR-21: units that Grid Engine's qstat and qconf show; the real one is in
+// tests/real/gridengine_test.cc.
+#include "cluster/gridengine_class.h"
+
+#include <gtest/gtest.h>
+
+namespace cigri::cluster {
+namespace {
+
+std::string QueueText(const std::string& name, const std::string& resources,
+                      const std::string& state = "") {
+  return "<Queue-List><name>" + name + "</name><slots_total>8</slots_total>" + resources +
+         (state.empty() ? "" : "<state>" + state + "</state>") + "</Queue-List>";
+}
+
+std::map<std::string, Consumable> Read(const std::string& queues) {
+  pugi::xml_document xml;
+  EXPECT_TRUE(xml.load_string(("<job_info><queue_info>" + queues + "</queue_info></job_info>").c_str()));
+  return ConsumablesIn(xml, "gpu");
+}
+
+TEST(GridEngineClassTest, QueuesOfAHostShareWhatItHas) {
+  const std::string two = R"(<resource name="gpu" type="hc">2.000000</resource>)";
+  const auto found = Read(QueueText("all.q@node1", two) + QueueText("long.q@node1", two, "d") +
+                          QueueText("all.q@node2", R"(<resource name="gpu" type="hc">1</resource>)"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at("node1").idle, 2);
+  EXPECT_TRUE(found.at("node1").usable) << "one of its queues is open";
+  EXPECT_EQ(found.at("node2").idle, 1);
+}
+
+TEST(GridEngineClassTest, NothingStartsWhereAllQueuesAreClosed) {
+  const auto found = Read(QueueText(
+      "all.q@node1", R"(<resource name="gpu" type="hc">2</resource>)", "au"));
+  EXPECT_FALSE(found.at("node1").usable);
+}
+
+TEST(GridEngineClassTest, AConsumableMayBeAQueuesOrTheWholeClusters) {
+  const std::string all = R"(<resource name="gpu" type="gc">5</resource>)";
+  const auto global = Read(QueueText("a.q@node1", all) + QueueText("a.q@node2", all));
+  ASSERT_EQ(global.size(), 1u);
+  EXPECT_EQ(global.at("global").idle, 5);
+  const std::string own = R"(<resource name="gpu" type="qc">3</resource>)";
+  const auto queues = Read(QueueText("a.q@node1", own) + QueueText("b.q@node1", own));
+  ASSERT_EQ(queues.size(), 2u);
+  EXPECT_EQ(queues.at("b.q@node1").idle, 3);
+}
+
+TEST(GridEngineClassTest, OtherResourcesAndNonsenseAreNoUnits) {
+  const auto found = Read(
+      QueueText("a.q@n1", R"(<resource name="h_vmem" type="hc">8G</resource>)") +
+      QueueText("a.q@n2", R"(<resource name="gpu" type="hc">many</resource>)") +
+      QueueText("a.q@n3", R"(<resource name="gpu" type="hc">-1</resource>)"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at("n2").idle, 0);
+  EXPECT_EQ(found.at("n3").idle, 0);
+}
+
+TEST(GridEngineClassTest, WhatAHostHasStandsInItsComplexValues) {
+  const std::string text =
+      "hostname              node1\n"
+      "complex_values        h_vmem=64G,slots=8, \\\n"
+      "                      gpu=4,license=1\n"
+      "load_values           gpu=9\n";
+  EXPECT_EQ(ComplexValue(text, "gpu"), 4);
+  EXPECT_EQ(ComplexValue(text, "slots"), 8);
+  EXPECT_EQ(ComplexValue(text, "fpga"), std::nullopt);
+  EXPECT_EQ(ComplexValue("complex_values        NONE\n", "gpu"), std::nullopt);
+}
+
+TEST(GridEngineClassTest, OnlyItsOwnRequestsAreRead) {
+  const GridEngineClass what{true, "deep.q"};
+  EXPECT_EQ(what.Name(), "GPUs of queue deep.q");
+  const auto again = GridEngineClass::Read(what.Of(2).request);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->gpus);
+  EXPECT_EQ(again->queue, "deep.q");
+  EXPECT_EQ(what.Of(2).units, 2);
+  EXPECT_FALSE(GridEngineClass::Read("{\"partition\":\"p\"}"));
+  EXPECT_FALSE(GridEngineClass::Read("nonsense"));
+}
+
+}  // namespace
+}  // namespace cigri::cluster
