@@ -2,6 +2,8 @@
 
 #include <httplib.h>
 
+#include <mutex>
+
 #include "core/text.h"
 
 namespace cigri::http {
@@ -10,10 +12,12 @@ struct Client::Impl {
   Endpoint endpoint;
   Options options;
   std::unique_ptr<httplib::Client> client;
+  std::mutex client_mutex;  // of the pointer, for Stop()
   int used = 0;  // requests on the present connection object
 
   httplib::Client& Get() {
     if (client) return *client;
+    const std::lock_guard lock(client_mutex);
     used = 0;
     if (endpoint.scheme == "unix") {
       client = std::make_unique<httplib::Client>(endpoint.host, endpoint.port);
@@ -36,6 +40,11 @@ struct Client::Impl {
     if (!options.basic_user.empty())
       client->set_basic_auth(options.basic_user, options.basic_password);
     return *client;
+  }
+
+  void Reset() {
+    const std::lock_guard lock(client_mutex);
+    client.reset();
   }
 
   httplib::Headers Merge(const Headers& headers) const {
@@ -100,7 +109,7 @@ struct Client::Impl {
         for (const auto& [k, v] : result->headers) r.headers.emplace(Lower(k), v);
         return r;
       }
-      client.reset();  // whatever happened, this connection is not to be used again
+      Reset();  // whatever happened, this connection is not to be used again
       // A kept connection that the server had closed fails at once: worth one fresh try.
       const bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(1);
       if (!fresh && again && repeatable && quick) continue;
@@ -118,7 +127,11 @@ Client::Client(Endpoint endpoint, Options options) : impl_(std::make_unique<Impl
 Client::~Client() = default;
 Client::Client(Client&&) noexcept = default;
 const Endpoint& Client::endpoint() const { return impl_->endpoint; }
-void Client::Close() { impl_->client.reset(); }
+void Client::Close() { impl_->Reset(); }
+void Client::Stop() {
+  const std::lock_guard lock(impl_->client_mutex);
+  if (impl_->client) impl_->client->stop();
+}
 
 Response Client::Get(const std::string& path, const Headers& headers,
                      std::chrono::milliseconds read_timeout) {

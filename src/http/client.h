@@ -75,6 +75,9 @@ class Client {
   Response Stream(const std::string& path, const Sink& sink, const Headers& headers = {});
   /// Closes the kept connection, so that the next POST cannot meet one that the server has closed.
   void Close();
+  /// Ends the request that another thread makes just now, at once. May come too early, before that
+  /// request has a connection: repeat it until the request is over.
+  void Stop();
   const Endpoint& endpoint() const;
 
  private:

@@ -168,7 +168,7 @@ void CallAll(const ClusterConfig& config, std::string_view text) {
   });
   Calling(config, text, [&](Cluster& c) { CheckKill(c.Kill(asked), asked); });
   Calling(config, text, [&](Cluster& c) {
-    const auto r = c.GetResources({"gpu"});
+    const auto r = c.GetResources({"gpu", R"({"gpus":true})", R"({"unit":"gpu"})"});
     Need(r.max >= 0 && r.used >= 0 && r.unavailable >= 0 && r.free() >= 0);
   });
   Calling(config, text, [&](Cluster& c) {

@@ -373,8 +373,10 @@ TEST_F(StormFaultTest, NothingIsLostOrDoubledWhateverFailsAndNobodyWaitsForLong)
   for (const auto& span : away) unavailable += span.length();
   std::printf("the database was away %zu times, %.1f s of %.1f\n", away.size(), unavailable,
               ended - began);
-  std::printf("%zu jobs ended; no job ended for %.1f s beyond (%.1f to %.1f), %.1f s while led\n",
-              ends.size(), gap.rest, gap.span.from, gap.span.to, led_gap.rest);
+  std::printf("%zu jobs ended; no job ended for %.1f s beyond (%.1f to %.1f), %.1f s while led "
+              "(%.1f to %.1f)\n",
+              ends.size(), gap.rest, gap.span.from, gap.span.to, led_gap.rest, led_gap.span.from,
+              led_gap.span.to);
   std::printf("%d leaders; no lease was renewed for %.1f s beyond, %.1f s after the last fault\n",
               watch_->Leaders(), headless.rest, take_over.rest);
   const auto gridstat = LongestWithout(gridstats, {}), asked = LongestWithout(gridstats, away);

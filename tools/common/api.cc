@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
+#include <list>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -90,10 +93,9 @@ std::string Text(const nlohmann::json& body, const char* key) {
 // How long the tool asks several APIs of which none takes its request, and its pause between.
 constexpr std::chrono::seconds kPatience{4};
 constexpr std::chrono::milliseconds kPause{200};
-// How long one of several may be silent about a Get, before the next one is asked: its host may be
-// paused, or cut off. One that works takes as long only for very much; then all do, and each gets
-// twice the time in each round when the patience is over.
-constexpr std::chrono::milliseconds kSilence{1100}, kLeast{100}, kLongest{8000};
+// How long one of several may be silent about a Get before the next one is asked too: its host may
+// be paused, cut off or busy. Twice as long in each round after the patience.
+constexpr std::chrono::milliseconds kSilence{1100}, kLongestSilence{8000};
 
 }  // namespace
 
@@ -137,55 +139,165 @@ Api::Api(const std::string& address) {
   while (!Connect() && at_ + 1 < addresses_.size()) ++at_;
 }
 
-bool Api::Connect() {
-  client_.reset();
-  ssh_.reset();
+Api::Way::Way() = default;
+Api::Way::Way(Way&&) noexcept = default;
+Api::Way& Api::Way::operator=(Way&&) noexcept = default;
+Api::Way::~Way() = default;
+
+Api::Way Api::WayTo(const std::string& address, bool several) {
+  Way way;
   try {
-    std::string reached = address();
+    std::string reached = address;
     if (StartsWith(reached, "ssh://")) {
-      ssh_ = std::make_unique<SshForward>(reached);
-      reached = "unix:" + ssh_->tunnel.socket();
+      way.ssh = std::make_unique<SshForward>(reached);
+      reached = "unix:" + way.ssh->tunnel.socket();
     }
     const auto endpoint = http::Endpoint::Parse(reached);
-    client_ = std::make_unique<http::Client>(endpoint, ClientOptions(endpoint));
+    way.client = std::make_unique<http::Client>(endpoint, ClientOptions(endpoint));
   } catch (const Fatal& e) {
-    if (addresses_.size() == 1 || e.code() != kExitUnavailable) throw;
-    unreachable_ = e.what();
+    if (!several || e.code() != kExitUnavailable) throw;
+    way.unreachable = e.what();
   }
-  return client_ != nullptr;
+  return way;
+}
+
+bool Api::Connect() {
+  way_ = {};  // first: of two tunnels, the older one ends
+  way_ = WayTo(address(), addresses_.size() > 1);
+  return way_.client != nullptr;
 }
 
 // `reads`: the request changes nothing, so an API without a database (503) may be left, too.
-// `hurried`: allows each of several addresses little silence while the tool is patient. All APIs
-// have one database: what one says of it is the answer when the others are silent.
-Answer Api::Ask(const Send& send, bool reads, const Hurried& hurried) {
-  using std::chrono::milliseconds;
+Answer Api::Ask(const Send& send, bool reads) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   const bool several = addresses_.size() > 1;
-  std::optional<http::Response> no_database;
-  auto silence = kSilence;
   for (std::size_t asked = 1;; ++asked) {
     http::Response response;
-    response.error = unreachable_;
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
-    const bool hurry = several && hurried && silence < kLongest;
-    const auto allowed = left > milliseconds(0) ? std::clamp(left, kLeast, kSilence) : silence;
-    if (client_ != nullptr) response = hurry ? hurried(*client_, allowed) : send(*client_);
-    const bool over = std::chrono::steady_clock::now() >= until;
-    const bool silent = hurry && response.outcome == http::Outcome::kMaybeSent;
+    response.error = way_.unreachable;
+    if (way_.client != nullptr) response = send(*way_.client);
     const bool away =
         reads && response.outcome == http::Outcome::kAnswered && response.status == 503;
-    if (several && away) no_database = response;
-    if (over && no_database && (silent || away)) return Take(*no_database);
     const bool not_done = response.outcome == http::Outcome::kNotSent || away;
+    const bool again = several ? not_done : MayComeBack(address(), response);
     const bool round = asked % addresses_.size() == 0;
-    const bool again = silent || (several ? not_done : MayComeBack(address(), response));
-    if (!again || (!silent && round && over)) return Take(response);
-    if (round && over) silence *= 2;
-    if (round && !silent) std::this_thread::sleep_for(kPause);
+    if (!again || (round && std::chrono::steady_clock::now() >= until)) return Take(response);
+    if (round) std::this_thread::sleep_for(kPause);
     at_ = (at_ + 1) % addresses_.size();
     Connect();
+  }
+}
+
+// Asks addresses in turn, each in a thread of its own that goes on while the next ones are asked.
+class Api::Race {
+ public:
+  struct Attempt {
+    std::size_t at = 0;
+    Way way;
+    http::Response response;
+    std::exception_ptr error;
+    bool is_over = false;
+    std::thread thread;
+  };
+
+  Race(const Api& api, const std::string& path) : api_(api), path_(path) {}
+  ~Race() {
+    std::unique_lock lock(mutex_);
+    for (auto& attempt : attempts_)
+      while (!attempt.is_over) {
+        if (attempt.way.client) attempt.way.client->Stop();
+        changed_.wait_for(lock, std::chrono::milliseconds(20), [&] { return attempt.is_over; });
+      }
+    lock.unlock();
+    for (auto& attempt : attempts_) attempt.thread.join();
+  }
+  bool empty() const { return attempts_.empty(); }
+
+  /// `way`: to that address, if there is one already.
+  void Ask(std::size_t at, Way way) {
+    Attempt& attempt = attempts_.emplace_back();
+    attempt.at = at, attempt.way = std::move(way);
+    attempt.thread = std::thread([this, &attempt] { Run(attempt); });
+  }
+  /// The next that is over, if there is one by then.
+  std::optional<Attempt> Next(std::chrono::steady_clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    auto over = attempts_.end();
+    changed_.wait_until(lock, until, [&] {
+      over = std::find_if(attempts_.begin(), attempts_.end(),
+                          [](const auto& attempt) { return attempt.is_over; });
+      return over != attempts_.end();
+    });
+    if (over == attempts_.end()) return std::nullopt;
+    over->thread.join();  // it has let the mutex go for good
+    std::optional<Attempt> result(std::move(*over));
+    attempts_.erase(over);
+    return result;
+  }
+
+ private:
+  void Run(Attempt& attempt) {
+    http::Response response;
+    std::exception_ptr error;
+    try {
+      if (!attempt.way.client) {
+        Way way = WayTo(api_.addresses_[attempt.at], true);
+        const std::lock_guard lock(mutex_);
+        attempt.way = std::move(way);
+      }
+      response.error = attempt.way.unreachable;
+      if (attempt.way.client) response = attempt.way.client->Get(path_);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    attempt.response = std::move(response);
+    attempt.error = error;
+    attempt.is_over = true;
+    changed_.notify_all();
+  }
+
+  const Api& api_;
+  const std::string path_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Attempt> attempts_;
+};
+
+// All APIs have one database: when the patience is over, what one says of it is the answer.
+Answer Api::FirstOf(const std::string& path) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now(), until = begin + kPatience;
+  const auto limit = begin + std::chrono::seconds(60);
+  std::optional<http::Response> no_database, failed;
+  auto silence = kSilence;
+  auto next = begin;
+  std::size_t asked = 0;
+  Race race(*this, path);
+  for (;;) {
+    if (Clock::now() >= next) {
+      race.Ask((at_ + asked) % addresses_.size(), std::exchange(way_, {}));
+      if (++asked % addresses_.size() == 0 && Clock::now() >= until)
+        silence = std::min(2 * silence, kLongestSilence);
+      next = Clock::now() + silence;
+    }
+    const bool patient = Clock::now() < until;
+    if (auto attempt = race.Next(patient ? std::min(next, until) : std::min(next, limit))) {
+      if (attempt->error) std::rethrow_exception(attempt->error);
+      const bool away = attempt->response.status == 503;
+      if (attempt->response.outcome == http::Outcome::kAnswered && !away) {
+        at_ = attempt->at, way_ = std::move(attempt->way);
+        return Take(attempt->response);
+      }
+      (away ? no_database : failed) = attempt->response;
+      // Nobody is left to wait for.
+      if (race.empty())
+        next = Clock::now() + (asked % addresses_.size() == 0 ? kPause : kPause * 0);
+    }
+    if (Clock::now() < until) continue;
+    if (no_database) return Take(*no_database);
+    if (failed && (race.empty() || Clock::now() >= limit)) return Take(*failed);
+    if (Clock::now() >= limit)
+      throw Fatal(kExitTryLater, "no API at " + Join(addresses_, ", ") + " has answered");
   }
 }
 Api::~Api() = default;
@@ -210,10 +322,9 @@ Answer Api::Take(const http::Response& response) const {
 }
 
 Answer Api::Get(const std::string& path, std::chrono::milliseconds wait) {
-  Hurried hurried;  // a long poll is silent because it was asked to be
-  if (wait.count() == 0)
-    hurried = [&](http::Client& client, auto silence) { return client.Get(path, {}, silence); };
-  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, true, hurried);
+  // A long poll is silent because it was asked to be.
+  if (wait.count() == 0 && addresses_.size() > 1) return FirstOf(path);
+  return Ask([&](http::Client& client) { return client.Get(path, {}, wait); }, true);
 }
 Answer Api::Stream(const std::string& path, const http::Client::Sink& sink) {
   return Ask([&](http::Client& client) { return client.Stream(path, sink); });

@@ -38,9 +38,9 @@ class Api {
   /// `address` as ApiAddress gives it: unix:PATH, http://, https:// or
   /// ssh://[user@]host[:port][/socket], which forwards the socket by `ssh -L` for as long as this
   /// object lives. Of several, separated by commas, it speaks to the first that takes requests. A
-  /// request that has certainly not been carried out goes to the next one, and so does a Get without
-  /// `wait` that is not answered within a second and a half; when none takes it, the tool asks all
-  /// of them again for some seconds.
+  /// request that has certainly not been carried out goes to the next one; when none takes it, the
+  /// tool asks all of them again for some seconds. A Get without `wait` that one has not answered
+  /// within a second goes to the next one too, and the first answer counts.
   explicit Api(const std::string& address);
   ~Api();
   Api(Api&&) noexcept;
@@ -64,16 +64,26 @@ class Api {
 
  private:
   using Send = std::function<http::Response(http::Client&)>;
-  using Hurried = std::function<http::Response(http::Client&, std::chrono::milliseconds silence)>;
-  Answer Ask(const Send& send, bool reads = false, const Hurried& hurried = {});
+  Answer Ask(const Send& send, bool reads = false);
+  Answer FirstOf(const std::string& path);
+  struct SshForward;
+  /// The way to one address.
+  struct Way {
+    std::unique_ptr<SshForward> ssh{};
+    std::unique_ptr<http::Client> client{};  ///< none...
+    std::string unreachable{};               ///< ...and why
+    Way();
+    Way(Way&&) noexcept;
+    Way& operator=(Way&&) noexcept;
+    ~Way();
+  };
+  static Way WayTo(const std::string& address, bool several);
   bool Connect();
   Answer Take(const http::Response& response) const;
-  struct SshForward;
+  class Race;
   std::vector<std::string> addresses_;
   std::size_t at_ = 0;
-  std::string unreachable_;  ///< why the present address could not even be tried
-  std::unique_ptr<SshForward> ssh_;
-  std::unique_ptr<http::Client> client_;
+  Way way_;
 };
 
 /// What an answer that is no success ends a tool with: 65 (400, 413, 415, 422), 77 (401, 403),
