@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 namespace cigri::almighty {
 namespace {
@@ -62,6 +63,7 @@ bool Child::Start(Time now, std::string* why) {
     out_fd_ = std::move(from.read);
     out_ = module::LineReader(out_fd_.get());
     started_ = now;
+    stopped_at_.reset();
     return true;
   } catch (const std::runtime_error& e) {
     *why = e.what();
@@ -104,6 +106,22 @@ void Child::Stop() {
 
 void Child::Kill() {
   if (alive()) kill(pid_, SIGKILL);
+}
+
+bool Child::KillStopped(Time now) {
+  if (!alive()) return false;
+  std::ifstream in("/proc/" + std::to_string(pid_) + "/stat");
+  std::string stat;
+  std::getline(in, stat);
+  // "pid (name) T ..."; a debugger's stop is "t", and is left to it.
+  if (const auto end = stat.rfind(") "); end == stat.npos || stat.compare(end, 3, ") T") != 0)
+    stopped_at_.reset();
+  else if (!stopped_at_)
+    stopped_at_ = now;
+  if (!stopped_at_ || now - *stopped_at_ < kStopped) return false;
+  Kill();
+  stopped_at_.reset();
+  return true;
 }
 
 bool HasEnded(int pid_fd) {

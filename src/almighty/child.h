@@ -1,6 +1,7 @@
 // A program that the almighty keeps running.
 #pragma once
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ class Child {
   /// Asks it to exit: closes its stdin and sends SIGTERM.
   void Stop();
   void Kill();
+  /// Kills it when its process has been stopped (SIGSTOP) for kStopped: it would hold up the grid
+  /// until somebody looks. To be called each kLookEvery. True: it was killed.
+  bool KillStopped(Time now);
+  static constexpr std::chrono::milliseconds kStopped{1000}, kLookEvery{500};
 
  private:
   void Postpone(Time now);
@@ -51,6 +56,7 @@ class Child {
   module::LineReader out_;
   std::string said_;
   Time started_{}, start_at_{};
+  std::optional<Time> stopped_at_;  // seen so first
   int deaths_ = 0;  // within a second of their start, in a row
 };
 

@@ -18,6 +18,7 @@ void Helper::Keep() {
   auto& runner = runner_.front();
   if (!place_) place_ = TakePlace(place_file_, 0);
   if (!place_) return;
+  if (runner.KillStopped(Clock::now())) log::warn("runner was stopped (SIGSTOP): killed");
   if (runner.alive() && HasEnded(runner.pid_fd()))
     log::info("runner ended: {}", runner.Reap(Clock::now()));
   if (runner.alive() || runner.start_at() > Clock::now()) return;

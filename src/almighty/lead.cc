@@ -141,7 +141,15 @@ void Lead::SendSteps() {
 }
 
 void Lead::KillStuck() {
-  for (std::size_t i : cycles_.Stuck(Clock::now())) {
+  const auto now = Clock::now();
+  if (now >= look_at_) {
+    look_at_ = now + Child::kLookEvery;
+    for (auto& child : children_)
+      if (child.KillStopped(now))
+        Note("MODULE_STUCK", child.name(),
+             "was stopped (SIGSTOP): the almighty kills and restarts it");
+  }
+  for (std::size_t i : cycles_.Stuck(now)) {
     if (!children_[i].alive()) continue;
     Note("MODULE_STUCK", children_[i].name(),
          "has not answered its step for a minute: the almighty kills and restarts it");
@@ -176,7 +184,7 @@ void Lead::Tick() {
 }
 
 Time Lead::NextDeadline() const {
-  auto next = std::min({tick_at_, rotate_at_, renew_at_});
+  auto next = std::min({tick_at_, rotate_at_, renew_at_, look_at_});
   if (const auto cycle = cycles_.NextDeadline()) next = std::min(next, *cycle);
   for (const auto& child : children_)
     if (!child.alive()) next = std::min(next, child.start_at());

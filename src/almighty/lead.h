@@ -54,7 +54,7 @@ class Lead {
   std::vector<Child> children_;  // the modules first, in the order of their stages
   Cycles cycles_;
   bool asked_ = false, lost_ = false, idle_ = false;
-  Time tick_at_{}, rotate_at_{}, renew_at_{};
+  Time tick_at_{}, rotate_at_{}, renew_at_{}, look_at_{};
   Time asking_since_{};  // a server that stands still has answered nothing since then
 };
 

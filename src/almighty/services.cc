@@ -104,10 +104,9 @@ void Services::Keep() {
       std::string why;
       if (!child.alive() && child.start_at() <= now && !child.Start(now, &why))
         log::error("{}", why);
-      if (child.alive())
-        ends.push_back(child.pid_fd());
-      else
-        next = std::min(next, child.start_at());
+      if (child.KillStopped(now)) log::warn("{} was stopped (SIGSTOP): killed", child.name());
+      if (child.alive()) ends.push_back(child.pid_fd());
+      next = std::min(next, child.alive() ? now + Child::kLookEvery : child.start_at());
     }
     const auto ms = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
     if (!Wait(ends, static_cast<int>(std::max<std::int64_t>(ms, 0)))) break;

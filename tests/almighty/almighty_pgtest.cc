@@ -87,6 +87,21 @@ TEST_F(AlmightyPgTest, AKilledModuleIsBackAndAnEventSaysSo) {
   }
 }
 
+// It held up its grid until somebody looked: the one that sends nothing, the one that plans nothing.
+TEST_F(AlmightyPgTest, AStoppedModuleIsReplaced) {
+  auto almighty = Almighty();
+  ASSERT_TRUE(Await([&] { return AllHavePassed(1); }));
+  for (const char* name : {"runner", "metascheduler"}) {
+    const pid_t old = PidOf(name);
+    kill(old, SIGSTOP);
+    EXPECT_TRUE(Await([&] { return PidOf(name) != old; })) << name;
+    EXPECT_EQ(Number(std::string("SELECT count(*) FROM events WHERE code = 'MODULE_STUCK' AND "
+                                 "message LIKE '%SIGSTOP%' AND fingerprint = '") +
+                     name + "'"),
+              1);
+  }
+}
+
 // Programs that were replaced under a running grid ended again and again, and only the log knew why.
 TEST_F(AlmightyPgTest, WhatKeepsAModuleFromRunningIsKnownUntilItMakesAPass) {
   auto almighty = Almighty();
