@@ -196,8 +196,8 @@ TEST_F(ClusterRunnerPgTest, RefusedResourcesAreTheUsersMatterAndAMissingAccountI
               c.cluster_faults)
         << message;
     ExpectConservation(campaign);
-    GivenGrant(other, 1, 1);  // another campaign there goes on
     TakesJobs(1);
+    GivenGrant(other, 1, 1);  // another campaign there goes on
     EXPECT_TRUE(WakeUntilRow("live WHERE campaign_id = " + std::to_string(other)));
     runner_.reset();
     Sql("DELETE FROM events; DELETE FROM grants");
