@@ -187,7 +187,8 @@ inline constexpr EventCode kEventCodes[] = {
      "a module had died and was started again; nothing was lost",
      "once: nothing; often: its log, and cigri doctor"},
     {"MODULE_STUCK", "log", "almighty",
-     "a module did not answer its step and was killed and started again",
+     "a module did not answer its step, or was stopped (SIGSTOP), and was killed and started "
+     "again",
      "its log; a slow database is the usual cause (cigri doctor)"},
     {"ALMIGHTY_STARTING", "log", "almighty", "the grid was started, or a standby took over",
      "nothing"},
