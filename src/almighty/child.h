@@ -43,7 +43,7 @@ class Child {
   /// Kills it when its process has been stopped (SIGSTOP) for kStopped: it would hold up the grid
   /// until somebody looks. To be called each kLookEvery. True: it was killed.
   bool KillStopped(Time now);
-  static constexpr std::chrono::milliseconds kStopped{1000}, kLookEvery{500};
+  static constexpr std::chrono::milliseconds kStopped{1000}, kLookEvery{1000};
 
  private:
   void Postpone(Time now);
