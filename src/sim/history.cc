@@ -86,9 +86,10 @@ class Maker {
       for (const auto& l : campaign.placements)
         ours[{l.cluster, l.resource_class}] += l.running * Units(l);
     for (const auto& c : snapshot.clusters)
-      for (std::size_t of = 0; of < c.classes.size(); ++of)
-        units_[c.id].emplace(c.classes[of].name,
-                             std::min(c.classes[of].total, c.classes[of].free + ours[{c.id, of + 1}]));
+      for (std::size_t of = 0; of < c.classes.size(); ++of) {
+        const policy::ResourceClass& row = c.classes[of];
+        units_[c.id].emplace(row.name, std::min(row.total, row.free + ours[{c.id, of + 1}]));
+      }
   }
 
   // The class that its jobs need, "" = none.

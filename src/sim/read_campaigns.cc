@@ -142,8 +142,8 @@ std::map<std::string, json> ByCluster(Keys& keys, const std::string& key, const 
   return {};
 }
 
-// TECH-21, FAIR-21. A class without an object is asked for on all clusters of the campaign: on those
-// that have it.
+// TECH-21, FAIR-21. A class without an object is asked for on all clusters of the campaign, or on
+// those that have it when it names none.
 void ReadNeeds(Keys& keys, const Scenario& scenario, CampaignSpec& c) {
   const json* given = keys.Find("resource_class");
   const auto names = ByCluster(keys, "resource_class", scenario, "the name of a resource class",
@@ -170,9 +170,10 @@ void ReadNeeds(Keys& keys, const Scenario& scenario, CampaignSpec& c) {
       c.needs[cluster.name] = {of, wanted};
       able.push_back(cluster.name);
     } else if (!everywhere || !c.clusters.empty()) {
+      const std::string what = of == 0 ? "no resource class " : std::to_string(total) + " of ";
       keys.Fault(of == 0 ? "resource_class" : "class_units",
-                 cluster.name + " has " + (of == 0 ? "no resource class " : std::to_string(total) + " of ") +
-                     "\"" + jdl::Shown(name->second.get<std::string>()) + "\"");
+                 cluster.name + " has " + what + "\"" +
+                     jdl::Shown(name->second.get<std::string>()) + "\"");
     }
   }
   if (!everywhere || !c.clusters.empty()) return;

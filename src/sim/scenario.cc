@@ -131,16 +131,27 @@ void Set(jdl::Document& doc, const std::string& key, const std::string& value, F
   root["policy"] = std::move(rows);
 }
 
-// A campaign that may run nowhere else goes with its cluster.
-void Forget(json& campaigns, const std::string& cluster, Scenario& scenario) {
+// Whether a cluster is left that has what the campaign needs: its own list, its resource class.
+bool MayRun(const json& campaign, const json& clusters) {
+  if (campaign.contains("clusters") && campaign["clusters"].empty()) return false;
+  const json needs = campaign.value("resource_class", json());
+  return !needs.is_string() || std::any_of(clusters.begin(), clusters.end(), [&](const json& c) {
+    return c.is_object() && c.value("resource_classes", json()).contains(needs.get<std::string>());
+  });
+}
+
+// A campaign that may run nowhere else goes with its cluster, which is not in `clusters` any more.
+void Forget(json& campaigns, const json& clusters, const std::string& cluster,
+            Scenario& scenario) {
   for (std::size_t i = 0; i < campaigns.size();) {
     json& c = campaigns[i++];
     if (!c.is_object()) continue;
-    if (c.contains("affinity") && c["affinity"].is_object()) c["affinity"].erase(cluster);
+    for (const char* key : {"affinity", "resource_class", "class_units"})
+      if (c.contains(key) && c[key].is_object()) c[key].erase(cluster);
     for (const char* key : {"clusters", "data_on", "verified_on"})
       if (c.contains(key) && c[key].is_array())
         c[key].erase(std::remove(c[key].begin(), c[key].end(), cluster), c[key].end());
-    if (!c.contains("clusters") || !c["clusters"].empty()) continue;
+    if (MayRun(c, clusters)) continue;
     const std::string gone = c.value("name", "");
     for (json& other : campaigns)
       if (other.is_object() && other.contains("after") && other["after"].is_array())
@@ -161,7 +172,7 @@ void Without(jdl::Document& doc, const std::string& name, Scenario& scenario, Fa
       names.push_back(list[i].value("name", "cluster" + std::to_string(i + 1)));
       if (names.back() != name) continue;
       list.erase(i);
-      return Forget(doc.root["campaigns"], name, scenario);
+      return Forget(doc.root["campaigns"], list, name, scenario);
     }
   faults.push_back({0, 0, "--without " + name, "there is no such cluster", Near(name, names)});
 }

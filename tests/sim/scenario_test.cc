@@ -116,6 +116,20 @@ TEST(ScenarioTest, ACampaignThatMayRunOnlyThereGoesWithItsCluster) {
   EXPECT_EQ(read.scenario.notes.size(), 1u);
 }
 
+// A history names a class for each cluster: --without was refused for what it had not taken away.
+TEST(ScenarioTest, ResourceClassesGoWithTheirCluster) {
+  const auto read = Read(R"({"clusters": [{"name": "a", "resource_classes": {"GPUs": 2, "big": 1}},
+      {"name": "b", "resource_classes": {"big": 1}}],
+    "campaigns": [{"name": "x", "resource_class": "GPUs"}, {"name": "y", "resource_class": "big"},
+      {"name": "z", "resource_class": {"a": "GPUs", "b": "big"}, "class_units": {"a": 2}}]})",
+                         {.without = {"a"}});
+  EXPECT_EQ(test::FaultsOf(read), "");
+  ASSERT_EQ(read.scenario.campaigns.size(), 2u) << "x needs what only a had";
+  EXPECT_EQ(read.scenario.campaigns[0].name, "y");
+  EXPECT_EQ(read.scenario.campaigns[1].needs.size(), 1u);
+  EXPECT_EQ(read.scenario.notes.size(), 1u);
+}
+
 TEST(ScenarioTest, WhatACampaignWaitsForStandsBeforeIt) {
   const auto read = Read(R"({"clusters": [{}], "campaigns": [{"name": "first", "count": 2},
     {"name": "x"}, {"name": "then", "after": ["first", "x"]}]})");
