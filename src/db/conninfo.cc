@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "core/text.h"
 #include "db/deadline.h"
@@ -54,6 +55,14 @@ std::string Written(const Keywords& keywords) {
   return whole;
 }
 
+std::mutex g_last_mutex;
+std::string g_last_server;
+
+std::string LastServer() {
+  const std::lock_guard lock(g_last_mutex);
+  return g_last_server;
+}
+
 }  // namespace
 
 std::string WithConnectionDefaults(const std::string& conninfo) {
@@ -68,7 +77,12 @@ std::string WithConnectionDefaults(const std::string& conninfo) {
   return Written(keywords);
 }
 
-std::string SilentServersLast(const std::string& conninfo) {
+void NoteSession(const std::string& server) {
+  const std::lock_guard lock(g_last_mutex);
+  g_last_server = server;
+}
+
+std::string LikelyServersFirst(const std::string& conninfo) {
   Keywords keywords = KeywordsOf(conninfo);
   const auto hosts = Split(keywords["host"], ',');
   auto ports = Split(keywords["port"], ',');
@@ -77,11 +91,14 @@ std::string SilentServersLast(const std::string& conninfo) {
     return conninfo;  // nothing to choose, or libpq's message says what is wrong
   std::vector<std::pair<std::string, std::string>> servers;
   for (std::size_t i = 0; i < hosts.size(); ++i) servers.emplace_back(hosts[i], ports[i]);
-  const auto answers = [](const auto& server) {
-    return !WasSilent(ServerName(server.first, server.second));
+  const std::string last = LastServer();
+  const auto place = [&](const auto& server) {
+    const auto name = ServerName(server.first, server.second);
+    return WasSilent(name) ? 2 : name == last ? 0 : 1;
   };
-  if (std::is_partitioned(servers.begin(), servers.end(), answers)) return conninfo;
-  std::stable_partition(servers.begin(), servers.end(), answers);
+  const auto before = [&](const auto& a, const auto& b) { return place(a) < place(b); };
+  if (std::is_sorted(servers.begin(), servers.end(), before)) return conninfo;
+  std::stable_sort(servers.begin(), servers.end(), before);
   std::vector<std::string> ordered_hosts, ordered_ports;
   for (const auto& [host, port] : servers) {
     ordered_hosts.push_back(host);

@@ -73,7 +73,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   constexpr const char* kHint =
       "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
   try {
-    const std::string whole = SilentServersLast(WithConnectionDefaults(conninfo));
+    const std::string whole = LikelyServersFirst(WithConnectionDefaults(conninfo));
     impl_ = std::make_unique<Impl>(whole);
     // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
 #pragma GCC diagnostic push
@@ -82,14 +82,14 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
 #pragma GCC diagnostic pop
     const bool reads_only = Limited([&] {
       pqxx::nontransaction setup(impl_->c);
-      // Plans cached while tables were empty cost 1.4 times (reference: performance, section 8).
-      setup.exec("SET plan_cache_mode = force_custom_plan");
-      setup.exec("SET application_name = " + setup.quote(application));
-      setup.exec("SET lock_timeout = '20s'");
-      setup.exec("SET idle_in_transaction_session_timeout = '60s'");
-      setup.exec("SET jit = off");
-      const auto row =
-          setup.exec("SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
+      // In one call: after a fail-over all of a grid's sessions begin at once. Plans cached while
+      // tables were empty cost 1.4 times (reference: performance, section 8).
+      const auto row = setup.exec(
+          "SET plan_cache_mode = force_custom_plan; SET application_name = " +
+          setup.quote(application) +
+          "; SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'; "
+          "SET jit = off; "
+          "SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
       pid_ = row[1].as<int>();
       return row[0].as<bool>();
     });
@@ -104,6 +104,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       throw Fatal(kExitUnavailable, "no database: this server is a standby, which only reads",
                   "name all hosts in DATABASE_HOST, separated by commas: the tools find the one "
                   "that takes writes");
+    NoteSession(impl_->server);
   } catch (const pqxx::broken_connection& e) {
     throw Fatal(kExitUnavailable,
                 "no database: " + std::string(Trim(Split(Trim(e.what()), '\n').front())), kHint);

@@ -191,10 +191,24 @@ class FrozenServer {
   std::string port_;
 };
 
+// Of a server that Patroni has made the primary, each new session asked the standbys first.
+TEST_F(ConnectionPgTest, TheServerOfTheLastSessionIsAskedFirst) {
+  const std::string host = pqxx::connection(conninfo()).hostname(),
+                    port = pqxx::connection(conninfo()).port();
+  const auto several = "host=127.0.0.1," + host + " port=1," + port;
+  db::NoteSession("another one");
+  EXPECT_EQ(db::LikelyServersFirst(several), several);
+  Connect();
+  EXPECT_NE(db::LikelyServersFirst(several).find("host='" + host + ",127.0.0.1' port='" + port),
+            std::string::npos)
+      << db::LikelyServersFirst(several);
+}
+
 TEST_F(ConnectionPgTest, AServerThatAnswersNobodyIsAskedLast) {
   const FrozenServer frozen;
   const std::string several = "host=127.0.0.1,127.0.0.2 port=" + frozen.port() + ",1";
-  EXPECT_EQ(db::SilentServersLast(several), several);
+  db::NoteSession(db::ServerName("127.0.0.1", frozen.port()));
+  EXPECT_EQ(db::LikelyServersFirst(several), several);
 
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -208,8 +222,8 @@ TEST_F(ConnectionPgTest, AServerThatAnswersNobodyIsAskedLast) {
     EXPECT_EQ(wait.ended(), db::Deadline::End::kServerSilent);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
-  EXPECT_NE(db::SilentServersLast(several).find("host='127.0.0.2,127.0.0.1'"), std::string::npos);
-  EXPECT_NE(db::SilentServersLast(several).find("port='1," + frozen.port() + "'"),
+  EXPECT_NE(db::LikelyServersFirst(several).find("host='127.0.0.2,127.0.0.1'"), std::string::npos);
+  EXPECT_NE(db::LikelyServersFirst(several).find("port='1," + frozen.port() + "'"),
             std::string::npos);
 }
 

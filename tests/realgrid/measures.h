@@ -33,7 +33,8 @@ Longest LongestWithout(const std::vector<Span>& pauses, const std::vector<Span>&
 Longest LongestAfter(const std::vector<Span>& pauses, const std::vector<double>& faults,
                      const std::vector<Span>& excused);
 
-/// Commits to each server ten times a second in a session of its own, and reads there who leads.
+/// Asks each server ten times a second, in a session of its own, commits to the one that takes it,
+/// and reads there who leads.
 class DatabaseWatch {
  public:
   /// `servers`: a conninfo each.

@@ -142,7 +142,7 @@ class StormFaultTest : public ::testing::Test {
     std::vector<std::string> each;
     for (int s = 1; s <= 3; ++s)
       each.push_back("host=127.0.0.1 port=" + std::to_string(Servers::PortOf(s)) +
-                     " dbname=cigri user=cigri password=cigri target_session_attrs=read-write "
+                     " dbname=cigri user=cigri password=cigri "
                      "connect_timeout=2 tcp_user_timeout=2000");
     watch_ = std::make_unique<DatabaseWatch>(each);
   }
