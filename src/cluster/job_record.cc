@@ -77,10 +77,10 @@ std::string OutputPath(const RemoteRef& ref, Stream stream) {
 std::map<std::int64_t, Measured> ParseMeasured(std::string_view text) {
   std::map<std::int64_t, Measured> out;
   for (const auto& line : Split(text, '\n')) {
-    // "cigri1 used JOB CPU PEAK READ WRITTEN" and "cigri1 moved JOB MS"; another job may have been
-    // cut off within its line.
+    // "cigri1 used JOB CPU PEAK READ WRITTEN STATUS END" (of jobs from before an upgrade without the
+    // last two) and "cigri1 moved JOB MS"; another job may have been cut off within its line.
     const auto words = Split(line, ' ');
-    const bool used = words.size() == 7 && words[1] == "used";
+    const bool used = (words.size() == 7 || words.size() == 9) && words[1] == "used";
     const bool moved = words.size() == 4 && words[1] == "moved";
     if (words[0] != "cigri1" || (!used && !moved)) continue;
     std::int64_t job = 0;
@@ -119,12 +119,43 @@ std::optional<ExitRecord> ReadEnd(const std::vector<std::string>& words) {
   return record;
 }
 
+// The measurements of a command that ended with 0: its job has succeeded, also when it was killed
+// before it could write its end.
+std::optional<ExitRecord> ReadSuccess(const std::vector<std::string>& words) {
+  if (words.size() != 9 || words[0] != "cigri1" || words[1] != "used" || words[7] != "0")
+    return std::nullopt;
+  const auto job = NumberOf(words[2]), at = NumberOf(words[8]);
+  if (!job || !at) return std::nullopt;
+  ExitRecord record;
+  record.job_id = Whole<std::int64_t>(*job);
+  record.started_at = record.ended_at = *at;
+  return record;
+}
+
+// Its last line, before which it says when the job began; else that its command has succeeded.
+std::optional<ExitRecord> LastEnd(std::string_view text) {
+  const auto last = Trim(text);
+  if (auto end = ReadEnd(Split(last.substr(last.rfind('\n') + 1), ' '))) return end;
+  std::optional<ExitRecord> success;
+  std::vector<std::string> began;
+  for (const auto& line : Split(text.substr(0, text.rfind('\n') + 1), '\n')) {
+    const auto words = Split(line, ' ');
+    if (words.size() == 6 && words[1] == "began") began = words;
+    if (const auto record = ReadSuccess(words)) success = record;
+  }
+  if (success && !began.empty()) {
+    success->started_at = NumberOf(began[2]).value_or(success->ended_at);
+    success->node = began[3];
+    success->remote_id = began[4];
+  }
+  return success;
+}
+
 }  // namespace
 
 std::optional<ExitRecord> ParseExitRecord(std::string_view text, const RemoteRef& ref) {
   const auto measured = ParseMeasured(text);
-  text = Trim(text);  // its last line: before it stands when the job began
-  auto record = ReadEnd(Split(text.substr(text.rfind('\n') + 1), ' '));
+  auto record = LastEnd(text);
   if (!record || (ref.job_id != 0 && record->job_id != ref.job_id)) return std::nullopt;
   if (const auto it = measured.find(record->job_id); it != measured.end())
     record->measured = it->second;
@@ -153,10 +184,13 @@ GroupLog ParseGroupLog(std::string_view text) {
       if (!first) first = Whole<std::int64_t>(*job);
       log.last_begun = PositionOf(Whole<std::int64_t>(*job), *first);
       log.begun[log.last_begun] = *at;
-    } else if (auto record = ReadEnd(words); record && first) {
+    } else if (auto record = ReadEnd(words); first && (record || (record = ReadSuccess(words)))) {
       if (const auto it = measured.find(record->job_id); it != measured.end())
         record->measured = it->second;
-      log.ends[PositionOf(record->job_id, *first)] = *record;
+      const int position = PositionOf(record->job_id, *first);
+      if (const auto begun = log.begun.find(position); record->node.empty() && begun != log.begun.end())
+        record->started_at = begun->second;
+      log.ends[position] = *record;
     }
   }
   return log;
@@ -181,7 +215,7 @@ RemoteJob InGroup(const RemoteJob& whole, const RemoteRef& ref, bool last, const
     EndByScript(&job, end->second.wait_status);
     job.started_at = end->second.started_at;
     job.ended_at = end->second.ended_at;
-    job.node = end->second.node;
+    if (!end->second.node.empty()) job.node = end->second.node;
   } else if (!over) {
     job.state = begun != log.begun.end() || last ? RemoteState::kRunning : RemoteState::kWaiting;
   } else if (begun == log.begun.end()) {

@@ -97,7 +97,8 @@ again() {
       [ $(($2 & 127)) = 0 ] || { ulimit -c 0; kill -$(($2 & 127)) $$; }
       exit $(($2 >> 8))
     elif [ "$2" != began ]; then
-      odd=$((odd + 1)); [ $odd -lt 5 ] || break
+      odd=$((odd + 1))
+      [ $odd -lt 5 ] || { [ "$2$8" != used0 ] || exit 0; break; }
     elif [ -n "$gone" ] || [ "$(date +%s)" -ge $(($3 + CIGRI_WALLTIME_SECONDS)) ]; then
       break
     elif [ "$4" = "${node:-?}" ] && ! kill -0 "$6" 2>/dev/null; then
@@ -107,7 +108,8 @@ again() {
   done
   exit 215
 }
-# Runs the command; its measurements go to the record, and to $measured with those of others.
+# Runs the command; its measurements go to the record, and to $measured with those of others. They say
+# how it ended: who is killed before leave() has done all the same what it had to do, if that is 0.
 run() {
   [ -n "$record" ] || { "$@"; return; }
   case $PERL5OPT$(uname -m) in
@@ -124,10 +126,10 @@ run() {
   set -- $?
   times >"$record.t"
   { read -r _ && read -r u s; } <"$record.t"
-  rm -f "$record.t"
   for f in "$record" "$measured"; do
-    [ -z "$f" ] || echo "cigri1 used $CIGRI_JOB_ID $u+$s - - -" >>"$f"
+    [ -z "$f" ] || echo "cigri1 used $CIGRI_JOB_ID $u+$s - - - $(($1 * 256)) $(date +%s)" >>"$f"
   done
+  rm -f "$record.t"
   return "$1"
 }
 # The checkpoint signal, to those of the job's processes that catch it: it would end the others. A
@@ -290,8 +292,8 @@ constexpr char kPerl[] =
     R"pl(($j,$n,@f[0,1],@c)=@ARGV;$SIG{$_}=sub{}for qw(HUP INT TERM USR1 USR2 XCPU);)pl"
     R"pl(system{$c[0]}@c;$s=$?;$b="\0"x512;)pl"
     R"pl(if(syscall($n+0,-1,$b)==0){@u=unpack"l!13",$b;for$f(@f){)pl"
-    R"pl(length$f and open F,">>",$f and printf(F "cigri1 used %s %.3f %d %d %d\n",$j,)pl"
-    R"pl($u[0]+$u[2]+($u[1]+$u[3])/1e6,$u[4],$u[11]/2,$u[12]/2),close F}})pl"
+    R"pl(length$f and open F,">>",$f and printf(F "cigri1 used %s %.3f %d %d %d %d %d\n",$j,)pl"
+    R"pl($u[0]+$u[2]+($u[1]+$u[3])/1e6,$u[4],$u[11]/2,$u[12]/2,$s,time),close F}})pl"
     R"pl(exit($s<0?127:$s&127?128+($s&127):$s>>8))pl";
 
 // How a job with checkpoints learns that it will be killed: "" its cluster sends the signal and says

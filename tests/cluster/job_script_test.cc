@@ -59,6 +59,12 @@ class JobScriptTest : public testing::Test {
   std::string Out(const Batch& batch, int index = 0, Stream s = Stream::kStdout) const {
     return Contents(home_ / ".cigri" / OutputPath(Ref(batch, index), s));
   }
+  // The file up to its last line with `words`, without it.
+  static void WithoutItsEnd(const fs::path& file, const std::string& words = " end\n") {
+    const auto text = Contents(file);
+    const auto line = text.rfind("cigri1 ", text.rfind(words));
+    std::ofstream(file) << text.substr(0, line);
+  }
   std::optional<ExitRecord> Record(const Batch& batch, int index = 0) const {
     return ParseExitRecord(Contents(home_ / ".cigri" / RecordPath(Ref(batch, index))),
                            Ref(batch, index));
@@ -299,6 +305,26 @@ TEST_F(GroupScriptTest, AFailureRightBeforeTheJobIsKilledIsTheKill) {
   EXPECT_EQ(seen(Whole(RemoteState::kRunning), 1).state, RemoteState::kRunning) << "not known yet";
   EXPECT_EQ(seen(Whole(RemoteState::kEnded), 1).wait_status, 5 << 8);
   EXPECT_EQ(seen(Whole(RemoteState::kEnded, EndCause::kPreempted), 1).cause, EndCause::kPreempted);
+}
+
+TEST_F(GroupScriptTest, AnElementThatHasSucceededCountsAlsoWhenItsJobIsKilledBeforeItWritesItsEnd) {
+  const auto batch = GroupOf({"true", "true", "exit 3"});
+  EXPECT_EQ(RunGroup(batch), 0);
+  const auto path = home_ / ".cigri" / GroupPath(GroupRef(batch, 0));
+  const auto killed = Whole(RemoteState::kEnded, EndCause::kPreempted);
+  const auto seen = [&](int index) {
+    return InGroup(killed, GroupRef(batch, index), index == 2, Log(batch));
+  };
+  WithoutItsEnd(path);
+  EXPECT_EQ(seen(2).cause, EndCause::kPreempted) << "that it failed may be the kill";
+  WithoutItsEnd(path, "begins 102");
+  EXPECT_EQ(seen(1).wait_status, 0);
+  WithoutItsEnd(path);
+  EXPECT_EQ(seen(1).cause, EndCause::kExited);
+  EXPECT_EQ(seen(1).wait_status, 0);
+  EXPECT_EQ(seen(1).started_at, Log(batch).begun.at(1));
+  EXPECT_TRUE(seen(1).measured.cpu_s);
+  EXPECT_EQ(seen(2).cause, EndCause::kNotBegun);
 }
 
 TEST_F(GroupScriptTest, AHalfWrittenLineSaysNothing) {
@@ -591,6 +617,33 @@ TEST_F(JobScriptTest, ASecondStartOfTheSameJobRunsNothingAndEndsAsTheFirst) {
   }
 }
 
+// Seen on a real Slurm, whose slurmd killed jobs that a crashed slurmctld had forgotten: three tasks had
+// done their work, and did it again.
+TEST_F(JobScriptTest, AProgramThatHasSucceededCountsAlsoWhenItsJobIsKilledBeforeItWritesItsEnd) {
+  for (const char* perl : {"", "-MNo::Such::Module"})
+    for (const int code : {0, 3}) {
+      setenv("PERL5OPT", perl, 1);
+      const auto batch = BatchOf({"echo ran >> $HOME/runs; exit " + std::to_string(code)});
+      EXPECT_EQ(Run(batch), code << 8);
+      unsetenv("PERL5OPT");
+      const auto whole = Record(batch);
+      WithoutItsEnd(home_ / ".cigri" / RecordPath(Ref(batch)));
+      ASSERT_EQ(Record(batch).has_value(), code == 0) << perl << "what failed may have been killed";
+      if (code == 0) {
+        EXPECT_EQ(Record(batch)->wait_status, 0);
+        EXPECT_EQ(Record(batch)->job_id, whole->job_id);
+        EXPECT_EQ(Record(batch)->node, whole->node);
+        EXPECT_EQ(Record(batch)->started_at, whole->started_at);
+        EXPECT_LE(Record(batch)->ended_at, whole->ended_at);
+        EXPECT_TRUE(Record(batch)->measured.cpu_s);
+      }
+      EXPECT_EQ(Run(batch), code == 0 ? 0 : kExitStartedBefore << 8);
+      EXPECT_EQ(Contents(home_ / "runs"), "ran\n");
+      fs::remove_all(home_ / ".cigri");
+      fs::remove(home_ / "runs");
+    }
+}
+
 TEST_F(JobScriptTest, ASecondStartWhileTheFirstRunsWaitsForItsEnd) {
   const auto batch =
       BatchOf({"echo ran >> $HOME/runs; until [ -e $HOME/go ]; do sleep 0.1; done; exit 4"});
@@ -630,6 +683,9 @@ TEST_F(JobScriptTest, AHalfWrittenOrForeignRecordIsNone) {
   EXPECT_TRUE(ParseExitRecord("cigri1 0 1 2 node 77 100 end\n", ref));
   EXPECT_TRUE(ParseExitRecord("cigri1 began 1 node 77 4711\ncigri1 0 1 2 node 77 100 end\n", ref));
   for (const char* text : {"", "cigri1 began 1 node 77 4711\n", "cigri1 0 1 2 node 77 100",
+                           "cigri1 used 100 1 1 1 1 0 5", "cigri1 used 101 1 1 1 1 0 5\n",
+                           "cigri1 used 100 1 1 1 1 256 5\n", "cigri1 used 100 1 1 1 1 0 x\n",
+                           "cigri1 used 100 1 1 1 1\n",  // of a job from before an upgrade
                            "cigri1 0 1 2 node 77 101 end", "cigri1 x 1 2 node 77 100 end", "hello"})
     EXPECT_FALSE(ParseExitRecord(text, ref)) << text;
 }
