@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/text.h"
 
@@ -173,7 +174,24 @@ int FiveClusters::Submit(const std::string& name, int n, const std::string& comm
 void FiveClusters::ExpectEachOnce(int id, const std::string& name, int n, Seconds limit) {
   EXPECT_TRUE(grid().AwaitOver(id, limit)) << name << " " << grid().Progress(id);
   EXPECT_EQ(grid().Progress(id).value("done", 0), n) << name << " " << grid().Progress(id);
-  EXPECT_EQ(grid().SortedLines(name + ".out"), Indexes(n)) << name;
+  std::map<std::string, int> times;
+  for (const auto& index : grid().SortedLines(name + ".out")) ++times[index];
+  for (int index = 0; index < n; ++index) {
+    const int ran = times[std::to_string(index)];
+    EXPECT_EQ(ran, 1) << name << " task " << index << ":" << (ran == 1 ? "" : Attempts(id, index));
+  }
+  EXPECT_EQ(times.size(), static_cast<std::size_t>(n)) << name << ": who are the others?";
+}
+
+std::string FiveClusters::Attempts(int campaign, int index) {
+  std::string lines;
+  for (const auto& row : Rows(
+           "SELECT c.name, d.remote_id, d.exit_class, d.code, d.wait_status, d.submitted_at, "
+           "d.started_at, d.ended_at FROM done AS d JOIN clusters AS c ON c.id = d.cluster_id "
+           "WHERE d.campaign_id = " +
+           std::to_string(campaign) + " AND d.idx = " + std::to_string(index)))
+    lines += "\n  " + Join(row, " ");
+  return lines;
 }
 
 void FiveClusters::ExpectConservation() {

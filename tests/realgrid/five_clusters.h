@@ -49,6 +49,8 @@ class FiveClusters : public ::testing::Test {
   /// lines, the parameter is $1) and, as its last act, appends its index to the file `name`.out.
   int Submit(const std::string& name, int n, const std::string& command, const json& more = {},
              const std::vector<std::string>& clusters = {});
+  /// What the grid has recorded of the jobs of a task, a line each.
+  std::string Attempts(int campaign, int index);
   /// The campaign ends in time, and by the jobs' own record each task has run to its end once.
   void ExpectEachOnce(int id, const std::string& name, int n, Seconds limit);
   /// The conservation of tasks (docs/design.md).

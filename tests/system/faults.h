@@ -1,8 +1,13 @@
 // A grid of its own for tests of faults: by the jobs' own record every task runs once.
 #pragma once
+#include <cstdlib>
+
 #include "tests/system/grid.h"
 
 namespace cigri::test {
+
+/// Whether suites of faults run in their short form, as in CI: the same faults, fewer times.
+inline bool Short() { return std::getenv("CIGRI_FAULTS_SHORT") != nullptr; }
 
 class FaultTest : public ::testing::Test {
  protected:

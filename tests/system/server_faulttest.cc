@@ -39,7 +39,7 @@ int End(db::Connection& operator_, const char* how, const char* which) {
 }
 
 TEST_F(ServerFaultTest, StatementsAndSessionsThatAnOperatorEndsLoseAndDoubleNothing) {
-  const int n = 1500;
+  const int n = Short() ? 500 : 1500;
   const int id = GivenCampaign(n, "");
   ASSERT_TRUE(Await([&] { return Started(); }));
   db::Connection operator_(Conninfo(), "operator");
