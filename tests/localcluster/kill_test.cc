@@ -178,13 +178,14 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
 }
 
 // Counts to 30, one each 0.1 s, in the file "counting"; saves it as "count" when it is asked to, and
-// not else.
+// not else. By renaming: killed within a write it would have saved nothing at all.
 const char kCounter[] =
     "cat > count.sh <<'E'\n"
     "n=$(cat count 2>/dev/null || echo 0)\n"
-    "trap 'echo $n > count; echo $n >> saved' USR2\n"
+    "save() { echo $n > new; mv new count; }\n"
+    "trap 'save; echo $n >> saved' USR2\n"
     "while echo $n > counting; [ $n -lt 30 ]; do sleep 0.1; n=$((n + 1)); done\n"
-    "echo $n > count\n"
+    "save\n"
     "E\n"
     "sh count.sh";
 
