@@ -58,6 +58,13 @@ bool SlurmMeans(const SlurmEnd& s, const OurEnd& e) {
 
 }  // namespace
 
+std::string AttemptsAt(const std::string& campaign, int index) {
+  return "SELECT c.name, d.remote_id, d.exit_class, d.code, d.wait_status, d.submitted_at, "
+         "d.started_at, d.ended_at FROM done AS d JOIN clusters AS c ON c.id = d.cluster_id WHERE "
+         "d.campaign_id = " +
+         campaign + " AND d.idx = " + std::to_string(index);
+}
+
 const char* const kOurEnds =
     "SELECT c.name, d.remote_id, b.tag, d.exit_class, coalesce(d.code, ''), d.wait_status, "
     "b.tasks_per_job > 1 FROM done d JOIN batches b ON b.id = d.batch_id JOIN clusters c ON c.id = "

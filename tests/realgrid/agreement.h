@@ -15,6 +15,9 @@ struct OurEnd {
 /// The query for all of them, and one of its rows.
 extern const char* const kOurEnds;
 OurEnd EndOf(const std::vector<std::string>& row);
+/// The query for the ends of one task: cluster, remote id, class, code, wait status, and when it was
+/// submitted, started and ended.
+std::string AttemptsAt(const std::string& campaign, int index);
 
 /// Compares with the database of OAR `instance`: the same jobs under the same ids and tags, ended
 /// in the same way. A line for each thing that does not agree.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/text.h"
+#include "tests/realgrid/agreement.h"
 
 namespace cigri::test {
 namespace {
@@ -185,11 +186,7 @@ void FiveClusters::ExpectEachOnce(int id, const std::string& name, int n, Second
 
 std::string FiveClusters::Attempts(int campaign, int index) {
   std::string lines;
-  for (const auto& row : Rows(
-           "SELECT c.name, d.remote_id, d.exit_class, d.code, d.wait_status, d.submitted_at, "
-           "d.started_at, d.ended_at FROM done AS d JOIN clusters AS c ON c.id = d.cluster_id "
-           "WHERE d.campaign_id = " +
-           std::to_string(campaign) + " AND d.idx = " + std::to_string(index)))
+  for (const auto& row : Rows(AttemptsAt(std::to_string(campaign), index)))
     lines += "\n  " + Join(row, " ");
   return lines;
 }

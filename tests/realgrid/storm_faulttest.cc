@@ -199,9 +199,7 @@ class StormFaultTest : public ::testing::Test {
   void Feed(double seconds);
   // What the grid says of a task's jobs: cluster, id, class of the end, code, wait status, end.
   std::vector<Arguments> Attempts(const std::string& campaign, int index) {
-    return Rows("SELECT c.name, d.remote_id, d.exit_class, d.code, d.wait_status, d.ended_at FROM "
-                "done AS d JOIN clusters AS c ON c.id = d.cluster_id WHERE d.campaign_id = " +
-                campaign + " AND d.idx = " + std::to_string(index));
+    return Rows(AttemptsAt(campaign, index));
   }
   // A job whose last act was done, and that the cluster evicted, or lost with its cigri-job, before
   // it could exit: the grid has to report it as one that has not ended by itself.
