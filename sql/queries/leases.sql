@@ -9,11 +9,13 @@ VALUES ($1, $2, $3, $4, pg_backend_pid(),
     clock_timestamp() + $5::double precision * interval '1 second');
 
 -- name: ClusterLeases
--- returns: cluster_id int64, name text, epoch int64, runner_id text?, due_runner_id text?
+-- returns: cluster_id int64, name text, epoch int64, runner_id text?, has_home bool,
+-- returns: due_runner_id text?
 -- Every cluster with the living runner that has it, and the one that has to have it: of its home
 -- the first one that lives there; of a cluster that some runners cannot reach the one that has it,
 -- or else the first one, that can.
-SELECT c.id AS cluster_id, c.name, coalesce(l.epoch, 0) AS epoch, r.id AS runner_id, CASE
+SELECT c.id AS cluster_id, c.name, coalesce(l.epoch, 0) AS epoch, r.id AS runner_id,
+    c.home IS NOT NULL AS has_home, CASE
     WHEN c.home IS NOT NULL THEN (
         SELECT h.id FROM living_runners AS h WHERE h.home = c.home
         ORDER BY h.started_at, h.id LIMIT 1)

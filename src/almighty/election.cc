@@ -52,12 +52,13 @@ bool Candidate::EndExpiredLeader() {
   return false;
 }
 
-// A module of the last leader may hold the epoch in a transaction that does not go on.
+// A module of the last leader may hold the epoch in a transaction that does not go on. One that
+// does ends within some milliseconds.
 std::int64_t Candidate::BeginEpoch() {
   for (int tries = 0;; ++tries) {
     try {
       db::Tx tx(*connection_);
-      tx.Raw("SET LOCAL lock_timeout = " + std::to_string(term_.patience().count() / 2));
+      tx.Raw("SET LOCAL lock_timeout = " + std::to_string(term_.patience().count() / 8));
       const auto epoch = almighty::BeginEpoch(tx, HostAndPid(getpid()), term_.length);
       tx.Commit();
       return epoch;

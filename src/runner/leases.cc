@@ -25,7 +25,7 @@ std::vector<LeasedCluster> LoadLeases(db::Tx& tx) {
   std::vector<LeasedCluster> clusters;
   for (auto& row : tx.Exec(sql::kClusterLeases))
     clusters.push_back({row.cluster_id, row.epoch, row.runner_id.value_or(""),
-                        row.due_runner_id.value_or(""), std::move(row.name)});
+                        row.due_runner_id.value_or(""), std::move(row.name), row.has_home});
   return clusters;
 }
 
@@ -93,7 +93,7 @@ void Leases::Expect(std::int64_t cluster) {
 milliseconds Leases::Pause() const {
   if (failed_) return kRetry;
   if (!complete_ && Clock::now() < hurry_until_) return kHurry;
-  if (again_) return kRetry;
+  if (Clock::now() < others_return_) return kRetry;
   return others_ ? std::min(kLookAfterOthers, term_.renew_every()) : term_.renew_every();
 }
 
@@ -108,7 +108,8 @@ void Leases::Loop() {
       failed_ = false;
     } catch (const std::exception& e) {
       if (!failed_) log::warn("cannot renew its lease: {}", e.what());
-      failed_ = again_ = true;
+      failed_ = true;
+      others_return_ = Clock::time_point::max();
       if (db_ && !db_->alive()) db_.reset();
     }
   }
@@ -135,9 +136,10 @@ bool Leases::Turn() {
   const Share share = ShareOf(id_, living, clusters);
   complete_ = share.complete;
   others_ = living.size() > 1;
-  // The database was away: runners that live may not have renewed their leases yet.
-  if (!std::exchange(again_, false))
-    for (const auto& cluster : share.take) Take(cluster);
+  const auto now = Clock::now();
+  if (others_return_ == Clock::time_point::max()) others_return_ = now + term_.renew_every();
+  for (const auto& cluster : share.take)
+    if (now >= others_return_ || !cluster.due_runner.empty()) Take(cluster);
   std::lock_guard lock(mutex_);
   to_give_ = {share.give.begin(), share.give.end()};
   return resumed || !to_give_.empty() || version != version_;

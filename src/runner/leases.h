@@ -64,7 +64,9 @@ class Leases {
   bool complete_ = false;  // it has its share
   bool others_ = false;    // it is not the only runner
   bool failed_ = false;    // the last turn
-  bool again_ = false;     // the turn before this one failed: others may just be coming back, too
+  /// Its own session was lost, as in an outage of the database: other runners may live and be about
+  /// to renew their leases until then. max() until it has a session again.
+  Clock::time_point others_return_{};
   Clock::time_point hurry_until_{};
   std::atomic<bool> lost_{false};
   std::atomic<std::int64_t> version_{0};

@@ -10,9 +10,10 @@ Share ShareOf(const std::string& me, const std::vector<std::string>& living,
   std::vector<const LeasedCluster*> mine, free;
   std::size_t shared = 0;
   for (const auto& cluster : clusters) {
-    if (!cluster.due_runner.empty() && cluster.due_runner != me) {
+    const bool due = !cluster.due_runner.empty() || cluster.has_home;
+    if (due && cluster.due_runner != me) {
       if (cluster.runner == me) share.give.push_back(cluster.id);
-    } else if (!cluster.due_runner.empty()) {
+    } else if (due) {
       if (cluster.runner.empty()) share.take.push_back(cluster);
       if (cluster.runner != me) share.complete = false;
     } else {

@@ -14,6 +14,7 @@ struct LeasedCluster {
   std::string due_runner;  ///< the living runner that has to have it, "" = any: the one of the home
                            ///< that it belongs to, or one of those that can reach it
   std::string name{};
+  bool has_home = false;  ///< without a due runner nobody has it, since others do not reach it
 };
 
 struct Share {
@@ -22,9 +23,10 @@ struct Share {
   bool complete = true;             ///< others still have to give some
 };
 
-/// What runner `me` does, one of the `living`, who are in the same order for all. The runner of its
-/// home has a local cluster, since others may not reach it. All runners have equally many of the
-/// other clusters; the first ones have one more when they cannot.
+/// What runner `me` does, one of the `living`, who are in the same order for all. A local
+/// cluster is its home's, or nobody's while no runner lives there: after an outage of the database,
+/// who comes back first would take the clusters of all. All runners have equally many of the other
+/// clusters; the first ones have one more when they cannot.
 Share ShareOf(const std::string& me, const std::vector<std::string>& living,
               const std::vector<LeasedCluster>& clusters);
 

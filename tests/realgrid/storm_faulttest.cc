@@ -78,6 +78,7 @@ class StormFaultTest : public ::testing::Test {
   }
   void TearDown() override {
     watch_.reset();
+    KeepRecords();
     if (HasFailure())
       for (const auto& host : hosts_) std::fprintf(stderr, "%s\n", host->Log().c_str());
     for (const auto& host : hosts_) host->Down();
@@ -88,6 +89,23 @@ class StormFaultTest : public ::testing::Test {
     if (!Allowed() || std::getenv("CIGRI_REAL_KEEP") != nullptr) return;
     RunScript("oar-down", "--all");
     RunScript("slurm-down", SlurmName(1));
+  }
+
+  // For who looks into a storm: the hosts' logs and the jobs' rows, in the folder $CIGRI_STORM_KEEP.
+  void KeepRecords() {
+    const char* folder = std::getenv("CIGRI_STORM_KEEP");
+    if (folder == nullptr || hosts_.size() < kHosts) return;
+    fs::create_directories(folder);
+    for (std::size_t h = 0; h < kHosts; ++h)
+      fs::copy(hosts_[h]->home() + "/log/grid.log",
+               folder + ("/host" + std::to_string(h + 1) + ".log"),
+               fs::copy_options::overwrite_existing);
+    std::ofstream jobs(folder + std::string("/jobs"));
+    for (const auto& row : Rows("SELECT c.name, job_id, campaign_id, idx, code, extract(epoch FROM "
+                                "submitted_at), extract(epoch FROM started_at), extract(epoch FROM "
+                                "ended_at) FROM done JOIN clusters AS c ON c.id = cluster_id ORDER "
+                                "BY ended_at"))
+      jobs << Join(row, " ") << '\n';
   }
 
   // A host has a name, a network, a home on a small disk of its own, and a local cluster.
@@ -375,6 +393,9 @@ TEST_F(StormFaultTest, NothingIsLostOrDoubledWhateverFailsAndNobodyWaitsForLong)
               "(%.1f to %.1f)\n",
               ends.size(), gap.rest, gap.span.from, gap.span.to, led_gap.rest, led_gap.span.from,
               led_gap.span.to);
+  for (const auto& pause : Pauses(ends, kLed))
+    std::printf("  no job ended from %.1f to %.1f, %.1f s of it while led\n", pause.from, pause.to,
+                pause.length() - Covered(pause, Merged(excused)));
   std::printf("%d leaders; no lease was renewed for %.1f s beyond, %.1f s after the last fault\n",
               watch_->Leaders(), headless.rest, take_over.rest);
   const auto gridstat = LongestWithout(gridstats, {}), asked = LongestWithout(gridstats, away);

@@ -396,6 +396,33 @@ TEST_F(HostsPgTest, WhatNobodyHasTakenIsStillItsOwnAfterItsTerm) {
   EXPECT_EQ(leases.Held().at(1), 1);
 }
 
+// Whoever came back first took the clusters of all others, and had to give them back.
+TEST_F(HostsPgTest, ARunnerWhoseSessionWasLostLeavesTheOthersTimeToReturn) {
+  GivenClusters(2);
+  auto session = std::make_unique<db::Connection>(conninfo(), "other runner");
+  Sql("INSERT INTO runners (id, host, home, pid, session, ends_at) VALUES ('other', 'b', 'b:/h', 1, " +
+      std::to_string(session->backend_pid()) + ", now() + interval '1 hour');"
+      "UPDATE cluster_leases SET runner_id = 'other' WHERE cluster_id = 2");
+  test::TestWaker waker;
+  Leases leases(conninfo(), {std::chrono::seconds(20)}, waker);
+  const auto has = [&](std::size_t n) { return [&, n] { return leases.Held().size() == n; }; };
+  ASSERT_TRUE(Await(has(1)));
+  const std::string mine = "runners WHERE id <> 'other'";
+  const auto text = [&](const std::string& column) {
+    return std::string(Sql("SELECT " + column + " FROM " + mine)[0][0].c_str());
+  };
+  const auto lost = text("session");
+  session.reset();
+  Sql("SELECT pg_terminate_backend(session) FROM " + mine);
+  ASSERT_TRUE(Await([&] { return text("session") != lost; })) << "it is back";
+  for (int i = 0; i < 3; ++i) {
+    const auto last = text("ends_at");
+    ASSERT_TRUE(Await([&] { return text("ends_at") != last; })) << "it looks at the tables";
+  }
+  EXPECT_EQ(leases.Held().size(), 1u) << "the other one has not yet returned";
+  EXPECT_TRUE(Await(has(2))) << "nor does it";
+}
+
 TEST_F(HostsPgTest, ALocalClusterIsServedByTheRunnerOfItsHome) {
   GivenClusters(3);
   test::TestWaker waker;
@@ -412,6 +439,12 @@ TEST_F(HostsPgTest, ALocalClusterIsServedByTheRunnerOfItsHome) {
   }));
   EXPECT_EQ(one.Held().size(), 1u);
   EXPECT_EQ(one.Held().count(3), 1u);
+  Sql("UPDATE clusters SET home = 'far:/away' WHERE id <> 2");
+  EXPECT_TRUE(Await([&] {
+    for (auto* runner : {&one, &two})
+      for (const auto id : runner->ToGive()) runner->Ended(id);
+    return one.Held().empty() && two.Held().size() == 1;
+  })) << "no runner lives in the home of the others";
 }
 
 }  // namespace

@@ -60,7 +60,10 @@ TEST(ShareOf, ALocalClusterIsServedInItsHomeWhileARunnerLivesThere) {
   EXPECT_EQ(ShareOf("a", {"a", "b"}, {local, other}).give, Ids{1});
   EXPECT_EQ(Taken(ShareOf("b", {"a", "b"}, {{1, 1, "", "b"}, other})), Ids{1});
   EXPECT_EQ(Taken(ShareOf("a", {"a", "b"}, {{1, 1, "", "b"}, other})), Ids{});
-  EXPECT_EQ(Taken(ShareOf("a", {"a"}, {{1, 1, "", ""}, other})), Ids{1}) << "its home is gone";
+  const LeasedCluster deserted{1, 1, "", "", "", true}, astray{1, 1, "a", "", "", true};
+  EXPECT_EQ(Taken(ShareOf("a", {"a"}, {deserted, other})), Ids{}) << "only its home reaches it";
+  EXPECT_TRUE(ShareOf("a", {"a"}, {deserted, other}).complete) << "it waits for nothing";
+  EXPECT_EQ(ShareOf("a", {"a"}, {astray, other}).give, Ids{1});
 }
 
 }  // namespace
