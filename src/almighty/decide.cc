@@ -11,7 +11,9 @@ void Cycles::Wake(Time at) {
   if (!wanted_ || at < *wanted_) wanted_ = at;
 }
 
-void Cycles::Up(std::size_t stage) { states_[stage] = {true, false, std::nullopt, 0}; }
+void Cycles::Up(std::size_t stage) {
+  states_[stage] = {true, !stages_[stage].awaited, std::nullopt, 0};
+}
 void Cycles::Down(std::size_t stage) { states_[stage] = {}; }
 
 void Cycles::Done(std::size_t stage, Time now) {
@@ -51,9 +53,12 @@ bool Cycles::Advance(Time now, std::vector<Send>& out) {
 
 std::vector<Cycles::Send> Cycles::Step(Time now) {
   std::vector<Send> out;
-  for (std::size_t i = 0; i < stages_.size(); ++i)
-    if (states_[i].up && states_[i].missed && !states_[i].busy_since && !stages_[i].awaited)
-      Give(i, now, out);
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    auto& state = states_[i];
+    if (!state.up || !state.missed || state.busy_since || stages_[i].awaited) continue;
+    Give(i, now, out);
+    if (running() && at_ <= i) state.sent = 0;  // this cycle has not yet come to it
+  }
   if (!running() && wanted_ && *wanted_ <= now && now >= MayBegin()) {
     for (auto& state : states_) state.missed = state.missed && state.busy_since.has_value();
     Begin(now);

@@ -25,7 +25,8 @@ struct Stage {
 };
 
 /// Cycles: updator -> predictor -> metascheduler -> runner -> nikita, each once, in order. A module
-/// has at most one unanswered step; it gets a step that it missed after its answer.
+/// has at most one unanswered step; it gets a step that it missed after its answer. One that nobody
+/// awaits gets its first step at once: a runner takes its clusters with it.
 class Cycles {
  public:
   Cycles(std::vector<Stage> stages, Pace pace);
@@ -56,7 +57,7 @@ class Cycles {
  private:
   struct State {
     bool up = false;
-    bool missed = false;  ///< it was busy when its step came
+    bool missed = false;  ///< it was busy when its step came, or it has just come up
     std::optional<Time> busy_since;
     std::int64_t sent = 0;  ///< number of its last step
   };

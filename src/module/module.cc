@@ -101,6 +101,7 @@ class Loop {
   int Steps() {
     DieWithParent();
     waker_ = &pipe_waker_;
+    TryConnect();  // all modules at once, not each in its turn of the first cycle
     LineReader in(STDIN_FILENO);
     while (!stop_) {
       pollfd fds[2] = {{STDIN_FILENO, POLLIN, 0}, {self_, POLLIN, 0}};

@@ -12,6 +12,8 @@ class CyclesTest : public ::testing::Test {
  protected:
   CyclesTest() : cycles({{"u", true}, {"p", true}, {"r", false}, {"n", false}}, Pace{}) {
     for (std::size_t i = 0; i < 4; ++i) cycles.Up(i);
+    first_steps = Step();
+    for (std::size_t i : {2, 3}) cycles.Done(i, now);
   }
   std::string Step() {
     std::string out;
@@ -30,7 +32,22 @@ class CyclesTest : public ::testing::Test {
   }
   Time now = Time{} + seconds(1000);
   Cycles cycles;
+  std::string first_steps;
 };
+
+// Of a leader that has just begun, the runner waited for three modules to come up, seconds on a busy
+// machine, and its host's clusters for the runner.
+TEST_F(CyclesTest, WhatNobodyAwaitsGetsItsFirstStepAtOnce) {
+  EXPECT_EQ(first_steps, "r0 n0 ");
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "u1 ");
+  cycles.Down(2);
+  cycles.Up(2);
+  EXPECT_EQ(Step(), "r1 ");
+  cycles.Done(2, now);
+  EXPECT_EQ(Done(0), "p1 ");
+  EXPECT_EQ(Done(1), "r1 n1 ") << "that step was not the one of this cycle";
+}
 
 TEST_F(CyclesTest, ModulesGetTheirStepsInOrderAndRunnersAreNotAwaited) {
   EXPECT_EQ(Step(), "");
@@ -113,6 +130,27 @@ TEST_F(CyclesTest, ABusyRunnerGetsTheStepItMissedWhenItHasAnswered) {
   EXPECT_EQ(Done(1), "n2 ");
   EXPECT_EQ(Done(2), "r2 ");
   EXPECT_EQ(Done(2), "");
+}
+
+TEST_F(CyclesTest, AStepMissedInTheLastCycleIsNotTheOneOfThisCycle) {
+  cycles.Wake(now);
+  Step();
+  FinishCycle();
+  for (int i : {2, 3}) {
+    now += seconds(1);
+    cycles.Wake(now);
+    Step();
+    Done(0);
+    EXPECT_EQ(Done(1), i == 2 ? "r2 n2 " : "n3 ");
+    cycles.Done(3, now);
+  }
+  now += seconds(1);
+  cycles.Wake(now);
+  EXPECT_EQ(Step(), "u4 ");
+  EXPECT_EQ(Done(2), "r4 ") << "it has answered its second one and missed the third";
+  cycles.Done(2, now);
+  Done(0);
+  EXPECT_EQ(Done(1), "r4 n4 ") << "what is planned in this cycle";
 }
 
 TEST_F(CyclesTest, ADeadModuleHoldsUpNobody) {
