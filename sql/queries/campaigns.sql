@@ -25,6 +25,7 @@ UPDATE campaigns SET finishing_since = now() WHERE id = $1 AND finishing_since I
 -- name: CampaignFormat
 -- returns: grid_user text, format text, columns text[], first_task_id int64, nb_params int64,
 -- returns: jdl text
+-- plan: generic
 -- What a reader of campaign $1 needs first: whose it is and how its parameters are written.
 SELECT grid_user, format, columns, first_task_id, nb_params, jdl
 FROM campaigns WHERE id = $1;
@@ -38,6 +39,7 @@ SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
 
 -- name: CampaignIsHeldEverywhere
 -- returns: held bool
+-- plan: generic
 -- Whether every cluster of campaign $1 is kept from it by an event that its user must answer.
 -- A missing token is none: the runner closes TOKEN_MISSING when there is a token; so is what the
 -- runner does after a restore.

@@ -48,6 +48,7 @@ DELETE FROM events WHERE ctid = ANY (ARRAY(
 
 -- name: EventsSince
 -- returns: id int64, message text
+-- plan: generic
 -- What the user of campaign $1 should be notified of that came after event $2.
 SELECT id, coalesce(nullif(message, ''), code) AS message
 FROM events

@@ -136,6 +136,7 @@ std::set<std::string> Connection::Wait(int ms) {
 struct Tx::Impl {
   std::unique_ptr<pqxx::dbtransaction> work;
   bool generic_before;  ///< what a rollback returns to
+  bool over = false;    ///< committed: nothing more is sent
 };
 
 // The one door to libpqxx behind a transaction.
@@ -162,6 +163,7 @@ void Tx::Begin() {
   ++connection_.transactions_;
 }
 Tx::~Tx() {
+  if (impl_->over) return;
   const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_,
                           connection_.impl_->server);
   connection_.impl_->generic = impl_->generic_before;
@@ -202,6 +204,7 @@ void Tx::Raw(const std::string& sql) {
 void Tx::Commit() {
   connection_.Limited([&] { impl_->work->commit(); });
   impl_->generic_before = connection_.impl_->generic;
+  impl_->over = true;
 }
 
 namespace {
@@ -235,7 +238,7 @@ Pool::~Pool() {
     std::lock_guard lock(mutex_);
     ends_ = true;
   }
-  returned_.notify_all();
+  changed_.notify_all();
   if (seeker_.joinable()) seeker_.join();
   for (Attempt& late : late_) late.thread.join();
 }
@@ -246,28 +249,32 @@ std::unique_ptr<Connection> Pool::Connect() const {
 
 Pool::Lease Pool::Get() {
   std::unique_lock lock(mutex_);
-  const auto turn = turns_.insert(turns_.end(), ++last_turn_);
-  const bool is_free = returned_.wait_for(lock, std::chrono::seconds(10),
-                                          [&] { return turn == turns_.begin() && out_ < most_; });
+  const auto turn = turns_.emplace(turns_.end());
+  const bool is_free = turn->wait_for(lock, std::chrono::seconds(10),
+                                      [&] { return turn == turns_.begin() && out_ < most_; });
   turns_.erase(turn);
-  returned_.notify_all();  // to whoever has the next turn
+  if (is_free) ++out_;  // before another wait: others may come meanwhile
+  WakeNext();
   if (!is_free)
     throw Fatal(kExitTryLater, "all database connections are busy", "try again in some seconds");
-  ++out_;  // before the wait: others may come meanwhile
   if (away_since_)
-    returned_.wait_until(lock, std::max(*away_since_ + kPatience, Clock::now() + kBetweenTries),
-                         [&] { return !away_since_; });
+    changed_.wait_until(lock, std::max(*away_since_ + kPatience, Clock::now() + kBetweenTries),
+                        [&] { return !away_since_; });
   try {
     if (away_since_) ThrowAway();
     if (idle_.empty()) return Lease(this, Make(lock));
   } catch (...) {
     --out_;
-    returned_.notify_all();
+    WakeNext();
     throw;
   }
   auto connection = std::move(idle_.back().connection);
   idle_.pop_back();
   return Lease(this, std::move(connection));
+}
+
+void Pool::WakeNext() {
+  if (!turns_.empty() && out_ < most_) turns_.front().notify_one();
 }
 
 void Pool::ThrowAway() const {
@@ -292,9 +299,9 @@ std::unique_ptr<Connection> Pool::Make(std::unique_lock<std::mutex>& lock) {
     if (!mine.is_late) mine.made = std::move(made);  // else it is closed, without the mutex
     mine.error = error;
     mine.is_over = true;
-    returned_.notify_all();
+    changed_.notify_all();
   });
-  if (!returned_.wait_until(lock, begin + kPatience, [&] { return mine.is_over; })) {
+  if (!changed_.wait_until(lock, begin + kPatience, [&] { return mine.is_over; })) {
     mine.is_late = true;
     late_.remove_if([](Attempt& late) {
       if (late.is_over) late.thread.join();
@@ -343,12 +350,12 @@ void Pool::Seek() {
     if (made) {
       if (idle_.empty()) idle_.push_back({std::move(made), Clock::now()});
       away_since_.reset();
-      returned_.notify_all();
+      changed_.notify_all();
       return;
     }
     why_away_ = why;
     hint_ = hint;
-    returned_.wait_for(lock, kBetweenTries, [this] { return ends_; });
+    changed_.wait_for(lock, kBetweenTries, [this] { return ends_; });
   }
 }
 
@@ -366,13 +373,13 @@ Pool::Lease::~Lease() {
   if (connection_ == nullptr) return;
   std::lock_guard lock(pool_->mutex_);
   --pool_->out_;
+  pool_->WakeNext();
   if (connection_->alive()) {
     pool_->idle_.push_back({std::move(connection_), std::chrono::steady_clock::now()});
   } else {
     pool_->idle_.clear();  // they went with the server
     pool_->BeginAway(since_);
   }
-  pool_->returned_.notify_all();
 }
 
 }  // namespace cigri::db

@@ -216,7 +216,9 @@ class Pool {
     bool is_over = false, is_late = false;
     std::thread thread;
   };
-  /// With the mutex held, as what follows. Throws what the attempt has thrown.
+  /// With the mutex held, as what follows: to whoever has the next turn.
+  void WakeNext();
+  /// Throws what the attempt has thrown.
   std::unique_ptr<Connection> Make(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void ThrowAway() const;
   /// No session can be made, or one was lost that nobody has heard of since.
@@ -231,10 +233,9 @@ class Pool {
   std::thread seeker_;             // makes a session while the database is away
   std::list<Attempt> late_;        // nobody needs what they make any more
   std::vector<Idle> idle_;         // the last used at the end: the first ones fall idle
-  std::set<std::uint64_t> turns_;  // of those who wait
-  std::uint64_t last_turn_ = 0;
   std::mutex mutex_;
-  std::condition_variable returned_;
+  std::list<std::condition_variable> turns_;  // a waiter each: the first one is woken, not all
+  std::condition_variable changed_;           // the database is away or back, an attempt is over
 };
 
 /// What a database is to us before we write a byte to it.

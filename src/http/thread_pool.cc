@@ -7,7 +7,7 @@
 namespace cigri::http {
 namespace {
 constexpr auto kIdle = std::chrono::seconds(10);
-constexpr int kMostIdle = 8;  // what comes again and again keeps no more threads
+constexpr int kMostIdle = 16;  // what comes again and again keeps no more threads
 }
 
 void ThreadPool::Enqueue(std::function<void()> task) {
