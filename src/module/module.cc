@@ -129,6 +129,7 @@ class Loop {
       if (Clock::now() >= std::min(next, own_waker_.due())) {
         own_waker_.Clear();
         GuardedPass(++number_);
+        if (stop_) break;
         next = Clock::now() + options_.loop_every;
       }
       pollfd fds[2] = {{self_, POLLIN, 0}, {db_ ? db_->socket() : -1, POLLIN, 0}};

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/error.h"
 #include "module/module.h"
 #include "process/spawn.h"
 #include "tests/support/await.h"
@@ -43,6 +44,25 @@ TEST_F(ModulePgTest, ANewLeaderWaitsForWhoHasCheckedTheEpochAndNobodyPassesAfter
   tx.reset();
   db::Tx late(*module);
   EXPECT_THROW(CheckEpoch(late, 0), StaleEpoch);
+}
+
+// It said "exiting" and waited for the time of its next pass, up to 5 s, in which its host had no
+// runner.
+TEST_F(ModulePgTest, AModuleAloneThatHasToEndEndsAtOnce) {
+  process::SpawnOptions options;
+  options.environment =
+      process::Environment{"CIGRI_DB=" + conninfo(), "CIGRI_EPOCH=99", "LANG=C.UTF-8"};
+  options.death_signal = SIGKILL;
+  const auto time_of = [&](const std::string& how) {
+    const auto began = std::chrono::steady_clock::now();
+    const pid_t module = process::Spawn({std::string(CIGRI_BIN_DIR) + "/metascheduler", how}, options);
+    int status = 0;
+    waitpid(module, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), kExitTryLater) << how;
+    return std::chrono::steady_clock::now() - began;
+  };
+  const auto once = time_of("--once");
+  EXPECT_LT(time_of("--loop"), once + Options{}.loop_every / 2);
 }
 
 // Where many jobs end, passes kept both cores busy, and a reader's session waited for its turn.
