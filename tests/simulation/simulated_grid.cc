@@ -54,9 +54,9 @@ void SimulatedModule::Main() {
   {
     Pass pass = settings_.make();
     while (!stale_) {
-      world::WaitUntil([this] { return asked_ != 0 || world::IsDead(process_); }, -1);
+      world::WaitUntil([this] { return asked_ || world::IsDead(process_); }, -1);
       if (world::IsDead(process_)) break;
-      const auto number = std::exchange(asked_, 0);
+      const auto number = *std::exchange(asked_, std::nullopt);
       PassOnce(pass, number);
       done_ = true;
     }

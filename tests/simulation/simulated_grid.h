@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,7 +46,7 @@ class SimulatedModule {
   const Settings settings_;
   std::unique_ptr<db::Connection> db_;
   bool fresh_ = true, done_ = false, ended_ = false, stale_ = false;
-  std::int64_t asked_ = 0;
+  std::optional<std::int64_t> asked_;
   const int process_;
   std::thread thread_;
 };
