@@ -144,7 +144,7 @@ TEST(JdlTest, TheExpandedJdlIsReadAgainWithTheSameWalltimes) {
   EXPECT_EQ(shown["clusters"]["alpha"]["walltime"], "0:00:05");
   auto again = shown;
   again["nb_jobs"] = 1;
-  const auto& read = Good(again.dump()).clusters[0];
+  const auto read = Good(again.dump()).clusters[0];
   EXPECT_EQ(read.walltime_s, 5);
   EXPECT_EQ(read.prologue_walltime_s, 7200);
 }
