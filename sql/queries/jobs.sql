@@ -25,7 +25,6 @@ GROUP BY l.campaign_id ORDER BY l.campaign_id;
 
 -- name: CampaignWaits
 -- returns: cluster_id int, mean_s double, p90_s double
--- plan: generic
 -- How long the tasks of campaign $1 that are done have waited, from its submission to the start of
 -- the job that counts, by cluster. Reads all of them.
 SELECT d.cluster_id, avg(w.s) AS mean_s, percentile_cont(0.9) WITHIN GROUP (ORDER BY w.s) AS p90_s
@@ -38,7 +37,6 @@ GROUP BY d.cluster_id ORDER BY d.cluster_id;
 
 -- name: CampaignKept
 -- returns: cluster_id int, jobs int64, kept_s double
--- plan: generic
 -- Jobs of campaign $1 that were evicted, or at the end of their walltime, after they had been asked
 -- for a checkpoint, by cluster, and how long they had run.
 SELECT d.cluster_id, count(*) AS jobs,
