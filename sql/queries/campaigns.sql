@@ -25,7 +25,6 @@ UPDATE campaigns SET finishing_since = now() WHERE id = $1 AND finishing_since I
 -- name: CampaignFormat
 -- returns: grid_user text, format text, columns text[], first_task_id int64, nb_params int64,
 -- returns: jdl text
--- plan: generic
 -- What a reader of campaign $1 needs first: whose it is and how its parameters are written.
 SELECT grid_user, format, columns, first_task_id, nb_params, jdl
 FROM campaigns WHERE id = $1;

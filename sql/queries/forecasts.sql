@@ -1,7 +1,6 @@
 -- name: CampaignForecast
 -- returns: rate double?, average_s double?, stddev_s double?, p50_s double?, p90_s double?,
 -- returns: p99_s double?, end_low double?, end_high double?, at double
--- plan: generic
 -- What the predictor says of campaign $1 as a whole.
 SELECT rate, average_s, stddev_s, p50_s, p90_s, p99_s, extract(epoch FROM end_low) AS end_low,
        extract(epoch FROM end_high) AS end_high, extract(epoch FROM at) AS at

@@ -230,9 +230,9 @@ class Pool {
   std::optional<Clock::time_point> away_since_;
   std::string why_away_ = "the server has not answered", hint_;
   bool ends_ = false;
-  std::thread seeker_;             // makes a session while the database is away
-  std::list<Attempt> late_;        // nobody needs what they make any more
-  std::vector<Idle> idle_;         // the last used at the end: the first ones fall idle
+  std::thread seeker_;       // makes a session while the database is away
+  std::list<Attempt> late_;  // nobody needs what they make any more
+  std::vector<Idle> idle_;   // the last used at the end: the first ones fall idle
   std::mutex mutex_;
   std::list<std::condition_variable> turns_;  // a waiter each: the first one is woken, not all
   std::condition_variable changed_;           // the database is away or back, an attempt is over

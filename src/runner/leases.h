@@ -64,8 +64,8 @@ class Leases {
   bool complete_ = false;  // it has its share
   bool others_ = false;    // it is not the only runner
   bool failed_ = false;    // the last turn
-  /// Its own session was lost, as in an outage of the database: other runners may live and be about
-  /// to renew their leases until then. max() until it has a session again.
+  /// A turn failed, as in an outage of the database: until then other runners may live and be about
+  /// to renew their leases. max() until a turn succeeds.
   Clock::time_point others_return_{};
   Clock::time_point hurry_until_{};
   std::atomic<bool> lost_{false};

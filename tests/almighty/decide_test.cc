@@ -35,8 +35,8 @@ class CyclesTest : public ::testing::Test {
   std::string first_steps;
 };
 
-// Of a leader that has just begun, the runner waited for three modules to come up, seconds on a busy
-// machine, and its host's clusters for the runner.
+// Of a leader that has just begun, the runner waited for three modules to come up, seconds on a
+// busy machine, and its host's clusters for the runner.
 TEST_F(CyclesTest, WhatNobodyAwaitsGetsItsFirstStepAtOnce) {
   EXPECT_EQ(first_steps, "r0 n0 ");
   cycles.Wake(now);

@@ -48,7 +48,7 @@ TEST_F(PoolPgTest, WhoCameFirstIsServedFirst) {
   }
 }
 
-// Each session that came back woke all: with 200 readers the API spent a third of its time on it.
+// Each session that came back woke all who waited.
 TEST_F(PoolPgTest, OnlyWhoIsServedIsWoken) {
   constexpr int kWaiters = 24;
   db::Pool pool(conninfo(), "test", 1);

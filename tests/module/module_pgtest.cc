@@ -55,7 +55,8 @@ TEST_F(ModulePgTest, AModuleAloneThatHasToEndEndsAtOnce) {
   options.death_signal = SIGKILL;
   const auto time_of = [&](const std::string& how) {
     const auto began = std::chrono::steady_clock::now();
-    const pid_t module = process::Spawn({std::string(CIGRI_BIN_DIR) + "/metascheduler", how}, options);
+    const pid_t module =
+        process::Spawn({std::string(CIGRI_BIN_DIR) + "/metascheduler", how}, options);
     int status = 0;
     waitpid(module, &status, 0);
     EXPECT_EQ(WEXITSTATUS(status), kExitTryLater) << how;

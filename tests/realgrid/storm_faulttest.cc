@@ -91,7 +91,8 @@ class StormFaultTest : public ::testing::Test {
     RunScript("slurm-down", SlurmName(1));
   }
 
-  // For who looks into a storm: the hosts' logs and the jobs' rows, in the folder $CIGRI_STORM_KEEP.
+  // For who looks into a storm: the hosts' logs and the jobs' rows, in the folder
+  // $CIGRI_STORM_KEEP.
   void KeepRecords() {
     const char* folder = std::getenv("CIGRI_STORM_KEEP");
     if (folder == nullptr || hosts_.size() < kHosts) return;

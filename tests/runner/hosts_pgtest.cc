@@ -400,7 +400,8 @@ TEST_F(HostsPgTest, WhatNobodyHasTakenIsStillItsOwnAfterItsTerm) {
 TEST_F(HostsPgTest, ARunnerWhoseSessionWasLostLeavesTheOthersTimeToReturn) {
   GivenClusters(2);
   auto session = std::make_unique<db::Connection>(conninfo(), "other runner");
-  Sql("INSERT INTO runners (id, host, home, pid, session, ends_at) VALUES ('other', 'b', 'b:/h', 1, " +
+  Sql("INSERT INTO runners (id, host, home, pid, session, ends_at) VALUES ('other', 'b', 'b:/h', "
+      "1, " +
       std::to_string(session->backend_pid()) + ", now() + interval '1 hour');"
       "UPDATE cluster_leases SET runner_id = 'other' WHERE cluster_id = 2");
   test::TestWaker waker;
