@@ -57,8 +57,11 @@ class SimulationPgTest : public test::RowsTest {
                                "relispartition AND relnamespace = current_schema()::regnamespace "
                                "AND relname NOT IN ('schema_migrations', 'audit') ORDER BY 1"))
       tables.push_back(row[0].as<std::string>());
-    restore_ = "SET LOCAL session_replication_role = replica; TRUNCATE " + Join(tables, ", ") +
-               " RESTART IDENTITY CASCADE;";
+    restore_ = "SET LOCAL session_replication_role = replica;";
+    for (const auto& table : tables) restore_ += "DELETE FROM " + table + ";";
+    restore_ +=
+        "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S' AND relname NOT LIKE 'audit%' AND relnamespace = "
+        "current_schema()::regnamespace;";
     for (const auto& table : tables) {
       if (Count(table) == 0) continue;
       const auto columns = Sql("SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM "
