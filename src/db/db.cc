@@ -133,40 +133,68 @@ std::set<std::string> Connection::Wait(int ms) {
   });
 }
 
+namespace {
+
+// What begins a transaction goes to the server in one message; pqxx::transaction sends its BEGIN
+// alone.
+class OneMessageTransaction : public pqxx::dbtransaction {
+ public:
+  OneMessageTransaction(pqxx::connection& c, std::string begin)
+      : namedclass("transaction"), dbtransaction(c), begin_(std::move(begin)) {
+    Begin();
+  }
+  ~OneMessageTransaction() noexcept override { End(); }
+
+ private:
+  void do_begin() override { direct_exec(begin_.c_str()); }
+  void do_commit() override {
+    try {
+      direct_exec("COMMIT");
+    } catch (const std::exception& e) {
+      if (conn().is_open()) throw;
+      throw pqxx::in_doubt_error(e.what());
+    }
+  }
+  std::string begin_;
+};
+
+}  // namespace
+
 struct Tx::Impl {
-  std::unique_ptr<pqxx::dbtransaction> work;
+  pqxx::dbtransaction& Begun() {
+    if (!work) work = std::make_unique<OneMessageTransaction>(c, begin);
+    return *work;
+  }
+  pqxx::connection& c;
+  std::string begin;    ///< what goes to the server before the first statement
   bool generic_before;  ///< what a rollback returns to
-  bool over = false;    ///< committed: nothing more is sent
+  std::unique_ptr<pqxx::dbtransaction> work{};  ///< none before the first statement
+  bool over = false;                            ///< committed: nothing more is sent
 };
 
 // The one door to libpqxx behind a transaction.
 class NativeAccess {
  public:
-  static pqxx::dbtransaction& Work(Tx& tx) { return *tx.impl_->work; }
+  static pqxx::dbtransaction& Work(Tx& tx) { return tx.impl_->Begun(); }
 };
 pqxx::dbtransaction& Native(Tx& tx) { return NativeAccess::Work(tx); }
 
-Tx::Tx(Connection& connection, Sync sync) : connection_(connection) {
-  connection.Limited([&] {
-    Begin<pqxx::work>();
-    if (sync == Sync::kOff) impl_->work->exec("SET LOCAL synchronous_commit = off");
-  });
-}
-Tx::Tx(Connection& connection, Snapshot) : connection_(connection) {
-  connection.Limited([&] { Begin<pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>>(); });
-}
-template <typename Transaction>
-void Tx::Begin() {
+Tx::Tx(Connection& connection, Sync sync)
+    : Tx(connection, sync == Sync::kOn ? "BEGIN" : "BEGIN; SET LOCAL synchronous_commit = off") {}
+Tx::Tx(Connection& connection, Snapshot)
+    : Tx(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {}
+Tx::Tx(Connection& connection, const char* begin)
+    : connection_(connection),
+      impl_(std::make_unique<Impl>(Impl{connection.impl_->c, begin, connection.impl_->generic})) {
   connection_.impl_->niceness.Repeat();
-  impl_.reset(
-      new Impl{std::make_unique<Transaction>(connection_.impl_->c), connection_.impl_->generic});
   ++connection_.transactions_;
 }
 Tx::~Tx() {
   if (impl_->over) return;
+  connection_.impl_->generic = impl_->generic_before;
+  if (!impl_->work) return;
   const Deadline deadline(connection_.impl_->c.sock(), connection_.limit_,
                           connection_.impl_->server);
-  connection_.impl_->generic = impl_->generic_before;
   impl_.reset();  // rolls back what is not committed
 }
 
@@ -176,8 +204,13 @@ Tx::~Tx() {
 void Tx::SetPlans(bool generic) {
   bool& now = connection_.impl_->generic;
   if (now == generic) return;
-  impl_->work->exec(generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
-                            : "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on");
+  const std::string plans =
+      generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
+              : "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = on";
+  if (impl_->work)
+    impl_->work->exec(plans);
+  else
+    impl_->begin += "; " + plans;
   now = generic;
 }
 
@@ -188,7 +221,7 @@ Rows Tx::Run(const char* name, const char* sql, bool generic, const Params& para
     std::vector<const char*> values;
     for (const auto& value : params.values()) values.push_back(value ? value->c_str() : nullptr);
     return Rows(std::make_shared<Rows::Impl>(Rows::Impl{
-        impl_->work->exec_prepared(name, pqxx::prepare::make_dynamic_params(values)), name}));
+        impl_->Begun().exec_prepared(name, pqxx::prepare::make_dynamic_params(values)), name}));
   });
 }
 
@@ -199,10 +232,10 @@ const Rows& Tx::Single(const Rows& rows, const char* name) {
 }
 
 void Tx::Raw(const std::string& sql) {
-  connection_.Limited([&] { impl_->work->exec(sql); });
+  connection_.Limited([&] { impl_->Begun().exec(sql); });
 }
 void Tx::Commit() {
-  connection_.Limited([&] { impl_->work->commit(); });
+  if (impl_->work) connection_.Limited([&] { impl_->work->commit(); });
   impl_->generic_before = connection_.impl_->generic;
   impl_->over = true;
 }

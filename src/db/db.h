@@ -106,7 +106,7 @@ class Connection {
   int pid_ = 0, transactions_ = 0;
 };
 
-/// A transaction: rolled back unless Commit() is reached. `Sync::kOff` commits without waiting for
+/// A transaction, from its first statement on: rolled back unless Commit() is reached. `Sync::kOff` commits without waiting for
 /// the disk, for what its writer repeats anyway (heartbeats, statistics); never for intents,
 /// accepted campaigns, status updates or kills.
 class Tx {
@@ -151,8 +151,7 @@ class Tx {
 
  private:
   friend class NativeAccess;
-  template <typename Transaction>
-  void Begin();
+  Tx(Connection& connection, const char* begin);
   Rows Run(const char* name, const char* sql, bool generic, const Params& params);
   void SetPlans(bool generic);
   static const Rows& Single(const Rows& rows, const char* name);

@@ -81,6 +81,37 @@ TEST_F(ConnectionPgTest, AStatementSaysWhetherItsPlanIsMadeOnceOrForItsValues) {
   EXPECT_EQ(tx.One(plans, std::string("Each")).n, 6);
 }
 
+// Each message waits for a processor on either side when the machine is busy.
+TEST_F(ConnectionPgTest, WhatBeginsATransactionIsOneMessageWithTheSettingsOfItsFirstStatement) {
+  auto c = Connect();
+  const db::Query<NumberRow> once{"Once", "SELECT $1::bigint AS n", true};
+  std::FILE* const trace = std::tmpfile();
+  ASSERT_NE(trace, nullptr);
+  {
+    db::Tx tx(*c);
+    db::Native(tx).conn().trace(trace);
+  }
+  {
+    db::Tx tx(*c, db::Tx::Sync::kOff);
+    EXPECT_EQ(tx.One(once, 1).n, 1);
+    tx.Commit();
+  }
+  {
+    const db::Tx nothing(*c);
+  }
+  db::Tx tx(*c);
+  db::Native(tx).conn().trace(nullptr);
+  std::rewind(trace);
+  std::string sent;
+  for (char line[1000]; std::fgets(line, sizeof line, trace) != nullptr;)
+    if (const auto at = std::string(line).find("\tQuery\t"); at != std::string::npos)
+      sent += line + at + 7;
+  std::fclose(trace);
+  EXPECT_EQ(sent,
+            " \"ROLLBACK\"\n \"BEGIN; SET LOCAL synchronous_commit = off; SET plan_cache_mode = "
+            "force_generic_plan; SET enable_seqscan = off\"\n \"COMMIT\"\n \"BEGIN\"\n");
+}
+
 // The first plan is made when a grid is new.
 TEST_F(ConnectionPgTest, APlanThatWasMadeForAnEmptyTableGoesByTheIndexWhenItIsLarge) {
   auto c = Connect();

@@ -497,13 +497,12 @@ PGresult* PQexec(PGconn* connection, const char* sql) {
   std::string text = sql;
   const auto found = g_sessions.find(connection);
   if (world::IsOn() && found != g_sessions.end()) {
+    // Small tables: what the product plans anew for its values would be most of the time here.
+    text = ReplaceAll(text, "force_custom_plan", "force_generic_plan");
     if (StartsWith(text, "BEGIN"))
       text += "; SET LOCAL sim.now = '" + std::to_string(1893456000 + world::Now() / 1000000000) +
               "." + std::to_string(1000000000 + world::Now() % 1000000000).substr(1, 6) + "'";
-    else if (StartsWith(text, "SET plan_cache_mode"))
-      // Small tables: what the product plans anew for its values would be most of the time here.
-      text = ReplaceAll(text, "force_custom_plan", "force_generic_plan");
-    else if (TakeLockTimeout(found->second, text))
+    else if (!StartsWith(text, "SET plan_cache_mode") && TakeLockTimeout(found->second, text))
       text = StartsWith(text, "SET LOCAL") ? "SET LOCAL lock_timeout = 0" : "SET lock_timeout = 0";
   }
   return Execute(
