@@ -30,6 +30,10 @@ if(CIGRI_PCH)
 endif()
 
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
+# The program itself, when what was found is a script that starts it (of pyenv): it starts 70 times here.
+execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
+                OUTPUT_VARIABLE Python3_EXECUTABLE OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
 
 # Several files as one text: what they share (headers, instantiated templates) is compiled once.
 # cmake/unity_batches.py keeps apart files that use one name for different things.

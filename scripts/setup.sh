@@ -45,7 +45,12 @@ install_packages() {
 # build_preset PRESET DIR LABEL [TARGET...]: configures and builds, with one line of progress.
 build_preset() {
   local preset=$1 dir=$2 label=$3 began=$SECONDS; shift 3
-  cmake --preset "$preset" >> "$log" 2>&1 || { echo "$(basename "$0"): cmake failed, the last of its words:" >&2; tail -15 "$log" >&2; echo "Log: $log" >&2; return 70; }
+  # It is configured once: ninja itself asks CMake again when a file of the build has changed.
+  local kept=$dir/preset
+  if [ "$(cat "$kept" 2>/dev/null)" != "$preset" ] || [ CMakePresets.json -nt "$kept" ] || [ "$dir/CMakeCache.txt" -nt "$kept" ]; then
+    cmake --preset "$preset" >> "$log" 2>&1 || { echo "$(basename "$0"): cmake failed, the last of its words:" >&2; tail -15 "$log" >&2; echo "Log: $log" >&2; return 70; }
+    echo "$preset" > "$kept"
+  fi
   local arguments=(-C "$dir"); [ $# = 0 ] || arguments+=("$@")
   # ninja says [17/88] ...: show how far it is and how long it may take.
   NINJA_STATUS='[%f/%t] ' ninja "${arguments[@]}" 2>&1 | tee -a "$log" | while IFS= read -r line; do
