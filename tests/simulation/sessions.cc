@@ -28,7 +28,10 @@ const char* const kClockSql =
     "'1893456000')::double precision) $$;"
     "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT "
     "to_timestamp(coalesce(nullif(current_setting('sim.now', true), ''), "
-    "'1893456000')::double precision) $$;";
+    "'1893456000')::double precision) $$;"
+    // The harness ends it: its server process then serves another session (Cut).
+    "CREATE FUNCTION pg_terminate_backend(pid int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN "
+    "RAISE NOTICE 'ends %', pid; RETURN true; END $$;";
 
 namespace {
 
@@ -52,7 +55,7 @@ struct Session {
   bool in_transaction = false;
   bool broken = false;      // for its client; its server process serves another session then
   bool told = false;        // its client has heard of it
-  bool has_a_name = false;  // a table names its server process: that one ends with the session
+  bool has_a_name = false;  // a table names its server process
   std::int64_t begins = 0;  // the epoch that its transaction begins
   std::string conninfo;
   std::set<std::string> prepared;  // by its server process
@@ -132,8 +135,14 @@ void AwaitEnd(Session& s) {
   s.gone = true;
 }
 
-// What a server process does at the end of its session, but for its own end.
-bool Clean(PGconn* connection) {
+std::string SchemaOf(const Session& s) {
+  const auto path = s.conninfo.substr(s.conninfo.find("search_path=") + 12);
+  return path.substr(0, path.find_first_of(", '"));
+}
+
+// What a server process does at the end of its session, but for its own end: a table that names it
+// names nobody then.
+bool Clean(PGconn* connection, const Session& s) {
   REAL(PQexec);
   const bool open = PQtransactionStatus(connection) != PQTRANS_IDLE;
   PGresult* result =
@@ -143,12 +152,17 @@ bool Clean(PGconn* connection) {
   const bool lives = PQresultStatus(result) == PGRES_TUPLES_OK;
   PQclear(result);
   while (PGnotify* notice = PQnotifies(connection)) PQfreemem(notice);
-  return lives;
+  if (!lives || !s.has_a_name) return lives;
+  result = Control("SET lock_timeout = '10ms'; UPDATE " + SchemaOf(s) +
+                   ".runners SET session = -1 WHERE session = " + std::to_string(s.pid));
+  const bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
+  PQclear(result);
+  return done;
 }
 
 void Cut(PGconn* connection, Session& s) {
   if (s.gone || s.broken) return;
-  if (s.waits || s.has_a_name || s.process == 0 || !Clean(connection))
+  if (s.waits || s.process == 0 || !Clean(connection, s))
     AwaitEnd(s);
   else
     s.broken = true;
@@ -166,18 +180,19 @@ PGresult* Lost(PGconn* connection, Session& s) {
   return std::exchange(s.told, true) ? nullptr : PQmakeEmptyPGresult(connection, PGRES_FATAL_ERROR);
 }
 
-// Sessions that a statement has ended, `n` of them.
-void AwaitTerminated(int n) {
-  for (int i = 0; n > 0; ++i) {
-    for (auto& [connection, s] : g_sessions) {
-      pollfd one{s.fd, POLLRDHUP, 0};
-      if (s.gone || s.broken || __real_poll(&one, 1, 0) <= 0) continue;
-      s.gone = s.answered = true;
-      --n;
-    }
-    if (i == 100000) Give("a terminated session does not end");
-    if (n > 0) usleep(50);
-  }
+// The server processes that the last statement of this thread has ended.
+thread_local std::vector<int> t_ended;
+
+void Notice(void*, const PGresult* result) {
+  const std::string text = PQresultErrorMessage(result);
+  if (const auto at = text.find("ends "); at != text.npos)
+    t_ended.push_back(std::atoi(text.c_str() + at + 5));
+}
+
+void CutEnded() {
+  for (const int pid : std::exchange(t_ended, {}))
+    for (auto& [connection, s] : g_sessions)
+      if (s.pid == pid) Cut(connection, s);
 }
 
 const std::map<std::string, std::string>& StepsOfStatements() {
@@ -290,10 +305,8 @@ void NoteEpoch(const Session& s) {
 void NoteRunner(const Session& s) {
   if (!s.takes.empty()) g_runners[s.takes] = s.process;
   auto clusters = s.claims;
-  const auto path = s.conninfo.substr(s.conninfo.find("search_path=") + 12);
-  const auto schema = path.substr(0, path.find_first_of(", '"));
   for (const auto& batch : s.settles) {
-    PGresult* result = Control("SELECT cluster_id FROM " + schema + ".batches WHERE id = " + batch);
+    PGresult* result = Control("SELECT cluster_id FROM " + SchemaOf(s) + ".batches WHERE id = " + batch);
     if (PQntuples(result) != 1) Give(PQerrorMessage(g_control));
     clusters.insert(PQgetvalue(result, 0, 0));
     PQclear(result);
@@ -357,8 +370,7 @@ PGresult* Execute(PGconn* connection, const std::string& what, const std::functi
   }
   if (s.process != 0) world::Trace(Told(what, last, lock_timed_out, fault == Fault::kAnswer));
   if (StartsWith(what, "EndTransactionsOf") || what == "EndExpiredLeader") {
-    AwaitTerminated(PQntuples(last));
-    SettleLocks();
+    CutEnded();
     if (what == "EndExpiredLeader") t_takes_over = PQntuples(last) > 0;
   }
   if (what == "RenewLease") t_takes_over = false;
@@ -463,6 +475,7 @@ PGconn* PQconnectdb(const char* conninfo) {
   Session& s = g_sessions[connection];
   s.conninfo = conninfo;
   s.process = world::Process();
+  PQsetNoticeReceiver(connection, Notice, nullptr);
   s.fd = dup(PQsocket(connection));  // libpq closes its own when the session is lost
   s.pid = PQbackendPID(connection);
   return connection;
@@ -474,10 +487,8 @@ void PQfinish(PGconn* connection) {
   if (found == g_sessions.end()) return real_PQfinish(connection);
   Session s = found->second;
   g_sessions.erase(found);
-  if (!s.gone && !s.has_a_name && s.process != 0 && world::IsOn() &&
-      PQtransactionStatus(connection) != PQTRANS_UNKNOWN && (s.broken || Clean(connection))) {
-    PQsetNoticeProcessor(
-        connection, [](void*, const char*) {}, nullptr);
+  if (!s.gone && s.process != 0 && world::IsOn() &&
+      PQtransactionStatus(connection) != PQTRANS_UNKNOWN && (s.broken || Clean(connection, s))) {
     Session idle;
     idle.conninfo = s.conninfo;
     idle.prepared = std::move(s.prepared);
