@@ -65,6 +65,10 @@ std::string Explained(const CLI::App& app, const std::string& what, int argc,
   if (StartsWith(what, kNoNumber) && equals != what.npos)
     return what.substr(kNoNumber.size(), equals - kNoNumber.size()) + " is a number, not \"" +
            what.substr(equals + 3) + "\"";
+  constexpr std::string_view kOnce = ": At Most 1 required but received ";
+  if (const auto at = what.find(kOnce); at != what.npos)
+    return what.substr(0, at) + " is given " + what.substr(at + kOnce.size()) +
+           " times; it takes one value";
   if (what != "A subcommand is required") return what;
   std::vector<std::string> names;
   for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
