@@ -14,6 +14,7 @@
 #include "db/niceness.h"
 #include "db/pooler.h"
 #include "db/rows_impl.h"
+#include "db/transaction.h"
 
 namespace cigri::db {
 namespace {
@@ -132,33 +133,6 @@ std::set<std::string> Connection::Wait(int ms) {
     return std::exchange(impl_->notices, {});
   });
 }
-
-namespace {
-
-// What begins a transaction goes to the server in one message; pqxx::transaction sends its BEGIN
-// alone.
-class OneMessageTransaction : public pqxx::dbtransaction {
- public:
-  OneMessageTransaction(pqxx::connection& c, std::string begin)
-      : namedclass("transaction"), dbtransaction(c), begin_(std::move(begin)) {
-    Begin();
-  }
-  ~OneMessageTransaction() noexcept override { End(); }
-
- private:
-  void do_begin() override { direct_exec(begin_.c_str()); }
-  void do_commit() override {
-    try {
-      direct_exec("COMMIT");
-    } catch (const std::exception& e) {
-      if (conn().is_open()) throw;
-      throw pqxx::in_doubt_error(e.what());
-    }
-  }
-  std::string begin_;
-};
-
-}  // namespace
 
 struct Tx::Impl {
   pqxx::dbtransaction& Begun() {

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "db/conninfo.h"
 #include "db/deadline.h"
+#include "db/transaction.h"
 #include "process/spawn.h"
 #include "tests/support/await.h"
 #include "tests/support/pg.h"
@@ -152,6 +153,14 @@ TEST_F(ConnectionPgTest, AStatementThatAnOperatorEndsIsAnErrorAndTheSessionGoesO
   operator_.join();
   EXPECT_TRUE(c->alive());
   EXPECT_NO_THROW(db::Tx(*c).Raw("SELECT 1")) << "the next pass repeats it";
+}
+
+// An operator may end it between its BEGIN and its settings.
+TEST_F(ConnectionPgTest, WhenWhatBeginsATransactionFailsTheNextOneBeginsAnew) {
+  pqxx::connection c(conninfo());
+  EXPECT_THROW(db::OneMessageTransaction(c, "BEGIN; SELECT 1 / 0"), pqxx::sql_error);
+  db::OneMessageTransaction next(c, "BEGIN");
+  EXPECT_EQ(next.exec("SELECT 1")[0][0].as<int>(), 1);
 }
 
 TEST_F(ConnectionPgTest, WhenTheConnectionLimitIsReachedThatIsTheReason) {
