@@ -503,6 +503,9 @@ void Poller::Close(Connection& c) {
   }
   const int socket = c.socket;
   connections_.erase(socket);
+  // A child that has not executed its program yet has the socket, too: epoll would go on telling of
+  // it, by a number that the next connection has.
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, socket, nullptr);
   ::close(socket);
 }
 

@@ -1,8 +1,10 @@
 // The guarded server against clients that mean no good (docs/design.md section 10).
 #include <gtest/gtest.h>
 #include <pwd.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -36,6 +38,10 @@ class GuardTest : public ::testing::Test {
     });
     server_->Get("/echo", [](const httplib::Request& q, httplib::Response& r) {
       r.set_content(q.get_header_value("X-Any"), "text/plain");
+    });
+    server_->Get("/later", [](const httplib::Request&, httplib::Response& r) {
+      if (WaitedFor().count() == 0) return AnswerLater(std::chrono::milliseconds(50));
+      r.set_content("late", "text/plain");
     });
     server_->Get("/throws", [](const httplib::Request&, httplib::Response&) {
       throw std::runtime_error("secret");
@@ -210,6 +216,28 @@ TEST_F(GuardTest, DribblersAreCutAndOthersServed) {
     ReadAll(s);  // returns: the server has closed it
     ::close(s);
   }
+}
+
+// It has it until it executes its program, and its end of a connection tells epoll of the client's.
+TEST_F(GuardTest, WhatAChildStillHasOfAClosedConnectionIsNotTakenForTheNextOne) {
+  const std::string later = "GET /later HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const int first = Dial();
+  const std::string head = "GET /who HTTP/1.1\r\nHost: x\r\n\r\n";
+  ::send(first, head.data(), head.size(), MSG_NOSIGNAL);
+  char some[64];
+  EXPECT_GT(::recv(first, some, sizeof some, 0), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(first);
+    for (;;) ::pause();
+  }
+  ::close(first);
+  for (int i = 0; i < 5; ++i) {  // one of them has the number that the first one had
+    const std::string answer = Raw(later);
+    EXPECT_NE(answer.find("late"), std::string::npos) << i << ": " << answer;
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(GuardTest, AnExceptionIsA500WithoutItsText) {

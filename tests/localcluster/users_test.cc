@@ -39,6 +39,9 @@ class UsersTest : public DaemonTest {
     if (at == said.npos) ADD_FAILURE() << said;
     const std::string id = said.substr(at + 8, said.find('"', at + 8) - at - 8);
     AsNobody(Curl() + "'http://x/jobs/" + id + "?wait=20000'");
+    const std::string ended = FileText("said");
+    EXPECT_NE(ended.find(R"("state":"ended")"), std::string::npos) << ended;
+    EXPECT_NE(ended.find(R"("status":0)"), std::string::npos) << ended;
     return id;
   }
   /// Headers and body of what nobody is told when it asks for the output of `id`.
