@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plays seeds 1 to N (2,000) of the simulation of faults (docs/testing.md), or N from FIRST on, a hundred
-# a process and a process a core, each of which runs while nothing else wants its core (as root). Fails on
-# a seed that fails, whose number is in build/seeds, and when a step was hit fewer than 200 times in 2,000.
+# a process and a process a core. Fails on a seed that fails, whose number is in build/seeds, and when a
+# step was hit fewer than 200 times in 2,000.
 # Usage: scripts/seeds.sh [N [FIRST]]
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
@@ -10,12 +10,6 @@ n=${1:-2000} first=${2:-1}
 folder=build/seeds
 rm -rf $folder
 mkdir -p $folder
-# The kernel deals out cores by sessions, and each process of a PostgreSQL is a session of its own: only a
-# group of ours lets all others go first.
-for cpu in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
-  group=$cpu/cigri-seeds
-  { mkdir -p $group && [ -e $group/cpu.idle ] && echo 1 > $group/cpu.idle && echo $$ > $group/cgroup.procs; } 2>/dev/null && break
-done
 export CIGRI_TEST_FOLDER=/dev/shm CIGRI_LOG_LEVEL=error
 
 # hundred FIRST: takes the core that it is on, since a seed is one thread at a time in turns with its server.
