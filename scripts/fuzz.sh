@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes everything that comes from outside with libFuzzer, each target for a minute (or $1 seconds),
 # two at a time; then tries the properties of policies and simulator on 5,000 new cases each, unless
-# $2 is "targets". With "packages" it only installs what it needs. Fails on a crash, a hang, more than 2 GB, or what a target or a property denies.
-# What a target has found lies in build-fuzz/found.
+# $2 is "targets". With "packages" it only installs what it needs. Fails on a crash, a hang, more than
+# 2 GB, or what a target or a property denies. What a target has found lies in build-fuzz/found.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
 seconds=${1:-60}
