@@ -80,6 +80,17 @@ class OwnWaker : public Waker {
   std::atomic<Clock::rep> due_{Clock::time_point::max().time_since_epoch().count()};
 };
 
+class NoWaker : public Waker {
+ public:
+  void Wake() override {}
+  void WakeIn(milliseconds) override {}
+};
+
+// Threads of a pass may use them until the process ends.
+PipeWaker g_pipe_waker;
+OwnWaker g_own_waker;
+NoWaker g_no_waker;
+
 class Loop {
  public:
   Loop(const Options& options, const std::function<void(Step&)>& pass)
@@ -100,7 +111,7 @@ class Loop {
 
   int Steps() {
     DieWithParent();
-    waker_ = &pipe_waker_;
+    waker_ = &g_pipe_waker;
     TryConnect();  // all modules at once, not each in its turn of the first cycle
     LineReader in(STDIN_FILENO);
     while (!stop_) {
@@ -115,25 +126,25 @@ class Loop {
         RenewIfIdle();
         Answer(number);
       }
-      if (number < 0 && Clock::now() >= retry_at_ && TryConnect()) pipe_waker_.Wake();
+      if (number < 0 && Clock::now() >= retry_at_ && TryConnect()) g_pipe_waker.Wake();
       if (in.closed()) stop_ = true;
     }
     return code_;
   }
 
   int Alone() {
-    waker_ = &own_waker_;
+    waker_ = &g_own_waker;
     auto next = Clock::now();
     while (!stop_) {
       if (db_ && HasNotice()) next = Clock::now();
-      if (Clock::now() >= std::min(next, own_waker_.due())) {
-        own_waker_.Clear();
+      if (Clock::now() >= std::min(next, g_own_waker.due())) {
+        g_own_waker.Clear();
         GuardedPass(++number_);
         if (stop_) break;
         next = Clock::now() + options_.loop_every;
       }
       pollfd fds[2] = {{self_, POLLIN, 0}, {db_ ? db_->socket() : -1, POLLIN, 0}};
-      poll(fds, 2, MsUntil(std::min({next, own_waker_.due(), retry_at_})));
+      poll(fds, 2, MsUntil(std::min({next, g_own_waker.due(), retry_at_})));
       if (fds[0].revents != 0) ReadSelf();
       if (Clock::now() >= retry_at_ && TryConnect()) next = Clock::now();
     }
@@ -177,7 +188,7 @@ class Loop {
     if (Clock::now() >= heartbeat_at_) Heartbeat(took.count());
   }
 
-  bool alone() const { return waker_ == &own_waker_; }
+  bool alone() const { return waker_ == &g_own_waker; }
 
   void Heartbeat(double took_ms) {
     if (!alone() || !options_.on_each_host) {
@@ -271,13 +282,7 @@ class Loop {
   Config config_;
   std::string conninfo_;
   std::unique_ptr<db::Connection> db_;
-  PipeWaker pipe_waker_;
-  OwnWaker own_waker_;
-  struct : Waker {
-    void Wake() override {}
-    void WakeIn(milliseconds) override {}
-  } no_waker_;
-  Waker* waker_ = &no_waker_;
+  Waker* waker_ = &g_no_waker;
   int self_ = -1, code_ = kExitOk;
   bool stop_ = false, fresh_ = true, waiting_ = false;
   std::int64_t epoch_ = 0, passes_ = 0, number_ = 0;
