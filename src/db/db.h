@@ -106,9 +106,9 @@ class Connection {
   int pid_ = 0, transactions_ = 0;
 };
 
-/// A transaction, from its first statement on: rolled back unless Commit() is reached. `Sync::kOff` commits without waiting for
-/// the disk, for what its writer repeats anyway (heartbeats, statistics); never for intents,
-/// accepted campaigns, status updates or kills.
+/// A transaction, from its first statement on: rolled back unless Commit() is reached. `Sync::kOff`
+/// commits without waiting for the disk, for what its writer repeats anyway (heartbeats,
+/// statistics); never for intents, accepted campaigns, status updates or kills.
 class Tx {
  public:
   enum class Sync { kOn, kOff };
