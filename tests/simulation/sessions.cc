@@ -306,7 +306,8 @@ void NoteRunner(const Session& s) {
   if (!s.takes.empty()) g_runners[s.takes] = s.process;
   auto clusters = s.claims;
   for (const auto& batch : s.settles) {
-    PGresult* result = Control("SELECT cluster_id FROM " + SchemaOf(s) + ".batches WHERE id = " + batch);
+    PGresult* result =
+        Control("SELECT cluster_id FROM " + SchemaOf(s) + ".batches WHERE id = " + batch);
     if (PQntuples(result) != 1) Give(PQerrorMessage(g_control));
     clusters.insert(PQgetvalue(result, 0, 0));
     PQclear(result);

@@ -48,7 +48,8 @@ class SimulationPgTest : public test::RowsTest {
   }
   std::string Before() const override { return test::sessions::kClockSql; }
 
-  // Each run begins with the same rows, in the same places of their files.
+  // Each run begins with the same rows. Deleted, not truncated: a new file of a table makes each
+  // session plan its statements anew.
   void KeepRows() {
     Sql("DROP SCHEMA IF EXISTS kept CASCADE");
     Sql("CREATE SCHEMA kept");
@@ -60,8 +61,8 @@ class SimulationPgTest : public test::RowsTest {
     restore_ = "SET LOCAL session_replication_role = replica;";
     for (const auto& table : tables) restore_ += "DELETE FROM " + table + ";";
     restore_ +=
-        "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S' AND relname NOT LIKE 'audit%' AND relnamespace = "
-        "current_schema()::regnamespace;";
+        "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S' AND relname NOT LIKE "
+        "'audit%' AND relnamespace = current_schema()::regnamespace;";
     for (const auto& table : tables) {
       if (Count(table) == 0) continue;
       const auto columns = Sql("SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM "
