@@ -50,8 +50,8 @@ Lead::Lead(const Options& options, const Config& config, Leadership leadership, 
 
 void Lead::AddChildren(const std::string& conninfo) {
   process::Environment environment{"CIGRI_EPOCH=" + std::to_string(leadership_.epoch)};
-  // A module would wait for a server that stands still, or ask a standby first.
-  const std::string ordered = db::LikelyServersFirst(conninfo);
+  // A module would ask a standby first.
+  const std::string ordered = db::LastServerFirst(conninfo);
   if (ordered != conninfo) environment.push_back("CIGRI_DB=" + ordered);
   for (const auto& stage : Stages())
     children_.emplace_back(stage.name,

@@ -82,30 +82,38 @@ void NoteSession(const std::string& server) {
   g_last_server = server;
 }
 
-std::string LikelyServersFirst(const std::string& conninfo) {
+std::vector<Server> ServersOf(const std::string& conninfo) {
   Keywords keywords = KeywordsOf(conninfo);
   const auto hosts = Split(keywords["host"], ',');
   auto ports = Split(keywords["port"], ',');
   if (ports.size() == 1) ports.resize(hosts.size(), ports[0]);
-  if (hosts.size() < 2 || ports.size() != hosts.size() || keywords.count("hostaddr") != 0)
-    return conninfo;  // nothing to choose, or libpq's message says what is wrong
-  std::vector<std::pair<std::string, std::string>> servers;
-  for (std::size_t i = 0; i < hosts.size(); ++i) servers.emplace_back(hosts[i], ports[i]);
-  const std::string last = LastServer();
-  const auto place = [&](const auto& server) {
-    const auto name = ServerName(server.first, server.second);
-    return WasSilent(name) ? 2 : name == last ? 0 : 1;
-  };
-  const auto before = [&](const auto& a, const auto& b) { return place(a) < place(b); };
-  if (std::is_sorted(servers.begin(), servers.end(), before)) return conninfo;
-  std::stable_sort(servers.begin(), servers.end(), before);
-  std::vector<std::string> ordered_hosts, ordered_ports;
-  for (const auto& [host, port] : servers) {
-    ordered_hosts.push_back(host);
-    ordered_ports.push_back(port);
+  if (hosts.size() != ports.size() || keywords.count("hostaddr") != 0) return {};
+  const std::chrono::seconds timeout(std::atoi(keywords["connect_timeout"].c_str()));
+  std::vector<Server> servers;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    keywords["host"] = hosts[i];
+    keywords["port"] = ports[i];
+    servers.push_back({hosts[i], ports[i], Written(keywords), timeout});
   }
-  keywords["host"] = Join(ordered_hosts, ",");
-  keywords["port"] = Join(ordered_ports, ",");
+  return servers;
+}
+
+std::string LastServerFirst(const std::string& conninfo) {
+  auto servers = ServersOf(conninfo);
+  const std::string last = LastServer();
+  const auto is_last = [&](const Server& server) {
+    return ServerName(server.host, server.port) == last;
+  };
+  if (std::is_partitioned(servers.begin(), servers.end(), is_last)) return conninfo;
+  std::stable_partition(servers.begin(), servers.end(), is_last);
+  std::vector<std::string> hosts, ports;
+  for (const auto& server : servers) {
+    hosts.push_back(server.host);
+    ports.push_back(server.port);
+  }
+  Keywords keywords = KeywordsOf(conninfo);
+  keywords["host"] = Join(hosts, ",");
+  keywords["port"] = Join(ports, ",");
   return Written(keywords);
 }
 

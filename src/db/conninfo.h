@@ -1,6 +1,8 @@
 // What a connection string of ours always says, whoever wrote it.
 #pragma once
+#include <chrono>
 #include <string>
+#include <vector>
 
 namespace cigri::db {
 
@@ -9,10 +11,17 @@ namespace cigri::db {
 /// target_session_attrs=read-write when it names several hosts. What it says itself stays. Returns
 /// it unchanged when libpq cannot read it: libpq's own message then says why.
 std::string WithConnectionDefaults(const std::string& conninfo);
-/// `conninfo` with its hosts in the order in which a new session should try them: first the one that
-/// gave this process its last session (NoteSession), last those that answered nobody when it asked
-/// (WasSilent). A standby costs a session that it refuses, a silent server the connect_timeout.
-std::string LikelyServersFirst(const std::string& conninfo);
+/// `conninfo` with the host first that gave this process its last session (NoteSession): a standby
+/// costs a session that it refuses.
+std::string LastServerFirst(const std::string& conninfo);
+/// One of several servers: `conninfo` names it alone. `timeout`: 0 is none.
+struct Server {
+  std::string host, port, conninfo;
+  std::chrono::seconds timeout{0};
+};
+/// The servers that `conninfo` itself names (not PGHOST), in its order; none when that cannot be
+/// said: libpq says why.
+std::vector<Server> ServersOf(const std::string& conninfo);
 /// `server` (ServerName) has given a session that takes writes. Thread-safe.
 void NoteSession(const std::string& server);
 /// Sets the environment variables that tell PostgreSQL's own programs what `conninfo` says.

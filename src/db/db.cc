@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "db/connect.h"
 #include "db/conninfo.h"
 #include "db/deadline.h"
 #include "db/native.h"
@@ -20,7 +21,7 @@ namespace cigri::db {
 namespace {
 
 struct Inbox : pqxx::notification_receiver {
-  Inbox(pqxx::connection& c, const std::string& channel, std::set<std::string>& seen)
+  Inbox(pqxx::connection_base& c, const std::string& channel, std::set<std::string>& seen)
       : notification_receiver(c, channel), seen_(seen) {}
   void operator()(const std::string&, int) override { seen_.insert(channel()); }
   std::set<std::string>& seen_;
@@ -33,7 +34,7 @@ struct Connection::Impl {
     const char *host = c.hostname(), *port = c.port();
     if (host != nullptr && port != nullptr) server = ServerName(host, port);
   }
-  pqxx::connection c;
+  PqxxConnection c;
   std::string server;  ///< the one of several that this session has
   std::set<std::string> prepared;
   bool generic = false;  ///< as SetPlans left it
@@ -45,26 +46,26 @@ struct Connection::Impl {
 template <typename Body>
 auto Connection::Limited(const Body& body) -> decltype(body()) {
   const Deadline deadline(impl_->c.sock(), limit_, impl_->server);
-  const auto why = [&](const char* otherwise) -> std::string {
+  const auto why = [&]() -> std::string {
     switch (deadline.ended()) {
       case Deadline::End::kLimit:
         return "the database has not answered for " + HumanDuration(limit_.count() / 1000.0);
       case Deadline::End::kServerSilent:
         return "the database answers nobody";
       default:
-        return otherwise;
+        return impl_->c.HowItEnded();
     }
   };
   try {
     return Translated(body);
-  } catch (const InDoubt& e) {
-    throw InDoubt(why(e.what()));
-  } catch (const Broken& e) {
-    throw Broken(why(e.what()));
-  } catch (const Error& e) {
+  } catch (const InDoubt&) {
+    throw InDoubt(why() + " (it may have committed)");
+  } catch (const Broken&) {
+    throw Broken(why());
+  } catch (const Error&) {
     // libpqxx takes some lost connections for faults of the statement.
     if (impl_->c.is_open()) throw;
-    throw Broken(why(e.what()));
+    throw Broken(why());
   }
 }
 
@@ -74,7 +75,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   constexpr const char* kHint =
       "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
   try {
-    const std::string whole = LikelyServersFirst(WithConnectionDefaults(conninfo));
+    const std::string whole = LastServerFirst(WithConnectionDefaults(conninfo));
     impl_ = std::make_unique<Impl>(whole);
     // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
 #pragma GCC diagnostic push
@@ -139,7 +140,7 @@ struct Tx::Impl {
     if (!work) work = std::make_unique<OneMessageTransaction>(c, begin);
     return *work;
   }
-  pqxx::connection& c;
+  pqxx::connection_base& c;
   std::string begin;    ///< what goes to the server before the first statement
   bool generic_before;  ///< what a rollback returns to
   std::unique_ptr<pqxx::dbtransaction> work{};  ///< none before the first statement

@@ -15,9 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using End = Deadline::End;
-// With an answer to the question (2 s) and a new session (2 s) a reader waits less than 5 s.
+// With an answer to the question (2 s) and a new session a reader waits less than 5 s.
 constexpr std::chrono::milliseconds kAskAfter{500}, kAskEvery{1000};
-constexpr std::chrono::minutes kRemember{1};
 
 // Asks for no session, so it needs no rights. A server that starts or refuses sessions answers.
 bool Answers(const std::string& server) {
@@ -43,11 +42,6 @@ class Watch {
   void Remove(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
     waits_.erase(id);
-  }
-  bool WasSilent(const std::string& server) {
-    const std::lock_guard lock(mutex_);
-    const auto silent = silent_.find(server);
-    return silent != silent_.end() && Clock::now() < silent->second + kRemember;
   }
   End Ended(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
@@ -104,7 +98,6 @@ class Watch {
     lock.unlock();
     const bool answers = Answers(server);
     lock.lock();
-    if (!answers) silent_[server] = Clock::now();
     for (auto& [id, wait] : waits_) {
       if (wait.ended != End::kNone || wait.server != server || wait.ask > Clock::now()) continue;
       if (answers)
@@ -117,7 +110,6 @@ class Watch {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Wait> waits_;
-  std::map<std::string, Clock::time_point> silent_;  // when it last answered nobody
   Clock::time_point wakes_at_ = Clock::time_point::max();
   std::uint64_t last_ = 0;
   bool started_ = false;
@@ -137,6 +129,5 @@ End Deadline::ended() const { return id_ != 0 ? Watch::OfProcess().Ended(id_) : 
 std::string ServerName(const std::string& host, const std::string& port) {
   return "host='" + host + "' port=" + port;
 }
-bool WasSilent(const std::string& server) { return Watch::OfProcess().WasSilent(server); }
 
 }  // namespace cigri::db

@@ -26,9 +26,7 @@ class Deadline {
   std::uint64_t id_ = 0;
 };
 
-/// The name of a server, for Deadline and WasSilent: "host='db1' port=5432".
+/// The name of a server, for Deadline: "host='db1' port=5432".
 std::string ServerName(const std::string& host, const std::string& port);
-/// Whether a wait of this process ended in the last minute because `server` answered nobody.
-bool WasSilent(const std::string& server);
 
 }  // namespace cigri::db

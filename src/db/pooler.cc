@@ -1,5 +1,7 @@
 #include "db/pooler.h"
 
+#include "db/connect.h"
+
 #include <atomic>
 
 #include "db/deadline.h"
@@ -18,12 +20,12 @@ int BackendOf(pqxx::transaction_base& tx) {
 
 // A pooler gives out the server that was returned last: within an open transaction the second
 // session gets the one that we have just used. Where the pooler keeps sessions it cannot.
-bool IsSharedByPooler(pqxx::connection& session, int backend_pid, const std::string& conninfo) {
+bool IsSharedByPooler(pqxx::connection_base& session, int backend_pid, const std::string& conninfo) {
   static std::atomic<bool> keeps_sessions{false};
   // A pooler makes up the process that it names at the start of a session.
   if (session.backendpid() == backend_pid || keeps_sessions) return false;
   try {
-    pqxx::connection other(conninfo);
+    PqxxConnection other(conninfo);
     const Deadline other_waits(other.sock(), kLimit, "");
     for (int i = 0; i < kTries; ++i) {
       {

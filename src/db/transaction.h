@@ -10,7 +10,7 @@ namespace cigri::db {
 /// BEGIN alone. Rolled back unless committed.
 class OneMessageTransaction : public pqxx::dbtransaction {
  public:
-  OneMessageTransaction(pqxx::connection& c, std::string begin)
+  OneMessageTransaction(pqxx::connection_base& c, std::string begin)
       : namedclass("transaction"), dbtransaction(c), begin_(std::move(begin)) {
     Begin();
   }

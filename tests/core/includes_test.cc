@@ -200,7 +200,7 @@ TEST(IncludesTest, OnlyTheDatabaseFolderOpensConnections) {
   // Connections are opened in one place, with its settings (plan_cache_mode, timeouts,
   // TCP_NODELAY).
   static const std::regex kOpens(
-      R"(pqxx::connection\s*[({]|make_unique<pqxx::connection>|PQconnect)");
+      R"(pqxx::connection\s*[({]|make_unique<pqxx::connection>|PqxxConnection|PQconnect)");
   for (const std::string top : {"src", "tools"})
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(CIGRI_SOURCE_DIR) / top)) {
       if (entry.path().extension() != ".cc" && entry.path().extension() != ".h") continue;

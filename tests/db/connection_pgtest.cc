@@ -26,6 +26,11 @@ class ConnectionPgTest : public test::PgTest {
     pollfd fd{c.socket(), POLLIN, 0};
     ASSERT_EQ(poll(&fd, 1, 20000), 1);
   }
+  // Where its server listens.
+  std::pair<std::string, std::string> HostAndPort() {
+    pqxx::connection c(conninfo());
+    return {c.hostname(), c.port()};
+  }
 };
 
 // The server says 57P01 (57P02 after a crash) before it closes: that must not look like an SQL
@@ -51,6 +56,30 @@ TEST_F(ConnectionPgTest, ASessionThatTheServerEndedIsBroken) {
   last.Raw("SELECT 1");
   EndSession(*commits);
   EXPECT_THROW(last.Commit(), db::InDoubt) << "nobody knows whether it was committed";
+}
+
+// libpqxx says "Could not obtain client encoding: not connected." or "Connection lost while
+// committing transaction ''".
+TEST_F(ConnectionPgTest, HowASessionEndedIsSaidInWordsOfTheGrid) {
+  const auto what = [](const auto& act) -> std::string {
+    try {
+      act();
+    } catch (const db::Error& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  };
+  const std::string ended = "the server has ended the session";
+  auto begins = Connect();
+  EndSession(*begins);
+  EXPECT_EQ(what([&] { db::Tx(*begins).Raw("SELECT 1"); }), ended);
+
+  auto commits = Connect();
+  db::Tx last(*commits);
+  last.Raw("SELECT 1");
+  EndSession(*commits);
+  EXPECT_EQ(what([&] { last.Commit(); }),
+            ended + ": terminating connection due to administrator command (it may have committed)");
 }
 
 struct NumberRow {
@@ -233,23 +262,18 @@ class FrozenServer {
 
 // Of a server that Patroni has made the primary, each new session asked the standbys first.
 TEST_F(ConnectionPgTest, TheServerOfTheLastSessionIsAskedFirst) {
-  const std::string host = pqxx::connection(conninfo()).hostname(),
-                    port = pqxx::connection(conninfo()).port();
+  const auto [host, port] = HostAndPort();
   const auto several = "host=127.0.0.1," + host + " port=1," + port;
   db::NoteSession("another one");
-  EXPECT_EQ(db::LikelyServersFirst(several), several);
+  EXPECT_EQ(db::LastServerFirst(several), several);
   Connect();
-  EXPECT_NE(db::LikelyServersFirst(several).find("host='" + host + ",127.0.0.1' port='" + port),
+  EXPECT_NE(db::LastServerFirst(several).find("host='" + host + ",127.0.0.1' port='" + port),
             std::string::npos)
-      << db::LikelyServersFirst(several);
+      << db::LastServerFirst(several);
 }
 
-TEST_F(ConnectionPgTest, AServerThatAnswersNobodyIsAskedLast) {
+TEST(DeadlineTest, AWaitForAServerThatAnswersNobodyEnds) {
   const FrozenServer frozen;
-  const std::string several = "host=127.0.0.1,127.0.0.2 port=" + frozen.port() + ",1";
-  db::NoteSession(db::ServerName("127.0.0.1", frozen.port()));
-  EXPECT_EQ(db::LikelyServersFirst(several), several);
-
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
   const process::Fd one(pair[0]), other(pair[1]);
@@ -262,9 +286,42 @@ TEST_F(ConnectionPgTest, AServerThatAnswersNobodyIsAskedLast) {
     EXPECT_EQ(wait.ended(), db::Deadline::End::kServerSilent);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
-  EXPECT_NE(db::LikelyServersFirst(several).find("host='127.0.0.2,127.0.0.1'"), std::string::npos);
-  EXPECT_NE(db::LikelyServersFirst(several).find("port='1," + frozen.port() + "'"),
-            std::string::npos);
+}
+
+// libpq waits for a host that is off or paused until the connect_timeout is over: each tool of an
+// operator, as long as that host is away.
+TEST_F(ConnectionPgTest, ASilentServerDoesNotHoldUpTheNext) {
+  const FrozenServer frozen;
+  const auto [host, port] = HostAndPort();
+  const auto began = std::chrono::steady_clock::now();
+  db::Connection connection(conninfo() + " connect_timeout=60 host=127.0.0.1,127.0.0.1," + host +
+                                " port=" + frozen.port() + ",1," + port,
+                            "test");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
+  db::Tx tx(connection);
+  EXPECT_NO_THROW(tx.Raw("SELECT 1"));
+}
+
+TEST_F(ConnectionPgTest, WhenNoServerTakesASessionTheFirstSaysWhy) {
+  const FrozenServer frozen;
+  const auto [host, port] = HostAndPort();
+  const auto why = [&](const std::string& servers) -> std::string {
+    try {
+      db::Connection(conninfo() + " connect_timeout=2 " + servers, "test");
+    } catch (const Fatal& e) {
+      EXPECT_EQ(e.code(), kExitUnavailable);
+      return e.what();
+    }
+    return "a session was taken";
+  };
+  EXPECT_EQ(why("host=127.0.0.1,127.0.0.1 port=" + frozen.port() + ",1"),
+            "no database: connection to server at \"127.0.0.1\", port " + frozen.port() +
+                " failed: timeout expired");
+  EXPECT_EQ(why("host=127.0.0.1,127.0.0.1 port=1," + frozen.port()),
+            "no database: connection to server at \"127.0.0.1\", port 1 failed: Connection refused");
+  const auto reads = why("host=" + host + "," + host + " port=" + port + "," + port +
+                         " options='-c default_transaction_read_only=on' target_session_attrs=read-write");
+  EXPECT_NE(reads.find("session is read-only"), std::string::npos) << reads;
 }
 
 TEST_F(ConnectionPgTest, ASessionWithoutALimitWaits) {

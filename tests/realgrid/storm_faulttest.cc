@@ -390,6 +390,7 @@ TEST_F(StormFaultTest, NothingIsLostOrDoubledWhateverFailsAndNobodyWaitsForLong)
   for (const auto& span : away) unavailable += span.length();
   std::printf("the database was away %zu times, %.1f s of %.1f\n", away.size(), unavailable,
               ended - began);
+  for (const auto& span : away) std::printf("  from %.1f to %.1f\n", span.from, span.to);
   std::printf("%zu jobs ended; no job ended for %.1f s beyond (%.1f to %.1f), %.1f s while led "
               "(%.1f to %.1f)\n",
               ends.size(), gap.rest, gap.span.from, gap.span.to, led_gap.rest, led_gap.span.from,
