@@ -122,8 +122,7 @@ void ExportConninfo(const std::string& conninfo) {
       PQconninfoParse(conninfo.c_str(), nullptr));
   for (const auto* option = options.get(); option != nullptr && option->keyword != nullptr;
        ++option)
-    if (option->val != nullptr && option->envvar != nullptr)
-      setenv(option->envvar, option->val, 1);
+    if (option->val != nullptr && option->envvar != nullptr) setenv(option->envvar, option->val, 1);
 }
 
 }  // namespace cigri::db

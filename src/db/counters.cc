@@ -9,11 +9,9 @@ void AddCounters(Tx& tx, const CounterDeltas& deltas, const std::string& writer)
          std::int64_t>
       rows;
   for (const auto& [key, delta] : deltas.all()) {
-    if (delta.n == 0 && delta.slots == 0 && delta.sum_start == 0 && delta.riders == 0)
-      continue;
+    if (delta.n == 0 && delta.slots == 0 && delta.sum_start == 0 && delta.riders == 0) continue;
     const auto& [campaign, cluster, kind, state] = key;
-    rows.Add(campaign, cluster, kind, state, delta.n, delta.slots, delta.sum_start,
-             delta.riders);
+    rows.Add(campaign, cluster, kind, state, delta.n, delta.slots, delta.sum_start, delta.riders);
   }
   if (!rows.empty()) tx.Exec(sql::kAddCounters, writer, rows);
 }

@@ -86,12 +86,12 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       pqxx::nontransaction setup(impl_->c);
       // In one call: after a fail-over all of a grid's sessions begin at once. Plans cached while
       // tables were empty cost 1.4 times (reference: performance, section 8).
-      const auto row = setup.exec(
-          "SET plan_cache_mode = force_custom_plan; SET application_name = " +
-          setup.quote(application) +
-          "; SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'; "
-          "SET jit = off; "
-          "SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
+      const auto row =
+          setup.exec("SET plan_cache_mode = force_custom_plan; SET application_name = " +
+                     setup.quote(application) +
+                     "; SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'; "
+                     "SET jit = off; "
+                     "SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
       pid_ = row[1].as<int>();
       return row[0].as<bool>();
     });

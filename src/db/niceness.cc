@@ -14,7 +14,8 @@
 namespace cigri::db {
 namespace {
 
-// Who listens on the other end of a unix socket: PostgreSQL's first process; 0: it is no such socket.
+// Who listens on the other end of a unix socket: PostgreSQL's first process; 0: it is no such
+// socket.
 pid_t ListenerOf(int socket) {
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -46,7 +47,8 @@ void Niceness::Repeat() {
 }
 
 // The kernel deals out CPUs by sessions first (autogroup), and each server process is a session of
-// its own. Of users other than root it hears ten such words a second, all of the machine's together.
+// its own. Of users other than root it hears ten such words a second, all of the machine's
+// together.
 void Niceness::Say() {
   const std::string path = "/proc/" + std::to_string(backend_) + "/autogroup";
   const std::string nice = std::to_string(nice_);

@@ -1,9 +1,8 @@
 #include "db/pooler.h"
 
-#include "db/connect.h"
-
 #include <atomic>
 
+#include "db/connect.h"
 #include "db/deadline.h"
 
 namespace cigri::db {
@@ -20,7 +19,8 @@ int BackendOf(pqxx::transaction_base& tx) {
 
 // A pooler gives out the server that was returned last: within an open transaction the second
 // session gets the one that we have just used. Where the pooler keeps sessions it cannot.
-bool IsSharedByPooler(pqxx::connection_base& session, int backend_pid, const std::string& conninfo) {
+bool IsSharedByPooler(pqxx::connection_base& session, int backend_pid,
+                      const std::string& conninfo) {
   static std::atomic<bool> keeps_sessions{false};
   // A pooler makes up the process that it names at the start of a session.
   if (session.backendpid() == backend_pid || keeps_sessions) return false;

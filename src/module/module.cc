@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 constexpr milliseconds kHeartbeatEvery{10000};
-constexpr milliseconds kFirstRetry{100}, kLastRetry{2000};
+constexpr milliseconds kRetry{250};  // with three servers a try may be three sessions
 constexpr std::string_view kQueryCanceled = "57014";  // by an operator
 
 int g_stop_pipe = -1;
@@ -218,7 +218,6 @@ class Loop {
     fresh_ = true;
     heartbeat_at_ = {};
     retry_at_ = Clock::time_point::max();
-    retry_after_ = kFirstRetry;
   }
 
   // One line in the log when the database goes, one when it is back.
@@ -238,8 +237,7 @@ class Loop {
       if (!waiting_) log::warn("waiting for the database: {}", e.what());
     }
     waiting_ = true;
-    retry_at_ = Clock::now() + retry_after_;
-    retry_after_ = std::min(2 * retry_after_, kLastRetry);
+    retry_at_ = Clock::now() + kRetry;
     return false;
   }
 
@@ -252,7 +250,7 @@ class Loop {
 
   void Disconnect() {
     db_.reset();
-    retry_at_ = Clock::now() + retry_after_;
+    retry_at_ = Clock::now() + kRetry;
   }
 
   bool HasNotice() {
@@ -289,7 +287,6 @@ class Loop {
   double started_ = static_cast<double>(time(nullptr));
   Clock::time_point heartbeat_at_{}, last_step_ = Clock::now(),
                                      retry_at_ = Clock::time_point::max();
-  milliseconds retry_after_ = kFirstRetry;
 };
 
 // Readers of the API go before modules with much to do, and these before jobs; a module's sessions

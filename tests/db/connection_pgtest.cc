@@ -78,8 +78,9 @@ TEST_F(ConnectionPgTest, HowASessionEndedIsSaidInWordsOfTheGrid) {
   db::Tx last(*commits);
   last.Raw("SELECT 1");
   EndSession(*commits);
-  EXPECT_EQ(what([&] { last.Commit(); }),
-            ended + ": terminating connection due to administrator command (it may have committed)");
+  EXPECT_EQ(
+      what([&] { last.Commit(); }),
+      ended + ": terminating connection due to administrator command (it may have committed)");
 }
 
 struct NumberRow {
@@ -126,9 +127,7 @@ TEST_F(ConnectionPgTest, WhatBeginsATransactionIsOneMessageWithTheSettingsOfItsF
     EXPECT_EQ(tx.One(once, 1).n, 1);
     tx.Commit();
   }
-  {
-    const db::Tx nothing(*c);
-  }
+  { const db::Tx nothing(*c); }
   db::Tx tx(*c);
   db::Native(tx).conn().trace(nullptr);
   std::rewind(trace);
@@ -148,8 +147,8 @@ TEST_F(ConnectionPgTest, APlanThatWasMadeForAnEmptyTableGoesByTheIndexWhenItIsLa
   db::Tx tx(*c);
   tx.Raw("CREATE TEMP TABLE grows (n bigint PRIMARY KEY)");
   const db::Query<NumberRow> one{"OneOfMany", "SELECT n FROM grows WHERE n = $1", true};
-  const db::Query<NumberRow> scans{
-      "Scans", "SELECT pg_stat_get_xact_numscans('grows'::regclass) + $1 AS n"};
+  const db::Query<NumberRow> scans{"Scans",
+                                   "SELECT pg_stat_get_xact_numscans('grows'::regclass) + $1 AS n"};
   EXPECT_FALSE(tx.First(one, 1));
   tx.Raw("INSERT INTO grows SELECT generate_series(1, 10000)");
   const auto before = tx.One(scans, 0).n;
@@ -317,10 +316,12 @@ TEST_F(ConnectionPgTest, WhenNoServerTakesASessionTheFirstSaysWhy) {
   EXPECT_EQ(why("host=127.0.0.1,127.0.0.1 port=" + frozen.port() + ",1"),
             "no database: connection to server at \"127.0.0.1\", port " + frozen.port() +
                 " failed: timeout expired");
-  EXPECT_EQ(why("host=127.0.0.1,127.0.0.1 port=1," + frozen.port()),
-            "no database: connection to server at \"127.0.0.1\", port 1 failed: Connection refused");
-  const auto reads = why("host=" + host + "," + host + " port=" + port + "," + port +
-                         " options='-c default_transaction_read_only=on' target_session_attrs=read-write");
+  EXPECT_EQ(
+      why("host=127.0.0.1,127.0.0.1 port=1," + frozen.port()),
+      "no database: connection to server at \"127.0.0.1\", port 1 failed: Connection refused");
+  const auto reads =
+      why("host=" + host + "," + host + " port=" + port + "," + port +
+          " options='-c default_transaction_read_only=on' target_session_attrs=read-write");
   EXPECT_NE(reads.find("session is read-only"), std::string::npos) << reads;
 }
 
