@@ -32,6 +32,7 @@ struct Attempt {
     if (PQstatus(c.get()) == CONNECTION_BAD) wants = PGRES_POLLING_FAILED;
   }
   bool over() const { return wants == PGRES_POLLING_OK || wants == PGRES_POLLING_FAILED; }
+  bool refused() const { return wants == PGRES_POLLING_FAILED && !is_late; }
   pollfd Waits() const {
     const short events = wants == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     return {over() ? -1 : PQsocket(c.get()), events, 0};
@@ -60,15 +61,22 @@ int MsUntil(Clock::time_point at) {
 
 PGconn* First(const std::vector<Server>& servers) {
   std::vector<Attempt> attempts;
-  auto next = Clock::now();
+  const auto begin = Clock::now();
+  auto next = begin;
   for (;;) {
-    const bool nobody_asked = std::all_of(attempts.begin(), attempts.end(),
-                                          [](const Attempt& attempt) { return attempt.over(); });
-    if (attempts.size() < servers.size() && (nobody_asked || Clock::now() >= next)) {
-      attempts.emplace_back(servers[attempts.size()]);
-      next = attempts.size() < servers.size() ? Clock::now() + kSilence : Clock::time_point::max();
-    } else if (nobody_asked) {
-      break;
+    const bool all_over = std::all_of(attempts.begin(), attempts.end(),
+                                      [](const Attempt& attempt) { return attempt.over(); });
+    const bool all_asked = attempts.size() == servers.size();
+    if (all_asked && all_over) break;
+    if (all_over || Clock::now() >= next) {
+      next = Clock::now() + kSilence;
+      if (!all_asked) {
+        attempts.emplace_back(servers[attempts.size()]);
+      } else if (Clock::now() < begin + servers[0].timeout) {
+        // While one is silent another one may become the primary.
+        for (std::size_t i = 0; i < attempts.size(); ++i)
+          if (attempts[i].refused()) attempts[i] = Attempt(servers[i]);
+      }
     }
     auto until = next;
     std::vector<pollfd> fds;

@@ -7,10 +7,11 @@ namespace cigri::db {
 
 /// Asks the servers of a connection string in their order, as RFC 8305 asks addresses: the next one
 /// when one has refused, and also, together with it, when it is silent for a quarter of a second.
-/// libpq waits for each of them until its connect_timeout is over. The first session that one gives
-/// (a standby gives none where target_session_attrs says so) is taken. A name that has several
-/// addresses is one server, with one connect_timeout. Throws pqxx::broken_connection with what each
-/// of them said.
+/// libpq waits for each of them until its connect_timeout is over. Who has refused is asked again
+/// while another one is silent: it may become the primary meanwhile. The first session that one
+/// gives (a standby gives none where target_session_attrs says so) is taken. A name that has
+/// several addresses is one server, with one connect_timeout. Throws pqxx::broken_connection with
+/// what each of them said.
 class FirstServer : public pqxx::connectionpolicy {
  public:
   using connectionpolicy::connectionpolicy;

@@ -301,6 +301,36 @@ TEST_F(ConnectionPgTest, ASilentServerDoesNotHoldUpTheNext) {
   EXPECT_NO_THROW(tx.Raw("SELECT 1"));
 }
 
+// The old primary is frozen, and a standby takes over while a session waits for the old one.
+TEST_F(ConnectionPgTest, WhoBecomesThePrimaryWhileAnotherIsSilentIsAskedAgain) {
+  const FrozenServer frozen;
+  const auto [host, port] = HostAndPort();
+  const std::string database = pqxx::connection(conninfo()).dbname();
+  Sql("ALTER DATABASE " + database + " SET default_transaction_read_only = on");
+  const auto sessions = [&] {
+    return Sql("SELECT sessions FROM pg_stat_database WHERE datname = current_database()")[0][0]
+        .as<int>();
+  };
+  const int before = sessions();
+  std::string error;
+  std::thread waits([&, host = host, port = port] {
+    try {
+      db::Connection(conninfo() + " connect_timeout=60 host=127.0.0.1," + host +
+                         " port=" + frozen.port() + "," + port + " target_session_attrs=read-write",
+                     "test");
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  });
+  EXPECT_TRUE(test::Await([&] { return sessions() > before + 1; })) << "it was refused";
+  Sql("SET default_transaction_read_only = off; ALTER DATABASE " + database +
+      " RESET default_transaction_read_only");
+  const auto began = std::chrono::steady_clock::now();
+  waits.join();
+  EXPECT_EQ(error, "");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
+}
+
 TEST_F(ConnectionPgTest, WhenNoServerTakesASessionTheFirstSaysWhy) {
   const FrozenServer frozen;
   const auto [host, port] = HostAndPort();
