@@ -112,11 +112,10 @@ std::string FirstServer::LastWords() const {
 }
 
 std::string PqxxConnection::HowItEnded() const {
-  const std::string words = servers_.LastWords(), fatal = "FATAL:";
-  const auto at = words.find(fatal);
-  if (at == std::string::npos) return "the server has ended the session";
-  const auto reason = Split(words.substr(at + fatal.size()), '\n').front();
-  return "the server has ended the session: " + std::string(Trim(reason));
+  const std::string fatal = "FATAL:", ended = "the database session has ended";
+  std::string reason = Split(servers_.LastWords(), '\n').front();
+  if (StartsWith(reason, fatal)) reason.erase(0, fatal.size());
+  return reason.empty() ? ended : ended + ": " + std::string(Trim(reason));
 }
 
 }  // namespace cigri::db

@@ -31,7 +31,7 @@ class PqxxConnection : public pqxx::connection_base {
     init();
   }
   ~PqxxConnection() noexcept { close(); }
-  /// How the session ended: "the server has ended the session: terminating connection due to ...".
+  /// How it ended: "the database session has ended: terminating connection due to ...".
   std::string HowItEnded() const;
 
  private:

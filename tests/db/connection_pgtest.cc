@@ -69,18 +69,18 @@ TEST_F(ConnectionPgTest, HowASessionEndedIsSaidInWordsOfTheGrid) {
     }
     return "nothing was thrown";
   };
-  const std::string ended = "the server has ended the session";
+  const std::string ended = "the database session has ended: ";
   auto begins = Connect();
   EndSession(*begins);
-  EXPECT_EQ(what([&] { db::Tx(*begins).Raw("SELECT 1"); }), ended);
+  EXPECT_EQ(what([&] { db::Tx(*begins).Raw("SELECT 1"); }),
+            ended + "server closed the connection unexpectedly");
 
   auto commits = Connect();
   db::Tx last(*commits);
   last.Raw("SELECT 1");
   EndSession(*commits);
-  EXPECT_EQ(
-      what([&] { last.Commit(); }),
-      ended + ": terminating connection due to administrator command (it may have committed)");
+  EXPECT_EQ(what([&] { last.Commit(); }),
+            ended + "terminating connection due to administrator command (it may have committed)");
 }
 
 struct NumberRow {
