@@ -182,7 +182,7 @@ TEST_F(CrowdTest, ConnectionsThatWaitAreLittleWorkForOthersRequests) {
   ExpectHonestIsServed();  // all are there by now
   const double crowded = work();
   std::printf("work of a request: %.2f times\n", crowded / alone);
-  EXPECT_LT(crowded, 2 * alone);
+  EXPECT_LT(crowded, 2.5 * alone) << "1 is usual; next to other suites it was 2 once";
 }
 
 TEST_F(CrowdTest, BeyondItsConnectionsACallerLosesTheOldestThatWaits) {

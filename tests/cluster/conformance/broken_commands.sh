@@ -32,7 +32,7 @@ garbage)
   "$@" >/dev/null 2>&1
   cat "$state/garbage"
   printf '\ncigri-end 0\n' ;;
-silence)
-  "$@" >/dev/null 2>&1
+silence)  # what ssh has begun on a frontend goes on when ssh is killed
+  setsid -w "$@" >/dev/null 2>&1
   exec sleep 100 ;;
 esac
