@@ -137,15 +137,14 @@ UPDATE id_blocks SET next = next + $1 WHERE name = 'task' RETURNING next - $1 AS
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text;
 
 -- name: TryLead
--- returns: taken bool, leader text, lease_over_s double
+-- returns: taken bool, lease_over_s double
 -- One almighty leads a schema: the lock lives as long as this session. Never waits: a blocked
--- statement would keep its snapshot and hold back vacuum. `leader` is the last one, `lease_over_s`
--- for how many seconds its lease is over (negative: it is not).
+-- statement would keep its snapshot and hold back vacuum. `lease_over_s`: for how many seconds the
+-- last leader's lease is over (negative: it is not).
 SELECT pg_try_advisory_lock(hashtext('cigri almighty'), hashtext(current_schema())) AS taken,
-    coalesce(g.leader, '') AS leader,
-    least(extract(epoch FROM clock_timestamp()) - extract(epoch FROM l.ends_at), 1e6)
+    least(extract(epoch FROM clock_timestamp()) - extract(epoch FROM ends_at), 1e6)
         AS lease_over_s
-FROM grid AS g, leader_lease AS l;
+FROM leader_lease;
 
 -- name: GridId
 -- returns: grid_id text

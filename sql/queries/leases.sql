@@ -92,7 +92,7 @@ ON CONFLICT (cluster_id, runner_id) DO UPDATE
 SET until = greatest(unreachable_clusters.until, excluded.until);
 
 -- name: NotifyGrants
--- Wakes the runners of other hosts.
+-- Wakes the runners.
 SELECT pg_notify('cigri_grants', '');
 
 -- name: RemoveRunner

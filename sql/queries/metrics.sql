@@ -87,8 +87,13 @@ FROM pg_stat_replication HAVING max(replay_lag) IS NOT NULL;
 
 -- name: Readiness
 -- returns: led bool, stuck text[]
--- Whether an almighty leads, and the modules without a pass for $1 seconds, or since their end.
+-- Whether an almighty leads, and the modules without a pass for $1 seconds, or since their end; the
+-- runner when none has lived for as long.
 SELECT ends_at > now() AS led, ARRAY(
+    SELECT 'runner: none runs on any host' FROM grid
+    WHERE leading_since < now() - $1 * interval '1 second'
+        AND NOT EXISTS (SELECT FROM runners WHERE ends_at > now() - $1 * interval '1 second')
+) || ARRAY(
     SELECT name || coalesce(': does not run: ' || e.why,
         ': no pass for ' || round(extract(epoch FROM now() - m.last_pass_at)) || ' s')
     FROM modules AS m FULL JOIN ended_modules AS e USING (name)

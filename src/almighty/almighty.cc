@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "almighty/election.h"
-#include "almighty/helper.h"
 #include "almighty/lead.h"
 #include "almighty/pair.h"
 #include "core/config.h"
@@ -44,8 +43,7 @@ class Waiting {
         conninfo_(DatabaseConninfo(config)),
         term_(module::TermOf(config)),
         signals_(signals),
-        pair_(pair),
-        helper_(options) {}
+        pair_(pair) {}
 
   std::optional<Leadership> Lead() {
     std::unique_ptr<Candidate> candidate;
@@ -55,13 +53,9 @@ class Waiting {
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
         asking_since_ = Clock::now();
         if (!candidate) candidate = std::make_unique<Candidate>(conninfo_, term_);
-        if (auto won = candidate->Try()) return won;  // the helper ends before the modules start
+        if (auto won = candidate->Try()) return won;
         outage_.LedByAnother();
         silent_ = false;
-        if (LedByThisHome(candidate->leader()))
-          helper_.Stop();
-        else
-          helper_.Keep();
       } catch (const Fatal& e) {
         if (e.code() != kExitUnavailable && pair_ == nullptr) throw;
         Revive(e.what());
@@ -74,16 +68,11 @@ class Waiting {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool LedByThisHome(const std::string& leader) const {
-    return leader.empty() || (pair_ != nullptr && leader == HostAndPid(pair_->other()));
-  }
   // Waits. When the other almighty has died, it may have been the leader: its lock is free in a
   // moment.
   bool AskedToEnd() {
-    pollfd fds[3] = {{signals_, POLLIN, 0},
-                     {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0},
-                     {helper_.ended_fd(), POLLIN, 0}};
-    poll(fds, 3, static_cast<int>(pause_.count()));
+    pollfd fds[2] = {{signals_, POLLIN, 0}, {pair_ != nullptr ? pair_->died_fd() : -1, POLLIN, 0}};
+    poll(fds, 2, static_cast<int>(pause_.count()));
     if (fds[1].revents != 0) {
       pair_->Received();
       hurry_until_ = Clock::now() + kHurryFor;
@@ -127,7 +116,6 @@ class Waiting {
   Term term_;
   int signals_;
   Pair* pair_;
-  Helper helper_;
   Clock::time_point hurry_until_{}, asking_since_{}, home_seen_ = Clock::now();
   bool silent_ = false;
   milliseconds pause_{0};

@@ -33,7 +33,6 @@ bool Candidate::TakeLock() {
   db::Tx tx(*connection_);
   const auto last = TryLead(tx, term_.length);
   tx.Commit();
-  leader_ = last.name;
   last_lease_ended_ = Clock::now() - last.lease_over;
   return !last.locked;
 }

@@ -42,8 +42,6 @@ class Candidate {
   /// Tries once, without waiting; nothing when another leads. Throws Fatal(kExitUnavailable) or
   /// db::Broken when there is no database, Fatal(kExitConfig) when its schema is not ours.
   std::optional<Leadership> Try();
-  /// host:pid of whoever led when Try() found that another does; "" when nobody has yet.
-  const std::string& leader() const { return leader_; }
 
  private:
   bool TakeLock();
@@ -53,7 +51,6 @@ class Candidate {
   std::string conninfo_;
   Term term_;
   std::unique_ptr<db::Connection> connection_;
-  std::string leader_;
   std::chrono::steady_clock::time_point last_lease_ended_{};
 };
 

@@ -22,12 +22,12 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 constexpr seconds kIdleTick{30}, kRotateEvery{60};
 
-// The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh.
+// The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh. The
+// runners, one on each host, are next to the metascheduler: its answer wakes them.
 std::vector<Stage> Stages() {
   return {{"updator", true},
           {"predictor", true},
           {"metascheduler", true},
-          {"runner", false},
           {"nikita", false},
           {"notifier", false}};
 }
@@ -225,12 +225,20 @@ void Lead::Receive(std::size_t i) {
       cycles_.Wake(now + milliseconds(std::max(0ll, std::atoll(line.c_str() + 5))));
     } else if (line.rfind("done ", 0) == 0) {
       cycles_.Done(i, now);
+      if (children_[i].name() == "metascheduler") WakeRunners();
     } else if (line.rfind("fatal ", 0) == 0) {
       children_[i].Said(line.substr(6, 1000));
     } else {
       log::warn("{} wrote to its protocol: {}", children_[i].name(), line.substr(0, 200));
     }
   }
+}
+
+// There may be new grants.
+void Lead::WakeRunners() {
+  db::Tx tx(*leadership_.session, db::Tx::Sync::kOff);
+  NotifyGrants(tx);
+  tx.Commit();
 }
 
 void Lead::Reap(std::size_t i) {

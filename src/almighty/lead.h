@@ -39,6 +39,7 @@ class Lead {
   void Receive(std::size_t child);
   void Reap(std::size_t child);
   void ReceiveNotices();
+  void WakeRunners();
   void NoteEnd(const Child& child, const std::string& what);
   void Note(const std::string& code, const std::string& module, const std::string& message,
             const nlohmann::json& sample = nullptr);

@@ -25,6 +25,8 @@ std::string NameOf(const std::vector<std::string>& argv) {
 
 std::vector<Child> ServicesOf(const Options& options) {
   std::vector<Child> services;
+  services.emplace_back("runner", std::vector<std::string>{options.bin_dir + "/runner", "--loop"},
+                        false);
   if (options.modules_only) return services;
   services.emplace_back("api", std::vector<std::string>{options.bin_dir + "/api"}, false);
   std::ifstream in(options.home.services_file());
@@ -50,7 +52,7 @@ Services::~Services() {
   thread_.join();
 }
 
-std::vector<Services::Restart> Services::TakeRestarts() {
+std::map<std::string, std::string> Services::TakeRestarts() {
   const std::lock_guard lock(mutex_);
   return std::exchange(restarts_, {});
 }
@@ -120,7 +122,7 @@ void Services::Reap(Child& child) {
   const std::string how = child.Reap(Clock::now());
   log::info("{} ended: {}", child.name(), how);
   const std::lock_guard lock(mutex_);
-  restarts_.push_back({child.name(), how});
+  restarts_[child.name()] = how;
 }
 
 }  // namespace cigri::almighty

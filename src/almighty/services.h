@@ -1,5 +1,6 @@
-// The daemons of a host: its API, and the local clusters of its home.
+// The daemons of a host: its runner, its API, and the local clusters of its home.
 #pragma once
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -21,11 +22,9 @@ class Services {
   ~Services();
   Services(const Services&) = delete;
 
-  struct Restart {
-    std::string name, how;  ///< "localcluster[alpha]", "exit code 3"
-  };
-  /// What has exited and is restarted since the last call.
-  std::vector<Restart> TakeRestarts();
+  /// What has exited and is restarted since the last call, and how it ended last:
+  /// "localcluster[alpha]" -> "exit code 3".
+  std::map<std::string, std::string> TakeRestarts();
 
  private:
   void Run();
@@ -39,7 +38,7 @@ class Services {
   process::Fd place_, stop_;
   std::vector<Child> children_;
   std::mutex mutex_;
-  std::vector<Restart> restarts_;
+  std::map<std::string, std::string> restarts_;
   std::thread thread_;
 };
 

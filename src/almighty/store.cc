@@ -1,13 +1,14 @@
 #include "almighty/store.h"
 
 #include <sql/grid.h>
+#include <sql/leases.h>
 
 namespace cigri::almighty {
 
 LastLeader TryLead(db::Tx& tx, std::chrono::milliseconds term) {
-  auto row = tx.One(sql::kTryLead);
+  const auto row = tx.One(sql::kTryLead);
   if (row.taken) tx.Exec(sql::kReserveLease, static_cast<double>(term.count()) / 1000);
-  return {!row.taken, std::move(row.leader),
+  return {!row.taken,
           std::chrono::milliseconds(static_cast<std::int64_t>(1000 * row.lease_over_s))};
 }
 
@@ -28,6 +29,8 @@ std::size_t EndTransactionsOfOldEpoch(db::Tx& tx) {
 }
 
 std::string ServerAddress(db::Tx& tx) { return tx.One(sql::kServerAddress).address; }
+
+void NotifyGrants(db::Tx& tx) { tx.Exec(sql::kNotifyGrants); }
 
 LeaderView LoadLeaderView(db::Tx& tx) {
   const auto row = tx.One(sql::kLeaderView);

@@ -11,7 +11,6 @@ namespace cigri::almighty {
 /// What a candidate finds.
 struct LastLeader {
   bool locked = false;                      ///< its session has the leader's lock
-  std::string name;                         ///< host:pid; "" when nobody has led yet
   std::chrono::milliseconds lease_over{0};  ///< its lease ended so long ago; negative: it has not
 };
 /// Takes the leader's lock for as long as the session lives, with `term` to begin an epoch, unless
@@ -34,5 +33,7 @@ struct LeaderView {
 /// The database server of this session: "10.0.0.2:5432", or its socket.
 std::string ServerAddress(db::Tx& tx);
 LeaderView LoadLeaderView(db::Tx& tx);
+/// Wakes the runners of all hosts.
+void NotifyGrants(db::Tx& tx);
 
 }  // namespace cigri::almighty

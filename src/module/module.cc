@@ -139,9 +139,10 @@ class Loop {
       if (db_ && HasNotice()) next = Clock::now();
       if (Clock::now() >= std::min(next, g_own_waker.due())) {
         g_own_waker.Clear();
+        RenewIfIdle();
         GuardedPass(++number_);
-        if (stop_) break;
         next = Clock::now() + options_.loop_every;
+        continue;  // notices that came during a statement do not wake poll()
       }
       pollfd fds[2] = {{self_, POLLIN, 0}, {db_ ? db_->socket() : -1, POLLIN, 0}};
       poll(fds, 2, MsUntil(std::min({next, g_own_waker.due(), retry_at_})));
@@ -180,7 +181,7 @@ class Loop {
 
   void Pass(std::int64_t number) {
     const auto began = Clock::now();
-    Step step{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_, alone()};
+    Step step{*db_, config_, epoch_, number, fresh_, *waker_, conninfo_};
     pass_(step);
     fresh_ = false;
     ++passes_;
@@ -191,7 +192,7 @@ class Loop {
   bool alone() const { return waker_ == &g_own_waker; }
 
   void Heartbeat(double took_ms) {
-    if (!alone() || !options_.on_each_host) {
+    if (!options_.on_each_host) {
       db::Tx tx(*db_, db::Tx::Sync::kOff);
       tx.Exec(sql::kHeartbeat, options_.name, HostName(), static_cast<int>(getpid()), epoch_,
               started_, passes_, took_ms);

@@ -39,7 +39,6 @@ struct Step {
   bool fresh;    ///< first pass on this connection: what was remembered of the tables may be wrong
   Waker& waker;  ///< lives as long as the process
   const std::string& conninfo;  ///< for the connections of the module's own threads
-  bool alone = false;           ///< no almighty sends it steps
 };
 
 struct Options {
@@ -49,7 +48,7 @@ struct Options {
   std::chrono::milliseconds loop_every{5000};
   /// Alone: notices that start a pass.
   std::vector<std::string> notices{"cigri_wake"};
-  /// Each host may have one that runs alone: that one writes no row of table `modules`.
+  /// Each host has one: it writes no row of table `modules`.
   bool on_each_host = false;
 };
 

@@ -1,8 +1,20 @@
 #include "runner/cluster_runner.h"
 
+#include "core/error.h"
 #include "core/log.h"
 
 namespace cigri::runner {
+
+namespace {
+
+bool IsOutage(const std::exception& e) {
+  const auto* fatal = dynamic_cast<const Fatal*>(&e);
+  return dynamic_cast<const db::Broken*>(&e) != nullptr ||
+         dynamic_cast<const db::InDoubt*>(&e) != nullptr ||
+         (fatal != nullptr && fatal->code() == kExitUnavailable);
+}
+
+}  // namespace
 
 ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, std::int64_t lease, Shared& shared)
     : session_(row, lease, shared), thread_([this] {
@@ -54,7 +66,10 @@ void ClusterRunner::Loop() {
     } catch (const std::exception& e) {
       // What was intended stays intended: the next pass looks it up before it sends anything.
       outcomes_.Expect();
-      session_.BackOff(e.what());
+      if (IsOutage(e))
+        session_.AwaitDatabase();
+      else
+        session_.BackOff(e.what());
     }
   }
 }
@@ -68,9 +83,10 @@ void ClusterRunner::ReportUnreachable() {
   session_.Transact([&](db::Tx& tx) { reported_ = session_.store.MarkUnreachable(tx); },
                     db::Tx::Sync::kOff);
   if (reported_)
-    log::warn("[{}] cannot be reached from here, and the leader reaches it: another runner is to "
-              "serve it",
-              session_.name);
+    log::warn(
+        "[{}] cannot be reached from here, and the leader reaches it: another runner is to "
+        "serve it",
+        session_.name);
 }
 
 void ClusterRunner::Pass() {

@@ -18,7 +18,7 @@ ClusterSession::ClusterSession(const clusterdb::ClusterRow& row, std::int64_t le
       shared(a_shared),
       store(row.config.id, shared.grid_id, shared.epoch, lease),
       driver(clusterdb::MakeDriver(shared.make_driver, row, shared.conninfo,
-                                    clusterdb::Caller::kRunner)),
+                                   clusterdb::Caller::kRunner)),
       caps(driver->capabilities()) {}
 
 void ClusterSession::Transact(const std::function<void(db::Tx&)>& body, db::Tx::Sync sync) {
@@ -41,6 +41,12 @@ void ClusterSession::BackOff(const std::string& why) {
   if (failures_ == 1 || failures_ % 10 == 0)
     log::warn("[{}] submits nothing for {}: {}", name, HumanDuration(s), why);
   shared.waker.WakeIn(pause + milliseconds(5));
+}
+
+void ClusterSession::AwaitDatabase() {
+  constexpr milliseconds kRetry{250};
+  not_before_ = Clock::now() + kRetry;
+  shared.waker.WakeIn(kRetry + milliseconds(5));
 }
 
 }  // namespace cigri::runner

@@ -51,6 +51,9 @@ class ClusterSession {
   /// Sends nothing for a while: 0.05 s after the first failure in a row, then twice as long each
   /// time, at most a minute.
   void BackOff(const std::string& why);
+  /// Nor while the database is away, which is not the cluster's failure: asks again each quarter of
+  /// a second.
+  void AwaitDatabase();
   bool BackingOff() const { return Clock::now() < not_before_; }
   /// A submission succeeded: the next failure counts as the first one.
   void ResetBackOff() { failures_ = 0; }

@@ -1,5 +1,5 @@
-// runner: submits to the clusters what the plan grants. The almighty wakes it and does not wait
-// for it.
+// runner: submits to the clusters what the plan grants. Each host has one, whoever leads: the
+// almighty that leads wakes all of them after each plan, and waits for none.
 #include "core/error.h"
 #include "runner/runner.h"
 
@@ -7,13 +7,14 @@ namespace {
 
 int Main(int argc, char** argv) {
   cigri::runner::Runner runner;
-  const int code = cigri::module::Run(
-      argc, argv,
-      {.name = "runner",
-       .description = "submits what the plan grants to the clusters",
-       .notices = {"cigri_wake", "cigri_grants"},
-       .on_each_host = true},
-      [&](cigri::module::Step& step) { runner.Pass(step); });
+  const int code =
+      cigri::module::Run(argc, argv,
+                         {.name = "runner",
+                          .description = "submits what the plan grants to the clusters",
+                          .loop_every = std::chrono::seconds(30),
+                          .notices = {"cigri_grants"},
+                          .on_each_host = true},
+                         [&](cigri::module::Step& step) { runner.Pass(step); });
   std::_Exit(code);  // a thread may await an answer: the next runner looks up its batch
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 /// Calls under way at once; more wait. Each local cluster has a poll that waits.
 constexpr int kMostCalls = 32;
-constexpr int kLookEveryMs = 30000, kAgainMs = 1000;
+constexpr int kLookEveryMs = 30000, kAgainMs = 250;
 
 struct Answered {
   std::int64_t id = 0;

@@ -12,7 +12,8 @@ constexpr std::chrono::seconds kLoadEvery{1};
 }  // namespace
 
 void Runner::Pass(module::Step& step) {
-  if (step.fresh) Start(step);
+  if (!shared_) Start(step);
+  if (step.fresh) loaded_at_ = {};
   if (shared_->stale || leases_->lost())
     throw module::StaleEpoch("another runner has a cluster of this one");
   GiveClusters();
@@ -22,14 +23,6 @@ void Runner::Pass(module::Step& step) {
     db::Tx tx(step.db, db::Tx::Sync::kOff);
     busy = ClustersWithWork(tx);
     if (!busy.empty()) Refresh(tx);
-    // Only the runner of the leader's cycles knows when there may be new grants.
-    const auto held = leases_->Held();
-    const bool others = std::any_of(busy.begin(), busy.end(),
-                                    [&](std::int64_t id) { return held.count(id) == 0; });
-    if (others && !step.alone) {
-      NotifyGrants(tx);
-      tx.Commit();
-    }
   }
   for (const auto id : busy)
     if (const auto it = runners_.find(id); it != runners_.end()) it->second.runner->Wake();
@@ -48,8 +41,8 @@ void Runner::GiveClusters() {
   }
 }
 
+// Once: the threads of clusters outlive sessions of the database, also one that awaits an answer.
 void Runner::Start(module::Step& step) {
-  runners_.clear();
   if (!leases_)
     leases_ = std::make_unique<Leases>(step.conninfo, module::TermOf(step.config), step.waker);
   if (!relay_)
@@ -68,7 +61,6 @@ void Runner::Start(module::Step& step) {
                            step.waker,
                            step.conninfo,
                            make_driver_});
-  loaded_at_ = {};
 }
 
 // Operators add and change clusters while the runner runs.

@@ -40,8 +40,6 @@ void CountBatch(CounterDeltas& deltas, std::int64_t cluster, const ClaimedBatch&
     CountElement(deltas, cluster, batch, state, i, sign);
 }
 
-void NotifyGrants(db::Tx& tx) { tx.Exec(sql::kNotifyGrants); }
-
 void Store::HoldLease(db::Tx& tx) const {
   if (tx.Exec(sql::kHoldCluster, cluster_id_, lease_).empty())
     throw module::StaleEpoch("another runner has cluster " + std::to_string(cluster_id_));

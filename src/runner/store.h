@@ -1,12 +1,12 @@
 // All SQL of the runner. Each function is a part of one transaction; the caller commits.
 #pragma once
+#include <sql/restores.h>
+
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <sql/restores.h>
 
 #include "cluster/cluster.h"
 #include "core/counters.h"
@@ -25,7 +25,7 @@ struct ClaimedBatch {
   std::string tag;
   std::string cluster_login;  ///< who the owner of the campaign is on the cluster
   int slots = 1;
-  int tasks_per_job = 1;  ///< elements that share a job
+  int tasks_per_job = 1;                ///< elements that share a job
   double walltime_x = 1, memory_x = 1;  ///< of what the campaign asks for; the same for all tasks
   int least_walltime_s = 0;             ///< with `walltime: auto`
   std::vector<ClaimedTask> tasks;       ///< element by element; idx -1 for prologue and epilogue
@@ -94,8 +94,6 @@ struct LearntLimits {
 
 /// Clusters for which the plan grants something, or where the runner has something to finish.
 std::set<std::int64_t> ClustersWithWork(db::Tx& tx);
-/// Wakes the runners of other hosts.
-void NotifyGrants(db::Tx& tx);
 /// What distinguishes the tags of this grid.
 std::string GridId(db::Tx& tx);
 
@@ -146,8 +144,8 @@ class Store {
   /// Puts the batches among `tags` that the database does not know in doubt, and takes their tasks
   /// from those that wait. Throws StaleEpoch.
   AdoptedTags AdoptTags(db::Tx& tx, const std::vector<std::string>& tags);
-  /// The cluster has been asked; nothing happens while a batch of campaigns up to `last_campaign` is
-  /// in doubt there.
+  /// The cluster has been asked; nothing happens while a batch of campaigns up to `last_campaign`
+  /// is in doubt there.
   void EndReconciliation(db::Tx& tx, std::int64_t last_campaign);
 
   /// Batches to be released. Takes the notes of the updator about batches on hold again.

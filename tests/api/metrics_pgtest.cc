@@ -44,7 +44,7 @@ class MetricsPgTest : public ApiTest {
         "(1, 10, 3, 6, 1, 4, 4, 0);"
         "INSERT INTO cluster_status (cluster_id, polled_at, answered_at) VALUES (1, now(), now());"
         "INSERT INTO modules (name, host, pid, epoch, passes, last_pass_at, last_pass_ms) VALUES "
-        "('updator', 'h', 1, 1, 7, now(), 12.5), ('runner', 'h', 2, 1, 9, now(), 1);"
+        "('updator', 'h', 1, 1, 7, now(), 12.5), ('nikita', 'h', 2, 1, 9, now(), 1);"
         "UPDATE leader_lease SET ends_at = now() + interval '1 hour'");
     Submit();
     Sql("UPDATE campaigns SET submission_time = now() - interval '1 hour'");
@@ -89,7 +89,7 @@ TEST_F(MetricsPgTest, HaveThePresentNumbersOfTheGrid) {
         "cigri_campaigns{state=\"in_treatment\"} 1\n", "cigri_tasks_waiting 5\n",
         "cigri_tasks_submitted_total 5\n", "cigri_campaigns_submitted_total 1\n",
         "cigri_cycle_duration_seconds 0.0125\n", "cigri_database_up 1\n",
-        "cigri_module_passes_total{module=\"runner\"} 9\n",
+        "cigri_module_passes_total{module=\"nikita\"} 9\n",
         "# TYPE cigri_api_request_duration_seconds histogram\n",
         "cigri_api_requests_total{code=\"2xx\",method=\"POST\"} 1\n"})
     EXPECT_THAT(text, HasSubstr(line));
@@ -181,19 +181,25 @@ TEST_F(MetricsPgTest, ReadyBlamesTheDatabaseTheLeaderOrTheModule) {
   EXPECT_EQ(Ask("", "GET", "/health").status, 200) << "the API and its database are well";
   Sql("UPDATE modules SET last_pass_at = now()");
   EXPECT_EQ(Ask("", "GET", "/ready").status, 200);
-  const std::string ended = "INSERT INTO events (class, code, fingerprint, message, sample) VALUES "
-                            "('log', 'MODULE_RESTARTED', ";
-  Sql(ended + "'runner', 'runner ended: a schema; run `x`', '{\"makes_passes\": true}');" + ended +
-      "'nikita', 'nikita ended: signal 9', '{\"makes_passes\": true}');" + ended +
+  Sql("UPDATE grid SET leading_since = now() - interval '1 minute'; DELETE FROM runners");
+  EXPECT_EQ(Ask("", "GET", "/ready").body["message"], "runner: none runs on any host");
+  Sql("INSERT INTO runners (id, host, home, pid, session, ends_at) "
+      "VALUES ('a', 'h', 'h:/', 1, 1, now())");
+  EXPECT_EQ(Ask("", "GET", "/ready").status, 200);
+  const std::string ended =
+      "INSERT INTO events (class, code, fingerprint, message, sample) VALUES "
+      "('log', 'MODULE_RESTARTED', ";
+  Sql(ended + "'notifier', 'notifier ended: a schema; run `x`', '{\"makes_passes\": true}');" +
+      ended + "'nikita', 'nikita ended: signal 9', '{\"makes_passes\": true}');" + ended +
       "'api', 'api ended: signal 9', NULL)");
   const auto ready = Ask("", "GET", "/ready");
   EXPECT_EQ(ready.body["problem"], "module_stuck");
   EXPECT_EQ(ready.body["message"],
-            "nikita: does not run: signal 9; runner: does not run: a schema; run `x`")
+            "nikita: does not run: signal 9; notifier: does not run: a schema; run `x`")
       << "also one that never made a pass";
   EXPECT_EQ(Ask("", "GET", "/health").body["stuck"],
-            (json{"nikita: does not run: signal 9", "runner: does not run: a schema; run `x`"}));
-  Sql("INSERT INTO modules (name, host, pid, epoch, last_pass_at) VALUES ('nikita', 'h', 3, 1, "
+            (json{"nikita: does not run: signal 9", "notifier: does not run: a schema; run `x`"}));
+  Sql("INSERT INTO modules (name, host, pid, epoch, last_pass_at) VALUES ('notifier', 'h', 3, 1, "
       "now()) ON CONFLICT DO NOTHING; UPDATE modules SET last_pass_at = now()");
   EXPECT_EQ(Ask("", "GET", "/ready").status, 200) << "they have made a pass since";
   EXPECT_EQ(Ask("", "GET", "/health").body["stuck"], json::array());

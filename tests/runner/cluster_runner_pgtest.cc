@@ -227,6 +227,26 @@ TEST_F(ClusterRunnerPgTest, TheFirstClaimNeedsOneSessionOfThePool) {
   EXPECT_TRUE(WakeUntilRow("live HAVING count(*) = 2"));
 }
 
+// After an outage of some seconds it waited up to a minute, as for a cluster that refuses.
+TEST_F(ClusterRunnerPgTest, AFaultOfTheDatabaseIsNoFailureOfTheCluster) {
+  GivenOar("api_auth_type = 'none'");
+  Start();
+  GivenGrant(GivenCampaign({.ntasks = 1}), 1, 1);
+  TakesJobs(1);
+  const auto blocker = Connect();
+  db::Tx lock(*blocker);
+  lock.Raw("UPDATE cluster_leases SET since = now()");
+  for (int cuts = 0; cuts < 12;)
+    ASSERT_TRUE(WakeUntil([&] {
+      const auto ended = Sql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE "
+                             "application_name = 'runner' AND wait_event_type = 'Lock'");
+      cuts += static_cast<int>(ended.size());
+      return !ended.empty();
+    })) << cuts;
+  lock.Commit();
+  EXPECT_TRUE(WakeUntilRow("batches WHERE state = 'recorded'"));
+}
+
 TEST_F(ClusterRunnerPgTest, UnderACeilingOnCallsNoMinuteHoldsMore) {
   GivenOar("max_calls_per_min = 10");
   GivenToken();

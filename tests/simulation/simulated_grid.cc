@@ -1,5 +1,7 @@
 #include "tests/simulation/simulated_grid.h"
 
+#include <sql/grid.h>
+
 #include "almighty/store.h"
 #include "core/error.h"
 #include "metascheduler/metascheduler.h"
@@ -14,10 +16,10 @@ namespace {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-constexpr milliseconds kAskEvery{1000}, kAfterFailure{200}, kTick{5000};
+constexpr milliseconds kAskEvery{1000}, kAfterFailure{200}, kTick{5000}, kRunnerPasses{30000};
 
 std::vector<almighty::Stage> Stages() {
-  return {{"updator", true}, {"metascheduler", true}, {"runner", false}, {"nikita", false}};
+  return {{"updator", true}, {"metascheduler", true}, {"nikita", false}};
 }
 
 template <typename T, typename... Args>
@@ -40,7 +42,7 @@ std::int64_t Nanoseconds(almighty::Time time) { return time.time_since_epoch().c
 
 SimulatedModule::SimulatedModule(Settings settings)
     : settings_(std::move(settings)), process_(world::NewProcess(settings_.name)) {
-  sessions::SetEpoch(process_, settings_.epoch);
+  if (settings_.epoch) sessions::SetEpoch(process_, epoch_ = *settings_.epoch);
   const world::Enter enter(process_);
   thread_ = std::thread([this] { Main(); });
 }
@@ -74,9 +76,10 @@ void SimulatedModule::PassOnce(const Pass& pass, std::int64_t number) {
       db_.reset();
       db_ = std::make_unique<db::Connection>(settings_.conninfo, "cigri " + settings_.name);
       fresh_ = true;
+      if (!settings_.epoch) epoch_ = db::Tx(*db_).One(sql::kCurrentEpoch).epoch;
     }
-    module::Step step{*db_,   *settings_.config, settings_.epoch,   number,
-                      fresh_, *settings_.waker,  settings_.conninfo};
+    module::Step step{
+        *db_, *settings_.config, epoch_, number, fresh_, *settings_.waker, settings_.conninfo};
     pass(step);
     fresh_ = false;
   } catch (const module::StaleEpoch&) {
@@ -96,11 +99,58 @@ SimulatedAlmighty::SimulatedAlmighty(const std::string& name, std::string connin
       process_(world::NewProcess(name)) {
   const world::Enter enter(process_);
   thread_ = std::thread([this] { Main(); });
+  runner_thread_ = std::thread([this] { KeepRunner(); });
 }
 
 SimulatedAlmighty::~SimulatedAlmighty() {
   sessions::Kill(process_);
   thread_.join();
+  runner_thread_.join();
+}
+
+void SimulatedAlmighty::RunnerWaker::WakeIn(milliseconds delay) {
+  const auto at = Clock::now() + delay;
+  if (!due || at < *due) due = at;
+}
+
+// As Services in services.cc, and as the runner's own loop in module.cc.
+void SimulatedAlmighty::KeepRunner() {
+  Restart restart;
+  almighty::Time next{};
+  std::int64_t number = 0;
+  int seen = plans_;
+  while (!world::IsDead(process_)) {
+    const auto now = Clock::now();
+    if (runner_ && runner_->ended()) {
+      runner_.reset();
+      restart.Postpone(now);
+    }
+    if (!runner_ && now >= restart.at) {
+      restart.started = next = now;
+      runner_ = std::make_unique<SimulatedModule>(
+          SimulatedModule::Settings{.name = "runner",
+                                    .conninfo = conninfo_,
+                                    .make = [this] { return MakePass("runner", site_); },
+                                    .config = &config_,
+                                    .waker = &runner_waker_});
+    }
+    next = std::min(next, runner_waker_.due.value_or(next));
+    if (runner_ && (now >= next || plans_ != seen)) {
+      seen = plans_;
+      next = now + kRunnerPasses;
+      runner_waker_.due.reset();
+      runner_->Step(++number);
+    }
+    const auto until = runner_ ? next : restart.at;
+    world::WaitUntil(
+        [&] {
+          return world::IsDead(process_) ||
+                 (runner_ && (runner_->ended() || plans_ != seen ||
+                              (runner_waker_.due && *runner_waker_.due < until)));
+        },
+        Nanoseconds(until));
+  }
+  runner_.reset();
 }
 
 void SimulatedAlmighty::WakeIn(milliseconds delay) {
@@ -170,7 +220,7 @@ void SimulatedAlmighty::LeadOn(almighty::Leadership& leadership) {
     for (std::size_t i = 0; i < modules_.size(); ++i)
       if (!modules_[i]) next = std::min(next, restarts_[i].at);
     world::WaitUntil([this] { return world::IsDead(process_) || HasNews(); }, Nanoseconds(next));
-    Receive(cycles);
+    Receive(cycles, *leadership.session);
   }
 }
 
@@ -205,10 +255,17 @@ bool SimulatedAlmighty::HasNews() const {
 }
 
 // What the modules have written to their pipes.
-void SimulatedAlmighty::Receive(almighty::Cycles& cycles) {
+void SimulatedAlmighty::Receive(almighty::Cycles& cycles, db::Connection& session) {
   if (wanted_) cycles.Wake(*std::exchange(wanted_, std::nullopt));
-  for (std::size_t i = 0; i < modules_.size(); ++i)
-    if (modules_[i] && modules_[i]->TakeDone()) cycles.Done(i, Clock::now());
+  for (std::size_t i = 0; i < modules_.size(); ++i) {
+    if (!modules_[i] || !modules_[i]->TakeDone()) continue;
+    cycles.Done(i, Clock::now());
+    if (Stages()[i].name != "metascheduler") continue;
+    db::Tx tx(session, db::Tx::Sync::kOff);
+    almighty::NotifyGrants(tx);
+    tx.Commit();
+    ++plans_;
+  }
 }
 
 }  // namespace cigri::test

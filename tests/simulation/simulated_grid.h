@@ -1,6 +1,7 @@
-// A grid in this process: almighties that stand for election, the modules of whoever leads, each a
-// process of the world (scheduler.h) with threads and sessions of its own. They run what the
-// programs run; only the pipes between almighty and modules are calls.
+// A grid in this process: almighties that stand for election, a runner each, the modules of whoever
+// leads, each a process of the world (scheduler.h) with threads and sessions of its own. They run
+// what the programs run; only the pipes between almighty and modules, and what wakes the runners,
+// are calls.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -24,7 +25,7 @@ class SimulatedModule {
   using Pass = std::function<void(module::Step&)>;
   struct Settings {
     std::string name, conninfo;
-    std::int64_t epoch = 0;
+    std::optional<std::int64_t> epoch;  ///< none: the present one, whoever leads later
     std::function<Pass()> make;
     const Config* config = nullptr;
     module::Waker* waker = nullptr;
@@ -45,6 +46,7 @@ class SimulatedModule {
 
   const Settings settings_;
   std::unique_ptr<db::Connection> db_;
+  std::int64_t epoch_ = 0;
   bool fresh_ = true, done_ = false, ended_ = false, stale_ = false;
   std::optional<std::int64_t> asked_;
   const int process_;
@@ -56,7 +58,7 @@ class SimulatedAlmighty : public module::Waker {
  public:
   SimulatedAlmighty(const std::string& name, std::string conninfo, SimulatedSite& site,
                     const Config& config);
-  /// Its process is killed, and its modules with it.
+  /// Its process is killed, and its modules and its runner with it.
   ~SimulatedAlmighty() override;
   bool ended() const { return ended_; }
   int process() const { return process_; }
@@ -64,12 +66,24 @@ class SimulatedAlmighty : public module::Waker {
   void WakeIn(std::chrono::milliseconds delay) override;
 
  private:
+  struct Restart {
+    almighty::Time at{}, started{};
+    int deaths = 0;
+    void Postpone(almighty::Time now);
+  };
+  /// Of the runner: a pass of its own, no cycle.
+  struct RunnerWaker : module::Waker {
+    std::optional<almighty::Time> due;
+    void Wake() override { WakeIn(std::chrono::milliseconds(0)); }
+    void WakeIn(std::chrono::milliseconds delay) override;
+  };
   void Main();
+  void KeepRunner();
   void Lead(almighty::Leadership leadership);
   void LeadOn(almighty::Leadership& leadership);
   void StartModules(almighty::Cycles& cycles, std::int64_t epoch);
   bool HasNews() const;
-  void Receive(almighty::Cycles& cycles);
+  void Receive(almighty::Cycles& cycles, db::Connection& session);
 
   const std::string conninfo_;
   SimulatedSite& site_;
@@ -77,15 +91,13 @@ class SimulatedAlmighty : public module::Waker {
   const module::Term term_;
   bool ended_ = false;
   std::optional<almighty::Time> wanted_;
-  struct Restart {
-    almighty::Time at{}, started{};
-    int deaths = 0;
-    void Postpone(almighty::Time now);
-  };
   std::vector<std::unique_ptr<SimulatedModule>> modules_;
   std::vector<Restart> restarts_;
+  RunnerWaker runner_waker_;
+  std::unique_ptr<SimulatedModule> runner_;
+  static inline int plans_ = 0;  // of all leaders: each wakes all runners
   const int process_;
-  std::thread thread_;
+  std::thread thread_, runner_thread_;
 };
 
 }  // namespace cigri::test

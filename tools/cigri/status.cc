@@ -136,6 +136,8 @@ void PrintClusters(const json& status) {
 
 // Which host serves which clusters.
 void PrintRunners(const json& status) {
+  if (!status.contains("runners") && !status.contains("error"))
+    std::printf("NO RUNNER runs: no job is sent\n");
   for (const auto& r : status.value("runners", json::array())) {
     const auto clusters = r["clusters"].get<std::vector<std::string>>();
     const std::string names = clusters.empty() ? "no cluster" : Join(clusters, ", ");
