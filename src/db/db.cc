@@ -20,6 +20,8 @@
 namespace cigri::db {
 namespace {
 
+constexpr const char* kAnswersNobody = "the database answers nobody";
+
 struct Inbox : pqxx::notification_receiver {
   Inbox(pqxx::connection_base& c, const std::string& channel, std::set<std::string>& seen)
       : notification_receiver(c, channel), seen_(seen) {}
@@ -33,9 +35,11 @@ struct Connection::Impl {
   explicit Impl(const std::string& conninfo) : c(conninfo) {
     const char *host = c.hostname(), *port = c.port();
     if (host != nullptr && port != nullptr) server = ServerName(host, port);
+    session.emplace(c.sock(), server);
   }
   PqxxConnection c;
   std::string server;  ///< the one of several that this session has
+  std::optional<OpenSession> session;
   std::set<std::string> prepared;
   bool generic = false;  ///< as SetPlans left it
   Niceness niceness;
@@ -51,9 +55,9 @@ auto Connection::Limited(const Body& body) -> decltype(body()) {
       case Deadline::End::kLimit:
         return "the database has not answered for " + HumanDuration(limit_.count() / 1000.0);
       case Deadline::End::kServerSilent:
-        return "the database answers nobody";
+        return kAnswersNobody;
       default:
-        return impl_->c.HowItEnded();
+        return impl_->session->silent() ? kAnswersNobody : impl_->c.HowItEnded();
     }
   };
   try {
@@ -116,7 +120,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
 }
 Connection::~Connection() = default;
 
-bool Connection::alive() const { return impl_->c.is_open(); }
+bool Connection::alive() const { return impl_->c.is_open() && !impl_->session->silent(); }
 int Connection::socket() const { return impl_->c.sock(); }
 
 void Connection::Listen(const std::string& channel) {
@@ -268,6 +272,7 @@ Pool::Lease Pool::Get() {
   if (away_since_)
     changed_.wait_until(lock, std::max(*away_since_ + kPatience, Clock::now() + kBetweenTries),
                         [&] { return !away_since_; });
+  while (!idle_.empty() && !idle_.back().connection->alive()) idle_.pop_back();
   try {
     if (away_since_) ThrowAway();
     if (idle_.empty()) return Lease(this, Make(lock));

@@ -47,6 +47,19 @@ class Watch {
     const std::lock_guard lock(mutex_);
     return waits_.at(id).ended;
   }
+  std::uint64_t AddSession(int fd, std::string server) {
+    const std::lock_guard lock(mutex_);
+    sessions_[++last_] = {fd, std::move(server)};
+    return last_;
+  }
+  void RemoveSession(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    sessions_.erase(id);
+  }
+  bool IsSilent(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    return sessions_.at(id).silent;
+  }
 
  private:
   struct Wait {
@@ -58,6 +71,12 @@ class Watch {
       ended = why;
       shutdown(fd, SHUT_RDWR);
     }
+  };
+
+  struct Session {
+    int fd = -1;
+    std::string server;
+    bool silent = false;
   };
 
   // Signals are for the threads of the program that wait for them.
@@ -99,17 +118,23 @@ class Watch {
     const bool answers = Answers(server);
     lock.lock();
     for (auto& [id, wait] : waits_) {
-      if (wait.ended != End::kNone || wait.server != server || wait.ask > Clock::now()) continue;
-      if (answers)
-        wait.ask = Clock::now() + kAskEvery;
-      else
+      if (wait.ended != End::kNone || wait.server != server) continue;
+      if (!answers)
         wait.Cut(End::kServerSilent);
+      else if (wait.ask <= Clock::now())
+        wait.ask = Clock::now() + kAskEvery;
+    }
+    for (auto& [id, session] : sessions_) {
+      if (answers || session.server != server) continue;
+      session.silent = true;
+      shutdown(session.fd, SHUT_RDWR);
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Wait> waits_;
+  std::map<std::uint64_t, Session> sessions_;
   Clock::time_point wakes_at_ = Clock::time_point::max();
   std::uint64_t last_ = 0;
   bool started_ = false;
@@ -125,6 +150,11 @@ Deadline::~Deadline() {
   if (id_ != 0) Watch::OfProcess().Remove(id_);
 }
 End Deadline::ended() const { return id_ != 0 ? Watch::OfProcess().Ended(id_) : End::kNone; }
+
+OpenSession::OpenSession(int fd, std::string server)
+    : id_(Watch::OfProcess().AddSession(fd, std::move(server))) {}
+OpenSession::~OpenSession() { Watch::OfProcess().RemoveSession(id_); }
+bool OpenSession::silent() const { return Watch::OfProcess().IsSilent(id_); }
 
 std::string ServerName(const std::string& host, const std::string& port) {
   return "host='" + host + "' port=" + port;

@@ -110,25 +110,27 @@ void Leases::Loop() {
       if (!failed_) log::warn("cannot renew its lease: {}", e.what());
       failed_ = true;
       others_return_ = Clock::time_point::max();
-      if (db_ && !db_->alive()) db_.reset();
     }
   }
 }
 
 // True when the pass of the runner has something to do about it.
 bool Leases::Turn() {
-  if (!db_) db_ = std::make_unique<db::Connection>(conninfo_, "cigri runner", term_.patience());
+  if (!db_ || !db_->alive())
+    db_ = std::make_unique<db::Connection>(conninfo_, "cigri runner", term_.patience());
   const bool resumed = Over();
-  Renew();
-  if (lost_) return true;
   GiveEnded();
   std::vector<LeasedCluster> clusters;
   std::vector<std::string> living;
+  const auto began = Clock::now();
   {
     db::Tx tx(*db_, db::Tx::Sync::kOff);
+    if (!Renew(tx)) return true;
     for (auto& row : tx.Exec(sql::kLivingRunners)) living.push_back(std::move(row.id));
     clusters = LoadLeases(tx);
+    tx.Commit();
   }
+  Renewed(began);
   if (std::find(living.begin(), living.end(), id_) == living.end()) living.push_back(id_);
   const auto version = version_.load();
   Settle(clusters);
@@ -146,18 +148,18 @@ bool Leases::Turn() {
 }
 
 // The first time it makes its row. Later there is none when the database is of an older state.
-void Leases::Renew() {
-  const auto began = Clock::now();
-  db::Tx tx(*db_, db::Tx::Sync::kOff);
+bool Leases::Renew(db::Tx& tx) {
   if (!added_) {
     tx.Exec(sql::kAddRunner, id_, HostName(), HostName() + ":" + CigriHome(),
             static_cast<int>(getpid()), SecondsOf(term_.length));
   } else if (tx.Exec(sql::kRenewRunner, id_, SecondsOf(term_.length)) == 0) {
     log::warn("the database does not know this runner any more");
     lost_ = true;
-    return;
   }
-  tx.Commit();
+  return !lost_;
+}
+
+void Leases::Renewed(Clock::time_point began) {
   added_ = true;
   std::lock_guard lock(mutex_);
   ends_ = began + term_.length;

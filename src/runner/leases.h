@@ -49,8 +49,8 @@ class Leases {
   using Clock = std::chrono::steady_clock;
   void Loop();
   bool Turn();
-  void Connect();
-  void Renew();
+  bool Renew(db::Tx& tx);  // false: it must end
+  void Renewed(Clock::time_point began);
   void GiveEnded();
   void Settle(std::vector<LeasedCluster>& clusters);
   void Take(const LeasedCluster& cluster);

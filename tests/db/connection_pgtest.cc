@@ -287,6 +287,24 @@ TEST(DeadlineTest, AWaitForAServerThatAnswersNobodyEnds) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 
+// A session that waited for nothing did not notice: no notice woke its process, and whoever used it
+// next waited for seconds, one after another.
+TEST(DeadlineTest, AllSessionsWithAServerThatAnswersNobodyEnd) {
+  const FrozenServer frozen;
+  const auto server = db::ServerName("127.0.0.1", frozen.port());
+  int pairs[3][2];
+  for (auto& pair : pairs) ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  const db::OpenSession idle(pairs[0][0], server), others(pairs[1][0], "host='another' port=1");
+  const db::Deadline wait(pairs[2][0], std::chrono::seconds(60), server);
+  char byte;
+  EXPECT_EQ(read(pairs[0][0], &byte, 1), 0) << "its process hears of it";
+  EXPECT_TRUE(idle.silent());
+  EXPECT_FALSE(others.silent());
+  EXPECT_EQ(write(pairs[1][0], "x", 1), 1);
+  for (auto& pair : pairs)
+    for (const int fd : pair) close(fd);
+}
+
 // libpq waits for a host that is off or paused until the connect_timeout is over: each tool of an
 // operator, as long as that host is away.
 TEST_F(ConnectionPgTest, ASilentServerDoesNotHoldUpTheNext) {
