@@ -124,7 +124,12 @@ function(cigri_tests name)
         CIGRI_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" CIGRI_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
       # One line per suite in ctest: a suite is a program.
-      add_test(NAME ${program} COMMAND ${program})
+      if(kind STREQUAL systest)
+        add_test(NAME ${program}
+          COMMAND ${CMAKE_SOURCE_DIR}/scripts/halves $<TARGET_FILE:${program}>)
+      else()
+        add_test(NAME ${program} COMMAND ${program})
+      endif()
       set_tests_properties(${program} PROPERTIES TIMEOUT 600 LABELS ${kind})
       if(CIGRI_SANITIZE)
         set_tests_properties(${program} PROPERTIES TIMEOUT 1800 ENVIRONMENT

@@ -14,6 +14,11 @@ FROM ids, restored_clusters AS r, campaign_clusters AS cc
 WHERE r.cluster_id = $2 AND cc.campaign_id = $1 AND cc.cluster_id = $2
 RETURNING slots;
 
+-- name: AwaitModules
+-- returns: epoch int64
+-- What modules are writing under the grid's epoch is committed, and the next of them wait for us.
+SELECT epoch FROM grid FOR UPDATE;
+
 -- name: CampaignsOfTags
 -- returns: campaign_id int64, kind text, ntasks int64, settled bool
 -- The campaigns $1 that are older than the restore and not over, locked as claims lock them.

@@ -29,18 +29,19 @@ bool RestoredJobs::AdoptUnknown(const RestoredCluster& restored) {
   std::vector<std::string> tags;
   if (!restored.lost)
     tags = session_.driver->TagsSince("cigri.", restored.state_of - kClockMargin);
-  std::size_t adopted = 0;
+  AdoptedTags result;
   session_.Transact([&](db::Tx& tx) {
-    const auto result = session_.store.AdoptTags(tx, tags);
-    adopted = result.adopted;
+    result = session_.store.AdoptTags(tx, tags);
     for (const auto& [campaign, tag] : result.unclear) Unclear(tx, campaign, tag);
-    if (!result.rest && adopted == 0) session_.store.EndReconciliation(tx, restored.last_campaign);
   });
-  if (adopted > 0)
+  if (!result.rest && result.adopted == 0)
+    session_.Transact(
+        [&](db::Tx& tx) { session_.store.EndReconciliation(tx, restored.last_campaign); });
+  if (result.adopted > 0)
     log::info("[{}] finds {} that the restored database did not know", session_.name,
-              Pluralize(static_cast<std::int64_t>(adopted), "batch", "batches"));
+              Pluralize(static_cast<std::int64_t>(result.adopted), "batch", "batches"));
   session_.shared.waker.WakeIn(kAgain);
-  return adopted > 0;
+  return result.adopted > 0;
 }
 
 void RestoredJobs::Unclear(db::Tx& tx, std::int64_t campaign_id, const std::string& tag) {

@@ -78,7 +78,10 @@ void Store::AdoptBatch(db::Tx& tx, const sql::CampaignsOfTagsRow& campaign,
   db::AddCounters(tx, deltas, "runner");
 }
 
+// The updator may be about to retry a task whose other job has just been found: it does not see that
+// one, and we do not see the retry until it has committed.
 void Store::EndReconciliation(db::Tx& tx, std::int64_t last_campaign) {
+  tx.Exec(sql::kAwaitModules);
   HoldLease(tx);
   if (tx.Exec(sql::kEndReconciliation, cluster_id_).empty()) return;
   tx.Exec(sql::kForgetRetriesInFlight, last_campaign);

@@ -276,6 +276,26 @@ TEST_F(RestoredRunnerPgTest, NothingIsSentWhileAClusterThatMayRunATaskIsSilent) 
   EXPECT_TRUE(RestoredPassUntil(Jobs(7))) << "the operator has given the cluster up";
 }
 
+// A task ran twice that had asked for its retry before the backup was restored and got it after: the
+// updator had read that no other job of it was known, and wrote its retry when one was.
+TEST_F(RestoredRunnerPgTest, ARetryThatIsBeingWrittenIsForgottenToo) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  Sql("UPDATE campaign_cursor SET next_idx = 1");
+  site_.GivenSubmitted("c1", Tag(campaign, {0}), 1);
+  GivenGrant(campaign, 1, 10);
+  Restore();
+  const auto session = Connect();
+  std::optional<db::Tx> updator(std::in_place, *session);
+  updator->Raw("SELECT epoch FROM grid FOR SHARE");
+  updator->Raw("INSERT INTO retry (campaign_id, idx, why) VALUES (1, 0, 'RESUBMIT')");
+  ASSERT_TRUE(RestoredPassUntil("live"));
+  ASSERT_TRUE(RestoredPassUntil("pg_locks WHERE NOT granted"));
+  updator->Commit();
+  EXPECT_TRUE(RestoredPassUntil("(SELECT count(*) AS n FROM restored_clusters) AS r WHERE n = 0"));
+  EXPECT_EQ(Count("retry"), 0);
+}
+
 TEST_F(RestoredRunnerPgTest, JobsWhoseTasksAreUnknownStopTheirCampaignUntilItsUserAnswers) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4});

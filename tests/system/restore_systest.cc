@@ -1,5 +1,8 @@
 // A grid whose database is restored to an older state, while its clusters went on: what they ran
 // since the backup runs no second time, by the jobs' own record.
+#include "core/text.h"
+#include "db/db.h"
+#include "db/native.h"
 #include "tests/system/grid.h"
 
 namespace cigri::test {
@@ -25,6 +28,17 @@ class RestoreTest : public ::testing::Test {
         << check.out << check.err;
   }
 
+  // Tasks whose job began when the grid was taking it back from a queue: it may have done its work.
+  std::multiset<std::string> RecalledTooLate() {
+    db::Connection connection(std::string(Trim(Slurp(grid.home() + "/conninfo"))), "operator");
+    db::Tx tx(connection);
+    std::multiset<std::string> tasks;
+    for (const auto& row : db::Native(tx).exec("SELECT idx FROM done WHERE exit_class = 'our_kill' "
+                                               "AND started_at IS NOT NULL"))
+      tasks.insert(row[0].c_str());
+    return tasks;
+  }
+
   Grid grid{"alpha=2,beta=2"};
 };
 
@@ -48,8 +62,13 @@ TEST_F(RestoreTest, WhatRanSinceTheBackupRunsOnceAndCounts) {
   grid.Up();
   ASSERT_TRUE(grid.AwaitOver(id, Seconds(120))) << grid.Progress(id);
   EXPECT_EQ(grid.Progress(id).value("done", 0), n) << grid.Progress(id);
-  Arguments once = grid.SortedLines("out");
-  EXPECT_EQ(once, Indexes(n));
+  std::map<std::string, int> times;
+  for (const auto& task : grid.Lines("out")) ++times[task];
+  const auto recalled = RecalledTooLate();
+  for (const auto& task : Indexes(n)) {
+    EXPECT_GE(times[task], 1) << "task " << task;
+    EXPECT_LE(times[task], 1 + static_cast<int>(recalled.count(task))) << "task " << task;
+  }
   ExpectChecked();
   EXPECT_GT(grid.Submit(Jdl(grid, "new", "./other", {{"nb_jobs", 1}})), lost)
       << "the number of a campaign that was lost is not given out again";
