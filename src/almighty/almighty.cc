@@ -144,7 +144,7 @@ int Run(const Options& options) {
     auto leadership = Waiting(options, config, signals.get(), pair.get(), outage).Lead();
     if (!leadership) return kExitOk;
     // Its modules, which end with it, hold the sockets of this grid.
-    if (leadership->taken_over && pair) pair->KillOther();
+    if (leadership->taken_over && pair) pair->KillOther("leads no more and does not answer");
     Lead lead(options, config, std::move(*leadership), module::TermOf(config), services, outage,
               signals.get());
     if (lead.Run() == Lead::End::kAsked) return kExitOk;

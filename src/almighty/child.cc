@@ -110,11 +110,7 @@ void Child::Kill() {
 
 bool Child::KillStopped(Time now) {
   if (!alive()) return false;
-  std::ifstream in("/proc/" + std::to_string(pid_) + "/stat");
-  std::string stat;
-  std::getline(in, stat);
-  // "pid (name) T ..."; a debugger's stop is "t", and is left to it.
-  if (const auto end = stat.rfind(") "); end == stat.npos || stat.compare(end, 3, ") T") != 0)
+  if (!IsStopped(pid_))
     stopped_at_.reset();
   else if (!stopped_at_)
     stopped_at_ = now;
@@ -122,6 +118,14 @@ bool Child::KillStopped(Time now) {
   Kill();
   stopped_at_.reset();
   return true;
+}
+
+bool IsStopped(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(in, stat);
+  const auto end = stat.rfind(") ");  // "pid (name) T ..."; "t" for a debugger
+  return end != stat.npos && stat.compare(end, 3, ") T") == 0;
 }
 
 bool HasEnded(int pid_fd) {

@@ -57,9 +57,11 @@ class Child {
   std::string said_;
   Time started_{}, start_at_{};
   std::optional<Time> stopped_at_;  // seen so first
-  int deaths_ = 0;  // within a second of their start, in a row
+  int deaths_ = 0;                  // within a second of their start, in a row
 };
 
+/// Whether a process has been stopped (SIGSTOP). A debugger's stop is left to it.
+bool IsStopped(pid_t pid);
 /// Whether the process behind the descriptor `pid_fd` has ended.
 bool HasEnded(int pid_fd);
 /// Asks all of them to exit, kills after 5 s those that have not, and reaps them.

@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "almighty/child.h"
 #include "almighty/place.h"
 #include "core/log.h"
@@ -60,23 +62,26 @@ bool Pair::Wait(int fd, int ms) {
   return fds[0].revents == 0 && fds[1].revents == 0;
 }
 
-pid_t Pair::other() const { return HolderOf(other_); }
-
-void Pair::KillOther() {
-  const pid_t pid = other();
+void Pair::KillOther(const char* why) const {
+  const pid_t pid = HolderOf(other_);
   if (pid == 0) return;
-  log::warn("kills almighty {}, which leads no more and does not answer", pid);
+  log::warn("kills almighty {}, which {}", pid, why);
   kill(pid, SIGKILL);
 }
 
 void Pair::Watch() {
-  constexpr int kStarting = 200, kRecheckMs = 10000;
+  constexpr int kStarting = 200, kLookMs = 1000;
+  bool stopped = false;  // at the last look
   while (Wait(-1, 0)) {
     try {
       if (const Fd process = HolderEnds(other_)) {
-        // Read again now and then: the first pid may be older than the present holder.
-        if (!Wait(process.get(), kRecheckMs)) return;
-        if (HasEnded(process.get())) eventfd_write(died_.get(), 1);
+        // Read again each time: the first pid may be older than the present holder.
+        if (!Wait(process.get(), kLookMs)) return;
+        const bool was_stopped = std::exchange(stopped, IsStopped(HolderOf(other_)));
+        if (HasEnded(process.get()))
+          eventfd_write(died_.get(), 1);
+        else if (was_stopped && stopped)  // it may be what keeps the services of this home
+          KillOther("was stopped (SIGSTOP)");
         continue;
       }
       if (embedded::LockFile(other_, milliseconds(0))) embedded::SpawnDaemon(start_, "");

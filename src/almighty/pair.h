@@ -12,7 +12,8 @@ namespace cigri::almighty {
 
 /// One of the two places, as long as the object lives: a lock that the kernel releases however its
 /// holder dies. A thread watches the other place and starts an almighty there at once when it is
-/// empty, also while this process waits for a database.
+/// empty, also while this process waits for a database. It kills one that is stopped (SIGSTOP) for
+/// 1 to 2 s.
 class Pair {
  public:
   /// Takes a place; nothing when both are taken. `start`: the words that start another almighty.
@@ -23,10 +24,8 @@ class Pair {
   /// Readable when the other one has died, until Heard().
   int died_fd() const { return died_.get(); }
   void Received();
-  /// The process that holds the other place; 0: none does.
-  pid_t other() const;
-  /// Kills the process that holds the other place: it leads no more, but does not go on.
-  void KillOther();
+  /// Kills the process that holds the other place; `why`: "leads no more and does not answer".
+  void KillOther(const char* why) const;
 
  private:
   Pair(std::string other, process::Fd place, std::vector<std::string> start, int signals);

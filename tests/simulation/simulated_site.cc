@@ -177,7 +177,8 @@ class SimulatedCluster final : public cluster::Cluster {
     }
     return result;
   }
-  // Its token is the time of the answer: what changed since then is news.
+  // Its token is the moment before the answer: what changed since then is news, also what changes
+  // after the answer and at the same time.
   cluster::PollResult PollFeed(const cluster::PollRequest& request) {
     const std::int64_t since = request.token.empty() ? -1 : std::stoll(request.token);
     std::map<std::string, cluster::RemoteJob> news;
@@ -194,7 +195,7 @@ class SimulatedCluster final : public cluster::Cluster {
       world::SleepFor(std::chrono::milliseconds(500));
     cluster::PollResult result;
     result.full = since < 0;
-    result.token = std::to_string(world::Now());
+    result.token = std::to_string(world::Now() - 1);
     for (auto& [id, job] : news) result.jobs.push_back(std::move(job));
     return result;
   }

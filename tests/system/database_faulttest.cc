@@ -115,15 +115,13 @@ class DatabaseFaultTest : public ::testing::Test {
   }
   void StopLeader(int signal) {
     if (stopped_.empty()) {
-      // Of the two almighties, the one whose children the modules are.
-      for (const auto& part : PartsOf(grid_->home()))
-        if (part.name == "runner") stopped_ = {part.pid, ParentOf(part.pid)};
+      // Of the two almighties, the one whose children the modules are, and two of them.
+      for (const auto& part : PartsOf(grid_->home())) {
+        if (part.name == "updator") stopped_.insert(stopped_.end(), {part.pid, ParentOf(part.pid)});
+        if (part.name == "metascheduler") stopped_.push_back(part.pid);
+      }
     }
     for (const pid_t pid : stopped_) kill(pid, signal);
-  }
-  static pid_t ParentOf(pid_t pid) {
-    const std::string stat = Slurp("/proc/" + std::to_string(pid) + "/stat");
-    return std::atoi(stat.c_str() + stat.rfind(')') + 4);
   }
 
   std::unique_ptr<Servers> servers_;

@@ -58,6 +58,21 @@ TEST_F(FaultTest, ARunnerThatIsStoppedInMidCampaignIsReplaced) {
   ExpectEachTaskOnce(id, 400);
 }
 
+// Nobody looked after the runner, the API and the local clusters of a home, whose almighty stood
+// still while the other one led.
+TEST_F(FaultTest, ARunnerThatIsStoppedWithItsAlmightyIsReplaced) {
+  const int id = GivenCampaign(400, "sleep 0.02");
+  ASSERT_TRUE(Await([&] { return Started(); }));
+  std::vector<pid_t> stopped;
+  for (const auto& part : PartsOf(grid.home()))
+    if (part.name == "runner") stopped = {part.pid, ParentOf(part.pid)};
+  ASSERT_EQ(stopped.size(), 2u);
+  for (const pid_t pid : stopped) kill(pid, SIGSTOP);
+  for (const pid_t pid : stopped)
+    EXPECT_TRUE(Await([&] { return kill(pid, 0) != 0; })) << "it was never killed";
+  ExpectEachTaskOnce(id, 400);
+}
+
 TEST_F(FaultTest, AnswersToSubmissionsThatAreCutLoseAndDoubleNothing) {
   const std::string socket = grid.home() + "/run/proxy.sock";
   {

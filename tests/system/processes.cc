@@ -66,4 +66,9 @@ std::vector<std::string> SocketsBelow(const std::string& home) {
   return found;
 }
 
+pid_t ParentOf(pid_t pid) {
+  const std::string stat = Slurp("/proc/" + std::to_string(pid) + "/stat");
+  return std::atoi(stat.c_str() + stat.rfind(')') + 4);
+}
+
 }  // namespace cigri::test

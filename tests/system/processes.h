@@ -18,6 +18,8 @@ struct GridProcess {
 std::vector<GridProcess> ProcessesOf(const std::string& home);
 /// Those the grid is made of: almighties, modules, api, local clusters and the postmaster.
 std::vector<GridProcess> PartsOf(const std::string& home);
+/// The process that has started it.
+pid_t ParentOf(pid_t pid);
 /// Unix sockets below `home` that are open, as /proc/net/unix has them.
 std::vector<std::string> SocketsBelow(const std::string& home);
 
