@@ -141,8 +141,10 @@ class Loop {
         g_own_waker.Clear();
         RenewIfIdle();
         GuardedPass(++number_);
-        next = Clock::now() + options_.loop_every;
-        continue;  // notices that came during a statement do not wake poll()
+        if (stop_) break;
+        next = Clock::now();
+        // Notices that came during a statement do not wake poll().
+        if (!db_ || !HasNotice()) next += options_.loop_every;
       }
       pollfd fds[2] = {{self_, POLLIN, 0}, {db_ ? db_->socket() : -1, POLLIN, 0}};
       poll(fds, 2, MsUntil(std::min({next, g_own_waker.due(), retry_at_})));
