@@ -83,10 +83,9 @@ void ClusterRunner::ReportUnreachable() {
   session_.Transact([&](db::Tx& tx) { reported_ = session_.store.MarkUnreachable(tx); },
                     db::Tx::Sync::kOff);
   if (reported_)
-    log::warn(
-        "[{}] cannot be reached from here, and the leader reaches it: another runner is to "
-        "serve it",
-        session_.name);
+    log::warn("[{}] cannot be reached from here, and the leader reaches it: another runner is to "
+              "serve it",
+              session_.name);
 }
 
 void ClusterRunner::Pass() {

@@ -1,7 +1,5 @@
 #include "runner/runner.h"
 
-#include <algorithm>
-
 #include "core/log.h"
 
 namespace cigri::runner {
