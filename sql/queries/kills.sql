@@ -138,12 +138,14 @@ LIMIT 1000;
 
 -- name: DueKills
 -- returns: job_id int64, calls int, remote_id text, element int, cluster_id int64, tag text,
--- returns: cluster_user text, walltime_s int64, tasks_per_job int
+-- returns: cluster_user text, walltime_s int64, tasks_per_job int, only_waiting bool
 -- Kills whose next call is due, of clusters that may be called now: never called, or called so
--- long ago that the end should have been seen ($1 s, doubled by each call up to $2).
+-- long ago that the end should have been seen ($1 s, doubled by each call up to $2). What is killed
+-- because it waits may have begun by now; then it goes on.
 SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag,
     coalesce(cc.cluster_login, '') AS cluster_user,
-       coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s, b.tasks_per_job
+       coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s, b.tasks_per_job,
+    k.reason IN ('recalled', 'excess_waiting', 'waiting_too_long') AS only_waiting
 FROM kills AS k
 JOIN live AS l USING (job_id)
 JOIN batches AS b ON b.id = l.batch_id
@@ -202,6 +204,12 @@ CROSS JOIN LATERAL (
     ORDER BY r.job_id IS NULL, l.submitted_at DESC, l.job_id DESC LIMIT w.n
 ) AS j
 ON CONFLICT DO NOTHING;
+
+-- name: KillCallCameLate
+-- Jobs $1, which were to be killed only while they wait, have begun: they go on.
+WITH r AS (DELETE FROM recalls WHERE job_id = ANY ($1::bigint[]))
+DELETE FROM kills WHERE job_id = ANY ($1::bigint[])
+    AND reason IN ('recalled', 'excess_waiting', 'waiting_too_long');
 
 -- name: KillCallFailed
 -- What a cluster said when it would not kill.

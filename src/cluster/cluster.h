@@ -134,6 +134,7 @@ struct RemoteRef {
   std::int64_t walltime_s = 0;
   std::optional<RemoteState> known;  ///< in a PollRequest: what it is as far as we know
   int tasks_per_job = 1;             ///< of its batch
+  bool only_waiting = false;         ///< for Kill: not when it has begun
 };
 
 /// Why a remote job ended.
@@ -273,6 +274,7 @@ struct PollResult {
 struct KillResult {
   std::vector<RemoteRef> gone;   ///< ended, or never seen any more
   std::vector<RemoteRef> asked;  ///< the cluster has registered it: look again until it ended
+  std::vector<RemoteRef> begun;  ///< to be ended only while it waits, and it runs: untouched
   std::vector<std::pair<RemoteRef, std::string>> failed;  ///< and why: ask again
 };
 
@@ -338,9 +340,10 @@ class Cluster {
   virtual PollResult Poll(const PollRequest& request) = 0;
 
   /// Asks the cluster to end these jobs. Each job is in exactly one list of the result. A job that
-  /// carries another tag than its ref, or is another user's, is not touched. May be repeated; a job
-  /// that has ended keeps its end. Throws CallFailed when the cluster cannot be reached: some may
-  /// have been asked to end.
+  /// carries another tag than its ref, or is another user's, is not touched, nor is one that runs
+  /// although only_waiting is set, as far as the cluster can tell: one that begins between a look
+  /// and the deletion may be ended. May be repeated; a job that has ended keeps its end. Throws
+  /// CallFailed when the cluster cannot be reached: some may have been asked to end.
   virtual KillResult Kill(const std::vector<RemoteRef>& jobs) = 0;
 
   /// Also counts `classes`: requests that ResourceClassOf made, maybe long ago. One that cannot be

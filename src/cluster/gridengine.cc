@@ -427,14 +427,16 @@ class GridEngine final : public Cluster {
 
   void KillOf(const std::string& user, const std::vector<RemoteRef>& refs, KillResult* result) {
     const auto what = "delete jobs of " + config().name;
-    std::map<std::string, std::string> names;
-    for (const auto& t : Live(what, user)) names[IdOf(t)] = t.name;
+    std::map<std::string, Task> live;
+    for (const auto& t : Live(what, user)) live[IdOf(t)] = t;
     Strings argv{"qdel"};
     std::vector<RemoteRef> asked;
     for (const auto& ref : refs) {
-      const auto it = names.find(ref.remote_id);
-      if (it == names.end() || it->second != ref.tag) {
+      const auto it = live.find(ref.remote_id);
+      if (it == live.end() || it->second.name != ref.tag) {
         result->gone.push_back(ref);
+      } else if (ref.only_waiting && JobOf(it->second, ref).state == RemoteState::kRunning) {
+        result->begun.push_back(ref);
       } else {
         argv.push_back(ref.remote_id);
         asked.push_back(ref);

@@ -24,6 +24,8 @@ void KillOncePerJob(const std::vector<RemoteRef>& refs, KillResult* result,
     for (auto& each : all(ref)) result->gone.push_back(each);
   for (const auto& ref : once.asked)
     for (auto& each : all(ref)) result->asked.push_back(each);
+  for (const auto& ref : once.begun)
+    for (auto& each : all(ref)) result->begun.push_back(each);
   for (const auto& [ref, why] : once.failed)
     for (auto& each : all(ref)) result->failed.emplace_back(each, why);
 }

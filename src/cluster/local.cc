@@ -101,10 +101,14 @@ class LocalCluster : public Cluster {
       const Response r =
           Checked(Post("/kills", local::NamesBody(jobs, from, kNamesPerCall)), "POST /kills");
       const json j = json::parse(r.body, nullptr, false);
-      const auto asked = Names(j, "asked"), foreign = Names(j, "foreign");
+      const auto asked = Names(j, "asked");
+      // A daemon older than this list goes on until its cluster is restarted.
+      const auto begun = j.contains("begun") ? Names(j, "begun") : std::set<std::string>();
       for (std::size_t i = from; i < std::min(jobs.size(), from + kNamesPerCall); ++i) {
         if (asked.count(jobs[i].remote_id) != 0)
           result.asked.push_back(jobs[i]);
+        else if (begun.count(jobs[i].remote_id) != 0)
+          result.begun.push_back(jobs[i]);
         else  // a job of that id with another tag is not the one meant: that one is gone
           result.gone.push_back(jobs[i]);
       }

@@ -77,10 +77,14 @@ RemoteState StateOf(std::string_view word) {
 
 EndCause CauseOf(std::string_view word) {
   static const std::map<std::string_view, EndCause> causes = {
-      {"exited", EndCause::kExited},          {"preempted", EndCause::kPreempted},
-      {"walltime", EndCause::kWalltime},      {"deleted", EndCause::kDeleted},
-      {"node_failed", EndCause::kNodeFailed}, {"bad_directory", EndCause::kBadDirectory},
-      // Output lies in the cluster's own folder: that it cannot be written is never its user's fault.
+      {"exited", EndCause::kExited},
+      {"preempted", EndCause::kPreempted},
+      {"walltime", EndCause::kWalltime},
+      {"deleted", EndCause::kDeleted},
+      {"node_failed", EndCause::kNodeFailed},
+      {"bad_directory", EndCause::kBadDirectory},
+      // Output lies in the cluster's own folder: that it cannot be written is never its user's
+      // fault.
       {"bad_output", EndCause::kLaunchFailed},
       {"launch_failed", EndCause::kLaunchFailed}};
   const auto it = causes.find(word);
@@ -160,7 +164,8 @@ std::string BatchBody(const Batch& b) {
 std::string NamesBody(const std::vector<RemoteRef>& refs, std::size_t from, std::size_t n) {
   json j = json::array();
   for (std::size_t i = from; i < std::min(refs.size(), from + n); ++i)
-    j.push_back({{"id", refs[i].remote_id}, {"tag", refs[i].tag}});
+    j.push_back(
+        {{"id", refs[i].remote_id}, {"tag", refs[i].tag}, {"only_waiting", refs[i].only_waiting}});
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -10,7 +10,7 @@ namespace cigri::cluster::local {
 
 /// The body of POST /batches. Throws SubmitRefused when something but a command is no UTF-8.
 std::string BatchBody(const Batch& batch);
-/// [{"id","tag"}, ...] of refs[from, from + n).
+/// [{"id","tag","only_waiting"}, ...] of refs[from, from + n).
 std::string NamesBody(const std::vector<RemoteRef>& refs, std::size_t from, std::size_t n);
 
 struct Answer {

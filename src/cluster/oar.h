@@ -125,7 +125,7 @@ class OarCluster final : public Cluster {
   std::optional<ExitRecord> ReadRecord(const RemoteRef& ref, bool* answered = nullptr);
   void KillArray(const std::vector<RemoteRef>& refs, KillResult* result);
   bool KillWhole(const std::vector<RemoteRef>& refs);
-  std::set<std::string> IssuedAgain(std::span<const RemoteRef> refs);
+  std::map<std::string, OarItem> ListedNow(std::span<const RemoteRef> refs);
   void KillOne(const RemoteRef& ref, KillResult* result);
   std::vector<std::string> SubmitJobs(const Batch& batch);
   std::vector<std::string> IdsOfArray(const Batch& batch, const std::string& answer);

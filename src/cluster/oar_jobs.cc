@@ -157,6 +157,10 @@ RemoteState OarState(std::string_view state) {
   return RemoteState::kRunning;  // Running, Suspended, Resuming, Finishing, toError
 }
 
+bool OarRuns(std::string_view state) {
+  return !OarEnded(state) && (OarStarting(state) || OarState(state) == RemoteState::kRunning);
+}
+
 void FillFromOarJob(RemoteJob* job, const nlohmann::json& answer) {
   job->submitted_at = NumberIn(At(answer, "submission_time"));
   job->started_at = NumberIn(At(answer, "start_time"));

@@ -1,5 +1,5 @@
 // Deletes jobs of OAR: the array when all its jobs that still run are to be deleted, else each.
-#include <set>
+#include <map>
 
 #include "cluster/kill_once.h"
 #include "cluster/oar.h"
@@ -48,44 +48,47 @@ void OarCluster::KillArray(const std::vector<RemoteRef>& refs, KillResult* resul
     result->asked.insert(result->asked.end(), refs.begin(), refs.end());
     return;
   }
-  const auto others = IssuedAgain(refs);
+  const auto listed = ListedNow(refs);
   for (const auto& ref : refs) {
-    if (others.count(ref.remote_id) == 0)
-      KillOne(ref, result);
-    else
+    const auto it = listed.find(ref.remote_id);
+    // OAR issues ids again after a crash: what has another tag is not our job.
+    if (it != listed.end() && it->second.name != ref.tag)
       result->gone.push_back(ref);
+    else if (it != listed.end() && ref.only_waiting && OarRuns(it->second.state))
+      result->begun.push_back(ref);
+    else
+      KillOne(ref, result);
   }
 }
 
-// The ids of `refs` that OAR lists with another tag: it issues ids again after a crash, and those
-// are not our jobs.
-std::set<std::string> OarCluster::IssuedAgain(std::span<const RemoteRef> refs) {
-  std::set<std::string> others;
+std::map<std::string, OarItem> OarCluster::ListedNow(std::span<const RemoteRef> refs) {
+  std::map<std::string, OarItem> listed;
   for (std::size_t from = 0, to = 0; from < refs.size(); from = to) {
     to = EndOfCall(refs, from);
     std::vector<std::string> ids;
     for (const auto& ref : refs.subspan(from, to - from)) ids.push_back(ref.remote_id);
-    for (const auto& item : List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids),
-                                 refs.front().cluster_user))
-      if (item.name != refs.front().tag) others.insert(std::to_string(item.id));
+    for (auto& item : List("list jobs of " + api_.config().name, dialect_->JobsByIds(ids),
+                           refs.front().cluster_user))
+      listed[std::to_string(item.id)] = std::move(item);
   }
-  return others;
+  return listed;
 }
 
-// Deletes the array of `refs` in one call when all its live jobs are among them.
+// Deletes the array of `refs` in one call when all its live jobs are among them and may be ended.
 bool OarCluster::KillWhole(const std::vector<RemoteRef>& refs) {
   const auto array = ArrayOf(refs.front());
   const auto deletion = dialect_->ArrayDeletion(array);
   if (deletion.empty()) return false;
-  std::set<std::string> wanted;
-  for (const auto& ref : refs) wanted.insert(ref.remote_id);
+  std::map<std::string, bool> wanted;  // whether it may only be ended while it waits
+  for (const auto& ref : refs) wanted[ref.remote_id] = ref.only_waiting;
   const auto user = refs.front().cluster_user;
   int meant = 0;
   for (const auto& item : List("list array " + array + " of " + api_.config().name,
                                dialect_->JobsOfArray(array), user)) {
     if (item.name != refs.front().tag) return false;
     if (OarEnded(item.state)) continue;
-    if (wanted.count(std::to_string(item.id)) == 0) return false;
+    const auto it = wanted.find(std::to_string(item.id));
+    if (it == wanted.end() || (it->second && OarRuns(item.state))) return false;
     ++meant;
   }
   if (meant == 0) return false;

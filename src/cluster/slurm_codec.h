@@ -59,6 +59,8 @@ std::vector<SlurmRecord> ParseSlurmJobs(const std::string& what, std::string bod
 std::set<int> ParseTaskString(const std::string& text, bool* cut);
 
 bool SlurmEnded(const std::string& state);
+/// Whether it has begun, and not ended.
+bool SlurmRuns(const SlurmRecord& record);
 /// Fills state, cause, times, node and words of `job`.
 void FillFromSlurmRecord(RemoteJob* job, const SlurmRecord& record);
 

@@ -78,6 +78,10 @@ void FillEnd(RemoteJob* job, const SlurmRecord& r) {
 
 }  // namespace
 
+bool SlurmRuns(const SlurmRecord& record) {
+  return !SlurmEnded(record.state) && LiveState(record) == RemoteState::kRunning;
+}
+
 void FillFromSlurmRecord(RemoteJob* job, const SlurmRecord& r) {
   job->submitted_at = r.submitted_at;
   if (!SlurmEnded(r.state)) {

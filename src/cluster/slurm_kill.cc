@@ -31,13 +31,20 @@ void SlurmCluster::KillArray(const std::string& array, const Refs& refs, KillRes
     const auto* record = view.Of(SlurmTaskOf(ref));
     return record != nullptr && !record->user.empty() && record->user != ref.cluster_user;
   };
-  if (std::none_of(refs.begin(), refs.end(), foreign) && refs.size() > 3 &&
+  const auto begun = [&](const RemoteRef& ref) {
+    const auto* record = view.Of(SlurmTaskOf(ref));
+    return ref.only_waiting && record != nullptr && SlurmRuns(*record);
+  };
+  if (std::none_of(refs.begin(), refs.end(), foreign) &&
+      std::none_of(refs.begin(), refs.end(), begun) && refs.size() > 3 &&
       KillWhole(array, refs, view, result))
     return;
   for (const auto& ref : refs) {
     const auto* record = view.Of(SlurmTaskOf(ref));
     if (record == nullptr || SlurmEnded(record->state))
       result->gone.push_back(ref);
+    else if (begun(ref))
+      result->begun.push_back(ref);
     else if (foreign(ref))
       Sort(ref, {kSlurmForeignJob, "it is a job of user " + record->user, true}, result);
     else

@@ -40,9 +40,10 @@ std::int64_t Param(const Request& q, const char* name, std::int64_t fallback, st
 
 struct Named {
   std::string id, tag;
+  bool only_waiting = false;
 };
 
-// [{"id":...,"tag":...}, ...]
+// [{"id":...,"tag":...,"only_waiting":...}, ...]
 std::vector<Named> ReadNames(const std::string& body) {
   const json j = json::parse(body, nullptr, false);
   if (!j.is_array()) throw Refused(400, "batch", "the body is not a list of {\"id\", \"tag\"}");
@@ -54,7 +55,11 @@ std::vector<Named> ReadNames(const std::string& body) {
     const auto tag = e.find("tag");
     if (tag != e.end() && !tag->is_string())
       throw Refused(400, "batch", "\"tag\" must be a string");
-    out.push_back({id->get<std::string>(), tag == e.end() ? "" : tag->get<std::string>()});
+    const auto only_waiting = e.find("only_waiting");
+    if (only_waiting != e.end() && !only_waiting->is_boolean())
+      throw Refused(400, "batch", "\"only_waiting\" must be true or false");
+    out.push_back({id->get<std::string>(), tag == e.end() ? "" : tag->get<std::string>(),
+                   only_waiting != e.end() && only_waiting->get<bool>()});
   }
   return out;
 }
@@ -209,13 +214,16 @@ class Routes {
                   ",\"jobs\":" + JobList(jobs) + "}\n");
   }
   void Kills(const Request& q, Response& r) {
-    json answer = {{"gone", json::array()}, {"asked", json::array()}, {"foreign", json::array()}};
+    json answer;
+    for (const char* list : {"gone", "asked", "begun", "foreign"}) answer[list] = json::array();
     for (const auto& named : ReadNames(q.body)) {
       const auto job = Trusted(q) ? std::nullopt : engine_.Get(named.id);
       const bool may = Trusted(q) || (job && MayActFor(q, job->batch->user));
-      const auto killed = may ? engine_.Kill(named.id, named.tag) : Engine::Killed::kForeign;
+      const auto killed =
+          may ? engine_.Kill(named.id, named.tag, named.only_waiting) : Engine::Killed::kForeign;
       answer[killed == Engine::Killed::kGone    ? "gone"
              : killed == Engine::Killed::kAsked ? "asked"
+             : killed == Engine::Killed::kBegun ? "begun"
                                                 : "foreign"]
           .push_back(named.id);
     }

@@ -339,7 +339,7 @@ void Engine::Signal(Job* job, Cause cause) {
   if (asked) job->killing = static_cast<char>(cause);
 }
 
-Engine::Killed Engine::Kill(const std::string& id, const std::string& tag) {
+Engine::Killed Engine::Kill(const std::string& id, const std::string& tag, bool only_waiting) {
   std::int64_t seq = 0;
   int index = 0;
   if (!ParseId(id, &seq, &index)) return Killed::kGone;
@@ -348,6 +348,7 @@ Engine::Killed Engine::Kill(const std::string& id, const std::string& tag) {
   if (job == nullptr) return Killed::kGone;
   if (!tag.empty() && job->batch->tag != tag) return Killed::kForeign;
   if (job->state == State::kRunning) {
+    if (only_waiting) return Killed::kBegun;
     Signal(job, Cause::kDeleted);
     return Killed::kAsked;
   }

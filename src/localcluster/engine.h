@@ -91,9 +91,10 @@ class Engine {
   std::optional<JobView> Get(const std::string& id);
   /// Live jobs for which `wanted` holds, in order of submission.
   std::vector<JobView> Live(const std::function<bool(const Batch&)>& wanted);
-  enum class Killed { kGone, kAsked, kForeign };
-  /// `tag` "" means any; a job that carries another one is kForeign, untouched.
-  Killed Kill(const std::string& id, const std::string& tag);
+  enum class Killed { kGone, kAsked, kBegun, kForeign };
+  /// `tag` "" means any; a job that carries another one is kForeign, untouched. With `only_waiting`
+  /// one that runs is kBegun, untouched.
+  Killed Kill(const std::string& id, const std::string& tag, bool only_waiting);
   Usage GetUsage();
   const std::string& instance() const { return store_.instance(); }
   /// The most bytes that a job can have written into a file.

@@ -58,6 +58,7 @@ Outcome Killer::Call(const std::vector<cluster::RemoteRef>& jobs) {
   try {
     const auto result = driver_->Kill(jobs);
     for (const auto& [ref, why] : result.failed) failed(ref, why);
+    for (const auto& ref : result.begun) outcome.begun.push_back(ref.job_id);
     for (const auto& ref : result.gone)
       if (ref.job_id == 0) outcome.duplicates[ref.remote_id] = "";
   } catch (const std::exception& e) {

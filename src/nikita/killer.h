@@ -16,6 +16,7 @@ namespace cigri::nikita {
 /// What came of one call.
 struct Outcome {
   std::vector<std::pair<std::int64_t, std::string>> failed;  ///< job, and what the cluster said
+  std::vector<std::int64_t> begun;  ///< jobs that were to be killed only while they wait
   /// Of copies, which have no job: by remote id, what the cluster said, "" = it is gone.
   std::map<std::string, std::string> duplicates;
 };

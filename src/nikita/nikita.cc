@@ -113,6 +113,7 @@ Answers Nikita::TakeAnswers() {
     if (!entry.killer) continue;
     for (const auto& outcome : entry.killer->Take()) {
       for (const auto& [job, error] : outcome.failed) answers.failed.Add(job, ValidUtf8(error));
+      answers.begun.insert(answers.begun.end(), outcome.begun.begin(), outcome.begun.end());
       for (const auto& [remote_id, error] : outcome.duplicates)
         answers.duplicates.Add(id, remote_id, ValidUtf8(error));
     }

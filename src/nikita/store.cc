@@ -102,6 +102,7 @@ std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(db::Tx& tx) {
     ref.job_id = row.job_id;
     ref.walltime_s = row.walltime_s;
     ref.tasks_per_job = row.tasks_per_job;
+    ref.only_waiting = row.only_waiting;
     calls[row.cluster_id].push_back(std::move(ref));
   }
   for (const auto& row : tx.Exec(sql::kDueDuplicates, kFirstRepeatS, kLastRepeatS))
@@ -127,9 +128,10 @@ std::optional<double> NextCallIn(db::Tx& tx) {
 }
 
 void WriteAnswers(db::Connection& db, const Answers& answers) {
-  if (answers.failed.empty() && answers.duplicates.empty()) return;
+  if (answers.failed.empty() && answers.begun.empty() && answers.duplicates.empty()) return;
   db::Tx tx(db, db::Tx::Sync::kOff);
   if (!answers.failed.empty()) tx.Exec(sql::kKillCallFailed, answers.failed);
+  if (!answers.begun.empty()) tx.Exec(sql::kKillCallCameLate, answers.begun);
   if (!answers.duplicates.empty()) tx.Exec(sql::kDuplicateKillAnswered, answers.duplicates);
   tx.Commit();
 }

@@ -45,6 +45,7 @@ std::optional<double> NextCallIn(db::Tx& tx);
 /// What clusters answered to calls.
 struct Answers {
   db::RowSet<std::int64_t, std::string> failed;  ///< job, error message
+  std::vector<std::int64_t> begun;  ///< jobs that were to be killed only while they wait
   /// Cluster, remote id, error message; "" = the duplicate is gone.
   db::RowSet<std::int64_t, std::string, std::string> duplicates;
 };

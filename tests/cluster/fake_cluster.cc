@@ -146,6 +146,8 @@ KillResult FakeCluster::Kill(const std::vector<RemoteRef>& jobs) {
       auto* job = scheduler_.JobOf(ref);
       if (job == nullptr || job->state == RemoteState::kEnded) {
         result.gone.push_back(ref);  // an end that is there stays as it is
+      } else if (ref.only_waiting && job->state == RemoteState::kRunning) {
+        result.begun.push_back(ref);
       } else if (job->ref.cluster_user != ref.cluster_user) {
         result.failed.emplace_back(ref, "it is a job of " + job->ref.cluster_user);
       } else {

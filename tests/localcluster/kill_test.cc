@@ -40,6 +40,25 @@ TEST_F(KillTest, AKillTakesTheWholeFamilyAlsoWhatHasLeftItsSession) {
   EXPECT_EQ(driver().Kill({Ref(id, batch.tag)}).gone.size(), 1u);
 }
 
+TEST_F(KillTest, AJobThatIsToEndOnlyWhileItWaitsGoesOnOnceItHasBegun) {
+  Start(1);
+  const auto batch = GivenBatch({"touch up; until [ -e go ]; do sleep 0.01; done", "touch second"});
+  const auto ids = driver().Submit(batch);
+  ASSERT_TRUE(AwaitFile("up"));
+  auto runs = Ref(ids[0], batch.tag), waits = Ref(ids[1], batch.tag);
+  runs.only_waiting = waits.only_waiting = true;
+  const auto result = driver().Kill({runs, waits});
+  ASSERT_EQ(result.begun.size(), 1u);
+  EXPECT_EQ(result.begun[0].remote_id, ids[0]);
+  ASSERT_EQ(result.gone.size(), 1u);
+  EXPECT_EQ(result.gone[0].remote_id, ids[1]);
+  std::ofstream(dir() + "/go").close();
+  auto ends = AwaitEnds(batch);
+  EXPECT_EQ(ends[0].cause, EndCause::kExited);
+  EXPECT_EQ(ends[1].cause, EndCause::kDeleted);
+  EXPECT_FALSE(fs::exists(dir() + "/second"));
+}
+
 TEST_F(KillTest, WhatAJobLeavesBehindEndsWithIt) {
   Start();
   const auto job = RunOne(Family() + "exit 6; : " + Mark());
@@ -177,8 +196,8 @@ TEST_F(KillTest, ALocalJobTakesTheSlotOfTheYoungestBestEffortJob) {
   EXPECT_EQ(AwaitEnds(young)[1].wait_status, 0);
 }
 
-// Counts to 30, one each 0.1 s, in the file "counting"; saves it as "count" when it is asked to, and
-// not else. By renaming: killed within a write it would have saved nothing at all.
+// Counts to 30, one each 0.1 s, in the file "counting"; saves it as "count" when it is asked to,
+// and not else. By renaming: killed within a write it would have saved nothing at all.
 const char kCounter[] =
     "cat > count.sh <<'E'\n"
     "n=$(cat count 2>/dev/null || echo 0)\n"

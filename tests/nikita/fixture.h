@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "core/text.h"
@@ -24,8 +25,14 @@ class KillServer {
         return;
       }
       const auto body = nlohmann::json::parse(request.body);
-      asked_ += body.dump();
-      response.set_content(R"({"asked":[],"foreign":[]})", "application/json");
+      nlohmann::json answer;
+      for (const char* list : {"asked", "begun", "foreign"}) answer[list] = nlohmann::json::array();
+      for (const auto& name : body) {
+        const bool goes_on = begun_.count(name["id"]) != 0 && name["only_waiting"];
+        if (goes_on) answer["begun"].push_back(name["id"]);
+        if (!goes_on) asked_ += name["id"].dump();
+      }
+      response.set_content(answer.dump(), "application/json");
     });
     std::string why;
     if (!server_.BindUnix(socket_, 0600, &why)) throw std::runtime_error(why);
@@ -44,6 +51,11 @@ class KillServer {
     std::lock_guard lock(mutex_);
     return calls_;
   }
+  /// The job runs there, whatever the tables say.
+  void Begin(const std::string& remote_id) {
+    std::lock_guard lock(mutex_);
+    begun_.insert(remote_id);
+  }
   void Break(bool broken) {
     std::lock_guard lock(mutex_);
     broken_ = broken;
@@ -51,6 +63,7 @@ class KillServer {
 
  private:
   std::string socket_, asked_;
+  std::set<std::string> begun_;
   http::GuardServer server_;
   std::mutex mutex_;
   int calls_ = 0;

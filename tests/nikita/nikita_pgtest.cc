@@ -133,6 +133,23 @@ TEST_F(NikitaPgTest, AJobIsTakenBackForIdleSlotsElsewhereUnlessItHasStarted) {
   EXPECT_TRUE(AwaitAsked("R1"));
 }
 
+// The tables are older than the cluster: what it says of the job counts.
+TEST_F(NikitaPgTest, AJobThatHasBegunMeanwhileIsNotTakenBackAndItsUserCanStillEndIt) {
+  GivenCluster(2, server.url());
+  GivenJobs(1, 2, 1, 1, "remote_waiting", 60);
+  Sql("INSERT INTO recalls (job_id, to_cluster) VALUES (1, 2), (2, 2)");
+  server.Begin("R1");
+  Pass();
+  EXPECT_TRUE(AwaitInPasses([&] { return ReasonOf(1).empty(); }));
+  EXPECT_EQ(Number("SELECT count(*) FROM recalls WHERE job_id = 1"), 0);
+  EXPECT_FALSE(server.Asked("R1"));
+  EXPECT_TRUE(server.Asked("R2"));
+  EXPECT_EQ(ReasonOf(2), "recalled");
+  Sql("INSERT INTO job_requests (job_id, asked_by) VALUES (1, 'ann')");
+  EXPECT_TRUE(AwaitInPasses([&] { return server.Asked("R1"); }));
+  EXPECT_EQ(ReasonOf(1), "user");
+}
+
 TEST_F(NikitaPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-36
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");

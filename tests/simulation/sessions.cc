@@ -204,6 +204,7 @@ const std::map<std::string, std::string>& StepsOfStatements() {
       {"UnreleasedBatches", "submit: release"},
       {"KillCalled", "kill: ask"},
       {"KillCallFailed", "kill: answer"},
+      {"KillCallCameLate", "kill: answer"},
       {"EndJobs", "status: apply"},
       {"MoveJobs", "status: apply"},
       {"PutRetries", "status: requeue"},

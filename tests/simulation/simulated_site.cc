@@ -142,6 +142,8 @@ class SimulatedCluster final : public cluster::Cluster {
       const auto it = site_.jobs_[name_].find(ref.remote_id);
       if (it == site_.jobs_[name_].end() || it->second.Ended()) {
         result.gone.push_back(ref);
+      } else if (ref.only_waiting && it->second.Started()) {
+        result.begun.push_back(ref);
       } else if (Happens("kill: send", "refused",
                          Faults::OfProcess().Aims("kill: answer") ? 80 : 20)) {
         result.failed.emplace_back(ref, "busy");

@@ -46,7 +46,8 @@ int Lists(const KillResult& result, const RemoteRef& ref) {
   const bool failed = std::any_of(result.failed.begin(), result.failed.end(), [&](const auto& f) {
     return f.first.remote_id == ref.remote_id;
   });
-  return (Has(result.gone, ref) ? 1 : 0) + (Has(result.asked, ref) ? 1 : 0) + (failed ? 1 : 0);
+  return (Has(result.gone, ref) ? 1 : 0) + (Has(result.asked, ref) ? 1 : 0) +
+         (Has(result.begun, ref) ? 1 : 0) + (failed ? 1 : 0);
 }
 
 }  // namespace
@@ -167,6 +168,20 @@ TEST_P(ConformanceTest, AWholeArrayIsKilled) {
   const auto result = driver().Kill(refs);
   for (const auto& ref : refs) EXPECT_EQ(Lists(result, ref), 1);
   for (const auto& job : Await(refs, RemoteState::kEnded)) EXPECT_EQ(job.cause, EndCause::kDeleted);
+}
+
+TEST_P(ConformanceTest, AJobThatIsToEndOnlyWhileItWaitsGoesOnWhenItHasBegun) {
+  auto refs = GivenJobs(GivenBatch(std::vector<std::string>(5, "sleep 300")));
+  Await(refs, RemoteState::kRunning);
+  for (auto& ref : refs) ref.only_waiting = true;
+  for (const auto& some : {std::vector<RemoteRef>{refs[0]}, refs}) {
+    const auto result = driver().Kill(some);
+    for (const auto& ref : some) EXPECT_EQ(Lists(result, ref), 1);
+    for (const auto& ref : some) EXPECT_TRUE(Has(result.begun, ref));
+  }
+  Await(refs, RemoteState::kRunning);
+  for (auto& ref : refs) ref.only_waiting = false;
+  EXPECT_TRUE(Has(driver().Kill(refs).asked, refs[0]));
 }
 
 TEST_P(ConformanceTest, AnEndedJobKeepsItsEndWhenItIsKilled) {
