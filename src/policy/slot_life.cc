@@ -163,11 +163,11 @@ void SlotLives::AddOlder(double slots, double seconds) {
   all_older_ += slots;
 }
 
-// Less than one time says nothing.
+// A rate from the first time on is as likely too high as too low: half a time less than were seen.
 double SlotLives::RateAt(double slots) const {
   const int i =
       std::clamp(static_cast<int>(std::ceil(slots * kParts / max_ - kEpsilon)) - 1, 0, kParts - 1);
-  return life_->taken[i] < 1 ? 0 : life_->taken[i] / std::max(1.0, life_->exposed_s[i]);
+  return std::max(0.0, life_->taken[i] - 0.5) / std::max(1.0, life_->exposed_s[i]);
 }
 
 double SlotLives::Kills(double slots, double need_s) const {

@@ -504,6 +504,25 @@ TEST_F(UnsafeSlotsTest, WhoWouldBeKilledGetsTheSlotsThatNoBurstTakes) {
   }
 }
 
+// The first burst is known as long as its memory lasts, and not from the second one on.
+TEST_F(UnsafeSlotsTest, OneBurstIsEnoughUntilItIsForgotten) {
+  const auto given_after = [&](double hours) {
+    auto s = s_;
+    s.state.slot_lives.clear();
+    for (const int free : {100, 20, 100}) {
+      s.now += 600;
+      s.cluster(1).free = free;
+      LearnSlotLives(s.snapshot, s.now, s.state);
+    }
+    s.now += hours * 3600;
+    LearnSlotLives(s.snapshot, s.now, s.state);
+    s.Run();
+    return s.Given(1, 1);
+  };
+  EXPECT_LE(given_after(0.2), 20);
+  EXPECT_EQ(given_after(5), 100);
+}
+
 TEST_F(UnsafeSlotsTest, ShortJobsTakeTheSlotsThatLongOnesLeave) {
   s_.campaign(1).need_s = 60;
   s_.Run();
