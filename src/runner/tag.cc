@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "cluster/job_record.h"
 #include "core/text.h"
 
 namespace cigri::runner {
@@ -62,12 +63,13 @@ std::string NewTag(std::int64_t campaign_id, const std::string& grid_id,
 
 std::optional<TagContent> ReadTag(const std::string& tag, const std::string& grid_id) {
   const auto parts = Split(tag, '.');
-  if (parts.size() != 4 || parts[0] != "cigri" || parts[2] != grid_id) return std::nullopt;
+  if (!cluster::IsTag(tag) || parts[2] != grid_id) return std::nullopt;
   TagContent content;
   const auto& number = parts[1];
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), content.campaign_id);
-  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  if (error != std::errc() || end != number.data() + number.size() || content.campaign_id < 0)
+    return std::nullopt;
   const auto at = parts[3].find('-');
   if (at == std::string::npos) return content;
   const auto tasks = parts[3].substr(at + 1);
