@@ -161,6 +161,13 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+#ifdef __SANITIZE_THREAD__
+// It makes a fork of vfork, and what kept the program from starting would not be known.
+const bp::extend::handler kHow;
+#else
+const auto& kHow = bp::posix::use_vfork;
+#endif
+
 pid_t Spawn(const std::vector<std::string>& argv, const SpawnOptions& options) {
   const std::string program = options.program.empty() ? Program(argv.at(0)) : options.program;
   static const Environment kNone;
@@ -173,7 +180,7 @@ pid_t Spawn(const std::vector<std::string>& argv, const SpawnOptions& options) {
                     bp::posix::fd.bind(STDIN_FILENO, ours(options.in, STDIN_FILENO)),
                     bp::posix::fd.bind(STDOUT_FILENO, ours(options.out, STDOUT_FILENO)),
                     bp::posix::fd.bind(STDERR_FILENO, ours(options.err, STDERR_FILENO)),
-                    Setup(options, words.data(), lines.data(), &pid), bp::posix::use_vfork);
+                    Setup(options, words.data(), lines.data(), &pid), kHow);
     child.detach();
     return child.id();
   } catch (const bp::process_error& e) {
