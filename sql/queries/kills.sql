@@ -141,11 +141,13 @@ LIMIT 1000;
 -- returns: cluster_user text, walltime_s int64, tasks_per_job int, only_waiting bool
 -- Kills whose next call is due, of clusters that may be called now: never called, or called so
 -- long ago that the end should have been seen ($1 s, doubled by each call up to $2). What is killed
--- because it waits may have begun by now; then it goes on.
+-- because it waits may have begun by now; then it goes on, unless a call before was taken: it may
+-- be about to end.
 SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag,
     coalesce(cc.cluster_login, '') AS cluster_user,
        coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s, b.tasks_per_job,
-    k.reason IN ('recalled', 'excess_waiting', 'waiting_too_long') AS only_waiting
+    k.reason IN ('recalled', 'excess_waiting', 'waiting_too_long')
+        AND (k.calls = 0 OR k.error IS NOT NULL) AS only_waiting
 FROM kills AS k
 JOIN live AS l USING (job_id)
 JOIN batches AS b ON b.id = l.batch_id

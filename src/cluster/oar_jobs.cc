@@ -158,7 +158,8 @@ RemoteState OarState(std::string_view state) {
 }
 
 bool OarRuns(std::string_view state) {
-  return !OarEnded(state) && (OarStarting(state) || OarState(state) == RemoteState::kRunning);
+  if (OarEnded(state) || state == "toError") return false;
+  return OarStarting(state) || OarState(state) == RemoteState::kRunning;
 }
 
 void FillFromOarJob(RemoteJob* job, const nlohmann::json& answer) {

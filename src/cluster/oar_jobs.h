@@ -49,7 +49,7 @@ bool OarExterminated(const nlohmann::json& answer);
 bool OarEnded(std::string_view state);
 /// On its way to its node: a job that a server that died was launching stays so.
 bool OarStarting(std::string_view state);
-/// Whether it has begun, or is about to, and has not ended.
+/// Whether it has begun, or is about to, and neither has ended nor is being ended.
 bool OarRuns(std::string_view state);
 /// The state of a job that has not ended.
 RemoteState OarState(std::string_view state);

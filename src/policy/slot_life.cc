@@ -163,7 +163,7 @@ void SlotLives::AddOlder(double slots, double seconds) {
   all_older_ += slots;
 }
 
-// A rate from the first time on is as likely too high as too low: half a time less than were seen.
+// Counted from the first time on a rate is too high: half a time less than were seen.
 double SlotLives::RateAt(double slots) const {
   const int i =
       std::clamp(static_cast<int>(std::ceil(slots * kParts / max_ - kEpsilon)) - 1, 0, kParts - 1);

@@ -236,6 +236,11 @@ TEST_F(OarTest, LiveStatesAreDistinguished) {
     EXPECT_EQ(OarState(s), RemoteState::kWaiting) << s;
   for (const char* s : {"Running", "Suspended", "Resuming", "Finishing", "toError"})
     EXPECT_EQ(OarState(s), RemoteState::kRunning) << s;
+  for (const char* s : {"toLaunch", "Launching", "Running", "Suspended", "Resuming", "Finishing"})
+    EXPECT_TRUE(OarRuns(s)) << s;
+  // toError: it is being ended, as a deletion of a waiting job shows itself for a while.
+  for (const char* s : {"Hold", "Waiting", "toAckReservation", "toError", "Terminated", "Error"})
+    EXPECT_FALSE(OarRuns(s)) << s;
 }
 
 TEST_F(OarTest, APollReadsOneListAndThenOnlyTheEnded) {

@@ -31,6 +31,7 @@ class KillServer {
         const bool goes_on = begun_.count(name["id"]) != 0 && name["only_waiting"];
         if (goes_on) answer["begun"].push_back(name["id"]);
         if (!goes_on) asked_ += name["id"].dump();
+        if (!name["only_waiting"]) unconditional_ += name["id"].dump();
       }
       response.set_content(answer.dump(), "application/json");
     });
@@ -51,6 +52,11 @@ class KillServer {
     std::lock_guard lock(mutex_);
     return calls_;
   }
+  /// Also when it runs.
+  bool AskedInAnyCase(const std::string& remote_id) {
+    std::lock_guard lock(mutex_);
+    return unconditional_.find('"' + remote_id + '"') != std::string::npos;
+  }
   /// The job runs there, whatever the tables say.
   void Begin(const std::string& remote_id) {
     std::lock_guard lock(mutex_);
@@ -62,7 +68,7 @@ class KillServer {
   }
 
  private:
-  std::string socket_, asked_;
+  std::string socket_, asked_, unconditional_;
   std::set<std::string> begun_;
   http::GuardServer server_;
   std::mutex mutex_;

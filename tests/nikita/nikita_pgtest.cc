@@ -150,6 +150,34 @@ TEST_F(NikitaPgTest, AJobThatHasBegunMeanwhileIsNotTakenBackAndItsUserCanStillEn
   EXPECT_EQ(ReasonOf(1), "user");
 }
 
+// It runs on some clusters while it is being ended: to drop the kill then would make it a failure.
+TEST_F(NikitaPgTest, AKillThatTheClusterHasTakenIsRepeatedAlsoWhenTheJobRunsThere) {
+  GivenCluster(2, server.url());
+  GivenJobs(1, 1, 1, 1, "remote_waiting", 60);
+  Sql("INSERT INTO recalls (job_id, to_cluster) VALUES (1, 2)");
+  Pass();
+  ASSERT_TRUE(AwaitAsked("R1"));
+  EXPECT_FALSE(server.AskedInAnyCase("R1"));
+  server.Begin("R1");
+  Sql("UPDATE kills SET called_at = now() - interval '1 hour'");
+  EXPECT_TRUE(AwaitInPasses([&] { return server.AskedInAnyCase("R1"); }));
+  EXPECT_EQ(ReasonOf(1), "recalled");
+}
+
+TEST_F(NikitaPgTest, AfterACallThatFailedAJobThatHasBegunGoesOn) {
+  GivenCluster(2, server.url());
+  GivenJobs(1, 1, 1, 1, "remote_waiting", 60);
+  Sql("INSERT INTO recalls (job_id, to_cluster) VALUES (1, 2)");
+  server.Break(true);
+  Pass();
+  ASSERT_TRUE(AwaitInPasses([&] { return !Error().empty(); }));
+  server.Break(false);
+  server.Begin("R1");
+  Sql("UPDATE kills SET called_at = now() - interval '1 hour'");
+  EXPECT_TRUE(AwaitInPasses([&] { return ReasonOf(1).empty(); }));
+  EXPECT_FALSE(server.AskedInAnyCase("R1"));
+}
+
 TEST_F(NikitaPgTest, AnOverfullQueueIsTrimmedAndTheTasksCanGoElsewhere) {  // CIG-36
   GivenJobs(1, 10, 1, 1, "remote_waiting", 60);
   Sql("INSERT INTO forecasts (campaign_id, cluster_id, waiting_allowed) VALUES (1, 1, 2)");

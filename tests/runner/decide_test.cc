@@ -193,8 +193,8 @@ TEST(TagTest, NamesThatAnybodyMayGiveAJobNameNoTasks) {
         "cigri.1.g.x-zzzzzzzzzzzzzzzzzzzz", "cigri.1.g.x-1Nzzzzzz", "cigri.1.g.x-1__2", "cigri.1.g.x",
         "cigri.1.g.x-1N4G0", "cigri.1.g.x-1N4G", "cigri.1.g.x-1N4Gzzzzzz"})
     EXPECT_TRUE(ReadTag(name, "g")->idxs.empty()) << name;
-  for (const char* name : {"", "cigri", "cigri.x.g.y-1", "cigri.1x.g.y-1", "other.1.g.y-1", "cigri.1.g.",
-                           "cigri..g.y-1", "cigri.-1.g.y-1"})
+  for (const char* name : {"", "cigri", "cigri.x.g.y-1", "cigri.1x.g.y-1", "other.1.g.y-1",
+                           "cigri.1.g.", "cigri..g.y-1", "cigri.-1.g.y-1"})
     EXPECT_FALSE(ReadTag(name, "g")) << name;
 }
 
