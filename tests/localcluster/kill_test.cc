@@ -215,6 +215,8 @@ TEST_F(KillTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
     ASSERT_LT(evictions, 10);
     fs::remove(dir() + "/counting");
     auto batch = GivenBatch({kCounter});
+    // As of a retry: what sh says of a signal is a file of this attempt, and a name is given once.
+    batch.elements[0].attempt = evictions + 2;
     batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 1}};
     driver().Submit(batch);
     const int from = std::atoi(FileText("count").c_str());
