@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plays seeds 1 to N (2,000) of the simulation of faults (docs/testing.md), or N from FIRST on, a hundred
 # a process and a process a core. Fails on a seed that fails, whose number is in build/seeds, and when a
-# step was hit fewer than 200 times in 2,000.
+# step was hit fewer than 200 times in 2,000. Ends before its time when there is a file build/seeds/stop.
 # Usage: scripts/seeds.sh [N [FIRST]]
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
@@ -20,12 +20,12 @@ hundred() {
   grep -E 'CIGRI_SEED=|Failure|FAILED' $folder/"$1".log || tail -5 $folder/"$1".log
   touch $folder/failed
 }
-# worker CORE: hundreds that nobody has taken yet, until one has failed.
+# worker CORE: hundreds that nobody has taken yet, until one has failed or they are to stop.
 worker() {
   taskset -cp "$1" $BASHPID > /dev/null
   local seed
   for ((seed = first; seed < first + n; seed += 100)); do
-    [ ! -e $folder/failed ] || return 0
+    [ ! -e $folder/failed ] && [ ! -e $folder/stop ] || return 0
     mkdir $folder/$seed 2>/dev/null || continue
     hundred $seed
   done
@@ -33,6 +33,7 @@ worker() {
 for ((core = 0; core < $(nproc); ++core)); do worker $core & done
 wait
 [ ! -e $folder/failed ] || { echo 'seeds: one has failed'; exit 1; }
+[ ! -e $folder/stop ] || { echo 'seeds: stopped'; exit 1; }
 awk -v n="$n" '$0 ~ / taken +[0-9]+ +hit / {
     step = substr($0, 1, 22); rest = substr($0, 23); split(rest, word); taken[step] += word[2]; hit[step] += word[4] }
   END {

@@ -114,7 +114,9 @@ class DaemonTest : public ::testing::Test {
   }
 
   static std::string Me() { return getpwuid(geteuid())->pw_name; }
-  Batch GivenBatch(const std::vector<std::string>& commands) const {
+  /// Of tasks that no batch before it had: two jobs of one task and attempt would want the same
+  /// names for their output.
+  Batch GivenBatch(const std::vector<std::string>& commands) {
     Batch b;
     b.campaign_id = 7;
     b.tag = "cigri.7.test." + RandomHex(6);
@@ -122,9 +124,10 @@ class DaemonTest : public ::testing::Test {
     b.campaign_name = "test";
     b.directory = dir_;
     b.walltime_s = 600;
-    for (std::size_t i = 0; i < commands.size(); ++i)
-      b.elements.push_back(
-          {1000 + static_cast<std::int64_t>(i), static_cast<std::int64_t>(i), 1, commands[i]});
+    for (const auto& command : commands) {
+      b.elements.push_back({1000 + tasks_, tasks_, 1, command});
+      ++tasks_;
+    }
     return b;
   }
   /// All jobs of the batch, by index, as soon as all have ended.
@@ -164,6 +167,7 @@ class DaemonTest : public ::testing::Test {
 
  private:
   std::string dir_;
+  std::int64_t tasks_ = 0;
   pid_t pid_ = 0;
   std::unique_ptr<cluster::Cluster> driver_;
 };

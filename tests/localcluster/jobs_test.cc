@@ -275,7 +275,6 @@ TEST_F(JobsTest, ASlotHasACpuOfItsOwn) {
   EXPECT_NE(Out("0"), Out("1")) << "both ran at the same time";
   auto wide = GivenBatch({"unset OMP_NUM_THREADS; nproc"});
   wide.slots = 2;
-  wide.elements[0].task_index = 2;
   Run(wide);
   EXPECT_EQ(Out("2"), "2\n");
 }
@@ -418,8 +417,8 @@ TEST_F(JobsTest, AJobWritesNoLargerFileThanItMay) {
 // Hole 3: output that cannot have its name was lost, and the job a success.
 TEST_F(JobsTest, AJobWhoseOutputNameIsTakenDoesNotBegin) {
   Start();
-  RunOne("echo first");
-  const auto job = RunOne("touch begun; echo second");
+  RunTask(0, "echo first");
+  const auto job = RunTask(0, "touch begun; echo second");
   EXPECT_EQ(job.cause, EndCause::kLaunchFailed);
   EXPECT_NE(job.message.find("/output/7/0/0.1.out: File exists"), std::string::npos) << job.message;
   EXPECT_EQ(Out("0"), "first\n");

@@ -85,15 +85,12 @@ TEST_F(KillTest, AJobThatCleansUpOnTermHasTimeForIt) {
 // dies of the same signal, says so; nobody else would where there is none.
 TEST_F(KillTest, AKilledJobEndsAlikeWithAndWithoutAShell) {
   Start(1);
-  int attempt = 0;
   for (const std::string end : {"\"exit 0\"", "\"exit 3\"", "\"\""}) {
     const std::string command =
         "sh -c 'trap " + end + " TERM; touch begun; while :; do sleep 0.01; done'";
     RemoteJob ends[2];
     for (const bool shell : {false, true}) {
-      auto batch = GivenBatch({command + (shell ? ";" : "")});
-      batch.elements[0].task_index = shell ? 1 : 0;
-      batch.elements[0].attempt = ++attempt;
+      const auto batch = GivenBatch({command + (shell ? ";" : "")});
       fs::remove(dir() + "/begun");
       const auto ids = driver().Submit(batch);
       ASSERT_TRUE(AwaitFile("begun"));
@@ -215,8 +212,6 @@ TEST_F(KillTest, ATaskThatIsEvictedAgainAndAgainGoesOnFromItsCheckpoint) {
     ASSERT_LT(evictions, 10);
     fs::remove(dir() + "/counting");
     auto batch = GivenBatch({kCounter});
-    // As of a retry: what sh says of a signal is a file of this attempt, and a name is given once.
-    batch.elements[0].attempt = evictions + 2;
     batch.options["checkpoint"] = {{"signal", "USR2"}, {"grace", 1}};
     driver().Submit(batch);
     const int from = std::atoi(FileText("count").c_str());
