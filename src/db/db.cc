@@ -14,6 +14,7 @@
 #include "db/native.h"
 #include "db/niceness.h"
 #include "db/pooler.h"
+#include "db/reads.h"
 #include "db/rows_impl.h"
 #include "db/transaction.h"
 
@@ -74,7 +75,7 @@ auto Connection::Limited(const Body& body) -> decltype(body()) {
 }
 
 Connection::Connection(const std::string& conninfo, const std::string& application,
-                       std::chrono::milliseconds limit, int nicer)
+                       std::chrono::milliseconds limit, int nicer, SessionKind kind)
     : limit_(limit) {
   constexpr const char* kHint =
       "start an embedded grid with `cigri up`, or fix $CIGRI_DB, DATABASE_* in cigri.conf or PG*";
@@ -90,9 +91,10 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
       pqxx::nontransaction setup(impl_->c);
       // In one call: after a fail-over all of a grid's sessions begin at once. Plans cached while
       // tables were empty cost 1.4 times (reference: performance, section 8).
+      const std::string plans =
+          kind == SessionKind::kReads ? kReadSettings : "SET plan_cache_mode = force_custom_plan";
       const auto row =
-          setup.exec("SET plan_cache_mode = force_custom_plan; SET application_name = " +
-                     setup.quote(application) +
+          setup.exec(plans + "; SET application_name = " + setup.quote(application) +
                      "; SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'; "
                      "SET jit = off; "
                      "SELECT current_setting('transaction_read_only') = 'on', pg_backend_pid()")[0];
@@ -148,6 +150,7 @@ struct Tx::Impl {
   std::string begin;    ///< what goes to the server before the first statement
   bool generic_before;  ///< what a rollback returns to
   std::unique_ptr<pqxx::dbtransaction> work{};  ///< none before the first statement
+  ReadTransaction* reads = nullptr;             ///< the same, of a snapshot
   bool over = false;                            ///< committed: nothing more is sent
 };
 
@@ -160,8 +163,11 @@ pqxx::dbtransaction& Native(Tx& tx) { return NativeAccess::Work(tx); }
 
 Tx::Tx(Connection& connection, Sync sync)
     : Tx(connection, sync == Sync::kOn ? "BEGIN" : "BEGIN; SET LOCAL synchronous_commit = off") {}
-Tx::Tx(Connection& connection, Snapshot)
-    : Tx(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {}
+Tx::Tx(Connection& connection, Snapshot) : Tx(connection, "") {
+  auto reads = std::make_unique<ReadTransaction>(connection.impl_->c, &connection.impl_->prepared);
+  impl_->reads = reads.get();
+  impl_->work = std::move(reads);
+}
 Tx::Tx(Connection& connection, const char* begin)
     : connection_(connection),
       impl_(std::make_unique<Impl>(Impl{connection.impl_->c, begin, connection.impl_->generic})) {
@@ -195,6 +201,9 @@ void Tx::SetPlans(bool generic) {
 
 Rows Tx::Run(const char* name, const char* sql, bool generic, const Params& params) {
   return connection_.Limited([&] {
+    if (impl_->reads != nullptr)
+      return Rows(std::make_shared<Rows::Impl>(
+          Rows::Impl{impl_->reads->Run({name, sql, generic, params}), name}));
     SetPlans(generic);
     if (connection_.impl_->prepared.insert(name).second) connection_.impl_->c.prepare(name, sql);
     std::vector<const char*> values;
@@ -202,6 +211,14 @@ Rows Tx::Run(const char* name, const char* sql, bool generic, const Params& para
     return Rows(std::make_shared<Rows::Impl>(Rows::Impl{
         impl_->Begun().exec_prepared(name, pqxx::prepare::make_dynamic_params(values)), name}));
   });
+}
+
+void Tx::Ahead(const char* name, const char* sql, bool generic, const Params& params) {
+  if (impl_->reads != nullptr) impl_->reads->Ahead({name, sql, generic, params});
+}
+
+void Tx::NothingFollows() {
+  if (impl_->reads != nullptr) impl_->reads->NothingFollows();
 }
 
 const Rows& Tx::Single(const Rows& rows, const char* name) {
@@ -239,11 +256,12 @@ std::string TimeOf(std::chrono::steady_clock::time_point at) {
 
 }  // namespace
 
-Pool::Pool(std::string conninfo, std::string application, int most, int nicer)
+Pool::Pool(std::string conninfo, std::string application, int most, int nicer, SessionKind kind)
     : conninfo_(std::move(conninfo)),
       application_(std::move(application)),
       most_(most),
-      nicer_(nicer) {}
+      nicer_(nicer),
+      kind_(kind) {}
 
 Pool::~Pool() {
   {
@@ -256,7 +274,7 @@ Pool::~Pool() {
 }
 
 std::unique_ptr<Connection> Pool::Connect() const {
-  return std::make_unique<Connection>(conninfo_, application_, kStatementLimit, nicer_);
+  return std::make_unique<Connection>(conninfo_, application_, kStatementLimit, nicer_, kind_);
 }
 
 Pool::Lease Pool::Get() {

@@ -63,6 +63,9 @@ class UniqueViolation : public ConstraintViolation {
 
 class Tx;
 
+/// What a session is for. One that reads takes no other transactions than Tx::Snapshot.
+enum class SessionKind { kAll, kReads };
+
 /// How long one statement may take before its session counts as lost, unless its user says so.
 inline constexpr std::chrono::milliseconds kStatementLimit = std::chrono::minutes(1);
 
@@ -76,7 +79,8 @@ class Connection {
   /// the server only reads (a standby); Fatal(kExitConfig) behind a pooler in transaction mode.
   /// `nicer`: how much lower its priority in the server is than that of this process.
   Connection(const std::string& conninfo, const std::string& application,
-             std::chrono::milliseconds limit = kStatementLimit, int nicer = 0);
+             std::chrono::milliseconds limit = kStatementLimit, int nicer = 0,
+             SessionKind kind = SessionKind::kAll);
   ~Connection();
   Connection(const Connection&) = delete;
 
@@ -113,7 +117,8 @@ class Tx {
  public:
   enum class Sync { kOn, kOff };
   explicit Tx(Connection& connection, Sync sync = Sync::kOn);
-  /// Reads only, all of it one snapshot: numbers of several statements fit together.
+  /// Reads only, all of it one snapshot: numbers of several statements fit together. Of a session
+  /// that reads.
   struct Snapshot {};
   Tx(Connection& connection, Snapshot);
   ~Tx();
@@ -144,6 +149,17 @@ class Tx {
   std::size_t Exec(const Command& command, const Args&... args) {
     return Run(command.name, command.sql, command.generic, Params(args...)).affected();
   }
+  /// Of a snapshot: the next statement that is run takes this one along, in one message, and an
+  /// Exec() of it with the same arguments later has its answer already. On a busy machine each
+  /// message waits for a processor on either side, longer than most statements take. In another
+  /// transaction it does nothing.
+  template <typename R, typename... Args>
+  void Ahead(const Query<R>& query, const Args&... args) {
+    Ahead(query.name, query.sql, query.generic, Params(args...));
+  }
+  /// Of a snapshot: the commit goes along with the next statement that is run, too. Any that
+  /// follows is refused.
+  void NothingFollows();
   /// For text without data in it: NOTIFY, SET, migrations.
   void Raw(const std::string& sql);
   /// Throws InDoubt when the connection is lost meanwhile.
@@ -154,6 +170,7 @@ class Tx {
   Tx(Connection& connection, const char* begin);
   Rows Run(const char* name, const char* sql, bool generic, const Params& params);
   void SetPlans(bool generic);
+  void Ahead(const char* name, const char* sql, bool generic, const Params& params);
   static const Rows& Single(const Rows& rows, const char* name);
   template <typename R>
   static std::vector<R> Read(const Rows& rows) {
@@ -177,7 +194,8 @@ class Tx {
 class Pool {
  public:
   /// Its sessions are as those of Connection.
-  Pool(std::string conninfo, std::string application, int most, int nicer = 0);
+  Pool(std::string conninfo, std::string application, int most, int nicer = 0,
+       SessionKind kind = SessionKind::kAll);
   ~Pool();
   class Lease {
    public:
@@ -226,6 +244,7 @@ class Pool {
 
   std::string conninfo_, application_;
   int most_, nicer_, out_ = 0;
+  SessionKind kind_;
   std::optional<Clock::time_point> away_since_;
   std::string why_away_ = "the server has not answered", hint_;
   bool ends_ = false;

@@ -23,7 +23,7 @@ ActingFor::~ActingFor() { acting = nullptr; }
 Context::Context(Config a_config, const std::string& conninfo, int connections)
     : config(std::move(a_config)),
       pool(conninfo, "cigri api", connections, kNicerThanReaders),
-      readers(conninfo, "cigri api", connections),
+      readers(conninfo, "cigri api", connections, 0, db::SessionKind::kReads),
       notifier(std::make_unique<ChangeNotifier>(conninfo)),
       metrics(std::make_unique<Metrics>()),
       snapshots(std::make_unique<SnapshotCache>()),

@@ -131,6 +131,7 @@ json CampaignPage(db::Tx& tx, const Request& request) {
   const bool newest = request.Flag("newest");
   const Page page = PageOf(tx, request, StatesAsked(request), limit, offset, newest);
   json items = json::array();
+  tx.NothingFollows();
   for (const auto& row : tx.Exec(sql::kListCampaigns, page.ids))
     items.push_back(CampaignJson(request, row));
   if (newest) std::reverse(items.begin(), items.end());
@@ -366,6 +367,11 @@ sql::ListCampaignsRow CampaignRow(db::Tx& tx, std::int64_t campaign) {
 }
 
 json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
+  tx.Ahead(sql::kShowPlacements, campaign);
+  if (request.Flag("waits")) {
+    tx.Ahead(sql::kCampaignWaits, campaign);
+    tx.Ahead(sql::kCampaignKept, campaign);
+  }
   const auto row = CampaignRow(tx, campaign);
   json answer = CampaignJson(request, row);
   answer["clusters"] = json::object();
@@ -387,8 +393,10 @@ void AddCampaignReadRoutes(Router& router) {
     return Reply::Json(context.Read([&](db::Tx& tx) { return CampaignPage(tx, request); }));
   });
   router.GetLive("/campaigns/{id}", [](Context& context, const Request& request) {
-    return Reply::Json(
-        context.Read([&](db::Tx& tx) { return CampaignJson(tx, request, request.Id()); }));
+    return Reply::Json(context.Read([&](db::Tx& tx) {
+      tx.NothingFollows();
+      return CampaignJson(tx, request, request.Id());
+    }));
   });
   router.Get("/campaigns/{id}/stats", [](Context& context, const Request& request) {
     return Reply::Json(context.Read([&](db::Tx& tx) { return Stats(tx, request.Id()); }));

@@ -163,6 +163,10 @@ class LastTokens {
 
 Progress LoadProgress(Context& context, const Request& request, const Seen& seen) {
   return context.Read([&](db::Tx& tx) {
+    tx.Ahead(sql::kCampaignIsHeldEverywhere, request.Id());
+    tx.Ahead(sql::kEventsSince, request.Id(), seen.event);
+    tx.Ahead(sql::kEndEstimate, request.Id());
+    tx.NothingFollows();
     const json campaign = CampaignJson(tx, request, request.Id());
     Progress out{ProgressNumbers(campaign, IsStopped(tx, campaign)), false};
     out.body["clusters"] = json::array();
