@@ -20,14 +20,15 @@ void Nikita::Pass(module::Step& step) {
   retention_.Pass(step);
 }
 
-// Turns may come fifty a second; the last one of a burst must not be missed.
+// Turns may come fifty a second; the last one of a burst must not be missed. A whole time later:
+// see Updator::RefreshClusters.
 bool Nikita::TooSoon(module::Step& step) {
   const auto since = Clock::now() - last_pass_;
   if (since >= kPassEvery) {
     last_pass_ = Clock::now();
     return false;
   }
-  step.waker.WakeIn(std::chrono::ceil<milliseconds>(kPassEvery - since));
+  step.waker.WakeIn(kPassEvery);
   return true;
 }
 

@@ -78,9 +78,11 @@ void Updator::Restart(Store& store, const Config& config) {
 
 void Updator::RefreshClusters(db::Tx& tx, module::Step& step) {
   // Not in every cycle; but a change is seen soon, also when the grid then has nothing to do. Each
-  // pass asks for the next read, because a cycle ends all earlier requests.
+  // pass asks for the next read, because a cycle ends all earlier requests; for a whole time, since
+  // two steps that ask for the rest of theirs keep a grid awake: each makes a pass that is too soon
+  // for the other.
   if (const auto age = Clock::now() - clusters_read_; age < kReadClustersEvery) {
-    step.waker.WakeIn(std::chrono::ceil<std::chrono::milliseconds>(kReadClustersEvery - age));
+    step.waker.WakeIn(kReadClustersEvery);
     return;
   }
   clusters_read_ = Clock::now();

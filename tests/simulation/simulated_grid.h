@@ -62,6 +62,8 @@ class SimulatedAlmighty : public module::Waker {
   ~SimulatedAlmighty() override;
   bool ended() const { return ended_; }
   int process() const { return process_; }
+  /// Of all leaders so far: each cycle makes one.
+  static int plans() { return plans_; }
   void Wake() override { WakeIn(std::chrono::milliseconds(0)); }
   void WakeIn(std::chrono::milliseconds delay) override;
 

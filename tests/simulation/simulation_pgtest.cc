@@ -161,6 +161,35 @@ TEST_F(SimulationPgTest, EveryTaskSucceedsOnceWhateverIsLostAndCut) {
   EXPECT_GE(submissions, n) << "the grid does not work while there are faults";
 }
 
+// A step of a pass that is not due asks for another pass. While some asked for the rest of their own
+// time, each pass came too soon for another step, and a grid without work had two a second for half
+// a minute.
+TEST_F(SimulationPgTest, AGridWithoutWorkComesToRest) {
+  Sql("UPDATE clusters SET change_feed = true");
+  test::world::BeginRun(1);
+  test::sessions::BeginRun();
+  test::Faults::OfProcess().BeginRun(1);
+  test::Faults::OfProcess().Calm();
+  test::SimulatedSite site(false);
+  site.Calm();
+  KeepAlmighties(site);
+  test::world::SleepFor(seconds(20));
+  for (int i = 0; i < 20; ++i) {
+    for (int n = 0; n < 2; ++n) {
+      test::world::SleepFor(milliseconds(test::world::Random(2000)));
+      almighties_[0]->Wake();
+    }
+    test::world::SleepFor(seconds(10));
+    const int before = test::SimulatedAlmighty::plans();
+    test::world::SleepFor(seconds(20));
+    // Ticks and what clusters say make 4 to 10.
+    EXPECT_LE(test::SimulatedAlmighty::plans() - before, 15);
+  }
+  EXPECT_GT(test::SimulatedAlmighty::plans(), 80) << "the grid does not run";
+  almighties_ = std::vector<std::unique_ptr<test::SimulatedAlmighty>>(2);
+  test::world::SleepFor(seconds(60));
+}
+
 TEST_F(SimulationPgTest, ASeedDoesTheSameEachTime) {
   for (const unsigned seed : {3u, 11u}) {
     Run(seed);
