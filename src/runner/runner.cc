@@ -6,7 +6,7 @@ namespace cigri::runner {
 
 namespace {
 constexpr int kSessions = 8;
-constexpr std::chrono::seconds kLoadEvery{1};
+constexpr std::chrono::seconds kLoadEvery{1}, kIdle{20};
 }  // namespace
 
 void Runner::Pass(module::Step& step) {
@@ -24,6 +24,7 @@ void Runner::Pass(module::Step& step) {
   }
   for (const auto id : busy)
     if (const auto it = runners_.find(id); it != runners_.end()) it->second.runner->Wake();
+  shared_->pool.CloseIdle(kIdle);
 }
 
 // Another host gets a cluster once nothing is under way for it here.
