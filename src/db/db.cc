@@ -42,6 +42,7 @@ struct Connection::Impl {
   std::string server;  ///< the one of several that this session has
   std::optional<OpenSession> session;
   std::set<std::string> prepared;
+  bool reads = false;    ///< SessionKind::kReads
   bool generic = false;  ///< as SetPlans left it
   Niceness niceness;
   std::set<std::string> notices;
@@ -82,6 +83,7 @@ Connection::Connection(const std::string& conninfo, const std::string& applicati
   try {
     const std::string whole = LastServerFirst(WithConnectionDefaults(conninfo));
     impl_ = std::make_unique<Impl>(whole);
+    impl_->reads = kind == SessionKind::kReads;
     // A silent reconnect would lose locks and settings. Deprecated in 6.4, the default in 7.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -164,6 +166,7 @@ pqxx::dbtransaction& Native(Tx& tx) { return NativeAccess::Work(tx); }
 Tx::Tx(Connection& connection, Sync sync)
     : Tx(connection, sync == Sync::kOn ? "BEGIN" : "BEGIN; SET LOCAL synchronous_commit = off") {}
 Tx::Tx(Connection& connection, Snapshot) : Tx(connection, "") {
+  if (!connection.impl_->reads) throw std::logic_error("a snapshot of a session that writes, too");
   auto reads = std::make_unique<ReadTransaction>(connection.impl_->c, &connection.impl_->prepared);
   impl_->reads = reads.get();
   impl_->work = std::move(reads);

@@ -15,9 +15,8 @@ ReadTransaction::ReadTransaction(pqxx::connection_base& c, std::set<std::string>
 
 pqxx::result ReadTransaction::Run(Statement statement) {
   if (const Answer* known = Known(statement)) return known->rows;
-  ahead_.push_back(statement);
-  Send();
-  return Known(statement)->rows;
+  ahead_.push_back(std::move(statement));
+  return Send();
 }
 
 const ReadTransaction::Answer* ReadTransaction::Known(const Statement& statement) const {
@@ -28,7 +27,7 @@ const ReadTransaction::Answer* ReadTransaction::Known(const Statement& statement
   return it == answers_.end() ? nullptr : &*it;
 }
 
-void ReadTransaction::Send() {
+pqxx::result ReadTransaction::Send() {
   if (ended_)
     throw Error(std::string(ahead_.back().name) + " follows the last statement of its snapshot");
   std::vector<std::string> texts;
@@ -60,9 +59,10 @@ void ReadTransaction::Send() {
   std::vector<pqxx::result> all;
   while (!message.empty()) all.push_back(message.retrieve().second);
   ended_ = last_;
-  for (std::size_t i = 0; i < ahead_.size(); ++i)
+  for (std::size_t i = 0; i + 1 < ahead_.size(); ++i)
     answers_.push_back({std::move(ahead_[i]), all[places[i]]});
   ahead_.clear();
+  return all[places.back()];
 }
 
 std::string ReadTransaction::Execute(const Statement& statement) {

@@ -11,8 +11,8 @@ namespace cigri::db {
 
 /// What a session that reads is set to before its first transaction.
 inline constexpr const char* kReadSettings =
-    "SET default_transaction_isolation = 'repeatable read'; SET default_transaction_read_only = "
-    "on; "
+    "SET default_transaction_isolation = 'repeatable read'; "
+    "SET default_transaction_read_only = on; "
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off";
 
 /// One snapshot. What begins it goes to the server together with its first statement, what was put
@@ -47,8 +47,8 @@ class ReadTransaction : public pqxx::dbtransaction {
   void do_commit() override;
   void do_abort() override;
   const Answer* Known(const Statement& statement) const;
-  /// Sends what is ahead, and keeps the answers.
-  void Send();
+  /// Sends what is ahead; the answer to the last of it. The others are kept.
+  pqxx::result Send();
   std::string Execute(const Statement& statement);
 
   std::set<std::string>* prepared_;
