@@ -1,6 +1,7 @@
 #include "db/conninfo.h"
 
 #include <libpq-fe.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -117,12 +118,17 @@ std::string LastServerFirst(const std::string& conninfo) {
   return Written(keywords);
 }
 
-void ExportConninfo(const std::string& conninfo) {
+std::vector<std::string> EnvironmentOf(const std::string& conninfo) {
   const std::unique_ptr<PQconninfoOption, FreeOptions> options(
       PQconninfoParse(conninfo.c_str(), nullptr));
+  std::vector<std::string> lines;
   for (const auto* option = options.get(); option != nullptr && option->keyword != nullptr;
        ++option)
-    if (option->val != nullptr && option->envvar != nullptr) setenv(option->envvar, option->val, 1);
+    if (option->val != nullptr && option->envvar != nullptr)
+      lines.push_back(std::string(option->envvar) + "=" + option->val);
+  // Of a name that is there twice, getenv() finds the first.
+  for (char** line = environ; *line != nullptr; ++line) lines.emplace_back(*line);
+  return lines;
 }
 
 }  // namespace cigri::db

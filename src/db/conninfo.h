@@ -24,7 +24,8 @@ struct Server {
 std::vector<Server> ServersOf(const std::string& conninfo);
 /// `server` (ServerName) has given a session that takes writes. Thread-safe.
 void NoteSession(const std::string& server);
-/// Sets the environment variables that tell PostgreSQL's own programs what `conninfo` says.
-void ExportConninfo(const std::string& conninfo);
+/// Our environment, and before it what tells PostgreSQL's own programs what `conninfo` says: lines
+/// NAME=value.
+std::vector<std::string> EnvironmentOf(const std::string& conninfo);
 
 }  // namespace cigri::db

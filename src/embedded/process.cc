@@ -34,8 +34,10 @@ void SpawnDaemon(const std::vector<std::string>& argv, const std::string& log) {
     throw std::runtime_error("cannot start " + argv[0] + " as a daemon");
 }
 
-CommandResult RunCommand(const std::vector<std::string>& argv, milliseconds limit) {
+CommandResult RunCommand(const std::vector<std::string>& argv, milliseconds limit,
+                         std::optional<process::Environment> environment) {
   process::Command command{.argv = argv};
+  command.environment = std::move(environment);
   command.directory = "/";
   command.time_limit = limit;
   command.output_limit = std::numeric_limits<std::size_t>::max();

@@ -1,6 +1,7 @@
 // Daemons and commands of an embedded grid, and the locks of its processes.
 #pragma once
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ struct CommandResult {
   int code = 0;        ///< exit code; 128 + signal; -1: not ended in time (killed)
   std::string output;  ///< stdout and stderr, at most 64 kB
 };
-/// Runs a command to its end, from "/", with stdin from /dev/null.
-CommandResult RunCommand(const std::vector<std::string>& argv, std::chrono::milliseconds limit);
+/// Runs a command to its end, from "/", with stdin from /dev/null. `environment`: nothing: ours.
+CommandResult RunCommand(const std::vector<std::string>& argv, std::chrono::milliseconds limit,
+                         std::optional<process::Environment> environment = {});
 
 /// The folder of the running program, where its siblings are.
 std::string OwnFolder();

@@ -1,7 +1,10 @@
 #include "http/client.h"
 
 #include <httplib.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #include "core/text.h"
@@ -72,11 +75,18 @@ struct Client::Impl {
     }
   }
 
+  // httplib keeps no errno: what can be said of a unix socket is seen on its file.
+  std::string WhyNotReached() const {
+    if (endpoint.scheme != "unix") return "";
+    if (access(endpoint.host.c_str(), W_OK) == 0) return ": nobody listens there";
+    return errno == ENOENT ? ": there is no such socket" : std::string(": ") + std::strerror(errno);
+  }
+
   std::string ErrorText(httplib::Error error, std::chrono::milliseconds timeout) const {
     using E = httplib::Error;
     switch (error) {
       case E::Connection:
-        return "cannot connect to " + endpoint.Text();
+        return "cannot connect to " + endpoint.Text() + WhyNotReached();
       case E::SSLServerVerification:
         return "the certificate of " + endpoint.Text() + " is not to be trusted";
       case E::SSLConnection:

@@ -133,6 +133,21 @@ TEST_P(GridTest, ComesUpTwiceTheSameAndGoesDownWithoutATrace) {
   EXPECT_EQ(Cigri({"down"}).code, 0);
 }
 
+// Of a grid that was up it said that it was down, and asked to report a bug.
+TEST_P(GridTest, AnotherUserIsToldWhoseItIs) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const std::string owner = user() == "" ? "root" : user();
+  for (const char* command : {"status", "up", "down", "backup", "upgrade", "migrate", "doctor"}) {
+    const auto ran = embedded::RunCommand({"env", "CIGRI_HOME=" + home.dir, "runuser", "-u",
+                                           "daemon", "--", bin.dir() + "/cigri", command},
+                                          std::chrono::seconds(100));
+    const bool doctor = command == std::string("doctor");
+    EXPECT_EQ(ran.code, doctor ? 1 : 77) << command << ": " << ran.output;
+    const std::string says = doctor ? " is not yours to write" : home.dir + " belongs to " + owner;
+    EXPECT_NE(ran.output.find(says), std::string::npos) << command << ": " << ran.output;
+  }
+}
+
 TEST_P(GridTest, ComesBackAfterAPowerCut) {
   ASSERT_EQ(Cigri({"up"}).code, 0);
   ASSERT_TRUE(Await([&] { return Whole(); }));

@@ -90,7 +90,9 @@ TEST_F(RestoreTest, AnUpgradeKeepsCampaignsAndJobs) {
   grid.Script("job", "#!/bin/sh\nsleep 0.2\necho $1 >> out\n");
   const int id = grid.Submit(Jdl(grid, "upgraded", "./job", {{"nb_jobs", 60}}));
   ASSERT_TRUE(AwaitLines(5));
+  const auto database = Slurp(grid.home() + "/grid.json");
   const auto said = grid.Ok({"cigri", "upgrade"});
+  EXPECT_EQ(Slurp(grid.home() + "/grid.json"), database) << "it took another database for its own";
   EXPECT_NE(said.find("backup: " + grid.home() + "/backup/"), std::string::npos) << said;
   ASSERT_TRUE(grid.AwaitOver(id)) << grid.Progress(id);
   EXPECT_EQ(grid.SortedLines("out"), Indexes(60));

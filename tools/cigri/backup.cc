@@ -25,10 +25,12 @@ using embedded::Home;
 
 constexpr auto kLongest = std::chrono::hours(6);
 
-// The output names what is wrong in its last lines.
+// The output names what is wrong in its last lines. The database is named by the environment of the
+// program alone: every user sees its words, and in ours it would be that of a `cigri up` that
+// follows.
 std::string Run(const Database& database, const Home& home, std::vector<std::string> argv) {
   argv[0] = embedded::PostgresProgram(database.own ? &home : nullptr, argv[0]);
-  const auto result = embedded::RunCommand(argv, kLongest);
+  const auto result = embedded::RunCommand(argv, kLongest, db::EnvironmentOf(database.conninfo));
   if (result.code == 0) return result.output;
   const auto words = Trim(result.output);
   const auto last = words.substr(words.size() - std::min<std::size_t>(words.size(), 600));
@@ -40,8 +42,6 @@ Database Reachable(const Home& home) {
   if (database.own && !embedded::HasPostgres(home))
     throw Fatal(kExitUnavailable, "there is no database in " + home.dir, "`cigri up` makes one");
   if (database.own) database.conninfo = embedded::StartPostgres(home);
-  // Not as arguments, which every user sees.
-  db::ExportConninfo(database.conninfo);
   return database;
 }
 
@@ -157,7 +157,7 @@ void Load(const Home& home, const Database& database, const std::string& file,
 }  // namespace
 
 int Backup(const std::string& file) {
-  const auto home = Home::FromEnvironment();
+  const auto home = OwnHome();
   const auto database = Reachable(home);
   db::RequireSchema(*Open(database));
   const auto path = file.empty() ? DefaultFile(home) : fs::absolute(file).string();
@@ -167,7 +167,7 @@ int Backup(const std::string& file) {
 }
 
 int Restore(const std::string& file) {
-  const auto home = Home::FromEnvironment();
+  const auto home = OwnHome();
   home.Make();
   const auto path = fs::absolute(file).string();
   if (access(path.c_str(), R_OK) != 0) throw Fatal(kExitUsage, "cannot read " + path);
@@ -189,7 +189,7 @@ int Restore(const std::string& file) {
 }
 
 int Upgrade() {
-  const auto home = Home::FromEnvironment();
+  const auto home = OwnHome();
   const auto database = Reachable(home);
   {
     const auto connection = Open(database);

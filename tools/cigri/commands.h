@@ -18,6 +18,9 @@ struct Database {
   std::string why;
 };
 
+/// Home::FromEnvironment(), when it is ours to write or not there yet. Throws
+/// Fatal(kExitNoPermission) with its owner.
+embedded::Home OwnHome();
 /// Which database a grid that is started now gets: with `embedded` its own; else DATABASE_* of
 /// cigri.conf, else PG* variables, else its own. Starts nothing.
 Database ChooseDatabase(const Config& config, bool embedded);

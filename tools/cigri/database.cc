@@ -1,3 +1,7 @@
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,6 +20,17 @@ bool Given(const char* variable) {
 }
 
 }  // namespace
+
+embedded::Home OwnHome() {
+  auto home = embedded::Home::FromEnvironment();
+  struct stat folder {};
+  if (stat(home.dir.c_str(), &folder) != 0 || access(home.dir.c_str(), W_OK | X_OK) == 0)
+    return home;
+  const passwd* owner = getpwuid(folder.st_uid);
+  const std::string name = owner != nullptr ? owner->pw_name : std::to_string(folder.st_uid);
+  throw Fatal(kExitNoPermission, home.dir + " belongs to " + name + " and is not yours to write",
+              "run this as " + name + ", or set CIGRI_HOME; gridsub and gridstat need neither");
+}
 
 Database ChooseDatabase(const Config& config, bool embedded) {
   if (embedded) return {true, "", "own PostgreSQL", "--embedded was given"};

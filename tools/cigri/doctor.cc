@@ -222,12 +222,15 @@ int Doctor() {
   for (const auto& warning : config.Warnings()) report.Warn("config", warning, "fix or remove the line");
   CheckPrograms(report);
   CheckHome(report, home);
-  CheckProcesses(report, home);
+  const bool ours =
+      access(home.dir.c_str(), F_OK) != 0 || access(home.dir.c_str(), W_OK | X_OK) == 0;
+  if (ours) CheckProcesses(report, home);
   const std::string api = config.Get("API_SOCKET", home.socket("api.sock"));
   if (AnswersHealth(api))
     report.Ok("api", "answers on " + api);
   else
     report.Fail("api", "no answer on " + api, "`cigri up`, or see the log");
+  if (!ours) return kExitNo;  // who owns it sees the rest
   const auto database = KnownDatabase(home, config);
   if (database.own && !embedded::HasPostgres(home))
     report.Fail("database", "there is none in " + home.dir, "`cigri up` makes one");

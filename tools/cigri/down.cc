@@ -46,7 +46,7 @@ void RemoveSockets(const embedded::Home& home) {
 }  // namespace
 
 int Down(bool keep_jobs) {
-  const auto home = embedded::Home::FromEnvironment();
+  const auto home = OwnHome();
   if (access(home.dir.c_str(), F_OK) != 0) {
     std::printf("no grid in %s\n", home.dir.c_str());
     return kExitOk;

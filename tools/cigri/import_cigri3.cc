@@ -276,7 +276,7 @@ int ImportCigri3(const std::string& from, bool dry_run) {
     throw Fatal(kExitUsage, "--from is missing: the database of the CiGri 3",
                 "like --from 'host=grid dbname=cigri3 user=cigri3'");
   const Config config = Config::Load();
-  const auto target = Open(KnownDatabase(embedded::Home::FromEnvironment(), config));
+  const auto target = Open(KnownDatabase(OwnHome(), config));
   db::RequireSchema(*target);
   db::Connection source(from, "cigri import-cigri3");
   db::Tx reading(source), writing(*target);

@@ -197,7 +197,7 @@ void Print(const json& status) {
 }  // namespace
 
 int Status(bool as_json) {
-  const auto home = embedded::Home::FromEnvironment();
+  const auto home = OwnHome();
   const auto database = KnownDatabase(home, Config::Load());
   json status{{"home", home.dir}, {"database", database.name}};
   status["processes"] = ProcessesOf(home);

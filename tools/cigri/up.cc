@@ -267,7 +267,7 @@ int Up(const UpOptions& options) {
   const Config config = Config::Load();
   for (const auto& warning : config.Warnings())
     std::fprintf(stderr, "cigri: WARNING: %s\n", warning.c_str());
-  const Home home = Home::FromEnvironment();
+  const Home home = OwnHome();
   home.Make();
   const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));
   if (!lock)
@@ -307,9 +307,8 @@ int Migrate() {
   const Config config = Config::Load();
   // Who names a database means that one, whichever the grid uses.
   const char* named = std::getenv("CIGRI_DB");
-  const auto database = named != nullptr && *named != '\0'
-                            ? ChooseDatabase(config, false)
-                            : KnownDatabase(Home::FromEnvironment(), config);
+  const auto database = named != nullptr && *named != '\0' ? ChooseDatabase(config, false)
+                                                           : KnownDatabase(OwnHome(), config);
   const auto connection = Open(database);
   const auto before = db::InspectSchema(*connection);
   db::Migrate(*connection);

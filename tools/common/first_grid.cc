@@ -39,10 +39,15 @@ void StartGridWhereNoneIs(const std::string& option) {
   up.time_limit = std::chrono::seconds(120);
   up.errors = process::Errors::kWithOutput;
   const auto result = process::Run(up);
-  const auto lines = Split(Trim(result.out), '\n');
-  if (!result.Succeeded())
-    throw Fatal(kExitUnavailable, "no grid came up: " + lines.back(),
-                "`cigri doctor` says what is wrong; --api names the grid of a site");
+  auto lines = Split(Trim(result.out), '\n');
+  if (!result.Succeeded()) {
+    std::string hint = "`cigri doctor` says what is wrong; --api names the grid of a site";
+    if (StartsWith(lines.back(), "HINT: ") && lines.size() > 1) {
+      hint = lines.back().substr(6);
+      lines.pop_back();
+    }
+    throw Fatal(kExitUnavailable, "no grid came up: " + lines.back(), hint);
+  }
   std::fprintf(stderr, "gridsub: %s; `cigri down` ends it\n", lines.back().c_str());
 }
 
