@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <type_traits>
 
 #include "core/error.h"
@@ -19,11 +21,35 @@ void CheckRange(CLI::Option& option, const OptionTarget& target, const OptionRul
     option.check(CLI::Range(static_cast<int>(range.least), static_cast<int>(range.most)));
 }
 
+// CLI11's own check names its limit by 309 digits.
+void CheckPositive(CLI::Option& option, const OptionTarget& target) {
+  const auto check = [target](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool number = !text.empty() && *end == '\0';
+    const bool whole = !std::holds_alternative<double*>(target);
+    if (number && value > 0 && (!whole || value == std::floor(value))) return "";
+    return std::string(whole ? "a whole number from 1 on" : "a number above 0") + ", not \"" +
+           text + "\"";
+  };
+  option.check(CLI::Validator(check, "POSITIVE"));
+}
+
+// "--results --wait": the value was forgotten, and the option behind it would be lost.
+void RefuseOptionsAsValues(CLI::App& app, CLI::Option& option) {
+  option.check(CLI::Validator(
+      [&app](const std::string& text) -> std::string {
+        const bool known = StartsWith(text, "--") && app.get_option_no_throw(text) != nullptr;
+        return known ? "needs a value, and " + text + " is an option" : "";
+      },
+      ""));
+}
+
 void ApplyRules(CLI::App& app, CLI::Option& option, const Option& line) {
   const OptionRules& rules = line.rules;
   if (rules.required) option.required();
   if (rules.range) CheckRange(option, line.target, *rules.range);
-  if (rules.positive) option.check(CLI::PositiveNumber);
+  if (rules.positive) CheckPositive(option, line.target);
   if (!rules.one_of.empty()) option.check(CLI::IsMember(rules.one_of));
   if (rules.value_optional) option.expected(0, 1);
   if (rules.separator != '\0') option.delimiter(rules.separator);
@@ -42,16 +68,31 @@ void AddOption(CLI::App& app, const Option& line) {
       },
       line.target);
   ApplyRules(app, *option, line);
+  if (!std::holds_alternative<bool*>(line.target)) RefuseOptionsAsValues(app, *option);
 }
 
+// The command that was chosen, or the last one of several below each other; else the program.
+const CLI::App& Chosen(const CLI::App& app) {
+  for (const auto* command : app.get_subcommands()) return Chosen(*command);
+  return app;
+}
+
+// The shortest name that begins with what was typed, else the one that is most like it.
 std::string Suggestion(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> known;
-  for (const auto* option : app.get_options())
-    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  for (const auto* at : {&app, &Chosen(app)})
+    for (const auto* option : at->get_options())
+      for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  std::stable_sort(known.begin(), known.end(),
+                   [](const auto& a, const auto& b) { return a.size() < b.size(); });
   for (int i = 1; i < argc; ++i) {
     const std::string word = Split(argv[i], '=')[0];
     if (!StartsWith(word, "--") || word == "--") continue;
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    const auto begins = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+      return word.size() > 4 && StartsWith(name, word);
+    });
+    if (begins != known.end()) return "did you mean " + *begins + "? ";
     if (const auto near = DidYouMean(word, known)) return "did you mean " + *near + "? ";
   }
   return "";
@@ -62,19 +103,32 @@ std::string Explained(const CLI::App& app, const std::string& what, int argc,
                       const char* const* argv) {
   constexpr std::string_view kNoNumber = "Could not convert: ";
   const auto equals = what.find(" = ");
-  if (StartsWith(what, kNoNumber) && equals != what.npos)
+  if (StartsWith(what, kNoNumber) && equals != what.npos) {
+    const auto name = what.substr(kNoNumber.size(), equals - kNoNumber.size());
+    const auto* option = Chosen(app).get_option_no_throw(name);
+    if (option != nullptr && option->get_expected_max() == 0) return name + " takes no value";
     return what.substr(kNoNumber.size(), equals - kNoNumber.size()) + " is a number, not \"" +
            what.substr(equals + 3) + "\"";
+  }
   constexpr std::string_view kOnce = ": At Most 1 required but received ";
   if (const auto at = what.find(kOnce); at != what.npos)
     return what.substr(0, at) + " is given " + what.substr(at + kOnce.size()) +
            " times; it takes one value";
   if (what != "A subcommand is required") return what;
+  // "gridadmin cluster bogus": what is missing is a command of `cluster`.
+  const CLI::App& above = Chosen(app);
   std::vector<std::string> names;
-  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const auto* command : above.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
-  const bool word = argc > 1 && argv[1][0] != '-';
-  return (word ? "there is no \"" + std::string(argv[1]) + "\"" : std::string("say what to do")) +
+  const bool named = &above != &app;
+  const auto* const* begin = argv + 1;
+  if (named) begin = std::find(argv + 1, argv + argc, above.get_name());
+  if (named && begin != argv + argc) ++begin;
+  const auto* const* word =
+      std::find_if(begin, argv + argc, [](const char* w) { return w[0] != '-'; });
+  const std::string whose = named ? above.get_name() + " " : "";
+  return (word != argv + argc ? "there is no \"" + whose + *word + "\""
+                              : "say what to do" + (named ? " with " + above.get_name() : "")) +
          "; there are " + Join(names, ", ");
 }
 

@@ -467,27 +467,46 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
   EXPECT_EQ(Slurp(api.folder() + "/log"), "\"Seq\\tHost\\n\"");
 }
 
-TEST(GridsubTest, CtrlCLeavesTheCampaignRunningAndSaysHowToStopIt) {
-  FakeApi api;
+// The exit code of `gridsub --wait`, which Ctrl-C ends as soon as it has asked for the progress.
+int InterruptedGridsub(FakeApi& api, std::vector<std::string> options) {
   api.progress = {Progress("in_treatment", 1, 0, false)};
-  const auto file = api.Write("a.json", kJdl);
+  options.insert(options.begin(), {"gridsub", "--api", api.socket(), "--wait"});
+  options.push_back(api.Write("a.json", kJdl));
+  std::vector<char*> words;
+  for (auto& option : options) words.push_back(option.data());
+  words.push_back(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
     std::freopen((api.folder() + "/err").c_str(), "w", stderr);
     std::freopen((api.folder() + "/out").c_str(), "w", stdout);
-    execl(CIGRI_BIN_DIR "/gridsub", "gridsub", "--api", api.socket().c_str(), "--wait",
-          file.c_str(), nullptr);
+    execv(CIGRI_BIN_DIR "/gridsub", words.data());
     _exit(127);
   }
   while (api.Last("/campaigns/7/progress").path.empty()) std::this_thread::yield();
   kill(pid, SIGINT);
   int status = 0;
-  ASSERT_EQ(waitpid(pid, &status, 0), pid);
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return WEXITSTATUS(status);
+}
+
+TEST(GridsubTest, CtrlCLeavesTheCampaignRunningAndSaysHowToStopIt) {
+  FakeApi api;
+  EXPECT_EQ(InterruptedGridsub(api, {}), 130);
   EXPECT_EQ(Slurp(api.folder() + "/err"),
             "Campaign 7 goes on without you.\n  look at it:  gridstat -c 7 -f\n"
             "  stop it:     griddel 7\n");
   EXPECT_EQ(Slurp(api.folder() + "/out"), kSubmitted);
+}
+
+// There was no log then, and --resume ran everything again.
+TEST(GridsubTest, CtrlCLeavesAJobLogOfWhatHasEnded) {
+  FakeApi api;
+  api.joblog = "Seq\tHost\n1\talpha\n";
+  const auto log = api.folder() + "/log";
+  EXPECT_EQ(InterruptedGridsub(api, {"--joblog", log}), 130);
+  EXPECT_EQ(Slurp(log), api.joblog);
+  const auto said = Slurp(api.folder() + "/err");
+  EXPECT_NE(said.find("gridstat -c 7 --joblog > " + log), said.npos) << said;
 }
 
 TEST(GridsubTest, TheApiOfAnotherHostIsReachedThroughSsh) {

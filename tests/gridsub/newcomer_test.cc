@@ -19,12 +19,23 @@ bool Has(const std::string& text, const std::string& part) {
 TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
   FakeApi api;
   api.Write("prog.sh", "#!/bin/sh\necho hello\n");
+  api.Write("runs", "#!/bin/sh\necho hello\n");
+  std::filesystem::permissions(api.folder() + "/runs", std::filesystem::perms::owner_all);
   const struct {
     const char *typed, *answer;
   } cases[] = {
       {"echo hello", "gridsub -- echo hello {} ::: VALUES"},
       {"echo hello", "gridsub --once -- echo hello"},
-      {"./prog.sh", "./prog.sh is a program, and no JDL"},
+      {"./prog.sh", "./prog.sh is a program, and no JDL; it may not be run"},
+      {"prog.sh", "chmod +x prog.sh; then gridsub -- ./prog.sh {} ::: VALUES"},
+      {"runs 3", "once: gridsub --once -- ./runs 3"},
+      {"--job-name x prog.json", "--name NAME"},
+      {"--gres gpu:1 -- wc ::: a", "--gpus 1"},
+      {"-P4 -- wc ::: a", "--max-jobs 4"},
+      {"--slot 4 -- wc ::: a", "--cores 4"},
+      {"--output log.txt -- wc ::: a", "\"log.txt\" before -- is a JDL"},
+      {"--walltime --wait -- wc ::: a", "--walltime: needs a value"},
+      {"--joblog log a.json b.json", "are for one JDL"},
       {"wc -c {} ::: a 'b c'", "gridsub -- wc -c {} ::: a 'b c'"},
       {"--wait echo {} ::: a", "gridsub --wait -- echo {} ::: a"},
       {"--pipe -- wc", "split FILE"},
@@ -37,6 +48,37 @@ TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {
     EXPECT_TRUE(Has(ran.err, c.answer)) << c.typed << ":\n" << ran.err;
   }
   EXPECT_FALSE(Has(api.Calls(), "POST /campaigns"));
+}
+
+// Found by a user: the campaign ran, and the error came when all was done, or with the code of a
+// JDL that was refused.
+TEST(NewcomerTest, WhatCannotBeWrittenIsSaidBeforeAnythingIsSubmitted) {
+  FakeApi api;
+  api.Write("file", "");
+  const struct {
+    const char *typed, *why;
+  } cases[] = {
+      {"--results file -- wc ::: a", "--results file: is no folder"},
+      {"--results file/out -- wc ::: a", "--results file/out: there is no folder"},
+      {"--results-csv . -- wc ::: a", "--results-csv .: is a folder"},
+      {"--joblog no/such/log -- wc ::: a", "--joblog no/such/log: there is no folder"},
+  };
+  for (const auto& c : cases) {
+    const auto ran = Gridsub(api, c.typed);
+    EXPECT_EQ(ran.code, 64) << c.typed;
+    EXPECT_TRUE(Has(ran.err, c.why)) << c.typed << ":\n" << ran.err;
+  }
+  EXPECT_EQ(api.Calls(), "");
+}
+
+TEST(NewcomerTest, EmptyLinesAndLeadingBlanksOfAFileAreValuesToo) {
+  for (const char* option : {"-F", "-a"}) {
+    FakeApi uploads;
+    uploads.Write("lines", "\n\n  a\n b\n");
+    const auto ran = Gridsub(uploads, std::string(option) + " lines -- echo {}");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(Sent(uploads)["params"], json::parse(R"([[""], [""], ["  a"], [" b"]])")) << option;
+  }
 }
 
 TEST(NewcomerTest, OneRunWithoutValues) {
@@ -215,6 +257,12 @@ TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   const auto ambiguous = Gridsub(api, "--time 30 -- ./p {} ::: a");
   EXPECT_EQ(ambiguous.code, 64);
   EXPECT_TRUE(Has(ambiguous.err, "--time 30m or --time 30s")) << ambiguous.err;
+  EXPECT_EQ(Gridsub(api, "--time 90:30 -- ./p {} ::: a").code, 0);
+  EXPECT_EQ(Sent(api)["walltime"], "1:30:30") << "Slurm's minutes and seconds";
+  EXPECT_EQ(Gridsub(api, "--time 2-12:30 -- ./p {} ::: a").code, 0);
+  EXPECT_EQ(Sent(api)["walltime"], "2-12:30");
+  const auto hours = Gridsub(api, "--walltime 1:30 -- ./p {} ::: a");
+  EXPECT_TRUE(Has(hours.err, "--walltime 1:30 is read as 1:30:00")) << hours.err;
 }
 
 TEST(NewcomerTest, TheEnvironmentIsCarriedWhereItCanBeAndElseItsAbsenceIsSaid) {

@@ -1,5 +1,7 @@
 #include "tools/common/result_sinks.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -31,6 +33,21 @@ std::string Seconds(const std::optional<double>& seconds) {
 }  // namespace
 
 std::string ValuesText(const std::vector<std::string>& values) { return Join(values, " "); }
+
+std::string WhyNotWritable(const std::string& path, bool folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path at = fs::absolute(path, error);
+  const bool there = fs::exists(at, error);
+  if (there && fs::is_directory(at, error) != folder)
+    return folder ? "is no folder" : "is a folder";
+  // Folders above it are made with it.
+  if (!there) at = at.parent_path();
+  while (folder && !fs::exists(at, error) && at.has_relative_path()) at = at.parent_path();
+  if (!there && !fs::is_directory(at, error)) return "there is no folder " + at.string();
+  const bool inner = !there || folder;
+  return access(at.c_str(), inner ? W_OK | X_OK : W_OK) == 0 ? "" : std::strerror(errno);
+}
 
 void ResultPrinter::Output(std::int64_t task, Printed stream, std::string_view bytes) {
   const std::size_t which = stream == Printed::kStderr ? 1 : 0;

@@ -17,6 +17,9 @@ namespace cigri::tools {
 /// The values of a task as one text, as GNU parallel's --tag writes them.
 std::string ValuesText(const std::vector<std::string>& values);
 
+/// Why `path` can be neither written nor made, "" when it can: a folder, or a file. Makes nothing.
+std::string WhyNotWritable(const std::string& path, bool folder);
+
 /// stdout of tasks to stdout and stderr to stderr (or to stdout too, without `apart`), byte for
 /// byte; with `tag` the values of the task and a TAB before each line.
 class ResultPrinter : public ResultSink {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 
 #include "core/text.h"
@@ -25,6 +26,19 @@ constexpr std::chrono::hours kPatience{1};
 constexpr std::chrono::milliseconds kPause{250};
 
 std::atomic<std::int64_t> waited_for = 0;
+std::mutex leaving;
+std::function<std::string()> before_leaving;  // under `leaving`
+
+// While it lives, a Ctrl-C calls `before` first. Its end waits for such a call, which ends the
+// process.
+struct OnLeave {
+  explicit OnLeave(std::function<std::string()> before) { Set(std::move(before)); }
+  ~OnLeave() { Set({}); }
+  static void Set(std::function<std::string()> before) {
+    const std::lock_guard lock(leaving);
+    before_leaving = std::move(before);
+  }
+};
 
 void SayHowToGoOn() {
   const auto id = std::to_string(waited_for.load());
@@ -45,7 +59,10 @@ void LeaveOnInterrupt() {
   std::thread([set] {
     int signal = 0;
     sigwait(&set, &signal);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // a second one ends the process at once
     SayHowToGoOn();
+    const std::lock_guard lock(leaving);
+    if (before_leaving) std::fputs(before_leaving().c_str(), stderr);
     SshTunnel::EndAll();
     _exit(signal == SIGINT ? 130 : 143);
   }).detach();
@@ -200,7 +217,9 @@ void PrintEnd(Api& api, const std::string& id, const json& progress, std::FILE* 
 
 }  // namespace
 
-int Wait(Api& api, std::int64_t campaign, const ResultRequest& request) {
+int Wait(Api& api, std::int64_t campaign, const ResultRequest& request,
+         std::function<std::string()> on_leave) {
+  const OnLeave leaves(std::move(on_leave));
   if (waited_for.exchange(campaign) == 0) LeaveOnInterrupt();
   const std::string id = std::to_string(campaign);
   ProgressLine line(STDERR_FILENO);

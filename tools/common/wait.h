@@ -1,6 +1,7 @@
 // --wait: what a campaign does, until it is over.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -11,10 +12,12 @@ namespace cigri::tools {
 
 /// Waits until the campaign is over, with a progress line on a terminal; then prints one summary
 /// line and, after failures, what failed and why, and where the output is. Results are fetched as
-/// tasks end, as `request` say; when they are printed, all else goes to stderr. Returns kExitOk when
-/// every task is done, else kExitNo. Ctrl-C ends the process with 130 and leaves the campaign
-/// running. An API that goes away is waited for, for a minute.
-int Wait(Api& api, std::int64_t campaign, const ResultRequest& request);
+/// tasks end, as `request` say; when they are printed, all else goes to stderr. Returns kExitOk
+/// when every task is done, else kExitNo. Ctrl-C ends the process with 130 and leaves the campaign
+/// running, after `on_leave`, whose words end what is then said; a second one does not wait for it.
+/// An API that goes away is waited for, for an hour.
+int Wait(Api& api, std::int64_t campaign, const ResultRequest& request,
+         std::function<std::string()> on_leave = {});
 
 /// The progress line for one answer of GET /campaigns/N/progress.
 std::string ProgressText(const nlohmann::json& progress);

@@ -146,10 +146,18 @@ void CheckTogether(const Args& args) {
   const int inputs = (args.jobfile.empty() ? 0 : 1) + (args.jsonjob.empty() ? 0 : 1) +
                      (args.param_file.empty() ? 0 : 1) + (args.csv.empty() ? 0 : 1);
   if (actions == 0) Usage("nothing to submit", "give a JDL file, or -- PROGRAM {} ::: VALUES");
+  if (actions > 1 && args.command && !args.plain.empty())
+    Usage("\"" + args.plain[0] + "\" before -- is a JDL, which excludes a program",
+          "the option before it takes no value");
   if (actions > 1) Usage("a JDL, -c, --retry-failed and -- exclude each other", "");
   if (inputs > 1) Usage("-F, -J, -a and --csv exclude each other", "");
   if (inputs > 0 && args.files.size() + args.jsons.size() > 1)
     Usage("parameters can be given for one JDL only", "");
+  const bool in_a_file =
+      !args.joblog.empty() || !args.results.folder.empty() || !args.results.table.empty();
+  if (in_a_file && args.files.size() + args.jsons.size() > 1)
+    Usage("--joblog, --results and --results-csv are for one JDL",
+          "each campaign would write over what the one before has written");
   if (!args.notify.empty() && (args.campaign != 0 || args.retry != 0))
     Usage("--notify is for a submission", "gridnotify -c CAMPAIGN subscribes to one that is there");
   if (!args.sets.empty() && args.campaign == 0) Usage("--set needs -c CAMPAIGN", "");
@@ -176,11 +184,12 @@ std::optional<int> ReadArgs(int argc, char** argv, Args& args) {
   char** const split =
       std::find_if(argv, argv + argc, [](const char* w) { return std::string_view(w) == "--"; });
   if (split != argv + argc) args.command.emplace(split + 1, argv + argc);
-  AnswerParallelUsers(argv, split, args.command.has_value());
+  AnswerNewcomers(argv, split);
   if (const auto code = line.ReadOrThrow(static_cast<int>(split - argv), argv)) return code;
   if (nul) args.rows.end = '\0';
   args.settings["inputs"] = Join(args.inputs, "\n");
   args.settings["outputs"] = Join(args.outputs, "\n");
+  SayHowWalltimeIsRead(args.walltime);
   if (!args.time.empty()) args.walltime = WalltimeOfTime(args.time);
   args.walltime = WithUnit(std::move(args.walltime));
   if (args.command) TakeJobCount(args.jsons, args.max_jobs);

@@ -86,10 +86,24 @@ std::string ParamFilePath(const std::string& text, const std::string& jdl_file) 
   return (folder / path).string();  // an absolute path stays what it is
 }
 
-void AddLines(Input& input, LineUse use, LineSink& sink) {
-  std::string line;
-  for (std::int64_t at = 1; std::getline(input.stream(), line); ++at) AddLine(line, use, at, sink);
+namespace {
+
+// `begun`: what was read of the stream already.
+void AddLinesFrom(const std::string& begun, Input& input, LineUse use, LineSink& sink) {
+  auto lines = Split(begun, '\n');
+  const std::string beginning = lines.back();
+  lines.pop_back();
+  std::int64_t at = 1;
+  for (const auto& line : lines) AddLine(line, use, at++, sink);
+  std::string rest;
+  const bool more = static_cast<bool>(std::getline(input.stream(), rest));
+  if (more || !beginning.empty()) AddLine(beginning + rest, use, at++, sink);
+  for (; more && std::getline(input.stream(), rest); ++at) AddLine(rest, use, at, sink);
 }
+
+}  // namespace
+
+void AddLines(Input& input, LineUse use, LineSink& sink) { AddLinesFrom("", input, use, sink); }
 
 std::vector<std::string> AddCsv(Input& input, char delimiter, LineSink& sink,
                                 const ColumnsSeen& seen) {
@@ -130,10 +144,13 @@ void AddJson(const std::string& text, const std::string& name, LineUse use, Line
 }
 
 void AddJobFile(Input& input, LineUse use, LineSink& sink) {
-  if ((input.stream() >> std::ws).peek() == '[')
+  std::string blanks;
+  while (std::isspace(input.stream().peek()) != 0)
+    blanks += static_cast<char>(input.stream().get());
+  if (input.stream().peek() == '[')
     AddJson(input.ReadAll(jdl::kMaxText), input.name(), use, sink);
   else
-    AddLines(input, use, sink);
+    AddLinesFrom(blanks, input, use, sink);
 }
 
 std::vector<std::string> AddParameters(const Args& args, LineUse use, LineSink& sink,

@@ -13,23 +13,65 @@
 namespace cigri::gridsub {
 namespace {
 
+bool Resumes(const Args& args) { return args.skip.resume || args.skip.resume_failed; }
+
+// Before anything is submitted: what cannot be written in the end has lost the results.
+void CheckTargets(const Args& args) {
+  const struct {
+    const char* option;
+    const std::string& path;
+    bool folder;
+  } targets[] = {{"--joblog", args.joblog, false},
+                 {"--results", args.results.folder, true},
+                 {"--results-csv", args.results.table, false}};
+  for (const auto& target : targets) {
+    if (target.path.empty()) continue;
+    if (const auto why = tools::WhyNotWritable(target.path, target.folder); !why.empty())
+      throw Fatal(kExitUsage, std::string(target.option) + " " + target.path + ": " + why);
+  }
+}
+
 // With --resume the log goes on where it ended.
-void SaveJoblog(const std::string& log, const Args& args, const Skipper* skipper) {
-  const bool resumed = args.skip.resume || args.skip.resume_failed;
-  const auto mode = resumed ? std::ios::app : std::ios::trunc;
+void SaveJoblog(const std::string& log, const Args& args, std::int64_t campaign,
+                const Skipper* skipper) {
+  const auto mode = Resumes(args) ? std::ios::app : std::ios::trunc;
   std::ofstream file(args.joblog, std::ios::binary | mode);
   file.seekp(0, std::ios::end);
   file << (skipper == nullptr ? log : Renumbered(log, *skipper, file.tellp() > 0));
   file.close();
-  if (!file) throw Fatal(kExitBadInput, "cannot write the job log to " + args.joblog);
+  if (!file)
+    throw Fatal(kExitNo, "cannot write the job log to " + args.joblog,
+                "gridstat -c " + std::to_string(campaign) + " --joblog prints it");
+}
+
+// On Ctrl-C: what has ended until then is in the log, so that --resume leaves it out. An API of its
+// own: the other one may be in a call.
+std::string LogSoFar(const Args& args, std::int64_t campaign, const Skipper* skipper) try {
+  const auto id = std::to_string(campaign);
+  std::string said;
+  if (!args.joblog.empty()) {
+    auto api = tools::Connect(args.common);
+    SaveJoblog(tools::Joblog(api, campaign), args, campaign, skipper);
+    said = "  " + args.joblog + " has what has ended so far";
+    said += Resumes(args)
+                ? "\n"
+                : "; the rest later:  gridstat -c " + id + " --joblog > " + args.joblog + "\n";
+  }
+  if (!args.results.folder.empty())
+    said += "  all output later:  gridstat " + id + " --fetch FOLDER\n";
+  return said;
+} catch (const std::exception& e) {
+  return "  the job log was not written: " + std::string(e.what()) + "\n";
 }
 
 // Waits, when asked to. The worst of the codes.
 int AfterSubmission(tools::Api& api, const Args& args, std::int64_t campaign,
                     const Skipper* skipper = nullptr) {
   if (!args.wait || campaign == 0) return kExitOk;
-  const int code = tools::Wait(api, campaign, args.results);
-  if (!args.joblog.empty()) SaveJoblog(tools::Joblog(api, campaign), args, skipper);
+  const int code = tools::Wait(api, campaign, args.results, [&args, campaign, skipper] {
+    return LogSoFar(args, campaign, skipper);
+  });
+  if (!args.joblog.empty()) SaveJoblog(tools::Joblog(api, campaign), args, campaign, skipper);
   return code;
 }
 
@@ -67,6 +109,7 @@ int ChangeOrAdd(tools::Api& api, const Args& args) {
 int Main(int argc, char** argv) {
   Args args;
   if (const auto code = ReadArgs(argc, argv, args)) return *code;
+  if (!args.dry_run) CheckTargets(args);
   if (args.campaign == 0 && args.retry == 0) tools::StartGridWhereNoneIs(args.common.api);
   if (!args.command && args.retry == 0 && args.campaign == 0) return SubmitJdls(args);
   auto api = tools::Connect(args.common);

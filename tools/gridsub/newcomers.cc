@@ -21,20 +21,31 @@ constexpr Equivalent kEquivalents[] = {
     {"-S --sshlogin --sshloginfile --slf", "--clusters a,b chooses them; gridclusters lists them"},
     {"-P --max-procs --jobs", "the clusters decide; --max-jobs 4 is the most on each of them"},
     {"--transferfile --return --cleanup --trc --basefile --bf",
-     "files are not copied: use a file system that the cluster has, or --prologue"},
+     "--inputs 'data/{}' and --outputs 'out -> out/{#}' copy the files of each job"},
     {"--pipe --pipepart --spreadstdin", "split FILE part.; gridsub -- PROGRAM {} ::: part.*"},
     {"-X -m --xargs", "-N 10 gives ten values to each task"},
     {"-L --max-lines --max-replace-args", "-N 10 gives ten values to each task"},
     {"--delay", "--start-rate 30 starts 30 jobs a minute on each cluster"},
     {"--halt --halt-on-error",
      "a program that cannot work is stopped after ten failures on a cluster; griddel N stops all"},
-    {"--nice --load --memfree --noswap", "the cluster decides; --mem 4G asks for memory"},
+    {"--nice", "--priority low goes behind your other campaigns"},
+    {"--load", "the cluster decides; --start-rate 30 starts 30 jobs a minute on each"},
+    {"--memfree --noswap", "the cluster decides; --mem 4G asks for memory"},
     {"--shuf", "shuf FILE | gridsub -- PROGRAM {}"},
     {"--header", "gridsub --csv FILE reads the names of columns from its first line"},
     {"--line-buffer --lb --ungroup -u",
      "-O prints what a task wrote when it ends; gridstat -j JOB -O --follow while it runs"},
     {"--semaphore --sem --fg --bg", "gridsub returns at once; --wait waits"},
     {"--will-cite --citation", "not needed"},
+    {"--job-name", "--name NAME"},
+    {"--array", "gridsub -- PROGRAM {} ::: $(seq 100), or nb_jobs in a JDL"},
+    {"--slot --slots", "--cores 4"},
+    {"--gres", "--gpus 1"},
+    {"--chdir", "--directory FOLDER"},
+    {"--export", "--env NAME carries a variable, --env-all the whole environment"},
+    {"--mem-per-cpu", "--mem 4G is of the whole job"},
+    {"--ntasks", "--cores 4 on one node, --resources /nodes=2/core=4 on several"},
+    {"--error", "--results FOLDER has a file for each task"},
 };
 
 bool IsSource(const std::string& word) {
@@ -84,22 +95,28 @@ bool IsProgram(const std::string& word) {
 
 }  // namespace
 
-void AnswerParallelUsers(const char* const* argv, const char* const* end, bool has_command) {
+void AnswerNewcomers(const char* const* argv, const char* const* end) {
   const std::vector<std::string> words(argv + 1, end);
   for (const auto& word : words) {
     if (IsSource(word)) AnswerSources(words);
-    if (!has_command || word.size() < 2 || word[0] != '-') continue;
-    const auto name = word.substr(0, word.find('='));
+    if (word.size() < 2 || word[0] != '-') continue;
+    const bool attached = word[1] != '-' && word.size() > 2;  // -P4
+    const auto name = attached ? word.substr(0, 2) : word.substr(0, word.find('='));
     for (const auto& known : kEquivalents)
       for (const auto& option : Split(known.options, ' '))
         if (name == option)
-          throw Fatal(kExitUsage, option + " of GNU parallel is not an option here", known.instead);
+          throw Fatal(kExitUsage, option + " is not an option here", known.instead);
   }
 }
 
 void AnswerPrograms(const std::vector<std::string>& words) {
   if (words.empty() || !IsProgram(words[0])) return;
-  const auto command = Join(words, " ");
+  const bool here = IsRegularFile(words[0]);
+  auto command = Join(words, " ");
+  if (here && words[0].find('/') == words[0].npos) command = "./" + command;
+  if (here && access(words[0].c_str(), X_OK) != 0)
+    throw Fatal(kExitUsage, words[0] + " is a program, and no JDL; it may not be run",
+                "chmod +x " + words[0] + "; then gridsub -- " + command + " {} ::: VALUES");
   throw Fatal(kExitUsage, words[0] + " is a program, and no JDL",
               "run it for each value: gridsub -- " + command + " {} ::: VALUES; once: gridsub " +
                   "--once -- " + command);

@@ -1,4 +1,4 @@
-// Answers for those who know GNU parallel and type what it would take.
+// Answers for those who know GNU parallel or Slurm and type what these would take.
 #pragma once
 #include <string>
 #include <vector>
@@ -6,8 +6,8 @@
 namespace cigri::gridsub {
 
 /// Throws Fatal(kExitUsage) with the command that was meant: for ::: without --, and for options of
-/// GNU parallel's that gridsub does not have. Looks at the words from `argv` + 1 to `end`.
-void AnswerParallelUsers(const char* const* argv, const char* const* end, bool has_command);
+/// theirs that gridsub does not have. Looks at the words from `argv` + 1 to `end`.
+void AnswerNewcomers(const char* const* argv, const char* const* end);
 
 /// Throws Fatal(kExitUsage) when the first word is a program and no JDL: gridsub echo hello.
 void AnswerPrograms(const std::vector<std::string>& words);

@@ -178,12 +178,22 @@ json SettingsJson(const Settings& settings) {
   return out;
 }
 
+void SayHowWalltimeIsRead(const std::string& walltime) {
+  const auto parts = Split(walltime, ':');
+  if (parts.size() == 2 && IsNumber(parts[0]) && IsNumber(parts[1]))
+    std::fprintf(stderr, "gridsub: --walltime %s is read as %s:00, hours first\n", walltime.c_str(),
+                 walltime.c_str());
+}
+
 std::string WalltimeOfTime(const std::string& text) {
   if (IsNumber(text))
     throw Fatal(kExitUsage,
                 "--time " + text + " is " + text + " minutes for Slurm, and " + text +
                     " seconds as a walltime here",
                 "write --time " + text + "m or --time " + text + "s");
+  const auto parts = Split(text, ':');
+  if (parts.size() == 2 && IsNumber(parts[0]) && IsNumber(parts[1]))
+    return FormatWalltime(60 * std::stoll(parts[0]) + std::stoll(parts[1]));
   return text;
 }
 

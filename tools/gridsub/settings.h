@@ -18,8 +18,10 @@ bool AnySetting(const Settings& settings);
 /// Throws Fatal(kExitUsage) for what cannot be read.
 nlohmann::json SettingsJson(const Settings& settings);
 
-/// --time as Slurm's users write it; refuses a bare number, which is minutes there and seconds
-/// here. The walltime for the JDL.
+/// Says on stderr what "1:30" is, which could be minutes too.
+void SayHowWalltimeIsRead(const std::string& walltime);
+/// --time as Slurm's users write it ("30:00" is half an hour); refuses a bare number, which is
+/// minutes there and seconds here. The walltime for the JDL.
 std::string WalltimeOfTime(const std::string& text);
 /// A walltime for a JDL: seconds without a unit (an option, cigri.conf) get theirs, because a JDL
 /// reads such a number as hours.
