@@ -77,8 +77,8 @@ FROM unresponsive_jobs AS s
 JOIN live AS l USING (job_id)
 JOIN clusters AS c ON c.id = l.cluster_id
 JOIN cluster_status AS st ON st.cluster_id = c.id AND st.polled_at > now() - interval '2 minutes'
-WHERE s.since < now() -
-    coalesce((c.options->>'start_limit_s')::float8, $1::float8) * interval '1 second'
+WHERE s.since < now() - coalesce(CASE WHEN jsonb_typeof(c.options -> 'start_limit_s') = 'number'
+        THEN (c.options ->> 'start_limit_s')::float8 END, $1::float8) * interval '1 second'
     AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
 ON CONFLICT DO NOTHING;
 
@@ -126,39 +126,50 @@ DELETE FROM job_requests WHERE NOT EXISTS (SELECT FROM live AS l
 
 -- name: DueDuplicates
 -- returns: cluster_id int64, remote_id text, tag text, element int, cluster_user text
--- Duplicates of our jobs (see `duplicates`) whose next call is due, at the intervals of DueKills.
-SELECT t.cluster_id, t.remote_id, t.tag, t.element, t.cluster_user
-FROM duplicates AS t LEFT JOIN cluster_status AS s ON s.cluster_id = t.cluster_id
-WHERE (t.called_at IS NULL
-       OR t.called_at + least($1::float8 * 2 ^ (least(t.calls, 20) - 1), $2)
-           * interval '1 second' <= now())
-    AND (s.retry_at IS NULL OR s.retry_at <= now())
-ORDER BY t.cluster_id, t.calls, t.remote_id
-LIMIT 1000;
+-- Duplicates of our jobs (see `duplicates`) whose next call is due, at the intervals of DueKills,
+-- but of the clusters $3; 1000 of each.
+SELECT cluster_id, remote_id, tag, element, cluster_user
+FROM (
+    SELECT t.*, row_number() OVER (PARTITION BY t.cluster_id ORDER BY t.calls, t.remote_id) AS k
+    FROM duplicates AS t LEFT JOIN cluster_status AS s ON s.cluster_id = t.cluster_id
+    WHERE (t.called_at IS NULL
+           OR t.called_at + least($1::float8 * 2 ^ (least(t.calls, 20) - 1), $2)
+               * interval '1 second' <= now())
+        AND (s.retry_at IS NULL OR s.retry_at <= now()) AND t.cluster_id <> ALL ($3::int[])
+) AS due
+WHERE k <= 1000
+ORDER BY cluster_id, k;
 
 -- name: DueKills
 -- returns: job_id int64, calls int, remote_id text, element int, cluster_id int64, tag text,
 -- returns: cluster_user text, walltime_s int64, tasks_per_job int, only_waiting bool
--- Kills whose next call is due, of clusters that may be called now: never called, or called so
--- long ago that the end should have been seen ($1 s, doubled by each call up to $2). What is killed
+-- Kills whose next call is due, of clusters that may be called now and are not among $3: never
+-- called, or called so long ago that the end should have been seen ($1 s, doubled by each call up
+-- to $2). 5000 of each cluster: one where many are due takes no place of another's. What is killed
 -- because it waits may have begun by now; then it goes on, unless a call before was taken: it may
 -- be about to end.
-SELECT k.job_id, k.calls, l.remote_id, l.element, l.cluster_id, b.tag,
+WITH due AS (
+    SELECT k.job_id, k.calls, k.reason, k.error, l.remote_id, l.element, l.cluster_id,
+        l.batch_id, l.campaign_id,
+        row_number() OVER (PARTITION BY l.cluster_id ORDER BY k.calls, k.job_id) AS place
+    FROM kills AS k
+    JOIN live AS l USING (job_id)
+    LEFT JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
+    WHERE (k.called_at IS NULL
+           OR k.called_at + least($1::float8 * 2 ^ (least(k.calls, 20) - 1), $2)
+               * interval '1 second' <= now())
+        AND (s.retry_at IS NULL OR s.retry_at <= now()) AND l.cluster_id <> ALL ($3::int[])
+)
+SELECT d.job_id, d.calls, d.remote_id, d.element, d.cluster_id, b.tag,
     coalesce(cc.cluster_login, '') AS cluster_user,
        coalesce(b.walltime_s, cc.walltime_s, 0) AS walltime_s, b.tasks_per_job,
-    k.reason IN ('recalled', 'excess_waiting', 'waiting_too_long')
-        AND (k.calls = 0 OR k.error IS NOT NULL) AS only_waiting
-FROM kills AS k
-JOIN live AS l USING (job_id)
-JOIN batches AS b ON b.id = l.batch_id
-LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
-LEFT JOIN cluster_status AS s ON s.cluster_id = l.cluster_id
-WHERE (k.called_at IS NULL
-       OR k.called_at + least($1::float8 * 2 ^ (least(k.calls, 20) - 1), $2)
-           * interval '1 second' <= now())
-    AND (s.retry_at IS NULL OR s.retry_at <= now())
-ORDER BY l.cluster_id, k.calls, k.job_id
-LIMIT 5000;
+    d.reason IN ('recalled', 'excess_waiting', 'waiting_too_long')
+        AND (d.calls = 0 OR d.error IS NOT NULL) AS only_waiting
+FROM due AS d
+JOIN batches AS b ON b.id = d.batch_id
+LEFT JOIN campaign_clusters AS cc ON cc.campaign_id = d.campaign_id AND cc.cluster_id = d.cluster_id
+WHERE d.place <= 5000
+ORDER BY d.cluster_id, d.place;
 
 -- name: DuplicateKillAnswered
 -- Answers of a cluster about duplicates; an empty error: the duplicate is gone.

@@ -96,7 +96,10 @@ void Nikita::Call(module::Step& step) {
   db::Tx tx(step.db);
   module::CheckEpoch(tx, step.epoch);
   std::vector<std::pair<Killer*, std::vector<cluster::RemoteRef>>> calls;
-  for (auto& [cluster_id, refs] : DueCalls(tx)) {
+  std::vector<std::int64_t> busy;
+  for (const auto& [id, entry] : killers_)
+    if (entry.killer && entry.killer->busy()) busy.push_back(id);
+  for (auto& [cluster_id, refs] : DueCalls(tx, busy)) {
     Killer* killer = KillerOf(tx, step, cluster_id);
     if (killer == nullptr || killer->busy()) continue;
     MarkCalled(tx, cluster_id, refs);

@@ -94,10 +94,11 @@ void ReportUnconfirmedKills(db::Tx& tx) {
   }
 }
 
-std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(db::Tx& tx) {
+std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(
+    db::Tx& tx, const std::vector<std::int64_t>& busy) {
   tx.Exec(sql::kSpreadKills);
   std::map<std::int64_t, std::vector<cluster::RemoteRef>> calls;
-  for (const auto& row : tx.Exec(sql::kDueKills, kFirstRepeatS, kLastRepeatS)) {
+  for (const auto& row : tx.Exec(sql::kDueKills, kFirstRepeatS, kLastRepeatS, busy)) {
     auto ref = RefOf(row);
     ref.job_id = row.job_id;
     ref.walltime_s = row.walltime_s;
@@ -105,7 +106,7 @@ std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(db::Tx& tx) {
     ref.only_waiting = row.only_waiting;
     calls[row.cluster_id].push_back(std::move(ref));
   }
-  for (const auto& row : tx.Exec(sql::kDueDuplicates, kFirstRepeatS, kLastRepeatS))
+  for (const auto& row : tx.Exec(sql::kDueDuplicates, kFirstRepeatS, kLastRepeatS, busy))
     calls[row.cluster_id].push_back(RefOf(row));
   return calls;
 }

@@ -35,8 +35,10 @@ void EndDrains(db::Tx& tx);
 /// Opens and closes KILL_UNCONFIRMED: clusters that do not end jobs after many calls.
 void ReportUnconfirmedKills(db::Tx& tx);
 
-/// Calls that are due now, by cluster. A ref without a job id is a duplicate of one of our jobs.
-std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(db::Tx& tx);
+/// Calls that are due now, by cluster; of the clusters `busy` none. A ref without a job id is a
+/// duplicate of one of our jobs.
+std::map<std::int64_t, std::vector<cluster::RemoteRef>> DueCalls(
+    db::Tx& tx, const std::vector<std::int64_t>& busy);
 /// Records that these calls are about to be made.
 void MarkCalled(db::Tx& tx, std::int64_t cluster_id, const std::vector<cluster::RemoteRef>& refs);
 /// Seconds until the next call is due, if one is.

@@ -248,6 +248,20 @@ TEST_F(NikitaPgTest, WhatGivesNoSignOfItsStartIsKilledAfterTheLimitOfItsCluster)
   Pass();
   EXPECT_EQ(ReasonOf(2), "never_started");
   EXPECT_EQ(ReasonOf(1) + ReasonOf(4), "");
+  // One option that was no number kept nikita from all kills of the grid.
+  Sql("UPDATE clusters SET options = '{\"start_limit_s\": \"10m\"}'");
+  Sql("UPDATE unresponsive_jobs SET since = now() - interval '1 hour'");
+  Pass();
+  EXPECT_EQ(ReasonOf(1), "never_started");
+}
+
+TEST_F(NikitaPgTest, ManyKillsOnOneClusterAreNotBeforeThoseOfAnother) {
+  GivenCluster(2, server.url());
+  GivenJobs(1, 5000, 1, 1, "running");
+  GivenJobs(5001, 1, 1, 2, "running");
+  Sql("INSERT INTO kills (job_id, reason) SELECT job_id, 'user' FROM live");
+  Pass();
+  EXPECT_TRUE(AwaitAsked("R5001"));
 }
 
 TEST_F(NikitaPgTest, ACallThatFailsIsKeptWithItsErrorAndMadeAgain) {
