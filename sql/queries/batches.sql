@@ -111,7 +111,8 @@ FROM ids, unnest($6::bigint[], $7::text[], $8::bigint[], $9::int[], $10::bigint[
 LEFT JOIN LATERAL (
     SELECT CASE WHEN b.walltime_x > 1
             THEN greatest(cc.walltime_s, least(ceil(cc.walltime_s * b.walltime_x),
-                (k.options ->> 'max_walltime')::float8, 31536000))::int
+                CASE WHEN jsonb_typeof(k.options -> 'max_walltime') = 'number'
+                    THEN (k.options ->> 'max_walltime')::float8 END, 31536000))::int
         WHEN b.kind = 'task' AND cc.options -> 'auto_walltime' = 'true'
                 AND (f.walltime_s > 0 OR b.least_walltime_s > 0)
             THEN least(cc.walltime_s, greatest(b.least_walltime_s, f.walltime_s::bigint

@@ -9,10 +9,12 @@ SELECT EXISTS (SELECT FROM campaigns WHERE state = 'in_treatment')
 -- returns: id int64, state text
 -- Campaigns get the states that their users asked for. A campaign that the updator has stopped
 -- (state_reason) stays paused until a placement is released. A cancelled campaign is complete
--- later: when its kills are confirmed and its epilogues have run.
+-- later: when its kills are confirmed and its epilogues have run. One that goes on waits for its
+-- epilogues anew.
 UPDATE campaigns
 SET state = wanted,
-    finishing_since = CASE WHEN wanted <> 'cancelled' THEN finishing_since END,
+    finishing_since = CASE WHEN wanted = 'in_treatment' AND finishing_since IS NOT NULL THEN now()
+        WHEN wanted <> 'cancelled' THEN finishing_since END,
     state_reason = CASE WHEN wanted = 'in_treatment' THEN NULL ELSE state_reason END
 WHERE state IN ('in_treatment', 'paused') AND wanted <> state
     AND NOT (state = 'paused' AND wanted = 'in_treatment' AND state_reason IS NOT NULL)
@@ -227,13 +229,24 @@ SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params,
 FROM cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 FOR UPDATE OF c;
 
+-- name: ReadCampaign
+-- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
+-- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
+-- returns: next_idx int64
+-- What LockCampaign gives, without a lock.
+SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
+    c.columns, c.first_task_id, cursor.ntasks, cursor.next_idx
+FROM campaign_cursor AS cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
+WHERE c.id = $1;
+
 -- name: LockCursor
 -- returns: type text, waiting int64
--- Locks the cursor of campaign $1: no task is added or claimed until the transaction ends.
+-- Locks the cursor of campaign $1: no task is added or claimed until the transaction ends. None when
+-- somebody else has it: whoever waited here would keep the news of all campaigns waiting.
 SELECT c.type, cur.ntasks - cur.next_idx AS waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
-FOR UPDATE OF cur;
+FOR UPDATE OF cur SKIP LOCKED;
 
 -- name: MissingCampaigns
 -- returns: id text

@@ -47,14 +47,20 @@ DELETE FROM events WHERE ctid = ANY (ARRAY(
     LIMIT $1));
 
 -- name: EventsSince
--- returns: id int64, message text
+-- returns: newest int64, id int64?, message text?
 -- plan: generic
--- What the user of campaign $1 should be notified of that came after event $2.
-SELECT id, coalesce(nullif(message, ''), code) AS message
-FROM events
-WHERE campaign_id = $1 AND id > $2 AND class IN ('campaign', 'notify')
-ORDER BY id
-LIMIT 20;
+-- What the user of campaign $1 should be notified of that came after event $2; the newest of these
+-- events, in one row without an event when there is none.
+SELECT n.newest, e.id, e.message
+FROM (SELECT coalesce(max(id), 0) AS newest FROM events
+    WHERE campaign_id = $1 AND class IN ('campaign', 'notify')) AS n
+LEFT JOIN LATERAL (
+    SELECT id, coalesce(nullif(message, ''), code) AS message
+    FROM events
+    WHERE campaign_id = $1 AND id > $2 AND class IN ('campaign', 'notify')
+    ORDER BY id
+    LIMIT 20
+) AS e ON true;
 
 -- name: Incidents
 -- returns: id int64, code text, state text, cluster_name text?, count int64, message text,

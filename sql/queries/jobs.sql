@@ -85,10 +85,17 @@ WITH ends AS (
     SELECT g.*, e.ok, e.exit_class, e.code, e.wait_status, e.message,
         e.cpu_s, e.peak_mb, e.read_mb, e.written_mb, e.transfer_s,
         coalesce(nullif(e.node, ''), g.node) AS at_node,
-        now() - e.ended_ago * interval '1 second' AS ended,
-        CASE WHEN e.started_ago IS NULL THEN g.started_at
-            ELSE now() - e.started_ago * interval '1 second' END AS started
+        greatest(said.ended, meant.at) AS ended,
+        CASE WHEN said.started IS NOT NULL THEN greatest(said.started, meant.at) END AS started
     FROM gone AS g JOIN ends AS e USING (job_id)
+    CROSS JOIN LATERAL (SELECT now() - e.ended_ago * interval '1 second' AS ended,
+        CASE WHEN e.started_ago IS NULL THEN g.started_at
+            ELSE now() - e.started_ago * interval '1 second' END AS started) AS said
+    -- A wrong clock, or a user, may have written the times into the job's record: nothing begins
+    -- much before the grid meant to send it.
+    CROSS JOIN LATERAL (SELECT CASE WHEN least(said.started, said.ended) < g.submitted_at
+        THEN (SELECT b.created_at - interval '1 hour' FROM batches AS b WHERE b.id = g.batch_id)
+        END AS at) AS meant
 ), counted AS (
     INSERT INTO done (job_id, campaign_id, idx, batch_id, cluster_id, attempt, kind, counted, state,
         exit_class, code, wait_status, slots, submitted_at, started_at, ended_at, node, remote_id,
@@ -261,7 +268,11 @@ WITH news AS (
     UPDATE live AS l
     SET state = n.state::job_state, changed_at = now(), node = coalesce(nullif(n.node, ''), l.node),
         started_at = CASE WHEN n.state = 'running'
-            THEN coalesce(l.started_at, now() - n.started_ago * interval '1 second')
+            THEN coalesce(l.started_at, greatest(now() - n.started_ago * interval '1 second',
+                -- as in EndJobs
+                CASE WHEN now() - n.started_ago * interval '1 second' < l.submitted_at
+                    THEN (SELECT b.created_at - interval '1 hour' FROM batches AS b
+                        WHERE b.id = l.batch_id) END))
             ELSE l.started_at END
     FROM news AS n
     WHERE l.job_id = n.job_id AND l.state <> n.state::job_state

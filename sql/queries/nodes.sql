@@ -74,7 +74,7 @@ WITH trial AS (
     RETURNING n.cluster_id, n.node
 ), failed AS (
     UPDATE bad_nodes AS n
-    SET times = n.times + 1, until = now() + least(interval '5 minutes' * 2 ^ n.times,
+    SET times = n.times + 1, until = now() + least(interval '5 minutes' * 2 ^ least(n.times, 9),
         interval '1 day')
     FROM trial AS t
     WHERE NOT t.ok AND NOT t.unknown AND n.cluster_id = t.cluster_id AND n.node = t.node

@@ -34,13 +34,21 @@ WHERE l.held_since IS NOT NULL AND e.id = l.held_event AND e.state = 'closed';
 -- name: GiveUpEpilogues
 -- returns: cluster_id int64, name text
 -- Gives up the epilogues of campaign $1 that have not run $2 seconds after its last task ended, and
--- those on the clusters $3, which have not confirmed its kills for as long.
+-- those on the clusters $3, which have not confirmed its kills for as long. No time counts before
+-- this leader began, nor before the last epilogue there ended, which is to run again.
 UPDATE placements AS l SET epilogue = 'given_up'
 FROM campaigns AS c, campaign_clusters AS cc, clusters AS k
 WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id
     AND cc.cluster_id = l.cluster_id AND k.id = l.cluster_id
     AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
-    AND (c.finishing_since < now() - $2 * interval '1 second' OR l.cluster_id = ANY ($3::int[]))
+    AND (greatest(c.finishing_since, (SELECT leading_since FROM grid),
+            (SELECT max(d.ended_at) FROM done AS d WHERE d.campaign_id = c.id AND NOT d.counted
+                AND d.idx < 0 AND d.cluster_id = l.cluster_id AND d.kind = 'epilogue'))
+            < now() - $2 * interval '1 second'
+        -- it is tried again and again: not for ever
+        OR greatest(c.finishing_since, (SELECT leading_since FROM grid))
+            < now() - 24 * $2 * interval '1 second'
+        OR l.cluster_id = ANY ($3::int[]))
     AND NOT EXISTS (SELECT FROM live AS v
         WHERE v.campaign_id = c.id AND v.cluster_id = l.cluster_id AND v.kind = 'epilogue')
 RETURNING l.cluster_id, k.name;

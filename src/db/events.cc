@@ -2,6 +2,8 @@
 
 #include <sql/events.h>
 
+#include "core/text.h"
+
 namespace cigri::db {
 namespace {
 
@@ -16,7 +18,9 @@ std::optional<Texts> AnyIfEmpty(const Texts& texts) {
 std::int64_t RaiseEvent(Tx& tx, const Event& e) {
   std::optional<std::string> sample;
   if (!e.sample.is_null())
-    sample = e.sample.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    // jsonb takes no NUL, escaped or not.
+    sample = ReplaceAll(e.sample.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                        "\\u0000", "\\ufffd");
   return tx
       .One(sql::kRaiseEvent, e.cls, e.code, e.campaign_id, e.cluster_id, e.job_id, e.idx,
            e.fingerprint, e.message, sample, e.count, e.closed_by)

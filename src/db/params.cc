@@ -4,6 +4,8 @@
 
 #include <pqxx/pqxx>
 
+#include "core/text.h"
+
 namespace cigri::db {
 namespace {
 
@@ -19,7 +21,7 @@ std::string Braces(const std::vector<T>& values, Write write) {
 
 void Quoted(std::string& out, const std::string& value) {
   out += '"';
-  for (char c : value) {
+  for (char c : TextOf(value)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }
@@ -43,6 +45,10 @@ auto OrNull(Write write) {
 std::string TextOf(std::int64_t value) { return std::to_string(value); }
 std::string TextOf(double value) { return pqxx::to_string(value); }
 std::string TextOf(bool value) { return value ? "t" : "f"; }
+std::string TextOf(std::string_view value) {
+  const bool good = value.find('\0') == value.npos && IsValidUtf8(value);
+  return good ? std::string(value) : ReplaceAll(ValidUtf8(value), {"\0", 1}, "\xEF\xBF\xBD");
+}
 
 std::string Array(const std::vector<std::int64_t>& values) { return Braces(values, kWritePlain); }
 std::string Array(const std::vector<int>& values) {

@@ -14,6 +14,9 @@ namespace cigri::db {
 std::string TextOf(std::int64_t value);
 std::string TextOf(double value);  ///< the shortest text that reads back as the same number
 std::string TextOf(bool value);
+/// `value` as a text column takes it: U+FFFD in place of each NUL and of what is no UTF-8. One such
+/// text, of a job or of a cluster, would make every statement that it is in fail, each time.
+std::string TextOf(std::string_view value);
 
 /// An array as text: '{1,2}'; a nullopt element is NULL. To be cast in the statement
 /// ($1::bigint[]).
@@ -45,8 +48,8 @@ class RowSet {
   std::tuple<std::vector<Columns>...> columns_;
 };
 
-/// Numbers, strings, bool, std::optional of these, vectors (arrays), and RowSets, which count as
-/// one parameter per column.
+/// Numbers, strings (TextOf), bool, std::optional of these, vectors (arrays), and RowSets, which
+/// count as one parameter per column.
 class Params {
  public:
   template <typename... Args>
@@ -65,7 +68,7 @@ class Params {
     else if constexpr (std::is_floating_point_v<T>)
       values_.emplace_back(TextOf(static_cast<double>(value)));
     else
-      values_.emplace_back(std::string(std::string_view(value)));
+      values_.emplace_back(TextOf(std::string_view(value)));
   }
   void Add(std::nullopt_t) { values_.emplace_back(std::nullopt); }
   void Add(std::nullptr_t) { values_.emplace_back(std::nullopt); }

@@ -36,8 +36,10 @@ std::optional<int> ColumnOf(std::string_view name, const std::vector<std::string
 std::optional<Placeholder> PlaceholderAt(std::string_view text,
                                          const std::vector<std::string>& columns) {
   if (text.empty() || text[0] != '{') return std::nullopt;
-  const auto end = text.find('}');
-  if (end == text.npos) return std::nullopt;
+  // Up to the next brace: no name has one, and a text of opening ones is read once, not once for
+  // each.
+  const auto end = text.find_first_of("{}", 1);
+  if (end == text.npos || text[end] == '{') return std::nullopt;
   const auto name = text.substr(1, end - 1);
   if (const auto column = ColumnOf(name, columns)) return Placeholder{end + 1, *column, ""};
   for (std::string_view part : {"//", "/.", "/", "."}) {

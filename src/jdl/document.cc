@@ -15,6 +15,7 @@ using nlohmann::json;
 constexpr int kMaxNodes = 100'000;  // values outside of params
 constexpr int kMostUnknown = 100;   // unknown keys: to look for what they meant takes long
 constexpr std::size_t kMaxSkipped = 1'000'000;  // backslashes that begin no escape
+constexpr std::size_t kMaxPathBytes = 16 << 20;
 constexpr std::size_t kMaxFaults = 50;          // a wrong file should not print a million lines
 
 // Reads one byte after the other and counts them: nlohmann's positions name no line of a value.
@@ -83,6 +84,7 @@ class Reader final : public nlohmann::json_sax<json> {
   bool AddLine(std::size_t begin, const std::string& line);
   void Note(std::size_t at, const std::string& key, const std::string& message,
             const std::string& hint = "");
+  bool Fits(std::size_t begin);
   std::string ParamPath() const {
     return "params[" + std::to_string(doc_.params.lines.size()) + "]";
   }
@@ -95,6 +97,7 @@ class Reader final : public nlohmann::json_sax<json> {
   std::vector<std::set<std::string>> keys_;
   std::string key_, key_path_;
   int nodes_ = 0;
+  std::size_t path_bytes_ = 0;
   bool in_params_ = false, in_row_ = false, mixed_ = false;
   std::vector<std::string> row_;
   std::size_t row_begin_ = 0;
@@ -155,12 +158,21 @@ json* Reader::Put(json v, std::size_t begin) {
   return &(parent[key_] = std::move(v));
 }
 
+// Where each value is takes as many bytes as the names above it have.
+bool Reader::Fits(std::size_t begin) {
+  if (++nodes_ > kMaxNodes) return Stop(begin, "", "more than 100000 values", "use param_file");
+  if (!open_.empty()) path_bytes_ += paths_.back().size() + key_.size();
+  if (path_bytes_ > kMaxPathBytes)
+    return Stop(begin, "", "the names of keys are too long", "use shorter ones, or fewer values");
+  return true;
+}
+
 bool Reader::Value(json v, std::size_t begin, const std::string& text) {
   if (in_params_) {
     if (v.is_string() || v.is_number()) return Parameter(begin, text);
     return BadParameter(begin, text);
   }
-  if (++nodes_ > kMaxNodes) return Stop(begin, "", "more than 100000 values", "use param_file");
+  if (!Fits(begin)) return false;
   const bool nul = v.is_string() && text.find('\0') != text.npos;
   Put(std::move(v), begin);
   if (nul) Note(begin, key_path_, "contains a NUL byte, which no program can be given");
@@ -170,7 +182,7 @@ bool Reader::Value(json v, std::size_t begin, const std::string& text) {
 bool Reader::Open(json v) {
   if (open_.size() >= static_cast<std::size_t>(kMaxDepth))
     return Stop(read_ - 1, "", "nested deeper than 32 levels");
-  if (++nodes_ > kMaxNodes) return Stop(read_ - 1, "", "more than 100000 values", "use param_file");
+  if (!Fits(read_ - 1)) return false;
   json* opened = Put(std::move(v), read_ - 1);
   open_.push_back(opened);
   paths_.push_back(key_path_);

@@ -65,8 +65,13 @@ void Predictor::PredictAll(module::Step& step) {
     Forecasts(stats, it == waiting.end() ? 0 : it->second, window_s, rows);
   }
   if (rows.empty()) return;
-  rows.Write(tx);
-  tx.Commit();
+  try {
+    rows.Write(tx);
+    tx.Commit();
+  } catch (...) {
+    written_.clear();  // nothing of it is
+    throw;
+  }
 }
 
 void Predictor::Start() {

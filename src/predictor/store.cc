@@ -7,6 +7,12 @@
 #include <cstdlib>
 
 namespace cigri::predictor {
+namespace {
+
+// 300 years: what lasts longer may end at a time that no timestamp can hold.
+constexpr double kFarthest_s = 1e10;
+
+}  // namespace
 
 std::map<std::int64_t, std::vector<PlacementStats>> LoadStats(db::Tx& tx) {
   std::map<std::int64_t, std::vector<PlacementStats>> campaigns;
@@ -54,12 +60,13 @@ std::map<std::int64_t, std::int64_t> LoadWaiting(db::Tx& tx) {
 
 void ForecastRows::Add(const PlacementStats& f, const Forecast& forecast,
                        const std::optional<policy::Interval>& left, bool history) {
-  rows_.Add(f.campaign_id, f.cluster_id, forecast.job_ratio, forecast.poll, forecast.nsub,
-            f.free_resources, f.running, f.waiting + f.submitted, forecast.rate, forecast.average_s,
-            forecast.stddev_s, forecast.p50_s, forecast.p90_s, forecast.p99_s,
-            forecast.waiting_allowed, left ? std::optional(left->low) : std::nullopt,
-            left ? std::optional(left->high) : std::nullopt, forecast.overdue_s, history,
-            forecast.tasks_per_job, forecast.job_cost_s, forecast.walltime_s);
+  rows_.Add(
+      f.campaign_id, f.cluster_id, forecast.job_ratio, forecast.poll, forecast.nsub,
+      f.free_resources, f.running, f.waiting + f.submitted, forecast.rate, forecast.average_s,
+      forecast.stddev_s, forecast.p50_s, forecast.p90_s, forecast.p99_s, forecast.waiting_allowed,
+      left ? std::optional(std::min(left->low, kFarthest_s)) : std::nullopt,
+      left ? std::optional(std::min(left->high, kFarthest_s)) : std::nullopt, forecast.overdue_s,
+      history, forecast.tasks_per_job, forecast.job_cost_s, forecast.walltime_s);
 }
 
 void ForecastRows::Write(db::Tx& tx) const { tx.Exec(sql::kPutForecasts, rows_); }

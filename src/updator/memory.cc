@@ -35,12 +35,14 @@ void Memory::Refresh(Store& store) {
 }
 
 void Memory::Add(Store& store, const std::vector<KnownBatch>& batches) {
+  const auto now = std::chrono::steady_clock::now();
   std::vector<KnownBatch> fresh;
   for (const auto& batch : batches)
     if (batches_.count(batch.id) == 0) fresh.push_back(batch);
   for (const auto& batch : fresh) {
     by_tag_[batch.tag] = batch.id;
     batches_[batch.id] = batch;
+    batches_[batch.id].known_since = now;
     ++versions_[batch.cluster_id];
   }
   for (auto& job : store.JobsOf(fresh)) {

@@ -1,6 +1,7 @@
 // What the updator remembers of the jobs in flight, so that it compares a poll in memory and writes
 // only changes to the database. It changes after the commit, never before it.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -26,6 +27,7 @@ struct KnownBatch {
   std::string tag, cluster_user;
   int n = 0, live = 0, walltime_s = 0, tasks_per_job = 1;
   bool tries_node = false;  ///< its job was sent to try an excluded node
+  std::chrono::steady_clock::time_point known_since{};
 };
 
 class Memory {

@@ -44,7 +44,7 @@ struct Poller::State {
   std::mutex mutex;  // of what follows
   std::condition_variable changed;
   module::Waker* waker = nullptr;  // not to be used after `stop`
-  bool stop = false, busy = false;
+  bool stop = false, busy = false, ask_for_all = false;
   int untaken = 0;
   JobList jobs;
   std::vector<std::string> classes;
@@ -105,6 +105,11 @@ void Poller::SetBusy(bool busy) {
   state_->changed.notify_all();
 }
 
+void Poller::AskForAll() {
+  const std::lock_guard lock(state_->mutex);
+  state_->ask_for_all = true;
+}
+
 void Poller::Taken() {
   {
     std::lock_guard lock(state_->mutex);
@@ -141,7 +146,8 @@ std::optional<Answer> Poller::State::Ask(const JobList& to_ask) {
   try {
     cluster::PollRequest request;
     if (caps.feed) {
-      request.token = settings.token;
+      const std::lock_guard lock(mutex);
+      request.token = std::exchange(ask_for_all, false) ? "" : settings.token;
       request.wait = kFeedWait;
     } else {
       request.jobs = *to_ask;

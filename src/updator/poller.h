@@ -78,6 +78,8 @@ class Poller {
   void SetClasses(std::vector<std::string> classes);
   /// Whether anything is to be expected on the cluster.
   void SetBusy(bool busy);
+  /// The next answer of a feed names all jobs. Thread-safe.
+  void AskForAll();
   /// The pass has committed what one answer said. Publish the new list before.
   void Taken();
 

@@ -12,9 +12,19 @@ namespace {
 using cluster::RemoteState;
 
 // Seconds between `then` (the cluster's clock) and the cluster's answer; 0 when it is not known.
+// Times of a cluster may be anything, and one that no interval can hold would make the pass fail
+// each time.
 double Ago(const StatusUpdate& update, double then) {
+  constexpr double kLongest = 1e9;
   if (update.cluster_time <= 0 || then <= 0) return 0;
-  return std::max(0.0, update.cluster_time - then);
+  return std::min(std::max(0.0, update.cluster_time - then), kLongest);
+}
+
+// What a job's record says, which its user may have written: as far as a column can hold it.
+std::optional<double> Bounded(const std::optional<double>& measured) {
+  constexpr double kLeast = 1e-9, kMost = 1e15;
+  if (!measured || !(*measured >= 0 && *measured <= kMost)) return std::nullopt;
+  return *measured < kLeast ? 0 : *measured;
 }
 
 bool Ended(const StatusUpdate& update) { return update.remote.state == RemoteState::kEnded; }
@@ -137,9 +147,14 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
       end.started_ago_s = Ago(u, u.remote.started_at);
     end.ended_ago_s = Ago(u, u.remote.ended_at);
     end.node = ValidUtf8(u.remote.node);
-    end.measured = u.remote.measured;
+    const auto& said = u.remote.measured;
+    end.measured = {.cpu_s = Bounded(said.cpu_s),
+                    .peak_mb = Bounded(said.peak_mb),
+                    .read_mb = Bounded(said.read_mb),
+                    .written_mb = Bounded(said.written_mb),
+                    .transfer_s = Bounded(said.transfer_s)};
     if (u.remote.job_started_at > 0 && u.remote.ended_at > 0)
-      end.job_lived_s = std::max(0.0, u.remote.ended_at - u.remote.job_started_at);
+      end.job_lived_s = std::min(std::max(0.0, u.remote.ended_at - u.remote.job_started_at), 1e9);
     out.push_back(std::move(end));
   }
   return out;

@@ -159,12 +159,32 @@ void Updator::GatherAnswer(const Answer& answer, Updates& updates) {
   if (!answer.feed) {
     gone = absences_[answer.cluster_id].Update(answer.poll.missing, answer.began);
   } else if (answer.poll.full) {
-    for (const auto& ref : memory_.RefsOf(answer.cluster_id))
-      if (seen.count(ref.job_id) == 0) gone.push_back(ref.job_id);
+    gone = NotNamed(answer, seen);
   }
   for (const auto job : gone)
     Gone(job, cluster::EndCause::kUnknown,
          "the cluster does not know this job any more, nor how it ended", time, updates);
+}
+
+// Our jobs that a full answer of a feed leaves out. One that we know only since then may have been
+// submitted behind it: then the feed has it, or the next full answer, which is asked for once.
+std::vector<std::int64_t> Updator::NotNamed(const Answer& answer,
+                                            const std::set<std::int64_t>& named) {
+  std::vector<std::int64_t> gone;
+  bool later = false;
+  for (const auto& ref : memory_.RefsOf(answer.cluster_id)) {
+    if (named.count(ref.job_id) != 0) continue;
+    if (memory_.BatchOf(ref.tag)->known_since < answer.began)
+      gone.push_back(ref.job_id);
+    else
+      later = true;
+  }
+  const auto poller = pollers_.find(answer.cluster_id);
+  if (asked_for_all_.erase(answer.cluster_id) == 0 && later && poller != pollers_.end()) {
+    poller->second.poller->AskForAll();
+    asked_for_all_.insert(answer.cluster_id);
+  }
+  return gone;
 }
 
 void Updator::GatherEarly(Store& store, Updates& updates) {

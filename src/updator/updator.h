@@ -48,6 +48,7 @@ class Updator {
   void StartPoller(const clusterdb::ClusterRow& row, module::Step& step);
   void Gather(Store& store, const std::vector<Answer>& answers, Updates& updates);
   void GatherAnswer(const Answer& answer, Updates& updates);
+  std::vector<std::int64_t> NotNamed(const Answer& answer, const std::set<std::int64_t>& named);
   void GatherEarly(Store& store, Updates& updates);
   void WatchNodes(Store& store, const UpdateResult& result, bool full_check);
   void GatherLost(Store& store, Updates& updates);
@@ -68,6 +69,7 @@ class Updator {
   ClusterInfos clusters_;
   FeedTokens tokens_;
   EarlyReports early_;
+  std::set<std::int64_t> asked_for_all_;                            // clusters
   std::map<std::int64_t, Absences> absences_;                       // by cluster
   std::map<std::int64_t, std::set<std::string>> reported_orphans_;  // by cluster
   ClusterStatusWriter status_;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "db/native.h"
 #include "tests/api/api_fixture.h"
 #include "tests/support/await.h"
 
@@ -186,6 +187,67 @@ TEST_F(HostilePgTest, NumbersBeyondAllRangesAreNoJson) {
                            {{"name", "x"}, {"kind", "local"}, {"options", "[1e999]"}});
   EXPECT_EQ(options.status, 400) << options.body;
   EXPECT_NE(options.body["message"].dump().find("options: "), std::string::npos) << options.body;
+}
+
+// What takes long was done under the lock that the runner and the updator of all users wait for.
+TEST_F(HostilePgTest, TasksAreReadBeforeAnythingIsLocked) {
+  const std::string path = "/campaigns/" + std::to_string(Submit()) + "/jobs";
+  auto held = Connect();
+  db::Tx lock(*held);
+  db::Native(lock).exec("SELECT FROM campaign_cursor FOR UPDATE");
+  EXPECT_EQ(Ask("alice", "POST", path, json::array({json::object()})).status, 400);
+  EXPECT_EQ(Ask("bob", "POST", path, {"a"}).status, 403);
+}
+
+TEST_F(HostilePgTest, AThousandFaultsOfTasksAreAnsweredWithSome) {
+  const std::string path = "/campaigns/" + std::to_string(Submit()) + "/jobs";
+  json tasks = json::array();
+  for (int i = 0; i < 1000; ++i) tasks.push_back(json::object());
+  const auto a = Ask("alice", "POST", path, tasks);
+  EXPECT_EQ(a.status, 400);
+  EXPECT_LT(a.body.dump().size(), 20000u) << "they took 160 bytes of memory for each of a request";
+}
+
+TEST_F(HostilePgTest, NamesOfKeysCountAsOftenAsTheyAreKept) {
+  std::string text;
+  for (int i = 0; i < 29; ++i) text += "{\"" + std::string(240, 'k') + "\":";
+  text += "[1";
+  for (int i = 0; i < 10000; ++i) text += ",1";
+  text += "]" + std::string(29, '}');
+  const auto a = Ask("alice", "POST", "/campaigns", text);
+  EXPECT_EQ(a.status, 400);
+  EXPECT_NE(a.body.dump().find("the names of keys are too long"), std::string::npos) << a.body;
+}
+
+TEST_F(HostilePgTest, OnlyParametersMayBeLong) {
+  const std::string name(2 << 20, 'x');
+  EXPECT_EQ(Ask("alice", "POST", "/tokens", {{"name", name}}).status, 413);
+}
+
+TEST_F(HostilePgTest, WhatAClientSaysThatItHasSeenIsNoFurtherThanWhatThereIs) {
+  const std::string path = "/campaigns/" + std::to_string(Submit()) + "/progress";
+  const auto honest = Ask("alice", "GET", path).body["token"];
+  EXPECT_EQ(Ask("bob", "GET", path + "?seen=9999999..1").body["token"], honest)
+      << "two who differ woke each other for ever";
+}
+
+// Its command and the standard error of its jobs were in it.
+TEST_F(HostilePgTest, WhyACampaignIsHeldIsItsOwnersAlone) {
+  const auto id = std::to_string(Submit());
+  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere: alpha: the first 10 "
+      "jobs all failed: PASSWORD=secret ./sim: exit code 3: secret'");
+  Sql("INSERT INTO placements (campaign_id, cluster_id, held_since, held_why) SELECT " + id +
+      ", id, now(), 'the first 10 jobs all failed: secret' FROM clusters "
+      "ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET held_since = excluded.held_since, "
+      "held_why = excluded.held_why");
+  const std::string campaign = "/campaigns/" + id;
+  for (const auto& path : {std::string("/campaigns?all=1"), campaign, campaign + "/progress"}) {
+    const auto own = Ask("alice", "GET", path).body.dump(),
+               other = Ask("bob", "GET", path).body.dump();
+    EXPECT_NE(own.find("secret"), std::string::npos) << path;
+    EXPECT_EQ(other.find("secret"), std::string::npos) << path << ": " << other;
+    EXPECT_NE(other.find("held everywhere"), std::string::npos) << path << ": " << other;
+  }
 }
 
 TEST_F(HostilePgTest, TheLimitsAreForOperatorsToSee) {

@@ -13,7 +13,8 @@ int StatusOf(const std::string& text) {
 
 TEST(ReadHeadTest, GivesWhatCameUndecoded) {
   const std::string text =
-      "POST /a?b=%41 HTTP/1.1\r\nHost: x\r\nX-Name: \t%72oot \r\nContent-Length: 12\r\n\r\nbody";
+      "POST /a?b=%41 HTTP/1.1\r\nHost: x\r\nX-Name: \t%72oot \r\nrange: bytes=-,-\r\n"
+      "Content-Length: 12\r\n\r\nbody";
   const auto head = ReadHead(text, {});
   ASSERT_TRUE(head);
   EXPECT_EQ(head->status, 0) << head->fault;
@@ -23,7 +24,8 @@ TEST(ReadHeadTest, GivesWhatCameUndecoded) {
   EXPECT_EQ(head->body_bytes, 12u);
   EXPECT_EQ(head->bytes, text.size() - 4);
   EXPECT_EQ(ForHttplib(*head, "host"),
-            "POST /a?b=%41 HTTP/1.1\r\nX-Name: %2572oot\r\nContent-Length: 12\r\n\r\n");
+            "POST /a?b=%41 HTTP/1.1\r\nX-Name: %2572oot\r\nContent-Length: 12\r\n\r\n")
+      << "httplib makes thousands of parts of an answer in memory when Range names them";
 }
 
 TEST(ReadHeadTest, WaitsForTheEmptyLine) {

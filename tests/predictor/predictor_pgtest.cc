@@ -78,6 +78,19 @@ TEST_F(PredictorPgTest, TheEndIsAnIntervalAroundTheWorkLeft) {  // CIG-31, CIG-4
       << "of each cluster too";
 }
 
+// A job whose node's clock stood at 1970: the time of the end was none that a timestamp can hold,
+// and no campaign got its forecast.
+TEST_F(PredictorPgTest, AnEndThatIsBeyondAllTimesIsAFarOne) {
+  GivenEnds(1, 20, 1.5e6);
+  Sql("INSERT INTO counters (campaign_id, cluster_id, kind, state, writer, n, slots, sum_start) "
+      "VALUES (1, 1, 'task', 'running', 'updator', 1, 1, extract(epoch FROM now()));"
+      "UPDATE campaign_cursor SET ntasks = 10000000, next_idx = next_idx + 1");
+  Pass();
+  EXPECT_EQ(Number("SELECT count(*) FROM forecasts WHERE end_high > now() + interval '99 years' "
+                   "AND cluster_id = 0"),
+            1);
+}
+
 TEST_F(PredictorPgTest, ATaskThatMovesFilesOrSavesItsWorkHasItsJobAlone) {  // CIG-07
   Sql("UPDATE clusters SET groups = true, gives_files = true");
   Sql("UPDATE campaign_clusters SET options = options || '{\"temporal_grouping\": 10}'");

@@ -99,6 +99,38 @@ TEST_F(StatusUpdatesPgTest, WhatAJobMeasuredIsInItsRecord) {
   EXPECT_STREQ(rows[2][0].c_str(), "") << "unknown is not 0";
 }
 
+// Each stopped all status updates of everybody: the statement failed, pass after pass. A cut of
+// stderr within a letter; a node that nobody can have; numbers that a user has written into the
+// record of his own job; clocks that are wrong.
+TEST_F(StatusUpdatesPgTest, WhateverAJobReportsIsStored) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 4, .max_tries = 1});
+  const auto jobs = GivenLive(campaign, 1, 4);
+  auto text = Ended(jobs[0], 3 << 8);
+  text.remote.message = "x";
+  for (int i = 0; i < 400; ++i) text.remote.message += "\xC3\xA9";
+  text.remote.node = std::string("n\0\xFF", 3);
+  auto numbers = Ended(jobs[1], 0), early = Ended(jobs[2], 0), late = Ended(jobs[3], 1 << 8);
+  numbers.remote.measured = {1e39, 1e-60, -1, std::nan(""), HUGE_VAL};
+  early.cluster_time = 1.9e9;
+  early.remote.started_at = 1, early.remote.ended_at = 1.9e9 - 5;
+  late.cluster_time = 1e300;
+  late.remote.message = std::string("a\0b", 3);
+  Apply({text, numbers, early, late});
+  ExpectConservation(campaign);
+  EXPECT_EQ(Count("events WHERE code = 'EXIT_ERROR' AND campaign_id IS NOT NULL"), 2);
+  EXPECT_EQ(Sql("SELECT node FROM done WHERE job_id = " + std::to_string(jobs[0]))[0][0]
+                .as<std::string>(),
+            "n\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(Count("done WHERE cpu_s IS NULL AND peak_mb = 0 AND read_mb IS NULL AND job_id = " +
+                  std::to_string(jobs[1])),
+            1);
+  EXPECT_EQ(Count("done JOIN batches ON id = batch_id WHERE least(started_at, ended_at) "
+                  "< created_at - interval '61 minutes'"),
+            0)
+      << "no job begins long before it is sent";
+}
+
 TEST_F(StatusUpdatesPgTest, OfTasksThatShareAKilledJobTheOneThatRanIsLost) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 3});
@@ -527,6 +559,33 @@ TEST_F(StatusUpdatesPgTest, AnEpilogueThatDoesNotRunIsReportedAndGivenUp) {
   EXPECT_EQ(Count("events WHERE code = 'EPILOGUE_GIVEN_UP' AND cluster_id = 2 AND state = 'open'"),
             1);
   EXPECT_EQ(State(campaign), "terminated");
+}
+
+// `cigri down` during an epilogue, and the next day `cigri up`: it was given up at once. So was one
+// that takes longer than the limit and was preempted, and that of a campaign that was paused so
+// long.
+TEST_F(StatusUpdatesPgTest, TheTimeOfAnEpilogueIsThatInWhichItCouldRun) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1});
+  Sql("UPDATE campaign_clusters SET epilogue = 'true'");
+  Apply({Ended(GivenLive(campaign, 1, 1).at(0), 0)});
+  Update({campaign});
+  const auto pass_later = [&] {
+    Sql("UPDATE campaigns SET finishing_since = now() - interval '11 minutes'");
+    Update({}, {.epilogue_wait_s = 600});
+    return Count("placements WHERE epilogue = 'given_up'");
+  };
+  Sql("UPDATE grid SET leading_since = now() - interval '1 minute'");
+  EXPECT_EQ(pass_later(), 0) << "the grid was down";
+  Sql("UPDATE grid SET leading_since = now() - interval '1 day'");
+  const auto epilogue = GivenLive(campaign, 1, 1, "epilogue");
+  Apply({Ended(epilogue.at(0), std::nullopt, EndCause::kPreempted)});
+  EXPECT_EQ(pass_later(), 0) << "it is to run again";
+  Sql("UPDATE done SET ended_at = now() - interval '12 minutes'");
+  Sql("UPDATE campaigns SET state = 'paused', finishing_since = now() - interval '11 minutes'");
+  Update({}, {.epilogue_wait_s = 600});
+  EXPECT_EQ(Count("placements WHERE epilogue = 'given_up'"), 0) << "it goes on now";
+  EXPECT_EQ(pass_later(), 1);
 }
 
 // CIG-19

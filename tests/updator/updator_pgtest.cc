@@ -271,6 +271,26 @@ TEST_F(UpdatorPgTest, AFeedThatBeginsAgainEndsTheJobsThatItDoesNotListAndTheirTa
   ExpectConservation(1);
 }
 
+// The answer was made before the job was submitted, and taken after it had been recorded: the job
+// ended for the grid, and its task ran twice.
+TEST_F(UpdatorPgTest, AJobThatIsRecordedSinceAFullAnswerBeganIsNotGone) {
+  feed_ = true;
+  GivenIntended(2);
+  Pass();
+  Request(1);
+  Record();
+  auto whole = Changes({Job(0, RemoteState::kRunning)}, "t1");
+  whole.full = true;
+  PassWith(whole);
+  EXPECT_EQ(Count("live"), 2);
+  EXPECT_EQ(Request(2).token, "t1") << "this poll had begun";
+  PassWith(Changes({}, "t2"));
+  EXPECT_EQ(Request(3).token, "") << "asks for all jobs once more";
+  PassWith(whole);
+  EXPECT_EQ(Text("SELECT string_agg(job_id::text, ' ') FROM live"), "100") << "it is not there";
+  EXPECT_EQ(Request(4).token, "t1");
+}
+
 TEST_F(UpdatorPgTest, JobsOnALostClusterEndAndTheirTasksLoseNoTry) {
   GivenRecorded(2);
   Sql("UPDATE clusters SET lost_at = now() + interval '1 second'");
@@ -390,6 +410,20 @@ TEST_F(BlackHoleNodePgTest, ATrialThatSucceedsGivesItBackAndOneThatFailsExcludes
   PassWith(At({EndOn("n1", 1, 0)}));
   EXPECT_EQ(Number("SELECT count(*) FROM bad_nodes"), 0);
   EXPECT_EQ(Text("SELECT state FROM events WHERE code = 'BLACK_HOLE_NODE'"), "closed");
+}
+
+// After a month of daily trials the time doubled beyond all that a timestamp can hold, and the end
+// of the trial could never be stored.
+TEST_F(BlackHoleNodePgTest, ANodeThatStaysBadIsTriedOnceADay) {
+  Sql("INSERT INTO bad_nodes (cluster_id, node, until, times) VALUES (1, 'n1', now(), 1000);"
+      "UPDATE batches SET node = 'n1';"
+      "INSERT INTO events (class, code, cluster_id, fingerprint) "
+      "VALUES ('cluster', 'BLACK_HOLE_NODE', 1, 'n1')");
+  Pass();
+  PassWith(At({EndOn("n1", 0, 1 << 8)}));
+  EXPECT_EQ(Number("SELECT times FROM bad_nodes WHERE until BETWEEN now() + interval '23 hours' "
+                   "AND now() + interval '1 day'"),
+            1001);
 }
 
 TEST_F(BlackHoleNodePgTest, AnOperatorGivesItBackByClosingItsEvent) {

@@ -7,8 +7,10 @@
 
 namespace cigri::api {
 
-LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
-  const auto rows = tx.Exec(sql::kLockCampaign, request.Id());
+namespace {
+
+template <typename Rows>
+LockedCampaign OwnOf(const Rows& rows, const Request& request) {
   if (rows.empty()) throw NotFound("campaign " + std::to_string(request.Id()));
   const auto& r = rows[0];
   LockedCampaign c;
@@ -25,6 +27,16 @@ LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
   c.columns = r.columns;
   c.jdl = nlohmann::json::parse(r.jdl);
   return c;
+}
+
+}  // namespace
+
+LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
+  return OwnOf(tx.Exec(sql::kLockCampaign, request.Id()), request);
+}
+
+LockedCampaign ReadOwn(db::Tx& tx, const Request& request) {
+  return OwnOf(tx.Exec(sql::kReadCampaign, request.Id()), request);
 }
 
 void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what) {

@@ -17,6 +17,9 @@ struct LockedCampaign {
 };
 /// Throws 404 when there is none, 403 when it is neither the caller's nor the caller an operator.
 LockedCampaign LockOwn(db::Tx& tx, const Request& request);
+/// The same without a lock: what takes long is done with it, since the runner and the updator wait
+/// for the lock.
+LockedCampaign ReadOwn(db::Tx& tx, const Request& request);
 /// Throws 400 when it is cancelled, or going to be: `what` = "add tasks to".
 void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what);
 /// Work has come for it: a campaign that had ended, or was about to, is in treatment again.

@@ -29,6 +29,8 @@ std::string LineOf(const nlohmann::json& item, const LockedCampaign& campaign) {
   return item.get<std::string>();
 }
 
+constexpr std::size_t kMostFaults = 50;  // as of a JDL
+
 jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
   if (!body.is_array() || body.empty())
     throw BadRequest("the body must be a JSON array of parameter lines, and not empty",
@@ -50,6 +52,7 @@ jdl::Lines LinesOf(const nlohmann::json& body, const LockedCampaign& campaign) {
     if (problem.empty()) continue;
     if (faults.empty()) first = static_cast<std::int64_t>(i) + 1;
     faults.push_back({0, 0, "[" + std::to_string(i) + "]", problem, ""});
+    if (faults.size() == kMostFaults) break;
   }
   if (!faults.empty()) throw BadParameter(first, faults[0].message, faults);
   return lines;
@@ -64,20 +67,20 @@ struct Addition {
   std::int64_t n() const { return upload ? upload->lines : lines.size(); }
 };
 
-LockedCampaign LockTaker(db::Tx& tx, const Request& request) {
-  auto campaign = LockOwn(tx, request);
+void RequireTaker(const LockedCampaign& campaign) {
   RequireNotCancelled(campaign, "add tasks to");
   if (campaign.type == "test")
     throw BadRequest(
         "campaign " + std::to_string(campaign.id) + " is a test: it makes one job for each cluster",
         "submit a campaign without -t test");
-  return campaign;
 }
 
+// Nothing is locked meanwhile but the upload: this takes as long as there are parameters.
 Addition ReadAddition(Context& context, const Request& request) {
-  return context.Transact([&](db::Tx& tx) {
-    Addition add{LockTaker(tx, request), {}, {}, {}};
+  Addition found = context.Transact([&](db::Tx& tx) {
+    Addition add{ReadOwn(tx, request), {}, {}, {}};
     const auto& campaign = add.campaign;
+    RequireTaker(campaign);
     if (request.HasQuery("columns") && request.Query("columns") != Join(campaign.columns, ","))
       throw BadRequest("the columns are " + request.Query("columns") + ", those of campaign " +
                        std::to_string(campaign.id) + " are " +
@@ -86,12 +89,12 @@ Addition ReadAddition(Context& context, const Request& request) {
       add.upload = TakeUpload(tx, request);
       if (campaign.format == jdl::kFormatValues)
         RequireRows(tx, *add.upload, campaign.columns.size());
-    } else {
-      add.lines = LinesOf(request.Json(), campaign);
     }
     add.info = LoadGridInfo(tx, context.config, campaign.user);
     return add;
   });
+  if (!found.upload) found.lines = LinesOf(request.Json(request.body.size()), found.campaign);
+  return found;
 }
 
 std::int64_t StoreTasks(db::Tx& tx, const Request& request, const Addition& add) {
@@ -114,9 +117,10 @@ Reply AddTasks(Context& context, const Request& request) {
   sent.columns = add.campaign.columns;
   CheckLimits(context, add.info, sent, add.upload, add.lines);
   auto answer = context.Transact([&](db::Tx& tx) {
-    const auto campaign = LockTaker(tx, request);
-    if (!add.upload) RequireSpace(context.config, tx, campaign.user, request.body.size());
+    if (!add.upload) RequireSpace(context.config, tx, add.campaign.user, request.body.size());
     const auto upload = StoreTasks(tx, request, add);
+    const auto campaign = LockOwn(tx, request);
+    RequireTaker(campaign);
     StoreChange(tx, request, campaign, change, {});
     tx.Exec(sql::kInsertSegment, campaign.id, campaign.ntasks, add.n(), upload);
     tx.Exec(sql::kGrowCampaign, campaign.id, add.n());

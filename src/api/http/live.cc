@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kRest{1000};
 constexpr int kRestPerCost = 20;
 constexpr std::chrono::seconds kLongestLook{5};
-constexpr std::size_t kMostAnswers = 10'000;
+constexpr std::size_t kMostAnswers = 10'000, kMostKeyBytes = 2 << 20;  // of them
 constexpr std::size_t kMostRecent = 64;  // whole ones
 
 // What those who wait would get. Of all who wait for the same answer one asks the database after a
@@ -34,9 +34,14 @@ class LastAnswers {
            const std::string& tag) {
     const auto now = Clock::now();
     std::lock_guard lock(mutex_);
-    if (last_.size() > kMostAnswers) last_.clear();
-    Last& last = last_[key];
-    const bool changed = last.tag != tag;
+    if (last_.size() > kMostAnswers || key_bytes_ > kMostKeyBytes) {
+      last_.clear();
+      key_bytes_ = 0;
+    }
+    const auto [at, is_new] = last_.try_emplace(key);
+    if (is_new) key_bytes_ += key.size();
+    Last& last = at->second;
+    const bool changed = !is_new && last.tag != tag;  // nobody waits for a new one
     last = {tag, notices, now + std::max<Clock::duration>(kRest, kRestPerCost * (now - began)), {}};
     return changed;
   }
@@ -61,6 +66,7 @@ class LastAnswers {
   };
   std::mutex mutex_;
   std::map<std::string, Last> last_;
+  std::size_t key_bytes_ = 0;
 };
 
 // Two requests with the same key have the same answer.

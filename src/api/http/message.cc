@@ -89,8 +89,12 @@ std::string Request::Header(const std::string& lower_case_name) const {
   return at == headers.end() ? "" : at->second;
 }
 
-nlohmann::json Request::Json() const {
+nlohmann::json Request::Json(std::size_t most) const {
   if (body.empty()) return nullptr;
+  // Read, it takes some ten times as much.
+  if (body.size() > most)
+    throw ApiError(413, "Payload too large",
+                   "the body has more than " + std::to_string(most / 1024) + " kB");
   // A hundred thousand brackets would be a hundred thousand frames when the value is destroyed.
   const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > 32) throw BadRequest("the JSON body is nested deeper than 32 levels");

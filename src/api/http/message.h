@@ -90,8 +90,9 @@ struct Request {
   /// Present and neither "0" nor "false": ?all, ?all=1.
   bool Flag(const std::string& name) const;
   std::string Header(const std::string& lower_case_name) const;
-  /// The body as JSON; throws 400 with the place of the fault. An empty body is null.
-  nlohmann::json Json() const;
+  /// The body as JSON; throws 400 with the place of the fault, 413 when it has more than `most`
+  /// bytes. An empty body is null.
+  nlohmann::json Json(std::size_t most = 1 << 20) const;
   /// A link of an answer: the prefixes, then `to` ("/campaigns/12").
   std::string Link(const std::string& to) const { return link_prefix + to; }
 };

@@ -48,7 +48,8 @@ std::optional<std::string> Asked(const Request& request, const std::string& name
 }
 
 // One word and one reason for readers, the strongest first.
-void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row) {
+// `may_read`: why it is held has the command and the standard error of a job in it.
+void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row, bool may_read) {
   const auto say = [&](const char* state, const std::string& reason) {
     placement["state"] = state;
     placement["reason"] = reason;
@@ -57,7 +58,8 @@ void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row) {
   if (row.drained)
     return say("drained", std::string("drained by ") + row.drained_by.value_or("an operator") +
                               ": " + row.drain_reason.value_or(""));
-  if (row.held_since) return say("held", row.held_why.value_or(""));
+  if (row.held_since)
+    return say("held", may_read ? row.held_why.value_or("") : "its owner's events say why");
   if (row.failing_since) return say("unreachable", row.error.value_or("it does not answer"));
   if (row.black_hole_until)
     return say("black_hole", "held for a while: it ended jobs too fast there");
@@ -65,7 +67,7 @@ void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row) {
   say("ok", "");
 }
 
-json PlacementJson(const sql::ShowPlacementsRow& row) {
+json PlacementJson(const sql::ShowPlacementsRow& row, bool may_read) {
   const auto n_ok = row.n_ok;
   const double sum = row.sum_s;
   json placement = {{"cluster_name", row.name},
@@ -93,7 +95,7 @@ json PlacementJson(const sql::ShowPlacementsRow& row) {
     const double duration = *row.last_end - *row.first_start;
     if (duration > 0) placement["throughput"] = static_cast<double>(n_ok) / duration;
   }
-  AddPlacementState(placement, row);
+  AddPlacementState(placement, row, may_read);
   return placement;
 }
 
@@ -325,7 +327,15 @@ Numbers NumbersOf(const sql::ListCampaignsRow& row) {
   return n;
 }
 
+// Why a campaign is stopped: to others than its owner without what follows a colon, the words of
+// its commands and jobs.
+json ReasonFor(bool may_read, const std::optional<std::string>& reason) {
+  if (!reason) return nullptr;
+  return may_read ? *reason : reason->substr(0, reason->find(':'));
+}
+
 json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
+  const bool may_read = MayRead(request, row.grid_user);
   const auto id = row.id;
   const auto n = NumbersOf(row);
   json campaign = {{"id", id},
@@ -338,7 +348,7 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
                    {"finished_jobs", n.done},
                    {"links", LinksOf(request, id)},
                    {"wanted", row.wanted},
-                   {"state_reason", OrNull(row.state_reason)},
+                   {"state_reason", ReasonFor(may_read, row.state_reason)},
                    {"completion_time", OrNull(row.completion_time)},
                    {"finishing", row.finishing},
                    {"type", row.type},
@@ -356,7 +366,7 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
                    {"rate", OrNull(row.rate)},
                    {"ends", nullptr}};
   if (row.end_low) campaign["ends"] = {*row.end_low, OrNull(row.end_high)};
-  if (MayRead(request, row.grid_user)) campaign["notes"] = json::parse(row.notes);
+  if (may_read) campaign["notes"] = json::parse(row.notes);
   return campaign;
 }
 
@@ -376,7 +386,8 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
   json answer = CampaignJson(request, row);
   answer["clusters"] = json::object();
   for (const auto& placement : tx.Exec(sql::kShowPlacements, campaign))
-    answer["clusters"][std::to_string(placement.id)] = PlacementJson(placement);
+    answer["clusters"][std::to_string(placement.id)] =
+        PlacementJson(placement, MayRead(request, row.grid_user));
   if (request.Flag("waits"))
     for (const auto& waits : tx.Exec(sql::kCampaignWaits, campaign))
       answer["clusters"][std::to_string(waits.cluster_id)].update(

@@ -105,10 +105,12 @@ json NewsSince(db::Tx& tx, std::int64_t id, const json& placements, const Seen& 
     if (more > 0) news.push_back(PreemptedNews(placement["cluster_name"], more));
     preempted.push_back(cluster + ":" + std::to_string(n));
   }
+  // What a client says that it has seen is no further than what there is: two who differ in that
+  // would wake each other for ever.
   std::int64_t last = seen.event;
   for (const auto& row : tx.Exec(sql::kEventsSince, id, seen.event)) {
-    news.push_back(row.message);
-    last = std::max(last, row.id);
+    if (row.id) news.push_back(row.message.value_or(""));
+    last = row.id.value_or(std::min(last, row.newest));
   }
   *mark = std::to_string(last) + "." + Join(preempted, ",");
   return news;
