@@ -91,16 +91,29 @@ TEST_F(ClusterPgTest, SettingsAreCheckedWhole) {
   EXPECT_EQ(Admin("cluster unlimited c1").code, 0);
   EXPECT_EQ(Admin("cluster disable c1").code, 0);
   EXPECT_EQ(One("SELECT mode::text || ' ' || enabled FROM clusters"), "unlimited false");
-  EXPECT_EQ(Admin("cluster set c1 hours=20-8 max_running=7 option.a=1 option.b=x").code, 0);
-  EXPECT_EQ(Admin("cluster set c1 max_running= option.a=").code, 0);
+  EXPECT_EQ(Admin("cluster set c1 hours=20-8 max_running=7 option.page=1 option.shell=x").code, 0);
+  EXPECT_EQ(Admin("cluster set c1 max_running= option.page=").code, 0);
   EXPECT_EQ(One("SELECT hours || (max_running IS NULL) || options::text FROM clusters"),
-            "20-8true{\"b\": \"x\"}");
+            "20-8true{\"shell\": \"x\"}");
   const Ran slip = Admin("cluster set c1 max_runing=7");
   EXPECT_EQ(slip.code, 65);
   EXPECT_TRUE(Has(slip.err, "did you mean \"max_running\"?")) << slip.err;
   for (const char* wrong :
-       {"max_running=many", "power=-3", "mode=wild", "job_ratio=fast", "id=7", "drained=true"})
+       {"max_running=many", "power=-3", "mode=wild", "job_ratio=fast", "id=7", "drained=true",
+        "power=", "stress_limit=", "properties=", "queue_s=", "enabled=maybe", "enabled="})
     EXPECT_EQ(Admin(std::string("cluster set c1 power=90 ") + wrong).code, 65) << wrong;
+  // A number that is none made statements for all clusters fail.
+  for (const auto& [wrong, said] : std::map<std::string, std::string>{
+           {"option.start_limit_s=10m", "start_limit_s is a number, not \"10m\""},
+           {"option.max_walltime=abc", "max_walltime is a number"},
+           {"option.max_waltime=3600", "did you mean max_walltime?"},
+           {"option.records=no", "records is true or false"},
+           {"enabled=maybe", "enabled cannot be \"maybe\""},
+           {"queue_s=", "queue_s cannot be empty"}}) {
+    const Ran ran = Admin("cluster set c1 " + wrong);
+    EXPECT_EQ(ran.code, 65) << wrong;
+    EXPECT_TRUE(Has(ran.err, said)) << wrong << ": " << ran.err;
+  }
   EXPECT_EQ(One("SELECT power FROM clusters"), "100");
   EXPECT_EQ(Admin("cluster set nosuch power=90").code, 1);
   EXPECT_EQ(Admin("cluster limited c1 0").code, 64);

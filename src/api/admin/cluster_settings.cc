@@ -53,6 +53,11 @@ void CheckNumber(const NumberRule& rule, const json& value) {
                        std::to_string(static_cast<int>(rule.least)));
 }
 
+// Columns that must have a value.
+const std::vector<std::string> kNeverEmpty = {
+    "power", "stress_limit", "properties",   "queue_s",           "enabled",
+    "mode",  "job_ratio",    "pending_kept", "waiting_timeout_s", "resource_unit"};
+
 void CheckHours(const std::string& hours) {
   std::string fault;
   WithinHours(hours, std::time(nullptr), &fault);
@@ -64,6 +69,12 @@ void CheckHours(const std::string& hours) {
 }  // namespace
 
 void CheckClusterSettings(const json& body) {
+  for (const auto& key : kNeverEmpty)
+    if (body.contains(key) && body[key].is_null())
+      throw BadRequest(key + " cannot be empty", "give a value: " + key + "=VALUE");
+  if (body.contains("enabled") && !body["enabled"].is_boolean())
+    throw BadRequest("enabled cannot be \"" + AsText(body["enabled"]) + "\"",
+                     "write true or false");
   const auto given = [&](const char* key) { return body.contains(key) && !body[key].is_null(); };
   for (const auto& rule : kNumbers)
     if (given(rule.key)) CheckNumber(rule, body[rule.key]);

@@ -216,6 +216,11 @@ void RequireGoodOptions(const json& options) {
     throw BadRequest(std::string("options: the text is no JSON: ") + e.what());
   }
   const auto problem = clusterdb::OptionsProblem(read);
+  if (!problem.empty()) throw BadRequest("options: " + problem, "docs/clusters.md lists them");
+}
+
+void RequireGoodTransfers(const json& options) {
+  const auto problem = clusterdb::TransferOptionsProblem(options);
   if (!problem.empty()) throw BadRequest("options: " + problem, "docs/transfers.md lists them");
 }
 
@@ -227,6 +232,7 @@ Reply RegisterCluster(Context& context, const Request& request) {
   CheckClusterName(name);
   CheckClusterSettings(body);
   RequireGoodOptions(body.value("options", json::object()));
+  RequireGoodTransfers(body.value("options", json::object()));
   Seal(context.config, &body);
   auto kind = OptionalText(body, "kind").value_or("");
   if (kind.empty()) kind = FindKind(context, request, name, &body);
@@ -244,12 +250,14 @@ Reply RegisterCluster(Context& context, const Request& request) {
 Reply ChangeCluster(Context& context, const Request& request) {
   json body = ObjectBody(request, kSettable);
   CheckClusterSettings(body);
+  // First what is said now: of what is there already, an older version may have taken it.
+  RequireGoodOptions(body.value("options", json::object()));
   Seal(context.config, &body);
   const std::string name = request.Word("name");
   const json row = TransactChecked(context, [&](db::Tx& tx) {
     MustHave(tx.Exec(sql::kChangeCluster, name, body.dump()), NameOfCluster(name));
     json changed = RowAsJson(tx, name);
-    RequireGoodOptions(changed.at("options"));
+    RequireGoodTransfers(changed.at("options"));
     return changed;
   });
   std::vector<std::string> keys;
