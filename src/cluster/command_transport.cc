@@ -14,17 +14,22 @@ namespace {
 
 using CommandOutcome = CommandResult::Outcome;
 
-// The shell around a command prints this with the exit code when the command has ended: without it
-// an answer is cut.
-constexpr char kEnd[] = "\ncigri-end ";
+// The shell around a command prints the first before it, and the second with the exit code when the
+// command has ended: without it an answer is cut.
+constexpr char kBegin[] = "cigri-begin\n", kEnd[] = "\ncigri-end ";
+constexpr int kDenied = 403, kExitOfSsh = 255;
 
-// What ssh says when it has not reached a shell there.
-bool NotConnected(const std::string& err) {
-  for (const char* words :
-       {"Connection refused", "Could not resolve hostname", "No route to host", "Permission denied",
-        "Host key verification failed", "Network is unreachable", "port 22: Connection timed out"})
-    if (err.find(words) != std::string::npos) return true;
-  return false;
+// ssh's own last line when it was not let in: "user@host: Permission denied (publickey)."
+bool Denied(const std::string& line) {
+  return line.find("Permission denied (") != std::string::npos ||
+         line.find("Too many authentication failures") != std::string::npos;
+}
+
+// The last line is ssh's own, which has not reached a shell there. Lines before it may be
+// anybody's.
+bool NotConnected(const std::string& line) {
+  return StartsWith(line, "ssh: ") || StartsWith(line, "Host key verification failed") ||
+         Denied(line);
 }
 
 // Words, and a text of any bytes, as the body of a call; a word holds no zero byte.
@@ -104,7 +109,7 @@ http::Response CommandTransport::Relayed(const RelayedCall& call,
 http::Response CommandTransport::RunFromHere(const RelayedCall& call) const {
   const auto [argv, input] = Unpack(call.body);
   RequireName(call.cluster_user);
-  std::string script = "cd; ";
+  std::string script = "printf 'cigri-begin\\n'; cd; ";
   for (const auto& [name, value] : At(config_.options, "environment").items())
     script += "export " + name + "=" + ShellQuote(value.get<std::string>()) + "; ";
   for (const auto& word : argv) script += ShellQuote(word) + " ";
@@ -116,16 +121,24 @@ http::Response CommandTransport::RunFromHere(const RelayedCall& call) const {
   command.output_limit = 256 << 20;
   const auto ran = process::Run(command);
   http::Response r;
-  const auto end = ran.out.rfind(kEnd);
-  if (ran.outcome == process::Outcome::kExited && end != ran.out.npos) {
+  const auto begin = ran.out.find(kBegin), end = ran.out.rfind(kEnd);
+  const bool exited = ran.outcome == process::Outcome::kExited, begun = begin != ran.out.npos;
+  if (exited && begun && end != ran.out.npos) {
     r.outcome = http::Outcome::kAnswered;
     r.status = std::atoi(ran.out.c_str() + end + sizeof kEnd - 1);
-    r.body = Pack({ran.err}, ran.out.substr(0, end));
+    const auto from = std::min(begin + sizeof kBegin - 1, end);
+    r.body = Pack({ran.err}, ran.out.substr(from, end - from));
     return r;
   }
-  const bool none =
-      ran.outcome == process::Outcome::kNotStarted ||
-      (ran.outcome == process::Outcome::kExited && ran.out.empty() && NotConnected(ran.err));
+  // Without ssh nothing cuts an answer: runuser or sudo has not let the user in.
+  const bool may_be_cut =
+      StartsWith(config_.api_url, "ssh://") || !TextIn(config_.options, "command_wrapper").empty();
+  const std::string said(Trim(ran.err));
+  const auto line = said.substr(said.rfind('\n') + 1);
+  const bool kept_out =
+      exited && !begun && (!may_be_cut || (ran.code == kExitOfSsh && NotConnected(line)));
+  if (kept_out && (!may_be_cut || Denied(line))) r.status = kDenied;
+  const bool none = ran.outcome == process::Outcome::kNotStarted || kept_out;
   r.outcome = none ? http::Outcome::kNotSent : http::Outcome::kMaybeSent;
   r.error = process::HowItEnded(command, ran) + ": " + ErrorText(ran.err);
   return r;
@@ -154,14 +167,18 @@ CommandResult CommandTransport::Run(const std::vector<std::string>& argv, const 
     result.outcome =
         r.outcome == http::Outcome::kNotSent ? CommandOutcome::kNotBegun : CommandOutcome::kUnknown;
     result.why = r.error;
+    result.denied = result.outcome == CommandOutcome::kNotBegun && r.status == kDenied;
   }
-  if (config_.limiter) config_.limiter->After(result.outcome == CommandOutcome::kDone, result.why);
+  // A host that does not let one user in is there for the others.
+  const bool answered = result.outcome == CommandOutcome::kDone || result.denied;
+  if (config_.limiter) config_.limiter->After(answered, result.why);
   return result;
 }
 
 CallFailed CommandTransport::Failed(const std::string& what, const CommandResult& result) const {
   using Why = CallFailed::Why;
   const auto head = "cannot " + what + ": ";
+  if (result.denied) return {Why::kAuth, head + result.why};
   if (result.outcome == CommandOutcome::kNotBegun) return {Why::kUnreachable, head + result.why};
   if (result.outcome == CommandOutcome::kUnknown) return {Why::kTimeout, head + result.why};
   const bool nobody = result.err.find("Connection refused") != std::string::npos;

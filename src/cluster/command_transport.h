@@ -19,6 +19,7 @@ struct CommandResult {
   int code = 0;
   std::string out, err;
   std::string why;  ///< of the other outcomes, in words
+  bool denied = false;  ///< kNotBegun: the host does not let this user in
 };
 
 /// ClusterConfig::api_url says where: "local:", or "ssh://host[:port]" (BatchMode: keys, no

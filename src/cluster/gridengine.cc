@@ -71,7 +71,8 @@ class GridEngine final : public Cluster {
       throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kUser : Why::kTemporary, e.what());
     }
     const auto failed = std::string(transport_.Failed(what, r).what());
-    if (r.outcome == Done::kNotBegun) throw SubmitRefused(Why::kTemporary, failed);
+    if (r.outcome == Done::kNotBegun)
+      throw SubmitRefused(r.denied ? Why::kUser : Why::kTemporary, failed);
     if (r.outcome == Done::kUnknown) throw SubmitInDoubt(failed);
     if (const auto job = SubmittedJob(r); !job.empty()) {
       const int n = static_cast<int>(batch.elements.size());
@@ -93,8 +94,8 @@ class GridEngine final : public Cluster {
   // A job that ends in between is in the second list.
   FindResult Find(const std::string& tag, const std::string& user, double, bool) override {
     const auto what = "look for batch " + tag + " on " + config().name;
-    auto tasks = Live(what, user);
-    const auto ended = Accounted(what, tag, user);
+    auto tasks = Live(what, Asker(user));
+    const auto ended = Accounted(what, tag, Asker(user));
     tasks.insert(tasks.end(), ended.begin(), ended.end());
     std::map<std::string, Task> by_id;  // the later counts
     for (const auto& t : tasks)
@@ -112,7 +113,7 @@ class GridEngine final : public Cluster {
     const auto what = "read the jobs of " + config().name;
     std::map<std::string, Task> live;
     if (!request.jobs.empty())
-      for (auto& t : Live(what, request.jobs[0].cluster_user)) live[IdOf(t)] = t;
+      for (auto& t : Live(what, Asker(request.jobs[0].cluster_user))) live[IdOf(t)] = t;
     std::map<std::string, std::vector<RemoteRef>> absent;  // by array
     std::map<std::string, std::vector<RemoteRef>> groups;  // by job
     for (const auto& ref : request.jobs) {
@@ -219,6 +220,11 @@ class GridEngine final : public Cluster {
 
  private:
   const ClusterConfig& config() const { return transport_.config(); }
+
+  // Who asks for the jobs of all: a user may have no account there any more.
+  const std::string& Asker(const std::string& user) const {
+    return config().auth_user.empty() ? user : config().auth_user;
+  }
 
   std::string Queue(bool best_effort) const {
     const auto queue = TextIn(config().options, "queue");
@@ -370,7 +376,7 @@ class GridEngine final : public Cluster {
                const std::vector<RemoteRef>& refs, const std::map<std::string, double>& before,
                PollResult* result) {
     std::map<std::string, Task> ended;
-    for (auto& t : Accounted(what, array, refs[0].cluster_user)) ended[IdOf(t)] = t;
+    for (auto& t : Accounted(what, array, Asker(refs[0].cluster_user))) ended[IdOf(t)] = t;
     for (const auto& ref : refs) {
       const auto it = ended.find(ref.remote_id);
       const bool accounted = it != ended.end() && it->second.name == ref.tag;

@@ -14,7 +14,13 @@ void KillOncePerJob(const std::vector<RemoteRef>& refs, KillResult* result,
       it->second.push_back(ref);
   }
   KillResult once;
-  kill(first, &once);
+  try {
+    kill(first, &once);
+  } catch (const CallFailed& e) {
+    if (e.why() != CallFailed::Why::kAuth) throw;
+    once = {};
+    for (const auto& ref : first) once.failed.emplace_back(ref, e.what());
+  }
   const auto all = [&](const RemoteRef& ref) {
     auto same = others.at(ref.remote_id);
     same.push_back(ref);

@@ -77,7 +77,10 @@ std::string RestApi::TokenOf(const std::string& user, std::string* error) {
   } catch (const std::runtime_error& e) {
     why = std::string("; its token_command: ") + e.what();
   }
-  if (token.empty()) token = config_.auth_password;
+  // Slurm is told for whom the grid's own account speaks; OAR 3 takes who has the token for the
+  // user.
+  const bool own = user.empty() || user == config_.auth_user || identity_ != Identity::kOar;
+  if (token.empty() && own) token = config_.auth_password;
   const auto expiry = TokenExpiry(token);
   if (token.empty())
     *error =
@@ -197,15 +200,18 @@ http::Response RestApi::PostBatch(const std::string& path, const std::string& bo
                                   const Batch& batch) {
   using Why = SubmitRefused::Why;
   const auto until = std::min(batch.send_by, CallLimiter::Clock::now() + config_.call_timeout);
+  bool sent = false;
   try {
     const auto headers = Headers(batch.cluster_user);
     client_.Close();
     return Limited(until, [&] {
       if (CallLimiter::Clock::now() >= batch.send_by)
         throw SubmitRefused(Why::kTemporary, "its time to be sent had passed");
+      sent = true;
       return client_.Post(path, body, "application/json", headers);
     });
-  } catch (const CallFailed& e) {  // thrown before the call only
+  } catch (const CallFailed& e) {
+    if (sent) throw SubmitInDoubt(e.what());
     throw SubmitRefused(e.why() == CallFailed::Why::kAuth ? Why::kToken : Why::kTemporary,
                         e.what());
   }

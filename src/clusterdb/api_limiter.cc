@@ -61,16 +61,21 @@ class ApiLimiter final : public cluster::CallLimiter {
     if (answered) unanswered_since_.reset();
     else if (!unanswered_since_) unanswered_since_ = Clock::now();
     if (answered && failures_ == 0) return;
-    Guarded([&](db::Tx& tx) {
-      if (answered) {
-        tx.Exec(sql::kCloseBreaker, api_);
-        failures_ = 0;
-        log::info("[{}] its API answers again", name_);
-      } else {
-        failures_ = tx.One(sql::kCountFailedCall, api_, ValidUtf8(error)).failures;
-        if (const double s = BreakerOpenFor(failures_); s > 0) tx.Exec(sql::kOpenBreaker, api_, s);
-      }
-    });
+    try {
+      Guarded([&](db::Tx& tx) {
+        if (answered) {
+          tx.Exec(sql::kCloseBreaker, api_);
+          failures_ = 0;
+          log::info("[{}] its API answers again", name_);
+        } else {
+          failures_ = tx.One(sql::kCountFailedCall, api_, error).failures;
+          if (const double s = BreakerOpenFor(failures_); s > 0)
+            tx.Exec(sql::kOpenBreaker, api_, s);
+        }
+      });
+    } catch (const std::exception& e) {  // the call has been made, whatever becomes of its count
+      log::warn("[{}] a call is not counted: {}", name_, e.what());
+    }
   }
 
   double WaitFor(int calls) override {

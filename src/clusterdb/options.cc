@@ -15,15 +15,16 @@ enum class Form { kText, kNumber, kFlag, kObject };
 struct Known {
   const char* key;
   Form form;
+  double least = 0;
 };
 // docs/clusters.md says what they mean; those that begin with transfer are checked by themselves.
 constexpr Known kOptions[] = {
-    {"max_array", Form::kNumber},
-    {"max_bytes", Form::kNumber},
-    {"max_line", Form::kNumber},
-    {"max_walltime", Form::kNumber},
-    {"start_limit_s", Form::kNumber},
-    {"page", Form::kNumber},
+    {"max_array", Form::kNumber, 1},
+    {"max_bytes", Form::kNumber, 1},
+    {"max_line", Form::kNumber, 1},
+    {"max_walltime", Form::kNumber, 1},
+    {"start_limit_s", Form::kNumber, 1},
+    {"page", Form::kNumber, 1},
     {"accounting_delay_s", Form::kNumber},
     {"records", Form::kFlag},
     {"stress", Form::kFlag},
@@ -62,8 +63,9 @@ std::string FormProblem(const Known& option, const json& value) {
   constexpr double kMost = 2147483647;
   switch (option.form) {
     case Form::kNumber:
-      if (value.is_number() && value.get<double>() >= 0 && value.get<double>() <= kMost) return "";
-      return " is a number";
+      if (value.is_number() && value.get<double>() >= option.least && value.get<double>() <= kMost)
+        return "";
+      return option.least > 0 ? " is a number from 1 on" : " is a number";
     case Form::kFlag:
       return value.is_boolean() ? "" : " is true or false";
     case Form::kObject:

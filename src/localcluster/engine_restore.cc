@@ -81,6 +81,7 @@ void Engine::Restore() {
   Adopt();
   records_.Begin();
   Flush();
+  store_.KeepBoot();
   store_.Prune(WallClock(), options_.max_ended);
   Schedule();
   if (live_ > 0) log::info("{} jobs go on: {} running, adopted", live_, running_.size());

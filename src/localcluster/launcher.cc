@@ -138,7 +138,14 @@ class LookAs {
   }
 };
 
-int KillOnce(pid_t wrapper, const std::string& mark) {
+// Whether a process runs for `uid`, also one that has taken other rights since (setuid).
+bool IsOf(const std::string& pid, uid_t uid) {
+  const auto status = ReadFile("/proc/" + pid + "/status");
+  const auto at = status.find("\nUid:\t");
+  return at != status.npos && std::strtoul(status.c_str() + at + 6, nullptr, 10) == uid;
+}
+
+int KillOnce(pid_t wrapper, uid_t uid, const std::string& mark) {
   int found = 0;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
@@ -146,7 +153,9 @@ int KillOnce(pid_t wrapper, const std::string& mark) {
     if (pid[0] < '1' || pid[0] > '9') continue;
     const pid_t session = SessionOf(pid);
     if (session == 0) continue;
-    if (session != wrapper && ReadFile("/proc/" + pid + "/environ").find(mark) == std::string::npos)
+    // The number of a session that is gone may be a stranger's now.
+    const bool in_session = session == wrapper && IsOf(pid, uid);
+    if (!in_session && ReadFile("/proc/" + pid + "/environ").find(mark) == std::string::npos)
       continue;
     kill(std::stoi(pid), SIGKILL);
     ++found;
@@ -249,7 +258,7 @@ void Launcher::Start(Job* started, const std::vector<std::string>& lines, int re
 void KillRemains(pid_t wrapper, const std::string& id, const Account& account) {
   const LookAs user(account);
   const std::string mark = "CIGRI_LOCAL_ID=" + id + std::string(1, '\0');
-  for (int i = 0; i < 100 && KillOnce(wrapper, mark) > 0; ++i) usleep(10000);
+  for (int i = 0; i < 100 && KillOnce(wrapper, account.uid, mark) > 0; ++i) usleep(10000);
 }
 
 bool IsWrapperOf(pid_t pid, const std::string& id) {

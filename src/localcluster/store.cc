@@ -135,11 +135,11 @@ void Store::ReadIdentity() {
     // Ids are never issued again, not even after a loss of this file: numbers begin at the
     // milliseconds since 2026, and no cluster takes a thousand batches a second for long.
     SetMeta("next_seq", static_cast<std::int64_t>((WallClock() - 1767225600) * 1000));
-  } else {
-    Exec(sql_->set_boot, boot);
   }
   transaction.commit();
 }
+
+void Store::KeepBoot() { Exec(sql_->set_boot, BootId()); }
 
 std::int64_t Store::Meta(const char* key, std::int64_t fallback) {
   Rows rows(sql_->get_meta, key);

@@ -50,8 +50,11 @@ class Store {
 
   /// Made once with the store: part of every token, so that no other state's token is believed.
   const std::string& instance() const { return instance_; }
-  /// The machine's boot at the last Open differs from the present one: nothing of ours can run.
+  /// The machine's boot at the last KeepBoot differs from the present one: nothing of ours can run.
   bool rebooted() const { return rebooted_; }
+  /// What ran before this boot has been settled. Not before: the numbers of its processes are
+  /// strangers' now, also for the next start after one that failed.
+  void KeepBoot();
 
   std::optional<StoredBatch> FindTag(const std::string& tag);
   /// The tags of the batches that came after `since` and begin with `prefix`.

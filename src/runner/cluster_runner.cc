@@ -1,20 +1,8 @@
 #include "runner/cluster_runner.h"
 
-#include "core/error.h"
 #include "core/log.h"
 
 namespace cigri::runner {
-
-namespace {
-
-bool IsOutage(const std::exception& e) {
-  const auto* fatal = dynamic_cast<const Fatal*>(&e);
-  return dynamic_cast<const db::Broken*>(&e) != nullptr ||
-         dynamic_cast<const db::InDoubt*>(&e) != nullptr ||
-         (fatal != nullptr && fatal->code() == kExitUnavailable);
-}
-
-}  // namespace
 
 ClusterRunner::ClusterRunner(const clusterdb::ClusterRow& row, std::int64_t lease, Shared& shared)
     : session_(row, lease, shared), thread_([this] {

@@ -3,10 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
 
 namespace cigri::runner {
+
+bool IsOutage(const std::exception& e) {
+  const auto* fatal = dynamic_cast<const Fatal*>(&e);
+  return dynamic_cast<const db::Broken*>(&e) != nullptr ||
+         dynamic_cast<const db::InDoubt*>(&e) != nullptr ||
+         (fatal != nullptr && fatal->code() == kExitUnavailable);
+}
 
 using std::chrono::milliseconds;
 

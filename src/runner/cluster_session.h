@@ -14,6 +14,9 @@
 
 namespace cigri::runner {
 
+/// Whether the database was away: nothing that failed by it is the fault of a batch or a cluster.
+bool IsOutage(const std::exception& e);
+
 using Clock = std::chrono::steady_clock;
 
 /// What all cluster runners of the process share. Outlives them.

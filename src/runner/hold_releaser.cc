@@ -1,6 +1,8 @@
 #include "runner/hold_releaser.h"
 
 #include "core/log.h"
+#include "db/events.h"
+#include "runner/token_watcher.h"
 
 namespace cigri::runner {
 
@@ -15,7 +17,25 @@ void HoldReleaser::ReleaseHeld() {
   }
 }
 
+// Nobody else waits for the token of one user: his jobs stay on hold until he has given one.
+void HoldReleaser::MayNot(const HeldBatch& held, const std::string& why) {
+  not_before_[held.batch_id] = Clock::now() + kTokensEvery;
+  session_.shared.waker.WakeIn(kTokensEvery + std::chrono::milliseconds(5));
+  log::warn("[{}] the jobs of campaign {} stay on hold: {}", session_.name, held.campaign_id, why);
+  if (!session_.user_tokens) return;
+  db::Event event{
+      .cls = "campaign", .code = "TOKEN_MISSING", .message = session_.name + ": " + why};
+  event.sample = {{"user", held.cluster_login}};
+  event.campaign_id = held.campaign_id;
+  event.cluster_id = session_.id;
+  session_.Transact([&](db::Tx& tx) { db::RaiseEvent(tx, event); });
+}
+
 void HoldReleaser::Release(const HeldBatch& held) {
+  if (const auto at = not_before_.find(held.batch_id); at != not_before_.end()) {
+    if (Clock::now() < at->second) return;
+    not_before_.erase(at);
+  }
   cluster::Batch spec;
   spec.cluster_user = held.cluster_login;
   spec.tag = held.tag;
@@ -23,6 +43,7 @@ void HoldReleaser::Release(const HeldBatch& held) {
   try {
     session_.driver->Release(spec, held.remote_ids);
   } catch (const cluster::CallFailed& e) {
+    if (e.why() == cluster::CallFailed::Why::kAuth) return MayNot(held, e.what());
     if (!held.again) return session_.BackOff(e.what());
     // The updator reports it again when it still sees the jobs on hold.
     return log::warn("[{}] {}", session_.name, e.what());

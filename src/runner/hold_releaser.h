@@ -1,6 +1,9 @@
 // Clusters that take jobs on hold (capabilities().hold_release): the runner records them, then
 // releases them.
 #pragma once
+#include <map>
+#include <string>
+
 #include "runner/cluster_session.h"
 
 namespace cigri::runner {
@@ -14,7 +17,10 @@ class HoldReleaser {
   void Release(const HeldBatch& held);
 
  private:
+  void MayNot(const HeldBatch& held, const std::string& why);
+
   ClusterSession& session_;
+  std::map<std::int64_t, Clock::time_point> not_before_;  // by batch
 };
 
 }  // namespace cigri::runner

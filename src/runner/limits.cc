@@ -18,7 +18,7 @@ void BatchLimits::Load() {
   if (loaded_) return;
   LearntLimits learnt;
   session_.Transact([&](db::Tx& tx) { learnt = session_.store.Limits(tx); }, db::Tx::Sync::kOff);
-  max_array_ = std::min(session_.caps.max_array, learnt.max_array.value_or(INT32_MAX));
+  max_array_ = std::max(1, std::min(session_.caps.max_array, learnt.max_array.value_or(INT32_MAX)));
   max_bytes_ = std::min(session_.caps.max_bytes,
                         static_cast<std::size_t>(learnt.max_bytes.value_or(INT64_MAX)));
   loaded_ = true;

@@ -72,7 +72,8 @@ void OutcomeResolver::LookUp(const OpenBatch& open) {
     session_.Transact([&](db::Tx& tx) {
       session_.store.RecordLookup(tx, batch.id, false, NextLookupDelay(open.absences));
     });
-    session_.BackOff(e.what());
+    // A user without a token keeps nobody else waiting.
+    if (e.why() != cluster::CallFailed::Why::kAuth) session_.BackOff(e.what());
   }
 }
 

@@ -79,7 +79,17 @@ void Runner::Refresh(db::Tx& tx) {
     present.insert(row.config.id);
     if (to_give.count(row.config.id) == 0) StartThread(row, it->second);
   }
-  std::erase_if(runners_, [&](const auto& item) { return present.count(item.first) == 0; });
+  std::erase_if(runners_, [&](const auto& item) {
+    return present.count(item.first) == 0 && HasEnded(item.second);
+  });
+}
+
+// The thread of a cluster that hangs ends when its call does: the others do not wait for that.
+bool Runner::HasEnded(const Entry& entry) {
+  if (!entry.runner || entry.runner->ended()) return true;
+  entry.runner->Stop();  // its end wakes us
+  loaded_at_ = {};
+  return false;
 }
 
 void Runner::StartThread(const clusterdb::ClusterRow& row, std::int64_t lease) {
@@ -87,6 +97,7 @@ void Runner::StartThread(const clusterdb::ClusterRow& row, std::int64_t lease) {
   if (entry.runner && !entry.runner->ended() && entry.fingerprint == row.fingerprint &&
       entry.lease == lease)
     return;
+  if (!HasEnded(entry)) return;
   try {
     entry.runner.reset();
     entry.runner = std::make_unique<ClusterRunner>(row, lease, *shared_);

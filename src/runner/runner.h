@@ -30,6 +30,7 @@ class Runner {
   void Start(module::Step& step);
   void GiveClusters();
   void Refresh(db::Tx& tx);
+  bool HasEnded(const Entry& entry);
   void StartThread(const clusterdb::ClusterRow& row, std::int64_t lease);
 
   clusterdb::DriverFactory make_driver_;

@@ -21,7 +21,8 @@ constexpr milliseconds kSendMargin{500};
 }  // namespace
 
 bool Sender::SendSome() {
-  if (!MayCall()) return false;
+  // What is claimed now would only be given back.
+  if (session_.BackingOff() || !MayCall()) return false;
   limits_.Load();
   // Taken before the transaction's now(), so it is never later than the batch's send_by.
   const auto send_by =
@@ -54,9 +55,8 @@ void Sender::Send(const ClaimedBatch& batch, Clock::time_point send_by) {
   cluster::Batch spec;
   try {
     spec = Prepare(batch);
-  } catch (const db::Broken&) {
-    throw;  // the intent stays; the runner looks it up when the database is back
   } catch (const std::exception& e) {
+    if (IsOutage(e)) throw;  // the intent stays; the runner looks it up when the database is back
     return Refused(batch, {Why::kBatch, e.what()});
   }
   auto why = session_.driver->WhyNot(spec);

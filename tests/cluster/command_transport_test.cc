@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 namespace cigri::cluster {
 namespace {
 
@@ -38,6 +42,51 @@ TEST(CommandTransportTest, OnlyACommandThatCannotHaveBegunIsReportedAsNotBegun) 
   EXPECT_EQ(outcome("env"), Outcome::kDone);
   EXPECT_EQ(outcome("false"), Outcome::kUnknown) << "it says nothing";
   EXPECT_EQ(outcome("echo"), Outcome::kUnknown) << "an answer without its end";
+}
+
+class CountingLimiter : public CallLimiter {
+ public:
+  void Before(Clock::time_point) override {}
+  void After(bool answered, const std::string&) override { unanswered += answered ? 0 : 1; }
+  double WaitFor(int) override { return 0; }
+  int ceiling() override { return 0; }
+  int unanswered = 0;
+};
+
+// A line of a user's own shell, before the connection was lost, was taken for ssh's: the jobs had
+// been taken, and were sent again.
+TEST(CommandTransportTest, OnlyTheLastWordsOfSshSayThatNothingHasBegun) {
+  char folder[] = "/tmp/cigri-ssh-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string ssh = std::string(folder) + "/ssh";
+  const auto ran = [&](const std::string& script, int* unanswered = nullptr) {
+    std::ofstream(ssh) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
+    auto config = ConfigOf(ssh);
+    config.call_timeout = std::chrono::seconds(20);
+    const auto limiter = std::make_shared<CountingLimiter>();
+    config.limiter = limiter;
+    const auto result = CommandTransport(config).Run({"echo", "42"}, "bob");
+    if (unanswered != nullptr) *unanswered = limiter->unanswered;
+    return result;
+  };
+  const std::string noise = "echo 'bash: /etc/profile.d/site.sh: Permission denied' >&2; ";
+  const auto lost = ran(noise + "echo 'Connection to x closed by remote host.' >&2; exit 255");
+  EXPECT_EQ(lost.outcome, Outcome::kUnknown);
+  EXPECT_EQ(ran(noise + "exit 255").outcome, Outcome::kUnknown);
+  const auto noisy = ran(noise + "echo welcome; exec \"$@\"");
+  EXPECT_EQ(noisy.outcome, Outcome::kDone);
+  EXPECT_EQ(noisy.out, "42\n") << "what a profile prints is no answer";
+  const auto away = ran("echo 'ssh: connect to host x port 22: Connection refused' >&2; exit 255");
+  EXPECT_EQ(away.outcome, Outcome::kNotBegun);
+  EXPECT_FALSE(away.denied);
+  int unanswered = -1;
+  const auto kept_out =
+      ran("echo 'bob@x: Permission denied (publickey).' >&2; exit 255", &unanswered);
+  EXPECT_EQ(kept_out.outcome, Outcome::kNotBegun);
+  EXPECT_TRUE(kept_out.denied) << "this user alone";
+  EXPECT_EQ(unanswered, 0) << "the host is there for the others";
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CommandTransportTest, NothingBeginsAfterItsTime) {

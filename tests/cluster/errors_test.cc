@@ -270,6 +270,22 @@ TEST(ErrorsTest, WhatTheLimiterDoesNotLetThroughIsNeverSentAndNeverInDoubt) {
   }
 }
 
+class ForgetfulLimiter : public ClosedLimiter {
+ public:
+  void Before(Clock::time_point) override {}
+  void After(bool, const std::string&) override { throw CallFailed(Why::kBusy, "no database", 1); }
+};
+
+// It was taken for a refusal, and the same tasks were sent again.
+TEST(ErrorsTest, AfterAPostNothingIsARefusalButTheAnswer) {
+  for (const auto* kind : kKinds) {
+    test::RecordedServer server;
+    auto config = At(kind, server.port());
+    config.limiter = std::make_shared<ForgetfulLimiter>();
+    EXPECT_EQ(Submitted(config).first, "doubt") << kind;
+  }
+}
+
 TEST(ErrorsTest, NoPostStartsAfterItsTime) {
   for (const auto* kind : kKinds) {
     test::RecordedServer server;

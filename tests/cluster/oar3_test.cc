@@ -287,6 +287,12 @@ TEST_F(Oar3Test, AUserWithoutATokenIsRefusedBeforeAnythingIsSent) {
     EXPECT_NE(std::string(e.what()).find("gridtoken"), std::string::npos) << e.what();
   }
   EXPECT_TRUE(server_.requests().empty());
+  // OAR 3 takes who has a token for the user: the grid's own is no user's.
+  config.auth_user = "grid";
+  config.auth_password = "token-of-the-grid";
+  const auto with_own = MakeCluster(config, [](const std::string&) { return ""; });
+  EXPECT_THROW(with_own->Submit(BatchOf({"true"})), SubmitRefused);
+  EXPECT_TRUE(server_.requests().empty());
 }
 
 }  // namespace

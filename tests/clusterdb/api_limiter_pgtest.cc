@@ -128,6 +128,16 @@ TEST_F(ApiLimiterPgTest, TheBreakerOpensForAllAndOnlyTheUpdatorTries) {
   EXPECT_EQ(Sql("SELECT half_open_limit FROM api_load")[0][0].as<int>(), 1) << "one job first";
 }
 
+// The call has been made: who was told that it failed for the database sent the same jobs again.
+TEST_F(ApiLimiterPgTest, ACallThatCannotBeCountedHasBeenMadeAllTheSame) {
+  GivenCluster(1, "", 0);
+  auto limiter = ApiLimiter(1, Caller::kRunner);
+  EXPECT_EQ(Asked(*limiter), "");
+  Sql("ALTER TABLE api_load RENAME TO api_load_away");
+  EXPECT_NO_THROW(limiter->After(false, "no answer"));
+  Sql("ALTER TABLE api_load_away RENAME TO api_load");
+}
+
 TEST_F(ApiLimiterPgTest, TheBreakerStaysOpenLongerAndLonger) {
   EXPECT_EQ(BreakerOpenFor(2), 0);
   EXPECT_EQ(BreakerOpenFor(3), 2);

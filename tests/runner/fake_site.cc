@@ -19,7 +19,8 @@ class FakeCluster final : public cluster::Cluster {
   cluster::Capabilities capabilities() const override { return caps_; }
 
   std::vector<std::string> Submit(const cluster::Batch& batch) override {
-    std::lock_guard lock(site_.mutex_);
+    std::unique_lock lock(site_.mutex_);
+    site_.changed_.wait(lock, [&] { return site_.hanging_ != name_; });
     const auto network = site_.network_;
     site_.options_.push_back(batch.options.dump());
     if (network != Network::kLosesRequests)
@@ -34,12 +35,14 @@ class FakeCluster final : public cluster::Cluster {
 
   void Release(const cluster::Batch& batch, const std::vector<std::string>&) override {
     std::lock_guard lock(site_.mutex_);
+    RequireToken(batch.cluster_user);
     site_.releases_.push_back(batch.cluster_user);
   }
 
-  cluster::FindResult Find(const std::string& tag, const std::string&, double,
+  cluster::FindResult Find(const std::string& tag, const std::string& user, double,
                            bool revoke) override {
     std::lock_guard lock(site_.mutex_);
+    RequireToken(user);
     cluster::FindResult found;
     found.complete = true;
     found.revoked = revoke;
@@ -74,6 +77,10 @@ class FakeCluster final : public cluster::Cluster {
   std::vector<cluster::CheckItem> Check(const std::string&, bool) override { return {}; }
 
  private:
+  void RequireToken(const std::string& user) const {
+    if (user == site_.user_without_token)
+      throw cluster::CallFailed(cluster::CallFailed::Why::kAuth, "no token of user " + user);
+  }
   FakeSite& site_;
   const std::string name_;
   cluster::Capabilities caps_;
@@ -87,6 +94,14 @@ std::unique_ptr<cluster::Cluster> FakeSite::MakeDriver(const clusterdb::ClusterR
 void FakeSite::Set(Network network) {
   std::lock_guard lock(mutex_);
   network_ = network;
+}
+
+void FakeSite::Hang(const std::string& cluster) {
+  {
+    std::lock_guard lock(mutex_);
+    hanging_ = cluster;
+  }
+  changed_.notify_all();
 }
 
 void FakeSite::GivenSubmitted(const std::string& cluster, const std::string& tag, int n, int step) {

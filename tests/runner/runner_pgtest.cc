@@ -169,6 +169,65 @@ TEST_F(RunnerPgTest, JobsOnHoldAreReleasedInTheNameOfTheirUser) {
   EXPECT_EQ(site_.Releases(), std::vector<std::string>{"alice-there"});
 }
 
+// The release, and the look-up, of one user's jobs made the whole cluster wait, longer each time.
+TEST_F(RunnerPgTest, AUserWithoutATokenKeepsNobodyElseWaiting) {
+  GivenClusters(1);
+  site_.hold_release = true;
+  site_.user_without_token = "alice-there";
+  const auto alice = GivenCampaign({.ntasks = 2}), bob = GivenCampaign({.ntasks = 40});
+  Sql("UPDATE campaign_clusters SET cluster_login = CASE campaign_id WHEN " +
+      std::to_string(alice) + " THEN 'alice-there' ELSE 'bob-there' END");
+  const auto released = [&](std::int64_t campaign, int n) {
+    return "(SELECT count(*) AS n FROM batches JOIN live ON batch_id = id WHERE released AND "
+           "batches.campaign_id = " +
+           std::to_string(campaign) + ") AS jobs WHERE n = " + std::to_string(n);
+  };
+  GivenGrant(alice, 1, 1);
+  ASSERT_TRUE(PassUntil(Jobs(1)));
+  for (int n = 10; n <= 30; n += 10) {
+    GivenGrant(bob, 1, n);
+    ASSERT_TRUE(PassUntil(released(bob, n))) << n;
+  }
+  site_.Set(Network::kLosesAnswers);
+  GivenGrant(alice, 1, 2);
+  ASSERT_TRUE(PassUntil("batches WHERE state = 'in_doubt'"));
+  site_.Set(Network::kWorks);
+  GivenGrant(bob, 1, 40);
+  ASSERT_TRUE(PassUntil(released(bob, 40)));
+  EXPECT_EQ(Count("batches WHERE state = 'refused'"), 0);
+  site_.user_without_token = "-";
+  EXPECT_TRUE(PassUntil(released(alice, 2)));
+  ExpectConservation(alice);
+  ExpectConservation(bob);
+}
+
+// What an operator changed of a cluster that hung kept all the others waiting until its call ended.
+TEST_F(RunnerPgTest, AClusterThatHangsAndIsChangedDelaysNoOther) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 40, .clusters = 2});
+  site_.Hang("c1");
+  GivenGrant(campaign, 1, 4);
+  ASSERT_TRUE(PassUntil("batches WHERE state = 'intended'"));
+  Sql("UPDATE clusters SET options = '{\"max_array\": 7}' WHERE id = 1");
+  GivenGrant(campaign, 2, 4);
+  EXPECT_TRUE(PassUntil(Jobs(4, "cluster_id = 2")));
+  const int drivers = drivers_;
+  EXPECT_TRUE(Await([&] {
+    Pass();
+    GivenGrant(campaign, 2, 8);
+    return Count("live WHERE cluster_id = 2") == 8;
+  }));
+  EXPECT_EQ(drivers_, drivers) << "the changed one waits for its call";
+  site_.Hang("");
+  EXPECT_TRUE(PassUntil(Jobs(4, "cluster_id = 1")));
+  GivenGrant(campaign, 1, 40);  // work, with which rows of clusters are read again
+  EXPECT_TRUE(Await([&] {
+    Pass();
+    return drivers_ == drivers + 1;
+  }));
+  ExpectConservation(campaign);
+}
+
 TEST_F(RunnerPgTest, WhenAnotherRunnerHasTheClusterNothingIsClaimedAndThePassSaysSo) {
   GivenClusters(1);
   Pass();
