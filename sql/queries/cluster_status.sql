@@ -39,6 +39,11 @@ LEFT JOIN (
 ) AS f ON f.cluster_id = c.id
 WHERE c.id = ANY ($1::int[]);
 
+-- name: DropOldGridstatus
+-- At most $1 snapshots of more than a year.
+DELETE FROM gridstatus WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM gridstatus WHERE at < now() - interval '1 year' LIMIT $1));
+
 -- name: FeedTokens
 -- returns: cluster_id int64, feed_token text
 -- Up to where the feed of each cluster has been applied.
@@ -148,14 +153,19 @@ INSERT INTO cluster_status AS s (cluster_id, feed_token) VALUES ($1, $2)
 ON CONFLICT (cluster_id) DO UPDATE SET feed_token = excluded.feed_token;
 
 -- name: ThinGridstatus
--- Keeps all snapshots of the last hour, one a minute of the last day, one an hour of the last year.
+-- Keeps all snapshots of the last hour, one a minute of the last day, one an hour of the last year:
+-- looks at those that came to be an hour and a day old in the last $1 seconds. To rank all of them
+-- took a minute on a large grid.
 WITH ranked AS (
-    SELECT ctid, at, row_number() OVER (PARTITION BY cluster_id, date_trunc(
+    SELECT ctid, row_number() OVER (PARTITION BY cluster_id, date_trunc(
         CASE WHEN at < now() - interval '1 day' THEN 'hour' ELSE 'minute' END, at) ORDER BY at) AS k
-    FROM gridstatus WHERE at < now() - interval '1 hour'
+    FROM gridstatus
+    WHERE at < now() - interval '1 hour'
+            AND at >= date_trunc('minute', now() - interval '1 hour' - $1 * interval '1 second')
+        OR at < now() - interval '1 day'
+            AND at >= date_trunc('hour', now() - interval '1 day' - $1 * interval '1 second')
 )
-DELETE FROM gridstatus WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ranked WHERE k > 1 OR at < now() - interval '1 year' LIMIT $1));
+DELETE FROM gridstatus WHERE ctid = ANY (ARRAY(SELECT ctid FROM ranked WHERE k > 1));
 
 -- name: Utilisation
 -- returns: part double?

@@ -6,6 +6,11 @@ SELECT rate, average_s, stddev_s, p50_s, p90_s, p99_s, extract(epoch FROM end_lo
        extract(epoch FROM end_high) AS end_high, extract(epoch FROM at) AS at
 FROM forecasts WHERE campaign_id = $1 AND cluster_id = 0;
 
+-- name: DropOldForecasts
+-- At most $1 rows of more than a year.
+DELETE FROM forecasts_history WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM forecasts_history WHERE at < now() - interval '1 year' LIMIT $1));
+
 -- name: EndEstimate
 -- returns: rate double?, low double?, high double?
 -- plan: generic
@@ -136,9 +141,12 @@ ON CONFLICT (campaign_id, cluster_id) DO UPDATE SET at = excluded.at,
 -- name: ThinForecasts
 -- Thins the history as ThinGridstatus does, by campaign and cluster.
 WITH ranked AS (
-    SELECT ctid, at, row_number() OVER (PARTITION BY campaign_id, cluster_id, date_trunc(
+    SELECT ctid, row_number() OVER (PARTITION BY campaign_id, cluster_id, date_trunc(
         CASE WHEN at < now() - interval '1 day' THEN 'hour' ELSE 'minute' END, at) ORDER BY at) AS k
-    FROM forecasts_history WHERE at < now() - interval '1 hour'
+    FROM forecasts_history
+    WHERE at < now() - interval '1 hour'
+            AND at >= date_trunc('minute', now() - interval '1 hour' - $1 * interval '1 second')
+        OR at < now() - interval '1 day'
+            AND at >= date_trunc('hour', now() - interval '1 day' - $1 * interval '1 second')
 )
-DELETE FROM forecasts_history WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ranked WHERE k > 1 OR at < now() - interval '1 year' LIMIT $1));
+DELETE FROM forecasts_history WHERE ctid = ANY (ARRAY(SELECT ctid FROM ranked WHERE k > 1));

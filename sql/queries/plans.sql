@@ -1,3 +1,9 @@
+-- name: DropOldPlans
+-- At most $1 plans of more than a year; the last one stays.
+DELETE FROM plans WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM plans
+    WHERE at < now() - interval '1 year' AND id < (SELECT max(id) FROM plans) LIMIT $1));
+
 -- name: InsertPlan
 -- returns: id int64
 -- A decision: its seed, its snapshot when it is one that is kept, how long it took.
@@ -36,10 +42,13 @@ ON CONFLICT (one) DO UPDATE SET plan_id = excluded.plan_id, state = excluded.sta
 -- name: ThinPlans
 -- Thins snapshots as ThinGridstatus does. The last plan is kept whatever its age.
 WITH ranked AS (
-    SELECT ctid, id, at, row_number() OVER (PARTITION BY date_trunc(
+    SELECT ctid, id, row_number() OVER (PARTITION BY date_trunc(
         CASE WHEN at < now() - interval '1 day' THEN 'hour' ELSE 'minute' END, at) ORDER BY at) AS k
-    FROM plans WHERE at < now() - interval '1 hour'
+    FROM plans
+    WHERE at < now() - interval '1 hour'
+            AND at >= date_trunc('minute', now() - interval '1 hour' - $1 * interval '1 second')
+        OR at < now() - interval '1 day'
+            AND at >= date_trunc('hour', now() - interval '1 day' - $1 * interval '1 second')
 )
 DELETE FROM plans WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ranked
-    WHERE (k > 1 OR at < now() - interval '1 year') AND id < (SELECT max(id) FROM plans) LIMIT $1));
+    SELECT ctid FROM ranked WHERE k > 1 AND id < (SELECT max(id) FROM plans)));

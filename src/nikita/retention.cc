@@ -8,7 +8,7 @@ namespace cigri::nikita {
 namespace {
 
 using std::chrono::minutes;
-constexpr minutes kRetentionEvery{1}, kThinEvery{10};
+constexpr minutes kRetentionEvery{1}, kThinEvery{10}, kSlack{120};
 // A minute: 10 million jobs take a day and a half, as do 300,000 campaigns of a few jobs each.
 constexpr std::int64_t kPurgeRows = 100'000, kRowsOfAStatement = 5000, kLeastOfACampaign = 500;
 
@@ -32,10 +32,13 @@ void Retention::Pass(module::Step& step) {
   RemoveStaleUploads(step.db, static_cast<double>(step.config.GetInt("UPLOAD_KEEP", 86400, 60)));
   RemoveSettledRequests(step.db);
   PurgeCampaigns(step);
-  if (thinned_ != Clock::time_point{} && now - thinned_ < kThinEvery) return;
-  thinned_ = now;
+  const bool first = thinned_ == Clock::time_point{};
+  if (!first && now - thinned_ < kThinEvery) return;
   RemoveOldReasonsAndEvents(step.db);
-  ThinHistory(step.db);
+  // What a nikita before us left is of the last hour or two, when the grid was up.
+  const std::chrono::duration<double> since = first ? kSlack : now - thinned_ + kSlack;
+  ThinHistory(step.db, since.count());
+  thinned_ = now;
   RemoveOldAudit(step.db, static_cast<double>(step.config.GetInt("AUDIT_KEEP_DAYS", 730, 30)));
 }
 

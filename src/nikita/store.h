@@ -59,8 +59,9 @@ void RemoveStaleUploads(db::Connection& db, double keep_s);
 void RemoveSettledRequests(db::Connection& db);
 void RemoveOldReasonsAndEvents(db::Connection& db);
 void RemoveOldAudit(db::Connection& db, double keep_days);
-/// Keeps one row a minute, an hour or a day of what is measured, by its age.
-void ThinHistory(db::Connection& db);
+/// Keeps one row a minute, an hour or a day of what is measured, by its age: of what came to the
+/// age for it in the last `since_s` seconds.
+void ThinHistory(db::Connection& db, double since_s);
 /// Removes some rows of the oldest campaign that ended more than `days` days ago, and with the last
 /// ones itself; how many of its bulk tables. Nothing: there is no such campaign.
 std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db, double days);

@@ -30,8 +30,16 @@ void RunStatement(db::Connection& db, const Statement& statement, const Args&...
   tx.Commit();
 }
 
+// As much as there is: a grid of a thousand campaigns on ten clusters adds more than one statement
+// of each pass takes.
 void AggregateUsage(db::Connection& db, const char* unit, const char* from, const char* age) {
-  RunStatement(db, sql::kAggregateUsage, unit, from, age, kRows);
+  constexpr int kMostStatements = 50;
+  std::size_t units = 1;
+  for (int i = 0; i < kMostStatements && units > 0; ++i) {
+    db::Tx tx(db, db::Tx::Sync::kOff);
+    units = tx.Exec(sql::kAggregateUsage, unit, from, age, kRows);
+    tx.Commit();
+  }
   RunStatement(db, sql::kWidenUsage, unit, from, age, kRows);
 }
 
@@ -61,10 +69,13 @@ void RemoveOldAudit(db::Connection& db, double keep_days) {
   RunStatement(db, sql::kDropOldAudit, keep_days, kRows);
 }
 
-void ThinHistory(db::Connection& db) {
-  RunStatement(db, sql::kThinGridstatus, kRows);
-  RunStatement(db, sql::kThinForecasts, kRows);
-  RunStatement(db, sql::kThinPlans, kRows);
+void ThinHistory(db::Connection& db, double since_s) {
+  RunStatement(db, sql::kThinGridstatus, since_s);
+  RunStatement(db, sql::kThinForecasts, since_s);
+  RunStatement(db, sql::kThinPlans, since_s);
+  RunStatement(db, sql::kDropOldGridstatus, kRows);
+  RunStatement(db, sql::kDropOldForecasts, kRows);
+  RunStatement(db, sql::kDropOldPlans, kRows);
   AggregateUsage(db, "hour", "1 minute", "1 day");
   AggregateUsage(db, "day", "1 hour", "30 days");
 }

@@ -24,10 +24,10 @@ TEST_F(RetentionPgTest, AbandonedUploadsGoAndPublishedOnesStay) {
 }
 
 TEST_F(RetentionPgTest, SnapshotsAreThinnedByAge) {
-  Sql("INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '3 hours' + i * "
+  Sql("INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '2 hours' + i * "
       "interval '10 seconds', "
       "1, 1, 0, 0, 0, 0, 0 FROM generate_series(0, 59) AS i;"  // 10 minutes, 6 a minute
-      "INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '3 days' + i * "
+      "INSERT INTO gridstatus SELECT 1, date_trunc('hour', now()) - interval '26 hours' + i * "
       "interval '1 minute', "
       "1, 1, 0, 0, 0, 0, 0 FROM generate_series(0, 119) AS i;"  // 2 hours
       "INSERT INTO gridstatus SELECT 1, now() - i * interval '1 second', 1, 1, 0, 0, 0, 0, 0 FROM "
