@@ -212,6 +212,12 @@ WITH failed AS (
 )
 SELECT count(*) AS n FROM moved;
 
+-- name: RetryOfCampaign
+-- returns: why text
+-- Why one of the tasks of campaign $1 that were sent before is sent again, the newest of some.
+SELECT why FROM (SELECT why, since FROM retry WHERE campaign_id = $1 LIMIT 100) AS r
+ORDER BY since DESC LIMIT 1;
+
 -- name: RetryOfTask
 -- returns: wait_s double?, avoid text?, before int64
 -- When task $2 of campaign $1 is retried, and where it would rather not; and how many go before a

@@ -58,6 +58,7 @@ class ClusterSession {
   /// a second.
   void AwaitDatabase();
   bool BackingOff() const { return Clock::now() < not_before_; }
+  int failures() const { return failures_; }  ///< in a row
   /// A submission succeeded: the next failure counts as the first one.
   void ResetBackOff() { failures_ = 0; }
 

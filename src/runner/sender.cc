@@ -18,6 +18,9 @@ constexpr int kMostJobs = 5000;  // of one claim
 constexpr int kCallsOfSubmission = 4;
 // A POST starts this long before its claim's send_by at the latest.
 constexpr milliseconds kSendMargin{500};
+// Failures in a row, some 3 s, after which operators are told why a cluster takes nothing.
+constexpr int kFailuresToTell = 6;
+const char* const kTakesNothing = "it takes no jobs";
 }  // namespace
 
 bool Sender::SendSome() {
@@ -95,7 +98,15 @@ void Sender::Record(const ClaimedBatch& batch, const std::vector<std::string>& i
   const bool hold = session_.caps.hold_release;
   std::vector<std::pair<int, std::string>> remote;
   for (std::size_t i = 0; i < ids.size(); ++i) remote.emplace_back(static_cast<int>(i), ids[i]);
-  session_.Transact([&](db::Tx& tx) { session_.store.Record(tx, batch, remote, {}, hold); });
+  session_.Transact([&](db::Tx& tx) {
+    session_.store.Record(tx, batch, remote, {}, hold);
+    if (std::exchange(told_, false)) {
+      db::Event fault{.cls = "cluster", .code = "CLUSTER_FAULT"};
+      fault.cluster_id = session_.id;
+      fault.fingerprint = kTakesNothing;
+      db::CloseEvent(tx, "runner", fault);
+    }
+  });
   if (hold)
     holds_.Release({batch.id, batch.campaign_id, batch.tag, batch.cluster_login, ids, false});
 }
@@ -123,7 +134,15 @@ void Sender::Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& re
 // waits: there are too many jobs there already.
 void Sender::ReportRefusal(db::Tx& tx, const ClaimedBatch& batch,
                            const cluster::SubmitRefused& refusal, std::size_t bytes) {
-  if (refusal.why() == Why::kTemporary) return;
+  if (refusal.why() == Why::kTemporary) {
+    // As when its disk is full: nobody else says so.
+    if (session_.failures() == kFailuresToTell) {
+      RaiseClusterFault(tx, batch, kTakesNothing,
+                        ValidUtf8(session_.name + " takes no jobs: " + refusal.what()));
+      told_ = true;
+    }
+    return;
+  }
   const bool size = refusal.why() == Why::kLimit || refusal.why() == Why::kBytes;
   const int jobs = static_cast<int>(batch.tasks.size());
   if (size && jobs > 1) return limits_.Learn(tx, refusal, jobs, bytes);

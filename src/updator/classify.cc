@@ -117,6 +117,15 @@ ExitInfo KilledByGrid(const EndInfo& end) {
   return out;
 }
 
+// Its folder for output cannot be written, its disk is full, a node that starts nothing.
+ExitInfo LaunchFailed(const EndInfo& end) {
+  ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, "LAUNCH_FAILED");
+  out.cluster_fault = true;
+  out.fault_title = "jobs cannot be started";
+  out.avoid_here = end.other_clusters;
+  return out;
+}
+
 // A store that does not answer, a full disk, a checksum that is wrong: not the program's failure.
 ExitInfo TransferFailed(const EndInfo& end) {
   ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, "TRANSFER_FAILED");
@@ -137,7 +146,7 @@ ExitInfo ByCause(const EndInfo& end) {
     case EndCause::kNotBegun:
       return Uncharged(end, ExitClass::kOurKill, "KILLED_BY_GRID");
     case EndCause::kLaunchFailed:
-      return Uncharged(end, ExitClass::kInfrastructure, "LAUNCH_FAILED");
+      return LaunchFailed(end);
     case EndCause::kUnknown:
       return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
     case EndCause::kWalltime:
@@ -273,6 +282,7 @@ std::string FailureMessage(const cluster::RemoteJob& job, const std::string& kil
   std::string text = kill_detail;
   if (text.empty() && job.wait_status && job.cause == EndCause::kExited)
     text = WaitStatusText(*job.wait_status);
+  if (text.empty() && job.cause == EndCause::kWalltime) text = "its walltime was over";
   if (!missing.empty()) text = missing + (text.empty() ? "" : ": " + text);
   if (!job.message.empty()) text += (text.empty() ? "" : ": ") + job.message;
   text = ValidUtf8(text.substr(0, 2000));

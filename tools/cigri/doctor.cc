@@ -78,12 +78,14 @@ void CheckHome(Report& report, const embedded::Home& home) {
                        "run as its owner, or set CIGRI_HOME");
   report.Ok("home", home.dir);
   CheckDisk(report, home.dir);
-  // Jobs of all users, when it is root's.
   struct stat database {}, jobs {};
-  if (geteuid() == 0 && stat(home.data().c_str(), &database) == 0 &&
-      stat((home.dir + "/clusters").c_str(), &jobs) == 0 && database.st_dev == jobs.st_dev)
+  const std::string clusters = home.dir + "/clusters";
+  if (stat(home.data().c_str(), &database) != 0 || stat(clusters.c_str(), &jobs) != 0) return;
+  if (database.st_dev != jobs.st_dev)
+    CheckDisk(report, clusters);
+  else if (geteuid() == 0)  // jobs of all users
     report.Warn("disk", "the output of jobs and the database share a disk",
-                "mount another one at " + home.dir + "/clusters");
+                "mount another one at " + clusters);
 }
 
 void CheckProcesses(Report& report, const embedded::Home& home) {

@@ -91,7 +91,9 @@ int Main(int argc, char** argv) {
   if (o.campaign != 0) wanted["campaign"] = o.campaign;
   if (!o.quiet_hours.empty()) wanted["quiet_hours"] = o.quiet_hours;
   if (o.digest_minutes >= 0) wanted["digest_minutes"] = o.digest_minutes;
-  tools::Expect(api.Post(path, wanted), "subscribe with " + identity);
+  const auto answer = tools::Expect(api.Post(path, wanted), "subscribe with " + identity);
+  if (const auto note = answer.value("note", ""); !note.empty())
+    std::fprintf(stderr, "gridnotify: note: %s\n", note.c_str());
   if (o.verbose)
     std::printf("%s is subscribed with severity %s.\n", identity.c_str(), o.severity.c_str());
   return kExitOk;

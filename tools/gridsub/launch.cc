@@ -82,6 +82,9 @@ void CheckDirectory(const Args& args, bool all_local) {
   if (args.directory.empty() || !all_local || HasOwnDirectories(args)) return;
   const auto directory = DirectoryOf(args);
   if (directory.find_first_of("${~") != directory.npos || fs::is_directory(directory)) return;
+  if (fs::exists(directory))
+    throw Fatal(kExitBadInput,
+                "--directory " + args.directory + ": " + directory + " is no folder");
   throw Fatal(kExitBadInput, "--directory " + args.directory + ": there is no " + directory,
               "mkdir -p " + ShellQuote(args.directory));
 }

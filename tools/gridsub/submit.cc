@@ -119,6 +119,8 @@ void Notify(tools::Api& api, const std::vector<std::string>& addresses, std::int
     if (!answer.ok())
       std::fprintf(stderr, "gridsub: note: %s is not notified: %s\n", address.c_str(),
                    answer.body.is_object() ? Field(answer.body, "message").c_str() : "no answer");
+    else if (const auto note = Field(answer.body, "note"); !note.empty())
+      std::fprintf(stderr, "gridsub: note: %s\n", note.c_str());
   }
 }
 

@@ -84,6 +84,8 @@ Reply Subscribe(Context& context, const Request& request) {
   if (identity.empty() || identity.size() > 255 || identity.find_first_of("\r\n") != identity.npos)
     throw BadRequest("\"identity\" must be an address",
                      "like {\"identity\": \"a@b.org\", \"severity\": \"high\"}");
+  if (type == "mail" && identity.find('@') == identity.npos)
+    throw BadRequest("\"" + identity + "\" is no mail address", "like someone@example.org");
   if (severity != "low" && severity != "medium" && severity != "high")
     throw BadRequest("\"" + severity + "\" is no severity", "write low, medium or high");
   std::string fault;
@@ -94,13 +96,19 @@ Reply Subscribe(Context& context, const Request& request) {
     tx.Exec(sql::kSubscribe, campaign ? request.caller.user : Subscriber(request), type, identity,
             severity, campaign, quiet_hours, digest_minutes);
   });
-  return Reply::Json({{"status", 201},
-                      {"title", "Created"},
-                      {"message", "subscribed to " + type + " for " + identity},
-                      {"type", type},
-                      {"identity", identity},
-                      {"severity", severity}},
-                     201);
+  json answer{{"status", 201},
+              {"title", "Created"},
+              {"message", "subscribed to " + type + " for " + identity},
+              {"type", type},
+              {"identity", identity},
+              {"severity", severity}};
+  const auto& config = context.config;
+  if (type == "mail" && config.Get("NOTIFICATIONS_SMTP_SERVER").empty() &&
+      config.Get("NOTIFICATIONS_SENDMAIL").empty())
+    answer["note"] =
+        "this grid sends no mail: cigri.conf has neither NOTIFICATIONS_SMTP_SERVER nor "
+        "NOTIFICATIONS_SENDMAIL";
+  return Reply::Json(std::move(answer), 201);
 }
 
 Reply Unsubscribe(Context& context, const Request& request) {

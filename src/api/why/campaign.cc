@@ -3,6 +3,7 @@
 #include <sql/forecasts.h>
 #include <sql/placements.h>
 #include <sql/reasons.h>
+#include <sql/tasks.h>
 
 #include <cmath>
 
@@ -60,10 +61,13 @@ std::optional<Explanation> Settled(const sql::ListCampaignsRow& row, const Numbe
         "it is cancelled" + because +
             (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still to be killed" : ""),
         ""};
-  if (state == "paused" && wanted == "in_treatment")
-    return Explanation{
-        "it is stopped" + because,
-        "fix it (gridsub -c " + id + " --set exec_file=...), then gridevents -c " + id + " -f"};
+  if (state == "paused" && wanted == "in_treatment") {
+    const bool prologue = why.find("prologue failed") != std::string::npos;
+    return Explanation{"it is stopped" + because,
+                       "fix it (gridsub -c " + id + " --set " +
+                           (prologue ? "'prologue=[\"...\"]'" : "exec_file=...") +
+                           "), then gridevents -c " + id + " -f"};
+  }
   if (wanted == "paused" || state == "paused")
     return Explanation{"it is paused" + because, "griddel -r " + id + " resumes it"};
   if (row.finishing) return Explanation{"all its tasks have ended; its epilogues run", ""};
@@ -79,15 +83,19 @@ std::optional<Explanation> Settled(const sql::ListCampaignsRow& row, const Numbe
   return Explanation{"all its tasks have ended; the updator is about to close it", ""};
 }
 
-// It waits, and the metascheduler has given no reason (yet).
+// It waits, and the metascheduler has given no reason (yet). `retry`: why the next of its tasks
+// that were sent before are sent again.
 Explanation Waiting(const sql::ListCampaignsRow& row, const Numbers& n,
-                    const std::vector<Explanation>& blocks, std::size_t placements) {
+                    const std::vector<Explanation>& blocks, std::size_t placements,
+                    const std::string& retry) {
   if (row.state_reason) return {*row.state_reason, ""};
   if (!blocks.empty() && blocks.size() == placements) return blocks[0];
   if (n.InFlight() > 0)
     return {"it runs: " + Jobs(n.InFlight()) + " in flight, " + TasksWait(n.waiting) + " for room",
             ""};
-  return {TasksWait(n.waiting) + " for the next cycle", ""};
+  return {TasksWait(n.waiting) + " for the next cycle" +
+              (retry.empty() ? "" : "; of those that are sent again: " + retry),
+          ""};
 }
 
 // Wider than all of its clusters, or longer than jobs live on any: no waiting helps.
@@ -137,11 +145,11 @@ std::string OrWait(const json& reason) {
 // Held everywhere, paused or over beats every reason of the metascheduler; then its main one.
 Explanation MainOf(const sql::ListCampaignsRow& row, const Numbers& n, const json& reasons,
                    const std::vector<Explanation>& blocks, std::size_t placements,
-                   const std::string& id) {
+                   const std::string& id, const std::string& retry) {
   if (const auto settled = Settled(row, n, id)) return *settled;
-  if (!blocks.empty() && blocks.size() == placements) return Waiting(row, n, blocks, placements);
   const json* chosen = MainReason(reasons);
-  if (chosen == nullptr) return Waiting(row, n, blocks, placements);
+  if (chosen == nullptr || (!blocks.empty() && blocks.size() == placements))
+    return Waiting(row, n, blocks, placements, retry);
   std::string message = TasksWait(n.waiting);
   if (n.InFlight() > 0)
     message += " while " + Pluralize(n.InFlight(), "job is", "jobs are") + " in flight";
@@ -277,7 +285,9 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   }
   for (const auto& reason : reasons)
     if (reason["cluster_id"] == 0) whole.push_back(reason);
-  auto main = MainOf(row, numbers, reasons, blocks, placements.size(), std::to_string(campaign));
+  const auto retry = tx.First(sql::kRetryOfCampaign, campaign);
+  auto main = MainOf(row, numbers, reasons, blocks, placements.size(), std::to_string(campaign),
+                     retry ? retry->why : "");
   for (const auto& placement : placements)
     if (const auto unresponsive = UnresponsiveOn(placement); !unresponsive.empty())
       main.message += "; " + unresponsive;

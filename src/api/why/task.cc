@@ -39,11 +39,18 @@ Explanation OfAttempt(const Attempt& a, const std::string& campaign) {
                              ""}
                : Explanation{"it is on its way" + where, ""};
   if (a.state == "terminated") return {"it is done" + where, ""};
-  Explanation explanation{"it " + EndOf(a) + where + " (" + a.code + "): " + Blame(a.exit_class),
-                          ""};
+  // A program's own words are in its output; a machine's are nowhere else.
+  const std::string said = a.exit_class == "infrastructure" && !a.message.empty()
+                               ? ", " + a.message.substr(0, a.message.find('\n'))
+                               : "";
+  Explanation explanation{
+      "it " + EndOf(a) + where + " (" + a.code + said + "): " + Blame(a.exit_class), ""};
   if (a.needs_attention) {
     explanation.message += "; its tries are spent";
     explanation.action = "gridsub --retry-failed " + campaign + " runs the failures again";
+    if (a.code == "WALLTIME")
+      explanation.action = "more time first: gridsub -c " + campaign +
+                           " --set walltime=...; then " + explanation.action;
   }
   return explanation;
 }
