@@ -241,8 +241,8 @@ WHERE c.id = $1;
 
 -- name: LockCursor
 -- returns: type text, waiting int64
--- Locks the cursor of campaign $1: no task is added or claimed until the transaction ends. None when
--- somebody else has it: whoever waited here would keep the news of all campaigns waiting.
+-- Locks the cursor of campaign $1: no task is added or claimed until the transaction ends. Nothing
+-- when somebody else has it: whoever waited here would keep the news of all campaigns waiting.
 SELECT c.type, cur.ntasks - cur.next_idx AS waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
