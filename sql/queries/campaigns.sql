@@ -9,8 +9,8 @@ SELECT EXISTS (SELECT FROM campaigns WHERE state = 'in_treatment')
 -- returns: id int64, state text
 -- Campaigns get the states that their users asked for. A campaign that the updator has stopped
 -- (state_reason) stays paused until a placement is released. A cancelled campaign is complete
--- later: when its kills are confirmed and its epilogues have run. One that goes on waits for its
--- epilogues anew.
+-- later: when its kills are confirmed and its epilogues have run. The time for the epilogues of one
+-- that goes on begins again.
 UPDATE campaigns
 SET state = wanted,
     finishing_since = CASE WHEN wanted = 'in_treatment' AND finishing_since IS NOT NULL THEN now()

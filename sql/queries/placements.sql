@@ -45,7 +45,7 @@ WHERE c.id = $1 AND l.campaign_id = c.id AND cc.campaign_id = c.id
             (SELECT max(d.ended_at) FROM done AS d WHERE d.campaign_id = c.id AND NOT d.counted
                 AND d.idx < 0 AND d.cluster_id = l.cluster_id AND d.kind = 'epilogue'))
             < now() - $2 * interval '1 second'
-        -- it is tried again and again: not for ever
+        -- it is tried again and again, but not indefinitely
         OR greatest(c.finishing_since, (SELECT leading_since FROM grid))
             < now() - 24 * $2 * interval '1 second'
         OR l.cluster_id = ANY ($3::int[]))

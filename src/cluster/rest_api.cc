@@ -77,8 +77,8 @@ std::string RestApi::TokenOf(const std::string& user, std::string* error) {
   } catch (const std::runtime_error& e) {
     why = std::string("; its token_command: ") + e.what();
   }
-  // Slurm is told for whom the grid's own account speaks; OAR 3 takes who has the token for the
-  // user.
+  // A header says to Slurm for whom the grid's own account speaks; OAR 3 takes who has the token
+  // for the user.
   const bool own = user.empty() || user == config_.auth_user || identity_ != Identity::kOar;
   if (token.empty() && own) token = config_.auth_password;
   const auto expiry = TokenExpiry(token);

@@ -17,7 +17,7 @@ struct Known {
   Form form;
   double least = 0;
 };
-// docs/clusters.md says what they mean; those that begin with transfer are checked by themselves.
+// docs/clusters.md says what they mean; those that begin with transfer are checked with each other.
 constexpr Known kOptions[] = {
     {"max_array", Form::kNumber, 1},
     {"max_bytes", Form::kNumber, 1},

@@ -311,8 +311,8 @@ void Engine::Lost(Job* job) {
     return;
   }
   log::warn("the cigri-job of {} (pid {}) was killed: ending what the job left", id, job->pid);
-  // Of a user who is not known any more (a directory that is down) nothing can be told from
-  // others'.
+  // The processes of a user who is not known any more (a directory that is down) cannot be known
+  // from others'.
   if (job->batch->account) KillRemains(job->pid, id, *job->batch->account);
   End(job, Cause::kUnknown, -1, job->started_at, WallClock(),
       "its cigri-job was killed: how it ended is not known");

@@ -18,8 +18,8 @@ constexpr int kMostJobs = 5000;  // of one claim
 constexpr int kCallsOfSubmission = 4;
 // A POST starts this long before its claim's send_by at the latest.
 constexpr milliseconds kSendMargin{500};
-// Failures in a row, some 3 s, after which operators are told why a cluster takes nothing.
-constexpr int kFailuresToTell = 6;
+// Failures in a row, some 3 s, after which an event says why a cluster takes nothing.
+constexpr int kFailuresToReport = 6;
 const char* const kTakesNothing = "it takes no jobs";
 }  // namespace
 
@@ -100,7 +100,7 @@ void Sender::Record(const ClaimedBatch& batch, const std::vector<std::string>& i
   for (std::size_t i = 0; i < ids.size(); ++i) remote.emplace_back(static_cast<int>(i), ids[i]);
   session_.Transact([&](db::Tx& tx) {
     session_.store.Record(tx, batch, remote, {}, hold);
-    if (std::exchange(told_, false)) {
+    if (std::exchange(reported_, false)) {
       db::Event fault{.cls = "cluster", .code = "CLUSTER_FAULT"};
       fault.cluster_id = session_.id;
       fault.fingerprint = kTakesNothing;
@@ -136,10 +136,10 @@ void Sender::ReportRefusal(db::Tx& tx, const ClaimedBatch& batch,
                            const cluster::SubmitRefused& refusal, std::size_t bytes) {
   if (refusal.why() == Why::kTemporary) {
     // As when its disk is full: nobody else says so.
-    if (session_.failures() == kFailuresToTell) {
+    if (session_.failures() == kFailuresToReport) {
       RaiseClusterFault(tx, batch, kTakesNothing,
                         ValidUtf8(session_.name + " takes no jobs: " + refusal.what()));
-      told_ = true;
+      reported_ = true;
     }
     return;
   }

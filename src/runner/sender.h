@@ -36,7 +36,7 @@ class Sender {
   BatchLimits& limits_;
   OutcomeResolver& outcomes_;
   HoldReleaser& holds_;
-  bool told_ = true;  // operators, that the cluster takes nothing; by a runner before us, too
+  bool reported_ = true;  // that the cluster takes nothing; by a runner before us, too
 };
 
 }  // namespace cigri::runner

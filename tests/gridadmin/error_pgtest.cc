@@ -62,6 +62,10 @@ TEST_F(ErrorPgTest, WhatIsWrongIsRefusedAndChangesNothing) {
         "add x action=stop mode=sometimes"})
     EXPECT_EQ(Admin(std::string("error ") + words).code, 65) << words;
   EXPECT_EQ(Admin("error mode nosuch active").code, 1);
+  const Ran action = Admin("error add b-nine code=9 action=foo"),
+            mode = Admin("error mode a-nine on");
+  EXPECT_TRUE(Has(action.err, "action cannot be \"foo\"")) << action.err;
+  EXPECT_TRUE(Has(mode.err, "mode cannot be \"on\"")) << mode.err;
   EXPECT_EQ(One("SELECT count(*) FROM error_classes"), before);
 }
 

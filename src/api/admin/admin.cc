@@ -40,7 +40,7 @@ json TransactChecked(Context& context, const std::function<json(db::Tx&)>& body)
 }
 
 json ObjectBody(const Request& request, const std::vector<std::string>& keys) {
-  json body = request.Json();
+  json body = request.Json(16 << 20);  // operators: rules, scenarios
   if (!body.is_object()) throw BadRequest("the body must be a JSON object");
   for (const auto& [key, value] : body.items()) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;

@@ -1,8 +1,12 @@
 // Error classes: what ends of jobs mean, edited live (docs/errors.md).
 #include <sql/error_classes.h>
 
+#include <algorithm>
+#include <map>
+
 #include "api/admin/admin.h"
 #include "core/log.h"
+#include "core/text.h"
 
 namespace cigri::api {
 namespace {
@@ -13,6 +17,20 @@ const std::vector<std::string> kKeys = {"title", "priority", "mode",         "so
                                         "code",  "pattern",  "exit_class",   "action",
                                         "n",     "factor",   "cluster_fault"};
 constexpr int kReplayDays = 30;
+
+// The words of the columns, which the table checks without saying them.
+void CheckWords(const json& body) {
+  static const std::map<std::string, std::vector<std::string>> kWords = {
+      {"mode", {"active", "passive", "off"}},
+      {"source", {"any", "program", "cluster"}},
+      {"action", {"retry", "retry_elsewhere", "more_walltime", "more_memory", "limit", "stop"}}};
+  for (const auto& [key, words] : kWords) {
+    if (!body.contains(key)) continue;
+    const auto text = body[key].is_string() ? body[key].get<std::string>() : body[key].dump();
+    if (std::find(words.begin(), words.end(), text) == words.end())
+      throw BadRequest(key + " cannot be \"" + text + "\"", "possible: " + Join(words, ", "));
+  }
+}
 
 std::string Named(const std::string& name) { return "error class \"" + name + "\""; }
 
@@ -32,6 +50,7 @@ Reply AddErrorClass(Context& context, const Request& request) {
   json body = ObjectBody(request, keys);
   const std::string name = TextOf(body, "name");
   TextOf(body, "action");
+  CheckWords(body);
   body.erase("name");
   const json row = TransactChecked(context, [&](db::Tx& tx) {
     return TheRow(tx.Exec(sql::kAddErrorClass, name, body.dump(), request.caller.user), name);
@@ -43,6 +62,7 @@ Reply AddErrorClass(Context& context, const Request& request) {
 Reply ChangeErrorClass(Context& context, const Request& request) {
   const std::string name = request.Word("name");
   const json body = ObjectBody(request, kKeys);
+  CheckWords(body);
   const json row = TransactChecked(context, [&](db::Tx& tx) {
     return TheRow(tx.Exec(sql::kChangeErrorClass, name, body.dump(), request.caller.user),
                   Named(name));

@@ -106,7 +106,7 @@ json NewsSince(db::Tx& tx, std::int64_t id, const json& placements, const Seen& 
     preempted.push_back(cluster + ":" + std::to_string(n));
   }
   // What a client says that it has seen is no further than what there is: two who differ in that
-  // would wake each other for ever.
+  // would wake each other indefinitely.
   std::int64_t last = seen.event;
   for (const auto& row : tx.Exec(sql::kEventsSince, id, seen.event)) {
     if (row.id) news.push_back(row.message.value_or(""));
