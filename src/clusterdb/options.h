@@ -5,7 +5,7 @@
 
 namespace cigri::clusterdb {
 
-/// Why a cluster cannot have these options ("max_walltime is a number, not \"10m\""); "" when it
+/// Why a cluster cannot have these options ("max_walltime is a number from 1 on, not \"10m\""); "" when it
 /// can. A null is one that is taken away.
 std::string OptionsProblem(const nlohmann::json& options);
 /// The same for all options of a cluster: whether those of transfers go together.

@@ -104,7 +104,7 @@ TEST_F(ClusterPgTest, SettingsAreCheckedWhole) {
     EXPECT_EQ(Admin(std::string("cluster set c1 power=90 ") + wrong).code, 65) << wrong;
   // A number that is none made statements for all clusters fail.
   for (const auto& [wrong, said] : std::map<std::string, std::string>{
-           {"option.start_limit_s=10m", "start_limit_s is a number, not \"10m\""},
+           {"option.start_limit_s=10m", "start_limit_s is a number from 1 on, not \"10m\""},
            {"option.max_walltime=abc", "max_walltime is a number"},
            {"option.max_waltime=3600", "did you mean max_walltime?"},
            {"option.records=no", "records is true or false"},
