@@ -1,7 +1,6 @@
 #include "runner/hold_releaser.h"
 
 #include "core/log.h"
-#include "db/events.h"
 #include "runner/token_watcher.h"
 
 namespace cigri::runner {
@@ -22,13 +21,7 @@ void HoldReleaser::MayNot(const HeldBatch& held, const std::string& why) {
   not_before_[held.batch_id] = Clock::now() + kTokensEvery;
   session_.shared.waker.WakeIn(kTokensEvery + std::chrono::milliseconds(5));
   log::warn("[{}] the jobs of campaign {} stay on hold: {}", session_.name, held.campaign_id, why);
-  if (!session_.user_tokens) return;
-  db::Event event{
-      .cls = "campaign", .code = "TOKEN_MISSING", .message = session_.name + ": " + why};
-  event.sample = {{"user", held.cluster_login}};
-  event.campaign_id = held.campaign_id;
-  event.cluster_id = session_.id;
-  session_.Transact([&](db::Tx& tx) { db::RaiseEvent(tx, event); });
+  ReportMissingToken(session_, held.campaign_id, held.cluster_login, why);
 }
 
 void HoldReleaser::Release(const HeldBatch& held) {

@@ -1,10 +1,10 @@
 #include "runner/outcome_resolver.h"
 
 #include <algorithm>
-
 #include <map>
 
 #include "core/log.h"
+#include "runner/token_watcher.h"
 
 namespace cigri::runner {
 
@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 constexpr milliseconds kSoon{100}, kLookEvery{1000};
+constexpr double kTokenDelay = std::chrono::duration<double>(kTokensEvery).count();
 }
 
 db::Event OutcomeResolver::Event(const std::string& why) const {
@@ -69,11 +70,15 @@ void OutcomeResolver::LookUp(const OpenBatch& open) {
     Settle(open, session_.driver->Find(batch.tag, batch.cluster_login, open.created_at,
                                        session_.caps.revokes));
   } catch (const cluster::CallFailed& e) {
+    const bool may_not = e.why() == cluster::CallFailed::Why::kAuth;
+    const double delay = NextLookupDelay(open.absences);
     session_.Transact([&](db::Tx& tx) {
-      session_.store.RecordLookup(tx, batch.id, false, NextLookupDelay(open.absences));
+      session_.store.RecordLookup(tx, batch.id, false,
+                                  may_not ? std::max(delay, kTokenDelay) : delay);
     });
     // A user without a token keeps nobody else waiting.
-    if (e.why() != cluster::CallFailed::Why::kAuth) session_.BackOff(e.what());
+    if (!may_not) return session_.BackOff(e.what());
+    ReportMissingToken(session_, batch.campaign_id, batch.cluster_login, e.what());
   }
 }
 

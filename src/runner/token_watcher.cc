@@ -6,6 +6,16 @@
 
 namespace cigri::runner {
 
+void ReportMissingToken(ClusterSession& session, std::int64_t campaign, const std::string& login,
+                        const std::string& why) {
+  if (!session.user_tokens) return;
+  db::Event event{.cls = "campaign", .code = "TOKEN_MISSING", .message = session.name + ": " + why};
+  event.sample = {{"user", login}};
+  event.campaign_id = campaign;
+  event.cluster_id = session.id;
+  session.Transact([&](db::Tx& tx) { db::RaiseEvent(tx, event); });
+}
+
 void TokenWatcher::Check() {
   if (Clock::now() < next_) return;
   next_ = Clock::now() + kTokensEvery;

@@ -7,6 +7,11 @@ namespace cigri::runner {
 /// How often the runner looks for tokens that campaigns wait for.
 constexpr std::chrono::milliseconds kTokensEvery{5000};
 
+/// TOKEN_MISSING for a campaign whose jobs on the cluster wait for a valid token of `login`;
+/// nothing where users have none.
+void ReportMissingToken(ClusterSession& session, std::int64_t campaign, const std::string& login,
+                        const std::string& why);
+
 class TokenWatcher {
  public:
   explicit TokenWatcher(ClusterSession& session) : session_(session) {}

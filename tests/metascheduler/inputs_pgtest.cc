@@ -222,6 +222,7 @@ TEST_F(SurvivalPgTest, JobsLongerThanAClusterLetsThemLiveAreNotSentThereAgainBli
   const auto c = Campaign({.clusters = {1, 2}});
   Pass();
   auto jobs = Claim();
+  Sql("UPDATE batches SET created_at = created_at - interval '1 day'");  // their jobs ran for hours
   End(jobs[{c, 2}], 5 * 3600);
   auto killed = jobs[{c, 1}];
   End({killed[0], killed[1]}, 2 * 3600, 0, EndCause::kPreempted);

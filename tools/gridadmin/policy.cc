@@ -45,7 +45,7 @@ void AddPolicyCommands(CommandLine& line, Session& session) {
            {"show", "all settings"},
            {"explain", "the settings in words"},
            {"history", "who changed what, and when"},
-           {"presets", "named sets of settings"},
+           {"presets", "named sets of settings; policy set preset=NAME takes one"},
            {"schedulers", "campaign schedulers for the JDL"}})
     Command(policy, session, name, what, [&session, name = name] { return Get(session, name); });
   Command(policy, session, "lint",

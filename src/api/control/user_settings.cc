@@ -106,8 +106,8 @@ Reply Subscribe(Context& context, const Request& request) {
   if (type == "mail" && config.Get("NOTIFICATIONS_SMTP_SERVER").empty() &&
       config.Get("NOTIFICATIONS_SENDMAIL").empty())
     answer["note"] =
-        "this grid sends no mail: cigri.conf has neither NOTIFICATIONS_SMTP_SERVER nor "
-        "NOTIFICATIONS_SENDMAIL";
+        "this grid sends no mail: cigri.conf sets neither NOTIFICATIONS_SMTP_SERVER nor a sendmail "
+        "(NOTIFICATIONS_SENDMAIL)";
   return Reply::Json(std::move(answer), 201);
 }
 

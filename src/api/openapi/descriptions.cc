@@ -99,7 +99,7 @@ const std::vector<Description>& Descriptions() {
       {"GET /notifications", "the caller's subscriptions", "", "", "200 {items [Subscription], links Links}"},
       {"POST /notifications/{type}", "subscribes; type: mail, jabber", "",
        "{identity text, severity text, campaign? int|null, quiet_hours? text, digest_minutes? int|null}",
-       "201 {status int, title text, message text, type text, identity text, severity text}"},
+       "201 {status int, title text, message text, type text, identity text, severity text, note? text}"},
       {"DELETE /notifications/{type}", "ends subscriptions", "identity text, campaign int", "",
        "202 {status int, title text, removed int}"},
       {"GET /tokens", "the caller's tokens for clusters, by their first characters", "user text", "",
