@@ -8,6 +8,12 @@ VALUES ($1, $2, $3, $4, $5,
     $6, $7, $8, $9)
 ON CONFLICT DO NOTHING;
 
+-- name: ClusterAnswers
+-- returns: answers bool
+-- Whether cluster $1 answered when it was asked last.
+SELECT NOT EXISTS (SELECT FROM cluster_status WHERE cluster_id = $1 AND failing_since IS NOT NULL)
+    AS answers;
+
 -- name: ClusterHealth
 -- returns: name text, kind text, api_url text, enabled bool, mode text, mode_limit int?,
 -- returns: drained bool, drain_reason text?, polled_s double?, error text?, failing_s double?,

@@ -18,8 +18,8 @@ constexpr int kMostJobs = 5000;  // of one claim
 constexpr int kCallsOfSubmission = 4;
 // A POST starts this long before its claim's send_by at the latest.
 constexpr milliseconds kSendMargin{500};
-// Failures in a row, some 3 s, after which an event says why a cluster takes nothing.
-constexpr int kFailuresToReport = 6;
+// Failures in a row, some 6 s, after which an event says why a cluster takes nothing.
+constexpr int kFailuresToReport = 7;
 const char* const kTakesNothing = "it takes no jobs";
 }  // namespace
 
@@ -135,8 +135,8 @@ void Sender::Refused(const ClaimedBatch& batch, const cluster::SubmitRefused& re
 void Sender::ReportRefusal(db::Tx& tx, const ClaimedBatch& batch,
                            const cluster::SubmitRefused& refusal, std::size_t bytes) {
   if (refusal.why() == Why::kTemporary) {
-    // As when its disk is full: nobody else says so.
-    if (session_.failures() == kFailuresToReport) {
+    // As when its disk is full: of one that does not answer the updator says so.
+    if (session_.failures() == kFailuresToReport && session_.store.Answers(tx)) {
       RaiseClusterFault(tx, batch, kTakesNothing,
                         ValidUtf8(session_.name + " takes no jobs: " + refusal.what()));
       reported_ = true;

@@ -3,6 +3,7 @@
 #include <sql/batches.h>
 #include <sql/breakers.h>
 #include <sql/claims.h>
+#include <sql/cluster_status.h>
 #include <sql/clusters.h>
 #include <sql/error_classes.h>
 #include <sql/grid.h>
@@ -89,6 +90,8 @@ std::optional<std::string> Store::ClusterFault(db::Tx& tx, const std::string& re
     if (row.active) return row.cluster_fault ? std::optional(row.title) : std::nullopt;
   return std::nullopt;
 }
+
+bool Store::Answers(db::Tx& tx) { return tx.One(sql::kClusterAnswers, cluster_id_).answers; }
 
 void Store::Doubt(db::Tx& tx, const ClaimedBatch& batch, const std::string& why) {
   tx.Exec(sql::kMarkInDoubt, batch.id, why);

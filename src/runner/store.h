@@ -139,6 +139,9 @@ class Store {
   /// A lookup that settled nothing; `absent`: its answer was complete and the tag was not in it.
   void RecordLookup(db::Tx& tx, std::int64_t batch_id, bool absent, double next_lookup_s);
 
+  /// Whether the updator hears from the cluster.
+  bool Answers(db::Tx& tx);
+
   /// Nothing when the cluster knows nothing that the database does not.
   std::optional<RestoredCluster> Restored(db::Tx& tx);
   /// Puts the batches among `tags` that the database does not know in doubt, and takes their tasks

@@ -117,20 +117,12 @@ ExitInfo KilledByGrid(const EndInfo& end) {
   return out;
 }
 
-// Its folder for output cannot be written, its disk is full, a node that starts nothing.
-ExitInfo LaunchFailed(const EndInfo& end) {
-  ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, "LAUNCH_FAILED");
+// Its folder for output cannot be written, a node starts nothing; a store that does not answer, a
+// checksum that is wrong: not the program's failure, and something for the cluster's operator.
+ExitInfo ClusterFault(const EndInfo& end, const char* code, const char* title) {
+  ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, code);
   out.cluster_fault = true;
-  out.fault_title = "jobs cannot be started";
-  out.avoid_here = end.other_clusters;
-  return out;
-}
-
-// A store that does not answer, a full disk, a checksum that is wrong: not the program's failure.
-ExitInfo TransferFailed(const EndInfo& end) {
-  ExitInfo out = Uncharged(end, ExitClass::kInfrastructure, "TRANSFER_FAILED");
-  out.cluster_fault = true;
-  out.fault_title = "inputs or outputs of jobs cannot be moved";
+  out.fault_title = title;
   out.avoid_here = end.other_clusters;
   return out;
 }
@@ -146,7 +138,7 @@ ExitInfo ByCause(const EndInfo& end) {
     case EndCause::kNotBegun:
       return Uncharged(end, ExitClass::kOurKill, "KILLED_BY_GRID");
     case EndCause::kLaunchFailed:
-      return LaunchFailed(end);
+      return ClusterFault(end, "LAUNCH_FAILED", "jobs cannot be started");
     case EndCause::kUnknown:
       return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
     case EndCause::kWalltime:
@@ -161,7 +153,8 @@ ExitInfo ByCause(const EndInfo& end) {
   if (!end.wait_status) return Uncharged(end, ExitClass::kInfrastructure, "UNKNOWN_END");
   const int exit_code = WIFEXITED(*end.wait_status) ? WEXITSTATUS(*end.wait_status) : -1;
   if (exit_code == 66 || exit_code == 67) return UserRequeue(end, exit_code);
-  if (end.moves_files && exit_code == cluster::kExitTransferFailed) return TransferFailed(end);
+  if (end.moves_files && exit_code == cluster::kExitTransferFailed)
+    return ClusterFault(end, "TRANSFER_FAILED", "inputs or outputs of jobs cannot be moved");
   if (end.moves_files && exit_code == cluster::kExitInputMissing)
     return Charged(end, "INPUT_MISSING");
   if (end.moves_files && exit_code == cluster::kExitOutputMissing)

@@ -21,6 +21,8 @@ class FakeCluster final : public cluster::Cluster {
   std::vector<std::string> Submit(const cluster::Batch& batch) override {
     std::unique_lock lock(site_.mutex_);
     site_.changed_.wait(lock, [&] { return site_.hanging_ != name_; });
+    if (!site_.refusal_.empty())
+      throw cluster::SubmitRefused(cluster::SubmitRefused::Why::kTemporary, site_.refusal_);
     const auto network = site_.network_;
     site_.options_.push_back(batch.options.dump());
     if (network != Network::kLosesRequests)
@@ -78,7 +80,7 @@ class FakeCluster final : public cluster::Cluster {
 
  private:
   void RequireToken(const std::string& user) const {
-    if (user == site_.user_without_token)
+    if (user == site_.user_without_token_)
       throw cluster::CallFailed(cluster::CallFailed::Why::kAuth, "no token of user " + user);
   }
   FakeSite& site_;
@@ -102,6 +104,16 @@ void FakeSite::Hang(const std::string& cluster) {
     hanging_ = cluster;
   }
   changed_.notify_all();
+}
+
+void FakeSite::Refuse(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  refusal_ = why;
+}
+
+void FakeSite::TakeToken(const std::string& user) {
+  std::lock_guard lock(mutex_);
+  user_without_token_ = user;
 }
 
 void FakeSite::GivenSubmitted(const std::string& cluster, const std::string& tag, int n, int step) {

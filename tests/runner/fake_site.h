@@ -25,13 +25,16 @@ class FakeSite {
   bool hold_release = false, revokes = true;
   std::string broken_cluster;  ///< its driver cannot be made
   std::string silent_cluster;  ///< it does not tell its tags
-  std::string user_without_token = "-";  ///< nothing is done in the name of this one
 
   /// To be given to runner::Runner. The site outlives the drivers.
   std::unique_ptr<cluster::Cluster> MakeDriver(const clusterdb::ClusterRow& row);
   void Set(Network network);
   /// Submissions to this cluster take until another one is named.
   void Hang(const std::string& cluster);
+  /// No cluster takes anything, and this is why; "": they do.
+  void Refuse(const std::string& why);
+  /// Nothing is done in the name of this user; "-": of nobody.
+  void TakeToken(const std::string& user);
   /// As if `batch` had been submitted to `cluster` before.
   /// Every `step`th element is a job: so many share one.
   void GivenSubmitted(const std::string& cluster, const std::string& tag, int n, int step = 1);
@@ -50,7 +53,7 @@ class FakeSite {
   };
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string hanging_;
+  std::string hanging_, refusal_, user_without_token_ = "-";
   Network network_ = Network::kWorks;
   std::vector<TakenBatch> taken_;
   std::vector<std::string> releases_, options_;

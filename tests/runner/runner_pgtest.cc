@@ -173,7 +173,7 @@ TEST_F(RunnerPgTest, JobsOnHoldAreReleasedInTheNameOfTheirUser) {
 TEST_F(RunnerPgTest, AUserWithoutATokenKeepsNobodyElseWaiting) {
   GivenClusters(1);
   site_.hold_release = true;
-  site_.user_without_token = "alice-there";
+  site_.TakeToken("alice-there");
   const auto alice = GivenCampaign({.ntasks = 2}), bob = GivenCampaign({.ntasks = 40});
   Sql("UPDATE campaign_clusters SET cluster_login = CASE campaign_id WHEN " +
       std::to_string(alice) + " THEN 'alice-there' ELSE 'bob-there' END");
@@ -195,10 +195,22 @@ TEST_F(RunnerPgTest, AUserWithoutATokenKeepsNobodyElseWaiting) {
   GivenGrant(bob, 1, 40);
   ASSERT_TRUE(PassUntil(released(bob, 40)));
   EXPECT_EQ(Count("batches WHERE state = 'refused'"), 0);
-  site_.user_without_token = "-";
+  site_.TakeToken("-");
   EXPECT_TRUE(PassUntil(released(alice, 2)));
   ExpectConservation(alice);
   ExpectConservation(bob);
+}
+
+// Its disk was full: tasks went round and round, and no event said so.
+TEST_F(RunnerPgTest, AClusterThatTakesNothingIsReportedUntilItDoes) {
+  GivenClusters(1);
+  GivenGrant(GivenCampaign({.ntasks = 1}), 1, 1);
+  site_.Refuse("database or disk is full");
+  EXPECT_TRUE(
+      PassUntil("events WHERE code = 'CLUSTER_FAULT' AND state = 'open' AND message = "
+                "'c1 takes no jobs: database or disk is full'"));
+  site_.Refuse("");
+  EXPECT_TRUE(PassUntil("events WHERE code = 'CLUSTER_FAULT' AND state = 'closed'"));
 }
 
 // What an operator changed of a cluster that hung kept all the others waiting until its call ended.
