@@ -1,10 +1,11 @@
 // Any bytes as the head of a request: no crash, and what is accepted is read in one way only
 // (cmake -DCIGRI_FUZZ=ON; build/tests/fuzz_head).
+#include <strings.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
-#include "core/text.h"
 #include "http/head.h"
 
 namespace {
@@ -24,7 +25,8 @@ std::string Undone(std::string text) {
 void CheckAccepted(Head head, const HeadLimits& limits) {
   Need(head.bytes <= limits.bytes && head.headers.size() <= limits.headers);
   const std::string text = ForHttplib(head);
-  std::erase_if(head.headers, [](const auto& header) { return Lower(header.first) == "range"; });
+  std::erase_if(head.headers,
+                [](const auto& header) { return strcasecmp(header.first.c_str(), "range") == 0; });
   Need(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) ==
        head.headers.size() + 2);
   Need(std::count(text.begin(), text.end(), '\n') == std::count(text.begin(), text.end(), '\r'));
