@@ -146,8 +146,12 @@ std::optional<Answer> Poller::State::Ask(const JobList& to_ask) {
   try {
     cluster::PollRequest request;
     if (caps.feed) {
-      const std::lock_guard lock(mutex);
-      request.token = std::exchange(ask_for_all, false) ? "" : settings.token;
+      {
+        // Kept until an answer gives a new one, also over calls that fail.
+        const std::lock_guard lock(mutex);
+        if (std::exchange(ask_for_all, false)) settings.token.clear();
+      }
+      request.token = settings.token;
       request.wait = kFeedWait;
     } else {
       request.jobs = *to_ask;

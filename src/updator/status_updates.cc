@@ -11,13 +11,17 @@ namespace {
 
 using cluster::RemoteState;
 
-// Seconds between `then` (the cluster's clock) and the cluster's answer; 0 when it is not known.
-// Times of a cluster may be anything, and one that no interval can hold would make the pass fail
-// each time.
-double Ago(const StatusUpdate& update, double then) {
+// Times of a cluster may be anything, also no number, and one that no interval can hold would make
+// the pass fail each time.
+double Lasting(double seconds) {
   constexpr double kLongest = 1e9;
+  return std::min(std::max(0.0, seconds), kLongest);  // in this order NaN is 0
+}
+
+// Seconds between `then` (the cluster's clock) and the cluster's answer; 0 when it is not known.
+double Ago(const StatusUpdate& update, double then) {
   if (update.cluster_time <= 0 || then <= 0) return 0;
-  return std::min(std::max(0.0, update.cluster_time - then), kLongest);
+  return Lasting(update.cluster_time - then);
 }
 
 // What a job's record says, which its user may have written: as far as a column can hold it.
@@ -154,7 +158,7 @@ std::vector<JobEnd> JobEnds(const std::vector<StatusUpdate>& updates,
                     .written_mb = Bounded(said.written_mb),
                     .transfer_s = Bounded(said.transfer_s)};
     if (u.remote.job_started_at > 0 && u.remote.ended_at > 0)
-      end.job_lived_s = std::min(std::max(0.0, u.remote.ended_at - u.remote.job_started_at), 1e9);
+      end.job_lived_s = Lasting(u.remote.ended_at - u.remote.job_started_at);
     out.push_back(std::move(end));
   }
   return out;

@@ -65,6 +65,7 @@ void Updator::Restart(Store& store, const Config& config) {
   early_.Clear();
   nodes_.Clear();
   absences_.clear();
+  asked_for_all_.clear();
   // The events of a pass that failed were not committed.
   unresponsive_.ReportAgain();
   status_.ReportAgain();

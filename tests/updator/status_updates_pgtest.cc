@@ -115,6 +115,7 @@ TEST_F(StatusUpdatesPgTest, WhateverAJobReportsIsStored) {
   early.cluster_time = 1.9e9;
   early.remote.started_at = 1, early.remote.ended_at = 1.9e9 - 5;
   late.cluster_time = 1e300;
+  late.remote.started_at = late.remote.job_started_at = std::nan("");
   late.remote.message = std::string("a\0b", 3);
   Apply({text, numbers, early, late});
   ExpectConservation(campaign);

@@ -25,9 +25,8 @@ using embedded::Home;
 
 constexpr auto kLongest = std::chrono::hours(6);
 
-// The output names what is wrong in its last lines. The database is named by the environment of the
-// program alone: every user sees its words, and in ours it would be that of a `cigri up` that
-// follows.
+// The output names what is wrong in its last lines. Only the environment of the program names the
+// database: all users see arguments, and `cigri up` after it would take ours for the operator's.
 std::string Run(const Database& database, const Home& home, std::vector<std::string> argv) {
   argv[0] = embedded::PostgresProgram(database.own ? &home : nullptr, argv[0]);
   const auto result = embedded::RunCommand(argv, kLongest, db::EnvironmentOf(database.conninfo));

@@ -18,6 +18,8 @@ struct Database {
   std::string why;
 };
 
+/// Whether it is ours to write, or not there yet.
+bool IsOurs(const embedded::Home& home);
 /// Home::FromEnvironment(), when it is ours to write or not there yet. Throws
 /// Fatal(kExitNoPermission) with its owner.
 embedded::Home OwnHome();

@@ -21,11 +21,15 @@ bool Given(const char* variable) {
 
 }  // namespace
 
+bool IsOurs(const embedded::Home& home) {
+  return access(home.dir.c_str(), F_OK) != 0 || access(home.dir.c_str(), W_OK | X_OK) == 0;
+}
+
 embedded::Home OwnHome() {
   auto home = embedded::Home::FromEnvironment();
+  if (IsOurs(home)) return home;
   struct stat folder {};
-  if (stat(home.dir.c_str(), &folder) != 0 || access(home.dir.c_str(), W_OK | X_OK) == 0)
-    return home;
+  stat(home.dir.c_str(), &folder);
   const passwd* owner = getpwuid(folder.st_uid);
   const std::string name = owner != nullptr ? owner->pw_name : std::to_string(folder.st_uid);
   throw Fatal(kExitNoPermission, home.dir + " belongs to " + name + " and is not yours to write",

@@ -73,7 +73,7 @@ void CheckDisk(Report& report, const std::string& folder) {
 void CheckHome(Report& report, const embedded::Home& home) {
   if (access(home.dir.c_str(), F_OK) != 0)
     return report.Warn("home", home.dir + " is not there yet", "`cigri up` makes it");
-  if (access(home.dir.c_str(), W_OK | X_OK) != 0)
+  if (!IsOurs(home))
     return report.Fail("home", home.dir + " is not yours to write",
                        "run as its owner, or set CIGRI_HOME");
   report.Ok("home", home.dir);
@@ -224,8 +224,7 @@ int Doctor() {
   for (const auto& warning : config.Warnings()) report.Warn("config", warning, "fix or remove the line");
   CheckPrograms(report);
   CheckHome(report, home);
-  const bool ours =
-      access(home.dir.c_str(), F_OK) != 0 || access(home.dir.c_str(), W_OK | X_OK) == 0;
+  const bool ours = IsOurs(home);
   if (ours) CheckProcesses(report, home);
   const std::string api = config.Get("API_SOCKET", home.socket("api.sock"));
   if (AnswersHealth(api))
