@@ -76,8 +76,9 @@ bool WriteAll(const char* text, size_t n) {
 bool WriteStartMark() {
   char line[4096];
   g_job.started_us = NowUs(CLOCK_REALTIME);
-  const int n = snprintf(line, sizeof line, "S %s %d %lld %.3900s\n", g_job.parameters[kId],
-                         getpid(), g_job.started_us, g_job.parameters[kPlaces]);
+  const int n =
+      snprintf(line, sizeof line, "%sS %s %d %lld %.3900s\n", kRecordBegin, g_job.parameters[kId],
+               getpid(), g_job.started_us, g_job.parameters[kPlaces]);
   return WriteAll(line, static_cast<size_t>(n));
 }
 
@@ -103,20 +104,15 @@ long long TransferMs() {
   return atoll(text);
 }
 
-// The end of a job must not be lost to a full disk: the slot waits for room instead. A part that
-// did get written is closed by the newline that every further try begins with.
+// The end of a job must not be lost to a full disk: the slot waits for room instead.
 void WriteEndRecord(int status, char cause, const char* escaped) {
   char line[4096], measured[100];
   snprintf(measured, sizeof measured, kMeasured, g_job.cpu_us / 1000, g_job.peak_kb,
            g_job.blocks_in, g_job.blocks_out, TransferMs());
-  const int n =
-      snprintf(line, sizeof line, "E %s %d %c %lld %lld %s%.3700s\n", g_job.parameters[kId], status,
-               cause, g_job.started_us, NowUs(CLOCK_REALTIME), measured, escaped);
-  if (WriteAll(line, static_cast<size_t>(n))) return;
-  do {
-    sleep(1);
-    WriteAll("\n", 1);
-  } while (!WriteAll(line, static_cast<size_t>(n)));
+  const int n = snprintf(line, sizeof line, "%sE %s %d %c %lld %lld %s%.3700s\n", kRecordBegin,
+                         g_job.parameters[kId], status, cause, g_job.started_us,
+                         NowUs(CLOCK_REALTIME), measured, escaped);
+  while (!WriteAll(line, static_cast<size_t>(n))) sleep(1);
 }
 
 void Escape(const char* text, size_t n, char* out, size_t room) {

@@ -36,6 +36,10 @@ enum Parameter {
 /// between commas.
 constexpr char kMeasured[] = "u%lld,%lld,%lld,%lld,%lld ";
 
+/// Each record begins with it and ends with a newline: what a full disk has cut off before it
+/// becomes a line that is no record, and takes nothing of the next one with it.
+constexpr char kRecordBegin[] = "!\n";
+
 /// Why a job ended, as a record and the value of a queued SIGTERM spell it.
 enum class Cause : char {
   kExited = 'x',

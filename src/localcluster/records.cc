@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "localcluster/protocol.h"
 
 namespace cigri::localcluster {
 namespace {
@@ -169,7 +170,7 @@ void Records::ReadSegment(std::int64_t segment, std::int64_t* position,
       Record r;
       if (ParseRecord(text.substr(0, end), &r))
         take(segment, r);
-      else if (end > 0)
+      else if (text.substr(0, end + 1) != kRecordBegin)
         log::warn("not a record in {}: {} bytes skipped", Path(segment), end);
       *position += static_cast<std::int64_t>(end) + 1;
       text.remove_prefix(end + 1);

@@ -67,6 +67,23 @@ TEST_F(CrashTest, RunningJobsAreAdoptedAndTheirEndsReportedAlsoThoseOfTheMeantim
   EXPECT_EQ(jobs.at(2).wait_status, 8 << 8);
 }
 
+// A full disk cuts a start mark off, and the job does not start. Glued to that rest, the mark of
+// the next job was no record, and the next daemon started that job again.
+TEST_F(CrashTest, ARecordBehindACutOneIsReadByTheNextDaemon) {
+  Start(1);
+  std::ofstream(dir() + "/state/records.1", std::ios::app) << "S 77_0 4711 17" << std::flush;
+  const auto batch = GivenBatch({"echo x >> ran; while ! [ -e go ]; do sleep 0.01; done; exit 7"});
+  driver().Submit(batch);
+  ASSERT_TRUE(AwaitFile("ran"));
+  Stop(SIGKILL);
+  Start(1);
+  std::ofstream(dir() + "/go");
+  EXPECT_EQ(AwaitEnds(batch)[0].wait_status, 7 << 8);
+  EXPECT_EQ(FileText("ran"), "x\n");
+  EXPECT_NE(FileText("log").find("not a record in " + dir() + "/state/records.1: 15 bytes"),
+            std::string::npos);
+}
+
 TEST_F(CrashTest, ARepeatedTagGetsTheFirstAnswerByteForByteAlsoFromTheNextDaemon) {
   Start();
   const std::string body = R"({"tag":"t.1","user":")" + Me() +
