@@ -96,9 +96,7 @@ void ClusterCheck::Program() {
   if (text) out_.exec_file = ExpandMacros(*text, false);
   if (text && campaign_.format == kFormatValues) {
     const auto problem = TemplateProblem(*text, campaign_.columns);
-    const bool quotes = problem.find("backquotes") != problem.npos;
-    if (!problem.empty())
-      doc_.Fault(found.path, problem, quotes ? "use $( ) in place of backquotes" : "");
+    if (!problem.empty()) doc_.Fault(found.path, problem);
   }
   const auto directory = Get("exec_directory");
   out_.exec_directory = ExpandDirectory(ReadText(doc_, directory).value_or(directory_));

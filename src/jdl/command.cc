@@ -118,7 +118,9 @@ std::string Replace(std::string_view exec_file, const std::vector<std::string>& 
   ShellWalk walk(exec_file);
   while (!walk.AtEnd()) {
     const auto rest = exec_file.substr(walk.at());
-    if (const auto found = PlaceholderAt(rest, columns)) {
+    const auto found =
+        walk.place() == ShellPlace::kComment ? std::nullopt : PlaceholderAt(rest, columns);
+    if (found) {
       out += visit(*found, walk.place(), rest.substr(0, found->length));
       walk.Skip(found->length);
     } else {
@@ -241,7 +243,12 @@ std::string TemplateProblem(std::string_view exec_file, const std::vector<std::s
   int placeholders = 0;
   Replace(exec_file, columns, [&](const Placeholder& p, ShellPlace place, std::string_view text) {
     if (place == ShellPlace::kBackquote)
-      problem = std::string(text) + " stands within backquotes, where no quoting is safe";
+      problem = std::string(text) + " stands within backquotes, where no quoting is safe: use $( )";
+    if (place == ShellPlace::kHereDocument)
+      problem = std::string(text) +
+                " stands in a here-document, where no quoting is safe: pass it to a program as an "
+                "argument, as in printf '%s\\n' " +
+                std::string(text);
     const auto count = static_cast<int>(columns.size());
     if (count > 0 && p.column >= count)
       problem = std::string(text) + " asks for more than the " + std::to_string(count) +

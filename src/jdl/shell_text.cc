@@ -1,5 +1,6 @@
 #include "jdl/shell_text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 
@@ -51,21 +52,88 @@ void ShellWalk::Enter(char c) {
     places_.push_back(ShellPlace::kBackquote);
   if (c == '(' && now == ShellPlace::kPlain) places_.push_back(ShellPlace::kPlain);
   if (c == ')' && now == ShellPlace::kPlain && places_.size() > 1) places_.pop_back();
+  if (c == '#' && now == ShellPlace::kPlain && word_begins_)
+    places_.push_back(ShellPlace::kComment);
+  if (c == '\n' && now == ShellPlace::kComment) places_.pop_back();
+  if (c == '\n' && place() == ShellPlace::kPlain) EnterHereDocuments();
+}
+
+// The word behind the `<<` at at_ - 2, with its quotes removed.
+void ShellWalk::AnnounceHereDocument() {
+  std::size_t i = at_;
+  HereDocument here{"", i < text_.size() && text_[i] == '-'};
+  if (here.tabs) ++i;
+  while (i < text_.size() && (text_[i] == ' ' || text_[i] == '\t')) ++i;
+  // A shift within $(( )) has a number or an expansion there.
+  if (i == text_.size() || std::string_view("0123456789$(").find(text_[i]) != text_.npos) return;
+  char quote = '\0';
+  for (; i < text_.size(); ++i) {
+    const char c = text_[i];
+    if (quote == '\0' && std::string_view(" \t\n;&|()<>").find(c) != text_.npos) break;
+    if (c == quote)
+      quote = '\0';
+    else if (quote == '\0' && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c != '\\' || quote == '\'')
+      here.end += c;
+  }
+  announced_.push_back(here);
+}
+
+// At the begin of a line.
+void ShellWalk::EnterHereDocuments() {
+  if (announced_.empty()) return;
+  std::size_t i = at_;
+  for (const auto& here : announced_)
+    for (bool over = false; !over && i < text_.size();) {
+      const std::size_t end = std::min(text_.find('\n', i), text_.size());
+      std::string_view line = text_.substr(i, end - i);
+      if (here.tabs) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+      over = line == here.end;
+      i = std::min(end + 1, text_.size());
+    }
+  announced_.clear();
+  here_ends_ = i;
+  if (at_ < here_ends_) places_.push_back(ShellPlace::kHereDocument);
+}
+
+void ShellWalk::Skip(std::size_t n) {
+  at_ += n;
+  word_begins_ = false;
+  if (place() == ShellPlace::kHereDocument && at_ >= here_ends_) {
+    places_.pop_back();
+    word_begins_ = true;
+  }
 }
 
 std::string_view ShellWalk::Next() {
-  const std::size_t from = at_++;
-  const char c = text_[from];
-  if (c == '\\' && place() != ShellPlace::kSingle && at_ < text_.size()) {
+  const std::size_t from = at_;
+  const ShellPlace now = place();
+  if (now == ShellPlace::kHereDocument) {
+    Skip(1);
+    return text_.substr(from, 1);
+  }
+  const char c = text_[at_++];
+  const char next = at_ < text_.size() ? text_[at_] : '\0';
+  if (c == '\\' && at_ < text_.size() && now != ShellPlace::kSingle &&
+      now != ShellPlace::kComment) {
     ++at_;
-  } else if (c == '$' && place() == ShellPlace::kDouble && at_ < text_.size() &&
-             text_[at_] == '(') {
+  } else if (c == '$' && now == ShellPlace::kDouble && next == '(') {
     ++at_;  // within "$( )" quotes begin again
     places_.push_back(ShellPlace::kPlain);
+  } else if (c == '<' && now == ShellPlace::kPlain && next == '<') {
+    ++at_;
+    if (at_ < text_.size() && text_[at_] == '<')
+      ++at_;  // a word, not a document
+    else
+      AnnounceHereDocument();
   } else {
     Enter(c);
   }
-  return text_.substr(from, at_ - from);
+  const auto taken = text_.substr(from, at_ - from);
+  word_begins_ = taken.size() == 1 ? std::string_view(" \t\n;&|()<>`").find(c) != text_.npos
+                                   : taken[0] != '\\';
+  return taken;
 }
 
 std::string QuoteAt(ShellPlace place, std::string_view value) {

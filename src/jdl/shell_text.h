@@ -9,10 +9,10 @@
 namespace cigri::jdl {
 
 /// How the shell reads the text at a place.
-enum class ShellPlace { kPlain, kSingle, kDouble, kBackquote };
+enum class ShellPlace { kPlain, kSingle, kDouble, kBackquote, kComment, kHereDocument };
 
-/// Walks a shell line from left to right. Knows quotes, \, $( ) within double quotes, backquotes;
-/// not here-documents, and no comments.
+/// Walks a text for the shell from left to right. Knows quotes, \, $( ) within double quotes,
+/// backquotes, comments and here-documents.
 class ShellWalk {
  public:
   explicit ShellWalk(std::string_view text) : text_(text) {}
@@ -23,17 +23,26 @@ class ShellWalk {
   /// Returns what was taken.
   std::string_view Next();
   /// Goes over `n` bytes that are no part of the line's own syntax (a placeholder).
-  void Skip(std::size_t n) { at_ += n; }
+  void Skip(std::size_t n);
 
  private:
   void Enter(char c);
+  void AnnounceHereDocument();
+  void EnterHereDocuments();
   std::string_view text_;
   std::size_t at_ = 0;
   std::vector<ShellPlace> places_{ShellPlace::kPlain};
+  bool word_begins_ = true;  // at at_, which makes a # there a comment
+  struct HereDocument {
+    std::string end;  // the line behind it
+    bool tabs;        // which may begin with tabs
+  };
+  std::vector<HereDocument> announced_;  // they begin with the next line
+  std::size_t here_ends_ = 0;            // of those that are read now: behind the last end
 };
 
 /// `value` as text that the shell reads back byte for byte at such a place.
-/// REQUIRES: place is not kBackquote; no NUL in `value`.
+/// REQUIRES: place is plain or within quotes; no NUL in `value`.
 std::string QuoteAt(ShellPlace place, std::string_view value);
 
 /// CiGri's macros in a line for the shell: ~ and {HOME} become $HOME, {CAMPAIGN_ID} becomes

@@ -143,6 +143,35 @@ TEST(CommandLineTest, ALineThatIsNoRowIsOneValue) {
   EXPECT_NE(ValuesProblem("[\"a\\u0000\"]", 1), "");
 }
 
+// An apostrophe in a comment made all behind it a text in quotes, and values were not quoted there.
+TEST(CommandLineTest, ACommentIsNoTextInQuotesAndHasNoPlaceholders) {
+  for (const auto& value : kNasty) {
+    const std::string want = "<" + value + ">";
+    EXPECT_EQ(Output("# don't\nprintf '<%s>' {}", {value}), want) << value;
+    EXPECT_EQ(Output("true # \"don't` {}\nprintf '<%s>' {}", {value}), want) << value;
+    EXPECT_EQ(Output("true;#'\\\nprintf '<%s>' {}", {value}), want) << value;
+    EXPECT_EQ(Output("printf '<%s>' \"$(#'\nprintf '%s.' {})\"", {value}), "<" + value + ".>");
+    EXPECT_EQ(Output("cat >/dev/null <<A <<-\\B\nit's\nA\n\"\n\tB\nprintf '<%s>' {}", {value}),
+              want)
+        << value;
+    EXPECT_EQ(Output("printf '%s' $((1<<2)); printf '<%s>' {}", {value}), "4" + want) << value;
+  }
+  for (const char* no_comment : {"printf '<%s>' a#'b {}'", "printf '<%s>' \\ #'b {}'",
+                                 "printf '<%s>' {}#'b {}'", "printf '<%s>' \"#\"'b {}'"})
+    EXPECT_NE(Output(no_comment, {"v"}).find("b v>"), std::string::npos) << no_comment;
+}
+
+TEST(TemplateTest, AValueWithinAHereDocumentIsRefused) {
+  for (const char* bad : {"cat <<E\n{}\nE", "cat <<'E' x\n{}\nE\n", "cat <<-E\n\t{}\n\tE",
+                          "cat <<E\n{}", "cat << \"E F\" # it's\nE\n{}\nE F",
+                          "x=\"$(cat <<E\nit's {}\nE\n)\"", "cat <<A; cat <<B\nA\n{}\nB\n"})
+    EXPECT_NE(TemplateProblem(bad, {}).find("here-document"), std::string::npos) << bad;
+  for (const char* good : {"cat <<E\nx\nE\necho {}", "echo {} <<E\nit's\nE", "echo '<<E'\necho {}",
+                           "echo $((1 << 2))\necho {}", "cat <<A <<B\nA\nB\necho {}",
+                           "echo \"<<E\"\necho {}", "cat <<<x\necho {}", "# <<E\necho {}"})
+    EXPECT_EQ(TemplateProblem(good, {}), "") << good;
+}
+
 TEST(TemplateTest, AValueWithinBackquotesIsRefused) {
   EXPECT_NE(TemplateProblem("echo `cat {}`", {}), "");
   EXPECT_NE(TemplateProblem("echo {3}", {"a", "b"}), "");
