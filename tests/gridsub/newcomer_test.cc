@@ -300,6 +300,10 @@ TEST(NewcomerTest, DirectoriesAreRelativeToHere) {
   const auto missing = Gridsub(api, "--directory nope -- ./prog {} ::: a");
   EXPECT_EQ(missing.code, 65);
   EXPECT_TRUE(Has(missing.err, "mkdir -p nope")) << missing.err;
+  const auto file = Gridsub(api, "--directory prog -- ./prog {} ::: a");
+  EXPECT_EQ(file.code, 65);
+  EXPECT_TRUE(Has(file.err, "--directory prog: " + api.folder() + "/prog is no folder"))
+      << file.err;
 }
 
 }  // namespace

@@ -285,5 +285,14 @@ TEST(GuardBindTest, AStaleSocketFileIsReplacedAndALongPathNamed) {
   EXPECT_NE(why.find("107 bytes"), std::string::npos);
 }
 
+TEST(ClientTest, WhyNobodyAnswersAtASocketIsSaid) {
+  const std::string path = std::filesystem::temp_directory_path() / ("cigri-none-" + RandomHex(6));
+  const auto error = [&] { return Client(Endpoint::Parse("unix:" + path), {}).Get("/").error; };
+  EXPECT_EQ(error(), "cannot connect to unix:" + path + ": there is no such socket");
+  std::ofstream{path};
+  EXPECT_EQ(error(), "cannot connect to unix:" + path + ": nobody listens there");
+  std::filesystem::remove(path);
+}
+
 }  // namespace
 }  // namespace cigri::http

@@ -1,4 +1,7 @@
 // Whose jobs run, as whom, and what strangers may do.
+#include <sched.h>
+#include <sys/mount.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/localcluster/daemon.h"
@@ -108,6 +111,35 @@ TEST_F(UsersTest, AStrangerMayUseOnlyTheirOwnJobs) {
   EXPECT_NE(FileText("said").find("you may not submit jobs for"), std::string::npos)
       << FileText("said");
   EXPECT_EQ(driver().GetResources({}).used, 1);
+}
+
+// Each start of the daemon ended at a lost job whose user had left the machine.
+TEST_F(UsersTest, ALostJobOfAUserWhoHasLeftIsReportedAndOthersAreServed) {
+  const std::string users = dir() + "/passwd";
+  in_child_ = [&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, "") != 0 ||
+        mount(users.c_str(), "/etc/passwd", nullptr, MS_BIND, nullptr) != 0)
+      _exit(126);
+  };
+  const std::string known = Slurp("/etc/passwd");
+  std::ofstream(users) << known << "leaver:x:64999:65534::/nonexistent:/bin/sh\n";
+  Start(2);
+  auto batch = GivenBatch({"touch up; exec sleep 600"});
+  batch.cluster_user = "leaver";
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  Stop(SIGKILL);
+  ASSERT_EQ(std::system(("pkill -KILL -f '^cigri-job " + id + "'").c_str()), 0);
+  std::ofstream(users) << known;
+  Start(2);
+  RemoteJob lost;
+  EXPECT_TRUE(Await([&] {
+    lost = driver().Find(batch.tag, "leaver", 0, false).jobs.at(0);
+    return lost.state == RemoteState::kEnded;
+  }));
+  EXPECT_NE(lost.wait_status, 0);
+  EXPECT_EQ(RunOne("exit 3").wait_status, 3 << 8);
+  std::system("pkill -KILL -U 64999 -f '^sleep 600$'");
 }
 
 // The packaged service has no CAP_SYS_PTRACE, and keeps its own files closer than a log-in does.

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "cluster/cluster.h"
@@ -16,6 +17,12 @@ class FakeScript {
   void Answer(cluster::PollResult answer) {
     std::lock_guard lock(mutex_);
     answers_.push_back(std::move(answer));
+    changed_.notify_all();
+  }
+  /// The next poll fails.
+  void Fail() {
+    std::lock_guard lock(mutex_);
+    answers_.push_back(std::nullopt);
     changed_.notify_all();
   }
   /// No poll waits for an answer any more: it fails. For the end of a test.
@@ -36,13 +43,14 @@ class FakeScript {
     if (closed_) throw cluster::CallFailed(cluster::CallFailed::Why::kUnreachable, "closed");
     auto answer = std::move(answers_.front());
     answers_.pop_front();
-    return answer;
+    if (!answer) throw cluster::CallFailed(cluster::CallFailed::Why::kServer, "as scripted");
+    return *std::move(answer);
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<cluster::PollResult> answers_;
+  std::deque<std::optional<cluster::PollResult>> answers_;  // none: a failure
   std::vector<cluster::PollRequest> requests_;
   bool closed_ = false;
 };

@@ -168,6 +168,40 @@ TEST(PollerCycleTest, AClusterIsNotAskedAgainBeforeThePassHasTakenItsAnswer) {
   script->Close();
 }
 
+TEST(PollerCycleTest, AllJobsAreAskedForAlsoAfterTheFirstTryToDoSoHasFailed) {
+  const auto script = std::make_shared<FakeScript>();
+  const auto mailbox = std::make_shared<Mailbox>();
+  test::TestWaker waker;
+  Poller poller({.cluster_id = 1, .name = "c1", .pace = {.poll_s = 0.001}},
+                std::make_unique<FakeCluster>(script, true), mailbox, waker);
+  poller.SetBusy(true);
+  cluster::PollResult answer;
+  answer.token = "t1";
+  const auto asked = [&](std::size_t n) {
+    return test::Await([&] {
+      for ([[maybe_unused]] const auto& taken : mailbox->TakeAll()) poller.Taken();
+      return script->requests().size() == n;
+    });
+  };
+  ASSERT_TRUE(asked(1));
+  poller.AskForAll();
+  script->Fail();
+  ASSERT_TRUE(asked(2));
+  script->Answer(answer);
+  ASSERT_TRUE(asked(3));
+  poller.AskForAll();
+  script->Answer(answer);
+  ASSERT_TRUE(asked(4));
+  script->Fail();
+  ASSERT_TRUE(asked(5));
+  script->Answer(answer);
+  ASSERT_TRUE(asked(6));
+  std::vector<std::string> tokens;
+  for (const auto& request : script->requests()) tokens.push_back(request.token);
+  EXPECT_EQ(tokens, (std::vector<std::string>{"", "", "t1", "", "", "t1"}));
+  script->Close();
+}
+
 TEST(PollerClockTest, HowFarTheClustersClockIsAheadIsMeasured) {
   const test::RawServer late(
       "HTTP/1.1 200 OK\r\nDate: Fri, 20 Nov 2020 10:00:00 GMT\r\nContent-Type: application/json\r\n"
