@@ -194,11 +194,16 @@ WHERE b.event_id IS NOT NULL AND NOT EXISTS (
     WHERE o.event_id = b.event_id AND o.idx NOT IN (SELECT idx FROM back));
 
 -- name: RetryFailedTasks
--- returns: n int64
--- Failed tasks of campaign $1 are retried, as if they had never failed: all, or those that wait for
--- event $2. One statement: a task is always in exactly one place.
+-- returns: n int64, last int64
+-- The next $4 failed tasks after $3 of campaign $1 are retried, as if they had never failed: of all,
+-- or of those that wait for event $2. One statement: a task is always in exactly one place.
+-- REQUIRES: the campaign is locked.
 WITH failed AS (
-    DELETE FROM needs_attention WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2)
+    DELETE FROM needs_attention
+    WHERE campaign_id = $1 AND idx IN (
+        SELECT idx FROM needs_attention
+        WHERE campaign_id = $1 AND ($2::bigint IS NULL OR event_id = $2) AND idx > $3
+        ORDER BY idx LIMIT $4)
     RETURNING idx
 ), forgiven AS (
     UPDATE tries SET program = 0, user_requeues = 0, infrastructure = 0, preemption = 0,
@@ -208,9 +213,9 @@ WITH failed AS (
 ), moved AS (
     INSERT INTO retry (campaign_id, idx, rank, why)
     SELECT $1, idx, 0, 'asked for by its user' FROM failed
-    RETURNING 1
+    RETURNING idx
 )
-SELECT count(*) AS n FROM moved;
+SELECT count(*) AS n, coalesce(max(idx), -1) AS last FROM moved;
 
 -- name: RetryOfCampaign
 -- returns: why text

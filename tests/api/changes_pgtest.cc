@@ -1,5 +1,8 @@
 // What its user does to a campaign afterwards: add, retry, set, cancel, pause; and events.
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "tests/api/api_fixture.h"
 #include "tests/support/await.h"
@@ -156,6 +159,36 @@ TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
   ExpectConservation(id);
   EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 0)
       << "once";
+}
+
+// A million of them kept the campaign locked for 15 s: the runner waited, and with it all users.
+TEST_F(ChangesPgTest, ManyTasksThatAreTriedAgainKeepTheCampaignLockedOnlyForAPart) {
+  const auto id = Submit();
+  const auto n = std::to_string(id);
+  Sql("UPDATE campaign_cursor SET ntasks = 150000, next_idx = 150000 WHERE campaign_id = " + n +
+      "; INSERT INTO needs_attention (campaign_id, idx, job_id) SELECT " + n +
+      ", i, i FROM generate_series(1, 149999) AS i");
+  std::atomic<bool> over = false;
+  double longest_s = 0;
+  std::thread claims([&] {
+    db::Connection other(conninfo(), "a claim");
+    while (!over) {
+      const auto began = std::chrono::steady_clock::now();
+      db::Tx tx(other);
+      tx.Raw("SELECT FROM campaign_cursor WHERE campaign_id = " + n + " FOR UPDATE");
+      tx.Commit();
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+      longest_s = std::max(longest_s, took.count());
+    }
+  });
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 149999);
+  const std::chrono::duration<double> all = std::chrono::steady_clock::now() - began;
+  over = true;
+  claims.join();
+  EXPECT_EQ(One("SELECT count(*) || ' ' || min(idx) || ' ' || max(idx) FROM retry"),
+            "149999 1 149999");
+  EXPECT_LT(longest_s / all.count(), 0.5);
 }
 
 TEST_F(ChangesPgTest, ClosingAnEventResubmitsItsTasksOnce) {

@@ -1,13 +1,17 @@
 #include "api/control/campaign_lock.h"
 
 #include <sql/campaigns.h>
+#include <sql/tasks.h>
 
 #include "api/http/router.h"
+#include "api/submit/submission.h"
 #include "db/events.h"
 
 namespace cigri::api {
 
 namespace {
+
+constexpr std::int64_t kRetriedAtOnce = 10'000;  // takes some tenths of a second
 
 template <typename Rows>
 LockedCampaign OwnOf(const Rows& rows, const Request& request) {
@@ -48,6 +52,28 @@ void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what
 
 void Reopen(db::Tx& tx, const LockedCampaign& campaign) {
   tx.Exec(sql::kReopenCampaign, campaign.id);
+}
+
+Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std::int64_t> event,
+                  std::int64_t after) {
+  const auto row = tx.One(sql::kRetryFailedTasks, campaign.id, event, after, kRetriedAtOnce);
+  if (row.n > 0) {
+    Reopen(tx, campaign);
+    Wake(tx, campaign.id);
+  }
+  return {row.n, row.last};
+}
+
+std::int64_t RetryMost(Context& context, const Request& request,
+                       std::optional<std::int64_t> event) {
+  std::int64_t all = 0;
+  for (Retried some{kRetriedAtOnce}; some.n == kRetriedAtOnce; all += some.n)
+    some = context.Transact([&](db::Tx& tx) {
+      const auto campaign = LockOwn(tx, request);
+      RequireNotCancelled(campaign, "retry tasks of");
+      return RetrySome(tx, campaign, event, some.last);
+    });
+  return all;
 }
 
 void LogEvent(db::Tx& tx, const Request& request, std::int64_t campaign, const std::string& code,

@@ -1,7 +1,9 @@
 // A campaign held still while it is changed.
 #pragma once
+#include <optional>
 #include <string>
 
+#include "api/http/context.h"
 #include "api/http/message.h"
 #include "db/db.h"
 
@@ -24,6 +26,17 @@ LockedCampaign ReadOwn(db::Tx& tx, const Request& request);
 void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what);
 /// Work has come for it: a campaign that had ended, or was about to, is in treatment again.
 void Reopen(db::Tx& tx, const LockedCampaign& campaign);
+/// What waits for its user is tried again.
+struct Retried {
+  std::int64_t n = 0, last = -1;  ///< tasks, and the last of them
+};
+/// Failed tasks of the locked campaign after task `after`, all or those that wait for `event`: not
+/// more than a lock for which the runner waits allows.
+Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std::int64_t> event,
+                  std::int64_t after = -1);
+/// So many of them that RetrySome does the rest; how many. Throws 400 when the campaign is
+/// cancelled.
+std::int64_t RetryMost(Context& context, const Request& request, std::optional<std::int64_t> event);
 /// A closed event of class log for its history.
 void LogEvent(db::Tx& tx, const Request& request, std::int64_t campaign, const std::string& code,
               const std::string& message);

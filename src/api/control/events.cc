@@ -7,7 +7,6 @@
 #include <sql/grid.h>
 #include <sql/jobs.h>
 #include <sql/kills.h>
-#include <sql/tasks.h>
 
 #include "api/control/campaign_lock.h"
 #include "api/http/audit.h"
@@ -30,39 +29,41 @@ Reply Closed(std::int64_t events, std::int64_t tasks) {
 }
 
 // Closes open events of a campaign; with ?resubmit the tasks that wait for them are retried.
-Reply CloseIn(db::Tx& tx, const Request& request, const LockedCampaign& campaign,
-              std::optional<std::int64_t> event) {
-  std::int64_t tasks = 0;
-  if (request.Flag("resubmit")) {
-    RequireNotCancelled(campaign, "resubmit tasks of");
-    tasks = tx.One(sql::kRetryFailedTasks, campaign.id, event).n;
-    if (tasks > 0) Reopen(tx, campaign);
-  }
-  db::EventFilter filter{.campaign_id = campaign.id};
-  if (event) filter.ids = {*event};
-  const auto events = db::CloseEvents(tx, request.caller.user, filter);
-  AddAudit(tx, "closed",
-           event ? "event " + std::to_string(*event) : "campaign " + std::to_string(campaign.id),
-           {{"campaign", campaign.id}, {"events", events}, {"tasks_retried", tasks}});
-  Wake(tx, campaign.id);
-  return Closed(static_cast<std::int64_t>(events), tasks);
+Reply CloseIn(Context& context, const Request& request, std::optional<std::int64_t> event) {
+  const bool retry = request.Flag("resubmit");
+  const auto most = retry ? RetryMost(context, request, event) : 0;
+  return context.Transact([&](db::Tx& tx) {
+    const auto campaign = LockOwn(tx, request);
+    if (retry) RequireNotCancelled(campaign, "retry tasks of");
+    const auto tasks = retry ? most + RetrySome(tx, campaign, event).n : 0;
+    db::EventFilter filter{.campaign_id = campaign.id};
+    if (event) filter.ids = {*event};
+    const auto events = db::CloseEvents(tx, request.caller.user, filter);
+    AddAudit(tx, "closed",
+             event ? "event " + std::to_string(*event) : "campaign " + std::to_string(campaign.id),
+             {{"campaign", campaign.id}, {"events", events}, {"tasks_retried", tasks}});
+    Wake(tx, campaign.id);
+    return Closed(static_cast<std::int64_t>(events), tasks);
+  });
 }
 
 Reply CloseAll(Context& context, const Request& request) {
-  return context.Transact(
-      [&](db::Tx& tx) { return CloseIn(tx, request, LockOwn(tx, request), std::nullopt); });
+  return CloseIn(context, request, std::nullopt);
 }
 
 Reply CloseOne(Context& context, const Request& request) {
-  return context.Transact([&](db::Tx& tx) {
+  const auto of = context.Transact([&](db::Tx& tx) {
     const auto rows = tx.Exec(sql::kCampaignOfEvent, request.Id());
     if (rows.empty()) throw NotFound("event " + std::to_string(request.Id()));
-    if (rows[0].campaign_id) {
-      Request of_campaign = request;
-      of_campaign.captures["id"] = std::to_string(*rows[0].campaign_id);
-      return CloseIn(tx, of_campaign, LockOwn(tx, of_campaign), request.Id());
-    }
-    RequireOperator(request);  // of a cluster, or of the grid
+    return rows[0].campaign_id;
+  });
+  if (of) {
+    Request of_campaign = request;
+    of_campaign.captures["id"] = std::to_string(*of);
+    return CloseIn(context, of_campaign, request.Id());
+  }
+  RequireOperator(request);  // of a cluster, or of the grid
+  return context.Transact([&](db::Tx& tx) {
     const auto closed =
         db::CloseEvents(tx, request.caller.user, {.ids = std::vector{request.Id()}});
     AddAudit(tx, "closed", "event " + std::to_string(request.Id()), {{"events", closed}});

@@ -140,13 +140,13 @@ Reply Retry(Context& context, const Request& request) {
   const auto body = request.Json();
   if (!body.is_object() || body.value("failed", nlohmann::json()) != true)
     throw BadRequest("say what is to be tried again: {\"failed\": true}");
+  const auto most = RetryMost(context, request, std::nullopt);
   return context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "retry tasks of");
-    const auto n = tx.One(sql::kRetryFailedTasks, campaign.id, std::optional<std::int64_t>()).n;
+    const auto n = most + RetrySome(tx, campaign, std::nullopt).n;
     db::CloseEvents(tx, request.caller.user, {.campaign_id = campaign.id, .classes = {"job"}});
     CloseHoldEvents(tx, request, campaign.id);
-    if (n > 0) Reopen(tx, campaign);
     AddAudit(tx, "retried", "campaign " + std::to_string(campaign.id), {{"tasks", n}});
     LogEvent(tx, request, campaign.id, "RESUBMIT",
              Pluralize(n, "failed task") + " to be tried again");
