@@ -83,10 +83,10 @@ inline constexpr EventCode kEventCodes[] = {
      "gridstat -c N --task I shows where; choose clusters where its jobs live long enough, or make "
      "them shorter; then gridevents -e E -f -r"},
     // campaigns
-    {"PROLOGUE_FAILED", "campaign", "updator",
+    {"PROLOGUE_FAILED", "job", "updator",
      "the prologue failed on a cluster: nothing of the campaign runs there",
      "read its output (gridstat -j J -E), fix the cause, then gridevents -e E -f tries it again"},
-    {"EPILOGUE_FAILED", "campaign", "updator",
+    {"EPILOGUE_FAILED", "job", "updator",
      "the epilogue failed on a cluster; the results of the tasks are there",
      "do by hand what it should have done; gridevents -e E -f"},
     {"EPILOGUE_GIVEN_UP", "campaign", "updator",

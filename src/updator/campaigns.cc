@@ -124,7 +124,10 @@ bool EndCampaign(Store& store, std::int64_t campaign, const Limits& limits) {
   store.TerminateCampaign(campaign);
   // Its user has yet to answer the others.
   store.CloseEvents({.campaign_id = campaign, .classes = {"notify", "log"}});
-  Log(store, "FINISHED_CAMPAIGN", campaign, message);
+  auto finished = CampaignEvent("FINISHED_CAMPAIGN", campaign, message);
+  finished.cls = "notify";  // closed from the beginning, and its user is notified
+  finished.closed_by = "updator";
+  store.Raise(finished);
   log::info("{}", message);
   return true;
 }

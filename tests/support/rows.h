@@ -1,5 +1,6 @@
 // Rows that a module would find: campaigns, clusters, grants, as few words as a test needs.
 #pragma once
+#include "core/event_codes.h"
 #include "tests/support/pg.h"
 
 namespace cigri::test {
@@ -16,6 +17,16 @@ struct CampaignRow {
 /// A schema with `n` open clusters c1..cn of kind local (never asked) and helpers to fill it.
 class RowsTest : public PgTest {
  protected:
+  /// Events that the modules raised have the class that docs/events.md gives their codes: by it the
+  /// notifier, the API and nikita know what they are.
+  void TearDown() override {
+    for (const auto& row : Sql("SELECT DISTINCT code, class::text FROM events"))
+      for (const auto& known : kEventCodes) {
+        if (known.code != row[0].as<std::string>()) continue;
+        EXPECT_EQ(row[1].as<std::string>(), known.cls == "task" ? "job" : known.cls) << known.code;
+      }
+    PgTest::TearDown();
+  }
   void GivenClusters(int n) {
     for (int i = 1; i <= n; ++i) {
       Sql("INSERT INTO clusters (id, name, kind, api_url, mode, change_feed, exact_walltime, "
