@@ -195,8 +195,8 @@ WHERE b.event_id IS NOT NULL AND NOT EXISTS (
 
 -- name: RetryFailedTasks
 -- returns: n int64, last int64
--- The next $4 failed tasks after $3 of campaign $1 are retried, as if they had never failed: of all,
--- or of those that wait for event $2. One statement: a task is always in exactly one place.
+-- The next $4 failed tasks after $3 of campaign $1 are retried, as if they had never failed: of
+-- all, or of those that wait for event $2. One statement: a task is always in exactly one place.
 -- REQUIRES: the campaign is locked.
 WITH failed AS (
     DELETE FROM needs_attention

@@ -238,17 +238,50 @@ std::vector<std::string> Placeholders(std::string_view exec_file,
   return found;
 }
 
+namespace {
+
+// Where no quotes around a value are safe, and what is; "" for all other places.
+std::string Unquotable(ShellPlace place) {
+  switch (place) {
+    case ShellPlace::kBackquote:
+      return "within backquotes, where no quoting is safe: use $( )";
+    case ShellPlace::kHereDocument:
+      return "in a here-document, where no quoting is safe: pass it to a program as an argument";
+    case ShellPlace::kArithmetic:
+      return "within $(( )), where no quoting is safe: give it to a variable first, x={}";
+    case ShellPlace::kParameter:
+      return "within \"${ }\", where no quoting is safe: give it to a variable first, x={}";
+    case ShellPlace::kUnclear:
+      return "behind a case within \"$( )\" or a $'\\'', which shells read in several ways: put it "
+             "before that, x={}";
+    default:
+      return "";
+  }
+}
+
+// ${name} is the shell's, and nothing there: the placeholder was meant.
+std::string VariableProblem(std::string_view exec_file, const std::vector<std::string>& columns) {
+  for (ShellWalk walk(exec_file); !walk.AtEnd(); walk.Next()) {
+    const auto rest = exec_file.substr(walk.at());
+    if (walk.place() == ShellPlace::kSingle || walk.place() == ShellPlace::kComment) continue;
+    if (rest[0] != '$') continue;
+    const auto found = PlaceholderAt(rest.substr(1), columns);
+    if (found && found->column != kIndex)
+      return std::string(rest.substr(0, found->length + 1)) +
+             " is a variable of the shell: the placeholder is " +
+             std::string(rest.substr(1, found->length));
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string TemplateProblem(std::string_view exec_file, const std::vector<std::string>& columns) {
-  std::string problem;
+  std::string problem = VariableProblem(exec_file, columns);
   int placeholders = 0;
   Replace(exec_file, columns, [&](const Placeholder& p, ShellPlace place, std::string_view text) {
-    if (place == ShellPlace::kBackquote)
-      problem = std::string(text) + " stands within backquotes, where no quoting is safe: use $( )";
-    if (place == ShellPlace::kHereDocument)
-      problem = std::string(text) +
-                " stands in a here-document, where no quoting is safe: pass it to a program as an "
-                "argument, as in printf '%s\\n' " +
-                std::string(text);
+    if (const std::string where = Unquotable(place); !where.empty())
+      problem = std::string(text) + " stands " + where;
     const auto count = static_cast<int>(columns.size());
     if (count > 0 && p.column >= count)
       problem = std::string(text) + " asks for more than the " + std::to_string(count) +

@@ -41,21 +41,63 @@ bool IsShells(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-void ShellWalk::Enter(char c) {
-  const ShellPlace now = place();
-  if (c == '\'' && now == ShellPlace::kPlain) places_.push_back(ShellPlace::kSingle);
-  if (c == '\'' && now == ShellPlace::kSingle) places_.pop_back();
-  if (c == '"' && now == ShellPlace::kPlain) places_.push_back(ShellPlace::kDouble);
-  if (c == '"' && now == ShellPlace::kDouble) places_.pop_back();
-  if (c == '`' && now == ShellPlace::kBackquote) places_.pop_back();
-  if (c == '`' && (now == ShellPlace::kPlain || now == ShellPlace::kDouble))
-    places_.push_back(ShellPlace::kBackquote);
-  if (c == '(' && now == ShellPlace::kPlain) places_.push_back(ShellPlace::kPlain);
-  if (c == ')' && now == ShellPlace::kPlain && places_.size() > 1) places_.pop_back();
-  if (c == '#' && now == ShellPlace::kPlain && word_begins_)
-    places_.push_back(ShellPlace::kComment);
-  if (c == '\n' && now == ShellPlace::kComment) places_.pop_back();
-  if (c == '\n' && place() == ShellPlace::kPlain) EnterHereDocuments();
+// What a $ begins; at_ is at it.
+bool ShellWalk::TakeDollar() {
+  const ShellPlace now = frames_.back().place;
+  if (now == ShellPlace::kSingle || now == ShellPlace::kBackquote || now == ShellPlace::kComment)
+    return false;
+  if (Has("$$")) {
+    at_ += 2;
+  } else if (Has("$((")) {
+    at_ += 3;
+    Open(ShellPlace::kArithmetic, ')');
+    Open(ShellPlace::kArithmetic, ')');
+  } else if (Has("$(")) {
+    at_ += 2;  // quotes begin again
+    Open(ShellPlace::kPlain, ')');
+  } else if (Has("${")) {
+    at_ += 2;
+    const bool plain = now == ShellPlace::kPlain;
+    Open(plain || now == ShellPlace::kArithmetic ? now : ShellPlace::kParameter, '}');
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ShellWalk::TakeOne(char c) {
+  ++at_;
+  const Frame now = frames_.back();
+  if (c == now.close) {
+    frames_.pop_back();
+  } else if (now.place == ShellPlace::kPlain) {
+    if (c == '\'') Open(ShellPlace::kSingle, '\'');
+    if (c == '"') Open(ShellPlace::kDouble, '"');
+    if (c == '`') Open(ShellPlace::kBackquote, '`');
+    if (c == '(') Open(ShellPlace::kPlain, ')');
+    if (c == '#' && word_begins_ && now.close != '}') Open(ShellPlace::kComment, '\n');
+  } else if (c == '`' &&
+             (now.place == ShellPlace::kDouble || now.place == ShellPlace::kParameter)) {
+    Open(ShellPlace::kBackquote, '`');
+  } else if (c == '"' && now.place == ShellPlace::kParameter) {
+    Open(ShellPlace::kParameter, '"');
+  } else if (c == '(' && now.place == ShellPlace::kArithmetic) {
+    Open(ShellPlace::kArithmetic, ')');
+  }
+  if (c == '\n' && frames_.back().place == ShellPlace::kPlain) EnterHereDocuments();
+}
+
+// The patterns of a case have a ) that closes nothing: within "$( )" nobody can say where that
+// ends.
+// $'it\'s' is one text for some shells, and for others not.
+void ShellWalk::NoteUnclear() {
+  if (frames_.back().place != ShellPlace::kPlain) return;
+  const auto in_quotes = [](const Frame& f) { return f.place == ShellPlace::kDouble; };
+  if (word_begins_ && (Has("case ") || Has("case\t") || Has("case\n")) &&
+      std::any_of(frames_.begin(), frames_.end(), in_quotes))
+    unclear_ = true;
+  if (Has("$'") && text_.substr(at_, text_.find('\'', at_ + 2) - at_).back() == '\\')
+    unclear_ = true;
 }
 
 // The word behind the `<<` at at_ - 2, with its quotes removed.
@@ -64,8 +106,6 @@ void ShellWalk::AnnounceHereDocument() {
   HereDocument here{"", i < text_.size() && text_[i] == '-'};
   if (here.tabs) ++i;
   while (i < text_.size() && (text_[i] == ' ' || text_[i] == '\t')) ++i;
-  // A shift within $(( )) has a number or an expansion there.
-  if (i == text_.size() || std::string_view("0123456789$(").find(text_[i]) != text_.npos) return;
   char quote = '\0';
   for (; i < text_.size(); ++i) {
     const char c = text_[i];
@@ -94,45 +134,41 @@ void ShellWalk::EnterHereDocuments() {
     }
   announced_.clear();
   here_ends_ = i;
-  if (at_ < here_ends_) places_.push_back(ShellPlace::kHereDocument);
+  if (at_ < here_ends_) Open(ShellPlace::kHereDocument, '\0');
 }
 
 void ShellWalk::Skip(std::size_t n) {
   at_ += n;
   word_begins_ = false;
-  if (place() == ShellPlace::kHereDocument && at_ >= here_ends_) {
-    places_.pop_back();
+  if (frames_.back().place == ShellPlace::kHereDocument && at_ >= here_ends_) {
+    frames_.pop_back();
     word_begins_ = true;
   }
 }
 
 std::string_view ShellWalk::Next() {
   const std::size_t from = at_;
-  const ShellPlace now = place();
+  const ShellPlace now = frames_.back().place;
+  const char c = text_[at_];
   if (now == ShellPlace::kHereDocument) {
     Skip(1);
     return text_.substr(from, 1);
   }
-  const char c = text_[at_++];
-  const char next = at_ < text_.size() ? text_[at_] : '\0';
-  if (c == '\\' && at_ < text_.size() && now != ShellPlace::kSingle &&
+  NoteUnclear();
+  if (c == '\\' && at_ + 1 < text_.size() && now != ShellPlace::kSingle &&
       now != ShellPlace::kComment) {
-    ++at_;
-  } else if (c == '$' && now == ShellPlace::kDouble && next == '(') {
-    ++at_;  // within "$( )" quotes begin again
-    places_.push_back(ShellPlace::kPlain);
-  } else if (c == '<' && now == ShellPlace::kPlain && next == '<') {
-    ++at_;
-    if (at_ < text_.size() && text_[at_] == '<')
-      ++at_;  // a word, not a document
-    else
-      AnnounceHereDocument();
-  } else {
-    Enter(c);
+    at_ += 2;
+  } else if (now == ShellPlace::kPlain && Has("<<<")) {
+    at_ += 3;  // a word, not a document
+  } else if (now == ShellPlace::kPlain && Has("<<")) {
+    at_ += 2;
+    AnnounceHereDocument();
+  } else if (c != '$' || !TakeDollar()) {
+    TakeOne(c);
   }
   const auto taken = text_.substr(from, at_ - from);
-  word_begins_ = taken.size() == 1 ? std::string_view(" \t\n;&|()<>`").find(c) != text_.npos
-                                   : taken[0] != '\\';
+  word_begins_ =
+      std::string_view(" \t\n;&|()<>`").find(taken.back()) != text_.npos && taken[0] != '\\';
   return taken;
 }
 

@@ -9,29 +9,49 @@
 namespace cigri::jdl {
 
 /// How the shell reads the text at a place.
-enum class ShellPlace { kPlain, kSingle, kDouble, kBackquote, kComment, kHereDocument };
+enum class ShellPlace {
+  kPlain,
+  kSingle,
+  kDouble,
+  kBackquote,
+  kComment,
+  kHereDocument,
+  kArithmetic,  ///< within $(( )), where quotes do not quote
+  kParameter,   ///< within "${ }": shells differ in what quotes mean there
+  kUnclear      ///< behind something that shells read in several ways
+};
 
-/// Walks a text for the shell from left to right. Knows quotes, \, $( ) within double quotes,
-/// backquotes, comments and here-documents.
+/// Walks a text for the shell from left to right. Knows quotes, \, $( ), $(( )), ${ }, backquotes,
+/// comments and here-documents.
 class ShellWalk {
  public:
   explicit ShellWalk(std::string_view text) : text_(text) {}
   bool AtEnd() const { return at_ >= text_.size(); }
   std::size_t at() const { return at_; }
-  ShellPlace place() const { return places_.back(); }
-  /// Takes one character, or two when the first is a \ that protects the second, or $( .
-  /// Returns what was taken.
+  ShellPlace place() const { return unclear_ ? ShellPlace::kUnclear : frames_.back().place; }
+  /// Takes one character, or several that belong together: a \ and what it protects, $( and the
+  /// like. Returns what was taken.
   std::string_view Next();
   /// Goes over `n` bytes that are no part of the line's own syntax (a placeholder).
   void Skip(std::size_t n);
 
  private:
-  void Enter(char c);
+  // What is open, and the character that closes it; none: nothing does.
+  struct Frame {
+    ShellPlace place;
+    char close;
+  };
+  bool Has(std::string_view here) const { return text_.substr(at_, here.size()) == here; }
+  void Open(ShellPlace place, char close) { frames_.push_back({place, close}); }
+  bool TakeDollar();
+  void TakeOne(char c);
+  void NoteUnclear();
   void AnnounceHereDocument();
   void EnterHereDocuments();
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<ShellPlace> places_{ShellPlace::kPlain};
+  std::vector<Frame> frames_{{ShellPlace::kPlain, '\0'}};
+  bool unclear_ = false;
   bool word_begins_ = true;  // at at_, which makes a # there a comment
   struct HereDocument {
     std::string end;  // the line behind it

@@ -161,6 +161,40 @@ TEST(CommandLineTest, ACommentIsNoTextInQuotesAndHasNoPlaceholders) {
     EXPECT_NE(Output(no_comment, {"v"}).find("b v>"), std::string::npos) << no_comment;
 }
 
+// Within "${ }" and $(( )) quotes do not quote: '$(touch x)' as a value was run.
+TEST(CommandLineTest, AValueStaysLiteralNextToWhatTheShellExpands) {
+  for (const auto& value : kNasty) {
+    const std::string want = "<" + value + ">";
+    for (const char* exec_file :
+         {"printf '<%s>' ${u:-{}}", "printf '<%s>' \"${u:-}{}\"", "printf '<%s>' \"${u:-\"\"}{}\"",
+          "u=\"${u:-\"}\"}\"; printf '<%s>' {}", "u=${u:-a #'b'}; printf '<%s>' {}",
+          "u=\"${u:-it's}\"; printf '<%s>' \"{}\"", "u=$((1 << 2)); printf '<%s>' {}",
+          "case x in (x) printf '<%s>' {};; esac", "case x in x) printf '<%s>' {};; esac",
+          "u=$(case x in x) echo;; esac); printf '<%s>' \"{}\"",
+          "printf '<%s>' \"$u$( (printf %s '') )$((1 - 1))\"{} | sed 's/<0/</'"})
+      EXPECT_EQ(Output(exec_file, {value}), want) << exec_file;
+    const auto pid = Output("printf '%s\\n' \"$$({})\"", {value});
+    EXPECT_EQ(pid.substr(pid.find('(')), "(" + value + ")\n") << value;
+  }
+}
+
+TEST(TemplateTest, AValueWhereNoQuotesQuoteIsRefused) {
+  const struct {
+    const char *exec_file, *why;
+  } cases[] = {{"echo \"${y-{}}\"", "\"${ }\""},
+               {"f=\"${OUT:-\"{}\"}\"; echo \"$f\"", "\"${ }\""},
+               {"echo \"${a:-${b:-{}}}\"", "\"${ }\""},
+               {"echo $(( {} + 1 ))", "$(( ))"},
+               {"echo \"$(( (2) + {} ))\"", "$(( ))"},
+               {"x=\"$(case a in *) echo \"{}\";; esac)\"", "behind a case"},
+               {"echo $'it\\'s' {}", "behind a case"},
+               {"echo ${name}", "the placeholder is {name}"},
+               {"echo \"${1}\"", "the placeholder is {1}"}};
+  for (const auto& c : cases)
+    EXPECT_NE(TemplateProblem(c.exec_file, {"name"}).find(c.why), std::string::npos)
+        << c.exec_file << ": " << TemplateProblem(c.exec_file, {"name"});
+}
+
 TEST(TemplateTest, AValueWithinAHereDocumentIsRefused) {
   for (const char* bad : {"cat <<E\n{}\nE", "cat <<'E' x\n{}\nE\n", "cat <<-E\n\t{}\n\tE",
                           "cat <<E\n{}", "cat << \"E F\" # it's\nE\n{}\nE F",
