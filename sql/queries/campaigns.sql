@@ -43,14 +43,14 @@ SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
 -- plan: generic
 -- Whether every cluster of campaign $1 is kept from it by an event that its user must answer.
 -- A missing token is none: the runner closes TOKEN_MISSING when there is a token; so is what the
--- runner does after a restore.
+-- runner does after a restore, and a fault of the cluster, which is tried again soon.
 SELECT NOT EXISTS (
     SELECT FROM campaign_clusters AS cc
     WHERE cc.campaign_id = $1
         AND NOT EXISTS (
             SELECT FROM placement_blocks AS b
             WHERE b.campaign_id = cc.campaign_id AND b.cluster_id = cc.cluster_id
-                AND b.code NOT IN ('TOKEN_MISSING', 'RESTORED'))) AS held;
+                AND b.code NOT IN ('TOKEN_MISSING', 'RESTORED', 'CLUSTER_FAULT'))) AS held;
 
 -- name: CompleteCancelled
 -- Nothing of the cancelled campaign $1 is in flight any more.

@@ -49,8 +49,8 @@ DELETE FROM events WHERE ctid = ANY (ARRAY(
 -- name: EventsSince
 -- returns: newest int64, id int64?, message text?
 -- plan: generic
--- What the user of campaign $1 should be notified of that came after event $2; the newest of these
--- events, in one row without an event when there is none.
+-- What the user of campaign $1 should be notified of that came after event $2, but for its end,
+-- which its state says; the newest of these events, in one row without an event when there is none.
 SELECT n.newest, e.id, e.message
 FROM (SELECT coalesce(max(id), 0) AS newest FROM events
     WHERE campaign_id = $1 AND class IN ('campaign', 'notify')) AS n
@@ -58,6 +58,7 @@ LEFT JOIN LATERAL (
     SELECT id, coalesce(nullif(message, ''), code) AS message
     FROM events
     WHERE campaign_id = $1 AND id > $2 AND class IN ('campaign', 'notify')
+        AND code <> 'FINISHED_CAMPAIGN'
     ORDER BY id
     LIMIT 20
 ) AS e ON true;

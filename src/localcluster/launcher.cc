@@ -183,7 +183,8 @@ std::string Launcher::OutputStem(const Batch& batch, const Numbers& job) const {
 }
 
 void Launcher::MakeFolder(const std::string& path) {
-  if (folders_.count(path) != 0) return;
+  // Whoever cleans up removes folders, too.
+  if (folders_.count(path) != 0 && access(path.c_str(), F_OK) == 0) return;
   // Owned by the daemon, root's when root's: a user who could rename here would lead a file that
   // cigri-job names to anywhere. The files are their users'.
   std::error_code error;

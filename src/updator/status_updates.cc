@@ -214,7 +214,8 @@ void ReportClusterFaults(Store& store, const std::vector<Failure>& failures,
     event.message = names.at(kind.first) + ": " + kind.second + ": " + last.message;
     event.cluster_id = kind.first;
     event.fingerprint = kind.second;
-    event.sample = {{"job", last.job_id},
+    event.sample = {{"fault", kind.second},
+                    {"job", last.job_id},
                     {"campaign", last.campaign_id},
                     {"task", last.idx},
                     {"message", last.message}};

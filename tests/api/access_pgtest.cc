@@ -31,6 +31,21 @@ TEST_F(AccessPgTest, CountsAreForAllTheRestForTheOwnerAndOperators) {
   }
 }
 
+// The event of a cluster's fault has the stderr of some job of somebody.
+TEST_F(AccessPgTest, WhatAJobSaidOfAFaultOfItsClusterIsForOperators) {
+  const std::string own = "/campaigns/" + std::to_string(Submit()) + "/events";
+  Sql("INSERT INTO events (id, class, code, cluster_id, message, sample) VALUES (77, 'cluster', "
+      "'CLUSTER_FAULT', 1, 'alpha: the disk is full: secret', "
+      "'{\"fault\":\"the disk is full\",\"job\":1,\"campaign\":9,\"message\":\"secret\"}')");
+  for (const auto& path : {own, std::string("/events"), std::string("/events/77")}) {
+    const auto answer = Ask("alice", "GET", path);
+    ASSERT_EQ(answer.status, 200) << path;
+    EXPECT_NE(answer.body.dump().find("alpha: the disk is full"), std::string::npos) << answer.body;
+    EXPECT_EQ(answer.body.dump().find("secret"), std::string::npos) << answer.body;
+    EXPECT_NE(Ask("oscar", "GET", path).body.dump().find("secret"), std::string::npos) << path;
+  }
+}
+
 TEST_F(AccessPgTest, OperatorsInTheTableCountWithinSeconds) {
   EXPECT_EQ(Ask("olga", "GET", "/admin/rules").status, 403);
   Sql("INSERT INTO operators (name) VALUES ('olga')");

@@ -350,6 +350,8 @@ TEST_F(ChangesPgTest, AHeldCampaignIsOverForThoseWhoWaitUntilItsEventIsAnswered)
   EXPECT_EQ(over(), false) << "the updator is about to let it go on";
   Sql("UPDATE events SET state = CASE id WHEN 1 THEN 'closed' ELSE 'open' END");
   EXPECT_EQ(over(), false);
+  Sql("UPDATE placements SET fault_until = now() + interval '5 minutes' WHERE cluster_id = 1");
+  EXPECT_EQ(over(), false) << "the faulty cluster is tried again in some minutes";
 }
 
 TEST_F(ChangesPgTest, WrongSettingsChangeNothing) {

@@ -433,6 +433,15 @@ TEST_F(JobsTest, AJobWhoseOutputNameIsTakenMeanwhileIsNoSuccess) {
   EXPECT_NE(job.message.find("0.1.out: File exists"), std::string::npos) << job.message;
 }
 
+// All jobs of a user failed until the daemon was started again.
+TEST_F(JobsTest, AFolderOfOutputThatSomebodyRemovesIsMadeAgain) {
+  Start();
+  RunTask(0, "echo a");
+  fs::remove_all(dir() + "/state/output/7");
+  EXPECT_EQ(RunTask(1, "echo b").wait_status, 0);
+  EXPECT_EQ(Out("1"), "b\n");
+}
+
 TEST_F(JobsTest, AFolderHoldsAThousandTasks) {
   Start();
   auto batch = GivenBatch({"echo a", "echo b"});

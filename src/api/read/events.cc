@@ -9,25 +9,39 @@ namespace {
 
 using nlohmann::json;
 
+// A fault of a cluster has the words of somebody's job as its sample: those are for operators.
 template <typename Row>
-nlohmann::json EventJson(const Row& row) {
-  return {{"id", row.id},
-          {"class", row.class_},
-          {"code", row.code},
-          {"state", row.state},
-          {"job_id", OrNull(row.job_id)},
-          {"cluster_id", OrNull(row.cluster_id)},
-          {"cluster_name", OrNull(row.cluster_name)},
-          {"campaign_id", OrNull(row.campaign_id)},
-          {"index", OrNull(row.idx)},
-          {"parent", OrNull(row.parent)},
-          {"count", row.count},
-          {"message", row.message},
-          {"date_open", OrNull(row.date_open)},
-          {"date_update", OrNull(row.date_update)},
-          {"date_closed", OrNull(row.date_closed)},
-          {"closed_by", OrNull(row.closed_by)},
-          {"sample", row.sample ? json::parse(*row.sample) : json()}};
+void HideJobs(const Row& row, json& event) {
+  const auto& sample = event["sample"];
+  if (row.campaign_id || row.code != "CLUSTER_FAULT" || !sample.is_object() ||
+      !sample.contains("job"))
+    return;
+  event["message"] = row.cluster_name.value_or("") + ": " +
+                     sample.value("fault", "jobs fail by a fault of the cluster");
+  event["sample"] = nullptr;
+}
+
+template <typename Row>
+nlohmann::json EventJson(const Row& row, const Request& request) {
+  json event = {{"id", row.id},
+                {"class", row.class_},
+                {"code", row.code},
+                {"state", row.state},
+                {"job_id", OrNull(row.job_id)},
+                {"cluster_id", OrNull(row.cluster_id)},
+                {"cluster_name", OrNull(row.cluster_name)},
+                {"campaign_id", OrNull(row.campaign_id)},
+                {"index", OrNull(row.idx)},
+                {"parent", OrNull(row.parent)},
+                {"count", row.count},
+                {"message", row.message},
+                {"date_open", OrNull(row.date_open)},
+                {"date_update", OrNull(row.date_update)},
+                {"date_closed", OrNull(row.date_closed)},
+                {"closed_by", OrNull(row.closed_by)},
+                {"sample", row.sample ? json::parse(*row.sample) : json()}};
+  if (!request.caller.is_operator) HideJobs(row, event);
+  return event;
 }
 
 std::vector<std::string> StatesAsked(const Request& request) {
@@ -42,7 +56,7 @@ json EventPage(const Request& request, const std::string& to, const std::vector<
                std::int64_t offset, std::int64_t limit) {
   json items = json::array();
   for (const auto& row : rows)
-    if (static_cast<std::int64_t>(items.size()) < limit) items.push_back(EventJson(row));
+    if (static_cast<std::int64_t>(items.size()) < limit) items.push_back(EventJson(row, request));
   const auto seen = offset + static_cast<std::int64_t>(rows.size());
   auto page = PageJson(request, to, std::move(items), seen, offset, limit,
                        request.Flag("all") ? "&all=1" : "");
@@ -91,7 +105,7 @@ json OneEvent(db::Tx& tx, const Request& request) {
   const std::string what = "event " + std::to_string(request.Id());
   if (rows.empty()) throw NotFound(what);
   if (rows[0].grid_user) RequireOwner(request, *rows[0].grid_user, what);
-  json event = EventJson(rows[0]);
+  json event = EventJson(rows[0], request);
   event["links"] =
       json::array({LinkJson(request, "self", "/events/" + std::to_string(request.Id()))});
   return event;

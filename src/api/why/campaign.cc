@@ -62,6 +62,9 @@ std::optional<Explanation> Settled(const sql::ListCampaignsRow& row, const Numbe
             (n.InFlight() > 0 ? "; " + Jobs(n.InFlight()) + " still to be killed" : ""),
         ""};
   if (state == "paused" && wanted == "in_treatment") {
+    if (why.find("fault of the cluster") != std::string::npos)
+      return Explanation{"it is stopped" + because,
+                         "wait: it goes on then; the cluster's operator sees the fault"};
     const bool prologue = why.find("prologue failed") != std::string::npos;
     return Explanation{"it is stopped" + because,
                        "fix it (gridsub -c " + id + " --set " +
