@@ -67,6 +67,14 @@ LEFT JOIN campaign_clusters AS cc
     ON cc.campaign_id = b.campaign_id AND cc.cluster_id = b.cluster_id
 WHERE b.id IN (SELECT DISTINCT batch_id FROM live);
 
+-- name: BatchMayBeSent
+-- returns: yes bool
+-- plan: generic
+-- Whether nobody else has decided on batch $1, and its time is not over: by the database's clock,
+-- which goes on while a host stands still.
+SELECT EXISTS (SELECT FROM batches
+    WHERE id = $1 AND state = 'intended' AND send_by > clock_timestamp()) AS yes;
+
 -- name: CloseBatch
 -- The end of a batch none of whose jobs is on the cluster: refused, or abandoned after a doubt.
 UPDATE batches SET state = $2::batch_state, error = $3, doubtful_since = NULL

@@ -70,8 +70,20 @@ void Sender::Send(const ClaimedBatch& batch, Clock::time_point send_by) {
   // A drain that has returned relies on this: no POST starts after send_by.
   if (Clock::now() > send_by || session_.BackingOff())
     return Refused(batch, {Why::kTemporary, "the time to send it had passed"});
+  if (!session_.caps.revokes && !StillOurs(batch))
+    return Refused(batch, {Why::kTemporary, "the time to send it had passed"});
   spec.send_by = send_by;
   Submit(batch, spec);
+}
+
+// A host that stood still since the claim (suspended, a paused virtual machine) finds its own clock
+// where it was: another runner may have the cluster, and may have given the batch up. A cluster
+// that revokes tags refuses it then.
+bool Sender::StillOurs(const ClaimedBatch& batch) {
+  bool ours = false;
+  session_.Transact([&](db::Tx& tx) { ours = session_.store.MayBeSent(tx, batch); },
+                    db::Tx::Sync::kOff);
+  return ours;
 }
 
 cluster::Batch Sender::Prepare(const ClaimedBatch& batch) {

@@ -21,6 +21,7 @@ class Sender {
   std::vector<ClaimedBatch> Claim();
   void Send(const ClaimedBatch& batch, Clock::time_point send_by);
   cluster::Batch Prepare(const ClaimedBatch& batch);
+  bool StillOurs(const ClaimedBatch& batch);
   void Submit(const ClaimedBatch& batch, const cluster::Batch& spec);
   void Record(const ClaimedBatch& batch, const std::vector<std::string>& ids);
   void GiveBackTooLarge(const ClaimedBatch& batch);

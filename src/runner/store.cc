@@ -46,6 +46,11 @@ void Store::HoldLease(db::Tx& tx) const {
     throw module::StaleEpoch("another runner has cluster " + std::to_string(cluster_id_));
 }
 
+bool Store::MayBeSent(db::Tx& tx, const ClaimedBatch& batch) const {
+  HoldLease(tx);
+  return tx.One(sql::kBatchMayBeSent, batch.id).yes;
+}
+
 bool Store::MarkUnreachable(db::Tx& tx) const {
   return tx.Exec(sql::kMarkUnreachable, cluster_id_, lease_) > 0;
 }

@@ -106,6 +106,8 @@ class Store {
 
   /// Makes sure that this runner has the cluster until `tx` ends. Throws StaleEpoch.
   void HoldLease(db::Tx& tx) const;
+  /// Whether the POST of a claimed batch may still start. Throws as HoldLease does.
+  bool MayBeSent(db::Tx& tx, const ClaimedBatch& batch) const;
   /// This runner cannot reach the cluster. False when the leader cannot, either: no other runner
   /// would then be better.
   bool MarkUnreachable(db::Tx& tx) const;

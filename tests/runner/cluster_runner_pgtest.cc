@@ -101,6 +101,44 @@ TEST_F(ClusterRunnerPgTest, ACampaignWithoutATokenPausesThereAndGoesOnWhenItCome
   ExpectConservation(campaign);
 }
 
+// A host that stands still between the claim and the POST finds its clock where it was: it sent
+// what another runner had given up by then, and the tasks ran twice.
+TEST_F(ClusterRunnerPgTest, WhatTheDatabaseTakesForTooLateIsNotSent) {
+  GivenOar();
+  GivenToken();
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  GivenGrant(campaign, 1, 3);
+  TakesJobs(3);
+  Sql("CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "NEW.send_by := now(); RETURN NEW; END $$; "
+      "CREATE TRIGGER late BEFORE INSERT ON batches FOR EACH ROW EXECUTE FUNCTION late()");
+  Start();
+  ASSERT_TRUE(WakeUntilRow("batches WHERE state = 'refused' AND error LIKE '%had passed'"));
+  EXPECT_TRUE(server_.Asked("POST", "").empty());
+  Sql("DROP TRIGGER late ON batches");
+  EXPECT_TRUE(WakeUntilRow("live HAVING count(*) = 3"));
+  ExpectConservation(campaign);
+}
+
+TEST_F(ClusterRunnerPgTest, WhatAnotherRunnerMayHaveGivenUpIsNotSent) {
+  GivenOar();
+  GivenToken();
+  const auto campaign = GivenCampaign({.ntasks = 3});
+  GivenGrant(campaign, 1, 3);
+  TakesJobs(3);
+  Sql("CREATE FUNCTION taken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "UPDATE cluster_leases SET epoch = epoch + 1; RETURN NULL; END $$; "
+      "CREATE CONSTRAINT TRIGGER taken AFTER INSERT ON batches DEFERRABLE INITIALLY DEFERRED "
+      "FOR EACH ROW EXECUTE FUNCTION taken()");
+  Start();
+  ASSERT_TRUE(WakeUntilRow("cluster_leases WHERE epoch > 0"));
+  EXPECT_TRUE(WakeUntilRow("batches WHERE state = 'intended'"));
+  runner_.reset();
+  EXPECT_TRUE(server_.Asked("POST", "").empty());
+  EXPECT_EQ(Count("batches"), 1);
+  ExpectConservation(campaign);
+}
+
 TEST_F(ClusterRunnerPgTest, AnExpiredTokenAndOneThatTheClusterRefusesPauseToo) {
   GivenOar();
   const auto campaign = GivenCampaign({.ntasks = 1});
