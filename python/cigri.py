@@ -197,7 +197,13 @@ class _Api:
     """One connection for each thread; a GET is asked again for a minute while the API is away."""
 
     def __init__(self, address):
+        named = "the address" if address else "$CIGRI_API"
         self.address = address or _default_address()
+        if "," in self.address or not re.match("/|unix:|https?://", self.address):
+            raise ApiError("%s, %r, is none that Python takes: one of unix:/PATH, http://HOST:PORT "
+                           "and https://HOST; the socket of an ssh://HOST comes by `ssh -N -L "
+                           "/MY/api.sock:/run/cigri/api.sock HOST`, then it is unix:/MY/api.sock"
+                           % (named, self.address))
         self._local = threading.local()
         self._tls = _tls() if self.address.startswith("https:") else None
 
@@ -212,9 +218,7 @@ class _Api:
         if url.scheme == "https":
             return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout,
                                                context=self._tls), base
-        if url.scheme == "http":
-            return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout), base
-        raise ApiError("%r is no address of an API: unix:PATH, http:// or https://" % address)
+        return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout), base
 
     def open(self, method, path, body=None, headers=None):
         """The response, unread. Raises ApiError for a refusal."""

@@ -162,5 +162,18 @@ TEST_F(PythonTest, ACampaignInALoopOverResultsDoesNotCutThem) {
   EXPECT_EQ(ran.out, "b'0\\n' True\nb'1\\n' True\nb'2\\n' True\nb'3\\n' True\n") << ran.err;
 }
 
+TEST_F(PythonTest, AnAddressThatOnlyTheToolsTakeIsRefusedWithAWayThatWorks) {
+  for (const std::string address : {"ssh://far", "unix:/a.sock, unix:/b.sock"}) {
+    const auto ran = grid().Run({"/usr/bin/env", "CIGRI_API=" + address,
+                                 "PYTHONPATH=" CIGRI_SOURCE_DIR "/python", "/usr/bin/python3", "-B",
+                                 "-c", "import cigri; cigri.Grid()"});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find("ApiError: $CIGRI_API, '" + address + "', is none that Python takes"),
+              std::string::npos)
+        << ran.err;
+    EXPECT_NE(ran.err.find("ssh -N -L /MY/api.sock:"), std::string::npos) << ran.err;
+  }
+}
+
 }  // namespace
 }  // namespace cigri::test
