@@ -100,6 +100,7 @@ import itertools  # noqa: E402
 import json  # noqa: E402
 import pickle  # noqa: E402
 import re  # noqa: E402
+import select  # noqa: E402
 import shlex  # noqa: E402
 import shutil  # noqa: E402
 import socket  # noqa: E402
@@ -116,6 +117,7 @@ wait = concurrent.futures.wait
 
 _BLOCK_LINES, _BLOCK_BYTES, _LINE_BYTES = 1000, 1 << 20, 90_000
 _PATIENCE_S = 60
+_KEPT_S = 4  # less than the API keeps a connection that asks nothing
 _SITE_SOCKET = "/run/cigri/api.sock"
 
 
@@ -195,7 +197,13 @@ class _Api:
     """One connection for each thread; a GET is asked again for a minute while the API is away."""
 
     def __init__(self, address):
+        named = "the address" if address else "$CIGRI_API"
         self.address = address or _default_address()
+        if "," in self.address or not re.match("/|unix:|https?://", self.address):
+            raise ApiError("%s, %r, is none that Python takes: one of unix:/PATH, http://HOST:PORT "
+                           "and https://HOST; the socket of an ssh://HOST comes by `ssh -N -L "
+                           "/MY/api.sock:/run/cigri/api.sock HOST`, then it is unix:/MY/api.sock"
+                           % (named, self.address))
         self._local = threading.local()
         self._tls = _tls() if self.address.startswith("https:") else None
 
@@ -210,9 +218,7 @@ class _Api:
         if url.scheme == "https":
             return http.client.HTTPSConnection(url.hostname, url.port, timeout=timeout,
                                                context=self._tls), base
-        if url.scheme == "http":
-            return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout), base
-        raise ApiError("%r is no address of an API: unix:PATH, http:// or https://" % address)
+        return http.client.HTTPConnection(url.hostname, url.port, timeout=timeout), base
 
     def open(self, method, path, body=None, headers=None):
         """The response, unread. Raises ApiError for a refusal."""
@@ -225,19 +231,16 @@ class _Api:
             headers["Authorization"] = "Bearer " + os.environ["CIGRI_TOKEN"]
         end = time.monotonic() + _PATIENCE_S
         while True:
+            connection = self._kept() or self._connect()
             try:
-                connection = getattr(self._local, "connection", None)
-                if connection is None:
-                    connection = self._local.connection = self._connect()
                 connection[0].request(method, connection[1] + path, body, headers)
                 response = connection[0].getresponse()
+                self._local.connection, self._local.answered = connection, time.monotonic()
                 if response.status not in (429, 503) or time.monotonic() > end:
                     break
                 response.read()
             except (OSError, http.client.HTTPException) as error:
-                kept, self._local.connection = connection, None
-                if kept is not None:
-                    kept[0].close()
+                connection[0].close()
                 if type(error).__name__ == "SSLCertVerificationError":
                     raise ApiError("the certificate of %s is not to be trusted: %s; name that of its "
                                    "authority in $CIGRI_CA when it is your site's own"
@@ -285,11 +288,27 @@ class _Api:
                        **(headers or {}))
         return json.loads(self.open(method, path, body, headers).read())
 
-    def drop(self):
-        """Ends the connection of this thread: an answer was left half read."""
-        connection, self._local.connection = getattr(self._local, "connection", None), None
-        if connection:
-            connection[0].close()
+    def _kept(self):
+        """This thread's connection, unless the API has closed it or is about to: a POST that breaks
+        off is not sent again, since nobody knows whether it was read."""
+        kept, self._local.connection = getattr(self._local, "connection", None), None
+        if kept is None or kept[0].sock is None:
+            return kept
+        ended = select.poll()  # readable before anything was asked: that is its end
+        ended.register(kept[0].sock, select.POLLIN)
+        if time.monotonic() - self._local.answered > _KEPT_S or ended.poll(0):
+            kept[0].close()
+            return None
+        return kept
+
+    def take(self):
+        """This thread's connection, for as long as an answer is read from it: what is asked
+        meanwhile has another one."""
+        connection, self._local.connection = self._local.connection, None
+        return connection
+
+    def give_back(self, connection):
+        self._local.connection, self._local.answered = connection, time.monotonic()
 
 
 def _encode_line(values):
@@ -388,6 +407,7 @@ class _Follow:
 
     def _some(self, query):
         response = self._api.open("GET", self._path + query)
+        connection = self._api.take()
         complete = False
         try:
             printed = {"stdout": [], "stderr": []}
@@ -401,11 +421,12 @@ class _Follow:
                                      b"".join(printed["stderr"]))
                     printed = {"stdout": [], "stderr": []}
             complete = True
+            self._api.give_back(connection)
         except (OSError, http.client.HTTPException):
             time.sleep(0.25)  # cut: what is missing is asked for again
         finally:
             if not complete:
-                self._api.drop()
+                connection[0].close()
 
     def _mark(self, task):
         self._holes.discard(task)
@@ -506,6 +527,7 @@ class Grid:
         self._name, self._python = name, python or sys.executable
         self._functions = _Functions()
         self._campaigns, self._open, self._lock = [], {}, threading.Lock()
+        self._shut = False
 
     def __enter__(self):
         return self
@@ -599,6 +621,8 @@ class Grid:
         item = self._functions.pack_item(args, kwargs)
         future = concurrent.futures.Future()
         with self._lock:
+            if self._shut:
+                raise RuntimeError("the grid was shut down")
             calls = self._open.get(function)
             if calls is None:
                 calls = self._open[function] = _Calls(self, function)
@@ -607,16 +631,28 @@ class Grid:
 
     def cancel(self):
         """Cancels all campaigns of this object."""
-        for calls in self._open.values():
+        for calls in self._all_open():
             calls.stop()
         for campaign in self._campaigns:
             campaign.cancel()
 
     def shutdown(self, wait=True):
-        for calls in list(self._open.values()):
+        with self._lock:
+            self._shut = True
+        for calls in self._all_open():
             calls.close(wait)
         if wait:
             self._functions.clean()
+
+    def _all_open(self):
+        with self._lock:
+            return list(self._open.values())
+
+    def _forget(self, function, calls):
+        """They take no more: the next submit() begins others."""
+        with self._lock:
+            if self._open.get(function) is calls:
+                del self._open[function]
 
 
 class _Calls:
@@ -633,8 +669,6 @@ class _Calls:
 
     def add(self, item, future):
         with self._wake:
-            if self._closed:
-                raise RuntimeError("the grid was shut down")
             self._new.append((item, future))
             self._wake.notify()
 
@@ -665,11 +699,11 @@ class _Calls:
         try:
             while True:
                 taken = self._take()
+                self._sent += [future for _, future in taken]
                 if self._stopped:
                     break
                 if taken:
                     items = [item for item, _ in taken]
-                    self._sent += [future for _, future in taken]
                     self._left += len(taken)
                     if campaign is None:
                         campaign = self._grid._call(self._function, items)
@@ -705,6 +739,7 @@ class _Calls:
                 self._wake.wait(0.05)
 
     def _fail(self, error):
+        self._grid._forget(self._function, self)  # first: nothing is added after what follows
         for future in self._sent:
             if future is not None and not future.done():
                 future.set_exception(error)

@@ -47,6 +47,13 @@ SELECT 'cigri_cluster_up', c.name, '', (s.answered_at IS NOT NULL AND s.failing_
 FROM clusters AS c LEFT JOIN cluster_status AS s ON s.cluster_id = c.id
 WHERE c.enabled
 UNION ALL
+SELECT 'cigri_cluster_served', c.name, '', (r.id IS NOT NULL)::int
+FROM clusters AS c LEFT JOIN cluster_leases AS l ON l.cluster_id = c.id
+LEFT JOIN living_runners AS r ON r.id = l.runner_id
+WHERE c.enabled
+UNION ALL
+SELECT 'cigri_runners', '', '', count(*) FROM living_runners
+UNION ALL
 SELECT 'cigri_cluster_drained', name, '', drained::int FROM clusters
 UNION ALL
 SELECT 'cigri_campaigns', s.state, '', count(c.id)

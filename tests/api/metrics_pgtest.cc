@@ -98,6 +98,31 @@ TEST_F(MetricsPgTest, HaveThePresentNumbersOfTheGrid) {
   EXPECT_EQ(Ask("", "GET", "/metrics").status, 403) << "who may see campaigns may see their number";
 }
 
+// Also when its row has a term left: the session of one that was killed is gone at once.
+TEST_F(MetricsPgTest, SayWhetherARunnerServes) {
+  Sql("DELETE FROM runners");
+  EXPECT_THAT(Text(), testing::AllOf(HasSubstr("cigri_runners 0\n"),
+                                     HasSubstr("cigri_cluster_served{cluster=\"alpha\"} 0\n")));
+  auto session = std::make_unique<pqxx::connection>(conninfo());
+  Sql("INSERT INTO runners (id, host, home, pid, session, ends_at) VALUES "
+      "('a', 'h', 'h:/', 1, " +
+      std::to_string(session->backendpid()) +
+      ", 'infinity');"
+      "INSERT INTO cluster_leases (cluster_id, epoch, runner_id) VALUES (1, 1, 'a') "
+      "ON CONFLICT (cluster_id) DO UPDATE SET runner_id = 'a'");
+  const auto served = testing::AllOf(HasSubstr("cigri_runners 1\n"),
+                                     HasSubstr("cigri_cluster_served{cluster=\"alpha\"} 1\n"),
+                                     HasSubstr("cigri_cluster_served{cluster=\"beta\"} 0\n"));
+  std::string text;
+  EXPECT_TRUE(Await([&] { return testing::Matches(served)(text = Text()); })) << text;
+  session.reset();
+  EXPECT_TRUE(Await([&] {
+    text = Text();
+    return text.find("cigri_runners 0\n") != text.npos &&
+           text.find("cigri_cluster_served{cluster=\"alpha\"} 0\n") != text.npos;
+  })) << text;
+}
+
 TEST_F(MetricsPgTest, CountersOfEndsOnlyRiseAndCountNoOldOnes) {
   Ended("now() - interval '3 hours'", 50, 50);
   Text();

@@ -530,5 +530,52 @@ TEST(GridsubTest, TheApiOfAnotherHostIsReachedThroughSsh) {
   EXPECT_EQ(Gridsub(api, "--api 'ssh://-oProxyCommand=id' " + file, "", before).code, 78);
 }
 
+// Who says no socket reaches the packaged API, else that of a grid that root has started.
+TEST(GridsubTest, TheUsualSocketsOfAnotherHostAreFound) {
+  FakeApi api;
+  std::filesystem::create_directory(api.folder() + "/bin");
+  // As ssh does: takes each connection, and closes it when there is no socket at the other end.
+  api.Write("bin/ssh", R"(#!/usr/bin/python3
+import os, socket, sys, threading
+def copy(a, b):
+    for data in iter(lambda: a.recv(65536), b""):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+def serve(near, path):
+    while True:
+        one, far = near.accept()[0], socket.socket(socket.AF_UNIX)
+        try:
+            far.connect("far" + path)
+        except OSError:
+            one.close()
+            continue
+        threading.Thread(target=copy, args=(one, far), daemon=True).start()
+        threading.Thread(target=copy, args=(far, one), daemon=True).start()
+for flag, forward in zip(sys.argv, sys.argv[1:]):
+    if flag == "-L":
+        near = socket.socket(socket.AF_UNIX)
+        near.bind(forward.split(":")[0])
+        near.listen()
+        threading.Thread(target=serve, args=(near, forward.split(":")[1]), daemon=True).start()
+threading.Event().wait()
+)");
+  std::filesystem::permissions(api.folder() + "/bin/ssh", std::filesystem::perms::owner_all);
+  const auto file = api.Write("a.json", kJdl);
+  const auto far = api.folder() + "/far", before = "PATH=" + api.folder() + "/bin:$PATH";
+  for (const std::string path : {"/run/cigri", "/var/lib/cigri/run"}) {
+    std::filesystem::remove_all(far);
+    std::filesystem::create_directories(far + path);
+    std::filesystem::create_symlink(api.socket(), far + path + "/api.sock");
+    const auto ran = Gridsub(api, "--api ssh://far " + file, "", before);
+    EXPECT_EQ(ran.out, kSubmitted) << path << ran.err;
+  }
+  std::filesystem::remove_all(far);
+  const auto none = Gridsub(api, "--api ssh://far " + file, "", before);
+  EXPECT_EQ(none.code, 69);
+  EXPECT_NE(none.err.find("neither /run/cigri/api.sock nor /var/lib/cigri/run/api.sock answers"),
+            std::string::npos)
+      << none.err;
+}
+
 }  // namespace
 }  // namespace cigri::gridsub

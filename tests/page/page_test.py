@@ -275,6 +275,22 @@ def an_expected_end_is_shown_with_how_often_such_ones_held(page):
     b.await_text("40 done", 90)
 
 
+def an_act_without_an_answer_is_not_said_to_be_repeated(page):
+    b, grid = page.browser, page.grid
+    id_ = grid.submit("--name", "unanswered", "--", "sleep", "{}", ":::", "300")
+    page.view(f"#/c/{id_}", "Where it runs")
+    b.run("""const real = window.fetch; window.fetch = (path, how) => {
+        if (how.method === 'GET') return real(path, how);
+        window.fetch = real;
+        return Promise.reject(new TypeError('the connection is lost')); };""")
+    b.click("Hold")
+    b.click("Hold this campaign", "dialog[open]")
+    b.await_text("No answer came: it may be done, or not")
+    assert "asks again" not in b.text(), "nothing repeats it"
+    b.click("Leave it", "dialog[open]")
+    grid.run("griddel", str(id_))
+
+
 def a_cluster_that_fails_is_shown_and_so_is_its_return(page):
     b, grid = page.browser, page.grid
     id_ = grid.submit("--", "sleep", "{}", ":::", *["200"] * 8)
@@ -562,6 +578,7 @@ TESTS = [the_page_is_small, without_a_registry_the_build_goes_on_without_the_pag
          failures_are_one_row_and_one_button_runs_them_again,
          an_expected_end_is_shown_with_how_often_such_ones_held,
          what_does_not_move_waits_at_the_api, the_address_is_the_state,
+         an_act_without_an_answer_is_not_said_to_be_repeated,
          a_cluster_that_fails_is_shown_and_so_is_its_return, keys_do_what_the_list_of_keys_says,
          operators_see_the_grid_and_drain_a_cluster, operators_see_what_a_change_would_bring,
          operators_see_what_is_due_and_had,

@@ -112,5 +112,68 @@ TEST_F(PythonTest, AnExceptionInTheBlockCancelsWhatRuns) {
   EXPECT_EQ(ran.code, 7) << ran.err;
 }
 
+// The API closes a connection that has asked nothing for some seconds, and a POST on it broke off.
+TEST_F(PythonTest, AScriptThatPausesForLongSubmitsAgain) {
+  const auto ran = Python(
+      "import select\nconnected = []\nconnect = cigri._UnixConnection.connect\n"
+      "def kept(connection):\n    connect(connection)\n"
+      "    connected.append(connection.sock)\n"
+      "def pause():\n    while connected:\n        sock = connected.pop()\n"
+      "        if sock.fileno() >= 0:\n            select.select([sock], [], [])\n"
+      "cigri._UnixConnection.connect = kept\n"
+      "def f(x):\n    return x\n",
+      "        grid._clusters = ['alpha']\n"  // no GET first, which is asked again
+      "        print(grid.submit(f, 1).result())\n"
+      "        grid.campaign(['true']).wait()\n"
+      "        pause()\n"
+      "        print(grid.submit(f, 2).result())\n"
+      "        print(grid.campaign(['true']).wait()['ok'])\n");
+  EXPECT_EQ(ran.out, "1\n2\nTrue\n") << ran.err;
+}
+
+// Nobody took the calls that came after a failed one.
+TEST_F(PythonTest, AfterAFailureTheSameFunctionIsSubmittedAgain) {
+  const auto ran =
+      Python("import time\ndef f(x):\n    time.sleep(x)\n    return x\n",
+             "        grid._clusters = ['nowhere']\n"
+             "        try:\n            grid.submit(f, 0).result(30)\n"
+             "        except cigri.ApiError as e:\n            print('nowhere' in str(e))\n"
+             "        grid._clusters = None\n"
+             "        print(grid.submit(f, 0).result(30))\n"
+             "        long = grid.submit(f, 300)\n"
+             "        grid.cancel()\n"
+             "        try:\n            long.result(30)\n"
+             "        except cigri.TaskFailed as e:\n            print(e)\n"
+             "        print(grid.submit(f, 0).result(30))\n"
+             "        grid.shutdown()\n"
+             "        try:\n            grid.submit(len, '')\n"
+             "        except RuntimeError as e:\n            print(e)\n");
+  EXPECT_EQ(ran.out, "True\n0\nthe campaign was cancelled\n0\nthe grid was shut down\n") << ran.err;
+}
+
+// It took the connection on which the results came: the rest of them was lost.
+TEST_F(PythonTest, ACampaignInALoopOverResultsDoesNotCutThem) {
+  const auto ran = Python("",
+                          "        c = grid.campaign(['echo', '{}'], range(4))\n"
+                          "        c.wait()\n"
+                          "        for r in c.results(in_order=True):\n"
+                          "            again = grid.campaign(['true'], clusters={'alpha': {}})\n"
+                          "            print(r.stdout, again.wait()['ok'])\n");
+  EXPECT_EQ(ran.out, "b'0\\n' True\nb'1\\n' True\nb'2\\n' True\nb'3\\n' True\n") << ran.err;
+}
+
+TEST_F(PythonTest, AnAddressThatOnlyTheToolsTakeIsRefusedWithAWayThatWorks) {
+  for (const std::string address : {"ssh://far", "unix:/a.sock, unix:/b.sock"}) {
+    const auto ran = grid().Run({"/usr/bin/env", "CIGRI_API=" + address,
+                                 "PYTHONPATH=" CIGRI_SOURCE_DIR "/python", "/usr/bin/python3", "-B",
+                                 "-c", "import cigri; cigri.Grid()"});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find("ApiError: $CIGRI_API, '" + address + "', is none that Python takes"),
+              std::string::npos)
+        << ran.err;
+    EXPECT_NE(ran.err.find("ssh -N -L /MY/api.sock:"), std::string::npos) << ran.err;
+  }
+}
+
 }  // namespace
 }  // namespace cigri::test

@@ -17,8 +17,6 @@
 namespace cigri::tools {
 namespace {
 
-constexpr const char* kSiteSocket = "/run/cigri/api.sock";
-
 // Of one's own grid, else of the site, whose users need no configuration.
 std::string DefaultSocket() {
   const std::string own = CigriHome() + "/run/api.sock";

@@ -13,15 +13,18 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "http/client.h"
 #include "process/spawn.h"
 
 namespace cigri::tools {
 namespace {
 
-constexpr char kUsualSocket[] = "/var/lib/cigri/run/api.sock";
+// Of a grid that root has started: it serves all users of its host, too.
+constexpr char kRootsSocket[] = "/var/lib/cigri/run/api.sock";
 
 std::mutex open_mutex;
 std::set<SshTunnel*> open_tunnels;
@@ -37,12 +40,19 @@ bool Connects(const std::string& path) {
   return ok;
 }
 
+// ssh takes our connection before it knows whether there is a socket at the other end.
+bool AnswersThere(const std::string& path) {
+  return http::Client(http::Endpoint::Parse("unix:" + path), {}).Get("/health").outcome ==
+         http::Outcome::kAnswered;
+}
+
 }  // namespace
 
 SshTunnel::SshTunnel(const std::string& url) {
   std::string rest = url.substr(std::strlen("ssh://"));
   const auto slash = rest.find('/');
-  const std::string remote = slash == rest.npos ? kUsualSocket : rest.substr(slash);
+  std::vector<std::string> remote = {kRootsSocket, kSiteSocket};
+  if (slash != rest.npos) remote = {rest.substr(slash)};
   rest.resize(std::min(slash, rest.size()));
   if (rest.empty() || rest[0] == '-' || rest.find_first_of(" \t'\"") != rest.npos)
     throw Fatal(kExitConfig, "\"" + url + "\" is no address of an API",
@@ -51,22 +61,37 @@ SshTunnel::SshTunnel(const std::string& url) {
   if (mkdtemp(folder) == nullptr)
     throw Fatal(kExitUnavailable, std::string("cannot make a folder in /tmp: ") + strerror(errno));
   folder_ = folder;
-  socket_ = folder_ + "/api.sock";
-  Start("ssh://" + rest, remote);
-  AwaitSocket(url);
+  std::vector<std::string> forwards;
+  for (const auto& path : remote) {
+    socket_ = folder_ + "/" + std::to_string(forwards.size()) + ".sock";
+    forwards.push_back(socket_ + ":" + path);
+  }
+  Start("ssh://" + rest, forwards);
+  AwaitSocket(url);  // ssh makes them in this order: the others are there, too
+  if (forwards.size() > 1 && !AnswersThere(socket_)) {
+    socket_ = folder_ + "/0.sock";
+    if (!AnswersThere(socket_)) {
+      End();
+      throw Fatal(kExitUnavailable,
+                  "no API at " + url + ": neither " + kSiteSocket + " nor " + kRootsSocket +
+                      " answers there",
+                  "ssh://HOST/PATH names another socket");
+    }
+  }
   const std::lock_guard lock(open_mutex);
   open_tunnels.insert(this);
 }
 
-void SshTunnel::Start(const std::string& destination, const std::string& remote_socket) {
-  const std::string forward = socket_ + ":" + remote_socket;
+void SshTunnel::Start(const std::string& destination, const std::vector<std::string>& forwards) {
+  std::vector<std::string> argv = {
+      "ssh", "-o", "StreamLocalBindUnlink=yes", "-o", "ExitOnForwardFailure=yes", "-N"};
+  for (const auto& forward : forwards) argv.insert(argv.end(), {"-L", forward});
+  argv.insert(argv.end(), {"--", destination});
   process::SpawnOptions options;
   options.out = STDERR_FILENO;  // our standard output is for answers only
   options.death_signal = SIGTERM;
   try {
-    pid_ = process::Spawn({"ssh", "-o", "StreamLocalBindUnlink=yes", "-o",
-                           "ExitOnForwardFailure=yes", "-N", "-L", forward, "--", destination},
-                          options);
+    pid_ = process::Spawn(argv, options);
   } catch (const process::StartError& e) {
     End();
     throw Fatal(kExitUnavailable, e.what());

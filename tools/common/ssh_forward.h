@@ -3,14 +3,19 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace cigri::tools {
+
+/// Where the API of an installed grid listens, for all users of its host.
+inline constexpr char kSiteSocket[] = "/run/cigri/api.sock";
 
 /// `ssh -N -L <own socket>:<remote socket> host`, for as long as the object lives; it dies with
 /// us. The kernel of the other host says there who we are: the user that ssh logged in as.
 class SshTunnel {
  public:
-  /// `url`: ssh://[user@]host[:port][/path/of/socket]; without a path /var/lib/cigri/run/api.sock.
+  /// `url`: ssh://[user@]host[:port][/path/of/socket]; without a path /run/cigri/api.sock,
+  /// else, when nothing answers there, /var/lib/cigri/run/api.sock.
   /// Throws Fatal(kExitUnavailable) when ssh ends, Fatal(kExitConfig) for a bad address.
   explicit SshTunnel(const std::string& url);
   ~SshTunnel();
@@ -21,7 +26,7 @@ class SshTunnel {
   static void EndAll();
 
  private:
-  void Start(const std::string& destination, const std::string& remote_socket);
+  void Start(const std::string& destination, const std::vector<std::string>& forwards);
   void AwaitSocket(const std::string& url);
   void End();
   std::string folder_, socket_;

@@ -116,7 +116,7 @@ function Page() {
         <form onSubmit={find} role="search"><label>find <input type="search" name="q" key={query.q} defaultValue={query.q} placeholder="/" size={12} /></label></form></>}
       <span class="who">{me?.user ? <>{me.user}{me.operator && <span class="quiet"> operator</span>}{token.get() && <> <button class="plain" onClick={leave}>log out</button></>}</> : ""} <Live /> <button class="plain" onClick={() => help.current.showModal()} aria-label="Keys">?</button></span></header>
     <Notice />
-    {!me ? <main>{who.error ? <Problem error={who.error} /> : ""}</main> : me.user ? <main key={parts.slice(0, 4).join("/")}>{viewOf(parts, me)}</main> : <LogIn done={who.again} />}
+    {!me ? <main>{who.error ? <Problem error={who.error} again /> : ""}</main> : me.user ? <main key={parts.slice(0, 4).join("/")}>{viewOf(parts, me)}</main> : <LogIn done={who.again} />}
     <footer>{location.href} at {day(new Date())} {clock(new Date())}</footer>
     <dialog ref={help} aria-label="Keys"><h2>Keys</h2><dl class="keys">{keys.map(([k, what]) => <><dt><kbd>{k}</kbd></dt><dd>{what}</dd></>)}
       {views.filter((v) => v.operator && me?.operator).map((v) => <><dt><kbd>g {v.key}</kbd></dt><dd>{v.name.toLowerCase()}</dd></>)}</dl>

@@ -26,10 +26,10 @@ const columns = [
   { label: "ends", value: endOf, from: "middle" },
 ];
 
-function NeedYou({ items }) {
+function NeedYou({ items, total }) {
   const rows = items.filter((c) => (c.failed_jobs > 0 || c.state_reason) && c.state !== "cancelled");
   if (!rows.length) return null;
-  return <><h2>{rows.length === 1 ? "1 needs you" : `${rows.length} need you`}</h2>
+  return <><h2>{rows.length === 1 ? "1 needs you" : `${rows.length} need you`}{total > items.length && <span class="quiet"> of the newest {items.length}</span>}</h2>
     <Table name="need-you" caption="Campaigns that need their user" files={false} rows={rows.slice(0, 10)} link={(c) => link(["c", c.id])} columns={[
       { key: "id", label: "id", num: true }, { key: "name", label: "name" },
       { label: "why", cell: (c) => <span class="bad">{c.state_reason ?? `${many(c.failed_jobs, "task")} failed`}</span> }]} /></>;
@@ -44,7 +44,7 @@ export function Mine({ me }) {
   const list = useData(`/campaigns?${asked}`, { live: 1 }), { items = [], total = 0 } = list.data ?? {};
   const filtered = query.q || query.state || everybody;
   return <>
-    {from === 0 && <NeedYou items={items} />}
+    {from === 0 && <NeedYou items={items} total={total} />}
     <div class="row"><h2>{everybody ? "All campaigns" : query.user && query.user !== me.user ? `Campaigns of ${query.user}` : "My campaigns"}</h2>
       <label>of <select value={everybody ? "all" : ""} onChange={(e) => change({ user: e.currentTarget.value, from: "" })}><option value="">me</option><option value="all">everybody</option></select></label>
       <label>state <select value={query.state ?? ""} onChange={(e) => change({ state: e.currentTarget.value, from: "" })}><option value="">any</option>

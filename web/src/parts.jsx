@@ -7,13 +7,16 @@ import { clock, day, n } from "./words.js";
 export function Shown({ of, what, empty, children }) {
   const [slow, setSlow] = useState(false);
   useEffect(() => { const t = setTimeout(() => setSlow(true), 300); return () => clearTimeout(t); }, []);
-  const problem = of.error && <Problem error={of.error} stale={of.data !== undefined} />;
+  const problem = of.error && <Problem error={of.error} again stale={of.data !== undefined} />;
   if (of.data === undefined) return problem ?? <p class="quiet">{slow ? `asking for ${what}` : ""}</p>;
   return <>{problem}{empty || children}</>;
 }
 
-export function Problem({ error, stale }) {
-  const words = error.status === undefined ? "The API does not answer; this page asks again." : `${error.message}.`;
+// again: the page asks until there is an answer; acted: what was asked may have been done all the same.
+export function Problem({ error, stale, again, acted }) {
+  const lost = acted ? "No answer came: it may be done, or not. Nothing is sent again; look before you do it once more."
+    : `The API does not answer${again ? "; this page asks again" : ""}.`;
+  const words = error.status === undefined ? lost : `${error.message}.`;
   return <p role="alert" class="bad">{words} {error.hint && <span class="quiet">{error.hint}</span>}{stale && " What follows was known before."}</p>;
 }
 
@@ -82,7 +85,7 @@ export function Act({ label, title, says, typed, act, done, danger, children }) 
     <dialog ref={dialog} aria-label={title ?? label}><form method="dialog" onSubmit={run}>
       <h2>{title ?? label}</h2><div>{says}</div>{children}
       {typed && <label>Type {typed} to go on <input value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
-      {state.error && <Problem error={state.error} />}
+      {state.error && <Problem error={state.error} acted />}
       <p class="row"><button type="submit" class={danger ? "danger" : "main"} disabled={state.busy || (typed && text !== String(typed))}>{title ?? label}</button>
         <button type="button" onClick={() => dialog.current.close()}>Leave it</button></p>
     </form></dialog></>;

@@ -52,6 +52,8 @@ const Described kDescribed[] = {
      "Time since the last complete poll of a cluster."},
     {"cigri_cluster_up", kGauge, {"cluster"}, "Whether the API of a cluster answers."},
     {"cigri_cluster_drained", kGauge, {"cluster"}, "Whether an operator has drained a cluster."},
+    {"cigri_cluster_served", kGauge, {"cluster"}, "Whether a living runner has a cluster."},
+    {"cigri_runners", kGauge, {}, "Living runners, of all hosts."},
     {"cigri_campaigns", kGauge, {"state"}, "Campaigns that are not over."},
     {"cigri_tasks_waiting", kGauge, {}, "Tasks that were never sent."},
     {"cigri_tasks_oldest_unsent_age_seconds",
