@@ -1,6 +1,7 @@
 #include "runner/runner.h"
 
 #include "core/log.h"
+#include "runner/cluster_session.h"
 
 namespace cigri::runner {
 
@@ -9,7 +10,24 @@ constexpr int kSessions = 8;
 constexpr std::chrono::seconds kLoadEvery{1}, kIdle{20};
 }  // namespace
 
+// A thread of its own renews the leases: a runner whose passes all fail would keep its clusters,
+// and nothing would be sent there. In an outage of the database no other runner would do better.
 void Runner::Pass(module::Step& step) {
+  try {
+    Work(step);
+    failing_since_.reset();
+  } catch (const module::StaleEpoch&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (IsOutage(e)) throw;
+    const auto now = Clock::now();
+    if (!failing_since_) failing_since_ = now;
+    if (now - *failing_since_ < patience_) throw;
+    throw module::StaleEpoch(std::string("its passes fail, others get its clusters: ") + e.what());
+  }
+}
+
+void Runner::Work(module::Step& step) {
   if (!shared_) Start(step);
   if (step.fresh) loaded_at_ = {};
   if (shared_->stale || leases_->lost())
@@ -42,16 +60,19 @@ void Runner::GiveClusters() {
 
 // Once: the threads of clusters outlive sessions of the database, also one that awaits an answer.
 void Runner::Start(module::Step& step) {
-  if (!leases_)
-    leases_ = std::make_unique<Leases>(step.conninfo, module::TermOf(step.config), step.waker);
-  if (!relay_)
-    relay_ = std::make_unique<RelayServer>(step.conninfo, HostName() + ":" + CigriHome());
+  const int send_window_s = static_cast<int>(step.config.GetInt("SEND_WINDOW", 10, 2, 300));
   std::string grid_id;
   {
     db::Tx tx(step.db);
     grid_id = GridId(tx);
+    // What each pass reads: whoever cannot read it takes no cluster.
+    ClustersWithWork(tx);
+    clusterdb::LoadClusters(tx);
   }
-  const int send_window_s = static_cast<int>(step.config.GetInt("SEND_WINDOW", 10, 2, 300));
+  if (!leases_)
+    leases_ = std::make_unique<Leases>(step.conninfo, module::TermOf(step.config), step.waker);
+  if (!relay_)
+    relay_ = std::make_unique<RelayServer>(step.conninfo, HostName() + ":" + CigriHome());
   shared_.reset(new Shared{{step.conninfo, "cigri runner", kSessions},
                            grid_id,
                            step.epoch,

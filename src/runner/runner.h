@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -16,9 +17,12 @@ namespace cigri::runner {
 /// them.
 class Runner {
  public:
-  explicit Runner(clusterdb::DriverFactory make_driver = {}) : make_driver_(std::move(make_driver)) {}
+  /// `patience`: how long passes may fail before others get its clusters.
+  explicit Runner(clusterdb::DriverFactory make_driver = {},
+                  Clock::duration patience = std::chrono::seconds(30))
+      : make_driver_(std::move(make_driver)), patience_(patience) {}
 
-  /// Throws StaleEpoch when another runner has taken a cluster of this one.
+  /// Throws StaleEpoch when another runner has taken a cluster of this one, or is to take all.
   void Pass(module::Step& step);
 
  private:
@@ -27,6 +31,7 @@ class Runner {
     std::int64_t lease = 0;
     std::unique_ptr<ClusterRunner> runner;
   };
+  void Work(module::Step& step);
   void Start(module::Step& step);
   void GiveClusters();
   void Refresh(db::Tx& tx);
@@ -34,6 +39,8 @@ class Runner {
   void StartThread(const clusterdb::ClusterRow& row, std::int64_t lease);
 
   clusterdb::DriverFactory make_driver_;
+  Clock::duration patience_;
+  std::optional<Clock::time_point> failing_since_{};
   std::unique_ptr<Leases> leases_;      // as long as the process
   std::unique_ptr<RelayServer> relay_;  // likewise
   std::unique_ptr<Shared> shared_;

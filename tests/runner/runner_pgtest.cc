@@ -52,6 +52,36 @@ class RunnerPgTest : public test::RowsTest {
   std::int64_t number_ = 0;
 };
 
+TEST_F(RunnerPgTest, ARunnerWhosePassesFailGivesItsClustersAway) {
+  GivenClusters(1);
+  runner_ = std::make_unique<Runner>(clusterdb::DriverFactory(), std::chrono::milliseconds(200));
+  Pass();
+  EXPECT_EQ(Count("cluster_leases AS l JOIN living_runners AS r ON r.id = l.runner_id"), 1);
+  Sql("ALTER TABLE grants RENAME TO gone");
+  EXPECT_THROW(Pass(), db::SqlError) << "once is no reason";
+  EXPECT_TRUE(Await([&] {
+    try {
+      Pass();
+    } catch (const db::SqlError&) {
+      return false;
+    } catch (const module::StaleEpoch&) {
+      return true;  // and the process ends
+    }
+    return false;
+  }));
+  runner_ = std::make_unique<Runner>();
+  EXPECT_EQ(Count("living_runners"), 0);
+  EXPECT_THROW(Pass(), db::SqlError);
+  EXPECT_EQ(Count("living_runners"), 0) << "the next process takes nothing either";
+}
+
+TEST_F(RunnerPgTest, AWrongSettingTakesNoCluster) {
+  GivenClusters(1);
+  config_.Set("SEND_WINDOW", "1");
+  EXPECT_THROW(Pass(), Fatal);
+  EXPECT_EQ(Count("living_runners"), 0);
+}
+
 TEST_F(RunnerPgTest, APassSubmitsWhatThePlanGrantsOnEveryCluster) {
   GivenClusters(10);
   const auto campaign = GivenCampaign({.ntasks = 100, .clusters = 10});
