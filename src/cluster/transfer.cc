@@ -20,7 +20,7 @@ struct TransferKind {
   const char* put;
   const char* version;  ///< prints what changes when the content does
   const char* missing;  ///< how `get` and `version` end when nothing is there: "CODE:STDERR"
-  bool puts_folders;    ///< else each of its files is sent
+  const char* sent;     ///< of a folder, each with a `put`, in words of find; "": it as a whole
   bool gets_folders;
   bool encodes;         ///< names are parts of a URL
 };
@@ -29,14 +29,15 @@ constexpr TransferKind kKinds[] = {
     {.name = "cp",
      .get = R"sh([ -e "$from" ] || { echo "No such file: $from" >&2; return 1; }
   cp -RLp OPTIONS -- "$from" "$to" && cigri_same "$from" "$to")sh",
-     .put = R"sh(part=$to.cigri-$CIGRI_JOB_ID
+     .put = R"sh([ ! -d "$from" ] || { mkdir -p -- "$to"; return; }
+  part=$to.cigri-$CIGRI_JOB_ID
   mkdir -p -- "$(dirname -- "$to")" && cp -p OPTIONS -- "$from" "$part" &&
     cigri_same "$from" "$part" && mv -fT -- "$part" "$to" ||
     { rm -f -- "$part"; false; })sh",
      .version = R"sh([ -e "$from" ] || { echo "No such file: $from" >&2; return 1; }
   find -L "$from" -printf '%P %s %T@\n' | sort)sh",
      .missing = "1:'No such file'*",
-     .puts_folders = false,
+     .sent = "-type f -o -type d -empty",
      .gets_folders = true,
      .encodes = false},
     // rsync compares the checksum of each file that it has sent, and renames it then.
@@ -45,7 +46,7 @@ constexpr TransferKind kKinds[] = {
      .put = R"sh(rsync -rLts --mkpath OPTIONS -- "$from$d" "$to$d")sh",
      .version = R"sh(rsync -rLs --list-only OPTIONS -- "$from$d")sh",
      .missing = "23:*'No such file'*",
-     .puts_folders = true,
+     .sent = "",
      .gets_folders = true,
      .encodes = false},
     // An object appears when it is whole. S3 compares the sha256 that is signed with what it gets.
@@ -58,7 +59,7 @@ constexpr TransferKind kKinds[] = {
   -- "$from" >"$cigri_job/head" || return
   grep -i '^etag:\|^last-modified:\|^content-length:' "$cigri_job/head")sh",
      .missing = "22:*404*",
-     .puts_folders = false,
+     .sent = "-type f",
      .gets_folders = false,
      .encodes = true},
     {.name = "irods",
@@ -66,7 +67,7 @@ constexpr TransferKind kKinds[] = {
      .put = R"sh(imkdir -p "$(dirname -- "$to")" && iput -K -f -r OPTIONS "$from" "$to")sh",
      .version = R"sh(ils -lr "$from")sh",
      .missing = "*'does not exist'*|*OBJ_PATH_DOES_NOT_EXIST*",
-     .puts_folders = true,
+     .sent = "",
      .gets_folders = true,
      .encodes = false},
 };
@@ -79,7 +80,7 @@ constexpr char kLibrary[] = R"sh(
 cigri_die() { cigri_code=$1; shift; echo "cigri: $*" >&2; exit "$cigri_code"; }
 cigri_sum() {
   if [ -d "$1" ]; then
-    (cd "$1" && find . -type f -exec sha256sum {} + | LC_ALL=C sort | sha256sum)
+    (cd "$1" && find -L . -type f -exec sha256sum {} + | LC_ALL=C sort | sha256sum)
   else
     sha256sum <"$1"
   fi | cut -c1-64
@@ -253,8 +254,13 @@ cigri_out() {
   case $1 in
     *d*)
       d=/
-      if [ -n "EACH_FILE" ]; then
-        (cd "$2" && find . -type f) >"$cigri_job/files"
+      if [ -n "SENT" ]; then
+        # Links are followed, as rsync does; one that leads nowhere is no output.
+        (cd "$2" && find -L . SENT) >"$cigri_job/files" 2>"$cigri_job/errors" || {
+          cigri_unsent="$3: $(cigri_why)"; return; }
+        cigri_lost=$(cd "$2" && find -L . -type l | head -n 1)
+        [ -z "$cigri_lost" ] || {
+          cigri_unwritten="$cigri_unwritten $2/${cigri_lost#./}"; return; }
         while IFS= read -r cigri_file; do
           cigri_try put "$2/$cigri_file" "$3/${cigri_file#./}" ||
             { cigri_unsent="$3: $(cigri_why)"; break; }
@@ -362,7 +368,7 @@ std::string TransferSetup(const TransferSettings& s) {
            {"MISSING", kind->missing},
            {"TRIES", std::to_string(s.tries)},
            {"CACHE_KB", std::to_string(std::int64_t{s.cache_mb} * 1024)},
-           {"EACH_FILE", kind->puts_folders ? "" : "1"},
+           {"SENT", kind->sent},
            {"KIND", kind->name}})
     text = ReplaceAll(text, word, value);
   for (const auto& [name, lines] : std::initializer_list<std::pair<const char*, const char*>>{

@@ -114,6 +114,24 @@ TEST_F(TransferTest, FoldersTravelAsAWhole) {
   EXPECT_EQ(Text(Store("copy/deep/b c")) + Text(Store("copy/new")), "23\n");
 }
 
+// Links of a folder and its empty folders were left behind, and the task was done.
+TEST_F(TransferTest, LinksAndEmptyFoldersOfAFolderTravel) {
+  Put(Store("set/a"), "1");
+  fs::create_symlink("a", Store("set/link"));
+  options_["transfer_base"] = Store();
+  EXPECT_EQ(Run({{"set/", "x/"}}, {{"x/", "copy/"}},
+                "cat x/link; mkdir -p x/deep/none x/real; echo 2 >x/real/f; ln -s real x/folder; "
+                "ln -s a x/again"),
+            0)
+      << err_;
+  EXPECT_EQ(out_, "1");
+  EXPECT_EQ(Text(Store("copy/again")) + Text(Store("copy/link")) + Text(Store("copy/folder/f")),
+            "112\n");
+  EXPECT_TRUE(fs::is_empty(Store("copy/deep/none")));
+  EXPECT_EQ(Run({}, {{"x/", "lost/"}}, "mkdir x; ln -s nowhere x/link"), kExitOutputMissing);
+  EXPECT_NE(err_.find("x/link"), std::string::npos) << err_;
+}
+
 TEST_F(TransferTest, AMissingInputIsTheUsersAndSaysWhich) {
   EXPECT_EQ(Run({{"nothing", "x"}}, {}, "touch ran"), kExitInputMissing);
   EXPECT_EQ(err_, "cigri: there is no input " + (dir_ / "home/nothing").string() + "\n");
