@@ -14,8 +14,6 @@
 namespace cigri::notifier {
 namespace {
 
-constexpr long kPatience_s = 20;
-
 struct Upload {
   std::string text;
   std::size_t at = 0;
@@ -83,16 +81,19 @@ List ListOf(const std::string& text) {
 }
 
 // Of SMTP and HTTP alike: 5xx, or a client's fault, will not be taken another time either.
-Delivery Perform(CURL* curl, const std::function<bool(long)>& permanent) {
+Delivery Perform(CURL* curl, std::chrono::seconds patience,
+                 const std::function<bool(long)>& permanent) {
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, kPatience_s);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, static_cast<long>(patience.count()));
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
   const CURLcode code = curl_easy_perform(curl);
-  if (code == CURLE_OK) return {true, false, ""};
+  if (code == CURLE_OK) return {.sent = true};
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  return {false, permanent(status), *error != '\0' ? error : curl_easy_strerror(code)};
+  return {.permanent = permanent(status),
+          .timed_out = code == CURLE_OPERATION_TIMEDOUT,
+          .error = *error != '\0' ? error : curl_easy_strerror(code)};
 }
 
 // A password is sent over TLS alone, to the server that the certificate names. Without one, TLS is
@@ -112,10 +113,11 @@ void SetSecurity(CURL* curl, const Config& config, const std::string& mode) {
 }
 
 Delivery SendToServer(const Config& config, const Message& message, const std::string& from,
-                      std::string mail) {
+                      std::string mail, std::chrono::seconds patience) {
   const std::string mode = config.Get("NOTIFICATIONS_SMTP_TLS", "try");
   if (mode != "try" && mode != "starttls" && mode != "tls")
-    return {false, true, "NOTIFICATIONS_SMTP_TLS is \"" + mode + "\", not try, starttls or tls"};
+    return {.permanent = true,
+            .error = "NOTIFICATIONS_SMTP_TLS is \"" + mode + "\", not try, starttls or tls"};
   const bool at_once = mode == "tls";
   const std::string url =
       (at_once ? "smtps://" : "smtp://") + config.Get("NOTIFICATIONS_SMTP_SERVER") + ":" +
@@ -131,32 +133,37 @@ Delivery SendToServer(const Config& config, const Message& message, const std::s
   curl_easy_setopt(curl.get(), CURLOPT_READFUNCTION, Next);
   curl_easy_setopt(curl.get(), CURLOPT_READDATA, &upload);
   curl_easy_setopt(curl.get(), CURLOPT_UPLOAD, 1L);
-  return Perform(curl.get(), [](long status) {
+  return Perform(curl.get(), patience, [](long status) {
     return status >= 500 && status < 600 && status != 530 && status != 535;  // a wrong password
   });
 }
 
-Delivery RunWith(std::vector<std::string> words, std::string input) {
+Delivery RunWith(std::vector<std::string> words, std::string input, std::chrono::seconds patience) {
   process::Command command;
   command.argv = std::move(words);
-  command.time_limit = std::chrono::seconds(kPatience_s);
+  command.time_limit = patience;
   command.input = std::move(input);
   const auto result = process::Run(command);
-  if (result.Succeeded()) return {true, false, ""};
-  return {false, false, process::HowItEnded(command, result) + ": " + result.err.substr(0, 200)};
+  if (result.Succeeded()) return {.sent = true};
+  return {.timed_out = result.outcome == process::Outcome::kTimedOut,
+          .error = process::HowItEnded(command, result) + ": " + result.err.substr(0, 200)};
 }
 
-Delivery SendMail(const Config& config, const Message& message, const std::string& message_id) {
+Delivery SendMail(const Config& config, const Message& message, const std::string& message_id,
+                  std::chrono::seconds patience) {
   const std::string sendmail = config.Get("NOTIFICATIONS_SENDMAIL");
   if (config.Get("NOTIFICATIONS_SMTP_SERVER").empty() && sendmail.empty())
-    return {false, true,
+    return {
+        .permanent = true,
+        .error =
             "neither NOTIFICATIONS_SMTP_SERVER nor NOTIFICATIONS_SENDMAIL is set in cigri.conf"};
   if (!IsAddress(message.identity))
-    return {false, true, "\"" + message.identity + "\" is no mail address"};
+    return {.permanent = true, .error = "\"" + message.identity + "\" is no mail address"};
   const std::string from = config.Get("NOTIFICATIONS_SMTP_FROM", "cigri@localhost");
   std::string mail = Mail(from, message, message_id);
-  if (sendmail.empty()) return SendToServer(config, message, from, std::move(mail));
-  return RunWith({sendmail, "-i", "-f", from, "--", message.identity}, ReplaceAll(mail, "\r", ""));
+  if (sendmail.empty()) return SendToServer(config, message, from, std::move(mail), patience);
+  return RunWith({sendmail, "-i", "-f", from, "--", message.identity}, ReplaceAll(mail, "\r", ""),
+                 patience);
 }
 
 std::string Json(const Message& message, const std::string& message_id) {
@@ -172,7 +179,7 @@ std::string Json(const Message& message, const std::string& message_id) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Delivery PostTo(const std::string& url, const std::string& json) {
+Delivery PostTo(const std::string& url, const std::string& json, std::chrono::seconds patience) {
   const Curl curl(curl_easy_init(), curl_easy_cleanup);
   const List headers = ListOf("Content-Type: application/json");
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
@@ -183,28 +190,32 @@ Delivery PostTo(const std::string& url, const std::string& json) {
   curl_easy_setopt(
       curl.get(), CURLOPT_WRITEFUNCTION,
       +[](char*, std::size_t size, std::size_t n, void*) { return size * n; });
-  return Perform(curl.get(), [](long status) {
+  return Perform(curl.get(), patience, [](long status) {
     return status >= 400 && status < 500 && status != 408 && status != 429;
   });
 }
 
 // All that is no mail.
-Delivery HandOver(const Config& config, const Message& message, const std::string& message_id) {
+Delivery HandOver(const Config& config, const Message& message, const std::string& message_id,
+                  std::chrono::seconds patience) {
   const std::string json = Json(message, message_id);
   if (const std::string program = config.Get("NOTIFICATIONS_COMMAND"); !program.empty())
-    return RunWith({"/bin/sh", "-c", program}, json);
+    return RunWith({"/bin/sh", "-c", program}, json, patience);
   if (const std::string url = config.Get("NOTIFICATIONS_WEBHOOK"); !url.empty())
-    return PostTo(url, json);
-  return {false, true,
-          "neither NOTIFICATIONS_COMMAND nor NOTIFICATIONS_WEBHOOK is set in cigri.conf: they send " +
+    return PostTo(url, json, patience);
+  return {.permanent = true,
+          .error =
+              "neither NOTIFICATIONS_COMMAND nor NOTIFICATIONS_WEBHOOK is set in cigri.conf: "
+              "they send " +
               message.type};
 }
 
 }  // namespace
 
-Delivery Deliver(const Config& config, const Message& message, const std::string& message_id) {
-  return message.type == "mail" ? SendMail(config, message, message_id)
-                                : HandOver(config, message, message_id);
+Delivery Deliver(const Config& config, const Message& message, const std::string& message_id,
+                 std::chrono::seconds patience) {
+  return message.type == "mail" ? SendMail(config, message, message_id, patience)
+                                : HandOver(config, message, message_id, patience);
 }
 
 }  // namespace cigri::notifier

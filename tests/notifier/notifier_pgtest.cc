@@ -2,6 +2,7 @@
 // whoever dies.
 #include <netinet/in.h>
 #include <signal.h>
+#include <sql/notifications.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,12 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/text.h"
+#include "http/server.h"
 #include "notifier/notifier.h"
 #include "notifier/store.h"
-#include "http/server.h"
 #include "tests/support/await.h"
 #include "tests/support/certificate.h"
 #include "tests/support/rows.h"
@@ -342,6 +344,69 @@ TEST_F(NotifierPgTest, WhoSleepsHoldsNobodyUp) {
   Pass(notifier, true);
   Pass(notifier, true);
   EXPECT_EQ(Times(Read("sent"), "\"to\":\"asleep@site\""), 2) << "in pieces of 1,000 events";
+}
+
+TEST_F(NotifierPgTest, ACommandThatHangsHoldsNoMailUp) {
+  std::ofstream(File("sendmail")) << "#!/bin/sh\ncat >> " << File("mbox") << "\n";
+  ASSERT_EQ(::chmod(File("sendmail").c_str(), 0755), 0);
+  config_.Set("NOTIFICATIONS_SENDMAIL", File("sendmail"));
+  config_.Set("NOTIFICATIONS_COMMAND", "echo >> " + File("tried") + "; exec sleep 100");
+  Sql("INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl) OVERRIDING "
+      "SYSTEM VALUE SELECT i, 'alice', 'c', 1, 1, '{}' FROM generate_series(100, 113) AS i");
+  Subscribe("jabber", "alice@site");
+  Sql("INSERT INTO events (class, code, campaign_id, fingerprint) SELECT 'notify', "
+      "'FINISHED_CAMPAIGN', i, i::text FROM generate_series(100, 113) AS i");
+  Subscribe("mail", "alice@site.org");
+  Event("FINISHED_CAMPAIGN");
+  Sql("UPDATE user_notifications SET created_at = now() - interval '1 minute'");
+  Notifier notifier(std::chrono::seconds(1));
+  Pass(notifier);
+  EXPECT_EQ(Times(Read("tried"), "\n"), 1);
+  EXPECT_EQ(Times(Read("mbox"), "Subject: "), 15);
+  Pass(notifier);
+  EXPECT_EQ(Times(Read("tried"), "\n"), 1) << "it is left alone for a minute";
+  EXPECT_EQ(Count("notifications WHERE state = 'waiting' AND attempts = 0"), 14)
+      << "what was not tried loses no attempt";
+}
+
+// Each row once, whatever number of subscriptions an address has: blocks, as times say nothing.
+TEST_F(NotifierPgTest, WhatWaitsIsFoundInOnePieceOfWorkForEachRow) {
+  const auto blocks = [&](int campaigns) {
+    Sql("DELETE FROM user_notifications");
+    Sql("DELETE FROM campaigns WHERE id >= 100");
+    const std::string last = std::to_string(99 + campaigns);
+    Sql("INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl) OVERRIDING "
+        "SYSTEM VALUE SELECT i, 'alice', 'c', 1, 1, '{}' FROM generate_series(100, " +
+        last + ") AS i");
+    Sql("INSERT INTO user_notifications (grid_user, type, identity, severity, campaign_id) SELECT "
+        "'alice', 'jabber', 'a@site', 'low', i FROM generate_series(100, " +
+        last + ") AS i");
+    Sql("INSERT INTO notifications (subscription_id, event_id, severity, code, message) SELECT "
+        "id, id, 'high', 'X', '' FROM user_notifications");
+    Sql("ANALYZE notifications, user_notifications, campaigns");
+    const auto plan = nlohmann::json::parse(
+        Sql("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " +
+            ReplaceAll(std::string(sql::kWaitingNotifications.sql), "$1", "1000"))[0][0]
+            .c_str());
+    return plan[0]["Plan"]["Shared Hit Blocks"].get<int>();
+  };
+  const int some = blocks(200);
+  EXPECT_LT(blocks(800), 8 * some) << "four times as many: 16 times the work when it is squared";
+}
+
+TEST_F(NotifierPgTest, ANewEventHasItsOwnAttemptsInAMessageWithAnOldOne) {
+  config_.Set("NOTIFICATIONS_COMMAND", "false");
+  Subscribe("jabber", "alice@site");
+  Event("EXIT_ERROR", "job");
+  Notifier notifier;
+  Pass(notifier);
+  Sql("UPDATE notifications SET attempts = 9, not_before = now()");
+  Event("FINISHED_CAMPAIGN");
+  Pass(notifier);
+  EXPECT_EQ(States(), "failed waiting");
+  EXPECT_EQ(Count("notifications WHERE state = 'waiting' AND attempts = 1 AND not_before < now() + "
+                  "interval '3 minutes' AND error <> ''"),
+            1);
 }
 
 TEST_F(NotifierPgTest, AServerThatIsAwayIsTriedAgain) {
