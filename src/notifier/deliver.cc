@@ -190,9 +190,18 @@ Delivery PostTo(const std::string& url, const std::string& json, std::chrono::se
   curl_easy_setopt(
       curl.get(), CURLOPT_WRITEFUNCTION,
       +[](char*, std::size_t size, std::size_t n, void*) { return size * n; });
-  return Perform(curl.get(), patience, [](long status) {
+  Delivery delivery = Perform(curl.get(), patience, [](long status) {
     return status >= 400 && status < 500 && status != 408 && status != 429;
   });
+  long status = 0;
+  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+  if (!delivery.sent || (status >= 200 && status < 300)) return delivery;
+  const char* target = nullptr;  // it is not followed: a POST would arrive there without its body
+  curl_easy_getinfo(curl.get(), CURLINFO_REDIRECT_URL, &target);
+  return {.permanent = true,
+          .error = "NOTIFICATIONS_WEBHOOK answers " + std::to_string(status) +
+                   (target == nullptr ? "" : std::string(", to ") + target) +
+                   ": set it to an address that takes a POST (2xx)"};
 }
 
 // All that is no mail.

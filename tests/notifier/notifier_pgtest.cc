@@ -273,6 +273,7 @@ TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
     const std::lock_guard lock(mutex);
     bodies.push_back(request.get_header_value("Content-Type") + " " + request.body);
     response.status = status;
+    if (status == 302) response.set_header("Location", "https://login.site.org/");
   });
   std::string why;
   ASSERT_TRUE(server.BindTcp("127.0.0.1", 0, &why)) << why;
@@ -283,7 +284,8 @@ TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
               "http://127.0.0.1:" + std::to_string(server.port()) + "/hook");
   Subscribe("jabber", "alice@site");
   Event("FINISHED_CAMPAIGN");
-  for (const int answer : {503, 200}) {
+  for (const int answer : {503, 200, 302}) {
+    if (answer == 302) Event("FINISHED_CAMPAIGN");
     {
       const std::lock_guard lock(mutex);
       status = answer;
@@ -291,11 +293,14 @@ TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
     Sql("UPDATE notifications SET not_before = now()");
     Notifier notifier;
     Pass(notifier);
-    EXPECT_EQ(States(), answer == 200 ? "sent" : "waiting");
+    EXPECT_EQ(States(), answer == 503 ? "waiting" : answer == 200 ? "sent" : "sent failed");
   }
+  EXPECT_EQ(Count("notifications WHERE error LIKE '%answers 302, to https://login.site.org/: %'"),
+            1)
+      << "what points elsewhere has taken nothing";
   server.Stop();
   serving.join();
-  ASSERT_EQ(bodies.size(), 2u);
+  ASSERT_EQ(bodies.size(), 3u);
   EXPECT_EQ(bodies[1].rfind("application/json {\"campaign\":1,\"codes\":[\"FINISHED_", 0), 0u)
       << bodies[1];
 }
