@@ -23,7 +23,7 @@ std::string OneLine(const std::string& text) {
   std::string out = text;
   std::replace_if(
       out.begin(), out.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
-  return out.substr(0, 200);
+  return out.substr(0, WholeCharacters(out, 200));
 }
 
 std::string About(const Waiting& w) {

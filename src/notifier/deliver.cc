@@ -35,15 +35,15 @@ std::string Date() {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S +0000", &utc)};
 }
 
-// RFC 2047, when it must be: names of campaigns are UTF-8.
+// RFC 2047, when it must be: names of campaigns are UTF-8. An encoded word has 75 characters at
+// most, and so has its line: 18 bytes are 66, behind "Subject: ".
 std::string HeaderText(const std::string& text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= 32 && c < 127; });
   if (plain) return text;
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = std::min(at + 30, text.size());
-    while (end < text.size() && (text[end] & 0xC0) == 0x80) --end;  // whole characters
+    const std::size_t end = at + WholeCharacters(std::string_view(text).substr(at), 18);
     out += out.empty() ? "=?UTF-8?Q?" : "\r\n =?UTF-8?Q?";
     for (; at < end; ++at) {
       char hex[4];
@@ -55,22 +55,33 @@ std::string HeaderText(const std::string& text) {
   return out;
 }
 
+// Mail servers refuse lines of more than 998 bytes (RFC 5321), and an event has up to 1000
+// characters.
+std::string WithShortLines(const std::string& text) {
+  constexpr std::size_t kLine = 900;
+  std::string out;
+  for (const auto& line : Split(text, '\n')) {
+    std::string_view rest = line;
+    while (rest.size() > kLine) {
+      std::size_t end = WholeCharacters(rest, kLine);
+      if (const auto space = rest.rfind(' ', end); space != rest.npos && space > kLine / 2)
+        end = space;
+      out.append(rest.substr(0, end)) += '\n';
+      rest.remove_prefix(end);
+    }
+    out.append(rest) += '\n';
+  }
+  out.pop_back();
+  return out;
+}
+
 std::string Mail(const std::string& from, const Message& message, const std::string& message_id) {
   return "From: " + from + "\r\nTo: " + message.identity +
-         "\r\nSubject: " + HeaderText(message.subject) + "\r\nDate: " + Date() +
+         "\r\nSubject: " + HeaderText(ValidUtf8(message.subject)) + "\r\nDate: " + Date() +
          "\r\nMessage-ID: <" + message_id +
          ">\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
          "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n" +
-         ReplaceAll(ReplaceAll(ValidUtf8(message.body), "\r", ""), "\n", "\r\n");
-}
-
-// One address and nothing else: no second recipient, no parameter of SMTP.
-bool IsAddress(const std::string& text) {
-  const auto at = text.find('@');
-  return at != text.npos && at > 0 && at + 1 < text.size() && text[0] != '-' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return c > 32 && c < 127 && std::strchr("<>()[],;:\\\"", c) == nullptr;
-         });
+         ReplaceAll(WithShortLines(ReplaceAll(ValidUtf8(message.body), "\r", "")), "\n", "\r\n");
 }
 
 using Curl = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
@@ -157,7 +168,7 @@ Delivery SendMail(const Config& config, const Message& message, const std::strin
         .permanent = true,
         .error =
             "neither NOTIFICATIONS_SMTP_SERVER nor NOTIFICATIONS_SENDMAIL is set in cigri.conf"};
-  if (!IsAddress(message.identity))
+  if (!IsMailAddress(message.identity))
     return {.permanent = true, .error = "\"" + message.identity + "\" is no mail address"};
   const std::string from = config.Get("NOTIFICATIONS_SMTP_FROM", "cigri@localhost");
   std::string mail = Mail(from, message, message_id);

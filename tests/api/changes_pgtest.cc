@@ -410,6 +410,11 @@ TEST_F(ChangesPgTest, NotificationsAndTokensAreOnesOwn) {
                 json{{"identity", "a@b.org"}, {"severity", "often"}})
                 .status,
             400);
+  const auto named = Ask("alice", "POST", "/notifications/mail",
+                         json{{"identity", "Ann <a@b.org>"}, {"severity", "high"}});
+  EXPECT_EQ(named.status, 400) << "every message would fail";
+  EXPECT_NE(named.body["message"].get<std::string>().find("is no mail address"), std::string::npos)
+      << named.body;
   EXPECT_EQ(
       Ask("alice", "POST", "/notifications/pigeon", json{{"identity", "x"}, {"severity", "low"}})
           .status,

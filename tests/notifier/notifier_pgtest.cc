@@ -230,6 +230,35 @@ TEST_F(NotifierPgTest, APasswordIsSentOverTlsToTheServerOfTheCertificateAndNowhe
   EXPECT_EQ(Read("said"), "login grid wrong\nlogin grid secret\nlogin grid secret\n");
 }
 
+// It refuses lines of more than 998 bytes, as servers do.
+TEST_F(NotifierPgTest, AServerTakesALongEventAndANameThatIsNotAscii) {
+  const test::Authority authority(File("ca"));
+  authority.Issue("server");
+  const SubmissionServer server(dir_, authority);
+  ASSERT_TRUE(test::Await([&] { return Read("port").ends_with('\n'); }));
+  config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
+  config_.Set("NOTIFICATIONS_SMTP_PORT", std::string(Trim(Read("port"))));
+  config_.Set("NOTIFICATIONS_SMTP_USER", "grid");
+  config_.Set("NOTIFICATIONS_SMTP_PASSWORD", "secret");
+  config_.Set("NOTIFICATIONS_SMTP_CA", authority.ca());
+  Subscribe("mail", "alice@site.org");
+  Sql("UPDATE campaigns SET name = repeat('é', 90)");
+  Sql("INSERT INTO events (class, code, campaign_id, message, fingerprint) VALUES "
+      "('job', 'EXIT_ERROR', 1, repeat('é', 1200), 'x')");
+  Notifier notifier;
+  Pass(notifier);
+  ASSERT_EQ(States(), "sent") << Sql("SELECT error FROM notifications")[0][0].c_str();
+  const std::string mail = Read("mbox");
+  EXPECT_TRUE(IsValidUtf8(mail)) << "each line is cut between characters";
+  EXPECT_EQ(Times(mail, "\xC3\xA9"), 1000 + 90);
+  EXPECT_GT(Times(mail, "=?UTF-8?Q?"), 5);
+  for (const auto& line : Split(mail, '\n'))
+    if (line.find("=?UTF-8") != line.npos) {
+      EXPECT_LE(Trim(line).size(), 76u) << line;
+      EXPECT_EQ(Times(line, "=C3"), Times(line, "=A9")) << line;
+    }
+}
+
 TEST_F(NotifierPgTest, AServerWithoutTlsGetsNoPassword) {
   if (const char* why = WhyNoMailServer()) GTEST_SKIP() << why;
   const MailServer server(dir_);

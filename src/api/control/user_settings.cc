@@ -84,8 +84,9 @@ Reply Subscribe(Context& context, const Request& request) {
   if (identity.empty() || identity.size() > 255 || identity.find_first_of("\r\n") != identity.npos)
     throw BadRequest("\"identity\" must be an address",
                      "like {\"identity\": \"a@b.org\", \"severity\": \"high\"}");
-  if (type == "mail" && identity.find('@') == identity.npos)
-    throw BadRequest("\"" + identity + "\" is no mail address", "like someone@example.org");
+  if (type == "mail" && !IsMailAddress(identity))
+    throw BadRequest("\"" + identity + "\" is no mail address",
+                     "like someone@example.org, without a name");
   if (severity != "low" && severity != "medium" && severity != "high")
     throw BadRequest("\"" + severity + "\" is no severity", "write low, medium or high");
   std::string fault;
