@@ -12,6 +12,17 @@ SELECT grid_user FROM campaigns WHERE id = $1;
 UPDATE notifications SET state = 'sending', attempts = attempts + 1, message_id = $2
 WHERE id = ANY ($1::bigint[]) AND state = 'waiting';
 
+-- name: DropEndedSubscriptions
+-- Those to one campaign, a day after its end: of older events nobody is notified. Later while a
+-- message of theirs waits, or counts in the rate of its address.
+DELETE FROM user_notifications WHERE id = ANY (ARRAY(
+    SELECT n.id FROM user_notifications AS n JOIN campaigns AS c ON c.id = n.campaign_id
+    WHERE c.state IN ('terminated', 'cancelled') AND c.completion_time < now() - interval '1 day'
+        AND n.created_at < now() - interval '1 day'
+        AND NOT EXISTS (SELECT FROM notifications AS q WHERE q.subscription_id = n.id
+            AND (q.state IN ('waiting', 'sending') OR q.sent_at > now() - interval '1 hour'))
+    LIMIT $1));
+
 -- name: DropOldNotifications
 -- Rows older than 90 days; those of events that may still be found are kept, else they are new.
 DELETE FROM notifications WHERE ctid = ANY (ARRAY(
@@ -76,10 +87,12 @@ UPDATE notifications SET state = 'sent', error = NULL, sent_at = now()
 WHERE id = ANY ($1::bigint[]) AND state = 'sending';
 
 -- name: Subscribe
--- With $5, to that campaign alone; else to all.
+-- With $5, to that campaign alone; else to all. Nothing when the user has $8 others already.
 INSERT INTO user_notifications
     (grid_user, type, identity, severity, campaign_id, quiet_hours, digest_minutes)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+SELECT $1, $2, $3, $4, $5::bigint, $6, $7::int
+WHERE (SELECT count(*) FROM user_notifications WHERE grid_user = $1
+    AND (type, identity, coalesce(campaign_id, 0)) <> ($2, $3, coalesce($5, 0))) < $8
 ON CONFLICT (grid_user, identity, type, coalesce(campaign_id, 0)) DO UPDATE
 SET severity = excluded.severity, quiet_hours = excluded.quiet_hours,
     digest_minutes = excluded.digest_minutes;
