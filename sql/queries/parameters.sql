@@ -63,7 +63,10 @@ UNION ALL
 UNION ALL
 (SELECT 'test-campaigns', count(*) AS used, grid_user
  FROM campaigns WHERE state IN ('in_treatment', 'paused') AND type = 'test'
- GROUP BY grid_user ORDER BY used DESC, grid_user LIMIT 1);
+ GROUP BY grid_user ORDER BY used DESC, grid_user LIMIT 1)
+UNION ALL
+(SELECT 'subscriptions', count(*) AS used, grid_user
+ FROM user_notifications GROUP BY grid_user ORDER BY used DESC, grid_user LIMIT 1);
 
 -- name: GrowUpload
 UPDATE uploads

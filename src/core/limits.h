@@ -53,15 +53,17 @@ constexpr Limit kJdlBytes{"jdl-bytes", 64 << 20, "bytes", "each JDL", "400"};
 constexpr Limit kTasks{"tasks", 10'000'000, "parameters at once", "each campaign", "400"};
 constexpr Limit kTestCampaigns{"test-campaigns", 2, "active test campaigns", "each user", "403",
                                "rule test-campaigns"};
+constexpr Limit kSubscriptions{"subscriptions", 1000, "subscriptions to notifications", "each user",
+                               "429"};
 constexpr Limit kLocalJobs{"local-jobs", 20'000, "jobs in the queue",
                            "each user of a local cluster besides the grid", "429"};
 constexpr Limit kLocalFileMb{"local-file-mb", 1024, "MB", "each file of a job on a local cluster",
                              "SIGXFSZ to the job", "LOCAL_MAX_FILE"};
 
-constexpr Limit kAll[] = {kConnections, kAllConnections, kThreads,   kStrangerThreads, kAllThreads,
-                          kLongPolls,   kHeadBytes,      kHeaders,   kRequestTime,     kStrangerTime,
-                          kBodyRate,    kBodyBytes,      kStrangerBytes, kFormBytes,
-                          kUploads,     kUploadMb,       kFreeMb,    kJdlBytes,        kTasks,
-                          kTestCampaigns, kLocalJobs,    kLocalFileMb};
+constexpr Limit kAll[] = {
+    kConnections,   kAllConnections, kThreads,       kStrangerThreads, kAllThreads, kLongPolls,
+    kHeadBytes,     kHeaders,        kRequestTime,   kStrangerTime,    kBodyRate,   kBodyBytes,
+    kStrangerBytes, kFormBytes,      kUploads,       kUploadMb,        kFreeMb,     kJdlBytes,
+    kTasks,         kTestCampaigns,  kSubscriptions, kLocalJobs,       kLocalFileMb};
 
 }  // namespace cigri::limits

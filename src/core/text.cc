@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <iterator>
 #include <stdexcept>
 
@@ -110,6 +111,21 @@ std::string ValidUtf8(std::string_view s) {
   out.reserve(s.size());
   utf8::replace_invalid(s.begin(), s.end(), std::back_inserter(out));
   return out;
+}
+
+std::size_t WholeCharacters(std::string_view s, std::size_t most) {
+  if (s.size() <= most) return s.size();
+  std::size_t end = most;
+  while (most - end < 4 && (s[end] & 0xC0) == 0x80) --end;
+  return most - end < 4 ? end : most;  // no UTF-8 at all
+}
+
+bool IsMailAddress(std::string_view s) {
+  const auto at = s.find('@');
+  return at != s.npos && at > 0 && at + 1 < s.size() && s[0] != '-' &&
+         std::all_of(s.begin(), s.end(), [](unsigned char c) {
+           return c > 32 && c < 127 && std::strchr("<>()[],;:\\\"", c) == nullptr;
+         });
 }
 
 std::string NameProblem(std::string_view s, std::size_t most) {

@@ -26,6 +26,11 @@ std::optional<std::string> DidYouMean(std::string_view word,
 /// `s` with U+FFFD in place of each sequence that is not UTF-8.
 std::string ValidUtf8(std::string_view s);
 bool IsValidUtf8(std::string_view s);
+/// Bytes of the whole characters of `s` that `most` bytes can hold. REQUIRES: most >= 4.
+std::size_t WholeCharacters(std::string_view s, std::size_t most);
+
+/// One address of mail and nothing else: no name, no second recipient, no parameter of SMTP.
+bool IsMailAddress(std::string_view s);
 
 /// Why `s` cannot be a name that others read ("" when it can): longer than `most` bytes, no UTF-8,
 /// or characters that steer a terminal (C0, DEL, C1, marks that turn the direction of text).

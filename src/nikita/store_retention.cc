@@ -56,6 +56,7 @@ void RemoveSettledRequests(db::Connection& db) {
 }
 
 void RemoveOldReasonsAndEvents(db::Connection& db) {
+  RunStatement(db, sql::kDropEndedSubscriptions, kRows);
   RunStatement(db, sql::kDropOldNotifications, kRows);
   RunStatement(db, sql::kDropOldReasons, kRows);
   RunStatement(db, sql::kCapReasons, kRows);

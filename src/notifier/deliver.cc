@@ -14,8 +14,6 @@
 namespace cigri::notifier {
 namespace {
 
-constexpr long kPatience_s = 20;
-
 struct Upload {
   std::string text;
   std::size_t at = 0;
@@ -37,15 +35,15 @@ std::string Date() {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S +0000", &utc)};
 }
 
-// RFC 2047, when it must be: names of campaigns are UTF-8.
+// RFC 2047, when it must be: names of campaigns are UTF-8. An encoded word has 75 characters at
+// most, and so has its line: 18 bytes are 66, behind "Subject: ".
 std::string HeaderText(const std::string& text) {
   const bool plain =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= 32 && c < 127; });
   if (plain) return text;
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = std::min(at + 30, text.size());
-    while (end < text.size() && (text[end] & 0xC0) == 0x80) --end;  // whole characters
+    const std::size_t end = at + WholeCharacters(std::string_view(text).substr(at), 18);
     out += out.empty() ? "=?UTF-8?Q?" : "\r\n =?UTF-8?Q?";
     for (; at < end; ++at) {
       char hex[4];
@@ -57,22 +55,33 @@ std::string HeaderText(const std::string& text) {
   return out;
 }
 
+// Mail servers refuse lines of more than 998 bytes (RFC 5321), and an event has up to 1000
+// characters.
+std::string WithShortLines(const std::string& text) {
+  constexpr std::size_t kLine = 900;
+  std::string out;
+  for (const auto& line : Split(text, '\n')) {
+    std::string_view rest = line;
+    while (rest.size() > kLine) {
+      std::size_t end = WholeCharacters(rest, kLine);
+      if (const auto space = rest.rfind(' ', end); space != rest.npos && space > kLine / 2)
+        end = space;
+      out.append(rest.substr(0, end)) += '\n';
+      rest.remove_prefix(end);
+    }
+    out.append(rest) += '\n';
+  }
+  out.pop_back();
+  return out;
+}
+
 std::string Mail(const std::string& from, const Message& message, const std::string& message_id) {
   return "From: " + from + "\r\nTo: " + message.identity +
-         "\r\nSubject: " + HeaderText(message.subject) + "\r\nDate: " + Date() +
+         "\r\nSubject: " + HeaderText(ValidUtf8(message.subject)) + "\r\nDate: " + Date() +
          "\r\nMessage-ID: <" + message_id +
          ">\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
          "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n" +
-         ReplaceAll(ReplaceAll(ValidUtf8(message.body), "\r", ""), "\n", "\r\n");
-}
-
-// One address and nothing else: no second recipient, no parameter of SMTP.
-bool IsAddress(const std::string& text) {
-  const auto at = text.find('@');
-  return at != text.npos && at > 0 && at + 1 < text.size() && text[0] != '-' &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return c > 32 && c < 127 && std::strchr("<>()[],;:\\\"", c) == nullptr;
-         });
+         ReplaceAll(WithShortLines(ReplaceAll(ValidUtf8(message.body), "\r", "")), "\n", "\r\n");
 }
 
 using Curl = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
@@ -83,16 +92,19 @@ List ListOf(const std::string& text) {
 }
 
 // Of SMTP and HTTP alike: 5xx, or a client's fault, will not be taken another time either.
-Delivery Perform(CURL* curl, const std::function<bool(long)>& permanent) {
+Delivery Perform(CURL* curl, std::chrono::seconds patience,
+                 const std::function<bool(long)>& permanent) {
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, kPatience_s);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, static_cast<long>(patience.count()));
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
   const CURLcode code = curl_easy_perform(curl);
-  if (code == CURLE_OK) return {true, false, ""};
+  if (code == CURLE_OK) return {.sent = true};
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  return {false, permanent(status), *error != '\0' ? error : curl_easy_strerror(code)};
+  return {.permanent = permanent(status),
+          .timed_out = code == CURLE_OPERATION_TIMEDOUT,
+          .error = *error != '\0' ? error : curl_easy_strerror(code)};
 }
 
 // A password is sent over TLS alone, to the server that the certificate names. Without one, TLS is
@@ -112,10 +124,11 @@ void SetSecurity(CURL* curl, const Config& config, const std::string& mode) {
 }
 
 Delivery SendToServer(const Config& config, const Message& message, const std::string& from,
-                      std::string mail) {
+                      std::string mail, std::chrono::seconds patience) {
   const std::string mode = config.Get("NOTIFICATIONS_SMTP_TLS", "try");
   if (mode != "try" && mode != "starttls" && mode != "tls")
-    return {false, true, "NOTIFICATIONS_SMTP_TLS is \"" + mode + "\", not try, starttls or tls"};
+    return {.permanent = true,
+            .error = "NOTIFICATIONS_SMTP_TLS is \"" + mode + "\", not try, starttls or tls"};
   const bool at_once = mode == "tls";
   const std::string url =
       (at_once ? "smtps://" : "smtp://") + config.Get("NOTIFICATIONS_SMTP_SERVER") + ":" +
@@ -131,32 +144,37 @@ Delivery SendToServer(const Config& config, const Message& message, const std::s
   curl_easy_setopt(curl.get(), CURLOPT_READFUNCTION, Next);
   curl_easy_setopt(curl.get(), CURLOPT_READDATA, &upload);
   curl_easy_setopt(curl.get(), CURLOPT_UPLOAD, 1L);
-  return Perform(curl.get(), [](long status) {
+  return Perform(curl.get(), patience, [](long status) {
     return status >= 500 && status < 600 && status != 530 && status != 535;  // a wrong password
   });
 }
 
-Delivery RunWith(std::vector<std::string> words, std::string input) {
+Delivery RunWith(std::vector<std::string> words, std::string input, std::chrono::seconds patience) {
   process::Command command;
   command.argv = std::move(words);
-  command.time_limit = std::chrono::seconds(kPatience_s);
+  command.time_limit = patience;
   command.input = std::move(input);
   const auto result = process::Run(command);
-  if (result.Succeeded()) return {true, false, ""};
-  return {false, false, process::HowItEnded(command, result) + ": " + result.err.substr(0, 200)};
+  if (result.Succeeded()) return {.sent = true};
+  return {.timed_out = result.outcome == process::Outcome::kTimedOut,
+          .error = process::HowItEnded(command, result) + ": " + result.err.substr(0, 200)};
 }
 
-Delivery SendMail(const Config& config, const Message& message, const std::string& message_id) {
+Delivery SendMail(const Config& config, const Message& message, const std::string& message_id,
+                  std::chrono::seconds patience) {
   const std::string sendmail = config.Get("NOTIFICATIONS_SENDMAIL");
   if (config.Get("NOTIFICATIONS_SMTP_SERVER").empty() && sendmail.empty())
-    return {false, true,
+    return {
+        .permanent = true,
+        .error =
             "neither NOTIFICATIONS_SMTP_SERVER nor NOTIFICATIONS_SENDMAIL is set in cigri.conf"};
-  if (!IsAddress(message.identity))
-    return {false, true, "\"" + message.identity + "\" is no mail address"};
+  if (!IsMailAddress(message.identity))
+    return {.permanent = true, .error = "\"" + message.identity + "\" is no mail address"};
   const std::string from = config.Get("NOTIFICATIONS_SMTP_FROM", "cigri@localhost");
   std::string mail = Mail(from, message, message_id);
-  if (sendmail.empty()) return SendToServer(config, message, from, std::move(mail));
-  return RunWith({sendmail, "-i", "-f", from, "--", message.identity}, ReplaceAll(mail, "\r", ""));
+  if (sendmail.empty()) return SendToServer(config, message, from, std::move(mail), patience);
+  return RunWith({sendmail, "-i", "-f", from, "--", message.identity}, ReplaceAll(mail, "\r", ""),
+                 patience);
 }
 
 std::string Json(const Message& message, const std::string& message_id) {
@@ -172,7 +190,7 @@ std::string Json(const Message& message, const std::string& message_id) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Delivery PostTo(const std::string& url, const std::string& json) {
+Delivery PostTo(const std::string& url, const std::string& json, std::chrono::seconds patience) {
   const Curl curl(curl_easy_init(), curl_easy_cleanup);
   const List headers = ListOf("Content-Type: application/json");
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
@@ -183,28 +201,41 @@ Delivery PostTo(const std::string& url, const std::string& json) {
   curl_easy_setopt(
       curl.get(), CURLOPT_WRITEFUNCTION,
       +[](char*, std::size_t size, std::size_t n, void*) { return size * n; });
-  return Perform(curl.get(), [](long status) {
+  Delivery delivery = Perform(curl.get(), patience, [](long status) {
     return status >= 400 && status < 500 && status != 408 && status != 429;
   });
+  long status = 0;
+  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+  if (!delivery.sent || (status >= 200 && status < 300)) return delivery;
+  const char* target = nullptr;  // it is not followed: a POST would arrive there without its body
+  curl_easy_getinfo(curl.get(), CURLINFO_REDIRECT_URL, &target);
+  return {.permanent = true,
+          .error = "NOTIFICATIONS_WEBHOOK answers " + std::to_string(status) +
+                   (target == nullptr ? "" : std::string(", to ") + target) +
+                   ": set it to an address that takes a POST (2xx)"};
 }
 
 // All that is no mail.
-Delivery HandOver(const Config& config, const Message& message, const std::string& message_id) {
+Delivery HandOver(const Config& config, const Message& message, const std::string& message_id,
+                  std::chrono::seconds patience) {
   const std::string json = Json(message, message_id);
   if (const std::string program = config.Get("NOTIFICATIONS_COMMAND"); !program.empty())
-    return RunWith({"/bin/sh", "-c", program}, json);
+    return RunWith({"/bin/sh", "-c", program}, json, patience);
   if (const std::string url = config.Get("NOTIFICATIONS_WEBHOOK"); !url.empty())
-    return PostTo(url, json);
-  return {false, true,
-          "neither NOTIFICATIONS_COMMAND nor NOTIFICATIONS_WEBHOOK is set in cigri.conf: they send " +
+    return PostTo(url, json, patience);
+  return {.permanent = true,
+          .error =
+              "neither NOTIFICATIONS_COMMAND nor NOTIFICATIONS_WEBHOOK is set in cigri.conf: "
+              "they send " +
               message.type};
 }
 
 }  // namespace
 
-Delivery Deliver(const Config& config, const Message& message, const std::string& message_id) {
-  return message.type == "mail" ? SendMail(config, message, message_id)
-                                : HandOver(config, message, message_id);
+Delivery Deliver(const Config& config, const Message& message, const std::string& message_id,
+                 std::chrono::seconds patience) {
+  return message.type == "mail" ? SendMail(config, message, message_id, patience)
+                                : HandOver(config, message, message_id, patience);
 }
 
 }  // namespace cigri::notifier

@@ -14,12 +14,15 @@ constexpr seconds kPassEvery{1}, kSettled{600};
 constexpr double kNews_s = 86400;  // of older events nobody is notified any more
 // A pass ends long before the almighty takes the module for stuck.
 constexpr seconds kSendFor{20};
+// A server that does not answer would take the whole time of each pass, from all other ways.
+constexpr seconds kPause{60};
 
-Limits LimitsOf(const Config& config) {
+Limits LimitsOf(const Config& config, const std::string& after) {
   return {.window_s = static_cast<double>(config.GetInt("NOTIFICATIONS_WINDOW", 60, 0, 86400)),
           .per_hour = static_cast<int>(config.GetInt("NOTIFICATIONS_PER_HOUR", 30, 1, 10000)),
           .tag = config.Get("NOTIFICATIONS_SMTP_SUBJECT_TAG", "[CIGRI]"),
-          .now = std::time(nullptr)};
+          .now = std::time(nullptr),
+          .after = after};
 }
 
 }  // namespace
@@ -38,8 +41,11 @@ void Notifier::Pass(module::Step& step) {
     waiting = LoadWaiting(tx);
   }
   const auto end = Clock::now() + kSendFor;
-  for (const auto& message : Due(waiting, LimitsOf(step.config)))
-    if (Clock::now() > end || !Send(step, message)) break;
+  for (const auto& message : Due(waiting, LimitsOf(step.config, served_))) {
+    if (Clock::now() > end) break;
+    if (Clock::now() < paused_[message.type == "mail"]) continue;
+    if (!Send(step, message)) break;
+  }
   if (!waiting.empty()) step.waker.WakeIn(kPassEvery);
 }
 
@@ -78,15 +84,23 @@ bool Notifier::Send(module::Step& step, const Message& message) {
     if (!Claim(tx, message, id)) return false;
     tx.Commit();
   }
-  const Delivery delivery = Deliver(step.config, message, id);
+  served_ = message.grid_user;
+  const Delivery delivery = Deliver(step.config, message, id, patience_);
+  if (delivery.timed_out) paused_[message.type == "mail"] = Clock::now() + kPause;
   db::Tx tx(step.db);
   if (delivery.sent) {
     MarkSent(tx, message);
   } else {
-    const auto retry = RetryIn(message.attempts + 1, delivery.permanent);
+    Retries retries;
+    bool again = false;
+    for (std::size_t i = 0; i < message.ids.size(); ++i) {
+      const auto retry_s = RetryIn(message.attempts[i] + 1, delivery.permanent);
+      retries.Add(message.ids[i], retry_s);
+      again = again || retry_s;
+    }
     log::warn("a notification for {} was not sent{}: {}", message.identity,
-              retry ? "; it is tried again" : "", delivery.error);
-    MarkFailed(tx, message, delivery.error, retry);
+              again ? "; it is tried again" : "", delivery.error);
+    MarkFailed(tx, delivery.error, retries);
   }
   tx.Commit();
   return true;

@@ -5,7 +5,7 @@
 namespace cigri::notifier {
 namespace {
 
-constexpr int kMostRows = 1000;  // of all events; of what waits for one subscription
+constexpr int kMostRows = 1000;  // of all events; of what waits for one address
 
 }  // namespace
 
@@ -33,9 +33,9 @@ void Queue(db::Tx& tx, const std::vector<New>& news) {
 std::vector<Waiting> LoadWaiting(db::Tx& tx) {
   std::vector<Waiting> out;
   for (const auto& row : tx.Exec(sql::kWaitingNotifications, kMostRows))
-    out.push_back({row.id, row.subscription_id, row.type, row.identity, row.campaign_id,
-                   row.campaign.value_or(""), row.severity, row.code, row.message, row.age_s,
-                   row.attempts, row.sent_lately, row.quiet_hours, row.digest_minutes});
+    out.push_back({row.id, row.subscription_id, row.grid_user, row.type, row.identity,
+                   row.campaign_id, row.campaign.value_or(""), row.severity, row.code, row.message,
+                   row.age_s, row.attempts, row.sent_lately, row.quiet_hours, row.digest_minutes});
   return out;
 }
 
@@ -43,15 +43,10 @@ bool Claim(db::Tx& tx, const Message& message, const std::string& message_id) {
   return tx.Exec(sql::kClaimNotifications, message.ids, message_id) == message.ids.size();
 }
 
-void MarkSent(db::Tx& tx, const Message& message) {
-  tx.Exec(sql::kEndNotifications, message.ids, "sent", std::optional<std::string>(),
-          std::optional<double>());
-}
+void MarkSent(db::Tx& tx, const Message& message) { tx.Exec(sql::kSentNotifications, message.ids); }
 
-void MarkFailed(db::Tx& tx, const Message& message, const std::string& error,
-                std::optional<double> retry_in_s) {
-  tx.Exec(sql::kEndNotifications, message.ids, retry_in_s ? "waiting" : "failed",
-          std::optional(error), retry_in_s);
+void MarkFailed(db::Tx& tx, const std::string& error, const Retries& retries) {
+  tx.Exec(sql::kFailedNotifications, retries, error);
 }
 
 }  // namespace cigri::notifier

@@ -27,7 +27,8 @@ std::vector<Waiting> LoadWaiting(db::Tx& tx);
 /// False when somebody else has taken some of it.
 bool Claim(db::Tx& tx, const Message& message, const std::string& message_id);
 void MarkSent(db::Tx& tx, const Message& message);
-void MarkFailed(db::Tx& tx, const Message& message, const std::string& error,
-                std::optional<double> retry_in_s);
+/// Each of a message, and in how many seconds it is tried again; nothing: never.
+using Retries = db::RowSet<std::int64_t, std::optional<double>>;
+void MarkFailed(db::Tx& tx, const std::string& error, const Retries& retries);
 
 }  // namespace cigri::notifier

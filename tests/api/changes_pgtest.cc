@@ -403,6 +403,28 @@ TEST_F(ChangesPgTest, OnlyOperatorsWriteEvents) {
   }
 }
 
+TEST_F(ChangesPgTest, AUserHasSoManySubscriptionsAndMayChangeThem) {
+  Sql("INSERT INTO user_notifications (grid_user, type, identity, severity) SELECT 'alice', "
+      "'jabber', i::text, 'low' FROM generate_series(1, 1000) AS i");
+  const auto subscribe = [&](const char* user, const char* to) {
+    return Ask(user, "POST", "/notifications/jabber", json{{"identity", to}, {"severity", "high"}});
+  };
+  const auto refused = subscribe("alice", "1001");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.body["message"].get<std::string>().find("the limit subscriptions"),
+            std::string::npos)
+      << refused.body;
+  EXPECT_EQ(subscribe("alice", "7").status, 201) << "it has that one";
+  EXPECT_EQ(subscribe("bob", "1001").status, 201) << "of each user";
+  EXPECT_EQ(One("SELECT count(*) || ' ' || max(severity) FILTER (WHERE identity = '7') FROM "
+                "user_notifications WHERE grid_user = 'alice'"),
+            "1000 high");
+  for (const auto& item : Ask("oscar", "GET", "/admin/limits").body["items"])
+    if (item["name"] == "subscriptions") {
+      EXPECT_EQ(item["used_by"], "user alice");
+    }
+}
+
 TEST_F(ChangesPgTest, NotificationsAndTokensAreOnesOwn) {
   EXPECT_EQ(Ask("alice", "POST", "/notifications/mail",
                 json{{"identity", "a@b.org"}, {"severity", "high"}})
@@ -412,6 +434,11 @@ TEST_F(ChangesPgTest, NotificationsAndTokensAreOnesOwn) {
                 json{{"identity", "a@b.org"}, {"severity", "often"}})
                 .status,
             400);
+  const auto named = Ask("alice", "POST", "/notifications/mail",
+                         json{{"identity", "Ann <a@b.org>"}, {"severity", "high"}});
+  EXPECT_EQ(named.status, 400) << "every message would fail";
+  EXPECT_NE(named.body["message"].get<std::string>().find("is no mail address"), std::string::npos)
+      << named.body;
   EXPECT_EQ(
       Ask("alice", "POST", "/notifications/pigeon", json{{"identity", "x"}, {"severity", "low"}})
           .status,

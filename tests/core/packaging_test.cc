@@ -59,5 +59,19 @@ TEST(PackagingTest, DebianBuildsWithWhatPackagesTxtNames) {
   EXPECT_EQ(Without(debian, here), Names{}) << "in debian/control, not in packages.txt";
 }
 
+// systemd opens the logs as root, before it changes the user: whoever else rotates them cannot
+// truncate them, and root rotates in no folder that others write.
+TEST(PackagingTest, WhoOpensTheLogsRotatesThem) {
+  EXPECT_FALSE(std::regex_search(Text("debian/cigri-server.logrotate"), std::regex("\\n *su ")));
+  EXPECT_NE(Text("debian/cigri-server.postinst")
+                .find("install -d -o root -g root -m 755 /var/log/cigri\n"),
+            std::string::npos);
+  for (const char* unit : {"almighty", "api"}) {
+    const std::string text = Text(std::string("systemd/cigri-") + unit + ".service.in");
+    EXPECT_NE(text.find("\nUser=cigri\n"), std::string::npos) << unit;
+    EXPECT_EQ(text.find("LogsDirectory="), std::string::npos) << unit << ": it would be the user's";
+  }
+}
+
 }  // namespace
 }  // namespace cigri

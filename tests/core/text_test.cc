@@ -62,6 +62,22 @@ TEST(Utf8Test, InvalidBytesAreReplacedAndTheRestIsKept) {
   EXPECT_FALSE(IsValidUtf8("\xF4\x90\x80\x80")) << "above U+10FFFF";
 }
 
+TEST(Utf8Test, ACutIsBetweenCharacters) {
+  const std::string text = "abc\xC3\xA9\xF0\x9F\x98\x80";
+  EXPECT_EQ(WholeCharacters(text, 100), text.size());
+  EXPECT_EQ(WholeCharacters(text, 4), 3u);
+  EXPECT_EQ(WholeCharacters(text, 5), 5u);
+  for (const std::size_t most : {6, 7, 8}) EXPECT_EQ(WholeCharacters(text, most), 5u) << most;
+  EXPECT_EQ(WholeCharacters(std::string(50, '\x80'), 20), 20u) << "not UTF-8: anywhere";
+}
+
+TEST(MailAddressTest, IsOneAddressAlone) {
+  for (const char* good : {"a@b", "ann.o'neil+grid@site.org"}) EXPECT_TRUE(IsMailAddress(good));
+  for (const char* bad : {"", "ann", "@b", "a@", "Ann <a@b>", "a@b,c@d", "-bp@site.org", "a@b c",
+                          "a@b\n", "\xC3\xA9@b", "\"a\"@b"})
+    EXPECT_FALSE(IsMailAddress(bad)) << bad;
+}
+
 TEST(HumanDurationTest, TwoUnitsAtMost) {
   EXPECT_EQ(HumanDuration(0.42), "0.4 s");
   EXPECT_EQ(HumanDuration(75), "1 min 15 s");

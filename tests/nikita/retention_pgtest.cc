@@ -115,6 +115,27 @@ TEST_F(RetentionPgTest, ClosedEventsGoAfterNinetyDaysAndLogEventsCloseThemselves
   EXPECT_EQ(left, "bclosed cclosed dopen ");
 }
 
+TEST_F(RetentionPgTest, SubscriptionsToOneCampaignGoAfterItsLastMessage) {
+  GivenCluster(1, "unix:/none");
+  for (int id : {1, 2, 3, 4, 5}) GivenCampaign(id, 5);
+  Sql("UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '25 hours' "
+      "WHERE id <= 3;"
+      "UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '23 hours' "
+      "WHERE id = 5;"
+      "INSERT INTO user_notifications (grid_user, type, identity, severity, campaign_id, "
+      "created_at) SELECT 'alice', 'mail', 'a@b', 'high', c, now() - interval '30 hours' FROM "
+      "unnest(ARRAY[1, 2, 3, 4, 5, NULL]) AS c;"
+      "INSERT INTO notifications (subscription_id, event_id, severity, code, message, state, "
+      "sent_at) SELECT id, id, 'high', 'X', '', CASE campaign_id WHEN 2 THEN 'waiting' ELSE 'sent' "
+      "END, CASE campaign_id WHEN 2 THEN NULL WHEN 3 THEN now() ELSE now() - interval '2 hours' "
+      "END FROM user_notifications");
+  Pass();
+  EXPECT_EQ(Sql("SELECT string_agg(coalesce(campaign_id::text, 'all'), ' ' ORDER BY campaign_id) "
+                "FROM user_notifications")[0][0]
+                .c_str(),
+            std::string("2 3 4 5 all"));
+}
+
 TEST_F(RetentionPgTest, ReasonsThatHoldStayAndThoseThatCeasedAreBounded) {
   Sql("INSERT INTO reasons (campaign_id, cluster_id, code, since, until) VALUES "
       "(1, 1, 'OPEN', now() - interval '1 year', NULL), "

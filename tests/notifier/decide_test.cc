@@ -8,6 +8,7 @@ namespace {
 Waiting Event(std::int64_t id, const std::string& code, double age_s = 100) {
   return {.id = id,
           .subscription = 1,
+          .grid_user = "ann",
           .type = "mail",
           .identity = "ann@site.org",
           .campaign_id = 12,
@@ -47,6 +48,48 @@ TEST(DueTest, BeyondTheRateMessagesWaitAndBecomeOne) {
   EXPECT_TRUE(Due({first}, {}).empty());
   first.sent_lately = 29;
   EXPECT_EQ(Due({first}, {}).size(), 1u);
+  std::vector<Waiting> many;
+  for (int i = 0; i < 300; ++i) {
+    many.push_back(Event(i + 1, "FINISHED_CAMPAIGN"));
+    many.back().subscription = 300 - i;
+    many.back().campaign_id = i / 2 + 1;
+    many.back().sent_lately = 29;
+  }
+  const auto due = Due(many, {});
+  ASSERT_EQ(due.size(), 1u) << "one place is free";
+  EXPECT_EQ(due[0].ids.size(), 300u);
+  EXPECT_EQ(due[0].subject, "[CIGRI] (high): 150 campaigns: 300 events");
+  EXPECT_NE(due[0].body.find("\ncampaign 2 (sweep): FINISHED_CAMPAIGN: what happened\n"),
+            std::string::npos)
+      << due[0].body;
+  EXPECT_NE(due[0].body.find("\nand 250 more, of campaigns 26, 27, "), std::string::npos);
+  EXPECT_NE(due[0].body.find(", 149, 150\n"), std::string::npos) << due[0].body;
+  EXPECT_FALSE(due[0].campaign_id);
+}
+
+TEST(DueTest, UsersAndTheirAddressesTakeTurnsAndWhatWasNeverTriedGoesFirst) {
+  std::vector<Waiting> many;
+  const auto wait = [&](const char* user, const char* identity, int attempts) {
+    const int i = static_cast<int>(many.size()) + 1;
+    many.push_back(Event(i, "FINISHED_CAMPAIGN"));
+    many.back().grid_user = user;
+    many.back().identity = identity;
+    many.back().subscription = many.back().campaign_id.emplace(i);
+    many.back().attempts = attempts;
+  };
+  wait("ann", "a", 1);
+  for (int i = 0; i < 3; ++i) wait("ann", "a", 0);
+  wait("ann", "b", 0);
+  wait("bob", "c", 0);
+  wait("eve", "d", 0);
+  wait("eve", "d", 2);
+  const auto order = [&](const Limits& limits) {
+    std::string out;
+    for (const auto& m : Due(many, limits)) out += m.identity + std::to_string(m.ids[0]) + " ";
+    return out;
+  };
+  EXPECT_EQ(order({}), "a2 c6 d7 b5 a3 a4 d8 a1 ");
+  EXPECT_EQ(order({.after = "ann"}), "c6 d7 a2 b5 a3 a4 d8 a1 ");
 }
 
 TEST(DueTest, TheRateIsOfAnAddressAlsoWithinAPass) {
@@ -57,7 +100,10 @@ TEST(DueTest, TheRateIsOfAnAddressAlsoWithinAPass) {
   }
   many.push_back(Event(41, "FINISHED_CAMPAIGN"));
   many.back().identity = "bob@site.org";
-  EXPECT_EQ(Due(many, {.per_hour = 30}).size(), 31u) << "30 of Ann's, and Bob's";
+  const auto due = Due(many, {.per_hour = 30});
+  ASSERT_EQ(due.size(), 31u) << "30 of Ann's, and Bob's";
+  EXPECT_EQ(due[0].ids.size(), 1u);
+  EXPECT_EQ(due[30].ids.size(), 11u) << "the last one is of all that are left";
 }
 
 TEST(DueTest, NothingLeavesInQuietHours) {

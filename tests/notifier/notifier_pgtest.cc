@@ -2,6 +2,7 @@
 // whoever dies.
 #include <netinet/in.h>
 #include <signal.h>
+#include <sql/notifications.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,12 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/text.h"
+#include "http/server.h"
 #include "notifier/notifier.h"
 #include "notifier/store.h"
-#include "http/server.h"
 #include "tests/support/await.h"
 #include "tests/support/certificate.h"
 #include "tests/support/rows.h"
@@ -228,6 +230,35 @@ TEST_F(NotifierPgTest, APasswordIsSentOverTlsToTheServerOfTheCertificateAndNowhe
   EXPECT_EQ(Read("said"), "login grid wrong\nlogin grid secret\nlogin grid secret\n");
 }
 
+// It refuses lines of more than 998 bytes, as servers do.
+TEST_F(NotifierPgTest, AServerTakesALongEventAndANameThatIsNotAscii) {
+  const test::Authority authority(File("ca"));
+  authority.Issue("server");
+  const SubmissionServer server(dir_, authority);
+  ASSERT_TRUE(test::Await([&] { return Read("port").ends_with('\n'); }));
+  config_.Set("NOTIFICATIONS_SMTP_SERVER", "127.0.0.1");
+  config_.Set("NOTIFICATIONS_SMTP_PORT", std::string(Trim(Read("port"))));
+  config_.Set("NOTIFICATIONS_SMTP_USER", "grid");
+  config_.Set("NOTIFICATIONS_SMTP_PASSWORD", "secret");
+  config_.Set("NOTIFICATIONS_SMTP_CA", authority.ca());
+  Subscribe("mail", "alice@site.org");
+  Sql("UPDATE campaigns SET name = repeat('é', 90)");
+  Sql("INSERT INTO events (class, code, campaign_id, message, fingerprint) VALUES "
+      "('job', 'EXIT_ERROR', 1, repeat('é', 1200), 'x')");
+  Notifier notifier;
+  Pass(notifier);
+  ASSERT_EQ(States(), "sent") << Sql("SELECT error FROM notifications")[0][0].c_str();
+  const std::string mail = Read("mbox");
+  EXPECT_TRUE(IsValidUtf8(mail)) << "each line is cut between characters";
+  EXPECT_EQ(Times(mail, "\xC3\xA9"), 1000 + 90);
+  EXPECT_GT(Times(mail, "=?UTF-8?Q?"), 5);
+  for (const auto& line : Split(mail, '\n'))
+    if (line.find("=?UTF-8") != line.npos) {
+      EXPECT_LE(Trim(line).size(), 76u) << line;
+      EXPECT_EQ(Times(line, "=C3"), Times(line, "=A9")) << line;
+    }
+}
+
 TEST_F(NotifierPgTest, AServerWithoutTlsGetsNoPassword) {
   if (const char* why = WhyNoMailServer()) GTEST_SKIP() << why;
   const MailServer server(dir_);
@@ -271,6 +302,7 @@ TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
     const std::lock_guard lock(mutex);
     bodies.push_back(request.get_header_value("Content-Type") + " " + request.body);
     response.status = status;
+    if (status == 302) response.set_header("Location", "https://login.site.org/");
   });
   std::string why;
   ASSERT_TRUE(server.BindTcp("127.0.0.1", 0, &why)) << why;
@@ -281,7 +313,8 @@ TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
               "http://127.0.0.1:" + std::to_string(server.port()) + "/hook");
   Subscribe("jabber", "alice@site");
   Event("FINISHED_CAMPAIGN");
-  for (const int answer : {503, 200}) {
+  for (const int answer : {503, 200, 302}) {
+    if (answer == 302) Event("FINISHED_CAMPAIGN");
     {
       const std::lock_guard lock(mutex);
       status = answer;
@@ -289,11 +322,14 @@ TEST_F(NotifierPgTest, AWebhookOfTheOperatorGetsJson) {
     Sql("UPDATE notifications SET not_before = now()");
     Notifier notifier;
     Pass(notifier);
-    EXPECT_EQ(States(), answer == 200 ? "sent" : "waiting");
+    EXPECT_EQ(States(), answer == 503 ? "waiting" : answer == 200 ? "sent" : "sent failed");
   }
+  EXPECT_EQ(Count("notifications WHERE error LIKE '%answers 302, to https://login.site.org/: %'"),
+            1)
+      << "what points elsewhere has taken nothing";
   server.Stop();
   serving.join();
-  ASSERT_EQ(bodies.size(), 2u);
+  ASSERT_EQ(bodies.size(), 3u);
   EXPECT_EQ(bodies[1].rfind("application/json {\"campaign\":1,\"codes\":[\"FINISHED_", 0), 0u)
       << bodies[1];
 }
@@ -342,6 +378,69 @@ TEST_F(NotifierPgTest, WhoSleepsHoldsNobodyUp) {
   Pass(notifier, true);
   Pass(notifier, true);
   EXPECT_EQ(Times(Read("sent"), "\"to\":\"asleep@site\""), 2) << "in pieces of 1,000 events";
+}
+
+TEST_F(NotifierPgTest, ACommandThatHangsHoldsNoMailUp) {
+  std::ofstream(File("sendmail")) << "#!/bin/sh\ncat >> " << File("mbox") << "\n";
+  ASSERT_EQ(::chmod(File("sendmail").c_str(), 0755), 0);
+  config_.Set("NOTIFICATIONS_SENDMAIL", File("sendmail"));
+  config_.Set("NOTIFICATIONS_COMMAND", "echo >> " + File("tried") + "; exec sleep 100");
+  Sql("INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl) OVERRIDING "
+      "SYSTEM VALUE SELECT i, 'alice', 'c', 1, 1, '{}' FROM generate_series(100, 113) AS i");
+  Subscribe("jabber", "alice@site");
+  Sql("INSERT INTO events (class, code, campaign_id, fingerprint) SELECT 'notify', "
+      "'FINISHED_CAMPAIGN', i, i::text FROM generate_series(100, 113) AS i");
+  Subscribe("mail", "alice@site.org");
+  Event("FINISHED_CAMPAIGN");
+  Sql("UPDATE user_notifications SET created_at = now() - interval '1 minute'");
+  Notifier notifier(std::chrono::seconds(1));
+  Pass(notifier);
+  EXPECT_EQ(Times(Read("tried"), "\n"), 1);
+  EXPECT_EQ(Times(Read("mbox"), "Subject: "), 15);
+  Pass(notifier);
+  EXPECT_EQ(Times(Read("tried"), "\n"), 1) << "it is left alone for a minute";
+  EXPECT_EQ(Count("notifications WHERE state = 'waiting' AND attempts = 0"), 14)
+      << "what was not tried loses no attempt";
+}
+
+// Each row once, whatever number of subscriptions an address has: blocks, as times say nothing.
+TEST_F(NotifierPgTest, WhatWaitsIsFoundInOnePieceOfWorkForEachRow) {
+  const auto blocks = [&](int campaigns) {
+    Sql("DELETE FROM user_notifications");
+    Sql("DELETE FROM campaigns WHERE id >= 100");
+    const std::string last = std::to_string(99 + campaigns);
+    Sql("INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl) OVERRIDING "
+        "SYSTEM VALUE SELECT i, 'alice', 'c', 1, 1, '{}' FROM generate_series(100, " +
+        last + ") AS i");
+    Sql("INSERT INTO user_notifications (grid_user, type, identity, severity, campaign_id) SELECT "
+        "'alice', 'jabber', 'a@site', 'low', i FROM generate_series(100, " +
+        last + ") AS i");
+    Sql("INSERT INTO notifications (subscription_id, event_id, severity, code, message) SELECT "
+        "id, id, 'high', 'X', '' FROM user_notifications");
+    Sql("ANALYZE notifications, user_notifications, campaigns");
+    const auto plan = nlohmann::json::parse(
+        Sql("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " +
+            ReplaceAll(std::string(sql::kWaitingNotifications.sql), "$1", "1000"))[0][0]
+            .c_str());
+    return plan[0]["Plan"]["Shared Hit Blocks"].get<int>();
+  };
+  const int some = blocks(200);
+  EXPECT_LT(blocks(800), 8 * some) << "four times as many: 16 times the work when it is squared";
+}
+
+TEST_F(NotifierPgTest, ANewEventHasItsOwnAttemptsInAMessageWithAnOldOne) {
+  config_.Set("NOTIFICATIONS_COMMAND", "false");
+  Subscribe("jabber", "alice@site");
+  Event("EXIT_ERROR", "job");
+  Notifier notifier;
+  Pass(notifier);
+  Sql("UPDATE notifications SET attempts = 9, not_before = now()");
+  Event("FINISHED_CAMPAIGN");
+  Pass(notifier);
+  EXPECT_EQ(States(), "failed waiting");
+  EXPECT_EQ(Count("notifications WHERE state = 'waiting' AND attempts = 1 AND not_before < now() + "
+                  "interval '3 minutes' AND error <> ''"),
+            1);
 }
 
 TEST_F(NotifierPgTest, AServerThatIsAwayIsTriedAgain) {

@@ -16,8 +16,8 @@ UsesByLimit UsesNow(Context& context) {
   limits::Uses of_server;
   context.add_uses(of_server);
   UsesByLimit uses = of_server.all();
-  for (const auto* limit :
-       {&limits::kUploads, &limits::kUploadMb, &limits::kTasks, &limits::kTestCampaigns})
+  for (const auto* limit : {&limits::kUploads, &limits::kUploadMb, &limits::kTasks,
+                            &limits::kTestCampaigns, &limits::kSubscriptions})
     uses[limit->name] = {};
   for (const auto& row : context.Read([](db::Tx& tx) { return tx.Exec(sql::kGreatestUse); }))
     uses[row.name] = {row.used, "user " + row.grid_user.value_or("")};

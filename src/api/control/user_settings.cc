@@ -6,6 +6,7 @@
 
 #include "api/http/router.h"
 #include "core/hours.h"
+#include "core/limits.h"
 #include "core/text.h"
 #include "secrets/secrets.h"
 
@@ -84,8 +85,9 @@ Reply Subscribe(Context& context, const Request& request) {
   if (identity.empty() || identity.size() > 255 || identity.find_first_of("\r\n") != identity.npos)
     throw BadRequest("\"identity\" must be an address",
                      "like {\"identity\": \"a@b.org\", \"severity\": \"high\"}");
-  if (type == "mail" && identity.find('@') == identity.npos)
-    throw BadRequest("\"" + identity + "\" is no mail address", "like someone@example.org");
+  if (type == "mail" && !IsMailAddress(identity))
+    throw BadRequest("\"" + identity + "\" is no mail address",
+                     "like someone@example.org, without a name");
   if (severity != "low" && severity != "medium" && severity != "high")
     throw BadRequest("\"" + severity + "\" is no severity", "write low, medium or high");
   std::string fault;
@@ -93,8 +95,13 @@ Reply Subscribe(Context& context, const Request& request) {
   if (!quiet_hours.empty() && !fault.empty()) throw BadRequest("\"quiet_hours\": " + fault);
   context.Transact([&](db::Tx& tx) {
     if (campaign) RequireOwn(tx, request, *campaign);
-    tx.Exec(sql::kSubscribe, campaign ? request.caller.user : Subscriber(request), type, identity,
-            severity, campaign, quiet_hours, digest_minutes);
+    const auto most = limits::kSubscriptions.value;
+    if (tx.Exec(sql::kSubscribe, campaign ? request.caller.user : Subscriber(request), type,
+                identity, severity, campaign, quiet_hours, digest_minutes, most) == 0)
+      throw ApiError(429, "Too many",
+                     "you have " + std::to_string(most) + " subscriptions, the limit subscriptions",
+                     "one to all campaigns replaces those to single ones, which go a day after "
+                     "the end of theirs; gridnotify -u ends some");
   });
   json answer{{"status", 201},
               {"title", "Created"},
