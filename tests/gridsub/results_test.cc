@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/gridsub/fake_api.h"
 #include "tools/common/result_sinks.h"
 
@@ -118,6 +120,51 @@ TEST(ResultFilesTest, NamesAreUniqueAndHoldEveryValue) {
   EXPECT_EQ(ResultFiles::FileName({"a b", "\xC3\xA9"}), "a b,\xC3\xA9");
   EXPECT_EQ(ResultFiles::FileName({"../x", "1,2%"}), "%2E.%2Fx,1%2C2%25");
   EXPECT_EQ(ResultFiles::FileName({std::string(300, 'x')}).size(), 201u);
+}
+
+tools::TaskOutcome OutcomeOf(std::int64_t task, std::vector<std::string> values) {
+  tools::TaskOutcome outcome;
+  outcome.task = task, outcome.values = std::move(values), outcome.done = true;
+  return outcome;
+}
+
+std::set<std::string> NamesIn(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    names.insert(file.path().filename());
+  return names;
+}
+
+// The third task's file was that of the second: two files for three tasks.
+TEST(ResultFilesTest, ANameThatWasMadeOfANumberIsTakenToo) {
+  FakeApi api;
+  const auto folder = api.folder() + "/res";
+  tools::ResultFiles files(folder);
+  std::int64_t task = 0;
+  for (const char* value : {"a", "a", "a.2"}) {
+    files.Output(task, tools::Printed::kStdout, std::to_string(task));
+    files.Outcome(OutcomeOf(task, {value}));
+    ++task;
+  }
+  EXPECT_EQ(Slurp(folder + "/a.out") + Slurp(folder + "/a.2.out") + Slurp(folder + "/a.2.3.out"),
+            "012");
+}
+
+// Two gridsub with one folder wrote into the same file before it had its name.
+TEST(ResultFilesTest, TwoWriteIntoOneFolder) {
+  FakeApi api;
+  const auto folder = api.folder() + "/res";
+  {
+    tools::ResultFiles one(folder), other(folder), cut(folder);
+    one.Output(0, tools::Printed::kStdout, "one");
+    other.Output(0, tools::Printed::kStdout, "the other");
+    cut.Output(0, tools::Printed::kStderr, "never whole");
+    one.Outcome(OutcomeOf(0, {"1"}));
+    other.Outcome(OutcomeOf(0, {"2"}));
+  }
+  EXPECT_EQ(Slurp(folder + "/1.out"), "one");
+  EXPECT_EQ(Slurp(folder + "/2.out"), "the other");
+  EXPECT_EQ(NamesIn(folder), (std::set<std::string>{"1.out", "2.out"}));
 }
 
 TEST(FrameReaderTest, FramesMayBeCutAnywhere) {

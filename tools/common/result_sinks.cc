@@ -94,11 +94,20 @@ void ResultPrinter::Outcome(const TaskOutcome& outcome) {
 
 ResultFiles::ResultFiles(std::string folder, Name name)
     : folder_(std::move(folder)),
+      partial_(folder_ + "/.partial." + RandomHex(8)),
       name_(name ? std::move(name) : [this](const TaskOutcome& o) { return UniqueName(o); }) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error || !std::filesystem::is_directory(folder_))
     throw Fatal(kExitBadInput, "cannot make the folder " + folder_ + ": " + error.message());
+}
+
+ResultFiles::~ResultFiles() {
+  Cut();
+  for (const bool err : {false, true}) {
+    std::error_code none;
+    std::filesystem::remove(Partial(err), none);
+  }
 }
 
 std::string ResultFiles::FileName(const std::vector<std::string>& values) {
@@ -133,8 +142,9 @@ void ResultFiles::Cut() {
 
 std::string ResultFiles::UniqueName(const TaskOutcome& outcome) {
   std::string name = FileName(outcome.values);
-  if (name.empty() || name.back() == '~' || !taken_.insert(name).second)
-    name += "." + std::to_string(outcome.task + 1);
+  const std::string number = "." + std::to_string(outcome.task + 1);
+  if (name.empty() || name.back() == '~') name += number;
+  while (!taken_.insert(name).second) name += number;
   return name;
 }
 

@@ -49,6 +49,7 @@ class ResultFiles : public ResultSink {
   using Name = std::function<std::string(const TaskOutcome&)>;
   /// Makes the folder. Throws Fatal(kExitBadInput) when it cannot be written.
   explicit ResultFiles(std::string folder, Name name = {});
+  ~ResultFiles() override;
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
@@ -56,8 +57,9 @@ class ResultFiles : public ResultSink {
 
  private:
   std::string UniqueName(const TaskOutcome& outcome);
-  std::string Partial(bool err) const { return folder_ + "/.partial" + (err ? ".err" : ".out"); }
+  std::string Partial(bool err) const { return partial_ + (err ? ".err" : ".out"); }
   const std::string folder_;
+  std::string partial_;  ///< what is being written: a name that no other process has
   const Name name_;
   std::unordered_set<std::string> taken_;
   std::ofstream open_[2];
