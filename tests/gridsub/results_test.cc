@@ -167,6 +167,24 @@ TEST(ResultFilesTest, TwoWriteIntoOneFolder) {
   EXPECT_EQ(NamesIn(folder), (std::set<std::string>{"1.out", "2.out"}));
 }
 
+// The header had as many values as the task that ended first.
+TEST(ResultTableTest, RowsOfSeveralLengthsAreOneTable) {
+  FakeApi api;
+  const auto file = api.folder() + "/res.csv";
+  tools::ResultTable table(file);
+  table.Outcome(OutcomeOf(2, {"5"}));
+  table.Outcome(OutcomeOf(0, {"1\n,", "2"}));
+  table.Outcome(OutcomeOf(1, {"3", "4", "x"}));
+  table.Outcome(OutcomeOf(3, {"6"}));
+  EXPECT_EQ(Slurp(file),
+            "seq,value1,value2,value3,state,exit_code,signal,cluster,node,seconds,attempts,"
+            "cpu_s,peak_mb,read_mb,written_mb,transfer_s\n"
+            "3,5,,,done,0,,,,,0,,,,,\n"
+            "1,\"1\n,\",2,,done,0,,,,,0,,,,,\n"
+            "2,3,4,x,done,0,,,,,0,,,,,\n"
+            "4,6,,,done,0,,,,,0,,,,,\n");
+}
+
 TEST(FrameReaderTest, FramesMayBeCutAnywhere) {
   const std::string text = Piece(3, "stdout", "one\ntwo") + End(3, json::array({"v"}));
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {

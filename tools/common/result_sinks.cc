@@ -166,35 +166,69 @@ void ResultFiles::Outcome(const TaskOutcome& outcome) {
   }
 }
 
-ResultTable::ResultTable(std::string file)
-    : file_(std::move(file)), out_(file_, std::ios::binary | std::ios::trunc) {
+ResultTable::ResultTable(std::string file) : file_(std::move(file)) { Open(); }
+
+void ResultTable::Open() {
+  out_.open(file_, std::ios::binary | std::ios::trunc);
   if (!out_) throw Fatal(kExitBadInput, "cannot write " + file_ + ": " + std::strerror(errno));
 }
 
 void ResultTable::Columns(const std::vector<std::string>& columns) { columns_ = columns; }
 
-void ResultTable::Put(const std::string& line) {
-  out_ << line << "\n" << std::flush;
+void ResultTable::Put(const std::string& text) {
+  out_ << text << std::flush;
   if (!out_) throw Fatal(kExitNo, "cannot write " + file_ + ": " + std::strerror(errno));
 }
 
-void ResultTable::Outcome(const TaskOutcome& outcome) {
-  if (!titled_) {
-    std::string title = "seq";
-    for (std::size_t i = 0; i < outcome.values.size(); ++i)
-      title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
-    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb,transfer_s");
-    titled_ = true;
+std::string ResultTable::Title() const {
+  std::string title = "seq";
+  for (std::size_t i = 0; i < *width_; ++i)
+    title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
+  return title +
+         ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb,"
+         "transfer_s\n";
+}
+
+// What went into a pipe cannot be written again.
+void ResultTable::Widen(std::size_t width) {
+  std::error_code error;
+  if (width_ && !std::filesystem::is_regular_file(file_, error)) return;
+  std::string text;
+  if (width_) {
+    std::ifstream in(file_, std::ios::binary);
+    in.ignore(static_cast<std::streamsize>(Title().size()));
+    std::string line;
+    for (auto& [values, all] : lines_) {
+      line.resize(all);
+      in.read(line.data(), static_cast<std::streamsize>(all));
+      if (!in) throw Fatal(kExitNo, "cannot read " + file_ + " again: was it changed?");
+      line.insert(values, width - *width_, ',');
+      text += line;
+      values += width - *width_, all += width - *width_;
+    }
+    out_.close();
+    Open();
   }
+  width_ = width;
+  Put(Title() + text);
+}
+
+void ResultTable::Outcome(const TaskOutcome& outcome) {
+  const auto n = outcome.values.size();
+  if (!width_ || n > *width_) Widen(n);
   std::string line = std::to_string(outcome.task + 1);
   for (const auto& value : outcome.values) line += "," + CsvField(value);
+  if (n < *width_) line.append(*width_ - n, ',');
+  const auto values = line.size();
   line += std::string(",") + (outcome.done ? "done" : "failed") + "," +
           (outcome.exit < 0 ? "" : std::to_string(outcome.exit)) + "," +
           (outcome.signal == 0 ? "" : std::to_string(outcome.signal));
-  Put(line + "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
-      Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts) + "," +
-      Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
-      "," + Seconds(outcome.written_mb) + "," + Seconds(outcome.transfer_s));
+  line += "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
+          Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts) + "," +
+          Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
+          "," + Seconds(outcome.written_mb) + "," + Seconds(outcome.transfer_s) + "\n";
+  Put(line);
+  lines_.push_back({values, line.size()});
 }
 
 void ResultFanout::Columns(const std::vector<std::string>& columns) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -65,7 +66,9 @@ class ResultFiles : public ResultSink {
   std::ofstream open_[2];
 };
 
-/// A CSV with a line for each task: its number as in {#}, its values, and how it ended.
+/// A CSV with a line for each task: its number as in {#}, its values, and how it ended. Tasks with
+/// fewer values than others have empty ones behind them: for one with more than all before it, what
+/// the file has is written again.
 class ResultTable : public ResultSink {
  public:
   explicit ResultTable(std::string file);
@@ -73,11 +76,18 @@ class ResultTable : public ResultSink {
   void Outcome(const TaskOutcome& outcome) override;
 
  private:
-  void Put(const std::string& line);
+  struct Line {
+    std::size_t values = 0, all = 0;  ///< bytes: up to the last value, and in all
+  };
+  void Open();
+  void Put(const std::string& text);
+  std::string Title() const;
+  void Widen(std::size_t width);
   const std::string file_;
   std::ofstream out_;
   std::vector<std::string> columns_;
-  bool titled_ = false;
+  std::optional<std::size_t> width_;  ///< values of a line; none: there is no line yet
+  std::vector<Line> lines_;
 };
 
 /// Hands results on to several sinks, and counts what could not be read.
