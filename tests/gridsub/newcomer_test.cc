@@ -99,6 +99,8 @@ TEST(NewcomerTest, OptionsOfParallelWork) {
   const std::vector<std::string> wants[] = {
       {"--colsep , -- echo {2} {1}", "a,b\nc,d\n", R"(["a","b"])", R"(["c","d"])"},
       {"--colsep ' +' -- echo {2} {1}", "a   b\nc d\n", R"(["a","b"])", R"(["c","d"])"},
+      {"--colsep '[ \\t]+' -- echo {2} {1}", "a" + std::string(90'000, ' ') + "b\nc\td\n",
+       R"(["a","b"])", R"(["c","d"])"},
       {"-N 2 -- echo {} ::: 1 2 3", "", R"(["1","2"])", R"(["3"])"}};
   for (const auto& want : wants) {
     FakeApi uploads;
