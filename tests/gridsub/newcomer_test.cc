@@ -250,6 +250,7 @@ TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   EXPECT_EQ(Gridsub(api, "--deadline 30m -- ./p {} ::: a").code, 0);
   EXPECT_NEAR(Sent(api)["deadline"].get<double>(), std::time(nullptr) + 1800, 120);
   EXPECT_EQ(Gridsub(api, "--not-before soon -- ./p {} ::: a").code, 64);
+  EXPECT_EQ(Gridsub(api, "--not-before '2026-02-30 10:00' -- ./p {} ::: a").code, 64);
   const auto yesterday = Gridsub(api, "--deadline yesterday -- ./p {} ::: a");
   EXPECT_EQ(yesterday.code, 64);
   EXPECT_TRUE(Has(yesterday.err, "--deadline yesterday is no time")) << yesterday.err;
