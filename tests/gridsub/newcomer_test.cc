@@ -288,6 +288,18 @@ TEST(NewcomerTest, TheEnvironmentIsCarriedWhereItCanBeAndElseItsAbsenceIsSaid) {
   EXPECT_EQ(Gridsub(api, "--env NOT_SET_HERE -- ./p {} ::: a").code, 64);
 }
 
+// It was an "unexpected error, please report it".
+TEST(NewcomerTest, AWorkingDirectoryThatIsGoneIsNamed) {
+  FakeApi api;
+  const std::string command =
+      "cd " + api.folder() +
+      " && mkdir gone && cd gone && rmdir ../gone && CIGRI_API=" + api.socket() +
+      " CIGRICONFFILE= " CIGRI_BIN_DIR "/gridsub -- true ::: a 2>" + api.folder() + "/err";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 65);
+  EXPECT_TRUE(Has(Slurp(api.folder() + "/err"), "the working directory cannot be used"))
+      << Slurp(api.folder() + "/err");
+}
+
 TEST(NewcomerTest, DirectoriesAreRelativeToHere) {
   FakeApi api;
   api.Write("prog", "#!/bin/sh\n");
