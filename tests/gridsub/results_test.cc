@@ -87,6 +87,28 @@ TEST(ResultsTest, HolesAreAskedForAgainAndInOrderTheGapIsNot) {
   EXPECT_EQ(ordered.Last("/campaigns/7/results").query.find("after")->second, "-1");
 }
 
+// It said "cannot write" and ended with 1, where gridstat -O | head ended with 0.
+TEST(ResultsTest, AReaderThatHasGoneEndsItQuietly) {
+  for (const char* option : {"-O", "-k --tag", "-O --joblog log --results res"}) {
+    FakeApi api;
+    api.progress = {Progress(1, 0, false), Progress(2, 0, true)};
+    // More than a pipe holds, and than what is read at once.
+    const std::string much(1 << 20, 'x');
+    api.results = {Piece(0, "stdout", "first\n" + much) + End(0, json::array({"a"})),
+                   Piece(1, "stdout", much) + End(1, json::array({"b"}))};
+    api.joblog = "Seq\tHost\n";
+    const std::string command = "cd " + api.folder() + " && { CIGRI_API=" + api.socket() +
+                                " CIGRICONFFILE= " CIGRI_BIN_DIR "/gridsub -q " + option +
+                                " -- p ::: a b 2>err; echo $? >code; } | head -c 3 >out";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(Slurp(api.folder() + "/code"), "0\n") << option;
+    EXPECT_EQ(Slurp(api.folder() + "/err"), "7\n") << option;
+    const bool files = std::string(option).find("res") != std::string::npos;
+    EXPECT_EQ(Slurp(api.folder() + "/res/b.out"), files ? much : "") << option;
+    EXPECT_EQ(Slurp(api.folder() + "/log"), files ? api.joblog : "") << option;
+  }
+}
+
 TEST(ResultsTest, ATagStandsBeforeEachLine) {
   FakeApi api;
   GivenTwoTasks(api);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,11 +13,6 @@ namespace cigri::tools {
 namespace {
 
 constexpr std::size_t kLongestName = 200;  // file systems take 255 bytes, with the number and .out
-
-void Write(std::string_view text, std::FILE* to) {
-  const bool good = std::fwrite(text.data(), 1, text.size(), to) == text.size();
-  if (!good || std::fflush(to) != 0) throw Fatal(kExitNo, "cannot write to standard output");
-}
 
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == text.npos) return text;
@@ -47,6 +43,14 @@ std::string WhyNotWritable(const std::string& path, bool folder) {
   if (!there && !fs::is_directory(at, error)) return "there is no folder " + at.string();
   const bool inner = !there || folder;
   return access(at.c_str(), inner ? W_OK | X_OK : W_OK) == 0 ? "" : std::strerror(errno);
+}
+
+void ResultPrinter::Write(std::string_view text, std::FILE* to) {
+  if (gone_) return;
+  const bool good = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+  if (good && std::fflush(to) == 0) return;
+  if (errno != EPIPE) throw Fatal(kExitNo, "cannot write to standard output");
+  gone_ = true;
 }
 
 void ResultPrinter::Output(std::int64_t task, Printed stream, std::string_view bytes) {
@@ -242,6 +246,10 @@ void ResultFanout::Outcome(const TaskOutcome& outcome) {
   if (outcome.unread.empty()) return;
   ++unread_;
   why_ = "job " + std::to_string(outcome.job) + ": " + outcome.unread;
+}
+
+bool ResultFanout::WantsMore() const {
+  return std::any_of(sinks_.begin(), sinks_.end(), [](const auto& s) { return s->WantsMore(); });
 }
 
 void ResultFanout::Cut() {

@@ -31,12 +31,15 @@ class ResultPrinter : public ResultSink {
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
+  bool WantsMore() const override { return !gone_; }
 
  private:
   using Bytes = std::map<std::int64_t, std::array<std::size_t, 2>>;
+  void Write(std::string_view text, std::FILE* to);
   void PutTagged(const std::string& text, const std::string& tag, std::FILE* to);
   const bool tag_, apart_;
   const std::function<void()> before_;
+  bool gone_ = false;
   std::string held_[2];   ///< with tag_: the values come with the outcome
   Bytes printed_, skip_;  ///< of tasks without outcome: printed, and not to be printed again
 };
@@ -99,6 +102,7 @@ class ResultFanout : public ResultSink {
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
+  bool WantsMore() const override;
   int unread() const { return unread_; }
   const std::string& why_unread() const { return why_; }
 
