@@ -38,6 +38,8 @@ TEST_F(WhenTest, DurationsHoursAndDatesAreReadAndThePastIsNot) {
       {"-2h", ""},
       {"2 hours", ""},
       {"25:00", ""},
+      {"2026-02-30", ""},
+      {"2026-02-30 10:00", ""},
       {"tomorrow", ""},
   };
   for (const auto& [text, want] : cases) EXPECT_EQ(When(text), want) << text;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace cigri::gridsub {
 namespace {
@@ -17,6 +18,11 @@ Rows Read(const std::string& text) {
   Rows rows;
   for (std::vector<std::string> row; reader.Next(row);) rows.push_back(row);
   return rows;
+}
+
+std::string Columns(const std::string& text) {
+  std::istringstream in(text);
+  return Join(CsvReader(in, "f.csv").columns(), ",");
 }
 
 std::string Refusal(const std::string& text) {
@@ -37,6 +43,8 @@ TEST(CsvTest, WhatWindowsWritesIsReadToo) {
   EXPECT_EQ(Read("\xEF\xBB\xBF"
                  "a,b\r\n1,\"2\"\r\n3,4"),
             (Rows{{"1", "2"}, {"3", "4"}}));
+  EXPECT_EQ(Columns("\xEF\xBB\xBF\"a\",\"b\"\r\n\"1\",\"2\"\r\n"), "a,b") << "Excel quotes them";
+  EXPECT_EQ(Columns("\xEF\xBC\xA1,b\n1,2\n"), "\xEF\xBC\xA1,b") << "a wide A";
   EXPECT_EQ(Read("a\r\n\"1\r\"\r\n\"2\r\"\n"), (Rows{{"1\r"}, {"2\r"}})) << "quotes keep all";
 }
 

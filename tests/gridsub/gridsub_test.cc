@@ -457,14 +457,14 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
                                               {"params", "b 2"},
                                               {"cluster", "alpha"},
                                               {"stderr", "no such \x1b[31mfile\n"}}}}}}}};
-  api.other["/campaigns/7/joblog"] = {200, "Seq\tHost\n"};
+  api.joblog = "Seq\tHost\n";
   const auto ran = Gridsub(api, "--wait --joblog log -f " + api.Write("a.json", kJdl));
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.out, std::string(kSubmitted) +
                          "3 of 4 done, 1 failed\n  1 x exit code 2  [EXIT_ERROR]\n"
                          "       e.g. task 9 (b 2) on alpha\n       | no such ?[31mfile\n"
                          "  again: gridsub --retry-failed 7\noutput: gridstat 7 -O\n");
-  EXPECT_EQ(Slurp(api.folder() + "/log"), "\"Seq\\tHost\\n\"");
+  EXPECT_EQ(Slurp(api.folder() + "/log"), api.joblog);
 }
 
 // The exit code of `gridsub --wait`, which Ctrl-C ends as soon as it has asked for the progress.

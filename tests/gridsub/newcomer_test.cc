@@ -99,6 +99,8 @@ TEST(NewcomerTest, OptionsOfParallelWork) {
   const std::vector<std::string> wants[] = {
       {"--colsep , -- echo {2} {1}", "a,b\nc,d\n", R"(["a","b"])", R"(["c","d"])"},
       {"--colsep ' +' -- echo {2} {1}", "a   b\nc d\n", R"(["a","b"])", R"(["c","d"])"},
+      {"--colsep '[ \\t]+' -- echo {2} {1}", "a" + std::string(90'000, ' ') + "b\nc\td\n",
+       R"(["a","b"])", R"(["c","d"])"},
       {"-N 2 -- echo {} ::: 1 2 3", "", R"(["1","2"])", R"(["3"])"}};
   for (const auto& want : wants) {
     FakeApi uploads;
@@ -248,6 +250,7 @@ TEST(NewcomerTest, SlurmsSpellingsBecomeKeysOfTheJdl) {
   EXPECT_EQ(Gridsub(api, "--deadline 30m -- ./p {} ::: a").code, 0);
   EXPECT_NEAR(Sent(api)["deadline"].get<double>(), std::time(nullptr) + 1800, 120);
   EXPECT_EQ(Gridsub(api, "--not-before soon -- ./p {} ::: a").code, 64);
+  EXPECT_EQ(Gridsub(api, "--not-before '2026-02-30 10:00' -- ./p {} ::: a").code, 64);
   const auto yesterday = Gridsub(api, "--deadline yesterday -- ./p {} ::: a");
   EXPECT_EQ(yesterday.code, 64);
   EXPECT_TRUE(Has(yesterday.err, "--deadline yesterday is no time")) << yesterday.err;
@@ -283,6 +286,18 @@ TEST(NewcomerTest, TheEnvironmentIsCarriedWhereItCanBeAndElseItsAbsenceIsSaid) {
   EXPECT_FALSE(Has(setup, "SECRET_TOKEN")) << "nobody asked for it";
   EXPECT_FALSE(Has(setup, "export HOME"));
   EXPECT_EQ(Gridsub(api, "--env NOT_SET_HERE -- ./p {} ::: a").code, 64);
+}
+
+// It was an "unexpected error, please report it".
+TEST(NewcomerTest, AWorkingDirectoryThatIsGoneIsNamed) {
+  FakeApi api;
+  const std::string command =
+      "cd " + api.folder() +
+      " && mkdir gone && cd gone && rmdir ../gone && CIGRI_API=" + api.socket() +
+      " CIGRICONFFILE= " CIGRI_BIN_DIR "/gridsub -- true ::: a 2>" + api.folder() + "/err";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 65);
+  EXPECT_TRUE(Has(Slurp(api.folder() + "/err"), "the working directory cannot be used"))
+      << Slurp(api.folder() + "/err");
 }
 
 TEST(NewcomerTest, DirectoriesAreRelativeToHere) {

@@ -37,8 +37,13 @@ TEST(ParallelFormTest, OneWordWithBlanksIsALineForTheShell) {
 }
 
 TEST(ParallelFormTest, WhatWeLackIsRefusedNotPassedOn) {
-  for (const auto& words : std::vector<std::vector<std::string>>{
-           {}, {":::", "a"}, {"p", "{%}", ":::", "a"}, {"p", "{= s/a/b/ =}"}, {"p", ":::+", "a"}})
+  for (const auto& words : std::vector<std::vector<std::string>>{{},
+                                                                 {":::", "a"},
+                                                                 {"p", "{%}", ":::", "a"},
+                                                                 {"p", "{= s/a/b/ =}"},
+                                                                 {"p {-1}", ":::", "a"},
+                                                                 {"p", "x{-2/.}", ":::", "a"},
+                                                                 {"p", ":::+", "a"}})
     EXPECT_THROW(ReadParallelForm(words), Fatal);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/gridsub/fake_api.h"
 #include "tools/common/result_sinks.h"
 
@@ -85,6 +87,28 @@ TEST(ResultsTest, HolesAreAskedForAgainAndInOrderTheGapIsNot) {
   EXPECT_EQ(ordered.Last("/campaigns/7/results").query.find("after")->second, "-1");
 }
 
+// It said "cannot write" and ended with 1, where gridstat -O | head ended with 0.
+TEST(ResultsTest, AReaderThatHasGoneEndsItQuietly) {
+  for (const char* option : {"-O", "-k --tag", "-O --joblog log --results res"}) {
+    FakeApi api;
+    api.progress = {Progress(1, 0, false), Progress(2, 0, true)};
+    // More than a pipe holds, and than what is read at once.
+    const std::string much(1 << 20, 'x');
+    api.results = {Piece(0, "stdout", "first\n" + much) + End(0, json::array({"a"})),
+                   Piece(1, "stdout", much) + End(1, json::array({"b"}))};
+    api.joblog = "Seq\tHost\n";
+    const std::string command = "cd " + api.folder() + " && { CIGRI_API=" + api.socket() +
+                                " CIGRICONFFILE= " CIGRI_BIN_DIR "/gridsub -q " + option +
+                                " -- p ::: a b 2>err; echo $? >code; } | head -c 3 >out";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(Slurp(api.folder() + "/code"), "0\n") << option;
+    EXPECT_EQ(Slurp(api.folder() + "/err"), "7\n") << option;
+    const bool files = std::string(option).find("res") != std::string::npos;
+    EXPECT_EQ(Slurp(api.folder() + "/res/b.out"), files ? much : "") << option;
+    EXPECT_EQ(Slurp(api.folder() + "/log"), files ? api.joblog : "") << option;
+  }
+}
+
 TEST(ResultsTest, ATagStandsBeforeEachLine) {
   FakeApi api;
   GivenTwoTasks(api);
@@ -118,6 +142,69 @@ TEST(ResultFilesTest, NamesAreUniqueAndHoldEveryValue) {
   EXPECT_EQ(ResultFiles::FileName({"a b", "\xC3\xA9"}), "a b,\xC3\xA9");
   EXPECT_EQ(ResultFiles::FileName({"../x", "1,2%"}), "%2E.%2Fx,1%2C2%25");
   EXPECT_EQ(ResultFiles::FileName({std::string(300, 'x')}).size(), 201u);
+}
+
+tools::TaskOutcome OutcomeOf(std::int64_t task, std::vector<std::string> values) {
+  tools::TaskOutcome outcome;
+  outcome.task = task, outcome.values = std::move(values), outcome.done = true;
+  return outcome;
+}
+
+std::set<std::string> NamesIn(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    names.insert(file.path().filename());
+  return names;
+}
+
+// The third task's file was that of the second: two files for three tasks.
+TEST(ResultFilesTest, ANameThatWasMadeOfANumberIsTakenToo) {
+  FakeApi api;
+  const auto folder = api.folder() + "/res";
+  tools::ResultFiles files(folder);
+  std::int64_t task = 0;
+  for (const char* value : {"a", "a", "a.2"}) {
+    files.Output(task, tools::Printed::kStdout, std::to_string(task));
+    files.Outcome(OutcomeOf(task, {value}));
+    ++task;
+  }
+  EXPECT_EQ(Slurp(folder + "/a.out") + Slurp(folder + "/a.2.out") + Slurp(folder + "/a.2.3.out"),
+            "012");
+}
+
+// Two gridsub with one folder wrote into the same file before it had its name.
+TEST(ResultFilesTest, TwoWriteIntoOneFolder) {
+  FakeApi api;
+  const auto folder = api.folder() + "/res";
+  {
+    tools::ResultFiles one(folder), other(folder), cut(folder);
+    one.Output(0, tools::Printed::kStdout, "one");
+    other.Output(0, tools::Printed::kStdout, "the other");
+    cut.Output(0, tools::Printed::kStderr, "never whole");
+    one.Outcome(OutcomeOf(0, {"1"}));
+    other.Outcome(OutcomeOf(0, {"2"}));
+  }
+  EXPECT_EQ(Slurp(folder + "/1.out"), "one");
+  EXPECT_EQ(Slurp(folder + "/2.out"), "the other");
+  EXPECT_EQ(NamesIn(folder), (std::set<std::string>{"1.out", "2.out"}));
+}
+
+// The header had as many values as the task that ended first.
+TEST(ResultTableTest, RowsOfSeveralLengthsAreOneTable) {
+  FakeApi api;
+  const auto file = api.folder() + "/res.csv";
+  tools::ResultTable table(file);
+  table.Outcome(OutcomeOf(2, {"5"}));
+  table.Outcome(OutcomeOf(0, {"1\n,", "2"}));
+  table.Outcome(OutcomeOf(1, {"3", "4", "x"}));
+  table.Outcome(OutcomeOf(3, {"6"}));
+  EXPECT_EQ(Slurp(file),
+            "seq,value1,value2,value3,state,exit_code,signal,cluster,node,seconds,attempts,"
+            "cpu_s,peak_mb,read_mb,written_mb,transfer_s\n"
+            "3,5,,,done,0,,,,,0,,,,,\n"
+            "1,\"1\n,\",2,,done,0,,,,,0,,,,,\n"
+            "2,3,4,x,done,0,,,,,0,,,,,\n"
+            "4,6,,,done,0,,,,,0,,,,,\n");
 }
 
 TEST(FrameReaderTest, FramesMayBeCutAnywhere) {

@@ -135,6 +135,39 @@ TEST(SeveralApisTest, WithoutADatabaseAReaderIsToldInTime) {
   close(silent);
 }
 
+// griddel took it for done, and gridevents -f for fixed; the others asked for a report.
+TEST(ApiTest, ALogInPageIsNoApi) {
+  const gridsub::FakeApi folder;
+  const std::string path = folder.folder() + "/proxy.sock";
+  http::GuardServer proxy;
+  const auto page = [](const httplib::Request&, httplib::Response& answer) {
+    answer.set_content("<html>Who are you?</html>", "text/html");
+  };
+  proxy.Get("/.*", page), proxy.Post("/.*", page), proxy.Delete("/.*", page);
+  std::string why;
+  ASSERT_TRUE(proxy.BindUnix(path, 0600, &why)) << why;
+  std::thread thread([&] { proxy.Serve(); });
+  proxy.AwaitServing();
+  Api api("unix:" + path);
+  const std::function<void()> calls[] = {
+      [&] { api.Get("/clusters"); },
+      [&] {
+        api.Post("/campaigns", {{"x", 1}});
+      },
+      [&] { api.Delete("/campaigns/1"); },
+      [&] { api.Stream("/campaigns/1/joblog", [](std::string_view) { return true; }); }};
+  for (const auto& call : calls) try {
+      call();
+      ADD_FAILURE() << "it is no answer of an API";
+    } catch (const Fatal& e) {
+      EXPECT_EQ(e.code(), kExitUnavailable);
+      EXPECT_EQ(std::string(e.what()),
+                "what answers at unix:" + path + " is no API of CiGri (a log-in page?)");
+    }
+  proxy.Stop();
+  thread.join();
+}
+
 TEST(SummaryTextTest, ReportsWhatBecameOfAll) {
   EXPECT_EQ(SummaryText(nlohmann::json::parse(
                 R"({"total":16,"done":2,"not_run":14,"preempted":1,"state":"terminated"})")),

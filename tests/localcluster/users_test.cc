@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "http/server.h"
 #include "tests/localcluster/daemon.h"
 
 namespace cigri::localcluster {
@@ -285,6 +286,38 @@ TEST_F(UsersTest, LocalsubRunsAProgramWithItsArgumentsAndEndsAsItDoes) {
   EXPECT_EQ(AsNobody(Localsub()), 64);
   EXPECT_EQ(AsNobody(Localsub() + "--slots 3 -- true"), 65);
   EXPECT_EQ(AsNobody(test::ForOthers(CIGRI_BIN_DIR) + "/localsub --socket /nowhere -- true"), 69);
+}
+
+// Each was an "unexpected error, please report it".
+TEST_F(UsersTest, LocalsubSaysWhatItCannotSend) {
+  Start(1);
+  EXPECT_EQ(AsNobody(Localsub() + "-- echo \"$(printf 'caf\\351')\""), 65);
+  EXPECT_NE(FileText("said").find("must be UTF-8"), std::string::npos) << FileText("said");
+  fs::create_directory(dir() + "/gone");
+  fs::permissions(dir() + "/gone", fs::perms::all);
+  EXPECT_EQ(AsNobody("cd gone && rmdir ../gone && " + Localsub() + "-- true"), 65);
+  EXPECT_NE(FileText("said").find("the working directory cannot be used"), std::string::npos)
+      << FileText("said");
+}
+
+// It ended with the code of a cluster that is away, and nobody knew which job to look for.
+TEST_F(UsersTest, LocalsubNamesTheJobThatGoesOnWithoutItsDaemon) {
+  http::GuardServer dying;
+  dying.Post("/batches", [](const httplib::Request&, httplib::Response& answer) {
+    answer.set_content(R"({"ids":["x.7"]})", "application/json");
+  });
+  dying.Get("/jobs/x.7", [](const httplib::Request&, httplib::Response& answer) {
+    const auto cut = [](std::size_t, std::size_t, httplib::DataSink&) { return false; };
+    answer.set_content_provider(100, "application/json", cut);
+  });
+  std::string why;
+  ASSERT_TRUE(dying.BindUnix(socket(), 0666, &why)) << why;
+  std::thread thread([&] { dying.Serve(); });
+  dying.AwaitServing();
+  EXPECT_EQ(AsNobody(Localsub() + "--wait -- sleep 600"), 69);
+  EXPECT_NE(FileText("said").find("job x.7 goes on"), std::string::npos) << FileText("said");
+  dying.Stop();
+  thread.join();
 }
 
 TEST_F(UsersTest, ACheckOfTheClusterEndsWithATestJob) {

@@ -87,6 +87,7 @@ TEST_F(FetchPgTest, AFolderGetsOnlyWhatIsNew) {
   output_["r41"] = "asked for again\n";
   output_["r42"] = "asked for again\n";
   GivenEndOfTask3();
+  std::ofstream(Folder() + "/.partial.5eed.out") << "of one that was killed";
   ran = Fetch();
   EXPECT_EQ(ran.out, "1 new output fetched; " + Folder() + " has 4 outputs\n") << ran.err;
   EXPECT_EQ(Files(Folder()), kFour);

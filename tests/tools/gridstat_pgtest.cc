@@ -237,14 +237,23 @@ TEST_F(GridstatPgTest, ValuesAreSeparatedByTabs) {
   EXPECT_EQ(Run("gridstat", {"-c", "1", "--params", "waiting"}).out, "a b\tü\nc\t'\n");
 }
 
-TEST_F(GridstatPgTest, TheJobLogHasParallelsColumns) {
+// `gridsub --resume` took every task with a line for done: this one had failed on alpha first, and
+// task 5 was preempted.
+TEST_F(GridstatPgTest, TheJobLogHasParallelsColumnsAndALineForEachTaskThatIsOver) {
   GivenEveryKind();
   EXPECT_EQ(Run("gridstat", {"-c", "1", "--joblog"}).out,
             "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
             "1\talpha\t1795165201.000\t     2.000\t0\t0\t0\t0\t./fit.sh p0 0\n"
-            "2\talpha\t1795165201.000\t     2.000\t0\t0\t3\t0\t./fit.sh p1 1\n"
-            "2\tbeta\t1795165201.000\t     2.000\t0\t0\t3\t0\t./fit.sh p1 1\n"
-            "5\talpha\t1795165201.000\t     2.000\t0\t0\t0\t0\t./fit.sh p4 4\n");
+            "2\tbeta\t1795165201.000\t     2.000\t0\t0\t3\t0\t./fit.sh p1 1\n");
+}
+
+// --resume refused the log, as no job log, for the second line of the command.
+TEST_F(GridstatPgTest, ACommandOfSeveralLinesIsOneLineOfTheJobLog) {
+  GivenCampaign({.ntasks = 1, .next_idx = 1, .params = {"p"}, .exec_file = "cd a\n\techo \\t"});
+  GivenDone(1, GivenBatch(1, 1, 0, 1), 0, 1);
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--joblog"}).out,
+            "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+            "1\talpha\t1795165201.000\t     2.000\t0\t0\t0\t0\tcd a\\n\\techo \\\\t p\n");
 }
 
 TEST_F(GridstatPgTest, OutputComesInParameterOrderByteForByte) {

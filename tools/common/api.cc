@@ -316,6 +316,13 @@ Answer Api::Take(const http::Response& response) const {
   answer.text = response.body;
   answer.body = nlohmann::json::parse(response.body, nullptr, false);
   if (answer.body.is_discarded()) answer.body = nullptr;
+  const auto& type = response.content_type;
+  const bool bytes = StartsWith(type, "text/plain") || StartsWith(type, "application/octet-stream");
+  // What a proxy says to those who have not logged in is a success, too.
+  if (answer.ok() && !bytes && !answer.body.is_structured())
+    throw Fatal(kExitUnavailable,
+                "what answers at " + address() + " is no API of CiGri (a log-in page?)",
+                "log in there, or name the API with --api or $CIGRI_API");
   return answer;
 }
 

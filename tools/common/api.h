@@ -26,13 +26,14 @@ bool ApiIsNamed(const std::string& option);
 struct Answer {
   int status = 0;
   std::string text;
-  nlohmann::json body;  ///< null when the answer was no JSON
+  nlohmann::json body;  ///< null when the answer was no JSON: a refusal, or a stream of bytes
   bool ok() const { return status >= 200 && status < 300; }
 };
 
-/// A connection to the API. Throws Fatal(kExitUnavailable) when there is none; every other answer
-/// is returned. Not for two threads at once. $CIGRI_TOKEN is sent as a bearer token,
-/// but never over http:// to another host: Fatal(kExitConfig).
+/// A connection to the API. Throws Fatal(kExitUnavailable) when there is none, and for a success
+/// that is no answer of an API; every other answer is returned. Not for two threads at once.
+/// $CIGRI_TOKEN is sent as a bearer token, but never over http:// to another host:
+/// Fatal(kExitConfig).
 class Api {
  public:
   /// `address` as ApiAddress gives it: unix:PATH, http://, https:// or

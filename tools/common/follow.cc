@@ -16,7 +16,7 @@ ResultStream::Options OptionsOf(const ResultRequest& request) {
 
 ResultFollower::ResultFollower(Api& api, std::int64_t campaign, const ResultRequest& request,
                                ProgressLine& line)
-    : wanted_(request.any()), stream_(api, campaign, OptionsOf(request)) {
+    : wanted_(request.any()), keeps_on_(request.log), stream_(api, campaign, OptionsOf(request)) {
   if (request.print)
     sinks_.Add(std::make_unique<ResultPrinter>(request.tag, [&line] { line.Clear(); }));
   if (!request.folder.empty()) sinks_.Add(std::make_unique<ResultFiles>(request.folder));

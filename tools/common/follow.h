@@ -12,6 +12,7 @@ namespace cigri::tools {
 struct ResultRequest {
   bool print = false, in_order = false, tag = false;
   std::string folder, table;
+  bool log = false;    ///< who waits has a job log to write in the end
   bool quiet = false;  ///< no summary at the end: the exit code tells
   bool any() const { return print || !folder.empty() || !table.empty(); }
 };
@@ -24,11 +25,14 @@ class ResultFollower {
   ResultFollower(Api& api, std::int64_t campaign, const ResultRequest& request, ProgressLine& line);
   /// What has ended by now. REQUIRES of `last`: the campaign is over.
   void Fetch(bool last);
+  /// False when nothing is left to be done for them: they were to be printed, and the reader has
+  /// gone.
+  bool WantsMore() const { return !wanted_ || keeps_on_ || sinks_.WantsMore(); }
   /// Whether all output could be read; says on stderr what could not.
   bool Complete() const;
 
  private:
-  const bool wanted_;
+  const bool wanted_, keeps_on_;
   ResultFanout sinks_;
   ResultStream stream_;
 };

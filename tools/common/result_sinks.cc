@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,11 +13,6 @@ namespace cigri::tools {
 namespace {
 
 constexpr std::size_t kLongestName = 200;  // file systems take 255 bytes, with the number and .out
-
-void Write(std::string_view text, std::FILE* to) {
-  const bool good = std::fwrite(text.data(), 1, text.size(), to) == text.size();
-  if (!good || std::fflush(to) != 0) throw Fatal(kExitNo, "cannot write to standard output");
-}
 
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == text.npos) return text;
@@ -47,6 +43,14 @@ std::string WhyNotWritable(const std::string& path, bool folder) {
   if (!there && !fs::is_directory(at, error)) return "there is no folder " + at.string();
   const bool inner = !there || folder;
   return access(at.c_str(), inner ? W_OK | X_OK : W_OK) == 0 ? "" : std::strerror(errno);
+}
+
+void ResultPrinter::Write(std::string_view text, std::FILE* to) {
+  if (gone_) return;
+  const bool good = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+  if (good && std::fflush(to) == 0) return;
+  if (errno != EPIPE) throw Fatal(kExitNo, "cannot write to standard output");
+  gone_ = true;
 }
 
 void ResultPrinter::Output(std::int64_t task, Printed stream, std::string_view bytes) {
@@ -94,11 +98,20 @@ void ResultPrinter::Outcome(const TaskOutcome& outcome) {
 
 ResultFiles::ResultFiles(std::string folder, Name name)
     : folder_(std::move(folder)),
+      partial_(folder_ + "/.partial." + RandomHex(8)),
       name_(name ? std::move(name) : [this](const TaskOutcome& o) { return UniqueName(o); }) {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error || !std::filesystem::is_directory(folder_))
     throw Fatal(kExitBadInput, "cannot make the folder " + folder_ + ": " + error.message());
+}
+
+ResultFiles::~ResultFiles() {
+  Cut();
+  for (const bool err : {false, true}) {
+    std::error_code none;
+    std::filesystem::remove(Partial(err), none);
+  }
 }
 
 std::string ResultFiles::FileName(const std::vector<std::string>& values) {
@@ -133,8 +146,9 @@ void ResultFiles::Cut() {
 
 std::string ResultFiles::UniqueName(const TaskOutcome& outcome) {
   std::string name = FileName(outcome.values);
-  if (name.empty() || name.back() == '~' || !taken_.insert(name).second)
-    name += "." + std::to_string(outcome.task + 1);
+  const std::string number = "." + std::to_string(outcome.task + 1);
+  if (name.empty() || name.back() == '~') name += number;
+  while (!taken_.insert(name).second) name += number;
   return name;
 }
 
@@ -156,35 +170,69 @@ void ResultFiles::Outcome(const TaskOutcome& outcome) {
   }
 }
 
-ResultTable::ResultTable(std::string file)
-    : file_(std::move(file)), out_(file_, std::ios::binary | std::ios::trunc) {
+ResultTable::ResultTable(std::string file) : file_(std::move(file)) { Open(); }
+
+void ResultTable::Open() {
+  out_.open(file_, std::ios::binary | std::ios::trunc);
   if (!out_) throw Fatal(kExitBadInput, "cannot write " + file_ + ": " + std::strerror(errno));
 }
 
 void ResultTable::Columns(const std::vector<std::string>& columns) { columns_ = columns; }
 
-void ResultTable::Put(const std::string& line) {
-  out_ << line << "\n" << std::flush;
+void ResultTable::Put(const std::string& text) {
+  out_ << text << std::flush;
   if (!out_) throw Fatal(kExitNo, "cannot write " + file_ + ": " + std::strerror(errno));
 }
 
-void ResultTable::Outcome(const TaskOutcome& outcome) {
-  if (!titled_) {
-    std::string title = "seq";
-    for (std::size_t i = 0; i < outcome.values.size(); ++i)
-      title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
-    Put(title + ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb,transfer_s");
-    titled_ = true;
+std::string ResultTable::Title() const {
+  std::string title = "seq";
+  for (std::size_t i = 0; i < *width_; ++i)
+    title += "," + CsvField(i < columns_.size() ? columns_[i] : "value" + std::to_string(i + 1));
+  return title +
+         ",state,exit_code,signal,cluster,node,seconds,attempts,cpu_s,peak_mb,read_mb,written_mb,"
+         "transfer_s\n";
+}
+
+// What went into a pipe cannot be written again.
+void ResultTable::Widen(std::size_t width) {
+  std::error_code error;
+  if (width_ && !std::filesystem::is_regular_file(file_, error)) return;
+  std::string text;
+  if (width_) {
+    std::ifstream in(file_, std::ios::binary);
+    in.ignore(static_cast<std::streamsize>(Title().size()));
+    std::string line;
+    for (auto& [values, all] : lines_) {
+      line.resize(all);
+      in.read(line.data(), static_cast<std::streamsize>(all));
+      if (!in) throw Fatal(kExitNo, "cannot read " + file_ + " again: was it changed?");
+      line.insert(values, width - *width_, ',');
+      text += line;
+      values += width - *width_, all += width - *width_;
+    }
+    out_.close();
+    Open();
   }
+  width_ = width;
+  Put(Title() + text);
+}
+
+void ResultTable::Outcome(const TaskOutcome& outcome) {
+  const auto n = outcome.values.size();
+  if (!width_ || n > *width_) Widen(n);
   std::string line = std::to_string(outcome.task + 1);
   for (const auto& value : outcome.values) line += "," + CsvField(value);
+  if (n < *width_) line.append(*width_ - n, ',');
+  const auto values = line.size();
   line += std::string(",") + (outcome.done ? "done" : "failed") + "," +
           (outcome.exit < 0 ? "" : std::to_string(outcome.exit)) + "," +
           (outcome.signal == 0 ? "" : std::to_string(outcome.signal));
-  Put(line + "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
-      Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts) + "," +
-      Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
-      "," + Seconds(outcome.written_mb) + "," + Seconds(outcome.transfer_s));
+  line += "," + CsvField(outcome.cluster) + "," + CsvField(outcome.node) + "," +
+          Seconds(outcome.seconds) + "," + std::to_string(outcome.attempts) + "," +
+          Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
+          "," + Seconds(outcome.written_mb) + "," + Seconds(outcome.transfer_s) + "\n";
+  Put(line);
+  lines_.push_back({values, line.size()});
 }
 
 void ResultFanout::Columns(const std::vector<std::string>& columns) {
@@ -198,6 +246,10 @@ void ResultFanout::Outcome(const TaskOutcome& outcome) {
   if (outcome.unread.empty()) return;
   ++unread_;
   why_ = "job " + std::to_string(outcome.job) + ": " + outcome.unread;
+}
+
+bool ResultFanout::WantsMore() const {
+  return std::any_of(sinks_.begin(), sinks_.end(), [](const auto& s) { return s->WantsMore(); });
 }
 
 void ResultFanout::Cut() {

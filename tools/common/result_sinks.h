@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -30,12 +31,15 @@ class ResultPrinter : public ResultSink {
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
+  bool WantsMore() const override { return !gone_; }
 
  private:
   using Bytes = std::map<std::int64_t, std::array<std::size_t, 2>>;
+  void Write(std::string_view text, std::FILE* to);
   void PutTagged(const std::string& text, const std::string& tag, std::FILE* to);
   const bool tag_, apart_;
   const std::function<void()> before_;
+  bool gone_ = false;
   std::string held_[2];   ///< with tag_: the values come with the outcome
   Bytes printed_, skip_;  ///< of tasks without outcome: printed, and not to be printed again
 };
@@ -49,6 +53,7 @@ class ResultFiles : public ResultSink {
   using Name = std::function<std::string(const TaskOutcome&)>;
   /// Makes the folder. Throws Fatal(kExitBadInput) when it cannot be written.
   explicit ResultFiles(std::string folder, Name name = {});
+  ~ResultFiles() override;
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
@@ -56,14 +61,17 @@ class ResultFiles : public ResultSink {
 
  private:
   std::string UniqueName(const TaskOutcome& outcome);
-  std::string Partial(bool err) const { return folder_ + "/.partial" + (err ? ".err" : ".out"); }
+  std::string Partial(bool err) const { return partial_ + (err ? ".err" : ".out"); }
   const std::string folder_;
+  std::string partial_;  ///< what is being written: a name that no other process has
   const Name name_;
   std::unordered_set<std::string> taken_;
   std::ofstream open_[2];
 };
 
-/// A CSV with a line for each task: its number as in {#}, its values, and how it ended.
+/// A CSV with a line for each task: its number as in {#}, its values, and how it ended. Tasks with
+/// fewer values than others have empty ones behind them: for one with more than all before it, what
+/// the file has is written again.
 class ResultTable : public ResultSink {
  public:
   explicit ResultTable(std::string file);
@@ -71,11 +79,18 @@ class ResultTable : public ResultSink {
   void Outcome(const TaskOutcome& outcome) override;
 
  private:
-  void Put(const std::string& line);
+  struct Line {
+    std::size_t values = 0, all = 0;  ///< bytes: up to the last value, and in all
+  };
+  void Open();
+  void Put(const std::string& text);
+  std::string Title() const;
+  void Widen(std::size_t width);
   const std::string file_;
   std::ofstream out_;
   std::vector<std::string> columns_;
-  bool titled_ = false;
+  std::optional<std::size_t> width_;  ///< values of a line; none: there is no line yet
+  std::vector<Line> lines_;
 };
 
 /// Hands results on to several sinks, and counts what could not be read.
@@ -87,6 +102,7 @@ class ResultFanout : public ResultSink {
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
   void Cut() override;
+  bool WantsMore() const override;
   int unread() const { return unread_; }
   const std::string& why_unread() const { return why_; }
 

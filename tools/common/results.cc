@@ -103,9 +103,10 @@ void ResultStream::FetchSome(ResultSink& sink, const std::string& among, bool in
       } catch (...) {
         thrown = std::current_exception();
       }
-      return thrown == nullptr;
+      return thrown == nullptr && sink.WantsMore();
     });
   } catch (const Fatal&) {
+    if (!sink.WantsMore()) return;
     if (!thrown) sink.Cut();
     if (!thrown) throw;
   }

@@ -42,6 +42,8 @@ class ResultSink {
   virtual void Outcome(const TaskOutcome& outcome) = 0;
   /// The answer was cut: the output of a task without outcome comes again from its first byte.
   virtual void Cut() {}
+  /// False when what it took goes nowhere: its reader has gone (| head).
+  virtual bool WantsMore() const { return true; }
 };
 
 /// The results of one campaign, each once, also over an API that was cut or restarted meanwhile.
@@ -55,7 +57,7 @@ class ResultStream {
       : api_(api), campaign_(campaign), options_(options) {}
   /// Hands to `sink` what has ended since the last call. With `last` the tasks behind one that
   /// never ran come too, whatever the order. Throws Fatal when the API cannot be reached or broke
-  /// off; the next call goes on.
+  /// off; the next call goes on. Ends at once when the sink wants no more.
   void Fetch(ResultSink& sink, bool last);
   /// Of the tasks before the last one that was seen or skipped, those that were neither.
   void FetchHoles(ResultSink& sink);

@@ -197,7 +197,7 @@ json Follow(Api& api, const std::string& path, ResultFollower& results, Progress
     const auto now = Number(progress, "done") + Number(progress, "failed");
     if (over || now != ended) Patiently(line, [&] { results.Fetch(over); });
     ended = now;
-    if (over) return progress;
+    if (over || !results.WantsMore()) return progress;
   }
 }
 
@@ -226,6 +226,7 @@ int Wait(Api& api, std::int64_t campaign, const ResultRequest& request,
   ResultFollower results(api, campaign, request, line);
   const json progress = Follow(api, "/campaigns/" + id, results, line);
   line.Clear();
+  if (!results.WantsMore()) return kExitOk;
   std::FILE* to = request.print ? stderr : stdout;
   if (!request.quiet) PrintEnd(api, id, progress, to);
   if (const auto where = WhereOutputIs(campaign, request); !where.empty() && !request.quiet)

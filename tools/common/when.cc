@@ -35,7 +35,7 @@ std::optional<std::time_t> Date(const std::string& text) {
   for (const char* format : {"%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d"}) {
     day = {};
     day.tm_isdst = -1;
-    if (Matches(text, format, &day)) return std::mktime(&day);
+    if (Matches(text, format, &day)) return LocalTime(day);
   }
   return std::nullopt;
 }
@@ -52,6 +52,12 @@ std::optional<std::time_t> Hour(const std::string& text, std::time_t now, int da
 }
 
 }  // namespace
+
+std::optional<std::time_t> LocalTime(const std::tm& day) {
+  std::tm made = day;
+  const std::time_t time = std::mktime(&made);
+  return made.tm_mday == day.tm_mday ? std::optional(time) : std::nullopt;
+}
 
 std::optional<std::time_t> ParseWhen(const std::string& text, std::time_t now) {
   if (const std::time_t duration = Duration(text); duration != 0) return now + duration;

@@ -6,6 +6,10 @@
 
 namespace cigri::tools {
 
+/// A time of the user's time zone; none on a day that no month has: mktime makes 2 March of
+/// 30 February.
+std::optional<std::time_t> LocalTime(const std::tm& day);
+
 /// "30m", "2h", "3d" from `now`; "18:00" (the next one, local time); "2026-12-24 18:00" or
 /// "2026-12-24" (local time). Nothing for anything else, or what is not after `now`.
 std::optional<std::time_t> ParseWhen(const std::string& text, std::time_t now);

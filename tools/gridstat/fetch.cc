@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/pluralize.h"
+#include "core/text.h"
 #include "tools/common/result_sinks.h"
 #include "tools/common/terminal.h"
 #include "tools/gridstat/archive.h"
@@ -51,11 +52,11 @@ class FetchSink : public tools::ResultSink {
           const auto name = NameOf(outcome);
           MakeFolder(folder_ + "/" + name.substr(0, name.find('/')));
           return name;
-        }) {}
-  ~FetchSink() override {
-    for (const char* left : {"/.partial.out", "/.partial.err"}) {
+        }) {
+    // The marks are locked: what is half written is of one that was killed.
+    for (const auto& file : fs::directory_iterator(folder)) {
       std::error_code none;
-      fs::remove(folder_ + left, none);
+      if (StartsWith(file.path().filename().string(), ".partial.")) fs::remove(file.path(), none);
     }
   }
   void Output(std::int64_t task, tools::Printed stream, std::string_view bytes) override {

@@ -64,7 +64,7 @@ void FollowResults(tools::Api& api, const GridstatOptions& o, tools::ResultStrea
                    tools::ResultSink& sink) {
   const std::string path = "/campaigns/" + o.campaign + "/progress?wait=" + std::to_string(kPollMs);
   std::string token;
-  for (bool over = false; !over;) {
+  for (bool over = false; !over && sink.WantsMore();) {
     const json progress = tools::Expect(api.Get(path + "&seen=" + http::PercentEncode(token),
                                                 std::chrono::milliseconds(kPollMs + 20'000)),
                                         "follow campaign " + o.campaign);

@@ -118,6 +118,7 @@ void AddResults(CommandLine& line, Args& args) {
 void ImplyWait(Args& args) {
   args.wait = args.wait || !args.joblog.empty();
   auto& results = args.results;
+  results.log = !args.joblog.empty();
   results.print = results.print || results.tag || (results.in_order && results.folder.empty());
   args.wait = args.wait || results.any();
 }

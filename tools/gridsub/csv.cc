@@ -18,9 +18,10 @@ char DelimiterOf(const std::string& text) {
 
 CsvReader::CsvReader(std::istream& in, std::string file, char delimiter)
     : in_(in), file_(std::move(file)), delimiter_(delimiter == 0 ? ',' : delimiter) {
+  const std::string begun = SkipMark();
   if (!ReadRow(columns_)) Bad("there is no header");
   auto& first = columns_.front();
-  if (StartsWith(first, "\xEF\xBB\xBF")) first.erase(0, 3);
+  first = begun + first;
   if (delimiter == 0 && columns_.size() == 1)
     for (const auto& [other, option] : {std::pair{';', "';'"}, {'\t', "tab"}})
       if (first.find(other) != first.npos)
@@ -30,6 +31,16 @@ CsvReader::CsvReader(std::istream& in, std::string file, char delimiter)
   for (auto& name : columns_) name = std::string(Trim(name));
   const auto problem = jdl::ColumnsProblem(columns_);
   if (!problem.empty()) Bad(problem);
+}
+
+// The byte order mark that Windows writes; what only began like one is the beginning of a name.
+std::string CsvReader::SkipMark() {
+  const std::string mark = "\xEF\xBB\xBF";
+  std::string begun;
+  while (begun.size() < mark.size() &&
+         in_.peek() == std::istream::traits_type::to_int_type(mark[begun.size()]))
+    begun += static_cast<char>(in_.get());
+  return begun == mark ? "" : begun;
 }
 
 bool CsvReader::Next(std::vector<std::string>& row) {

@@ -24,6 +24,7 @@ class CsvReader {
   int line() const { return line_; }
 
  private:
+  std::string SkipMark();
   bool ReadRow(std::vector<std::string>& row);
   std::string ReadField(bool& last);
   std::string ReadQuoted();

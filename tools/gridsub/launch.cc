@@ -62,7 +62,12 @@ std::string WorkingDirectory() {
   if (pwd != nullptr && pwd[0] == '/' && stat(".", &here) == 0 && stat(pwd, &named) == 0 &&
       here.st_ino == named.st_ino && here.st_dev == named.st_dev)
     return pwd;
-  return fs::current_path().string();
+  std::error_code error;
+  const auto path = fs::current_path(error);
+  if (error)
+    throw Fatal(kExitBadInput, "the working directory cannot be used: " + error.message(),
+                "cd to one that is there, or name one: --directory DIR");
+  return path.string();
 }
 
 // Lines for `setup`, and what is said of them.

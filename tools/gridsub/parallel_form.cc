@@ -23,6 +23,11 @@ void RefuseUnknownPlaceholders(const std::vector<std::string>& words) {
       if (word.find(unknown) != word.npos)
         throw Fatal(kExitUsage, "the placeholder " + std::string(unknown) + " is not supported",
                     "there are {} {.} {/} {//} {/.} {#} {1} {2.} ... and {column} with --csv");
+  static const Pattern kFromTheEnd("\\{-[0-9]+(//|/\\.|/|\\.)?\\}");
+  for (const auto& word : words)
+    if (const auto found = kFromTheEnd.Find(word))
+      throw Fatal(kExitUsage, "the placeholder " + found.Text(0) + " is not supported",
+                  "write the value's number from the first: {2} is the last one of two");
 }
 
 // One axis of the product: a source with those linked to it, as rows.

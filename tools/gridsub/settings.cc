@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "jdl/values.h"
+#include "tools/common/when.h"
 
 namespace cigri::gridsub {
 namespace {
@@ -120,7 +121,7 @@ json TimeOf(const std::string& option, const std::string& text) {
     return std::mktime(&tm);
   }
   if (reads("%Y-%m-%d %H:%M") || reads("%Y-%m-%dT%H:%M") || reads("%Y-%m-%dT%H:%M:%S"))
-    return std::mktime(&tm);
+    if (const auto at = tools::LocalTime(tm)) return *at;
   throw Fatal(kExitUsage, option + " " + text + " is no time",
               "like 20:00, \"2026-11-23 20:00\" or 2h, from now");
 }

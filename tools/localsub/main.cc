@@ -53,6 +53,24 @@ std::optional<int> ParseOptions(int argc, char** argv, LocalsubOptions* o) {
   return {};
 }
 
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (error)
+    throw Fatal(kExitBadInput, "the working directory cannot be used: " + error.message(),
+                "cd to one that is there, or name one: --directory DIR");
+  return absolute.string();
+}
+
+std::string TextOf(const json& body) {
+  try {
+    return body.dump();
+  } catch (const json::type_error&) {
+    throw Fatal(kExitBadInput, "the program, its arguments, name and directory must be UTF-8",
+                "a file of another name is found by a pattern: localsub -- sh -c 'wc caf*'");
+  }
+}
+
 std::string CallerName() {
   const passwd* pw = getpwuid(geteuid());
   if (pw == nullptr) throw Fatal(kExitConfig, "your user has no name on this machine");
@@ -71,13 +89,19 @@ class Localsub {
 
  private:
   static http::Endpoint Where(const LocalsubOptions& o) {
-    const std::string path = o.socket.empty() ? CigriHome() + "/run/" + o.cluster + ".sock"
-                                              : std::filesystem::absolute(o.socket).string();
+    const std::string path =
+        o.socket.empty() ? CigriHome() + "/run/" + o.cluster + ".sock" : Absolute(o.socket);
     return http::Endpoint::Parse("unix:" + path);
   }
 
-  // The answer of a call that went well; else ends with the cluster's own words.
-  json Checked(const http::Response& r) const {
+  // The answer of a call that went well; else ends with the cluster's own words. `waited`: a job
+  // that does not end with its cluster's daemon.
+  json Checked(const http::Response& r, const std::string& waited = "") const {
+    if (r.outcome != http::Outcome::kAnswered && !waited.empty())
+      throw Fatal(kExitUnavailable,
+                  "cluster " + options_.cluster + " does not answer, job " + waited +
+                      " goes on: " + r.error,
+                  "when the cluster is back, `localsub --list` has the job while it runs");
     if (r.outcome != http::Outcome::kAnswered)
       throw Fatal(kExitUnavailable, "cluster " + options_.cluster + " does not answer: " + r.error,
                   "`cigri status` shows the clusters of this machine; --socket names another");
@@ -104,14 +128,12 @@ class Localsub {
         {"tag", "local." + RandomHex(8)},
         {"user", CallerName()},
         {"name", options_.name.empty() ? options_.command[0] : options_.name},
-        {"directory",
-         std::filesystem::absolute(options_.directory.empty() ? "." : options_.directory).string()},
+        {"directory", Absolute(options_.directory.empty() ? "." : options_.directory)},
         {"best_effort", false},
         {"walltime_s", *walltime},
         {"slots", options_.slots},
         {"elements", json::array({json::object({{"command", Join(words, " ")}})})}};
-    const json answer =
-        Checked(client_.Post("/batches", body.dump(-1, ' ', false, json::error_handler_t::strict)));
+    const json answer = Checked(client_.Post("/batches", TextOf(body)));
     const std::string id = answer.at("ids").at(0);
     if (!options_.wait) {
       std::printf("JOB_ID=%s\n", id.c_str());
@@ -123,7 +145,7 @@ class Localsub {
   int Await(const std::string& id) {
     json job;
     do {
-      job = Checked(client_.Get("/jobs/" + id + "?wait=20000"));
+      job = Checked(client_.Get("/jobs/" + id + "?wait=20000"), id);
     } while (job.value("state", "") != "ended");
     Show(id, "stdout", stdout);
     Show(id, "stderr", stderr);

@@ -45,22 +45,37 @@ Reply StreamParams(Context& context, const Request& request) {
   });
 }
 
+// A line of a log has one line, and its fields are separated by tabs.
+std::string Escaped(const std::string& command) {
+  std::string text;
+  for (const char c : command) {
+    const auto at = std::string_view("\\\n\t\r").find(c);
+    if (at == std::string_view::npos)
+      text += c;
+    else
+      text += {'\\', "\\ntr"[at]};
+  }
+  return text;
+}
+
 // Seq Host Starttime JobRuntime Send Receive Exitval Signal Command, as GNU parallel prints them.
 std::string LogLine(const Attempt& a, const std::string& command) {
   const auto how = Decode(a.wait_status);
   const double start = a.started.value_or(a.ended.value_or(0));
   return fmt::format("{}\t{}\t{:.3f}\t{:10.3f}\t0\t0\t{}\t{}\t{}\n", a.idx + 1, a.cluster, start,
                      a.started ? a.ended.value_or(start) - start : 0.0, how.exit, how.signal,
-                     command);
+                     Escaped(command));
 }
 
+// One line for each task, as GNU parallel has it: what was killed, preempted or is tried again has
+// no outcome yet, and `gridsub --resume` runs it.
 std::string LogLines(db::Tx& tx, const CampaignInfo& info, ParamReader& params,
                      const std::map<std::int64_t, std::string>& programs,
                      const std::vector<std::int64_t>& idxs) {
   auto lines = params.Read(tx, info.id, idxs);
   std::string text;
   for (const auto& a : AttemptsOf(tx, info.id, idxs)) {
-    if (!a.HasEnded()) continue;
+    if (!a.IsFinal()) continue;
     const auto program = programs.find(a.cluster_id.value_or(0));
     text += LogLine(a, jdl::CommandLine(program == programs.end() ? "" : program->second,
                                         info.format, info.columns, lines[a.idx], a.idx));
@@ -80,7 +95,7 @@ Reply JobLog(Context& context, const Request& request) {
       return;
     ParamReader params;
     Walk(
-        context, info.id, Which::kEnded,
+        context, info.id, Which::kFinished,
         [&](db::Tx& tx, const std::vector<std::int64_t>& idxs) {
           return LogLines(tx, info, params, programs, idxs);
         },

@@ -88,6 +88,8 @@ std::vector<std::int64_t> NextTasks(db::Tx& tx, std::int64_t campaign, Which whi
       return next(sql::kRunningTasks);
     case Which::kWaiting:
       return next(sql::kWaitingTasks);
+    case Which::kFinished:
+      return next(sql::kFinishedTasks);
     case Which::kEnded:
       break;
   }

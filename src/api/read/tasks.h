@@ -16,6 +16,8 @@ struct Attempt {
   int attempt = 0;
   bool counted = false;          ///< the success of its task
   bool needs_attention = false;  ///< the last of a task that waits for its user
+  /// How its task ended, which is not tried again.
+  bool IsFinal() const { return counted || needs_attention; }
   bool HasEnded() const { return state == "terminated" || state == "event"; }
 };
 
@@ -24,7 +26,7 @@ std::vector<Attempt> AttemptsOf(db::Tx& tx, std::int64_t campaign,
                                 const std::vector<std::int64_t>& idxs);
 
 /// Some tasks of a campaign, in order of their index.
-enum class Which { kFailed, kDone, kRunning, kWaiting, kEnded };
+enum class Which { kFailed, kDone, kRunning, kWaiting, kEnded, kFinished };
 /// "failed", "done", "running", "waiting"; throws 400 for anything else.
 Which WhichOf(const std::string& word);
 /// The next `limit` of them after task `after` (-1: from the beginning).
