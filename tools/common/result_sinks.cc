@@ -206,9 +206,10 @@ void ResultTable::Widen(std::size_t width) {
       line.resize(all);
       in.read(line.data(), static_cast<std::streamsize>(all));
       if (!in) throw Fatal(kExitNo, "cannot read " + file_ + " again: was it changed?");
-      line.insert(values, width - *width_, ',');
+      const auto more = static_cast<std::uint32_t>(width - *width_);
+      line.insert(values, more, ',');
       text += line;
-      values += width - *width_, all += width - *width_;
+      values += more, all += more;
     }
     out_.close();
     Open();
@@ -232,7 +233,7 @@ void ResultTable::Outcome(const TaskOutcome& outcome) {
           Seconds(outcome.cpu_s) + "," + Seconds(outcome.peak_mb) + "," + Seconds(outcome.read_mb) +
           "," + Seconds(outcome.written_mb) + "," + Seconds(outcome.transfer_s) + "\n";
   Put(line);
-  lines_.push_back({values, line.size()});
+  lines_.push_back({static_cast<std::uint32_t>(values), static_cast<std::uint32_t>(line.size())});
 }
 
 void ResultFanout::Columns(const std::vector<std::string>& columns) {

@@ -80,7 +80,7 @@ class ResultTable : public ResultSink {
 
  private:
   struct Line {
-    std::size_t values = 0, all = 0;  ///< bytes: up to the last value, and in all
+    std::uint32_t values = 0, all = 0;  ///< bytes: up to the last value, and in all
   };
   void Open();
   void Put(const std::string& text);
