@@ -118,10 +118,11 @@ Config Config::LoadFile(const std::string& path) {
 Config Config::Load() {
   if (const char* file = std::getenv("CIGRICONFFILE"); file != nullptr && *file != '\0')
     return LoadFile(file);
+  // Not the folder that we are in: it may be another user's, and NOTIFICATIONS_COMMAND is run.
   std::vector<std::string> places;
   if (const char* dir = std::getenv("CIGRICONFDIR"); dir != nullptr && *dir != '\0')
     places.push_back(std::string(dir) + "/cigri.conf");
-  places.insert(places.end(), {"./cigri.conf", "/etc/cigri/cigri.conf"});
+  places.emplace_back("/etc/cigri/cigri.conf");
   for (const auto& place : places)
     if (access(place.c_str(), R_OK) == 0) return LoadFile(place);
   return {};

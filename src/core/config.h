@@ -15,7 +15,7 @@ class Config {
   Config() = default;
   /// Reads `text`; throws Fatal(kExitConfig, "FILE:LINE: ...") on a line that is no KEY = "value".
   static Config Parse(std::string_view text, const std::string& file);
-  /// Reads the first that exists of $CIGRICONFFILE, $CIGRICONFDIR/cigri.conf, ./cigri.conf,
+  /// Reads the first that exists of $CIGRICONFFILE, $CIGRICONFDIR/cigri.conf,
   /// /etc/cigri/cigri.conf; an empty configuration when none does. A file named by
   /// $CIGRICONFFILE must exist.
   static Config Load();

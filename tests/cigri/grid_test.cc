@@ -261,6 +261,8 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   // Emptied, the same one is used; --embedded ignores it.
   const auto again = Cigri({"up"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
   EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_NE(again.output.find("configuration: " + home.dir + "/cigri.conf\n"), std::string::npos)
+      << again.output;
   EXPECT_FALSE(embedded::HasPostgres(home));
   EXPECT_EQ(Cigri({"down"}).code, 0);
   EXPECT_NE(embedded::PostgresPid(other), 0) << "a server that is not ours is not stopped";

@@ -27,6 +27,23 @@ std::string WarningsOf(const std::string& text) {
   return all;
 }
 
+// Root in a folder of another user ran that user's NOTIFICATIONS_COMMAND.
+TEST(ConfigTest, AFileInTheFolderThatWeAreInIsNotTaken) {
+  unsetenv("CIGRICONFFILE");
+  unsetenv("CIGRICONFDIR");
+  char folder[] = "/tmp/cigri-conf-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const auto before = fs::current_path();
+  fs::current_path(folder);
+  std::ofstream("cigri.conf") << "NOTIFICATIONS_COMMAND = \"/tmp/theirs\"\n";
+  EXPECT_EQ(Config::Load().Get("NOTIFICATIONS_COMMAND"), "");
+  setenv("CIGRICONFDIR", folder, 1);
+  EXPECT_EQ(Config::Load().file(), std::string(folder) + "/cigri.conf") << "it is named here";
+  unsetenv("CIGRICONFDIR");
+  fs::current_path(before);
+  fs::remove_all(folder);
+}
+
 TEST(ConfigTest, AKeyOfCigri3WithoutEffectIsReportedWithWhatHasItHere) {
   EXPECT_EQ(WarningsOf("STRESS_FACTOR = 0.8\nNOTIFICATIONS_XMPP_PORT = 25\nAPI_BASE = /x\n"),
             "cigri.conf:2: NOTIFICATIONS_XMPP_PORT of CiGri 3 has no effect here; instead: "

@@ -267,6 +267,7 @@ int Up(const UpOptions& options) {
   const Config config = Config::Load();
   for (const auto& warning : config.Warnings())
     std::fprintf(stderr, "cigri: WARNING: %s\n", warning.c_str());
+  if (!config.file().empty()) std::fprintf(stderr, "configuration: %s\n", config.file().c_str());
   const Home home = OwnHome();
   home.Make();
   const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));
