@@ -57,9 +57,13 @@ const std::vector<KeyWithoutEffect>& KeysWithoutEffect();
 std::string CigriHome();
 std::string HostName();
 
+/// What DATABASE_HOST, _PORT, _NAME, _USER_NAME, _USER_PASSWORD and _SSL_MODE say, as a libpq
+/// conninfo string; "" when they name no database.
+std::string ConfiguredDatabase(const Config& config);
+
 /// How a module reaches the database: $CIGRI_DB (a libpq conninfo string, set by `cigri` for its
-/// children), else DATABASE_HOST/_PORT/_NAME/_USER_NAME/_USER_PASSWORD/_SSL_MODE of the
-/// configuration, else PG* variables, else the embedded server below CigriHome().
+/// children), else ConfiguredDatabase, else PG* variables, else the embedded server below
+/// CigriHome().
 std::string DatabaseConninfo(const Config& config);
 
 }  // namespace cigri

@@ -266,6 +266,9 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   EXPECT_FALSE(embedded::HasPostgres(home));
   EXPECT_EQ(Cigri({"down"}).code, 0);
   EXPECT_NE(embedded::PostgresPid(other), 0) << "a server that is not ours is not stopped";
+  const auto refused = Cigri({"up", "--embedded"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
+  EXPECT_EQ(refused.code, 78) << refused.output;
+  fs::remove(home.grid_file());  // as it says
   const auto own = Cigri({"up", "--embedded"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
   EXPECT_EQ(own.code, 0) << own.output;
   EXPECT_TRUE(embedded::HasPostgres(home));
@@ -304,6 +307,53 @@ TEST_P(CigriTest, ASecondHomeOnOneDatabaseTakesNoClusterAndStandsBy) {
   home = first;
   embedded::StopPostgres(server);
   fs::remove_all(server.dir);
+}
+
+// A variable of the shell gave a running grid's home another database: two grids on one set of
+// clusters.
+TEST_P(CigriTest, TheDatabaseOfAGridIsKeptWhateverTheShellSays) {
+  ASSERT_EQ(Cigri({"up", "--embedded"}).code, 0);
+  const Home other{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(other);
+  const std::vector<std::string> shell{"PGHOST=" + other.PostgresSocketDir(), "PGUSER=cigri",
+                                       "PGDATABASE=postgres"};
+  for (const auto& environment : {shell, {"CIGRI_DB=" + conninfo}}) {
+    const auto up = Cigri({"up"}, environment);
+    EXPECT_EQ(up.code, 78) << up.output;
+    EXPECT_NE(up.output.find(home.grid_file()), std::string::npos) << "how to: " << up.output;
+    const auto upgrade = Cigri({"upgrade"}, environment);
+    EXPECT_EQ(upgrade.code, 0) << upgrade.output;
+    EXPECT_NE(upgrade.output.find("s: own PostgreSQL, "), std::string::npos) << upgrade.output;
+    EXPECT_NE(Cigri({"status"}, environment).output.find("database: own PostgreSQL, "),
+              std::string::npos);
+  }
+  db::Connection connection(conninfo, "test");
+  EXPECT_EQ(db::InspectSchema(connection).kind, db::SchemaKind::kEmpty) << "never written";
+  embedded::StopPostgres(other);
+  fs::remove_all(other.dir);
+}
+
+TEST_P(CigriTest, ADatabaseThatWasNamedOnceNeedsNotBeNamedAgain) {
+  const Home other{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(other);
+  ASSERT_EQ(Cigri({"up"}, {"CIGRI_DB=" + conninfo}).code, 0);
+  EXPECT_EQ(fs::status(home.grid_file()).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write)
+      << "there may be a password in it";
+  const auto up = Cigri({"up"});
+  EXPECT_EQ(up.code, 0) << up.output;
+  const auto backup = Cigri({"backup"});
+  EXPECT_EQ(backup.code, 0) << backup.output;
+  EXPECT_NE(backup.output.find(" of the PostgreSQL of $CIGRI_DB"), std::string::npos);
+  const auto another_way = Cigri({"up"}, {"CIGRI_DB=" + conninfo + " connect_timeout=7"});
+  EXPECT_EQ(another_way.code, 0) << "to the same grid: " << another_way.output;
+  EXPECT_EQ(Cigri({"up", "--embedded"}).code, 78);
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  EXPECT_EQ(Cigri({"up"}).code, 0);
+  EXPECT_FALSE(embedded::HasPostgres(home)) << "no server of its own";
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  embedded::StopPostgres(other);
+  fs::remove_all(other.dir);
 }
 
 // high-availability 2: without this a frozen server stops the grid for as long as it is frozen.

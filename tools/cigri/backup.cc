@@ -37,7 +37,9 @@ std::string Run(const Database& database, const Home& home, std::vector<std::str
 }
 
 Database Reachable(const Home& home) {
-  Database database = KnownDatabase(home, Config::Load());
+  const Config config = Config::Load();
+  Database database = KnownDatabase(home, config);
+  SayWhichDatabase(database, config);
   if (database.own && !embedded::HasPostgres(home))
     throw Fatal(kExitUnavailable, "there is no database in " + home.dir, "`cigri up` makes one");
   if (database.own) database.conninfo = embedded::StartPostgres(home);
@@ -180,6 +182,7 @@ int Restore(const std::string& file) {
   RequireOurs(home, database, path);
   const auto lost = LostState(*connection);
   Load(home, database, path, CurrentSchema(*connection), lost);
+  if (access(home.grid_file().c_str(), F_OK) == 0) Remember(home, database, GridId(*connection));
   if (database.own && !served) embedded::StopPostgres(home);
   std::printf("%s: restored from %s; after `cigri up` the runner asks each cluster what it ran "
               "since, before old campaigns go on\n",
@@ -200,10 +203,16 @@ int Upgrade() {
   const auto file = DefaultFile(home);
   if (const int code = Down(true); code != kExitOk) return code;
   const auto again = Reachable(home);  // `down` has stopped the private server
-  WriteBackup(home, again, file);
-  std::printf("backup: %s, %s\n", file.c_str(), MegaBytes(file).c_str());
-  if (const int code = Migrate(); code != kExitOk) return code;
-  return Up({});
+  try {
+    WriteBackup(home, again, file);
+    std::printf("backup: %s, %s\n", file.c_str(), MegaBytes(file).c_str());
+    BringToVersion(again);
+  } catch (const Fatal& e) {
+    if (again.own) embedded::StopPostgres(home);
+    throw Fatal(e.code(), std::string("the grid is down and its jobs go on: ") + e.what(),
+                (e.hint().empty() ? "mend this" : e.hint()) + ", then `cigri upgrade` again");
+  }
+  return Up({.as_it_was = true});
 }
 
 }  // namespace cigri::cli

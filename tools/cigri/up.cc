@@ -162,7 +162,7 @@ bool AlmightyRuns(const Home& home) {
 // only PATH and the language (jobs of an ordinary user inherit those).
 void StartAlmighty(const Home& home, const Config& config, const Database& database) {
   setenv("CIGRI_HOME", home.dir.c_str(), 1);
-  if (!database.conninfo.empty() && database.own) setenv("CIGRI_DB", database.conninfo.c_str(), 1);
+  if (!database.conninfo.empty()) setenv("CIGRI_DB", database.conninfo.c_str(), 1);
   if (!config.file().empty())
     setenv("CIGRICONFFILE", std::filesystem::absolute(config.file()).c_str(), 1);
   std::vector<std::string> argv{embedded::DaemonFolder() + "/almighty", "--embedded"};
@@ -274,8 +274,8 @@ int Up(const UpOptions& options) {
   if (!lock)
     throw Fatal(kExitTryLater, "another `cigri up` or `cigri down` is at work in " + home.dir);
   const bool running = AlmightyRuns(home);
-  Database database =
-      running ? KnownDatabase(home, config) : ChooseDatabase(config, options.embedded);
+  Database database = options.as_it_was ? KnownDatabase(home, config)
+                                        : DatabaseForUp(home, config, options.embedded);
   const auto clusters = WantedClusters(options, home);
   const auto real = ClaimReal(home, options.with);
   if (running && !Same(clusters, LocalClusters(home)))
@@ -290,10 +290,13 @@ int Up(const UpOptions& options) {
   const auto start = [&] {
     WriteClusters(*connection, home, database.own, clusters);
     WriteServices(home, config, clusters);
-    Remember(home, database);
+    Remember(home, database, GridId(*connection));
     StartAlmighty(home, config, database);
   };
-  if (!running) start();
+  if (running)
+    Remember(home, database, GridId(*connection));  // there may be another way to it
+  else
+    start();
   AwaitAnswers(home, config, *connection, clusters, options.timeout_s, start);
   StartReal(home, config.Get("API_SOCKET", home.socket("api.sock")), real);
   const std::chrono::duration<double> took = Clock::now() - began;
@@ -310,6 +313,11 @@ int Migrate() {
   const char* named = std::getenv("CIGRI_DB");
   const auto database = named != nullptr && *named != '\0' ? ChooseDatabase(config, false)
                                                            : KnownDatabase(OwnHome(), config);
+  BringToVersion(database);
+  return kExitOk;
+}
+
+void BringToVersion(const Database& database) {
   const auto connection = Open(database);
   const auto before = db::InspectSchema(*connection);
   db::Migrate(*connection);
@@ -318,7 +326,6 @@ int Migrate() {
   else
     std::printf("%s: schema version %d, was %d\n", database.name.c_str(), db::SchemaVersion(),
                 before.version);
-  return kExitOk;
 }
 
 }  // namespace cigri::cli
