@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/error.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "http/client.h"
@@ -356,6 +357,31 @@ TEST_P(CigriTest, ADatabaseThatWasNamedOnceNeedsNotBeNamedAgain) {
   fs::remove_all(other.dir);
 }
 
+// `down` killed them, and one of another user kept `up` and `down` from their work.
+TEST_P(CigriTest, WhatOnlyHasTheNameAndTheVariableIsNoProcessOfTheGrid) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const std::string folder = bin.dir() + "/elsewhere";
+  fs::create_directories(folder);
+  fs::copy_file("/bin/sleep", folder + "/runner");
+  fs::rename(bin.dir() + "/nikita", bin.dir() + "/nikita.away");
+  fs::copy_file("/bin/sleep", bin.dir() + "/nikita");
+  const test::Running ours({"/usr/bin/env", "CIGRI_HOME=" + home.dir, folder + "/runner", "1000"});
+  const test::Running stranger({"/usr/bin/env", "CIGRI_HOME=" + home.dir, "setpriv",
+                                "--reuid=daemon", "--clear-groups", bin.dir() + "/nikita", "1000"});
+  const auto named = [](pid_t pid, const std::string& name) {
+    std::string comm;
+    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), comm);
+    return comm == name;
+  };
+  ASSERT_TRUE(
+      Await([&] { return named(ours.pid(), "runner") && named(stranger.pid(), "nikita"); }));
+  EXPECT_TRUE(embedded::GridProcesses(home).empty());
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  EXPECT_TRUE(test::Alive(ours.pid()));
+  EXPECT_TRUE(test::Alive(stranger.pid()));
+  fs::rename(bin.dir() + "/nikita.away", bin.dir() + "/nikita");
+}
+
 // high-availability 2: without this a frozen server stops the grid for as long as it is frozen.
 TEST_P(CigriTest, ASessionLeavesAServerThatAnswersNobody) {
   const Home server{home.dir + "o"};
@@ -508,6 +534,21 @@ TEST_P(CigriTest, WrongWordsAreUsageErrors) {
                                                                  {"up", "--slots", "a/b=1"},
                                                                  {"up", "--clusters", "9"}})
     EXPECT_EQ(Cigri(words).code, 64) << Join(words, " ");
+}
+
+TEST(MachineTest, WhatCannotBeKilledIsNamed) {
+  static pid_t zombie = 0;
+  zombie = process::Spawn({"/bin/true"});
+  const auto list = [](const Home&) {
+    return std::vector<embedded::Process>{{zombie, 1, "runner", "", 0, 0, 0}};
+  };
+  try {
+    embedded::EndAll(list, Home{"/nowhere"}, 0.05, 0, 0.05);
+    ADD_FAILURE() << "it has ended";
+  } catch (const Fatal& e) {
+    EXPECT_EQ(e.what(), "killed and still there: runner " + std::to_string(zombie));
+  }
+  process::Reap(zombie);
 }
 
 TEST(MachineTest, AProcessMayUseAtLeastOneCpu) { EXPECT_GE(embedded::UsableCpus(), 1); }
