@@ -357,6 +357,25 @@ TEST_P(CigriTest, ADatabaseThatWasNamedOnceNeedsNotBeNamedAgain) {
   fs::remove_all(other.dir);
 }
 
+TEST_P(CigriTest, APortOfTheShellIsNotTheServers) {
+  ASSERT_EQ(Cigri({"up"}, {"PGPORT=6543"}).code, 0);
+  const auto status = Cigri({"status"});
+  EXPECT_EQ(status.output.find("database: no "), std::string::npos) << status.output;
+  EXPECT_EQ(Cigri({"backup"}, {"PGPORT=6544"}).code, 0);
+}
+
+TEST_P(CigriTest, AFolderByAnotherNameIsTheSameGrid) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  const std::string link = home.dir + ".link";
+  fs::create_directory_symlink(home.dir, link);
+  const auto up = Cigri({"up"}, {"CIGRI_HOME=" + link});
+  EXPECT_EQ(up.code, 0) << up.output;
+  EXPECT_NE(up.output.find("grid is up, checked in"), std::string::npos) << up.output;
+  EXPECT_EQ(Cigri({"down"}, {"CIGRI_HOME=" + link}).code, 0);
+  EXPECT_TRUE(embedded::GridProcesses(home).empty());
+  fs::remove(link);
+}
+
 // `down` killed them, and one of another user kept `up` and `down` from their work.
 TEST_P(CigriTest, WhatOnlyHasTheNameAndTheVariableIsNoProcessOfTheGrid) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
