@@ -401,6 +401,23 @@ TEST_P(CigriTest, WhatOnlyHasTheNameAndTheVariableIsNoProcessOfTheGrid) {
   fs::rename(bin.dir() + "/nikita.away", bin.dir() + "/nikita");
 }
 
+TEST_P(CigriTest, AValueThatAProgramRefusesIsReportedBeforeAnythingIsStarted) {
+  const std::string file = bin.dir() + "/cigri.conf";
+  for (const std::string line : {"LEADER_TERM = \"abc\"", "LEADER_TERM = \"20000000000\"",
+                                 "SEND_WINDOW = \"1\"", "LOCAL_PIN = \"perhaps\""}) {
+    std::ofstream(file) << line << "\n";
+    const auto up = Cigri({"up"}, {"CIGRICONFFILE=" + file});
+    EXPECT_EQ(up.code, 78) << line << ": " << up.output;
+    EXPECT_NE(up.output.find(line), std::string::npos) << up.output;
+    EXPECT_FALSE(embedded::HasPostgres(home));
+  }
+  for (const std::string& name : {home.dir + "/a,b", home.dir + "/\xff"}) {
+    const auto up = Cigri({"up"}, {"CIGRI_HOME=" + name});
+    EXPECT_EQ(up.code, 78) << up.output;
+    EXPECT_NE(up.output.find("CIGRI_HOME "), std::string::npos) << up.output;
+  }
+}
+
 // high-availability 2: without this a frozen server stops the grid for as long as it is frozen.
 TEST_P(CigriTest, ASessionLeavesAServerThatAnswersNobody) {
   const Home server{home.dir + "o"};

@@ -15,6 +15,7 @@
 
 #include "clusterdb/clusterdb.h"
 #include "commands.h"
+#include "core/config_check.h"
 #include "core/error.h"
 #include "core/pluralize.h"
 #include "core/text.h"
@@ -268,6 +269,7 @@ int Up(const UpOptions& options) {
   for (const auto& warning : config.Warnings())
     std::fprintf(stderr, "cigri: WARNING: %s\n", warning.c_str());
   if (!config.file().empty()) std::fprintf(stderr, "configuration: %s\n", config.file().c_str());
+  CheckValues(config);
   const Home home = OwnHome();
   home.Make();
   const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));
