@@ -297,6 +297,10 @@ TEST_P(CigriTest, ASecondHomeOnOneDatabaseTakesNoClusterAndStandsBy) {
   EXPECT_NE(other.output.find("stands by, "), std::string::npos) << other.output;
   EXPECT_EQ(Count("localcluster"), 1) << "its own, though it does not lead";
   EXPECT_TRUE(Healthy("two.grid"));
+  EXPECT_TRUE(Await([&] { return Count("almighty") == 2 && Count("runner") == 1; }));
+  const auto doctor = Cigri({"doctor"}, database);
+  EXPECT_EQ(doctor.output.find("does not run"), std::string::npos) << doctor.output;
+  EXPECT_NE(doctor.output.find("; stands by, "), std::string::npos) << doctor.output;
   EXPECT_TRUE(Healthy("api.sock"));
   const Home second = std::exchange(home, first);
   EXPECT_TRUE(Healthy("one.grid")) << "the first's is untouched";

@@ -93,6 +93,8 @@ void StartReal(const embedded::Home& home, const std::string& socket,
                const std::vector<RealCluster>& wanted);
 /// Stops the grid's, and says how many; they are started again by the next `cigri up`.
 int StopReal(const embedded::Home& home);
+/// The host of the leader, when that is an almighty of another home; else "".
+std::string OtherLeader(const embedded::Home& home, db::Connection& connection);
 /// True when an HTTP server answers GET /health on the socket.
 bool AnswersHealth(const std::string& socket);
 

@@ -188,14 +188,6 @@ std::optional<Leader> LeaderNow(db::Connection& connection) {
   return leader;
 }
 
-// "; stands by, HOST leads" when the leader is of another home.
-std::string StandsBy(const Home& home, const std::optional<Leader>& leader) {
-  if (!leader) return "";
-  for (const auto& process : embedded::GridProcesses(home))
-    if (leader->host == HostName() && process.pid == leader->pid) return "";
-  return "; stands by, " + leader->host + " leads";
-}
-
 std::vector<std::string> Silent(const Home& home, const Config& config, db::Connection& connection,
                                 const std::vector<LocalCluster>& clusters) {
   std::vector<std::string> silent;
@@ -263,6 +255,14 @@ bool AnswersHealth(const std::string& socket) {
          http::Client(http::Endpoint::Parse("unix:" + socket), options).Get("/health").ok();
 }
 
+std::string OtherLeader(const Home& home, db::Connection& connection) {
+  const auto leader = LeaderNow(connection);
+  if (!leader) return "";
+  for (const auto& process : embedded::GridProcesses(home))
+    if (leader->host == HostName() && process.pid == leader->pid) return "";
+  return leader->host;
+}
+
 int Up(const UpOptions& options) {
   const auto began = Clock::now();
   const Config config = Config::Load();
@@ -302,7 +302,8 @@ int Up(const UpOptions& options) {
   AwaitAnswers(home, config, *connection, clusters, options.timeout_s, start);
   StartReal(home, config.Get("API_SOCKET", home.socket("api.sock")), real);
   const std::chrono::duration<double> took = Clock::now() - began;
-  const std::string stands_by = StandsBy(home, LeaderNow(*connection));
+  const std::string other = OtherLeader(home, *connection);
+  const std::string stands_by = other.empty() ? "" : "; stands by, " + other + " leads";
   std::printf("grid %s %.1f s: %s%s%s%s\n", running ? "is up, checked in" : "up in", took.count(),
               database.name.c_str(), Slots(clusters).c_str(), Names(real).c_str(),
               stands_by.c_str());
