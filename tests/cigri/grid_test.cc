@@ -422,6 +422,45 @@ TEST_P(CigriTest, AValueThatAProgramRefusesIsReportedBeforeAnythingIsStarted) {
   }
 }
 
+// The tables of the backup went where its own schema was, and "restored" was the answer.
+TEST_P(CigriTest, ABackupOfAnotherSchemaOrGridReplacesNone) {
+  const Home server{home.dir + "o"}, second{home.dir + "b"};
+  const std::string conninfo = embedded::StartPostgres(server);
+  const auto run = [&](const std::string& statement) {
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    tx.Raw(statement);
+    tx.Commit();
+  };
+  const std::string file = home.dir + "/public.dump", moved = home.dir + "/elsewhere.dump";
+  run("CREATE SCHEMA elsewhere");
+  for (const auto& [schema, to] : {std::pair{"public", file}, {"elsewhere", moved}}) {
+    const std::vector<std::string> named{"CIGRI_DB=" + conninfo +
+                                         " options=-csearch_path=" + schema};
+    ASSERT_EQ(Cigri({"up"}, named).code, 0);
+    ASSERT_EQ(Cigri({"backup", to}).code, 0);
+    ASSERT_EQ(Cigri({"down"}).code, 0);
+    fs::remove(home.grid_file());
+  }
+  const std::vector<std::string> ours{"CIGRI_DB=" + conninfo + " options=-csearch_path=public"};
+  const auto schema = Cigri({"restore", moved}, ours);
+  EXPECT_EQ(schema.code, 78) << schema.output;
+  EXPECT_NE(schema.output.find("a backup of the schema elsewhere"), std::string::npos)
+      << schema.output;
+  EXPECT_EQ(Cigri({"restore", file}, ours).code, 0) << "its own";
+
+  run("UPDATE public.grid SET grid_id = 'another'");
+  EXPECT_EQ(Cigri({"restore", file}, ours).code, 0) << "a grid that has not been used";
+  run("UPDATE public.grid SET grid_id = 'another'; UPDATE public.clusters SET home = NULL");
+  const auto other = Cigri({"restore", file}, ours);
+  EXPECT_EQ(other.code, 78) << other.output;
+  EXPECT_NE(other.output.find(" has grid another, with campaigns or clusters"), std::string::npos)
+      << other.output;
+  EXPECT_EQ(Cigri({"restore", "--other-grid", file}, ours).code, 0);
+  embedded::StopPostgres(server);
+  fs::remove_all(server.dir);
+}
+
 // high-availability 2: without this a frozen server stops the grid for as long as it is frozen.
 TEST_P(CigriTest, ASessionLeavesAServerThatAnswersNobody) {
   const Home server{home.dir + "o"};

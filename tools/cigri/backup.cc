@@ -99,6 +99,53 @@ void RequireOurs(const Home& home, const Database& database, const std::string& 
                 "`cigri backup` makes one");
 }
 
+// The objects of a backup are named with the schema that they were in.
+void RequireSameSchema(const Home& home, const Database& database, const std::string& file,
+                       const std::string& schema) {
+  for (const auto& line : Split(Run(database, home, {"pg_restore", "--list", file}), '\n')) {
+    const auto begin = line.find(" TABLE "), end = line.find(" schema_migrations ");
+    if (begin == line.npos || end == line.npos || line.find(" TABLE DATA ") != line.npos) continue;
+    const auto theirs = line.substr(begin + 7, end - begin - 7);
+    if (theirs == schema) return;
+    throw Fatal(kExitConfig,
+                file + " is a backup of the schema " + theirs + ", the grid's is " + schema +
+                    "; nothing was written",
+                "restore it where the schema has that name: options=-csearch_path=" + theirs +
+                    " in the connection string");
+  }
+}
+
+std::string GridOfBackup(const Home& home, const Database& database, const std::string& file) {
+  std::vector<std::string> names;
+  const auto text =
+      Run(database, home, {"pg_restore", "--data-only", "--table=grid", "--file=-", file});
+  for (const auto& line : Split(text, '\n')) {
+    // "COPY public.grid (one, grid_id, ...) FROM stdin;", and the row.
+    if (const auto open = line.find('('); line.rfind("COPY ", 0) == 0 && open != line.npos) {
+      names = Split(line.substr(open + 1, line.find(')') - open - 1), ',');
+    } else if (const auto columns = Split(line, '\t');
+               !names.empty() && columns.size() == names.size()) {
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (Trim(names[i]) == "grid_id") return columns[i];
+    }
+  }
+  throw Fatal(kExitConfig, file + " holds no grid", "`cigri backup` makes one");
+}
+
+// A grid that has been used is not replaced by another one through a slip, and of one that still
+// runs elsewhere there are not two.
+void RequireSameGrid(const Home& home, const Database& database, const std::string& file,
+                     db::Connection& connection) {
+  if (db::InspectSchema(connection).kind == db::SchemaKind::kEmpty) return;
+  const auto theirs = GridOfBackup(home, database, file), ours = GridId(connection);
+  db::Tx tx(connection);
+  if (theirs == ours || !tx.One(sql::kHasBeenUsed).used) return;
+  throw Fatal(kExitConfig,
+              file + " is a backup of grid " + theirs + "; " + database.name + " has grid " + ours +
+                  ", with campaigns or clusters of its own",
+              "to replace that one for good: cigri restore --other-grid FILE (docs/operations.md)");
+}
+
 // Nobody may go on with what the backup does not know.
 void RequireAlone(const Home& home, db::Connection& connection) {
   for (const auto& process : embedded::GridProcesses(home))
@@ -167,7 +214,7 @@ int Backup(const std::string& file) {
   return kExitOk;
 }
 
-int Restore(const std::string& file) {
+int Restore(const std::string& file, bool other_grid) {
   const auto home = OwnHome();
   home.Make();
   const auto path = fs::absolute(file).string();
@@ -180,6 +227,8 @@ int Restore(const std::string& file) {
   const auto connection = Open(database);
   RequireAlone(home, *connection);
   RequireOurs(home, database, path);
+  RequireSameSchema(home, database, path, CurrentSchema(*connection));
+  if (!other_grid) RequireSameGrid(home, database, path, *connection);
   const auto lost = LostState(*connection);
   Load(home, database, path, CurrentSchema(*connection), lost);
   if (access(home.grid_file().c_str(), F_OK) == 0) Remember(home, database, GridId(*connection));

@@ -58,8 +58,9 @@ int Migrate();
 void BringToVersion(const Database& database);
 /// Writes the database into `file` ("": one in $CIGRI_HOME/backup, named by the time).
 int Backup(const std::string& file);
-/// Replaces the database by a backup; refused while a program of the grid uses it, on any host.
-int Restore(const std::string& file);
+/// Replaces the database by a backup; refused while a program of the grid uses it, on any host, and
+/// without `other_grid` when a grid that has been used would go for another.
+int Restore(const std::string& file, bool other_grid);
 /// Ends the grid, backs its database up, migrates it and starts the grid again, all with these
 /// programs; jobs go on.
 int Upgrade();
