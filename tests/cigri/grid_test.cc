@@ -422,6 +422,28 @@ TEST_P(CigriTest, AValueThatAProgramRefusesIsReportedBeforeAnythingIsStarted) {
   }
 }
 
+TEST_P(CigriTest, AnUpgradeWhoseBackupFailsSaysHowTheGridIs) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  // It looks for the program where the server is.
+  std::string version;
+  std::getline(std::ifstream(home.data() + "/PG_VERSION"), version);
+  const std::string programs = bin.dir() + "/pg/" + version + "/bin";
+  fs::create_directories(programs);
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(embedded::PostgresProgram(&home, "psql")).parent_path()))
+    fs::create_symlink(entry.path(), programs + "/" + entry.path().filename().string());
+  fs::remove(programs + "/pg_dump");
+  std::ofstream(programs + "/pg_dump")
+      << "#!/bin/sh\nfor word; do case $word in --file=*) echo half > \"${word#--file=}\";; esac; "
+         "done\nexit 1\n";
+  fs::permissions(programs + "/pg_dump", fs::perms(0755));
+  const auto upgrade = Cigri({"upgrade"}, {"PG_BINDIR=" + programs});
+  EXPECT_EQ(upgrade.code, 69) << upgrade.output;
+  EXPECT_NE(upgrade.output.find("the grid is down"), std::string::npos) << upgrade.output;
+  EXPECT_EQ(embedded::PostgresPid(home), 0);
+  EXPECT_TRUE(fs::is_empty(home.dir + "/backup"));
+}
+
 // The tables of the backup went where its own schema was, and "restored" was the answer.
 TEST_P(CigriTest, ABackupOfAnotherSchemaOrGridReplacesNone) {
   const Home server{home.dir + "o"}, second{home.dir + "b"};

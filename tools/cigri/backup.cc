@@ -74,6 +74,11 @@ void WriteBackup(const Home& home, const Database& database, const std::string& 
   const auto connection = Open(database);
   umask(0077);
   const std::string fresh = file + ".tmp";
+  const auto clean = [&](const char*) {  // of one that failed
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+  };
+  const std::unique_ptr<const char, decltype(clean)> guard("", clean);
   Run(database, home,
       {"pg_dump", "--format=custom", "--schema=" + CurrentSchema(*connection), "--no-owner",
        "--no-privileges", "--file=" + fresh});
