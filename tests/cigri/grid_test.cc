@@ -483,6 +483,16 @@ TEST_P(CigriTest, ABackupOfAnotherSchemaOrGridReplacesNone) {
   fs::remove_all(server.dir);
 }
 
+// The pieces of a log that could not be kept were lost.
+TEST_P(CigriTest, ALogThatCannotBeCopiedIsNotEmptied) {
+  fs::create_directories(home.dir + "/log/grid.log.1/full");
+  std::ofstream(home.log_file()) << std::string(11u << 20, 'x');
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  EXPECT_TRUE(Await([&] { return fs::exists(home.run() + "/logs.lock"); }));
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  EXPECT_GT(fs::file_size(home.log_file()), 11u << 20);
+}
+
 // high-availability 2: without this a frozen server stops the grid for as long as it is frozen.
 TEST_P(CigriTest, ASessionLeavesAServerThatAnswersNobody) {
   const Home server{home.dir + "o"};
