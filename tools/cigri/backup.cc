@@ -264,7 +264,7 @@ int Upgrade() {
   } catch (const Fatal& e) {
     if (again.own) embedded::StopPostgres(home);
     throw Fatal(e.code(), std::string("the grid is down and its jobs go on: ") + e.what(),
-                (e.hint().empty() ? "mend this" : e.hint()) + ", then `cigri upgrade` again");
+                (e.hint().empty() ? "fix this" : e.hint()) + ", then `cigri upgrade` again");
   }
   return Up({.as_it_was = true});
 }

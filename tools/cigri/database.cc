@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <pwd.h>
 #include <sql/grid.h>
 #include <sys/stat.h>
@@ -16,7 +15,6 @@
 #include "core/text.h"
 #include "db/conninfo.h"
 #include "embedded/postgres.h"
-#include "process/spawn.h"
 
 namespace cigri::cli {
 namespace {
@@ -144,12 +142,12 @@ void Remember(const embedded::Home& home, const Database& database, const std::s
     kept["conninfo"] = database.conninfo;
   const std::string fresh = home.grid_file() + ".tmp";
   unlink(fresh.c_str());
-  // There may be a password in it.
-  const process::Fd made(open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const mode_t before = umask(0077);  // there may be a password in it
   std::ofstream out(fresh);
+  umask(before);
   out << kept.dump() << "\n";
   out.close();
-  if (!made || !out || std::rename(fresh.c_str(), home.grid_file().c_str()) != 0)
+  if (!out || std::rename(fresh.c_str(), home.grid_file().c_str()) != 0)
     throw Fatal(kExitNoPermission, "cannot write " + home.grid_file());
 }
 
