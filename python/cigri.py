@@ -118,7 +118,7 @@ wait = concurrent.futures.wait
 _BLOCK_LINES, _BLOCK_BYTES, _LINE_BYTES = 1000, 1 << 20, 90_000
 _PATIENCE_S = 60
 _KEPT_S = 4  # less than the API keeps a connection that asks nothing
-_SITE_SOCKET = "/run/cigri/api.sock"
+_SITE_SOCKET, _SITE_CONF = "/run/cigri/api.sock", "/etc/cigri/cigri.conf"
 
 
 class ApiError(Exception):
@@ -177,7 +177,10 @@ def _default_address():
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         home = os.path.join(state, "cigri")
     own = os.path.join(home, "run", "api.sock")
-    return "unix:" + (_SITE_SOCKET if os.path.exists(_SITE_SOCKET) and not os.path.exists(own) else own)
+    # Its socket is missing while its API does not run.
+    site = os.path.exists(_SITE_SOCKET) or (
+        not os.environ.get("CIGRICONFFILE") and os.path.exists(_SITE_CONF))
+    return "unix:" + (_SITE_SOCKET if site and not os.path.exists(own) else own)
 
 
 def _tls():

@@ -65,6 +65,11 @@ WHERE r.campaign_id <= $1 AND (
         SELECT FROM done AS d
         WHERE d.campaign_id = r.campaign_id AND d.idx = r.idx AND d.counted));
 
+-- name: HasBeenUsed
+-- returns: used bool
+-- Whether the grid has campaigns, or clusters that `cigri up` has not made.
+SELECT EXISTS (SELECT FROM campaigns) OR EXISTS (SELECT FROM clusters WHERE home IS NULL) AS used;
+
 -- name: HasRestoreUnclear
 -- returns: found bool
 -- Whether batch $2 of campaign $1 was reported, answered or not.

@@ -9,6 +9,7 @@
 
 #include "almighty/election.h"
 #include "almighty/lead.h"
+#include "almighty/log_file.h"
 #include "almighty/pair.h"
 #include "core/config.h"
 #include "core/error.h"
@@ -50,6 +51,10 @@ class Waiting {
     while (!AskedToEnd()) {
       if (HomeIsGone()) return EndGrid(), std::nullopt;
       try {
+        if (Clock::now() >= rotate_at_) {  // this home may never lead
+          RotateLogs(options_);
+          rotate_at_ = Clock::now() + kRotateEvery;
+        }
         pause_ = Clock::now() < hurry_until_ ? kHurry : milliseconds(kAskEvery);
         asking_since_ = Clock::now();
         if (!candidate) candidate = std::make_unique<Candidate>(conninfo_, term_);
@@ -116,7 +121,7 @@ class Waiting {
   Term term_;
   int signals_;
   Pair* pair_;
-  Clock::time_point hurry_until_{}, asking_since_{}, home_seen_ = Clock::now();
+  Clock::time_point hurry_until_{}, asking_since_{}, home_seen_ = Clock::now(), rotate_at_{};
   bool silent_ = false;
   milliseconds pause_{0};
 };

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
-constexpr seconds kIdleTick{30}, kRotateEvery{60};
+constexpr seconds kIdleTick{30};
 
 // The corrected order of the 2009 note (CIG-37): predictions are made while statuses are fresh. The
 // runners, one on each host, are next to the metascheduler: its answer wakes them.

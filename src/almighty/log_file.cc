@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "embedded/process.h"
+
 namespace cigri::almighty {
 namespace {
 namespace fs = std::filesystem;
@@ -11,12 +13,16 @@ void Rotate(const std::string& path) {
   std::error_code failed;
   if (fs::file_size(path, failed) <= kMost || failed) return;
   fs::copy_file(path, path + ".1", fs::copy_options::overwrite_existing, failed);
-  fs::resize_file(path, 0, failed);
+  if (!failed) fs::resize_file(path, 0, failed);
 }
 }  // namespace
 
 void RotateLogs(const Options& options) {
   if (!options.embedded) return;
+  std::error_code failed;
+  if (!fs::exists(options.home.run(), failed)) return;
+  const auto lock = embedded::LockFile(options.home.run() + "/logs.lock", std::chrono::seconds(0));
+  if (!lock) return;
   Rotate(options.home.log_file());
   Rotate(options.home.postgres_log());
 }

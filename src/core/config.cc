@@ -118,10 +118,11 @@ Config Config::LoadFile(const std::string& path) {
 Config Config::Load() {
   if (const char* file = std::getenv("CIGRICONFFILE"); file != nullptr && *file != '\0')
     return LoadFile(file);
+  // Not the folder that we are in: it may be another user's, and NOTIFICATIONS_COMMAND is run.
   std::vector<std::string> places;
   if (const char* dir = std::getenv("CIGRICONFDIR"); dir != nullptr && *dir != '\0')
     places.push_back(std::string(dir) + "/cigri.conf");
-  places.insert(places.end(), {"./cigri.conf", "/etc/cigri/cigri.conf"});
+  places.emplace_back("/etc/cigri/cigri.conf");
   for (const auto& place : places)
     if (access(place.c_str(), R_OK) == 0) return LoadFile(place);
   return {};
@@ -197,15 +198,19 @@ std::string CigriHome() {
   return HomeOfUser() + "/.local/state/cigri";
 }
 
+std::string ConfiguredDatabase(const Config& config) {
+  if (!config.Has("DATABASE_HOST") && !config.Has("DATABASE_NAME")) return "";
+  return ConnPart("host", config.Get("DATABASE_HOST")) +
+         ConnPart("port", config.Get("DATABASE_PORT")) +
+         ConnPart("dbname", config.Get("DATABASE_NAME", "cigri")) +
+         ConnPart("user", config.Get("DATABASE_USER_NAME")) +
+         ConnPart("password", config.Get("DATABASE_USER_PASSWORD")) +
+         ConnPart("sslmode", config.Get("DATABASE_SSL_MODE"));
+}
+
 std::string DatabaseConninfo(const Config& config) {
   if (const char* db = std::getenv("CIGRI_DB"); db != nullptr && *db != '\0') return db;
-  if (config.Has("DATABASE_HOST") || config.Has("DATABASE_NAME"))
-    return ConnPart("host", config.Get("DATABASE_HOST")) +
-           ConnPart("port", config.Get("DATABASE_PORT")) +
-           ConnPart("dbname", config.Get("DATABASE_NAME", "cigri")) +
-           ConnPart("user", config.Get("DATABASE_USER_NAME")) +
-           ConnPart("password", config.Get("DATABASE_USER_PASSWORD")) +
-           ConnPart("sslmode", config.Get("DATABASE_SSL_MODE"));
+  if (auto configured = ConfiguredDatabase(config); !configured.empty()) return configured;
   for (const char* name : {"PGHOST", "PGSERVICE", "PGDATABASE"})
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return "";
   std::ifstream in(CigriHome() + "/conninfo");

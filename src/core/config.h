@@ -15,7 +15,7 @@ class Config {
   Config() = default;
   /// Reads `text`; throws Fatal(kExitConfig, "FILE:LINE: ...") on a line that is no KEY = "value".
   static Config Parse(std::string_view text, const std::string& file);
-  /// Reads the first that exists of $CIGRICONFFILE, $CIGRICONFDIR/cigri.conf, ./cigri.conf,
+  /// Reads the first that exists of $CIGRICONFFILE, $CIGRICONFDIR/cigri.conf,
   /// /etc/cigri/cigri.conf; an empty configuration when none does. A file named by
   /// $CIGRICONFFILE must exist.
   static Config Load();
@@ -57,9 +57,13 @@ const std::vector<KeyWithoutEffect>& KeysWithoutEffect();
 std::string CigriHome();
 std::string HostName();
 
+/// What DATABASE_HOST, _PORT, _NAME, _USER_NAME, _USER_PASSWORD and _SSL_MODE say, as a libpq
+/// conninfo string; "" when they name no database.
+std::string ConfiguredDatabase(const Config& config);
+
 /// How a module reaches the database: $CIGRI_DB (a libpq conninfo string, set by `cigri` for its
-/// children), else DATABASE_HOST/_PORT/_NAME/_USER_NAME/_USER_PASSWORD/_SSL_MODE of the
-/// configuration, else PG* variables, else the embedded server below CigriHome().
+/// children), else ConfiguredDatabase, else PG* variables, else the embedded server below
+/// CigriHome().
 std::string DatabaseConninfo(const Config& config);
 
 }  // namespace cigri

@@ -78,6 +78,18 @@ std::string WithConnectionDefaults(const std::string& conninfo) {
   return Written(keywords);
 }
 
+std::string WithEnvironment(const std::string& conninfo) {
+  Keywords keywords = KeywordsOf(conninfo);
+  if (keywords.empty() && !conninfo.empty()) return conninfo;
+  const std::unique_ptr<PQconninfoOption, FreeOptions> options(PQconndefaults());
+  for (const auto* option = options.get(); option != nullptr && option->keyword != nullptr;
+       ++option) {
+    const char* value = option->envvar == nullptr ? nullptr : std::getenv(option->envvar);
+    if (value != nullptr && *value != '\0') keywords.insert({option->keyword, value});
+  }
+  return Written(keywords);
+}
+
 void NoteSession(const std::string& server) {
   const std::lock_guard lock(g_last_mutex);
   g_last_server = server;

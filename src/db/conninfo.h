@@ -11,6 +11,9 @@ namespace cigri::db {
 /// target_session_attrs=read-write when it names several hosts. What it says itself stays. Returns
 /// it unchanged when libpq cannot read it: libpq's own message then says why.
 std::string WithConnectionDefaults(const std::string& conninfo);
+/// `conninfo` with what it leaves open and the PG* variables of this process say: it names the same
+/// database in another shell. Unchanged when libpq cannot read it.
+std::string WithEnvironment(const std::string& conninfo);
 /// `conninfo` with the host first that gave this process its last session (NoteSession): a standby
 /// costs a session that it refuses.
 std::string LastServerFirst(const std::string& conninfo);

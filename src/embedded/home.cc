@@ -11,6 +11,7 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace cigri::embedded {
 namespace {
@@ -46,6 +47,15 @@ Home Home::FromEnvironment() {
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
   if (dir.empty() || dir[0] != '/')
     throw Fatal(kExitConfig, "CIGRI_HOME is \"" + dir + "\", which is not an absolute path");
+  // One folder by two names would be two grids, each of which sees nothing of the other.
+  std::error_code failed;
+  if (const auto real = fs::weakly_canonical(dir, failed); !failed) dir = real.string();
+  if (dir.find(',') != dir.npos)
+    throw Fatal(kExitConfig, "CIGRI_HOME is \"" + dir + "\": there is a comma in it",
+                "choose a folder without one: PostgreSQL takes what has a comma for two folders");
+  if (!IsValidUtf8(dir))
+    throw Fatal(kExitConfig, "CIGRI_HOME has bytes that are no UTF-8",
+                "choose a folder whose name is plain text");
   if (dir.size() > kLongestHome)
     throw Fatal(kExitConfig,
                 "CIGRI_HOME has " + std::to_string(dir.size()) +

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/error.h"
 #include "core/text.h"
 #include "embedded/postgres.h"
 
@@ -107,9 +109,41 @@ std::vector<Process> Scan(const std::function<bool(pid_t, const std::string& nam
   return found;
 }
 
-bool HasWord(const std::string& environment, const std::string& word) {
-  const auto arguments = Split(environment, '\0');
-  return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
+// Of its environment, by whatever name it was started with.
+bool HasHome(pid_t pid, const Home& home) {
+  const std::string variable = "CIGRI_HOME=";
+  for (const auto& line : Split(ReadAll("/proc/" + std::to_string(pid) + "/environ"), '\0')) {
+    if (line.rfind(variable, 0) != 0) continue;
+    std::error_code failed;
+    const auto dir = fs::weakly_canonical(line.substr(variable.size()), failed);
+    return !failed && dir == home.dir;
+  }
+  return false;
+}
+
+// Who may run the grid of this home: anybody may give a process its name and its environment.
+bool MayBeOurs(pid_t pid, const Home& home) {
+  struct stat process {
+  }, folder{};
+  if (stat(("/proc/" + std::to_string(pid)).c_str(), &process) != 0) return false;
+  if (process.st_uid == 0 || process.st_uid == geteuid()) return true;
+  return stat(home.dir.c_str(), &folder) == 0 && process.st_uid == folder.st_uid;
+}
+
+// Whether it executes a program of a grid, also of a build that has been replaced: not a script or
+// a program of that name from elsewhere.
+bool IsProgramOfGrid(pid_t pid, const std::string& name) {
+  std::error_code failed;
+  const fs::path link = fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", failed);
+  if (failed) return false;
+  const std::string gone = " (deleted)";
+  std::string path = link.string();
+  const bool deleted =
+      path.size() > gone.size() && path.compare(path.size() - gone.size(), gone.size(), gone) == 0;
+  if (deleted) path.resize(path.size() - gone.size());
+  const fs::path program = path;
+  return program.filename() == name &&
+         (deleted || fs::exists(program.parent_path() / "almighty", failed));
 }
 
 // SpawnDaemon has just forked it.
@@ -131,8 +165,8 @@ bool HasCpuQuota() { return CgroupCpus() < AffinityCpus(); }
 
 std::vector<Process> GridProcesses(const Home& home) {
   return Scan([&](pid_t pid, const std::string& name) {
-    return (kOurs.count(name) != 0 || WillBeOurs(pid, name)) &&
-           HasWord(ReadAll("/proc/" + std::to_string(pid) + "/environ"), "CIGRI_HOME=" + home.dir);
+    const bool named = kOurs.count(name) != 0 ? IsProgramOfGrid(pid, name) : WillBeOurs(pid, name);
+    return named && MayBeOurs(pid, home) && HasHome(pid, home);
   });
 }
 
@@ -157,14 +191,23 @@ std::vector<Process> PostgresProcesses(const Home& home) {
   });
 }
 
-int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s, int why) {
+int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s, int why,
+           double kill_s) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(grace_s);
+  const auto last = deadline + std::chrono::duration<double>(kill_s);
   constexpr int kLooks = 2;  // for a moment in its start a process has no environment to read
   std::set<pid_t> asked;
   for (int empty = 0; empty < kLooks;) {
     const auto left = list(home);
     empty = left.empty() ? empty + 1 : 0;
+    if (!left.empty() && Clock::now() >= last) {
+      std::string names;
+      for (const auto& process : left)
+        names += (names.empty() ? "" : ", ") + process.name + " " + std::to_string(process.pid);
+      throw Fatal(kExitUnavailable, "killed and still there: " + names,
+                  "look at them: `ps -o pid,user,stat,wchan,args -p PID`; then do this again");
+    }
     const bool kill_now = Clock::now() >= deadline;
     for (const auto& process : left)
       if (asked.insert(process.pid).second || kill_now)

@@ -26,7 +26,8 @@ struct Process {
 };
 
 /// The almighties, modules, api and local clusters of the grid in `home`, also one that is just
-/// being started. Zombies are not counted.
+/// being started: programs of a grid with this CIGRI_HOME, of the home's owner, root or ourselves.
+/// Zombies are not counted.
 std::vector<Process> GridProcesses(const Home& home);
 /// The cigri-job processes of its local clusters: one a running job.
 std::vector<Process> JobProcesses(const Home& home);
@@ -34,9 +35,9 @@ std::vector<Process> JobProcesses(const Home& home);
 std::vector<Process> PostgresProcesses(const Home& home);
 
 /// Asks all of them to end (SIGTERM, with `why` queued to it: cigri-job reads that), waits, and
-/// kills what is left after `grace`. Processes that `list` finds meanwhile are asked too. Returns
-/// how many there were.
-int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s,
-           int why = 0);
+/// kills what is left after `grace_s`. Processes that `list` finds meanwhile are asked too. Returns
+/// how many there were. Throws Fatal(kExitUnavailable) with what is left `kill_s` after that.
+int EndAll(std::vector<Process> (*list)(const Home&), const Home& home, double grace_s, int why = 0,
+           double kill_s = 20);
 
 }  // namespace cigri::embedded

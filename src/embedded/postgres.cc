@@ -21,6 +21,9 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Part of the socket's name. PGPORT in somebody's shell is for something else.
+constexpr const char* kPort = "5432";
+
 constexpr const char* kSettings[] = {
     "listen_addresses=''", "unix_socket_permissions=0700",
     // Small: a whole idle grid has to fit into 150 MB, and not grow by 10 % after 100,000 jobs. The
@@ -153,12 +156,14 @@ void RemoveStalePid(const Home& home) {
 }
 
 bool Answers(const Home& home, const std::string& bin) {
-  return RunCommand({bin + "/pg_isready", "-q", "-h", home.PostgresSocketDir()}, seconds(10))
+  return RunCommand({bin + "/pg_isready", "-q", "-h", home.PostgresSocketDir(), "-p", kPort},
+                    seconds(10))
              .code == 0;
 }
 
 std::string ServerOptions(const Home& home) {
   std::string options = "-c unix_socket_directories=" + ShellQuote(home.PostgresSocketDir());
+  options += std::string(" -c port=") + kPort;
   for (const char* setting : kSettings) options += std::string(" -c ") + setting;
   return options;
 }
@@ -192,8 +197,8 @@ void MakeLog(const Home& home) {
 }
 
 std::string Conninfo(const Home& home) {
-  return "host='" + ReplaceAll(home.PostgresSocketDir(), "'", "\\'") +
-         "' user=cigri dbname=postgres";
+  return "host='" + ReplaceAll(home.PostgresSocketDir(), "'", "\\'") + "' port=" + kPort +
+         " user=cigri dbname=postgres";
 }
 
 void WriteConninfo(const Home& home) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/error.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "http/client.h"
@@ -261,9 +262,14 @@ TEST_P(CigriTest, ADatabaseThatIsNotOursIsNeverWritten) {
   // Emptied, the same one is used; --embedded ignores it.
   const auto again = Cigri({"up"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
   EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_NE(again.output.find("configuration: " + home.dir + "/cigri.conf\n"), std::string::npos)
+      << again.output;
   EXPECT_FALSE(embedded::HasPostgres(home));
   EXPECT_EQ(Cigri({"down"}).code, 0);
   EXPECT_NE(embedded::PostgresPid(other), 0) << "a server that is not ours is not stopped";
+  const auto refused = Cigri({"up", "--embedded"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
+  EXPECT_EQ(refused.code, 78) << refused.output;
+  fs::remove(home.grid_file());  // as it says
   const auto own = Cigri({"up", "--embedded"}, {"CIGRICONFFILE=" + home.dir + "/cigri.conf"});
   EXPECT_EQ(own.code, 0) << own.output;
   EXPECT_TRUE(embedded::HasPostgres(home));
@@ -291,6 +297,10 @@ TEST_P(CigriTest, ASecondHomeOnOneDatabaseTakesNoClusterAndStandsBy) {
   EXPECT_NE(other.output.find("stands by, "), std::string::npos) << other.output;
   EXPECT_EQ(Count("localcluster"), 1) << "its own, though it does not lead";
   EXPECT_TRUE(Healthy("two.grid"));
+  EXPECT_TRUE(Await([&] { return Count("almighty") == 2 && Count("runner") == 1; }));
+  const auto doctor = Cigri({"doctor"}, database);
+  EXPECT_EQ(doctor.output.find("does not run"), std::string::npos) << doctor.output;
+  EXPECT_NE(doctor.output.find("; stands by, "), std::string::npos) << doctor.output;
   EXPECT_TRUE(Healthy("api.sock"));
   const Home second = std::exchange(home, first);
   EXPECT_TRUE(Healthy("one.grid")) << "the first's is untouched";
@@ -302,6 +312,185 @@ TEST_P(CigriTest, ASecondHomeOnOneDatabaseTakesNoClusterAndStandsBy) {
   home = first;
   embedded::StopPostgres(server);
   fs::remove_all(server.dir);
+}
+
+// A variable of the shell gave a running grid's home another database: two grids on one set of
+// clusters.
+TEST_P(CigriTest, TheDatabaseOfAGridIsKeptWhateverTheShellSays) {
+  ASSERT_EQ(Cigri({"up", "--embedded"}).code, 0);
+  const Home other{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(other);
+  const std::vector<std::string> shell{"PGHOST=" + other.PostgresSocketDir(), "PGUSER=cigri",
+                                       "PGDATABASE=postgres"};
+  for (const auto& environment : {shell, {"CIGRI_DB=" + conninfo}}) {
+    const auto up = Cigri({"up"}, environment);
+    EXPECT_EQ(up.code, 78) << up.output;
+    EXPECT_NE(up.output.find(home.grid_file()), std::string::npos) << "how to: " << up.output;
+    const auto upgrade = Cigri({"upgrade"}, environment);
+    EXPECT_EQ(upgrade.code, 0) << upgrade.output;
+    EXPECT_NE(upgrade.output.find("s: own PostgreSQL, "), std::string::npos) << upgrade.output;
+    EXPECT_NE(Cigri({"status"}, environment).output.find("database: own PostgreSQL, "),
+              std::string::npos);
+  }
+  db::Connection connection(conninfo, "test");
+  EXPECT_EQ(db::InspectSchema(connection).kind, db::SchemaKind::kEmpty) << "never written";
+  embedded::StopPostgres(other);
+  fs::remove_all(other.dir);
+}
+
+TEST_P(CigriTest, ADatabaseThatWasNamedOnceNeedsNotBeNamedAgain) {
+  const Home other{home.dir + "o"};
+  const std::string conninfo = embedded::StartPostgres(other);
+  ASSERT_EQ(Cigri({"up"}, {"CIGRI_DB=" + conninfo}).code, 0);
+  EXPECT_EQ(fs::status(home.grid_file()).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write)
+      << "there may be a password in it";
+  const auto up = Cigri({"up"});
+  EXPECT_EQ(up.code, 0) << up.output;
+  const auto backup = Cigri({"backup"});
+  EXPECT_EQ(backup.code, 0) << backup.output;
+  EXPECT_NE(backup.output.find(" of the PostgreSQL of $CIGRI_DB"), std::string::npos);
+  const auto another_way = Cigri({"up"}, {"CIGRI_DB=" + conninfo + " connect_timeout=7"});
+  EXPECT_EQ(another_way.code, 0) << "to the same grid: " << another_way.output;
+  EXPECT_EQ(Cigri({"up", "--embedded"}).code, 78);
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  EXPECT_EQ(Cigri({"up"}).code, 0);
+  EXPECT_FALSE(embedded::HasPostgres(home)) << "no server of its own";
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  embedded::StopPostgres(other);
+  fs::remove_all(other.dir);
+}
+
+TEST_P(CigriTest, APortOfTheShellIsNotTheServers) {
+  ASSERT_EQ(Cigri({"up"}, {"PGPORT=6543"}).code, 0);
+  const auto status = Cigri({"status"});
+  EXPECT_EQ(status.output.find("database: no "), std::string::npos) << status.output;
+  EXPECT_EQ(Cigri({"backup"}, {"PGPORT=6544"}).code, 0);
+}
+
+TEST_P(CigriTest, AFolderByAnotherNameIsTheSameGrid) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  const std::string link = home.dir + ".link";
+  fs::create_directory_symlink(home.dir, link);
+  const auto up = Cigri({"up"}, {"CIGRI_HOME=" + link});
+  EXPECT_EQ(up.code, 0) << up.output;
+  EXPECT_NE(up.output.find("grid is up, checked in"), std::string::npos) << up.output;
+  EXPECT_EQ(Cigri({"down"}, {"CIGRI_HOME=" + link}).code, 0);
+  EXPECT_TRUE(embedded::GridProcesses(home).empty());
+  fs::remove(link);
+}
+
+// `down` killed them, and one of another user kept `up` and `down` from their work.
+TEST_P(CigriTest, WhatOnlyHasTheNameAndTheVariableIsNoProcessOfTheGrid) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const std::string folder = bin.dir() + "/elsewhere";
+  fs::create_directories(folder);
+  fs::copy_file("/bin/sleep", folder + "/runner");
+  fs::rename(bin.dir() + "/nikita", bin.dir() + "/nikita.away");
+  fs::copy_file("/bin/sleep", bin.dir() + "/nikita");
+  const test::Running ours({"/usr/bin/env", "CIGRI_HOME=" + home.dir, folder + "/runner", "1000"});
+  const test::Running stranger({"/usr/bin/env", "CIGRI_HOME=" + home.dir, "setpriv",
+                                "--reuid=daemon", "--clear-groups", bin.dir() + "/nikita", "1000"});
+  const auto named = [](pid_t pid, const std::string& name) {
+    std::string comm;
+    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), comm);
+    return comm == name;
+  };
+  ASSERT_TRUE(
+      Await([&] { return named(ours.pid(), "runner") && named(stranger.pid(), "nikita"); }));
+  EXPECT_TRUE(embedded::GridProcesses(home).empty());
+  EXPECT_EQ(Cigri({"down"}).code, 0);
+  EXPECT_TRUE(test::Alive(ours.pid()));
+  EXPECT_TRUE(test::Alive(stranger.pid()));
+  fs::rename(bin.dir() + "/nikita.away", bin.dir() + "/nikita");
+}
+
+TEST_P(CigriTest, AValueThatAProgramRefusesIsReportedBeforeAnythingIsStarted) {
+  const std::string file = bin.dir() + "/cigri.conf";
+  for (const std::string line : {"LEADER_TERM = \"abc\"", "LEADER_TERM = \"20000000000\"",
+                                 "SEND_WINDOW = \"1\"", "LOCAL_PIN = \"perhaps\""}) {
+    std::ofstream(file) << line << "\n";
+    const auto up = Cigri({"up"}, {"CIGRICONFFILE=" + file});
+    EXPECT_EQ(up.code, 78) << line << ": " << up.output;
+    EXPECT_NE(up.output.find(line), std::string::npos) << up.output;
+    EXPECT_FALSE(embedded::HasPostgres(home));
+  }
+  for (const std::string& name : {home.dir + "/a,b", home.dir + "/\xff"}) {
+    const auto up = Cigri({"up"}, {"CIGRI_HOME=" + name});
+    EXPECT_EQ(up.code, 78) << up.output;
+    EXPECT_NE(up.output.find("CIGRI_HOME "), std::string::npos) << up.output;
+  }
+}
+
+TEST_P(CigriTest, AnUpgradeWhoseBackupFailsSaysHowTheGridIs) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  // It looks for the program where the server is.
+  std::string version;
+  std::getline(std::ifstream(home.data() + "/PG_VERSION"), version);
+  const std::string programs = bin.dir() + "/pg/" + version + "/bin";
+  fs::create_directories(programs);
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(embedded::PostgresProgram(&home, "psql")).parent_path()))
+    fs::create_symlink(entry.path(), programs + "/" + entry.path().filename().string());
+  fs::remove(programs + "/pg_dump");
+  std::ofstream(programs + "/pg_dump")
+      << "#!/bin/sh\nfor word; do case $word in --file=*) echo half > \"${word#--file=}\";; esac; "
+         "done\nexit 1\n";
+  fs::permissions(programs + "/pg_dump", fs::perms(0755));
+  const auto upgrade = Cigri({"upgrade"}, {"PG_BINDIR=" + programs});
+  EXPECT_EQ(upgrade.code, 69) << upgrade.output;
+  EXPECT_NE(upgrade.output.find("the grid is down"), std::string::npos) << upgrade.output;
+  EXPECT_EQ(embedded::PostgresPid(home), 0);
+  EXPECT_TRUE(fs::is_empty(home.dir + "/backup"));
+}
+
+// The tables of the backup went where its own schema was, and "restored" was the answer.
+TEST_P(CigriTest, ABackupOfAnotherSchemaOrGridReplacesNone) {
+  const Home server{home.dir + "o"}, second{home.dir + "b"};
+  const std::string conninfo = embedded::StartPostgres(server);
+  const auto run = [&](const std::string& statement) {
+    db::Connection connection(conninfo, "test");
+    db::Tx tx(connection);
+    tx.Raw(statement);
+    tx.Commit();
+  };
+  const std::string file = home.dir + "/public.dump", moved = home.dir + "/elsewhere.dump";
+  run("CREATE SCHEMA elsewhere");
+  for (const auto& [schema, to] : {std::pair{"public", file}, {"elsewhere", moved}}) {
+    const std::vector<std::string> named{"CIGRI_DB=" + conninfo +
+                                         " options=-csearch_path=" + schema};
+    ASSERT_EQ(Cigri({"up"}, named).code, 0);
+    ASSERT_EQ(Cigri({"backup", to}).code, 0);
+    ASSERT_EQ(Cigri({"down"}).code, 0);
+    fs::remove(home.grid_file());
+  }
+  const std::vector<std::string> ours{"CIGRI_DB=" + conninfo + " options=-csearch_path=public"};
+  const auto schema = Cigri({"restore", moved}, ours);
+  EXPECT_EQ(schema.code, 78) << schema.output;
+  EXPECT_NE(schema.output.find("a backup of the schema elsewhere"), std::string::npos)
+      << schema.output;
+  EXPECT_EQ(Cigri({"restore", file}, ours).code, 0) << "its own";
+
+  run("UPDATE public.grid SET grid_id = 'another'");
+  EXPECT_EQ(Cigri({"restore", file}, ours).code, 0) << "a grid that has not been used";
+  run("UPDATE public.grid SET grid_id = 'another'; UPDATE public.clusters SET home = NULL");
+  const auto other = Cigri({"restore", file}, ours);
+  EXPECT_EQ(other.code, 78) << other.output;
+  EXPECT_NE(other.output.find(" has grid another, with campaigns or clusters"), std::string::npos)
+      << other.output;
+  EXPECT_EQ(Cigri({"restore", "--other-grid", file}, ours).code, 0);
+  embedded::StopPostgres(server);
+  fs::remove_all(server.dir);
+}
+
+// The pieces of a log that could not be kept were lost.
+TEST_P(CigriTest, ALogThatCannotBeCopiedIsNotEmptied) {
+  fs::create_directories(home.dir + "/log/grid.log.1/full");
+  std::ofstream(home.log_file()) << std::string(11u << 20, 'x');
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  EXPECT_TRUE(Await([&] { return fs::exists(home.run() + "/logs.lock"); }));
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  EXPECT_GT(fs::file_size(home.log_file()), 11u << 20);
 }
 
 // high-availability 2: without this a frozen server stops the grid for as long as it is frozen.
@@ -456,6 +645,21 @@ TEST_P(CigriTest, WrongWordsAreUsageErrors) {
                                                                  {"up", "--slots", "a/b=1"},
                                                                  {"up", "--clusters", "9"}})
     EXPECT_EQ(Cigri(words).code, 64) << Join(words, " ");
+}
+
+TEST(MachineTest, WhatCannotBeKilledIsNamed) {
+  static pid_t zombie = 0;
+  zombie = process::Spawn({"/bin/true"});
+  const auto list = [](const Home&) {
+    return std::vector<embedded::Process>{{zombie, 1, "runner", "", 0, 0, 0}};
+  };
+  try {
+    embedded::EndAll(list, Home{"/nowhere"}, 0.05, 0, 0.05);
+    ADD_FAILURE() << "it has ended";
+  } catch (const Fatal& e) {
+    EXPECT_EQ(e.what(), "killed and still there: runner " + std::to_string(zombie));
+  }
+  process::Reap(zombie);
 }
 
 TEST(MachineTest, AProcessMayUseAtLeastOneCpu) { EXPECT_GE(embedded::UsableCpus(), 1); }

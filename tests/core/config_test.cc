@@ -8,6 +8,9 @@
 #include <regex>
 #include <sstream>
 
+#include "core/config_check.h"
+#include "core/error.h"
+
 namespace cigri {
 namespace {
 
@@ -25,6 +28,41 @@ std::string WarningsOf(const std::string& text) {
   std::string all;
   for (const auto& warning : Config::Parse(text, "cigri.conf").Warnings()) all += warning + "\n";
   return all;
+}
+
+// Root in a folder of another user ran that user's NOTIFICATIONS_COMMAND.
+TEST(ConfigTest, AFileInTheFolderThatWeAreInIsNotTaken) {
+  unsetenv("CIGRICONFFILE");
+  unsetenv("CIGRICONFDIR");
+  char folder[] = "/tmp/cigri-conf-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const auto before = fs::current_path();
+  fs::current_path(folder);
+  std::ofstream("cigri.conf") << "NOTIFICATIONS_COMMAND = \"/tmp/theirs\"\n";
+  EXPECT_EQ(Config::Load().Get("NOTIFICATIONS_COMMAND"), "");
+  setenv("CIGRICONFDIR", folder, 1);
+  EXPECT_EQ(Config::Load().file(), std::string(folder) + "/cigri.conf") << "it is named here";
+  unsetenv("CIGRICONFDIR");
+  fs::current_path(before);
+  fs::remove_all(folder);
+}
+
+// `cigri up` looks at the values before it starts programs that end at one that is wrong.
+TEST(ConfigTest, EachValueThatAProgramReadsAsANumberIsLookedAtBefore) {
+  const std::string checked = FileText(kRoot / "src/core/config_check.cc");
+  const std::regex call(R"(Get(Int|Double|Bool)\(\s*"([A-Z_]+)\")");
+  int calls = 0;
+  for (const char* folder : {"src", "tools"})
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (entry.path().extension() != ".cc") continue;
+      const std::string text = FileText(entry.path());
+      for (std::sregex_iterator it(text.begin(), text.end(), call), end; it != end; ++it, ++calls)
+        EXPECT_NE(checked.find("\"" + (*it)[2].str() + "\""), std::string::npos)
+            << entry.path() << " reads " << (*it)[2];
+    }
+  EXPECT_GT(calls, 15);
+  EXPECT_NO_THROW(CheckValues(Config::LoadFile(kRoot / "systemd/cigri.conf")));
+  EXPECT_THROW(CheckValues(Config::Parse("LEADER_TERM = \"20000000000\"", "f")), Fatal);
 }
 
 TEST(ConfigTest, AKeyOfCigri3WithoutEffectIsReportedWithWhatHasItHere) {

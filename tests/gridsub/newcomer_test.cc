@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "tests/gridsub/fake_api.h"
+#include "tools/common/api.h"
 
 namespace cigri::gridsub {
 namespace {
@@ -14,6 +15,23 @@ json Sent(FakeApi& api) { return json::parse(api.Last("/campaigns").body); }
 
 bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// Campaigns went to a private grid while the site's API was stopped for a minute.
+TEST(NewcomerTest, AHostOfASiteIsKnownByItsConfigurationToo) {
+  FakeApi api;
+  for (const char* variable : {"CIGRI_API", "CIGRICONFFILE", "CIGRICONFDIR"}) unsetenv(variable);
+  setenv("CIGRI_HOME", (api.folder() + "/home").c_str(), 1);
+  const std::string own = "unix:" + api.folder() + "/home/run/api.sock";
+  tools::Site site{api.folder() + "/cigri.conf", api.folder() + "/away.sock"};
+  EXPECT_EQ(tools::ApiAddress("", site), own);
+  std::ofstream(site.configuration) << "";
+  std::filesystem::permissions(site.configuration, std::filesystem::perms::none);
+  EXPECT_EQ(tools::ApiAddress("", site), "unix:" + site.socket);
+  setenv("CIGRICONFFILE", "/dev/null", 1);
+  EXPECT_EQ(tools::ApiAddress("", site), own) << "another file than the site's is named";
+  unsetenv("CIGRICONFFILE");
+  unsetenv("CIGRI_HOME");
 }
 
 TEST(NewcomerTest, AProgramWithoutDashesIsAnsweredWithTheCommandThatWasMeant) {

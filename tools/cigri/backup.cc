@@ -37,7 +37,9 @@ std::string Run(const Database& database, const Home& home, std::vector<std::str
 }
 
 Database Reachable(const Home& home) {
-  Database database = KnownDatabase(home, Config::Load());
+  const Config config = Config::Load();
+  Database database = KnownDatabase(home, config);
+  SayWhichDatabase(database, config);
   if (database.own && !embedded::HasPostgres(home))
     throw Fatal(kExitUnavailable, "there is no database in " + home.dir, "`cigri up` makes one");
   if (database.own) database.conninfo = embedded::StartPostgres(home);
@@ -72,6 +74,11 @@ void WriteBackup(const Home& home, const Database& database, const std::string& 
   const auto connection = Open(database);
   umask(0077);
   const std::string fresh = file + ".tmp";
+  const auto clean = [&](const char*) {  // of one that failed
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+  };
+  const std::unique_ptr<const char, decltype(clean)> guard("", clean);
   Run(database, home,
       {"pg_dump", "--format=custom", "--schema=" + CurrentSchema(*connection), "--no-owner",
        "--no-privileges", "--file=" + fresh});
@@ -95,6 +102,53 @@ void RequireOurs(const Home& home, const Database& database, const std::string& 
   if (version != db::SchemaVersion())
     throw Fatal(kExitConfig, file + " is no backup of a grid of this version",
                 "`cigri backup` makes one");
+}
+
+// The objects of a backup are named with the schema that they were in.
+void RequireSameSchema(const Home& home, const Database& database, const std::string& file,
+                       const std::string& schema) {
+  for (const auto& line : Split(Run(database, home, {"pg_restore", "--list", file}), '\n')) {
+    const auto begin = line.find(" TABLE "), end = line.find(" schema_migrations ");
+    if (begin == line.npos || end == line.npos || line.find(" TABLE DATA ") != line.npos) continue;
+    const auto theirs = line.substr(begin + 7, end - begin - 7);
+    if (theirs == schema) return;
+    throw Fatal(kExitConfig,
+                file + " is a backup of the schema " + theirs + ", the grid's is " + schema +
+                    "; nothing was written",
+                "restore it where the schema has that name: options=-csearch_path=" + theirs +
+                    " in the connection string");
+  }
+}
+
+std::string GridOfBackup(const Home& home, const Database& database, const std::string& file) {
+  std::vector<std::string> names;
+  const auto text =
+      Run(database, home, {"pg_restore", "--data-only", "--table=grid", "--file=-", file});
+  for (const auto& line : Split(text, '\n')) {
+    // "COPY public.grid (one, grid_id, ...) FROM stdin;", and the row.
+    if (const auto open = line.find('('); line.rfind("COPY ", 0) == 0 && open != line.npos) {
+      names = Split(line.substr(open + 1, line.find(')') - open - 1), ',');
+    } else if (const auto columns = Split(line, '\t');
+               !names.empty() && columns.size() == names.size()) {
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (Trim(names[i]) == "grid_id") return columns[i];
+    }
+  }
+  throw Fatal(kExitConfig, file + " holds no grid", "`cigri backup` makes one");
+}
+
+// A grid that has been used is not replaced by another one through a slip, and of one that still
+// runs elsewhere there are not two.
+void RequireSameGrid(const Home& home, const Database& database, const std::string& file,
+                     db::Connection& connection) {
+  if (db::InspectSchema(connection).kind == db::SchemaKind::kEmpty) return;
+  const auto theirs = GridOfBackup(home, database, file), ours = GridId(connection);
+  db::Tx tx(connection);
+  if (theirs == ours || !tx.One(sql::kHasBeenUsed).used) return;
+  throw Fatal(kExitConfig,
+              file + " is a backup of grid " + theirs + "; " + database.name + " has grid " + ours +
+                  ", with campaigns or clusters of its own",
+              "to replace that one for good: cigri restore --other-grid FILE (docs/operations.md)");
 }
 
 // Nobody may go on with what the backup does not know.
@@ -165,7 +219,7 @@ int Backup(const std::string& file) {
   return kExitOk;
 }
 
-int Restore(const std::string& file) {
+int Restore(const std::string& file, bool other_grid) {
   const auto home = OwnHome();
   home.Make();
   const auto path = fs::absolute(file).string();
@@ -178,8 +232,11 @@ int Restore(const std::string& file) {
   const auto connection = Open(database);
   RequireAlone(home, *connection);
   RequireOurs(home, database, path);
+  RequireSameSchema(home, database, path, CurrentSchema(*connection));
+  if (!other_grid) RequireSameGrid(home, database, path, *connection);
   const auto lost = LostState(*connection);
   Load(home, database, path, CurrentSchema(*connection), lost);
+  if (access(home.grid_file().c_str(), F_OK) == 0) Remember(home, database, GridId(*connection));
   if (database.own && !served) embedded::StopPostgres(home);
   std::printf("%s: restored from %s; after `cigri up` the runner asks each cluster what it ran "
               "since, before old campaigns go on\n",
@@ -200,10 +257,16 @@ int Upgrade() {
   const auto file = DefaultFile(home);
   if (const int code = Down(true); code != kExitOk) return code;
   const auto again = Reachable(home);  // `down` has stopped the private server
-  WriteBackup(home, again, file);
-  std::printf("backup: %s, %s\n", file.c_str(), MegaBytes(file).c_str());
-  if (const int code = Migrate(); code != kExitOk) return code;
-  return Up({});
+  try {
+    WriteBackup(home, again, file);
+    std::printf("backup: %s, %s\n", file.c_str(), MegaBytes(file).c_str());
+    BringToVersion(again);
+  } catch (const Fatal& e) {
+    if (again.own) embedded::StopPostgres(home);
+    throw Fatal(e.code(), std::string("the grid is down and its jobs go on: ") + e.what(),
+                (e.hint().empty() ? "fix this" : e.hint()) + ", then `cigri upgrade` again");
+  }
+  return Up({.as_it_was = true});
 }
 
 }  // namespace cigri::cli

@@ -13,9 +13,10 @@ namespace cigri::cli {
 /// The database of this grid, and why this one.
 struct Database {
   bool own = true;       ///< the private server below home
-  std::string conninfo;  ///< "" for PG* variables
-  std::string name;      ///< for messages: "own PostgreSQL", "PostgreSQL of /etc/cigri/cigri.conf"
+  std::string conninfo;  ///< of the private one: "" before it is started
+  std::string name;      ///< for messages: "own PostgreSQL", "the PostgreSQL of $CIGRI_DB"
   std::string why;
+  std::string config = "";  ///< the file whose DATABASE_* name it; "" when none does
 };
 
 /// Whether it is ours to write, or not there yet.
@@ -23,12 +24,21 @@ bool IsOurs(const embedded::Home& home);
 /// Home::FromEnvironment(), when it is ours to write or not there yet. Throws
 /// Fatal(kExitNoPermission) with its owner.
 embedded::Home OwnHome();
-/// Which database a grid that is started now gets: with `embedded` its own; else DATABASE_* of
+/// Which database a new grid gets: with `embedded` its own; else $CIGRI_DB, else DATABASE_* of
 /// cigri.conf, else PG* variables, else its own. Starts nothing.
 Database ChooseDatabase(const Config& config, bool embedded);
-/// The one that the last `cigri up` chose; ChooseDatabase when there was none.
+/// The one that the last `cigri up` chose, whatever the environment says now; ChooseDatabase when
+/// there was none. Throws Fatal(kExitConfig) when an older `cigri up` has not kept enough.
 Database KnownDatabase(const embedded::Home& home, const Config& config);
-void Remember(const embedded::Home& home, const Database& database);
+/// The one for `cigri up`: KnownDatabase. Throws Fatal(kExitConfig) when `embedded`, the
+/// environment or cigri.conf names one that has another grid.
+Database DatabaseForUp(const embedded::Home& home, const Config& config, bool embedded);
+/// Keeps the choice: this database has the grid `grid_id`.
+void Remember(const embedded::Home& home, const Database& database, const std::string& grid_id);
+/// What distinguishes its grid from others. REQUIRES: a schema of ours.
+std::string GridId(db::Connection& connection);
+/// On stderr, when the environment or cigri.conf names another one than `database`.
+void SayWhichDatabase(const Database& database, const Config& config);
 std::unique_ptr<db::Connection> Open(const Database& database);
 
 struct UpOptions {
@@ -37,16 +47,20 @@ struct UpOptions {
   int clusters = 0;   ///< 0: two, or as they are
   std::string with;   ///< "oar,slurm=2": real batch schedulers; "" = as they were, "none"
   double timeout_s = 60;
+  bool as_it_was = false;  ///< with the database that the grid has, whatever the environment says
 };
 int Up(const UpOptions& options);
 int Down(bool keep_jobs);
 int Status(bool json);
 int Doctor();
 int Migrate();
+/// Migrates its schema to the version of these programs, and says so.
+void BringToVersion(const Database& database);
 /// Writes the database into `file` ("": one in $CIGRI_HOME/backup, named by the time).
 int Backup(const std::string& file);
-/// Replaces the database by a backup; refused while a program of the grid uses it, on any host.
-int Restore(const std::string& file);
+/// Replaces the database by a backup; refused while a program of the grid uses it, on any host, and
+/// without `other_grid` when a grid that has been used would go for another.
+int Restore(const std::string& file, bool other_grid);
 /// Ends the grid, backs its database up, migrates it and starts the grid again, all with these
 /// programs; jobs go on.
 int Upgrade();
@@ -80,6 +94,8 @@ void StartReal(const embedded::Home& home, const std::string& socket,
                const std::vector<RealCluster>& wanted);
 /// Stops the grid's, and says how many; they are started again by the next `cigri up`.
 int StopReal(const embedded::Home& home);
+/// The host of the leader, when that is an almighty of another home; else "".
+std::string OtherLeader(const embedded::Home& home, db::Connection& connection);
 /// True when an HTTP server answers GET /health on the socket.
 bool AnswersHealth(const std::string& socket);
 

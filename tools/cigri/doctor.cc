@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "core/error.h"
@@ -88,20 +89,37 @@ void CheckHome(Report& report, const embedded::Home& home) {
                 "mount another one at " + clusters);
 }
 
-void CheckProcesses(Report& report, const embedded::Home& home) {
+bool OfLeader(const std::string& program) {
+  return program != "almighty" && program != "runner" && program != "api";
+}
+
+// "" also when the database cannot be asked: its own line says why.
+std::string OtherLeaderOf(const embedded::Home& home, const Database& database) {
+  try {
+    const auto connection = Open(database);
+    db::RequireSchema(*connection);
+    return OtherLeader(home, *connection);
+  } catch (const std::exception&) {
+    return "";
+  }
+}
+
+// `leader`: the host of another home that leads, and so has the modules.
+void CheckProcesses(Report& report, const embedded::Home& home, const std::string& leader) {
   std::map<std::string, int> count;
   for (const auto& process : embedded::GridProcesses(home)) ++count[process.name];
   if (count.empty()) return report.Fail("processes", "the grid is down", "`cigri up`");
   for (const char* name :
        {"almighty", "updator", "predictor", "metascheduler", "runner", "nikita", "notifier",
         "api"})
-    if (count[name] == 0)
+    if (count[name] == 0 && (leader.empty() || !OfLeader(name)))
       report.Fail("processes", std::string(name) + " does not run",
                   "see the end of " + home.log_file());
   if (count["almighty"] == 1)
     report.Warn("processes", "no almighty stands by",
                 "it comes back within a second or two; if not, see " + home.log_file());
-  report.Ok("processes", std::to_string(count.size()) + " kinds run");
+  report.Ok("processes", std::to_string(count.size()) + " kinds run" +
+                             (leader.empty() ? "" : "; stands by, " + leader + " leads"));
 }
 
 void CheckClock(Report& report, double database_clock) {
@@ -225,18 +243,27 @@ int Doctor() {
   CheckPrograms(report);
   CheckHome(report, home);
   const bool ours = IsOurs(home);
-  if (ours) CheckProcesses(report, home);
+  std::optional<Database> database;
+  std::string why_unknown, hint;
+  if (ours) try {
+      database = KnownDatabase(home, config);
+    } catch (const Fatal& e) {
+      why_unknown = e.what(), hint = e.hint();
+    }
+  if (ours)
+    CheckProcesses(report, home, database && !database->own ? OtherLeaderOf(home, *database) : "");
   const std::string api = config.Get("API_SOCKET", home.socket("api.sock"));
   if (AnswersHealth(api))
     report.Ok("api", "answers on " + api);
   else
     report.Fail("api", "no answer on " + api, "`cigri up`, or see the log");
   if (!ours) return kExitNo;  // who owns it sees the rest
-  const auto database = KnownDatabase(home, config);
-  if (database.own && !embedded::HasPostgres(home))
+  if (!database)
+    report.Fail("database", why_unknown, hint);
+  else if (database->own && !embedded::HasPostgres(home))
     report.Fail("database", "there is none in " + home.dir, "`cigri up` makes one");
   else
-    CheckDatabase(report, database);
+    CheckDatabase(report, *database);
   return report.failures() == 0 ? kExitOk : kExitNo;
 }
 

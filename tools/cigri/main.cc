@@ -48,7 +48,9 @@ int Main(int argc, char** argv) {
   backup.Add({{"file", &backup_file, "default: backup/cigri-TIME.dump in $CIGRI_HOME"}});
   CommandLine& restore =
       line.AddCommand("restore", "replace the database by a backup; what ran since runs no more");
-  restore.Add({{"file", &restore_file, "what `cigri backup` wrote", {.required = true}}});
+  bool other_grid = false;
+  restore.Add({{"file", &restore_file, "what `cigri backup` wrote", {.required = true}},
+               {"--other-grid", &other_grid, "also when it is of another grid than the one here"}});
   CommandLine& upgrade =
       line.AddCommand("upgrade", "go on with these programs: down, backup, migrate, up; jobs go on");
   std::string from;
@@ -64,7 +66,7 @@ int Main(int argc, char** argv) {
   if (status.Chosen()) return Status(json);
   if (doctor.Chosen()) return Doctor();
   if (backup.Chosen()) return Backup(backup_file);
-  if (restore.Chosen()) return Restore(restore_file);
+  if (restore.Chosen()) return Restore(restore_file, other_grid);
   if (upgrade.Chosen()) return Upgrade();
   if (import.Chosen()) return ImportCigri3(from, dry_run);
   return Migrate();

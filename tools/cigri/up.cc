@@ -15,6 +15,7 @@
 
 #include "clusterdb/clusterdb.h"
 #include "commands.h"
+#include "core/config_check.h"
 #include "core/error.h"
 #include "core/pluralize.h"
 #include "core/text.h"
@@ -162,7 +163,7 @@ bool AlmightyRuns(const Home& home) {
 // only PATH and the language (jobs of an ordinary user inherit those).
 void StartAlmighty(const Home& home, const Config& config, const Database& database) {
   setenv("CIGRI_HOME", home.dir.c_str(), 1);
-  if (!database.conninfo.empty() && database.own) setenv("CIGRI_DB", database.conninfo.c_str(), 1);
+  if (!database.conninfo.empty()) setenv("CIGRI_DB", database.conninfo.c_str(), 1);
   if (!config.file().empty())
     setenv("CIGRICONFFILE", std::filesystem::absolute(config.file()).c_str(), 1);
   std::vector<std::string> argv{embedded::DaemonFolder() + "/almighty", "--embedded"};
@@ -185,14 +186,6 @@ std::optional<Leader> LeaderNow(db::Connection& connection) {
   const Leader leader{row->leader.substr(0, colon), std::atoi(row->leader.c_str() + colon + 1)};
   if (leader.host == HostName() && kill(leader.pid, 0) != 0 && errno == ESRCH) return std::nullopt;
   return leader;
-}
-
-// "; stands by, HOST leads" when the leader is of another home.
-std::string StandsBy(const Home& home, const std::optional<Leader>& leader) {
-  if (!leader) return "";
-  for (const auto& process : embedded::GridProcesses(home))
-    if (leader->host == HostName() && process.pid == leader->pid) return "";
-  return "; stands by, " + leader->host + " leads";
 }
 
 std::vector<std::string> Silent(const Home& home, const Config& config, db::Connection& connection,
@@ -262,19 +255,29 @@ bool AnswersHealth(const std::string& socket) {
          http::Client(http::Endpoint::Parse("unix:" + socket), options).Get("/health").ok();
 }
 
+std::string OtherLeader(const Home& home, db::Connection& connection) {
+  const auto leader = LeaderNow(connection);
+  if (!leader) return "";
+  for (const auto& process : embedded::GridProcesses(home))
+    if (leader->host == HostName() && process.pid == leader->pid) return "";
+  return leader->host;
+}
+
 int Up(const UpOptions& options) {
   const auto began = Clock::now();
   const Config config = Config::Load();
   for (const auto& warning : config.Warnings())
     std::fprintf(stderr, "cigri: WARNING: %s\n", warning.c_str());
+  if (!config.file().empty()) std::fprintf(stderr, "configuration: %s\n", config.file().c_str());
+  CheckValues(config);
   const Home home = OwnHome();
   home.Make();
   const auto lock = embedded::LockFile(home.dir + "/.up.lock", std::chrono::seconds(120));
   if (!lock)
     throw Fatal(kExitTryLater, "another `cigri up` or `cigri down` is at work in " + home.dir);
   const bool running = AlmightyRuns(home);
-  Database database =
-      running ? KnownDatabase(home, config) : ChooseDatabase(config, options.embedded);
+  Database database = options.as_it_was ? KnownDatabase(home, config)
+                                        : DatabaseForUp(home, config, options.embedded);
   const auto clusters = WantedClusters(options, home);
   const auto real = ClaimReal(home, options.with);
   if (running && !Same(clusters, LocalClusters(home)))
@@ -289,14 +292,18 @@ int Up(const UpOptions& options) {
   const auto start = [&] {
     WriteClusters(*connection, home, database.own, clusters);
     WriteServices(home, config, clusters);
-    Remember(home, database);
+    Remember(home, database, GridId(*connection));
     StartAlmighty(home, config, database);
   };
-  if (!running) start();
+  if (running)
+    Remember(home, database, GridId(*connection));  // there may be another way to it
+  else
+    start();
   AwaitAnswers(home, config, *connection, clusters, options.timeout_s, start);
   StartReal(home, config.Get("API_SOCKET", home.socket("api.sock")), real);
   const std::chrono::duration<double> took = Clock::now() - began;
-  const std::string stands_by = StandsBy(home, LeaderNow(*connection));
+  const std::string other = OtherLeader(home, *connection);
+  const std::string stands_by = other.empty() ? "" : "; stands by, " + other + " leads";
   std::printf("grid %s %.1f s: %s%s%s%s\n", running ? "is up, checked in" : "up in", took.count(),
               database.name.c_str(), Slots(clusters).c_str(), Names(real).c_str(),
               stands_by.c_str());
@@ -309,6 +316,11 @@ int Migrate() {
   const char* named = std::getenv("CIGRI_DB");
   const auto database = named != nullptr && *named != '\0' ? ChooseDatabase(config, false)
                                                            : KnownDatabase(OwnHome(), config);
+  BringToVersion(database);
+  return kExitOk;
+}
+
+void BringToVersion(const Database& database) {
   const auto connection = Open(database);
   const auto before = db::InspectSchema(*connection);
   db::Migrate(*connection);
@@ -317,7 +329,6 @@ int Migrate() {
   else
     std::printf("%s: schema version %d, was %d\n", database.name.c_str(), db::SchemaVersion(),
                 before.version);
-  return kExitOk;
 }
 
 }  // namespace cigri::cli

@@ -17,11 +17,14 @@
 namespace cigri::tools {
 namespace {
 
-// Of one's own grid, else of the site, whose users need no configuration.
-std::string DefaultSocket() {
+// Of one's own grid, else of the site, whose users need no configuration. Its socket may be missing
+// while its API does not run, and its configuration is not theirs to read.
+std::string DefaultSocket(const Site& site) {
   const std::string own = CigriHome() + "/run/api.sock";
   const auto exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
-  return !exists(own) && exists(kSiteSocket) ? kSiteSocket : own;
+  const char* named = std::getenv("CIGRICONFFILE");  // another file than the site's
+  const bool here = (named == nullptr || *named == '\0') && exists(site.configuration);
+  return !exists(own) && (here || exists(site.socket)) ? site.socket : own;
 }
 
 std::string SiteAddress(const Config& config) {
@@ -97,7 +100,7 @@ constexpr std::chrono::milliseconds kSilence{1100}, kLongestSilence{8000};
 
 }  // namespace
 
-std::string ApiAddress(const std::string& option) {
+std::string ApiAddress(const std::string& option, const Site& site) {
   std::string address = option;
   if (const char* given = std::getenv("CIGRI_API"); address.empty() && given != nullptr)
     address = given;
@@ -106,7 +109,7 @@ std::string ApiAddress(const std::string& option) {
     address = config.Get("API_SOCKET");
     if (address.empty() && config.Has("API_HOST")) address = SiteAddress(config);
   }
-  if (address.empty()) address = DefaultSocket();
+  if (address.empty()) address = DefaultSocket(site);
   return address[0] == '/' ? "unix:" + address : address;
 }
 
@@ -306,8 +309,11 @@ Answer Api::Take(const http::Response& response) const {
     throw Fatal(kExitUnavailable, "no API at " + address() + ": " + response.error,
                 "name the certificate of its authority in $CIGRI_CA when it is your site's own");
   if (response.outcome == http::Outcome::kNotSent)
-    throw Fatal(kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
-                "start a grid with `cigri up`, or name its API with --api or $CIGRI_API");
+    throw Fatal(
+        kExitUnavailable, "no API at " + Join(addresses_, ", ") + ": " + response.error,
+        address() == "unix:" + Site{}.socket
+            ? "the grid of this host does not run; its operators: `systemctl status cigri-api`"
+            : "start a grid with `cigri up`, or name its API with --api or $CIGRI_API");
   if (response.outcome == http::Outcome::kMaybeSent)
     throw Fatal(kExitTryLater, "the API at " + address() + " has not answered: " + response.error,
                 "it may have done it all the same: look with gridstat before trying again");

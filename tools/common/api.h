@@ -12,12 +12,20 @@
 
 namespace cigri::tools {
 
+/// Where the API of an installed grid listens, for all users of its host.
+inline constexpr char kSiteSocket[] = "/run/cigri/api.sock";
+
+/// What a host with an installed grid has: one of the two, readable or not. Tests have their own.
+struct Site {
+  std::string configuration = "/etc/cigri/cigri.conf", socket = kSiteSocket;
+};
+
 /// Where the API is: `option` (--api) when given, else $CIGRI_API, else API_SOCKET of the
 /// configuration, else API_HOST, API_PORT, API_BASE and API_SSL as CiGri 3's clients have them,
-/// else the embedded grid's socket, unix:<CigriHome()>/run/api.sock, else, when that is missing,
-/// the site's, unix:/run/cigri/api.sock. A bare path is a socket.
+/// else the embedded grid's socket, unix:<CigriHome()>/run/api.sock, else, when that is missing and
+/// the host has a site's grid, that one's, unix:/run/cigri/api.sock. A bare path is a socket.
 /// Several addresses are separated by commas.
-std::string ApiAddress(const std::string& option);
+std::string ApiAddress(const std::string& option, const Site& site = {});
 
 /// Whether something says where the API is: `option` (--api), $CIGRI_API or the configuration.
 bool ApiIsNamed(const std::string& option);

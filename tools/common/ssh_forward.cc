@@ -19,6 +19,7 @@
 #include "core/text.h"
 #include "http/client.h"
 #include "process/spawn.h"
+#include "tools/common/api.h"
 
 namespace cigri::tools {
 namespace {

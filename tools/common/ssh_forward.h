@@ -7,9 +7,6 @@
 
 namespace cigri::tools {
 
-/// Where the API of an installed grid listens, for all users of its host.
-inline constexpr char kSiteSocket[] = "/run/cigri/api.sock";
-
 /// `ssh -N -L <own socket>:<remote socket> host`, for as long as the object lives; it dies with
 /// us. The kernel of the other host says there who we are: the user that ssh logged in as.
 class SshTunnel {
