@@ -31,13 +31,6 @@ UPDATE campaigns SET finishing_since = now() WHERE id = $1 AND finishing_since I
 SELECT grid_user, format, columns, first_task_id, nb_params, jdl
 FROM campaigns WHERE id = $1;
 
--- name: CampaignIsBusy
--- returns: busy bool
--- Whether campaign $1 has jobs that may still run, or epilogues to come.
-SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
-    OR EXISTS (SELECT FROM batches WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt'))
-    OR EXISTS (SELECT FROM campaigns WHERE id = $1 AND completion_time IS NULL) AS busy;
-
 -- name: CampaignIsHeldEverywhere
 -- returns: held bool
 -- plan: generic
@@ -216,7 +209,7 @@ ORDER BY p.id;
 -- name: LockCampaign
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
--- returns: next_idx int64
+-- returns: next_idx int64, purged bool
 -- The campaign and its cursor, both locked: the updator ends a campaign under the lock of its
 -- cursor, so nothing can be added or brought back while it is being ended. The cursor comes first,
 -- as it does there.
@@ -225,17 +218,17 @@ WITH cursor AS MATERIALIZED (
 )
 SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
     c.columns, c.first_task_id,
-    cursor.ntasks, cursor.next_idx
+    cursor.ntasks, cursor.next_idx, c.purge_since IS NOT NULL AS purged
 FROM cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 FOR UPDATE OF c;
 
 -- name: ReadCampaign
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
--- returns: next_idx int64
+-- returns: next_idx int64, purged bool
 -- What LockCampaign gives, without a lock.
 SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
-    c.columns, c.first_task_id, cursor.ntasks, cursor.next_idx
+    c.columns, c.first_task_id, cursor.ntasks, cursor.next_idx, c.purge_since IS NOT NULL AS purged
 FROM campaign_cursor AS cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 WHERE c.id = $1;
 
@@ -247,6 +240,22 @@ SELECT c.type, cur.ntasks - cur.next_idx AS waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
 FOR UPDATE OF cur SKIP LOCKED;
+
+-- name: MarkPurged
+-- returns: id int64
+-- Campaign $1 is purged from now on, unless it is alive again or busy.
+-- REQUIRES: it is locked (LockCampaign): nobody adds to it meanwhile.
+UPDATE campaigns AS c SET purge_since = coalesce(purge_since, now())
+WHERE id = $1 AND (purge_since IS NOT NULL
+    OR (state IN ('terminated', 'cancelled') AND completion_time IS NOT NULL
+        AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
+        AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
+            AND b.state IN ('intended', 'in_doubt'))))
+RETURNING id;
+
+-- name: LockChains
+-- Who makes a campaign wait for others does so alone: two at a time might close a ring.
+SELECT pg_advisory_xact_lock(hashtext('cigri after ' || current_schema()));
 
 -- name: MissingCampaigns
 -- returns: id text
@@ -328,12 +337,14 @@ SELECT (SELECT count(*) FROM d1) + (SELECT count(*) FROM d2)
 
 -- name: PurgeableCampaign
 -- returns: id int64
--- The oldest campaign that ended more than $1 days ago and has nothing in flight.
+-- The oldest campaign whose purge has begun, or that ended more than $1 days ago (NULL: none is too
+-- old) and has nothing in flight.
 SELECT id FROM campaigns AS c
-WHERE state IN ('terminated', 'cancelled') AND completion_time < now() - $1 * interval '1 day'
-    AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
-    AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
-        AND b.state IN ('intended', 'in_doubt'))
+WHERE purge_since IS NOT NULL
+    OR (state IN ('terminated', 'cancelled') AND completion_time < now() - $1 * interval '1 day'
+        AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
+        AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
+            AND b.state IN ('intended', 'in_doubt')))
 ORDER BY id LIMIT 1;
 
 -- name: PutCampaignCluster

@@ -246,6 +246,29 @@ TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
   EXPECT_EQ(One("SELECT count(*) FROM usage"), "1");
 }
 
+// It was looked at once; what was added while its rows went away ran, and was removed with them.
+TEST_F(ChangesPgTest, NothingIsAddedToACampaignThatIsBeingPurged) {
+  const auto id = Submit({{"params", {"a", "b"}}});
+  Terminate(id);
+  auto other = Connect("other");
+  db::Tx holds(*other);
+  holds.Raw("SELECT FROM done WHERE campaign_id = " + std::to_string(id) + " FOR UPDATE");
+  auto purging =
+      std::async(std::launch::async, [&] { return Ask("alice", "DELETE", Path(id, "?purge=1")); });
+  ASSERT_TRUE(Await([&] {
+    return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+               "application_name = 'cigri api'") == "1";
+  }));
+  const auto added = Ask("alice", "POST", Path(id, "/jobs"), json{"c"});
+  EXPECT_EQ(added.status, 409) << added.body;
+  EXPECT_NE(added.body["message"].get<std::string>().find("is being purged"), std::string::npos)
+      << added.body;
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).status, 409);
+  holds.Commit();
+  EXPECT_EQ(purging.get().status, 202);
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+}
+
 TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
   const auto id = Submit();
   Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'CANARY_FAILED', " +

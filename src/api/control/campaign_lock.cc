@@ -27,20 +27,32 @@ LockedCampaign OwnOf(const Rows& rows, const Request& request) {
   c.type = r.type;
   c.state = r.state;
   c.wanted = r.wanted;
+  c.purged = r.purged;
   c.format = r.format;
   c.columns = r.columns;
   c.jdl = nlohmann::json::parse(r.jdl);
   return c;
 }
 
+LockedCampaign Kept(LockedCampaign c) {
+  if (c.purged)
+    throw ApiError(409, "Conflict", "campaign " + std::to_string(c.id) + " is being purged",
+                   "submit it again as a new one");
+  return c;
+}
+
 }  // namespace
 
-LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
+LockedCampaign LockOwnToPurge(db::Tx& tx, const Request& request) {
   return OwnOf(tx.Exec(sql::kLockCampaign, request.Id()), request);
 }
 
+LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
+  return Kept(LockOwnToPurge(tx, request));
+}
+
 LockedCampaign ReadOwn(db::Tx& tx, const Request& request) {
-  return OwnOf(tx.Exec(sql::kReadCampaign, request.Id()), request);
+  return Kept(OwnOf(tx.Exec(sql::kReadCampaign, request.Id()), request));
 }
 
 void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what) {

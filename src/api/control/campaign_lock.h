@@ -15,10 +15,14 @@ struct LockedCampaign {
   std::string user, type, state, wanted, format;
   std::vector<std::string> columns;
   nlohmann::json jdl;
+  bool purged = false;  ///< its purge has begun
   bool over() const { return state == "terminated" || state == "cancelled"; }
 };
-/// Throws 404 when there is none, 403 when it is neither the caller's nor the caller an operator.
+/// Throws 404 when there is none, 403 when it is neither the caller's nor the caller an operator,
+/// 409 when it is being purged.
 LockedCampaign LockOwn(db::Tx& tx, const Request& request);
+/// The same of one that may be being purged.
+LockedCampaign LockOwnToPurge(db::Tx& tx, const Request& request);
 /// The same without a lock: what takes long is done with it, since the runner and the updator wait
 /// for the lock.
 LockedCampaign ReadOwn(db::Tx& tx, const Request& request);
