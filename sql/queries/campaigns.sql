@@ -39,7 +39,7 @@ FROM campaigns WHERE id = $1;
 -- runner does after a restore.
 SELECT NOT EXISTS (
     SELECT FROM campaign_clusters AS cc
-    WHERE cc.campaign_id = $1
+    WHERE cc.campaign_id = $1 AND cc.left_at IS NULL
         AND NOT EXISTS (
             SELECT FROM placement_blocks AS b
             WHERE b.campaign_id = cc.campaign_id AND b.cluster_id = cc.cluster_id
@@ -57,7 +57,7 @@ SET state = 'in_treatment', state_reason = NULL
 WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT NULL
     AND EXISTS (
         SELECT FROM campaign_clusters AS cc
-        WHERE cc.campaign_id = c.id
+        WHERE cc.campaign_id = c.id AND cc.left_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM placement_blocks AS b
                 WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id))
@@ -69,9 +69,10 @@ RETURNING c.id;
 SELECT id FROM campaigns WHERE notes @> jsonb_build_array(jsonb_build_object('text', $1::text))
 ORDER BY id LIMIT 1;
 
--- name: DropCampaignClusters
--- Campaign $1 leaves the clusters that are not in $2.
-DELETE FROM campaign_clusters WHERE campaign_id = $1 AND NOT cluster_id = ANY ($2::int[]);
+-- name: LeaveClusters
+-- Campaign $1 leaves the clusters that are not in $2. What it has there ends as it would have.
+UPDATE campaign_clusters SET left_at = now()
+WHERE campaign_id = $1 AND left_at IS NULL AND NOT cluster_id = ANY ($2::int[]);
 
 -- name: DueEpilogues
 -- returns: id int64, cluster_id int64
@@ -111,7 +112,7 @@ WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
 -- name: ExecFiles
 -- returns: cluster_id int64, exec_file text
 -- What campaign $1 runs on each of its clusters.
-SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1;
+SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1 AND left_at IS NULL;
 
 -- name: GridCells
 -- returns: campaign_id int64, name text, grid_user text, cluster_id int, n int64
@@ -369,7 +370,7 @@ DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_dir
         epilogue_walltime_s = excluded.epilogue_walltime_s,
     max_jobs = excluded.max_jobs, test_mode = excluded.test_mode, options = excluded.options,
     common_inputs = excluded.common_inputs, resource_class = excluded.resource_class,
-    class_units = excluded.class_units;
+    class_units = excluded.class_units, left_at = NULL;
 
 -- name: RenameCampaign
 UPDATE campaigns SET name = $2 WHERE id = $1;
@@ -464,7 +465,7 @@ WITH held AS MATERIALIZED (
         CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
     FROM held
     JOIN campaigns AS c ON c.id = held.campaign_id
-    JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+    JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.left_at IS NULL
     JOIN clusters AS k ON k.id = cc.cluster_id
     LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
     LEFT JOIN LATERAL (
@@ -499,7 +500,7 @@ WHERE id = $1 AND state = 'in_treatment';
 -- Clusters of the test campaign $1 that have not answered within $2 seconds.
 SELECT cc.cluster_id, k.name
 FROM campaigns AS c
-JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.left_at IS NULL
 JOIN clusters AS k ON k.id = cc.cluster_id
 LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
 WHERE c.id = $1 AND c.submission_time < now() - $2 * interval '1 second'

@@ -23,6 +23,7 @@ CROSS JOIN LATERAL (
     SELECT cc.slots, cc.max_jobs, cc.cluster_login, cur.ntasks - cur.next_idx AS fresh
     FROM campaigns AS c
     JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = g.cluster_id
+        AND (cc.left_at IS NULL OR g.kind = 'epilogue')
     JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
     WHERE c.id = g.campaign_id
         AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')

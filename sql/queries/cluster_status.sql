@@ -104,6 +104,7 @@ ON CONFLICT (cluster_id, request) DO UPDATE SET
 SELECT DISTINCT cc.cluster_id, coalesce(cc.resource_class, '') AS request
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.resource_class IS NOT NULL
+    AND cc.left_at IS NULL
 WHERE c.state IN ('in_treatment', 'paused')
 ORDER BY 1, 2;
 

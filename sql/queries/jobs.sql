@@ -151,10 +151,12 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(t.infrastructure, 0) AS infrastructure, coalesce(t.preemption, 0) AS preemption,
     coalesce(t.our_kill, 0) AS our_kill,
     CASE WHEN t.last_cluster = l.cluster_id THEN t.uncharged_here ELSE 0 END AS uncharged_here,
-    (SELECT count(*) > 1 FROM campaign_clusters AS o
-        WHERE o.campaign_id = l.campaign_id) AS other_clusters,
-    EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx
-        AND l.idx >= 0 AND o.job_id <> ALL ($1::bigint[])) AS other_copy,
+    EXISTS (SELECT FROM campaign_clusters AS o WHERE o.campaign_id = l.campaign_id
+        AND o.cluster_id <> l.cluster_id AND o.left_at IS NULL) AS other_clusters,
+    l.idx >= 0 AND (EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id
+            AND o.idx = l.idx AND o.job_id <> ALL ($1::bigint[]))
+        OR EXISTS (SELECT FROM sent_copies AS s
+            WHERE s.campaign_id = l.campaign_id AND s.idx = l.idx)) AS other_copy,
     EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx
         AND d.counted) AS counted,
     coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file,

@@ -23,6 +23,7 @@ SELECT c.id, coalesce(extract(epoch FROM m.token_expires_at - now()), 0) AS toke
     coalesce(extract(epoch FROM f.end_high - now()), 0) AS end_s, x.expires AS report
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = $1
+    AND cc.left_at IS NULL
 JOIN clusters AS k ON k.id = $1 AND k.token_command IS NULL
 LEFT JOIN users_mapping AS m
     ON m.cluster_id = $1 AND m.grid_login = c.grid_user AND m.token IS NOT NULL

@@ -1,4 +1,9 @@
 // What its user does to a campaign afterwards: add, retry, set, cancel, pause; and events.
+#include <sql/batches.h>
+#include <sql/campaigns.h>
+#include <sql/claims.h>
+#include <sql/kills.h>
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -282,7 +287,7 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
                             {"clusters", "beta"}}}});
   ASSERT_EQ(a.status, 202) << a.body;
   EXPECT_EQ(One("SELECT string_agg(cluster_id || ' ' || walltime_s || ' ' || exec_file || ' ' || "
-                "max_jobs, ',') FROM campaign_clusters"),
+                "max_jobs, ',') FROM campaign_clusters WHERE left_at IS NULL"),
             "2 120 ./better.sh 4");
   EXPECT_EQ(One("SELECT priority FROM campaigns"), "6");
   EXPECT_EQ(One("SELECT state FROM events WHERE code = 'CANARY_FAILED'"), "closed")
@@ -293,6 +298,44 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
             202);
   EXPECT_EQ(One("SELECT exec_file FROM campaign_clusters WHERE cluster_id = 1"), "./better.sh")
       << "a new cluster runs the same";
+}
+
+// It forgot who they belong to: clusters refused to kill them, and no epilogue cleaned up.
+TEST_F(ChangesPgTest, WhatACampaignLeavesOnAClusterStillBelongsToItsUser) {
+  const auto id = Submit({{"nb_jobs", 5}, {"epilogue", {"rm -r scratch"}}});
+  const auto n = std::to_string(id);
+  Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, "
+      "tag, state, epoch, send_by) VALUES (1, 1, 'task', " +
+      n +
+      ", 1, 1, 0, 1, 't', 'recorded', 0, now()); INSERT INTO live (job_id, campaign_id, idx, "
+      "kind, batch_id, element, cluster_id, remote_id, attempt, slots, state) VALUES (1, " +
+      n +
+      ", 0, 'task', 1, 0, 1, 'R1', 1, 1, 'running'); INSERT INTO kills (job_id, reason) VALUES "
+      "(1, 'user'); UPDATE placements SET last_end = now() WHERE cluster_id = 1");
+  ASSERT_EQ(Ask("alice", "PATCH", Path(id), json{{"set", {{"clusters", "beta"}}}}).status, 202);
+  auto db = Connect();
+  db::Tx tx(*db);
+  const auto kills = tx.Exec(sql::kDueKills, 5.0, 60.0, std::vector<std::int64_t>());
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills[0].cluster_user, "alice");
+  EXPECT_EQ(tx.Exec(sql::kBatchesInFlight).at(0).cluster_login, "alice");
+
+  tx.Raw("UPDATE campaigns SET finishing_since = now()");
+  const auto epilogues = tx.Exec(sql::kDueEpilogues);
+  ASSERT_EQ(epilogues.size(), 1u);
+  EXPECT_EQ(epilogues[0].cluster_id, 1);
+  EXPECT_EQ(tx.One(sql::kEpiloguesLeft, id).n, 1);
+  tx.Raw("INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id) SELECT " + n +
+         ", 1, k::batch_kind, 1, 1, 1 FROM unnest('{task,epilogue}'::text[]) AS k");
+  const auto sent = tx.Exec(sql::kClaimCandidates, 1);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].kind, "epilogue");
+  EXPECT_EQ(Ask("alice", "GET", Path(id)).body["clusters"].size(), 1u);
+  tx.Commit();
+
+  EXPECT_EQ(Ask("alice", "PATCH", Path(id), json{{"set", {{"clusters", "alpha,beta"}}}}).status,
+            202);
+  EXPECT_EQ(Ask("alice", "GET", Path(id)).body["clusters"].size(), 2u) << "it comes back";
 }
 
 TEST_F(ChangesPgTest, AWalltimeIsAutomaticUntilItIsSetToOneThatIsNot) {  // FAIR-09

@@ -75,7 +75,7 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
           notes.dump());
   std::vector<std::int64_t> clusters;
   for (const auto& s : c.clusters) clusters.push_back(change.info.clusters.at(s.name).id);
-  tx.Exec(sql::kDropCampaignClusters, campaign.id, clusters);
+  tx.Exec(sql::kLeaveClusters, campaign.id, clusters);
   StoreClusters(tx, campaign.id, c, change.info);
   // It is another program now.
   if (LiftsHolds(change.before, change.after)) CloseHoldEvents(tx, request, campaign.id);
