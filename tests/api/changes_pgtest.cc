@@ -211,6 +211,33 @@ TEST_F(ChangesPgTest, ClosingAnEventResubmitsItsTasksOnce) {
   EXPECT_EQ(Ask("oscar", "DELETE", global).status, 202);
 }
 
+// The updator was counting one more failure up: its task stayed behind a closed event.
+TEST_F(ChangesPgTest, AFailureThatIsBeingAddedToAnEventThatIsClosedIsTriedAgainToo) {
+  const auto id = Submit();
+  const auto n = std::to_string(id);
+  for (const bool all : {false, true}) {
+    Sql("DELETE FROM retry; DELETE FROM tries; DELETE FROM needs_attention; DELETE FROM events");
+    const auto event = std::to_string(Fail(id));
+    auto updator = Connect("updator");
+    db::Tx failing(*updator);
+    failing.Raw("UPDATE events SET count = count + 1 WHERE id = " + event);
+    failing.Raw("INSERT INTO needs_attention (campaign_id, idx, job_id, event_id) VALUES (" + n +
+                ", 3, 13, " + event + ")");
+    auto asked = std::async(std::launch::async, [&] {
+      return all ? Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}})
+                 : Ask("alice", "DELETE", "/events/" + event + "?resubmit");
+    });
+    ASSERT_TRUE(Await([&] {
+      return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                 "application_name = 'cigri api'") == "1";
+    }));
+    failing.Commit();
+    EXPECT_EQ(asked.get().body["tasks"], 3);
+    EXPECT_EQ(One("SELECT count(*) FROM needs_attention"), "0");
+    EXPECT_EQ(One("SELECT string_agg(idx::text, ' ' ORDER BY idx) FROM retry"), "0 1 3");
+  }
+}
+
 TEST_F(ChangesPgTest, WhatUsersAskForIsWantedAndChecked) {
   const auto id = Submit();
   EXPECT_EQ(Ask("bob", "DELETE", Path(id)).status, 403);

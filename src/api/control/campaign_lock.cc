@@ -76,6 +76,14 @@ Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std:
   return {row.n, row.last};
 }
 
+std::int64_t RetryRest(db::Tx& tx, const LockedCampaign& campaign,
+                       std::optional<std::int64_t> event) {
+  std::int64_t all = 0;
+  for (Retried some{kRetriedAtOnce}; some.n == kRetriedAtOnce; all += some.n)
+    some = RetrySome(tx, campaign, event, some.last);
+  return all;
+}
+
 std::int64_t RetryMost(Context& context, const Request& request,
                        std::optional<std::int64_t> event) {
   std::int64_t all = 0;

@@ -38,7 +38,11 @@ struct Retried {
 /// more than a lock for which the runner waits allows.
 Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std::int64_t> event,
                   std::int64_t after = -1);
-/// So many of them that RetrySome does the rest; how many. Throws 400 when the campaign is
+/// All that are left of them; how many. The events are closed before, in the same transaction: a
+/// failure that the updator adds to one of them right now is committed then, and its task is seen.
+std::int64_t RetryRest(db::Tx& tx, const LockedCampaign& campaign,
+                       std::optional<std::int64_t> event);
+/// So many of them that RetryRest has little to do; how many. Throws 400 when the campaign is
 /// cancelled.
 std::int64_t RetryMost(Context& context, const Request& request, std::optional<std::int64_t> event);
 /// A closed event of class log for its history.
