@@ -92,24 +92,33 @@ SELECT campaign_id, first_idx, end_idx - first_idx AS n FROM range WHERE end_idx
 -- another cluster than $3 come before the others (CIG-30). A task that another copy has done gets
 -- no third one while the loser is being killed. A task gets none either when its copies have failed
 -- as often as the campaign allows copies, or were lost ten times more: it may hang.
-SELECT l.idx, max(l.attempt) + 1 AS attempt
-FROM live AS l
-JOIN campaigns AS c ON c.id = l.campaign_id
-WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
-    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
-    AND NOT EXISTS (
-        SELECT FROM batches AS b
-        WHERE b.campaign_id = $1 AND b.kind = 'replica' AND b.state IN ('intended', 'in_doubt')
-            AND l.idx = ANY (b.idxs))
-    AND (
-        SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
-            AND count(*) < 10 + c.max_replicas
-        FROM done AS b
-        WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
-GROUP BY l.idx
-HAVING count(*) = 1
-ORDER BY bool_or(l.cluster_id = $3), min(l.started_at) NULLS LAST, l.idx
-LIMIT $2;
+-- A job whose end is being written gets none: LockEnds.
+WITH single AS MATERIALIZED (
+    SELECT l.idx, max(l.attempt) + 1 AS attempt, max(l.job_id) AS job_id,
+        bool_or(l.cluster_id = $3) AS here, min(l.started_at) AS since
+    FROM live AS l
+    JOIN campaigns AS c ON c.id = l.campaign_id
+    WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
+        AND NOT EXISTS (SELECT FROM done AS d
+            WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
+        AND NOT EXISTS (
+            SELECT FROM batches AS b
+            WHERE b.campaign_id = $1 AND b.kind = 'replica' AND b.state IN ('intended', 'in_doubt')
+                AND l.idx = ANY (b.idxs))
+        AND (
+            SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
+                AND count(*) < 10 + c.max_replicas
+            FROM done AS b
+            WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
+    GROUP BY l.idx
+    HAVING count(*) = 1
+    ORDER BY here, since NULLS LAST, l.idx
+    LIMIT $2
+)
+SELECT s.idx, s.attempt
+FROM single AS s JOIN live AS l ON l.job_id = s.job_id
+ORDER BY s.here, s.since NULLS LAST, s.idx
+FOR KEY SHARE OF l SKIP LOCKED;
 
 -- name: ClaimRetry
 -- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double,

@@ -196,8 +196,8 @@ WHERE b.event_id IS NOT NULL AND NOT EXISTS (
 
 -- name: RetryFailedTasks
 -- returns: n int64, last int64
--- The next $4 failed tasks after $3 of campaign $1 are retried, as if they had never failed: of all,
--- or of those that wait for event $2. One statement: a task is always in exactly one place.
+-- The next $4 failed tasks after $3 of campaign $1 are retried, as if they had never failed: of
+-- all, or of those that wait for event $2. One statement: a task is always in exactly one place.
 -- REQUIRES: the campaign is locked.
 WITH failed AS (
     DELETE FROM needs_attention
@@ -214,9 +214,9 @@ WITH failed AS (
 ), moved AS (
     INSERT INTO retry (campaign_id, idx, rank, why)
     SELECT $1, idx, 0, 'asked for by its user' FROM failed
-    RETURNING idx
+    ON CONFLICT (campaign_id, idx) DO NOTHING
 )
-SELECT count(*) AS n, coalesce(max(idx), -1) AS last FROM moved;
+SELECT count(*) AS n, coalesce(max(idx), -1) AS last FROM failed;
 
 -- name: RetryOfCampaign
 -- returns: why text

@@ -113,6 +113,8 @@ std::vector<MovedJob> Store::MoveJobs(const std::vector<StateChange>& changes) {
 
 std::vector<sql::InfoOfEndsRow> Store::EndInfos(const std::vector<std::int64_t>& ids) {
   if (ids.empty()) return {};
+  tx_.Exec(sql::kLockEnds, ids);
+  tx_.Exec(sql::kLockCopies, ids);
   return tx_.Exec(sql::kInfoOfEnds, ids);
 }
 

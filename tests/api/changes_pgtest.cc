@@ -166,6 +166,15 @@ TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
       << "once";
 }
 
+// A copy that was being sent was no copy: the task was in two places, and this answered 500.
+TEST_F(ChangesPgTest, ATaskThatIsRetriedAlreadyIsTriedAgainOnce) {
+  const auto id = Submit();
+  Fail(id);
+  Sql("INSERT INTO retry (campaign_id, idx, why) VALUES (" + std::to_string(id) + ", 1, '')");
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 2);
+  EXPECT_EQ(One("SELECT count(*) FROM retry"), "2");
+}
+
 // A million of them kept the campaign locked for 15 s: the runner waited, and with it all users.
 TEST_F(ChangesPgTest, ManyTasksThatAreTriedAgainKeepTheCampaignLockedOnlyForAPart) {
   const auto id = Submit();

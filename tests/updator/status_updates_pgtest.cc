@@ -1,5 +1,8 @@
+#include <future>
+
 #include "core/defaults.h"
 #include "runner/store.h"
+#include "tests/support/await.h"
 #include "tests/support/rows.h"
 #include "updator/campaigns.h"
 #include "updator/status_updates.h"
@@ -422,6 +425,84 @@ TEST_F(StatusUpdatesPgTest, AFailedCopyChangesNothingWhileTheOtherSurvival) {
   Apply({Ended(copy[0], 0)});
   EXPECT_EQ(Count("done WHERE counted"), 1);
   ExpectConservation(campaign);
+}
+
+// Its copy was in no table of jobs yet: the task got into two places.
+TEST_F(StatusUpdatesPgTest, ACopyThatIsBeingSentIsACopyUntilItsBatchIsGivenUp) {
+  GivenClusters(2);
+  for (const bool at_once : {false, true}) {
+    const auto campaign =
+        GivenCampaign({.ntasks = 1, .max_tries = 1, .max_replicas = 1, .clusters = 2});
+    const auto first = GivenLive(campaign, 1, 1);
+    GivenGrant(campaign, 2, 1, "replica");
+    runner::Store store(2, "grid", 0, 0);
+    auto runner = Connect("runner"), updator = Connect("updator");
+    std::vector<runner::ClaimedBatch> copies;
+    {
+      db::Tx tx(*runner);
+      copies = store.Claim(
+          tx, 1000, [](std::int64_t) { return 1000; }, 10, false);
+      tx.Commit();
+    }
+    ASSERT_EQ(copies.size(), 1u);
+    const auto give_back = [&] {
+      db::Tx tx(*runner);
+      store.GiveBack(tx, copies[0], BatchState::kRefused, "no");
+      tx.Commit();
+    };
+    db::Tx ending(*updator);
+    ApplyStatusUpdates(ending, {Ended(first[0], 1 << 8)}, {{1, "c1"}, {2, "c2"}});
+    std::future<void> given_back;
+    if (at_once) {
+      given_back = std::async(std::launch::async, give_back);
+      ASSERT_TRUE(test::Await([&] {
+        return Count(
+                   "pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = "
+                   "'runner'") == 1;
+      }));
+    }
+    ending.Commit();
+    if (at_once) {
+      given_back.get();
+    } else {
+      ExpectConservation(campaign);
+      EXPECT_EQ(Count("needs_attention") + Count("retry"), 0) << "it still has a copy";
+      give_back();
+    }
+    ExpectConservation(campaign);
+    EXPECT_EQ(Count("retry WHERE campaign_id = " + std::to_string(campaign)), 1);
+    EXPECT_EQ(Count("needs_attention"), 0);
+    Sql("DELETE FROM retry; DELETE FROM grants");
+  }
+}
+
+TEST_F(StatusUpdatesPgTest, NoCopyIsMadeOfAJobWhoseEndIsBeingWritten) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
+  const auto first = GivenLive(campaign, 1, 1);
+  auto updator = Connect("updator");
+  db::Tx ending(*updator);
+  ApplyStatusUpdates(ending, {Ended(first[0], 1 << 8)}, {{1, "c1"}, {2, "c2"}});
+  EXPECT_TRUE(GivenLive(campaign, 2, 1, "replica").empty());
+  ending.Commit();
+  ExpectConservation(campaign);
+}
+
+TEST_F(StatusUpdatesPgTest, ATaskOfABlackHoleWithACopyInFlightIsRetriedWhenThatFails) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 2, .max_replicas = 1, .clusters = 2});
+  const auto first = GivenLive(campaign, 1, 1);
+  const auto copy = GivenLive(campaign, 2, 1, "replica");
+  ASSERT_EQ(copy.size(), 1u);
+  Apply({Ended(first[0], 0)});
+  Sql("INSERT INTO black_holes (campaign_id, cluster_id, n, until) VALUES (" +
+      std::to_string(campaign) + ", 1, 1, now() + interval '1 hour')");
+  Update({});
+  ExpectConservation(campaign);
+  EXPECT_EQ(Count("done WHERE counted") + Count("retry"), 0);
+  Apply({Ended(copy[0], 15, EndCause::kDeleted)});
+  ExpectConservation(campaign);
+  EXPECT_EQ(Count("retry"), 1);
 }
 
 TEST_F(StatusUpdatesPgTest, AMissingCommandIsHeldAfterItsCanaryJobsAndCostsNoTry) {
