@@ -129,40 +129,43 @@ FOR KEY SHARE OF l SKIP LOCKED;
 -- REQUIRES: each campaign once.
 -- A task avoids the clusters on which it failed for two minutes, then takes any. `alone`: it shares
 -- no job with others, since something else than a kill has ended one of its own, or it needs more
--- time than the others.
+-- time than the others. PostgreSQL cannot know that they are few: each is looked up from the first
+-- on, and deleted where it was found.
 WITH locked AS (
-    SELECT r.campaign_id, r.idx, w.n::bigint * w.tasks_per_job AS room,
-        sum(CASE WHEN coalesce(t.program + t.user_requeues + t.infrastructure > 0
-                OR t.least_walltime_s IS NOT NULL, false)
-            THEN w.tasks_per_job ELSE 1 END)
+    SELECT r.place, w.n::bigint * w.tasks_per_job AS room,
+        sum(CASE WHEN coalesce(t.alone, false) THEN w.tasks_per_job ELSE 1 END)
             OVER (PARTITION BY r.campaign_id ORDER BY r.rank, r.since, r.idx) AS taken
     FROM unnest($1::bigint[], $2::int[], $3::boolean[], $5::int[])
         AS w (campaign_id, n, no_fresh, tasks_per_job)
     CROSS JOIN LATERAL (
-        SELECT t.campaign_id, t.idx, t.rank, t.since
+        SELECT t.ctid AS place, t.campaign_id, t.idx, t.rank, t.since
         FROM retry AS t
-        WHERE t.campaign_id = w.campaign_id AND t.not_before <= now() AND (t.rank = 0 OR w.no_fresh)
+        WHERE t.campaign_id = w.campaign_id AND t.not_before <= now()
+            AND t.rank <= w.no_fresh::int  -- with the order, the index retry_in_order
             AND NOT ($4 = ANY (t.avoid) AND t.since > now() - interval '2 minutes')
         ORDER BY t.rank, t.since, t.idx
         LIMIT w.n::bigint * w.tasks_per_job
         FOR UPDATE SKIP LOCKED
     ) AS r
-    LEFT JOIN tries AS t ON t.campaign_id = r.campaign_id AND t.idx = r.idx
-), chosen AS (
-    SELECT campaign_id, idx FROM locked WHERE taken <= room
+    LEFT JOIN LATERAL (
+        SELECT t.program + t.user_requeues + t.infrastructure > 0
+            OR t.least_walltime_s IS NOT NULL AS alone
+        FROM tries AS t WHERE t.campaign_id = r.campaign_id AND t.idx = r.idx OFFSET 0
+    ) AS t ON true
 ), taken AS (
-    DELETE FROM retry AS d USING chosen AS c
-    WHERE d.campaign_id = c.campaign_id AND d.idx = c.idx
-    RETURNING d.campaign_id, d.idx
+    DELETE FROM retry WHERE ctid = ANY (ARRAY(SELECT place FROM locked WHERE taken <= room))
+    RETURNING campaign_id, idx
 )
-SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt,
+SELECT taken.campaign_id, taken.idx, coalesce(t.attempts, 0) + 1 AS attempt,
     coalesce(t.walltime_x, 1) AS walltime_x, coalesce(t.memory_x, 1) AS memory_x,
     t.least_walltime_s,
     coalesce(t.program + t.user_requeues + t.infrastructure > 0
         OR t.least_walltime_s IS NOT NULL, false) AS alone
 FROM taken
-LEFT JOIN tries AS t USING (campaign_id, idx)
-ORDER BY campaign_id, idx;
+LEFT JOIN LATERAL (
+    SELECT * FROM tries AS t WHERE t.campaign_id = taken.campaign_id AND t.idx = taken.idx OFFSET 0
+) AS t ON true
+ORDER BY taken.campaign_id, taken.idx;
 
 -- name: ClusterInFlight
 -- returns: jobs int64, slots int64
