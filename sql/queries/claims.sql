@@ -65,9 +65,10 @@ WHERE c.id = $1
 FOR SHARE OF c;
 
 -- name: ClaimFresh
--- returns: campaign_id int64, first_idx int64, n int64
+-- returns: campaign_id int64, first_idx int64?, n int64
 -- plan: generic
--- Takes the next $2[i] tasks of each campaign $1[i].
+-- Takes the next $2[i] tasks of each campaign $1[i]. One whose cursor somebody else has is left out
+-- (no first_idx): whoever waited for it would keep all others of this cluster waiting.
 -- REQUIRES: each campaign once in $1, else its range goes out twice; so it would if it were
 -- computed from a row read before its lock: FOR UPDATE comes first.
 WITH wanted AS (
@@ -76,15 +77,16 @@ WITH wanted AS (
     SELECT c.campaign_id, c.next_idx AS first_idx, least(c.next_idx + w.n, c.ntasks) AS end_idx
     FROM campaign_cursor AS c
     JOIN wanted AS w USING (campaign_id)
-    ORDER BY c.campaign_id  -- one order for everybody: two claims never deadlock
-    FOR UPDATE OF c
+    FOR UPDATE OF c SKIP LOCKED
 ), moved AS (
     UPDATE campaign_cursor AS c
     SET next_idx = range.end_idx
     FROM range
     WHERE c.campaign_id = range.campaign_id AND range.end_idx > range.first_idx
 )
-SELECT campaign_id, first_idx, end_idx - first_idx AS n FROM range WHERE end_idx > first_idx;
+SELECT w.campaign_id, r.first_idx, coalesce(r.end_idx - r.first_idx, 0) AS n
+FROM wanted AS w LEFT JOIN range AS r USING (campaign_id)
+WHERE r.end_idx > r.first_idx OR r.campaign_id IS NULL;
 
 -- name: ClaimReplicas
 -- returns: idx int64, attempt int

@@ -14,11 +14,14 @@ class RunnerStorePgTest : public test::RowsTest {
  protected:
   std::vector<ClaimedBatch> Claim(int cluster = 1, int most = 1000, int max_array = 1000) {
     auto c = Connect();
-    db::Tx tx(*c);
     Store store(cluster, "grid", 0, 0);
-    auto batches = store.Claim(
-        tx, most, [&](std::int64_t) { return max_array; }, 10, false);
-    tx.Commit();
+    std::vector<ClaimedBatch> batches;
+    do {
+      db::Tx tx(*c);
+      batches = store.Claim(
+          tx, most, [&](std::int64_t) { return max_array; }, 10, false);
+      tx.Commit();
+    } while (batches.empty() && store.left_out());
     return batches;
   }
   void Record(const ClaimedBatch& batch, std::vector<int> missing = {}) {
