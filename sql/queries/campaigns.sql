@@ -51,16 +51,17 @@ UPDATE campaigns SET completion_time = now() WHERE id = $1 AND state = 'cancelle
 
 -- name: ContinueCampaigns
 -- returns: id int64
--- Continues the campaigns that the updator had stopped and that a cluster takes again.
+-- Continues the campaigns that the updator had stopped and that a cluster takes again; and test
+-- campaigns, which it stops no more.
 UPDATE campaigns AS c
 SET state = 'in_treatment', state_reason = NULL
 WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT NULL
-    AND EXISTS (
+    AND (c.type = 'test' OR EXISTS (
         SELECT FROM campaign_clusters AS cc
         WHERE cc.campaign_id = c.id AND cc.left_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM placement_blocks AS b
-                WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id))
+                WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id)))
 RETURNING c.id;
 
 -- name: CampaignWithNote
@@ -455,7 +456,8 @@ UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
 -- returns: id int64, state_reason text
 -- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal,
 -- or by a failed prologue. The reason names the clusters that have it together. Begins with what is
--- held somewhere: that is little, whatever the number of campaigns.
+-- held somewhere: that is little, whatever the number of campaigns. A test campaign goes on until
+-- its clusters have answered or their time is over: it ends then.
 WITH held AS MATERIALIZED (
     SELECT campaign_id FROM placement_blocks
     UNION
@@ -474,6 +476,7 @@ WITH held AS MATERIALIZED (
         LIMIT 1
     ) AS e ON true
     WHERE c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
+        AND c.type <> 'test'
 ), reason AS (
     SELECT id, string_agg(name, ', ' ORDER BY name) || ': ' || why AS text
     FROM placement GROUP BY id, why

@@ -690,6 +690,26 @@ TEST_F(StatusUpdatesPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) 
   ExpectConservation(campaign);
 }
 
+// It was paused, and what is paused never ends.
+TEST_F(StatusUpdatesPgTest, ATestCampaignThatItsClustersRefuseEnds) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1, .type = "test"});
+  Sql("INSERT INTO events (class, code, campaign_id, cluster_id, message) VALUES ('campaign', "
+      "'SUBMIT_REFUSED', " +
+      std::to_string(campaign) + ", 1, 'no')");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "in_treatment");
+  Sql("UPDATE campaigns SET submission_time = now() - interval '11 minutes'");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "terminated");
+  EXPECT_EQ(Count("events WHERE code = 'NOT_TESTED'"), 1);
+  // One that an updator before us has stopped.
+  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere: c1: no', "
+      "completion_time = NULL");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "terminated");
+}
+
 TEST_F(StatusUpdatesPgTest,
        ACancelledCampaignIsCompleteWhenItsKillsAreConfirmedAndItsEpilogueHasRun) {
   GivenClusters(2);
