@@ -396,11 +396,15 @@ WHERE id = $1;
 -- these count against quotas and licences, and want nothing. No more retries are counted than
 -- one decision gives. A campaign waits since its submission; with retries alone, since the first
 -- of them is due. The campaigns that it comes after: function predecessors_of. Most campaigns have
--- no retries, nothing done and no predecessor: for these, nothing is looked up.
+-- no retries, nothing done and no predecessor: for these, nothing is looked up. `retrying` steps
+-- from the next campaign with retries to the next at work from there on: neither those that have
+-- none nor those that are over and keep theirs cost a step each.
 WITH RECURSIVE retrying (id) AS (
-    (SELECT min(campaign_id) FROM retry)
+    (SELECT min(a.id) FROM campaigns AS a WHERE a.state IN ('in_treatment', 'paused')
+        AND a.id >= (SELECT min(campaign_id) FROM retry))
     UNION ALL
-    SELECT (SELECT min(t.campaign_id) FROM retry AS t WHERE t.campaign_id > r.id)
+    SELECT (SELECT min(a.id) FROM campaigns AS a WHERE a.state IN ('in_treatment', 'paused')
+        AND a.id >= (SELECT min(t.campaign_id) FROM retry AS t WHERE t.campaign_id > r.id))
     FROM retrying AS r WHERE r.id IS NOT NULL
 )
 SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
