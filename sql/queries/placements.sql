@@ -192,6 +192,20 @@ SELECT l.campaign_id, l.cluster_id
 FROM placements AS l JOIN events AS e ON e.id = l.held_event AND e.code = 'CANARY_FAILED'
 WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.verified;
 
+-- name: AskForCanaries
+-- The user of campaign $1 has given it a reason for another try.
+INSERT INTO canary_renewals (campaign_id) VALUES ($1);
+
+-- name: RenewCanaries
+-- As many canary jobs as at the beginning may run where nothing of a campaign has succeeded that
+-- got a reason for another try. What is held waits for the answer to its event (FreePlacements).
+WITH asked AS (
+    DELETE FROM canary_renewals RETURNING campaign_id
+)
+UPDATE placements AS l SET ended = 0, program_failures = 0
+FROM (SELECT DISTINCT campaign_id FROM asked) AS a
+WHERE l.campaign_id = a.campaign_id AND NOT l.verified AND l.held_since IS NULL;
+
 -- name: ReopenEpilogues
 -- A campaign that was reopened runs its epilogues again after its new tasks.
 UPDATE placements AS l SET epilogue = 'none'

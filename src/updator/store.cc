@@ -310,6 +310,8 @@ void Store::RefundTasks(std::int64_t campaign, std::int64_t cluster) {
 
 bool Store::ReleasePlacements() { return tx_.Exec(sql::kFreePlacements) > 0; }
 
+bool Store::RenewCanaries() { return tx_.Exec(sql::kRenewCanaries) > 0; }
+
 std::vector<sql::StopHeldCampaignsRow> Store::StopHeldCampaigns() {
   return tx_.Exec(sql::kStopHeldCampaigns);
 }

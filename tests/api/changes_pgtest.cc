@@ -149,6 +149,26 @@ TEST_F(ChangesPgTest, ASubmissionThatWaitsHoldsUpNoOther) {
   EXPECT_EQ(One("SELECT abs(max(first_task_id) - min(first_task_id)) FROM campaigns"), "5");
 }
 
+TEST_F(ChangesPgTest, WhatGivesACampaignAnotherTryGivesItItsCanaryJobsAgain) {
+  const auto id = Submit();
+  const auto asked = [&] {
+    const bool any = One("SELECT count(*) FROM canary_renewals WHERE campaign_id = " +
+                         std::to_string(id)) != "0";
+    Sql("DELETE FROM canary_renewals");
+    return any;
+  };
+  EXPECT_FALSE(asked());
+  Ask("alice", "POST", Path(id, "/jobs"), json{"x"});
+  EXPECT_TRUE(asked());
+  Ask("alice", "PATCH", Path(id), json{{"set", {{"priority", "high"}}}});
+  EXPECT_FALSE(asked());
+  Ask("alice", "PATCH", Path(id), json{{"set", {{"exec_file", "./other.sh"}}}});
+  EXPECT_TRUE(asked());
+  Fail(id);
+  Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}});
+  EXPECT_TRUE(asked());
+}
+
 TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
   const auto id = Submit();
   const auto event = Fail(id);

@@ -545,6 +545,34 @@ TEST_F(StatusUpdatesPgTest, WhatFailsAfterTheCanaryJobsCostsNoTryEither) {
   EXPECT_EQ(Sql("SELECT sum(program) FROM tries")[0][0].as<int>(), 1) << "elsewhere it costs one";
 }
 
+// Below canary_jobs + 1 tasks nobody counts, but the failures went on being added: when tasks were
+// added, more canary jobs had failed than may run, and nothing ran any more.
+TEST_F(StatusUpdatesPgTest, ACampaignThatGetsAnotherTryGetsItsCanaryJobsAgain) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 8, .max_tries = 2, .clusters = 2});
+  const auto counted = [&](int cluster) {
+    return Sql("SELECT ended || ' ' || program_failures FROM placements WHERE cluster_id = " +
+               std::to_string(cluster))[0][0]
+        .as<std::string>();
+  };
+  for (int i = 0; i < 2; ++i) {
+    std::vector<StatusUpdate> ends;
+    Sql("UPDATE retry SET not_before = now(), avoid = '{}'");
+    for (const auto job : GivenLive(campaign, 1, 8)) ends.push_back(Ended(job, 1 << 8));
+    ASSERT_EQ(ends.size(), 8u);
+    Apply(ends);
+  }
+  Sql("UPDATE placements SET verified = true, ended = 3 WHERE cluster_id = 2");
+  Update({campaign});
+  EXPECT_EQ(counted(1), "16 16");
+  Sql("INSERT INTO canary_renewals (campaign_id) SELECT " + std::to_string(campaign) +
+      " FROM generate_series(1, 2)");
+  Update({});
+  EXPECT_EQ(counted(1), "0 0");
+  EXPECT_EQ(counted(2), "3 0") << "something has succeeded there";
+  EXPECT_EQ(Count("canary_renewals"), 0);
+}
+
 TEST_F(StatusUpdatesPgTest, ThePolicyKeySaysHowManyCanaryJobsThereAre) {
   GivenClusters(1);
   Sql("INSERT INTO policy_settings (key, value) VALUES ('canary_jobs', '3')");

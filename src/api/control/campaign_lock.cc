@@ -1,6 +1,7 @@
 #include "api/control/campaign_lock.h"
 
 #include <sql/campaigns.h>
+#include <sql/placements.h>
 #include <sql/tasks.h>
 
 #include "api/http/router.h"
@@ -62,8 +63,13 @@ void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what
       "submit it again as a new one");
 }
 
+void RenewCanaries(db::Tx& tx, const LockedCampaign& campaign) {
+  tx.Exec(sql::kAskForCanaries, campaign.id);
+}
+
 void Reopen(db::Tx& tx, const LockedCampaign& campaign) {
   tx.Exec(sql::kReopenCampaign, campaign.id);
+  RenewCanaries(tx, campaign);
 }
 
 Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std::int64_t> event,

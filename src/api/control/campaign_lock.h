@@ -28,6 +28,9 @@ LockedCampaign LockOwnToPurge(db::Tx& tx, const Request& request);
 LockedCampaign ReadOwn(db::Tx& tx, const Request& request);
 /// Throws 400 when it is cancelled, or going to be: `what` = "add tasks to".
 void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what);
+/// Its user gives it a reason for another try: it gets as many canary jobs as at the beginning on
+/// each cluster where nothing of it has succeeded.
+void RenewCanaries(db::Tx& tx, const LockedCampaign& campaign);
 /// Work has come for it: a campaign that had ended, or was about to, is in treatment again.
 void Reopen(db::Tx& tx, const LockedCampaign& campaign);
 /// What waits for its user is tried again.

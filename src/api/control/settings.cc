@@ -78,7 +78,10 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
   tx.Exec(sql::kLeaveClusters, campaign.id, clusters);
   StoreClusters(tx, campaign.id, c, change.info);
   // It is another program now.
-  if (LiftsHolds(change.before, change.after)) CloseHoldEvents(tx, request, campaign.id);
+  if (LiftsHolds(change.before, change.after)) {
+    CloseHoldEvents(tx, request, campaign.id);
+    RenewCanaries(tx, campaign);
+  }
   LogEvent(tx, request, campaign.id, "SETTINGS_CHANGED", Join(change.changes, "; "));
   Wake(tx, campaign.id);
 }
