@@ -452,6 +452,25 @@ SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_trie
     lost_after_s = $8, jdl = $9::jsonb, notes = notes || $10::jsonb
 WHERE id = $1;
 
+-- name: WaitsFor
+-- returns: id int64, before int64
+-- What campaigns $1 wait for (keys after, after_any), and what these wait for, and so on: `before`
+-- waits for `id`. A cancelled campaign waits for nothing any more.
+WITH RECURSIVE way (id, before) AS (
+    SELECT a.id, 0::bigint FROM unnest($1::bigint[]) AS a (id)
+    UNION
+    SELECT x.id::bigint, way.id
+    FROM way
+    JOIN campaigns AS c ON c.id = way.id AND c.wanted <> 'cancelled'
+    CROSS JOIN LATERAL (
+        SELECT jsonb_array_elements_text(k.list) AS id
+        FROM (VALUES (c.jdl -> 'after'), (c.jdl -> 'after_any')) AS k (list)
+        WHERE jsonb_typeof(k.list) = 'array'
+    ) AS x
+    WHERE x.id ~ '^[0-9]{1,18}$'
+)
+SELECT id, before FROM way;
+
 -- name: SetWantedState
 -- What users ask of a campaign. Its state follows when the updator has seen to it.
 UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;

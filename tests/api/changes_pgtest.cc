@@ -458,6 +458,52 @@ TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreR
   EXPECT_EQ(One("SELECT nb_params FROM campaigns"), "5");
 }
 
+// Each waited for the other, and nobody said so.
+TEST_F(ChangesPgTest, ACampaignCannotWaitForItsOwnEnd) {
+  const auto a = Submit(), b = Submit({{"nb_jobs", 5}, {"after", a}}),
+             c = Submit({{"nb_jobs", 5}, {"after_any", {b}}});
+  const auto after = [&](std::int64_t id, const json& others, const char* key = "after") {
+    return Ask("alice", "PATCH", Path(id), json{{"set", {{key, others}}}});
+  };
+  const auto numbers = [](std::initializer_list<std::int64_t> ids) {
+    std::string text;
+    for (const auto id : ids) text += (text.empty() ? "" : " after ") + std::to_string(id);
+    return text;
+  };
+  const auto own = after(a, {a});
+  EXPECT_EQ(own.status, 400);
+  EXPECT_NE(own.body.dump().find("wait for its own end: " + numbers({a, a})), std::string::npos)
+      << own.body;
+  const auto far = after(a, {c}, "after_any");
+  EXPECT_EQ(far.status, 400);
+  EXPECT_NE(far.body.dump().find("wait for its own end: " + numbers({a, c, b, a})),
+            std::string::npos)
+      << far.body;
+  EXPECT_EQ(after(c, {a, b}).status, 202) << "no ring";
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns WHERE id = " + std::to_string(a) +
+                " AND jdl ?| '{after,after_any}'"),
+            "0");
+}
+
+TEST_F(ChangesPgTest, TwoCampaignsThatAreMadeToWaitForEachOtherAtOnceDoNot) {
+  const auto a = Submit(), b = Submit();
+  const auto after = [&](std::int64_t id, std::int64_t other) {
+    return Ask("alice", "PATCH", Path(id), json{{"set", {{"after", {other}}}}}).status;
+  };
+  // Both have read the campaigns as they were.
+  auto other = Connect("other");
+  db::Tx holds(*other);
+  holds.Raw("SELECT pg_advisory_xact_lock(hashtext('cigri after ' || current_schema()))");
+  auto one = std::async(std::launch::async, [&] { return after(a, b); });
+  auto two = std::async(std::launch::async, [&] { return after(b, a); });
+  ASSERT_TRUE(Await([&] {
+    return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+               "application_name = 'cigri api'") == "2";
+  }));
+  holds.Commit();
+  EXPECT_EQ(one.get() + two.get(), 202 + 400);
+}
+
 TEST_F(ChangesPgTest, AHeldCampaignIsOverForThoseWhoWaitUntilItsEventIsAnswered) {
   const auto id = Submit();
   const std::string n = std::to_string(id);

@@ -238,6 +238,11 @@ TEST_F(WhyPgTest, TheCampaignThatHasToEndFirstIsNamedBeforeTheFirstDecision) {
   why = Get(path);
   EXPECT_EQ(why["code"], "AFTER_FAILED");
   EXPECT_TRUE(Has(why["message"], "it was cancelled")) << why["message"];
+  EXPECT_FALSE(Has(why.dump(), "--retry-failed")) << "which is refused: " << why;
+  EXPECT_TRUE(Has(why.dump(), "--set after=[]")) << why;
+  Sql("INSERT INTO needs_attention (campaign_id, idx, job_id) VALUES (" + std::to_string(first) +
+      ", 0, 1)");
+  EXPECT_FALSE(Has(Get(path).dump(), "--retry-failed")) << "tasks of it had failed before";
   const std::string before = why["message"];
   Decide();
   EXPECT_EQ(Get(path)["message"], before) << "the decision says the same";

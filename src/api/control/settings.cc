@@ -67,7 +67,7 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
                    "try again");
   if (change.changes.empty()) return;
   const jdl::Campaign& c = change.admitted.campaign;
-  RequireAfter(tx, c);
+  RequireAfter(tx, c, campaign.id);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
   tx.Exec(sql::kSetCampaign, campaign.id, c.name, change.admitted.share_project, c.priority,
