@@ -31,7 +31,7 @@ ORDER BY c.name;
 -- returns: now double
 -- When clusters $1 may take more: ends per second there of late, of campaigns that are alive, and
 -- what is known of their closing.
-SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
+SELECT c.id, c.hours, extract(epoch FROM finite(c.drained_until) - now()) AS drained_for,
        extract(epoch FROM s.retry_at - now()) AS retry_in, coalesce(f.rate, 0) AS rate,
        extract(epoch FROM now()) AS now
 FROM clusters AS c

@@ -230,7 +230,7 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- plan: generic
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
-       extract(epoch FROM cl.drained_until) AS drained_until,
+       extract(epoch FROM finite(cl.drained_until)) AS drained_until,
        cc.slots, cc.walltime_s,
        CASE WHEN cc.options -> 'auto_walltime' = 'true'
            THEN coalesce(f.walltime_s, cc.walltime_s) END AS asked_walltime_s,

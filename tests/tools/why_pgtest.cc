@@ -203,6 +203,10 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsMessage) {
   EXPECT_EQ(why["message"], "alpha is drained by root: disks; beta is drained by root: disks");
   EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
       << why["clusters"];
+  why =
+      say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
+          "drained_until = 'infinity'");
+  EXPECT_EQ(why["clusters"][0]["reasons"][0]["expected"], "until an operator resumes it") << why;
 
   // Never open: an empty window is a fault of the row, so a window of yesterday's weekday.
   why = say("UPDATE clusters SET hours = to_char(now() - interval '2 days', 'Dy') || ' 0-24'");
