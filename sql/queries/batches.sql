@@ -92,10 +92,22 @@ WHERE cluster_id = ANY ($1::int[]) AND state = 'intended' AND send_by > clock_ti
 -- name: GiveBackTasks
 -- The elements $2 of batch $1 are certainly not on the cluster: requeues their tasks at the front.
 -- (A batch that is partly there is recorded already; then this moves only its missing tasks.)
+-- Of copies those whose task has no other place: all its other copies have ended meanwhile.
+-- REQUIRES: in an earlier statement, the batch was closed or recorded, which waits for the ends
+-- that are being written (LockCopies).
 INSERT INTO retry (campaign_id, idx, rank, why)
-SELECT b.campaign_id, coalesce(b.idxs[e.element + 1], b.first_idx + e.element), 0, $3
-FROM batches AS b, unnest($2::int[]) AS e (element)
-WHERE b.id = $1 AND b.kind IN ('task', 'test')
+SELECT b.campaign_id, t.idx, 0, $3
+FROM batches AS b, unnest($2::int[]) AS e (element),
+    LATERAL (SELECT coalesce(b.idxs[e.element + 1], b.first_idx + e.element) AS idx) AS t
+WHERE b.id = $1 AND (b.kind IN ('task', 'test') OR (b.kind = 'replica'
+    AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = b.campaign_id AND l.idx = t.idx)
+    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = b.campaign_id AND d.idx = t.idx
+        AND d.counted)
+    AND NOT EXISTS (SELECT FROM needs_attention AS n WHERE n.campaign_id = b.campaign_id
+        AND n.idx = t.idx)
+    AND NOT EXISTS (SELECT FROM batches AS o WHERE o.campaign_id = b.campaign_id
+        AND o.state IN ('intended', 'in_doubt')
+        AND t.idx = ANY (o.idxs))))
 ON CONFLICT DO NOTHING;
 
 -- name: IntendBatches

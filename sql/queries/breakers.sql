@@ -21,12 +21,13 @@ DELETE FROM api_calls WHERE slice < now() - interval '10 minutes';
 -- returns: tokens double, failures int, error text, was_open bool, age_s double,
 -- returns: open_s double, ceiling int
 -- The row of API $1, inserted when it is missing and locked until the end of the transaction, so
--- that calls are taken one after the other. `ceiling`: the lowest of the clusters that share it.
+-- that calls are taken one after the other. `ceiling`: the lowest of the clusters that share it. A
+-- clock that was set back has left times to come: from now on it counts again.
 INSERT INTO api_load AS a (api) VALUES ($1)
-ON CONFLICT (api) DO UPDATE SET api = excluded.api
+ON CONFLICT (api) DO UPDATE SET filled_at = least(a.filled_at, clock_timestamp())
 RETURNING a.tokens, a.failures, coalesce(a.error, '') AS error,
     a.open_until IS NOT NULL AS was_open,
-    least(extract(epoch FROM clock_timestamp() - a.filled_at), 3600)::float8 AS age_s,
+    greatest(least(extract(epoch FROM clock_timestamp() - a.filled_at), 3600), 0)::float8 AS age_s,
     greatest(extract(epoch FROM a.open_until - clock_timestamp()), 0)::float8 AS open_s,
     coalesce((SELECT min(c.max_calls_per_min) FROM clusters AS c WHERE c.api = $1), 0)
         AS ceiling;

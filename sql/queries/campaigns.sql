@@ -31,13 +31,6 @@ UPDATE campaigns SET finishing_since = now() WHERE id = $1 AND finishing_since I
 SELECT grid_user, format, columns, first_task_id, nb_params, jdl
 FROM campaigns WHERE id = $1;
 
--- name: CampaignIsBusy
--- returns: busy bool
--- Whether campaign $1 has jobs that may still run, or epilogues to come.
-SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
-    OR EXISTS (SELECT FROM batches WHERE campaign_id = $1 AND state IN ('intended', 'in_doubt'))
-    OR EXISTS (SELECT FROM campaigns WHERE id = $1 AND completion_time IS NULL) AS busy;
-
 -- name: CampaignIsHeldEverywhere
 -- returns: held bool
 -- plan: generic
@@ -46,7 +39,7 @@ SELECT EXISTS (SELECT FROM live WHERE campaign_id = $1)
 -- runner does after a restore, and a fault of the cluster, which is tried again soon.
 SELECT NOT EXISTS (
     SELECT FROM campaign_clusters AS cc
-    WHERE cc.campaign_id = $1
+    WHERE cc.campaign_id = $1 AND cc.left_at IS NULL
         AND NOT EXISTS (
             SELECT FROM placement_blocks AS b
             WHERE b.campaign_id = cc.campaign_id AND b.cluster_id = cc.cluster_id
@@ -58,16 +51,17 @@ UPDATE campaigns SET completion_time = now() WHERE id = $1 AND state = 'cancelle
 
 -- name: ContinueCampaigns
 -- returns: id int64
--- Continues the campaigns that the updator had stopped and that a cluster takes again.
+-- Continues the campaigns that the updator had stopped and that a cluster takes again; and test
+-- campaigns, which it stops no more.
 UPDATE campaigns AS c
 SET state = 'in_treatment', state_reason = NULL
 WHERE c.state = 'paused' AND c.wanted = 'in_treatment' AND c.state_reason IS NOT NULL
-    AND EXISTS (
+    AND (c.type = 'test' OR EXISTS (
         SELECT FROM campaign_clusters AS cc
-        WHERE cc.campaign_id = c.id
+        WHERE cc.campaign_id = c.id AND cc.left_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM placement_blocks AS b
-                WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id))
+                WHERE b.campaign_id = c.id AND b.cluster_id = cc.cluster_id)))
 RETURNING c.id;
 
 -- name: CampaignWithNote
@@ -76,9 +70,10 @@ RETURNING c.id;
 SELECT id FROM campaigns WHERE notes @> jsonb_build_array(jsonb_build_object('text', $1::text))
 ORDER BY id LIMIT 1;
 
--- name: DropCampaignClusters
--- Campaign $1 leaves the clusters that are not in $2.
-DELETE FROM campaign_clusters WHERE campaign_id = $1 AND NOT cluster_id = ANY ($2::int[]);
+-- name: LeaveClusters
+-- Campaign $1 leaves the clusters that are not in $2. What it has there ends as it would have.
+UPDATE campaign_clusters SET left_at = now()
+WHERE campaign_id = $1 AND left_at IS NULL AND NOT cluster_id = ANY ($2::int[]);
 
 -- name: DueEpilogues
 -- returns: id int64, cluster_id int64
@@ -118,7 +113,7 @@ WHERE cc.campaign_id = $1 AND cc.epilogue IS NOT NULL AND l.epilogue = 'none'
 -- name: ExecFiles
 -- returns: cluster_id int64, exec_file text
 -- What campaign $1 runs on each of its clusters.
-SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1;
+SELECT cluster_id, exec_file FROM campaign_clusters WHERE campaign_id = $1 AND left_at IS NULL;
 
 -- name: GridCells
 -- returns: campaign_id int64, name text, grid_user text, cluster_id int, n int64
@@ -216,7 +211,7 @@ ORDER BY p.id;
 -- name: LockCampaign
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
--- returns: next_idx int64
+-- returns: next_idx int64, purged bool
 -- The campaign and its cursor, both locked: the updator ends a campaign under the lock of its
 -- cursor, so nothing can be added or brought back while it is being ended. The cursor comes first,
 -- as it does there.
@@ -225,17 +220,17 @@ WITH cursor AS MATERIALIZED (
 )
 SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
     c.columns, c.first_task_id,
-    cursor.ntasks, cursor.next_idx
+    cursor.ntasks, cursor.next_idx, c.purge_since IS NOT NULL AS purged
 FROM cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 FOR UPDATE OF c;
 
 -- name: ReadCampaign
 -- returns: id int64, grid_user text, name text, type text, state text, wanted text, jdl text,
 -- returns: nb_params int64, format text, columns text[], first_task_id int64, ntasks int64,
--- returns: next_idx int64
+-- returns: next_idx int64, purged bool
 -- What LockCampaign gives, without a lock.
 SELECT c.id, c.grid_user, c.name, c.type, c.state, c.wanted, c.jdl, c.nb_params, c.format,
-    c.columns, c.first_task_id, cursor.ntasks, cursor.next_idx
+    c.columns, c.first_task_id, cursor.ntasks, cursor.next_idx, c.purge_since IS NOT NULL AS purged
 FROM campaign_cursor AS cursor JOIN campaigns AS c ON c.id = cursor.campaign_id
 WHERE c.id = $1;
 
@@ -247,6 +242,22 @@ SELECT c.type, cur.ntasks - cur.next_idx AS waiting
 FROM campaign_cursor AS cur JOIN campaigns AS c ON c.id = cur.campaign_id
 WHERE cur.campaign_id = $1 AND c.state = 'in_treatment'
 FOR UPDATE OF cur SKIP LOCKED;
+
+-- name: MarkPurged
+-- returns: id int64
+-- Campaign $1 is purged from now on, unless it is alive again or busy.
+-- REQUIRES: it is locked (LockCampaign): nobody adds to it meanwhile.
+UPDATE campaigns AS c SET purge_since = coalesce(purge_since, now())
+WHERE id = $1 AND (purge_since IS NOT NULL
+    OR (state IN ('terminated', 'cancelled') AND completion_time IS NOT NULL
+        AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
+        AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
+            AND b.state IN ('intended', 'in_doubt'))))
+RETURNING id;
+
+-- name: LockChains
+-- Who makes a campaign wait for others does so alone: two at a time might close a ring.
+SELECT pg_advisory_xact_lock(hashtext('cigri after ' || current_schema()));
 
 -- name: MissingCampaigns
 -- returns: id text
@@ -328,12 +339,14 @@ SELECT (SELECT count(*) FROM d1) + (SELECT count(*) FROM d2)
 
 -- name: PurgeableCampaign
 -- returns: id int64
--- The oldest campaign that ended more than $1 days ago and has nothing in flight.
+-- The oldest campaign whose purge has begun, or that ended more than $1 days ago (NULL: none is too
+-- old) and has nothing in flight.
 SELECT id FROM campaigns AS c
-WHERE state IN ('terminated', 'cancelled') AND completion_time < now() - $1 * interval '1 day'
-    AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
-    AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
-        AND b.state IN ('intended', 'in_doubt'))
+WHERE purge_since IS NOT NULL
+    OR (state IN ('terminated', 'cancelled') AND completion_time < now() - $1 * interval '1 day'
+        AND NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = c.id)
+        AND NOT EXISTS (SELECT FROM batches AS b WHERE b.campaign_id = c.id
+            AND b.state IN ('intended', 'in_doubt')))
 ORDER BY id LIMIT 1;
 
 -- name: PutCampaignCluster
@@ -358,7 +371,7 @@ DO UPDATE SET exec_file = excluded.exec_file, exec_directory = excluded.exec_dir
         epilogue_walltime_s = excluded.epilogue_walltime_s,
     max_jobs = excluded.max_jobs, test_mode = excluded.test_mode, options = excluded.options,
     common_inputs = excluded.common_inputs, resource_class = excluded.resource_class,
-    class_units = excluded.class_units;
+    class_units = excluded.class_units, left_at = NULL;
 
 -- name: RenameCampaign
 UPDATE campaigns SET name = $2 WHERE id = $1;
@@ -383,11 +396,15 @@ WHERE id = $1;
 -- these count against quotas and licences, and want nothing. No more retries are counted than
 -- one decision gives. A campaign waits since its submission; with retries alone, since the first
 -- of them is due. The campaigns that it comes after: function predecessors_of. Most campaigns have
--- no retries, nothing done and no predecessor: for these, nothing is looked up.
+-- no retries, nothing done and no predecessor: for these, nothing is looked up. `retrying` steps
+-- from the next campaign with retries to the next at work from there on: neither those that have
+-- none nor those that are over and keep theirs cost a step each.
 WITH RECURSIVE retrying (id) AS (
-    (SELECT min(campaign_id) FROM retry)
+    (SELECT min(a.id) FROM campaigns AS a WHERE a.state IN ('in_treatment', 'paused')
+        AND a.id >= (SELECT min(campaign_id) FROM retry))
     UNION ALL
-    SELECT (SELECT min(t.campaign_id) FROM retry AS t WHERE t.campaign_id > r.id)
+    SELECT (SELECT min(a.id) FROM campaigns AS a WHERE a.state IN ('in_treatment', 'paused')
+        AND a.id >= (SELECT min(t.campaign_id) FROM retry AS t WHERE t.campaign_id > r.id))
     FROM retrying AS r WHERE r.id IS NOT NULL
 )
 SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
@@ -435,6 +452,25 @@ SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_trie
     lost_after_s = $8, jdl = $9::jsonb, notes = notes || $10::jsonb
 WHERE id = $1;
 
+-- name: WaitsFor
+-- returns: id int64, before int64
+-- What campaigns $1 wait for (keys after, after_any), and what these wait for, and so on: `before`
+-- waits for `id`. A cancelled campaign waits for nothing any more.
+WITH RECURSIVE way (id, before) AS (
+    SELECT a.id, 0::bigint FROM unnest($1::bigint[]) AS a (id)
+    UNION
+    SELECT x.id::bigint, way.id
+    FROM way
+    JOIN campaigns AS c ON c.id = way.id AND c.wanted <> 'cancelled'
+    CROSS JOIN LATERAL (
+        SELECT jsonb_array_elements_text(k.list) AS id
+        FROM (VALUES (c.jdl -> 'after'), (c.jdl -> 'after_any')) AS k (list)
+        WHERE jsonb_typeof(k.list) = 'array'
+    ) AS x
+    WHERE x.id ~ '^[0-9]{1,18}$'
+)
+SELECT id, before FROM way;
+
 -- name: SetWantedState
 -- What users ask of a campaign. Its state follows when the updator has seen to it.
 UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
@@ -443,7 +479,8 @@ UPDATE campaigns SET wanted = $2::campaign_state WHERE id = $1;
 -- returns: id int64, state_reason text
 -- Pauses the campaigns that are held on each of their clusters: by the canary jobs, by a refusal,
 -- or by a failed prologue. The reason names the clusters that have it together. Begins with what is
--- held somewhere: that is little, whatever the number of campaigns.
+-- held somewhere: that is little, whatever the number of campaigns. A test campaign goes on until
+-- its clusters have answered or their time is over: it ends then.
 WITH held AS MATERIALIZED (
     SELECT campaign_id FROM placement_blocks
     UNION
@@ -453,7 +490,7 @@ WITH held AS MATERIALIZED (
         CASE WHEN l.held_since IS NOT NULL THEN 'its prologue failed' END) AS why
     FROM held
     JOIN campaigns AS c ON c.id = held.campaign_id
-    JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+    JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.left_at IS NULL
     JOIN clusters AS k ON k.id = cc.cluster_id
     LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
     LEFT JOIN LATERAL (
@@ -462,6 +499,7 @@ WITH held AS MATERIALIZED (
         LIMIT 1
     ) AS e ON true
     WHERE c.state = 'in_treatment' AND c.wanted = 'in_treatment' AND c.finishing_since IS NULL
+        AND c.type <> 'test'
 ), reason AS (
     SELECT id, string_agg(name, ', ' ORDER BY name) || ': ' || why AS text
     FROM placement GROUP BY id, why
@@ -488,7 +526,7 @@ WHERE id = $1 AND state = 'in_treatment';
 -- Clusters of the test campaign $1 that have not answered within $2 seconds.
 SELECT cc.cluster_id, k.name
 FROM campaigns AS c
-JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.left_at IS NULL
 JOIN clusters AS k ON k.id = cc.cluster_id
 LEFT JOIN placements AS l ON l.campaign_id = c.id AND l.cluster_id = cc.cluster_id
 WHERE c.id = $1 AND c.submission_time < now() - $2 * interval '1 second'

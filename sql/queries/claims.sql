@@ -23,6 +23,7 @@ CROSS JOIN LATERAL (
     SELECT cc.slots, cc.max_jobs, cc.cluster_login, cur.ntasks - cur.next_idx AS fresh
     FROM campaigns AS c
     JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = g.cluster_id
+        AND (cc.left_at IS NULL OR g.kind = 'epilogue')
     JOIN campaign_cursor AS cur ON cur.campaign_id = c.id
     WHERE c.id = g.campaign_id
         AND ((c.wanted = 'in_treatment' AND c.state = 'in_treatment')
@@ -64,9 +65,10 @@ WHERE c.id = $1
 FOR SHARE OF c;
 
 -- name: ClaimFresh
--- returns: campaign_id int64, first_idx int64, n int64
+-- returns: campaign_id int64, first_idx int64?, n int64
 -- plan: generic
--- Takes the next $2[i] tasks of each campaign $1[i].
+-- Takes the next $2[i] tasks of each campaign $1[i]. One whose cursor somebody else has is left out
+-- (no first_idx): whoever waited for it would keep all others of this cluster waiting.
 -- REQUIRES: each campaign once in $1, else its range goes out twice; so it would if it were
 -- computed from a row read before its lock: FOR UPDATE comes first.
 WITH wanted AS (
@@ -75,15 +77,16 @@ WITH wanted AS (
     SELECT c.campaign_id, c.next_idx AS first_idx, least(c.next_idx + w.n, c.ntasks) AS end_idx
     FROM campaign_cursor AS c
     JOIN wanted AS w USING (campaign_id)
-    ORDER BY c.campaign_id  -- one order for everybody: two claims never deadlock
-    FOR UPDATE OF c
+    FOR UPDATE OF c SKIP LOCKED
 ), moved AS (
     UPDATE campaign_cursor AS c
     SET next_idx = range.end_idx
     FROM range
     WHERE c.campaign_id = range.campaign_id AND range.end_idx > range.first_idx
 )
-SELECT campaign_id, first_idx, end_idx - first_idx AS n FROM range WHERE end_idx > first_idx;
+SELECT w.campaign_id, r.first_idx, coalesce(r.end_idx - r.first_idx, 0) AS n
+FROM wanted AS w LEFT JOIN range AS r USING (campaign_id)
+WHERE r.end_idx > r.first_idx OR r.campaign_id IS NULL;
 
 -- name: ClaimReplicas
 -- returns: idx int64, attempt int
@@ -91,24 +94,33 @@ SELECT campaign_id, first_idx, end_idx - first_idx AS n FROM range WHERE end_idx
 -- another cluster than $3 come before the others (CIG-30). A task that another copy has done gets
 -- no third one while the loser is being killed. A task gets none either when its copies have failed
 -- as often as the campaign allows copies, or were lost ten times more: it may hang.
-SELECT l.idx, max(l.attempt) + 1 AS attempt
-FROM live AS l
-JOIN campaigns AS c ON c.id = l.campaign_id
-WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
-    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
-    AND NOT EXISTS (
-        SELECT FROM batches AS b
-        WHERE b.campaign_id = $1 AND b.kind = 'replica' AND b.state IN ('intended', 'in_doubt')
-            AND l.idx = ANY (b.idxs))
-    AND (
-        SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
-            AND count(*) < 10 + c.max_replicas
-        FROM done AS b
-        WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
-GROUP BY l.idx
-HAVING count(*) = 1
-ORDER BY bool_or(l.cluster_id = $3), min(l.started_at) NULLS LAST, l.idx
-LIMIT $2;
+-- A job whose end is being written gets none: LockEnds.
+WITH single AS MATERIALIZED (
+    SELECT l.idx, max(l.attempt) + 1 AS attempt, max(l.job_id) AS job_id,
+        bool_or(l.cluster_id = $3) AS here, min(l.started_at) AS since
+    FROM live AS l
+    JOIN campaigns AS c ON c.id = l.campaign_id
+    WHERE l.campaign_id = $1 AND l.kind IN ('task', 'replica')
+        AND NOT EXISTS (SELECT FROM done AS d
+            WHERE d.campaign_id = $1 AND d.idx = l.idx AND d.counted)
+        AND NOT EXISTS (
+            SELECT FROM batches AS b
+            WHERE b.campaign_id = $1 AND b.kind = 'replica' AND b.state IN ('intended', 'in_doubt')
+                AND l.idx = ANY (b.idxs))
+        AND (
+            SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
+                AND count(*) < 10 + c.max_replicas
+            FROM done AS b
+            WHERE b.campaign_id = $1 AND b.idx = l.idx AND NOT b.counted AND b.kind = 'replica')
+    GROUP BY l.idx
+    HAVING count(*) = 1
+    ORDER BY here, since NULLS LAST, l.idx
+    LIMIT $2
+)
+SELECT s.idx, s.attempt
+FROM single AS s JOIN live AS l ON l.job_id = s.job_id
+ORDER BY s.here, s.since NULLS LAST, s.idx
+FOR KEY SHARE OF l SKIP LOCKED;
 
 -- name: ClaimRetry
 -- returns: campaign_id int64, idx int64, attempt int, walltime_x double, memory_x double,
@@ -119,40 +131,43 @@ LIMIT $2;
 -- REQUIRES: each campaign once.
 -- A task avoids the clusters on which it failed for two minutes, then takes any. `alone`: it shares
 -- no job with others, since something else than a kill has ended one of its own, or it needs more
--- time than the others.
+-- time than the others. PostgreSQL cannot know that they are few: each is looked up from the first
+-- on, and deleted where it was found.
 WITH locked AS (
-    SELECT r.campaign_id, r.idx, w.n::bigint * w.tasks_per_job AS room,
-        sum(CASE WHEN coalesce(t.program + t.user_requeues + t.infrastructure > 0
-                OR t.least_walltime_s IS NOT NULL, false)
-            THEN w.tasks_per_job ELSE 1 END)
+    SELECT r.place, w.n::bigint * w.tasks_per_job AS room,
+        sum(CASE WHEN coalesce(t.alone, false) THEN w.tasks_per_job ELSE 1 END)
             OVER (PARTITION BY r.campaign_id ORDER BY r.rank, r.since, r.idx) AS taken
     FROM unnest($1::bigint[], $2::int[], $3::boolean[], $5::int[])
         AS w (campaign_id, n, no_fresh, tasks_per_job)
     CROSS JOIN LATERAL (
-        SELECT t.campaign_id, t.idx, t.rank, t.since
+        SELECT t.ctid AS place, t.campaign_id, t.idx, t.rank, t.since
         FROM retry AS t
-        WHERE t.campaign_id = w.campaign_id AND t.not_before <= now() AND (t.rank = 0 OR w.no_fresh)
+        WHERE t.campaign_id = w.campaign_id AND t.not_before <= now()
+            AND t.rank <= w.no_fresh::int  -- with the order, the index retry_in_order
             AND NOT ($4 = ANY (t.avoid) AND t.since > now() - interval '2 minutes')
         ORDER BY t.rank, t.since, t.idx
         LIMIT w.n::bigint * w.tasks_per_job
         FOR UPDATE SKIP LOCKED
     ) AS r
-    LEFT JOIN tries AS t ON t.campaign_id = r.campaign_id AND t.idx = r.idx
-), chosen AS (
-    SELECT campaign_id, idx FROM locked WHERE taken <= room
+    LEFT JOIN LATERAL (
+        SELECT t.program + t.user_requeues + t.infrastructure > 0
+            OR t.least_walltime_s IS NOT NULL AS alone
+        FROM tries AS t WHERE t.campaign_id = r.campaign_id AND t.idx = r.idx OFFSET 0
+    ) AS t ON true
 ), taken AS (
-    DELETE FROM retry AS d USING chosen AS c
-    WHERE d.campaign_id = c.campaign_id AND d.idx = c.idx
-    RETURNING d.campaign_id, d.idx
+    DELETE FROM retry WHERE ctid = ANY (ARRAY(SELECT place FROM locked WHERE taken <= room))
+    RETURNING campaign_id, idx
 )
-SELECT campaign_id, idx, coalesce(t.attempts, 0) + 1 AS attempt,
+SELECT taken.campaign_id, taken.idx, coalesce(t.attempts, 0) + 1 AS attempt,
     coalesce(t.walltime_x, 1) AS walltime_x, coalesce(t.memory_x, 1) AS memory_x,
     t.least_walltime_s,
     coalesce(t.program + t.user_requeues + t.infrastructure > 0
         OR t.least_walltime_s IS NOT NULL, false) AS alone
 FROM taken
-LEFT JOIN tries AS t USING (campaign_id, idx)
-ORDER BY campaign_id, idx;
+LEFT JOIN LATERAL (
+    SELECT * FROM tries AS t WHERE t.campaign_id = taken.campaign_id AND t.idx = taken.idx OFFSET 0
+) AS t ON true
+ORDER BY taken.campaign_id, taken.idx;
 
 -- name: ClusterInFlight
 -- returns: jobs int64, slots int64

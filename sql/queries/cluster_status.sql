@@ -31,7 +31,7 @@ ORDER BY c.name;
 -- returns: now double
 -- When clusters $1 may take more: ends per second there of late, of campaigns that are alive, and
 -- what is known of their closing.
-SELECT c.id, c.hours, extract(epoch FROM c.drained_until - now()) AS drained_for,
+SELECT c.id, c.hours, extract(epoch FROM finite(c.drained_until) - now()) AS drained_for,
        extract(epoch FROM s.retry_at - now()) AS retry_in, coalesce(f.rate, 0) AS rate,
        extract(epoch FROM now()) AS now
 FROM clusters AS c
@@ -104,6 +104,7 @@ ON CONFLICT (cluster_id, request) DO UPDATE SET
 SELECT DISTINCT cc.cluster_id, coalesce(cc.resource_class, '') AS request
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.resource_class IS NOT NULL
+    AND cc.left_at IS NULL
 WHERE c.state IN ('in_treatment', 'paused')
 ORDER BY 1, 2;
 

@@ -65,7 +65,7 @@ SELECT c.id, c.name, c.kind, c.enabled, c.mode, c.drained, c.drain_reason, c.def
     coalesce(m.cluster_login, $1) AS cluster_login,
     c.api_auth_type = 'jwt' AND c.token_command IS NULL AND c.api_password IS NULL AS needs_token,
     m.token IS NOT NULL AS has_token,
-        extract(epoch FROM m.token_expires_at - now())::float8 AS token_s,
+        extract(epoch FROM finite(m.token_expires_at) - now())::float8 AS token_s,
     n.failing_since IS NOT NULL AS failing, n.max_resources, n.free_resources
 FROM clusters AS c
 LEFT JOIN users_mapping AS m ON m.cluster_id = c.id AND m.grid_login = $1

@@ -71,7 +71,7 @@ SELECT cc.campaign_id, cc.cluster_id, cc.slots, k.job_ratio AS rule,
     coalesce(cc.options -> 'auto_walltime' = 'true', false) AS auto_walltime,
     coalesce((cc.options #>> '{checkpoint,grace}')::int, 0) AS grace_s, v.lifetime_s
 FROM campaigns AS c
-JOIN campaign_clusters AS cc ON cc.campaign_id = c.id
+JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.left_at IS NULL
 JOIN clusters AS k ON k.id = cc.cluster_id
 JOIN cluster_now AS s ON s.cluster_id = cc.cluster_id
 LEFT JOIN LATERAL (

@@ -143,7 +143,13 @@ WHERE cl.name = $1 AND d.remote_id = $2 ORDER BY d.ended_at DESC LIMIT 1;
 -- returns: other_copy bool, counted bool, program_file text, directory text, verified bool,
 -- returns: walltime_x double, memory_x double, has_mem bool, auto_mem bool, moves_files bool,
 -- returns: auto_walltime_s int?, retry text?, checkpoint bool
--- What the updator needs to classify the ends of the jobs $1, which have not succeeded.
+-- What the updator needs to classify the ends of the jobs $1, which have not succeeded. A copy that
+-- is being sent is one, too.
+-- REQUIRES: LockCopies, or its batch may be given up between here and the end of the job.
+WITH sent_copies AS MATERIALIZED (
+    SELECT b.campaign_id, unnest(b.idxs) AS idx FROM batches AS b
+    WHERE b.state IN ('intended', 'in_doubt')
+)
 SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(k.reason, '') AS kill_reason, coalesce(k.detail, '') AS kill_detail,
     c.type = 'test' AS test_campaign, c.max_tries, coalesce(t.program, 0) AS program,
@@ -151,10 +157,12 @@ SELECT l.job_id, l.campaign_id, l.cluster_id, l.idx, l.kind::text,
     coalesce(t.infrastructure, 0) AS infrastructure, coalesce(t.preemption, 0) AS preemption,
     coalesce(t.our_kill, 0) AS our_kill,
     CASE WHEN t.last_cluster = l.cluster_id THEN t.uncharged_here ELSE 0 END AS uncharged_here,
-    (SELECT count(*) > 1 FROM campaign_clusters AS o
-        WHERE o.campaign_id = l.campaign_id) AS other_clusters,
-    EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx
-        AND l.idx >= 0 AND o.job_id <> ALL ($1::bigint[])) AS other_copy,
+    EXISTS (SELECT FROM campaign_clusters AS o WHERE o.campaign_id = l.campaign_id
+        AND o.cluster_id <> l.cluster_id AND o.left_at IS NULL) AS other_clusters,
+    l.idx >= 0 AND (EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id
+            AND o.idx = l.idx AND o.job_id <> ALL ($1::bigint[]))
+        OR EXISTS (SELECT FROM sent_copies AS s
+            WHERE s.campaign_id = l.campaign_id AND s.idx = l.idx)) AS other_copy,
     EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx
         AND d.counted) AS counted,
     coalesce(split_part(cc.exec_file, ' ', 1), '') AS program_file,
@@ -233,6 +241,27 @@ WHERE cl.name = $1 AND l.remote_id = $2 ORDER BY l.job_id DESC LIMIT 1;
 SELECT l.job_id, l.batch_id, l.element, l.remote_id, l.state::text
 FROM unnest($1::bigint[], $2::bigint[]) AS r (first, last)
 JOIN live AS l ON l.job_id BETWEEN r.first AND r.last;
+
+-- name: LockCopies
+-- returns: id int64
+-- The batches that are being sent with copies of tasks of the jobs $1, locked: whoever gives one up
+-- (GiveBackTasks) then sees that the jobs have ended.
+WITH sent AS (
+    SELECT id, campaign_id, unnest(idxs) AS idx FROM batches
+    WHERE state IN ('intended', 'in_doubt')
+), copies AS (
+    SELECT DISTINCT s.id FROM sent AS s JOIN live AS l USING (campaign_id, idx)
+    WHERE l.job_id = ANY ($1::bigint[])
+)
+SELECT b.id FROM batches AS b JOIN copies USING (id)
+WHERE b.state IN ('intended', 'in_doubt')
+ORDER BY b.id
+FOR SHARE OF b;
+
+-- name: LockEnds
+-- Jobs $1, locked before their ends are classified: no copy of their tasks is sent meanwhile
+-- (ClaimReplicas).
+SELECT FROM live WHERE job_id = ANY ($1::bigint[]) ORDER BY job_id FOR UPDATE;
 
 -- name: LostJobs
 -- returns: job_id int64

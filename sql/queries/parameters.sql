@@ -18,11 +18,13 @@ SELECT params FROM params_chunk WHERE upload_id = $1 AND off >= $2 ORDER BY off 
 -- name: DropStaleUploadBlocks
 -- returns: n int64, uploads int64
 -- Uploads that nobody has written to for $1 seconds and no campaign names: at most $2 of their
--- blocks, and themselves when none is left.
+-- blocks. They are dropped from the first block on: what is left of them cannot be submitted.
 WITH old AS (
     SELECT id FROM uploads
     WHERE NOT published AND touched_at < now() - $1 * interval '1 second'
     ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
+), marked AS (
+    UPDATE uploads AS u SET dropped = true FROM old WHERE u.id = old.id AND NOT u.dropped
 ), blocks AS (
     DELETE FROM params_chunk WHERE ctid = ANY (ARRAY(
         SELECT p.ctid FROM params_chunk AS p JOIN old ON p.upload_id = old.id LIMIT $2))
@@ -77,9 +79,9 @@ WHERE id = $1;
 INSERT INTO segments (campaign_id, first_idx, n, upload_id) VALUES ($1, $2, $3, $4);
 
 -- name: LoadParameters
--- returns: first_idx int64, n int64, off int64?, lines int?, params text?
--- The chunks that hold the parameters of the tasks $2 of campaign $1. A segment without an upload
--- has no chunk: there the parameter is the task's index.
+-- returns: first_idx int64, n int64, uploaded bool, off int64?, params text?
+-- The chunks that hold the parameters of the tasks $2 of campaign $1. Only where nothing was
+-- uploaded the parameter is the task's index; elsewhere a chunk that is missing is a fault.
 WITH place AS (
     SELECT DISTINCT s.first_idx, s.n, s.upload_id,
         (SELECT max(p.off) FROM params_chunk AS p
@@ -87,7 +89,7 @@ WITH place AS (
     FROM unnest($2::bigint[]) AS i (idx)
     JOIN segments AS s ON s.campaign_id = $1 AND s.first_idx <= i.idx AND i.idx < s.first_idx + s.n
 )
-SELECT place.first_idx, place.n, p.off, p.n AS lines, p.params
+SELECT place.first_idx, place.n, place.upload_id IS NOT NULL AS uploaded, p.off, p.params
 FROM place LEFT JOIN params_chunk AS p ON p.upload_id = place.upload_id AND p.off = place.off;
 
 -- name: LocateParameters
@@ -104,9 +106,9 @@ LEFT JOIN LATERAL (
 ORDER BY w.idx;
 
 -- name: LockUpload
--- returns: id int64, grid_user text, blocks int, lines int64, published bool,
+-- returns: id int64, grid_user text, blocks int, lines int64, published bool, dropped bool,
 -- returns: campaign_id int64?
-SELECT id, grid_user, blocks, lines, published,
+SELECT id, grid_user, blocks, lines, published, dropped,
     (SELECT min(campaign_id) FROM segments AS s WHERE published
         AND s.upload_id = u.id) AS campaign_id
 FROM uploads AS u

@@ -79,7 +79,7 @@ WHERE campaign_id = $1 AND cluster_id = $2;
 -- name: InsertPlacements
 -- A placement per cluster of campaign $1; the updator alone changes them.
 INSERT INTO placements (campaign_id, cluster_id)
-SELECT campaign_id, cluster_id FROM campaign_clusters WHERE campaign_id = $1
+SELECT campaign_id, cluster_id FROM campaign_clusters WHERE campaign_id = $1 AND left_at IS NULL
 ON CONFLICT DO NOTHING;
 
 -- name: LoadPlacements
@@ -119,7 +119,7 @@ LEFT JOIN (
     WHERE code <> 'CANARY_FAILED'  -- column `held` says so until the updator has lifted the hold
     GROUP BY campaign_id, cluster_id
 ) AS e ON e.campaign_id = cc.campaign_id AND e.cluster_id = cc.cluster_id
-WHERE cc.campaign_id = ANY ($1::bigint[])
+WHERE cc.campaign_id = ANY ($1::bigint[]) AND cc.left_at IS NULL
 ORDER BY cc.campaign_id, cc.cluster_id;
 
 -- name: PlacementClasses
@@ -134,8 +134,8 @@ SELECT cc.campaign_id, cc.cluster_id, coalesce(cc.resource_class, '') AS request
 FROM campaign_clusters AS cc
 LEFT JOIN resource_classes AS r
     ON r.cluster_id = cc.cluster_id AND r.request = cc.resource_class
-WHERE cc.campaign_id = ANY ($1::bigint[]) AND cc.resource_class IS NOT NULL
-    AND (r.request IS NULL OR r.name IS NOT NULL)
+WHERE cc.campaign_id = ANY ($1::bigint[]) AND cc.left_at IS NULL
+    AND cc.resource_class IS NOT NULL AND (r.request IS NULL OR r.name IS NOT NULL)
 ORDER BY cc.cluster_id, cc.resource_class, cc.campaign_id;
 
 -- name: PendingJobs
@@ -146,8 +146,8 @@ ORDER BY cc.cluster_id, cc.resource_class, cc.campaign_id;
 -- wait for, where the cluster counts it; '' = slots.
 SELECT l.campaign_id, l.cluster_id, c.pending_kept, c.waiting_timeout_s, f.waiting_allowed,
        EXISTS (SELECT FROM campaign_clusters AS o JOIN clusters AS oc ON oc.id = o.cluster_id
-               WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id AND oc.enabled
-                   AND NOT oc.drained) AS elsewhere,
+               WHERE o.campaign_id = l.campaign_id AND o.cluster_id <> l.cluster_id
+                   AND o.left_at IS NULL AND oc.enabled AND NOT oc.drained) AS elsewhere,
        coalesce(r.request, '') AS resource_class,
        array_agg(l.job_id ORDER BY l.job_id) AS jobs,
        array_agg(extract(epoch FROM now() - l.submitted_at)::float8 ORDER BY l.job_id) AS ages
@@ -172,6 +172,7 @@ GROUP BY 1, 2, 3, 4, 5, 6, 7;
 SELECT l.campaign_id, l.cluster_id, l.ended, cc.exec_file, d.message, d.node
 FROM placements AS l
 JOIN campaign_clusters AS cc ON cc.campaign_id = l.campaign_id AND cc.cluster_id = l.cluster_id
+    AND cc.left_at IS NULL
 JOIN campaigns AS c
     ON c.id = l.campaign_id AND c.type = 'default' AND c.state IN ('in_treatment', 'paused')
 JOIN campaign_cursor AS cur ON cur.campaign_id = l.campaign_id AND cur.ntasks > $2
@@ -190,6 +191,20 @@ WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.verified AND l.held_since IS 
 SELECT l.campaign_id, l.cluster_id
 FROM placements AS l JOIN events AS e ON e.id = l.held_event AND e.code = 'CANARY_FAILED'
 WHERE l.campaign_id = ANY ($1::bigint[]) AND NOT l.verified;
+
+-- name: AskForCanaries
+-- The user of campaign $1 has given it a reason for another try.
+INSERT INTO canary_renewals (campaign_id) VALUES ($1);
+
+-- name: RenewCanaries
+-- As many canary jobs as at the beginning may run where nothing of a campaign has succeeded that
+-- got a reason for another try. What is held waits for the answer to its event (FreePlacements).
+WITH asked AS (
+    DELETE FROM canary_renewals RETURNING campaign_id
+)
+UPDATE placements AS l SET ended = 0, program_failures = 0
+FROM (SELECT DISTINCT campaign_id FROM asked) AS a
+WHERE l.campaign_id = a.campaign_id AND NOT l.verified AND l.held_since IS NULL;
 
 -- name: ReopenEpilogues
 -- A campaign that was reopened runs its epilogues again after its new tasks.
@@ -215,7 +230,7 @@ WHERE c.state = 'in_treatment' AND c.finishing_since IS NULL AND l.campaign_id =
 -- plan: generic
 -- Campaign $1 on each of its clusters: what is in flight, what is known, what is foreseen.
 SELECT cl.id, cl.name, cl.kind, cl.mode, cl.enabled, cl.drained, cl.drain_reason, cl.drained_by,
-       extract(epoch FROM cl.drained_until) AS drained_until,
+       extract(epoch FROM finite(cl.drained_until)) AS drained_until,
        cc.slots, cc.walltime_s,
        CASE WHEN cc.options -> 'auto_walltime' = 'true'
            THEN coalesce(f.walltime_s, cc.walltime_s) END AS asked_walltime_s,
@@ -263,7 +278,7 @@ CROSS JOIN LATERAL (
     FROM unresponsive_jobs AS s JOIN live AS l USING (job_id)
     WHERE s.cluster_id = cc.cluster_id AND l.campaign_id = cc.campaign_id
 ) AS q
-WHERE cc.campaign_id = $1
+WHERE cc.campaign_id = $1 AND cc.left_at IS NULL
 ORDER BY cl.id;
 
 -- name: UpdatePlacements
@@ -338,7 +353,7 @@ WITH page AS MATERIALIZED (
                + (SELECT count(*) FROM (SELECT FROM retry
                    WHERE campaign_id = c.id ORDER BY idx LIMIT 1000) AS few) AS n
     ) AS w
-    WHERE cc.cluster_id = $1 AND w.n > 0
+    WHERE cc.cluster_id = $1 AND cc.left_at IS NULL AND w.n > 0
     ORDER BY c.id LIMIT $2
 )
 SELECT p.id AS campaign_id, p.grid_user, p.priority, p.n AS waiting, coalesce(g.n, 0) AS granted,

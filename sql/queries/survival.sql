@@ -31,9 +31,9 @@ ON CONFLICT (campaign_id, cluster_id) DO NOTHING;
 -- name: TakeBlackHoles
 -- returns: campaign_id int64, cluster_id int64, idx int64, kind text, slots int64
 -- Placements that the metascheduler has found to be black holes (CIG-11): the last successes there
--- do not count any more, their tasks are retried elsewhere, and the placement gets nothing for a
--- while. What it has learnt there of durations was of jobs that did nothing: it is forgotten. A
--- campaign that is over stays over.
+-- do not count any more, their tasks are retried elsewhere (one with a copy in flight when that
+-- fails), and the placement gets nothing for a while. What it has learnt there of durations was of
+-- jobs that did nothing: it is forgotten. A campaign that is over stays over.
 WITH black_hole AS (
     DELETE FROM black_holes RETURNING campaign_id, cluster_id, n, until
 ), seen AS (
@@ -57,7 +57,8 @@ WITH black_hole AS (
     RETURNING d.campaign_id, d.cluster_id, d.idx, d.kind, d.slots
 ), retried AS (
     INSERT INTO retry (campaign_id, idx, rank, avoid, why)
-    SELECT campaign_id, idx, 0, ARRAY[cluster_id], 'BLACK_HOLE' FROM back
+    SELECT campaign_id, idx, 0, ARRAY[cluster_id], 'BLACK_HOLE' FROM back AS b
+    WHERE NOT EXISTS (SELECT FROM live AS l WHERE l.campaign_id = b.campaign_id AND l.idx = b.idx)
     ON CONFLICT (campaign_id, idx) DO NOTHING
 )
 SELECT campaign_id, cluster_id, idx, kind::text, slots FROM back;

@@ -164,7 +164,8 @@ INSERT INTO retry (campaign_id, idx, rank, not_before, avoid, why)
 SELECT campaign_id, idx, rank, now() + delay_s * interval '1 second',
     CASE WHEN stay_cluster IS NOT NULL THEN ARRAY(
             SELECT cc.cluster_id FROM campaign_clusters AS cc
-            WHERE cc.campaign_id = r.campaign_id AND cc.cluster_id <> r.stay_cluster)
+            WHERE cc.campaign_id = r.campaign_id AND cc.cluster_id <> r.stay_cluster
+                AND cc.left_at IS NULL)
         WHEN avoid_cluster IS NULL THEN '{}'::int[] ELSE ARRAY[avoid_cluster] END, why
 FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::float8[], $5::int[], $6::text[], $7::int[])
     AS r (campaign_id, idx, rank, delay_s, avoid_cluster, why, stay_cluster)
@@ -213,9 +214,9 @@ WITH failed AS (
 ), moved AS (
     INSERT INTO retry (campaign_id, idx, rank, why)
     SELECT $1, idx, 0, 'asked for by its user' FROM failed
-    RETURNING idx
+    ON CONFLICT (campaign_id, idx) DO NOTHING
 )
-SELECT count(*) AS n, coalesce(max(idx), -1) AS last FROM moved;
+SELECT count(*) AS n, coalesce(max(idx), -1) AS last FROM failed;
 
 -- name: RetryOfCampaign
 -- returns: why text

@@ -19,10 +19,11 @@ WHERE grid_login = $1 AND cluster_id = $2 AND token IS NOT NULL;
 -- returns: id int64, token_s double, end_s double, report bool
 -- Campaigns whose user's token for cluster $1 expires within a day and before the campaign ends
 -- (`report`), until TOKEN_EXPIRES is open; and those where it is open and that is no longer so.
-SELECT c.id, coalesce(extract(epoch FROM m.token_expires_at - now()), 0) AS token_s,
+SELECT c.id, coalesce(extract(epoch FROM finite(m.token_expires_at) - now()), 0) AS token_s,
     coalesce(extract(epoch FROM f.end_high - now()), 0) AS end_s, x.expires AS report
 FROM campaigns AS c
 JOIN campaign_clusters AS cc ON cc.campaign_id = c.id AND cc.cluster_id = $1
+    AND cc.left_at IS NULL
 JOIN clusters AS k ON k.id = $1 AND k.token_command IS NULL
 LEFT JOIN users_mapping AS m
     ON m.cluster_id = $1 AND m.grid_login = c.grid_user AND m.token IS NOT NULL
@@ -50,7 +51,8 @@ ORDER BY grid_user, id;
 
 -- name: ListClusterTokens
 -- returns: cluster_id int, name text, token text, expires int64?
-SELECT m.cluster_id, c.name, m.token, extract(epoch FROM m.token_expires_at)::bigint AS expires
+SELECT m.cluster_id, c.name, m.token,
+    extract(epoch FROM finite(m.token_expires_at))::bigint AS expires
 FROM users_mapping AS m
 JOIN clusters AS c ON c.id = m.cluster_id
 WHERE m.grid_login = $1 AND m.token IS NOT NULL

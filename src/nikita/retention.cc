@@ -12,10 +12,10 @@ constexpr minutes kRetentionEvery{1}, kThinEvery{10}, kSlack{120};
 // A minute: 10 million jobs take a day and a half, as do 300,000 campaigns of a few jobs each.
 constexpr std::int64_t kPurgeRows = 100'000, kRowsOfAStatement = 5000, kLeastOfACampaign = 500;
 
-// KEEP_CAMPAIGNS_DAYS = 0 keeps them indefinitely.
+// KEEP_CAMPAIGNS_DAYS = 0 keeps them indefinitely, but for those that their users purge.
 void PurgeCampaigns(module::Step& step) {
-  const auto days = static_cast<double>(step.config.GetInt("KEEP_CAMPAIGNS_DAYS", 365));
-  if (days == 0) return;
+  const auto keep = static_cast<double>(step.config.GetInt("KEEP_CAMPAIGNS_DAYS", 365));
+  const auto days = keep > 0 ? std::optional(keep) : std::nullopt;
   for (std::int64_t left = kPurgeRows; left > 0;) {
     const auto rows = PurgeSomeOfOldestCampaign(step.db, days);
     if (!rows) return;

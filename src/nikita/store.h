@@ -62,8 +62,10 @@ void RemoveOldAudit(db::Connection& db, double keep_days);
 /// Keeps one row a minute, an hour or a day of what is measured, by its age: of what came to the
 /// age for it in the last `since_s` seconds.
 void ThinHistory(db::Connection& db, double since_s);
-/// Removes some rows of the oldest campaign that ended more than `days` days ago, and with the last
-/// ones itself; how many of its bulk tables. Nothing: there is no such campaign.
-std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db, double days);
+/// Removes some rows of the oldest campaign whose purge has begun or that ended more than `days`
+/// days ago, and with the last ones itself; how many of its bulk tables. Nothing: there is no such
+/// campaign.
+std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db,
+                                                      std::optional<double> days);
 
 }  // namespace cigri::nikita

@@ -81,15 +81,19 @@ void ThinHistory(db::Connection& db, double since_s) {
   AggregateUsage(db, "day", "1 hour", "30 days");
 }
 
-std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db, double days) {
+std::optional<std::int64_t> PurgeSomeOfOldestCampaign(db::Connection& db,
+                                                      std::optional<double> days) {
   db::Tx tx(db, db::Tx::Sync::kOff);
   const auto found = tx.First(sql::kPurgeableCampaign, days);
   if (!found) return std::nullopt;
+  // Its user may be adding tasks to it right now.
+  tx.Exec(sql::kLockCampaign, found->id);
+  if (tx.Exec(sql::kMarkPurged, found->id).empty()) return 0;
   const auto rows = tx.One(sql::kPurgeCampaignRows, found->id, kRows).n;
   // Fewer than the least of the statement's limits: these were the last ones.
   if (rows < kRows / 100) {
     tx.Exec(sql::kPurgeCampaign, found->id);
-    log::info("removed campaign {}: it ended more than {} days ago", found->id, days);
+    log::info("campaign {} is purged", found->id);
   }
   tx.Commit();
   return rows;

@@ -55,8 +55,7 @@ constexpr Row kRows[] = {
      "AFTER_FAILED",
      {"failed tasks"},
      "campaign {o} has to succeed first (after), and {d}",
-     "gridsub --retry-failed {o} repairs it; gridsub -c {n} --set after=[] goes on without it; "
-     "griddel {n} gives up"},
+     "gridsub -c {n} --set after=[] goes on without it; griddel {n} gives up"},
     {C::kNotBefore,
      "NOT_BEFORE",
      {"starts"},
@@ -304,6 +303,9 @@ std::string ReasonTexts::Text(const Reason& reason) const {
 
 std::string ReasonTexts::Action(const Reason& reason, Reader reader) const {
   const Row& row = RowOf(reason.code);
+  // One that was cancelled cannot be repaired.
+  if (reason.code == Code::kAfterFailed && reason.numbers[0] > 0)
+    return Fill(std::string("gridsub --retry-failed {o} repairs it; ") + row.action, reason);
   const bool other = reader == Reader::kOperator && row.operators != nullptr;
   return Fill(other ? row.operators : row.action, reason);
 }

@@ -30,11 +30,12 @@ Lines LoadLines(db::Tx& tx, const ClaimedBatch& batch) {
   for (const auto& row : tx.Exec(sql::kLoadParameters, batch.campaign_id, idxs)) {
     const auto first = row.first_idx;
     const auto n = row.n;
-    if (!row.params) {
+    if (!row.uploaded) {
       for (const auto idx : idxs)
         if (idx >= first && idx < first + n) lines[idx] = std::to_string(idx);
       continue;
     }
+    if (!row.params) continue;  // ElementsOf says which task has none
     const auto off = row.off.value();
     const auto decoded = jdl::DecodeBlock(*row.params);
     for (const auto idx : idxs) {

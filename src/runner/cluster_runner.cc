@@ -33,8 +33,14 @@ void ClusterRunner::Wake() {
 }
 
 bool ClusterRunner::AwaitWake() {
+  // Somebody else's claim or change of a campaign takes milliseconds, seldom tenths of a second.
+  constexpr std::chrono::milliseconds kLeftOut{50};
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return woken_ || stop_; });
+  const auto woken = [&] { return woken_ || stop_; };
+  if (sender_.left_out())
+    wake_.wait_for(lock, kLeftOut, woken);
+  else
+    wake_.wait(lock, woken);
   woken_ = false;
   return !stop_;
 }
@@ -77,6 +83,7 @@ void ClusterRunner::ReportUnreachable() {
 }
 
 void ClusterRunner::Pass() {
+  sender_.Begin();
   ReportUnreachable();
   if (session_.BackingOff()) return;
   outcomes_.Resolve();

@@ -31,6 +31,7 @@ bool Sender::SendSome() {
   const auto send_by =
       Clock::now() + std::chrono::seconds(session_.shared.send_window_s) - kSendMargin;
   const auto batches = Claim();
+  left_out_ = session_.store.left_out();
   for (const auto& batch : batches) Send(batch, send_by);
   return !batches.empty() && !session_.BackingOff();
 }

@@ -15,6 +15,10 @@ class Sender {
   /// Claims what the plan grants now, submits it and records what the cluster took. False when
   /// nothing more may be sent now.
   bool SendSome();
+  /// Another pass begins.
+  void Begin() { left_out_ = false; }
+  /// Somebody else had what the pass wanted to claim: another one soon is worth it.
+  bool left_out() const { return left_out_; }
 
  private:
   bool MayCall();
@@ -37,6 +41,7 @@ class Sender {
   BatchLimits& limits_;
   OutcomeResolver& outcomes_;
   HoldReleaser& holds_;
+  bool left_out_ = false;
   bool reported_ = true;  // that the cluster takes nothing; by a runner before us, too
 };
 

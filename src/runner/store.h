@@ -118,6 +118,8 @@ class Store {
   std::vector<ClaimedBatch> Claim(db::Tx& tx, int most,
                                   const std::function<int(std::int64_t)>& max_array,
                                   int send_window_s, bool hold);
+  /// The last claim has left campaigns out whose cursor somebody else had: it is to be made again.
+  bool left_out() const { return left_out_; }
 
   /// What the jobs of a batch are: settings and parameters, as the driver sends them.
   cluster::Batch Build(db::Tx& tx, const ClaimedBatch& batch);
@@ -189,6 +191,7 @@ class Store {
   std::string grid_id_;
   std::int64_t epoch_, lease_;
   bool half_open_ = false;  // as the last claim saw it
+  bool left_out_ = false;   // by the last claim
 };
 
 }  // namespace cigri::runner

@@ -115,8 +115,11 @@ Store::TasksByCampaign Store::TakeFresh(db::Tx& tx, const std::vector<Want>& wan
   }
   TasksByCampaign out;
   if (rows.empty()) return out;
-  for (const auto& row : tx.Exec(sql::kClaimFresh, rows))
-    for (std::int64_t i = 0; i < row.n; ++i) out[row.campaign_id].push_back({row.first_idx + i, 1});
+  for (const auto& row : tx.Exec(sql::kClaimFresh, rows)) {
+    left_out_ = left_out_ || !row.first_idx;
+    for (std::int64_t i = 0; i < row.n; ++i)
+      out[row.campaign_id].push_back({*row.first_idx + i, 1});
+  }
   return out;
 }
 
@@ -213,6 +216,7 @@ void Store::Intend(db::Tx& tx, std::vector<ClaimedBatch>& batches, int send_wind
 std::vector<ClaimedBatch> Store::Claim(db::Tx& tx, int most,
                                        const std::function<int(std::int64_t)>& max_array,
                                        int send_window_s, bool hold) {
+  left_out_ = false;
   HoldLease(tx);
   const Ceiling ceiling = CeilingNow(tx);
   if (!ceiling.open) return {};

@@ -71,6 +71,7 @@ void TakeBlackHoles(Store& store) {
 // placements is released.
 bool StopAndContinue(Store& store) {
   bool changed = store.ReleasePlacements();
+  changed |= store.RenewCanaries();
   for (const auto& row : store.StopHeldCampaigns()) {
     store.Raise(CampaignEvent("HELD_EVERYWHERE", row.id, row.state_reason));
     changed = true;

@@ -51,6 +51,15 @@ void Memory::Add(Store& store, const std::vector<KnownBatch>& batches) {
     ++CountOf(counts_[batch.cluster_id], job.state);
     jobs_[job.job_id] = std::move(job);
   }
+  // All its jobs have ended: nothing would ever remove it.
+  for (const auto& batch : fresh)
+    if (batches_.at(batch.id).live == 0) Forget(batch.id);
+}
+
+void Memory::Forget(std::int64_t batch_id) {
+  const auto batch = batches_.find(batch_id);
+  by_tag_.erase(batch->second.tag);
+  batches_.erase(batch);
 }
 
 const KnownJob* Memory::Find(std::int64_t job_id) const {
@@ -85,10 +94,7 @@ void Memory::Ended(std::int64_t job_id) {
   const auto batch = batches_.find(it->second.batch_id);
   --CountOf(counts_[batch->second.cluster_id], it->second.state);
   ++versions_[batch->second.cluster_id];
-  if (--batch->second.live == 0) {
-    by_tag_.erase(batch->second.tag);
-    batches_.erase(batch);
-  }
+  if (--batch->second.live == 0) Forget(batch->first);
   jobs_.erase(it);
 }
 

@@ -54,6 +54,7 @@ class Memory {
 
  private:
   void Add(Store& store, const std::vector<KnownBatch>& batches);
+  void Forget(std::int64_t batch_id);
   std::unordered_map<std::int64_t, KnownJob> jobs_;
   std::unordered_map<std::int64_t, KnownBatch> batches_;
   std::unordered_map<std::string, std::int64_t> by_tag_;

@@ -113,6 +113,8 @@ std::vector<MovedJob> Store::MoveJobs(const std::vector<StateChange>& changes) {
 
 std::vector<sql::InfoOfEndsRow> Store::EndInfos(const std::vector<std::int64_t>& ids) {
   if (ids.empty()) return {};
+  tx_.Exec(sql::kLockEnds, ids);
+  tx_.Exec(sql::kLockCopies, ids);
   return tx_.Exec(sql::kInfoOfEnds, ids);
 }
 
@@ -307,6 +309,8 @@ void Store::RefundTasks(std::int64_t campaign, std::int64_t cluster) {
 }
 
 bool Store::ReleasePlacements() { return tx_.Exec(sql::kFreePlacements) > 0; }
+
+bool Store::RenewCanaries() { return tx_.Exec(sql::kRenewCanaries) > 0; }
 
 std::vector<sql::StopHeldCampaignsRow> Store::StopHeldCampaigns() {
   return tx_.Exec(sql::kStopHeldCampaigns);

@@ -135,6 +135,7 @@ class Store {
   void RefundTasks(std::int64_t campaign, std::int64_t cluster);
   /// Whether a placement is free again because somebody answered the event that held it.
   bool ReleasePlacements();
+  bool RenewCanaries();
   std::vector<sql::StopHeldCampaignsRow> StopHeldCampaigns();
   std::vector<std::int64_t> ContinueCampaigns();
   std::vector<sql::TakeBlackHolesRow> TakeBlackHoles();

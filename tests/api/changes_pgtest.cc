@@ -1,4 +1,9 @@
 // What its user does to a campaign afterwards: add, retry, set, cancel, pause; and events.
+#include <sql/batches.h>
+#include <sql/campaigns.h>
+#include <sql/claims.h>
+#include <sql/kills.h>
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -144,6 +149,26 @@ TEST_F(ChangesPgTest, ASubmissionThatWaitsHoldsUpNoOther) {
   EXPECT_EQ(One("SELECT abs(max(first_task_id) - min(first_task_id)) FROM campaigns"), "5");
 }
 
+TEST_F(ChangesPgTest, WhatGivesACampaignAnotherTryGivesItItsCanaryJobsAgain) {
+  const auto id = Submit();
+  const auto asked = [&] {
+    const bool any = One("SELECT count(*) FROM canary_renewals WHERE campaign_id = " +
+                         std::to_string(id)) != "0";
+    Sql("DELETE FROM canary_renewals");
+    return any;
+  };
+  EXPECT_FALSE(asked());
+  Ask("alice", "POST", Path(id, "/jobs"), json{"x"});
+  EXPECT_TRUE(asked());
+  Ask("alice", "PATCH", Path(id), json{{"set", {{"priority", "high"}}}});
+  EXPECT_FALSE(asked());
+  Ask("alice", "PATCH", Path(id), json{{"set", {{"exec_file", "./other.sh"}}}});
+  EXPECT_TRUE(asked());
+  Fail(id);
+  Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}});
+  EXPECT_TRUE(asked());
+}
+
 TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
   const auto id = Submit();
   const auto event = Fail(id);
@@ -159,6 +184,15 @@ TEST_F(ChangesPgTest, OnlyFailedTasksAreTriedAgainWithAllTheirTries) {
   ExpectConservation(id);
   EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 0)
       << "once";
+}
+
+// A copy that was being sent was no copy: the task was in two places, and this answered 500.
+TEST_F(ChangesPgTest, ATaskThatIsRetriedAlreadyIsTriedAgainOnce) {
+  const auto id = Submit();
+  Fail(id);
+  Sql("INSERT INTO retry (campaign_id, idx, why) VALUES (" + std::to_string(id) + ", 1, '')");
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).body["tasks"], 2);
+  EXPECT_EQ(One("SELECT count(*) FROM retry"), "2");
 }
 
 // A million of them kept the campaign locked for 15 s: the runner waited, and with it all users.
@@ -206,6 +240,33 @@ TEST_F(ChangesPgTest, ClosingAnEventResubmitsItsTasksOnce) {
   EXPECT_EQ(Ask("oscar", "DELETE", global).status, 202);
 }
 
+// The updator was counting one more failure up: its task stayed behind a closed event.
+TEST_F(ChangesPgTest, AFailureThatIsBeingAddedToAnEventThatIsClosedIsTriedAgainToo) {
+  const auto id = Submit();
+  const auto n = std::to_string(id);
+  for (const bool all : {false, true}) {
+    Sql("DELETE FROM retry; DELETE FROM tries; DELETE FROM needs_attention; DELETE FROM events");
+    const auto event = std::to_string(Fail(id));
+    auto updator = Connect("updator");
+    db::Tx failing(*updator);
+    failing.Raw("UPDATE events SET count = count + 1 WHERE id = " + event);
+    failing.Raw("INSERT INTO needs_attention (campaign_id, idx, job_id, event_id) VALUES (" + n +
+                ", 3, 13, " + event + ")");
+    auto asked = std::async(std::launch::async, [&] {
+      return all ? Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}})
+                 : Ask("alice", "DELETE", "/events/" + event + "?resubmit");
+    });
+    ASSERT_TRUE(Await([&] {
+      return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                 "application_name = 'cigri api'") == "1";
+    }));
+    failing.Commit();
+    EXPECT_EQ(asked.get().body["tasks"], 3);
+    EXPECT_EQ(One("SELECT count(*) FROM needs_attention"), "0");
+    EXPECT_EQ(One("SELECT string_agg(idx::text, ' ' ORDER BY idx) FROM retry"), "0 1 3");
+  }
+}
+
 TEST_F(ChangesPgTest, WhatUsersAskForIsWantedAndChecked) {
   const auto id = Submit();
   EXPECT_EQ(Ask("bob", "DELETE", Path(id)).status, 403);
@@ -246,6 +307,29 @@ TEST_F(ChangesPgTest, PurgeRemovesAllButTheAccounts) {
   EXPECT_EQ(One("SELECT count(*) FROM usage"), "1");
 }
 
+// It was looked at once; what was added while its rows went away ran, and was removed with them.
+TEST_F(ChangesPgTest, NothingIsAddedToACampaignThatIsBeingPurged) {
+  const auto id = Submit({{"params", {"a", "b"}}});
+  Terminate(id);
+  auto other = Connect("other");
+  db::Tx holds(*other);
+  holds.Raw("SELECT FROM done WHERE campaign_id = " + std::to_string(id) + " FOR UPDATE");
+  auto purging =
+      std::async(std::launch::async, [&] { return Ask("alice", "DELETE", Path(id, "?purge=1")); });
+  ASSERT_TRUE(Await([&] {
+    return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+               "application_name = 'cigri api'") == "1";
+  }));
+  const auto added = Ask("alice", "POST", Path(id, "/jobs"), json{"c"});
+  EXPECT_EQ(added.status, 409) << added.body;
+  EXPECT_NE(added.body["message"].get<std::string>().find("is being purged"), std::string::npos)
+      << added.body;
+  EXPECT_EQ(Ask("alice", "POST", Path(id, "/retry"), json{{"failed", true}}).status, 409);
+  holds.Commit();
+  EXPECT_EQ(purging.get().status, 202);
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+}
+
 TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
   const auto id = Submit();
   Sql("INSERT INTO events (class, code, campaign_id) VALUES ('campaign', 'CANARY_FAILED', " +
@@ -259,7 +343,7 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
                             {"clusters", "beta"}}}});
   ASSERT_EQ(a.status, 202) << a.body;
   EXPECT_EQ(One("SELECT string_agg(cluster_id || ' ' || walltime_s || ' ' || exec_file || ' ' || "
-                "max_jobs, ',') FROM campaign_clusters"),
+                "max_jobs, ',') FROM campaign_clusters WHERE left_at IS NULL"),
             "2 120 ./better.sh 4");
   EXPECT_EQ(One("SELECT priority FROM campaigns"), "6");
   EXPECT_EQ(One("SELECT state FROM events WHERE code = 'CANARY_FAILED'"), "closed")
@@ -270,6 +354,44 @@ TEST_F(ChangesPgTest, SettingsChangeWhatIsNotYetSentAndAreRecorded) {
             202);
   EXPECT_EQ(One("SELECT exec_file FROM campaign_clusters WHERE cluster_id = 1"), "./better.sh")
       << "a new cluster runs the same";
+}
+
+// It forgot who they belong to: clusters refused to kill them, and no epilogue cleaned up.
+TEST_F(ChangesPgTest, WhatACampaignLeavesOnAClusterStillBelongsToItsUser) {
+  const auto id = Submit({{"nb_jobs", 5}, {"epilogue", {"rm -r scratch"}}});
+  const auto n = std::to_string(id);
+  Sql("INSERT INTO batches (id, first_job_id, kind, campaign_id, cluster_id, n, first_idx, slots, "
+      "tag, state, epoch, send_by) VALUES (1, 1, 'task', " +
+      n +
+      ", 1, 1, 0, 1, 't', 'recorded', 0, now()); INSERT INTO live (job_id, campaign_id, idx, "
+      "kind, batch_id, element, cluster_id, remote_id, attempt, slots, state) VALUES (1, " +
+      n +
+      ", 0, 'task', 1, 0, 1, 'R1', 1, 1, 'running'); INSERT INTO kills (job_id, reason) VALUES "
+      "(1, 'user'); UPDATE placements SET last_end = now() WHERE cluster_id = 1");
+  ASSERT_EQ(Ask("alice", "PATCH", Path(id), json{{"set", {{"clusters", "beta"}}}}).status, 202);
+  auto db = Connect();
+  db::Tx tx(*db);
+  const auto kills = tx.Exec(sql::kDueKills, 5.0, 60.0, std::vector<std::int64_t>());
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills[0].cluster_user, "alice");
+  EXPECT_EQ(tx.Exec(sql::kBatchesInFlight).at(0).cluster_login, "alice");
+
+  tx.Raw("UPDATE campaigns SET finishing_since = now()");
+  const auto epilogues = tx.Exec(sql::kDueEpilogues);
+  ASSERT_EQ(epilogues.size(), 1u);
+  EXPECT_EQ(epilogues[0].cluster_id, 1);
+  EXPECT_EQ(tx.One(sql::kEpiloguesLeft, id).n, 1);
+  tx.Raw("INSERT INTO grants (campaign_id, cluster_id, kind, n, rank, plan_id) SELECT " + n +
+         ", 1, k::batch_kind, 1, 1, 1 FROM unnest('{task,epilogue}'::text[]) AS k");
+  const auto sent = tx.Exec(sql::kClaimCandidates, 1);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].kind, "epilogue");
+  EXPECT_EQ(Ask("alice", "GET", Path(id)).body["clusters"].size(), 1u);
+  tx.Commit();
+
+  EXPECT_EQ(Ask("alice", "PATCH", Path(id), json{{"set", {{"clusters", "alpha,beta"}}}}).status,
+            202);
+  EXPECT_EQ(Ask("alice", "GET", Path(id)).body["clusters"].size(), 2u) << "it comes back";
 }
 
 TEST_F(ChangesPgTest, AWalltimeIsAutomaticUntilItIsSetToOneThatIsNot) {  // FAIR-09
@@ -334,6 +456,52 @@ TEST_F(ChangesPgTest, RulesThatRunWhenTasksAreAddedChangeWhatIsNotYetSentAndAreR
   Sql("INSERT INTO admission_rules (name, code) VALUES ('no', 'reject(\"not today\")')");
   EXPECT_EQ(Ask("alice", "POST", Path(id, "/jobs"), json{"w"}).status, 400);
   EXPECT_EQ(One("SELECT nb_params FROM campaigns"), "5");
+}
+
+// Each waited for the other, and nobody said so.
+TEST_F(ChangesPgTest, ACampaignCannotWaitForItsOwnEnd) {
+  const auto a = Submit(), b = Submit({{"nb_jobs", 5}, {"after", a}}),
+             c = Submit({{"nb_jobs", 5}, {"after_any", {b}}});
+  const auto after = [&](std::int64_t id, const json& others, const char* key = "after") {
+    return Ask("alice", "PATCH", Path(id), json{{"set", {{key, others}}}});
+  };
+  const auto numbers = [](std::initializer_list<std::int64_t> ids) {
+    std::string text;
+    for (const auto id : ids) text += (text.empty() ? "" : " after ") + std::to_string(id);
+    return text;
+  };
+  const auto own = after(a, {a});
+  EXPECT_EQ(own.status, 400);
+  EXPECT_NE(own.body.dump().find("wait for its own end: " + numbers({a, a})), std::string::npos)
+      << own.body;
+  const auto far = after(a, {c}, "after_any");
+  EXPECT_EQ(far.status, 400);
+  EXPECT_NE(far.body.dump().find("wait for its own end: " + numbers({a, c, b, a})),
+            std::string::npos)
+      << far.body;
+  EXPECT_EQ(after(c, {a, b}).status, 202) << "no ring";
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns WHERE id = " + std::to_string(a) +
+                " AND jdl ?| '{after,after_any}'"),
+            "0");
+}
+
+TEST_F(ChangesPgTest, TwoCampaignsThatAreMadeToWaitForEachOtherAtOnceDoNot) {
+  const auto a = Submit(), b = Submit();
+  const auto after = [&](std::int64_t id, std::int64_t other) {
+    return Ask("alice", "PATCH", Path(id), json{{"set", {{"after", {other}}}}}).status;
+  };
+  // Both have read the campaigns as they were.
+  auto other = Connect("other");
+  db::Tx holds(*other);
+  holds.Raw("SELECT pg_advisory_xact_lock(hashtext('cigri after ' || current_schema()))");
+  auto one = std::async(std::launch::async, [&] { return after(a, b); });
+  auto two = std::async(std::launch::async, [&] { return after(b, a); });
+  ASSERT_TRUE(Await([&] {
+    return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+               "application_name = 'cigri api'") == "2";
+  }));
+  holds.Commit();
+  EXPECT_EQ(one.get() + two.get(), 202 + 400);
 }
 
 TEST_F(ChangesPgTest, AHeldCampaignIsOverForThoseWhoWaitUntilItsEventIsAnswered) {

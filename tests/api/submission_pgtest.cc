@@ -253,6 +253,11 @@ TEST_F(ApiTest, ATokenThatIsMissingOrEndsTooEarlyIsReportedAtTheSubmission) {
   EXPECT_TRUE(has(early, "your token for cluster alpha expires in")) << early;
   EXPECT_FALSE(has(token("now() + interval '5 hours'"), "token"));
   EXPECT_FALSE(has(token("NULL"), "token"));
+  for (const std::string never : {"'infinity'", "'-infinity'"}) {
+    token(never);
+    EXPECT_EQ(Ask("alice", "POST", "/campaigns", jdl).status, 201) << never;
+    EXPECT_EQ(has(notes(), "your token for cluster alpha expired"), never == "'-infinity'");
+  }
   Sql("UPDATE clusters SET token_command = 'make-token %u'; DELETE FROM users_mapping");
   EXPECT_FALSE(has(notes(), "token")) << "the site makes them";
 }

@@ -1,7 +1,11 @@
 // Ten million parameters in numbered, repeatable blocks.
+#include <sql/parameters.h>
+
+#include <future>
 #include <random>
 
 #include "tests/api/api_fixture.h"
+#include "tests/support/await.h"
 
 namespace cigri::test {
 namespace {
@@ -57,6 +61,36 @@ TEST_F(UploadsPgTest, AnUploadIsUsedOnceByItsOwner) {
   EXPECT_EQ(Ask("alice", "POST", "/campaigns?upload=9999", jdl).status, 404);
   EXPECT_EQ(Ask("alice", "POST", "/campaigns?upload=" + std::to_string(Open()), jdl).status, 400)
       << "empty";
+}
+
+// nikita removes so many blocks a minute: what was left could be submitted, and its tasks ran with
+// their numbers as parameters.
+TEST_F(UploadsPgTest, AnUploadIsNoneFromTheFirstBlockOnThatIsRemoved) {
+  const auto id = Open();
+  for (int k = 0; k < 3; ++k) ASSERT_EQ(Put(id, k, Block(1000 * k, 1000)).status, 200);
+  const std::string path = "/uploads/" + std::to_string(id);
+  const json jdl{{"name", "x"}, {"exec_file", "./x"}, {"clusters", {{"alpha", json::object()}}}};
+  Sql("UPDATE uploads SET touched_at = now() - interval '2 days'");
+  auto nikita = Connect("nikita");
+  db::Tx removing(*nikita);
+  removing.Exec(sql::kDropStaleUploadBlocks, 86400.0, 1);
+  auto submitted = std::async(std::launch::async, [&] {
+    return Ask("alice", "POST", "/campaigns?upload=" + std::to_string(id), jdl);
+  });
+  ASSERT_TRUE(Await([&] {
+    return One("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+               "application_name = 'cigri api'") != "0";
+  }));
+  removing.Commit();
+  const auto answer = submitted.get();
+  EXPECT_EQ(answer.status, 410) << answer.body;
+  EXPECT_NE(answer.body["message"].get<std::string>().find("is being removed"), std::string::npos)
+      << answer.body;
+  EXPECT_EQ(Put(id, 3, Block(3000, 10)).status, 410);
+  EXPECT_EQ(Put(id, 0, Block(0, 1000)).status, 410) << "repeated";
+  EXPECT_EQ(One("SELECT count(*) FROM campaigns"), "0");
+  EXPECT_EQ(Ask("alice", "DELETE", path).status, 202);
+  EXPECT_EQ(One("SELECT count(*) FROM params_chunk"), "0");
 }
 
 TEST_F(UploadsPgTest, BadBlocksAreRefusedWithTheLine) {

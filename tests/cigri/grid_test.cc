@@ -568,12 +568,13 @@ TEST_P(CigriTest, StatusSaysWhatToDoWithAnOlderSchema) {
     std::getline(std::ifstream(home.conninfo_file()) >> std::ws, conninfo);
     db::Connection connection(conninfo, "test");
     db::Tx tx(connection);
-    tx.Raw("UPDATE schema_migrations SET number = 0");
+    tx.Raw("DELETE FROM schema_migrations WHERE number = " + std::to_string(db::SchemaVersion()));
     tx.Commit();
   }
   const auto status = Cigri({"status"});
-  EXPECT_NE(status.output.find("schema version 0, this program needs schema version 1; run `cigri "
-                               "upgrade`"),
+  EXPECT_NE(status.output.find("schema version " + std::to_string(db::SchemaVersion() - 1) +
+                               ", this program needs schema version " +
+                               std::to_string(db::SchemaVersion()) + "; run `cigri upgrade`"),
             std::string::npos)
       << status.output;
 }

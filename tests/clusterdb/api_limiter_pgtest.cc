@@ -97,6 +97,16 @@ TEST_F(ApiLimiterPgTest, ACallWaitsForItsToken) {
   limiter->Before(cluster::CallLimiter::Clock::now() + std::chrono::seconds(30));  // 55 ms later
 }
 
+// A clock that was an hour ahead and is right now: nothing was asked for that hour.
+TEST_F(ApiLimiterPgTest, ATimeThatIsStillToComeClosesNothing) {
+  GivenCluster(1, "", 1200);
+  auto limiter = ApiLimiter(1);
+  EXPECT_GE(Calls(*limiter), 120);
+  Sql("UPDATE api_load SET tokens = 0, filled_at = now() + interval '1 hour'");
+  EXPECT_LT(limiter->WaitFor(1), 10);
+  limiter->Before(cluster::CallLimiter::Clock::now() + std::chrono::seconds(30));
+}
+
 TEST_F(ApiLimiterPgTest, TheBreakerOpensForAllAndOnlyTheUpdatorTries) {
   GivenCluster(1, "site", 0);
   GivenCluster(2, "site", 0);

@@ -1,3 +1,5 @@
+#include <sql/migrations.h>
+
 #include "core/error.h"
 #include "tests/support/pg.h"
 
@@ -18,6 +20,41 @@ TEST_F(MigratePgTest, AnEmptySchemaBecomesOursAndASecondTimeChangesNothing) {
   db::Migrate(*c);
   EXPECT_EQ(Sql("SELECT count(*) FROM schema_migrations")[0][0].as<int>(), before);
   EXPECT_NO_THROW(db::RequireSchema(*c));
+}
+
+// `cigri upgrade` of a grid whose campaigns run.
+TEST_F(MigratePgTest, TheFirstSchemaWithWhatRunsInItIsBroughtUpToDate) {
+  auto c = Connect();
+  {
+    const auto& first = sql::kMigrations[0];
+    db::Tx tx(*c);
+    tx.Raw(first.sql);
+    tx.Raw("INSERT INTO schema_migrations (number, name, checksum) VALUES (1, '', '" +
+           std::string(first.checksum) + "')");
+    tx.Raw(
+        "INSERT INTO clusters (name, kind, api_url) VALUES ('alpha', 'local', 'unix:/none');"
+        "INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl) VALUES "
+        "(1, 'ann', 'c', 5, 1, '{\"after\": [2]}'), (2, 'ann', 'c', 5, 1, '{}');"
+        "UPDATE campaigns SET wanted = 'cancelled', state = 'cancelled' WHERE id = 2;"
+        "INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, walltime_s, "
+        "cluster_login) VALUES (1, 1, 'true', '/resource_id=1', 60, 'ann');"
+        "INSERT INTO retry (campaign_id, idx, why) VALUES (1, 3, '');"
+        "INSERT INTO needs_attention (campaign_id, idx, job_id) VALUES (2, 0, 1);"
+        "INSERT INTO uploads (id, grid_user, blocks) VALUES (1, 'ann', 2), (2, 'ann', 1);"
+        "INSERT INTO params_chunk SELECT u, 0, 0, 1, 1, 'x' FROM generate_series(1, 2) AS u");
+    tx.Commit();
+  }
+  EXPECT_EQ(db::InspectSchema(*c).kind, db::SchemaKind::kOlder);
+  db::Migrate(*c);
+  EXPECT_NO_THROW(db::RequireSchema(*c));
+  EXPECT_EQ(
+      Sql("SELECT string_agg(id::text, ' ') FROM uploads WHERE dropped")[0][0].as<std::string>(),
+      "1")
+      << "one with holes";
+  EXPECT_EQ(Sql("SELECT count(*) FROM campaign_clusters WHERE left_at IS NULL")[0][0].as<int>(), 1);
+  const auto before = Sql("SELECT * FROM campaigns, predecessors_of(jdl) WHERE id = 1")[0];
+  EXPECT_EQ(before["after_failed"].as<int>(), 2);
+  EXPECT_EQ(before["failed_tasks"].as<int>(), 0) << "nobody can retry tasks of a cancelled one";
 }
 
 TEST_F(MigratePgTest, ADatabaseThatIsNotOursIsNeverWritten) {

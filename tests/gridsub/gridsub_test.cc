@@ -467,6 +467,17 @@ TEST(GridsubTest, FailuresAreShownGroupedWithASample) {
   EXPECT_EQ(Slurp(api.folder() + "/log"), api.joblog);
 }
 
+TEST(GridsubTest, FailedTasksOfACancelledCampaignCannotBeTriedAgain) {
+  FakeApi api;
+  api.progress = {Progress("cancelled", 3, 1, true)};
+  api.other["/campaigns/7/failures"] = {200, {{"items", nlohmann::json::array()}}};
+  const auto ran = Gridsub(api, "--wait -f " + api.Write("a.json", kJdl));
+  EXPECT_EQ(ran.out.find("--retry-failed"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("it is cancelled: to run them again, submit another campaign"),
+            std::string::npos)
+      << ran.out;
+}
+
 // The exit code of `gridsub --wait`, which Ctrl-C ends as soon as it has asked for the progress.
 int InterruptedGridsub(FakeApi& api, std::vector<std::string> options) {
   api.progress = {Progress("in_treatment", 1, 0, false)};

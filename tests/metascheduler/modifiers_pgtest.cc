@@ -1,4 +1,6 @@
 // What changes a policy's course, through the module's pass on real tables.
+#include <sql/campaigns.h>
+
 #include "tests/metascheduler/fixture.h"
 
 namespace cigri::metascheduler {
@@ -17,6 +19,34 @@ TEST_F(GridTest, PriorityZeroGetsNothingAndHigherOnesGetByWeight) {  // GRID-05,
   EXPECT_EQ(Why(suspended), "SUSPENDED");
   EXPECT_EQ(Granted(high), 30);
   EXPECT_EQ(Granted(normal), 10);
+}
+
+// Each of them cost every decision a step, for as long as it was kept.
+TEST_F(GridTest, CampaignsThatAreOverAndKeepTheirRetriesAreNotReadInEachDecision) {
+  Cluster(1, 40);
+  const auto first = Campaign({.user = "a"});
+  const std::string many = " FROM generate_series(1001, 3000) AS i";
+  Sql("INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl, wanted, state, "
+      "completion_time) SELECT i, 'bob', 'x', 1, 1, '{}', 'cancelled', 'cancelled', now()" +
+      many + "; INSERT INTO retry (campaign_id, idx, why) SELECT i, 0, ''" + many);
+  Sql("SELECT setval(pg_get_serial_sequence('campaigns', 'id'), 4000)");
+  const auto last = Campaign({.user = "a"});
+  for (const auto id : {first, last})
+    Sql("UPDATE campaign_cursor SET next_idx = ntasks WHERE campaign_id = " + std::to_string(id) +
+        "; INSERT INTO retry (campaign_id, idx, why) VALUES (" + std::to_string(id) + ", 0, '')");
+  auto db = Connect();
+  db::Tx tx(*db);
+  const auto rows = tx.Exec(sql::kSchedulableCampaigns, std::vector<std::int64_t>());
+  ASSERT_EQ(rows.size(), 2u);
+  for (const auto& row : rows) EXPECT_EQ(row.waiting, 1);
+  const auto read =
+      db::Native(tx)
+          .exec(
+              "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM "
+              "pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname = "
+              "'retry'")[0][0]
+          .as<int>();
+  EXPECT_LT(read, 100);
 }
 
 TEST_F(GridTest, StrictLevelsServeTheHigherFirst) {  // GRID-21

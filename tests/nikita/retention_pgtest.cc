@@ -1,5 +1,8 @@
+#include <future>
+
 #include "nikita/retention.h"
 #include "tests/nikita/fixture.h"
+#include "tests/support/await.h"
 
 namespace cigri::nikita {
 namespace {
@@ -77,6 +80,40 @@ TEST_F(RetentionPgTest, OldCampaignsArePurgedAndWhatIsInFlightIsNot) {
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns WHERE id = 1"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM done"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM campaigns"), 2);
+}
+
+TEST_F(RetentionPgTest, ACampaignThatIsReopenedWhileItIsFoundTooOldStays) {
+  config.Set("KEEP_CAMPAIGNS_DAYS", "30");
+  GivenCluster(1, "unix:/none");
+  GivenCampaign(1, 5);
+  Sql("UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '31 days'");
+  // As the api does when tasks are added.
+  auto api = Connect("api");
+  db::Tx adding(*api);
+  adding.Raw("SELECT FROM campaign_cursor WHERE campaign_id = 1 FOR UPDATE");
+  adding.Raw("UPDATE campaigns SET state = 'in_treatment', completion_time = NULL");
+  auto db = Connect("nikita");
+  auto step = StepOf(*db);
+  auto pass = std::async(std::launch::async, [&] { Retention().Pass(step); });
+  ASSERT_TRUE(test::Await([&] {
+    return Number(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+               "AND application_name = 'nikita'") > 0;
+  }));
+  adding.Commit();
+  pass.get();
+  EXPECT_EQ(Number("SELECT count(*) FROM campaigns JOIN campaign_cursor ON campaign_id = id"), 1);
+}
+
+// Whoever purges a large one gets an answer after ten seconds.
+TEST_F(RetentionPgTest, APurgeThatWasBegunIsBroughtToItsEnd) {
+  config.Set("KEEP_CAMPAIGNS_DAYS", "0");
+  GivenCluster(1, "unix:/none");
+  for (const int id : {1, 2}) GivenCampaign(id, 5);
+  Sql("UPDATE campaigns SET state = 'terminated', completion_time = now() - interval '31 days', "
+      "purge_since = CASE WHEN id = 2 THEN now() END");
+  Pass();
+  EXPECT_EQ(Number("SELECT sum(id) FROM campaigns"), 1);
 }
 
 TEST_F(RetentionPgTest, AHundredSmallCampaignsGoInOnePass) {

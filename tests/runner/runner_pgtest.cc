@@ -92,6 +92,47 @@ TEST_F(RunnerPgTest, APassSubmitsWhatThePlanGrantsOnEveryCluster) {
   ExpectConservation(campaign);
 }
 
+// The tasks ran with their numbers as parameters, and were counted as successes.
+TEST_F(RunnerPgTest, TasksWhoseParametersAreGoneStopTheirCampaignThereAndNoOther) {
+  GivenClusters(1);
+  const auto holed = GivenCampaign({.ntasks = 4}), whole = GivenCampaign({.ntasks = 3});
+  const std::string h = std::to_string(holed);
+  Sql("INSERT INTO uploads (id, grid_user, published) VALUES (7, 'alice', true);"
+      "INSERT INTO params_chunk (upload_id, block, off, n, longest, params) VALUES "
+      "(7, 1, 2, 2, 1, E'c\\nd\\n'); UPDATE segments SET upload_id = 7 WHERE campaign_id = " +
+      h);
+  GivenGrant(holed, 1, 4);
+  GivenGrant(whole, 1, 3);
+  EXPECT_TRUE(PassUntil(Jobs(3, "campaign_id = " + std::to_string(whole))));
+  EXPECT_TRUE(
+      PassUntil("events WHERE code = 'SUBMIT_REFUSED' AND state = 'open' AND message = "
+                "'c1: campaign " +
+                h + " has no parameter for task 0' AND campaign_id = " + h));
+  EXPECT_EQ(Count("live WHERE campaign_id = " + h), 0);
+  ExpectConservation(holed);
+}
+
+// Whoever held the cursor of one campaign kept all others on its clusters waiting.
+TEST_F(RunnerPgTest, ACampaignThatSomebodyHoldsDelaysNoOtherAndIsClaimedSoonAfter) {
+  GivenClusters(1);
+  const auto held = GivenCampaign({.ntasks = 4}), other = GivenCampaign({.ntasks = 3});
+  GivenGrant(held, 1, 4);
+  GivenGrant(other, 1, 3);
+  auto api = Connect("api");
+  db::Tx changing(*api);
+  changing.Raw("SELECT FROM campaign_cursor WHERE campaign_id = " + std::to_string(held) +
+               " FOR UPDATE");
+  ASSERT_TRUE(Await(
+      [&] {
+        Pass();
+        return Count("live WHERE campaign_id = " + std::to_string(other)) == 3;
+      },
+      std::chrono::seconds(10)));
+  EXPECT_EQ(Count("live"), 3);
+  changing.Commit();
+  EXPECT_TRUE(Await([&] { return Count("live") == 7; })) << "nobody woke it";
+}
+
 TEST_F(RunnerPgTest, WithoutWorkNoDriverIsMade) {
   GivenClusters(2);
   Pass();

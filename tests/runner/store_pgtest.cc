@@ -14,11 +14,14 @@ class RunnerStorePgTest : public test::RowsTest {
  protected:
   std::vector<ClaimedBatch> Claim(int cluster = 1, int most = 1000, int max_array = 1000) {
     auto c = Connect();
-    db::Tx tx(*c);
     Store store(cluster, "grid", 0, 0);
-    auto batches = store.Claim(
-        tx, most, [&](std::int64_t) { return max_array; }, 10, false);
-    tx.Commit();
+    std::vector<ClaimedBatch> batches;
+    do {
+      db::Tx tx(*c);
+      batches = store.Claim(
+          tx, most, [&](std::int64_t) { return max_array; }, 10, false);
+      tx.Commit();
+    } while (batches.empty() && store.left_out());
     return batches;
   }
   void Record(const ClaimedBatch& batch, std::vector<int> missing = {}) {
@@ -52,6 +55,45 @@ TEST_F(RunnerStorePgTest, TwoClaimsNeverTakeTheSameTask) {
   EXPECT_EQ(seen.size(), 1000u);
   EXPECT_EQ(jobs.size(), 1000u) << "a job id is given once";
   ExpectConservation(campaign);
+}
+
+// 415 ms a claim with half a million retries: all of them were sorted.
+TEST_F(RunnerStorePgTest, AClaimReadsTheFirstOfManyRetriesAlone) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 20000});
+  const std::string c = std::to_string(campaign);
+  Sql("UPDATE campaign_cursor SET next_idx = 19990");
+  Sql("INSERT INTO retry (campaign_id, idx, rank, why, since) SELECT " + c +
+      ", i, CASE WHEN i < 10000 THEN 1 ELSE 0 END, '', now() - i * interval '1 second' FROM "
+      "generate_series(0, 19989) AS i");
+  Sql("INSERT INTO tries (campaign_id, idx, attempts) SELECT campaign_id, idx, 1 FROM retry");
+  Sql("ANALYZE retry; ANALYZE tries");
+  auto connection = Connect();
+  for (const bool no_fresh : {false, true}) {
+    db::Tx tx(*connection);
+    const auto taken = tx.Exec(sql::kClaimRetry, std::vector{campaign}, std::vector{5},
+                               std::vector{no_fresh}, 1, std::vector{1});
+    ASSERT_EQ(taken.size(), 5u);
+    EXPECT_EQ(taken[0].idx, 19985) << "the first of rank 0";
+    const auto read =
+        db::Native(tx)
+            .exec(
+                "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM "
+                "pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname IN "
+                "('retry', 'tries')")[0][0]
+            .as<int>();
+    EXPECT_GT(read, 0);
+    EXPECT_LT(read, 100);
+  }
+  {
+    db::Tx tx(*connection);
+    tx.Raw("DELETE FROM retry WHERE rank = 0");
+    EXPECT_EQ(tx.Exec(sql::kClaimRetry, std::vector{campaign}, std::vector{5}, std::vector{false},
+                      1, std::vector{1})
+                  .size(),
+              0u)
+        << "before fresh tasks";
+  }
 }
 
 // Tables that nobody has analyzed yet, as in the first minute of a grid.

@@ -76,29 +76,27 @@ class RowsTest : public PgTest {
   /// The conservation of tasks (docs/design.md section 3): every task is in exactly one place.
   void ExpectConservation(std::int64_t campaign) {
     const std::string c = std::to_string(campaign);
-    EXPECT_EQ(
-        Sql("SELECT cur.ntasks - (cur.ntasks - cur.next_idx)"
-            " - (SELECT count(*) FROM retry WHERE campaign_id = " +
-            c + ") - (SELECT count(*) FROM needs_attention WHERE campaign_id = " + c +
-            ")"
-            " - (SELECT count(*) FROM done WHERE counted AND campaign_id = " +
-            c +
-            ")"
-            " - (SELECT count(DISTINCT idx) FROM ("
-            "     SELECT idx FROM live WHERE campaign_id = " +
-            c +
-            " AND idx >= 0 AND NOT EXISTS (SELECT FROM done d"
-            "         WHERE d.campaign_id = live.campaign_id AND d.idx = live.idx AND d.counted)"
-            "     UNION SELECT unnest(coalesce(idxs, (SELECT array_agg(g) FROM "
-            "generate_series(first_idx, first_idx + n - 1) AS g)))"
-            "     FROM batches WHERE campaign_id = " +
-            c +
-            " AND state IN ('intended', 'in_doubt') AND kind IN ('task', 'test')"
-            " ) AS flying)"
-            " FROM campaign_cursor AS cur WHERE cur.campaign_id = " +
-            c)[0][0]
-            .as<std::int64_t>(),
-        0)
+    EXPECT_EQ(Sql("SELECT cur.ntasks - (cur.ntasks - cur.next_idx)"
+                  " - (SELECT count(*) FROM retry WHERE campaign_id = " +
+                  c + ") - (SELECT count(*) FROM needs_attention WHERE campaign_id = " + c +
+                  ")"
+                  " - (SELECT count(*) FROM done WHERE counted AND campaign_id = " +
+                  c +
+                  ")"
+                  " - (SELECT count(DISTINCT idx) FROM ("
+                  "     SELECT campaign_id, idx FROM live WHERE idx >= 0"
+                  "     UNION SELECT campaign_id, unnest(coalesce(idxs, (SELECT array_agg(g) FROM "
+                  "generate_series(first_idx, first_idx + n - 1) AS g)))"
+                  "     FROM batches WHERE state IN ('intended', 'in_doubt')"
+                  "         AND kind IN ('task', 'test', 'replica')"
+                  " ) AS flying WHERE campaign_id = " +
+                  c +
+                  " AND NOT EXISTS (SELECT FROM done d WHERE d.campaign_id = flying.campaign_id"
+                  "     AND d.idx = flying.idx AND d.counted))"
+                  " FROM campaign_cursor AS cur WHERE cur.campaign_id = " +
+                  c)[0][0]
+                  .as<std::int64_t>(),
+              0)
         << "tasks of campaign " << campaign << " in no place, or in two";
   }
 };

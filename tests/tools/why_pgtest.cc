@@ -203,6 +203,10 @@ TEST_F(WhyPgTest, EachStateOfACampaignHasItsMessage) {
   EXPECT_EQ(why["message"], "alpha is drained by root: disks; beta is drained by root: disks");
   EXPECT_TRUE(Has(why["clusters"][0]["reasons"][0]["expected"], "the drain ends in 3 h"))
       << why["clusters"];
+  why =
+      say("UPDATE clusters SET drained = true, drain_reason = 'disks', drained_by = 'root', "
+          "drained_until = 'infinity'");
+  EXPECT_EQ(why["clusters"][0]["reasons"][0]["expected"], "until an operator resumes it") << why;
 
   // Never open: an empty window is a fault of the row, so a window of yesterday's weekday.
   why = say("UPDATE clusters SET hours = to_char(now() - interval '2 days', 'Dy') || ' 0-24'");
@@ -238,6 +242,11 @@ TEST_F(WhyPgTest, TheCampaignThatHasToEndFirstIsNamedBeforeTheFirstDecision) {
   why = Get(path);
   EXPECT_EQ(why["code"], "AFTER_FAILED");
   EXPECT_TRUE(Has(why["message"], "it was cancelled")) << why["message"];
+  EXPECT_FALSE(Has(why.dump(), "--retry-failed")) << "which is refused: " << why;
+  EXPECT_TRUE(Has(why.dump(), "--set after=[]")) << why;
+  Sql("INSERT INTO needs_attention (campaign_id, idx, job_id) VALUES (" + std::to_string(first) +
+      ", 0, 1)");
+  EXPECT_FALSE(Has(Get(path).dump(), "--retry-failed")) << "tasks of it had failed before";
   const std::string before = why["message"];
   Decide();
   EXPECT_EQ(Get(path)["message"], before) << "the decision says the same";

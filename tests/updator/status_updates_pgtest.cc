@@ -1,5 +1,8 @@
+#include <future>
+
 #include "core/defaults.h"
 #include "runner/store.h"
+#include "tests/support/await.h"
 #include "tests/support/rows.h"
 #include "updator/campaigns.h"
 #include "updator/status_updates.h"
@@ -424,6 +427,84 @@ TEST_F(StatusUpdatesPgTest, AFailedCopyChangesNothingWhileTheOtherSurvival) {
   ExpectConservation(campaign);
 }
 
+// Its copy was in no table of jobs yet: the task got into two places.
+TEST_F(StatusUpdatesPgTest, ACopyThatIsBeingSentIsACopyUntilItsBatchIsGivenUp) {
+  GivenClusters(2);
+  for (const bool at_once : {false, true}) {
+    const auto campaign =
+        GivenCampaign({.ntasks = 1, .max_tries = 1, .max_replicas = 1, .clusters = 2});
+    const auto first = GivenLive(campaign, 1, 1);
+    GivenGrant(campaign, 2, 1, "replica");
+    runner::Store store(2, "grid", 0, 0);
+    auto runner = Connect("runner"), updator = Connect("updator");
+    std::vector<runner::ClaimedBatch> copies;
+    {
+      db::Tx tx(*runner);
+      copies = store.Claim(
+          tx, 1000, [](std::int64_t) { return 1000; }, 10, false);
+      tx.Commit();
+    }
+    ASSERT_EQ(copies.size(), 1u);
+    const auto give_back = [&] {
+      db::Tx tx(*runner);
+      store.GiveBack(tx, copies[0], BatchState::kRefused, "no");
+      tx.Commit();
+    };
+    db::Tx ending(*updator);
+    ApplyStatusUpdates(ending, {Ended(first[0], 1 << 8)}, {{1, "c1"}, {2, "c2"}});
+    std::future<void> given_back;
+    if (at_once) {
+      given_back = std::async(std::launch::async, give_back);
+      ASSERT_TRUE(test::Await([&] {
+        return Count(
+                   "pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = "
+                   "'runner'") == 1;
+      }));
+    }
+    ending.Commit();
+    if (at_once) {
+      given_back.get();
+    } else {
+      ExpectConservation(campaign);
+      EXPECT_EQ(Count("needs_attention") + Count("retry"), 0) << "it still has a copy";
+      give_back();
+    }
+    ExpectConservation(campaign);
+    EXPECT_EQ(Count("retry WHERE campaign_id = " + std::to_string(campaign)), 1);
+    EXPECT_EQ(Count("needs_attention"), 0);
+    Sql("DELETE FROM retry; DELETE FROM grants");
+  }
+}
+
+TEST_F(StatusUpdatesPgTest, NoCopyIsMadeOfAJobWhoseEndIsBeingWritten) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 1, .max_replicas = 1, .clusters = 2});
+  const auto first = GivenLive(campaign, 1, 1);
+  auto updator = Connect("updator");
+  db::Tx ending(*updator);
+  ApplyStatusUpdates(ending, {Ended(first[0], 1 << 8)}, {{1, "c1"}, {2, "c2"}});
+  EXPECT_TRUE(GivenLive(campaign, 2, 1, "replica").empty());
+  ending.Commit();
+  ExpectConservation(campaign);
+}
+
+TEST_F(StatusUpdatesPgTest, ATaskOfABlackHoleWithACopyInFlightIsRetriedWhenThatFails) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 2, .max_replicas = 1, .clusters = 2});
+  const auto first = GivenLive(campaign, 1, 1);
+  const auto copy = GivenLive(campaign, 2, 1, "replica");
+  ASSERT_EQ(copy.size(), 1u);
+  Apply({Ended(first[0], 0)});
+  Sql("INSERT INTO black_holes (campaign_id, cluster_id, n, until) VALUES (" +
+      std::to_string(campaign) + ", 1, 1, now() + interval '1 hour')");
+  Update({});
+  ExpectConservation(campaign);
+  EXPECT_EQ(Count("done WHERE counted") + Count("retry"), 0);
+  Apply({Ended(copy[0], 15, EndCause::kDeleted)});
+  ExpectConservation(campaign);
+  EXPECT_EQ(Count("retry"), 1);
+}
+
 TEST_F(StatusUpdatesPgTest, AMissingCommandIsHeldAfterItsCanaryJobsAndCostsNoTry) {
   GivenClusters(1);
   const auto campaign = GivenCampaign({.ntasks = 4000});
@@ -462,6 +543,34 @@ TEST_F(StatusUpdatesPgTest, WhatFailsAfterTheCanaryJobsCostsNoTryEither) {
   ExpectConservation(campaign);
   Apply({Ended(GivenLive(campaign, 2, 1)[0], 1 << 8)});
   EXPECT_EQ(Sql("SELECT sum(program) FROM tries")[0][0].as<int>(), 1) << "elsewhere it costs one";
+}
+
+// Below canary_jobs + 1 tasks nobody counts, but the failures went on being added: when tasks were
+// added, more canary jobs had failed than may run, and nothing ran any more.
+TEST_F(StatusUpdatesPgTest, ACampaignThatGetsAnotherTryGetsItsCanaryJobsAgain) {
+  GivenClusters(2);
+  const auto campaign = GivenCampaign({.ntasks = 8, .max_tries = 2, .clusters = 2});
+  const auto counted = [&](int cluster) {
+    return Sql("SELECT ended || ' ' || program_failures FROM placements WHERE cluster_id = " +
+               std::to_string(cluster))[0][0]
+        .as<std::string>();
+  };
+  for (int i = 0; i < 2; ++i) {
+    std::vector<StatusUpdate> ends;
+    Sql("UPDATE retry SET not_before = now(), avoid = '{}'");
+    for (const auto job : GivenLive(campaign, 1, 8)) ends.push_back(Ended(job, 1 << 8));
+    ASSERT_EQ(ends.size(), 8u);
+    Apply(ends);
+  }
+  Sql("UPDATE placements SET verified = true, ended = 3 WHERE cluster_id = 2");
+  Update({campaign});
+  EXPECT_EQ(counted(1), "16 16");
+  Sql("INSERT INTO canary_renewals (campaign_id) SELECT " + std::to_string(campaign) +
+      " FROM generate_series(1, 2)");
+  Update({});
+  EXPECT_EQ(counted(1), "0 0");
+  EXPECT_EQ(counted(2), "3 0") << "something has succeeded there";
+  EXPECT_EQ(Count("canary_renewals"), 0);
 }
 
 TEST_F(StatusUpdatesPgTest, ThePolicyKeySaysHowManyCanaryJobsThereAre) {
@@ -607,6 +716,26 @@ TEST_F(StatusUpdatesPgTest, ATestCampaignReportsAClusterWithoutAnAnswerAndEnds) 
               .as<std::string>(),
       "2c2 was not tested: no answer within 10 min");
   ExpectConservation(campaign);
+}
+
+// It was paused, and what is paused never ends.
+TEST_F(StatusUpdatesPgTest, ATestCampaignThatItsClustersRefuseEnds) {
+  GivenClusters(1);
+  const auto campaign = GivenCampaign({.ntasks = 1, .type = "test"});
+  Sql("INSERT INTO events (class, code, campaign_id, cluster_id, message) VALUES ('campaign', "
+      "'SUBMIT_REFUSED', " +
+      std::to_string(campaign) + ", 1, 'no')");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "in_treatment");
+  Sql("UPDATE campaigns SET submission_time = now() - interval '11 minutes'");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "terminated");
+  EXPECT_EQ(Count("events WHERE code = 'NOT_TESTED'"), 1);
+  // One that an updator before us has stopped.
+  Sql("UPDATE campaigns SET state = 'paused', state_reason = 'held everywhere: c1: no', "
+      "completion_time = NULL");
+  Update({}, {.test_wait_s = 600});
+  EXPECT_EQ(State(campaign), "terminated");
 }
 
 TEST_F(StatusUpdatesPgTest,

@@ -3,6 +3,8 @@
 #include "tests/support/rows.h"
 #include "tests/support/wakers.h"
 #include "tests/updator/fake_cluster.h"
+#include "updator/memory.h"
+#include "updator/store.h"
 #include "updator/updator.h"
 
 namespace cigri::updator {
@@ -161,6 +163,29 @@ TEST_F(UpdatorPgTest, ABatchThatIsRecordedWhileAClusterRestsIsInTheNextPoll) {
     return script_->requests().size() == 2;
   }));
   EXPECT_EQ(Request(2).jobs.size(), 1u);
+}
+
+// While a transaction is open that is older, the batches recorded since are read in each pass;
+// those whose jobs had all ended were kept for as long as the updator ran.
+TEST_F(UpdatorPgTest, ABatchWithoutJobsInFlightIsNotRemembered) {
+  auto db = Connect();
+  Memory memory;
+  const auto refresh = [&] {
+    db::Tx tx(*db);
+    Store store(tx);
+    memory.Refresh(store);
+  };
+  GivenRecorded(2);
+  refresh();
+  ASSERT_NE(memory.BatchOf(Tag()), nullptr);
+  memory.Ended(100);
+  memory.Ended(101);
+  ASSERT_EQ(memory.BatchOf(Tag()), nullptr);
+  Sql("DELETE FROM live");
+  Sql("UPDATE batches SET recorded_xid = (pg_current_xact_id()::text::bigint + 1000)::text::xid8");
+  refresh();
+  EXPECT_EQ(memory.BatchOf(Tag()), nullptr);
+  EXPECT_EQ(memory.BatchById(7), nullptr);
 }
 
 TEST_F(UpdatorPgTest, AReportThatComesBeforeTheRecordWaitsAndItsTokenIsNotStored) {

@@ -211,7 +211,10 @@ void PrintEnd(Api& api, const std::string& id, const json& progress, std::FILE* 
   }
   if (Number(progress, "failed") > 0) {
     PrintFailures(api, "/campaigns/" + id, colour, to);
-    std::fprintf(to, "  again: gridsub --retry-failed %s\n", id.c_str());
+    if (Word(progress, "state") == "cancelled")
+      std::fprintf(to, "  it is cancelled: to run them again, submit another campaign\n");
+    else
+      std::fprintf(to, "  again: gridsub --retry-failed %s\n", id.c_str());
   }
 }
 

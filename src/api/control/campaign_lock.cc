@@ -1,6 +1,7 @@
 #include "api/control/campaign_lock.h"
 
 #include <sql/campaigns.h>
+#include <sql/placements.h>
 #include <sql/tasks.h>
 
 #include "api/http/router.h"
@@ -27,20 +28,32 @@ LockedCampaign OwnOf(const Rows& rows, const Request& request) {
   c.type = r.type;
   c.state = r.state;
   c.wanted = r.wanted;
+  c.purged = r.purged;
   c.format = r.format;
   c.columns = r.columns;
   c.jdl = nlohmann::json::parse(r.jdl);
   return c;
 }
 
+LockedCampaign Kept(LockedCampaign c) {
+  if (c.purged)
+    throw ApiError(409, "Conflict", "campaign " + std::to_string(c.id) + " is being purged",
+                   "submit it again as a new one");
+  return c;
+}
+
 }  // namespace
 
-LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
+LockedCampaign LockOwnToPurge(db::Tx& tx, const Request& request) {
   return OwnOf(tx.Exec(sql::kLockCampaign, request.Id()), request);
 }
 
+LockedCampaign LockOwn(db::Tx& tx, const Request& request) {
+  return Kept(LockOwnToPurge(tx, request));
+}
+
 LockedCampaign ReadOwn(db::Tx& tx, const Request& request) {
-  return OwnOf(tx.Exec(sql::kReadCampaign, request.Id()), request);
+  return Kept(OwnOf(tx.Exec(sql::kReadCampaign, request.Id()), request));
 }
 
 void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what) {
@@ -50,8 +63,13 @@ void RequireNotCancelled(const LockedCampaign& campaign, const std::string& what
       "submit it again as a new one");
 }
 
+void RenewCanaries(db::Tx& tx, const LockedCampaign& campaign) {
+  tx.Exec(sql::kAskForCanaries, campaign.id);
+}
+
 void Reopen(db::Tx& tx, const LockedCampaign& campaign) {
   tx.Exec(sql::kReopenCampaign, campaign.id);
+  RenewCanaries(tx, campaign);
 }
 
 Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std::int64_t> event,
@@ -62,6 +80,14 @@ Retried RetrySome(db::Tx& tx, const LockedCampaign& campaign, std::optional<std:
     Wake(tx, campaign.id);
   }
   return {row.n, row.last};
+}
+
+std::int64_t RetryRest(db::Tx& tx, const LockedCampaign& campaign,
+                       std::optional<std::int64_t> event) {
+  std::int64_t all = 0;
+  for (Retried some{kRetriedAtOnce}; some.n == kRetriedAtOnce; all += some.n)
+    some = RetrySome(tx, campaign, event, some.last);
+  return all;
 }
 
 std::int64_t RetryMost(Context& context, const Request& request,

@@ -60,11 +60,12 @@ bool PurgeSome(Context& context, std::int64_t id) {
 
 Reply Purge(Context& context, const Request& request) {
   context.Transact([&](db::Tx& tx) {
-    const auto c = LockOwn(tx, request);
+    const auto c = LockOwnToPurge(tx, request);
+    if (c.purged) return;  // it goes on where it stopped
     if (!c.over())
       throw BadRequest("cannot purge " + NameInMessages(c) + ": it is " + c.state,
                        "cancel it first");
-    if (tx.One(sql::kCampaignIsBusy, c.id).busy)
+    if (tx.Exec(sql::kMarkPurged, c.id).empty())
       throw BadRequest("cannot purge " + NameInMessages(c) +
                            ": some of its jobs or epilogues have not ended yet",
                        "try again in a minute");
@@ -77,7 +78,7 @@ Reply Purge(Context& context, const Request& request) {
       return Accepted("campaign " + std::to_string(request.Id()) + " is purged");
   throw ApiError(503, "Unavailable",
                  "campaign " + std::to_string(request.Id()) + " is purged only in part",
-                 "ask again: it goes on where it stopped");
+                 "nikita removes the rest; or ask again: it goes on where it stopped");
 }
 
 Reply RemoveCampaign(Context& context, const Request& request) {

@@ -35,10 +35,10 @@ Reply CloseIn(Context& context, const Request& request, std::optional<std::int64
   return context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     if (retry) RequireNotCancelled(campaign, "retry tasks of");
-    const auto tasks = retry ? most + RetrySome(tx, campaign, event).n : 0;
     db::EventFilter filter{.campaign_id = campaign.id};
     if (event) filter.ids = {*event};
     const auto events = db::CloseEvents(tx, request.caller.user, filter);
+    const auto tasks = retry ? most + RetryRest(tx, campaign, event) : 0;
     AddAudit(tx, "closed",
              event ? "event " + std::to_string(*event) : "campaign " + std::to_string(campaign.id),
              {{"campaign", campaign.id}, {"events", events}, {"tasks_retried", tasks}});

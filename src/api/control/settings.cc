@@ -67,7 +67,7 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
                    "try again");
   if (change.changes.empty()) return;
   const jdl::Campaign& c = change.admitted.campaign;
-  RequireAfter(tx, c);
+  RequireAfter(tx, c, campaign.id);
   auto notes = NotesJson(request.caller.user, asked_for);
   for (auto& note : NotesJson("admission rules", change.admitted.changes)) notes.push_back(note);
   tx.Exec(sql::kSetCampaign, campaign.id, c.name, change.admitted.share_project, c.priority,
@@ -75,10 +75,13 @@ void StoreChange(db::Tx& tx, const Request& request, const LockedCampaign& campa
           notes.dump());
   std::vector<std::int64_t> clusters;
   for (const auto& s : c.clusters) clusters.push_back(change.info.clusters.at(s.name).id);
-  tx.Exec(sql::kDropCampaignClusters, campaign.id, clusters);
+  tx.Exec(sql::kLeaveClusters, campaign.id, clusters);
   StoreClusters(tx, campaign.id, c, change.info);
   // It is another program now.
-  if (LiftsHolds(change.before, change.after)) CloseHoldEvents(tx, request, campaign.id);
+  if (LiftsHolds(change.before, change.after)) {
+    CloseHoldEvents(tx, request, campaign.id);
+    RenewCanaries(tx, campaign);
+  }
   LogEvent(tx, request, campaign.id, "SETTINGS_CHANGED", Join(change.changes, "; "));
   Wake(tx, campaign.id);
 }

@@ -144,9 +144,9 @@ Reply Retry(Context& context, const Request& request) {
   return context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "retry tasks of");
-    const auto n = most + RetrySome(tx, campaign, std::nullopt).n;
     db::CloseEvents(tx, request.caller.user, {.campaign_id = campaign.id, .classes = {"job"}});
     CloseHoldEvents(tx, request, campaign.id);
+    const auto n = most + RetryRest(tx, campaign, std::nullopt);
     AddAudit(tx, "retried", "campaign " + std::to_string(campaign.id), {{"tasks", n}});
     LogEvent(tx, request, campaign.id, "RESUBMIT",
              Pluralize(n, "failed task") + " to be tried again");

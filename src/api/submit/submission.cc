@@ -6,6 +6,7 @@
 #include <sql/placements.h>
 
 #include <ctime>
+#include <map>
 
 #include "api/submit/batch_limits.h"
 #include "core/text.h"
@@ -80,7 +81,22 @@ void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
   tx.Exec(sql::kInsertPlacements, campaign);
 }
 
-void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
+namespace {
+
+// "3 after 2 after 3" when `campaign` would wait for its own end; else "".
+std::string RingOf(db::Tx& tx, std::int64_t campaign, const std::vector<std::int64_t>& after) {
+  std::map<std::int64_t, std::int64_t> before;  // what is waited for -> one that waits for it
+  for (const auto& row : tx.Exec(sql::kWaitsFor, after)) before.emplace(row.id, row.before);
+  if (before.count(campaign) == 0) return "";
+  std::string ring = std::to_string(campaign);
+  for (auto id = before.at(campaign); id != 0 && id != campaign; id = before.at(id))
+    ring = std::to_string(id) + " after " + ring;
+  return std::to_string(campaign) + " after " + ring;
+}
+
+}  // namespace
+
+void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign, std::optional<std::int64_t> id) {
   const std::pair<const char*, const std::vector<std::int64_t>&> kKeys[] = {
       {"after", campaign.after}, {"after_any", campaign.after_any}};
   for (const auto& [key, ids] : kKeys) {
@@ -89,6 +105,11 @@ void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign) {
     if (!missing.empty())
       RequireNoFaults(
           {{0, 0, key, "there is no campaign " + missing[0].id, "gridstat lists them"}});
+    if (!id) continue;  // nobody waits for a new one
+    tx.Exec(sql::kLockChains);
+    if (const auto ring = RingOf(tx, *id, ids); !ring.empty())
+      RequireNoFaults({{0, 0, key, "the campaign would wait for its own end: " + ring,
+                        "leave one of these out"}});
   }
 }
 

@@ -31,8 +31,10 @@ std::int64_t StoreCampaign(db::Tx& tx, const std::string& user, const GridInfo& 
 void StoreClusters(db::Tx& tx, std::int64_t campaign, const jdl::Campaign& what,
                    const GridInfo& info);
 
-/// Throws 400 when a campaign that is to end first does not exist.
-void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign);
+/// Throws 400 when a campaign that is to end first does not exist, or waits for campaign `id`,
+/// which this is going to be.
+void RequireAfter(db::Tx& tx, const jdl::Campaign& campaign,
+                  std::optional<std::int64_t> id = std::nullopt);
 
 /// Tells the almighty that there is something to do, and those who wait that something changed.
 void Wake(db::Tx& tx, std::int64_t campaign);

@@ -21,7 +21,7 @@ struct UploadRow {
   std::string owner;
   int blocks;
   std::int64_t lines;
-  bool published;
+  bool published, dropped;
   std::optional<std::int64_t> campaign;
 };
 
@@ -32,9 +32,19 @@ UploadRow Lock(db::Tx& tx, const Request& request, std::int64_t id) {
   const auto rows = tx.Exec(sql::kLockUpload, id);
   if (rows.empty()) throw NotFound(NameOf(id));
   const auto& r = rows[0];
-  UploadRow row{r.grid_user, r.blocks, r.lines, r.published, r.campaign_id};
+  UploadRow row{r.grid_user, r.blocks, r.lines, r.published, r.dropped, r.campaign_id};
   if (row.owner != request.caller.user) throw Forbidden(NameOf(id) + " belongs to " + row.owner);
   return row;
+}
+
+// nikita removes its blocks some at a time; whoever submitted the rest would miss parameters.
+void RequireKept(const UploadRow& row, std::int64_t id) {
+  if (row.dropped)
+    throw ApiError(410, "Gone",
+                   NameOf(id) +
+                       " is being removed: nothing was added to it for so long "
+                       "(UPLOAD_KEEP)",
+                   "begin another upload, with all parameters");
 }
 
 void RequireOpenUpload(const UploadRow& row, std::int64_t id) {
@@ -110,6 +120,7 @@ Reply PutBlock(Context& context, const Request& request) {
   const std::int64_t lines = LinesOf(request), block = request.Id("block");
   return context.Transact([&](db::Tx& tx) {
     const UploadRow row = Lock(tx, request, request.Id());
+    RequireKept(row, request.Id());
     if (block < row.blocks) {
       RequireSame(tx, request, block, lines);
       return Received(row.blocks, row.lines);
@@ -163,6 +174,7 @@ void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std
 ParameterUpload TakeUpload(db::Tx& tx, const Request& request) {
   const ParameterUpload upload{request.QueryInt("upload", 0, 1, INT64_MAX), 0};
   const UploadRow row = Lock(tx, request, upload.id);
+  RequireKept(row, upload.id);
   RequireOpenUpload(row, upload.id);
   if (row.lines == 0) throw BadRequest(NameOf(upload.id) + " has no parameters");
   return {upload.id, row.lines};
