@@ -388,7 +388,7 @@ WHERE id = $1;
 -- plan: generic
 -- returns: id int64, grid_user text, project text, test bool, priority int, sla_group text,
 -- returns: submitted_at double, waiting_since double, waiting int64, done int64,
--- returns: replicas bool, need_s double, class_name text, affinity_wait text?,
+-- returns: replicas bool, need_s double, mean_s double, class_name text, affinity_wait text?,
 -- returns: min_duration text?, licences text?, after int64?, after_failed int64?,
 -- returns: failed_tasks int64, not_before text?, deadline text?, max_jobs_total text?,
 -- returns: scheduler text, active bool
@@ -417,7 +417,8 @@ SELECT c.id, c.grid_user, c.project, c.type = 'test' AS test, c.priority,
         THEN cur.ntasks - cur.next_idx + r.n ELSE 0 END AS waiting,
     coalesce(d.n, 0)::bigint AS done,
     c.max_replicas > 0 AND c.state = 'in_treatment' AND c.wanted = 'in_treatment' AS replicas,
-    coalesce(f.p50_s, 0) AS need_s, coalesce(j.class, '') AS class_name, j.affinity_wait,
+    coalesce(f.p50_s, 0) AS need_s, coalesce(f.average_s, 0) AS mean_s,
+    coalesce(j.class, '') AS class_name, j.affinity_wait,
         j.min_duration, j.licences,
     b.after, b.after_failed, coalesce(b.failed_tasks, 0) AS failed_tasks,
     j.not_before, j.deadline, j.max_jobs_total,

@@ -104,6 +104,7 @@ void Store::LoadCampaigns(db::Tx& tx, Loaded& loaded) {
     c.replicas = row.replicas;
     c.waiting_since = row.waiting_since;
     c.need_s = row.need_s;
+    c.mean_s = row.mean_s;
     c.affinity_wait_s = Seconds(row.affinity_wait);
     c.min_duration_s = Seconds(row.min_duration);
     c.licences = Licences(row.licences);

@@ -23,15 +23,15 @@ std::int64_t Startable(const PlacementAllocation& placement, double free, int ne
   return placement.row->in_flight == placement.row->running ? 1 : 0;
 }
 
-// The job ratio holds for units as for slots.
-double ClassCost(const PlacementAllocation& placement) {
-  return placement.cost * placement.units() / placement.slots;
-}
-
 // What `jobs` take of `free`: the one job that goes whatever the ratio is takes what it asks for.
 void TakeFrom(double& free, std::int64_t jobs, double cost, int needs) {
   const double each = cost > free + kEpsilon ? needs : cost;
   free = std::max(0.0, free - static_cast<double>(jobs) * each);
+}
+
+// What ratios would have left of whole slots.
+double More(double cost, int needs, std::int64_t jobs) {
+  return std::max(0.0, needs - cost) * static_cast<double>(jobs);
 }
 
 std::int64_t PlacesIn(double queue, const PlacementAllocation& placement) {
@@ -55,8 +55,13 @@ bool AllocationState::AllFull() const {
   return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c.Full(); });
 }
 
+// The job ratio holds for units as for slots.
+double AllocationState::ClassCost(const PlacementAllocation& placement) const {
+  return CostOf(placement) * placement.units() / placement.slots;
+}
+
 std::int64_t AllocationState::ClusterJobs(const PlacementAllocation& placement) const {
-  return Startable(placement, clusters[placement.cluster].free, placement.slots, placement.cost);
+  return Startable(placement, clusters[placement.cluster].free, placement.slots, CostOf(placement));
 }
 
 std::int64_t AllocationState::ClassJobs(const PlacementAllocation& placement) const {
@@ -114,31 +119,38 @@ double AllocationState::BypassSlots(const ClusterAllocation& c) const {
   return config.backfill ? c.spare : 0;
 }
 
-// A multi-slot job that later ones have passed too often keeps them out, save those that do not
+// Whether a start of the placement passes the multi-slot job that its cluster looks after: a
+// narrower one of another campaign. Where campaigns share, an earlier one has no right to go first.
+bool AllocationState::MayBypass(const PlacementAllocation& placement) const {
+  const ClusterAllocation& c = clusters[placement.cluster];
+  const PlacementAllocation& multi_slot = placements[c.multi_slots[c.multi_slot].placement];
+  if (placement.campaign == multi_slot.campaign || placement.slots >= multi_slot.slots)
+    return false;
+  return !in_order || placement.campaign > multi_slot.campaign;
+}
+
+// A multi-slot job that narrower ones have passed too often keeps them out, save those that do not
 // delay it.
 Room AllocationState::ReservationRoom(const PlacementAllocation& placement, Room room) const {
   const ClusterAllocation& c = clusters[placement.cluster];
-  const PlacementAllocation& multi_slot = placements[c.multi_slots[c.multi_slot].placement];
   const Campaign& who = *campaigns[placement.campaign].row;
-  if (placement.campaign <= multi_slot.campaign || placement.slots >= multi_slot.slots) return room;
+  if (!MayBypass(placement)) return room;
   if (who.test || who.cls == "urgent") return room;
   const double need = LengthOf(who);
   if (config.backfill && need > 0 && c.ends_by > 0 && now + need <= c.ends_by + kEpsilon)
     return room;
   const auto pass =
       static_cast<std::int64_t>(c.multi_slots[c.multi_slot].pass) +
-      static_cast<std::int64_t>(std::floor(BypassSlots(c) / placement.cost + kEpsilon));
+      static_cast<std::int64_t>(std::floor(BypassSlots(c) / CostOf(placement) + kEpsilon));
   return pass < room.jobs ? Room{pass, Code::kMultiSlotReservation, -1} : room;
 }
 
-// Counts `jobs` that start before a multi-slot job of an earlier campaign.
+// Counts `jobs` that start before a multi-slot job.
 void AllocationState::BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs) {
   ClusterAllocation& c = clusters[placement.cluster];
-  if (!c.HasMultiSlot() ||
-      placement.campaign <= placements[c.multi_slots[c.multi_slot].placement].campaign)
-    return;
+  if (!c.HasMultiSlot() || !MayBypass(placement)) return;
   auto& multi_slot = c.multi_slots[c.multi_slot];
-  const double harmless = std::floor(BypassSlots(c) / placement.cost + kEpsilon);
+  const double harmless = std::floor(BypassSlots(c) / CostOf(placement) + kEpsilon);
   const double passing = std::max(0.0, static_cast<double>(jobs) - harmless);
   multi_slot.bypassed += passing;
   multi_slot.pass = std::max(0.0, multi_slot.pass - passing);
@@ -171,8 +183,9 @@ Room AllocationState::RoomOf(int l) const {
   if (campaign.block != Code::kNone) return {0, campaign.block, -1};
   if (cluster.held_for >= 0 && cluster.held_for != placement.campaign)
     return {0, Code::kMultiSlotReservation, -1};
-  // Where multi-slot jobs are waited for here (FBS-19), none is parked in a cluster's queue.
-  const bool waits_here = keeps_slots && placement.slots > 1 &&
+  // Where multi-slot jobs are waited for here (FBS-19), none is parked in a cluster's queue; where
+  // campaigns share, what starts there is a part of its user's share and waits for nobody's.
+  const bool waits_here = in_order && keeps_slots && placement.slots > 1 &&
                           config.MultiSlotOf(campaign.row->cls).age >= 0;
   const std::int64_t places = FreeJobs(placement) + (waits_here ? 0 : QueuePlaces(placement));
   if (places <= 0) return {0, NoRoom(placement), -1};
@@ -230,6 +243,9 @@ std::int64_t AllocationState::SpendClass(const PlacementAllocation& placement, s
   ClassAllocation& c = classes[placement.resource_class - 1];
   const std::int64_t with_unit = std::min(jobs, ClassJobs(placement));
   TakeFrom(c.free, with_unit, ClassCost(placement), placement.units());
+  if (whole_slots)
+    c.more +=
+        More(placement.cost * placement.units() / placement.slots, placement.units(), with_unit);
   c.queue -= static_cast<double>(jobs - with_unit) * std::max(1.0, placement.place);
   return jobs - with_unit;
 }
@@ -240,7 +256,9 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   BypassMultiSlot(placement, jobs);
   const std::int64_t start = std::min(jobs, FreeJobs(placement));
   const std::int64_t for_units = placement.resource_class == 0 ? 0 : SpendClass(placement, jobs);
-  TakeFrom(cluster.free, start, placement.cost, placement.slots);
+  const auto idle = static_cast<std::int64_t>(cluster.free / placement.slots + kEpsilon);
+  TakeFrom(cluster.free, start, CostOf(placement), placement.slots);
+  if (whole_slots) cluster.more += More(placement.cost, placement.slots, start);
   cluster.queue -= static_cast<double>(jobs - start - for_units) * std::max(1.0, placement.place);
   const double slots = static_cast<double>(jobs) * placement.slots;
   if (const double length = LengthOf(*campaign.row); cluster.HasMultiSlot() && length > 0)
@@ -253,6 +271,7 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   for (int i = 0; i < placement.uses; ++i) spend(placement_uses[placement.uses_begin + i]);
   placement.left -= static_cast<int>(jobs);
   campaign.held_slots += slots;
+  campaign.queued_slots += static_cast<double>(jobs - std::min(start, idle)) * placement.slots;
   campaign.held_jobs += jobs;
   campaign.cap -= jobs;
   if (!placement.served) {

@@ -185,7 +185,10 @@ Code BlockOf(const Campaign& c, double weight, const PolicyConfig& config, doubl
 }  // namespace
 
 AllocationState::AllocationState(const Snapshot& snapshot, const State& carried, double at)
-    : config(snapshot.config), now(at), keeps_slots(snapshot.config.KeepsSlots()) {
+    : config(snapshot.config),
+      now(at),
+      keeps_slots(snapshot.config.KeepsSlots()),
+      in_order(config.policy == PolicyKind::kFifo || config.policy == PolicyKind::kAffinity) {
   OpenClusters(snapshot);
   OpenCampaigns(snapshot, carried);
 }
@@ -330,6 +333,7 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
   entry.avoid = placement.avoid;
   entry.whole = !(placement.job_ratio > 0);
   entry.cost = placement.job_ratio > 0 ? 1 / placement.job_ratio : std::max(1, placement.slots);
+  ratios = ratios || entry.cost + kEpsilon < entry.slots;
   entry.left = kPlenty;
   entry.resource_class =
       static_cast<std::uint16_t>(ClassAt(clusters[entry.cluster], placement));
@@ -337,6 +341,7 @@ void AllocationState::OpenPlacement(PlacementAllocation& entry, const State& car
   if (placement.waiting_allowed != kNoLimit)
     entry.place = double(cluster.waiting_allowed) / std::max(1, placement.waiting_allowed);
   double pending = std::max(0, placement.in_flight - placement.running);
+  campaigns[entry.campaign].queued_slots += WaitsOf(entry) * pending * placement.slots;
   if (entry.resource_class != 0) {
     ClassAllocation& c = classes[entry.resource_class - 1];
     c.queue -= std::max(1.0, entry.place) * c.waits * pending;

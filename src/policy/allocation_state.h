@@ -1,6 +1,7 @@
 // The state of one decision: what is left of every cluster, campaign and limit, and what was given.
 // Internal to src/policy; policies give through Take() only, so no limit can be passed.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,6 +16,9 @@ inline constexpr double kEpsilon = 1e-9;  // 0.1 x 10 must be 1 job, not 0
 
 /// Seconds that a job of the campaign needs, as far as known: measured, else its walltime.
 inline double LengthOf(const Campaign& c) { return c.need_s > 0 ? c.need_s : c.walltime_s; }
+
+/// The same on the average: what many of its jobs take together.
+inline double MeanOf(const Campaign& c) { return c.mean_s > 0 ? c.mean_s : LengthOf(c); }
 
 /// A limit that several placements draw from: a quota, a ceiling, a licence pool, a start rate.
 struct Meter {
@@ -35,6 +39,7 @@ struct ClusterAllocation {
   double queue = 0;          ///< jobs of the shortest kind that may wait beyond those
   double waits = 0;          ///< part of the jobs in its queue and on their way that cannot start
   double start_free = 0;
+  double more = 0;  ///< of `free`, for jobs that ratios let go beyond its slots; see whole_slots
   int classes_begin = 0;         ///< its resource classes in AllocationState::classes
   double for_units = 0;          ///< jobs in its queue and on their way that wait for units...
   double slots_for_units = 0;    ///< ...of a class, and their slots
@@ -45,8 +50,9 @@ struct ClusterAllocation {
   // see multi_slot.h. `multi_slot` is the one now: not yet served by this decision, and wanting.
   struct MultiSlot {
     int placement = 0;
-    double pass = 0;      ///< starts of later campaigns that may still pass it
+    double pass = 0;      ///< narrower starts that may still pass it
     double bypassed = 0;  ///< that did, in this decision
+    bool due = true;      ///< its user is due it: only then it ages, and slots are kept for it
   };
   std::vector<MultiSlot> multi_slots{};
   std::size_t multi_slot = 0;       ///< place in multi_slots; multi_slots.size() = none
@@ -65,6 +71,7 @@ struct ClassAllocation {
   const ResourceClass* row = nullptr;
   double free = 0;   ///< units that are idle and not spoken for
   double queue = 0;  ///< jobs of the shortest kind that may wait for units, beyond those
+  double more = 0;   ///< as of a cluster
   double waits = 0;  ///< part of the jobs in the queue and on their way that have no unit
 };
 
@@ -103,7 +110,8 @@ struct CampaignAllocation {
   std::int64_t overdue = 0;  ///< copies of overdue jobs not yet given
   std::int64_t cap = 0;      ///< most jobs in the present pass (first results...)
   double weight = 1;
-  double held_slots = 0;  ///< in flight, and given by this decision
+  double held_slots = 0;    ///< in flight, and given by this decision
+  double queued_slots = 0;  ///< of these: jobs that wait in a queue, with nothing idle for them
   std::int64_t held_jobs = 0;
   bool in_play = true;  ///< may be given anything at all
   Code block = Code::kNone;
@@ -111,10 +119,13 @@ struct CampaignAllocation {
   double running_seconds = 0;    ///< ...slot-seconds so far
   double running_in_window = 0;  ///< ...and those inside usage.window
   int behind = -1;               ///< one campaign per user: the one that goes before it
+  double own_slots = -1;         ///< that its user uses, for its deadline; -1 = not counted
   int own_before = -1;           ///< of the same user, before it in own_order.h...
   double own_weight = -1;        ///< ...by this weight; -1 = not ordered
   int open_placements = 0;
   std::vector<MeterUse> uses{};
+  /// What it keeps from others: a job that waits in a queue keeps nothing.
+  double used_slots() const { return held_slots - queued_slots; }
 };
 
 /// How much a placement can be given, and if nothing, why.
@@ -145,6 +156,11 @@ class AllocationState {
   const PolicyConfig& config;
   const double now;
   const bool keeps_slots;        ///< for multi-slot jobs of some class
+  const bool in_order;  ///< the policy is an order of submission: who is earlier passes by right
+  /// Idle slots are given now: who takes one has all of it. What a job ratio above 1 lets go more
+  /// will wait, and is given with the places in queues.
+  bool whole_slots = false;
+  bool ratios = false;           ///< some job is measured to take less than it asks for
   bool affinities = false;       ///< some placement is affine (users_priority)
   bool placement_rates = false;  ///< some placement has a start rate of its own
 
@@ -192,6 +208,10 @@ class AllocationState {
   std::int64_t ClusterJobs(const PlacementAllocation& placement) const;
   std::int64_t ClassJobs(const PlacementAllocation& placement) const;
   std::int64_t SpendClass(const PlacementAllocation& placement, std::int64_t jobs);
+  double CostOf(const PlacementAllocation& placement) const {
+    return whole_slots ? std::max<double>(placement.cost, placement.slots) : placement.cost;
+  }
+  double ClassCost(const PlacementAllocation& placement) const;
   Code NoRoom(const PlacementAllocation& placement) const;
   std::int64_t QueuePlaces(const PlacementAllocation& placement) const;
   Room MeterRoom(const PlacementAllocation& placement, Room room) const;
@@ -199,6 +219,7 @@ class AllocationState {
   std::int64_t AskScheduler(const PlacementAllocation& placement, std::int64_t tasks) const;
   void Spend(PlacementAllocation& placement, std::int64_t jobs);
   void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
+  bool MayBypass(const PlacementAllocation& placement) const;
   double BypassSlots(const ClusterAllocation& cluster) const;
   std::int64_t TakeCopies(int l, std::int64_t want);
   std::int64_t RoomAsIf(int l, std::int64_t waiting);

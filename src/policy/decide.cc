@@ -16,6 +16,7 @@
 #include "policy/preempt.h"
 #include "policy/recall.h"
 #include "policy/slot_life.h"
+#include "policy/tests_ahead.h"
 #include "policy/why.h"
 
 namespace cigri::policy {
@@ -33,17 +34,6 @@ Tier TierOf(const AllocationState& alloc, const Campaign& c, bool first_results,
   if (c.cls == "urgent") return {1, 0, 0};
   const int level = config.strict_priority ? -c.priority : 0;
   return {c.cls == "scavenger" ? 3 : 2, level, first_results ? 0 : 1};
-}
-
-// The first tests of each user, in order of submission: a thousand of them pass nobody.
-std::vector<bool> TestsAhead(const AllocationState& alloc) {
-  constexpr int kMost = 2;  // as rule test-campaigns, for grids that switch it off
-  std::vector<bool> ahead(alloc.campaigns.size(), false);
-  std::unordered_map<std::string, int> tests;
-  if (!alloc.config.test_first) return ahead;
-  for (std::size_t i = 0; i < ahead.size(); ++i)
-    if (const Campaign& c = *alloc.campaigns[i].row; c.test) ahead[i] = ++tests[c.user] <= kMost;
-  return ahead;
 }
 
 // Places of campaigns, with the jobs of each that go ahead of everybody's others (CIG-16).
@@ -64,10 +54,9 @@ std::map<int, std::int64_t> FirstResults(const AllocationState& alloc, const Usa
   return jobs;
 }
 
-void ServeTiers(AllocationState& alloc, Context& context) {
+void ServeTiers(AllocationState& alloc, const std::vector<bool>& tests, Context& context) {
   std::map<Tier, std::vector<int>> tiers;
   const auto first = FirstResults(alloc, context.usage_summary);
-  const auto tests = TestsAhead(alloc);
   for (std::size_t i = 0; i < alloc.campaigns.size(); ++i) {
     const CampaignAllocation& c = alloc.campaigns[i];
     const int at = static_cast<int>(i);
@@ -90,32 +79,40 @@ void ServeTiers(AllocationState& alloc, Context& context) {
 
 // A multi-slot job that is served in its turn frees what was kept from those before it: ask them
 // again.
-void ServeRounds(AllocationState& alloc, Context& context) {
+void ServeRounds(AllocationState& alloc, const std::vector<bool>& tests, Context& context) {
   double before = 0;
   do {
     before = alloc.TotalRoom();
-    ServeTiers(alloc, context);
+    ServeTiers(alloc, tests, context);
   } while (alloc.keeps_slots && alloc.TotalRoom() < before);
 }
 
 // Idle slots of all clusters come before places in the queue of any: a task that waits in a queue
 // cannot take a slot elsewhere.
 void ServeAll(AllocationState& alloc, Context& context) {
+  const auto tests = TestsAhead(alloc);
   const auto any = [&](auto has) {
     return std::any_of(alloc.clusters.begin(), alloc.clusters.end(),
                        [&](const auto& c) { return c.block == Code::kNone && has(c); });
   };
-  if (any([](const auto& c) { return c.free > 0; }) &&
-      any([](const auto& c) { return c.queue > 0; })) {
+  if (any([](const auto& c) { return c.free > 0; })) {
     std::vector<double> queues;
     for (auto& c : alloc.clusters) queues.push_back(std::exchange(c.queue, 0));
     for (auto& c : alloc.classes) queues.push_back(std::exchange(c.queue, 0));
-    ServeRounds(alloc, context);
+    alloc.whole_slots = true;
+    ServeRounds(alloc, tests, context);
+    alloc.whole_slots = false;
     auto queue = queues.begin();
     for (auto& c : alloc.clusters) c.queue = *queue++;
     for (auto& c : alloc.classes) c.queue = *queue++;
+    const auto more = [](const auto& c) { return c.queue > 0; };
+    if (!alloc.ratios && !any(more) &&
+        std::none_of(alloc.classes.begin(), alloc.classes.end(), more))
+      return;
+    for (auto& c : alloc.clusters) c.free += std::exchange(c.more, 0);
+    for (auto& c : alloc.classes) c.free += std::exchange(c.more, 0);
   }
-  ServeRounds(alloc, context);
+  ServeRounds(alloc, tests, context);
 }
 
 // CIG-30: a campaign that asked for it gets copies of its last jobs where slots stay free.
@@ -171,7 +168,7 @@ void ServeObserved(AllocationState& alloc, const Context& context, Plan& plan) {
   for (auto& c : alloc.campaigns) c.left = c.row->waiting;
   State scratch = context.next;
   Context shown{context.snapshot, context.usage_summary, scratch, context.random};
-  ServeTiers(alloc, shown);
+  ServeAll(alloc, shown);
   AddAllocations(alloc, true, plan);
 }
 

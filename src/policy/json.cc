@@ -115,7 +115,7 @@ CIGRI_JSON(Placement, cluster, slots, in_flight, running, running_since, max_job
            median_survival_s, start_rate, started, resource_class, class_units)
 CIGRI_JSON(Campaign, id, user, project, test, active, priority, weight, sla_group, cls,
            submitted_at, waiting, done, scheduler, replicas, affinity_wait_s, waiting_since, need_s,
-           walltime_s, min_duration_s, after, after_failed, failed_tasks, not_before,
+           mean_s, walltime_s, min_duration_s, after, after_failed, failed_tasks, not_before,
            deadline, max_jobs_total, licences, placements)
 CIGRI_JSON(Usage, campaign, user, project, start, length, slot_seconds, jobs)
 CIGRI_JSON(RunningJob, job, campaign, cluster, slots, started_at, for_campaign)

@@ -116,6 +116,7 @@ struct Campaign {
   double affinity_wait_s = 0;  ///< refuses clusters without its data for so long...
   double waiting_since = 0;    ///< ...counted from here: its oldest unserved request
   double need_s = 0;           ///< how long one of its jobs is known to take, 0 = not known
+  double mean_s = 0;           ///< of its successes, for how much work is left; 0 = not known
   int walltime_s = 0;          ///< declared, 0 = not
   double min_duration_s = 0;   ///< a shorter success is not believed (CIG-11), 0 = not said
   std::int64_t after = 0;      ///< a campaign that has to end first, 0 = none

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "policy/user_due.h"
 
 namespace cigri::policy {
 namespace {
@@ -38,18 +41,31 @@ double PassLeft(const MultiSlotRule& rule, double age) {
   return std::max(0.0, std::ceil((rule.age - age) / rule.step - 1e-9));
 }
 
+constexpr double kNever = 1e9;
+
+// Shares deal out whole jobs: the last one that half fits is due, and the first one always.
+bool IsDue(const UserDue& due, const AllocationState& alloc, const PlacementAllocation& placement) {
+  const CampaignAllocation& campaign = alloc.campaigns[placement.campaign];
+  return due.HoldsNothing(campaign) || placement.slots / 2.0 <= due.Left(campaign) + kEpsilon;
+}
+
 }  // namespace
 
 void FindMultiSlot(AllocationState& alloc, State& next) {
   if (!alloc.keeps_slots) return;
+  std::optional<UserDue> due;
   for (std::size_t l = 0; l < alloc.placements.size(); ++l) {
     const PlacementAllocation& placement = alloc.placements[l];
     if (!WantsSlots(alloc, placement)) continue;
     const State::Pair key = KeyOf(alloc, placement);
     const MultiSlotRule rule = RuleOf(alloc, placement);
     if (rule.age < 0 || rule.step <= 0 || Resting(next, key, alloc.now)) continue;
+    if (!alloc.in_order && !due) due.emplace(alloc);
+    const bool is_due = alloc.in_order || IsDue(*due, alloc, placement);
     alloc.clusters[placement.cluster].multi_slots.push_back(
-        {.placement = static_cast<int>(l), .pass = PassLeft(rule, AgeOf(next, key, rule))});
+        {.placement = static_cast<int>(l),
+         .pass = is_due ? PassLeft(rule, AgeOf(next, key, rule)) : kNever,
+         .due = is_due});
   }
   for (auto& cluster : alloc.clusters) {
     // The one passed most often first; of equals the earliest (placements are in that order).
@@ -82,7 +98,7 @@ void AgeMultiSlot(const AllocationState& alloc, State& next) {
       State::Ageing& ageing =
           next.ageing.try_emplace(KeyOf(alloc, placement), State::Ageing{.age = rule.start})
               .first->second;
-      ageing.age += rule.step * multi_slot.bypassed;
+      if (multi_slot.due) ageing.age += rule.step * multi_slot.bypassed;
       if (multi_slot.pass > 0 || cluster.free <= 0) {
         ageing.held_since = 0;
       } else if (ageing.held_since == 0) {

@@ -10,12 +10,38 @@
 namespace cigri::policy {
 namespace {
 
+// How long a job takes on the average, 0 = none has succeeded.
+double KnownMean(const Campaign& c) { return c.need_s > 0 ? MeanOf(c) : 0; }
+
 // How long the user's slots take for the work that the campaign has left; a job at least.
 double OwnNeed(const AllocationState& alloc, const CampaignAllocation& c) {
-  double slots = 1;
-  for (const auto& other : alloc.campaigns)
-    if (other.project == c.project && other.row->user == c.row->user) slots += other.held_slots;
-  return std::max(c.row->need_s, OwnWorkOf(alloc, c).left_s / slots);
+  double slots = c.own_slots;
+  if (slots < 0) {
+    slots = 0;
+    for (const auto& other : alloc.campaigns)
+      if (other.project == c.project && other.row->user == c.row->user) slots += other.used_slots();
+  }
+  return std::max(KnownMean(*c.row), OwnWorkOf(alloc, c).left_s / (1 + slots));
+}
+
+// Once a decision for all who have a deadline: each alone would go through all campaigns.
+void CountOwnSlots(AllocationState& alloc, const std::vector<int>& campaigns) {
+  if (alloc.config.deadline_weight <= 0) return;
+  std::unordered_map<std::string, double> slots;
+  for (const int i : campaigns) {
+    const CampaignAllocation& c = alloc.campaigns[i];
+    if (c.row->deadline > 0 && c.own_slots < 0) slots.try_emplace(UserKey(c.project, c.row->user));
+  }
+  if (slots.empty()) return;
+  for (const auto& c : alloc.campaigns)
+    if (c.held_slots > 0)
+      if (const auto it = slots.find(UserKey(c.project, c.row->user)); it != slots.end())
+        it->second += c.used_slots();
+  for (const int i : campaigns) {
+    CampaignAllocation& c = alloc.campaigns[i];
+    if (c.row->deadline > 0 && c.own_slots < 0)
+      c.own_slots = slots.at(UserKey(c.project, c.row->user));
+  }
 }
 
 // FAIR-22: 0 while a deadline leaves twice as long as the work needs, 1 when it leaves no slack.
@@ -55,13 +81,14 @@ OwnWork OwnWorkOf(const AllocationState& alloc, const CampaignAllocation& campai
   std::int64_t in_flight = 0;
   for (const auto& placement : row.placements) in_flight += placement.in_flight;
   work.known = true;
-  work.left_s = double(row.waiting + in_flight) * row.need_s *
+  work.left_s = double(row.waiting + in_flight) * KnownMean(row) *
                 alloc.placements[campaign.placements_begin].slots;
   return work;
 }
 
 std::vector<Unit> UserUnits(AllocationState& alloc, const std::vector<int>& campaigns) {
   if (alloc.config.parallel_campaigns > 0) return MakeUnits(alloc, campaigns);
+  CountOwnSlots(alloc, campaigns);
   std::vector<Unit> units;
   std::unordered_map<std::string, std::size_t> of_user;
   for (const int i : campaigns) {

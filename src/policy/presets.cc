@@ -30,9 +30,9 @@ const std::vector<Preset>& Presets() {
         {"scavenger.preempt", true},
         {"first_results", 5}}},
       {"teaching",
-       "many small users: one campaign of each at a time, equal parts, starts spread out",
-       {{"policy", "stride"},
-        {"parallel_campaigns", 1},
+       "many small users: equal parts of the slots, one campaign of each after the other, starts "
+       "spread out",
+       {{"policy", "fairshare"},
         {"first_results", 3},
         {"start_rates", json::array({{{"scope", "user"}, {"per_minute", 600}, {"burst", 200}}})}}},
   };

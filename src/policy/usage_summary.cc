@@ -39,14 +39,16 @@ class Counter {
     if (config_.policy == PolicyKind::kFairshareSimple) AddDays(user, start, length, slot_seconds);
     const double decayed = ages_ ? slot_seconds * clock_.Decay(start + length / 2) : 0;
     if (place < 0) {
+      if (config_.aggregate == Aggregate::kUser || config_.aggregate == Aggregate::kProject)
+        usage_summary_.window_over[config_.aggregate == Aggregate::kUser ? user : project] +=
+            InWindow(start, length, slot_seconds);
       if (!ages_) return;
       usage_summary_.user[UserKey(project, user)] += decayed;
       usage_summary_.project[project] += decayed;
       return;
     }
     usage_summary_.decayed[place] += decayed;
-    usage_summary_.window[place] +=
-        slot_seconds * Overlap(start, length, clock_.now - clock_.window, clock_.now);
+    usage_summary_.window[place] += InWindow(start, length, slot_seconds);
   }
 
   /// Its running jobs, as if all had started at the mean of their starts; the window is exact.
@@ -61,6 +63,10 @@ class Counter {
   }
 
  private:
+  double InWindow(double start, double length, double slot_seconds) const {
+    return slot_seconds * Overlap(start, length, clock_.now - clock_.window, clock_.now);
+  }
+
   // FAIR-15: whole days of the clock, today first.
   void AddDays(const std::string& user, double start, double length, double slot_seconds) {
     auto& days = usage_summary_.days[user];

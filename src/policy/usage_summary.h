@@ -11,6 +11,8 @@ namespace cigri::policy {
 /// Slot-seconds of jobs that ended and of those that run (their part so far).
 struct UsageSummary {
   std::vector<double> window;  ///< by place in the allocation state: inside usage.window_s
+  /// The same of campaigns that are over: by user, with `aggregate` project by project; else none.
+  std::unordered_map<std::string, double> window_over;
   // Of policy fairshare only: to age each row of usage takes long.
   std::vector<double> decayed;  ///< by place in the allocation state: aged as fairshare says
   /// Decayed, with campaigns that are over: by UserKey(), and by project.

@@ -1,6 +1,8 @@
 #include "predictor/predictor.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace cigri::predictor {
 namespace {
@@ -19,6 +21,12 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// In steps of a fifth: where nothing ends any more, the rate falls until it is 0, and the end that
+// was expected of it goes.
+std::int64_t StepOf(double rate) {
+  return rate > 0 ? std::llround(4 * std::log2(rate)) : std::numeric_limits<std::int64_t>::min();
+}
+
 // What has to change before a prediction is written again.
 std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& forecast) {
   return {f.submitted,
@@ -28,7 +36,8 @@ std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& f
           static_cast<std::int64_t>(1000 * forecast.job_ratio),
           forecast.waiting_allowed.value_or(0),
           forecast.tasks_per_job,
-          forecast.walltime_s.value_or(0)};
+          forecast.walltime_s.value_or(0),
+          StepOf(forecast.rate)};
 }
 
 // Places of a queue that have doubled or halved: work waits for that, so it is written at once.

@@ -167,7 +167,8 @@ void Engine::Impl::CountSuccess(Job& job, PlacementState& placement, CampaignSta
   placement.row->verified = placement.row->local = true;
   placement.row->tried = placement.row->bursts = 0;
   placement.row->mean_s = placement.sum_s / static_cast<double>(placement.n_ok);
-  if (campaign.spec->need_s <= 0) row.need_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
+  row.mean_s = campaign.sum_s / static_cast<double>(campaign.n_ok);
+  if (campaign.spec->need_s <= 0) row.need_s = row.mean_s;
   if (black_hole_count > 0) {
     Remember(placement.lengths, length, placement.n_ok);
     placement.recent.emplace_back(job.task, length);

@@ -98,6 +98,22 @@ TEST(TestFirst, OnlyTheFirstTwoTestCampaignsOfAUserGoAhead) {
   }
 }
 
+// Attack: tests of wide and long jobs were a way past the user's share.
+TEST(TestFirst, OneOfWideJobsGoesAheadWithinTheShareOfItsUser) {
+  for (const auto policy : {PolicyKind::kFifo, PolicyKind::kFairshare}) {
+    PolicyFixture s(policy);
+    for (int k = 0; k < 10; ++k) s.AddCluster(4);
+    s.AddCampaign(1000, "alice");
+    s.AddCampaign(10, "eve", {}, 4).test = true;
+    s.AddCampaign(10, "eve", {1, 2, 3, 4, 5}, 4).test = true;
+    s.AddCampaign(10, "eve", {6, 7, 8}, 4).test = true;
+    s.Run();
+    EXPECT_EQ(s.Given(3), 5) << ToString(policy) << ": 20 of 40 slots are half of them";
+    EXPECT_LE(s.Given(2) + s.Given(4), 0) << ToString(policy);
+    EXPECT_EQ(s.Given(1), 20) << ToString(policy);
+  }
+}
+
 TEST(T05, OneCampaignPerUserTakesPartTheBestThenTheEarliest) {
   for (const auto policy : {PolicyKind::kLottery, PolicyKind::kUsage, PolicyKind::kStride}) {
     PolicyFixture s(policy);

@@ -1,6 +1,8 @@
 // Which of a user's own campaigns goes first.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "policy/explain/terms.h"
 #include "tests/policy/fixture.h"
 
@@ -50,6 +52,32 @@ TEST_F(OwnOrder, UntilAJobHasSucceededItsFirstOnesGoAhead) {
   s.Run();
   EXPECT_EQ(s.Given(2), 4);
   EXPECT_EQ(s.Given(1), 6);
+}
+
+// Of very different jobs half are short: the long ones are most of the work.
+TEST_F(OwnOrder, TheWorkLeftIsReckonedByTheMeanOfTheJobs) {
+  Add(100, 60).mean_s = 600;
+  Add(100, 300).mean_s = 300;
+  s.Run();
+  EXPECT_EQ(s.Given(1), 1) << "the oldest";
+  EXPECT_EQ(s.Given(2), 9);
+}
+
+// The slots of the user were counted for each of them again: eight times as many took 64 times as
+// long.
+TEST_F(OwnOrder, DeadlinesOfManyCampaignsTakeTimeByTheirNumber) {
+  const auto shortest_run = [&](std::size_t n) {
+    while (s.snapshot.campaigns.size() < n) Add(100, 60).deadline = s.now + 86400;
+    auto least = std::chrono::steady_clock::duration::max();
+    for (int i = 0; i < 5; ++i) {
+      const auto began = std::chrono::steady_clock::now();
+      Decide(s.snapshot, {}, s.now, 1, false);
+      least = std::min(least, std::chrono::steady_clock::now() - began);
+    }
+    return least;
+  };
+  const auto few = shortest_run(1000);
+  EXPECT_LT(shortest_run(8000), 25 * few);
 }
 
 TEST_F(OwnOrder, AHigherPriorityGoesFirst) {

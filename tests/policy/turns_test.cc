@@ -222,6 +222,37 @@ TEST(T19, ExactlyTheGapOfLightJobsBypassesAMultiSlotOne) {
   }
 }
 
+// Where campaigns share, an earlier one passes a multi-slot job no more often than a later one.
+TEST(T19, AnEarlierCampaignBypassesItNoMoreOftenWhereCampaignsShare) {
+  for (const auto policy : {PolicyKind::kFairshare, PolicyKind::kUsage, PolicyKind::kStride}) {
+    PolicyFixture s(policy);
+    s.snapshot.config.multi_slot_age = 5;
+    s.AddCluster(8).free = 1;
+    s.AddCampaign(1000, "bob");
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 7;
+    s.AddCampaign(10, "alice", {}, 4);
+    int passed = 0;
+    for (int i = 0; i < 20; ++i) {
+      s.Run();
+      EXPECT_EQ(s.Given(2), 0);
+      passed += s.Given(1);
+    }
+    EXPECT_EQ(passed, 5) << ToString(policy);
+    EXPECT_EQ(s.Why(1), "MULTI_SLOT_RESERVATION") << ToString(policy);
+    s.cluster(1).free = 4;
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 4;
+    s.Run();
+    EXPECT_EQ(s.Given(2), 1) << ToString(policy);
+    // Its user has his half now: nothing is kept for the next one.
+    s.cluster(1).free = 1;
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = 3;
+    s.placement(2, 1).in_flight = s.placement(2, 1).running = 1;
+    passed = 0;
+    for (int i = 0; i < 20; ++i) s.Run(), passed += s.Given(1);
+    EXPECT_EQ(passed, 20) << ToString(policy);
+  }
+}
+
 // FBS-13: the gap, the step and the start value of a class.
 TEST(T19, AClassHasItsOwnGapStepAndStart) {
   const struct {

@@ -146,6 +146,25 @@ TEST_F(PredictorPgTest, NothingChangedMeansNothingWritten) {
   EXPECT_EQ(Number("SELECT txid_snapshot_xmax(txid_current_snapshot())"), before);
 }
 
+// Where nothing ends any more, as on drained clusters.
+TEST_F(PredictorPgTest, ARateAndAnEndThatNothingHoldsUpFade) {
+  config.Set("CAMPAIGN_THROUGHPUT_WINDOW", "2");
+  Predictor predictor;
+  auto db = Connect();
+  const auto pass_until = [&](const std::string& what) {
+    const auto began = std::chrono::steady_clock::now();
+    while (Number("SELECT count(*) FROM forecasts WHERE cluster_id = 0 AND " + what) == 0) {
+      ASSERT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60)) << what;
+      auto step = StepOf(*db);
+      predictor.Pass(step);
+    }
+  };
+  pass_until("rate = 0");
+  GivenEnds(1, 20, 10.0);
+  pass_until("rate > 0 AND end_high IS NOT NULL");
+  pass_until("rate = 0 AND end_high IS NULL");
+}
+
 TEST_F(PredictorPgTest, ACampaignThatIsOverIsLeftAsItWas) {
   Pass();
   Sql("UPDATE campaigns SET state = 'terminated'; DELETE FROM forecasts");

@@ -61,6 +61,51 @@ TEST(ShareErrorTest, APolicyThatGivesAUserTooMuchHasALargeError) {
   }
 }
 
+// Short jobs keep a slot busy only while some of them wait in the cluster's queue. These are no
+// slots, and long jobs must not stand among them.
+TEST(ShareErrorTest, WhoHasShortJobsGetsHisShareBesideLongOnes) {
+  const struct {
+    const char* what;
+    double length;
+    json cluster;
+  } cases[] = {
+      {"10 min", 600, {{"slots", 20}}},
+      {"100 min", 6000, {{"slots", 20}, {"job_ratio", "none"}}},
+      {"the defaults of OAR, without a job ratio",
+       6000,
+       {{"slots", 20}, {"max_waiting", 2000}, {"queue_s", 10}, {"job_ratio", "none"}}},
+  };
+  for (const auto& c : cases) {
+    const json campaigns = {Campaign("alice", 100'000, c.length),
+                            Campaign("bob", 100'000, 6, kHour)};
+    const Outcome run(json({{"clusters", {c.cluster}}, {"campaigns", campaigns}}).dump(), {},
+                      12 * kHour);
+    EXPECT_LT(run.report.share_error, 0.05) << c.what;
+  }
+}
+
+double ErrorUnder(const std::string& policy, int slots, const json& campaigns) {
+  return Outcome(
+             json(
+                 {{"clusters", {{{"slots", slots}}}}, {"policy", policy}, {"campaigns", campaigns}})
+                 .dump(),
+             {}, 24 * kHour)
+      .report.share_error;
+}
+
+// Nothing starts for a job of four slots while each slot that is free goes to one of one slot.
+TEST(ShareErrorTest, WideJobsGetTheirPartBesideEarlierNarrowOnes) {
+  json wide = Campaign("eve", 20'000, 600, kHour);
+  wide["slots"] = 4;
+  EXPECT_LT(ErrorUnder("departments", 20, {Campaign("bob", 100'000, 600), wide}), 0.1);
+}
+
+TEST(ShareErrorTest, PartsAreEqualForTeachingHoweverLongTheJobs) {
+  EXPECT_LT(ErrorUnder("teaching", 20,
+                       {Campaign("bob", 100'000, 600), Campaign("dan", 100'000, 65, kHour)}),
+            0.03);
+}
+
 // What a small user cannot use is the other's: no error, whoever was counted first.
 TEST(ShareErrorTest, WhatOthersCannotUseIsNoError) {
   json campaigns = {Campaign("large", 3000, 300)};

@@ -22,15 +22,21 @@ constexpr std::int64_t kEndless = 100'000;
 // alice is in project physics, carol in none; bob is the one who tries.
 policy::PolicyConfig AnyConfig() {
   policy::PolicyConfig c;
-  c.policy = static_cast<PolicyKind>(In(0, static_cast<int>(PolicyKind::kFairshareSimple)));
-  c.first_results = Maybe(50) ? 10 : 0;
+  const bool preset = Maybe(30);
+  if (preset) {
+    const auto& presets = policy::Presets();
+    c = policy::ParseConfig(presets[In(0, static_cast<int>(presets.size()) - 1)].rows).config;
+  } else {
+    c.policy = static_cast<PolicyKind>(In(0, static_cast<int>(PolicyKind::kFairshareSimple)));
+    c.first_results = Maybe(50) ? 10 : 0;
+  }
   c.canary_jobs = 1'000'000;
   c.survival_kills = 0;
   c.projects = {{"physics", {.share = 3}}};
   c.users = {{"alice", {.parent = "physics"}}};
   c.sla_groups = {{"all", 0.5}, {"physics", 0.5}};
   c.queues = {{"short", {.dec = 0.1}}};
-  c.reserves = {{.cls = "short", .fraction = 0.2}};
+  if (!preset) c.reserves = {{.cls = "short", .fraction = 0.2}};
   c.licences = {{"matlab", 5}};
   if (Maybe(30)) c.quotas.push_back({.scope = "class", .slots = 4});
   if (Maybe(30)) c.quotas.push_back({.scope = "project", .name = "physics", .slots = 100});
@@ -42,6 +48,18 @@ CampaignSpec Campaign(const std::string& user) {
   c.name = c.user = user, c.sla_group = "all";
   c.tasks = kEndless, c.duration = Distribution::Constant(kJob);
   return c;
+}
+
+// One task after the other, each in a campaign of its own or ten together: by the time that the
+// next one comes, the ones before have nothing more to send.
+std::vector<CampaignSpec> Trickle(int tasks, double per_s) {
+  std::vector<CampaignSpec> campaigns;
+  for (double at = 0; at < kUntil; at += tasks / per_s) {
+    CampaignSpec c = Campaign("bob");
+    c.tasks = tasks, c.at = at;
+    campaigns.push_back(c);
+  }
+  return campaigns;
 }
 
 /// What bob submits, as the API takes it: a name that he may not write changes nothing.
@@ -56,7 +74,7 @@ Attack AnyAttack(const policy::PolicyConfig& config) {
   c.project = members.ProjectOf("bob");
   const std::string name = Maybe(50) ? "invented" : "physics";
   const auto may = [&](NameKind kind, const std::string& n) { return members.Has(kind, n, "bob"); };
-  switch (In(0, 9)) {
+  switch (In(0, 11)) {
     case 0:
       if (may(NameKind::kProject, name)) c.project = name;
       return {"project " + name, {c}};
@@ -85,13 +103,15 @@ Attack AnyAttack(const policy::PolicyConfig& config) {
     case 7:
       c.deadline = In(1, static_cast<int>(kUntil));
       return {"deadline", {c}};
+    case 8:
+      return {"one campaign after the other", Trickle(In(20, 50), 7)};
     default: {
       const int n = In(2, 60);
       Attack attack{std::to_string(n) + " campaigns", {}};
       c.tasks = Maybe(50) ? kEndless : In(5, 100);
       attack.campaigns.assign(n, c);
       if (c.tasks < kEndless) attack.campaigns.push_back(Campaign("bob"));
-      for (auto& one : attack.campaigns) one.priority = Maybe(80) ? 4 : In(1, 9);
+      for (auto& one : attack.campaigns) one.priority = Maybe(80) ? 4 : In(1, config.user_priority);
       return attack;
     }
   }
@@ -117,6 +137,27 @@ double SlotSecondsOfBob(Scenario s, const std::vector<CampaignSpec>& bobs, bool 
   Used used(s);
   Engine(s, {&used}).Run(kUntil);
   return used.of["bob"];
+}
+
+TEST(SharesTest, OneSmallCampaignAfterTheOtherBringsNoMoreThanALargeOne) {
+  std::vector<std::pair<std::string, policy::PolicyConfig>> configs;
+  for (const auto kind : {PolicyKind::kUsage, PolicyKind::kSla, PolicyKind::kLottery})
+    configs.emplace_back(ToString(kind), policy::PolicyConfig{.policy = kind});
+  for (const auto& preset : policy::Presets())
+    if (preset.name == "departments" || preset.name == "deadline-desk")
+      configs.emplace_back(preset.name, policy::ParseConfig(preset.rows).config);
+  for (auto& [name, config] : configs) {
+    Scenario s;
+    s.policy = config;
+    s.policy.canary_jobs = 1'000'000;
+    s.policy.sla_groups = {{"all", 100}};
+    s.cycle_s = 2;
+    ClusterSpec c;
+    c.name = "c", c.slots = 50, c.ratio = "none";
+    s.clusters.push_back(c);
+    const double without = SlotSecondsOfBob(s, {Campaign("bob")}, false);
+    EXPECT_LT(SlotSecondsOfBob(s, Trickle(10, 2), false), 1.12 * without) << name;
+  }
 }
 
 RC_GTEST_PROP(SharesProperty, NoKeyOfAJdlAndNoSplittingRaisesTheShareOfItsUser, ()) {

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "policy/lottery_rank.h"
 #include "policy/own_order.h"
+#include "policy/tests_ahead.h"
 #include "policy/usage_summary.h"
 
 namespace cigri::policy {
@@ -29,6 +30,9 @@ class Comparer {
     const CampaignAllocation* a = Find(winner);
     const CampaignAllocation* b = Find(loser);
     if (a == nullptr || b == nullptr) return "";
+    const auto tests = TestsAhead(alloc_);
+    if (tests[a - alloc_.campaigns.data()] && !tests[b - alloc_.campaigns.data()])
+      return "test campaigns go first";
     const std::string by_tier = Tier(*a->row, *b->row);
     return by_tier.empty() ? ByPolicy(*a, *b, cluster) : by_tier;
   }
@@ -43,7 +47,6 @@ class Comparer {
   // What goes before every policy (decide.cc).
   std::string Tier(const Campaign& a, const Campaign& b) const {
     const PolicyConfig& config = alloc_.config;
-    if (config.test_first && a.test != b.test) return a.test ? "test campaigns go first" : "";
     if (a.cls != b.cls && a.cls == "urgent") return "it is urgent";
     if (a.cls != b.cls && b.cls == "scavenger") return "scavengers take what others leave";
     if (config.strict_priority && a.priority > b.priority)

@@ -125,11 +125,10 @@ constexpr int kAnywhere = -1;  // in place of a cluster
 class Parties {
  public:
   Parties(AllocationState& alloc, Dealer& dealer) : alloc_(alloc), dealer_(dealer) {
-    std::map<std::string, int> index;
     for (std::size_t u = 0; u < dealer.units().size(); ++u) {
       const CampaignAllocation& head = alloc.campaigns[dealer.units()[u].head()];
       const auto key = alloc.config.aggregate == Aggregate::kNone ? std::to_string(u) : Key(head);
-      const auto [it, fresh] = index.try_emplace(key, static_cast<int>(parties_.size()));
+      const auto [it, fresh] = index_.try_emplace(key, static_cast<int>(parties_.size()));
       if (fresh) parties_.push_back({{}, WeightOf(head)});
       parties_[it->second].units.push_back(static_cast<int>(u));
       of_unit_.push_back(it->second);
@@ -137,8 +136,22 @@ class Parties {
   }
 
   std::size_t size() const { return parties_.size(); }
+  /// The party that a campaign counts for which is not served now, -1 = none.
+  int PartyOf(const CampaignAllocation& c) const {
+    if (alloc_.config.aggregate == Aggregate::kNone) return -1;
+    const auto it = index_.find(Key(c));
+    return it == index_.end() ? -1 : it->second;
+  }
   const std::vector<int>& units(std::size_t p) const { return parties_[p].units; }
   double weight(std::size_t p) const { return parties_[p].weight; }
+
+  /// By campaigns that are over.
+  double UsedBefore(std::size_t p, const UsageSummary& used) const {
+    const CampaignAllocation& c = alloc_.campaigns[dealer_.units()[parties_[p].units[0]].head()];
+    const auto it = used.window_over.find(Key(c));
+    return alloc_.config.aggregate == Aggregate::kNone || it == used.window_over.end() ? 0
+                                                                                       : it->second;
+  }
 
   /// Those that may take on a cluster, or kAnywhere, which is dealt from now on.
   std::vector<int> Open(int cluster) {
@@ -197,6 +210,7 @@ class Parties {
   AllocationState& alloc_;
   Dealer& dealer_;
   std::vector<Party> parties_;
+  std::map<std::string, int> index_;
   std::vector<int> of_unit_;
   int cluster_ = 0;
   std::vector<std::priority_queue<Turn, std::vector<Turn>, std::greater<>>> turns_;
@@ -220,13 +234,22 @@ std::vector<LotteryRank> Ranks(const AllocationState& alloc, const Dealer& deale
   const PolicyConfig& config = alloc.config;
   std::vector<LotteryRank> ranks(parties.size());
   double all_used = 0, all_held = 0;
+  std::vector<int> party_of(alloc.campaigns.size(), -1);
+  for (std::size_t p = 0; p < parties.size(); ++p)
+    for (const int u : parties.units(p))
+      for (const int i : dealer.units()[u].campaigns) party_of[i] = static_cast<int>(p);
+  // What it holds in campaigns that want nothing more counts too, and what it used in those that
+  // are over: else a new campaign draws as if its user had nothing.
+  for (std::size_t i = 0; i < party_of.size(); ++i) {
+    const CampaignAllocation& c = alloc.campaigns[i];
+    const bool elsewhere = party_of[i] < 0 && c.row->cls != "scavenger";
+    const int p = elsewhere ? parties.PartyOf(c) : party_of[i];
+    if (p < 0) continue;
+    ranks[p].used += usage_summary.window[i];
+    ranks[p].held += PowerHeld(alloc, c);
+  }
   for (std::size_t p = 0; p < parties.size(); ++p) {
-    for (const int u : parties.units(p)) {
-      for (const int i : dealer.units()[u].campaigns) {
-        ranks[p].used += usage_summary.window[i];
-        ranks[p].held += PowerHeld(alloc, alloc.campaigns[i]);
-      }
-    }
+    ranks[p].used += parties.UsedBefore(p, usage_summary);
     all_used += ranks[p].used, all_held += ranks[p].held;
   }
   for (std::size_t p = 0; p < parties.size(); ++p) {

@@ -3,12 +3,11 @@
 #include <cmath>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "policy/own_order.h"
-#include "policy/policies/lags.h"
 #include "policy/policies/claims.h"
 #include "policy/policies/fairtree.h"
+#include "policy/policies/lags.h"
 #include "policy/policies/policies.h"
 #include "policy/policies/shares.h"
 
@@ -20,7 +19,8 @@ class Fairshare : public Policy {
   void Serve(AllocationState& alloc, const std::vector<int>& campaigns,
              Context& context) const override {
     auto claims = MakeClaims(alloc, UserUnits(alloc, campaigns));
-    if (alloc.config.parallel_campaigns <= 0) AddHeldElsewhere(alloc, claims);
+    MakeParties(
+        alloc, [](const auto& c) { return UserKey(c.project, c.row->user); }, claims);
     std::vector<int> heads;
     for (const auto& c : claims) heads.push_back(c.unit.head());
     // What scavengers get, nobody else wanted.
@@ -46,30 +46,15 @@ class Fairshare : public Policy {
   // not starve a large one.
   static void GiveOldest(AllocationState& alloc, std::vector<Claim>& claims) {
     constexpr double kPart = 0.1;
+    const bool places = GivesPlaces(alloc);
     for (auto& claim : claims) {
-      if (claim.unit.campaigns.size() < 2 || claim.target < 2 || claim.target <= claim.held)
-        continue;
+      const double missing = Missing(claim, places);
+      if (claim.unit.campaigns.size() < 2 || claim.target < 2 || missing <= 0) continue;
       const int i = OldestOf(alloc, claim.unit);
       if (i < 0) continue;
       const double due = std::ceil(claim.target * kPart) - alloc.campaigns[i].held_slots;
-      if (due > 0) claim.held += TakeUnit(alloc, {{i}}, std::min(due, claim.target - claim.held));
-    }
-  }
-
-  // What a user holds counts for him, also of campaigns that want nothing more: else he would get
-  // his share again for the next one. What scavengers hold, nobody else wanted.
-  static void AddHeldElsewhere(const AllocationState& alloc, std::vector<Claim>& claims) {
-    std::unordered_map<std::string, double> held;
-    for (const auto& c : alloc.campaigns)
-      if (c.held_slots > 0 && c.row->cls != "scavenger")
-        held[UserKey(c.project, c.row->user)] += c.held_slots;
-    for (auto& claim : claims) {
-      const CampaignAllocation& head = alloc.campaigns[claim.unit.head()];
-      if (head.row->cls == "scavenger") continue;
-      const auto it = held.find(UserKey(head.project, head.row->user));
-      const double all = it == held.end() ? 0 : it->second;
-      claim.want += all - claim.held;
-      claim.held = all;
+      if (due <= 0) continue;
+      (places ? claim.queued : claim.held) += TakeUnit(alloc, {{i}}, std::min(due, missing));
     }
   }
 };

@@ -15,7 +15,7 @@ double LargestJob(const AllocationState& alloc, const std::vector<Claim>& claims
     for (const int i : claim.unit.campaigns) {
       const CampaignAllocation& c = alloc.campaigns[i];
       if (c.placements_begin == c.placements_end) continue;
-      most = std::max(most, LengthOf(*c.row) * alloc.placements[c.placements_begin].slots);
+      most = std::max(most, MeanOf(*c.row) * alloc.placements[c.placements_begin].slots);
     }
   return most > 0 ? most : std::numeric_limits<double>::max();
 }
@@ -78,7 +78,7 @@ LagKeeper::LagKeeper(const AllocationState& alloc, const std::vector<Claim>& cla
 
 double LagKeeper::HeldBy(const Member& member) const {
   double slots = 0;
-  for (const int i : member.campaigns) slots += alloc_.campaigns[i].held_slots;
+  for (const int i : member.campaigns) slots += alloc_.campaigns[i].used_slots();
   return slots;
 }
 
@@ -107,7 +107,7 @@ void LagKeeper::Begin(const std::vector<Claim>& claims, const std::vector<Leaf>&
     Member& member = members_[i];
     member.held = HeldBy(member);
     member.lag->share += leaves[i].share;
-    member.lag->want += claims[i].held + Reach(member.campaigns);
+    member.lag->want += claims[i].held + claims[i].queued + Reach(member.campaigns);
   }
 }
 

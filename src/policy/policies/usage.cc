@@ -1,6 +1,7 @@
 // Policies by recent usage: usage (GRID-11..19) and sla (GRID-37..45).
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "policy/policies/claims.h"
 #include "policy/policies/policies.h"
@@ -15,23 +16,34 @@ void SortByUsage(std::vector<Claim>& claims) {
                    [](const Claim& a, const Claim& b) { return a.usage < b.usage; });
 }
 
-// GRID-25: a group gets the weight of one, whoever is in it; its members share that. Under policy
-// sla in each of its groups.
+// Who shares one weight under `aggregate`, by name.
+std::string NameOf(const AllocationState& alloc, const CampaignAllocation& c) {
+  switch (alloc.config.aggregate) {
+    case Aggregate::kLevel:
+      return std::to_string(c.row->priority);
+    case Aggregate::kProject:
+      return c.project;
+    default:
+      return c.row->user;
+  }
+}
+
+// GRID-25: a group gets the weight of one, whoever is in it; its members share that, and what one
+// holds counts for all. Under policy sla in each of its groups.
+PartyKey PartyOf(const AllocationState& alloc, bool sla) {
+  return [&alloc, sla](const CampaignAllocation& c) {
+    return (sla ? c.row->sla_group : "") + '\n' + NameOf(alloc, c);
+  };
+}
+
 void AggregateClaims(const AllocationState& alloc, std::vector<Claim>& claims, bool sla) {
   const auto kind = alloc.config.aggregate;
   if (kind == Aggregate::kNone) return;
-  auto key = [&](const Claim& claim) {
-    const CampaignAllocation& c = alloc.campaigns[claim.unit.head()];
-    if (kind == Aggregate::kLevel) return std::to_string(c.row->priority);
-    return kind == Aggregate::kUser ? c.row->user : c.project;
-  };
-  auto place = [&](const Claim& claim) {
-    return std::pair(sla ? alloc.campaigns[claim.unit.head()].row->sla_group : "", key(claim));
-  };
-  std::map<std::pair<std::string, std::string>, double> sum;
-  for (const auto& c : claims) sum[place(c)] += c.weight;
+  MakeParties(alloc, PartyOf(alloc, sla), claims);
+  std::map<int, double> sum;
+  for (const auto& c : claims) sum[c.party] += c.weight;
   for (auto& c : claims) {
-    const std::string name = key(c);
+    const std::string name = NameOf(alloc, alloc.campaigns[c.unit.head()]);
     double group = c.weight;  // of a level: its own weight
     if (kind == Aggregate::kUser) {
       const auto it = alloc.config.user_weights.find(name);
@@ -40,7 +52,32 @@ void AggregateClaims(const AllocationState& alloc, std::vector<Claim>& claims, b
       const auto it = alloc.config.projects.find(name);
       group = it == alloc.config.projects.end() ? 1 : it->second.share;
     }
-    c.weight = group * c.weight / sum[place(c)];
+    c.weight = group * c.weight / sum[c.party];
+  }
+}
+
+// What those used who share a weight with a claim, in campaigns that are over or not served now.
+void AddUsageElsewhere(const AllocationState& alloc, const UsageSummary& used, bool sla,
+                       std::vector<Claim>& claims) {
+  if (alloc.config.aggregate == Aggregate::kNone) return;
+  const PartyKey key = PartyOf(alloc, sla);
+  std::vector<bool> served(alloc.campaigns.size(), false);
+  std::map<int, double> weights;
+  for (const auto& c : claims) {
+    weights[c.party] += c.weight;
+    for (const int i : c.unit.campaigns) served[i] = true;
+  }
+  std::unordered_map<std::string, double> elsewhere;
+  for (std::size_t i = 0; i < served.size(); ++i)
+    if (!served[i] && used.window[i] > 0 && alloc.campaigns[i].row->cls != "scavenger")
+      elsewhere[key(alloc.campaigns[i])] += used.window[i];
+  for (auto& c : claims) {
+    const CampaignAllocation& head = alloc.campaigns[c.unit.head()];
+    const auto part = elsewhere.find(key(head));
+    const auto over = used.window_over.find(NameOf(alloc, head));
+    c.usage += ((part == elsewhere.end() ? 0 : part->second) +
+                (over == used.window_over.end() ? 0 : over->second)) /
+               weights[c.party];
   }
 }
 
@@ -74,6 +111,7 @@ class UsageShares : public Policy {
     AggregateClaims(alloc, claims, false);
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
+    AddUsageElsewhere(alloc, context.usage_summary, false, claims);
     SetTargets(engines, claims);
     SortByUsage(claims);
     Give(alloc, claims);
@@ -88,6 +126,7 @@ class Sla : public Policy {
     AggregateClaims(alloc, claims, true);
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
+    AddUsageElsewhere(alloc, context.usage_summary, true, claims);
     const auto targets = GroupTargets(alloc, engines, claims);
     for (const auto& [name, target] : targets) Divide(alloc, name, target, claims);
     SortByUsage(claims);
@@ -128,15 +167,11 @@ class Sla : public Policy {
   static void Divide(const AllocationState& alloc, const std::string& name, double target,
                      std::vector<Claim>& claims) {
     std::vector<Claim*> members;
-    std::vector<double> weights, caps;
-    for (auto& c : claims) {
-      if (GroupOf(alloc, c) != name) continue;
-      members.push_back(&c), weights.push_back(c.weight), caps.push_back(c.want);
-    }
-    const auto ideals = WaterFill(target, weights, caps);
+    for (auto& c : claims)
+      if (GroupOf(alloc, c) == name) members.push_back(&c);
+    const auto ideals = DivideTarget(target, members);
     // The rest goes round by the groups' numbers too: a group's weight is what it is to get.
     for (std::size_t i = 0; i < members.size(); ++i) {
-      members[i]->target = RoundUp(ideals[i]);
       members[i]->weight = std::max(1e-9, ideals[i]);
     }
   }
