@@ -174,7 +174,7 @@ ON CONFLICT (campaign_id, idx) DO NOTHING;
 -- name: RefundTasks
 -- returns: event_id int64
 -- Tasks of campaign $1 that failed on cluster $2, where the campaign is held now, lose no try and
--- are retried elsewhere. The answer: the events that no other task waits for.
+-- are retried elsewhere, if it has another. The answer: the events that no other task waits for.
 WITH failed AS (
     SELECT DISTINCT idx FROM done
     WHERE campaign_id = $1 AND cluster_id = $2 AND NOT counted AND exit_class = 'program'
@@ -186,7 +186,9 @@ WITH failed AS (
     RETURNING t.idx, t.event_id
 ), moved AS (
     INSERT INTO retry (campaign_id, idx, rank, avoid, why)
-    SELECT $1, idx, 0, ARRAY[$2::int], 'CANARY_FAILED' FROM back
+    SELECT $1, idx, 0, ARRAY(SELECT $2::int WHERE EXISTS (SELECT FROM campaign_clusters AS o
+        WHERE o.campaign_id = $1 AND o.cluster_id <> $2 AND o.left_at IS NULL)), 'CANARY_FAILED'
+    FROM back
     ON CONFLICT DO NOTHING
 )
 SELECT DISTINCT b.event_id FROM back AS b

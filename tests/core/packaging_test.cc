@@ -73,5 +73,14 @@ TEST(PackagingTest, WhoOpensTheLogsRotatesThem) {
   }
 }
 
+// systemd gives a service up that ends five times within ten seconds.
+TEST(PackagingTest, AServiceThatIsStartedAgainIsNeverGivenUp) {
+  for (const char* unit : {"almighty", "api", "localcluster@"}) {
+    const std::string text = Text("systemd/cigri-" + std::string(unit) + ".service.in");
+    ASSERT_NE(text.find("Restart=always"), std::string::npos) << unit;
+    EXPECT_LT(text.find("StartLimitIntervalSec=0\n"), text.find("[Service]")) << unit;
+  }
+}
+
 }  // namespace
 }  // namespace cigri

@@ -524,6 +524,22 @@ TEST_F(StatusUpdatesPgTest, AMissingCommandIsHeldAfterItsCanaryJobsAndCostsNoTry
   EXPECT_EQ(State(campaign), "in_treatment") << "its user answered: more canary jobs may run";
 }
 
+// They waited for two minutes for another cluster, after their user had answered.
+TEST_F(StatusUpdatesPgTest, WithoutAnotherClusterTheTasksOfAHeldOneAvoidNone) {
+  for (const int clusters : {1, 2}) {
+    if (clusters == 1) GivenClusters(2);
+    const auto campaign = GivenCampaign({.ntasks = 4000, .max_tries = 1, .clusters = clusters});
+    std::vector<StatusUpdate> updates;
+    for (const auto job : GivenLive(campaign, 1, 10)) updates.push_back(Ended(job, 127 << 8));
+    Apply(updates);
+    Update({campaign});
+    EXPECT_EQ(Count("retry WHERE campaign_id = " + std::to_string(campaign) + " AND avoid = '" +
+                    (clusters == 1 ? "{}" : "{1}") + "'"),
+              10)
+        << clusters;
+  }
+}
+
 // The longer canary jobs run the more may follow them: these may fail when the placement is held.
 TEST_F(StatusUpdatesPgTest, WhatFailsAfterTheCanaryJobsCostsNoTryEither) {
   GivenClusters(2);
