@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "policy/policies/fairtree.h"
-#include "policy/policies/shares.h"
+#include "policy/fairtree.h"
+#include "policy/shares.h"
 #include "policy/usage_summary.h"
 
 namespace cigri::policy {

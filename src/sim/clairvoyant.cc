@@ -7,7 +7,7 @@
 #include <limits>
 #include <tuple>
 
-#include "policy/policies/fairtree.h"
+#include "policy/fairtree.h"
 #include "sim/impl.h"
 #include "sim/random.h"
 

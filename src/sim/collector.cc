@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 #include "sim/report.h"
 
 namespace cigri::sim {

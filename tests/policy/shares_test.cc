@@ -1,5 +1,5 @@
 // usage, sla, fairshare and the arithmetic below them.
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 #include <gtest/gtest.h>
 

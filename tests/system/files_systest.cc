@@ -53,7 +53,7 @@ clusters/alpha/state.db 600 root:root
 clusters/alpha/state.db-shm 600 root:root
 clusters/alpha/state.db-wal 600 root:root
 conninfo 644 root:root
-grid.json 644 root:root
+grid.json 600 root:root
 log 750 root:postgres
 log/grid.log 640 root:root
 log/postgresql.log 640 postgres:postgres
@@ -66,6 +66,7 @@ run/almighty.N.lock 600 root:root
 run/alpha.grid 600 root:root
 run/alpha.sock 666 root:root
 run/api.sock 666 root:root
+run/logs.lock 600 root:root
 run/services.lock 600 root:root
 services 644 root:root
 )";
@@ -92,7 +93,7 @@ clusters/alpha/state.db 600 nobody:nogroup
 clusters/alpha/state.db-shm 600 nobody:nogroup
 clusters/alpha/state.db-wal 600 nobody:nogroup
 conninfo 644 nobody:nogroup
-grid.json 644 nobody:nogroup
+grid.json 600 nobody:nogroup
 log 750 nobody:nogroup
 log/grid.log 640 nobody:nogroup
 log/postgresql.log 640 nobody:nogroup
@@ -105,6 +106,7 @@ run/almighty.N.lock 600 nobody:nogroup
 run/alpha.grid 600 nobody:nogroup
 run/alpha.sock 600 nobody:nogroup
 run/api.sock 600 nobody:nogroup
+run/logs.lock 600 nobody:nogroup
 run/services.lock 600 nobody:nogroup
 services 644 nobody:nogroup
 )";

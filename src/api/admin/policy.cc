@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "core/text.h"
 #include "policy/config.h"
-#include "policy/policies/fairtree.h"
+#include "policy/fairtree.h"
 
 namespace cigri::api {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "policy/policies/shares.h"
 #include "policy/policy.h"
+#include "policy/shares.h"
 
 namespace cigri::policy {
 namespace {

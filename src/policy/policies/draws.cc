@@ -9,7 +9,7 @@
 #include <numeric>
 #include <queue>
 
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 namespace cigri::policy {
 

@@ -4,12 +4,12 @@
 #include <map>
 #include <tuple>
 
+#include "policy/fairtree.h"
 #include "policy/own_order.h"
 #include "policy/policies/claims.h"
-#include "policy/policies/fairtree.h"
 #include "policy/policies/lags.h"
 #include "policy/policies/policies.h"
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 namespace cigri::policy {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 namespace cigri::policy {
 namespace {

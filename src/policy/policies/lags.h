@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/fairtree.h"
 #include "policy/policies/claims.h"
-#include "policy/policies/fairtree.h"
 
 namespace cigri::policy {
 

@@ -5,7 +5,7 @@
 
 #include "policy/policies/claims.h"
 #include "policy/policies/policies.h"
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 namespace cigri::policy {
 namespace {

@@ -1,11 +1,11 @@
-#include "policy/policies/fairtree.h"
+#include "policy/fairtree.h"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 namespace cigri::policy {
 namespace {

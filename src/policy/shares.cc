@@ -1,4 +1,4 @@
-#include "policy/policies/shares.h"
+#include "policy/shares.h"
 
 #include <algorithm>
 #include <cmath>
