@@ -141,8 +141,9 @@ bool IsProgramOfGrid(pid_t pid, const std::string& name) {
   const bool deleted =
       path.size() > gone.size() && path.compare(path.size() - gone.size(), gone.size(), gone) == 0;
   if (deleted) path.resize(path.size() - gone.size());
+  // An installation that replaces it gives it another ending for a moment.
   const fs::path program = path;
-  return program.filename() == name &&
+  return StartsWith(program.filename().string() + ".", name + ".") &&
          (deleted || fs::exists(program.parent_path() / "almighty", failed));
 }
 

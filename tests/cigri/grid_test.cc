@@ -69,7 +69,7 @@ class GridTest : public ::testing::TestWithParam<const char*> {
   pid_t PidOf(const std::string& name) {
     for (const auto& process : embedded::GridProcesses(home))
       if (process.name == name) return process.pid;
-    return 0;
+    throw std::runtime_error("no " + name + " runs");  // 0 would be all of ours, for kill()
   }
   // A killed process keeps its locks until it is gone.
   static void KillAndSee(pid_t pid) {
