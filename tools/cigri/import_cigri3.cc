@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "core/counters.h"
 #include "core/error.h"
+#include "core/limits.h"
 #include "core/pluralize.h"
 #include "core/text.h"
 #include "db/counters.h"
@@ -139,7 +140,7 @@ class Import {
       if (severity != "low" && severity != "medium" && severity != "high") continue;
       to_.Exec(sql::kSubscribe, row.grid_user, row.type == "mail" ? "mail" : "jabber",
                row.identity.value_or(""), severity, std::optional<std::int64_t>(), "",
-               std::optional<int>());
+               std::optional<int>(), limits::kSubscriptions.value);
       ++counts_.notifications;
     }
   }
