@@ -42,8 +42,8 @@ class SimulationPgTest : public test::RowsTest {
   }
   void TearDown() override {
     almighties_.clear();
-    test::sessions::End();
-    RowsTest::TearDown();
+    test::sessions::End();  // from here on a statement that waits for its answer finds no server
+    PgTest::TearDown();
     test::world::End();
   }
   std::string Before() const override { return test::sessions::kClockSql; }
@@ -129,6 +129,7 @@ class SimulationPgTest : public test::RowsTest {
     EXPECT_EQ(site.Successes().size(), static_cast<std::size_t>(kTasks));
     EXPECT_EQ(sessions::StaleWrites(), 0) << "written under an epoch that was over";
     ExpectConservation(campaign);
+    ExpectClassesOfEvents();
     world::SleepFor(seconds(60));
     EXPECT_TRUE(world::Settled()) << "a thread goes on after its process";
     if (const char* file = std::getenv("CIGRI_TRACE")) {

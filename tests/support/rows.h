@@ -19,12 +19,15 @@ class RowsTest : public PgTest {
  protected:
   /// Events that the modules raised have the class that docs/events.md gives their codes: by it the
   /// notifier, the API and nikita know what they are.
-  void TearDown() override {
+  void ExpectClassesOfEvents() {
     for (const auto& row : Sql("SELECT DISTINCT code, class::text FROM events"))
       for (const auto& known : kEventCodes) {
         if (known.code != row[0].as<std::string>()) continue;
         EXPECT_EQ(row[1].as<std::string>(), known.cls == "task" ? "job" : known.cls) << known.code;
       }
+  }
+  void TearDown() override {
+    ExpectClassesOfEvents();
     PgTest::TearDown();
   }
   void GivenClusters(int n) {
