@@ -51,7 +51,8 @@ TEST(ConfigTest, AFileInTheFolderThatWeAreInIsNotTaken) {
 TEST(ConfigTest, EachValueThatAProgramReadsAsANumberIsLookedAtBefore) {
   const std::string checked = FileText(kRoot / "src/core/config_check.cc");
   const std::regex call(R"(Get(Int|Double|Bool)\(\s*"([A-Z_]+)\")");
-  int calls = 0;
+  const std::regex whole(R"r(GetInt\(\s*"([A-Z_]+)",[^,()]*(?:,\s*(\d+))?(?:,\s*(\d+))?\))r");
+  int calls = 0, bounds = 0;
   for (const char* folder : {"src", "tools"})
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
       if (entry.path().extension() != ".cc") continue;
@@ -59,8 +60,18 @@ TEST(ConfigTest, EachValueThatAProgramReadsAsANumberIsLookedAtBefore) {
       for (std::sregex_iterator it(text.begin(), text.end(), call), end; it != end; ++it, ++calls)
         EXPECT_NE(checked.find("\"" + (*it)[2].str() + "\""), std::string::npos)
             << entry.path() << " reads " << (*it)[2];
+      // The same bounds as there: 0 and any when the call names none.
+      for (std::sregex_iterator it(text.begin(), text.end(), whole), end; it != end;
+           ++it, ++bounds) {
+        const auto least = (*it)[2].matched ? (*it)[2].str() : "0",
+                   most = (*it)[3].matched ? (*it)[3].str() : "kAny";
+        EXPECT_NE(checked.find("{\"" + (*it)[1].str() + "\", " + least + ", " + most + "}"),
+                  std::string::npos)
+            << entry.path() << ": " << (*it)[0];
+      }
     }
   EXPECT_GT(calls, 15);
+  EXPECT_GT(bounds, 12);
   EXPECT_NO_THROW(CheckValues(Config::LoadFile(kRoot / "systemd/cigri.conf")));
   EXPECT_THROW(CheckValues(Config::Parse("LEADER_TERM = \"20000000000\"", "f")), Fatal);
 }
