@@ -239,7 +239,10 @@ void EndByScript(RemoteJob* job, int wait_status) {
   job->state = RemoteState::kEnded;
   job->cause = EndCause::kExited;
   job->wait_status = wait_status;
-  if (wait_status == kExitBadDirectory << 8) {
+  if (wait_status == kExitCommandLost << 8) {
+    job->cause = EndCause::kLaunchFailed;
+    job->message = "its node could not decode the command: has it base64 and gzip, and memory?";
+  } else if (wait_status == kExitBadDirectory << 8) {
     job->cause = EndCause::kBadDirectory;
     job->message = "the working directory is not there, or may not be entered";
   } else if (wait_status == kExitBadOutput << 8) {

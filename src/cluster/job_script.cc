@@ -21,6 +21,10 @@ const std::map<std::string, std::string>& ElementVariables() {
   return variables;
 }
 
+// Behind each command. A job that is killed while it begins, or a node without base64, may decode
+// nothing or half of it: nothing of that may run, since an empty command succeeds.
+constexpr char kCommandEnd[] = "#end of command";
+
 // OAR gives a node file, one line per resource, and the user's own environment.
 constexpr char kOarPart[] = R"sh(rid=$OAR_JOB_ID
 CIGRI_NODE_FILE=$OAR_NODE_FILE
@@ -210,12 +214,16 @@ cd "$directory" 2>/dev/null || die 213 "no directory $directory on $node"
 CIGRI_WORKDIR=$PWD CIGRI_WORKING_DIRECTORY=$PWD CIGRI_NODEFILE=$CIGRI_NODE_FILE
 export CIGRI_WORKDIR CIGRI_WORKING_DIRECTORY CIGRI_NODE_FILE CIGRI_NODEFILE
 case $5 in
-z) c=$(printf %s "$6" | base64 -d | gzip -dc; printf x) ;;
-*) c=$(printf %s "$6" | base64 -d; printf x) ;;
+z) c=$(printf %s "$6" | base64 -d | gzip -dc) ;;
+*) c=$(printf %s "$6" | base64 -d) ;;
+esac
+case $c in
+*"$commandend") c=${c%"$commandend"} ;;
+*) die 210 "cannot decode the command on $node" ;;
 esac
 trap : HUP INT TERM USR1 USR2 XCPU
 if [ -z "$ckpt" ]; then
-  run $shell -c "$setup${c%x}" sh <"/dev/null" >"$out.out" 2>"$out.err"
+  run $shell -c "$setup$c" sh <"/dev/null" >"$out.out" 2>"$out.err"
   rc=$?
 else
   saved= helpers= asked_at= costs=$folder/${outdir%/*}/checkpoint_s
@@ -223,7 +231,7 @@ else
   {
     trap : USR1 USR2
     run $shell -c "trap : $ckpt${others:+; trap '' $others}
-$setup${c%x}" sh
+$setup$c" sh
   } <"/dev/null" >"$out.out" 2>"$out.err" &
   child=$!
   trap 'asked; pass' "$ckpt"
@@ -357,14 +365,16 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
                               (settings.records ? RecordFolder(batch.tag, "$(($1/500))") : "") +
                               "\n";
   const std::string one =
-      Exports(batch) + (group ? "nodes=\n" : "") + "out= record= measured= together=" +
-      flag(settings.kind == ScriptSettings::Kind::kOar) + " plain_exit=" +
-      flag(group || settings.kind == ScriptSettings::Kind::kGridEngine) +
+      Exports(batch) + (group ? "nodes=\n" : "") +
+      "out= record= measured= together=" + flag(settings.kind == ScriptSettings::Kind::kOar) +
+      " plain_exit=" + flag(group || settings.kind == ScriptSettings::Kind::kGridEngine) +
       " ckpt=" + (checkpoint ? checkpoint->signal : "") +
       " ckptn=" + (checkpoint ? std::to_string(checkpoint->number) : "") +
-      " warned=" + WarnsOfEnds(settings) + NoticesOf(settings, checkpoint ? checkpoint->signal : "") +
-      "\nperl=" + ShellQuote(kPerl) + "\nshell=" + ShellQuote(shell) + "\nsetup=" +
-      ShellQuote(setup) + "\ndirectory=" + HomeWord(batch.directory) +
+      " warned=" + WarnsOfEnds(settings) +
+      NoticesOf(settings, checkpoint ? checkpoint->signal : "") +
+      "\ncommandend=" + ShellQuote(kCommandEnd) + "\nperl=" + ShellQuote(kPerl) +
+      "\nshell=" + ShellQuote(shell) + "\nsetup=" + ShellQuote(setup) +
+      "\ndirectory=" + HomeWord(batch.directory) +
       "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") + "\n" + records + kRunPart;
   const std::string begin = parts.at(settings.kind) + std::string("group=\n");
   if (!group) return begin + one;
@@ -385,11 +395,12 @@ std::vector<std::string> JobArguments(const Batch& batch) {
 }
 
 std::string ElementArguments(const Element& element, int index) {
+  const std::string command = element.command + kCommandEnd;
   // Compressing costs the job a process: only where the line would not fit otherwise.
-  const bool big = element.command.size() > 48 << 10;
+  const bool big = command.size() > 48 << 10;
   return std::to_string(index) + " " + std::to_string(element.job_id) + " " +
          std::to_string(element.task_index) + " " + std::to_string(element.attempt) +
-         (big ? " z " + Base64(Gzip(element.command)) : " b " + Base64(element.command));
+         (big ? " z " + Base64(Gzip(command)) : " b " + Base64(command));
 }
 
 std::string Gzip(std::string_view bytes) {

@@ -9,6 +9,8 @@ namespace cigri::cluster {
 
 // Exit codes of the script itself, for what the schedulers would not notice: Slurm runs a job whose
 // directory is missing in /tmp and calls it completed.
+/// The command could not be decoded where the job runs. It has not begun.
+inline constexpr int kExitCommandLost = 210;
 /// The program has ended after it was asked for a checkpoint, before its walltime or an eviction.
 inline constexpr int kExitSavedBeforeWalltime = 211;
 inline constexpr int kExitSavedBeforeEviction = 212;

@@ -131,6 +131,12 @@ void Set(jdl::Document& doc, const std::string& key, const std::string& value, F
   root["policy"] = std::move(rows);
 }
 
+// The name of a cluster or campaign; `none` where it has none, or one that is refused later.
+std::string NameOf(const json& item, const std::string& none) {
+  const auto name = item.find("name");
+  return name != item.end() && name->is_string() ? name->get<std::string>() : none;
+}
+
 // Whether a cluster is left that has what the campaign needs: its own list, its resource class.
 bool MayRun(const json& campaign, const json& clusters) {
   if (campaign.contains("clusters") && campaign["clusters"].empty()) return false;
@@ -152,13 +158,13 @@ void Forget(json& campaigns, const json& clusters, const std::string& cluster,
       if (c.contains(key) && c[key].is_array())
         c[key].erase(std::remove(c[key].begin(), c[key].end(), cluster), c[key].end());
     if (MayRun(c, clusters)) continue;
-    const std::string gone = c.value("name", "");
+    const std::string gone = NameOf(c, "");
     for (json& other : campaigns)
       if (other.is_object() && other.contains("after") && other["after"].is_array())
         other["after"].erase(std::remove(other["after"].begin(), other["after"].end(), gone),
                              other["after"].end());
-    scenario.notes.push_back("campaign " + c.value("name", std::to_string(i)) + " may run on " +
-                             cluster + " alone: left out");
+    scenario.notes.push_back("campaign " + NameOf(c, std::to_string(i)) + " may run on " + cluster +
+                             " alone: left out");
     campaigns.erase(--i);
   }
 }
@@ -169,7 +175,7 @@ void Without(jdl::Document& doc, const std::string& name, Scenario& scenario, Fa
   if (list.is_array())
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (!list[i].is_object()) continue;
-      names.push_back(list[i].value("name", "cluster" + std::to_string(i + 1)));
+      names.push_back(NameOf(list[i], "cluster" + std::to_string(i + 1)));
       if (names.back() != name) continue;
       list.erase(i);
       return Forget(doc.root["campaigns"], list, name, scenario);

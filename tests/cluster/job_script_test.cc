@@ -84,6 +84,32 @@ TEST_F(JobScriptTest, ACommandIsReadOnceWhateverItHolds) {
   }
 }
 
+// Seen on a real Slurm: a job was deleted while its script began, which decoded nothing, ran that,
+// and had succeeded.
+TEST_F(JobScriptTest, ACommandThatCannotBeDecodedWholeIsNotRun) {
+  const std::string path = std::getenv("PATH");
+  for (const char* decoder : {"exit 1", "kill $$", "exec head -c 10"})
+    for (const std::string tool : {"base64", "gzip"}) {
+      fs::create_directories(home_ / "bin");
+      std::ofstream(home_ / "bin" / tool) << "#!/bin/sh\n" << decoder << "\n";
+      fs::permissions(home_ / "bin" / tool, fs::perms::owner_all);
+      auto batch = BatchOf({"touch $HOME/ran" + (tool == "gzip" ? std::string(60'000, '\n') : "")});
+      batch.tag += RandomHex(4);
+      setenv("PATH", ((home_ / "bin").string() + ":" + path).c_str(), 1);
+      EXPECT_EQ(Run(batch), kExitCommandLost << 8) << tool << ": " << decoder;
+      setenv("PATH", path.c_str(), 1);
+      fs::remove_all(home_ / "bin");
+      EXPECT_FALSE(fs::exists(home_ / "ran"));
+      ASSERT_TRUE(Record(batch));
+      EXPECT_EQ(Record(batch)->wait_status, kExitCommandLost << 8) << "no success";
+      EXPECT_NE(Out(batch, 0, Stream::kStderr).find("cannot decode the command"),
+                std::string::npos);
+    }
+  RemoteJob job;
+  EndByScript(&job, kExitCommandLost << 8);
+  EXPECT_EQ(job.cause, EndCause::kLaunchFailed) << "not the user's failure";
+}
+
 TEST_F(JobScriptTest, InputsAndOutputsTravelAroundTheCommand) {
   const auto settings = TransferSettings::From({{"transfer_folder", home_ / "node"}});
   auto batch = BatchOf({"echo {} >out; cat in >>out; echo said", "exit 3", ":"});

@@ -155,7 +155,9 @@ TEST_P(RealSlurmTest, DeletionsAreReported) {
   EXPECT_EQ(slurm_->Kill(refs).failed.size(), 0u);
   const auto ends = Await(*slurm_, refs, 120s);
   ASSERT_TRUE(ends.all);
-  for (const auto& [index, job] : ends.jobs) EXPECT_EQ(job.cause, EndCause::kDeleted) << index;
+  for (const auto& [index, job] : ends.jobs)
+    EXPECT_EQ(job.cause, EndCause::kDeleted)
+        << index << ": " << job.wait_status.value_or(-1) << " " << job.message;
   // Deleted alone before it started, a task leaves no trace in slurmctld; in slurmdbd it may.
   for (const auto& ref : ends.missing) EXPECT_EQ(ref.index, 29);
 }

@@ -78,6 +78,12 @@ TEST(ScenarioTest, WhatIsNoScenarioIsRefusedWithoutACrash) {
         "{\"clusters\": [1], \"campaigns\": {}}", "{\"clusters\": [{\"local\": [3]}]}",
         "{\"policy\": []}", "{\"usage\": [[]]}", "\xff"})
     EXPECT_FALSE(Read(text).faults.empty()) << text;
+  // Seen by fuzz_scenario: a name that is no text, where clusters are left out.
+  const auto odd = R"({"clusters": [{"name": 1}, {"name": "k"}],
+    "campaigns": [{"name": 2, "clusters": ["k"]}]})";
+  const auto faults = test::FaultsOf(Read(odd, {.without = {"k"}}));
+  EXPECT_NE(faults.find("clusters[0].name"), faults.npos) << faults;
+  EXPECT_NE(faults.find("campaigns"), faults.npos) << faults;
 }
 
 TEST(ScenarioTest, ConfigurationsThatTheGridRefusesAreRefusedHere) {  // T-14

@@ -4,7 +4,6 @@
 
 #include "cluster/job_script.h"
 #include "core/text.h"
-#include "secrets/base64.h"
 
 namespace cigri::conformance {
 namespace {
@@ -13,7 +12,9 @@ namespace {
 std::optional<int> ExitCodeOf(const std::string& words) {
   const auto data = Split(words, ' ').at(5);
   for (int n = 0; n < 256; ++n)
-    if (data == Base64("exit " + std::to_string(n))) return n;
+    if (data ==
+        Split(cluster::ElementArguments({.command = "exit " + std::to_string(n)}, 0), ' ').at(5))
+      return n;
   return std::nullopt;
 }
 
