@@ -249,6 +249,10 @@ $setup$c" sh
     rc=$?
     kill -0 $child 2>/dev/null || break
   done
+  # It may have ended while the shell did what a signal asked for, which ended the wait.
+  wait $child 2>/dev/null
+  last=$?
+  [ $last = 127 ] || rc=$last
   [ -z "$helpers" ] || kill $helpers 2>/dev/null
   # It has ended on its own, when it had saved its work.
   [ -z "$asked_at" ] || [ "$rc" -ge 126 ] || {

@@ -492,6 +492,25 @@ TEST_F(CheckpointScriptTest, AProgramThatEndsWhenTheClusterSignalsWasEvicted) {
   EXPECT_EQ(Record(batch_)->wait_status, kExitSavedBeforeEviction << 8);
 }
 
+// What asks for the checkpoint takes its time: `wait` has ended by then, and not with the program.
+TEST_F(CheckpointScriptTest, AProgramThatEndsWhileItIsAskedEndsAsItDoes) {
+  settings_.cluster_signals = true;
+  const auto asked = home_ / "asked";
+  std::ofstream(home_ / "awk") << "#!/bin/sh\n: >" << asked.string() << "\nsleep 0.5\n";
+  fs::permissions(home_ / "awk", fs::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (home_.string() + ":" + path).c_str(), 1);
+  for (const auto& [code, status] : {std::pair{"0", 0}, {"3", kExitSavedBeforeEviction << 8}}) {
+    batch_.elements[0].command = "trap '' USR2; : >$READY; until [ -e " + asked.string() +
+                                 " ]; do sleep 0.02; done; exit " + code;
+    EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).wait_status, status);
+    ASSERT_TRUE(Record(batch_));
+    EXPECT_EQ(Record(batch_)->wait_status, status);
+    for (const char* left : {".cigri", "asked", "ready"}) fs::remove_all(home_ / left);
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
 TEST_F(CheckpointScriptTest, NearTheEndOfItsWalltimeItWasTheWalltime) {
   settings_.cluster_signals = true;
   batch_.walltime_s = 120;  // Slurm may signal a minute before the grace of a minute
