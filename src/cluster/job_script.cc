@@ -210,6 +210,9 @@ if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
     done
   }) 2>/dev/null
 fi
+# Their folder may be there, and read-only, or have no room for files.
+true 2>/dev/null >"$out.out" && true 2>/dev/null >"$out.err" ||
+  die 214 "cannot write below $folder on $node"
 cd "$directory" 2>/dev/null || die 213 "no directory $directory on $node"
 CIGRI_WORKDIR=$PWD CIGRI_WORKING_DIRECTORY=$PWD CIGRI_NODEFILE=$CIGRI_NODE_FILE
 export CIGRI_WORKDIR CIGRI_WORKING_DIRECTORY CIGRI_NODE_FILE CIGRI_NODEFILE

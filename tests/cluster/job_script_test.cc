@@ -621,6 +621,21 @@ TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsSaidAndNothingRuns) {
   EXPECT_FALSE(fs::exists(home_ / "ran"));
 }
 
+// As a folder that is read-only, or has no room for files, and was made before: root may write in
+// any.
+TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsNotTheProgramsFailure) {
+  auto batch = BatchOf({"touch $HOME/ran"});
+  for (const char* suffix : {".out", ".err"}) {
+    batch.tag += "2";
+    const auto stem = ".cigri/" + OutputPath(Ref(batch), Stream::kStdout);
+    fs::create_directories(home_ / (stem.substr(0, stem.size() - 4) + suffix));
+    EXPECT_EQ(Run(batch), kExitBadOutput << 8) << suffix;
+    ASSERT_TRUE(Record(batch));
+    EXPECT_EQ(Record(batch)->wait_status, kExitBadOutput << 8);
+    EXPECT_FALSE(fs::exists(home_ / "ran"));
+  }
+}
+
 TEST_F(JobScriptTest, ATermThatTheProgramSurvivesDoesNotLoseTheRecord) {
   const auto batch = BatchOf({"trap 'exit 5' TERM; kill -TERM $PPID; kill -TERM $$"});
   Run(batch);
