@@ -311,6 +311,23 @@ TEST_F(GroupScriptTest, AnEndIsSeenWhileTheJobRunsAndAKillLosesOnlyWhatRan) {
   EXPECT_FALSE(fs::exists(home_ / "third"));
 }
 
+// What the first start has not begun would be sent again when the job has ended.
+TEST_F(GroupScriptTest, ASecondStartEndsAfterTheFirst) {
+  const auto batch = GroupOf(
+      {"touch $HOME/first; until [ -e $HOME/go ]; do sleep 0.1; done", "echo x >>$HOME/second"});
+  auto first = std::async(std::launch::async, [&] { return RunGroup(batch); });
+  ASSERT_TRUE(test::Await([&] { return fs::exists(home_ / "first"); }));
+  auto second = std::async(std::launch::async, [&] { return RunGroup(batch); });
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(2500)), std::future_status::timeout);
+  std::ofstream(home_ / "go") << "";
+  EXPECT_EQ(first.get(), 0);
+  EXPECT_EQ(second.get(), kExitStartedBefore << 8);
+  EXPECT_EQ(Contents(home_ / "second"), "x\n");
+  const auto whole = Whole(RemoteState::kEnded, EndCause::kUnknown);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(InGroup(whole, GroupRef(batch, i), i == 1, Log(batch)).wait_status, 0);
+}
+
 TEST_F(GroupScriptTest, AfterHalfOfTheWalltimeNoElementBegins) {
   auto batch = GroupOf({"sleep 1.1", "touch $HOME/second"});
   batch.walltime_s = 2;
