@@ -210,6 +210,9 @@ if [ -n "$recorddir" ] && mkdir -p "$folder/$recorddir" 2>/dev/null; then
     done
   }) 2>/dev/null
 fi
+# Their folder may be there, and read-only, or have no room for files.
+true 2>/dev/null >"$out.out" && true 2>/dev/null >"$out.err" ||
+  die 214 "cannot write below $folder on $node"
 cd "$directory" 2>/dev/null || die 213 "no directory $directory on $node"
 CIGRI_WORKDIR=$PWD CIGRI_WORKING_DIRECTORY=$PWD CIGRI_NODEFILE=$CIGRI_NODE_FILE
 export CIGRI_WORKDIR CIGRI_WORKING_DIRECTORY CIGRI_NODE_FILE CIGRI_NODEFILE
@@ -249,6 +252,10 @@ $setup$c" sh
     rc=$?
     kill -0 $child 2>/dev/null || break
   done
+  # It may have ended while the shell did what a signal asked for, which ended the wait.
+  wait $child 2>/dev/null
+  last=$?
+  [ $last = 127 ] || rc=$last
   [ -z "$helpers" ] || kill $helpers 2>/dev/null
   # It has ended on its own, when it had saved its work.
   [ -z "$asked_at" ] || [ "$rc" -ge 126 ] || {
@@ -275,21 +282,35 @@ leave $((rc * 256))
 exit $rc
 )sh";
 
-// A job that runs several elements, each in a subshell as if it were alone. Its log is the lock that
-// the record of a single job is: a second start runs nothing. It begins none after half of its
-// walltime, so that each has the other half, and none after a signal.
+// A job that runs several elements, each in a subshell as if it were alone. Its log is the lock
+// that the record of a single job is: a second start runs nothing, and does not end before the
+// first. What that has not begun would be sent again, and then be begun by it after all. A job
+// begins none after half of its walltime, so that each has the other half, and none after a signal.
 constexpr char kGroupPart[] = R"sh(group=$folder/$recorddir/$1.group
 mkdir -p "$folder/$recorddir" 2>/dev/null || exit 214
 set -C
-true 2>/dev/null >"$group" || exit 215
+if ! true 2>/dev/null >"$group"; then
+  [ -e "$group" ] || exit 214
+  [ -z "$nodes" ] || rm -f "$nodes"
+  sleep 1  # its first line is being written
+  set -- $(head -n 1 "$group")
+  while [ "$2" = began ] && [ "$(tail -n 1 "$group")" != "cigri1 over" ] &&
+    [ "$(date +%s)" -lt $(($3 + 2 * half)) ]; do
+    [ "$4" != "${node:-?}" ] || kill -0 "$6" 2>/dev/null || break
+    sleep 1
+  done
+  exit 215
+fi
 set +C
 begun=$(date +%s) stop=
+echo "cigri1 began $begun ${node:-?} ${rid:-?} $$" >>"$group" || exit 214
 trap stop=1 HUP INT TERM USR1 USR2 XCPU
 while [ $# -ge 6 ] && [ -z "$stop" ] && [ $(($(date +%s) - begun)) -lt $half ]; do
   echo "cigri1 begins $2 $(date +%s)" >>"$group" || break
   one "$@"
   shift 6
 done
+echo "cigri1 over" >>"$group"
 [ -z "$nodes" ] || rm -f "$nodes"
 exit 0
 )sh";

@@ -177,8 +177,10 @@ std::string OarCluster::Words(const std::string& text) const {
 std::string OarCluster::SubmissionBody(const Batch& batch) const {
   const std::string script = Base64(Gzip(JobScript(batch, script_)));
   // The user's login shell may be any: exec, and one word in single quotes, mean the same in all.
-  const std::string command =
-      "exec /bin/sh -c 'eval \"$(echo " + script + "|base64 -d|gzip -dc)\"' cigri";
+  // gzip fails where it has not got all of the script: nothing would run then, which succeeds.
+  const std::string command = "exec /bin/sh -c 'script=$(echo " + script +
+                              "|base64 -d|gzip -dc)&&eval \"$script\"; exit " +
+                              std::to_string(kExitCommandLost) + "' cigri";
   std::string lines;
   for (const auto& job : JobArguments(batch)) lines += job + "\n";
   if (!dialect_->newline_ends_last_line() && !lines.empty()) lines.pop_back();

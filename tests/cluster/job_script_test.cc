@@ -311,6 +311,23 @@ TEST_F(GroupScriptTest, AnEndIsSeenWhileTheJobRunsAndAKillLosesOnlyWhatRan) {
   EXPECT_FALSE(fs::exists(home_ / "third"));
 }
 
+// What the first start has not begun would be sent again when the job has ended.
+TEST_F(GroupScriptTest, ASecondStartEndsAfterTheFirst) {
+  const auto batch = GroupOf(
+      {"touch $HOME/first; until [ -e $HOME/go ]; do sleep 0.1; done", "echo x >>$HOME/second"});
+  auto first = std::async(std::launch::async, [&] { return RunGroup(batch); });
+  ASSERT_TRUE(test::Await([&] { return fs::exists(home_ / "first"); }));
+  auto second = std::async(std::launch::async, [&] { return RunGroup(batch); });
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(2500)), std::future_status::timeout);
+  std::ofstream(home_ / "go") << "";
+  EXPECT_EQ(first.get(), 0);
+  EXPECT_EQ(second.get(), kExitStartedBefore << 8);
+  EXPECT_EQ(Contents(home_ / "second"), "x\n");
+  const auto whole = Whole(RemoteState::kEnded, EndCause::kUnknown);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(InGroup(whole, GroupRef(batch, i), i == 1, Log(batch)).wait_status, 0);
+}
+
 TEST_F(GroupScriptTest, AfterHalfOfTheWalltimeNoElementBegins) {
   auto batch = GroupOf({"sleep 1.1", "touch $HOME/second"});
   batch.walltime_s = 2;
@@ -492,6 +509,25 @@ TEST_F(CheckpointScriptTest, AProgramThatEndsWhenTheClusterSignalsWasEvicted) {
   EXPECT_EQ(Record(batch_)->wait_status, kExitSavedBeforeEviction << 8);
 }
 
+// What asks for the checkpoint takes its time: `wait` has ended by then, and not with the program.
+TEST_F(CheckpointScriptTest, AProgramThatEndsWhileItIsAskedEndsAsItDoes) {
+  settings_.cluster_signals = true;
+  const auto asked = home_ / "asked";
+  std::ofstream(home_ / "awk") << "#!/bin/sh\n: >" << asked.string() << "\nsleep 0.5\n";
+  fs::permissions(home_ / "awk", fs::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (home_.string() + ":" + path).c_str(), 1);
+  for (const auto& [code, status] : {std::pair{"0", 0}, {"3", kExitSavedBeforeEviction << 8}}) {
+    batch_.elements[0].command = "trap '' USR2; : >$READY; until [ -e " + asked.string() +
+                                 " ]; do sleep 0.02; done; exit " + code;
+    EXPECT_EQ(EndAfter(SIGUSR2, [&] { return Script(); }).wait_status, status);
+    ASSERT_TRUE(Record(batch_));
+    EXPECT_EQ(Record(batch_)->wait_status, status);
+    for (const char* left : {".cigri", "asked", "ready"}) fs::remove_all(home_ / left);
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
 TEST_F(CheckpointScriptTest, NearTheEndOfItsWalltimeItWasTheWalltime) {
   settings_.cluster_signals = true;
   batch_.walltime_s = 120;  // Slurm may signal a minute before the grace of a minute
@@ -600,6 +636,21 @@ TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsSaidAndNothingRuns) {
   settings.folder = "/proc/nosuch";
   EXPECT_EQ(Run(batch, 0, settings), kExitBadOutput << 8);
   EXPECT_FALSE(fs::exists(home_ / "ran"));
+}
+
+// As a folder that is read-only, or has no room for files, and was made before: root may write in
+// any.
+TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsNotTheProgramsFailure) {
+  auto batch = BatchOf({"touch $HOME/ran"});
+  for (const char* suffix : {".out", ".err"}) {
+    batch.tag += "2";
+    const auto stem = ".cigri/" + OutputPath(Ref(batch), Stream::kStdout);
+    fs::create_directories(home_ / (stem.substr(0, stem.size() - 4) + suffix));
+    EXPECT_EQ(Run(batch), kExitBadOutput << 8) << suffix;
+    ASSERT_TRUE(Record(batch));
+    EXPECT_EQ(Record(batch)->wait_status, kExitBadOutput << 8);
+    EXPECT_FALSE(fs::exists(home_ / "ran"));
+  }
 }
 
 TEST_F(JobScriptTest, ATermThatTheProgramSurvivesDoesNotLoseTheRecord) {

@@ -2,6 +2,9 @@
 // an answer to a submission that names the array only.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "cluster/job_script.h"
 #include "core/text.h"
 #include "recorded_server.h"
@@ -87,6 +90,33 @@ TEST_F(Oar3Test, ASubmissionThatNamesTheArrayOnlyIsListed) {
   const auto lines = Split(body["param_file"].get<std::string>(), '\n');
   EXPECT_EQ(lines.size(), 3u) << "a newline at the end would be one more job";
   EXPECT_NE(lines.back(), "");
+}
+
+// As OAR runs it: the script itself must arrive whole. An empty one would succeed.
+TEST_F(Oar3Test, AJobWhoseScriptCannotBeDecodedWholeHasNotSucceeded) {
+  server_.On("POST", "/jobs", Says({{"id", 84}}, 201));
+  Pages("/jobs?details=1&array=84", Json::array({Job(84, "Waiting")}));
+  oar_->Submit(BatchOf({"exit 3"}));
+  const auto body = Json::parse(server_.requests().at(0).body);
+  char name[] = "/tmp/cigri-oar3-XXXXXX";
+  const std::filesystem::path home = mkdtemp(name);
+  std::filesystem::create_directory(home / "bin");
+  const auto run = [&] {
+    return std::system(("HOME=" + home.string() + " OAR_JOB_ID=84 OAR_NODE_FILE=/dev/null PATH=" +
+                        (home / "bin").string() + ":$PATH; export PATH; " +
+                        body["command"].get<std::string>() + " " +
+                        body["param_file"].get<std::string>())
+                           .c_str());
+  };
+  for (const char* decoder : {"exit 1", "kill $$", "exec head -c 10"})
+    for (const char* tool : {"base64", "gzip"}) {
+      std::ofstream(home / "bin" / tool) << "#!/bin/sh\n" << decoder << "\n";
+      std::filesystem::permissions(home / "bin" / tool, std::filesystem::perms::owner_all);
+      EXPECT_EQ(run(), kExitCommandLost << 8) << tool << ": " << decoder;
+      std::filesystem::remove(home / "bin" / tool);
+    }
+  EXPECT_EQ(run(), 3 << 8);
+  std::filesystem::remove_all(home);
 }
 
 // With `checkpoint` its meta-scheduler could not evict the job.
