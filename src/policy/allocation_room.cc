@@ -256,7 +256,7 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   BypassMultiSlot(placement, jobs);
   const std::int64_t start = std::min(jobs, FreeJobs(placement));
   const std::int64_t for_units = placement.resource_class == 0 ? 0 : SpendClass(placement, jobs);
-  const auto idle = static_cast<std::int64_t>(cluster.free / placement.slots + kEpsilon);
+  const auto idle = static_cast<std::int64_t>(cluster.Idle() / placement.slots + kEpsilon);
   TakeFrom(cluster.free, start, CostOf(placement), placement.slots);
   if (whole_slots) cluster.more += More(placement.cost, placement.slots, start);
   cluster.queue -= static_cast<double>(jobs - start - for_units) * std::max(1.0, placement.place);

@@ -40,6 +40,7 @@ struct ClusterAllocation {
   double waits = 0;          ///< part of the jobs in its queue and on their way that cannot start
   double start_free = 0;
   double more = 0;  ///< of `free`, for jobs that ratios let go beyond its slots; see whole_slots
+  double beyond = 0;  ///< the same once it is in `free`: no slots, their jobs will wait
   int classes_begin = 0;         ///< its resource classes in AllocationState::classes
   double for_units = 0;          ///< jobs in its queue and on their way that wait for units...
   double slots_for_units = 0;    ///< ...of a class, and their slots
@@ -62,6 +63,8 @@ struct ClusterAllocation {
   int held_for = -1;  ///< policy dynamic: campaign that idle slots are kept for (FBS-05)
   /// Nothing can be given here any more.
   bool Full() const { return block != Code::kNone || (free <= 0 && queue <= 0); }
+  /// Slots among `free`.
+  double Idle() const { return std::max(0.0, free - beyond); }
   bool HasMultiSlot() const { return multi_slot < multi_slots.size(); }
 };
 

@@ -84,6 +84,16 @@ TEST(ShareErrorTest, WhoHasShortJobsGetsHisShareBesideLongOnes) {
   }
 }
 
+// What a job ratio above 1 lets go besides are no slots: they were divided as if they were.
+TEST(ShareErrorTest, AJobRatioAboveOneGivesNobodyMoreSlots) {
+  const json local = {{{"every", "20 min"}, {"duration", "10 min"}, {"slots", 6}}};
+  const json cluster = {{"slots", 20}, {"preempts", false}, {"local", local}};
+  const json campaigns = {Campaign("alice", 100'000, 1800), Campaign("bob", 1'000'000, 6)};
+  const Outcome run(json({{"clusters", {cluster}}, {"campaigns", campaigns}}).dump(), {},
+                    12 * kHour);
+  EXPECT_LT(run.report.share_error, 0.02);
+}
+
 double ErrorUnder(const std::string& policy, int slots, const json& campaigns) {
   return Outcome(
              json(

@@ -192,7 +192,7 @@ void MakeParties(const AllocationState& alloc, const PartyKey& key, std::vector<
 double Engines(const AllocationState& alloc, const std::vector<Claim>& claims) {
   double total = 0;
   for (const auto& c : alloc.clusters)
-    if (c.block == Code::kNone) total += c.free;
+    if (c.block == Code::kNone) total += c.Idle();
   for (const auto& claim : claims) total += claim.held;
   return total;
 }

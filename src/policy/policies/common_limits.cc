@@ -45,7 +45,7 @@ using Group = std::vector<std::size_t>;  // places of claims
 std::set<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>& claims) {
   double idle = 0;
   for (const auto& c : alloc.clusters)
-    if (c.block == Code::kNone) idle += c.free;
+    if (c.block == Code::kNone) idle += c.Idle();
   std::unordered_map<int, Group> by_limit;
   std::unordered_map<int, int> campaigns_of;
   for (std::size_t n = 0; n < claims.size(); ++n) {
@@ -54,7 +54,7 @@ std::set<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>&
     for (const int i : claims[n].unit.campaigns) {
       if (alloc.Demand(i) <= 0) continue;
       EachLimit(alloc, i, [&](int limit, int cluster, double slots) {
-        if (slots >= (cluster < 0 ? idle : alloc.clusters[cluster].free)) return;
+        if (slots >= (cluster < 0 ? idle : alloc.clusters[cluster].Idle())) return;
         if (int& seen = campaigns_of[limit]; seen == campaigns) ++seen;
       });
       ++campaigns;
@@ -92,7 +92,7 @@ double IdleFor(const AllocationState& alloc, const std::vector<Claim>& claims, c
     }
   std::vector<double> idle(on.size(), 0);
   for (std::size_t k = 0; k < on.size(); ++k)
-    if (on[k] > 0) idle[k] = alloc.clusters[k].free;
+    if (on[k] > 0) idle[k] = alloc.clusters[k].Idle();
   for (const auto& [number, limit] : limits)
     if (limit.cluster >= 0 && limit.drawing >= on[limit.cluster])
       idle[limit.cluster] = std::min(idle[limit.cluster], limit.slots);
