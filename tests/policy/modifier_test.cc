@@ -305,6 +305,21 @@ TEST(CommonLimits, WhoIsNotBoundHasHisShareOfAll) {
   for (int c = 1; c <= 3; ++c) EXPECT_NEAR(s.Given(c), 16.7, 1);
 }
 
+// Of a quota over all clusters each cluster alone leaves all.
+TEST(CommonLimits, WhatAQuotaKeepsFromOneIsDividedAmongTheOthers) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.snapshot.config.users = {{"alice", {.share = 6}}};
+  s.snapshot.config.quotas = {{.scope = "user", .name = "alice", .slots = 100}};
+  s.snapshot.config.reserves = {{.cls = "new", .fraction = 0.2}};
+  s.AddCluster(170);
+  s.AddCluster(100);
+  for (const char* user : {"bob", "alice", "carol"}) s.AddCampaign(1000, user);
+  s.Run();
+  EXPECT_EQ(s.Given(2), 100);
+  EXPECT_EQ(s.Given(1), 58);
+  EXPECT_EQ(s.Given(3), 58);
+}
+
 TEST(Urgent, GoesFirstAndWhatItLeavesGoesOn) {  // GRID-27, GRID-35
   for (const auto policy : kAll) {
     PolicyFixture s(policy);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace cigri::policy {
@@ -41,20 +42,24 @@ void EachLimit(const AllocationState& alloc, int i, const What& what) {
 
 using Group = std::vector<std::size_t>;  // places of claims
 
-// Two claims or more, all of whose waiting jobs draw from one limit that leaves less than is idle.
+// Claims all of whose waiting jobs draw from one limit that leaves less than is idle, or nothing. A
+// claim alone where the limit is of all clusters together: its want counts what each of these
+// leaves.
 std::set<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>& claims) {
   double idle = 0;
   for (const auto& c : alloc.clusters)
     if (c.block == Code::kNone) idle += c.Idle();
   std::unordered_map<int, Group> by_limit;
   std::unordered_map<int, int> campaigns_of;
+  std::unordered_set<int> everywhere;
   for (std::size_t n = 0; n < claims.size(); ++n) {
     campaigns_of.clear();
     int campaigns = 0;
     for (const int i : claims[n].unit.campaigns) {
       if (alloc.Demand(i) <= 0) continue;
       EachLimit(alloc, i, [&](int limit, int cluster, double slots) {
-        if (slots >= (cluster < 0 ? idle : alloc.clusters[cluster].Idle())) return;
+        if (slots > 0 && slots >= (cluster < 0 ? idle : alloc.clusters[cluster].Idle())) return;
+        if (cluster < 0) everywhere.insert(limit);
         if (int& seen = campaigns_of[limit]; seen == campaigns) ++seen;
       });
       ++campaigns;
@@ -64,7 +69,7 @@ std::set<Group> GroupsOf(const AllocationState& alloc, const std::vector<Claim>&
   }
   std::set<Group> groups;
   for (auto& [limit, group] : by_limit)
-    if (group.size() > 1) groups.insert(std::move(group));
+    if (group.size() > 1 || everywhere.count(limit) != 0) groups.insert(std::move(group));
   return groups;
 }
 
