@@ -253,6 +253,43 @@ TEST(T19, AnEarlierCampaignBypassesItNoMoreOftenWhereCampaignsShare) {
   }
 }
 
+// A slot that a limit leaves goes to the next narrow job, too.
+TEST(T19, WhatALimitLeavesIsKeptLikeIdleSlots) {
+  const struct {
+    const char* what;
+    void (*limit)(PolicyFixture&);
+  } limits[] = {
+      {"a ceiling", [](PolicyFixture& s) { s.cluster(1).max_running = 24; }},
+      {"a reserve",
+       [](PolicyFixture& s) {
+         s.snapshot.config.reserves = {{"new", "", .4}};
+       }},
+      {"a quota",
+       [](PolicyFixture& s) { s.snapshot.config.quotas = {{.scope = "grid", .slots = 24}}; }},
+  };
+  const auto narrow = [](PolicyFixture& s, int running) {
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = running;
+    s.cluster(1).running = s.cluster(1).running_slots = running;
+    s.cluster(1).free = 40 - running;
+  };
+  for (const auto& [what, limit] : limits) {
+    PolicyFixture s(PolicyKind::kFairshare);
+    s.snapshot.config.multi_slot_age = 5;
+    s.AddCluster(40);
+    s.AddCampaign(1000, "bob");
+    s.AddCampaign(10, "alice", {}, 6);
+    limit(s);
+    narrow(s, 23);
+    int passed = 0;
+    for (int i = 0; i < 20; ++i) s.Run(), passed += s.Given(1);
+    EXPECT_EQ(passed, 5) << what;
+    EXPECT_EQ(s.Why(1), "MULTI_SLOT_RESERVATION") << what;
+    narrow(s, 18);
+    s.Run();
+    EXPECT_EQ(s.Given(2), 1) << what;
+  }
+}
+
 // FBS-13: the gap, the step and the start value of a class.
 TEST(T19, AClassHasItsOwnGapStepAndStart) {
   const struct {
