@@ -213,6 +213,7 @@ TEST(T19, ExactlyTheGapOfLightJobsBypassesAMultiSlotOne) {
       s.Run();
       EXPECT_EQ(s.Given(1), 0);
       passed += s.Given(2);
+      EXPECT_EQ(s.Why(1), passed < gap ? "BYPASSED" : "SLOTS_KEPT");
     }
     EXPECT_EQ(passed, gap);
     EXPECT_EQ(s.Why(2), "MULTI_SLOT_RESERVATION");
