@@ -116,6 +116,20 @@ TEST(ShareErrorTest, PartsAreEqualForTeachingHoweverLongTheJobs) {
             0.03);
 }
 
+// The share of a project is a part of its parent's.
+TEST(ShareErrorTest, ProjectsInsideProjectsHaveTheirPartOfIt) {
+  const auto of = [](const char* project) {
+    json campaign = Campaign(project, 20'000, 60);
+    campaign["project"] = project;
+    return campaign;
+  };
+  const json projects = {{"p", {{"share", 5}}},
+                         {"q", {{"share", 2}}},
+                         {"p1", {{"share", 3}, {"parent", "p"}}},
+                         {"p2", {{"share", 1}, {"parent", "p"}}}};
+  EXPECT_LT(ErrorOf({of("p1"), of("p2"), of("q")}, {{"projects", projects}}, 56), 0.01);
+}
+
 // What a small user cannot use is the other's: no error, whoever was counted first.
 TEST(ShareErrorTest, WhatOthersCannotUseIsNoError) {
   json campaigns = {Campaign("large", 3000, 300)};
