@@ -44,6 +44,22 @@ std::int64_t PlacesIn(double queue, const PlacementAllocation& placement) {
 
 }  // namespace
 
+// The limits that a job of the placement draws from.
+template <typename What>
+void AllocationState::EachUse(const PlacementAllocation& placement, const What& what) const {
+  for (const auto& use : clusters[placement.cluster].uses) what(use);
+  for (const auto& use : campaigns[placement.campaign].uses) what(use);
+  for (int i = 0; i < placement.uses; ++i) what(placement_uses[placement.uses_begin + i]);
+}
+
+double AllocationState::IdleFor(const PlacementAllocation& placement) const {
+  double slots = clusters[placement.cluster].free;
+  EachUse(placement, [&](const MeterUse& use) {
+    if (use.per_slot > 0) slots = std::min(slots, meters[use.meter].room / use.per_slot);
+  });
+  return slots;
+}
+
 double AllocationState::TotalRoom() const {
   double total = 0;
   for (const auto& c : clusters)
@@ -100,23 +116,30 @@ Code AllocationState::NoRoom(const PlacementAllocation& placement) const {
 }
 
 Room AllocationState::MeterRoom(const PlacementAllocation& placement, Room room) const {
-  auto apply = [&](const MeterUse& use) {
+  EachUse(placement, [&](const MeterUse& use) {
     const double each = use.per_job + use.per_slot * placement.slots;
     if (each <= 0) return;
     const auto n = static_cast<std::int64_t>(std::floor(meters[use.meter].room / each + kEpsilon));
     if (n < room.jobs) room = {n, meters[use.meter].code, use.meter};
-  };
-  for (const auto& use : clusters[placement.cluster].uses) apply(use);
-  for (const auto& use : campaigns[placement.campaign].uses) apply(use);
-  for (int i = 0; i < placement.uses; ++i) apply(placement_uses[placement.uses_begin + i]);
+  });
   return room;
 }
 
-// Slots that later jobs may use without keeping the multi-slot one from starting when it could.
-double AllocationState::BypassSlots(const ClusterAllocation& c) const {
-  const double needs = placements[c.multi_slots[c.multi_slot].placement].slots;
-  if (c.free >= needs) return c.free - needs;
-  return config.backfill ? c.spare : 0;
+// Slots that later jobs may use without keeping the multi-slot one from starting when it could: of
+// the idle ones, and of what a limit leaves that both draw from.
+double AllocationState::BypassSlots(const PlacementAllocation& passing) const {
+  const ClusterAllocation& c = clusters[passing.cluster];
+  const PlacementAllocation& multi_slot = placements[c.multi_slots[c.multi_slot].placement];
+  const double needs = multi_slot.slots;
+  double slots = c.free >= needs ? c.free - needs : config.backfill ? c.spare : 0;
+  EachUse(multi_slot, [&](const MeterUse& common) {
+    if (common.per_slot <= 0) return;
+    EachUse(passing, [&](const MeterUse& use) {
+      if (use.meter == common.meter)
+        slots = std::min(slots, std::max(0.0, meters[use.meter].room / use.per_slot - needs));
+    });
+  });
+  return slots;
 }
 
 // Whether a start of the placement passes the multi-slot job that its cluster looks after: a
@@ -141,7 +164,7 @@ Room AllocationState::ReservationRoom(const PlacementAllocation& placement, Room
     return room;
   const auto pass =
       static_cast<std::int64_t>(c.multi_slots[c.multi_slot].pass) +
-      static_cast<std::int64_t>(std::floor(BypassSlots(c) / CostOf(placement) + kEpsilon));
+      static_cast<std::int64_t>(std::floor(BypassSlots(placement) / CostOf(placement) + kEpsilon));
   return pass < room.jobs ? Room{pass, Code::kMultiSlotReservation, -1} : room;
 }
 
@@ -150,7 +173,7 @@ void AllocationState::BypassMultiSlot(const PlacementAllocation& placement, std:
   ClusterAllocation& c = clusters[placement.cluster];
   if (!c.HasMultiSlot() || !MayBypass(placement)) return;
   auto& multi_slot = c.multi_slots[c.multi_slot];
-  const double harmless = std::floor(BypassSlots(c) / CostOf(placement) + kEpsilon);
+  const double harmless = std::floor(BypassSlots(placement) / CostOf(placement) + kEpsilon);
   const double passing = std::max(0.0, static_cast<double>(jobs) - harmless);
   multi_slot.bypassed += passing;
   multi_slot.pass = std::max(0.0, multi_slot.pass - passing);
@@ -256,19 +279,16 @@ void AllocationState::Spend(PlacementAllocation& placement, std::int64_t jobs) {
   BypassMultiSlot(placement, jobs);
   const std::int64_t start = std::min(jobs, FreeJobs(placement));
   const std::int64_t for_units = placement.resource_class == 0 ? 0 : SpendClass(placement, jobs);
-  const auto idle = static_cast<std::int64_t>(cluster.free / placement.slots + kEpsilon);
+  const auto idle = static_cast<std::int64_t>(cluster.Idle() / placement.slots + kEpsilon);
   TakeFrom(cluster.free, start, CostOf(placement), placement.slots);
   if (whole_slots) cluster.more += More(placement.cost, placement.slots, start);
   cluster.queue -= static_cast<double>(jobs - start - for_units) * std::max(1.0, placement.place);
   const double slots = static_cast<double>(jobs) * placement.slots;
   if (const double length = LengthOf(*campaign.row); cluster.HasMultiSlot() && length > 0)
     cluster.releases.push_back({now + length, static_cast<int>(slots)});
-  auto spend = [&](const MeterUse& use) {
+  EachUse(placement, [&](const MeterUse& use) {
     meters[use.meter].room -= use.per_job * static_cast<double>(jobs) + use.per_slot * slots;
-  };
-  for (const auto& use : cluster.uses) spend(use);
-  for (const auto& use : campaign.uses) spend(use);
-  for (int i = 0; i < placement.uses; ++i) spend(placement_uses[placement.uses_begin + i]);
+  });
   placement.left -= static_cast<int>(jobs);
   campaign.held_slots += slots;
   campaign.queued_slots += static_cast<double>(jobs - std::min(start, idle)) * placement.slots;

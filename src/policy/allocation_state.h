@@ -40,6 +40,7 @@ struct ClusterAllocation {
   double waits = 0;          ///< part of the jobs in its queue and on their way that cannot start
   double start_free = 0;
   double more = 0;  ///< of `free`, for jobs that ratios let go beyond its slots; see whole_slots
+  double beyond = 0;             ///< the same once it is in `free`: no slots, their jobs will wait
   int classes_begin = 0;         ///< its resource classes in AllocationState::classes
   double for_units = 0;          ///< jobs in its queue and on their way that wait for units...
   double slots_for_units = 0;    ///< ...of a class, and their slots
@@ -62,6 +63,8 @@ struct ClusterAllocation {
   int held_for = -1;  ///< policy dynamic: campaign that idle slots are kept for (FBS-05)
   /// Nothing can be given here any more.
   bool Full() const { return block != Code::kNone || (free <= 0 && queue <= 0); }
+  /// Slots among `free`.
+  double Idle() const { return std::max(0.0, free - beyond); }
   bool HasMultiSlot() const { return multi_slot < multi_slots.size(); }
 };
 
@@ -190,6 +193,8 @@ class AllocationState {
   }
   /// Part of the placement's jobs in the queue and on their way that cannot start now.
   double WaitsOf(const PlacementAllocation& placement) const;
+  /// Slots that are idle on the cluster of a placement, as far as limits leave them to it.
+  double IdleFor(const PlacementAllocation& placement) const;
   /// Slots idle in all open clusters together, with the places of their queues.
   double TotalRoom() const;
   /// Nothing can be given to anybody any more.
@@ -220,7 +225,9 @@ class AllocationState {
   void Spend(PlacementAllocation& placement, std::int64_t jobs);
   void BypassMultiSlot(const PlacementAllocation& placement, std::int64_t jobs);
   bool MayBypass(const PlacementAllocation& placement) const;
-  double BypassSlots(const ClusterAllocation& cluster) const;
+  double BypassSlots(const PlacementAllocation& passing) const;
+  template <typename What>
+  void EachUse(const PlacementAllocation& placement, const What& what) const;
   std::int64_t TakeCopies(int l, std::int64_t want);
   std::int64_t RoomAsIf(int l, std::int64_t waiting);
   std::int64_t OverdueElsewhere(const PlacementAllocation& placement) const;

@@ -239,6 +239,8 @@ enum class Code : std::uint8_t {
   kOwnFirst,
   kRecalled,
   kMultiSlotReservation,
+  kSlotsKept,
+  kBypassed,
   // the grid's rules
   kQuota,
   kLicence,

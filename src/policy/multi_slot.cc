@@ -99,7 +99,7 @@ void AgeMultiSlot(const AllocationState& alloc, State& next) {
           next.ageing.try_emplace(KeyOf(alloc, placement), State::Ageing{.age = rule.start})
               .first->second;
       if (multi_slot.due) ageing.age += rule.step * multi_slot.bypassed;
-      if (multi_slot.pass > 0 || cluster.free <= 0) {
+      if (multi_slot.pass > 0 || alloc.IdleFor(placement) <= 0) {
         ageing.held_since = 0;
       } else if (ageing.held_since == 0) {
         ageing.held_since = alloc.now;

@@ -21,6 +21,33 @@ int ReservedPlacement(const AllocationState& alloc, const ClusterAllocation& clu
   return -1;
 }
 
+// The placement among the multi-slot jobs of its cluster that may be waited for.
+const ClusterAllocation::MultiSlot* LooksAfter(const ClusterAllocation& cluster, int placement) {
+  for (const auto& multi_slot : cluster.multi_slots)
+    if (multi_slot.placement == placement && multi_slot.due) return &multi_slot;
+  return nullptr;
+}
+
+double TimesBypassed(const AllocationState& alloc, const State& next,
+                     const PlacementAllocation& placement) {
+  const Campaign& campaign = *alloc.campaigns[placement.campaign].row;
+  const auto it = next.ageing.find({campaign.id, placement.row->cluster});
+  const auto rule = alloc.config.MultiSlotOf(campaign.cls);
+  return it == next.ageing.end() ? 0 : std::round((it->second.age - rule.start) / rule.step);
+}
+
+// What a job waits for that narrower ones pass: the slots that are kept for it, or will be.
+Code WaitsForSlots(const AllocationState& alloc, const State& next, int l) {
+  const PlacementAllocation& placement = alloc.placements[l];
+  const ClusterAllocation& cluster = alloc.clusters[placement.cluster];
+  if (cluster.held_for == placement.campaign) return Code::kSlotsKept;
+  const auto* multi_slot = LooksAfter(cluster, l);
+  if (multi_slot == nullptr) return Code::kNone;
+  if (multi_slot->pass > 0)
+    return TimesBypassed(alloc, next, placement) > 0 ? Code::kBypassed : Code::kNone;
+  return ReservedPlacement(alloc, cluster, placement.cluster) == l ? Code::kSlotsKept : Code::kNone;
+}
+
 std::string DayAndTime(double epoch_s) {
   const auto at = static_cast<std::time_t>(epoch_s);
   std::tm tm{};
@@ -130,10 +157,18 @@ void Explain(const AllocationState& alloc, const State& next, int l, const Room&
     case Code::kMultiSlotReservation: {
       const int multi_slot = ReservedPlacement(alloc, cluster, placement.cluster);
       if (multi_slot < 0) break;
-      reason.numbers = {cluster.free, double(alloc.placements[multi_slot].slots)};
+      reason.numbers = {alloc.IdleFor(alloc.placements[multi_slot]),
+                        double(alloc.placements[multi_slot].slots)};
       reason.other = alloc.campaigns[alloc.placements[multi_slot].campaign].row->id;
       break;
     }
+    case Code::kSlotsKept:
+      reason.numbers = {alloc.IdleFor(placement), double(placement.slots)};
+      return;
+    case Code::kBypassed:
+      reason.numbers = {TimesBypassed(alloc, next, placement), LooksAfter(cluster, l)->pass,
+                        double(placement.slots)};
+      return;
     default:
       break;
   }
@@ -151,6 +186,8 @@ int Distance(Code code) {
     case Code::kOwnFirst:
       return 0;
     case Code::kMultiSlotReservation:
+    case Code::kSlotsKept:
+    case Code::kBypassed:
       return 1;
     case Code::kFull:
     case Code::kClassFull:
@@ -204,6 +241,9 @@ void FillReason(const AllocationState& alloc, const State& next, int l, bool own
     reason.code = Code::kFull;
   if (own_next && (reason.code == Code::kServedBefore || reason.code == Code::kFull))
     reason.code = Code::kOwnFirst;
+  if (reason.code == Code::kServedBefore || reason.code == Code::kFull ||
+      reason.code == Code::kMaxRunning || reason.code == Code::kReserve)
+    if (const Code code = WaitsForSlots(alloc, next, l); code != Code::kNone) reason.code = code;
   Explain(alloc, next, l, room, reason);
 }
 

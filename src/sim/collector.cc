@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "policy/fairtree.h"
 #include "policy/shares.h"
 #include "sim/report.h"
 
@@ -10,11 +11,6 @@ namespace {
 
 constexpr double kLeastRun = 10;  // s: shorter jobs would make slowdowns of millions
 constexpr double kNoEnd = 1e15;   // slots of who wants all that he can get
-
-double ShareOf(const std::map<std::string, policy::Share>& shares, const std::string& name) {
-  const auto it = shares.find(name);
-  return it == shares.end() ? 1 : it->second.share;
-}
 
 bool WasLost(End end) {
   return end == End::kPreempted || end == End::kLost || end == End::kCancelled || end == End::kCopy;
@@ -119,20 +115,19 @@ void Collector::CountWants(const Moment& moment) {
     const auto who = users.find(c.user);
     project[u] = !c.project.empty() || who == users.end() ? c.project : who->second.parent;
   }
-  std::map<std::string, double> in_project;
-  int wanting = 0;
+  std::vector<std::pair<std::string, std::string>> wanting;
   for (std::size_t u = 0; u < users_.size(); ++u) {
     users_[u].most += users_[u].held;
-    if (users_[u].most <= 0) continue;
-    ++wanting;
-    in_project[project[u]] += ShareOf(scenario_.policy.users, report_.users[u].name);
+    if (users_[u].most > 0) wanting.emplace_back(project[u], report_.users[u].name);
   }
-  contended_ = wanting > 1;
-  for (std::size_t u = 0; u < users_.size(); ++u)
-    if (users_[u].most > 0)
-      users_[u].share = ShareOf(scenario_.policy.projects, project[u]) *
-                        ShareOf(scenario_.policy.users, report_.users[u].name) /
-                        std::max(1e-12, in_project[project[u]]);
+  contended_ = wanting.size() > 1;
+  if (wanting != wanting_) {
+    shares_ = policy::DueParts(scenario_.policy, wanting);
+    wanting_ = std::move(wanting);
+  }
+  auto share = shares_.begin();
+  for (auto& user : users_)
+    if (user.most > 0) user.share = *share++;
 }
 
 // `total` by shares among those who want it, each at most `most` and at least `least`.

@@ -95,6 +95,9 @@ class Collector : public Observer {
   const Scenario& scenario_;
   std::vector<int> user_of_;  // by campaign
   std::vector<User> users_;
+  // Who wanted something at the last decision, by project and name, and their shares.
+  std::vector<std::pair<std::string, std::string>> wanting_;
+  std::vector<double> shares_;
   std::map<std::string, int> names_;
   std::vector<float> waits_;
   double slowdown_sum_ = 0;

@@ -36,6 +36,17 @@ void UnknownPolicy(jdl::Document& doc, const std::string& path, const std::strin
           Near(name, PolicyNames()));
 }
 
+// The name of a policy is no preset: its key is another.
+void UnknownPreset(jdl::Document& doc, const std::string& name) {
+  std::vector<std::string> presets;
+  for (const auto& preset : policy::Presets()) presets.push_back(preset.name);
+  const auto policies = PolicyChoices();
+  const bool policy = std::find(policies.begin(), policies.end(), name) != policies.end();
+  FaultAt(
+      doc, "policy.preset", "there is no preset \"" + jdl::Shown(name) + "\"",
+      policy ? "it is a policy: \"policy\": {\"policy\": \"" + name + "\"}" : Near(name, presets));
+}
+
 // "policy": a word, or the rows of policy_settings, with "preset" for those it begins with.
 Rows ReadRows(jdl::Document& doc) {
   if (!doc.root.contains("policy")) return PresetNamed("site-default")->rows;
@@ -57,7 +68,7 @@ Rows ReadRows(jdl::Document& doc) {
     if (preset != nullptr)
       rows = preset->rows;
     else
-      UnknownPolicy(doc, "policy.preset",
+      UnknownPreset(doc,
                     v["preset"].is_string() ? v["preset"].get<std::string>() : v["preset"].dump());
   }
   for (const auto& [key, value] : v.items())

@@ -249,6 +249,77 @@ TEST(Reserve, APartOfAClusterIsKeptForAClass) {  // FAIR-23
   EXPECT_EQ(s.Given(2), 3);
 }
 
+// What a limit leaves to several is divided among them, whoever is served first.
+TEST(CommonLimits, AreDividedByShares) {
+  const struct {
+    const char* what;
+    void (*limit)(PolicyFixture&);
+  } limits[] = {
+      {"a reserve",
+       [](PolicyFixture& s) {
+         s.snapshot.config.reserves = {{"new", "", .7}};
+       }},
+      {"a ceiling", [](PolicyFixture& s) { s.cluster(1).max_running = 30; }},
+      {"a limited cluster",
+       [](PolicyFixture& s) {
+         s.cluster(1).mode = ClusterMode::kLimited, s.cluster(1).limited = 30;
+       }},
+      {"a quota",
+       [](PolicyFixture& s) { s.snapshot.config.quotas = {{.scope = "grid", .slots = 30}}; }},
+      {"licences",
+       [](PolicyFixture& s) {
+         s.snapshot.config.licences = {{"l", 30}};
+         for (auto& c : s.snapshot.campaigns) c.licences = {{"l", 1}};
+       }},
+      {"a resource class",
+       [](PolicyFixture& s) {
+         s.cluster(1).classes = {{"GPUs", 30, 30}};
+         for (auto& c : s.snapshot.campaigns) c.placements[0].resource_class = 1;
+       }},
+  };
+  for (const auto policy : {PolicyKind::kFairshare, PolicyKind::kUsage, PolicyKind::kSla})
+    for (const auto& [what, limit] : limits) {
+      PolicyFixture s(policy);
+      s.snapshot.config.sla_groups = {{"all", 100}};
+      s.AddCluster(100);
+      for (const char* user : {"alice", "bob", "carol"})
+        s.AddCampaign(1000, user).sla_group = "all";
+      limit(s);
+      s.Run();
+      for (int c = 1; c <= 3; ++c) EXPECT_EQ(s.Given(c), 10) << ToString(policy) << ", " << what;
+    }
+}
+
+// Who may use the reserve takes it; what is left for the others is theirs, each his part.
+TEST(CommonLimits, WhoIsNotBoundHasHisShareOfAll) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.snapshot.config.reserves = {{.cls = "new", .fraction = 0.5}};
+  s.AddCluster(100);
+  s.AddCampaign(1000);
+  s.AddCampaign(1000, "bob");
+  s.AddCampaign(1000, "carol");
+  s.AddCampaign(1000, "dan").cls = "new";
+  s.Run();
+  EXPECT_EQ(s.GivenInAll(), 100);
+  EXPECT_EQ(s.Given(4), 50);
+  for (int c = 1; c <= 3; ++c) EXPECT_NEAR(s.Given(c), 16.7, 1);
+}
+
+// Of a quota over all clusters each cluster alone leaves all.
+TEST(CommonLimits, WhatAQuotaKeepsFromOneIsDividedAmongTheOthers) {
+  PolicyFixture s(PolicyKind::kFairshare);
+  s.snapshot.config.users = {{"alice", {.share = 6}}};
+  s.snapshot.config.quotas = {{.scope = "user", .name = "alice", .slots = 100}};
+  s.snapshot.config.reserves = {{.cls = "new", .fraction = 0.2}};
+  s.AddCluster(170);
+  s.AddCluster(100);
+  for (const char* user : {"bob", "alice", "carol"}) s.AddCampaign(1000, user);
+  s.Run();
+  EXPECT_EQ(s.Given(2), 100);
+  EXPECT_EQ(s.Given(1), 58);
+  EXPECT_EQ(s.Given(3), 58);
+}
+
 TEST(Urgent, GoesFirstAndWhatItLeavesGoesOn) {  // GRID-27, GRID-35
   for (const auto policy : kAll) {
     PolicyFixture s(policy);

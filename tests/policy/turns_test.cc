@@ -213,6 +213,7 @@ TEST(T19, ExactlyTheGapOfLightJobsBypassesAMultiSlotOne) {
       s.Run();
       EXPECT_EQ(s.Given(1), 0);
       passed += s.Given(2);
+      EXPECT_EQ(s.Why(1), passed < gap ? "BYPASSED" : "SLOTS_KEPT");
     }
     EXPECT_EQ(passed, gap);
     EXPECT_EQ(s.Why(2), "MULTI_SLOT_RESERVATION");
@@ -250,6 +251,43 @@ TEST(T19, AnEarlierCampaignBypassesItNoMoreOftenWhereCampaignsShare) {
     passed = 0;
     for (int i = 0; i < 20; ++i) s.Run(), passed += s.Given(1);
     EXPECT_EQ(passed, 20) << ToString(policy);
+  }
+}
+
+// A slot that a limit leaves goes to the next narrow job, too.
+TEST(T19, WhatALimitLeavesIsKeptLikeIdleSlots) {
+  const struct {
+    const char* what;
+    void (*limit)(PolicyFixture&);
+  } limits[] = {
+      {"a ceiling", [](PolicyFixture& s) { s.cluster(1).max_running = 24; }},
+      {"a reserve",
+       [](PolicyFixture& s) {
+         s.snapshot.config.reserves = {{"new", "", .4}};
+       }},
+      {"a quota",
+       [](PolicyFixture& s) { s.snapshot.config.quotas = {{.scope = "grid", .slots = 24}}; }},
+  };
+  const auto narrow = [](PolicyFixture& s, int running) {
+    s.placement(1, 1).in_flight = s.placement(1, 1).running = running;
+    s.cluster(1).running = s.cluster(1).running_slots = running;
+    s.cluster(1).free = 40 - running;
+  };
+  for (const auto& [what, limit] : limits) {
+    PolicyFixture s(PolicyKind::kFairshare);
+    s.snapshot.config.multi_slot_age = 5;
+    s.AddCluster(40);
+    s.AddCampaign(1000, "bob");
+    s.AddCampaign(10, "alice", {}, 6);
+    limit(s);
+    narrow(s, 23);
+    int passed = 0;
+    for (int i = 0; i < 20; ++i) s.Run(), passed += s.Given(1);
+    EXPECT_EQ(passed, 5) << what;
+    EXPECT_EQ(s.Why(1), "MULTI_SLOT_RESERVATION") << what;
+    narrow(s, 18);
+    s.Run();
+    EXPECT_EQ(s.Given(2), 1) << what;
   }
 }
 

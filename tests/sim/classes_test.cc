@@ -39,6 +39,21 @@ TEST(ResourceClassesTest, TheClairvoyantSendsNoMoreThanItHasUnits) {
     EXPECT_TRUE(run.NameOf(a) != "deep" || a.sent == a.started) << "it knows what is free";
 }
 
+// Each unit that is free goes to who needs one; who needs two gets the place in the queue that
+// is due to him, beside who needs none.
+TEST(ResourceClassesTest, WhoNeedsTwoUnitsGetsThemBesideWhoNeedsOne) {
+  const Outcome run(R"({"until": "8 h", "policy": "fairshare",
+    "clusters": [{"slots": 40, "resource_classes": {"GPUs": 8}, "job_ratio": "none"}],
+    "campaigns": [
+      {"name": "one", "user": "alice", "tasks": 9999, "duration": "7 min", "resource_class": "GPUs"},
+      {"name": "none", "user": "bob", "tasks": 9999, "duration": "5 min"},
+      {"name": "two", "user": "carol", "tasks": 9999, "duration": "9 min", "resource_class": "GPUs",
+       "class_units": 2}]})");
+  std::map<std::string, double> units;
+  for (const auto& user : run.report.users) units[user.name] = user.slot_s;
+  EXPECT_GT(2 * units["carol"], 0.5 * units["alice"]);
+}
+
 // Slots are free: it is for the units that jobs are killed, and only for those that lack.
 TEST(ResourceClassesTest, LocalUsersTakeUnitsFromTheYoungest) {
   const char* const text = R"({"until": "2 h", "clusters": [

@@ -92,6 +92,17 @@ TEST(ScenarioTest, ConfigurationsThatTheGridRefusesAreRefusedHere) {  // T-14
   EXPECT_NE(test::FaultsOf(read).find("policy.sla.groups"), std::string::npos);
 }
 
+TEST(ScenarioTest, APolicyInPlaceOfAPresetIsToldApart) {
+  const auto faults = [](const std::string& name) {
+    return test::FaultsOf(
+        Read(R"({"clusters": [{}], "campaigns": [{}], "policy": {"preset": ")" + name + "\"}}"));
+  };
+  EXPECT_NE(faults("usage").find("there is no preset \"usage\"\nHINT: it is a policy"),
+            std::string::npos)
+      << faults("usage");
+  EXPECT_NE(faults("departmens").find("did you mean \"departments\"?"), std::string::npos);
+}
+
 TEST(ScenarioTest, EditsOfTheCommandLine) {
   const auto read =
       Read(kGood, {.without = {"leia"},

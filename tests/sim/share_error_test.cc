@@ -84,6 +84,16 @@ TEST(ShareErrorTest, WhoHasShortJobsGetsHisShareBesideLongOnes) {
   }
 }
 
+// What a job ratio above 1 lets go besides are no slots: they were divided as if they were.
+TEST(ShareErrorTest, AJobRatioAboveOneGivesNobodyMoreSlots) {
+  const json local = {{{"every", "20 min"}, {"duration", "10 min"}, {"slots", 6}}};
+  const json cluster = {{"slots", 20}, {"preempts", false}, {"local", local}};
+  const json campaigns = {Campaign("alice", 100'000, 1800), Campaign("bob", 1'000'000, 6)};
+  const Outcome run(json({{"clusters", {cluster}}, {"campaigns", campaigns}}).dump(), {},
+                    12 * kHour);
+  EXPECT_LT(run.report.share_error, 0.02);
+}
+
 double ErrorUnder(const std::string& policy, int slots, const json& campaigns) {
   return Outcome(
              json(
@@ -104,6 +114,20 @@ TEST(ShareErrorTest, PartsAreEqualForTeachingHoweverLongTheJobs) {
   EXPECT_LT(ErrorUnder("teaching", 20,
                        {Campaign("bob", 100'000, 600), Campaign("dan", 100'000, 65, kHour)}),
             0.03);
+}
+
+// The share of a project is a part of its parent's.
+TEST(ShareErrorTest, ProjectsInsideProjectsHaveTheirPartOfIt) {
+  const auto of = [](const char* project) {
+    json campaign = Campaign(project, 20'000, 60);
+    campaign["project"] = project;
+    return campaign;
+  };
+  const json projects = {{"p", {{"share", 5}}},
+                         {"q", {{"share", 2}}},
+                         {"p1", {{"share", 3}, {"parent", "p"}}},
+                         {"p2", {{"share", 1}, {"parent", "p"}}}};
+  EXPECT_LT(ErrorOf({of("p1"), of("p2"), of("q")}, {{"projects", projects}}, 56), 0.01);
 }
 
 // What a small user cannot use is the other's: no error, whoever was counted first.

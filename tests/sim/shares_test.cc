@@ -36,7 +36,7 @@ policy::PolicyConfig AnyConfig() {
   c.users = {{"alice", {.parent = "physics"}}};
   c.sla_groups = {{"all", 0.5}, {"physics", 0.5}};
   c.queues = {{"short", {.dec = 0.1}}};
-  if (!preset) c.reserves = {{.cls = "short", .fraction = 0.2}};
+  c.reserves = {{.cls = "short", .fraction = 0.2}};
   c.licences = {{"matlab", 5}};
   if (Maybe(30)) c.quotas.push_back({.scope = "class", .slots = 4});
   if (Maybe(30)) c.quotas.push_back({.scope = "project", .name = "physics", .slots = 100});
@@ -169,6 +169,7 @@ RC_GTEST_PROP(SharesProperty, NoKeyOfAJdlAndNoSplittingRaisesTheShareOfItsUser, 
     ClusterSpec c;
     c.name = "c" + std::to_string(k), c.slots = In(100, 200);  // few slots cannot be dealt to a tenth
     c.ratio = "none", c.max_waiting = 0;
+    if (Maybe(20)) c.max_running = c.slots / 2;
     s.clusters.push_back(c);
   }
   const bool first = Maybe(50);

@@ -241,6 +241,8 @@ class Finder {
         AddSlots(r, placement, cluster);
         return true;
       case Code::kFull:
+      case Code::kSlotsKept:
+      case Code::kBypassed:
         AddSlots(r, placement, cluster);
         return true;
       case Code::kClassFull:

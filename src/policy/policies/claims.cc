@@ -192,7 +192,7 @@ void MakeParties(const AllocationState& alloc, const PartyKey& key, std::vector<
 double Engines(const AllocationState& alloc, const std::vector<Claim>& claims) {
   double total = 0;
   for (const auto& c : alloc.clusters)
-    if (c.block == Code::kNone) total += c.free;
+    if (c.block == Code::kNone) total += c.Idle();
   for (const auto& claim : claims) total += claim.held;
   return total;
 }
@@ -252,12 +252,15 @@ void Give(AllocationState& alloc, std::vector<Claim>& claims) {
   if (places) return GivePlaces(alloc, claims);
   std::vector<Claim*> hungry;
   for (auto& c : claims) hungry.push_back(&c);
+  // A limit may leave less than is idle: in small parts, so that the first one does not take it
+  // all.
+  const double parts = alloc.meters.empty() && alloc.classes.empty() ? 1 : 8;
   while (!hungry.empty()) {
     const double room = alloc.TotalRoom();
     double weights = 0;
     for (const auto* c : hungry) weights += c->weight;
     std::erase_if(hungry, [&](Claim* c) {
-      const double ask = std::max(1.0, RoundUp(room * c->weight / weights));
+      const double ask = std::max(1.0, RoundUp(room * c->weight / weights / parts));
       return TakeUnit(alloc, c->unit, ask) < ask;
     });
   }

@@ -7,6 +7,7 @@
 #include "policy/fairtree.h"
 #include "policy/own_order.h"
 #include "policy/policies/claims.h"
+#include "policy/policies/common_limits.h"
 #include "policy/policies/lags.h"
 #include "policy/policies/policies.h"
 #include "policy/shares.h"
@@ -33,6 +34,7 @@ class Fairshare : public Policy {
       claims[i].weight = std::max(1e-12, leaves[i].weight);
       claims[i].usage = leaves[i].order;
     }
+    DivideCommonLimits(alloc, claims);
     SetTargets(Engines(alloc, claims), claims);
     std::stable_sort(claims.begin(), claims.end(),
                      [](const Claim& a, const Claim& b) { return a.usage < b.usage; });

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "policy/policies/claims.h"
+#include "policy/policies/common_limits.h"
 #include "policy/policies/policies.h"
 #include "policy/shares.h"
 
@@ -112,6 +113,7 @@ class UsageShares : public Policy {
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
     AddUsageElsewhere(alloc, context.usage_summary, false, claims);
+    DivideCommonLimits(alloc, claims);
     SetTargets(engines, claims);
     SortByUsage(claims);
     Give(alloc, claims);
@@ -127,6 +129,7 @@ class Sla : public Policy {
     const double engines = Engines(alloc, claims);
     AddUsage(alloc, engines, claims, context);
     AddUsageElsewhere(alloc, context.usage_summary, true, claims);
+    DivideCommonLimits(alloc, claims);
     const auto targets = GroupTargets(alloc, engines, claims);
     for (const auto& [name, target] : targets) Divide(alloc, name, target, claims);
     SortByUsage(claims);
