@@ -319,7 +319,9 @@ void Engine::Lost(Job* job) {
 }
 
 void Engine::Signal(Job* job, Cause cause) {
-  if (job->killing != 0) return;
+  // Who was evicted may be saving his work still, which a deletion does not wait for.
+  constexpr char kEvicted = static_cast<char>(Cause::kPreempted);
+  if (job->killing != 0 && (job->killing != kEvicted || cause == Cause::kPreempted)) return;
   siginfo_t info{};
   info.si_signo = SIGTERM;
   info.si_code = SI_QUEUE;

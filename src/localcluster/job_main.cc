@@ -381,10 +381,15 @@ int CheckpointSignal() {
   return strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
 }
 
-long long MicrosecondsOf(const char* name) {
-  const char* seconds = Variable(name);
-  return seconds == nullptr ? 0 : atoll(seconds) * 1000000LL;
+// From 0 to `most` s: the job's user may have written anything.
+long long MicrosecondsOf(const char* name, long long most) {
+  const char* text = Variable(name);
+  const long long seconds = text == nullptr ? 0 : atoll(text);
+  return (seconds < 0 ? 0 : seconds > most ? most : seconds) * 1000000LL;
 }
+
+// However much time a job asks for to save its work: somebody waits for its slots.
+constexpr long long kLongestEviction = 600 * 1000000LL;
 
 // Everything that descends from us: as its subreaper we are the ancestor of whatever the job has
 // started, whatever sessions and groups it made. Or only those that catch the signal.
@@ -409,12 +414,13 @@ void SignalAll(int signal, bool catching = false) {
 class Watch {
  public:
   explicit Watch(pid_t child) : child_(child) {
-    walltime_at_ = begun_ + atoll(g_job.parameters[kWalltime]) * 1000000LL;
+    const long long walltime = atoll(g_job.parameters[kWalltime]);
+    walltime_at_ = begun_ + walltime * 1000000LL;
     grace_us_ = atoll(g_job.parameters[kGrace]) * 1000LL;
     link_at_ = begun_ + 1000000;
     if (checkpoint_ == 0) return;
-    saving_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_GRACE");
-    every_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_EVERY");
+    saving_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_GRACE", walltime);
+    every_us_ = MicrosecondsOf("CIGRI_CHECKPOINT_EVERY", walltime + 1);
     walltime_at_ -= saving_us_;
     if (every_us_ > 0) every_at_ = begun_ + every_us_;
   }
@@ -458,14 +464,18 @@ class Watch {
     return false;
   }
   void Kill(char cause) {
-    if (done_ || phase_ != 0 || saved_at_ != 0) return;
-    cause_ = cause;
+    if (done_ || phase_ != 0) return;
     if (checkpoint_ == 0 || (cause != 'p' && cause != 'w')) {
+      cause_ = cause;
       Terminate();
       return;
     }
-    saved_at_ = NowUs(CLOCK_MONOTONIC) + saving_us_;
-    SignalAll(checkpoint_, true);
+    const bool too_long = cause == 'p' && saving_us_ > kLongestEviction;
+    const long long at = NowUs(CLOCK_MONOTONIC) + (too_long ? kLongestEviction : saving_us_);
+    if (saved_at_ != 0 && at >= saved_at_) return;
+    if (saved_at_ == 0) SignalAll(checkpoint_, true);
+    saved_at_ = at;
+    cause_ = cause;
   }
   // The shell that a job has otherwise dies of our TERM. Of a signal of its program's it tells, and
   // exits with its number.

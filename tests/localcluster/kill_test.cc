@@ -244,6 +244,37 @@ TEST_F(KillTest, ACheckpointIsAskedForBeforeTheWalltimeAndAsOftenAsTheUserSays) 
   EXPECT_GE(asked, 3u);
 }
 
+// The variables are the job's user's: with years of grace no walltime, no eviction and no deletion
+// by anybody ended the job.
+TEST_F(KillTest, NoTimeForACheckpointIsLongerThanTheWalltime) {
+  Start();
+  auto batch = GivenBatch({"exec sleep 600", "exec sleep 600"});
+  batch.walltime_s = 2;
+  batch.setup =
+      "export CIGRI_CHECKPOINT_SIGNAL=USR1 CIGRI_CHECKPOINT_GRACE=100000000\n"
+      "export CIGRI_CHECKPOINT_EVERY=-5";
+  for (const auto& [index, job] : Run(batch)) {
+    EXPECT_EQ(job.cause, EndCause::kWalltime);
+    EXPECT_LT(job.ended_at - job.started_at, 5);
+  }
+}
+
+TEST_F(KillTest, ADeletionDoesNotWaitForACheckpoint) {
+  Start(1);
+  auto batch = GivenBatch({"trap 'touch asked' USR1; touch up; while :; do sleep 0.05; done"});
+  batch.options["checkpoint"] = {{"signal", "USR1"}, {"grace", 500}};
+  const auto id = driver().Submit(batch)[0];
+  ASSERT_TRUE(AwaitFile("up"));
+  auto local = GivenBatch({"true"});
+  local.best_effort = false;
+  driver().Submit(local);
+  ASSERT_TRUE(AwaitFile("asked"));
+  driver().Kill({Ref(id, batch.tag)});
+  const auto job = AwaitEnds(batch)[0];
+  EXPECT_EQ(job.cause, EndCause::kDeleted);
+  EXPECT_LT(job.ended_at - job.started_at, 60);
+}
+
 TEST_F(KillTest, ProcessesThatDoNotCatchTheSignalGoOn) {
   Start();
   auto batch = GivenBatch({"sleep 1.5; echo over > over"});
