@@ -233,3 +233,13 @@ WHERE kind = $1
     AND (change_feed, exact_walltime, dedicated, time_resolution_s, groups, gives_files)
         IS DISTINCT FROM ($2::boolean, $3::boolean, $4::boolean, $5::float8, $6::boolean,
             $7::boolean);
+
+-- name: StoredSecrets
+-- returns: name text, secret text
+-- Passwords and tokens that the key file decrypts, each with what it is of.
+SELECT 'cluster ' || name AS name, api_password AS secret FROM clusters
+WHERE api_password IS NOT NULL
+UNION ALL
+SELECT 'token of ' || m.grid_login || ' for ' || c.name, m.token
+FROM users_mapping AS m JOIN clusters AS c ON c.id = m.cluster_id WHERE m.token IS NOT NULL
+ORDER BY 1;

@@ -82,15 +82,23 @@ std::string SecretKeyFile(const Config& config) {
 
 SecretBox::SecretBox(const std::string& key_file) : key_file_(key_file) {
   InitSodium();
-  if (access(key_file.c_str(), F_OK) != 0 && errno == ENOENT) MakeKey(key_file);
-  std::string key = ReadKey(key_file);
+  if (access(key_file.c_str(), F_OK) == 0 || errno != ENOENT) Read();
+}
+
+void SecretBox::Read() {
+  std::string key = ReadKey(key_file_);
   std::memcpy(key_, key.data(), kKey);
   sodium_memzero(key.data(), key.size());
+  there_ = true;
 }
 
 SecretBox::~SecretBox() { sodium_memzero(key_, sizeof key_); }
 
-std::string SecretBox::Encrypt(std::string_view plain) const {
+std::string SecretBox::Encrypt(std::string_view plain) {
+  if (!there_) {
+    MakeKey(key_file_);
+    Read();
+  }
   std::string sealed = RandomBytes(kNonce);
   sealed.resize(kNonce + kMac + plain.size());
   auto* bytes = reinterpret_cast<unsigned char*>(sealed.data());
@@ -101,6 +109,12 @@ std::string SecretBox::Encrypt(std::string_view plain) const {
 
 std::string SecretBox::Decrypt(std::string_view text) const {
   if (!IsEncrypted(text)) return std::string(text);
+  const std::string where = key_file_ + " on " + HostName();
+  constexpr const char* kHint =
+      "copy the key file of the host where it was set to the same place, or set the secret again";
+  if (!there_)
+    throw Fatal(kExitConfig, "cannot decrypt a stored secret: there is no key file " + where,
+                kHint);
   const std::string sealed = FromBase64Url(text.substr(kPrefix.size())).value_or("");
   const auto* bytes = reinterpret_cast<const unsigned char*>(sealed.data());
   if (sealed.size() >= kNonce + kMac) {
@@ -109,8 +123,8 @@ std::string SecretBox::Decrypt(std::string_view text) const {
                                    sealed.size() - kNonce, bytes, key_) == 0)
       return plain;
   }
-  throw Fatal(kExitConfig, "cannot decrypt a stored secret with the key of " + key_file_,
-              "put the right key file back, or set the secret again");
+  throw Fatal(kExitConfig, "cannot decrypt a stored secret: it has another key than " + where,
+              kHint);
 }
 
 bool SecretBox::IsEncrypted(std::string_view text) { return StartsWith(text, kPrefix); }

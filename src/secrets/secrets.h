@@ -16,22 +16,27 @@ std::string SecretKeyFile(const Config& config);
 /// looks like "s1:BASE64" and can be distinguished from one that an operator wrote by hand.
 class SecretBox {
  public:
-  /// Reads the key; makes one (mode 0600, its folder 0700) when the file does not exist. Two
-  /// processes that do so at once end with the same key. Throws Fatal(kExitConfig) when the file
-  /// cannot be read, is no key, or may be read by others.
+  /// Reads the key, when the file exists. Throws Fatal(kExitConfig) when the file cannot be read,
+  /// is no key, or may be read by others.
   explicit SecretBox(const std::string& key_file);
   ~SecretBox();
   SecretBox(const SecretBox&) = delete;
 
-  std::string Encrypt(std::string_view plain) const;
+  /// Makes the key (mode 0600, its folder 0700) when there is none. Two processes that do so at
+  /// once end with the same key.
+  std::string Encrypt(std::string_view plain);
   /// A text without the prefix is returned as it is: a row written by hand in SQL.
-  /// Throws Fatal(kExitConfig) when it was encrypted with another key, or cut.
+  /// Throws Fatal(kExitConfig) when there is no key, or another one, or the text was cut. It makes
+  /// no key: that would be another one than that of the host which has encrypted the text.
   std::string Decrypt(std::string_view text) const;
   static bool IsEncrypted(std::string_view text);
 
  private:
+  void Read();
+
   std::string key_file_;
-  unsigned char key_[32];
+  bool there_ = false;
+  unsigned char key_[32]{};
 };
 
 /// A new token for the API: "cigri_" and 43 letters and digits of 256 random bits.

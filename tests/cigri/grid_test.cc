@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/config.h"
 #include "core/error.h"
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
@@ -559,6 +560,28 @@ TEST_P(CigriTest, StatusAndDoctorSayWhichModuleDoesNotRunAndWhy) {
       << doctor.output;
   fs::rename(program + ".away", program);
   EXPECT_TRUE(Await([&] { return !says("DOES NOT RUN"); }));
+}
+
+TEST_P(CigriTest, DoctorSaysWhichSecretsThisHostCannotRead) {
+  ASSERT_EQ(Cigri({"up"}).code, 0);
+  ASSERT_TRUE(Await([&] { return Whole(); }));
+  EXPECT_EQ(Cigri({"doctor"}).output.find("secrets"), std::string::npos);
+  std::string conninfo;
+  std::getline(std::ifstream(home.conninfo_file()) >> std::ws, conninfo);
+  db::Connection connection(conninfo, "test");
+  db::Tx tx(connection);
+  tx.Raw(
+      "INSERT INTO clusters (name, kind, api_url, api_password, enabled)"
+      " VALUES ('froggy', 'oar2', 'http://127.0.0.1:1', 's1:ofAnotherHost', false)");
+  tx.Commit();
+  const auto doctor = Cigri({"doctor"});
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_NE(doctor.output.find("secrets      cluster froggy: cannot decrypt a stored secret: there "
+                               "is no key file " +
+                               home.dir + "/secret.key on " + HostName() +
+                               "; copy the key file of the host"),
+            std::string::npos)
+      << doctor.output;
 }
 
 TEST_P(CigriTest, StatusSaysWhatToDoWithAnOlderSchema) {

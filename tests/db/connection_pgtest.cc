@@ -88,6 +88,11 @@ struct NumberRow {
   static NumberRow Read(db::RowReader& reader) { return {reader.Get<std::int64_t>()}; }
 };
 
+struct SettingsRow {
+  std::string text;
+  static SettingsRow Read(db::RowReader& reader) { return {reader.Get<std::string>()}; }
+};
+
 TEST_F(ConnectionPgTest, AStatementSaysWhetherItsPlanIsMadeOnceOrForItsValues) {
   const db::Query<NumberRow> once{"Once", "SELECT $1::bigint AS n", true};
   const db::Query<NumberRow> each{"Each", "SELECT $1::bigint AS n"};
@@ -371,6 +376,24 @@ TEST_F(ConnectionPgTest, WhenNoServerTakesASessionTheFirstSaysWhy) {
       why("host=" + host + "," + host + " port=" + port + "," + port +
           " options='-c default_transaction_read_only=on' target_session_attrs=read-write");
   EXPECT_NE(reads.find("session is read-only"), std::string::npos) << reads;
+}
+
+// As an administrator sets them for a role, a database or a whole server.
+TEST_F(ConnectionPgTest, SettingsOfTheSiteThatWouldStopTheGridAreNotThoseOfItsSessions) {
+  const std::string site =
+      " options='-c default_transaction_isolation=serializable -c idle_session_timeout=1s"
+      " -c DateStyle=SQL,DMY'";
+  if (pqxx::connection(conninfo()).server_version() < 140000) GTEST_SKIP() << "no such limit";
+  db::Connection writes(conninfo() + site, "test");
+  db::Connection reads(conninfo() + site, "test", std::chrono::seconds(60), 0,
+                       db::SessionKind::kReads);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const db::Query<SettingsRow> settings{
+      "Settings",
+      "SELECT current_setting('transaction_isolation') || ' ' || '2026-12-24 18:00'::timestamp"};
+  EXPECT_EQ(db::Tx(writes).One(settings).text, "read committed 2026-12-24 18:00:00");
+  db::Tx snapshot(reads, db::Tx::Snapshot{});
+  EXPECT_EQ(snapshot.One(settings).text, "repeatable read 2026-12-24 18:00:00");
 }
 
 TEST_F(ConnectionPgTest, ASessionWithoutALimitWaits) {

@@ -39,7 +39,7 @@ class SecretsTest : public ::testing::Test {
 };
 
 TEST_F(SecretsTest, WhatIsEncryptedComesBackByteForByte) {
-  const SecretBox box(File());
+  SecretBox box(File());
   for (const std::string& plain : {std::string(), std::string("päss wörd"),
                                    std::string("\0x\xff", 3), std::string(5000, 'k')}) {
     const std::string text = box.Encrypt(plain);
@@ -59,9 +59,10 @@ TEST_F(SecretsTest, TheKeyOutlivesTheProcessAndIsItsOwnersAlone) {
 }
 
 TEST_F(SecretsTest, AnotherKeyOrACutTextIsAnErrorThatNamesTheFileAndNotTheSecret) {
-  const SecretBox box(File());
+  SecretBox box(File());
   const std::string text = box.Encrypt("hunter2");
-  const SecretBox other(File("other.key"));
+  SecretBox other(File("other.key"));
+  other.Encrypt("x");
   const std::string fault = FaultOf([&] { other.Decrypt(text); });
   EXPECT_NE(fault.find("other.key"), fault.npos) << fault;
   EXPECT_EQ(fault.find(text), fault.npos) << fault;
@@ -70,26 +71,40 @@ TEST_F(SecretsTest, AnotherKeyOrACutTextIsAnErrorThatNamesTheFileAndNotTheSecret
   EXPECT_NE(FaultOf([&] { box.Decrypt("s1:!!"); }), "");
 }
 
+// A key of its own on a second host would only hide that the first one's must be copied.
+TEST_F(SecretsTest, WithoutAKeyFileNothingIsDecryptedAndNoKeyIsMade) {
+  const std::string text = SecretBox(File()).Encrypt("hunter2");
+  const SecretBox second(File("second.key"));
+  const std::string fault = FaultOf([&] { second.Decrypt(text); });
+  EXPECT_NE(fault.find("there is no key file " + File("second.key") + " on " + HostName()),
+            fault.npos)
+      << fault;
+  EXPECT_FALSE(std::filesystem::exists(File("second.key")));
+}
+
 TEST_F(SecretsTest, ATextWrittenByHandIsTakenAsItIs) {
   EXPECT_EQ(SecretBox(File()).Decrypt("plain"), "plain");
 }
 
 TEST_F(SecretsTest, AKeyThatOthersMayReadOrThatIsNoneIsRefused) {
-  { const SecretBox made(File()); }
+  SecretBox(File()).Encrypt("x");
   chmod(File().c_str(), 0640);
   EXPECT_NE(FaultOf([&] { SecretBox{File()}; }).find("others may read it"), std::string::npos);
   std::ofstream(File("bad.key")) << "not a key\n";
   chmod(File("bad.key").c_str(), 0600);
   EXPECT_NE(FaultOf([&] { SecretBox{File("bad.key")}; }).find("it holds no key"),
             std::string::npos);
-  EXPECT_NE(FaultOf([&] { SecretBox{"/proc/nowhere/secret.key"}; }), "");
+  EXPECT_NE(FaultOf([&] { SecretBox("/proc/nowhere/secret.key").Encrypt("x"); }), "");
 }
 
 TEST_F(SecretsTest, ManyWhoMakeTheKeyAtOnceEndWithOne) {
   std::vector<std::future<std::string>> texts;
   for (int i = 0; i < 8; ++i)
     texts.push_back(std::async(std::launch::async, [&] { return SecretBox(File()).Encrypt("x"); }));
-  for (auto& text : texts) EXPECT_EQ(SecretBox(File()).Decrypt(text.get()), "x");
+  for (auto& made : texts) {
+    const std::string text = made.get();
+    EXPECT_EQ(SecretBox(File()).Decrypt(text), "x");
+  }
 }
 
 TEST_F(SecretsTest, TokensAreUniqueAndOnlyTheirHashIsStable) {

@@ -1,4 +1,5 @@
 #include <sql/cluster_status.h>
+#include <sql/clusters.h>
 #include <sql/grid.h>
 #include <sql/servers.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "embedded/machine.h"
 #include "embedded/postgres.h"
 #include "embedded/process.h"
+#include "secrets/secrets.h"
 
 namespace cigri::cli {
 namespace {
@@ -217,7 +219,26 @@ void CheckServer(Report& report, db::Tx& tx) {
   CheckStandbys(report, server, standbys);
 }
 
-void CheckDatabase(Report& report, const Database& database) {
+// Each host decrypts them, and only the host that has set the first one has made a key.
+void CheckSecrets(Report& report, db::Tx& tx, const std::string& key_file) {
+  int readable = 0, others = 0;
+  std::string first, why, todo;
+  for (const auto& row : tx.Exec(sql::kStoredSecrets)) try {
+      SecretBox(key_file).Decrypt(row.secret);
+      ++readable;
+    } catch (const Fatal& e) {
+      if (others++ == 0) first = row.name, why = e.what(), todo = e.hint();
+    }
+  if (others > 0)
+    report.Fail(
+        "secrets",
+        first + (others > 1 ? " and " + std::to_string(others - 1) + " more" : "") + ": " + why,
+        todo);
+  else if (readable > 0)
+    report.Ok("secrets", std::to_string(readable) + " can be read with " + key_file);
+}
+
+void CheckDatabase(Report& report, const Database& database, const std::string& key_file) {
   try {
     const auto connection = Open(database);
     report.Ok("database", database.name + " answers (" + database.why + ")");
@@ -228,6 +249,7 @@ void CheckDatabase(Report& report, const Database& database) {
     CheckClock(report, tx.One(sql::kGridStatus).clock);
     CheckClusters(report, tx);
     CheckModules(report, tx);
+    CheckSecrets(report, tx, key_file);
   } catch (const Fatal& e) {
     report.Fail("database", e.what(), e.hint());
   }
@@ -263,7 +285,7 @@ int Doctor() {
   else if (database->own && !embedded::HasPostgres(home))
     report.Fail("database", "there is none in " + home.dir, "`cigri up` makes one");
   else
-    CheckDatabase(report, *database);
+    CheckDatabase(report, *database, SecretKeyFile(config));
   return report.failures() == 0 ? kExitOk : kExitNo;
 }
 

@@ -112,7 +112,7 @@ class Import {
   }
 
   void Mappings() {
-    const SecretBox box(SecretKeyFile(config_));
+    SecretBox box(SecretKeyFile(config_));
     for (const auto& row : from_.Exec(sql::kCigri3Mappings)) {
       const std::string login = row.cluster_login.value_or("");
       const auto known = Known().clusters.find(row.cluster);

@@ -170,7 +170,7 @@ Reply PutToken(Context& context, const Request& request) {
   if (StartsWith(token, "Bearer ")) token.erase(0, 7);
   if (token.empty() || token.size() > 8192 || token.find_first_of(" \r\n\t") != token.npos)
     throw BadRequest("this is no token");
-  const SecretBox box(SecretKeyFile(context.config));
+  SecretBox box(SecretKeyFile(context.config));
   context.Transact([&](db::Tx& tx) {
     RequireJwt(tx, cluster);
     tx.Exec(sql::kPutClusterToken, TokenUser(request), cluster, box.Encrypt(token),
