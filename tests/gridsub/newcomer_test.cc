@@ -216,7 +216,12 @@ TEST(NewcomerTest, ResumeGoesOnWhereTheJobLogEnds) {
                    {"failed", 0},
                    {"over", true}}};
   api.joblog = title + "1\tb\t1\t1\t0\t0\t0\t0\tp b\n2\tb\t1\t1\t0\t0\t0\t0\tp d\n";
-  EXPECT_EQ(Gridsub(api, "--joblog log --resume -- p ::: a b c d").code, 0);
+  const auto resumed = Gridsub(api, "--joblog log --resume -- p ::: a b c d");
+  EXPECT_EQ(resumed.code, 0);
+  EXPECT_TRUE(Has(resumed.err,
+                  "1 task is done already, 1 task has failed (--resume-failed runs it again), "
+                  "left: 2"))
+      << resumed.err;
   EXPECT_EQ(Sent(api)["params"], json::parse(R"([["b"],["d"]])"));
   EXPECT_EQ(Slurp(api.folder() + "/log"),
             before + "2\tb\t1\t1\t0\t0\t0\t0\tp b\n4\tb\t1\t1\t0\t0\t0\t0\tp d\n");
