@@ -116,6 +116,7 @@ TEST(NewcomerTest, OptionsOfParallelWork) {
 
   const std::vector<std::string> wants[] = {
       {"--colsep , -- echo {2} {1}", "a,b\nc,d\n", R"(["a","b"])", R"(["c","d"])"},
+      {"--colsep , -- echo {2} {1}", "a , b\r\n\tc,d \r\n", R"(["a","b"])", R"(["c","d"])"},
       {"--colsep ' +' -- echo {2} {1}", "a   b\nc d\n", R"(["a","b"])", R"(["c","d"])"},
       {"--colsep '[ \\t]+' -- echo {2} {1}", "a" + std::string(90'000, ' ') + "b\nc\td\n",
        R"(["a","b"])", R"(["c","d"])"},
