@@ -345,5 +345,9 @@ TEST(NewcomerTest, DirectoriesAreRelativeToHere) {
       << file.err;
 }
 
+  // It was an "unexpected error, please report it", as in a folder of somebody else.
+  const auto closed = Gridsub(api, "--directory " + std::string(300, 'x') + " -- ./prog {} ::: a");
+  EXPECT_EQ(closed.code, 65);
+  EXPECT_TRUE(Has(closed.err, ": cannot look there: File name too long")) << closed.err;
 }  // namespace
 }  // namespace cigri::gridsub

@@ -86,10 +86,15 @@ Chosen<std::string> Environment(const Args& args, bool all_local) {
 void CheckDirectory(const Args& args, bool all_local) {
   if (args.directory.empty() || !all_local || HasOwnDirectories(args)) return;
   const auto directory = DirectoryOf(args);
-  if (directory.find_first_of("${~") != directory.npos || fs::is_directory(directory)) return;
-  if (fs::exists(directory))
+  std::error_code error;
+  const auto found = fs::status(directory, error);
+  if (directory.find_first_of("${~") != directory.npos || fs::is_directory(found)) return;
+  if (fs::exists(found))
     throw Fatal(kExitBadInput,
                 "--directory " + args.directory + ": " + directory + " is no folder");
+  if (found.type() != fs::file_type::not_found)
+    throw Fatal(kExitBadInput,
+                "--directory " + args.directory + ": cannot look there: " + error.message());
   throw Fatal(kExitBadInput, "--directory " + args.directory + ": there is no " + directory,
               "mkdir -p " + ShellQuote(args.directory));
 }
