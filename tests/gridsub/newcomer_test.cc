@@ -239,6 +239,12 @@ TEST(NewcomerTest, FilesOfJobsAreOptionsThatMayBeRepeated) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(Sent(api)["inputs"], json({"data/{}.fq", "ref.fa"}));
   EXPECT_EQ(Sent(api)["outputs"], json({"out -> out/{#}"}));
+  // The job runs in a folder of its own: a program that is here was not found there.
+  api.Write("prog", "#!/bin/sh\n");
+  Gridsub(api, "--outputs out -- ./prog {} ::: a");
+  EXPECT_EQ(Sent(api)["exec_file"], api.folder() + "/prog {}");
+  Gridsub(api, "--input prog -- ./prog {} ::: a");
+  EXPECT_EQ(Sent(api)["exec_file"], "./prog {}") << "it comes along";
   EXPECT_EQ(Gridsub(api, "-- ./p {} ::: a").code, 0);
   EXPECT_FALSE(Sent(api).contains("inputs"));
 }
@@ -339,15 +345,15 @@ TEST(NewcomerTest, DirectoriesAreRelativeToHere) {
   const auto missing = Gridsub(api, "--directory nope -- ./prog {} ::: a");
   EXPECT_EQ(missing.code, 65);
   EXPECT_TRUE(Has(missing.err, "mkdir -p nope")) << missing.err;
+  // It was an "unexpected error, please report it", as in a folder of somebody else.
+  const auto closed = Gridsub(api, "--directory " + std::string(300, 'x') + " -- ./prog {} ::: a");
+  EXPECT_EQ(closed.code, 65);
+  EXPECT_TRUE(Has(closed.err, ": cannot look there: File name too long")) << closed.err;
   const auto file = Gridsub(api, "--directory prog -- ./prog {} ::: a");
   EXPECT_EQ(file.code, 65);
   EXPECT_TRUE(Has(file.err, "--directory prog: " + api.folder() + "/prog is no folder"))
       << file.err;
 }
 
-  // It was an "unexpected error, please report it", as in a folder of somebody else.
-  const auto closed = Gridsub(api, "--directory " + std::string(300, 'x') + " -- ./prog {} ::: a");
-  EXPECT_EQ(closed.code, 65);
-  EXPECT_TRUE(Has(closed.err, ": cannot look there: File name too long")) << closed.err;
 }  // namespace
 }  // namespace cigri::gridsub
