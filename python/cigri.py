@@ -108,6 +108,7 @@ import tempfile  # noqa: E402
 import threading  # noqa: E402
 import time  # noqa: E402
 import urllib.parse  # noqa: E402
+import warnings  # noqa: E402
 
 __all__ = ["Grid", "Campaign", "TaskResult", "TaskFailed", "RemoteTraceback", "ApiError",
            "as_completed", "wait"]
@@ -581,6 +582,8 @@ class Grid:
         if columns:
             query["columns"] = ",".join(columns)
         body = self._api.call("POST", "/campaigns?" + urllib.parse.urlencode(query), jdl)
+        for note in body.get("notes", ()):
+            warnings.warn(str(note), stacklevel=3)
         campaign = Campaign(self._api, body["id"])
         self._campaigns.append(campaign)
         return campaign

@@ -303,6 +303,8 @@ void ReasonsOf(const AllocationState& alloc, const State& next, const TakeReason
     std::size_t main = 0;
     for (int l = campaign.placements_begin; l < campaign.placements_end; ++l) {
       FillReason(alloc, next, l, own_next[alloc.placements[l].cluster], reasons.emplace_back());
+      if (Reason& here = reasons.back(); here.code == whole.code)
+        here.numbers = whole.numbers, here.other = whole.other, here.detail = whole.detail;
       if (Distance(reasons.back().code) < Distance(reasons[main].code)) main = reasons.size() - 1;
     }
     if (whole.code == Code::kNone) std::swap(reasons[0], reasons[main]);

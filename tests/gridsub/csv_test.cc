@@ -34,6 +34,12 @@ std::string Refusal(const std::string& text) {
   return "";
 }
 
+TEST(CsvTest, AHeaderInAnotherCodeIsRefusedWhereItIs) {
+  EXPECT_EQ(Refusal("id,n\xE4me\n1,\xE4\n"),
+            "f.csv:1: the name of a column is not UTF-8: n\xEF\xBF\xBDme");
+  EXPECT_EQ(Read("id\n\xE4\n"), (Rows{{"\xE4"}}));
+}
+
 TEST(CsvTest, QuotesCommasNewlinesAndEmptyValuesAreKept) {
   EXPECT_EQ(Read("a,b\n1,2\n\"x, y\",\"say \"\"hi\"\"\"\n\"two\nlines\",\n\n , z\n"),
             (Rows{{"1", "2"}, {"x, y", "say \"hi\""}, {"two\nlines", ""}, {" ", " z"}}));

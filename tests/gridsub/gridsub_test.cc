@@ -349,6 +349,13 @@ TEST(GridsubTest, LinesAddedToACampaignOfValuesAreOneValueEach) {
   api.other["/campaigns/7/jobs"] = {201, {{"id", 7}}};
   EXPECT_EQ(Gridsub(api, "-c 7 -a -", " a b \n").code, 0);
   EXPECT_EQ(json::parse(api.Last("/campaigns/7/jobs").body), json({R"([" a b "])"}));
+  // Nothing could be added to a campaign of {1} {2}.
+  EXPECT_EQ(Gridsub(api, "-c 7 -J '[[\"a\", 1], \"b\"]'").code, 0);
+  EXPECT_EQ(json::parse(api.Last("/campaigns/7/jobs").body), json({R"(["a","1"])", R"(["b"])"}));
+  EXPECT_EQ(Gridsub(api, "-c 7 -J '[[[1]]]'").code, 65);
+  const auto csv = Gridsub(api, "-c 7 --csv " + api.Write("x.csv", "a,b\n1,2\n"));
+  EXPECT_EQ(csv.code, 65);
+  EXPECT_NE(csv.err.find("the values of campaign 7 have no names"), std::string::npos) << csv.err;
 }
 
 TEST(GridsubTest, RowsThatAreAddedMustHaveTheColumnsOfTheCampaign) {

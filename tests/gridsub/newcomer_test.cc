@@ -116,6 +116,7 @@ TEST(NewcomerTest, OptionsOfParallelWork) {
 
   const std::vector<std::string> wants[] = {
       {"--colsep , -- echo {2} {1}", "a,b\nc,d\n", R"(["a","b"])", R"(["c","d"])"},
+      {"--colsep , -- echo {2} {1}", "a , b\r\n\tc,d \r\n", R"(["a","b"])", R"(["c","d"])"},
       {"--colsep ' +' -- echo {2} {1}", "a   b\nc d\n", R"(["a","b"])", R"(["c","d"])"},
       {"--colsep '[ \\t]+' -- echo {2} {1}", "a" + std::string(90'000, ' ') + "b\nc\td\n",
        R"(["a","b"])", R"(["c","d"])"},
@@ -216,7 +217,12 @@ TEST(NewcomerTest, ResumeGoesOnWhereTheJobLogEnds) {
                    {"failed", 0},
                    {"over", true}}};
   api.joblog = title + "1\tb\t1\t1\t0\t0\t0\t0\tp b\n2\tb\t1\t1\t0\t0\t0\t0\tp d\n";
-  EXPECT_EQ(Gridsub(api, "--joblog log --resume -- p ::: a b c d").code, 0);
+  const auto resumed = Gridsub(api, "--joblog log --resume -- p ::: a b c d");
+  EXPECT_EQ(resumed.code, 0);
+  EXPECT_TRUE(Has(resumed.err,
+                  "1 task is done already, 1 task has failed (--resume-failed runs it again), "
+                  "left: 2"))
+      << resumed.err;
   EXPECT_EQ(Sent(api)["params"], json::parse(R"([["b"],["d"]])"));
   EXPECT_EQ(Slurp(api.folder() + "/log"),
             before + "2\tb\t1\t1\t0\t0\t0\t0\tp b\n4\tb\t1\t1\t0\t0\t0\t0\tp d\n");
@@ -233,6 +239,12 @@ TEST(NewcomerTest, FilesOfJobsAreOptionsThatMayBeRepeated) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(Sent(api)["inputs"], json({"data/{}.fq", "ref.fa"}));
   EXPECT_EQ(Sent(api)["outputs"], json({"out -> out/{#}"}));
+  // The job runs in a folder of its own: a program that is here was not found there.
+  api.Write("prog", "#!/bin/sh\n");
+  Gridsub(api, "--outputs out -- ./prog {} ::: a");
+  EXPECT_EQ(Sent(api)["exec_file"], api.folder() + "/prog {}");
+  Gridsub(api, "--input prog -- ./prog {} ::: a");
+  EXPECT_EQ(Sent(api)["exec_file"], "./prog {}") << "it comes along";
   EXPECT_EQ(Gridsub(api, "-- ./p {} ::: a").code, 0);
   EXPECT_FALSE(Sent(api).contains("inputs"));
 }
@@ -333,6 +345,10 @@ TEST(NewcomerTest, DirectoriesAreRelativeToHere) {
   const auto missing = Gridsub(api, "--directory nope -- ./prog {} ::: a");
   EXPECT_EQ(missing.code, 65);
   EXPECT_TRUE(Has(missing.err, "mkdir -p nope")) << missing.err;
+  // It was an "unexpected error, please report it", as in a folder of somebody else.
+  const auto closed = Gridsub(api, "--directory " + std::string(300, 'x') + " -- ./prog {} ::: a");
+  EXPECT_EQ(closed.code, 65);
+  EXPECT_TRUE(Has(closed.err, ": cannot look there: File name too long")) << closed.err;
   const auto file = Gridsub(api, "--directory prog -- ./prog {} ::: a");
   EXPECT_EQ(file.code, 65);
   EXPECT_TRUE(Has(file.err, "--directory prog: " + api.folder() + "/prog is no folder"))

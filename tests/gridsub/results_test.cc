@@ -207,6 +207,57 @@ TEST(ResultTableTest, RowsOfSeveralLengthsAreOneTable) {
             "4,6,,,done,0,,,,,0,,,,,\n");
 }
 
+// --resume wrote over the table and, for equal values, over a file of the run before.
+TEST(ResultsTest, ResumeKeepsTheResultsOfTheRunBefore) {
+  FakeApi api;
+  const std::string title =
+      "seq,value1,state,exit_code,signal,cluster,node,seconds,attempts,"
+      "cpu_s,peak_mb,read_mb,written_mb,transfer_s\n";
+  const std::string before = "1,x,done,0,,beta,n2,1.250,1,,,,,\n";
+  std::filesystem::create_directory(api.folder() + "/res");
+  api.Write("res/x.out", "old");
+  api.Write("res.csv", title + before);
+  api.Write("log", "1\ta\t1\t1\t0\t0\t0\t0\tp x\n");
+  api.progress = {Progress(2, 0, true)};
+  api.results = {Piece(0, "stdout", "2") + End(0, json::array({"x"})) + Piece(1, "stdout", "3") +
+                 End(1, json::array({"y"}))};
+  Gridsub(api, "--joblog log --resume --results res --results-csv res.csv -- p ::: x x y");
+  EXPECT_EQ(Slurp(api.folder() + "/res/x.out"), "old");
+  EXPECT_EQ(Slurp(api.folder() + "/res/x.2.out"), "2");
+  EXPECT_EQ(Slurp(api.folder() + "/res/y.out"), "3");
+  const std::string measured = "1.250,1,0.210,3.500,0.000,1.000,0.500\n";
+  EXPECT_EQ(Slurp(api.folder() + "/res.csv"), title + before + "2,x,done,0,,alpha,n1," + measured +
+                                                  "3,y,done,0,,alpha,n1," + measured);
+}
+
+TEST(ResultTableTest, RowsBelowThoseOfAnEarlierRunHaveItsColumns) {
+  FakeApi api;
+  const auto file = api.folder() + "/res.csv";
+  tools::EarlierRun earlier;
+  earlier.seq = [](std::int64_t n) { return n + 10; };
+  earlier.table = true;
+  const std::string rest =
+      ",state,exit_code,signal,cluster,node,seconds,attempts,"
+      "cpu_s,peak_mb,read_mb,written_mb,transfer_s\n";
+  tools::ResultTable(file, &earlier).Outcome(OutcomeOf(0, {"1", "2"}));
+  tools::ResultTable(file, &earlier).Outcome(OutcomeOf(1, {"3"}));
+  const std::string two =
+      "seq,value1,value2" + rest + "11,1,2,done,0,,,,,0,,,,,\n" + "12,3,,done,0,,,,,0,,,,,\n";
+  EXPECT_EQ(Slurp(file), two);
+  {
+    tools::ResultTable table(file, &earlier);
+    table.Outcome(OutcomeOf(2, {"4"}));
+    table.Outcome(OutcomeOf(3, {"5", "6", "7"}));
+  }
+  EXPECT_EQ(Slurp(file + "~"), two + "13,4,,done,0,,,,,0,,,,,\n");
+  EXPECT_EQ(Slurp(file), "seq,value1,value2,value3" + rest + "13,4,,,done,0,,,,,0,,,,,\n" +
+                             "14,5,6,7,done,0,,,,,0,,,,,\n");
+  std::ofstream(file) << "something else\n";
+  tools::ResultTable(file, &earlier).Outcome(OutcomeOf(0, {"1"}));
+  EXPECT_EQ(Slurp(file + "~"), "something else\n");
+  EXPECT_EQ(Slurp(file), "seq,value1" + rest + "11,1,done,0,,,,,0,,,,,\n");
+}
+
 TEST(FrameReaderTest, FramesMayBeCutAnywhere) {
   const std::string text = Piece(3, "stdout", "one\ntwo") + End(3, json::array({"v"}));
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {

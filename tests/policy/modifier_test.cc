@@ -220,6 +220,25 @@ TEST(After, ACampaignThatComesAfterAnotherWaitsAndSaysSo) {
   EXPECT_EQ(s.Given(1), 5);
 }
 
+TEST(After, WhatHoldsTheWholeCampaignSaysTheSameOnEachCluster) {
+  PolicyFixture s;
+  s.AddCluster(10);
+  s.AddCampaign(5);
+  s.AddCampaign(100, "bob").after_failed = 1;
+  s.AddCampaign(100, "carol").not_before = 2000;
+  s.Run();
+  const ReasonTexts texts(s.snapshot);
+  int on_clusters = 0;
+  for (const auto& reason : s.result.reasons) {
+    if (reason.campaign == 1 || reason.cluster == 0) continue;
+    ++on_clusters;
+    EXPECT_EQ(texts.Text(reason), reason.campaign == 2
+                                      ? "campaign 1 has to succeed first (after), and it was cancelled"
+                                      : "its not_before is 1970-01-01 00:33 UTC");
+  }
+  EXPECT_EQ(on_clusters, 2);
+}
+
 TEST(Urgent, WhatIsBeingCancelledForItIsNotAskedForAgain) {
   PolicyFixture s;
   s.snapshot.config.urgent_percent = 50;

@@ -59,6 +59,15 @@ TEST_F(PythonTest, ACampaignRunsAProgramAndGivesItsResults) {
       << ran.err;
 }
 
+// The setting had no effect, and nobody said so.
+TEST_F(PythonTest, ASettingThatNobodyKnowsIsWarnedAbout) {
+  const auto ran =
+      Python("", "        print(grid.campaign(['true'], walltme='2h').wait()['ok'])\n");
+  EXPECT_EQ(ran.out, "True\n") << ran.err;
+  EXPECT_NE(ran.err.find("UserWarning: walltme: nobody knows this key"), std::string::npos)
+      << ran.err;
+}
+
 TEST_F(PythonTest, AFileNameThatIsNoTextReachesTheProgram) {
   const auto ran = Python("",
                           "        import os\n"

@@ -19,8 +19,10 @@ ResultFollower::ResultFollower(Api& api, std::int64_t campaign, const ResultRequ
     : wanted_(request.any()), keeps_on_(request.log), stream_(api, campaign, OptionsOf(request)) {
   if (request.print)
     sinks_.Add(std::make_unique<ResultPrinter>(request.tag, [&line] { line.Clear(); }));
-  if (!request.folder.empty()) sinks_.Add(std::make_unique<ResultFiles>(request.folder));
-  if (!request.table.empty()) sinks_.Add(std::make_unique<ResultTable>(request.table));
+  if (!request.folder.empty())
+    sinks_.Add(std::make_unique<ResultFiles>(request.folder, ResultFiles::Name(), request.earlier));
+  if (!request.table.empty())
+    sinks_.Add(std::make_unique<ResultTable>(request.table, request.earlier));
 }
 
 void ResultFollower::Fetch(bool last) {

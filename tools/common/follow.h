@@ -14,6 +14,7 @@ struct ResultRequest {
   std::string folder, table;
   bool log = false;    ///< who waits has a job log to write in the end
   bool quiet = false;  ///< no summary at the end: the exit code tells
+  const EarlierRun* earlier = nullptr;  ///< nothing: none of the work was done before
   bool any() const { return print || !folder.empty() || !table.empty(); }
 };
 

@@ -26,6 +26,10 @@ std::string Seconds(const std::optional<double>& seconds) {
   return text;
 }
 
+std::int64_t SeqOf(const TaskOutcome& outcome, const EarlierRun* earlier) {
+  return earlier == nullptr ? outcome.task + 1 : earlier->seq(outcome.task + 1);
+}
+
 }  // namespace
 
 std::string ValuesText(const std::vector<std::string>& values) { return Join(values, " "); }
@@ -96,10 +100,12 @@ void ResultPrinter::Outcome(const TaskOutcome& outcome) {
   held_[1].clear();
 }
 
-ResultFiles::ResultFiles(std::string folder, Name name)
+ResultFiles::ResultFiles(std::string folder, Name name, const EarlierRun* earlier)
     : folder_(std::move(folder)),
       partial_(folder_ + "/.partial." + RandomHex(8)),
-      name_(name ? std::move(name) : [this](const TaskOutcome& o) { return UniqueName(o); }) {
+      name_(name ? std::move(name) : [this](const TaskOutcome& o) { return UniqueName(o); }),
+      earlier_(earlier) {
+  if (earlier != nullptr) taken_ = earlier->names;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error || !std::filesystem::is_directory(folder_))
@@ -146,7 +152,7 @@ void ResultFiles::Cut() {
 
 std::string ResultFiles::UniqueName(const TaskOutcome& outcome) {
   std::string name = FileName(outcome.values);
-  const std::string number = "." + std::to_string(outcome.task + 1);
+  const std::string number = "." + std::to_string(SeqOf(outcome, earlier_));
   if (name.empty() || name.back() == '~') name += number;
   while (!taken_.insert(name).second) name += number;
   return name;
@@ -170,10 +176,16 @@ void ResultFiles::Outcome(const TaskOutcome& outcome) {
   }
 }
 
-ResultTable::ResultTable(std::string file) : file_(std::move(file)) { Open(); }
+ResultTable::ResultTable(std::string file, const EarlierRun* earlier)
+    : file_(std::move(file)), earlier_(earlier) {
+  std::error_code error;
+  kept_ = earlier != nullptr && earlier->table && std::filesystem::is_regular_file(file_, error) &&
+          std::filesystem::file_size(file_, error) > 0;
+  Open(kept_ ? std::ios::app : std::ios::trunc);
+}
 
-void ResultTable::Open() {
-  out_.open(file_, std::ios::binary | std::ios::trunc);
+void ResultTable::Open(std::ios::openmode mode) {
+  out_.open(file_, std::ios::binary | mode);
   if (!out_) throw Fatal(kExitBadInput, "cannot write " + file_ + ": " + std::strerror(errno));
 }
 
@@ -193,14 +205,32 @@ std::string ResultTable::Title() const {
          "transfer_s\n";
 }
 
+// The rows of the earlier run have these columns, or more of the same: ours go below them.
+bool ResultTable::GoesOn(std::size_t width) {
+  std::ifstream in(file_, std::ios::binary);
+  std::string title;
+  std::getline(in, title);
+  title += '\n';
+  for (width_ = width; Title().size() < title.size();) ++*width_;
+  if (Title() != title) {
+    width_.reset();
+    return false;
+  }
+  in.seekg(-1, std::ios::end);
+  if (in.get() != '\n') Put("\n");  // that run was killed while it wrote
+  begin_ = static_cast<std::streamsize>(std::filesystem::file_size(file_));
+  return true;
+}
+
 // What went into a pipe cannot be written again.
 void ResultTable::Widen(std::size_t width) {
   std::error_code error;
+  if (kept_ && !width_ && GoesOn(width)) return;
   if (width_ && !std::filesystem::is_regular_file(file_, error)) return;
   std::string text;
   if (width_) {
     std::ifstream in(file_, std::ios::binary);
-    in.ignore(static_cast<std::streamsize>(Title().size()));
+    in.ignore(begin_);
     std::string line;
     for (auto& [values, all] : lines_) {
       line.resize(all);
@@ -211,17 +241,25 @@ void ResultTable::Widen(std::size_t width) {
       text += line;
       values += more, all += more;
     }
-    out_.close();
-    Open();
   }
+  if (kept_ || width_) out_.close();
+  if (kept_) {
+    std::filesystem::rename(file_, file_ + "~", error);
+    if (error) throw Fatal(kExitNo, "cannot rename " + file_ + ": " + error.message());
+    std::fprintf(stderr, "the rows of %s had other columns: they are in %s~ now\n", file_.c_str(),
+                 file_.c_str());
+  }
+  if (kept_ || width_) Open();
+  kept_ = false;
   width_ = width;
   Put(Title() + text);
+  begin_ = static_cast<std::streamsize>(Title().size());
 }
 
 void ResultTable::Outcome(const TaskOutcome& outcome) {
   const auto n = outcome.values.size();
   if (!width_ || n > *width_) Widen(n);
-  std::string line = std::to_string(outcome.task + 1);
+  std::string line = std::to_string(SeqOf(outcome, earlier_));
   for (const auto& value : outcome.values) line += "," + CsvField(value);
   if (n < *width_) line.append(*width_ - n, ',');
   const auto values = line.size();

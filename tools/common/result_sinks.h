@@ -21,6 +21,14 @@ std::string ValuesText(const std::vector<std::string>& values);
 /// Why `path` can be neither written nor made, "" when it can: a folder, or a file. Makes nothing.
 std::string WhyNotWritable(const std::string& path, bool folder);
 
+/// What an earlier run has done of the work (gridsub --creates, --resume): tasks that are left out
+/// of the campaign keep their numbers and the names of their files.
+struct EarlierRun {
+  std::function<std::int64_t(std::int64_t)> seq;  ///< number of the nth task that is not left out
+  std::unordered_set<std::string> names;          ///< ResultFiles::FileName of those that are
+  bool table = false;                             ///< the table goes on below the rows of that run
+};
+
 /// stdout of tasks to stdout and stderr to stderr (or to stdout too, without `apart`), byte for
 /// byte; with `tag` the values of the task and a TAB before each line.
 class ResultPrinter : public ResultSink {
@@ -52,7 +60,7 @@ class ResultFiles : public ResultSink {
   /// The path of a task's files below the folder, without .out and .err.
   using Name = std::function<std::string(const TaskOutcome&)>;
   /// Makes the folder. Throws Fatal(kExitBadInput) when it cannot be written.
-  explicit ResultFiles(std::string folder, Name name = {});
+  explicit ResultFiles(std::string folder, Name name = {}, const EarlierRun* earlier = nullptr);
   ~ResultFiles() override;
   void Output(std::int64_t task, Printed stream, std::string_view bytes) override;
   void Outcome(const TaskOutcome& outcome) override;
@@ -65,16 +73,17 @@ class ResultFiles : public ResultSink {
   const std::string folder_;
   std::string partial_;  ///< what is being written: a name that no other process has
   const Name name_;
+  const EarlierRun* const earlier_;
   std::unordered_set<std::string> taken_;
   std::ofstream open_[2];
 };
 
 /// A CSV with a line for each task: its number as in {#}, its values, and how it ended. Tasks with
 /// fewer values than others have empty ones behind them: for one with more than all before it, what
-/// the file has is written again.
+/// the file has is written again. Rows of an earlier run with other columns are moved to FILE~.
 class ResultTable : public ResultSink {
  public:
-  explicit ResultTable(std::string file);
+  explicit ResultTable(std::string file, const EarlierRun* earlier = nullptr);
   void Columns(const std::vector<std::string>& columns) override;
   void Outcome(const TaskOutcome& outcome) override;
 
@@ -82,11 +91,15 @@ class ResultTable : public ResultSink {
   struct Line {
     std::uint32_t values = 0, all = 0;  ///< bytes: up to the last value, and in all
   };
-  void Open();
+  void Open(std::ios::openmode mode = std::ios::trunc);
+  bool GoesOn(std::size_t width);
   void Put(const std::string& text);
   std::string Title() const;
   void Widen(std::size_t width);
   const std::string file_;
+  const EarlierRun* const earlier_;
+  bool kept_ = false;          ///< the file has rows of an earlier run
+  std::streamsize begin_ = 0;  ///< where the rows of this run begin
   std::ofstream out_;
   std::vector<std::string> columns_;
   std::optional<std::size_t> width_;  ///< values of a line; none: there is no line yet

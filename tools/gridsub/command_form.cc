@@ -121,7 +121,18 @@ std::shared_ptr<Skipper> SkipperFor(const Args& args, const ParallelForm& form) 
     throw Fatal(kExitUsage, "{#} does not go with --creates and --resume: it would count from the start",
                 "name results after their values: {} or {1}");
   const bool own = HasOwnDirectories(args);
-  return std::make_shared<Skipper>(args.skip, args.joblog, own ? "." : DirectoryOf(args));
+  auto rules = args.skip;
+  rules.files = !args.results.folder.empty();
+  return std::make_shared<Skipper>(std::move(rules), args.joblog, own ? "." : DirectoryOf(args));
+}
+
+// "3 tasks are done already, 1 task has failed (--resume-failed runs it again)".
+std::string LeftOut(const Skipper& skipper) {
+  const auto failed = skipper.failed(), done = skipper.skipped() - failed;
+  const auto text = Pluralize(done, "task is", "tasks are") + " done already";
+  if (failed == 0) return text;
+  return (done > 0 ? text + ", " : "") + Pluralize(failed, "task has", "tasks have") +
+         " failed (--resume-failed runs " + (failed == 1 ? "it" : "them") + " again)";
 }
 
 [[noreturn]] void ThrowNothingToRun() {
@@ -160,14 +171,12 @@ CommandCampaign SourceOfCommand(tools::Api& api, const Args& args) {
   // Without values there is nothing to put in: the shell reads the line as it stands.
   made.payload.format = std::string(args.once ? jdl::kFormatLine : jdl::kFormatValues);
   if (sink.size() == 0 && made.skipper && made.skipper->skipped() > 0) {
-    std::fprintf(stderr, "gridsub: nothing to run: %s done already\n",
-                 Pluralize(made.skipper->skipped(), "task is", "tasks are").c_str());
+    std::fprintf(stderr, "gridsub: nothing to run: %s\n", LeftOut(*made.skipper).c_str());
     return made;
   }
   if (sink.size() == 0) ThrowNothingToRun();
   if (made.skipper && made.skipper->skipped() > 0)
-    std::fprintf(stderr, "gridsub: %s done already, left: %lld\n",
-                 Pluralize(made.skipper->skipped(), "task is", "tasks are").c_str(),
+    std::fprintf(stderr, "gridsub: %s, left: %lld\n", LeftOut(*made.skipper).c_str(),
                  static_cast<long long>(sink.size()));
   columns = made.payload.columns;
   jdl["exec_file"] = ExecFileOf(form.words, columns);

@@ -28,7 +28,13 @@ CsvReader::CsvReader(std::istream& in, std::string file, char delimiter)
         throw Fatal(kExitBadInput,
                     file_ + ":1: the header has no comma, it is one column: " + first,
                     std::string("if its columns are separated otherwise: --delimiter ") + option);
-  for (auto& name : columns_) name = std::string(Trim(name));
+  for (auto& name : columns_) {
+    name = std::string(Trim(name));
+    if (!IsValidUtf8(name))
+      throw Fatal(kExitBadInput,
+                  file_ + ":1: the name of a column is not UTF-8: " + ValidUtf8(name),
+                  "values may be any bytes, names not: iconv -f latin1 -t utf-8 FILE > NEW");
+  }
   const auto problem = jdl::ColumnsProblem(columns_);
   if (!problem.empty()) Bad(problem);
 }

@@ -120,6 +120,16 @@ std::vector<std::string> AddCsv(Input& input, char delimiter, LineSink& sink,
   return reader.columns();
 }
 
+namespace {
+
+std::string ParameterText(const nlohmann::json& value, const std::string& place) {
+  if (!value.is_string() && !value.is_number())
+    throw Fatal(kExitBadInput, place + " is no text and no number");
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
 void AddJson(const std::string& text, const std::string& name, LineUse use, LineSink& sink) {
   nlohmann::json array;
   try {
@@ -134,10 +144,17 @@ void AddJson(const std::string& text, const std::string& name, LineUse use, Line
     throw Fatal(kExitBadInput, name + ": is no JSON array of parameters",
                 "like [\"first\", \"second\"]");
   for (std::size_t i = 0; i < array.size(); ++i) {
-    const auto& item = array[i];
-    if (!item.is_string() && !item.is_number())
-      throw Fatal(kExitBadInput, name + ": [" + std::to_string(i) + "] is no text and no number");
-    const auto line = item.is_string() ? item.get<std::string>() : item.dump();
+    const std::string place = name + ": [" + std::to_string(i) + "]";
+    if (array[i].is_array() && use == LineUse::kValue) {
+      std::vector<std::string> row;
+      for (const auto& value : array[i]) row.push_back(ParameterText(value, place));
+      for (const auto& value : row)
+        if (const auto problem = jdl::LineProblem(value); !problem.empty())
+          throw Fatal(kExitBadInput, place + ": a value cannot be used: " + problem);
+      sink.Add(jdl::EncodeValues(row), 0);
+      continue;
+    }
+    const auto line = ParameterText(array[i], place);
     const bool encode = use == LineUse::kValue && jdl::LineProblem(line).empty();
     sink.Add(encode ? jdl::EncodeValues({line}) : line, 0);
   }

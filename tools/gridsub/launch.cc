@@ -86,10 +86,15 @@ Chosen<std::string> Environment(const Args& args, bool all_local) {
 void CheckDirectory(const Args& args, bool all_local) {
   if (args.directory.empty() || !all_local || HasOwnDirectories(args)) return;
   const auto directory = DirectoryOf(args);
-  if (directory.find_first_of("${~") != directory.npos || fs::is_directory(directory)) return;
-  if (fs::exists(directory))
+  std::error_code error;
+  const auto found = fs::status(directory, error);
+  if (directory.find_first_of("${~") != directory.npos || fs::is_directory(found)) return;
+  if (fs::exists(found))
     throw Fatal(kExitBadInput,
                 "--directory " + args.directory + ": " + directory + " is no folder");
+  if (found.type() != fs::file_type::not_found)
+    throw Fatal(kExitBadInput,
+                "--directory " + args.directory + ": cannot look there: " + error.message());
   throw Fatal(kExitBadInput, "--directory " + args.directory + ": there is no " + directory,
               "mkdir -p " + ShellQuote(args.directory));
 }
@@ -130,8 +135,16 @@ std::string InOwnDirectory(const Args& args, const std::string& exec_file,
 
 std::string ProgramFrom(const Args& args, const std::string& program) {
   const bool relative = program.find('/') != program.npos && program[0] != '/';
-  if (args.directory.empty() || !relative || !fs::exists(program)) return program;
-  if (!HasOwnDirectories(args) && fs::exists(DirectoryOf(args) + "/" + program)) return program;
+  const bool own_folder = !args.inputs.empty() || !args.outputs.empty();  // of each job
+  std::error_code error;  // where it may not look, there is none
+  if ((args.directory.empty() && !own_folder) || !relative || !fs::exists(program, error))
+    return program;
+  if (own_folder) {
+    for (const auto& input : args.inputs)  // it comes along
+      if (input.find(fs::path(program).filename().string()) != input.npos) return program;
+  } else if (!HasOwnDirectories(args) && fs::exists(DirectoryOf(args) + "/" + program, error)) {
+    return program;
+  }
   return (fs::path(WorkingDirectory()) / program).lexically_normal().string();
 }
 

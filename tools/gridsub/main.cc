@@ -68,7 +68,9 @@ std::string LogSoFar(const Args& args, std::int64_t campaign, const Skipper* ski
 int AfterSubmission(tools::Api& api, const Args& args, std::int64_t campaign,
                     const Skipper* skipper = nullptr) {
   if (!args.wait || campaign == 0) return kExitOk;
-  const int code = tools::Wait(api, campaign, args.results, [&args, campaign, skipper] {
+  auto results = args.results;
+  results.earlier = skipper == nullptr ? nullptr : skipper->earlier();
+  const int code = tools::Wait(api, campaign, results, [&args, campaign, skipper] {
     return LogSoFar(args, campaign, skipper);
   });
   if (!args.joblog.empty()) SaveJoblog(tools::Joblog(api, campaign), args, campaign, skipper);

@@ -19,9 +19,9 @@ bool IsNumber(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// A task that failed first and then succeeded has two lines.
-std::set<std::int64_t> LoggedTasks(const std::string& joblog, bool done_only) {
-  std::set<std::int64_t> tasks;
+// Task and whether it is done. One that failed first and then succeeded has two lines.
+std::map<std::int64_t, bool> LoggedTasks(const std::string& joblog, bool done_only) {
+  std::map<std::int64_t, bool> tasks;
   std::ifstream in(joblog, std::ios::binary);
   std::string line;
   for (int at = 1; std::getline(in, line); ++at) {
@@ -31,7 +31,7 @@ std::set<std::int64_t> LoggedTasks(const std::string& joblog, bool done_only) {
       throw Fatal(kExitBadInput, joblog + ":" + std::to_string(at) + ": this is no job log",
                   "--resume reads what --joblog wrote");
     const bool done = fields[kExitval] == "0" && fields[kSignal] == "0";
-    if (done || !done_only) tasks.insert(std::stoll(fields[kSeq]));
+    if (done || !done_only) tasks[std::stoll(fields[kSeq])] |= done;
   }
   return tasks;
 }
@@ -40,13 +40,17 @@ std::set<std::int64_t> LoggedTasks(const std::string& joblog, bool done_only) {
 
 Skipper::Skipper(SkipRules rules, const std::string& joblog, std::string directory)
     : rules_(std::move(rules)), directory_(std::move(directory)) {
+  earlier_.seq = [this](std::int64_t n) { return SeqOf(n); };
+  earlier_.table = rules_.resume || rules_.resume_failed;
   if (rules_.resume || rules_.resume_failed) logged_ = LoggedTasks(joblog, rules_.resume_failed);
 }
 
 bool Skipper::Skips(const std::vector<std::string>& columns,
                     const std::vector<std::string>& values) {
   ++seq_;
-  bool skip = logged_.count(seq_) != 0;
+  const auto logged = logged_.find(seq_);
+  bool skip = logged != logged_.end();
+  if (skip && !logged->second) ++failed_;
   if (!skip && !rules_.creates.empty()) {
     std::error_code error;
     const std::filesystem::path path = jdl::FillText(rules_.creates, columns, values);
@@ -54,6 +58,7 @@ bool Skipper::Skips(const std::vector<std::string>& columns,
   }
   if (skip) {
     ++skipped_;
+    if (rules_.files) earlier_.names.insert(tools::ResultFiles::FileName(values));
   } else {
     const auto n = seq_ - skipped_;
     if (runs_.empty() || runs_.back().second - runs_.back().first != seq_ - n)

@@ -175,6 +175,9 @@ std::vector<std::string> AddRows(const Args& args, const Rows& rows, LineSink& s
                 "give them as a CSV: --csv FILE");
   if (!args.csv.empty() && rows.use == LineUse::kJdl)
     throw Fatal(kExitBadInput, what + " takes lines, not the columns of a CSV", "-a FILE");
+  if (!args.csv.empty() && rows.columns.empty())
+    throw Fatal(kExitBadInput, "the values of " + what + " have no names, as columns of a CSV have",
+                "-J '[[\"a\", \"b\"]]', or -F FILE with such rows");
   const auto columns = AddParameters(args, rows.use, sink);
   if (columns != rows.columns && !columns.empty())
     throw Fatal(kExitBadInput, ParametersName(args) + ":1: the columns are " + Join(columns, ",") +

@@ -43,7 +43,8 @@ void ValueRows::Add(const std::string& value, std::int64_t at) {
                     tools::CutTo(tools::Printable(value), 60) + "\"",
                 nul ? "values that end with NUL, as find -print0 writes them: -0" : "");
   }
-  for (auto& part : Split(value)) row_.push_back(std::move(part));
+  for (auto& part : Split(value))  // as in parallel, where --colsep implies --trim rl
+    row_.push_back(rules_.colsep.empty() ? std::move(part) : std::string(Trim(part)));
   if (values_++ == 0) row_at_ = at;
   if (values_ == rules_.group) Finish();
 }
