@@ -316,19 +316,23 @@ FROM moved AS m JOIN old USING (job_id);
 -- name: OverdueJobs
 -- returns: campaign_id int64, cluster_id int64, copies bool, overdue_s double, n int
 -- Jobs without another copy that run much longer than those of their campaign that have ended
--- (TECH-12), by cluster; `copies`: their campaign wants copies of them and may make more.
-SELECT l.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*)::int AS n
+-- (TECH-12), by cluster; `copies`: their campaign wants copies of them and may make more. OFFSET 0
+-- as in CollectKills.
+SELECT f.campaign_id, l.cluster_id, c.max_replicas > 0 AS copies, f.overdue_s, count(*)::int AS n
 FROM forecasts AS f
 JOIN campaigns AS c ON c.id = f.campaign_id AND c.state = 'in_treatment'
     AND c.wanted = 'in_treatment'
-JOIN live AS l ON l.campaign_id = f.campaign_id AND l.state = 'running'
-    AND l.kind IN ('task', 'replica')
-    AND l.started_at < now() - f.overdue_s * interval '1 second'
+CROSS JOIN LATERAL (
+    SELECT v.cluster_id, v.campaign_id, v.idx FROM live AS v
+    WHERE v.campaign_id = f.campaign_id AND v.state = 'running' AND v.kind IN ('task', 'replica')
+        AND v.started_at < now() - f.overdue_s * interval '1 second'
+        AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = v.campaign_id
+            AND o.idx = v.idx AND o.job_id <> v.job_id OFFSET 0)
+        AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = v.campaign_id
+            AND d.idx = v.idx AND d.counted OFFSET 0)
+    OFFSET 0
+) AS l
 WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
-    AND NOT EXISTS (SELECT FROM live AS o WHERE o.campaign_id = l.campaign_id AND o.idx = l.idx
-        AND o.job_id <> l.job_id)
-    AND NOT EXISTS (SELECT FROM done AS d WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx
-        AND d.counted)
     AND (c.max_replicas = 0 OR (
         SELECT count(*) FILTER (WHERE b.exit_class = 'program') < c.max_replicas
             AND count(*) < 10 + c.max_replicas

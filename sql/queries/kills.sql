@@ -30,7 +30,8 @@ ON CONFLICT DO NOTHING;
 -- name: CollectKills
 -- Kills that a condition requests now, of jobs in flight that have none yet. The reason is
 -- committed before any call. Looks only at campaigns with jobs in flight, found by steps through
--- the index.
+-- the index. OFFSET 0 keeps the order of the joins: `live` fills within seconds, so that its
+-- statistics say nothing, and is large with few jobs in it.
 WITH RECURSIVE flying (id) AS (
     (SELECT min(campaign_id) FROM live)
     UNION ALL
@@ -40,28 +41,39 @@ WITH RECURSIVE flying (id) AS (
     SELECT c.id, c.wanted, c.max_replicas FROM flying JOIN campaigns AS c USING (id)
 ), wanted (job_id, reason, detail) AS (
     SELECT l.job_id, 'campaign_cancelled', NULL::text
-    FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
+    FROM campaign AS c
+    CROSS JOIN LATERAL (
+        SELECT job_id, kind FROM live WHERE campaign_id = c.id OFFSET 0
+    ) AS l
     -- it cleans up after a cancelled campaign too
     WHERE c.wanted = 'cancelled' AND l.kind <> 'epilogue'
     UNION ALL
     SELECT l.job_id, 'task_done', NULL
-    FROM campaign AS c JOIN live AS l ON l.campaign_id = c.id
-    JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
-    WHERE c.max_replicas > 0 AND l.idx >= 0
-        -- it costs the others that share its job more than it gives
-        AND NOT EXISTS (SELECT FROM job_mates AS m WHERE m.job_id = l.job_id)
+    FROM campaign AS c
+    CROSS JOIN LATERAL (
+        SELECT v.job_id FROM live AS v
+        WHERE v.campaign_id = c.id AND v.idx >= 0
+            AND EXISTS (SELECT FROM done AS d
+                WHERE d.campaign_id = v.campaign_id AND d.idx = v.idx AND d.counted OFFSET 0)
+            -- it costs the others that share its job more than it gives
+            AND NOT EXISTS (SELECT FROM job_mates AS m WHERE m.job_id = v.job_id OFFSET 0)
+        OFFSET 0
+    ) AS l
+    WHERE c.max_replicas > 0
     UNION ALL
-    SELECT l.job_id, 'user', 'asked for by ' || q.asked_by FROM job_requests AS q
-        JOIN live AS l USING (job_id)
+    SELECT q.job_id, 'user', 'asked for by ' || q.asked_by FROM job_requests AS q
+    WHERE EXISTS (SELECT FROM live AS l WHERE l.job_id = q.job_id OFFSET 0)
     UNION ALL
-    SELECT l.job_id, 'preempted_by_grid', p.why FROM preemptions AS p JOIN live AS l USING (job_id)
+    SELECT p.job_id, 'preempted_by_grid', p.why FROM preemptions AS p
+    WHERE EXISTS (SELECT FROM live AS l WHERE l.job_id = p.job_id OFFSET 0)
     UNION ALL
-    SELECT l.job_id, 'recalled', 'slots are free on ' || k.name
-    FROM recalls AS r JOIN live AS l USING (job_id) JOIN clusters AS k ON k.id = r.to_cluster
-    WHERE l.state = 'remote_waiting'
+    SELECT r.job_id, 'recalled', 'slots are free on ' || k.name
+    FROM recalls AS r JOIN clusters AS k ON k.id = r.to_cluster
+    WHERE EXISTS (SELECT FROM live AS l
+        WHERE l.job_id = r.job_id AND l.state = 'remote_waiting' OFFSET 0)
 ), chosen AS (
     SELECT DISTINCT ON (job_id) job_id, reason, detail FROM wanted
-    WHERE NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = wanted.job_id)
+    WHERE NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = wanted.job_id OFFSET 0)
     ORDER BY job_id, reason
 )
 INSERT INTO kills (job_id, reason, detail) SELECT job_id, reason, detail FROM chosen
@@ -101,12 +113,15 @@ ON CONFLICT DO NOTHING;
 
 -- name: CollectSuperfluousCopies
 -- Copies of tasks that are done, in campaigns without replicas: a lost job that was found again;
--- one that others share goes on until the last.
+-- one that others share goes on until the last. OFFSET 0 as in CollectKills.
 INSERT INTO kills (job_id, reason)
 SELECT l.job_id, 'task_done'
-FROM live AS l JOIN done AS d ON d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted
-WHERE l.idx >= 0 AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id)
-    AND NOT EXISTS (SELECT FROM job_mates AS m WHERE m.job_id = l.job_id)
+FROM live AS l
+WHERE l.idx >= 0
+    AND EXISTS (SELECT FROM done AS d
+        WHERE d.campaign_id = l.campaign_id AND d.idx = l.idx AND d.counted OFFSET 0)
+    AND NOT EXISTS (SELECT FROM kills AS k WHERE k.job_id = l.job_id OFFSET 0)
+    AND NOT EXISTS (SELECT FROM job_mates AS m WHERE m.job_id = l.job_id OFFSET 0)
 ON CONFLICT DO NOTHING;
 
 -- name: DropSettledRequests

@@ -1,3 +1,6 @@
+#include <sql/jobs.h>
+#include <sql/kills.h>
+
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -340,6 +343,29 @@ std::set<std::string> ReasonsOf(const std::string& constraint) {
   for (std::sregex_iterator it(constraint.begin(), constraint.end(), kWord), end; it != end; ++it)
     words.insert((*it)[1]);
   return words;
+}
+
+// A grid that was empty fills within seconds, and PostgreSQL takes its jobs for one until the next
+// ANALYZE: blocks, as times say nothing.
+TEST_F(NikitaPgTest, WhatLooksAtAllJobsDoesNotSquareThemWhenTheirNumberIsNotKnown) {
+  Sql("INSERT INTO forecasts (campaign_id, cluster_id, overdue_s) VALUES (1, 0, 60)");
+  int jobs = 0;
+  const auto blocks = [&](int n, std::string_view statement) {
+    if (n > jobs) GivenJobs(jobs + 1, n - jobs, 1, 1, "running", 600);
+    jobs = n;
+    Sql("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE oid IN ('live'::regclass, "
+        "'live_pkey'::regclass, 'live_by_task'::regclass, 'kills'::regclass)");
+    const auto plan = nlohmann::json::parse(
+        Sql("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + std::string(statement))[0][0].c_str());
+    return plan[0]["Plan"]["Shared Hit Blocks"].get<int>() +
+           plan[0]["Plan"]["Shared Read Blocks"].get<int>();
+  };
+  const std::string_view statements[] = {sql::kCollectKills.sql, sql::kCollectSuperfluousCopies.sql,
+                                         sql::kOverdueJobs.sql};
+  std::vector<int> some;
+  for (const auto& statement : statements) some.push_back(blocks(300, statement));
+  for (std::size_t i = 0; i < some.size(); ++i)
+    EXPECT_LT(blocks(1200, statements[i]), 8 * some[i] + 100) << statements[i];
 }
 
 // The text of a statement of sql/queries/kills.sql.
