@@ -272,6 +272,11 @@ void EndByRecord(RemoteJob* job, const ExitRecord& record) {
   job->message = "ended by TERM; the cluster no longer tells who sent it";
 }
 
+void AddRecord(RemoteJob* job, const ExitRecord& record) {
+  job->measured = record.measured;
+  if (record.wait_status == 0 && job->wait_status != 0) EndByRecord(job, record);
+}
+
 bool IsTag(const std::string& name) {
   const auto parts = Split(name, '.');
   if (parts.size() != 4 || parts[0] != "cigri") return false;
