@@ -232,7 +232,7 @@ else
   saved= helpers= asked_at= costs=$folder/${outdir%/*}/checkpoint_s
   learnt_interval
   {
-    trap : USR1 USR2
+    trap : HUP INT TERM USR1 USR2 XCPU
     run $shell -c "trap : $ckpt${others:+; trap '' $others}
 $setup$c" sh
   } <"/dev/null" >"$out.out" 2>"$out.err" &

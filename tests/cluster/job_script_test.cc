@@ -509,6 +509,15 @@ TEST_F(CheckpointScriptTest, AProgramThatEndsWhenTheClusterSignalsWasEvicted) {
   EXPECT_EQ(Record(batch_)->wait_status, kExitSavedBeforeEviction << 8);
 }
 
+// As clusters kill: TERM to all processes of the job, and KILL when it has ended or its time is up.
+TEST_F(CheckpointScriptTest, ATermLeavesTheProgramItsTime) {
+  batch_.elements[0].command =
+      "trap 'sleep 0.5; exit 0' TERM; : >$READY; while :; do sleep 0.05; done";
+  EXPECT_EQ(EndAfter(SIGTERM, [&] { return "-" + Script(); }).wait_status, 0);
+  ASSERT_TRUE(Record(batch_));
+  EXPECT_EQ(Record(batch_)->wait_status, 0);
+}
+
 // What asks for the checkpoint takes its time: `wait` has ended by then, and not with the program.
 TEST_F(CheckpointScriptTest, AProgramThatEndsWhileItIsAskedEndsAsItDoes) {
   settings_.cluster_signals = true;
