@@ -241,7 +241,9 @@ void EndByScript(RemoteJob* job, int wait_status) {
   job->wait_status = wait_status;
   if (wait_status == kExitCommandLost << 8) {
     job->cause = EndCause::kLaunchFailed;
-    job->message = "its node could not decode the command: has it base64 and gzip, and memory?";
+    job->message =
+        "its node could not decode the command: has it base64 and gzip, memory, and room for "
+        "processes?";
   } else if (wait_status == kExitBadDirectory << 8) {
     job->cause = EndCause::kBadDirectory;
     job->message = "the working directory is not there, or may not be entered";

@@ -662,6 +662,26 @@ TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsNotTheProgramsFailure) {
   }
 }
 
+// A node at its limit of processes. Root has none.
+TEST_F(JobScriptTest, AShellThatCanStartNoProcessIsNotTheProgramsFailure) {
+  const auto batch = BatchOf({"touch $HOME/ran"});
+  fs::permissions(home_, fs::perms::all);
+  for (const auto kind : {ScriptSettings::Kind::kOar, ScriptSettings::Kind::kSlurm}) {
+    ScriptSettings settings;
+    settings.kind = kind;
+    std::ofstream(home_ / "script") << "ulimit -p 0 2>/dev/null || ulimit -u 0\nset -- "
+                                    << ElementArguments(batch.elements[0], 0) << "\n"
+                                    << JobScript(batch, settings);
+    const std::string user =
+        geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+    EXPECT_EQ(std::system((user + "env HOME=" + home_.string() + " OAR_NODE_FILE=/dev/null sh " +
+                           (home_ / "script").string())
+                              .c_str()),
+              kExitCommandLost << 8);
+    EXPECT_FALSE(fs::exists(home_ / "ran"));
+  }
+}
+
 TEST_F(JobScriptTest, ATermThatTheProgramSurvivesDoesNotLoseTheRecord) {
   const auto batch = BatchOf({"trap 'exit 5' TERM; kill -TERM $PPID; kill -TERM $$"});
   Run(batch);
