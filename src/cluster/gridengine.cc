@@ -386,7 +386,7 @@ class GridEngine final : public Cluster {
           result->jobs.push_back(InGroup(whole, ref, false, *log));
       } else if (accounted) {
         result->jobs.push_back(JobOf(it->second, ref));
-        if (const auto record = ReadRecord(ref)) result->jobs.back().measured = record->measured;
+        if (const auto record = ReadRecord(ref)) AddRecord(&result->jobs.back(), *record);
       } else if (const auto record = ReadRecord(ref)) {
         RemoteJob job;
         job.ref = ref;

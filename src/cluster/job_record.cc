@@ -241,7 +241,9 @@ void EndByScript(RemoteJob* job, int wait_status) {
   job->wait_status = wait_status;
   if (wait_status == kExitCommandLost << 8) {
     job->cause = EndCause::kLaunchFailed;
-    job->message = "its node could not decode the command: has it base64 and gzip, and memory?";
+    job->message =
+        "its node could not decode the command: has it base64 and gzip, memory, and room for "
+        "processes?";
   } else if (wait_status == kExitBadDirectory << 8) {
     job->cause = EndCause::kBadDirectory;
     job->message = "the working directory is not there, or may not be entered";
@@ -270,6 +272,11 @@ void EndByRecord(RemoteJob* job, const ExitRecord& record) {
   if (record.wait_status != SIGTERM) return;
   job->cause = EndCause::kUnknown;
   job->message = "ended by TERM; the cluster no longer tells who sent it";
+}
+
+void AddRecord(RemoteJob* job, const ExitRecord& record) {
+  job->measured = record.measured;
+  if (record.wait_status == 0 && job->wait_status != 0) EndByRecord(job, record);
 }
 
 bool IsTag(const std::string& name) {

@@ -57,6 +57,10 @@ void EndByScript(RemoteJob* job, int wait_status);
 /// somebody whom the record does not name: the cause is then unknown.
 void EndByRecord(RemoteJob* job, const ExitRecord& record);
 
+/// What an ended job's record adds to what its cluster says. A job that says itself that it has
+/// succeeded has: the cluster may have missed that, or have ended the job in the same second.
+void AddRecord(RemoteJob* job, const ExitRecord& record);
+
 /// Whether a job's name is one of our tags: cigri.<campaign>.<grid id>.<random>. CiGri 3 calls its
 /// jobs cigri.<campaign>.
 bool IsTag(const std::string& name);

@@ -91,8 +91,14 @@ leave() {
   done
   [ -z "$nodes" ] || rm -f "$nodes"
 }
-die() { echo "cigri: $2" >"${out:-/dev/null}${out:+.err}"; leave $(($1 * 256)); exit "$1"; }
+die() {
+  trap "exit $1" 0
+  echo "cigri: $2" >"${out:-/dev/null}${out:+.err}"
+  leave $(($1 * 256))
+  exit "$1"
+}
 again() {
+  trap - 0
   gone= odd=0
   [ -z "$nodes" ] || rm -f "$nodes"
   while :; do
@@ -224,6 +230,7 @@ case $c in
 *"$commandend") c=${c%"$commandend"} ;;
 *) die 210 "cannot decode the command on $node" ;;
 esac
+trap - 0
 trap : HUP INT TERM USR1 USR2 XCPU
 if [ -z "$ckpt" ]; then
   run $shell -c "$setup$c" sh <"/dev/null" >"$out.out" 2>"$out.err"
@@ -232,7 +239,7 @@ else
   saved= helpers= asked_at= costs=$folder/${outdir%/*}/checkpoint_s
   learnt_interval
   {
-    trap : USR1 USR2
+    trap : HUP INT TERM USR1 USR2 XCPU
     run $shell -c "trap : $ckpt${others:+; trap '' $others}
 $setup$c" sh
   } <"/dev/null" >"$out.out" 2>"$out.err" &
@@ -398,7 +405,8 @@ std::string JobScript(const Batch& batch, const ScriptSettings& settings) {
       "\ndirectory=" + HomeWord(batch.directory) +
       "\noutdir=" + OutputFolder(batch.tag, "$(($1/500))") + "\n" + records + kRunPart;
   const std::string begin = parts.at(settings.kind) + std::string("group=\n");
-  if (!group) return begin + one;
+  // A shell that can start no process ends on its own with 1 or 2, as programs do.
+  if (!group) return "trap 'exit " + std::to_string(kExitCommandLost) + "' 0\n" + begin + one;
   return begin + "one() (\n" + one + ")\nhalf=" + std::to_string(batch.walltime_s / 2) + "\n" +
          records + kGroupPart;
 }

@@ -240,19 +240,10 @@ bool SlurmCluster::Unresponsive(const RemoteJob& job, const Begun& before) {
   }
 }
 
-// A crashed slurmctld, or a lost node, may have missed an end, and a job may end in the second of its
-// eviction: a job that says itself that it has succeeded has.
 void SlurmCluster::AskRecord(RemoteJob* job) {
   if (job->cause == EndCause::kExited) recorded_[job->ref.cluster_user] = job->ref;
   if (job->started_at == 0) return;
-  const auto record = ReadRecord(job->ref);
-  if (!record) return;
-  job->measured = record->measured;
-  const auto missed = {EndCause::kNodeFailed, EndCause::kDeleted, EndCause::kWalltime,
-                       EndCause::kPreempted};
-  if (record->wait_status == 0 &&
-      std::find(missed.begin(), missed.end(), job->cause) != missed.end())
-    EndByRecord(job, *record);
+  if (const auto record = ReadRecord(job->ref)) AddRecord(job, *record);
 }
 
 // slurmctld has forgotten these (MinJobAge), or they were deleted before they started.

@@ -1,8 +1,16 @@
-// TECH-21, FAIR-21: units that Grid Engine's qstat and qconf show; the real one is in
-// tests/real/gridengine_test.cc.
+// TECH-21, FAIR-21: units that Grid Engine's qstat and qconf show, and how its jobs end; the real
+// one is in tests/real/gridengine_test.cc.
 #include "cluster/gridengine_class.h"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cluster/job_record.h"
+#include "recorded_server.h"
 
 namespace cigri::cluster {
 namespace {
@@ -78,6 +86,43 @@ TEST(GridEngineClassTest, OnlyItsOwnRequestsAreRead) {
   EXPECT_EQ(what.Of(2).units, 2);
   EXPECT_FALSE(GridEngineClass::Read("{\"partition\":\"p\"}"));
   EXPECT_FALSE(GridEngineClass::Read("nonsense"));
+}
+
+// qdel, or h_rt, came in the second in which its program ended.
+TEST(GridEngineEndTest, AKilledJobThatHasSucceededByItsOwnRecordHas) {
+  char name[] = "/tmp/cigri-ge-XXXXXX";
+  const std::filesystem::path folder = mkdtemp(name);
+  const auto program = [&](const char* command, const char* lines) {
+    std::ofstream(folder / command) << "#!/bin/sh\n" << lines;
+    std::filesystem::permissions(folder / command, std::filesystem::perms::owner_all);
+  };
+  program("qstat", "echo '<job_info/>'\n");
+  program("qacct",
+          "for task in 1 2; do\n"
+          "  echo =====; echo jobname cigri.12.g1.abcd; echo jobnumber 7; echo taskid $task\n"
+          "  echo failed 100; echo exit_status 137\n"
+          "done\n");
+  ClusterConfig config;
+  config.kind = "gridengine";
+  config.api_url = "local:";
+  config.options = {{"shared_folder", folder},
+                    {"command_wrapper", "env PATH=" + folder.string() + ":/usr/bin:/bin"}};
+  PollRequest request;
+  for (const int index : {0, 1}) {
+    auto ref = test::RefOf("7." + std::to_string(index + 1), "cigri.12.g1.abcd", index);
+    ref.cluster_user = getpwuid(geteuid())->pw_name;
+    request.jobs.push_back(ref);
+    const auto path = folder / RecordPath(ref);
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << "cigri1 began 1 n1 7.1 4711\ncigri1 used 1 0.5 1 0 0 " << 15 * index
+                        << " 1003\n";
+  }
+  const auto jobs = MakeCluster(config)->Poll(request).jobs;
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].cause, EndCause::kExited);
+  EXPECT_EQ(jobs[0].wait_status, 0);
+  EXPECT_EQ(jobs[1].cause, EndCause::kDeleted);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -509,6 +509,15 @@ TEST_F(CheckpointScriptTest, AProgramThatEndsWhenTheClusterSignalsWasEvicted) {
   EXPECT_EQ(Record(batch_)->wait_status, kExitSavedBeforeEviction << 8);
 }
 
+// As clusters kill: TERM to all processes of the job, and KILL when it has ended or its time is up.
+TEST_F(CheckpointScriptTest, ATermLeavesTheProgramItsTime) {
+  batch_.elements[0].command =
+      "trap 'sleep 0.5; exit 0' TERM; : >$READY; while :; do sleep 0.05; done";
+  EXPECT_EQ(EndAfter(SIGTERM, [&] { return "-" + Script(); }).wait_status, 0);
+  ASSERT_TRUE(Record(batch_));
+  EXPECT_EQ(Record(batch_)->wait_status, 0);
+}
+
 // What asks for the checkpoint takes its time: `wait` has ended by then, and not with the program.
 TEST_F(CheckpointScriptTest, AProgramThatEndsWhileItIsAskedEndsAsItDoes) {
   settings_.cluster_signals = true;
@@ -649,6 +658,26 @@ TEST_F(JobScriptTest, OutputThatCannotBeWrittenIsNotTheProgramsFailure) {
     EXPECT_EQ(Run(batch), kExitBadOutput << 8) << suffix;
     ASSERT_TRUE(Record(batch));
     EXPECT_EQ(Record(batch)->wait_status, kExitBadOutput << 8);
+    EXPECT_FALSE(fs::exists(home_ / "ran"));
+  }
+}
+
+// A node at its limit of processes. Root has none.
+TEST_F(JobScriptTest, AShellThatCanStartNoProcessIsNotTheProgramsFailure) {
+  const auto batch = BatchOf({"touch $HOME/ran"});
+  fs::permissions(home_, fs::perms::all);
+  for (const auto kind : {ScriptSettings::Kind::kOar, ScriptSettings::Kind::kSlurm}) {
+    ScriptSettings settings;
+    settings.kind = kind;
+    std::ofstream(home_ / "script") << "ulimit -p 0 2>/dev/null || ulimit -u 0\nset -- "
+                                    << ElementArguments(batch.elements[0], 0) << "\n"
+                                    << JobScript(batch, settings);
+    const std::string user =
+        geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
+    EXPECT_EQ(std::system((user + "env HOME=" + home_.string() + " OAR_NODE_FILE=/dev/null sh " +
+                           (home_ / "script").string())
+                              .c_str()),
+              kExitCommandLost << 8);
     EXPECT_FALSE(fs::exists(home_ / "ran"));
   }
 }

@@ -673,6 +673,17 @@ TEST_F(SlurmRecordsTest, AJobThatEndedWithZeroInTheSecondOfItsEvictionIsDone) {
   EXPECT_EQ(slurm_->Poll(request).jobs.at(0).wait_status, 0);
 }
 
+// Its script could start no process any more, or a second start of it knew no end (215).
+TEST_F(SlurmRecordsTest, AJobWhoseScriptFailedAfterItsProgramHadSucceededIsDone) {
+  Record(1, "cigri1 began 1 n1 12_1 4711\ncigri1 used 1 0.5 1 0 0 0 1003\n");
+  Record(2, "cigri1 began 1 n1 12_2 4711\ncigri1 used 1 0.5 1 0 0 768 1003\n");
+  const std::string failed = "slurm/job-failed-exit3";
+  auto reported = Polled({{1, failed}, {2, failed}}, Soon());
+  EXPECT_EQ(reported[1].wait_status, 0);
+  EXPECT_EQ(reported[1].measured.cpu_s, 0.5);
+  EXPECT_EQ(reported[2].wait_status, 3 << 8);
+}
+
 // Elements 0 and 1 share task 0 of array 12, 2 and 3 task 2.
 class SlurmGroupTest : public SlurmRecordsTest {
  protected:
