@@ -168,6 +168,23 @@ TEST_F(DiskPgTest, TheParametersOfAUserHaveALimitOfBytes) {
 }
 
 // What operators see when a user has nearly all that he may have.
+// Only parameters were counted: JDLs without any filled the disk.
+TEST_F(DiskPgTest, LongJdlsCountAsParameters) {
+  const auto with_setup = [] {
+    return Jdl({{"nb_jobs", 1}, {"setup", "# " + RandomHex(300'000)}});
+  };
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", with_setup()).status, 201);
+  const auto refused = Ask("bob", "POST", "/campaigns", with_setup());
+  EXPECT_EQ(refused.status, 413) << refused.body;
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", with_setup()).status, 201) << "of each user";
+  const auto small = Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}}));
+  ASSERT_EQ(small.status, 201);
+  EXPECT_EQ(Ask("bob", "PATCH", "/campaigns/" + std::to_string(small.body["id"].get<int>()),
+                json{{"set", {{"setup", with_setup()["setup"]}}}})
+                .status,
+            413);
+}
+
 TEST_F(DiskPgTest, TheLimitsShowWhoHasMostOfEachAndWhatChangesIt) {
   const std::int64_t first = Ask("bob", "POST", "/uploads").body["id"];
   for (int i = 1; i < limits::kUploads.value; ++i)
@@ -214,6 +231,8 @@ TEST_F(FullDiskPgTest, ADiskThatIsNearlyFullTakesNoParameters) {
       << refused.body;
   EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"params", json::array({"a"})}})).status, 503);
   EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}})).status, 201);
+  const std::string setup(100'000, '#');
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}, {"setup", setup}})).status, 503);
 }
 
 // ESC in a project reached the operator's terminal; a byte that is no UTF-8 was a 500.
