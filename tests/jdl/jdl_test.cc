@@ -348,6 +348,8 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("cores":0)"), "cores", ""},
       {With(R"("start_rate":0)"), "start_rate", ""},
       {With(R"("after":[0])"), "after[0]", ""},
+      {With(R"("after_ok":)" + nlohmann::json(std::vector<int>(101, 7)).dump()), "after",
+       "more than 100"},
       {With(R"("after_any":[1,"x"])"), "after_any[1]", ""},
       {With(R"("not_before":"20:00")"), "not_before", "no time with its zone"},
       {With(R"("not_before":"2026-02-30T20:00Z")"), "not_before", "no time with its zone"},
