@@ -136,6 +136,22 @@ TEST_F(ExhaustPgTest, ALongSettingIsStoredOnceAndNotInEachRecordOfItsChange) {
             "scavenger");
 }
 
+// A rule ran out of memory: it was the operators who had to mend it.
+TEST_F(ExhaustPgTest, ACampaignThatIsTooLargeForRulesIsNoFaultOfTheRules) {
+  Sql("INSERT INTO admission_rules (name, code) "
+      "VALUES ('cap', 'if campaign.jobs > 3 then reject(\"no\") end')");
+  Sql("INSERT INTO clusters (name, kind, api_url, mode) SELECT 'c' || i, 'local', 'unix:/nowhere', "
+      "'unlimited' FROM generate_series(1, 6) AS i");
+  auto jdl = Jdl({{"nb_jobs", 1}, {"setup", std::string(3 << 20, 'x')}});
+  for (int i = 1; i < 7; ++i) jdl["clusters"]["c" + std::to_string(i)] = json::object();
+  const auto refused = Ask("alice", "POST", "/campaigns", jdl);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body["message"].get<std::string>().find("has more than the 8 MB"),
+            std::string::npos)
+      << refused.body["message"];
+  EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'RULE_BROKEN'"), "0");
+}
+
 class DiskPgTest : public ExhaustPgTest {
  protected:
   void Configure(Config& config) override { config.Set("UPLOAD_MAX_MB", "1"); }
