@@ -17,8 +17,7 @@ std::string ClassText(const std::string& request, const char* key) {
 }  // namespace
 
 ResourceClass OarClassOf(const std::string& properties, const std::string& unit, int units) {
-  constexpr std::size_t kMost = 20'000;  // of what each poll and each cycle reads again
-  if ((Trim(properties).empty() && unit.empty()) || properties.size() > kMost) return {};
+  if (Trim(properties).empty() && unit.empty()) return {};
   try {
     const PropertyFilter readable(properties);
   } catch (const std::runtime_error&) {

@@ -136,6 +136,22 @@ TEST_F(ExhaustPgTest, ALongSettingIsStoredOnceAndNotInEachRecordOfItsChange) {
             "scavenger");
 }
 
+// Each poll looked at all nodes with all of it, and each cycle read it.
+TEST_F(ExhaustPgTest, ALongConstraintIsNoClassOfResources) {
+  Sql("INSERT INTO clusters (name, kind, api_url, mode) "
+      "VALUES ('s', 'slurm', 'unix:/nowhere', 'unlimited')");
+  const auto class_of = [&](const std::string& constraint) {
+    const json block{{"s", {{"constraint", constraint}}}};
+    const auto answer =
+        Ask("alice", "POST", "/campaigns", Jdl({{"nb_jobs", 1}, {"clusters", block}}));
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return One("SELECT coalesce(resource_class, '') FROM campaign_clusters WHERE campaign_id = " +
+               answer.body["id"].dump());
+  };
+  EXPECT_NE(class_of("a&b"), "");
+  EXPECT_EQ(class_of(Repeated("a&", 15'000) + "a"), "");
+}
+
 // A rule ran out of memory: it was the operators who had to mend it.
 TEST_F(ExhaustPgTest, ACampaignThatIsTooLargeForRulesIsNoFaultOfTheRules) {
   Sql("INSERT INTO admission_rules (name, code) "
