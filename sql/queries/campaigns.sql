@@ -447,10 +447,15 @@ WHERE (c.state = 'in_treatment' AND c.wanted = 'in_treatment') OR c.id = ANY ($1
 ORDER BY c.id;
 
 -- name: SetCampaign
+-- Of the notes it keeps the oldest ten and the newest ninety: a change writes all of them.
 UPDATE campaigns
 SET name = $2, project = $3, priority = $4, sla_group = nullif($5, ''), max_tries = $6,
     max_replicas = $7,
-    lost_after_s = $8, jdl = $9::jsonb, notes = notes || $10::jsonb
+    lost_after_s = $8, jdl = $9::jsonb,
+    notes = (
+        SELECT coalesce(jsonb_agg(x.note ORDER BY x.no), '[]')
+        FROM jsonb_array_elements(notes || $10::jsonb) WITH ORDINALITY AS x (note, no)
+        WHERE x.no <= 10 OR x.no > jsonb_array_length(notes || $10::jsonb) - 90)
 WHERE id = $1;
 
 -- name: WaitsFor

@@ -155,3 +155,10 @@ WHERE upload_id = $1 AND block = $2;
 -- Parameters of user $1 that are in the database: of campaigns that are not purged, and of uploads
 -- that no campaign names.
 SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM uploads WHERE grid_user = $1;
+
+-- name: LongJdlBytes
+-- returns: bytes int64
+-- The JDLs of user $1 that have more than $2 bytes, of campaigns that are not purged.
+SELECT coalesce(sum(pg_column_size(jdl)), 0)::bigint AS bytes
+FROM campaigns
+WHERE grid_user = $1 AND pg_column_size(jdl) > $2;

@@ -57,6 +57,15 @@ std::string OurName() {
   return entry == nullptr ? "" : entry->pw_name;
 }
 
+// Ours may hold the password of the database ($CIGRI_DB, which almighty sets; $PGPASSWORD), and
+// users read the environment of what runs as them.
+process::Environment EnvironmentForUsers() {
+  process::Environment lines;
+  for (char** line = environ; *line != nullptr; ++line)
+    if (!StartsWith(*line, "CIGRI_") && !StartsWith(*line, "PG")) lines.emplace_back(*line);
+  return lines;
+}
+
 // A name that ssh, runuser and sudo take for a name and not for an option.
 void RequireName(const std::string& user) {
   const auto odd = [](char c) {
@@ -117,6 +126,7 @@ http::Response CommandTransport::RunFromHere(const RelayedCall& call) const {
   process::Command command;
   command.argv = Words(script, call.cluster_user);
   command.input = input;
+  command.environment = EnvironmentForUsers();
   command.time_limit = call.timeout;
   command.output_limit = 256 << 20;
   const auto ran = process::Run(command);

@@ -18,6 +18,8 @@ namespace {
 using Node = PropertyFilter::Node;
 using Kind = Node::Kind;
 
+constexpr int kMostComparisons = 1000;
+
 struct Token {
   std::string text;
   bool quoted = false;
@@ -72,6 +74,11 @@ class Parser {
     const auto seen = next_ == tokens_.size() ? "the end" : "\"" + tokens_[next_].text + "\"";
     throw std::runtime_error("expected " + wanted + " at " + seen + " in \"" + text_ + "\"");
   }
+  // The tree is as deep as there are of them, and each resource is looked at with all.
+  void Count() {
+    if (++comparisons_ > kMostComparisons)
+      throw std::runtime_error("more than " + std::to_string(kMostComparisons) + " comparisons");
+  }
   std::unique_ptr<Node> Join(Kind kind, std::unique_ptr<Node> a, std::unique_ptr<Node> b) {
     auto node = std::make_unique<Node>();
     node->kind = kind;
@@ -104,6 +111,7 @@ class Parser {
     return node;
   }
   std::unique_ptr<Node> Comparison() {
+    Count();
     auto node = std::make_unique<Node>();
     if (next_ == tokens_.size() || tokens_[next_].quoted) Fail("the name of a property");
     node->property = tokens_[next_++].text;
@@ -132,6 +140,7 @@ class Parser {
       const Token& token = tokens_[next_++];
       for (const auto& value : token.quoted ? std::vector{token.text} : Split(token.text, ',')) {
         if (value.empty() && !token.quoted) continue;
+        Count();
         auto node = std::make_unique<Node>();
         node->property = property, node->relation = "=", node->value = value;
         any = any ? Join(Kind::kOr, std::move(any), std::move(node)) : std::move(node);
@@ -144,7 +153,7 @@ class Parser {
   std::string text_;
   std::vector<Token> tokens_;
   std::size_t next_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, comparisons_ = 0;
 };
 
 int Compare(const std::string& a, const std::string& b) {

@@ -37,8 +37,13 @@ bool OfTheApi(const http::Response& r) {
   return r.outcome == http::Outcome::kAnswered && (r.status < 502 || r.status > 504);
 }
 
+// A value takes many times the bytes of its text: of a text of brackets, a hundred times.
+constexpr std::size_t kMostParsed = 64u << 20, kMostErrorBody = 1u << 20;
+constexpr int kDeepestAnswer = 100;
+
 // The part of an error body that its writers meant to be read.
 std::string BodyText(const std::string& body) {
+  if (body.size() > kMostErrorBody) return ErrorText(body);
   const auto parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
   if (!parsed.is_object()) return ErrorText(body);
   if (const auto message = TextIn(parsed, "message"); !message.empty()) {
@@ -247,12 +252,21 @@ CallFailed RestApi::Failed(const std::string& what, const http::Response& respon
 }
 
 nlohmann::json ParseAnswer(const std::string& what, const std::string& body) {
-  auto parsed = nlohmann::json::parse(body, nullptr, false);
+  const auto fail = [&](const std::string& why) {
+    return CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer " + why);
+  };
+  if (body.size() > kMostParsed)
+    throw fail("has more than " + std::to_string(kMostParsed >> 20) + " MB");
+  const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > kDeepestAnswer)
+      throw fail("is nested deeper than " + std::to_string(kDeepestAnswer) + " levels");
+    return true;
+  };
+  auto parsed = nlohmann::json::parse(body, shallow, false);
   if (parsed.is_discarded() && !IsValidUtf8(body))
-    parsed = nlohmann::json::parse(ValidUtf8(body), nullptr, false);
+    parsed = nlohmann::json::parse(ValidUtf8(body), shallow, false);
   if (parsed.is_discarded())
-    throw CallFailed(CallFailed::Why::kGarbage, "cannot " + what + ": the answer is no JSON: " +
-                                                    (body.empty() ? "(empty)" : ErrorText(body)));
+    throw fail("is no JSON: " + (body.empty() ? "(empty)" : ErrorText(body)));
   return parsed;
 }
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "core/text.h"
 
@@ -17,6 +18,7 @@ struct Client::Impl {
   std::unique_ptr<httplib::Client> client;
   std::mutex client_mutex;  // of the pointer, for Stop()
   int used = 0;  // requests on the present connection object
+  bool too_long = false, too_slow = false;  // the answer that came last
 
   httplib::Client& Get() {
     if (client) return *client;
@@ -100,6 +102,36 @@ struct Client::Impl {
     }
   }
 
+  // As httplib's own calls, which take a body of any length, however slowly it comes: one that has
+  // no end would fill the memory, or keep the caller for good.
+  httplib::Result Send(httplib::Client& c, const char* method, const std::string& path,
+                       const Headers& headers, const std::string& body = "",
+                       const std::string& content_type = "") {
+    httplib::Request q;
+    q.method = method;
+    q.path = endpoint.prefix + path;
+    q.headers = Merge(headers);
+    if (!content_type.empty()) q.headers.emplace("Content-Type", content_type);
+    q.body = body;
+    std::string text;
+    std::optional<std::chrono::steady_clock::time_point> began;  // the body, to arrive
+    q.content_receiver = [&](const char* bytes, std::size_t n, std::uint64_t, std::uint64_t) {
+      constexpr double kLeastBytesPerSecond = 10'000;
+      text.append(bytes, n);
+      too_long = text.size() > options.most_bytes;
+      const auto now = std::chrono::steady_clock::now();
+      const std::chrono::duration<double> took = now - *(began = began.value_or(now));
+      too_slow = took > 10 * options.read_timeout &&
+                 static_cast<double>(text.size()) < kLeastBytesPerSecond * took.count();
+      return !too_long && !too_slow;
+    };
+    auto response = std::make_unique<httplib::Response>();
+    auto error = httplib::Error::Success;
+    if (!c.send(q, *response, error)) return {nullptr, error};
+    response->body = std::move(text);
+    return {std::move(response), error};
+  }
+
   template <typename Call>
   Response Run(std::chrono::milliseconds timeout, bool repeatable, Call call) {
     if (timeout.count() == 0) timeout = options.read_timeout;
@@ -108,6 +140,7 @@ struct Client::Impl {
       auto& c = Get();
       c.set_read_timeout(timeout);
       ++used;
+      too_long = too_slow = false;
       const auto began = std::chrono::steady_clock::now();
       httplib::Result result = call(c);
       Response r;
@@ -122,9 +155,12 @@ struct Client::Impl {
       Reset();  // whatever happened, this connection is not to be used again
       // A kept connection that the server had closed fails at once: worth one fresh try.
       const bool quick = std::chrono::steady_clock::now() - began < std::chrono::seconds(1);
-      if (!fresh && again && repeatable && quick) continue;
+      if (!fresh && again && repeatable && quick && !too_long && !too_slow) continue;
       r.outcome = OutcomeOf(result.error());
-      r.error = ErrorText(result.error(), timeout);
+      r.error = too_long ? "the answer of " + endpoint.Text() + " has more than " +
+                               std::to_string(options.most_bytes >> 20) + " MB"
+                : too_slow ? "the answer of " + endpoint.Text() + " comes too slowly"
+                           : ErrorText(result.error(), timeout);
       return r;
     }
   }
@@ -145,32 +181,30 @@ void Client::Stop() {
 
 Response Client::Get(const std::string& path, const Headers& headers,
                      std::chrono::milliseconds read_timeout) {
-  return impl_->Run(read_timeout, true, [&](httplib::Client& c) {
-    return c.Get(impl_->endpoint.prefix + path, impl_->Merge(headers));
-  });
+  return impl_->Run(read_timeout, true,
+                    [&](httplib::Client& c) { return impl_->Send(c, "GET", path, headers); });
 }
 Response Client::Delete(const std::string& path, const Headers& headers) {
-  return impl_->Run({}, true, [&](httplib::Client& c) {
-    return c.Delete(impl_->endpoint.prefix + path, impl_->Merge(headers));
-  });
+  return impl_->Run({}, true,
+                    [&](httplib::Client& c) { return impl_->Send(c, "DELETE", path, headers); });
 }
 Response Client::Post(const std::string& path, const std::string& body,
                       const std::string& content_type, const Headers& headers,
                       std::chrono::milliseconds read_timeout) {
   return impl_->Run(read_timeout, false, [&](httplib::Client& c) {
-    return c.Post(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+    return impl_->Send(c, "POST", path, headers, body, content_type);
   });
 }
 Response Client::Put(const std::string& path, const std::string& body,
                      const std::string& content_type, const Headers& headers) {
   return impl_->Run({}, false, [&](httplib::Client& c) {
-    return c.Put(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+    return impl_->Send(c, "PUT", path, headers, body, content_type);
   });
 }
 Response Client::Patch(const std::string& path, const std::string& body,
                        const std::string& content_type, const Headers& headers) {
   return impl_->Run({}, false, [&](httplib::Client& c) {
-    return c.Patch(impl_->endpoint.prefix + path, impl_->Merge(headers), body, content_type);
+    return impl_->Send(c, "PATCH", path, headers, body, content_type);
   });
 }
 

@@ -28,6 +28,7 @@ struct Options {
   std::string basic_user, basic_password;
   std::string client_cert_file, client_key_file, ca_file;
   bool verify_tls = true;
+  std::size_t most_bytes = 512u << 20;  ///< of a body that is kept; a longer one ends the call
 };
 
 /// How a call ended. `status` counts only with kAnswered.

@@ -160,6 +160,12 @@ void CheckStart(Document& doc, Campaign& campaign) {
   ReadCampaigns(doc, "after", campaign.after);
   ReadCampaigns(doc, "after_ok", campaign.after);
   ReadCampaigns(doc, "after_any", campaign.after_any);
+  constexpr std::size_t kMostNamed = 100;  // each cycle of the scheduling looks at all of them
+  for (const auto& [key, named] : {std::pair("after", campaign.after.size()),
+                                   std::pair("after_any", campaign.after_any.size())})
+    if (named > kMostNamed)
+      doc.Fault(key, "names more than " + std::to_string(kMostNamed) + " campaigns",
+                "name one that waits for them");
   campaign.not_before = ReadTime(doc, Top(doc, "not_before"));
   campaign.deadline = ReadTime(doc, Top(doc, "deadline"));
   if (const auto n = ReadWhole(doc, Top(doc, "max_jobs_total"), 1, 2147483647))

@@ -23,18 +23,34 @@ struct Placeholder {
   std::string_view part;  // "", ".", "/", "//", "/."
 };
 
-std::optional<int> ColumnOf(std::string_view name, const std::vector<std::string>& columns) {
+// The places of columns by their names: a text has as many words in braces as there may be columns.
+class ColumnNames {
+ public:
+  explicit ColumnNames(const std::vector<std::string>& columns) {
+    for (const auto& column : columns)
+      sorted_.emplace_back(column, static_cast<int>(sorted_.size()));
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+  std::optional<int> Find(std::string_view name) const {
+    const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(name, 0));
+    if (at == sorted_.end() || at->first != name) return std::nullopt;
+    return at->second;
+  }
+
+ private:
+  std::vector<std::pair<std::string_view, int>> sorted_;
+};
+
+std::optional<int> ColumnOf(std::string_view name, const ColumnNames& columns) {
   if (name.empty()) return kAll;
-  const auto named = std::find(columns.begin(), columns.end(), name);
-  if (named != columns.end()) return static_cast<int>(named - columns.begin());
+  if (const auto named = columns.Find(name)) return named;
   if (name == "#") return kIndex;
   const auto number = ParseWalltime(name);  // a positive whole number
   if (!number || name.find(':') != name.npos || *number > 1000) return std::nullopt;
   return *number - 1;
 }
 
-std::optional<Placeholder> PlaceholderAt(std::string_view text,
-                                         const std::vector<std::string>& columns) {
+std::optional<Placeholder> PlaceholderAt(std::string_view text, const ColumnNames& columns) {
   if (text.empty() || text[0] != '{') return std::nullopt;
   // Up to the next brace: no name has one, and a text of opening ones is read once, not once for
   // each.
@@ -115,11 +131,12 @@ using Visit = std::function<std::string(const Placeholder&, ShellPlace, std::str
 std::string Replace(std::string_view exec_file, const std::vector<std::string>& columns,
                     const Visit& visit) {
   std::string out;
+  const ColumnNames names(columns);
   ShellWalk walk(exec_file);
   while (!walk.AtEnd()) {
     const auto rest = exec_file.substr(walk.at());
     const auto found =
-        walk.place() == ShellPlace::kComment ? std::nullopt : PlaceholderAt(rest, columns);
+        walk.place() == ShellPlace::kComment ? std::nullopt : PlaceholderAt(rest, names);
     if (found) {
       out += visit(*found, walk.place(), rest.substr(0, found->length));
       walk.Skip(found->length);
@@ -196,9 +213,10 @@ CommandSize::CommandSize(std::string_view exec_file, std::string_view format,
 std::size_t CommandSize::Of(std::string_view line, std::int64_t index) const {
   if (format_ != kFormatValues) return fixed_ + 1 + line.size();
   const auto values = DecodeValues(line);
+  const ColumnNames names(columns_);
   std::size_t bytes = fixed_;
   for (const auto& [use, n] : uses_)
-    bytes += n * Filled(*PlaceholderAt(use.second, columns_), use.first, values, index).size();
+    bytes += n * Filled(*PlaceholderAt(use.second, names), use.first, values, index).size();
   return bytes;
 }
 
@@ -211,8 +229,9 @@ std::size_t CommandSize::AtMost(std::size_t bytes) const {
 std::string FillText(std::string_view text, const std::vector<std::string>& columns,
                      const std::vector<std::string>& values) {
   std::string out;
+  const ColumnNames names(columns);
   while (!text.empty()) {
-    const auto found = PlaceholderAt(text, columns);
+    const auto found = PlaceholderAt(text, names);
     if (!found || found->column == kIndex) {
       out += text[0];
       text.remove_prefix(1);
@@ -261,11 +280,12 @@ std::string Unquotable(ShellPlace place) {
 
 // ${name} is the shell's, and nothing there: the placeholder was meant.
 std::string VariableProblem(std::string_view exec_file, const std::vector<std::string>& columns) {
+  const ColumnNames names(columns);
   for (ShellWalk walk(exec_file); !walk.AtEnd(); walk.Next()) {
     const auto rest = exec_file.substr(walk.at());
     if (walk.place() == ShellPlace::kSingle || walk.place() == ShellPlace::kComment) continue;
     if (rest[0] != '$') continue;
-    const auto found = PlaceholderAt(rest.substr(1), columns);
+    const auto found = PlaceholderAt(rest.substr(1), names);
     if (found && found->column != kIndex)
       return std::string(rest.substr(0, found->length + 1)) +
              " is a variable of the shell: the placeholder is " +

@@ -16,6 +16,7 @@ constexpr int kMaxNodes = 100'000;  // values outside of params
 constexpr int kMostUnknown = 100;   // unknown keys: to look for what they meant takes long
 constexpr std::size_t kMaxSkipped = 1'000'000;  // backslashes that begin no escape
 constexpr std::size_t kMaxPathBytes = 16 << 20;
+constexpr std::size_t kMaxTextBytes = 4 << 20;  // outside of params: each cluster gets its own
 constexpr std::size_t kMaxFaults = 50;          // a wrong file should not print a million lines
 
 // Reads one byte after the other and counts them: nlohmann's positions name no line of a value.
@@ -97,7 +98,7 @@ class Reader final : public nlohmann::json_sax<json> {
   std::vector<std::set<std::string>> keys_;
   std::string key_, key_path_;
   int nodes_ = 0;
-  std::size_t path_bytes_ = 0;
+  std::size_t path_bytes_ = 0, text_bytes_ = 0;
   bool in_params_ = false, in_row_ = false, mixed_ = false;
   std::vector<std::string> row_;
   std::size_t row_begin_ = 0;
@@ -173,6 +174,10 @@ bool Reader::Value(json v, std::size_t begin, const std::string& text) {
     return BadParameter(begin, text);
   }
   if (!Fits(begin)) return false;
+  text_bytes_ += text.size();
+  if (text_bytes_ > kMaxTextBytes)
+    return Stop(begin, "", "more than 4 MB besides the parameters",
+                "put into a file what the jobs read");
   const bool nul = v.is_string() && text.find('\0') != text.npos;
   Put(std::move(v), begin);
   if (nul) Note(begin, key_path_, "contains a NUL byte, which no program can be given");

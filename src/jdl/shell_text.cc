@@ -92,9 +92,7 @@ void ShellWalk::TakeOne(char c) {
 // $'it\'s' is one text for some shells, and for others not.
 void ShellWalk::NoteUnclear() {
   if (frames_.back().place != ShellPlace::kPlain) return;
-  const auto in_quotes = [](const Frame& f) { return f.place == ShellPlace::kDouble; };
-  if (word_begins_ && (Has("case ") || Has("case\t") || Has("case\n")) &&
-      std::any_of(frames_.begin(), frames_.end(), in_quotes))
+  if (word_begins_ && frames_.back().quoted && (Has("case ") || Has("case\t") || Has("case\n")))
     unclear_ = true;
   if (Has("$'") && text_.substr(at_, text_.find('\'', at_ + 2) - at_).back() == '\\')
     unclear_ = true;

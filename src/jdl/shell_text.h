@@ -40,9 +40,12 @@ class ShellWalk {
   struct Frame {
     ShellPlace place;
     char close;
+    bool quoted;  // it is "", or within
   };
   bool Has(std::string_view here) const { return text_.substr(at_, here.size()) == here; }
-  void Open(ShellPlace place, char close) { frames_.push_back({place, close}); }
+  void Open(ShellPlace place, char close) {
+    frames_.push_back({place, close, place == ShellPlace::kDouble || frames_.back().quoted});
+  }
   bool TakeDollar();
   void TakeOne(char c);
   void NoteUnclear();
@@ -50,7 +53,7 @@ class ShellWalk {
   void EnterHereDocuments();
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<Frame> frames_{{ShellPlace::kPlain, '\0'}};
+  std::vector<Frame> frames_{{ShellPlace::kPlain, '\0', false}};
   bool unclear_ = false;
   bool word_begins_ = true;  // at at_, which makes a # there a comment
   struct HereDocument {

@@ -111,6 +111,63 @@ TEST_F(ExhaustPgTest, ManyUnknownKeysAreOneFault) {
   EXPECT_EQ(Ask("bob", "POST", "/campaigns", jdl).status, 201) << "CiGri 3 keeps them";
 }
 
+// 31 changes of a setup of 0.9 MB took 1.4 GB of the database: each wrote all notes again, with the
+// old and the new text in them, and the audit, which nobody may remove, has both, too.
+TEST_F(ExhaustPgTest, ALongSettingIsStoredOnceAndNotInEachRecordOfItsChange) {
+  const auto id = Submit();
+  const std::string path = "/campaigns/" + std::to_string(id);
+  Sql("UPDATE campaigns SET notes = (SELECT jsonb_agg(jsonb_build_object('text', i)) "
+      "FROM generate_series(1, 200) AS i)");
+  for (int i = 0; i < 3; ++i) {
+    const json set{{"setup", "# " + RandomHex(200'000)}, {"class", "scavenger"}};
+    ASSERT_EQ(Ask("alice", "PATCH", path, json{{"set", set}}).status, 202);
+  }
+  EXPECT_EQ(One("SELECT length(setup) FROM campaign_clusters"), "400002");
+  EXPECT_EQ(One("SELECT jsonb_array_length(notes) FROM campaigns"), "100");
+  EXPECT_EQ(One("SELECT notes -> 0 ->> 'text' FROM campaigns"), "1");
+  EXPECT_NE(One("SELECT count(*) FROM campaigns, jsonb_array_elements(notes) AS note WHERE "
+                "note ->> 'text' ~ '^clusters/alpha/setup .*[.]{3} -> .*[.]{3}$'"),
+            "0");
+  EXPECT_LT(std::stoi(One("SELECT length(notes::text) FROM campaigns")), 20'000);
+  EXPECT_LT(std::stoi(One("SELECT max(length(message)) FROM events")), 5000);
+  EXPECT_LT(std::stoi(One("SELECT max(length(audit::text)) FROM audit")), 10'000);
+  EXPECT_EQ(One("SELECT new_value #>> '{jdl,class}' FROM audit WHERE new_value #>> '{jdl,class}' "
+                "IS NOT NULL"),
+            "scavenger");
+}
+
+// Each poll looked at all nodes with all of it, and each cycle read it.
+TEST_F(ExhaustPgTest, ALongConstraintIsNoClassOfResources) {
+  Sql("INSERT INTO clusters (name, kind, api_url, mode) "
+      "VALUES ('s', 'slurm', 'unix:/nowhere', 'unlimited')");
+  const auto class_of = [&](const std::string& constraint) {
+    const json block{{"s", {{"constraint", constraint}}}};
+    const auto answer =
+        Ask("alice", "POST", "/campaigns", Jdl({{"nb_jobs", 1}, {"clusters", block}}));
+    EXPECT_EQ(answer.status, 201) << answer.body;
+    return One("SELECT coalesce(resource_class, '') FROM campaign_clusters WHERE campaign_id = " +
+               answer.body["id"].dump());
+  };
+  EXPECT_NE(class_of("a&b"), "");
+  EXPECT_EQ(class_of(Repeated("a&", 15'000) + "a"), "");
+}
+
+// A rule ran out of memory: it was the operators who had to mend it.
+TEST_F(ExhaustPgTest, ACampaignThatIsTooLargeForRulesIsNoFaultOfTheRules) {
+  Sql("INSERT INTO admission_rules (name, code) "
+      "VALUES ('cap', 'if campaign.jobs > 3 then reject(\"no\") end')");
+  Sql("INSERT INTO clusters (name, kind, api_url, mode) SELECT 'c' || i, 'local', 'unix:/nowhere', "
+      "'unlimited' FROM generate_series(1, 6) AS i");
+  auto jdl = Jdl({{"nb_jobs", 1}, {"setup", std::string(3 << 20, 'x')}});
+  for (int i = 1; i < 7; ++i) jdl["clusters"]["c" + std::to_string(i)] = json::object();
+  const auto refused = Ask("alice", "POST", "/campaigns", jdl);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body["message"].get<std::string>().find("has more than the 8 MB"),
+            std::string::npos)
+      << refused.body["message"];
+  EXPECT_EQ(One("SELECT count(*) FROM events WHERE code = 'RULE_BROKEN'"), "0");
+}
+
 class DiskPgTest : public ExhaustPgTest {
  protected:
   void Configure(Config& config) override { config.Set("UPLOAD_MAX_MB", "1"); }
@@ -143,6 +200,23 @@ TEST_F(DiskPgTest, TheParametersOfAUserHaveALimitOfBytes) {
 }
 
 // What operators see when a user has nearly all that he may have.
+// Only parameters were counted: JDLs without any filled the disk.
+TEST_F(DiskPgTest, LongJdlsCountAsParameters) {
+  const auto with_setup = [] {
+    return Jdl({{"nb_jobs", 1}, {"setup", "# " + RandomHex(300'000)}});
+  };
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", with_setup()).status, 201);
+  const auto refused = Ask("bob", "POST", "/campaigns", with_setup());
+  EXPECT_EQ(refused.status, 413) << refused.body;
+  EXPECT_EQ(Ask("alice", "POST", "/campaigns", with_setup()).status, 201) << "of each user";
+  const auto small = Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}}));
+  ASSERT_EQ(small.status, 201);
+  EXPECT_EQ(Ask("bob", "PATCH", "/campaigns/" + std::to_string(small.body["id"].get<int>()),
+                json{{"set", {{"setup", with_setup()["setup"]}}}})
+                .status,
+            413);
+}
+
 TEST_F(DiskPgTest, TheLimitsShowWhoHasMostOfEachAndWhatChangesIt) {
   const std::int64_t first = Ask("bob", "POST", "/uploads").body["id"];
   for (int i = 1; i < limits::kUploads.value; ++i)
@@ -189,6 +263,8 @@ TEST_F(FullDiskPgTest, ADiskThatIsNearlyFullTakesNoParameters) {
       << refused.body;
   EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"params", json::array({"a"})}})).status, 503);
   EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}})).status, 201);
+  const std::string setup(100'000, '#');
+  EXPECT_EQ(Ask("bob", "POST", "/campaigns", Jdl({{"nb_jobs", 1}, {"setup", setup}})).status, 503);
 }
 
 // ESC in a project reached the operator's terminal; a byte that is no UTF-8 was a 500.

@@ -34,6 +34,17 @@ TEST(CommandTransportTest, WordsEnvironmentAndInputArriveAsTheyAre) {
   EXPECT_EQ(r.err, "oops\n");
 }
 
+// A user reads the environment of his processes in /proc: the password of the database was there.
+TEST(CommandTransportTest, WhatRunsAsAUserKnowsNothingOfTheDatabase) {
+  setenv("CIGRI_DB", "host=db password=secret", 1);
+  setenv("PGPASSWORD", "secret", 1);
+  setenv("SGE_ROOT", "/opt/sge", 1);
+  const auto r = CommandTransport(ConfigOf("env")).Run({"env"}, "bob");
+  for (const char* name : {"CIGRI_DB", "PGPASSWORD", "SGE_ROOT"}) unsetenv(name);
+  EXPECT_EQ(r.out.find("secret"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("SGE_ROOT=/opt/sge\n"), std::string::npos) << r.out;
+}
+
 TEST(CommandTransportTest, OnlyACommandThatCannotHaveBegunIsReportedAsNotBegun) {
   const auto outcome = [](const std::string& wrapper) {
     return CommandTransport(ConfigOf(wrapper)).Run({"true"}, "alice").outcome;

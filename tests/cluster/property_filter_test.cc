@@ -48,5 +48,21 @@ TEST(PropertyFilterTest, SaysWhereATextCannotBeRead) {
   EXPECT_THROW(PropertyFilter{std::string(100000, '(')}, std::runtime_error);
 }
 
+// Each went a step down in the tree, and a long row of them through the end of the stack: a user's
+// campaign ended the API of all.
+TEST(PropertyFilterTest, ARowOfComparisonsHasALimit) {
+  const auto row = [](const std::string& first, const std::string& next, int n,
+                      const std::string& end) {
+    std::string text = first;
+    for (int i = 1; i < n; ++i) text += next;
+    return text + end;
+  };
+  EXPECT_TRUE(Accepts(row("empty = ''", " or mem=1", 1000, "")));
+  for (const auto& text :
+       {row("mem=1", " or mem=1", 400'000, ""), row("mem=1", " and mem=1", 400'000, ""),
+        row("mem in (1", ", 1", 400'000, ")"), row("mem in ('1'", " '1'", 400'000, ")")})
+    EXPECT_THROW(PropertyFilter{text}, std::runtime_error) << text.substr(0, 20);
+}
+
 }  // namespace
 }  // namespace cigri::cluster

@@ -285,6 +285,37 @@ TEST(GuardBindTest, AStaleSocketFileIsReplacedAndALongPathNamed) {
   EXPECT_NE(why.find("107 bytes"), std::string::npos);
 }
 
+// An updator took what a cluster sent until the memory was full, or waited for it without an end.
+TEST(ClientTest, AnAnswerThatHasNoEndIsGivenUp) {
+  httplib::Server server;
+  const auto add = [&](const char* path, std::size_t bytes, std::chrono::milliseconds pause) {
+    server.Get(path, [=](const httplib::Request&, httplib::Response& r) {
+      r.set_chunked_content_provider("text/plain", [=](std::size_t at, httplib::DataSink& sink) {
+        if (at > 200 * bytes) return sink.done(), true;
+        std::this_thread::sleep_for(pause);
+        return sink.write(std::string(bytes, '[').data(), bytes);
+      });
+    });
+  };
+  add("/long", 1 << 16, std::chrono::milliseconds(0));
+  add("/slow", 1, std::chrono::milliseconds(10));
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread serves([&] { server.listen_after_bind(); });
+  Options options;
+  options.most_bytes = 1 << 20;
+  options.read_timeout = std::chrono::milliseconds(50);
+  Client client(Endpoint::Parse("http://127.0.0.1:" + std::to_string(port)), options);
+  for (const auto& [path, why] :
+       {std::pair("/long", "has more than 1 MB"), std::pair("/slow", "comes too slowly")}) {
+    const auto answer = client.Get(path);
+    EXPECT_EQ(answer.outcome, Outcome::kMaybeSent);
+    EXPECT_NE(answer.error.find(why), std::string::npos) << answer.error;
+    EXPECT_EQ(answer.body, "");
+  }
+  server.stop();
+  serves.join();
+}
+
 TEST(ClientTest, WhyNobodyAnswersAtASocketIsSaid) {
   const std::string path = std::filesystem::temp_directory_path() / ("cigri-none-" + RandomHex(6));
   const auto error = [&] { return Client(Endpoint::Parse("unix:" + path), {}).Get("/").error; };

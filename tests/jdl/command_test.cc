@@ -111,21 +111,51 @@ TEST(CommandLineTest, BracesThatAreNoPlaceholderStayWithTheProgram) {
   EXPECT_EQ(Placeholders("awk '{print $1}' {} ${X} {0}", {}), std::vector<std::string>{"{}"});
 }
 
+// The time that filling `text` takes.
+template <typename Fill>
+double Seconds(const Fill& fill) {
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    fill();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    least = std::min(least, took.count());
+  }
+  return least;
+}
+
 // Each opening brace looked for its end through the whole text: 300 kB of them kept a runner at
 // work for all tasks of its clusters.
 TEST(CommandLineTest, ATextOfBracesIsReadOnce) {
   const auto seconds = [](std::size_t braces) {
     const std::string text = "true #" + std::string(braces, '{');
-    double least = 1e9;
-    for (int i = 0; i < 3; ++i) {
-      const auto began = std::chrono::steady_clock::now();
-      EXPECT_EQ(FillText(text, {}, {"a"}), text);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-      least = std::min(least, took.count());
-    }
-    return least;
+    return Seconds([&] { EXPECT_EQ(FillText(text, {}, {"a"}), text); });
   };
   EXPECT_LT(seconds(800'000) / seconds(100'000), 30) << "64 when it grows as the square";
+}
+
+// Each `case` looked for quotes around it through all that is open.
+TEST(CommandLineTest, ATextOfParenthesesIsReadOnce) {
+  const auto seconds = [](int n) {
+    std::string text = "true {} " + std::string(static_cast<std::size_t>(n), '(');
+    for (int i = 0; i < n; ++i) text += " case ";
+    return Seconds([&] { EXPECT_EQ(Placeholders(text, {}).size(), 1u); });
+  };
+  EXPECT_LT(seconds(16'000) / seconds(2'000), 30) << "64 when it grows as the square";
+}
+
+// Each word in braces was compared with the name of each column.
+TEST(CommandLineTest, ManyColumnsAreNotLookedThroughForEachWord) {
+  const auto seconds = [](int n) {
+    std::vector<std::string> columns;
+    std::string text = "true {c0} ";
+    for (int i = 0; i < n; ++i) {
+      columns.push_back("c" + std::to_string(i));
+      text += "{d" + std::to_string(i) + "}";
+    }
+    return Seconds([&] { EXPECT_EQ(Placeholders(text, columns).size(), 1u); });
+  };
+  EXPECT_LT(seconds(16'000) / seconds(2'000), 30) << "64 when it grows as the square";
 }
 
 TEST(CommandLineTest, AJdlLineIsReadOnceByTheShellAsInCigri3) {

@@ -347,7 +347,12 @@ TEST(JdlTest, WrongInputIsRefusedWithTheKeyThatIsWrong) {
       {With(R"("mem":"auto:")"), "mem", "memory"},
       {With(R"("cores":0)"), "cores", ""},
       {With(R"("start_rate":0)"), "start_rate", ""},
+      {With(R"("setup":")" + std::string(3 << 20, 'x') + R"(","epilogue":[")" +
+            std::string(2 << 20, 'x') + R"("])"),
+       "", "more than 4 MB besides the parameters"},
       {With(R"("after":[0])"), "after[0]", ""},
+      {With(R"("after_ok":)" + nlohmann::json(std::vector<int>(101, 7)).dump()), "after",
+       "more than 100"},
       {With(R"("after_any":[1,"x"])"), "after_any[1]", ""},
       {With(R"("not_before":"20:00")"), "not_before", "no time with its zone"},
       {With(R"("not_before":"2026-02-30T20:00Z")"), "not_before", "no time with its zone"},

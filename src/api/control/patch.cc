@@ -87,6 +87,7 @@ Reply Set(Context& context, const Request& request) {
   auto answer = context.Transact([&](db::Tx& tx) {
     const auto campaign = LockOwn(tx, request);
     RequireNotCancelled(campaign, "change");
+    RequireSpace(context.config, tx, campaign.user, 0, change.after.dump().size());
     StoreChange(tx, request, campaign, change, change.changes);
     return CampaignJson(tx, request, campaign.id);
   });

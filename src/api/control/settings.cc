@@ -16,15 +16,22 @@ using nlohmann::json;
 const std::vector<std::string> kLiftsHolds = {"exec_file", "exec_directory", "setup",
                                               "resources", "properties",     "walltime"};
 
+// Of a setup of a megabyte the note, the event and the answer need no more than its begin.
+std::string Brief(const json& value) {
+  constexpr std::size_t kMost = 500;
+  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() <= kMost ? text : text.substr(0, WholeCharacters(text, kMost)) + "...";
+}
+
 // "clusters/alpha/walltime 3600 -> 7200"
 std::vector<std::string> Differences(const json& before, const json& after) {
   std::vector<std::string> list;
   for (const auto& step : json::diff(before, after)) {
     const json::json_pointer at(step["path"].get<std::string>());
     const std::string path = step["path"].get<std::string>().substr(1);
-    const std::string was = before.contains(at) ? before[at].dump() : "default";
+    const std::string was = before.contains(at) ? Brief(before[at]) : "default";
     list.push_back(path + " " + was + " -> " +
-                   (step.contains("value") ? step["value"].dump() : "default"));
+                   (step.contains("value") ? Brief(step["value"]) : "default"));
   }
   return list;
 }

@@ -113,6 +113,17 @@ void ReportBroken(Context& context, const rules::Verdict& verdict) {
   });
 }
 
+// A rule that has no memory for a campaign is not broken: nobody is notified.
+void RequireRoomForRules(const std::vector<rules::Rule>& list, const nlohmann::json& seen,
+                         const rules::Limits& limits) {
+  const std::size_t most = limits.memory_bytes / 2;
+  if (list.empty() || seen.dump().size() <= most) return;
+  throw ApiError(400, kTitle,
+                 "the campaign, with what each of its clusters gets, has more than the " +
+                     std::to_string(most >> 20) + " MB that admission rules take",
+                 "put into a file what the jobs read");
+}
+
 }  // namespace
 
 void RequireNoFaults(const std::vector<jdl::Fault>& faults, const std::string& title) {
@@ -160,6 +171,7 @@ void RequireMember(const GridInfo& info, const jdl::Campaign& campaign, const jd
 Admitted Admit(Context& context, const GridInfo& info, jdl::Campaign campaign, std::int64_t jobs) {
   const auto& [list, user, grid, reported_broken] = info.admission;
   const auto seen = ForRules(campaign, user.at("name"), jobs);
+  RequireRoomForRules(list, seen, context.rule_limits);
   const auto verdict = rules::Admit(list, seen, user, grid, context.rule_limits);
   if (!verdict.ok()) {
     const bool broken = verdict.outcome == rules::Outcome::kBroken;

@@ -151,8 +151,10 @@ std::string Reasons(const std::map<std::string, std::string>& unable) {
 std::map<std::string, cluster::ResourceClass> ResourceClassesOf(db::Tx& tx, const GridInfo& info,
                                                                 const jdl::Campaign& campaign) {
   std::map<std::string, cluster::ResourceClass> classes;
+  constexpr std::size_t kMost = 20'000;  // bytes that each poll and each cycle reads again
   for (const auto& c : TargetClustersOf(tx, info, campaign))
-    classes[c.name] = c.driver->ResourceClassOf(c.batch);
+    if (auto what = c.driver->ResourceClassOf(c.batch); what.request.size() <= kMost)
+      classes[c.name] = std::move(what);
   return classes;
 }
 

@@ -165,8 +165,9 @@ Reply Store(Context& context, const Request& request, SubmissionContext& submiss
   auto answer = context.Transact(take_ids, [&](db::Tx& tx) {
     if (parameters.upload && TakeUpload(tx, request).lines != parameters.n)
       throw ApiError(409, "Conflict", "the upload has grown meanwhile", "try again");
-    if (admitted.campaign.source == jdl::Source::kParams)
-      RequireSpace(context.config, tx, user, SizeOf(admitted.campaign.params));
+    const bool inlined = admitted.campaign.source == jdl::Source::kParams;
+    RequireSpace(context.config, tx, user, inlined ? SizeOf(admitted.campaign.params) : 0,
+                 jdl::ToJson(admitted.campaign).dump().size());
     const auto id = StoreCampaign(tx, user, submission.info, admitted, parameters);
     return CampaignJson(tx, request, id);
   });

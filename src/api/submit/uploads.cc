@@ -151,16 +151,24 @@ std::optional<std::int64_t> FreeMb(const Config& config) {
   return static_cast<std::int64_t>(space.available / kMegabyte);
 }
 
-void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes) {
+void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes,
+                  std::size_t jdl_bytes) {
+  constexpr int kLongJdl = 64 << 10;
+  const bool long_jdl = jdl_bytes > kLongJdl;
+  if (bytes == 0 && !long_jdl) return;
   const std::int64_t most_mb = config.GetInt("UPLOAD_MAX_MB", limits::kUploadMb.value);
-  const std::int64_t has = tx.One(sql::kUploadedBytes, user).bytes;
+  std::int64_t has = tx.One(sql::kUploadedBytes, user).bytes;
+  if (long_jdl) {
+    has += tx.One(sql::kLongJdlBytes, user, kLongJdl).bytes;
+    bytes += jdl_bytes;
+  }
   if (has + static_cast<std::int64_t>(bytes) > most_mb * kMegabyte)
-    throw ApiError(
-        413, "Too large",
-        "you have " + std::to_string(has / kMegabyte) +
-            " MB of parameters in the database, the limit upload-mb is UPLOAD_MAX_MB = " +
-            std::to_string(most_mb) + " MB",
-        "DELETE /uploads/N those that are abandoned, purge campaigns (griddel --purge)");
+    throw ApiError(413, "Too large",
+                   "you have " + std::to_string(has / kMegabyte) +
+                       " MB of parameters and long JDLs in the database, the limit upload-mb is "
+                       "UPLOAD_MAX_MB = " +
+                       std::to_string(most_mb) + " MB",
+                   "DELETE /uploads/N those that are abandoned, purge campaigns (griddel --purge)");
   const auto free_mb = FreeMb(config);
   const std::int64_t least_mb = config.GetInt("DATABASE_FREE_MB", limits::kFreeMb.value);
   if (!free_mb || *free_mb >= least_mb) return;

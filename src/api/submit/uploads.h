@@ -19,8 +19,10 @@ struct ParameterUpload {
 /// another user), 409 (used already; extra "campaign"), 400 (empty).
 ParameterUpload TakeUpload(db::Tx& tx, const Request& request);
 /// Throws 413 when `user` would have more than UPLOAD_MAX_MB of parameters in the database with
-/// `bytes` more, 503 when the disk of the database has less than DATABASE_FREE_MB left.
-void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes);
+/// `bytes` more and a JDL of `jdl_bytes`, 503 when the disk of the database has less than
+/// DATABASE_FREE_MB left. A short JDL alone always has space.
+void RequireSpace(const Config& config, db::Tx& tx, const std::string& user, std::size_t bytes,
+                  std::size_t jdl_bytes = 0);
 /// MB left on the disk of the database; nothing when it is no disk of this host.
 std::optional<std::int64_t> FreeMb(const Config& config);
 /// Throws 400, naming the first of its lines that is no row of `columns` values.
