@@ -191,6 +191,10 @@ TEST_F(GridstatPgTest, FullAndWhySayWhenEachClusterWillBeDone) {
       << "of the other nothing is known";
   EXPECT_NE(Run("gridstat", {"-c", "1", "--why", "-v"}).out.find("    Expected end: 2030-03-17 "),
             std::string::npos);
+  Sql("UPDATE campaigns SET state = 'cancelled', wanted = 'cancelled'");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "-f"}).out.find("expected_end"), std::string::npos);
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--why", "-v"}).out.find("Expected end"),
+            std::string::npos);
 }
 
 TEST_F(GridstatPgTest, T30SummaryReportsWaitingRunningTerminatedAndNeedsAttention) {
