@@ -289,7 +289,8 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   if (row.state == "in_treatment" && row.wanted == "in_treatment")
     main.message += ClustersAway(placements, campaign, main.message);
   const json* chosen = MainReason(reasons);
-  if (numbers.waiting == 0)  // then a reason says what becomes of jobs in a queue
+  // Then a reason says what becomes of jobs in a queue; those of a cancelled campaign are killed.
+  if (numbers.waiting == 0 && row.wanted != "cancelled")
     for (const auto& reason : reasons)
       if (reason["code"] == "RECALLED") main.message += "; " + reason["message"].get<std::string>();
   return {{"campaign", campaign},
