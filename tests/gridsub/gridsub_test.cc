@@ -485,8 +485,8 @@ TEST(GridsubTest, FailedTasksOfACancelledCampaignCannotBeTriedAgain) {
       << ran.out;
 }
 
-// The exit code of `gridsub --wait`, which Ctrl-C ends as soon as it has asked for the progress.
-int InterruptedGridsub(FakeApi& api, std::vector<std::string> options) {
+// The exit code of `gridsub --wait`, which a signal ends as soon as it has asked for the progress.
+int InterruptedGridsub(FakeApi& api, std::vector<std::string> options, int signal = SIGINT) {
   api.progress = {Progress("in_treatment", 1, 0, false)};
   options.insert(options.begin(), {"gridsub", "--api", api.socket(), "--wait"});
   options.push_back(api.Write("a.json", kJdl));
@@ -497,11 +497,12 @@ int InterruptedGridsub(FakeApi& api, std::vector<std::string> options) {
   if (pid == 0) {
     std::freopen((api.folder() + "/err").c_str(), "w", stderr);
     std::freopen((api.folder() + "/out").c_str(), "w", stdout);
+    std::signal(SIGHUP, SIG_DFL);  // whatever runs the tests
     execv(CIGRI_BIN_DIR "/gridsub", words.data());
     _exit(127);
   }
   while (api.Last("/campaigns/7/progress").path.empty()) std::this_thread::yield();
-  kill(pid, SIGINT);
+  kill(pid, signal);
   int status = 0;
   EXPECT_EQ(waitpid(pid, &status, 0), pid);
   return WEXITSTATUS(status);
@@ -525,6 +526,15 @@ TEST(GridsubTest, CtrlCLeavesAJobLogOfWhatHasEnded) {
   EXPECT_EQ(Slurp(log), api.joblog);
   const auto said = Slurp(api.folder() + "/err");
   EXPECT_NE(said.find("gridstat -c 7 --joblog > " + log), said.npos) << said;
+}
+
+// A terminal that was closed, a connection that broke.
+TEST(GridsubTest, AHangupLeavesAJobLogToo) {
+  FakeApi api;
+  api.joblog = "Seq\tHost\n1\talpha\n";
+  const auto log = api.folder() + "/log";
+  EXPECT_EQ(InterruptedGridsub(api, {"--joblog", log}, SIGHUP), 129);
+  EXPECT_EQ(Slurp(log), api.joblog);
 }
 
 TEST(GridsubTest, TheApiOfAnotherHostIsReachedThroughSsh) {

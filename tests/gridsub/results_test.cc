@@ -131,6 +131,18 @@ TEST(ResultsTest, AFileForEachTaskAndATable) {
   EXPECT_NE(ran.out.find("\noutput: res\n"), std::string::npos) << ran.out;
 }
 
+// They were folders of these names.
+TEST(ResultsTest, WhatIsNoFolderForAllTasksIsRefused) {
+  FakeApi api;
+  const auto each = Gridsub(api, "--results 'out/{1}' -- ./p {} ::: a");
+  EXPECT_EQ(each.code, 64);
+  EXPECT_NE(each.err.find("it is one folder for all tasks"), std::string::npos) << each.err;
+  const auto table = Gridsub(api, "--results out.csv -- ./p {} ::: a");
+  EXPECT_EQ(table.code, 64);
+  EXPECT_NE(table.err.find("--results-csv FILE"), std::string::npos) << table.err;
+  EXPECT_EQ(api.Calls(), "");
+}
+
 TEST(ResultsTest, QuietPrintsTheNumberAlone) {
   FakeApi api;
   EXPECT_EQ(Gridsub(api, "-q -- ./p {} ::: a").out, "7\n");

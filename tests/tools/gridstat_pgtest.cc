@@ -191,6 +191,10 @@ TEST_F(GridstatPgTest, FullAndWhySayWhenEachClusterWillBeDone) {
       << "of the other nothing is known";
   EXPECT_NE(Run("gridstat", {"-c", "1", "--why", "-v"}).out.find("    Expected end: 2030-03-17 "),
             std::string::npos);
+  Sql("UPDATE campaigns SET state = 'cancelled', wanted = 'cancelled'");
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "-f"}).out.find("expected_end"), std::string::npos);
+  EXPECT_EQ(Run("gridstat", {"-c", "1", "--why", "-v"}).out.find("Expected end"),
+            std::string::npos);
 }
 
 TEST_F(GridstatPgTest, T30SummaryReportsWaitingRunningTerminatedAndNeedsAttention) {
@@ -301,6 +305,9 @@ TEST_F(GridstatPgTest, ATaskShowsItsAttempts) {
             "Task: 1\n  Id: 1001\n  Parameters: p1 1\n  State: needs_attention\n  Jobs:\n    1001: "
             "42,r42,event,alpha,p1,p1 1\n      EXIT_ERROR, exit 3\n    1001: "
             "44,r44,event,beta,p1,p1 1\n      EXIT_ERROR, exit 3\n");
+  EXPECT_NE(Run("gridstat", {"-c", "1", "--task", "0"}).out.find("\n      exit 0\n"),
+            std::string::npos)
+      << "a success has no code";
   EXPECT_EQ(Run("gridstat", {"-c", "1", "--task", "8"}).code, 1);
 }
 

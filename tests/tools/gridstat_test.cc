@@ -83,6 +83,13 @@ TEST(GridstatScreenTest, NoLineIsWiderThanTheTerminal) {
         EXPECT_LE(tools::DisplayWidth(line), width) << line;
 }
 
+// It ended with 70 below 12 columns.
+TEST(GridstatScreenTest, ATerminalOfOneColumnIsOneToo) {
+  for (const int width : {1, 11})
+    EXPECT_NE(Screen(SomeCampaign(), {{"done", 1}}, 1795165500, width, {}).find("[.]  42 %"),
+              std::string::npos);
+}
+
 TEST(GridstatScreenTest, AnEndThatNobodyKnowsIsNotShown) {
   json campaign = SomeCampaign();
   for (const json& progress :

@@ -279,6 +279,8 @@ TEST_F(WhyPgTest, WhatWaitsInAQueueBesideIdleSlotsIsSaidToBeTakenBack) {
   EXPECT_EQ(Get("/campaigns/1/why")["message"],
             "nothing of it waits to be sent: 2 jobs running, 4 in the clusters' queues; slots are "
             "free on beta: of 4 jobs that wait on alpha, 3 are taken back");
+  Sql("UPDATE campaigns SET wanted = 'cancelled'");
+  EXPECT_EQ(Get("/campaigns/1/why")["message"], "it is cancelled; 6 jobs still to be killed");
 }
 
 TEST_F(WhyPgTest, ATestCampaignMakesOneJobAClusterAndSaysWhatIsNotRun) {
@@ -344,6 +346,12 @@ TEST_F(WhyPgTest, ATaskSaysWhereItIs) {
             "it exited with code 3 on alpha (EXIT_ERROR): the program's own failure: it "
             "counts as a try; its tries are spent -> gridsub --retry-failed 1 runs the "
             "failures again");
+  Sql("UPDATE done SET exit_class = 'our_kill', code = 'USER_FRAG', wait_status = 15 WHERE idx = "
+      "1");
+  EXPECT_EQ(say(1),
+            "it was killed by signal 15 on alpha (USER_FRAG): the grid killed it: no try charged; "
+            "somebody asked for it (griddel -j): its task waits for its user -> gridsub "
+            "--retry-failed 1 runs the failures again");
   EXPECT_TRUE(Has(say(2), "it waits to be retried in 1 h")) << say(2);
   EXPECT_TRUE(Has(say(2),
                   "rather not on alpha (PREEMPTED); last time it was killed by signal 9 on "

@@ -48,23 +48,27 @@ void SayHowToGoOn() {
                isatty(STDERR_FILENO) == 1 ? "\n" : "", id.c_str(), id.c_str(), id.c_str());
 }
 
-// A thread waits for Ctrl-C, so that it works at once, also while a call waits for its answer.
-// It lives as long as the process.
+// A thread waits for Ctrl-C, TERM or HUP, so that it works at once, also while a call waits for its
+// answer. It lives as long as the process.
 void LeaveOnInterrupt() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  struct sigaction hangup {};  // the terminal was closed; nohup lets us go on
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([set] {
+  std::thread([set]() mutable {
     int signal = 0;
     sigwait(&set, &signal);
+    sigdelset(&set, SIGHUP);                      // a shell and the kernel send one each
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // a second one ends the process at once
     SayHowToGoOn();
     const std::lock_guard lock(leaving);
     if (before_leaving) std::fputs(before_leaving().c_str(), stderr);
     SshTunnel::EndAll();
-    _exit(signal == SIGINT ? 130 : 143);
+    _exit(128 + signal);
   }).detach();
 }
 

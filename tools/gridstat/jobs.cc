@@ -139,11 +139,11 @@ std::string Task(const json& task) {
                                 OrStar(task, "parameters"), Plain(task["state"]));
   for (const auto& item : task["execution"]) {
     out += "  " + JobLine(item) + MeasuredLine(item);
-    if (item["code"].is_string()) out += "      " + Plain(item["code"]);
-    if (item["exit"].is_number()) out += ", exit " + Plain(item["exit"]);
-    if (item["signal"].is_number()) out += ", signal " + Plain(item["signal"]);
-    if (item["code"].is_string() || item["exit"].is_number() || item["signal"].is_number())
-      out += "\n";
+    std::vector<std::string> end;
+    if (item["code"].is_string()) end.push_back(Plain(item["code"]));
+    if (item["exit"].is_number()) end.push_back("exit " + Plain(item["exit"]));
+    if (item["signal"].is_number()) end.push_back("signal " + Plain(item["signal"]));
+    if (!end.empty()) out += "      " + Join(end, ", ") + "\n";
   }
   return out;
 }

@@ -132,7 +132,7 @@ std::string Screen(const json& campaign, const json& progress, double now, int w
   std::string out = CutTo(title, width - static_cast<int>(state.size())) +
                     Paint(StateTint(campaign), state, style.colour) + "\n";
   const auto percent = fmt::format(" {:3} %", total > 0 ? done * 100 / total : 0);
-  out += "  [" + Bar(campaign, std::min(60, width - 12), style) + "]" + percent + "\n";
+  out += "  [" + Bar(campaign, std::clamp(width - 12, 1, 60), style) + "]" + percent + "\n";
   const auto numbers = Numbers({{done, "done"},
                                 {Count(campaign, "running_jobs"), "running"},
                                 {InQueues(campaign), "queued"},

@@ -1,6 +1,7 @@
 #include "tools/gridsub/args.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/text.h"
 #include "tools/gridsub/newcomers.h"
@@ -140,6 +141,16 @@ void CheckParallelOptions(const Args& args) {
   if (args.once && args.has_params()) Usage("--once is a run without values", "");
 }
 
+// In GNU parallel these are a file for each task, and a table.
+void CheckFolder(const std::string& folder) {
+  const auto brace = folder.find('{');
+  if (brace != folder.npos && folder.find('}', brace) != folder.npos)
+    Usage("--results " + folder + ": it is one folder for all tasks",
+          "--results DIR writes DIR/VALUES.out for each of them");
+  if (const auto kind = std::filesystem::path(folder).extension(); kind == ".csv" || kind == ".tsv")
+    Usage("--results " + folder + ": it is a folder", "--results-csv FILE writes a table");
+}
+
 void CheckTogether(const Args& args) {
   const bool jdl = !args.files.empty() || !args.jsons.empty();
   const int actions = (jdl ? 1 : 0) + (args.command ? 1 : 0) + (args.campaign != 0 ? 1 : 0) +
@@ -166,6 +177,7 @@ void CheckTogether(const Args& args) {
     Usage("-c " + std::to_string(args.campaign) + " has nothing to add",
           "give -F, -J, -a or --set");
   CheckParallelOptions(args);
+  CheckFolder(args.results.folder);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ void AddPlacementState(json& placement, const sql::ShowPlacementsRow& row, bool 
   say("ok", "");
 }
 
-json PlacementJson(const sql::ShowPlacementsRow& row, bool may_read) {
+json PlacementJson(const sql::ShowPlacementsRow& row, const std::string& state, bool may_read) {
   const auto n_ok = row.n_ok;
   const double sum = row.sum_s;
   json placement = {{"cluster_name", row.name},
@@ -84,11 +84,10 @@ json PlacementJson(const sql::ShowPlacementsRow& row, bool may_read) {
                     {"throughput", OrNull(row.rate)},
                     {"mean_s", n_ok > 0 ? json(sum / static_cast<double>(n_ok)) : json()},
                     {"job_ratio", OrNull(row.job_ratio)},
-                    {"ends", nullptr},
+                    {"ends", EndsOf(state, row.end_low, row.end_high)},
                     {"slots", row.slots},
                     {"walltime_s", row.walltime_s},
                     {"asked_walltime_s", OrNull(row.asked_walltime_s)}};
-  if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};
   // Until the predictor has seen enough, the whole life of the campaign there says how fast it
   // goes.
   if (placement["throughput"].is_null() && n_ok > 0 && row.first_start) {
@@ -308,6 +307,11 @@ json Summary(db::Tx& tx, const Request& request) {
 
 }  // namespace
 
+json EndsOf(const std::string& state, std::optional<double> low, std::optional<double> high) {
+  if (!low || state != "in_treatment") return nullptr;
+  return json::array({*low, OrNull(high)});
+}
+
 Numbers NumbersOf(const sql::ListCampaignsRow& row) {
   Numbers n;
   n.total = row.ntasks;
@@ -364,8 +368,7 @@ json CampaignJson(const Request& request, const sql::ListCampaignsRow& row) {
                    {"not_run_jobs", n.not_run},
                    {"preempted", row.preempted},
                    {"rate", OrNull(row.rate)},
-                   {"ends", nullptr}};
-  if (row.end_low) campaign["ends"] = {*row.end_low, OrNull(row.end_high)};
+                   {"ends", EndsOf(row.state, row.end_low, row.end_high)}};
   if (may_read) campaign["notes"] = json::parse(row.notes);
   return campaign;
 }
@@ -387,7 +390,7 @@ json CampaignJson(db::Tx& tx, const Request& request, std::int64_t campaign) {
   answer["clusters"] = json::object();
   for (const auto& placement : tx.Exec(sql::kShowPlacements, campaign))
     answer["clusters"][std::to_string(placement.id)] =
-        PlacementJson(placement, MayRead(request, row.grid_user));
+        PlacementJson(placement, row.state, MayRead(request, row.grid_user));
   if (request.Flag("waits"))
     for (const auto& waits : tx.Exec(sql::kCampaignWaits, campaign))
       answer["clusters"][std::to_string(waits.cluster_id)].update(

@@ -19,6 +19,11 @@ struct Numbers {
 /// From a row of read/campaigns.sql.
 Numbers NumbersOf(const sql::ListCampaignsRow& row);
 
+/// [earliest, latest] expected end, epoch s; null when nobody knows it, and of what is not
+/// at work.
+nlohmann::json EndsOf(const std::string& state, std::optional<double> low,
+                      std::optional<double> high);
+
 /// CiGri's campaign object with our additions, from a row of read/campaigns.sql.
 nlohmann::json CampaignJson(const Request& request, const sql::ListCampaignsRow& row);
 /// One campaign with `clusters`; 404 when unknown. What POST and PATCH answer too.

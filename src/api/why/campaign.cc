@@ -1,6 +1,5 @@
 // Why a campaign gets no more: its own rows first, then the metascheduler's reasons
 // (docs/policies.md lists their codes).
-#include <sql/forecasts.h>
 #include <sql/placements.h>
 #include <sql/reasons.h>
 #include <sql/tasks.h>
@@ -187,7 +186,8 @@ std::string ClustersAway(const std::vector<sql::ShowPlacementsRow>& placements,
   return out;
 }
 
-json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::int64_t campaign) {
+json PlacementWhy(const sql::ShowPlacementsRow& row, const std::string& state, const json& reasons,
+                  std::int64_t campaign) {
   json placement = {{"name", row.name},
                     {"running", row.running},
                     {"queued", row.launching + row.submitted + row.remote_waiting},
@@ -196,13 +196,12 @@ json PlacementWhy(const sql::ShowPlacementsRow& row, const json& reasons, std::i
                     {"job_ratio", OrNull(row.job_ratio)},
                     {"rate", OrNull(row.rate)},
                     {"polled_ago", OrNull(row.polled_ago)},
-                    {"ends", nullptr},
+                    {"ends", EndsOf(state, row.end_low, row.end_high)},
                     {"walltime_s", row.walltime_s},
                     {"asked_walltime_s", OrNull(row.asked_walltime_s)},
                     {"common_inputs", OrNull(row.staged)},
                     {"transfer_s", OrNull(row.transfer_s)},
                     {"message", nullptr}};
-  if (row.end_low) placement["ends"] = {*row.end_low, OrNull(row.end_high)};
   if (const auto block = BlockReason(row, campaign)) {
     placement["message"] = block->message;
     placement["action"] = block->action;
@@ -261,13 +260,6 @@ json Reasons(db::Tx& tx, const std::vector<sql::ShowPlacementsRow>& placements,
   return reasons;
 }
 
-// [earliest, latest], epoch s; null while nobody knows.
-json EndsIn(db::Tx& tx, std::int64_t campaign) {
-  const auto rows = tx.Exec(sql::kCampaignForecast, campaign);
-  if (rows.empty() || !rows[0].end_low) return nullptr;
-  return json::array({OrNull(rows[0].end_low), OrNull(rows[0].end_high)});
-}
-
 }  // namespace
 
 json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
@@ -283,7 +275,7 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   }
   std::vector<Explanation> blocks;
   for (const auto& placement : placements) {
-    clusters.push_back(PlacementWhy(placement, reasons, campaign));
+    clusters.push_back(PlacementWhy(placement, row.state, reasons, campaign));
     if (const auto block = BlockReason(placement, campaign)) blocks.push_back(*block);
   }
   for (const auto& reason : reasons)
@@ -297,7 +289,8 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
   if (row.state == "in_treatment" && row.wanted == "in_treatment")
     main.message += ClustersAway(placements, campaign, main.message);
   const json* chosen = MainReason(reasons);
-  if (numbers.waiting == 0)  // then a reason says what becomes of jobs in a queue
+  // Then a reason says what becomes of jobs in a queue; those of a cancelled campaign are killed.
+  if (numbers.waiting == 0 && row.wanted != "cancelled")
     for (const auto& reason : reasons)
       if (reason["code"] == "RECALLED") main.message += "; " + reason["message"].get<std::string>();
   return {{"campaign", campaign},
@@ -306,7 +299,7 @@ json CampaignWhy(db::Tx& tx, const Request& request, std::int64_t campaign) {
           {"code", chosen == nullptr ? json() : (*chosen)["code"]},
           {"since", chosen == nullptr ? json() : (*chosen)["since"]},
           {"expected", chosen == nullptr ? json() : (*chosen)["expected"]},
-          {"ends", EndsIn(tx, campaign)},
+          {"ends", EndsOf(row.state, row.end_low, row.end_high)},
           {"priority", row.priority},
           {"reasons", std::move(whole)},
           {"clusters", std::move(clusters)},

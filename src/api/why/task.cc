@@ -46,7 +46,10 @@ Explanation OfAttempt(const Attempt& a, const std::string& campaign) {
   Explanation explanation{
       "it " + EndOf(a) + where + " (" + a.code + said + "): " + Blame(a.exit_class), ""};
   if (a.needs_attention) {
-    explanation.message += "; its tries are spent";
+    explanation.message += a.code == "USER_FRAG"
+                               ? "; somebody asked for it (griddel -j): its task waits for its user"
+                           : a.exit_class == "program" ? "; its tries are spent"
+                                                       : "; its budget of such ends is spent";
     explanation.action = "gridsub --retry-failed " + campaign + " runs the failures again";
     if (a.code == "WALLTIME")
       explanation.action = "more time first: gridsub -c " + campaign +
