@@ -48,6 +48,11 @@ TEST_F(BlocksPgTest, WhatHeldACampaignIsReadWithoutWhatHeldOthers) {
   EXPECT_LT(BlocksOf(sql::kReasonHistory.sql), 30);
 }
 
+TEST_F(BlocksPgTest, EpiloguesThatRanAreFoundWithoutPlacementsThatHaveNone) {
+  GivenCampaigns(2, 3000);
+  EXPECT_LT(BlocksOf(sql::kReopenEpilogues.sql), 30);
+}
+
 // Also before PostgreSQL has analysed `live`, when it takes all jobs in flight for one.
 TEST_F(BlocksPgTest, ACampaignIsShownWithoutItsJobsInFlight) {
   Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
