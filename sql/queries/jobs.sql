@@ -340,6 +340,13 @@ WHERE f.cluster_id = 0 AND f.overdue_s IS NOT NULL
             AND b.kind = 'replica'))
 GROUP BY 1, 2, 3, 4;
 
+-- name: PlannedJobs
+-- returns: n double
+-- How many jobs in flight PostgreSQL plans for: as dense as when it last looked.
+SELECT reltuples / greatest(relpages, 1)
+    * (pg_relation_size(oid) / current_setting('block_size')::int) AS n
+FROM pg_class WHERE oid = 'live'::regclass;
+
 -- name: PutUnresponsiveJobs
 -- The jobs $2 are all that give no sign of life on cluster $1, each for $3 seconds.
 WITH others AS (

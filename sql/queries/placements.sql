@@ -275,8 +275,10 @@ CROSS JOIN LATERAL (
 ) AS g
 CROSS JOIN LATERAL (
     SELECT count(*) AS n, extract(epoch FROM now() - min(s.since)) AS longest_s
-    FROM unresponsive_jobs AS s JOIN live AS l USING (job_id)
-    WHERE s.cluster_id = cc.cluster_id AND l.campaign_id = cc.campaign_id
+    FROM unresponsive_jobs AS s
+    -- few of them: not by a join, which may begin with all jobs of the campaign
+    WHERE s.cluster_id = cc.cluster_id
+        AND (SELECT l.campaign_id FROM live AS l WHERE l.job_id = s.job_id) = cc.campaign_id
 ) AS q
 WHERE cc.campaign_id = $1 AND cc.left_at IS NULL
 ORDER BY cl.id;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace cigri::predictor {
 namespace {
@@ -22,10 +21,8 @@ double Now() {
 }
 
 // In steps of a fifth: where nothing ends any more, the rate falls until it is 0, and the end that
-// was expected of it goes.
-std::int64_t StepOf(double rate) {
-  return rate > 0 ? std::llround(4 * std::log2(rate)) : std::numeric_limits<std::int64_t>::min();
-}
+// was expected of it goes. It falls in some 25 steps, so a step alone is written with the history.
+std::int64_t StepOf(double rate) { return rate > 0 ? std::llround(4 * std::log2(rate)) : 0; }
 
 // What has to change before a prediction is written again.
 std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& forecast) {
@@ -37,7 +34,7 @@ std::vector<std::int64_t> SignatureOf(const PlacementStats& f, const Forecast& f
           forecast.waiting_allowed.value_or(0),
           forecast.tasks_per_job,
           forecast.walltime_s.value_or(0),
-          StepOf(forecast.rate)};
+          forecast.rate > 0 ? 1 : 0};
 }
 
 // Places of a queue that have doubled or halved: work waits for that, so it is written at once.
@@ -89,16 +86,19 @@ void Predictor::Start() {
   next_ = {};
 }
 
-bool Predictor::ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* history) {
+bool Predictor::ToWrite(const Key& key, const std::vector<std::int64_t>& signature, double rate,
+                        bool* history) {
   auto& written = written_[key];
   const auto now = Clock::now();
-  if (signature == written.signature ||
-      (now - written.at < kWriteEvery && written.at != Clock::time_point{} &&
-       !Leap(written.signature, signature)))
+  const bool same = signature == written.signature;
+  if (same && StepOf(rate) == written.rate_step) return false;
+  if (now - written.at < (same ? kHistoryEvery : kWriteEvery) &&
+      written.at != Clock::time_point{} && !Leap(written.signature, signature))
     return false;
   *history = written.history_at == Clock::time_point{} || now - written.history_at >= kHistoryEvery;
   if (*history) written.history_at = now;
   written.signature = signature;
+  written.rate_step = StepOf(rate);
   written.at = now;
   return true;
 }
@@ -110,12 +110,13 @@ void Predictor::Forecasts(const std::vector<PlacementStats>& stats, std::int64_t
   bool history = false;
   for (std::size_t i = 0; i < stats.size(); ++i) {
     const auto& f = stats[i];
-    if (ToWrite({id, f.cluster_id}, SignatureOf(f, forecast.placements[i]), &history))
-      rows.Add(f, forecast.placements[i], forecast.left_on[i], history);
+    const auto& placement = forecast.placements[i];
+    if (ToWrite({id, f.cluster_id}, SignatureOf(f, placement), placement.rate, &history))
+      rows.Add(f, placement, forecast.left_on[i], history);
   }
   std::vector<std::int64_t> signature = SignatureOf(forecast.all, forecast.whole);
   signature.push_back(waiting);
-  if (ToWrite({id, 0}, signature, &history))
+  if (ToWrite({id, 0}, signature, forecast.whole.rate, &history))
     rows.Add(forecast.all, forecast.whole, forecast.left, history);
 }
 

@@ -18,13 +18,15 @@ class Predictor {
   using Key = std::pair<std::int64_t, std::int64_t>;  // campaign, cluster
   struct Written {                                    // what was written last
     std::vector<std::int64_t> signature;
+    std::int64_t rate_step = 0;
     Clock::time_point at{}, history_at{};
   };
   void Start();
   void PredictAll(module::Step& step);
   void Forecasts(const std::vector<PlacementStats>& stats, std::int64_t waiting, double window_s,
                  ForecastRows& rows);
-  bool ToWrite(const Key& key, const std::vector<std::int64_t>& signature, bool* history);
+  bool ToWrite(const Key& key, const std::vector<std::int64_t>& signature, double rate,
+               bool* history);
   void Forget(const std::map<std::int64_t, std::vector<PlacementStats>>& campaigns);
 
   std::map<std::int64_t, Memory> memory_;  // by campaign

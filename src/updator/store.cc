@@ -54,6 +54,12 @@ int Store::CanaryJobs() {
 
 bool Store::AnyCampaignActive() { return tx_.One(sql::kAnyCampaignActive).any; }
 
+void Store::KeepPlansFor(std::size_t jobs) {
+  // Fewer are read whole in a moment.
+  if (jobs < 1000 || 4 * tx_.One(sql::kPlannedJobs).n > static_cast<double>(jobs)) return;
+  tx_.Raw("ANALYZE (SKIP_LOCKED) live");
+}
+
 std::string Store::TransactionHorizon() {
   return tx_.One(sql::kTransactionHorizon).pg_snapshot_xmin;
 }

@@ -79,6 +79,9 @@ class Store {
   bool AnyCampaignActive();
 
   // Jobs in flight.
+  /// PostgreSQL plans for about so many: autovacuum looks once a minute, and a grid fills within
+  /// seconds.
+  void KeepPlansFor(std::size_t jobs);
   std::string TransactionHorizon();
   std::vector<KnownBatch> BatchesInFlight();
   /// Batches recorded by transactions from `horizon` on; some may be known already.

@@ -35,6 +35,7 @@ void Updator::Pass(module::Step& step) {
   Updates by_job;
   Gather(store, answers, by_job);
   if (full_check) {
+    store.KeepPlansFor(memory_.size());
     GatherLost(store, by_job);
     store.CloseEvents({.codes = {"CLUSTER_FAULT"}, .unseen_s = kFaultOverS});
     store.CloseEvents(

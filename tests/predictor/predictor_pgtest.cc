@@ -165,6 +165,31 @@ TEST_F(PredictorPgTest, ARateAndAnEndThatNothingHoldsUpFade) {
   pass_until("rate = 0 AND end_high IS NULL");
 }
 
+// Each row costs 360 bytes of WAL, and a rate falls through a step each second at first.
+TEST_F(PredictorPgTest, ARateThatFallsAloneIsNotWrittenAsOftenAsWhatHappens) {
+  Predictor predictor;
+  auto db = Connect();
+  std::int64_t writes = 0;
+  std::string last;
+  const auto pass_for = [&](std::chrono::milliseconds time) {
+    const auto began = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - began < time) {
+      auto step = StepOf(*db);
+      predictor.Pass(step);
+      const auto rows = Sql("SELECT xmin FROM forecasts WHERE cluster_id = 0");
+      if (rows.empty() || rows[0][0].c_str() == last) continue;
+      last = rows[0][0].c_str();
+      ++writes;
+    }
+  };
+  pass_for(std::chrono::milliseconds(300));
+  GivenEnds(1, 20, 10.0);
+  pass_for(std::chrono::seconds(3));  // the ends are news; the rate of 20 in 3 s falls from now on
+  writes = 0;
+  pass_for(std::chrono::seconds(6));
+  EXPECT_LE(writes, 1);
+}
+
 TEST_F(PredictorPgTest, ACampaignThatIsOverIsLeftAsItWas) {
   Pass();
   Sql("UPDATE campaigns SET state = 'terminated'; DELETE FROM forecasts");

@@ -167,6 +167,14 @@ TEST_F(UpdatorPgTest, ABatchThatIsRecordedWhileAClusterRestsIsInTheNextPoll) {
 
 // While a transaction is open that is older, the batches recorded since are read in each pass;
 // those whose jobs had all ended were kept for as long as the updator ran.
+TEST_F(UpdatorPgTest, AGridThatHasFilledIsPlannedForAtOnce) {
+  GivenRecorded(2000);
+  // as an autovacuum leaves it that has found the table almost empty
+  Sql("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE oid = 'live'::regclass");
+  Pass();
+  EXPECT_EQ(Number("SELECT reltuples::bigint FROM pg_class WHERE oid = 'live'::regclass"), 2000);
+}
+
 TEST_F(UpdatorPgTest, ABatchWithoutJobsInFlightIsNotRemembered) {
   auto db = Connect();
   Memory memory;

@@ -1,0 +1,67 @@
+// Statements that are asked for again and again read what they need, however much there is besides:
+// blocks, as times say nothing.
+#include <sql/placements.h>
+#include <sql/reasons.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "tests/support/pg.h"
+
+namespace cigri {
+namespace {
+
+class BlocksPgTest : public test::PgTest {
+ protected:
+  void SetUp() override {
+    PgTest::SetUp();
+    Sql("INSERT INTO clusters (id, name, kind, api_url) VALUES (1, 'c1', 'local', 'unix:/none')");
+    GivenCampaigns(1, 1);
+  }
+  void GivenCampaigns(int first, int last) {
+    const std::string ids =
+        "generate_series(" + std::to_string(first) + ", " + std::to_string(last) + ") AS i";
+    Sql("INSERT INTO campaigns (id, grid_user, name, nb_params, first_task_id, jdl) SELECT i, "
+        "'ann', 'c', 1, 1, '{}' FROM " +
+        ids);
+    Sql("INSERT INTO campaign_clusters (campaign_id, cluster_id, exec_file, resources, walltime_s, "
+        "cluster_login) SELECT i, 1, 'true', '/resource_id=1', 3600, 'ann' FROM " +
+        ids);
+    Sql("INSERT INTO placements (campaign_id, cluster_id) SELECT i, 1 FROM " + ids);
+    Sql("INSERT INTO reasons (campaign_id, cluster_id, code, until) SELECT i, 1, 'x' || j, CASE "
+        "WHEN j > 0 THEN now() END FROM " +
+        ids + ", generate_series(0, 4) AS j");
+    Sql("ANALYZE campaigns, campaign_clusters, placements, reasons");
+  }
+  int BlocksOf(std::string_view sql) {
+    auto text = ReplaceAll(std::string(sql), "$1", "1");
+    text = ReplaceAll(ReplaceAll(std::move(text), "$2", "100"), "$3", "0");
+    const auto plan =
+        nlohmann::json::parse(Sql("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + text)[0][0].c_str());
+    return plan[0]["Plan"]["Shared Hit Blocks"].get<int>() +
+           plan[0]["Plan"]["Shared Read Blocks"].get<int>();
+  }
+};
+
+TEST_F(BlocksPgTest, WhatHeldACampaignIsReadWithoutWhatHeldOthers) {
+  GivenCampaigns(2, 3000);
+  EXPECT_LT(BlocksOf(sql::kReasonHistory.sql), 30);
+}
+
+TEST_F(BlocksPgTest, EpiloguesThatRanAreFoundWithoutPlacementsThatHaveNone) {
+  GivenCampaigns(2, 3000);
+  EXPECT_LT(BlocksOf(sql::kReopenEpilogues.sql), 30);
+}
+
+// Also before PostgreSQL has analysed `live`, when it takes all jobs in flight for one.
+TEST_F(BlocksPgTest, ACampaignIsShownWithoutItsJobsInFlight) {
+  Sql("INSERT INTO live (job_id, campaign_id, idx, kind, batch_id, element, cluster_id, remote_id, "
+      "attempt, slots) SELECT i, 1, i, 'task', 1, 0, 1, i, 1, 1 FROM generate_series(1, 3000) AS "
+      "i");
+  Sql("UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE oid IN ('live'::regclass, "
+      "'live_pkey'::regclass, 'live_by_task'::regclass)");
+  EXPECT_LT(BlocksOf(sql::kShowPlacements.sql), 30);
+}
+
+}  // namespace
+}  // namespace cigri
